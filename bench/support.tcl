@@ -1,0 +1,88 @@
+# bench/support.tcl --
+#
+#	What the bench scripts share: where the build is, running programs and peers, printing `name value unit`. A peer that is
+#	not installed is a line that says so, never a failure. Every figure is the best of some runs, so that a busy
+#	machine does not decide; losses are summed over all of them.
+
+namespace eval bench {
+    variable build [expr {[info exists ::env(ETW_BUILD_DIR)] ? $::env(ETW_BUILD_DIR) : [pwd]}]
+    variable root [file dirname [file dirname [file normalize [info script]]]]
+    variable tmp ""
+
+    # Directory for large files: memory-backed where there is room, so that the disk is not what is measured.
+    proc tmp {} {
+        variable tmp
+        if {$tmp eq ""} {
+            set base [expr {[file writable /dev/shm] ? "/dev/shm" : "/tmp"}]
+            set tmp [file join $base etw-bench-[pid]]
+            file mkdir $tmp
+        }
+        return $tmp
+    }
+    # A runtime directory of our own: a session that somebody else has running would listen to what is measured.
+    proc isolate {} {
+        set ::env(ETW_RUNTIME_DIR) [file join [tmp] run]
+    }
+    proc cleanup {} {
+        variable tmp
+        if {$tmp ne ""} {
+            file delete -force $tmp
+        }
+    }
+    proc loadEtw {} {
+        variable build
+        set ::auto_path [linsert $::auto_path 0 $build]
+        package require etw
+    }
+    proc line {name value unit} {
+        if {[string is double -strict $value]} {
+            set value [format [expr {abs($value) < 1000 ? "%.2f" : "%.0f"}] $value]
+        }
+        puts [format "%-44s %14s %s" $name $value $unit]
+        flush stdout
+    }
+    proc note {text} {
+        puts "# $text"
+    }
+    # Run a program of bench/*.c; returns a dict name -> value of the lines it prints.
+    proc run {program args} {
+        variable build
+        set result {}
+        foreach l [split [exec [file join $build bench $program] {*}$args 2>@stderr] \n] {
+            dict set result [lindex $l 0] [lindex $l 1]
+        }
+        return $result
+    }
+    # Smallest value of `name` in n runs of a script that returns such a dict.
+    proc best {n name script} {
+        set best ""
+        for {set i 0} {$i < $n} {incr i} {
+            set v [dict get [uplevel 1 $script] $name]
+            if {$best eq "" || $v < $best} {
+                set best $v
+            }
+        }
+        return $best
+    }
+    # An LTTng session daemon, started when there is none; false: not to be had.
+    proc lttng {} {
+        if {![have lttng] || ![have lttng-sessiond]} {
+            return 0
+        }
+        if {[catch {exec lttng list 2>@1}]} {
+            catch {exec lttng-sessiond -d --no-kernel 2>@1}
+            for {set i 0} {$i < 50 && [catch {exec lttng list 2>@1}]} {incr i} {
+                after 100
+            }
+        }
+        return [expr {![catch {exec lttng list 2>@1}]}]
+    }
+    proc have {program} {
+        expr {[auto_execok $program] ne ""}
+    }
+    # Microseconds that a global script takes, once.
+    proc microseconds {script} {
+        lindex [uplevel #0 [list time $script 1]] 0
+    }
+}
+bench::isolate

@@ -1,0 +1,221 @@
+/*
+ * base/bytes.c --
+ *
+ *	The growing buffer and the text encodings. Invalid input becomes U+FFFD, never an error.
+ */
+#include "base/bytes.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *orDie(void *p, size_t size)
+{
+    if (p == NULL && size != 0) {
+        fprintf(stderr, "etw: out of memory (%zu bytes)\n", size);
+        abort();
+    }
+    return p;
+}
+
+void *EtwAlloc(size_t size)
+{
+    return orDie(calloc(1, size), size);
+}
+
+void *EtwRealloc(void *p, size_t size)
+{
+    return orDie(realloc(p, size), size);
+}
+
+char *EtwStrdup(const char *s)
+{
+    size_t size = strlen(s) + 1;
+    return memcpy(EtwAlloc(size), s, size);
+}
+
+void EtwFree(void *p)
+{
+    free(p);
+}
+
+void EtwTextReserve(EtwText *t, size_t more)
+{
+    size_t need = t->size + more;
+    if (need > t->room) {
+        size_t room = t->room < 256 ? 256 : t->room * 2;
+        if (room < need) {
+            room = need;
+        }
+        t->data = EtwRealloc(t->data, room);
+        t->room = room;
+    }
+}
+
+void EtwTextFree(EtwText *t)
+{
+    free(t->data);
+    t->data = NULL;
+    t->size = t->room = 0;
+}
+
+void EtwTextPrintf(EtwText *t, const char *format, ...)
+{
+    va_list args;
+    int n;
+    EtwTextReserve(t, 128);
+    va_start(args, format);
+    n = vsnprintf(t->data + t->size, t->room - t->size, format, args);
+    va_end(args);
+    if (n > 0 && (size_t)n >= t->room - t->size) {
+        EtwTextReserve(t, (size_t)n + 1);
+        va_start(args, format);
+        n = vsnprintf(t->data + t->size, t->room - t->size, format, args);
+        va_end(args);
+    }
+    if (n > 0) {
+        t->size += (size_t)n;
+    }
+}
+
+void EtwTextDecimal(EtwText *t, uint64_t v)
+{
+    char digits[20];
+    int at = 20;
+    do {
+        digits[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v != 0);
+    EtwTextAdd(t, digits + at, (size_t)(20 - at));
+}
+
+void EtwTextSigned(EtwText *t, int64_t v)
+{
+    if (v < 0) {
+        EtwTextChar(t, '-');
+        EtwTextDecimal(t, 0 - (uint64_t)v);
+    } else {
+        EtwTextDecimal(t, (uint64_t)v);
+    }
+}
+
+void EtwTextHex(EtwText *t, uint64_t v, int digits)
+{
+    char hex[16];
+    int at = 16;
+    do {
+        hex[--at] = "0123456789abcdef"[v & 15];
+        v >>= 4;
+    } while (v != 0 || (16 - at < digits && at > 0));
+    EtwTextAdd(t, hex + at, (size_t)(16 - at));
+}
+
+static void addCodePoint(EtwText *t, uint32_t c)
+{
+    char out[4];
+    size_t n;
+    if (c < 0x80) {
+        out[0] = (char)c;
+        n = 1;
+    } else if (c < 0x800) {
+        out[0] = (char)(0xC0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3F));
+        n = 2;
+    } else if (c < 0x10000) {
+        out[0] = (char)(0xE0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (c & 0x3F));
+        n = 3;
+    } else {
+        out[0] = (char)(0xF0 | c >> 18);
+        out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+        out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[3] = (char)(0x80 | (c & 0x3F));
+        n = 4;
+    }
+    EtwTextAdd(t, out, n);
+}
+
+void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units)
+{
+    for (size_t i = 0; i < units; i++) {
+        uint32_t c = EtwLoad16(utf16 + 2 * i);
+        if (c >= 0xD800 && c < 0xDC00 && i + 1 < units) {
+            uint32_t low = EtwLoad16(utf16 + 2 * (i + 1));
+            if (low >= 0xDC00 && low < 0xE000) {
+                c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+                i++;
+            }
+        }
+        addCodePoint(t, c >= 0xD800 && c < 0xE000 ? 0xFFFD : c);
+    }
+}
+
+/*
+ * One UTF-8 sequence at p (left > 0): its code point and length. Invalid: U+FFFD and length 1.
+ * Overlong forms, surrogates and values past U+10FFFF are invalid.
+ */
+static uint32_t nextCodePoint(const uint8_t *p, size_t left, size_t *lengthPtr)
+{
+    static const uint32_t least[4] = {0, 0x80, 0x800, 0x10000};
+    size_t n;
+    uint32_t c = p[0];
+    *lengthPtr = 1;
+    if (c < 0x80) {
+        return c;
+    }
+    n = c >= 0xF0 && c < 0xF8 ? 3 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xC0 && c < 0xE0 ? 1 : 0;
+    if (n == 0 || n >= left) {
+        return 0xFFFD;
+    }
+    c &= 0x3Fu >> n;
+    for (size_t i = 1; i <= n; i++) {
+        if ((p[i] & 0xC0) != 0x80) {
+            return 0xFFFD;
+        }
+        c = c << 6 | (p[i] & 0x3F);
+    }
+    if (c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
+        return 0xFFFD;
+    }
+    *lengthPtr = n + 1;
+    return c;
+}
+
+void EtwTextToUtf16(EtwText *t, const char *utf8, size_t size)
+{
+    const uint8_t *p = (const uint8_t *)utf8;
+    while (size > 0) {
+        size_t n;
+        uint32_t c = nextCodePoint(p, size, &n);
+        uint8_t out[4];
+        if (c < 0x10000) {
+            EtwStore16(out, (uint16_t)c);
+            EtwTextAdd(t, out, 2);
+        } else {
+            EtwStore16(out, (uint16_t)(0xD800 + ((c - 0x10000) >> 10)));
+            EtwStore16(out + 2, (uint16_t)(0xDC00 + ((c - 0x10000) & 0x3FF)));
+            EtwTextAdd(t, out, 4);
+        }
+        p += n;
+        size -= n;
+    }
+}
+
+void EtwTextUtf8(EtwText *t, const uint8_t *p, size_t size)
+{
+    EtwTextReserve(t, size);
+    while (size > 0) {
+        size_t run = 0, n;
+        while (run < size && p[run] < 0x80) {
+            run++;
+        }
+        EtwTextAdd(t, p, run);
+        p += run;
+        size -= run;
+        if (size > 0) {
+            addCodePoint(t, nextCodePoint(p, size, &n));
+            p += n;
+            size -= n;
+        }
+    }
+}

@@ -1,0 +1,153 @@
+/*
+ * base/bytes.h --
+ *
+ *	Little-endian loads and stores, a bounds-checked cursor over bytes from a file (EtwBytes),
+ *	and a growing output buffer (EtwText) for text and records. File memory is never cast to a struct.
+ */
+#ifndef ETW_BASE_BYTES_H
+#define ETW_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Host is little-endian on every platform we build for; memcpy keeps it alignment-safe. */
+static inline uint16_t EtwLoad16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return v;
+}
+static inline uint32_t EtwLoad32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+static inline uint64_t EtwLoad64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+static inline void EtwStore16(void *p, uint16_t v)
+{
+    memcpy(p, &v, 2);
+}
+static inline void EtwStore32(void *p, uint32_t v)
+{
+    memcpy(p, &v, 4);
+}
+static inline void EtwStore64(void *p, uint64_t v)
+{
+    memcpy(p, &v, 8);
+}
+static inline size_t EtwAlign8(size_t n)
+{
+    return (n + 7) & ~(size_t)7;
+}
+
+/* A cursor: reading past the end sets failed and yields zeros; test failed once at the end. */
+typedef struct EtwBytes {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool failed;
+} EtwBytes;
+
+static inline EtwBytes EtwBytesOf(const void *data, size_t size)
+{
+    EtwBytes b = {(const uint8_t *)data, (const uint8_t *)data + size, false};
+    return b;
+}
+static inline size_t EtwBytesLeft(const EtwBytes *b)
+{
+    return (size_t)(b->end - b->at);
+}
+/* The next n bytes, or NULL (failed set) when fewer are left. */
+static inline const uint8_t *EtwTake(EtwBytes *b, size_t n)
+{
+    if (n > EtwBytesLeft(b)) {
+        b->failed = true;
+        b->at = b->end;
+        return NULL;
+    }
+    const uint8_t *p = b->at;
+    b->at += n;
+    return p;
+}
+static inline uint8_t EtwTake8(EtwBytes *b)
+{
+    const uint8_t *p = EtwTake(b, 1);
+    return p ? *p : 0;
+}
+static inline uint16_t EtwTake16(EtwBytes *b)
+{
+    const uint8_t *p = EtwTake(b, 2);
+    return p ? EtwLoad16(p) : 0;
+}
+static inline uint32_t EtwTake32(EtwBytes *b)
+{
+    const uint8_t *p = EtwTake(b, 4);
+    return p ? EtwLoad32(p) : 0;
+}
+static inline uint64_t EtwTake64(EtwBytes *b)
+{
+    const uint8_t *p = EtwTake(b, 8);
+    return p ? EtwLoad64(p) : 0;
+}
+
+/*
+ * EtwText: a growing byte buffer. Owner calls EtwTextFree. Out of memory aborts the process as
+ * Tcl's own ckalloc does: the sizes asked for are always bounded by data already held.
+ */
+typedef struct EtwText {
+    char *data;
+    size_t size;
+    size_t room;
+} EtwText;
+
+void EtwTextReserve(
+        EtwText *t, size_t more); /* after it, `more` bytes may be stored at data+size */
+void EtwTextFree(EtwText *t);
+void EtwTextPrintf(EtwText *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void EtwTextDecimal(EtwText *t, uint64_t v);
+void EtwTextSigned(EtwText *t, int64_t v);
+void EtwTextHex(
+        EtwText *t, uint64_t v, int digits); /* at least `digits` lower-case digits, no 0x */
+
+static inline void EtwTextAdd(EtwText *t, const void *data, size_t size)
+{
+    if (t->room - t->size < size) {
+        EtwTextReserve(t, size);
+    }
+    if (size != 0) {
+        memcpy(t->data + t->size, data, size);
+        t->size += size;
+    }
+}
+static inline void EtwTextChar(EtwText *t, char c)
+{
+    if (t->size == t->room) {
+        EtwTextReserve(t, 1);
+    }
+    t->data[t->size++] = c;
+}
+static inline void EtwTextStr(EtwText *t, const char *s)
+{
+    EtwTextAdd(t, s, strlen(s));
+}
+/* UTF-16LE (n code units; lone surrogates become U+FFFD) appended as UTF-8. */
+void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units);
+/* UTF-8 (invalid bytes become U+FFFD) appended as UTF-16LE. */
+void EtwTextToUtf16(EtwText *t, const char *utf8, size_t size);
+/* Bytes appended as valid UTF-8: valid sequences kept, others become U+FFFD. */
+void EtwTextUtf8(EtwText *t, const uint8_t *bytes, size_t size);
+
+/* malloc family that aborts with a message when out of memory (sizes are bounded by the caller). */
+void *EtwAlloc(size_t size); /* zeroed */
+void *EtwRealloc(void *p, size_t size);
+char *EtwStrdup(const char *s);
+void EtwFree(void *p);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * base/status.c --
+ *
+ *	Filling an EtwError. No translation, no output.
+ */
+#include "base/status.h"
+#include "base/os.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fill(EtwError *err, EtwStatus status, const char *detail, const char *subject)
+{
+    err->status = status;
+    err->osError = 0;
+    snprintf(err->detail, sizeof err->detail, "%s", detail ? detail : "");
+    snprintf(err->subject, sizeof err->subject, "%s", subject ? subject : "");
+}
+
+EtwStatus EtwFail(EtwError *err, EtwStatus status, const char *detail, const char *subject,
+        const char *format, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        fill(err, status, detail, subject);
+        va_start(args, format);
+        vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+EtwStatus EtwFailOs(EtwError *err, EtwStatus status, int osError, const char *detail,
+        const char *subject, const char *format, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        char text[200];
+        size_t used;
+        fill(err, status, detail, subject);
+        err->osError = osError;
+        va_start(args, format);
+        vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
+        used = strlen(err->message);
+        snprintf(err->message + used, sizeof err->message - used, ": %s",
+                OsErrorText(osError, text, sizeof text));
+    }
+    return status;
+}
+
+const char *EtwStatusName(EtwStatus status)
+{
+    switch (status) {
+    case ETW_OK:
+        return "OK";
+    case ETW_END:
+        return "END";
+    case ETW_AGAIN:
+        return "AGAIN";
+    case ETW_E_ARG:
+        return "ARG";
+    case ETW_E_STATE:
+        return "STATE";
+    case ETW_E_LOOKUP:
+        return "LOOKUP";
+    case ETW_E_FORMAT:
+        return "FORMAT";
+    case ETW_E_IO:
+        return "IO";
+    case ETW_E_LIMIT:
+        return "LIMIT";
+    case ETW_E_ACCESS:
+        return "ACCESS";
+    case ETW_E_UNSUPPORTED:
+        return "UNSUPPORTED";
+    case ETW_E_MEMORY:
+        return "MEMORY";
+    }
+    return "UNKNOWN";
+}

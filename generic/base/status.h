@@ -1,0 +1,55 @@
+/*
+ * base/status.h --
+ *
+ *	How a core function reports failure: a small status enum as its result, and, where a person
+ *	will read it, an EtwError filled on the way. The Tcl glue turns an EtwError into a result
+ *	and an errorCode {ETW CLASS DETAIL ...} in one place (tcl/errors.c). The core knows no Tcl.
+ */
+#ifndef ETW_BASE_STATUS_H
+#define ETW_BASE_STATUS_H
+
+typedef enum EtwStatus {
+    ETW_OK = 0,
+    ETW_END,           /* no more (of a source, a buffer, a list); not an error */
+    ETW_AGAIN,         /* nothing now, ask later (live sources); not an error */
+    ETW_E_ARG,         /* a value that cannot be right */
+    ETW_E_STATE,       /* right call, wrong moment: name taken, session stopped */
+    ETW_E_LOOKUP,      /* no such session, provider, keyword, field ... */
+    ETW_E_FORMAT,      /* bytes that are not what they should be */
+    ETW_E_IO,          /* the operating system refused to read or write; osError says why */
+    ETW_E_LIMIT,       /* a documented limit was hit */
+    ETW_E_ACCESS,      /* privilege missing; the message names the remedy */
+    ETW_E_UNSUPPORTED, /* not on this platform or kernel */
+    ETW_E_MEMORY       /* allocation failed */
+} EtwStatus;
+
+typedef struct EtwError {
+    EtwStatus status;
+    int osError;     /* errno or GetLastError() value, 0 when none */
+    char detail[32]; /* second word of errorCode after the class: EXISTS, SESSION, TRUNCATED ... */
+    char subject[160]; /* the thing it is about (a name, a path); may be empty */
+    char message[700]; /* whole sentence for a person, says what to do */
+} EtwError;
+
+#if defined(__GNUC__)
+#define ETW_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define ETW_PRINTF(fmt, args)
+#endif
+
+/*
+ * Fill *errPtr (may be NULL) and return status, so that a caller writes
+ *	return EtwFail(errPtr, ETW_E_LOOKUP, "SESSION", name, "no session \"%s\" ...", name);
+ */
+EtwStatus EtwFail(EtwError *errPtr, EtwStatus status, const char *detail, const char *subject,
+        const char *format, ...) ETW_PRINTF(5, 6);
+
+/* As EtwFail with the operating system's error number and text appended (": No space left on
+ * device"). */
+EtwStatus EtwFailOs(EtwError *errPtr, EtwStatus status, int osError, const char *detail,
+        const char *subject, const char *format, ...) ETW_PRINTF(6, 7);
+
+/* The class word of errorCode: "ARG", "STATE", ... */
+const char *EtwStatusName(EtwStatus status);
+
+#endif

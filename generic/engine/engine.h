@@ -1,0 +1,154 @@
+/*
+ * engine/engine.h --
+ *
+ *	The interface of a tracing engine to the rest of the code: sessions, enabling, and where
+ *	live events come from. Today one engine implements it, the embedded one (session.c, logger.c,
+ *	ring.c, registry.c); Windows' own joins later. Providers and writing are etw.h. Everything may be
+ *	called from any thread; a session is addressed by name.
+ */
+#ifndef ETW_ENGINE_ENGINE_H
+#define ETW_ENGINE_ENGINE_H
+
+#include "base/guid.h"
+#include "base/status.h"
+#include "event/event.h"
+#include "etw.h"
+
+enum { ETW_MAX_SESSIONS = 64, ETW_MAX_ENABLES = 8 };
+
+typedef enum EtwFileMode {
+    ETW_FILE_SEQUENTIAL,
+    ETW_FILE_CIRCULAR,
+    ETW_FILE_APPEND,
+    ETW_FILE_NEWFILE,
+    ETW_FILE_MEMORY /* no file: flight recorder, the oldest buffers are overwritten; see
+                       EtwSessionSnapshot */
+} EtwFileMode;
+
+typedef struct EtwSessionConfig {
+    const char *name; /* UTF-8, 1-255 bytes, no control characters */
+    const char *file; /* UTF-8 path; NULL: none (memory or real time) */
+    EtwFileMode mode;
+    bool realtime;       /* live consumers may attach */
+    uint32_t bufferKB;   /* 0: default 256; 4..1024 */
+    uint32_t minBuffers; /* 0: default */
+    uint32_t maxBuffers; /* 0: default 128 */
+    uint32_t flushMs;    /* 0: default 1000 */
+    uint32_t maxMB;      /* 0: no limit; circular needs one */
+} EtwSessionConfig;
+
+typedef struct EtwLost {
+    uint64_t noBuffer;  /* writers found no free buffer */
+    uint64_t tooBig;    /* event larger than 64 KB or than a buffer */
+    uint64_t fileFull;  /* sequential file at its maximum size */
+    uint64_t io;        /* the disk refused */
+    uint64_t abandoned; /* a writer died or hung inside a write */
+    uint64_t kernel;    /* the kernel's own ring overran */
+    uint64_t consumer;  /* live consumers too slow (their own loss, summed) */
+} EtwLost;
+
+typedef struct EtwSessionInfo {
+    char name[256];
+    char file[1024];
+    char state[16]; /* running, stopping, stopped */
+    uint32_t index;
+    uint64_t instance;
+    uint32_t ownerPid;
+    int64_t started;  /* ns since 1970 */
+    int64_t duration; /* ns */
+    EtwFileMode mode;
+    bool realtime;
+    uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
+    uint32_t buffersUsed, buffersFree; /* in memory, now */
+    uint64_t events;                   /* delivered to the file (or, in memory mode, committed) */
+    uint64_t bytes;                    /* on disk */
+    uint32_t buffers;                  /* written to disk */
+    uint64_t overwritten; /* circular or memory: events that made room for younger ones */
+    EtwLost lost;
+} EtwSessionInfo;
+
+EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *errPtr);
+EtwStatus EtwSessionStop(
+        const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr); /* infoPtr may be NULL */
+EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *infoPtr,
+        EtwError *errPtr); /* all written before is on disk after */
+EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
+/* Change flushMs, maxBuffers (down or up to the session's capacity), maxMB, file (a new one is
+ * begun); 0/NULL: keep. */
+EtwStatus EtwSessionUpdate(const char *name, const EtwSessionConfig *changes,
+        EtwSessionInfo *infoPtr, EtwError *errPtr);
+/* Memory mode: put what is in the buffers into a file; the session goes on. */
+EtwStatus EtwSessionSnapshot(
+        const char *name, const char *file, EtwSessionInfo *infoPtr, EtwError *errPtr);
+/* A marker (event Mark of provider Etw-Session) in that session, whatever is enabled. */
+EtwStatus EtwSessionMark(const char *name, const char *text, EtwError *errPtr);
+/* Call visit for each session of the user; false from it ends the walk. */
+void EtwSessionList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx);
+/* Stop all sessions that this process owns (exit, signals). */
+void EtwSessionStopAll(void);
+
+/* For the Host event that opens each session: "8.6.13", or "" in programs without Tcl. */
+void EtwSetTclVersion(const char *version);
+
+/* ---- Enabling providers ---------------------------------------------------------------------- */
+
+typedef struct EtwEnable {
+    EtwGuid provider;
+    const char *providerName; /* for a provider not registered yet; may be NULL */
+    uint8_t level;            /* 0: everything */
+    uint64_t any, all;        /* any 0: everything */
+    const uint32_t *pids;     /* NULL: every process of the user */
+    int pidCount;             /* up to 8 */
+    const uint16_t *ids;      /* event ids; NULL: all */
+    int idCount;              /* up to 64 */
+} EtwEnable;
+EtwStatus EtwSessionEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
+EtwStatus EtwSessionDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
+
+typedef struct EtwProviderInfo {
+    EtwGuid guid;
+    char name[128];
+    int registrations; /* processes x registrations now */
+    int enables;
+    struct {
+        char session[256];
+        uint8_t level;
+        uint64_t any, all;
+    } enabled[ETW_MAX_ENABLES];
+} EtwProviderInfo;
+void EtwProviderList(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx);
+
+/* Called (on any thread) when what is wanted of a provider of this process changes. One callback a
+ * provider. */
+typedef void EtwEnableProc(void *ctx, bool enabled, uint8_t level, uint64_t any, uint64_t all);
+void EtwProviderOnEnable(Etw_Provider *provider, EtwEnableProc *proc, void *ctx);
+
+/* ---- Kernel events of a session (engine/kernel.h) -------------------------------------------- */
+
+typedef struct EtwKernelEnable {
+    const char *const *groups; /* portable names (process tcpip ...) or linux:SYSTEM:EVENT */
+    int groupCount;
+    const uint32_t *pids; /* NULL: this process and its children */
+    int pidCount;
+    bool allPids;
+} EtwKernelEnable;
+EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
+EtwStatus EtwSessionDisableKernel(const char *name, EtwError *errPtr);
+
+/* ---- Live consumption ------------------------------------------------------------------------ */
+
+typedef struct EtwLive EtwLive;
+EtwStatus EtwLiveOpen(const char *session, EtwLive **livePtr, EtwError *errPtr);
+/*
+ * Next event in time order up to the watermark. ETW_OK; ETW_AGAIN: nothing now (EtwLiveWait);
+ * ETW_END: the session stopped and everything was delivered. Pointers in *event are valid until the
+ * next call.
+ */
+EtwStatus EtwLiveNext(EtwLive *live, EtwEvent *event);
+void EtwLiveWait(EtwLive *live,
+        int64_t timeoutNs);      /* until events may be there, the session stops, or EtwLiveWake */
+void EtwLiveWake(EtwLive *live); /* from another thread */
+uint64_t EtwLiveLost(const EtwLive *live); /* events overtaken by the writers */
+void EtwLiveClose(EtwLive *live);
+
+#endif

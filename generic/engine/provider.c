@@ -1,0 +1,391 @@
+/*
+ * engine/provider.c --
+ *
+ *	etw.h: registering providers, defining events, writing. A provider handle is its slot in the
+ *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
+ */
+#include "base/bytes.h"
+#include "engine/provider.h"
+#include "engine/testpoint.h"
+#include "engine/thread.h"
+#include "etl/format.h"
+#include "schema/schema.h"
+
+struct Etw_Event {
+    RegProvider *provider;
+    EtwDescriptor desc;
+    uint32_t eventClass;
+    Etw_Event *next; /* all of this process, under the registry's lock */
+};
+
+typedef struct EnableHook {
+    RegProvider *provider;
+    EtwEnableProc *proc;
+    void *ctx;
+    struct EnableHook *next;
+} EnableHook;
+
+/* Both lists under RegLock. */
+static Etw_Event *events;
+static EnableHook *hooks;
+
+/* ---- Registering ----------------------------------------------------------------------------- */
+
+Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
+{
+    EtwGuid id;
+    RegProvider *provider;
+    if (name == NULL || *name == '\0' || strlen(name) >= sizeof provider->name ||
+            RegOpen(NULL) == NULL || RegLock(NULL) != ETW_OK) {
+        return NULL;
+    }
+    if (guid != NULL) {
+        memcpy(&id, guid, sizeof id);
+    } else {
+        EtwGuidFromName(name, &id);
+    }
+    provider = RegFindProvider(&id, name, true);
+    if (provider != NULL && RegAddRegistration(provider) == 0) {
+        provider = NULL;
+    }
+    RegUnlock();
+    return provider ? &provider->face : NULL;
+}
+
+void Etw_Unregister(Etw_Provider *face)
+{
+    RegProvider *provider = (RegProvider *)face;
+    if (provider == NULL || RegLock(NULL) != ETW_OK) {
+        return;
+    }
+    if (RegRemoveRegistration(provider) == 0) {
+        for (Etw_Event **at = &events; *at != NULL;) {
+            Etw_Event *e = *at;
+            if (e->provider == provider) {
+                *at = e->next;
+                EtwFree(e);
+            } else {
+                at = &e->next;
+            }
+        }
+        for (EnableHook **at = &hooks; *at != NULL;) {
+            EnableHook *h = *at;
+            if (h->provider == provider) {
+                *at = h->next;
+                EtwFree(h);
+            } else {
+                at = &h->next;
+            }
+        }
+    }
+    RegUnlock();
+}
+
+Etw_Event *Etw_DefineEvent(
+        Etw_Provider *face, const Etw_EventDesc *desc, const Etw_Field *fields, int fieldCount)
+{
+    RegProvider *provider = (RegProvider *)face;
+    EtwText meta = {0}, traits = {0};
+    RegClass head = {0};
+    Etw_Event *event = NULL;
+    if (provider == NULL || RegLock(NULL) != ETW_OK) {
+        return NULL;
+    }
+    EtwTraceLoggingTraits(&traits, provider->name, NULL);
+    if (EtwTraceLoggingEncode(&meta, desc->name, fields, fieldCount, NULL) == ETW_OK &&
+            meta.size < 0xF000) {
+        head.provider = (uint32_t)(provider - RegGet()->providers);
+        head.guid = provider->guid;
+        head.desc = (EtwDescriptor){.id = desc->id,
+                .version = desc->version,
+                .channel = ETL_CHANNEL_TRACELOGGING,
+                .level = desc->level,
+                .opcode = desc->opcode,
+                .task = desc->task,
+                .keyword = desc->keyword};
+        head.traitsSize = (uint16_t)traits.size;
+        head.metaSize = (uint16_t)meta.size;
+        uint32_t offset =
+                RegClassOf(&head, (const uint8_t *)traits.data, (const uint8_t *)meta.data);
+        for (event = events; event != NULL; event = event->next) {
+            if (offset != 0 && event->eventClass == offset) {
+                break;
+            }
+        }
+        if (offset != 0 && event == NULL) {
+            event = EtwAlloc(sizeof *event);
+            event->provider = provider;
+            event->desc = head.desc;
+            event->eventClass = offset;
+            event->next = events;
+            events = event;
+        }
+    }
+    RegUnlock();
+    EtwTextFree(&meta);
+    EtwTextFree(&traits);
+    return event;
+}
+
+/* ---- Enable callbacks ------------------------------------------------------------------------ */
+
+void EtwProviderOnEnable(Etw_Provider *face, EtwEnableProc *proc, void *ctx)
+{
+    EnableHook *hook = EtwAlloc(sizeof *hook);
+    hook->provider = (RegProvider *)face;
+    hook->proc = proc;
+    hook->ctx = ctx;
+    if (RegLock(NULL) != ETW_OK) {
+        EtwFree(hook);
+        return;
+    }
+    hook->next = hooks;
+    hooks = hook;
+    RegUnlock();
+}
+
+/* Not under the lock: a callback may define events. */
+void EtwProviderNotify(RegProvider *provider)
+{
+    EnableHook found = {0};
+    uint64_t all = 0;
+    if (RegLock(NULL) != ETW_OK) {
+        return;
+    }
+    for (EnableHook *h = hooks; h != NULL; h = h->next) {
+        if (h->provider == provider) {
+            found = *h;
+        }
+    }
+    for (int i = 0; i < ETW_MAX_ENABLES; i++) {
+        all |= atomic_load(&provider->active) >> i & 1 ? provider->enables[i].all : 0;
+    }
+    RegUnlock();
+    if (found.proc != NULL) {
+        found.proc(found.ctx, provider->face.enabled != 0, (uint8_t)provider->face.enabled,
+                provider->face.keywords, all);
+    }
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static bool wanted(const RegEnable *e, const EtwDescriptor *desc)
+{
+    if (desc->level > e->level ||
+            (desc->keyword != 0 &&
+                    ((desc->keyword & e->any) == 0 || (desc->keyword & e->all) != e->all))) {
+        return false;
+    }
+    if (__builtin_expect(e->pidCount != 0, 0)) {
+        uint32_t pid = OsPid();
+        int i = 0;
+        while (i < e->pidCount && e->pids[i] != pid) {
+            i++;
+        }
+        if (i == e->pidCount) {
+            return false;
+        }
+    }
+    if (__builtin_expect(e->idCount != 0, 0)) {
+        int i = 0;
+        while (i < e->idCount && e->ids[i] != desc->id) {
+            i++;
+        }
+        if (i == e->idCount) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline uint8_t *putPieces(uint8_t *at, const Etw_Data *data, int count)
+{
+    for (int i = 0; i < count; i++) {
+        size_t n = data[i].size;
+        if (n == 8) {
+            memcpy(at, data[i].data, 8);
+        } else if (n == 4) {
+            memcpy(at, data[i].data, 4);
+        } else {
+            memcpy(at, data[i].data, n);
+        }
+        at += n;
+    }
+    return at;
+}
+
+static inline void putElapsed(uint8_t *payload, const EtwElapsed *e, uint64_t now)
+{
+    uint64_t ticks = now > e->since ? now - e->since : 0; /* CPUs may differ by some ticks */
+    EtwStore64(payload + e->at, (uint64_t)((unsigned __int128)ticks * e->scale >> 32));
+}
+
+typedef struct WriteArgs {
+    const Etw_Event *event;
+    const EtwThread *thread;
+    const Etw_Guid *activity, *related;
+    const Etw_Data *data;
+    int count;
+    uint32_t payload;
+    uint64_t *stamp;           /* NULL: not wanted */
+    const EtwElapsed *elapsed; /* NULL: nothing to fill in */
+} WriteArgs;
+
+static int writeTo(Ring *ring, const WriteArgs *w)
+{
+    uint32_t ids = (w->activity ? 16u : 0u) + (w->related ? 16u : 0u);
+    uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + ids + w->payload);
+    uint32_t cpu = (uint32_t)OsCpu();
+    uint32_t stream = cpu < ring->cpus ? cpu : cpu % ring->cpus;
+    RingRecord *record;
+    uint8_t *at;
+    if (__builtin_expect(size > ring->bufferSize || w->payload > 0xF000, 0)) {
+        atomic_fetch_add_explicit(&ring->streams[stream].lostTooBig, 1, memory_order_relaxed);
+        return ETW_LOST_TOO_BIG;
+    }
+    record = RingReserve(ring, stream, size, 0);
+    if (__builtin_expect(record == NULL, 0)) {
+        atomic_fetch_add_explicit(&ring->streams[stream].lostNoBuffer, 1, memory_order_relaxed);
+        return ETW_LOST_NO_BUFFER;
+    }
+    if (w->stamp != NULL) {
+        *w->stamp = record->ticks;
+    }
+    record->eventClass = w->event->eventClass;
+    record->tid = w->thread->tid; /* the process is in it already */
+    record->payloadSize = (uint16_t)w->payload;
+    record->flags =
+            (uint8_t)((w->activity ? RING_HAS_ACTIVITY : 0) | (w->related ? RING_HAS_RELATED : 0));
+    at = (uint8_t *)(record + 1);
+    if (w->activity) {
+        memcpy(at, w->activity, 16);
+        at += 16;
+    }
+    if (w->related) {
+        memcpy(at, w->related, 16);
+        at += 16;
+    }
+    putPieces(at, w->data, w->count);
+    if (w->elapsed != NULL) {
+        putElapsed(at, w->elapsed, record->ticks);
+    }
+    ETW_TEST_POINT("record.before-commit");
+    RingCommit(record, size);
+    return ETW_WRITTEN;
+}
+
+/* Into every session that wants it. args: all but thread and payload size is set. */
+static inline int writeWanted(WriteArgs *args)
+{
+    const Etw_Event *event = args->event;
+    RegProvider *provider = event ? event->provider : NULL; /* NULL: could not be defined */
+    EtwThread *thread;
+    size_t payload = 0;
+    uint32_t active;
+    int result = ETW_WRITTEN;
+    if (provider == NULL || !Etw_Enabled(&provider->face, event->desc.level, event->desc.keyword)) {
+        return ETW_WRITTEN;
+    }
+    for (int i = 0; i < args->count; i++) {
+        payload += args->data[i].size;
+    }
+    args->payload = payload > 0xFFFFFF ? 0xFFFFFF : (uint32_t)payload;
+    args->thread = thread = EtwThreadSelf();
+    if (__builtin_expect(thread->pid != OsPid(), 0)) {
+        EtwThreadRefresh(thread);
+    }
+    if (args->activity == NULL && thread->hasActivity) {
+        args->activity = &thread->activity;
+    }
+    EtwThreadEnter(thread);
+    /* acquire: the entries whose bits are seen are complete */
+    active = atomic_load_explicit(&provider->active, memory_order_acquire);
+    while (active != 0) {
+        const RegEnable *e = &provider->enables[__builtin_ctz(active)];
+        active &= active - 1;
+        if (wanted(e, &event->desc)) {
+            Ring *ring = RegRing(e->session, e->instance);
+            int one = ring ? writeTo(ring, args) : ETW_WRITTEN;
+            result = one != ETW_WRITTEN ? one : result;
+        }
+    }
+    EtwThreadLeave(thread);
+    return result;
+}
+
+int Etw_WriteActivity(Etw_Event *event, const Etw_Guid *activity, const Etw_Guid *related,
+        const Etw_Data *data, int count)
+{
+    WriteArgs args = {event, NULL, activity, related, data, count, 0, NULL, NULL};
+    return writeWanted(&args);
+}
+
+int Etw_Write(Etw_Event *event, const Etw_Data *data, int count)
+{
+    WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, NULL};
+    return writeWanted(&args);
+}
+
+uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count)
+{
+    uint64_t stamp = 0;
+    WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, &stamp, NULL};
+    writeWanted(&args);
+    return stamp;
+}
+
+void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const EtwElapsed *elapsed)
+{
+    WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, elapsed};
+    writeWanted(&args);
+}
+
+bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw)
+{
+    uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + raw->size);
+    RingRecord *record;
+    if (size > ring->bufferSize || raw->size > 0xF000) {
+        atomic_fetch_add_explicit(&ring->streams[stream].lostTooBig, 1, memory_order_relaxed);
+        return true;
+    }
+    record = RingReserve(ring, stream, size, raw->ticks);
+    if (record == NULL) {
+        return false;
+    }
+    record->eventClass = raw->event->eventClass;
+    record->tid = raw->tid;
+    if (record->pid != raw->pid) {
+        record->pid = raw->pid; /* the logger's own record: nobody else looks before its commit */
+    }
+    record->payloadSize = (uint16_t)raw->size;
+    record->flags = 0;
+    memcpy(record + 1, raw->payload, raw->size);
+    RingCommit(record, size);
+    return true;
+}
+
+/* ---- Activity ids ---------------------------------------------------------------------------- */
+
+void Etw_ActivityCreate(Etw_Guid *activity)
+{
+    EtwGuidRandom((EtwGuid *)activity);
+}
+
+void Etw_ActivitySet(const Etw_Guid *activity)
+{
+    EtwThread *thread = EtwThreadSelf();
+    thread->hasActivity = activity != NULL;
+    if (activity != NULL) {
+        thread->activity = *activity;
+    }
+}
+
+void Etw_ActivityGet(Etw_Guid *activity)
+{
+    EtwThread *thread = EtwThreadSelf();
+    if (thread->hasActivity) {
+        *activity = thread->activity;
+    } else {
+        memset(activity, 0, sizeof *activity);
+    }
+}

@@ -1,0 +1,43 @@
+/*
+ * engine/provider.h --
+ *
+ *	What the engine's own files need of provider.c beyond etw.h.
+ */
+#ifndef ETW_ENGINE_PROVIDER_H
+#define ETW_ENGINE_PROVIDER_H
+
+#include "engine/registry.h"
+
+/* Tell the provider's callback of this process what is wanted now. Not under the registry's lock.
+ */
+void EtwProviderNotify(RegProvider *provider);
+
+/*
+ * Etw_Write that returns the ticks the event was stamped with (the last session's, when several
+ * took it); 0: nobody took it. Saves the script provider a look at the clock.
+ */
+uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count);
+
+/*
+ * Etw_Write that fills in a u64 of the payload: the nanoseconds from `since` (ticks) to the event's own time. So a leave's duration is
+ * exactly the difference of two events' times, and costs no look at the clock.
+ */
+typedef struct EtwElapsed {
+    size_t at;      /* offset in the payload; 8 bytes of the data are overwritten in the record */
+    uint64_t since; /* ticks */
+    uint64_t scale; /* ns per tick, 32.32 fixed point */
+} EtwElapsed;
+void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const EtwElapsed *elapsed);
+
+/* An event with its own time and ids, written into one stream of one session by the logger. */
+typedef struct EtwRawEvent {
+    const Etw_Event *event;
+    uint64_t ticks;
+    uint32_t pid, tid;
+    const uint8_t *payload;
+    size_t size;
+} EtwRawEvent;
+/* False: no buffer free (the caller makes room and tries again, or counts the loss). */
+bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw);
+
+#endif

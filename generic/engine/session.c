@@ -1,0 +1,781 @@
+/*
+ * engine/session.c --
+ *
+ *	Control of the embedded engine's sessions: start, stop, query, flush, update, snapshot,
+ *	enable. What happens between start and stop is the logger's. One table of the sessions that this
+ *	process owns, under the registry's lock.
+ */
+#include "engine/session.h"
+#include "base/bytes.h"
+#include "engine/thread.h"
+#include "etl/format.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    DEFAULT_BUFFER_KB = 256,
+    DEFAULT_BUFFERS = 128,
+    DEFAULT_LEAST = 16,
+    DEFAULT_FLUSH_MS = 1000,
+    MAX_BUFFERS = 16384
+};
+
+static EtwSession *owned[ETW_MAX_SESSIONS]; /* by registry index; under RegLock */
+static OsWake *idle; /* posted when a controller leaves, and when a session has stopped; made once,
+                        for all sessions: it outlives who posts it */
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static const char *plainName(const char *name)
+{
+    return strncmp(name, "embedded:", 9) == 0 ? name + 9 : name;
+}
+
+static EtwStatus checkName(const char *name, EtwError *err)
+{
+    size_t length = strlen(name);
+    for (const char *p = name; *p != '\0'; p++) {
+        if ((unsigned char)*p < 32) {
+            length = 0;
+        }
+    }
+    if (length == 0 || length > 255 || strchr(name, ':') != NULL) {
+        return EtwFail(err, ETW_E_ARG, "NAME", name,
+                "bad session name \"%s\": give 1 to 255 bytes without control characters and "
+                "colons",
+                name);
+    }
+    return ETW_OK;
+}
+
+static void noSession(const char *name, EtwError *err)
+{
+    EtwText list = {0};
+    Registry *r = RegGet();
+    for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
+        if (atomic_load(&r->sessions[i].instance) != 0) {
+            EtwTextPrintf(&list, "%s%.255s", list.size ? ", " : "", r->sessions[i].name);
+        }
+    }
+    EtwTextChar(&list, '\0');
+    EtwFail(err, ETW_E_LOOKUP, "SESSION", name, "no session \"%s\": %s%.400s", name,
+            list.size > 1 ? "there are " : "none is running", list.data);
+    EtwTextFree(&list);
+}
+
+static EtwStatus nameTaken(const RegSession *s, EtwError *err)
+{
+    char when[64];
+    time_t t = (time_t)(s->startWall / 1000000000);
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime(&t));
+    return EtwFail(err, ETW_E_STATE, "EXISTS", s->name,
+            "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\" "
+            "there, or take another "
+            "name",
+            s->name, s->ownerPid, when, s->name);
+}
+
+int SessionFind(const char *name, EtwError *err)
+{
+    int index = RegFindSession(plainName(name));
+    if (index < 0) {
+        noSession(name, err);
+    }
+    return index;
+}
+
+/* Under the registry's lock. */
+static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
+{
+    Registry *r = RegGet();
+    int index = SessionFind(name, err);
+    EtwSession *s = index < 0 ? NULL : owned[index];
+    if (index < 0) {
+        return ETW_E_LOOKUP;
+    }
+    if (r->sessions[index].ownerPid != OsPid() || s == NULL) {
+        return EtwFail(err, ETW_E_STATE, "OWNER", name,
+                "session \"%s\" belongs to process %u: do this there", name,
+                r->sessions[index].ownerPid);
+    }
+    if (s->stopping) {
+        return EtwFail(err, ETW_E_STATE, "STOPPING", name,
+                "session \"%s\" is being stopped just now", name);
+    }
+    *sessionPtr = s;
+    return ETW_OK;
+}
+
+/*
+ * Find a session that this process owns and hold it against being freed. Takes and leaves the
+ * registry's lock.
+ */
+static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *err)
+{
+    EtwStatus status;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    status = findOwned(name, sessionPtr, err);
+    if (status == ETW_OK) {
+        atomic_fetch_add(&(*sessionPtr)->refs, 1);
+    }
+    RegUnlock();
+    return status;
+}
+
+/* The session may be gone right behind the count. */
+static void release(EtwSession *s)
+{
+    atomic_fetch_sub(&s->refs, 1);
+    OsWakePost(idle);
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static void fillLost(const Ring *ring, EtwLost *lost)
+{
+    const RingHeader *h = ring->header;
+    for (uint32_t i = 0; i < 2 * ring->cpus; i++) {
+        lost->noBuffer += atomic_load(&ring->streams[i].lostNoBuffer);
+        lost->tooBig += atomic_load(&ring->streams[i].lostTooBig);
+    }
+    lost->tooBig += atomic_load(&h->lostTooBig);
+    lost->fileFull = atomic_load(&h->lostFull);
+    lost->io = atomic_load(&h->lostIo);
+    lost->abandoned = atomic_load(&h->lostAbandoned);
+    lost->kernel = atomic_load(&h->lostKernel);
+    lost->consumer = atomic_load(&h->lostConsumer);
+}
+
+static void fillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
+{
+    static const char *const states[] = {"", "running", "stopping", "stopped"};
+    const RingHeader *h = ring->header;
+    uint32_t state = atomic_load(&h->state);
+    OsInstant now;
+    memset(info, 0, sizeof *info);
+    OsNow(&now);
+    /* No text of shared memory is trusted to end. */
+    snprintf(info->name, sizeof info->name, "%.255s", h->name);
+    snprintf(info->file, sizeof info->file, "%.1023s", h->file);
+    snprintf(info->state, sizeof info->state, "%s", states[state <= 3 ? state : 0]);
+    info->index = index;
+    info->instance = h->instance;
+    info->ownerPid = h->ownerPid;
+    info->started = h->startWall;
+    info->duration =
+            (atomic_load(&h->stopWall) ? atomic_load(&h->stopWall) : now.wall) - h->startWall;
+    info->mode = (EtwFileMode)h->mode;
+    info->realtime = h->realtime != 0;
+    info->bufferKB = h->bufferSize / 1024;
+    info->minBuffers = h->minBuffers;
+    info->maxBuffers = atomic_load(&h->maxBuffers);
+    info->flushMs = atomic_load(&h->flushMs);
+    info->maxMB = atomic_load(&h->maxMB);
+    RingCount(ring, &info->buffersUsed, &info->buffersFree);
+    info->events = atomic_load(&h->events);
+    info->bytes = atomic_load(&h->bytes);
+    info->buffers = (uint32_t)atomic_load(&h->fileBuffers);
+    info->overwritten = atomic_load(&h->overwritten);
+    fillLost(ring, &info->lost);
+    if (h->overwrite) {
+        info->events = RingEvents(ring);
+    }
+}
+
+/* ---- Starting -------------------------------------------------------------------------------- */
+
+static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
+{
+    EtwStatus status = checkName(plainName(c->name), err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (c->mode == ETW_FILE_MEMORY ? c->file != NULL : c->file == NULL && !c->realtime) {
+        return EtwFail(err, ETW_E_ARG, "FILE", c->name,
+                c->file ? "a session of mode memory has no -file: take -file away, and use \"etw "
+                          "snapshot\" to save it"
+                        : "session \"%s\" has nowhere to put events: give -file F, -realtime 1, or "
+                          "-mode memory",
+                c->name);
+    }
+    if (c->bufferKB != 0 && (c->bufferKB < 4 || c->bufferKB > 1024)) {
+        return EtwFail(err, ETW_E_ARG, "BUFFERSIZE", c->name,
+                "bad buffer size %u KB: must be 4 to 1024", c->bufferKB);
+    }
+    if (c->maxBuffers > MAX_BUFFERS || (c->maxBuffers != 0 && c->maxBuffers < 2) ||
+            (c->maxBuffers != 0 && c->minBuffers > c->maxBuffers)) {
+        return EtwFail(err, ETW_E_ARG, "BUFFERS", c->name,
+                "bad number of buffers %u,%u: MIN at most MAX, MAX 2 to %d", c->minBuffers,
+                c->maxBuffers, MAX_BUFFERS);
+    }
+    if (c->mode == ETW_FILE_CIRCULAR && c->maxMB == 0) {
+        return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name, "a circular file needs -maxsize MB");
+    }
+    if (c->mode == ETW_FILE_NEWFILE &&
+            (c->file == NULL || c->maxMB == 0 || strstr(c->file, "%d") == NULL)) {
+        return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name,
+                "mode newfile needs -maxsize MB, and %%d in the file's name where its number goes");
+    }
+    return ETW_OK;
+}
+
+static uint32_t fileMode(const EtwSessionConfig *c)
+{
+    static const uint32_t bits[] = {ETL_MODE_SEQUENTIAL, ETL_MODE_CIRCULAR, ETL_MODE_APPEND,
+            ETL_MODE_NEWFILE, ETL_MODE_SEQUENTIAL};
+    return bits[c->mode] | (c->realtime ? (uint32_t)ETL_MODE_REALTIME : 0u);
+}
+
+static EtwStatus makeRing(
+        EtwSession *s, const EtwSessionConfig *c, uint64_t instance, EtwError *err)
+{
+    char path[1024];
+    RingHeader *h;
+    OsInstant now;
+    RingConfig config = {.instance = instance,
+            .cpus = (uint32_t)OsCpuCount(),
+            .bufferSize = (c->bufferKB ? c->bufferKB : DEFAULT_BUFFER_KB) * 1024};
+    EtwStatus status;
+    /* Two a CPU is the least with which a CPU can switch without waiting for the logger. */
+    config.buffers = c->maxBuffers ? c->maxBuffers : DEFAULT_BUFFERS;
+    config.minBuffers = c->minBuffers                     ? c->minBuffers
+                        : config.cpus * 2 > DEFAULT_LEAST ? config.cpus * 2
+                                                          : DEFAULT_LEAST;
+    config.minBuffers = config.minBuffers > config.buffers ? config.buffers : config.minBuffers;
+    config.overwrite = c->mode == ETW_FILE_MEMORY;
+    RegSessionPath(instance, path, sizeof path);
+    s->ring = EtwAlloc(sizeof *s->ring);
+    status = RingCreate(s->ring, path, &config, err);
+    if (status != ETW_OK) {
+        EtwFree(s->ring);
+        s->ring = NULL;
+        return status;
+    }
+    h = s->ring->header;
+    OsNow(&now);
+    h->mode = c->mode;
+    h->realtime = c->realtime;
+    h->clock = osClock;
+    h->ownerPid = OsPid();
+    h->startTicks = now.ticks;
+    h->startSteady = now.steady;
+    h->startWall = now.wall;
+    h->flushMs = c->flushMs ? c->flushMs : DEFAULT_FLUSH_MS;
+    h->maxMB = c->maxMB;
+    snprintf(h->name, sizeof h->name, "%s", s->name);
+    h->state = RING_RUNNING;
+    s->ring->wake = s->wake;
+    return ETW_OK;
+}
+
+static EtwStatus openFirstFile(EtwSession *s, const EtwSessionConfig *c, EtwError *err)
+{
+    RingHeader *h = s->ring->header;
+    EtwStatus status = ETW_OK;
+    s->fileConfig = (EtlWriterConfig){.loggerName = s->name,
+            .mode = fileMode(c),
+            .bufferSize = h->bufferSize,
+            .maxMB = c->maxMB,
+            .loggerId = (uint16_t)(s->index + 1),
+            .cpus = (int)h->cpus,
+            .startWall = h->startWall,
+            .startSteady = h->startSteady,
+            .bootTime = OsBootTime(),
+            .zoneBias = OsTimeZoneBias(),
+            .cpuMHz = OsCpuMHz(),
+            .pid = OsPid(),
+            .tid = OsTid()};
+    if (c->file != NULL) {
+        status = LoggerOpenFile(s, c->file, err);
+        snprintf(h->file, sizeof h->file, "%s", s->file);
+    }
+    return status;
+}
+
+static void freeSession(EtwSession *s)
+{
+    if (s->writer != NULL) {
+        EtlWriterClose(s->writer, 0, 0, NULL);
+    }
+    if (s->ring != NULL) {
+        OsUnmap(&s->ring->map);
+        EtwFree(s->ring);
+    }
+    OsWakeFree(s->wake);
+    OsMutexFree(s->taskMutex);
+    EtwFree(s);
+}
+
+static EtwSession *newSession(const char *name, int index)
+{
+    EtwSession *s = EtwAlloc(sizeof *s);
+    snprintf(s->name, sizeof s->name, "%s", name);
+    s->index = (uint32_t)index;
+    s->ownerPid = OsPid();
+    s->refs = 1; /* the starter's, until its first event is written */
+    s->wake = OsWakeNew();
+    s->taskMutex = OsMutexNew();
+    return s;
+}
+
+/* Under the registry's lock. */
+static EtwStatus startLocked(
+        const EtwSessionConfig *c, const char *name, EtwSession **sessionPtr, EtwError *err)
+{
+    OsInstant now;
+    uint64_t instance;
+    EtwStatus status;
+    EtwSession *s;
+    int index = RegFindSession(name);
+    if (index >= 0) {
+        return nameTaken(&RegGet()->sessions[index], err);
+    }
+    OsNow(&now);
+    index = RegNewSession(name, now.wall, &instance, err);
+    if (index < 0) {
+        return ETW_E_LIMIT;
+    }
+    s = newSession(name, index);
+    status = makeRing(s, c, instance, err);
+    if (status == ETW_OK) {
+        status = openFirstFile(s, c, err);
+    }
+    if (status == ETW_OK) {
+        status = LoggerStart(s, err);
+    }
+    if (status != ETW_OK) {
+        freeSession(s);
+        RegRemoveSession(index);
+        return status;
+    }
+    RegAttach((uint32_t)index, s->ring);
+    owned[index] = s;
+    *sessionPtr = s;
+    return ETW_OK;
+}
+
+EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
+{
+    static bool atExit;
+    EtwStatus status = checkConfig(config, err);
+    EtwSession *s = NULL;
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    EtwKernelSweep();
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    idle = idle != NULL ? idle : OsWakeNew();
+    status = startLocked(config, plainName(config->name), &s, err);
+    if (status == ETW_OK && !atExit) {
+        atExit = true;
+        atexit(EtwSessionStopAll);
+    }
+    if (status == ETW_OK) {
+        OsOnTermination(EtwSessionStopAll);
+    }
+    RegUnlock();
+    if (status == ETW_OK) {
+        EtwSessionWriteHost(s->ring);
+        release(s);
+    }
+    return status;
+}
+
+/* ---- Stopping -------------------------------------------------------------------------------- */
+
+static void finishProc(EtwSession *s, void *arg)
+{
+    EtwStatus *statusPtr = arg;
+    OsInstant now;
+    RingHeader *h = s->ring->header;
+    s->patience = 200000000; /* nobody of this process is inside a write any more */
+    if (s->kernel != NULL) {
+        EtwKernelQuiesce(s->kernel);
+    }
+    RingCloseAll(s->ring);
+    LoggerDrain(s);
+    for (int64_t waited = 0; waited < s->patience; waited += 20000000) {
+        uint32_t used, free;
+        RingCount(s->ring, &used, &free);
+        if (used == 0 || h->overwrite) {
+            break;
+        }
+        OsSleepNs(20000000); /* another process holds an open record: wait for its commit */
+        LoggerDrain(s);
+    }
+    if (s->kernel != NULL) {
+        EtwKernelClose(s->kernel);
+        s->kernel = NULL;
+    }
+    OsNow(&now);
+    if (s->writer != NULL) {
+        *statusPtr = LoggerCloseFile(s, now.wall);
+    }
+    atomic_store(&h->stopWall, now.wall);
+    atomic_store(&h->state, RING_STOPPED);
+    s->finish = true;
+}
+
+typedef struct Providers {
+    uint8_t bits[REG_PROVIDERS / 8];
+} Providers;
+
+/* Under the registry's lock: nobody is told any more to write here. */
+static void disableAll(const EtwSession *s, Providers *changed)
+{
+    Registry *r = RegGet();
+    for (int p = 0; p < REG_PROVIDERS; p++) {
+        RegProvider *provider = &r->providers[p];
+        for (int e = 0; provider->used && e < ETW_MAX_ENABLES; e++) {
+            if ((atomic_load(&provider->active) >> e & 1) &&
+                    provider->enables[e].instance == s->ring->instance) {
+                atomic_fetch_and(&provider->active, ~(1u << e));
+                RegRefreshProvider(provider);
+                changed->bits[p / 8] |= (uint8_t)(1u << p % 8);
+            }
+        }
+    }
+}
+
+static void notifyAll(const Providers *changed)
+{
+    for (int p = 0; p < REG_PROVIDERS; p++) {
+        if (changed->bits[p / 8] >> p % 8 & 1) {
+            EtwProviderNotify(&RegGet()->providers[p]);
+        }
+    }
+}
+
+/* Under the registry's lock: from here on the session is the caller's to stop. */
+static void beginStop(EtwSession *s, Providers *changed)
+{
+    s->stopping = true;
+    RegGet()->sessions[s->index].stopping = 1;
+    disableAll(s, changed);
+}
+
+/* Nobody finds it any more. Without the registry's lock (no file descriptor left, its directory
+ * removed) the registry's entry stays until this process ends. */
+static void forget(EtwSession *s)
+{
+    bool shared = RegLock(NULL) == ETW_OK;
+    if (!shared) {
+        RegLockHere();
+    }
+    owned[s->index] = NULL;
+    RegDetach(s->index);
+    if (shared) {
+        RegRemoveSession((int)s->index);
+    }
+    RegUnlock();
+}
+
+static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
+{
+    EtwStatus status = ETW_OK;
+    while (atomic_load(&s->refs) > 0) {
+        OsWakeWait(idle, 10000000); /* a post may wake another stopper instead */
+    }
+    atomic_store(&s->ring->header->state, RING_STOPPING);
+    EtwThreadsQuiesce();
+    LoggerCall(s, finishProc, &status);
+    LoggerJoin(s);
+    if (info != NULL) {
+        fillInfo(s->ring, s->index, info);
+    }
+    forget(s);
+    EtwThreadsQuiesce(); /* nobody of this process looks at the mapping any more */
+    freeSession(s);
+    OsWakePost(idle);
+    return status;
+}
+
+EtwStatus EtwSessionStop(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    Providers changed = {{0}};
+    EtwStatus status;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    status = findOwned(name, &s, err);
+    if (status == ETW_OK) {
+        beginStop(s, &changed);
+    }
+    RegUnlock();
+    if (status != ETW_OK) {
+        return status;
+    }
+    notifyAll(&changed);
+    status = stopOwned(s, info);
+    if (status != ETW_OK) {
+        status = EtwFail(err, status, "WRITE", name,
+                "session \"%s\" is stopped, but not everything could be written to its file: see "
+                "lost",
+                name);
+    }
+    return status;
+}
+
+/* A session of this process that is still there; *minePtr: it is the caller's to stop. */
+static EtwSession *nextOwned(bool *minePtr)
+{
+    EtwSession *s = NULL;
+    Providers ignored = {{0}};
+    if (RegLock(NULL) != ETW_OK) {
+        RegLockHere(); /* the files are to be closed whatever has become of the registry */
+    }
+    for (int i = 0; i < ETW_MAX_SESSIONS && (s == NULL || !*minePtr); i++) {
+        if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
+            s = owned[i];
+            *minePtr = !s->stopping;
+        }
+    }
+    if (s != NULL && *minePtr) {
+        beginStop(s, &ignored);
+    }
+    RegUnlock();
+    return s;
+}
+
+/* Also waits for those that other threads are stopping: the process ends behind this. */
+void EtwSessionStopAll(void)
+{
+    bool mine = false;
+    EtwSession *s;
+    for (int waits = 0; RegGet() != NULL && waits < 1000 && (s = nextOwned(&mine)) != NULL;) {
+        if (mine) {
+            stopOwned(s, NULL);
+        } else {
+            OsWakeWait(idle, 10000000);
+            waits++;
+        }
+    }
+}
+
+/* ---- While it runs --------------------------------------------------------------------------- */
+
+static void flushProc(EtwSession *s, void *arg)
+{
+    (void)arg;
+    LoggerFlush(s);
+}
+
+EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    EtwStatus status = acquire(name, &s, err);
+    if (status == ETW_OK) {
+        LoggerCall(s, flushProc, NULL);
+        if (info != NULL) {
+            fillInfo(s->ring, s->index, info);
+        }
+        release(s);
+    }
+    return status;
+}
+
+/* Any process's session: what is in shared memory is enough. */
+static EtwStatus queryLocked(int index, EtwSessionInfo *info)
+{
+    Registry *r = RegGet();
+    char path[1024];
+    Ring ring = {0};
+    uint64_t instance = atomic_load(&r->sessions[index].instance);
+    if (owned[index] != NULL && owned[index]->ownerPid == OsPid()) {
+        fillInfo(owned[index]->ring, (uint32_t)index, info);
+        return ETW_OK;
+    }
+    RegSessionPath(instance, path, sizeof path);
+    if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
+        return ETW_E_LOOKUP;
+    }
+    fillInfo(&ring, (uint32_t)index, info);
+    OsUnmap(&ring.map);
+    return ETW_OK;
+}
+
+EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    EtwStatus status;
+    int index;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    index = SessionFind(name, err);
+    status = index < 0 ? ETW_E_LOOKUP : queryLocked(index, info);
+    RegUnlock();
+    return status;
+}
+
+void EtwSessionList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx)
+{
+    Registry *r = RegOpen(NULL);
+    EtwSessionInfo info;
+    for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
+        bool there = false;
+        if (RegLock(NULL) != ETW_OK) {
+            return;
+        }
+        /* by name, so that those of dead owners are swept */
+        if (atomic_load(&r->sessions[i].instance) != 0 &&
+                RegFindSession(r->sessions[i].name) == i) {
+            there = queryLocked(i, &info) == ETW_OK;
+        }
+        RegUnlock();
+        if (there && !visit(ctx, &info)) {
+            return;
+        }
+    }
+}
+
+typedef struct FileArgs {
+    const EtwSessionConfig *changes;
+    const char *path;
+    EtwStatus status;
+    EtwError *err;
+} FileArgs;
+
+static void updateProc(EtwSession *s, void *arg)
+{
+    FileArgs *a = arg;
+    RingHeader *h = s->ring->header;
+    uint32_t most = a->changes->maxBuffers;
+    if (a->changes->maxMB != 0 && s->fileConfig.maxMB != a->changes->maxMB) {
+        s->fileConfig.maxMB = a->changes->maxMB;
+        if (s->writer != NULL) {
+            EtlWriterSetLimit(s->writer, a->changes->maxMB);
+        }
+        h->maxMB = a->changes->maxMB;
+    }
+    if (a->changes->file != NULL) {
+        a->status = LoggerOpenFile(s, a->changes->file, a->err);
+        snprintf(h->file, sizeof h->file, "%s", s->file);
+    }
+    if (a->changes->flushMs != 0) {
+        h->flushMs = a->changes->flushMs;
+    }
+    if (most != 0) {
+        h->maxBuffers = most > s->ring->bufferCount ? s->ring->bufferCount : most;
+    }
+}
+
+EtwStatus EtwSessionUpdate(
+        const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    FileArgs args = {changes, NULL, ETW_OK, err};
+    EtwStatus status = acquire(name, &s, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (changes->file != NULL && s->ring->header->overwrite) {
+        args.status = EtwFail(err, ETW_E_ARG, "FILE", name,
+                "session \"%s\" is in memory: use \"etw snapshot\"", name);
+    } else {
+        LoggerCall(s, updateProc, &args);
+    }
+    if (args.status == ETW_OK && info != NULL) {
+        fillInfo(s->ring, s->index, info);
+    }
+    release(s);
+    return args.status;
+}
+
+static void snapshotProc(EtwSession *s, void *arg)
+{
+    FileArgs *a = arg;
+    LoggerDrain(s);
+    a->status = LoggerSnapshot(s, a->path, a->err);
+}
+
+EtwStatus EtwSessionSnapshot(
+        const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    FileArgs args = {NULL, file, ETW_OK, err};
+    EtwStatus status = acquire(name, &s, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (!s->ring->header->overwrite) {
+        args.status = EtwFail(err, ETW_E_STATE, "MODE", name,
+                "session \"%s\" writes to a file already: snapshots are for sessions of mode "
+                "memory",
+                name);
+    } else {
+        LoggerCall(s, snapshotProc, &args);
+    }
+    if (args.status == ETW_OK && info != NULL) {
+        fillInfo(s->ring, s->index, info);
+    }
+    release(s);
+    return args.status;
+}
+
+/* ---- Kernel events --------------------------------------------------------------------------- */
+
+typedef struct KernelArgs {
+    const EtwKernelEnable *enable;
+    EtwStatus status;
+    EtwError *err;
+} KernelArgs;
+
+static void kernelOnProc(EtwSession *s, void *arg)
+{
+    KernelArgs *a = arg;
+    a->status = EtwKernelOpen(&s->kernel, s->name, a->enable, a->err);
+}
+
+static void kernelOffProc(EtwSession *s, void *arg)
+{
+    (void)arg;
+    if (s->kernel != NULL) {
+        EtwKernelQuiesce(s->kernel);
+        LoggerDrain(s);
+        EtwKernelClose(s->kernel);
+        s->kernel = NULL;
+        atomic_store(&s->ring->header->kernelUntil, 0);
+    }
+}
+
+EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *err)
+{
+    EtwSession *s;
+    KernelArgs args = {enable, ETW_OK, err};
+    EtwStatus status = acquire(name, &s, err);
+    if (status == ETW_OK) {
+        LoggerCall(s, kernelOnProc, &args);
+        release(s);
+        status = args.status;
+    }
+    return status;
+}
+
+EtwStatus EtwSessionDisableKernel(const char *name, EtwError *err)
+{
+    EtwSession *s;
+    EtwStatus status = acquire(name, &s, err);
+    if (status == ETW_OK) {
+        LoggerCall(s, kernelOffProc, NULL);
+        release(s);
+    }
+    return status;
+}

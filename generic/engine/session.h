@@ -1,0 +1,92 @@
+/*
+ * engine/session.h --
+ *
+ *	A session in the process that owns it, as session.c (control) and logger.c (the thread that
+ *	drains it) share it.
+ *
+ *	Ownership: session.c makes and frees the struct; everything under "logger" belongs to the
+ *	logger thread from its start to its end, and other threads reach it only through LoggerCall.
+ */
+#ifndef ETW_ENGINE_SESSION_H
+#define ETW_ENGINE_SESSION_H
+
+#include "engine/kernel.h"
+#include "engine/provider.h"
+#include "etl/writer.h"
+#include "event/anchors.h"
+
+typedef struct EtwSession EtwSession;
+
+typedef struct LoggerTask {
+    void (*proc)(EtwSession *session, void *arg);
+    void *arg;
+    OsWake *done;
+    struct LoggerTask *next;
+} LoggerTask;
+
+/* Where a stream's reader stands, and since when it has been stuck. */
+typedef struct LoggerStream {
+    RingCursor cursor;
+    int64_t blockedSince; /* steady ns, 0: not blocked */
+    uint64_t events;      /* read so far */
+} LoggerStream;
+
+struct EtwSession {
+    char name[256];
+    uint32_t index; /* in the registry */
+    uint32_t ownerPid;
+    _Atomic int refs; /* controllers inside a call; raised under RegLock, not while it stops */
+    bool stopping;    /* under RegLock: somebody stops it */
+    Ring *ring;
+    OsWake *wake; /* wakes the logger */
+    OsThread *thread;
+    OsMutex *taskMutex; /* guards tasks and ended */
+    LoggerTask *tasks;
+    bool ended;
+
+    /* logger */
+    EtlWriter *writer;   /* NULL: no file */
+    EtlWriterState left; /* sums of the files that were closed before this one */
+    EtlWriterConfig fileConfig;
+    char file[1024];
+    EtwAnchors anchors;
+    OsInstant lastAnchor;
+    EtwKernel *kernel; /* NULL: not enabled */
+    LoggerStream *streams;
+    int64_t lastFlush, lastSweep; /* steady ns */
+    int64_t patience;             /* ns that an uncommitted record may block its stream */
+    bool finish;
+};
+
+/* ---- logger.c -------------------------------------------------------------------------------- */
+
+EtwStatus LoggerStart(EtwSession *session, EtwError *errPtr);
+/* Run proc on the logger's thread between two drains, and wait for it. False: the logger has ended.
+ */
+bool LoggerCall(EtwSession *session, void (*proc)(EtwSession *, void *), void *arg);
+void LoggerJoin(EtwSession *session);
+
+/* For procs that LoggerCall runs: */
+void LoggerDrain(
+        EtwSession *session); /* everything written before the call goes to the file's buffers */
+void LoggerFlush(EtwSession *session); /* drain, then onto the disk */
+EtwStatus LoggerOpenFile(EtwSession *session, const char *path, EtwError *errPtr);
+EtwStatus LoggerCloseFile(EtwSession *session, int64_t endWall); /* not OK: see what is lost */
+EtwStatus LoggerSnapshot(EtwSession *session, const char *path, EtwError *errPtr); /* snapshot.c */
+/* Fill the event that a ring record is; false: damaged. Pointers into the ring and the registry. */
+bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *event);
+uint64_t LoggerLost(const EtwSession *session); /* all kinds but the file's own */
+
+/* ---- session.c ------------------------------------------------------------------------------- */
+
+/*
+ * Registry index of a session of any process, by name as users write it; -1: none, and *errPtr says
+ * which there are. Under the registry's lock.
+ */
+int SessionFind(const char *name, EtwError *errPtr);
+
+/* ---- enable.c -------------------------------------------------------------------------------- */
+
+void EtwSessionWriteHost(Ring *ring); /* the Host event, into this session only */
+
+#endif

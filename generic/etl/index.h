@@ -1,0 +1,42 @@
+/*
+ * etl/index.h --
+ *
+ *	Which buffers a file has: found by walking their headers once, sorted into streams
+ *	(CPU, logger) and by time within a stream. What was odd about them is kept as notes,
+ *	told when reading ends. Private to the room.
+ */
+#ifndef ETW_ETL_INDEX_H
+#define ETW_ETL_INDEX_H
+
+#include "etl/header.h"
+
+/* One buffer that has records. */
+typedef struct EtlBuffer {
+    uint64_t at;   /* in the file */
+    uint64_t tie;  /* order among buffers of one stream that begin at the same tick */
+    int64_t first; /* ticks of its first record, of its earliest one in files of unsorted buffers */
+    uint32_t end;  /* end of data, relative to `at`, inside the file */
+    uint16_t cpu;
+    uint16_t logger;
+    bool cut;  /* the file ends inside it: noted already */
+    bool told; /* its damage was reported */
+} EtlBuffer;
+
+typedef struct EtlNote {
+    uint64_t where;
+    char text[200];
+} EtlNote;
+enum { ETL_MAX_NOTES = 32 };
+
+typedef struct EtlIndex {
+    EtlBuffer *buffers; /* sorted by cpu, logger, first, tie */
+    size_t count, room;
+    uint32_t found; /* all buffers of the file, empty and skipped ones, too */
+    EtlNote *notes; /* ETL_MAX_NOTES at most, then only counted */
+    int noteCount;
+} EtlIndex;
+
+void EtlIndexBuild(EtlIndex *index, const uint8_t *file, uint64_t size, const EtlInfo *info);
+void EtlIndexFree(EtlIndex *index);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * etwStubs.h --
+ *
+ *	The C API of etw.h for Tcl extensions: the functions are reached through a table that the
+ *	loaded package hands out, so that an extension needs no etw at link time and meets the same
+ *	registry, whichever etw is loaded.
+ *
+ *	    #define USE_ETW_STUBS
+ *	    #include "etwStubs.h"
+ *	    ...
+ *	    if (Etw_InitStubs(interp, "1.0", 0) == NULL) {
+ *	        return TCL_ERROR;
+ *	    }
+ *	    prov = Etw_Register("My-Extension", NULL);
+ *
+ *	Link libetwstub1.0.a. Functions are only ever added, at the end; `size` tells an extension
+ *	what its etw has.
+ */
+#ifndef ETW_STUBS_H
+#define ETW_STUBS_H
+
+#ifdef USE_ETW_STUBS
+#define ETW_NO_PROTOTYPES
+#endif
+#include "etw.h"
+
+struct Tcl_Interp; /* tcl.h is the includer's */
+
+#define ETW_STUBS_MAGIC 0x57544531 /* "1ETW" */
+
+typedef struct EtwStubs {
+    unsigned magic;
+    unsigned size; /* of this struct, in bytes */
+    Etw_Provider *(*registerProvider)(const char *name, const Etw_Guid *guid);
+    void (*unregisterProvider)(Etw_Provider *provider);
+    Etw_Event *(*defineEvent)(Etw_Provider *provider, const Etw_EventDesc *desc,
+            const Etw_Field *fields, int fieldCount);
+    int (*write)(Etw_Event *event, const Etw_Data *data, int count);
+    int (*writeActivity)(Etw_Event *event, const Etw_Guid *activity, const Etw_Guid *related,
+            const Etw_Data *data, int count);
+    void (*activityCreate)(Etw_Guid *activity);
+    void (*activitySet)(const Etw_Guid *activity);
+    void (*activityGet)(Etw_Guid *activity);
+} EtwStubs;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const EtwStubs *etwStubsPtr;
+
+/*
+ * Require the package and take its table. The version that was found, or NULL with a message in
+ * interp.
+ */
+const char *Etw_InitStubs(struct Tcl_Interp *interp, const char *version, int exact);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef USE_ETW_STUBS
+#define Etw_Register (etwStubsPtr->registerProvider)
+#define Etw_Unregister (etwStubsPtr->unregisterProvider)
+#define Etw_DefineEvent (etwStubsPtr->defineEvent)
+#define Etw_Write (etwStubsPtr->write)
+#define Etw_WriteActivity (etwStubsPtr->writeActivity)
+#define Etw_ActivityCreate (etwStubsPtr->activityCreate)
+#define Etw_ActivitySet (etwStubsPtr->activitySet)
+#define Etw_ActivityGet (etwStubsPtr->activityGet)
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * event/event.h --
+ *
+ *	The event: one record of a trace, whoever made it and wherever it was read from. Payload and
+ *	metadata are pointers into the source's memory, valid until that source is asked for its next
+ *	event.
+ */
+#ifndef ETW_EVENT_EVENT_H
+#define ETW_EVENT_EVENT_H
+
+#include "base/guid.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* As EVENT_DESCRIPTOR of Windows, 16 bytes, the same layout. */
+typedef struct EtwDescriptor {
+    uint16_t id;
+    uint8_t version;
+    uint8_t channel;
+    uint8_t level;
+    uint8_t opcode;
+    uint16_t task;
+    uint64_t keyword;
+} EtwDescriptor;
+
+#define ETW_NO_ID 0xFFFFFFFFu /* pid or tid that the record does not carry */
+
+/* Which of the file format's record kinds it was: values of the format (etl/format.h). */
+typedef struct EtwEvent {
+    int64_t time;     /* ns since 1970-01-01 UTC */
+    int64_t ticks;    /* the clock value as recorded */
+    EtwGuid provider; /* provider; event class for classic and kernel records */
+    EtwDescriptor desc;
+    uint32_t pid;
+    uint32_t tid;
+    uint16_t cpu;
+    uint16_t logger;
+    uint16_t hook;       /* kernel records: group << 8 | opcode; else 0 */
+    uint8_t kind;        /* header type of the record, 0x90 for WPP */
+    uint8_t pointerSize; /* 4 or 8 */
+    uint16_t flags;      /* EVENT_HEADER_FLAG_* as on disk */
+    bool late;           /* live: delivered after younger events */
+    bool classic;        /* classic (MOF) or kernel record: provider is a class GUID */
+    uint32_t kernelTime, userTime;
+    EtwGuid activity;       /* zero when absent */
+    const uint8_t *related; /* 16 bytes or NULL */
+    const uint8_t *stack;   /* addresses (pointerSize each) or NULL */
+    uint32_t stackCount;
+    const uint8_t *traits; /* TraceLogging provider traits (item 12) or NULL */
+    uint32_t traitsSize;
+    const uint8_t *meta; /* TraceLogging event metadata (item 11) or NULL */
+    uint32_t metaSize;
+    const uint8_t *extended; /* raw extended items, for relogging */
+    uint32_t extendedSize;
+    const uint8_t *payload;
+    uint32_t payloadSize;
+} EtwEvent;
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * flow/sink.h --
+ *
+ *	Where events go as text: person-readable text, csv, json lines, Tcl list form. A sink
+ *	appends to an EtwText; its caller empties that into a channel when it has grown enough. Decoding
+ *	is the sink's own (schema/decode.h).
+ */
+#ifndef ETW_FLOW_SINK_H
+#define ETW_FLOW_SINK_H
+
+#include "flow/source.h"
+#include "schema/decode.h"
+
+typedef enum EtwFormat {
+    ETW_FORMAT_TEXT,
+    ETW_FORMAT_CSV,
+    ETW_FORMAT_JSON,
+    ETW_FORMAT_LIST
+} EtwFormat;
+typedef enum EtwTimeFormat {
+    /* Seconds since the start of the earliest file, live since the first event (text's default). */
+    ETW_TIME_RELATIVE,
+    ETW_TIME_ISO,
+    ETW_TIME_NS, /* ns since 1970 */
+    ETW_TIME_FILETIME
+} EtwTimeFormat;
+
+typedef struct EtwSinkConfig {
+    EtwFormat format;
+    EtwTimeFormat timeFormat;
+    bool color;
+    int width; /* text: cut lines at this many columns; 0: never */
+} EtwSinkConfig;
+
+typedef struct EtwSink EtwSink;
+EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store);
+void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out);
+void EtwSinkEnd(EtwSink *sink, const EtwSource *source,
+        EtwText *out); /* losses, warnings, what was left open */
+void EtwSinkFree(EtwSink *sink);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * flow/sink_impl.h --
+ *
+ *	What the text forms share: the sink's struct, numbers and times without printf, and
+ *	the keys of an event. For sink*.c only.
+ */
+#ifndef ETW_FLOW_SINK_IMPL_H
+#define ETW_FLOW_SINK_IMPL_H
+
+#include "flow/sink.h"
+
+/* One text form. All but event may be NULL. */
+typedef struct EtwSinkOps {
+    void (*init)(EtwSink *sink);
+    void (*begin)(EtwSink *sink, const EtwSource *source, EtwText *out);
+    void (*event)(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out);
+    void (*end)(EtwSink *sink, const EtwSource *source, EtwText *out);
+    void (*free)(EtwSink *sink);
+} EtwSinkOps;
+
+struct EtwSink {
+    EtwSinkConfig config;
+    EtwSchemaStore *store;
+    const EtwSinkOps *ops;
+    void *own;       /* the form's */
+    EtwText scratch; /* one value, or one column */
+    EtwText scratch2;
+    int64_t base; /* time zero of relative times */
+    bool based;
+    int64_t second;  /* whole second that secondText is of, relative or since 1970 */
+    bool negative;   /* of secondText, when relative */
+    int secondWidth; /* relative whole seconds are padded to so many digits */
+    char secondText[32];
+    int secondSize;
+};
+
+extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList;
+
+/* "00" to "99", end to end. */
+extern const char etwDigitPairs[200];
+
+/* Write v in decimal at p (room for 20); the end. */
+static inline char *EtwPutDecimal(char *p, uint64_t v)
+{
+    char digits[20];
+    int at = 20;
+    while (v >= 100) {
+        at -= 2;
+        memcpy(digits + at, etwDigitPairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(digits + at, etwDigitPairs + 2 * v, 2);
+    } else {
+        digits[--at] = (char)('0' + v);
+    }
+    memcpy(p, digits + at, (size_t)(20 - at));
+    return p + (20 - at);
+}
+
+/* Exactly `digits` (even, up to 8) of v. */
+static inline char *EtwPutPadded(char *p, uint32_t v, int digits)
+{
+    for (int at = digits - 2; at >= 0; at -= 2, v /= 100) {
+        memcpy(p + at, etwDigitPairs + 2 * (v % 100), 2);
+    }
+    return p + digits;
+}
+
+static inline void EtwAddDecimal(EtwText *out, uint64_t v)
+{
+    EtwTextReserve(out, 20);
+    out->size = (size_t)(EtwPutDecimal(out->data + out->size, v) - out->data);
+}
+
+static inline void EtwAddSigned(EtwText *out, int64_t v)
+{
+    if (v < 0) {
+        EtwTextChar(out, '-');
+    }
+    EtwAddDecimal(out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+/* A string literal. */
+#define ETW_ADD(out, literal) EtwTextAdd((out), (literal), sizeof(literal) - 1)
+
+/*
+ * The event's time by the sink's format: +0.000123, 2026-11-21T08:23:12.123456789Z, ns or FILETIME.
+ * `digits` (6 or 9) are those behind the point. *out has room for 64 bytes more.
+ */
+void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out);
+/* Name of the event's provider, or its GUID as text (in `guid`). */
+const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        char guid[ETW_GUID_TEXT]);
+static inline const char *EtwSinkEventName(const EtwSchema *schema)
+{
+    return schema ? schema->event : "";
+}
+
+/* True: the bytes are printable ASCII without double quotes and backslashes: no form needs to
+ * escape them. */
+bool EtwIsPlain(const uint8_t *bytes, size_t size);
+
+/*
+ * The header's keys and values, in the order that lists and json have them; those that mean nothing
+ * for this event are left out.
+ */
+typedef void EtwHeaderProc(
+        EtwText *out, const char *key, const char *text, size_t size, bool number);
+void EtwSinkHeader(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out,
+        EtwHeaderProc *proc);
+/* EtwSinkTime without the plus sign, ns shown. */
+void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out);
+/* What is wrong with an event whose decoding gave ETW_E_FORMAT. */
+#define ETW_TOO_SHORT "payload does not fit its schema"
+
+/*
+ * The payload as a JSON object (sink_json.c), with what the schema does not cover under _payload or
+ * _rest. withError: a payload that ends early is told under _error. The result is EtwDecode's.
+ */
+EtwStatus EtwJsonProps(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out,
+        bool withError);
+
+#endif

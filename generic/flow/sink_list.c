@@ -1,0 +1,53 @@
+/*
+ * flow/sink_list.c --
+ *
+ *	One Tcl dict a line, with the keys and values that `etw consume` gives.
+ */
+#include "flow/sink_impl.h"
+#include "schema/list.h"
+
+static void addHeader(EtwText *out, const char *key, const char *text, size_t size, bool number)
+{
+    EtwTextStr(out, key);
+    EtwTextChar(out, ' ');
+    if (number) {
+        EtwTextAdd(out, text, size);
+    } else {
+        EtwListElement(out, text, size);
+    }
+    EtwTextChar(out, ' ');
+}
+
+static void addStack(EtwText *out, const EtwEvent *event)
+{
+    size_t width = event->pointerSize == 4 ? 4 : 8;
+    ETW_ADD(out, " stack ");
+    size_t from = out->size;
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        const uint8_t *p = event->stack + i * width;
+        if (i > 0) {
+            EtwTextChar(out, ' ');
+        }
+        EtwAddDecimal(out, width == 4 ? EtwLoad32(p) : EtwLoad64(p));
+    }
+    EtwListNest(out, from);
+}
+
+static void listEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    EtwSinkHeader(sink, event, schema, out, addHeader);
+    ETW_ADD(out, "props ");
+    EtwStatus status = EtwListProps(out, schema, event);
+    if (event->stack != NULL && event->stackCount > 0) {
+        addStack(out, event);
+    }
+    if (status != ETW_OK) {
+        ETW_ADD(out, " error {" ETW_TOO_SHORT "}");
+    }
+    if (event->late) {
+        ETW_ADD(out, " late 1");
+    }
+    EtwTextChar(out, '\n');
+}
+
+const EtwSinkOps etwSinkList = {.event = listEvent};

@@ -1,0 +1,269 @@
+/*
+ * flow/source.c --
+ *
+ *	Single sources, a file and a live session, and the calls that work on every kind.
+ *	Merging is merge.c's.
+ */
+#include "base/bytes.h"
+#include "engine/engine.h"
+#include "flow/source_ops.h"
+
+/* ---- A file ---------------------------------------------------------------------------------- */
+
+enum { FILE_MAX_WARNINGS = 100 }; /* kept; a damaged file may give one for each of its buffers */
+
+typedef struct FileSource {
+    EtwSource base;
+    EtlReader *reader;
+    char *path;
+    char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many more there were */
+    int warningCount;
+    uint64_t unkept;
+} FileSource;
+
+static void keepWarning(void *ctx, uint64_t where, const char *message)
+{
+    FileSource *f = ctx;
+    EtwText text = {0};
+    if (f->warningCount >= FILE_MAX_WARNINGS) {
+        f->unkept++;
+        f->warningCount = FILE_MAX_WARNINGS + 1;
+        EtwTextPrintf(&text, "%s: %llu more warnings", f->path, (unsigned long long)f->unkept);
+    } else {
+        f->warningCount++;
+        EtwTextPrintf(&text, "%s: at byte %llu: %s", f->path, (unsigned long long)where, message);
+    }
+    EtwTextChar(&text, 0);
+    EtwFree(f->warnings[f->warningCount - 1]);
+    f->warnings[f->warningCount - 1] = text.data;
+}
+
+static EtwStatus fileNext(EtwSource *source, EtwEvent *event)
+{
+    return EtlReaderNext(((FileSource *)source)->reader, event);
+}
+
+static void fileClose(EtwSource *source)
+{
+    FileSource *f = (FileSource *)source;
+    if (f->reader != NULL) {
+        EtlReaderClose(f->reader);
+    }
+    for (int i = 0; i < f->warningCount; i++) {
+        EtwFree(f->warnings[i]);
+    }
+    EtwFree(f->path);
+    EtwFree(f);
+}
+
+static int fileFileCount(const EtwSource *source)
+{
+    (void)source;
+    return 1;
+}
+
+static const EtlInfo *fileFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    const FileSource *f = (const FileSource *)source;
+    (void)index;
+    *pathPtr = f->path;
+    return EtlReaderInfo(f->reader);
+}
+
+static uint64_t fileLost(const EtwSource *source)
+{
+    const EtlInfo *info = EtlReaderInfo(((const FileSource *)source)->reader);
+    return (uint64_t)info->eventsLost + info->buffersLost;
+}
+
+static int fileWarningCount(const EtwSource *source)
+{
+    return ((const FileSource *)source)->warningCount;
+}
+
+static const char *fileWarning(const EtwSource *source, int index)
+{
+    return ((const FileSource *)source)->warnings[index];
+}
+
+static double fileProgress(const EtwSource *source)
+{
+    return EtlReaderProgress(((const FileSource *)source)->reader);
+}
+
+static const EtwSourceOps fileOps = {.next = fileNext,
+        .close = fileClose,
+        .fileCount = fileFileCount,
+        .fileInfo = fileFileInfo,
+        .lost = fileLost,
+        .warningCount = fileWarningCount,
+        .warning = fileWarning,
+        .progress = fileProgress};
+
+static EtwStatus openFile(EtwSource **sourcePtr, const char *path, EtwError *errPtr)
+{
+    FileSource *f = EtwAlloc(sizeof *f);
+    f->base.ops = &fileOps;
+    f->path = EtwStrdup(path);
+    EtwStatus status = EtlReaderOpen(&f->reader, path, keepWarning, f, errPtr);
+    if (status != ETW_OK) {
+        f->reader = NULL;
+        fileClose(&f->base);
+        return status;
+    }
+    *sourcePtr = &f->base;
+    return ETW_OK;
+}
+
+/* ---- A live session -------------------------------------------------------------------------- */
+
+typedef struct LiveSource {
+    EtwSource base;
+    EtwLive *live;
+    char *name;
+    uint64_t instance; /* another session may take the name later */
+} LiveSource;
+
+static EtwStatus liveNext(EtwSource *source, EtwEvent *event)
+{
+    return EtwLiveNext(((LiveSource *)source)->live, event);
+}
+
+static void liveWait(EtwSource *source, int64_t timeoutNs)
+{
+    EtwLiveWait(((LiveSource *)source)->live, timeoutNs);
+}
+
+static void liveWake(EtwSource *source)
+{
+    EtwLiveWake(((LiveSource *)source)->live);
+}
+
+static void liveClose(EtwSource *source)
+{
+    LiveSource *l = (LiveSource *)source;
+    EtwLiveClose(l->live);
+    EtwFree(l->name);
+    EtwFree(l);
+}
+
+static uint64_t liveLost(const EtwSource *source)
+{
+    return EtwLiveLost(((const LiveSource *)source)->live);
+}
+
+static EtwStatus liveSession(const EtwSource *source, int index, EtwSessionInfo *info)
+{
+    const LiveSource *l = (const LiveSource *)source;
+    if (index > 0) {
+        return ETW_END;
+    }
+    EtwStatus status = EtwSessionQuery(l->name, info, NULL);
+    return status == ETW_OK && info->instance != l->instance ? ETW_E_STATE : status;
+}
+
+static const EtwSourceOps liveOps = {.next = liveNext,
+        .wait = liveWait,
+        .wake = liveWake,
+        .close = liveClose,
+        .lost = liveLost,
+        .session = liveSession};
+
+static EtwStatus openLive(EtwSource **sourcePtr, const char *session, EtwError *errPtr)
+{
+    EtwLive *live;
+    EtwSessionInfo info;
+    EtwStatus status = EtwLiveOpen(session, &live, errPtr);
+    if (status == ETW_OK) {
+        LiveSource *l = EtwAlloc(sizeof *l);
+        l->base.ops = &liveOps;
+        l->live = live;
+        l->name = EtwStrdup(session);
+        l->instance = EtwSessionQuery(session, &info, NULL) == ETW_OK ? info.instance : 0;
+        *sourcePtr = &l->base;
+    }
+    return status;
+}
+
+/* ---- Any source ------------------------------------------------------------------------------ */
+
+EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr)
+{
+    static const char session[] = "session:";
+    *sourcePtr = NULL;
+    if (strncmp(spec, session, sizeof session - 1) == 0) {
+        return openLive(sourcePtr, spec + sizeof session - 1, errPtr);
+    }
+    return openFile(sourcePtr, spec, errPtr);
+}
+
+EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event)
+{
+    return source->ops->next(source, event);
+}
+
+bool EtwSourceIsLive(const EtwSource *source)
+{
+    return source->ops->wait != NULL;
+}
+
+void EtwSourceWait(EtwSource *source, int64_t timeoutNs)
+{
+    if (source->ops->wait != NULL) {
+        source->ops->wait(source, timeoutNs);
+    }
+}
+
+void EtwSourceWake(EtwSource *source)
+{
+    if (source->ops->wake != NULL) {
+        source->ops->wake(source);
+    }
+}
+
+void EtwSourceClose(EtwSource *source)
+{
+    if (source != NULL) {
+        source->ops->close(source);
+    }
+}
+
+int EtwSourceFileCount(const EtwSource *source)
+{
+    return source->ops->fileCount ? source->ops->fileCount(source) : 0;
+}
+
+const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    if (index < 0 || index >= EtwSourceFileCount(source)) {
+        return NULL;
+    }
+    const char *path;
+    return source->ops->fileInfo(source, index, pathPtr ? pathPtr : &path);
+}
+
+uint64_t EtwSourceLost(const EtwSource *source)
+{
+    return source->ops->lost ? source->ops->lost(source) : 0;
+}
+
+EtwStatus EtwSourceSession(const EtwSource *source, int index, EtwSessionInfo *info)
+{
+    return source->ops->session != NULL ? source->ops->session(source, index, info) : ETW_END;
+}
+
+int EtwSourceWarningCount(const EtwSource *source)
+{
+    return source->ops->warningCount ? source->ops->warningCount(source) : 0;
+}
+
+const char *EtwSourceWarning(const EtwSource *source, int index)
+{
+    return index >= 0 && index < EtwSourceWarningCount(source) ? source->ops->warning(source, index)
+                                                               : NULL;
+}
+
+double EtwSourceProgress(const EtwSource *source)
+{
+    return source->ops->progress ? source->ops->progress(source) : 0.0;
+}

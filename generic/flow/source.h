@@ -1,0 +1,42 @@
+/*
+ * flow/source.h --
+ *
+ *	Where events come from, all alike: an .etl file, a live session, several of them merged by
+ *	time. A source is used by one thread. It owns what it reads; an event's pointers are valid until
+ *	the next EtwSourceNext.
+ */
+#ifndef ETW_FLOW_SOURCE_H
+#define ETW_FLOW_SOURCE_H
+
+#include "base/status.h"
+#include "etl/reader.h"
+#include "event/event.h"
+
+typedef struct EtwSource EtwSource;
+
+/* Spec as users write it: a path, or session:NAME. */
+EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
+/* Takes the sources over (also on failure). One: returned as it is. */
+EtwSource *EtwSourceMerge(EtwSource **sources, int count);
+/* ETW_OK, ETW_END, or for live ones ETW_AGAIN. */
+EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event);
+bool EtwSourceIsLive(const EtwSource *source);
+void EtwSourceWait(
+        EtwSource *source, int64_t timeoutNs); /* live: until there may be more, or EtwSourceWake */
+void EtwSourceWake(EtwSource *source);         /* from another thread */
+void EtwSourceClose(EtwSource *source);
+
+/* What there is to say at the end: files' own infos, losses, warnings. */
+int EtwSourceFileCount(const EtwSource *source);
+const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char **pathPtr);
+/* Of all files, as they tell; and what was overtaken while live sessions were read. */
+uint64_t EtwSourceLost(const EtwSource *source);
+struct EtwSessionInfo;
+/* The state, and with it the losses, of the live session number `index`. ETW_END: there are not so
+ * many; another error: it has stopped meanwhile. */
+EtwStatus EtwSourceSession(const EtwSource *source, int index, struct EtwSessionInfo *info);
+int EtwSourceWarningCount(const EtwSource *source);
+const char *EtwSourceWarning(const EtwSource *source, int index); /* "FILE: at byte N: ..." */
+double EtwSourceProgress(const EtwSource *source);                /* 0..1 */
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * flow/source_ops.h --
+ *
+ *	What a kind of source implements. For source.c, merge.c and tests that make events up;
+ *	everybody else uses source.h.
+ */
+#ifndef ETW_FLOW_SOURCE_OPS_H
+#define ETW_FLOW_SOURCE_OPS_H
+
+#include "flow/source.h"
+#include "engine/engine.h"
+
+typedef struct EtwSourceOps {
+    EtwStatus (*next)(EtwSource *source, EtwEvent *event);
+    void (*wait)(EtwSource *source, int64_t timeoutNs); /* live ones only, else NULL */
+    void (*wake)(EtwSource *source);                    /* live ones only, else NULL */
+    void (*close)(EtwSource *source);                   /* frees the source */
+    /* The rest may be NULL: none, 0. */
+    int (*fileCount)(const EtwSource *source);
+    const EtlInfo *(*fileInfo)(const EtwSource *source, int index, const char **pathPtr);
+    uint64_t (*lost)(const EtwSource *source);
+    EtwStatus (*session)(const EtwSource *source, int index, EtwSessionInfo *info);
+    int (*warningCount)(const EtwSource *source);
+    const char *(*warning)(const EtwSource *source, int index);
+    double (*progress)(const EtwSource *source);
+} EtwSourceOps;
+
+/* Each kind's struct begins with this. */
+struct EtwSource {
+    const EtwSourceOps *ops;
+};
+
+#endif

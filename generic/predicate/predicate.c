@@ -1,0 +1,606 @@
+/*
+ * predicate/predicate.c --
+ *
+ *	The tree and its evaluator. Compiling numbers the nodes, resolves header names and
+ *	reads constants once; evaluating finds a payload field's place in its schema once for
+ *	each schema on end. No Tcl, no side effects.
+ */
+#include "predicate/predicate.h"
+#include "predicate/value.h"
+#include "schema/list.h"
+
+enum { MAX_DEPTH = 250, MAX_NODES = 20000 };
+
+typedef enum Header {
+    HEADER_NONE = -1,
+    HEADER_TIME,
+    HEADER_PROVIDER,
+    HEADER_EVENT,
+    HEADER_ID,
+    HEADER_VERSION,
+    HEADER_CHANNEL,
+    HEADER_LEVEL,
+    HEADER_OPCODE,
+    HEADER_TASK,
+    HEADER_KEYWORD,
+    HEADER_PID,
+    HEADER_TID,
+    HEADER_CPU,
+    HEADER_ACTIVITY,
+    HEADER_RELATED,
+    HEADER_SESSION, /* no event has one yet */
+    HEADER_COUNT,
+    HEADER_WHOLE = HEADER_COUNT, /* from here on: not a value that could be compared */
+} Header;
+
+static const char *const headerNames[] = {"time", "provider", "event", "id", "version", "channel",
+        "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity", "related", "session",
+        "props", "stack", "raw", "error", "late", NULL};
+
+/* A node as it is evaluated. */
+typedef struct Step {
+    EtwOp op;
+    int childCount;
+    int *children;    /* indexes of steps */
+    const char *name; /* of a field */
+    Header header;
+    Value constant;
+    bool isGuid; /* the constant is a GUID's text: it equals the GUID, however written */
+    EtwGuid guid;
+    const EtwSchema *schema; /* where `index` was found last; -1: that schema has no such field */
+    int index;
+} Step;
+
+struct EtwPredicate {
+    EtwNode *tree; /* owns the texts */
+    Step *steps;   /* children before their parents */
+    int count;
+    EtwText scratch;
+};
+
+/* One evaluation. The schema is looked for when a field asks for it. */
+typedef struct Run {
+    EtwPredicate *pred;
+    EtwSchemaStore *store;
+    const EtwEvent *event;
+    const EtwSchema *schema;
+    bool schemaKnown;
+} Run;
+
+/* ---- Trees ----------------------------------------------------------------------------------- */
+
+EtwNode *EtwNodeNew(EtwOp op, int childCount)
+{
+    EtwNode *node = EtwAlloc(sizeof *node);
+    node->op = op;
+    node->childCount = childCount;
+    node->children = childCount > 0 ? EtwAlloc((size_t)childCount * sizeof *node->children) : NULL;
+    return node;
+}
+
+void EtwNodeFree(EtwNode *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    for (int i = 0; i < node->childCount; i++) {
+        EtwNodeFree(node->children[i]);
+    }
+    EtwFree(node->children);
+    EtwFree(node->text);
+    EtwFree(node);
+}
+
+/* Children that an operator takes; -1: any number. */
+static int arity(EtwOp op)
+{
+    if (op == ETW_OP_LIST) {
+        return -1;
+    }
+    return op < ETW_OP_NOT ? 0 : op < ETW_OP_AND ? 1 : op < ETW_OP_COND ? 2 : 3;
+}
+
+static EtwStatus checkNode(const EtwNode *node, int depth, int *countPtr, EtwError *errPtr)
+{
+    if (node == NULL || node->op > ETW_OP_COND) {
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "a part of the expression is missing");
+    }
+    if (depth > MAX_DEPTH || ++*countPtr > MAX_NODES) {
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "the expression is too large");
+    }
+    int wanted = arity(node->op);
+    if (wanted >= 0 && node->childCount != wanted) {
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "an operator has %d operands, not %d",
+                node->childCount, wanted);
+    }
+    if (node->text == NULL &&
+            (node->op == ETW_OP_FIELD || node->op == ETW_OP_PROP || node->op == ETW_OP_STRING)) {
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "a field or string without its text");
+    }
+    bool membership = node->op == ETW_OP_IN || node->op == ETW_OP_NI;
+    for (int i = 0; i < node->childCount; i++) {
+        EtwStatus status = checkNode(node->children[i], depth + 1, countPtr, errPtr);
+        if (status != ETW_OK) {
+            return status;
+        }
+        if ((node->children[i]->op == ETW_OP_LIST) != (membership && i == 1)) {
+            return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "",
+                    "a list stands to the right of \"in\" and \"ni\", and nowhere else");
+        }
+    }
+    return ETW_OK;
+}
+
+/* ---- Compiling ------------------------------------------------------------------------------- */
+
+static Header headerOf(const char *name)
+{
+    for (int i = 0; headerNames[i] != NULL; i++) {
+        if (strcmp(headerNames[i], name) == 0) {
+            return (Header)i;
+        }
+    }
+    return HEADER_NONE;
+}
+
+static void compileConstant(Step *step, const EtwNode *node)
+{
+    Value *v = &step->constant;
+    if (node->op == ETW_OP_INT) {
+        v->kind = VALUE_INT;
+        v->i = node->i;
+        if (node->i < 0 && node->text != NULL && node->text[0] != '-') {
+            v->i = (EtwWide)(uint64_t)node->i; /* 2^63 and above, by its bits */
+        }
+    } else if (node->op == ETW_OP_DOUBLE) {
+        v->kind = VALUE_DOUBLE;
+        v->d = node->d;
+    } else if (node->op == ETW_OP_STRING) {
+        v->kind = VALUE_TEXT;
+        v->text = node->text;
+        v->size = node->size;
+        step->isGuid = EtwGuidParse(node->text, &step->guid);
+    }
+}
+
+/* Adds the node's steps, children first; its own index. */
+static int compileNode(EtwPredicate *pred, const EtwNode *node)
+{
+    int *children = node->childCount ? EtwAlloc((size_t)node->childCount * sizeof(int)) : NULL;
+    for (int i = 0; i < node->childCount; i++) {
+        children[i] = compileNode(pred, node->children[i]);
+    }
+    Step *step = &pred->steps[pred->count];
+    step->op = node->op;
+    step->childCount = node->childCount;
+    step->children = children;
+    step->name = node->text;
+    step->header = node->op == ETW_OP_FIELD ? headerOf(node->text) : HEADER_NONE;
+    compileConstant(step, node);
+    return pred->count++;
+}
+
+EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPtr)
+{
+    int count = 0;
+    EtwStatus status = checkNode(root, 0, &count, errPtr);
+    *predPtr = NULL;
+    if (status != ETW_OK) {
+        EtwNodeFree(root);
+        return status;
+    }
+    EtwPredicate *pred = EtwAlloc(sizeof *pred);
+    pred->tree = root;
+    pred->steps = EtwAlloc((size_t)count * sizeof *pred->steps);
+    compileNode(pred, root);
+    for (int i = 0; i < pred->count; i++) {
+        const Step *step = &pred->steps[i];
+        if (step->header >= HEADER_WHOLE) {
+            status = EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", step->name,
+                    "$%s as a whole cannot be compared", step->name);
+            EtwPredicateFree(pred);
+            return status;
+        }
+    }
+    *predPtr = pred;
+    return ETW_OK;
+}
+
+void EtwPredicateFree(EtwPredicate *pred)
+{
+    if (pred == NULL) {
+        return;
+    }
+    for (int i = 0; i < pred->count; i++) {
+        EtwFree(pred->steps[i].children);
+    }
+    EtwFree(pred->steps);
+    EtwNodeFree(pred->tree);
+    EtwTextFree(&pred->scratch);
+    EtwFree(pred);
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+static Value intValue(EtwWide i)
+{
+    return (Value){.kind = VALUE_INT, .i = i};
+}
+
+static Value textValue(const char *text, size_t size)
+{
+    return (Value){.kind = VALUE_TEXT, .text = text, .size = size};
+}
+
+/* What was appended to the scratch from `from` on. */
+static Value scratchValue(const EtwText *scratch, size_t from)
+{
+    return (Value){.kind = VALUE_TEXT, .at = from, .size = scratch->size - from};
+}
+
+static const EtwSchema *schemaOf(Run *run)
+{
+    if (!run->schemaKnown) {
+        run->schema = EtwSchemaOf(run->store, run->event);
+        run->schemaKnown = true;
+    }
+    return run->schema;
+}
+
+static Value guidValue(Run *run, const uint8_t *bytes)
+{
+    EtwText *scratch = &run->pred->scratch;
+    size_t from = scratch->size;
+    EtwGuid guid;
+    if (bytes == NULL) {
+        return (Value){.kind = VALUE_MISSING};
+    }
+    memcpy(guid.bytes, bytes, sizeof guid.bytes);
+    EtwTextReserve(scratch, ETW_GUID_TEXT);
+    EtwGuidFormat(&guid, scratch->data + from);
+    scratch->size += ETW_GUID_TEXT - 1;
+    return scratchValue(scratch, from);
+}
+
+static Value providerValue(Run *run)
+{
+    const EtwSchema *schema = schemaOf(run);
+    const char *name = schema && schema->provider[0]
+                               ? schema->provider
+                               : EtwProviderName(run->store, &run->event->provider);
+    return name && name[0] ? textValue(name, strlen(name))
+                           : guidValue(run, run->event->provider.bytes);
+}
+
+static EtwWide idOf(uint32_t id)
+{
+    return id == ETW_NO_ID ? -1 : (EtwWide)id;
+}
+
+/* The GUID behind a header field; NULL: it has none, or is none. */
+static const uint8_t *headerGuid(const EtwEvent *event, Header header)
+{
+    switch (header) {
+    case HEADER_PROVIDER:
+        return event->provider.bytes;
+    case HEADER_ACTIVITY:
+        return EtwGuidIsNull(&event->activity) ? NULL : event->activity.bytes;
+    case HEADER_RELATED:
+        return event->related;
+    default:
+        return NULL;
+    }
+}
+
+static Value headerValue(Run *run, Header header)
+{
+    const EtwEvent *e = run->event;
+    const EtwSchema *schema;
+    switch (header) {
+    case HEADER_TIME:
+        return intValue(e->time);
+    case HEADER_PROVIDER:
+        return providerValue(run);
+    case HEADER_EVENT:
+        schema = schemaOf(run);
+        return schema ? textValue(schema->event, strlen(schema->event)) : textValue("", 0);
+    case HEADER_ID:
+        return intValue(e->desc.id);
+    case HEADER_VERSION:
+        return intValue(e->desc.version);
+    case HEADER_CHANNEL:
+        return intValue(e->desc.channel);
+    case HEADER_LEVEL:
+        return intValue(e->desc.level);
+    case HEADER_OPCODE:
+        return intValue(e->desc.opcode);
+    case HEADER_TASK:
+        return intValue(e->desc.task);
+    case HEADER_KEYWORD:
+        return intValue((EtwWide)e->desc.keyword);
+    case HEADER_PID:
+        return intValue(idOf(e->pid));
+    case HEADER_TID:
+        return intValue(idOf(e->tid));
+    case HEADER_CPU:
+        return intValue(e->cpu);
+    case HEADER_ACTIVITY:
+    case HEADER_RELATED:
+        return guidValue(run, headerGuid(e, header));
+    default:
+        return (Value){.kind = VALUE_MISSING};
+    }
+}
+
+/* Bytes as Tcl has them: each a character. */
+static void addBytesAsText(EtwText *out, const EtwValue *v)
+{
+    for (size_t i = 0; i < v->size; i++) {
+        if (v->data[i] >= 0x80) {
+            EtwTextChar(out, (char)(0xC0 | v->data[i] >> 6));
+            EtwTextChar(out, (char)(0x80 | (v->data[i] & 0x3F)));
+        } else {
+            EtwTextChar(out, (char)v->data[i]);
+        }
+    }
+}
+
+static bool isAscii(const uint8_t *bytes, size_t size)
+{
+    uint8_t all = 0;
+    for (size_t i = 0; i < size; i++) {
+        all |= bytes[i];
+    }
+    return all < 0x80;
+}
+
+static Value textOfField(Run *run, const EtwField *field, const EtwValue *v)
+{
+    EtwText *scratch = &run->pred->scratch;
+    size_t from = scratch->size;
+    if (v->kind == ETW_V_TEXT && isAscii(v->data, v->size)) {
+        return textValue(v->size ? (const char *)v->data : "", v->size);
+    }
+    EtwTextReserve(scratch, 1);
+    bool address = v->out == ETW_OUT_IPV4 || v->out == ETW_OUT_IPV6 || v->out == ETW_OUT_SOCKADDR;
+    if (v->kind == ETW_V_BYTES && !address) {
+        addBytesAsText(scratch, v);
+    } else {
+        EtwFormatValue(scratch, field, v);
+    }
+    return scratchValue(scratch, from);
+}
+
+static Value valueOfField(Run *run, const EtwField *field, const EtwValue *v)
+{
+    EtwWide ns;
+    if (EtwValueTime(v, &ns)) {
+        return intValue(ns);
+    }
+    bool isText = EtwValueIsText(field, v);
+    Value value = isText ? textOfField(run, field, v) : (Value){.kind = VALUE_MISSING};
+    switch (v->kind) {
+    case ETW_V_INT:
+    case ETW_V_UINT:
+        value.kind = VALUE_INT;
+        value.named = isText;
+        value.i = v->kind == ETW_V_INT ? (EtwWide)v->i : (EtwWide)v->u;
+        return value;
+    case ETW_V_BOOL:
+        return intValue((EtwWide)v->u);
+    case ETW_V_DOUBLE:
+        return (Value){.kind = VALUE_DOUBLE, .d = v->d};
+    default:
+        return value;
+    }
+}
+
+static int findField(const EtwSchema *schema, const char *name)
+{
+    for (int i = 0; i < schema->fieldCount; i += schema->fields[i].span) {
+        if (strcmp(schema->fields[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static Value payloadValue(Run *run, Step *step)
+{
+    const EtwSchema *schema = schemaOf(run);
+    const Value missing = {.kind = VALUE_MISSING};
+    EtwText *scratch = &run->pred->scratch;
+    EtwValue v;
+    if (schema == NULL) {
+        return missing;
+    }
+    if (step->schema != schema) {
+        step->schema = schema;
+        step->index = findField(schema, step->name);
+    }
+    if (step->index < 0) {
+        return missing;
+    }
+    const EtwField *field = &schema->fields[step->index];
+    if ((field->array == ETW_SCALAR && field->in != ETW_IN_STRUCT) || EtwFieldIsChars(field)) {
+        return EtwDecodeField(schema, run->event, step->index, &v) == ETW_OK
+                       ? valueOfField(run, field, &v)
+                       : missing;
+    }
+    size_t from = scratch->size; /* an array or a struct: the list that Tcl would see */
+    EtwStatus status = EtwListField(scratch, schema, run->event, step->index);
+    return status != ETW_OK && scratch->size == from ? missing : scratchValue(scratch, from);
+}
+
+/* ---- Evaluating ------------------------------------------------------------------------------ */
+
+static Value evaluate(Run *run, int index);
+
+static Value boolValue(bool is)
+{
+    return intValue(is);
+}
+
+/* A header GUID against a constant that is a GUID's text, in any spelling. False: this is no such
+ * pair. */
+static bool compareGuids(Run *run, const Step *a, const Step *b, bool *equalPtr)
+{
+    const Step *field = a->op == ETW_OP_FIELD ? a : b, *constant = field == a ? b : a;
+    const uint8_t *guid = field->op == ETW_OP_FIELD ? headerGuid(run->event, field->header) : NULL;
+    if (guid == NULL || !constant->isGuid) {
+        return false;
+    }
+    *equalPtr = memcmp(guid, constant->guid.bytes, sizeof constant->guid.bytes) == 0;
+    return true;
+}
+
+static Value evaluateCompare(Run *run, const Step *step)
+{
+    const Step *steps = run->pred->steps;
+    EtwText *scratch = &run->pred->scratch;
+    bool byText = step->op == ETW_OP_STREQ || step->op == ETW_OP_STRNE;
+    bool negated = step->op == ETW_OP_NE || step->op == ETW_OP_STRNE, equal;
+    if ((byText || step->op == ETW_OP_EQ || step->op == ETW_OP_NE) &&
+            compareGuids(run, &steps[step->children[0]], &steps[step->children[1]], &equal)) {
+        return boolValue(equal != negated);
+    }
+    Value a = evaluate(run, step->children[0]), b = evaluate(run, step->children[1]);
+    if (a.kind == VALUE_MISSING || b.kind == VALUE_MISSING) {
+        return boolValue(false);
+    }
+    if (byText) {
+        return boolValue(EtwValueSameText(&a, &b, scratch) != negated);
+    }
+    Order order = EtwValueOrder(&a, &b, scratch);
+    switch (step->op) {
+    case ETW_OP_EQ:
+        return boolValue(order == ORDER_EQUAL);
+    case ETW_OP_NE:
+        return boolValue(order != ORDER_EQUAL);
+    case ETW_OP_LT:
+        return boolValue(order == ORDER_LESS);
+    case ETW_OP_LE:
+        return boolValue(order == ORDER_LESS || order == ORDER_EQUAL);
+    case ETW_OP_GT:
+        return boolValue(order == ORDER_GREATER);
+    default:
+        return boolValue(order == ORDER_GREATER || order == ORDER_EQUAL);
+    }
+}
+
+static bool isMember(Run *run, Value *v, const Step *field, const Step *list)
+{
+    EtwText *scratch = &run->pred->scratch;
+    for (int i = 0; i < list->childCount; i++) {
+        const Step *item = &run->pred->steps[list->children[i]];
+        Value constant = evaluate(run, list->children[i]), number;
+        bool equal;
+        if (compareGuids(run, field, item, &equal) ? equal
+                                                   : EtwValueSameText(v, &constant, scratch)) {
+            return true;
+        }
+        /* A number that has a name may be asked for by either. */
+        if (v->kind == VALUE_INT && v->named && constant.kind == VALUE_TEXT &&
+                EtwTextNumber(constant.text, constant.size, &number) && number.kind == VALUE_INT &&
+                number.i == v->i) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Value evaluateIn(Run *run, const Step *step)
+{
+    const Step *steps = run->pred->steps;
+    Value v = evaluate(run, step->children[0]);
+    if (v.kind == VALUE_MISSING) {
+        return boolValue(false);
+    }
+    bool member = isMember(run, &v, &steps[step->children[0]], &steps[step->children[1]]);
+    return boolValue(member == (step->op == ETW_OP_IN));
+}
+
+static Value evaluateMatch(Run *run, const Step *step)
+{
+    EtwText *scratch = &run->pred->scratch;
+    Value pattern = evaluate(run, step->children[0]), text = evaluate(run, step->children[1]);
+    if (pattern.kind == VALUE_MISSING || text.kind == VALUE_MISSING) {
+        return boolValue(false);
+    }
+    EtwValueText(&pattern, scratch);
+    EtwValueText(&text, scratch);
+    return boolValue(EtwGlobMatch(EtwValueChars(&pattern, scratch), pattern.size,
+            EtwValueChars(&text, scratch), text.size, step->op == ETW_OP_MATCH_NOCASE));
+}
+
+static Value evaluateLength(Run *run, const Step *step)
+{
+    EtwText *scratch = &run->pred->scratch;
+    Value v = evaluate(run, step->children[0]);
+    if (v.kind == VALUE_MISSING) {
+        return v;
+    }
+    EtwValueText(&v, scratch);
+    return intValue((EtwWide)EtwTextLength(EtwValueChars(&v, scratch), v.size));
+}
+
+static bool isTrue(Run *run, int index)
+{
+    Value v = evaluate(run, index);
+    return EtwValueTrue(&v, &run->pred->scratch);
+}
+
+static Value evaluate(Run *run, int index)
+{
+    Step *step = &run->pred->steps[index];
+    const EtwText *scratch = &run->pred->scratch;
+    Value a, b;
+    switch (step->op) {
+    case ETW_OP_FIELD:
+        return step->header != HEADER_NONE ? headerValue(run, step->header)
+                                           : payloadValue(run, step);
+    case ETW_OP_PROP:
+        return payloadValue(run, step);
+    case ETW_OP_INT:
+    case ETW_OP_DOUBLE:
+    case ETW_OP_STRING:
+    case ETW_OP_LIST:
+        return step->constant;
+    case ETW_OP_NOT:
+        a = evaluate(run, step->children[0]);
+        return a.kind == VALUE_MISSING ? a : boolValue(!EtwValueTrue(&a, scratch));
+    case ETW_OP_NEG:
+    case ETW_OP_BITNOT:
+        a = evaluate(run, step->children[0]);
+        return EtwValueNegate((int)step->op, &a, scratch);
+    case ETW_OP_LENGTH:
+        return evaluateLength(run, step);
+    case ETW_OP_AND:
+        return boolValue(isTrue(run, step->children[0]) && isTrue(run, step->children[1]));
+    case ETW_OP_OR:
+        return boolValue(isTrue(run, step->children[0]) || isTrue(run, step->children[1]));
+    case ETW_OP_IN:
+    case ETW_OP_NI:
+        return evaluateIn(run, step);
+    case ETW_OP_MATCH:
+    case ETW_OP_MATCH_NOCASE:
+        return evaluateMatch(run, step);
+    case ETW_OP_COND:
+        return evaluate(run, step->children[isTrue(run, step->children[0]) ? 1 : 2]);
+    default:
+        break;
+    }
+    if (step->op >= ETW_OP_EQ && step->op <= ETW_OP_STRNE) {
+        return evaluateCompare(run, step);
+    }
+    a = evaluate(run, step->children[0]);
+    b = evaluate(run, step->children[1]);
+    return EtwValueArith((int)step->op, &a, &b, scratch);
+}
+
+bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent *event)
+{
+    Run run = {.pred = pred, .store = store, .event = event};
+    pred->scratch.size = 0;
+    return isTrue(&run, pred->count - 1);
+}

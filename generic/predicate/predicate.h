@@ -1,0 +1,74 @@
+/*
+ * predicate/predicate.h --
+ *
+ *	Filter expressions, compiled: a tree over an event's header and payload fields. Knows
+ *	no Tcl; the glue (tcl/where.c) builds it from Tcl's own expression parser and keeps
+ *	what this cannot do for Tcl. A field that an event lacks makes its comparison false.
+ */
+#ifndef ETW_PREDICATE_PREDICATE_H
+#define ETW_PREDICATE_PREDICATE_H
+
+#include "schema/decode.h"
+
+typedef enum EtwOp {
+    /* leaves */
+    ETW_OP_FIELD, /* name: header name or payload field */
+    ETW_OP_PROP,  /* name: payload field whatever its name */
+    ETW_OP_INT,   /* i; negative where text (its spelling, may be NULL) has no '-': i + 2^64 */
+    ETW_OP_DOUBLE,
+    ETW_OP_STRING,
+    ETW_OP_LIST, /* children: constants, for in / ni */
+    /* one child */
+    ETW_OP_NOT,
+    ETW_OP_NEG,
+    ETW_OP_BITNOT,
+    ETW_OP_LENGTH, /* string length */
+    /* two children */
+    ETW_OP_AND,
+    ETW_OP_OR,
+    ETW_OP_EQ,
+    ETW_OP_NE,
+    ETW_OP_LT,
+    ETW_OP_LE,
+    ETW_OP_GT,
+    ETW_OP_GE,
+    ETW_OP_STREQ,
+    ETW_OP_STRNE,
+    ETW_OP_IN,
+    ETW_OP_NI,
+    ETW_OP_MATCH,
+    ETW_OP_MATCH_NOCASE, /* glob: child 0 pattern, child 1 text */
+    ETW_OP_ADD,
+    ETW_OP_SUB,
+    ETW_OP_MUL,
+    ETW_OP_DIV,
+    ETW_OP_MOD,
+    ETW_OP_BITAND,
+    ETW_OP_BITOR,
+    ETW_OP_BITXOR,
+    ETW_OP_SHL,
+    ETW_OP_SHR,
+    /* three children */
+    ETW_OP_COND
+} EtwOp;
+
+typedef struct EtwNode EtwNode;
+struct EtwNode {
+    EtwOp op;
+    int childCount;
+    EtwNode **children;
+    char *text; /* field name or string constant, NUL-terminated; size too */
+    size_t size;
+    int64_t i;
+    double d;
+};
+EtwNode *EtwNodeNew(EtwOp op, int childCount); /* children NULL, to be filled by the caller */
+void EtwNodeFree(EtwNode *node);               /* and everything below; NULL is fine */
+
+typedef struct EtwPredicate EtwPredicate;
+/* Takes the tree over. ETW_E_ARG: a shape that cannot be evaluated; errPtr names it. */
+EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPtr);
+bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent *event);
+void EtwPredicateFree(EtwPredicate *pred);
+
+#endif

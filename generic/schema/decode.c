@@ -1,0 +1,455 @@
+/*
+ * schema/decode.c --
+ *
+ *	Walks a payload along its schema. Nothing is copied: values point into the payload.
+ *	Shows nothing (format.c) and knows no metadata (tracelogging.c).
+ */
+#include "schema/decode.h"
+#include "schema/internal.h"
+
+/* One walk. `budget` bounds the visits: arrays of elements without bytes would otherwise cost for
+ * ever. */
+typedef struct Walk {
+    EtwBytes bytes;
+    const EtwVisitor *visitor;
+    void *ctx;
+    size_t budget;
+    uint8_t pointerSize;
+} Walk;
+
+/* ---- Scalars --------------------------------------------------------------------------------- */
+
+static inline void setUnsigned(EtwValue *v, uint64_t u, uint8_t width)
+{
+    v->kind = v->out == ETW_OUT_SIGNED ? ETW_V_INT : ETW_V_UINT;
+    v->width = width;
+    v->u = u;
+    if (v->kind == ETW_V_INT && width < 8) { /* sign-extend */
+        int shift = 64 - 8 * width;
+        v->i = (int64_t)(u << shift) >> shift;
+    }
+}
+
+static inline void setSigned(EtwValue *v, int64_t i, uint8_t width)
+{
+    v->kind = ETW_V_INT;
+    v->width = width;
+    v->i = i;
+    if (v->out == ETW_OUT_UNSIGNED) {
+        v->kind = ETW_V_UINT;
+        v->u &= width < 8 ? (1ull << 8 * width) - 1 : ~0ull;
+    }
+}
+
+/* Numbers that are something else by their out-type: characters, booleans, ports, times. */
+static void applyOut(EtwValue *v, const uint8_t *at)
+{
+    switch (v->out) {
+    case ETW_OUT_STRING:
+        if (v->width == 1 || v->width == 2) {
+            v->kind = v->width == 1 ? ETW_V_TEXT : ETW_V_TEXT16;
+            v->data = at;
+            v->size = v->width;
+        }
+        break;
+    case ETW_OUT_BOOL:
+        v->kind = ETW_V_BOOL;
+        v->u = v->u != 0;
+        break;
+    case ETW_OUT_PORT:
+        if (v->width == 2) {
+            v->kind = ETW_V_UINT;
+            v->u = (uint64_t)at[0] << 8 | at[1];
+        }
+        break;
+    case ETW_OUT_FILETIME:
+    case ETW_OUT_DATETIME:
+    case ETW_OUT_DATETIME_UTC:
+        v->kind = v->width == 8 ? ETW_V_FILETIME : v->kind;
+        break;
+    }
+}
+
+static bool readNumber(EtwBytes *b, uint8_t in, size_t size, EtwValue *v)
+{
+    const uint8_t *p = EtwTake(b, size);
+    if (p == NULL) {
+        return false;
+    }
+    uint8_t width = (uint8_t)size;
+    switch (in) {
+    case ETW_IN_INT8:
+        setSigned(v, (int8_t)*p, 1);
+        break;
+    case ETW_IN_INT16:
+        setSigned(v, (int16_t)EtwLoad16(p), 2);
+        break;
+    case ETW_IN_INT32:
+        setSigned(v, (int32_t)EtwLoad32(p), 4);
+        break;
+    case ETW_IN_INT64:
+        setSigned(v, (int64_t)EtwLoad64(p), 8);
+        break;
+    default:
+        setUnsigned(v,
+                size == 1   ? *p
+                : size == 2 ? EtwLoad16(p)
+                : size == 4 ? EtwLoad32(p)
+                            : EtwLoad64(p),
+                width);
+        break;
+    }
+    if (v->out != ETW_OUT_DEFAULT) {
+        applyOut(v, p);
+    }
+    return true;
+}
+
+static void readReal(EtwBytes *b, size_t size, EtwValue *v)
+{
+    const uint8_t *p = EtwTake(b, size);
+    v->kind = ETW_V_DOUBLE;
+    v->width = (uint8_t)size;
+    if (p != NULL && size == 4) {
+        float single;
+        memcpy(&single, p, 4);
+        v->d = (double)single;
+    } else if (p != NULL) {
+        memcpy(&v->d, p, 8);
+    }
+}
+
+static void readFixed(EtwBytes *b, size_t size, EtwValueKind kind, EtwValue *v)
+{
+    v->kind = kind;
+    v->size = size;
+    v->data = EtwTake(b, size);
+}
+
+/* u16 size, then that many bytes. The size is left unread when the bytes are not there. */
+static void readCounted(EtwBytes *b, EtwValueKind kind, EtwValue *v)
+{
+    size_t left = EtwBytesLeft(b), size = left >= 2 ? EtwLoad16(b->at) : 0;
+    if (left < 2 + size) {
+        b->failed = true;
+        return;
+    }
+    EtwTake(b, 2);
+    readFixed(b, size, kind, v);
+    if (kind == ETW_V_TEXT16) {
+        v->size &= ~(size_t)1;
+    }
+}
+
+/* To the NUL, or, where a text ends the payload without one, to its end. */
+static void readText(EtwBytes *b, EtwValue *v)
+{
+    size_t left = EtwBytesLeft(b);
+    const uint8_t *nul = left ? memchr(b->at, 0, left) : NULL;
+    b->failed = left == 0;
+    v->kind = ETW_V_TEXT;
+    v->data = b->at;
+    v->size = nul ? (size_t)(nul - b->at) : left;
+    b->at += v->size + (nul != NULL);
+}
+
+static void readText16(EtwBytes *b, EtwValue *v)
+{
+    size_t units = EtwBytesLeft(b) / 2, i = 0;
+    b->failed = units == 0;
+    v->kind = ETW_V_TEXT16;
+    v->data = b->at;
+    while (i < units && EtwLoad16(b->at + 2 * i) != 0) {
+        i++;
+    }
+    v->size = 2 * i;
+    b->at = i < units ? b->at + 2 * (i + 1) : b->end;
+}
+
+static void readSid(EtwBytes *b, EtwValue *v)
+{
+    size_t left = EtwBytesLeft(b);
+    size_t size = left >= 2 ? 8 + 4 * (size_t)b->at[1] : 8;
+    b->failed = left < size;
+    if (!b->failed) {
+        readFixed(b, size, ETW_V_SID, v);
+    }
+}
+
+static EtwValueKind binaryKind(uint8_t out)
+{
+    bool text = out == ETW_OUT_STRING || out == ETW_OUT_UTF8 || out == ETW_OUT_XML ||
+                out == ETW_OUT_JSON;
+    return text ? ETW_V_TEXT : ETW_V_BYTES;
+}
+
+static void readNumberAs(EtwBytes *b, const EtwField *f, size_t size, uint8_t out, EtwValue *v)
+{
+    v->out = f->out != ETW_OUT_DEFAULT ? f->out : out;
+    if (!readNumber(b, f->in, size, v)) {
+        b->failed = true;
+    }
+}
+
+/* One element's value; false (the bytes stay unread) when they are not all there. */
+static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwValue *v)
+{
+    static const uint8_t sizes[ETW_IN_UINT64 + 1] = {[ETW_IN_INT8] = 1,
+            [ETW_IN_UINT8] = 1,
+            [ETW_IN_INT16] = 2,
+            [ETW_IN_UINT16] = 2,
+            [ETW_IN_INT32] = 4,
+            [ETW_IN_UINT32] = 4,
+            [ETW_IN_INT64] = 8,
+            [ETW_IN_UINT64] = 8};
+    const uint8_t *before = b->at;
+    v->width = 0;
+    v->out = f->out;
+    v->u = 0;
+    v->data = NULL;
+    v->size = 0;
+    switch (f->in) {
+    case ETW_IN_INT8:
+    case ETW_IN_UINT8:
+    case ETW_IN_INT16:
+    case ETW_IN_UINT16:
+    case ETW_IN_INT32:
+    case ETW_IN_UINT32:
+    case ETW_IN_INT64:
+    case ETW_IN_UINT64:
+        if (!readNumber(b, f->in, sizes[f->in], v)) {
+            b->failed = true;
+        }
+        break;
+    case ETW_IN_COUNTED_ANSI:
+        readCounted(b, ETW_V_TEXT, v);
+        break;
+    case ETW_IN_COUNTED_UTF16:
+        readCounted(b, ETW_V_TEXT16, v);
+        break;
+    case ETW_IN_ANSIZ:
+        readText(b, v);
+        break;
+    case ETW_IN_UTF16Z:
+        readText16(b, v);
+        break;
+    case ETW_IN_BINARY:
+    case ETW_IN_COUNTED_BINARY:
+        readCounted(b, binaryKind(f->out), v);
+        break;
+    case ETW_IN_FLOAT:
+        readReal(b, 4, v);
+        break;
+    case ETW_IN_DOUBLE:
+        readReal(b, 8, v);
+        break;
+    case ETW_IN_BOOL32:
+        readNumberAs(b, f, 4, ETW_OUT_BOOL, v);
+        break;
+    case ETW_IN_HEX32:
+        readNumberAs(b, f, 4, ETW_OUT_HEX, v);
+        break;
+    case ETW_IN_HEX64:
+        readNumberAs(b, f, 8, ETW_OUT_HEX, v);
+        break;
+    case ETW_IN_POINTER:
+        readNumberAs(b, f, pointerSize, ETW_OUT_HEX, v);
+        break;
+    case ETW_IN_FILETIME:
+        readNumberAs(b, f, 8, ETW_OUT_DATETIME_UTC, v);
+        v->kind = ETW_V_FILETIME;
+        break;
+    case ETW_IN_GUID:
+        readFixed(b, 16, ETW_V_GUID, v);
+        break;
+    case ETW_IN_SYSTEMTIME:
+        readFixed(b, 16, ETW_V_SYSTEMTIME, v);
+        break;
+    case ETW_IN_SID:
+        readSid(b, v);
+        break;
+    case ETW_IN_SKIP:
+        EtwTake(b, f->count ? f->count : pointerSize);
+        v->kind = ETW_V_NULL;
+        break;
+    default: /* ETW_IN_NULL */
+        v->kind = ETW_V_NULL;
+        break;
+    }
+    if (b->failed) {
+        b->at = before;
+    }
+    return !b->failed;
+}
+
+/* ---- The walk -------------------------------------------------------------------------------- */
+
+static bool walkSibling(Walk *w, const EtwField *f);
+
+static bool spend(Walk *w)
+{
+    if (w->budget == 0) {
+        w->bytes.failed = true;
+        return false;
+    }
+    w->budget--;
+    return true;
+}
+
+static bool walkMembers(Walk *w, const EtwField *f)
+{
+    const EtwField *end = f + f->span;
+    if (w->visitor->begin != NULL) {
+        w->visitor->begin(w->ctx, f, true, 1);
+    }
+    for (const EtwField *m = f + 1; m < end && !w->bytes.failed; m += m->span) {
+        walkSibling(w, m);
+    }
+    if (w->visitor->end != NULL) {
+        w->visitor->end(w->ctx, f, true);
+    }
+    return !w->bytes.failed;
+}
+
+static inline bool walkElement(Walk *w, const EtwField *f)
+{
+    EtwValue value;
+    if (!spend(w)) {
+        return false;
+    }
+    if (f->in == ETW_IN_STRUCT) {
+        return walkMembers(w, f);
+    }
+    if (!readScalar(&w->bytes, f, w->pointerSize, &value)) {
+        return false;
+    }
+    if (f->in != ETW_IN_SKIP) {
+        w->visitor->value(w->ctx, f, &value);
+    }
+    return true;
+}
+
+/* Elements of an array; false: the payload ends before it says. The count is left unread then. */
+static bool takeCount(EtwBytes *b, const EtwField *f, int *countPtr)
+{
+    if (f->array == ETW_ARRAY_FIXED) {
+        *countPtr = f->count;
+        return true;
+    }
+    if (EtwBytesLeft(b) < 2) {
+        b->failed = true;
+        return false;
+    }
+    *countPtr = EtwTake16(b);
+    return true;
+}
+
+static bool readChars(EtwBytes *b, const EtwField *f, EtwValue *v)
+{
+    size_t width = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2, length = 0;
+    const uint8_t *before = b->at;
+    int count;
+    if (!takeCount(b, f, &count) || EtwBytesLeft(b) < width * (size_t)count) {
+        b->at = before;
+        b->failed = true;
+        return false;
+    }
+    *v = (EtwValue){.kind = width == 1 ? ETW_V_TEXT : ETW_V_TEXT16, .out = f->out, .data = b->at};
+    v->size = width * (size_t)count;
+    EtwTake(b, v->size);
+    if (f->array == ETW_ARRAY_FIXED) {
+        while (length < v->size &&
+                (width == 1 ? v->data[length] : EtwLoad16(v->data + length)) != 0) {
+            length += width;
+        }
+        v->size = length;
+    }
+    return true;
+}
+
+static bool walkChars(Walk *w, const EtwField *f)
+{
+    EtwValue value;
+    if (!spend(w) || !readChars(&w->bytes, f, &value)) {
+        return false;
+    }
+    w->visitor->value(w->ctx, f, &value);
+    return true;
+}
+
+static bool walkArray(Walk *w, const EtwField *f)
+{
+    int count;
+    if (EtwFieldIsChars(f)) {
+        return walkChars(w, f);
+    }
+    if (!takeCount(&w->bytes, f, &count)) {
+        return false;
+    }
+    if (w->visitor->begin != NULL) {
+        w->visitor->begin(w->ctx, f, false, count);
+    }
+    for (int i = 0; i < count && walkElement(w, f); i++) {
+    }
+    if (w->visitor->end != NULL) {
+        w->visitor->end(w->ctx, f, false);
+    }
+    return !w->bytes.failed;
+}
+
+static inline bool walkSibling(Walk *w, const EtwField *f)
+{
+    return f->array == ETW_SCALAR ? walkElement(w, f) : walkArray(w, f);
+}
+
+static Walk walkOf(
+        const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor, void *ctx)
+{
+    static const uint8_t none[1];
+    Walk w = {.bytes = EtwBytesOf(event->payload ? event->payload : none, event->payloadSize),
+            .visitor = visitor,
+            .ctx = ctx,
+            /* A byte of payload justifies a few visits (structs in structs); each field may be
+               without bytes. */
+            .budget = (size_t)event->payloadSize * 4 + (size_t)schema->fieldCount * 4 + 256,
+            .pointerSize = event->pointerSize == 4 ? 4 : 8};
+    return w;
+}
+
+EtwStatus EtwDecode(
+        const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor, void *ctx)
+{
+    Walk w = walkOf(schema, event, visitor, ctx);
+    for (int i = 0; i < schema->fieldCount && !w.bytes.failed; i += schema->fields[i].span) {
+        walkSibling(&w, &schema->fields[i]);
+    }
+    if (EtwBytesLeft(&w.bytes) != 0 && visitor->rest != NULL) {
+        visitor->rest(ctx, w.bytes.at, EtwBytesLeft(&w.bytes));
+    }
+    return w.bytes.failed ? ETW_E_FORMAT : ETW_OK;
+}
+
+static void ignoreValue(void *ctx, const EtwField *field, const EtwValue *value)
+{
+    (void)ctx, (void)field, (void)value;
+}
+
+EtwStatus EtwDecodeField(const EtwSchema *schema, const EtwEvent *event, int index, EtwValue *value)
+{
+    static const EtwVisitor nobody = {.value = ignoreValue};
+    if (index < 0 || index >= schema->fieldCount) {
+        return ETW_E_ARG;
+    }
+    Walk w = walkOf(schema, event, &nobody, NULL);
+    const EtwField *wanted = schema->fields + index, *f = schema->fields;
+    bool chars = EtwFieldIsChars(wanted);
+    if ((wanted->array != ETW_SCALAR && !chars) || wanted->in == ETW_IN_STRUCT) {
+        return ETW_E_ARG;
+    }
+    while (f < wanted && walkSibling(&w, f)) {
+        f += f->span;
+    }
+    bool good = f == wanted && (chars ? readChars(&w.bytes, f, value)
+                                      : readScalar(&w.bytes, f, w.pointerSize, value));
+    return good ? ETW_OK : ETW_E_FORMAT;
+}

@@ -1,0 +1,864 @@
+/*
+ * script/hook_tclint.c --
+ *
+ *	The fast hook layer: the only file that looks inside of Tcl's structures. A hooked command
+ *	has its Command.nreProc replaced; objProc, objClientData and deleteProc stay, so that whatever Tcl
+ *	tells a command by stays true. A leave is an NRE callback below the command's own ones,
+ *	which leaves yield, tailcall and the depth of recursion as they were.
+ *
+ *	The replaced procedure is given the command's client data and must know from it which
+ *	command was entered. A few shared entries find the hook in a hash by client data (procs, objects,
+ *	aliases, imports: theirs is their own); where client data is NULL or those entries are
+ *	taken, the command gets one of 1024 entries of its own, numbered within its interpreter.
+ *
+ *	Coroutines: Tcl tells a coroutine by its nreProc when it injects into one or deletes its
+ *	namespace, so that theirs is put back for that long (`blanket`, deleteEarly).
+ *
+ *	Written for Tcl 8.6; compiled out elsewhere. The self-check looks at a throw-away
+ *	interpreter before anything is changed in a real one.
+ */
+#if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT)
+#include <tclInt.h>
+/* Tcl's configuration is not ours. */
+#undef PACKAGE_NAME
+#undef PACKAGE_TARNAME
+#undef PACKAGE_VERSION
+#undef PACKAGE_STRING
+#endif
+#include "script/trace.h"
+#include "base/bytes.h"
+
+#if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT) && TCL_MAJOR_VERSION == 8 &&               \
+        TCL_MINOR_VERSION == 6
+
+enum {
+    SHARED = 4,    /* entries that look their hook up by client data */
+    OWN = 1024,    /* entries that belong to one command of an interpreter */
+    MIN_SLOTS = 64 /* of a table, a power of two */
+};
+
+typedef struct Table {
+    EtwHook **slots; /* by key, linear probing, at most half full */
+    unsigned mask;
+    unsigned used;
+} Table;
+
+typedef struct Layer {
+    Table tables[SHARED];
+    EtwHook *own[OWN];
+    int ownHint;
+    Tcl_HashTable byCommand; /* Command * -> EtwHook * */
+} Layer;
+
+static Tcl_ObjCmdProc *entryOf(int slot);
+
+/* ---- Finding a hook -------------------------------------------------------------------------- */
+
+static inline unsigned hashOf(const void *key)
+{
+    return (unsigned)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 32);
+}
+
+static inline EtwHook *tableFind(const Table *table, const void *key)
+{
+    if (table->slots == NULL) {
+        return NULL;
+    }
+    for (unsigned i = hashOf(key) & table->mask;; i = (i + 1) & table->mask) {
+        EtwHook *hook = table->slots[i];
+        if (hook == NULL || hook->key == key) {
+            return hook;
+        }
+    }
+}
+
+static void tablePut(Table *table, EtwHook *hook)
+{
+    unsigned i = hashOf(hook->key) & table->mask;
+    while (table->slots[i] != NULL) {
+        i = (i + 1) & table->mask;
+    }
+    table->slots[i] = hook;
+    table->used++;
+}
+
+static void tableAdd(Table *table, EtwHook *hook)
+{
+    if (table->slots == NULL || table->used * 2 > table->mask) {
+        Table old = *table;
+        unsigned size = old.slots ? (old.mask + 1) * 2 : MIN_SLOTS;
+        table->slots = EtwAlloc(size * sizeof *table->slots);
+        table->mask = size - 1;
+        table->used = 0;
+        for (unsigned i = 0; old.slots != NULL && i <= old.mask; i++) {
+            if (old.slots[i] != NULL) {
+                tablePut(table, old.slots[i]);
+            }
+        }
+        EtwFree(old.slots);
+    }
+    tablePut(table, hook);
+}
+
+/* The run behind the gap is put in again, so that probing never meets a gap too early. */
+static void tableRemove(Table *table, const EtwHook *hook)
+{
+    unsigned i = hashOf(hook->key) & table->mask;
+    while (table->slots != NULL && table->slots[i] != NULL && table->slots[i] != hook) {
+        i = (i + 1) & table->mask;
+    }
+    if (table->slots == NULL || table->slots[i] == NULL) {
+        return;
+    }
+    table->slots[i] = NULL;
+    table->used--;
+    for (i = (i + 1) & table->mask; table->slots[i] != NULL; i = (i + 1) & table->mask) {
+        EtwHook *moved = table->slots[i];
+        table->slots[i] = NULL;
+        table->used--;
+        tablePut(table, moved);
+    }
+}
+
+/* The state of the interpreter that ran last in this thread. Read at each hooked call: one
+ * instruction instead of a function call. */
+#ifdef _WIN32
+#define FAST_TLS
+#else
+#define FAST_TLS __attribute__((tls_model("initial-exec")))
+#endif
+static __thread FAST_TLS struct {
+    Tcl_Interp *interp;
+    EtwScriptState *state;
+} recent;
+
+static EtwScriptState *stateSlow(Tcl_Interp *interp)
+{
+    recent.interp = interp;
+    recent.state = EtwScriptStateOf(interp);
+    return recent.state;
+}
+
+static inline EtwScriptState *stateOf(Tcl_Interp *interp)
+{
+    return __builtin_expect(recent.interp == interp, 1) ? recent.state : stateSlow(interp);
+}
+
+/* Somebody gave the command other client data with Tcl_SetCommandInfo. */
+static EtwHook *findLost(EtwScriptState *state, int slot, const void *clientData)
+{
+    for (EtwHook *h = state ? state->hooks : NULL; h != NULL; h = h->next) {
+        const Command *cmd = (const Command *)h->token;
+        if (h->swapped && h->slot == slot && cmd != NULL && cmd->objClientData == clientData) {
+            return h;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static int leaveCallback(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwCall call = {(uintptr_t)data[1], (uintptr_t)data[2], (uintptr_t)data[3]};
+    EtwCallLeave(data[0], interp, &call, result);
+    return result;
+}
+
+static int watchCallback(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwHook *hook = data[0];
+    if (result == TCL_OK) {
+        EtwWatchDone(hook, interp, (int)(intptr_t)data[1], data[2]);
+    }
+    EtwHookUnref(hook);
+    return result;
+}
+
+/* Its own procedure is read at each call: Tcl_SetCommandInfo may have changed it. */
+static inline int callThrough(
+        const EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    if (hook->nreProc != NULL) {
+        return hook->nreProc(cd, interp, objc, objv);
+    }
+    return ((Command *)hook->token)->objProc(cd, interp, objc, objv);
+}
+
+/* A command that is not NRE has ended when it returns. */
+static int callDirect(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp *interp,
+        int objc, Tcl_Obj *const objv[])
+{
+    int result;
+    EtwHookRef(hook);
+    result = callThrough(hook, cd, interp, objc, objv);
+    if (call != NULL) {
+        EtwCallLeave(hook, interp, call, result);
+    }
+    if ((hook->what & HOOK_WATCH) && result == TCL_OK) {
+        EtwWatchDone(hook, interp, objc, objv);
+    }
+    EtwHookUnref(hook);
+    return result;
+}
+
+static int callNre(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp *interp, int objc,
+        Tcl_Obj *const objv[])
+{
+    if (hook->what & HOOK_WATCH) {
+        Tcl_NRAddCallback(interp, watchCallback, EtwHookRef(hook), (ClientData)(intptr_t)objc,
+                (ClientData)objv, NULL);
+    }
+    if (call != NULL) {
+        Tcl_NRAddCallback(interp, leaveCallback, hook, (ClientData)(uintptr_t)call->id,
+                (ClientData)(uintptr_t)call->ticks, (ClientData)(uintptr_t)call->packed);
+    }
+    return hook->nreProc(cd, interp, objc, objv);
+}
+
+static int callBlanket(
+        EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = hook->state;
+    int result;
+    EtwHookRef(hook);
+    etwHookTclInt.blanket(state, true);
+    result = callThrough(hook, cd, interp, objc, objv);
+    etwHookTclInt.blanket(state, false);
+    EtwHookUnref(hook);
+    return result;
+}
+
+static int callTraced(EtwHook *hook, int trace, ClientData cd, Tcl_Interp *interp, int objc,
+        Tcl_Obj *const objv[])
+{
+    EtwCall call;
+    const EtwCall *callPtr = NULL;
+    if (trace != TRACE_NONE) {
+        EtwScriptState *state = hook->state;
+        if (state->now.depth == 0) {
+            EtwHookRefresh(state, OsTicks());
+        }
+        callPtr = EtwCallEnter(hook, interp, objc, objv, trace, &call) ? &call : NULL;
+        if (callPtr == NULL && !(hook->what & HOOK_WATCH)) {
+            return callThrough(hook, cd, interp, objc, objv);
+        }
+    }
+    return hook->nreProc != NULL ? callNre(hook, callPtr, cd, interp, objc, objv)
+                                 : callDirect(hook, callPtr, cd, interp, objc, objv);
+}
+
+static int lostCall(Tcl_Interp *interp)
+{
+    Tcl_SetObjResult(interp, Tcl_NewStringObj("etw: the hook of this command is lost", -1));
+    return TCL_ERROR;
+}
+
+/* `string length` runs tcl::string::length: one step, which is the ensemble's. */
+static inline bool isEnsemblePart(const EtwHook *hook, Tcl_Interp *interp)
+{
+    return hook->kind == ETW_KIND_C && ((Interp *)interp)->ensembleRewrite.sourceObjs != NULL;
+}
+
+static inline int enter(EtwScriptState *state, EtwHook *hook, ClientData cd, Tcl_Interp *interp,
+        int objc, Tcl_Obj *const objv[])
+{
+    void *env = ((Interp *)interp)->execEnvPtr;
+    int trace;
+    if (__builtin_expect(state->now.env != env, 0)) {
+        EtwContextSwitch(state, env);
+    }
+    if (__builtin_expect(hook->what & HOOK_BLANKET, 0)) {
+        return callBlanket(hook, cd, interp, objc, objv);
+    }
+    trace = EtwHookWants(hook);
+    if (trace == TRACE_STEP && isEnsemblePart(hook, interp)) {
+        trace = TRACE_NONE;
+    }
+    if (trace == TRACE_NONE && !(hook->what & HOOK_WATCH)) {
+        return callThrough(hook, cd, interp, objc, objv);
+    }
+    return callTraced(hook, trace, cd, interp, objc, objv);
+}
+
+static inline int enterShared(
+        int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = stateOf(interp);
+    EtwHook *hook = state ? tableFind(&((Layer *)state->layer)->tables[slot], cd) : NULL;
+    if (__builtin_expect(hook == NULL, 0)) {
+        hook = findLost(state, slot, cd);
+        if (hook == NULL) {
+            return lostCall(interp);
+        }
+    }
+    return enter(state, hook, cd, interp, objc, objv);
+}
+
+static int enterOwn(int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = stateOf(interp);
+    EtwHook *hook = state ? ((Layer *)state->layer)->own[slot] : NULL;
+    if (__builtin_expect(hook == NULL, 0)) {
+        return lostCall(interp);
+    }
+    return enter(state, hook, cd, interp, objc, objv);
+}
+
+/* ---- The entries ----------------------------------------------------------------------------- */
+
+#define SHARED_ENTRY(n)                                                                            \
+    static int shared##n(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])       \
+    {                                                                                              \
+        return enterShared(n, cd, interp, objc, objv);                                             \
+    }
+SHARED_ENTRY(0)
+SHARED_ENTRY(1)
+SHARED_ENTRY(2)
+SHARED_ENTRY(3)
+
+/* own_0 .. own_1023, numbered in base 4: five digits. */
+#define OWN_ENTRY(n)                                                                               \
+    static int own_##n(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])         \
+    {                                                                                              \
+        return enterOwn(BASE4(1##n), cd, interp, objc, objv);                                      \
+    }
+/* The digits of a number written with 0-3, after a leading 1. */
+#define BASE4(n)                                                                                   \
+    (((n) / 10000 % 10) * 256 + ((n) / 1000 % 10) * 64 + ((n) / 100 % 10) * 16 +                   \
+            ((n) / 10 % 10) * 4 + (n) % 10)
+#define OWN4(n) OWN_ENTRY(n##0) OWN_ENTRY(n##1) OWN_ENTRY(n##2) OWN_ENTRY(n##3)
+#define OWN16(n) OWN4(n##0) OWN4(n##1) OWN4(n##2) OWN4(n##3)
+#define OWN64(n) OWN16(n##0) OWN16(n##1) OWN16(n##2) OWN16(n##3)
+#define OWN256(n) OWN64(n##0) OWN64(n##1) OWN64(n##2) OWN64(n##3)
+OWN256(0)
+OWN256(1)
+OWN256(2)
+OWN256(3)
+
+#define NAME4(n) own_##n##0, own_##n##1, own_##n##2, own_##n##3
+#define NAME16(n) NAME4(n##0), NAME4(n##1), NAME4(n##2), NAME4(n##3)
+#define NAME64(n) NAME16(n##0), NAME16(n##1), NAME16(n##2), NAME16(n##3)
+#define NAME256(n) NAME64(n##0), NAME64(n##1), NAME64(n##2), NAME64(n##3)
+static Tcl_ObjCmdProc *const ownEntries[OWN] = {NAME256(0), NAME256(1), NAME256(2), NAME256(3)};
+static Tcl_ObjCmdProc *const sharedEntries[SHARED] = {shared0, shared1, shared2, shared3};
+
+/* Slots 0..SHARED-1 are shared entries, the others a command's own. */
+static Tcl_ObjCmdProc *entryOf(int slot)
+{
+    return slot < SHARED ? sharedEntries[slot] : ownEntries[slot - SHARED];
+}
+
+/* ---- Putting a hook in and taking it out ----------------------------------------------------- */
+
+static int takeOwn(Layer *layer)
+{
+    for (int i = 0; i < OWN; i++) {
+        int at = (layer->ownHint + i) % OWN;
+        if (layer->own[at] == NULL) {
+            layer->ownHint = at + 1;
+            return SHARED + at;
+        }
+    }
+    return -1;
+}
+
+static int takeSlot(Layer *layer, const void *key)
+{
+    for (int i = 0; key != NULL && i < SHARED; i++) {
+        if (tableFind(&layer->tables[i], key) == NULL) {
+            return i;
+        }
+    }
+    return takeOwn(layer);
+}
+
+/* Inlined by the bytecode compiler, a command would not be seen. */
+static void hideCompiler(EtwHook *hook, bool hide)
+{
+    Command *cmd = (Command *)hook->token;
+    if (hide && cmd->compileProc != NULL) {
+        hook->compileProc = (void (*)(void))cmd->compileProc;
+        cmd->compileProc = NULL;
+        ((Interp *)hook->state->interp)->compileEpoch++;
+    } else if (!hide && hook->compileProc != NULL) {
+        if (cmd->compileProc == NULL) {
+            cmd->compileProc = (CompileProc *)hook->compileProc;
+            ((Interp *)hook->state->interp)->compileEpoch++;
+        }
+        hook->compileProc = NULL;
+    }
+}
+
+static void deleteEarly(ClientData clientData);
+
+/* A namespace deletes its coroutines first, and tells them by their nreProc. */
+static bool prepareCoroutine(Command *cmd)
+{
+    Namespace *ns = cmd->nsPtr;
+    if (ns->earlyDeleteProc == NULL) {
+        ns->earlyDeleteProc = deleteEarly;
+    }
+    return ns->earlyDeleteProc == deleteEarly; /* else it is an object's own namespace */
+}
+
+static void swapIn(EtwHook *hook)
+{
+    ((Command *)hook->token)->nreProc = entryOf(hook->slot);
+    hook->swapped = true;
+}
+
+static bool attach(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    Command *cmd = (Command *)hook->token;
+    int isNew;
+    if (hook->kind == ETW_KIND_COROUTINE && !prepareCoroutine(cmd)) {
+        return false;
+    }
+    hook->key = cmd->objClientData;
+    hook->slot = takeSlot(layer, hook->key);
+    if (hook->slot < 0) {
+        return false;
+    }
+    if (hook->slot < SHARED) {
+        tableAdd(&layer->tables[hook->slot], hook);
+    } else {
+        layer->own[hook->slot - SHARED] = hook;
+    }
+    Tcl_SetHashValue(Tcl_CreateHashEntry(&layer->byCommand, (char *)cmd, &isNew), hook);
+    hook->nreProc = cmd->nreProc;
+    swapIn(hook);
+    hideCompiler(hook, hook->what & HOOK_CALL);
+    return true;
+}
+
+static void update(EtwHook *hook)
+{
+    if (hook->token != NULL) {
+        hideCompiler(hook, hook->what & HOOK_CALL);
+    }
+}
+
+static void freeSlot(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    if (hook->slot < SHARED) {
+        tableRemove(&layer->tables[hook->slot], hook);
+    } else if (layer->own[hook->slot - SHARED] == hook) {
+        layer->own[hook->slot - SHARED] = NULL;
+    }
+}
+
+static bool detach(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    Command *cmd = (Command *)hook->token;
+    Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)cmd);
+    bool dying = (cmd->flags & CMD_IS_DELETED) != 0;
+    if (entry == NULL || Tcl_GetHashValue(entry) != hook) {
+        return true; /* was taken out before */
+    }
+    hideCompiler(hook, false);
+    if (hook->swapped && cmd->nreProc == entryOf(hook->slot)) {
+        cmd->nreProc = hook->nreProc;
+    } else if (hook->swapped && cmd->nreProc != NULL && !dying) {
+        return false; /* somebody has wrapped ours, and calls it */
+    }
+    hook->swapped = false;
+    Tcl_DeleteHashEntry(entry);
+    freeSlot(hook);
+    return true;
+}
+
+static EtwHook *find(EtwScriptState *state, Tcl_Command token)
+{
+    Layer *layer = state->layer;
+    Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)token);
+    return entry ? Tcl_GetHashValue(entry) : NULL;
+}
+
+static void blanket(EtwScriptState *state, bool on)
+{
+    for (EtwHook *h = state->hooks; h != NULL; h = h->next) {
+        Command *cmd = (Command *)h->token;
+        if (h->kind != ETW_KIND_COROUTINE || cmd == NULL) {
+            continue;
+        }
+        if (on && h->swapped && cmd->nreProc == entryOf(h->slot)) {
+            cmd->nreProc = h->nreProc;
+            h->swapped = false;
+        } else if (!on && !h->swapped && cmd->nreProc == h->nreProc) {
+            swapIn(h);
+        }
+    }
+}
+
+/* Called with the client data of a namespace that is being deleted, which tells nothing: all hooked
+ * coroutines of this thread are shown as they are, and hooked again by the next scan. */
+static void deleteEarly(ClientData clientData)
+{
+    (void)clientData;
+    for (EtwScriptState *s = EtwScriptStatesHere(); s != NULL; s = s->nextHere) {
+        blanket(s, true);
+        s->needsScan = true;
+    }
+}
+
+/* ---- The interpreter ------------------------------------------------------------------------- */
+
+static void openLayer(EtwScriptState *state)
+{
+    Layer *layer = EtwAlloc(sizeof *layer);
+    Tcl_InitHashTable(&layer->byCommand, TCL_ONE_WORD_KEYS);
+    state->layer = layer;
+    recent.interp = NULL;
+}
+
+static void closeLayer(EtwScriptState *state)
+{
+    Layer *layer = state->layer;
+    for (int i = 0; i < SHARED; i++) {
+        EtwFree(layer->tables[i].slots);
+    }
+    Tcl_DeleteHashTable(&layer->byCommand);
+    EtwFree(layer);
+    recent.interp = NULL; /* another interpreter may come to lie at that address */
+}
+
+static void active(EtwScriptState *state, bool on)
+{
+    if (on) {
+        blanket(state, false);
+    }
+}
+
+/* As Tcl_CreateObjTrace does it for a trace that forbids inlining. */
+static void inlining(EtwScriptState *state, bool allowed)
+{
+    Interp *iPtr = (Interp *)state->interp;
+    iPtr->tracesForbiddingInline += allowed ? -1 : 1;
+    if (iPtr->tracesForbiddingInline == (allowed ? 0 : 1)) {
+        iPtr->compileEpoch++;
+        if (allowed) {
+            iPtr->flags &= ~DONT_COMPILE_CMDS_INLINE;
+        } else {
+            iPtr->flags |= DONT_COMPILE_CMDS_INLINE;
+        }
+    }
+}
+
+/* NULL: none. */
+static Tcl_HashTable *childrenOf(Namespace *ns)
+{
+#ifndef BREAK_NAMESPACE_COMPAT
+    return &ns->childTable;
+#else
+    return ns->childTablePtr;
+#endif
+}
+
+static void eachIn(Namespace *ns, void (*visit)(void *ctx, Tcl_Command token), void *ctx)
+{
+    Tcl_HashSearch search;
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(&ns->cmdTable, &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        visit(ctx, Tcl_GetHashValue(e));
+    }
+    if (childrenOf(ns) == NULL) {
+        return;
+    }
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(childrenOf(ns), &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        eachIn(Tcl_GetHashValue(e), visit, ctx);
+    }
+}
+
+static void each(EtwScriptState *state, void (*visit)(void *ctx, Tcl_Command token), void *ctx)
+{
+    eachIn(((Interp *)state->interp)->globalNsPtr, visit, ctx);
+}
+
+static uint64_t countIn(Namespace *ns)
+{
+    Tcl_HashSearch search;
+    uint64_t count = (uint64_t)ns->cmdTable.numEntries;
+    if (childrenOf(ns) == NULL) {
+        return count;
+    }
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(childrenOf(ns), &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        count += countIn(Tcl_GetHashValue(e));
+    }
+    return count;
+}
+
+static uint64_t count(EtwScriptState *state)
+{
+    return countIn(((Interp *)state->interp)->globalNsPtr);
+}
+
+static void *callerEnv(void *env)
+{
+    const CoroutineData *cor = ((ExecEnv *)env)->corPtr;
+    return cor != NULL ? cor->callerEEPtr : NULL;
+}
+
+static void *currentEnv(Tcl_Interp *interp)
+{
+    return ((Interp *)interp)->execEnvPtr;
+}
+
+static Tcl_Command original(Tcl_Command token)
+{
+    return TclGetOriginalCommand(token);
+}
+
+/* ---- Who calls, and from where --------------------------------------------------------------- */
+
+static void addContext(EtwPlace *place, const char *text, size_t size)
+{
+    place->context[place->pieces].text = text;
+    place->context[place->pieces++].size = size;
+}
+
+static void addNamespace(EtwPlace *place, const Namespace *ns)
+{
+    addContext(place, ns->fullName, strlen(ns->fullName));
+}
+
+static void commandContext(EtwPlace *place, const Command *cmd)
+{
+    const char *name = Tcl_GetHashKey(cmd->hPtr->tablePtr, cmd->hPtr);
+    addNamespace(place, cmd->nsPtr);
+    if (cmd->nsPtr->parentPtr != NULL) {
+        addContext(place, "::", 2);
+    }
+    addContext(place, name, strlen(name));
+}
+
+static bool isCommandOf(const Tcl_HashEntry *entry, const Proc *proc)
+{
+    const Command *cmd = entry != NULL ? Tcl_GetHashValue(entry) : NULL;
+    return cmd != NULL && cmd == proc->cmdPtr && cmd->objClientData == proc;
+}
+
+/*
+ * The command of a proc that runs and is not hooked. Proc.cmdPtr dangles once the command was
+ * deleted, so that it is only compared: with the namespace's command of the name that was called,
+ * else with all of the namespace's. NULL: not there any more.
+ */
+static const Command *commandOf(const CallFrame *frame)
+{
+    Tcl_HashTable *table = &frame->nsPtr->cmdTable;
+    Tcl_HashSearch search;
+    Tcl_HashEntry *entry;
+    if (frame->objc > 0) {
+        const char *name = Tcl_GetString(frame->objv[0]);
+        const char *tail = name + strlen(name);
+        while (tail > name && !(tail[-1] == ':' && tail - name > 1 && tail[-2] == ':')) {
+            tail--;
+        }
+        entry = Tcl_FindHashEntry(table, tail);
+        if (isCommandOf(entry, frame->procPtr)) {
+            return Tcl_GetHashValue(entry);
+        }
+    }
+    entry = Tcl_FirstHashEntry(table, &search);
+    while (entry != NULL && !isCommandOf(entry, frame->procPtr)) {
+        entry = Tcl_NextHashEntry(&search);
+    }
+    return entry != NULL ? Tcl_GetHashValue(entry) : NULL;
+}
+
+/* A lambda's or a method's Command is no real one: its namespace stands for it. */
+static void placeContext(EtwScriptState *state, EtwPlace *place)
+{
+    const CallFrame *frame = ((Interp *)state->interp)->varFramePtr;
+    const Proc *proc = frame->procPtr;
+    const EtwHook *caller = NULL;
+    const Command *cmd = NULL;
+    if ((frame->isProcCallFrame & FRAME_IS_PROC) && proc != NULL &&
+            !(frame->isProcCallFrame & (FRAME_IS_LAMBDA | FRAME_IS_METHOD))) {
+        caller = tableFind(&((Layer *)state->layer)->tables[0], proc);
+        cmd = caller == NULL ? commandOf(frame) : NULL;
+    }
+    if (caller != NULL) {
+        addContext(place, caller->name, caller->nameSize);
+        place->real = true;
+    } else if (cmd != NULL) {
+        commandContext(place, cmd);
+    } else {
+        addNamespace(place, frame->nsPtr);
+        place->real = frame->nsPtr->parentPtr == NULL; /* :: */
+    }
+}
+
+/* As `info frame` finds it. */
+static void placeSource(EtwScriptState *state, EtwPlace *place)
+{
+    const CmdFrame *current = ((Interp *)state->interp)->cmdFramePtr;
+    CmdFrame frame;
+    bool counted = false;
+    if (current == NULL) {
+        return;
+    }
+    frame = *current;
+    if (frame.type == TCL_LOCATION_BC) {
+        TclGetSrcInfoForPc(&frame);
+        counted = frame.type == TCL_LOCATION_SOURCE;
+    }
+    if (frame.line != NULL && frame.nline > 0 && frame.type != TCL_LOCATION_PREBC) {
+        place->line = (uint32_t)frame.line[0];
+    }
+    if (frame.type == TCL_LOCATION_SOURCE && frame.data.eval.path != NULL) {
+        place->file = frame.data.eval.path;
+        if (!counted) {
+            Tcl_IncrRefCount(place->file);
+        }
+    }
+}
+
+static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
+{
+    if (state->interp == NULL) {
+        return;
+    }
+    placeContext(state, placePtr);
+    if (source) {
+        placeSource(state, placePtr);
+    }
+}
+
+/* ---- The self-check -------------------------------------------------------------------------- */
+
+static struct {
+    Tcl_ObjCmdProc *true_;
+    int entered, left, code;
+} checked; /* under the provider's lock */
+
+static int checkLeft(ClientData data[], Tcl_Interp *interp, int result)
+{
+    (void)data;
+    (void)interp;
+    checked.left++;
+    checked.code = result;
+    return result;
+}
+
+static int checkEntry(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    checked.entered++;
+    Tcl_NRAddCallback(interp, checkLeft, NULL, NULL, NULL, NULL);
+    return checked.true_(cd, interp, objc, objv);
+}
+
+/* What the public API says of a command, its structure must say, too. */
+static bool checkCommand(Tcl_Interp *interp, Tcl_Command token)
+{
+    const Command *cmd = (const Command *)token;
+    Tcl_CmdInfo info;
+    return Tcl_GetCommandInfoFromToken(token, &info) && cmd->objProc == info.objProc &&
+           cmd->objClientData == info.objClientData && cmd->deleteProc == info.deleteProc &&
+           (Tcl_Namespace *)cmd->nsPtr == info.namespacePtr &&
+           strcmp(cmd->nsPtr->fullName, "::") == 0 &&
+           cmd->nsPtr == ((Interp *)interp)->globalNsPtr &&
+           strcmp(Tcl_GetHashKey(cmd->hPtr->tablePtr, cmd->hPtr), "etwProbe") == 0;
+}
+
+static int noTrace(ClientData cd, Tcl_Interp *interp, int level, const char *command,
+        Tcl_Command token, int objc, Tcl_Obj *const objv[])
+{
+    (void)cd, (void)interp, (void)level, (void)command, (void)token, (void)objc, (void)objv;
+    return TCL_OK;
+}
+
+/* A trace of the public API must move the three fields that `inlining` moves. */
+static bool checkInlining(Tcl_Interp *interp)
+{
+    const Interp *iPtr = (const Interp *)interp;
+    int epoch = iPtr->compileEpoch, traces = iPtr->tracesForbiddingInline;
+    bool on, off = !(iPtr->flags & DONT_COMPILE_CMDS_INLINE);
+    Tcl_Trace trace = Tcl_CreateObjTrace(interp, 0, 0, noTrace, NULL, NULL);
+    on = (iPtr->flags & DONT_COMPILE_CMDS_INLINE) && iPtr->compileEpoch == epoch + 1 &&
+         iPtr->tracesForbiddingInline == traces + 1;
+    Tcl_DeleteTrace(interp, trace);
+    return on && off && !(iPtr->flags & DONT_COMPILE_CMDS_INLINE);
+}
+
+static bool checkFrames(Tcl_Interp *interp)
+{
+    const Interp *iPtr = (const Interp *)interp;
+    return iPtr->varFramePtr != NULL && iPtr->varFramePtr->nsPtr == iPtr->globalNsPtr &&
+           iPtr->execEnvPtr != NULL && iPtr->execEnvPtr->interp == interp &&
+           iPtr->execEnvPtr->corPtr == NULL;
+}
+
+static bool checkCall(Tcl_Interp *interp, const char *script, int code, const char *result)
+{
+    int entered = checked.entered, left = checked.left;
+    return Tcl_EvalEx(interp, script, -1, TCL_EVAL_GLOBAL) == code &&
+           strcmp(Tcl_GetStringResult(interp), result) == 0 && checked.entered == entered + 1 &&
+           checked.left == left + 1 && checked.code == code;
+}
+
+static bool checkSwap(Tcl_Interp *interp, Tcl_Command token)
+{
+    Command *cmd = (Command *)token;
+    checked.true_ = cmd->nreProc;
+    if (cmd->nreProc == NULL) {
+        return false;
+    }
+    cmd->nreProc = checkEntry;
+    return checkCall(interp, "etwProbe 5", TCL_OK, "got 5") &&
+           checkCall(interp, "etwProbe error", TCL_ERROR, "probed");
+}
+
+static bool check(void)
+{
+    static const char script[] =
+            "proc etwProbe x {if {$x eq {error}} {error probed}; return \"got $x\"}";
+    Tcl_Interp *interp;
+    Tcl_Command token;
+    int major, minor, patch, type;
+    bool ok = false;
+    Tcl_GetVersion(&major, &minor, &patch, &type);
+    if (major != TCL_MAJOR_VERSION || minor != TCL_MINOR_VERSION) {
+        return false;
+    }
+    interp = Tcl_CreateInterp();
+    if (Tcl_EvalEx(interp, script, -1, TCL_EVAL_GLOBAL) == TCL_OK) {
+        token = Tcl_FindCommand(interp, "::etwProbe", NULL, 0);
+        ok = token != NULL && checkCommand(interp, token) && checkFrames(interp) &&
+             checkInlining(interp) && checkSwap(interp, token);
+    }
+    Tcl_DeleteInterp(interp);
+    return ok;
+}
+
+const EtwHookLayer etwHookTclInt = {
+        .name = "swap",
+        .scans = true,
+        .check = check,
+        .open = openLayer,
+        .close = closeLayer,
+        .find = find,
+        .attach = attach,
+        .update = update,
+        .detach = detach,
+        .active = active,
+        .inlining = inlining,
+        .each = each,
+        .count = count,
+        .callerEnv = callerEnv,
+        .currentEnv = currentEnv,
+        .place = place,
+        .original = original,
+        .blanket = blanket,
+};
+
+#else
+
+const EtwHookLayer etwHookTclInt = {.name = "swap", .check = NULL};
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * script/script.h --
+ *
+ *	The script execution provider, "Tcl-Script": traces of one interpreter's procs and commands,
+ *	made into events. Commands are in tcl/script_cmd.c; hooks into the interpreter in
+ *	script/hook_tclint.c (private headers, guarded) with script/hook_public.c as the fallback.
+ */
+#ifndef ETW_SCRIPT_SCRIPT_H
+#define ETW_SCRIPT_SCRIPT_H
+
+#include <tcl.h>
+
+typedef enum EtwSteps { ETW_STEPS_OFF, ETW_STEPS_FULL } EtwSteps;
+
+typedef struct EtwScriptOptions {
+    EtwSteps steps;
+    int args;        /* copy the words of a call and its result */
+    int maxLength;   /* bytes of a text field, truncation is marked; default 4096 */
+    int depth;       /* deepest call level traced, 0: no limit */
+    int source;      /* file and line through info frame */
+    int builtins;    /* wildcards match C commands, too */
+    Tcl_Obj *redact; /* list of glob patterns or NULL; words that match are written as *** */
+} EtwScriptOptions;
+
+/*
+ * Add patterns to an interpreter's traces; target may be a child of interp. A pattern that is there
+ * already gets the new options; where several match a command, an exact name wins, then the newest.
+ * Returns TCL_OK or TCL_ERROR with a message and {ETW CLASS DETAIL ...} in `interp`, as do the
+ * others here.
+ */
+int EtwScriptAdd(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *const patterns[],
+        const EtwScriptOptions *options);
+int EtwScriptRemove(Tcl_Interp *interp, Tcl_Interp *target, int count,
+        Tcl_Obj *const patterns[]); /* count 0: all */
+/* List of dicts: pattern, its options, `commands` hooked now, `missed`: those that cannot be
+ * hooked.
+ */
+Tcl_Obj *EtwScriptList(Tcl_Interp *target);
+/*
+ * Trace one body as a call named `name`, evaluated in the current frame: to be called by an NRE
+ * command as the last thing it does.
+ */
+int EtwScriptRun(
+        Tcl_Interp *interp, Tcl_Obj *body, const EtwScriptOptions *options, const char *name);
+/* add 0: remove the trace that was added with the same ops. A variable of the current frame. */
+int EtwScriptVariable(
+        Tcl_Interp *interp, Tcl_Obj *name, int ops /* TCL_TRACE_READS|WRITES|UNSETS */, int add);
+int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
+        int ops /* TCL_TRACE_RENAME|TCL_TRACE_DELETE */, int add);
+
+#endif

@@ -1,0 +1,293 @@
+/*
+ * tcl/dump_cmd.c --
+ *
+ *	etw dump: a query's events as text through a sink (flow/sink.h) into a channel or a file, in
+ *	large pieces.
+ */
+#include "tcl/query.h"
+#include "flow/sink.h"
+#include <stdlib.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <unistd.h>
+#endif
+
+enum { PIECE = 64 * 1024 };
+
+/* Orders of EtwFormat and EtwTimeFormat. */
+static const char *const formatNames[] = {"text", "csv", "json", "list", NULL};
+static const char *const timeNames[] = {"relative", "iso", "ns", "filetime", NULL};
+static const char *const colorNames[] = {"auto", "on", "off", NULL};
+enum { COLOR_AUTO, COLOR_ON };
+
+typedef struct DumpOptions {
+    EtwQueryOptions query;
+    int format, color, width;
+    int timeFormat; /* -1: the format's own */
+    Tcl_Obj *output;
+} DumpOptions;
+
+#define AT(field) offsetof(DumpOptions, field)
+static const EtwOption dumpOptions[] = {
+        {"-color", ETW_OPT_ENUM, AT(color), 0, 0, 0, colorNames},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-output", ETW_OPT_OBJ, AT(output), 0, 0, 0, NULL},
+        {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
+        {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
+        ETW_OPTION_FROM,
+        ETW_OPTION_LIMIT,
+        ETW_OPTION_TIMEOUT,
+        ETW_OPTION_TO,
+        ETW_OPTION_WHERE,
+        ETW_OPTION_END,
+};
+#undef AT
+
+/* ---- Where it goes --------------------------------------------------------------------------- */
+
+typedef struct Output {
+    Tcl_Interp *interp;
+    Tcl_Channel channel;
+    bool own; /* we opened it */
+    bool raw; /* takes UTF-8 bytes as they are */
+    bool failed;
+    EtwText text;
+} Output;
+
+static bool isTerminal(Tcl_Channel channel)
+{
+    void *handle;
+
+    if (Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) != TCL_OK) {
+        return false;
+    }
+#ifdef _WIN32
+    DWORD mode;
+    return GetConsoleMode((HANDLE)handle, &mode) != 0;
+#else
+    return isatty((int)(intptr_t)handle) == 1;
+#endif
+}
+
+/* https://no-color.org, and terminals that say that they cannot. */
+static bool wantsColor(int option, Tcl_Channel channel)
+{
+    const char *noColor = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    if (option != COLOR_AUTO) {
+        return option == COLOR_ON;
+    }
+    return isTerminal(channel) && !(noColor && *noColor) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static bool takesUtf8(Tcl_Channel channel)
+{
+    Tcl_DString encoding;
+
+    Tcl_DStringInit(&encoding);
+    bool known = Tcl_GetChannelOption(NULL, channel, "-encoding", &encoding) == TCL_OK;
+    const char *name = Tcl_DStringValue(&encoding);
+    bool raw = known && (strcmp(name, "utf-8") == 0 || strcmp(name, "binary") == 0);
+    Tcl_DStringFree(&encoding);
+    return raw;
+}
+
+/* Opened for writing, a source would be gone before it was read. */
+static int checkOverwrite(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source)
+{
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        EtwSourceFileInfo(source, i, &path);
+        Tcl_Obj *file = EtwTextObj(path, strlen(path));
+        Tcl_IncrRefCount(file);
+        bool same = EtwSameFile(name, file);
+        Tcl_DecrRefCount(file);
+        if (same) {
+            return EtwTclFail(interp, ETW_E_ARG, "OUTPUT", path,
+                    "\"%.200s\" is read: give another file to \"-output\"", path);
+        }
+    }
+    return TCL_OK;
+}
+
+/* A channel of that name, else a file, made 0600: traces hold secrets. */
+static int openOutput(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, Output *output)
+{
+    int mode;
+
+    memset(output, 0, sizeof *output);
+    output->interp = interp;
+    output->channel = Tcl_GetChannel(interp, name ? Tcl_GetString(name) : "stdout", &mode);
+    if (output->channel == NULL && name != NULL) {
+        Tcl_ResetResult(interp);
+        if (checkOverwrite(interp, name, source) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        output->channel = Tcl_FSOpenFileChannel(interp, name, "w", 0600);
+        output->own = true;
+    } else if (output->channel != NULL && !(mode & TCL_WRITABLE)) {
+        return EtwTclFail(interp, ETW_E_ARG, "CHANNEL", name ? Tcl_GetString(name) : "stdout",
+                "channel \"%.100s\" was not opened for writing",
+                name ? Tcl_GetString(name) : "stdout");
+    }
+    if (output->channel == NULL) {
+        return TCL_ERROR;
+    }
+    if (output->own) {
+        Tcl_SetChannelOption(NULL, output->channel, "-translation", "binary");
+    }
+    output->raw = output->own || takesUtf8(output->channel);
+    return TCL_OK;
+}
+
+static int writeError(Output *output)
+{
+    output->failed = true;
+    Tcl_SetObjResult(output->interp,
+            Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetChannelName(output->channel),
+                    Tcl_PosixError(output->interp)));
+    return TCL_ERROR;
+}
+
+/* Empty the text into the channel. */
+static int drain(Output *output)
+{
+    Tcl_Size written;
+
+    if (output->text.size == 0) {
+        return TCL_OK;
+    }
+    if (output->raw) {
+        written = Tcl_Write(output->channel, output->text.data, (Tcl_Size)output->text.size);
+    } else {
+        Tcl_Obj *obj = EtwTextObj(output->text.data, output->text.size);
+        Tcl_IncrRefCount(obj);
+        written = Tcl_WriteObj(output->channel, obj);
+        Tcl_DecrRefCount(obj);
+    }
+    output->text.size = 0;
+    return written < 0 ? writeError(output) : TCL_OK;
+}
+
+/* A live listing is read while it is written. */
+static void drainAndFlush(void *clientData)
+{
+    Output *output = clientData;
+
+    if (!output->failed && drain(output) == TCL_OK && Tcl_Flush(output->channel) != TCL_OK) {
+        writeError(output);
+    }
+}
+
+static int closeOutput(Output *output, int result)
+{
+    if (result == TCL_OK) {
+        result = drain(output);
+    }
+    EtwTextFree(&output->text);
+    if (output->own) {
+        if (Tcl_Close(result == TCL_OK ? output->interp : NULL, output->channel) != TCL_OK &&
+                result == TCL_OK) {
+            return TCL_ERROR;
+        }
+    } else if (result == TCL_OK && Tcl_Flush(output->channel) != TCL_OK) {
+        return writeError(output);
+    }
+    return result;
+}
+
+/* ---- The dump -------------------------------------------------------------------------------- */
+
+/* *eventsPtr: how many, without the files' own records, as the listing counts them. text: nor are
+ * they shown, or count for -limit. */
+static int dumpEvents(
+        EtwQuery *query, EtwSink *sink, bool text, Output *output, Tcl_WideInt *eventsPtr)
+{
+    EtwEvent event;
+    int result;
+
+    query->onIdle = drainAndFlush;
+    query->idleCtx = output;
+    EtwSinkBegin(sink, query->source, &output->text);
+    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
+        EtwSinkEvent(sink, &event, &output->text);
+        *eventsPtr += !EtwIsHeaderRecord(&event);
+        query->taken -= text && EtwIsHeaderRecord(&event);
+        if (output->text.size >= PIECE && drain(output) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        if (output->failed) {
+            return TCL_ERROR;
+        }
+    }
+    if (result == TCL_ERROR) {
+        return TCL_ERROR;
+    }
+    EtwSinkEnd(sink, query->source, &output->text);
+    return TCL_OK;
+}
+
+static EtwSinkConfig sinkConfig(const DumpOptions *options, const Output *output)
+{
+    EtwSinkConfig config = {0};
+
+    config.format = (EtwFormat)options->format;
+    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(options->color, output->channel);
+    config.width = options->width;
+    if (options->timeFormat >= 0) {
+        config.timeFormat = (EtwTimeFormat)options->timeFormat;
+    } else {
+        config.timeFormat = config.format == ETW_FORMAT_TEXT ? ETW_TIME_RELATIVE : ETW_TIME_NS;
+    }
+    return config;
+}
+
+static int dumpQuery(
+        Tcl_Interp *interp, EtwQuery *query, const DumpOptions *options, Tcl_WideInt *eventsPtr)
+{
+    Output output;
+
+    if (openOutput(interp, options->output, query->source, &output) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    EtwSinkConfig config = sinkConfig(options, &output);
+    EtwSink *sink = EtwSinkNew(&config, query->filter.store);
+    bool text = config.format == ETW_FORMAT_TEXT;
+    int result = dumpEvents(query, sink, text, &output, eventsPtr);
+    EtwSinkFree(sink);
+    return closeOutput(&output, result);
+}
+
+int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    DumpOptions options = {.timeFormat = -1};
+    EtwQuery query;
+    Tcl_Obj *sources;
+    Tcl_WideInt events = 0;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (EtwQueryWords(interp, dumpOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    int result = EtwQueryOpen(&query, clientData, sources, &options.query);
+    Tcl_DecrRefCount(sources);
+    if (result != TCL_OK) {
+        return TCL_ERROR;
+    }
+    result = dumpQuery(interp, &query, &options, &events);
+    EtwQueryClose(&query);
+    if (result == TCL_OK) {
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwPut(dict, "events", Tcl_NewWideIntObj(events));
+        EtwPut(dict, "lost", EtwUint64Obj(query.lost));
+        Tcl_SetObjResult(interp, dict);
+    }
+    return result;
+}

@@ -1,0 +1,46 @@
+/*
+ * tcl/eventdict.h --
+ *
+ *	Events as Tcl values: the whole dict of an event, or the values of selected fields.
+ */
+#ifndef ETW_TCL_EVENTDICT_H
+#define ETW_TCL_EVENTDICT_H
+
+#include "tcl/tclglue.h"
+#include "schema/decode.h"
+
+/*
+ * Turns events into Tcl values. Belongs to one flow and one interpreter's thread: it keeps key and
+ * name objects for each schema of `store`, which must outlive it.
+ */
+typedef struct EtwEventMaker EtwEventMaker;
+
+EtwEventMaker *EtwEventMakerNew(EtwInterp *ctx, EtwSchemaStore *store);
+void EtwEventMakerFree(EtwEventMaker *maker); /* accepts NULL */
+
+/* Only these: header names, names of payload fields, props(NAME). asList: EtwEventObj gives their
+ * values in order. */
+int EtwEventMakerSelect(Tcl_Interp *interp, EtwEventMaker *maker, Tcl_Obj *fields, bool asList);
+
+/* The event's dict (or, with a selection, a flat dict or a list of it). A new object, no
+ * references. */
+Tcl_Obj *EtwEventObj(EtwEventMaker *maker, const EtwEvent *event);
+/*
+ * A list of the values of the first `required` selected fields, and behind them a dict of those
+ * others that the event has. NULL when it lacks one of the required. Header numbers are always
+ * there, as for a predicate: also those that are 0.
+ */
+Tcl_Obj *EtwEventValues(EtwEventMaker *maker, const EtwEvent *event, int required);
+EtwSchemaStore *EtwEventMakerStore(const EtwEventMaker *maker);
+/* The index of a header name, or -1. */
+int EtwHeaderKey(const char *name);
+/* A record of the file itself (its header, its extension records), an event of provider EventTrace.
+ */
+bool EtwIsHeaderRecord(const EtwEvent *event);
+/* Make ctx->keys; EtwEventKeysFree undoes it. */
+void EtwEventKeysInit(EtwInterp *ctx);
+void EtwEventKeysFree(EtwInterp *ctx);
+/* Name of the event's provider, its GUID when it has none. A new or a shared object. */
+Tcl_Obj *EtwProviderNameObj(EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * tcl/init.c --
+ *
+ *	Etw_Init, Etw_SafeInit and their undoing: the package's commands, its one ensemble, and the
+ *	context that each interpreter has. The commands themselves are one file a noun.
+ */
+#if !defined(_WIN32) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* dladdr, RTLD_NODELETE */
+#endif
+#include "tcl/provider.h"
+#include "tcl/consumer.h"
+#include "tcl/stubs.h"
+#include "base/os.h"
+#include <stdio.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+static const EtwCommand commands[] = {
+        {"activity", EtwActivityCmd, NULL, false},
+        {"consume", EtwConsumeCmd, NULL, false},
+        {"consumer", EtwConsumerCmd, NULL, false},
+        {"disable", EtwDisableCmd, NULL, false},
+        {"dump", EtwDumpCmd, NULL, false},
+        {"enable", EtwEnableCmd, NULL, false},
+        {"enabled", EtwEnabledCmd, NULL, true},
+        {"events", EtwEventsCmd, NULL, false},
+        {"flush", EtwFlushCmd, NULL, false},
+        {"foreach", EtwForeachCmd, EtwForeachNreCmd, false},
+        {"info", EtwInfoCmd, NULL, false},
+        {"mark", EtwMarkCmd, NULL, false},
+        {"pkgconfig", EtwPkgconfigCmd, NULL, false},
+        {"provider", EtwProviderCmd, NULL, false},
+        {"providers", EtwProvidersCmd, NULL, false},
+        {"query", EtwQueryCmd, NULL, false},
+        {"sessions", EtwSessionsCmd, NULL, false},
+        {"snapshot", EtwSnapshotCmd, NULL, false},
+        {"start", EtwStartCmd, NULL, false},
+        {"stop", EtwStopCmd, NULL, false},
+        {"update", EtwUpdateCmd, NULL, false},
+        {"where", EtwWhereCmd, NULL, false},
+        {"write", EtwWriteCmd, NULL, true},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* ---- The context ----------------------------------------------------------------------------- */
+
+static void freeBlock(void *block)
+{
+    EtwInterp *ctx = block;
+
+    EtwEventKeysFree(ctx);
+    EtwFree(ctx);
+}
+
+/* The interpreter goes, or the package is unloaded: maybe by a script that one of its commands
+ * calls. Queries that are open keep the block. */
+static void freeContext(void *clientData, Tcl_Interp *interp)
+{
+    EtwInterp *ctx = clientData;
+    (void)interp;
+
+    EtwConsumersFree(ctx);
+    EtwWriteCacheFree(ctx->writeCache);
+    ctx->writeCache = NULL;
+    EtwProvidersFree(ctx);
+    Tcl_EventuallyFree(ctx, (Tcl_FreeProc *)freeBlock);
+}
+
+EtwInterp *EtwInterpOf(Tcl_Interp *interp)
+{
+    return Tcl_GetAssocData(interp, "etw", NULL);
+}
+
+static EtwInterp *makeContext(Tcl_Interp *interp)
+{
+    EtwInterp *ctx = EtwInterpOf(interp);
+
+    if (ctx == NULL) {
+        ctx = EtwAlloc(sizeof *ctx);
+        ctx->interp = interp;
+        EtwEventKeysInit(ctx);
+        Tcl_SetAssocData(interp, "etw", freeContext, ctx);
+    }
+    return ctx;
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
+
+static void onExit(void *clientData)
+{
+    (void)clientData;
+    EtwSessionStopAll();
+}
+
+/*
+ * Threads of ours, thread-exit destructors and signal handlers may outlive an `unload`: the binary
+ * stays where it is, whatever happens to the interpreter's commands.
+ */
+static void pinLibrary(void)
+{
+#ifdef _WIN32
+    HMODULE self;
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+            (LPCWSTR)(void *)pinLibrary, &self);
+#else
+    Dl_info info;
+    if (dladdr((void *)(intptr_t)pinLibrary, &info) && info.dli_fname != NULL) {
+        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+#endif
+}
+
+/* Once a process, whichever thread's interpreter comes first. */
+static void initProcess(void)
+{
+    static bool done;
+    TCL_DECLARE_MUTEX(mutex)
+    int major, minor, patch;
+    char version[32];
+
+    Tcl_MutexLock(&mutex);
+    if (!done) {
+        done = true;
+        OsInit();
+        Tcl_GetVersion(&major, &minor, &patch, NULL);
+        snprintf(version, sizeof version, "%d.%d.%d", major, minor, patch);
+        EtwSetTclVersion(version);
+        pinLibrary();
+        Tcl_CreateExitHandler(onExit, NULL);
+    }
+    Tcl_MutexUnlock(&mutex);
+}
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+/*
+ * TclCompileEnsemble is what Tcl's own ensembles have: it makes `etw write` in a proc a direct
+ * call. The flag has no public name, but its bit is the same in 8.6 and 9.0, and a Tcl that did not
+ * know it would ignore it.
+ */
+enum { ENSEMBLE_COMPILE_BIT = 4 };
+
+static int makeEnsemble(Tcl_Interp *interp, Tcl_Obj *map)
+{
+    Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw", NULL, 0);
+    Tcl_Command ensemble =
+            Tcl_CreateEnsemble(interp, "::etw", ns, TCL_ENSEMBLE_PREFIX | ENSEMBLE_COMPILE_BIT);
+
+    return ensemble ? Tcl_SetEnsembleMappingDict(interp, ensemble, map) : TCL_ERROR;
+}
+
+static void addToMap(Tcl_Obj *map, const char *name)
+{
+    EtwPut(map, name, Tcl_ObjPrintf("::etw::%s", name));
+}
+
+static void makeCommands(Tcl_Interp *interp, EtwInterp *ctx, bool safe, Tcl_Obj *map)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        const EtwCommand *command = &commands[i];
+        Tcl_Obj *name = Tcl_ObjPrintf("::etw::%s", command->name);
+        if (safe && !command->safe) {
+            Tcl_DecrRefCount(name);
+            continue;
+        }
+        Tcl_IncrRefCount(name);
+        if (command->nreProc != NULL) {
+            Tcl_NRCreateCommand(
+                    interp, Tcl_GetString(name), command->proc, command->nreProc, ctx, NULL);
+        } else {
+            Tcl_CreateObjCommand(interp, Tcl_GetString(name), command->proc, ctx, NULL);
+        }
+        Tcl_DecrRefCount(name);
+        addToMap(map, command->name);
+    }
+}
+
+static int initInterp(Tcl_Interp *interp, bool safe)
+{
+    EtwInterp *ctx = makeContext(interp);
+    Tcl_Obj *map = Tcl_NewDictObj();
+    int result = TCL_OK;
+
+    Tcl_IncrRefCount(map);
+    if (Tcl_FindNamespace(interp, "::etw", NULL, 0) == NULL &&
+            Tcl_CreateNamespace(interp, "::etw", NULL, NULL) == NULL) {
+        result = TCL_ERROR;
+    }
+    if (result == TCL_OK) {
+        makeCommands(interp, ctx, safe, map);
+        if (!safe) {
+            result = EtwScriptInit(interp);
+            addToMap(map, "script");
+        }
+    }
+    if (result == TCL_OK) {
+        result = makeEnsemble(interp, map);
+    }
+    Tcl_DecrRefCount(map);
+    if (result == TCL_OK) {
+        result = Tcl_PkgProvideEx(interp, "etw", PACKAGE_VERSION, EtwStubsTable());
+    }
+    return result;
+}
+
+int EtwInitChild(Tcl_Interp *interp)
+{
+    return initInterp(interp, Tcl_IsSafe(interp) != 0);
+}
+
+/* ---- What Tcl calls -------------------------------------------------------------------------- */
+
+DLLEXPORT int Etw_Init(Tcl_Interp *interp)
+{
+    if (Tcl_InitStubs(interp, "8.6-", 0) == NULL) {
+        return TCL_ERROR;
+    }
+    initProcess();
+    return initInterp(interp, false);
+}
+
+/* A safe interpreter may write events of providers that its master grants it, and ask whether they
+ * are wanted. */
+DLLEXPORT int Etw_SafeInit(Tcl_Interp *interp)
+{
+    if (Tcl_InitStubs(interp, "8.6-", 0) == NULL) {
+        return TCL_ERROR;
+    }
+    initProcess();
+    return initInterp(interp, true);
+}
+
+/* The interpreter is as it was; sessions of the process stop with its last interpreter. */
+DLLEXPORT int Etw_Unload(Tcl_Interp *interp, int flags)
+{
+    Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw", NULL, 0);
+
+    Tcl_DeleteCommand(interp, "::etw");
+    if (ns != NULL) {
+        Tcl_DeleteNamespace(ns);
+    }
+    Tcl_DeleteAssocData(interp, "etw");
+    if (flags & TCL_UNLOAD_DETACH_FROM_PROCESS) {
+        EtwSessionStopAll();
+    }
+    return TCL_OK;
+}
+
+DLLEXPORT int Etw_SafeUnload(Tcl_Interp *interp, int flags)
+{
+    return Etw_Unload(interp, flags);
+}

@@ -1,0 +1,295 @@
+/*
+ * tcl/query.c --
+ *
+ *	Opens sources, reads them through the filter, stops at the limit. What is done with an event
+ *	is the commands' business (consume_cmd.c, dump_cmd.c); threads are consumer.c's.
+ */
+#include "tcl/query.h"
+#include "base/os.h"
+#include <stdlib.h>
+
+enum { NS_PER_MS = 1000000, WAIT_MS = 50, CHECK_EVERY = 1024 };
+
+const char *const etwAsNames[] = {"dict", "list", NULL};
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
+        void *record, Tcl_Obj **sourcesPtr)
+{
+    int first = 0;
+    int used;
+
+    while (first < objc && *Tcl_GetString(objv[first]) != '-') {
+        first++;
+    }
+    if (EtwParseOptions(interp, table, objc - first, objv + first, record, &used) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (first == 0 && used == objc) {
+        return EtwTclFail(interp, ETW_E_ARG, "SOURCE", "",
+                "no source given: expected the path of a trace, or session:NAME");
+    }
+    *sourcesPtr = Tcl_NewListObj(first, objv);
+    Tcl_IncrRefCount(*sourcesPtr);
+    for (int i = first + used; i < objc; i++) {
+        Tcl_ListObjAppendElement(NULL, *sourcesPtr, objv[i]);
+    }
+    return TCL_OK;
+}
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
+{
+    EtwError err = {0};
+    Tcl_DString text;
+    bool isSession = strncmp(Tcl_GetString(word), "session:", 8) == 0;
+    int result = TCL_OK;
+
+    Tcl_DStringInit(&text);
+    const char *spec = isSession ? EtwUtf8Of(word, &text, NULL) : EtwPathOf(interp, word, &text);
+    if (spec == NULL) {
+        result = TCL_ERROR;
+    } else if (EtwSourceOpen(sourcePtr, spec, &err) != ETW_OK) {
+        result = EtwTclError(interp, &err);
+    }
+    Tcl_DStringFree(&text);
+    return result;
+}
+
+static int openSources(Tcl_Interp *interp, Tcl_Obj *list, EtwSource **sourcePtr)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+    int opened = 0;
+    int result = TCL_OK;
+
+    if (Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    EtwSource **sources = EtwAlloc(sizeof *sources * ((size_t)count + 1));
+    for (; opened < count && result == TCL_OK; opened += result == TCL_OK) {
+        result = openSource(interp, words[opened], &sources[opened]);
+    }
+    if (result == TCL_OK) {
+        *sourcePtr = EtwSourceMerge(sources, opened);
+    } else {
+        for (int i = 0; i < opened; i++) {
+            EtwSourceClose(sources[i]);
+        }
+    }
+    EtwFree(sources);
+    return result;
+}
+
+/* ---- Time bounds ----------------------------------------------------------------------------- */
+
+static int getMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMoment *moment)
+{
+    Tcl_WideInt ns;
+    double seconds;
+
+    if (obj == NULL) {
+        return TCL_OK;
+    }
+    const char *text = Tcl_GetString(obj);
+    moment->given = true;
+    moment->relative = *text == '+';
+    if (moment->relative && Tcl_GetDoubleFromObj(NULL, obj, &seconds) == TCL_OK && seconds < 9e9 &&
+            seconds > -9e9) {
+        moment->ns = (int64_t)(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5));
+        return TCL_OK;
+    }
+    if (!moment->relative && Tcl_GetWideIntFromObj(NULL, obj, &ns) == TCL_OK) {
+        moment->ns = ns;
+        return TCL_OK;
+    }
+    return EtwTclFail(interp, ETW_E_ARG, "TIME", option,
+            "expected nanoseconds since 1970 or +SECONDS from the start for \"%s\" but got "
+            "\"%.100s\"",
+            option, text);
+}
+
+/* The earliest start that the files tell, else the first event: as dump counts. */
+static int64_t traceStart(const EtwSource *source, const EtwEvent *first)
+{
+    int64_t start = first->time;
+
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        if (info->startTime != 0 && info->startTime < start) {
+            start = info->startTime;
+        }
+    }
+    return start;
+}
+
+static void resolveMoments(EtwFilter *filter, const EtwSource *source, const EtwEvent *event)
+{
+    int64_t start = traceStart(source, event);
+
+    filter->based = true;
+    filter->from.ns += filter->from.relative ? start : 0;
+    filter->to.ns += filter->to.relative ? start : 0;
+}
+
+EtwStatus EtwFilterTest(EtwFilter *filter, const EtwSource *source, const EtwEvent *event)
+{
+    if (!filter->based) {
+        resolveMoments(filter, source, event);
+    }
+    if (filter->to.given && event->time > filter->to.ns) {
+        return event->late ? ETW_AGAIN : ETW_END;
+    }
+    if (filter->from.given && event->time < filter->from.ns) {
+        return ETW_AGAIN;
+    }
+    if (filter->predicate != NULL && !EtwPredicateTest(filter->predicate, filter->store, event)) {
+        return ETW_AGAIN;
+    }
+    return ETW_OK;
+}
+
+/* ---- Open and close -------------------------------------------------------------------------- */
+
+static int prepare(EtwQuery *query, const EtwQueryOptions *options)
+{
+    Tcl_Interp *interp = query->ctx->interp;
+
+    query->filter.store = EtwSchemaStoreNew();
+    query->limit = options->limit;
+    query->timeoutNs = options->timeout ? (int64_t)options->timeout * NS_PER_MS : -1;
+    query->maker = EtwEventMakerNew(query->ctx, query->filter.store);
+    if (getMoment(interp, "-from", options->from, &query->filter.from) != TCL_OK ||
+            getMoment(interp, "-to", options->to, &query->filter.to) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->asList && options->fields == NULL) {
+        return EtwTclFail(
+                interp, ETW_E_ARG, "FIELDS", "-as", "\"-as list\" needs \"-fields\" to say which");
+    }
+    if (options->fields != NULL && EtwEventMakerSelect(interp, query->maker, options->fields,
+                                           options->asList != 0) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->where != NULL &&
+            EtwWhereParse(interp, options->where, false, &query->where) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    query->filter.predicate = query->where.predicate;
+    if (query->where.lambda != NULL) {
+        query->whereMaker = EtwEventMakerNew(query->ctx, query->filter.store);
+        return EtwEventMakerSelect(interp, query->whereMaker, query->where.fields, true);
+    }
+    return TCL_OK;
+}
+
+int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options)
+{
+    memset(query, 0, sizeof *query);
+    query->ctx = ctx;
+    Tcl_Preserve(ctx);
+    if (prepare(query, options) != TCL_OK ||
+            openSources(ctx->interp, sources, &query->source) != TCL_OK) {
+        EtwQueryClose(query);
+        return TCL_ERROR;
+    }
+    return TCL_OK;
+}
+
+void EtwQueryClose(EtwQuery *query)
+{
+    if (query->source != NULL) {
+        query->lost = EtwSourceLost(query->source);
+        EtwSourceClose(query->source);
+        query->source = NULL;
+    }
+    EtwEventMakerFree(query->maker);
+    EtwEventMakerFree(query->whereMaker);
+    query->maker = query->whereMaker = NULL;
+    EtwWhereFree(&query->where);
+    if (query->filter.store != NULL) {
+        EtwSchemaStoreFree(query->filter.store);
+        query->filter.store = NULL;
+    }
+    Tcl_Release(query->ctx);
+}
+
+/* ---- Next ------------------------------------------------------------------------------------ */
+
+/* What a long-running command owes its interpreter. */
+static int serveInterp(Tcl_Interp *interp)
+{
+    if (Tcl_AsyncReady()) {
+        int code = Tcl_AsyncInvoke(interp, TCL_OK);
+        if (code != TCL_OK) {
+            return code;
+        }
+    }
+    if (Tcl_Canceled(interp, TCL_LEAVE_ERR_MSG) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    return Tcl_LimitReady(interp) ? Tcl_LimitCheck(interp) : TCL_OK;
+}
+
+/* ETW_OK, ETW_END (also when a live source was silent for too long), or TCL's error as ETW_E_STATE.
+ */
+static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
+{
+    int64_t waited = 0;
+    EtwStatus status;
+
+    while ((status = EtwSourceNext(query->source, event)) == ETW_AGAIN) {
+        int64_t slice = WAIT_MS * NS_PER_MS;
+        if (query->timeoutNs >= 0 && waited >= query->timeoutNs) {
+            return ETW_END;
+        }
+        if (query->timeoutNs >= 0 && query->timeoutNs - waited < slice) {
+            slice = query->timeoutNs - waited;
+        }
+        if (query->onIdle != NULL && waited == 0) {
+            query->onIdle(query->idleCtx);
+        }
+        OsInstant before, after;
+        OsNow(&before);
+        EtwSourceWait(query->source, slice);
+        OsNow(&after);
+        waited += after.steady - before.steady;
+        if (serveInterp(query->ctx->interp) != TCL_OK) {
+            return ETW_E_STATE;
+        }
+    }
+    return status;
+}
+
+int EtwQueryNext(EtwQuery *query, EtwEvent *event)
+{
+    if (query->limit > 0 && query->taken >= query->limit) {
+        return TCL_BREAK;
+    }
+    for (unsigned read = 1;; read++) {
+        EtwStatus status = nextRaw(query, event);
+        if (status == ETW_E_STATE || (read % CHECK_EVERY == 0 && serveInterp(query->ctx->interp))) {
+            return TCL_ERROR;
+        }
+        bool pass = true;
+        if (status == ETW_OK) {
+            status = EtwFilterTest(&query->filter, query->source, event);
+        }
+        if (status == ETW_AGAIN) {
+            continue;
+        }
+        if (status != ETW_OK) {
+            return TCL_BREAK;
+        }
+        if (query->whereMaker != NULL && EtwWhereTest(query->ctx->interp, &query->where,
+                                                 query->whereMaker, event, &pass) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        if (pass) {
+            query->taken++;
+            return TCL_OK;
+        }
+    }
+}

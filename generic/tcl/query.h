@@ -1,0 +1,101 @@
+/*
+ * tcl/query.h --
+ *
+ *	What etw events, foreach, consume and dump have in common: sources, -where, -from, -to,
+ *	-limit, -fields.
+ */
+#ifndef ETW_TCL_QUERY_H
+#define ETW_TCL_QUERY_H
+
+#include "tcl/where.h"
+#include "flow/source.h"
+
+/* Values of the common options; a command's record begins with it. Zeroed is the default. */
+typedef struct EtwQueryOptions {
+    Tcl_Obj *where, *fields, *from, *to;
+    Tcl_WideInt limit; /* 0: none */
+    int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
+    int asList;
+} EtwQueryOptions;
+
+extern const char *const etwAsNames[];
+#define ETW_QUERY_AT(field) offsetof(EtwQueryOptions, field)
+#define ETW_OPTION_AS                                                                              \
+    {                                                                                              \
+        "-as", ETW_OPT_ENUM, ETW_QUERY_AT(asList), 0, 0, 0, etwAsNames                             \
+    }
+#define ETW_OPTION_FIELDS                                                                          \
+    {                                                                                              \
+        "-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL                               \
+    }
+#define ETW_OPTION_FROM                                                                            \
+    {                                                                                              \
+        "-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL                                    \
+    }
+#define ETW_OPTION_LIMIT                                                                           \
+    {                                                                                              \
+        "-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL                         \
+    }
+#define ETW_OPTION_TIMEOUT                                                                         \
+    {                                                                                              \
+        "-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL                        \
+    }
+#define ETW_OPTION_TO                                                                              \
+    {                                                                                              \
+        "-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL                                        \
+    }
+#define ETW_OPTION_WHERE                                                                           \
+    {                                                                                              \
+        "-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL                                  \
+    }
+#define ETW_OPTION_END                                                                             \
+    {                                                                                              \
+        NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL                                                       \
+    }
+
+/* A moment: ns since 1970, or +SECONDS (any decimal) from the trace's start. */
+typedef struct EtwMoment {
+    bool given, relative;
+    int64_t ns;
+} EtwMoment;
+
+/* The part of a query that needs no Tcl: a worker thread may run it. */
+typedef struct EtwFilter {
+    EtwPredicate *predicate; /* borrowed from the query's where; NULL: all pass */
+    EtwSchemaStore *store;
+    EtwMoment from, to;
+    bool based; /* relative moments have been resolved */
+} EtwFilter;
+/* ETW_OK: passes; ETW_AGAIN: does not; ETW_END: it is past -to, and so is all that follows. */
+EtwStatus EtwFilterTest(EtwFilter *filter, const EtwSource *source, const EtwEvent *event);
+
+typedef struct EtwQuery {
+    EtwInterp *ctx;
+    EtwSource *source;
+    EtwWhere where;
+    EtwFilter filter;
+    EtwEventMaker *maker;      /* of results */
+    EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
+    Tcl_WideInt limit, taken;
+    int64_t timeoutNs;         /* -1: none */
+    uint64_t lost;             /* set when the query ends */
+    void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
+    void *idleCtx;
+} EtwQuery;
+
+/*
+ * Words of a command: sources up to the first option, options, and after `--` more sources.
+ * *firstPtr/.. are gathered in a new list *sourcesPtr (one reference, the caller's).
+ */
+int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
+        void *record, Tcl_Obj **sourcesPtr);
+/* *query may be uninitialised; on an error nothing is left to free. */
+int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options);
+void EtwQueryClose(EtwQuery *query);
+/*
+ * The next event that passes. TCL_OK; TCL_BREAK: there are no more; TCL_ERROR. Waits for live
+ * sources, serving asynchronous handlers (signals, limits, cancelling) but not the event loop.
+ */
+int EtwQueryNext(EtwQuery *query, EtwEvent *event);
+
+#endif

@@ -1,0 +1,105 @@
+# etw.tcl --
+#
+#	The parts of `etw` that are written in Tcl. They live in ::etw::lib, not in ::etw: there `info`,
+#	`foreach` and `update` are commands of the package. Loaded after the binary, by pkgIndex.tcl.
+
+namespace eval ::etw::lib {
+    # Numbers the sessions of `etw record` in this interpreter.
+    variable recordings 0
+}
+
+# etw record FILE ?-option value ...? BODY
+#
+#	Trace BODY, evaluated in the caller's frame, into FILE: start a session, enable, run, stop. What BODY
+#	returns or raises passes through; the session is stopped whatever happens.
+#
+#	-kernel GROUPS		kernel events too
+#	-pids PIDS|all		whose (default: this process and its children)
+#	-script PATTERNS	trace these procs and commands
+#	-steps off|full, -args BOOL	as `etw script add` has them
+#	-enable LIST		providers, each a name or {NAME ?-level L ...?}
+#	-buffersize, -buffers, -maxsize, -mode	as `etw start` has them
+#	-stats VAR		set to what `etw stop` returned
+proc ::etw::lib::record {file args} {
+    if {[llength $args] % 2 == 0} {
+        return -code error -errorcode {TCL WRONGARGS} \
+            "wrong # args: should be \"etw record file ?-option value ...? body\""
+    }
+    set body [lindex $args end]
+    set options [RecordOptions [lrange $args 0 end-1]]
+    if {[dict exists $options -stats]} {
+        upvar 1 [dict get $options -stats] stats
+    }
+    set session [RecordStart $file $options]
+    set code [catch {uplevel 1 $body} result how]
+    set stopped [catch {RecordStop $session $options} stats stopHow]
+    if {$stopped && $code != 1} {
+        return -options $stopHow $stats
+    }
+    dict incr how -level
+    return -options $how $result
+}
+
+# Full names of the options that were given.
+proc ::etw::lib::RecordOptions {given} {
+    set known {-args -buffers -buffersize -enable -kernel -maxsize -mode -pids -script -stats -steps}
+    set options {}
+    foreach {name value} $given {
+        dict set options [tcl::prefix match -message option $known $name] $value
+    }
+    foreach {name needs} {-args -script -steps -script -pids -kernel} {
+        if {[dict exists $options $name] && ![dict exists $options $needs]} {
+            return -code error -errorcode [list ETW ARG MISSING $needs] \
+                "\"$name\" belongs to \"$needs\", which is not given"
+        }
+    }
+    if {[dict exists $options -script] && [llength [dict get $options -script]] == 0} {
+        return -code error -errorcode {ETW ARG PATTERNS -script} "\"-script\" names no procs or commands"
+    }
+    return $options
+}
+
+# Those of `names` that were given, as words.
+proc ::etw::lib::Given {options names} {
+    return [dict filter $options script {name value} {expr {$name in $names}}]
+}
+
+proc ::etw::lib::RecordStart {file options} {
+    variable recordings
+    set session "record-[pid]-[incr recordings]"
+    ::etw start $session -file $file {*}[Given $options {-buffers -buffersize -maxsize -mode}]
+    try {
+        RecordEnable $session $options
+    } on error {message how} {
+        catch {RecordStop $session $options}
+        return -options $how $message
+    }
+    return $session
+}
+
+proc ::etw::lib::RecordEnable {session options} {
+    if {[dict exists $options -enable]} {
+        foreach provider [dict get $options -enable] {
+            ::etw enable $session {*}$provider
+        }
+    }
+    if {[dict exists $options -kernel]} {
+        ::etw enable $session kernel [dict get $options -kernel] {*}[Given $options -pids]
+    }
+    if {[dict exists $options -script]} {
+        ::etw enable $session Tcl-Script
+        ::etw script add {*}[dict get $options -script] {*}[Given $options {-args -steps}]
+    }
+}
+
+proc ::etw::lib::RecordStop {session options} {
+    if {[dict exists $options -script]} {
+        catch {::etw script remove {*}[dict get $options -script]}
+    }
+    return [::etw stop $session]
+}
+
+# The ensemble has the commands of the binary; ours join them.
+namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
+    record ::etw::lib::record
+}]

@@ -1,0 +1,175 @@
+dnl m4/etw.m4 --
+dnl
+dnl	The configure macros of etw: what TEA's tcl.m4 does for a package of this shape, in one
+dnl	page. Option names are TEA's. Nothing here runs a program of the host.
+
+dnl ETW_PLATFORM: sets PLATFORM (unix or windows) and the names that differ.
+AC_DEFUN([ETW_PLATFORM], [
+    # --host's name decides; without one, this machine's. No config.guess is needed for two systems.
+    case ${host_alias:-`uname -s`} in
+    *mingw* | MINGW* | MSYS*) PLATFORM=windows PLATFORM_DIR=win EXEEXT=.exe SHLIB_SUFFIX=.dll PIC= ;;
+    *linux* | Linux) PLATFORM=unix PLATFORM_DIR=unix EXEEXT= SHLIB_SUFFIX=.so PIC=-fPIC ;;
+    *) AC_MSG_ERROR([etw is written for Linux and for Windows (mingw-w64), not for ${host_alias:-`uname -s`}]) ;;
+    esac
+    AC_SUBST([PLATFORM]) AC_SUBST([PLATFORM_DIR]) AC_SUBST([SHLIB_SUFFIX]) AC_SUBST([PIC])
+])
+
+dnl ETW_TCL: finds tclConfig.sh (--with-tcl=DIR, else the usual places), reads it, finds the headers
+dnl (--with-tclinclude=DIR) and the private ones that script/hook_tclint.c uses when it can.
+AC_DEFUN([ETW_TCL], [
+    AC_ARG_WITH([tcl], AS_HELP_STRING([--with-tcl=DIR], [directory of tclConfig.sh]),
+        [etw_tcl_dirs=$withval], [
+            etw_tcl_dirs="$libdir /usr/lib/`$CC -print-multiarch 2>/dev/null` /usr/lib64 /usr/lib
+                /usr/lib/tcl8.6 /usr/lib/tcl9.0 /usr/local/lib"
+        ])
+    AC_ARG_WITH([tclinclude], AS_HELP_STRING([--with-tclinclude=DIR], [directory of tcl.h]))
+    AC_MSG_CHECKING([for tclConfig.sh])
+    etw_tcl_config=
+    for dir in $etw_tcl_dirs; do
+        for name in "$dir" "$dir/tclConfig.sh" "$dir/lib/tclConfig.sh"; do
+            if test -z "$etw_tcl_config" && test -f "$name"; then
+                etw_tcl_config=$name
+            fi
+        done
+    done
+    if test -z "$etw_tcl_config"; then
+        AC_MSG_ERROR([not found in: $etw_tcl_dirs. Install Tcl's development files (Debian: tcl-dev), or say --with-tcl=DIR])
+    fi
+    AC_MSG_RESULT([$etw_tcl_config])
+    . "$etw_tcl_config"
+
+    if test -n "$with_tclinclude"; then
+        TCL_INCLUDES="-I$with_tclinclude"
+        etw_tcl_include=$with_tclinclude
+    else
+        TCL_INCLUDES=$TCL_INCLUDE_SPEC
+        etw_tcl_include=`echo "$TCL_INCLUDE_SPEC" | sed 's/^-I//; s/ .*//'`
+    fi
+    AC_MSG_CHECKING([for tcl.h of Tcl $TCL_VERSION])
+    etw_save_cppflags=$CPPFLAGS
+    CPPFLAGS="$CPPFLAGS $TCL_INCLUDES"
+    AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#include <tcl.h>
+#if TCL_MAJOR_VERSION < 8 || (TCL_MAJOR_VERSION == 8 && TCL_MINOR_VERSION < 6)
+#error too old
+#endif
+#if TCL_MAJOR_VERSION != $TCL_MAJOR_VERSION || TCL_MINOR_VERSION != $TCL_MINOR_VERSION
+#error not of that tclConfig.sh
+#endif]])],
+        [AC_MSG_RESULT([$etw_tcl_include])],
+        [AC_MSG_ERROR([no tcl.h that fits $etw_tcl_config (8.6 or later): say --with-tclinclude=DIR])])
+    CPPFLAGS=$etw_save_cppflags
+    ETW_TCL_PRIVATE
+
+    # Binaries for Tcl 8 and Tcl 9 have different names and lie in one directory.
+    case $PLATFORM in
+    unix) PKG_LIB_8=libetw$PACKAGE_VERSION.so PKG_LIB_9=libtcl9etw$PACKAGE_VERSION.so ;;
+    windows)
+        PKG_LIB_8=etw`echo $PACKAGE_VERSION | tr -d .`.dll
+        PKG_LIB_9=tcl9etw`echo $PACKAGE_VERSION | tr -d .`.dll
+        ;;
+    esac
+    case $TCL_MAJOR_VERSION in
+    8) PKG_LIB=$PKG_LIB_8 ;;
+    *) PKG_LIB=$PKG_LIB_9 ;;
+    esac
+    AC_SUBST([PKG_LIB]) AC_SUBST([PKG_LIB_8]) AC_SUBST([PKG_LIB_9])
+
+    # The tclsh of that Tcl, and how to run it from here.
+    if test $PLATFORM = windows; then
+        etw_tclsh=$TCL_EXEC_PREFIX/bin/tclsh$TCL_MAJOR_VERSION$TCL_MINOR_VERSION.exe
+    else
+        etw_tclsh=$TCL_EXEC_PREFIX/bin/tclsh$TCL_VERSION
+    fi
+    test -n "$TCLSH_PROG" || TCLSH_PROG=$etw_tclsh
+    if test $PLATFORM = windows && test "`uname -s`" = Linux; then
+        for name in /usr/lib/wine/wine64 /usr/bin/wine64 /usr/bin/wine; do
+            test -z "$WINE" && test -x $name && WINE=$name
+        done
+        AC_PATH_PROGS([BUILD_TCLSH], [tclsh tclsh8.6 tclsh9.0], [tclsh])
+    else
+        WINE=
+        BUILD_TCLSH=$TCLSH_PROG
+    fi
+    AC_ARG_VAR([TCLSH_PROG], [tclsh that runs the tests])
+    AC_ARG_VAR([WINE], [what runs Windows programs when cross-compiling])
+    AC_SUBST([BUILD_TCLSH])
+    AC_SUBST([TCL_VERSION]) AC_SUBST([TCL_MAJOR_VERSION]) AC_SUBST([TCL_INCLUDES])
+    AC_SUBST([TCL_DEFS]) AC_SUBST([TCL_STUB_LIB_SPEC])
+])
+
+dnl ETW_TCL_PRIVATE: TCL_PRIVATE_INCLUDES, TCL_PRIVATE_DEFS; empty when tclInt.h cannot be used.
+AC_DEFUN([ETW_TCL_PRIVATE], [
+    AC_MSG_CHECKING([for tclInt.h])
+    TCL_PRIVATE_INCLUDES= TCL_PRIVATE_DEFS=
+    for dir in "$TCL_SRC_DIR" "$etw_tcl_include/tcl-private" "$etw_tcl_include"; do
+        for generic in "$dir/generic" "$dir"; do
+            if test -z "$TCL_PRIVATE_INCLUDES" && test -f "$generic/tclInt.h"; then
+                etw_flags="-isystem $generic -isystem $dir/$PLATFORM_DIR"
+                test -d "$dir/libtommath" && etw_flags="$etw_flags -isystem $dir/libtommath"
+                echo '#include <tclInt.h>
+int main(void) { return sizeof(Interp) == sizeof(Command); }' >conftest.c
+                # eval: TCL_DEFS holds quotes that the shell must read, as make's recipes do.
+                if eval "$CC $TCL_INCLUDES $etw_flags $TCL_DEFS -c conftest.c -o conftest.o" >&AS_MESSAGE_LOG_FD 2>&1; then
+                    TCL_PRIVATE_INCLUDES=$etw_flags
+                    TCL_PRIVATE_DEFS="-DETW_HAVE_TCLINT=1 $TCL_DEFS"
+                fi
+                rm -f conftest.c conftest.o
+            fi
+        done
+    done
+    AC_MSG_RESULT([${TCL_PRIVATE_INCLUDES:-no: scripts are traced through the public API only, at its cost}])
+    AC_SUBST([TCL_PRIVATE_INCLUDES]) AC_SUBST([TCL_PRIVATE_DEFS])
+])
+
+dnl ETW_LIBRARY(VAR, module, Debian package, required|optional): through pkg-config.
+AC_DEFUN([ETW_LIBRARY], [
+    AC_MSG_CHECKING([for $2])
+    if $PKG_CONFIG --exists $2 2>/dev/null; then
+        $1_CFLAGS=`$PKG_CONFIG --cflags $2`
+        $1_LIBS=`$PKG_CONFIG --libs $2`
+        etw_version=`$PKG_CONFIG --modversion $2`
+        AC_MSG_RESULT([$etw_version])
+        ETW_DEFS="$ETW_DEFS -DETW_HAVE_$1=1"
+    else
+        AC_MSG_RESULT([no])
+        if test $4 = required; then
+            AC_MSG_ERROR([$2 not found: install it (Debian: apt-get install $3), or run sh tools/deps.sh build])
+        fi
+    fi
+    AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
+])
+
+dnl ETW_FLAGS: the switches that only change compiler flags.
+AC_DEFUN([ETW_FLAGS], [
+    AC_ARG_ENABLE([symbols], AS_HELP_STRING([--enable-symbols], [debug build: -O0 -g]))
+    AC_ARG_ENABLE([werror], AS_HELP_STRING([--enable-werror], [warnings are errors]))
+    AC_ARG_ENABLE([sanitize], AS_HELP_STRING([--enable-sanitize=LIST],
+        [address,undefined or thread: build with sanitizers]))
+    AC_ARG_ENABLE([testpoints], AS_HELP_STRING([--enable-testpoints],
+        [compile in the points where a test can stop a writer (slow: tests only)]))
+    AC_ARG_ENABLE([64bit], AS_HELP_STRING([--enable-64bit], [accepted for TEA's sake: always so]))
+    AC_ARG_ENABLE([threads], AS_HELP_STRING([--enable-threads], [accepted for TEA's sake: always so]))
+    AC_ARG_ENABLE([shared], AS_HELP_STRING([--enable-shared], [accepted for TEA's sake: always so]))
+    if test "$enable_shared" = no; then
+        AC_MSG_ERROR([etw is a loadable package: --disable-shared is not supported])
+    fi
+    if test -z "$etw_user_cflags"; then
+        CFLAGS="-O2 -g"
+        test "${enable_symbols:-no}" != no && CFLAGS="-O0 -g3"
+    fi
+    ETW_CFLAGS="-std=gnu11 -Wall -Wextra -Wshadow"
+    # C99's printf on Windows, too; gcc would still judge formats by Microsoft's rules there, and
+    # the same lines are judged by the Linux build.
+    test $PLATFORM = windows && ETW_CFLAGS="$ETW_CFLAGS -D__USE_MINGW_ANSI_STDIO=1 -Wno-format"
+    test "${enable_werror:-no}" != no && ETW_CFLAGS="$ETW_CFLAGS -Werror"
+    test "${enable_testpoints:-no}" != no && ETW_CFLAGS="$ETW_CFLAGS -DETW_TEST_POINTS=1"
+    SANITIZE=
+    if test "${enable_sanitize:-no}" != no; then
+        SANITIZE=$enable_sanitize
+        test "$SANITIZE" = yes && SANITIZE=address,undefined
+        # A finding ends the program, so that a test cannot pass over it.
+        ETW_CFLAGS="$ETW_CFLAGS -fsanitize=$SANITIZE -fno-omit-frame-pointer -fno-sanitize-recover=all"
+    fi
+    AC_SUBST([ETW_CFLAGS]) AC_SUBST([SANITIZE])
+])

@@ -1,0 +1,300 @@
+# tests/all.tcl --
+#
+#	Runs the C tests (BUILD/tests/c/test_*) and the tcltest files (tests/*.test), each in a
+#	process of its own with a runtime directory of its own, and adds up. The last line is
+#	`N passed, N failed, N skipped`; the exit code is 1 when anything failed. A program that
+#	crashes, hangs or ends without its totals is a failure. Runs on the machine's own tclsh; what
+#	is tested may be Windows programs under Wine.
+#
+#	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
+#	    ?-sanitize LIST? ?-file GLOB? ?-kind all|c|tcl? ?-timeout S? ?-totals FILE? ?-verbose 1?
+#	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
+
+namespace eval run {
+    variable option
+    array set option {
+        -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -file * -kind all
+        -timeout 300 -totals {} -sum {} -verbose 0
+    }
+    variable total
+    array set total {passed 0 failed 0 skipped 0}
+    # Constraints that kept tests from running, with how many.
+    variable reasons {}
+    variable testDir [file dirname [file normalize [info script]]]
+}
+
+# ---- One program ---------------------------------------------------------------------------------
+
+# Run COMMAND; returns {how output}: how is 0 (exit code 0), an exit code, a signal's name or TIMEOUT.
+proc run::Program {command} {
+    variable option
+    variable state
+    # Standard input is empty, so that nothing can wait for a person.
+    if {[catch {open |[list {*}$command < /dev/null 2>@1] r} chan]} {
+        return [list "not started" "$chan\n"]
+    }
+    fconfigure $chan -blocking 0 -translation auto -encoding utf-8
+    catch {fconfigure $chan -profile replace}
+    set state {output {} done 0}
+    fileevent $chan readable [list run::Read $chan]
+    set timer [after [expr {$option(-timeout) * 1000}] {dict set run::state done TIMEOUT}]
+    while {[dict get $state done] eq "0"} {
+        vwait run::state
+    }
+    after cancel $timer
+    if {[dict get $state done] eq "TIMEOUT"} {
+        foreach pid [pid $chan] {
+            catch {exec kill -9 $pid}
+        }
+        catch {fconfigure $chan -blocking 1; close $chan}
+        return [list TIMEOUT [dict get $state output]]
+    }
+    fconfigure $chan -blocking 1
+    set how 0
+    if {[catch {close $chan} message opts]} {
+        set code [dict get $opts -errorcode]
+        switch [lindex $code 0] {
+            CHILDSTATUS {set how [lindex $code 2]}
+            CHILDKILLED {set how [lindex $code 2]}
+            default {set how $message}
+        }
+    }
+    return [list $how [dict get $state output]]
+}
+
+proc run::Read {chan} {
+    variable state
+    dict append state output [read $chan]
+    if {[eof $chan]} {
+        dict set state done 1
+    }
+}
+
+# The environment of one program; undone by run::RestoreEnv.
+proc run::SetEnv {dir} {
+    variable option
+    variable testDir
+    variable savedEnv [array get ::env]
+    array set ::env [list \
+        ETW_BUILD_DIR $option(-build) \
+        ETW_RUNTIME_DIR [Path [file join $dir run]] \
+        ETW_TEST_TMP [Path $dir] \
+        ETW_SANITIZE $option(-sanitize) \
+        ETW_WINE [expr {$option(-wine) ne ""}] \
+        ASAN_OPTIONS "detect_leaks=0:abort_on_error=0:handle_abort=1" \
+        LSAN_OPTIONS "suppressions=$testDir/lsan.supp:print_suppressions=0" \
+        UBSAN_OPTIONS "print_stacktrace=1:halt_on_error=1" \
+        TSAN_OPTIONS "halt_on_error=0:exitcode=66:second_deadlock_stack=1"]
+}
+
+proc run::RestoreEnv {} {
+    variable savedEnv
+    # One by one: an env that was unset as a whole is an ordinary array ever after.
+    foreach name [array names ::env] {
+        if {![dict exists $savedEnv $name]} {
+            unset ::env($name)
+        }
+    }
+    array set ::env $savedEnv
+}
+
+# A path of this machine as the program under test reads it.
+proc run::Path {path} {
+    variable option
+    return [expr {$option(-wine) eq "" ? $path : "Z:$path"}]
+}
+
+# ---- Wine ----------------------------------------------------------------------------------------
+
+# A prefix of our own, without a display, Mono or Gecko; made once.
+proc run::WineSetup {} {
+    variable option
+    if {[info exists ::env(ETW_CACHE)]} {
+        set cache $::env(ETW_CACHE)
+    } else {
+        set cache [file join $::env(HOME) .cache etw]
+    }
+    array set ::env [list WINEPREFIX [file join $cache wine] WINEDEBUG -all WINEARCH win64 \
+        WINEDLLOVERRIDES "mscoree=;mshtml=;winemenubuilder.exe="]
+    unset -nocomplain ::env(DISPLAY)
+    set ready [file join $::env(WINEPREFIX) .etw-ready]
+    if {![file exists $ready]} {
+        puts "making a Wine prefix, once: $::env(WINEPREFIX)"
+        file mkdir $::env(WINEPREFIX)
+        exec $option(-wine) wineboot -i >& /dev/null
+        close [open $ready w]
+    }
+    # The server and Windows' services outlive the program that needs them first, and with them its
+    # standard output, whose end we wait for: start them on their own, to stay for the whole run.
+    foreach server {wineserver64 wineserver} {
+        catch {exec [file join [file dirname $option(-wine)] $server] -p20 >& /dev/null}
+    }
+    catch {exec $option(-wine) cmd /c exit >& /dev/null}
+}
+
+# ---- Counting ------------------------------------------------------------------------------------
+
+# One line for one program; its whole output when something is wrong.
+proc run::Report {name how output counts seconds} {
+    variable option
+    variable total
+    lassign $counts passed failed skipped
+    set note {}
+    if {$counts eq ""} {
+        lassign {0 1 0} passed failed skipped
+        set note " -- ended without its totals ($how)"
+    } elseif {$failed == 0 && $how ne "0"} {
+        set failed 1
+        set note " -- all passed, but it ended with: $how"
+    }
+    incr total(passed) $passed
+    incr total(failed) $failed
+    incr total(skipped) $skipped
+    if {$failed > 0 || $option(-verbose)} {
+        puts [string trimright $output]
+    }
+    puts [format "%-4s %-28s %4d passed %3d failed %3d skipped  %5.1f s%s" \
+        [expr {$failed ? "FAIL" : "ok"}] $name $passed $failed $skipped $seconds $note]
+    flush stdout
+}
+
+proc run::CountC {output} {
+    if {[regexp {(\d+) passed, (\d+) failed, (\d+) skipped\s*$} $output -> p f s]} {
+        foreach {line reason} [regexp -all -inline -line {^skip ([^\n]*)$} $output] {
+            AddReason $reason 1
+        }
+        return [list $p $f $s]
+    }
+    return {}
+}
+
+# tcltest's totals stand at the end; a file that only sets up (no test at all) has them, too.
+proc run::CountTcl {output} {
+    if {[regexp {Total\s+(\d+)\s+Passed\s+(\d+)\s+Skipped\s+(\d+)\s+Failed\s+(\d+)} \
+            $output -> total p s f]} {
+        foreach {line n why} [regexp -all -inline -line {^\t(\d+)\t(\S[^\n]*)$} $output] {
+            AddReason $why $n
+        }
+        return [list $p $f $s]
+    }
+    return {}
+}
+
+proc run::AddReason {why n} {
+    variable reasons
+    dict incr reasons $why $n
+}
+
+# ---- All of them ---------------------------------------------------------------------------------
+
+proc run::One {name kind command} {
+    variable option
+    set dir [exec mktemp -d]
+    SetEnv $dir
+    set sanitized [string match *address* $option(-sanitize)]
+    if {$sanitized && $kind eq "c"} {
+        # Whole stacks, or a leak of a library is not seen to be its own.
+        append ::env(ASAN_OPTIONS) ":detect_leaks=1:fast_unwind_on_malloc=0"
+    } elseif {$sanitized} {
+        # tclsh itself is not instrumented: the runtime must come first.
+        set ::env(LD_PRELOAD) [exec $option(-cc) -print-file-name=libasan.so]
+    }
+    set start [clock milliseconds]
+    lassign [Program $command] how output
+    set seconds [expr {([clock milliseconds] - $start) / 1000.0}]
+    RestoreEnv
+    Report $name $how $output [Count[string totitle $kind] $output] $seconds
+    catch {file delete -force $dir}
+}
+
+proc run::All {} {
+    variable option
+    variable testDir
+    set option(-build) [file normalize $option(-build)]
+    if {$option(-wine) ne ""} {
+        WineSetup
+    }
+    # C tests name their golden files by __FILE__, which make gave as seen from the build directory.
+    cd $option(-build)
+    set ran 0
+    if {$option(-kind) in {all c}} {
+        set suffix [expr {$option(-wine) eq "" ? "" : ".exe"}]
+        foreach source [lsort [glob -nocomplain -directory $testDir/c -tails test_*.c]] {
+            set name [file rootname $source]
+            # Thread sanitizer's own thread, in the traced process, is what kernel tests would see.
+            if {$name eq "test_kernel" && [string match *thread* $option(-sanitize)]} {
+                continue
+            }
+            if {[string match $option(-file) $name]} {
+                One $name c [list {*}$option(-wine) $option(-build)/tests/c/$name$suffix]
+                incr ran
+            }
+        }
+    }
+    # Thread sanitizer is for the core: Tcl is not instrumented, every report would be about it.
+    if {$option(-kind) in {all tcl} && ![string match *thread* $option(-sanitize)]} {
+        foreach file [lsort [glob -nocomplain -directory $testDir *.test]] {
+            set name [file rootname [file tail $file]]
+            if {[string match $option(-file) $name]} {
+                One $name tcl [list {*}$option(-wine) $option(-tclsh) $file]
+                incr ran
+            }
+        }
+    }
+    if {!$ran} {
+        puts "no test matches: $option(-file)"
+        set run::total(failed) 1
+    }
+}
+
+# ---- Totals --------------------------------------------------------------------------------------
+
+proc run::Close {} {
+    variable option
+    variable total
+    variable reasons
+    set line "$total(passed) passed, $total(failed) failed, $total(skipped) skipped"
+    if {[dict size $reasons]} {
+        puts "skipped for:"
+        dict for {why n} $reasons {
+            puts [format "%6d  %s" $n $why]
+        }
+    }
+    if {$option(-totals) ne ""} {
+        set f [open $option(-totals) a]
+        puts $f [list [string trim $option(-label)] $total(passed) $total(failed) $total(skipped)]
+        close $f
+        puts "[string trim $option(-label)]: $line"
+    } else {
+        puts $line
+    }
+    exit [expr {$total(failed) > 0}]
+}
+
+proc run::Sum {file} {
+    variable total
+    set f [open $file]
+    puts ""
+    while {[gets $f line] >= 0} {
+        lassign $line label passed failed skipped
+        puts [format "%-40s %5d passed %4d failed %4d skipped" $label $passed $failed $skipped]
+        incr total(passed) $passed
+        incr total(failed) $failed
+        incr total(skipped) $skipped
+    }
+    close $f
+}
+
+foreach {name value} $argv {
+    if {![info exists run::option($name)]} {
+        puts stderr "unknown option \"$name\": must be [join [lsort [array names run::option]] {, }]"
+        exit 2
+    }
+    set run::option($name) $value
+}
+if {$run::option(-sum) ne ""} {
+    run::Sum $run::option(-sum)
+} else {
+    run::All
+}
+run::Close

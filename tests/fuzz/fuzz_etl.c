@@ -1,0 +1,175 @@
+/*
+ * tests/fuzz/fuzz_etl.c --
+ *
+ *	Any bytes as an .etl file: the reader must neither crash nor read outside, deliver
+ *	pointers inside the file only, end, and deliver the same events again after a rewind
+ *	without repeating its warnings.
+ *
+ *	With clang -fsanitize=fuzzer it is a fuzzer; -DFUZZ_MAIN makes a program that
+ *	replays the files named on its command line, -DFUZZ_SEEDS (and -Itests/c) one that
+ *	writes seeds into the directory named there. Linked with the sources of base/ and
+ *	etl/.
+ */
+#include "base/bytes.h"
+#include "base/os.h"
+#include "etl/reader.h"
+#include "etl/record.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const uint8_t *start;
+static size_t length;
+
+static void Must(bool good, const char *what)
+{
+    if (!good) {
+        fprintf(stderr, "fuzz_etl: %s\n", what);
+        abort();
+    }
+}
+
+static void Inside(const void *data, size_t size, const char *what)
+{
+    const uint8_t *p = data;
+    Must(size == 0 || (p >= start && p <= start + length && size <= (size_t)(start + length - p)),
+            what);
+}
+
+static void CheckEvent(const EtwEvent *e)
+{
+    Inside(e->payload, e->payloadSize, "payload outside of the file");
+    Inside(e->extended, e->extendedSize, "items outside of the file");
+    Inside(e->meta, e->metaSize, "metadata outside of the file");
+    Inside(e->traits, e->traitsSize, "traits outside of the file");
+    Inside(e->related, e->related != NULL ? 16 : 0, "related activity outside of the file");
+    Inside(e->stack, (size_t)e->stackCount * e->pointerSize, "stack outside of the file");
+    Must(e->pointerSize == 4 || e->pointerSize == 8, "pointer size");
+}
+
+/* What is read can be written: as an EVENT_HEADER record with the same payload. */
+static void Rebuild(const EtwEvent *e)
+{
+    EtwEvent back;
+    size_t parsed, size = EtlRecordSize(e);
+    if (size == 0) {
+        return;
+    }
+    uint8_t *out = EtwAlloc(size);
+    EtlRecordBuild(e, out, size);
+    Must(EtlRecordParse(out, size, &back, &parsed) && parsed == size, "rebuilt record");
+    Must(back.payloadSize == e->payloadSize && back.metaSize == e->metaSize, "rebuilt sizes");
+    EtwFree(out);
+}
+
+typedef struct Warnings {
+    int count;
+} Warnings;
+
+static void Warn(void *ctx, uint64_t where, const char *message)
+{
+    Warnings *warnings = ctx;
+    Must(where <= length && message[0] != 0, "warning");
+    Must(++warnings->count < 1000000, "warnings without end");
+}
+
+static uint64_t Pass(EtlReader *reader, bool rebuild)
+{
+    EtwEvent event;
+    uint64_t sum = 0;
+    while (EtlReaderNext(reader, &event) == ETW_OK) {
+        CheckEvent(&event);
+        sum = sum * 31 + (uint64_t)event.ticks + event.cpu + event.payloadSize;
+        if (rebuild) {
+            Rebuild(&event);
+        }
+        double progress = EtlReaderProgress(reader);
+        Must(progress >= 0 && progress <= 1, "progress");
+    }
+    /* a record takes 8 bytes at least, and none is delivered twice */
+    Must(EtlReaderInfo(reader)->records <= length / 8, "more records than the file has room for");
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    EtlReader *reader;
+    EtwError error;
+    Warnings warnings = {0};
+    start = data;
+    length = size;
+    if (EtlReaderOpenMemory(&reader, data, size, Warn, &warnings, &error) != ETW_OK) {
+        return 0;
+    }
+    uint64_t sum = Pass(reader, true);
+    int told = warnings.count;
+    EtlReaderRewind(reader);
+    Must(Pass(reader, false) == sum, "another result after a rewind");
+    Must(told == warnings.count, "warnings repeated");
+    EtlReaderClose(reader);
+    return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        OsMap map;
+        EtwError error;
+        if (OsMapFile(&map, argv[i], &error) != ETW_OK) {
+            fprintf(stderr, "%s\n", error.message);
+            return 1;
+        }
+        LLVMFuzzerTestOneInput(map.base, map.size);
+        OsUnmap(&map);
+    }
+    printf("%d files replayed\n", argc - 1);
+    return 0;
+}
+#endif
+
+#ifdef FUZZ_SEEDS
+#include "etlfile.h"
+
+static void Save(Image *f, const char *dir, const char *name)
+{
+    char path[1000];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "wb");
+    Must(file != NULL && fwrite(f->data, 1, f->size, file) == f->size, "cannot write a seed");
+    fclose(file);
+    ImageFree(f);
+}
+
+/* Small buffers, a record of every kind, overlaps; the same as a private logger's and a 32-bit
+ * file. */
+int main(int argc, char **argv)
+{
+    static const uint32_t modes[] = {1, 2, 0x20000, 0x04000000};
+    Must(argc == 2, "usage: seeds DIRECTORY");
+    for (unsigned variant = 0; variant < 8; variant++) {
+        static const unsigned types[] = {1, 2, 3, 4, 10, 11, 13, 14, 16, 17, 18, 19, 20, 21, 0x90};
+        Image f = {.bufferSize = 1024};
+        Clock clock = {
+                variant % 4, variant & 1 ? 1000000000 : 2337949, 1000, 133444736000000000, 3000};
+        char name[20];
+        HeaderAdd(&f, &clock, modes[variant % 4], variant < 4);
+        for (int buffer = 0; buffer < 3; buffer++) {
+            BufferBegin(&f, buffer / 2, buffer + 1);
+            for (int i = 0; i < 5; i++) {
+                unsigned type = types[(size_t)buffer * 5 + (size_t)i];
+                size_t at = RecordAdd(&f, type, 0x50, 24);
+                EtwStore64(f.data + at + (type == 16 || type == 17 ? 8 : 16),
+                        (uint64_t)(1000 + 100 * (3 - buffer) + 90 * i));
+                if (type == 18 || type == 19) {
+                    EtwStore16(f.data + at + 4, 1); /* one item of 16 bytes */
+                    EtwStore64(f.data + at + 0x50, 0x0008000000060018u);
+                }
+            }
+            BufferEnd(&f);
+        }
+        snprintf(name, sizeof name, "seed%u.etl", variant);
+        Save(&f, argv[1], name);
+    }
+    return 0;
+}
+#endif

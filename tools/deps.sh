@@ -1,0 +1,49 @@
+#!/bin/sh
+# tools/deps.sh --
+#
+#	Installs the Debian packages that etw needs, only those that are missing, as root or through
+#	sudo, with one `apt-get update` at most.
+#
+#	sh tools/deps.sh build|test|bench      (each includes the ones before)
+set -eu
+
+build="tcl-dev tcl tcllib tcl-thread autoconf make gcc libc6-dev pkg-config
+    libtraceevent-dev libtracefs-dev libexpat1-dev"
+test="clang clang-format tk xvfb gcc-mingw-w64-x86-64 wine wine64 xz-utils"
+bench="lttng-tools liblttng-ust-dev babeltrace2 linux-perf"
+
+case ${1:-build} in
+build) want=$build ;;
+test) want="$build $test" ;;
+bench) want="$build $test $bench" ;;
+*)
+    echo "usage: sh tools/deps.sh build|test|bench" >&2
+    exit 2
+    ;;
+esac
+
+missing=
+for p in $want; do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null || true)
+    [ "$status" = installed ] || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    sudo=
+elif command -v sudo >/dev/null 2>&1; then
+    sudo=sudo
+else
+    echo "deps.sh: these packages are missing, and this is neither root nor a machine with sudo:$missing" >&2
+    exit 1
+fi
+
+install() {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+}
+echo "installing:$missing" >&2
+# Lists may be fresh: try without an update first, quietly.
+if ! install >/dev/null 2>&1; then
+    $sudo apt-get update -q
+    install
+fi

@@ -1,0 +1,51 @@
+# tools/lib.sh --
+#
+#	Shell functions that the scripts in tools/ share; sourced with the current directory at the
+#	top of the tree. Plain POSIX sh.
+
+cache=${ETW_CACHE:-${HOME:-/tmp}/.cache/etw}
+
+die() {
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# Where the Windows build of Tcl lives: named for the version of the machine's own Tcl.
+win_tcl_dir() {
+    v=$(dpkg-query -W -f '${source:Upstream-Version}' tcl8.6-dev 2>/dev/null || echo 8.6)
+    echo "$cache/win-$v"
+}
+
+# configure_in DIR ARGS...: configure into DIR unless that was done with the same arguments by the
+# same configure script.
+configure_in() {
+    dir=$1
+    shift
+    if [ ! -f configure ] || [ configure.ac -nt configure ] || [ m4/etw.m4 -nt configure ]; then
+        autoconf -f -I m4 && rm -f configure~
+    fi
+    mkdir -p "$dir"
+    if [ -f "$dir/Makefile" ] && [ "$dir/config.status" -nt configure ] &&
+        [ "$(cat "$dir/.args" 2>/dev/null)" = "$*" ]; then
+        return 0
+    fi
+    (cd "$dir" && sh ../configure -q "$@")
+    echo "$*" >"$dir/.args"
+}
+
+# Runs a Windows program in a private prefix, without a display.
+wine_setup() {
+    WINEPREFIX=$cache/wine
+    WINEDEBUG=-all
+    WINEARCH=win64
+    WINEDLLOVERRIDES="mscoree=;mshtml=;winemenubuilder.exe="
+    export WINEPREFIX WINEDEBUG WINEARCH WINEDLLOVERRIDES
+    unset DISPLAY
+    # Debian's `wine` wrapper complains about a missing wine32 each time.
+    wine=/usr/lib/wine/wine64
+    [ -x $wine ] || wine=$(command -v wine64 || command -v wine) || return 1
+    if [ ! -f "$WINEPREFIX/.etw-ready" ]; then
+        mkdir -p "$WINEPREFIX"
+        "$wine" wineboot -i >/dev/null 2>&1 && touch "$WINEPREFIX/.etw-ready"
+    fi
+}

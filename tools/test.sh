@@ -1,0 +1,75 @@
+#!/bin/sh
+# tools/test.sh --
+#
+#	All tests, from a fresh clone: installs what is needed, builds, runs the C tests and the
+#	tcltest suite on Linux, cross-builds and runs both under Wine. Under CI (CI=true) or with
+#	--sanitize also: format, clang, ASan+UBSan (everything), TSan (C tests). The last line is
+#	`N passed, N failed, N skipped`; the exit code is 1 when anything failed.
+#
+#	sh tools/test.sh ?--sanitize? ?--no-windows? ?--no-deps?
+set -u
+cd "$(dirname "$0")/.."
+. tools/lib.sh
+
+sanitize=false windows=true deps=true
+[ "${CI:-}" = true ] && sanitize=true
+for arg in "$@"; do
+    case $arg in
+    --sanitize) sanitize=true ;;
+    --no-windows) windows=false ;;
+    --no-deps) deps=false ;;
+    *) die "unknown option $arg: must be --sanitize, --no-windows or --no-deps" ;;
+    esac
+done
+
+$deps && { sh tools/deps.sh test || die "the packages that the tests need are not installed"; }
+
+totals=$(mktemp)
+trap 'rm -f "$totals"' EXIT
+
+step() {
+    echo
+    echo "== $*"
+}
+# What did not even build or run is one failure, with a name.
+broken() {
+    printf '{%s} 0 1 0\n' "$1" >>"$totals"
+}
+
+# build_in DIR ?CONFIGURE ARGS?
+build_in() {
+    configure_in "$@" && make -C "$1" --no-print-directory -j"$(nproc)" all ctests
+}
+
+# suite DIR LABEL BUILD COMMAND...: build with the command, then run the tests of DIR. The number of
+# lines in the totals tells whether the runner got to its end.
+suite() {
+    dir=$1 label=$2
+    shift 2
+    step "$label"
+    before=$(wc -l <"$totals")
+    "$@" && make -C "$dir" --no-print-directory test LABEL="$label" TESTFLAGS="-totals $totals"
+    [ "$(wc -l <"$totals")" -gt "$before" ] || broken "$label: did not build or did not run"
+}
+
+suite build "Linux" build_in build --enable-werror
+if $windows; then
+    suite build-win "Windows under Wine" sh tools/build-windows.sh
+    step "files exchanged between Linux and Wine"
+    value() { sed -n "s/^$1 = //p" build-win/Makefile; }
+    before=$(wc -l <"$totals")
+    tclsh tests/exchange.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" -totals "$totals"
+    [ "$(wc -l <"$totals")" -gt "$before" ] || broken "exchange of files: did not run"
+fi
+if $sanitize; then
+    step "format"
+    sh tools/check-format.sh || broken "format"
+    suite build-asan "Linux, address and undefined-behaviour sanitizers" build_in build-asan \
+        --enable-werror --enable-sanitize=address,undefined --enable-testpoints
+    suite build-tsan "Linux, thread sanitizer (core)" build_in build-tsan \
+        --enable-werror --enable-sanitize=thread --enable-testpoints
+    step "clang"
+    build_in build-clang --enable-werror CC=clang || broken "clang: warnings or errors"
+fi
+
+tclsh tests/all.tcl -sum "$totals"

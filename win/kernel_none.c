@@ -1,0 +1,59 @@
+/*
+ * win/kernel_none.c --
+ *
+ *	engine/kernel.h on Windows, where the embedded engine has no kernel events: Windows gives
+ *	them through its own ETW, the system engine. Everything here refuses or does nothing.
+ */
+#include "engine/kernel.h"
+
+EtwStatus EtwKernelOpen(EtwKernel **kernelPtr, const char *sessionName,
+        const EtwKernelEnable *enable, EtwError *errPtr)
+{
+    (void)kernelPtr;
+    (void)sessionName;
+    return EtwFail(errPtr, ETW_E_UNSUPPORTED, "KERNEL",
+            enable->groupCount > 0 ? enable->groups[0] : "",
+            "the embedded engine has no kernel events on Windows: it traces scripts, providers and "
+            "C programs here");
+}
+
+void EtwKernelDrain(EtwKernel *kernel, uint64_t until, EtwKernelEmit *emit, void *ctx)
+{
+    (void)kernel;
+    (void)until;
+    (void)emit;
+    (void)ctx;
+}
+
+uint64_t EtwKernelLost(const EtwKernel *kernel)
+{
+    (void)kernel;
+    return 0;
+}
+
+void EtwKernelIgnoreThread(uint32_t tid)
+{
+    (void)tid;
+}
+
+void EtwKernelQuiesce(EtwKernel *kernel)
+{
+    (void)kernel;
+}
+
+void EtwKernelClose(EtwKernel *kernel)
+{
+    (void)kernel;
+}
+
+void EtwKernelGroups(
+        void (*visit)(void *ctx, const char *group, const char *description), void *ctx)
+{
+    (void)visit;
+    (void)ctx;
+}
+
+int EtwKernelSweep(void)
+{
+    return 0;
+}

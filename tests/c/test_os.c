@@ -164,9 +164,15 @@ static int childMain(const char *role, const char *path)
 #endif
         OsOnTermination(onTermination);
     }
-    /* hold, end, sleep: stay until the parent makes an end of us (a minute at most). */
+    /*
+     * hold, end, sleep: stay until the parent makes an end of us (a minute at most). In short
+     * sleeps with an atomic between them: TSan keeps a signal back until the thread reaches one of
+     * its own entry points, and one long sleep would be none.
+     */
     atomic_fetch_add(&shared->stage, 1);
-    OsSleepNs(60000000000);
+    for (int i = 0; i < 60000 && atomic_load(&shared->stage) < 1000; i++) {
+        OsSleepNs(1000000);
+    }
     return 5;
 }
 

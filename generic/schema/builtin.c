@@ -9,25 +9,26 @@
 #include "schema/internal.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-#define FIELD(name, in)                                                                            \
+#define FIELD(fieldName, inType)                                                                   \
     {                                                                                              \
-        name, in, ETW_OUT_DEFAULT, ETW_SCALAR, 0, 0, 1, 0, NULL                                    \
+        .name = fieldName, .in = inType, .span = 1                                                 \
     }
-#define ARRAY(name, in, count)                                                                     \
+#define ARRAY(fieldName, inType, elements)                                                         \
     {                                                                                              \
-        name, in, ETW_OUT_DEFAULT, ETW_ARRAY_FIXED, 0, count, 1, 0, NULL                           \
+        .name = fieldName, .in = inType, .array = ETW_ARRAY_FIXED, .count = elements, .span = 1    \
     }
 #define SKIP(bytes)                                                                                \
     {                                                                                              \
-        "", ETW_IN_SKIP, ETW_OUT_NOPRINT, ETW_SCALAR, 0, bytes, 1, 0, NULL                         \
+        .name = "", .in = ETW_IN_SKIP, .out = ETW_OUT_NOPRINT, .length = bytes, .span = 1          \
     }
-#define SCHEMA(event, fields)                                                                      \
+#define SCHEMA(eventName, eventFields)                                                             \
     {                                                                                              \
-        "EventTrace", event, fields, COUNT(fields)                                                 \
+        .provider = "EventTrace", .event = eventName, .fields = eventFields,                       \
+        .fieldCount = COUNT(eventFields)                                                           \
     }
-#define BARE(event)                                                                                \
+#define BARE(eventName)                                                                            \
     {                                                                                              \
-        "EventTrace", event, NULL, 0                                                               \
+        .provider = "EventTrace", .event = eventName                                               \
     }
 
 const char *const etwOwnProviders[] = {"Tcl-Script", "Etw-Session", "Linux-tcpip", "Linux-udpip",

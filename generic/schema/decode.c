@@ -11,10 +11,12 @@
  * ever. */
 typedef struct Walk {
     EtwBytes bytes;
+    const EtwField *fields; /* the schema's */
     const EtwVisitor *visitor;
     void *ctx;
     size_t budget;
     uint8_t pointerSize;
+    uint32_t numbers[ETW_MAX_FIELDS]; /* last value of each field that counts; others: not set */
 } Walk;
 
 /* ---- Scalars --------------------------------------------------------------------------------- */
@@ -126,19 +128,34 @@ static void readFixed(EtwBytes *b, size_t size, EtwValueKind kind, EtwValue *v)
     v->data = EtwTake(b, size);
 }
 
-/* u16 size, then that many bytes. The size is left unread when the bytes are not there. */
-static void readCounted(EtwBytes *b, EtwValueKind kind, EtwValue *v)
+/* `prefix` bytes are the size of what follows. They are left unread when that is not all there. */
+static void readPrefixed(EtwBytes *b, size_t prefix, size_t size, EtwValueKind kind, EtwValue *v)
 {
-    size_t left = EtwBytesLeft(b), size = left >= 2 ? EtwLoad16(b->at) : 0;
-    if (left < 2 + size) {
+    if (EtwBytesLeft(b) < prefix || EtwBytesLeft(b) - prefix < size) {
         b->failed = true;
         return;
     }
-    EtwTake(b, 2);
+    EtwTake(b, prefix);
     readFixed(b, size, kind, v);
     if (kind == ETW_V_TEXT16) {
         v->size &= ~(size_t)1;
     }
+}
+
+static void readCounted(EtwBytes *b, EtwValueKind kind, EtwValue *v)
+{
+    readPrefixed(b, 2, EtwBytesLeft(b) >= 2 ? EtwLoad16(b->at) : 0, kind, v);
+}
+
+static void readCountedSwapped(EtwBytes *b, EtwValueKind kind, EtwValue *v)
+{
+    size_t size = EtwBytesLeft(b) >= 2 ? (size_t)b->at[0] << 8 | b->at[1] : 0;
+    readPrefixed(b, 2, size, kind, v);
+}
+
+static void readCounted32(EtwBytes *b, EtwValueKind kind, EtwValue *v)
+{
+    readPrefixed(b, 4, EtwBytesLeft(b) >= 4 ? EtwLoad32(b->at) : 0, kind, v);
 }
 
 /* To the NUL, or, where a text ends the payload without one, to its end. */
@@ -173,6 +190,19 @@ static void readSid(EtwBytes *b, EtwValue *v)
     b->failed = left < size;
     if (!b->failed) {
         readFixed(b, size, ETW_V_SID, v);
+    }
+}
+
+/* A u32: 0, and that is all; or a TOKEN_USER of two pointers with the SID behind it. */
+static void readWbemSid(EtwBytes *b, uint8_t pointerSize, EtwValue *v)
+{
+    if (EtwBytesLeft(b) < 4) {
+        b->failed = true;
+    } else if (EtwLoad32(b->at) == 0) {
+        EtwTake(b, 4);
+        v->kind = ETW_V_NULL;
+    } else if (EtwTake(b, 2 * (size_t)pointerSize) != NULL) {
+        readSid(b, v);
     }
 }
 
@@ -268,8 +298,20 @@ static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwV
     case ETW_IN_SID:
         readSid(b, v);
         break;
+    case ETW_IN_COUNTED_UTF16_SWAP:
+        readCountedSwapped(b, ETW_V_TEXT16, v);
+        break;
+    case ETW_IN_COUNTED_ANSI_SWAP:
+        readCountedSwapped(b, ETW_V_TEXT, v);
+        break;
+    case ETW_IN_COUNTED32_BINARY:
+        readCounted32(b, binaryKind(f->out), v);
+        break;
+    case ETW_IN_WBEM_SID:
+        readWbemSid(b, pointerSize, v);
+        break;
     case ETW_IN_SKIP:
-        EtwTake(b, f->count ? f->count : pointerSize);
+        EtwTake(b, f->length ? f->length : pointerSize);
         v->kind = ETW_V_NULL;
         break;
     default: /* ETW_IN_NULL */
@@ -280,6 +322,72 @@ static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwV
         b->at = before;
     }
     return !b->failed;
+}
+
+/* ---- Sizes that the schema gives -------------------------------------------------------------- */
+
+/* The number that a size or count refers to, as far as it was read. */
+static size_t numberOf(const Walk *w, uint16_t index)
+{
+    return w->numbers[index];
+}
+
+/* Bytes of a text or blob whose size is not in its own bytes. */
+static size_t sizedBytes(const Walk *w, const EtwField *f)
+{
+    size_t unit = f->in == ETW_IN_UTF16Z ? 2 : 1;
+    switch (f->sized) {
+    case ETW_SIZE_FIXED:
+        return unit * f->length;
+    case ETW_SIZE_BY_FIELD:
+        return unit * numberOf(w, f->length);
+    default:
+        return EtwBytesLeft(&w->bytes) / unit * unit;
+    }
+}
+
+/* Such a text ends at its first NUL, if there is one. */
+static size_t untilNul(const EtwValue *v)
+{
+    size_t at = 0, unit = v->kind == ETW_V_TEXT16 ? 2 : 1;
+    while (at < v->size && (unit == 1 ? v->data[at] : EtwLoad16(v->data + at)) != 0) {
+        at += unit;
+    }
+    return at;
+}
+
+static bool readSized(Walk *w, const EtwField *f, EtwValue *v)
+{
+    size_t size = sizedBytes(w, f);
+    *v = (EtwValue){.out = f->out};
+    if (EtwBytesLeft(&w->bytes) < size) {
+        w->bytes.failed = true;
+        return false;
+    }
+    readFixed(&w->bytes, size,
+            f->in == ETW_IN_UTF16Z  ? ETW_V_TEXT16
+            : f->in == ETW_IN_ANSIZ ? ETW_V_TEXT
+                                    : binaryKind(f->out),
+            v);
+    if (v->kind != ETW_V_BYTES) {
+        v->size = untilNul(v);
+    }
+    return true;
+}
+
+/* One element's value, of any kind of field but structs. */
+static inline bool readElement(Walk *w, const EtwField *f, EtwValue *v)
+{
+    if (f->sized != ETW_SIZE_OWN) {
+        return readSized(w, f, v);
+    }
+    if (!readScalar(&w->bytes, f, w->pointerSize, v)) {
+        return false;
+    }
+    if (f->counts) {
+        w->numbers[f - w->fields] = v->u > UINT32_MAX ? UINT32_MAX : (uint32_t)v->u;
+    }
+    return true;
 }
 
 /* ---- The walk -------------------------------------------------------------------------------- */
@@ -320,7 +428,7 @@ static inline bool walkElement(Walk *w, const EtwField *f)
     if (f->in == ETW_IN_STRUCT) {
         return walkMembers(w, f);
     }
-    if (!readScalar(&w->bytes, f, w->pointerSize, &value)) {
+    if (!readElement(w, f, &value)) {
         return false;
     }
     if (f->in != ETW_IN_SKIP) {
@@ -330,10 +438,18 @@ static inline bool walkElement(Walk *w, const EtwField *f)
 }
 
 /* Elements of an array; false: the payload ends before it says. The count is left unread then. */
-static bool takeCount(EtwBytes *b, const EtwField *f, int *countPtr)
+static bool takeCount(Walk *w, const EtwField *f, size_t *countPtr)
 {
-    if (f->array == ETW_ARRAY_FIXED) {
+    EtwBytes *b = &w->bytes;
+    switch (f->array) {
+    case ETW_ARRAY_FIXED:
         *countPtr = f->count;
+        return true;
+    case ETW_ARRAY_BY_FIELD:
+        *countPtr = numberOf(w, f->count);
+        return true;
+    case ETW_ARRAY_REST:
+        *countPtr = SIZE_MAX;
         return true;
     }
     if (EtwBytesLeft(b) < 2) {
@@ -344,25 +460,26 @@ static bool takeCount(EtwBytes *b, const EtwField *f, int *countPtr)
     return true;
 }
 
-static bool readChars(EtwBytes *b, const EtwField *f, EtwValue *v)
+static bool readChars(Walk *w, const EtwField *f, EtwValue *v)
 {
-    size_t width = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2, length = 0;
+    EtwBytes *b = &w->bytes;
+    size_t width = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2, count, room;
     const uint8_t *before = b->at;
-    int count;
-    if (!takeCount(b, f, &count) || EtwBytesLeft(b) < width * (size_t)count) {
+    bool counted = takeCount(w, f, &count);
+    room = EtwBytesLeft(b) / width;
+    if (f->array == ETW_ARRAY_REST) {
+        count = room;
+    }
+    if (!counted || count > room) {
         b->at = before;
         b->failed = true;
         return false;
     }
     *v = (EtwValue){.kind = width == 1 ? ETW_V_TEXT : ETW_V_TEXT16, .out = f->out, .data = b->at};
-    v->size = width * (size_t)count;
+    v->size = width * count;
     EtwTake(b, v->size);
-    if (f->array == ETW_ARRAY_FIXED) {
-        while (length < v->size &&
-                (width == 1 ? v->data[length] : EtwLoad16(v->data + length)) != 0) {
-            length += width;
-        }
-        v->size = length;
+    if (f->array != ETW_ARRAY_COUNTED) {
+        v->size = untilNul(v);
     }
     return true;
 }
@@ -370,7 +487,7 @@ static bool readChars(EtwBytes *b, const EtwField *f, EtwValue *v)
 static bool walkChars(Walk *w, const EtwField *f)
 {
     EtwValue value;
-    if (!spend(w) || !readChars(&w->bytes, f, &value)) {
+    if (!spend(w) || !readChars(w, f, &value)) {
         return false;
     }
     w->visitor->value(w->ctx, f, &value);
@@ -379,17 +496,21 @@ static bool walkChars(Walk *w, const EtwField *f)
 
 static bool walkArray(Walk *w, const EtwField *f)
 {
-    int count;
+    size_t count;
+    bool rest = f->array == ETW_ARRAY_REST;
     if (EtwFieldIsChars(f)) {
         return walkChars(w, f);
     }
-    if (!takeCount(&w->bytes, f, &count)) {
+    if (!takeCount(w, f, &count)) {
         return false;
     }
     if (w->visitor->begin != NULL) {
-        w->visitor->begin(w->ctx, f, false, count);
+        w->visitor->begin(w->ctx, f, false, rest || count > INT32_MAX ? -1 : (int)count);
     }
-    for (int i = 0; i < count && walkElement(w, f); i++) {
+    for (size_t i = 0; i < count && (!rest || EtwBytesLeft(&w->bytes) != 0); i++) {
+        if (!walkElement(w, f)) {
+            break;
+        }
     }
     if (w->visitor->end != NULL) {
         w->visitor->end(w->ctx, f, false);
@@ -402,24 +523,26 @@ static inline bool walkSibling(Walk *w, const EtwField *f)
     return f->array == ETW_SCALAR ? walkElement(w, f) : walkArray(w, f);
 }
 
-static Walk walkOf(
-        const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor, void *ctx)
+/* Everything but the numbers, which are set as they are read. */
+static void walkInit(Walk *w, const EtwSchema *schema, const EtwEvent *event,
+        const EtwVisitor *visitor, void *ctx)
 {
     static const uint8_t none[1];
-    Walk w = {.bytes = EtwBytesOf(event->payload ? event->payload : none, event->payloadSize),
-            .visitor = visitor,
-            .ctx = ctx,
-            /* A byte of payload justifies a few visits (structs in structs); each field may be
-               without bytes. */
-            .budget = (size_t)event->payloadSize * 4 + (size_t)schema->fieldCount * 4 + 256,
-            .pointerSize = event->pointerSize == 4 ? 4 : 8};
-    return w;
+    w->bytes = EtwBytesOf(event->payload ? event->payload : none, event->payloadSize);
+    w->fields = schema->fields;
+    w->visitor = visitor;
+    w->ctx = ctx;
+    /* A byte of payload justifies a few visits (structs in structs); each field may be without
+       bytes. */
+    w->budget = (size_t)event->payloadSize * 4 + (size_t)schema->fieldCount * 4 + 256;
+    w->pointerSize = event->pointerSize == 4 ? 4 : 8;
 }
 
 EtwStatus EtwDecode(
         const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor, void *ctx)
 {
-    Walk w = walkOf(schema, event, visitor, ctx);
+    Walk w;
+    walkInit(&w, schema, event, visitor, ctx);
     for (int i = 0; i < schema->fieldCount && !w.bytes.failed; i += schema->fields[i].span) {
         walkSibling(&w, &schema->fields[i]);
     }
@@ -440,8 +563,9 @@ EtwStatus EtwDecodeField(const EtwSchema *schema, const EtwEvent *event, int ind
     if (index < 0 || index >= schema->fieldCount) {
         return ETW_E_ARG;
     }
-    Walk w = walkOf(schema, event, &nobody, NULL);
     const EtwField *wanted = schema->fields + index, *f = schema->fields;
+    Walk w;
+    walkInit(&w, schema, event, &nobody, NULL);
     bool chars = EtwFieldIsChars(wanted);
     if ((wanted->array != ETW_SCALAR && !chars) || wanted->in == ETW_IN_STRUCT) {
         return ETW_E_ARG;
@@ -449,7 +573,6 @@ EtwStatus EtwDecodeField(const EtwSchema *schema, const EtwEvent *event, int ind
     while (f < wanted && walkSibling(&w, f)) {
         f += f->span;
     }
-    bool good = f == wanted && (chars ? readChars(&w.bytes, f, value)
-                                      : readScalar(&w.bytes, f, w.pointerSize, value));
+    bool good = f == wanted && (chars ? readChars(&w, f, value) : readElement(&w, f, value));
     return good ? ETW_OK : ETW_E_FORMAT;
 }

@@ -52,8 +52,8 @@ static inline bool EtwFieldIsChars(const EtwField *field)
 typedef struct EtwVisitor {
     /* A scalar, or one element of an array (between begin and end). */
     void (*value)(void *ctx, const EtwField *field, const EtwValue *value);
-    /* Array (count elements) or struct (isStruct) begins / ends. A struct array: begin(array), then
-     * begin(struct) per element. */
+    /* Array (count elements, -1: as many as there are bytes for) or struct (isStruct) begins / ends.
+     * A struct array: begin(array), then begin(struct) per element. */
     void (*begin)(void *ctx, const EtwField *field, bool isStruct, int count);
     void (*end)(void *ctx, const EtwField *field, bool isStruct);
     /* Bytes behind the last field. May be NULL. */

@@ -8,17 +8,19 @@
 #ifndef ETW_SCHEMA_INTERNAL_H
 #define ETW_SCHEMA_INTERNAL_H
 
-#include "schema/schema.h"
+#include "schema/catalog.h"
 
 enum {
-    TL_MAX_FIELDS = 2048, /* of one event; metadata with more is refused */
-    TL_MAX_DEPTH = 16,    /* structs in structs */
-    TL_MAX_NAME = 512 /* bytes of a field's name: an array of structs shows it once an element */
+    ETW_MAX_FIELDS = 2048, /* of one event; more are refused */
+    ETW_MAX_DEPTH = 16,    /* structs in structs */
+    ETW_MAX_NAME = 512 /* bytes of a field's name: an array of structs shows it once an element */
 };
 
-/* In-type of built-in schemas only: `count` bytes (0: a pointer) that are passed over and never
- * shown. */
-enum { ETW_IN_SKIP = 64 };
+/* ---- fields.c -------------------------------------------------------------------------------- */
+
+/* Set span and counts of each field; false: members are missing, too deep, or a reference is not to
+ * an earlier number. */
+bool EtwFieldsFinish(EtwField *fields, int count);
 
 /* ---- tracelogging.c -------------------------------------------------------------------------- */
 
@@ -30,6 +32,24 @@ enum { ETW_IN_SKIP = 64 };
 EtwSchema *EtwTraceLoggingParse(const uint8_t *meta, size_t size, size_t *bytesPtr);
 /* The provider's name in item 12; false: none. Neither NUL-terminated nor checked to be UTF-8. */
 bool EtwTraitsName(const uint8_t *traits, size_t size, const uint8_t **namePtr, size_t *sizePtr);
+
+/* ---- learn.c --------------------------------------------------------------------------------- */
+
+/* What a store learned from its trace. */
+typedef struct EtwLearned EtwLearned;
+void EtwLearnedFree(EtwLearned *learned);
+/* The definition that the event's trace gave; NULL: none. */
+const EtwProviderDef *EtwLearnedFind(const EtwLearned *learned, const EtwEvent *event);
+const char *EtwLearnedName(const EtwLearned *learned, const EtwGuid *guid);
+/* Take in an event that EtwSchemaTeaches says is one; true: something new. NULL: made when first
+ * needed. */
+bool EtwLearn(EtwLearned **learnedPtr, const EtwEvent *event);
+
+/* ---- kernel.c -------------------------------------------------------------------------------- */
+
+/* Schema of a record of Windows' kernel or of a class that belongs to it; NULL: not known. May
+ * depend on the payload's size. */
+const EtwSchema *EtwKernelSchema(const EtwEvent *event);
 
 /* ---- builtin.c ------------------------------------------------------------------------------- */
 

@@ -128,7 +128,7 @@ void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *v)
 
 /* ---- Payloads -------------------------------------------------------------------------------- */
 
-enum { MAX_OPEN = 2 * (TL_MAX_DEPTH + 2) }; /* arrays and structs in each other */
+enum { MAX_OPEN = 2 * (ETW_MAX_DEPTH + 2) }; /* arrays and structs in each other */
 
 typedef struct ListBuilder {
     EtwText *out;

@@ -2,9 +2,10 @@
  * schema/schema.h --
  *
  *	What an event's payload bytes mean: named, typed fields. A store finds (and caches) the
- *	schema of an event: for now from the TraceLogging metadata that the event carries, plus the names
- *	of kernel constants (schema/names.h); manifests, MOF and WPP join here later. Not thread-safe: one
- *	store a flow.
+ *	schema of an event, asking in this order: the event itself (TraceLogging), what its trace said
+ *	(EventSource manifests, metadata of merged files), what the user loaded (schema/library.h), the
+ *	tables of Windows' kernel classes, the catalogue of known providers. Names of Linux's kernel
+ *	constants come from schema/names.h. Not thread-safe: one store a flow.
  */
 #ifndef ETW_SCHEMA_SCHEMA_H
 #define ETW_SCHEMA_SCHEMA_H
@@ -15,7 +16,7 @@
 #include "etw.h" /* ETW_IN_*, ETW_OUT_*, Etw_Field */
 
 /* Names of values: exact (syscall 41 -> socket) or bits (MSG_PEEK|MSG_DONTWAIT). Static or owned by
- * the store. */
+ * the store or the provider's definition. */
 typedef struct EtwMapEntry {
     uint64_t value;
     const char *name;
@@ -26,24 +27,82 @@ typedef struct EtwMap {
     bool bits;
 } EtwMap;
 
+/*
+ * In-types beyond TraceLogging's (etw.h), those of manifests and classic events. A UTF16Z, ANSIZ or
+ * BINARY whose size the schema gives (EtwField.sized) has no NUL or count of its own in the payload.
+ */
+enum {
+    ETW_IN_SKIP = 64,          /* `length` bytes (0: a pointer) that are passed over, never shown */
+    ETW_IN_COUNTED_UTF16_SWAP, /* u16 size in bytes, high byte first; UTF-16LE */
+    ETW_IN_COUNTED_ANSI_SWAP,  /* the same for 8-bit text */
+    ETW_IN_COUNTED32_BINARY,   /* u32 size, bytes (TDH's hex dump) */
+    ETW_IN_WBEM_SID /* classic: u32 0: nothing more; else TOKEN_USER (two pointers), SID */
+};
+/* Arrays beyond etw.h's. */
+enum {
+    ETW_ARRAY_BY_FIELD = 3, /* field number `count` of the schema says how many */
+    ETW_ARRAY_REST = 4      /* to the end of the payload */
+};
+/* Where the size of a UTF16Z (in characters), ANSIZ or BINARY (in bytes) comes from. */
+enum {
+    ETW_SIZE_OWN = 0,      /* its NUL, or the u16 before it */
+    ETW_SIZE_FIXED = 1,    /* `length` */
+    ETW_SIZE_BY_FIELD = 2, /* field number `length` of the schema */
+    ETW_SIZE_REST = 3      /* to the end of the payload */
+};
+
 typedef struct EtwField {
     const char *name; /* UTF-8, NUL-terminated, valid text */
     uint8_t in, out;  /* ETW_IN_*, ETW_OUT_* */
-    uint8_t array;    /* ETW_SCALAR, ETW_ARRAY_FIXED, ETW_ARRAY_COUNTED */
-    uint8_t members;  /* ETW_IN_STRUCT: how many of the following fields (nested ones counted once)
+    uint8_t array;    /* ETW_SCALAR, ETW_ARRAY_* */
+    uint8_t sized;    /* ETW_SIZE_* */
+    bool counts;      /* a number that an array's or a text's size refers to */
+    uint16_t count;   /* ETW_ARRAY_FIXED: elements; ETW_ARRAY_BY_FIELD: index of that field */
+    uint16_t length;  /* ETW_SIZE_FIXED: see there; ETW_SIZE_BY_FIELD: index of that field */
+    uint16_t members; /* ETW_IN_STRUCT: how many of the following fields (nested ones counted once)
                          are its own */
-    uint16_t count;   /* ETW_ARRAY_FIXED */
     uint16_t span;    /* fields that this one covers, itself included: index of the next sibling =
                          index + span */
     uint32_t tag;
     const EtwMap *map; /* NULL: none */
 } EtwField;
 
+/* Who described an event. */
+typedef enum EtwOrigin {
+    ETW_ORIGIN_BUILTIN,  /* this package: records of a file's header, events of one string */
+    ETW_ORIGIN_SELF,     /* the event itself: TraceLogging, EventSource self-describing */
+    ETW_ORIGIN_STREAM,   /* an EventSource manifest among the events */
+    ETW_ORIGIN_METADATA, /* metadata that a merge tool put into the file */
+    ETW_ORIGIN_MANIFEST, /* loaded by the user: .man */
+    ETW_ORIGIN_MOF,      /* loaded by the user: .mof */
+    ETW_ORIGIN_TMF,      /* loaded by the user: .tmf */
+    ETW_ORIGIN_KERNEL,   /* table of Windows' kernel classes */
+    ETW_ORIGIN_CATALOG,  /* catalogue of providers that ship with Windows and .NET */
+    ETW_ORIGIN_COUNT
+} EtwOrigin;
+/* manifest, metadata, ...: one word a person reads. */
+const char *EtwOriginName(EtwOrigin origin);
+
+/* How a message's text says where values go. */
+typedef enum EtwMessageStyle {
+    ETW_MESSAGE_MANIFEST, /* %1 %2!x! %% %n %t (FormatMessage); EventSource's {0} are %1 by then */
+    ETW_MESSAGE_WPP       /* %10!s! %!FUNC!; 10 is the first argument */
+} EtwMessageStyle;
+
+struct EtwProviderDef;
+
 typedef struct EtwSchema {
     const char *provider; /* name, "" when unknown */
     const char *event;    /* name, "" when unknown */
     const EtwField *fields;
-    int fieldCount; /* all, members of structs included */
+    int fieldCount;   /* all, members of structs included */
+    uint8_t origin;   /* EtwOrigin */
+    uint8_t version;  /* the event's version that it was made for; newer events: known prefix */
+    uint8_t style;    /* EtwMessageStyle */
+    const char *task; /* names, NULL when unknown or none */
+    const char *opcode;
+    const char *message;              /* template, NULL: none */
+    const struct EtwProviderDef *def; /* whose event it is; NULL: it describes itself */
 } EtwSchema;
 
 typedef struct EtwSchemaStore EtwSchemaStore;
@@ -53,6 +112,13 @@ void EtwSchemaStoreFree(EtwSchemaStore *store);
 /* The event's schema, owned by the store; NULL: unknown (its payload is shown raw). Cheap for a
  * known one. */
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
+/*
+ * Events that describe others: EventSource manifests, metadata of merged files. A flow shows each to
+ * the store, at best before the events that need them. The first tells whether an event is one,
+ * cheaply.
+ */
+bool EtwSchemaTeaches(const EtwEvent *event);
+void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event);
 /* Name of a provider GUID as far as known (learned from events and built-in ones); NULL: unknown.
  */
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);

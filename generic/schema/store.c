@@ -3,10 +3,12 @@
  *
  *	Finds the schema of an event. Schemas of TraceLogging events are made once and kept,
  *	keyed by the provider's GUID and the bytes of the metadata (never by its address: live
- *	sources reuse theirs). Also keeps what provider GUIDs are called. Makes no schema
- *	itself (tracelogging.c, builtin.c do).
+ *	sources reuse theirs); what is found for other events is kept by GUID, id or opcode, and version.
+ *	Also keeps what provider GUIDs are called. Makes no schema itself (tracelogging.c, learn.c,
+ *	kernel.c, catalog_file.c do).
  */
 #include "schema/internal.h"
+#include "schema/library.h"
 #include "schema/names.h"
 #include "schema/table.h"
 
@@ -31,11 +33,25 @@ typedef struct Entry {
     uint8_t meta[];
 } Entry;
 
+/* What was found for an event without metadata of its own. */
+typedef struct Known {
+    EtwTableNode node;
+    EtwGuid guid;
+    EtwDescriptor desc; /* id, version and opcode count */
+    bool classic;
+    bool kernel; /* ask EtwKernelSchema each time: it may depend on the payload's size */
+    const EtwSchema *schema; /* a definition's; NULL: nobody knows it */
+} Known;
+
 struct EtwSchemaStore {
     EtwTable entries;
     EtwTable providers;
     size_t bytes;
     Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most look-ups end here */
+    EtwTable known;              /* dropped when there is something new to know */
+    Known *recentKnown[RECENT_SLOTS];
+    EtwLearned *learned;
+    uint32_t generation; /* of the library, when `known` was begun */
 };
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
@@ -100,13 +116,21 @@ static const char *providerNameOf(EtwSchemaStore *store, const EtwEvent *event)
             store->bytes < STORE_MAX_BYTES) {
         p = addProvider(store, &event->provider, name, size);
     }
-    return p ? p->name : EtwKernelClassName(&event->provider);
+    return p ? p->name : EtwProviderName(store, &event->provider);
 }
 
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid)
 {
     const Provider *p = findProvider(store, guid);
-    return p ? p->name : EtwKernelClassName(guid);
+    const char *name = p ? p->name : EtwKernelClassName(guid);
+    const EtwProviderDef *def = name ? NULL : EtwLibraryFind(guid, NULL);
+    if (name == NULL && def != NULL) {
+        name = def->name;
+    }
+    if (name == NULL && store->learned != NULL) {
+        name = EtwLearnedName(store->learned, guid);
+    }
+    return name ? name : EtwCatalogName(guid);
 }
 
 static void freeProvider(void *ctx, EtwTableNode *node)
@@ -190,16 +214,8 @@ static Entry *findEntry(EtwSchemaStore *store, const EtwEvent *event)
     return store->bytes < STORE_MAX_BYTES ? addEntry(store, event, hash) : NULL;
 }
 
-const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
+static const EtwSchema *selfDescribed(EtwSchemaStore *store, const EtwEvent *event)
 {
-    if (event->classic) {
-        return EtwGuidEqual(&event->provider, &etwEventTraceGuid)
-                       ? EtwEventTraceSchema(event->desc.opcode)
-                       : NULL;
-    }
-    if (event->metaSize == 0 && (event->flags & EVENT_FLAG_STRING_ONLY) == 0) {
-        return NULL;
-    }
     size_t slot = recentSlot(event);
     Entry *entry = store->recent[slot];
     if (entry == NULL || !entryFits(entry, event)) {
@@ -215,9 +231,117 @@ const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
     return entry->schema;
 }
 
+/* ---- Events that others describe ------------------------------------------------------------- */
+
+static inline bool knownFits(const Known *known, const EtwEvent *event)
+{
+    return known->desc.id == event->desc.id && known->desc.version == event->desc.version &&
+           known->desc.opcode == event->desc.opcode && known->classic == event->classic &&
+           EtwGuidEqual(&known->guid, &event->provider);
+}
+
+static inline uint64_t knownHash(const EtwEvent *event)
+{
+    uint64_t key = event->desc.id | (uint64_t)event->desc.opcode << 16 |
+                   (uint64_t)event->desc.version << 24 | (uint64_t)event->classic << 32;
+    return EtwHashMix(EtwHashGuid(&event->provider), key);
+}
+
+static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *event)
+{
+    const EtwEventDef *found =
+            def ? EtwDefFind(def, def->classic ? event->desc.opcode : event->desc.id,
+                          event->desc.version)
+                : NULL;
+    return found ? &found->schema : NULL;
+}
+
+/* Ask everybody, in the order that schema.h states. */
+static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *event)
+{
+    if (store->learned != NULL) {
+        known->schema = definedBy(EtwLearnedFind(store->learned, event), event);
+    }
+    if (known->schema == NULL) {
+        known->schema = definedBy(EtwLibraryFind(&event->provider, event), event);
+    }
+    known->kernel = known->schema == NULL && event->classic && EtwKernelSchema(event) != NULL;
+    if (known->schema == NULL && !known->kernel) {
+        known->schema = definedBy(EtwCatalogFind(&event->provider), event);
+    }
+}
+
+static void freeNode(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+static void forgetKnown(EtwSchemaStore *store)
+{
+    store->bytes -= store->known.count * sizeof(Known);
+    EtwTableFree(&store->known, freeNode);
+    memset(store->recentKnown, 0, sizeof store->recentKnown);
+    store->generation = EtwLibraryGeneration();
+}
+
+static Known *findKnown(EtwSchemaStore *store, const EtwEvent *event, uint64_t hash)
+{
+    for (EtwTableNode *n = EtwTableFirst(&store->known, hash); n != NULL; n = n->next) {
+        if (n->hash == hash && knownFits((Known *)n, event)) {
+            return (Known *)n;
+        }
+    }
+    if (store->bytes >= STORE_MAX_BYTES) {
+        return NULL;
+    }
+    Known *known = EtwAlloc(sizeof *known);
+    known->guid = event->provider;
+    known->desc = event->desc;
+    known->classic = event->classic;
+    resolve(store, known, event);
+    EtwTableAdd(&store->known, &known->node, hash);
+    store->bytes += sizeof *known;
+    return known;
+}
+
+static const EtwSchema *describedByOthers(EtwSchemaStore *store, const EtwEvent *event)
+{
+    uint64_t hash = knownHash(event);
+    size_t slot = hash >> 55;
+    if (store->generation != EtwLibraryGeneration()) {
+        forgetKnown(store);
+    }
+    Known *known = store->recentKnown[slot];
+    if (known == NULL || !knownFits(known, event)) {
+        known = findKnown(store, event, hash);
+        if (known == NULL) {
+            return NULL;
+        }
+        store->recentKnown[slot] = known;
+    }
+    return known->kernel ? EtwKernelSchema(event) : known->schema;
+}
+
+const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
+{
+    if (event->metaSize != 0 || (event->flags & EVENT_FLAG_STRING_ONLY) != 0) {
+        return selfDescribed(store, event);
+    }
+    return describedByOthers(store, event);
+}
+
+void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event)
+{
+    if (EtwLearn(&store->learned, event)) {
+        forgetKnown(store);
+    }
+}
+
 EtwSchemaStore *EtwSchemaStoreNew(void)
 {
     EtwSchemaStore *store = EtwAlloc(sizeof *store);
+    store->generation = EtwLibraryGeneration();
     for (int i = 0; etwOwnProviders[i] != NULL; i++) {
         EtwGuid guid;
         EtwGuidFromName(etwOwnProviders[i], &guid);
@@ -231,6 +355,8 @@ void EtwSchemaStoreFree(EtwSchemaStore *store)
     if (store != NULL) {
         EtwTableFree(&store->entries, freeEntry);
         EtwTableFree(&store->providers, freeProvider);
+        EtwTableFree(&store->known, freeNode);
+        EtwLearnedFree(store->learned);
         EtwFree(store);
     }
 }

@@ -27,7 +27,7 @@ static EtwStatus checkField(const Etw_Field *f, int index, EtwError *errPtr)
     const char *wrong = NULL;
     if (f->name == NULL || f->name[0] == 0) {
         wrong = "has no name";
-    } else if (strlen(f->name) > TL_MAX_NAME) {
+    } else if (strlen(f->name) > ETW_MAX_NAME) {
         wrong = "has too long a name";
     } else if (f->in > ETW_IN_COUNTED_BINARY) {
         wrong = "has an unknown in-type";
@@ -60,9 +60,9 @@ static int checkSibling(const Etw_Field *fields, int count, int index, int depth
     if (f->in != ETW_IN_STRUCT) {
         return next;
     }
-    if (depth >= TL_MAX_DEPTH) {
+    if (depth >= ETW_MAX_DEPTH) {
         EtwFail(errPtr, ETW_E_ARG, "FIELD", f->name, "field %d \"%s\" is nested deeper than %d",
-                index + 1, f->name, TL_MAX_DEPTH);
+                index + 1, f->name, ETW_MAX_DEPTH);
         return -1;
     }
     for (int member = 0; member < f->count; member++) {
@@ -82,9 +82,9 @@ static int checkSibling(const Etw_Field *fields, int count, int index, int depth
 
 static EtwStatus checkFields(const Etw_Field *fields, int count, EtwError *errPtr)
 {
-    if (count < 0 || count > TL_MAX_FIELDS) {
+    if (count < 0 || count > ETW_MAX_FIELDS) {
         return EtwFail(errPtr, ETW_E_ARG, "FIELD", "", "an event has at most %d fields, not %d",
-                TL_MAX_FIELDS, count);
+                ETW_MAX_FIELDS, count);
     }
     for (int i = 0; i < count;) {
         i = checkSibling(fields, count, i, 0, errPtr);
@@ -215,30 +215,12 @@ static void takeField(EtwBytes *b, EtwField *f, EtwText *names, size_t *nameAtPt
         f->in = f->array == ETW_SCALAR ? ETW_IN_COUNTED_BINARY : f->in;
         break;
     }
-    b->failed = b->failed || f->in > ETW_IN_COUNTED_BINARY || nameSize > TL_MAX_NAME;
+    b->failed = b->failed || f->in > ETW_IN_COUNTED_BINARY || nameSize > ETW_MAX_NAME;
     if (!b->failed) {
         *nameAtPtr = names->size;
         EtwTextUtf8(names, name, nameSize);
         EtwTextChar(names, 0);
     }
-}
-
-/* Set the spans of the field at `index` and below; index of its next sibling, or -1 when members
- * are missing. */
-static int setSpan(EtwField *fields, int count, int index, int depth)
-{
-    if (depth > TL_MAX_DEPTH) {
-        return -1;
-    }
-    int next = index + 1;
-    for (int member = 0; member < fields[index].members; member++) {
-        next = next < count ? setSpan(fields, count, next, depth + 1) : -1;
-        if (next < 0) {
-            return -1;
-        }
-    }
-    fields[index].span = (uint16_t)(next - index);
-    return next;
 }
 
 /* What parsing gathers before the one block is made. */
@@ -254,7 +236,7 @@ static bool draftFields(Draft *d, EtwBytes *b)
     while (EtwBytesLeft(b) != 0 && !b->failed) {
         EtwField field;
         size_t at = 0;
-        if (d->count == TL_MAX_FIELDS) {
+        if (d->count == ETW_MAX_FIELDS) {
             return false;
         }
         takeField(b, &field, &d->names, &at);
@@ -264,11 +246,7 @@ static bool draftFields(Draft *d, EtwBytes *b)
             d->count++;
         }
     }
-    for (int i = 0; i >= 0 && i < d->count && !b->failed;) {
-        i = setSpan((EtwField *)(void *)d->fields.data, d->count, i, 0);
-        b->failed = i < 0;
-    }
-    return !b->failed;
+    return !b->failed && EtwFieldsFinish((EtwField *)(void *)d->fields.data, d->count);
 }
 
 static EtwSchema *finishDraft(const Draft *d, size_t *bytesPtr)
@@ -285,6 +263,7 @@ static EtwSchema *finishDraft(const Draft *d, size_t *bytesPtr)
         memcpy(&at, d->nameAt.data + (size_t)i * sizeof at, sizeof at);
         fields[i].name = names + at;
     }
+    schema->origin = ETW_ORIGIN_SELF;
     schema->provider = "";
     schema->event = names;
     schema->fields = fields;

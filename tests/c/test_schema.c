@@ -150,7 +150,7 @@ static void parse_2_3_limits(void)
         EtwTextAdd(&deep, "S\0\x98\x01", 4);
     }
     EtwTextAdd(&deep, "x\0\x04", 3);
-    for (int i = 0; i < TL_MAX_FIELDS + 1; i++) {
+    for (int i = 0; i < ETW_MAX_FIELDS + 1; i++) {
         EtwTextAdd(&many, "x\0\x04", 3);
     }
     EtwSchema *s = parse(deep.data, deep.size);
@@ -160,7 +160,7 @@ static void parse_2_3_limits(void)
     CHECK(s != NULL && s->fieldCount == 0);
     EtwFree(s);
     s = parse(many.data, many.size - 3);
-    CHECK(s != NULL && s->fieldCount == TL_MAX_FIELDS);
+    CHECK(s != NULL && s->fieldCount == ETW_MAX_FIELDS);
     EtwFree(s);
     EtwTextFree(&deep);
     EtwTextFree(&many);

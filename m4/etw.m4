@@ -140,6 +140,23 @@ AC_DEFUN([ETW_LIBRARY], [
     AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
 ])
 
+dnl ETW_STATIC_LIBRARY(VAR, name, header, flags): a library whose archive is linked, so that the DLL
+dnl needs nothing that Windows lacks. In the compiler's own places or below --with-NAME=DIR.
+AC_DEFUN([ETW_STATIC_LIBRARY], [
+    AC_ARG_WITH([$2], AS_HELP_STRING([--with-$2=DIR], [Windows: where include/$3 and lib/lib$2.a are]))
+    AC_MSG_CHECKING([for lib$2.a])
+    $1_CFLAGS="${with_$2:+-I$with_$2/include} $4"
+    $1_LIBS="${with_$2:+-L$with_$2/lib} -l:lib$2.a"
+    printf '#include <$3>\nint main(void) { return 0; }\n' >conftest.c
+    if $CC $$1_CFLAGS conftest.c -o conftest.exe $$1_LIBS >&AS_MESSAGE_LOG_FD 2>&1; then
+        AC_MSG_RESULT([yes])
+    else
+        AC_MSG_ERROR([no lib$2.a with $3: say --with-$2=DIR, or run sh tools/build-windows.sh])
+    fi
+    rm -f conftest.c conftest.exe
+    AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
+])
+
 dnl ETW_FLAGS: the switches that only change compiler flags.
 AC_DEFUN([ETW_FLAGS], [
     AC_ARG_ENABLE([symbols], AS_HELP_STRING([--enable-symbols], [debug build: -O0 -g]))

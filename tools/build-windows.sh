@@ -2,11 +2,12 @@
 # tools/build-windows.sh --
 #
 #	Cross-build etw10.dll with mingw-w64 into ./build-win. The Windows Tcl that it is built and
-#	tested against is made from Debian's own source packages (tcl8.6, tclthread) and kept in
-#	${ETW_CACHE:-$HOME/.cache/etw}/win-VERSION, outside the tree; it is rebuilt when absent.
+#	tested against is made from Debian's own source packages (tcl8.6, tclthread), as is the expat
+#	that is linked into it. Both are kept in ${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION and
+#	win-expat, outside the tree, and rebuilt when absent. zlib is Debian's libz-mingw-w64-dev.
 #	No file of the machine's apt configuration is touched: apt gets a private copy with deb-src.
 #
-#	sh tools/build-windows.sh ?tcl|etw?      (default: both; extra configure flags in ETW_CONFIGURE)
+#	sh tools/build-windows.sh ?tcl|expat|etw?      (default: all; extra configure flags in ETW_CONFIGURE)
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
@@ -20,6 +21,7 @@ command -v "$cc" >/dev/null 2>&1 ||
     die "no $cc: install gcc-mingw-w64-x86-64 (sh tools/deps.sh test)"
 
 tcl=$(win_tcl_dir)
+expat=$(win_expat_dir)
 work=$cache/work-$$
 stage=$cache/stage-$$
 aptdir=
@@ -54,15 +56,51 @@ fetch_source() {
         apt-get $aptopts update >&2 || true
     fi
     mkdir -p "$2"
-    (cd "$2" && apt-get $aptopts source --download-only "$1" >&2)
+    # Mirrors may have lost the newest version's files: the one before will do.
+    versions=$(apt-cache $aptopts showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV)
+    for version in $versions; do
+        (cd "$2" && apt-get $aptopts source --download-only "$1=$version" >&2) && return 0
+    done
+    return 1
 }
 
-# unpack PACKAGE DIR: its upstream source, unpacked into DIR. Debian's patches touch packaging only.
+# unpack PACKAGE DIR: its upstream source, unpacked into DIR. Debian's patches touch packaging only,
+# unless the caller applies them.
 unpack() {
     ls "$cache/src/$1"_*.orig.tar.* >/dev/null 2>&1 || fetch_source "$1" "$cache/src" || return 1
     rm -rf "$2"
     mkdir -p "$2"
     tar -xf "$(ls "$cache/src/$1"_*.orig.tar.* | sort -V | tail -1)" -C "$2" --strip-components=1
+}
+
+# apply_patches PACKAGE DIR: Debian's, upon what unpack made.
+apply_patches() {
+    tar -xf "$(ls "$cache/src/$1"_*.debian.tar.* | sort -V | tail -1)" -C "$2" || return 1
+    sed 's/#.*//' "$2/debian/patches/series" | while read -r name rest; do
+        [ -z "$name" ] || patch -s -d "$2" -p1 <"$2/debian/patches/$name" || return 1
+    done
+}
+
+# ---- expat --------------------------------------------------------------------------------------
+
+# Three files and a header of constants: its configure would need tools that nothing else here does.
+# The patches are security fixes.
+build_expat() {
+    echo "expat for Windows: building it once, into $expat" >&2
+    unpack expat "$work/expat" || die "apt has no source of expat: is the network reachable?"
+    apply_patches expat "$work/expat" || die "Debian's patches do not fit expat's source"
+    lib=$work/expat/expat/lib
+    mkdir -p "$stage/include" "$stage/lib"
+    printf '#define %s\n' 'BYTEORDER 1234' 'XML_NS 1' 'XML_DTD 1' 'XML_GE 1' 'XML_CONTEXT_BYTES 1024' \
+        'HAVE_MEMMOVE 1' >"$lib/expat_config.h"
+    for name in xmlparse xmlrole xmltok; do
+        "$cc" -O2 -DXML_STATIC -I"$lib" -c "$lib/$name.c" -o "$work/$name.o"
+    done >"$cache/expat-build.log" 2>&1 || die "expat did not build: see $cache/expat-build.log"
+    $host-ar crs "$stage/lib/libexpat.a" "$work/xmlparse.o" "$work/xmlrole.o" "$work/xmltok.o"
+    cp "$lib/expat.h" "$lib/expat_external.h" "$stage/include/"
+    rm -rf "$expat"
+    mv "$stage" "$expat"
+    rm -rf "$work"
 }
 
 # ---- Tcl and its packages ---------------------------------------------------------------------
@@ -127,7 +165,7 @@ build_thread() {
 
 build_etw() {
     configure_in build-win --host=$host CC="$cc" --enable-64bit --with-tcl="$tcl/lib" \
-        --with-tclinclude="$tcl/include" --enable-werror ${ETW_CONFIGURE:-}
+        --with-tclinclude="$tcl/include" --with-expat="$expat" --enable-werror ${ETW_CONFIGURE:-}
     make -C build-win --no-print-directory -j"$(nproc)" all ctests
     check_imports build-win/*.dll
 }
@@ -143,12 +181,24 @@ check_imports() {
     done
 }
 
-case ${1:-all} in
-tcl) [ -x "$tcl/bin/tclsh86.exe" ] || build_tcl ;;
-etw) build_etw ;;
-all)
+need_tcl() {
     [ -x "$tcl/bin/tclsh86.exe" ] || build_tcl
+}
+need_expat() {
+    [ -f "$expat/lib/libexpat.a" ] || build_expat
+}
+
+case ${1:-all} in
+tcl) need_tcl ;;
+expat) need_expat ;;
+etw)
+    need_expat
     build_etw
     ;;
-*) die "usage: sh tools/build-windows.sh ?tcl|etw?" ;;
+all)
+    need_tcl
+    need_expat
+    build_etw
+    ;;
+*) die "usage: sh tools/build-windows.sh ?tcl|expat|etw?" ;;
 esac

@@ -16,6 +16,11 @@ win_tcl_dir() {
     echo "$cache/win-$v"
 }
 
+# Where the Windows build of expat lives.
+win_expat_dir() {
+    echo "$cache/win-expat"
+}
+
 # configure_in DIR ARGS...: configure into DIR unless that was done with the same arguments by the
 # same configure script.
 configure_in() {

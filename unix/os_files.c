@@ -162,6 +162,13 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     return ETW_OK;
 }
 
+void OsMapForget(OsMap *map)
+{
+    if (map->base != NULL) {
+        madvise(map->base, map->size, MADV_DONTNEED);
+    }
+}
+
 void OsUnmap(OsMap *map)
 {
     if (map->base != NULL) {

@@ -455,6 +455,14 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     return status;
 }
 
+/* Unlocking what is not locked takes it out of the working set: documented, its failure too. */
+void OsMapForget(OsMap *map)
+{
+    if (map->base != NULL) {
+        VirtualUnlock(map->base, map->size);
+    }
+}
+
 void OsUnmap(OsMap *map)
 {
     if (map->base != NULL) {

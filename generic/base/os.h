@@ -171,6 +171,8 @@ EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *errPtr);
 EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, EtwError *errPtr);
 EtwStatus OsMapFile(
         OsMap *map, const char *path, EtwError *errPtr); /* read-only, private; size 0: base NULL */
+/* A file's pages leave the process's memory; touching them again brings them back. */
+void OsMapForget(OsMap *map);
 void OsUnmap(OsMap *map);
 
 typedef struct OsFile OsFile;

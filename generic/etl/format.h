@@ -21,16 +21,27 @@ enum {
     ETL_BUF_STATE = 0x2c,    /* u32; 3: flush */
     ETL_BUF_OFFSET = 0x30,   /* u32 end of data again */
     ETL_BUF_FLAG = 0x34,     /* u16 */
-    ETL_BUF_TYPE = 0x36      /* u16 */
+    ETL_BUF_TYPE = 0x36,     /* u16 */
+    ETL_BUF_REFERENCE = 0x38 /* FILETIME and clock at that time; in real-time backups only */
 };
 enum {
     ETL_FLAG_FLUSH_MARKER = 0x01,
     ETL_FLAG_EVENTS_LOST = 0x02,
     ETL_FLAG_BUFFER_LOST = 0x04,
+    ETL_FLAG_RT_BACKUP = 0x10,
     ETL_FLAG_PROC_INDEX = 0x20,
     ETL_FLAG_COMPRESSED = 0x40
 };
-enum { ETL_BUFFER_GENERIC = 0, ETL_BUFFER_HEADER_TYPE = 4 };
+enum {
+    ETL_BUFFER_GENERIC = 0,
+    ETL_BUFFER_RUNDOWN = 1,
+    ETL_BUFFER_CONTEXT_SWAP = 2,
+    ETL_BUFFER_REFERENCE_TIME = 3,
+    ETL_BUFFER_HEADER_TYPE = 4,
+    ETL_BUFFER_BATCHED = 5,
+    ETL_BUFFER_EMPTY_MARKER = 6, /* stands for one that was dropped: no records */
+    ETL_BUFFER_DEBUG_INFO = 7
+};
 enum { ETL_STATE_FLUSH = 3 };
 
 /* Record header types (byte 2 when byte 3 is 0xC0) */
@@ -63,10 +74,16 @@ enum {
     ETL_ITEM_INSTANCE = 4,
     ETL_ITEM_STACK32 = 5,
     ETL_ITEM_STACK64 = 6,
+    ETL_ITEM_PEBS_INDEX = 7,
+    ETL_ITEM_PMC_COUNTERS = 8,
+    ETL_ITEM_PSM_KEY = 9,
     ETL_ITEM_EVENT_KEY = 10,
     ETL_ITEM_SCHEMA_TL = 11,
     ETL_ITEM_PROV_TRAITS = 12,
     ETL_ITEM_PROCESS_START_KEY = 13,
+    ETL_ITEM_CONTROL_GUID = 14,
+    ETL_ITEM_QPC_DELTA = 15,
+    ETL_ITEM_CONTAINER_ID = 16,
     ETL_ITEM_STACK_KEY32 = 17,
     ETL_ITEM_STACK_KEY64 = 18
 };
@@ -80,7 +97,19 @@ enum {
     ETL_MODE_MS_FLUSH = 0x10,
     ETL_MODE_REALTIME = 0x100,
     ETL_MODE_BUFFERING = 0x400,
-    ETL_MODE_COMPRESSED = 0x04000000
+    ETL_MODE_PRIVATE = 0x800,
+    ETL_MODE_PRIVATE_IN_PROCESS = 0x20000,
+    ETL_MODE_COMPRESSED = 0x04000000,
+    ETL_MODE_NO_CPU_BUFFERS = 0x10000000
+};
+
+/* Hooks of the records that stand behind the first one in a header buffer */
+enum {
+    ETL_HOOK_HEADER = 0x0000,
+    ETL_HOOK_EXTENSION = 0x0005,
+    ETL_HOOK_GROUP_MASKS = 0x0020,
+    ETL_HOOK_BUILD_LAB = 0x0042,
+    ETL_HOOK_PARTITION = 0x0050
 };
 
 enum { ETL_CHANNEL_TRACELOGGING = 11 };

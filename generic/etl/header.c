@@ -7,7 +7,7 @@
  */
 #include "etl/header.h"
 #include "base/bytes.h"
-#include "etl/format.h"
+#include "etl/record.h"
 
 /* TRACE_LOGFILE_HEADER, offsets behind the record's own header; from ETL_LOG_ZONE on, the 32-bit
    form is 8 bytes shorter (two pointers). */
@@ -29,17 +29,23 @@ enum {
     LOG_POINTER = 0x2c,
     LOG_EVENTS_LOST = 0x30,
     LOG_MHZ = 0x34,
-    LOG_ZONE = 0x48,
+    LOG_ZONE = 0x48, /* TIME_ZONE_INFORMATION */
+    LOG_STANDARD_NAME = 0x4c,
+    LOG_STANDARD_BIAS = 0x9c,
+    LOG_DAYLIGHT_NAME = 0xa0,
+    LOG_DAYLIGHT_BIAS = 0xf0,
     LOG_BOOT = 0xf8,
     LOG_FREQUENCY = 0x100,
     LOG_START = 0x108,
     LOG_CLOCK = 0x110,
     LOG_BUFFERS_LOST = 0x114
 };
+enum { ZONE_NAME_BYTES = 64 };
 enum { CLOCK_QPC = 1, CLOCK_SYSTEM = 2, CLOCK_CYCLES = 3 };
 enum { TICKS_A_SECOND_OF_FILETIME = 10000000, NS_A_SECOND = 1000000000 };
 
 __extension__ typedef unsigned __int128 Wide;
+__extension__ typedef __int128 SignedWide;
 
 int64_t EtlWallOfFiletime(int64_t filetime)
 {
@@ -64,7 +70,8 @@ int64_t EtlFiletimeOfWall(int64_t wall)
 int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks)
 {
     if (clock->filetime) {
-        return EtlWallOfFiletime(ticks);
+        uint64_t bias = ticks != clock->ticks0 ? (uint64_t)clock->localBias : 0;
+        return EtlWallOfFiletime((int64_t)((uint64_t)ticks + bias));
     }
     int64_t elapsed = (int64_t)((uint64_t)ticks - (uint64_t)clock->ticks0);
     int64_t frequency = (int64_t)clock->frequency;
@@ -78,6 +85,28 @@ int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks)
                           ? (uint64_t)rest * NS_A_SECOND / (uint64_t)frequency
                           : (uint64_t)((Wide)(uint64_t)rest * NS_A_SECOND / (uint64_t)frequency);
     return (int64_t)((uint64_t)clock->start + (uint64_t)seconds * NS_A_SECOND + ns);
+}
+
+/* ceil(a * b / c) of any sign, clamped. */
+static int64_t ScaleUp(SignedWide a, int64_t b, int64_t c)
+{
+    SignedWide product = a * b, quotient = product / c;
+    quotient += product % c > 0;
+    return quotient > INT64_MAX ? INT64_MAX : quotient < INT64_MIN ? INT64_MIN : (int64_t)quotient;
+}
+
+int64_t EtlClockTicks(const EtlClock *clock, int64_t wall)
+{
+    if (wall == INT64_MIN || wall == INT64_MAX) {
+        return wall;
+    }
+    if (clock->filetime) {
+        return ScaleUp(wall, 1, 100) + ETL_FILETIME_EPOCH - clock->localBias;
+    }
+    SignedWide elapsed = (SignedWide)wall - clock->start;
+    SignedWide ticks = (SignedWide)ScaleUp(elapsed, (int64_t)clock->frequency, NS_A_SECOND);
+    ticks += clock->ticks0;
+    return ticks > INT64_MAX ? INT64_MAX : ticks < INT64_MIN ? INT64_MIN : (int64_t)ticks;
 }
 
 static void ClockOf(const EtlInfo *info, int64_t startFiletime, EtlClock *clock)
@@ -134,31 +163,111 @@ static int64_t Frequency(const EtlInfo *info, int64_t perfFrequency, uint32_t mh
     return perfFrequency;
 }
 
+/*
+ * Files from before Windows Vista may have no clock kind: then FILETIME was the default, and the
+ * session's start reads the same on both clocks.
+ */
+static uint32_t ClockKind(uint32_t kind, int64_t ticks0, int64_t start)
+{
+    if (kind >= CLOCK_QPC && kind <= CLOCK_CYCLES) {
+        return kind;
+    }
+    uint64_t apart = (uint64_t)ticks0 - (uint64_t)start + TICKS_A_SECOND_OF_FILETIME;
+    return start != 0 && apart < 2 * (uint64_t)TICKS_A_SECOND_OF_FILETIME ? CLOCK_SYSTEM
+                                                                          : CLOCK_QPC;
+}
+
+static void ParseZone(const uint8_t *late, EtlInfo *info)
+{
+    EtwBytes standard = EtwBytesOf(late + LOG_STANDARD_NAME, ZONE_NAME_BYTES);
+    EtwBytes daylight = EtwBytesOf(late + LOG_DAYLIGHT_NAME, ZONE_NAME_BYTES);
+    info->zoneBias = (int32_t)EtwLoad32(late + LOG_ZONE);
+    info->standardBias = (int32_t)EtwLoad32(late + LOG_STANDARD_BIAS);
+    info->daylightBias = (int32_t)EtwLoad32(late + LOG_DAYLIGHT_BIAS);
+    TakeText(&standard, info->standardName, sizeof info->standardName);
+    TakeText(&daylight, info->daylightName, sizeof info->daylightName);
+}
+
 static void ParseFixed(const uint8_t *log, size_t shift, EtlInfo *info, EtlClock *clock)
 {
     const uint8_t *late = log - shift; /* fields behind the pointers */
+    int64_t start = (int64_t)EtwLoad64(late + LOG_START);
     info->bufferSize = EtwLoad32(log + LOG_BUFFER_SIZE);
     info->major = log[LOG_MAJOR];
     info->minor = log[LOG_MINOR];
+    info->layoutMajor = log[LOG_SUB];
+    info->layoutMinor = log[LOG_SUBMINOR];
     info->build = EtwLoad32(log + LOG_BUILD);
+    info->cpuMHz = EtwLoad32(log + LOG_MHZ);
+    info->timerResolution = EtwLoad32(log + LOG_TIMER);
+    info->maxFileSize = EtwLoad32(log + LOG_MAX_SIZE);
+    info->buffersWritten = EtwLoad32(log + LOG_BUFFERS);
     info->cpus = EtwLoad32(log + LOG_CPUS);
     info->mode = EtwLoad32(log + LOG_MODE);
     info->pointerSize = EtwLoad32(log + LOG_POINTER);
     info->eventsLost = EtwLoad32(log + LOG_EVENTS_LOST);
     info->endTime = EtlWallOfFiletime((int64_t)EtwLoad64(log + LOG_END));
     info->closed = info->endTime != 0;
-    info->zoneBias = (int32_t)EtwLoad32(late + LOG_ZONE);
+    ParseZone(late, info);
     info->bootTime = EtlWallOfFiletime((int64_t)EtwLoad64(late + LOG_BOOT));
-    info->clock = EtwLoad32(late + LOG_CLOCK);
-    if (info->clock < CLOCK_QPC || info->clock > CLOCK_CYCLES) {
-        info->clock = CLOCK_QPC;
-    }
+    info->clock = ClockKind(EtwLoad32(late + LOG_CLOCK), info->ticks0, start);
     int64_t frequency = (int64_t)EtwLoad64(late + LOG_FREQUENCY);
-    info->frequency = Frequency(info, frequency, EtwLoad32(log + LOG_MHZ));
+    info->frequency = Frequency(info, frequency, info->cpuMHz);
     info->buffersLost = EtwLoad32(late + LOG_BUFFERS_LOST);
-    int64_t start = (int64_t)EtwLoad64(late + LOG_START);
     info->startTime = EtlWallOfFiletime(start);
     ClockOf(info, start, clock);
+}
+
+void EtlHeaderLocalTime(EtlInfo *info, EtlClock *clock, int64_t first)
+{
+    const int64_t minute = 60LL * TICKS_A_SECOND_OF_FILETIME;
+    int64_t apart = (int64_t)((uint64_t)info->ticks0 - (uint64_t)first) / minute;
+    int64_t bias = (int64_t)info->zoneBias + info->standardBias;
+    int64_t daylight = (int64_t)info->zoneBias + info->daylightBias;
+    int64_t off = apart - bias, daylightOff = apart - daylight;
+    if ((daylightOff < 0 ? -daylightOff : daylightOff) < (off < 0 ? -off : off)) {
+        bias = daylight;
+    }
+    info->localTime = true;
+    clock->localBias = bias * minute;
+}
+
+void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t ticks)
+{
+    info->ticks0 = ticks;
+    info->startTime = EtlWallOfFiletime(start);
+    ClockOf(info, start, clock);
+}
+
+/* The records behind the first one in the header buffer, as far as they say something of the file.
+ */
+static void ParseFurther(const uint8_t *at, const uint8_t *end, EtlInfo *info)
+{
+    EtwEvent event;
+    size_t size;
+    while (at < end && EtlRecordParse(at, (size_t)(end - at), &event, &size)) {
+        EtwBytes data = EtwBytesOf(event.payload, event.payloadSize);
+        bool kernel = event.classic && event.kind <= ETL_SYSTEM64;
+        if (kernel && event.hook == ETL_HOOK_BUILD_LAB) {
+            const uint8_t *nul = memchr(data.at, 0, EtwBytesLeft(&data));
+            size_t n = nul != NULL ? (size_t)(nul - data.at) : EtwBytesLeft(&data);
+            EtwText text = {0};
+            EtwTextUtf8(&text, data.at, n);
+            n = text.size < sizeof info->buildLab ? text.size : sizeof info->buildLab - 1;
+            memcpy(info->buildLab, n != 0 ? text.data : "", n);
+            EtwTextFree(&text);
+        } else if (kernel && event.hook == ETL_HOOK_PARTITION &&
+                   event.payloadSize >= sizeof info->partitionInfo) {
+            info->partition = true;
+            memcpy(info->partitionInfo, data.at, sizeof info->partitionInfo);
+        } else if (kernel &&
+                   (event.hook == ETL_HOOK_EXTENSION || event.hook == ETL_HOOK_GROUP_MASKS) &&
+                   event.payloadSize >= sizeof info->groupMasks) {
+            info->hasGroupMasks = true;
+            memcpy(info->groupMasks, data.at, sizeof info->groupMasks);
+        }
+        at += size < (size_t)(end - at) ? size : (size_t)(end - at);
+    }
 }
 
 EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, EtlInfo *info,
@@ -189,6 +298,11 @@ EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, Etl
     EtwBytes strings = EtwBytesOf(record + fixed, length - fixed);
     TakeText(&strings, info->loggerName, sizeof info->loggerName);
     TakeText(&strings, info->logFile, sizeof info->logFile);
+    size_t end = EtwLoad32(data + ETL_BUF_OFFSET), used = ETL_BUFFER_HEADER + EtwAlign8(length);
+    end = end < size ? end : size;
+    if (used < end) {
+        ParseFurther(data + used, data + end, info);
+    }
     return ETW_OK;
 }
 

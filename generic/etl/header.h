@@ -17,6 +17,7 @@ typedef struct EtlClock {
     uint64_t frequency;
     uint32_t multiplier; /* ns a tick when that is whole, else 0 */
     bool filetime;       /* ticks are FILETIMEs themselves */
+    int64_t localBias;   /* filetime: 100 ns from local time to UTC, for ticks other than ticks0 */
 } EtlClock;
 
 int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks);
@@ -30,6 +31,9 @@ static inline int64_t EtlClockTime(const EtlClock *clock, int64_t ticks)
     return EtlClockDivide(clock, ticks);
 }
 
+/* The first tick whose time is not before `wall`; limits of int64_t stay limits. */
+int64_t EtlClockTicks(const EtlClock *clock, int64_t wall);
+
 /* 100 ns since 1601 <-> ns since 1970; what does not fit is clamped. 0 ("never") stays 0. */
 int64_t EtlWallOfFiletime(int64_t filetime);
 int64_t EtlFiletimeOfWall(int64_t wall);
@@ -40,6 +44,14 @@ bool EtlHeaderKnown(const uint8_t *data, size_t size);
  */
 EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, EtlInfo *info,
         EtlClock *clock, EtwError *errPtr);
+
+/*
+ * Performance counter logs (PDH) have the events of a FILETIME clock in local time but the header
+ * in UTC: called with their first event's tick, which tells whether daylight saving was on.
+ */
+void EtlHeaderLocalTime(EtlInfo *info, EtlClock *clock, int64_t first);
+/* A file whose header knows no start takes the pair (FILETIME, ticks) of its buffers. */
+void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t ticks);
 
 /* What a writer puts there. Times in FILETIME, so that an appended file keeps its own exactly. */
 typedef struct EtlHeader {

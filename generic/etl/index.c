@@ -8,28 +8,44 @@
  */
 #include "etl/index.h"
 #include "base/bytes.h"
-#include "etl/format.h"
+#include "etl/decompress.h"
 #include "etl/record.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Private loggers and sessions without a buffer per CPU: times may go back within a buffer. */
-enum { MODE_UNSORTED = 0x800 | 0x20000 | 0x10000000 };
-enum { TYPE_EMPTY_MARKER = 6 };
+enum { MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE_NO_CPU_BUFFERS };
+enum { VERSION_VISTA = 6 }; /* before it, buffer headers had no flags and no type */
 enum { BLANK_ZERO = 1, BLANK_ONES = 2 };
+enum {
+    HEAD_BYTES = 0x40,       /* of a record, enough for its time */
+    FORGET_BYTES = 32 << 20, /* walked pages are given back each so many bytes */
+    UNPACKED_MAX = 64 << 20, /* a buffer never has more data */
+    EXPANSION_MAX = 256      /* a file's data beyond UNPACKED_MAX, in sizes of the file */
+};
 
 typedef struct Walk {
     EtlIndex *index;
+    OsMap *map;
     const uint8_t *file;
     uint64_t size;
-    const EtlInfo *info;
-    bool compressed;   /* by the file's mode */
-    uint64_t packed;   /* compressed buffers skipped */
-    uint64_t packedAt; /* the first of them */
-    uint64_t gapAt;    /* start of the damage that the walk is in */
+    EtlInfo *info;
+    EtlClock *clock;
+    bool compressed;  /* by the file's mode */
+    bool old;         /* from before Windows Vista */
+    uint8_t *scratch; /* for compressed buffers whose first record does not tell a time. Owned. */
+    size_t scratchSize;
+    uint64_t refused;   /* compressed buffers skipped */
+    uint64_t refusedAt; /* the first of them */
+    uint64_t gapAt;     /* start of the damage that the walk is in */
     bool inGap;
-    int gapBlank; /* BLANK_* bits that held for all of it so far */
+    int gapBlank;    /* BLANK_* bits that held for all of it so far */
+    bool anyData;    /* a buffer behind the header was taken */
+    uint32_t logger; /* in the list: the last one that was asked for */
+    struct {
+        int64_t first, last;
+    } sequences[ETL_LOGGERS_MAX];
 } Walk;
 
 static void Note(EtlIndex *index, uint64_t where, const char *format, ...) ETW_PRINTF(3, 4);
@@ -95,6 +111,26 @@ static bool FirstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int
     return any;
 }
 
+/* The same for a compressed buffer: its head is enough unless that says no time. */
+static bool FirstTicksPacked(Walk *w, const uint8_t *data, const EtlBuffer *b, int64_t *firstPtr)
+{
+    EtlDecodeProc *decode = EtlDecoder(w->info->compression);
+    size_t want = b->end - ETL_BUFFER_HEADER, size;
+    uint8_t head[HEAD_BYTES] = {0};
+    decode(data, b->packed, head, want < HEAD_BYTES ? want : HEAD_BYTES);
+    if (!(w->info->mode & MODE_UNSORTED) && EtlRecordPeek(head, want, firstPtr, &size) &&
+            *firstPtr != ETL_NO_TICKS) {
+        return true;
+    }
+    if (w->scratchSize < want) {
+        EtwFree(w->scratch);
+        w->scratch = EtwRealloc(NULL, want);
+        w->scratchSize = want;
+    }
+    size = decode(data, b->packed, w->scratch, want);
+    return FirstTicks(w, w->scratch, w->scratch + size, firstPtr);
+}
+
 static void AddBuffer(Walk *w, const EtlBuffer *buffer)
 {
     EtlIndex *index = w->index;
@@ -105,40 +141,144 @@ static void AddBuffer(Walk *w, const EtlBuffer *buffer)
     index->buffers[index->count++] = *buffer;
 }
 
+/* What the buffer's header says of losses and of its kind. */
+static void CountBuffer(Walk *w, unsigned flags, unsigned type)
+{
+    EtlInfo *info = w->info;
+    info->buffers = ++w->index->found;
+    info->buffersByType[type < ETL_BUFFER_TYPES ? type : ETL_BUFFER_GENERIC]++;
+    info->eventsLostMarks += (flags & ETL_FLAG_EVENTS_LOST) != 0;
+    info->buffersLostMarks += (flags & ETL_FLAG_BUFFER_LOST) != 0;
+}
+
+/* Index of a logger in the list, which grows; ETL_LOGGERS_MAX: it is full. */
+static uint32_t LoggerOf(Walk *w, uint16_t id)
+{
+    EtlInfo *info = w->info;
+    if (w->logger >= info->loggerCount || info->loggers[w->logger].id != id) {
+        uint32_t i = 0;
+        while (i < info->loggerCount && info->loggers[i].id != id) {
+            i++;
+        }
+        if (i == info->loggerCount && i < ETL_LOGGERS_MAX) {
+            info->loggers[info->loggerCount++] = (EtlLogger){.id = id};
+            w->sequences[i].first = INT64_MAX;
+            w->sequences[i].last = INT64_MIN;
+        }
+        w->logger = i;
+    }
+    return w->logger;
+}
+
+/* Of a buffer behind the header. */
+static void CountLogger(Walk *w, const uint8_t *head)
+{
+    uint32_t i = LoggerOf(w, EtwLoad16(head + ETL_BUF_LOGGER));
+    int64_t sequence = (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE);
+    if (i < ETL_LOGGERS_MAX) {
+        int64_t first = w->sequences[i].first, last = w->sequences[i].last;
+        w->sequences[i].first = sequence < first ? sequence : first;
+        w->sequences[i].last = sequence > last ? sequence : last;
+        w->info->loggers[i].buffers++;
+    }
+}
+
+/* The packed part of a buffer's description; false: it cannot be read. */
+static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
+{
+    EtlInfo *info = w->info;
+    uint32_t most = info->bufferSize < UNPACKED_MAX ? info->bufferSize : UNPACKED_MAX;
+    uint64_t room = UNPACKED_MAX + EXPANSION_MAX * w->size;
+    if (info->compression == ETL_FORMAT_NONE) {
+        /* the header buffer's state word; without the mode bit it means something else */
+        info->compression = w->compressed ? EtwLoad16(w->file + ETL_BUF_STATE) : ETL_FORMAT_XPRESS;
+    }
+    info->compressedBuffers++;
+    b->packed = limit > ETL_BUFFER_HEADER ? limit - ETL_BUFFER_HEADER : 0;
+    b->end = saved < most ? saved : most;
+    if (EtlDecoder(info->compression) == NULL || b->packed == 0 || b->end <= ETL_BUFFER_HEADER ||
+            info->unpackedBytes + b->end > room) {
+        if (w->refused++ == 0) {
+            w->refusedAt = b->at;
+        }
+        return false;
+    }
+    info->packedBytes += b->packed;
+    info->unpackedBytes += b->end - ETL_BUFFER_HEADER;
+    return true;
+}
+
+/* Persisted real-time buffers bring their own reference time: for files whose header has none. */
+static void TakeReference(Walk *w, const uint8_t *head, unsigned flags)
+{
+    int64_t start = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE);
+    int64_t ticks = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE + 8);
+    if (flags & ETL_FLAG_RT_BACKUP && w->info->startTime == 0 && start > 0) {
+        EtlHeaderReference(w->info, w->clock, start, ticks);
+    }
+}
+
+/* Performance counter logs begin with the list of their counters, of a class of its own. */
+static void CheckLocalTime(Walk *w, const uint8_t *at, const EtlBuffer *b)
+{
+    static const EtwGuid pdh = {{0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
+            0xbb, 0x14, 0xc1, 0x44, 0x79}};
+    EtwEvent event;
+    size_t size;
+    if (!w->anyData && w->clock->filetime && b->packed == 0 && b->at != 0 &&
+            EtlRecordParse(at, b->end - ETL_BUFFER_HEADER, &event, &size) && event.classic &&
+            memcmp(&event.provider, &pdh, sizeof pdh) == 0) {
+        EtlHeaderLocalTime(w->info, w->clock, b->first);
+    }
+    w->anyData |= b->at != 0;
+}
+
+/* Where the data of the buffer ends; false: there is none to be read. */
+static bool TakeExtent(Walk *w, EtlBuffer *b, unsigned flags, uint32_t limit)
+{
+    const uint8_t *head = w->file + b->at;
+    uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
+    if (flags & ETL_FLAG_COMPRESSED) {
+        return TakePacked(w, b, saved, limit);
+    }
+    b->end = saved > offset ? saved : offset;
+    b->end = b->end < limit ? b->end : limit;
+    return b->end > ETL_BUFFER_HEADER;
+}
+
 static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize)
 {
-    const uint8_t *head = w->file + at;
+    const uint8_t *head = w->file + at, *data = head + ETL_BUFFER_HEADER;
     uint64_t rest = w->size - at;
-    unsigned flags = EtwLoad16(head + ETL_BUF_FLAG);
-    EtlBuffer buffer = {.at = at, .cut = bufferSize > rest};
-    w->index->found++;
-    if (buffer.cut) {
+    unsigned flags = w->old ? 0 : EtwLoad16(head + ETL_BUF_FLAG);
+    unsigned type = w->old ? ETL_BUFFER_GENERIC : EtwLoad16(head + ETL_BUF_TYPE);
+    EtlBuffer b = {.at = at, .cut = bufferSize > rest};
+    CountBuffer(w, flags, type);
+    if (at != 0) {
+        CountLogger(w, head);
+    }
+    if (b.cut) {
         Note(w->index, w->size, "the file ends inside the buffer that starts at byte %llu",
                 (unsigned long long)at);
     }
-    if (flags & ETL_FLAG_COMPRESSED) {
-        if (w->packed++ == 0) {
-            w->packedAt = at;
-        }
-        return;
-    }
-    uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
-    uint32_t limit = buffer.cut ? (uint32_t)rest : bufferSize;
-    buffer.end = saved > offset ? saved : offset;
-    buffer.end = buffer.end < limit ? buffer.end : limit;
-    if (buffer.end <= ETL_BUFFER_HEADER || EtwLoad16(head + ETL_BUF_TYPE) == TYPE_EMPTY_MARKER) {
+    if (type == ETL_BUFFER_EMPTY_MARKER ||
+            !TakeExtent(w, &b, flags, b.cut ? (uint32_t)rest : bufferSize)) {
         return;
     }
     uint16_t cpu = EtwLoad16(head + ETL_BUF_CPU);
-    buffer.cpu = flags & ETL_FLAG_PROC_INDEX ? cpu & 0x7FF : cpu & 0xFF;
-    buffer.logger = EtwLoad16(head + ETL_BUF_LOGGER);
-    buffer.tie = w->info->mode & ETL_MODE_CIRCULAR ? EtwLoad64(head + ETL_BUF_SEQUENCE) : at;
-    if (FirstTicks(w, head + ETL_BUFFER_HEADER, head + buffer.end, &buffer.first)) {
-        AddBuffer(w, &buffer);
-    } else if (!buffer.cut) {
+    b.cpu = flags & ETL_FLAG_PROC_INDEX ? cpu & 0x7FF : cpu & 0xFF;
+    b.logger = EtwLoad16(head + ETL_BUF_LOGGER);
+    b.tie = w->info->mode & ETL_MODE_CIRCULAR ? EtwLoad64(head + ETL_BUF_SEQUENCE) : at;
+    TakeReference(w, head, flags);
+    if (b.packed != 0 ? FirstTicksPacked(w, data, &b, &b.first)
+                      : FirstTicks(w, data, head + b.end, &b.first)) {
+        CheckLocalTime(w, data, &b);
+        AddBuffer(w, &b);
+    } else if (!b.cut) {
         Note(w->index, at + ETL_BUFFER_HEADER,
-                "no record at the start of a buffer: its %lu bytes of data are skipped",
-                (unsigned long)(buffer.end - ETL_BUFFER_HEADER));
+                "no record at the start of a buffer: its %lu bytes of %sdata are skipped",
+                (unsigned long)(EtlBufferBytes(&b) - ETL_BUFFER_HEADER),
+                b.packed != 0 ? "compressed " : "");
     }
 }
 
@@ -185,31 +325,71 @@ static int CompareBuffers(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-void EtlIndexBuild(EtlIndex *index, const uint8_t *file, uint64_t size, const EtlInfo *info)
+/* How many CPUs each logger has, of buffers sorted into streams; what is missing among its buffers.
+ */
+static void FinishLoggers(Walk *w)
 {
-    Walk w = {.index = index, .file = file, .size = size, .info = info};
-    w.compressed = (info->mode & ETL_MODE_COMPRESSED) != 0;
-    memset(index, 0, sizeof *index);
-    for (uint64_t at = 0; at < size;) {
-        uint64_t rest = size - at;
-        uint32_t bufferSize = rest >= ETL_BUFFER_HEADER ? EtwLoad32(file + at + ETL_BUF_SIZE) : 0;
-        if (!Plausible(&w, bufferSize, rest)) {
-            at = Skip(&w, at, rest);
+    const EtlBuffer *b = w->index->buffers, *end = b + w->index->count;
+    for (; b < end; b++) {
+        if (b->at != 0 && (b + 1 == end || b[1].cpu != b->cpu || b[1].logger != b->logger)) {
+            uint32_t i = LoggerOf(w, b->logger);
+            w->info->loggers[i].cpus += i < ETL_LOGGERS_MAX;
+        }
+    }
+    for (uint32_t i = 0; i < w->info->loggerCount; i++) {
+        EtlLogger *logger = &w->info->loggers[i];
+        uint64_t span = (uint64_t)w->sequences[i].last - (uint64_t)w->sequences[i].first + 1;
+        logger->missing = span > logger->buffers ? span - logger->buffers : 0;
+    }
+}
+
+/* The pages that the walk touched are not needed soon; a large file would fill the memory. */
+static void Forget(Walk *w, uint64_t at, uint64_t *forgottenPtr)
+{
+    if (at - *forgottenPtr >= FORGET_BYTES) {
+        OsMapForget(w->map);
+        *forgottenPtr = at;
+    }
+}
+
+static void WalkBuffers(Walk *w)
+{
+    uint64_t forgotten = 0;
+    for (uint64_t at = 0; at < w->size;) {
+        uint64_t rest = w->size - at;
+        uint32_t bufferSize =
+                rest >= ETL_BUFFER_HEADER ? EtwLoad32(w->file + at + ETL_BUF_SIZE) : 0;
+        if (!Plausible(w, bufferSize, rest)) {
+            at = Skip(w, at, rest);
             continue;
         }
-        EndGap(&w, at);
-        TakeBuffer(&w, at, bufferSize);
+        EndGap(w, at);
+        TakeBuffer(w, at, bufferSize);
         at += bufferSize;
+        Forget(w, at, &forgotten);
     }
-    EndGap(&w, size);
-    if (w.packed != 0) {
-        Note(index, w.packedAt,
-                "%llu compressed buffers are skipped: this version does not decompress them",
-                (unsigned long long)w.packed);
+    EndGap(w, w->size);
+}
+
+void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
+        EtlClock *clock)
+{
+    Walk w = {.index = index, .map = map, .file = file, .size = size, .info = info, .clock = clock};
+    w.compressed = (info->mode & ETL_MODE_COMPRESSED) != 0;
+    w.old = info->major < VERSION_VISTA;
+    memset(index, 0, sizeof *index);
+    WalkBuffers(&w);
+    EtwFree(w.scratch);
+    if (w.refused != 0) {
+        Note(index, w.refusedAt, "%llu compressed buffers are skipped: %s",
+                (unsigned long long)w.refused,
+                EtlDecoder(info->compression) == NULL ? "their format is not known"
+                                                      : "their sizes make no sense");
     }
     if (index->count > 1) {
         qsort(index->buffers, index->count, sizeof *index->buffers, CompareBuffers);
     }
+    FinishLoggers(&w);
 }
 
 void EtlIndexFree(EtlIndex *index)

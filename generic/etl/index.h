@@ -8,6 +8,8 @@
 #ifndef ETW_ETL_INDEX_H
 #define ETW_ETL_INDEX_H
 
+#include "base/os.h"
+#include "etl/format.h"
 #include "etl/header.h"
 
 /* One buffer that has records. */
@@ -15,7 +17,8 @@ typedef struct EtlBuffer {
     uint64_t at;   /* in the file */
     uint64_t tie;  /* order among buffers of one stream that begin at the same tick */
     int64_t first; /* ticks of its first record, of its earliest one in files of unsorted buffers */
-    uint32_t end;  /* end of data, relative to `at`, inside the file */
+    uint32_t end;  /* end of data, relative to `at`, as if it were not compressed */
+    uint32_t packed; /* compressed: bytes behind the buffer's header; 0: it is not */
     uint16_t cpu;
     uint16_t logger;
     bool cut;  /* the file ends inside it: noted already */
@@ -36,7 +39,17 @@ typedef struct EtlIndex {
     int noteCount;
 } EtlIndex;
 
-void EtlIndexBuild(EtlIndex *index, const uint8_t *file, uint64_t size, const EtlInfo *info);
+/*
+ * The file is map, or size bytes of the caller's when the map has no base. What the walk shows of
+ * the file goes into *info and, where it decides what ticks mean, into *clock.
+ */
+void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
+        EtlClock *clock);
+/* The bytes of the file that a buffer takes. */
+static inline uint64_t EtlBufferBytes(const EtlBuffer *buffer)
+{
+    return buffer->packed != 0 ? ETL_BUFFER_HEADER + (uint64_t)buffer->packed : buffer->end;
+}
 void EtlIndexFree(EtlIndex *index);
 
 #endif

@@ -1,52 +1,43 @@
 /*
  * etl/reader.c --
  *
- *	The merge. Each buffer that is being read has a cursor; the cursor with the earliest
- *	next record is the current one, the others wait in a heap. Records are taken from
- *	the current cursor as long as they are earlier than `limit`, which is the heap's
- *	earliest record or the start of the same stream's next buffer. A stream's next
- *	buffer gets its cursor when the one before is used up, or earlier if the two overlap
- *	in time (files of other writers, wrapped circular files).
+ *	The merge. A heap holds, earliest record first, the cursors of the buffers that are
+ *	being read and, for each stream, its next buffer, which gets a cursor only when its
+ *	first record is due. The current cursor is outside: records are taken from it as long
+ *	as they are earlier than `limit`, the heap's earliest. So buffers of one stream may
+ *	overlap in time (files of other writers, wrapped circular files), and no more of a
+ *	file is decompressed at a time than the merge needs.
  *
  *	The bytes of the file may change while they are read (a session still writes it), so
- *	each record is checked again when it is delivered. Does not decompress: compressed
- *	buffers are skipped and told.
+ *	each record is checked again when it is delivered.
  */
 #include "etl/reader.h"
 #include "base/bytes.h"
 #include "base/os.h"
-#include "etl/format.h"
+#include "etl/cursor.h"
+#include "etl/filter.h"
 #include "etl/header.h"
 #include "etl/index.h"
 #include "etl/record.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A record of a buffer whose times go back: the buffer is read through a sorted list of these. */
-typedef struct Place {
-    int64_t ticks;
-    uint32_t at; /* from the start of the cursor's data */
-} Place;
-
-typedef struct Cursor {
-    const uint8_t *at;   /* next record */
-    const uint8_t *end;  /* end of the records that are good */
-    int64_t ticks;       /* time of the next record */
-    const uint8_t *data; /* first record of the buffer */
-    uint32_t buffer;     /* in the index; also breaks ties: it rises with CPU and file order */
-    uint32_t stream;
-    uint16_t cpu, logger;
-    bool damaged;  /* at `end` there should be another record */
-    Place *places; /* NULL: the buffer is sorted as it is. Owned. */
-    uint32_t placeCount, place;
-    struct Cursor *nextFree;
-} Cursor;
+enum {
+    SPARE_CURSORS = 4,      /* kept with their memory */
+    FORGET_BYTES = 32 << 20 /* the file's pages are given back each so many bytes read */
+};
 
 /* A run of the index: the buffers of one CPU and logger, in time order. */
 typedef struct Stream {
     uint32_t next, end; /* buffers that have no cursor yet */
-    uint32_t active;    /* cursors of this stream */
 } Stream;
+
+/* What waits: a cursor, or (NULL) the stream's next buffer. */
+typedef struct Waiting {
+    int64_t ticks;
+    uint32_t buffer, stream;
+    EtlCursor *cursor;
+} Waiting;
 
 struct EtlReader {
     OsMap map; /* base NULL: the caller's memory */
@@ -54,228 +45,89 @@ struct EtlReader {
     EtlInfo info;
     EtlClock clock;
     EtlIndex index;
+    EtlSieve sieve;
     Stream *streams;
     uint32_t streamCount;
-    Cursor *current; /* not in the heap; NULL at the end */
-    int64_t limit;   /* current keeps its turn while its ticks are below */
-    Cursor **heap;   /* earliest first */
+    EtlCursor *current; /* not in the heap; NULL at the end */
+    int64_t limit;      /* current keeps its turn while its ticks are below */
+    Waiting *heap; /* earliest first; never more than a buffer and the cursors of each stream */
     size_t heapCount, heapRoom;
-    Cursor *freeCursors;
-    uint64_t bytesDone; /* of used-up buffers */
+    EtlCursor *freeCursors;
+    int freeCount;
+    EtlCursor *lingering;  /* used up, but the event last delivered points into its memory */
+    uint64_t bytesDone;    /* of used-up buffers */
+    uint64_t bytesTouched; /* since the pages were given back */
     EtlWarnProc *warn;
     void *warnCtx;
-    bool told; /* the index's notes were */
-    uint64_t damage,
-            damageSize; /* to be told before the next event is delivered; size 0: nothing */
+    bool told;                   /* the index's notes were */
+    bool chores;                 /* lingering or damage is to be dealt with before the next event */
+    uint64_t damage, damageSize; /* to be told; size 0: nothing */
 };
 
-static inline bool Earlier(const Cursor *a, const Cursor *b)
+static inline bool Earlier(const Waiting *a, const Waiting *b)
 {
     return a->ticks != b->ticks ? a->ticks < b->ticks : a->buffer < b->buffer;
 }
 
-static void HeapPush(EtlReader *r, Cursor *c)
+static void HeapPush(EtlReader *r, Waiting w)
 {
     if (r->heapCount == r->heapRoom) {
         r->heapRoom = r->heapRoom != 0 ? 2 * r->heapRoom : 16;
         r->heap = EtwRealloc(r->heap, r->heapRoom * sizeof *r->heap);
     }
     size_t i = r->heapCount++;
-    while (i > 0 && Earlier(c, r->heap[(i - 1) / 2])) {
+    while (i > 0 && Earlier(&w, &r->heap[(i - 1) / 2])) {
         r->heap[i] = r->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    r->heap[i] = c;
+    r->heap[i] = w;
 }
 
-static Cursor *HeapPop(EtlReader *r)
+/* Put w where the top was, and in its place. */
+static void HeapReplace(EtlReader *r, Waiting w)
 {
-    Cursor *top = r->heap[0], *last = r->heap[--r->heapCount];
     size_t i = 0, child;
     while ((child = 2 * i + 1) < r->heapCount) {
-        if (child + 1 < r->heapCount && Earlier(r->heap[child + 1], r->heap[child])) {
+        if (child + 1 < r->heapCount && Earlier(&r->heap[child + 1], &r->heap[child])) {
             child++;
         }
-        if (!Earlier(r->heap[child], last)) {
+        if (!Earlier(&r->heap[child], &w)) {
             break;
         }
         r->heap[i] = r->heap[child];
         i = child;
     }
-    r->heap[i] = last;
-    return top;
+    r->heap[i] = w;
 }
 
-/*
- * Walk the cursor's buffer once: where its good records end, whether they are sorted, how many
- * there are. Costs little, as the bytes are needed next anyway, and tells damage apart from the end
- * beforehand.
- */
-static bool Survey(Cursor *c, uint32_t *countPtr)
+static void HeapDrop(EtlReader *r)
 {
-    const uint8_t *at = c->data, *end = c->end;
-    int64_t last = c->ticks, ticks;
-    bool sorted = true;
-    uint32_t count = 0;
-    size_t size;
-    while (at < end) {
-        if (!EtlRecordPeek(at, (size_t)(end - at), &ticks, &size)) {
-            c->damaged = true;
-            c->end = at;
-            break;
-        }
-        if (ticks != ETL_NO_TICKS) {
-            sorted &= ticks >= last || count == 0;
-            last = ticks;
-        }
-        count++;
-        at += size < (size_t)(end - at) ? size : (size_t)(end - at);
-    }
-    *countPtr = count;
-    return sorted;
-}
-
-static int ComparePlaces(const void *left, const void *right)
-{
-    const Place *a = left, *b = right;
-    if (a->ticks != b->ticks) {
-        return a->ticks < b->ticks ? -1 : 1;
-    }
-    return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static void SortPlaces(Cursor *c, uint32_t count)
-{
-    const uint8_t *at = c->data;
-    int64_t last = c->ticks, ticks;
-    size_t size;
-    c->places = EtwAlloc(count * sizeof *c->places);
-    c->placeCount = 0;
-    while (c->placeCount < count && at < c->end &&
-            EtlRecordPeek(at, (size_t)(c->end - at), &ticks, &size)) {
-        last = ticks != ETL_NO_TICKS ? ticks : last;
-        c->places[c->placeCount++] = (Place){last, (uint32_t)(at - c->data)};
-        at += size < (size_t)(c->end - at) ? size : (size_t)(c->end - at);
-    }
-    qsort(c->places, c->placeCount, sizeof *c->places, ComparePlaces);
-}
-
-static void FreeCursor(EtlReader *r, Cursor *c)
-{
-    EtwFree(c->places);
-    c->places = NULL;
-    c->nextFree = r->freeCursors;
-    r->freeCursors = c;
-}
-
-/* A cursor at the first record of the stream's next buffer, into the heap. */
-static void Activate(EtlReader *r, Stream *stream)
-{
-    uint32_t number = stream->next++;
-    const EtlBuffer *buffer = &r->index.buffers[number];
-    Cursor *c = r->freeCursors;
-    if (c != NULL) {
-        r->freeCursors = c->nextFree;
-    } else {
-        c = EtwAlloc(sizeof *c);
-    }
-    memset(c, 0, sizeof *c);
-    c->data = c->at = r->file + buffer->at + ETL_BUFFER_HEADER;
-    c->end = r->file + buffer->at + buffer->end;
-    c->buffer = number;
-    c->stream = (uint32_t)(stream - r->streams);
-    c->cpu = buffer->cpu;
-    c->logger = buffer->logger;
-    c->ticks = buffer->first; /* also the time of leading records that have none */
-    uint32_t count;
-    if (!Survey(c, &count) && count != 0) {
-        SortPlaces(c, count);
-        c->at = c->data + c->places[0].at;
-        c->ticks = c->places[0].ticks;
-    }
-    stream->active++;
-    HeapPush(r, c);
-}
-
-/* The current cursor has nothing left. */
-static void Retire(EtlReader *r)
-{
-    Cursor *c = r->current;
-    EtlBuffer *buffer = &r->index.buffers[c->buffer];
-    Stream *stream = &r->streams[c->stream];
-    if (c->damaged && !buffer->cut && !buffer->told) {
-        buffer->told = true;
-        r->damage = (uint64_t)(c->end - r->file);
-        r->damageSize = buffer->at + buffer->end - r->damage;
-    }
-    r->bytesDone += buffer->end;
-    r->current = NULL;
-    FreeCursor(r, c);
-    if (--stream->active == 0 && stream->next < stream->end) {
-        Activate(r, stream);
+    Waiting last = r->heap[--r->heapCount];
+    if (r->heapCount != 0) {
+        HeapReplace(r, last);
     }
 }
 
-/* The tick up to which (exclusive) a cursor may go on when another record waits at `other`. */
-static int64_t LimitAt(int64_t other, bool tieIsOurs)
+static EtlCursor *NewCursor(EtlReader *r)
 {
-    return tieIsOurs && other != INT64_MAX ? other + 1 : other;
+    EtlCursor *c = r->freeCursors;
+    if (c == NULL) {
+        return EtwAlloc(sizeof *c);
+    }
+    r->freeCursors = c->nextFree;
+    r->freeCount--;
+    return c;
 }
 
-/* Choose the current cursor and how far it may run. */
-static void Select(EtlReader *r)
+static void FreeCursor(EtlReader *r, EtlCursor *c)
 {
-    if (r->current != NULL) {
-        HeapPush(r, r->current);
-        r->current = NULL;
-    }
-    while (r->heapCount != 0) {
-        Stream *stream = &r->streams[r->heap[0]->stream];
-        if (stream->next == stream->end ||
-                r->index.buffers[stream->next].first >= r->heap[0]->ticks) {
-            break;
-        }
-        Activate(r, stream); /* begins before the other ends */
-    }
-    if (r->heapCount == 0) {
+    if (r->freeCount == SPARE_CURSORS) {
+        EtlCursorFree(c);
         return;
     }
-    Cursor *c = r->current = HeapPop(r);
-    Stream *stream = &r->streams[c->stream];
-    r->limit = INT64_MAX;
-    if (r->heapCount != 0) {
-        r->limit = LimitAt(r->heap[0]->ticks, c->buffer < r->heap[0]->buffer);
-    }
-    if (stream->next != stream->end) {
-        int64_t limit = LimitAt(r->index.buffers[stream->next].first, true);
-        r->limit = limit < r->limit ? limit : r->limit;
-    }
-}
-
-/* Put the cursor on its next record; false: there is none. */
-static inline bool Advance(Cursor *c, size_t size)
-{
-    if (c->places != NULL) {
-        if (++c->place >= c->placeCount) {
-            return false;
-        }
-        c->at = c->data + c->places[c->place].at;
-        c->ticks = c->places[c->place].ticks;
-        return true;
-    }
-    if (size >= (size_t)(c->end - c->at)) {
-        c->at = c->end;
-        return false;
-    }
-    int64_t ticks;
-    c->at += size;
-    if (!EtlRecordPeek(c->at, (size_t)(c->end - c->at), &ticks, &size)) {
-        return false;
-    }
-    if (ticks != ETL_NO_TICKS) {
-        c->ticks = ticks;
-    }
-    return true;
+    c->nextFree = r->freeCursors;
+    r->freeCursors = c;
+    r->freeCount++;
 }
 
 /* At most one buffer is used up by a delivery, so one place is enough. */
@@ -288,6 +140,166 @@ static void TellDamage(EtlReader *r)
     r->damageSize = 0;
     if (r->warn != NULL) {
         r->warn(r->warnCtx, r->damage, text);
+    }
+}
+
+/* The buffer behind a cursor is done with. */
+static void Finish(EtlReader *r, EtlCursor *c)
+{
+    EtlBuffer *buffer = &r->index.buffers[c->buffer];
+    uint64_t bytes = EtlBufferBytes(buffer);
+    if (c->damaged && !buffer->cut && !buffer->told) {
+        buffer->told = true;
+        r->chores = true;
+        r->damage = c->packed ? buffer->at : (uint64_t)(c->end - r->file);
+        r->damageSize = buffer->end - ETL_BUFFER_HEADER - (uint64_t)(c->end - c->data);
+    }
+    r->bytesDone += bytes;
+    r->bytesTouched += bytes;
+    if (r->bytesTouched >= FORGET_BYTES) {
+        r->bytesTouched = 0;
+        OsMapForget(&r->map);
+    }
+}
+
+/* The current cursor has nothing left. */
+static void Retire(EtlReader *r)
+{
+    EtlCursor *c = r->current;
+    r->current = NULL;
+    Finish(r, c);
+    if (c->packed) {
+        if (r->lingering != NULL) {
+            FreeCursor(r, r->lingering);
+        }
+        r->lingering = c;
+        r->chores = true;
+    } else {
+        FreeCursor(r, c);
+    }
+}
+
+static void DoChores(EtlReader *r)
+{
+    r->chores = false;
+    if (r->lingering != NULL) {
+        FreeCursor(r, r->lingering);
+        r->lingering = NULL;
+    }
+    if (r->damageSize != 0) {
+        TellDamage(r);
+    }
+}
+
+/*
+ * Is the stream's next buffer out of the filter's time range? Before it: it was written before, and
+ * the buffer behind it begins before, too.
+ */
+static bool OutOfRange(const EtlReader *r, const Stream *stream)
+{
+    const EtlBuffer *b = &r->index.buffers[stream->next];
+    if (!r->sieve.active || stream->next + 1 >= stream->end || b[1].first > r->sieve.from) {
+        return false;
+    }
+    return (int64_t)EtwLoad64(r->file + b->at + ETL_BUF_TIME) < r->sieve.from && b->at != 0;
+}
+
+/* What of the stream is to wait next; false: nothing. */
+static bool NextBuffer(EtlReader *r, uint32_t number, Waiting *w)
+{
+    Stream *stream = &r->streams[number];
+    while (stream->next < stream->end && OutOfRange(r, stream)) {
+        r->bytesDone += EtlBufferBytes(&r->index.buffers[stream->next++]);
+    }
+    if (stream->next >= stream->end) {
+        return false;
+    }
+    const EtlBuffer *buffer = &r->index.buffers[stream->next];
+    if (r->sieve.active && buffer->first >= r->sieve.to && r->sieve.to != INT64_MAX) {
+        return false; /* and so are all behind it */
+    }
+    *w = (Waiting){buffer->first, stream->next++, number, NULL};
+    return true;
+}
+
+/* The buffer at the top of the heap is due: the stream's next one waits in its stead. */
+static void OpenTop(EtlReader *r)
+{
+    Waiting top = r->heap[0], next;
+    if (NextBuffer(r, top.stream, &next)) {
+        HeapReplace(r, next);
+    } else {
+        HeapDrop(r);
+    }
+    EtlCursor *c = NewCursor(r);
+    c->buffer = top.buffer;
+    c->stream = top.stream;
+    if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
+        HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
+        return;
+    }
+    if (r->damageSize != 0) { /* of another buffer */
+        TellDamage(r);
+    }
+    Finish(r, c);
+    FreeCursor(r, c);
+}
+
+/* The tick up to which (exclusive) the current cursor may go on. */
+static void SetLimit(EtlReader *r)
+{
+    r->limit = INT64_MAX;
+    if (r->heapCount != 0) {
+        const Waiting *top = &r->heap[0];
+        bool tieIsOurs = r->current->buffer < top->buffer && top->ticks != INT64_MAX;
+        r->limit = top->ticks + tieIsOurs;
+    }
+}
+
+/* Choose the current cursor; there is none now. */
+static void Select(EtlReader *r)
+{
+    while (r->heapCount != 0 && r->heap[0].cursor == NULL) {
+        OpenTop(r);
+    }
+    if (r->heapCount != 0) {
+        r->current = r->heap[0].cursor;
+        HeapDrop(r);
+        SetLimit(r);
+    }
+}
+
+/* The current cursor is not the earliest any more. */
+static void Turn(EtlReader *r)
+{
+    EtlCursor *c = r->current;
+    Waiting w = {c->ticks, c->buffer, c->stream, c};
+    if (r->heapCount == 0) {
+        return;
+    }
+    if (r->heap[0].cursor != NULL) {
+        r->current = r->heap[0].cursor;
+        HeapReplace(r, w);
+        SetLimit(r);
+    } else {
+        HeapPush(r, w);
+        r->current = NULL;
+        Select(r);
+    }
+}
+
+/* Losses that the file's writer marked at buffers. */
+static void TellMarks(EtlReader *r)
+{
+    const EtlInfo *info = &r->info;
+    char text[160];
+    if (info->eventsLostMarks + info->buffersLostMarks != 0) {
+        snprintf(text, sizeof text,
+                "events were lost while this was recorded: %lu buffers are marked with lost "
+                "events, "
+                "%lu with lost buffers",
+                (unsigned long)info->eventsLostMarks, (unsigned long)info->buffersLostMarks);
+        r->warn(r->warnCtx, 0, text);
     }
 }
 
@@ -307,6 +319,7 @@ static void TellNotes(EtlReader *r)
                 index->noteCount - ETL_MAX_NOTES);
         r->warn(r->warnCtx, r->info.fileSize, text);
     }
+    TellMarks(r);
     if (index->noteCount == 0 && !r->info.closed) {
         r->warn(r->warnCtx, r->info.fileSize,
                 "the file was not closed: its session still runs or was killed");
@@ -315,16 +328,12 @@ static void TellNotes(EtlReader *r)
 
 EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
 {
-    for (;;) {
-        Cursor *c = r->current;
+    if (r->chores) {
+        DoChores(r);
+    }
+    while (r->current != NULL) {
+        EtlCursor *c = r->current;
         size_t size;
-        if (r->damageSize != 0) {
-            TellDamage(r);
-        }
-        if (c == NULL) {
-            TellNotes(r);
-            return ETW_END;
-        }
         if (!EtlRecordParse(c->at, (size_t)(c->end - c->at), event, &size)) {
             Retire(r); /* the bytes changed since they were surveyed */
             Select(r);
@@ -335,47 +344,73 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
         event->cpu = c->cpu;
         event->logger = c->logger;
         r->info.records++;
-        if (!Advance(c, size)) {
+        if (!EtlCursorAdvance(c, size)) {
             Retire(r);
             Select(r);
         } else if (c->ticks >= r->limit) {
-            Select(r);
+            Turn(r);
         }
         return ETW_OK;
     }
+    if (r->chores) {
+        DoChores(r);
+    }
+    TellNotes(r);
+    return ETW_END;
 }
 
-/* Streams from the sorted index, and a cursor for the first buffer of each. */
+/* Streams from the sorted index; the first buffer of each waits. */
 static void StartStreams(EtlReader *r)
 {
     const EtlBuffer *buffers = r->index.buffers;
     uint32_t count = 0;
+    Waiting w;
     for (size_t i = 0; i < r->index.count; i++) {
         if (i == 0 || buffers[i].cpu != buffers[i - 1].cpu ||
                 buffers[i].logger != buffers[i - 1].logger) {
-            r->streams[count++] = (Stream){(uint32_t)i, (uint32_t)i, 0};
+            r->streams[count++] = (Stream){(uint32_t)i, (uint32_t)i};
         }
         r->streams[count - 1].end = (uint32_t)i + 1;
     }
     r->streamCount = count;
     for (uint32_t i = 0; i < count; i++) {
-        Activate(r, &r->streams[i]);
+        if (NextBuffer(r, i, &w)) {
+            HeapPush(r, w);
+        }
     }
     Select(r);
 }
 
-void EtlReaderRewind(EtlReader *r)
+static void DropCursors(EtlReader *r)
 {
     if (r->current != NULL) {
         FreeCursor(r, r->current);
         r->current = NULL;
     }
-    while (r->heapCount != 0) {
-        FreeCursor(r, r->heap[--r->heapCount]);
+    if (r->lingering != NULL) {
+        FreeCursor(r, r->lingering);
+        r->lingering = NULL;
     }
+    while (r->heapCount != 0) {
+        EtlCursor *c = r->heap[--r->heapCount].cursor;
+        if (c != NULL) {
+            FreeCursor(r, c);
+        }
+    }
+}
+
+void EtlReaderRewind(EtlReader *r)
+{
+    DropCursors(r);
     r->bytesDone = 0;
     r->info.records = 0;
     StartStreams(r);
+}
+
+void EtlReaderSetFilter(EtlReader *r, const EtlFilter *filter)
+{
+    EtlSieveSet(&r->sieve, filter, &r->clock);
+    EtlReaderRewind(r);
 }
 
 static uint32_t CountStreams(const EtlIndex *index)
@@ -401,8 +436,7 @@ static EtwStatus Open(EtlReader **readerPtr, OsMap map, const void *data, size_t
         EtlReaderClose(r);
         return status;
     }
-    EtlIndexBuild(&r->index, r->file, size, &r->info);
-    r->info.buffers = r->index.found;
+    EtlIndexBuild(&r->index, &r->map, r->file, size, &r->info, &r->clock);
     r->streams = EtwAlloc((CountStreams(&r->index) + 1) * sizeof *r->streams);
     StartStreams(r);
     *readerPtr = r;
@@ -439,7 +473,9 @@ double EtlReaderProgress(const EtlReader *r)
         return 1.0;
     }
     total = r->info.fileSize;
-    done += (uint64_t)(r->current->at - r->current->data);
+    if (!r->current->packed) {
+        done += (uint64_t)(r->current->at - r->current->data);
+    }
     return done < total ? (double)done / (double)total : 1.0;
 }
 
@@ -448,17 +484,13 @@ void EtlReaderClose(EtlReader *r)
     if (r == NULL) {
         return;
     }
-    EtwFree(r->current != NULL ? r->current->places : NULL);
-    EtwFree(r->current);
-    for (size_t i = 0; i < r->heapCount; i++) {
-        EtwFree(r->heap[i]->places);
-        EtwFree(r->heap[i]);
-    }
+    DropCursors(r);
     while (r->freeCursors != NULL) {
-        Cursor *next = r->freeCursors->nextFree;
-        EtwFree(r->freeCursors);
+        EtlCursor *next = r->freeCursors->nextFree;
+        EtlCursorFree(r->freeCursors);
         r->freeCursors = next;
     }
+    EtlSieveFree(&r->sieve);
     EtwFree(r->heap);
     EtwFree(r->streams);
     EtlIndexFree(&r->index);

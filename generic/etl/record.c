@@ -7,30 +7,23 @@
  */
 #include "etl/record.h"
 
-typedef struct Kind {
-    uint8_t header; /* bytes before the payload */
-    uint8_t sizeAt; /* where the u16 size is */
-    uint8_t timeAt; /* where the time is, 0: none */
-    uint8_t pointer;
-} Kind;
+enum { OPAQUE_HEADER = 8, SIZE_AT_0 = 0, SIZE_AT_4 = 32 };
 
-enum { KINDS = 32, OPAQUE_HEADER = 8 };
-
-static const Kind kinds[KINDS] = {[ETL_SYSTEM32] = {0x20, 4, 0x10, 4},
-        [ETL_SYSTEM64] = {0x20, 4, 0x10, 8},
-        [ETL_COMPACT32] = {0x18, 4, 0x10, 4},
-        [ETL_COMPACT64] = {0x18, 4, 0x10, 8},
-        [ETL_FULL32] = {0x30, 0, 0x10, 4},
-        [ETL_INSTANCE32] = {0x48, 0, 0x10, 4},
-        [ETL_ERROR] = {0x50, 0, 0x10, 8},
-        [ETL_PERFINFO32] = {0x10, 4, 0x08, 4},
-        [ETL_PERFINFO64] = {0x10, 4, 0x08, 8},
-        [ETL_EVENT32] = {0x50, 0, 0x10, 4},
-        [ETL_EVENT64] = {0x50, 0, 0x10, 8},
-        [ETL_FULL64] = {0x30, 0, 0x10, 8},
-        [ETL_INSTANCE64] = {0x48, 0, 0x10, 8}};
+const EtlKind EtlKindTable[ETL_KINDS] = {[ETL_SYSTEM32] = {0x20, SIZE_AT_4, 0x10, 4},
+        [ETL_SYSTEM64] = {0x20, SIZE_AT_4, 0x10, 8},
+        [ETL_COMPACT32] = {0x18, SIZE_AT_4, 0x10, 4},
+        [ETL_COMPACT64] = {0x18, SIZE_AT_4, 0x10, 8},
+        [ETL_FULL32] = {0x30, SIZE_AT_0, 0x10, 4},
+        [ETL_INSTANCE32] = {0x48, SIZE_AT_0, 0x10, 4},
+        [ETL_ERROR] = {0x50, SIZE_AT_0, 0x10, 8},
+        [ETL_PERFINFO32] = {0x10, SIZE_AT_4, 0x08, 4},
+        [ETL_PERFINFO64] = {0x10, SIZE_AT_4, 0x08, 8},
+        [ETL_EVENT32] = {0x50, SIZE_AT_0, 0x10, 4},
+        [ETL_EVENT64] = {0x50, SIZE_AT_0, 0x10, 8},
+        [ETL_FULL64] = {0x30, SIZE_AT_0, 0x10, 8},
+        [ETL_INSTANCE64] = {0x48, SIZE_AT_0, 0x10, 8}};
 /* Kinds that nobody described: their size is where most kinds have it, the rest is opaque. */
-static const Kind opaqueKind = {OPAQUE_HEADER, 0, 0, 8};
+static const EtlKind opaqueKind = {OPAQUE_HEADER, SIZE_AT_0, 0, 8};
 
 /* Options of a WPP message: which fields follow its 8-byte header, in this order. */
 enum {
@@ -38,24 +31,27 @@ enum {
     MESSAGE_GUID = 0x02,
     MESSAGE_COMPONENT = 0x04,
     MESSAGE_TIME = 0x08,
+    MESSAGE_PERFORMANCE = 0x10,
     MESSAGE_SYSTEM = 0x20,
     MESSAGE_POINTER32 = 0x40
 };
 typedef struct Message {
-    size_t guidAt, timeAt, systemAt; /* 0: absent */
+    size_t sequenceAt, guidAt, componentAt, timeAt, systemAt; /* 0: absent */
     size_t header;
 } Message;
 
 static Message MessageLayout(unsigned options)
 {
-    Message m = {0, 0, 0, 8};
+    Message m = {.header = 8};
     if (options & MESSAGE_SEQUENCE) {
+        m.sequenceAt = m.header;
         m.header += 4;
     }
     if (options & MESSAGE_GUID) {
         m.guidAt = m.header;
         m.header += 16;
     } else if (options & MESSAGE_COMPONENT) {
+        m.componentAt = m.header;
         m.header += 4;
     }
     if (options & MESSAGE_TIME) {
@@ -72,29 +68,32 @@ static Message MessageLayout(unsigned options)
 /* What frames a record: its kind and size, checked against left. Loads each byte once (the file may
  * change). */
 typedef struct Frame {
-    const Kind *kind; /* NULL: a WPP message */
+    const EtlKind *kind; /* NULL: a WPP message */
     Message message;
     uint8_t type;
     uint32_t size;
 } Frame;
 
-static bool TypedFrame(const uint8_t *data, size_t left, uint32_t word, Frame *f)
+static inline bool TypedFrame(uint64_t word, size_t left, Frame *f)
 {
     f->type = (uint8_t)(word >> 16);
-    if (f->type == 0 || f->type >= KINDS) {
+    if (f->type == 0 || f->type >= ETL_KINDS) {
         return false;
     }
-    f->kind = kinds[f->type].header != 0 ? &kinds[f->type] : &opaqueKind;
-    f->size = f->kind->sizeAt != 0 ? EtwLoad16(data + f->kind->sizeAt) : word & 0xFFFF;
+    f->kind = &EtlKindTable[f->type];
+    if (f->kind->header == 0) {
+        f->kind = &opaqueKind;
+    }
+    f->size = word >> f->kind->sizeShift & 0xFFFF;
     return f->size >= f->kind->header && f->size <= left;
 }
 
-static bool MessageFrame(const uint8_t *data, size_t left, uint32_t word, Frame *f)
+static bool MessageFrame(uint64_t word, size_t left, Frame *f)
 {
     f->kind = NULL;
     f->type = ETL_MESSAGE;
     f->size = word & 0xFFFF;
-    f->message = MessageLayout(EtwLoad16(data + 6));
+    f->message = MessageLayout(word >> 48);
     return f->size >= f->message.header && f->size <= left;
 }
 
@@ -103,12 +102,12 @@ static inline bool FrameOf(const uint8_t *data, size_t left, Frame *f)
     if (left < 8) {
         return false;
     }
-    uint32_t word = EtwLoad32(data);
-    switch (word >> 24) {
+    uint64_t word = EtwLoad64(data);
+    switch (word >> 24 & 0xFF) {
     case ETL_MARK_TYPED:
-        return TypedFrame(data, left, word, f);
+        return TypedFrame(word, left, f);
     case ETL_MARK_MESSAGE:
-        return (word >> 16 & 0xFF) == 0 && MessageFrame(data, left, word, f);
+        return (word >> 16 & 0xFF) == 0 && MessageFrame(word, left, f);
     default:
         return false;
     }
@@ -130,18 +129,26 @@ bool EtlRecordPeekAny(
     return true;
 }
 
-/* The stack of an item; the first 8 bytes tell where its other half may be found, which nothing
- * here needs. */
 static void TakeStack(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
 {
     if (width == event->pointerSize && size >= 8) {
+        event->stackMatch = EtwLoad64(data);
         event->stack = data + 8;
         event->stackCount = (size - 8) / width;
     }
 }
 
+static void TakeStackKey(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
+{
+    if (size >= 8u + width) {
+        event->stackMatch = EtwLoad64(data);
+        event->stackKey = width == 4 ? EtwLoad32(data + 8) : EtwLoad64(data + 8);
+    }
+}
+
 static void TakeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32_t size)
 {
+    event->items |= type < 32 ? 1u << type : 0;
     switch (type) {
     case ETL_ITEM_RELATED_ACTIVITY:
         if (size >= 16) {
@@ -153,6 +160,12 @@ static void TakeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32
         break;
     case ETL_ITEM_STACK64:
         TakeStack(event, data, size, 8);
+        break;
+    case ETL_ITEM_STACK_KEY32:
+        TakeStackKey(event, data, size, 4);
+        break;
+    case ETL_ITEM_STACK_KEY64:
+        TakeStackKey(event, data, size, 8);
         break;
     case ETL_ITEM_SCHEMA_TL:
         event->meta = data;
@@ -196,6 +209,8 @@ static inline void Blank(EtwEvent *event, const uint8_t *data, const Frame *f)
 {
     memset(&event->ticks, 0, sizeof *event - offsetof(EtwEvent, ticks));
     event->kind = f->type;
+    event->record = data;
+    event->recordSize = f->size;
     event->pid = event->tid = ETW_NO_ID;
     if (f->kind != NULL) {
         event->pointerSize = f->kind->pointer;
@@ -209,6 +224,7 @@ static inline void Blank(EtwEvent *event, const uint8_t *data, const Frame *f)
 static void ParseEvent(EtwEvent *event, const uint8_t *data)
 {
     event->flags = EtwLoad16(data + 0x04);
+    event->property = EtwLoad16(data + 0x06);
     event->tid = EtwLoad32(data + 0x08);
     event->pid = EtwLoad32(data + 0x0c);
     memcpy(&event->provider, data + 0x18, sizeof event->provider);
@@ -231,12 +247,18 @@ static void ParseEvent(EtwEvent *event, const uint8_t *data)
     }
 }
 
+/* What a version word announces between header and payload. */
+static uint32_t CounterBytes(unsigned version)
+{
+    return 8 * ((version >> 8 & 7) + (version >> 15));
+}
+
 /* System, compact and PerfInfo headers: the hook names the class, the version word may announce
  * counters. */
 static void ParseKernel(EtwEvent *event, const uint8_t *data)
 {
     unsigned version = EtwLoad16(data);
-    uint32_t counters = 8 * ((version >> 8 & 7) + (version >> 15));
+    uint32_t counters = CounterBytes(version);
     event->classic = true;
     event->hook = (uint16_t)(data[7] << 8 | data[6]);
     event->provider = *EtlGroupGuid(event->hook);
@@ -250,14 +272,13 @@ static void ParseKernel(EtwEvent *event, const uint8_t *data)
         event->kernelTime = EtwLoad32(data + 0x18);
         event->userTime = EtwLoad32(data + 0x1c);
     }
-    if (counters <= event->payloadSize) {
+    if (counters != 0 && counters <= event->payloadSize) {
         event->payload += counters;
         event->payloadSize -= counters;
     }
 }
 
-/* EVENT_TRACE_HEADER and its instance form, whose three further fields have no place in an
- * EtwEvent. */
+/* EVENT_TRACE_HEADER and its instance form, whose further fields EtlRecordInstance gives. */
 static void ParseFull(EtwEvent *event, const uint8_t *data)
 {
     event->classic = true;
@@ -325,6 +346,68 @@ bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *s
         break;
     }
     return true;
+}
+
+bool EtlRecordInstance(const EtwEvent *event, EtlInstance *instance)
+{
+    uint32_t size;
+    const uint8_t *at = EtwEventItem(event, ETL_ITEM_INSTANCE, &size);
+    if (event->record != NULL && (event->kind == ETL_INSTANCE32 || event->kind == ETL_INSTANCE64)) {
+        at = event->record + 0x30;
+        size = 24;
+    }
+    if (at == NULL || size < 24) {
+        return false;
+    }
+    instance->id = EtwLoad32(at);
+    instance->parentId = EtwLoad32(at + 4);
+    memcpy(&instance->parentClass, at + 8, sizeof instance->parentClass);
+    return true;
+}
+
+bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message)
+{
+    if (event->record == NULL || event->kind != ETL_MESSAGE) {
+        return false;
+    }
+    const uint8_t *data = event->record;
+    message->options = EtwLoad16(data + 6);
+    Message m = MessageLayout(message->options);
+    if (m.header > event->recordSize) { /* the file changed behind our back */
+        return false;
+    }
+    message->sequence = m.sequenceAt != 0 ? EtwLoad32(data + m.sequenceAt) : 0;
+    message->component = m.componentAt != 0 ? EtwLoad32(data + m.componentAt) : 0;
+    message->hasTime = m.timeAt != 0;
+    message->performance = (message->options & MESSAGE_PERFORMANCE) != 0;
+    return true;
+}
+
+static bool IsKernel(unsigned kind)
+{
+    return (kind >= ETL_SYSTEM32 && kind <= ETL_COMPACT64) || kind == ETL_PERFINFO32 ||
+           kind == ETL_PERFINFO64;
+}
+
+const uint8_t *EtlRecordCounters(const EtwEvent *event, uint32_t *countPtr, const uint8_t **pebsPtr)
+{
+    uint32_t size, pebsSize;
+    const uint8_t *at = EtwEventItem(event, ETL_ITEM_PMC_COUNTERS, &size);
+    *pebsPtr = EtwEventItem(event, ETL_ITEM_PEBS_INDEX, &pebsSize);
+    if (pebsSize < 8) {
+        *pebsPtr = NULL;
+    }
+    if (event->record != NULL && IsKernel(event->kind)) {
+        at = event->record + EtlKindTable[event->kind].header;
+        size = (uint32_t)(event->payload - at);
+        if (size != 0 && EtwLoad16(event->record) >> 15) {
+            *pebsPtr = at;
+            at += 8;
+            size -= 8;
+        }
+    }
+    *countPtr = at != NULL ? size / 8 : 0;
+    return *countPtr != 0 ? at : NULL;
 }
 
 static size_t ItemRoom(size_t size)

@@ -22,21 +22,33 @@
  */
 bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *sizePtr);
 
+/* How the header of a record kind is laid out; all zero: a kind that nobody described. */
+typedef struct EtlKind {
+    uint8_t header;    /* bytes before the payload */
+    uint8_t sizeShift; /* the u16 size, as a shift of the first 8 bytes: 0 or 32 */
+    uint8_t timeAt;    /* where the time is */
+    uint8_t pointer;
+} EtlKind;
+enum { ETL_KINDS = 32 };
+extern const EtlKind EtlKindTable[ETL_KINDS];
+
 /*
  * The record's time and size alone, of any kind. timeAtPtr of the slow form may be NULL; it gets
- * the offset of the time in the record, 0 when there is none.
+ * the offset of the time in the record, 0 when there is none. No byte behind the first 0x28 is
+ * looked at, whatever left says.
  */
 bool EtlRecordPeekAny(
         const uint8_t *data, size_t left, int64_t *ticksPtr, size_t *sizePtr, size_t *timeAtPtr);
 static inline bool EtlRecordPeek(
         const uint8_t *data, size_t left, int64_t *ticksPtr, size_t *sizePtr)
 {
-    if (left >= ETL_EVENT_HEADER) {
-        uint32_t word = EtwLoad32(data);
-        size_t size = word & 0xFFFF;
-        if (word >> 16 == (ETL_MARK_TYPED << 8 | ETL_EVENT64) && size >= ETL_EVENT_HEADER &&
-                size <= left) {
-            *ticksPtr = (int64_t)EtwLoad64(data + 0x10);
+    if (left >= 0x18) {
+        uint64_t word = EtwLoad64(data);
+        const EtlKind *kind = &EtlKindTable[word >> 16 & (ETL_KINDS - 1)];
+        size_t size = word >> kind->sizeShift & 0xFFFF;
+        if ((word >> 16 & 0xFFE0) == ETL_MARK_TYPED << 8 && kind->header != 0 &&
+                size >= kind->header && size <= left) {
+            *ticksPtr = (int64_t)EtwLoad64(data + kind->timeAt);
             *sizePtr = EtwAlign8(size);
             return true;
         }
@@ -51,6 +63,31 @@ size_t EtlRecordSize(const EtwEvent *event);
  * size; EVENT_HEADER32 when the event's pointerSize is 4.
  */
 void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size);
+
+/*
+ * What only some kinds carry, taken from event->record on demand; false (0, NULL): not there.
+ */
+typedef struct EtlInstance { /* instance records, or item ETL_ITEM_INSTANCE of others */
+    uint32_t id, parentId;
+    EtwGuid parentClass;
+} EtlInstance;
+bool EtlRecordInstance(const EtwEvent *event, EtlInstance *instance);
+
+typedef struct EtlMessage {    /* WPP: number and GUID are the event's id and provider */
+    uint16_t options;          /* TRACE_MESSAGE_*: which of the following are there */
+    uint32_t sequence;         /* option 1 */
+    uint32_t component;        /* option 4: instead of the GUID */
+    bool hasTime, performance; /* option 8; 0x10: time of the performance counter */
+} EtlMessage;
+bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message);
+
+/*
+ * Performance counters of a kernel record (the words between header and payload) or of item
+ * ETL_ITEM_PMC_COUNTERS. Result: u64s, unaligned. *pebsPtr: the PEBS index in front of them or of
+ * its own item, NULL when there is none.
+ */
+const uint8_t *EtlRecordCounters(
+        const EtwEvent *event, uint32_t *countPtr, const uint8_t **pebsPtr);
 
 /* Class GUID of a kernel record's hook (group << 8 | opcode); zero when nobody knows the group. */
 const EtwGuid *EtlGroupGuid(uint16_t hook);

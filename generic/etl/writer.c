@@ -280,7 +280,7 @@ static void SetLost(EtlWriter *w, uint64_t lost)
 static void SetEnd(EtlWriter *w, int64_t endWall)
 {
     const EtlHeader *h = &w->header;
-    EtlClock clock = {h->ticks0, EtlWallOfFiletime(h->start), 0, 1, false};
+    EtlClock clock = {.ticks0 = h->ticks0, .start = EtlWallOfFiletime(h->start), .multiplier = 1};
     int64_t end = endWall;
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
         int64_t last = w->streams[cpu].last;

@@ -40,6 +40,7 @@ typedef struct EtwEvent {
     uint8_t kind;        /* header type of the record, 0x90 for WPP */
     uint8_t pointerSize; /* 4 or 8 */
     uint16_t flags;      /* EVENT_HEADER_FLAG_* as on disk */
+    uint16_t property;   /* EventProperty of an EVENT_HEADER record */
     bool late;           /* live: delivered after younger events */
     bool classic;        /* classic (MOF) or kernel record: provider is a class GUID */
     uint32_t kernelTime, userTime;
@@ -47,6 +48,9 @@ typedef struct EtwEvent {
     const uint8_t *related; /* 16 bytes or NULL */
     const uint8_t *stack;   /* addresses (pointerSize each) or NULL */
     uint32_t stackCount;
+    uint32_t items;      /* bit n: there is an extended item of type n, see EtwEventItem */
+    uint64_t stackMatch; /* of the stack item: 0, or what the event with its other half has, too */
+    uint64_t stackKey;   /* key into the stack cache rundown, 0: none */
     const uint8_t *traits; /* TraceLogging provider traits (item 12) or NULL */
     uint32_t traitsSize;
     const uint8_t *meta; /* TraceLogging event metadata (item 11) or NULL */
@@ -55,6 +59,15 @@ typedef struct EtwEvent {
     uint32_t extendedSize;
     const uint8_t *payload;
     uint32_t payloadSize;
+    uint32_t recordSize;   /* padding not included */
+    const uint8_t *record; /* the record as it is in its file; NULL: from elsewhere. What only some
+                              kinds carry is taken from it: etl/record.h */
 } EtwEvent;
+
+/*
+ * The data of the event's first extended item of that type (EVENT_HEADER_EXT_TYPE_*: ETL_ITEM_* of
+ * etl/format.h), NULL when there is none. Cheap when it is not there.
+ */
+const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr);
 
 #endif

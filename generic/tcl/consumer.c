@@ -225,6 +225,7 @@ static void copyEvent(Batch *batch, const EtwEvent *event)
     copy->related = keep(batch, event->related, 16);
     copy->extended = NULL;
     copy->extendedSize = 0;
+    copy->record = NULL;
 }
 
 /* A batch to fill: for files it is waited for; NULL: cancelled, or a live source's event is to be

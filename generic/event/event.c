@@ -1,0 +1,37 @@
+/*
+ * event/event.c --
+ *
+ *	What is found in an event on demand, because few events carry it and fewer readers ask.
+ */
+#include "event/event.h"
+#include "base/bytes.h"
+
+/* Items are chained: u16 room, u16 type, u16 "another follows", u16 size, data, padding to 8. */
+enum { ITEM_TYPE = 2, ITEM_LINKED = 4, ITEM_SIZE = 6, ITEM_HEADER = 8 };
+
+const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr)
+{
+    const uint8_t *at = event->extended;
+    size_t left = event->extendedSize;
+    *sizePtr = 0;
+    if (type > 31 || !(event->items >> type & 1)) {
+        return NULL;
+    }
+    while (left >= ITEM_HEADER) {
+        uint32_t size = EtwLoad16(at + ITEM_SIZE);
+        if (size > left - ITEM_HEADER) {
+            break;
+        }
+        if (EtwLoad16(at + ITEM_TYPE) == type) {
+            *sizePtr = size;
+            return at + ITEM_HEADER;
+        }
+        size_t room = EtwAlign8(ITEM_HEADER + (size_t)size);
+        if (!(EtwLoad16(at + ITEM_LINKED) & 1) || room > left) {
+            break;
+        }
+        at += room;
+        left -= room;
+    }
+    return NULL;
+}

@@ -77,15 +77,22 @@ void EtwTextPrintf(EtwText *t, const char *format, ...)
     }
 }
 
+const char etwDigitPairs[200] = {
+#define PAIR(tens, ones) '0' + tens, '0' + ones
+#define TEN(tens)                                                                                  \
+    PAIR(tens, 0), PAIR(tens, 1), PAIR(tens, 2), PAIR(tens, 3), PAIR(tens, 4), PAIR(tens, 5),      \
+            PAIR(tens, 6), PAIR(tens, 7), PAIR(tens, 8), PAIR(tens, 9)
+        TEN(0), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9)};
+
+#define THOUSAND(n) n, n##0, n##00
+const uint64_t etwPowersOf10[20] = {0, 10, 100, THOUSAND(1000), THOUSAND(1000000),
+        THOUSAND(1000000000), THOUSAND(1000000000000), THOUSAND(1000000000000000),
+        1000000000000000000, 10000000000000000000u};
+
 void EtwTextDecimal(EtwText *t, uint64_t v)
 {
-    char digits[20];
-    int at = 20;
-    do {
-        digits[--at] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0);
-    EtwTextAdd(t, digits + at, (size_t)(20 - at));
+    EtwTextReserve(t, 20);
+    t->size = (size_t)(EtwPutDecimal(t->data + t->size, v) - t->data);
 }
 
 void EtwTextSigned(EtwText *t, int64_t v)

@@ -48,6 +48,58 @@ static inline size_t EtwAlign8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
+/* memcpy without a call for what is short; the two do not overlap. */
+static inline void EtwCopyShort(void *to, const void *from, size_t size)
+{
+    uint8_t *d = to;
+    const uint8_t *s = from;
+    if (size > 128) {
+        memcpy(d, s, size);
+    } else if (size >= 16) {
+        for (size_t i = 0; i < size - 16; i += 16) {
+            memcpy(d + i, s + i, 16);
+        }
+        memcpy(d + size - 16, s + size - 16, 16);
+    } else if (size >= 8) {
+        memcpy(d, s, 8);
+        memcpy(d + size - 8, s + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(d, s, 4);
+        memcpy(d + size - 4, s + size - 4, 4);
+    } else if (size > 0) {
+        d[0] = s[0];
+        d[size / 2] = s[size / 2];
+        d[size - 1] = s[size - 1];
+    }
+}
+
+/* "00" to "99", end to end; 0, 10, 100 ... */
+extern const char etwDigitPairs[200];
+extern const uint64_t etwPowersOf10[20];
+
+static inline int EtwDecimalDigits(uint64_t v)
+{
+    int least = (64 - __builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) is 1233 / 4096 */
+    return least + (v >= etwPowersOf10[least]);
+}
+
+/* Write v in decimal at p (room for 20); the end. */
+static inline char *EtwPutDecimal(char *p, uint64_t v)
+{
+    char *end = p + EtwDecimalDigits(v), *at = end;
+    while (v >= 100) {
+        at -= 2;
+        memcpy(at, etwDigitPairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        memcpy(p, etwDigitPairs + 2 * v, 2);
+    } else {
+        *p = (char)('0' + v);
+    }
+    return end;
+}
+
 /* A cursor: reading past the end sets failed and yields zeros; test failed once at the end. */
 typedef struct EtwBytes {
     const uint8_t *at;

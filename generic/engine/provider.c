@@ -169,47 +169,41 @@ void EtwProviderNotify(RegProvider *provider)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static bool wanted(const RegEnable *e, const EtwDescriptor *desc)
+static bool hasPid(const RegEnable *e, uint32_t pid)
+{
+    int i = 0;
+    while (i < e->pidCount && e->pids[i] != pid) {
+        i++;
+    }
+    return i < e->pidCount;
+}
+
+static bool hasId(const RegEnable *e, uint16_t id)
+{
+    int i = 0;
+    while (i < e->idCount && e->ids[i] != id) {
+        i++;
+    }
+    return i < e->idCount;
+}
+
+static inline bool wanted(const RegEnable *e, const EtwDescriptor *desc)
 {
     if (desc->level > e->level ||
             (desc->keyword != 0 &&
                     ((desc->keyword & e->any) == 0 || (desc->keyword & e->all) != e->all))) {
         return false;
     }
-    if (__builtin_expect(e->pidCount != 0, 0)) {
-        uint32_t pid = OsPid();
-        int i = 0;
-        while (i < e->pidCount && e->pids[i] != pid) {
-            i++;
-        }
-        if (i == e->pidCount) {
-            return false;
-        }
-    }
-    if (__builtin_expect(e->idCount != 0, 0)) {
-        int i = 0;
-        while (i < e->idCount && e->ids[i] != desc->id) {
-            i++;
-        }
-        if (i == e->idCount) {
-            return false;
-        }
-    }
-    return true;
+    /* A session for one process is the common case. */
+    return (e->pidCount == 0 || e->pids[0] == OsPid() || hasPid(e, OsPid())) &&
+           (e->idCount == 0 || hasId(e, desc->id));
 }
 
 static inline uint8_t *putPieces(uint8_t *at, const Etw_Data *data, int count)
 {
     for (int i = 0; i < count; i++) {
-        size_t n = data[i].size;
-        if (n == 8) {
-            memcpy(at, data[i].data, 8);
-        } else if (n == 4) {
-            memcpy(at, data[i].data, 4);
-        } else {
-            memcpy(at, data[i].data, n);
-        }
-        at += n;
+        EtwCopyShort(at, data[i].data, data[i].size);
+        at += data[i].size;
     }
     return at;
 }
@@ -231,7 +225,7 @@ typedef struct WriteArgs {
     const EtwElapsed *elapsed; /* NULL: nothing to fill in */
 } WriteArgs;
 
-static int writeTo(Ring *ring, const WriteArgs *w)
+static inline __attribute__((always_inline)) int writeTo(Ring *ring, const WriteArgs *w)
 {
     uint32_t ids = (w->activity ? 16u : 0u) + (w->related ? 16u : 0u);
     uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + ids + w->payload);
@@ -274,8 +268,9 @@ static int writeTo(Ring *ring, const WriteArgs *w)
     return ETW_WRITTEN;
 }
 
-/* Into every session that wants it. args: all but thread and payload size is set. */
-static inline int writeWanted(WriteArgs *args)
+/* Into every session that wants it. args: all but thread and payload size is set. Inlined, so that
+ * each of its callers pays for what it uses. */
+static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
 {
     const Etw_Event *event = args->event;
     RegProvider *provider = event ? event->provider : NULL; /* NULL: could not be defined */

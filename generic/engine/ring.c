@@ -95,11 +95,6 @@ void RingWarm(Ring *ring)
 
 /* ---- Claiming a buffer ----------------------------------------------------------------------- */
 
-static uint8_t *dataOf(const Ring *ring, uint32_t buffer)
-{
-    return ring->data + (size_t)buffer * ring->bufferSize;
-}
-
 /* Whose it is until it is installed: see RingSweep. Killed between the two steps, a claimer costs the
  * session one buffer. */
 static bool take(RingBuffer *b, uint32_t from)
@@ -156,10 +151,12 @@ static bool fits(uint32_t head, uint32_t left)
  */
 static uint64_t countCommitted(const Ring *ring, uint32_t buffer, uint32_t end, bool *wholePtr)
 {
-    const uint8_t *data = dataOf(ring, buffer);
+    const uint8_t *data = RingDataOf(ring, buffer);
     uint64_t count = 0;
     *wholePtr = true;
     for (uint32_t at = 0; at + sizeof(RingRecord) <= end;) {
+        __builtin_prefetch(
+                data + (at + 1024 < end ? at + 1024 : at)); /* each hop waits for the one before */
         uint32_t head = atomic_load_explicit(
                 &((const RingRecord *)(data + at))->head, memory_order_acquire);
         uint32_t size = head & RING_SIZE_MASK;
@@ -207,7 +204,7 @@ static void wipe(Ring *ring, uint32_t buffer)
     atomic_thread_fence(
             memory_order_seq_cst); /* the new generation is visible before the first zero */
     ETW_TEST_POINT("wipe.before-zeroes");
-    memset(dataOf(ring, buffer), 0, endOf(ring, word));
+    memset(RingDataOf(ring, buffer), 0, endOf(ring, word));
 }
 
 /*
@@ -337,38 +334,30 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
     return true;
 }
 
-RingRecord *RingReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+/* The stream has no buffer, or not one with so many bytes left. */
+static bool isFull(const Ring *ring, uint64_t current, uint32_t size)
 {
-    RingStream *s = &ring->streams[stream];
+    uint32_t index = (uint32_t)current - 1;
+    uint64_t word;
+    if (index >= ring->bufferCount) {
+        return true;
+    }
+    word = atomic_load_explicit(&ring->buffers[index].reserve, memory_order_relaxed);
+    return word >> 32 != current >> 32 || (uint64_t)(uint32_t)word + size > ring->bufferSize;
+}
+
+RingRecord *RingReserveSlow(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+{
     for (;;) {
-        uint64_t current = atomic_load_explicit(&s->current, memory_order_acquire);
-        uint32_t index = (uint32_t)current - 1;
-        if ((uint32_t)current != 0 && index < ring->bufferCount) {
-            RingBuffer *b = &ring->buffers[index];
-            uint64_t word = atomic_load_explicit(&b->reserve, memory_order_relaxed);
-            uint32_t offset = (uint32_t)word; /* RING_CLOSED makes it too large */
-            if (word >> 32 == current >> 32 && (uint64_t)offset + size <= ring->bufferSize) {
-                uint64_t now = ticks != 0 ? ticks : OsTicks();
-                if (atomic_compare_exchange_weak_explicit(&b->reserve, &word, word + size,
-                            memory_order_release, memory_order_relaxed)) {
-                    RingRecord *record = (RingRecord *)(dataOf(ring, index) + offset);
-                    ETW_TEST_POINT("record.before-open");
-                    record->pid = OsPid();
-                    /* release: who finds the record open can tell whose it is */
-                    atomic_store_explicit(&record->head, size | RING_OPEN, memory_order_release);
-                    record->ticks = now;
-                    ETW_TEST_POINT("record.open");
-                    return record;
-                }
-                continue;
-            }
-            if (word >> 32 != current >> 32 &&
-                    atomic_load_explicit(&s->current, memory_order_relaxed) != current) {
-                continue;
-            }
-        }
-        if (!switchBuffer(ring, stream, current)) {
+        uint64_t current =
+                atomic_load_explicit(&ring->streams[stream].current, memory_order_acquire);
+        RingRecord *record;
+        if (isFull(ring, current, size) && !switchBuffer(ring, stream, current)) {
             return NULL;
+        }
+        record = RingTryReserve(ring, stream, size, ticks);
+        if (record != NULL) {
+            return record;
         }
     }
 }
@@ -452,7 +441,7 @@ RingPeekResult RingPeek(
         c->buffer = RING_NO_BUFFER;
         return RING_DONE;
     }
-    record = (RingRecord *)(dataOf(ring, c->buffer) + c->offset);
+    record = (RingRecord *)(RingDataOf(ring, c->buffer) + c->offset);
     head = atomic_load_explicit(&record->head, memory_order_acquire); /* pairs with RingCommit */
     size = head & RING_SIZE_MASK;
     if (!(head & RING_COMMITTED) || !fits(head, end - c->offset)) {
@@ -467,7 +456,7 @@ bool RingSkip(Ring *ring, RingCursor *c)
 {
     uint64_t word = atomic_load_explicit(&ring->buffers[c->buffer].reserve, memory_order_acquire);
     uint32_t end = endOf(ring, word);
-    const uint8_t *data = dataOf(ring, c->buffer);
+    const uint8_t *data = RingDataOf(ring, c->buffer);
     uint32_t head, size;
     head = atomic_load_explicit(&((RingRecord *)(data + c->offset))->head, memory_order_acquire);
     size = head & RING_SIZE_MASK;
@@ -484,7 +473,7 @@ bool RingSkip(Ring *ring, RingCursor *c)
 /* An open record, by its size, whose writer is dead. */
 static bool buryAt(Ring *ring, uint32_t buffer, uint32_t offset)
 {
-    RingRecord *record = (RingRecord *)(dataOf(ring, buffer) + offset);
+    RingRecord *record = (RingRecord *)(RingDataOf(ring, buffer) + offset);
     uint32_t head = atomic_load_explicit(&record->head, memory_order_acquire);
     uint64_t word = atomic_load_explicit(&ring->buffers[buffer].reserve, memory_order_acquire);
     if (!(head & RING_OPEN) || !fits(head, endOf(ring, word) - offset) ||
@@ -575,7 +564,8 @@ static void sweepClaim(Ring *ring, uint32_t buffer)
     bool current = stream < 2 * ring->cpus && atomic_load(&ring->streams[stream].current) ==
                                                       ((word >> 32) << 32 | (buffer + 1));
     if (endOf(ring, word) == 0 && !current) {
-        memset(dataOf(ring, buffer), 0, ring->bufferSize); /* it may have died while it zeroed */
+        memset(RingDataOf(ring, buffer), 0,
+                ring->bufferSize); /* it may have died while it zeroed */
         giveBack(b, RING_FREE);
     } else if (atomic_load(&b->state) == RING_RECYCLING) {
         giveBack(b, ring->header->overwrite ? RING_USED : RING_READ); /* not wiped yet */
@@ -589,7 +579,7 @@ static void buryAll(Ring *ring, uint32_t buffer)
 {
     uint32_t end = endOf(ring, atomic_load(&ring->buffers[buffer].reserve)), size;
     for (uint32_t at = 0; at + sizeof(RingRecord) <= end; at += size) {
-        size = atomic_load((_Atomic uint32_t *)(dataOf(ring, buffer) + at)) & RING_SIZE_MASK;
+        size = atomic_load((_Atomic uint32_t *)(RingDataOf(ring, buffer) + at)) & RING_SIZE_MASK;
         if (!fits(size, end - at)) {
             return;
         }

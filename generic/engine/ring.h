@@ -20,6 +20,7 @@
 
 #include "base/os.h"
 #include "engine/layout.h"
+#include "engine/testpoint.h"
 
 typedef struct Ring {
     OsMap map;
@@ -48,12 +49,55 @@ EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *er
 /* Touch every page of every buffer, while writers go on: a flight recorder will use them all. */
 void RingWarm(Ring *ring);
 
+static inline uint8_t *RingDataOf(const Ring *ring, uint32_t buffer)
+{
+    return ring->data + (size_t)buffer * ring->bufferSize;
+}
+
+/* One try. NULL: the stream's buffer is full, there is none, or somebody was faster. */
+static inline RingRecord *RingTryReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+{
+    uint64_t current = atomic_load_explicit(&ring->streams[stream].current, memory_order_acquire);
+    uint32_t index = (uint32_t)current - 1; /* none yet: too large */
+    RingBuffer *b;
+    RingRecord *record;
+    uint64_t word, now;
+    if (index >= ring->bufferCount) {
+        return NULL;
+    }
+    b = &ring->buffers[index];
+    word = atomic_load_explicit(&b->reserve, memory_order_relaxed);
+    /* RING_CLOSED makes the offset too large */
+    if (word >> 32 != current >> 32 || (uint64_t)(uint32_t)word + size > ring->bufferSize) {
+        return NULL;
+    }
+    now = ticks != 0 ? ticks : OsTicks();
+    if (!atomic_compare_exchange_weak_explicit(
+                &b->reserve, &word, word + size, memory_order_release, memory_order_relaxed)) {
+        return NULL;
+    }
+    record = (RingRecord *)(RingDataOf(ring, index) + (uint32_t)word);
+    ETW_TEST_POINT("record.before-open");
+    record->pid = OsPid();
+    /* release: who finds the record open can tell whose it is */
+    atomic_store_explicit(&record->head, size | RING_OPEN, memory_order_release);
+    record->ticks = now;
+    ETW_TEST_POINT("record.open");
+    return record;
+}
+RingRecord *RingReserveSlow(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks);
+
 /*
  * Reserve size bytes (8-aligned, at most bufferSize) in a stream. Returns the record, marked open,
  * ticks and this process's pid stored; NULL: no free buffer (counted). ticks 0: the clock is read inside the reservation,
  * so that a stream's times rise.
  */
-RingRecord *RingReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks);
+static inline RingRecord *RingReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+{
+    RingRecord *record = RingTryReserve(ring, stream, size, ticks);
+    return __builtin_expect(record != NULL, 1) ? record
+                                               : RingReserveSlow(ring, stream, size, ticks);
+}
 /* Publish a record whose body is stored. */
 static inline void RingCommit(RingRecord *record, uint32_t size)
 {

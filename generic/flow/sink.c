@@ -8,13 +8,6 @@
 #include "flow/sink_impl.h"
 #include "etl/format.h"
 
-const char etwDigitPairs[200] = {
-#define PAIR(tens, ones) '0' + tens, '0' + ones
-#define TEN(tens)                                                                                  \
-    PAIR(tens, 0), PAIR(tens, 1), PAIR(tens, 2), PAIR(tens, 3), PAIR(tens, 4), PAIR(tens, 5),      \
-            PAIR(tens, 6), PAIR(tens, 7), PAIR(tens, 8), PAIR(tens, 9)
-        TEN(0), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9)};
-
 /* ---- Times ----------------------------------------------------------------------------------- */
 
 enum { NS_PER_SECOND = 1000000000 };

@@ -36,29 +36,6 @@ struct EtwSink {
 
 extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList;
 
-/* "00" to "99", end to end. */
-extern const char etwDigitPairs[200];
-
-/* Write v in decimal at p (room for 20); the end. */
-static inline char *EtwPutDecimal(char *p, uint64_t v)
-{
-    char digits[20];
-    int at = 20;
-    while (v >= 100) {
-        at -= 2;
-        memcpy(digits + at, etwDigitPairs + 2 * (v % 100), 2);
-        v /= 100;
-    }
-    if (v >= 10) {
-        at -= 2;
-        memcpy(digits + at, etwDigitPairs + 2 * v, 2);
-    } else {
-        digits[--at] = (char)('0' + v);
-    }
-    memcpy(p, digits + at, (size_t)(20 - at));
-    return p + (20 - at);
-}
-
 /* Exactly `digits` (even, up to 8) of v. */
 static inline char *EtwPutPadded(char *p, uint32_t v, int digits)
 {

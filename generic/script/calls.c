@@ -112,90 +112,82 @@ void EtwContextFree(EtwScriptState *state)
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /*
- * The fixed parts of an event and the names beside them are copied into a buffer or two, so that a
- * call without words takes one or two pieces; words and results are pieces of their own.
+ * The fixed parts of an event and the names beside them are put into a buffer or two of this size, so
+ * that a call without words takes one or two pieces; words and results are pieces of their own.
  */
-typedef struct Part {
-    size_t size;
-    char data[2 * ETW_NAME_MAX + 64];
-} Part;
+enum { PART = 2 * ETW_NAME_MAX + 64 };
 
-static inline void partAdd(Part *part, const void *data, size_t size)
+static inline char *put16(char *at, size_t value)
 {
-    memcpy(part->data + part->size, data, size);
-    part->size += size;
+    EtwStore16(at, (uint16_t)value);
+    return at + 2;
 }
 
-static inline void partAdd16(Part *part, uint16_t value)
+static inline char *put32(char *at, uint32_t value)
 {
-    memcpy(part->data + part->size, &value, sizeof value);
-    part->size += sizeof value;
+    EtwStore32(at, value);
+    return at + 4;
 }
 
-static inline void partSet16(Part *part, size_t at, uint16_t value)
+/* A text field that is real UTF-8. */
+static inline char *putText(char *at, const char *text, size_t size)
 {
-    memcpy(part->data + at, &value, sizeof value);
+    EtwCopyShort(put16(at, size), text, size);
+    return at + 2 + size;
 }
 
-static inline void addHead(Part *part, const EtwCall *call)
+static inline char *putHead(char *at, const EtwCall *call)
 {
     uint64_t depth = call->packed & CALL_DEPTH;
-    memcpy(part->data, &call->id, sizeof call->id);
-    part->size = sizeof call->id;
-    partAdd16(part, (uint16_t)(depth < 0xFFFF ? depth : 0xFFFF));
+    EtwStore64(at, call->id);
+    return put16(at + 8, depth < 0xFFFF ? depth : 0xFFFF);
 }
 
 /* A text field of at most ETW_NAME_MAX bytes, mark included. */
-static void addName(Part *part, EtwScriptState *state, const EtwPlace *place)
+static char *putName(char *at, EtwScriptState *state, const EtwPlace *place)
 {
-    size_t at = part->size;
     EtwPieces p;
-    part->size += 2;
     EtwPiecesBegin(&p, state);
     EtwFieldBegin(&p, ETW_NAME_MAX - 32);
     for (int i = 0; i < place->pieces; i++) {
         EtwFieldTcl(&p, place->context[i].text, place->context[i].size);
     }
-    partSet16(part, at, EtwFieldEnd(&p));
+    at = put16(at, EtwFieldEnd(&p));
     for (int i = 0; i < p.count; i++) {
-        partAdd(part, p.data[i].data, p.data[i].size);
+        memcpy(at, p.data[i].data, p.data[i].size);
+        at += p.data[i].size;
     }
+    return at;
 }
 
-static inline void addContext(Part *part, EtwScriptState *state, const EtwPlace *place)
+static inline char *putContext(char *at, EtwScriptState *state, const EtwPlace *place)
 {
     if (place->real && place->context[0].size < ETW_NAME_MAX - 32) {
-        partAdd16(part, (uint16_t)place->context[0].size);
-        partAdd(part, place->context[0].text, place->context[0].size);
-    } else {
-        addName(part, state, place);
+        return putText(at, place->context[0].text, place->context[0].size);
     }
+    return putName(at, state, place);
 }
 
-static void addFile(Part *part, EtwScriptState *state, const EtwPlace *place)
+static char *putFile(char *at, EtwScriptState *state, const EtwPlace *place)
 {
     EtwPlace file = {.pieces = 1};
     Tcl_Size size;
     if (place->file == NULL) {
-        partAdd16(part, 0);
-        return;
+        return put16(at, 0);
     }
     file.context[0].text = Tcl_GetStringFromObj(place->file, &size);
     file.context[0].size = (size_t)size;
-    addName(part, state, &file);
+    at = putName(at, state, &file);
     Tcl_DecrRefCount(place->file);
+    return at;
 }
 
-/* The words of a command; name NULL: the first one as it was written. */
+/* The words of a command, of which the first is its name. */
 static void addWords(EtwPieces *p, const EtwRule *rule, const char *name, size_t nameSize, int objc,
         Tcl_Obj *const objv[])
 {
     EtwFieldBegin(p, rule->maxLength);
-    if (name != NULL) {
-        EtwFieldElement(p, name, nameSize);
-    } else {
-        EtwFieldWord(p, objv[0], rule);
-    }
+    EtwFieldElement(p, name, nameSize);
     if (rule->options.args) {
         for (int i = 1; i < objc; i++) {
             EtwFieldWord(p, objv[i], rule);
@@ -203,152 +195,129 @@ static void addWords(EtwPieces *p, const EtwRule *rule, const char *name, size_t
     }
 }
 
-uint64_t EtwWriteEnter(EtwScriptState *state, int event, const EtwRule *rule, const EtwCall *call,
+static inline bool isStep(const EtwCall *call)
+{
+    return (call->packed & CALL_STEP) != 0;
+}
+
+static inline Etw_Event *enterEvent(const EtwCall *call)
+{
+    return etwScriptEvents[isStep(call) ? EVENT_STEP_ENTER : EVENT_ENTER];
+}
+
+static inline Etw_Event *leaveEvent(const EtwCall *call)
+{
+    return etwScriptEvents[isStep(call) ? EVENT_STEP_LEAVE : EVENT_LEAVE];
+}
+
+uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[])
 {
-    EtwPlace place = {.pieces = 0};
-    Part head, tail;
+    EtwPlace place;
+    char head[PART], tail[PART], *at, *tailEnd;
     EtwPieces p;
 
     etwHookLayer->place(state, &place, rule->options.source != 0);
-    tail.size = 0;
-    addContext(&tail, state, &place);
-    addFile(&tail, state, &place);
-    partAdd(&tail, &place.line, sizeof place.line);
-    addHead(&head, call);
+    tailEnd = putContext(tail, state, &place);
+    tailEnd = putFile(tailEnd, state, &place);
+    tailEnd = put32(tailEnd, place.line);
+    at = putHead(head, call);
     EtwPiecesBegin(&p, state);
-    EtwPiecesRaw(&p, head.data, head.size + 2);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
     addWords(&p, rule, name, nameSize, objc, objv);
-    partAdd16(&head, EtwFieldEnd(&p));
-    EtwPiecesRaw(&p, tail.data, tail.size);
-    return EtwWriteStamped(etwScriptEvents[event], p.data, p.count);
+    put16(at, EtwFieldEnd(&p));
+    EtwPiecesRaw(&p, tail, (size_t)(tailEnd - tail));
+    return EtwWriteStamped(enterEvent(call), p.data, p.count);
 }
 
 /*
- * The common case where cost matters, in one piece: short and plain words, no source. name NULL:
- * the first word as it was written. False: not that simple, nothing was written.
+ * The common case where cost matters, in one piece: short and plain words, no source. Sets
+ * call->ticks. False: not that simple, nothing was written.
  */
-static bool writeFlatEnter(EtwHook *hook, int event, const EtwRule *rule, const EtwCall *call,
-        bool named, int objc, Tcl_Obj *const objv[], uint64_t *ticksPtr)
+static bool writeFlatEnter(
+        EtwHook *hook, const EtwRule *rule, EtwCall *call, int objc, Tcl_Obj *const objv[])
 {
-    enum { WORDS = 8 };
-    EtwPlace place = {.pieces = 0};
     int words = rule->options.args ? objc : 1;
-    Part head;
-    Etw_Data data;
-    char *at, *text;
+    EtwPlace place;
+    char head[PART], *at, *text;
 
-    if (rule->options.source || rule->redactCount != 0 || words > WORDS ||
-            rule->maxLength < WORDS * (ETW_FLAT_MAX + 3) + ETW_FLAT_MAX ||
+    if (!rule->flat || rule->options.source || words > ETW_FLAT_WORDS ||
             hook->wordSize > ETW_FLAT_MAX) {
         return false;
     }
-    addHead(&head, call);
-    text = at = head.data + head.size + 2;
-    if (named) {
-        memcpy(at, hook->word, hook->wordSize);
-        at += hook->wordSize;
-    }
-    for (int i = named ? 1 : 0; i < words; i++) {
-        if (i > 0) {
-            *at++ = ' ';
-        }
+    text = putHead(head, call) + 2;
+    EtwCopyShort(text, hook->word, hook->wordSize);
+    at = text + hook->wordSize;
+    for (int i = 1; i < words; i++) {
+        *at++ = ' ';
         at = EtwFlatWord(at, objv[i]);
         if (at == NULL) {
             return false;
         }
     }
-    partAdd16(&head, (uint16_t)(at - text));
-    head.size += (size_t)(at - text);
+    put16(text - 2, (size_t)(at - text));
     etwHookLayer->place(hook->state, &place, false);
-    addContext(&head, hook->state, &place);
-    memset(head.data + head.size, 0, 6); /* File, Line */
-    data = (Etw_Data){head.data, head.size + 6};
-    *ticksPtr = EtwWriteStamped(etwScriptEvents[event], &data, 1);
+    at = putContext(at, hook->state, &place);
+    at = put32(put16(at, 0), 0); /* File, Line */
+    call->ticks = EtwWriteStamped(enterEvent(call), &(Etw_Data){head, (size_t)(at - head)}, 1);
     return true;
 }
 
-/* The Result field where it is none, or short and plain. */
-static bool flatResult(Part *head, EtwScriptState *state, const EtwRule *rule)
+/* The Result field where there is none, or it is short and plain; else NULL. */
+static inline char *putFlatResult(char *at, EtwScriptState *state, const EtwRule *rule)
 {
-    char *text = head->data + head->size + 2, *end = text;
+    char *end = at + 2;
     if (rule->options.args && state->interp != NULL) {
-        if (rule->redactCount != 0 || rule->maxLength < ETW_FLAT_MAX) {
-            return false;
-        }
-        end = EtwFlatValue(text, Tcl_GetObjResult(state->interp));
-        if (end == NULL) {
-            return false;
-        }
+        end = rule->flat ? EtwFlatValue(end, Tcl_GetObjResult(state->interp)) : NULL;
     }
-    partAdd16(head, (uint16_t)(end - text));
-    head->size += (size_t)(end - text);
-    return true;
+    if (end != NULL) {
+        put16(at, (size_t)(end - at - 2));
+    }
+    return end;
 }
 
-/* Duration where the result has to be made into text first: what that costs is not the call's. */
-static void setDuration(Part *head, size_t at, const EtwCall *call)
-{
-    uint64_t duration = EtwScriptNanoseconds(OsTicks() - call->ticks);
-    memcpy(head->data + at, &duration, sizeof duration);
-}
-
-void EtwWriteLeave(EtwScriptState *state, int event, const EtwRule *rule, const EtwCall *call,
+void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int code)
 {
-    EtwElapsed elapsed = {0, call->ticks, etwScriptScale};
-    int32_t code32 = code;
-    size_t cut = nameSize < ETW_NAME_MAX ? nameSize : ETW_NAME_MAX;
-    Part head;
+    char head[PART], *at, *duration, *end;
     EtwPieces p;
 
-    addHead(&head, call);
-    partAdd(&head, &code32, sizeof code32);
-    elapsed.at = head.size;
-    head.size += sizeof(uint64_t); /* Duration */
-    partAdd16(&head, (uint16_t)cut);
-    partAdd(&head, name, cut);
-    if (flatResult(&head, state, rule)) {
-        Etw_Data data = {head.data, head.size};
-        EtwWriteElapsed(etwScriptEvents[event], &data, 1, &elapsed);
+    duration = put32(putHead(head, call), (uint32_t)code);
+    at = putText(duration + 8, name, nameSize < ETW_NAME_MAX ? nameSize : ETW_NAME_MAX);
+    end = putFlatResult(at, state, rule);
+    if (end != NULL) {
+        EtwElapsed elapsed = {(size_t)(duration - head), call->ticks, etwScriptScale};
+        EtwWriteElapsed(leaveEvent(call), &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
         return;
     }
-    setDuration(&head, elapsed.at, call);
+    /* The result has to be made into text first: what that costs is not the call's. */
+    EtwStore64(duration, EtwScriptNanoseconds(OsTicks() - call->ticks));
     EtwPiecesBegin(&p, state);
-    EtwPiecesRaw(&p, head.data, head.size + 2);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
     EtwFieldBegin(&p, rule->maxLength);
     EtwFieldValue(&p, Tcl_GetObjResult(state->interp), rule);
-    partAdd16(&head, EtwFieldEnd(&p));
-    Etw_Write(etwScriptEvents[event], p.data, p.count);
+    put16(at, EtwFieldEnd(&p));
+    Etw_Write(leaveEvent(call), p.data, p.count);
 }
 
 /* ---- Enter and leave ------------------------------------------------------------------------- */
 
-/*
- * A step is shown as it was written, a call by its full name without the leading ::. Returns the
- * event's time, 0 when no session took it.
- */
-static uint64_t writeEnter(
-        EtwHook *hook, const EtwRule *rule, int objc, Tcl_Obj *const objv[], const EtwCall *call)
+/* A command is shown by its full name without the leading ::. */
+static void writeEnter(
+        EtwHook *hook, const EtwRule *rule, int objc, Tcl_Obj *const objv[], EtwCall *call)
 {
-    bool step = (call->packed & CALL_STEP) != 0;
-    int event = step ? EVENT_STEP_ENTER : EVENT_ENTER;
-    uint64_t ticks;
-    if (writeFlatEnter(hook, event, rule, call, !step, objc, objv, &ticks)) {
-        return ticks;
+    if (!writeFlatEnter(hook, rule, call, objc, objv)) {
+        call->ticks = EtwWriteEnter(
+                hook->state, rule, call, hook->name + 2, hook->nameSize - 2, objc, objv);
     }
-    return EtwWriteEnter(hook->state, event, rule, call, step ? NULL : hook->name + 2,
-            step ? 0 : hook->nameSize - 2, objc, objv);
 }
 
-bool EtwCallEnter(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], int trace,
-        EtwCall *call)
+bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call)
 {
     EtwScriptState *state = hook->state;
     EtwContext *now = &state->now;
     EtwRule *rule = trace == TRACE_STEP ? now->scope->rule : hook->rule;
     uint64_t depth = (uint64_t)now->depth + 1;
-    (void)interp;
 
     if (rule->options.depth > 0 && depth > (uint64_t)rule->options.depth) {
         return false;
@@ -362,7 +331,7 @@ bool EtwCallEnter(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
         call->packed |= CALL_SCOPE;
     }
     if (EtwScriptOn(trace == TRACE_STEP ? KEYWORD_STEP : KEYWORD_CALL)) {
-        call->ticks = writeEnter(hook, rule, objc, objv, call);
+        writeEnter(hook, rule, objc, objv, call);
     }
     if (call->packed & CALL_SCOPE) {
         now->scope = EtwScopePush(now->scope, rule);
@@ -376,15 +345,12 @@ bool EtwCallEnter(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
     return true;
 }
 
-void EtwCallLeave(EtwHook *hook, Tcl_Interp *interp, const EtwCall *call, int code)
+void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
 {
     EtwScriptState *state = hook->state;
     EtwContext *now = &state->now;
-    bool step = (call->packed & CALL_STEP) != 0;
+    bool step = isStep(call);
 
-    if (now->env != etwHookLayer->currentEnv(interp)) {
-        EtwContextSwitch(state, etwHookLayer->currentEnv(interp));
-    }
     if (call->packed & CALL_SCOPE) {
         now->scope = EtwScopePop(now->scope);
     }
@@ -394,8 +360,7 @@ void EtwCallLeave(EtwHook *hook, Tcl_Interp *interp, const EtwCall *call, int co
         /* A step's rule is that of the call around it, which is still open. */
         const EtwRule *rule = step && now->scope ? now->scope->rule : hook->rule;
         if (rule != NULL) {
-            EtwWriteLeave(state, step ? EVENT_STEP_LEAVE : EVENT_LEAVE, rule, call, hook->name + 2,
-                    hook->nameSize - 2, code);
+            EtwWriteLeave(state, rule, call, hook->name + 2, hook->nameSize - 2, code);
         }
     }
     EtwHookUnref(hook);

@@ -29,7 +29,8 @@ typedef struct Layer {
 static int leaveCallback(ClientData data[], Tcl_Interp *interp, int result)
 {
     EtwCall call = {(uintptr_t)data[1], (uintptr_t)data[2], (uintptr_t)data[3]};
-    EtwCallLeave(data[0], interp, &call, result);
+    (void)interp;
+    EtwCallLeave(data[0], &call, result);
     return result;
 }
 
@@ -54,7 +55,7 @@ static int commandTrace(ClientData clientData, Tcl_Interp *interp, int level, co
         hook = find(state, token);
     }
     trace = hook != NULL ? EtwHookWants(hook) : TRACE_NONE;
-    if (trace != TRACE_NONE && EtwCallEnter(hook, interp, objc, objv, trace, &call)) {
+    if (trace != TRACE_NONE && EtwCallEnter(hook, objc, objv, trace, &call)) {
         Tcl_NRAddCallback(interp, leaveCallback, hook, (ClientData)(uintptr_t)call.id,
                 (ClientData)(uintptr_t)call.ticks, (ClientData)(uintptr_t)call.packed);
     }
@@ -254,6 +255,7 @@ static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
     Layer *layer = state->layer;
     Tcl_Interp *interp = state->interp;
     Tcl_InterpState saved;
+    *placePtr = (EtwPlace){.pieces = 0};
     if (interp == NULL) {
         return;
     }

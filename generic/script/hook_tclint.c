@@ -158,10 +158,25 @@ static EtwHook *findLost(EtwScriptState *state, int slot, const void *clientData
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
+/* A coroutine may have been entered or left since. */
+static inline void followContext(EtwScriptState *state, const Tcl_Interp *interp)
+{
+    void *env = ((const Interp *)interp)->execEnvPtr;
+    if (__builtin_expect(state->now.env != env, 0)) {
+        EtwContextSwitch(state, env);
+    }
+}
+
+static inline void leave(EtwHook *hook, const Tcl_Interp *interp, const EtwCall *call, int result)
+{
+    followContext(hook->state, interp);
+    EtwCallLeave(hook, call, result);
+}
+
 static int leaveCallback(ClientData data[], Tcl_Interp *interp, int result)
 {
     EtwCall call = {(uintptr_t)data[1], (uintptr_t)data[2], (uintptr_t)data[3]};
-    EtwCallLeave(data[0], interp, &call, result);
+    leave(data[0], interp, &call, result);
     return result;
 }
 
@@ -193,7 +208,7 @@ static int callDirect(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Int
     EtwHookRef(hook);
     result = callThrough(hook, cd, interp, objc, objv);
     if (call != NULL) {
-        EtwCallLeave(hook, interp, call, result);
+        leave(hook, interp, call, result);
     }
     if ((hook->what & HOOK_WATCH) && result == TCL_OK) {
         EtwWatchDone(hook, interp, objc, objv);
@@ -239,7 +254,7 @@ static int callTraced(EtwHook *hook, int trace, ClientData cd, Tcl_Interp *inter
         if (state->now.depth == 0) {
             EtwHookRefresh(state, OsTicks());
         }
-        callPtr = EtwCallEnter(hook, interp, objc, objv, trace, &call) ? &call : NULL;
+        callPtr = EtwCallEnter(hook, objc, objv, trace, &call) ? &call : NULL;
         if (callPtr == NULL && !(hook->what & HOOK_WATCH)) {
             return callThrough(hook, cd, interp, objc, objv);
         }
@@ -260,14 +275,11 @@ static inline bool isEnsemblePart(const EtwHook *hook, Tcl_Interp *interp)
     return hook->kind == ETW_KIND_C && ((Interp *)interp)->ensembleRewrite.sourceObjs != NULL;
 }
 
-static inline int enter(EtwScriptState *state, EtwHook *hook, ClientData cd, Tcl_Interp *interp,
-        int objc, Tcl_Obj *const objv[])
+static int enter(EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    void *env = ((Interp *)interp)->execEnvPtr;
+    EtwScriptState *state = hook->state;
     int trace;
-    if (__builtin_expect(state->now.env != env, 0)) {
-        EtwContextSwitch(state, env);
-    }
+    followContext(state, interp);
     if (__builtin_expect(hook->what & HOOK_BLANKET, 0)) {
         return callBlanket(hook, cd, interp, objc, objv);
     }
@@ -292,7 +304,7 @@ static inline int enterShared(
             return lostCall(interp);
         }
     }
-    return enter(state, hook, cd, interp, objc, objv);
+    return enter(hook, cd, interp, objc, objv);
 }
 
 static int enterOwn(int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
@@ -302,7 +314,7 @@ static int enterOwn(int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_O
     if (__builtin_expect(hook == NULL, 0)) {
         return lostCall(interp);
     }
-    return enter(state, hook, cd, interp, objc, objv);
+    return enter(hook, cd, interp, objc, objv);
 }
 
 /* ---- The entries ----------------------------------------------------------------------------- */
@@ -671,22 +683,25 @@ static const Command *commandOf(const CallFrame *frame)
     return entry != NULL ? Tcl_GetHashValue(entry) : NULL;
 }
 
-/* A lambda's or a method's Command is no real one: its namespace stands for it. */
-static void placeContext(EtwScriptState *state, EtwPlace *place)
+/* The hook of the proc that runs; NULL: there is none. A lambda's or a method's Command is no real one. */
+static inline const EtwHook *callerHook(const EtwScriptState *state, const CallFrame *frame)
 {
-    const CallFrame *frame = ((Interp *)state->interp)->varFramePtr;
-    const Proc *proc = frame->procPtr;
-    const EtwHook *caller = NULL;
-    const Command *cmd = NULL;
-    if ((frame->isProcCallFrame & FRAME_IS_PROC) && proc != NULL &&
-            !(frame->isProcCallFrame & (FRAME_IS_LAMBDA | FRAME_IS_METHOD))) {
-        caller = tableFind(&((Layer *)state->layer)->tables[0], proc);
-        cmd = caller == NULL ? commandOf(frame) : NULL;
+    if ((frame->isProcCallFrame & (FRAME_IS_PROC | FRAME_IS_LAMBDA | FRAME_IS_METHOD)) !=
+            FRAME_IS_PROC) {
+        return NULL;
     }
-    if (caller != NULL) {
-        addContext(place, caller->name, caller->nameSize);
-        place->real = true;
-    } else if (cmd != NULL) {
+    return tableFind(&((const Layer *)state->layer)->tables[0], frame->procPtr);
+}
+
+/* Where no hook tells: the proc's command, else the namespace. */
+static __attribute__((noinline)) void placeUnhooked(EtwPlace *place, const CallFrame *frame)
+{
+    const Command *cmd = NULL;
+    if ((frame->isProcCallFrame & FRAME_IS_PROC) && frame->procPtr != NULL &&
+            !(frame->isProcCallFrame & (FRAME_IS_LAMBDA | FRAME_IS_METHOD))) {
+        cmd = commandOf(frame);
+    }
+    if (cmd != NULL) {
         commandContext(place, cmd);
     } else {
         addNamespace(place, frame->nsPtr);
@@ -695,7 +710,7 @@ static void placeContext(EtwScriptState *state, EtwPlace *place)
 }
 
 /* As `info frame` finds it. */
-static void placeSource(EtwScriptState *state, EtwPlace *place)
+static __attribute__((noinline)) void placeSource(EtwScriptState *state, EtwPlace *place)
 {
     const CmdFrame *current = ((Interp *)state->interp)->cmdFramePtr;
     CmdFrame frame;
@@ -721,10 +736,21 @@ static void placeSource(EtwScriptState *state, EtwPlace *place)
 
 static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
 {
+    placePtr->pieces = 0;
+    placePtr->real = false;
+    placePtr->file = NULL;
+    placePtr->line = 0;
     if (state->interp == NULL) {
         return;
     }
-    placeContext(state, placePtr);
+    const CallFrame *frame = ((Interp *)state->interp)->varFramePtr;
+    const EtwHook *caller = callerHook(state, frame);
+    if (caller != NULL) {
+        addContext(placePtr, caller->name, caller->nameSize);
+        placePtr->real = true;
+    } else {
+        placeUnhooked(placePtr, frame);
+    }
     if (source) {
         placeSource(state, placePtr);
     }

@@ -16,11 +16,8 @@
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-void EtwHookUnref(EtwHook *hook)
+void EtwHookFree(EtwHook *hook)
 {
-    if (--hook->refs > 0) {
-        return;
-    }
     EtwRuleDrop(hook->rule);
     EtwFree(hook->name);
     EtwFree(hook->word);

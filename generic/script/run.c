@@ -41,7 +41,7 @@ static int runLeave(ClientData data[], Tcl_Interp *interp, int result)
     now->depth = (int)(run->call.packed & CALL_DEPTH) - 1;
     now->open--;
     if (EtwScriptOn(KEYWORD_CALL)) {
-        EtwWriteLeave(state, EVENT_LEAVE, run->rule, &run->call, run->name, run->nameSize, result);
+        EtwWriteLeave(state, run->rule, &run->call, run->name, run->nameSize, result);
     }
     if (run->call.packed & CALL_SCOPE) {
         Tcl_InterpState saved = Tcl_SaveInterpState(interp, result);
@@ -77,7 +77,7 @@ static void runEnter(Run *run, Tcl_Interp *interp)
     run->call.id = EtwScriptNewId(state);
     run->call.packed = (uint64_t)now->depth + 1;
     if (EtwScriptOn(KEYWORD_CALL)) {
-        EtwWriteEnter(state, EVENT_ENTER, run->rule, &run->call, run->name, run->nameSize, 0, NULL);
+        EtwWriteEnter(state, run->rule, &run->call, run->name, run->nameSize, 0, NULL);
     }
     if (run->rule->options.steps != ETW_STEPS_OFF) {
         run->call.packed |= CALL_SCOPE;

@@ -53,6 +53,8 @@ EtwRule *EtwRuleNew(const EtwScriptOptions *options)
     rule->options.redact = NULL;
     rule->maxLength = max < 0 ? 0 : max > ETW_TEXT_MAX ? ETW_TEXT_MAX : (size_t)max;
     copyRedact(rule, options->redact);
+    rule->flat = rule->redactCount == 0 &&
+                 rule->maxLength >= ETW_FLAT_WORDS * (ETW_FLAT_MAX + 3) + ETW_FLAT_MAX;
     return rule;
 }
 

@@ -315,29 +315,38 @@ static void showBytes(Shown *s, Tcl_Obj *obj, size_t limit)
     s->lost = (size_t)(count - i);
 }
 
-static void showInteger(Shown *s, Tcl_WideInt wide)
+/* Of a value whose type is one of the two for integers. */
+static inline Tcl_WideInt integerOf(const Tcl_Obj *obj)
 {
-    char *at = s->number + sizeof s->number - 1;
-    uint64_t value = wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide;
-    *at = '\0';
-    do {
-        *--at = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    if (wide < 0) {
-        *--at = '-';
+#if TCL_MAJOR_VERSION == 8
+    if (obj->typePtr == types.integer) {
+        return obj->internalRep.longValue;
     }
-    s->text = at;
-    s->size = (size_t)(s->number + sizeof s->number - 1 - at);
+#endif
+    return obj->internalRep.wideValue;
+}
+
+static inline bool isInteger(const Tcl_Obj *obj)
+{
+    return obj->typePtr != NULL && (obj->typePtr == types.integer || obj->typePtr == types.wide);
+}
+
+/* Room for 20 bytes; the end. */
+static inline char *putInteger(char *at, Tcl_WideInt wide)
+{
+    if (wide < 0) {
+        *at++ = '-';
+    }
+    return EtwPutDecimal(at, wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide);
 }
 
 static bool showNumber(Shown *s, Tcl_Obj *obj)
 {
-    Tcl_WideInt wide;
     double real;
-    if ((obj->typePtr == types.integer || obj->typePtr == types.wide) &&
-            Tcl_GetWideIntFromObj(NULL, obj, &wide) == TCL_OK) {
-        showInteger(s, wide);
+    if (isInteger(obj)) {
+        s->text = s->number;
+        s->size = (size_t)(putInteger(s->number, integerOf(obj)) - s->number);
+        s->number[s->size] = '\0'; /* masks want an end */
         return true;
     }
     if (obj->typePtr == types.real && Tcl_GetDoubleFromObj(NULL, obj, &real) == TCL_OK) {
@@ -386,23 +395,16 @@ static void show(Shown *s, Tcl_Obj *obj, size_t limit)
 
 /* ---- Short and plain ------------------------------------------------------------------------- */
 
-/* Copied bytes, and what they would do to a word of a list. */
-static inline char *flatCopy(char *at, Tcl_Obj *obj, unsigned *classesPtr)
+/* Copied bytes, and what they would do to a word of a list. NULL: not that simple. */
+static inline __attribute__((always_inline)) char *flatCopy(
+        char *at, const Tcl_Obj *obj, unsigned *classesPtr)
 {
     const char *text = obj->bytes;
     size_t size = (size_t)obj->length;
     unsigned classes = 0;
     if (text == NULL) {
-        Tcl_WideInt wide;
-        Shown number;
-        if (obj->typePtr == NULL || (obj->typePtr != types.integer && obj->typePtr != types.wide) ||
-                Tcl_GetWideIntFromObj(NULL, obj, &wide) != TCL_OK) {
-            return NULL;
-        }
-        showInteger(&number, wide);
-        memcpy(at, number.text, number.size);
         *classesPtr = 0;
-        return at + number.size;
+        return isInteger(obj) ? putInteger(at, integerOf(obj)) : NULL;
     }
     if (size > ETW_FLAT_MAX) {
         return NULL;
@@ -421,20 +423,22 @@ char *EtwFlatValue(char *at, Tcl_Obj *value)
     return flatCopy(at, value, &classes);
 }
 
-char *EtwFlatWord(char *at, Tcl_Obj *word)
+static __attribute__((noinline)) char *brace(char *at, char *end)
 {
-    unsigned classes;
-    char *end = flatCopy(at, word, &classes);
-    if (end == NULL || (classes == 0 && end > at)) {
-        return end;
-    }
-    if (classes & BRACE) {
-        return NULL;
-    }
     memmove(at + 1, at, (size_t)(end - at));
     *at = '{';
     end[1] = '}';
     return end + 2;
+}
+
+char *EtwFlatWord(char *at, Tcl_Obj *word)
+{
+    unsigned classes;
+    char *end = flatCopy(at, word, &classes);
+    if (__builtin_expect(end == NULL || (classes == 0 && end > at), 1)) {
+        return end;
+    }
+    return classes & BRACE ? NULL : brace(at, end);
 }
 
 /* ---- Masking --------------------------------------------------------------------------------- */

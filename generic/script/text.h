@@ -46,7 +46,7 @@ uint16_t EtwFieldEnd(EtwPieces *p); /* adds the mark of a cut; bytes of the fiel
  * `at` (ETW_FLAT_MAX + 2 bytes of room) as EtwFieldWord and EtwFieldValue would add it. Returns
  * its end; NULL: not that simple, take the pieces.
  */
-enum { ETW_FLAT_MAX = 64 };
+enum { ETW_FLAT_MAX = 64, ETW_FLAT_WORDS = 8 };
 char *EtwFlatWord(char *at, Tcl_Obj *word);
 char *EtwFlatValue(char *at, Tcl_Obj *value);
 

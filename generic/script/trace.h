@@ -32,6 +32,7 @@ typedef struct EtwRule {
     int refs;
     EtwScriptOptions options; /* redact is NULL: its globs are below */
     size_t maxLength;
+    bool flat; /* nothing is masked, and a few short words are never cut */
     int redactCount;
     char **redact;
 } EtwRule;
@@ -157,7 +158,13 @@ void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *ns
 void EtwHookScan(EtwScriptState *state);
 /* Before the outermost call: scan when commands have come that nobody announced; rate-limited. */
 void EtwHookRefresh(EtwScriptState *state, uint64_t ticks);
-void EtwHookUnref(EtwHook *hook);
+void EtwHookFree(EtwHook *hook);
+static inline void EtwHookUnref(EtwHook *hook)
+{
+    if (--hook->refs == 0) {
+        EtwHookFree(hook);
+    }
+}
 static inline EtwHook *EtwHookRef(EtwHook *hook)
 {
     hook->refs++;
@@ -229,20 +236,21 @@ static inline int EtwHookWants(const EtwHook *hook)
     return TRACE_NONE;
 }
 
-/* False: not traced after all (too deep). True: EtwCallLeave must follow; the hook is referenced.
+/*
+ * st->now must be that of the running environment for both. False: not traced after all (too deep).
+ * True: EtwCallLeave must follow; the hook is referenced until then.
  */
-bool EtwCallEnter(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], int trace,
-        EtwCall *call);
-void EtwCallLeave(EtwHook *hook, Tcl_Interp *interp, const EtwCall *call, int code);
+bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call);
+void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code);
 /* Another execution environment runs now. */
 void EtwContextSwitch(EtwScriptState *state, void *env);
 void EtwContextFree(EtwScriptState *state);
 EtwScope *EtwScopePush(EtwScope *outer, EtwRule *rule);
 EtwScope *EtwScopePop(EtwScope *scope); /* the outer one */
-/* name NULL: objv[0] as it was written. Returns the event's ticks, 0: no session took it. */
-uint64_t EtwWriteEnter(EtwScriptState *state, int event, const EtwRule *rule, const EtwCall *call,
+/* The first word is shown as `name`. Returns the event's ticks, 0: no session took it. */
+uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[]);
-void EtwWriteLeave(EtwScriptState *state, int event, const EtwRule *rule, const EtwCall *call,
+void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int code);
 
 /* ---- The hook layer -------------------------------------------------------------------------- */
@@ -280,6 +288,7 @@ typedef struct EtwHookLayer {
     /* The environment that made this one its callee; NULL: none. */
     void *(*callerEnv)(void *env);
     void *(*currentEnv)(Tcl_Interp *interp);
+    /* Fills in all of *place; file and line with `source` only. */
     void (*place)(EtwScriptState *state, EtwPlace *place, bool source);
     /* The command that an import stands for. */
     Tcl_Command (*original)(Tcl_Command token);

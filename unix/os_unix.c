@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -228,6 +229,15 @@ void OsHostText(char *buf, size_t size)
     struct utsname u;
     uname(&u);
     snprintf(buf, size, "%s %s %s", u.sysname, u.release, u.machine);
+}
+
+int OsTerminalColumns(intptr_t handle)
+{
+    struct winsize size;
+    if (isatty((int)handle) != 1) {
+        return -1;
+    }
+    return ioctl((int)handle, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 /* ---- Threads, locks, wake-ups ---------------------------------------------------------------- */

@@ -244,6 +244,18 @@ void OsHostText(char *buf, size_t size)
             wineVersion ? " (Wine " : "", wineVersion ? wineVersion() : "", wineVersion ? ")" : "");
 }
 
+int OsTerminalColumns(intptr_t handle)
+{
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    DWORD mode;
+    if (!GetConsoleMode((HANDLE)handle, &mode)) {
+        return -1;
+    }
+    return GetConsoleScreenBufferInfo((HANDLE)handle, &info)
+                   ? info.srWindow.Right - info.srWindow.Left + 1
+                   : 0;
+}
+
 /* ---- Threads, locks, wake-ups ---------------------------------------------------------------- */
 
 struct OsThread {

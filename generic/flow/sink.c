@@ -261,6 +261,13 @@ void EtwSinkEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
+void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out)
+{
+    if (sink->ops->warning != NULL) {
+        sink->ops->warning(sink, warning, out);
+    }
+}
+
 void EtwSinkFree(EtwSink *sink)
 {
     if (sink == NULL) {

@@ -38,6 +38,9 @@ void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
 void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out);
 void EtwSinkEnd(EtwSink *sink, const EtwSource *source,
         EtwText *out); /* losses, warnings, what was left open */
+/* A warning of the caller's own, behind those that EtwSinkEnd told; text shows it, the others do
+ * not. */
+void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
 void EtwSinkFree(EtwSink *sink);
 
 #endif

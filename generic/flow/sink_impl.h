@@ -15,6 +15,7 @@ typedef struct EtwSinkOps {
     void (*begin)(EtwSink *sink, const EtwSource *source, EtwText *out);
     void (*event)(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out);
     void (*end)(EtwSink *sink, const EtwSource *source, EtwText *out);
+    void (*warning)(EtwSink *sink, const char *warning, EtwText *out);
     void (*free)(EtwSink *sink);
 } EtwSinkOps;
 

@@ -99,20 +99,44 @@ static void addBare(
     }
 }
 
-/* A command of several lines (a loop with its body) by its first one; csv, json and list have them all. */
-static void addCommand(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+/* Where a command's name ends: it is the first element of a list. */
+static size_t nameSize(const uint8_t *text, size_t size)
+{
+    int depth = 0;
+    for (size_t i = 0; i < size; i++) {
+        depth += (text[i] == '{') - (text[i] == '}');
+        if (depth <= 0 && text[i] == ' ') {
+            return i;
+        }
+    }
+    return size;
+}
+
+/*
+ * A command of several lines (a loop with its body) by its first one; csv, json and list have them
+ * all. Returns where the command's name ends in `out`.
+ */
+static size_t addCommand(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
 {
     const EtwValue *v = valueOf(g, plan, ROLE_COMMAND);
-    const uint8_t *end = v && v->kind == ETW_V_TEXT ? memchr(v->data, '\n', v->size) : NULL;
-    EtwValue first;
-    if (end == NULL) {
+    if (v == NULL || v->kind != ETW_V_TEXT) {
         addBare(sink, plan, g, ROLE_COMMAND, out);
-        return;
+        return out->size;
     }
-    first = *v;
-    first.size = (size_t)(end - v->data);
-    EtwTextBareValue(sink, &plan->schema->fields[plan->roles[ROLE_COMMAND]], &first, out);
-    ETW_ADD(out, " \xE2\x80\xA6");
+    const EtwField *field = &plan->schema->fields[plan->roles[ROLE_COMMAND]];
+    const uint8_t *end = v->size > 0 ? memchr(v->data, '\n', v->size) : NULL;
+    size_t size = end ? (size_t)(end - v->data) : v->size;
+    EtwValue part = *v;
+    part.size = nameSize(v->data, size);
+    EtwTextBareValue(sink, field, &part, out);
+    size_t nameEnd = out->size;
+    part.data = v->data + part.size;
+    part.size = size - part.size;
+    EtwTextBareValue(sink, field, &part, out);
+    if (end != NULL) {
+        ETW_ADD(out, " \xE2\x80\xA6");
+    }
+    return nameEnd;
 }
 
 static uint64_t numberOf(const Gathered *g, const TextPlan *plan, TextRole role)
@@ -135,7 +159,40 @@ static int depthOf(const Gathered *g, const TextPlan *plan)
     return depth < 1 ? 1 : depth > 0xFFFF ? 0xFFFF : (int)depth;
 }
 
-/* > http::geturl http://127.0.0.1:8080/ -timeout 5000  (file.tcl:12) */
+/* " (file.tcl:12)": the file without its folders, which csv, json and list have. */
+static void addLocation(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    const EtwValue *file = valueOf(g, plan, ROLE_FILE);
+    EtwValue tail = *file;
+    for (size_t i = 0; file->kind == ETW_V_TEXT && i < file->size; i++) {
+        if (file->data[i] == '/' && i + 1 < file->size) {
+            tail.data = file->data + i + 1;
+            tail.size = file->size - i - 1;
+        }
+    }
+    EtwTextColor(sink, plan->step ? DIM : RESET DIM, out);
+    ETW_ADD(out, " (");
+    EtwTextBareValue(sink, &plan->schema->fields[plan->roles[ROLE_FILE]], &tail, out);
+    EtwTextChar(out, ':');
+    addBare(sink, plan, g, ROLE_LINE, out);
+    EtwTextChar(out, ')');
+    EtwTextColor(sink, plan->step ? RESET : RESET BOLD, out);
+}
+
+/* The location goes behind the command's name: at the end of a long line nobody would see it. */
+static void insertLocation(
+        EtwSink *sink, const TextPlan *plan, const Gathered *g, size_t at, EtwText *out)
+{
+    EtwText *location = &((TextSink *)sink->own)->location;
+    location->size = 0;
+    addLocation(sink, plan, g, location);
+    EtwTextReserve(out, location->size);
+    memmove(out->data + at + location->size, out->data + at, out->size - at);
+    memcpy(out->data + at, location->data, location->size);
+    out->size += location->size;
+}
+
+/* > http::geturl (file.tcl:12) http://127.0.0.1:8080/ -timeout 5000 */
 static void addEnter(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, const Gathered *g,
         TextThread *thread, EtwText *out)
 {
@@ -148,19 +205,13 @@ static void addEnter(EtwSink *sink, const EtwEvent *event, const TextPlan *plan,
         ETW_ADD(out, "> ");
     }
     size_t from = out->size;
-    addCommand(sink, plan, g, out);
+    size_t nameEnd = addCommand(sink, plan, g, out);
     EtwTextEnter(thread, depth, numberOf(g, plan, ROLE_CALL_ID), event->time, plan->step,
             (const uint8_t *)out->data + from, out->size - from);
-    if (!plan->step) {
-        EtwTextColor(sink, RESET, out);
-    }
     if (hasText(g, plan, ROLE_FILE)) {
-        EtwTextColor(sink, DIM, out);
-        ETW_ADD(out, "  (");
-        addBare(sink, plan, g, ROLE_FILE, out);
-        EtwTextChar(out, ':');
-        addBare(sink, plan, g, ROLE_LINE, out);
-        EtwTextChar(out, ')');
+        insertLocation(sink, plan, g, nameEnd, out);
+    }
+    if (!plan->step) {
         EtwTextColor(sink, RESET, out);
     }
 }
@@ -389,6 +440,7 @@ static void textFree(EtwSink *sink)
     TextSink *text = sink->own;
     EtwTextThreadsFree(&text->threads);
     EtwTextPlansFree(text);
+    EtwTextFree(&text->location);
     EtwFree(text);
 }
 
@@ -396,4 +448,5 @@ const EtwSinkOps etwSinkText = {.init = textInit,
         .begin = EtwTextBegin,
         .event = textEvent,
         .end = EtwTextEnd,
+        .warning = EtwTextWarning,
         .free = textFree};

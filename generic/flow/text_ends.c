@@ -5,6 +5,7 @@
  *	losses by kind, warnings, and the calls that were never left.
  */
 #include "flow/text_impl.h"
+#include "base/os.h"
 #include "engine/engine.h"
 #include <stdlib.h>
 
@@ -92,7 +93,9 @@ static void addCounts(const TextSink *text, EtwText *out)
     EtwTextChar(out, '\n');
 }
 
-/* "3 events (no buffer, too large or disk)": kinds as far as the file tells them apart. */
+#define MORE_BUFFERS "raise -buffersize or -buffers of \"etw start\""
+
+/* A file has no kinds: what it says is most often the one that more buffers help against. */
 static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
 {
     if (info->eventsLost == 0 && info->buffersLost == 0) {
@@ -109,42 +112,40 @@ static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, 
         EtwAddDecimal(out, info->buffersLost);
         EtwTextStr(out, info->buffersLost == 1 ? " whole buffer" : " whole buffers");
     }
+    ETW_ADD(out, " (\"etw stop\" told the kinds; found no buffer: " MORE_BUFFERS ")");
     EtwTextColor(sink, RESET, out);
     EtwTextChar(out, '\n');
 }
 
-/* "19 events found no free buffer, 1 too large": what consumers lost is told by each of them. */
+/* A line for each kind, with what helps: what consumers lost is told by each of them. */
 static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText *out)
 {
     const struct {
         uint64_t count;
-        const char *one, *many;
+        const char *what, *remedy;
     } kinds[] = {
-            {info->lost.noBuffer, " event found no free buffer", " events found no free buffer"},
-            {info->lost.tooBig, " too large", " too large"},
-            {info->lost.fileFull, " not in the full file", " not in the full file"},
-            {info->lost.io, " refused by the disk", " refused by the disk"},
-            {info->lost.abandoned, " never completed", " never completed"},
-            {info->lost.kernel, " overran in the kernel", " overran in the kernel"},
+            {info->lost.noBuffer, "found no free buffer", MORE_BUFFERS},
+            {info->lost.tooBig, "too large", "64 KB or a buffer at most: raise -buffersize"},
+            {info->lost.fileFull, "not in the full file", "raise -maxsize, or -mode circular"},
+            {info->lost.io, "refused by the disk", "make room, or take another -file"},
+            {info->lost.abandoned, "never completed", "their writers were killed"},
+            {info->lost.kernel, "overran the kernel's ring", "enable fewer groups, or fewer -pids"},
     };
     bool any = false;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (kinds[i].count == 0) {
             continue;
         }
-        if (!any) {
-            EtwTextColor(sink, RED, out);
-            ETW_ADD(out, "-- LOST: session ");
-            EtwTextSafe(sink, (const uint8_t *)info->name, strlen(info->name), out);
-        }
-        EtwTextStr(out, any ? ", " : ": ");
+        EtwTextColor(sink, RED, out);
+        ETW_ADD(out, "-- LOST: session ");
+        EtwTextSafe(sink, (const uint8_t *)info->name, strlen(info->name), out);
+        ETW_ADD(out, ": ");
         EtwAddDecimal(out, kinds[i].count);
-        EtwTextStr(out, kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
-        any = true;
-    }
-    if (any) {
+        EtwTextStr(out, kinds[i].count == 1 ? " event " : " events ");
+        EtwTextPrintf(out, "%s (%s)", kinds[i].what, kinds[i].remedy);
         EtwTextColor(sink, RESET, out);
         EtwTextChar(out, '\n');
+        any = true;
     }
     return any;
 }
@@ -166,6 +167,46 @@ static bool addLostOfSessions(
     return none;
 }
 
+/* The session that still writes a file. */
+typedef struct Writing {
+    char path[1024];
+    EtwSessionInfo session;
+    bool found;
+} Writing;
+
+static bool compareFile(void *ctx, const EtwSessionInfo *info)
+{
+    Writing *writing = ctx;
+    if (strcmp(info->file, writing->path) == 0) {
+        writing->session = *info;
+        writing->found = true;
+    }
+    return !writing->found;
+}
+
+/* Why the losses of a file that was not closed are not known. Says how to see the rest, if there is
+ * one. */
+static const char *addRunning(EtwSink *sink, const char *path, EtwText *out)
+{
+    Writing writing = {.found = false};
+    OsFullPath(path, writing.path, sizeof writing.path);
+    EtwSessionList(compareFile, &writing);
+    if (!writing.found) {
+        return "a file was not closed";
+    }
+    EtwText name = {0};
+    EtwTextSafe(sink, (const uint8_t *)writing.session.name, strlen(writing.session.name), &name);
+    EtwTextChar(&name, '\0');
+    EtwTextPrintf(out, "-- session %s still runs: \"etw flush %s\" brings the file up to date",
+            name.data, name.data);
+    if (writing.session.realtime) {
+        EtwTextPrintf(out, ", session:%s reads it live", name.data);
+    }
+    EtwTextChar(out, '\n');
+    EtwTextFree(&name);
+    return "a session still runs (\"etw query\" tells them)";
+}
+
 static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     uint64_t lost = EtwSourceLost(source), ofFiles = 0;
@@ -174,7 +215,7 @@ static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
         ofFiles += (uint64_t)info->eventsLost + info->buffersLost;
-        unknown = info->closed ? unknown : "a file was not closed";
+        unknown = info->closed ? unknown : addRunning(sink, path, out);
         addLostOfFile(sink, info, path, out);
     }
     bool none = addLostOfSessions(sink, source, &unknown, out);
@@ -183,6 +224,7 @@ static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
         ETW_ADD(out, "-- LOST: this listing was too slow for the session: ");
         EtwAddDecimal(out, lost - ofFiles);
         EtwTextStr(out, lost - ofFiles == 1 ? " event" : " events");
+        ETW_ADD(out, " (" MORE_BUFFERS ", or enable less)");
         EtwTextColor(sink, RESET, out);
         EtwTextChar(out, '\n');
     } else if (unknown != NULL) {
@@ -192,15 +234,19 @@ static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
+void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out)
+{
+    EtwTextColor(sink, YELLOW, out);
+    ETW_ADD(out, "-- warning: ");
+    EtwTextSafe(sink, (const uint8_t *)warning, strlen(warning), out);
+    EtwTextColor(sink, RESET, out);
+    EtwTextChar(out, '\n');
+}
+
 static void addWarnings(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     for (int i = 0; i < EtwSourceWarningCount(source); i++) {
-        const char *warning = EtwSourceWarning(source, i);
-        EtwTextColor(sink, YELLOW, out);
-        ETW_ADD(out, "-- warning: ");
-        EtwTextSafe(sink, (const uint8_t *)warning, strlen(warning), out);
-        EtwTextColor(sink, RESET, out);
-        EtwTextChar(out, '\n');
+        EtwTextWarning(sink, EtwSourceWarning(source, i), out);
     }
 }
 

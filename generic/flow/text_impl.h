@@ -133,6 +133,7 @@ typedef struct TextSink {
     EtwTable plans;
     TextPlan *recent[RECENT_PLANS];
     int idWidth, providerWidth;
+    EtwText location; /* scratch */
     uint64_t events, hidden;
     int64_t firstTime, lastTime;
 } TextSink;
@@ -145,6 +146,7 @@ void EtwTextPlansFree(TextSink *text);
 
 void EtwTextBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
 void EtwTextEnd(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out);
 
 /* ---- Parts of lines (sink_text.c) ------------------------------------------------------------ */
 

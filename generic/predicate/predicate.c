@@ -49,6 +49,7 @@ typedef struct Step {
     EtwGuid guid;
     const EtwSchema *schema; /* where `index` was found last; -1: that schema has no such field */
     int index;
+    bool found; /* some schema had the field */
 } Step;
 
 struct EtwPredicate {
@@ -204,6 +205,16 @@ EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPt
     }
     *predPtr = pred;
     return ETW_OK;
+}
+
+void EtwPredicateMissing(
+        const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx)
+{
+    for (int i = 0; i < pred->count; i++) {
+        if (pred->steps[i].schema != NULL && !pred->steps[i].found) {
+            visit(ctx, pred->steps[i].name);
+        }
+    }
 }
 
 void EtwPredicateFree(EtwPredicate *pred)
@@ -417,6 +428,7 @@ static Value payloadValue(Run *run, Step *step)
     if (step->schema != schema) {
         step->schema = schema;
         step->index = findField(schema, step->name);
+        step->found |= step->index >= 0;
     }
     if (step->index < 0) {
         return missing;

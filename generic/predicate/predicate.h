@@ -69,6 +69,9 @@ typedef struct EtwPredicate EtwPredicate;
 /* Takes the tree over. ETW_E_ARG: a shape that cannot be evaluated; errPtr names it. */
 EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPtr);
 bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent *event);
+/* Call visit for each payload field that was looked for in some event and was in none. */
+void EtwPredicateMissing(
+        const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx);
 void EtwPredicateFree(EtwPredicate *pred);
 
 #endif

@@ -112,6 +112,9 @@ void EtwSchemaStoreFree(EtwSchemaStore *store);
 /* The event's schema, owned by the store; NULL: unknown (its payload is shown raw). Cheap for a
  * known one. */
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
+/* Call visit for each schema that an event of this store had; Windows' kernel classes left out. */
+void EtwSchemaVisit(
+        const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);
 /*
  * Events that describe others: EventSource manifests, metadata of merged files. A flow shows each to
  * the store, at best before the events that need them. The first tells whether an event is one,

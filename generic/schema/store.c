@@ -331,6 +331,37 @@ const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
     return describedByOthers(store, event);
 }
 
+typedef struct SchemaVisit {
+    void (*visit)(void *ctx, const EtwSchema *schema);
+    void *ctx;
+} SchemaVisit;
+
+static void visitEntry(void *ctx, EtwTableNode *node)
+{
+    const SchemaVisit *to = ctx;
+    const EtwSchema *schema = ((Entry *)node)->schema;
+    if (schema != NULL) {
+        to->visit(to->ctx, schema);
+    }
+}
+
+static void visitKnown(void *ctx, EtwTableNode *node)
+{
+    const SchemaVisit *to = ctx;
+    const EtwSchema *schema = ((Known *)node)->schema;
+    if (schema != NULL) {
+        to->visit(to->ctx, schema);
+    }
+}
+
+void EtwSchemaVisit(
+        const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx)
+{
+    SchemaVisit to = {visit, ctx};
+    EtwTableVisit(&store->entries, visitEntry, &to);
+    EtwTableVisit(&store->known, visitKnown, &to);
+}
+
 void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event)
 {
     if (EtwLearn(&store->learned, event)) {

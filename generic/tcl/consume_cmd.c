@@ -8,14 +8,15 @@
 
 #define QUERY_OPTIONS                                                                              \
     ETW_OPTION_AS, ETW_OPTION_FIELDS, ETW_OPTION_FROM, ETW_OPTION_LIMIT, ETW_OPTION_TIMEOUT,       \
-            ETW_OPTION_TO, ETW_OPTION_WHERE, ETW_OPTION_END
+            ETW_OPTION_TO, ETW_OPTION_WHERE
 
-static const EtwOption queryOptions[] = {QUERY_OPTIONS};
+static const EtwOption queryOptions[] = {QUERY_OPTIONS, ETW_OPTION_WARNINGS, ETW_OPTION_END};
 static const EtwOption consumeOptions[] = {
         {"-background", ETW_OPT_BOOL, offsetof(EtwConsumeOptions, background), 0, 0, 0, NULL},
         {"-batch", ETW_OPT_INT, offsetof(EtwConsumeOptions, batch), 1, 100000, 0, NULL},
         {"-command", ETW_OPT_LIST, offsetof(EtwConsumeOptions, command), 0, 0, 0, NULL},
         QUERY_OPTIONS,
+        ETW_OPTION_END,
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -44,6 +45,9 @@ int EtwEventsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
     while ((result = EtwQueryNext(&query, &event)) == TCL_OK) {
         Tcl_ListObjAppendElement(NULL, list, EtwEventObj(query.maker, &event));
     }
+    if (result == TCL_BREAK) {
+        result = EtwQueryTell(&query, options.warnings);
+    }
     EtwQueryClose(&query);
     if (result == TCL_ERROR) {
         Tcl_DecrRefCount(list);
@@ -59,6 +63,7 @@ int EtwEventsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
 typedef struct Loop {
     EtwQuery query;
     Tcl_Obj *variable;
+    Tcl_Obj *warnings; /* a variable's name; NULL: none */
     Tcl_Obj *body;
 } Loop;
 
@@ -66,8 +71,14 @@ static Tcl_NRPostProc afterBody;
 
 static int endLoop(Tcl_Interp *interp, Loop *loop, int result)
 {
+    if (result == TCL_OK) {
+        result = EtwQueryTell(&loop->query, loop->warnings);
+    }
     EtwQueryClose(&loop->query);
     Tcl_DecrRefCount(loop->variable);
+    if (loop->warnings != NULL) {
+        Tcl_DecrRefCount(loop->warnings);
+    }
     Tcl_DecrRefCount(loop->body);
     EtwFree(loop);
     if (result == TCL_OK) {
@@ -139,6 +150,10 @@ int EtwForeachNreCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
     }
     loop->variable = objv[1];
     Tcl_IncrRefCount(loop->variable);
+    loop->warnings = options.warnings;
+    if (loop->warnings != NULL) {
+        Tcl_IncrRefCount(loop->warnings);
+    }
     loop->body = objv[objc - 1];
     Tcl_IncrRefCount(loop->body);
     return nextRound(interp, loop);
@@ -212,11 +227,13 @@ static int consumeHere(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions
     Tcl_IncrRefCount(options->command);
     int result = consumeAll(interp, &query, options);
     Tcl_DecrRefCount(options->command);
+    Tcl_Obj *warnings = result == TCL_OK ? EtwQueryWarnings(&query) : NULL;
     EtwQueryClose(&query);
     if (result == TCL_OK) {
         Tcl_Obj *dict = Tcl_NewDictObj();
         EtwPut(dict, "events", Tcl_NewWideIntObj(query.taken));
         EtwPut(dict, "lost", EtwUint64Obj(query.lost));
+        EtwPut(dict, "warnings", warnings);
         Tcl_SetObjResult(interp, dict);
     }
     Tcl_Release(interp);

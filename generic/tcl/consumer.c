@@ -44,6 +44,7 @@ typedef struct EtwConsumer {
     int batch;      /* events a call; 0: one, not as a list */
     EtwQuery query; /* its maker and where serve the interpreter's thread */
     Tcl_TimerToken timer;
+    Tcl_Obj *warnings; /* NULL: it runs */
     bool busy; /* a callback is running: the event loop inside it must not deliver out of order */
     uint64_t delivered;
 
@@ -331,6 +332,10 @@ static void endConsumer(EtwConsumer *c, State state)
     }
     Tcl_DeleteTimerHandler(c->timer);
     c->timer = NULL;
+    EtwQuery asked = c->query; /* it was the worker's store that saw the events */
+    asked.filter = c->workerFilter;
+    c->warnings = EtwQueryWarnings(&asked);
+    Tcl_IncrRefCount(c->warnings);
     EtwQueryClose(&c->query);
     EtwSchemaStoreFree(c->workerFilter.store);
     freeBatches(c->filled);
@@ -344,7 +349,12 @@ static void endConsumer(EtwConsumer *c, State state)
 
 static void freeConsumer(void *block)
 {
-    EtwFree(block);
+    EtwConsumer *c = block;
+
+    if (c->warnings != NULL) {
+        Tcl_DecrRefCount(c->warnings);
+    }
+    EtwFree(c);
 }
 
 static void forget(EtwConsumer *c)
@@ -581,7 +591,7 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *
     c->notice = newNotice(c);
     if (OsThreadStart(&c->thread, "etw-consume", work, c) != ETW_OK) {
         endConsumer(c, FAILED);
-        EtwFree(c);
+        freeConsumer(c);
         return EtwTclFail(
                 ctx->interp, ETW_E_LIMIT, "THREAD", "", "the consumer's thread cannot be started");
     }
@@ -648,6 +658,7 @@ static Tcl_Obj *infoObj(EtwConsumer *c)
     EtwPut(dict, "queued", Tcl_NewIntObj(queuedEvents(c)));
     EtwPut(dict, "dropped", EtwUint64Obj(LOAD(c->dropped)));
     EtwPut(dict, "lost", EtwUint64Obj(LOAD(c->lost)));
+    EtwPut(dict, "warnings", c->warnings ? c->warnings : Tcl_NewObj());
     return dict;
 }
 

@@ -5,14 +5,9 @@
  *	large pieces.
  */
 #include "tcl/query.h"
+#include "base/os.h"
 #include "flow/sink.h"
 #include <stdlib.h>
-
-#ifdef _WIN32
-#include <windows.h>
-#else
-#include <unistd.h>
-#endif
 
 enum { PIECE = 64 * 1024 };
 
@@ -24,7 +19,8 @@ enum { COLOR_AUTO, COLOR_ON };
 
 typedef struct DumpOptions {
     EtwQueryOptions query;
-    int format, color, width;
+    int format, color;
+    int width;      /* -1: the terminal's */
     int timeFormat; /* -1: the format's own */
     Tcl_Obj *output;
 } DumpOptions;
@@ -56,23 +52,21 @@ typedef struct Output {
     EtwText text;
 } Output;
 
-static bool isTerminal(Tcl_Channel channel)
+/* -1: not a terminal; 0: one of unknown width. */
+static int terminalColumns(Tcl_Channel channel)
 {
+    const char *said = getenv("COLUMNS");
     void *handle;
 
     if (Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) != TCL_OK) {
-        return false;
+        return -1;
     }
-#ifdef _WIN32
-    DWORD mode;
-    return GetConsoleMode((HANDLE)handle, &mode) != 0;
-#else
-    return isatty((int)(intptr_t)handle) == 1;
-#endif
+    int columns = OsTerminalColumns((intptr_t)handle);
+    return columns >= 0 && said && atoi(said) > 0 ? atoi(said) : columns;
 }
 
 /* https://no-color.org, and terminals that say that they cannot. */
-static bool wantsColor(int option, Tcl_Channel channel)
+static bool wantsColor(int option, bool isTerminal)
 {
     const char *noColor = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
@@ -80,8 +74,7 @@ static bool wantsColor(int option, Tcl_Channel channel)
     if (option != COLOR_AUTO) {
         return option == COLOR_ON;
     }
-    return isTerminal(channel) && !(noColor && *noColor) &&
-           !(terminal && strcmp(terminal, "dumb") == 0);
+    return isTerminal && !(noColor && *noColor) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
 static bool takesUtf8(Tcl_Channel channel)
@@ -202,6 +195,22 @@ static int closeOutput(Output *output, int result)
 
 /* ---- The dump -------------------------------------------------------------------------------- */
 
+static void addMissing(const EtwQuery *query, EtwSink *sink, Output *output)
+{
+    Tcl_Obj *missing = EtwQueryMissing(query);
+    Tcl_Obj **warnings;
+    Tcl_Size count;
+
+    Tcl_ListObjGetElements(NULL, missing, &count, &warnings);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DString utf8;
+        Tcl_DStringInit(&utf8);
+        EtwSinkWarning(sink, EtwUtf8Of(warnings[i], &utf8, NULL), &output->text);
+        Tcl_DStringFree(&utf8);
+    }
+    Tcl_DecrRefCount(missing);
+}
+
 /* *eventsPtr: how many, without the files' own records, as the listing counts them. text: nor are
  * they shown, or count for -limit. */
 static int dumpEvents(
@@ -228,16 +237,17 @@ static int dumpEvents(
         return TCL_ERROR;
     }
     EtwSinkEnd(sink, query->source, &output->text);
+    addMissing(query, sink, output);
     return TCL_OK;
 }
 
 static EtwSinkConfig sinkConfig(const DumpOptions *options, const Output *output)
 {
-    EtwSinkConfig config = {0};
+    EtwSinkConfig config = {.format = (EtwFormat)options->format};
+    int columns = terminalColumns(output->channel);
 
-    config.format = (EtwFormat)options->format;
-    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(options->color, output->channel);
-    config.width = options->width;
+    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(options->color, columns >= 0);
+    config.width = options->width >= 0 ? options->width : columns > 0 ? columns : 0;
     if (options->timeFormat >= 0) {
         config.timeFormat = (EtwTimeFormat)options->timeFormat;
     } else {
@@ -264,7 +274,7 @@ static int dumpQuery(
 
 int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    DumpOptions options = {.timeFormat = -1};
+    DumpOptions options = {.width = -1, .timeFormat = -1};
     EtwQuery query;
     Tcl_Obj *sources;
     Tcl_WideInt events = 0;
@@ -282,11 +292,13 @@ int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
         return TCL_ERROR;
     }
     result = dumpQuery(interp, &query, &options, &events);
+    Tcl_Obj *warnings = result == TCL_OK ? EtwQueryWarnings(&query) : NULL;
     EtwQueryClose(&query);
     if (result == TCL_OK) {
         Tcl_Obj *dict = Tcl_NewDictObj();
         EtwPut(dict, "events", Tcl_NewWideIntObj(events));
         EtwPut(dict, "lost", EtwUint64Obj(query.lost));
+        EtwPut(dict, "warnings", warnings);
         Tcl_SetObjResult(interp, dict);
     }
     return result;

@@ -31,6 +31,7 @@ typedef struct Selected {
     Tcl_Obj *name;  /* of the field: without props() */
     int same;       /* index of an earlier one of the same name, or -1 */
     Tcl_Obj *value; /* of the event at hand */
+    bool found;     /* EtwEventValues: some event had it */
 } Selected;
 
 /* A header number, and its value's object. */
@@ -55,6 +56,7 @@ struct EtwEventMaker {
     bool asList;
     bool wantsProps; /* the selection has `props` */
     bool wantsState; /* or `error` or `raw` */
+    bool asked;      /* for values, once at least */
     bool zeros;      /* header numbers that mean nothing are shown, too */
     EtwText scratch;
     Shared shared[ETW_KEY_COUNT];
@@ -626,8 +628,11 @@ Tcl_Obj *EtwEventValues(EtwEventMaker *maker, const EtwEvent *event, int require
     maker->zeros = true;
     fillSelection(maker, EtwSchemaOf(maker->store, event), event);
     for (int i = 0; i < required; i++) {
-        complete = complete && maker->selection[i].value != NULL;
+        bool has = maker->selection[i].value != NULL;
+        maker->selection[i].found |= has;
+        complete = complete && has;
     }
+    maker->asked = true;
     if (complete) {
         list = Tcl_NewListObj(0, NULL);
         for (int i = 0; i < required; i++) {
@@ -637,6 +642,17 @@ Tcl_Obj *EtwEventValues(EtwEventMaker *maker, const EtwEvent *event, int require
     }
     clearSelection(maker);
     return list;
+}
+
+void EtwEventMakerMissing(const EtwEventMaker *maker, int required,
+        void (*visit)(void *ctx, const char *name), void *ctx)
+{
+    for (int i = 0; maker->asked && i < required; i++) {
+        const Selected *selected = &maker->selection[i];
+        if (selected->key < 0 && !selected->found) {
+            visit(ctx, Tcl_GetString(selected->name));
+        }
+    }
 }
 
 /* "props(NAME)" is the payload field NAME, whatever the header has of that name. */

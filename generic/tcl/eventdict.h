@@ -31,6 +31,9 @@ Tcl_Obj *EtwEventObj(EtwEventMaker *maker, const EtwEvent *event);
  * there, as for a predicate: also those that are 0.
  */
 Tcl_Obj *EtwEventValues(EtwEventMaker *maker, const EtwEvent *event, int required);
+/* Call visit for each of the first `required` that no event had when EtwEventValues was asked. */
+void EtwEventMakerMissing(const EtwEventMaker *maker, int required,
+        void (*visit)(void *ctx, const char *name), void *ctx);
 EtwSchemaStore *EtwEventMakerStore(const EtwEventMaker *maker);
 /* The index of a header name, or -1. */
 int EtwHeaderKey(const char *name);

@@ -13,6 +13,7 @@
 /* Values of the common options; a command's record begins with it. Zeroed is the default. */
 typedef struct EtwQueryOptions {
     Tcl_Obj *where, *fields, *from, *to;
+    Tcl_Obj *warnings; /* name of a variable */
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
     int asList;
@@ -43,6 +44,10 @@ extern const char *const etwAsNames[];
 #define ETW_OPTION_TO                                                                              \
     {                                                                                              \
         "-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL                                        \
+    }
+#define ETW_OPTION_WARNINGS                                                                        \
+    {                                                                                              \
+        "-warnings", ETW_OPT_OBJ, ETW_QUERY_AT(warnings), 0, 0, 0, NULL                            \
     }
 #define ETW_OPTION_WHERE                                                                           \
     {                                                                                              \
@@ -97,5 +102,14 @@ void EtwQueryClose(EtwQuery *query);
  * sources, serving asynchronous handlers (signals, limits, cancelling) but not the event loop.
  */
 int EtwQueryNext(EtwQuery *query, EtwEvent *event);
+
+/* ---- Warnings (query_warn.c), before the query is closed ------------------------------------- */
+
+/* Fields of -where that no event had: a list of texts, a new object. */
+Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
+/* Those, behind what the sources warn of. */
+Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
+/* Set that variable (NULL: none) to them. */
+int EtwQueryTell(const EtwQuery *query, Tcl_Obj *variable);
 
 #endif

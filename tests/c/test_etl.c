@@ -1,9 +1,8 @@
 /*
  * tests/c/test_etl.c --
  *
- *	Records and the reader of .etl files, on files built byte by byte and on the corpus
- *	of real ones (ETW_CORPUS, or ../shared/corpus beside the checkout). The writer:
- *	test_etl_writer.c.
+ *	Records and the reader of .etl files, on files built byte by byte. Real files:
+ *	test_corpus.c; the writer: test_etl_writer.c.
  */
 #include "check.h"
 #include "base/os.h"
@@ -773,114 +772,6 @@ static void reader_old_header(void)
     ImageFree(&f);
 }
 
-/* ---- Real files ------------------------------------------------------------------------------ */
-
-static const char *Corpus(void)
-{
-    static char path[1024];
-    const char *env = getenv("ETW_CORPUS");
-    if (env != NULL) {
-        return env;
-    }
-    snprintf(path, sizeof path, "%s", __FILE__);
-    char *cut = strstr(path, "tests/c/");
-    if (cut != NULL) {
-        snprintf(cut, sizeof path - (size_t)(cut - path), "../shared/corpus");
-    }
-    return cut != NULL && OsFileExists(path) ? path : "../shared/corpus";
-}
-
-static int KindOf(const char *name)
-{
-    static const struct {
-        const char *name;
-        int kind;
-    } kinds[] = {{"SYS32", 1}, {"SYS64", 2}, {"FULL32", 10}, {"PERF32", 16}, {"PERF64", 17},
-            {"EVT32", 18}, {"EVT64", 19}, {"FULL64", 20}, {"MSG", 0x90}, {"WPP", 0x90}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i].name, name) == 0) {
-            return kinds[i].kind;
-        }
-    }
-    return -1;
-}
-
-static void CheckReal(const char *path, unsigned buffers, const char *kinds)
-{
-    int counts[256] = {0}, count, length;
-    char name[32];
-    Seen seen = SeenFile(path);
-    if (!CHECK_MSG(seen.status == ETW_OK, "%s: %s", path, seen.error.message)) {
-        return;
-    }
-    CHECK_MSG(seen.info.buffers == buffers, "%s: %u buffers, not %u", path, seen.info.buffers,
-            buffers);
-    for (size_t i = 0; i < seen.count; i++) {
-        counts[seen.events[i].kind]++;
-        if (i != 0 && !CHECK_MSG(seen.events[i].time >= seen.events[i - 1].time,
-                              "%s: time of event %d goes back", path, (int)i)) {
-            break;
-        }
-    }
-    while (sscanf(kinds, " %31[A-Z0-9] %d%n", name, &count, &length) == 2) {
-        int kind = KindOf(name);
-        CHECK_MSG(kind > 0 && counts[kind] == count, "%s: %d records of kind %s, not %d", path,
-                kind > 0 ? counts[kind] : -1, name, count);
-        seen.count -= (size_t)count;
-        kinds += length;
-        kinds += *kinds == ',';
-    }
-    CHECK_MSG(seen.count == 0, "%s: %d records too many", path, (int)seen.count);
-    CHECK_MSG(seen.warnings == 0 || !seen.info.closed, "%s: %s", path, seen.text);
-    SeenFree(&seen);
-}
-
-/* Every file: records by kind as INDEX.md has them from an independent decoder. */
-static void corpus(void)
-{
-    char path[1200], line[2000], file[400] = "";
-    unsigned buffers = 0, checked = 0, records;
-    int at;
-    snprintf(path, sizeof path, "%s/INDEX.md", Corpus());
-    FILE *index = fopen(path, "r");
-    if (index == NULL) {
-        SKIP("no %s (set ETW_CORPUS)", path);
-    }
-    while (fgets(line, sizeof line, index) != NULL) {
-        char *buf = strstr(line, " buf ");
-        if (sscanf(line, "- `%399[^`]` (%*d bytes", file) == 1) {
-            buffers = 0;
-        } else if (buf != NULL) {
-            sscanf(buf, " buf %u", &buffers);
-        } else if (buffers != 0 && sscanf(line, " records %u:%n", &records, &at) == 1) {
-            snprintf(path, sizeof path, "%s/%s", Corpus(), file);
-            CheckReal(path, buffers, line + at);
-            buffers = 0;
-            checked++;
-        }
-    }
-    fclose(index);
-    CHECK_MSG(checked >= 38, "only %u files of INDEX.md were checked", checked);
-}
-
-/* Times of HTTP_Server.etl: the first user event as Windows converted it (HTTP_Server.evtx). */
-static void corpus_http(void)
-{
-    char path[1200];
-    snprintf(path, sizeof path, "%s/microsoft__Tx/HTTP_Server.etl", Corpus());
-    if (!OsFileExists(path)) {
-        SKIP("no %s (set ETW_CORPUS)", path);
-    }
-    Seen seen = SeenFile(path);
-    REQUIRE(seen.count == 2042);
-    const EtwEvent *first = &seen.events[1];
-    CHECK_EQ(first->time / 100, 129402940472257591 - ETL_FILETIME_EPOCH);
-    CHECK_EQ(first->payloadSize, 72);
-    CHECK_EQ(first->kernelTime, 677443);
-    CHECK_EQ(first->flags, 0);
-    SeenFree(&seen);
-}
-
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -912,7 +803,5 @@ int main(int argc, char **argv)
     CHECK_RUN(damage_truncated);
     CHECK_RUN(damage_not_closed);
     CHECK_RUN(damage_compressed);
-    CHECK_RUN(corpus);
-    CHECK_RUN(corpus_http);
     return CHECK_DONE();
 }

@@ -162,13 +162,19 @@ static void onSwitch(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     uint32_t old = (uint32_t)KernelUint(p->f[SWITCH_OLD], e->data);
     uint32_t new = (uint32_t)KernelUint(p->f[SWITCH_NEW], e->data);
     uint32_t tid = old, pid = KernelTaskProcess(&k->tasks, old, e->ticks, false);
+    bool filtered = p->instance == IN_MAIN || k->tasks.all; /* one of them is traced */
+    TraceEvent mine = *e;
     KernelPut put = KernelPutOf(k);
     if (k->events[EV_SWITCH] == NULL || (KernelIsIgnored(old) && new == 0)) {
         return;
     }
     if ((pid == 0 && !k->tasks.all) || KernelIsIgnored(old)) {
         tid = new; /* somebody else makes room for a thread of ours: that one's event */
-        pid = KernelTaskProcess(&k->tasks, new, e->ticks, true);
+        pid = KernelTaskProcess(&k->tasks, new, e->ticks, filtered);
+        mine.stackCount = 0; /* it is the other one's */
+        if (!filtered && (pid == 0 || KernelIsIgnored(new))) {
+            return;
+        }
     }
     Put32(&put, old);
     Put32(&put, new);
@@ -177,7 +183,7 @@ static void onSwitch(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     Put32(&put, (uint32_t)KernelUint(p->f[SWITCH_NEW_PRIO], e->data));
     PutText(&put, e->data + p->f[SWITCH_OLD_COMM].offset, p->f[SWITCH_OLD_COMM].size);
     PutText(&put, e->data + p->f[SWITCH_NEW_COMM].offset, p->f[SWITCH_NEW_COMM].size);
-    KernelEmitPut(k, e, k->events[EV_SWITCH], pid, tid, &put);
+    KernelEmitPut(k, &mine, k->events[EV_SWITCH], pid, tid, &put);
 }
 
 enum { CALL_ID, CALL_ARGS, CALL_RESULT = CALL_ARGS };
@@ -234,7 +240,7 @@ static const KernelPointDef exitThread = {
         "syscalls", "sys_enter_exit", IN_MAIN, NULL, onExitThread, {"error_code"}};
 static const KernelPointDef signalPoint = {
         "signal", "signal_deliver", IN_MAIN, "sa_handler == 0", onSignal, {"sig", "sa_handler"}};
-static const KernelPointDef switchPoint = {"sched", "sched_switch", IN_MAIN, NULL, onSwitch,
+static const KernelPointDef switchPoint = {"sched", "sched_switch", IN_PAIR, NULL, onSwitch,
         {"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"}};
 const KernelPointDef kernelEnterPoint = {
         "raw_syscalls", "sys_enter", IN_MAIN, NULL, onSyscallEnter, {"id", "args"}};

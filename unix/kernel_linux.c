@@ -9,7 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "kernel_room.h"
-#include <errno.h>
+#include "kernel_trace.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,11 @@ static EtwKernel *kernels; /* all of this process */
 static _Atomic uint32_t
         ignored[MAX_IGNORED]; /* threads of ours that are never traced; drains read */
 static _Atomic int ignoredCount;
+
+bool kernelPerf;
+
+static KernelTransportOpen *const openTransport[TRANSPORTS] = {
+        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen};
 
 /* ---- Threads that are not traced
  * ------------------------------------------------------------------ */
@@ -51,14 +56,10 @@ static void pruneIgnored(void)
     ignoredCount = kept;
 }
 
-/* The kernel drops the thread's events itself (5.7 and later); else the drain does. */
 static void hideThread(EtwKernel *k, uint32_t tid)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%u", tid);
-    k->hidesThreads =
-            TraceHas(&k->instance[IN_MAIN], "set_event_notrace_pid") &&
-            TraceAppend(&k->instance[IN_MAIN], "set_event_notrace_pid", text, NULL) == ETW_OK;
+    KernelTransport *t = k->transport[BY_TRACEFS];
+    k->hidesThreads = t != NULL && t->ops->hide(t, tid);
 }
 
 void EtwKernelIgnoreThread(uint32_t tid)
@@ -79,7 +80,7 @@ void EtwKernelIgnoreThread(uint32_t tid)
 /* ---- Points
  * ---------------------------------------------------------------------------------------- */
 
-static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format, uint8_t instance)
+static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format)
 {
     uint32_t id = (uint32_t)format->id & 0xffff;
     if (id >= k->pointRoom) {
@@ -91,7 +92,6 @@ static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format, uint8_t inst
     if (k->points[id] == NULL) {
         k->points[id] = EtwAlloc(sizeof *k->points[id]);
         k->points[id]->format = format;
-        k->points[id]->instance = instance;
     }
     return k->points[id];
 }
@@ -114,33 +114,74 @@ static bool takeFields(KernelPoint *p, const KernelPointDef *def, const char **m
     return true;
 }
 
+/*
+ * Have a tracepoint collected in a way that serves all who asked for it. What tracefs collects
+ * already goes over to perf when somebody wants its stacks (leaveOld).
+ */
+static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const char *filter,
+        bool stacks, EtwError *err)
+{
+    uint8_t by = p->on && !(stacks && !p->stacks) ? p->transport : k->by;
+    KernelWish wish = {
+            p->format, instance == IN_PAIR ? by == BY_PERF : instance, stacks || p->stacks, filter};
+    KernelWish was = {p->format, p->instance, p->stacks, p->filter};
+    KernelTransport *t = k->transport[by];
+    EtwStatus status;
+    if (p->on && by == p->transport && wish.instance == was.instance && wish.stacks == was.stacks &&
+            wish.filter == was.filter) {
+        return ETW_OK;
+    }
+    if (p->on && by == p->transport && wish.instance != was.instance) {
+        t->ops->disable(t, &was);
+        p->on = false;
+    }
+    status = t->ops->enable(t, &wish, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (p->on && by != p->transport) {
+        p->oldTransport = p->transport;
+        p->oldInstance = p->instance;
+        p->since = UINT64_MAX;
+    }
+    p->on = true;
+    p->transport = by;
+    p->instance = wish.instance;
+    p->stacks = wish.stacks;
+    p->filter = filter;
+    return ETW_OK;
+}
+
+/* What one user of a tracepoint filters another may need. */
+static const char *filterOf(const KernelPoint *p, const KernelPointDef *def)
+{
+    return !p->on || p->filter == def->filter ? def->filter : NULL;
+}
+
 /* Collect a tracepoint for the portable groups. */
 static EtwStatus addPoint(EtwKernel *k, const KernelPointDef *def, const char *group, EtwError *err)
 {
     struct tep_event *format = KernelFormatOf(k->formats, def->system, def->name);
     const char *missing = NULL;
     KernelPoint *p;
+    EtwStatus status;
     if (format == NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
                 "kernel group \"%s\" needs tracepoint %s:%s, which this kernel does not have",
                 group, def->system, def->name);
     }
-    p = pointOf(k, format, def->instance);
-    if (p->def != NULL) { /* by another group: what one of them filters the other may need */
-        return p->def->filter == def->filter
-                       ? ETW_OK
-                       : TraceEnable(&k->instance[p->instance], def->system, def->name, NULL, err);
-    }
-    if (!takeFields(p, def, &missing)) {
+    p = pointOf(k, format);
+    if (p->def == NULL && !takeFields(p, def, &missing)) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
                 "kernel group \"%s\" needs field %s of tracepoint %s:%s, which this kernel's does "
                 "not have",
                 group, missing, def->system, def->name);
     }
-    p->def = def;
-    /* Asked for by name as well: then all of it is wanted, and def's proc drops the rest. */
-    return TraceEnable(
-            &k->instance[p->instance], def->system, def->name, p->raw ? NULL : def->filter, err);
+    status = collect(k, p, def->instance, filterOf(p, def), k->stacks, err);
+    if (status == ETW_OK && p->def == NULL) {
+        p->def = def;
+    }
+    return status;
 }
 
 static EtwStatus addPoints(
@@ -199,19 +240,17 @@ static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
 static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     const KernelGroup *g = &kernelGroups[id];
+    bool again = (k->groups & 1u << id) != 0; /* perhaps with stacks now */
     EtwStatus status;
-    if (k->groups & 1u << id) {
-        return ETW_OK;
-    }
     status = addPoints(k, g->points, g->name, err);
     for (int i = 0; status == ETW_OK && g->extras != NULL && g->extras[i] != NULL; i++) {
         EtwStatus extra = addPoint(k, g->extras[i], g->name, err);
-        status = extra == ETW_E_UNSUPPORTED ? ETW_OK : extra;
+        status = extra == ETW_E_UNSUPPORTED || extra == ETW_E_ACCESS ? ETW_OK : extra;
     }
     if (status == ETW_OK && (id == GROUP_TCPIP || id == GROUP_UDPIP)) {
         status = addTransfers(k, g->name, err);
     }
-    if (status == ETW_OK) {
+    if (status == ETW_OK && !again) {
         status = KernelDefine(k, id, err);
     }
     k->groups |= status == ETW_OK ? 1u << id : 0;
@@ -268,14 +307,13 @@ static EtwStatus addRaw(EtwKernel *k, const char *name, EtwError *err)
     if (status != ETW_OK) {
         return status;
     }
-    p = pointOf(k, format, IN_MAIN);
-    if (p->raw != NULL) {
-        return ETW_OK;
+    p = pointOf(k, format);
+    status = collect(k, p, p->on ? p->instance : IN_MAIN, NULL, k->stacks, err);
+    if (status == ETW_OK && p->raw == NULL) {
+        p->raw = KernelRawNew(format, err);
+        status = p->raw == NULL ? ETW_E_LIMIT : ETW_OK;
     }
-    p->raw = KernelRawNew(format, err);
-    return p->raw == NULL ? ETW_E_LIMIT
-                          : TraceEnable(&k->instance[p->instance], format->system, format->name,
-                                    NULL, err);
+    return status;
 }
 
 /* A wrong name enables nothing, wherever it stands in the list. */
@@ -297,57 +335,74 @@ static EtwStatus checkNames(EtwKernel *k, const EtwKernelEnable *enable, EtwErro
 /* ---- Whom to trace
  * --------------------------------------------------------------------------------- */
 
-static void appendPid(void *ctx, uint32_t tid)
+static bool isLiveProcess(const KernelTask *task)
 {
-    EtwText *text = ctx;
-    if (!KernelIsIgnored(tid)) {
-        EtwTextPrintf(text, "%u ", tid);
-    }
+    return task->tid != 0 && task->tid == task->pid && (task->exited == 0 || task->threads > 0);
 }
 
-/* All threads of a process, also those that are born while we look; then event-fork follows. */
-static EtwStatus tracePid(EtwKernel *k, uint32_t pid, EtwError *err)
+static EtwStatus followIn(EtwKernel *k, uint32_t pid, bool known, EtwError *err)
 {
     EtwStatus status = ETW_OK;
-    for (int round = 0; round < 16; round++) {
-        EtwText text = {0};
-        if (KernelTasksOfProcess(&k->tasks, pid, appendPid, &text) == 0) {
-            EtwTextFree(&text);
-            break;
-        }
-        EtwTextChar(&text, '\0');
-        if (text.size > 1) {
-            status = TraceAppend(&k->instance[IN_MAIN], "set_event_pid", text.data, err);
-        }
-        EtwTextFree(&text);
-        if (status != ETW_OK) {
-            return status;
+    for (int i = 0; status == ETW_OK && i < TRANSPORTS; i++) {
+        KernelTransport *t = k->transport[i];
+        status = t != NULL ? t->ops->follow(t, pid, known, err) : ETW_OK;
+    }
+    return status;
+}
+
+/* What was enabled just now also from those who are traced already. */
+static EtwStatus followKnown(EtwKernel *k, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (uint32_t i = 0; status == ETW_OK && i < k->tasks.room; i++) {
+        if (isLiveProcess(&k->tasks.slots[i])) {
+            status = followIn(k, k->tasks.slots[i].pid, true, err);
         }
     }
-    return KernelTaskFind(&k->tasks, pid) != NULL
-                   ? ETW_OK
-                   : EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
+    return status;
+}
+
+static EtwStatus followAll(EtwKernel *k, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    if (!k->tasks.all) {
+        KernelTasksOfAll(&k->tasks);
+    }
+    k->tasks.all = true;
+    for (int i = 0; status == ETW_OK && i < TRANSPORTS; i++) {
+        KernelTransport *t = k->transport[i];
+        status = t != NULL ? t->ops->followAll(t, err) : ETW_OK;
+    }
+    return status;
+}
+
+static EtwStatus tracePid(EtwKernel *k, uint32_t pid, EtwError *err)
+{
+    const KernelTask *task = KernelTaskFind(&k->tasks, pid);
+    EtwStatus status;
+    if (task != NULL && isLiveProcess(task)) {
+        return ETW_OK;
+    }
+    status = followIn(k, pid, false, err);
+    /* The kernel follows now whom these threads make, so that none is missed here. */
+    if (status == ETW_OK && KernelTasksOfProcess(&k->tasks, pid, NULL, NULL) == 0) {
+        status = EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
+    }
+    return status;
 }
 
 /* What is asked for comes on top of what was: a session has one scope, the widest. */
 static EtwStatus widenScope(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
-    EtwStatus status = ETW_OK;
-    if (k->tasks.all) {
-        return ETW_OK;
+    EtwStatus status;
+    if (k->tasks.all || enable->allPids) {
+        return followAll(k, err);
     }
-    if (enable->allPids) {
-        k->tasks.all = true;
-        KernelTasksOfAll(&k->tasks);
-        return tracefs_instance_file_clear(k->instance[IN_MAIN].fs, "set_event_pid") < 0
-                       ? EtwFailOs(err, ETW_E_IO, errno, "TRACEFS", "set_event_pid",
-                                 "cannot trace all processes")
-                       : ETW_OK;
+    status = followKnown(k, err);
+    if (status == ETW_OK && enable->pids == NULL) {
+        status = tracePid(k, OsPid(), err);
     }
-    if (enable->pids == NULL) {
-        return tracePid(k, OsPid(), err);
-    }
-    for (int i = 0; status == ETW_OK && i < enable->pidCount; i++) {
+    for (int i = 0; status == ETW_OK && enable->pids != NULL && i < enable->pidCount; i++) {
         status = tracePid(k, enable->pids[i], err);
     }
     return status;
@@ -383,51 +438,65 @@ static size_t ringKB(void)
     return share > 4096 ? 4096 : share < 256 ? 256 : share;
 }
 
-static void freeKernel(EtwKernel *k);
-
 static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError *err)
 {
-    EtwStatus status = TraceUsable(err);
+    EtwStatus status = TraceReadable(err);
+    struct tep_handle *formats = status == ETW_OK ? KernelFormatsNew(err) : NULL;
     EtwKernel *k;
-    if (status != ETW_OK) {
-        return status;
+    if (formats == NULL) {
+        return status != ETW_OK ? status : ETW_E_UNSUPPORTED;
     }
     k = EtwAlloc(sizeof *k);
     k->session = EtwStrdup(session);
-    k->formats = KernelFormatsNew(err);
-    status = k->formats ? ETW_OK : ETW_E_UNSUPPORTED;
-    if (status == ETW_OK) {
-        status = TraceOpen(&k->instance[IN_MAIN], session, "", ringKB(), err);
-    }
-    if (status == ETW_OK) {
-        status = TraceOpen(&k->instance[IN_ANY], session, "-any", ringKB() / 2, err);
-    }
-    if (status == ETW_OK) {
-        status = TraceWrite(&k->instance[IN_MAIN], "options/event-fork", "1", err);
-    }
-    /* Off until it is known whom to trace: without a pid the kernel would take everybody. */
-    TraceOff(&k->instance[IN_MAIN]);
-    if (status != ETW_OK) {
-        freeKernel(k);
-        return status;
-    }
-    k->merge = TraceMergeNew(KernelFormatsPage(k->formats));
-    TraceMergeAdd(k->merge, &k->instance[IN_MAIN], IN_MAIN);
-    TraceMergeAdd(k->merge, &k->instance[IN_ANY], IN_ANY);
-    for (int i = 0; i < ignoredCount; i++) {
-        hideThread(k, ignored[i]);
-    }
+    k->formats = formats;
+    k->merge = TraceMergeNew();
     k->next = kernels;
     kernels = k;
     *kernelPtr = k;
     return ETW_OK;
 }
 
+/* tracefs costs the traced code less; perf knows stacks, and needs no root. */
+static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
+{
+    KernelTransportConfig config = {.session = k->session,
+            .suffix = "",
+            .perCpuKB = ringKB(),
+            .page = KernelFormatsPage(k->formats),
+            .any = true,
+            .merge = k->merge};
+    EtwStatus status = ETW_OK;
+    k->stacks = enable->stacks;
+    k->by = enable->stacks || kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS;
+    config.number = k->by;
+    if (k->transport[k->by] == NULL) {
+        status = openTransport[k->by](&k->transport[k->by], &config, err);
+        for (int i = 0; status == ETW_OK && k->by == BY_TRACEFS && i < ignoredCount; i++) {
+            hideThread(k, ignored[i]);
+        }
+    }
+    return status;
+}
+
+/* The table of tasks is kept right where that is allowed: system calls alone do without. */
+static EtwStatus addTaskPoints(EtwKernel *k, EtwError *err)
+{
+    bool stacks = k->stacks;
+    EtwStatus status;
+    k->stacks = false; /* unless the group itself is asked for */
+    status = addPoints(k, kernelTaskPoints, "process", err);
+    k->stacks = stacks;
+    return status == ETW_E_ACCESS && k->by == BY_PERF ? ETW_OK : status;
+}
+
 static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
     EtwStatus status = checkNames(k, enable, err);
     if (status == ETW_OK) {
-        status = addPoints(k, kernelTaskPoints, "process", err);
+        status = chooseTransport(k, enable, err);
+    }
+    if (status == ETW_OK) {
+        status = addTaskPoints(k, err);
     }
     for (int i = 0; status == ETW_OK && i < enable->groupCount; i++) {
         int group = groupOf(enable->groups[i]);
@@ -436,9 +505,34 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
     }
     if (status == ETW_OK && k->probe == NULL &&
             (k->groups & (1u << GROUP_TCPIP | 1u << GROUP_UDPIP)) != 0) {
-        k->probe = SockProbeNew(k->session, k->formats);
+        k->probe = SockProbeNew(k->session, k->formats,
+                openTransport[kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS]);
     }
     return status == ETW_OK ? widenScope(k, enable, err) : status;
+}
+
+/* Those that came over to another transport leave the old one, now that the new one works. */
+static void leaveOld(EtwKernel *k)
+{
+    uint64_t now = OsTicks();
+    for (uint32_t id = 0; id < k->pointRoom; id++) {
+        KernelPoint *p = k->points[id];
+        if (p != NULL && p->since == UINT64_MAX) {
+            KernelWish was = {.format = p->format, .instance = p->oldInstance};
+            p->since = now;
+            k->transport[p->oldTransport]->ops->disable(k->transport[p->oldTransport], &was);
+        }
+    }
+}
+
+static void startAll(EtwKernel *k)
+{
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL) {
+            k->transport[i]->ops->start(k->transport[i]);
+        }
+    }
+    leaveOld(k);
 }
 
 /*
@@ -457,7 +551,7 @@ EtwStatus EtwKernelOpen(
     if (status == ETW_OK) {
         status = enableAll(*kernelPtr, enable, err);
         if (status == ETW_OK) {
-            TraceOn(&(*kernelPtr)->instance[IN_MAIN]);
+            startAll(*kernelPtr);
             askAll(*kernelPtr);
         }
     }
@@ -476,8 +570,9 @@ static void dispatch(EtwKernel *k, const TraceEvent *e)
 {
     uint32_t id = e->size >= KERNEL_COMMON ? EtwLoad16(e->data + KERNEL_COMMON_TYPE) : UINT32_MAX;
     const KernelPoint *p = id < k->pointRoom ? k->points[id] : NULL;
-    if (p == NULL || p->instance != e->instance ||
-            (!k->hidesThreads && e->instance == IN_MAIN && KernelIsIgnored(KernelTidOf(e)))) {
+    if (p == NULL || (p->transport == e->transport) != (e->ticks >= p->since) ||
+            (!(k->hidesThreads && e->transport == BY_TRACEFS) && p->instance == IN_MAIN &&
+                    KernelIsIgnored(KernelTidOf(e)))) {
         return;
     }
     if (p->raw != NULL) {
@@ -490,9 +585,11 @@ static void dispatch(EtwKernel *k, const TraceEvent *e)
 
 static void countLost(EtwKernel *k)
 {
-    if (!k->counted) {
-        k->lost = TraceLost(&k->instance[IN_MAIN]) + TraceLost(&k->instance[IN_ANY]);
+    uint64_t lost = 0;
+    for (int i = 0; i < TRANSPORTS; i++) {
+        lost += k->transport[i] != NULL ? k->transport[i]->ops->lost(k->transport[i]) : 0;
     }
+    k->lost = k->counted ? k->lost : lost;
 }
 
 void EtwKernelDrain(EtwKernel *k, uint64_t until, EtwKernelEmit *emit, void *ctx)
@@ -501,6 +598,11 @@ void EtwKernelDrain(EtwKernel *k, uint64_t until, EtwKernelEmit *emit, void *ctx
     k->emit = emit;
     k->emitCtx = ctx;
     k->probedCount = 0;
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL && k->transport[i]->ops->refill != NULL) {
+            k->transport[i]->ops->refill(k->transport[i]);
+        }
+    }
     TraceMergeRefill(k->merge);
     while (TraceMergeNext(k->merge, until, &event)) {
         dispatch(k, &event);
@@ -520,8 +622,10 @@ uint64_t EtwKernelLost(const EtwKernel *k)
 
 void EtwKernelQuiesce(EtwKernel *k)
 {
-    for (int i = 0; i < INSTANCES; i++) {
-        TraceOff(&k->instance[i]);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL) {
+            k->transport[i]->ops->stop(k->transport[i]);
+        }
     }
     countLost(k);
     k->counted = true;
@@ -529,12 +633,14 @@ void EtwKernelQuiesce(EtwKernel *k)
 
 static void freeKernel(EtwKernel *k)
 {
-    for (int i = 0; i < INSTANCES; i++) {
-        TraceClose(&k->instance[i]);
+    TraceMergeFree(k->merge);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL) {
+            k->transport[i]->ops->close(k->transport[i]);
+        }
     }
     SockProbeFree(k->probe);
     KernelCallsFree(k);
-    TraceMergeFree(k->merge);
     for (uint32_t id = 0; id < k->pointRoom; id++) {
         if (k->points[id] != NULL) {
             KernelRawFree(k->points[id]->raw);
@@ -620,7 +726,7 @@ void EtwKernelGroups(
     char **systems;
     OsInit();
     pthread_mutex_lock(&lock);
-    if (TraceUsable(NULL) == ETW_OK) {
+    if (TraceReadable(NULL) == ETW_OK) {
         for (int i = 0; i < GROUPS; i++) {
             if (havePoints(kernelGroups[i].points)) {
                 visit(ctx, kernelGroups[i].name, kernelGroups[i].description);

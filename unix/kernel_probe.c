@@ -3,7 +3,7 @@
  *
  *	Tracepoints name a socket by its address in the kernel, /proc by inode, and nothing that is
  *readable joins the two. So this thread makes a call on each socket that does nothing but fire a
- *tracepoint, in a little trace instance that sees this thread only, and reads there which socket
+ *tracepoint, through a transport of its own that follows this thread only, and reads there which socket
  *it was:
  *
  *	TCP: recv(MSG_OOB | MSG_PEEK | MSG_DONTWAIT). It fails with EINVAL (no urgent data) before
@@ -18,6 +18,7 @@
 #include "kernel_probe.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -30,34 +31,45 @@
 enum { BATCH = 256, PROBE_KB = 64 };
 
 struct SockProbe {
-    TraceInstance trace;
+    KernelTransport *transport; /* of its own */
     TraceMerge *merge;
-    uint32_t tid; /* the thread that the instance listens to */
+    uint32_t tid; /* the thread that it listens to */
     KernelField sk;
     SockFound batch[BATCH]; /* probed, not read yet */
     int count;
 };
 
-SockProbe *SockProbeNew(const char *session, struct tep_handle *formats)
+/* Nothing comes before a thread is named. */
+static EtwStatus openProbe(SockProbe *p, struct tep_event *recvEvent, struct tep_event *sendEvent,
+        const KernelTransportConfig *config, KernelTransportOpen *openTransport)
+{
+    KernelWish wish = {.format = recvEvent, .instance = IN_MAIN};
+    EtwStatus status = openTransport(&p->transport, config, NULL);
+    if (status == ETW_OK) {
+        status = p->transport->ops->enable(p->transport, &wish, NULL);
+    }
+    wish.format = sendEvent;
+    return status == ETW_OK ? p->transport->ops->enable(p->transport, &wish, NULL) : status;
+}
+
+SockProbe *SockProbeNew(
+        const char *session, struct tep_handle *formats, KernelTransportOpen *openTransport)
 {
     struct tep_event *recvEvent = KernelFormatOf(formats, "sock", "sock_recv_length");
     struct tep_event *sendEvent = KernelFormatOf(formats, "sock", "sock_send_length");
+    KernelTransportConfig config = {.session = session,
+            .suffix = "-probe",
+            .perCpuKB = PROBE_KB,
+            .page = KernelFormatsPage(formats)};
     SockProbe *p;
     if (recvEvent == NULL || sendEvent == NULL) {
         return NULL;
     }
     p = EtwAlloc(sizeof *p);
     p->sk = KernelFieldOf(recvEvent, "sk");
+    p->merge = config.merge = TraceMergeNew();
     if (p->sk.size != 8 || KernelFieldOf(sendEvent, "sk").offset != p->sk.offset ||
-            TraceOpen(&p->trace, session, "-probe", PROBE_KB, NULL) != ETW_OK) {
-        EtwFree(p);
-        return NULL;
-    }
-    p->merge = TraceMergeNew(KernelFormatsPage(formats));
-    TraceMergeAdd(p->merge, &p->trace, 0);
-    TraceOff(&p->trace); /* until a thread is named */
-    if (TraceEnable(&p->trace, "sock", "sock_recv_length", NULL, NULL) != ETW_OK ||
-            TraceEnable(&p->trace, "sock", "sock_send_length", NULL, NULL) != ETW_OK) {
+            openProbe(p, recvEvent, sendEvent, &config, openTransport) != ETW_OK) {
         SockProbeFree(p);
         return NULL;
     }
@@ -67,22 +79,22 @@ SockProbe *SockProbeNew(const char *session, struct tep_handle *formats)
 void SockProbeFree(SockProbe *p)
 {
     if (p != NULL) {
-        TraceClose(&p->trace);
         TraceMergeFree(p->merge);
+        if (p->transport != NULL) {
+            p->transport->ops->close(p->transport);
+        }
         EtwFree(p);
     }
 }
 
 static bool listenToThisThread(SockProbe *p)
 {
-    char text[16];
     if (p->tid != OsTid()) {
-        snprintf(text, sizeof text, "%u", OsTid());
-        if (TraceWrite(&p->trace, "set_event_pid", text, NULL) != ETW_OK) {
+        if (p->transport->ops->followOne(p->transport, OsTid(), NULL) != ETW_OK) {
             return false;
         }
         p->tid = OsTid();
-        TraceOn(&p->trace);
+        p->transport->ops->start(p->transport);
     }
     return true;
 }
@@ -167,6 +179,9 @@ static void readBatch(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ct
 {
     TraceEvent event;
     int n = 0;
+    if (p->transport->ops->refill != NULL) {
+        p->transport->ops->refill(p->transport);
+    }
     TraceMergeRefill(p->merge);
     while (TraceMergeNext(p->merge, UINT64_MAX, &event)) {
         if (n < p->count && event.size >= (uint32_t)p->sk.offset + p->sk.size) {

@@ -9,7 +9,7 @@
 
 #include "kernel_format.h"
 #include "kernel_socks.h"
-#include "kernel_trace.h"
+#include "kernel_transport.h"
 
 typedef struct SockFound {
     uint64_t sk;
@@ -22,7 +22,8 @@ typedef void SockFoundProc(void *ctx, uint32_t pid, const SockFound *found);
 
 typedef struct SockProbe SockProbe;
 /* NULL: this kernel lacks the tracepoints, or something refused; there is then nothing to learn. */
-SockProbe *SockProbeNew(const char *session, struct tep_handle *formats);
+SockProbe *SockProbeNew(
+        const char *session, struct tep_handle *formats, KernelTransportOpen *openTransport);
 /* Ask for all TCP and UDP sockets of a process. False: not allowed to. */
 bool SockProbeProcess(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ctx);
 /* Addresses and state of one descriptor (sk stays 0). False: gone, or no TCP or UDP socket. */

@@ -17,9 +17,15 @@
 #include "kernel_probe.h"
 #include "kernel_socks.h"
 #include "kernel_tasks.h"
-#include "kernel_trace.h"
+#include "kernel_transport.h"
 
-enum { IN_MAIN, IN_ANY, INSTANCES };
+/*
+ * Of two threads, the one that goes and the one that comes (a switch): IN_MAIN where the kernel's
+ * filter knows both, as tracefs does; perf would hide those that come, so there IN_ANY.
+ */
+enum { IN_PAIR = INSTANCES };
+
+enum { BY_TRACEFS, BY_PERF, TRANSPORTS };
 
 /* Portable groups; bits of EtwKernel.groups. */
 typedef enum KernelGroupId {
@@ -75,7 +81,14 @@ struct KernelPoint {
     struct tep_event *format;
     KernelField f[POINT_FIELDS];
     uint32_t need; /* a record must be as long as this for f */
+    bool on;       /* collected, in the way that follows */
+    uint8_t transport;
     uint8_t instance;
+    bool stacks;
+    const char *filter;
+    /* When it came over from another transport: what is older counts there, what is younger here. */
+    uint64_t since; /* ticks; UINT64_MAX: as soon as all is started; 0: was never elsewhere */
+    uint8_t oldTransport, oldInstance;
     KernelRaw *raw; /* NULL: not asked for by name */
 };
 
@@ -88,15 +101,20 @@ typedef struct KernelRoute {
 } KernelRoute;
 enum { ROUTES = 64, CONTEXTS = 64, PROBED = 16 };
 
+/* Tests: perf also where tracefs would do. */
+extern bool kernelPerf;
+
 struct EtwKernel {
     char *session;
     struct tep_handle *formats;
-    TraceInstance instance[INSTANCES];
+    KernelTransport *transport[TRANSPORTS]; /* NULL: not needed so far */
     TraceMerge *merge;
-    _Atomic bool hidesThreads; /* the kernel itself leaves out the threads that are never traced */
+    _Atomic bool hidesThreads; /* tracefs leaves out the threads that are never traced */
     SockProbe *probe;          /* NULL: no socket group, or not possible */
 
-    /* What is enabled. */
+    /* What is enabled, and how what is added now is to be collected. */
+    uint8_t by;
+    bool stacks;
     uint32_t groups;
     KernelPoint **points; /* by type number; NULL entries: not ours */
     uint32_t pointRoom;
@@ -124,9 +142,6 @@ struct EtwKernel {
 
     struct EtwKernel *next; /* all of this process: kernel_linux.c */
 };
-
-/* A thread of ours that is never traced. */
-bool KernelIsIgnored(uint32_t tid);
 
 /* ---- Tables (kernel_groups.c) ---------------------------------------------------------------- */
 
@@ -233,8 +248,8 @@ static inline void PutText(KernelPut *p, const uint8_t *text, size_t size)
 static inline void KernelEmitPut(EtwKernel *k, const TraceEvent *e, Etw_Event *event, uint32_t pid,
         uint32_t tid, const KernelPut *put)
 {
-    EtwKernelRecord record = {
-            e->ticks, e->cpu, pid, tid, event, k->payload, (size_t)(put->at - k->payload)};
+    EtwKernelRecord record = {e->ticks, e->cpu, pid, tid, event, k->payload,
+            (size_t)(put->at - k->payload), e->stack, e->stackCount};
     k->emit(k->emitCtx, &record);
 }
 

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "kernel_trace.h"
+#include "kernel_perf.h"
 #include "base/bytes.h"
 #include <errno.h>
 #include <stdio.h>
@@ -18,14 +19,8 @@
 
 static EtwStatus refused(EtwError *err, int osError, const char *what)
 {
-    if (osError == EACCES || osError == EPERM) {
-        return EtwFailOs(err, ETW_E_ACCESS, osError, "TRACEFS", what,
-                "kernel events need access to tracefs (%s): run as root, or let root open it to "
-                "a group once with \"mount -o remount,gid=GROUP,mode=0770 /sys/kernel/tracing\" "
-                "(CAP_PERFMON alone or a lower perf_event_paranoid do not open tracefs)",
-                what);
-    }
-    return EtwFailOs(err, ETW_E_IO, osError, "TRACEFS", what, "tracefs refuses \"%s\"", what);
+    return EtwFailOs(err, osError == EACCES || osError == EPERM ? ETW_E_ACCESS : ETW_E_IO, osError,
+            "TRACEFS", what, "tracefs refuses \"%s\"", what);
 }
 
 /*
@@ -46,7 +41,20 @@ static const char *mountPoint(void)
     return tracefs_tracing_dir_is_mounted(false, &known) > 0 ? known : NULL;
 }
 
-EtwStatus TraceUsable(EtwError *err)
+/* A group that may read makes tracepoints known; collecting them then takes perf's rights. */
+static EtwStatus unreadable(const char *dir, int osError, EtwError *err)
+{
+    return EtwFailOs(err, ETW_E_ACCESS, osError, "TRACEFS", dir,
+            "kernel events need to read tracefs (%s): run as root, or let root open it to a group "
+            "once with \"mount -o remount,gid=GROUP,mode=0750 %s\"%s",
+            dir, dir,
+            PerfAllowed() ? ""
+                          : " and give the program CAP_PERFMON with \"setcap cap_perfmon+ep "
+                            "PROGRAM\" (or everybody with \"sysctl "
+                            "kernel.perf_event_paranoid=-1\")");
+}
+
+EtwStatus TraceReadable(EtwError *err)
 {
     const char *dir;
     char path[512];
@@ -57,14 +65,18 @@ EtwStatus TraceUsable(EtwError *err)
                 "kernel events need tracefs, which is not mounted: \"" MOUNT_COMMAND
                 "\" (as root) does it");
     }
-    snprintf(path, sizeof path, "%s/instances", dir);
-    if (access(path, R_OK | W_OK | X_OK) != 0) {
-        int e = errno;
-        return e == ENOENT ? EtwFail(err, ETW_E_UNSUPPORTED, "TRACEFS", path,
-                                     "this kernel's tracefs (%s) has no instances", dir)
-                           : refused(err, e, path);
-    }
-    return ETW_OK;
+    snprintf(path, sizeof path, "%s/events/header_page", dir);
+    return access(path, R_OK) == 0 ? ETW_OK : unreadable(dir, errno, err);
+}
+
+bool TraceUsable(void)
+{
+    const char *dir;
+    char path[512];
+    tracefs_set_loglevel(TEP_LOG_NONE);
+    dir = mountPoint();
+    snprintf(path, sizeof path, "%s/instances", dir ? dir : "");
+    return dir != NULL && access(path, R_OK | W_OK | X_OK) == 0;
 }
 
 /* ---- Control files
@@ -108,6 +120,11 @@ EtwStatus TraceEnable(
         return refused(err, errno, name);
     }
     return tracefs_event_enable(t->fs, system, event) != 0 ? refused(err, errno, name) : ETW_OK;
+}
+
+void TraceDisable(TraceInstance *t, const char *system, const char *event)
+{
+    tracefs_event_disable(t->fs, system, event);
 }
 
 /* ---- Making and removing
@@ -278,7 +295,7 @@ static int sweepOne(const char *name, void *countPtr)
 int TraceSweep(void)
 {
     int count = 0;
-    if (TraceUsable(NULL) == ETW_OK) {
+    if (TraceUsable()) {
         tracefs_instances_walk(sweepOne, &count);
     }
     return count;

@@ -1,15 +1,13 @@
 /*
  * unix/kernel_trace.h --
  *
- *	A tracefs instance (kernel_trace.c) and the time-ordered walk over the raw pages of several
- *instances (kernel_merge.c). Knows bytes and ticks, not what an event means.
+ *	A tracefs instance (kernel_trace.c) and the walk over its raw pages (kernel_pages.c). Knows
+ *bytes and ticks, not what an event means. kernel_tracefs.c makes a transport of it.
  */
 #ifndef ETW_UNIX_KERNEL_TRACE_H
 #define ETW_UNIX_KERNEL_TRACE_H
 
-#include "base/os.h"
-#include "base/status.h"
-#include <event-parse.h>
+#include "kernel_transport.h"
 #include <tracefs.h>
 
 /*
@@ -23,8 +21,11 @@ typedef struct TraceInstance {
     int *pipes; /* per_cpu/cpuN/trace_pipe_raw, non-blocking; -1: CPU not there */
 } TraceInstance;
 
-/* tracefs is mounted and ours to use; else the error names the remedy. Never mounts. */
-EtwStatus TraceUsable(EtwError *errPtr);
+/* tracefs is mounted and its formats may be read, which any transport needs; else the error names
+ * the remedy. Never mounts. */
+EtwStatus TraceReadable(EtwError *errPtr);
+/* Instances may be made here: root. */
+bool TraceUsable(void);
 /*
  * Create etw-PID-START-SESSION SUFFIX with a ring of perCpuKB for each CPU and the session clock.
  * Nothing is enabled yet.
@@ -34,6 +35,7 @@ EtwStatus TraceOpen(TraceInstance *t, const char *session, const char *suffix, s
 /* filter NULL: none. */
 EtwStatus TraceEnable(TraceInstance *t, const char *system, const char *event, const char *filter,
         EtwError *errPtr);
+void TraceDisable(TraceInstance *t, const char *system, const char *event);
 /* Replace or extend the content of a control file. */
 EtwStatus TraceWrite(TraceInstance *t, const char *file, const char *text, EtwError *errPtr);
 EtwStatus TraceAppend(TraceInstance *t, const char *file, const char *text, EtwError *errPtr);
@@ -45,26 +47,13 @@ uint64_t TraceLost(TraceInstance *t);
 void TraceClose(TraceInstance *t);
 int TraceSweep(void);
 
-/* ---- Merge (kernel_merge.c) ---------------------------------------------------------------------
+/* ---- Pages (kernel_pages.c) --------------------------------------------------------------------
  */
 
-typedef struct TraceEvent {
-    uint64_t ticks;
-    const uint8_t *data; /* the record, common fields first; valid until the next call */
-    uint32_t size;
-    uint16_t cpu;
-    uint16_t instance; /* index given to TraceMergeAdd */
-} TraceEvent;
-
-typedef struct TraceMerge TraceMerge;
-TraceMerge *TraceMergeNew(size_t pageSize);
-void TraceMergeAdd(TraceMerge *m, const TraceInstance *t, uint16_t instance);
-/* Look at the rings again: streams that were empty may have got events. */
-void TraceMergeRefill(TraceMerge *m);
-/* The oldest event not younger than `until`; false: none. */
-bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event);
-/* True once since the last call when a page told of lost events. */
-bool TraceMergeMissed(TraceMerge *m);
-void TraceMergeFree(TraceMerge *m);
+/* The stream of one trace_pipe_raw; fd stays the caller's. */
+typedef struct TracePages TracePages;
+TracePages *TracePagesNew(int fd, uint16_t cpu, uint8_t transport, size_t pageSize);
+TraceStream *TracePagesStream(TracePages *pages);
+void TracePagesFree(TracePages *pages);
 
 #endif

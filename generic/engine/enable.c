@@ -199,7 +199,7 @@ static size_t putText(uint8_t *at, const char *text)
 /* Straight into one session, whatever is enabled there. */
 static void writeOwn(Ring *ring, Etw_Event *event, const uint8_t *payload, size_t size)
 {
-    EtwRawEvent raw = {event, 0, OsPid(), OsTid(), payload, size};
+    EtwRawEvent raw = {event, 0, OsPid(), OsTid(), payload, size, NULL, 0};
     uint32_t stream = (uint32_t)OsCpu() % ring->cpus;
     if (event != NULL && !EtwProviderWriteTo(ring, stream, &raw)) {
         atomic_fetch_add(&ring->streams[stream].lostNoBuffer, 1);

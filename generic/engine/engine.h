@@ -131,6 +131,7 @@ typedef struct EtwKernelEnable {
     const uint32_t *pids; /* NULL: this process and its children */
     int pidCount;
     bool allPids;
+    bool stacks; /* each event with the stack that led to it */
 } EtwKernelEnable;
 EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
 EtwStatus EtwSessionDisableKernel(const char *name, EtwError *errPtr);

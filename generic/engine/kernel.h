@@ -21,6 +21,8 @@ typedef struct EtwKernelRecord {
     Etw_Event *event;  /* defined through etw.h by the kernel room */
     const uint8_t *payload;
     size_t size;
+    const uint8_t *stack; /* 8 bytes an address, the innermost first; NULL: none */
+    uint8_t stackCount;
 } EtwKernelRecord;
 typedef void EtwKernelEmit(void *ctx, const EtwKernelRecord *record);
 

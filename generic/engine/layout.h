@@ -175,8 +175,9 @@ typedef struct RingRecord {
     uint32_t tid, pid;
     uint16_t payloadSize;
     uint8_t flags;
-    uint8_t reserved[5];
-    /* [activity 16][related 16] payload, zero padding to 8 */
+    uint8_t stackCount; /* addresses, 8 bytes each, the innermost first */
+    uint8_t reserved[4];
+    /* [activity 16][related 16] stack, payload, zero padding to 8 */
 } RingRecord;
 _Static_assert(sizeof(RingRecord) == 32, "a record's header is 32 bytes");
 

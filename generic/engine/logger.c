@@ -43,6 +43,8 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
     event->meta = c->bytes + c->traitsSize;
     event->metaSize = c->metaSize;
     event->related = body.related;
+    event->stack = body.stack;
+    event->stackCount = body.stackCount;
     event->payload = body.payload;
     event->payloadSize = body.payloadSize;
     if (body.activity) {
@@ -172,7 +174,8 @@ static void emitKernel(void *ctx, const EtwKernelRecord *k)
 {
     EtwSession *s = ctx;
     uint32_t stream = s->ring->cpus + (uint32_t)k->cpu % s->ring->cpus;
-    EtwRawEvent raw = {k->event, k->ticks, k->pid, k->tid, k->payload, k->size};
+    EtwRawEvent raw = {
+            k->event, k->ticks, k->pid, k->tid, k->payload, k->size, k->stack, k->stackCount};
     if (EtwProviderWriteTo(s->ring, stream, &raw)) {
         return;
     }

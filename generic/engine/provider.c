@@ -337,7 +337,8 @@ void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const Et
 
 bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw)
 {
-    uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + raw->size);
+    size_t stack = 8u * (size_t)raw->stackCount;
+    uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + stack + raw->size);
     RingRecord *record;
     if (size > ring->bufferSize || raw->size > 0xF000) {
         atomic_fetch_add_explicit(&ring->streams[stream].lostTooBig, 1, memory_order_relaxed);
@@ -354,7 +355,11 @@ bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw)
     }
     record->payloadSize = (uint16_t)raw->size;
     record->flags = 0;
-    memcpy(record + 1, raw->payload, raw->size);
+    record->stackCount = raw->stackCount;
+    if (stack > 0) {
+        memcpy(record + 1, raw->stack, stack);
+    }
+    memcpy((uint8_t *)(record + 1) + stack, raw->payload, raw->size);
     RingCommit(record, size);
     return true;
 }

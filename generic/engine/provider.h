@@ -36,6 +36,8 @@ typedef struct EtwRawEvent {
     uint32_t pid, tid;
     const uint8_t *payload;
     size_t size;
+    const uint8_t *stack; /* 8 bytes an address, the innermost first; NULL: none */
+    uint8_t stackCount;
 } EtwRawEvent;
 /* False: no buffer free (the caller makes room and tries again, or counts the loss). */
 bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw);

@@ -497,10 +497,11 @@ bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
     uint32_t need = (uint32_t)sizeof *record + record->payloadSize;
     need += record->flags & RING_HAS_ACTIVITY ? 16u : 0u;
     need += record->flags & RING_HAS_RELATED ? 16u : 0u;
+    need += 8u * record->stackCount;
     if (need > size) {
         return false;
     }
-    body->activity = body->related = NULL;
+    body->activity = body->related = body->stack = NULL;
     if (record->flags & RING_HAS_ACTIVITY) {
         body->activity = at;
         at += 16;
@@ -508,6 +509,11 @@ bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
     if (record->flags & RING_HAS_RELATED) {
         body->related = at;
         at += 16;
+    }
+    body->stackCount = record->stackCount;
+    if (body->stackCount > 0) {
+        body->stack = at;
+        at += 8 * body->stackCount;
     }
     body->payload = at;
     body->payloadSize = record->payloadSize;

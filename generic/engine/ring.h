@@ -144,8 +144,8 @@ bool RingStill(const Ring *ring, const RingCursor *cursor);
 
 /* Body pieces of a record of `size` bytes; false: its own sizes do not fit together (damaged). */
 typedef struct RingBody {
-    const uint8_t *activity, *related, *payload;
-    uint32_t payloadSize;
+    const uint8_t *activity, *related, *stack, *payload; /* the first three: NULL when absent */
+    uint32_t stackCount, payloadSize;
 } RingBody;
 bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body);
 

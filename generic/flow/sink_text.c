@@ -415,6 +415,11 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     count(text, provider, event);
     addColumns(sink, event, thread, provider, out);
     addBody(sink, event, plan, thread, out);
+    if (event->stackCount > 0) {
+        ETW_ADD(out, " (stack of ");
+        EtwAddDecimal(out, event->stackCount);
+        EtwTextChar(out, ')');
+    }
     if (event->late) {
         ETW_ADD(out, " (late)");
     }

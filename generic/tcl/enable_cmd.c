@@ -11,6 +11,7 @@ enum { MAX_PIDS = 8, MAX_IDS = 64, MAX_GROUPS = 64 };
 
 typedef struct EnableOptions {
     Tcl_Obj *level, *any, *all, *events, *pids;
+    int stacks;
 } EnableOptions;
 
 #define AT(field) offsetof(EnableOptions, field)
@@ -24,6 +25,7 @@ static const EtwOption enableOptions[] = {
 };
 static const EtwOption kernelOptions[] = {
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
+        {"-stacks", ETW_OPT_BOOL, AT(stacks), 0, 0, 0, NULL},
         {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
 };
 #undef AT
@@ -184,6 +186,7 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     }
     enable.groups = names;
     enable.groupCount = (int)count;
+    enable.stacks = options.stacks != 0;
     Tcl_DStringInit(&session);
     EtwStatus status = EtwSessionEnableKernel(EtwUtf8Of(objv[1], &session, NULL), &enable, &err);
     Tcl_DStringFree(&session);
@@ -216,7 +219,7 @@ int EtwEnableCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
         return enableProvider(ctx, objc, objv);
     }
     if (objc < 4) {
-        Tcl_WrongNumArgs(interp, 1, objv, "name kernel groups ?-pids pids?");
+        Tcl_WrongNumArgs(interp, 1, objv, "name kernel groups ?-option value ...?");
         return TCL_ERROR;
     }
     return enableKernel(ctx, objv[3], 4, objc, objv);

@@ -1,7 +1,7 @@
 /*
  * tests/c/kerneltrace.h --
  *
- *	What test_kernel.c needs to look at a trace: a session of kernel events, its file as a list
+ *	What the kernel tests need to look at a trace: a session of kernel events, its file as a list
  *of events with their fields as text, and sockets to play with. Linux only; included once.
  */
 #ifndef ETW_TESTS_KERNELTRACE_H
@@ -18,7 +18,10 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <errno.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TRACEFS "/sys/kernel/tracing"
@@ -33,11 +36,14 @@ typedef struct Seen {
     char provider[64], event[64];
     uint32_t pid, tid;
     int64_t time;
+    uint64_t stack[128];
+    int stackCount;
     char fields[900]; /* " Name=value Name=value " */
 } Seen;
 
 static Seen *seen;
 static int seenCount, seenRoom;
+static bool wantStacks;  /* startTrace asks for them */
 static uint32_t seenPid; /* look at the events of this process only; 0: of all */
 
 typedef struct Line {
@@ -98,6 +104,9 @@ static void keep(const EtwSchema *schema, const EtwEvent *event)
     s->pid = event->pid;
     s->tid = event->tid;
     s->time = event->time;
+    for (uint32_t i = 0; i < event->stackCount && i < 128; i++) {
+        s->stack[s->stackCount++] = EtwLoad64(event->stack + 8 * i);
+    }
     CHECK_MSG(EtwDecode(schema, event, &visitor, &line) == ETW_OK, "%s/%s does not decode",
             schema->provider, schema->event);
     snprintf(s->fields, sizeof s->fields, "%.*s ", (int)line.text.size, line.text.data);
@@ -186,7 +195,11 @@ static bool startTrace(const char *const *groups, const uint32_t *pids, int pidC
 {
     EtwError err = {0};
     EtwSessionConfig config = {.name = "Kernel", .file = path, .mode = ETW_FILE_SEQUENTIAL};
-    EtwKernelEnable enable = {.groups = groups, .pids = pids, .pidCount = pidCount, .allPids = all};
+    EtwKernelEnable enable = {.groups = groups,
+            .pids = pids,
+            .pidCount = pidCount,
+            .allPids = all,
+            .stacks = wantStacks};
     while (groups[enable.groupCount] != NULL) {
         enable.groupCount++;
     }
@@ -317,6 +330,34 @@ static void sendAll(int fd, size_t size)
         }
         size -= (size_t)n;
     }
+}
+
+/* ---- Where the tests may run
+ * --------------------------------------------------------------------------- */
+
+static void removeDir(void)
+{
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    (void)!system(command);
+}
+
+static bool prepare(void)
+{
+    struct stat st;
+    const char *base = getenv("TMPDIR");
+    snprintf(dir, sizeof dir, "%s/etw-kernel-%u", base ? base : "/tmp", OsPid());
+    if (geteuid() != 0) {
+        printf("skip kernel: needs root\n");
+        return false;
+    }
+    if (stat(TRACEFS "/instances", &st) != 0 && mount("nodev", TRACEFS, "tracefs", 0, NULL) != 0) {
+        printf("skip kernel: no tracefs on this machine (%s)\n", strerror(errno));
+        return false;
+    }
+    mkdir(dir, 0700);
+    setenv("ETW_RUNTIME_DIR", dir, 1);
+    return true;
 }
 
 #endif

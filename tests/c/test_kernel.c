@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 
 extern const char *kernelHidden; /* unix/kernel_format.h */
+extern bool kernelPerf;          /* unix/kernel_room.h */
 
 /* ---- tcpip
  * ------------------------------------------------------------------------------------------- */
@@ -844,29 +845,31 @@ static void loss_is_counted(void)
  * -----------------------------------------------------------------------------------------------
  */
 
-static void removeDir(void)
-{
-    char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    (void)!system(command);
-}
+/* Through tracefs, as root gets it, and through perf. */
+#define BOTH(test) (kernelPerf ? CheckRun("perf_" #test, test) : CheckRun(#test, test))
 
-static bool prepare(void)
+static void groupTests(void)
 {
-    struct stat st;
-    const char *base = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%s/etw-kernel-%u", base ? base : "/tmp", OsPid());
-    if (geteuid() != 0) {
-        printf("skip kernel: needs root\n");
-        return false;
-    }
-    if (stat(TRACEFS "/instances", &st) != 0 && mount("nodev", TRACEFS, "tracefs", 0, NULL) != 0) {
-        printf("skip kernel: no tracefs on this machine (%s)\n", strerror(errno));
-        return false;
-    }
-    mkdir(dir, 0700);
-    setenv("ETW_RUNTIME_DIR", dir, 1);
-    return true;
+    BOTH(errors_tell);
+    BOTH(tcpip_both_ends);
+    BOTH(tcpip_v6);
+    BOTH(tcpip_v4_mapped);
+    BOTH(tcpip_only_server);
+    BOTH(tcpip_only_client);
+    BOTH(tcpip_existing);
+    BOTH(tcpip_refused);
+    BOTH(tcpip_all);
+    BOTH(udpip_both);
+    BOTH(older_tcpip_both_ends);
+    BOTH(process_lifecycle);
+    BOTH(thread_lifecycle);
+    BOTH(contextswitch_pair);
+    BOTH(systemcall_names);
+    BOTH(logger_is_not_traced);
+    BOTH(raw_tracepoints);
+    BOTH(raw_many);
+    BOTH(drain_in_order);
+    BOTH(loss_is_counted);
 }
 
 int main(int argc, char **argv)
@@ -876,34 +879,17 @@ int main(int argc, char **argv)
     CHECK_RUN(names_maps);
     if (prepare()) {
         CHECK_RUN(groups_listed);
-        CHECK_RUN(errors_tell);
         CHECK_RUN(errors_without_root);
         CHECK_RUN(sweep_dead);
-        CHECK_RUN(tcpip_both_ends);
-        CHECK_RUN(tcpip_v6);
-        CHECK_RUN(tcpip_v4_mapped);
-        CHECK_RUN(tcpip_only_server);
-        CHECK_RUN(tcpip_only_client);
-        CHECK_RUN(tcpip_existing);
-        CHECK_RUN(tcpip_refused);
-        CHECK_RUN(tcpip_all);
-        CHECK_RUN(udpip_both);
-        CHECK_RUN(older_tcpip_both_ends);
         CHECK_RUN(older_tcpip_v6);
         CHECK_RUN(older_tcpip_only_server);
         CHECK_RUN(older_tcpip_only_client);
         CHECK_RUN(older_tcpip_existing);
         CHECK_RUN(older_tcpip_all);
         CHECK_RUN(older_udpip_both);
-        CHECK_RUN(process_lifecycle);
-        CHECK_RUN(thread_lifecycle);
-        CHECK_RUN(contextswitch_pair);
-        CHECK_RUN(systemcall_names);
-        CHECK_RUN(logger_is_not_traced);
-        CHECK_RUN(raw_tracepoints);
-        CHECK_RUN(raw_many);
-        CHECK_RUN(drain_in_order);
-        CHECK_RUN(loss_is_counted);
+        groupTests();
+        kernelPerf = true;
+        groupTests();
         EtwSessionStopAll();
         removeDir();
     } else {

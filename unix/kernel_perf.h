@@ -1,0 +1,42 @@
+/*
+ * unix/kernel_perf.h --
+ *
+ *	What the two files of the perf transport share: a perf ring of one CPU (kernel_perf_ring.c),
+ *filled by the events that kernel_perf.c opens. The format of the ring and of its records is that
+ *of perf_event_open(2).
+ */
+#ifndef ETW_UNIX_KERNEL_PERF_H
+#define ETW_UNIX_KERNEL_PERF_H
+
+#include "kernel_transport.h"
+#include <linux/perf_event.h>
+
+/*
+ * perf stamps with CLOCK_MONOTONIC_RAW; sessions count ticks. Two instants on both clocks, one
+ * before the records that are read now and one behind them: between them the clocks are a line.
+ */
+typedef struct PerfClock {
+    OsInstant from, to;
+} PerfClock;
+
+typedef struct PerfRing PerfRing;
+
+int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu); /* -1: errno says why */
+/*
+ * Of a CPU, as large as this user may lock memory, at most wantKB. The calling thread carries it. clock stays the
+ * caller's. NULL: errno (ENODEV: there is no such CPU just now).
+ */
+PerfRing *PerfRingNew(int cpu, size_t wantKB, uint8_t transport, const PerfClock *clock);
+int PerfRingFd(const PerfRing *ring); /* for PERF_EVENT_IOC_SET_OUTPUT */
+TraceStream *PerfRingStream(PerfRing *ring);
+uint64_t PerfRingLost(const PerfRing *ring); /* as far as the ring itself told */
+void PerfRingFree(PerfRing *ring);
+
+/* Every event of a ring has this layout: time, callchain, raw. */
+#define PERF_LAYOUT (PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)
+
+/* CAP_PERFMON is there, or everybody may. */
+bool PerfAllowed(void);
+int PerfParanoid(void); /* kernel.perf_event_paranoid */
+
+#endif

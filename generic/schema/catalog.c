@@ -7,7 +7,7 @@
 #include "schema/internal.h"
 #include <stdlib.h>
 
-enum { CHUNK = 16 << 10 };
+enum { FIRST_CHUNK = 1 << 10, CHUNK = 16 << 10 }; /* many definitions have one message */
 
 typedef struct Chunk {
     struct Chunk *next;
@@ -36,7 +36,8 @@ void *EtwDefAlloc(EtwProviderDef *def, size_t size)
     Builder *b = builderOf(def);
     size = (size + 15) & ~(size_t)15;
     if (b->chunks == NULL || b->chunks->size - b->chunks->used < size) {
-        size_t room = size > CHUNK / 4 ? size : CHUNK;
+        size_t usual = b->chunks == NULL ? FIRST_CHUNK : CHUNK;
+        size_t room = size > usual / 4 ? size : usual;
         Chunk *chunk = EtwAlloc(sizeof *chunk + room);
         chunk->size = room;
         chunk->next = b->chunks;

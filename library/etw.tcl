@@ -31,8 +31,22 @@ proc ::etw::lib::record {file args} {
         upvar 1 [dict get $options -stats] stats
     }
     set session [RecordStart $file $options]
+    set coroutine [info coroutine]
+    set whenGone [list ::etw::lib::RecordGone $session $options]
+    if {$coroutine ne ""} {
+        trace add command $coroutine delete $whenGone
+    }
     set code [catch {uplevel 1 $body} result how]
-    set stopped [catch {RecordStop $session $options} stats stopHow]
+    if {$coroutine ne "" && [info coroutine] eq ""} {
+        # Deleted while it ran: RecordGone has stopped the session.
+        set stats {}
+        set stopped 0
+    } else {
+        if {$coroutine ne ""} {
+            trace remove command [info coroutine] delete $whenGone
+        }
+        set stopped [catch {RecordStop $session $options} stats stopHow]
+    }
     if {$stopped && $code != 1} {
         return -options $stopHow $stats
     }
@@ -90,6 +104,12 @@ proc ::etw::lib::RecordEnable {session options} {
         ::etw enable $session Tcl-Script
         ::etw script add {*}[dict get $options -script] {*}[Given $options {-args -steps}]
     }
+}
+
+# The coroutine around a body is deleted, mostly while the body waits in `yield`: nothing of what comes
+# after it will run.
+proc ::etw::lib::RecordGone {session options args} {
+    catch {RecordStop $session $options}
 }
 
 proc ::etw::lib::RecordStop {session options} {

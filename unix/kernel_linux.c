@@ -701,6 +701,20 @@ static bool havePoints(const KernelPointDef *const *defs)
     return true;
 }
 
+/* A group with what it stands for, and with what is missing to use it (NULL: nothing). */
+static void visitGroup(void (*visit)(void *ctx, const char *group, const char *description),
+        void *ctx, const KernelGroup *group, const char *missing)
+{
+    EtwText text = {0};
+    EtwTextStr(&text, group->description);
+    if (missing != NULL) {
+        EtwTextPrintf(&text, " (not now: %s)", missing);
+    }
+    EtwTextChar(&text, '\0');
+    visit(ctx, group->name, text.data);
+    EtwTextFree(&text);
+}
+
 /* One entry a system: "linux:sched" stands for linux:sched:EVENT with the events listed. */
 static void visitSystem(void (*visit)(void *ctx, const char *group, const char *description),
         void *ctx, const char *system)
@@ -724,19 +738,19 @@ void EtwKernelGroups(
         void (*visit)(void *ctx, const char *group, const char *description), void *ctx)
 {
     char **systems;
+    EtwError err;
     OsInit();
     pthread_mutex_lock(&lock);
-    if (TraceReadable(NULL) == ETW_OK) {
-        for (int i = 0; i < GROUPS; i++) {
-            if (havePoints(kernelGroups[i].points)) {
-                visit(ctx, kernelGroups[i].name, kernelGroups[i].description);
-            }
+    bool usable = TraceReadable(&err) == ETW_OK;
+    for (int i = 0; i < GROUPS; i++) {
+        if (!usable || havePoints(kernelGroups[i].points)) {
+            visitGroup(visit, ctx, &kernelGroups[i], usable ? NULL : err.message);
         }
-        systems = tracefs_event_systems(NULL);
-        for (int i = 0; systems != NULL && systems[i] != NULL; i++) {
-            visitSystem(visit, ctx, systems[i]);
-        }
-        tracefs_list_free(systems);
     }
+    systems = usable ? tracefs_event_systems(NULL) : NULL;
+    for (int i = 0; systems != NULL && systems[i] != NULL; i++) {
+        visitSystem(visit, ctx, systems[i]);
+    }
+    tracefs_list_free(systems);
     pthread_mutex_unlock(&lock);
 }

@@ -41,7 +41,7 @@ void EtwKernelIgnoreThread(uint32_t tid);
 void EtwKernelQuiesce(EtwKernel *kernel);
 void EtwKernelClose(EtwKernel *kernel);
 /* Groups and tracepoints that this machine has: calls visit with a portable name and what it stands
- * for. */
+ * for. Where they cannot be used, the groups alone, with what is missing. */
 void EtwKernelGroups(
         void (*visit)(void *ctx, const char *group, const char *description), void *ctx);
 /* Remove tracing instances left behind by dead processes. Returns how many. */

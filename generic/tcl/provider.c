@@ -395,29 +395,6 @@ Tcl_Obj *EtwProviderNames(EtwInterp *ctx)
     return list;
 }
 
-/* Edit distance in any case; names are short. */
-static int distance(const char *a, const char *b)
-{
-    int row[129];
-    int length = 0;
-
-    for (; b[length] != '\0' && length < 128; length++) {
-        row[length] = length;
-    }
-    row[length] = length;
-    for (int i = 0; a[i] != '\0' && i < 128; i++) {
-        int diagonal = row[0];
-        row[0] = i + 1;
-        for (int j = 0; j < length; j++) {
-            int cost = diagonal + ((a[i] | 0x20) != (b[j] | 0x20));
-            diagonal = row[j + 1];
-            int other = (diagonal < row[j] ? diagonal : row[j]) + 1;
-            row[j + 1] = cost < other ? cost : other;
-        }
-    }
-    return row[length];
-}
-
 typedef struct Candidate {
     const char *name;
     int distance;
@@ -442,7 +419,7 @@ static int unknownProvider(EtwInterp *ctx, Tcl_Obj *name)
     Candidate *candidates = EtwAlloc(sizeof(Candidate) * (size_t)(count + 1));
     for (Tcl_Size i = 0; i < count; i++) {
         candidates[i].name = Tcl_GetString(words[i]);
-        candidates[i].distance = distance(Tcl_GetString(name), candidates[i].name);
+        candidates[i].distance = EtwNameDistance(Tcl_GetString(name), candidates[i].name);
     }
     qsort(candidates, (size_t)count, sizeof *candidates, nearerFirst);
     Tcl_DStringInit(&list);

@@ -6,40 +6,10 @@
  *	nothing.
  */
 #include "tcl/query.h"
-#include <ctype.h>
 
 /* ---- The name that was meant ----------------------------------------------------------------- */
 
 enum { MAX_NAME = 48, MAX_CONSIDERED = 50000 };
-
-/* What changing a into b takes: a letter more, less or another, or two swapped, 2 each; another
- * case 1. */
-static int distance(const char *a, const char *b)
-{
-    int rows[3][MAX_NAME + 1];
-    size_t n = strlen(b);
-
-    for (size_t j = 0; j <= n; j++) {
-        rows[0][j] = 2 * (int)j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        const int *before = rows[(i - 1) % 3], *twoBefore = rows[(i + 1) % 3];
-        int *row = rows[i % 3];
-        row[0] = 2 * (int)i;
-        for (size_t j = 1; j <= n; j++) {
-            char x = a[i - 1], y = b[j - 1];
-            bool alike = tolower((unsigned char)x) == tolower((unsigned char)y);
-            int best = before[j - 1] + (x == y ? 0 : alike ? 1 : 2);
-            best = before[j] + 2 < best ? before[j] + 2 : best;
-            best = row[j - 1] + 2 < best ? row[j - 1] + 2 : best;
-            if (i > 1 && j > 1 && x == b[j - 2] && a[i - 2] == y && twoBefore[j - 2] + 2 < best) {
-                best = twoBefore[j - 2] + 2;
-            }
-            row[j] = best;
-        }
-    }
-    return rows[strlen(a) % 3][n];
-}
 
 typedef struct Guess {
     const char *wrong;
@@ -54,7 +24,7 @@ static void consider(Guess *guess, const char *name)
         return;
     }
     guess->left--;
-    int away = distance(guess->wrong, name);
+    int away = EtwNameDistance(guess->wrong, name);
     if (away < guess->distance) {
         guess->distance = away;
         guess->best = name;
@@ -97,9 +67,11 @@ static void addMissing(void *ctx, const char *name)
 {
     Missing *missing = ctx;
     size_t size = strlen(name);
-    /* at most every third letter may be wrong, of a single one the case */
+    /* at most every third letter may be wrong, of a single one its case */
     Guess guess = {.wrong = name,
-            .distance = size < 2 ? 2 : 2 * (int)(size < 3 ? 1 : size / 3) + 1,
+            .distance = size < 2   ? 1
+                        : size < 3 ? 2
+                                   : (int)size / 3 + 1,
             .left = MAX_CONSIDERED};
     Tcl_Obj *wrong = EtwTextObj(name, size);
     Tcl_Obj *warning = Tcl_ObjPrintf("no event had a field \"%.100s\"", Tcl_GetString(wrong));

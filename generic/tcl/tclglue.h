@@ -149,6 +149,8 @@ Tcl_Obj *EtwTextObj(const char *utf8, size_t size);
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
 /* The same file of the disk, by whatever names. */
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
+/* Edit distance of two short names in any case: how likely one is meant by the other. */
+int EtwNameDistance(const char *a, const char *b);
 /* 0 .. 2^64-1. */
 int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr);
 Tcl_Obj *EtwUint64Obj(uint64_t value);

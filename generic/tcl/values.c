@@ -97,6 +97,28 @@ const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr)
     return NULL;
 }
 
+int EtwNameDistance(const char *a, const char *b)
+{
+    int row[129];
+    int length = 0;
+
+    for (; b[length] != '\0' && length < 128; length++) {
+        row[length] = length;
+    }
+    row[length] = length;
+    for (int i = 0; a[i] != '\0' && i < 128; i++) {
+        int diagonal = row[0];
+        row[0] = i + 1;
+        for (int j = 0; j < length; j++) {
+            int cost = diagonal + ((a[i] | 0x20) != (b[j] | 0x20));
+            diagonal = row[j + 1];
+            int other = (diagonal < row[j] ? diagonal : row[j]) + 1;
+            row[j + 1] = cost < other ? cost : other;
+        }
+    }
+    return row[length];
+}
+
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b)
 {
     Tcl_StatBuf *x = Tcl_AllocStatBuf(), *y = Tcl_AllocStatBuf();

@@ -153,6 +153,50 @@ int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     return writeEvent(interp, event, objv + 3);
 }
 
+/* An event of that level and keyword, of a provider that this interpreter did not make: the
+ * registry knows who wants it. */
+typedef struct Listeners {
+    EtwGuid guid;
+    uint8_t level;
+    uint64_t keyword;
+    bool any;
+} Listeners;
+
+static bool addListeners(void *clientData, const EtwProviderInfo *info)
+{
+    Listeners *l = clientData;
+
+    if (!EtwGuidEqual(&info->guid, &l->guid)) {
+        return true;
+    }
+    for (int i = 0; i < info->enables && !l->any; i++) {
+        uint8_t level = info->enabled[i].level;
+        uint64_t any = info->enabled[i].any, all = info->enabled[i].all;
+        l->any = (level == 0 || l->level <= level) &&
+                 (l->keyword == 0 ||
+                         ((any == 0 || (l->keyword & any) != 0) && (l->keyword & all) == all));
+    }
+    return false;
+}
+
+static int enabledElsewhere(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+{
+    Listeners listeners = {.any = false};
+    Tcl_Interp *interp = ctx->interp;
+    EtwTarget target;
+
+    if (EtwResolveProvider(ctx, objv[1], &target) != TCL_OK ||
+            (objc > 2 && EtwGetLevel(interp, objv[2], &listeners.level) != TCL_OK) ||
+            (objc > 3 && EtwGetKeywords(interp, objv[3], target.name, target.keywords,
+                                 target.keywordCount, &listeners.keyword) != TCL_OK)) {
+        return TCL_ERROR;
+    }
+    listeners.guid = target.guid;
+    EtwProviderList(addListeners, &listeners);
+    Tcl_SetObjResult(interp, Tcl_NewBooleanObj(listeners.any));
+    return TCL_OK;
+}
+
 int EtwEnabledCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     uint8_t level = 0;
@@ -163,7 +207,10 @@ int EtwEnabledCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
         return TCL_ERROR;
     }
     Slot *slot = findSlot(clientData, objv[1], NULL);
-    if (slot == NULL || (objc > 2 && EtwGetLevel(interp, objv[2], &level) != TCL_OK)) {
+    if (slot == NULL) { /* a safe interpreter sees what it was granted */
+        return Tcl_IsSafe(interp) ? TCL_ERROR : enabledElsewhere(clientData, objc, objv);
+    }
+    if (objc > 2 && EtwGetLevel(interp, objv[2], &level) != TCL_OK) {
         return TCL_ERROR;
     }
     const EtwTclProvider *provider = slot->provider;

@@ -193,12 +193,22 @@ static void readSid(EtwBytes *b, EtwValue *v)
     }
 }
 
+/* An empty TOKEN_USER (some programs write one) with a SID behind it: revision 1, up to 15 parts, an
+ * authority below 2^16. */
+static bool isBareSid(const EtwBytes *b, size_t at)
+{
+    static const uint8_t zeros[16];
+    const uint8_t *sid = b->at + at;
+    return EtwBytesLeft(b) >= at + 8 && memcmp(b->at, zeros, at) == 0 && sid[0] == 1 &&
+           sid[1] >= 1 && sid[1] <= 15 && memcmp(sid + 2, zeros, 4) == 0;
+}
+
 /* A u32: 0, and that is all; or a TOKEN_USER of two pointers with the SID behind it. */
 static void readWbemSid(EtwBytes *b, uint8_t pointerSize, EtwValue *v)
 {
     if (EtwBytesLeft(b) < 4) {
         b->failed = true;
-    } else if (EtwLoad32(b->at) == 0) {
+    } else if (EtwLoad32(b->at) == 0 && !isBareSid(b, 2 * (size_t)pointerSize)) {
         EtwTake(b, 4);
         v->kind = ETW_V_NULL;
     } else if (EtwTake(b, 2 * (size_t)pointerSize) != NULL) {

@@ -50,15 +50,13 @@ bool EtwLearn(EtwLearned **learnedPtr, const EtwEvent *event);
 /* Schema of a record of Windows' kernel or of a class that belongs to it; NULL: not known. May
  * depend on the payload's size. */
 const EtwSchema *EtwKernelSchema(const EtwEvent *event);
+/* Name of a class of Windows' kernel logger or merge tools, NULL when it is none. */
+const char *EtwKernelClassName(const EtwGuid *guid);
+/* Name and GUID of the class number `index`; NULL: there are no more. Definitions: schema/kernel.h. */
+const char *EtwKernelClassAt(int index, EtwGuid *guid);
 
 /* ---- builtin.c ------------------------------------------------------------------------------- */
 
-extern const EtwGuid etwEventTraceGuid;     /* 68fdd900-...: file headers and their like */
 extern const char *const etwOwnProviders[]; /* names, NULL-terminated; GUIDs follow from them */
-
-/* Name of a class of Windows' kernel logger, NULL when it is none. */
-const char *EtwKernelClassName(const EtwGuid *guid);
-/* Schema of an EventTrace record by its opcode; NULL: not known. */
-const EtwSchema *EtwEventTraceSchema(uint8_t opcode);
 
 #endif

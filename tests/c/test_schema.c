@@ -695,8 +695,13 @@ static void store_7_3_builtin(void)
     EtwGuidParse("9a280ac0-c8e0-11d1-84e2-00c04fb998a2", &guid);
     CHECK_STR(EtwProviderName(store, &guid), "TcpIp");
     EtwEvent event = {.provider = guid, .classic = true, .desc.opcode = 10, .pointerSize = 8};
+    const EtwSchema *send = EtwSchemaOf(store, &event);
+    REQUIRE(send != NULL);
+    CHECK_STR(send->event, "Send");
+    CHECK(send->origin == ETW_ORIGIN_KERNEL);
+    event.desc.opcode = 200;
     CHECK(EtwSchemaOf(store, &event) == NULL);
-    event.provider = etwEventTraceGuid;
+    EtwGuidParse("68fdd900-4a3e-11d1-84f4-0000f80464e3", &event.provider);
     event.desc.opcode = 0;
     const EtwSchema *header = EtwSchemaOf(store, &event);
     REQUIRE(header != NULL);

@@ -1,0 +1,24 @@
+/*
+ * schema/kernel.h --
+ *
+ *	The classes of Windows' kernel logger and of tools that merge its files: their definitions,
+ *	for whoever lists what is known, and how wide a pointer is in their events. Schemas of their events
+ *	come from EtwSchemaOf like any other.
+ */
+#ifndef ETW_SCHEMA_KERNEL_H
+#define ETW_SCHEMA_KERNEL_H
+
+#include "schema/catalog.h"
+
+/* A class by its GUID; NULL: it is none. Lives as long as the process. Thread-safe. */
+const EtwProviderDef *EtwKernelFind(const EtwGuid *guid);
+/* Each class, by name. */
+void EtwKernelVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *ctx);
+/*
+ * The size of a pointer in the payload of a kernel class's event. It is the record's, except where a
+ * program of one width wrote down (a classic record) what a system of the other width had said: then
+ * the width that the payload fits is the answer.
+ */
+uint8_t EtwKernelPointerSize(const EtwEvent *event);
+
+#endif

@@ -273,14 +273,11 @@ static inline __attribute__((always_inline)) int writeTo(Ring *ring, const Write
 static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
 {
     const Etw_Event *event = args->event;
-    RegProvider *provider = event ? event->provider : NULL; /* NULL: could not be defined */
+    RegProvider *provider = event->provider;
     EtwThread *thread;
     size_t payload = 0;
     uint32_t active;
     int result = ETW_WRITTEN;
-    if (provider == NULL || !Etw_Enabled(&provider->face, event->desc.level, event->desc.keyword)) {
-        return ETW_WRITTEN;
-    }
     for (int i = 0; i < args->count; i++) {
         payload += args->data[i].size;
     }
@@ -308,17 +305,24 @@ static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
     return result;
 }
 
+/* event NULL: it could not be defined. */
+static inline bool isListened(const Etw_Event *event)
+{
+    return event != NULL &&
+           Etw_Enabled(&event->provider->face, event->desc.level, event->desc.keyword);
+}
+
 int Etw_WriteActivity(Etw_Event *event, const Etw_Guid *activity, const Etw_Guid *related,
         const Etw_Data *data, int count)
 {
     WriteArgs args = {event, NULL, activity, related, data, count, 0, NULL, NULL};
-    return writeWanted(&args);
+    return isListened(event) ? writeWanted(&args) : ETW_WRITTEN;
 }
 
 int Etw_Write(Etw_Event *event, const Etw_Data *data, int count)
 {
     WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, NULL};
-    return writeWanted(&args);
+    return isListened(event) ? writeWanted(&args) : ETW_WRITTEN;
 }
 
 uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count)

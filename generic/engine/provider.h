@@ -13,13 +13,13 @@
 void EtwProviderNotify(RegProvider *provider);
 
 /*
- * Etw_Write that returns the ticks the event was stamped with (the last session's, when several
+ * Etw_Write, of an event that is defined and that Etw_Enabled was asked for, that returns the ticks the event was stamped with (the last session's, when several
  * took it); 0: nobody took it. Saves the script provider a look at the clock.
  */
 uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count);
 
 /*
- * Etw_Write that fills in a u64 of the payload: the nanoseconds from `since` (ticks) to the event's own time. So a leave's duration is
+ * The same that fills in a u64 of the payload: the nanoseconds from `since` (ticks) to the event's own time. So a leave's duration is
  * exactly the difference of two events' times, and costs no look at the clock.
  */
 typedef struct EtwElapsed {

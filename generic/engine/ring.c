@@ -155,8 +155,6 @@ static uint64_t countCommitted(const Ring *ring, uint32_t buffer, uint32_t end, 
     uint64_t count = 0;
     *wholePtr = true;
     for (uint32_t at = 0; at + sizeof(RingRecord) <= end;) {
-        __builtin_prefetch(
-                data + (at + 1024 < end ? at + 1024 : at)); /* each hop waits for the one before */
         uint32_t head = atomic_load_explicit(
                 &((const RingRecord *)(data + at))->head, memory_order_acquire);
         uint32_t size = head & RING_SIZE_MASK;

@@ -330,7 +330,7 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
     } else if (rule->options.steps != ETW_STEPS_OFF) {
         call->packed |= CALL_SCOPE;
     }
-    if (EtwScriptOn(trace == TRACE_STEP ? KEYWORD_STEP : KEYWORD_CALL)) {
+    if (trace == TRACE_STEP || EtwScriptOn(KEYWORD_CALL)) { /* of steps EtwHookWants has asked */
         writeEnter(hook, rule, objc, objv, call);
     }
     if (call->packed & CALL_SCOPE) {

@@ -173,34 +173,11 @@ static void closeLayer(EtwScriptState *state)
     EtwFree(layer);
 }
 
-static void *noEnv(void *env)
-{
-    (void)env;
-    return NULL;
-}
-
+/* Coroutines are not told apart. */
 static void *currentEnv(Tcl_Interp *interp)
 {
     (void)interp;
     return NULL;
-}
-
-static Tcl_Command original(Tcl_Command token)
-{
-    (void)token;
-    return NULL;
-}
-
-static uint64_t count(EtwScriptState *state)
-{
-    (void)state;
-    return 0;
-}
-
-static void blanket(EtwScriptState *state, bool on)
-{
-    (void)state;
-    (void)on;
 }
 
 /* ---- Who calls: asked of `info`, whose result is the trace's own business -------------------- */
@@ -277,8 +254,6 @@ static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
 
 const EtwHookLayer etwHookPublic = {
         .name = "trace",
-        .scans = false,
-        .check = NULL,
         .open = openLayer,
         .close = closeLayer,
         .find = find,
@@ -287,11 +262,6 @@ const EtwHookLayer etwHookPublic = {
         .detach = detach,
         .active = active,
         .inlining = inlining,
-        .each = NULL,
-        .count = count,
-        .callerEnv = noEnv,
         .currentEnv = currentEnv,
         .place = place,
-        .original = original,
-        .blanket = blanket,
 };

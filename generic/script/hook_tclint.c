@@ -51,6 +51,7 @@ typedef struct Layer {
 } Layer;
 
 static Tcl_ObjCmdProc *entryOf(int slot);
+static void blanket(EtwScriptState *state, bool on);
 
 /* ---- Finding a hook -------------------------------------------------------------------------- */
 
@@ -237,9 +238,9 @@ static int callBlanket(
     EtwScriptState *state = hook->state;
     int result;
     EtwHookRef(hook);
-    etwHookTclInt.blanket(state, true);
+    blanket(state, true);
     result = callThrough(hook, cd, interp, objc, objv);
-    etwHookTclInt.blanket(state, false);
+    blanket(state, false);
     EtwHookUnref(hook);
     return result;
 }
@@ -490,6 +491,7 @@ static EtwHook *find(EtwScriptState *state, Tcl_Command token)
     return entry ? Tcl_GetHashValue(entry) : NULL;
 }
 
+/* Show the true procedures of coroutines, or hook them again. */
 static void blanket(EtwScriptState *state, bool on)
 {
     for (EtwHook *h = state->hooks; h != NULL; h = h->next) {
@@ -864,7 +866,6 @@ static bool check(void)
 
 const EtwHookLayer etwHookTclInt = {
         .name = "swap",
-        .scans = true,
         .check = check,
         .open = openLayer,
         .close = closeLayer,
@@ -874,17 +875,17 @@ const EtwHookLayer etwHookTclInt = {
         .detach = detach,
         .active = active,
         .inlining = inlining,
+        .currentEnv = currentEnv,
+        .place = place,
+        .scans = true,
         .each = each,
         .count = count,
         .callerEnv = callerEnv,
-        .currentEnv = currentEnv,
-        .place = place,
         .original = original,
-        .blanket = blanket,
 };
 
 #else
 
-const EtwHookLayer etwHookTclInt = {.name = "swap", .check = NULL};
+const EtwHookLayer etwHookTclInt = {.name = "swap"};
 
 #endif

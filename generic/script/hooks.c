@@ -141,7 +141,7 @@ static bool wildcardsMatch(EtwScriptState *state, Tcl_Command token, EtwCommandK
         return kind != ETW_KIND_C;
     }
     /* An import is a second way into its command: one pair of events is enough. */
-    Tcl_Command original = etwHookLayer->original(token);
+    Tcl_Command original = etwHookLayer->scans ? etwHookLayer->original(token) : NULL;
     EtwHook *hook = original != NULL ? etwHookLayer->find(state, original) : NULL;
     if (original == NULL || (hook != NULL && (hook->what & HOOK_CALL))) {
         return false;

@@ -116,16 +116,13 @@ int EtwScriptProviderOpen(Tcl_Interp *interp)
     return TCL_OK;
 }
 
-/* A block at a time, so that threads do not fight for one word. */
-uint64_t EtwScriptNewId(EtwScriptState *state)
+/* So many that threads do not fight for one word. */
+void EtwScriptTakeIds(EtwScriptState *state)
 {
     enum { BLOCK = 256 };
     static uint64_t last; /* relaxed: only its uniqueness matters */
-    if (state->nextId == state->endId) {
-        state->nextId = __atomic_fetch_add(&last, BLOCK, __ATOMIC_RELAXED) + 1;
-        state->endId = state->nextId + BLOCK;
-    }
-    return state->nextId++;
+    state->nextId = __atomic_fetch_add(&last, BLOCK, __ATOMIC_RELAXED) + 1;
+    state->endId = state->nextId + BLOCK;
 }
 
 uint64_t EtwScriptNanoseconds(uint64_t ticks)

@@ -202,7 +202,15 @@ extern Etw_Event *etwScriptEvents[EVENT_COUNT];
 
 /* Register the provider and its events, once a process. TCL_ERROR: message left. */
 int EtwScriptProviderOpen(Tcl_Interp *interp);
-uint64_t EtwScriptNewId(EtwScriptState *state); /* unique in the process */
+void EtwScriptTakeIds(EtwScriptState *state); /* a block of call ids */
+/* A call id, unique in the process. */
+static inline uint64_t EtwScriptNewId(EtwScriptState *state)
+{
+    if (state->nextId == state->endId) {
+        EtwScriptTakeIds(state);
+    }
+    return state->nextId++;
+}
 uint64_t EtwScriptNanoseconds(uint64_t ticks);
 extern uint64_t etwScriptScale; /* ns per tick, 32.32 fixed point */
 
@@ -270,9 +278,7 @@ typedef struct EtwPlace {
 /* How commands are intercepted. One of two, chosen once a process by a self-check. */
 typedef struct EtwHookLayer {
     const char *name;
-    bool scans; /* commands must be found; else each is shown to EtwHookConsider at its first call
-                 */
-    bool (*check)(void);
+    bool (*check)(void); /* NULL: not to be had */
     void (*open)(EtwScriptState *state);
     void (*close)(EtwScriptState *state);
     EtwHook *(*find)(EtwScriptState *state, Tcl_Command token);
@@ -283,19 +289,21 @@ typedef struct EtwHookLayer {
     bool (*detach)(EtwHook *hook);
     void (*active)(EtwScriptState *state, bool on); /* there are patterns or steps, or none */
     void (*inlining)(EtwScriptState *state, bool allowed);
-    void (*each)(EtwScriptState *state, void (*visit)(void *ctx, Tcl_Command token), void *ctx);
-    uint64_t (*count)(EtwScriptState *state); /* of all commands */
-    /* The environment that made this one its callee; NULL: none. */
-    void *(*callerEnv)(void *env);
-    void *(*currentEnv)(Tcl_Interp *interp);
+    void *(*currentEnv)(Tcl_Interp *interp); /* the execution environment that runs */
     /* Fills in all of *place; file and line with `source` only. */
     void (*place)(EtwScriptState *state, EtwPlace *place, bool source);
-    /* The command that an import stands for. */
-    Tcl_Command (*original)(Tcl_Command token);
-    void (*blanket)(EtwScriptState *state, bool on);
+    /*
+     * Commands must be found before they run; else each is shown to EtwHookConsider at its first
+     * call, there is one environment only, and what follows is NULL.
+     */
+    bool scans;
+    void (*each)(EtwScriptState *state, void (*visit)(void *ctx, Tcl_Command token), void *ctx);
+    uint64_t (*count)(EtwScriptState *state);   /* of all commands */
+    void *(*callerEnv)(void *env);              /* the environment that runs this one; NULL: none */
+    Tcl_Command (*original)(Tcl_Command token); /* that an import stands for */
 } EtwHookLayer;
 
-extern const EtwHookLayer etwHookTclInt; /* check is NULL when it was compiled out */
+extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */
 extern const EtwHookLayer etwHookPublic;
 const EtwHookLayer *EtwHookLayerGet(void); /* the one in use; EtwScriptProviderOpen chooses */
 extern const EtwHookLayer *etwHookLayer;

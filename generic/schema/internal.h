@@ -35,15 +35,20 @@ bool EtwTraitsName(const uint8_t *traits, size_t size, const uint8_t **namePtr, 
 
 /* ---- learn.c --------------------------------------------------------------------------------- */
 
-/* What a store learned from its trace. */
+/* What a store and its twins learned from their trace; thread-safe. */
 typedef struct EtwLearned EtwLearned;
+EtwLearned *EtwLearnedNew(void);
+EtwLearned *EtwLearnedShare(EtwLearned *learned); /* for one user more, who frees it as well */
 void EtwLearnedFree(EtwLearned *learned);
-/* The definition that the event's trace gave; NULL: none. */
-const EtwProviderDef *EtwLearnedFind(const EtwLearned *learned, const EtwEvent *event);
-const char *EtwLearnedName(const EtwLearned *learned, const EtwGuid *guid);
-/* Take in an event that EtwSchemaTeaches says is one; true: something new. NULL: made when first
- * needed. */
-bool EtwLearn(EtwLearned **learnedPtr, const EtwEvent *event);
+/* The definition that the event's trace gave; NULL: none. Asks the teacher first. */
+const EtwProviderDef *EtwLearnedFind(EtwLearned *learned, const EtwEvent *event);
+const char *EtwLearnedName(EtwLearned *learned, const EtwGuid *guid);
+/* Take in an event that EtwSchemaTeaches says is one. */
+void EtwLearn(EtwLearned *learned, const EtwEvent *event);
+/* See EtwSchemaAsk. */
+void EtwLearnedAsk(EtwLearned *learned, EtwTeacher *teacher);
+/* Rises with everything new that was learned. */
+uint32_t EtwLearnedGeneration(const EtwLearned *learned);
 
 /* ---- kernel.c -------------------------------------------------------------------------------- */
 

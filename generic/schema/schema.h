@@ -118,10 +118,25 @@ void EtwSchemaVisit(
 /*
  * Events that describe others: EventSource manifests, metadata of merged files. A flow shows each to
  * the store, at best before the events that need them. The first tells whether an event is one,
- * cheaply.
+ * cheaply; they are those of id etwTeachingId and those of etwTeachingProviders.
  */
 bool EtwSchemaTeaches(const EtwEvent *event);
 void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event);
+extern const EtwGuid *const etwTeachingProviders[]; /* NULL-terminated */
+extern const uint16_t etwTeachingId;
+/*
+ * Whoever can find such events before they are due (a file). Asked once, when an event is met that
+ * does not describe itself; it calls `learn` for each. The store owns it and frees it through
+ * `free`; it may be called from the thread of any twin.
+ */
+typedef struct EtwTeacher {
+    void (*teach)(
+            struct EtwTeacher *teacher, void (*learn)(void *ctx, const EtwEvent *event), void *ctx);
+    void (*free)(struct EtwTeacher *teacher);
+} EtwTeacher;
+void EtwSchemaAsk(EtwSchemaStore *store, EtwTeacher *teacher);
+/* A store of its own, for another thread, that knows what the other one learns, and vice versa. */
+EtwSchemaStore *EtwSchemaStoreTwin(EtwSchemaStore *store);
 /* Name of a provider GUID as far as known (learned from events and built-in ones); NULL: unknown.
  */
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);

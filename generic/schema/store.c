@@ -7,6 +7,7 @@
  *	Also keeps what provider GUIDs are called. Makes no schema itself (tracelogging.c, learn.c,
  *	kernel.c, catalog_file.c do).
  */
+#include "etl/record.h"
 #include "schema/internal.h"
 #include "schema/library.h"
 #include "schema/names.h"
@@ -50,23 +51,12 @@ struct EtwSchemaStore {
     Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most look-ups end here */
     EtwTable known;              /* dropped when there is something new to know */
     Known *recentKnown[RECENT_SLOTS];
-    EtwLearned *learned;
-    uint32_t generation; /* of the library, when `known` was begun */
+    EtwLearned *learned;         /* shared with twins */
+    uint32_t library, learnings; /* generations of the library and of learned, when `known` was
+                                    begun */
 };
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
-
-static uint64_t hashBytes(uint64_t h, const uint8_t *p, size_t size)
-{
-    h = EtwHashMix(h, size);
-    for (; size >= 8; p += 8, size -= 8) {
-        h = EtwHashMix(h, EtwLoad64(p));
-    }
-    for (; size > 0; p++, size--) {
-        h = EtwHashMix(h, *p);
-    }
-    return h;
-}
 
 static inline size_t recentSlot(const EtwEvent *e)
 {
@@ -127,7 +117,7 @@ const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid)
     if (name == NULL && def != NULL) {
         name = def->name;
     }
-    if (name == NULL && store->learned != NULL) {
+    if (name == NULL) {
         name = EtwLearnedName(store->learned, guid);
     }
     return name ? name : EtwCatalogName(guid);
@@ -205,7 +195,7 @@ static inline bool entryFits(const Entry *entry, const EtwEvent *event)
 
 static Entry *findEntry(EtwSchemaStore *store, const EtwEvent *event)
 {
-    uint64_t hash = hashBytes(EtwHashGuid(&event->provider), event->meta, event->metaSize);
+    uint64_t hash = EtwHashBytes(EtwHashGuid(&event->provider), event->meta, event->metaSize);
     for (EtwTableNode *n = EtwTableFirst(&store->entries, hash); n != NULL; n = n->next) {
         if (n->hash == hash && entryFits((Entry *)n, event)) {
             return (Entry *)n;
@@ -259,7 +249,7 @@ static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *eve
 /* Ask everybody, in the order that schema.h states. */
 static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *event)
 {
-    if (store->learned != NULL) {
+    if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* headers come before everything */
         known->schema = definedBy(EtwLearnedFind(store->learned, event), event);
     }
     if (known->schema == NULL) {
@@ -282,7 +272,8 @@ static void forgetKnown(EtwSchemaStore *store)
     store->bytes -= store->known.count * sizeof(Known);
     EtwTableFree(&store->known, freeNode);
     memset(store->recentKnown, 0, sizeof store->recentKnown);
-    store->generation = EtwLibraryGeneration();
+    store->library = EtwLibraryGeneration();
+    store->learnings = EtwLearnedGeneration(store->learned);
 }
 
 static Known *findKnown(EtwSchemaStore *store, const EtwEvent *event, uint64_t hash)
@@ -309,7 +300,8 @@ static const EtwSchema *describedByOthers(EtwSchemaStore *store, const EtwEvent 
 {
     uint64_t hash = knownHash(event);
     size_t slot = hash >> 55;
-    if (store->generation != EtwLibraryGeneration()) {
+    if (store->library != EtwLibraryGeneration() ||
+            store->learnings != EtwLearnedGeneration(store->learned)) {
         forgetKnown(store);
     }
     Known *known = store->recentKnown[slot];
@@ -364,21 +356,37 @@ void EtwSchemaVisit(
 
 void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event)
 {
-    if (EtwLearn(&store->learned, event)) {
-        forgetKnown(store);
-    }
+    EtwLearn(store->learned, event);
 }
 
-EtwSchemaStore *EtwSchemaStoreNew(void)
+void EtwSchemaAsk(EtwSchemaStore *store, EtwTeacher *teacher)
+{
+    EtwLearnedAsk(store->learned, teacher);
+}
+
+/* learned: the store's from now on. */
+static EtwSchemaStore *newStore(EtwLearned *learned)
 {
     EtwSchemaStore *store = EtwAlloc(sizeof *store);
-    store->generation = EtwLibraryGeneration();
+    store->learned = learned;
+    store->library = EtwLibraryGeneration();
+    store->learnings = EtwLearnedGeneration(learned);
     for (int i = 0; etwOwnProviders[i] != NULL; i++) {
         EtwGuid guid;
         EtwGuidFromName(etwOwnProviders[i], &guid);
         addProvider(store, &guid, (const uint8_t *)etwOwnProviders[i], strlen(etwOwnProviders[i]));
     }
     return store;
+}
+
+EtwSchemaStore *EtwSchemaStoreNew(void)
+{
+    return newStore(EtwLearnedNew());
+}
+
+EtwSchemaStore *EtwSchemaStoreTwin(EtwSchemaStore *store)
+{
+    return newStore(EtwLearnedShare(store->learned));
 }
 
 void EtwSchemaStoreFree(EtwSchemaStore *store)

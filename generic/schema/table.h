@@ -32,6 +32,18 @@ static inline uint64_t EtwHashGuid(const EtwGuid *guid)
     return EtwHashMix(EtwHashMix(0, EtwLoad64(guid->bytes)), EtwLoad64(guid->bytes + 8));
 }
 
+static inline uint64_t EtwHashBytes(uint64_t h, const uint8_t *p, size_t size)
+{
+    h = EtwHashMix(h, size);
+    for (; size >= 8; p += 8, size -= 8) {
+        h = EtwHashMix(h, EtwLoad64(p));
+    }
+    for (; size > 0; p++, size--) {
+        h = EtwHashMix(h, *p);
+    }
+    return h;
+}
+
 /* The chain that nodes of this hash are in. */
 static inline EtwTableNode *EtwTableFirst(const EtwTable *t, uint64_t hash)
 {

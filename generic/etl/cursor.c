@@ -84,12 +84,8 @@ static int ComparePlaces(const void *left, const void *right)
 static void Unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const EtlBuffer *buffer)
 {
     size_t want = buffer->end - ETL_BUFFER_HEADER;
-    if (c->byteRoom < want) {
-        EtwFree(c->bytes);
-        c->bytes = EtwRealloc(NULL, want);
-        c->byteRoom = want;
-    }
-    size_t got = EtlDecoder(info->compression)(in, buffer->packed, c->bytes, want);
+    EtlDecodeProc *decode = EtlDecoder(info->compression);
+    size_t got = EtlUnpack(decode, in, buffer->packed, want, &c->bytes, &c->byteRoom);
     c->packed = true;
     c->damaged = got < want;
     c->data = c->bytes;

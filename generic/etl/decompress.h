@@ -3,7 +3,7 @@
  *
  *	The three formats in which buffers of compressed files are stored ([MS-XCA]: plain
  *	LZ77 2.4, LZ77+Huffman 2.2, LZNT1 2.5; numbers as RtlDecompressBuffer has them). Only
- *	decoding, and only into memory of the caller's. Private to the room.
+ *	decoding. Private to the room.
  */
 #ifndef ETW_ETL_DECOMPRESS_H
 #define ETW_ETL_DECOMPRESS_H
@@ -37,6 +37,13 @@ static inline EtlDecodeProc *EtlDecoder(unsigned format)
         return NULL;
     }
 }
+
+/*
+ * Decode `want` bytes, or as many as there are, into *bytesPtr (owned by the caller; *roomPtr its
+ * size), which grows no further than the stream turns out to need. Result: bytes that are good.
+ */
+size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
+        uint8_t **bytesPtr, size_t *roomPtr);
 
 /* Repeat `length` bytes that begin `offset` (at least 1) before out; the caller checked both. */
 static inline void EtlCopyMatch(uint8_t *out, size_t offset, size_t length)

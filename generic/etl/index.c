@@ -122,12 +122,7 @@ static bool FirstTicksPacked(Walk *w, const uint8_t *data, const EtlBuffer *b, i
             *firstPtr != ETL_NO_TICKS) {
         return true;
     }
-    if (w->scratchSize < want) {
-        EtwFree(w->scratch);
-        w->scratch = EtwRealloc(NULL, want);
-        w->scratchSize = want;
-    }
-    size = decode(data, b->packed, w->scratch, want);
+    size = EtlUnpack(decode, data, b->packed, want, &w->scratch, &w->scratchSize);
     return FirstTicks(w, w->scratch, w->scratch + size, firstPtr);
 }
 
@@ -329,11 +324,12 @@ static int CompareBuffers(const void *left, const void *right)
  */
 static void FinishLoggers(Walk *w)
 {
-    const EtlBuffer *b = w->index->buffers, *end = b + w->index->count;
-    for (; b < end; b++) {
-        if (b->at != 0 && (b + 1 == end || b[1].cpu != b->cpu || b[1].logger != b->logger)) {
-            uint32_t i = LoggerOf(w, b->logger);
-            w->info->loggers[i].cpus += i < ETL_LOGGERS_MAX;
+    for (size_t i = 0; i < w->index->count; i++) {
+        const EtlBuffer *b = &w->index->buffers[i];
+        bool last = i + 1 == w->index->count || b[1].cpu != b->cpu || b[1].logger != b->logger;
+        uint32_t logger = last && b->at != 0 ? LoggerOf(w, b->logger) : ETL_LOGGERS_MAX;
+        if (logger < ETL_LOGGERS_MAX) {
+            w->info->loggers[logger].cpus++;
         }
     }
     for (uint32_t i = 0; i < w->info->loggerCount; i++) {

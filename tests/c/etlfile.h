@@ -52,6 +52,57 @@ __attribute__((unused)) static void BufferEnd(Image *f)
     ImageGrow(f, f->bufferSize - used, 0xFF);
 }
 
+/* Literals only, in the formats of compressed buffers: 2 LZNT1, 3 XPRESS, 4 with Huffman (all 512
+ * symbols have codes of 9 bits, which are themselves). */
+__attribute__((unused)) static void ImagePack(
+        EtwText *out, unsigned format, const uint8_t *data, size_t size)
+{
+    uint8_t word[4] = {0};
+    uint32_t bits = 0;
+    int count = 0;
+    for (int i = 0; format == 4 && i < 256; i++) {
+        EtwTextChar(out, (char)0x99);
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (format == 2 && i % 4096 == 0) {
+            EtwStore16(word, (uint16_t)(0x3000 | ((size - i < 4096 ? size - i : 4096) - 1)));
+            EtwTextAdd(out, word, 2);
+        } else if (format == 3 && i % 32 == 0) {
+            EtwTextAdd(out, "\0\0\0\0", 4);
+        }
+        if (format != 4) {
+            EtwTextChar(out, (char)data[i]);
+            continue;
+        }
+        bits = bits << 9 | data[i];
+        for (count += 9; count >= 16; count -= 16) {
+            EtwStore16(word, (uint16_t)(bits >> (count - 16)));
+            EtwTextAdd(out, word, 2);
+        }
+    }
+    if (format == 4) {
+        EtwStore16(word, (uint16_t)(bits << (16 - count)));
+        EtwTextAdd(out, word, 2);
+        EtwTextAdd(out, "\0\0\0\0", 4);
+    }
+}
+
+/* The buffer compressed: unaligned, no fill behind it. */
+__attribute__((unused)) static void BufferEndPacked(Image *f, unsigned format)
+{
+    EtwText packed = {0};
+    size_t used = f->size - f->buffer;
+    ImagePack(&packed, format, f->data + f->buffer + 0x48, used - 0x48);
+    f->size = f->buffer + 0x48;
+    ImageGrow(f, packed.size, 0);
+    memcpy(f->data + f->buffer + 0x48, packed.data, packed.size);
+    EtwStore32(f->data + f->buffer, (uint32_t)(0x48 + packed.size));
+    EtwStore32(f->data + f->buffer + 0x04, (uint32_t)used);
+    EtwStore32(f->data + f->buffer + 0x30, (uint32_t)used);
+    EtwStore16(f->data + f->buffer + 0x34, 0x60);
+    EtwTextFree(&packed);
+}
+
 /* An empty record of a kind; result: its offset. The size is stored where that kind has it. */
 __attribute__((unused)) static size_t RecordAdd(
         Image *f, unsigned type, size_t header, size_t payload)

@@ -2,7 +2,7 @@
  * tests/fuzz/fuzz_etl.c --
  *
  *	Any bytes as an .etl file: the reader must neither crash nor read outside, deliver
- *	pointers inside the file only, end, and deliver the same events again after a rewind
+ *	pointers into the file or, for compressed buffers, to memory that may be read, end, and deliver the same events again after a rewind
  *	without repeating its warnings.
  *
  *	With clang -fsanitize=fuzzer it is a fuzzer; -DFUZZ_MAIN makes a program that
@@ -28,11 +28,37 @@ static void Must(bool good, const char *what)
     }
 }
 
+static bool packed; /* the file has compressed buffers: events point into memory elsewhere */
+
 static void Inside(const void *data, size_t size, const char *what)
 {
+    static volatile uint8_t sum;
     const uint8_t *p = data;
-    Must(size == 0 || (p >= start && p <= start + length && size <= (size_t)(start + length - p)),
+    for (size_t i = 0; i < size && packed; i++) {
+        sum = (uint8_t)(sum + p[i]);
+    }
+    Must(packed || size == 0 ||
+                    (p >= start && p <= start + length && size <= (size_t)(start + length - p)),
             what);
+}
+
+/* What is taken from the event on demand. */
+static void CheckFurther(const EtwEvent *e)
+{
+    EtlInstance instance;
+    EtlMessage message;
+    const uint8_t *pebs;
+    uint32_t size;
+    for (unsigned type = 0; type < 40; type++) {
+        const uint8_t *item = EtwEventItem(e, type, &size);
+        Inside(item, size, "item outside of the file");
+        Must(item == NULL || (e->items >> type & 1), "item that is not there");
+    }
+    EtlRecordInstance(e, &instance);
+    EtlRecordMessage(e, &message);
+    const uint8_t *counters = EtlRecordCounters(e, &size, &pebs);
+    Inside(counters, (size_t)size * 8, "counters outside of the file");
+    Inside(pebs, pebs != NULL ? 8 : 0, "PEBS index outside of the file");
 }
 
 static void CheckEvent(const EtwEvent *e)
@@ -43,7 +69,9 @@ static void CheckEvent(const EtwEvent *e)
     Inside(e->traits, e->traitsSize, "traits outside of the file");
     Inside(e->related, e->related != NULL ? 16 : 0, "related activity outside of the file");
     Inside(e->stack, (size_t)e->stackCount * e->pointerSize, "stack outside of the file");
+    Inside(e->record, e->recordSize, "record outside of the file");
     Must(e->pointerSize == 4 || e->pointerSize == 8, "pointer size");
+    CheckFurther(e);
 }
 
 /* What is read can be written: as an EVENT_HEADER record with the same payload. */
@@ -72,7 +100,23 @@ static void Warn(void *ctx, uint64_t where, const char *message)
     Must(++warnings->count < 1000000, "warnings without end");
 }
 
-static uint64_t Pass(EtlReader *reader, bool rebuild)
+/* A filter lets no more through than there is, and only what it says. */
+static void Filtered(EtlReader *reader, const EtwEvent *like, uint64_t records)
+{
+    EtlFilter filter = {
+            &like->provider, 1, &like->desc.id, 1, &like->pid, 1, like->time, INT64_MAX};
+    EtwEvent event;
+    EtlReaderSetFilter(reader, &filter);
+    while (EtlReaderNext(reader, &event) == ETW_OK) {
+        Must(event.desc.id == like->desc.id && event.pid == like->pid &&
+                        EtwGuidEqual(&event.provider, &like->provider),
+                "filtered event");
+    }
+    Must(EtlReaderInfo(reader)->records <= records, "more filtered records than others");
+    EtlReaderSetFilter(reader, NULL);
+}
+
+static uint64_t Pass(EtlReader *reader, bool rebuild, EtwEvent *lastPtr)
 {
     EtwEvent event;
     uint64_t sum = 0;
@@ -84,9 +128,11 @@ static uint64_t Pass(EtlReader *reader, bool rebuild)
         }
         double progress = EtlReaderProgress(reader);
         Must(progress >= 0 && progress <= 1, "progress");
+        *lastPtr = event;
     }
     /* a record takes 8 bytes at least, and none is delivered twice */
-    Must(EtlReaderInfo(reader)->records <= length / 8, "more records than the file has room for");
+    Must(packed || EtlReaderInfo(reader)->records <= length / 8,
+            "more records than the file has room for");
     return sum;
 }
 
@@ -100,10 +146,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (EtlReaderOpenMemory(&reader, data, size, Warn, &warnings, &error) != ETW_OK) {
         return 0;
     }
-    uint64_t sum = Pass(reader, true);
+    EtwEvent last = {0};
+    packed = EtlReaderInfo(reader)->compressedBuffers != 0;
+    uint64_t sum = Pass(reader, true, &last);
     int told = warnings.count;
-    EtlReaderRewind(reader);
-    Must(Pass(reader, false) == sum, "another result after a rewind");
+    Filtered(reader, &last, EtlReaderInfo(reader)->records);
+    Must(Pass(reader, false, &last) == sum, "another result after a rewind");
     Must(told == warnings.count, "warnings repeated");
     EtlReaderClose(reader);
     return 0;
@@ -145,14 +193,16 @@ static void Save(Image *f, const char *dir, const char *name)
 int main(int argc, char **argv)
 {
     static const uint32_t modes[] = {1, 2, 0x20000, 0x04000000};
+    static const uint16_t formats[] = {2, 3, 4};
     Must(argc == 2, "usage: seeds DIRECTORY");
-    for (unsigned variant = 0; variant < 8; variant++) {
+    for (unsigned variant = 0; variant < 12; variant++) {
         static const unsigned types[] = {1, 2, 3, 4, 10, 11, 13, 14, 16, 17, 18, 19, 20, 21, 0x90};
         Image f = {.bufferSize = 1024};
         Clock clock = {
                 variant % 4, variant & 1 ? 1000000000 : 2337949, 1000, 133444736000000000, 3000};
         char name[20];
         HeaderAdd(&f, &clock, modes[variant % 4], variant < 4);
+        EtwStore16(f.data + 0x2c, formats[variant / 4]);
         for (int buffer = 0; buffer < 3; buffer++) {
             BufferBegin(&f, buffer / 2, buffer + 1);
             for (int i = 0; i < 5; i++) {
@@ -165,7 +215,11 @@ int main(int argc, char **argv)
                     EtwStore64(f.data + at + 0x50, 0x0008000000060018u);
                 }
             }
-            BufferEnd(&f);
+            if (variant % 4 == 3) {
+                BufferEndPacked(&f, formats[variant / 4]);
+            } else {
+                BufferEnd(&f);
+            }
         }
         snprintf(name, sizeof name, "seed%u.etl", variant);
         Save(&f, argv[1], name);

@@ -7,7 +7,9 @@
  *shows its innermost frame and what happens to look like more).
  *
  *	A thread that is born while the events of its process are being opened may have inherited
- *some of them: the whole set is then closed and opened anew, so that no event comes twice.
+ *some of them: the whole set is then closed and opened anew, so that no event comes twice. A
+ *program that makes threads faster than that is left as it is after some tries: threads that were
+ *born during the last one may lack some tracepoints.
  *	Files: tracepoints x threads x CPUs. That may be many; the limit is the process's own, and
  *is not raised here: select() of the traced program would suffer.
  */

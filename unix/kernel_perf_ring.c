@@ -144,15 +144,28 @@ static const uint8_t *record(PerfRing *r, uint16_t size)
     return r->copy;
 }
 
-/* Addresses without the marks that stand between those of the kernel and of the program. */
+/* Where code may lie: beyond it the kernel took something else for a frame. */
+static bool isCode(uint64_t address)
+{
+    return address >= 4096 && (address < (uint64_t)1 << 56 || address >> 63 != 0);
+}
+
+/*
+ * Addresses without the marks that stand between those of the kernel and of the program; what can
+ * be no address ends them.
+ */
 static uint8_t takeStack(PerfRing *r, const uint8_t *addresses, uint64_t count)
 {
     uint8_t taken = 0;
     for (uint64_t i = 0; i < count && taken < MOST_STACK; i++) {
         uint64_t address = EtwLoad64(addresses + 8 * i);
-        if (address < PERF_CONTEXT_MAX) {
-            r->stack[taken++] = address;
+        if (address >= PERF_CONTEXT_MAX) {
+            continue;
         }
+        if (!isCode(address)) {
+            break;
+        }
+        r->stack[taken++] = address;
     }
     return taken;
 }

@@ -286,28 +286,32 @@ static void one_clock(void)
  * ------------------------------------------------------------------------ */
 
 static _Atomic bool churning;
+static _Atomic int alive;
 
 static void *askOnce(void *arg)
 {
     (void)arg;
-    OsSleepNs(3000000); /* old enough to be listed, and asked for by the trace */
+    OsSleepNs(20000000); /* born while it begins, there when it has begun */
     askParent();
+    alive--;
     return NULL;
 }
 
 static void *churn(void *arg)
 {
-    (void)arg;
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     while (churning) {
-        pthread_t threads[4];
-        for (int i = 0; i < 4; i++) {
-            pthread_create(&threads[i], NULL, askOnce, NULL);
-        }
-        for (int i = 0; i < 4; i++) {
-            pthread_join(threads[i], NULL);
-        }
+        pthread_t thread;
+        alive += pthread_create(&thread, &detached, askOnce, NULL) == 0;
+        OsSleepNs(1000000);
     }
-    return NULL;
+    while (alive > 0) {
+        OsSleepNs(1000000);
+    }
+    pthread_attr_destroy(&detached);
+    return arg;
 }
 
 /* Each asks once, so that no event may be there twice, however the trace came to that thread. */
@@ -319,6 +323,7 @@ static void threads_while_beginning(void)
     kernelPerf = true;
     churning = true;
     pthread_create(&maker, NULL, churn, NULL);
+    OsSleepNs(20000000);
     CHECK(startTrace(groups, NULL, 0, false));
     OsSleepNs(30000000);
     churning = false;

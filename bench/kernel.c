@@ -1,0 +1,88 @@
+/*
+ * bench/kernel.c --
+ *
+ *	What a traced system call (an Enter and an Exit) costs the traced program: tracefs and perf,
+ *	perf with stacks, and not traced. In bursts that the rings hold, with pauses for the logger
+ *	that are not counted. Prints `name value unit`. Linux, as root.
+ *
+ *	usage: kernel MODE CALLS FILE     MODE: none tracefs perf stacks
+ */
+#include "base/os.h"
+#include "engine/engine.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern bool kernelPerf; /* unix/kernel_room.h */
+enum { BURST = 5000, PAUSE = 60000000 };
+
+static void check(EtwStatus status, const EtwError *err)
+{
+    if (status != ETW_OK) {
+        fprintf(stderr, "kernel: %s\n", err->message);
+        exit(1);
+    }
+}
+
+static void start(const char *mode, const char *file)
+{
+    const char *group = "systemcall";
+    EtwKernelEnable enable = {
+            .groups = &group, .groupCount = 1, .stacks = strcmp(mode, "stacks") == 0};
+    EtwSessionConfig config = {.name = "bench-kernel", .file = file};
+    EtwError err = {0};
+    kernelPerf = strcmp(mode, "perf") == 0;
+    check(EtwSessionStart(&config, &err), &err);
+    check(EtwSessionEnableKernel(config.name, &enable, &err), &err);
+}
+
+static double burst(void)
+{
+    OsInstant from, to;
+    OsNow(&from);
+    for (int i = 0; i < BURST; i++) {
+        syscall(SYS_getppid);
+    }
+    OsNow(&to);
+    return (double)(to.steady - from.steady) / BURST;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 3 ? argv[1] : "";
+    long calls = argc > 3 ? atol(argv[2]) : 0;
+    bool traced = strcmp(mode, "none") != 0;
+    EtwSessionInfo info = {0};
+    EtwError err = {0};
+    double best = 1e9;
+    OsInit();
+    if (traced) {
+        start(mode, argv[3]);
+    }
+    for (long done = 0; done < calls; done += BURST) {
+        double ns = burst();
+        best = ns < best ? ns : best;
+        OsSleepNs(traced ? PAUSE : 0);
+    }
+    if (traced) {
+        check(EtwSessionStop("bench-kernel", &info, &err), &err);
+    }
+    printf("call %.1f ns\nevents %llu events\nbytes %llu bytes\nlost %llu events\n", best,
+            (unsigned long long)info.events, (unsigned long long)info.bytes,
+            (unsigned long long)(info.lost.kernel + info.lost.noBuffer));
+    return 0;
+}
+
+#else
+
+int main(void)
+{
+    fprintf(stderr, "kernel: Linux only\n");
+    return 1;
+}
+
+#endif

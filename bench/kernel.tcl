@@ -1,0 +1,32 @@
+# bench/kernel.tcl --
+#
+#	What a traced system call (Enter and Exit) costs the program: through tracefs, through perf, through perf with
+#	stacks; beside each other in the same run. As root.
+
+source [file join [file dirname [file normalize [info script]]] support.tcl]
+
+set calls 100000
+set file [file join [bench::tmp] kernel.etl]
+set lost 0
+if {[catch {bench::run kernel tracefs 1 $file} message]} {
+    bench::note "no kernel events here: $message"
+    bench::cleanup
+    return
+}
+# Alternating, so that a slow moment of the machine meets all.
+for {set i 0} {$i < 3} {incr i} {
+    foreach mode {none tracefs perf stacks} {
+        set r [bench::run kernel $mode $calls $file]
+        lappend ns($mode) [dict get $r call]
+        incr lost [dict get $r lost]
+    }
+}
+foreach mode {none tracefs perf stacks} {
+    set best($mode) [lindex [lsort -real $ns($mode)] 0]
+}
+bench::line syscall-untraced $best(none) ns
+foreach {mode name} {tracefs tracefs perf perf stacks perf-with-stacks} {
+    bench::line syscall-traced-$name [expr {$best($mode) - $best(none)}] "ns (Enter and Exit)"
+}
+bench::line syscall-traced-lost $lost events
+bench::cleanup

@@ -30,6 +30,7 @@ void EtlSieveSet(EtlSieve *s, const EtlFilter *filter, const EtlClock *clock)
         return;
     }
     s->active = true;
+    s->either = filter->either && filter->providerCount != 0 && filter->idCount != 0;
     s->from = EtlClockTicks(clock, filter->from);
     s->to = EtlClockTicks(clock, filter->to);
     s->providers = Copy(filter->providers, filter->providerCount * sizeof *filter->providers);
@@ -61,6 +62,12 @@ static inline bool IdPasses(const EtlSieve *s, uint16_t id)
     return s->ids == NULL || (s->ids[id / 8] >> id % 8 & 1);
 }
 
+static inline bool NamePasses(const EtlSieve *s, uint16_t id, const void *provider)
+{
+    return s->either ? IdPasses(s, id) || ProviderPasses(s, provider)
+                     : IdPasses(s, id) && ProviderPasses(s, provider);
+}
+
 static inline bool PidPasses(const EtlSieve *s, uint32_t pid)
 {
     for (size_t i = 0; i < s->pidCount; i++) {
@@ -75,8 +82,8 @@ static bool ParsedPasses(const EtlSieve *s, const uint8_t *record, size_t left)
 {
     EtwEvent event;
     size_t size;
-    return EtlRecordParse(record, left, &event, &size) && IdPasses(s, event.desc.id) &&
-           ProviderPasses(s, &event.provider) && PidPasses(s, event.pid);
+    return EtlRecordParse(record, left, &event, &size) &&
+           NamePasses(s, event.desc.id, &event.provider) && PidPasses(s, event.pid);
 }
 
 /* Kernel and classic records have no id: theirs counts as 0, like EtwEvent's. */
@@ -86,8 +93,7 @@ static bool ClassicPasses(const EtlSieve *s, const uint8_t *record, unsigned typ
     bool bare = type == ETL_PERFINFO32 || type == ETL_PERFINFO64;
     const void *provider =
             full ? (const void *)(record + 0x18) : EtlGroupGuid(EtwLoad16(record + 6));
-    return IdPasses(s, 0) && ProviderPasses(s, provider) &&
-           PidPasses(s, bare ? ETW_NO_ID : EtwLoad32(record + 0x0c));
+    return NamePasses(s, 0, provider) && PidPasses(s, bare ? ETW_NO_ID : EtwLoad32(record + 0x0c));
 }
 
 bool EtlSievePass(const EtlSieve *s, const uint8_t *record, size_t left, int64_t ticks)
@@ -102,7 +108,7 @@ bool EtlSievePass(const EtlSieve *s, const uint8_t *record, size_t left, int64_t
     switch (type) {
     case ETL_EVENT32:
     case ETL_EVENT64:
-        return IdPasses(s, EtwLoad16(record + 0x28)) && ProviderPasses(s, record + 0x18) &&
+        return NamePasses(s, EtwLoad16(record + 0x28), record + 0x18) &&
                PidPasses(s, EtwLoad32(record + 0x0c));
     case ETL_SYSTEM32:
     case ETL_SYSTEM64:

@@ -10,7 +10,7 @@
 #include "etl/header.h"
 
 typedef struct EtlSieve {
-    bool active;
+    bool active, either;
     int64_t from, to; /* ticks: from <= t < to, but `to` itself is let in when it is INT64_MAX */
     EtwGuid *providers;
     size_t providerCount;

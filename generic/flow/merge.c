@@ -276,10 +276,20 @@ static double mergeProgress(const EtwSource *source)
     return all > 0 ? done / all : 0;
 }
 
+/* Each looks after itself. */
+static bool mergeTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    MergeSource *m = (MergeSource *)source;
+    for (int i = 0; i < m->count; i++) {
+        EtwSourceTeach(m->heads[i].source, store);
+    }
+    return true;
+}
+
 #define MERGE_OPS                                                                                  \
     .next = mergeNext, .close = mergeClose, .fileCount = mergeFileCount,                           \
     .fileInfo = mergeFileInfo, .lost = mergeLost, .warningCount = mergeWarningCount,               \
-    .warning = mergeWarning, .progress = mergeProgress
+    .warning = mergeWarning, .progress = mergeProgress, .teach = mergeTeach
 
 EtwSource *EtwSourceMerge(EtwSource **sources, int count)
 {

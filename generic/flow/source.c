@@ -91,6 +91,12 @@ static double fileProgress(const EtwSource *source)
     return EtlReaderProgress(((const FileSource *)source)->reader);
 }
 
+static bool fileTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    const FileSource *f = (const FileSource *)source;
+    return EtwFileTeach(f->path, EtlReaderInfo(f->reader), store);
+}
+
 static const EtwSourceOps fileOps = {.next = fileNext,
         .close = fileClose,
         .fileCount = fileFileCount,
@@ -98,7 +104,8 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .lost = fileLost,
         .warningCount = fileWarningCount,
         .warning = fileWarning,
-        .progress = fileProgress};
+        .progress = fileProgress,
+        .teach = fileTeach};
 
 static EtwStatus openFile(EtwSource **sourcePtr, const char *path, EtwError *errPtr)
 {
@@ -199,7 +206,17 @@ EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPt
 
 EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event)
 {
-    return source->ops->next(source, event);
+    EtwStatus status = source->ops->next(source, event);
+    if (status == ETW_OK && source->pupil != NULL && EtwSchemaTeaches(event)) {
+        EtwSchemaLearn(source->pupil, event);
+    }
+    return status;
+}
+
+void EtwSourceTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    bool done = source->ops->teach != NULL && source->ops->teach(source, store);
+    source->pupil = done ? NULL : store;
 }
 
 bool EtwSourceIsLive(const EtwSource *source)

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "etl/reader.h"
 #include "event/event.h"
+#include "schema/schema.h"
 
 typedef struct EtwSource EtwSource;
 
@@ -25,6 +26,12 @@ void EtwSourceWait(
         EtwSource *source, int64_t timeoutNs); /* live: until there may be more, or EtwSourceWake */
 void EtwSourceWake(EtwSource *source);         /* from another thread */
 void EtwSourceClose(EtwSource *source);
+
+/*
+ * Let a store learn from the source, once, before its first event: from files before their events
+ * are due, from live sessions as they say it. The store stays alive until the source is closed.
+ */
+void EtwSourceTeach(EtwSource *source, EtwSchemaStore *store);
 
 /* What there is to say at the end: files' own infos, losses, warnings. */
 int EtwSourceFileCount(const EtwSource *source);

@@ -23,11 +23,19 @@ typedef struct EtwSourceOps {
     int (*warningCount)(const EtwSource *source);
     const char *(*warning)(const EtwSource *source, int index);
     double (*progress)(const EtwSource *source);
+    /* What EtwSourceTeach asks for; NULL: the events are learned from as they come. True: that is
+     * not needed any more. */
+    bool (*teach)(EtwSource *source, EtwSchemaStore *store);
 } EtwSourceOps;
 
 /* Each kind's struct begins with this. */
 struct EtwSource {
     const EtwSourceOps *ops;
+    EtwSchemaStore *pupil; /* learns from each event that teaches; NULL: nobody */
 };
+
+/* Give the store a teacher that knows the file's teaching events (teacher.c). False: not all of
+ * them, since the file is large. */
+bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store);
 
 #endif

@@ -101,8 +101,8 @@ typedef struct Retired {
 struct EtwLearned {
     _Atomic int users; /* stores */
     _Atomic uint32_t generation;
-    OsMutex *lock;       /* all below */
-    EtwTeacher *teacher; /* not asked yet */
+    OsMutex *lock;        /* all below */
+    EtwTeacher *teachers; /* not asked yet */
     size_t bytes;
     Pending *pending;
     int pendingCount;
@@ -462,12 +462,13 @@ static void learnLocked(void *ctx, const EtwEvent *e)
     }
 }
 
-/* What the teacher has to say, once. */
-static void askTeacher(EtwLearned *l)
+/* What the teachers have to say, once. */
+static void askTeachers(EtwLearned *l)
 {
-    EtwTeacher *teacher = l->teacher;
-    if (teacher != NULL) {
-        l->teacher = NULL;
+    EtwTeacher *teacher = l->teachers, *next;
+    l->teachers = NULL;
+    for (; teacher != NULL; teacher = next) {
+        next = teacher->next;
         teacher->teach(teacher, learnLocked, l);
         teacher->free(teacher);
     }
@@ -480,7 +481,7 @@ const EtwProviderDef *EtwLearnedFind(EtwLearned *l, const EtwEvent *e)
             .version = e->desc.version,
             .classic = e->classic};
     OsMutexLock(l->lock);
-    askTeacher(l);
+    askTeachers(l);
     const EtwProviderDef *def = e->classic ? NULL : toldBy(l, e, true);
     Described *d = def ? NULL : findDescribed(l, &key);
     if (d != NULL) {
@@ -519,12 +520,9 @@ void EtwLearn(EtwLearned *l, const EtwEvent *event)
 void EtwLearnedAsk(EtwLearned *l, EtwTeacher *teacher)
 {
     OsMutexLock(l->lock);
-    EtwTeacher *before = l->teacher;
-    l->teacher = teacher;
+    teacher->next = l->teachers;
+    l->teachers = teacher;
     OsMutexUnlock(l->lock);
-    if (before != NULL) {
-        before->free(before);
-    }
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -569,8 +567,9 @@ void EtwLearnedFree(EtwLearned *l)
     if (l == NULL || atomic_fetch_sub_explicit(&l->users, 1, memory_order_acq_rel) > 1) {
         return;
     }
-    if (l->teacher != NULL) {
-        l->teacher->free(l->teacher);
+    for (EtwTeacher *t = l->teachers, *next; t != NULL; t = next) {
+        next = t->next;
+        t->free(t);
     }
     while (l->pending != NULL) {
         dropPending(l, &l->pending);

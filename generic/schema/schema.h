@@ -130,6 +130,7 @@ extern const uint16_t etwTeachingId;
  * `free`; it may be called from the thread of any twin.
  */
 typedef struct EtwTeacher {
+    struct EtwTeacher *next; /* the store's: it asks several */
     void (*teach)(
             struct EtwTeacher *teacher, void (*learn)(void *ctx, const EtwEvent *event), void *ctx);
     void (*free)(struct EtwTeacher *teacher);

@@ -582,7 +582,7 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *
     c->batch = options->batch;
     c->owner = Tcl_GetCurrentThread();
     c->workerFilter = c->query.filter;
-    c->workerFilter.store = EtwSchemaStoreNew();
+    c->workerFilter.store = EtwSchemaStoreTwin(c->query.filter.store);
     c->workerLimit = c->query.where.lambda ? 0 : (uint64_t)c->query.limit;
     c->live = EtwSourceIsLive(c->query.source);
     c->room = OsWakeNew();

@@ -153,6 +153,7 @@ static Tcl_Obj *describeFile(EtwSource *source)
     const char *path = "";
 
     counts.store = EtwSchemaStoreNew();
+    EtwSourceTeach(source, counts.store);
     counts.kindsEnd = &counts.kinds;
     Tcl_InitHashTable(&counts.bySchema, TCL_ONE_WORD_KEYS);
     Tcl_InitHashTable(&counts.byNumber, TCL_STRING_KEYS);

@@ -195,6 +195,7 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
         EtwQueryClose(query);
         return TCL_ERROR;
     }
+    EtwSourceTeach(query->source, query->filter.store);
     return TCL_OK;
 }
 

@@ -3,8 +3,9 @@
 #
 #	All tests, from a fresh clone: installs what is needed, builds, runs the C tests and the
 #	tcltest suite on Linux, cross-builds and runs both under Wine. Under CI (CI=true) or with
-#	--sanitize also: format, clang, ASan+UBSan (everything), TSan (C tests). The last line is
-#	`N passed, N failed, N skipped`; the exit code is 1 when anything failed.
+#	--sanitize also: format, clang, ASan+UBSan (everything), TSan (C tests), the fuzzers for
+#	10 s each. The last line is `N passed, N failed, N skipped`; the exit code is 1 when anything
+#	failed.
 #
 #	sh tools/test.sh ?--sanitize? ?--no-windows? ?--no-deps?
 set -u
@@ -70,6 +71,10 @@ if $sanitize; then
         --enable-werror --enable-sanitize=thread --enable-testpoints
     step "clang"
     build_in build-clang --enable-werror CC=clang || broken "clang: warnings or errors"
+    step "fuzzers"
+    before=$(wc -l <"$totals")
+    make -C build --no-print-directory -j"$(nproc)" fuzz FUZZTIME=10 FUZZTOTALS="$totals"
+    [ "$(wc -l <"$totals")" -gt "$before" ] || broken "fuzzers: did not build or did not run"
 fi
 
 tclsh tests/all.tcl -sum "$totals"

@@ -305,7 +305,9 @@ static void finishClass(Class *class, Draft *d)
     sortLayouts(d->layouts, d->count);
     class->def = d->def;
     class->layouts = EtwDefAlloc(d->def, sizeof *d->layouts * (size_t)(d->count + 1));
-    memcpy(class->layouts, d->layouts, sizeof *d->layouts * (size_t)d->count);
+    if (d->count > 0) {
+        memcpy(class->layouts, d->layouts, sizeof *d->layouts * (size_t)d->count);
+    }
     EtwFree(d->layouts);
     for (int opcode = 0; opcode <= OPCODES; opcode++) {
         while (at < d->count && opcodeOf(&class->layouts[at]) < opcode) {

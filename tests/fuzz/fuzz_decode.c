@@ -3,7 +3,8 @@
  *
  *	Random metadata and payloads through the store, the decoder, every sink and a
  *	predicate. Under libFuzzer (-fsanitize=fuzzer) as it is; else a program of its own
- *	(compile with -DFUZZ_MAIN): fuzz_decode SECONDS ?SEED? mutates well-formed events.
+ *	(compile with -DFUZZ_MAIN): fuzz_decode SECONDS ?SEED? mutates well-formed events;
+ *	-DFUZZ_SEEDS makes one that writes such events into a directory.
  *	What is looked for are the sanitizers' reports, and output or time out of proportion
  *	to the input.
  */
@@ -102,8 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-#ifdef FUZZ_MAIN
-/* ---- Without libFuzzer ----------------------------------------------------------------------- */
+#if defined(FUZZ_MAIN) || defined(FUZZ_SEEDS)
+/* ---- Well-formed events, mostly ----------------------------------------------------------------------- */
 
 static uint64_t state;
 
@@ -159,6 +160,31 @@ static void makeInput(EtwText *out)
     }
     EtwTextFree(&meta);
 }
+
+#endif
+
+#ifdef FUZZ_SEEDS
+int main(int argc, char **argv)
+{
+    EtwText input = {0};
+    state = 20261121;
+    for (int i = 0; argc == 2 && i < 200; i++) {
+        char path[1000];
+        makeInput(&input);
+        snprintf(path, sizeof path, "%s/event%d", argv[1], i);
+        FILE *file = fopen(path, "wb");
+        if (file == NULL || fwrite(input.data, 1, input.size, file) != input.size) {
+            return 1;
+        }
+        fclose(file);
+    }
+    EtwTextFree(&input);
+    return argc == 2 ? 0 : 2;
+}
+#endif
+
+#ifdef FUZZ_MAIN
+/* ---- Without libFuzzer ----------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {

@@ -9,6 +9,8 @@
  *	replays the files named on its command line, -DFUZZ_SEEDS (and -Itests/c) one that
  *	writes seeds into the directory named there. Linked with the sources of base/ and
  *	etl/.
+ *
+ *	Seeds: *.etl
  */
 #include "base/bytes.h"
 #include "base/os.h"
@@ -28,16 +30,16 @@ static void Must(bool good, const char *what)
     }
 }
 
-static bool packed; /* the file has compressed buffers: events point into memory elsewhere */
+static bool elsewhere; /* the file has compressed buffers: events point into memory elsewhere */
 
 static void Inside(const void *data, size_t size, const char *what)
 {
     static volatile uint8_t sum;
     const uint8_t *p = data;
-    for (size_t i = 0; i < size && packed; i++) {
+    for (size_t i = 0; i < size && elsewhere; i++) {
         sum = (uint8_t)(sum + p[i]);
     }
-    Must(packed || size == 0 ||
+    Must(elsewhere || size == 0 ||
                     (p >= start && p <= start + length && size <= (size_t)(start + length - p)),
             what);
 }
@@ -131,7 +133,7 @@ static uint64_t Pass(EtlReader *reader, bool rebuild, EtwEvent *lastPtr)
         *lastPtr = event;
     }
     /* a record takes 8 bytes at least, and none is delivered twice */
-    Must(packed || EtlReaderInfo(reader)->records <= length / 8,
+    Must(elsewhere || EtlReaderInfo(reader)->records <= length / 8,
             "more records than the file has room for");
     return sum;
 }
@@ -147,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     EtwEvent last = {0};
-    packed = EtlReaderInfo(reader)->compressedBuffers != 0;
+    elsewhere = EtlReaderInfo(reader)->compressedBuffers != 0;
     uint64_t sum = Pass(reader, true, &last);
     int told = warnings.count;
     Filtered(reader, &last, EtlReaderInfo(reader)->records);

@@ -711,28 +711,39 @@ static __attribute__((noinline)) void placeUnhooked(EtwPlace *place, const CallF
     }
 }
 
-/* As `info frame` finds it. */
-static __attribute__((noinline)) void placeSource(EtwScriptState *state, EtwPlace *place)
+/* The place of one frame, as `info frame` finds it. True: it is one in a file. */
+static bool framePlace(const CmdFrame *from, EtwPlace *place)
 {
-    const CmdFrame *current = ((Interp *)state->interp)->cmdFramePtr;
-    CmdFrame frame;
-    bool counted = false;
-    if (current == NULL) {
-        return;
-    }
-    frame = *current;
+    CmdFrame frame = *from;
+    bool counted = false, inFile;
     if (frame.type == TCL_LOCATION_BC) {
         TclGetSrcInfoForPc(&frame);
         counted = frame.type == TCL_LOCATION_SOURCE;
     }
-    if (frame.line != NULL && frame.nline > 0 && frame.type != TCL_LOCATION_PREBC) {
+    inFile = frame.type == TCL_LOCATION_SOURCE && frame.data.eval.path != NULL;
+    if (frame.line != NULL && frame.nline > 0 && frame.type != TCL_LOCATION_PREBC &&
+            (inFile || place->line == 0)) {
         place->line = (uint32_t)frame.line[0];
     }
-    if (frame.type == TCL_LOCATION_SOURCE && frame.data.eval.path != NULL) {
+    if (inFile) {
         place->file = frame.data.eval.path;
         if (!counted) {
             Tcl_IncrRefCount(place->file);
         }
+    }
+    return inFile;
+}
+
+/*
+ * Tcl does not know where in a file a script within an expression is, nor one that was put together:
+ * that of the command around it says more than a line within the script.
+ */
+static __attribute__((noinline)) void placeSource(EtwScriptState *state, EtwPlace *place)
+{
+    const CmdFrame *frame = ((Interp *)state->interp)->cmdFramePtr;
+    const CallFrame *call = frame != NULL ? frame->framePtr : NULL;
+    while (frame != NULL && frame->framePtr == call && !framePlace(frame, place)) {
+        frame = frame->nextPtr;
     }
 }
 

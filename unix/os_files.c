@@ -157,9 +157,19 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
         madvise(base, (size_t)st.st_size, MADV_SEQUENTIAL);
         map->base = base;
         map->size = (size_t)st.st_size;
+        map->handle = (void *)((intptr_t)fd + 1); /* NULL: none */
+        return ETW_OK;
     }
     close(fd);
     return ETW_OK;
+}
+
+void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
+{
+    int fd = (int)((intptr_t)map->handle - 1);
+    if (map->handle == NULL || pread(fd, to, size, (off_t)at) != (ssize_t)size) {
+        memcpy(to, map->base + at, size);
+    }
 }
 
 void OsMapForget(OsMap *map)
@@ -174,6 +184,10 @@ void OsUnmap(OsMap *map)
     if (map->base != NULL) {
         munmap(map->base, map->size);
     }
+    if (map->handle != NULL) {
+        close((int)((intptr_t)map->handle - 1));
+    }
+    map->handle = NULL;
     map->base = NULL;
     map->size = 0;
 }

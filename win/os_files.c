@@ -455,6 +455,11 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     return status;
 }
 
+void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
+{
+    memcpy(to, map->base + at, size);
+}
+
 /* Unlocking what is not locked takes it out of the working set: documented, its failure too. */
 void OsMapForget(OsMap *map)
 {

@@ -175,6 +175,11 @@ EtwStatus OsMapFile(
         OsMap *map, const char *path, EtwError *errPtr); /* read-only, private; size 0: base NULL */
 /* A file's pages leave the process's memory; touching them again brings them back. */
 void OsMapForget(OsMap *map);
+/*
+ * Copy bytes of a mapped file, all of them inside it, without making its pages part of the
+ * process's memory where the platform can: for few bytes here and there.
+ */
+void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size);
 void OsUnmap(OsMap *map);
 
 typedef struct OsFile OsFile;

@@ -19,6 +19,7 @@ enum { MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE
 enum { VERSION_VISTA = 6 }; /* before it, buffer headers had no flags and no type */
 enum { BLANK_ZERO = 1, BLANK_ONES = 2 };
 enum {
+    BUFFER_HEAD_BYTES = 0x88,
     HEAD_BYTES = 0x40,       /* of a record, enough for its time */
     FORGET_BYTES = 32 << 20, /* walked pages are given back each so many bytes */
     UNPACKED_MAX = 64 << 20, /* a buffer never has more data */
@@ -111,15 +112,23 @@ static bool FirstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int
     return any;
 }
 
-/* The same for a compressed buffer: its head is enough unless that says no time. */
-static bool FirstTicksPacked(Walk *w, const uint8_t *data, const EtlBuffer *b, int64_t *firstPtr)
+/* From the first record's head alone; false: that is not enough. */
+static bool HeadTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
 {
+    size_t size;
+    return !(w->info->mode & MODE_UNSORTED) &&
+           EtlRecordPeek(head, b->end - ETL_BUFFER_HEADER, firstPtr, &size) &&
+           *firstPtr != ETL_NO_TICKS;
+}
+
+static bool FirstTicksPacked(Walk *w, const EtlBuffer *b, int64_t *firstPtr)
+{
+    const uint8_t *data = w->file + b->at + ETL_BUFFER_HEADER;
     EtlDecodeProc *decode = EtlDecoder(w->info->compression);
     size_t want = b->end - ETL_BUFFER_HEADER, size;
     uint8_t head[HEAD_BYTES] = {0};
     decode(data, b->packed, head, want < HEAD_BYTES ? want : HEAD_BYTES);
-    if (!(w->info->mode & MODE_UNSORTED) && EtlRecordPeek(head, want, firstPtr, &size) &&
-            *firstPtr != ETL_NO_TICKS) {
+    if (HeadTicks(w, head, b, firstPtr)) {
         return true;
     }
     size = EtlUnpack(decode, data, b->packed, want, &w->scratch, &w->scratchSize);
@@ -213,25 +222,36 @@ static void TakeReference(Walk *w, const uint8_t *head, unsigned flags)
     }
 }
 
+/* head: the buffer's header and the start of what is behind it */
+static bool FirstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
+{
+    if (b->packed != 0) {
+        return FirstTicksPacked(w, b, firstPtr);
+    }
+    const uint8_t *data = w->file + b->at;
+    return HeadTicks(w, head + ETL_BUFFER_HEADER, b, firstPtr) ||
+           FirstTicks(w, data + ETL_BUFFER_HEADER, data + b->end, firstPtr);
+}
+
 /* Performance counter logs begin with the list of their counters, of a class of its own. */
-static void CheckLocalTime(Walk *w, const uint8_t *at, const EtlBuffer *b)
+static void CheckLocalTime(Walk *w, const EtlBuffer *b)
 {
     static const EtwGuid pdh = {{0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
             0xbb, 0x14, 0xc1, 0x44, 0x79}};
     EtwEvent event;
     size_t size;
     if (!w->anyData && w->clock->filetime && b->packed == 0 && b->at != 0 &&
-            EtlRecordParse(at, b->end - ETL_BUFFER_HEADER, &event, &size) && event.classic &&
-            memcmp(&event.provider, &pdh, sizeof pdh) == 0) {
+            EtlRecordParse(w->file + b->at + ETL_BUFFER_HEADER, b->end - ETL_BUFFER_HEADER, &event,
+                    &size) &&
+            event.classic && memcmp(&event.provider, &pdh, sizeof pdh) == 0) {
         EtlHeaderLocalTime(w->info, w->clock, b->first);
     }
     w->anyData |= b->at != 0;
 }
 
 /* Where the data of the buffer ends; false: there is none to be read. */
-static bool TakeExtent(Walk *w, EtlBuffer *b, unsigned flags, uint32_t limit)
+static bool TakeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit)
 {
-    const uint8_t *head = w->file + b->at;
     uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
     if (flags & ETL_FLAG_COMPRESSED) {
         return TakePacked(w, b, saved, limit);
@@ -241,9 +261,8 @@ static bool TakeExtent(Walk *w, EtlBuffer *b, unsigned flags, uint32_t limit)
     return b->end > ETL_BUFFER_HEADER;
 }
 
-static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize)
+static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t *head)
 {
-    const uint8_t *head = w->file + at, *data = head + ETL_BUFFER_HEADER;
     uint64_t rest = w->size - at;
     unsigned flags = w->old ? 0 : EtwLoad16(head + ETL_BUF_FLAG);
     unsigned type = w->old ? ETL_BUFFER_GENERIC : EtwLoad16(head + ETL_BUF_TYPE);
@@ -257,7 +276,7 @@ static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize)
                 (unsigned long long)at);
     }
     if (type == ETL_BUFFER_EMPTY_MARKER ||
-            !TakeExtent(w, &b, flags, b.cut ? (uint32_t)rest : bufferSize)) {
+            !TakeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize)) {
         return;
     }
     uint16_t cpu = EtwLoad16(head + ETL_BUF_CPU);
@@ -265,9 +284,8 @@ static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize)
     b.logger = EtwLoad16(head + ETL_BUF_LOGGER);
     b.tie = w->info->mode & ETL_MODE_CIRCULAR ? EtwLoad64(head + ETL_BUF_SEQUENCE) : at;
     TakeReference(w, head, flags);
-    if (b.packed != 0 ? FirstTicksPacked(w, data, &b, &b.first)
-                      : FirstTicks(w, data, head + b.end, &b.first)) {
-        CheckLocalTime(w, data, &b);
+    if (FirstTicksOf(w, head, &b, &b.first)) {
+        CheckLocalTime(w, &b);
         AddBuffer(w, &b);
     } else if (!b.cut) {
         Note(w->index, at + ETL_BUFFER_HEADER,
@@ -348,19 +366,32 @@ static void Forget(Walk *w, uint64_t at, uint64_t *forgottenPtr)
     }
 }
 
+/* The first bytes of a buffer; zeros behind the end of the file. */
+static void TakeHead(const Walk *w, uint64_t at, uint8_t *head)
+{
+    size_t n = w->size - at < BUFFER_HEAD_BYTES ? (size_t)(w->size - at) : BUFFER_HEAD_BYTES;
+    memset(head + n, 0, BUFFER_HEAD_BYTES - n);
+    if (w->map->base != NULL) {
+        OsMapRead(w->map, at, head, n);
+    } else {
+        memcpy(head, w->file + at, n);
+    }
+}
+
 static void WalkBuffers(Walk *w)
 {
+    uint8_t head[BUFFER_HEAD_BYTES];
     uint64_t forgotten = 0;
     for (uint64_t at = 0; at < w->size;) {
         uint64_t rest = w->size - at;
-        uint32_t bufferSize =
-                rest >= ETL_BUFFER_HEADER ? EtwLoad32(w->file + at + ETL_BUF_SIZE) : 0;
+        TakeHead(w, at, head);
+        uint32_t bufferSize = rest >= ETL_BUFFER_HEADER ? EtwLoad32(head + ETL_BUF_SIZE) : 0;
         if (!Plausible(w, bufferSize, rest)) {
             at = Skip(w, at, rest);
             continue;
         }
         EndGap(w, at);
-        TakeBuffer(w, at, bufferSize);
+        TakeBuffer(w, at, bufferSize, head);
         at += bufferSize;
         Forget(w, at, &forgotten);
     }

@@ -582,8 +582,14 @@ static void filter_kinds(void)
     }
     for (unsigned i = 0; i < KINDS; i++) {
         const EtwEvent *want = &all[i + 1];
-        EtlFilter filter = {
-                &want->provider, 1, &want->desc.id, 1, &want->pid, 1, INT64_MIN, INT64_MAX};
+        EtlFilter filter = {.providers = &want->provider,
+                .providerCount = 1,
+                .ids = &want->desc.id,
+                .idCount = 1,
+                .pids = &want->pid,
+                .pidCount = 1,
+                .from = INT64_MIN,
+                .to = INT64_MAX};
         EtlReaderSetFilter(r, &filter);
         REQUIRE(EtlReaderNext(r, &e) == ETW_OK);
         CHECK_EQ(e.kind, kinds[i].type);
@@ -594,7 +600,15 @@ static void filter_kinds(void)
         filter.ids = &other.id;
         EtlReaderSetFilter(r, &filter);
         CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
-        filter = (EtlFilter){.from = want->time, .to = want->time + 1};
+        filter.either = true; /* the class or that id */
+        EtlReaderSetFilter(r, &filter);
+        CHECK_EQ(EtlReaderNext(r, &e), ETW_OK);
+        CHECK_EQ(e.kind, kinds[i].type);
+        filter.either = false;
+        filter.ids = NULL;
+        filter.providerCount = filter.idCount = filter.pidCount = 0;
+        filter.from = want->time;
+        filter.to = want->time + 1;
         EtlReaderSetFilter(r, &filter);
         CHECK_EQ(EtlReaderNext(r, &e), ETW_OK);
         CHECK_EQ(e.kind, kinds[i].type);

@@ -105,8 +105,14 @@ static void Warn(void *ctx, uint64_t where, const char *message)
 /* A filter lets no more through than there is, and only what it says. */
 static void Filtered(EtlReader *reader, const EtwEvent *like, uint64_t records)
 {
-    EtlFilter filter = {
-            &like->provider, 1, &like->desc.id, 1, &like->pid, 1, like->time, INT64_MAX};
+    EtlFilter filter = {.providers = &like->provider,
+            .providerCount = 1,
+            .ids = &like->desc.id,
+            .idCount = 1,
+            .pids = &like->pid,
+            .pidCount = 1,
+            .from = like->time,
+            .to = INT64_MAX};
     EtwEvent event;
     EtlReaderSetFilter(reader, &filter);
     while (EtlReaderNext(reader, &event) == ETW_OK) {

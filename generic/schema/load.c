@@ -8,11 +8,13 @@
 #include "base/os.h"
 #include "schema/library.h"
 #include "schema/manifest.h"
+#include "schema/texts.h"
 #include <strings.h>
 
 enum { MAX_FILE = 64 << 20 };
 
-/* A format: its files' suffix, and whether a text without a known suffix looks like it. */
+/* A format: its files' suffix, and whether a text without a known suffix looks like it (NULL: that
+ * cannot be told). */
 typedef struct Format {
     const char *suffix;
     bool (*looks)(const uint8_t *data, size_t size);
@@ -32,6 +34,8 @@ static bool looksXml(const uint8_t *data, size_t size)
 static const Format formats[] = {
         {".man", looksXml, EtwManifestReadFile},
         {".xml", looksXml, EtwManifestReadFile},
+        {".tmf", NULL, EtwTmfRead},
+        {".mof", NULL, EtwMofRead},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -45,7 +49,7 @@ static const Format *formatOf(const char *path, const uint8_t *data, size_t size
         }
     }
     for (int i = 0; i < FORMATS; i++) {
-        if (formats[i].looks(data, size)) {
+        if (formats[i].looks != NULL && formats[i].looks(data, size)) {
             return &formats[i];
         }
     }
@@ -64,10 +68,9 @@ static void addToLibrary(void *ctx, EtwProviderDef *def)
     EtwLibraryAdd(def);
 }
 
-EtwStatus EtwSchemaLoad(const char *path, int *providersPtr, int *eventsPtr, EtwError *errPtr)
+EtwStatus EtwSchemaRead(const char *path, EtwDefProc *add, void *ctx, EtwError *errPtr)
 {
     OsMap map;
-    Counts counts = {0};
     EtwStatus status = OsMapFile(&map, path, errPtr);
     if (status != ETW_OK) {
         return status;
@@ -75,14 +78,21 @@ EtwStatus EtwSchemaLoad(const char *path, int *providersPtr, int *eventsPtr, Etw
     const Format *format = map.size != 0 ? formatOf(path, map.base, map.size) : NULL;
     if (format == NULL) {
         status = EtwFail(errPtr, ETW_E_FORMAT, "SCHEMA", path,
-                "\"%s\" is no file that describes events, as manifests (.man) do", path);
+                "\"%s\" is no file that describes events: no manifest (.man), .tmf or .mof", path);
     } else if (map.size > MAX_FILE) {
         status = EtwFail(errPtr, ETW_E_LIMIT, "SCHEMA", path,
                 "\"%s\" is larger than %d MB: no description of events is", path, MAX_FILE >> 20);
     } else {
-        status = format->read(path, map.base, map.size, addToLibrary, &counts, errPtr);
+        status = format->read(path, map.base, map.size, add, ctx, errPtr);
     }
     OsUnmap(&map);
+    return status;
+}
+
+EtwStatus EtwSchemaLoad(const char *path, int *providersPtr, int *eventsPtr, EtwError *errPtr)
+{
+    Counts counts = {0};
+    EtwStatus status = EtwSchemaRead(path, addToLibrary, &counts, errPtr);
     if (providersPtr != NULL) {
         *providersPtr = counts.providers;
     }

@@ -20,8 +20,12 @@ typedef void EtwDefProc(void *ctx, EtwProviderDef *def);
 typedef EtwStatus EtwSchemaReadProc(const char *from, const void *data, size_t size,
         EtwDefProc *add, void *ctx, EtwError *errPtr);
 
+/* Read a file and hand its definitions on: nothing is loaded. */
+EtwStatus EtwSchemaRead(const char *path, EtwDefProc *add, void *ctx, EtwError *errPtr);
+
 /*
- * Read a file (.man or any XML manifest, ...: by its suffix, else by its content) into the library.
+ * Read a file into the library: .man or any XML manifest, .tmf, .mof, told apart by the suffix, else
+ * by the content.
  * *providersPtr and *eventsPtr (may be NULL): how many it had.
  */
 EtwStatus EtwSchemaLoad(const char *path, int *providersPtr, int *eventsPtr, EtwError *errPtr);

@@ -131,7 +131,8 @@ bool EtlRecordPeekAny(
 
 static void TakeStack(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
 {
-    if (width == event->pointerSize && size >= 8) {
+    if (size >= 8 && (width == event->pointerSize || event->stack == NULL)) {
+        event->stackWidth = width;
         event->stackMatch = EtwLoad64(data);
         event->stack = data + 8;
         event->stackCount = (size - 8) / width;
@@ -429,7 +430,7 @@ static size_t ItemRoom(size_t size)
 
 static size_t StackBytes(const EtwEvent *event)
 {
-    return 8 + (size_t)event->stackCount * (event->pointerSize == 4 ? 4 : 8);
+    return 8 + (size_t)event->stackCount * EtwEventStackWidth(event);
 }
 
 /* Where the payload of the record to be built begins. */
@@ -471,7 +472,7 @@ static void PutItems(const EtwEvent *event, uint8_t *out)
         out = PutItem(out, ETL_ITEM_RELATED_ACTIVITY, event->related, 16, 0);
     }
     if (event->stack != NULL) {
-        unsigned type = event->pointerSize == 4 ? ETL_ITEM_STACK32 : ETL_ITEM_STACK64;
+        unsigned type = EtwEventStackWidth(event) == 4 ? ETL_ITEM_STACK32 : ETL_ITEM_STACK64;
         last = out;
         out = PutItem(out, type, event->stack, StackBytes(event) - 8, 8);
     }

@@ -46,8 +46,9 @@ typedef struct EtwEvent {
     uint32_t kernelTime, userTime;
     EtwGuid activity;       /* zero when absent */
     const uint8_t *related; /* 16 bytes or NULL */
-    const uint8_t *stack;   /* addresses (pointerSize each) or NULL */
+    const uint8_t *stack;   /* addresses (EtwEventStackWidth bytes each) or NULL */
     uint32_t stackCount;
+    uint8_t stackWidth;  /* 0: pointerSize. A 32-bit process's event may have a 64-bit stack */
     uint32_t items;      /* bit n: there is an extended item of type n, see EtwEventItem */
     uint64_t stackMatch; /* of the stack item: 0, or what the event with its other half has, too */
     uint64_t stackKey;   /* key into the stack cache rundown, 0: none */
@@ -63,6 +64,12 @@ typedef struct EtwEvent {
     const uint8_t *record; /* the record as it is in its file; NULL: from elsewhere. What only some
                               kinds carry is taken from it: etl/record.h */
 } EtwEvent;
+
+static inline size_t EtwEventStackWidth(const EtwEvent *event)
+{
+    uint8_t width = event->stackWidth != 0 ? event->stackWidth : event->pointerSize;
+    return width == 4 ? 4 : 8;
+}
 
 /*
  * The data of the event's first extended item of that type (EVENT_HEADER_EXT_TYPE_*: ETL_ITEM_* of

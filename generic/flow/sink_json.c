@@ -158,7 +158,7 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
 
 static void addStack(EtwText *out, const EtwEvent *event)
 {
-    size_t width = event->pointerSize == 4 ? 4 : 8;
+    size_t width = EtwEventStackWidth(event);
     ETW_ADD(out, ",\"stack\":");
     for (uint32_t i = 0; i < event->stackCount; i++) {
         const uint8_t *p = event->stack + i * width;

@@ -20,7 +20,7 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
 
 static void addStack(EtwText *out, const EtwEvent *event)
 {
-    size_t width = event->pointerSize == 4 ? 4 : 8;
+    size_t width = EtwEventStackWidth(event);
     ETW_ADD(out, " stack ");
     size_t from = out->size;
     for (uint32_t i = 0; i < event->stackCount; i++) {

@@ -205,7 +205,7 @@ static const uint8_t *keep(Batch *batch, const uint8_t *data, size_t size)
 
 static size_t stackSize(const EtwEvent *event)
 {
-    return (size_t)event->stackCount * (event->pointerSize == 4 ? 4 : 8);
+    return (size_t)event->stackCount * EtwEventStackWidth(event);
 }
 
 static size_t bytesOf(const EtwEvent *event)

@@ -400,7 +400,7 @@ static Tcl_Obj *guidBytesObj(const uint8_t *bytes)
 static Tcl_Obj *stackObj(const EtwEvent *event)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-    size_t size = event->pointerSize == 4 ? 4 : 8;
+    size_t size = EtwEventStackWidth(event);
 
     for (uint32_t i = 0; i < event->stackCount; i++) {
         const uint8_t *at = event->stack + i * size;

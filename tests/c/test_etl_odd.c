@@ -98,6 +98,29 @@ static void record_items(void)
     ImageFree(&f);
 }
 
+/* A 32-bit process's event whose stack was walked by a 64-bit kernel; it is written back as it is. */
+static void record_wide_stack(void)
+{
+    Image f = {0};
+    EtwEvent back;
+    uint8_t out[256];
+    size_t at = RecordAdd(&f, ETL_EVENT32, 0x50, 0), size;
+    EtwStore16(f.data + at + 4, 1);
+    ItemAdd(&f, ETL_ITEM_STACK64, 24, false);
+    EtwStore16(f.data + at, (uint16_t)(f.size - at));
+    EtwEvent e = Parsed(&f, at);
+    CHECK_EQ(e.pointerSize, 4);
+    CHECK_EQ(e.stackCount, 2);
+    CHECK_EQ(EtwEventStackWidth(&e), 8);
+    CHECK_EQ(EtlRecordSize(&e), 0x50 + 8 + 24);
+    EtlRecordBuild(&e, out, EtlRecordSize(&e));
+    REQUIRE(EtlRecordParse(out, sizeof out, &back, &size));
+    CHECK_EQ(back.kind, ETL_EVENT32);
+    CHECK_EQ(back.stackCount, 2);
+    CHECK_MEM(back.stack, 16, e.stack, 16);
+    ImageFree(&f);
+}
+
 /* The words between a kernel record's header and its payload. */
 static void record_counters(void)
 {
@@ -656,6 +679,7 @@ int main(int argc, char **argv)
     OsInit();
     CHECK_RUN(record_instance);
     CHECK_RUN(record_items);
+    CHECK_RUN(record_wide_stack);
     CHECK_RUN(record_counters);
     CHECK_RUN(record_message);
     CHECK_RUN(packed_formats);

@@ -70,7 +70,7 @@ static void CheckEvent(const EtwEvent *e)
     Inside(e->meta, e->metaSize, "metadata outside of the file");
     Inside(e->traits, e->traitsSize, "traits outside of the file");
     Inside(e->related, e->related != NULL ? 16 : 0, "related activity outside of the file");
-    Inside(e->stack, (size_t)e->stackCount * e->pointerSize, "stack outside of the file");
+    Inside(e->stack, (size_t)e->stackCount * EtwEventStackWidth(e), "stack outside of the file");
     Inside(e->record, e->recordSize, "record outside of the file");
     Must(e->pointerSize == 4 || e->pointerSize == 8, "pointer size");
     CheckFurther(e);

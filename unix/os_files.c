@@ -297,6 +297,48 @@ void OsFileClose(OsFile *file)
     }
 }
 
+/* /var/tmp, not /tmp, which often is memory. */
+EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
+{
+    const char *dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
+    char path[PATH_MAX];
+    int fd = -1;
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs && fd < 0; i++) {
+        if (dirs[i] == NULL || strlen(dirs[i]) > sizeof path - 20) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s/etw-XXXXXX", dirs[i]);
+        fd = mkostemp(path, O_CLOEXEC);
+    }
+    if (fd < 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path,
+                "cannot make a temporary file in \"%.*s\" (set TMPDIR to another place)",
+                (int)(strlen(path) - strlen("/etw-XXXXXX")), path);
+    }
+    unlink(path);
+    *filePtr = EtwAlloc(sizeof **filePtr);
+    (*filePtr)->fd = fd;
+    return ETW_OK;
+}
+
+EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
+{
+    size_t size = (size_t)OsFileSize(file);
+    EtwStatus status = ETW_OK;
+    *map = (OsMap){0};
+    if (size != 0) {
+        void *base = mmap(NULL, size, PROT_READ, MAP_SHARED, file->fd, 0);
+        if (base == MAP_FAILED) {
+            status = EtwFailOs(err, ETW_E_MEMORY, errno, "MAP", "", "cannot map a temporary file");
+        } else {
+            map->base = base;
+            map->size = size;
+        }
+    }
+    OsFileClose(file);
+    return status;
+}
+
 bool OsFileRemove(const char *path)
 {
     return unlink(path) == 0;

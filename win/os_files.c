@@ -473,6 +473,9 @@ void OsUnmap(OsMap *map)
     if (map->base != NULL) {
         UnmapViewOfFile(map->base);
     }
+    if (map->handle != NULL) { /* a temporary file, deleted by this */
+        CloseHandle(map->handle);
+    }
     *map = noMap;
 }
 
@@ -599,6 +602,48 @@ void OsFileClose(OsFile *file)
         CloseHandle(file->handle);
         EtwFree(file);
     }
+}
+
+EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
+{
+    wchar_t dir[MAX_PATH + 1], path[MAX_PATH + 1];
+    SECURITY_ATTRIBUTES attributes;
+    HANDLE file = INVALID_HANDLE_VALUE;
+    if (GetTempPathW(MAX_PATH + 1, dir) != 0 && GetTempFileNameW(dir, L"etw", 0, path) != 0) {
+        SECURITY_DESCRIPTOR *sd = ownerOnly(&attributes);
+        file = CreateFileW(path, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE,
+                sd != NULL ? &attributes : NULL, CREATE_ALWAYS,
+                FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+        DWORD e = GetLastError();
+        LocalFree(sd);
+        SetLastError(e);
+    }
+    if (file == INVALID_HANDLE_VALUE) {
+        return EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "OPEN", "",
+                "cannot make a temporary file (set TMP to another place)");
+    }
+    *filePtr = EtwAlloc(sizeof **filePtr);
+    (*filePtr)->handle = file;
+    return ETW_OK;
+}
+
+/* The map keeps the handle: the file goes with it. */
+EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
+{
+    size_t size = (size_t)OsFileSize(file);
+    *map = noMap;
+    if (size != 0 && mapView(map, file->handle, false, size) != ETW_OK) {
+        int e = (int)GetLastError();
+        OsFileClose(file);
+        return EtwFailOs(err, ETW_E_MEMORY, e, "MAP", "", "cannot map a temporary file");
+    }
+    if (size == 0) {
+        OsFileClose(file);
+        return ETW_OK;
+    }
+    map->handle = file->handle;
+    EtwFree(file);
+    return ETW_OK;
 }
 
 /*

@@ -191,6 +191,14 @@ EtwStatus OsFileReadAt(OsFile *file, uint64_t offset, void *data, size_t size, i
 uint64_t OsFileSize(OsFile *file);
 EtwStatus OsFileTruncate(OsFile *file, uint64_t size, int *osErrorPtr);
 void OsFileClose(OsFile *file);
+/*
+ * A file for what is too large for memory: 0600, in TMPDIR (Windows: the user's temporary
+ * directory), without a name or gone with its last handle.
+ */
+EtwStatus OsFileTemp(OsFile **filePtr, EtwError *errPtr);
+/* Map all of such a file read-only. The file is closed, also on failure; what it has lives as long
+ * as the map. */
+EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *errPtr);
 bool OsFileRemove(const char *path);
 bool OsFileExists(const char *path);
 

@@ -454,6 +454,14 @@ EtwStatus EtlReaderOpen(
     return Open(readerPtr, map, map.base, map.size, path, warn, warnCtx, errPtr);
 }
 
+EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, OsMap *map, const char *name, EtlWarnProc *warn,
+        void *warnCtx, EtwError *errPtr)
+{
+    OsMap own = *map;
+    *map = (OsMap){0};
+    return Open(readerPtr, own, own.base, own.size, name, warn, warnCtx, errPtr);
+}
+
 EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {

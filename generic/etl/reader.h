@@ -14,6 +14,7 @@
 #include "event/event.h"
 
 typedef struct EtlReader EtlReader;
+struct OsMap;
 
 enum { ETL_BUFFER_TYPES = 8, ETL_LOGGERS_MAX = 64 };
 
@@ -88,6 +89,9 @@ typedef void EtlWarnProc(void *ctx, uint64_t where, const char *message);
 
 EtwStatus EtlReaderOpen(EtlReader **readerPtr, const char *path, EtlWarnProc *warn, void *warnCtx,
         EtwError *errPtr);
+/* The same for a file that is mapped already; *map is taken over, also on failure. */
+EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, struct OsMap *map, const char *name,
+        EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
 /* The same for a file in memory, which stays the caller's and must outlive the reader. */
 EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);

@@ -1,11 +1,13 @@
 /*
  * flow/source.c --
  *
- *	Single sources, a file and a live session, and the calls that work on every kind.
+ *	Single sources, a file (also packed in an archive) and a live session, and the calls that work
+ *	on every kind.
  *	Merging is merge.c's.
  */
 #include "base/bytes.h"
 #include "engine/engine.h"
+#include "flow/archive.h"
 #include "flow/source_ops.h"
 
 /* ---- A file ---------------------------------------------------------------------------------- */
@@ -107,12 +109,13 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .progress = fileProgress,
         .teach = fileTeach};
 
-static EtwStatus openFile(EtwSource **sourcePtr, const char *path, EtwError *errPtr)
+/* *map is what the file has, taken over. */
+static EtwStatus openTrace(EtwSource **sourcePtr, const char *path, OsMap *map, EtwError *errPtr)
 {
     FileSource *f = EtwAlloc(sizeof *f);
     f->base.ops = &fileOps;
     f->path = EtwStrdup(path);
-    EtwStatus status = EtlReaderOpen(&f->reader, path, keepWarning, f, errPtr);
+    EtwStatus status = EtlReaderOpenMap(&f->reader, map, path, keepWarning, f, errPtr);
     if (status != ETW_OK) {
         f->reader = NULL;
         fileClose(&f->base);
@@ -120,6 +123,105 @@ static EtwStatus openFile(EtwSource **sourcePtr, const char *path, EtwError *err
     }
     *sourcePtr = &f->base;
     return ETW_OK;
+}
+
+/* ---- An archive ------------------------------------------------------------------------------ */
+
+static EtwStatus openMember(EtwSource **sourcePtr, const EtwArchive *archive, int index,
+        const char *path, EtwError *errPtr)
+{
+    OsMap map;
+    EtwText name = {0};
+    EtwStatus status = EtwArchiveUnpack(archive, index, &map, errPtr);
+    if (status == ETW_OK) {
+        EtwTextPrintf(&name, "%s::%s", path, EtwArchiveName(archive, index));
+        EtwTextChar(&name, 0);
+        status = openTrace(sourcePtr, name.data, &map, errPtr);
+        EtwTextFree(&name);
+    }
+    return status;
+}
+
+/* All of its traces, merged by time, or the one of that name. */
+static EtwStatus openMembers(EtwSource **sourcePtr, const EtwArchive *archive, const char *path,
+        const char *member, EtwError *errPtr)
+{
+    int count = EtwArchiveCount(archive), opened = 0;
+    if (member != NULL) {
+        int index = EtwArchiveFind(archive, member);
+        return index >= 0 ? openMember(sourcePtr, archive, index, path, errPtr)
+                          : EtwFail(errPtr, ETW_E_LOOKUP, "MEMBER", member,
+                                    "\"%s\" has no one trace \"%s\": it has %d, such as \"%s\"",
+                                    path, member, count, EtwArchiveName(archive, 0));
+    }
+    EtwSource **sources = EtwAlloc(sizeof *sources * (size_t)count);
+    EtwStatus status = ETW_OK;
+    while (opened < count && status == ETW_OK) {
+        status = openMember(&sources[opened], archive, opened, path, errPtr);
+        opened += status == ETW_OK;
+    }
+    if (status == ETW_OK) {
+        *sourcePtr = EtwSourceMerge(sources, count);
+    }
+    while (status != ETW_OK && opened > 0) {
+        EtwSourceClose(sources[--opened]);
+    }
+    EtwFree(sources);
+    return status;
+}
+
+static EtwStatus openArchive(EtwSource **sourcePtr, const OsMap *map, const char *path,
+        const char *member, EtwError *errPtr)
+{
+    EtwArchive *archive;
+    EtwStatus status = EtwArchiveOpen(&archive, map->base, map->size, path, errPtr);
+    if (status == ETW_OK) {
+        status = openMembers(sourcePtr, archive, path, member, errPtr);
+        EtwArchiveClose(archive);
+    }
+    return status;
+}
+
+/* A file of whatever kind. member: part of an archive that is wanted, or NULL. */
+static EtwStatus openPath(
+        EtwSource **sourcePtr, const char *path, const char *member, EtwError *errPtr)
+{
+    OsMap map;
+    const char *kind = "";
+    EtwStatus status = OsMapFile(&map, path, errPtr);
+    if (status != ETW_OK) {
+        return status;
+    }
+    EtwPacking packing = EtwPackingOf(map.base, map.size, &kind);
+    if (packing == ETW_PACKING_NONE && member == NULL) {
+        return openTrace(sourcePtr, path, &map, errPtr);
+    }
+    if (packing == ETW_PACKING_ZIP) {
+        status = openArchive(sourcePtr, &map, path, member, errPtr);
+    } else if (packing == ETW_PACKING_OTHER) {
+        status = EtwFail(errPtr, ETW_E_UNSUPPORTED, "PACKED", path,
+                "\"%s\" is a %s archive: unpack it first (zip archives are read as they are)", path,
+                kind);
+    } else {
+        status = EtwFail(errPtr, ETW_E_FORMAT, "ZIP", path, "\"%s\" is no zip archive", path);
+    }
+    OsUnmap(&map);
+    return status;
+}
+
+/* "PATH", or "PATH::MEMBER" of an archive when there is no file of the whole name. */
+static EtwStatus openFile(EtwSource **sourcePtr, const char *spec, EtwError *errPtr)
+{
+    const char *colons = OsFileExists(spec) ? NULL : strstr(spec, "::");
+    char *path = colons ? EtwStrdup(spec) : NULL;
+    if (path != NULL) {
+        path[colons - spec] = 0;
+    }
+    bool member = path != NULL && OsFileExists(path);
+    EtwStatus status = member ? openPath(sourcePtr, path, colons + 2, errPtr)
+                              : openPath(sourcePtr, spec, NULL, errPtr);
+    EtwFree(path);
+    return status;
 }
 
 /* ---- A live session -------------------------------------------------------------------------- */

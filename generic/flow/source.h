@@ -15,7 +15,10 @@
 
 typedef struct EtwSource EtwSource;
 
-/* Spec as users write it: a path, or session:NAME. */
+/*
+ * Spec as users write it: a path, or session:NAME. A zip archive (.etl.zip, .diagsession) stands for
+ * all traces in it, merged by time, ARCHIVE::MEMBER for one of them.
+ */
 EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
 /* Takes the sources over (also on failure). One: returned as it is. */
 EtwSource *EtwSourceMerge(EtwSource **sources, int count);

@@ -143,6 +143,21 @@ const EtwMap *EtwDefMap(
     return &named->map;
 }
 
+/* Manifests of .NET's runtimes give a stack two addresses, though FrameCount says how many. */
+static void correctStack(EtwField *fields, int count)
+{
+    if (count < 2) {
+        return;
+    }
+    EtwField *stack = fields + count - 1, *counter = stack - 1;
+    if (stack->in == ETW_IN_POINTER && stack->array == ETW_ARRAY_FIXED && stack->count == 2 &&
+            counter->in == ETW_IN_UINT32 && strcmp(counter->name, "FrameCount") == 0 &&
+            strcmp(stack->name, "Stack") == 0) {
+        stack->array = ETW_ARRAY_BY_FIELD;
+        stack->count = (uint16_t)(count - 2);
+    }
+}
+
 EtwEventDef *EtwDefEvent(
         EtwProviderDef *def, const EtwDescriptor *desc, const EtwField *fields, int count)
 {
@@ -153,6 +168,7 @@ EtwEventDef *EtwDefEvent(
     EtwField *own = EtwDefAlloc(def, sizeof *own * (size_t)(count ? count : 1));
     if (count != 0) {
         memcpy(own, fields, sizeof *own * (size_t)count);
+        correctStack(own, count);
     }
     if (!EtwFieldsFinish(own, count)) {
         return NULL;

@@ -45,6 +45,8 @@ const EtwProviderDef *EtwLearnedFind(EtwLearned *learned, const EtwEvent *event)
 const char *EtwLearnedName(EtwLearned *learned, const EtwGuid *guid);
 /* Take in an event that EtwSchemaTeaches says is one. */
 void EtwLearn(EtwLearned *learned, const EtwEvent *event);
+/* Schema of an event that carries a piece of a manifest; NULL: it is none. */
+const EtwSchema *EtwChunkSchema(const EtwEvent *event);
 /* See EtwSchemaAsk. */
 void EtwLearnedAsk(EtwLearned *learned, EtwTeacher *teacher);
 /* Rises with everything new that was learned. */

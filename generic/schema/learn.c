@@ -129,6 +129,23 @@ bool EtwSchemaTeaches(const EtwEvent *e)
 const EtwGuid *const etwTeachingProviders[] = {&metadataGuid, &perfTrackGuid, NULL};
 const uint16_t etwTeachingId = MANIFEST_EVENT;
 
+const EtwSchema *EtwChunkSchema(const EtwEvent *event)
+{
+    static const EtwField fields[] = {{.name = "Format", .in = ETW_IN_UINT8, .span = 1},
+            {.name = "MajorVersion", .in = ETW_IN_UINT8, .span = 1},
+            {.name = "MinorVersion", .in = ETW_IN_UINT8, .span = 1},
+            {.name = "Magic", .in = ETW_IN_UINT8, .out = ETW_OUT_HEX, .span = 1},
+            {.name = "TotalChunks", .in = ETW_IN_UINT16, .span = 1},
+            {.name = "ChunkNumber", .in = ETW_IN_UINT16, .span = 1},
+            {.name = "Data", .in = ETW_IN_BINARY, .sized = ETW_SIZE_REST, .span = 1}};
+    static const EtwSchema chunk = {.provider = "",
+            .event = "ManifestData",
+            .fields = fields,
+            .fieldCount = sizeof fields / sizeof *fields,
+            .origin = ETW_ORIGIN_BUILTIN};
+    return !event->classic && EtwSchemaTeaches(event) ? &chunk : NULL;
+}
+
 /* Note bytes of a kind; false: they were met before, or there is no more room. */
 static bool isNew(EtwLearned *l, unsigned kind, const uint8_t *data, size_t size)
 {

@@ -259,6 +259,9 @@ static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *e
     if (known->schema == NULL && !known->kernel) {
         known->schema = definedBy(EtwCatalogFind(&event->provider), event);
     }
+    if (known->schema == NULL && !known->kernel) {
+        known->schema = EtwChunkSchema(event);
+    }
 }
 
 static void freeNode(void *ctx, EtwTableNode *node)

@@ -122,8 +122,8 @@ static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const c
         bool stacks, EtwError *err)
 {
     uint8_t by = p->on && !(stacks && !p->stacks) ? p->transport : k->by;
-    KernelWish wish = {
-            p->format, instance == IN_PAIR ? by == BY_PERF : instance, stacks || p->stacks, filter};
+    uint8_t where = instance != IN_PAIR ? instance : by == BY_PERF ? IN_ANY : IN_MAIN;
+    KernelWish wish = {p->format, where, stacks || p->stacks, filter};
     KernelWish was = {p->format, p->instance, p->stacks, p->filter};
     KernelTransport *t = k->transport[by];
     EtwStatus status;
@@ -308,7 +308,7 @@ static EtwStatus addRaw(EtwKernel *k, const char *name, EtwError *err)
         return status;
     }
     p = pointOf(k, format);
-    status = collect(k, p, p->on ? p->instance : IN_MAIN, NULL, k->stacks, err);
+    status = collect(k, p, p->def != NULL ? p->def->instance : IN_MAIN, NULL, k->stacks, err);
     if (status == ETW_OK && p->raw == NULL) {
         p->raw = KernelRawNew(format, err);
         status = p->raw == NULL ? ETW_E_LIMIT : ETW_OK;

@@ -23,7 +23,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { TRIES = 8, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST, since 6.0 */ };
+enum { LEAST_KB = 64, TRIES = 8, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST, since 6.0 */ };
 
 typedef struct PerfPoint {
     KernelWish wish;
@@ -429,6 +429,16 @@ static uint64_t lost(KernelTransport *transport)
     return byFile > byRing ? byFile : byRing;
 }
 
+static void freeRings(Perf *t)
+{
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        if (t->rings[cpu] != NULL) {
+            PerfRingFree(t->rings[cpu]);
+            t->rings[cpu] = NULL;
+        }
+    }
+}
+
 static void closeAll(KernelTransport *transport)
 {
     Perf *t = (Perf *)transport;
@@ -437,11 +447,7 @@ static void closeAll(KernelTransport *transport)
         closeTrial(&t->points[i]);
         EtwFree(t->points[i].files);
     }
-    for (int cpu = 0; cpu < t->cpus; cpu++) {
-        if (t->rings[cpu] != NULL) {
-            PerfRingFree(t->rings[cpu]);
-        }
-    }
+    freeRings(t);
     EtwFree(t->points);
     EtwFree(t->rings);
     EtwFree(t);
@@ -463,24 +469,51 @@ static EtwStatus noRings(int osError, EtwError *err)
             PerfParanoid());
 }
 
+/* A ring for every CPU that is there, all of one size; else none. 0, or errno. */
+static int openRings(Perf *t, size_t kb, uint8_t transport)
+{
+    int why = ENODEV;
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        t->rings[cpu] = PerfRingNew(cpu, kb, transport, &t->clock);
+        if (t->rings[cpu] != NULL) {
+            why = why == ENODEV ? 0 : why;
+        } else if (errno != ENODEV) {
+            why = errno;
+            break;
+        }
+    }
+    if (why != 0) {
+        freeRings(t);
+    }
+    return why;
+}
+
+/* What may be locked is limited for who is not root: the CPUs share what there is. */
+static int openLargestRings(Perf *t, size_t wantKB, uint8_t transport)
+{
+    size_t kb = LEAST_KB;
+    int why;
+    while (kb * 2 <= wantKB) {
+        kb *= 2;
+    }
+    do {
+        why = openRings(t, kb, transport);
+        kb /= 2;
+    } while ((why == EPERM || why == ENOMEM) && kb >= LEAST_KB);
+    return why;
+}
+
 EtwStatus PerfOpen(KernelTransport **tPtr, const KernelTransportConfig *c, EtwError *err)
 {
     Perf *t = EtwAlloc(sizeof *t);
-    int opened = 0, why = ENODEV;
+    int why;
     t->base.ops = &ops;
     OsNow(&t->clock.from);
     t->clock.to = t->clock.from;
     t->cpus = OsCpuCount();
     t->rings = EtwAlloc((size_t)t->cpus * sizeof(PerfRing *));
-    for (int cpu = 0; cpu < t->cpus; cpu++) {
-        t->rings[cpu] = PerfRingNew(cpu, c->perCpuKB, c->number, &t->clock);
-        if (t->rings[cpu] != NULL) {
-            opened++;
-        } else if (errno != ENODEV) {
-            why = errno;
-        }
-    }
-    if (opened == 0 || why != ENODEV) {
+    why = openLargestRings(t, c->perCpuKB, c->number);
+    if (why != 0) {
         closeAll(&t->base);
         return noRings(why, err);
     }

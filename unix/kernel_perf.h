@@ -23,10 +23,10 @@ typedef struct PerfRing PerfRing;
 
 int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu); /* -1: errno says why */
 /*
- * Of a CPU, as large as this user may lock memory, at most wantKB. The calling thread carries it. clock stays the
- * caller's. NULL: errno (ENODEV: there is no such CPU just now).
+ * Of a CPU, with kb (a power of two) for records. The calling thread carries it. clock stays the
+ * caller's. NULL: errno (ENODEV: there is no such CPU just now; EPERM or ENOMEM: perhaps too large).
  */
-PerfRing *PerfRingNew(int cpu, size_t wantKB, uint8_t transport, const PerfClock *clock);
+PerfRing *PerfRingNew(int cpu, size_t kb, uint8_t transport, const PerfClock *clock);
 int PerfRingFd(const PerfRing *ring); /* for PERF_EVENT_IOC_SET_OUTPUT */
 TraceStream *PerfRingStream(PerfRing *ring);
 uint64_t PerfRingLost(const PerfRing *ring); /* as far as the ring itself told */

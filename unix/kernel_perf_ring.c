@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAST_KB = 64, RECORD_ROOM = 65536, MOST_STACK = 255 };
+enum { RECORD_ROOM = 65536, MOST_STACK = 255 };
 
 struct PerfRing {
     TraceStream stream; /* must be first: next gets it */
@@ -42,32 +42,22 @@ int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu)
 /* ---- Making
  * ---------------------------------------------------------------------------------------- */
 
-/* What may be locked is limited for who is not root: take what there is. */
-static bool map(PerfRing *r, size_t wantKB)
+static bool map(PerfRing *r, size_t kb)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t kb = LEAST_KB;
-    while (kb * 2 <= wantKB) {
-        kb *= 2;
+    void *at = mmap(NULL, page + kb * 1024, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    if (at == MAP_FAILED) {
+        return false;
     }
-    for (; kb >= LEAST_KB; kb /= 2) {
-        void *at = mmap(NULL, page + kb * 1024, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-        if (at != MAP_FAILED) {
-            r->control = at;
-            r->data = (const uint8_t *)at + page;
-            r->size = kb * 1024;
-            return true;
-        }
-        if (errno != EPERM && errno != ENOMEM) {
-            return false;
-        }
-    }
-    return false;
+    r->control = at;
+    r->data = (const uint8_t *)at + page;
+    r->size = kb * 1024;
+    return true;
 }
 
 static bool next(TraceStream *stream);
 
-PerfRing *PerfRingNew(int cpu, size_t wantKB, uint8_t transport, const PerfClock *clock)
+PerfRing *PerfRingNew(int cpu, size_t kb, uint8_t transport, const PerfClock *clock)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
             .config = PERF_COUNT_SW_DUMMY,
@@ -86,7 +76,7 @@ PerfRing *PerfRingNew(int cpu, size_t wantKB, uint8_t transport, const PerfClock
     r->stream.next = next;
     r->stream.event.cpu = (uint16_t)cpu;
     r->stream.event.transport = transport;
-    if (!map(r, wantKB)) {
+    if (!map(r, kb)) {
         why = errno;
         PerfRingFree(r);
         errno = why;

@@ -168,6 +168,26 @@ static void stacks_added(void)
     CHECK_EQ(countOf("process", "Stop", NULL), 1);
 }
 
+/* Who wants the stacks of a tracepoint does not narrow what a group shows of it. */
+static void stacks_beside_group(void)
+{
+    static const char *const groups[] = {"contextswitch", NULL};
+    const Seen *s;
+    int comes = 0;
+    REQUIRE(startTrace(groups, NULL, 0, false));
+    REQUIRE(enableMore("linux:sched:sched_switch", true) == ETW_OK);
+    for (int i = 0; i < 5; i++) {
+        OsSleepNs(2000000);
+    }
+    stopTrace();
+    for (int n = 0; (s = find("contextswitch", "Switch", NULL, n)) != NULL; n++) {
+        comes += s->tid == OsTid() && atol(field(s, "NewThreadId")) == (long)s->tid;
+    }
+    CHECK(comes >= 5);
+    s = find("sched", "sched_switch", NULL, 0);
+    CHECK(s != NULL && s->tid == (uint32_t)atol(field(s, "prev_pid")));
+}
+
 static void stacks_of_raw(void)
 {
     static const char *const groups[] = {"linux:raw_syscalls:sys_enter", NULL};
@@ -460,6 +480,13 @@ static void allWorks(void)
     stacks_of_calls();
 }
 
+/* Nothing beyond what perf itself grants: smaller rings, on all CPUs. */
+static void allWorksLocked(void)
+{
+    CHECK_EQ(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){0, 0}), 0);
+    allWorks();
+}
+
 static void callsWork(void)
 {
     stacks_of_calls();
@@ -487,6 +514,11 @@ static void cannotReadOnly(void)
 static void rights_capability(void)
 {
     withRights(&(Rights){.readable = true, .perfmon = true, .paranoid = 2}, allWorks);
+}
+
+static void rights_little_memory(void)
+{
+    withRights(&(Rights){.readable = true, .perfmon = true, .paranoid = 2}, allWorksLocked);
 }
 
 static void rights_everybody(void)
@@ -580,6 +612,7 @@ int main(int argc, char **argv)
     if (prepare()) {
         /* Children of another user first: what this process opens later is not theirs to use. */
         CHECK_RUN(rights_capability);
+        CHECK_RUN(rights_little_memory);
         CHECK_RUN(rights_everybody);
         CHECK_RUN(rights_calls);
         CHECK_RUN(rights_no_perf);
@@ -589,6 +622,7 @@ int main(int argc, char **argv)
         CHECK_RUN(stacks_of_calls);
         CHECK_RUN(stacks_of_switches);
         CHECK_RUN(stacks_added);
+        CHECK_RUN(stacks_beside_group);
         CHECK_RUN(stacks_of_raw);
         CHECK_RUN(same_events);
         CHECK_RUN(one_clock);

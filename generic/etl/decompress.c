@@ -8,7 +8,7 @@
 #include "etl/decompress.h"
 #include "base/bytes.h"
 
-enum { USUAL_RATIO = 64, USUAL_ROOM = 65536, GROWTH = 8 };
+enum { USUAL_RATIO = 64, USUAL_ROOM = 4096, GROWTH = 8 };
 
 size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
         uint8_t **bytesPtr, size_t *roomPtr)

@@ -70,6 +70,7 @@ static Message MessageLayout(unsigned options)
 typedef struct Frame {
     const EtlKind *kind; /* NULL: a WPP message */
     Message message;
+    uint64_t word; /* the first 8 bytes */
     uint8_t type;
     uint32_t size;
 } Frame;
@@ -102,7 +103,7 @@ static inline bool FrameOf(const uint8_t *data, size_t left, Frame *f)
     if (left < 8) {
         return false;
     }
-    uint64_t word = EtwLoad64(data);
+    uint64_t word = f->word = EtwLoad64(data);
     switch (word >> 24 & 0xFF) {
     case ETL_MARK_TYPED:
         return TypedFrame(word, left, f);
@@ -234,24 +235,31 @@ static inline void Blank(EtwEvent *event, const uint8_t *data, const Frame *f)
     }
 }
 
-static void ParseEvent(EtwEvent *event, const uint8_t *data)
+/* EVENT_HEADER; clears what the header does not set. The words of a record are loaded once. */
+static void ParseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
 {
-    event->flags = EtwLoad16(data + 0x04);
-    event->property = EtwLoad16(data + 0x06);
+    _Static_assert(sizeof event->desc == 16, "EVENT_DESCRIPTOR");
+    uint8_t type = (uint8_t)(word >> 16);
+    Zero(&event->related, sizeof *event - offsetof(EtwEvent, related));
+    event->ticks = (int64_t)EtwLoad64(data + 0x10);
+    memcpy(&event->provider, data + 0x18, sizeof event->provider);
+    memcpy(&event->desc, data + 0x28, sizeof event->desc);
     event->tid = EtwLoad32(data + 0x08);
     event->pid = EtwLoad32(data + 0x0c);
-    memcpy(&event->provider, data + 0x18, sizeof event->provider);
-    event->desc.id = EtwLoad16(data + 0x28);
-    event->desc.version = data[0x2a];
-    event->desc.channel = data[0x2b];
-    event->desc.level = data[0x2c];
-    event->desc.opcode = data[0x2d];
-    event->desc.task = EtwLoad16(data + 0x2e);
-    event->desc.keyword = EtwLoad64(data + 0x30);
+    event->hook = 0;
+    event->kind = type;
+    event->pointerSize = EtlKindTable[type].pointer;
+    event->flags = (uint16_t)(word >> 32);
+    event->property = (uint16_t)(word >> 48);
+    event->late = event->classic = false;
     event->kernelTime = EtwLoad32(data + 0x38);
     event->userTime = EtwLoad32(data + 0x3c);
     memcpy(&event->activity, data + 0x40, sizeof event->activity);
-    if (event->flags & ETL_EVENT_FLAG_EXTENDED && event->kind != ETL_ERROR) {
+    event->record = data;
+    event->recordSize = word & 0xFFFF;
+    event->payload = data + ETL_EVENT_HEADER;
+    event->payloadSize = event->recordSize - ETL_EVENT_HEADER;
+    if (event->flags & ETL_EVENT_FLAG_EXTENDED && type != ETL_ERROR) {
         size_t length = TakeItems(event, event->payload, event->payloadSize);
         event->extended = event->payload;
         event->extendedSize = (uint32_t)length;
@@ -329,13 +337,12 @@ bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *s
         return false;
     }
     *sizePtr = EtwAlign8(f.size);
+    if (f.type == ETL_EVENT64 || f.type == ETL_EVENT32 || f.type == ETL_ERROR) {
+        ParseEvent(event, data, f.word);
+        return true;
+    }
     Blank(event, data, &f);
     switch (f.type) {
-    case ETL_EVENT64:
-    case ETL_EVENT32:
-    case ETL_ERROR:
-        ParseEvent(event, data);
-        break;
     case ETL_SYSTEM32:
     case ETL_SYSTEM64:
     case ETL_COMPACT32:

@@ -307,6 +307,50 @@ static void packed_bomb(void)
     ImageFree(&f);
 }
 
+static int64_t MillisecondsOf(const Image *f, size_t *countPtr)
+{
+    OsInstant before, after;
+    OsNow(&before);
+    Seen seen = SeenMemory(f->data, f->size);
+    OsNow(&after);
+    *countPtr = seen.count;
+    SeenFree(&seen);
+    return (after.steady - before.steady) / 1000000;
+}
+
+/* A megabyte that is as unpleasant as it can be: a stream for each buffer; one stream of buffers that
+ * all overlap; the smallest records, times falling; compressed ones that are tiny. */
+static void hostile_time(void)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        Image f = {.bufferSize = 1024};
+        Clock clock = {1, 1000000000, 1000, 133444736000000000, 0};
+        size_t count, want = 1;
+        HeaderAdd(&f, &clock, kind == 3 ? ETL_MODE_COMPRESSED | 1 : 1, true);
+        for (int64_t n = 1; f.size < 1 << 20; n++) {
+            BufferBegin(&f, (int)(kind == 0 ? n & 0x7FF : 0), n);
+            EtwStore16(f.data + f.buffer + 0x2a, (uint16_t)(kind == 0 ? n : 1));
+            for (int i = 0; i < (kind == 2 ? 5000 : 2); i++, want++) {
+                size_t at = RecordAdd(&f, ETL_PERFINFO64, 0x10, 0);
+                EtwStore64(f.data + at + 8,
+                        (uint64_t)(kind == 2 ? 100000 - n - i : 2000 + n + i * 100000));
+            }
+            f.bufferSize = (uint32_t)(f.size - f.buffer);
+            if (kind == 3) {
+                BufferEndPacked(&f, 3);
+                f.bufferSize = 1024;
+            } else {
+                BufferEnd(&f);
+                EtwStore32(f.data + f.buffer, f.bufferSize);
+            }
+        }
+        int64_t ms = MillisecondsOf(&f, &count);
+        CHECK_EQ(count, want);
+        CHECK_MSG(ms < 3000, "kind %d took %lld ms", kind, (long long)ms);
+        ImageFree(&f);
+    }
+}
+
 /* ---- Buffers ---------------------------------------------------------------------------------- */
 
 /* XP and 2003: behind the offset stands a count of lost events where later flags and type are; the
@@ -686,6 +730,7 @@ int main(int argc, char **argv)
     CHECK_RUN(packed_unknown);
     CHECK_RUN(packed_damaged);
     CHECK_RUN(packed_bomb);
+    CHECK_RUN(hostile_time);
     CHECK_RUN(buffer_xp);
     CHECK_RUN(buffer_types);
     CHECK_RUN(buffer_lost);

@@ -6,16 +6,18 @@
  */
 #include "tcl/consumer.h"
 
-#define QUERY_OPTIONS                                                                              \
-    ETW_OPTION_AS, ETW_OPTION_FIELDS, ETW_OPTION_FROM, ETW_OPTION_LIMIT, ETW_OPTION_TIMEOUT,       \
-            ETW_OPTION_TO, ETW_OPTION_WHERE
-
-static const EtwOption queryOptions[] = {QUERY_OPTIONS, ETW_OPTION_WARNINGS, ETW_OPTION_END};
+static const EtwOption queryOptions[] = {
+        ETW_OPTIONS_SHAPE,
+        ETW_OPTIONS_FILTER,
+        ETW_OPTION_WARNINGS,
+        ETW_OPTION_END,
+};
 static const EtwOption consumeOptions[] = {
         {"-background", ETW_OPT_BOOL, offsetof(EtwConsumeOptions, background), 0, 0, 0, NULL},
         {"-batch", ETW_OPT_INT, offsetof(EtwConsumeOptions, batch), 1, 100000, 0, NULL},
         {"-command", ETW_OPT_LIST, offsetof(EtwConsumeOptions, command), 0, 0, 0, NULL},
-        QUERY_OPTIONS,
+        ETW_OPTIONS_SHAPE,
+        ETW_OPTIONS_FILTER,
         ETW_OPTION_END,
 };
 

@@ -32,11 +32,7 @@ static const EtwOption dumpOptions[] = {
         {"-output", ETW_OPT_OBJ, AT(output), 0, 0, 0, NULL},
         {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
         {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
-        ETW_OPTION_FROM,
-        ETW_OPTION_LIMIT,
-        ETW_OPTION_TIMEOUT,
-        ETW_OPTION_TO,
-        ETW_OPTION_WHERE,
+        ETW_OPTIONS_FILTER,
         ETW_OPTION_END,
 };
 #undef AT

@@ -21,12 +21,12 @@ static const EtwOption enableOptions[] = {
         {"-events", ETW_OPT_LIST, AT(events), 0, 0, 0, NULL},
         {"-level", ETW_OPT_OBJ, AT(level), 0, 0, 0, NULL},
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
-        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+        ETW_OPTION_END,
 };
 static const EtwOption kernelOptions[] = {
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
         {"-stacks", ETW_OPT_BOOL, AT(stacks), 0, 0, 0, NULL},
-        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+        ETW_OPTION_END,
 };
 #undef AT
 

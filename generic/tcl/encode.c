@@ -7,13 +7,11 @@
 #include "tcl/provider.h"
 #include "etl/format.h"
 
-static const uint8_t *wrongValue(
-        Tcl_Interp *interp, const EtwType *type, Tcl_Obj *value, const char *expected)
+static int wrongValue(Tcl_Interp *interp, const EtwType *type, Tcl_Obj *value, const char *expected)
 {
-    EtwTclFail(interp, ETW_E_ARG, "VALUE", type->name,
+    return EtwTclFail(interp, ETW_E_ARG, "VALUE", type->name,
             "field \"%s\": expected %s but got \"%.100s\"", type->name, expected,
             Tcl_GetString(value));
-    return NULL;
 }
 
 static bool grow(EtwEncoder *e, size_t more)
@@ -95,8 +93,7 @@ int EtwEncodeWide(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     Tcl_WideInt wide;
 
     if (Tcl_GetWideIntFromObj(NULL, value, &wide) != TCL_OK) {
-        wrongValue(interp, type, value, "an integer");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "an integer");
     }
     put(e, &wide, 8);
     return TCL_OK;
@@ -116,15 +113,13 @@ int EtwEncodeInteger(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl
 
     if (type->info->size == 8) {
         if (EtwGetUint64(NULL, value, &u) != TCL_OK) {
-            wrongValue(interp, type, value, "an integer of 0 to 2^64-1");
-            return TCL_ERROR;
+            return wrongValue(interp, type, value, "an integer of 0 to 2^64-1");
         }
         put(e, &u, 8);
         return TCL_OK;
     }
     if (Tcl_GetWideIntFromObj(NULL, value, &wide) != TCL_OK || !fits(wide, type->info)) {
-        wrongValue(interp, type, value, type->info->name);
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, type->info->name);
     }
     put(e, &wide, type->info->size); /* little-endian: the low bytes come first */
     return TCL_OK;
@@ -135,8 +130,7 @@ int EtwEncodeReal(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     double number;
 
     if (Tcl_GetDoubleFromObj(NULL, value, &number) != TCL_OK) {
-        wrongValue(interp, type, value, "a number");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a number");
     }
     float single = (float)number;
     put(e, type->info->size == 4 ? (void *)&single : (void *)&number, type->info->size);
@@ -148,8 +142,7 @@ int EtwEncodeBool(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     int flag;
 
     if (Tcl_GetBooleanFromObj(NULL, value, &flag) != TCL_OK) {
-        wrongValue(interp, type, value, "a boolean");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a boolean");
     }
     uint32_t word = flag != 0;
     put(e, &word, 4);
@@ -161,8 +154,7 @@ int EtwEncodeBinary(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_
     Tcl_Size size;
     const unsigned char *bytes = Tcl_GetBytesFromObj(NULL, value, &size);
     if (bytes == NULL) {
-        wrongValue(interp, type, value, "bytes");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "bytes");
     }
     putCounted(e, bytes, (size_t)size);
     return TCL_OK;
@@ -173,8 +165,7 @@ int EtwEncodeGuid(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     EtwGuid guid;
 
     if (!EtwGuidParse(Tcl_GetString(value), &guid)) {
-        wrongValue(interp, type, value, "a GUID");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a GUID");
     }
     put(e, guid.bytes, 16);
     return TCL_OK;
@@ -185,8 +176,7 @@ int EtwEncodeFiletime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tc
     Tcl_WideInt ns;
 
     if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
-        wrongValue(interp, type, value, "a time in nanoseconds since 1970");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
     }
     int64_t filetime = ns / 100 - (ns % 100 < 0) + ETL_FILETIME_EPOCH;
     put(e, &filetime, 8);
@@ -215,8 +205,7 @@ int EtwEncodeSystemtime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, 
     uint16_t parts[8];
 
     if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
-        wrongValue(interp, type, value, "a time in nanoseconds since 1970");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
     }
     int64_t ms = ns / 1000000 - (ns % 1000000 < 0);
     int64_t days = ms / 86400000 - (ms % 86400000 < 0);
@@ -240,8 +229,7 @@ int EtwEncodeSid(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj
     size_t size;
 
     if (!EtwParseSid(Tcl_GetString(value), sid, &size)) {
-        wrongValue(interp, type, value, "a SID such as S-1-5-18");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a SID such as S-1-5-18");
     }
     put(e, sid, size);
     return TCL_OK;
@@ -252,8 +240,7 @@ int EtwEncodeIpv4(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     uint8_t address[4];
 
     if (!EtwParseIpv4(Tcl_GetString(value), address)) {
-        wrongValue(interp, type, value, "an IPv4 address");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "an IPv4 address");
     }
     put(e, address, 4);
     return TCL_OK;
@@ -264,8 +251,7 @@ int EtwEncodeIpv6(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     uint8_t address[16];
 
     if (!EtwParseIpv6(Tcl_GetString(value), address)) {
-        wrongValue(interp, type, value, "an IP address");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "an IP address");
     }
     putCounted(e, address, 16);
     return TCL_OK;
@@ -276,8 +262,7 @@ int EtwEncodePort(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     Tcl_WideInt port;
 
     if (Tcl_GetWideIntFromObj(NULL, value, &port) != TCL_OK || !fits(port, type->info)) {
-        wrongValue(interp, type, value, "a port number");
-        return TCL_ERROR;
+        return wrongValue(interp, type, value, "a port number");
     }
     uint8_t bytes[2] = {(uint8_t)(port >> 8), (uint8_t)port};
     put(e, bytes, 2);

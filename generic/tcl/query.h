@@ -21,42 +21,18 @@ typedef struct EtwQueryOptions {
 
 extern const char *const etwAsNames[];
 #define ETW_QUERY_AT(field) offsetof(EtwQueryOptions, field)
-#define ETW_OPTION_AS                                                                              \
-    {                                                                                              \
-        "-as", ETW_OPT_ENUM, ETW_QUERY_AT(asList), 0, 0, 0, etwAsNames                             \
-    }
-#define ETW_OPTION_FIELDS                                                                          \
-    {                                                                                              \
-        "-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL                               \
-    }
-#define ETW_OPTION_FROM                                                                            \
-    {                                                                                              \
-        "-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL                                    \
-    }
-#define ETW_OPTION_LIMIT                                                                           \
-    {                                                                                              \
-        "-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL                         \
-    }
-#define ETW_OPTION_TIMEOUT                                                                         \
-    {                                                                                              \
-        "-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL                        \
-    }
-#define ETW_OPTION_TO                                                                              \
-    {                                                                                              \
-        "-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL                                        \
-    }
+/* What of the events; which events; what there was to warn of. */
+#define ETW_OPTIONS_SHAPE                                                                          \
+    ETW_OPTION("-as", ETW_OPT_ENUM, ETW_QUERY_AT(asList), 0, 0, 0, etwAsNames),                    \
+            ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL)
+#define ETW_OPTIONS_FILTER                                                                         \
+    ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                           \
+            ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),        \
+            ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
+            ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
+            ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)
 #define ETW_OPTION_WARNINGS                                                                        \
-    {                                                                                              \
-        "-warnings", ETW_OPT_OBJ, ETW_QUERY_AT(warnings), 0, 0, 0, NULL                            \
-    }
-#define ETW_OPTION_WHERE                                                                           \
-    {                                                                                              \
-        "-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL                                  \
-    }
-#define ETW_OPTION_END                                                                             \
-    {                                                                                              \
-        NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL                                                       \
-    }
+    ETW_OPTION("-warnings", ETW_OPT_OBJ, ETW_QUERY_AT(warnings), 0, 0, 0, NULL)
 
 /* A moment: ns since 1970, or +SECONDS (any decimal) from the trace's start. */
 typedef struct EtwMoment {

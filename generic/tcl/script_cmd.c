@@ -21,40 +21,31 @@ typedef struct ScriptOptions {
 
 #define AT(field) offsetof(ScriptOptions, field)
 #define TRACE_OPTIONS                                                                              \
-    {"-args", ETW_OPT_BOOL, AT(args), 0, 0, 0, NULL},                                              \
-            {"-depth", ETW_OPT_INT, AT(depth), 0, 1000000, 0, NULL},                               \
-            {"-maxlen", ETW_OPT_INT, AT(maxLength), 16, 57344, 0, NULL},                           \
-            {"-redact", ETW_OPT_LIST, AT(redact), 0, 0, 0, NULL},                                  \
-            {"-source", ETW_OPT_BOOL, AT(source), 0, 0, 0, NULL},                                  \
-    {                                                                                              \
-        "-steps", ETW_OPT_ENUM, AT(steps), 0, 0, 0, stepNames                                      \
-    }
-#define INTERP_OPTION                                                                              \
-    {                                                                                              \
-        "-interp", ETW_OPT_OBJ, AT(interp), 0, 0, 0, NULL                                          \
-    }
-#define END_OPTIONS                                                                                \
-    {                                                                                              \
-        NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL                                                       \
-    }
+    ETW_OPTION("-args", ETW_OPT_BOOL, AT(args), 0, 0, 0, NULL),                                    \
+            ETW_OPTION("-depth", ETW_OPT_INT, AT(depth), 0, 1000000, 0, NULL),                     \
+            ETW_OPTION("-maxlen", ETW_OPT_INT, AT(maxLength), 16, 57344, 0, NULL),                 \
+            ETW_OPTION("-redact", ETW_OPT_LIST, AT(redact), 0, 0, 0, NULL),                        \
+            ETW_OPTION("-source", ETW_OPT_BOOL, AT(source), 0, 0, 0, NULL),                        \
+            ETW_OPTION("-steps", ETW_OPT_ENUM, AT(steps), 0, 0, 0, stepNames)
+#define INTERP_OPTION ETW_OPTION("-interp", ETW_OPT_OBJ, AT(interp), 0, 0, 0, NULL)
 
 static const EtwOption addOptions[] = {
         {"-builtins", ETW_OPT_BOOL, AT(builtins), 0, 0, 0, NULL},
         INTERP_OPTION,
         TRACE_OPTIONS,
-        END_OPTIONS,
+        ETW_OPTION_END,
 };
 static const EtwOption runOptions[] = {
         {"-name", ETW_OPT_OBJ, AT(name), 0, 0, 0, NULL},
         TRACE_OPTIONS,
-        END_OPTIONS,
+        ETW_OPTION_END,
 };
-static const EtwOption interpOptions[] = {INTERP_OPTION, END_OPTIONS};
+static const EtwOption interpOptions[] = {INTERP_OPTION, ETW_OPTION_END};
 static const EtwOption traceOptions[] = {
         INTERP_OPTION,
         {"-ops", ETW_OPT_LIST, AT(ops), 0, 0, 0, NULL},
         {"-remove", ETW_OPT_BOOL, AT(remove), 0, 0, 0, NULL},
-        END_OPTIONS,
+        ETW_OPTION_END,
 };
 #undef AT
 

@@ -35,14 +35,14 @@ static const EtwOption startOptions[] = {
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
         {"-mode", ETW_OPT_ENUM, AT(mode), 0, 0, 0, modeNames},
         {"-realtime", ETW_OPT_BOOL, AT(realtime), 0, 0, 0, NULL},
-        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+        ETW_OPTION_END,
 };
 static const EtwOption updateOptions[] = {
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
-        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+        ETW_OPTION_END,
 };
 #undef AT
 

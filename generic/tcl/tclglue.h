@@ -129,6 +129,13 @@ typedef struct EtwOption {
     const char *const *names; /* ETW_OPT_ENUM, ends with NULL */
 } EtwOption;
 
+/* An entry, for macros that several tables share; the last one of each table. */
+#define ETW_OPTION(...)                                                                            \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define ETW_OPTION_END ETW_OPTION(.name = NULL)
+
 /*
  * Parse name-value pairs into *record, whose fields hold the defaults. `--` ends the options:
  * *usedPtr is how many words were taken. usedPtr NULL: every word must belong to an option. The

@@ -548,7 +548,7 @@ typedef struct WhereOptions {
 
 static const EtwOption whereOptions[] = {
         {"-conly", ETW_OPT_BOOL, offsetof(WhereOptions, cOnly), 0, 0, 0, NULL},
-        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+        ETW_OPTION_END,
 };
 
 int EtwWhereCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])

@@ -6,6 +6,7 @@
  *	business.
  */
 #include "flow/sink_impl.h"
+#include "schema/message.h"
 #include "etl/format.h"
 
 /* ---- Times ----------------------------------------------------------------------------------- */
@@ -177,6 +178,13 @@ void EtwSinkHeader(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, Et
     headerGuid(out, proc, "related", e->related);
 }
 
+bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+{
+    sink->message.size = 0;
+    return sink->config.messages && schema != NULL &&
+           EtwFormatMessage(&sink->message, schema, event);
+}
+
 /* ---- Names and bytes ------------------------------------------------------------------------- */
 
 const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
@@ -278,5 +286,6 @@ void EtwSinkFree(EtwSink *sink)
     }
     EtwTextFree(&sink->scratch);
     EtwTextFree(&sink->scratch2);
+    EtwTextFree(&sink->message);
     EtwFree(sink);
 }

@@ -8,9 +8,10 @@
 
 static void csvBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
-    (void)sink, (void)source;
+    (void)source;
     ETW_ADD(out, "time,provider,event,id,version,level,opcode,task,keyword,pid,tid,cpu,activity,"
-                 "related,props\n");
+                 "related,props");
+    EtwTextStr(out, sink->config.messages ? ",message\n" : "\n");
 }
 
 /* In quotes, those inside doubled. */
@@ -86,6 +87,12 @@ static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     EtwJsonProps(sink, e, schema, &sink->scratch2, true);
     EtwTextChar(out, ',');
     addQuoted(out, sink->scratch2.data, sink->scratch2.size);
+    if (sink->config.messages) {
+        EtwTextChar(out, ',');
+    }
+    if (EtwSinkMessage(sink, e, schema)) {
+        addQuoted(out, sink->message.data, sink->message.size);
+    }
     EtwTextChar(out, '\n');
 }
 

@@ -26,6 +26,7 @@ struct EtwSink {
     void *own;       /* the form's */
     EtwText scratch; /* one value, or one column */
     EtwText scratch2;
+    EtwText message;
     int64_t base; /* time zero of relative times */
     bool based;
     int64_t second;  /* whole second that secondText is of, relative or since 1970 */
@@ -90,6 +91,8 @@ void EtwSinkHeader(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema
         EtwHeaderProc *proc);
 /* EtwSinkTime without the plus sign, ns shown. */
 void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out);
+/* Put the event's message into sink->message; false: it has none, or they are not wanted. */
+bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
 /* What is wrong with an event whose decoding gave ETW_E_FORMAT. */
 #define ETW_TOO_SHORT "payload does not fit its schema"
 

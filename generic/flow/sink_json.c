@@ -172,6 +172,9 @@ static void jsonEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
 {
     EtwTextChar(out, '{');
     EtwSinkHeader(sink, event, schema, out, addHeader);
+    if (EtwSinkMessage(sink, event, schema)) {
+        addHeader(out, "message", sink->message.data, sink->message.size, false);
+    }
     ETW_ADD(out, ",\"props\":");
     EtwStatus status = EtwJsonProps(sink, event, schema, out, false);
     if (event->stack != NULL && event->stackCount > 0) {

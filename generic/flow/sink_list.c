@@ -36,6 +36,9 @@ static void addStack(EtwText *out, const EtwEvent *event)
 static void listEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     EtwSinkHeader(sink, event, schema, out, addHeader);
+    if (EtwSinkMessage(sink, event, schema)) {
+        addHeader(out, "message", sink->message.data, sink->message.size, false);
+    }
     ETW_ADD(out, "props ");
     EtwStatus status = EtwListProps(out, schema, event);
     if (event->stack != NULL && event->stackCount > 0) {

@@ -7,6 +7,7 @@
  *	which).
  */
 #include "flow/text_impl.h"
+#include "schema/message.h"
 
 enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12 }; /* columns, to begin with */
 
@@ -330,6 +331,21 @@ static void addUnnamed(EtwText *out, const EtwEvent *event)
     }
 }
 
+/* The message instead of the fields, where it is wanted or says more than they do. */
+static bool addMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    bool wanted = schema != NULL && schema->message != NULL &&
+                  (sink->config.messages || schema->style == ETW_MESSAGE_WPP);
+    if (!wanted) {
+        return false;
+    }
+    sink->message.size = 0;
+    EtwFormatMessage(&sink->message, schema, event);
+    ETW_ADD(out, ": ");
+    EtwTextSafe(sink, (const uint8_t *)sink->message.data, sink->message.size, out);
+    return true;
+}
+
 static void addBody(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, TextThread *thread,
         EtwText *out)
 {
@@ -341,7 +357,9 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, 
         } else {
             EtwTextAdd(out, plan->name.data, plan->name.size);
         }
-        EtwTextFields(sink, event, schema, plan ? plan->prefixes : NULL, 0, out);
+        if (!addMessage(sink, event, schema, out)) {
+            EtwTextFields(sink, event, schema, plan ? plan->prefixes : NULL, 0, out);
+        }
         return;
     }
     static const EtwVisitor gather = {.value = gatherValue};

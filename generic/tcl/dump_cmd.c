@@ -22,6 +22,7 @@ typedef struct DumpOptions {
     int format, color;
     int width;      /* -1: the terminal's */
     int timeFormat; /* -1: the format's own */
+    int messages;
     Tcl_Obj *output;
 } DumpOptions;
 
@@ -29,6 +30,7 @@ typedef struct DumpOptions {
 static const EtwOption dumpOptions[] = {
         {"-color", ETW_OPT_ENUM, AT(color), 0, 0, 0, colorNames},
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
         {"-output", ETW_OPT_OBJ, AT(output), 0, 0, 0, NULL},
         {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
         {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
@@ -242,6 +244,7 @@ static EtwSinkConfig sinkConfig(const DumpOptions *options, const Output *output
     EtwSinkConfig config = {.format = (EtwFormat)options->format};
     int columns = terminalColumns(output->channel);
 
+    config.messages = options->messages != 0;
     config.color = config.format == ETW_FORMAT_TEXT && wantsColor(options->color, columns >= 0);
     config.width = options->width >= 0 ? options->width : columns > 0 ? columns : 0;
     if (options->timeFormat >= 0) {

@@ -7,13 +7,14 @@
  */
 #include "tcl/eventdict.h"
 #include "etl/format.h"
+#include "schema/message.h"
 #include <stdlib.h>
 
 enum { MAX_DEPTH = 32 };
 
 static const char *const eventKeyNames[ETW_KEY_COUNT + 1] = {"time", "provider", "event", "id",
         "version", "channel", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity",
-        "related", "session", "props", "stack", "error", "raw", "late", NULL};
+        "related", "session", "props", "stack", "error", "raw", "late", "message", NULL};
 
 /* What is made once for each schema. */
 typedef struct SchemaNames {
@@ -56,8 +57,9 @@ struct EtwEventMaker {
     bool asList;
     bool wantsProps; /* the selection has `props` */
     bool wantsState; /* or `error` or `raw` */
-    bool asked;      /* for values, once at least */
-    bool zeros;      /* header numbers that mean nothing are shown, too */
+    bool wantsMessage;
+    bool asked; /* for values, once at least */
+    bool zeros; /* header numbers that mean nothing are shown, too */
     EtwText scratch;
     Shared shared[ETW_KEY_COUNT];
     /* The event at hand: */
@@ -123,7 +125,8 @@ static int slotOf(const EtwEventMaker *maker, Tcl_Obj *field)
 {
     for (int i = 0; i < maker->selectedCount; i++) {
         const Selected *selected = &maker->selection[i];
-        if (selected->key < 0 && selected->same < 0 &&
+        bool ofPayload = selected->key < 0 || selected->key == ETW_KEY_MESSAGE; /* if it has none */
+        if (ofPayload && selected->same < 0 &&
                 strcmp(Tcl_GetString(selected->name), Tcl_GetString(field)) == 0) {
             return i;
         }
@@ -462,6 +465,7 @@ static Tcl_Obj *headerObj(
     case ETW_KEY_PROPS:
     case ETW_KEY_ERROR:
     case ETW_KEY_RAW:
+    case ETW_KEY_MESSAGE:
     case ETW_KEY_COUNT:
         break;
     }
@@ -545,6 +549,19 @@ static Tcl_Obj *selectedHeader(EtwEventMaker *maker, const SchemaNames *names,
     }
 }
 
+/* Before the payload's fields: one of that name stands in where the event has no message. */
+static void fillMessages(EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event)
+{
+    for (int i = 0; i < maker->selectedCount; i++) {
+        Selected *selected = &maker->selection[i];
+        maker->scratch.size = 0;
+        if (selected->key == ETW_KEY_MESSAGE && selected->same < 0 &&
+                EtwFormatMessage(&maker->scratch, schema, event)) {
+            setValue(selected, EtwTextObj(maker->scratch.data, maker->scratch.size));
+        }
+    }
+}
+
 /* Fill the value of each selected field that the event has. */
 static void fillSelection(EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event)
 {
@@ -556,6 +573,9 @@ static void fillSelection(EtwEventMaker *maker, const EtwSchema *schema, const E
         Tcl_IncrRefCount(maker->props);
     }
     maker->restSize = 0;
+    if (names != NULL && maker->wantsMessage) {
+        fillMessages(maker, schema, event);
+    }
     if (names != NULL && (maker->wantsProps || maker->wantsState || names->wanted)) {
         status = decode(maker, schema, event);
     }
@@ -672,6 +692,7 @@ static void parseSelected(EtwEventMaker *maker, Selected *selected, Tcl_Obj *wor
     selected->given = word;
     Tcl_IncrRefCount(word);
     maker->wantsProps |= selected->key == ETW_KEY_PROPS;
+    maker->wantsMessage |= selected->key == ETW_KEY_MESSAGE;
     maker->wantsState |= selected->key == ETW_KEY_ERROR || selected->key == ETW_KEY_RAW;
     selected->same = -1;
     for (Selected *earlier = maker->selection; earlier < selected; earlier++) {

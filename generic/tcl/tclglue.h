@@ -48,6 +48,7 @@ typedef enum EtwKey {
     ETW_KEY_ERROR,
     ETW_KEY_RAW,
     ETW_KEY_LATE,
+    ETW_KEY_MESSAGE,
     ETW_KEY_COUNT
 } EtwKey;
 
@@ -98,7 +99,7 @@ Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, 
 Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;
 Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwActivityCmd;
 Tcl_ObjCmdProc EtwConsumeCmd, EtwConsumerCmd, EtwEventsCmd, EtwForeachCmd, EtwForeachNreCmd;
-Tcl_ObjCmdProc EtwDumpCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd;
+Tcl_ObjCmdProc EtwDumpCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

@@ -307,6 +307,40 @@ static void EndGap(Walk *w, uint64_t at)
     w->inGap = false;
 }
 
+/* Fields that agree in real buffers; compressed bytes may look like anything, but hardly like that.
+ */
+static bool LooksLikeBuffer(const Walk *w, uint64_t at)
+{
+    const uint8_t *head = w->file + at;
+    uint32_t saved = w->size - at >= ETL_BUFFER_HEADER ? EtwLoad32(head + ETL_BUF_SAVED) : 0;
+    return saved > ETL_BUFFER_HEADER && saved <= w->info->bufferSize &&
+           saved == EtwLoad32(head + ETL_BUF_OFFSET) &&
+           EtwLoad32(head + ETL_BUF_STATE) == ETL_STATE_FLUSH &&
+           EtwLoad16(head + ETL_BUF_TYPE) < ETL_BUFFER_TYPES &&
+           Plausible(w, EtwLoad32(head + ETL_BUF_SIZE), w->size - at);
+}
+
+static uint64_t FindBuffer(const Walk *w, uint64_t at, uint64_t end)
+{
+    while (at < end && !LooksLikeBuffer(w, at)) {
+        at++;
+    }
+    return at < end ? at : end;
+}
+
+/*
+ * Buffers of compressed files stand anywhere: when none is where this one's size says, the size may
+ * be what is wrong.
+ */
+static uint64_t NextBuffer(const Walk *w, uint64_t at, uint32_t bufferSize)
+{
+    uint64_t next = at + bufferSize;
+    if (!w->compressed || next >= w->size || LooksLikeBuffer(w, next)) {
+        return next;
+    }
+    return FindBuffer(w, at + ETL_BUFFER_HEADER, next);
+}
+
 /* Where to look for a buffer behind a damaged one. */
 static uint64_t Skip(Walk *w, uint64_t at, uint64_t rest)
 {
@@ -316,7 +350,10 @@ static uint64_t Skip(Walk *w, uint64_t at, uint64_t rest)
         w->gapBlank = BLANK_ZERO | BLANK_ONES;
     }
     w->gapBlank &= Blankness(w->file + at, rest);
-    uint64_t stride = w->compressed ? 0 : w->info->bufferSize;
+    if (w->compressed) {
+        return FindBuffer(w, at + 1, w->size);
+    }
+    uint64_t stride = w->info->bufferSize;
     return stride >= ETL_BUFFER_HEADER && stride < rest ? at + stride : w->size;
 }
 
@@ -392,7 +429,7 @@ static void WalkBuffers(Walk *w)
         }
         EndGap(w, at);
         TakeBuffer(w, at, bufferSize, head);
-        at += bufferSize;
+        at = NextBuffer(w, at, bufferSize);
         Forget(w, at, &forgotten);
     }
     EndGap(w, w->size);

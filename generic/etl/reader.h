@@ -80,7 +80,7 @@ typedef struct EtlFilter {
     size_t idCount;
     const uint32_t *pids; /* records without a pid have ETW_NO_ID */
     size_t pidCount;
-    bool either;     /* a listed provider or a listed id is enough; both lists must have some */
+    bool either;      /* a listed provider or a listed id is enough; both lists must have some */
     int64_t from, to; /* ns since 1970: from <= time < to; INT64_MIN, INT64_MAX: no limit */
 } EtlFilter;
 

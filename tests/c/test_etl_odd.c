@@ -266,6 +266,35 @@ static void packed_damaged(void)
     ImageFree(&f);
 }
 
+/* A damaged size costs its own buffer, though nothing says where the next one begins. */
+static void packed_damaged_size(void)
+{
+    static const uint32_t sizes[] = {0, 0x47, 0x100, 0xFFFFFFF0, 0x450};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Image f;
+        size_t second = 0;
+        PackedBegin(&f, 3, 4096);
+        for (int buffer = 1; buffer <= 5; buffer++) {
+            BufferBegin(&f, 0, buffer);
+            second = buffer == 2 ? f.buffer : second;
+            for (int k = 0; k < 10; k++) {
+                EventAdd(&f, 2000 + buffer * 10 + k, (uint16_t)buffer);
+            }
+            BufferEndPacked(&f, 3);
+        }
+        EtwStore32(f.data + second, sizes[i]);
+        Seen seen = SeenMemory(f.data, f.size);
+        unsigned others = 0;
+        for (size_t k = 0; k < seen.count; k++) {
+            others += seen.events[k].desc.id != 0 && seen.events[k].desc.id != 2;
+        }
+        CHECK_EQ(others, 40);
+        CHECK(seen.warnings >= 1 || seen.count == 51);
+        SeenFree(&seen);
+        ImageFree(&f);
+    }
+}
+
 /*
  * A megabyte of buffers each of which claims to expand to 60 MB, all due at the same time: most are
  * refused, the rest takes neither long nor much memory.
@@ -729,6 +758,7 @@ int main(int argc, char **argv)
     CHECK_RUN(packed_formats);
     CHECK_RUN(packed_unknown);
     CHECK_RUN(packed_damaged);
+    CHECK_RUN(packed_damaged_size);
     CHECK_RUN(packed_bomb);
     CHECK_RUN(hostile_time);
     CHECK_RUN(buffer_xp);

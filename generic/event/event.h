@@ -60,7 +60,10 @@ typedef struct EtwEvent {
     uint32_t extendedSize;
     const uint8_t *payload;
     uint32_t payloadSize;
-    uint32_t recordSize;   /* padding not included */
+    const char *process; /* name of process pid, as far as the trace told; its source's. Or NULL */
+    const char *object;  /* path of the file or registry key that the payload's FileKey, FileObject
+                              or KeyHandle stands for; the same */
+    uint32_t recordSize; /* padding not included */
     const uint8_t *record; /* the record as it is in its file; NULL: from elsewhere. What only some
                               kinds carry is taken from it: etl/record.h */
 } EtwEvent;

@@ -286,10 +286,25 @@ static bool mergeTeach(EtwSource *source, EtwSchemaStore *store)
     return true;
 }
 
+/* Of those that can. */
+static EtwSource *mergeAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    const MergeSource *m = (const MergeSource *)source;
+    EtwSource **sources = EtwAlloc(sizeof *sources * (size_t)m->count), *merged;
+    int count = 0;
+    for (int i = 0; i < m->count; i++) {
+        sources[count] = EtwSourceAgain(m->heads[i].source, filter);
+        count += sources[count] != NULL;
+    }
+    merged = count ? EtwSourceMerge(sources, count) : NULL;
+    EtwFree(sources);
+    return merged;
+}
+
 #define MERGE_OPS                                                                                  \
     .next = mergeNext, .close = mergeClose, .fileCount = mergeFileCount,                           \
     .fileInfo = mergeFileInfo, .lost = mergeLost, .warningCount = mergeWarningCount,               \
-    .warning = mergeWarning, .progress = mergeProgress, .teach = mergeTeach
+    .warning = mergeWarning, .progress = mergeProgress, .teach = mergeTeach, .again = mergeAgain
 
 EtwSource *EtwSourceMerge(EtwSource **sources, int count)
 {

@@ -176,6 +176,12 @@ void EtwSinkHeader(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, Et
     headerNumber(out, proc, "cpu", e->cpu);
     headerGuid(out, proc, "activity", EtwGuidIsNull(&e->activity) ? NULL : e->activity.bytes);
     headerGuid(out, proc, "related", e->related);
+    if (e->process != NULL) {
+        headerText(out, proc, "process", e->process);
+    }
+    if (e->object != NULL) {
+        headerText(out, proc, "object", e->object);
+    }
 }
 
 bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
@@ -248,6 +254,7 @@ void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
             sink->based = true;
         }
     }
+    sink->track = source ? EtwSourceTracked(source) : NULL;
     if (sink->ops->begin != NULL) {
         sink->ops->begin(sink, source, out);
     }

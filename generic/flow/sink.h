@@ -29,7 +29,8 @@ typedef struct EtwSinkConfig {
     EtwFormat format;
     EtwTimeFormat timeFormat;
     bool color;
-    int width;     /* text: cut lines at this many columns; 0: never */
+    bool stacks; /* text: a line for each address of a stack; json, list: `frames` beside `stack` */
+    int width;   /* text: cut lines at this many columns; 0: never */
     bool messages; /* the events' messages: in text instead of their fields (those of WPP in any
                       case), else as a key or column more */
 } EtwSinkConfig;

@@ -8,6 +8,7 @@
 #define ETW_FLOW_SINK_IMPL_H
 
 #include "flow/sink.h"
+#include "flow/track.h"
 
 /* One text form. All but event may be NULL. */
 typedef struct EtwSinkOps {
@@ -22,6 +23,7 @@ typedef struct EtwSinkOps {
 struct EtwSink {
     EtwSinkConfig config;
     EtwSchemaStore *store;
+    const EtwTrack *track; /* of the source, NULL: it has none */
     const EtwSinkOps *ops;
     void *own;       /* the form's */
     EtwText scratch; /* one value, or one column */

@@ -168,6 +168,18 @@ static void addStack(EtwText *out, const EtwEvent *event)
     EtwTextChar(out, ']');
 }
 
+static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    ETW_ADD(out, ",\"frames\":");
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        EtwTextChar(out, i == 0 ? '[' : ',');
+        sink->scratch2.size = 0;
+        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        addString(out, sink->scratch2.data, sink->scratch2.size);
+    }
+    EtwTextChar(out, ']');
+}
+
 static void jsonEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     EtwTextChar(out, '{');
@@ -179,6 +191,9 @@ static void jsonEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     EtwStatus status = EtwJsonProps(sink, event, schema, out, false);
     if (event->stack != NULL && event->stackCount > 0) {
         addStack(out, event);
+        if (sink->config.stacks) {
+            addFrames(sink, event, out);
+        }
     }
     if (status != ETW_OK) {
         ETW_ADD(out, ",\"error\":\"" ETW_TOO_SHORT "\"");

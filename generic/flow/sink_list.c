@@ -33,6 +33,21 @@ static void addStack(EtwText *out, const EtwEvent *event)
     EtwListNest(out, from);
 }
 
+static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    ETW_ADD(out, " frames ");
+    size_t from = out->size;
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        if (i > 0) {
+            EtwTextChar(out, ' ');
+        }
+        sink->scratch2.size = 0;
+        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwListElement(out, sink->scratch2.data, sink->scratch2.size);
+    }
+    EtwListNest(out, from);
+}
+
 static void listEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     EtwSinkHeader(sink, event, schema, out, addHeader);
@@ -43,6 +58,9 @@ static void listEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     EtwStatus status = EtwListProps(out, schema, event);
     if (event->stack != NULL && event->stackCount > 0) {
         addStack(out, event);
+        if (sink->config.stacks) {
+            addFrames(sink, event, out);
+        }
     }
     if (status != ETW_OK) {
         ETW_ADD(out, " error {" ETW_TOO_SHORT "}");

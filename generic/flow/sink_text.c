@@ -9,7 +9,7 @@
 #include "flow/text_impl.h"
 #include "schema/message.h"
 
-enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12 }; /* columns, to begin with */
+enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12, STACK_INDENT = 16 }; /* columns, to begin with */
 
 /* ---- Parts of a line ------------------------------------------------------------------------- */
 
@@ -419,6 +419,24 @@ static void count(TextSink *text, TextProvider *provider, const EtwEvent *event)
     provider->events++;
 }
 
+/* A line for each address of the stack, set in below the event. */
+static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        size_t from = out->size;
+        EtwTextColor(sink, DIM, out);
+        addBlanks(out, STACK_INDENT);
+        sink->scratch2.size = 0;
+        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwTextSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        EtwTextColor(sink, RESET, out);
+        if (sink->config.width > 0) {
+            cutLine(sink, from, out);
+        }
+        EtwTextChar(out, '\n');
+    }
+}
+
 static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     TextSink *text = sink->own;
@@ -429,11 +447,11 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     }
     size_t from = out->size;
     TextProvider *provider = plan ? plan->provider : EtwTextProviderOf(sink, event, NULL);
-    TextThread *thread = EtwTextThreadOf(&text->threads, event->pid, event->tid);
+    TextThread *thread = EtwTextThreadOf(&text->threads, event);
     count(text, provider, event);
     addColumns(sink, event, thread, provider, out);
     addBody(sink, event, plan, thread, out);
-    if (event->stackCount > 0) {
+    if (event->stackCount > 0 && !sink->config.stacks) {
         ETW_ADD(out, " (stack of ");
         EtwAddDecimal(out, event->stackCount);
         EtwTextChar(out, ')');
@@ -445,6 +463,9 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
         cutLine(sink, from, out);
     }
     EtwTextChar(out, '\n');
+    if (event->stackCount > 0 && sink->config.stacks) {
+        addFrames(sink, event, out);
+    }
 }
 
 /* ---- The sink -------------------------------------------------------------------------------- */

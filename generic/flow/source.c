@@ -93,6 +93,7 @@ static double fileProgress(const EtwSource *source)
     return EtlReaderProgress(((const FileSource *)source)->reader);
 }
 
+static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter);
 static bool fileTeach(EtwSource *source, EtwSchemaStore *store)
 {
     const FileSource *f = (const FileSource *)source;
@@ -107,7 +108,8 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .warningCount = fileWarningCount,
         .warning = fileWarning,
         .progress = fileProgress,
-        .teach = fileTeach};
+        .teach = fileTeach,
+        .again = fileAgain};
 
 /* *map is what the file has, taken over. */
 static EtwStatus openTrace(EtwSource **sourcePtr, const char *path, OsMap *map, EtwError *errPtr)
@@ -380,6 +382,26 @@ const char *EtwSourceWarning(const EtwSource *source, int index)
 {
     return index >= 0 && index < EtwSourceWarningCount(source) ? source->ops->warning(source, index)
                                                                : NULL;
+}
+
+static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    EtwSource *other;
+    EtwError error;
+    if (EtwSourceOpen(&other, ((const FileSource *)source)->path, &error) != ETW_OK) {
+        return NULL;
+    }
+    if (other->ops != &fileOps) { /* another file is there now */
+        EtwSourceClose(other);
+        return NULL;
+    }
+    EtlReaderSetFilter(((FileSource *)other)->reader, filter);
+    return other;
+}
+
+EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    return source->ops->again ? source->ops->again(source, filter) : NULL;
 }
 
 double EtwSourceProgress(const EtwSource *source)

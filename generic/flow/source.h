@@ -22,6 +22,15 @@ typedef struct EtwSource EtwSource;
 EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
 /* Takes the sources over (also on failure). One: returned as it is. */
 EtwSource *EtwSourceMerge(EtwSource **sources, int count);
+/*
+ * A source around another, which it takes over: its events have process and object, kernel ones
+ * also the pid and tid that their records leave out. stacks: and stacks from records of their own,
+ * which then are not delivered themselves.
+ */
+EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks);
+/* What such a source knows as of its last event; NULL: it is none. */
+struct EtwTrack;
+const struct EtwTrack *EtwSourceTracked(const EtwSource *source);
 /* ETW_OK, ETW_END, or for live ones ETW_AGAIN. */
 EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event);
 bool EtwSourceIsLive(const EtwSource *source);
@@ -30,6 +39,11 @@ void EtwSourceWait(
 void EtwSourceWake(EtwSource *source);         /* from another thread */
 void EtwSourceClose(EtwSource *source);
 
+/*
+ * Another source on the same files, from their beginning, that delivers only what passes: to look
+ * ahead. Tells no warnings. NULL: there is none (live ones, or a file that is gone).
+ */
+EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter);
 /*
  * Let a store learn from the source, once, before its first event: from files before their events
  * are due, from live sessions as they say it. The store stays alive until the source is closed.

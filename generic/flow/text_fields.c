@@ -166,11 +166,12 @@ typedef struct FieldWriter {
     const EtwField *fields;
     const TextPrefix *prefixes;
     uint64_t skip;
-    uint64_t lists; /* a bit for each open container, the innermost lowest; 1: elements have no
+    uint64_t lists;     /* a bit for each open container, the innermost lowest; 1: elements have no
                        names */
-    int hidden;     /* open containers that are not shown */
-    bool first;     /* in the innermost container */
-    bool bare;      /* the schema has no fields */
+    const char *object; /* the event's, until it is told */
+    int hidden;         /* open containers that are not shown */
+    bool first;         /* in the innermost container */
+    bool bare;          /* the schema has no fields */
 } FieldWriter;
 
 static bool isHidden(const FieldWriter *w, const EtwField *field)
@@ -192,12 +193,30 @@ static inline void addName(FieldWriter *w, const EtwField *field)
     }
 }
 
+/* Fields that stand for a file or key: the first of them is told by its path, too. */
+static bool isObject(const char *name)
+{
+    return strcmp(name, "FileKey") == 0 || strcmp(name, "FileObject") == 0 ||
+           strcmp(name, "KeyHandle") == 0;
+}
+
+static void addObject(FieldWriter *w)
+{
+    ETW_ADD(w->out, " \"");
+    EtwTextSafe(w->sink, (const uint8_t *)w->object, strlen(w->object), w->out);
+    EtwTextChar(w->out, '"');
+    w->object = NULL;
+}
+
 static void fieldValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
     FieldWriter *w = ctx;
     if (!isHidden(w, field)) {
         addName(w, field);
         EtwTextFieldValue(w->sink, field, value, w->out);
+        if (w->object != NULL && isObject(field->name)) {
+            addObject(w);
+        }
     }
 }
 
@@ -258,6 +277,7 @@ void EtwTextFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema
             .fields = by->fields,
             .prefixes = prefixes,
             .skip = skip,
+            .object = event->object,
             .bare = by->fieldCount == 0};
     if (EtwDecode(by, event, &visitor, &w) != ETW_OK) {
         ETW_ADD(out, " (" ETW_TOO_SHORT ")");

@@ -14,7 +14,13 @@
 
 /* ---- Threads (text_threads.c) ---------------------------------------------------------------- */
 
-enum { TEXT_NAME_MAX = 46, TEXT_LEVELS_SHOWN = 30, TEXT_LEVELS_KEPT = 256 };
+enum {
+    TEXT_LABEL_MAX = 56,
+    TEXT_PROCESS_MAX = 30,
+    TEXT_NAME_MAX = 46,
+    TEXT_LEVELS_SHOWN = 30,
+    TEXT_LEVELS_KEPT = 256
+};
 
 /* A call or step that was entered and not left yet. */
 typedef struct TextCall {
@@ -29,10 +35,11 @@ typedef struct TextCall {
 typedef struct TextThread {
     EtwTableNode node;
     uint32_t pid, tid;
+    const char *process; /* its name when the label was made; NULL: not known */
     uint8_t labelSize;
-    char label[24]; /* PID/TID */
-    int level;      /* of script calls that this thread is in: what it does is shown below them */
-    int kept;       /* calls in use, <= TEXT_LEVELS_KEPT; calls[n - 1] is that of depth n */
+    char label[TEXT_LABEL_MAX]; /* PID/TID, or NAME(PID)/TID */
+    int level; /* of script calls that this thread is in: what it does is shown below them */
+    int kept;  /* calls in use, <= TEXT_LEVELS_KEPT; calls[n - 1] is that of depth n */
     TextCall *calls;
 } TextThread;
 
@@ -41,7 +48,7 @@ typedef struct TextThreads {
     TextThread *last;
 } TextThreads;
 
-TextThread *EtwTextThreadOf(TextThreads *threads, uint32_t pid, uint32_t tid);
+TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event);
 void EtwTextEnter(TextThread *thread, int depth, uint64_t id, int64_t time, bool step,
         const uint8_t *name, size_t nameSize);
 void EtwTextLeave(TextThread *thread, int depth, uint64_t id);

@@ -21,10 +21,50 @@ static char *putId(char *p, uint32_t id)
     return EtwPutDecimal(p, id);
 }
 
-TextThread *EtwTextThreadOf(TextThreads *threads, uint32_t pid, uint32_t tid)
+/* A name from a trace may hold anything: what a terminal would obey is left out, and a long one is
+ * cut at a character. */
+static char *putName(char *p, const char *name)
 {
+    size_t size = strnlen(name, TEXT_PROCESS_MAX + 1);
+    if (size > TEXT_PROCESS_MAX) {
+        size = TEXT_PROCESS_MAX;
+        while (size > 0 && ((uint8_t)name[size] & 0xC0) == 0x80) {
+            size--;
+        }
+    }
+    for (size_t i = 0; i < size; i++) {
+        bool control = (uint8_t)name[i] < 0x20 || name[i] == 0x7F ||
+                       ((uint8_t)name[i] == 0xC2 && (uint8_t)name[i + 1] < 0xA0);
+        if (control && (uint8_t)name[i] == 0xC2) {
+            i++;
+        } else if (!control) {
+            *p++ = name[i];
+        }
+    }
+    return p;
+}
+
+static void label(TextThread *t, const char *process)
+{
+    char *p = t->label;
+    t->process = process;
+    if (process != NULL) {
+        p = putName(p, process);
+        *p++ = '(';
+    }
+    p = putId(p, t->pid);
+    if (process != NULL) {
+        *p++ = ')';
+    }
+    *p++ = '/';
+    t->labelSize = (uint8_t)(putId(p, t->tid) - t->label);
+}
+
+TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event)
+{
+    uint32_t pid = event->pid, tid = event->tid;
     TextThread *t = threads->last;
-    if (t != NULL && t->pid == pid && t->tid == tid) {
+    if (t != NULL && t->pid == pid && t->tid == tid && t->process == event->process) {
         return t;
     }
     uint64_t hash = threadHash(pid, tid);
@@ -36,10 +76,11 @@ TextThread *EtwTextThreadOf(TextThreads *threads, uint32_t pid, uint32_t tid)
         t = EtwAlloc(sizeof *t);
         t->pid = pid;
         t->tid = tid;
-        char *p = putId(t->label, pid);
-        *p++ = '/';
-        t->labelSize = (uint8_t)(putId(p, tid) - t->label);
+        label(t, event->process);
         EtwTableAdd(&threads->table, &t->node, hash);
+    }
+    if (t->process != event->process) {
+        label(t, event->process);
     }
     threads->last = t;
     return t;

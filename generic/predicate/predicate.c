@@ -28,14 +28,16 @@ typedef enum Header {
     HEADER_CPU,
     HEADER_ACTIVITY,
     HEADER_RELATED,
+    HEADER_PROCESS,
+    HEADER_OBJECT,
     HEADER_SESSION, /* no event has one yet */
     HEADER_COUNT,
     HEADER_WHOLE = HEADER_COUNT, /* from here on: not a value that could be compared */
 } Header;
 
 static const char *const headerNames[] = {"time", "provider", "event", "id", "version", "channel",
-        "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity", "related", "session",
-        "props", "stack", "raw", "error", "late", NULL};
+        "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity", "related", "process",
+        "object", "session", "props", "stack", "frames", "raw", "error", "late", NULL};
 
 /* A node as it is evaluated. */
 typedef struct Step {
@@ -303,6 +305,11 @@ static const uint8_t *headerGuid(const EtwEvent *event, Header header)
     }
 }
 
+static Value nameValue(const char *name)
+{
+    return name ? textValue(name, strlen(name)) : (Value){.kind = VALUE_MISSING};
+}
+
 static Value headerValue(Run *run, Header header)
 {
     const EtwEvent *e = run->event;
@@ -338,6 +345,10 @@ static Value headerValue(Run *run, Header header)
     case HEADER_ACTIVITY:
     case HEADER_RELATED:
         return guidValue(run, headerGuid(e, header));
+    case HEADER_PROCESS:
+        return nameValue(e->process);
+    case HEADER_OBJECT:
+        return nameValue(e->object);
     default:
         return (Value){.kind = VALUE_MISSING};
     }

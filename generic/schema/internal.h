@@ -8,7 +8,7 @@
 #ifndef ETW_SCHEMA_INTERNAL_H
 #define ETW_SCHEMA_INTERNAL_H
 
-#include "schema/catalog.h"
+#include "schema/kernel.h"
 
 enum {
     ETW_MAX_FIELDS = 2048, /* of one event; more are refused */
@@ -54,9 +54,6 @@ uint32_t EtwLearnedGeneration(const EtwLearned *learned);
 
 /* ---- kernel.c -------------------------------------------------------------------------------- */
 
-/* Schema of a record of Windows' kernel or of a class that belongs to it; NULL: not known. May
- * depend on the payload's size. */
-const EtwSchema *EtwKernelSchema(const EtwEvent *event);
 /* Name of a class of Windows' kernel logger or merge tools, NULL when it is none. */
 const char *EtwKernelClassName(const EtwGuid *guid);
 /* Name and GUID of the class number `index`; NULL: there are no more. Definitions: schema/kernel.h. */

@@ -10,6 +10,9 @@
 
 #include "schema/catalog.h"
 
+/* Schema of a record of Windows' kernel or of a class that belongs to it; NULL: not known. May
+ * depend on the payload's size. */
+const EtwSchema *EtwKernelSchema(const EtwEvent *event);
 /* A class by its GUID; NULL: it is none. Lives as long as the process. Thread-safe. */
 const EtwProviderDef *EtwKernelFind(const EtwGuid *guid);
 /* Each class, by name. */

@@ -247,6 +247,7 @@ static EtwSinkConfig sinkConfig(const DumpOptions *options, const Output *output
     config.messages = options->messages != 0;
     config.color = config.format == ETW_FORMAT_TEXT && wantsColor(options->color, columns >= 0);
     config.width = options->width >= 0 ? options->width : columns > 0 ? columns : 0;
+    config.stacks = options->query.stacks != 0;
     if (options->timeFormat >= 0) {
         config.timeFormat = (EtwTimeFormat)options->timeFormat;
     } else {

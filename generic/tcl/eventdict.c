@@ -7,6 +7,7 @@
  */
 #include "tcl/eventdict.h"
 #include "etl/format.h"
+#include "flow/track.h"
 #include "schema/message.h"
 #include <stdlib.h>
 
@@ -14,7 +15,8 @@ enum { MAX_DEPTH = 32 };
 
 static const char *const eventKeyNames[ETW_KEY_COUNT + 1] = {"time", "provider", "event", "id",
         "version", "channel", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity",
-        "related", "session", "props", "stack", "error", "raw", "late", "message", NULL};
+        "related", "process", "object", "session", "props", "stack", "frames", "error", "raw",
+        "late", "message", NULL};
 
 /* What is made once for each schema. */
 typedef struct SchemaNames {
@@ -50,7 +52,8 @@ typedef struct Frame {
 struct EtwEventMaker {
     EtwInterp *ctx;
     EtwSchemaStore *store;
-    Tcl_HashTable names; /* EtwSchema * -> SchemaNames * */
+    const EtwTrack *track; /* NULL: none */
+    Tcl_HashTable names;   /* EtwSchema * -> SchemaNames * */
     SchemaNames *last;
     Selected *selection;
     int selectedCount;
@@ -413,6 +416,18 @@ static Tcl_Obj *stackObj(const EtwEvent *event)
     return list;
 }
 
+static Tcl_Obj *framesObj(EtwEventMaker *maker, const EtwEvent *event)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        maker->scratch.size = 0;
+        EtwTrackFrame(maker->track, event, i, &maker->scratch);
+        Tcl_ListObjAppendElement(NULL, list, EtwTextObj(maker->scratch.data, maker->scratch.size));
+    }
+    return list;
+}
+
 static Tcl_Obj *unlessZero(EtwEventMaker *maker, EtwKey key, uint64_t value)
 {
     return value || maker->zeros ? numberOf(maker, key, value) : NULL;
@@ -457,8 +472,14 @@ static Tcl_Obj *headerObj(
         return EtwGuidIsNull(&event->activity) ? NULL : EtwGuidObj(&event->activity);
     case ETW_KEY_RELATED:
         return event->related ? guidBytesObj(event->related) : NULL;
+    case ETW_KEY_PROCESS:
+        return event->process ? EtwTextObj(event->process, strlen(event->process)) : NULL;
+    case ETW_KEY_OBJECT:
+        return event->object ? EtwTextObj(event->object, strlen(event->object)) : NULL;
     case ETW_KEY_STACK:
         return event->stackCount ? stackObj(event) : NULL;
+    case ETW_KEY_FRAMES:
+        return event->stackCount ? framesObj(maker, event) : NULL;
     case ETW_KEY_LATE:
         return event->late ? Tcl_NewBooleanObj(1) : NULL;
     case ETW_KEY_SESSION:
@@ -722,6 +743,11 @@ int EtwEventMakerSelect(Tcl_Interp *interp, EtwEventMaker *maker, Tcl_Obj *field
 }
 
 /* ---- The maker ------------------------------------------------------------------------------- */
+
+void EtwEventMakerTrack(EtwEventMaker *maker, const EtwTrack *track)
+{
+    maker->track = track;
+}
 
 EtwSchemaStore *EtwEventMakerStore(const EtwEventMaker *maker)
 {

@@ -9,6 +9,8 @@
 #include "tcl/tclglue.h"
 #include "schema/decode.h"
 
+struct EtwTrack;
+
 /*
  * Turns events into Tcl values. Belongs to one flow and one interpreter's thread: it keeps key and
  * name objects for each schema of `store`, which must outlive it.
@@ -34,6 +36,8 @@ Tcl_Obj *EtwEventValues(EtwEventMaker *maker, const EtwEvent *event, int require
 /* Call visit for each of the first `required` that no event had when EtwEventValues was asked. */
 void EtwEventMakerMissing(const EtwEventMaker *maker, int required,
         void (*visit)(void *ctx, const char *name), void *ctx);
+/* Who knows the modules that `frames` are in, as of the event at hand; NULL: nobody. */
+void EtwEventMakerTrack(EtwEventMaker *maker, const struct EtwTrack *track);
 EtwSchemaStore *EtwEventMakerStore(const EtwEventMaker *maker);
 /* The index of a header name, or -1. */
 int EtwHeaderKey(const char *name);

@@ -58,7 +58,7 @@ static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
     return result;
 }
 
-static int openSources(Tcl_Interp *interp, Tcl_Obj *list, EtwSource **sourcePtr)
+static int openSources(Tcl_Interp *interp, Tcl_Obj *list, bool stacks, EtwSource **sourcePtr)
 {
     Tcl_Size count;
     Tcl_Obj **words;
@@ -73,7 +73,7 @@ static int openSources(Tcl_Interp *interp, Tcl_Obj *list, EtwSource **sourcePtr)
         result = openSource(interp, words[opened], &sources[opened]);
     }
     if (result == TCL_OK) {
-        *sourcePtr = EtwSourceMerge(sources, opened);
+        *sourcePtr = EtwSourceTrack(EtwSourceMerge(sources, opened), stacks);
     } else {
         for (int i = 0; i < opened; i++) {
             EtwSourceClose(sources[i]);
@@ -191,7 +191,7 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
     query->ctx = ctx;
     Tcl_Preserve(ctx);
     if (prepare(query, options) != TCL_OK ||
-            openSources(ctx->interp, sources, &query->source) != TCL_OK) {
+            openSources(ctx->interp, sources, options->stacks != 0, &query->source) != TCL_OK) {
         EtwQueryClose(query);
         return TCL_ERROR;
     }
@@ -269,6 +269,7 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event)
     if (query->limit > 0 && query->taken >= query->limit) {
         return TCL_BREAK;
     }
+    EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
     for (unsigned read = 1;; read++) {
         EtwStatus status = nextRaw(query, event);
         if (status == ETW_E_STATE || (read % CHECK_EVERY == 0 && serveInterp(query->ctx->interp))) {

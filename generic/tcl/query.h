@@ -17,6 +17,7 @@ typedef struct EtwQueryOptions {
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
     int asList;
+    int stacks; /* bring stacks from records of their own to their events */
 } EtwQueryOptions;
 
 extern const char *const etwAsNames[];
@@ -28,6 +29,7 @@ extern const char *const etwAsNames[];
 #define ETW_OPTIONS_FILTER                                                                         \
     ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                           \
             ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),        \
+            ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL),              \
             ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
             ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
             ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)

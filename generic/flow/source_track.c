@@ -1,0 +1,176 @@
+/*
+ * flow/source_track.c --
+ *
+ *	A source around another that gives its events names (track.c) and stacks (stacks.c). A trace
+ *	often tells names at its end only, so the first event that could need one makes it look ahead
+ *	once: through a file that is not large, else through its last seconds.
+ */
+#include "base/bytes.h"
+#include "flow/source_ops.h"
+#include "flow/stacks.h"
+#include "flow/track.h"
+
+#define WHOLE_MAX_BYTES                                                                            \
+    (64ull << 20) /* of all files together: looked through from their beginning */
+#define TAIL_NS 3000000000LL
+enum { AHEAD_MAX_EVENTS = 4000000 };
+
+typedef struct TrackSource {
+    EtwSource base;
+    EtwSource *inner;
+    EtwTrack *track;
+    EtwStacks *stacks;
+    bool wantsStacks, looked; /* looked: ahead, if that can be done */
+} TrackSource;
+
+/* Where looking ahead begins; false: it would take too long. */
+static bool aheadFrom(const EtwSource *source, int64_t *fromPtr)
+{
+    uint64_t bytes = 0;
+    int64_t end = 0;
+    const EtlInfo *info;
+    for (int i = 0; (info = EtwSourceFileInfo(source, i, NULL)) != NULL; i++) {
+        bytes += info->fileSize > info->unpackedBytes ? info->fileSize : info->unpackedBytes;
+        end = info->endTime > end ? info->endTime : end;
+    }
+    *fromPtr = bytes <= WHOLE_MAX_BYTES ? INT64_MIN : end - TAIL_NS;
+    return bytes <= WHOLE_MAX_BYTES || end != 0;
+}
+
+static void lookAhead(TrackSource *t)
+{
+    EtlFilter filter = {.to = INT64_MAX};
+    EtwEvent event;
+    filter.providers = EtwTrackClasses(&filter.providerCount);
+    t->looked = true;
+    if (!aheadFrom(t->inner, &filter.from)) {
+        return;
+    }
+    EtwSource *ahead = EtwSourceAgain(t->inner, &filter);
+    for (int i = 0; ahead && i < AHEAD_MAX_EVENTS && EtwSourceNext(ahead, &event) == ETW_OK; i++) {
+        EtwTrackAhead(t->track, &event);
+    }
+    EtwSourceClose(ahead);
+}
+
+static EtwStatus trackNext(EtwSource *source, EtwEvent *event)
+{
+    TrackSource *t = (TrackSource *)source;
+    for (;;) {
+        EtwStatus status = EtwSourceNext(t->inner, event);
+        if (status != ETW_OK) {
+            return status;
+        }
+        if (!t->looked && EtwTrackKnows(event)) {
+            lookAhead(t);
+        }
+        EtwTrackEvent(t->track, event);
+        if (t->wantsStacks) {
+            t->stacks = EtwStacksNew(t->inner);
+            t->wantsStacks = false;
+        }
+        if (t->stacks == NULL) {
+            return ETW_OK;
+        }
+        EtwStacksAttach(t->stacks, event);
+        if (!EtwStacksUsed(t->stacks, event)) {
+            return ETW_OK;
+        }
+    }
+}
+
+static void trackClose(EtwSource *source)
+{
+    TrackSource *t = (TrackSource *)source;
+    EtwStacksFree(t->stacks);
+    EtwTrackFree(t->track);
+    EtwSourceClose(t->inner);
+    EtwFree(t);
+}
+
+/* ---- All else is the inner source's ----------------------------------------------------------- */
+
+static EtwSource *innerOf(const EtwSource *source)
+{
+    return ((const TrackSource *)source)->inner;
+}
+
+static void trackWait(EtwSource *source, int64_t timeoutNs)
+{
+    EtwSourceWait(innerOf(source), timeoutNs);
+}
+
+static void trackWake(EtwSource *source)
+{
+    EtwSourceWake(innerOf(source));
+}
+
+static int trackFileCount(const EtwSource *source)
+{
+    return EtwSourceFileCount(innerOf(source));
+}
+
+static const EtlInfo *trackFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    return EtwSourceFileInfo(innerOf(source), index, pathPtr);
+}
+
+static uint64_t trackLost(const EtwSource *source)
+{
+    return EtwSourceLost(innerOf(source));
+}
+
+static EtwStatus trackSession(const EtwSource *source, int index, EtwSessionInfo *info)
+{
+    return EtwSourceSession(innerOf(source), index, info);
+}
+
+static int trackWarningCount(const EtwSource *source)
+{
+    return EtwSourceWarningCount(innerOf(source));
+}
+
+static const char *trackWarning(const EtwSource *source, int index)
+{
+    return EtwSourceWarning(innerOf(source), index);
+}
+
+static double trackProgress(const EtwSource *source)
+{
+    return EtwSourceProgress(innerOf(source));
+}
+
+static bool trackTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    EtwSourceTeach(innerOf(source), store);
+    return true;
+}
+
+static EtwSource *trackAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    return EtwSourceAgain(innerOf(source), filter);
+}
+
+#define TRACK_OPS                                                                                  \
+    .next = trackNext, .close = trackClose, .fileCount = trackFileCount,                           \
+    .fileInfo = trackFileInfo, .lost = trackLost, .warningCount = trackWarningCount,               \
+    .warning = trackWarning, .progress = trackProgress, .teach = trackTeach, .again = trackAgain
+static const EtwSourceOps fileOps = {TRACK_OPS};
+static const EtwSourceOps liveOps = {
+        TRACK_OPS, .wait = trackWait, .wake = trackWake, .session = trackSession};
+
+EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks)
+{
+    TrackSource *t = EtwAlloc(sizeof *t);
+    t->base.ops = EtwSourceIsLive(inner) ? &liveOps : &fileOps;
+    t->inner = inner;
+    t->track = EtwTrackNew(stacks);
+    t->wantsStacks = stacks;
+    return &t->base;
+}
+
+const EtwTrack *EtwSourceTracked(const EtwSource *source)
+{
+    bool ours = source->ops == &fileOps || source->ops == &liveOps;
+    return ours ? ((const TrackSource *)source)->track : NULL;
+}

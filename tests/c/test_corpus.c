@@ -8,33 +8,10 @@
  */
 #include "check.h"
 #include "base/os.h"
+#include "corpus.h"
 #include "etl/format.h"
 #include "etl/record.h"
 #include "etlfile.h"
-
-static const char *Corpus(void)
-{
-    static char path[1024];
-    const char *env = getenv("ETW_CORPUS");
-    if (env != NULL) {
-        return env;
-    }
-    snprintf(path, sizeof path, "%s", __FILE__);
-    char *cut = strstr(path, "tests/c/");
-    if (cut != NULL) {
-        snprintf(cut, sizeof path - (size_t)(cut - path), "../shared/corpus");
-    }
-    return cut != NULL && OsFileExists(path) ? path : "../shared/corpus";
-}
-
-static const char *CorpusFile(const char *name)
-{
-    static char paths[2][1400];
-    static int turn;
-    turn = !turn;
-    snprintf(paths[turn], sizeof paths[turn], "%s/%s", Corpus(), name);
-    return paths[turn];
-}
 
 /* ---- INDEX.md --------------------------------------------------------------------------------- */
 

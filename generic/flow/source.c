@@ -18,6 +18,7 @@ typedef struct FileSource {
     EtwSource base;
     EtlReader *reader;
     char *path;
+    OsMap unpacked;                        /* of an archive's member: what the reader owns */
     char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many more there were */
     int warningCount;
     uint64_t unkept;
@@ -97,7 +98,8 @@ static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter);
 static bool fileTeach(EtwSource *source, EtwSchemaStore *store)
 {
     const FileSource *f = (const FileSource *)source;
-    return EtwFileTeach(f->path, EtlReaderInfo(f->reader), store);
+    return f->unpacked.base ? EtwMemoryTeach(f->unpacked.base, f->unpacked.size, store)
+                            : EtwFileTeach(f->path, EtlReaderInfo(f->reader), store);
 }
 
 static const EtwSourceOps fileOps = {.next = fileNext,
@@ -111,12 +113,14 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .teach = fileTeach,
         .again = fileAgain};
 
-/* *map is what the file has, taken over. */
-static EtwStatus openTrace(EtwSource **sourcePtr, const char *path, OsMap *map, EtwError *errPtr)
+/* *map is what the file has, taken over; member: it is an archive's. */
+static EtwStatus openTrace(
+        EtwSource **sourcePtr, const char *path, OsMap *map, bool member, EtwError *errPtr)
 {
     FileSource *f = EtwAlloc(sizeof *f);
     f->base.ops = &fileOps;
     f->path = EtwStrdup(path);
+    f->unpacked = member ? *map : (OsMap){0};
     EtwStatus status = EtlReaderOpenMap(&f->reader, map, path, keepWarning, f, errPtr);
     if (status != ETW_OK) {
         f->reader = NULL;
@@ -138,7 +142,7 @@ static EtwStatus openMember(EtwSource **sourcePtr, const EtwArchive *archive, in
     if (status == ETW_OK) {
         EtwTextPrintf(&name, "%s::%s", path, EtwArchiveName(archive, index));
         EtwTextChar(&name, 0);
-        status = openTrace(sourcePtr, name.data, &map, errPtr);
+        status = openTrace(sourcePtr, name.data, &map, true, errPtr);
         EtwTextFree(&name);
     }
     return status;
@@ -196,7 +200,7 @@ static EtwStatus openPath(
     }
     EtwPacking packing = EtwPackingOf(map.base, map.size, &kind);
     if (packing == ETW_PACKING_NONE && member == NULL) {
-        return openTrace(sourcePtr, path, &map, errPtr);
+        return openTrace(sourcePtr, path, &map, false, errPtr);
     }
     if (packing == ETW_PACKING_ZIP) {
         status = openArchive(sourcePtr, &map, path, member, errPtr);

@@ -38,5 +38,7 @@ struct EtwSource {
 /* Give the store a teacher that knows the file's teaching events (teacher.c). False: not all of
  * them, since the file is large. */
 bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store);
+/* The same at once, for a file in memory that cannot be found again by a path. */
+bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store);
 
 #endif

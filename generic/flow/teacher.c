@@ -42,12 +42,8 @@ static void scan(EtlReader *reader, int64_t from, int64_t to, LearnProc *learn, 
     }
 }
 
-static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
+static void scanEnds(EtlReader *reader, LearnProc *learn, void *ctx)
 {
-    EtlReader *reader;
-    if (EtlReaderOpen(&reader, ((FileTeacher *)teacher)->path, NULL, NULL, NULL) != ETW_OK) {
-        return; /* gone since; its events speak for themselves, later */
-    }
     const EtlInfo *info = EtlReaderInfo(reader);
     int64_t span = info->endTime - info->startTime;
     if (info->fileSize <= WHOLE_FILE) {
@@ -60,6 +56,14 @@ static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
         scan(reader, info->endTime - part, INT64_MAX, learn, ctx);
     }
     EtlReaderClose(reader);
+}
+
+static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
+{
+    EtlReader *reader;
+    if (EtlReaderOpen(&reader, ((FileTeacher *)teacher)->path, NULL, NULL, NULL) == ETW_OK) {
+        scanEnds(reader, learn, ctx);
+    } /* else gone since; its events speak for themselves, later */
 }
 
 static void freeTeacher(EtwTeacher *teacher)
@@ -76,4 +80,18 @@ bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store)
     memcpy(t->path, path, size);
     EtwSchemaAsk(store, &t->base);
     return info->fileSize <= WHOLE_FILE;
+}
+
+static void learnNow(void *ctx, const EtwEvent *event)
+{
+    EtwSchemaLearn(ctx, event);
+}
+
+bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store)
+{
+    EtlReader *reader;
+    if (EtlReaderOpenMemory(&reader, data, size, NULL, NULL, NULL) == ETW_OK) {
+        scanEnds(reader, learnNow, store);
+    }
+    return size <= WHOLE_FILE;
 }

@@ -119,6 +119,10 @@ proc ::etw::lib::RecordStop {session options} {
     return [::etw stop $session]
 }
 
+# Parts of etw schema. The catalogue is read when a provider is first asked for.
+source [file join [file dirname [info script]] schema.tcl]
+::etw schema catalog [file join [file dirname [file normalize [info script]]] catalog.dat]
+
 # The ensemble has the commands of the binary; ours join them.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     record ::etw::lib::record

@@ -10,7 +10,8 @@
 #	of fields is repaired on the way (see Repair). The container is described in doc/internals/CATALOG.md.
 #
 #	Files in tools/data, columns parted by tabs, # begins a comment:
-#	    provider GUID NAME ?classic?	what follows is about this one; made when it is new, else renamed
+#	    provider GUID NAME ?classic|checked?	what follows is about this one; made when it is new, else renamed.
+#		classic: events are told apart by opcode. checked: wins over manifests inside traces
 #	    keyword MASK NAME
 #	    map NAME value|bit VALUE=LABEL;...
 #	    event ID VERSION LEVEL OPCODE:NAME TASK:NAME MASK SINCE SYMBOL FIELDS	replaces what the tables have
@@ -33,9 +34,11 @@ namespace eval catalog {
     array set maps {}
     variable retyped
     array set retyped {}
-    # key -> 1: events are told apart by opcode
+    # key -> 1: events are told apart by opcode; wins over manifests inside traces
     variable classic
     array set classic {}
+    variable checked
+    array set checked {}
     # What was repaired, for -stats.
     variable counts
     array set counts {}
@@ -50,7 +53,7 @@ namespace eval catalog {
     # Out-types: number of ETW_OUT_*.
     variable outTypes {
         string 2 bool 3 hex 4 pid 5 tid 6 port 7 ipv4 8 ipv6 9 sockaddr 10 xml 11 json 12 win32 13 ntstatus 14
-        hresult 15 utf8 35 codepointer 37
+        hresult 15 unsigned 18 utf8 35 codepointer 37
     }
     # Sizes in bytes of blobs, by name, where the tables have lost a fixed length.
     variable fixedBlobs {
@@ -206,13 +209,14 @@ proc catalog::DataLine {key verb words where} {
     variable events
     variable retyped
     variable classic
+    variable checked
     switch -- $verb {
         provider {
             lassign $words guid name kind
             set key [AddProvider $guid $name]
             dict set provider $key [list $name [string tolower $guid]]
-            if {$kind eq "classic"} {
-                set classic($key) 1
+            if {$kind ne ""} {
+                set ${kind}($key) 1
             }
         }
         keyword {
@@ -248,15 +252,14 @@ proc catalog::Identify {name guid} {
     variable maps
     set old [string tolower $name]
     set new [string tolower $guid]
-    if {![dict exists $provider $old]} {
+    if {![dict exists $provider $old] || [dict exists $provider $new]} {
         return
     }
     dict unset provider $old
     dict set provider $new [list $name $new]
     foreach table {events keywords maps} {
         if {[info exists ${table}($old)]} {
-            set ${table}($new) [expr {[info exists ${table}($new)]
-                ? [dict merge [set ${table}($new)] [set ${table}($old)]] : [set ${table}($old)]}]
+            set ${table}($new) [set ${table}($old)]
             unset ${table}($old)
         }
     }
@@ -537,10 +540,14 @@ proc catalog::Text {key} {
     variable keywords
     variable events
     variable classic
+    variable checked
     set lines {}
     set mapIndex {}
     if {[info exists classic($key)]} {
         lappend lines C
+    }
+    if {[info exists checked($key)]} {
+        lappend lines P
     }
     if {[info exists maps($key)]} {
         foreach name [lsort [dict keys $maps($key)]] {

@@ -47,6 +47,8 @@ typedef struct EtwProviderDef {
     const char *from; /* file or source it came from; "" for built-in */
     EtwOrigin origin;
     bool classic;               /* events are told apart by opcode, not by id */
+    bool checked;               /* of the catalogue: what it says of an event's exact version comes
+                                   before what a trace says, whose manifests are known to be wrong */
     const EtwEventDef **events; /* finished: rising by id or opcode, then version */
     int eventCount;
     const EtwNamed *names[ETW_NAME_KINDS]; /* finished: rising by value */

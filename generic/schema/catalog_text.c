@@ -380,8 +380,8 @@ static bool eventLine(Parser *p, char *at)
 static bool takeLine(Parser *p, char *line)
 {
     char *at = strchr(line, '\t');
-    if (line[0] == 'C' && line[1] == 0) {
-        p->def->classic = true;
+    if ((line[0] == 'C' || line[0] == 'P') && line[1] == 0) {
+        *(line[0] == 'C' ? &p->def->classic : &p->def->checked) = true;
         return true;
     }
     if (at != line + 1) {

@@ -158,8 +158,7 @@ void EtwKnownSearch(const char *word, EtwKnownProc *visit, void *ctx)
 
 typedef struct Wanted {
     const char *name;
-    EtwGuid guid;
-    bool byGuid, found;
+    bool found;
     EtwKnown *known;
 } Wanted;
 
@@ -174,11 +173,18 @@ static bool sameName(const char *a, const char *b)
     return true;
 }
 
+bool EtwKnownIs(const EtwKnown *known, const char *nameOrGuid)
+{
+    EtwGuid guid;
+    return EtwGuidParse(nameOrGuid, &guid)
+                   ? !EtwGuidIsNull(&guid) && EtwGuidEqual(&known->guid, &guid)
+                   : sameName(known->name, nameOrGuid);
+}
+
 static void tryKnown(void *ctx, const EtwKnown *known)
 {
     Wanted *w = ctx;
-    if (!w->found &&
-            (w->byGuid ? EtwGuidEqual(&known->guid, &w->guid) : sameName(known->name, w->name))) {
+    if (!w->found && EtwKnownIs(known, w->name)) {
         *w->known = *known;
         w->found = true;
     }
@@ -187,10 +193,6 @@ static void tryKnown(void *ctx, const EtwKnown *known)
 bool EtwKnownFind(const char *nameOrGuid, EtwKnown *known)
 {
     Wanted w = {.name = nameOrGuid, .known = known};
-    w.byGuid = EtwGuidParse(nameOrGuid, &w.guid);
-    if (w.byGuid && EtwGuidIsNull(&w.guid)) {
-        return false;
-    }
     EtwKnownVisit(tryKnown, &w);
     return w.found;
 }

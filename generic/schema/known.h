@@ -27,6 +27,8 @@ void EtwKnownVisit(EtwKnownProc *visit, void *ctx);
 void EtwKnownSearch(const char *word, EtwKnownProc *visit, void *ctx);
 /* The first one of a name (any case) or GUID; false: nobody knows it. */
 bool EtwKnownFind(const char *nameOrGuid, EtwKnown *known);
+/* It has this name (any case) or GUID. */
+bool EtwKnownIs(const EtwKnown *known, const char *nameOrGuid);
 /* Its definition, read now if need be; NULL: the catalogue is damaged there. */
 const EtwProviderDef *EtwKnownDef(const EtwKnown *known);
 

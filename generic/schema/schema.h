@@ -4,7 +4,8 @@
  *	What an event's payload bytes mean: named, typed fields. A store finds (and caches) the
  *	schema of an event, asking in this order: the event itself (TraceLogging), what its trace said
  *	(EventSource manifests, metadata of merged files), what the user loaded (schema/library.h), the
- *	tables of Windows' kernel classes, the catalogue of known providers. Names of Linux's kernel
+ *	tables of Windows' kernel classes, the catalogue of known providers. (A few providers of the
+ *	catalogue come before the trace: see EtwProviderDef.checked.) Names of Linux's kernel
  *	constants come from schema/names.h. Not thread-safe: one store a flow.
  */
 #ifndef ETW_SCHEMA_SCHEMA_H

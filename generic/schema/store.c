@@ -246,11 +246,23 @@ static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *eve
     return found ? &found->schema : NULL;
 }
 
+/* What the catalogue says of exactly this event, where it is known to know better than traces; not
+ * when the user loaded something. */
+static const EtwSchema *checkedSchema(const EtwEvent *event)
+{
+    const EtwProviderDef *def =
+            EtwLibraryFind(&event->provider, event) ? NULL : EtwCatalogFind(&event->provider);
+    const EtwSchema *schema = def != NULL && def->checked ? definedBy(def, event) : NULL;
+    return schema != NULL && schema->version == event->desc.version ? schema : NULL;
+}
+
 /* Ask everybody, in the order that schema.h states. */
 static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *event)
 {
     if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* headers come before everything */
-        known->schema = definedBy(EtwLearnedFind(store->learned, event), event);
+        known->schema = checkedSchema(event);
+        known->schema = known->schema ? known->schema
+                                      : definedBy(EtwLearnedFind(store->learned, event), event);
     }
     if (known->schema == NULL) {
         known->schema = definedBy(EtwLibraryFind(&event->provider, event), event);

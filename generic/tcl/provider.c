@@ -6,6 +6,7 @@
  *	GUID). The commands themselves are in provider_cmd.c, write_cmd.c and enable_cmd.c.
  */
 #include "tcl/provider.h"
+#include "schema/known.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -373,7 +374,12 @@ static bool addRegistered(void *ctx, const EtwProviderInfo *info)
     return true;
 }
 
-Tcl_Obj *EtwProviderNames(EtwInterp *ctx)
+static void addKnown(void *dict, const EtwKnown *known)
+{
+    addName(dict, known->name);
+}
+
+Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
@@ -385,6 +391,9 @@ Tcl_Obj *EtwProviderNames(EtwInterp *ctx)
         addName(dict, builtIns[i].name);
     }
     EtwProviderList(addRegistered, dict);
+    if (known) {
+        EtwKnownVisit(addKnown, dict);
+    }
     Tcl_DictObjFirst(NULL, dict, &search, &key, &value, &done);
     for (; !done; Tcl_DictObjNext(&search, &key, &value, &done)) {
         Tcl_ListObjAppendElement(NULL, list, key);
@@ -409,7 +418,7 @@ static int nearerFirst(const void *a, const void *b)
 static int unknownProvider(EtwInterp *ctx, Tcl_Obj *name)
 {
     enum { SHOWN = 12 };
-    Tcl_Obj *names = EtwProviderNames(ctx);
+    Tcl_Obj *names = EtwProviderNames(ctx, true);
     Tcl_Obj **words;
     Tcl_Size count;
     Tcl_DString list;
@@ -488,19 +497,83 @@ static bool matchRegistered(void *ctx, const EtwProviderInfo *info)
     return false;
 }
 
+/* Keywords of a provider that is known by its description; as lasting as that is. */
+typedef struct KnownKeywords {
+    struct KnownKeywords *next;
+    const EtwProviderDef *def;
+    int count;
+    EtwKeyword list[];
+} KnownKeywords;
+
+static const KnownKeywords *makeKnownKeywords(const EtwProviderDef *def)
+{
+    int count = def->nameCount[ETW_NAME_KEYWORD];
+    KnownKeywords *known = EtwAlloc(sizeof *known + sizeof known->list[0] * (size_t)count);
+
+    known->def = def;
+    known->count = count;
+    for (int i = 0; i < count; i++) {
+        const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
+        known->list[i] = (EtwKeyword){named->name, named->value};
+    }
+    return known;
+}
+
+static const KnownKeywords *knownKeywords(const EtwProviderDef *def)
+{
+    static KnownKeywords *all;
+    TCL_DECLARE_MUTEX(mutex)
+    const KnownKeywords *found;
+
+    Tcl_MutexLock(&mutex);
+    for (found = all; found != NULL && found->def != def; found = found->next) {
+    }
+    if (found == NULL) {
+        KnownKeywords *made = (KnownKeywords *)makeKnownKeywords(def);
+        made->next = all;
+        all = made;
+        found = made;
+    }
+    Tcl_MutexUnlock(&mutex);
+    return found;
+}
+
+/* A provider that is described somewhere, whether or not somebody has registered it. */
+static bool findKnown(const char *nameOrGuid, EtwTarget *target)
+{
+    EtwKnown known;
+
+    if (!EtwKnownFind(nameOrGuid, &known) || EtwGuidIsNull(&known.guid)) {
+        return false;
+    }
+    const EtwProviderDef *def = EtwKnownDef(&known);
+    target->guid = known.guid;
+    snprintf(target->name, sizeof target->name, "%s", known.name);
+    if (def != NULL && def->nameCount[ETW_NAME_KEYWORD] != 0) {
+        const KnownKeywords *keywords = knownKeywords(def);
+        target->keywords = keywords->list;
+        target->keywordCount = keywords->count;
+    }
+    return true;
+}
+
 int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target)
 {
     Wanted wanted = {.target = target};
     Tcl_DString ds;
 
     memset(target, 0, sizeof *target);
-    if (EtwGuidParse(Tcl_GetString(name), &target->guid) || findOwn(ctx, name, target) ||
-            findBuiltIn(Tcl_GetString(name), target)) {
+    if (EtwGuidParse(Tcl_GetString(name), &target->guid)) {
+        findKnown(Tcl_GetString(name), target);
+        return TCL_OK;
+    }
+    if (findOwn(ctx, name, target) || findBuiltIn(Tcl_GetString(name), target)) {
         return TCL_OK;
     }
     Tcl_DStringInit(&ds);
     EtwGuidFromName(EtwUtf8Of(name, &ds, NULL), &wanted.fromName);
     Tcl_DStringFree(&ds);
     EtwProviderList(matchRegistered, &wanted);
-    return wanted.found ? TCL_OK : unknownProvider(ctx, name);
+    return wanted.found || findKnown(Tcl_GetString(name), target) ? TCL_OK
+                                                                  : unknownProvider(ctx, name);
 }

@@ -133,7 +133,8 @@ int EtwProviderDefine(
         Tcl_Interp *interp, EtwTclProvider *provider, const Etw_EventDesc *desc, Tcl_Obj *spec);
 void EtwProvidersFree(EtwInterp *ctx);
 
-/* A provider as session commands name it: ours, built in, registered by some process, or a GUID. */
+/* A provider as session commands name it: ours, built in, registered by some process, described
+ * somewhere (schema/known.h), or a GUID. */
 typedef struct EtwTarget {
     EtwGuid guid;
     char name[128]; /* "" when only the GUID is known */
@@ -141,8 +142,9 @@ typedef struct EtwTarget {
     int keywordCount;
 } EtwTarget;
 int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target);
-/* Names of all providers known here, each once: a new list. */
-Tcl_Obj *EtwProviderNames(EtwInterp *ctx);
+/* Names of the built-in and the registered providers and, `known`, of those that are described
+ * somewhere, each once: a new list. */
+Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known);
 
 /* Frees the cache of etw write (write_cmd.c). */
 void EtwWriteCacheFree(struct EtwWriteCache *cache);

@@ -5,6 +5,7 @@
  *	provider is: provider.c.
  */
 #include "tcl/provider.h"
+#include "tcl/schemadict.h"
 #include "engine/kernel.h"
 
 /* ---- provider create, delete, grant ---------------------------------------------------------- */
@@ -228,19 +229,65 @@ static Tcl_Obj *kernelGroups(void)
     return dict;
 }
 
+static const EtwOption describeOptions[] = {
+        {"-events", ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+};
+
+/* What is known of the provider without its being registered. */
+static void putKnown(Tcl_Obj *name, bool events, Tcl_Obj *dict)
+{
+    EtwKnown known;
+
+    if (!EtwKnownFind(Tcl_GetString(name), &known)) {
+        return;
+    }
+    EtwPut(dict, "origin", Tcl_NewStringObj(EtwOriginName(known.origin), -1));
+    EtwPut(dict, "described", Tcl_NewIntObj(known.events));
+    const EtwProviderDef *def = events ? EtwKnownDef(&known) : NULL;
+    if (def != NULL) {
+        Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+        for (int i = 0; i < def->eventCount; i++) {
+            Tcl_ListObjAppendElement(NULL, list, EtwEventDefObj(def->events[i]));
+        }
+        EtwPut(dict, "schema", list);
+    }
+}
+
+/* One that is known by its name only: without a GUID nobody can enable it. The error that says so
+ * stands when it is not even that. */
+static int describeUnidentified(Tcl_Interp *interp, Tcl_Obj *name, bool events)
+{
+    EtwKnown known;
+
+    if (!EtwKnownFind(Tcl_GetString(name), &known)) {
+        return TCL_ERROR;
+    }
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    EtwPut(dict, "name", EtwTextObj(known.name, strlen(known.name)));
+    EtwPut(dict, "guid", Tcl_NewObj());
+    putKnown(name, events, dict);
+    Tcl_ResetResult(interp);
+    Tcl_SetObjResult(interp, dict);
+    return TCL_OK;
+}
+
 static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwInterp *ctx = clientData;
     EtwTarget target;
     Description description;
-    (void)objc;
+    int events = 0;
 
+    if (EtwParseOptions(interp, describeOptions, objc - 3, objv + 3, &events, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
     if (strcmp(Tcl_GetString(objv[2]), "kernel") == 0) {
         Tcl_SetObjResult(interp, kernelGroups());
         return TCL_OK;
     }
     if (EtwResolveProvider(ctx, objv[2], &target) != TCL_OK) {
-        return TCL_ERROR;
+        return describeUnidentified(interp, objv[2], events != 0);
     }
     description.guid = target.guid;
     description.dict = Tcl_NewDictObj();
@@ -251,6 +298,7 @@ static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     EtwPut(description.dict, "sessions", Tcl_NewDictObj());
     EtwProviderList(describeRegistered, &description);
     putOwnEvents(ctx, &target, description.dict);
+    putKnown(objv[2], events != 0, description.dict);
     Tcl_SetObjResult(interp, description.dict);
     return TCL_OK;
 }
@@ -260,7 +308,7 @@ int EtwProviderCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     static const EtwSubCommand subCommands[] = {
             {"create", createCmd, "name ?-guid guid? ?-keywords {name mask ...}?", 1, -1},
             {"delete", deleteCmd, "name", 1, 1},
-            {"describe", describeCmd, "name", 1, 1},
+            {"describe", describeCmd, "name ?-events boolean?", 1, 3},
             {"event", eventCmd, "provider name fields ?-option value ...?", 3, -1},
             {"grant", grantCmd, "provider child", 2, 2},
             {NULL, NULL, NULL, 0, 0},
@@ -269,31 +317,43 @@ int EtwProviderCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     return EtwDispatch(subCommands, clientData, objc, objv);
 }
 
-int EtwProvidersCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+/* Those of a list of names that match. */
+static Tcl_Obj *matchingNames(Tcl_Obj *all, const char *pattern)
 {
+    Tcl_Obj *matching = Tcl_NewListObj(0, NULL);
     Tcl_Obj **names;
     Tcl_Size count;
 
-    if (objc > 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "?pattern?");
-        return TCL_ERROR;
-    }
-    Tcl_Obj *all = EtwProviderNames(clientData);
-    if (objc == 1) {
-        Tcl_SetObjResult(interp, all);
-        return TCL_OK;
-    }
-    Tcl_Obj *matching = Tcl_NewListObj(0, NULL);
-    const char *pattern = Tcl_GetString(objv[1]);
-    Tcl_IncrRefCount(all);
     Tcl_ListObjGetElements(NULL, all, &count, &names);
     for (Tcl_Size i = 0; i < count; i++) {
         if (Tcl_StringCaseMatch(Tcl_GetString(names[i]), pattern, TCL_MATCH_NOCASE)) {
             Tcl_ListObjAppendElement(NULL, matching, names[i]);
         }
     }
+    return matching;
+}
+
+int EtwProvidersCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    static const EtwOption options[] = {
+            {"-registered", ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+            {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+    };
+    int registered = 0;
+    bool patterned = objc % 2 == 0;
+
+    if (objc > 4) {
+        Tcl_WrongNumArgs(interp, 1, objv, "?pattern? ?-registered boolean?");
+        return TCL_ERROR;
+    }
+    if (EtwParseOptions(interp, options, objc - 1 - patterned, objv + 1 + patterned, &registered,
+                NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_Obj *all = EtwProviderNames(clientData, !registered);
+    Tcl_IncrRefCount(all);
+    Tcl_SetObjResult(interp, patterned ? matchingNames(all, Tcl_GetString(objv[1])) : all);
     Tcl_DecrRefCount(all);
-    Tcl_SetObjResult(interp, matching);
     return TCL_OK;
 }
 

@@ -1,0 +1,20 @@
+/*
+ * tcl/schemadict.h --
+ *
+ *	Definitions of providers and events as Tcl values: what etw schema and etw provider describe
+ *	answer.
+ */
+#ifndef ETW_TCL_SCHEMADICT_H
+#define ETW_TCL_SCHEMADICT_H
+
+#include "tcl/tclglue.h"
+#include "schema/known.h"
+
+/* What is told of a provider before its events are read: name, guid, origin, events, file. */
+Tcl_Obj *EtwKnownObj(const EtwKnown *known);
+/* All of a provider but its events: keywords, tasks, opcodes, levels, channels, maps. */
+Tcl_Obj *EtwDefObj(const EtwProviderDef *def);
+/* One event with its fields. */
+Tcl_Obj *EtwEventDefObj(const EtwEventDef *event);
+
+#endif

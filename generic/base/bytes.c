@@ -142,9 +142,28 @@ static void addCodePoint(EtwText *t, uint32_t c)
     EtwTextAdd(t, out, n);
 }
 
+/* How many units from the beginning are ASCII, in steps of four; they are appended. */
+static size_t addAscii16(EtwText *t, const uint8_t *utf16, size_t units)
+{
+    size_t i = 0;
+    EtwTextReserve(t, units);
+    char *to = t->data + t->size;
+    for (; i + 4 <= units; i += 4) {
+        uint64_t four = EtwLoad64(utf16 + 2 * i);
+        if ((four & 0xFF80FF80FF80FF80ull) != 0) {
+            break;
+        }
+        four = (four | four >> 8) & 0x0000FFFF0000FFFFull;
+        four |= four >> 16;
+        EtwStore32(to + i, (uint32_t)four);
+    }
+    t->size += i;
+    return i;
+}
+
 void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units)
 {
-    for (size_t i = 0; i < units; i++) {
+    for (size_t i = addAscii16(t, utf16, units); i < units; i++) {
         uint32_t c = EtwLoad16(utf16 + 2 * i);
         if (c >= 0xD800 && c < 0xDC00 && i + 1 < units) {
             uint32_t low = EtwLoad16(utf16 + 2 * (i + 1));

@@ -13,7 +13,7 @@
 #define WHOLE_MAX_BYTES                                                                            \
     (64ull << 20) /* of all files together: looked through from their beginning */
 #define TAIL_NS 3000000000LL
-enum { AHEAD_MAX_EVENTS = 4000000 };
+enum { AHEAD_MAX_EVENTS = 4000000, CLASSES_MAX = 16 };
 
 typedef struct TrackSource {
     EtwSource base;
@@ -23,34 +23,57 @@ typedef struct TrackSource {
     bool wantsStacks, looked; /* looked: ahead, if that can be done */
 } TrackSource;
 
-/* Where looking ahead begins; false: it would take too long. */
-static bool aheadFrom(const EtwSource *source, int64_t *fromPtr)
+/* What the files hold, unpacked; *endPtr: when the last one ends, 0: not told. */
+static uint64_t bytesOf(const EtwSource *source, int64_t *endPtr)
 {
     uint64_t bytes = 0;
-    int64_t end = 0;
     const EtlInfo *info;
+    *endPtr = 0;
     for (int i = 0; (info = EtwSourceFileInfo(source, i, NULL)) != NULL; i++) {
         bytes += info->fileSize > info->unpackedBytes ? info->fileSize : info->unpackedBytes;
-        end = info->endTime > end ? info->endTime : end;
+        *endPtr = info->endTime > *endPtr ? info->endTime : *endPtr;
     }
-    *fromPtr = bytes <= WHOLE_MAX_BYTES ? INT64_MIN : end - TAIL_NS;
-    return bytes <= WHOLE_MAX_BYTES || end != 0;
+    return bytes;
 }
 
-static void lookAhead(TrackSource *t)
+static void readAhead(TrackSource *t, const EtlFilter *filter)
 {
-    EtlFilter filter = {.to = INT64_MAX};
     EtwEvent event;
-    filter.providers = EtwTrackClasses(&filter.providerCount);
-    t->looked = true;
-    if (!aheadFrom(t->inner, &filter.from)) {
-        return;
-    }
-    EtwSource *ahead = EtwSourceAgain(t->inner, &filter);
+    EtwSource *ahead = EtwSourceAgain(t->inner, filter);
     for (int i = 0; ahead && i < AHEAD_MAX_EVENTS && EtwSourceNext(ahead, &event) == ETW_OK; i++) {
         EtwTrackAhead(t->track, &event);
+        if (t->stacks != NULL) {
+            EtwStacksLearn(t->stacks, &event);
+        }
     }
     EtwSourceClose(ahead);
+}
+
+/* One pass for names and stack keys where that is the whole file; of a large one the keys are all
+ * read, names only at its end. */
+static void lookAhead(TrackSource *t)
+{
+    EtwGuid classes[CLASSES_MAX];
+    EtlFilter filter = {.providers = classes, .from = INT64_MIN, .to = INT64_MAX};
+    const EtwGuid *known = EtwTrackClasses(&filter.providerCount);
+    int64_t end;
+    bool whole = bytesOf(t->inner, &end) <= WHOLE_MAX_BYTES;
+    memcpy(classes, known, sizeof *known * filter.providerCount);
+    t->looked = true;
+    if (t->wantsStacks) {
+        t->stacks = EtwStacksNew(t->inner);
+    }
+    if (t->stacks != NULL && whole) {
+        classes[filter.providerCount++] = etwStackWalk;
+    } else if (t->stacks != NULL) {
+        EtwStacksReadKeys(t->stacks, t->inner);
+    }
+    if (!whole) {
+        filter.from = end - TAIL_NS;
+    }
+    if (whole || end != 0) {
+        readAhead(t, &filter);
+    }
 }
 
 static EtwStatus trackNext(EtwSource *source, EtwEvent *event)
@@ -61,14 +84,10 @@ static EtwStatus trackNext(EtwSource *source, EtwEvent *event)
         if (status != ETW_OK) {
             return status;
         }
-        if (!t->looked && EtwTrackKnows(event)) {
+        if (!t->looked && (t->wantsStacks || EtwTrackKnows(event))) {
             lookAhead(t);
         }
         EtwTrackEvent(t->track, event);
-        if (t->wantsStacks) {
-            t->stacks = EtwStacksNew(t->inner);
-            t->wantsStacks = false;
-        }
         if (t->stacks == NULL) {
             return ETW_OK;
         }

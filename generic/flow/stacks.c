@@ -17,10 +17,16 @@ enum {
     KEY_KERNEL = 37,
     KEY_USER = 38
 };
-enum { FRAMES_MAX = 384, WAITING_MAX = 20000, KEYS_MAX_BYTES = 32 << 20, HEAD = 16 };
+enum {
+    FRAMES_MAX = 384,
+    WAITING_MAX = 20000,
+    KEYS_MAX_BYTES = 32 << 20,
+    HEAD = 16,
+    ALIKE_MAX = 200
+};
 #define AHEAD_NS 1000000000LL /* a user part is written when its thread leaves the kernel */
 
-static const EtwGuid stackWalk = {{0x46, 0xfe, 0xf2, 0xde, 0xd6, 0x7b, 0x80, 0x4b, 0xbd, 0x94, 0xf5,
+const EtwGuid etwStackWalk = {{0x46, 0xfe, 0xf2, 0xde, 0xd6, 0x7b, 0x80, 0x4b, 0xbd, 0x94, 0xf5,
         0x7f, 0xe2, 0x0d, 0x0c, 0xe3}};
 
 /* The addresses of a key, as told at a time. Keys are used again: several may share one. */
@@ -72,6 +78,16 @@ static uint64_t addressAt(const uint8_t *at, size_t width)
     return width == 4 ? EtwLoad32(at) : EtwLoad64(at);
 }
 
+/* Whether so many of one hash are kept that a walk through them would take long. */
+static bool isCrowded(const EtwTable *table, uint64_t hash)
+{
+    int count = 0;
+    for (EtwTableNode *n = EtwTableFirst(table, hash); n != NULL; n = n->next) {
+        count += n->hash == hash;
+    }
+    return count >= ALIKE_MAX;
+}
+
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
 static void addDefinition(EtwStacks *s, const EtwEvent *event)
@@ -80,9 +96,13 @@ static void addDefinition(EtwStacks *s, const EtwEvent *event)
     if (count < 2 || count > FRAMES_MAX || s->keyBytes >= KEYS_MAX_BYTES) {
         return;
     }
+    uint64_t key = addressAt(event->payload, width);
+    if (isCrowded(&s->keys, hashOf(key))) {
+        return;
+    }
     size_t bytes = sizeof(Definition) + 8 * (count - 1);
     Definition *d = EtwAlloc(bytes);
-    d->key = addressAt(event->payload, width);
+    d->key = key;
     d->time = event->time;
     d->count = (uint32_t)(count - 1);
     for (size_t i = 1; i < count; i++) {
@@ -106,14 +126,24 @@ static const Definition *findDefinition(const EtwStacks *s, uint64_t key, int64_
     return found;
 }
 
-static void readKeys(EtwStacks *s, const EtwSource *source, const EtlFilter *filter)
+void EtwStacksLearn(EtwStacks *s, const EtwEvent *event)
+{
+    unsigned opcode = event->desc.opcode;
+    if (EtwGuidEqual(&event->provider, &etwStackWalk) && opcode >= KEY_CREATE &&
+            opcode <= KEY_RUNDOWN) {
+        addDefinition(s, event);
+    }
+}
+
+static const EtlFilter onlyStacks = {
+        .providers = &etwStackWalk, .providerCount = 1, .from = INT64_MIN, .to = INT64_MAX};
+
+void EtwStacksReadKeys(EtwStacks *s, const EtwSource *source)
 {
     EtwEvent event;
-    EtwSource *keys = EtwSourceAgain(source, filter);
+    EtwSource *keys = EtwSourceAgain(source, &onlyStacks);
     while (keys != NULL && s->keyBytes < KEYS_MAX_BYTES && EtwSourceNext(keys, &event) == ETW_OK) {
-        if (event.desc.opcode >= KEY_CREATE && event.desc.opcode <= KEY_RUNDOWN) {
-            addDefinition(s, &event);
-        }
+        EtwStacksLearn(s, &event);
     }
     EtwSourceClose(keys);
 }
@@ -145,10 +175,14 @@ static Waiting *findBeside(const EtwStacks *s, int64_t ticks, uint16_t cpu)
     return NULL;
 }
 
+/* NULL: too many wait for the same moment. */
 static Waiting *waitingOf(EtwStacks *s, const EtwEvent *event, int64_t ticks, uint32_t tid)
 {
     Waiting *w = findWaiting(s, ticks, tid);
     if (w == NULL) {
+        if (isCrowded(&s->waiting, hashOf((uint64_t)ticks))) {
+            return NULL;
+        }
         w = EtwAlloc(sizeof *w);
         w->ticks = ticks;
         w->tid = tid;
@@ -192,6 +226,9 @@ static void takeRecord(EtwStacks *s, const EtwEvent *event)
     }
     Waiting *w =
             waitingOf(s, event, (int64_t)EtwLoad64(event->payload), EtwLoad32(event->payload + 12));
+    if (w == NULL) {
+        return;
+    }
     if (opcode != STACK) {
         const Definition *d =
                 findDefinition(s, addressAt(event->payload + HEAD, width), event->time);
@@ -260,7 +297,7 @@ void EtwStacksAttach(EtwStacks *s, EtwEvent *event)
 {
     dropOld(s, event->time);
     readAhead(s, event->time);
-    if (event->classic && EtwGuidEqual(&event->provider, &stackWalk)) {
+    if (event->classic && EtwGuidEqual(&event->provider, &etwStackWalk)) {
         return;
     }
     if (event->stackCount == 0 && event->stackKey != 0) {
@@ -280,7 +317,7 @@ void EtwStacksAttach(EtwStacks *s, EtwEvent *event)
 
 bool EtwStacksUsed(const EtwStacks *s, const EtwEvent *event)
 {
-    if (!event->classic || !EtwGuidEqual(&event->provider, &stackWalk)) {
+    if (!event->classic || !EtwGuidEqual(&event->provider, &etwStackWalk)) {
         return false;
     }
     unsigned opcode = event->desc.opcode;
@@ -298,15 +335,11 @@ bool EtwStacksUsed(const EtwStacks *s, const EtwEvent *event)
 
 EtwStacks *EtwStacksNew(const EtwSource *source)
 {
-    const EtlFilter filter = {
-            .providers = &stackWalk, .providerCount = 1, .from = INT64_MIN, .to = INT64_MAX};
-    EtwSource *ahead = EtwSourceAgain(source, &filter);
-    if (ahead == NULL) {
-        return NULL;
+    EtwSource *ahead = EtwSourceAgain(source, &onlyStacks);
+    EtwStacks *s = ahead ? EtwAlloc(sizeof *s) : NULL;
+    if (s != NULL) {
+        s->ahead = ahead;
     }
-    EtwStacks *s = EtwAlloc(sizeof *s);
-    s->ahead = ahead;
-    readKeys(s, source, &filter);
     return s;
 }
 

@@ -44,11 +44,24 @@ static bool unsafeAt(const uint8_t *p, size_t left, uint32_t *codePtr, size_t *s
     return p[0] < 0x20 || p[0] == 0x7F;
 }
 
+/* How many bytes from p on are printable ASCII that needs no backslash. */
+static size_t plainRun(const uint8_t *p, size_t size, bool quoted)
+{
+    size_t n = 0;
+    while (n < size && p[n] >= 0x20 && p[n] < 0x7F && !(quoted && (p[n] == '"' || p[n] == '\\'))) {
+        n++;
+    }
+    return n;
+}
+
 static void addSafe(EtwText *out, const uint8_t *p, size_t size, bool quoted)
 {
     uint32_t code;
     for (size_t n; size > 0; p += n, size -= n) {
-        if (unsafeAt(p, size, &code, &n)) {
+        n = plainRun(p, size, quoted);
+        if (n > 0) {
+            EtwTextAdd(out, p, n);
+        } else if (unsafeAt(p, size, &code, &n)) {
             addVisible(out, code);
         } else if (quoted && (p[0] == '"' || p[0] == '\\')) {
             EtwTextChar(out, '\\');

@@ -17,7 +17,8 @@ enum {
     OBJECTS_MAX = 400000,
     THREADS_MAX = 400000,
     PROCESSES_MAX = 100000,
-    MODULES_MAX = 400000
+    MODULES_MAX = 400000,
+    MODULES_OF_PROCESS = 4096
 };
 
 typedef struct Name {
@@ -93,10 +94,7 @@ const EtwGuid *EtwTrackClasses(size_t *countPtr)
 static const char *keepName(EtwTrack *t)
 {
     const EtwText *text = &t->scratch;
-    uint64_t hash = EtwHashMix(0, text->size);
-    for (size_t i = 0; i < text->size; i++) {
-        hash = EtwHashMix(hash, (uint8_t)text->data[i]);
-    }
+    uint64_t hash = EtwHashBytes(0, (const uint8_t *)text->data, text->size);
     for (EtwTableNode *n = EtwTableFirst(&t->names, hash); n != NULL; n = n->next) {
         Name *name = (Name *)n;
         if (n->hash == hash && name->size == text->size &&
@@ -246,7 +244,8 @@ static void addModule(EtwTrack *t, Process *p, const Module *m, bool ahead)
     while (to < p->moduleCount && p->modules[to].base <= m->base + (m->size - 1)) {
         to++;
     }
-    if ((ahead && to > from) || t->moduleCount >= MODULES_MAX) {
+    if ((ahead && to > from) || t->moduleCount >= MODULES_MAX ||
+            p->moduleCount >= MODULES_OF_PROCESS) {
         return;
     }
     removeModules(t, p, from, to); /* what lies there now was unloaded, whoever did not say so */

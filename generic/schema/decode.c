@@ -172,10 +172,17 @@ static void readText(EtwBytes *b, EtwValue *v)
 
 static void readText16(EtwBytes *b, EtwValue *v)
 {
+    const uint64_t ones = 0x0001000100010001ull;
     size_t units = EtwBytesLeft(b) / 2, i = 0;
     b->failed = units == 0;
     v->kind = ETW_V_TEXT16;
     v->data = b->at;
+    for (; i + 4 <= units; i += 4) { /* four at a time while none is 0 */
+        uint64_t four = EtwLoad64(b->at + 2 * i);
+        if (((four - ones) & ~four & ones << 15) != 0) {
+            break;
+        }
+    }
     while (i < units && EtwLoad16(b->at + 2 * i) != 0) {
         i++;
     }

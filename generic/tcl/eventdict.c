@@ -124,17 +124,21 @@ Tcl_Obj *EtwProviderNameObj(EtwSchemaStore *store, const EtwSchema *schema, cons
     return name && name[0] ? EtwTextObj(name, strlen(name)) : EtwGuidObj(&event->provider);
 }
 
+/* Where a payload field's value goes; -1: nowhere. `message` takes one of that name if nobody asks for
+ * the field itself. */
 static int slotOf(const EtwEventMaker *maker, Tcl_Obj *field)
 {
+    int slot = -1;
+
     for (int i = 0; i < maker->selectedCount; i++) {
         const Selected *selected = &maker->selection[i];
-        bool ofPayload = selected->key < 0 || selected->key == ETW_KEY_MESSAGE; /* if it has none */
-        if (ofPayload && selected->same < 0 &&
+        bool fits = selected->key < 0 || (selected->key == ETW_KEY_MESSAGE && slot < 0);
+        if (fits && selected->same < 0 &&
                 strcmp(Tcl_GetString(selected->name), Tcl_GetString(field)) == 0) {
-            return i;
+            slot = i;
         }
     }
-    return -1;
+    return slot;
 }
 
 static SchemaNames *makeNames(EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event)
@@ -583,6 +587,19 @@ static void fillMessages(EtwEventMaker *maker, const EtwSchema *schema, const Et
     }
 }
 
+/* The field of that name, where others asked for it as well. */
+static Tcl_Obj *messageField(const EtwEventMaker *maker, const Selected *message)
+{
+    for (int i = 0; i < maker->selectedCount; i++) {
+        const Selected *selected = &maker->selection[i];
+        if (selected->key < 0 && selected->same < 0 &&
+                strcmp(Tcl_GetString(selected->name), Tcl_GetString(message->name)) == 0) {
+            return selected->value;
+        }
+    }
+    return NULL;
+}
+
 /* Fill the value of each selected field that the event has. */
 static void fillSelection(EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event)
 {
@@ -605,7 +622,10 @@ static void fillSelection(EtwEventMaker *maker, const EtwSchema *schema, const E
         if (selected->same >= 0) {
             setValue(selected, maker->selection[selected->same].value);
         } else if (selected->key >= 0) {
-            setValue(selected, selectedHeader(maker, names, event, selected->key, status));
+            setValue(
+                    selected, selected->key == ETW_KEY_MESSAGE
+                                      ? messageField(maker, selected)
+                                      : selectedHeader(maker, names, event, selected->key, status));
         }
     }
     if (maker->props != NULL) {

@@ -174,7 +174,7 @@ static const MofValue *valuesOf(const MofProperty *p, const char *name)
 }
 
 /* Values named by ValueMap/Values or BitMap/BitValues; names without a value count from 0. */
-static const EtwMap *mapOf(Maker *m, EtwProviderDef *def, const MofProperty *p)
+static const EtwMap *makeMap(Maker *m, EtwProviderDef *def, const MofProperty *p)
 {
     const MofValue *bits = valuesOf(p, "BitValues"), *names = bits ? bits : valuesOf(p, "Values");
     const MofValue *keys = valuesOf(p, bits ? "BitMap" : "ValueMap");
@@ -200,12 +200,22 @@ static const EtwMap *mapOf(Maker *m, EtwProviderDef *def, const MofProperty *p)
                  : NULL;
 }
 
+/* Classes that inherit a property share its map. */
+static const EtwMap *mapOf(Maker *m, EtwProviderDef *def, MofProperty *p)
+{
+    if (p->madeFor != def) {
+        p->map = makeMap(m, def, p);
+        p->madeFor = def;
+    }
+    return p->map;
+}
+
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
 typedef struct Ordered {
     uint64_t id;
     int place;
-    const MofProperty *property;
+    MofProperty *property;
 } Ordered;
 
 static int byId(const void *a, const void *b)
@@ -222,7 +232,7 @@ static int orderOwn(const MofClass *c, Ordered *out)
     for (const MofProperty *p = c->properties; p != NULL; p = p->next) {
         anyId |= MofFindQualifier(p->qualifiers, "WmiDataId") != NULL;
     }
-    for (const MofProperty *p = c->properties; p != NULL; p = p->next, place++) {
+    for (MofProperty *p = c->properties; p != NULL; p = p->next, place++) {
         uint64_t id = 0;
         if (MofNumber(p->qualifiers, "WmiDataId", &id) || !anyId) {
             out[count++] = (Ordered){id, place, p};
@@ -242,7 +252,7 @@ static void addOwnFields(Maker *m, EtwProviderDef *def, const MofClass *c, EtwTe
     Ordered *own = EtwAlloc(sizeof *own * cost);
     int count = orderOwn(c, own);
     for (int i = 0; i < count; i++) {
-        const MofProperty *p = own[i].property;
+        MofProperty *p = own[i].property;
         EtwField f = {.name = EtwDefText(def, p->name, strlen(p->name))};
         const EtwField *before = (const EtwField *)(void *)fields->data;
         int index = (int)(fields->size / sizeof f);
@@ -395,7 +405,7 @@ EtwStatus EtwMofRead(const char *from, const void *data, size_t size, EtwDefProc
         EtwError *errPtr)
 {
     Mof mof;
-    Maker m = {.mof = &mof, .from = from, .budget = 4 * size};
+    Maker m = {.mof = &mof, .from = from, .budget = 2 * size};
     m.lastPtr = &m.first;
     EtwStatus status = MofRead(&mof, data, size, from, errPtr);
     for (const MofClass *c = mof.first; c != NULL && status == ETW_OK; c = c->next) {

@@ -25,6 +25,8 @@ typedef struct MofProperty {
     struct MofProperty *next;
     const char *name, *type;
     const MofQualifier *qualifiers;
+    const struct EtwMap *map; /* of its values, in the definition that asked last */
+    const struct EtwProviderDef *madeFor;
     bool array;
     uint32_t elements; /* of an array; 0: not told */
 } MofProperty;
@@ -35,7 +37,7 @@ typedef struct MofClass {
     const char *name, *base;    /* base NULL: none */
     struct MofClass *baseClass; /* NULL: none, or not in the text */
     const MofQualifier *qualifiers;
-    const MofProperty *properties;
+    MofProperty *properties;
     int propertyCount;
 } MofClass;
 

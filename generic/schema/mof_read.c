@@ -274,7 +274,7 @@ static MofProperty *readMember(Reader *r)
 
 static void readMembers(Reader *r, MofClass *c)
 {
-    const MofProperty **last = &c->properties;
+    MofProperty **last = &c->properties;
     while (!r->failed && !isOther(r, '}')) {
         if (r->kind == TOKEN_END) {
             fail(r, "the text ends inside of a class");
@@ -283,7 +283,7 @@ static void readMembers(Reader *r, MofClass *c)
         MofProperty *p = readMember(r);
         if (p != NULL) {
             *last = p;
-            last = (const MofProperty **)&p->next;
+            last = &p->next;
             c->propertyCount++;
         }
     }
@@ -339,6 +339,7 @@ EtwStatus MofRead(Mof *mof, const uint8_t *data, size_t size, const char *from, 
     static const EtwGuid none;
     EtwText text = {0};
     EtwTextOfFile(&text, data, size);
+    EtwTextReserve(&text, 1); /* never NULL */
     *mof = (Mof){.memory = EtwDefNew(&none, "", ETW_ORIGIN_MOF, from)};
     Reader r = {.mof = mof,
             .at = text.data,

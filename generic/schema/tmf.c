@@ -738,10 +738,11 @@ EtwStatus EtwTmfRead(const char *from, const void *data, size_t size, EtwDefProc
 {
     EtwText text = {0};
     EtwTextOfFile(&text, data, size);
+    EtwTextReserve(&text, 1); /* never NULL */
     Parser p = {.at = text.data, .end = text.data + text.size, .from = from};
     Message *message = EtwAlloc(sizeof *message);
     p.lastPtr = &p.first;
-    p.budget = 2 * text.size;
+    p.budget = text.size;
     EtwStatus status = parseLines(&p, message, errPtr);
     if (status == ETW_OK && p.messages == 0) {
         status = EtwFail(errPtr, ETW_E_FORMAT, "TMF", from,

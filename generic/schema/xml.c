@@ -151,9 +151,9 @@ static const char *encodingOf(const uint8_t *data, size_t size)
         head[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c ? c : ' ';
     }
     head[n] = 0;
-    const char *declared = strstr(head, "encoding="), *end = strstr(head, "?>");
-    bool wide = declared != NULL && strncmp(declared + 10, "utf-16", 6) == 0;
-    return wide && (end == NULL || declared < end) ? "UTF-8" : NULL;
+    const char *declared = strstr(head, "encoding=\"utf-16"), *end = strstr(head, "?>");
+    declared = declared ? declared : strstr(head, "encoding='utf-16");
+    return declared != NULL && (end == NULL || declared < end) ? "UTF-8" : NULL;
 }
 
 /* In one piece: expat would look at a long token again for each further piece. */

@@ -235,6 +235,19 @@ static void manifest_1_5_codepage(void)
     drop(&got);
 }
 
+/* What looks for the encoding's name must not look behind the text's beginning (a fuzzer's). */
+static void manifest_1_6_cut_declaration(void)
+{
+    char text[200];
+    Got got;
+    for (size_t at = 60; at < 150; at++) {
+        memset(text, ' ', sizeof text);
+        memcpy(text + at, "encoding=", 9);
+        readText(&got, text, at + 9);
+        CHECK_EQ(got.status, ETW_E_FORMAT);
+    }
+}
+
 /* ---- Types ----------------------------------------------------------------------------------- */
 
 static const struct TypeCase {
@@ -606,6 +619,7 @@ int main(int argc, char **argv)
     CHECK_RUN(manifest_1_3_utf16);
     CHECK_RUN(manifest_1_4_wrong_declaration);
     CHECK_RUN(manifest_1_5_codepage);
+    CHECK_RUN(manifest_1_6_cut_declaration);
     CHECK_RUN(manifest_2_1_types);
     CHECK_RUN(manifest_3_1_errors);
     CHECK_RUN(manifest_3_2_other_documents);

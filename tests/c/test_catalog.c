@@ -270,7 +270,7 @@ static void container_2_3_flipped(void)
         file.data[at] ^= 0x41;
         useBytes(file.data, file.size);
         EtwCatalogVisit(loadVisited, &events);
-        CHECK_MSG(events == 0, "byte %zu was not missed", at);
+        CHECK_MSG(events == 0, "byte %u was not missed", (unsigned)at);
         file.data[at] ^= 0x41;
     }
     EtwTextFree(&file);
@@ -359,6 +359,23 @@ static void shipped_3_2_bulk_type(void)
     CHECK_EQ(event->schema.fields[10].count, 9);
 }
 
+/* Classes that classic events come under. */
+static void shipped_3_4_classic(void)
+{
+    EtwGuid guid;
+    if (!OsFileExists(shipped)) {
+        SKIP("no %s here", shipped);
+    }
+    EtwCatalogUse(shipped);
+    EtwGuidParse("06a01367-79d3-4594-8eb3-c721603c4679", &guid);
+    const EtwProviderDef *def = EtwCatalogFind(&guid);
+    REQUIRE(def != NULL && def->classic && !def->checked);
+    const EtwEventDef *event = EtwDefFind(def, 1, 3);
+    REQUIRE(event != NULL);
+    CHECK_STR(event->schema.event, "AspNetReq/Start");
+    CHECK_STR(event->schema.fields[4].name, "QueryString");
+}
+
 static void askAll(void *ctx)
 {
     int events = 0;
@@ -427,6 +444,7 @@ int main(int argc, char **argv)
     CHECK_RUN(shipped_3_1_all);
     CHECK_RUN(shipped_3_2_bulk_type);
     CHECK_RUN(shipped_3_3_threads);
+    CHECK_RUN(shipped_3_4_classic);
     CHECK_RUN(known_4_1_finds);
     return CHECK_DONE();
 }

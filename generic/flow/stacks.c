@@ -309,7 +309,7 @@ void EtwStacksAttach(EtwStacks *s, EtwEvent *event)
     }
     Waiting *w = findWaiting(s, event->ticks, event->tid);
     w = w ? w : findBeside(s, event->ticks, event->cpu);
-    if (w != NULL && !w->taken && event->stackCount == 0) {
+    if (w != NULL && !w->taken && w->count > 0 && event->stackCount == 0) {
         w->taken = true;
         setStack(s, event, w->frames, w->count);
     }

@@ -233,6 +233,9 @@ static int modulesBelow(const Process *p, uint64_t address)
 
 static void removeModules(EtwTrack *t, Process *p, int from, int to)
 {
+    if (from == to) {
+        return;
+    }
     memmove(p->modules + from, p->modules + to, sizeof(Module) * (size_t)(p->moduleCount - to));
     p->moduleCount -= to - from;
     t->moduleCount -= to - from;

@@ -1,0 +1,151 @@
+/*
+ * tests/fuzz/fuzz_kernel.c --
+ *
+ *	Kernel records of any class, version and payload, in a row, through the source that gives them
+ *	names and stacks, and into a listing. What is looked for are the sanitizers' reports, and time
+ *	out of proportion. Under libFuzzer; with -DFUZZ_MAIN a program: fuzz_kernel SECONDS ?SEED?
+ */
+#include "base/bytes.h"
+#include "base/os.h"
+#include "etl/format.h"
+#include "flow/sink.h"
+#include "flow/source_ops.h"
+#include "schema/kernel.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { HEAD = 8 };
+
+typedef struct Classes {
+    EtwGuid guids[64];
+    size_t count;
+} Classes;
+
+/* Records of 8 bytes and a payload: class, opcode, version, width and kind, thread, CPU, size. */
+typedef struct BytesSource {
+    EtwSource base;
+    const uint8_t *data;
+    size_t size, at;
+    int64_t time;
+    EtwGuid only; /* zeros: all */
+    const Classes *classes;
+} BytesSource;
+
+static void addClass(void *ctx, const EtwProviderDef *def)
+{
+    Classes *classes = ctx;
+    if (classes->count < sizeof classes->guids / sizeof *classes->guids) {
+        classes->guids[classes->count++] = def->guid;
+    }
+}
+
+static bool takeEvent(BytesSource *s, EtwEvent *event)
+{
+    const uint8_t *p = s->data + s->at;
+    size_t left = s->size - s->at, size;
+    if (left < HEAD) {
+        return false;
+    }
+    size = EtwLoad16(p + 6) % 512u;
+    size = size < left - HEAD ? size : left - HEAD;
+    s->at += HEAD + size;
+    s->time += 1 + (p[3] >> 4);
+    *event = (EtwEvent){.classic = true,
+            .hook = 1,
+            .kind = p[3] & 2 ? ETL_PERFINFO64 : ETL_FULL32,
+            .pointerSize = p[3] & 1 ? 4 : 8,
+            .time = s->time,
+            .ticks = s->time,
+            .provider = s->classes->guids[p[0] % s->classes->count],
+            .desc = {.opcode = p[1], .version = p[2]},
+            .pid = p[3] & 4 ? p[4] : ETW_NO_ID,
+            .tid = p[3] & 8 ? p[4] : ETW_NO_ID,
+            .cpu = p[5],
+            .payload = p + HEAD,
+            .payloadSize = (uint32_t)size};
+    return true;
+}
+
+static EtwStatus bytesNext(EtwSource *source, EtwEvent *event)
+{
+    BytesSource *s = (BytesSource *)source;
+    while (takeEvent(s, event)) {
+        if (EtwGuidIsNull(&s->only) || EtwGuidEqual(&s->only, &event->provider)) {
+            return ETW_OK;
+        }
+    }
+    return ETW_END;
+}
+
+static void bytesClose(EtwSource *source)
+{
+    EtwFree(source);
+}
+
+static EtwSource *bytesAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    BytesSource *again = EtwAlloc(sizeof *again);
+    *again = *(const BytesSource *)source;
+    again->at = 0;
+    again->time = 0;
+    if (filter->providerCount == 1) {
+        again->only = filter->providers[0];
+    }
+    return &again->base;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const EtwSourceOps ops = {.next = bytesNext, .close = bytesClose, .again = bytesAgain};
+    static Classes classes;
+    if (classes.count == 0) {
+        EtwKernelVisit(addClass, &classes);
+    }
+    for (int stacks = 0; stacks < 2; stacks++) {
+        BytesSource *bytes = EtwAlloc(sizeof *bytes);
+        *bytes = (BytesSource){.base.ops = &ops, .data = data, .size = size, .classes = &classes};
+        EtwSource *source = EtwSourceTrack(&bytes->base, stacks != 0);
+        EtwSchemaStore *store = EtwSchemaStoreNew();
+        EtwSinkConfig config = {
+                .format = stacks ? ETW_FORMAT_JSON : ETW_FORMAT_TEXT, .stacks = stacks != 0};
+        EtwSink *sink = EtwSinkNew(&config, store);
+        EtwText out = {0};
+        EtwEvent event;
+        EtwSinkBegin(sink, source, &out);
+        while (EtwSourceNext(source, &event) == ETW_OK) {
+            EtwSinkEvent(sink, &event, &out);
+            out.size = 0;
+        }
+        EtwSinkEnd(sink, source, &out);
+        EtwSinkFree(sink);
+        EtwSourceClose(source);
+        EtwSchemaStoreFree(store);
+        EtwTextFree(&out);
+    }
+    return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+    uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 88172645463325252ull, runs = 0;
+    double seconds = argc > 1 ? atof(argv[1]) : 5;
+    static uint8_t data[1 << 16];
+    OsInstant start, now;
+    OsNow(&start);
+    do {
+        size_t size = state % sizeof data;
+        for (size_t i = 0; i < size; i++) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            data[i] = state & 0x10000 ? (uint8_t)(state % 40) : 0;
+        }
+        LLVMFuzzerTestOneInput(data, size);
+        runs++;
+        OsNow(&now);
+    } while ((double)(now.steady - start.steady) < seconds * 1e9);
+    printf("%llu runs\n", (unsigned long long)runs);
+    return 0;
+}
+#endif

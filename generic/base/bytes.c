@@ -146,6 +146,9 @@ static void addCodePoint(EtwText *t, uint32_t c)
 static size_t addAscii16(EtwText *t, const uint8_t *utf16, size_t units)
 {
     size_t i = 0;
+    if (units < 4) {
+        return 0; /* of an empty text there may be no memory at all */
+    }
     EtwTextReserve(t, units);
     char *to = t->data + t->size;
     for (; i + 4 <= units; i += 4) {

@@ -115,7 +115,8 @@ static void wholeText(EtwText *text)
 {
     static const char end[] = "</instrumentationManifest>\n";
     EtwTextAdd(text, whole, sizeof whole - sizeof end);
-    EtwTextStr(text, strings);
+    EtwTextAdd(text, strings, sizeof strings); /* its NUL is not counted */
+    text->size--;
 }
 
 static void checkEvents(const EtwProviderDef *def)

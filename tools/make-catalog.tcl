@@ -15,7 +15,8 @@
 #	    keyword MASK NAME
 #	    map NAME value|bit VALUE=LABEL;...
 #	    event ID VERSION LEVEL OPCODE:NAME TASK:NAME MASK SINCE SYMBOL FIELDS	replaces what the tables have
-#	    as FIELD TYPE			in all events of the provider: another type, out-type, length ...
+#	    as FIELD OLDTYPE TYPE		in all events of the provider that have the field with that in-type: another
+#		type, out-type, length ...
 #	    guid NAME GUID			of a provider that the tables have by name only
 #	FIELDS and TYPE are written as in the tables: name:InType/out{map}(length)[count], name:struct<...>[count].
 
@@ -27,7 +28,7 @@ namespace eval catalog {
     # key -> dict of {id version} -> dict: level opcode opname task taskname mask since symbol fields detail
     variable events
     array set events {}
-    # key -> dict of keyword -> mask; key -> dict of map -> {kind entries}; key -> dict of field -> type
+    # key -> dict of keyword -> mask; key -> dict of map -> {kind entries}; key -> dict of {field type} -> type
     variable keywords
     array set keywords {}
     variable maps
@@ -226,7 +227,7 @@ proc catalog::DataLine {key verb words where} {
             dict set maps($key) [lindex $words 0] [lrange $words 1 2]
         }
         as {
-            dict set retyped($key) [lindex $words 0] [lindex $words 1]
+            dict set retyped($key) [lrange $words 0 1] [lindex $words 2]
         }
         guid {
             Identify {*}$words
@@ -380,10 +381,11 @@ proc catalog::Repair {key event} {
 }
 
 proc catalog::Retype {field types} {
-    if {![dict exists $types [dict get $field name]]} {
+    set which [list [dict get $field name] [dict get $field type]]
+    if {![dict exists $types $which]} {
         return $field
     }
-    set new [Field [dict get $field name]:[dict get $types [dict get $field name]]]
+    set new [Field [dict get $field name]:[dict get $types $which]]
     if {[dict get $new map] eq ""} {
         dict set new map [dict get $field map]
     }

@@ -101,7 +101,7 @@ static bool mapLine(Parser *p, char *at)
         EtwTextAdd(&entries, &entry, sizeof entry);
     }
     if (good) {
-        const EtwMap *map = EtwDefMap(p->def, name, ITEM(entries, EtwMapEntry, 0),
+        const EtwMap *map = EtwDefMap(p->def, name, (const EtwMapEntry *)(const void *)entries.data,
                 (int)ITEMS(entries, EtwMapEntry), *kind == 'b');
         EtwTextAdd(&p->maps, &map, sizeof map);
     }
@@ -362,8 +362,8 @@ static bool eventLine(Parser *p, char *at)
             .opcode = (uint8_t)opcodePart->value,
             .task = (uint16_t)taskPart->value,
             .keyword = *ITEM(p->masks, uint64_t, mask)};
-    EtwEventDef *event =
-            EtwDefEvent(p->def, &desc, ITEM(p->fields, EtwField, list.first), list.count);
+    const EtwField *fields = list.count ? ITEM(p->fields, EtwField, list.first) : NULL;
+    EtwEventDef *event = EtwDefEvent(p->def, &desc, fields, list.count);
     if (event == NULL) {
         return false;
     }

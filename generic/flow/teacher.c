@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "flow/source_ops.h"
 
+/* Bytes of events, unpacked: a quarter of a second or less. */
 enum { WHOLE_FILE = 256 << 20, PART = 128 << 20, PROVIDERS_MAX = 8 };
 #define UNCLOSED_SPAN_NS 10000000000LL /* looked at of a large file whose end is not known */
 
@@ -42,20 +43,25 @@ static void scan(EtlReader *reader, int64_t from, int64_t to, LearnProc *learn, 
     }
 }
 
+/* What there is to read through. */
+static uint64_t bytesOf(const EtlInfo *info)
+{
+    return info->fileSize - info->packedBytes + info->unpackedBytes;
+}
+
 static void scanEnds(EtlReader *reader, LearnProc *learn, void *ctx)
 {
     const EtlInfo *info = EtlReaderInfo(reader);
     int64_t span = info->endTime - info->startTime;
-    if (info->fileSize <= WHOLE_FILE) {
+    if (bytesOf(info) <= WHOLE_FILE) {
         scan(reader, INT64_MIN, INT64_MAX, learn, ctx);
     } else if (span <= 0) {
         scan(reader, INT64_MIN, info->startTime + UNCLOSED_SPAN_NS, learn, ctx);
     } else {
-        int64_t part = (int64_t)((double)span * PART / (double)info->fileSize);
+        int64_t part = (int64_t)((double)span * PART / (double)bytesOf(info));
         scan(reader, INT64_MIN, info->startTime + part, learn, ctx);
         scan(reader, info->endTime - part, INT64_MAX, learn, ctx);
     }
-    EtlReaderClose(reader);
 }
 
 static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
@@ -63,6 +69,7 @@ static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
     EtlReader *reader;
     if (EtlReaderOpen(&reader, ((FileTeacher *)teacher)->path, NULL, NULL, NULL) == ETW_OK) {
         scanEnds(reader, learn, ctx);
+        EtlReaderClose(reader);
     } /* else gone since; its events speak for themselves, later */
 }
 
@@ -79,7 +86,7 @@ bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store)
     t->base.free = freeTeacher;
     memcpy(t->path, path, size);
     EtwSchemaAsk(store, &t->base);
-    return info->fileSize <= WHOLE_FILE;
+    return bytesOf(info) <= WHOLE_FILE;
 }
 
 static void learnNow(void *ctx, const EtwEvent *event)
@@ -90,8 +97,11 @@ static void learnNow(void *ctx, const EtwEvent *event)
 bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store)
 {
     EtlReader *reader;
-    if (EtlReaderOpenMemory(&reader, data, size, NULL, NULL, NULL) == ETW_OK) {
-        scanEnds(reader, learnNow, store);
+    if (EtlReaderOpenMemory(&reader, data, size, NULL, NULL, NULL) != ETW_OK) {
+        return true;
     }
-    return size <= WHOLE_FILE;
+    scanEnds(reader, learnNow, store);
+    bool whole = bytesOf(EtlReaderInfo(reader)) <= WHOLE_FILE;
+    EtlReaderClose(reader);
+    return whole;
 }

@@ -5,8 +5,9 @@
  *	as a control character.
  */
 #include "flow/text_impl.h"
+#include "schema/texts.h"
 
-enum { SHOWN_BYTES = 32 }; /* of a payload that nobody can decode */
+enum { SHOWN_BYTES = 32, SHOWN_STRINGS = 200 }; /* of a payload that nobody can decode */
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
@@ -276,6 +277,11 @@ static void fieldRest(void *ctx, const uint8_t *data, size_t size)
         ETW_ADD(w->out, "\xE2\x80\xA6(");
         EtwAddDecimal(w->out, size);
         ETW_ADD(w->out, " bytes)");
+    }
+    size_t before = w->out->size;
+    ETW_ADD(w->out, " strings=");
+    if (!w->bare || !EtwPrintableStrings(w->out, data, size, SHOWN_STRINGS)) {
+        w->out->size = before;
     }
 }
 

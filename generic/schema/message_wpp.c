@@ -307,6 +307,12 @@ static const EtwEventDef *definitionOf(const EtwSchema *schema)
                                                                      offsetof(EtwEventDef, schema));
 }
 
+uint8_t EtwMessageLevel(const EtwSchema *schema)
+{
+    const EtwEventDef *def = schema->style == ETW_MESSAGE_WPP ? definitionOf(schema) : NULL;
+    return def ? def->desc.level : 0;
+}
+
 static void addTime(EtwText *out, const EtwEvent *event)
 {
     static const EtwField field = {.in = ETW_IN_FILETIME};

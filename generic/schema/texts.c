@@ -1,7 +1,8 @@
 /*
  * schema/texts.c --
  *
- *	Text files as their writers saved them: UTF-8, or UTF-16 with or without a byte order mark.
+ *	Text files as their writers saved them: UTF-8, or UTF-16 with or without a byte order mark;
+ *	and what looks like text in other bytes.
  */
 #include "schema/texts.h"
 
@@ -38,4 +39,38 @@ void EtwTextOfFile(EtwText *out, const uint8_t *data, size_t size)
         size_t mark = size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
         EtwTextUtf8(out, data + mark, size - mark);
     }
+}
+
+/* Characters of `unit` bytes from data on that are printable ASCII. */
+static size_t runLength(const uint8_t *data, size_t size, size_t unit)
+{
+    size_t n = 0;
+    while ((n + 1) * unit <= size && data[n * unit] >= ' ' && data[n * unit] < 0x7F &&
+            (unit == 1 || data[n * unit + 1] == 0)) {
+        n++;
+    }
+    return n;
+}
+
+bool EtwPrintableStrings(EtwText *out, const uint8_t *data, size_t size, size_t most)
+{
+    enum { LEAST = 4 };
+    size_t from = out->size;
+    for (size_t i = 0; i < size && out->size - from < most;) {
+        size_t narrow = runLength(data + i, size - i, 1), wide = runLength(data + i, size - i, 2);
+        size_t unit = wide > narrow ? 2 : 1, count = wide > narrow ? wide : narrow;
+        if (count < LEAST) {
+            i++;
+            continue;
+        }
+        EtwTextStr(out, out->size != from ? " \"" : "\"");
+        for (size_t k = 0; k < count && out->size - from < most; k++) {
+            char c = (char)data[i + k * unit];
+            EtwTextStr(out, c == '"' || c == '\\' ? "\\" : "");
+            EtwTextChar(out, c);
+        }
+        EtwTextChar(out, '"');
+        i += count * unit;
+    }
+    return out->size != from;
 }

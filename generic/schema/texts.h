@@ -59,6 +59,15 @@ typedef enum EtwTmfKind {
  */
 void EtwFormatMessageWpp(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 
+/* The level that the message's format tells (WPP records have none); 0: none. */
+uint8_t EtwMessageLevel(const EtwSchema *schema);
+
+/*
+ * Append what can be read in bytes that nobody described: runs of at least four printable ASCII
+ * characters, 8- or 16-bit, each in quotes, blanks between; about `most` bytes of them. False: none.
+ */
+bool EtwPrintableStrings(EtwText *out, const uint8_t *data, size_t size, size_t most);
+
 /*
  * MOF classes: one classic definition per class GUID, events by event type and version. The name is
  * the class's DisplayName, else the class's name without its version; an event is named by its

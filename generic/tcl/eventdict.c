@@ -9,6 +9,7 @@
 #include "etl/format.h"
 #include "flow/track.h"
 #include "schema/message.h"
+#include "schema/texts.h"
 #include <stdlib.h>
 
 enum { MAX_DEPTH = 32 };
@@ -459,7 +460,8 @@ static Tcl_Obj *headerObj(
                        ? NULL
                        : unlessZero(maker, key, desc->channel);
     case ETW_KEY_LEVEL:
-        return unlessZero(maker, key, desc->level);
+        return unlessZero(maker, key,
+                desc->level == 0 && names ? EtwMessageLevel(names->schema) : desc->level);
     case ETW_KEY_OPCODE:
         return unlessZero(maker, key, desc->opcode);
     case ETW_KEY_TASK:
@@ -500,7 +502,12 @@ static Tcl_Obj *headerObj(
 static Tcl_Obj *errorObj(const SchemaNames *names, const EtwEvent *event, EtwStatus status)
 {
     if (names == NULL) {
-        return event->payloadSize ? Tcl_NewStringObj("no schema", -1) : NULL;
+        return event->payloadSize
+                       ? Tcl_NewStringObj(event->kind == ETL_MESSAGE ? "no schema: a message whose "
+                                                                       "format (.tmf) is not loaded"
+                                                                     : "no schema",
+                                 -1)
+                       : NULL;
     }
     return status == ETW_OK ? NULL : Tcl_NewStringObj("payload does not fit its schema", -1);
 }

@@ -114,13 +114,31 @@ static const char *keepName(EtwTrack *t)
     return name->text;
 }
 
+/* The value of the name's field. A text whose place is known is read without what is before it. */
+static bool nameValue(const TrackPlan *plan, const EtwEvent *event, EtwValue *value)
+{
+    int index = plan->index[TRACK_NAME];
+    int32_t at = plan->offset[TRACK_NAME][event->pointerSize != 4];
+    if (index < 0) {
+        return false;
+    }
+    if (at < 0 || (uint32_t)at > event->payloadSize ||
+            plan->schema->fields[index].sized != ETW_SIZE_OWN) {
+        return EtwDecodeField(plan->schema, event, index, value) == ETW_OK;
+    }
+    EtwSchema only = {.fields = &plan->schema->fields[index], .fieldCount = 1};
+    EtwEvent part = {.payload = event->payload + at,
+            .payloadSize = event->payloadSize - (uint32_t)at,
+            .pointerSize = event->pointerSize};
+    return EtwDecodeField(&only, &part, 0, value) == ETW_OK;
+}
+
 /* The event's name, of a process without its folders; NULL: none. */
 static const char *nameOf(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool bare)
 {
     EtwValue value;
     EtwText *text = &t->scratch;
-    if (plan->index[TRACK_NAME] < 0 ||
-            EtwDecodeField(plan->schema, event, plan->index[TRACK_NAME], &value) != ETW_OK) {
+    if (!nameValue(plan, event, &value)) {
         return NULL;
     }
     text->size = 0;

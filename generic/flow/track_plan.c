@@ -97,7 +97,7 @@ static void takeRole(TrackPlan *plan, TrackRole role, int index, const int at[2]
         return;
     }
     plan->index[role] = (int16_t)index;
-    for (int wide = 0; wide < 2 && role != TRACK_NAME; wide++) {
+    for (int wide = 0; wide < 2; wide++) {
         plan->offset[role][wide] = at[wide];
         plan->width[role][wide] = (uint8_t)scalarSize(f, wide ? 8 : 4);
     }

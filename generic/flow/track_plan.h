@@ -34,8 +34,8 @@ typedef struct TrackPlan {
     const EtwSchema *schema;
     TrackAction action;
     int16_t index[TRACK_ROLES];     /* of the field; -1: it has none */
-    int32_t offset[TRACK_ROLES][2]; /* of a number, with 4- and 8-byte pointers; -1: it varies */
-    uint8_t width[TRACK_ROLES][2];  /* its bytes */
+    int32_t offset[TRACK_ROLES][2]; /* with 4- and 8-byte pointers; -1: it varies */
+    uint8_t width[TRACK_ROLES][2];  /* bytes of a number */
 } TrackPlan;
 
 void EtwTrackPlanMake(TrackPlan *plan, const EtwSchema *schema);

@@ -354,6 +354,41 @@ static void learn_4_1_teachers(void)
     CHECK_EQ(freed, 3);
 }
 
+/* One thread hears manifests while another decodes what they describe. */
+enum { TOLD = 200 };
+
+static void hear(void *arg)
+{
+    char text[400];
+    for (int id = 1; id <= TOLD; id++) {
+        int size = snprintf(text, sizeof text,
+                "<a><events><provider guid=\"{01020304-0506-0708-090a-0b0c0d0e0f10}\" "
+                "name=\"Acme\"><events><event value=\"%d\" symbol=\"E%d\"/></events></provider>"
+                "</events></a>",
+                id, id);
+        learnChunk(arg, 7, 1, 0, text, (size_t)size);
+    }
+}
+
+static void learn_4_3_threads(void)
+{
+    EtwSchemaStore *store = EtwSchemaStoreNew(), *twin = EtwSchemaStoreTwin(store);
+    OsThread *thread;
+    char name[16];
+    REQUIRE(OsThreadStart(&thread, "hear", hear, store) == ETW_OK);
+    for (int id = 1; id <= TOLD; id++) {
+        const EtwSchema *schema;
+        do {
+            schema = schemaOf(twin, (uint16_t)id, 0);
+        } while (schema == NULL);
+        snprintf(name, sizeof name, "E%d", id);
+        CHECK_STR(schema->event, name);
+    }
+    OsThreadJoin(thread);
+    EtwSchemaStoreFree(store);
+    EtwSchemaStoreFree(twin);
+}
+
 /* A source without a way to look ahead: what it says counts from then on. */
 typedef struct Talk {
     EtwSource base;
@@ -498,6 +533,7 @@ int main(int argc, char **argv)
     CHECK_RUN(learn_3_1_perftrack);
     CHECK_RUN(learn_4_1_teachers);
     CHECK_RUN(learn_4_2_as_they_come);
+    CHECK_RUN(learn_4_3_threads);
     CHECK_RUN(learn_5_1_corpus);
     return CHECK_DONE();
 }

@@ -123,6 +123,7 @@ typedef struct Etw_Field {
                        counted */
 } Etw_Field;
 
+struct Etw_Guid;
 typedef struct Etw_EventDesc {
     const char *name; /* UTF-8 */
     uint16_t id;      /* 0 is usual for TraceLogging */
@@ -131,6 +132,11 @@ typedef struct Etw_EventDesc {
     uint8_t opcode;
     uint16_t task;
     uint64_t keyword; /* 0: written whatever the session's mask */
+    /* Not zero: written without its description. Readers know it by provider, id and version. */
+    uint8_t undescribed;
+    /* A classic event of this class (NULL: none): readers know it by class, opcode and version. It
+     * has neither description nor id, task, keyword, activity. */
+    const struct Etw_Guid *classGuid;
 } Etw_EventDesc;
 
 typedef struct Etw_Data {

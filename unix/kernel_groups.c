@@ -260,6 +260,8 @@ static const KernelPointDef *const tcpPoints[] = {&kernelStatePoint, NULL};
 static const KernelPointDef *const tcpExtras[] = {&kernelRetransmitPoint, NULL};
 static const KernelPointDef *const udpPoints[] = {NULL};
 static const KernelPointDef *const udpExtras[] = {&kernelRoutePoint, &kernelRoute6Point, NULL};
+static const KernelPointDef *const windowsExtras[] = {
+        &kernelRetransmitPoint, &kernelRoutePoint, &kernelRoute6Point, NULL};
 
 const KernelGroup kernelGroups[GROUPS] = {
         [GROUP_PROCESS] = {"process", "processes start, exec a program, stop (with exit code)",
@@ -273,6 +275,10 @@ const KernelGroup kernelGroups[GROUPS] = {
                 "TCP: connect, accept, send, receive, disconnect, state changes, retransmissions",
                 tcpPoints, tcpExtras},
         [GROUP_UDPIP] = {"udpip", "UDP: send and receive", udpPoints, udpExtras},
+        [GROUP_WINDOWS4] = {"kernel-network-ipv4",
+                "TCP and UDP over IPv4 as events of Microsoft-Windows-Kernel-Network", tcpPoints,
+                windowsExtras},
+        [GROUP_WINDOWS6] = {"kernel-network-ipv6", "the same over IPv6", tcpPoints, windowsExtras},
 };
 
 /* ---- Event classes
@@ -361,6 +367,9 @@ static const struct {
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
 {
     char name[64] = "Linux-";
+    if (group == GROUP_WINDOWS4 || group == GROUP_WINDOWS6) {
+        return KernelWindowsDefine(k, group, err);
+    }
     strcat(name, kernelGroups[group].name);
     k->providers[group] = Etw_Register(name, NULL);
     for (int i = 0; k->providers[group] != NULL && i < COUNT(classes); i++) {

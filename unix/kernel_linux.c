@@ -247,7 +247,7 @@ static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
         EtwStatus extra = addPoint(k, g->extras[i], g->name, err);
         status = extra == ETW_E_UNSUPPORTED || extra == ETW_E_ACCESS ? ETW_OK : extra;
     }
-    if (status == ETW_OK && (id == GROUP_TCPIP || id == GROUP_UDPIP)) {
+    if (status == ETW_OK && (1u << id & KERNEL_SOCKET_GROUPS) != 0) {
         status = addTransfers(k, g->name, err);
     }
     if (status == ETW_OK && !again) {
@@ -411,7 +411,7 @@ static EtwStatus widenScope(EtwKernel *k, const EtwKernelEnable *enable, EtwErro
 /* Sockets that are there already. */
 static void askAll(EtwKernel *k)
 {
-    bool wanted = (k->groups & (1u << GROUP_TCPIP | 1u << GROUP_UDPIP)) != 0;
+    bool wanted = (k->groups & KERNEL_SOCKET_GROUPS) != 0;
     uint64_t now = OsTicks();
     for (uint32_t i = 0; wanted && i < k->tasks.room; i++) {
         if (k->tasks.slots[i].tid != 0 && k->tasks.slots[i].tid == k->tasks.slots[i].pid) {
@@ -503,8 +503,7 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
         status = group >= 0 ? addGroup(k, (KernelGroupId)group, err)
                             : addRaw(k, enable->groups[i], err);
     }
-    if (status == ETW_OK && k->probe == NULL &&
-            (k->groups & (1u << GROUP_TCPIP | 1u << GROUP_UDPIP)) != 0) {
+    if (status == ETW_OK && k->probe == NULL && (k->groups & KERNEL_SOCKET_GROUPS) != 0) {
         k->probe = SockProbeNew(k->session, k->formats,
                 openTransport[kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS]);
     }

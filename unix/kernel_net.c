@@ -183,8 +183,16 @@ static KernelSock *sockOf(EtwKernel *k, const TraceEvent *e, uint64_t sk, const 
 
 static void emitState(EtwKernel *k, const TraceEvent *e, const KernelSock *sock, int old, int new)
 {
-    Etw_Event *event = k->events[classOf(old, new) + sock->ends.v6];
+    int class = classOf(old, new);
+    Etw_Event *event = k->events[class + sock->ends.v6];
     KernelPut put = KernelPutOf(k);
+    if (class != EV_TCP_STATE) {
+        KernelWindowsEmit(k, e,
+                class == EV_TCP_CONNECT  ? EV_WIN_ATTEMPTED
+                : class == EV_TCP_ACCEPT ? EV_WIN_ACCEPTED
+                                         : EV_WIN_DISCONNECTED,
+                sock->pid, sock->tid, &sock->ends, 0);
+    }
     if (event == NULL) {
         return;
     }
@@ -235,9 +243,13 @@ enum { RETRANSMIT_SK };
 static void onRetransmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 {
     const KernelSock *sock = KernelSockFind(&k->socks, KernelUint(p->f[RETRANSMIT_SK], e->data));
-    Etw_Event *event = sock ? k->events[EV_TCP_RETRANSMIT + sock->ends.v6] : NULL;
     KernelPut put = KernelPutOf(k);
-    if (event != NULL && (sock->pid != 0 || k->tasks.all)) {
+    if (sock == NULL || (sock->pid == 0 && !k->tasks.all)) {
+        return;
+    }
+    Etw_Event *event = k->events[EV_TCP_RETRANSMIT + sock->ends.v6];
+    KernelWindowsEmit(k, e, EV_WIN_RETRANSMITTED, sock->pid, sock->tid, &sock->ends, 0);
+    if (event != NULL) {
         putEnds(&put, sock->sk, &sock->ends);
         KernelEmitPut(k, e, event, sock->pid ? sock->pid : ETW_NO_ID,
                 sock->pid ? sock->tid : ETW_NO_ID, &put);
@@ -260,16 +272,21 @@ void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool
 {
     SockEnds ends = sock->ends;
     bool udp = sock->protocol == IPPROTO_UDP;
+    int windows = udp ? (send ? EV_WIN_UDP_SENT : EV_WIN_UDP_RECEIVED)
+                      : (send ? EV_WIN_SENT : EV_WIN_RECEIVED);
     int id = udp ? (send ? EV_UDP_SEND : EV_UDP_RECEIVE) : (send ? EV_TCP_SEND : EV_TCP_RECEIVE);
     KernelPut put = KernelPutOf(k);
     sock->pid = pid;
     sock->tid = tid;
-    if (k->events[id] == NULL) {
-        return;
-    }
     if (udp && !send && !sock->peer) {
         ends.remotePort = 0; /* from whom is not told by anything */
         memset(ends.remote, 0, sizeof ends.remote);
+    }
+    if (size > 0) {
+        KernelWindowsEmit(k, e, (KernelEventId)windows, pid, tid, &ends, (uint32_t)size);
+    }
+    if (k->events[id] == NULL) {
+        return;
     }
     putEnds(&put, sock->sk, &ends);
     Put32(&put, (uint32_t)size);
@@ -378,10 +395,12 @@ static void onTransfer(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, 
             (flags & (MSG_PEEK_BIT | MSG_ERRQUEUE_BIT)) != 0) {
         return;
     }
-    if (protocol == IPPROTO_TCP && k->events[EV_TCP_SEND] != NULL) {
+    bool windows = k->events[EV_WIN_SENT] != NULL || k->events[EV_WIN_SENT + 1] != NULL;
+    if (protocol == IPPROTO_TCP && (windows || k->events[EV_TCP_SEND] != NULL)) {
         pid = KernelTaskProcess(&k->tasks, tid, e->ticks, true);
         sock = tcpSock(k, sk, family == AF_INET6, pid, e->ticks);
-    } else if (protocol == IPPROTO_UDP && k->events[EV_UDP_SEND] != NULL && result != -EOPNOTSUPP) {
+    } else if (protocol == IPPROTO_UDP && (windows || k->events[EV_UDP_SEND] != NULL) &&
+               result != -EOPNOTSUPP) {
         pid = KernelTaskProcess(&k->tasks, tid, e->ticks, true);
         sock = udpSock(k, sk, family == AF_INET6, pid, e, send);
     } else {

@@ -35,6 +35,8 @@ typedef enum KernelGroupId {
     GROUP_SYSTEMCALL,
     GROUP_TCPIP,
     GROUP_UDPIP,
+    GROUP_WINDOWS4, /* TCP and UDP as Windows' Kernel-Network provider tells of them: */
+    GROUP_WINDOWS6, /* IPv4, IPv6 (kernel_windows.c) */
     GROUPS
 } KernelGroupId;
 
@@ -57,8 +59,20 @@ typedef enum KernelEventId {
     EV_TCP_RETRANSMIT = EV_TCP_RECEIVE + 2,
     EV_UDP_SEND = EV_TCP_RETRANSMIT + 2,
     EV_UDP_RECEIVE = EV_UDP_SEND + 2,
-    EVENTS = EV_UDP_RECEIVE + 2
+    EV_WIN_SENT = EV_UDP_RECEIVE + 2,
+    EV_WIN_RECEIVED = EV_WIN_SENT + 2,
+    EV_WIN_ATTEMPTED = EV_WIN_RECEIVED + 2,
+    EV_WIN_DISCONNECTED = EV_WIN_ATTEMPTED + 2,
+    EV_WIN_RETRANSMITTED = EV_WIN_DISCONNECTED + 2,
+    EV_WIN_ACCEPTED = EV_WIN_RETRANSMITTED + 2,
+    EV_WIN_UDP_SENT = EV_WIN_ACCEPTED + 2,
+    EV_WIN_UDP_RECEIVED = EV_WIN_UDP_SENT + 2,
+    EVENTS = EV_WIN_UDP_RECEIVED + 2
 } KernelEventId;
+
+/* Those that are about sockets; bits of EtwKernel.groups. */
+#define KERNEL_SOCKET_GROUPS                                                                       \
+    (1u << GROUP_TCPIP | 1u << GROUP_UDPIP | 1u << GROUP_WINDOWS4 | 1u << GROUP_WINDOWS6)
 
 enum { POINT_FIELDS = 12 };
 typedef struct KernelPoint KernelPoint;
@@ -171,6 +185,15 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid);
 /* Emit a transfer; sock's owner becomes pid/tid. */
 void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool send, int32_t size,
         uint32_t pid, uint32_t tid);
+
+/* ---- As Windows tells it (kernel_windows.c) ----------------------------------------------------
+ */
+
+/* Register the provider and define the events of GROUP_WINDOWS4 or 6. */
+EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
+/* Emit event `id` (EV_WIN_*, of IPv4) about a socket, if it is enabled. */
+void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid,
+        uint32_t tid, const SockEnds *ends, uint32_t size);
 
 /* ---- Kernels without socket lengths (kernel_calls.c) ------------------------------------------
  */

@@ -76,9 +76,10 @@ typedef struct RegRegistration {
 typedef struct RegClass {
     uint32_t next; /* in its hash bucket, 0: last */
     uint32_t size; /* whole, 8-aligned */
-    uint32_t provider;
+    uint16_t provider;
+    uint16_t classic; /* 1: guid is the event class of a classic event */
     uint16_t traitsSize;
-    uint16_t metaSize;
+    uint16_t metaSize; /* 0: readers know it by its guid */
     EtwGuid guid;
     EtwDescriptor desc;
     uint8_t bytes[]; /* traits, then metadata */

@@ -36,12 +36,15 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
     event->pid = record->pid;
     event->tid = record->tid;
     event->cpu = (uint16_t)cpu;
-    event->kind = ETL_EVENT64;
+    event->classic = c->classic != 0;
+    event->kind = event->classic ? ETL_FULL64 : ETL_EVENT64;
     event->pointerSize = 8;
-    event->traits = c->bytes;
-    event->traitsSize = c->traitsSize;
-    event->meta = c->bytes + c->traitsSize;
-    event->metaSize = c->metaSize;
+    if (c->metaSize != 0) {
+        event->traits = c->bytes;
+        event->traitsSize = c->traitsSize;
+        event->meta = c->bytes + c->traitsSize;
+        event->metaSize = c->metaSize;
+    }
     event->related = body.related;
     event->stack = body.stack;
     event->stackCount = body.stackCount;

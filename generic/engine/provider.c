@@ -81,6 +81,28 @@ void Etw_Unregister(Etw_Provider *face)
     RegUnlock();
 }
 
+/* The constant part of an event; one without a description has no metadata. */
+static void fillClass(RegClass *head, const RegProvider *provider, const Etw_EventDesc *desc,
+        const EtwText *traits, const EtwText *meta)
+{
+    bool classic = desc->classGuid != NULL, described = !classic && desc->undescribed == 0;
+    head->provider = (uint16_t)(provider - RegGet()->providers);
+    head->classic = classic;
+    head->guid = provider->guid;
+    head->desc =
+            (EtwDescriptor){.version = desc->version, .level = desc->level, .opcode = desc->opcode};
+    if (classic) {
+        memcpy(head->guid.bytes, desc->classGuid->bytes, sizeof head->guid.bytes);
+        return;
+    }
+    head->desc.id = desc->id;
+    head->desc.channel = described ? ETL_CHANNEL_TRACELOGGING : 0;
+    head->desc.task = desc->task;
+    head->desc.keyword = desc->keyword;
+    head->traitsSize = described ? (uint16_t)traits->size : 0;
+    head->metaSize = described ? (uint16_t)meta->size : 0;
+}
+
 Etw_Event *Etw_DefineEvent(
         Etw_Provider *face, const Etw_EventDesc *desc, const Etw_Field *fields, int fieldCount)
 {
@@ -94,17 +116,7 @@ Etw_Event *Etw_DefineEvent(
     EtwTraceLoggingTraits(&traits, provider->name, NULL);
     if (EtwTraceLoggingEncode(&meta, desc->name, fields, fieldCount, NULL) == ETW_OK &&
             meta.size < 0xF000) {
-        head.provider = (uint32_t)(provider - RegGet()->providers);
-        head.guid = provider->guid;
-        head.desc = (EtwDescriptor){.id = desc->id,
-                .version = desc->version,
-                .channel = ETL_CHANNEL_TRACELOGGING,
-                .level = desc->level,
-                .opcode = desc->opcode,
-                .task = desc->task,
-                .keyword = desc->keyword};
-        head.traitsSize = (uint16_t)traits.size;
-        head.metaSize = (uint16_t)meta.size;
+        fillClass(&head, provider, desc, &traits, &meta);
         uint32_t offset =
                 RegClassOf(&head, (const uint8_t *)traits.data, (const uint8_t *)meta.data);
         for (event = events; event != NULL; event = event->next) {

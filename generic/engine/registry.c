@@ -405,8 +405,9 @@ static uint32_t hashBytes(uint32_t h, const void *data, size_t size)
 static bool sameClass(
         const RegClass *a, const RegClass *head, const uint8_t *traits, const uint8_t *meta)
 {
-    return a->provider == head->provider && a->traitsSize == head->traitsSize &&
-           a->metaSize == head->metaSize && EtwGuidEqual(&a->guid, &head->guid) &&
+    return a->provider == head->provider && a->classic == head->classic &&
+           a->traitsSize == head->traitsSize && a->metaSize == head->metaSize &&
+           EtwGuidEqual(&a->guid, &head->guid) &&
            memcmp(&a->desc, &head->desc, sizeof a->desc) == 0 &&
            memcmp(a->bytes, traits, a->traitsSize) == 0 &&
            memcmp(a->bytes + a->traitsSize, meta, a->metaSize) == 0;

@@ -444,6 +444,9 @@ static size_t StackBytes(const EtwEvent *event)
 static size_t PayloadAt(const EtwEvent *event)
 {
     size_t size = ETL_EVENT_HEADER;
+    if (event->classic) {
+        return EtlKindTable[ETL_FULL64].header;
+    }
     size += event->related != NULL ? ItemRoom(16) : 0;
     size += event->stack != NULL ? ItemRoom(StackBytes(event)) : 0;
     size += event->traits != NULL ? ItemRoom(event->traitsSize) : 0;
@@ -496,12 +499,25 @@ static void PutItems(const EtwEvent *event, uint8_t *out)
     }
 }
 
-void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size)
+/* EVENT_TRACE_HEADER: as ParseFull reads it. */
+static void BuildFull(const EtwEvent *event, uint8_t *out)
 {
-    size_t payloadAt = PayloadAt(event);
+    out[2] = event->pointerSize == 4 ? ETL_FULL32 : ETL_FULL64;
+    out[3] = ETL_MARK_TYPED;
+    out[4] = event->desc.opcode;
+    out[5] = event->desc.level;
+    EtwStore16(out + 0x06, event->desc.version);
+    EtwStore32(out + 0x08, event->tid);
+    EtwStore32(out + 0x0c, event->pid);
+    EtwStore64(out + 0x10, (uint64_t)event->ticks);
+    memcpy(out + 0x18, &event->provider, 16);
+    EtwStore32(out + 0x28, event->kernelTime);
+    EtwStore32(out + 0x2c, event->userTime);
+}
+
+static void BuildEvent(const EtwEvent *event, uint8_t *out, size_t payloadAt)
+{
     uint16_t flags = event->flags & (uint16_t)~ETL_EVENT_FLAG_EXTENDED;
-    EtwStore64(out + size - 8, 0); /* padding */
-    EtwStore16(out, (uint16_t)(payloadAt + event->payloadSize));
     out[2] = event->pointerSize == 4 ? ETL_EVENT32 : ETL_EVENT64;
     out[3] = ETL_MARK_TYPED;
     EtwStore16(out + 0x04, payloadAt > ETL_EVENT_HEADER ? flags | ETL_EVENT_FLAG_EXTENDED : flags);
@@ -521,6 +537,18 @@ void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size)
     EtwStore32(out + 0x3c, event->userTime);
     memcpy(out + 0x40, &event->activity, 16);
     PutItems(event, out + ETL_EVENT_HEADER);
+}
+
+void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size)
+{
+    size_t payloadAt = PayloadAt(event);
+    EtwStore64(out + size - 8, 0); /* padding */
+    EtwStore16(out, (uint16_t)(payloadAt + event->payloadSize));
+    if (event->classic) {
+        BuildFull(event, out);
+    } else {
+        BuildEvent(event, out, payloadAt);
+    }
     if (event->payloadSize != 0) {
         memcpy(out + payloadAt, event->payload, event->payloadSize);
     }

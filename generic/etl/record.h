@@ -2,7 +2,7 @@
  * etl/record.h --
  *
  *	One record's header: bytes <-> EtwEvent. Parsing knows every record kind; building
- *	makes the one kind that we write (EVENT_HEADER64 with TraceLogging items, SYSTEM64
+ *	makes the kinds that we write (EVENT_HEADER64 with its items, FULL64 for classic events, SYSTEM64
  *	for the file header).
  */
 #ifndef ETW_ETL_RECORD_H

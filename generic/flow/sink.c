@@ -236,7 +236,7 @@ EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
     EtwSink *sink = EtwAlloc(sizeof *sink);
     sink->config = *config;
     sink->store = store;
-    sink->ops = forms[config->format];
+    sink->ops = config->table != NULL ? &etwSinkTable : forms[config->format];
     if (sink->ops->init != NULL) {
         sink->ops->init(sink);
     }

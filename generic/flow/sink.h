@@ -25,6 +25,15 @@ typedef enum EtwTimeFormat {
     ETW_TIME_FILETIME
 } EtwTimeFormat;
 
+/* Columns of the caller's choice, for csv and list; the caller's until the sink is freed. */
+typedef struct EtwSinkTable {
+    const char *const *columns; /* sink_table.c has their names */
+    int count;
+    const char *const *headers; /* csv: the header row; NULL: the columns' names */
+    int headerCount;            /* 0, and headers: no header row */
+    char separator;
+} EtwSinkTable;
+
 typedef struct EtwSinkConfig {
     EtwFormat format;
     EtwTimeFormat timeFormat;
@@ -33,6 +42,7 @@ typedef struct EtwSinkConfig {
     int width;   /* text: cut lines at this many columns; 0: never */
     bool messages; /* the events' messages: in text instead of their fields (those of WPP in any
                       case), else as a key or column more */
+    const EtwSinkTable *table; /* NULL: the form's own columns */
 } EtwSinkConfig;
 
 typedef struct EtwSink EtwSink;

@@ -139,6 +139,7 @@ typedef struct ListBuilder {
         bool list; /* elements have no names */
     } open[MAX_OPEN];
     bool bare; /* the schema has no fields: what is left is all there is */
+    bool tdh;  /* values in TDH's form, each of those on top in a list */
 } ListBuilder;
 
 static bool wanted(const ListBuilder *b, const EtwField *field)
@@ -158,12 +159,68 @@ static void addName(ListBuilder *b, const char *name)
     }
 }
 
+static bool isHex(const EtwField *field, const EtwValue *v)
+{
+    bool meant = field->in == ETW_IN_HEX32 || field->in == ETW_IN_HEX64 ||
+                 field->in == ETW_IN_POINTER || v->out == ETW_OUT_HEX || v->out == ETW_OUT_WIN32 ||
+                 v->out == ETW_OUT_NTSTATUS || v->out == ETW_OUT_HRESULT;
+    return meant && (v->kind == ETW_V_INT || v->kind == ETW_V_UINT) && v->out != ETW_OUT_UNSIGNED;
+}
+
+/* ISO 8601 with milliseconds. */
+static void addTdhTime(EtwText *out, const EtwField *field, const EtwValue *v)
+{
+    EtwFormatValue(out, field, v);
+    if (v->kind == ETW_V_FILETIME) {
+        out->size -= sizeof "4567Z" - 1;
+    } else if (out->data[out->size - 1] == 'Z') {
+        out->size--;
+    }
+    EtwTextChar(out, 'Z');
+}
+
+static void addTdhGuid(EtwText *out, const EtwField *field, const EtwValue *v)
+{
+    size_t from;
+    EtwTextStr(out, "{{");
+    from = out->size;
+    EtwFormatValue(out, field, v);
+    for (size_t i = from; i < out->size; i++) {
+        out->data[i] = (char)(out->data[i] >= 'a' ? out->data[i] - 0x20 : out->data[i]);
+    }
+    EtwTextStr(out, "}}");
+}
+
+/* One element, as EtwListValue. */
+static void addTdhValue(EtwText *out, const EtwField *field, const EtwValue *v)
+{
+    if (v->kind == ETW_V_GUID) {
+        addTdhGuid(out, field, v);
+    } else if (v->kind == ETW_V_FILETIME || v->kind == ETW_V_SYSTEMTIME) {
+        addTdhTime(out, field, v);
+    } else if (isHex(field, v) && !EtwValueIsText(field, v)) {
+        uint64_t mask = v->width < 8 ? (1ull << 8 * v->width) - 1 : UINT64_MAX;
+        EtwTextStr(out, "0x");
+        EtwTextHex(out, v->u & mask, 2 * v->width);
+    } else {
+        EtwListValue(out, field, v);
+    }
+}
+
 static void listValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
     ListBuilder *b = ctx;
     if (wanted(b, field)) {
         addName(b, field->name);
-        EtwListValue(b->out, field, value);
+        size_t from = b->out->size;
+        if (!b->tdh) {
+            EtwListValue(b->out, field, value);
+            return;
+        }
+        addTdhValue(b->out, field, value);
+        if (b->depth == 0) {
+            EtwListNest(b->out, from);
+        }
     }
 }
 
@@ -187,6 +244,9 @@ static void listEnd(void *ctx, const EtwField *field, bool isStruct)
         if (!(b->only == field && b->depth == 1)) {
             EtwListNest(b->out, b->open[b->depth].from);
         }
+        if (b->tdh && b->depth == 1 && field->array == ETW_SCALAR) {
+            EtwListNest(b->out, b->open[b->depth].from);
+        }
         b->depth--;
     }
 }
@@ -197,22 +257,28 @@ static void listRest(void *ctx, const uint8_t *data, size_t size)
     const EtwValue value = {.kind = ETW_V_BYTES, .data = data, .size = size};
     ListBuilder *b = ctx;
     if (b->only == NULL) {
-        addName(b, b->bare ? "_payload" : "_rest");
+        addName(b, !b->bare ? "_rest" : b->tdh ? "_userdata" : "_payload");
         EtwFormatValue(b->out, &field, &value);
     }
 }
 
 static const EtwVisitor listVisitor = {listValue, listBegin, listEnd, listRest};
 
-EtwStatus EtwListProps(EtwText *out, const EtwSchema *schema, const EtwEvent *event)
+EtwStatus EtwListDict(EtwText *out, const EtwSchema *schema, const EtwEvent *event, bool tdh)
 {
     static const EtwSchema unknown = {.provider = "", .event = ""};
     const EtwSchema *by = schema ? schema : &unknown;
-    ListBuilder b = {.out = out, .bare = by->fieldCount == 0};
+    ListBuilder b = {.out = out, .bare = by->fieldCount == 0, .tdh = tdh};
     EtwTextReserve(out, 1);
     b.open[0].from = out->size;
-    EtwStatus status = EtwDecode(by, event, &listVisitor, &b);
-    EtwListNest(out, b.open[0].from);
+    return EtwDecode(by, event, &listVisitor, &b);
+}
+
+EtwStatus EtwListProps(EtwText *out, const EtwSchema *schema, const EtwEvent *event)
+{
+    size_t from = out->size;
+    EtwStatus status = EtwListDict(out, schema, event, false);
+    EtwListNest(out, from);
     return status;
 }
 

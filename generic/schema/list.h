@@ -22,6 +22,12 @@ void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *value);
  * _payload) as hex digits. The result is EtwDecode's.
  */
 EtwStatus EtwListProps(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
+/*
+ * The same, not quoted as an element. tdh: in the form that Windows' decoder gives to programs. Each
+ * value is a list, GUIDs are in braces and upper case, numbers that are meant as hexadecimal have all
+ * their digits, times are ISO 8601 with milliseconds; without a schema there is _userdata.
+ */
+EtwStatus EtwListDict(EtwText *out, const EtwSchema *schema, const EtwEvent *event, bool tdh);
 /* Append the value of one top-level array or struct as list text (not quoted as an element). */
 EtwStatus EtwListField(EtwText *out, const EtwSchema *schema, const EtwEvent *event, int index);
 

@@ -24,14 +24,18 @@ typedef struct DumpOptions {
     int timeFormat; /* -1: the format's own */
     int messages;
     Tcl_Obj *output;
+    Tcl_Obj *headers, *separator;
 } DumpOptions;
 
 #define AT(field) offsetof(DumpOptions, field)
 static const EtwOption dumpOptions[] = {
         {"-color", ETW_OPT_ENUM, AT(color), 0, 0, 0, colorNames},
+        ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-headers", ETW_OPT_LIST, AT(headers), 0, 0, 0, NULL},
         {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
         {"-output", ETW_OPT_OBJ, AT(output), 0, 0, 0, NULL},
+        {"-separator", ETW_OPT_OBJ, AT(separator), 0, 0, 0, NULL},
         {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
         {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
         ETW_OPTIONS_FILTER,
@@ -256,19 +260,94 @@ static EtwSinkConfig sinkConfig(const DumpOptions *options, const Output *output
     return config;
 }
 
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* A table with the texts that it points to, which are Tcl's. */
+typedef struct Columns {
+    EtwSinkTable table;
+    const char **columns, **headers;
+} Columns;
+
+static const char **wordsOf(Tcl_Obj *list, int *countPtr)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    const char **texts = EtwAlloc(sizeof *texts * ((size_t)count + 1));
+    for (Tcl_Size i = 0; i < count; i++) {
+        texts[i] = Tcl_GetString(words[i]);
+    }
+    *countPtr = (int)count;
+    return texts;
+}
+
+static void freeColumns(Columns *columns)
+{
+    EtwFree(columns->columns);
+    EtwFree(columns->headers);
+}
+
+static int checkColumns(Tcl_Interp *interp, const DumpOptions *options)
+{
+    const char *separator = options->separator ? Tcl_GetString(options->separator) : ",";
+    Tcl_Size fields, headers;
+
+    if (options->query.fields == NULL) {
+        return options->headers == NULL && options->separator == NULL
+                       ? TCL_OK
+                       : EtwTclFail(interp, ETW_E_ARG, "MISSING", "-fields",
+                                 "\"%s\" belongs to \"-fields\", which is not given",
+                                 options->headers ? "-headers" : "-separator");
+    }
+    if (options->format != ETW_FORMAT_CSV && options->format != ETW_FORMAT_LIST) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-fields",
+                "\"-fields\" needs \"-format csv\" or \"-format list\"");
+    }
+    if (strlen(separator) != 1 || *separator == '"' || *separator == '\n' || *separator < 0) {
+        return EtwTclFail(interp, ETW_E_ARG, "SEPARATOR", separator,
+                "expected one character for \"-separator\" but got \"%.100s\"", separator);
+    }
+    Tcl_ListObjLength(NULL, options->query.fields, &fields);
+    if (options->headers == NULL || Tcl_ListObjLength(NULL, options->headers, &headers) != TCL_OK ||
+            headers == 0 || headers == fields) {
+        return TCL_OK;
+    }
+    return EtwTclFail(interp, ETW_E_ARG, "HEADERS", "-headers",
+            "\"-headers\" has %ld names for %ld fields", (long)headers, (long)fields);
+}
+
+static void openColumns(const DumpOptions *options, Columns *columns)
+{
+    memset(columns, 0, sizeof *columns);
+    columns->columns = wordsOf(options->query.fields, &columns->table.count);
+    columns->table.columns = columns->columns;
+    if (options->headers != NULL) {
+        columns->headers = wordsOf(options->headers, &columns->table.headerCount);
+        columns->table.headers = columns->headers;
+    }
+    columns->table.separator = options->separator ? *Tcl_GetString(options->separator) : ',';
+}
+
 static int dumpQuery(
         Tcl_Interp *interp, EtwQuery *query, const DumpOptions *options, Tcl_WideInt *eventsPtr)
 {
     Output output;
+    Columns columns = {.columns = NULL};
 
     if (openOutput(interp, options->output, query->source, &output) != TCL_OK) {
         return TCL_ERROR;
     }
     EtwSinkConfig config = sinkConfig(options, &output);
+    if (options->query.fields != NULL) {
+        openColumns(options, &columns);
+        config.table = &columns.table;
+    }
     EtwSink *sink = EtwSinkNew(&config, query->filter.store);
     bool text = config.format == ETW_FORMAT_TEXT;
     int result = dumpEvents(query, sink, text, &output, eventsPtr);
     EtwSinkFree(sink);
+    freeColumns(&columns);
     return closeOutput(&output, result);
 }
 
@@ -284,6 +363,10 @@ int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
         return TCL_ERROR;
     }
     if (EtwQueryWords(interp, dumpOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (checkColumns(interp, &options) != TCL_OK) {
+        Tcl_DecrRefCount(sources);
         return TCL_ERROR;
     }
     int result = EtwQueryOpen(&query, clientData, sources, &options.query);

@@ -88,6 +88,26 @@ int EtwEncodeString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_
     return TCL_OK;
 }
 
+/* UTF-16 that ends with a NUL: what is behind a NUL of the value's own would be another field. */
+int EtwEncodeStringZ(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+{
+    Tcl_DString ds;
+    size_t size;
+    EtwText wide = {NULL, 0, 0};
+    (void)interp;
+    (void)type;
+
+    Tcl_DStringInit(&ds);
+    const char *text = EtwUtf8Of(value, &ds, &size);
+    const char *nul = memchr(text, 0, size);
+    EtwTextToUtf16(&wide, text, nul ? (size_t)(nul - text) : size);
+    EtwTextAdd(&wide, "\0", 2);
+    put(e, wide.data, wide.size);
+    EtwTextFree(&wide);
+    Tcl_DStringFree(&ds);
+    return TCL_OK;
+}
+
 int EtwEncodeWide(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_WideInt wide;

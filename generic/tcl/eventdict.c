@@ -8,6 +8,8 @@
 #include "tcl/eventdict.h"
 #include "etl/format.h"
 #include "flow/track.h"
+#include "schema/labels.h"
+#include "schema/list.h"
 #include "schema/message.h"
 #include "schema/texts.h"
 #include <stdlib.h>
@@ -18,6 +20,27 @@ static const char *const eventKeyNames[ETW_KEY_COUNT + 1] = {"time", "provider",
         "version", "channel", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity",
         "related", "process", "object", "session", "props", "stack", "frames", "error", "raw",
         "late", "message", NULL};
+
+/*
+ * Values that only a selection asks for, by names that no payload field has: what the header's numbers
+ * are called, and the payload as TDH gives it. Their keys follow those of EtwKey.
+ */
+enum {
+    KEY_LEVEL_NAME = ETW_KEY_COUNT,
+    KEY_CHANNEL_NAME,
+    KEY_TASK_NAME,
+    KEY_OPCODE_NAME,
+    KEY_KEYWORD_NAMES,
+    KEY_PROVIDER_GUID,
+    KEY_TDH_PROPS,
+    KEY_TEMPLATE,
+    KEY_KERNEL_TIME,
+    KEY_USER_TIME,
+    KEY_END
+};
+static const char *const derivedNames[] = {"name(level)", "name(channel)", "name(task)",
+        "name(opcode)", "name(keyword)", "guid(provider)", "tdh(props)", "template(message)",
+        "time(kernel)", "time(user)"};
 
 /* What is made once for each schema. */
 typedef struct SchemaNames {
@@ -30,7 +53,7 @@ typedef struct SchemaNames {
 } SchemaNames;
 
 typedef struct Selected {
-    int key;        /* EtwKey, or -1: payload field */
+    int key;        /* EtwKey, KEY_*, or -1: payload field */
     Tcl_Obj *given; /* as asked for: its key in a dict */
     Tcl_Obj *name;  /* of the field: without props() */
     int same;       /* index of an earlier one of the same name, or -1 */
@@ -581,6 +604,37 @@ static Tcl_Obj *selectedHeader(EtwEventMaker *maker, const SchemaNames *names,
     }
 }
 
+/* Texts that are made from the event and its schema (NULL: it has none). */
+static Tcl_Obj *derivedObj(
+        EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event, int key)
+{
+    static const EtwNameKind kinds[] = {
+            ETW_NAME_LEVEL, ETW_NAME_CHANNEL, ETW_NAME_TASK, ETW_NAME_OPCODE};
+    const char *template = schema ? schema->message : NULL;
+
+    maker->scratch.size = 0;
+    EtwTextReserve(&maker->scratch, 1);
+    switch (key) {
+    case KEY_PROVIDER_GUID:
+        return EtwGuidObj(&event->provider);
+    case KEY_KERNEL_TIME:
+        return Tcl_NewWideIntObj(event->kernelTime);
+    case KEY_USER_TIME:
+        return Tcl_NewWideIntObj(event->userTime);
+    case KEY_TEMPLATE:
+        return template ? EtwTextObj(template, strlen(template)) : NULL;
+    case KEY_KEYWORD_NAMES:
+        EtwEventKeywords(&maker->scratch, schema, event);
+        break;
+    case KEY_TDH_PROPS:
+        EtwListDict(&maker->scratch, schema, event, true);
+        break;
+    default:
+        EtwAddLabel(&maker->scratch, schema, event, kinds[key - KEY_LEVEL_NAME]);
+    }
+    return EtwTextObj(maker->scratch.data, maker->scratch.size);
+}
+
 /* Before the payload's fields: one of that name stands in where the event has no message. */
 static void fillMessages(EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event)
 {
@@ -628,6 +682,8 @@ static void fillSelection(EtwEventMaker *maker, const EtwSchema *schema, const E
         Selected *selected = &maker->selection[i];
         if (selected->same >= 0) {
             setValue(selected, maker->selection[selected->same].value);
+        } else if (selected->key >= ETW_KEY_COUNT) {
+            setValue(selected, derivedObj(maker, schema, event, selected->key));
         } else if (selected->key >= 0) {
             setValue(
                     selected, selected->key == ETW_KEY_MESSAGE
@@ -723,6 +779,17 @@ void EtwEventMakerMissing(const EtwEventMaker *maker, int required,
     }
 }
 
+/* A header's key, a derived value's, or -1. */
+static int selectedKey(const char *name)
+{
+    int key = EtwHeaderKey(name);
+
+    for (int i = KEY_LEVEL_NAME; key < 0 && i < KEY_END; i++) {
+        key = strcmp(derivedNames[i - KEY_LEVEL_NAME], name) == 0 ? i : key;
+    }
+    return key;
+}
+
 /* "props(NAME)" is the payload field NAME, whatever the header has of that name. */
 static void parseSelected(EtwEventMaker *maker, Selected *selected, Tcl_Obj *word)
 {
@@ -733,7 +800,7 @@ static void parseSelected(EtwEventMaker *maker, Selected *selected, Tcl_Obj *wor
         selected->key = -1;
         selected->name = Tcl_NewStringObj(text + 6, length - 7);
     } else {
-        selected->key = EtwHeaderKey(text);
+        selected->key = selectedKey(text);
         selected->name = word;
     }
     Tcl_IncrRefCount(selected->name);

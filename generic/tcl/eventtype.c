@@ -39,6 +39,7 @@ const EtwTypeInfo etwTypes[] = {
         {"uint64", ETW_IN_UINT64, 0, 8, false, EtwEncodeInteger},
         {"uint8", ETW_IN_UINT8, 0, 1, false, EtwEncodeInteger},
         {"wstring", ETW_IN_COUNTED_UTF16, 0, 0, false, EtwEncodeString},
+        {"wstringz", ETW_IN_UTF16Z, 0, 0, false, EtwEncodeStringZ},
         {"struct", ETW_IN_STRUCT, 0, 0, false, NULL},
         {NULL, 0, 0, 0, false, NULL},
 };

@@ -331,6 +331,7 @@ int EtwProviderDefine(
 
     event->provider = provider;
     event->desc = *desc;
+    event->desc.classGuid = NULL; /* the caller's */
     event->level = desc->level;
     event->keyword = desc->keyword;
     event->spec = EtwStrdup(Tcl_GetString(spec));

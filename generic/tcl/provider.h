@@ -76,7 +76,8 @@ static inline void EtwEncoderFree(EtwEncoder *e)
 /* Append the value of a field: a scalar, a list for an array, a dict for a struct. */
 int EtwEncodeField(Tcl_Interp *interp, EtwEncoder *encoder, const EtwType *type, Tcl_Obj *value);
 
-EtwEncodeProc EtwEncodeString, EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal, EtwEncodeBool;
+EtwEncodeProc EtwEncodeString, EtwEncodeStringZ, EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal,
+        EtwEncodeBool;
 EtwEncodeProc EtwEncodeBinary, EtwEncodeGuid, EtwEncodeFiletime, EtwEncodeSystemtime, EtwEncodeSid;
 EtwEncodeProc EtwEncodeIpv4, EtwEncodeIpv6, EtwEncodePort;
 

@@ -87,12 +87,13 @@ static int grantCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
 /* ---- provider event -------------------------------------------------------------------------- */
 
 typedef struct EventOptions {
-    Tcl_Obj *level, *keyword;
+    Tcl_Obj *level, *keyword, *eventClass;
     int opcode, id, version, task;
 } EventOptions;
 
 #define AT(field) offsetof(EventOptions, field)
 static const EtwOption eventOptions[] = {
+        {"-class", ETW_OPT_OBJ, AT(eventClass), 0, 0, 0, NULL},
         {"-id", ETW_OPT_INT, AT(id), 0, 65535, 0, NULL},
         {"-keyword", ETW_OPT_OBJ, AT(keyword), 0, 0, 0, NULL},
         {"-level", ETW_OPT_OBJ, AT(level), 0, 0, 0, NULL},
@@ -108,6 +109,8 @@ static int eventCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     EtwInterp *ctx = clientData;
     EventOptions options = {0};
     Etw_EventDesc desc = {.level = ETW_LEVEL_INFO};
+    EtwGuid guid;
+    Etw_Guid eventClass;
     Tcl_DString name;
     EtwTclProvider *provider = EtwFindProvider(ctx, objv[2]);
 
@@ -116,8 +119,13 @@ static int eventCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
             (options.level && EtwGetLevel(interp, options.level, &desc.level) != TCL_OK) ||
             (options.keyword &&
                     EtwGetKeywords(interp, options.keyword, provider->name, provider->keywords,
-                            provider->keywordCount, &desc.keyword) != TCL_OK)) {
+                            provider->keywordCount, &desc.keyword) != TCL_OK) ||
+            (options.eventClass && EtwGetGuid(interp, options.eventClass, &guid) != TCL_OK)) {
         return TCL_ERROR;
+    }
+    if (options.eventClass != NULL) {
+        memcpy(eventClass.bytes, guid.bytes, sizeof eventClass.bytes);
+        desc.classGuid = &eventClass;
     }
     desc.id = (uint16_t)options.id;
     desc.version = (uint8_t)options.version;

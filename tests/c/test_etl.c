@@ -305,6 +305,34 @@ static void record_build(void)
     }
 }
 
+/* A classic event is an EVENT_TRACE_HEADER and nothing but the payload. */
+static void record_build_classic(void)
+{
+    EtwEvent want = FullEvent(), got;
+    uint8_t out[512];
+    memset(out, 0xCC, sizeof out);
+    want.classic = true;
+    size_t parsed, size = EtlRecordSize(&want);
+    EtlRecordBuild(&want, out, size);
+    CHECK_EQ(size, EtwAlign8(0x30 + want.payloadSize));
+    CHECK_EQ(out[size], 0xCC);
+    CHECK_EQ(EtwLoad16(out), 0x30 + want.payloadSize);
+    CHECK_EQ(EtwLoad16(out + 2), 0xC014);
+    REQUIRE(EtlRecordParse(out, size, &got, &parsed));
+    CHECK_EQ(parsed, size);
+    CHECK(got.classic && got.meta == NULL && got.stack == NULL);
+    CHECK_EQ(got.kind, ETL_FULL64);
+    CHECK_EQ(got.ticks, want.ticks);
+    CHECK_EQ(got.pid, want.pid);
+    CHECK_EQ(got.tid, want.tid);
+    CHECK_EQ(got.desc.opcode, want.desc.opcode);
+    CHECK_EQ(got.desc.level, want.desc.level);
+    CHECK_EQ(got.desc.version, want.desc.version);
+    CHECK_EQ(got.desc.id, 0);
+    CHECK_MEM(got.provider.bytes, 16, want.provider.bytes, 16);
+    CHECK_MEM(got.payload, got.payloadSize, want.payload, want.payloadSize);
+}
+
 /* The bytes of a record with items 12 and 11 as OpenEtw and Windows write them. */
 static void record_bytes(void)
 {
@@ -784,6 +812,7 @@ int main(int argc, char **argv)
     CHECK_RUN(record_unknown);
     CHECK_RUN(record_cut);
     CHECK_RUN(record_build);
+    CHECK_RUN(record_build_classic);
     CHECK_RUN(record_bytes);
     CHECK_RUN(record_limits);
     CHECK_RUN(record_broken_items);

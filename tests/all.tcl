@@ -1,6 +1,7 @@
 # tests/all.tcl --
 #
-#	Runs the C tests (BUILD/tests/c/test_*) and the tcltest files (tests/*.test), each in a
+#	Runs the C tests (BUILD/tests/c/test_*) and the tcltest files (tests/*.test), for Windows also
+#	those with the simulated tracing service (BUILD/sim/test_*, tests/win/*.test), each in a
 #	process of its own with a runtime directory of its own, and adds up. The last line is
 #	`N passed, N failed, N skipped`; the exit code is 1 when anything failed. A program that
 #	crashes, hangs or ends without its totals is a failure. Runs on the machine's own tclsh; what
@@ -227,6 +228,13 @@ proc run::All {} {
             }
             if {[string match $option(-file) $name]} {
                 One $name c [list {*}$option(-wine) $option(-build)/tests/c/$name$suffix]
+                incr ran
+            }
+        }
+        foreach source [lsort [glob -nocomplain -directory $testDir/win -tails test_*.c]] {
+            set name [file rootname $source]
+            if {$option(-wine) ne "" && [string match $option(-file) $name]} {
+                One $name c [list {*}$option(-wine) $option(-build)/sim/$name$suffix]
                 incr ran
             }
         }

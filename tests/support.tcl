@@ -51,6 +51,9 @@ testConstraint linux [expr {$tcl_platform(os) eq "Linux"}]
 testConstraint windows [expr {$tcl_platform(platform) eq "windows"}]
 testConstraint wine [expr {[info exists env(ETW_WINE)] && $env(ETW_WINE)}]
 testConstraint notWine [expr {![testConstraint wine]}]
+# systemless: the operating system has no ETW that works.
+testConstraint systemless [expr {[catch {etw query system:any} message opts]
+    && [lindex [dict get $opts -errorcode] 1] eq "UNSUPPORTED"}]
 testConstraint tcl9 [package vsatisfies [package provide Tcl] 9.0-]
 testConstraint sanitized [expr {[info exists env(ETW_SANITIZE)] && $env(ETW_SANITIZE) ne ""}]
 # Figures of time and memory mean nothing under a sanitizer.

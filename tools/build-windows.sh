@@ -168,6 +168,21 @@ build_etw() {
         --with-tclinclude="$tcl/include" --with-expat="$expat" --enable-werror ${ETW_CONFIGURE:-}
     make -C build-win --no-print-directory -j"$(nproc)" all ctests
     check_imports build-win/*.dll
+    check_layouts
+}
+
+# What goes to Windows and comes from it is laid out as documented for 32-bit programs, too: asserted
+# in win/system_abi.h.
+check_layouts() {
+    cc32=i686-w64-mingw32-gcc
+    if ! command -v $cc32 >/dev/null 2>&1; then
+        echo "no $cc32: layouts of 32-bit programs not checked (sh tools/deps.sh test)" >&2
+        return 0
+    fi
+    for file in win/system_*.c; do
+        $cc32 -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -Igeneric -Iwin -I. -S -o /dev/null "$file" ||
+            die "$file does not compile for 32 bits"
+    done
 }
 
 # Only DLLs that every Windows has.

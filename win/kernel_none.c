@@ -2,7 +2,8 @@
  * win/kernel_none.c --
  *
  *	engine/kernel.h on Windows, where the embedded engine has no kernel events: Windows gives
- *	them through its own ETW, the system engine. Everything here refuses or does nothing.
+ *	them through its own ETW, the system engine (system_enable.c, which also lists the groups). Everything here refuses or does
+ *	nothing.
  */
 #include "engine/kernel.h"
 
@@ -44,13 +45,6 @@ void EtwKernelQuiesce(EtwKernel *kernel)
 void EtwKernelClose(EtwKernel *kernel)
 {
     (void)kernel;
-}
-
-void EtwKernelGroups(
-        void (*visit)(void *ctx, const char *group, const char *description), void *ctx)
-{
-    (void)visit;
-    (void)ctx;
 }
 
 int EtwKernelSweep(void)

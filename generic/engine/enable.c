@@ -81,10 +81,17 @@ static EtwStatus enableLocked(
     return ETW_OK;
 }
 
-EtwStatus EtwSessionEnable(const char *name, const EtwEnable *wish, EtwError *err)
+EtwStatus EmbeddedEnable(const char *name, const EtwEnable *wish, EtwError *err)
 {
     RegProvider *provider = NULL;
     EtwStatus status;
+    if (wish->properties != 0 || wish->captureState || wish->executables != NULL ||
+            wish->payloadCount != 0) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", name,
+                "session \"%s\" is of the embedded engine, which has no -capture, -executables, "
+                "-payload, -properties and -stacks for providers",
+                name);
+    }
     if (wish->pidCount > 8 || wish->idCount > 64) {
         return EtwFail(err, ETW_E_LIMIT, wish->pidCount > 8 ? "PIDS" : "EVENTS", name,
                 "too many %s: at most %d", wish->pidCount > 8 ? "process ids" : "event ids",
@@ -104,7 +111,7 @@ EtwStatus EtwSessionEnable(const char *name, const EtwEnable *wish, EtwError *er
     return status;
 }
 
-EtwStatus EtwSessionDisable(const char *name, const EtwGuid *guid, EtwError *err)
+EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
 {
     EtwStatus status;
     RegProvider *p = NULL;
@@ -158,7 +165,7 @@ static void fillProvider(const RegProvider *p, EtwProviderInfo *info)
     }
 }
 
-void EtwProviderList(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx)
+void EmbeddedProviders(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx)
 {
     Registry *r = RegOpen(NULL);
     EtwProviderInfo info;
@@ -240,11 +247,15 @@ void EtwSessionWriteHost(Ring *ring)
             payload, (size_t)(at - payload));
 }
 
-EtwStatus EtwSessionMark(const char *name, const char *text, EtwError *err)
+Etw_Event *EtwMarkEvent(void)
 {
     static const Etw_Field fields[] = {{"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
-    Etw_Event *mark =
-            Etw_DefineEvent(ownProvider(), &(Etw_EventDesc){.name = "Mark", .level = 4}, fields, 1);
+    return Etw_DefineEvent(ownProvider(), &(Etw_EventDesc){.name = "Mark", .level = 4}, fields, 1);
+}
+
+EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)
+{
+    Etw_Event *mark = EtwMarkEvent();
     char cut[4096 + 1];
     uint8_t payload[sizeof cut + 2];
     EtwThread *thread = EtwThreadSelf();

@@ -1,10 +1,11 @@
 /*
  * engine/engine.h --
  *
- *	The interface of a tracing engine to the rest of the code: sessions, enabling, and where
- *	live events come from. Today one engine implements it, the embedded one (session.c, logger.c,
- *	ring.c, registry.c); Windows' own joins later. Providers and writing are etw.h. Everything may be
- *	called from any thread; a session is addressed by name.
+ *	The interface of tracing to the rest of the code: sessions, enabling, and where live events
+ *	come from. Two engines implement it, the embedded one (session.c, logger.c, ring.c, registry.c) and
+ *	the operating system's (win/system_*.c); dispatch.c chooses. Providers and writing are etw.h.
+ *	Everything may be called from any thread; a session is addressed by name, with "embedded:" or
+ *	"system:" in front where both engines have one of that name.
  */
 #ifndef ETW_ENGINE_ENGINE_H
 #define ETW_ENGINE_ENGINE_H
@@ -25,8 +26,15 @@ typedef enum EtwFileMode {
                        EtwSessionSnapshot */
 } EtwFileMode;
 
+typedef enum EtwEngine {
+    ETW_ENGINE_AUTO, /* the system's where there is one that works, else the embedded one */
+    ETW_ENGINE_EMBEDDED,
+    ETW_ENGINE_SYSTEM
+} EtwEngine;
+
 typedef struct EtwSessionConfig {
     const char *name; /* UTF-8, 1-255 bytes, no control characters */
+    EtwEngine engine;
     const char *file; /* UTF-8 path; NULL: none (memory or real time) */
     EtwFileMode mode;
     bool realtime;       /* live consumers may attach */
@@ -35,6 +43,10 @@ typedef struct EtwSessionConfig {
     uint32_t maxBuffers; /* 0: default 128 */
     uint32_t flushMs;    /* 0: default 1000 */
     uint32_t maxMB;      /* 0: no limit; circular needs one */
+    /* System engine only: */
+    bool kernelLogger; /* may have kernel events; one of eight such sessions of the machine */
+    const EtwGuid *inProcess; /* a session of this process and provider alone, in its memory: needs
+                                 no privilege, but a file. NULL: an ordinary one */
 } EtwSessionConfig;
 
 typedef struct EtwLost {
@@ -45,9 +57,13 @@ typedef struct EtwLost {
     uint64_t abandoned; /* a writer died or hung inside a write */
     uint64_t kernel;    /* the kernel's own ring overran */
     uint64_t consumer;  /* live consumers too slow (their own loss, summed) */
+    /* System engine only: whole buffers, nobody knows how many events: */
+    uint64_t fileBuffers; /* the disk refused or was too slow */
+    uint64_t liveBuffers; /* live consumers too slow */
 } EtwLost;
 
 typedef struct EtwSessionInfo {
+    const char *engine; /* "embedded" or "system" */
     char name[256];
     char file[1024];
     char state[16]; /* running, stopping, stopped */
@@ -65,6 +81,11 @@ typedef struct EtwSessionInfo {
     uint32_t buffers;                  /* written to disk */
     uint64_t overwritten; /* circular or memory: events that made room for younger ones */
     EtwLost lost;
+    /* System engine only: */
+    uint32_t logMode;     /* EVENT_TRACE_*_MODE */
+    uint32_t kernelFlags; /* EVENT_TRACE_FLAG_* */
+    uint32_t clock;       /* 1 QPC, 2 system time, 3 CPU cycles */
+    EtwGuid guid;
 } EtwSessionInfo;
 
 EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *errPtr);
@@ -92,6 +113,27 @@ void EtwSetTclVersion(const char *version);
 
 /* ---- Enabling providers ---------------------------------------------------------------------- */
 
+/* What is added to each event of the provider. Values of EVENT_ENABLE_PROPERTY_*. */
+enum {
+    ETW_ENABLE_SID = 0x001,
+    ETW_ENABLE_TS_ID = 0x002,
+    ETW_ENABLE_STACKS = 0x004,
+    ETW_ENABLE_PSM_KEY = 0x008,
+    ETW_ENABLE_IGNORE_KEYWORD_0 = 0x010, /* events without keyword do not pass any mask */
+    ETW_ENABLE_PROCESS_START_KEY = 0x080,
+    ETW_ENABLE_EVENT_KEY = 0x100,
+    ETW_ENABLE_EXCLUDE_INPRIVATE = 0x200
+};
+
+/* One condition on a field of one event; those of the same event hold together. */
+typedef struct EtwPayloadTest {
+    uint16_t id;
+    uint8_t version;
+    const char *field, *value; /* UTF-8; the value as its manifest's type is written */
+    uint16_t op;               /* PAYLOAD_OPERATOR of tdh.h: 0 == 1 != 2 <= 3 > 4 < 5 >= 6 between 7
+                                  not between 8 mod 20 contains 21 does not contain 30 is 31 is not */
+} EtwPayloadTest;
+
 typedef struct EtwEnable {
     EtwGuid provider;
     const char *providerName; /* for a provider not registered yet; may be NULL */
@@ -101,6 +143,16 @@ typedef struct EtwEnable {
     int pidCount;             /* up to 8 */
     const uint16_t *ids;      /* event ids; NULL: all */
     int idCount;              /* up to 64 */
+    bool pidsByDefault;       /* nobody asked for these pids: the system engine takes all processes,
+                                 as its other tools do */
+    /* System engine only: */
+    uint32_t properties;           /* ETW_ENABLE_* */
+    bool captureState;             /* ask the provider to log its state now */
+    const char *executables;       /* "a.exe;b.exe": only these programs; NULL: all */
+    const uint16_t *stackIds;      /* with ETW_ENABLE_STACKS: of these events only; NULL: all */
+    int stackIdCount;              /* up to 64 */
+    const EtwPayloadTest *payload; /* NULL: none */
+    int payloadCount;
 } EtwEnable;
 EtwStatus EtwSessionEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
 EtwStatus EtwSessionDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
@@ -108,13 +160,13 @@ EtwStatus EtwSessionDisable(const char *name, const EtwGuid *provider, EtwError 
 typedef struct EtwProviderInfo {
     EtwGuid guid;
     char name[128];
-    int registrations; /* processes x registrations now */
+    int registrations; /* processes x registrations now; 0: only known to exist */
     int enables;
     struct {
         char session[256];
         uint8_t level;
         uint64_t any, all;
-    } enabled[ETW_MAX_ENABLES];
+    } enabled[2 * ETW_MAX_ENABLES]; /* of both engines */
 } EtwProviderInfo;
 void EtwProviderList(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx);
 

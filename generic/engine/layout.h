@@ -55,7 +55,12 @@ typedef struct RegEnable {
 typedef struct RegProvider {
     Etw_Provider face; /* must be first: what etw.h shows. Read without lock, one relaxed load */
     _Atomic uint32_t active; /* bit i: enables[i] is in force. Release on set, acquire by writers */
-    uint32_t used;           /* slot taken */
+    /* Processes in which the operating system's tracing listens (mirror.h), and the sum of what it
+     * wants there; a process that was killed leaves a number too high, which costs looks in vain. */
+    _Atomic uint32_t system;
+    uint32_t systemLevel;
+    uint64_t systemKeywords;
+    uint32_t used; /* slot taken */
     EtwGuid guid;
     char name[128];
     RegEnable enables[ETW_MAX_ENABLES];

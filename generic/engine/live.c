@@ -18,7 +18,8 @@ enum {
     WAIT_MOST = 16000000 /* ns between looks at an idle session */
 };
 
-struct EtwLive {
+typedef struct EmbeddedLive {
+    EtwLive face; /* must be first */
     Ring ring;
     RingTail *tails;
     uint32_t count;
@@ -34,59 +35,10 @@ struct EtwLive {
     uint64_t reported; /* of lost, already added to the session's header */
     RingTail *given;   /* whose record the caller still looks at */
     OsWake *wake;
-};
-
-EtwStatus EtwLiveOpen(const char *session, EtwLive **livePtr, EtwError *err)
-{
-    EtwSessionInfo info;
-    char path[1024];
-    EtwLive *l;
-    EtwStatus status = EtwSessionQuery(session, &info, err);
-    if (status != ETW_OK) {
-        return status;
-    }
-    if (!info.realtime) {
-        return EtwFail(err, ETW_E_STATE, "REALTIME", session,
-                "session \"%s\" is not for live consumers: start it with -realtime 1", session);
-    }
-    l = EtwAlloc(sizeof *l);
-    RegSessionPath(info.instance, path, sizeof path);
-    status = RingOpen(&l->ring, path, info.instance, err);
-    if (status != ETW_OK) {
-        EtwFree(l);
-        return status;
-    }
-    l->count = 2 * l->ring.cpus;
-    l->tails = EtwAlloc(l->count * sizeof *l->tails);
-    for (uint32_t i = 0; i < l->count; i++) {
-        RingTailInit(&l->tails[i], i);
-    }
-    OsInstant start = {
-            l->ring.header->startTicks, l->ring.header->startSteady, l->ring.header->startWall};
-    OsNow(&l->lastAnchor);
-    EtwAnchorsJoin(&l->anchors, &start, &l->lastAnchor);
-    l->ownerStart = OsProcessStart(l->ring.header->ownerPid);
-    l->wake = OsWakeNew();
-    l->wait = WAIT_LEAST;
-    atomic_fetch_add(&l->ring.header->consumers, 1);
-    *livePtr = l;
-    return ETW_OK;
-}
-
-void EtwLiveClose(EtwLive *l)
-{
-    atomic_fetch_sub(&l->ring.header->consumers, 1);
-    for (uint32_t i = 0; i < l->count; i++) {
-        RingTailFree(&l->tails[i]);
-    }
-    EtwFree(l->tails);
-    OsUnmap(&l->ring.map);
-    OsWakeFree(l->wake);
-    EtwFree(l);
-}
+} EmbeddedLive;
 
 /* Whom nobody waits for any longer: writers that died or hang inside a record. */
-static void passStuck(EtwLive *l, int64_t now)
+static void passStuck(EmbeddedLive *l, int64_t now)
 {
     for (uint32_t i = 0; i < l->count; i++) {
         RingTail *t = &l->tails[i];
@@ -100,7 +52,7 @@ static void passStuck(EtwLive *l, int64_t now)
 }
 
 /* How far everything is complete, as of now. */
-static void moveWatermark(EtwLive *l)
+static void moveWatermark(EmbeddedLive *l)
 {
     OsInstant now;
     uint64_t kernel = atomic_load_explicit(&l->ring.header->kernelUntil, memory_order_acquire);
@@ -117,7 +69,7 @@ static void moveWatermark(EtwLive *l)
 }
 
 /* Oldest record at hand; *blockedPtr: some stream is held up by a writer. */
-static RingTail *oldest(EtwLive *l, bool *blockedPtr)
+static RingTail *oldest(EmbeddedLive *l, bool *blockedPtr)
 {
     RingTail *best = NULL;
     *blockedPtr = false;
@@ -134,7 +86,7 @@ static RingTail *oldest(EtwLive *l, bool *blockedPtr)
     return best;
 }
 
-static bool heldUp(EtwLive *l, bool blocked)
+static bool heldUp(EmbeddedLive *l, bool blocked)
 {
     OsInstant now;
     if (!blocked || l->ended) {
@@ -148,16 +100,26 @@ static bool heldUp(EtwLive *l, bool blocked)
     return now.steady - l->blockedSince < BLOCK_PATIENCE;
 }
 
-static void reportLoss(EtwLive *l)
+static uint64_t liveLost(const EtwLive *live)
 {
-    uint64_t lost = EtwLiveLost(l);
+    const EmbeddedLive *l = (const EmbeddedLive *)live;
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        lost += l->tails[i].lost;
+    }
+    return lost;
+}
+
+static void reportLoss(EmbeddedLive *l)
+{
+    uint64_t lost = liveLost(&l->face);
     if (lost > l->reported) {
         atomic_fetch_add(&l->ring.header->lostConsumer, lost - l->reported);
         l->reported = lost;
     }
 }
 
-static bool deliver(EtwLive *l, RingTail *t, EtwEvent *event)
+static bool deliver(EmbeddedLive *l, RingTail *t, EtwEvent *event)
 {
     const RingRecord *record = RingTailRecord(t);
     uint32_t cpu = t->cursor.stream % l->ring.cpus;
@@ -179,8 +141,9 @@ static bool deliver(EtwLive *l, RingTail *t, EtwEvent *event)
     return true;
 }
 
-EtwStatus EtwLiveNext(EtwLive *l, EtwEvent *event)
+static EtwStatus liveNext(EtwLive *live, EtwEvent *event)
 {
+    EmbeddedLive *l = (EmbeddedLive *)live;
     if (l->given != NULL) {
         RingTailNext(l->given);
         l->given = NULL;
@@ -204,23 +167,69 @@ EtwStatus EtwLiveNext(EtwLive *l, EtwEvent *event)
     }
 }
 
-void EtwLiveWait(EtwLive *l, int64_t timeoutNs)
+static void liveWait(EtwLive *live, int64_t timeoutNs)
 {
+    EmbeddedLive *l = (EmbeddedLive *)live;
     int64_t wait = timeoutNs >= 0 && timeoutNs < l->wait ? timeoutNs : l->wait;
     OsWakeWait(l->wake, wait);
     l->wait = l->wait * 2 > WAIT_MOST ? WAIT_MOST : l->wait * 2;
 }
 
-void EtwLiveWake(EtwLive *l)
+static void liveWake(EtwLive *live)
 {
-    OsWakePost(l->wake);
+    OsWakePost(((EmbeddedLive *)live)->wake);
 }
 
-uint64_t EtwLiveLost(const EtwLive *l)
+static void liveClose(EtwLive *live)
 {
-    uint64_t lost = 0;
+    EmbeddedLive *l = (EmbeddedLive *)live;
+    atomic_fetch_sub(&l->ring.header->consumers, 1);
     for (uint32_t i = 0; i < l->count; i++) {
-        lost += l->tails[i].lost;
+        RingTailFree(&l->tails[i]);
     }
-    return lost;
+    EtwFree(l->tails);
+    OsUnmap(&l->ring.map);
+    OsWakeFree(l->wake);
+    EtwFree(l);
+}
+
+static const EtwLiveOps liveOps = {
+        .next = liveNext, .wait = liveWait, .wake = liveWake, .lost = liveLost, .close = liveClose};
+
+EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err)
+{
+    EtwSessionInfo info;
+    char path[1024];
+    EmbeddedLive *l;
+    EtwStatus status = EmbeddedQuery(session, &info, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (!info.realtime) {
+        return EtwFail(err, ETW_E_STATE, "REALTIME", session,
+                "session \"%s\" is not for live consumers: start it with -realtime 1", session);
+    }
+    l = EtwAlloc(sizeof *l);
+    l->face.ops = &liveOps;
+    RegSessionPath(info.instance, path, sizeof path);
+    status = RingOpen(&l->ring, path, info.instance, err);
+    if (status != ETW_OK) {
+        EtwFree(l);
+        return status;
+    }
+    l->count = 2 * l->ring.cpus;
+    l->tails = EtwAlloc(l->count * sizeof *l->tails);
+    for (uint32_t i = 0; i < l->count; i++) {
+        RingTailInit(&l->tails[i], i);
+    }
+    OsInstant start = {
+            l->ring.header->startTicks, l->ring.header->startSteady, l->ring.header->startWall};
+    OsNow(&l->lastAnchor);
+    EtwAnchorsJoin(&l->anchors, &start, &l->lastAnchor);
+    l->ownerStart = OsProcessStart(l->ring.header->ownerPid);
+    l->wake = OsWakeNew();
+    l->wait = WAIT_LEAST;
+    atomic_fetch_add(&l->ring.header->consumers, 1);
+    *livePtr = &l->face;
+    return ETW_OK;
 }

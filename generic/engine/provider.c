@@ -5,6 +5,7 @@
  *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
  */
 #include "base/bytes.h"
+#include "engine/mirror.h"
 #include "engine/provider.h"
 #include "engine/testpoint.h"
 #include "engine/thread.h"
@@ -35,6 +36,7 @@ Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
 {
     EtwGuid id;
     RegProvider *provider;
+    int registrations = 0;
     if (name == NULL || *name == '\0' || strlen(name) >= sizeof provider->name ||
             RegOpen(NULL) == NULL || RegLock(NULL) != ETW_OK) {
         return NULL;
@@ -45,20 +47,25 @@ Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
         EtwGuidFromName(name, &id);
     }
     provider = RegFindProvider(&id, name, true);
-    if (provider != NULL && RegAddRegistration(provider) == 0) {
+    if (provider != NULL && (registrations = RegAddRegistration(provider)) == 0) {
         provider = NULL;
     }
     RegUnlock();
+    if (registrations == 1) {
+        EtwMirrorRegister(provider);
+    }
     return provider ? &provider->face : NULL;
 }
 
 void Etw_Unregister(Etw_Provider *face)
 {
     RegProvider *provider = (RegProvider *)face;
+    bool last = false;
     if (provider == NULL || RegLock(NULL) != ETW_OK) {
         return;
     }
-    if (RegRemoveRegistration(provider) == 0) {
+    last = RegRemoveRegistration(provider) == 0;
+    if (last) {
         for (Etw_Event **at = &events; *at != NULL;) {
             Etw_Event *e = *at;
             if (e->provider == provider) {
@@ -79,6 +86,9 @@ void Etw_Unregister(Etw_Provider *face)
         }
     }
     RegUnlock();
+    if (last) {
+        EtwMirrorUnregister(provider);
+    }
 }
 
 /* The constant part of an event; one without a description has no metadata. */
@@ -280,6 +290,26 @@ static inline __attribute__((always_inline)) int writeTo(Ring *ring, const Write
     return ETW_WRITTEN;
 }
 
+/* To the operating system's sessions. What is filled in is so in a copy. */
+static int writeMirror(const RegProvider *provider, const WriteArgs *w)
+{
+    uint8_t copy[2048];
+    EtwMirrorEvent event = {
+            w->event->eventClass, w->activity, w->related, w->data, w->count, w->payload};
+    Etw_Data whole = {copy, w->payload};
+    uint64_t now = OsTicks();
+    if (w->stamp != NULL && *w->stamp == 0) {
+        *w->stamp = now;
+    }
+    if (w->elapsed != NULL && w->payload <= sizeof copy) {
+        putPieces(copy, w->data, w->count);
+        putElapsed(copy, w->elapsed, now);
+        event.data = &whole;
+        event.count = 1;
+    }
+    return EtwMirrorWrite(provider, &event);
+}
+
 /* Into every session that wants it. args: all but thread and payload size is set. Inlined, so that
  * each of its callers pays for what it uses. */
 static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
@@ -314,6 +344,10 @@ static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
         }
     }
     EtwThreadLeave(thread);
+    if (__builtin_expect(atomic_load_explicit(&provider->system, memory_order_relaxed) != 0, 0)) {
+        int one = writeMirror(provider, args);
+        result = one != ETW_WRITTEN ? one : result;
+    }
     return result;
 }
 

@@ -12,6 +12,9 @@
  */
 void EtwProviderNotify(RegProvider *provider);
 
+/* The event Mark of our own provider Etw-Session: one field, counted UTF-8 (enable.c). */
+Etw_Event *EtwMarkEvent(void);
+
 /*
  * Etw_Write, of an event that is defined and that Etw_Enabled was asked for, that returns the ticks the event was stamped with (the last session's, when several
  * took it); 0: nobody took it. Saves the script provider a look at the clock.

@@ -387,6 +387,10 @@ void RegRefreshProvider(RegProvider *provider)
             keywords |= e->any;
         }
     }
+    if (atomic_load(&provider->system) != 0) {
+        level = provider->systemLevel > level ? provider->systemLevel : level;
+        keywords |= provider->systemKeywords;
+    }
     __atomic_store_n(&provider->face.keywords, keywords, __ATOMIC_RELAXED);
     __atomic_store_n(&provider->face.enabled, level, __ATOMIC_RELEASE);
 }

@@ -27,11 +27,6 @@ static OsWake *idle; /* posted when a controller leaves, and when a session has 
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static const char *plainName(const char *name)
-{
-    return strncmp(name, "embedded:", 9) == 0 ? name + 9 : name;
-}
-
 static EtwStatus checkName(const char *name, EtwError *err)
 {
     size_t length = strlen(name);
@@ -78,7 +73,7 @@ static EtwStatus nameTaken(const RegSession *s, EtwError *err)
 
 int SessionFind(const char *name, EtwError *err)
 {
-    int index = RegFindSession(plainName(name));
+    int index = RegFindSession(name);
     if (index < 0) {
         noSession(name, err);
     }
@@ -160,6 +155,7 @@ static void fillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
     OsInstant now;
     memset(info, 0, sizeof *info);
     OsNow(&now);
+    info->engine = etwEmbeddedOps.name;
     /* No text of shared memory is trusted to end. */
     snprintf(info->name, sizeof info->name, "%.255s", h->name);
     snprintf(info->file, sizeof info->file, "%.1023s", h->file);
@@ -192,9 +188,16 @@ static void fillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
 
 static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
 {
-    EtwStatus status = checkName(plainName(c->name), err);
+    EtwStatus status = checkName(c->name, err);
     if (status != ETW_OK) {
         return status;
+    }
+    if (c->inProcess || c->kernelLogger) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
+                "%s is for the engine \"system\": the embedded one %s",
+                c->inProcess ? "-inprocess" : "-kernellogger",
+                c->inProcess ? "needs no privilege anyway"
+                             : "gives kernel events to any session (\"etw enable NAME kernel\")");
     }
     if (c->mode == ETW_FILE_MEMORY ? c->file != NULL : c->file == NULL && !c->realtime) {
         return EtwFail(err, ETW_E_ARG, "FILE", c->name,
@@ -360,7 +363,7 @@ static EtwStatus startLocked(
     return ETW_OK;
 }
 
-EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
+static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
 {
     static bool atExit;
     EtwStatus status = checkConfig(config, err);
@@ -376,7 +379,7 @@ EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
         return status;
     }
     idle = idle != NULL ? idle : OsWakeNew();
-    status = startLocked(config, plainName(config->name), &s, err);
+    status = startLocked(config, config->name, &s, err);
     if (status == ETW_OK && !atExit) {
         atExit = true;
         atexit(EtwSessionStopAll);
@@ -501,7 +504,7 @@ static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
     return status;
 }
 
-EtwStatus EtwSessionStop(const char *name, EtwSessionInfo *info, EtwError *err)
+static EtwStatus EmbeddedStop(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     EtwSession *s;
     Providers changed = {{0}};
@@ -575,7 +578,17 @@ static void flushProc(EtwSession *s, void *arg)
     LoggerFlush(s);
 }
 
-EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+static bool EmbeddedHas(const char *name)
+{
+    bool there = false;
+    if (RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
+        there = RegFindSession(name) >= 0;
+        RegUnlock();
+    }
+    return there;
+}
+
+static EtwStatus EmbeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     EtwSession *s;
     EtwStatus status = acquire(name, &s, err);
@@ -609,7 +622,7 @@ static EtwStatus queryLocked(int index, EtwSessionInfo *info)
     return ETW_OK;
 }
 
-EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *info, EtwError *err)
+EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     EtwStatus status;
     int index;
@@ -625,7 +638,7 @@ EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *info, EtwError *err)
     return status;
 }
 
-void EtwSessionList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx)
+static void EmbeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx)
 {
     Registry *r = RegOpen(NULL);
     EtwSessionInfo info;
@@ -677,7 +690,7 @@ static void updateProc(EtwSession *s, void *arg)
     }
 }
 
-EtwStatus EtwSessionUpdate(
+static EtwStatus EmbeddedUpdate(
         const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
 {
     EtwSession *s;
@@ -706,7 +719,7 @@ static void snapshotProc(EtwSession *s, void *arg)
     a->status = LoggerSnapshot(s, a->path, a->err);
 }
 
-EtwStatus EtwSessionSnapshot(
+static EtwStatus EmbeddedSnapshot(
         const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
 {
     EtwSession *s;
@@ -756,7 +769,8 @@ static void kernelOffProc(EtwSession *s, void *arg)
     }
 }
 
-EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *err)
+static EtwStatus EmbeddedEnableKernel(
+        const char *name, const EtwKernelEnable *enable, EtwError *err)
 {
     EtwSession *s;
     KernelArgs args = {enable, ETW_OK, err};
@@ -769,7 +783,7 @@ EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable
     return status;
 }
 
-EtwStatus EtwSessionDisableKernel(const char *name, EtwError *err)
+static EtwStatus EmbeddedDisableKernel(const char *name, EtwError *err)
 {
     EtwSession *s;
     EtwStatus status = acquire(name, &s, err);
@@ -779,3 +793,22 @@ EtwStatus EtwSessionDisableKernel(const char *name, EtwError *err)
     }
     return status;
 }
+
+/* ---- The engine ------------------------------------------------------------------------------ */
+
+const EtwEngineOps etwEmbeddedOps = {.name = "embedded",
+        .has = EmbeddedHas,
+        .start = EmbeddedStart,
+        .stop = EmbeddedStop,
+        .flush = EmbeddedFlush,
+        .query = EmbeddedQuery,
+        .update = EmbeddedUpdate,
+        .snapshot = EmbeddedSnapshot,
+        .mark = EmbeddedMark,
+        .list = EmbeddedList,
+        .enable = EmbeddedEnable,
+        .disable = EmbeddedDisable,
+        .enableKernel = EmbeddedEnableKernel,
+        .disableKernel = EmbeddedDisableKernel,
+        .providers = EmbeddedProviders,
+        .liveOpen = EmbeddedLiveOpen};

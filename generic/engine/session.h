@@ -11,6 +11,7 @@
 #define ETW_ENGINE_SESSION_H
 
 #include "engine/kernel.h"
+#include "engine/ops.h"
 #include "engine/provider.h"
 #include "etl/writer.h"
 #include "event/anchors.h"
@@ -84,9 +85,18 @@ uint64_t LoggerLost(const EtwSession *session); /* all kinds but the file's own 
  * which there are. Under the registry's lock.
  */
 int SessionFind(const char *name, EtwError *errPtr);
+EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
 
 /* ---- enable.c -------------------------------------------------------------------------------- */
 
 void EtwSessionWriteHost(Ring *ring); /* the Host event, into this session only */
+EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *errPtr);
+EtwStatus EmbeddedEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
+EtwStatus EmbeddedDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
+void EmbeddedProviders(EtwProviderVisit *visit, void *ctx);
+
+/* ---- live.c ---------------------------------------------------------------------------------- */
+
+EtwStatus EmbeddedLiveOpen(const char *name, EtwLive **livePtr, EtwError *errPtr);
 
 #endif

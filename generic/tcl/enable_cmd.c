@@ -7,20 +7,26 @@
 #include "tcl/provider.h"
 #include "base/os.h"
 
-enum { MAX_PIDS = 8, MAX_IDS = 64, MAX_GROUPS = 64 };
+enum { MAX_PIDS = 8, MAX_IDS = 64, MAX_GROUPS = 64, MAX_TESTS = 32 };
 
 typedef struct EnableOptions {
     Tcl_Obj *level, *any, *all, *events, *pids;
-    int stacks;
+    Tcl_Obj *stackEvents, *properties, *executables, *payload;
+    int stacks, capture;
 } EnableOptions;
 
 #define AT(field) offsetof(EnableOptions, field)
 static const EtwOption enableOptions[] = {
         {"-all", ETW_OPT_OBJ, AT(all), 0, 0, 0, NULL},
         {"-any", ETW_OPT_OBJ, AT(any), 0, 0, 0, NULL},
+        {"-capture", ETW_OPT_BOOL, AT(capture), 0, 0, 0, NULL},
         {"-events", ETW_OPT_LIST, AT(events), 0, 0, 0, NULL},
+        {"-executables", ETW_OPT_LIST, AT(executables), 0, 0, 0, NULL},
         {"-level", ETW_OPT_OBJ, AT(level), 0, 0, 0, NULL},
+        {"-payload", ETW_OPT_LIST, AT(payload), 0, 0, 0, NULL},
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
+        {"-properties", ETW_OPT_LIST, AT(properties), 0, 0, 0, NULL},
+        {"-stacks", ETW_OPT_LIST, AT(stackEvents), 0, 0, 0, NULL},
         ETW_OPTION_END,
 };
 static const EtwOption kernelOptions[] = {
@@ -67,7 +73,9 @@ typedef struct EnableData {
     EtwTarget target;
     uint32_t pids[MAX_PIDS];
     uint32_t idNumbers[MAX_IDS];
-    uint16_t ids[MAX_IDS];
+    uint16_t ids[MAX_IDS], stackIds[MAX_IDS];
+    EtwPayloadTest tests[MAX_TESTS];
+    Tcl_Obj *executables; /* joined as Windows wants them; NULL: not given */
 } EnableData;
 
 static int getMasks(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
@@ -92,6 +100,7 @@ static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
     if (list == NULL) {
         data->pids[0] = OsPid();
         data->enable.pidCount = 1;
+        data->enable.pidsByDefault = true;
         return TCL_OK;
     }
     if (strcmp(Tcl_GetString(list), "all") == 0) {
@@ -101,20 +110,145 @@ static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
             interp, list, "-pids", MAX_PIDS, UINT32_MAX, data->pids, &data->enable.pidCount);
 }
 
+static int getIds(Tcl_Interp *interp, Tcl_Obj *list, const char *option, EnableData *data,
+        uint16_t *ids, int *countPtr)
+{
+    if (getNumbers(interp, list, option, MAX_IDS, UINT16_MAX, data->idNumbers, countPtr) !=
+            TCL_OK) {
+        return TCL_ERROR;
+    }
+    for (int i = 0; i < *countPtr; i++) {
+        ids[i] = (uint16_t)data->idNumbers[i];
+    }
+    return TCL_OK;
+}
+
 static int getFilters(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
 {
     if (getPids(interp, options->pids, data) != TCL_OK) {
         return TCL_ERROR;
     }
     if (options->events != NULL) {
-        if (getNumbers(interp, options->events, "-events", MAX_IDS, UINT16_MAX, data->idNumbers,
-                    &data->enable.idCount) != TCL_OK) {
+        data->enable.ids = data->ids;
+        return getIds(interp, options->events, "-events", data, data->ids, &data->enable.idCount);
+    }
+    return TCL_OK;
+}
+
+/* ---- What the system engine adds ------------------------------------------------------------- */
+
+/* A boolean, or event ids. One number is a boolean when it is 0 or 1. */
+static int getStacks(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    int flag, number = 0;
+    Tcl_GetIntFromObj(NULL, list, &number);
+    if (number <= 1 && Tcl_GetBooleanFromObj(NULL, list, &flag) == TCL_OK) {
+        data->enable.properties |= flag ? ETW_ENABLE_STACKS : 0u;
+        return TCL_OK;
+    }
+    data->enable.properties |= ETW_ENABLE_STACKS;
+    data->enable.stackIds = data->stackIds;
+    return getIds(interp, list, "-stacks", data, data->stackIds, &data->enable.stackIdCount);
+}
+
+static int getProperties(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    static const char *const names[] = {"sid", "tsid", "stacks", "psmkey", "ignorekeyword0",
+            "processstartkey", "eventkey", "excludeinprivate", NULL};
+    static const uint32_t bits[] = {ETW_ENABLE_SID, ETW_ENABLE_TS_ID, ETW_ENABLE_STACKS,
+            ETW_ENABLE_PSM_KEY, ETW_ENABLE_IGNORE_KEYWORD_0, ETW_ENABLE_PROCESS_START_KEY,
+            ETW_ENABLE_EVENT_KEY, ETW_ENABLE_EXCLUDE_INPRIVATE};
+    Tcl_Size count;
+    Tcl_Obj **words;
+    int index;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (Tcl_GetIndexFromObj(interp, words[i], names, "property", 0, &index) != TCL_OK) {
             return TCL_ERROR;
         }
-        for (int i = 0; i < data->enable.idCount; i++) {
-            data->ids[i] = (uint16_t)data->idNumbers[i];
+        data->enable.properties |= bits[index];
+    }
+    return TCL_OK;
+}
+
+/* {ID VERSION FIELD OPERATOR VALUE} */
+static int getTest(Tcl_Interp *interp, Tcl_Obj *test, EtwPayloadTest *to)
+{
+    static const char *const names[] = {"==", "!=", "<=", ">", "<", ">=", "between", "notbetween",
+            "mod", "contains", "notcontains", "is", "isnot", NULL};
+    static const uint8_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 30, 31};
+    Tcl_Size count;
+    Tcl_Obj **words;
+    int id, version, op;
+
+    if (Tcl_ListObjGetElements(interp, test, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (count != 5) {
+        return EtwTclFail(interp, ETW_E_ARG, "PAYLOAD", Tcl_GetString(test),
+                "expected {ID VERSION FIELD OPERATOR VALUE} in \"-payload\" but got \"%.100s\"",
+                Tcl_GetString(test));
+    }
+    if (Tcl_GetIntFromObj(interp, words[0], &id) != TCL_OK ||
+            Tcl_GetIntFromObj(interp, words[1], &version) != TCL_OK ||
+            Tcl_GetIndexFromObj(interp, words[3], names, "operator", TCL_EXACT, &op) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    *to = (EtwPayloadTest){.id = (uint16_t)id,
+            .version = (uint8_t)version,
+            .field = Tcl_GetString(words[2]),
+            .value = Tcl_GetString(words[4]),
+            .op = numbers[op]};
+    return TCL_OK;
+}
+
+static int getPayload(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    Tcl_Size count;
+    Tcl_Obj **tests;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &tests);
+    if (count < 1 || count > MAX_TESTS) {
+        return EtwTclFail(interp, ETW_E_LIMIT, "COUNT", "-payload",
+                "\"-payload\" takes 1 to %d tests, not %ld", MAX_TESTS, (long)count);
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (getTest(interp, tests[i], &data->tests[i]) != TCL_OK) {
+            return TCL_ERROR;
         }
-        data->enable.ids = data->ids;
+    }
+    data->enable.payload = data->tests;
+    data->enable.payloadCount = (int)count;
+    return TCL_OK;
+}
+
+/* "a.exe;b.exe" */
+static void getExecutables(Tcl_Obj *list, EnableData *data)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    data->executables = Tcl_NewObj();
+    Tcl_IncrRefCount(data->executables);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_AppendStringsToObj(
+                data->executables, i > 0 ? ";" : "", Tcl_GetString(words[i]), (char *)NULL);
+    }
+    data->enable.executables = Tcl_GetString(data->executables);
+}
+
+static int getExtras(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
+{
+    data->enable.captureState = options->capture != 0;
+    if ((options->stackEvents && getStacks(interp, options->stackEvents, data) != TCL_OK) ||
+            (options->properties && getProperties(interp, options->properties, data) != TCL_OK) ||
+            (options->payload && getPayload(interp, options->payload, data) != TCL_OK)) {
+        return TCL_ERROR;
+    }
+    if (options->executables != NULL) {
+        getExecutables(options->executables, data);
     }
     return TCL_OK;
 }
@@ -132,7 +266,8 @@ static int enableProvider(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
             EtwParseOptions(interp, enableOptions, objc - 3, objv + 3, &options, NULL) != TCL_OK ||
             (options.level && EtwGetLevel(interp, options.level, &data.enable.level) != TCL_OK) ||
             getMasks(interp, &options, &data) != TCL_OK ||
-            getFilters(interp, &options, &data) != TCL_OK) {
+            getFilters(interp, &options, &data) != TCL_OK ||
+            getExtras(interp, &options, &data) != TCL_OK) {
         return TCL_ERROR;
     }
     data.enable.provider = data.target.guid;
@@ -140,6 +275,9 @@ static int enableProvider(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
     Tcl_DStringInit(&session);
     EtwStatus status = EtwSessionEnable(EtwUtf8Of(objv[1], &session, NULL), &data.enable, &err);
     Tcl_DStringFree(&session);
+    if (data.executables != NULL) {
+        Tcl_DecrRefCount(data.executables);
+    }
     return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }
 

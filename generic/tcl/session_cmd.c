@@ -4,15 +4,15 @@
  *	etw start, stop, query, flush, update, snapshot, sessions and mark: options in, the
  *	session's state as a dict out. What a session is and does is the engine's (engine/engine.h).
  */
-#include "tcl/tclglue.h"
+#include "tcl/provider.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Order of EtwFileMode. */
 static const char *const modeNames[] = {
         "sequential", "circular", "append", "newfile", "memory", NULL};
+/* Order of EtwEngine. */
 static const char *const engineNames[] = {"auto", "embedded", "system", NULL};
-enum { ENGINE_SYSTEM = 2 };
 
 typedef struct StartOptions {
     Tcl_Obj *file;
@@ -20,6 +20,8 @@ typedef struct StartOptions {
     int realtime;
     int mode;
     int engine;
+    int kernelLogger;
+    Tcl_Obj *inProcess;
     Tcl_WideInt bufferKB;
     int flushMs;
     Tcl_WideInt maxMB;
@@ -32,6 +34,8 @@ static const EtwOption startOptions[] = {
         {"-engine", ETW_OPT_ENUM, AT(engine), 0, 0, 0, engineNames},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
+        {"-inprocess", ETW_OPT_OBJ, AT(inProcess), 0, 0, 0, NULL},
+        {"-kernellogger", ETW_OPT_BOOL, AT(kernelLogger), 0, 0, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
         {"-mode", ETW_OPT_ENUM, AT(mode), 0, 0, 0, modeNames},
         {"-realtime", ETW_OPT_BOOL, AT(realtime), 0, 0, 0, NULL},
@@ -53,7 +57,7 @@ static void putCount(Tcl_Obj *dict, const char *key, uint64_t value)
     EtwPut(dict, key, EtwUint64Obj(value));
 }
 
-static Tcl_Obj *lostDict(const EtwLost *lost)
+static Tcl_Obj *lostDict(const EtwLost *lost, bool system)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
@@ -64,16 +68,22 @@ static Tcl_Obj *lostDict(const EtwLost *lost)
     putCount(dict, "abandoned", lost->abandoned);
     putCount(dict, "kernel", lost->kernel);
     putCount(dict, "consumer", lost->consumer);
+    if (system) {
+        putCount(dict, "filebuffers", lost->fileBuffers);
+        putCount(dict, "livebuffers", lost->liveBuffers);
+    }
     return dict;
 }
 
 static Tcl_Obj *sessionDict(const EtwSessionInfo *info)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
+    bool system = strcmp(info->engine, "system") == 0;
+    char guid[ETW_GUID_TEXT];
 
     EtwPut(dict, "name", EtwTextObj(info->name, strlen(info->name)));
     EtwPut(dict, "file", EtwTextObj(info->file, strlen(info->file)));
-    EtwPut(dict, "engine", Tcl_NewStringObj("embedded", -1));
+    EtwPut(dict, "engine", Tcl_NewStringObj(info->engine, -1));
     EtwPut(dict, "state", Tcl_NewStringObj(info->state, -1));
     EtwPut(dict, "mode", Tcl_NewStringObj(modeNames[info->mode], -1));
     EtwPut(dict, "realtime", Tcl_NewBooleanObj(info->realtime));
@@ -92,7 +102,14 @@ static Tcl_Obj *sessionDict(const EtwSessionInfo *info)
     putCount(dict, "flush", info->flushMs);
     putCount(dict, "maxsize", info->maxMB);
     putCount(dict, "overwritten", info->overwritten);
-    EtwPut(dict, "lost", lostDict(&info->lost));
+    EtwPut(dict, "lost", lostDict(&info->lost, system));
+    if (system) {
+        EtwGuidFormat(&info->guid, guid);
+        EtwPut(dict, "guid", Tcl_NewStringObj(guid, -1));
+        putCount(dict, "logmode", info->logMode);
+        putCount(dict, "kernelflags", info->kernelFlags);
+        putCount(dict, "clock", info->clock);
+    }
     return dict;
 }
 
@@ -136,6 +153,8 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
         Tcl_DString *path)
 {
     config->mode = (EtwFileMode)options->mode;
+    config->engine = (EtwEngine)options->engine;
+    config->kernelLogger = options->kernelLogger != 0;
     config->realtime = options->realtime != 0;
     config->bufferKB = (uint32_t)options->bufferKB;
     config->flushMs = (uint32_t)options->flushMs;
@@ -211,8 +230,10 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
             use.by.name, (unsigned long)use.by.ownerPid, use.by.file, use.by.name);
 }
 
-static int startSession(Tcl_Interp *interp, Tcl_Obj *name, const StartOptions *options)
+static int startSession(EtwInterp *ctx, Tcl_Obj *name, const StartOptions *options)
 {
+    Tcl_Interp *interp = ctx->interp;
+    EtwTarget private;
     EtwSessionConfig config = {0};
     Tcl_DString nameText, path;
     EtwError err = {0};
@@ -222,6 +243,10 @@ static int startSession(Tcl_Interp *interp, Tcl_Obj *name, const StartOptions *o
     Tcl_DStringInit(&path);
     config.name = EtwUtf8Of(name, &nameText, NULL);
     result = fillConfig(interp, options, &config, &path);
+    if (result == TCL_OK && options->inProcess != NULL) {
+        result = EtwResolveProvider(ctx, options->inProcess, &private);
+        config.inProcess = &private.guid;
+    }
     if (result == TCL_OK) {
         result = checkDestination(interp, &config);
     }
@@ -239,7 +264,6 @@ static int startSession(Tcl_Interp *interp, Tcl_Obj *name, const StartOptions *o
 int EtwStartCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     StartOptions options = {0};
-    (void)clientData;
 
     if (objc < 2) {
         Tcl_WrongNumArgs(interp, 1, objv, "name ?-option value ...?");
@@ -248,11 +272,7 @@ int EtwStartCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     if (EtwParseOptions(interp, startOptions, objc - 2, objv + 2, &options, NULL) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (options.engine == ENGINE_SYSTEM) {
-        return EtwTclFail(interp, ETW_E_UNSUPPORTED, "ENGINE", "system",
-                "this build has no engine \"system\": use \"-engine embedded\"");
-    }
-    if (startSession(interp, objv[1], &options) != TCL_OK) {
+    if (startSession(clientData, objv[1], &options) != TCL_OK) {
         return TCL_ERROR;
     }
     Tcl_SetObjResult(interp, objv[1]);

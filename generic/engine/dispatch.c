@@ -1,0 +1,273 @@
+/*
+ * engine/dispatch.c --
+ *
+ *	engine.h for both engines: finds which one a session's name means, and passes the call on.
+ *	"embedded:NAME" and "system:NAME" say it; a plain name means the engine that has such a session.
+ */
+#include "base/bytes.h"
+#include "engine/ops.h"
+
+/* ---- Which engine ---------------------------------------------------------------------------- */
+
+/* The name behind "ENGINE:", NULL when the name does not begin so. */
+static const char *behindPrefix(const char *name, const char *engine)
+{
+    size_t n = strlen(engine);
+    return strncmp(name, engine, n) == 0 && name[n] == ':' ? name + n + 1 : NULL;
+}
+
+/* By the name's prefix: *namePtr loses it. ETW_END: it has none. */
+static EtwStatus byPrefix(const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
+{
+    const char *rest = behindPrefix(*namePtr, etwEmbeddedOps.name);
+    if (rest != NULL) {
+        *opsPtr = &etwEmbeddedOps;
+    } else if ((rest = behindPrefix(*namePtr, "system")) != NULL) {
+        *opsPtr = EtwSystemOps(err);
+    } else {
+        return ETW_END;
+    }
+    *namePtr = rest;
+    return *opsPtr != NULL ? ETW_OK : ETW_E_UNSUPPORTED;
+}
+
+static bool addName(void *ctx, const EtwSessionInfo *info)
+{
+    EtwText *list = ctx;
+    EtwTextPrintf(list, "%s%s:%s", list->size ? ", " : "", info->engine, info->name);
+    return true;
+}
+
+static EtwStatus noSession(const char *name, EtwError *err)
+{
+    EtwText list = {0};
+    EtwSessionList(addName, &list);
+    EtwTextChar(&list, '\0');
+    EtwFail(err, ETW_E_LOOKUP, "SESSION", name, "no session \"%s\": %s%.400s", name,
+            list.size > 1 ? "there are " : "none is running", list.data);
+    EtwTextFree(&list);
+    return ETW_E_LOOKUP;
+}
+
+/* Of a session that is to exist. */
+static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
+{
+    EtwStatus status = byPrefix(namePtr, opsPtr, err);
+    const EtwEngineOps *system = status == ETW_END ? EtwSystemOps(NULL) : NULL;
+    if (status != ETW_END || system == NULL) {
+        *opsPtr = status == ETW_END ? &etwEmbeddedOps : *opsPtr;
+        return status == ETW_END ? ETW_OK : status;
+    }
+    bool own = etwEmbeddedOps.has(*namePtr), foreign = system->has(*namePtr);
+    if (own && foreign) {
+        return EtwFail(err, ETW_E_STATE, "AMBIGUOUS", *namePtr,
+                "both engines have a session \"%s\": say \"embedded:%s\" or \"system:%s\"",
+                *namePtr, *namePtr, *namePtr);
+    }
+    *opsPtr = own ? &etwEmbeddedOps : system;
+    return own || foreign ? ETW_OK : noSession(*namePtr, err);
+}
+
+/* Of a session that is to be started. */
+static EtwStatus engineFor(
+        EtwEngine wish, const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
+{
+    EtwStatus status = byPrefix(namePtr, opsPtr, err);
+    if (status != ETW_END) {
+        EtwEngine said = *opsPtr == &etwEmbeddedOps ? ETW_ENGINE_EMBEDDED : ETW_ENGINE_SYSTEM;
+        if (status == ETW_OK && wish != ETW_ENGINE_AUTO && wish != said) {
+            return EtwFail(err, ETW_E_ARG, "ENGINE", *namePtr,
+                    "-engine and the prefix of the name of session \"%s\" do not agree", *namePtr);
+        }
+        return status;
+    }
+    *opsPtr = wish == ETW_ENGINE_EMBEDDED ? &etwEmbeddedOps : EtwSystemOps(err);
+    if (*opsPtr == NULL && wish == ETW_ENGINE_SYSTEM) {
+        return ETW_E_UNSUPPORTED;
+    }
+    *opsPtr = *opsPtr != NULL ? *opsPtr : &etwEmbeddedOps;
+    return ETW_OK;
+}
+
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
+{
+    EtwSessionConfig own = *config;
+    const EtwEngineOps *ops;
+    EtwStatus status = engineFor(config->engine, &own.name, &ops, err);
+    return status == ETW_OK ? ops->start(&own, err) : status;
+}
+
+EtwStatus EtwSessionStop(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->stop(name, info, err) : status;
+}
+
+EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->flush(name, info, err) : status;
+}
+
+EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->query(name, info, err) : status;
+}
+
+EtwStatus EtwSessionUpdate(
+        const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->update(name, changes, info, err) : status;
+}
+
+EtwStatus EtwSessionSnapshot(
+        const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->snapshot(name, file, info, err) : status;
+}
+
+EtwStatus EtwSessionMark(const char *name, const char *text, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->mark(name, text, err) : status;
+}
+
+typedef struct Visit {
+    EtwSessionVisit *session;
+    void *ctx;
+    bool ended;
+} Visit;
+
+static bool visitSession(void *ctx, const EtwSessionInfo *info)
+{
+    Visit *v = ctx;
+    v->ended = !v->session(v->ctx, info);
+    return !v->ended;
+}
+
+void EtwSessionList(EtwSessionVisit *visit, void *ctx)
+{
+    Visit v = {.session = visit, .ctx = ctx};
+    const EtwEngineOps *system = EtwSystemOps(NULL);
+    etwEmbeddedOps.list(visitSession, &v);
+    if (system != NULL && !v.ended) {
+        system->list(visit, ctx);
+    }
+}
+
+/* ---- Enabling -------------------------------------------------------------------------------- */
+
+EtwStatus EtwSessionEnable(const char *name, const EtwEnable *enable, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->enable(name, enable, err) : status;
+}
+
+EtwStatus EtwSessionDisable(const char *name, const EtwGuid *provider, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->disable(name, provider, err) : status;
+}
+
+EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->enableKernel(name, enable, err) : status;
+}
+
+EtwStatus EtwSessionDisableKernel(const char *name, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&name, &ops, err);
+    return status == ETW_OK ? ops->disableKernel(name, err) : status;
+}
+
+/* One that is registered with both engines comes once. */
+typedef struct ProviderVisit {
+    EtwProviderVisit *visit;
+    void *ctx;
+    const EtwEngineOps *system; /* NULL: none */
+    EtwText seen;               /* GUIDs that were visited */
+    bool ended;
+} ProviderVisit;
+
+static bool visitOwn(void *ctx, const EtwProviderInfo *info)
+{
+    ProviderVisit *v = ctx;
+    EtwProviderInfo both = *info;
+    if (v->system != NULL) {
+        v->system->providerState(&both);
+        EtwTextAdd(&v->seen, info->guid.bytes, sizeof info->guid.bytes);
+    }
+    v->ended = !v->visit(v->ctx, &both);
+    return !v->ended;
+}
+
+static bool visitSystem(void *ctx, const EtwProviderInfo *info)
+{
+    const ProviderVisit *v = ctx;
+    for (size_t at = 0; at < v->seen.size; at += sizeof info->guid.bytes) {
+        if (memcmp(v->seen.data + at, info->guid.bytes, sizeof info->guid.bytes) == 0) {
+            return true;
+        }
+    }
+    return v->visit(v->ctx, info);
+}
+
+void EtwProviderList(EtwProviderVisit *visit, void *ctx)
+{
+    ProviderVisit v = {.visit = visit, .ctx = ctx, .system = EtwSystemOps(NULL)};
+    etwEmbeddedOps.providers(visitOwn, &v);
+    if (v.system != NULL && !v.ended) {
+        v.system->providers(visitSystem, &v);
+    }
+    EtwTextFree(&v.seen);
+}
+
+/* ---- Live consumption ------------------------------------------------------------------------ */
+
+EtwStatus EtwLiveOpen(const char *session, EtwLive **livePtr, EtwError *err)
+{
+    const EtwEngineOps *ops;
+    EtwStatus status = engineOf(&session, &ops, err);
+    return status == ETW_OK ? ops->liveOpen(session, livePtr, err) : status;
+}
+
+EtwStatus EtwLiveNext(EtwLive *live, EtwEvent *event)
+{
+    return live->ops->next(live, event);
+}
+
+void EtwLiveWait(EtwLive *live, int64_t timeoutNs)
+{
+    live->ops->wait(live, timeoutNs);
+}
+
+void EtwLiveWake(EtwLive *live)
+{
+    live->ops->wake(live);
+}
+
+uint64_t EtwLiveLost(const EtwLive *live)
+{
+    return live->ops->lost(live);
+}
+
+void EtwLiveClose(EtwLive *live)
+{
+    live->ops->close(live);
+}

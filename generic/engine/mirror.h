@@ -1,0 +1,29 @@
+/*
+ * engine/mirror.h --
+ *
+ *	Providers of etw.h shown to the operating system's own tracing, so that its sessions see their
+ *	events, too. Implemented by the platform (win/system_provider.c; nothing on unix).
+ */
+#ifndef ETW_ENGINE_MIRROR_H
+#define ETW_ENGINE_MIRROR_H
+
+#include "engine/registry.h"
+
+/*
+ * This process's first registration of a provider, and its last; not under the registry's lock. In
+ * between RegProvider.system may become non-zero: then EtwMirrorWrite is to be called.
+ */
+void EtwMirrorRegister(RegProvider *provider);
+void EtwMirrorUnregister(RegProvider *provider);
+
+typedef struct EtwMirrorEvent {
+    uint32_t eventClass;                /* RegClassAt: descriptor, traits, metadata */
+    const Etw_Guid *activity, *related; /* NULL: none */
+    const Etw_Data *data;
+    int count;
+    uint32_t size; /* of all data */
+} EtwMirrorEvent;
+/* ETW_WRITTEN: also when no session wanted it. */
+int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * unix/system_none.c --
+ *
+ *	engine/ops.h, engine/mirror.h and schema/platform.h where the operating system has no ETW of its own.
+ */
+#include "engine/mirror.h"
+#include "engine/ops.h"
+#include "schema/platform.h"
+
+const EtwEngineOps *EtwSystemOps(EtwError *errPtr)
+{
+    EtwFail(errPtr, ETW_E_UNSUPPORTED, "ENGINE", "system",
+            "the engine \"system\" is Windows' own tracing, which this system does not have: use "
+            "\"-engine embedded\"");
+    return NULL;
+}
+
+void EtwMirrorRegister(RegProvider *provider)
+{
+    (void)provider;
+}
+
+void EtwMirrorUnregister(RegProvider *provider)
+{
+    (void)provider;
+}
+
+int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
+{
+    (void)provider;
+    (void)event;
+    return ETW_WRITTEN;
+}
+
+const EtwProviderDef *EtwPlatformEvent(const EtwEvent *event)
+{
+    (void)event;
+    return NULL;
+}
+
+const EtwProviderDef *EtwPlatformProvider(const EtwGuid *provider)
+{
+    (void)provider;
+    return NULL;
+}

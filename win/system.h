@@ -1,0 +1,96 @@
+/*
+ * win/system.h --
+ *
+ *	What the files of the engine "system" share: Windows' headers in one order, names and errors,
+ *	sessions, and the functions that not every Windows has. Included by win/system_*.c only.
+ */
+#ifndef ETW_WIN_SYSTEM_H
+#define ETW_WIN_SYSTEM_H
+
+#ifndef _WIN32_WINNT
+#define _WIN32_WINNT 0x0602 /* declarations only: what Windows 7 lacks is resolved lazily */
+#endif
+#include <windows.h>
+#include <wmistr.h>
+#include <evntrace.h>
+#include <evntcons.h>
+#include <evntprov.h>
+#include <tdh.h>
+#include "base/bytes.h"
+#include "base/os.h"
+#include "engine/ops.h"
+#include "win/system_abi.h"
+
+char *OsWinToUtf8(const wchar_t *text);   /* os_files.c; caller frees (EtwFree) */
+wchar_t *OsWinFromUtf8(const char *text); /* caller frees */
+
+/* ---- What not every Windows has (system_lazy.c) ---------------------------------------------- */
+
+/* NULL where this Windows lacks it. */
+typedef struct SystemLazy {
+    ULONG(WINAPI *traceSetInformation)(TRACEHANDLE, TRACE_INFO_CLASS, PVOID, ULONG);
+    ULONG(WINAPI *eventSetInformation)(REGHANDLE, EVENT_INFO_CLASS, PVOID, ULONG);
+    ULONG(WINAPI *tdhEnumerateProviders)(PPROVIDER_ENUMERATION_INFO, ULONG *);
+    ULONG(WINAPI *tdhEnumerateProviderFieldInformation)
+    (LPGUID, EVENT_FIELD_TYPE, PPROVIDER_FIELD_INFOARRAY, ULONG *);
+    ULONG(WINAPI *tdhEnumerateManifestProviderEvents)
+    (LPGUID, SystemEventList *, ULONG *);
+    ULONG(WINAPI *tdhGetManifestEventInformation)
+    (LPGUID, PEVENT_DESCRIPTOR, PTRACE_EVENT_INFO, ULONG *);
+    ULONG(WINAPI *tdhGetEventInformation)
+    (PEVENT_RECORD, ULONG, PTDH_CONTEXT, PTRACE_EVENT_INFO, ULONG *);
+    ULONG(WINAPI *tdhGetEventMapInformation)(PEVENT_RECORD, LPWSTR, PEVENT_MAP_INFO, ULONG *);
+    ULONG(WINAPI *tdhCreatePayloadFilter)
+    (LPCGUID, PCEVENT_DESCRIPTOR, BOOLEAN, ULONG, SystemPayloadPredicate *, PVOID *);
+    ULONG(WINAPI *tdhDeletePayloadFilter)(PVOID *);
+    ULONG(WINAPI *tdhAggregatePayloadFilters)
+    (ULONG, PVOID *, PBOOLEAN, PEVENT_FILTER_DESCRIPTOR);
+    ULONG(WINAPI *tdhCleanupPayloadEventFilterDescriptor)(PEVENT_FILTER_DESCRIPTOR);
+} SystemLazy;
+
+const SystemLazy *SystemLazyGet(void);
+/* Why the system's tracing functions are of no use here (Wine's do nothing); NULL: they are. */
+const char *SystemUnusable(void);
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/*
+ * Fill *errPtr with Windows' error, what was being done ("start session") and to what, and a remedy
+ * where there is one; ETW_E_IO, so that a script sees {ETW WIN32 5 ERROR_ACCESS_DENIED text}.
+ */
+EtwStatus SystemFail(EtwError *errPtr, ULONG code, const char *doing, const char *subject);
+/* The function is not in this Windows. */
+EtwStatus SystemLacks(EtwError *errPtr, const char *what, const char *since);
+
+/* ---- Sessions (system_session.c) ------------------------------------------------------------- */
+
+enum { SYSTEM_MAX_NAME = 1024 }; /* characters of a session's name or file, NUL included */
+
+/* EVENT_TRACE_PROPERTIES with room for both names, as ControlTrace wants it. */
+typedef struct SystemProperties {
+    EVENT_TRACE_PROPERTIES_V2 p;
+    wchar_t name[SYSTEM_MAX_NAME];
+    wchar_t file[SYSTEM_MAX_NAME];
+} SystemProperties;
+
+/* Ready for a query. */
+void SystemPropertiesInit(SystemProperties *properties);
+/* ControlTrace by name; *properties is filled. */
+ULONG SystemControl(const char *name, SystemProperties *properties, ULONG control);
+/* The handle that EnableTraceEx2 and TraceSetInformation want. */
+EtwStatus SystemHandle(
+        const char *name, TRACEHANDLE *handlePtr, SystemProperties *properties, EtwError *errPtr);
+EtwGuid SystemGuid(const GUID *guid);
+
+/* ---- The other files' parts of the table of the engine --------------------------------------- */
+
+EtwStatus SystemEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
+EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
+EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
+EtwStatus SystemDisableKernel(const char *name, EtwError *errPtr);
+EtwStatus SystemMark(const char *name, const char *text, EtwError *errPtr);
+void SystemProviders(EtwProviderVisit *visit, void *ctx);
+void SystemProviderState(EtwProviderInfo *info);
+EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *errPtr);
+
+#endif

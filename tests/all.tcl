@@ -241,7 +241,11 @@ proc run::All {} {
     }
     # Thread sanitizer is for the core: Tcl is not instrumented, every report would be about it.
     if {$option(-kind) in {all tcl} && ![string match *thread* $option(-sanitize)]} {
-        foreach file [lsort [glob -nocomplain -directory $testDir *.test]] {
+        set files [lsort [glob -nocomplain -directory $testDir *.test]]
+        if {$option(-wine) ne ""} {
+            lappend files {*}[lsort [glob -nocomplain -directory $testDir/win *.test]]
+        }
+        foreach file $files {
             set name [file rootname [file tail $file]]
             if {[string match $option(-file) $name]} {
                 One $name tcl [list {*}$option(-wine) $option(-tclsh) $file]

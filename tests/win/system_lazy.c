@@ -1,0 +1,45 @@
+/*
+ * tests/win/system_lazy.c --
+ *
+ *	Stands in for win/system_lazy.c in the test build: the same functions, of the simulated
+ *	service. Those that it does not have are missing, as on an old Windows. Wine is no obstacle here.
+ */
+#include "win/system.h"
+
+static SystemLazy calls;
+static INIT_ONCE once = INIT_ONCE_STATIC_INIT;
+
+static void find(const char *name, void *function)
+{
+    FARPROC found = GetProcAddress(GetModuleHandleW(L"etwsim.dll"), name);
+    memcpy(function, &found, sizeof found);
+}
+
+static BOOL CALLBACK findAll(PINIT_ONCE unused1, PVOID unused2, PVOID *unused3)
+{
+    (void)unused1, (void)unused2, (void)unused3;
+    find("TraceSetInformation", &calls.traceSetInformation);
+    find("EventSetInformation", &calls.eventSetInformation);
+    find("TdhEnumerateProviders", &calls.tdhEnumerateProviders);
+    find("TdhEnumerateProviderFieldInformation", &calls.tdhEnumerateProviderFieldInformation);
+    find("TdhEnumerateManifestProviderEvents", &calls.tdhEnumerateManifestProviderEvents);
+    find("TdhGetManifestEventInformation", &calls.tdhGetManifestEventInformation);
+    find("TdhGetEventInformation", &calls.tdhGetEventInformation);
+    find("TdhGetEventMapInformation", &calls.tdhGetEventMapInformation);
+    find("TdhCreatePayloadFilter", &calls.tdhCreatePayloadFilter);
+    find("TdhDeletePayloadFilter", &calls.tdhDeletePayloadFilter);
+    find("TdhAggregatePayloadFilters", &calls.tdhAggregatePayloadFilters);
+    find("TdhCleanupPayloadEventFilterDescriptor", &calls.tdhCleanupPayloadEventFilterDescriptor);
+    return TRUE;
+}
+
+const SystemLazy *SystemLazyGet(void)
+{
+    InitOnceExecuteOnce(&once, findAll, NULL, NULL);
+    return &calls;
+}
+
+const char *SystemUnusable(void)
+{
+    return NULL;
+}

@@ -17,6 +17,11 @@ typedef struct EtlSieve {
     uint32_t *pids;
     size_t pidCount;
     uint8_t *ids; /* 65536 bits, or NULL */
+    bool also;
+    EtwGuid *alsoProviders;
+    size_t alsoProviderCount;
+    uint64_t alsoBits; /* a bit for the hash of each of them */
+    uint8_t *alsoIds;  /* as ids */
 } EtlSieve;
 
 /* filter NULL: everything passes. A sieve that was set before is freed. */

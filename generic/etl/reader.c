@@ -60,6 +60,7 @@ struct EtlReader {
     EtlWarnProc *warn;
     void *warnCtx;
     bool told;                   /* the index's notes were */
+    bool narrowed, left;         /* left: by streams that go on behind the filter's `to` */
     bool chores;                 /* lingering or damage is to be dealt with before the next event */
     uint64_t damage, damageSize; /* to be told; size 0: nothing */
 };
@@ -198,7 +199,8 @@ static void DoChores(EtlReader *r)
 static bool OutOfRange(const EtlReader *r, const Stream *stream)
 {
     const EtlBuffer *b = &r->index.buffers[stream->next];
-    if (!r->sieve.active || stream->next + 1 >= stream->end || b[1].first > r->sieve.from) {
+    if (!r->sieve.active || r->sieve.also || stream->next + 1 >= stream->end ||
+            b[1].first > r->sieve.from) {
         return false;
     }
     return (int64_t)EtwLoad64(r->file + b->at + ETL_BUF_TIME) < r->sieve.from && b->at != 0;
@@ -216,6 +218,7 @@ static bool NextBuffer(EtlReader *r, uint32_t number, Waiting *w)
     }
     const EtlBuffer *buffer = &r->index.buffers[stream->next];
     if (r->sieve.active && buffer->first >= r->sieve.to && r->sieve.to != INT64_MAX) {
+        r->left = r->narrowed;
         return false; /* and so are all behind it */
     }
     *w = (Waiting){buffer->first, stream->next++, number, NULL};
@@ -306,7 +309,7 @@ static void TellMarks(EtlReader *r)
 static void TellNotes(EtlReader *r)
 {
     const EtlIndex *index = &r->index;
-    if (r->told || r->warn == NULL) {
+    if (r->told || r->left || r->warn == NULL) {
         return;
     }
     r->told = true;
@@ -404,13 +407,21 @@ void EtlReaderRewind(EtlReader *r)
     DropCursors(r);
     r->bytesDone = 0;
     r->info.records = 0;
+    r->left = false;
     StartStreams(r);
 }
 
 void EtlReaderSetFilter(EtlReader *r, const EtlFilter *filter)
 {
+    r->narrowed = false;
     EtlSieveSet(&r->sieve, filter, &r->clock);
     EtlReaderRewind(r);
+}
+
+void EtlReaderNarrow(EtlReader *r, const EtlFilter *filter)
+{
+    r->narrowed = true;
+    EtlSieveSet(&r->sieve, filter, &r->clock);
 }
 
 static uint32_t CountStreams(const EtlIndex *index)

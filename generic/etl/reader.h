@@ -82,6 +82,11 @@ typedef struct EtlFilter {
     size_t pidCount;
     bool either;      /* a listed provider or a listed id is enough; both lists must have some */
     int64_t from, to; /* ns since 1970: from <= time < to; INT64_MIN, INT64_MAX: no limit */
+    /* Whatever the rest says, records of these are delivered, too, if only they come before `to`. */
+    const EtwGuid *alsoProviders;
+    size_t alsoProviderCount;
+    const uint16_t *alsoIds;
+    size_t alsoIdCount;
 } EtlFilter;
 
 /* Damage or oddity met while reading; `where` is a byte offset in the file. */
@@ -108,6 +113,11 @@ EtwStatus EtlReaderNext(EtlReader *reader, EtwEvent *event);
  * before `from`, too, is not read at all.
  */
 void EtlReaderSetFilter(EtlReader *reader, const EtlFilter *filter);
+/*
+ * The same from the place where the reader is. Events of buffers that it has open come unfiltered,
+ * and a file that is left at `to` tells none of the warnings that come with its end.
+ */
+void EtlReaderNarrow(EtlReader *reader, const EtlFilter *filter);
 void EtlReaderRewind(EtlReader *reader); /* warnings are not repeated */
 const EtlInfo *EtlReaderInfo(const EtlReader *reader);
 double EtlReaderProgress(const EtlReader *reader); /* 0..1, by bytes */

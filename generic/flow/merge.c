@@ -301,10 +301,19 @@ static EtwSource *mergeAgain(const EtwSource *source, const EtlFilter *filter)
     return merged;
 }
 
+static void mergeNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    MergeSource *m = (MergeSource *)source;
+    for (int i = 0; i < m->count; i++) {
+        EtwSourceNarrow(m->heads[i].source, filter);
+    }
+}
+
 #define MERGE_OPS                                                                                  \
     .next = mergeNext, .close = mergeClose, .fileCount = mergeFileCount,                           \
     .fileInfo = mergeFileInfo, .lost = mergeLost, .warningCount = mergeWarningCount,               \
-    .warning = mergeWarning, .progress = mergeProgress, .teach = mergeTeach, .again = mergeAgain
+    .warning = mergeWarning, .progress = mergeProgress, .teach = mergeTeach, .again = mergeAgain,  \
+    .narrow = mergeNarrow
 
 EtwSource *EtwSourceMerge(EtwSource **sources, int count)
 {

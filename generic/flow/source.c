@@ -13,6 +13,7 @@
 /* ---- A file ---------------------------------------------------------------------------------- */
 
 enum { FILE_MAX_WARNINGS = 100 }; /* kept; a damaged file may give one for each of its buffers */
+enum { ALSO_MAX = 32 };           /* providers that pass whatever a filter says */
 
 typedef struct FileSource {
     EtwSource base;
@@ -94,6 +95,27 @@ static double fileProgress(const EtwSource *source)
     return EtlReaderProgress(((const FileSource *)source)->reader);
 }
 
+/* Events that teach are read on: the store may learn from them as they come. */
+static void fileNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    EtlFilter more = *filter;
+    EtwGuid also[ALSO_MAX];
+    size_t count = filter->alsoProviderCount;
+    for (size_t i = 0; i < count && i < ALSO_MAX; i++) {
+        also[i] = filter->alsoProviders[i];
+    }
+    for (size_t i = 0; etwTeachingProviders[i] != NULL && count < ALSO_MAX; i++) {
+        also[count++] = *etwTeachingProviders[i];
+    }
+    more.alsoProviders = also;
+    more.alsoProviderCount = count;
+    more.alsoIds = &etwTeachingId;
+    more.alsoIdCount = 1;
+    if (count < ALSO_MAX) {
+        EtlReaderNarrow(((FileSource *)source)->reader, &more);
+    }
+}
+
 static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter);
 static bool fileTeach(EtwSource *source, EtwSchemaStore *store)
 {
@@ -111,6 +133,7 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .warning = fileWarning,
         .progress = fileProgress,
         .teach = fileTeach,
+        .narrow = fileNarrow,
         .again = fileAgain};
 
 /* *map is what the file has, taken over; member: it is an archive's. */
@@ -406,6 +429,13 @@ static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter)
 EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter)
 {
     return source->ops->again ? source->ops->again(source, filter) : NULL;
+}
+
+void EtwSourceNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    if (source->ops->narrow != NULL) {
+        source->ops->narrow(source, filter);
+    }
 }
 
 double EtwSourceProgress(const EtwSource *source)

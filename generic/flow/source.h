@@ -45,6 +45,11 @@ void EtwSourceClose(EtwSource *source);
  */
 EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter);
 /*
+ * From now on only events that pass are needed: the source may leave out others, but need not. What
+ * it needs itself, for names and learning, it goes on reading.
+ */
+void EtwSourceNarrow(EtwSource *source, const EtlFilter *filter);
+/*
  * Let a store learn from the source, once, before its first event: from files before their events
  * are due, from live sessions as they say it. The store stays alive until the source is closed.
  */

@@ -24,6 +24,7 @@ typedef struct EtwSourceOps {
     const char *(*warning)(const EtwSource *source, int index);
     double (*progress)(const EtwSource *source);
     EtwSource *(*again)(const EtwSource *source, const EtlFilter *filter);
+    void (*narrow)(EtwSource *source, const EtlFilter *filter);
     /* What EtwSourceTeach asks for; NULL: the events are learned from as they come. True: that is
      * not needed any more. */
     bool (*teach)(EtwSource *source, EtwSchemaStore *store);

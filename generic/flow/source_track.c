@@ -170,10 +170,29 @@ static EtwSource *trackAgain(const EtwSource *source, const EtlFilter *filter)
     return EtwSourceAgain(innerOf(source), filter);
 }
 
+/*
+ * The classes that name things are read on. Stacks have their addresses in events of their own, and
+ * which of them are needed is not to be seen from their headers.
+ */
+static void trackNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    TrackSource *t = (TrackSource *)source;
+    EtlFilter more = *filter;
+    if (t->wantsStacks) {
+        return;
+    }
+    if (!t->looked) { /* what would have asked for it may be left out from now on */
+        lookAhead(t);
+    }
+    more.alsoProviders = EtwTrackClasses(&more.alsoProviderCount);
+    EtwSourceNarrow(t->inner, &more);
+}
+
 #define TRACK_OPS                                                                                  \
     .next = trackNext, .close = trackClose, .fileCount = trackFileCount,                           \
     .fileInfo = trackFileInfo, .lost = trackLost, .warningCount = trackWarningCount,               \
-    .warning = trackWarning, .progress = trackProgress, .teach = trackTeach, .again = trackAgain
+    .warning = trackWarning, .progress = trackProgress, .teach = trackTeach, .again = trackAgain,  \
+    .narrow = trackNarrow
 static const EtwSourceOps fileOps = {TRACK_OPS};
 static const EtwSourceOps liveOps = {
         TRACK_OPS, .wait = trackWait, .wake = trackWake, .session = trackSession};

@@ -146,6 +146,11 @@ static Header headerOf(const char *name)
     return HEADER_NONE;
 }
 
+bool EtwIsHeaderName(const char *name)
+{
+    return headerOf(name) != HEADER_NONE;
+}
+
 static void compileConstant(Step *step, const EtwNode *node)
 {
     Value *v = &step->constant;
@@ -217,6 +222,11 @@ void EtwPredicateMissing(
             visit(ctx, pred->steps[i].name);
         }
     }
+}
+
+const EtwNode *EtwPredicateTree(const EtwPredicate *pred)
+{
+    return pred->tree;
 }
 
 void EtwPredicateFree(EtwPredicate *pred)

@@ -72,6 +72,8 @@ bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent 
 /* Call visit for each payload field that was looked for in some event and was in none. */
 void EtwPredicateMissing(
         const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx);
+/* The tree that it was made of, the predicate's own. */
+const EtwNode *EtwPredicateTree(const EtwPredicate *pred);
 void EtwPredicateFree(EtwPredicate *pred);
 
 #endif

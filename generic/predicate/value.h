@@ -9,6 +9,9 @@
 
 #include "schema/decode.h"
 
+/* Whether a plain name is one of the header's, not a payload field's (predicate.c). */
+bool EtwIsHeaderName(const char *name);
+
 typedef enum ValueKind { VALUE_MISSING, VALUE_INT, VALUE_DOUBLE, VALUE_TEXT } ValueKind;
 
 /*

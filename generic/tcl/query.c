@@ -6,9 +6,13 @@
  */
 #include "tcl/query.h"
 #include "base/os.h"
+#include "predicate/bounds.h"
 #include <stdlib.h>
 
-enum { NS_PER_MS = 1000000, WAIT_MS = 50, CHECK_EVERY = 1024 };
+/* Events that are read in full: a source sees in them what kind of trace it has, before any are left
+ * out. */
+enum { NARROW_AFTER = 100 };
+enum { MARGIN_NS = 1000000, NS_PER_MS = 1000000, WAIT_MS = 50, CHECK_EVERY = 1024 };
 
 const char *const etwAsNames[] = {"dict", "list", NULL};
 
@@ -134,10 +138,36 @@ static void resolveMoments(EtwFilter *filter, const EtwSource *source, const Etw
     filter->to.ns += filter->to.relative ? start : 0;
 }
 
-EtwStatus EtwFilterTest(EtwFilter *filter, const EtwSource *source, const EtwEvent *event)
+/* What a file's reader can leave out by the headers alone. Ticks of a clock are no ns: times have a
+ * margin. */
+static void narrowSource(const EtwFilter *filter, EtwSource *source)
+{
+    EtwBounds bounds;
+
+    EtwBoundsOf(&bounds, filter->predicate);
+    EtlFilter *f = &bounds.filter;
+    if (filter->from.given && filter->from.ns > f->from) {
+        f->from = filter->from.ns;
+    }
+    if (f->from != INT64_MIN) {
+        f->from -= f->from > INT64_MIN + MARGIN_NS ? MARGIN_NS : 0;
+    }
+    if (filter->to.given && filter->to.ns < INT64_MAX - MARGIN_NS) {
+        f->to = filter->to.ns + MARGIN_NS;
+    }
+    if (EtwBoundsAny(&bounds)) {
+        EtwSourceNarrow(source, f);
+    }
+    EtwBoundsFree(&bounds);
+}
+
+EtwStatus EtwFilterTest(EtwFilter *filter, EtwSource *source, const EtwEvent *event)
 {
     if (!filter->based) {
         resolveMoments(filter, source, event);
+    }
+    if (filter->seen < NARROW_AFTER && ++filter->seen == NARROW_AFTER) {
+        narrowSource(filter, source);
     }
     if (filter->to.given && event->time > filter->to.ns) {
         return event->late ? ETW_AGAIN : ETW_END;

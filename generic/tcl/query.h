@@ -48,9 +48,10 @@ typedef struct EtwFilter {
     EtwSchemaStore *store;
     EtwMoment from, to;
     bool based; /* relative moments have been resolved */
+    int seen;   /* events tested, until the source was told what it may leave out */
 } EtwFilter;
-/* ETW_OK: passes; ETW_AGAIN: does not; ETW_END: it is past -to, and so is all that follows. */
-EtwStatus EtwFilterTest(EtwFilter *filter, const EtwSource *source, const EtwEvent *event);
+/* After some calls, the source is told what it may leave out. ETW_OK: passes; ETW_AGAIN: does not; ETW_END: it is past -to, and so is all that follows. */
+EtwStatus EtwFilterTest(EtwFilter *filter, EtwSource *source, const EtwEvent *event);
 
 typedef struct EtwQuery {
     EtwInterp *ctx;

@@ -709,7 +709,60 @@ static void filter_kinds(void)
         CHECK_EQ(EtlReaderNext(r, &e), ETW_OK);
         CHECK_EQ(e.kind, kinds[i].type);
         CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
+        filter.from = INT64_MAX; /* nothing but that class, however early */
+        filter.to = INT64_MAX;
+        filter.alsoProviders = &want->provider;
+        filter.alsoProviderCount = 1;
+        EtlReaderSetFilter(r, &filter);
+        CHECK_EQ(EtlReaderNext(r, &e), ETW_OK);
+        CHECK_EQ(e.kind, kinds[i].type);
+        CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
+        filter.to = want->time;
+        EtlReaderSetFilter(r, &filter);
+        CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
     }
+    EtlReaderClose(r);
+    ImageFree(&f);
+}
+
+/* Narrowed on the way: what is open comes unfiltered, and a file left at `to` has no end. */
+static void filter_narrow(void)
+{
+    static const uint16_t also = 5, wanted = 107, want[] = {102, 5, 107};
+    Image f;
+    EtlReader *r;
+    EtwEvent e;
+    Seen seen = {0};
+    ImageBegin(&f, 1024);
+    for (int buffer = 1; buffer <= 9; buffer++) {
+        BufferBegin(&f, 0, buffer);
+        EventAdd(&f, 1000 + buffer * 100, (uint16_t)buffer);
+        size_t at = EventAdd(&f, 1050 + buffer * 100, (uint16_t)(buffer + 100));
+        BufferEnd(&f);
+        if (buffer == 9) {
+            f.data[at + 3] = 0;
+        }
+    }
+    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, SeenWarn, &seen, NULL) == ETW_OK);
+    EtlFilter filter = {.ids = &wanted,
+            .idCount = 1,
+            .from = IMAGE_START + 650,
+            .to = IMAGE_START + 800,
+            .alsoIds = &also,
+            .alsoIdCount = 1};
+    while (EtlReaderNext(r, &e) == ETW_OK && e.desc.id != 2) {
+    }
+    EtlReaderNarrow(r, &filter);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(EtlReaderNext(r, &e) == ETW_OK);
+        CHECK_EQ(e.desc.id, want[i]);
+    }
+    CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
+    CHECK_EQ(seen.warnings, 0);
+    EtlReaderSetFilter(r, NULL); /* the whole file has one */
+    while (EtlReaderNext(r, &e) == ETW_OK) {
+    }
+    CHECK(seen.warnings > 0);
     EtlReaderClose(r);
     ImageFree(&f);
 }
@@ -772,5 +825,6 @@ int main(int argc, char **argv)
     CHECK_RUN(info_header);
     CHECK_RUN(filter_kinds);
     CHECK_RUN(filter_skips);
+    CHECK_RUN(filter_narrow);
     return CHECK_DONE();
 }

@@ -74,6 +74,13 @@ static inline size_t EtwEventStackWidth(const EtwEvent *event)
     return width == 4 ? 4 : 8;
 }
 
+/* A time so many ns away; at the end of what can be told where it would be beyond that. */
+static inline int64_t EtwTimeAdd(int64_t time, int64_t ns)
+{
+    int64_t sum;
+    return !__builtin_add_overflow(time, ns, &sum) ? sum : ns < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /*
  * The data of the event's first extended item of that type (EVENT_HEADER_EXT_TYPE_*: ETL_ITEM_* of
  * etl/format.h), NULL when there is none. Cheap when it is not there.

@@ -88,8 +88,8 @@ void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out)
                                  : (uint64_t)time - (uint64_t)sink->base;
     int64_t second = relative ? (int64_t)(distance / NS_PER_SECOND)
                               : time / NS_PER_SECOND - (time % NS_PER_SECOND < 0);
-    uint32_t ns = relative ? (uint32_t)(distance % NS_PER_SECOND)
-                           : (uint32_t)(time - second * NS_PER_SECOND);
+    int64_t rest = relative ? (int64_t)(distance % NS_PER_SECOND) : time % NS_PER_SECOND;
+    uint32_t ns = (uint32_t)(rest < 0 ? rest + NS_PER_SECOND : rest);
     if (second != sink->second || sink->secondSize == 0 ||
             (relative && negative != (sink->secondText[0] == '-'))) {
         renewSecond(sink, second, negative);

@@ -46,7 +46,6 @@ typedef struct Waiting {
     int64_t told;  /* time of the last record about it */
     uint32_t tid;
     uint16_t cpu;
-    uint8_t pointerSize;
     bool taken;
     uint32_t count,
             kernel; /* addresses, and how many of them, at the beginning, are the kernel's */
@@ -187,7 +186,6 @@ static Waiting *waitingOf(EtwStacks *s, const EtwEvent *event, int64_t ticks, ui
         w->ticks = ticks;
         w->tid = tid;
         w->cpu = event->cpu;
-        w->pointerSize = event->pointerSize;
         EtwTableAdd(&s->waiting, &w->node, hashOf((uint64_t)ticks));
         *(s->youngest ? &s->youngest->younger : &s->oldest) = w;
         s->youngest = w;
@@ -275,7 +273,7 @@ static void readAhead(EtwStacks *s, int64_t time)
             s->ended = true;
             return;
         }
-        s->held = s->event.time > time + AHEAD_NS;
+        s->held = s->event.time > EtwTimeAdd(time, AHEAD_NS);
         if (s->held) {
             return;
         }

@@ -52,13 +52,13 @@ static uint64_t bytesOf(const EtlInfo *info)
 static void scanEnds(EtlReader *reader, LearnProc *learn, void *ctx)
 {
     const EtlInfo *info = EtlReaderInfo(reader);
-    int64_t span = info->endTime - info->startTime;
+    double span = (double)info->endTime - (double)info->startTime;
     if (bytesOf(info) <= WHOLE_FILE) {
         scan(reader, INT64_MIN, INT64_MAX, learn, ctx);
-    } else if (span <= 0) {
-        scan(reader, INT64_MIN, info->startTime + UNCLOSED_SPAN_NS, learn, ctx);
+    } else if (info->endTime <= info->startTime) {
+        scan(reader, INT64_MIN, EtwTimeAdd(info->startTime, UNCLOSED_SPAN_NS), learn, ctx);
     } else {
-        int64_t part = (int64_t)((double)span * PART / (double)bytesOf(info));
+        int64_t part = (int64_t)(span * PART / (double)bytesOf(info)); /* less than half of it */
         scan(reader, INT64_MIN, info->startTime + part, learn, ctx);
         scan(reader, info->endTime - part, INT64_MAX, learn, ctx);
     }

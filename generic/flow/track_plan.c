@@ -6,6 +6,8 @@
  */
 #include "flow/track_plan.h"
 
+enum { MAX_PAYLOAD = UINT16_MAX };
+
 /* Bytes of a scalar, 0 when it has no fixed size. */
 static int scalarSize(const EtwField *f, int pointer)
 {
@@ -93,7 +95,8 @@ static TrackAction actionOf(const EtwSchema *schema)
 
 static void takeRole(TrackPlan *plan, TrackRole role, int index, const int at[2], const EtwField *f)
 {
-    if (role == TRACK_ROLES || plan->index[role] >= 0 || (role != TRACK_NAME && !isNumber(f))) {
+    bool fits = role == TRACK_NAME ? f->array == ETW_SCALAR : isNumber(f);
+    if (role == TRACK_ROLES || plan->index[role] >= 0 || !fits) {
         return;
     }
     plan->index[role] = (int16_t)index;
@@ -116,8 +119,10 @@ void EtwTrackPlanMake(TrackPlan *plan, const EtwSchema *schema)
         int times = f->array == ETW_SCALAR ? 1 : f->array == ETW_ARRAY_FIXED ? f->count : 0;
         takeRole(plan, roleOf(f), i, at, f);
         for (int wide = 0; wide < 2; wide++) {
-            int size = times * scalarSize(f, wide ? 8 : 4);
-            at[wide] = at[wide] < 0 || size == 0 ? -1 : at[wide] + size;
+            int64_t size = (int64_t)times * scalarSize(f, wide ? 8 : 4);
+            at[wide] = at[wide] < 0 || size == 0 || size > MAX_PAYLOAD - at[wide]
+                               ? -1
+                               : at[wide] + (int)size;
         }
     }
 }

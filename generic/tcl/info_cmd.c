@@ -192,7 +192,8 @@ static void putHeader(Tcl_Obj *dict, const EtlInfo *info, const char *path)
     EtwPut(dict, "frequency", Tcl_NewWideIntObj(info->frequency));
     EtwPut(dict, "started", Tcl_NewWideIntObj(info->startTime));
     EtwPut(dict, "ended", Tcl_NewWideIntObj(info->endTime));
-    EtwPut(dict, "duration", Tcl_NewWideIntObj(timed ? info->endTime - info->startTime : 0));
+    EtwPut(dict, "duration",
+            EtwUint64Obj(timed ? (uint64_t)info->endTime - (uint64_t)info->startTime : 0));
     EtwPut(dict, "boot", Tcl_NewWideIntObj(info->bootTime));
     EtwPut(dict, "bias", Tcl_NewIntObj(info->zoneBias));
     EtwPut(dict, "closed", Tcl_NewBooleanObj(info->closed));

@@ -121,7 +121,7 @@ static void timeLine(EtwText *out, const char *name, int64_t time, int64_t start
     label(out, name);
     addTime(out, time);
     if (start != 0) {
-        EtwTextPrintf(out, "  (%+.3f s)", (double)(time - start) / 1e9);
+        EtwTextPrintf(out, "  (%+.3f s)", ((double)time - (double)start) / 1e9);
     }
     EtwTextChar(out, '\n');
 }

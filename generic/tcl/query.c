@@ -134,8 +134,8 @@ static void resolveMoments(EtwFilter *filter, const EtwSource *source, const Etw
     int64_t start = traceStart(source, event);
 
     filter->based = true;
-    filter->from.ns += filter->from.relative ? start : 0;
-    filter->to.ns += filter->to.relative ? start : 0;
+    filter->from.ns = EtwTimeAdd(filter->from.ns, filter->from.relative ? start : 0);
+    filter->to.ns = EtwTimeAdd(filter->to.ns, filter->to.relative ? start : 0);
 }
 
 /* What a file's reader can leave out by the headers alone. Ticks of a clock are no ns: times have a

@@ -9,6 +9,7 @@
 #include "etl/format.h"
 #include "flow/source_ops.h"
 #include "flow/track.h"
+#include "flow/track_plan.h"
 #include <stdlib.h>
 
 static const char process[] = "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c";
@@ -162,6 +163,34 @@ static void names_1_4_objects(void)
     m = Make(file, 66, 3, "8884", N(1), N(0xEEE), N(0xF00), N(5));
     CHECK_STR(Feed(t, &m)->object, "c.txt");
     EtwTrackFree(t);
+}
+
+/* Of schemas that a person loaded: fields in numbers that no payload can hold, a name that is a list. */
+static void names_1_6_plans(void)
+{
+    static const EtwField fields[] = {{.name = "Much",
+                                              .in = ETW_IN_BINARY,
+                                              .sized = ETW_SIZE_FIXED,
+                                              .length = 0xFFFF,
+                                              .array = ETW_ARRAY_FIXED,
+                                              .count = 0xFFFF,
+                                              .span = 1},
+            {.name = "FileObject", .in = ETW_IN_POINTER, .span = 1},
+            {.name = "Length", .in = ETW_IN_UINT16, .counts = true, .span = 1},
+            {.name = "FileName",
+                    .in = ETW_IN_UINT16,
+                    .out = ETW_OUT_STRING,
+                    .array = ETW_ARRAY_BY_FIELD,
+                    .count = 2,
+                    .span = 1}};
+    EtwSchema schema = {.provider = "FileIo", .event = "Name", .fields = fields, .fieldCount = 4};
+    TrackPlan plan;
+    EtwTrackPlanMake(&plan, &schema);
+    CHECK_EQ(plan.action, TRACK_OBJECT);
+    CHECK_EQ(plan.index[TRACK_FILE], 1);
+    CHECK_EQ(plan.offset[TRACK_FILE][0], -1);
+    CHECK_EQ(plan.offset[TRACK_FILE][1], -1);
+    CHECK_EQ(plan.index[TRACK_NAME], -1);
 }
 
 static void Loaded(EtwTrack *t, unsigned opcode, uint64_t base, uint64_t size, uint32_t pid,
@@ -372,6 +401,18 @@ static void stacks_2_4_crowd(void)
     EtwFree(events);
 }
 
+/* The ends of time are no reason to count beyond them. */
+static void stacks_2_5_ends(void)
+{
+    Made events[] = {SystemCall(1), Make(stack, 32, 2, "8448", N(1000), N(42), N(1), N(0x10))};
+    EtwEvent event;
+    events[0].event.time = events[1].event.time = INT64_MAX;
+    EtwSource *source = EtwSourceTrack(SourceOf(events, 2), true);
+    REQUIRE(EtwSourceNext(source, &event) == ETW_OK);
+    CHECK_EQ(event.stackCount, 1);
+    EtwSourceClose(source);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -380,9 +421,11 @@ int main(int argc, char **argv)
     CHECK_RUN(names_1_3_ids);
     CHECK_RUN(names_1_4_objects);
     CHECK_RUN(names_1_5_modules);
+    CHECK_RUN(names_1_6_plans);
     CHECK_RUN(stacks_2_1_parts);
     CHECK_RUN(stacks_2_2_keys);
     CHECK_RUN(stacks_2_3_off);
     CHECK_RUN(stacks_2_4_crowd);
+    CHECK_RUN(stacks_2_5_ends);
     return CHECK_DONE();
 }

@@ -426,12 +426,13 @@ static void retire(EtwLearned *l, EtwProviderDef *def)
     l->retired = r;
 }
 
-/* The definition of a described event: made now, or once more when maps have come that it lacked. */
+/* The definition of a described event: made now, or once more when maps have come that it lacked.
+ * Definitions are larger than what they are made of: there may be no room for one. */
 static const EtwProviderDef *definitionOf(EtwLearned *l, Described *d)
 {
     bool again =
             d->made && d->missing && d->mapsThen != l->maps.count && d->rebuilds < REBUILDS_MAX;
-    if (!d->made || again) {
+    if ((!d->made || again) && l->bytes <= LEARNED_MAX_BYTES) {
         if (d->def != NULL) {
             retire(l, d->def);
         }

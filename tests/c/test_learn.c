@@ -282,6 +282,37 @@ static void learn_2_3_damage(void)
 
 /* ---- PerfTrack ------------------------------------------------------------------------------- */
 
+/* Many fields that share one long name: what is made of a description is a dozen times its size. */
+static void learn_2_4_room(void)
+{
+    enum { FIELDS = 2000, EVENTS = 400 };
+    char name[251] = {0};
+    InfoProperty *many = EtwAlloc(sizeof *many * FIELDS);
+    memset(name, 'n', sizeof name - 1);
+    for (int i = 0; i < FIELDS; i++) {
+        many[i] = (InfoProperty){.in = 3, .count = 1, .name = i == 0 ? name : NULL};
+    }
+    EtwText info = {0};
+    InfoEvent(&info, &acme, 0, 0, false, many, FIELDS, FIELDS);
+    uint32_t shared = EtwLoad32(info.data + 0x70 + 4);
+    for (size_t i = 0; i < FIELDS; i++) {
+        EtwStore32(info.data + 0x70 + 24 * i + 4, shared);
+    }
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    int known = 0;
+    for (int i = 0; i < EVENTS; i++) {
+        EtwStore16(info.data + 0x20, (uint16_t)i);
+        learn(store, INFO_EVENT_INFO, &info);
+    }
+    for (int i = 0; i < EVENTS; i++) {
+        known += schemaOf(store, (uint16_t)i, 0) != NULL;
+    }
+    CHECK_MSG(known > 100 && known < 300, "%d of %d made", known, EVENTS);
+    EtwSchemaStoreFree(store);
+    EtwTextFree(&info);
+    EtwFree(many);
+}
+
 static void learn_3_1_perftrack(void)
 {
     EtwSchemaStore *store = EtwSchemaStoreNew();
@@ -530,6 +561,7 @@ int main(int argc, char **argv)
     CHECK_RUN(learn_2_1_event);
     CHECK_RUN(learn_2_2_maps);
     CHECK_RUN(learn_2_3_damage);
+    CHECK_RUN(learn_2_4_room);
     CHECK_RUN(learn_3_1_perftrack);
     CHECK_RUN(learn_4_1_teachers);
     CHECK_RUN(learn_4_2_as_they_come);

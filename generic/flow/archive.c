@@ -163,9 +163,13 @@ static bool readExtra(const uint8_t *extra, size_t size, Member *m)
     return true;
 }
 
+/* Not what the Finder of macOS adds for each file: its attributes, under the file's name. */
 static bool isTrace(const uint8_t *name, size_t size)
 {
-    static const char suffix[] = ".etl";
+    static const char suffix[] = ".etl", attributes[] = "__MACOSX/";
+    if (size >= sizeof attributes - 1 && memcmp(name, attributes, sizeof attributes - 1) == 0) {
+        return false;
+    }
     for (size_t i = 0; i < 4; i++) {
         if (size <= 4 || (name[size - 4 + i] | (i != 0 ? 32 : 0)) != suffix[i]) {
             return false;

@@ -7,6 +7,7 @@
 #include "flow/survey.h"
 #include "etl/format.h"
 #include "schema/decode.h"
+#include "schema/kernel.h"
 #include "schema/table.h"
 
 typedef struct Kind {
@@ -256,6 +257,13 @@ void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event)
     if (event->classic && EtwGuidEqual(&event->provider, &eventTrace)) {
         survey->header++;
         return;
+    }
+    EtwEvent fitting; /* with the width of pointers that listings (flow/track.c) decode it with */
+    uint8_t width = event->classic ? EtwKernelPointerSize(event) : event->pointerSize;
+    if (width != event->pointerSize) {
+        fitting = *event;
+        fitting.pointerSize = width;
+        event = &fitting;
     }
     const EtwSchema *schema = EtwSchemaOf(s->store, event);
     Kind *k = kindOf(s, schema, event);

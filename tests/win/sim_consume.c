@@ -365,6 +365,14 @@ static ULONG ProcessRealTime(SimConsumer *c, const Span *span)
     EnterCriticalSection(&c->lock);
     while (error == ERROR_SUCCESS) {
         SimBuffer *b = SimQueueTake(&c->queue);
+        uint32_t lost = b == NULL ? c->lostBuffers : 0;
+        if (lost != 0) { /* no buffer came after those that were lost */
+            c->lostBuffers = 0;
+            LeaveCriticalSection(&c->lock);
+            DeliverLoss(c, 33, lost, c->log.CurrentTime);
+            EnterCriticalSection(&c->lock);
+            continue;
+        }
         if (b == NULL && (c->closed || c->ended)) {
             break;
         }

@@ -1,0 +1,79 @@
+/*
+ * tests/win/sim_manifest.c --
+ *
+ *	The manifest of the one provider that is installed on the simulated machine: an event with
+ *	every kind of field, maps, and names of all kinds. TdhLoadManifest adds others.
+ */
+#include "tests/win/sim_tdh.h"
+
+#define EVENT(id, task, opcode, template)                                                          \
+    "<event value='" id "' symbol='Ev" id "' version='1' level='win:Informational' task='" task    \
+    "' opcode='" opcode "' keywords='Net' template='" template "' message='$(string.Event" id      \
+                                                               ")'/>"
+
+const char simManifest[] =
+        "<?xml version='1.0' encoding='utf-8'?>"
+        "<instrumentationManifest xmlns='http://schemas.microsoft.com/win/2004/08/events'>"
+        "<instrumentation xmlns:win='http://manifests.microsoft.com/win/2004/08/windows/events' "
+        "xmlns:xs='http://www.w3.org/2001/XMLSchema'><events>"
+        "<provider name='Sim-Manifest-Provider' guid='{5117e7a1-0001-4c5d-9e6f-1a2b3c4d5e6f}' "
+        "symbol='SIM' resourceFileName='sim.dll' messageFileName='sim.dll'>"
+        "<channels><channel chid='Op' name='Sim/Operational' type='Operational' value='16'/>"
+        "</channels>"
+        "<levels><level name='Loud' value='17' message='$(string.Loud)'/></levels>"
+        "<tasks><task name='Transfer' value='7' message='$(string.Transfer)'>"
+        "<opcodes><opcode name='Retry' value='20' message='$(string.Retry)'/></opcodes></task>"
+        "</tasks>"
+        "<opcodes><opcode name='Probe' value='30' message='$(string.Probe)'/></opcodes>"
+        "<keywords><keyword name='Net' mask='0x1' message='$(string.Net)'/>"
+        "<keyword name='Disk' mask='0x10' message='$(string.Disk)'/></keywords>"
+        "<maps><valueMap name='Color'><map value='1' message='$(string.Red)'/>"
+        "<map value='2' message='$(string.Green)'/></valueMap>"
+        "<bitMap name='Access'><map value='0x1' message='$(string.Read)'/>"
+        "<map value='0x4' message='$(string.Write)'/></bitMap></maps>"
+        "<templates>"
+        "<template tid='Plain'>"
+        "<data name='Number' inType='win:UInt32'/>"
+        "<data name='Signed' inType='win:Int16'/>"
+        "<data name='Wide' inType='win:UInt64' outType='win:HexInt64'/>"
+        "<data name='Ratio' inType='win:Double'/>"
+        "<data name='Yes' inType='win:Boolean'/>"
+        "<data name='Text' inType='win:UnicodeString'/>"
+        "<data name='Ansi' inType='win:AnsiString'/>"
+        "<data name='Id' inType='win:GUID'/>"
+        "<data name='Where' inType='win:Pointer'/>"
+        "<data name='When' inType='win:FILETIME'/>"
+        "<data name='Who' inType='win:SID'/>"
+        "</template>"
+        "<template tid='Net'>"
+        "<data name='Address' inType='win:UInt32' outType='win:IPv4'/>"
+        "<data name='Port' inType='win:UInt16' outType='win:Port'/>"
+        "<data name='Pid' inType='win:UInt32' outType='win:PID'/>"
+        "<data name='Color' inType='win:UInt32' map='Color'/>"
+        "<data name='Access' inType='win:UInt32' map='Access'/>"
+        "<data name='Status' inType='win:UInt32' outType='win:NTSTATUS'/>"
+        "</template>"
+        "<template tid='Sized'>"
+        "<data name='Size' inType='win:UInt16'/>"
+        "<data name='Bytes' inType='win:Binary' length='Size'/>"
+        "<data name='Count' inType='win:UInt8'/>"
+        "<data name='Numbers' inType='win:UInt16' count='Count'/>"
+        "<data name='Three' inType='win:UInt32' count='3'/>"
+        "<data name='Fixed' inType='win:UnicodeString' length='4'/>"
+        "<struct name='Points' count='Count'><data name='X' inType='win:Int32'/>"
+        "<data name='Y' inType='win:Int32'/></struct>"
+        "</template>"
+        "</templates><events>" EVENT("1", "Transfer", "win:Start", "Plain") EVENT(
+                "2", "Transfer", "Retry", "Net") EVENT("3", "Transfer", "Probe",
+                "Sized") "</events></provider></events></instrumentation>"
+                         "<localization><resources culture='en-US'><stringTable>"
+                         "<string id='Loud' value='Loud'/><string id='Transfer' value='Transfer'/>"
+                         "<string id='Retry' value='Retry'/><string id='Probe' value='Probe'/>"
+                         "<string id='Net' value='Net'/><string id='Disk' value='Disk'/>"
+                         "<string id='Red' value='Red'/><string id='Green' value='Green'/>"
+                         "<string id='Read' value='Read'/><string id='Write' value='Write'/>"
+                         "<string id='Event1' value='Number %1, text %6'/>"
+                         "<string id='Event2' value='To %1:%2'/><string id='Event3' value='%1 "
+                         "bytes'/>"
+                         "</stringTable></resources></localization></instrumentationManifest>";
+const size_t simManifestSize = sizeof simManifest - 1;

@@ -1,0 +1,81 @@
+# twapi.tcl --
+#
+#	Package etw_twapi: the commands of TWAPI's package twapi_etw, on every platform, as a layer over etw. It makes them
+#	in ::twapi and provides twapi_etw (and twapi, where no real one is installed), so that scripts written for TWAPI run as
+#	they are. What differs from TWAPI is in doc/twapi_etw.man.
+#
+#	This file finds out where the commands go. records.tcl has record arrays, options and times, control.tcl sessions and
+#	providers, script.tcl the provider for Tcl scripts, consume.tcl reading and dumping.
+
+package require etw
+
+namespace eval ::etw::twapi {
+    # Where the commands go when the package is loaded; to be set before that. ::twapi may be taken by the real TWAPI.
+    variable namespace
+    if {![info exists namespace]} {
+        set namespace ::twapi
+    }
+    # The version of TWAPI whose commands these are.
+    variable like 5.2.0
+    variable directory [file dirname [file normalize [info script]]]
+}
+
+foreach part {records control script consume} {
+    source [file join $::etw::twapi::directory $part.tcl]
+}
+unset part
+
+# install ?-namespace NS?
+#
+#	Make the commands in a namespace, which exports them. In ::twapi it refuses when the real TWAPI is there.
+proc ::etw::twapi::install {args} {
+    variable namespace
+    variable like
+    set given [Options install [list -namespace arg $namespace] $args words]
+    if {[llength $words] > 0} {
+        return -code error -errorcode {TCL WRONGARGS} "wrong # args: should be \"install ?-namespace namespace?\""
+    }
+    set target ::[string trimleft [dict get $given -namespace] :]
+    if {$target eq "::twapi"} {
+        RefuseReal
+        package provide twapi_etw $like
+        package provide twapi_base $like
+        if {![RealInstalled]} {
+            package provide twapi $like
+        }
+    }
+    namespace eval $target {namespace import -force ::etw::twapi::*}
+    namespace eval $target {namespace export {[a-z]*}}
+    return $target
+}
+
+# The real one is loaded when ::twapi has its command, or when somebody else has provided its package.
+proc ::etw::twapi::RefuseReal {} {
+    variable like
+    set command ::twapi::etw_start_trace
+    set taken [expr {[llength [info commands $command]] > 0}]
+    if {$taken ? [namespace origin $command] eq "::etw::twapi::etw_start_trace"
+            : [package provide twapi] eq "" && [package provide twapi_base] eq ""} {
+        return
+    }
+    return -code error -errorcode {ETW STATE TWAPI ::twapi} "the real TWAPI is loaded, and has ::twapi: to have these commands\
+        beside it, set ::etw::twapi::namespace before \"package require etw_twapi\", or call\
+        \"etw::twapi::install -namespace NAME\""
+}
+
+# Only Windows can have it.
+proc ::etw::twapi::RealInstalled {} {
+    if {$::tcl_platform(platform) ne "windows"} {
+        return 0
+    }
+    catch {{*}[package unknown] twapi 0-}
+    return [expr {[llength [package versions twapi]] > 0}]
+}
+
+namespace eval ::etw::twapi {
+    namespace export {[a-z]*}
+    # Names that Windows gives the events of its network provider; they come before the catalogue's.
+    ::etw schema load [file join $directory kernel-network.man]
+    install
+}
+package provide etw_twapi 1.0

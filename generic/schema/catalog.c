@@ -323,6 +323,13 @@ const EtwEventDef *EtwDefFind(const EtwProviderDef *def, uint32_t idOrOpcode, ui
     return low < def->eventCount && keyOf(def->events[low]) == idOrOpcode ? def->events[low] : NULL;
 }
 
+const char *EtwOriginName(EtwOrigin origin)
+{
+    static const char *const names[ETW_ORIGIN_COUNT] = {
+            "builtin", "self", "stream", "metadata", "manifest", "mof", "tmf", "kernel", "catalog"};
+    return origin < ETW_ORIGIN_COUNT ? names[origin] : "";
+}
+
 const char *EtwStandardName(EtwNameKind kind, uint64_t value)
 {
     static const char *const levels[] = {

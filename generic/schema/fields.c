@@ -69,10 +69,3 @@ bool EtwFieldsFinish(EtwField *fields, int count)
     }
     return true;
 }
-
-const char *EtwOriginName(EtwOrigin origin)
-{
-    static const char *const names[ETW_ORIGIN_COUNT] = {
-            "builtin", "self", "stream", "metadata", "manifest", "mof", "tmf", "kernel", "catalog"};
-    return origin < ETW_ORIGIN_COUNT ? names[origin] : "";
-}

@@ -2,11 +2,16 @@
  * schema/schema.h --
  *
  *	What an event's payload bytes mean: named, typed fields. A store finds (and caches) the
- *	schema of an event, asking in this order: the event itself (TraceLogging), what its trace said
- *	(EventSource manifests, metadata of merged files), what the user loaded (schema/library.h), the
- *	tables of Windows' kernel classes, the catalogue of known providers. (A few providers of the
- *	catalogue come before the trace: see EtwProviderDef.checked.) Names of Linux's kernel
- *	constants come from schema/names.h. Not thread-safe: one store a flow.
+ *	schema of an event, asking in this order:
+ *	  1. the event itself: TraceLogging, or one string;
+ *	  2. the catalogue about providers whose manifests in traces are known to be wrong
+ *	     (EtwProviderDef.checked), unless the user loaded what describes the event;
+ *	  3. its trace: EventSource manifests, metadata of merged files (not about a file's headers);
+ *	  4. what the user loaded (schema/library.h);
+ *	  5. the tables of Windows' kernel classes;
+ *	  6. the catalogue of known providers (schema/library.h).
+ *	Names of Linux's kernel constants come from schema/names.h. Not thread-safe: one store a flow, a
+ *	twin for each further thread (EtwSchemaStoreTwin).
  */
 #ifndef ETW_SCHEMA_SCHEMA_H
 #define ETW_SCHEMA_SCHEMA_H

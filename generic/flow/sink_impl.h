@@ -64,6 +64,16 @@ static inline void EtwAddSigned(EtwText *out, int64_t v)
     EtwAddDecimal(out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+/* A name or text that is most often a few bytes: without a call then. */
+static inline void EtwAddShort(EtwText *out, const void *data, size_t size)
+{
+    if (out->room - out->size < size) {
+        EtwTextReserve(out, size);
+    }
+    EtwCopyShort(out->data + out->size, data, size);
+    out->size += size;
+}
+
 /* A string literal. */
 #define ETW_ADD(out, literal) EtwTextAdd((out), (literal), sizeof(literal) - 1)
 

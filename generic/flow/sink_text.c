@@ -34,10 +34,10 @@ static void addColumns(EtwSink *sink, const EtwEvent *event, const TextThread *t
         text->idWidth = thread->labelSize;
     }
     addBlanks(out, 2 + text->idWidth - thread->labelSize);
-    EtwTextAdd(out, thread->label, thread->labelSize);
+    EtwAddShort(out, thread->label, thread->labelSize);
     EtwTextColor(sink, RESET, out);
     EtwTextAdd(out, "  ", 2);
-    EtwTextAdd(out, provider->column.data, provider->column.size);
+    EtwAddShort(out, provider->column.data, provider->column.size);
     addBlanks(
             out, 2 + (provider->width < text->providerWidth ? text->providerWidth - provider->width
                                                             : 0));
@@ -355,7 +355,7 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, 
         if (plan == NULL || plan->name.size == 0) {
             addUnnamed(out, event);
         } else {
-            EtwTextAdd(out, plan->name.data, plan->name.size);
+            EtwAddShort(out, plan->name.data, plan->name.size);
         }
         if (!addMessage(sink, event, schema, out)) {
             EtwTextFields(sink, event, schema, plan ? plan->prefixes : NULL, 0, out);

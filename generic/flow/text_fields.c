@@ -111,7 +111,7 @@ static void addQuotable(EtwSink *sink, const uint8_t *bytes, size_t size, EtwTex
         if (quotes) {
             EtwTextChar(out, '"');
         }
-        EtwTextAdd(out, bytes, size);
+        EtwAddShort(out, bytes, size);
         if (quotes) {
             EtwTextChar(out, '"');
         }
@@ -203,7 +203,7 @@ static inline void addName(FieldWriter *w, const EtwField *field)
     w->first = false;
     if ((w->lists & 1) == 0) {
         const TextPrefix *prefix = &w->prefixes[field - w->fields];
-        EtwTextAdd(w->out, prefix->text, prefix->size);
+        EtwAddShort(w->out, prefix->text, prefix->size);
     }
 }
 

@@ -77,6 +77,17 @@ static inline void EtwTableAdd(EtwTable *t, EtwTableNode *node, uint64_t hash)
     t->count++;
 }
 
+/* Take a node that is in the table out of it. */
+static inline void EtwTableRemove(EtwTable *t, EtwTableNode *node)
+{
+    EtwTableNode **at = &t->slots[node->hash & t->mask];
+    while (*at != node) {
+        at = &(*at)->next;
+    }
+    *at = node->next;
+    t->count--;
+}
+
 /* Call visit for each node, in no order; it may free the node. */
 static inline void EtwTableVisit(
         const EtwTable *t, void (*visit)(void *ctx, EtwTableNode *node), void *ctx)

@@ -21,6 +21,7 @@
 
 static const EtwCommand commands[] = {
         {"activity", EtwActivityCmd, NULL, false},
+        {"calls", EtwCallsCmd, NULL, false},
         {"consume", EtwConsumeCmd, NULL, false},
         {"consumer", EtwConsumerCmd, NULL, false},
         {"disable", EtwDisableCmd, NULL, false},

@@ -1,0 +1,370 @@
+/*
+ * flow/calls_events.c --
+ *
+ *	What an event means for calls: enters and leaves of Tcl-Script, switches, system calls, bytes
+ *	moved and ends of threads of the kernel's, others by name. Decided once per schema, by names and
+ *	types of its fields, so that somebody else's events under a known name are just events.
+ */
+#include "flow/calls_impl.h"
+#include "schema/decode.h"
+#include "schema/names.h"
+#include <stdio.h>
+
+typedef enum Meaning {
+    MEANS_OTHER,
+    MEANS_ENTER,
+    MEANS_LEAVE,
+    MEANS_SWITCH,
+    MEANS_SYSCALL,
+    MEANS_SYSRET,
+    MEANS_MOVE,
+    MEANS_THREAD_END,
+    MEANS_PROCESS_END,
+    MEANS_NOTHING
+} Meaning;
+
+enum { FIELDS = 6, ROLES = 32 };
+
+/* The first `needed` fields must be there. */
+static const struct Known {
+    const char *provider, *event;
+    Meaning meaning;
+    int needed;
+    const char *fields[FIELDS];
+} known[] = {
+        {"Tcl-Script", "Enter", MEANS_ENTER, 4,
+                {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+        {"Tcl-Script", "StepEnter", MEANS_ENTER, 4,
+                {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+        {"Tcl-Script", "Leave", MEANS_LEAVE, 2, {"CallId", "Code"}},
+        {"Tcl-Script", "StepLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
+        {"Linux-contextswitch", "Switch", MEANS_SWITCH, 3,
+                {"OldThreadId", "NewThreadId", "OldState"}},
+        {"Thread", "CSwitch", MEANS_SWITCH, 4,
+                {"OldThreadId", "NewThreadId", "OldThreadState", "OldThreadWaitReason"}},
+        {"Linux-systemcall", "Enter", MEANS_SYSCALL, 1, {"Syscall"}},
+        {"Linux-systemcall", "Exit", MEANS_SYSRET, 1, {"Syscall"}},
+        {"Linux-tcpip", "Send", MEANS_MOVE, 1, {"Size"}},
+        {"Linux-tcpip", "Receive", MEANS_MOVE, 1, {"Size"}},
+        {"Linux-udpip", "Send", MEANS_MOVE, 1, {"Size"}},
+        {"Linux-udpip", "Receive", MEANS_MOVE, 1, {"Size"}},
+        {"TcpIp", "SendIPV4", MEANS_MOVE, 1, {"size"}},
+        {"TcpIp", "RecvIPV4", MEANS_MOVE, 1, {"size"}},
+        {"UdpIp", "SendIPV4", MEANS_MOVE, 1, {"size"}},
+        {"UdpIp", "RecvIPV4", MEANS_MOVE, 1, {"size"}},
+        {"Linux-thread", "Stop", MEANS_THREAD_END, 0, {NULL}},
+        {"Linux-process", "Stop", MEANS_PROCESS_END, 0, {NULL}},
+        {"Thread", "End", MEANS_THREAD_END, 0, {NULL}},
+        {"Process", "End", MEANS_PROCESS_END, 0, {NULL}},
+        {"EventTrace", NULL, MEANS_NOTHING, 0, {NULL}},
+        {"Etw-Session", NULL, MEANS_NOTHING, 0, {NULL}},
+};
+
+/* What is known of the events of one schema. */
+typedef struct Kind {
+    EtwTableNode node;
+    const EtwSchema *schema;
+    Meaning meaning;
+    bool windows;              /* of a switch: states and reasons are that system's */
+    int fields[FIELDS];        /* index in the schema; -1: not there */
+    uint8_t roles[ROLES];      /* the other way round, plus one; 0: of no interest */
+    const EtwCostClass *class; /* of moves and other events */
+} Kind;
+
+static int fieldOf(const EtwSchema *schema, const char *name)
+{
+    for (int i = 0; i < schema->fieldCount && i < ROLES; i += schema->fields[i].span) {
+        const EtwField *f = &schema->fields[i];
+        if (f->array == ETW_SCALAR && strcmp(f->name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool fits(Kind *kind, const struct Known *k)
+{
+    if (strcmp(kind->schema->provider, k->provider) != 0 ||
+            (k->event != NULL && strcmp(kind->schema->event, k->event) != 0)) {
+        return false;
+    }
+    for (int i = 0; i < FIELDS; i++) {
+        kind->fields[i] = k->fields[i] ? fieldOf(kind->schema, k->fields[i]) : -1;
+        if (i < k->needed && kind->fields[i] < 0) {
+            return false;
+        }
+    }
+    for (int i = 0; i < FIELDS; i++) {
+        if (kind->fields[i] >= 0) {
+            kind->roles[kind->fields[i]] = (uint8_t)(i + 1);
+        }
+    }
+    return true;
+}
+
+/* "tcp send", "Linux-tcpip Connect" */
+static void nameClass(Calls *c, Kind *kind)
+{
+    char name[160];
+    const EtwSchema *s = kind->schema;
+    if (kind->meaning == MEANS_MOVE) {
+        bool udp = strstr(s->provider, "udp") != NULL || strstr(s->provider, "Udp") != NULL;
+        snprintf(name, sizeof name, "%s %s", udp ? "udp" : "tcp",
+                s->event[0] == 'S' ? "send" : "receive");
+        kind->class = EtwCostClassOf(c, ETW_COST_MOVE, name);
+        return;
+    }
+    snprintf(name, sizeof name, "%.70s %.70s", s->provider, s->event);
+    kind->class = EtwCostClassOf(c, ETW_COST_EVENT, name);
+}
+
+static Kind *kindNew(Calls *c, const EtwSchema *schema, uint64_t hash)
+{
+    Kind *kind = EtwAlloc(sizeof *kind);
+    kind->schema = schema;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (fits(kind, &known[i])) {
+            kind->meaning = known[i].meaning;
+            kind->windows = known[i].provider[0] == 'T';
+            break;
+        }
+    }
+    if (kind->meaning == MEANS_OTHER || kind->meaning == MEANS_MOVE) {
+        nameClass(c, kind);
+    }
+    EtwTableAdd(&c->kinds, &kind->node, hash);
+    return kind;
+}
+
+static Kind *kindOf(Calls *c, const EtwSchema *schema)
+{
+    uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)schema);
+    Kind *kind = (Kind *)EtwTableFirst(&c->kinds, hash);
+    while (kind != NULL && kind->schema != schema) {
+        kind = (Kind *)kind->node.next;
+    }
+    return kind ? kind : kindNew(c, schema, hash);
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+typedef struct Values {
+    const Kind *kind;
+    EtwValue at[FIELDS]; /* ETW_V_NULL: not there */
+} Values;
+
+static void takeValue(void *ctx, const EtwField *field, const EtwValue *value)
+{
+    Values *v = ctx;
+    size_t index = (size_t)(field - v->kind->schema->fields);
+    int role = index < ROLES ? v->kind->roles[index] : 0;
+    if (role > 0) {
+        v->at[role - 1] = *value;
+    }
+}
+
+static bool decode(Values *v, const Kind *kind, const EtwEvent *event)
+{
+    static const EtwVisitor visitor = {.value = takeValue};
+    v->kind = kind;
+    for (int i = 0; i < FIELDS; i++) {
+        v->at[i].kind = ETW_V_NULL;
+    }
+    return EtwDecode(kind->schema, event, &visitor, v) == ETW_OK;
+}
+
+static uint64_t number(const Values *v, int i)
+{
+    EtwValueKind kind = v->at[i].kind;
+    return kind == ETW_V_UINT || kind == ETW_V_INT || kind == ETW_V_BOOL ? v->at[i].u : 0;
+}
+
+static const char *text(const Values *v, int i, size_t *sizePtr)
+{
+    bool is = v->at[i].kind == ETW_V_TEXT;
+    *sizePtr = is ? v->at[i].size : 0;
+    return is ? (const char *)v->at[i].data : "";
+}
+
+/* What the value is called, else its number. */
+static const char *called(const Values *v, int i, char *room, size_t roomSize)
+{
+    const EtwMap *map = v->kind->schema->fields[v->kind->fields[i]].map;
+    const char *name = map && !map->bits ? EtwMapName(map, number(v, i)) : NULL;
+    if (name == NULL) {
+        snprintf(room, roomSize, "%llu", (unsigned long long)number(v, i));
+    }
+    return name ? name : room;
+}
+
+/* ---- Script ---------------------------------------------------------------------------------- */
+
+static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
+{
+    CallEnter enter = {.id = number(v, 0), .depth = (int)number(v, 1)};
+    enter.command = text(v, 2, &enter.commandSize);
+    enter.context = text(v, 3, &enter.contextSize);
+    enter.file = text(v, 4, &enter.fileSize);
+    enter.line = (uint32_t)number(v, 5);
+    EtwCallEnterAt(c, EtwCallThreadOf(c, event, true), event->time, &enter);
+}
+
+static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
+{
+    CallThread *t = EtwCallThreadOf(c, event, false);
+    if (t == NULL) {
+        c->base.unmatched++;
+    } else {
+        EtwCallLeaveAt(c, t, event->time, number(v, 0), (int)number(v, 1));
+    }
+}
+
+/* ---- Kernel ---------------------------------------------------------------------------------- */
+
+static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
+{
+    enum { TASK_PREEMPTED = 256, WINDOWS_WAITING = 5 };
+    char room[24];
+    uint64_t state = number(v, 2);
+    t->out = true;
+    t->outSince = time;
+    t->last = time > t->last ? time : t->last;
+    t->ready = v->kind->windows ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
+    if (!t->inSyscall && !t->ready) {
+        t->syscallWait = EtwCostClassOf(
+                c, ETW_COST_WAIT, v->kind->windows ? called(v, 3, room, sizeof room) : "");
+    }
+    c->base.waits++;
+}
+
+static void getCpu(Calls *c, CallThread *t, int64_t time)
+{
+    if (!t->out) {
+        return;
+    }
+    EtwCost cost = {.of = t->ready ? EtwCostClassOf(c, ETW_COST_READY, "") : t->syscallWait,
+            .count = 1,
+            .ns = time > t->outSince ? (uint64_t)time - (uint64_t)t->outSince : 0};
+    t->out = false;
+    t->last = time > t->last ? time : t->last;
+    EtwCallPay(c, t, &cost);
+}
+
+static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
+{
+    CallThread *old = EtwCallThreadById(c, (uint32_t)number(v, 0));
+    CallThread *new = EtwCallThreadById(c, (uint32_t)number(v, 1));
+    if (old != NULL) {
+        leaveCpu(c, v, old, event->time);
+    }
+    if (new != NULL &&new != old) {
+        getCpu(c, new, event->time);
+    }
+}
+
+static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
+{
+    char room[24];
+    const char *name = called(v, 0, room, sizeof room);
+    t->inSyscall = true;
+    t->syscallSince = time;
+    t->syscall = EtwCostClassOf(c, ETW_COST_SYSCALL, name);
+    t->syscallWait = EtwCostClassOf(c, ETW_COST_WAIT, name);
+}
+
+static void takeReturn(Calls *c, CallThread *t, int64_t time)
+{
+    if (t->inSyscall) {
+        EtwCost cost = {.of = t->syscall,
+                .count = 1,
+                .ns = time > t->syscallSince ? (uint64_t)time - (uint64_t)t->syscallSince : 0};
+        t->inSyscall = false;
+        EtwCallPay(c, t, &cost);
+    }
+}
+
+static void takeMove(Calls *c, const Values *v, CallThread *t)
+{
+    int64_t size = v->at[0].kind == ETW_V_INT ? v->at[0].i : (int64_t)number(v, 0);
+    EtwCallPay(c, t,
+            &(EtwCost){.of = v->kind->class, .count = 1, .bytes = size > 0 ? (uint64_t)size : 0});
+}
+
+static void endProcess(Calls *c, uint32_t pid)
+{
+    for (CallThread *t = c->firstThread; t != NULL; t = t->nextThread) {
+        if (t->pid == pid && !t->ended) {
+            EtwCallThreadEnd(c, t);
+        }
+    }
+}
+
+/* Events of a thread that has calls. */
+static void takeOther(Calls *c, const Kind *kind, const EtwEvent *event)
+{
+    CallThread *t = EtwCallThreadOf(c, event, false);
+    Values v;
+    if (t == NULL) {
+        return;
+    }
+    t->last = event->time > t->last ? event->time : t->last;
+    switch (kind->meaning) {
+    case MEANS_SYSCALL:
+        if (decode(&v, kind, event)) {
+            takeSyscall(c, &v, t, event->time);
+        }
+        break;
+    case MEANS_SYSRET:
+        takeReturn(c, t, event->time);
+        break;
+    case MEANS_MOVE:
+        if (decode(&v, kind, event)) {
+            takeMove(c, &v, t);
+        }
+        break;
+    case MEANS_THREAD_END:
+        EtwCallThreadEnd(c, t);
+        break;
+    default:
+        EtwCallPay(c, t, &(EtwCost){.of = kind->class, .count = 1});
+    }
+}
+
+void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
+{
+    Calls *c = (Calls *)calls;
+    const EtwSchema *schema = EtwSchemaOf(c->store, event);
+    const Kind *kind = schema ? kindOf(c, schema) : NULL;
+    Values v;
+    if (kind == NULL || kind->meaning == MEANS_NOTHING) {
+        return;
+    }
+    calls->events++;
+    switch (kind->meaning) {
+    case MEANS_ENTER:
+    case MEANS_LEAVE:
+    case MEANS_SWITCH:
+        if (decode(&v, kind, event)) {
+            (kind->meaning == MEANS_ENTER          ? takeEnter
+                    : kind->meaning == MEANS_LEAVE ? takeLeave
+                                                   : takeSwitch)(c, &v, event);
+        }
+        break;
+    case MEANS_PROCESS_END:
+        endProcess(c, event->pid);
+        break;
+    default:
+        takeOther(c, kind, event);
+    }
+}
+
+static void freeKind(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+void EtwCallKindsFree(Calls *c)
+{
+    EtwTableFree(&c->kinds, freeKind);
+}

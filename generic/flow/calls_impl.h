@@ -1,0 +1,123 @@
+/*
+ * flow/calls_impl.h --
+ *
+ *	What the files of the call tree share: a thread's open calls. calls.c moves them, calls_events.c
+ *	says what an event means, calls_stats.c counts.
+ */
+#ifndef ETW_FLOW_CALLS_IMPL_H
+#define ETW_FLOW_CALLS_IMPL_H
+
+#include "flow/calls.h"
+
+struct CallThread;
+
+/* How many calls of a row are on a thread's stack: only the outermost counts for the row's total. */
+typedef struct CallUse {
+    EtwTableNode node;
+    const struct CallThread *thread;
+    EtwCallRow *row;
+    uint32_t active;
+} CallUse;
+
+/* An open call: on its thread's stack, or asleep (a coroutine that has yielded). */
+typedef struct CallFrame {
+    EtwTableNode byId;    /* in Calls.open */
+    EtwTableNode byPlace; /* in Calls.asleep, while it is */
+    struct CallThread *thread;
+    uint64_t id, parentId; /* parentId: what was below it in its lane; 0: nothing */
+    uint64_t batch;        /* those that fell asleep together have the same */
+    int index;             /* on the stack; -1: asleep */
+    int depth, lane;
+    int below; /* the lane's next frame down the stack; -1: none */
+    bool outermost;
+    EtwCallRow *proc; /* by name; the profile's row by line is use->row */
+    CallUse *use;
+    EtwCallNode *node;      /* NULL: no tree is wanted */
+    int64_t entered, since; /* since: on the stack */
+    uint64_t total, self;
+    EtwCosts paid; /* since then, those of calls from here included */
+    struct CallFrame *nextFree;
+} CallFrame;
+
+/* The calls of one interpreter of a thread: depths rise within it. */
+typedef struct CallLane {
+    uint64_t block; /* of 256 ids, which one interpreter gets */
+    uint64_t lastId;
+    int top; /* index on the stack; -1: none */
+} CallLane;
+enum { CALL_LANES = 64 };
+
+typedef struct CallThread {
+    EtwTableNode node; /* by tid */
+    struct CallThread *nextThread;
+    uint32_t pid, tid;
+    uint64_t serial;
+    CallFrame **stack;
+    int count, room;
+    CallLane lanes[CALL_LANES];
+    int laneCount;
+    int64_t mark; /* until then time is accounted for */
+    int64_t last; /* event */
+    EtwCallNode *root;
+    bool ended;
+    /* What the kernel said. */
+    bool out, ready; /* off the CPU since outSince; ready: could run */
+    int64_t outSince;
+    bool inSyscall;
+    int64_t syscallSince;
+    const EtwCostClass *syscall, *syscallWait;
+} CallThread;
+
+typedef struct Calls {
+    EtwCalls base;
+    EtwSchemaStore *store;
+    EtwTable kinds;   /* of events, by schema */
+    EtwTable rows;    /* by name */
+    EtwTable classes; /* of costs */
+    int classCount;
+    EtwTable uses, nodes, open, asleep, threads;
+    CallThread *firstThread, **threadsEnd, *lastThread;
+    EtwCallRow **rowsEnd;
+    EtwCallNode *lastRoot;
+    CallFrame *freeFrames;
+    uint64_t serials, batches;
+} Calls;
+
+/* An enter event's fields; the texts are not terminated. */
+typedef struct CallEnter {
+    uint64_t id;
+    int depth;
+    const char *command, *context, *file;
+    size_t commandSize, contextSize, fileSize;
+    uint32_t line;
+} CallEnter;
+
+/* ---- calls.c --------------------------------------------------------------------------------- */
+
+/* The thread of an event, NULL: it has had no calls yet. Made when enter is true. */
+CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter);
+CallThread *EtwCallThreadById(Calls *c, uint32_t tid);
+void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter);
+void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code);
+/* The thread has come to its end. */
+void EtwCallThreadEnd(Calls *c, CallThread *t);
+/* Charge whoever is on top of the stack. */
+void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost);
+
+/* ---- calls_stats.c --------------------------------------------------------------------------- */
+
+EtwCallRow *EtwCallRowFind(Calls *c, const char *name, size_t size);
+EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size);
+CallUse *EtwCallUseOf(Calls *c, const CallThread *thread, EtwCallRow *row);
+/* A child of parent for one more call. */
+EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row);
+const EtwCostClass *EtwCostClassOf(Calls *c, EtwCostKind kind, const char *name);
+void EtwCostAdd(EtwCosts *costs, const EtwCost *cost);
+void EtwCostAddAll(EtwCosts *costs, const EtwCosts *more);
+void EtwCallStatsFree(EtwCallStats *stats);
+
+/* ---- calls_events.c -------------------------------------------------------------------------- */
+
+void EtwCallKindsFree(Calls *c);
+
+#endif

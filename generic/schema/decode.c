@@ -395,16 +395,12 @@ static bool readSized(Walk *w, const EtwField *f, EtwValue *v)
 /* One element's value, of any kind of field but structs. */
 static inline bool readElement(Walk *w, const EtwField *f, EtwValue *v)
 {
-    if (f->sized != ETW_SIZE_OWN) {
-        return readSized(w, f, v);
-    }
-    if (!readScalar(&w->bytes, f, w->pointerSize, v)) {
-        return false;
-    }
-    if (f->counts) {
+    bool good = f->sized != ETW_SIZE_OWN ? readSized(w, f, v)
+                                         : readScalar(&w->bytes, f, w->pointerSize, v);
+    if (good && f->counts) { /* a text that somebody takes for a number is 0 */
         w->numbers[f - w->fields] = v->u > UINT32_MAX ? UINT32_MAX : (uint32_t)v->u;
     }
-    return true;
+    return good;
 }
 
 /* ---- The walk -------------------------------------------------------------------------------- */

@@ -610,6 +610,28 @@ static void field_5_1_by_index(void)
 
 /* ---- Maps ------------------------------------------------------------------------------------ */
 
+/* A size that is told by a text is 0, not what the event before had at that place. */
+static void field_5_2_size_by_text(void)
+{
+    static const uint8_t payload[] = {3, 'a', 'b', 'c', 'd'};
+    EtwField fields[] = {{.name = "Size", .in = ETW_IN_UINT8, .counts = true, .span = 1},
+            {.name = "Data",
+                    .in = ETW_IN_BINARY,
+                    .sized = ETW_SIZE_BY_FIELD,
+                    .length = 0,
+                    .span = 1}};
+    EtwSchema schema = {.provider = "", .event = "", .fields = fields, .fieldCount = 2};
+    EtwEvent event = {.payload = payload, .payloadSize = sizeof payload, .pointerSize = 8};
+    EtwValue value;
+    REQUIRE(EtwDecodeField(&schema, &event, 1, &value) == ETW_OK);
+    CHECK_EQ(value.size, 3);
+    fields[0].in = ETW_IN_ANSIZ;
+    fields[0].sized = ETW_SIZE_FIXED;
+    fields[0].length = 1;
+    REQUIRE(EtwDecodeField(&schema, &event, 1, &value) == ETW_OK);
+    CHECK_EQ(value.size, 0);
+}
+
 static void maps_6_1_names(void)
 {
     static const EtwMapEntry exactEntries[] = {{1, "ESTABLISHED"}, {2, "SYN_SENT"}};
@@ -840,6 +862,7 @@ int main(int argc, char **argv)
     CHECK_RUN(structs_4_4_open_string);
     CHECK_RUN(structs_4_5_for_ever);
     CHECK_RUN(field_5_1_by_index);
+    CHECK_RUN(field_5_2_size_by_text);
     CHECK_RUN(maps_6_1_names);
     CHECK_RUN(store_7_1_same_address);
     CHECK_RUN(store_7_2_name_later);

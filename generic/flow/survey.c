@@ -10,6 +10,8 @@
 #include "schema/kernel.h"
 #include "schema/table.h"
 
+enum { KINDS_MAX = 100000 }; /* told apart; all further ones are one */
+
 typedef struct Kind {
     EtwTableNode node;
     EtwSurveyKind kind;
@@ -22,7 +24,7 @@ typedef struct Survey {
     EtwSurvey survey;
     EtwSchemaStore *store;
     EtwTable table;
-    Kind *last;
+    Kind *last, *others; /* others: NULL: there is room for all */
     EtwSurveyKind **kindsEnd;
     EtwSurveyFact **factsEnd;
 } Survey;
@@ -119,6 +121,22 @@ static Kind *newKind(Survey *s, const EtwSchema *schema, const EtwEvent *event)
     return k;
 }
 
+/* The kind of all that there is no room for. */
+static Kind *othersOf(Survey *s)
+{
+    if (s->others == NULL) {
+        Kind *k = EtwAlloc(sizeof *k);
+        k->kind.providerName = EtwStrdup("(others)");
+        k->kind.event = EtwStrdup("(others)");
+        k->kind.origin = -1;
+        *s->kindsEnd = &k->kind;
+        s->kindsEnd = &k->kind.next;
+        EtwTableAdd(&s->table, &k->node, 0);
+        s->others = k;
+    }
+    return s->others;
+}
+
 static Kind *kindOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
 {
     if (s->last != NULL && kindFits(s->last, schema, event)) {
@@ -131,6 +149,9 @@ static Kind *kindOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
         if (n->hash == hash && kindFits((Kind *)n, schema, event)) {
             return s->last = (Kind *)n;
         }
+    }
+    if (s->table.count >= KINDS_MAX) {
+        return othersOf(s);
     }
     s->last = newKind(s, schema, event);
     EtwTableAdd(&s->table, &s->last->node, hash);

@@ -22,7 +22,8 @@ typedef enum EtwCoverage {
 } EtwCoverage;
 const char *EtwCoverageName(EtwCoverage coverage); /* full, newer, ... format */
 
-/* Events of one id or opcode with one description. */
+/* Events of one id or opcode with one description; in a trace of more kinds than anybody looks at, the
+ * last one, "(others)", has the rest. */
 typedef struct EtwSurveyKind {
     struct EtwSurveyKind *next; /* in the order of their first events */
     EtwGuid provider;

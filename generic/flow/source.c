@@ -19,7 +19,8 @@ typedef struct FileSource {
     EtwSource base;
     EtlReader *reader;
     char *path;
-    OsMap unpacked;                        /* of an archive's member: what the reader owns */
+    OsMap unpacked; /* of an archive's member: what the reader, or that of the source that this one
+                       was made from, owns */
     char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many more there were */
     int warningCount;
     uint64_t unkept;
@@ -411,18 +412,43 @@ const char *EtwSourceWarning(const EtwSource *source, int index)
                                                                : NULL;
 }
 
-static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter)
+/* A second reader of what was unpacked. */
+static EtwSource *memberAgain(const FileSource *member)
+{
+    FileSource *f = EtwAlloc(sizeof *f);
+    f->base.ops = &fileOps;
+    f->path = EtwStrdup(member->path);
+    f->unpacked = member->unpacked;
+    EtwStatus status = EtlReaderOpenMemory(
+            &f->reader, member->unpacked.base, member->unpacked.size, NULL, NULL, NULL);
+    if (status != ETW_OK) {
+        f->reader = NULL;
+        fileClose(&f->base);
+    }
+    return status == ETW_OK ? &f->base : NULL;
+}
+
+static EtwSource *pathAgain(const char *path)
 {
     EtwSource *other;
     EtwError error;
-    if (EtwSourceOpen(&other, ((const FileSource *)source)->path, &error) != ETW_OK) {
+    if (EtwSourceOpen(&other, path, &error) != ETW_OK) {
         return NULL;
     }
     if (other->ops != &fileOps) { /* another file is there now */
         EtwSourceClose(other);
         return NULL;
     }
-    EtlReaderSetFilter(((FileSource *)other)->reader, filter);
+    return other;
+}
+
+static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    const FileSource *f = (const FileSource *)source;
+    EtwSource *other = f->unpacked.base ? memberAgain(f) : pathAgain(f->path);
+    if (other != NULL) {
+        EtlReaderSetFilter(((FileSource *)other)->reader, filter);
+    }
     return other;
 }
 

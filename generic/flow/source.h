@@ -41,7 +41,8 @@ void EtwSourceClose(EtwSource *source);
 
 /*
  * Another source on the same files, from their beginning, that delivers only what passes: to look
- * ahead. Tells no warnings. NULL: there is none (live ones, or a file that is gone).
+ * ahead. Tells no warnings. To be closed before the first one. NULL: there is none (live ones, or a
+ * file that is gone).
  */
 EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter);
 /*

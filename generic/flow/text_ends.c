@@ -20,9 +20,13 @@ static void addFileLine(EtwSink *sink, const EtlInfo *info, const char *path, Et
 {
     ETW_ADD(out, "-- ");
     EtwTextSafe(sink, (const uint8_t *)path, strlen(path), out);
-    ETW_ADD(out, ": session ");
-    EtwTextSafe(sink, (const uint8_t *)info->loggerName, strlen(info->loggerName), out);
-    ETW_ADD(out, ", started ");
+    if (info->loggerName[0] != 0) { /* some merge tools leave it out */
+        ETW_ADD(out, ": session ");
+        EtwTextSafe(sink, (const uint8_t *)info->loggerName, strlen(info->loggerName), out);
+        ETW_ADD(out, ", started ");
+    } else {
+        ETW_ADD(out, ": started ");
+    }
     addIso(info->startTime, out);
     ETW_ADD(out, ", ");
     EtwAddDecimal(out, info->cpus);

@@ -223,6 +223,7 @@ static ULONG WINAPI onBuffer(EVENT_TRACE_LOGFILEW *log)
 static void work(void *arg)
 {
     SystemLive *l = arg;
+    OsWakePost(l->done);
     ProcessTrace(&l->trace, 1, NULL, NULL);
     publish(l, true);
     OsWakePost(l->done);
@@ -353,7 +354,9 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
     } else {
         l->refs = 2;
         status = OsThreadStart(&l->thread, "etw-live", work, l);
-        if (status != ETW_OK) {
+        if (status == ETW_OK) {
+            OsWakeWait(l->done, JOIN_NS); /* it is on its way: Windows does not tell more */
+        } else {
             l->refs = 1;
             CloseTrace(l->trace);
             EtwFail(err, status, "THREAD", name, "no thread for a live consumer of \"%s\"", name);

@@ -205,12 +205,14 @@ EtwStatus SystemHandle(const char *name, TRACEHANDLE *handlePtr, SystemPropertie
     return ETW_OK;
 }
 
-static bool SystemHas(const char *name)
+static EtwStatus SystemHas(const char *name)
 {
     SystemProperties s;
     SystemPropertiesInit(&s);
     ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_QUERY);
-    return code == ERROR_SUCCESS || code == ERROR_ACCESS_DENIED;
+    return code == ERROR_SUCCESS         ? ETW_OK
+           : code == ERROR_ACCESS_DENIED ? ETW_E_ACCESS
+                                         : ETW_E_LOOKUP;
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */

@@ -58,14 +58,16 @@ static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, Etw
         *opsPtr = status == ETW_END ? &etwEmbeddedOps : *opsPtr;
         return status == ETW_END ? ETW_OK : status;
     }
-    bool own = etwEmbeddedOps.has(*namePtr), foreign = system->has(*namePtr);
-    if (own && foreign) {
+    bool own = etwEmbeddedOps.has(*namePtr) == ETW_OK;
+    EtwStatus foreign = system->has(*namePtr);
+    if (own && foreign == ETW_OK) {
         return EtwFail(err, ETW_E_STATE, "AMBIGUOUS", *namePtr,
                 "both engines have a session \"%s\": say \"embedded:%s\" or \"system:%s\"",
                 *namePtr, *namePtr, *namePtr);
     }
     *opsPtr = own ? &etwEmbeddedOps : system;
-    return own || foreign ? ETW_OK : noSession(*namePtr, err);
+    /* Where the system does not tell, its refusal will say so. */
+    return own || foreign != ETW_E_LOOKUP ? ETW_OK : noSession(*namePtr, err);
 }
 
 /* Of a session that is to be started. */

@@ -14,8 +14,9 @@ typedef bool EtwSessionVisit(void *ctx, const EtwSessionInfo *info);
 typedef bool EtwProviderVisit(void *ctx, const EtwProviderInfo *info);
 
 typedef struct EtwEngineOps {
-    const char *name;              /* as in -engine, and before the colon of a session's name */
-    bool (*has)(const char *name); /* also a session that may not be asked anything */
+    const char *name; /* as in -engine, and before the colon of a session's name */
+    /* ETW_OK: such a session runs; ETW_E_LOOKUP: none does; ETW_E_ACCESS: this user is not told. */
+    EtwStatus (*has)(const char *name);
     EtwStatus (*start)(const EtwSessionConfig *config, EtwError *errPtr);
     EtwStatus (*stop)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
     EtwStatus (*flush)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);

@@ -578,14 +578,14 @@ static void flushProc(EtwSession *s, void *arg)
     LoggerFlush(s);
 }
 
-static bool EmbeddedHas(const char *name)
+static EtwStatus EmbeddedHas(const char *name)
 {
     bool there = false;
     if (RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
         there = RegFindSession(name) >= 0;
         RegUnlock();
     }
-    return there;
+    return there ? ETW_OK : ETW_E_LOOKUP;
 }
 
 static EtwStatus EmbeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)

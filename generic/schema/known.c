@@ -7,6 +7,7 @@
  */
 #include "schema/known.h"
 #include "schema/internal.h"
+#include "schema/platform.h"
 #include <stdatomic.h>
 
 /* ---- The kernel's classes --------------------------------------------------------------------- */
@@ -193,7 +194,15 @@ static void tryKnown(void *ctx, const EtwKnown *known)
 bool EtwKnownFind(const char *nameOrGuid, EtwKnown *known)
 {
     Wanted w = {.name = nameOrGuid, .known = known};
+    EtwGuid guid;
     EtwKnownVisit(tryKnown, &w);
+    if (!w.found && EtwGuidParse(nameOrGuid, &guid)) {
+        const EtwProviderDef *def = EtwPlatformProvider(&guid);
+        if (def != NULL) {
+            *known = knownOf(def);
+            w.found = true;
+        }
+    }
     return w.found;
 }
 

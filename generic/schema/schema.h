@@ -9,7 +9,8 @@
  *	  3. its trace: EventSource manifests, metadata of merged files (not about a file's headers);
  *	  4. what the user loaded (schema/library.h);
  *	  5. the tables of Windows' kernel classes;
- *	  6. the catalogue of known providers (schema/library.h).
+ *	  6. the catalogue of known providers (schema/library.h);
+ *	  7. on Windows, the system itself (schema/platform.h).
  *	Names of Linux's kernel constants come from schema/names.h. Not thread-safe: one store a flow, a
  *	twin for each further thread (EtwSchemaStoreTwin).
  */

@@ -11,6 +11,7 @@
 #include "schema/internal.h"
 #include "schema/library.h"
 #include "schema/names.h"
+#include "schema/platform.h"
 #include "schema/table.h"
 
 /* Also bounds what a file of nothing but different schemas can take; beyond it events are shown
@@ -273,6 +274,9 @@ static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *e
     }
     if (known->schema == NULL && !known->kernel) {
         known->schema = EtwChunkSchema(event);
+    }
+    if (known->schema == NULL && !known->kernel) {
+        known->schema = definedBy(EtwPlatformEvent(event), event);
     }
 }
 

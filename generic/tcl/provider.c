@@ -575,6 +575,11 @@ int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target)
     EtwGuidFromName(EtwUtf8Of(name, &ds, NULL), &wanted.fromName);
     Tcl_DStringFree(&ds);
     EtwProviderList(matchRegistered, &wanted);
+    if (wanted.found) { /* what it is called comes from who registered it, its keywords may not */
+        char guid[ETW_GUID_TEXT];
+        EtwGuidFormat(&target->guid, guid);
+        findKnown(guid, target);
+    }
     return wanted.found || findKnown(Tcl_GetString(name), target) ? TCL_OK
                                                                   : unknownProvider(ctx, name);
 }

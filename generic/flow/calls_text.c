@@ -257,7 +257,7 @@ static void addPayments(EtwText *out, const EtwCalls *calls, bool waits, const c
         addPaid(out, &((const Paid *)(void *)list.data)[i]);
     }
     if (count > SHOWN) {
-        EtwTextPrintf(out, "%9s%12s  %zu more\n", "", "", count - SHOWN);
+        EtwTextPrintf(out, "%9s%12s  %d more\n", "", "", (int)(count - SHOWN));
     }
     EtwTextFree(&list);
 }

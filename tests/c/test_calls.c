@@ -509,6 +509,53 @@ static void testDeep(void)
     finish();
 }
 
+static uint64_t selfBelow(const EtwCallNode *node)
+{
+    uint64_t self = 0;
+    for (const EtwCallNode *n = node->first; n != NULL; n = n->next) {
+        self += n->stats.self + selfBelow(n);
+    }
+    return self;
+}
+
+/* Whatever comes, all time on a stack is the self time of exactly one row, and of one node. */
+static void testRandom(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    uint32_t seed = 1;
+    for (int round = 0; round < 40; round++) {
+        begin(round % 2 ? merged : single);
+        for (int i = 0; i < 2000; i++) {
+            seed = seed * 1664525 + 1013904223;
+            uint32_t r = seed >> 8;
+            uint64_t id = 1 + r % 700;
+            threadId = TID + (r >> 4) % 2;
+            if (r % 5 < 3) {
+                char context[] = "::x";
+                context[2] = *names[(r >> 6) % 4];
+                enter(i, id, 1 + (int)((r >> 10) % 5), names[(r >> 8) % 4], context);
+            } else if (r % 5 == 3) {
+                leave(i, id, 0);
+            } else {
+                switchTo(i, TID + (r >> 6) % 3, TID + (r >> 8) % 3, (uint16_t)((r >> 10) % 2));
+            }
+        }
+        EtwCallsEnd(calls);
+        uint64_t self = 0, total = 0, onNodes = 0;
+        for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
+            self += row->stats.self;
+            CHECK(row->stats.total >= row->stats.self || row->stats.calls == 0);
+        }
+        for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+            total += t->stats.total;
+            onNodes += selfBelow(t);
+        }
+        CHECK_EQ(self, total);
+        CHECK_EQ(onNodes, total);
+        finish();
+    }
+}
+
 static void testHistogram(void)
 {
     EtwHistogram h = {.count = 0};
@@ -554,6 +601,7 @@ int main(int argc, char **argv)
     CHECK_RUN(testGolden);
     CHECK_RUN(testControls);
     CHECK_RUN(testDeep);
+    CHECK_RUN(testRandom);
     CHECK_RUN(testHistogram);
     return CHECK_DONE();
 }

@@ -39,7 +39,6 @@ struct EtwSink {
 };
 
 extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList, etwSinkTable;
-typedef struct EtwColumn EtwColumn; /* sink_table.c */
 
 /* Exactly `digits` (even, up to 8) of v. */
 static inline char *EtwPutPadded(char *p, uint32_t v, int digits)

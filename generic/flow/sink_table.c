@@ -17,12 +17,17 @@ typedef struct Cell {
 /* Append the value as text; a list form quotes it. */
 typedef void ColumnProc(const Cell *cell, EtwText *out);
 
-struct EtwColumn {
+typedef struct EtwColumn {
     ColumnProc *proc;        /* NULL: a field of the payload */
     char *field;             /* its name */
     const EtwSchema *schema; /* that index is of */
     int index;               /* -1: it has no such field */
-};
+} EtwColumn;
+
+typedef struct Rows {
+    bool quotes[256]; /* csv: a column with one of these is quoted */
+    EtwColumn columns[];
+} Rows;
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
@@ -252,25 +257,37 @@ static void addCell(EtwColumn *column, const Cell *c, EtwText *out)
 
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
+/* The bytes that nothing has to be quoted for are those that are 0 here. */
+static void initQuotes(const EtwSinkTable *table, bool quotes[256])
+{
+    static const char always[] = "\"\r\n";
+    memset(quotes, 0, 256 * sizeof *quotes);
+    for (const char *c = always; *c != 0; c++) {
+        quotes[(uint8_t)*c] = true;
+    }
+    quotes[(uint8_t)table->separator] = true;
+}
+
 static void tableInit(EtwSink *sink)
 {
     const EtwSinkTable *table = sink->config.table;
-    EtwColumn *own = EtwAlloc(sizeof *own * (size_t)table->count);
+    Rows *rows = EtwAlloc(sizeof *rows + sizeof *rows->columns * (size_t)table->count);
+    initQuotes(table, rows->quotes);
     for (int i = 0; i < table->count; i++) {
-        initColumn(&own[i], table->columns[i]);
+        initColumn(&rows->columns[i], table->columns[i]);
     }
-    sink->own = own;
+    sink->own = rows;
 }
 
 /* Quote what was appended from `from` on, if it must be. */
-static void quoteCsv(const EtwSinkTable *table, size_t from, EtwText *out, EtwText *scratch)
+static void quoteCsv(const bool quotes[256], size_t from, EtwText *out, EtwText *scratch)
 {
-    bool plain = true;
-    for (size_t i = from; i < out->size && plain; i++) {
-        char c = out->data[i];
-        plain = c != '"' && c != '\n' && c != '\r' && c != table->separator;
+    const uint8_t *at = (const uint8_t *)out->data + from;
+    const uint8_t *end = (const uint8_t *)out->data + out->size;
+    while (at < end && !quotes[*at]) {
+        at++;
     }
-    if (plain) {
+    if (at == end) {
         return;
     }
     scratch->size = 0;
@@ -289,6 +306,7 @@ static void quoteCsv(const EtwSinkTable *table, size_t from, EtwText *out, EtwTe
 static void tableBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     const EtwSinkTable *table = sink->config.table;
+    const Rows *rows = sink->own;
     (void)source;
     if (sink->config.format != ETW_FORMAT_CSV ||
             (table->headers != NULL && table->headerCount == 0)) {
@@ -301,7 +319,7 @@ static void tableBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
         }
         size_t from = out->size;
         EtwTextStr(out, header);
-        quoteCsv(table, from, out, &sink->scratch2);
+        quoteCsv(rows->quotes, from, out, &sink->scratch2);
     }
     EtwTextChar(out, '\n');
 }
@@ -309,7 +327,7 @@ static void tableBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 static void tableEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     const EtwSinkTable *table = sink->config.table;
-    EtwColumn *own = sink->own;
+    Rows *rows = sink->own;
     Cell cell = {sink, event, schema};
     bool csv = sink->config.format == ETW_FORMAT_CSV;
     for (int i = 0; i < table->count; i++) {
@@ -318,9 +336,9 @@ static void tableEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
         }
         size_t from = out->size;
         EtwTextReserve(out, 1);
-        addCell(&own[i], &cell, out);
+        addCell(&rows->columns[i], &cell, out);
         if (csv) {
-            quoteCsv(table, from, out, &sink->scratch2);
+            quoteCsv(rows->quotes, from, out, &sink->scratch2);
         } else {
             EtwListNest(out, from);
         }
@@ -330,11 +348,11 @@ static void tableEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
 
 static void tableFree(EtwSink *sink)
 {
-    EtwColumn *own = sink->own;
+    Rows *rows = sink->own;
     for (int i = 0; i < sink->config.table->count; i++) {
-        EtwFree(own[i].field);
+        EtwFree(rows->columns[i].field);
     }
-    EtwFree(own);
+    EtwFree(rows);
 }
 
 const EtwSinkOps etwSinkTable = {

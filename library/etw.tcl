@@ -81,7 +81,8 @@ proc ::etw::lib::Given {options names} {
 proc ::etw::lib::RecordStart {file options} {
     variable recordings
     set session "record-[pid]-[incr recordings]"
-    ::etw start $session -file $file {*}[Given $options {-buffers -buffersize -maxsize -mode}]
+    ::etw start $session -file $file -kernellogger [dict exists $options -kernel] \
+        {*}[Given $options {-buffers -buffersize -maxsize -mode}]
     try {
         RecordEnable $session $options
     } on error {message how} {

@@ -72,6 +72,15 @@ static void setTraits(REGHANDLE handle, const char *name)
     EtwTextFree(&traits);
 }
 
+/* Windows may call back any time as long as a provider is registered, and some are until the process
+ * ends: the code stays. */
+static void stay(void)
+{
+    HMODULE self;
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+            (LPCWSTR)(const void *)mirrors, &self);
+}
+
 void EtwMirrorRegister(RegProvider *provider)
 {
     REGHANDLE handle;
@@ -79,6 +88,7 @@ void EtwMirrorRegister(RegProvider *provider)
                                             provider, &handle) != ERROR_SUCCESS) {
         return;
     }
+    stay();
     setTraits(handle, provider->name);
     mirrorOf(provider)->handle = handle;
 }

@@ -43,8 +43,9 @@ typedef struct EtwSessionConfig {
     uint32_t maxBuffers; /* 0: default 128 */
     uint32_t flushMs;    /* 0: default 1000 */
     uint32_t maxMB;      /* 0: no limit; circular needs one */
+    bool kernelLogger; /* may have kernel events: in the system engine, one of eight such sessions of
+                          the machine; in the embedded one, as every session */
     /* System engine only: */
-    bool kernelLogger; /* may have kernel events; one of eight such sessions of the machine */
     const EtwGuid *inProcess; /* a session of this process and provider alone, in its memory: needs
                                  no privilege, but a file. NULL: an ordinary one */
 } EtwSessionConfig;

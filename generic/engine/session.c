@@ -192,12 +192,10 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
     if (status != ETW_OK) {
         return status;
     }
-    if (c->inProcess || c->kernelLogger) {
+    if (c->inProcess != NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
-                "%s is for the engine \"system\": the embedded one %s",
-                c->inProcess ? "-inprocess" : "-kernellogger",
-                c->inProcess ? "needs no privilege anyway"
-                             : "gives kernel events to any session (\"etw enable NAME kernel\")");
+                "-inprocess is for the engine \"system\": the embedded one needs no privilege "
+                "anyway");
     }
     if (c->mode == ETW_FILE_MEMORY ? c->file != NULL : c->file == NULL && !c->realtime) {
         return EtwFail(err, ETW_E_ARG, "FILE", c->name,

@@ -10,7 +10,8 @@
  *	session's own lock guards its buffers. The order is simLock, then a session's. Callbacks of
  *	providers and consumers are called with neither.
  *
- *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users, see SimMayControl.
+ *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users, see SimMayControl;
+ *	ETWSIM_PROVIDER, see sim_manifest.c.
  */
 #ifndef ETW_TESTS_WIN_SIM_H
 #define ETW_TESTS_WIN_SIM_H
@@ -238,6 +239,7 @@ void SimKernelRundown(SimSession *session, bool end);
 bool SimPayloadPasses(const uint8_t *filter, ULONG size, const GUID *provider,
         const EVENT_DESCRIPTOR *event, const uint8_t *payload, ULONG payloadSize);
 void SimTdhReset(void);
+void SimManifestProvider(void); /* register the installed provider, once */
 
 /* ---- Small things (sim_util.c) ------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 #include "etl/reader.h"
 #include "etl/record.h"
 
-enum { MAX_HANDLES = 64, MAX_CONSUMERS = 256, FILE_BUFFER_EVENTS = 512 };
+enum { MAX_HANDLES = 64, MAX_CONSUMERS = 256, FILE_BUFFER_EVENTS = 512, PERF_FREQ_AT = 0x100 };
 
 static SimConsumer *consumers[MAX_CONSUMERS]; /* simLock */
 static uint64_t lastHandle;
@@ -349,6 +349,9 @@ static void DeliverHeader(SimConsumer *c, const Span *span)
         memcpy(&event.provider, &EventTraceGuid, sizeof event.provider);
         event.classic = true;
         event.ticks = c->startTicks;
+        /* TRACE_LOGFILE_HEADER.PerfFreq: the builder's is that of our files. */
+        EtwStore64((uint8_t *)(uintptr_t)event.payload + PERF_FREQ_AT,
+                (uint64_t)SimClockFrequency(c->clock));
         DeliverEvent(c, &event, c->start, span);
     }
     EtwFree(name);

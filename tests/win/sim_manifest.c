@@ -1,8 +1,10 @@
 /*
  * tests/win/sim_manifest.c --
  *
- *	The manifest of the one provider that is installed on the simulated machine: an event with
- *	every kind of field, maps, and names of all kinds. TdhLoadManifest adds others.
+ *	The one provider that is installed on the simulated machine: its manifest, with every kind of
+ *	field, maps, and names of all kinds, and the provider itself, which is registered from the start
+ *	and writes one of each of its events when it is enabled or asked for its state, if the switch
+ *	ETWSIM_PROVIDER is set. TdhLoadManifest adds other manifests.
  */
 #include "tests/win/sim_tdh.h"
 
@@ -77,3 +79,94 @@ const char simManifest[] =
                          "bytes'/>"
                          "</stringTable></resources></localization></instrumentationManifest>";
 const size_t simManifestSize = sizeof simManifest - 1;
+
+/* ---- The provider --------------------------------------------------------------------------------- */
+
+static const GUID manifestGuid = {
+        0x5117e7a1, 0x0001, 0x4c5d, {0x9e, 0x6f, 0x1a, 0x2b, 0x3c, 0x4d, 0x5e, 0x6f}};
+static REGHANDLE manifestHandle;
+static INIT_ONCE manifestOnce = INIT_ONCE_STATIC_INIT;
+
+static void Number(EtwText *out, uint64_t value, size_t size)
+{
+    EtwTextAdd(out, &value, size);
+}
+
+static void Plain(EtwText *out)
+{
+    static const uint8_t sid[] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}; /* S-1-5-18 */
+    const double ratio = 0.25;
+    Number(out, 42, 4);
+    Number(out, (uint64_t)-7, 2);
+    Number(out, 0x123456789abcdef0, 8);
+    EtwTextAdd(out, &ratio, sizeof ratio);
+    Number(out, 1, 4);
+    EtwTextToUtf16(out, "wide \xc3\xa9", 8);
+    EtwTextAdd(out, "narrow", 7);
+    EtwTextAdd(out, &manifestGuid, sizeof manifestGuid);
+    Number(out, 0x1000, sizeof(void *));
+    Number(out, 133500000000000000, 8);
+    EtwTextAdd(out, sid, sizeof sid);
+}
+
+static void Net(EtwText *out)
+{
+    Number(out, 0x0100007f, 4);
+    Number(out, 0x5000, 2); /* 80, in network order */
+    Number(out, 4711, 4);
+    Number(out, 2, 4);
+    Number(out, 5, 4);
+    Number(out, 0xc0000022, 4);
+}
+
+static void Sized(EtwText *out)
+{
+    static const uint8_t fixed[] = {'a', 0, 'b', 0, 'c', 0, 'd', 0};
+    Number(out, 3, 2);
+    EtwTextAdd(out, "\1\2\3", 3);
+    Number(out, 2, 1);
+    Number(out, 10 | 20 << 16, 4);
+    Number(out, 100, 4);
+    Number(out, 200, 4);
+    Number(out, 300, 4);
+    EtwTextAdd(out, fixed, sizeof fixed);
+    for (uint32_t i = 1; i <= 4; i++) {
+        Number(out, i, 4);
+    }
+}
+
+static void WriteOne(USHORT id, UCHAR opcode, void (*fill)(EtwText *out))
+{
+    EVENT_DESCRIPTOR d = {
+            .Id = id, .Version = 1, .Level = 4, .Opcode = opcode, .Task = 7, .Keyword = 1};
+    EVENT_DATA_DESCRIPTOR data;
+    EtwText out = {0};
+    fill(&out);
+    EventDataDescCreate(&data, out.data, (ULONG)out.size);
+    EventWrite(manifestHandle, &d, 1, &data);
+    EtwTextFree(&out);
+}
+
+static VOID NTAPI OnManifestEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any,
+        ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+{
+    WCHAR value[4];
+    (void)source, (void)level, (void)any, (void)all, (void)filter, (void)context;
+    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER &&
+            GetEnvironmentVariableW(L"ETWSIM_PROVIDER", value, 4) != 0) {
+        WriteOne(1, 1, Plain);
+        WriteOne(2, 20, Net);
+        WriteOne(3, 30, Sized);
+    }
+}
+
+static BOOL CALLBACK ManifestInit(INIT_ONCE *unused, void *parameter, void **result)
+{
+    (void)unused, (void)parameter, (void)result;
+    return EventRegister(&manifestGuid, OnManifestEnable, NULL, &manifestHandle) == ERROR_SUCCESS;
+}
+
+void SimManifestProvider(void)
+{
+    InitOnceExecuteOnce(&manifestOnce, ManifestInit, NULL, NULL);
+}

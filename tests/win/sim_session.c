@@ -279,6 +279,7 @@ ULONG WINAPI StartTraceW(PTRACEHANDLE handlePtr, LPCWSTR name, PEVENT_TRACE_PROP
 {
     WCHAR file[SIM_NAME + 1];
     SimInit();
+    SimManifestProvider();
     ULONG error = CheckStart(handlePtr, name, p, file);
     if (handlePtr != NULL) {
         *handlePtr = 0;

@@ -164,6 +164,16 @@ static bool continues(const CallThread *t, const CallLane *lane, int depth)
            (depth > 1 && lane->top >= 0 && t->stack[lane->top]->depth >= depth - 1);
 }
 
+static int laneNew(CallThread *t)
+{
+    if (t->laneCount == t->laneRoom) {
+        t->laneRoom = t->laneRoom ? 2 * t->laneRoom : 1;
+        t->lanes = EtwRealloc(t->lanes, (size_t)t->laneRoom * sizeof *t->lanes);
+    }
+    t->lanes[t->laneCount] = (CallLane){.top = -1};
+    return t->laneCount++;
+}
+
 static int laneOf(CallThread *t, uint64_t id, int depth)
 {
     uint64_t block = (id - 1) / IDS_A_BLOCK;
@@ -179,8 +189,7 @@ static int laneOf(CallThread *t, uint64_t id, int depth)
         unused = lane->top < 0 ? i : unused;
     }
     if (found < 0 && unused < 0 && t->laneCount < CALL_LANES) {
-        unused = t->laneCount++;
-        t->lanes[unused].top = -1;
+        unused = laneNew(t);
     }
     found = found >= 0 ? found : unused >= 0 ? unused : 0;
     t->lanes[found].block = block;
@@ -434,6 +443,7 @@ static CallThread *threadNew(Calls *c, const EtwEvent *event)
     }
     c->lastRoot = t->root;
     EtwTableAdd(&c->threads, &t->node, EtwHashMix(0, t->tid));
+    EtwTableAdd(&c->processes, &t->byPid, EtwHashMix(0, t->pid));
     *c->threadsEnd = t;
     c->threadsEnd = &t->nextThread;
     return t;
@@ -479,7 +489,20 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
     t->room = 0;
     t->ended = true;
     EtwTableRemove(&c->threads, &t->node);
+    EtwTableRemove(&c->processes, &t->byPid);
     c->lastThread = NULL;
+}
+
+void EtwCallProcessEnd(Calls *c, uint32_t pid)
+{
+    EtwTableNode *node = EtwTableFirst(&c->processes, EtwHashMix(0, pid)), *next;
+    for (; node != NULL; node = next) {
+        CallThread *t = (CallThread *)((char *)node - offsetof(CallThread, byPid));
+        next = node->next;
+        if (t->pid == pid) {
+            EtwCallThreadEnd(c, t);
+        }
+    }
 }
 
 void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost)
@@ -581,9 +604,11 @@ static void freeThreads(Calls *c)
         next = t->nextThread;
         freeNode(NULL, &t->root->node);
         EtwFree(t->stack);
+        EtwFree(t->lanes);
         EtwFree(t);
     }
     EtwFree(c->threads.slots);
+    EtwFree(c->processes.slots);
 }
 
 void EtwCallsFree(EtwCalls *calls)

@@ -290,15 +290,6 @@ static void takeMove(Calls *c, const Values *v, CallThread *t)
             &(EtwCost){.of = v->kind->class, .count = 1, .bytes = size > 0 ? (uint64_t)size : 0});
 }
 
-static void endProcess(Calls *c, uint32_t pid)
-{
-    for (CallThread *t = c->firstThread; t != NULL; t = t->nextThread) {
-        if (t->pid == pid && !t->ended) {
-            EtwCallThreadEnd(c, t);
-        }
-    }
-}
-
 /* Events of a thread that has calls. */
 static void takeOther(Calls *c, const Kind *kind, const EtwEvent *event)
 {
@@ -351,7 +342,7 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
         }
         break;
     case MEANS_PROCESS_END:
-        endProcess(c, event->pid);
+        EtwCallProcessEnd(c, event->pid);
         break;
     default:
         takeOther(c, kind, event);

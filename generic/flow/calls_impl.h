@@ -48,14 +48,15 @@ typedef struct CallLane {
 enum { CALL_LANES = 64 };
 
 typedef struct CallThread {
-    EtwTableNode node; /* by tid */
+    EtwTableNode node;  /* by tid */
+    EtwTableNode byPid; /* in Calls.processes; neither once it has ended */
     struct CallThread *nextThread;
     uint32_t pid, tid;
     uint64_t serial;
     CallFrame **stack;
     int count, room;
-    CallLane lanes[CALL_LANES];
-    int laneCount;
+    CallLane *lanes; /* CALL_LANES at most */
+    int laneCount, laneRoom;
     int64_t mark; /* until then time is accounted for */
     int64_t last; /* event */
     EtwCallNode *root;
@@ -75,7 +76,7 @@ typedef struct Calls {
     EtwTable rows;    /* by name */
     EtwTable classes; /* of costs */
     int classCount;
-    EtwTable uses, nodes, open, asleep, threads;
+    EtwTable uses, nodes, open, asleep, threads, processes;
     CallThread *firstThread, **threadsEnd, *lastThread;
     EtwCallRow **rowsEnd;
     EtwCallNode *lastRoot;
@@ -99,8 +100,9 @@ CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter);
 CallThread *EtwCallThreadById(Calls *c, uint32_t tid);
 void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter);
 void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code);
-/* The thread has come to its end. */
+/* The thread, or all threads of the process, have come to their end. */
 void EtwCallThreadEnd(Calls *c, CallThread *t);
+void EtwCallProcessEnd(Calls *c, uint32_t pid);
 /* Charge whoever is on top of the stack. */
 void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost);
 

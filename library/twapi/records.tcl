@@ -82,8 +82,7 @@ proc ::etw::twapi::AsWindows {script} {
             return -options $options $message
         }
         if {$code == 5} {
-            set message "Access denied. This may be because the process does not have permission to create the specified\
-                logfile or because it is not running under an account permitted to control ETW traces. ($message)"
+            set message "Access denied: $message"
         }
         return -code error -errorcode [list TWAPI_WIN32 $code $message] $message
     }

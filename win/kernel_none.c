@@ -2,8 +2,8 @@
  * win/kernel_none.c --
  *
  *	engine/kernel.h on Windows, where the embedded engine has no kernel events: Windows gives
- *	them through its own ETW, the system engine (system_enable.c, which also lists the groups). Everything here refuses or does
- *	nothing.
+ *	them through its own ETW, the system engine (system_enable.c, which also lists the groups).
+ *	Everything here refuses or does nothing.
  */
 #include "engine/kernel.h"
 
@@ -15,7 +15,7 @@ EtwStatus EtwKernelOpen(EtwKernel **kernelPtr, const char *sessionName,
     return EtwFail(errPtr, ETW_E_UNSUPPORTED, "KERNEL",
             enable->groupCount > 0 ? enable->groups[0] : "",
             "the embedded engine has no kernel events on Windows: it traces scripts, providers and "
-            "C programs here");
+            "C programs here; start the session with \"-engine system -kernellogger 1\"");
 }
 
 void EtwKernelDrain(EtwKernel *kernel, uint64_t until, EtwKernelEmit *emit, void *ctx)

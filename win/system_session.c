@@ -25,7 +25,8 @@ static const char *remedyOf(ULONG code)
     switch (code) {
     case ERROR_ACCESS_DENIED:
         return " (run this as administrator, or as a member of the group \"Performance Log "
-               "Users\"; the embedded engine needs neither; the file's directory must be writable)";
+               "Users\"; \"-engine embedded\" needs neither; the file's directory must be "
+               "writable)";
     case ERROR_ALREADY_EXISTS:
         return " (it runs already, or its file is another session's: \"etw sessions\" lists them, "
                "\"etw stop\" ends one; or take another name)";

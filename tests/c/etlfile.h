@@ -21,11 +21,15 @@ typedef struct Image {
     size_t size;
     uint32_t bufferSize;
     size_t buffer; /* start of the buffer that is being filled */
+    size_t room;
 } Image;
 
 __attribute__((unused)) static void ImageGrow(Image *f, size_t size, uint8_t fill)
 {
-    f->data = EtwRealloc(f->data, f->size + size);
+    if (f->room < f->size + size) { /* doubled: the sanitizers make much of each new place */
+        f->room = 2 * (f->size + size);
+        f->data = EtwRealloc(f->data, f->room);
+    }
     memset(f->data + f->size, fill, size);
     f->size += size;
 }

@@ -170,6 +170,18 @@ static EtwSource *trackAgain(const EtwSource *source, const EtlFilter *filter)
     return EtwSourceAgain(innerOf(source), filter);
 }
 
+/* Whether a file says that kernel groups were enabled, or is a merge and may have some. */
+static bool hasKernel(const EtwSource *source)
+{
+    const EtlInfo *info;
+    for (int i = 0; (info = EtwSourceFileInfo(source, i, NULL)) != NULL; i++) {
+        if (info->hasGroupMasks || info->loggerCount > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * The classes that name things are read on. Stacks have their addresses in events of their own, and
  * which of them are needed is not to be seen from their headers.
@@ -181,7 +193,7 @@ static void trackNarrow(EtwSource *source, const EtlFilter *filter)
     if (t->wantsStacks) {
         return;
     }
-    if (!t->looked) { /* what would have asked for it may be left out from now on */
+    if (!t->looked && hasKernel(t->inner)) { /* what would have asked for it may be left out now */
         lookAhead(t);
     }
     more.alsoProviders = EtwTrackClasses(&more.alsoProviderCount);

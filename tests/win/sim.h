@@ -11,7 +11,7 @@
  *	providers and consumers are called with neither.
  *
  *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users, see SimMayControl;
- *	ETWSIM_PROVIDER, see sim_manifest.c.
+ *	ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c.
  */
 #ifndef ETW_TESTS_WIN_SIM_H
 #define ETW_TESTS_WIN_SIM_H

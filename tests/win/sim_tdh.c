@@ -100,8 +100,25 @@ ULONG SimTdhText(EtwText *out, const char *utf8)
     return at;
 }
 
+/* The switch ETWSIM_TDH=N spoils some words of what is given, other ones for each N. */
+static void Spoil(EtwText *data)
+{
+    static const uint32_t values[] = {0xFFFFFFFF, 0xFFFFFFF0, 0x7FFFFFFF, 0x10000, 1, 0};
+    WCHAR text[16];
+    if (GetEnvironmentVariableW(L"ETWSIM_TDH", text, 16) == 0 || data->size < 8) {
+        return;
+    }
+    uint64_t random = (uint64_t)_wtoi(text) * 2654435761u + 12345;
+    for (int i = 0; i < 8; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t words = (data->size < 512 ? data->size : 512) / 4;
+        EtwStore32(data->data + (random >> 33) % words * 4, values[(random >> 20) % 6]);
+    }
+}
+
 ULONG SimTdhGive(EtwText *from, void *buffer, ULONG *sizePtr)
 {
+    Spoil(from);
     ULONG room = *sizePtr, size = (ULONG)EtwAlign8(from->size);
     ULONG error = buffer == NULL || room < size ? ERROR_INSUFFICIENT_BUFFER : ERROR_SUCCESS;
     *sizePtr = size;

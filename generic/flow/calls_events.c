@@ -197,29 +197,7 @@ static const char *called(const Values *v, int i, char *room, size_t roomSize)
     return name ? name : room;
 }
 
-/* ---- Script ---------------------------------------------------------------------------------- */
-
-static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
-{
-    CallEnter enter = {.id = number(v, 0), .depth = (int)number(v, 1)};
-    enter.command = text(v, 2, &enter.commandSize);
-    enter.context = text(v, 3, &enter.contextSize);
-    enter.file = text(v, 4, &enter.fileSize);
-    enter.line = (uint32_t)number(v, 5);
-    EtwCallEnterAt(c, EtwCallThreadOf(c, event, true), event->time, &enter);
-}
-
-static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
-{
-    CallThread *t = EtwCallThreadOf(c, event, false);
-    if (t == NULL) {
-        c->base.unmatched++;
-    } else {
-        EtwCallLeaveAt(c, t, event->time, number(v, 0), (int)number(v, 1));
-    }
-}
-
-/* ---- Kernel ---------------------------------------------------------------------------------- */
+/* ---- On and off the CPU ------------------------------------------------------------------------- */
 
 static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
@@ -237,6 +215,10 @@ static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
     c->base.waits++;
 }
 
+/*
+ * The thread runs: a switch says so, or something that only a running thread can do. Kernels do not
+ * tell of every switch from an idle processor (seen on Linux 6.18 in a virtual machine).
+ */
 static void getCpu(Calls *c, CallThread *t, int64_t time)
 {
     if (!t->out) {
@@ -249,6 +231,33 @@ static void getCpu(Calls *c, CallThread *t, int64_t time)
     t->last = time > t->last ? time : t->last;
     EtwCallPay(c, t, &cost);
 }
+
+/* ---- Script ---------------------------------------------------------------------------------- */
+
+static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
+{
+    CallEnter enter = {.id = number(v, 0), .depth = (int)number(v, 1)};
+    enter.command = text(v, 2, &enter.commandSize);
+    enter.context = text(v, 3, &enter.contextSize);
+    enter.file = text(v, 4, &enter.fileSize);
+    enter.line = (uint32_t)number(v, 5);
+    CallThread *t = EtwCallThreadOf(c, event, true);
+    getCpu(c, t, event->time);
+    EtwCallEnterAt(c, t, event->time, &enter);
+}
+
+static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
+{
+    CallThread *t = EtwCallThreadOf(c, event, false);
+    if (t == NULL) {
+        c->base.unmatched++;
+    } else {
+        getCpu(c, t, event->time);
+        EtwCallLeaveAt(c, t, event->time, number(v, 0), (int)number(v, 1));
+    }
+}
+
+/* ---- Kernel ---------------------------------------------------------------------------------- */
 
 static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 {
@@ -266,6 +275,7 @@ static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
     char room[24];
     const char *name = called(v, 0, room, sizeof room);
+    getCpu(c, t, time);
     t->inSyscall = true;
     t->syscallSince = time;
     t->syscall = EtwCostClassOf(c, ETW_COST_SYSCALL, name);
@@ -274,6 +284,7 @@ static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 
 static void takeReturn(Calls *c, CallThread *t, int64_t time)
 {
+    getCpu(c, t, time);
     if (t->inSyscall) {
         EtwCost cost = {.of = t->syscall,
                 .count = 1,

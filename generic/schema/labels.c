@@ -6,6 +6,7 @@
  */
 #include "schema/labels.h"
 #include "schema/list.h"
+#include "schema/platform.h"
 
 static uint64_t numberOf(const EtwEvent *event, EtwNameKind kind)
 {
@@ -56,6 +57,9 @@ void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *eve
 {
     const struct EtwProviderDef *def = schema ? schema->def : NULL;
     size_t from = out->size;
+    if (def != NULL && def->nameCount[ETW_NAME_KEYWORD] == 0 && event->desc.keyword != 0) {
+        def = EtwPlatformProvider(&event->provider); /* what describes one event names none */
+    }
     for (int i = 0; def != NULL && i < def->nameCount[ETW_NAME_KEYWORD]; i++) {
         const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
         if (named->value != 0 && (event->desc.keyword & named->value) == named->value) {

@@ -147,13 +147,18 @@ static void WriteOne(USHORT id, UCHAR opcode, void (*fill)(EtwText *out))
     EtwTextFree(&out);
 }
 
+/* Whether the installed provider runs at all: a switch, asked anew each time. */
+static bool Running(void)
+{
+    WCHAR value[4];
+    return GetEnvironmentVariableW(L"ETWSIM_PROVIDER", value, 4) != 0;
+}
+
 static VOID NTAPI OnManifestEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any,
         ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
-    WCHAR value[4];
     (void)source, (void)level, (void)any, (void)all, (void)filter, (void)context;
-    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER &&
-            GetEnvironmentVariableW(L"ETWSIM_PROVIDER", value, 4) != 0) {
+    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER && Running()) {
         WriteOne(1, 1, Plain);
         WriteOne(2, 20, Net);
         WriteOne(3, 30, Sized);
@@ -168,5 +173,8 @@ static BOOL CALLBACK ManifestInit(INIT_ONCE *unused, void *parameter, void **res
 
 void SimManifestProvider(void)
 {
+    if (!Running()) {
+        return;
+    }
     InitOnceExecuteOnce(&manifestOnce, ManifestInit, NULL, NULL);
 }

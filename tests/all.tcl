@@ -7,20 +7,26 @@
 #	crashes, hangs or ends without its totals is a failure. Runs on the machine's own tclsh; what
 #	is tested may be Windows programs under Wine.
 #
+#	With -tries 2 (CI) a program that failed is run once more, alone: what passes then is counted as
+#	passed, its first output is printed all the same, and the closing lines name it.
+#
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
-#	    ?-sanitize LIST? ?-file GLOB? ?-kind all|c|tcl? ?-timeout S? ?-totals FILE? ?-verbose 1?
+#	    ?-sanitize LIST? ?-file GLOB? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
+#	    ?-verbose 1?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
 namespace eval run {
     variable option
     array set option {
         -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -file * -kind all
-        -timeout 300 -totals {} -sum {} -verbose 0
+        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0
     }
     variable total
     array set total {passed 0 failed 0 skipped 0}
     # Constraints that kept tests from running, with how many.
     variable reasons {}
+    # Programs that passed only when run again.
+    variable unsteady {}
     variable testDir [file dirname [file normalize [info script]]]
 }
 
@@ -135,28 +141,35 @@ proc run::WineSetup {} {
 
 # ---- Counting ------------------------------------------------------------------------------------
 
-# One line for one program; its whole output when something is wrong.
-proc run::Report {name how output counts seconds} {
-    variable option
-    variable total
-    lassign $counts passed failed skipped
-    set note {}
+# What one run amounts to: {passed failed skipped note}.
+proc run::Outcome {kind how output} {
+    set counts [Count[string totitle $kind] $output]
     if {$counts eq ""} {
-        lassign {0 1 0} passed failed skipped
-        set note " -- ended without its totals ($how)"
-    } elseif {$failed == 0 && $how ne "0"} {
-        set failed 1
-        set note " -- all passed, but it ended with: $how"
+        return [list 0 1 0 " -- ended without its totals ($how)"]
     }
-    incr total(passed) $passed
-    incr total(failed) $failed
-    incr total(skipped) $skipped
+    if {[lindex $counts 1] == 0 && $how ne "0"} {
+        return [list [lindex $counts 0] 1 [lindex $counts 2] " -- all passed, but it ended with: $how"]
+    }
+    return [list {*}$counts ""]
+}
+
+# One line for one run; its whole output when something is wrong.
+proc run::Tell {name outcome output seconds} {
+    variable option
+    lassign $outcome passed failed skipped note
     if {$failed > 0 || $option(-verbose)} {
         puts [string trimright $output]
     }
     puts [format "%-4s %-28s %4d passed %3d failed %3d skipped  %5.1f s%s" \
         [expr {$failed ? "FAIL" : "ok"}] $name $passed $failed $skipped $seconds $note]
     flush stdout
+}
+
+proc run::Add {outcome} {
+    variable total
+    foreach what {passed failed skipped} count [lrange $outcome 0 2] {
+        incr total($what) $count
+    }
 }
 
 proc run::CountC {output} {
@@ -188,7 +201,8 @@ proc run::AddReason {why n} {
 
 # ---- All of them ---------------------------------------------------------------------------------
 
-proc run::One {name kind command} {
+# Run one program in surroundings of its own; returns its outcome. $reasons grows by what it skipped.
+proc run::Once {name kind command} {
     variable option
     set dir [exec mktemp -d]
     SetEnv $dir
@@ -204,8 +218,27 @@ proc run::One {name kind command} {
     lassign [Program $command] how output
     set seconds [expr {([clock milliseconds] - $start) / 1000.0}]
     RestoreEnv
-    Report $name $how $output [Count[string totitle $kind] $output] $seconds
+    set outcome [Outcome $kind $how $output]
+    Tell $name $outcome $output $seconds
     catch {file delete -force $dir}
+    return $outcome
+}
+
+proc run::One {name kind command} {
+    variable option
+    variable reasons
+    variable unsteady
+    set reasonsBefore $reasons
+    set outcome [Once $name $kind $command]
+    for {set try 2} {[lindex $outcome 1] > 0 && $try <= $option(-tries)} {incr try} {
+        puts "run again: $name"
+        set reasons $reasonsBefore
+        set outcome [Once $name $kind $command]
+        if {[lindex $outcome 1] == 0} {
+            lappend unsteady $name
+        }
+    }
+    Add $outcome
 }
 
 proc run::All {} {
@@ -272,9 +305,13 @@ proc run::Close {} {
             puts [format "%6d  %s" $n $why]
         }
     }
+    variable unsteady
+    if {[llength $unsteady]} {
+        puts "passed only when run again: [join $unsteady {, }]"
+    }
     if {$option(-totals) ne ""} {
         set f [open $option(-totals) a]
-        puts $f [list [string trim $option(-label)] $total(passed) $total(failed) $total(skipped)]
+        puts $f [list [string trim $option(-label)] $total(passed) $total(failed) $total(skipped) $unsteady]
         close $f
         puts "[string trim $option(-label)]: $line"
     } else {
@@ -288,8 +325,11 @@ proc run::Sum {file} {
     set f [open $file]
     puts ""
     while {[gets $f line] >= 0} {
-        lassign $line label passed failed skipped
+        lassign $line label passed failed skipped unsteady
         puts [format "%-40s %5d passed %4d failed %4d skipped" $label $passed $failed $skipped]
+        if {[llength $unsteady]} {
+            puts "    passed only when run again: [join $unsteady {, }]"
+        }
         incr total(passed) $passed
         incr total(failed) $failed
         incr total(skipped) $skipped

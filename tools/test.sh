@@ -49,7 +49,7 @@ suite() {
     shift 2
     step "$label"
     before=$(wc -l <"$totals")
-    "$@" && make -C "$dir" --no-print-directory test LABEL="$label" TESTFLAGS="-totals $totals"
+    "$@" && make -C "$dir" --no-print-directory test LABEL="$label" TESTFLAGS="-tries 2 -totals $totals"
     [ "$(wc -l <"$totals")" -gt "$before" ] || broken "$label: did not build or did not run"
 }
 
@@ -73,7 +73,7 @@ if $sanitize; then
     build_in build-clang --enable-werror CC=clang || broken "clang: warnings or errors"
     step "fuzzers"
     before=$(wc -l <"$totals")
-    make -C build --no-print-directory -j"$(nproc)" fuzz FUZZTIME=10 FUZZTOTALS="$totals"
+    FUZZSEED=1 make -C build --no-print-directory -j"$(nproc)" fuzz FUZZTIME=10 FUZZTOTALS="$totals"
     [ "$(wc -l <"$totals")" -gt "$before" ] || broken "fuzzers: did not build or did not run"
 fi
 

@@ -3,7 +3,8 @@
 #
 #	Runs each fuzzer for so many seconds on its seeds and on what it found before. What a fuzzer
 #	finds is left in DIR as FUZZER-crash-..., FUZZER-leak-... or FUZZER-timeout-...; `DIR/FUZZER FILE`
-#	replays it. The exit code is 1 when one found something.
+#	replays it. The exit code is 1 when one found something. FUZZSEED in the environment makes the
+#	inputs the same each time (CI: what a search finds by luck is for a search, not for a landing).
 #
 #	sh tests/fuzz/run.sh DIR SECONDS TOTALS FUZZER ...    TOTALS: file for tests/all.tcl -sum, or ""
 set -u
@@ -13,7 +14,7 @@ passed=0 failed=0
 for fuzzer in "$@"; do
     mkdir -p "$dir/corpus/$fuzzer" "$dir/seeds/$fuzzer"
     log=$dir/$fuzzer.log
-    if "$dir/$fuzzer" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -print_final_stats=1 \
+    if "$dir/$fuzzer" -max_total_time="$seconds" -seed="${FUZZSEED:-0}" -timeout=60 -rss_limit_mb=3000 -print_final_stats=1 \
         -artifact_prefix="$dir/$fuzzer-" "$dir/corpus/$fuzzer" "$dir/seeds/$fuzzer" </dev/null >"$log" 2>&1; then
         passed=$((passed + 1))
         echo "ok $fuzzer: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s"

@@ -5,7 +5,6 @@
 #	tested against is made from Debian's own source packages (tcl8.6, tclthread), as is the expat
 #	that is linked into it. Both are kept in ${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION and
 #	win-expat, outside the tree, and rebuilt when absent. zlib is Debian's libz-mingw-w64-dev.
-#	No file of the machine's apt configuration is touched: apt gets a private copy with deb-src.
 #
 #	sh tools/build-windows.sh ?tcl|expat|etw?      (default: all; extra configure flags in ETW_CONFIGURE)
 set -eu
@@ -13,6 +12,7 @@ cd "$(dirname "$0")/.."
 top=$(pwd)
 host=x86_64-w64-mingw32
 . "$top/tools/lib.sh"
+. "$top/tools/debsrc.sh"
 
 # The win32 thread model of gcc needs no libwinpthread-1.dll.
 cc=$host-gcc
@@ -24,62 +24,7 @@ tcl=$(win_tcl_dir)
 expat=$(win_expat_dir)
 work=$cache/work-$$
 stage=$cache/stage-$$
-aptdir=
-trap 'rm -rf "$work" "$stage" $aptdir' EXIT
-
-# ---- Source packages ------------------------------------------------------------------------
-
-# The machine's own package sources, as deb-src, in a directory of ours.
-private_sources() {
-    mkdir -p "$1/parts" "$1/lists/partial" "$1/cache/archives/partial"
-    for f in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ -f "$f" ] || continue
-        sed -n 's/^deb[[:space:]]/deb-src /p' "$f" >>"$1/parts/machine.list"
-    done
-    for f in /etc/apt/sources.list.d/*.sources; do
-        [ -f "$f" ] || continue
-        grep -q '^Types:.*\bdeb\b\([^-]\|$\)' "$f" || continue
-        sed 's/^Types:.*/Types: deb-src/' "$f" >"$1/parts/$(basename "$f")"
-    done
-}
-
-# fetch_source PACKAGE DIR: download the package's source files into DIR, checked by apt.
-fetch_source() {
-    if [ -z "$aptdir" ]; then
-        aptdir=$(mktemp -d)
-        chmod 755 "$aptdir"
-        private_sources "$aptdir"
-        aptopts="-q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$aptdir/parts
-            -o Dir::State::Lists=$aptdir/lists -o Dir::Cache=$aptdir/cache
-            -o APT::Sandbox::User=$(id -un) -o Acquire::Languages=none"
-        # A third-party source without deb-src must not stop us: what counts is the next command.
-        apt-get $aptopts update >&2 || true
-    fi
-    mkdir -p "$2"
-    # Mirrors may have lost the newest version's files: the one before will do.
-    versions=$(apt-cache $aptopts showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV)
-    for version in $versions; do
-        (cd "$2" && apt-get $aptopts source --download-only "$1=$version" >&2) && return 0
-    done
-    return 1
-}
-
-# unpack PACKAGE DIR: its upstream source, unpacked into DIR. Debian's patches touch packaging only,
-# unless the caller applies them.
-unpack() {
-    ls "$cache/src/$1"_*.orig.tar.* >/dev/null 2>&1 || fetch_source "$1" "$cache/src" || return 1
-    rm -rf "$2"
-    mkdir -p "$2"
-    tar -xf "$(ls "$cache/src/$1"_*.orig.tar.* | sort -V | tail -1)" -C "$2" --strip-components=1
-}
-
-# apply_patches PACKAGE DIR: Debian's, upon what unpack made.
-apply_patches() {
-    tar -xf "$(ls "$cache/src/$1"_*.debian.tar.* | sort -V | tail -1)" -C "$2" || return 1
-    sed 's/#.*//' "$2/debian/patches/series" | while read -r name rest; do
-        [ -z "$name" ] || patch -s -d "$2" -p1 <"$2/debian/patches/$name" || return 1
-    done
-}
+trap 'rm -rf "$work" "$stage" $debsrc_tmp' EXIT
 
 # ---- expat --------------------------------------------------------------------------------------
 

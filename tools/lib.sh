@@ -16,6 +16,11 @@ win_tcl_dir() {
     echo "$cache/win-$v"
 }
 
+# Where the build of Tcl 9.0 for this machine lives.
+tcl9_dir() {
+    echo "$cache/tcl9"
+}
+
 # Where the Windows build of expat lives.
 win_expat_dir() {
     echo "$cache/win-expat"

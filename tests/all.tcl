@@ -288,7 +288,7 @@ proc run::All {} {
     }
     if {!$ran} {
         puts "no test matches: $option(-file)"
-        set run::total(failed) 1
+        set ::run::total(failed) 1
     }
 }
 

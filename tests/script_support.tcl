@@ -7,9 +7,6 @@
 source [file join [file dirname [info script]] support.tcl]
 namespace import -force ::testing::*
 
-# swap: the fast hooks. The others see less, see generic/script/hook_public.c.
-testConstraint swap [expr {![info exists env(ETW_SCRIPT_HOOKS)]}]
-
 # Run SCRIPT (in the caller) with Tcl-Script enabled in a session of its own; returns its events,
 # each {event props}. What SCRIPT returns is left in ::result.
 proc traced {script {keywords {}}} {

@@ -54,6 +54,8 @@ testConstraint notWine [expr {![testConstraint wine]}]
 # systemless: the operating system has no ETW that works.
 testConstraint systemless [expr {[catch {etw query system:any} message opts]
     && [lindex [dict get $opts -errorcode] 1] eq "UNSUPPORTED"}]
+# swap: the fast hooks of scripts. The others see less, see generic/script/hook_public.c.
+testConstraint swap [expr {[etw::pkgconfig get hooks] eq "swap"}]
 testConstraint tcl9 [package vsatisfies [package provide Tcl] 9.0-]
 testConstraint sanitized [expr {[info exists env(ETW_SANITIZE)] && $env(ETW_SANITIZE) ne ""}]
 # Figures of time and memory mean nothing under a sanitizer.

@@ -2,7 +2,7 @@
 # tools/test.sh --
 #
 #	All tests, from a fresh clone: installs what is needed, builds, runs the C tests and the
-#	tcltest suite on Linux, cross-builds and runs both under Wine. Under CI (CI=true) or with
+#	tcltest suite on Linux, the latter also with Tcl 9, cross-builds and runs both under Wine. Under CI (CI=true) or with
 #	--sanitize also: format, clang, ASan+UBSan (everything), TSan (C tests), the fuzzers for
 #	10 s each. The last line is `N passed, N failed, N skipped`; the exit code is 1 when anything
 #	failed.
@@ -42,18 +42,28 @@ build_in() {
     configure_in "$@" && make -C "$1" --no-print-directory -j"$(nproc)" all ctests
 }
 
-# suite DIR LABEL BUILD COMMAND...: build with the command, then run the tests of DIR. The number of
-# lines in the totals tells whether the runner got to its end.
+# suite DIR LABEL BUILD COMMAND...: build with the command, then run the tests of DIR, only those that
+# $only names. The number of lines in the totals tells whether the runner got to its end.
+only=
 suite() {
     dir=$1 label=$2
     shift 2
     step "$label"
     before=$(wc -l <"$totals")
-    "$@" && make -C "$dir" --no-print-directory test LABEL="$label" TESTFLAGS="-tries 2 -totals $totals"
+    "$@" && make -C "$dir" --no-print-directory test LABEL="$label" TESTFLAGS="$only -tries 2 -totals $totals"
     [ "$(wc -l <"$totals")" -gt "$before" ] || broken "$label: did not build or did not run"
 }
 
 suite build "Linux" build_in build --enable-werror
+# The core knows no Tcl: its tests have run.
+if sh tools/tcl9.sh tcl >/dev/null; then
+    only="-kind tcl"
+    suite build-tcl9 "Linux, Tcl 9" sh tools/tcl9.sh etw --enable-werror
+    only=
+else
+    step "Linux, Tcl 9: skipped, there is no Tcl 9 to be had here"
+    printf '{Linux, Tcl 9} 0 0 1\n' >>"$totals"
+fi
 if $windows; then
     suite build-win "Windows under Wine" sh tools/build-windows.sh
     step "files exchanged between Linux and Wine"

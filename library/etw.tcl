@@ -124,7 +124,11 @@ proc ::etw::lib::RecordStop {session options} {
 source [file join [file dirname [info script]] schema.tcl]
 ::etw schema catalog [file join [file dirname [file normalize [info script]]] catalog.dat]
 
+# etw export.
+source [file join [file dirname [info script]] export.tcl]
+
 # The ensemble has the commands of the binary; ours join them.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
+    export ::etw::lib::export
     record ::etw::lib::record
 }]

@@ -71,8 +71,9 @@ static int64_t account(CallThread *t, int64_t time)
     return time;
 }
 
-static void push(CallThread *t, CallFrame *f, int lane)
+static void push(Calls *c, CallThread *t, CallFrame *f, int lane, const CallEnter *enter)
 {
+    const EtwCallsWatch *watch = &c->base.config.watch;
     if (t->count == t->room) {
         t->room = t->room ? 2 * t->room : 16;
         t->stack = EtwRealloc(t->stack, (size_t)t->room * sizeof(CallFrame *));
@@ -84,6 +85,10 @@ static void push(CallThread *t, CallFrame *f, int lane)
     f->outermost = f->use->active++ == 0;
     t->lanes[lane].top = t->count;
     t->stack[t->count++] = f;
+    if (watch->push != NULL) {
+        watch->push(watch->ctx, t->root, t->mark, f->proc, enter ? enter->command : "",
+                enter ? enter->commandSize : 0);
+    }
 }
 
 static void payUp(CallThread *t, CallFrame *f)
@@ -102,8 +107,9 @@ static void payUp(CallThread *t, CallFrame *f)
 }
 
 /* Take the top off the stack and book what it has had there. Time is accounted. */
-static CallFrame *pop(CallThread *t)
+static CallFrame *pop(Calls *c, CallThread *t, int code)
 {
+    const EtwCallsWatch *watch = &c->base.config.watch;
     CallFrame *f = t->stack[--t->count];
     uint64_t ns = (uint64_t)t->mark - (uint64_t)f->since;
     EtwCallStats *stats = &f->use->row->stats;
@@ -122,6 +128,9 @@ static CallFrame *pop(CallThread *t)
     f->self = 0;
     t->lanes[f->lane].top = f->below;
     payUp(t, f);
+    if (watch->pop != NULL) {
+        watch->pop(watch->ctx, t->root, t->mark, code);
+    }
     return f;
 }
 
@@ -130,7 +139,7 @@ static void putAsleep(Calls *c, CallThread *t, int index)
 {
     uint64_t batch = ++c->batches;
     while (t->count > index) {
-        CallFrame *f = pop(t);
+        CallFrame *f = pop(c, t, ETW_CALL_OPEN);
         f->batch = batch;
         EtwTableAdd(&c->asleep, &f->byPlace, placeHash(t, f->depth, f->proc));
     }
@@ -150,7 +159,7 @@ static void wake(Calls *c, CallThread *t, CallFrame *f, int lane)
     }
     for (; chain != NULL; chain = f) {
         f = chain->nextFree;
-        push(t, chain, lane);
+        push(c, t, chain, lane, NULL);
     }
 }
 
@@ -362,7 +371,7 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     }
     EtwTableAdd(&c->open, &f->byId, idHash(t, f->id));
     t->lanes[lane].lastId = enter->id;
-    push(t, f, lane);
+    push(c, t, f, lane, enter);
     t->root->stats.calls++;
     c->base.calls++;
 }
@@ -397,7 +406,7 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
         wake(c, t, f, lane);
     }
     putAsleep(c, t, f->index + 1);
-    pop(t);
+    pop(c, t, code);
     bookTime(&f->use->row->stats, f->total, code);
     EtwHistogramAdd(&f->use->row->times, f->total);
     if (f->node != NULL) {
@@ -480,7 +489,7 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
 {
     account(t, t->last);
     while (t->count > 0) {
-        CallFrame *f = pop(t);
+        CallFrame *f = pop(c, t, ETW_CALL_OPEN);
         markOpen(c, f, true);
         drop(c, f);
     }
@@ -507,7 +516,10 @@ void EtwCallProcessEnd(Calls *c, uint32_t pid)
 
 void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost)
 {
-    (void)c;
+    const EtwCallsWatch *watch = &c->base.config.watch;
+    if (watch->spent != NULL && cost->ns > 0) {
+        watch->spent(watch->ctx, t->root, t->last, cost);
+    }
     if (t->count == 0) {
         EtwCostAdd(&t->root->stats.own, cost);
         EtwCostAdd(&t->root->stats.all, cost);

@@ -73,6 +73,7 @@ typedef struct EtwCallRow {
     struct EtwCallRow *next; /* in the order of their first calls */
     char *name;              /* or, by line, FILE:LINE */
     size_t nameSize;
+    int order;     /* of its first call: 0, 1, ... */
     bool profiled; /* false: only the tree has it */
     EtwCallStats stats;
     EtwHistogram times;
@@ -91,14 +92,33 @@ typedef struct EtwCallNode {
     int code;       /* a single call: how it was left */
     uint32_t pid, tid; /* of a thread */
     char *process;     /* NULL: not told */
+    void *own;         /* of a thread: its watcher's */
 } EtwCallNode;
 
 /* The time that this share of the row's calls does not exceed. */
 uint64_t EtwCallTimeAt(const EtwCallRow *row, double share);
 
+/*
+ * Whoever wants each call as it comes and goes: on a thread, pushes and pops nest, and their times
+ * never fall. A call that yields is popped and pushed again. thread: its node, whose `own` is the
+ * watcher's. Those that are NULL are not called.
+ */
+typedef struct EtwCallsWatch {
+    /* text: the command with its words; size 0: it is back from a yield. */
+    void (*push)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
+            const char *text, size_t size);
+    /* code: how it was left; ETW_CALL_OPEN: it was not (a yield, the end of the trace). */
+    void (*pop)(void *ctx, EtwCallNode *thread, int64_t time, int code);
+    /* Time that has just ended was spent in the kernel, or off the CPU. */
+    void (*spent)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost);
+    void *ctx;
+} EtwCallsWatch;
+enum { ETW_CALL_OPEN = -1 };
+
 typedef struct EtwCallsConfig {
     bool tree, single; /* single: a node for each call, not for each path */
     bool byLine;
+    EtwCallsWatch watch;
 } EtwCallsConfig;
 
 typedef struct EtwCalls {

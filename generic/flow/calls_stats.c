@@ -167,6 +167,7 @@ EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size)
         row->name = EtwAlloc(size + 1);
         memcpy(row->name, name, size);
         row->nameSize = size;
+        row->order = (int)c->rows.count;
         *c->rowsEnd = row;
         c->rowsEnd = &row->next;
         EtwTableAdd(&c->rows, &row->node, EtwHashBytes(0, (const uint8_t *)name, size));

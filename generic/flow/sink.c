@@ -191,7 +191,7 @@ bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schem
            EtwFormatMessage(&sink->message, schema, event);
 }
 
-/* ---- Names and bytes ------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------- */
 
 const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
         char guid[ETW_GUID_TEXT])
@@ -206,23 +206,6 @@ const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const Et
     return name;
 }
 
-bool EtwIsPlain(const uint8_t *p, size_t size)
-{
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t bad = 0;
-    for (; size >= 8; p += 8, size -= 8) {
-        uint64_t v = EtwLoad64(p);
-        uint64_t quote = v ^ ones * '"', slash = v ^ ones * '\\', del = v ^ ones * 0x7F;
-        bad |= v | ((v - ones * 0x20) & ~v); /* above 0x7F, below 0x20 */
-        bad |= ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((del - ones) & ~del);
-    }
-    bad &= tops;
-    for (; size > 0; p++, size--) {
-        bad |= *p < 0x20 || *p >= 0x7F || *p == '"' || *p == '\\';
-    }
-    return bad == 0;
-}
-
 /* ---- The sink -------------------------------------------------------------------------------- */
 
 EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
@@ -232,6 +215,12 @@ EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
             [ETW_FORMAT_CSV] = &etwSinkCsv,
             [ETW_FORMAT_JSON] = &etwSinkJson,
             [ETW_FORMAT_LIST] = &etwSinkList,
+            [ETW_FORMAT_TRACERPT] = &etwSinkTracerpt,
+            [ETW_FORMAT_XML] = &etwSinkXml,
+            [ETW_FORMAT_CHROME] = &etwSinkChrome,
+            [ETW_FORMAT_SPEEDSCOPE] = &etwSinkSpeedscope,
+            [ETW_FORMAT_FOLDED] = &etwSinkFolded,
+            [ETW_FORMAT_FLAMEGRAPH] = &etwSinkFlamegraph,
     };
     EtwSink *sink = EtwAlloc(sizeof *sink);
     sink->config = *config;

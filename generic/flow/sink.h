@@ -1,8 +1,8 @@
 /*
  * flow/sink.h --
  *
- *	Where events go as text: person-readable text, csv, json lines, Tcl list form. A sink
- *	appends to an EtwText; its caller empties that into a channel when it has grown enough. Decoding
+ *	Where events go as text: person-readable text, csv, json lines, Tcl list form, and the forms
+ *	that other tools open. A sink appends to an EtwText; its caller empties that into a channel when it has grown enough. Decoding
  *	is the sink's own (schema/decode.h).
  */
 #ifndef ETW_FLOW_SINK_H
@@ -15,8 +15,16 @@ typedef enum EtwFormat {
     ETW_FORMAT_TEXT,
     ETW_FORMAT_CSV,
     ETW_FORMAT_JSON,
-    ETW_FORMAT_LIST
+    ETW_FORMAT_LIST,
+    ETW_FORMAT_TRACERPT, /* csv as tracerpt has it: header columns, then the fields' */
+    ETW_FORMAT_XML,      /* the Windows event schema, as tracerpt writes it */
+    ETW_FORMAT_CHROME,   /* trace event JSON */
+    ETW_FORMAT_SPEEDSCOPE,
+    ETW_FORMAT_FOLDED,    /* a line a stack of calls, with its weight */
+    ETW_FORMAT_FLAMEGRAPH /* the same as a picture: svg */
 } EtwFormat;
+/* What the width of a call is. */
+typedef enum EtwWeight { ETW_WEIGHT_TIME, ETW_WEIGHT_COUNT, ETW_WEIGHT_WAIT } EtwWeight;
 typedef enum EtwTimeFormat {
     /* Seconds since the start of the earliest file, live since the first event (text's default). */
     ETW_TIME_RELATIVE,
@@ -43,6 +51,12 @@ typedef struct EtwSinkConfig {
     bool messages; /* the events' messages: in text instead of their fields (those of WPP in any
                       case), else as a key or column more */
     const EtwSinkTable *table; /* NULL: the form's own columns */
+    EtwWeight weight;          /* folded, flamegraph */
+    const char *title;         /* flamegraph; valid UTF-8; NULL: the form's own */
+    /* What a sink makes at the end may be more than memory should hold: called in between, to empty
+     * the text. NULL: all of it is wanted at once. */
+    void (*drain)(void *ctx, EtwText *out);
+    void *drainCtx;
 } EtwSinkConfig;
 
 typedef struct EtwSink EtwSink;

@@ -7,6 +7,7 @@
 #ifndef ETW_FLOW_SINK_IMPL_H
 #define ETW_FLOW_SINK_IMPL_H
 
+#include "flow/escape.h"
 #include "flow/sink.h"
 #include "flow/track.h"
 
@@ -39,6 +40,8 @@ struct EtwSink {
 };
 
 extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList, etwSinkTable;
+extern const EtwSinkOps etwSinkTracerpt, etwSinkXml, etwSinkChrome, etwSinkSpeedscope;
+extern const EtwSinkOps etwSinkFolded, etwSinkFlamegraph;
 
 /* Exactly `digits` (even, up to 8) of v. */
 static inline char *EtwPutPadded(char *p, uint32_t v, int digits)
@@ -73,8 +76,13 @@ static inline void EtwAddShort(EtwText *out, const void *data, size_t size)
     out->size += size;
 }
 
-/* A string literal. */
-#define ETW_ADD(out, literal) EtwTextAdd((out), (literal), sizeof(literal) - 1)
+/* Text has come together in a loop of the sink's own: let the caller empty it. */
+static inline void EtwSinkMore(const EtwSink *sink, EtwText *out)
+{
+    if (sink->config.drain != NULL && out->size >= 64 * 1024) {
+        sink->config.drain(sink->config.drainCtx, out);
+    }
+}
 
 /*
  * The event's time by the sink's format: +0.000123, 2026-11-21T08:23:12.123456789Z, ns or FILETIME.
@@ -88,10 +96,6 @@ static inline const char *EtwSinkEventName(const EtwSchema *schema)
 {
     return schema ? schema->event : "";
 }
-
-/* True: the bytes are printable ASCII without double quotes and backslashes: no form needs to
- * escape them. */
-bool EtwIsPlain(const uint8_t *bytes, size_t size);
 
 /*
  * The header's keys and values, in the order that lists and json have them; those that mean nothing

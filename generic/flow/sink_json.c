@@ -4,45 +4,8 @@
  *	One JSON object a line. Numbers stay numbers, also 64-bit ones beyond 2^53; bytes are
  *	hex digits; text is valid UTF-8. Also makes the props column of sink_csv.c.
  */
+#include "flow/escape.h"
 #include "flow/sink_impl.h"
-
-/* ---- Strings --------------------------------------------------------------------------------- */
-
-static void addEscape(EtwText *out, uint8_t c)
-{
-    static const char letters[256] = {['"'] = '"',
-            ['\\'] = '\\',
-            ['\b'] = 'b',
-            ['\f'] = 'f',
-            ['\n'] = 'n',
-            ['\r'] = 'r',
-            ['\t'] = 't'};
-    EtwTextChar(out, '\\');
-    if (letters[c] != 0) {
-        EtwTextChar(out, letters[c]);
-    } else {
-        ETW_ADD(out, "u00");
-        EtwTextHex(out, c, 2);
-    }
-}
-
-static void addString(EtwText *out, const char *text, size_t size)
-{
-    EtwTextChar(out, '"');
-    if (EtwIsPlain((const uint8_t *)text, size)) {
-        EtwTextAdd(out, text, size);
-    } else {
-        for (size_t i = 0; i < size; i++) {
-            uint8_t c = (uint8_t)text[i];
-            if (c < 0x20 || c == '"' || c == '\\') {
-                addEscape(out, c);
-            } else {
-                EtwTextChar(out, (char)c);
-            }
-        }
-    }
-    EtwTextChar(out, '"');
-}
 
 /* ---- Payload --------------------------------------------------------------------------------- */
 
@@ -62,7 +25,7 @@ static void addName(JsonBuilder *b, const char *name)
         EtwTextChar(b->out, ',');
     }
     if ((b->lists & 1) == 0) {
-        addString(b->out, name, strlen(name));
+        EtwAddJson(b->out, name, strlen(name));
         EtwTextChar(b->out, ':');
     }
 }
@@ -79,7 +42,7 @@ static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
     } else if (EtwValueIsText(field, v) || (v->kind == ETW_V_DOUBLE && v->d - v->d != 0)) {
         b->scratch->size = 0;
         EtwFormatValue(b->scratch, field, v);
-        addString(out, b->scratch->data, b->scratch->size);
+        EtwAddJson(out, b->scratch->data, b->scratch->size);
     } else if (v->kind == ETW_V_INT) {
         EtwAddSigned(out, v->i);
     } else if (v->kind == ETW_V_UINT) {
@@ -152,7 +115,7 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
     if (number) {
         EtwTextAdd(out, text, size);
     } else {
-        addString(out, text, size);
+        EtwAddJson(out, text, size);
     }
 }
 
@@ -175,7 +138,7 @@ static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
         EtwTextChar(out, i == 0 ? '[' : ',');
         sink->scratch2.size = 0;
         EtwTrackFrame(sink->track, event, i, &sink->scratch2);
-        addString(out, sink->scratch2.data, sink->scratch2.size);
+        EtwAddJson(out, sink->scratch2.data, sink->scratch2.size);
     }
     EtwTextChar(out, ']');
 }

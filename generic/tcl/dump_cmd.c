@@ -4,12 +4,11 @@
  *	etw dump: a query's events as text through a sink (flow/sink.h) into a channel or a file, in
  *	large pieces.
  */
+#include "tcl/output.h"
 #include "tcl/query.h"
 #include "base/os.h"
 #include "flow/sink.h"
 #include <stdlib.h>
-
-enum { PIECE = 64 * 1024 };
 
 /* Orders of EtwFormat and EtwTimeFormat. */
 static const char *const formatNames[] = {"text", "csv", "json", "list", NULL};
@@ -45,15 +44,6 @@ static const EtwOption dumpOptions[] = {
 
 /* ---- Where it goes --------------------------------------------------------------------------- */
 
-typedef struct Output {
-    Tcl_Interp *interp;
-    Tcl_Channel channel;
-    bool own; /* we opened it */
-    bool raw; /* takes UTF-8 bytes as they are */
-    bool failed;
-    EtwText text;
-} Output;
-
 /* -1: not a terminal; 0: one of unknown width. */
 static int terminalColumns(Tcl_Channel channel)
 {
@@ -79,125 +69,9 @@ static bool wantsColor(int option, bool isTerminal)
     return isTerminal && !(noColor && *noColor) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static bool takesUtf8(Tcl_Channel channel)
-{
-    Tcl_DString encoding;
-
-    Tcl_DStringInit(&encoding);
-    bool known = Tcl_GetChannelOption(NULL, channel, "-encoding", &encoding) == TCL_OK;
-    const char *name = Tcl_DStringValue(&encoding);
-    bool raw = known && (strcmp(name, "utf-8") == 0 || strcmp(name, "binary") == 0);
-    Tcl_DStringFree(&encoding);
-    return raw;
-}
-
-/* Opened for writing, a source would be gone before it was read. */
-static int checkOverwrite(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source)
-{
-    for (int i = 0; i < EtwSourceFileCount(source); i++) {
-        const char *path;
-        EtwSourceFileInfo(source, i, &path);
-        Tcl_Obj *file = EtwTextObj(path, strlen(path));
-        Tcl_IncrRefCount(file);
-        bool same = EtwSameFile(name, file);
-        Tcl_DecrRefCount(file);
-        if (same) {
-            return EtwTclFail(interp, ETW_E_ARG, "OUTPUT", path,
-                    "\"%.200s\" is read: give another file to \"-output\"", path);
-        }
-    }
-    return TCL_OK;
-}
-
-/* A channel of that name, else a file, made 0600: traces hold secrets. */
-static int openOutput(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, Output *output)
-{
-    int mode;
-
-    memset(output, 0, sizeof *output);
-    output->interp = interp;
-    output->channel = Tcl_GetChannel(interp, name ? Tcl_GetString(name) : "stdout", &mode);
-    if (output->channel == NULL && name != NULL) {
-        Tcl_ResetResult(interp);
-        if (checkOverwrite(interp, name, source) != TCL_OK) {
-            return TCL_ERROR;
-        }
-        output->channel = Tcl_FSOpenFileChannel(interp, name, "w", 0600);
-        output->own = true;
-    } else if (output->channel != NULL && !(mode & TCL_WRITABLE)) {
-        return EtwTclFail(interp, ETW_E_ARG, "CHANNEL", name ? Tcl_GetString(name) : "stdout",
-                "channel \"%.100s\" was not opened for writing",
-                name ? Tcl_GetString(name) : "stdout");
-    }
-    if (output->channel == NULL) {
-        return TCL_ERROR;
-    }
-    if (output->own) {
-        Tcl_SetChannelOption(NULL, output->channel, "-translation", "binary");
-    }
-    output->raw = output->own || takesUtf8(output->channel);
-    return TCL_OK;
-}
-
-static int writeError(Output *output)
-{
-    output->failed = true;
-    Tcl_SetObjResult(output->interp,
-            Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetChannelName(output->channel),
-                    Tcl_PosixError(output->interp)));
-    return TCL_ERROR;
-}
-
-/* Empty the text into the channel. */
-static int drain(Output *output)
-{
-    Tcl_Size written;
-
-    if (output->text.size == 0) {
-        return TCL_OK;
-    }
-    if (output->raw) {
-        written = Tcl_Write(output->channel, output->text.data, (Tcl_Size)output->text.size);
-    } else {
-        Tcl_Obj *obj = EtwTextObj(output->text.data, output->text.size);
-        Tcl_IncrRefCount(obj);
-        written = Tcl_WriteObj(output->channel, obj);
-        Tcl_DecrRefCount(obj);
-    }
-    output->text.size = 0;
-    return written < 0 ? writeError(output) : TCL_OK;
-}
-
-/* A live listing is read while it is written. */
-static void drainAndFlush(void *clientData)
-{
-    Output *output = clientData;
-
-    if (!output->failed && drain(output) == TCL_OK && Tcl_Flush(output->channel) != TCL_OK) {
-        writeError(output);
-    }
-}
-
-static int closeOutput(Output *output, int result)
-{
-    if (result == TCL_OK) {
-        result = drain(output);
-    }
-    EtwTextFree(&output->text);
-    if (output->own) {
-        if (Tcl_Close(result == TCL_OK ? output->interp : NULL, output->channel) != TCL_OK &&
-                result == TCL_OK) {
-            return TCL_ERROR;
-        }
-    } else if (result == TCL_OK && Tcl_Flush(output->channel) != TCL_OK) {
-        return writeError(output);
-    }
-    return result;
-}
-
 /* ---- The dump -------------------------------------------------------------------------------- */
 
-static void addMissing(const EtwQuery *query, EtwSink *sink, Output *output)
+static void addMissing(const EtwQuery *query, EtwSink *sink, EtwOutput *output)
 {
     Tcl_Obj *missing = EtwQueryMissing(query);
     Tcl_Obj **warnings;
@@ -216,22 +90,19 @@ static void addMissing(const EtwQuery *query, EtwSink *sink, Output *output)
 /* *eventsPtr: how many, without the files' own records, as the listing counts them. text: nor are
  * they shown, or count for -limit. */
 static int dumpEvents(
-        EtwQuery *query, EtwSink *sink, bool text, Output *output, Tcl_WideInt *eventsPtr)
+        EtwQuery *query, EtwSink *sink, bool text, EtwOutput *output, Tcl_WideInt *eventsPtr)
 {
     EtwEvent event;
     int result;
 
-    query->onIdle = drainAndFlush;
+    query->onIdle = EtwOutputFlush;
     query->idleCtx = output;
     EtwSinkBegin(sink, query->source, &output->text);
     while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
         EtwSinkEvent(sink, &event, &output->text);
         *eventsPtr += !EtwIsHeaderRecord(&event);
         query->taken -= text && EtwIsHeaderRecord(&event);
-        if (output->text.size >= PIECE && drain(output) != TCL_OK) {
-            return TCL_ERROR;
-        }
-        if (output->failed) {
+        if (EtwOutputFull(output) != TCL_OK) {
             return TCL_ERROR;
         }
     }
@@ -243,7 +114,7 @@ static int dumpEvents(
     return TCL_OK;
 }
 
-static EtwSinkConfig sinkConfig(const DumpOptions *options, const Output *output)
+static EtwSinkConfig sinkConfig(const DumpOptions *options, const EtwOutput *output)
 {
     EtwSinkConfig config = {.format = (EtwFormat)options->format};
     int columns = terminalColumns(output->channel);
@@ -332,10 +203,11 @@ static void openColumns(const DumpOptions *options, Columns *columns)
 static int dumpQuery(
         Tcl_Interp *interp, EtwQuery *query, const DumpOptions *options, Tcl_WideInt *eventsPtr)
 {
-    Output output;
+    EtwOutput output;
     Columns columns = {.columns = NULL};
 
-    if (openOutput(interp, options->output, query->source, &output) != TCL_OK) {
+    if (EtwOutputOpen(interp, options->output, query->source, "-output", false, &output) !=
+            TCL_OK) {
         return TCL_ERROR;
     }
     EtwSinkConfig config = sinkConfig(options, &output);
@@ -348,7 +220,7 @@ static int dumpQuery(
     int result = dumpEvents(query, sink, text, &output, eventsPtr);
     EtwSinkFree(sink);
     freeColumns(&columns);
-    return closeOutput(&output, result);
+    return EtwOutputClose(&output, result);
 }
 
 int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])

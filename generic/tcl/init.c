@@ -29,6 +29,7 @@ static const EtwCommand commands[] = {
         {"enable", EtwEnableCmd, NULL, false},
         {"enabled", EtwEnabledCmd, NULL, true},
         {"events", EtwEventsCmd, NULL, false},
+        {"export", EtwExportCmd, NULL, false},
         {"flush", EtwFlushCmd, NULL, false},
         {"foreach", EtwForeachCmd, EtwForeachNreCmd, false},
         {"info", EtwInfoCmd, NULL, false},

@@ -102,7 +102,8 @@ Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, 
 Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;
 Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwActivityCmd;
 Tcl_ObjCmdProc EtwConsumeCmd, EtwConsumerCmd, EtwEventsCmd, EtwForeachCmd, EtwForeachNreCmd;
-Tcl_ObjCmdProc EtwCallsCmd, EtwDumpCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd;
+Tcl_ObjCmdProc EtwCallsCmd, EtwDumpCmd, EtwExportCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd,
+        EtwSchemaCmd;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

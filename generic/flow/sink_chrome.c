@@ -1,0 +1,246 @@
+/*
+ * flow/sink_chrome.c --
+ *
+ *	Trace event JSON, which Perfetto and chrome://tracing open: calls are duration events (B, E),
+ *	waits and system calls complete ones (X) inside of them, everything else an instant with its
+ *	fields. Times are us since the trace's start, which otherData tells.
+ *	The format: "Trace Event Format", the Chromium project.
+ */
+#include "flow/calls.h"
+#include "flow/sink_impl.h"
+#include "schema/table.h"
+
+typedef struct Chrome {
+    EtwSink *sink;
+    EtwCalls *calls;
+    EtwText *out; /* while an event is taken */
+    EtwTable named;
+    bool some;    /* there are events: a comma is due */
+    int64_t last; /* time of the last event */
+} Chrome;
+
+/* A process whose name was told. */
+typedef struct Named {
+    EtwTableNode node;
+    uint32_t pid;
+} Named;
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+/* us since the start, ns behind the point. */
+static void addTime(const Chrome *c, const char *key, int64_t ns)
+{
+    uint64_t v = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    EtwTextStr(c->out, key);
+    EtwTextStr(c->out, ns < 0 ? "-" : "");
+    EtwAddDecimal(c->out, v / 1000);
+    EtwTextChar(c->out, '.');
+    EtwTextReserve(c->out, 8);
+    EtwPutPadded(c->out->data + c->out->size, (uint32_t)(v % 1000 * 10), 4);
+    c->out->size += 3;
+}
+
+/* {"ph":"B","ts":1.000,"pid":1,"tid":2 */
+static void begin(Chrome *c, char phase, int64_t time, uint32_t pid, uint32_t tid)
+{
+    EtwTextStr(c->out, c->some ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    c->some = true;
+    EtwTextChar(c->out, phase);
+    addTime(c, "\",\"ts\":", (int64_t)((uint64_t)time - (uint64_t)c->sink->base));
+    ETW_ADD(c->out, ",\"pid\":");
+    EtwAddDecimal(c->out, pid == ETW_NO_ID ? 0 : pid);
+    ETW_ADD(c->out, ",\"tid\":");
+    EtwAddDecimal(c->out, tid == ETW_NO_ID ? 0 : tid);
+}
+
+static void addKey(EtwText *out, const char *key, const char *text, size_t size)
+{
+    ETW_ADD(out, ",\"");
+    EtwTextStr(out, key);
+    ETW_ADD(out, "\":");
+    EtwAddJson(out, text, size);
+}
+
+static void nameProcess(Chrome *c, const EtwEvent *event)
+{
+    uint64_t hash = EtwHashMix(0, event->pid);
+    Named *n = (Named *)EtwTableFirst(&c->named, hash);
+    while (n != NULL && n->pid != event->pid) {
+        n = (Named *)n->node.next;
+    }
+    if (n != NULL || event->process == NULL) {
+        return;
+    }
+    n = EtwAlloc(sizeof *n);
+    n->pid = event->pid;
+    EtwTableAdd(&c->named, &n->node, hash);
+    begin(c, 'M', event->time, event->pid, event->tid);
+    ETW_ADD(c->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
+    EtwAddJson(c->out, event->process, strlen(event->process));
+    ETW_ADD(c->out, "}}");
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+/* A command's words may be cut in the middle of a character, or be no text at all. */
+static void addLooseKey(Chrome *c, const char *key, const char *text, size_t size)
+{
+    EtwText *valid = &c->sink->scratch;
+    valid->size = 0;
+    EtwTextUtf8(valid, (const uint8_t *)text, size);
+    addKey(c->out, key, valid->data, valid->size);
+}
+
+static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
+        const char *text, size_t size)
+{
+    Chrome *c = ctx;
+    begin(c, 'B', time, thread->pid, thread->tid);
+    ETW_ADD(c->out, ",\"cat\":\"script\"");
+    addLooseKey(c, "name", proc->name, proc->nameSize);
+    if (size > proc->nameSize) {
+        ETW_ADD(c->out, ",\"args\":{\"pid\":");
+        EtwAddDecimal(c->out, thread->pid);
+        addLooseKey(c, "command", text, size);
+        EtwTextChar(c->out, '}');
+    }
+    EtwTextChar(c->out, '}');
+}
+
+static void onPop(void *ctx, EtwCallNode *thread, int64_t time, int code)
+{
+    Chrome *c = ctx;
+    begin(c, 'E', time, thread->pid, thread->tid);
+    if (code > 0) {
+        ETW_ADD(c->out, ",\"args\":{\"code\":");
+        EtwAddDecimal(c->out, (uint64_t)code);
+        EtwTextChar(c->out, '}');
+    }
+    EtwTextChar(c->out, '}');
+}
+
+static void onSpent(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost)
+{
+    Chrome *c = ctx;
+    const char *what = cost->of->kind == ETW_COST_SYSCALL ? ""
+                       : cost->of->kind == ETW_COST_READY ? "waits for a CPU"
+                       : *cost->of->name                  ? "waits in "
+                                                          : "waits";
+    EtwText *name = &c->sink->scratch;
+    begin(c, 'X', time - (int64_t)cost->ns, thread->pid, thread->tid);
+    addTime(c, ",\"dur\":", (int64_t)cost->ns);
+    name->size = 0;
+    EtwTextStr(name, what);
+    EtwTextStr(name, cost->of->name);
+    addKey(c->out, "cat", EtwCostKindName(cost->of->kind), strlen(EtwCostKindName(cost->of->kind)));
+    addKey(c->out, "name", name->data, name->size);
+    EtwTextChar(c->out, '}');
+}
+
+/* Enters and leaves are told as calls. */
+static bool isCall(const EtwSchema *schema)
+{
+    static const char *const names[] = {"Enter", "Leave", "StepEnter", "StepLeave"};
+    if (strcmp(schema->provider, "Tcl-Script") != 0) {
+        return false;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(schema->event, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Other events ---------------------------------------------------------------------------- */
+
+static void addInstant(Chrome *c, const EtwEvent *e, const EtwSchema *schema)
+{
+    char guid[ETW_GUID_TEXT];
+    const char *provider = EtwSinkProvider(c->sink, e, schema, guid);
+    begin(c, 'i', e->time, e->pid, e->tid);
+    addKey(c->out, "cat", provider, strlen(provider));
+    if (schema != NULL && schema->event[0] != 0) {
+        addKey(c->out, "name", schema->event, strlen(schema->event));
+    } else {
+        ETW_ADD(c->out, ",\"name\":\"id ");
+        EtwAddDecimal(c->out, e->classic ? e->desc.opcode : e->desc.id);
+        EtwTextChar(c->out, '"');
+    }
+    ETW_ADD(c->out, ",\"s\":\"t\",\"args\":");
+    EtwJsonProps(c->sink, e, schema, c->out, true);
+    EtwTextChar(c->out, '}');
+}
+
+static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    Chrome *c = sink->own;
+    c->out = out;
+    c->last = event->time;
+    nameProcess(c, event);
+    EtwCallsAdd(c->calls, event);
+    if (schema == NULL || !isCall(schema)) {
+        addInstant(c, event, schema);
+    }
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+static void chromeInit(EtwSink *sink)
+{
+    Chrome *c = EtwAlloc(sizeof *c);
+    EtwCallsConfig config = {.watch = {onPush, onPop, onSpent, c}};
+    c->sink = sink;
+    c->calls = EtwCallsNew(&config, sink->store);
+    sink->own = c;
+}
+
+static void chromeBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    (void)sink, (void)source;
+    ETW_ADD(out, "{\"traceEvents\":[");
+}
+
+static void addLosses(Chrome *c, uint64_t lost)
+{
+    if (lost > 0) {
+        begin(c, 'i', c->last, 0, 0);
+        EtwTextPrintf(c->out, ",\"s\":\"g\",\"cat\":\"loss\",\"name\":\"%llu events lost\"}",
+                (unsigned long long)lost);
+    }
+}
+
+static void chromeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    Chrome *c = sink->own;
+    uint64_t lost = source ? EtwSourceLost(source) : 0;
+    c->out = out;
+    EtwCallsEnd(c->calls);
+    addLosses(c, lost);
+    ETW_ADD(out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"etw " ETW_VERSION
+                 "\",\"start\":\"");
+    sink->config.timeFormat = ETW_TIME_ISO;
+    sink->secondSize = 0;
+    EtwSinkDataTime(sink, sink->base, out);
+    EtwTextPrintf(out, "\",\"lost\":\"%llu\"}}\n", (unsigned long long)lost);
+}
+
+static void freeNamed(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+static void chromeFree(EtwSink *sink)
+{
+    Chrome *c = sink->own;
+    EtwCallsFree(c->calls);
+    EtwTableFree(&c->named, freeNamed);
+    EtwFree(c);
+}
+
+const EtwSinkOps etwSinkChrome = {.init = chromeInit,
+        .begin = chromeBegin,
+        .event = chromeEvent,
+        .end = chromeEnd,
+        .free = chromeFree};

@@ -23,7 +23,7 @@ enum {
     HEAD_BYTES = 0x40,       /* of a record, enough for its time */
     FORGET_BYTES = 32 << 20, /* walked pages are given back each so many bytes */
     UNPACKED_MAX = 64 << 20, /* a buffer never has more data */
-    EXPANSION_MAX = 256      /* a file's data beyond UNPACKED_MAX, in sizes of the file */
+    EXPANSION_MAX = 32       /* a file's data, in sizes of what was handed over */
 };
 
 typedef struct Walk {
@@ -37,7 +37,8 @@ typedef struct Walk {
     bool old;         /* from before Windows Vista */
     uint8_t *scratch; /* for compressed buffers whose first record does not tell a time. Owned. */
     size_t scratchSize;
-    uint64_t refused;   /* compressed buffers skipped */
+    uint64_t data;      /* bytes in the buffers taken so far, unpacked */
+    uint64_t refused;   /* buffers skipped for their compression or their size */
     uint64_t refusedAt; /* the first of them */
     uint64_t gapAt;     /* start of the damage that the walk is in */
     bool inGap;
@@ -187,12 +188,32 @@ static void CountLogger(Walk *w, const uint8_t *head)
     }
 }
 
+static bool Refuse(Walk *w, const EtlBuffer *b)
+{
+    if (w->refused++ == 0) {
+        w->refusedAt = b->at;
+    }
+    return false;
+}
+
+/*
+ * Data that was packed, once or twice, can grow without bounds; what is read of it may not: real
+ * traces are packed 5 to 15 times.
+ */
+static bool TakeRoom(Walk *w, const EtlBuffer *b)
+{
+    if (w->data + b->end > EXPANSION_MAX * w->info->handedBytes) {
+        return Refuse(w, b);
+    }
+    w->data += b->end;
+    return true;
+}
+
 /* The packed part of a buffer's description; false: it cannot be read. */
 static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
 {
     EtlInfo *info = w->info;
     uint32_t most = info->bufferSize < UNPACKED_MAX ? info->bufferSize : UNPACKED_MAX;
-    uint64_t room = UNPACKED_MAX + EXPANSION_MAX * w->size;
     if (info->compression == ETL_FORMAT_NONE) {
         /* the header buffer's state word; without the mode bit it means something else */
         info->compression = w->compressed ? EtwLoad16(w->file + ETL_BUF_STATE) : ETL_FORMAT_XPRESS;
@@ -200,12 +221,8 @@ static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
     info->compressedBuffers++;
     b->packed = limit > ETL_BUFFER_HEADER ? limit - ETL_BUFFER_HEADER : 0;
     b->end = saved < most ? saved : most;
-    if (EtlDecoder(info->compression) == NULL || b->packed == 0 || b->end <= ETL_BUFFER_HEADER ||
-            info->unpackedBytes + b->end > room) {
-        if (w->refused++ == 0) {
-            w->refusedAt = b->at;
-        }
-        return false;
+    if (EtlDecoder(info->compression) == NULL || b->packed == 0 || b->end <= ETL_BUFFER_HEADER) {
+        return Refuse(w, b);
     }
     info->packedBytes += b->packed;
     info->unpackedBytes += b->end - ETL_BUFFER_HEADER;
@@ -276,7 +293,8 @@ static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
                 (unsigned long long)at);
     }
     if (type == ETL_BUFFER_EMPTY_MARKER ||
-            !TakeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize)) {
+            !TakeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize) ||
+            !TakeRoom(w, &b)) {
         return;
     }
     uint16_t cpu = EtwLoad16(head + ETL_BUF_CPU);
@@ -445,10 +463,11 @@ void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t si
     WalkBuffers(&w);
     EtwFree(w.scratch);
     if (w.refused != 0) {
+        bool unknown = info->compressedBuffers != 0 && EtlDecoder(info->compression) == NULL;
         Note(index, w.refusedAt, "%llu compressed buffers are skipped: %s",
                 (unsigned long long)w.refused,
-                EtlDecoder(info->compression) == NULL ? "their format is not known"
-                                                      : "their sizes make no sense");
+                unknown ? "their format is not known"
+                        : "their sizes are more than the file justifies");
     }
     if (index->count > 1) {
         qsort(index->buffers, index->count, sizeof *index->buffers, CompareBuffers);

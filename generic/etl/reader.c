@@ -434,8 +434,11 @@ static uint32_t CountStreams(const EtlIndex *index)
     return count;
 }
 
+/* The smallest that a file counts as: one buffer of a sparse session is larger than most tests. */
+enum { HANDED_MIN = 1 << 20 };
+
 static EtwStatus Open(EtlReader **readerPtr, OsMap map, const void *data, size_t size,
-        const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
+        uint64_t handed, const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {
     EtlReader *r = EtwAlloc(sizeof *r);
     r->map = map;
@@ -447,6 +450,7 @@ static EtwStatus Open(EtlReader **readerPtr, OsMap map, const void *data, size_t
         EtlReaderClose(r);
         return status;
     }
+    r->info.handedBytes = handed != 0 ? handed : size > HANDED_MIN ? size : HANDED_MIN;
     EtlIndexBuild(&r->index, &r->map, r->file, size, &r->info, &r->clock);
     r->streams = EtwAlloc((CountStreams(&r->index) + 1) * sizeof *r->streams);
     StartStreams(r);
@@ -462,22 +466,22 @@ EtwStatus EtlReaderOpen(
     if (status != ETW_OK) {
         return status;
     }
-    return Open(readerPtr, map, map.base, map.size, path, warn, warnCtx, errPtr);
+    return Open(readerPtr, map, map.base, map.size, 0, path, warn, warnCtx, errPtr);
 }
 
-EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, OsMap *map, const char *name, EtlWarnProc *warn,
-        void *warnCtx, EtwError *errPtr)
+EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, OsMap *map, uint64_t handed, const char *name,
+        EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {
     OsMap own = *map;
     *map = (OsMap){0};
-    return Open(readerPtr, own, own.base, own.size, name, warn, warnCtx, errPtr);
+    return Open(readerPtr, own, own.base, own.size, handed, name, warn, warnCtx, errPtr);
 }
 
-EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size,
+EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size, uint64_t handed,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {
     OsMap none = {0};
-    return Open(readerPtr, none, data, size, "(memory)", warn, warnCtx, errPtr);
+    return Open(readerPtr, none, data, size, handed, "(memory)", warn, warnCtx, errPtr);
 }
 
 const EtlInfo *EtlReaderInfo(const EtlReader *r)

@@ -54,6 +54,7 @@ typedef struct EtlInfo {
                        are delivered as UTC */
     bool closed;
     uint64_t fileSize;
+    uint64_t handedBytes;    /* what the user gave to be read: less when it came packed */
     uint32_t buffers;        /* found, the header buffer included */
     uint32_t buffersWritten; /* as the header says: stale in files that were not closed */
     uint32_t buffersByType[ETL_BUFFER_TYPES]; /* ETL_BUFFER_*; unknown types count as generic */
@@ -94,11 +95,14 @@ typedef void EtlWarnProc(void *ctx, uint64_t where, const char *message);
 
 EtwStatus EtlReaderOpen(EtlReader **readerPtr, const char *path, EtlWarnProc *warn, void *warnCtx,
         EtwError *errPtr);
-/* The same for a file that is mapped already; *map is taken over, also on failure. */
-EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, struct OsMap *map, const char *name,
-        EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
+/*
+ * The same for a file that is mapped already; *map is taken over, also on failure. handed: bytes that
+ * it was unpacked from, which bound what is read of it; 0: it is what the user gave.
+ */
+EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, struct OsMap *map, uint64_t handed,
+        const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
 /* The same for a file in memory, which stays the caller's and must outlive the reader. */
-EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size,
+EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size, uint64_t handed,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
 /*
  * Next event in time order (ties: lower CPU first, file order within a CPU). ETW_OK or ETW_END.

@@ -26,8 +26,10 @@ enum {
 };
 enum { SIGNATURE_ENTRY = 0x02014b50, SIGNATURE_LOCAL = 0x04034b50, SIGNATURE_END = 0x06054b50 };
 enum { SIGNATURE_END64 = 0x06064b50, SIGNATURE_LOCATOR = 0x07064b50 };
-#define MAX_RATIO 300ull
-#define FREE_BYTES (64ull << 20) /* that the ratio does not count */
+#define MAX_RATIO 100ull
+#define FREE_BYTES                                                                                 \
+    (64ull << 20) /* that the ratio does not count: buffers are mostly empty at times */
+#define FREE_SHARE (1ull << 20) /* small members, all together, count as that much */
 
 typedef struct Member {
     char *name;
@@ -238,8 +240,12 @@ static EtwStatus readDirectory(EtwArchive *a, EtwError *errPtr)
 /* Together they may not take more than the archive justifies. */
 static EtwStatus checkTotal(const EtwArchive *a, EtwError *errPtr)
 {
-    uint64_t total = 0, most = FREE_BYTES + MAX_RATIO * a->size;
+    uint64_t total = 0, packed = 0, most = FREE_BYTES + MAX_RATIO * a->size;
     for (int i = 0; i < a->count; i++) {
+        if (a->members[i].packed > a->size - packed) {
+            return damaged(a, errPtr, "its members are larger than the archive");
+        }
+        packed += a->members[i].packed;
         total = a->members[i].size > most - total ? most + 1 : total + a->members[i].size;
         if (total > most) {
             return EtwFail(errPtr, ETW_E_LIMIT, "ZIP", a->path,
@@ -310,6 +316,12 @@ int EtwArchiveFind(const EtwArchive *archive, const char *name)
         }
     }
     return tails == 1 ? found : -1;
+}
+
+uint64_t EtwArchiveShare(const EtwArchive *archive, int index)
+{
+    uint64_t least = FREE_SHARE / (uint64_t)archive->count, packed = archive->members[index].packed;
+    return packed > least ? packed : least;
 }
 
 /* ---- Unpacking -------------------------------------------------------------------------------- */

@@ -32,6 +32,8 @@ int EtwArchiveCount(const EtwArchive *archive);
 const char *EtwArchiveName(const EtwArchive *archive, int index);
 /* Index of the member of that name, or, when only one's last part is that, of this; -1: none. */
 int EtwArchiveFind(const EtwArchive *archive, const char *name);
+/* The bytes of the archive that a member may be said to be made of: they bound what is read of it. */
+uint64_t EtwArchiveShare(const EtwArchive *archive, int index);
 /* Unpack a member; its size and checksum are right when this returns ETW_OK. */
 EtwStatus EtwArchiveUnpack(const EtwArchive *archive, int index, OsMap *map, EtwError *errPtr);
 

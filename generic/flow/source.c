@@ -21,6 +21,7 @@ typedef struct FileSource {
     char *path;
     OsMap unpacked; /* of an archive's member: what the reader, or that of the source that this one
                        was made from, owns */
+    uint64_t packed;
     char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many more there were */
     int warningCount;
     uint64_t unkept;
@@ -137,15 +138,16 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .narrow = fileNarrow,
         .again = fileAgain};
 
-/* *map is what the file has, taken over; member: it is an archive's. */
+/* *map is what the file has, taken over; packed: its bytes in an archive, 0: it is in none. */
 static EtwStatus openTrace(
-        EtwSource **sourcePtr, const char *path, OsMap *map, bool member, EtwError *errPtr)
+        EtwSource **sourcePtr, const char *path, OsMap *map, uint64_t packed, EtwError *errPtr)
 {
     FileSource *f = EtwAlloc(sizeof *f);
     f->base.ops = &fileOps;
     f->path = EtwStrdup(path);
-    f->unpacked = member ? *map : (OsMap){0};
-    EtwStatus status = EtlReaderOpenMap(&f->reader, map, path, keepWarning, f, errPtr);
+    f->unpacked = packed != 0 ? *map : (OsMap){0};
+    f->packed = packed;
+    EtwStatus status = EtlReaderOpenMap(&f->reader, map, packed, path, keepWarning, f, errPtr);
     if (status != ETW_OK) {
         f->reader = NULL;
         fileClose(&f->base);
@@ -166,7 +168,7 @@ static EtwStatus openMember(EtwSource **sourcePtr, const EtwArchive *archive, in
     if (status == ETW_OK) {
         EtwTextPrintf(&name, "%s::%s", path, EtwArchiveName(archive, index));
         EtwTextChar(&name, 0);
-        status = openTrace(sourcePtr, name.data, &map, true, errPtr);
+        status = openTrace(sourcePtr, name.data, &map, EtwArchiveShare(archive, index), errPtr);
         EtwTextFree(&name);
     }
     return status;
@@ -419,8 +421,9 @@ static EtwSource *memberAgain(const FileSource *member)
     f->base.ops = &fileOps;
     f->path = EtwStrdup(member->path);
     f->unpacked = member->unpacked;
-    EtwStatus status = EtlReaderOpenMemory(
-            &f->reader, member->unpacked.base, member->unpacked.size, NULL, NULL, NULL);
+    f->packed = member->packed;
+    EtwStatus status = EtlReaderOpenMemory(&f->reader, member->unpacked.base, member->unpacked.size,
+            member->packed, NULL, NULL, NULL);
     if (status != ETW_OK) {
         f->reader = NULL;
         fileClose(&f->base);

@@ -97,7 +97,7 @@ static void learnNow(void *ctx, const EtwEvent *event)
 bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store)
 {
     EtlReader *reader;
-    if (EtlReaderOpenMemory(&reader, data, size, NULL, NULL, NULL) != ETW_OK) {
+    if (EtlReaderOpenMemory(&reader, data, size, 0, NULL, NULL, NULL) != ETW_OK) {
         return true;
     }
     scanEnds(reader, learnNow, store);

@@ -238,7 +238,7 @@ __attribute__((unused)) static Seen SeenMemory(const void *data, size_t size)
     static Seen seen;
     EtlReader *reader;
     memset(&seen, 0, sizeof seen);
-    seen.status = EtlReaderOpenMemory(&reader, data, size, SeenWarn, &seen, &seen.error);
+    seen.status = EtlReaderOpenMemory(&reader, data, size, 0, SeenWarn, &seen, &seen.error);
     if (seen.status == ETW_OK) {
         SeenFrom(&seen, reader);
     }

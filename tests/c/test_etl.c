@@ -616,7 +616,7 @@ static void reader_rewind(void)
         BufferEnd(&f);
     }
     f.data[4 * 1024 + 0x48 + 3] = 0; /* damage the last buffer */
-    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, SeenWarn, &seen, NULL) == ETW_OK);
+    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, 0, SeenWarn, &seen, NULL) == ETW_OK);
     for (int round = 0; round < 3; round++) {
         CHECK(EtlReaderProgress(r) < 0.5);
         for (int i = 0; i < 3 + round; i++) {

@@ -207,7 +207,7 @@ static void packed_formats(void)
                 BufferEndPacked(&f, format);
             }
         }
-        REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, NULL, NULL, NULL) == ETW_OK);
+        REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, 0, NULL, NULL, NULL) == ETW_OK);
         while (EtlReaderNext(r, &e) == ETW_OK) {
             CHECK(e.ticks >= last);
             last = e.ticks;
@@ -304,7 +304,7 @@ static void packed_bomb(void)
     static const uint8_t head[] = {0, 0, 0, 0x08}, tail[] = {0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 4};
     Image f;
     OsInstant before, after;
-    PackedBegin(&f, 3, 60 << 20);
+    PackedBegin(&f, 3, 20 << 20);
     while (f.size < 1 << 20) {
         Image record = {0};
         EtwText packed = {0};
@@ -321,7 +321,7 @@ static void packed_bomb(void)
         ImageGrow(&f, packed.size, 0);
         memcpy(f.data + f.buffer + 0x48, packed.data, packed.size);
         EtwStore32(f.data + f.buffer, (uint32_t)(0x48 + packed.size));
-        EtwStore32(f.data + f.buffer + 4, 60 << 20);
+        EtwStore32(f.data + f.buffer + 4, 20 << 20);
         EtwStore16(f.data + f.buffer + 0x34, 0x60);
         EtwTextFree(&packed);
         ImageFree(&record);
@@ -672,7 +672,7 @@ static void filter_kinds(void)
         }
     }
     BufferEnd(&f);
-    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, NULL, NULL, NULL) == ETW_OK);
+    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, 0, NULL, NULL, NULL) == ETW_OK);
     for (unsigned i = 0; i <= KINDS; i++) {
         REQUIRE(EtlReaderNext(r, &all[i]) == ETW_OK);
     }
@@ -743,7 +743,7 @@ static void filter_narrow(void)
             f.data[at + 3] = 0;
         }
     }
-    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, SeenWarn, &seen, NULL) == ETW_OK);
+    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, 0, SeenWarn, &seen, NULL) == ETW_OK);
     EtlFilter filter = {.ids = &wanted,
             .idCount = 1,
             .from = IMAGE_START + 650,
@@ -785,7 +785,7 @@ static void filter_skips(void)
             f.data[at + 3] = 0;
         }
     }
-    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, SeenWarn, &seen, NULL) == ETW_OK);
+    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, 0, SeenWarn, &seen, NULL) == ETW_OK);
     EtlFilter filter = {.from = IMAGE_START + 450, .to = IMAGE_START + 600};
     EtlReaderSetFilter(r, &filter);
     for (int i = 0; i < 3; i++) {

@@ -151,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Warnings warnings = {0};
     start = data;
     length = size;
-    if (EtlReaderOpenMemory(&reader, data, size, Warn, &warnings, &error) != ETW_OK) {
+    if (EtlReaderOpenMemory(&reader, data, size, 0, Warn, &warnings, &error) != ETW_OK) {
         return 0;
     }
     EtwEvent last = {0};

@@ -2,7 +2,7 @@
 # tools/check-includes.sh --
 #
 #	The arrows of the house: a file includes only from its own room and from rooms below it; the
-#	core knows no tcl.h; one file knows tclInt.h; a file has at most 1000 lines. Prints each
+#	core knows no tcl.h; one header knows tclInt.h; a file has at most 1000 lines. Prints each
 #	breach as FILE:LINE and fails.
 set -u
 cd "$(dirname "$0")/.." || exit 2

@@ -315,7 +315,12 @@ static EtwCallRow *procOf(Calls *c, const CallEnter *e)
 {
     char room[512];
     const char *name;
-    size_t size = nameOf(e, &name, room, sizeof room);
+    size_t size = e->nameSize;
+    if (e->name != NULL) {
+        name = e->name;
+    } else {
+        size = nameOf(e, &name, room, sizeof room);
+    }
     return EtwCallRowOf(c, name, size);
 }
 

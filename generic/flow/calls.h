@@ -19,6 +19,7 @@ typedef enum EtwCostKind {
     ETW_COST_SYSCALL, /* from its enter to its exit, waits included */
     ETW_COST_MOVE,    /* bytes sent or received */
     ETW_COST_EVENT,   /* any other event of the thread */
+    ETW_COST_QUEUE,   /* a callback's, before it ran: from when it was due or noticed */
     ETW_COST_KINDS
 } EtwCostKind;
 const char *EtwCostKindName(EtwCostKind kind);

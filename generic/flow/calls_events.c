@@ -13,6 +13,9 @@
 typedef enum Meaning {
     MEANS_OTHER,
     MEANS_ENTER,
+    MEANS_CALLBACK, /* an enter, too */
+    MEANS_PACKAGE,  /* also */
+    MEANS_CHANNEL,
     MEANS_LEAVE,
     MEANS_SWITCH,
     MEANS_SYSCALL,
@@ -36,7 +39,13 @@ static const struct Known {
                 {"CallId", "Depth", "Command", "Context", "File", "Line"}},
         {"Tcl-Script", "StepEnter", MEANS_ENTER, 4,
                 {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+        {"Tcl-Script", "CallbackEnter", MEANS_CALLBACK, 6,
+                {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
+        {"Tcl-Script", "PackageEnter", MEANS_PACKAGE, 4, {"CallId", "Depth", "Command", "Context"}},
+        {"Tcl-Script", "Channel", MEANS_CHANNEL, 4, {"Operation", "Channel", "Bytes", "Duration"}},
         {"Tcl-Script", "Leave", MEANS_LEAVE, 2, {"CallId", "Code"}},
+        {"Tcl-Script", "CallbackLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
+        {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Tcl-Script", "StepLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Linux-contextswitch", "Switch", MEANS_SWITCH, 3,
                 {"OldThreadId", "NewThreadId", "OldState"}},
@@ -234,16 +243,68 @@ static void getCpu(Calls *c, CallThread *t, int64_t time)
 
 /* ---- Script ---------------------------------------------------------------------------------- */
 
+/* What a callback or a package is called among procs: {after tick}, {package http}. */
+static size_t blockName(const Values *v, CallEnter *enter, char room[CALL_BLOCK_NAME])
+{
+    bool package = v->kind->meaning == MEANS_PACKAGE;
+    const char *s = enter->command, *end = s + enter->commandSize;
+    size_t kindSize, size = 0;
+    const char *kind = package ? "package" : text(v, 4, &kindSize);
+    kindSize = package ? strlen(kind) : kindSize < 16 ? kindSize : 16;
+    if (strncmp(kind, "loop", kindSize) != 0) { /* vwait, update: their words say it */
+        memcpy(room, kind, kindSize);
+        room[kindSize] = ' ';
+        size = kindSize + 1;
+    }
+    for (int skip = package ? 2 : 0; skip > 0 && s < end; s++) {
+        skip -= *s == ' '; /* package require */
+    }
+    while (s < end && (uint8_t)*s <= ' ') {
+        s++;
+    }
+    for (; s < end && (uint8_t)*s > ' ' && *s != ';' && size < CALL_BLOCK_NAME - 1; s++) {
+        room[size++] = *s;
+    }
+    return size;
+}
+
 static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
 {
+    char room[CALL_BLOCK_NAME];
     CallEnter enter = {.id = number(v, 0), .depth = (int)number(v, 1)};
     enter.command = text(v, 2, &enter.commandSize);
     enter.context = text(v, 3, &enter.contextSize);
-    enter.file = text(v, 4, &enter.fileSize);
-    enter.line = (uint32_t)number(v, 5);
+    if (v->kind->meaning == MEANS_ENTER) {
+        enter.file = text(v, 4, &enter.fileSize);
+        enter.line = (uint32_t)number(v, 5);
+    } else {
+        enter.name = room;
+        enter.nameSize = blockName(v, &enter, room);
+    }
     CallThread *t = EtwCallThreadOf(c, event, true);
     getCpu(c, t, event->time);
     EtwCallEnterAt(c, t, event->time, &enter);
+    if (v->kind->meaning == MEANS_CALLBACK && number(v, 5) > 0) {
+        EtwCallPay(c, t,
+                &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""),
+                        .count = 1,
+                        .ns = number(v, 5)});
+    }
+}
+
+/* "read sock5": what a channel moved, and how long that took. */
+static void takeChannel(Calls *c, const Values *v, CallThread *t)
+{
+    char name[160];
+    size_t size[2];
+    const char *operation = text(v, 0, &size[0]), *channel = text(v, 1, &size[1]);
+    snprintf(name, sizeof name, "%.*s%s%.*s", (int)(size[0] < 20 ? size[0] : 20), operation,
+            size[1] > 0 ? " " : "", (int)(size[1] < 120 ? size[1] : 120), channel);
+    EtwCallPay(c, t,
+            &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
+                    .count = 1,
+                    .ns = number(v, 3),
+                    .bytes = number(v, 2)});
 }
 
 static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
@@ -324,6 +385,11 @@ static void takeOther(Calls *c, const Kind *kind, const EtwEvent *event)
             takeMove(c, &v, t);
         }
         break;
+    case MEANS_CHANNEL:
+        if (decode(&v, kind, event)) {
+            takeChannel(c, &v, t);
+        }
+        break;
     case MEANS_THREAD_END:
         EtwCallThreadEnd(c, t);
         break;
@@ -344,12 +410,14 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     calls->events++;
     switch (kind->meaning) {
     case MEANS_ENTER:
+    case MEANS_CALLBACK:
+    case MEANS_PACKAGE:
     case MEANS_LEAVE:
     case MEANS_SWITCH:
         if (decode(&v, kind, event)) {
-            (kind->meaning == MEANS_ENTER          ? takeEnter
-                    : kind->meaning == MEANS_LEAVE ? takeLeave
-                                                   : takeSwitch)(c, &v, event);
+            (kind->meaning == MEANS_LEAVE           ? takeLeave
+                    : kind->meaning == MEANS_SWITCH ? takeSwitch
+                                                    : takeEnter)(c, &v, event);
         }
         break;
     case MEANS_PROCESS_END:

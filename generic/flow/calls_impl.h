@@ -84,12 +84,15 @@ typedef struct Calls {
     uint64_t serials, batches;
 } Calls;
 
+enum { CALL_BLOCK_NAME = 100 };
 /* An enter event's fields; the texts are not terminated. */
 typedef struct CallEnter {
     uint64_t id;
     int depth;
     const char *command, *context, *file;
     size_t commandSize, contextSize, fileSize;
+    const char *name; /* what it is called; NULL: by its first word */
+    size_t nameSize;
     uint32_t line;
 } CallEnter;
 

@@ -68,7 +68,8 @@ void EtwHistogramFree(EtwHistogram *h)
 
 const char *EtwCostKindName(EtwCostKind kind)
 {
-    static const char *const names[ETW_COST_KINDS] = {"wait", "ready", "syscall", "move", "event"};
+    static const char *const names[ETW_COST_KINDS] = {
+            "wait", "ready", "syscall", "move", "event", "queue"};
     return names[kind];
 }
 

@@ -155,6 +155,9 @@ static void addWhat(EtwText *out, const EtwCost *cost)
     case ETW_COST_SYSCALL:
         EtwTextStr(out, "system call ");
         break;
+    case ETW_COST_QUEUE:
+        EtwTextStr(out, "waited in the queue");
+        break;
     default:
         break;
     }

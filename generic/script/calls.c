@@ -5,7 +5,7 @@
  *	Nesting is kept per execution environment, because a coroutine leaves by `yield` in the middle of
  *	its calls. How commands are intercepted is the hook layer's business.
  */
-#include "script/text.h"
+#include "script/fields.h"
 #include "base/bytes.h"
 #include "engine/provider.h"
 
@@ -117,32 +117,6 @@ void EtwContextFree(EtwScriptState *state)
  */
 enum { PART = 2 * ETW_NAME_MAX + 64 };
 
-static inline char *put16(char *at, size_t value)
-{
-    EtwStore16(at, (uint16_t)value);
-    return at + 2;
-}
-
-static inline char *put32(char *at, uint32_t value)
-{
-    EtwStore32(at, value);
-    return at + 4;
-}
-
-/* A text field that is real UTF-8. */
-static inline char *putText(char *at, const char *text, size_t size)
-{
-    EtwCopyShort(put16(at, size), text, size);
-    return at + 2 + size;
-}
-
-static inline char *putHead(char *at, const EtwCall *call)
-{
-    uint64_t depth = call->packed & CALL_DEPTH;
-    EtwStore64(at, call->id);
-    return put16(at + 8, depth < 0xFFFF ? depth : 0xFFFF);
-}
-
 /* A text field of at most ETW_NAME_MAX bytes, mark included. */
 static char *putName(char *at, EtwScriptState *state, const EtwPlace *place)
 {
@@ -160,7 +134,7 @@ static char *putName(char *at, EtwScriptState *state, const EtwPlace *place)
     return at;
 }
 
-static inline char *putContext(char *at, EtwScriptState *state, const EtwPlace *place)
+char *EtwPutContext(char *at, EtwScriptState *state, const EtwPlace *place)
 {
     if (place->real && place->context[0].size < ETW_NAME_MAX - 32) {
         return putText(at, place->context[0].text, place->context[0].size);
@@ -218,7 +192,7 @@ uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall
     EtwPieces p;
 
     etwHookLayer->place(state, &place, rule->options.source != 0);
-    tailEnd = putContext(tail, state, &place);
+    tailEnd = EtwPutContext(tail, state, &place);
     tailEnd = putFile(tailEnd, state, &place);
     tailEnd = put32(tailEnd, place.line);
     at = putHead(head, call);
@@ -257,7 +231,7 @@ static bool writeFlatEnter(
     }
     put16(text - 2, (size_t)(at - text));
     etwHookLayer->place(hook->state, &place, false);
-    at = putContext(at, hook->state, &place);
+    at = EtwPutContext(at, hook->state, &place);
     at = put32(put16(at, 0), 0); /* File, Line */
     call->ticks = EtwWriteStamped(enterEvent(call), &(Etw_Data){head, (size_t)(at - head)}, 1);
     return true;
@@ -364,4 +338,29 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
         }
     }
     EtwHookUnref(hook);
+}
+
+/* ---- Calls that are no hooked commands ------------------------------------------------------- */
+
+static void followEnv(EtwScriptState *state, Tcl_Interp *interp)
+{
+    void *env = etwHookLayer->currentEnv(interp);
+    if (state->now.env != env) {
+        EtwContextSwitch(state, env);
+    }
+}
+
+void EtwNestBegin(EtwScriptState *state, Tcl_Interp *interp, EtwCall *call)
+{
+    followEnv(state, interp);
+    call->id = EtwScriptNewId(state);
+    call->packed = (uint64_t)++state->now.depth;
+    state->now.open++;
+}
+
+void EtwNestEnd(EtwScriptState *state, Tcl_Interp *interp, const EtwCall *call)
+{
+    followEnv(state, interp);
+    state->now.depth = (int)(call->packed & CALL_DEPTH) - 1;
+    state->now.open--;
 }

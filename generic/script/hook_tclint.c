@@ -15,21 +15,13 @@
  *	namespace, so that theirs is put back for that long (`blanket`, deleteEarly).
  *
  *	Written for Tcl 8.6; compiled out elsewhere. The self-check looks at a throw-away
- *	interpreter before anything is changed in a real one.
+ *	interpreter before anything is changed in a real one. What is not about commands is beside it:
+ *	tclint_script.c (scripts that read like others).
  */
-#if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT)
-#include <tclInt.h>
-/* Tcl's configuration is not ours. */
-#undef PACKAGE_NAME
-#undef PACKAGE_TARNAME
-#undef PACKAGE_VERSION
-#undef PACKAGE_STRING
-#endif
-#include "script/trace.h"
+#include "script/tclint.h"
 #include "base/bytes.h"
 
-#if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT) && TCL_MAJOR_VERSION == 8 &&               \
-        TCL_MINOR_VERSION == 6
+#ifdef ETW_TCLINT
 
 enum {
     SHARED = 4,    /* entries that look their hook up by client data */
@@ -192,13 +184,18 @@ static int watchCallback(ClientData data[], Tcl_Interp *interp, int result)
 }
 
 /* Its own procedure is read at each call: Tcl_SetCommandInfo may have changed it. */
+static inline Tcl_ObjCmdProc *procOf(const EtwHook *hook)
+{
+    return hook->nreProc != NULL ? hook->nreProc : ((Command *)hook->token)->objProc;
+}
+
 static inline int callThrough(
         const EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    if (hook->nreProc != NULL) {
-        return hook->nreProc(cd, interp, objc, objv);
+    if (__builtin_expect(hook->what & HOOK_BUILTIN, 0)) {
+        return EtwBuiltinCall(hook, procOf(hook), cd, interp, objc, objv);
     }
-    return ((Command *)hook->token)->objProc(cd, interp, objc, objv);
+    return procOf(hook)(cd, interp, objc, objv);
 }
 
 /* A command that is not NRE has ended when it returns. */
@@ -229,7 +226,7 @@ static int callNre(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp
         Tcl_NRAddCallback(interp, leaveCallback, hook, (ClientData)(uintptr_t)call->id,
                 (ClientData)(uintptr_t)call->ticks, (ClientData)(uintptr_t)call->packed);
     }
-    return hook->nreProc(cd, interp, objc, objv);
+    return callThrough(hook, cd, interp, objc, objv);
 }
 
 static int callBlanket(
@@ -869,7 +866,7 @@ static bool check(void)
     if (Tcl_EvalEx(interp, script, -1, TCL_EVAL_GLOBAL) == TCL_OK) {
         token = Tcl_FindCommand(interp, "::etwProbe", NULL, 0);
         ok = token != NULL && checkCommand(interp, token) && checkFrames(interp) &&
-             checkInlining(interp) && checkSwap(interp, token);
+             checkInlining(interp) && checkSwap(interp, token) && EtwTclintCheckScript(interp);
     }
     Tcl_DeleteInterp(interp);
     return ok;
@@ -893,6 +890,9 @@ const EtwHookLayer etwHookTclInt = {
         .count = count,
         .callerEnv = callerEnv,
         .original = original,
+        .disguise = EtwTclintDisguise,
+        .disguiseRuns = EtwTclintDisguiseRuns,
+        .disguiseFailed = EtwTclintDisguiseFailed,
 };
 
 #else

@@ -29,6 +29,8 @@ static void setName(EtwHook *hook, const char *name)
 {
     size_t size = strlen(name);
     int flags = 0;
+    hook->builtin =
+            hook->builtin ? hook->builtin : EtwBuiltinOf(name); /* also when it is renamed */
     EtwFree(hook->name);
     hook->name = EtwAlloc(size + 1);
     hook->nameSize = EtwTextConvert(hook->name, name, size);
@@ -84,8 +86,9 @@ static void commandChanged(
         void *clientData, Tcl_Interp *interp, const char *oldName, const char *newName, int flags)
 {
     EtwHook *hook = clientData;
-    (void)interp;
-    (void)oldName;
+    if ((hook->what & HOOK_CALL) && EtwScriptOn(KEYWORD_COMMAND) && !Tcl_InterpDeleted(interp)) {
+        EtwWriteCommand(hook->state, flags, oldName, newName);
+    }
     if (flags & TCL_TRACE_DELETE) {
         etwHookLayer->detach(hook);
         hook->token = NULL;
@@ -177,11 +180,12 @@ static Wish wishFor(EtwScriptState *state, Tcl_Command token, const char *name)
         wish.what |= HOOK_STEP;
     }
     wish.what |= EtwWatchOf(name);
+    wish.what |= EtwBuiltinOf(name) ? HOOK_BUILTIN : 0;
     if (wish.kind == ETW_KIND_OBJECT && EtwKindIsClass(state->interp, name)) {
         wish.what |= HOOK_WATCH;
     }
     if (!etwHookLayer->scans) {
-        wish.what &= ~(unsigned)(HOOK_WATCH | HOOK_BLANKET);
+        wish.what &= ~(unsigned)(HOOK_WATCH | HOOK_BLANKET | HOOK_BUILTIN);
     }
     return wish;
 }

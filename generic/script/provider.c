@@ -43,6 +43,17 @@ static const Etw_Field variableFields[] = {
         TEXT("Operation"), TEXT("Name"), TEXT("Value"), TEXT("Context")};
 static const Etw_Field commandFields[] = {TEXT("Operation"), TEXT("Name"), TEXT("NewName")};
 
+static const Etw_Field callbackFields[] = {
+        U64("CallId"), U16("Depth"), TEXT("Command"), TEXT("Context"), TEXT("Kind"), U64("Queued")};
+static const Etw_Field endFields[] = {
+        U64("CallId"), U16("Depth"), I32("Code"), U64("Duration"), TEXT("Kind")};
+static const Etw_Field packageFields[] = {
+        U64("CallId"), U16("Depth"), TEXT("Command"), TEXT("Context")};
+static const Etw_Field packageEndFields[] = {
+        U64("CallId"), U16("Depth"), I32("Code"), U64("Duration"), TEXT("Version")};
+static const Etw_Field channelFields[] = {TEXT("Operation"), TEXT("Channel"), U64("Bytes"),
+        U64("Duration"), I32("Code"), TEXT("Detail")};
+
 #define FIELDS(list) list, (int)(sizeof list / sizeof list[0])
 static const struct {
     const char *name;
@@ -57,6 +68,11 @@ static const struct {
         {"StepLeave", ETW_OPCODE_STOP, KEYWORD_STEP, FIELDS(leaveFields)},
         {"Variable", ETW_OPCODE_INFO, KEYWORD_VARIABLE, FIELDS(variableFields)},
         {"Command", ETW_OPCODE_INFO, KEYWORD_COMMAND, FIELDS(commandFields)},
+        {"CallbackEnter", ETW_OPCODE_START, KEYWORD_EVENT, FIELDS(callbackFields)},
+        {"CallbackLeave", ETW_OPCODE_STOP, KEYWORD_EVENT, FIELDS(endFields)},
+        {"PackageEnter", ETW_OPCODE_START, KEYWORD_PACKAGE, FIELDS(packageFields)},
+        {"PackageLeave", ETW_OPCODE_STOP, KEYWORD_PACKAGE, FIELDS(packageEndFields)},
+        {"Channel", ETW_OPCODE_INFO, KEYWORD_CHANNEL, FIELDS(channelFields)},
 };
 
 static bool defineEvents(Etw_Provider *provider)

@@ -31,15 +31,10 @@ static int runLeave(ClientData data[], Tcl_Interp *interp, int result)
 {
     Run *run = data[0];
     EtwScriptState *state = run->state;
-    EtwContext *now = &state->now;
-    if (now->env != etwHookLayer->currentEnv(interp)) {
-        EtwContextSwitch(state, etwHookLayer->currentEnv(interp));
-    }
+    EtwNestEnd(state, interp, &run->call);
     if (run->call.packed & CALL_SCOPE) {
-        now->scope = EtwScopePop(now->scope);
+        state->now.scope = EtwScopePop(state->now.scope);
     }
-    now->depth = (int)(run->call.packed & CALL_DEPTH) - 1;
-    now->open--;
     if (EtwScriptOn(KEYWORD_CALL)) {
         EtwWriteLeave(state, run->rule, &run->call, run->name, run->nameSize, result);
     }
@@ -67,24 +62,17 @@ static Run *runNew(EtwScriptState *state, const EtwScriptOptions *options, const
 static void runEnter(Run *run, Tcl_Interp *interp)
 {
     EtwScriptState *state = run->state;
-    EtwContext *now = &state->now;
     if (run->rule->options.steps != ETW_STEPS_OFF) {
         EtwScriptStepUser(state, 1);
     }
-    if (now->env != etwHookLayer->currentEnv(interp)) {
-        EtwContextSwitch(state, etwHookLayer->currentEnv(interp));
-    }
-    run->call.id = EtwScriptNewId(state);
-    run->call.packed = (uint64_t)now->depth + 1;
+    EtwNestBegin(state, interp, &run->call);
     if (EtwScriptOn(KEYWORD_CALL)) {
         EtwWriteEnter(state, run->rule, &run->call, run->name, run->nameSize, 0, NULL);
     }
     if (run->rule->options.steps != ETW_STEPS_OFF) {
         run->call.packed |= CALL_SCOPE;
-        now->scope = EtwScopePush(now->scope, run->rule);
+        state->now.scope = EtwScopePush(state->now.scope, run->rule);
     }
-    now->depth++;
-    now->open++;
     run->call.ticks = OsTicks();
 }
 
@@ -242,6 +230,17 @@ typedef struct CommandTrace {
     int ops;
 } CommandTrace;
 
+void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName)
+{
+    uint16_t operationSize, nameSize, newSize;
+    EtwPieces p;
+    EtwPiecesBegin(&p, state);
+    addText(&p, &operationSize, flags & TCL_TRACE_DELETE ? "delete" : "rename");
+    addText(&p, &nameSize, oldName);
+    addText(&p, &newSize, newName ? newName : "");
+    Etw_Write(etwScriptEvents[EVENT_COMMAND], p.data, p.count);
+}
+
 static void commandTraceFree(CommandTrace *trace)
 {
     EtwScriptStateDrop(trace->state);
@@ -254,13 +253,7 @@ static void commandChanged(ClientData clientData, Tcl_Interp *interp, const char
     CommandTrace *trace = clientData;
     (void)interp;
     if ((flags & trace->ops) && EtwScriptOn(KEYWORD_COMMAND)) {
-        uint16_t operationSize, nameSize, newSize;
-        EtwPieces p;
-        EtwPiecesBegin(&p, trace->state);
-        addText(&p, &operationSize, flags & TCL_TRACE_DELETE ? "delete" : "rename");
-        addText(&p, &nameSize, oldName);
-        addText(&p, &newSize, newName ? newName : "");
-        Etw_Write(etwScriptEvents[EVENT_COMMAND], p.data, p.count);
+        EtwWriteCommand(trace->state, flags, oldName, newName);
     }
     if (flags & TCL_TRACE_DESTROYED) {
         commandTraceFree(trace);

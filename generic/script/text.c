@@ -393,6 +393,22 @@ static void show(Shown *s, Tcl_Obj *obj, size_t limit)
     s->own = true;
 }
 
+bool EtwTextIsList(const Tcl_Obj *obj)
+{
+    return obj->typePtr == types.list;
+}
+
+uint64_t EtwTextBytes(Tcl_Obj *obj)
+{
+    Tcl_Size size;
+    if (obj->bytes == NULL && obj->typePtr == types.bytes) {
+        Tcl_GetByteArrayFromObj(obj, &size);
+    } else {
+        Tcl_GetStringFromObj(obj, &size);
+    }
+    return (uint64_t)size;
+}
+
 /* ---- Short and plain ------------------------------------------------------------------------- */
 
 /* Copied bytes, and what they would do to a word of a list. NULL: not that simple. */

@@ -55,5 +55,8 @@ void EtwTextLearn(void);
 /* Real UTF-8 from Tcl's, at most size bytes of it, into out (as long); returns the length. */
 size_t EtwTextConvert(char *out, const char *text, size_t size);
 bool EtwTextNeedsConversion(const char *text, size_t size);
+bool EtwTextIsList(const Tcl_Obj *obj); /* as it is, without looking into its text */
+/* A byte array's bytes, or those of its string. */
+uint64_t EtwTextBytes(Tcl_Obj *obj);
 
 #endif

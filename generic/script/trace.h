@@ -24,6 +24,7 @@ _Static_assert(sizeof(void *) == 8, "call records need 64-bit pointers");
 
 typedef struct EtwScriptState EtwScriptState;
 typedef struct EtwHook EtwHook;
+typedef struct EtwBuiltin EtwBuiltin;
 
 /* ---- Options and patterns (state.c) ---------------------------------------------------------- */
 
@@ -109,10 +110,11 @@ int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, cons
 /* ---- Hooks (hooks.c) ------------------------------------------------------------------------- */
 
 enum {
-    HOOK_CALL = 1,    /* matches a pattern */
-    HOOK_STEP = 2,    /* is seen inside calls that have steps */
-    HOOK_WATCH = 4,   /* makes commands: look for them when it is done */
-    HOOK_BLANKET = 8, /* tests the nreProc of coroutines: show it the true ones meanwhile */
+    HOOK_CALL = 1,     /* matches a pattern */
+    HOOK_STEP = 2,     /* is seen inside calls that have steps */
+    HOOK_WATCH = 4,    /* makes commands: look for them when it is done */
+    HOOK_BLANKET = 8,  /* tests the nreProc of coroutines: show it the true ones meanwhile */
+    HOOK_BUILTIN = 16, /* takes callbacks, moves bytes, loads packages: see builtin.c */
 };
 
 typedef enum EtwCommandKind {
@@ -140,8 +142,9 @@ struct EtwHook {
     char *word; /* the name without leading ::, as an element of a list */
     size_t wordSize;
     EtwCommandKind kind;
-    bool listed;              /* in state->hooks */
-    EtwHook *previous, *next; /* in state->hooks */
+    const EtwBuiltin *builtin; /* of HOOK_BUILTIN */
+    bool listed;               /* in state->hooks */
+    EtwHook *previous, *next;  /* in state->hooks */
     /* What follows is the hook layer's own. */
     int slot;
     void *key;
@@ -183,10 +186,26 @@ unsigned EtwWatchOf(const char *name);
 /* After a watched command has ended well: hook what it made. The interpreter's result is kept. */
 void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
 
+/* ---- Tcl's own commands that are shown for what they do (builtin.c) --------------------------- */
+
+/* NULL: none of them. */
+const EtwBuiltin *EtwBuiltinOf(const char *name);
+/* Instead of proc, which it calls. To be called by an NRE procedure as the last thing it does. */
+int EtwBuiltinCall(const EtwHook *hook, Tcl_ObjCmdProc *proc, void *clientData, Tcl_Interp *interp,
+        int objc, Tcl_Obj *const objv[]);
+
 /* ---- The provider (provider.c) --------------------------------------------------------------- */
 
 enum { SCRIPT_LEVEL = 4 };
-enum { KEYWORD_CALL = 1, KEYWORD_STEP = 2, KEYWORD_VARIABLE = 4, KEYWORD_COMMAND = 8 };
+enum {
+    KEYWORD_CALL = 1,
+    KEYWORD_STEP = 2,
+    KEYWORD_VARIABLE = 4,
+    KEYWORD_COMMAND = 8,
+    KEYWORD_PACKAGE = 16,
+    KEYWORD_CHANNEL = 32,
+    KEYWORD_EVENT = 64
+};
 enum {
     EVENT_ENTER,
     EVENT_LEAVE,
@@ -194,6 +213,11 @@ enum {
     EVENT_STEP_LEAVE,
     EVENT_VARIABLE,
     EVENT_COMMAND,
+    EVENT_CALLBACK_ENTER,
+    EVENT_CALLBACK_LEAVE,
+    EVENT_PACKAGE_ENTER,
+    EVENT_PACKAGE_LEAVE,
+    EVENT_CHANNEL,
     EVENT_COUNT
 };
 
@@ -250,6 +274,12 @@ static inline int EtwHookWants(const EtwHook *hook)
  */
 bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call);
 void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code);
+/*
+ * A call that is no hooked command: a body, a callback. Begin sets *call, all but its ticks; End
+ * must follow.
+ */
+void EtwNestBegin(EtwScriptState *state, Tcl_Interp *interp, EtwCall *call);
+void EtwNestEnd(EtwScriptState *state, Tcl_Interp *interp, const EtwCall *call);
 /* Another execution environment runs now. */
 void EtwContextSwitch(EtwScriptState *state, void *env);
 void EtwContextFree(EtwScriptState *state);
@@ -260,6 +290,9 @@ uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[]);
 void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int code);
+
+/* That a command was renamed or deleted, by the flags of its trace (run.c). */
+void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName);
 
 /* ---- The hook layer -------------------------------------------------------------------------- */
 
@@ -301,6 +334,14 @@ typedef struct EtwHookLayer {
     uint64_t (*count)(EtwScriptState *state);   /* of all commands */
     void *(*callerEnv)(void *env);              /* the environment that runs this one; NULL: none */
     Tcl_Command (*original)(Tcl_Command token); /* that an import stands for */
+    /*
+     * A script that reads like `look` and, evaluated, runs these words; a new object. NULL: cannot.
+     * What runs so calls disguiseRuns before it evaluates anything, and disguiseFailed when it ends
+     * with an error that is logged already: so that neither info frame nor errorInfo show it.
+     */
+    Tcl_Obj *(*disguise)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+    void (*disguiseRuns)(Tcl_Interp *interp, Tcl_Obj *script);
+    void (*disguiseFailed)(Tcl_Interp *interp);
 } EtwHookLayer;
 
 extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */

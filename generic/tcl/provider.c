@@ -20,8 +20,8 @@ static void bumpEpoch(void)
 
 /* ---- Built-in providers ---------------------------------------------------------------------- */
 
-static const EtwKeyword scriptKeywords[] = {
-        {"call", 1}, {"step", 2}, {"variable", 4}, {"command", 8}, {"package", 16}};
+static const EtwKeyword scriptKeywords[] = {{"call", 1}, {"step", 2}, {"variable", 4},
+        {"command", 8}, {"package", 16}, {"channel", 32}, {"event", 64}};
 
 typedef struct BuiltIn {
     const char *name;

@@ -16,7 +16,9 @@ static const double narrowest = 0.05;
  * data-w: shares of it), zooming stretches a part of it. */
 static const char script[] =
         "(function(){'use strict';\n"
-        "var svg=document.currentScript?document.currentScript.closest('svg'):document.documentElement;\n"
+        "var "
+        "svg=document.currentScript?document.currentScript.closest('svg'):document.documentElement;"
+        "\n"
         "var W=1180,L=10,q=function(s){return svg.querySelector(s)};\n"
         "var fs=Array.prototype.slice.call(svg.querySelectorAll('.etw-f'));\n"
         "var num=function(f,k){return parseFloat(f.getAttribute('data-'+k))};\n"
@@ -31,32 +33,40 @@ static const char script[] =
         " f.querySelector('text').setAttribute('x',L+a*W+3);fit(f,px);\n"
         " f.style.opacity=w>1.000001?0.5:1;}\n"
         "function zoom(x,w){x0=x;w0=w;fs.forEach(place);q('.etw-r').style.display=w<1?'':'none';}\n"
-        "function search(p){var e;pattern=p;try{e=p?new RegExp(p,'i'):null}catch(err){found.textContent=\n"
+        "function search(p){var e;pattern=p;try{e=p?new "
+        "RegExp(p,'i'):null}catch(err){found.textContent=\n"
         " 'not a pattern';return;}\n"
-        " var parts=[];fs.forEach(function(f){var hit=e&&e.test(name(f));f.classList.toggle('etw-hit',!!hit);\n"
+        " var parts=[];fs.forEach(function(f){var "
+        "hit=e&&e.test(name(f));f.classList.toggle('etw-hit',!!hit);\n"
         "  if(hit)parts.push([num(f,'x'),num(f,'w')]);});\n"
         " parts.sort(function(a,b){return a[0]-b[0]});var end=0,sum=0;\n"
-        " parts.forEach(function(p){var b=p[0]+p[1];if(b>end){sum+=b-Math.max(end,p[0]);end=b;}});\n"
+        " parts.forEach(function(p){var "
+        "b=p[0]+p[1];if(b>end){sum+=b-Math.max(end,p[0]);end=b;}});\n"
         " found.textContent=e?'matches: '+parts.length+' frames, '+(100*sum).toFixed(1)+'%':'';}\n"
         "function ask(){var p=window.prompt('Search for a name (regular expression):',pattern);\n"
         " if(p!==null)search(p);}\n"
         "fs.forEach(function(f){\n"
-        " f.addEventListener('mouseover',function(){info.textContent=f.querySelector('title').textContent;});\n"
+        " f.addEventListener('mouseover',function(){info.textContent=f.querySelector('title')."
+        "textContent;});\n"
         " f.addEventListener('mouseout',function(){info.textContent='';});\n"
         " f.addEventListener('click',function(){zoom(num(f,'x'),num(f,'w'));});\n"
-        " f.addEventListener('keydown',function(e){if(e.key==='Enter'){zoom(num(f,'x'),num(f,'w'));}});\n"
-        " f.addEventListener('focus',function(){info.textContent=f.querySelector('title').textContent;});});\n"
+        " f.addEventListener('keydown',function(e){if(e.key==='Enter'){zoom(num(f,'x'),num(f,'w'));"
+        "}});\n"
+        " f.addEventListener('focus',function(){info.textContent=f.querySelector('title')."
+        "textContent;});});\n"
         "q('.etw-r').addEventListener('click',function(){zoom(0,1);});\n"
         "q('.etw-s').addEventListener('click',ask);\n"
         "window.addEventListener('keydown',function(e){\n"
-        " if((e.ctrlKey||e.metaKey)&&e.key==='f'&&svg===document.documentElement){e.preventDefault();ask();}\n"
+        " if((e.ctrlKey||e.metaKey)&&e.key==='f'&&svg===document.documentElement){e.preventDefault("
+        ");ask();}\n"
         " else if(e.key==='Escape'){zoom(0,1);search('');}});\n"
         "svg.etwFlame={zoom:zoom,search:search,frames:fs};zoom(0,1);})();\n";
 
 static const char style[] =
         ".etw-fl text{font:12px Verdana,DejaVu Sans,sans-serif;fill:#111}"
         ".etw-fl .etw-t{font-size:17px}.etw-fl .etw-r,.etw-fl .etw-s{cursor:pointer;fill:#06c}"
-        ".etw-fl .etw-f{cursor:pointer;outline:none}.etw-fl .etw-f rect{stroke:#fff;stroke-width:.5}"
+        ".etw-fl .etw-f{cursor:pointer;outline:none}.etw-fl .etw-f "
+        "rect{stroke:#fff;stroke-width:.5}"
         ".etw-fl .etw-f text{pointer-events:none}"
         ".etw-fl .etw-f:hover rect,.etw-fl .etw-f:focus rect{stroke:#000;stroke-width:1}"
         ".etw-fl .etw-e rect{stroke:#c00;stroke-width:1.5}"
@@ -79,7 +89,7 @@ static void addAmount(EtwText *out, EtwWeight weight, uint64_t v)
     }
     EtwTextPrintf(out, "%llu %s", (unsigned long long)v,
             weight != ETW_WEIGHT_COUNT ? "ns"
-                    : v == 1           ? "call"
+            : v == 1                   ? "call"
                                        : "calls");
 }
 
@@ -100,9 +110,9 @@ static void addTitle(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight we
         addAmount(out, weight, f->self);
     }
     EtwTextPrintf(out, ", %llu %s", (unsigned long long)f->calls,
-            f->waiting         ? "times"
-                    : f->calls == 1 ? "call"
-                                    : "calls");
+            f->waiting      ? "times"
+            : f->calls == 1 ? "call"
+                            : "calls");
     if (f->errors > 0) {
         EtwTextPrintf(out, ", %llu with an error", (unsigned long long)f->errors);
     }
@@ -123,8 +133,8 @@ static void addColor(const EtwFlameFrame *f, EtwText *out)
     for (const char *p = f->name; *p != 0 && p != end; p++) {
         hash = (hash ^ (uint8_t)*p) * 16777619u;
     }
-    EtwTextPrintf(out, "hsl(%u,%u%%,%u%%)", 10 + hash % 50, 60 + hash / 64 % 30,
-            60 + hash / 4096 % 15);
+    EtwTextPrintf(
+            out, "hsl(%u,%u%%,%u%%)", 10 + hash % 50, 60 + hash / 64 % 30, 60 + hash / 4096 % 15);
 }
 
 static void addFrame(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight weight, uint64_t at,
@@ -132,7 +142,8 @@ static void addFrame(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight we
 {
     double x = share(at, flame->total), w = share(f->total, flame->total);
     int y = height - BOTTOM - (f->depth + 1) * ROW;
-    EtwTextPrintf(out, "<g class=\"etw-f%s\" tabindex=\"0\" data-x=\"%.9f\" data-w=\"%.9f\" data-n=\"",
+    EtwTextPrintf(out,
+            "<g class=\"etw-f%s\" tabindex=\"0\" data-x=\"%.9f\" data-w=\"%.9f\" data-n=\"",
             f->errors > 0 ? " etw-e" : "", x, w);
     EtwAddXml(out, f->name, strlen(f->name));
     ETW_ADD(out, "\">");
@@ -192,7 +203,8 @@ void EtwFlameSvg(const EtwFlame *flame, EtwWeight weight, const char *title, Etw
             WIDTH, height, style, WIDTH / 2);
     EtwAddXml(out, title, strlen(title));
     EtwTextPrintf(out,
-            "</text>\n<text class=\"etw-r\" x=\"%d\" y=\"24\" style=\"display:none\">Reset zoom</text>\n"
+            "</text>\n<text class=\"etw-r\" x=\"%d\" y=\"24\" style=\"display:none\">Reset "
+            "zoom</text>\n"
             "<text class=\"etw-s\" x=\"%d\" y=\"24\" text-anchor=\"end\">Search</text>\n"
             "<text class=\"etw-i\" x=\"%d\" y=\"%d\"></text>\n"
             "<text class=\"etw-m\" x=\"%d\" y=\"%d\" text-anchor=\"end\"></text>\n<text x=\"%d\" "
@@ -202,8 +214,9 @@ void EtwFlameSvg(const EtwFlame *flame, EtwWeight weight, const char *title, Etw
     ETW_ADD(out, " in all</text>\n");
     int hidden = addFrames(flame, weight, height, out);
     if (hidden > 0) {
-        EtwTextPrintf(out, "<text x=\"%d\" y=\"44\" text-anchor=\"end\">%d frames too narrow to see "
-                           "are left out</text>\n",
+        EtwTextPrintf(out,
+                "<text x=\"%d\" y=\"44\" text-anchor=\"end\">%d frames too narrow to see "
+                "are left out</text>\n",
                 WIDTH - SIDE, hidden);
     }
     ETW_ADD(out, "<script>//<![CDATA[\n");

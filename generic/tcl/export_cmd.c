@@ -153,8 +153,8 @@ static int exportQuery(Tcl_Interp *interp, EtwQuery *query, const ExportOptions 
     int result = EtwOutputOpen(interp, name, query->source, "export", true, &output);
     if (result == TCL_OK) {
         Tcl_DStringInit(&title);
-        EtwSinkConfig config = sinkConfig(options,
-                options->title ? EtwUtf8Of(options->title, &title, NULL) : NULL, &output);
+        EtwSinkConfig config = sinkConfig(
+                options, options->title ? EtwUtf8Of(options->title, &title, NULL) : NULL, &output);
         EtwSink *sink = EtwSinkNew(&config, query->filter.store);
         result = exportEvents(query, sink, &output, countPtr);
         EtwSinkFree(sink);

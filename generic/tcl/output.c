@@ -82,8 +82,9 @@ static int openFile(EtwOutput *output, Tcl_Obj *name, bool beside)
         return TCL_OK;
     }
     if (beside) { /* the name that the user gave is what it is about */
-        Tcl_SetObjResult(output->interp, Tcl_ObjPrintf("couldn't open \"%s\": %s",
-                                                 Tcl_GetString(name), Tcl_PosixError(output->interp)));
+        Tcl_SetObjResult(
+                output->interp, Tcl_ObjPrintf("couldn't open \"%s\": %s", Tcl_GetString(name),
+                                        Tcl_PosixError(output->interp)));
         Tcl_DecrRefCount(output->path);
         Tcl_DecrRefCount(output->beside);
     }
@@ -119,8 +120,8 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
 
 static int writeError(EtwOutput *output)
 {
-    const char *name = output->path ? Tcl_GetString(output->path)
-                                    : Tcl_GetChannelName(output->channel);
+    const char *name =
+            output->path ? Tcl_GetString(output->path) : Tcl_GetChannelName(output->channel);
 
     output->failed = true;
     Tcl_SetObjResult(output->interp,

@@ -129,7 +129,7 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
     t->lanes[f->lane].top = f->below;
     payUp(t, f);
     if (watch->pop != NULL) {
-        watch->pop(watch->ctx, t->root, t->mark, code);
+        watch->pop(watch->ctx, t->root, t->mark, f->proc, code);
     }
     return f;
 }

@@ -109,7 +109,7 @@ typedef struct EtwCallsWatch {
     void (*push)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
             const char *text, size_t size);
     /* code: how it was left; ETW_CALL_OPEN: it was not (a yield, the end of the trace). */
-    void (*pop)(void *ctx, EtwCallNode *thread, int64_t time, int code);
+    void (*pop)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code);
     /* Time that has just ended was spent in the kernel, or off the CPU. */
     void (*spent)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost);
     void *ctx;

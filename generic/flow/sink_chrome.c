@@ -75,7 +75,7 @@ static void nameProcess(Chrome *c, const EtwEvent *event)
     n->pid = event->pid;
     EtwTableAdd(&c->named, &n->node, hash);
     begin(c, 'M', event->time, event->pid, event->tid);
-    ETW_ADD(c->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
+    ETW_ADD(c->out, ",\"cat\":\"__metadata\",\"name\":\"process_name\",\"args\":{\"name\":");
     EtwAddJson(c->out, event->process, strlen(event->process));
     ETW_ADD(c->out, "}}");
 }
@@ -83,34 +83,39 @@ static void nameProcess(Chrome *c, const EtwEvent *event)
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* A command's words may be cut in the middle of a character, or be no text at all. */
-static void addLooseKey(Chrome *c, const char *key, const char *text, size_t size)
+static void addLoose(Chrome *c, const char *text, size_t size)
 {
     EtwText *valid = &c->sink->scratch;
     valid->size = 0;
     EtwTextUtf8(valid, (const uint8_t *)text, size);
-    addKey(c->out, key, valid->data, valid->size);
+    EtwAddJson(c->out, valid->data, valid->size);
+}
+
+static void beginCall(
+        Chrome *c, char phase, const EtwCallNode *thread, int64_t time, const EtwCallRow *proc)
+{
+    begin(c, phase, time, thread->pid, thread->tid);
+    ETW_ADD(c->out, ",\"cat\":\"script\",\"name\":");
+    addLoose(c, proc->name, proc->nameSize);
 }
 
 static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
         const char *text, size_t size)
 {
     Chrome *c = ctx;
-    begin(c, 'B', time, thread->pid, thread->tid);
-    ETW_ADD(c->out, ",\"cat\":\"script\"");
-    addLooseKey(c, "name", proc->name, proc->nameSize);
+    beginCall(c, 'B', thread, time, proc);
     if (size > proc->nameSize) {
-        ETW_ADD(c->out, ",\"args\":{\"pid\":");
-        EtwAddDecimal(c->out, thread->pid);
-        addLooseKey(c, "command", text, size);
+        ETW_ADD(c->out, ",\"args\":{\"words\":");
+        addLoose(c, text, size);
         EtwTextChar(c->out, '}');
     }
     EtwTextChar(c->out, '}');
 }
 
-static void onPop(void *ctx, EtwCallNode *thread, int64_t time, int code)
+static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code)
 {
     Chrome *c = ctx;
-    begin(c, 'E', time, thread->pid, thread->tid);
+    beginCall(c, 'E', thread, time, proc);
     if (code > 0) {
         ETW_ADD(c->out, ",\"args\":{\"code\":");
         EtwAddDecimal(c->out, (uint64_t)code);

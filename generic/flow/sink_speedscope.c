@@ -15,8 +15,6 @@ typedef struct Lane {
     const EtwCallNode *thread;
     int64_t first, last;
     EtwText events;
-    int *stack; /* frames that are open */
-    int depth, room;
 } Lane;
 
 typedef struct Speedscope {
@@ -58,21 +56,14 @@ static Lane *laneOf(Speedscope *s, EtwCallNode *thread, int64_t time)
 static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
         const char *text, size_t size)
 {
-    Lane *lane = laneOf(ctx, thread, time);
     (void)text, (void)size;
-    if (lane->depth == lane->room) {
-        lane->room = lane->room ? 2 * lane->room : 16;
-        lane->stack = EtwRealloc(lane->stack, (size_t)lane->room * sizeof *lane->stack);
-    }
-    lane->stack[lane->depth++] = proc->order;
-    put(lane, time, proc->order, true);
+    put(laneOf(ctx, thread, time), time, proc->order, true);
 }
 
-static void onPop(void *ctx, EtwCallNode *thread, int64_t time, int code)
+static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code)
 {
-    Lane *lane = laneOf(ctx, thread, time);
     (void)code;
-    put(lane, time, lane->stack[--lane->depth], false);
+    put(laneOf(ctx, thread, time), time, proc->order, false);
 }
 
 static void scopeInit(EtwSink *sink)
@@ -191,7 +182,6 @@ static void scopeFree(EtwSink *sink)
     for (Lane *lane = s->lanes, *next; lane != NULL; lane = next) {
         next = lane->next;
         EtwTextFree(&lane->events);
-        EtwFree(lane->stack);
         EtwFree(lane);
     }
     EtwCallsFree(s->calls);

@@ -1,0 +1,23 @@
+#!/bin/sh
+# tools/npm.sh --
+#
+#	The viewers that exports are opened with in the tests, from npm, outside of the tree: prints the directory that has
+#	their node_modules. Fails where there is no npm, or no network and nothing kept from an earlier time.
+#
+#	sh tools/npm.sh
+set -u
+cd "$(dirname "$0")/.."
+. tools/lib.sh
+
+packages="speedscope@1.25.0 @paulirish/trace_engine@0.0.65"
+dir=$cache/npm
+
+if [ "$(cat "$dir/.packages" 2>/dev/null)" != "$packages" ]; then
+    command -v npm >/dev/null || die "npm is not installed"
+    mkdir -p "$dir"
+    # shellcheck disable=SC2086
+    timeout 180 npm install --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error $packages \
+        </dev/null >&2 || die "npm could not install $packages"
+    echo "$packages" >"$dir/.packages"
+fi
+echo "$dir"

@@ -208,18 +208,29 @@ static const char *called(const Values *v, int i, char *room, size_t roomSize)
 
 /* ---- On and off the CPU ------------------------------------------------------------------------- */
 
-static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
+/* The thread that goes could still run. */
+static bool isReady(const Values *v)
 {
     enum { TASK_PREEMPTED = 256, WINDOWS_WAITING = 5 };
-    char room[24];
     uint64_t state = number(v, 2);
+    return v->kind->windows ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
+}
+
+static const EtwCostClass *waitOf(Calls *c, const Values *v)
+{
+    char room[24];
+    return EtwCostClassOf(
+            c, ETW_COST_WAIT, v->kind->windows ? called(v, 3, room, sizeof room) : "");
+}
+
+static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
+{
     t->out = true;
     t->outSince = time;
     t->last = time > t->last ? time : t->last;
-    t->ready = v->kind->windows ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
+    t->ready = isReady(v);
     if (!t->inSyscall && !t->ready) {
-        t->syscallWait = EtwCostClassOf(
-                c, ETW_COST_WAIT, v->kind->windows ? called(v, 3, room, sizeof room) : "");
+        t->syscallWait = waitOf(c, v);
     }
     c->base.waits++;
 }
@@ -320,6 +331,17 @@ static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
 
 /* ---- Kernel ---------------------------------------------------------------------------------- */
 
+static void tellSwitch(Calls *c, const Values *v, const EtwEvent *event, const CallThread *old)
+{
+    const EtwCallsWatch *watch = &c->base.config.watch;
+    if (watch->switched != NULL) {
+        const EtwCostClass *cause = isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
+                                    : old      ? old->syscallWait
+                                               : waitOf(c, v);
+        watch->switched(watch->ctx, event, (uint32_t)number(v, 0), (uint32_t)number(v, 1), cause);
+    }
+}
+
 static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 {
     CallThread *old = EtwCallThreadById(c, (uint32_t)number(v, 0));
@@ -327,6 +349,7 @@ static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
     if (old != NULL) {
         leaveCpu(c, v, old, event->time);
     }
+    tellSwitch(c, v, event, old);
     if (new != NULL &&new != old) {
         getCpu(c, new, event->time);
     }

@@ -48,8 +48,8 @@ static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
     }
     size = strlen(text) < ETW_NAME_MAX ? strlen(text) : 0;
     end = putText(duration + 8, text, EtwTextNeedsConversion(text, size) ? 0 : size);
-    EtwWriteElapsed(etwScriptEvents[block->leave], &(Etw_Data){head, (size_t)(end - head)}, 1,
-            &elapsed);
+    EtwWriteElapsed(
+            etwScriptEvents[block->leave], &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
 }
 
 static inline uint64_t keywordOf(const EtwBlock *block)
@@ -105,9 +105,9 @@ int EtwUseLoop(const EtwUse *use)
     if ((use->hook->what & HOOK_CALL) || !EtwScriptOn(KEYWORD_EVENT)) {
         return EtwUseRun(use, use->objc, use->objv);
     }
-    return runBlock(use, &(EtwBlock){.kind = "loop",
-                                 .enter = EVENT_CALLBACK_ENTER,
-                                 .leave = EVENT_CALLBACK_LEAVE});
+    return runBlock(use,
+            &(EtwBlock){
+                    .kind = "loop", .enter = EVENT_CALLBACK_ENTER, .leave = EVENT_CALLBACK_LEAVE});
 }
 
 int EtwUsePackage(const EtwUse *use)

@@ -160,9 +160,8 @@ static Tcl_Obj *undisguised(Tcl_Obj *script)
 {
     Tcl_Size count;
     Tcl_Obj **words;
-    if (!EtwTextIsList(script) ||
-            Tcl_ListObjGetElements(NULL, script, &count, &words) != TCL_OK || count != 3 ||
-            words[1]->typePtr != &originType) {
+    if (!EtwTextIsList(script) || Tcl_ListObjGetElements(NULL, script, &count, &words) != TCL_OK ||
+            count != 3 || words[1]->typePtr != &originType) {
         return NULL;
     }
     return words[2];
@@ -190,8 +189,8 @@ static bool isPrefix(Tcl_Obj *word, const char *of, size_t atLeast)
 /* after MS SCRIPT ..., after idle SCRIPT ... */
 static int runAfter(const EtwUse *use, const char *kind, Tcl_WideInt ms)
 {
-    uint64_t ticks = (uint64_t)(((unsigned __int128)(ms > 0 ? ms : 0) * 1000000 << 32) /
-                                etwScriptScale);
+    uint64_t ticks =
+            (uint64_t)(((unsigned __int128)(ms > 0 ? ms : 0) * 1000000 << 32) / etwScriptScale);
     Tcl_Obj *script = use->objc == 3 ? use->objv[2] : Tcl_ConcatObj(use->objc - 2, use->objv + 2);
     Tcl_IncrRefCount(script);
     Tcl_Obj *words[3] = {use->objv[0], use->objv[1], disguised(script, kind, OsTicks() + ticks)};

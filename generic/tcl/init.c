@@ -43,6 +43,7 @@ static const EtwCommand commands[] = {
         {"snapshot", EtwSnapshotCmd, NULL, false},
         {"start", EtwStartCmd, NULL, false},
         {"stop", EtwStopCmd, NULL, false},
+        {"timeline", EtwTimelineCmd, NULL, false},
         {"update", EtwUpdateCmd, NULL, false},
         {"where", EtwWhereCmd, NULL, false},
         {"write", EtwWriteCmd, NULL, true},
@@ -67,6 +68,7 @@ static void freeContext(void *clientData, Tcl_Interp *interp)
     (void)interp;
 
     EtwConsumersFree(ctx);
+    EtwTimelinesFree(ctx);
     EtwWriteCacheFree(ctx->writeCache);
     ctx->writeCache = NULL;
     EtwProvidersFree(ctx);

@@ -56,6 +56,7 @@ typedef enum EtwKey {
 } EtwKey;
 
 struct EtwWriteCache;
+struct EtwTimelines;
 
 /*
  * One an interpreter, its assoc data "etw"; owned by the interpreter and freed with it. Zeroed
@@ -69,7 +70,8 @@ typedef struct EtwInterp {
     bool consumersReady;
     unsigned consumerCount; /* ever made: numbers their names */
     struct EtwWriteCache *writeCache;
-    Tcl_Obj *keys[ETW_KEY_COUNT]; /* shared key objects of event dicts */
+    struct EtwTimelines *timelines; /* NULL: none were made */
+    Tcl_Obj *keys[ETW_KEY_COUNT];   /* shared key objects of event dicts */
 } EtwInterp;
 
 /* The context of an interpreter that has the package, NULL when it has not. */
@@ -95,6 +97,8 @@ typedef struct EtwSubCommand {
 } EtwSubCommand;
 int EtwDispatch(const EtwSubCommand *table, EtwInterp *ctx, int objc, Tcl_Obj *const objv[]);
 
+void EtwTimelinesFree(EtwInterp *ctx); /* timeline_cmd.c */
+
 /* Makes ::etw::script (script_cmd.c). */
 int EtwScriptInit(Tcl_Interp *interp);
 
@@ -104,6 +108,7 @@ Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwA
 Tcl_ObjCmdProc EtwConsumeCmd, EtwConsumerCmd, EtwEventsCmd, EtwForeachCmd, EtwForeachNreCmd;
 Tcl_ObjCmdProc EtwCallsCmd, EtwDumpCmd, EtwExportCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd,
         EtwSchemaCmd;
+Tcl_ObjCmdProc EtwTimelineCmd;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

@@ -5,21 +5,52 @@
  */
 #include "flow/escape.h"
 
-bool EtwIsPlain(const uint8_t *p, size_t size)
+/* ---- What a text has in it -------------------------------------------------------------------- */
+
+/* Eight bytes at a time: the top bit of a byte in the result tells that it has what was asked for.
+ * Behind such a byte others may be told wrongly, so only whether there is any counts. */
+#define ONES 0x0101010101010101ull
+#define TOPS 0x8080808080808080ull
+
+static inline uint64_t below(uint64_t v, uint8_t limit)
 {
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t bad = 0;
-    for (; size >= 8; p += 8, size -= 8) {
-        uint64_t v = EtwLoad64(p);
-        uint64_t quote = v ^ ones * '"', slash = v ^ ones * '\\', del = v ^ ones * 0x7F;
-        bad |= v | ((v - ones * 0x20) & ~v); /* above 0x7F, below 0x20 */
-        bad |= ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((del - ones) & ~del);
+    return (v - ONES * limit) & ~v;
+}
+
+static inline uint64_t equal(uint64_t v, uint8_t byte)
+{
+    uint64_t x = v ^ ONES * byte;
+    return (x - ONES) & ~x;
+}
+
+typedef struct Found {
+    uint64_t special, delimiter;
+} Found;
+
+static inline void look(Found *found, uint64_t v)
+{
+    uint64_t bracket = v | ONES * 0x20; /* '[' becomes '{', ']' becomes '}' */
+    uint64_t quote = equal(v, '"');
+    found->special |= v | below(v, 0x20) | equal(v, 0x7F) | equal(v, '\\') | quote;
+    found->delimiter |= below(v, 0x21) | equal(bracket, '{') | equal(bracket, '}') | quote;
+}
+
+unsigned EtwTextTraits(const uint8_t *p, size_t size)
+{
+    Found found = {0, 0};
+    uint64_t last = ONES * 'a';
+    if (size < 8) {
+        memcpy(&last, p, size);
+    } else {
+        const uint8_t *end = p + size - 8;
+        for (; p < end; p += 8) {
+            look(&found, EtwLoad64(p));
+        }
+        last = EtwLoad64(end); /* overlaps what was looked at */
     }
-    bad &= tops;
-    for (; size > 0; p++, size--) {
-        bad |= *p < 0x20 || *p >= 0x7F || *p == '"' || *p == '\\';
-    }
-    return bad == 0;
+    look(&found, last);
+    return ((found.special & TOPS) != 0 ? ETW_TEXT_SPECIAL : 0u) |
+           ((found.delimiter & TOPS) != 0 || size == 0 ? ETW_TEXT_DELIMITER : 0u);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -45,7 +76,7 @@ static void addEscape(EtwText *out, uint8_t c)
 void EtwAddJson(EtwText *out, const char *text, size_t size)
 {
     EtwTextChar(out, '"');
-    if (EtwIsPlain((const uint8_t *)text, size)) {
+    if (!(EtwTextTraits((const uint8_t *)text, size) & ETW_TEXT_SPECIAL)) {
         EtwTextAdd(out, text, size);
     } else {
         for (size_t i = 0; i < size; i++) {

@@ -33,7 +33,7 @@ static void addName(JsonBuilder *b, const char *name)
 static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
 {
     EtwText *out = b->out;
-    if (v->kind == ETW_V_TEXT && EtwIsPlain(v->data, v->size)) {
+    if (v->kind == ETW_V_TEXT && !(EtwTextTraits(v->data, v->size) & ETW_TEXT_SPECIAL)) {
         EtwTextChar(out, '"');
         EtwTextAdd(out, v->data, v->size);
         EtwTextChar(out, '"');

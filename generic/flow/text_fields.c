@@ -75,7 +75,7 @@ static void addSafe(EtwText *out, const uint8_t *p, size_t size, bool quoted)
 
 void EtwTextSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
 {
-    if (EtwIsPlain(bytes, size)) {
+    if (!(EtwTextTraits(bytes, size) & ETW_TEXT_SPECIAL)) {
         EtwTextAdd(out, bytes, size);
         return;
     }
@@ -84,29 +84,11 @@ void EtwTextSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
     addSafe(out, (const uint8_t *)sink->scratch.data, sink->scratch.size, false);
 }
 
-/* Blanks, and what else would make it unclear where a bare text ends; eight bytes at a time. */
-static bool needsQuotes(const uint8_t *p, size_t size)
-{
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t found = size == 0;
-    for (; size >= 8; p += 8, size -= 8) {
-        uint64_t v = EtwLoad64(p), bracket = v | ones * 0x20; /* '[' becomes '{', ']' becomes '}' */
-        uint64_t quote = v ^ ones * '"', open = bracket ^ ones * '{', close = bracket ^ ones * '}';
-        found |= (((v - ones * 0x21) & ~v) | ((quote - ones) & ~quote) | ((open - ones) & ~open) |
-                         ((close - ones) & ~close)) &
-                 tops;
-    }
-    for (; size > 0; p++, size--) {
-        uint8_t bracket = *p | 0x20;
-        found |= *p <= ' ' || *p == '"' || bracket == '{' || bracket == '}';
-    }
-    return found != 0;
-}
-
 static void addQuotable(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
 {
-    if (EtwIsPlain(bytes, size)) {
-        bool quotes = needsQuotes(bytes, size);
+    unsigned traits = EtwTextTraits(bytes, size);
+    if (!(traits & ETW_TEXT_SPECIAL)) {
+        bool quotes = (traits & ETW_TEXT_DELIMITER) != 0;
         EtwTextReserve(out, size + 2);
         if (quotes) {
             EtwTextChar(out, '"');
@@ -120,7 +102,7 @@ static void addQuotable(EtwSink *sink, const uint8_t *bytes, size_t size, EtwTex
     sink->scratch.size = 0;
     EtwTextUtf8(&sink->scratch, bytes, size);
     const uint8_t *text = (const uint8_t *)sink->scratch.data;
-    bool quotes = needsQuotes(text, sink->scratch.size);
+    bool quotes = (EtwTextTraits(text, sink->scratch.size) & ETW_TEXT_DELIMITER) != 0;
     if (quotes) {
         EtwTextChar(out, '"');
     }

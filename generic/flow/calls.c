@@ -311,15 +311,28 @@ static size_t nameOf(const CallEnter *e, const char **namePtr, char *room, size_
     return size;
 }
 
+/* Lambdas are told apart by how they begin. */
+static size_t lambdaName(const CallEnter *e)
+{
+    enum { SHOWN = 72 };
+    size_t size = e->commandSize < SHOWN ? e->commandSize : SHOWN;
+    while (size < e->commandSize && size > 0 && ((uint8_t)e->command[size] & 0xC0) == 0x80) {
+        size--;
+    }
+    return size;
+}
+
 static EtwCallRow *procOf(Calls *c, const CallEnter *e)
 {
     char room[512];
-    const char *name;
+    const char *name = e->name;
     size_t size = e->nameSize;
-    if (e->name != NULL) {
-        name = e->name;
-    } else {
+    if (name == NULL) {
         size = nameOf(e, &name, room, sizeof room);
+    }
+    if (size == 5 && memcmp(name, "apply", 5) == 0) {
+        name = e->command;
+        size = lambdaName(e);
     }
     return EtwCallRowOf(c, name, size);
 }

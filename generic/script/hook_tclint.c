@@ -16,7 +16,7 @@
  *
  *	Written for Tcl 8.6; compiled out elsewhere. The self-check looks at a throw-away
  *	interpreter before anything is changed in a real one. What is not about commands is beside it:
- *	tclint_script.c (scripts that read like others).
+ *	tclint_script.c (scripts that read like others), tclint_oo.c (methods).
  */
 #include "script/tclint.h"
 #include "base/bytes.h"
@@ -166,7 +166,7 @@ static inline void leave(EtwHook *hook, const Tcl_Interp *interp, const EtwCall 
     EtwCallLeave(hook, call, result);
 }
 
-static int leaveCallback(ClientData data[], Tcl_Interp *interp, int result)
+int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result)
 {
     EtwCall call = {(uintptr_t)data[1], (uintptr_t)data[2], (uintptr_t)data[3]};
     leave(data[0], interp, &call, result);
@@ -223,7 +223,7 @@ static int callNre(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp
                 (ClientData)objv, NULL);
     }
     if (call != NULL) {
-        Tcl_NRAddCallback(interp, leaveCallback, hook, (ClientData)(uintptr_t)call->id,
+        Tcl_NRAddCallback(interp, EtwTclintLeave, hook, (ClientData)(uintptr_t)call->id,
                 (ClientData)(uintptr_t)call->ticks, (ClientData)(uintptr_t)call->packed);
     }
     return callThrough(hook, cd, interp, objc, objv);
@@ -278,8 +278,11 @@ static int enter(EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl
     EtwScriptState *state = hook->state;
     int trace;
     followContext(state, interp);
-    if (__builtin_expect(hook->what & HOOK_BLANKET, 0)) {
-        return callBlanket(hook, cd, interp, objc, objv);
+    if (__builtin_expect(hook->what & (HOOK_BLANKET | HOOK_METHODS), 0)) {
+        if (hook->what & HOOK_BLANKET) {
+            return callBlanket(hook, cd, interp, objc, objv);
+        }
+        EtwTclintMethods(hook, cd);
     }
     trace = EtwHookWants(hook);
     if (trace == TRACE_STEP && isEnsemblePart(hook, interp)) {
@@ -687,7 +690,7 @@ static inline const EtwHook *callerHook(const EtwScriptState *state, const CallF
 {
     if ((frame->isProcCallFrame & (FRAME_IS_PROC | FRAME_IS_LAMBDA | FRAME_IS_METHOD)) !=
             FRAME_IS_PROC) {
-        return NULL;
+        return frame->isProcCallFrame & FRAME_IS_METHOD ? EtwTclintMethodOf(frame) : NULL;
     }
     return tableFind(&((const Layer *)state->layer)->tables[0], frame->procPtr);
 }
@@ -866,7 +869,8 @@ static bool check(void)
     if (Tcl_EvalEx(interp, script, -1, TCL_EVAL_GLOBAL) == TCL_OK) {
         token = Tcl_FindCommand(interp, "::etwProbe", NULL, 0);
         ok = token != NULL && checkCommand(interp, token) && checkFrames(interp) &&
-             checkInlining(interp) && checkSwap(interp, token) && EtwTclintCheckScript(interp);
+             checkInlining(interp) && checkSwap(interp, token) && EtwTclintCheckScript(interp) &&
+             EtwTclintCheckMethods(interp);
     }
     Tcl_DeleteInterp(interp);
     return ok;

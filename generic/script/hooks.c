@@ -7,9 +7,8 @@
  *
  *	What is seen at once: whatever `proc`, `rename`, `interp`, `namespace`, `load`, `coroutine`
  *	and TclOO classes make (watch.c). Commands made from C by anything else are found at the next
- *	outermost traced call, at most ten times a second, or by `etw script list`. Lambdas
- *	(`apply`) and single TclOO methods are not commands: an object's calls are seen, its methods
- *	inside are not told apart but by their words.
+ *	outermost traced call, at most ten times a second, or by `etw script list`. Methods are no
+ *	commands: tclint_oo.c finds them before their object runs.
  */
 #include "script/text.h"
 #include "base/bytes.h"
@@ -164,6 +163,12 @@ typedef struct Wish {
     EtwCommandKind kind;
 } Wish;
 
+/* Lambdas are a script's own, though `apply` is Tcl's. */
+static bool isLambdas(const char *name)
+{
+    return strcmp(name, "::apply") == 0;
+}
+
 static Wish wishFor(EtwScriptState *state, Tcl_Command token, const char *name)
 {
     Wish wish = {0, NULL, EtwKindOf(token)};
@@ -171,8 +176,8 @@ static Wish wishFor(EtwScriptState *state, Tcl_Command token, const char *name)
     if (state->patterns == NULL && !state->stepping) {
         return wish;
     }
-    wish.rule = EtwScriptMatch(
-            state, name, !EtwKindIsCoreOO(name) && wildcardsMatch(state, token, wish.kind));
+    wish.rule = EtwScriptMatch(state, name,
+            isLambdas(name) || (!EtwKindIsCoreOO(name) && wildcardsMatch(state, token, wish.kind)));
     if (wish.rule != NULL) {
         wish.what |= HOOK_CALL;
     }
@@ -184,8 +189,11 @@ static Wish wishFor(EtwScriptState *state, Tcl_Command token, const char *name)
     if (wish.kind == ETW_KIND_OBJECT && EtwKindIsClass(state->interp, name)) {
         wish.what |= HOOK_WATCH;
     }
+    if (wish.kind == ETW_KIND_OBJECT) {
+        wish.what |= HOOK_METHODS;
+    }
     if (!etwHookLayer->scans) {
-        wish.what &= ~(unsigned)(HOOK_WATCH | HOOK_BLANKET | HOOK_BUILTIN);
+        wish.what &= ~(unsigned)(HOOK_WATCH | HOOK_BLANKET | HOOK_BUILTIN | HOOK_METHODS);
     }
     return wish;
 }
@@ -279,6 +287,31 @@ void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *ns
         EtwHookConsider(state, token);
     }
     Tcl_DStringFree(&full);
+}
+
+/* ---- Methods --------------------------------------------------------------------------------- */
+
+EtwHook *EtwHookMethod(EtwScriptState *state, const char *name)
+{
+    EtwHook *hook = EtwAlloc(sizeof *hook);
+    state->refs++;
+    hook->state = state;
+    hook->refs = 1;
+    hook->kind = ETW_KIND_METHOD;
+    hook->generation = state->generation - 1;
+    setName(hook, name);
+    return hook;
+}
+
+void EtwHookMethodRefresh(EtwHook *hook)
+{
+    EtwScriptState *state = hook->state;
+    if (hook->generation != state->generation) {
+        EtwRule *rule = EtwScriptMatch(state, hook->name, !EtwKindIsCoreOO(hook->name));
+        hook->generation = state->generation;
+        hook->what = rule != NULL ? HOOK_CALL : 0;
+        setRule(hook, rule);
+    }
 }
 
 /* ---- All commands ---------------------------------------------------------------------------- */

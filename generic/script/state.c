@@ -95,6 +95,7 @@ static void unlinkPattern(EtwScriptState *state, EtwPattern **at)
 {
     EtwPattern *pattern = *at;
     *at = pattern->next;
+    state->generation++;
     if (pattern->rule->options.steps != ETW_STEPS_OFF) {
         state->stepUsers--;
     }
@@ -115,6 +116,7 @@ static void linkPattern(EtwScriptState *state, const char *glob, EtwRule *rule)
     pattern->rule = EtwRuleKeep(rule);
     pattern->next = state->patterns;
     state->patterns = pattern;
+    state->generation++;
     if (rule->options.steps != ETW_STEPS_OFF) {
         state->stepUsers++;
     }

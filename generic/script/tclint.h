@@ -10,6 +10,7 @@
 
 #if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT)
 #include <tclInt.h>
+#include <tclOOInt.h>
 /* Tcl's configuration is not ours. */
 #undef PACKAGE_NAME
 #undef PACKAGE_TARNAME
@@ -29,6 +30,19 @@ Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
 void EtwTclintDisguiseRuns(Tcl_Interp *interp, Tcl_Obj *script);
 void EtwTclintDisguiseFailed(Tcl_Interp *interp);
 bool EtwTclintCheckScript(Tcl_Interp *interp);
+
+/* ---- hook_tclint.c --------------------------------------------------------------------------- */
+
+/* An NRE callback: the hook, then a call's id, ticks and packed. */
+int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result);
+
+/* ---- tclint_oo.c ----------------------------------------------------------------------------- */
+
+/* An object is about to run: hook the methods that it could run and that are not yet. */
+void EtwTclintMethods(EtwHook *objectHook, void *object);
+/* The hook of a method's frame; NULL: it has none. */
+const EtwHook *EtwTclintMethodOf(const CallFrame *frame);
+bool EtwTclintCheckMethods(Tcl_Interp *interp);
 
 #endif
 #endif

@@ -78,6 +78,7 @@ struct EtwScriptState {
     Tcl_Interp *interp; /* NULL once it is deleted */
     int refs;           /* the interpreter's, and one a hook */
     EtwPattern *patterns;
+    unsigned generation; /* counts changes of the patterns */
     EtwHook *hooks;      /* all, doubly linked */
     int stepUsers;       /* patterns with steps, and running `run`s with steps */
     bool stepping;       /* inlining is off and every command is hooked */
@@ -115,6 +116,7 @@ enum {
     HOOK_WATCH = 4,    /* makes commands: look for them when it is done */
     HOOK_BLANKET = 8,  /* tests the nreProc of coroutines: show it the true ones meanwhile */
     HOOK_BUILTIN = 16, /* takes callbacks, moves bytes, loads packages: see builtin.c */
+    HOOK_METHODS = 32, /* an object: its methods have to be hooked before it runs */
 };
 
 typedef enum EtwCommandKind {
@@ -124,7 +126,8 @@ typedef enum EtwCommandKind {
     ETW_KIND_ENSEMBLE, /* made by a script */
     ETW_KIND_COROUTINE,
     ETW_KIND_OBJECT,
-    ETW_KIND_IMPORT
+    ETW_KIND_IMPORT,
+    ETW_KIND_METHOD /* no command: token is NULL, no hook layer knows it */
 } EtwCommandKind;
 
 /*
@@ -151,12 +154,18 @@ struct EtwHook {
     Tcl_ObjCmdProc *nreProc;
     void (*compileProc)(void);
     bool swapped;
+    int epochs[2];       /* of an object: when its methods were hooked */
+    unsigned generation; /* of a method: of the patterns that what and rule are by */
 };
 
 /* Look at a command: hook it, change its hook or unhook it, as patterns and steps want it now. */
 void EtwHookConsider(EtwScriptState *state, Tcl_Command token);
 /* The same by name, seen from a namespace (NULL: global); silent when there is none. */
 void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *nsName);
+/* For a method, by its full name; the caller's reference. */
+EtwHook *EtwHookMethod(EtwScriptState *state, const char *name);
+/* Before a method runs: what and rule as the patterns are now. */
+void EtwHookMethodRefresh(EtwHook *hook);
 /* Look at every command. */
 void EtwHookScan(EtwScriptState *state);
 /* Before the outermost call: scan when commands have come that nobody announced; rate-limited. */

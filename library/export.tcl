@@ -7,10 +7,14 @@
 namespace eval ::etw::lib {
     # Formats that are made here -> the file that has their command.
     variable exporters {}
+    foreach format {sqlite} {
+        dict set exporters $format [file join [file dirname [file normalize [info script]]] export $format.tcl]
+    }
+    unset format
     # Ends of file names -> formats; the first that fits.
     variable exportSuffixes {
         .speedscope.json speedscope .folded folded .svg flamegraph .json chrome .jsonl json .ndjson json .csv csv
-        .xml xml
+        .xml xml .sqlite sqlite .sqlite3 sqlite .db sqlite
     }
 }
 
@@ -70,4 +74,45 @@ proc ::etw::lib::ExportFormat {file given} {
             [lindex $formats end]"
     }
     return [list {} $others]
+}
+
+# ---- For the formats made here -------------------------------------------------------------------
+
+# A file that is read is not written.
+proc ::etw::lib::ExportCheck {sources file} {
+    foreach source $sources {
+        if {[file exists $source] && [file exists $file] && [ExportSame $source $file]} {
+            return -level 2 -code error -errorcode [list ETW ARG OUTPUT $source] \
+                "\"$source\" is read: give another file to \"export\""
+        }
+    }
+    if {$file eq "-" || $file in [chan names]} {
+        return -level 2 -code error -errorcode [list ETW ARG CHANNEL $file] \
+            "this format needs a file, not a channel"
+    }
+}
+
+proc ::etw::lib::ExportSame {a b} {
+    if {[file normalize $a] eq [file normalize $b]} {
+        return 1
+    }
+    file stat $a first
+    file stat $b second
+    return [expr {$first(ino) != 0 && $first(ino) == $second(ino) && $first(dev) == $second(dev)}]
+}
+
+# Run MAKE, {NAME BODY}, in the caller with a path beside FILE; what it made there becomes FILE, when it succeeds.
+proc ::etw::lib::ExportBeside {file make} {
+    lassign $make name body
+    upvar 1 $name path
+    set path $file.[pid]-[clock clicks].part
+    try {
+        # Readable by its owner only, before there is anything to read.
+        close [open $path {WRONLY CREAT EXCL} 0600]
+        set result [uplevel 1 $body]
+        file rename -force $path $file
+        return $result
+    } finally {
+        file delete $path
+    }
 }

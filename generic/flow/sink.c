@@ -221,6 +221,8 @@ EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
             [ETW_FORMAT_SPEEDSCOPE] = &etwSinkSpeedscope,
             [ETW_FORMAT_FOLDED] = &etwSinkFolded,
             [ETW_FORMAT_FLAMEGRAPH] = &etwSinkFlamegraph,
+            [ETW_FORMAT_ROWS] = &etwSinkRows,
+            [ETW_FORMAT_CALL_ROWS] = &etwSinkCallRows,
     };
     EtwSink *sink = EtwAlloc(sizeof *sink);
     sink->config = *config;

@@ -20,8 +20,10 @@ typedef enum EtwFormat {
     ETW_FORMAT_XML,      /* the Windows event schema, as tracerpt writes it */
     ETW_FORMAT_CHROME,   /* trace event JSON */
     ETW_FORMAT_SPEEDSCOPE,
-    ETW_FORMAT_FOLDED,    /* a line a stack of calls, with its weight */
-    ETW_FORMAT_FLAMEGRAPH /* the same as a picture: svg */
+    ETW_FORMAT_FOLDED,     /* a line a stack of calls, with its weight */
+    ETW_FORMAT_FLAMEGRAPH, /* the same as a picture: svg */
+    ETW_FORMAT_ROWS,       /* events for a database to load: sink_rows.c */
+    ETW_FORMAT_CALL_ROWS   /* calls, the same */
 } EtwFormat;
 /* What the width of a call is. */
 typedef enum EtwWeight { ETW_WEIGHT_TIME, ETW_WEIGHT_COUNT, ETW_WEIGHT_WAIT } EtwWeight;

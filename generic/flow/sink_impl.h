@@ -41,7 +41,7 @@ struct EtwSink {
 
 extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList, etwSinkTable;
 extern const EtwSinkOps etwSinkTracerpt, etwSinkXml, etwSinkChrome, etwSinkSpeedscope;
-extern const EtwSinkOps etwSinkFolded, etwSinkFlamegraph;
+extern const EtwSinkOps etwSinkFolded, etwSinkFlamegraph, etwSinkRows, etwSinkCallRows;
 
 /* Exactly `digits` (even, up to 8) of v. */
 static inline char *EtwPutPadded(char *p, uint32_t v, int digits)
@@ -114,7 +114,8 @@ bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schem
 
 /*
  * The payload as a JSON object (sink_json.c), with what the schema does not cover under _payload or
- * _rest. withError: a payload that ends early is told under _error. The result is EtwDecode's.
+ * _rest. withError: a payload that ends early is told under _error. ETW_FORMAT_ROWS: numbers beyond
+ * 63 bits are text. The result is EtwDecode's.
  */
 EtwStatus EtwJsonProps(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out,
         bool withError);

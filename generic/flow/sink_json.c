@@ -14,6 +14,7 @@ typedef struct JsonBuilder {
     EtwText *scratch;
     uint64_t lists; /* a bit for each open container, the innermost lowest; 1: a list, its elements
                        have no names */
+    bool narrow;    /* numbers have 63 bits */
     bool bare;      /* the schema has no fields: what is left is all there is */
 } JsonBuilder;
 
@@ -45,6 +46,8 @@ static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
         EtwAddJson(out, b->scratch->data, b->scratch->size);
     } else if (v->kind == ETW_V_INT) {
         EtwAddSigned(out, v->i);
+    } else if (v->kind == ETW_V_UINT && b->narrow && v->u > INT64_MAX) {
+        EtwTextPrintf(out, "\"%llu\"", (unsigned long long)v->u);
     } else if (v->kind == ETW_V_UINT) {
         EtwAddDecimal(out, v->u);
     } else { /* true, false; a number with a point */
@@ -91,7 +94,10 @@ EtwStatus EtwJsonProps(
     static const EtwVisitor visitor = {jsonValue, jsonBegin, jsonEnd, jsonRest};
     static const EtwSchema unknown = {.provider = "", .event = ""};
     const EtwSchema *by = schema ? schema : &unknown;
-    JsonBuilder b = {.out = out, .scratch = &sink->scratch, .bare = by->fieldCount == 0};
+    JsonBuilder b = {.out = out,
+            .scratch = &sink->scratch,
+            .narrow = sink->config.format == ETW_FORMAT_ROWS,
+            .bare = by->fieldCount == 0};
     EtwTextChar(out, '{');
     EtwStatus status = EtwDecode(by, event, &visitor, &b);
     if (status != ETW_OK && withError) {

@@ -8,10 +8,12 @@
 #include "tcl/query.h"
 #include "flow/sink.h"
 
-static const char *const formatNames[] = {
-        "chrome", "csv", "flamegraph", "folded", "json", "speedscope", "xml", NULL};
+/* The last two are for library/export/sqlite.tcl. */
+static const char *const formatNames[] = {"chrome", "csv", "flamegraph", "folded", "json",
+        "speedscope", "xml", "callrows", "eventrows", NULL};
 static const EtwFormat formats[] = {ETW_FORMAT_CHROME, ETW_FORMAT_TRACERPT, ETW_FORMAT_FLAMEGRAPH,
-        ETW_FORMAT_FOLDED, ETW_FORMAT_JSON, ETW_FORMAT_SPEEDSCOPE, ETW_FORMAT_XML};
+        ETW_FORMAT_FOLDED, ETW_FORMAT_JSON, ETW_FORMAT_SPEEDSCOPE, ETW_FORMAT_XML,
+        ETW_FORMAT_CALL_ROWS, ETW_FORMAT_ROWS};
 /* Order of EtwWeight. */
 static const char *const weightNames[] = {"time", "count", "wait", NULL};
 

@@ -1,0 +1,106 @@
+# sqlite.tcl --
+#
+#	etw export -format sqlite: a database of one file, through package sqlite3. The binary writes the rows as text, the
+#	database loads them (`copy`), and makes the fields from the payloads itself, in SQL: no value passes through Tcl.
+
+namespace eval ::etw::lib {
+    # Numbers the handles.
+    variable databases 0
+    variable sqliteTables {
+        CREATE TABLE events (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, provider TEXT NOT NULL, event TEXT NOT NULL,
+            event_id INTEGER, version INTEGER, level INTEGER, opcode INTEGER, task INTEGER, keyword INTEGER,
+            pid INTEGER, tid INTEGER, cpu INTEGER, activity TEXT, related TEXT, process TEXT, object TEXT, props TEXT);
+        CREATE TABLE fields (event INTEGER NOT NULL REFERENCES events(id), name TEXT NOT NULL, value);
+        CREATE TABLE calls (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES calls(id), pid INTEGER, tid INTEGER,
+            depth INTEGER, proc TEXT NOT NULL, words TEXT, start INTEGER NOT NULL, duration INTEGER NOT NULL,
+            self INTEGER NOT NULL, wait INTEGER NOT NULL, code INTEGER);
+        CREATE TABLE loss (file TEXT NOT NULL, session TEXT, kind TEXT NOT NULL, count INTEGER NOT NULL);
+        CREATE TABLE info (name TEXT PRIMARY KEY, value TEXT);
+    }
+    # Made when the rows are there, which is faster than before. Times for people have microseconds.
+    variable sqliteIndexes {
+        CREATE INDEX events_time ON events(time);
+        CREATE INDEX events_name ON events(provider, event);
+        CREATE INDEX events_thread ON events(pid, tid, time);
+        CREATE INDEX fields_event ON fields(event);
+        CREATE INDEX calls_proc ON calls(proc);
+        CREATE INDEX calls_thread ON calls(pid, tid, start);
+        CREATE INDEX calls_parent ON calls(parent);
+        CREATE VIEW timeline AS SELECT id,
+            strftime('%Y-%m-%dT%H:%M:%S', time / 1000000000, 'unixepoch') || printf('.%06dZ', time / 1000 % 1000000)
+            AS time, provider || '/' || event AS event, process, pid, tid, cpu, props FROM events ORDER BY events.time, id;
+        CREATE VIEW kinds AS SELECT provider, event, count(*) AS count, min(time) AS first, max(time) AS last
+            FROM events GROUP BY provider, event;
+        CREATE VIEW profile AS SELECT proc, count(words) AS calls, sum(self) AS self, sum(wait) AS wait,
+            max(duration) AS longest, sum(code = 1) AS errors FROM calls GROUP BY proc ORDER BY self DESC;
+        CREATE VIEW callers AS SELECT above.proc AS caller, calls.proc AS callee, count(*) AS calls,
+            sum(calls.duration) AS duration FROM calls JOIN calls AS above ON above.id = calls.parent
+            GROUP BY above.proc, calls.proc;
+    }
+}
+
+proc ::etw::lib::Export-sqlite {sources file options} {
+    if {[catch {package require sqlite3} message]} {
+        return -code error -errorcode {ETW UNSUPPORTED PACKAGE sqlite3} \
+            "the format sqlite needs the package sqlite3: $message"
+    }
+    ExportCheck $sources $file
+    if {[lsearch -glob $sources session:*] >= 0} {
+        return -code error -errorcode {ETW UNSUPPORTED SOURCE sqlite} \
+            "the format sqlite reads its sources twice: give it the file of a session, not the live session"
+    }
+    return [ExportBeside $file {path {SqliteFill $path $sources $options}}]
+}
+
+# Rows of FORMAT into a file, and from there into TABLE; the result of the export.
+proc ::etw::lib::SqliteLoad {db path sources options format table} {
+    set rows $path.rows
+    try {
+        set result [::etw::export {*}$sources $rows {*}$options -format $format]
+        $db copy abort $table $rows \x1f \\N
+        return $result
+    } finally {
+        file delete $rows
+    }
+}
+
+proc ::etw::lib::SqliteFill {path sources options} {
+    variable sqliteTables
+    variable sqliteIndexes
+    variable databases
+    set db ::etw::lib::Database[incr databases]
+    sqlite3 $db $path
+    try {
+        # It is thrown away when something goes wrong: nothing needs a journal.
+        $db eval {PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536}
+        $db eval $sqliteTables
+        set result [SqliteLoad $db $path $sources $options eventrows events]
+        $db eval {INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each(e.props) j}
+        SqliteLoad $db $path $sources $options callrows calls
+        $db eval {UPDATE calls SET words = json_extract(words, '$') WHERE words IS NOT NULL}
+        SqliteTell $db $sources $result
+        $db eval $sqliteIndexes
+        $db eval {PRAGMA analysis_limit = 1000; ANALYZE}
+    } finally {
+        $db close
+    }
+    return $result
+}
+
+# What the files say that they lost, and what the exporter has to say.
+proc ::etw::lib::SqliteTell {db sources result} {
+    foreach source $sources {
+        if {[string match session:* $source] || [catch {::etw info $source -providers 0} info]} {
+            continue
+        }
+        set session [dict get $info session]
+        dict for {kind count} [dict get $info losses] {
+            $db eval {INSERT INTO loss VALUES ($source, $session, $kind, $count)}
+        }
+    }
+    set told [list exporter "etw [package provide etw]" sources [join $sources \n] {*}[dict remove $result warnings] \
+        warnings [join [dict get $result warnings] \n]]
+    foreach {name value} $told {
+        $db eval {INSERT INTO info VALUES ($name, $value)}
+    }
+}

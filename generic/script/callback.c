@@ -66,7 +66,8 @@ static void originCopy(Tcl_Obj *from, Tcl_Obj *to)
 }
 
 /* Its string is the kind: all that is left of it where its type is lost. */
-static const Tcl_ObjType originType = {"etwCallback", originFree, originCopy, NULL, NULL};
+static const Tcl_ObjType originType = {
+        .name = "etwCallback", .freeIntRepProc = originFree, .dupIntRepProc = originCopy};
 
 static Tcl_Obj *originObj(const char *kind, uint64_t due)
 {

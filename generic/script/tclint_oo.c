@@ -20,8 +20,8 @@ static const Tcl_MethodType *procType; /* of methods that scripts make; learned 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* The method's frame is pushed already, but it is from its caller that it is called. */
-static bool enterFrom(EtwHook *hook, Interp *iPtr, const CallFrame *frame, int skip, int trace,
-        EtwCall *call)
+static bool enterFrom(
+        EtwHook *hook, Interp *iPtr, const CallFrame *frame, int skip, int trace, EtwCall *call)
 {
     CallFrame *running = iPtr->varFramePtr;
     bool words = skip > 0 && frame->objc >= skip; /* a destructor has none */

@@ -1,0 +1,441 @@
+# tcltest.tcl --
+#
+#	etw::tcltest: traces for tests that are run by tcltest. A test that fails (or is slow) leaves its
+#	trace and a readable excerpt; a test may assert which events its body raises; constraints say what
+#	can be traced here. It changes no command of tcltest: an execution trace on tcltest::test tells
+#	when a test begins and ends.
+
+package require Tcl 8.6-
+package require tcltest 2.3
+package require etw
+
+namespace eval ::etw::tcltest {
+    namespace export configure events
+
+    # What `configure` sets.
+    variable config {
+        -trace off -dir {} -kernel {} -script * -steps off -enable {} -slow 1000 -lines 30
+    }
+    # Name of the session that keeps the youngest events of all tests; "": none runs.
+    variable recorder ""
+    # The script patterns that it put there.
+    variable traced {}
+    # Tests that are running, the innermost last: {name mark milliseconds failures}.
+    variable running {}
+    # How often a test's name was used for a file, how many sessions there were.
+    variable written {}
+    variable sequence 0
+    # What of an event `events` shows; of all others the whole payload.
+    variable shown {
+        {Tcl-Script Enter} Command
+        {Tcl-Script Leave} {Command Code Result}
+        {Tcl-Script StepEnter} Command
+        {Tcl-Script StepLeave} {Command Code Result}
+    }
+}
+
+# ---- Configuration -------------------------------------------------------------------------------
+
+# etw::tcltest::configure ?-option? ?value? ?-option value ...?
+#
+#	-trace off|onfail|always|slow	which tests leave a trace; slow: those that fail, too
+#	-dir DIR	where; default: tcltest's temporary directory
+#	-script PATTERNS, -steps off|full	as `etw script add` has them
+#	-enable LIST	providers, each a name or {NAME ?-level L ...?}
+#	-kernel GROUPS	kernel events of this process and its children
+#	-slow MS	slower tests are slow
+#	-lines N	so many of the excerpt's last lines are shown in the output
+proc ::etw::tcltest::configure {args} {
+    variable config
+    if {[llength $args] == 0} {
+        return $config
+    }
+    if {[llength $args] == 1} {
+        return [dict get $config [OptionName [lindex $args 0]]]
+    }
+    if {[llength $args] % 2} {
+        return -code error -errorcode {TCL WRONGARGS} \
+            "wrong # args: should be \"etw::tcltest::configure ?-option value ...?\""
+    }
+    set wanted $config
+    foreach {name value} $args {
+        set name [OptionName $name]
+        dict set wanted $name [CheckOption $name $value]
+    }
+    Stop
+    set config $wanted
+    if {[dict get $config -trace] ne "off"} {
+        try {
+            Start
+        } on error {message how} {
+            dict set config -trace off
+            return -options $how $message
+        }
+    }
+    return
+}
+
+proc ::etw::tcltest::OptionName {name} {
+    variable config
+    return [tcl::prefix match -message option [lsort [dict keys $config]] $name]
+}
+
+proc ::etw::tcltest::CheckOption {name value} {
+    switch -- $name {
+        -trace {
+            return [tcl::prefix match -message "-trace value" {always off onfail slow} $value]
+        }
+        -slow - -lines {
+            if {![string is integer -strict $value] || $value < 0} {
+                return -code error -errorcode [list ETW ARG NUMBER $name] \
+                    "bad value \"$value\" of \"$name\": must be a number, 0 or more"
+            }
+        }
+    }
+    return $value
+}
+
+# ---- The recorder --------------------------------------------------------------------------------
+
+proc ::etw::tcltest::Start {} {
+    variable config
+    variable recorder
+    variable sequence
+    set name "tcltest-[pid]-[incr sequence]"
+    ::etw start $name -mode memory -buffers 4,64 -kernellogger [expr {[dict get $config -kernel] ne ""}]
+    set recorder $name
+    try {
+        ::etw enable $name Tcl-Script
+        foreach provider [dict get $config -enable] {
+            ::etw enable $name {*}$provider
+        }
+        if {[dict get $config -kernel] ne ""} {
+            ::etw enable $name kernel [dict get $config -kernel]
+        }
+        Arm
+    } on error {message how} {
+        Stop
+        return -options $how $message
+    }
+    trace add execution ::tcltest::test enter ::etw::tcltest::Enter
+    trace add execution ::tcltest::test leave ::etw::tcltest::Leave
+}
+
+# Trace the procs; again after others have removed the patterns.
+proc ::etw::tcltest::Arm {} {
+    variable config
+    variable recorder
+    variable traced
+    if {$recorder ne "" && [dict get $config -script] ne ""} {
+        ::etw script add {*}[dict get $config -script] -steps [dict get $config -steps]
+        set traced [dict get $config -script]
+    }
+}
+
+proc ::etw::tcltest::Stop {} {
+    variable recorder
+    variable running
+    variable traced
+    trace remove execution ::tcltest::test enter ::etw::tcltest::Enter
+    trace remove execution ::tcltest::test leave ::etw::tcltest::Leave
+    if {[llength $traced]} {
+        catch {::etw script remove {*}$traced}
+    }
+    if {$recorder ne ""} {
+        catch {::etw stop $recorder}
+    }
+    set traced {}
+    set recorder ""
+    set running {}
+}
+
+# ---- Around a test -------------------------------------------------------------------------------
+
+proc ::etw::tcltest::Failures {} {
+    return [expr {[info exists ::tcltest::numTests(Failed)] ? $::tcltest::numTests(Failed) : 0}]
+}
+
+# Nothing here may break a test: what goes wrong is told on tcltest's error channel.
+proc ::etw::tcltest::Enter {command operation} {
+    variable recorder
+    variable running
+    variable sequence
+    set name [lindex $command 1]
+    set mark "$name #[incr sequence]"
+    if {[catch {::etw mark $recorder $mark} message]} {
+        Complain $name $message
+    }
+    lappend running [list $name $mark [clock milliseconds] [Failures]]
+}
+
+proc ::etw::tcltest::Leave {command code result operation} {
+    variable config
+    variable running
+    if {[llength $running] == 0} {
+        return
+    }
+    lassign [lindex $running end] name mark start failures
+    set running [lrange $running 0 end-1]
+    set ms [expr {[clock milliseconds] - $start}]
+    set why ""
+    if {[Failures] > $failures} {
+        set why failed
+    } elseif {[dict get $config -trace] eq "slow" && $ms > [dict get $config -slow]} {
+        set why "took $ms ms"
+    } elseif {[dict get $config -trace] eq "always"} {
+        set why "ran $ms ms"
+    }
+    if {$why ne "" && [catch {Keep $name $mark $why} message]} {
+        Complain $name $message
+    }
+}
+
+proc ::etw::tcltest::Complain {name message} {
+    puts [::tcltest::errorChannel] "---- etw: no trace of $name: $message"
+}
+
+# Write what the recorder holds beside an excerpt of it, and tell.
+proc ::etw::tcltest::Keep {name mark why} {
+    variable config
+    variable recorder
+    set base [FileName $name]
+    ::etw flush $recorder
+    ::etw snapshot $recorder $base.etl
+    set excerpt [Excerpt $base.etl $mark $base.txt]
+    set out [::tcltest::outputChannel]
+    puts $out "---- etw: $name $why: [file nativename $base.etl]"
+    set left [expr {[llength $excerpt] - [dict get $config -lines]}]
+    if {$left > 0} {
+        puts $out "  ... $left lines more in [file tail $base.txt]"
+    }
+    puts $out [join [lrange $excerpt [expr {max($left, 0)}] end] \n]
+    puts $out "---- etw: $name\n"
+}
+
+# A path without suffix that no test of this run has got before.
+proc ::etw::tcltest::FileName {name} {
+    variable config
+    variable written
+    set dir [dict get $config -dir]
+    if {$dir eq ""} {
+        set dir [::tcltest::temporaryDirectory]
+    }
+    file mkdir $dir
+    set file [regsub -all {[^A-Za-z0-9._-]} $name _]
+    set key [string tolower $file]
+    dict incr written $key
+    if {[dict get $written $key] > 1} {
+        append file ~[dict get $written $key]
+    }
+    return [file join $dir $file]
+}
+
+# Write the test's events into the file TEXT, from the test's mark on and without what tcltest itself does
+# (its procs, what it prints); returns the lines.
+proc ::etw::tcltest::Excerpt {file mark text} {
+    set began [::etw events $file -fields time -as list \
+        -where "\$provider eq {Etw-Session} && \$event eq {Mark} && \$Text eq [Quote $mark]"]
+    # No mark: younger events have overwritten the beginning.
+    set from [expr {$began eq "" ? {} : [list -from [lindex $began end]]}]
+    ::etw dump $file {*}$from -color off -output $text -where {
+        !([string match {tcltest::*} $Command] || [string match {::tcltest::*} $Command]
+            || ($event eq "Channel" && $Channel in {stdout stderr}))
+    }
+    set f [open $text]
+    try {
+        fconfigure $f -encoding utf-8
+        return [split [string trimright [read $f] \n] \n]
+    } finally {
+        close $f
+    }
+}
+
+# A text as a word of an expression.
+proc ::etw::tcltest::Quote {text} {
+    return \"[string map {\\ \\\\ \" \\\" \[ \\\[ \] \\\] \$ \\\$} $text]\"
+}
+
+# ---- Assertions ----------------------------------------------------------------------------------
+
+# etw::tcltest::events BODY ?EXPECTED? ?-option value ...?
+#
+#	Run BODY in the caller's frame and return the events that it raised, each a list: event,
+#	then values of its payload. With EXPECTED, a list of the same form whose elements may be glob
+#	patterns (or have some as elements), anything else is an error that shows both. What differs from run to run is made equal:
+#	moments of the run are @TIME, durations @NS, this process is @PID.
+#
+#	-script PATTERNS, -steps off|full, -enable LIST, -kernel GROUPS	what to trace, as `etw record` has it
+#	-where EXPR	only these events
+#	-fields LIST	these values instead; header fields, too
+proc ::etw::tcltest::events {body args} {
+    variable shown
+    if {[llength $args] % 2} {
+        set args [lassign $args expected]
+    }
+    set options {}
+    foreach {name value} $args {
+        dict set options [tcl::prefix match -message option \
+            {-enable -fields -kernel -script -steps -where} $name] $value
+    }
+    close [file tempfile file]
+    try {
+        set start [Nanoseconds]
+        uplevel 1 [list ::etw record $file {*}[dict remove $options -where -fields] \
+            -stats ::etw::tcltest::stats $body]
+        Arm
+        set raised [Raised $file $options $start [Nanoseconds]]
+        CheckLost
+    } finally {
+        Arm
+        file delete $file
+    }
+    if {[info exists expected]} {
+        Compare $expected $raised
+    }
+    return $raised
+}
+
+proc ::etw::tcltest::CheckLost {} {
+    variable stats
+    dict for {kind count} [dict get $stats lost] {
+        if {$count != 0} {
+            return -code error -errorcode [list ETW LIMIT LOST $count] \
+                "$count events were lost ($kind): what the body raised is not known"
+        }
+    }
+}
+
+proc ::etw::tcltest::Nanoseconds {} {
+    return [expr {wide([clock microseconds]) * 1000}]
+}
+
+# The events of the file in their normal form.
+proc ::etw::tcltest::Raised {file options start end} {
+    variable shown
+    set where {}
+    if {[dict exists $options -where]} {
+        set where [list -where [dict get $options -where]]
+    }
+    set raised {}
+    ::etw foreach event $file {*}$where {
+        set provider [dict get $event provider]
+        if {$provider in {EventTrace Etw-Session}} {
+            continue
+        }
+        set props [dict get $event props]
+        set name [dict get $event event]
+        set line [list $name]
+        if {[dict exists $options -fields]} {
+            set fields [dict get $options -fields]
+        } elseif {[dict exists $shown [list $provider $name]]} {
+            set fields [dict get $shown [list $provider $name]]
+        } else {
+            set fields [dict keys $props]
+        }
+        foreach field $fields {
+            if {[dict exists $props $field]} {
+                lappend line [Normal $field [dict get $props $field] $start $end]
+            } elseif {[dict exists $event $field]} {
+                lappend line [Normal $field [dict get $event $field] $start $end]
+            } else {
+                lappend line {}
+            }
+        }
+        lappend raised $line
+    }
+    return $raised
+}
+
+# A value without what differs from run to run. The clocks may be a little apart: a second's margin.
+proc ::etw::tcltest::Normal {field value start end} {
+    if {$field eq "Duration"} {
+        return @NS
+    }
+    if {![string is wideinteger -strict $value]} {
+        return $value
+    }
+    if {$value > $start - 1000000000 && $value < $end + 1000000000} {
+        return @TIME
+    }
+    if {$value == [pid] && [regexp -nocase {pid|tid|process|thread} $field]} {
+        return @PID
+    }
+    return $value
+}
+
+proc ::etw::tcltest::Compare {expected raised} {
+    set same [expr {[llength $expected] == [llength $raised]}]
+    set lines {}
+    set count [expr {max([llength $expected], [llength $raised])}]
+    for {set i 0} {$i < $count} {incr i} {
+        set want [lindex $expected $i]
+        set got [lindex $raised $i]
+        # As lists: blanks and quoting between elements do not matter.
+        if {$i < [llength $expected] && $i < [llength $raised] && [Matches $want $got]} {
+            lappend lines "  $got"
+            continue
+        }
+        set same 0
+        if {$i < [llength $expected]} {
+            lappend lines "- $want"
+        }
+        if {$i < [llength $raised]} {
+            lappend lines "+ $got"
+        }
+    }
+    if {!$same} {
+        return -code error -errorcode {ETW STATE EVENTS} \
+            "other events than expected (-), namely (+):\n[join $lines \n]"
+    }
+}
+
+proc ::etw::tcltest::Matches {want got} {
+    if {[string match $want $got]} {
+        return 1
+    }
+    if {[llength $want] != [llength $got]} {
+        return 0
+    }
+    foreach pattern $want value $got {
+        if {$pattern ne $value && ![string match $pattern $value]} {
+            return 0
+        }
+    }
+    return 1
+}
+
+# ---- Constraints ---------------------------------------------------------------------------------
+
+# etwKernel: kernel events can be traced here; etwSystem: the operating system's own ETW works. Found
+# out when first asked for.
+proc ::etw::tcltest::Constraint {name probe} {
+    set variable ::tcltest::testConstraints($name)
+    set $variable 0
+    trace add variable $variable read [list ::etw::tcltest::Probe $variable $probe]
+}
+
+proc ::etw::tcltest::Probe {variable probe args} {
+    trace remove variable $variable read [list ::etw::tcltest::Probe $variable $probe]
+    set $variable [{*}$probe]
+}
+
+proc ::etw::tcltest::HasKernel {} {
+    variable sequence
+    set name "tcltest-probe-[pid]-[incr sequence]"
+    if {[catch {::etw start $name -mode memory -kernellogger 1}]} {
+        return 0
+    }
+    set works [expr {![catch {::etw enable $name kernel process}]}]
+    catch {::etw stop $name}
+    return $works
+}
+
+proc ::etw::tcltest::HasSystem {} {
+    return [expr {![catch {::etw query system:tcltest-no-such-session} message how]
+        || [lindex [dict get $how -errorcode] 1] ne "UNSUPPORTED"}]
+}
+
+::etw::tcltest::Constraint etwKernel ::etw::tcltest::HasKernel
+::etw::tcltest::Constraint etwSystem ::etw::tcltest::HasSystem
+
+package provide etw::tcltest [package provide etw]

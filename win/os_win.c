@@ -352,7 +352,7 @@ void OsWakePost(OsWake *w)
 }
 
 /* Milliseconds, rounded up, so that a short wait is a wait. */
-static DWORD toMs(int64_t ns)
+DWORD OsWinToMs(int64_t ns)
 {
     int64_t ms = ns / 1000000 + (ns % 1000000 > 0);
     return ms >= 0x7fffffff ? 0x7fffffff : (DWORD)ms;
@@ -360,13 +360,13 @@ static DWORD toMs(int64_t ns)
 
 bool OsWakeWait(OsWake *w, int64_t timeoutNs)
 {
-    return WaitForSingleObject(w->event, timeoutNs < 0 ? INFINITE : toMs(timeoutNs)) ==
+    return WaitForSingleObject(w->event, timeoutNs < 0 ? INFINITE : OsWinToMs(timeoutNs)) ==
            WAIT_OBJECT_0;
 }
 
 void OsSleepNs(int64_t ns)
 {
-    Sleep(ns <= 0 ? 0 : toMs(ns));
+    Sleep(ns <= 0 ? 0 : OsWinToMs(ns));
 }
 
 void OsProcessFence(void)

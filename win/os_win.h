@@ -15,6 +15,7 @@
 
 char *OsWinToUtf8(const wchar_t *text);          /* caller frees (EtwFree) */
 wchar_t *OsWinFromUtf8(const char *text);        /* caller frees */
+DWORD OsWinToMs(int64_t ns);                     /* rounded up */
 int64_t OsWinFileTimeToUnix(const FILETIME *ft); /* ns since 1970 */
 
 #endif

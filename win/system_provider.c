@@ -6,6 +6,7 @@
  *	can enable and decode them. Does nothing where Windows' tracing is of no use (Wine).
  */
 #include "win/system.h"
+#include "engine/listen.h"
 #include "engine/mirror.h"
 #include "engine/provider.h"
 #include "schema/schema.h"
@@ -54,7 +55,7 @@ static VOID NTAPI onEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG an
     setWanted(provider, code == EVENT_CONTROL_CODE_ENABLE_PROVIDER, level != 0 ? level : 255,
             any != 0 ? any : UINT64_MAX);
     RegUnlock();
-    EtwProviderNotify(provider);
+    ListenNotify(provider);
 }
 
 /* ---- Registering ----------------------------------------------------------------------------- */

@@ -132,6 +132,21 @@ void OsWakePost(OsWake *w);
 bool OsWakeWait(
         OsWake *w, int64_t timeoutNs); /* true: posted; false: timed out. timeoutNs < 0: for ever */
 
+/*
+ * A wake-up between processes: the word lies in memory that they share, zeroed at first; `name`
+ * names it where a platform needs that. Anybody rings, one waits; rings while nobody waits are
+ * remembered as one. Ringing never blocks and is a system call only when somebody sleeps (Windows:
+ * always).
+ */
+typedef struct OsBell {
+    _Atomic uint32_t *word;
+    void *event; /* Windows */
+} OsBell;
+void OsBellOpen(OsBell *bell, _Atomic uint32_t *word, const char *name);
+void OsBellClose(OsBell *bell);
+void OsBellRing(const OsBell *bell);
+bool OsBellWait(const OsBell *bell, int64_t timeoutNs); /* as OsWakeWait, timeoutNs >= 0 */
+
 void OsSleepNs(int64_t ns);
 
 /*
@@ -153,6 +168,15 @@ static inline void *OsThreadSlotGet(void)
 }
 #endif
 void OsThreadSlotSet(void *value, void (*destroy)(void *));
+
+/*
+ * Run `proc(argument)` in a process of its own that outlives this one: without its terminal, open
+ * files and directory, and ended by proc's return, without exit handlers. *pidPtr: its process id.
+ * Windows: a process that finds proc as the function OS_DETACHED_ENTRY of this library.
+ */
+#define OS_DETACHED_ENTRY "EtwDetachedLogger"
+EtwStatus OsDetach(void (*proc)(const char *argument), const char *argument, uint32_t *pidPtr,
+        EtwError *errPtr);
 
 /* ---- Files and mappings ---------------------------------------------------------------------- */
 

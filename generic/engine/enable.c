@@ -6,6 +6,7 @@
  */
 #include "base/bytes.h"
 #include "engine/session.h"
+#include "engine/listen.h"
 #include "engine/thread.h"
 #include <stdio.h>
 
@@ -106,7 +107,7 @@ EtwStatus EmbeddedEnable(const char *name, const EtwEnable *wish, EtwError *err)
     status = enableLocked(name, wish, &provider, err);
     RegUnlock();
     if (status == ETW_OK) {
-        EtwProviderNotify(provider);
+        ListenNotify(provider);
     }
     return status;
 }
@@ -138,7 +139,7 @@ EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
     }
     RegUnlock();
     if (status == ETW_OK) {
-        EtwProviderNotify(p);
+        ListenNotify(p);
     }
     return status;
 }
@@ -193,6 +194,11 @@ static char tclVersion[32];
 void EtwSetTclVersion(const char *version)
 {
     snprintf(tclVersion, sizeof tclVersion, "%s", version);
+}
+
+const char *EtwTclVersion(void)
+{
+    return tclVersion;
 }
 
 static size_t putText(uint8_t *at, const char *text)

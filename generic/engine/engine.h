@@ -43,6 +43,8 @@ typedef struct EtwSessionConfig {
     uint32_t maxBuffers; /* 0: default 128 */
     uint32_t flushMs;    /* 0: default 1000 */
     uint32_t maxMB;      /* 0: no limit; circular needs one */
+    bool detached;       /* a logger process of its own has it: this one may end. The system's
+                            sessions always are */
     bool kernelLogger; /* may have kernel events: in the system engine, one of eight such sessions of
                           the machine; in the embedded one, as every session */
     /* System engine only: */

@@ -24,8 +24,8 @@ enum {
     REG_CLASS_BUCKETS = 4096,
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
-#define REG_MAGIC 0x3147455257544545ull  /* "EETWREG1" */
-#define RING_MAGIC 0x314e455357544545ull /* "EETWSEN1" */
+#define REG_MAGIC 0x3247455257544545ull  /* "EETWREG2" */
+#define RING_MAGIC 0x324e455357544545ull /* "EETWSEN2" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -67,8 +67,8 @@ typedef struct RegProvider {
 } RegProvider;
 
 typedef struct RegProcess {
-    uint32_t pid; /* 0: free */
-    uint32_t reserved;
+    uint32_t pid;          /* 0: free */
+    _Atomic uint32_t bell; /* OsBell: what is wanted of its providers has changed */
     uint64_t start;
 } RegProcess;
 
@@ -104,6 +104,31 @@ typedef struct Registry {
 } Registry;
 
 /* ---- A session's mapping --------------------------------------------------------------------- */
+
+/*
+ * What another process asks of a session's owner: one request at a time. Whoever takes `state` from
+ * REQUEST_NONE writes the rest, but for the answer, which is the owner's. control.c.
+ */
+enum {
+    REQUEST_NONE,
+    REQUEST_FILLING,
+    REQUEST_POSTED,
+    REQUEST_TAKEN,
+    REQUEST_ANSWERED,
+    REQUEST_TEXT = 8192,
+    REQUEST_PIDS = 256
+};
+typedef struct RingRequest {
+    _Atomic uint64_t state; /* the asking process's pid << 32 | REQUEST_* */
+    uint32_t verb;          /* ControlVerb */
+    uint32_t flushMs, maxBuffers, maxMB;
+    uint32_t allPids, stacks, groupCount;
+    uint32_t pidCount;
+    uint32_t pids[REQUEST_PIDS];
+    char text[REQUEST_TEXT]; /* a path, or the groups' names; each ends with a NUL */
+    int32_t status;          /* the answer: EtwStatus, and what went wrong */
+    EtwError error;
+} RingRequest;
 
 enum { RING_RUNNING = 1, RING_STOPPING = 2, RING_STOPPED = 3 };
 
@@ -163,6 +188,8 @@ typedef struct RingHeader {
     _Atomic int64_t stopWall;
     _Atomic uint32_t consumers;  /* live ones */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
+    _Atomic uint32_t bell;       /* OsBell of the logger */
+    RingRequest request;
 } RingHeader;
 
 /*

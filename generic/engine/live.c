@@ -188,7 +188,7 @@ static void liveClose(EtwLive *live)
         RingTailFree(&l->tails[i]);
     }
     EtwFree(l->tails);
-    OsUnmap(&l->ring.map);
+    RingClose(&l->ring);
     OsWakeFree(l->wake);
     EtwFree(l);
 }

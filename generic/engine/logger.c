@@ -9,7 +9,7 @@
  *	events wait, so that the kernel's and the script's events of a CPU can be merged exactly.
  */
 #include "base/bytes.h"
-#include "engine/session.h"
+#include "engine/control.h"
 #include "etl/format.h"
 
 enum {
@@ -369,7 +369,7 @@ static void loggerMain(void *arg)
     }
     while (!s->finish) {
         OsInstant now;
-        OsWakeWait(s->wake, interval(s));
+        OsBellWait(&s->ring->bell, interval(s));
         drain(s, SETTLE);
         OsNow(&now);
         if (now.steady - s->lastFlush >=
@@ -378,6 +378,9 @@ static void loggerMain(void *arg)
             putOnDisk(s);
         }
         runTasks(s);
+        if (!s->finish) {
+            ControlServe(s);
+        }
     }
 }
 
@@ -415,7 +418,7 @@ bool LoggerCall(EtwSession *s, void (*proc)(EtwSession *, void *), void *arg)
     }
     OsMutexUnlock(s->taskMutex);
     if (!ended) {
-        OsWakePost(s->wake);
+        OsBellRing(&s->ring->bell);
         OsWakeWait(task.done, -1);
     }
     OsWakeFree(task.done);

@@ -5,6 +5,7 @@
  *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
  */
 #include "base/bytes.h"
+#include "engine/listen.h"
 #include "engine/mirror.h"
 #include "engine/provider.h"
 #include "engine/testpoint.h"
@@ -19,16 +20,8 @@ struct Etw_Event {
     Etw_Event *next; /* all of this process, under the registry's lock */
 };
 
-typedef struct EnableHook {
-    RegProvider *provider;
-    EtwEnableProc *proc;
-    void *ctx;
-    struct EnableHook *next;
-} EnableHook;
-
-/* Both lists under RegLock. */
+/* Under RegLock. */
 static Etw_Event *events;
-static EnableHook *hooks;
 
 /* ---- Registering ----------------------------------------------------------------------------- */
 
@@ -75,18 +68,10 @@ void Etw_Unregister(Etw_Provider *face)
                 at = &e->next;
             }
         }
-        for (EnableHook **at = &hooks; *at != NULL;) {
-            EnableHook *h = *at;
-            if (h->provider == provider) {
-                *at = h->next;
-                EtwFree(h);
-            } else {
-                at = &h->next;
-            }
-        }
     }
     RegUnlock();
     if (last) {
+        ListenForget(provider);
         EtwMirrorUnregister(provider);
     }
 }
@@ -147,46 +132,6 @@ Etw_Event *Etw_DefineEvent(
     EtwTextFree(&meta);
     EtwTextFree(&traits);
     return event;
-}
-
-/* ---- Enable callbacks ------------------------------------------------------------------------ */
-
-void EtwProviderOnEnable(Etw_Provider *face, EtwEnableProc *proc, void *ctx)
-{
-    EnableHook *hook = EtwAlloc(sizeof *hook);
-    hook->provider = (RegProvider *)face;
-    hook->proc = proc;
-    hook->ctx = ctx;
-    if (RegLock(NULL) != ETW_OK) {
-        EtwFree(hook);
-        return;
-    }
-    hook->next = hooks;
-    hooks = hook;
-    RegUnlock();
-}
-
-/* Not under the lock: a callback may define events. */
-void EtwProviderNotify(RegProvider *provider)
-{
-    EnableHook found = {0};
-    uint64_t all = 0;
-    if (RegLock(NULL) != ETW_OK) {
-        return;
-    }
-    for (EnableHook *h = hooks; h != NULL; h = h->next) {
-        if (h->provider == provider) {
-            found = *h;
-        }
-    }
-    for (int i = 0; i < ETW_MAX_ENABLES; i++) {
-        all |= atomic_load(&provider->active) >> i & 1 ? provider->enables[i].all : 0;
-    }
-    RegUnlock();
-    if (found.proc != NULL) {
-        found.proc(found.ctx, provider->face.enabled != 0, (uint8_t)provider->face.enabled,
-                provider->face.keywords, all);
-    }
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -327,6 +272,7 @@ static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
     args->thread = thread = EtwThreadSelf();
     if (__builtin_expect(thread->pid != OsPid(), 0)) {
         EtwThreadRefresh(thread);
+        RegOpen(NULL); /* forked: this process takes its own place among the registered ones */
     }
     if (args->activity == NULL && thread->hasActivity) {
         args->activity = &thread->activity;

@@ -8,10 +8,6 @@
 
 #include "engine/registry.h"
 
-/* Tell the provider's callback of this process what is wanted now. Not under the registry's lock.
- */
-void EtwProviderNotify(RegProvider *provider);
-
 /* The event Mark of our own provider Etw-Session: one field, counted UTF-8 (enable.c). */
 Etw_Event *EtwMarkEvent(void);
 

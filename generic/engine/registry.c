@@ -4,7 +4,7 @@
  *	See registry.h. The registry file is made by the first process of the user and reset by the
  *	first one that finds nobody else alive in it.
  */
-#include "engine/registry.h"
+#include "engine/listen.h"
 #include "base/bytes.h"
 #include "engine/thread.h"
 #include <stdio.h>
@@ -142,12 +142,34 @@ static void reset(Registry *r)
     r->arenaUsed = 64; /* offset 0 means "none" */
 }
 
+/* A forked child has the providers that its parent had. */
+static void inherit(Registry *r, int parent, int child)
+{
+    for (int i = 0, free = 0; i < REG_REGISTRATIONS; i++) {
+        if (r->registrations[i].count == 0 || r->registrations[i].process != parent) {
+            continue;
+        }
+        while (free < REG_REGISTRATIONS && r->registrations[free].count != 0) {
+            free++;
+        }
+        if (free == REG_REGISTRATIONS) {
+            return;
+        }
+        r->registrations[free] = r->registrations[i];
+        r->registrations[free].process = (uint16_t)child;
+    }
+}
+
 static EtwStatus joinProcess(Registry *r, EtwError *err)
 {
     for (int i = 0; i < REG_PROCESSES; i++) {
         if (r->processes[i].pid == 0) {
             r->processes[i].start = OsProcessStart(OsPid());
             r->processes[i].pid = OsPid();
+            atomic_store(&r->processes[i].bell, 0);
+            if (reg.joinedPid != 0 && r->processes[reg.process].pid == reg.joinedPid) {
+                inherit(r, reg.process, i);
+            }
             reg.process = i;
             reg.joinedPid = OsPid();
             return ETW_OK;
@@ -161,7 +183,7 @@ static EtwStatus mapLocked(EtwError *err)
 {
     char path[1024];
     EtwStatus status;
-    snprintf(path, sizeof path, "%s/registry-1", reg.dir);
+    snprintf(path, sizeof path, "%s/registry-2", reg.dir);
     status = OsMapShared(&reg.map, path, false, 0, err);
     if (status == ETW_OK && reg.map.size < sizeof(Registry)) {
         OsUnmap(&reg.map);
@@ -205,7 +227,17 @@ Registry *RegOpen(EtwError *err)
         OsUnmap(&reg.map); /* the next call maps it again */
     }
     RegUnlock();
-    return status == ETW_OK ? r : NULL;
+    if (status != ETW_OK) {
+        return NULL;
+    }
+    ListenJoined();
+    return r;
+}
+
+RegProcess *RegSelf(void)
+{
+    Registry *r = RegGet();
+    return r != NULL && reg.joinedPid == OsPid() ? &r->processes[reg.process] : NULL;
 }
 
 Registry *RegGet(void)
@@ -468,7 +500,7 @@ const RegClass *RegClassAt(uint32_t offset)
 
 static void freeMapping(Ring *ring)
 {
-    OsUnmap(&ring->map);
+    RingClose(ring);
     EtwFree(ring);
 }
 

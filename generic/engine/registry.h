@@ -18,6 +18,9 @@ Registry *RegOpen(EtwError *errPtr);
 /* The registry if this process has joined it; never fails, may be NULL. */
 Registry *RegGet(void);
 
+/* This process's entry, NULL before it has joined. */
+RegProcess *RegSelf(void);
+
 /* Exclusive across threads and processes. Not recursive. */
 EtwStatus RegLock(EtwError *errPtr);
 /* Only against threads of this process, for what is its own: cannot fail. */

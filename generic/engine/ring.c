@@ -6,6 +6,7 @@
 #include "engine/ring.h"
 #include "base/bytes.h"
 #include "engine/testpoint.h"
+#include <stdio.h>
 
 enum { PAGE = 4096 };
 
@@ -26,6 +27,7 @@ static size_t controlSize(uint32_t streams, uint32_t buffers)
 static void bindPointers(Ring *ring)
 {
     RingHeader *h = ring->header = (RingHeader *)ring->map.base;
+    char name[32];
     ring->streams = (RingStream *)(ring->map.base + roundUp(sizeof(RingHeader), 64));
     ring->buffers = (RingBuffer *)(ring->streams + h->streams);
     ring->data = ring->map.base + h->dataOffset;
@@ -33,6 +35,14 @@ static void bindPointers(Ring *ring)
     ring->bufferCount = h->buffers;
     ring->cpus = h->cpus;
     ring->instance = h->instance;
+    snprintf(name, sizeof name, "%016llx", (unsigned long long)h->instance);
+    OsBellOpen(&ring->bell, &h->bell, name);
+}
+
+void RingClose(Ring *ring)
+{
+    OsBellClose(&ring->bell);
+    OsUnmap(&ring->map);
 }
 
 EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, EtwError *err)
@@ -326,8 +336,8 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
         return true;
     }
     atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
-    if (ring->wake != NULL && !ring->header->overwrite) {
-        OsWakePost(ring->wake); /* a buffer is full: the logger's moment */
+    if (!ring->header->overwrite) {
+        OsBellRing(&ring->bell); /* a buffer is full: the logger's moment */
     }
     return true;
 }

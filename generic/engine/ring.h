@@ -32,8 +32,7 @@ typedef struct Ring {
     uint64_t instance;
     uint32_t owner;    /* pid of the process whose session it is, when it is this one's; else 0 */
     struct Ring *next; /* in the list of retired mappings */
-    OsWake *wake; /* the logger's, in the owner's process: posted when a buffer was replaced. NULL
-                     elsewhere */
+    OsBell bell;       /* the logger's: rung when a buffer was replaced, and for requests */
 } Ring;
 
 typedef struct RingConfig {
@@ -45,6 +44,7 @@ typedef struct RingConfig {
 /* Make the mapping file, or map an existing one after checking every size in it. */
 EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, EtwError *errPtr);
 EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *errPtr);
+void RingClose(Ring *ring); /* unmaps it */
 
 /* Touch every page of every buffer, while writers go on: a flight recorder will use them all. */
 void RingWarm(Ring *ring);

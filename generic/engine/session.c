@@ -5,8 +5,9 @@
  *	enable. What happens between start and stop is the logger's. One table of the sessions that this
  *	process owns, under the registry's lock.
  */
-#include "engine/session.h"
+#include "engine/control.h"
 #include "base/bytes.h"
+#include "engine/listen.h"
 #include "engine/thread.h"
 #include "etl/format.h"
 #include <stdio.h>
@@ -65,9 +66,8 @@ static EtwStatus nameTaken(const RegSession *s, EtwError *err)
     time_t t = (time_t)(s->startWall / 1000000000);
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime(&t));
     return EtwFail(err, ETW_E_STATE, "EXISTS", s->name,
-            "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\" "
-            "there, or take another "
-            "name",
+            "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\", "
+            "or take another name",
             s->name, s->ownerPid, when, s->name);
 }
 
@@ -80,7 +80,7 @@ int SessionFind(const char *name, EtwError *err)
     return index;
 }
 
-/* Under the registry's lock. */
+/* Under the registry's lock. ETW_AGAIN: another process owns it. */
 static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
     Registry *r = RegGet();
@@ -89,10 +89,11 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
     if (index < 0) {
         return ETW_E_LOOKUP;
     }
-    if (r->sessions[index].ownerPid != OsPid() || s == NULL) {
-        return EtwFail(err, ETW_E_STATE, "OWNER", name,
-                "session \"%s\" belongs to process %u: do this there", name,
-                r->sessions[index].ownerPid);
+    if (r->sessions[index].ownerPid != OsPid()) {
+        return ETW_AGAIN;
+    }
+    if (s == NULL) { /* of a process that had this id before: the next look removes it */
+        return EtwFail(err, ETW_E_STATE, "OWNER", name, "session \"%s\" has lost its owner", name);
     }
     if (s->stopping) {
         return EtwFail(err, ETW_E_STATE, "STOPPING", name,
@@ -104,7 +105,7 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
 
 /*
  * Find a session that this process owns and hold it against being freed. Takes and leaves the
- * registry's lock.
+ * registry's lock. ETW_AGAIN: another process owns it.
  */
 static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
@@ -128,60 +129,6 @@ static void release(EtwSession *s)
 {
     atomic_fetch_sub(&s->refs, 1);
     OsWakePost(idle);
-}
-
-/* ---- Facts ----------------------------------------------------------------------------------- */
-
-static void fillLost(const Ring *ring, EtwLost *lost)
-{
-    const RingHeader *h = ring->header;
-    for (uint32_t i = 0; i < 2 * ring->cpus; i++) {
-        lost->noBuffer += atomic_load(&ring->streams[i].lostNoBuffer);
-        lost->tooBig += atomic_load(&ring->streams[i].lostTooBig);
-    }
-    lost->tooBig += atomic_load(&h->lostTooBig);
-    lost->fileFull = atomic_load(&h->lostFull);
-    lost->io = atomic_load(&h->lostIo);
-    lost->abandoned = atomic_load(&h->lostAbandoned);
-    lost->kernel = atomic_load(&h->lostKernel);
-    lost->consumer = atomic_load(&h->lostConsumer);
-}
-
-static void fillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
-{
-    static const char *const states[] = {"", "running", "stopping", "stopped"};
-    const RingHeader *h = ring->header;
-    uint32_t state = atomic_load(&h->state);
-    OsInstant now;
-    memset(info, 0, sizeof *info);
-    OsNow(&now);
-    info->engine = etwEmbeddedOps.name;
-    /* No text of shared memory is trusted to end. */
-    snprintf(info->name, sizeof info->name, "%.255s", h->name);
-    snprintf(info->file, sizeof info->file, "%.1023s", h->file);
-    snprintf(info->state, sizeof info->state, "%s", states[state <= 3 ? state : 0]);
-    info->index = index;
-    info->instance = h->instance;
-    info->ownerPid = h->ownerPid;
-    info->started = h->startWall;
-    info->duration =
-            (atomic_load(&h->stopWall) ? atomic_load(&h->stopWall) : now.wall) - h->startWall;
-    info->mode = (EtwFileMode)h->mode;
-    info->realtime = h->realtime != 0;
-    info->bufferKB = h->bufferSize / 1024;
-    info->minBuffers = h->minBuffers;
-    info->maxBuffers = atomic_load(&h->maxBuffers);
-    info->flushMs = atomic_load(&h->flushMs);
-    info->maxMB = atomic_load(&h->maxMB);
-    RingCount(ring, &info->buffersUsed, &info->buffersFree);
-    info->events = atomic_load(&h->events);
-    info->bytes = atomic_load(&h->bytes);
-    info->buffers = (uint32_t)atomic_load(&h->fileBuffers);
-    info->overwritten = atomic_load(&h->overwritten);
-    fillLost(ring, &info->lost);
-    if (h->overwrite) {
-        info->events = RingEvents(ring);
-    }
 }
 
 /* ---- Starting -------------------------------------------------------------------------------- */
@@ -271,7 +218,6 @@ static EtwStatus makeRing(
     h->maxMB = c->maxMB;
     snprintf(h->name, sizeof h->name, "%s", s->name);
     h->state = RING_RUNNING;
-    s->ring->wake = s->wake;
     return ETW_OK;
 }
 
@@ -305,10 +251,9 @@ static void freeSession(EtwSession *s)
         EtlWriterClose(s->writer, 0, 0, NULL);
     }
     if (s->ring != NULL) {
-        OsUnmap(&s->ring->map);
+        RingClose(s->ring);
         EtwFree(s->ring);
     }
-    OsWakeFree(s->wake);
     OsMutexFree(s->taskMutex);
     EtwFree(s);
 }
@@ -320,7 +265,6 @@ static EtwSession *newSession(const char *name, int index)
     s->index = (uint32_t)index;
     s->ownerPid = OsPid();
     s->refs = 1; /* the starter's, until its first event is written */
-    s->wake = OsWakeNew();
     s->taskMutex = OsMutexNew();
     return s;
 }
@@ -361,14 +305,11 @@ static EtwStatus startLocked(
     return ETW_OK;
 }
 
-static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
+EtwStatus SessionStartHere(const EtwSessionConfig *config, EtwError *err)
 {
     static bool atExit;
-    EtwStatus status = checkConfig(config, err);
+    EtwStatus status;
     EtwSession *s = NULL;
-    if (status != ETW_OK) {
-        return status;
-    }
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
@@ -391,6 +332,15 @@ static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
         release(s);
     }
     return status;
+}
+
+static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
+{
+    EtwStatus status = checkConfig(config, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    return config->detached ? DetachStart(config, err) : SessionStartHere(config, err);
 }
 
 /* ---- Stopping -------------------------------------------------------------------------------- */
@@ -453,7 +403,7 @@ static void notifyAll(const Providers *changed)
 {
     for (int p = 0; p < REG_PROVIDERS; p++) {
         if (changed->bits[p / 8] >> p % 8 & 1) {
-            EtwProviderNotify(&RegGet()->providers[p]);
+            ListenNotify(&RegGet()->providers[p]);
         }
     }
 }
@@ -493,7 +443,7 @@ static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
     LoggerCall(s, finishProc, &status);
     LoggerJoin(s);
     if (info != NULL) {
-        fillInfo(s->ring, s->index, info);
+        SessionFillInfo(s->ring, s->index, info);
     }
     forget(s);
     EtwThreadsQuiesce(); /* nobody of this process looks at the mapping any more */
@@ -518,6 +468,9 @@ static EtwStatus EmbeddedStop(const char *name, EtwSessionInfo *info, EtwError *
         beginStop(s, &changed);
     }
     RegUnlock();
+    if (status == ETW_AGAIN) {
+        return ControlAsk(name, &(ControlRequest){.verb = CONTROL_STOP}, info, err);
+    }
     if (status != ETW_OK) {
         return status;
     }
@@ -566,15 +519,26 @@ void EtwSessionStopAll(void)
             waits++;
         }
     }
+    ControlFinish();
+}
+
+void SessionWaitForAll(void)
+{
+    for (bool any = true; any;) {
+        RegLockHere();
+        any = false;
+        for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+            any |= owned[i] != NULL && owned[i]->ownerPid == OsPid();
+        }
+        RegUnlock();
+        if (any) {
+            OsWakeWait(idle, -1);
+        }
+    }
+    ControlFinish();
 }
 
 /* ---- While it runs --------------------------------------------------------------------------- */
-
-static void flushProc(EtwSession *s, void *arg)
-{
-    (void)arg;
-    LoggerFlush(s);
-}
 
 static EtwStatus EmbeddedHas(const char *name)
 {
@@ -586,20 +550,6 @@ static EtwStatus EmbeddedHas(const char *name)
     return there ? ETW_OK : ETW_E_LOOKUP;
 }
 
-static EtwStatus EmbeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)
-{
-    EtwSession *s;
-    EtwStatus status = acquire(name, &s, err);
-    if (status == ETW_OK) {
-        LoggerCall(s, flushProc, NULL);
-        if (info != NULL) {
-            fillInfo(s->ring, s->index, info);
-        }
-        release(s);
-    }
-    return status;
-}
-
 /* Any process's session: what is in shared memory is enough. */
 static EtwStatus queryLocked(int index, EtwSessionInfo *info)
 {
@@ -608,15 +558,15 @@ static EtwStatus queryLocked(int index, EtwSessionInfo *info)
     Ring ring = {0};
     uint64_t instance = atomic_load(&r->sessions[index].instance);
     if (owned[index] != NULL && owned[index]->ownerPid == OsPid()) {
-        fillInfo(owned[index]->ring, (uint32_t)index, info);
+        SessionFillInfo(owned[index]->ring, (uint32_t)index, info);
         return ETW_OK;
     }
     RegSessionPath(instance, path, sizeof path);
     if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
         return ETW_E_LOOKUP;
     }
-    fillInfo(&ring, (uint32_t)index, info);
-    OsUnmap(&ring.map);
+    SessionFillInfo(&ring, (uint32_t)index, info);
+    RingClose(&ring);
     return ETW_OK;
 }
 
@@ -657,107 +607,56 @@ static void EmbeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
     }
 }
 
-typedef struct FileArgs {
-    const EtwSessionConfig *changes;
-    const char *path;
-    EtwStatus status;
-    EtwError *err;
-} FileArgs;
+/* ---- On the logger's thread ------------------------------------------------------------------ */
 
-static void updateProc(EtwSession *s, void *arg)
+EtwStatus SessionUpdate(EtwSession *s, const EtwSessionConfig *changes, EtwError *err)
 {
-    FileArgs *a = arg;
     RingHeader *h = s->ring->header;
-    uint32_t most = a->changes->maxBuffers;
-    if (a->changes->maxMB != 0 && s->fileConfig.maxMB != a->changes->maxMB) {
-        s->fileConfig.maxMB = a->changes->maxMB;
-        if (s->writer != NULL) {
-            EtlWriterSetLimit(s->writer, a->changes->maxMB);
-        }
-        h->maxMB = a->changes->maxMB;
+    uint32_t most = changes->maxBuffers;
+    EtwStatus status = ETW_OK;
+    if (changes->file != NULL && h->overwrite) {
+        return EtwFail(err, ETW_E_ARG, "FILE", s->name,
+                "session \"%s\" is in memory: use \"etw snapshot\"", s->name);
     }
-    if (a->changes->file != NULL) {
-        a->status = LoggerOpenFile(s, a->changes->file, a->err);
+    if (changes->maxMB != 0 && s->fileConfig.maxMB != changes->maxMB) {
+        s->fileConfig.maxMB = changes->maxMB;
+        if (s->writer != NULL) {
+            EtlWriterSetLimit(s->writer, changes->maxMB);
+        }
+        h->maxMB = changes->maxMB;
+    }
+    if (changes->file != NULL) {
+        status = LoggerOpenFile(s, changes->file, err);
         snprintf(h->file, sizeof h->file, "%s", s->file);
     }
-    if (a->changes->flushMs != 0) {
-        h->flushMs = a->changes->flushMs;
+    if (changes->flushMs != 0) {
+        h->flushMs = changes->flushMs;
     }
     if (most != 0) {
         h->maxBuffers = most > s->ring->bufferCount ? s->ring->bufferCount : most;
     }
+    return status;
 }
 
-static EtwStatus EmbeddedUpdate(
-        const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
+EtwStatus SessionSnapshot(EtwSession *s, const char *path, EtwError *err)
 {
-    EtwSession *s;
-    FileArgs args = {changes, NULL, ETW_OK, err};
-    EtwStatus status = acquire(name, &s, err);
-    if (status != ETW_OK) {
-        return status;
-    }
-    if (changes->file != NULL && s->ring->header->overwrite) {
-        args.status = EtwFail(err, ETW_E_ARG, "FILE", name,
-                "session \"%s\" is in memory: use \"etw snapshot\"", name);
-    } else {
-        LoggerCall(s, updateProc, &args);
-    }
-    if (args.status == ETW_OK && info != NULL) {
-        fillInfo(s->ring, s->index, info);
-    }
-    release(s);
-    return args.status;
-}
-
-static void snapshotProc(EtwSession *s, void *arg)
-{
-    FileArgs *a = arg;
-    LoggerDrain(s);
-    a->status = LoggerSnapshot(s, a->path, a->err);
-}
-
-static EtwStatus EmbeddedSnapshot(
-        const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
-{
-    EtwSession *s;
-    FileArgs args = {NULL, file, ETW_OK, err};
-    EtwStatus status = acquire(name, &s, err);
-    if (status != ETW_OK) {
-        return status;
-    }
     if (!s->ring->header->overwrite) {
-        args.status = EtwFail(err, ETW_E_STATE, "MODE", name,
+        return EtwFail(err, ETW_E_STATE, "MODE", s->name,
                 "session \"%s\" writes to a file already: snapshots are for sessions of mode "
                 "memory",
-                name);
-    } else {
-        LoggerCall(s, snapshotProc, &args);
+                s->name);
     }
-    if (args.status == ETW_OK && info != NULL) {
-        fillInfo(s->ring, s->index, info);
-    }
-    release(s);
-    return args.status;
+    LoggerDrain(s);
+    return LoggerSnapshot(s, path, err);
 }
 
-/* ---- Kernel events --------------------------------------------------------------------------- */
-
-typedef struct KernelArgs {
-    const EtwKernelEnable *enable;
-    EtwStatus status;
-    EtwError *err;
-} KernelArgs;
-
-static void kernelOnProc(EtwSession *s, void *arg)
+EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError *err)
 {
-    KernelArgs *a = arg;
-    a->status = EtwKernelOpen(&s->kernel, s->name, a->enable, a->err);
+    return EtwKernelOpen(&s->kernel, s->name, enable, err);
 }
 
-static void kernelOffProc(EtwSession *s, void *arg)
+void SessionKernelOff(EtwSession *s)
 {
-    (void)arg;
     if (s->kernel != NULL) {
         EtwKernelQuiesce(s->kernel);
         LoggerDrain(s);
@@ -767,29 +666,86 @@ static void kernelOffProc(EtwSession *s, void *arg)
     }
 }
 
+/* ---- From any thread of any process ---------------------------------------------------------- */
+
+typedef struct Call {
+    const ControlRequest *request;
+    EtwStatus status;
+    EtwError *err;
+} Call;
+
+static void callProc(EtwSession *s, void *arg)
+{
+    Call *c = arg;
+    const ControlRequest *r = c->request;
+    switch (r->verb) {
+    case CONTROL_FLUSH:
+        LoggerFlush(s);
+        break;
+    case CONTROL_UPDATE:
+        c->status = SessionUpdate(s, r->changes, c->err);
+        break;
+    case CONTROL_SNAPSHOT:
+        c->status = SessionSnapshot(s, r->file, c->err);
+        break;
+    case CONTROL_KERNEL_ON:
+        c->status = SessionKernelOn(s, r->kernel, c->err);
+        break;
+    case CONTROL_KERNEL_OFF:
+        SessionKernelOff(s);
+        break;
+    case CONTROL_STOP: /* ends the logger: not on its thread */
+        break;
+    }
+}
+
+/* Have the session's logger do it, here or in the process that owns it. */
+static EtwStatus call(
+        const char *name, const ControlRequest *request, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    Call c = {request, ETW_OK, err};
+    EtwStatus status = acquire(name, &s, err);
+    if (status == ETW_AGAIN) {
+        return ControlAsk(name, request, info, err);
+    }
+    if (status != ETW_OK) {
+        return status;
+    }
+    LoggerCall(s, callProc, &c);
+    if (c.status == ETW_OK && info != NULL) {
+        SessionFillInfo(s->ring, s->index, info);
+    }
+    release(s);
+    return c.status;
+}
+
+static EtwStatus EmbeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_FLUSH}, info, err);
+}
+
+static EtwStatus EmbeddedUpdate(
+        const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_UPDATE, .changes = changes}, info, err);
+}
+
+static EtwStatus EmbeddedSnapshot(
+        const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_SNAPSHOT, .file = file}, info, err);
+}
+
 static EtwStatus EmbeddedEnableKernel(
         const char *name, const EtwKernelEnable *enable, EtwError *err)
 {
-    EtwSession *s;
-    KernelArgs args = {enable, ETW_OK, err};
-    EtwStatus status = acquire(name, &s, err);
-    if (status == ETW_OK) {
-        LoggerCall(s, kernelOnProc, &args);
-        release(s);
-        status = args.status;
-    }
-    return status;
+    return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_ON, .kernel = enable}, NULL, err);
 }
 
 static EtwStatus EmbeddedDisableKernel(const char *name, EtwError *err)
 {
-    EtwSession *s;
-    EtwStatus status = acquire(name, &s, err);
-    if (status == ETW_OK) {
-        LoggerCall(s, kernelOffProc, NULL);
-        release(s);
-    }
-    return status;
+    return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_OFF}, NULL, err);
 }
 
 /* ---- The engine ------------------------------------------------------------------------------ */

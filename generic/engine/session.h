@@ -39,7 +39,6 @@ struct EtwSession {
     _Atomic int refs; /* controllers inside a call; raised under RegLock, not while it stops */
     bool stopping;    /* under RegLock: somebody stops it */
     Ring *ring;
-    OsWake *wake; /* wakes the logger */
     OsThread *thread;
     OsMutex *taskMutex; /* guards tasks and ended */
     LoggerTask *tasks;
@@ -85,15 +84,34 @@ uint64_t LoggerLost(const EtwSession *session); /* all kinds but the file's own 
  * which there are. Under the registry's lock.
  */
 int SessionFind(const char *name, EtwError *errPtr);
+/* On the logger's thread. File paths are absolute or of this process's directory. */
+EtwStatus SessionUpdate(EtwSession *session, const EtwSessionConfig *changes, EtwError *errPtr);
+EtwStatus SessionSnapshot(EtwSession *session, const char *path, EtwError *errPtr);
+EtwStatus SessionKernelOn(EtwSession *session, const EtwKernelEnable *enable, EtwError *errPtr);
+void SessionKernelOff(EtwSession *session);
+/* The session is started in this process, also when `detached` says otherwise. */
+EtwStatus SessionStartHere(const EtwSessionConfig *config, EtwError *errPtr);
+/* Return when this process owns no session any more. */
+void SessionWaitForAll(void);
 EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
+
+/* ---- info.c ---------------------------------------------------------------------------------- */
+
+void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info);
 
 /* ---- enable.c -------------------------------------------------------------------------------- */
 
+const char *EtwTclVersion(void);
 void EtwSessionWriteHost(Ring *ring); /* the Host event, into this session only */
 EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *errPtr);
 EtwStatus EmbeddedEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
 EtwStatus EmbeddedDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
 void EmbeddedProviders(EtwProviderVisit *visit, void *ctx);
+
+/* ---- detach.c -------------------------------------------------------------------------------- */
+
+/* Start a checked session in a logger process of its own. */
+EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *errPtr);
 
 /* ---- live.c ---------------------------------------------------------------------------------- */
 

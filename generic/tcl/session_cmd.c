@@ -21,6 +21,7 @@ typedef struct StartOptions {
     int mode;
     int engine;
     int kernelLogger;
+    int detached;
     Tcl_Obj *inProcess;
     Tcl_WideInt bufferKB;
     int flushMs;
@@ -31,6 +32,7 @@ typedef struct StartOptions {
 static const EtwOption startOptions[] = {
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-buffersize", ETW_OPT_SIZE, AT(bufferKB), 4, 1024, 1024, NULL},
+        {"-detached", ETW_OPT_BOOL, AT(detached), 0, 0, 0, NULL},
         {"-engine", ETW_OPT_ENUM, AT(engine), 0, 0, 0, engineNames},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
@@ -154,6 +156,7 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
 {
     config->mode = (EtwFileMode)options->mode;
     config->engine = (EtwEngine)options->engine;
+    config->detached = options->detached != 0;
     config->kernelLogger = options->kernelLogger != 0;
     config->realtime = options->realtime != 0;
     config->bufferKB = (uint32_t)options->bufferKB;
@@ -226,7 +229,7 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
     }
     return EtwTclFail(interp, ETW_E_STATE, "FILE", use.by.name,
             "session \"%s\" of process %lu writes to \"%s\": take another file, or stop it with "
-            "\"etw stop %s\" there",
+            "\"etw stop %s\"",
             use.by.name, (unsigned long)use.by.ownerPid, use.by.file, use.by.name);
 }
 

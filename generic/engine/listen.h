@@ -1,0 +1,20 @@
+/*
+ * engine/listen.h --
+ *
+ *	Enable callbacks: a process is told when what is wanted of one of its providers changes,
+ *	whichever process changed it.
+ */
+#ifndef ETW_ENGINE_LISTEN_H
+#define ETW_ENGINE_LISTEN_H
+
+#include "engine/registry.h"
+
+/* Something has changed for this provider: this process's callback is called, on this thread, and
+ * the other processes that registered it are woken. Not under the registry's lock. */
+void ListenNotify(RegProvider *provider);
+/* Its callback goes; waits for one that runs on another thread. Not under the registry's lock. */
+void ListenForget(const RegProvider *provider);
+/* This process has joined the registry: anew, when it was forked. Not under the registry's lock. */
+void ListenJoined(void);
+
+#endif

@@ -199,6 +199,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
         makeCommands(interp, ctx, safe, map);
         if (!safe) {
             result = EtwScriptInit(interp);
+            EtwChildInit(interp);
             addToMap(map, "script");
         }
     }

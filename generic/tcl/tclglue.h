@@ -101,6 +101,8 @@ void EtwTimelinesFree(EtwInterp *ctx); /* timeline_cmd.c */
 
 /* Makes ::etw::script (script_cmd.c). */
 int EtwScriptInit(Tcl_Interp *interp);
+/* Makes ::etw::lib::child, the command-line tool's (child_cmd.c). */
+void EtwChildInit(Tcl_Interp *interp);
 
 Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, EtwSnapshotCmd;
 Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;

@@ -1,0 +1,161 @@
+# main.tcl --
+#
+#	The command-line tool: the table of its commands, help, and how a run ends. A command that only hands its words to
+#	the ensemble is one entry here and nothing else; those with more to do are procs of the files beside this one.
+#
+#	Exit codes: 0 done; 1 failed; 2 wrong usage; 130 ended by Ctrl-C before there was anything to keep. `etw record`
+#	ends with its program's code, 128 and the signal's number when one killed it, 126 or 127 when it could not be run,
+#	125 when the recording itself failed.
+
+namespace eval ::etw::cli {
+    # Directory of the package: has pkgIndex.tcl and library.
+    variable packageDir {}
+
+    # command -> {usage about how}. How: {proc NAME}, or {pass WORDS ?option value ...?}:
+    #	print 1		the result is what is to be shown (else the command writes for itself)
+    #	defaults LIST	options unless given
+    #	flags LIST	options that may stand without a value: 1
+    variable commands {
+        record {{[OPTION ...] [-- PROGRAM ARG ...]} {run a program and record what it and the kernel do}
+            {proc Record}}
+        start {NAME {start a session and hold it until Ctrl-C or "etw stop"} {proc Start}}
+        enable {{NAME PROVIDER | NAME kernel GROUPS} {let a provider's events into a session}
+            {pass enable flags {stacks capture}}}
+        disable {{NAME PROVIDER} {keep them out again} {pass disable}}
+        stop {{NAME ...} {stop sessions} {proc Stop}}
+        flush {NAME {put what a session has on disk} {proc {Query flush}}}
+        query {{[NAME ...]} {how sessions stand} {proc {Query query}}}
+        snapshot {{NAME FILE} {write what a memory session holds} {pass snapshot}}
+        mark {{NAME TEXT} {put a marker into a session} {pass mark}}
+        sessions {{[PATTERN]} {list the running sessions} {proc Sessions}}
+        providers {{[PATTERN]} {list providers} {pass providers print lines}}
+        describe {{PROVIDER|kernel [EVENT]} {what a provider's events are} {proc Describe}}
+        profiles {{} {list the recording profiles} {proc Profiles}}
+        top {{[OPTION ...] [SESSION]} {a live table of events by rate} {proc Top}}
+        dump {{SOURCE ...} {list events} {pass dump flags {stacks messages raw} notes 1}}
+        summary {{SOURCE ...} {count, sum and rank events} {pass summary print 1 flags {messages}}}
+        calls {{SOURCE ...} {a profile and tree of a script's calls} {pass calls print 1}}
+        info {FILE {what a trace file is} {pass info print 1 defaults {-format text}}}
+        export {{SOURCE ... FILE} {write a trace for another tool} {pass export notes 1 flags {stacks messages}}}
+        relog {{IN ... OUT} {copy events into another trace} {pass relog notes 1}}
+        view {SOURCE {browse a trace} {pass view}}
+        schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
+        help {{[COMMAND]} {this} {proc Help}}
+    }
+}
+
+foreach file {terminal options reading sessions profiles recording trigger top} {
+    source [file join [file dirname [info script]] $file.tcl]
+}
+
+# The tool, given its words: returns the exit code.
+proc ::etw::cli::Main {dir words} {
+    variable packageDir $dir
+    fconfigure stdout -buffering full
+    set words [lassign $words command]
+    set code [catch {Run $command $words} result how]
+    if {$code == 0} {
+        set status [expr {$result eq "" ? 0 : $result}]
+    } else {
+        set status [Failed $command $result $how]
+    }
+    if {[catch {flush stdout} message how] && $status == 0} {
+        set status [Failed $command $message $how]
+    }
+    return $status
+}
+
+# Tell of an error, and which exit code it is.
+proc ::etw::cli::Failed {command message how} {
+    set code [dict get $how -errorcode]
+    if {[lrange $code 0 1] eq "POSIX EPIPE"} {
+        return 141 ;# whoever reads has enough: as the signal would have ended us
+    }
+    if {[lrange $code 0 1] eq "ETWTOOL INTERRUPTED"} {
+        return 130
+    }
+    puts stderr "[Paint stderr red {etw:}] $message"
+    if {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {ETW ARG}}} {
+        puts stderr "Try \"etw help[expr {$command eq {} ? {} : " $command"}]\"."
+        return 2
+    }
+    if {[info exists ::env(ETW_TOOL_DEBUG)]} {
+        puts stderr [dict get $how -errorinfo]
+    }
+    return 1
+}
+
+proc ::etw::cli::Usage {message args} {
+    return -code error -errorcode [list ETWTOOL USAGE {*}$args] $message
+}
+
+# The commands that this build has: those handed on need theirs in the ensemble.
+proc ::etw::cli::Commands {} {
+    variable commands
+    set map [namespace ensemble configure ::etw -map]
+    return [dict filter $commands script {name entry} {
+        lassign [lindex $entry 2] kind what
+        expr {$kind ne "pass" || [dict exists $map $what]}
+    }]
+}
+
+proc ::etw::cli::Run {command words} {
+    if {$command in {{} -h --help -help}} {
+        return [Help]
+    }
+    if {$command in {-V --version -version}} {
+        puts "etw [package provide etw] (Tcl [info patchlevel])"
+        return 0
+    }
+    set known [Commands]
+    if {[catch {tcl::prefix match -message command [dict keys $known] $command} name]} {
+        Usage $name COMMAND $command
+    }
+    set options [lrange $words 0 [expr {[set end [lsearch -exact $words --]] < 0 ? "end" : $end - 1}]]
+    if {"--help" in $options || $words in {-h -help}} {
+        return [Help $name]
+    }
+    lassign [lindex [dict get $known $name] 2] kind what
+    if {$kind eq "pass"} {
+        return [Pass $what $words [lrange [lindex [dict get $known $name] 2] 2 end]]
+    }
+    return [{*}$what {*}$words]
+}
+
+# ---- Help ----------------------------------------------------------------------------------------
+
+proc ::etw::cli::Help {{command {}}} {
+    set known [Commands]
+    if {$command eq ""} {
+        puts "usage: etw COMMAND \[OPTION ...] \[ARG ...]\n"
+        dict for {name entry} $known {
+            puts [format {  %-10s %s} $name [lindex $entry 1]]
+        }
+        puts "\n\"etw help COMMAND\" tells of one. A SOURCE is a trace file, session:NAME, or - for standard input.\
+            \nThe first thing to try: etw record -o trace.etl -- tclsh SCRIPT; etw dump trace.etl"
+        return 0
+    }
+    set name [tcl::prefix match -message command [dict keys $known] $command]
+    lassign [dict get $known $name] usage about how
+    puts "usage: etw $name $usage\n\n$about\n"
+    lassign $how kind what
+    if {$kind eq "pass"} {
+        HelpPassed $what
+    } else {
+        HelpOptions $name
+    }
+    return 0
+}
+
+# Options of the ensemble's command, as its own message lists them.
+proc ::etw::cli::HelpPassed {what} {
+    set probe [expr {$what in {dump calls info summary view} ? "x -?" : $what in {export relog} ? "x y -?"
+        : $what eq "enable" ? "x Tcl-Script -?" : {}}]
+    catch {::etw $what {*}$probe} message
+    set names [regexp -all -inline {(?:\s)(-[a-z]+)} $message]
+    if {$names ne ""} {
+        puts "Options (each \"--name VALUE\", \"--name=VALUE\" or \"-name VALUE\"):"
+        puts "  [join [lmap {- name} $names {string cat - $name}] {, }]"
+    }
+    puts "The page of \"etw $what\" (man n etw) tells what they mean."
+}

@@ -1,0 +1,206 @@
+# sessions.tcl --
+#
+#	Sessions as a person asks for them: listed, queried, started and held, stopped; and what providers there are.
+
+# ---- Listing -------------------------------------------------------------------------------------
+
+proc ::etw::cli::Sessions {{pattern *}} {
+    set rows {}
+    foreach name [::etw sessions $pattern] {
+        if {[catch {::etw query $name} info]} {
+            continue ;# stopped meanwhile
+        }
+        set seconds [expr {max([dict get $info duration] / 1e9, 0.001)}]
+        lappend rows [list $name [dict get $info mode] [dict get $info owner] [dict get $info events] \
+            [format %.0f [expr {[dict get $info events] / $seconds}]] [Lost [dict get $info lost]] [dict get $info file]]
+    }
+    if {$rows eq ""} {
+        puts "no session runs"
+        return 0
+    }
+    puts [join [Table {NAME MODE >PID >EVENTS >EVENTS/S LOST FILE} $rows] \n]
+    return 0
+}
+
+# etw query or flush: all sessions when none is named.
+proc ::etw::cli::Query {what args} {
+    if {$args eq "" && $what eq "query"} {
+        return [Sessions]
+    }
+    if {$args eq ""} {
+        Usage "name a session"
+    }
+    foreach name $args {
+        ShowSession [::etw $what $name]
+    }
+    return 0
+}
+
+proc ::etw::cli::ShowSession {info} {
+    set rows {}
+    dict for {key value} $info {
+        switch -- $key {
+            started {set value [clock format [expr {$value / 1000000000}] -format {%Y-%m-%d %H:%M:%S}]}
+            duration {set value [Seconds $value]}
+            bytes {set value [Bytes $value]}
+            lost {set value [Lost $value]}
+        }
+        lappend rows [list $key $value]
+    }
+    puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+}
+
+proc ::etw::cli::Describe {args} {
+    if {$args in {{} {{}}}} {
+        Usage "name a provider, or \"kernel\""
+    }
+    if {$args eq "kernel"} {
+        set groups [dict filter [::etw provider describe kernel] script {name about} {expr {![string match linux:* $name]}}]
+        set rows {}
+        dict for {name about} $groups {
+            lappend rows [list $name $about]
+        }
+        puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+        puts "Each tracepoint of the kernel as well: linux:SYSTEM:EVENT."
+        return 0
+    }
+    if {![catch {::etw schema describe {*}$args -format text} text]} {
+        puts $text
+        return 0
+    }
+    set rows {}
+    dict for {key value} [::etw provider describe [lindex $args 0]] {
+        lappend rows [list $key $value]
+    }
+    puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+    return 0
+}
+
+# ---- Start and stop ------------------------------------------------------------------------------
+
+# Options of ours -> those of `etw start`.
+proc ::etw::cli::StartOptions {options} {
+    set start {}
+    foreach {ours theirs} {output -file max-size -maxsize buffer-size -buffersize buffers -buffers mode -mode
+            realtime -realtime} {
+        if {[dict exists $options $ours]} {
+            dict set start $theirs [dict get $options $ours]
+        }
+    }
+    return $start
+}
+
+# Let in what the options name: providers, and the kernel's groups of `pids`.
+proc ::etw::cli::EnableAll {session options pids} {
+    foreach provider [Option $options provider {}] {
+        lassign [SplitProvider $provider] name settings
+        ::etw enable $session $name -pids all {*}$settings
+    }
+    set stacks [Option $options stacks 0]
+    foreach group [Words [Option $options kernel {}]] {
+        if {[string match linux:* $group]} {
+            ::etw enable $session $group -pids $pids -stacks $stacks
+        } else {
+            lappend groups $group
+        }
+    }
+    if {[info exists groups]} {
+        ::etw enable $session kernel $groups -pids $pids -stacks $stacks
+    }
+}
+
+proc ::etw::cli::Option {options name default} {
+    return [expr {[dict exists $options $name] ? [dict get $options $name] : $default}]
+}
+
+# Values of an option that may come again, each with commas -> one list.
+proc ::etw::cli::Words {values} {
+    return [concat {*}[lmap value $values {split [string map {, { }} $value]}]]
+}
+
+# NAME:LEVEL:KEYWORDS, or a GUID the same.
+proc ::etw::cli::SplitProvider {text} {
+    lassign [split $text :] name level keywords
+    set settings {}
+    if {$level ne ""} {
+        lappend settings -level $level
+    }
+    if {$keywords ne ""} {
+        lappend settings -any [Words [list $keywords]]
+    }
+    return [list $name $settings]
+}
+
+# etw start NAME: this process holds the session.
+proc ::etw::cli::Start {args} {
+    if {[llength $args] > 0 && ![string match -* [lindex $args 0]]} {
+        set args [concat [lrange $args 1 end] [list [lindex $args 0]]]
+    }
+    lassign [Parse start $args] options words
+    if {[llength $words] != 1} {
+        Usage "name the session"
+    }
+    set session [lindex $words 0]
+    set options [WithProfiles $options]
+    ::etw::lib::child catch
+    ::etw start $session -kernellogger [dict exists $options kernel] {*}[StartOptions $options]
+    try {
+        EnableAll $session $options [Words [list [Option $options pids all]]]
+        puts "session $session runs; Ctrl-C stops it"
+        flush stdout
+        Hold $session [Option $options duration 0]
+    } finally {
+        set stats [::etw stop $session]
+    }
+    Summary $options $stats
+    return 0
+}
+
+# Until Ctrl-C, the session's end, or so many seconds.
+proc ::etw::cli::Hold {session seconds} {
+    set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
+    while {[lindex [::etw::lib::child interrupts] 0] == 0 && $session in [::etw sessions]
+            && ($end == 0 || [clock milliseconds] < $end)} {
+        Pause 100
+        Progress $session $end $seconds
+    }
+    BarEnd
+}
+
+# Let events run for so long.
+proc ::etw::cli::Pause {ms} {
+    variable paused 0
+    after $ms {set ::etw::cli::paused 1}
+    vwait ::etw::cli::paused
+}
+
+# On a terminal: how far, and what there is already.
+proc ::etw::cli::Progress {session end seconds} {
+    if {[Columns stderr] == 0 || [catch {::etw query $session} info]} {
+        return
+    }
+    set part [expr {$end == 0 ? -1 : 1 - ($end - [clock milliseconds]) / ($seconds * 1000.0)}]
+    Bar $part "$session: [dict get $info events] events, [Bytes [dict get $info bytes]], lost: [Lost [dict get $info lost]]"
+}
+
+proc ::etw::cli::Stop {args} {
+    if {$args eq ""} {
+        Usage "name a session"
+    }
+    foreach name $args {
+        Summary {} [::etw stop $name] stdout
+    }
+    return 0
+}
+
+# One line on what a session got.
+proc ::etw::cli::Summary {options stats {channel stderr}} {
+    if {[Option $options quiet 0]} {
+        return
+    }
+    set lost [Lost [dict get $stats lost]]
+    set colour [expr {$lost eq "nothing" ? "green" : "yellow"}]
+    set where [expr {[dict get $stats file] eq "" ? [dict get $stats name] : [dict get $stats file]}]
+    puts $channel "[Paint $channel $colour etw:] $where: [dict get $stats events] events in\
+        [Seconds [dict get $stats duration]], [Bytes [dict get $stats bytes]], lost: $lost"
+}

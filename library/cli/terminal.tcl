@@ -1,0 +1,97 @@
+# terminal.tcl --
+#
+#	What the tool shows on a terminal only: colours, and a bar for work that takes long. Elsewhere (files, pipes,
+#	NO_COLOR, TERM=dumb) text stays plain and no bar is drawn. Numbers for people.
+
+namespace eval ::etw::cli {
+    variable colours {red 31 yellow 33 green 32 bold 1 dim 2}
+    # Length of the bar that stands on the terminal now; 0: none.
+    variable barShown 0
+}
+
+# Columns of a terminal; 0: the channel is none.
+proc ::etw::cli::Columns {channel} {
+    set columns [::etw::lib::child columns $channel]
+    return [expr {$columns < 0 ? 0 : $columns == 0 ? 80 : $columns}]
+}
+
+proc ::etw::cli::Coloured {channel} {
+    return [expr {[Columns $channel] > 0 && !([info exists ::env(NO_COLOR)] && $::env(NO_COLOR) ne "")
+        && !([info exists ::env(TERM)] && $::env(TERM) eq "dumb")}]
+}
+
+proc ::etw::cli::Paint {channel colour text} {
+    variable colours
+    if {$text eq "" || ![Coloured $channel]} {
+        return $text
+    }
+    return "\x1b\[[dict get $colours $colour]m$text\x1b\[0m"
+}
+
+# Draw the bar: part is 0 to 1, or negative when nobody knows.
+proc ::etw::cli::Bar {part text} {
+    variable barShown
+    set columns [Columns stderr]
+    if {$columns < 20} {
+        return
+    }
+    if {$part >= 0} {
+        set full [expr {int(20 * min($part, 1))}]
+        set text "\[[string repeat = $full][string repeat { } [expr {20 - $full}]]\] $text"
+    }
+    puts -nonewline stderr "\r[string range $text 0 [expr {$columns - 2}]]\x1b\[K"
+    flush stderr
+    set barShown 1
+}
+
+proc ::etw::cli::BarEnd {} {
+    variable barShown
+    if {$barShown} {
+        puts -nonewline stderr "\r\x1b\[K"
+        flush stderr
+        set barShown 0
+    }
+}
+
+# ---- Numbers -------------------------------------------------------------------------------------
+
+proc ::etw::cli::Bytes {n} {
+    foreach unit {bytes KB MB GB} {
+        if {$n < 1024 || $unit eq "GB"} {
+            return [expr {$unit eq "bytes" ? "$n bytes" : [format {%.1f %s} $n $unit]}]
+        }
+        set n [expr {$n / 1024.0}]
+    }
+}
+
+proc ::etw::cli::Seconds {ns} {
+    return [format {%.3f s} [expr {$ns / 1e9}]]
+}
+
+# "nobuffer 3, kernel 1", or "nothing".
+proc ::etw::cli::Lost {lost} {
+    set parts {}
+    dict for {kind count} $lost {
+        if {$count > 0} {
+            lappend parts "$kind $count"
+        }
+    }
+    return [expr {$parts eq "" ? "nothing" : [join $parts {, }]}]
+}
+
+# Rows of words as columns; those whose heading begins with > are numbers, set right.
+proc ::etw::cli::Table {headings rows} {
+    set lines [linsert $rows 0 [lmap heading $headings {string trimleft $heading >}]]
+    set widths [lmap heading $headings {expr 0}]
+    foreach line $lines {
+        set widths [lmap width $widths word $line {expr {max($width, [string length $word])}}]
+    }
+    set text {}
+    foreach line $lines {
+        set words [lmap word $line width $widths heading $headings {
+            format [expr {[string index $heading 0] eq ">" ? {%*s} : {%-*s}}] $width $word
+        }]
+        lappend text [string trimright [join $words {  }]]
+    }
+    return $text
+}

@@ -1,0 +1,77 @@
+# trigger.tcl --
+#
+#	`etw record --trigger`: the flight recorder. The session keeps the newest events in memory; a live consumer, whose
+#	filter runs in C, waits for the event that somebody wants to have seen what led to it, and writes them.
+
+namespace eval ::etw::cli {
+    # The running one: session, consumer, the file, snapshots written and left. Empty: none.
+    variable trigger {}
+}
+
+# error; slow=TIME (10ms, 2s, 500us, ns); or an expression that C can evaluate.
+proc ::etw::cli::TriggerOf {text} {
+    if {$text eq "error"} {
+        return {$provider eq "Tcl-Script" && $event eq "Leave" && $Code == 1}
+    }
+    if {[regexp {^slow=([0-9.]+)(s|ms|us|ns)$} $text -> number unit]} {
+        set ns [expr {wide($number * [dict get {s 1e9 ms 1e6 us 1e3 ns 1} $unit])}]
+        return "\$provider eq \"Tcl-Script\" && \$event eq \"Leave\" && \$Duration > $ns"
+    }
+    if {[string match slow* $text]} {
+        Usage "a slow call is told as slow=10ms (s, ms, us, ns)" OPTION --trigger
+    }
+    ::etw where $text -conly 1
+    return $text
+}
+
+proc ::etw::cli::TriggerStart {session options} {
+    variable trigger {}
+    if {![dict exists $options trigger]} {
+        return
+    }
+    set trigger [dict create session $session file [dict get $options output] written {} \
+        left [Option $options snapshots 1]]
+    dict set trigger consumer [::etw consume session:$session -where [dict get $options trigger] \
+        -background 1 -command ::etw::cli::Triggered]
+}
+
+# An event fits: the first trace has the file's name, the next ones FILE-2, FILE-3 ...
+proc ::etw::cli::Triggered {args} {
+    variable trigger
+    if {$trigger eq "" || [dict get $trigger left] <= 0} {
+        return
+    }
+    dict incr trigger left -1
+    set file [dict get $trigger file]
+    set n [expr {[llength [dict get $trigger written]] + 1}]
+    if {$n > 1} {
+        set file [file rootname $file]-$n[file extension $file]
+    }
+    ::etw snapshot [dict get $trigger session] $file
+    dict lappend trigger written $file
+}
+
+# What the session has still to deliver may trigger, too; then the consumer ends.
+proc ::etw::cli::TriggerEnd {} {
+    variable trigger
+    if {$trigger eq ""} {
+        return
+    }
+    set session [dict get $trigger session]
+    catch {::etw flush $session}
+    set end [expr {[clock milliseconds] + 300}]
+    while {[dict get $trigger left] > 0 && [clock milliseconds] < $end} {
+        Pause 10
+    }
+    catch {::etw consumer cancel [dict get $trigger consumer]}
+}
+
+proc ::etw::cli::TriggerSummary {options} {
+    variable trigger
+    if {[Option $options quiet 0]} {
+        return
+    }
+    set written [dict get $trigger written]
+    puts stderr "[Paint stderr green etw:] [expr {$written eq {} ? {the trigger did not fire: nothing was written}
+        : "triggered: [join $written {, }]"}]"
+}

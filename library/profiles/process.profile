@@ -1,0 +1,2 @@
+about {processes and threads: start, exec, stop with exit codes}
+kernel {process thread}

@@ -6,6 +6,8 @@
 namespace eval ::etw::lib {
     # Numbers the sessions of `etw record` in this interpreter.
     variable recordings 0
+    # Where this file is.
+    variable dir [file dirname [file normalize [info script]]]
 }
 
 # etw record FILE ?-option value ...? BODY
@@ -127,8 +129,18 @@ source [file join [file dirname [info script]] schema.tcl]
 # etw export.
 source [file join [file dirname [info script]] export.tcl]
 
+# etw view. The viewer is loaded when it is first called for.
+proc ::etw::lib::view {args} {
+    variable dir
+    if {[::info commands ::etw::view::View] eq ""} {
+        uplevel #0 [list source [file join $dir view view.tcl]]
+    }
+    return [::etw::view::View {*}$args]
+}
+
 # The ensemble has the commands of the binary; ours join them.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     export ::etw::lib::export
     record ::etw::lib::record
+    view ::etw::lib::view
 }]

@@ -88,7 +88,7 @@ typedef struct Painter {
 
 static int pixel(const Painter *p, int64_t time)
 {
-    double x = ((double)time - (double)p->from) * p->scale;
+    double x = (double)((EtwWide)time - p->from) * p->scale;
     return x < -1 ? -1 : x > p->width + 1 ? p->width + 1 : (int)x;
 }
 
@@ -166,7 +166,7 @@ int EtwTimelineBoxesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj 
             getWidth(interp, objv[6], objc > 7 ? objv[7] : NULL, &p.width, &grain) != TCL_OK) {
         return TCL_ERROR;
     }
-    double span = (double)times[1] - (double)times[0];
+    double span = (double)((EtwWide)times[1] - times[0]);
     span = span < 1 ? 1 : span;
     p.from = times[0];
     p.scale = p.width / span;

@@ -1,0 +1,27 @@
+# save.tcl --
+#
+#	A drawing as a file: SVG needs no Tk, PNG a Tk (its photo images), but no window.
+
+namespace eval ::etw::view {}
+
+# By the file's name: .svg or .png.
+proc ::etw::view::Save {file drawing width height {lineHeight 14}} {
+    switch [string tolower [file extension $file]] {
+        .svg {
+            set data [encoding convertto utf-8 [Svg $drawing $width $height [expr {max(8, $lineHeight * 3 / 4)}]]]
+        }
+        .png {
+            set data [Png $drawing $width $height]
+        }
+        default {
+            return -code error -errorcode [list ETW ARG FORMAT [file extension $file]] \
+                "a picture's name ends in .svg or .png, not \"[file extension $file]\""
+        }
+    }
+    set f [open $file wb]
+    try {
+        puts -nonewline $f $data
+    } finally {
+        close $f
+    }
+}

@@ -1,0 +1,250 @@
+# html.tcl --
+#
+#	etw export -format html: one page with a summary, a timeline and a flame graph, that needs nothing beside itself. The
+#	figures and the timeline's boxes are those of `etw timeline`; the graph is that of -format flamegraph; what the page
+#	does is page.js, how it looks page.css. All texts of the trace are escaped here.
+
+namespace eval ::etw::lib {
+    variable pageDir [file dirname [file normalize [info script]]]
+    # Pixels of the timeline at its closest; boxes that a page has at most; rows of a table.
+    variable pageWidth 4000
+    variable pageBoxes 100000
+    variable pageRows 50
+    # Numbers the timelines.
+    variable pages 0
+}
+
+proc ::etw::lib::Export-html {sources file options} {
+    ExportCheck $sources $file
+    if {[lsearch -glob $sources session:*] >= 0} {
+        return -code error -errorcode {ETW UNSUPPORTED SOURCE html} \
+            "the format html reads its sources twice: give it the file of a session, not the live session"
+    }
+    set title [join [lmap source $sources {file tail $source}] {, }]
+    set filter {}
+    foreach {name value} $options {
+        set name [tcl::prefix match -message option {-from -title -to -where} $name]
+        if {$name eq "-title"} {
+            set title $value
+        } else {
+            lappend filter $name $value
+        }
+    }
+    return [ExportBeside $file {path {PageWrite $path $sources $title $filter}}]
+}
+
+proc ::etw::lib::PageWrite {path sources title filter} {
+    variable pages
+    set timeline page-[pid]-[incr pages]
+    ::etw timeline create $timeline {*}$sources {*}$filter
+    try {
+        set info [::etw timeline info $timeline]
+        set page [PageOf $timeline $info $sources $title [PageFlame $path $sources $filter]]
+    } finally {
+        ::etw timeline delete $timeline
+    }
+    set chan [open $path w]
+    try {
+        fconfigure $chan -encoding utf-8 -translation lf
+        puts -nonewline $chan $page
+    } finally {
+        close $chan
+    }
+    return [dict create events [dict get $info events] lost [dict get $info lost] warnings [dict get $info warnings]]
+}
+
+# The svg element of the flame graph.
+proc ::etw::lib::PageFlame {path sources filter} {
+    try {
+        ::etw::export {*}$sources $path.svg {*}$filter -format flamegraph
+        return [regsub {^<\?xml[^>]*>} [PageRead $path.svg] {}]
+    } finally {
+        file delete $path.svg
+    }
+}
+
+proc ::etw::lib::PageRead {path} {
+    set chan [open $path]
+    try {
+        fconfigure $chan -encoding utf-8
+        return [read $chan]
+    } finally {
+        close $chan
+    }
+}
+
+# ---- Texts ---------------------------------------------------------------------------------------
+
+proc ::etw::lib::Html {text} {
+    return [string map {& &amp; < &lt; > &gt; \" &quot; ' &#39; \0 \ufffd} $text]
+}
+
+# A JSON string that may stand in a script element, too. Texts come without control characters.
+proc ::etw::lib::Json {text} {
+    return \"[string map {\\ \\\\ \" \\\" < \\u003c > \\u003e & \\u0026 \u2028 \\u2028 \u2029 \\u2029 \n \\n \r \\r \t \\t} \
+        $text]\"
+}
+
+proc ::etw::lib::PageTime {ns} {
+    set seconds [expr {$ns / 1000000000}]
+    return [clock format $seconds -format %Y-%m-%dT%H:%M:%S -gmt 1].[format %06lld [expr {$ns / 1000 % 1000000}]]Z
+}
+
+proc ::etw::lib::PageSpan {ns} {
+    foreach {from unit} {1000000000 s 1000000 ms 1000 \u00b5s} {
+        if {$ns >= $from} {
+            return "[format %.2f [expr {$ns / double($from)}]] $unit"
+        }
+    }
+    return "$ns ns"
+}
+
+# ---- Parts ---------------------------------------------------------------------------------------
+
+# Rows of cells under their heads; a head that begins with # is of numbers.
+proc ::etw::lib::PageTable {heads rows} {
+    variable pageRows
+    set html "<table><thead><tr>"
+    set classes {}
+    foreach head $heads {
+        lappend classes [expr {[string match #* $head] ? " class=\"n\"" : ""}]
+        append html "<th[lindex $classes end]>[Html [string trimleft $head #]]</th>"
+    }
+    append html "</tr></thead><tbody>\n"
+    foreach row [lrange $rows 0 $pageRows-1] {
+        append html <tr>
+        foreach cell $row class $classes {
+            append html "<td$class>[Html $cell]</td>"
+        }
+        append html "</tr>\n"
+    }
+    append html "</tbody></table>"
+    if {[llength $rows] > $pageRows} {
+        append html "<p class=\"more\">and [expr {[llength $rows] - $pageRows}] more</p>"
+    }
+    return $html
+}
+
+proc ::etw::lib::PageSummary {info sources} {
+    set rows [list [list Sources [join $sources {, }]] [list Events [dict get $info events]]]
+    if {[dict get $info events] > 0} {
+        set first [dict get $info first]
+        lappend rows [list From [PageTime $first]] [list To [PageTime [dict get $info last]]] \
+            [list Duration [PageSpan [expr {[dict get $info last] - $first}]]]
+    }
+    lappend rows [list Calls [dict get $info calls]] [list Lost [dict get $info lost]]
+    if {[dict get $info cut]} {
+        lappend rows [list {Calls that were never left} [dict get $info cut]]
+    }
+    set html "<table class=\"summary\">"
+    foreach row $rows {
+        lassign $row name value
+        append html "<tr><th>[Html $name]</th><td>[Html $value]</td></tr>\n"
+    }
+    append html </table>
+    if {[dict get $info lost] > 0} {
+        append html "<p class=\"loss\">[dict get $info lost] events were lost: what follows has holes.</p>"
+    }
+    foreach warning [dict get $info warnings] {
+        append html "<p class=\"warning\">[Html $warning]</p>"
+    }
+    return $html
+}
+
+proc ::etw::lib::PageTotals {timeline info} {
+    set totals [::etw timeline totals $timeline [dict get $info first] [dict get $info last]]
+    set calls [lmap row [lsort -integer -decreasing -index 5 [lmap row [dict get $totals calls] {
+        list [dict get $row proc] [dict get $row calls] [dict get $row total] [dict get $row errors] {} \
+            [dict get $row self]
+    }]] {
+        lassign $row proc count total errors - self
+        list $proc $count [PageSpan $self] [PageSpan $total] $errors
+    }]
+    set events [lsort -integer -decreasing -index 2 [lmap row [dict get $totals events] {
+        list [dict get $row provider] [dict get $row event] [dict get $row count]
+    }]]
+    set waits [lmap row [lsort -integer -decreasing -index 2 [lmap row [dict get $totals waits] {
+        list [dict get $row cause] [dict get $row count] [dict get $row total]
+    }]] {
+        list [lindex $row 0] [lindex $row 1] [PageSpan [lindex $row 2]]
+    }]
+    set html {}
+    foreach {title heads rows} [list Calls {Proc #Calls #Self #Total #Errors} $calls Waits {In #Times #Time} $waits \
+            Events {Provider Event #Count} $events] {
+        if {$rows ne ""} {
+            append html "<section><h2>$title</h2>[PageTable $heads $rows]</section>\n"
+        }
+    }
+    return $html
+}
+
+proc ::etw::lib::PageLane {lane} {
+    set name {}
+    switch [dict get $lane kind] {
+        notes {
+            return {losses and marks}
+        }
+        cpu {
+            return "CPU [dict get $lane cpu]"
+        }
+    }
+    if {[dict exists $lane process]} {
+        set name "[dict get $lane process] "
+    }
+    return $name[dict get $lane pid]/[dict get $lane tid]
+}
+
+# The timeline's data: texts once, lanes with boxes of seven numbers: kind level x0 x1 text count marks.
+proc ::etw::lib::PageData {timeline info} {
+    variable pageWidth
+    variable pageBoxes
+    set kinds {call 0 event 1 gap 2 run 3 match 4}
+    set texts {}
+    set lanes {}
+    set boxes 0
+    set left 0
+    foreach lane [::etw timeline lanes $timeline] {
+        if {$boxes >= $pageBoxes} {
+            incr left
+            continue
+        }
+        set rows {}
+        foreach {kind - level x0 x1 text count marks -} [::etw timeline boxes $timeline [dict get $lane lane] \
+                [dict get $info first] [dict get $info last] $pageWidth] {
+            if {![dict exists $texts $text]} {
+                dict set texts $text [dict size $texts]
+            }
+            lappend rows [dict get $kinds $kind],$level,[format %.2f,%.2f $x0 $x1],[dict get $texts $text],$count,$marks
+        }
+        if {$rows eq ""} {
+            continue
+        }
+        incr boxes [llength $rows]
+        lappend lanes "\{\"name\":[Json [PageLane $lane]],\"kind\":[Json [dict get $lane kind]],\"levels\":[dict get \
+            $lane levels],\"boxes\":\[[join $rows ,]\]\}"
+    }
+    return "\{\"width\":$pageWidth,\"first\":\"[dict get $info first]\",\"span\":[expr {
+        [dict get $info last] - [dict get $info first]}],\"left\":$left,\"texts\":\[[join [lmap text [dict keys $texts] {
+        Json $text}] ,]\],\"lanes\":\[[join $lanes ,\n]\]\}"
+}
+
+proc ::etw::lib::PageOf {timeline info sources title flame} {
+    variable pageDir
+    set totals {}
+    set data "{\"width\":1,\"first\":\"0\",\"span\":0,\"left\":0,\"texts\":\[\],\"lanes\":\[\]}"
+    if {[dict get $info events] > 0} {
+        set totals [PageTotals $timeline $info]
+        set data [PageData $timeline $info]
+    }
+    return [join [list "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">" \
+        "<meta name=\"viewport\" content=\"width=device-width\">" \
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline';\
+            style-src 'unsafe-inline'\">" \
+        "<title>[Html $title]</title>\n<style>[PageRead [file join $pageDir page.css]]</style></head><body>" \
+        "<h1>[Html $title]</h1>\n[PageSummary $info $sources]" \
+        "<section><h2>Timeline</h2><p class=\"help\">Wheel or + and - zoom, drag or arrows move, a double click or 0 shows\
+            all.</p><div id=\"timeline\" tabindex=\"0\"><canvas></canvas><div class=\"tip\" hidden></div></div></section>" \
+        "<section><h2>Calls by time</h2>$flame</section>" $totals \
+        "<script type=\"application/json\" id=\"data\">$data</script>" \
+        "<script>[PageRead [file join $pageDir page.js]]</script></body></html>\n"] \n]
+}

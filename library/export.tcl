@@ -7,14 +7,14 @@
 namespace eval ::etw::lib {
     # Formats that are made here -> the file that has their command.
     variable exporters {}
-    foreach format {html sqlite} {
+    foreach format {html pcapng sqlite} {
         dict set exporters $format [file join [file dirname [file normalize [info script]]] export $format.tcl]
     }
     unset format
     # Ends of file names -> formats; the first that fits.
     variable exportSuffixes {
         .speedscope.json speedscope .folded folded .svg flamegraph .json chrome .jsonl json .ndjson json .csv csv
-        .xml xml .sqlite sqlite .sqlite3 sqlite .db sqlite .html html .htm html
+        .xml xml .sqlite sqlite .sqlite3 sqlite .db sqlite .html html .htm html .pcapng pcapng
     }
 }
 

@@ -73,15 +73,17 @@ EtwStatus OsDetach(
                 "session from Tcl, or keep this process");
     }
     GetSystemDirectoryW(system, MAX_PATH);
-    _snwprintf(line, 3000, L"\"%ls\\rundll32.exe\" \"%ls\"," L"" OS_DETACHED_ENTRY L" %ls", system,
-            library, wide);
+    _snwprintf(line, 3000,
+            L"\"%ls\\rundll32.exe\" \"%ls\","
+            L"" OS_DETACHED_ENTRY L" %ls",
+            system, library, wide);
     line[2999] = 0;
     EtwFree(wide);
-    made = CreateProcessW(NULL, line, NULL, NULL, FALSE, DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP,
-            NULL, system, &start, &process);
+    made = CreateProcessW(NULL, line, NULL, NULL, FALSE,
+            DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP, NULL, system, &start, &process);
     if (!made) {
-        return EtwFailOs(err, ETW_E_LIMIT, (int)GetLastError(), "PROCESS", "",
-                "cannot start a process");
+        return EtwFailOs(
+                err, ETW_E_LIMIT, (int)GetLastError(), "PROCESS", "", "cannot start a process");
     }
     *pidPtr = process.dwProcessId;
     CloseHandle(process.hThread);

@@ -154,8 +154,8 @@ static EtwStatus waitForAnswer(
         uint64_t posted = stateOf(REQUEST_POSTED);
         OsNow(&now);
         if (now.steady - start.steady > PATIENCE * 1000000ll &&
-                atomic_compare_exchange_strong(&ring->header->request.state, &posted,
-                        stateOf(REQUEST_FILLING))) {
+                atomic_compare_exchange_strong(
+                        &ring->header->request.state, &posted, stateOf(REQUEST_FILLING))) {
             return noAnswer(name, owner, err); /* taken back */
         }
         rest(turn);
@@ -163,8 +163,8 @@ static EtwStatus waitForAnswer(
     return status;
 }
 
-static EtwStatus askIn(Ring *ring, const char *name, const Owner *owner, const ControlRequest *r,
-        EtwError *err)
+static EtwStatus askIn(
+        Ring *ring, const char *name, const Owner *owner, const ControlRequest *r, EtwError *err)
 {
     RingRequest *q = &ring->header->request;
     EtwStatus status;
@@ -332,9 +332,8 @@ void ControlServe(EtwSession *s)
     uint64_t state = atomic_load_explicit(&q->state, memory_order_acquire);
     EtwError err = {0};
     EtwStatus status;
-    if ((uint32_t)state != REQUEST_POSTED ||
-            !atomic_compare_exchange_strong(
-                    &q->state, &state, (state >> 32) << 32 | REQUEST_TAKEN)) {
+    if ((uint32_t)state != REQUEST_POSTED || !atomic_compare_exchange_strong(&q->state, &state,
+                                                     (state >> 32) << 32 | REQUEST_TAKEN)) {
         return;
     }
     status = serve(s, q, &err);

@@ -114,6 +114,21 @@ void EtwSessionStopAll(void);
 /* For the Host event that opens each session: "8.6.13", or "" in programs without Tcl. */
 void EtwSetTclVersion(const char *version);
 
+/*
+ * Sessions whose owner died are recovered by whoever looks at sessions next: what they left in shared
+ * memory goes into their files, which are closed. Look now, and tell of all that this process has
+ * recovered and not told of yet.
+ */
+typedef struct EtwRecovered {
+    char name[256], file[1024];
+    uint32_t ownerPid;
+    uint64_t events; /* put into the file now */
+    EtwStatus status;
+    EtwError error; /* status not ETW_OK: why the file could not be completed */
+} EtwRecovered;
+EtwStatus EtwSessionRecover(
+        void (*visit)(void *ctx, const EtwRecovered *recovered), void *ctx, EtwError *errPtr);
+
 /* ---- Enabling providers ---------------------------------------------------------------------- */
 
 /* What is added to each event of the provider. Values of EVENT_ENABLE_PROPERTY_*. */

@@ -14,6 +14,7 @@
 
 #include "base/guid.h"
 #include "engine/engine.h"
+#include "event/anchors.h"
 #include "event/event.h"
 #include <stdatomic.h>
 
@@ -138,6 +139,15 @@ typedef struct RingStream {
     _Atomic uint64_t sequence;             /* of the last buffer prepared for this stream */
     _Atomic uint64_t lostNoBuffer;
     _Atomic uint64_t lostTooBig;
+    /*
+     * For recovery, by the logger: how many of the stream's events it had read at the end of the last
+     * buffer that it read to the end; how many of them need not be saved any more (on disk, or given
+     * up), and how many will need not when the put that goes on is through. Of the stream for writers:
+     * the buffer of the file that is put.
+     */
+    _Atomic uint64_t passed, onDisk, next;
+    _Atomic uint32_t putSlot, putUsed;
+    _Atomic int64_t putSequence;
 } RingStream;
 
 enum { RING_FREE = 0, RING_USED = 1, RING_RECYCLING = 2, RING_READ = 3 };
@@ -189,6 +199,11 @@ typedef struct RingHeader {
     _Atomic uint32_t consumers;  /* live ones */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
     _Atomic uint32_t bell;       /* OsBell of the logger */
+    /* For recovery: */
+    _Atomic uint32_t fileNumber; /* new-file mode */
+    _Atomic int64_t aliveWall;   /* the logger's last round */
+    _Atomic uint32_t anchorTurn; /* anchors[anchorTurn % 2] is whole */
+    EtwAnchors anchors[2];
     RingRequest request;
 } RingHeader;
 

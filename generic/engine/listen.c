@@ -29,7 +29,9 @@ typedef struct Hook {
 static Hook *hooks;
 static uint32_t listenerPid; /* of the process whose thread listens */
 
-enum { LOOK_ANYWAY = 1000 * 1000000 /* ns: a ring may be lost with the process that was to ring */ };
+enum {
+    LOOK_ANYWAY = 1000 * 1000000 /* ns: a ring may be lost with the process that was to ring */
+};
 
 /* ---- Calling --------------------------------------------------------------------------------- */
 

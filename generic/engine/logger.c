@@ -56,6 +56,68 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
     return true;
 }
 
+/* ---- What is not on disk yet ----------------------------------------------------------------- */
+
+/* What the writer was given up to now need not be saved once this put is done: its ring buffers may go
+ * then. Recovery asks the file itself whether a put that was begun was done. */
+void LoggerOnPut(void *ctx, const EtlPut *put)
+{
+    EtwSession *s = ctx;
+    uint32_t cpus = s->ring->cpus, cpu = (uint32_t)put->cpu;
+    if (s->streams == NULL || cpu >= cpus) {
+        return; /* closed without a logger */
+    }
+    RingStream *user = &s->ring->streams[cpu], *kernel = &s->ring->streams[cpus + cpu];
+    if (put->done) {
+        atomic_store(&user->onDisk, atomic_load(&user->next));
+        atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
+        return;
+    }
+    atomic_store(&user->putSlot, put->slot);
+    atomic_store(&user->putUsed, put->used);
+    atomic_store(&user->putSequence, put->sequence);
+    atomic_store(&kernel->next, s->streams[cpus + cpu].events);
+    atomic_store(&user->next, s->streams[cpu].events);
+}
+
+/* Free a stream's held buffers, those that are on disk or all. */
+static void letGo(EtwSession *s, uint32_t stream, bool all)
+{
+    LoggerStream *l = &s->streams[stream];
+    uint64_t onDisk = atomic_load(&s->ring->streams[stream].onDisk);
+    while (l->held != RING_NO_BUFFER && (all || s->held[l->held].upTo <= onDisk)) {
+        uint32_t buffer = l->held;
+        l->held = s->held[buffer].next;
+        s->heldCount--;
+        RingRelease(s->ring, buffer, s->ring->header->realtime);
+    }
+}
+
+static void putOnDisk(EtwSession *s);
+
+/* A buffer was read to its end. */
+static void hold(EtwSession *s, LoggerStream *l, uint32_t buffer)
+{
+    uint32_t stream = (uint32_t)(l - s->streams);
+    atomic_store(&s->ring->streams[stream].passed, l->events);
+    if (s->writer == NULL) {
+        RingRelease(s->ring, buffer, s->ring->header->realtime);
+        return;
+    }
+    s->held[buffer] = (LoggerHeld){RING_NO_BUFFER, l->events};
+    if (l->held == RING_NO_BUFFER) {
+        l->held = buffer;
+    } else {
+        s->held[l->heldLast].next = buffer;
+    }
+    l->heldLast = buffer;
+    s->heldCount++;
+    letGo(s, stream, false);
+    if (s->heldCount * 4 >= atomic_load(&s->ring->header->maxBuffers)) {
+        putOnDisk(s); /* the writers need them */
+    }
+}
+
 /* ---- Merging one CPU ------------------------------------------------------------------------- */
 
 typedef struct Head {
@@ -109,7 +171,7 @@ static void look(EtwSession *s, Head *head, uint64_t until)
             }
             return;
         case RING_DONE:
-            RingRelease(s->ring, buffer, s->ring->header->realtime);
+            hold(s, head->stream, buffer);
             break;
         case RING_BLOCKED:
             head->record = NULL;
@@ -183,6 +245,9 @@ static void emitKernel(void *ctx, const EtwKernelRecord *k)
         return;
     }
     drainRing(s, k->ticks - 1); /* kernel events come in time order: all before this one are in */
+    if (s->heldCount > 0) {
+        putOnDisk(s);
+    }
     if (!EtwProviderWriteTo(s->ring, stream, &raw)) {
         atomic_fetch_add(&s->ring->streams[stream].lostNoBuffer, 1);
     }
@@ -199,13 +264,13 @@ static void drainKernel(EtwSession *s, uint64_t until)
 
 /* ---- A round --------------------------------------------------------------------------------- */
 
-uint64_t LoggerLost(const EtwSession *s)
+uint64_t LoggerLost(const Ring *ring)
 {
-    const RingHeader *h = s->ring->header;
+    const RingHeader *h = ring->header;
     uint64_t lost = atomic_load(&h->lostAbandoned) + atomic_load(&h->lostKernel);
-    for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
-        lost += atomic_load(&s->ring->streams[i].lostNoBuffer) +
-                atomic_load(&s->ring->streams[i].lostTooBig);
+    for (uint32_t i = 0; i < 2 * ring->cpus; i++) {
+        lost += atomic_load(&ring->streams[i].lostNoBuffer) +
+                atomic_load(&ring->streams[i].lostTooBig);
     }
     return lost;
 }
@@ -226,7 +291,7 @@ static void publishFiles(EtwSession *s)
     RingHeader *h = s->ring->header;
     EtlWriterState w = {0};
     if (s->writer != NULL) {
-        EtlWriterGetState(s->writer, &w);
+        EtlWriterGetState(s->writer, &w); /* its number is of this file */
     }
     addState(&w, &s->left);
     atomic_store(&h->events, w.events);
@@ -236,6 +301,7 @@ static void publishFiles(EtwSession *s)
     atomic_store(&h->lostIo, w.lostIo);
     atomic_store(&h->lostTooBig, w.tooBig);
     atomic_store(&h->overwritten, w.overwritten);
+    atomic_store(&h->fileNumber, (uint32_t)w.number);
 }
 
 static void publishState(EtwSession *s)
@@ -251,11 +317,21 @@ static void publishState(EtwSession *s)
     }
 }
 
+/* The one that is not in force is written, then put in force: a crash leaves a whole one. */
+static void publishAnchors(EtwSession *s)
+{
+    RingHeader *h = s->ring->header;
+    uint32_t turn = atomic_load(&h->anchorTurn) + 1;
+    h->anchors[turn % 2] = s->anchors;
+    atomic_store_explicit(&h->anchorTurn, turn, memory_order_release);
+}
+
 static void anchor(EtwSession *s, const OsInstant *now)
 {
     if (now->steady - s->lastAnchor.steady >= ANCHOR_INTERVAL) {
         EtwAnchorsAdd(&s->anchors, now);
         s->lastAnchor = *now;
+        publishAnchors(s);
     }
 }
 
@@ -269,6 +345,10 @@ static void drain(EtwSession *s, int64_t margin)
     drainKernel(s, until);
     drainRing(s, until);
     anchor(s, &now);
+    atomic_store_explicit(&s->ring->header->aliveWall, now.wall, memory_order_relaxed);
+    for (uint32_t i = 0; i < 2 * s->ring->cpus && s->heldCount > 0; i++) {
+        letGo(s, i, false);
+    }
     if (s->ring->header->realtime) {
         RingReplenish(s->ring, atomic_load(&s->ring->header->maxBuffers) / 4 + 2);
     }
@@ -287,8 +367,13 @@ void LoggerDrain(EtwSession *s)
 static void putOnDisk(EtwSession *s)
 {
     if (s->writer != NULL) {
-        EtlWriterFlush(s->writer, LoggerLost(s));
+        EtlWriterFlush(s->writer, LoggerLost(s->ring));
         publishState(s);
+    }
+    /* Where the disk refuses, nothing is kept for it: the writers go on. */
+    for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
+        atomic_store(&s->ring->streams[i].onDisk, s->streams[i].events);
+        letGo(s, i, true);
     }
 }
 
@@ -300,12 +385,12 @@ void LoggerFlush(EtwSession *s)
 
 EtwStatus LoggerCloseFile(EtwSession *s, int64_t endWall)
 {
-    EtwStatus flushed = EtlWriterFlush(s->writer, LoggerLost(s)), closed;
+    EtwStatus flushed = EtlWriterFlush(s->writer, LoggerLost(s->ring)), closed;
     EtlWriterState w;
     EtlWriterGetState(s->writer, &w);
     w.lostIo += w.unwritten; /* the close drops what is not on disk */
     addState(&s->left, &w);
-    closed = EtlWriterClose(s->writer, LoggerLost(s), endWall, NULL);
+    closed = EtlWriterClose(s->writer, LoggerLost(s->ring), endWall, NULL);
     s->writer = NULL;
     publishState(s);
     return flushed != ETW_OK ? flushed : closed;
@@ -384,6 +469,14 @@ static void loggerMain(void *arg)
     }
 }
 
+static void freeStreams(EtwSession *s)
+{
+    EtwFree(s->streams);
+    EtwFree(s->held);
+    s->streams = NULL;
+    s->held = NULL;
+}
+
 EtwStatus LoggerStart(EtwSession *s, EtwError *err)
 {
     OsInstant start = {
@@ -391,14 +484,16 @@ EtwStatus LoggerStart(EtwSession *s, EtwError *err)
     s->streams = EtwAlloc(2 * s->ring->cpus * sizeof *s->streams);
     for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
         s->streams[i].cursor = (RingCursor){.stream = i, .buffer = RING_NO_BUFFER};
+        s->streams[i].held = RING_NO_BUFFER;
     }
+    s->held = EtwAlloc(s->ring->bufferCount * sizeof *s->held);
     EtwAnchorsInit(&s->anchors, &start);
+    publishAnchors(s);
     s->lastAnchor = start;
     s->lastFlush = s->lastSweep = start.steady;
     s->patience = 2000000000;
     if (OsThreadStart(&s->thread, "etw-logger", loggerMain, s) != ETW_OK) {
-        EtwFree(s->streams);
-        s->streams = NULL;
+        freeStreams(s);
         return EtwFail(err, ETW_E_LIMIT, "THREAD", s->name,
                 "cannot start the logger thread of session \"%s\"", s->name);
     }
@@ -429,6 +524,5 @@ void LoggerJoin(EtwSession *s)
 {
     OsThreadJoin(s->thread);
     s->thread = NULL;
-    EtwFree(s->streams);
-    s->streams = NULL;
+    freeStreams(s);
 }

@@ -6,6 +6,7 @@
  */
 #include "engine/listen.h"
 #include "base/bytes.h"
+#include "engine/session.h"
 #include "engine/thread.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,17 @@ static int sweepProcesses(Registry *r)
     return alive;
 }
 
-/* Nobody is in it: leftover mappings of dead sessions go, and the registry begins anew. */
+/* Those of dead processes are looked at, and what they left is saved, by whoever looks at names. */
+static bool anySession(const Registry *r)
+{
+    bool any = false;
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        any |= atomic_load(&r->sessions[i].instance) != 0;
+    }
+    return any;
+}
+
+/* Nobody is in it: the registry begins anew. */
 static void reset(Registry *r)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
@@ -216,7 +227,7 @@ Registry *RegOpen(EtwError *err)
     }
     if (status == ETW_OK && reg.joinedPid != OsPid()) {
         bool good = r->magic == REG_MAGIC && r->size == sizeof *r;
-        if (!good || sweepProcesses(r) == 0) {
+        if (!good || (sweepProcesses(r) == 0 && !anySession(r))) {
             reset(r);
         }
         status = joinProcess(r, err);
@@ -264,11 +275,10 @@ void RegSessionPath(uint64_t instance, char *path, size_t size)
     snprintf(path, size, "%s/session-%016llx", reg.dir, (unsigned long long)instance);
 }
 
-void RegRemoveSession(int index)
+void RegDisableSession(int index)
 {
     Registry *r = RegGet();
     uint64_t instance = atomic_load(&r->sessions[index].instance);
-    char path[1024];
     for (int p = 0; p < REG_PROVIDERS; p++) {
         RegProvider *provider = &r->providers[p];
         uint32_t active = atomic_load(&provider->active), keep = active;
@@ -282,6 +292,14 @@ void RegRemoveSession(int index)
             RegRefreshProvider(provider);
         }
     }
+}
+
+void RegRemoveSession(int index)
+{
+    Registry *r = RegGet();
+    uint64_t instance = atomic_load(&r->sessions[index].instance);
+    char path[1024];
+    RegDisableSession(index);
     RegSessionPath(instance, path, sizeof path);
     OsFileRemove(path);
     atomic_store(&r->sessions[index].instance, 0);
@@ -296,6 +314,8 @@ int RegFindSession(const char *name)
             continue;
         }
         if (!OsProcessLives(s->ownerPid, s->ownerStart)) {
+            RegDisableSession(i);
+            RecoverSession(i);
             RegRemoveSession(i);
         } else if (sameName(s->name, name)) {
             return i;

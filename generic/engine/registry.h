@@ -30,8 +30,9 @@ void RegUnlock(void); /* either */
 /* ---- Under the lock -------------------------------------------------------------------------- */
 
 /* Index of a running session by name (ASCII case folded), or -1. Sessions whose owner is dead are
- * removed on the way. */
+ * recovered and removed on the way. */
 int RegFindSession(const char *name);
+void RegDisableSession(int index); /* its enables go */
 int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, EtwError *errPtr);
 void RegRemoveSession(int index); /* its enables too */
 /* The provider's slot, made if wanted; NULL: not there, or no room. name may be NULL. */

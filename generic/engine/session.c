@@ -173,11 +173,11 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
     return ETW_OK;
 }
 
-static uint32_t fileMode(const EtwSessionConfig *c)
+uint32_t SessionFileMode(EtwFileMode mode, bool realtime)
 {
     static const uint32_t bits[] = {ETL_MODE_SEQUENTIAL, ETL_MODE_CIRCULAR, ETL_MODE_APPEND,
             ETL_MODE_NEWFILE, ETL_MODE_SEQUENTIAL};
-    return bits[c->mode] | (c->realtime ? (uint32_t)ETL_MODE_REALTIME : 0u);
+    return bits[mode] | (realtime ? (uint32_t)ETL_MODE_REALTIME : 0u);
 }
 
 static EtwStatus makeRing(
@@ -226,7 +226,7 @@ static EtwStatus openFirstFile(EtwSession *s, const EtwSessionConfig *c, EtwErro
     RingHeader *h = s->ring->header;
     EtwStatus status = ETW_OK;
     s->fileConfig = (EtlWriterConfig){.loggerName = s->name,
-            .mode = fileMode(c),
+            .mode = SessionFileMode(c->mode, c->realtime),
             .bufferSize = h->bufferSize,
             .maxMB = c->maxMB,
             .loggerId = (uint16_t)(s->index + 1),
@@ -237,7 +237,9 @@ static EtwStatus openFirstFile(EtwSession *s, const EtwSessionConfig *c, EtwErro
             .zoneBias = OsTimeZoneBias(),
             .cpuMHz = OsCpuMHz(),
             .pid = OsPid(),
-            .tid = OsTid()};
+            .tid = OsTid(),
+            .onPut = LoggerOnPut,
+            .putCtx = s};
     if (c->file != NULL) {
         status = LoggerOpenFile(s, c->file, err);
         snprintf(h->file, sizeof h->file, "%s", s->file);
@@ -355,7 +357,7 @@ static void finishProc(EtwSession *s, void *arg)
         EtwKernelQuiesce(s->kernel);
     }
     RingCloseAll(s->ring);
-    LoggerDrain(s);
+    LoggerFlush(s);
     for (int64_t waited = 0; waited < s->patience; waited += 20000000) {
         uint32_t used, free;
         RingCount(s->ring, &used, &free);
@@ -363,7 +365,7 @@ static void finishProc(EtwSession *s, void *arg)
             break;
         }
         OsSleepNs(20000000); /* another process holds an open record: wait for its commit */
-        LoggerDrain(s);
+        LoggerFlush(s);
     }
     if (s->kernel != NULL) {
         EtwKernelClose(s->kernel);

@@ -28,9 +28,17 @@ typedef struct LoggerTask {
 /* Where a stream's reader stands, and since when it has been stuck. */
 typedef struct LoggerStream {
     RingCursor cursor;
-    int64_t blockedSince; /* steady ns, 0: not blocked */
-    uint64_t events;      /* read so far */
+    int64_t blockedSince;    /* steady ns, 0: not blocked */
+    uint64_t events;         /* read so far */
+    uint32_t held, heldLast; /* the first and last buffer that are read and not on disk yet, or
+                                RING_NO_BUFFER; next ones: EtwSession.held */
 } LoggerStream;
+
+/* A buffer that is read to its end and waits for the disk: until then it is all that a crash leaves. */
+typedef struct LoggerHeld {
+    uint32_t next;
+    uint64_t upTo; /* its stream's events up to its end */
+} LoggerHeld;
 
 struct EtwSession {
     char name[256];
@@ -53,6 +61,8 @@ struct EtwSession {
     OsInstant lastAnchor;
     EtwKernel *kernel; /* NULL: not enabled */
     LoggerStream *streams;
+    LoggerHeld *held; /* one a buffer */
+    uint32_t heldCount;
     int64_t lastFlush, lastSweep; /* steady ns */
     int64_t patience;             /* ns that an uncommitted record may block its stream */
     bool finish;
@@ -75,7 +85,17 @@ EtwStatus LoggerCloseFile(EtwSession *session, int64_t endWall); /* not OK: see 
 EtwStatus LoggerSnapshot(EtwSession *session, const char *path, EtwError *errPtr); /* snapshot.c */
 /* Fill the event that a ring record is; false: damaged. Pointers into the ring and the registry. */
 bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *event);
-uint64_t LoggerLost(const EtwSession *session); /* all kinds but the file's own */
+uint64_t LoggerLost(const Ring *ring); /* all kinds but the file's own */
+
+void LoggerOnPut(void *session, const EtlPut *put); /* an EtlPutProc */
+
+/* ---- recover.c ------------------------------------------------------------------------------- */
+
+/*
+ * Put what a session whose owner is dead left in shared memory into its file, and remember that it
+ * was done for EtwSessionRecover. Under the registry's lock; the session's entry stays.
+ */
+void RecoverSession(int index);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 
@@ -89,6 +109,7 @@ EtwStatus SessionUpdate(EtwSession *session, const EtwSessionConfig *changes, Et
 EtwStatus SessionSnapshot(EtwSession *session, const char *path, EtwError *errPtr);
 EtwStatus SessionKernelOn(EtwSession *session, const EtwKernelEnable *enable, EtwError *errPtr);
 void SessionKernelOff(EtwSession *session);
+uint32_t SessionFileMode(EtwFileMode mode, bool realtime); /* ETL_MODE_* */
 /* The session is started in this process, also when `detached` says otherwise. */
 EtwStatus SessionStartHere(const EtwSessionConfig *config, EtwError *errPtr);
 /* Return when this process owns no session any more. */

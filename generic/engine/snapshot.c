@@ -57,6 +57,7 @@ EtwStatus LoggerSnapshot(EtwSession *s, const char *path, EtwError *err)
     EtwStatus status;
     int patience = PATIENCE;
     config.path = path;
+    config.onPut = NULL; /* no part of what the session keeps */
     status = EtlWriterOpen(&writer, &config, err);
     if (status != ETW_OK) {
         return status;
@@ -65,5 +66,5 @@ EtwStatus LoggerSnapshot(EtwSession *s, const char *path, EtwError *err)
     for (uint32_t cpu = 0; cpu < s->ring->cpus; cpu++) {
         saveCpu(s, writer, (int)cpu, now.ticks, &patience);
     }
-    return EtlWriterClose(writer, LoggerLost(s), now.wall, err);
+    return EtlWriterClose(writer, LoggerLost(s->ring), now.wall, err);
 }

@@ -12,13 +12,13 @@
 enum { NS_A_SECOND = 1000000000 };
 
 static EtwStatus CheckOurs(
-        const EtlInfo *info, const char *path, uint32_t bufferSize, EtwError *errPtr)
+        const EtlInfo *info, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
 {
     if (info->clock != 1 || info->frequency != NS_A_SECOND || info->mode & ETL_MODE_COMPRESSED) {
         return EtwFail(errPtr, ETW_E_UNSUPPORTED, "APPEND", path,
                 "cannot append to \"%s\": it was not written by etw; use a new file", path);
     }
-    if (info->mode & ETL_MODE_CIRCULAR) {
+    if (info->mode & ETL_MODE_CIRCULAR && !circular) {
         return EtwFail(errPtr, ETW_E_STATE, "APPEND", path,
                 "cannot append to \"%s\": it is a circular file; use a new file", path);
     }
@@ -47,7 +47,8 @@ static void WalkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
     }
 }
 
-EtwStatus EtlAppendScan(EtlAppend *a, const char *path, uint32_t bufferSize, EtwError *errPtr)
+EtwStatus EtlAppendScan(
+        EtlAppend *a, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
 {
     OsMap map = {0};
     EtlClock clock;
@@ -62,7 +63,7 @@ EtwStatus EtlAppendScan(EtlAppend *a, const char *path, uint32_t bufferSize, Etw
     if (map.size != 0) {
         status = EtlHeaderParse(map.base, map.size, path, &a->info, &clock, errPtr);
         if (status == ETW_OK) {
-            status = CheckOurs(&a->info, path, bufferSize, errPtr);
+            status = CheckOurs(&a->info, path, bufferSize, circular, errPtr);
         }
         if (status == ETW_OK) {
             a->found = true;

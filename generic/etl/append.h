@@ -16,7 +16,9 @@ typedef struct EtlAppend {
     int64_t sequence; /* the largest */
 } EtlAppend;
 
-/* Fails when the file is not one that this writer could have written with that buffer size. */
-EtwStatus EtlAppendScan(EtlAppend *append, const char *path, uint32_t bufferSize, EtwError *errPtr);
+/* Fails when the file is not one that this writer could have written with that buffer size; a circular
+ * one only where the caller says so. */
+EtwStatus EtlAppendScan(
+        EtlAppend *append, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr);
 
 #endif

@@ -70,6 +70,8 @@ struct EtlWriter {
     uint64_t events, lostFull, lostIo, tooBig, overwritten;
     uint32_t buffers; /* written in all, header buffers included */
     int osError;
+    EtlPutProc *onPut; /* NULL: nobody asks */
+    void *putCtx;
 };
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -183,6 +185,14 @@ static void BuildHead(const EtlWriter *w, const Stream *s, bool partial)
     EtlBufferHeadBuild(&head, s->data);
 }
 
+static void TellPut(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
+{
+    if (w->onPut != NULL) {
+        EtlPut put = {(int)(s - w->streams), done, slot, s->used, s->sequence};
+        w->onPut(w->putCtx, &put);
+    }
+}
+
 /* First write of a buffer: gives it its slot. */
 static bool PutFirst(EtlWriter *w, Stream *s, bool partial)
 {
@@ -191,6 +201,7 @@ static bool PutFirst(EtlWriter *w, Stream *s, bool partial)
     memset(s->data + s->used, 0xFF, w->bufferSize - s->used);
     s->sequence = w->sequence + 1;
     BuildHead(w, s, partial);
+    TellPut(w, s, slot, false);
     if (!(grow ? WriteNew(w, s, slot) : WriteOver(w, s, slot))) {
         return false;
     }
@@ -212,6 +223,7 @@ static bool Put(EtlWriter *w, Stream *s, bool partial)
         }
     } else if (s->written != s->used) {
         BuildHead(w, s, partial);
+        TellPut(w, s, s->slot, false);
         if (!WriteMore(w, s)) {
             return false;
         }
@@ -221,6 +233,7 @@ static bool Put(EtlWriter *w, Stream *s, bool partial)
     s->written = s->used;
     s->eventsWritten = s->events;
     w->headerStale = true;
+    TellPut(w, s, s->slot, true);
     if (w->circular) {
         w->ring[s->slot - 1] = (Slot){s->last, s->events, (int32_t)(s - w->streams)};
     }
@@ -470,7 +483,8 @@ static EtwStatus CheckPattern(const EtlWriterConfig *c, EtwError *errPtr)
 
 static EtwStatus CheckConfig(const EtlWriterConfig *c, EtwError *errPtr)
 {
-    uint32_t modes = c->mode & (ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE);
+    uint32_t modes =
+            c->recover ? 0 : c->mode & (ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE);
     uint64_t most = (uint64_t)c->maxMB << 20;
     if (c->bufferSize < MIN_BUFFER || c->bufferSize > MAX_BUFFER || c->bufferSize % 1024 != 0) {
         return EtwFail(errPtr, ETW_E_ARG, "BUFFERSIZE", c->path,
@@ -576,7 +590,7 @@ static void FreeWriter(EtlWriter *w)
 static EtlWriter *NewWriter(const EtlWriterConfig *c)
 {
     EtlWriter *w = EtwAlloc(sizeof *w);
-    bool newFile = (c->mode & ETL_MODE_NEWFILE) != 0;
+    bool newFile = (c->mode & ETL_MODE_NEWFILE) != 0 && !c->recover;
     w->bufferSize = c->bufferSize;
     w->loggerName = EtwStrdup(c->loggerName);
     w->pattern = newFile ? EtwStrdup(c->path) : NULL;
@@ -593,8 +607,8 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwErro
 {
     EtlAppend append = {0};
     EtwStatus status = CheckConfig(c, errPtr);
-    if (status == ETW_OK && c->mode & ETL_MODE_APPEND) {
-        status = EtlAppendScan(&append, c->path, c->bufferSize, errPtr);
+    if (status == ETW_OK && (c->mode & ETL_MODE_APPEND || c->recover)) {
+        status = EtlAppendScan(&append, c->path, c->bufferSize, c->recover, errPtr);
     }
     if (status != ETW_OK) {
         return status;
@@ -602,8 +616,11 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwErro
     EtlWriter *w = NewWriter(c);
     if (append.found) {
         Continue(w, &append);
+        w->lostBefore = c->recover ? 0 : w->lostBefore;
     }
-    w->circular = (c->mode & ETL_MODE_CIRCULAR) != 0;
+    w->onPut = c->onPut;
+    w->putCtx = c->putCtx;
+    w->circular = (c->mode & ETL_MODE_CIRCULAR) != 0 && !c->recover;
     EtlWriterSetLimit(w, c->maxMB);
     status = OpenFile(w, &append, errPtr);
     if (status != ETW_OK) {
@@ -682,4 +699,5 @@ void EtlWriterGetState(const EtlWriter *w, EtlWriterState *state)
     state->overwritten = w->overwritten;
     state->unwritten = w->osError != 0 ? Unwritten(w) : 0;
     state->osError = w->osError;
+    state->number = w->number;
 }

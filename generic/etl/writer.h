@@ -16,6 +16,16 @@
 
 typedef struct EtlWriter EtlWriter;
 
+/* A buffer that is being put on disk. Its header, which announces what it holds, is written last. */
+typedef struct EtlPut {
+    int cpu;
+    bool done;     /* false: it is about to be, true: it is */
+    uint32_t slot; /* its place in the file, in buffers */
+    uint32_t used; /* bytes of it that are announced */
+    int64_t sequence;
+} EtlPut;
+typedef void EtlPutProc(void *ctx, const EtlPut *put);
+
 typedef struct EtlWriterConfig {
     const char *path;       /* UTF-8; new-file mode: has one %d, replaced by 1, 2, ... */
     const char *loggerName; /* UTF-8 */
@@ -30,6 +40,11 @@ typedef struct EtlWriterConfig {
     int zoneBias;
     uint32_t cpuMHz;
     uint32_t pid, tid; /* of the starter */
+    /* What a killed writer of this very session left is continued behind its last buffer: whatever the
+     * mode, without a maximum; the losses are the caller's to say anew. */
+    bool recover;
+    EtlPutProc *onPut; /* NULL: nobody asks */
+    void *putCtx;
 } EtlWriterConfig;
 
 typedef struct EtlWriterState {
@@ -43,6 +58,7 @@ typedef struct EtlWriterState {
     uint64_t unwritten; /* accepted, but a failed write left them in memory: a later flush may save
                            them, a close now counts them as lost */
     int osError;        /* of the last failed write */
+    int number;         /* of the file, in new-file mode */
 } EtlWriterState;
 
 /*

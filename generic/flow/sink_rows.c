@@ -159,8 +159,7 @@ static void addWords(const Open *open, EtwText *out)
     }
 }
 
-static void onPop(
-        void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code)
+static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code)
 {
     CallRows *r = ctx;
     Open *open = thread->own, *below = open->below;

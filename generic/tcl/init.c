@@ -38,6 +38,7 @@ static const EtwCommand commands[] = {
         {"provider", EtwProviderCmd, NULL, false},
         {"providers", EtwProvidersCmd, NULL, false},
         {"query", EtwQueryCmd, NULL, false},
+        {"recover", EtwRecoverCmd, NULL, false},
         {"schema", EtwSchemaCmd, NULL, false},
         {"sessions", EtwSessionsCmd, NULL, false},
         {"snapshot", EtwSnapshotCmd, NULL, false},

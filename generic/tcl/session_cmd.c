@@ -1,7 +1,7 @@
 /*
  * tcl/session_cmd.c --
  *
- *	etw start, stop, query, flush, update, snapshot, sessions and mark: options in, the
+ *	etw start, stop, query, flush, update, snapshot, recover, sessions and mark: options in, the
  *	session's state as a dict out. What a session is and does is the engine's (engine/engine.h).
  */
 #include "tcl/provider.h"
@@ -430,5 +430,41 @@ int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     filter.pattern = objc == 2 ? Tcl_GetString(objv[1]) : NULL;
     EtwSessionList(addSession, &filter);
     Tcl_SetObjResult(interp, filter.list);
+    return TCL_OK;
+}
+
+/* ---- recover --------------------------------------------------------------------------------- */
+
+static void addRecovered(void *list, const EtwRecovered *recovered)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    EtwPut(dict, "name", EtwTextObj(recovered->name, strlen(recovered->name)));
+    EtwPut(dict, "file", EtwTextObj(recovered->file, strlen(recovered->file)));
+    putCount(dict, "owner", recovered->ownerPid);
+    putCount(dict, "events", recovered->events);
+    EtwPut(dict, "error",
+            recovered->status == ETW_OK
+                    ? Tcl_NewObj()
+                    : EtwTextObj(recovered->error.message, strlen(recovered->error.message)));
+    Tcl_ListObjAppendElement(NULL, list, dict);
+}
+
+int EtwRecoverCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwError err = {0};
+    Tcl_Obj *list;
+    (void)clientData;
+
+    if (objc != 1) {
+        Tcl_WrongNumArgs(interp, 1, objv, NULL);
+        return TCL_ERROR;
+    }
+    list = Tcl_NewListObj(0, NULL);
+    if (EtwSessionRecover(addRecovered, list, &err) != ETW_OK) {
+        Tcl_DecrRefCount(list);
+        return EtwTclError(interp, &err);
+    }
+    Tcl_SetObjResult(interp, list);
     return TCL_OK;
 }

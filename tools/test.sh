@@ -24,6 +24,7 @@ for arg in "$@"; do
 done
 
 $deps && { sh tools/deps.sh test || die "the packages that the tests need are not installed"; }
+$deps && { sh tools/suites.sh >/dev/null || echo "test.sh: other people's suites are not to be had: suites.test is skipped" >&2; }
 
 totals=$(mktemp)
 trap 'rm -f "$totals"' EXIT

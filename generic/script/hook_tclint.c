@@ -40,6 +40,8 @@ typedef struct Layer {
     EtwHook *own[OWN];
     int ownHint;
     Tcl_HashTable byCommand; /* Command * -> EtwHook * */
+    CommandTrace **graves;   /* traces of commands that are gone, see keepTrace */
+    int graveCount, graveRoom;
 } Layer;
 
 static Tcl_ObjCmdProc *entryOf(int slot);
@@ -421,11 +423,55 @@ static void swapIn(EtwHook *hook)
     hook->swapped = true;
 }
 
+/*
+ * Where a script's trace of a rename deletes the command, Tcl frees all traces of it and goes on with
+ * the next one: that is ours, which came first. So each of ours has one reference more, until no
+ * trace runs.
+ */
+static void keepTrace(EtwHook *hook)
+{
+    CommandTrace *trace = ((Command *)hook->token)->tracePtr;
+    while (trace != NULL && trace->clientData != hook) {
+        trace = trace->nextPtr;
+    }
+    if (trace != NULL) {
+        trace->refCount++;
+    }
+    hook->trace = trace;
+}
+
+static void buryTrace(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    if (hook->trace == NULL) {
+        return;
+    }
+    if (layer->graveCount == layer->graveRoom) {
+        layer->graveRoom = layer->graveRoom ? 2 * layer->graveRoom : 16;
+        layer->graves = EtwRealloc(layer->graves, (size_t)layer->graveRoom * sizeof *layer->graves);
+    }
+    layer->graves[layer->graveCount++] = hook->trace;
+    hook->trace = NULL;
+}
+
+static void clearGraves(Layer *layer)
+{
+    while (layer->graveCount > 0) {
+        CommandTrace *trace = layer->graves[--layer->graveCount];
+        if (trace->refCount-- <= 1) {
+            Tcl_Free((char *)trace);
+        }
+    }
+}
+
 static bool attach(EtwHook *hook)
 {
     Layer *layer = hook->state->layer;
     Command *cmd = (Command *)hook->token;
     int isNew;
+    if (layer->graveCount > 0 && ((Interp *)hook->state->interp)->activeCmdTracePtr == NULL) {
+        clearGraves(layer);
+    }
     if (hook->kind == ETW_KIND_COROUTINE && !prepareCoroutine(cmd)) {
         return false;
     }
@@ -442,6 +488,7 @@ static bool attach(EtwHook *hook)
     Tcl_SetHashValue(Tcl_CreateHashEntry(&layer->byCommand, (char *)cmd, &isNew), hook);
     hook->nreProc = cmd->nreProc;
     swapIn(hook);
+    keepTrace(hook);
     hideCompiler(hook, hook->what & HOOK_CALL);
     return true;
 }
@@ -479,6 +526,7 @@ static bool detach(EtwHook *hook)
         return false; /* somebody has wrapped ours, and calls it */
     }
     hook->swapped = false;
+    buryTrace(hook);
     Tcl_DeleteHashEntry(entry);
     freeSlot(hook);
     return true;
@@ -536,6 +584,8 @@ static void closeLayer(EtwScriptState *state)
         EtwFree(layer->tables[i].slots);
     }
     Tcl_DeleteHashTable(&layer->byCommand);
+    clearGraves(layer);
+    EtwFree(layer->graves);
     EtwFree(layer);
     recent.interp = NULL; /* another interpreter may come to lie at that address */
 }

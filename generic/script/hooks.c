@@ -81,10 +81,23 @@ static void unlinkHook(EtwHook *hook)
 
 /* ---- The command goes or changes its name ---------------------------------------------------- */
 
+/* A trace of a rename that deletes the command: Tcl still calls the other traces of the rename. */
+static bool isThere(const EtwScriptState *state, const EtwHook *hook)
+{
+    const EtwHook *h = state != NULL ? state->hooks : NULL;
+    while (h != NULL && h != hook) {
+        h = h->next;
+    }
+    return h != NULL;
+}
+
 static void commandChanged(
         void *clientData, Tcl_Interp *interp, const char *oldName, const char *newName, int flags)
 {
     EtwHook *hook = clientData;
+    if (!(flags & TCL_TRACE_DELETE) && !isThere(EtwScriptStateOf(interp), hook)) {
+        return;
+    }
     if ((hook->what & HOOK_CALL) && EtwScriptOn(KEYWORD_COMMAND) && !Tcl_InterpDeleted(interp)) {
         EtwWriteCommand(hook->state, flags, oldName, newName);
     }

@@ -225,10 +225,20 @@ int EtwScriptVariable(Tcl_Interp *interp, Tcl_Obj *name, int ops, int add)
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-typedef struct CommandTrace {
+typedef struct EtwCommandTrace {
     EtwScriptState *state; /* a reference */
     int ops;
+    struct EtwCommandTrace *next; /* of the state's */
 } CommandTrace;
+
+static CommandTrace **findTrace(EtwScriptState *state, const CommandTrace *trace)
+{
+    CommandTrace **at = &state->commandTraces;
+    while (*at != NULL && *at != trace) {
+        at = &(*at)->next;
+    }
+    return at;
+}
 
 void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName)
 {
@@ -243,6 +253,7 @@ void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, cons
 
 static void commandTraceFree(CommandTrace *trace)
 {
+    *findTrace(trace->state, trace) = trace->next;
     EtwScriptStateDrop(trace->state);
     EtwFree(trace);
 }
@@ -251,7 +262,10 @@ static void commandChanged(ClientData clientData, Tcl_Interp *interp, const char
         const char *newName, int flags)
 {
     CommandTrace *trace = clientData;
-    (void)interp;
+    EtwScriptState *state = EtwScriptStateOf(interp);
+    if (!(flags & TCL_TRACE_DESTROYED) && (state == NULL || *findTrace(state, trace) == NULL)) {
+        return; /* a trace of the same rename has deleted the command */
+    }
     if ((flags & trace->ops) && EtwScriptOn(KEYWORD_COMMAND)) {
         EtwWriteCommand(trace->state, flags, oldName, newName);
     }
@@ -292,6 +306,8 @@ int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name, int ops, int add)
     trace->state = EtwScriptStateMake(interp);
     trace->state->refs++;
     trace->ops = ops;
+    trace->next = trace->state->commandTraces;
+    trace->state->commandTraces = trace;
     if (Tcl_TraceCommand(interp, Tcl_GetString(name), ops | TCL_TRACE_DELETE, commandChanged,
                 trace) != TCL_OK) {
         commandTraceFree(trace);

@@ -78,12 +78,13 @@ struct EtwScriptState {
     Tcl_Interp *interp; /* NULL once it is deleted */
     int refs;           /* the interpreter's, and one a hook */
     EtwPattern *patterns;
-    unsigned generation; /* counts changes of the patterns */
-    EtwHook *hooks;      /* all, doubly linked */
-    int stepUsers;       /* patterns with steps, and running `run`s with steps */
-    bool stepping;       /* inlining is off and every command is hooked */
-    bool scanning;       /* guards against a scan inside a scan */
-    bool needsScan;      /* something was created that was not seen */
+    unsigned generation;                   /* counts changes of the patterns */
+    struct EtwCommandTrace *commandTraces; /* of run.c */
+    EtwHook *hooks;                        /* all, doubly linked */
+    int stepUsers;                         /* patterns with steps, and running `run`s with steps */
+    bool stepping;                         /* inlining is off and every command is hooked */
+    bool scanning;                         /* guards against a scan inside a scan */
+    bool needsScan;                        /* something was created that was not seen */
     Tcl_Obj *missed;     /* during a scan for `list`: names that could not be hooked */
     uint64_t lastScan;   /* ticks */
     uint64_t lastCount;  /* commands there were */
@@ -154,6 +155,7 @@ struct EtwHook {
     Tcl_ObjCmdProc *nreProc;
     void (*compileProc)(void);
     bool swapped;
+    void *trace;         /* of the command, see keepTrace */
     int epochs[2];       /* of an object: when its methods were hooked */
     unsigned generation; /* of a method: of the patterns that what and rule are by */
 };

@@ -1,0 +1,27 @@
+#!/bin/sh
+# tools/suites.sh --
+#
+#	Other people's test suites, which tests/suites.test runs traced: those of Tcl's core and of
+#	tcllib, from Debian's source packages. Kept in ${ETW_CACHE:-$HOME/.cache/etw}/suites; without
+#	them that test is skipped. Prints the directory.
+set -eu
+cd "$(dirname "$0")/.."
+top=$(pwd)
+. "$top/tools/lib.sh"
+. "$top/tools/debsrc.sh"
+
+suites=$cache/suites
+work=$cache/work-suites-$$
+trap 'rm -rf "$work" $debsrc_tmp' EXIT
+
+# need PACKAGE NAME PART: the part of its source that has the tests, moved into its place whole.
+need() {
+    [ -d "$suites/$2" ] && return 0
+    unpack "$1" "$work/$2" || die "apt has no source of $1: is the network reachable?"
+    mkdir -p "$suites"
+    mv "$work/$2/$3" "$suites/$2"
+}
+
+need tcl8.6 tcl tests
+need tcllib tcllib modules
+echo "$suites"

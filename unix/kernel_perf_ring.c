@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "kernel_perf.h"
 #include "base/bytes.h"
+#include "base/wide.h"
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -119,7 +120,7 @@ static uint64_t ticksOf(const PerfClock *c, uint64_t time)
     if (osClock == ETW_CLOCK_MONO_RAW || ns == 0) {
         return time;
     }
-    return c->from.ticks + (uint64_t)(int64_t)((__int128)since * (int64_t)ticks / (int64_t)ns);
+    return c->from.ticks + (uint64_t)EtwMulDivSigned(since, ticks, ns);
 }
 
 /* The record's bytes in one piece; positions are multiples of 8, so that a header never wraps. */

@@ -9,6 +9,7 @@
  *	events wait, so that the kernel's and the script's events of a CPU can be merged exactly.
  */
 #include "base/bytes.h"
+#include "base/wide.h"
 #include "engine/control.h"
 #include "etl/format.h"
 
@@ -341,7 +342,7 @@ static void drain(EtwSession *s, int64_t margin)
     OsInstant now;
     uint64_t until;
     OsNow(&now);
-    until = now.ticks - (uint64_t)(((unsigned __int128)margin << 32) / s->anchors.scale);
+    until = now.ticks - EtwShift32Div((uint64_t)margin, s->anchors.scale);
     drainKernel(s, until);
     drainRing(s, until);
     anchor(s, &now);

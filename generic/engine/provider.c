@@ -5,6 +5,7 @@
  *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
  */
 #include "base/bytes.h"
+#include "base/wide.h"
 #include "engine/listen.h"
 #include "engine/mirror.h"
 #include "engine/provider.h"
@@ -178,7 +179,7 @@ static inline uint8_t *putPieces(uint8_t *at, const Etw_Data *data, int count)
 static inline void putElapsed(uint8_t *payload, const EtwElapsed *e, uint64_t now)
 {
     uint64_t ticks = now > e->since ? now - e->since : 0; /* CPUs may differ by some ticks */
-    EtwStore64(payload + e->at, (uint64_t)((unsigned __int128)ticks * e->scale >> 32));
+    EtwStore64(payload + e->at, EtwMulShift32(ticks, e->scale));
 }
 
 typedef struct WriteArgs {

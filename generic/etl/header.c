@@ -7,6 +7,7 @@
  */
 #include "etl/header.h"
 #include "base/bytes.h"
+#include "base/wide.h"
 #include "etl/record.h"
 
 /* TRACE_LOGFILE_HEADER, offsets behind the record's own header; from ETL_LOG_ZONE on, the 32-bit
@@ -44,9 +45,6 @@ enum { ZONE_NAME_BYTES = 64 };
 enum { CLOCK_QPC = 1, CLOCK_SYSTEM = 2, CLOCK_CYCLES = 3 };
 enum { TICKS_A_SECOND_OF_FILETIME = 10000000, NS_A_SECOND = 1000000000 };
 
-__extension__ typedef unsigned __int128 Wide;
-__extension__ typedef __int128 SignedWide;
-
 int64_t EtlWallOfFiletime(int64_t filetime)
 {
     const int64_t limit = INT64_MAX / 100;
@@ -83,16 +81,23 @@ int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks)
     }
     uint64_t ns = (uint64_t)frequency <= UINT64_MAX / NS_A_SECOND
                           ? (uint64_t)rest * NS_A_SECOND / (uint64_t)frequency
-                          : (uint64_t)((Wide)(uint64_t)rest * NS_A_SECOND / (uint64_t)frequency);
+                          : EtwMulDiv((uint64_t)rest, NS_A_SECOND, (uint64_t)frequency);
     return (int64_t)((uint64_t)clock->start + (uint64_t)seconds * NS_A_SECOND + ns);
 }
 
-/* ceil(a * b / c) of any sign, clamped. */
-static int64_t ScaleUp(SignedWide a, int64_t b, int64_t c)
+/* ceil(a * b / c) of any sign of a, clamped. */
+static int64_t ScaleUp(EtwWide a, int64_t b, int64_t c)
 {
-    SignedWide product = a * b, quotient = product / c;
-    quotient += product % c > 0;
-    return quotient > INT64_MAX ? INT64_MAX : quotient < INT64_MIN ? INT64_MIN : (int64_t)quotient;
+    EtwWide product, quotient, rest;
+    int64_t result;
+    if (!EtwWideMul(a, EtwWideInt(b), &product)) {
+        return EtwWideSign(a) < 0 ? INT64_MIN : INT64_MAX;
+    }
+    EtwWideDivide(product, EtwWideInt(c), &quotient, &rest);
+    EtwWideAdd(quotient, EtwWideInt(EtwWideSign(rest)), &quotient);
+    return EtwWideFits(quotient, &result) ? result
+           : EtwWideSign(quotient) < 0    ? INT64_MIN
+                                          : INT64_MAX;
 }
 
 int64_t EtlClockTicks(const EtlClock *clock, int64_t wall)
@@ -101,12 +106,14 @@ int64_t EtlClockTicks(const EtlClock *clock, int64_t wall)
         return wall;
     }
     if (clock->filetime) {
-        return ScaleUp(wall, 1, 100) + ETL_FILETIME_EPOCH - clock->localBias;
+        return ScaleUp(EtwWideInt(wall), 1, 100) + ETL_FILETIME_EPOCH - clock->localBias;
     }
-    SignedWide elapsed = (SignedWide)wall - clock->start;
-    SignedWide ticks = (SignedWide)ScaleUp(elapsed, (int64_t)clock->frequency, NS_A_SECOND);
-    ticks += clock->ticks0;
-    return ticks > INT64_MAX ? INT64_MAX : ticks < INT64_MIN ? INT64_MIN : (int64_t)ticks;
+    EtwWide elapsed;
+    int64_t ticks;
+    EtwWideSub(EtwWideInt(wall), EtwWideInt(clock->start), &elapsed);
+    bool over = __builtin_add_overflow(
+            ScaleUp(elapsed, (int64_t)clock->frequency, NS_A_SECOND), clock->ticks0, &ticks);
+    return !over ? ticks : clock->ticks0 < 0 ? INT64_MIN : INT64_MAX;
 }
 
 static void ClockOf(const EtlInfo *info, int64_t startFiletime, EtlClock *clock)

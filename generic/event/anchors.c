@@ -5,11 +5,12 @@
  *	hour.
  */
 #include "event/anchors.h"
+#include "base/wide.h"
 
 /* ns per tick in 32.32 fixed point, from two instants. */
 static uint64_t slope(uint64_t ticks, int64_t steady)
 {
-    return (uint64_t)(((unsigned __int128)(uint64_t)steady << 32) / ticks);
+    return EtwShift32Div((uint64_t)steady, ticks);
 }
 
 /*
@@ -70,13 +71,12 @@ void EtwAnchorsAdd(EtwAnchors *a, const OsInstant *now)
     int64_t error = now->steady - here;
     int64_t most = 500000;
     error = error > most ? most : error < -most ? -most : error;
-    a->scale = (uint64_t)((int64_t)a->scale +
-                          (int64_t)((__int128)(int64_t)a->scale * error / 1000000000));
+    a->scale = (uint64_t)((int64_t)a->scale + EtwMulDivSigned(error, a->scale, 1000000000));
 }
 
 static int64_t span(uint64_t ticks, uint64_t scale)
 {
-    return (int64_t)((unsigned __int128)ticks * scale >> 32);
+    return (int64_t)EtwMulShift32(ticks, scale);
 }
 
 int64_t EtwAnchorsSteady(const EtwAnchors *a, uint64_t ticks)

@@ -35,7 +35,7 @@ static bool integerOf(const EtwNode *node, EtwWide *iPtr)
 {
     Value number;
     if (node->op == ETW_OP_INT) {
-        *iPtr = node->i;
+        *iPtr = EtwWideInt(node->i);
         return true;
     }
     if (node->op != ETW_OP_STRING || !EtwTextNumber(node->text, node->size, &number) ||
@@ -58,11 +58,12 @@ static bool addProvider(EtwText *list, const EtwNode *item)
 
 static bool addId(EtwText *list, const EtwNode *item)
 {
-    EtwWide i;
-    if (!integerOf(item, &i)) {
+    EtwWide wide;
+    int64_t i;
+    if (!integerOf(item, &wide)) {
         return false;
     }
-    if (i >= 0 && i <= UINT16_MAX) { /* others are no event's */
+    if (EtwWideFits(wide, &i) && i >= 0 && i <= UINT16_MAX) { /* others are no event's */
         uint16_t id = (uint16_t)i;
         EtwTextAdd(list, &id, sizeof id);
     }
@@ -71,11 +72,12 @@ static bool addId(EtwText *list, const EtwNode *item)
 
 static bool addPid(EtwText *list, const EtwNode *item)
 {
-    EtwWide i;
-    if (!integerOf(item, &i)) {
+    EtwWide wide;
+    int64_t i;
+    if (!integerOf(item, &wide)) {
         return false;
     }
-    if (i >= 0 && i < ETW_NO_ID) {
+    if (EtwWideFits(wide, &i) && i >= 0 && i < ETW_NO_ID) {
         uint32_t pid = (uint32_t)i;
         EtwTextAdd(list, &pid, sizeof pid);
     }
@@ -106,7 +108,8 @@ static void takeConjunct(EtwBounds *b, const EtwNode *node)
 {
     EtwNode *const *child = node->children;
     bool after = node->op == ETW_OP_GE || node->op == ETW_OP_GT;
-    EtwWide from;
+    EtwWide wide;
+    int64_t from;
     switch (node->op) {
     case ETW_OP_EQ:
     case ETW_OP_STREQ:
@@ -120,9 +123,9 @@ static void takeConjunct(EtwBounds *b, const EtwNode *node)
     case ETW_OP_GT:
     case ETW_OP_LE:
     case ETW_OP_LT:
-        if (isField(child[!after], "time") && integerOf(child[after], &from) && from <= INT64_MAX &&
-                from > b->filter.from) {
-            b->filter.from = (int64_t)from;
+        if (isField(child[!after], "time") && integerOf(child[after], &wide) &&
+                EtwWideFits(wide, &from) && from > b->filter.from) {
+            b->filter.from = from;
         }
         break;
     default:

@@ -156,9 +156,9 @@ static void compileConstant(Step *step, const EtwNode *node)
     Value *v = &step->constant;
     if (node->op == ETW_OP_INT) {
         v->kind = VALUE_INT;
-        v->i = node->i;
+        v->i = EtwWideInt(node->i);
         if (node->i < 0 && node->text != NULL && node->text[0] != '-') {
-            v->i = (EtwWide)(uint64_t)node->i; /* 2^63 and above, by its bits */
+            v->i = EtwWideUint((uint64_t)node->i); /* 2^63 and above, by its bits */
         }
     } else if (node->op == ETW_OP_DOUBLE) {
         v->kind = VALUE_DOUBLE;
@@ -245,9 +245,14 @@ void EtwPredicateFree(EtwPredicate *pred)
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-static Value intValue(EtwWide i)
+static Value intValue(int64_t i)
 {
-    return (Value){.kind = VALUE_INT, .i = i};
+    return (Value){.kind = VALUE_INT, .i = EtwWideInt(i)};
+}
+
+static Value uintValue(uint64_t u)
+{
+    return (Value){.kind = VALUE_INT, .i = EtwWideUint(u)};
 }
 
 static Value textValue(const char *text, size_t size)
@@ -295,9 +300,9 @@ static Value providerValue(Run *run)
                            : guidValue(run, run->event->provider.bytes);
 }
 
-static EtwWide idOf(uint32_t id)
+static int64_t idOf(uint32_t id)
 {
-    return id == ETW_NO_ID ? -1 : (EtwWide)id;
+    return id == ETW_NO_ID ? -1 : (int64_t)id;
 }
 
 /* The GUID behind a header field; NULL: it has none, or is none. */
@@ -345,7 +350,7 @@ static Value headerValue(Run *run, Header header)
     case HEADER_TASK:
         return intValue(e->desc.task);
     case HEADER_KEYWORD:
-        return intValue((EtwWide)e->desc.keyword);
+        return uintValue(e->desc.keyword);
     case HEADER_PID:
         return intValue(idOf(e->pid));
     case HEADER_TID:
@@ -407,7 +412,7 @@ static Value valueOfField(Run *run, const EtwField *field, const EtwValue *v)
 {
     EtwWide ns;
     if (EtwValueTime(v, &ns)) {
-        return intValue(ns);
+        return (Value){.kind = VALUE_INT, .i = ns};
     }
     bool isText = EtwValueIsText(field, v);
     Value value = isText ? textOfField(run, field, v) : (Value){.kind = VALUE_MISSING};
@@ -416,10 +421,10 @@ static Value valueOfField(Run *run, const EtwField *field, const EtwValue *v)
     case ETW_V_UINT:
         value.kind = VALUE_INT;
         value.named = isText;
-        value.i = v->kind == ETW_V_INT ? (EtwWide)v->i : (EtwWide)v->u;
+        value.i = v->kind == ETW_V_INT ? EtwWideInt(v->i) : EtwWideUint(v->u);
         return value;
     case ETW_V_BOOL:
-        return intValue((EtwWide)v->u);
+        return uintValue(v->u);
     case ETW_V_DOUBLE:
         return (Value){.kind = VALUE_DOUBLE, .d = v->d};
     default:
@@ -535,7 +540,7 @@ static bool isMember(Run *run, Value *v, const Step *field, const Step *list)
         /* A number that has a name may be asked for by either. */
         if (v->kind == VALUE_INT && v->named && constant.kind == VALUE_TEXT &&
                 EtwTextNumber(constant.text, constant.size, &number) && number.kind == VALUE_INT &&
-                number.i == v->i) {
+                EtwWideOrder(number.i, v->i) == 0) {
             return true;
         }
     }
@@ -574,7 +579,7 @@ static Value evaluateLength(Run *run, const Step *step)
         return v;
     }
     EtwValueText(&v, scratch);
-    return intValue((EtwWide)EtwTextLength(EtwValueChars(&v, scratch), v.size));
+    return uintValue(EtwTextLength(EtwValueChars(&v, scratch), v.size));
 }
 
 static bool isTrue(Run *run, int index)

@@ -51,14 +51,14 @@ static int takeBase(const char **atPtr, const char *end)
 /* Whole of the text is digits of the base, and few enough. */
 static bool wholeNumber(const char *at, const char *end, int base, EtwWide *numberPtr)
 {
-    EtwWide v = 0;
+    EtwWide v = EtwWideInt(0);
     if (at == end) {
         return false;
     }
     for (; at < end; at++) {
         int digit = digitOf(*at);
-        if (digit >= base || __builtin_mul_overflow(v, (EtwWide)base, &v) ||
-                __builtin_add_overflow(v, (EtwWide)digit, &v)) {
+        if (digit >= base || !EtwWideMul(v, EtwWideInt(base), &v) ||
+                !EtwWideAdd(v, EtwWideInt(digit), &v)) {
             return false;
         }
     }
@@ -100,7 +100,10 @@ bool EtwTextNumber(const char *text, size_t size, Value *number)
     EtwWide i;
     double d;
     if (wholeNumber(digits, end, base, &i)) {
-        *number = intValue(negative ? -i : i);
+        if (negative) {
+            EtwWideSub(EtwWideInt(0), i, &i); /* what is not negative has an opposite */
+        }
+        *number = intValue(i);
         return true;
     }
     if (realNumber(at, end, &d)) {
@@ -128,7 +131,7 @@ bool EtwValueTrue(const Value *v, const EtwText *scratch)
         return false;
     }
     if (numberOf(v, scratch, &number)) {
-        return number.kind == VALUE_INT ? number.i != 0 : number.d != 0;
+        return number.kind == VALUE_INT ? EtwWideSign(number.i) != 0 : number.d != 0;
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (EtwGlobMatch(words[i], strlen(words[i]), EtwValueChars(v, scratch), v->size, true)) {
@@ -160,10 +163,10 @@ void EtwValueText(Value *v, EtwText *scratch)
 static Order orderNumbers(const Value *a, const Value *b)
 {
     if (a->kind == VALUE_INT && b->kind == VALUE_INT) {
-        return a->i < b->i ? ORDER_LESS : a->i > b->i ? ORDER_GREATER : ORDER_EQUAL;
+        return (Order)EtwWideOrder(a->i, b->i);
     }
-    long double x = a->kind == VALUE_INT ? (long double)a->i : (long double)a->d;
-    long double y = b->kind == VALUE_INT ? (long double)b->i : (long double)b->d;
+    long double x = a->kind == VALUE_INT ? EtwWideReal(a->i) : (long double)a->d;
+    long double y = b->kind == VALUE_INT ? EtwWideReal(b->i) : (long double)b->d;
     return x < y ? ORDER_LESS : x > y ? ORDER_GREATER : x == y ? ORDER_EQUAL : ORDER_NONE;
 }
 
@@ -199,64 +202,57 @@ bool EtwValueSameText(Value *a, Value *b, EtwText *scratch)
 
 /* ---- Arithmetic ------------------------------------------------------------------------------ */
 
-static EtwWide floorDivide(EtwWide a, EtwWide b)
-{
-    EtwWide quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 static Value shift(int op, EtwWide a, EtwWide b)
 {
     enum { BITS = 127 };
-    if (b < 0) {
+    int64_t by;
+    EtwWide moved;
+    if (EtwWideSign(b) < 0) {
         return missing;
     }
+    if (!EtwWideFits(b, &by) || by >= BITS) {
+        by = BITS;
+    }
     if (op == ETW_OP_SHR) {
-        return intValue(b >= BITS ? (a < 0 ? -1 : 0) : a >> (int)b);
+        return intValue(EtwWideShiftRight(a, by == BITS ? BITS - 1 : (int)by));
     }
-    if (b >= BITS) {
-        return a == 0 ? intValue(0) : missing;
+    if (by == BITS) {
+        return EtwWideSign(a) == 0 ? intValue(a) : missing;
     }
-    EtwWide moved = (EtwWide)((unsigned __int128)a << (int)b);
-    return moved >> (int)b == a ? intValue(moved) : missing;
+    return EtwWideShiftLeft(a, (int)by, &moved) ? intValue(moved) : missing;
 }
 
 static Value arithInt(int op, EtwWide a, EtwWide b)
 {
-    EtwWide result = 0;
-    bool overflow = false;
+    EtwWide result, rest;
+    bool fits;
     switch (op) {
     case ETW_OP_ADD:
-        overflow = __builtin_add_overflow(a, b, &result);
+        fits = EtwWideAdd(a, b, &result);
         break;
     case ETW_OP_SUB:
-        overflow = __builtin_sub_overflow(a, b, &result);
+        fits = EtwWideSub(a, b, &result);
         break;
     case ETW_OP_MUL:
-        overflow = __builtin_mul_overflow(a, b, &result);
+        fits = EtwWideMul(a, b, &result);
         break;
     case ETW_OP_DIV:
     case ETW_OP_MOD:
-        /* -1: the smallest number has no opposite */
-        overflow = b == 0 || (b == -1 && __builtin_sub_overflow((EtwWide)0, a, &result));
-        if (!overflow) {
-            EtwWide quotient = b == -1 ? -a : floorDivide(a, b);
-            result = op == ETW_OP_DIV ? quotient : b == -1 ? 0 : a - quotient * b;
+        fits = EtwWideSign(b) != 0 && EtwWideDivide(a, b, &result, &rest);
+        if (fits && op == ETW_OP_MOD) {
+            result = rest;
         }
         break;
     case ETW_OP_BITAND:
-        result = a & b;
-        break;
+        return intValue(EtwWideAnd(a, b));
     case ETW_OP_BITOR:
-        result = a | b;
-        break;
+        return intValue(EtwWideOr(a, b));
     case ETW_OP_BITXOR:
-        result = a ^ b;
-        break;
+        return intValue(EtwWideXor(a, b));
     default:
         return shift(op, a, b);
     }
-    return overflow ? missing : intValue(result);
+    return fits ? intValue(result) : missing;
 }
 
 static Value arithDouble(int op, double a, double b)
@@ -284,8 +280,8 @@ Value EtwValueArith(int op, const Value *a, const Value *b, const EtwText *scrat
     if (x.kind == VALUE_INT && y.kind == VALUE_INT) {
         return arithInt(op, x.i, y.i);
     }
-    return arithDouble(
-            op, x.kind == VALUE_INT ? (double)x.i : x.d, y.kind == VALUE_INT ? (double)y.i : y.d);
+    return arithDouble(op, x.kind == VALUE_INT ? (double)EtwWideReal(x.i) : x.d,
+            y.kind == VALUE_INT ? (double)EtwWideReal(y.i) : y.d);
 }
 
 Value EtwValueNegate(int op, const Value *a, const EtwText *scratch)
@@ -295,7 +291,8 @@ Value EtwValueNegate(int op, const Value *a, const EtwText *scratch)
         return missing;
     }
     if (x.kind == VALUE_INT) {
-        return op == ETW_OP_BITNOT ? intValue(~x.i) : arithInt(ETW_OP_SUB, 0, x.i);
+        return op == ETW_OP_BITNOT ? intValue(EtwWideNot(x.i))
+                                   : arithInt(ETW_OP_SUB, EtwWideInt(0), x.i);
     }
     return op == ETW_OP_NEG ? doubleValue(-x.d) : missing;
 }

@@ -9,6 +9,7 @@
 #ifndef ETW_SCHEMA_DECODE_H
 #define ETW_SCHEMA_DECODE_H
 
+#include "base/wide.h"
 #include "schema/schema.h"
 
 typedef enum EtwValueKind {
@@ -76,8 +77,6 @@ EtwStatus EtwDecodeField(
  */
 bool EtwValueIsText(const EtwField *field, const EtwValue *value);
 
-/* Wide enough for unsigned 64-bit numbers, and for FILETIMEs in ns. */
-__extension__ typedef __int128 EtwWide;
 /* A FILETIME or SYSTEMTIME as ns since 1970; false: the value is something else. */
 bool EtwValueTime(const EtwValue *value, EtwWide *nsPtr);
 void EtwFormatWide(EtwText *out, EtwWide v);

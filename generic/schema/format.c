@@ -6,6 +6,7 @@
  */
 #include "schema/decode.h"
 #include "schema/names.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,7 +252,8 @@ bool EtwValueTime(const EtwValue *v, EtwWide *nsPtr)
 {
     const uint8_t *p = v->data;
     if (v->kind == ETW_V_FILETIME) {
-        *nsPtr = ((EtwWide)(int64_t)v->u - 116444736000000000LL) * 100;
+        *nsPtr = EtwWideMulAdd((int64_t)v->u, 100, 0);
+        EtwWideSub(*nsPtr, EtwWideMulAdd(116444736000000000LL, 100, 0), nsPtr);
         return true;
     }
     if (v->kind != ETW_V_SYSTEMTIME) {
@@ -259,7 +261,7 @@ bool EtwValueTime(const EtwValue *v, EtwWide *nsPtr)
     }
     int64_t seconds = daysOf(EtwLoad16(p), EtwLoad16(p + 2), EtwLoad16(p + 6)) * 86400 +
                       EtwLoad16(p + 8) * 3600LL + EtwLoad16(p + 10) * 60LL + EtwLoad16(p + 12);
-    *nsPtr = (EtwWide)seconds * 1000000000 + (EtwWide)EtwLoad16(p + 14) * 1000000;
+    *nsPtr = EtwWideMulAdd(seconds, 1000000000, EtwLoad16(p + 14) * 1000000LL);
     return true;
 }
 
@@ -292,17 +294,23 @@ static void addSid(EtwText *out, const uint8_t *p)
 
 void EtwFormatWide(EtwText *out, EtwWide v)
 {
-    char digits[40];
-    int at = 40;
-    unsigned __int128 rest = v < 0 ? 0 - (unsigned __int128)v : (unsigned __int128)v;
-    do {
-        digits[--at] = (char)('0' + (int)(rest % 10));
-        rest /= 10;
-    } while (rest != 0);
-    if (v < 0) {
-        EtwTextChar(out, '-');
+    const EtwWide unit = EtwWideInt(1000000000000000000);
+    EtwWide high, low;
+    int64_t number;
+    char text[24];
+    if (EtwWideFits(v, &number)) {
+        EtwTextSigned(out, number);
+        return;
     }
-    EtwTextAdd(out, digits + at, (size_t)(40 - at));
+    EtwWideDivide(v, unit, &high, &low);
+    if (EtwWideSign(v) < 0 && EtwWideSign(low) != 0) { /* towards 0: the sign stands once */
+        EtwWideAdd(high, EtwWideInt(1), &high);
+        EtwWideSub(unit, low, &low);
+    }
+    EtwFormatWide(out, high);
+    EtwWideFits(low, &number);
+    snprintf(text, sizeof text, "%018" PRId64, number);
+    EtwTextStr(out, text);
 }
 
 void EtwFormatDouble(EtwText *out, double d, bool single)

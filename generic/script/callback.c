@@ -10,6 +10,7 @@
 #include "script/text.h"
 #include "base/bytes.h"
 #include "base/os.h"
+#include "base/wide.h"
 
 static const char command[] = "::tcl::unsupported::etwCallback"; /* a namespace all interps have */
 
@@ -190,8 +191,7 @@ static bool isPrefix(Tcl_Obj *word, const char *of, size_t atLeast)
 /* after MS SCRIPT ..., after idle SCRIPT ... */
 static int runAfter(const EtwUse *use, const char *kind, Tcl_WideInt ms)
 {
-    uint64_t ticks =
-            (uint64_t)(((unsigned __int128)(ms > 0 ? ms : 0) * 1000000 << 32) / etwScriptScale);
+    uint64_t ticks = EtwShift32Div((uint64_t)(ms > 0 ? ms : 0) * 1000000, etwScriptScale);
     Tcl_Obj *script = use->objc == 3 ? use->objv[2] : Tcl_ConcatObj(use->objc - 2, use->objv + 2);
     Tcl_IncrRefCount(script);
     Tcl_Obj *words[3] = {use->objv[0], use->objv[1], disguised(script, kind, OsTicks() + ticks)};

@@ -6,6 +6,7 @@
  *	ids, and the scale from ticks to nanoseconds.
  */
 #include "script/text.h"
+#include "base/wide.h"
 #include "event/anchors.h"
 
 Etw_Provider *etwScriptProvider;
@@ -143,5 +144,5 @@ void EtwScriptTakeIds(EtwScriptState *state)
 
 uint64_t EtwScriptNanoseconds(uint64_t ticks)
 {
-    return (uint64_t)(((unsigned __int128)ticks * etwScriptScale) >> 32);
+    return EtwMulShift32(ticks, etwScriptScale);
 }

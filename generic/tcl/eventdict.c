@@ -232,8 +232,9 @@ static SchemaNames *namesOf(EtwEventMaker *maker, const EtwSchema *schema, const
 /* What 64 bits cannot hold becomes a big number. */
 static Tcl_Obj *wideObj(EtwEventMaker *maker, EtwWide value)
 {
-    if (value >= INT64_MIN && value <= INT64_MAX) {
-        return Tcl_NewWideIntObj((Tcl_WideInt)value);
+    int64_t number;
+    if (EtwWideFits(value, &number)) {
+        return Tcl_NewWideIntObj(number);
     }
     maker->scratch.size = 0;
     EtwFormatWide(&maker->scratch, value);

@@ -1,16 +1,22 @@
 #!/bin/sh
 # tools/build-windows.sh --
 #
-#	Cross-build etw10.dll with mingw-w64 into ./build-win. The Windows Tcl that it is built and
+#	Cross-build etw10.dll with mingw-w64 into ./build-win (64 bits) or ./build-win32. The Windows Tcl that it is built and
 #	tested against is made from Debian's own source packages (tcl8.6, tclthread), as is the expat
 #	that is linked into it. Both are kept in ${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION and
-#	win-expat, outside the tree, and rebuilt when absent. zlib is Debian's libz-mingw-w64-dev.
+#	win-expat (win32-... for 32 bits), outside the tree, and rebuilt when absent. zlib is Debian's
+#	libz-mingw-w64-dev.
 #
-#	sh tools/build-windows.sh ?tcl|expat|etw?      (default: all; extra configure flags in ETW_CONFIGURE)
+#	sh tools/build-windows.sh ?-32? ?tcl|expat|etw?   (default: all; extra configure flags in ETW_CONFIGURE)
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
-host=x86_64-w64-mingw32
+processor=x86_64 bits=--enable-64bit
+if [ "${1:-}" = -32 ]; then
+    processor=i686 bits=
+    shift
+fi
+host=$processor-w64-mingw32
 . "$top/tools/lib.sh"
 . "$top/tools/debsrc.sh"
 
@@ -18,10 +24,11 @@ host=x86_64-w64-mingw32
 cc=$host-gcc
 command -v $host-gcc-win32 >/dev/null 2>&1 && cc=$host-gcc-win32
 command -v "$cc" >/dev/null 2>&1 ||
-    die "no $cc: install gcc-mingw-w64-x86-64 (sh tools/deps.sh test)"
+    die "no $cc: install gcc-mingw-w64 (sh tools/deps.sh test)"
 
-tcl=$(win_tcl_dir)
-expat=$(win_expat_dir)
+tcl=$(win_tcl_dir $processor)
+expat=$(win_expat_dir $processor)
+build=build-win$(win_suffix $processor)
 work=$cache/work-$$
 stage=$cache/stage-$$
 trap 'rm -rf "$work" "$stage" $debsrc_tmp' EXIT
@@ -67,7 +74,7 @@ build_tcl() {
     (
         cd "$work/build"
         printf 'debian' >../tcl/manifest.uuid
-        CC=$cc sh ../tcl/win/configure --host=$host --enable-64bit --enable-threads \
+        CC=$cc sh ../tcl/win/configure --host=$host $bits --enable-threads \
             --prefix="$stage" --exec-prefix="$stage"
         zlib_from_source
         make binaries libraries TCL_EXE=tclsh
@@ -96,7 +103,7 @@ build_thread() {
     mkdir -p "$work/build-thread"
     (
         cd "$work/build-thread"
-        CC=$cc sh ../thread/configure --host=$host --enable-64bit --enable-threads \
+        CC=$cc sh ../thread/configure --host=$host $bits --enable-threads \
             --with-tcl="$stage/lib" --with-tclinclude="$stage/include" \
             --prefix="$stage" --exec-prefix="$stage"
         make binaries TCLSH_PROG=tclsh
@@ -109,25 +116,10 @@ build_thread() {
 # ---- etw ------------------------------------------------------------------------------------
 
 build_etw() {
-    configure_in build-win --host=$host CC="$cc" --enable-64bit --with-tcl="$tcl/lib" \
+    configure_in "$build" --host=$host CC="$cc" $bits --with-tcl="$tcl/lib" \
         --with-tclinclude="$tcl/include" --with-expat="$expat" --enable-werror ${ETW_CONFIGURE:-}
-    make -C build-win --no-print-directory -j"$(nproc)" all ctests
-    check_imports build-win/*.dll
-    check_layouts
-}
-
-# What goes to Windows and comes from it is laid out as documented for 32-bit programs, too: asserted
-# in win/system_abi.h.
-check_layouts() {
-    cc32=i686-w64-mingw32-gcc
-    if ! command -v $cc32 >/dev/null 2>&1; then
-        echo "no $cc32: layouts of 32-bit programs not checked (sh tools/deps.sh test)" >&2
-        return 0
-    fi
-    for file in win/system_*.c; do
-        $cc32 -std=gnu11 -Wall -Wextra -Wshadow -Werror -O2 -Igeneric -Iwin -I. -S -o /dev/null "$file" ||
-            die "$file does not compile for 32 bits"
-    done
+    make -C "$build" --no-print-directory -j"$(nproc)" all ctests
+    check_imports "$build"/*.dll
 }
 
 # Only DLLs that every Windows has.
@@ -160,5 +152,5 @@ all)
     need_expat
     build_etw
     ;;
-*) die "usage: sh tools/build-windows.sh ?tcl|expat|etw?" ;;
+*) die "usage: sh tools/build-windows.sh ?-32? ?tcl|expat|etw?" ;;
 esac

@@ -10,10 +10,11 @@ die() {
     exit 1
 }
 
-# Where the Windows build of Tcl lives: named for the version of the machine's own Tcl.
+# Where the Windows build of Tcl for the processor $1 (x86_64, i686) lives: named for the version of
+# the machine's own Tcl.
 win_tcl_dir() {
     v=$(dpkg-query -W -f '${source:Upstream-Version}' tcl8.6-dev 2>/dev/null || echo 8.6)
-    echo "$cache/win-$v"
+    echo "$cache/win$(win_suffix "$1")-$v"
 }
 
 # Where the build of Tcl 9.0 for this machine lives.
@@ -21,9 +22,14 @@ tcl9_dir() {
     echo "$cache/tcl9"
 }
 
-# Where the Windows build of expat lives.
+# Where the Windows build of expat for the processor $1 lives.
 win_expat_dir() {
-    echo "$cache/win-expat"
+    echo "$cache/win$(win_suffix "$1")-expat"
+}
+
+# What names of 32-bit things have more.
+win_suffix() {
+    [ "$1" = x86_64 ] || echo 32
 }
 
 # configure_in DIR ARGS...: configure into DIR unless that was done with the same arguments by the

@@ -28,7 +28,7 @@ typedef struct Layer {
 
 static int leaveCallback(ClientData data[], Tcl_Interp *interp, int result)
 {
-    EtwCall call = {(uintptr_t)data[1], (uintptr_t)data[2], (uintptr_t)data[3]};
+    EtwCall call = EtwCallUnpack(data + 1);
     (void)interp;
     EtwCallLeave(data[0], &call, result);
     return result;
@@ -56,8 +56,9 @@ static int commandTrace(ClientData clientData, Tcl_Interp *interp, int level, co
     }
     trace = hook != NULL ? EtwHookWants(hook) : TRACE_NONE;
     if (trace != TRACE_NONE && EtwCallEnter(hook, objc, objv, trace, &call)) {
-        Tcl_NRAddCallback(interp, leaveCallback, hook, (ClientData)(uintptr_t)call.id,
-                (ClientData)(uintptr_t)call.ticks, (ClientData)(uintptr_t)call.packed);
+        ClientData words[3];
+        EtwCallPack(&call, words);
+        Tcl_NRAddCallback(interp, leaveCallback, hook, words[0], words[1], words[2]);
     }
     return TCL_OK;
 }

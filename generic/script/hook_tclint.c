@@ -170,7 +170,7 @@ static inline void leave(EtwHook *hook, const Tcl_Interp *interp, const EtwCall 
 
 int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result)
 {
-    EtwCall call = {(uintptr_t)data[1], (uintptr_t)data[2], (uintptr_t)data[3]};
+    EtwCall call = EtwCallUnpack(data + 1);
     leave(data[0], interp, &call, result);
     return result;
 }
@@ -225,8 +225,9 @@ static int callNre(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp
                 (ClientData)objv, NULL);
     }
     if (call != NULL) {
-        Tcl_NRAddCallback(interp, EtwTclintLeave, hook, (ClientData)(uintptr_t)call->id,
-                (ClientData)(uintptr_t)call->ticks, (ClientData)(uintptr_t)call->packed);
+        ClientData words[3];
+        EtwCallPack(call, words);
+        Tcl_NRAddCallback(interp, EtwTclintLeave, hook, words[0], words[1], words[2]);
     }
     return callThrough(hook, cd, interp, objc, objv);
 }

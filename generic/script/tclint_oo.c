@@ -50,8 +50,9 @@ static int methodRuns(void *clientData, Tcl_Interp *interp, Tcl_ObjectContext co
     EtwHookMethodRefresh(hook);
     int trace = EtwHookWants(hook);
     if (trace != TRACE_NONE && enterFrom(hook, (Interp *)interp, frame, skip, trace, &call)) {
-        Tcl_NRAddCallback(interp, EtwTclintLeave, hook, (ClientData)(uintptr_t)call.id,
-                (ClientData)(uintptr_t)call.ticks, (ClientData)(uintptr_t)call.packed);
+        ClientData words[3];
+        EtwCallPack(&call, words);
+        Tcl_NRAddCallback(interp, EtwTclintLeave, hook, words[0], words[1], words[2]);
     }
     return TCL_OK;
 }

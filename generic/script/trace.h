@@ -9,6 +9,7 @@
 #define ETW_SCRIPT_TRACE_H
 
 #include "script/script.h"
+#include "base/bytes.h"
 #include "base/os.h"
 #include "base/status.h"
 #include "etw.h"
@@ -18,9 +19,6 @@
 #ifndef TCL_SIZE_MAX
 typedef int Tcl_Size; /* as in tcl/tclcompat.h, which is above this room */
 #endif
-
-/* A running call rides in the four words of an NRE callback. */
-_Static_assert(sizeof(void *) == 8, "call records need 64-bit pointers");
 
 typedef struct EtwScriptState EtwScriptState;
 typedef struct EtwHook EtwHook;
@@ -264,6 +262,32 @@ typedef struct EtwCall {
     uint64_t ticks;
     uint64_t packed; /* depth, CALL_* */
 } EtwCall;
+
+/* A running call rides in three words of an NRE callback: itself where it fits, else as a copy, which
+ * EtwCallUnpack, called once, frees. */
+static inline void EtwCallPack(const EtwCall *call, ClientData words[3])
+{
+    if (sizeof(ClientData) == sizeof(uint64_t)) {
+        words[0] = (ClientData)(uintptr_t)call->id;
+        words[1] = (ClientData)(uintptr_t)call->ticks;
+        words[2] = (ClientData)(uintptr_t)call->packed;
+    } else {
+        EtwCall *copy = EtwAlloc(sizeof *copy);
+        *copy = *call;
+        words[0] = copy;
+        words[1] = words[2] = NULL;
+    }
+}
+
+static inline EtwCall EtwCallUnpack(ClientData words[3])
+{
+    if (sizeof(ClientData) == sizeof(uint64_t)) {
+        return (EtwCall){(uintptr_t)words[0], (uintptr_t)words[1], (uintptr_t)words[2]};
+    }
+    EtwCall call = *(EtwCall *)words[0];
+    EtwFree(words[0]);
+    return call;
+}
 enum { CALL_DEPTH = 0xFFFFFF, CALL_STEP = 1 << 24, CALL_SCOPE = 1 << 25 };
 
 /* Whether a call of this command is to be traced; st->now must be that of the running environment.

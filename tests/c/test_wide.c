@@ -23,7 +23,8 @@ static void wide_1_1_known(void)
     EtwWide r, rest;
     CHECK(EtwWideAdd(EtwWideUint(UINT64_MAX), EtwWideInt(1), &r) && same(r, wide(1, 0)));
     CHECK(EtwWideSub(EtwWideInt(0), EtwWideUint(UINT64_MAX), &r) && same(r, wide(UINT64_MAX, 1)));
-    CHECK(EtwWideMul(EtwWideUint(UINT64_MAX), EtwWideInt(-2), &r) && same(r, wide(UINT64_MAX - 1, 2)));
+    CHECK(EtwWideMul(EtwWideUint(UINT64_MAX), EtwWideInt(-2), &r) &&
+            same(r, wide(UINT64_MAX - 1, 2)));
     CHECK(!EtwWideMul(wide(1, 0), wide(1, 0), &r));
     CHECK(!EtwWideAdd(wide(INT64_MAX, UINT64_MAX), EtwWideInt(1), &r));
     CHECK(!EtwWideDivide(wide((uint64_t)1 << 63, 0), EtwWideInt(-1), &r, &rest));
@@ -88,7 +89,8 @@ static void checkPair(Native a, Native b)
     if (b != 0 && !(b == -1 && __builtin_sub_overflow((Native)0, a, &n))) {
         Native q = a / b, m = a % b;
         bool down = m != 0 && (m < 0) != (b < 0);
-        CHECK(EtwWideDivide(x, y, &r, &rest) && native(r) == q - down && native(rest) == (down ? m + b : m));
+        CHECK(EtwWideDivide(x, y, &r, &rest) && native(r) == q - down &&
+                native(rest) == (down ? m + b : m));
     }
 }
 

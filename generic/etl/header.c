@@ -127,6 +127,13 @@ static void ClockOf(const EtlInfo *info, int64_t startFiletime, EtlClock *clock)
                                 : 0;
 }
 
+void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock)
+{
+    memset(clock, 0, sizeof *clock);
+    ClockOf(info, EtlFiletimeOfWall(info->startTime), clock);
+    clock->localBias = info->localBias;
+}
+
 bool EtlHeaderKnown(const uint8_t *data, size_t size)
 {
     if (size < ETL_BUFFER_HEADER + 8) {
@@ -236,7 +243,7 @@ void EtlHeaderLocalTime(EtlInfo *info, EtlClock *clock, int64_t first)
         bias = daylight;
     }
     info->localTime = true;
-    clock->localBias = bias * minute;
+    info->localBias = clock->localBias = bias * minute;
 }
 
 void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t ticks)
@@ -306,7 +313,12 @@ EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, Etl
     TakeText(&strings, info->loggerName, sizeof info->loggerName);
     TakeText(&strings, info->logFile, sizeof info->logFile);
     size_t end = EtwLoad32(data + ETL_BUF_OFFSET), used = ETL_BUFFER_HEADER + EtwAlign8(length);
-    end = end < size ? end : size;
+    size_t whole = EtwLoad32(data + ETL_BUF_SIZE);
+    whole = whole < size ? whole : size;
+    end = end < whole ? end : whole;
+    info->headerBuffer = data;
+    info->headerBytes =
+            (uint32_t)(end > ETL_BUFFER_HEADER + length ? end : ETL_BUFFER_HEADER + length);
     if (used < end) {
         ParseFurther(data + used, data + end, info);
     }
@@ -327,6 +339,43 @@ void EtlBufferHeadBuild(const EtlBufferHead *head, uint8_t *out)
     EtwStore32(out + ETL_BUF_OFFSET, head->used);
     EtwStore16(out + ETL_BUF_FLAG, head->flags | ETL_FLAG_PROC_INDEX);
     EtwStore16(out + ETL_BUF_TYPE, head->type);
+}
+
+static uint32_t Clamp32(uint64_t count)
+{
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
+{
+    enum {
+        ORDER = ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE | ETL_MODE_BUFFERING,
+        GONE = ORDER | ETL_MODE_REALTIME | ETL_MODE_COMPRESSED
+    };
+    uint8_t *log = data + LOG_AT;
+    uint8_t *late = log - (data[ETL_BUFFER_HEADER + 2] == ETL_SYSTEM64 ? 0 : 8);
+    EtlBufferHead head = {change->bufferSize, (uint32_t)used,
+            (int64_t)EtwLoad64(data + ETL_BUF_TIME), (int64_t)EtwLoad64(data + ETL_BUF_SEQUENCE),
+            EtwLoad16(data + ETL_BUF_CPU), EtwLoad16(data + ETL_BUF_LOGGER), ETL_FLAG_FLUSH_MARKER,
+            ETL_BUFFER_HEADER_TYPE};
+    EtlBufferHeadBuild(&head, data);
+    EtwStore32(log + LOG_BUFFER_SIZE, change->bufferSize);
+    if (log[LOG_SUB] == 2) { /* the layout of compressed files */
+        log[LOG_SUB] = 1;
+        log[LOG_SUBMINOR] = 5;
+    }
+    uint32_t mode = EtwLoad32(log + LOG_MODE);
+    uint32_t sequential = mode & ORDER ? ETL_MODE_SEQUENTIAL : 0; /* none at all means it, too */
+    EtwStore32(log + LOG_MODE, (mode & ~(uint32_t)GONE) | sequential);
+    EtwStore32(log + LOG_MAX_SIZE, 0);
+    EtwStore32(log + LOG_BUFFERS, change->buffers);
+    EtwStore32(log + LOG_EVENTS_LOST, Clamp32(change->eventsLost));
+    EtwStore32(late + LOG_BUFFERS_LOST, Clamp32(change->buffersLost));
+    EtwStore64(log + LOG_END, (uint64_t)EtlFiletimeOfWall(change->end) + (change->end % 100 != 0));
+    if (EtwLoad64(late + LOG_START) == 0) {
+        EtwStore64(late + LOG_START, (uint64_t)EtlFiletimeOfWall(change->start));
+        EtwStore64(data + ETL_BUFFER_HEADER + 0x10, (uint64_t)change->ticks0);
+    }
 }
 
 /* The text as UTF-16 with its NUL at out, at most `room` bytes (at least 2). Result: bytes. */

@@ -68,6 +68,20 @@ typedef struct EtlHeader {
  */
 size_t EtlHeaderBuild(const EtlHeader *header, uint8_t *out);
 
+/* The clock of a file that was opened. */
+void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock);
+
+/* What becomes of another file's header when its records are written anew: no part of a circular or
+ * compressed file any more. Times in ns since 1970. */
+typedef struct EtlHeaderChange {
+    uint32_t bufferSize, buffers;
+    uint64_t eventsLost, buffersLost;
+    int64_t start, ticks0; /* put there when the header knows none */
+    int64_t end;
+} EtlHeaderChange;
+/* data: a header buffer that EtlHeaderParse accepted, `used` bytes of data. */
+void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change);
+
 /* A WMI_BUFFER_HEADER for `used` bytes of data (the header included). */
 typedef struct EtlBufferHead {
     uint32_t size, used;

@@ -71,7 +71,18 @@ typedef struct EtlInfo {
     bool hasGroupMasks;
     uint32_t groupMasks[8]; /* kernel groups that were enabled */
     uint64_t records;       /* delivered so far, header records included */
+    int64_t localBias;      /* localTime: 100 ns that are added to an event's ticks */
+    const uint8_t
+            *headerBuffer; /* the file's first buffer up to the end of its data; the reader's */
+    uint32_t headerBytes;
 } EtlInfo;
+
+/* Is the record one of the header buffer, which tells of the file and is no event? */
+static inline bool EtlInHeader(const EtlInfo *info, const EtwEvent *event)
+{
+    return event->record != NULL &&
+           (uintptr_t)event->record - (uintptr_t)info->headerBuffer < info->headerBytes;
+}
 
 /* Which events a scan delivers, by their headers; an empty list lets everything pass. */
 typedef struct EtlFilter {

@@ -39,6 +39,7 @@ static const EtwCommand commands[] = {
         {"providers", EtwProvidersCmd, NULL, false},
         {"query", EtwQueryCmd, NULL, false},
         {"recover", EtwRecoverCmd, NULL, false},
+        {"relog", EtwRelogCmd, NULL, false},
         {"schema", EtwSchemaCmd, NULL, false},
         {"sessions", EtwSessionsCmd, NULL, false},
         {"snapshot", EtwSnapshotCmd, NULL, false},

@@ -1,0 +1,40 @@
+/*
+ * etl/output.h --
+ *
+ *	Records of one or many traces as the bytes of one .etl file: the header buffer of a file that
+ *	stands model, then buffers of one logger and CPU each. Records are copied as they are; only a
+ *	time of another clock is converted, by wall time, to the model's. Pure memory: the caller writes
+ *	the bytes, and the header once more at the end, when its counts are known.
+ *
+ *	A session's own file, whose buffers are rewritten while they fill, is etl/writer.h's.
+ */
+#ifndef ETW_ETL_OUTPUT_H
+#define ETW_ETL_OUTPUT_H
+
+#include "base/bytes.h"
+#include "etl/reader.h"
+
+typedef struct EtlOutput EtlOutput;
+
+/* What the header tells in the end. */
+typedef struct EtlOutputTotals {
+    uint64_t eventsLost, buffersLost; /* of all inputs */
+    int64_t end; /* ns since 1970; 0: the last event's time */
+} EtlOutputTotals;
+
+/* bufferSize: 0: the model's. The model's reader stays open until the output is freed. */
+EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, EtwText *to);
+/*
+ * Append a record to its stream; full buffers go to *to. The events come in time order. ETW_E_LIMIT:
+ * the record would have more than 64 KB (nothing is written).
+ */
+EtwStatus EtlOutputAdd(EtlOutput *output, const EtwEvent *event, EtwText *to);
+/* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
+ * *header. */
+void EtlOutputEnd(
+        EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);
+uint64_t EtlOutputBytes(const EtlOutput *output);    /* given out so far */
+uint64_t EtlOutputConverted(const EtlOutput *output); /* records whose time was another clock's */
+void EtlOutputFree(EtlOutput *output);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * flow/relog.c --
+ *
+ *	What there is to decide between a source and an output file (flow/relog.h).
+ */
+#include "flow/relog.h"
+
+enum { PLAIN_BUFFER = 64 * 1024 };
+
+/* The input that began first: its clock counts from before all events. */
+static const EtlInfo *modelOf(const EtwSource *source)
+{
+    const EtlInfo *model = NULL;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        if (model == NULL || info->startTime < model->startTime) {
+            model = info;
+        }
+    }
+    return model;
+}
+
+/* As large as any input's; those of compressed files would be mostly empty. */
+static uint32_t bufferSizeOf(const EtwSource *source)
+{
+    uint32_t size = 0;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        uint32_t own = info->compressedBuffers != 0 ? PLAIN_BUFFER : info->bufferSize;
+        size = own > size ? own : size;
+    }
+    return size;
+}
+
+EtwStatus EtwRelogOpen(EtwRelog *relog, const EtwSource *source, EtwText *to, EtwError *errPtr)
+{
+    const EtlInfo *model = modelOf(source);
+    *relog = (EtwRelog){.source = source, .to = to};
+    if (model == NULL || EtwSourceIsLive(source)) {
+        return EtwFail(errPtr, ETW_E_UNSUPPORTED, "LIVE", "",
+                "a live session is not relogged: start it with \"-file\", or stop it first");
+    }
+    relog->output = EtlOutputNew(model, bufferSizeOf(source), to);
+    return ETW_OK;
+}
+
+bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
+{
+    int count = EtwSourceFileCount(relog->source);
+    for (int i = 0; i < count; i++) {
+        const char *path;
+        if (EtlInHeader(EtwSourceFileInfo(relog->source, i, &path), event)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
+{
+    if (EtlOutputAdd(relog->output, event, relog->to) == ETW_OK) {
+        relog->events++;
+    } else {
+        relog->tooBig++;
+    }
+}
+
+void EtwRelogEnd(EtwRelog *relog, EtwText *header)
+{
+    EtlOutputTotals totals = {.eventsLost = relog->tooBig};
+    bool closed = true;
+    for (int i = 0; i < EtwSourceFileCount(relog->source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(relog->source, i, &path);
+        totals.eventsLost += info->eventsLost;
+        totals.buffersLost += info->buffersLost;
+        totals.end = info->endTime > totals.end ? info->endTime : totals.end;
+        closed = closed && info->closed;
+    }
+    totals.end = closed ? totals.end : 0;
+    EtlOutputEnd(relog->output, &totals, relog->to, header);
+}
+
+void EtwRelogClose(EtwRelog *relog)
+{
+    EtlOutputFree(relog->output);
+    relog->output = NULL;
+}
+
+bool EtwRelogAligned(const EtwRelog *relog, EtwText *out)
+{
+    uint64_t count = EtlOutputConverted(relog->output);
+    if (count != 0) {
+        EtwTextPrintf(out,
+                "the inputs' clocks differ: the times of %llu events were aligned by wall clock",
+                (unsigned long long)count);
+    }
+    return count != 0;
+}

@@ -115,8 +115,8 @@ EtwStatus OsChildGo(OsChild *child, EtwError *err)
         return ETW_OK;
     }
     OsChildWait(child, -1, &child->end);
-    return EtwFailOs(err, ETW_E_IO, code, "CHILD", child->program, "cannot execute \"%s\"",
-            child->program);
+    return EtwFailOs(
+            err, ETW_E_IO, code, "CHILD", child->program, "cannot execute \"%s\"", child->program);
 }
 
 /* Without a pidfd: look, and sleep a little. */
@@ -196,7 +196,8 @@ static void onInterrupt(int sig, siginfo_t *info, void *context)
     if (info->si_code <= 0) { /* kill(2), not the terminal */
         atomic_fetch_add_explicit(&direct, 1, memory_order_relaxed);
     }
-    atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed); /* counts only: no order is needed */
+    atomic_fetch_add_explicit(
+            &interrupts, 1, memory_order_relaxed); /* counts only: no order is needed */
 }
 
 void OsInterruptsCatch(void)

@@ -78,8 +78,8 @@ EtwStatus OsChildStart(char *const argv[], OsChild **childPtr, EtwError *err)
     EtwFree(line);
     if (!made) {
         EtwFree(child);
-        return EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "CHILD", argv[0], "cannot execute \"%s\"",
-                argv[0]);
+        return EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "CHILD", argv[0],
+                "cannot execute \"%s\"", argv[0]);
     }
     *childPtr = child;
     return ETW_OK;
@@ -94,7 +94,8 @@ EtwStatus OsChildGo(OsChild *child, EtwError *err)
 {
     child->went = true;
     if (ResumeThread(child->process.hThread) == (DWORD)-1) {
-        return EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "CHILD", "", "cannot resume the program");
+        return EtwFailOs(
+                err, ETW_E_IO, (int)GetLastError(), "CHILD", "", "cannot resume the program");
     }
     return ETW_OK;
 }
@@ -103,7 +104,8 @@ bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr)
 {
     DWORD code = 0;
 
-    if (WaitForSingleObject(child->process.hProcess, ms < 0 ? INFINITE : (DWORD)ms) != WAIT_OBJECT_0) {
+    if (WaitForSingleObject(child->process.hProcess, ms < 0 ? INFINITE : (DWORD)ms) !=
+            WAIT_OBJECT_0) {
         return false;
     }
     GetExitCodeProcess(child->process.hProcess, &code);
@@ -134,7 +136,8 @@ static atomic_int interrupts;
 
 static BOOL WINAPI onControl(DWORD kind)
 {
-    atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed); /* a count only: no order is needed */
+    atomic_fetch_add_explicit(
+            &interrupts, 1, memory_order_relaxed); /* a count only: no order is needed */
     return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT;
 }
 

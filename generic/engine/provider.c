@@ -256,6 +256,16 @@ static int writeMirror(const RegProvider *provider, const WriteArgs *w)
     return EtwMirrorWrite(provider, &event);
 }
 
+/* The thread's activity, and what its next event is related to. */
+static void takeIds(WriteArgs *args, EtwThread *thread)
+{
+    args->activity = thread->hasActivity ? &thread->activity : NULL;
+    if (thread->hasRelated && args->related == NULL) {
+        args->related = &thread->related;
+        thread->hasRelated = false;
+    }
+}
+
 /* Into every session that wants it. args: all but thread and payload size is set. Inlined, so that
  * each of its callers pays for what it uses. */
 static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
@@ -275,8 +285,8 @@ static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
         EtwThreadRefresh(thread);
         RegOpen(NULL); /* forked: this process takes its own place among the registered ones */
     }
-    if (args->activity == NULL && thread->hasActivity) {
-        args->activity = &thread->activity;
+    if (args->activity == NULL && (thread->hasActivity || thread->hasRelated)) {
+        takeIds(args, thread);
     }
     EtwThreadEnter(thread);
     /* acquire: the entries whose bits are seen are complete */
@@ -384,5 +394,14 @@ void Etw_ActivityGet(Etw_Guid *activity)
         *activity = thread->activity;
     } else {
         memset(activity, 0, sizeof *activity);
+    }
+}
+
+void EtwActivityRelate(const Etw_Guid *related)
+{
+    EtwThread *thread = EtwThreadSelf();
+    thread->hasRelated = related != NULL;
+    if (related != NULL) {
+        thread->related = *related;
     }
 }

@@ -28,6 +28,10 @@ typedef struct EtwElapsed {
 } EtwElapsed;
 void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const EtwElapsed *elapsed);
 
+/* The calling thread's next event that does not bring an activity of its own carries this one as its
+ * related activity: where the work came from. NULL: none. */
+void EtwActivityRelate(const Etw_Guid *related);
+
 /* An event with its own time and ids, written into one stream of one session by the logger. */
 typedef struct EtwRawEvent {
     const Etw_Event *event;

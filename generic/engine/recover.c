@@ -119,14 +119,12 @@ static uint64_t save(Ring *ring, EtlWriter *writer, int cpu, const EtwAnchors *a
     int patience = PATIENCE;
     uint64_t saved = 0;
     user.cursor = (RingCursor){.stream = (uint32_t)cpu, .buffer = RING_NO_BUFFER};
-    kernel.cursor =
-            (RingCursor){.stream = ring->cpus + (uint32_t)cpu, .buffer = RING_NO_BUFFER};
+    kernel.cursor = (RingCursor){.stream = ring->cpus + (uint32_t)cpu, .buffer = RING_NO_BUFFER};
     user.index = atomic_load(&ring->streams[user.cursor.stream].passed);
     kernel.index = atomic_load(&ring->streams[kernel.cursor.stream].passed);
     for (;;) {
         bool haveUser = next(&user, &patience), haveKernel = next(&kernel, &patience);
-        bool fromUser =
-                !haveKernel || (haveUser && user.record->ticks <= kernel.record->ticks);
+        bool fromUser = !haveKernel || (haveUser && user.record->ticks <= kernel.record->ticks);
         Rest *from = fromUser ? &user : &kernel;
         EtwEvent event;
         if (!haveUser && !haveKernel) {
@@ -158,15 +156,15 @@ static void filePath(const RingHeader *h, char *path, size_t size)
     }
 }
 
-static EtwStatus openFile(EtlWriter **writerPtr, const Ring *ring, int index, const char *path,
-        EtwError *err)
+static EtwStatus openFile(
+        EtlWriter **writerPtr, const Ring *ring, int index, const char *path, EtwError *err)
 {
     const RingHeader *h = ring->header;
     char name[257];
     EtlWriterConfig config = {.path = path,
             .loggerName = name,
-            .mode = SessionFileMode((EtwFileMode)(h->mode <= ETW_FILE_NEWFILE ? h->mode : 0),
-                    h->realtime != 0),
+            .mode = SessionFileMode(
+                    (EtwFileMode)(h->mode <= ETW_FILE_NEWFILE ? h->mode : 0), h->realtime != 0),
             .bufferSize = h->bufferSize,
             .loggerId = (uint16_t)(index + 1),
             .cpus = (int)h->cpus,

@@ -16,9 +16,10 @@
 typedef struct EtwThread {
     _Atomic uint32_t inside; /* > 0 while in a write; written by its thread only */
     uint32_t pid, tid;       /* refreshed in a forked child */
-    bool hasActivity;
+    bool hasActivity, hasRelated;
     Etw_Guid activity;
-    uint64_t quiet; /* the last round of waiting in which it was seen outside; under the lock */
+    Etw_Guid related; /* of the next event without an activity of its own */
+    uint64_t quiet;   /* the last round of waiting in which it was seen outside; under the lock */
     struct EtwThread *next; /* in the list of all, under its lock */
 } EtwThread;
 

@@ -1,7 +1,7 @@
 /*
  * tcl/provider_cmd.c --
  *
- *	etw providers, etw provider create|event|delete|describe|grant, and etw activity. What a
+ *	etw providers, etw provider create|event|delete|describe|grant. What a
  *	provider is: provider.c.
  */
 #include "tcl/provider.h"
@@ -363,71 +363,4 @@ int EtwProvidersCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     Tcl_SetObjResult(interp, patterned ? matchingNames(all, Tcl_GetString(objv[1])) : all);
     Tcl_DecrRefCount(all);
     return TCL_OK;
-}
-
-/* ---- activity -------------------------------------------------------------------------------- */
-
-static Tcl_Obj *activityObj(const Etw_Guid *activity)
-{
-    EtwGuid guid;
-
-    memcpy(guid.bytes, activity->bytes, sizeof guid.bytes);
-    return EtwGuidIsNull(&guid) ? Tcl_NewObj() : EtwGuidObj(&guid);
-}
-
-static int activityCreateCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    Etw_Guid activity;
-    (void)clientData;
-    (void)objc;
-    (void)objv;
-
-    Etw_ActivityCreate(&activity);
-    Tcl_SetObjResult(interp, activityObj(&activity));
-    return TCL_OK;
-}
-
-static int activityGetCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    Etw_Guid activity;
-    (void)clientData;
-    (void)objc;
-    (void)objv;
-
-    Etw_ActivityGet(&activity);
-    Tcl_SetObjResult(interp, activityObj(&activity));
-    return TCL_OK;
-}
-
-/* Returns the one before, to be set again later; "" is none. */
-static int activitySetCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    Etw_Guid before, activity;
-    EtwGuid guid;
-    bool none = *Tcl_GetString(objv[2]) == '\0';
-    (void)clientData;
-    (void)objc;
-
-    if (!none && EtwGetGuid(interp, objv[2], &guid) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    Etw_ActivityGet(&before);
-    if (!none) {
-        memcpy(activity.bytes, guid.bytes, sizeof activity.bytes);
-    }
-    Etw_ActivitySet(none ? NULL : &activity);
-    Tcl_SetObjResult(interp, activityObj(&before));
-    return TCL_OK;
-}
-
-int EtwActivityCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwSubCommand subCommands[] = {
-            {"create", activityCreateCmd, "", 0, 0},
-            {"get", activityGetCmd, "", 0, 0},
-            {"set", activitySetCmd, "guid", 1, 1},
-            {NULL, NULL, NULL, 0, 0},
-    };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
 }

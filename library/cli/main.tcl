@@ -14,6 +14,7 @@ namespace eval ::etw::cli {
     # command -> {usage about how}. How: {proc NAME}, or {pass WORDS ?option value ...?}:
     #	print 1		the result is what is to be shown (else the command writes for itself)
     #	defaults LIST	options unless given
+    #	window 1	the result is a window: stay until it is closed
     #	flags LIST	options that may stand without a value: 1
     variable commands {
         record {{[OPTION ...] [-- PROGRAM ARG ...]} {run a program and record what it and the kernel do}
@@ -38,7 +39,7 @@ namespace eval ::etw::cli {
         info {FILE {what a trace file is} {pass info print 1 defaults {-format text}}}
         export {{SOURCE ... FILE} {write a trace for another tool} {pass export notes 1 flags {stacks messages}}}
         relog {{IN ... OUT} {copy events into another trace} {pass relog notes 1}}
-        view {SOURCE {browse a trace} {pass view}}
+        view {{SOURCE ...} {browse a trace in a window, or -save it as a picture} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
         help {{[COMMAND]} {this} {proc Help}}
     }

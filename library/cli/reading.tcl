@@ -15,6 +15,8 @@ proc ::etw::cli::Pass {what words how} {
         Show $result [dict get $how print]
     } elseif {[dict exists $how notes]} {
         Notes $result
+    } elseif {[dict exists $how window] && [string match .* $result] && [info commands ::winfo] ne "" && [winfo exists $result]} {
+        tkwait window $result
     }
     return 0
 }

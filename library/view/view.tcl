@@ -47,7 +47,7 @@ proc ::etw::view::Words {words} {
 proc ::etw::view::View {args} {
     variable windows
     lassign [Words $args] sources options
-    if {[llength $sources] == 0 || [llength $options] % 2} {
+    if {[llength $sources] == 0} {
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw view source ?source ...? ?-option value ...?\""
     }
@@ -56,6 +56,9 @@ proc ::etw::view::View {args} {
     foreach {name value} $options {
         set name [tcl::prefix match -message option -error {-errorcode {TCL LOOKUP INDEX option}} \
             {-from -save -size -theme -to -where} $name]
+        if {[incr words 2] > [llength $options]} {
+            return -code error -errorcode [list ETW ARG MISSING $name] "\"$name\" needs a value"
+        }
         if {[dict exists $own $name]} {
             dict set own $name $value
         } else {

@@ -312,6 +312,9 @@ oo::class create ::etw::view::Window {
         my Redraw
     }
     method Picked {} {
+        if {[$model picked] eq ""} {
+            return
+        }
         my ShowDetails [$model picked]
         my TableTo [dict get [$model picked] event]
         my Redraw
@@ -352,9 +355,7 @@ oo::class create ::etw::view::Window {
             $model fold [dict get $row lane]
         } else {
             $model pick [$model at $x $y]
-            if {[$model picked] ne ""} {
-                my Picked
-            }
+            my Picked
         }
         my Redraw
     }

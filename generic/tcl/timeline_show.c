@@ -86,9 +86,15 @@ typedef struct Painter {
     int x0, x1;
 } Painter;
 
+/* Any two times: their distance may need more than 63 bits. */
+static double distance(int64_t from, int64_t to)
+{
+    return to >= from ? (double)((uint64_t)to - (uint64_t)from) : -distance(to, from);
+}
+
 static int pixel(const Painter *p, int64_t time)
 {
-    double x = (double)((EtwWide)time - p->from) * p->scale;
+    double x = distance(p->from, time) * p->scale;
     return x < -1 ? -1 : x > p->width + 1 ? p->width + 1 : (int)x;
 }
 
@@ -166,7 +172,7 @@ int EtwTimelineBoxesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj 
             getWidth(interp, objv[6], objc > 7 ? objv[7] : NULL, &p.width, &grain) != TCL_OK) {
         return TCL_ERROR;
     }
-    double span = (double)((EtwWide)times[1] - times[0]);
+    double span = distance(times[0], times[1]);
     span = span < 1 ? 1 : span;
     p.from = times[0];
     p.scale = p.width / span;

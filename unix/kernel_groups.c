@@ -279,6 +279,18 @@ const KernelGroup kernelGroups[GROUPS] = {
                 "TCP and UDP over IPv4 as events of Microsoft-Windows-Kernel-Network", tcpPoints,
                 windowsExtras},
         [GROUP_WINDOWS6] = {"kernel-network-ipv6", "the same over IPv6", tcpPoints, windowsExtras},
+        [GROUP_FILEIO] = {"fileio",
+                "files: create (open), read, write, flush, close, delete, rename, with their names",
+                kernelFilePoints, kernelFileExtras},
+        [GROUP_DISKIO] = {"diskio", "requests to disks: begun, and done", kernelDiskPoints, NULL},
+        [GROUP_PAGEFAULT] = {"pagefault", "page faults of programs", kernelFaultPoints, NULL},
+        [GROUP_HARDFAULT] = {"hardfault", "page faults that had to read a file",
+                kernelHardFaultPoints, NULL},
+        [GROUP_VIRTUALALLOC] = {"virtualalloc", "memory is mapped and unmapped", kernelAllocPoints,
+                NULL},
+        [GROUP_INTERRUPT] = {"interrupt", "interrupt handlers, on top of whom they run",
+                kernelInterruptPoints, NULL},
+        [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL},
 };
 
 /* ---- Event classes
@@ -337,14 +349,7 @@ static const Etw_Field ends4[] = {ENDS4}, ends6[] = {ENDS6};
     CLASS(id, group, name, ETW_OPCODE_INFO, fields##4),                                            \
             CLASS((id) + 1, group, name, ETW_OPCODE_INFO, fields##6)
 
-static const struct {
-    int id;
-    KernelGroupId group;
-    const char *name;
-    uint8_t opcode;
-    const Etw_Field *fields;
-    int count;
-} classes[] = {
+static const KernelClass classes[] = {
         CLASS(EV_PROCESS_START, GROUP_PROCESS, "Start", ETW_OPCODE_START, processStart),
         CLASS(EV_PROCESS_EXEC, GROUP_PROCESS, "Exec", ETW_OPCODE_INFO, processExec),
         CLASS(EV_PROCESS_STOP, GROUP_PROCESS, "Stop", ETW_OPCODE_STOP, processStop),
@@ -362,7 +367,27 @@ static const struct {
         CLASS46(EV_TCP_RETRANSMIT, GROUP_TCPIP, "Retransmit", ends),
         CLASS46(EV_UDP_SEND, GROUP_UDPIP, "Send", transfer),
         CLASS46(EV_UDP_RECEIVE, GROUP_UDPIP, "Receive", transfer),
+        {.name = NULL},
 };
+
+/* Those of the table that are the group's. */
+static EtwStatus defineClasses(
+        EtwKernel *k, KernelGroupId group, const KernelClass *class, EtwError *err)
+{
+    for (; class->name != NULL; class ++) {
+        if (class->group == group) {
+            Etw_EventDesc desc = {
+                    .name = class->name, .level = ETW_LEVEL_INFO, .opcode = class->opcode};
+            k->events[class->id] =
+                    Etw_DefineEvent(k->providers[group], &desc, class->fields, class->count);
+            if (k->events[class->id] == NULL) {
+                return EtwFail(err, ETW_E_LIMIT, "EVENTS", kernelGroups[group].name,
+                        "no room for the events of Linux-%s", kernelGroups[group].name);
+            }
+        }
+    }
+    return ETW_OK;
+}
 
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
 {
@@ -372,19 +397,13 @@ EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
     }
     strcat(name, kernelGroups[group].name);
     k->providers[group] = Etw_Register(name, NULL);
-    for (int i = 0; k->providers[group] != NULL && i < COUNT(classes); i++) {
-        if (classes[i].group == group) {
-            Etw_EventDesc desc = {
-                    .name = classes[i].name, .level = ETW_LEVEL_INFO, .opcode = classes[i].opcode};
-            k->events[classes[i].id] = Etw_DefineEvent(
-                    k->providers[group], &desc, classes[i].fields, classes[i].count);
-            if (k->events[classes[i].id] == NULL) {
-                return EtwFail(
-                        err, ETW_E_LIMIT, "EVENTS", name, "no room for the events of %s", name);
-            }
-        }
+    if (k->providers[group] == NULL) {
+        return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
     }
-    return k->providers[group] != NULL
-                   ? ETW_OK
-                   : EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
+    static const KernelClass *const tables[] = {classes, kernelFileClasses, kernelSystemClasses};
+    EtwStatus status = ETW_OK;
+    for (int i = 0; status == ETW_OK && i < COUNT(tables); i++) {
+        status = defineClasses(k, group, tables[i], err);
+    }
+    return status;
 }

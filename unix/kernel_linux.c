@@ -199,7 +199,7 @@ static EtwStatus addPoints(
 
 static EtwStatus unknownGroup(const char *name, EtwError *err)
 {
-    char list[200] = "";
+    char list[400] = "";
     for (int i = 0; i < GROUPS; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", kernelGroups[i].name);
@@ -242,6 +242,9 @@ static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
     const KernelGroup *g = &kernelGroups[id];
     bool again = (k->groups & 1u << id) != 0; /* perhaps with stacks now */
     EtwStatus status;
+    if (id == GROUP_FILEIO) {
+        KernelFilesPrepare();
+    }
     status = addPoints(k, g->points, g->name, err);
     for (int i = 0; status == ETW_OK && g->extras != NULL && g->extras[i] != NULL; i++) {
         EtwStatus extra = addPoint(k, g->extras[i], g->name, err);
@@ -640,6 +643,7 @@ static void freeKernel(EtwKernel *k)
     }
     SockProbeFree(k->probe);
     KernelCallsFree(k);
+    KernelFilesFree(k);
     for (uint32_t id = 0; id < k->pointRoom; id++) {
         if (k->points[id] != NULL) {
             KernelRawFree(k->points[id]->raw);

@@ -37,6 +37,13 @@ typedef enum KernelGroupId {
     GROUP_UDPIP,
     GROUP_WINDOWS4, /* TCP and UDP as Windows' Kernel-Network provider tells of them: */
     GROUP_WINDOWS6, /* IPv4, IPv6 (kernel_windows.c) */
+    GROUP_FILEIO,
+    GROUP_DISKIO,
+    GROUP_PAGEFAULT,
+    GROUP_HARDFAULT,
+    GROUP_VIRTUALALLOC,
+    GROUP_INTERRUPT,
+    GROUP_DPC,
     GROUPS
 } KernelGroupId;
 
@@ -67,7 +74,27 @@ typedef enum KernelEventId {
     EV_WIN_ACCEPTED = EV_WIN_RETRANSMITTED + 2,
     EV_WIN_UDP_SENT = EV_WIN_ACCEPTED + 2,
     EV_WIN_UDP_RECEIVED = EV_WIN_UDP_SENT + 2,
-    EVENTS = EV_WIN_UDP_RECEIVED + 2
+    EV_FILE_CREATE = EV_WIN_UDP_RECEIVED + 2,
+    EV_FILE_CLOSE,
+    EV_FILE_READ,
+    EV_FILE_WRITE,
+    EV_FILE_FLUSH,
+    EV_FILE_DELETE,
+    EV_FILE_RENAME,
+    EV_DISK_INIT,
+    EV_DISK_READ,
+    EV_DISK_WRITE,
+    EV_DISK_FLUSH,
+    EV_DISK_OTHER,
+    EV_FAULT,
+    EV_HARD_FAULT,
+    EV_ALLOC,
+    EV_FREE,
+    EV_ISR_ENTER,
+    EV_ISR_EXIT,
+    EV_DPC_ENTER,
+    EV_DPC_EXIT,
+    EVENTS
 } KernelEventId;
 
 /* Those that are about sockets; bits of EtwKernel.groups. */
@@ -88,6 +115,8 @@ typedef struct KernelPointDef {
 } KernelPointDef;
 
 typedef struct KernelCalls KernelCalls; /* kernel_calls.c */
+typedef struct KernelFiles KernelFiles; /* kernel_files.c */
+typedef struct KernelDisks KernelDisks; /* kernel_system.c */
 typedef struct KernelRaw KernelRaw;     /* kernel_raw.c */
 
 struct KernelPoint {
@@ -139,6 +168,8 @@ struct EtwKernel {
     KernelTasks tasks;
     KernelSocks socks;
     KernelCalls *calls;         /* kernel_calls.c; NULL: the kernel has socket lengths */
+    KernelFiles *files;         /* NULL: no fileio, virtualalloc */
+    KernelDisks *disks;         /* NULL: no diskio */
     KernelRoute routes[ROUTES]; /* by tid */
     struct {
         uint32_t tid, pid;
@@ -169,6 +200,29 @@ extern const KernelGroup kernelGroups[GROUPS];
 extern const KernelPointDef *const kernelTaskPoints[];
 /* Register the group's provider and define its events. */
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
+
+/* An event of a portable group, in a table that ends with a name of NULL. */
+typedef struct KernelClass {
+    int id;
+    KernelGroupId group;
+    const char *name;
+    uint8_t opcode;
+    const Etw_Field *fields;
+    int count;
+} KernelClass;
+
+/* ---- Files (kernel_files.c), memory, disks, interrupts (kernel_system.c) ------------------------- */
+
+extern const KernelClass kernelFileClasses[], kernelSystemClasses[];
+extern const KernelPointDef *const kernelFilePoints[], *const kernelFileExtras[];
+extern const KernelPointDef *const kernelDiskPoints[],
+        *const kernelFaultPoints[], *const kernelHardFaultPoints[],
+                                            *const kernelAllocPoints[],
+                                                    *const kernelInterruptPoints[],
+                                                            *const kernelDpcPoints[];
+/* Before the points of GROUP_FILEIO are looked for: make those that tell of names. */
+void KernelFilesPrepare(void);
+void KernelFilesFree(EtwKernel *k);
 
 /* ---- Sockets (kernel_net.c) -------------------------------------------------------------------
  */

@@ -7,4 +7,6 @@
 #include "schema/internal.h"
 
 const char *const etwOwnProviders[] = {"Tcl-Script", "Etw-Session", "Linux-tcpip", "Linux-udpip",
-        "Linux-process", "Linux-thread", "Linux-contextswitch", "Linux-systemcall", NULL};
+        "Linux-process", "Linux-thread", "Linux-contextswitch", "Linux-systemcall", "Linux-fileio",
+        "Linux-diskio", "Linux-pagefault", "Linux-hardfault", "Linux-virtualalloc",
+        "Linux-interrupt", "Linux-dpc", NULL};

@@ -19,7 +19,7 @@ namespace eval ::etw::cli {
     variable commands {
         record {{[OPTION ...] [-- PROGRAM ARG ...]} {run a program and record what it and the kernel do}
             {proc Record}}
-        start {NAME {start a session and hold it until Ctrl-C or "etw stop"} {proc Start}}
+        start {NAME {start a session that runs until "etw stop"} {proc Start}}
         enable {{NAME PROVIDER | NAME kernel GROUPS} {let a provider's events into a session}
             {pass enable flags {stacks capture}}}
         disable {{NAME PROVIDER} {keep them out again} {pass disable}}

@@ -39,7 +39,8 @@ namespace eval ::etw::cli {
             {stacks {} {} {kernel events with stacks}}
             {realtime r {} {live consumers may attach}}
             {mode {} MODE {as "etw start -mode"}}
-            {duration t SECONDS {stop after so long}}
+            {hold {} {} {this process has the session, until Ctrl-C}}
+            {duration t SECONDS {hold it for so long}}
             {max-size m MB {the trace grows no larger}}
             {buffer-size b KB {of a buffer}}
             {buffers {} MIN,MAX {how many}}

@@ -131,7 +131,7 @@ proc ::etw::cli::SplitProvider {text} {
     return [list $name $settings]
 }
 
-# etw start NAME: this process holds the session.
+# etw start NAME: a logger process has the session; with --hold or --duration, this one.
 proc ::etw::cli::Start {args} {
     if {[llength $args] > 0 && ![string match -* [lindex $args 0]]} {
         set args [concat [lrange $args 1 end] [list [lindex $args 0]]]
@@ -142,8 +142,12 @@ proc ::etw::cli::Start {args} {
     }
     set session [lindex $words 0]
     set options [WithProfiles $options]
+    set hold [expr {[dict exists $options hold] || [dict exists $options duration]}]
     ::etw::lib::child catch
-    ::etw start $session -kernellogger [dict exists $options kernel] {*}[StartOptions $options]
+    ::etw start $session -detached [expr {!$hold}] -kernellogger [dict exists $options kernel] {*}[StartOptions $options]
+    if {!$hold} {
+        return [StartDetached $session $options]
+    }
     try {
         EnableAll $session $options [Words [list [Option $options pids all]]]
         puts "session $session runs; Ctrl-C stops it"
@@ -153,6 +157,19 @@ proc ::etw::cli::Start {args} {
         set stats [::etw stop $session]
     }
     Summary $options $stats
+    return 0
+}
+
+proc ::etw::cli::StartDetached {session options} {
+    try {
+        EnableAll $session $options [Words [list [Option $options pids all]]]
+    } on error {message how} {
+        catch {::etw stop $session}
+        return -options $how $message
+    }
+    if {![Option $options quiet 0]} {
+        puts "session $session runs; \"etw stop $session\" ends it"
+    }
     return 0
 }
 

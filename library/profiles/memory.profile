@@ -1,0 +1,2 @@
+about {memory: page faults, mappings}
+kernel {process pagefault hardfault virtualalloc}

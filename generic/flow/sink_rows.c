@@ -2,9 +2,10 @@
  * flow/sink_rows.c --
  *
  *	Rows for a database to load: a line each, columns separated by U+001F, an absent value \N. One
- *	form has the events, the other the calls that they are. Names have no control characters, longer
- *	texts are JSON, so that no text is a separator. Numbers beyond 63 bits are text in the payload,
- *	and in the header the signed number of the same bits, as databases have no others.
+ *	form has the events, the other the calls that they are. Names have no control characters, other
+ *	texts are JSON where they could be a separator (words of calls then begin with U+0001). Numbers
+ *	beyond 63 bits are text in the payload, and in the header the signed number of the same bits, as
+ *	databases have no others.
  */
 #include "flow/calls.h"
 #include "flow/sink_impl.h"
@@ -119,7 +120,7 @@ typedef struct Open {
     int64_t start;
     uint64_t wait;  /* ns off the CPU in itself */
     uint64_t inner; /* ns in calls from here */
-    EtwText words;  /* JSON; empty: it is back from a yield */
+    EtwText words;  /* empty: it is back from a yield */
 } Open;
 
 typedef struct CallRows {
@@ -140,10 +141,13 @@ static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRo
     *open = (Open){.below = thread->own, .id = ++r->last, .start = time, .words = open->words};
     open->depth = open->below ? open->below->depth + 1 : 1;
     open->words.size = 0;
-    if (size > 0) {
+    if (!(EtwTextTraits((const uint8_t *)text, size) & ETW_TEXT_SPECIAL)) {
+        EtwTextAdd(&open->words, text, size);
+    } else {
         EtwText *valid = &r->sink->scratch;
         valid->size = 0;
         EtwTextUtf8(valid, (const uint8_t *)text, size);
+        EtwTextChar(&open->words, 1);
         EtwAddJson(&open->words, valid->data, valid->size);
     }
     thread->own = open;

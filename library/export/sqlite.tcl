@@ -72,12 +72,15 @@ proc ::etw::lib::SqliteFill {path sources options} {
     sqlite3 $db $path
     try {
         # It is thrown away when something goes wrong: nothing needs a journal.
-        $db eval {PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536}
+        $db eval {
+            PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536
+        }
         $db eval $sqliteTables
         set result [SqliteLoad $db $path $sources $options eventrows events]
         $db eval {INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each(e.props) j}
         SqliteLoad $db $path $sources $options callrows calls
-        $db eval {UPDATE calls SET words = json_extract(words, '$') WHERE words IS NOT NULL}
+        # Words that have what a row cannot are JSON behind a mark.
+        $db eval {UPDATE calls SET words = json_extract(substr(words, 2), '$') WHERE words >= char(1) AND words < char(2)}
         SqliteTell $db $sources $result
         $db eval $sqliteIndexes
         $db eval {PRAGMA analysis_limit = 1000; ANALYZE}

@@ -156,7 +156,8 @@ static inline EtwWide EtwWideMulAdd(int64_t a, int64_t b, int64_t c)
 /* As EtwMulDiv, for any sign of a. */
 static inline int64_t EtwMulDivSigned(int64_t a, uint64_t b, uint64_t c)
 {
-    return a < 0 ? (int64_t)(0 - EtwMulDiv(0 - (uint64_t)a, b, c)) : (int64_t)EtwMulDiv((uint64_t)a, b, c);
+    return a < 0 ? (int64_t)(0 - EtwMulDiv(0 - (uint64_t)a, b, c))
+                 : (int64_t)EtwMulDiv((uint64_t)a, b, c);
 }
 
 #endif

@@ -39,7 +39,8 @@ static inline int wideOrderUnsigned(EtwWide a, EtwWide b)
 
 static inline int EtwWideOrder(EtwWide a, EtwWide b)
 {
-    return wideNegative(a) != wideNegative(b) ? (wideNegative(a) ? -1 : 1) : wideOrderUnsigned(a, b);
+    return wideNegative(a) != wideNegative(b) ? (wideNegative(a) ? -1 : 1)
+                                              : wideOrderUnsigned(a, b);
 }
 
 /* ---- Sums: modulo 2^128, then whether the signs are right --------------------------------------- */

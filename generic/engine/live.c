@@ -15,7 +15,7 @@ enum {
     GIVE_UP = 2000 * 1000000,      /* ns after which its event is given up, as the logger does */
     SECOND = 1000 * 1000000,
     WAIT_LEAST = 1000000,
-    WAIT_MOST = 16000000 /* ns between looks at an idle session */
+    WAIT_MOST = 4000000 /* ns between looks at an idle session: half of it is the mean latency */
 };
 
 typedef struct EmbeddedLive {
@@ -221,6 +221,9 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
     l->tails = EtwAlloc(l->count * sizeof *l->tails);
     for (uint32_t i = 0; i < l->count; i++) {
         RingTailInit(&l->tails[i], i);
+        /* What comes from here on and is overtaken is its loss, also in a stream that it never read. */
+        l->tails[i].expected = atomic_load(&l->ring.streams[i].passed);
+        l->tails[i].entered = true;
     }
     OsInstant start = {
             l->ring.header->startTicks, l->ring.header->startSteady, l->ring.header->startWall};

@@ -29,8 +29,8 @@ struct EtlOutput {
     uint32_t bufferSize;
     Stream *streams;
     uint32_t streamCount;
-    uint32_t *table; /* index into streams + 1; 0: free */
-    uint32_t room;   /* of the table, a power of 2, at least twice streamCount */
+    uint32_t *table;  /* index into streams + 1; 0: free */
+    uint32_t room;    /* of the table, a power of 2, at least twice streamCount */
     uint32_t current; /* stream of the last record */
     Numbering *numbers;
     uint32_t numberCount;
@@ -169,8 +169,8 @@ static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_
     size_t peeked, timeAt;
     EtwStore64(out + size - 8, 0); /* padding */
     memcpy(out, event->record, event->recordSize);
-    if (ticks != event->ticks &&
-            EtlRecordPeekAny(out, event->recordSize, &old, &peeked, &timeAt) && timeAt != 0) {
+    if (ticks != event->ticks && EtlRecordPeekAny(out, event->recordSize, &old, &peeked, &timeAt) &&
+            timeAt != 0) {
         EtwStore64(out + timeAt, (uint64_t)ticks);
     }
 }

@@ -19,7 +19,7 @@ typedef struct EtlOutput EtlOutput;
 /* What the header tells in the end. */
 typedef struct EtlOutputTotals {
     uint64_t eventsLost, buffersLost; /* of all inputs */
-    int64_t end; /* ns since 1970; 0: the last event's time */
+    int64_t end;                      /* ns since 1970; 0: the last event's time */
 } EtlOutputTotals;
 
 /* bufferSize: 0: the model's. The model's reader stays open until the output is freed. */
@@ -31,9 +31,8 @@ EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, EtwText *to);
 EtwStatus EtlOutputAdd(EtlOutput *output, const EtwEvent *event, EtwText *to);
 /* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
  * *header. */
-void EtlOutputEnd(
-        EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);
-uint64_t EtlOutputBytes(const EtlOutput *output);    /* given out so far */
+void EtlOutputEnd(EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);
+uint64_t EtlOutputBytes(const EtlOutput *output);     /* given out so far */
 uint64_t EtlOutputConverted(const EtlOutput *output); /* records whose time was another clock's */
 void EtlOutputFree(EtlOutput *output);
 

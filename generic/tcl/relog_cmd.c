@@ -166,12 +166,12 @@ static int putHeader(Tcl_Interp *interp, EtwRelog *relog, EtwOutput *output)
 
     EtwRelogEnd(relog, &header);
     int result = EtwOutputDrain(output);
-    if (result == TCL_OK && (Tcl_Seek(output->channel, 0, SEEK_SET) < 0 ||
-                                    Tcl_Write(output->channel, header.data,
-                                            (Tcl_Size)header.size) < 0)) {
-        Tcl_SetObjResult(interp, Tcl_ObjPrintf("error writing \"%s\": %s",
-                                         Tcl_GetChannelName(output->channel),
-                                         Tcl_PosixError(interp)));
+    if (result == TCL_OK &&
+            (Tcl_Seek(output->channel, 0, SEEK_SET) < 0 ||
+                    Tcl_Write(output->channel, header.data, (Tcl_Size)header.size) < 0)) {
+        Tcl_SetObjResult(
+                interp, Tcl_ObjPrintf("error writing \"%s\": %s",
+                                Tcl_GetChannelName(output->channel), Tcl_PosixError(interp)));
         result = TCL_ERROR;
     }
     EtwTextFree(&header);

@@ -74,8 +74,9 @@ typedef struct EtwCallRow {
     struct EtwCallRow *next; /* in the order of their first calls */
     char *name;              /* or, by line, FILE:LINE */
     size_t nameSize;
-    int order;     /* of its first call: 0, 1, ... */
-    bool profiled; /* false: only the tree has it */
+    int order;       /* of its first call: 0, 1, ... */
+    bool profiled;   /* false: only the tree has it */
+    uint64_t sample; /* the last that it was in */
     EtwCallStats stats;
     EtwHistogram times;
 } EtwCallRow;
@@ -122,6 +123,7 @@ enum { ETW_CALL_OPEN = -1 };
 typedef struct EtwCallsConfig {
     bool tree, single; /* single: a node for each call, not for each path */
     bool byLine;
+    bool samples; /* take stacks that were sampled, and nothing else */
     EtwCallsWatch watch;
 } EtwCallsConfig;
 
@@ -154,6 +156,8 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 /* For people: the profile and what was waited for; the tree. */
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out);
+/* A line for each path with time of its own: NAME;NAME NS, as flame graphs are made from. */
+void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out);
 /* For programs: rows under a header row; objects. Times in ns. */
 void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out);

@@ -16,6 +16,7 @@ typedef enum Meaning {
     MEANS_CALLBACK, /* an enter, too */
     MEANS_PACKAGE,  /* also */
     MEANS_CHANNEL,
+    MEANS_SAMPLE,
     MEANS_LEAVE,
     MEANS_SWITCH,
     MEANS_SYSCALL,
@@ -43,6 +44,7 @@ static const struct Known {
                 {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
         {"Tcl-Script", "PackageEnter", MEANS_PACKAGE, 4, {"CallId", "Depth", "Command", "Context"}},
         {"Tcl-Script", "Channel", MEANS_CHANNEL, 4, {"Operation", "Channel", "Bytes", "Duration"}},
+        {"Tcl-Script", "Sample", MEANS_SAMPLE, 4, {"Weight", "Late", "Depth", "Stack"}},
         {"Tcl-Script", "Leave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Tcl-Script", "CallbackLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
@@ -329,6 +331,14 @@ static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
     }
 }
 
+/* A stack counts as one call of each that is on it, as long as the time that it stands for. */
+static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
+{
+    size_t size;
+    const char *stack = text(v, 3, &size);
+    EtwCallSample(c, EtwCallThreadOf(c, event, true), event->time, number(v, 0), stack, size);
+}
+
 /* ---- Kernel ---------------------------------------------------------------------------------- */
 
 static void tellSwitch(Calls *c, const Values *v, const EtwEvent *event, const CallThread *old)
@@ -431,7 +441,15 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
         return;
     }
     calls->events++;
+    if (calls->config.samples != (kind->meaning == MEANS_SAMPLE)) {
+        return; /* they tell of the same time in another way */
+    }
     switch (kind->meaning) {
+    case MEANS_SAMPLE:
+        if (decode(&v, kind, event)) {
+            takeSample(c, &v, event);
+        }
+        break;
     case MEANS_ENTER:
     case MEANS_CALLBACK:
     case MEANS_PACKAGE:

@@ -106,6 +106,9 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
 /* The thread, or all threads of the process, have come to their end. */
 void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);
+/* One sampled stack, the outermost first, parted by semicolons, that stands for so many ns. */
+void EtwCallSample(
+        Calls *c, CallThread *t, int64_t time, uint64_t ns, const char *stack, size_t size);
 /* Charge whoever is on top of the stack. */
 void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost);
 

@@ -583,3 +583,51 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
     EtwTextStr(out, tree ? "]}\n" : "}\n");
     EtwFree(rows);
 }
+
+/* ---- Folded stacks --------------------------------------------------------------------------- */
+
+/* A name must not look like several, or end the line. */
+static void addFoldedName(EtwText *out, const char *name)
+{
+    for (; *name != 0; name++) {
+        EtwTextChar(out, *name == ';' ? ',' : (uint8_t)*name < 0x20 ? ' ' : *name);
+    }
+}
+
+static void addFoldedPath(EtwText *out, const EtwCallNode *node)
+{
+    EtwText path = {0};
+    for (const EtwCallNode *n = node; n->row != NULL; n = n->parent) {
+        EtwTextAdd(&path, &n, sizeof n);
+    }
+    const EtwCallNode *const *nodes = (const EtwCallNode *const *)(void *)path.data;
+    for (size_t i = path.size / sizeof *nodes; i-- > 0;) {
+        addFoldedName(out, nodes[i]->row->name);
+        EtwTextChar(out, i > 0 ? ';' : ' ');
+    }
+    EtwTextPrintf(out, "%llu\n", (unsigned long long)node->stats.self);
+    EtwTextFree(&path);
+}
+
+/* The node behind this one, callers before whom they call; NULL: that was the last below top. */
+static const EtwCallNode *following(const EtwCallNode *node, const EtwCallNode *top)
+{
+    if (node->first != NULL) {
+        return node->first;
+    }
+    while (node != top && node->next == NULL) {
+        node = node->parent;
+    }
+    return node != top ? node->next : NULL;
+}
+
+void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out)
+{
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        for (const EtwCallNode *n = following(t, t); n != NULL; n = following(n, t)) {
+            if (n->stats.self > 0) {
+                addFoldedPath(out, n);
+            }
+        }
+    }
+}

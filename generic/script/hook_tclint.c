@@ -945,6 +945,7 @@ const EtwHookLayer etwHookTclInt = {
         .count = count,
         .callerEnv = callerEnv,
         .original = original,
+        .stack = EtwTclintStack,
         .disguise = EtwTclintDisguise,
         .disguiseRuns = EtwTclintDisguiseRuns,
         .disguiseFailed = EtwTclintDisguiseFailed,

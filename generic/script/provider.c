@@ -55,6 +55,8 @@ static const Etw_Field packageEndFields[] = {
 static const Etw_Field channelFields[] = {TEXT("Operation"), TEXT("Channel"), U64("Bytes"),
         U64("Duration"), I32("Code"), TEXT("Detail")};
 
+static const Etw_Field sampleFields[] = {U64("Weight"), U64("Late"), U16("Depth"), TEXT("Stack")};
+
 #define FIELDS(list) list, (int)(sizeof list / sizeof list[0])
 static const struct {
     const char *name;
@@ -74,6 +76,7 @@ static const struct {
         {"PackageEnter", ETW_OPCODE_START, KEYWORD_PACKAGE, FIELDS(packageFields)},
         {"PackageLeave", ETW_OPCODE_STOP, KEYWORD_PACKAGE, FIELDS(packageEndFields)},
         {"Channel", ETW_OPCODE_INFO, KEYWORD_CHANNEL, FIELDS(channelFields)},
+        {"Sample", ETW_OPCODE_INFO, KEYWORD_SAMPLE, FIELDS(sampleFields)},
 };
 
 static bool defineEvents(Etw_Provider *provider)

@@ -48,4 +48,10 @@ int EtwScriptVariable(
 int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
         int ops /* TCL_TRACE_RENAME|TCL_TRACE_DELETE */, int add);
 
+/*
+ * Sample who is on the target's stack each so many milliseconds, in events of keyword `sample`; 0 ends
+ * it. Again: with the new interval.
+ */
+int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds);
+
 #endif

@@ -186,6 +186,7 @@ static void deleteState(void *clientData, Tcl_Interp *interp)
     while (state->patterns != NULL) {
         unlinkPattern(state, &state->patterns);
     }
+    EtwSampleStop(state);
     etwHookLayer->active(state, false);
     state->interp = NULL;
     forgetState(state);

@@ -36,6 +36,10 @@ bool EtwTclintCheckScript(Tcl_Interp *interp);
 /* An NRE callback: the hook, then a call's id, ticks and packed. */
 int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result);
 
+/* ---- tclint_stack.c -------------------------------------------------------------------------- */
+
+void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPtr);
+
 /* ---- tclint_oo.c ----------------------------------------------------------------------------- */
 
 /* An object is about to run: hook the methods that it could run and that are not yet. */

@@ -23,6 +23,7 @@ typedef int Tcl_Size; /* as in tcl/tclcompat.h, which is above this room */
 typedef struct EtwScriptState EtwScriptState;
 typedef struct EtwHook EtwHook;
 typedef struct EtwBuiltin EtwBuiltin;
+typedef struct EtwSampler EtwSampler;
 
 /* ---- Options and patterns (state.c) ---------------------------------------------------------- */
 
@@ -77,6 +78,7 @@ struct EtwScriptState {
     int refs;           /* the interpreter's, and one a hook */
     EtwPattern *patterns;
     unsigned generation;                   /* counts changes of the patterns */
+    EtwSampler *sampler;                   /* NULL: stacks are not sampled */
     struct EtwCommandTrace *commandTraces; /* of run.c */
     EtwHook *hooks;                        /* all, doubly linked */
     int stepUsers;                         /* patterns with steps, and running `run`s with steps */
@@ -106,6 +108,11 @@ EtwRule *EtwScriptMatch(EtwScriptState *state, const char *name, bool wild);
 /* Message and errorCode {ETW CLASS DETAIL SUBJECT}; returns TCL_ERROR. */
 int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, const char *subject,
         const char *format, ...) ETW_PRINTF(5, 6);
+
+/* ---- Sampling (sample.c) --------------------------------------------------------------------- */
+
+enum { ETW_STACK_TEXT = 8000 };
+void EtwSampleStop(EtwScriptState *state); /* does nothing where nothing is sampled */
 
 /* ---- Hooks (hooks.c) ------------------------------------------------------------------------- */
 
@@ -213,7 +220,8 @@ enum {
     KEYWORD_COMMAND = 8,
     KEYWORD_PACKAGE = 16,
     KEYWORD_CHANNEL = 32,
-    KEYWORD_EVENT = 64
+    KEYWORD_EVENT = 64,
+    KEYWORD_SAMPLE = 128
 };
 enum {
     EVENT_ENTER,
@@ -227,6 +235,7 @@ enum {
     EVENT_PACKAGE_ENTER,
     EVENT_PACKAGE_LEAVE,
     EVENT_CHANNEL,
+    EVENT_SAMPLE,
     EVENT_COUNT
 };
 
@@ -369,6 +378,8 @@ typedef struct EtwHookLayer {
     uint64_t (*count)(EtwScriptState *state);   /* of all commands */
     void *(*callerEnv)(void *env);              /* the environment that runs this one; NULL: none */
     Tcl_Command (*original)(Tcl_Command token); /* that an import stands for */
+    /* Who runs, as text: the outermost first, parted by semicolons. NULL: cannot. */
+    void (*stack)(EtwScriptState *state, char *text, size_t room, int *depthPtr);
     /*
      * A script that reads like `look` and, evaluated, runs these words; a new object. NULL: cannot.
      * What runs so calls disguiseRuns before it evaluates anything, and disguiseFailed when it ends

@@ -2,16 +2,17 @@
  * tcl/calls_cmd.c --
  *
  *	etw calls: a query's script and kernel events as calls (flow/calls.h): a profile, a tree, or
- *	both; as text, csv, json or a dict.
+ *	both; as text, csv, json, folded stacks or a dict.
  */
 #include "tcl/query.h"
 #include "flow/calls.h"
 
 enum { AS_BOTH, AS_PROFILE, AS_TREE };
-enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON };
+enum { BY_PROC, BY_LINE, BY_SAMPLE };
+enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON, FORMAT_FOLDED };
 static const char *const asNames[] = {"both", "profile", "tree", NULL};
-static const char *const byNames[] = {"proc", "line", NULL};
-static const char *const formatNames[] = {"text", "list", "csv", "json", NULL};
+static const char *const byNames[] = {"proc", "line", "sample", NULL};
+static const char *const formatNames[] = {"text", "list", "csv", "json", "folded", NULL};
 
 typedef struct CallsOptions {
     EtwQueryOptions query;
@@ -255,6 +256,9 @@ static Tcl_Obj *resultObj(const EtwQuery *query, const EtwCalls *calls, const Ca
     case FORMAT_JSON:
         EtwCallsJson(calls, o->as != AS_TREE, o->as != AS_PROFILE, &out);
         break;
+    case FORMAT_FOLDED:
+        EtwCallsFoldedText(calls, &out);
+        break;
     default:
         addText(&out, query, calls, o->as);
     }
@@ -282,6 +286,14 @@ static int checkOptions(Tcl_Interp *interp, const CallsOptions *o)
     if (o->format == FORMAT_CSV && o->as == AS_BOTH) {
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
                 "csv is one table: \"-format csv\" needs \"-as profile\" or \"-as tree\"");
+    }
+    if (o->format == FORMAT_FOLDED && o->as == AS_PROFILE) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
+                "folded stacks are a tree: \"-format folded\" needs \"-as tree\"");
+    }
+    if (!o->merge && o->by == BY_SAMPLE) {
+        return EtwTclFail(interp, ETW_E_ARG, "MERGE", "-by",
+                "samples are no single calls: \"-by sample\" is always merged");
     }
     if (!o->merge && o->as == AS_PROFILE) {
         return EtwTclFail(interp, ETW_E_ARG, "MERGE", "-as",
@@ -311,8 +323,10 @@ int EtwCallsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     if (result != TCL_OK) {
         return TCL_ERROR;
     }
-    EtwCallsConfig config = {
-            .tree = options.as != AS_PROFILE, .single = !options.merge, .byLine = options.by != 0};
+    EtwCallsConfig config = {.tree = options.as != AS_PROFILE,
+            .single = !options.merge,
+            .byLine = options.by == BY_LINE,
+            .samples = options.by == BY_SAMPLE};
     EtwCalls *calls = EtwCallsNew(&config, query.filter.store);
     result = takeEvents(&query, calls);
     if (result == TCL_OK) {

@@ -21,7 +21,7 @@ static void bumpEpoch(void)
 /* ---- Built-in providers ---------------------------------------------------------------------- */
 
 static const EtwKeyword scriptKeywords[] = {{"call", 1}, {"step", 2}, {"variable", 4},
-        {"command", 8}, {"package", 16}, {"channel", 32}, {"event", 64}};
+        {"command", 8}, {"package", 16}, {"channel", 32}, {"event", 64}, {"sample", 128}};
 
 typedef struct BuiltIn {
     const char *name;

@@ -17,6 +17,7 @@ typedef struct ScriptOptions {
     Tcl_Obj *name;
     Tcl_Obj *ops;
     int remove;
+    int interval; /* ms */
 } ScriptOptions;
 
 #define AT(field) offsetof(ScriptOptions, field)
@@ -41,6 +42,11 @@ static const EtwOption runOptions[] = {
         ETW_OPTION_END,
 };
 static const EtwOption interpOptions[] = {INTERP_OPTION, ETW_OPTION_END};
+static const EtwOption sampleOptions[] = {
+        INTERP_OPTION,
+        {"-interval", ETW_OPT_INT, AT(interval), 0, 1000, 0, NULL},
+        ETW_OPTION_END,
+};
 static const EtwOption traceOptions[] = {
         INTERP_OPTION,
         {"-ops", ETW_OPT_LIST, AT(ops), 0, 0, 0, NULL},
@@ -164,6 +170,19 @@ static int runCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     return Tcl_NRCallObjProc(interp, runNreCmd, clientData, objc, objv);
 }
 
+static int sampleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {.interval = 1};
+    Tcl_Interp *target;
+    (void)clientData;
+
+    if (EtwParseOptions(interp, sampleOptions, objc - 1, objv + 1, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    return target ? EtwScriptSample(interp, target, options.interval) : TCL_ERROR;
+}
+
 /* ---- variable, command ----------------------------------------------------------------------- */
 
 typedef struct TraceOps {
@@ -253,6 +272,7 @@ int EtwScriptInit(Tcl_Interp *interp)
             {"list", listCmd, NULL},
             {"remove", removeCmd, NULL},
             {"run", runCmd, runNreCmd},
+            {"sample", sampleCmd, NULL},
             {"variable", variableCmd, NULL},
     };
     Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw::script", NULL, 0);

@@ -1,0 +1,39 @@
+# bench/script_sample.tcl --
+#
+#	What sampling a script's stacks costs, in percent of the workload's time, at 1 kHz and 100 Hz: pairs of runs with and without it
+#	in turn, the median of their differences, beside the same of two runs without (what the machine itself wavers by). Goal: below
+#	1 % at 1 kHz.
+
+source [file join [file dirname [file normalize [info script]]] support.tcl]
+bench::loadEtw
+package require json
+
+proc fib {n} {expr {$n < 2 ? $n : [fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}}
+proc loop {n} {for {set i 0} {$i < $n} {incr i} {set x [expr {$i * 2}]; set y $x}}
+set text "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
+
+proc median {values} {
+    lindex [lsort -real $values] [expr {[llength $values] / 2}]
+}
+# Percent that runs with sampling take longer than those right before and after without.
+proc cost {interval script} {
+    set differences {}
+    for {set i 0} {$i < 41} {incr i} {
+        set before [bench::microseconds $script]
+        etw script sample -interval $interval
+        set sampled [bench::microseconds $script]
+        etw script sample -interval 0
+        set after [bench::microseconds $script]
+        lappend differences [expr {100.0 * ($sampled / (($before + $after) / 2.0) - 1)}]
+    }
+    return [median $differences]
+}
+etw start bench-sample -mode memory -buffers 16,16
+etw enable bench-sample Tcl-Script -any sample
+foreach {name script} {fib {fib 21} loop {loop 200000} json {json::json2dict $::text}} {
+    bench::line sample-$name-control [cost 0 $script] "% (goal: noise)"
+    bench::line sample-$name-100Hz [cost 10 $script] %
+    bench::line sample-$name-1kHz [cost 1 $script] "% (goal: below 1)"
+}
+etw stop bench-sample
+bench::cleanup

@@ -145,7 +145,8 @@ static void stopped_consumer(void)
 {
     EtwError err;
     EtwSessionInfo info;
-    EtwSessionConfig config = {.name = "stopped", .realtime = true, .bufferKB = 4, .maxBuffers = 16};
+    EtwSessionConfig config = {
+            .name = "stopped", .realtime = true, .bufferKB = 4, .maxBuffers = 16};
     EtwEnable enable = {.provider = guid};
     int out[2], status;
     REQUIRE(pipe(out) == 0);

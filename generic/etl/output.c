@@ -37,7 +37,7 @@ struct EtlOutput {
     uint32_t buffers; /* given out, the header buffer included */
     int64_t lastTime;
     bool any; /* a record was added */
-    uint64_t bytes, converted;
+    uint64_t bytes, converted, unset;
 };
 
 /* ---- Streams --------------------------------------------------------------------------------- */
@@ -62,9 +62,9 @@ static void GrowTable(EtlOutput *o)
     }
 }
 
-static Stream *StreamOf(EtlOutput *o, const EtwEvent *event)
+static Stream *StreamOf(EtlOutput *o, uint16_t logger, uint16_t cpu)
 {
-    uint32_t key = (uint32_t)event->logger << 16 | event->cpu;
+    uint32_t key = (uint32_t)logger << 16 | cpu;
     if (o->current < o->streamCount && o->streams[o->current].key == key) {
         return &o->streams[o->current];
     }
@@ -175,14 +175,15 @@ static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_
     }
 }
 
-EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, EtwText *to)
+EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit, EtwText *to)
 {
     bool copy = event->record != NULL;
     size_t size = copy ? EtwAlign8(event->recordSize) : EtlRecordSize(event);
     if (size < 8) {
         return ETW_E_LIMIT;
     }
-    Stream *s = StreamOf(o, event);
+    bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
+    Stream *s = StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
     uint8_t *out = Reserve(o, s, size, to);
     int64_t ticks = TicksOf(o, event);
     if (copy) {
@@ -191,6 +192,9 @@ EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, EtwText *to)
         EtwEvent own = *event;
         own.ticks = ticks;
         EtlRecordBuild(&own, out, size);
+    }
+    if (edit != NULL) {
+        o->unset += EtlEditApply(edit, out, size) != 0;
     }
     s->last = ticks;
     o->lastTime = o->any && o->lastTime > event->time ? o->lastTime : event->time;
@@ -254,6 +258,11 @@ uint64_t EtlOutputBytes(const EtlOutput *o)
 uint64_t EtlOutputConverted(const EtlOutput *o)
 {
     return o->converted;
+}
+
+uint64_t EtlOutputUnset(const EtlOutput *o)
+{
+    return o->unset;
 }
 
 void EtlOutputFree(EtlOutput *o)

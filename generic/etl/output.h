@@ -12,6 +12,7 @@
 #define ETW_ETL_OUTPUT_H
 
 #include "base/bytes.h"
+#include "etl/edit.h"
 #include "etl/reader.h"
 
 typedef struct EtlOutput EtlOutput;
@@ -26,14 +27,17 @@ typedef struct EtlOutputTotals {
 EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, EtwText *to);
 /*
  * Append a record to its stream; full buffers go to *to. The events come in time order. ETW_E_LIMIT:
- * the record would have more than 64 KB (nothing is written).
+ * the record would have more than 64 KB (nothing is written). edit: what of its header to change, or
+ * NULL.
  */
-EtwStatus EtlOutputAdd(EtlOutput *output, const EtwEvent *event, EtwText *to);
+EtwStatus EtlOutputAdd(EtlOutput *output, const EtwEvent *event, const EtlEdit *edit, EtwText *to);
 /* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
  * *header. */
 void EtlOutputEnd(EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);
 uint64_t EtlOutputBytes(const EtlOutput *output);     /* given out so far */
 uint64_t EtlOutputConverted(const EtlOutput *output); /* records whose time was another clock's */
+/* Records that have no place for a field that an edit was to set. */
+uint64_t EtlOutputUnset(const EtlOutput *output);
 void EtlOutputFree(EtlOutput *output);
 
 #endif

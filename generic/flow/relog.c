@@ -60,7 +60,8 @@ bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
 
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
 {
-    if (EtlOutputAdd(relog->output, event, relog->to) == ETW_OK) {
+    const EtlEdit *edit = EtwSchemaTeaches(event) ? NULL : relog->edit;
+    if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
         relog->events++;
     } else {
         relog->tooBig++;
@@ -95,6 +96,16 @@ bool EtwRelogAligned(const EtwRelog *relog, EtwText *out)
     if (count != 0) {
         EtwTextPrintf(out,
                 "the inputs' clocks differ: the times of %llu events were aligned by wall clock",
+                (unsigned long long)count);
+    }
+    return count != 0;
+}
+
+bool EtwRelogUnset(const EtwRelog *relog, EtwText *out)
+{
+    uint64_t count = EtlOutputUnset(relog->output);
+    if (count != 0) {
+        EtwTextPrintf(out, "%llu records have no place for all that was to be set",
                 (unsigned long long)count);
     }
     return count != 0;

@@ -13,6 +13,7 @@
 
 typedef struct EtwRelog {
     const EtwSource *source; /* borrowed */
+    const EtlEdit *edit; /* of the events, not of those that describe others; borrowed, or NULL */
     EtlOutput *output;
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
@@ -29,5 +30,7 @@ void EtwRelogEnd(EtwRelog *relog, EtwText *header);
 void EtwRelogClose(EtwRelog *relog); /* of one that was zeroed, too */
 /* The inputs' clocks are not the same: records were aligned by wall clock. A sentence, or false. */
 bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
+/* Records that could not be edited; the same. */
+bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
 
 #endif

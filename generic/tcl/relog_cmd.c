@@ -11,7 +11,8 @@
 
 typedef struct RelogOptions {
     EtwQueryOptions query;
-    Tcl_Obj *providers;
+    Tcl_Obj *providers, *set;
+    EtlEdit edit; /* of -set */
 } RelogOptions;
 
 /* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
@@ -19,11 +20,12 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),
         ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),
         ETW_OPTION("-providers", ETW_OPT_LIST, offsetof(RelogOptions, providers), 0, 0, 0, NULL),
+        ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, set), 0, 0, 0, NULL),
         ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),
         ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL),
         ETW_OPTION_END,
 };
-enum { CHANNEL_BUFFER = 256 * 1024 };
+enum { CHANNEL_BUFFER = 256 * 1024, ETL_CPU_MAX = 2047 };
 static const char usage[] = "in ?in ...? out ?-option value ...?";
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -55,6 +57,111 @@ static int whereOf(Tcl_Interp *interp, const RelogOptions *options, Tcl_Obj **wh
     return TCL_OK;
 }
 
+/* Order of EtlEditField. */
+static const char *const fieldNames[] = {"activity", "channel", "cpu", "id", "keyword", "level",
+        "opcode", "pid", "provider", "task", "tid", "version", NULL};
+
+static int getNumber(
+        Tcl_Interp *interp, const char *name, Tcl_Obj *obj, uint64_t max, uint64_t *valuePtr)
+{
+    if (EtwGetUint64(interp, obj, valuePtr) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    return *valuePtr <= max ? TCL_OK
+                            : EtwTclFail(interp, ETW_E_ARG, "RANGE", name,
+                                      "\"%s\" is at most %llu, not %.40s", name,
+                                      (unsigned long long)max, Tcl_GetString(obj));
+}
+
+static void takeNumber(EtlEdit *edit, int field, uint64_t value)
+{
+    switch ((EtlEditField)field) {
+    case ETL_EDIT_CHANNEL:
+        edit->desc.channel = (uint8_t)value;
+        break;
+    case ETL_EDIT_CPU:
+        edit->cpu = (uint16_t)value;
+        break;
+    case ETL_EDIT_ID:
+        edit->desc.id = (uint16_t)value;
+        break;
+    case ETL_EDIT_KEYWORD:
+        edit->desc.keyword = value;
+        break;
+    case ETL_EDIT_OPCODE:
+        edit->desc.opcode = (uint8_t)value;
+        break;
+    case ETL_EDIT_PID:
+        edit->pid = (uint32_t)value;
+        break;
+    case ETL_EDIT_TASK:
+        edit->desc.task = (uint16_t)value;
+        break;
+    case ETL_EDIT_TID:
+        edit->tid = (uint32_t)value;
+        break;
+    case ETL_EDIT_VERSION:
+        edit->desc.version = (uint8_t)value;
+        break;
+    default:
+        break;
+    }
+}
+
+static int setField(Tcl_Interp *interp, EtlEdit *edit, int field, Tcl_Obj *value)
+{
+    static const uint64_t max[] = {[ETL_EDIT_CHANNEL] = UINT8_MAX,
+            [ETL_EDIT_CPU] = ETL_CPU_MAX,
+            [ETL_EDIT_ID] = UINT16_MAX,
+            [ETL_EDIT_KEYWORD] = UINT64_MAX,
+            [ETL_EDIT_OPCODE] = UINT8_MAX,
+            [ETL_EDIT_PID] = UINT32_MAX,
+            [ETL_EDIT_TASK] = UINT16_MAX,
+            [ETL_EDIT_TID] = UINT32_MAX,
+            [ETL_EDIT_VERSION] = UINT8_MAX};
+    uint64_t number;
+
+    edit->fields |= 1u << field;
+    if (field == ETL_EDIT_ACTIVITY) {
+        return EtwGetGuid(interp, value, &edit->activity);
+    }
+    if (field == ETL_EDIT_PROVIDER) {
+        return EtwGetGuid(interp, value, &edit->provider);
+    }
+    if (field == ETL_EDIT_LEVEL) {
+        return EtwGetLevel(interp, value, &edit->desc.level);
+    }
+    if (getNumber(interp, fieldNames[field], value, max[field], &number) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    takeNumber(edit, field, number);
+    return TCL_OK;
+}
+
+/* -set: names and values. */
+static int editOf(Tcl_Interp *interp, Tcl_Obj *list, EtlEdit *edit)
+{
+    Tcl_Obj **words;
+    Tcl_Size count = 0;
+    int field;
+
+    if (list != NULL) {
+        Tcl_ListObjGetElements(NULL, list, &count, &words);
+    }
+    if (count % 2 != 0) {
+        return EtwTclFail(interp, ETW_E_ARG, "SET", Tcl_GetString(list),
+                "\"-set\" needs names and values of header fields");
+    }
+    for (Tcl_Size i = 0; i < count; i += 2) {
+        if (Tcl_GetIndexFromObj(interp, words[i], fieldNames, "field", TCL_EXACT, &field) !=
+                        TCL_OK ||
+                setField(interp, edit, field, words[i + 1]) != TCL_OK) {
+            return TCL_ERROR;
+        }
+    }
+    return TCL_OK;
+}
+
 /* "in ?in ...? out ?-option value ...?" */
 static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], RelogOptions *options,
         Tcl_Obj **sourcesPtr, Tcl_Obj **outPtr)
@@ -72,7 +179,8 @@ static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], Relog
             TCL_OK) {
         return TCL_ERROR;
     }
-    if (whereOf(interp, options, &options->query.where) != TCL_OK) {
+    if (editOf(interp, options->set, &options->edit) != TCL_OK ||
+            whereOf(interp, options, &options->query.where) != TCL_OK) {
         return TCL_ERROR;
     }
     *outPtr = objv[first - 1];
@@ -201,6 +309,7 @@ static int writeAll(Tcl_Interp *interp, EtwQuery *query, const RelogOptions *opt
     if (EtwRelogOpen(relog, query->source, &output->text, &err) != ETW_OK) {
         return EtwTclError(interp, &err);
     }
+    relog->edit = options->edit.fields != 0 ? &options->edit : NULL;
     openDescriptions(&descriptions, query, &options->query);
     int result = copyEvents(query, &descriptions, relog, output);
     if (descriptions.source != NULL) {
@@ -215,6 +324,10 @@ static Tcl_Obj *resultOf(const EtwQuery *query, const EtwRelog *relog)
     EtwText text = {0};
 
     if (EtwRelogAligned(relog, &text)) {
+        Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(text.data, text.size));
+    }
+    text.size = 0;
+    if (EtwRelogUnset(relog, &text)) {
         Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(text.data, text.size));
     }
     EtwTextFree(&text);

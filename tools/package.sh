@@ -7,7 +7,7 @@
 #	sh tools/package.sh windows       dist/etwVERSION-win64.zip and -win32.zip, both cross-built first
 #
 #	A zip holds one directory: pkgIndex.tcl, the DLL for Tcl 8.6, library, documentation as HTML, and
-#	etw.bat, which runs the command-line tool with the tclsh in PATH.
+#	etw.bat, which runs the command-line tool with the tclsh in PATH, and the self-test.
 set -eu
 build=${2:+$(cd "$2" && pwd)} # before this directory is left
 cd "$(dirname "$0")/.."
@@ -62,7 +62,7 @@ EOF
 
 # ---- Windows --------------------------------------------------------------------------------------
 
-# make_zip BUILD LABEL
+# make_zip BUILD LABEL HOST: HOST names the cross tools.
 make_zip() {
     dir=$stage/etw$version
     rm -rf "$dir"
@@ -76,6 +76,7 @@ make_zip() {
     (cd "$1" && find library -type f ! -name '*.copied' -exec cp --parents {} "$dir/" \;)
     cp "$1"/doc/*.html "$dir/doc/"
     cp tools/etw "$dir/etw.tcl"
+    cp tools/windows-selftest.tcl "$dir/"
     printf '@echo off\r\nsetlocal\r\nif "%%ETW_TCLSH%%"=="" set ETW_TCLSH=tclsh\r\n"%%ETW_TCLSH%%" "%%~dp0etw.tcl" %%*\r\n' \
         >"$dir/etw.bat"
     mkdir -p dist

@@ -202,8 +202,8 @@ static void pace(long rate, long events)
     }
 }
 
-static int latency(long rate, long events, const char *self, const char *rateText,
-        const char *eventsText)
+static int latency(
+        long rate, long events, const char *self, const char *rateText, const char *eventsText)
 {
     double *us = calloc((size_t)events, sizeof *us);
     EtwEnable enable = wish();

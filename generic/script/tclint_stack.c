@@ -70,7 +70,7 @@ static void addMethod(Out *out, const CallFrame *frame)
         addQualified(out, cmd->nsPtr, Tcl_GetHashKey(cmd->hPtr->tablePtr, cmd->hPtr));
         add(out, "::", 2);
     }
-    const char *name = method->namePtr ? Tcl_GetString(method->namePtr)
+    const char *name = method->namePtr                         ? Tcl_GetString(method->namePtr)
                        : context->callPtr->flags & CONSTRUCTOR ? "<constructor>"
                                                                : "<destructor>";
     add(out, name, strlen(name));
@@ -84,8 +84,8 @@ static void addFrame(Out *out, const CallFrame *frame)
         add(out, "apply ", 6);
         addStart(out, frame->objc > 1 ? Tcl_GetString(frame->objv[1]) : "");
     } else {
-        addQualified(out, frame->nsPtr,
-                frame->objc > 0 ? tailOf(Tcl_GetString(frame->objv[0])) : "?");
+        addQualified(
+                out, frame->nsPtr, frame->objc > 0 ? tailOf(Tcl_GetString(frame->objv[0])) : "?");
     }
 }
 

@@ -2,14 +2,15 @@
  * tests/c/test_control.c --
  *
  *	Sessions among many processes, without Tcl: enable callbacks in another process, a consumer that is stopped, providers by the
- *	hundred, as many sessions as there can be. Control from other processes and logger processes: tests/processes.test and
+ *	hundred, as many sessions as there can be. Linux only: forks. Control from other processes and logger processes: tests/processes.test and
  *	tests/recover.test.
  */
 #ifdef _WIN32
-#include "check.h"
+#include <stdio.h>
 int main(void)
 {
-    return 0; /* processes are made by fork here */
+    printf("0 passed, 0 failed, 1 skipped\n");
+    return 0;
 }
 #else
 #define _GNU_SOURCE

@@ -194,7 +194,7 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
 static void chromeInit(EtwSink *sink)
 {
     Chrome *c = EtwAlloc(sizeof *c);
-    EtwCallsConfig config = {.watch = {onPush, onPop, onSpent, c}};
+    EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .spent = onSpent, .ctx = c}};
     c->sink = sink;
     c->calls = EtwCallsNew(&config, sink->store);
     sink->own = c;

@@ -208,7 +208,7 @@ static void onSpent(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost 
 static void callsInit(EtwSink *sink)
 {
     CallRows *r = EtwAlloc(sizeof *r);
-    EtwCallsConfig config = {.watch = {onPush, onPop, onSpent, r}};
+    EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .spent = onSpent, .ctx = r}};
     r->sink = sink;
     r->calls = EtwCallsNew(&config, sink->store);
     sink->own = r;

@@ -69,7 +69,7 @@ static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow
 static void scopeInit(EtwSink *sink)
 {
     Speedscope *s = EtwAlloc(sizeof *s);
-    EtwCallsConfig config = {.watch = {onPush, onPop, NULL, s}};
+    EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .ctx = s}};
     s->end = &s->lanes;
     s->calls = EtwCallsNew(&config, sink->store);
     sink->own = s;

@@ -9,6 +9,7 @@
 #ifndef ETW_FLOW_CALLS_H
 #define ETW_FLOW_CALLS_H
 
+#include "flow/histogram.h"
 #include "schema/schema.h"
 #include "schema/table.h"
 
@@ -41,20 +42,6 @@ typedef struct EtwCosts {
     EtwCost *list;
     int count, room;
 } EtwCosts;
-
-/*
- * Times of calls in buckets, ETW_OCTAVE_STEPS to each power of two: a percentile is at most 1.6 % off.
- * An octave has memory once a call fell into it.
- */
-enum { ETW_OCTAVE_STEPS = 32, ETW_OCTAVES = 60 };
-typedef struct EtwHistogram {
-    uint32_t *octaves[ETW_OCTAVES];
-    uint64_t count;
-} EtwHistogram;
-void EtwHistogramAdd(EtwHistogram *h, uint64_t value);
-/* The value that this share (0..1) of all values does not exceed; 0 when there are none. */
-uint64_t EtwHistogramAt(const EtwHistogram *h, double share);
-void EtwHistogramFree(EtwHistogram *h);
 
 typedef struct EtwCallStats {
     uint64_t calls;

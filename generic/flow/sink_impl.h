@@ -120,4 +120,16 @@ bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schem
 EtwStatus EtwJsonProps(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out,
         bool withError);
 
+/*
+ * One column of the caller's choice (sink_table.c): a name of the header's, else a field of the payload.
+ * Append the event's value as text, nothing where it has none; the sink gives times and names.
+ */
+typedef struct EtwColumn EtwColumn;
+EtwColumn *EtwColumnNew(const char *name);
+void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        EtwText *out);
+/* Index of the payload's field, -1: the schema has no such one, or it is a column of the header. */
+int EtwColumnField(EtwColumn *column, const EtwSchema *schema);
+void EtwColumnFree(EtwColumn *column);
+
 #endif

@@ -17,12 +17,12 @@ typedef struct Cell {
 /* Append the value as text; a list form quotes it. */
 typedef void ColumnProc(const Cell *cell, EtwText *out);
 
-typedef struct EtwColumn {
+struct EtwColumn {
     ColumnProc *proc;        /* NULL: a field of the payload */
     char *field;             /* its name */
     const EtwSchema *schema; /* that index is of */
     int index;               /* -1: it has no such field */
-} EtwColumn;
+};
 
 typedef struct Rows {
     bool quotes[256]; /* csv: a column with one of these is quoted */
@@ -252,6 +252,35 @@ static void addCell(EtwColumn *column, const Cell *c, EtwText *out)
         column->proc(c, out);
     } else {
         addField(column, c, out);
+    }
+}
+
+/* ---- A column alone --------------------------------------------------------------------------- */
+
+EtwColumn *EtwColumnNew(const char *name)
+{
+    EtwColumn *column = EtwAlloc(sizeof *column);
+    initColumn(column, name);
+    return column;
+}
+
+void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        EtwText *out)
+{
+    Cell cell = {sink, event, schema};
+    addCell(column, &cell, out);
+}
+
+int EtwColumnField(EtwColumn *column, const EtwSchema *schema)
+{
+    return column->proc == NULL && schema != NULL ? fieldOf(column, schema) : -1;
+}
+
+void EtwColumnFree(EtwColumn *column)
+{
+    if (column != NULL) {
+        EtwFree(column->field);
+        EtwFree(column);
     }
 }
 

@@ -45,6 +45,7 @@ static const EtwCommand commands[] = {
         {"snapshot", EtwSnapshotCmd, NULL, false},
         {"start", EtwStartCmd, NULL, false},
         {"stop", EtwStopCmd, NULL, false},
+        {"summary", EtwSummaryCmd, NULL, false},
         {"timeline", EtwTimelineCmd, NULL, false},
         {"update", EtwUpdateCmd, NULL, false},
         {"where", EtwWhereCmd, NULL, false},

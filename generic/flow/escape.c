@@ -39,6 +39,9 @@ unsigned EtwTextTraits(const uint8_t *p, size_t size)
 {
     Found found = {0, 0};
     uint64_t last = ONES * 'a';
+    if (size == 0) {
+        return ETW_TEXT_DELIMITER;
+    }
     if (size < 8) {
         memcpy(&last, p, size);
     } else {
@@ -50,7 +53,7 @@ unsigned EtwTextTraits(const uint8_t *p, size_t size)
     }
     look(&found, last);
     return ((found.special & TOPS) != 0 ? ETW_TEXT_SPECIAL : 0u) |
-           ((found.delimiter & TOPS) != 0 || size == 0 ? ETW_TEXT_DELIMITER : 0u);
+           ((found.delimiter & TOPS) != 0 ? ETW_TEXT_DELIMITER : 0u);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -52,6 +52,8 @@ TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event);
 void EtwTextEnter(TextThread *thread, int depth, uint64_t id, int64_t time, bool step,
         const uint8_t *name, size_t nameSize);
 void EtwTextLeave(TextThread *thread, int depth, uint64_t id);
+/* The open call of that depth, as it was entered; NULL: not that one, or nobody saw it enter. */
+const TextCall *EtwTextOpenCall(const TextThread *thread, int depth, uint64_t id);
 /* What stands before the text of something at that depth: a bar for each call around it, blanks for
  * each step. */
 void EtwTextIndent(const TextThread *thread, int depth, EtwText *out);
@@ -93,6 +95,7 @@ typedef enum TextPlanKind {
     PLAN_ENTER,
     PLAN_LEAVE,
     PLAN_SOCKET,
+    PLAN_CHANNEL,
     PLAN_HIDDEN
 } TextPlanKind;
 
@@ -114,6 +117,12 @@ typedef enum TextRole {
     ROLE_OLD_STATE,
     ROLE_NEW_STATE,
     ROLE_CONTEXT_PID,
+    ROLE_KIND,
+    ROLE_QUEUED,
+    ROLE_OPERATION,
+    ROLE_CHANNEL,
+    ROLE_BYTES,
+    ROLE_DETAIL,
     ROLE_COUNT
 } TextRole;
 

@@ -91,6 +91,12 @@ static const char *const roleNames[ROLE_COUNT] = {
         [ROLE_OLD_STATE] = "OldState",
         [ROLE_NEW_STATE] = "NewState",
         [ROLE_CONTEXT_PID] = "ContextPid",
+        [ROLE_KIND] = "Kind",
+        [ROLE_QUEUED] = "Queued",
+        [ROLE_OPERATION] = "Operation",
+        [ROLE_CHANNEL] = "Channel",
+        [ROLE_BYTES] = "Bytes",
+        [ROLE_DETAIL] = "Detail",
 };
 
 static bool isNumber(const EtwField *f)
@@ -115,6 +121,10 @@ static bool fitsRole(const EtwField *f, int role)
     case ROLE_COMMAND:
     case ROLE_FILE:
     case ROLE_RESULT:
+    case ROLE_KIND:
+    case ROLE_OPERATION:
+    case ROLE_CHANNEL:
+    case ROLE_DETAIL:
         return isText(f);
     case ROLE_LOCAL_ADDR:
     case ROLE_REMOTE_ADDR:
@@ -162,14 +172,21 @@ static uint64_t fieldsOf(const TextPlan *plan, int first, int last)
 static void planScript(TextPlan *plan, const char *event)
 {
     static const TextRole enter[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_COMMAND};
-    static const TextRole leave[] = {
-            ROLE_CALL_ID, ROLE_DEPTH, ROLE_COMMAND, ROLE_CODE, ROLE_DURATION, ROLE_RESULT};
+    static const TextRole leave[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_CODE, ROLE_DURATION};
+    static const TextRole channel[] = {
+            ROLE_OPERATION, ROLE_CHANNEL, ROLE_BYTES, ROLE_DURATION, ROLE_CODE, ROLE_DETAIL};
+    static const char *const starts[] = {"Enter", "StepEnter", "CallbackEnter", "PackageEnter"};
+    static const char *const ends[] = {"Leave", "StepLeave", "CallbackLeave", "PackageLeave"};
     plan->step = strncmp(event, "Step", 4) == 0;
-    event += plan->step ? 4 : 0;
-    if (strcmp(event, "Enter") == 0 && hasRoles(plan, enter, 3)) {
-        plan->kind = PLAN_ENTER;
-    } else if (strcmp(event, "Leave") == 0 && hasRoles(plan, leave, 6)) {
-        plan->kind = PLAN_LEAVE;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (strcmp(event, starts[i]) == 0 && hasRoles(plan, enter, 3)) {
+            plan->kind = PLAN_ENTER;
+        } else if (strcmp(event, ends[i]) == 0 && hasRoles(plan, leave, 4)) {
+            plan->kind = PLAN_LEAVE;
+        }
+    }
+    if (strcmp(event, "Channel") == 0 && hasRoles(plan, channel, 6)) {
+        plan->kind = PLAN_CHANNEL;
     }
 }
 

@@ -140,6 +140,12 @@ void EtwTextLeave(TextThread *t, int depth, uint64_t id)
     }
 }
 
+const TextCall *EtwTextOpenCall(const TextThread *t, int depth, uint64_t id)
+{
+    const TextCall *call = depth >= 1 && depth <= t->kept ? &t->calls[depth - 1] : NULL;
+    return call != NULL && call->open && call->id == id ? call : NULL;
+}
+
 void EtwTextIndent(const TextThread *t, int depth, EtwText *out)
 {
     int shown = depth < TEXT_LEVELS_SHOWN ? depth : TEXT_LEVELS_SHOWN;

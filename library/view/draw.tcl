@@ -165,7 +165,7 @@ proc ::etw::view::DrawCall {p theme x0 x1 y text count marks} {
 # Names alone tell what the colours do.
 proc ::etw::view::CallLabel {text count marks} {
     set label [expr {$count > 1 ? "[Count $count] \u00d7 $text" : $text}]
-    foreach {mark before} {1 "\u2717 " 2 "\u2026 " 4 "\u23f8 " 8 "\u25b6 "} {
+    foreach {mark before} {1 "\u2717 " 2 "\u2026 " 4 "\u2016 " 8 "\u25b6 "} {
         if {$marks & $mark} {
             set label $before$label
         }

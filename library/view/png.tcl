@@ -97,7 +97,7 @@ proc ::etw::view::Png_text {image width height x y anchor color text} {
 # The five columns of a character; those that mark states have a likeness.
 proc ::etw::view::PngDots {c} {
     variable dots
-    set likeness [string map {\u2717 x \u2026 . \u00d7 x \u25b6 > \u25b8 > \u25be v \u23f8 | \u26a0 ! \u2212 -} $c]
+    set likeness [string map {\u2717 x \u2026 . \u00d7 x \u25b6 > \u25b8 > \u25be v \u2016 | \u26a0 ! \u2212 -} $c]
     set code [scan $likeness %c]
     if {$code < 32 || $code > 126} {
         return {127 65 65 65 127}

@@ -138,9 +138,19 @@ proc ::etw::lib::view {args} {
     return [::etw::view::View {*}$args]
 }
 
+# etw load. It is loaded when it is first called for.
+proc ::etw::lib::load {args} {
+    variable dir
+    if {[::info commands ::etw::load::Load] eq ""} {
+        uplevel #0 [list source [file join $dir load.tcl]]
+    }
+    return [::etw::load::Load {*}$args]
+}
+
 # The ensemble has the commands of the binary; ours join them.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     export ::etw::lib::export
+    load ::etw::lib::load
     record ::etw::lib::record
     view ::etw::lib::view
 }]

@@ -38,6 +38,7 @@ namespace eval ::etw::cli {
         calls {{SOURCE ...} {a profile and tree of a script's calls} {pass calls print 1}}
         info {FILE {what a trace file is} {pass info print 1 defaults {-format text}}}
         export {{SOURCE ... FILE} {write a trace for another tool} {pass export notes 1 flags {stacks messages}}}
+        load {{DATABASE SOURCE ...} {put traces into a database} {pass load notes 1}}
         relog {{IN ... OUT} {copy events into another trace} {pass relog notes 1}}
         view {{SOURCE ...} {browse a trace in a window, or -save it as a picture} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
@@ -150,7 +151,7 @@ proc ::etw::cli::Help {{command {}}} {
 
 # Options of the ensemble's command, as its own message lists them.
 proc ::etw::cli::HelpPassed {what} {
-    set probe [expr {$what in {dump calls info summary view} ? "x -?" : $what in {export relog} ? "x y -?"
+    set probe [expr {$what in {dump calls info summary view} ? "x -?" : $what in {export load relog} ? "x y -?"
         : $what eq "enable" ? "x Tcl-Script -?" : {}}]
     catch {::etw $what {*}$probe} message
     set names [regexp -all -inline {(?:\s)(-[a-z]+)} $message]

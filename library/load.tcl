@@ -1,0 +1,259 @@
+# load.tcl --
+#
+#	etw load: traces of many hosts side by side in a database. The binary writes rows as text (flow/sink_rows.c), the
+#	database takes them into tables of this load only, and SQL moves them on from there in one transaction: no event
+#	passes through Tcl. Below load/ is a class for each kind of database, with
+#		Rows SQL			run it; a list of rows
+#		Literal TEXT			TEXT as SQL has it
+#		Stage TABLE FILE TOLD		rows of a file into a new table of this load; TOLD is called with bytes
+#		Payload, Words			SQL for the columns `props` and `words` of such a table
+#		Type, Views			what a payload is, and views that only this kind has
+#		Has TABLE, Begin, Commit
+#	and a destructor that takes back what was not committed.
+
+namespace eval ::etw::load {
+    variable dir [file join [file dirname [file normalize [info script]]] load]
+    # Option -> what it is without.
+    variable defaults {-host {} -progress {} -replace 0}
+    # %J is the type of a payload.
+    variable tables {
+        {CREATE TABLE IF NOT EXISTS etw_files (id BIGINT PRIMARY KEY, host TEXT NOT NULL, session TEXT NOT NULL,
+            file TEXT NOT NULL, started BIGINT NOT NULL, ended BIGINT NOT NULL, size BIGINT NOT NULL,
+            options TEXT NOT NULL, events BIGINT NOT NULL, lost BIGINT NOT NULL, UNIQUE (host, session, file, started))}
+        {CREATE TABLE IF NOT EXISTS etw_hosts (id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE)}
+        {CREATE TABLE IF NOT EXISTS etw_sessions (id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE)}
+        {CREATE TABLE IF NOT EXISTS etw_events (file BIGINT NOT NULL, id BIGINT NOT NULL, host BIGINT NOT NULL,
+            session BIGINT NOT NULL, time BIGINT NOT NULL, provider TEXT NOT NULL, event TEXT NOT NULL,
+            event_id INTEGER, version INTEGER, level INTEGER, opcode INTEGER, task INTEGER, keyword BIGINT, pid BIGINT,
+            tid BIGINT, cpu INTEGER, activity TEXT, related TEXT, process TEXT, object TEXT, payload %J,
+            PRIMARY KEY (file, id))}
+        {CREATE TABLE IF NOT EXISTS etw_calls (file BIGINT NOT NULL, id BIGINT NOT NULL, parent BIGINT, host BIGINT NOT NULL,
+            session BIGINT NOT NULL, pid BIGINT, tid BIGINT, depth INTEGER, proc TEXT NOT NULL, words TEXT,
+            start BIGINT NOT NULL, duration BIGINT NOT NULL, self BIGINT NOT NULL, wait BIGINT NOT NULL, code INTEGER,
+            PRIMARY KEY (file, id))}
+        {CREATE INDEX IF NOT EXISTS etw_events_time ON etw_events (time)}
+        {CREATE INDEX IF NOT EXISTS etw_calls_proc ON etw_calls (proc)}
+    }
+    variable views {
+        {CREATE VIEW etw_traces AS SELECT f.id, f.host, f.session, f.file, f.started, f.ended, f.events, f.lost,
+            (SELECT count(*) FROM etw_calls c WHERE c.file = f.id) AS calls FROM etw_files f}
+        {CREATE VIEW etw_timeline AS SELECT h.name AS host, s.name AS session, f.file AS trace, e.id, e.time,
+            e.provider, e.event, e.level, e.process, e.pid, e.tid, e.cpu, e.payload FROM etw_events e
+            JOIN etw_hosts h ON h.id = e.host JOIN etw_sessions s ON s.id = e.session JOIN etw_files f ON f.id = e.file}
+        {CREATE VIEW etw_kinds AS SELECT f.host, f.session, f.file, e.provider, e.event, count(*) AS count,
+            min(e.time) AS first, max(e.time) AS last FROM etw_events e JOIN etw_files f ON f.id = e.file
+            GROUP BY f.host, f.session, f.file, e.provider, e.event}
+        {CREATE VIEW etw_profile AS SELECT f.host, f.session, f.file, c.proc, count(c.words) AS calls,
+            sum(c.self) AS self, sum(c.wait) AS wait, max(c.duration) AS longest,
+            sum(CASE WHEN c.code = 1 THEN 1 ELSE 0 END) AS errors
+            FROM etw_calls c JOIN etw_files f ON f.id = c.file GROUP BY f.host, f.session, f.file, c.proc}
+    }
+    # Columns of a row, as sink_rows.c has them; NOT NULL is theirs where a text is \N because a name is that.
+    variable eventColumns {id BIGINT time BIGINT provider TEXT event TEXT event_id INTEGER version INTEGER level INTEGER
+        opcode INTEGER task INTEGER keyword BIGINT pid BIGINT tid BIGINT cpu INTEGER activity TEXT related TEXT
+        process TEXT object TEXT props TEXT}
+    variable callColumns {id BIGINT parent BIGINT pid BIGINT tid BIGINT depth INTEGER proc TEXT words TEXT start BIGINT
+        duration BIGINT self BIGINT wait BIGINT code INTEGER}
+    # Numbers the handles.
+    variable databases 0
+}
+
+# etw load DB SOURCE ?SOURCE ...? ?-option value ...?
+proc ::etw::load::Load {args} {
+    set options [lsearch -regexp $args {^-.}]
+    if {$options < 0} {
+        set options [llength $args]
+    }
+    set sources [lassign [lrange $args 0 $options-1] database]
+    if {[llength $sources] == 0} {
+        return -code error -errorcode {TCL WRONGARGS} \
+            "wrong # args: should be \"etw load database source ?source ...? ?-option value ...?\""
+    }
+    lassign [Options [lrange $args $options end]] own exporting
+    set traces [lmap source $sources {Describe $source [dict get $own -host] $exporting}]
+    set db [Open $database]
+    try {
+        return [Fill $db $traces $own $exporting]
+    } finally {
+        $db destroy
+    }
+}
+
+# {ours those of the exporter}
+proc ::etw::load::Options {given} {
+    variable defaults
+    set own $defaults
+    set exporting {}
+    foreach {name value} $given {
+        set name [tcl::prefix match -message option {-from -host -limit -progress -replace -to -where} $name]
+        if {[incr count 2] > [llength $given]} {
+            return -code error -errorcode [list ETW ARG MISSING $name] "option \"$name\" needs a value"
+        }
+        dict set [expr {[dict exists $defaults $name] ? "own" : "exporting"}] $name $value
+    }
+    if {![string is boolean -strict [dict get $own -replace]]} {
+        return -code error -errorcode [list ETW ARG BOOLEAN -replace] \
+            "expected boolean value but got \"[dict get $own -replace]\""
+    }
+    return [list $own $exporting]
+}
+
+# What a row of etw_files says of a trace, and where it is.
+proc ::etw::load::Describe {source host exporting} {
+    if {[string match session:* $source] || $source eq "-"} {
+        return -code error -errorcode {ETW UNSUPPORTED SOURCE load} \
+            "a trace is read twice when it is loaded: give the file of a session, not \"$source\""
+    }
+    set info [::etw info $source -providers 0]
+    set lost 0
+    dict for {kind count} [dict get $info losses] {
+        incr lost $count
+    }
+    return [dict create source $source host [expr {$host eq "" ? [::info hostname] : $host}] \
+        session [dict get $info session] file [file tail $source] started [dict get $info started] \
+        ended [dict get $info ended] size [dict get $info size] options $exporting lost $lost]
+}
+
+# The object that talks to DATABASE: a conninfo string or a URL of PostgreSQL, else a file for SQLite.
+proc ::etw::load::Open {database} {
+    variable dir
+    variable databases
+    set kind Sqlite
+    if {[regexp {^postgres(ql)?://|^\s*(host|hostaddr|port|dbname|user|service|sslmode)\s*=} $database]} {
+        set kind Postgres
+    }
+    if {[::info commands ::etw::load::$kind] eq ""} {
+        uplevel #0 [list source [file join $dir [string tolower $kind].tcl]]
+    }
+    return [$kind create ::etw::load::Database[incr databases] $database]
+}
+
+# ---- One load ------------------------------------------------------------------------------------
+
+proc ::etw::load::Fill {db traces own exporting} {
+    set result [dict create files 0 skipped 0 events 0 warnings {}]
+    set staged {}
+    foreach trace $traces {
+        if {![dict get $own -replace] && [Loaded $db $trace]} {
+            dict incr result skipped
+            continue
+        }
+        set table etw_stage[dict incr result files; dict get $result files]
+        lassign [Stage $db $trace $table $exporting [dict get $own -progress]] events warnings
+        dict set trace events $events
+        dict incr result events $events
+        dict lappend result warnings {*}$warnings
+        lappend staged $table $trace
+    }
+    if {$staged ne ""} {
+        $db Begin
+        Tables $db
+        foreach {table trace} $staged {
+            Move $db $table $trace
+        }
+        $db Commit
+    }
+    return $result
+}
+
+# Whether the database has this very trace, taken with these options.
+proc ::etw::load::Loaded {db trace} {
+    if {![$db Has etw_files]} {
+        return 0
+    }
+    set same [Same $db $trace {host session file started ended size options}]
+    return [llength [$db Rows "SELECT 1 FROM etw_files WHERE $same"]]
+}
+
+proc ::etw::load::Same {db trace names} {
+    return [join [lmap name $names {string cat "$name = " [Value $db $name $trace]}] " AND "]
+}
+
+proc ::etw::load::Value {db name trace} {
+    set value [dict get $trace $name]
+    return [expr {$name in {host session file options} ? [$db Literal $value] : [expr {wide($value)}]}]
+}
+
+# Both kinds of rows into tables of this load: {events warnings}.
+proc ::etw::load::Stage {db trace table exporting progress} {
+    variable eventColumns
+    variable callColumns
+    foreach {kind columns} [list event $eventColumns call $callColumns] {
+        close [file tempfile path etwload]
+        try {
+            set done [::etw::export [dict get $trace source] $path {*}$exporting -format ${kind}rows]
+            if {$kind eq "event"} {
+                set told $done
+            }
+            $db Rows "CREATE TEMPORARY TABLE $table$kind ([join [lmap {name type} $columns {string cat "$name $type"}] {, }])"
+            $db Stage $table$kind $path [list ::etw::load::Tell $progress [dict get $trace source] ${kind}s]
+        } finally {
+            file delete $path
+        }
+    }
+    return [list [dict get $told events] [dict get $told warnings]]
+}
+
+# -progress: the command with what is loaded, which rows of it, bytes that the database has taken, and of how many.
+proc ::etw::load::Tell {progress source kind bytes size} {
+    if {$progress ne ""} {
+        uplevel #0 [list {*}$progress $source $kind $bytes $size]
+    }
+}
+
+proc ::etw::load::Tables {db} {
+    variable tables
+    variable views
+    if {[$db Has etw_files]} {
+        return
+    }
+    foreach sql $tables {
+        $db Rows [string map [list %J [$db Type]] $sql]
+    }
+    foreach sql [concat $views [$db Views]] {
+        $db Rows $sql
+    }
+}
+
+# The number that NAME has in one of the tables of names.
+proc ::etw::load::Number {db table name} {
+    set name [$db Literal $name]
+    set known "SELECT id FROM $table WHERE name = $name"
+    if {[$db Rows $known] eq ""} {
+        $db Rows "INSERT INTO $table (id, name) SELECT coalesce(max(id), 0) + 1, $name FROM $table"
+    }
+    return [lindex [$db Rows $known] 0 0]
+}
+
+# A trace from its tables to those of all; an older one of the same file goes.
+proc ::etw::load::Move {db table trace} {
+    variable eventColumns
+    variable callColumns
+    set host [Number $db etw_hosts [dict get $trace host]]
+    set session [Number $db etw_sessions [dict get $trace session]]
+    foreach row [$db Rows "SELECT id FROM etw_files WHERE [Same $db $trace {host session file started}]"] {
+        foreach {from column} {etw_events file etw_calls file etw_files id} {
+            $db Rows "DELETE FROM $from WHERE $column = [lindex $row 0]"
+        }
+    }
+    set names {host session file started ended size options events lost}
+    set values [lmap name $names {Value $db $name $trace}]
+    $db Rows "INSERT INTO etw_files (id, [join $names {, }])\
+        SELECT coalesce(max(id), 0) + 1, [join $values {, }] FROM etw_files"
+    set file [lindex [$db Rows "SELECT id FROM etw_files WHERE [Same $db $trace {host session file started}]"] 0 0]
+    foreach {kind columns} [list event $eventColumns call $callColumns] {
+        set names [dict keys $columns]
+        set values [lmap name $names {Column $db $name}]
+        $db Rows "INSERT INTO etw_${kind}s (file, host, session, [join [string map {props payload} $names] {, }])\
+            SELECT $file, $host, $session, [join $values {, }] FROM $table$kind"
+    }
+}
+
+proc ::etw::load::Column {db name} {
+    switch -- $name {
+        props { return [$db Payload] }
+        words { return [$db Words] }
+        provider - event - proc { return "coalesce($name, '\\N')" }
+    }
+    return $name
+}

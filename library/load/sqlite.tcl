@@ -1,0 +1,74 @@
+# sqlite.tcl --
+#
+#	etw load into a file of SQLite, through package sqlite3.
+
+oo::class create ::etw::load::Sqlite {
+    # The handle.
+    variable db
+
+    constructor {path} {
+        if {[catch {package require sqlite3} message]} {
+            return -code error -errorcode {ETW UNSUPPORTED PACKAGE sqlite3} \
+                "loading into a file needs the package sqlite3: $message"
+        }
+        if {[catch {
+            sqlite3 [namespace current]::db $path
+            set db [namespace current]::db
+            $db timeout 60000
+            $db eval {PRAGMA temp_store = FILE; SELECT count(*) FROM sqlite_master}
+        } message]} {
+            return -code error -errorcode [list ETW IO DATABASE $path] "\"$path\": $message"
+        }
+    }
+    # Closing takes back what was not committed.
+    destructor {
+        if {[info exists db]} {
+            $db close
+        }
+    }
+
+    method Begin {} {
+        my Rows {BEGIN IMMEDIATE}
+    }
+    method Commit {} {
+        my Rows COMMIT
+    }
+    method Rows {sql} {
+        if {[catch {
+            set rows {}
+            $db eval $sql row {
+                lappend rows [lmap name $row(*) {set row($name)}]
+            }
+        } message]} {
+            return -code error -errorcode {ETW IO DATABASE} $message
+        }
+        return $rows
+    }
+    method Literal {text} {
+        return '[string map {' '' \0 \ufffd} $text]'
+    }
+    method Has {table} {
+        return [llength [my Rows "SELECT 1 FROM sqlite_master WHERE name = '$table'"]]
+    }
+    # Not in a transaction: `copy` has one of its own.
+    method Stage {table path told} {
+        if {[catch {$db copy abort $table $path \x1f \\N} message]} {
+            return -code error -errorcode {ETW IO DATABASE} $message
+        }
+        {*}$told [file size $path] [file size $path]
+    }
+    method Type {} {
+        return TEXT
+    }
+    method Views {} {
+        return {}
+    }
+    method Payload {} {
+        return props
+    }
+    # Words that have what a row cannot are JSON behind a mark.
+    method Words {} {
+        return "CASE WHEN words >= char(1) AND words < char(2) THEN json_extract(substr(words, 2), '\$') ELSE words END"
+    }
+    export Begin Commit Rows Literal Has Stage Type Views Payload Words
+}

@@ -106,7 +106,7 @@ selftest::Step "all sessions" {
 
 selftest::Step "kernel flags" {
     set file [file join $dir kernel.etl]
-    etw start system:$name -file $file
+    etw start system:$name -file $file -kernellogger 1
     try {
         etw enable system:$name kernel {process thread imageload}
         exec cmd /c exit

@@ -140,6 +140,19 @@ AC_DEFUN([ETW_LIBRARY], [
     AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
 ])
 
+dnl ETW_HEADER(VAR, header, Debian package): an optional one without a library.
+AC_DEFUN([ETW_HEADER], [
+    AC_MSG_CHECKING([for $2])
+    echo '#include <$2>' >conftest.c
+    if $CC $CPPFLAGS -E conftest.c >/dev/null 2>&AS_MESSAGE_LOG_FD; then
+        AC_MSG_RESULT([yes])
+        ETW_DEFS="$ETW_DEFS -DETW_HAVE_$1=1"
+    else
+        AC_MSG_RESULT([no (Debian: $3)])
+    fi
+    rm -f conftest.c
+])
+
 dnl ETW_STATIC_LIBRARY(VAR, name, header, flags): a library whose archive is linked, so that the DLL
 dnl needs nothing that Windows lacks. In the compiler's own places or below --with-NAME=DIR.
 AC_DEFUN([ETW_STATIC_LIBRARY], [

@@ -316,6 +316,9 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
     if (call->ticks == 0) {
         call->ticks = OsTicks();
     }
+    if (trace == TRACE_CALL && EtwProbed()) {
+        EtwProbeEnter(hook->name + 2, (unsigned)depth, call->id);
+    }
     return true;
 }
 
@@ -330,6 +333,10 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
     }
     now->depth = (int)(call->packed & CALL_DEPTH) - 1;
     now->open--;
+    if (!step && EtwProbed()) {
+        EtwProbeLeave(
+                hook->name + 2, code, EtwScriptNanoseconds(OsTicks() - call->ticks), call->id);
+    }
     if (EtwScriptOn(step ? KEYWORD_STEP : KEYWORD_CALL)) {
         /* A step's rule is that of the call around it, which is still open. */
         const EtwRule *rule = step && now->scope ? now->scope->rule : hook->rule;

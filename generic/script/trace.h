@@ -8,6 +8,7 @@
 #ifndef ETW_SCRIPT_TRACE_H
 #define ETW_SCRIPT_TRACE_H
 
+#include "script/probe.h"
 #include "script/script.h"
 #include "base/bytes.h"
 #include "base/os.h"
@@ -304,7 +305,7 @@ enum { CALL_DEPTH = 0xFFFFFF, CALL_STEP = 1 << 24, CALL_SCOPE = 1 << 25 };
 static inline int EtwHookWants(const EtwHook *hook)
 {
     if (hook->what & HOOK_CALL) {
-        return EtwScriptOn(KEYWORD_CALL | KEYWORD_STEP) ? TRACE_CALL : TRACE_NONE;
+        return EtwScriptOn(KEYWORD_CALL | KEYWORD_STEP) || EtwProbed() ? TRACE_CALL : TRACE_NONE;
     }
     if ((hook->what & HOOK_STEP) && hook->state->now.scope != NULL) {
         return EtwScriptOn(KEYWORD_STEP) ? TRACE_STEP : TRACE_NONE;

@@ -55,6 +55,16 @@ static const char *hooks(void)
     return layer->name;
 }
 
+/* Whether the library has static probes (USDT). */
+static const char *probes(void)
+{
+#ifdef ETW_HAVE_SDT
+    return "1";
+#else
+    return "0";
+#endif
+}
+
 static const char *compiler(void)
 {
     return __VERSION__;
@@ -79,6 +89,7 @@ static const struct {
         {"engine", engineName},
         {"hooks", hooks},
         {"kernel", kernelSupport},
+        {"probes", probes},
         {"tcl", tclVersion},
         {"testpoints", testPoints},
         {"threaded", threads},

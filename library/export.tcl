@@ -101,6 +101,22 @@ proc ::etw::lib::ExportSame {a b} {
     return [expr {$first(ino) != 0 && $first(ino) == $second(ino) && $first(dev) == $second(dev)}]
 }
 
+# For a format that reads its sources in several parts: the options of one of them, -progress with its share.
+proc ::etw::lib::ExportPart {options part parts} {
+    set result {}
+    foreach {name value} $options {
+        if {[string length $name] > 1 && [string equal -length [string length $name] $name -progress] && $value ne ""} {
+            set value [list ::etw::lib::ExportTell $value $part $parts]
+        }
+        lappend result $name $value
+    }
+    return $result
+}
+
+proc ::etw::lib::ExportTell {prefix part parts fraction events} {
+    tailcall {*}$prefix [expr {($part + $fraction) / $parts}] $events
+}
+
 # Run MAKE, {NAME BODY}, in the caller with a path beside FILE; what it made there becomes FILE, when it succeeds.
 proc ::etw::lib::ExportBeside {file make} {
     lassign $make name body

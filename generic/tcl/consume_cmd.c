@@ -9,6 +9,7 @@
 static const EtwOption queryOptions[] = {
         ETW_OPTIONS_SHAPE,
         ETW_OPTIONS_FILTER,
+        ETW_OPTION_PROGRESS,
         ETW_OPTION_WARNINGS,
         ETW_OPTION_END,
 };
@@ -18,6 +19,7 @@ static const EtwOption consumeOptions[] = {
         {"-command", ETW_OPT_LIST, offsetof(EtwConsumeOptions, command), 0, 0, 0, NULL},
         ETW_OPTIONS_SHAPE,
         ETW_OPTIONS_FILTER,
+        ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
 };
 
@@ -259,6 +261,9 @@ int EtwConsumeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     if (options.command == NULL || *Tcl_GetString(options.command) == '\0') {
         result = EtwTclFail(interp, ETW_E_ARG, "MISSING", "-command",
                 "\"-command PREFIX\" is missing: it is called with each event");
+    } else if (options.background && options.query.progress != NULL) {
+        result = EtwTclFail(interp, ETW_E_ARG, "PROGRESS", "-progress",
+                "\"-progress\" is of reading here: with \"-background 1\", see \"etw consumer\"");
     } else if (options.background) {
         result = EtwConsumerStart(clientData, sources, &options);
     } else {

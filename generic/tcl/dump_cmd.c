@@ -38,6 +38,7 @@ static const EtwOption dumpOptions[] = {
         {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
         {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
         ETW_OPTIONS_FILTER,
+        ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
 };
 #undef AT

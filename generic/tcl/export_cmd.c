@@ -32,6 +32,7 @@ static const EtwOption exportOptions[] = {
         {"-title", ETW_OPT_OBJ, AT(title), 0, 0, 0, NULL},
         {"-weight", ETW_OPT_ENUM, AT(weight), 0, 0, 0, weightNames},
         ETW_OPTIONS_FILTER,
+        ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
 };
 #undef AT

@@ -5,6 +5,7 @@
  *	which kind it has and how well each is described; as a dict, or as text for people (info_text.c).
  */
 #include "tcl/info.h"
+#include "tcl/serving.h"
 #include "etl/decompress.h"
 #include "etl/format.h"
 #include <stdio.h>
@@ -354,6 +355,7 @@ static Tcl_Obj *infoDict(const EtwSource *source, const EtwSurvey *survey)
 typedef struct Options {
     int providers; /* read the events, too */
     int text;
+    Tcl_Obj *progress;
 } Options;
 
 static const char *const formats[] = {"dict", "text", NULL};
@@ -361,29 +363,53 @@ static const EtwOption options[] = {{.name = "-format",
                                             .type = ETW_OPT_ENUM,
                                             .offset = offsetof(Options, text),
                                             .names = formats},
+        {.name = "-progress", .type = ETW_OPT_LIST, .offset = offsetof(Options, progress)},
         {.name = "-providers", .type = ETW_OPT_BOOL, .offset = offsetof(Options, providers)}, {0}};
 
+static int surveyAll(Tcl_Interp *interp, EtwSource *source, EtwSurvey *survey, Tcl_Obj *progress)
+{
+    EtwServing serving;
+    EtwEvent event;
+    int result = TCL_OK;
+
+    EtwServingBegin(&serving, interp, progress);
+    while (result == TCL_OK && EtwSourceNext(source, &event) == ETW_OK) {
+        EtwSurveyAdd(survey, &event);
+        result = EtwServingRead(&serving, source);
+    }
+    if (result == TCL_OK) {
+        result = EtwServingDone(&serving);
+    }
+    EtwServingEnd(&serving);
+    return result;
+}
+
+static Tcl_Obj *resultObj(const EtwSource *source, const EtwSurvey *survey, bool asText)
+{
+    EtwText text = {0};
+
+    if (!asText) {
+        return infoDict(source, survey);
+    }
+    EtwInfoText(&text, source, survey);
+    Tcl_Obj *result = EtwTextObj(text.data, text.size);
+    EtwTextFree(&text);
+    return result;
+}
+
 /* Closes the source. */
-static Tcl_Obj *describe(EtwSource *source, const Options *o)
+static int describe(Tcl_Interp *interp, EtwSource *source, const Options *o)
 {
     EtwSchemaStore *store = EtwSchemaStoreNew();
     EtwSurvey *survey = o->providers ? EtwSurveyNew(store) : NULL;
-    Tcl_Obj *result;
-    EtwEvent event;
+    int result = TCL_OK;
 
     if (survey != NULL) {
         EtwSourceTeach(source, store);
-        while (EtwSourceNext(source, &event) == ETW_OK) {
-            EtwSurveyAdd(survey, &event);
-        }
+        result = surveyAll(interp, source, survey, o->progress);
     }
-    if (o->text) {
-        EtwText text = {0};
-        EtwInfoText(&text, source, survey);
-        result = EtwTextObj(text.data, text.size);
-        EtwTextFree(&text);
-    } else {
-        result = infoDict(source, survey);
+    if (result == TCL_OK) {
+        Tcl_SetObjResult(interp, resultObj(source, survey, o->text != 0));
     }
     if (survey != NULL) {
         EtwSurveyFree(survey);
@@ -419,6 +445,5 @@ int EtwInfoCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
     if (status != ETW_OK) {
         return path ? EtwTclError(interp, &err) : TCL_ERROR;
     }
-    Tcl_SetObjResult(interp, describe(source, &o));
-    return TCL_OK;
+    return describe(interp, source, &o);
 }

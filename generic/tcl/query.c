@@ -12,7 +12,7 @@
 /* Events that are read in full: a source sees in them what kind of trace it has, before any are left
  * out. */
 enum { NARROW_AFTER = 100 };
-enum { MARGIN_NS = 1000000, NS_PER_MS = 1000000, WAIT_MS = 50, CHECK_EVERY = 1024 };
+enum { MARGIN_NS = 1000000, NS_PER_MS = 1000000, WAIT_MS = 50 };
 
 const char *const etwAsNames[] = {"dict", "list", NULL};
 
@@ -220,6 +220,7 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
     memset(query, 0, sizeof *query);
     query->ctx = ctx;
     Tcl_Preserve(ctx);
+    EtwServingBegin(&query->serving, ctx->interp, options->progress);
     if (prepare(query, options) != TCL_OK ||
             openSources(ctx->interp, sources, options->stacks != 0, &query->source) != TCL_OK) {
         EtwQueryClose(query);
@@ -236,6 +237,7 @@ void EtwQueryClose(EtwQuery *query)
         EtwSourceClose(query->source);
         query->source = NULL;
     }
+    EtwServingEnd(&query->serving);
     EtwEventMakerFree(query->maker);
     EtwEventMakerFree(query->whereMaker);
     query->maker = query->whereMaker = NULL;
@@ -248,21 +250,6 @@ void EtwQueryClose(EtwQuery *query)
 }
 
 /* ---- Next ------------------------------------------------------------------------------------ */
-
-/* What a long-running command owes its interpreter. */
-static int serveInterp(Tcl_Interp *interp)
-{
-    if (Tcl_AsyncReady()) {
-        int code = Tcl_AsyncInvoke(interp, TCL_OK);
-        if (code != TCL_OK) {
-            return code;
-        }
-    }
-    if (Tcl_Canceled(interp, TCL_LEAVE_ERR_MSG) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    return Tcl_LimitReady(interp) ? Tcl_LimitCheck(interp) : TCL_OK;
-}
 
 /* ETW_OK, ETW_END (also when a live source was silent for too long), or TCL's error as ETW_E_STATE.
  */
@@ -287,41 +274,59 @@ static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
         EtwSourceWait(query->source, slice);
         OsNow(&after);
         waited += after.steady - before.steady;
-        if (serveInterp(query->ctx->interp) != TCL_OK) {
+        if (EtwServe(&query->serving) != TCL_OK) {
             return ETW_E_STATE;
         }
     }
     return status;
 }
 
-int EtwQueryNext(EtwQuery *query, EtwEvent *event)
+/* There are no more events, by the source's end or the limit. */
+static int endQuery(EtwQuery *query)
 {
-    if (query->limit > 0 && query->taken >= query->limit) {
-        return TCL_BREAK;
-    }
-    EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
-    for (unsigned read = 1;; read++) {
-        EtwStatus status = nextRaw(query, event);
-        if (status == ETW_E_STATE || (read % CHECK_EVERY == 0 && serveInterp(query->ctx->interp))) {
+    int result = query->ended ? TCL_OK : EtwServingDone(&query->serving);
+
+    query->ended = true;
+    return result == TCL_OK ? TCL_BREAK : TCL_ERROR;
+}
+
+/* The next event that passes what needs no Tcl. TCL_OK, TCL_BREAK or TCL_ERROR. */
+static int nextFiltered(EtwQuery *query, EtwEvent *event)
+{
+    EtwStatus status;
+
+    do {
+        status = nextRaw(query, event);
+        if (status == ETW_E_STATE ||
+                (status == ETW_OK && EtwServingRead(&query->serving, query->source) != TCL_OK)) {
             return TCL_ERROR;
         }
-        bool pass = true;
         if (status == ETW_OK) {
             status = EtwFilterTest(&query->filter, query->source, event);
         }
-        if (status == ETW_AGAIN) {
-            continue;
+    } while (status == ETW_AGAIN);
+    return status == ETW_OK ? TCL_OK : endQuery(query);
+}
+
+int EtwQueryNext(EtwQuery *query, EtwEvent *event)
+{
+    bool pass;
+
+    if (query->limit > 0 && query->taken >= query->limit) {
+        return endQuery(query);
+    }
+    EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
+    do {
+        int result = nextFiltered(query, event);
+        if (result != TCL_OK) {
+            return result;
         }
-        if (status != ETW_OK) {
-            return TCL_BREAK;
-        }
+        pass = true;
         if (query->whereMaker != NULL && EtwWhereTest(query->ctx->interp, &query->where,
                                                  query->whereMaker, event, &pass) != TCL_OK) {
             return TCL_ERROR;
         }
-        if (pass) {
-            query->taken++;
-            return TCL_OK;
-        }
-    }
+    } while (!pass);
+    query->taken++;
+    return TCL_OK;
 }

@@ -7,12 +7,14 @@
 #ifndef ETW_TCL_QUERY_H
 #define ETW_TCL_QUERY_H
 
+#include "tcl/serving.h"
 #include "tcl/where.h"
 #include "flow/source.h"
 
 /* Values of the common options; a command's record begins with it. Zeroed is the default. */
 typedef struct EtwQueryOptions {
     Tcl_Obj *where, *fields, *from, *to;
+    Tcl_Obj *progress; /* prefix of a callback */
     Tcl_Obj *warnings; /* name of a variable */
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
@@ -33,6 +35,8 @@ extern const char *const etwAsNames[];
             ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
             ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
             ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)
+#define ETW_OPTION_PROGRESS                                                                        \
+    ETW_OPTION("-progress", ETW_OPT_LIST, ETW_QUERY_AT(progress), 0, 0, 0, NULL)
 #define ETW_OPTION_WARNINGS                                                                        \
     ETW_OPTION("-warnings", ETW_OPT_OBJ, ETW_QUERY_AT(warnings), 0, 0, 0, NULL)
 
@@ -58,9 +62,11 @@ typedef struct EtwQuery {
     EtwSource *source;
     EtwWhere where;
     EtwFilter filter;
+    EtwServing serving;
     EtwEventMaker *maker;      /* of results */
     EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
     Tcl_WideInt limit, taken;
+    bool ended;                /* -progress was told */
     int64_t timeoutNs;         /* -1: none */
     uint64_t lost;             /* set when the query ends */
     void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
@@ -78,7 +84,8 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
 void EtwQueryClose(EtwQuery *query);
 /*
  * The next event that passes. TCL_OK; TCL_BREAK: there are no more; TCL_ERROR. Waits for live
- * sources, serving asynchronous handlers (signals, limits, cancelling) but not the event loop.
+ * sources, serving asynchronous handlers (signals, limits, cancelling) but not the event loop, and
+ * calls -progress (tcl/serving.h).
  */
 int EtwQueryNext(EtwQuery *query, EtwEvent *event);
 

@@ -19,6 +19,7 @@ typedef struct RelogOptions {
 static const EtwOption relogOptions[] = {
         ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),
         ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),
+        ETW_OPTION_PROGRESS,
         ETW_OPTION("-providers", ETW_OPT_LIST, offsetof(RelogOptions, providers), 0, 0, 0, NULL),
         ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, set), 0, 0, 0, NULL),
         ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),

@@ -27,6 +27,7 @@ static const EtwOption summaryOptions[] = {
         {"-histogram", ETW_OPT_BOOL, AT(histogram), 0, 0, 0, NULL},
         {"-key", ETW_OPT_LIST, AT(key), 0, 0, 0, NULL},
         {"-pair", ETW_OPT_LIST, AT(pair), 0, 0, 0, NULL},
+        ETW_OPTION_PROGRESS,
         {"-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL},
         {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
         {"-top", ETW_OPT_INT, AT(top), 0, INT_MAX, 0, NULL},
@@ -207,8 +208,9 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwSummary *s)
     const struct {
         uint64_t count;
         const char *what;
-    } notes[] = {{s->others ? s->others->count : 0,
-                         "events in groups beyond the first ones (-groups) are one: (others)"},
+    } notes[] = {{s->others ? s->others->count : 0, "events in groups beyond the first ones "
+                                                    "(-groups; by arrival, not by weight) are "
+                                                    "one: (others)"},
             {s->unpaired, "begins without an end, or ends without a begin: not counted"},
             {s->negative, "values below 0 or no numbers: in no percentile"},
             {EtwSourceLost(query->source), "events lost: the figures have holes"}};

@@ -121,6 +121,7 @@ typedef struct CreateOptions {
 
 static const EtwOption createOptions[] = {
         {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
+        ETW_OPTION_PROGRESS,
         {"-read", ETW_OPT_BOOL, offsetof(CreateOptions, read), 0, 0, 0, NULL},
         {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
         {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},
@@ -145,7 +146,13 @@ static int openTimeline(EtwInterp *ctx, Tcl_Obj *name, Tcl_Obj *sources, const C
     t->sources = sources; /* with its reference */
     t->options = o->query;
     holdOptions(&t->options, true);
-    if (EtwTimelineOpen(t) != TCL_OK || (o->read && EtwTimelineRead(t, 0) != TCL_OK)) {
+    int result = EtwTimelineOpen(t);
+    t->options.progress = NULL; /* of this reading only: later ones are short */
+    if (result == TCL_OK && o->read) {
+        result = EtwTimelineRead(t, 0);
+    }
+    EtwServingEnd(&t->query.serving);
+    if (result != TCL_OK) {
         freeTimeline(t);
         return TCL_ERROR;
     }

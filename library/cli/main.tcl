@@ -14,6 +14,7 @@ namespace eval ::etw::cli {
     # command -> {usage about how}. How: {proc NAME}, or {pass WORDS ?option value ...?}:
     #	print 1		the result is what is to be shown (else the command writes for itself)
     #	defaults LIST	options unless given
+    #	bar 1		reads for long: has -progress
     #	window 1	the result is a window: stay until it is closed
     #	flags LIST	options that may stand without a value: 1
     variable commands {
@@ -33,13 +34,13 @@ namespace eval ::etw::cli {
         describe {{PROVIDER|kernel [EVENT]} {what a provider's events are} {proc Describe}}
         profiles {{} {list the recording profiles} {proc Profiles}}
         top {{[OPTION ...] [SESSION]} {a live table of events by rate} {proc Top}}
-        dump {{SOURCE ...} {list events} {pass dump flags {stacks messages raw} notes 1}}
-        summary {{SOURCE ...} {count, sum and rank events} {pass summary print 1 flags {messages}}}
-        calls {{SOURCE ...} {a profile and tree of a script's calls} {pass calls print 1}}
-        info {FILE {what a trace file is} {pass info print 1 defaults {-format text}}}
-        export {{SOURCE ... FILE} {write a trace for another tool} {pass export notes 1 flags {stacks messages}}}
+        dump {{SOURCE ...} {list events} {pass dump bar 1 flags {stacks messages raw} notes 1}}
+        summary {{SOURCE ...} {count, sum and rank events} {pass summary bar 1 print 1 flags {messages}}}
+        calls {{SOURCE ...} {a profile and tree of a script's calls} {pass calls bar 1 print 1}}
+        info {FILE {what a trace file is} {pass info bar 1 print 1 defaults {-format text}}}
+        export {{SOURCE ... FILE} {write a trace for another tool} {pass export bar 1 notes 1 flags {stacks messages}}}
         load {{DATABASE SOURCE ...} {put traces into a database} {pass load notes 1}}
-        relog {{IN ... OUT} {copy events into another trace} {pass relog notes 1}}
+        relog {{IN ... OUT} {copy events into another trace} {pass relog bar 1 notes 1}}
         view {{SOURCE ...} {browse a trace in a window, or -save it as a picture} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
         help {{[COMMAND]} {this} {proc Help}}

@@ -10,7 +10,14 @@ proc ::etw::cli::Pass {what words how} {
         set options [dict merge [dict get $how defaults] $options]
     }
     flush stdout
-    set result [::etw $what {*}$plain {*}$options]
+    if {[dict exists $how bar] && ([dict exists $how print] || [Columns stdout] == 0)} {
+        set options [dict merge [BarOption] $options]
+    }
+    try {
+        set result [::etw $what {*}$plain {*}$options]
+    } finally {
+        BarEnd
+    }
     if {[dict exists $how print]} {
         Show $result [dict get $how print]
     } elseif {[dict exists $how notes]} {

@@ -7,6 +7,8 @@ namespace eval ::etw::cli {
     variable colours {red 31 yellow 33 green 32 bold 1 dim 2}
     # Length of the bar that stands on the terminal now; 0: none.
     variable barShown 0
+    # Work shorter than this, in ms, draws no bar.
+    variable barAfter 500
 }
 
 # Columns of a terminal; 0: the channel is none.
@@ -42,6 +44,20 @@ proc ::etw::cli::Bar {part text} {
     puts -nonewline stderr "\r[string range $text 0 [expr {$columns - 2}]]\x1b\[K"
     flush stderr
     set barShown 1
+}
+
+# What makes a command that reads draw a bar, when it takes long; nothing where there is no terminal.
+proc ::etw::cli::BarOption {} {
+    if {[Columns stderr] < 20} {
+        return {}
+    }
+    return [list -progress [list ::etw::cli::BarReading [clock milliseconds]]]
+}
+
+proc ::etw::cli::BarReading {started fraction events} {
+    if {[clock milliseconds] - $started >= $::etw::cli::barAfter} {
+        Bar $fraction "[format %3d [expr {int(100 * $fraction)}]] %, $events events"
+    }
 }
 
 proc ::etw::cli::BarEnd {} {

@@ -23,7 +23,7 @@ proc ::etw::lib::Export-html {sources file options} {
     set title [join [lmap source $sources {file tail $source}] {, }]
     set filter {}
     foreach {name value} $options {
-        set name [tcl::prefix match -message option {-from -title -to -where} $name]
+        set name [tcl::prefix match -message option {-from -progress -title -to -where} $name]
         if {$name eq "-title"} {
             set title $value
         } else {
@@ -36,10 +36,10 @@ proc ::etw::lib::Export-html {sources file options} {
 proc ::etw::lib::PageWrite {path sources title filter} {
     variable pages
     set timeline page-[pid]-[incr pages]
-    ::etw timeline create $timeline {*}$sources {*}$filter
+    ::etw timeline create $timeline {*}$sources {*}[ExportPart $filter 0 2]
     try {
         set info [::etw timeline info $timeline]
-        set page [PageOf $timeline $info $sources $title [PageFlame $path $sources $filter]]
+        set page [PageOf $timeline $info $sources $title [PageFlame $path $sources [ExportPart $filter 1 2]]]
     } finally {
         ::etw timeline delete $timeline
     }

@@ -76,9 +76,9 @@ proc ::etw::lib::SqliteFill {path sources options} {
             PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536
         }
         $db eval $sqliteTables
-        set result [SqliteLoad $db $path $sources $options eventrows events]
+        set result [SqliteLoad $db $path $sources [ExportPart $options 0 2] eventrows events]
         $db eval {INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each(e.props) j}
-        SqliteLoad $db $path $sources $options callrows calls
+        SqliteLoad $db $path $sources [ExportPart $options 1 2] callrows calls
         # Words that have what a row cannot are JSON behind a mark.
         $db eval {UPDATE calls SET words = json_extract(substr(words, 2), '$') WHERE words >= char(1) AND words < char(2)}
         SqliteTell $db $sources $result

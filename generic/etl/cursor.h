@@ -18,8 +18,7 @@ typedef struct EtlPlace {
 } EtlPlace;
 
 /*
- * Owns `bytes` and `places`, and keeps them when it is opened again: the reader reuses cursors. The
- * data of a buffer that is not compressed are the file's.
+ * Owns `bytes` and `places`, and keeps them when it is opened again: the reader reuses cursors.
  */
 typedef struct EtlCursor {
     const uint8_t *at;   /* next record */
@@ -29,7 +28,7 @@ typedef struct EtlCursor {
     uint32_t buffer;     /* in the index; also breaks ties: it rises with CPU and file order */
     uint32_t stream;
     uint16_t cpu, logger;
-    bool packed;  /* data is in `bytes` */
+    bool owned;   /* data is in `bytes`, not in the mapped file */
     bool damaged; /* at `end` there should be another record */
     bool listed;  /* the records are those of `places`, in that order */
     uint8_t *bytes;
@@ -39,8 +38,11 @@ typedef struct EtlCursor {
     struct EtlCursor *nextFree;
 } EtlCursor;
 
-/* At the first record of the buffer that passes; false: there is none (damaged may be set). */
-bool EtlCursorOpen(EtlCursor *cursor, const uint8_t *file, const EtlInfo *info,
+/*
+ * At the first record of the buffer that passes; false: there is none (damaged may be set). map:
+ * the buffer is read from its file; NULL: it is taken where it is in memory.
+ */
+bool EtlCursorOpen(EtlCursor *cursor, const OsMap *map, const uint8_t *file, const EtlInfo *info,
         const EtlBuffer *buffer, const EtlSieve *sieve);
 void EtlCursorFree(EtlCursor *cursor);
 

@@ -152,7 +152,8 @@ static void Finish(EtlReader *r, EtlCursor *c)
     if (c->damaged && !buffer->cut && !buffer->told) {
         buffer->told = true;
         r->chores = true;
-        r->damage = c->packed ? buffer->at : (uint64_t)(c->end - r->file);
+        r->damage = buffer->at +
+                    (buffer->packed ? 0 : ETL_BUFFER_HEADER + (uint64_t)(c->end - c->data));
         r->damageSize = buffer->end - ETL_BUFFER_HEADER - (uint64_t)(c->end - c->data);
     }
     r->bytesDone += bytes;
@@ -169,7 +170,7 @@ static void Retire(EtlReader *r)
     EtlCursor *c = r->current;
     r->current = NULL;
     Finish(r, c);
-    if (c->packed) {
+    if (c->owned) {
         if (r->lingering != NULL) {
             FreeCursor(r, r->lingering);
         }
@@ -237,7 +238,10 @@ static void OpenTop(EtlReader *r)
     EtlCursor *c = NewCursor(r);
     c->buffer = top.buffer;
     c->stream = top.stream;
-    if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
+    /* Of a small file every page stays mapped. */
+    bool large = r->info.fileSize > FORGET_BYTES && OsMapCanRead(&r->map);
+    const OsMap *map = large ? &r->map : NULL;
+    if (EtlCursorOpen(c, map, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
         HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
         return;
     }
@@ -496,7 +500,7 @@ double EtlReaderProgress(const EtlReader *r)
         return 1.0;
     }
     total = r->info.fileSize;
-    if (!r->current->packed) {
+    if (r->index.buffers[r->current->buffer].packed == 0) {
         done += (uint64_t)(r->current->at - r->current->data);
     }
     return done < total ? (double)done / (double)total : 1.0;

@@ -799,6 +799,54 @@ static void filter_skips(void)
     ImageFree(&f);
 }
 
+/* ---- Large files ------------------------------------------------------------------------------ */
+
+/* Buffers of three CPUs whose times overlap, 40 MB: from a file, which is read piece by piece, and
+ * from memory, the same events; damage is told at the same place. */
+static void large_file(void)
+{
+    Image f;
+    EtlReader *fromFile, *fromMemory;
+    Seen file = {0}, memory = {0};
+    EtwEvent a, b;
+    const char *path = TestPath("large.etl");
+    ImageBegin(&f, 65536);
+    for (int64_t n = 0; f.size < 40 << 20; n++) {
+        BufferBegin(&f, (int)(n % 3), n + 1);
+        while (f.size - f.buffer < 65536 - 0x200) {
+            size_t used = f.size - f.buffer;
+            size_t at = EventAdd(&f, 2000 + n / 3 * 70000 + (int64_t)used, (uint16_t)(n & 0xFF));
+            EtwStore64(f.data + at + 0x50, (uint64_t)at);
+        }
+        if (n == 200) {
+            EtwStore16(f.data + f.buffer + 0x48 + 0x58 * 100, 3); /* a size that cannot be */
+        }
+        BufferEnd(&f);
+    }
+    FILE *out = fopen(path, "wb");
+    REQUIRE(out != NULL && fwrite(f.data, 1, f.size, out) == f.size && fclose(out) == 0);
+    REQUIRE(EtlReaderOpen(&fromFile, path, SeenWarn, &file, NULL) == ETW_OK);
+    REQUIRE(EtlReaderOpenMemory(&fromMemory, f.data, f.size, 0, SeenWarn, &memory, NULL) == ETW_OK);
+    uint64_t count = 0, different = 0;
+    while (EtlReaderNext(fromMemory, &a) == ETW_OK) {
+        bool same = EtlReaderNext(fromFile, &b) == ETW_OK && a.time == b.time && a.cpu == b.cpu &&
+                    a.recordSize == b.recordSize && memcmp(a.record, b.record, a.recordSize) == 0;
+        different += !same;
+        count++;
+    }
+    CHECK(EtlReaderNext(fromFile, &b) == ETW_END);
+    CHECK(count > 400000);
+    CHECK_EQ(different, 0);
+    CHECK(file.warnings > 0);
+    CHECK_EQ(file.warnings, memory.warnings);
+    CHECK_STR(file.text, memory.text);
+    CHECK_EQ(file.where, memory.where);
+    EtlReaderClose(fromFile);
+    EtlReaderClose(fromMemory);
+    remove(path);
+    ImageFree(&f);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -826,5 +874,6 @@ int main(int argc, char **argv)
     CHECK_RUN(filter_kinds);
     CHECK_RUN(filter_skips);
     CHECK_RUN(filter_narrow);
+    CHECK_RUN(large_file);
     return CHECK_DONE();
 }

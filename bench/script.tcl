@@ -61,7 +61,7 @@ proc peer {proc ops callback} {
     return [list "trace add execution $proc {$ops} $callback" "trace remove execution $proc {$ops} $callback"]
 }
 proc times {a b} {
-    format %.1f [expr {$a / $b}]
+    format %.2f [expr {double($a) / $b}]
 }
 
 # ---- Calls: fib 18 makes 8361 of them
@@ -83,6 +83,46 @@ foreach {name variant unit} {
 }
 bench::line call-cheaper-than-empty [times $ns(empty) $ns(names)] "times (goal: at least 20)"
 bench::line call-with-args-cheaper-than-empty [times $ns(empty) $ns(args)] times
+
+# ---- Calls beside tcllib's profiler, which must be there before the procs, and TWAPI's way
+
+interp create profiled
+interp eval profiled [list set auto_path $auto_path]
+interp eval profiled {package require profiler; profiler::init}
+interp eval profiled [list proc fib {n} [info body fib]]
+set profiler [measure 3 {} {interp eval profiled {fib 18}} {}]
+interp delete profiled
+bench::line call-tcllib-profiler [expr {1000.0 * ($profiler - $t(plain)) / 8361}] ns/call
+
+etw provider create Bench-Script
+etw provider event Bench-Script Call {Command string Op string}
+proc writing {command args} {
+    etw write Bench-Script Call $command [lindex $args end]
+}
+lassign [peer fib {enter leave} writing] start end
+array set t [rounds 2 {fib 18} [list event 1 "session; etw enable bench-script Bench-Script; $start" "$end; etw stop bench-script"]]
+etw provider delete Bench-Script
+bench::line call-twapi-way [expr {1000.0 * ($t(event) - $t(plain)) / 8361}] "ns/call (enter and leave, each an event)"
+
+# ---- Calls of a program that does something: tcllib parses JSON
+
+package require json
+set json "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
+# A recorder counts what is still in it: to a file.
+set file [file join [bench::tmp] json.etl]
+etw start bench-script -file $file -buffers 64,256
+etw enable bench-script Tcl-Script
+etw script add json::* -args 0
+json::json2dict $json
+etw script remove
+etw stop bench-script
+set calls [dict get [etw calls $file -format list] calls]
+array set t [rounds 9 {json::json2dict $::json} [concat \
+    plain 5 {{} {}} names 3 [ours json::* -args 0] args 3 [ours json::*]]]
+bench::line json-untraced [expr {$t(plain) / 1000}] "ms ($calls calls)"
+foreach {name variant} {json-traced names json-traced-with-args args} {
+    bench::line $name [expr {1000.0 * ($t($variant) - $t(plain)) / $calls}] "ns/call ([times $t($variant) $t(plain)] times untraced)"
+}
 
 # ---- Steps: how many there are is counted both ways
 

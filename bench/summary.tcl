@@ -29,21 +29,23 @@ proc make {file megabytes} {
     return [etw stop bench]
 }
 
+# Kilobytes of this process that are no pages of files (those of the trace are mapped, and given back).
 proc memory {} {
     set f [open /proc/self/status]
-    regexp {VmRSS:\s+(\d+)} [read $f] -> kilobytes
-    regexp {RssFile:\s+(\d+)} [exec cat /proc/self/status] -> mapped
+    regexp {RssAnon:\s+(\d+)} [read $f] -> kilobytes
     close $f
     return $kilobytes
 }
 
 proc measure {name file count args} {
     set best 0
+    set before [memory]
     for {set i 0} {$i < 3} {incr i} {
         set us [bench::microseconds [list etw summary $file -format csv {*}$args]]
         set best [expr {max($best, double($count) / $us)}]
     }
     bench::line summary-$name $best Mevents/s
+    bench::line summary-$name-memory [expr {([memory] - $before) / 1024.0}] "MB more afterwards"
 }
 
 proc awk {file count} {

@@ -163,8 +163,8 @@ static void addState(EtwProviderInfo *info, const Sessions *sessions)
                 addEnable(info, &enable, sessions);
             }
         }
-        if (instance.NextOffset == 0 || instance.NextOffset > size - at) {
-            break;
+        if (instance.NextOffset < sizeof instance || instance.NextOffset > size - at) {
+            break; /* 0: the last one; else it makes no sense */
         }
         at += instance.NextOffset;
     }

@@ -91,8 +91,7 @@ static size_t numberSize(uint8_t in, uint8_t pointerSize)
     }
 }
 
-/* It is read as a number below 0 when its highest bit is set. */
-static bool isSigned(const EtwField *f)
+bool EtwFieldIsSigned(const EtwField *f)
 {
     bool in = f->in == ETW_IN_INT8 || f->in == ETW_IN_INT16 || f->in == ETW_IN_INT32 ||
               f->in == ETW_IN_INT64;
@@ -104,10 +103,10 @@ static bool inRange(const EtwField *f, const EtwValue *v, size_t size)
     int spare = 64 - 8 * (int)size;
     bool negative = v->kind == ETW_V_INT && v->i < 0;
     if (negative) {
-        return isSigned(f) && v->i >= INT64_MIN >> spare;
+        return EtwFieldIsSigned(f) && v->i >= INT64_MIN >> spare;
     }
     /* a time or a port of a signed type uses all bits */
-    bool half = isSigned(f) && v->kind == ETW_V_INT;
+    bool half = EtwFieldIsSigned(f) && v->kind == ETW_V_INT;
     return v->u <= (half ? (uint64_t)INT64_MAX : UINT64_MAX) >> spare;
 }
 
@@ -280,16 +279,21 @@ static EtwStatus putRoom(
     return status == ETW_OK ? putZeros(b, room - v->size) : status;
 }
 
-static EtwStatus putSized(Build *b, const EtwField *f, const EtwValue *v)
+/* Bytes that the schema or another field says; 0: nobody does. */
+static size_t roomOf(const Build *b, const EtwField *f)
 {
     size_t unit = f->in == ETW_IN_UTF16Z ? 2 : 1;
+    return f->sized == ETW_SIZE_FIXED      ? unit * f->length
+           : f->sized == ETW_SIZE_BY_FIELD ? unit * (size_t)b->numbers[f->length]
+                                           : 0;
+}
+
+static EtwStatus putSized(Build *b, const EtwField *f, const EtwValue *v)
+{
     EtwValueKind kind = f->in == ETW_IN_UTF16Z  ? ETW_V_TEXT16
                         : f->in == ETW_IN_ANSIZ ? ETW_V_TEXT
                                                 : binaryKind(f->out);
-    size_t room = f->sized == ETW_SIZE_FIXED      ? unit * f->length
-                  : f->sized == ETW_SIZE_BY_FIELD ? unit * (size_t)b->numbers[f->length]
-                                                  : v->size;
-    return putRoom(b, f, v, kind, room);
+    return putRoom(b, f, v, kind, f->sized == ETW_SIZE_REST ? v->size : roomOf(b, f));
 }
 
 /* ---- The walk -------------------------------------------------------------------------------- */
@@ -298,7 +302,9 @@ static EtwStatus buildSibling(Build *b, const EtwField *f);
 
 static EtwStatus begin(Build *b, const EtwField *f, bool isStruct, uint32_t *countPtr)
 {
-    *countPtr = 1;
+    *countPtr = f->array == ETW_ARRAY_FIXED      ? f->count
+                : f->array == ETW_ARRAY_BY_FIELD ? b->numbers[f->count]
+                                                 : 0;
     return b->giver->begin != NULL ? b->giver->begin(b->ctx, f, isStruct, countPtr, b->errPtr)
                                    : ETW_OK;
 }
@@ -312,8 +318,8 @@ static void end(Build *b, const EtwField *f, bool isStruct)
 
 static EtwStatus buildMembers(Build *b, const EtwField *f)
 {
-    uint32_t one;
-    EtwStatus status = begin(b, f, true, &one);
+    uint32_t unused;
+    EtwStatus status = begin(b, f, true, &unused);
     for (const EtwField *m = f + 1; m < f + f->span && status == ETW_OK; m += m->span) {
         status = buildSibling(b, m);
     }
@@ -325,7 +331,10 @@ static EtwStatus buildMembers(Build *b, const EtwField *f)
 
 static EtwStatus buildElement(Build *b, const EtwField *f)
 {
-    EtwValue value = {.kind = ETW_V_NULL, .out = f->out};
+    EtwValue value = {.kind = ETW_V_NULL,
+            .out = f->out,
+            .width = (uint8_t)numberSize(f->in, b->pointerSize),
+            .size = roomOf(b, f)};
     if (b->budget-- == 0) {
         return EtwFail(b->errPtr, ETW_E_LIMIT, "PAYLOAD", f->name,
                 "field \"%s\": too many elements", f->name);
@@ -367,8 +376,8 @@ static EtwStatus putCount(Build *b, const EtwField *f, uint32_t count)
 
 static EtwStatus buildChars(Build *b, const EtwField *f)
 {
-    EtwValue value = {.kind = ETW_V_NULL, .out = f->out};
     size_t unit = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2;
+    EtwValue value = {.kind = ETW_V_NULL, .out = f->out, .width = (uint8_t)unit};
     EtwStatus status = b->giver->value(b->ctx, f, &value, b->errPtr);
     size_t room = f->array == ETW_ARRAY_FIXED      ? unit * f->count
                   : f->array == ETW_ARRAY_BY_FIELD ? unit * (size_t)b->numbers[f->count]

@@ -17,11 +17,14 @@ enum { ETW_ENCODE_MAX = 65535 }; /* bytes: no record of a trace can hold more */
  * ETW_OK ends the encoding and is its result: ETW_END for a payload that stops there.
  */
 typedef struct EtwGiver {
-    /* A scalar, one element of an array, or the one text of EtwFieldIsChars. value comes zeroed; its
-     * data has to stay valid until the giver is asked again. */
+    /* A scalar, one element of an array, or the one text of EtwFieldIsChars. value comes zeroed but
+     * for out, for width (of a number: its bytes), and for size (where the schema or an earlier
+     * field says it: the bytes of a text or blob). Its data has to stay valid until the giver is
+     * asked again. */
     EtwStatus (*value)(void *ctx, const EtwField *field, EtwValue *value, EtwError *errPtr);
-    /* Array (*countPtr: to be set to its elements) or struct (isStruct) begins; each that began
-     * with ETW_OK ends, unless the encoding does. */
+    /* Array (*countPtr: to be set to its elements; comes as what the schema or an earlier field says,
+     * else 0) or struct (isStruct) begins; each that began with ETW_OK ends, unless the encoding
+     * does. */
     EtwStatus (*begin)(
             void *ctx, const EtwField *field, bool isStruct, uint32_t *countPtr, EtwError *errPtr);
     void (*end)(void *ctx, const EtwField *field, bool isStruct);
@@ -35,5 +38,8 @@ typedef struct EtwGiver {
  */
 EtwStatus EtwEncode(EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
         const EtwGiver *giver, void *ctx, EtwError *errPtr);
+
+/* The field is read as a number below 0 when its highest bit is set. */
+bool EtwFieldIsSigned(const EtwField *field);
 
 #endif

@@ -218,28 +218,44 @@ static void civilDate(int64_t day, int *yearPtr, int *monthPtr, int *dayPtr)
     *yearPtr = (int)(yearOfEra + era * 400 + (*monthPtr <= 2));
 }
 
+enum { DAY_MS = 86400000 };
+/* What a SYSTEMTIME can say, in days from 1970-01-01: month and day may be 0, the year has 16 bits. */
+#define FIRST_DAY INT64_C(-719560)
+#define LAST_DAY INT64_C(23217004)
+
+bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16])
+{
+    int64_t days = ms / DAY_MS - (ms % DAY_MS < 0);
+    int inDay = (int)(ms - days * DAY_MS);
+    int year, month, day;
+
+    if (ms < FIRST_DAY * DAY_MS || ms >= LAST_DAY * DAY_MS) {
+        return false;
+    }
+    civilDate(days, &year, &month, &day);
+    if (year < 0) { /* a month that is 0 stands for the one before January */
+        year = month = 0;
+        day = (int)(days - FIRST_DAY);
+    }
+    int weekday = (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
+    const int parts[8] = {year, month, weekday, day, inDay / 3600000, inDay / 60000 % 60,
+            inDay / 1000 % 60, inDay % 1000};
+    for (int i = 0; i < 8; i++) {
+        EtwStore16(systemtime + 2 * i, (uint16_t)parts[i]);
+    }
+    return true;
+}
+
 int EtwEncodeSystemtime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_WideInt ns;
-    int year, month, day;
-    uint16_t parts[8];
+    uint8_t systemtime[16];
 
     if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
         return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
     }
-    int64_t ms = ns / 1000000 - (ns % 1000000 < 0);
-    int64_t days = ms / 86400000 - (ms % 86400000 < 0);
-    int inDay = (int)(ms - days * 86400000);
-    civilDate(days, &year, &month, &day);
-    parts[0] = (uint16_t)year;
-    parts[1] = (uint16_t)month;
-    parts[2] = (uint16_t)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
-    parts[3] = (uint16_t)day;
-    parts[4] = (uint16_t)(inDay / 3600000);
-    parts[5] = (uint16_t)(inDay / 60000 % 60);
-    parts[6] = (uint16_t)(inDay / 1000 % 60);
-    parts[7] = (uint16_t)(inDay % 1000);
-    put(e, parts, sizeof parts);
+    EtwSystemtimeOf(ns / 1000000 - (ns % 1000000 < 0), systemtime);
+    put(e, systemtime, sizeof systemtime);
     return TCL_OK;
 }
 

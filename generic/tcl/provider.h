@@ -81,6 +81,9 @@ EtwEncodeProc EtwEncodeString, EtwEncodeStringZ, EtwEncodeWide, EtwEncodeInteger
 EtwEncodeProc EtwEncodeBinary, EtwEncodeGuid, EtwEncodeFiletime, EtwEncodeSystemtime, EtwEncodeSid;
 EtwEncodeProc EtwEncodeIpv4, EtwEncodeIpv6, EtwEncodePort;
 
+/* ms since 1970 as a SYSTEMTIME; false: before its year 0 or after its last. */
+bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16]);
+
 /* Text forms of addresses (address.c); both yield network byte order. */
 bool EtwParseIpv4(const char *text, uint8_t address[4]);
 bool EtwParseIpv6(

@@ -20,7 +20,7 @@ static void putText(Tcl_Obj *dict, const char *key, const char *text)
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-static const char *inTypeName(uint8_t in)
+const char *EtwInTypeName(uint8_t in)
 {
     static const char *const names[] = {"Null", "UnicodeString", "AnsiString", "Int8", "UInt8",
             "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Float", "Double", "Boolean",
@@ -34,7 +34,7 @@ static const char *inTypeName(uint8_t in)
                    : "Unknown";
 }
 
-static const char *outTypeName(uint8_t out)
+const char *EtwOutTypeName(uint8_t out)
 {
     static const char *const names[] = {NULL, "NoPrint", "String", "Boolean", "Hex", "PID", "TID",
             "Port", "IPv4", "IPv6", "SocketAddress", "XML", "JSON", "Win32Error", "NTStatus",
@@ -109,8 +109,8 @@ static Tcl_Obj *fieldObj(const EtwSchema *schema, int index)
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     EtwPut(dict, "name", textObj(f->name));
-    EtwPut(dict, "type", textObj(inTypeName(f->in)));
-    putText(dict, "out", outTypeName(f->out));
+    EtwPut(dict, "type", textObj(EtwInTypeName(f->in)));
+    putText(dict, "out", EtwOutTypeName(f->out));
     putSize(dict, schema, f);
     putCount(dict, schema, f);
     if (f->map != NULL) {

@@ -16,5 +16,8 @@ Tcl_Obj *EtwKnownObj(const EtwKnown *known);
 Tcl_Obj *EtwDefObj(const EtwProviderDef *def);
 /* One event with its fields. */
 Tcl_Obj *EtwEventDefObj(const EtwEventDef *event);
+/* Names of types, as manifests have them; the second one is NULL for the in-type's own. */
+const char *EtwInTypeName(uint8_t in);
+const char *EtwOutTypeName(uint8_t out);
 
 #endif

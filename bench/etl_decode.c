@@ -69,7 +69,8 @@ static void make(const char *path, uint64_t events, uint64_t lookalikes)
     static const char *const names[2] = {"Etw-Bench-Decode", "Etw-Bench-Other"};
     EtwError err;
     EtlWriter *writer;
-    EtlWriterConfig config = {.path = path, .loggerName = "decode", .mode = ETL_MODE_SEQUENTIAL};
+    EtlWriterConfig config = {
+            .path = path, .loggerName = "decode", .cpuMHz = 2000, .mode = ETL_MODE_SEQUENTIAL};
     EtwText meta[2] = {0}, traits[2] = {0};
     uint8_t payload[PAYLOAD];
     EtwGuid providers[2];

@@ -2,13 +2,12 @@
 #
 #	What reading an .etl file costs above the reader (scan.tcl has the reader alone): every field to C values, text, csv,
 #	json, Tcl lists and dicts, filters that few events pass, opening. TraceLogging events of 48 bytes made here; kernel
-#	events with names and stacks, and files that other parsers read, from the corpus of real files (ETW_CORPUS).
+#	events with names and stacks from the corpus of real files (ETW_CORPUS).
 #
-#	ETW_PEER_SNAIL: a program around snail's reader that is given a file and prints `rate N`, in millions of events
-#	a second that it only iterates.
+#	Reading beside other parsers, file by file: peers.tcl.
 #
 #	Goals in millions of events a second: C values 3; text 4.5 for TraceLogging, 1 for kernel events with names and
-#	stacks; Tcl list of chosen fields 1, full dict 0.25; iterating: faster than snail. 200 ms to the first event.
+#	stacks; Tcl list of chosen fields 1, full dict 0.25. 200 ms to the first event.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -46,20 +45,6 @@ proc ways {label path fields options goals} {
     return $n
 }
 
-# Reading alone beside the peer, which is left out where it refuses the file.
-proc beside {label path} {
-    set ours [dict get [bench::run scan read $path] scan.all]
-    bench::line iterate-$label $ours "M events/s"
-    if {[info exists ::env(ETW_PEER_SNAIL)]} {
-        if {[catch {exec $::env(ETW_PEER_SNAIL) $path 2>@1} out] || ![regexp -line {^rate ([\d.]+)} $out -> theirs]} {
-            bench::note "snail does not read $label: [lindex [split $out \n] 0]"
-        } else {
-            bench::line iterate-$label-snail $theirs "M events/s"
-            bench::line iterate-$label-times-snail [expr {$ours / $theirs}] "times (goal: at least 1)"
-        }
-    }
-}
-
 try {
     set tl [file join [bench::tmp] decode.etl]
     set events 2000000
@@ -70,17 +55,10 @@ try {
     }
     measure decode-last-millisecond $events "" {etw dump $tl -from +1.999 -output /dev/null}
     bench::line decode-first-event [expr {1 / [rate 1000 {etw events $tl -limit 1}]}] "ms (goal: at most 200, of 4 GB)"
-    beside tracelogging $tl
     file delete $tl
     set kernel [file join $corpus microsoft__perfview net.4.5.2.x64.etl]
     if {[file exists $kernel]} {
         ways kernel $kernel {time pid event} {-stacks 1} {3 1 1 0.25}
-        foreach {label name} {
-            net.4.5.2.x64 microsoft__perfview/net.4.5.2.x64.etl ShutdownPerfDiag airbus-cert__etl-parser/ShutdownPerfDiagLogger.etl
-            Process microsoft__Tx/Process.etl gcevents microsoft__perfview/gcevents.etl
-        } {
-            beside $label [file join $corpus $name]
-        }
     } else {
         bench::note "no $kernel: set ETW_CORPUS"
     }

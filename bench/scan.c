@@ -38,7 +38,8 @@ static void make(const char *path, uint64_t size, uint32_t payload, int cpus)
 {
     EtwError err;
     EtlWriter *writer;
-    EtlWriterConfig config = {.path = path, .loggerName = "scan", .mode = ETL_MODE_SEQUENTIAL};
+    EtlWriterConfig config = {
+            .path = path, .loggerName = "scan", .cpuMHz = 2000, .mode = ETL_MODE_SEQUENTIAL};
     config.bufferSize = 65536;
     config.cpus = cpus;
     config.startWall = startWall;

@@ -25,13 +25,14 @@ static void AddPlace(EtlCursor *c, int64_t ticks, const uint8_t *at)
  * a walk over a mapping that is in no cache waits for memory at each of them: what will be walked over
  * AHEAD from now is asked for early. Past 1 KB a record's payload would be fetched in vain.
  */
-static inline const uint8_t *Next(const uint8_t *at, const uint8_t *end, size_t size)
+static inline const uint8_t *Next(const EtlCursor *c, const uint8_t *at, size_t size)
 {
     enum { AHEAD = 1024, LINE = 64 };
-    for (size_t i = 0; i < size && i < AHEAD; i += LINE) {
+    for (size_t i = 0; !c->owned && i < size && i < AHEAD; i += LINE) {
         __builtin_prefetch((const void *)((uintptr_t)at + AHEAD + i)); /* may be past the end */
     }
-    return at + (size < (size_t)(end - at) ? size : (size_t)(end - at));
+    size_t left = (size_t)(c->end - at);
+    return at + (size < left ? size : left);
 }
 
 /* The end of the good records; result: do the times rise? */
@@ -51,7 +52,7 @@ static bool Survey(EtlCursor *c)
             sorted &= ticks >= last;
             last = ticks;
         }
-        at = Next(at, end, size);
+        at = Next(c, at, size);
     }
     return sorted;
 }
@@ -77,7 +78,7 @@ static bool List(EtlCursor *c, const EtlSieve *sieve)
             highest = last;
             AddPlace(c, last, at);
         }
-        at = Next(at, end, size);
+        at = Next(c, at, size);
     }
     return sorted;
 }

@@ -10,7 +10,7 @@
 #include "schema/kernel.h"
 #include "schema/table.h"
 
-enum { KINDS_MAX = 100000 }; /* told apart; all further ones are one */
+enum { KINDS_MAX = 25000 }; /* told apart; all further ones are one */
 
 typedef struct Kind {
     EtwTableNode node;

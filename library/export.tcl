@@ -27,7 +27,7 @@ proc ::etw::lib::export {args} {
     }
     set words [lrange $args 0 $options-1]
     set given [lrange $args $options end]
-    if {[llength $words] < 2} {
+    if {[llength $words] < 2 && !([llength $words] == 1 && [lsearch -glob $given -r*] >= 0)} { ;# -records is a source, too
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw export source ?source ...? file ?-option value ...?\""
     }

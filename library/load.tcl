@@ -48,7 +48,7 @@ namespace eval ::etw::load {
             sum(CASE WHEN c.code = 1 THEN 1 ELSE 0 END) AS errors
             FROM etw_calls c JOIN etw_files f ON f.id = c.file GROUP BY f.host, f.session, f.file, c.proc}
     }
-    # Columns of a row, as sink_rows.c has them; NOT NULL is theirs where a text is \N because a name is that.
+    # Columns of a row, as sink_rows.c has them.
     variable eventColumns {id BIGINT time BIGINT provider TEXT event TEXT event_id INTEGER version INTEGER level INTEGER
         opcode INTEGER task INTEGER keyword BIGINT pid BIGINT tid BIGINT cpu INTEGER activity TEXT related TEXT
         process TEXT object TEXT props TEXT}
@@ -253,7 +253,6 @@ proc ::etw::load::Column {db name} {
     switch -- $name {
         props { return [$db Payload] }
         words { return [$db Words] }
-        provider - event - proc { return "coalesce($name, '\\N')" }
     }
     return $name
 }

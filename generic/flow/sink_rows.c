@@ -1,8 +1,8 @@
 /*
  * flow/sink_rows.c --
  *
- *	Rows for a database to load: a line each, columns separated by U+001F, an absent value \N. One
- *	form has the events, the other the calls that they are. Names have no control characters, other
+ *	Rows for a database to load: a line each, columns separated by U+001F, an absent value U+0003.
+ *	One form has the events, the other the calls that they are. Names have no control characters, other
  *	texts are JSON where they could be a separator (words of calls then begin with U+0001). Numbers
  *	beyond 63 bits are text in the payload, and in the header the signed number of the same bits, as
  *	databases have no others.
@@ -25,7 +25,7 @@ static void addNumber(EtwText *out, int64_t v)
 static void addNull(EtwText *out)
 {
     addSeparator(out);
-    ETW_ADD(out, "\\N");
+    EtwTextChar(out, 3);
 }
 
 static void addId(EtwText *out, uint32_t id)

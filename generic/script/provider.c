@@ -79,15 +79,26 @@ static const struct {
         {"Sample", ETW_OPCODE_INFO, KEYWORD_SAMPLE, FIELDS(sampleFields)},
 };
 
+const Etw_Field *EtwScriptEventAt(int index, Etw_EventDesc *desc, int *fieldCountPtr)
+{
+    if (index < 0 || index >= EVENT_COUNT) {
+        return NULL;
+    }
+    *desc = (Etw_EventDesc){.name = definitions[index].name,
+            .level = SCRIPT_LEVEL,
+            .opcode = definitions[index].opcode,
+            .keyword = definitions[index].keyword};
+    *fieldCountPtr = definitions[index].count;
+    return definitions[index].fields;
+}
+
 static bool defineEvents(Etw_Provider *provider)
 {
     for (int i = 0; i < EVENT_COUNT; i++) {
-        Etw_EventDesc desc = {.name = definitions[i].name,
-                .level = SCRIPT_LEVEL,
-                .opcode = definitions[i].opcode,
-                .keyword = definitions[i].keyword};
-        etwScriptEvents[i] =
-                Etw_DefineEvent(provider, &desc, definitions[i].fields, definitions[i].count);
+        Etw_EventDesc desc;
+        int count;
+        const Etw_Field *fields = EtwScriptEventAt(i, &desc, &count);
+        etwScriptEvents[i] = Etw_DefineEvent(provider, &desc, fields, count);
         if (etwScriptEvents[i] == NULL) {
             return false;
         }

@@ -8,6 +8,7 @@
 #ifndef ETW_SCRIPT_SCRIPT_H
 #define ETW_SCRIPT_SCRIPT_H
 
+#include "etw.h"
 #include <tcl.h>
 
 typedef enum EtwSteps { ETW_STEPS_OFF, ETW_STEPS_FULL } EtwSteps;
@@ -47,6 +48,9 @@ int EtwScriptVariable(
         Tcl_Interp *interp, Tcl_Obj *name, int ops /* TCL_TRACE_READS|WRITES|UNSETS */, int add);
 int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
         int ops /* TCL_TRACE_RENAME|TCL_TRACE_DELETE */, int add);
+
+/* The definition of the provider's event number `index`; NULL: there are not so many. */
+const Etw_Field *EtwScriptEventAt(int index, Etw_EventDesc *desc, int *fieldCountPtr);
 
 /*
  * Sample who is on the target's stack each so many milliseconds, in events of keyword `sample`; 0 ends

@@ -27,6 +27,7 @@ static const EtwOption callsOptions[] = {
         {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
         {"-merge", ETW_OPT_BOOL, AT(merge), 0, 0, 0, NULL},
         ETW_OPTION_PROGRESS,
+        ETW_OPTION_RECORDS,
         {"-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL},
         {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
         {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},

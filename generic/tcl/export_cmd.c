@@ -55,12 +55,12 @@ static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], Expor
 {
     int file = findFile(objc, objv);
 
-    if (file < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? file ?-option value ...?");
-        return TCL_ERROR;
-    }
     if (EtwParseOptions(interp, exportOptions, objc - file - 1, objv + file + 1, options, NULL) !=
             TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (file < 1 || (file < 2 && options->query.records == NULL)) {
+        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? file ?-option value ...?");
         return TCL_ERROR;
     }
     *filePtr = objv[file];

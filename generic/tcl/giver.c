@@ -166,8 +166,7 @@ static EtwStatus refuseUnknown(Giver *g, const Frame *frame, const char *name, E
     }
     EtwTextChar(&names, '\0');
     g->explained = true;
-    EtwFail(errPtr, ETW_E_LOOKUP, "FIELD", name,
-            "%s%.100s has no field \"%.100s\": it has %.400s",
+    EtwFail(errPtr, ETW_E_LOOKUP, "FIELD", name, "%s%.100s has no field \"%.100s\": it has %.400s",
             frame->owner == NULL ? "the event " : "the struct ",
             frame->owner == NULL ? g->schema->event : frame->owner->name, name,
             names.size > 1 ? names.data : "none");
@@ -199,8 +198,7 @@ static EtwStatus checkKeys(Giver *g, const Frame *frame, EtwError *errPtr)
 }
 
 /* obj NULL: there is none. */
-static EtwStatus push(
-        Giver *g, Tcl_Obj *obj, const EtwField *owner, bool isDict, EtwError *errPtr)
+static EtwStatus push(Giver *g, Tcl_Obj *obj, const EtwField *owner, bool isDict, EtwError *errPtr)
 {
     if (g->depth == MAX_FRAMES) {
         return EtwFail(errPtr, ETW_E_LIMIT, "DEPTH", "", "structs and arrays are nested too deep");

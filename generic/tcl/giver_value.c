@@ -135,8 +135,7 @@ static bool giveInteger(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
         return Tcl_GetWideIntFromObj(NULL, obj, &wide) == TCL_OK && wide <= 0 &&
                (wide == 0 || isSigned) && setNegative(v, wide);
     }
-    return EtwGetUint64(NULL, obj, &u) == TCL_OK &&
-           setUnsigned(v, u, isSigned && !isBitPattern(f));
+    return EtwGetUint64(NULL, obj, &u) == TCL_OK && setUnsigned(v, u, isSigned && !isBitPattern(f));
 }
 
 /* A map's numbers are 64 bits: those of signed fields are below 0 there. */
@@ -258,8 +257,8 @@ static bool giveReal(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
  */
 static bool parseScaled(const char *text, size_t digits, int64_t *resultPtr)
 {
-    const uint64_t most = (uint64_t)INT64_MAX + ETL_FILETIME_EPOCH;
     bool negative = *text == '-', rest = false;
+    uint64_t most = INT64_MAX + (uint64_t)(negative ? ETL_FILETIME_EPOCH : -ETL_FILETIME_EPOCH);
     char kept[24] = "0";
     size_t size = strspn(text + negative, "0123456789");
 
@@ -298,8 +297,7 @@ static bool giveSystemtime(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
     v->kind = ETW_V_SYSTEMTIME;
     v->data = (const uint8_t *)scratch->data;
     v->size = 16;
-    return parseScaled(Tcl_GetString(obj), 6, &ms) &&
-           EtwSystemtimeOf(ms, (uint8_t *)scratch->data);
+    return parseScaled(Tcl_GetString(obj), 6, &ms) && EtwSystemtimeOf(ms, (uint8_t *)scratch->data);
 }
 
 /* ---- Texts and bytes ------------------------------------------------------------------------- */

@@ -46,6 +46,7 @@ static const EtwCommand commands[] = {
         {"start", EtwStartCmd, NULL, false},
         {"stop", EtwStopCmd, NULL, false},
         {"summary", EtwSummaryCmd, NULL, false},
+        {"test", EtwTestCmd, NULL, false},
         {"timeline", EtwTimelineCmd, NULL, false},
         {"update", EtwUpdateCmd, NULL, false},
         {"where", EtwWhereCmd, NULL, false},

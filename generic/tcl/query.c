@@ -5,6 +5,7 @@
  *	is the commands' business (consume_cmd.c, dump_cmd.c); threads are consumer.c's.
  */
 #include "tcl/query.h"
+#include "tcl/record.h"
 #include "base/os.h"
 #include "predicate/bounds.h"
 #include <stdlib.h>
@@ -30,9 +31,9 @@ int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj 
     if (EtwParseOptions(interp, table, objc - first, objv + first, record, &used) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (first == 0 && used == objc) {
+    if (first == 0 && used == objc && ((const EtwQueryOptions *)record)->records == NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "SOURCE", "",
-                "no source given: expected the path of a trace, or session:NAME");
+                "no source given: expected the path of a trace, session:NAME, or -records");
     }
     *sourcesPtr = Tcl_NewListObj(first, objv);
     Tcl_IncrRefCount(*sourcesPtr);
@@ -62,7 +63,9 @@ static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
     return result;
 }
 
-static int openSources(Tcl_Interp *interp, Tcl_Obj *list, bool stacks, EtwSource **sourcePtr)
+/* Those of the list and, behind them, of -records. */
+static int openSources(
+        Tcl_Interp *interp, Tcl_Obj *list, const EtwQueryOptions *options, EtwSource **sourcePtr)
 {
     Tcl_Size count;
     Tcl_Obj **words;
@@ -76,8 +79,12 @@ static int openSources(Tcl_Interp *interp, Tcl_Obj *list, bool stacks, EtwSource
     for (; opened < count && result == TCL_OK; opened += result == TCL_OK) {
         result = openSource(interp, words[opened], &sources[opened]);
     }
+    if (result == TCL_OK && options->records != NULL) {
+        result = EtwRecordsOpen(interp, options->records, &sources[opened]);
+        opened += result == TCL_OK;
+    }
     if (result == TCL_OK) {
-        *sourcePtr = EtwSourceTrack(EtwSourceMerge(sources, opened), stacks);
+        *sourcePtr = EtwSourceTrack(EtwSourceMerge(sources, opened), options->stacks != 0);
     } else {
         for (int i = 0; i < opened; i++) {
             EtwSourceClose(sources[i]);
@@ -222,7 +229,7 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
     Tcl_Preserve(ctx);
     EtwServingBegin(&query->serving, ctx->interp, options->progress);
     if (prepare(query, options) != TCL_OK ||
-            openSources(ctx->interp, sources, options->stacks != 0, &query->source) != TCL_OK) {
+            openSources(ctx->interp, sources, options, &query->source) != TCL_OK) {
         EtwQueryClose(query);
         return TCL_ERROR;
     }

@@ -15,6 +15,7 @@
 typedef struct EtwQueryOptions {
     Tcl_Obj *where, *fields, *from, *to;
     Tcl_Obj *progress; /* prefix of a callback */
+    Tcl_Obj *records;  /* a list of them (tcl/record.h), one source more; or NULL */
     Tcl_Obj *warnings; /* name of a variable */
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
@@ -28,9 +29,12 @@ extern const char *const etwAsNames[];
 #define ETW_OPTIONS_SHAPE                                                                          \
     ETW_OPTION("-as", ETW_OPT_ENUM, ETW_QUERY_AT(asList), 0, 0, 0, etwAsNames),                    \
             ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL)
+#define ETW_OPTION_RECORDS                                                                         \
+    ETW_OPTION("-records", ETW_OPT_LIST, ETW_QUERY_AT(records), 0, 0, 0, NULL)
 #define ETW_OPTIONS_FILTER                                                                         \
     ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                           \
             ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),        \
+            ETW_OPTION_RECORDS,                                                                    \
             ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL),              \
             ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
             ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
@@ -75,7 +79,8 @@ typedef struct EtwQuery {
 
 /*
  * Words of a command: sources up to the first option, options, and after `--` more sources.
- * *firstPtr/.. are gathered in a new list *sourcesPtr (one reference, the caller's).
+ * The sources are gathered in a new list *sourcesPtr (one reference, the caller's), which is empty only
+ * where there are -records. *record begins with EtwQueryOptions.
  */
 int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, Tcl_Obj **sourcesPtr);

@@ -6,64 +6,8 @@
  *	comparing are written in Tcl (library/schema.tcl).
  */
 #include "tcl/schemadict.h"
+#include "tcl/schemafind.h"
 #include "schema/load.h"
-
-/* ---- Names that are near ------------------------------------------------------------------------ */
-
-enum { NEAREST = 6 };
-
-/* The names that are nearest to one that nobody knows; each once. */
-typedef struct Near {
-    const char *wrong;
-    const char *names[NEAREST]; /* nearest first */
-    int distances[NEAREST];
-    int count;
-} Near;
-
-static void considerName(Near *near, const char *name)
-{
-    int distance = EtwNameDistance(near->wrong, name), at = near->count;
-
-    for (int i = 0; i < near->count; i++) {
-        if (strcmp(near->names[i], name) == 0) {
-            return;
-        }
-    }
-    while (at > 0 && near->distances[at - 1] > distance) {
-        at--;
-    }
-    if (at == NEAREST) {
-        return;
-    }
-    near->count += near->count < NEAREST;
-    for (int i = near->count - 1; i > at; i--) {
-        near->names[i] = near->names[i - 1];
-        near->distances[i] = near->distances[i - 1];
-    }
-    near->names[at] = name;
-    near->distances[at] = distance;
-}
-
-static int failNear(Tcl_Interp *interp, const Near *near, const char *what, const char *detail)
-{
-    Tcl_DString list;
-    const char *problem = EtwCatalogProblem();
-
-    Tcl_DStringInit(&list);
-    for (int i = 0; i < near->count; i++) {
-        Tcl_DStringAppend(&list, i ? ", " : ": there is ", -1);
-        Tcl_DStringAppend(&list, near->names[i], -1);
-    }
-    if (problem != NULL) {
-        Tcl_DStringAppend(&list, " (no catalogue: ", -1);
-        Tcl_DStringAppend(&list, problem, -1);
-        Tcl_DStringAppend(&list, ")", -1);
-    }
-    EtwTclFail(interp, ETW_E_LOOKUP, detail, near->wrong, "%s \"%.100s\" is known%s", what,
-            near->wrong, Tcl_DStringValue(&list));
-    Tcl_DStringFree(&list);
-    return TCL_ERROR;
-}
 
 /* ---- Where to look ------------------------------------------------------------------------------- */
 
@@ -110,8 +54,10 @@ static int openScope(Tcl_Interp *interp, Scope *scope)
     return result;
 }
 
-static void visitScope(const Scope *scope, EtwKnownProc *visit, void *ctx)
+static void visitScope(void *source, EtwKnownProc *visit, void *ctx)
 {
+    const Scope *scope = source;
+
     if (scope->from == NULL) {
         EtwKnownVisit(visit, ctx);
     }
@@ -125,41 +71,6 @@ static void visitScope(const Scope *scope, EtwKnownProc *visit, void *ctx)
                 .def = def};
         visit(ctx, &known);
     }
-}
-
-typedef struct Search {
-    bool found;
-    EtwKnown known;
-    Near near;
-} Search;
-
-static void compareKnown(void *ctx, const EtwKnown *known)
-{
-    Search *s = ctx;
-
-    if (!s->found && EtwKnownIs(known, s->near.wrong)) {
-        s->known = *known;
-        s->found = true;
-    }
-    considerName(&s->near, known->name);
-}
-
-/* A provider's definition by name or GUID; NULL with an error left. */
-static const EtwProviderDef *findDef(Tcl_Interp *interp, const Scope *scope, Tcl_Obj *name)
-{
-    Search s = {.near = {.wrong = Tcl_GetString(name)}};
-
-    visitScope(scope, compareKnown, &s);
-    if (!s.found) {
-        failNear(interp, &s.near, "no provider", "PROVIDER");
-        return NULL;
-    }
-    const EtwProviderDef *def = EtwKnownDef(&s.known);
-    if (def == NULL) {
-        EtwTclFail(interp, ETW_E_FORMAT, "CATALOG", s.near.wrong,
-                "the catalogue's block of provider \"%.100s\" makes no sense", s.known.name);
-    }
-    return def;
 }
 
 /* ---- load, unload, catalog ----------------------------------------------------------------------- */
@@ -395,46 +306,32 @@ static int asText(Tcl_Interp *interp, const char *proc, Tcl_Obj *value)
     return code;
 }
 
-/* The event is meant: its id (opcode, when they are told apart by that), or a pattern of its name or
- * symbol. */
-static bool isMeant(const EtwProviderDef *def, const EtwEventDef *event, Tcl_Obj *wanted)
-{
-    Tcl_WideInt number;
-    const char *pattern = Tcl_GetString(wanted);
-
-    if (Tcl_GetWideIntFromObj(NULL, wanted, &number) == TCL_OK) {
-        return number == (def->classic ? event->desc.opcode : event->desc.id);
-    }
-    return Tcl_StringCaseMatch(event->schema.event, pattern, TCL_MATCH_NOCASE) ||
-           (event->symbol != NULL && Tcl_StringCaseMatch(event->symbol, pattern, TCL_MATCH_NOCASE));
-}
-
 /* Events as a list; NULL with an error left when none is meant. */
 static Tcl_Obj *eventsMeant(Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-    Near near = {.wrong = wanted ? Tcl_GetString(wanted) : ""};
+    EtwNear near = {.wrong = wanted ? Tcl_GetString(wanted) : ""};
     Tcl_Size count;
 
     for (int i = 0; i < def->eventCount; i++) {
-        if (wanted == NULL || isMeant(def, def->events[i], wanted)) {
+        if (wanted == NULL || EtwIsEventMeant(def, def->events[i], wanted)) {
             Tcl_ListObjAppendElement(NULL, list, EtwEventDefObj(def->events[i]));
         } else {
-            considerName(&near, def->events[i]->schema.event);
+            EtwNearConsider(&near, def->events[i]->schema.event);
         }
     }
     Tcl_ListObjLength(NULL, list, &count);
     if (count == 0 && wanted != NULL) {
         Tcl_DecrRefCount(list);
-        failNear(interp, &near, "no event", "EVENT");
+        EtwNearFail(interp, &near, "no event", "EVENT");
         return NULL;
     }
     return list;
 }
 
-static int describeIn(Tcl_Interp *interp, const Scope *scope, Tcl_Obj *name, Tcl_Obj *wanted)
+static int describeIn(Tcl_Interp *interp, Scope *scope, Tcl_Obj *name, Tcl_Obj *wanted)
 {
-    const EtwProviderDef *def = findDef(interp, scope, name);
+    const EtwProviderDef *def = EtwFindDef(interp, name, visitScope, scope);
     Tcl_Obj *events = def ? eventsMeant(interp, def, wanted) : NULL;
 
     if (events == NULL) {

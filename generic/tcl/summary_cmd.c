@@ -28,6 +28,7 @@ static const EtwOption summaryOptions[] = {
         {"-key", ETW_OPT_LIST, AT(key), 0, 0, 0, NULL},
         {"-pair", ETW_OPT_LIST, AT(pair), 0, 0, 0, NULL},
         ETW_OPTION_PROGRESS,
+        ETW_OPTION_RECORDS,
         {"-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL},
         {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
         {"-top", ETW_OPT_INT, AT(top), 0, INT_MAX, 0, NULL},

@@ -111,7 +111,7 @@ Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwA
 Tcl_ObjCmdProc EtwConsumeCmd, EtwConsumerCmd, EtwEventsCmd, EtwForeachCmd, EtwForeachNreCmd;
 Tcl_ObjCmdProc EtwCallsCmd, EtwDumpCmd, EtwExportCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd,
         EtwSchemaCmd;
-Tcl_ObjCmdProc EtwRelogCmd, EtwSummaryCmd, EtwTimelineCmd;
+Tcl_ObjCmdProc EtwRelogCmd, EtwSummaryCmd, EtwTestCmd, EtwTimelineCmd;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

@@ -59,8 +59,8 @@ Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text)
 
 static void holdOptions(const EtwQueryOptions *o, bool hold)
 {
-    Tcl_Obj *objs[] = {o->where, o->from, o->to};
-    for (int i = 0; i < 3; i++) {
+    Tcl_Obj *objs[] = {o->where, o->from, o->to, o->records};
+    for (int i = 0; i < 4; i++) {
         if (objs[i] != NULL && hold) {
             Tcl_IncrRefCount(objs[i]);
         } else if (objs[i] != NULL) {
@@ -123,6 +123,7 @@ static const EtwOption createOptions[] = {
         {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
         ETW_OPTION_PROGRESS,
         {"-read", ETW_OPT_BOOL, offsetof(CreateOptions, read), 0, 0, 0, NULL},
+        ETW_OPTION_RECORDS,
         {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
         {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},
         ETW_OPTION_END,

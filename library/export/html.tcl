@@ -20,10 +20,10 @@ proc ::etw::lib::Export-html {sources file options} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE html} \
             "the format html reads its sources twice: give it the file of a session, not the live session"
     }
-    set title [join [lmap source $sources {file tail $source}] {, }]
+    set title [expr {$sources eq "" ? "Records" : [join [lmap source $sources {file tail $source}] {, }]}]
     set filter {}
     foreach {name value} $options {
-        set name [tcl::prefix match -message option {-from -progress -title -to -where} $name]
+        set name [tcl::prefix match -message option {-from -progress -records -title -to -where} $name]
         if {$name eq "-title"} {
             set title $value
         } else {

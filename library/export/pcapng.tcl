@@ -21,7 +21,7 @@ proc ::etw::lib::Export-pcapng {sources file options} {
     set where "\$provider in [list $pcapProviders]"
     set given {}
     foreach {name value} $options {
-        set name [tcl::prefix match -message option {-from -limit -progress -timeout -to -where} $name]
+        set name [tcl::prefix match -message option {-from -limit -progress -records -timeout -to -where} $name]
         if {$name eq "-where"} {
             append where " && ($value)"
         } else {

@@ -57,7 +57,7 @@ proc ::etw::lib::SqliteLoad {db path sources options format table} {
     set rows $path.rows
     try {
         set result [::etw::export {*}$sources $rows {*}$options -format $format]
-        $db copy abort $table $rows \x1f \\N
+        $db copy abort $table $rows \x1f \x03
         return $result
     } finally {
         file delete $rows

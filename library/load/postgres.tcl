@@ -88,7 +88,7 @@ oo::class create ::etw::load::Postgres {
         return [expr {[lindex [my Rows "SELECT to_regclass('$table') IS NOT NULL"] 0 0] eq "t"}]
     }
     method Stage {table path told} {
-        my Send "COPY $table FROM STDIN (FORMAT csv, DELIMITER E'\\x1f', QUOTE E'\\x02', NULL '\\N');\n"
+        my Send "COPY $table FROM STDIN (FORMAT csv, DELIMITER E'\\x1f', QUOTE E'\\x02', NULL E'\\x03');\n"
         set rows [open $path rb]
         try {
             set size [file size $path]

@@ -52,7 +52,7 @@ oo::class create ::etw::load::Sqlite {
     }
     # Not in a transaction: `copy` has one of its own.
     method Stage {table path told} {
-        if {[catch {$db copy abort $table $path \x1f \\N} message]} {
+        if {[catch {$db copy abort $table $path \x1f \x03} message]} {
             return -code error -errorcode {ETW IO DATABASE} $message
         }
         {*}$told [file size $path] [file size $path]

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include <errno.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -222,6 +223,17 @@ void OsHostName(char *buf, size_t size)
         buf[0] = '\0';
     }
     buf[size - 1] = '\0';
+}
+
+void OsUserName(char *buf, size_t size)
+{
+    struct passwd entry, *found = NULL;
+    char text[1024];
+    if (getpwuid_r(geteuid(), &entry, text, sizeof text, &found) == 0 && found != NULL) {
+        snprintf(buf, size, "%s", entry.pw_name);
+    } else {
+        snprintf(buf, size, "%u", (unsigned)geteuid());
+    }
 }
 
 void OsHostText(char *buf, size_t size)

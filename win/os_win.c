@@ -228,6 +228,19 @@ void OsHostName(char *buf, size_t size)
     EtwFree(utf8);
 }
 
+void OsUserName(char *buf, size_t size)
+{
+    wchar_t wide[257];
+    DWORD n = 257;
+    char *utf8;
+    if (!GetUserNameW(wide, &n)) {
+        wide[0] = 0;
+    }
+    utf8 = OsWinToUtf8(wide);
+    snprintf(buf, size, "%s", utf8);
+    EtwFree(utf8);
+}
+
 void OsHostText(char *buf, size_t size)
 {
     /* GetVersionEx answers with what the program's manifest claims; this one tells the truth. */

@@ -125,6 +125,7 @@ static void addEnable(EtwProviderInfo *info, const TRACE_ENABLE_INFO *e, const S
     }
     if (info->enables < 2 * ETW_MAX_ENABLES) {
         snprintf(info->enabled[info->enables].session, sizeof name, "%s", name);
+        info->enabled[info->enables].engine = "system";
         info->enabled[info->enables].level = e->Level;
         info->enabled[info->enables].any = e->MatchAnyKeyword;
         info->enabled[info->enables].all = e->MatchAllKeyword;

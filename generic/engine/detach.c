@@ -6,8 +6,9 @@
  *	other process's session (control.c). What it is to start, and how that went, passes through a
  *	file in the runtime directory that both map.
  */
-#include "engine/session.h"
+#include "engine/listen.h"
 #include "base/bytes.h"
+#include "engine/session.h"
 #include <stdio.h>
 
 enum { PATIENCE = 60 * 1000 /* ms for a new process to start its session */ };
@@ -17,6 +18,7 @@ typedef struct Launch {
     char tclVersion[32];
     int32_t mode, realtime;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
+    uint32_t starter;
     _Atomic uint32_t done; /* release: the rest is the answer */
     int32_t status;
     EtwError error;
@@ -34,7 +36,20 @@ static void fillConfig(const Launch *l, EtwSessionConfig *config)
             .minBuffers = l->minBuffers,
             .maxBuffers = l->maxBuffers,
             .flushMs = l->flushMs,
-            .maxMB = l->maxMB};
+            .maxMB = l->maxMB,
+            .starter = l->starter};
+}
+
+/* Forked: the providers of the process that asked for the session are not this one's. The engine's
+ * own has events that may be in use. */
+static void leaveParent(void)
+{
+    ListenForgetAll();
+    Etw_Provider *own = EtwOwnProvider();
+    if (own != NULL && RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
+        RegKeepOnly((const RegProvider *)own);
+        RegUnlock();
+    }
 }
 
 static void loggerProcess(const char *path)
@@ -51,6 +66,7 @@ static void loggerProcess(const char *path)
     l = (Launch *)map.base;
     fillConfig(l, &config);
     EtwSetTclVersion(l->tclVersion);
+    leaveParent();
     status = SessionStartHere(&config, &err);
     l->status = status;
     l->error = err;
@@ -92,6 +108,7 @@ static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
     l->maxBuffers = c->maxBuffers;
     l->flushMs = c->flushMs;
     l->maxMB = c->maxMB;
+    l->starter = OsPid();
     return ETW_OK;
 }
 

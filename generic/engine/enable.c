@@ -159,6 +159,7 @@ static void fillProvider(const RegProvider *p, EtwProviderInfo *info)
         }
         snprintf(info->enabled[info->enables].session, 256, "%.255s",
                 RegGet()->sessions[e->session].name);
+        info->enabled[info->enables].engine = etwEmbeddedOps.name;
         info->enabled[info->enables].level = e->level;
         info->enabled[info->enables].any = e->any;
         info->enabled[info->enables].all = e->all;
@@ -166,24 +167,34 @@ static void fillProvider(const RegProvider *p, EtwProviderInfo *info)
     }
 }
 
+/* The next one from *atPtr on that somebody has or wants; *atPtr moves behind it. */
+static bool nextProvider(const Registry *r, int *atPtr, EtwProviderInfo *info)
+{
+    while (*atPtr < REG_PROVIDERS) {
+        const RegProvider *p = &r->providers[(*atPtr)++];
+        if (p->used && (atomic_load(&p->active) != 0 || RegRegistrations(p) > 0)) {
+            fillProvider(p, info);
+            return true;
+        }
+    }
+    return false;
+}
+
 void EmbeddedProviders(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx)
 {
     Registry *r = RegOpen(NULL);
     EtwProviderInfo info;
-    for (int i = 0; r != NULL && i < REG_PROVIDERS; i++) {
-        bool there;
+    bool there = r != NULL;
+    for (int at = 0; there;) {
         if (RegLock(NULL) != ETW_OK) {
             return;
         }
-        there = r->providers[i].used && (atomic_load(&r->providers[i].active) != 0 ||
-                                                RegRegistrations(&r->providers[i]) > 0);
-        if (there) {
-            fillProvider(&r->providers[i], &info);
+        if (at == 0) {
+            RegSweep();
         }
-        RegUnlock();
-        if (there && !visit(ctx, &info)) {
-            return;
-        }
+        there = nextProvider(r, &at, &info);
+        RegUnlock(); /* a visitor may take it */
+        there = there && visit(ctx, &info);
     }
 }
 
@@ -219,7 +230,7 @@ static void writeOwn(Ring *ring, Etw_Event *event, const uint8_t *payload, size_
     }
 }
 
-static Etw_Provider *ownProvider(void)
+Etw_Provider *EtwOwnProvider(void)
 {
     static _Atomic(Etw_Provider *) provider;
     Etw_Provider *p = atomic_load(&provider);
@@ -249,14 +260,16 @@ void EtwSessionWriteHost(Ring *ring)
     at += 4;
     at += putText(at, clocks[osClock]);
     writeOwn(ring,
-            Etw_DefineEvent(ownProvider(), &(Etw_EventDesc){.name = "Host", .level = 4}, fields, 5),
+            Etw_DefineEvent(
+                    EtwOwnProvider(), &(Etw_EventDesc){.name = "Host", .level = 4}, fields, 5),
             payload, (size_t)(at - payload));
 }
 
 Etw_Event *EtwMarkEvent(void)
 {
     static const Etw_Field fields[] = {{"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
-    return Etw_DefineEvent(ownProvider(), &(Etw_EventDesc){.name = "Mark", .level = 4}, fields, 1);
+    return Etw_DefineEvent(
+            EtwOwnProvider(), &(Etw_EventDesc){.name = "Mark", .level = 4}, fields, 1);
 }
 
 EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)

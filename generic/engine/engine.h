@@ -45,6 +45,7 @@ typedef struct EtwSessionConfig {
     uint32_t maxMB;      /* 0: no limit; circular needs one */
     bool detached;       /* a logger process of its own has it: this one may end. The system's
                             sessions always are */
+    uint32_t starter;    /* the process that asked for it; 0: this one */
     bool kernelLogger; /* may have kernel events: in the system engine, one of eight such sessions of
                           the machine; in the embedded one, as every session */
     /* System engine only: */
@@ -72,9 +73,13 @@ typedef struct EtwSessionInfo {
     char state[16]; /* running, stopping, stopped */
     uint32_t index;
     uint64_t instance;
-    uint32_t ownerPid;
-    int64_t started;  /* ns since 1970 */
-    int64_t duration; /* ns */
+    uint32_t ownerPid;  /* the process that has the logger */
+    uint32_t starter;   /* the process that asked for it, which may be gone */
+    char user[128];     /* whose it is; "": not told */
+    char kernel[512];   /* kernel groups that are on, with blanks between */
+    uint32_t consumers; /* live ones */
+    int64_t started;    /* ns since 1970 */
+    int64_t duration;   /* ns */
     EtwFileMode mode;
     bool realtime;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
@@ -181,6 +186,7 @@ typedef struct EtwProviderInfo {
     int registrations; /* processes x registrations now; 0: only known to exist */
     int enables;
     struct {
+        const char *engine;
         char session[256];
         uint8_t level;
         uint64_t any, all;

@@ -38,6 +38,10 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
     info->index = index;
     info->instance = h->instance;
     info->ownerPid = h->ownerPid;
+    info->starter = h->starter;
+    OsUserName(info->user, sizeof info->user);
+    snprintf(info->kernel, sizeof info->kernel, "%.511s", h->kernel);
+    info->consumers = atomic_load(&h->consumers);
     info->started = h->startWall;
     info->duration =
             (atomic_load(&h->stopWall) ? atomic_load(&h->stopWall) : now.wall) - h->startWall;

@@ -26,7 +26,7 @@ enum {
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
 #define REG_MAGIC 0x3247455257544545ull  /* "EETWREG2" */
-#define RING_MAGIC 0x324e455357544545ull /* "EETWSEN2" */
+#define RING_MAGIC 0x334e455357544545ull /* "EETWSEN3" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -181,7 +181,7 @@ typedef struct RingHeader {
     uint32_t mode; /* EtwFileMode */
     uint32_t realtime;
     uint32_t clock; /* EtwClock */
-    uint32_t ownerPid;
+    uint32_t ownerPid, starter;
     uint32_t overwrite; /* writers reuse the oldest closed buffer when none is free */
     uint64_t startTicks;
     int64_t startSteady, startWall;
@@ -196,6 +196,7 @@ typedef struct RingHeader {
     _Atomic uint64_t
             kernelUntil; /* ticks: kernel events up to here are in; 0: kernel not enabled */
     _Atomic int64_t stopWall;
+    char kernel[512];            /* groups that are on; for people: may be seen half changed */
     _Atomic uint32_t consumers;  /* live ones */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
     _Atomic uint32_t bell;       /* OsBell of the logger */

@@ -206,6 +206,17 @@ void ListenForget(const RegProvider *provider)
     }
 }
 
+void ListenForgetAll(void)
+{
+    RegLockHere();
+    while (hooks != NULL) {
+        Hook *h = hooks;
+        hooks = h->next;
+        EtwFree(h);
+    }
+    RegUnlock();
+}
+
 void ListenJoined(void)
 {
     if (RegLock(NULL) != ETW_OK) {

@@ -14,6 +14,8 @@
 void ListenNotify(RegProvider *provider);
 /* Its callback goes; waits for one that runs on another thread. Not under the registry's lock. */
 void ListenForget(const RegProvider *provider);
+/* All callbacks go, uncalled: of a process that was forked to do something else. */
+void ListenForgetAll(void);
 /* This process has joined the registry: anew, when it was forked. Not under the registry's lock. */
 void ListenJoined(void);
 

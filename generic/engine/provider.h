@@ -8,6 +8,8 @@
 
 #include "engine/registry.h"
 
+/* Our own provider Etw-Session, registered at the first call; NULL: it cannot be (enable.c). */
+Etw_Provider *EtwOwnProvider(void);
 /* The event Mark of our own provider Etw-Session: one field, counted UTF-8 (enable.c). */
 Etw_Event *EtwMarkEvent(void);
 

@@ -415,6 +415,22 @@ int RegRemoveRegistration(RegProvider *provider)
     return r && r->count > 0 ? (int)--r->count : 0;
 }
 
+void RegKeepOnly(const RegProvider *provider)
+{
+    Registry *r = RegGet();
+    for (int i = 0; i < REG_REGISTRATIONS; i++) {
+        if (r->registrations[i].process == reg.process &&
+                r->registrations[i].provider != provider - r->providers) {
+            r->registrations[i].count = 0;
+        }
+    }
+}
+
+void RegSweep(void)
+{
+    sweepProcesses(RegGet());
+}
+
 int RegRegistrations(const RegProvider *provider)
 {
     const Registry *r = RegGet();

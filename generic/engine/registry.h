@@ -39,7 +39,11 @@ void RegRemoveSession(int index); /* its enables too */
 RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make);
 int RegAddRegistration(RegProvider *provider); /* count of this process after it */
 int RegRemoveRegistration(RegProvider *provider);
+/* This process has no provider but this one: what its parent registered stays the parent's. */
+void RegKeepOnly(const RegProvider *provider);
 int RegRegistrations(const RegProvider *provider); /* all processes */
+/* What processes that died have left goes. */
+void RegSweep(void);
 /* Recompute what Etw_Enabled looks at from the entries in force. */
 void RegRefreshProvider(RegProvider *provider);
 /* Offset of a class with these contents, made if new; 0: arena full. */

@@ -211,6 +211,7 @@ static EtwStatus makeRing(
     h->realtime = c->realtime;
     h->clock = osClock;
     h->ownerPid = OsPid();
+    h->starter = c->starter != 0 ? c->starter : OsPid();
     h->startTicks = now.ticks;
     h->startSteady = now.steady;
     h->startWall = now.wall;
@@ -652,9 +653,28 @@ EtwStatus SessionSnapshot(EtwSession *s, const char *path, EtwError *err)
     return LoggerSnapshot(s, path, err);
 }
 
+/* Add what is not told yet, as far as there is room. */
+static void tellGroups(RingHeader *h, const EtwKernelEnable *enable)
+{
+    for (int i = 0; i < enable->groupCount; i++) {
+        char known[sizeof h->kernel + 2], word[sizeof h->kernel];
+        size_t used = strlen(h->kernel);
+        snprintf(known, sizeof known, " %s ", h->kernel);
+        snprintf(word, sizeof word, " %s ", enable->groups[i]);
+        if (strstr(known, word) == NULL && used + strlen(word) < sizeof h->kernel) {
+            snprintf(h->kernel + used, sizeof h->kernel - used, "%s%s", used > 0 ? " " : "",
+                    enable->groups[i]);
+        }
+    }
+}
+
 EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError *err)
 {
-    return EtwKernelOpen(&s->kernel, s->name, enable, err);
+    EtwStatus status = EtwKernelOpen(&s->kernel, s->name, enable, err);
+    if (status == ETW_OK) {
+        tellGroups(s->ring->header, enable);
+    }
+    return status;
 }
 
 void SessionKernelOff(EtwSession *s)
@@ -664,6 +684,7 @@ void SessionKernelOff(EtwSession *s)
         LoggerDrain(s);
         EtwKernelClose(s->kernel);
         s->kernel = NULL;
+        s->ring->header->kernel[0] = '\0';
         atomic_store(&s->ring->header->kernelUntil, 0);
     }
 }

@@ -73,6 +73,7 @@ static void freeContext(void *clientData, Tcl_Interp *interp)
 
     EtwConsumersFree(ctx);
     EtwTimelinesFree(ctx);
+    EtwLooksFree(ctx->looks);
     EtwWriteCacheFree(ctx->writeCache);
     ctx->writeCache = NULL;
     EtwProvidersFree(ctx);

@@ -1,10 +1,12 @@
 /*
  * tcl/session_cmd.c --
  *
- *	etw start, stop, query, flush, update, snapshot, recover, sessions and mark: options in, the
- *	session's state as a dict out. What a session is and does is the engine's (engine/engine.h).
+ *	etw start, stop, query, flush, update, snapshot, recover and mark: options in, the session's
+ *	state as a dict out. What a session is and does is the engine's (engine/engine.h). Their list is in
+ *	sessions_cmd.c.
  */
 #include "tcl/provider.h"
+#include "tcl/session.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,7 +79,7 @@ static Tcl_Obj *lostDict(const EtwLost *lost, bool system)
     return dict;
 }
 
-static Tcl_Obj *sessionDict(const EtwSessionInfo *info)
+Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
     bool system = strcmp(info->engine, "system") == 0;
@@ -91,6 +93,8 @@ static Tcl_Obj *sessionDict(const EtwSessionInfo *info)
     EtwPut(dict, "realtime", Tcl_NewBooleanObj(info->realtime));
     putCount(dict, "instance", info->instance);
     putCount(dict, "owner", info->ownerPid);
+    putCount(dict, "starter", info->starter);
+    EtwPut(dict, "user", EtwTextObj(info->user, strlen(info->user)));
     EtwPut(dict, "started", Tcl_NewWideIntObj(info->started));
     EtwPut(dict, "duration", Tcl_NewWideIntObj(info->duration));
     putCount(dict, "events", info->events);
@@ -104,6 +108,8 @@ static Tcl_Obj *sessionDict(const EtwSessionInfo *info)
     putCount(dict, "flush", info->flushMs);
     putCount(dict, "maxsize", info->maxMB);
     putCount(dict, "overwritten", info->overwritten);
+    putCount(dict, "consumers", info->consumers);
+    EtwPut(dict, "kernel", EtwTextObj(info->kernel, strlen(info->kernel)));
     EtwPut(dict, "lost", lostDict(&info->lost, system));
     if (system) {
         EtwGuidFormat(&info->guid, guid);
@@ -121,7 +127,7 @@ static int sessionResult(
     if (status != ETW_OK) {
         return EtwTclError(interp, err);
     }
-    Tcl_SetObjResult(interp, sessionDict(info));
+    Tcl_SetObjResult(interp, EtwSessionDict(info));
     return TCL_OK;
 }
 
@@ -353,7 +359,7 @@ int EtwFlushCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     return callSession(interp, objc, objv, EtwSessionFlush);
 }
 
-/* ---- snapshot, mark, sessions ---------------------------------------------------------------- */
+/* ---- snapshot, mark -------------------------------------------------------------------------- */
 
 int EtwSnapshotCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
@@ -396,41 +402,6 @@ int EtwMarkCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
     Tcl_DStringFree(&name);
     Tcl_DStringFree(&text);
     return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
-}
-
-typedef struct NameFilter {
-    Tcl_Obj *list;
-    const char *pattern; /* NULL: all */
-} NameFilter;
-
-static bool addSession(void *ctx, const EtwSessionInfo *info)
-{
-    NameFilter *filter = ctx;
-    Tcl_Obj *name = EtwTextObj(info->name, strlen(info->name));
-
-    Tcl_IncrRefCount(name);
-    if (filter->pattern == NULL ||
-            Tcl_StringCaseMatch(Tcl_GetString(name), filter->pattern, TCL_MATCH_NOCASE)) {
-        Tcl_ListObjAppendElement(NULL, filter->list, name);
-    }
-    Tcl_DecrRefCount(name);
-    return true;
-}
-
-int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    NameFilter filter = {NULL, NULL};
-    (void)clientData;
-
-    if (objc > 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "?pattern?");
-        return TCL_ERROR;
-    }
-    filter.list = Tcl_NewListObj(0, NULL);
-    filter.pattern = objc == 2 ? Tcl_GetString(objv[1]) : NULL;
-    EtwSessionList(addSession, &filter);
-    Tcl_SetObjResult(interp, filter.list);
-    return TCL_OK;
 }
 
 /* ---- recover --------------------------------------------------------------------------------- */

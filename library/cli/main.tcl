@@ -29,7 +29,7 @@ namespace eval ::etw::cli {
         query {{[NAME ...]} {how sessions stand} {proc {Query query}}}
         snapshot {{NAME FILE} {write what a memory session holds} {pass snapshot}}
         mark {{NAME TEXT} {put a marker into a session} {pass mark}}
-        sessions {{[PATTERN]} {list the running sessions} {proc Sessions}}
+        sessions {{[OPTION ...] [PATTERN]} {list the running sessions} {proc Sessions}}
         providers {{[PATTERN]} {list providers} {pass providers print lines}}
         describe {{PROVIDER|kernel [EVENT]} {what a provider's events are} {proc Describe}}
         profiles {{} {list the recording profiles} {proc Profiles}}

@@ -56,7 +56,9 @@ namespace eval ::etw::cli {
             {count n N {so many tables, then end}}
             {lines l N {rows of a table; default what the terminal has, else 20}}
         }
-        sessions {}
+        sessions {
+            {interval d SECONDS {rates of so long from now; default since each session's start}}
+        }
         stop {}
         query {}
         flush {}

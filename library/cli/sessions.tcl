@@ -4,22 +4,41 @@
 
 # ---- Listing -------------------------------------------------------------------------------------
 
-proc ::etw::cli::Sessions {{pattern *}} {
-    set rows {}
-    foreach name [::etw sessions $pattern] {
-        if {[catch {::etw query $name} info]} {
-            continue ;# stopped meanwhile
+proc ::etw::cli::Sessions {args} {
+    lassign [Parse sessions $args] options words
+    if {[llength $words] > 1} {
+        Usage "give one pattern"
+    }
+    if {[dict exists $options interval]} {
+        set seconds [dict get $options interval]
+        if {![string is double -strict $seconds] || $seconds <= 0} {
+            Usage "bad --interval \"$seconds\": give seconds" OPTION interval
         }
-        set seconds [expr {max([dict get $info duration] / 1e9, 0.001)}]
-        lappend rows [list $name [dict get $info mode] [dict get $info owner] [dict get $info events] \
-            [format %.0f [expr {[dict get $info events] / $seconds}]] [Lost [dict get $info lost]] [dict get $info file]]
+        ::etw sessions -long 1 ;# rates count from here
+        Pause [expr {int(ceil($seconds * 1000))}]
+    }
+    set rows {}
+    foreach info [::etw sessions {*}$words -long 1] {
+        dict with info {
+            lappend rows [list $name $user $owner [Kind $info] [Seconds $duration] [llength $providers] $events \
+                [format %.0f $rate] [Bytes $bytes] $usedbuffers/$maxbuffers [Lost $lost] $file]
+        }
     }
     if {$rows eq ""} {
         puts "no session runs"
         return 0
     }
-    puts [join [Table {NAME MODE >PID >EVENTS >EVENTS/S LOST FILE} $rows] \n]
+    puts [join [Table {NAME USER >PID MODE >AGE >PROVIDERS >EVENTS >EVENTS/S >WRITTEN >BUFFERS LOST FILE} $rows] \n]
     return 0
+}
+
+# Where a session's events go: file, live, file+live, memory; a file that is no plain one by its mode.
+proc ::etw::cli::Kind {info} {
+    set kind [dict get $info mode]
+    if {$kind eq "sequential"} {
+        set kind [expr {[dict get $info file] eq "" ? {} : "file"}]
+    }
+    return [join [concat $kind [expr {[dict get $info realtime] ? "live" : {}}]] +]
 }
 
 # etw query or flush: all sessions when none is named.
@@ -31,7 +50,13 @@ proc ::etw::cli::Query {what args} {
         Usage "name a session"
     }
     foreach name $args {
-        ShowSession [::etw $what $name]
+        set info [::etw $what $name]
+        foreach one [::etw sessions -long 1] {
+            if {[dict get $one engine] eq [dict get $info engine] && [dict get $one name] eq [dict get $info name]} {
+                set info [dict merge $info [dict filter $one key rate providers]]
+            }
+        }
+        ShowSession $info
     }
     return 0
 }
@@ -44,10 +69,21 @@ proc ::etw::cli::ShowSession {info} {
             duration {set value [Seconds $value]}
             bytes {set value [Bytes $value]}
             lost {set value [Lost $value]}
+            rate {set value "[format %.0f $value] events/s"}
+            providers {set value [join [lmap {name wish} $value {Wish $name $wish}] {, }]}
         }
         lappend rows [list $key $value]
     }
     puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+}
+
+# A provider as `-p` takes it: NAME:LEVEL:KEYWORDS, as far as they are not "everything".
+proc ::etw::cli::Wish {name wish} {
+    dict with wish {
+        set masks [expr {$any == 0xFFFFFFFFFFFFFFFF ? {} : [format 0x%llx $any]}]
+        set level [expr {$level == 255 ? {} : $level}]
+    }
+    return [string trimright $name:$level:$masks :]
 }
 
 proc ::etw::cli::Describe {args} {

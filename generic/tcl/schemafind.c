@@ -67,7 +67,11 @@ static void compareKnown(void *ctx, const EtwKnown *known)
         s->known = *known;
         s->found = true;
     }
-    EtwNearConsider(&s->near, known->name);
+}
+
+static void considerKnown(void *ctx, const EtwKnown *known)
+{
+    EtwNearConsider(ctx, known->name);
 }
 
 static void visitAll(void *source, EtwKnownProc *visit, void *ctx)
@@ -81,8 +85,10 @@ const EtwProviderDef *EtwFindDef(
 {
     Search s = {.near = {.wrong = Tcl_GetString(name)}};
 
-    (visitor != NULL ? visitor : visitAll)(source, compareKnown, &s);
+    visitor = visitor != NULL ? visitor : visitAll;
+    visitor(source, compareKnown, &s);
     if (!s.found) {
+        visitor(source, considerKnown, &s.near);
         EtwNearFail(interp, &s.near, "no provider", "PROVIDER");
         return NULL;
     }

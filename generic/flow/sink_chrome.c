@@ -3,18 +3,43 @@
  *
  *	Trace event JSON, which Perfetto and chrome://tracing open: calls are duration events (B, E),
  *	waits and system calls complete ones (X) inside of them, everything else an instant with its
- *	fields. Times are us since the trace's start, which otherData tells.
+ *	fields. Where the trace tells of switches, each CPU is a thread of a process of its own, CPUs,
+ *	with complete events for what ran there. Times are us since the trace's start, which otherData
+ *	tells.
  *	The format: "Trace Event Format", the Chromium project.
  */
 #include "flow/calls.h"
 #include "flow/sink_impl.h"
 #include "schema/table.h"
+#include <stdio.h>
+
+/* No process has this pid: Linux's are below 2^22, Windows' multiples of 4. */
+enum { CPUS_PID = 0x7FFFFFFF, ROOM_STEP = 16 };
+
+/* A CPU that was told of by a switch. */
+typedef struct Cpu {
+    bool named;
+    uint32_t tid; /* runs, since: */
+    int64_t since;
+    uint32_t pid; /* as it was then */
+    char *process;
+} Cpu;
+
+/* Whose a thread is, as its last event says. */
+typedef struct Thread {
+    EtwTableNode node;
+    uint32_t tid, pid;
+    char *process; /* NULL: not told */
+} Thread;
 
 typedef struct Chrome {
     EtwSink *sink;
     EtwCalls *calls;
     EtwText *out; /* while an event is taken */
-    EtwTable named;
+    EtwTable named, threads;
+    Thread *lastThread;
+    Cpu *cpus;
+    uint32_t cpuCount;
     bool some;    /* there are events: a comma is due */
     int64_t last; /* time of the last event */
 } Chrome;
@@ -78,6 +103,129 @@ static void nameProcess(Chrome *c, const EtwEvent *event)
     ETW_ADD(c->out, ",\"cat\":\"__metadata\",\"name\":\"process_name\",\"args\":{\"name\":");
     EtwAddJson(c->out, event->process, strlen(event->process));
     ETW_ADD(c->out, "}}");
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------------ */
+
+static Thread *findThread(const Chrome *c, uint32_t tid)
+{
+    Thread *t = (Thread *)EtwTableFirst(&c->threads, EtwHashMix(0, tid));
+    while (t != NULL && t->tid != tid) {
+        t = (Thread *)t->node.next;
+    }
+    return t;
+}
+
+static bool isSameName(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static void learnThread(Chrome *c, const EtwEvent *event)
+{
+    Thread *t = c->lastThread;
+    if (event->tid == ETW_NO_ID || event->tid == 0) {
+        return;
+    }
+    if (t == NULL || t->tid != event->tid) {
+        t = findThread(c, event->tid);
+    }
+    if (t == NULL) {
+        t = EtwAlloc(sizeof *t);
+        t->tid = event->tid;
+        EtwTableAdd(&c->threads, &t->node, EtwHashMix(0, t->tid));
+    }
+    if (t->pid != event->pid || (event->process && !isSameName(t->process, event->process))) {
+        EtwFree(t->process);
+        t->pid = event->pid;
+        t->process = event->process != NULL ? EtwStrdup(event->process) : NULL;
+    }
+    c->lastThread = t;
+}
+
+static Cpu *cpuOf(Chrome *c, uint32_t number)
+{
+    if (number >= c->cpuCount) {
+        uint32_t count = number + ROOM_STEP;
+        c->cpus = EtwRealloc(c->cpus, count * sizeof *c->cpus);
+        memset(c->cpus + c->cpuCount, 0, (count - c->cpuCount) * sizeof *c->cpus);
+        c->cpuCount = count;
+    }
+    return &c->cpus[number];
+}
+
+/* A fact of the CPUs' process, or of one of its threads; value is JSON. */
+static void addCpuName(Chrome *c, uint32_t number, const char *what, const char *value)
+{
+    begin(c, 'M', c->last, CPUS_PID, number);
+    EtwTextPrintf(c->out, ",\"cat\":\"__metadata\",\"name\":\"%s\",\"args\":{%s}}", what, value);
+}
+
+static void nameCpu(Chrome *c, uint32_t number)
+{
+    char value[40];
+    addCpuName(c, number, "process_name", "\"name\":\"CPUs\"");
+    addCpuName(c, number, "process_sort_index", "\"sort_index\":-1");
+    snprintf(value, sizeof value, "\"name\":\"CPU %u\"", number);
+    addCpuName(c, number, "thread_name", value);
+    snprintf(value, sizeof value, "\"sort_index\":%u", number);
+    addCpuName(c, number, "thread_sort_index", value);
+}
+
+/* "PROCESS PID/TID", as far as it is known. */
+static void addRunName(Chrome *c, const Cpu *cpu)
+{
+    EtwText *name = &c->sink->scratch;
+    name->size = 0;
+    if (cpu->process != NULL) {
+        EtwTextStr(name, cpu->process);
+        EtwTextChar(name, ' ');
+    }
+    if (cpu->pid != 0 && cpu->pid != ETW_NO_ID) {
+        EtwTextPrintf(name, "%u/%u", cpu->pid, cpu->tid);
+    } else {
+        EtwTextPrintf(name, "thread %u", cpu->tid);
+    }
+    addKey(c->out, "name", name->data, name->size);
+}
+
+/* What ran there did so until now. */
+static void endRun(Chrome *c, uint32_t number, int64_t time)
+{
+    Cpu *cpu = &c->cpus[number];
+    if (cpu->tid != 0) {
+        const Thread *t = findThread(c, cpu->tid);
+        if (t != NULL && cpu->process == NULL) { /* it said meanwhile whose it is */
+            cpu->pid = t->pid;
+            cpu->process = t->process != NULL ? EtwStrdup(t->process) : NULL;
+        }
+        begin(c, 'X', cpu->since, CPUS_PID, number);
+        addTime(c, ",\"dur\":", time > cpu->since ? time - cpu->since : 0);
+        ETW_ADD(c->out, ",\"cat\":\"cpu\"");
+        addRunName(c, cpu);
+        EtwTextPrintf(c->out, ",\"args\":{\"tid\":%u}}", cpu->tid);
+    }
+    EtwFree(cpu->process);
+    cpu->process = NULL;
+    cpu->tid = 0;
+}
+
+static void onSwitched(void *ctx, const EtwEvent *event, uint32_t oldTid, uint32_t newTid,
+        const EtwCostClass *cause)
+{
+    Chrome *c = ctx;
+    Cpu *cpu = cpuOf(c, event->cpu);
+    const Thread *t = newTid != 0 ? findThread(c, newTid) : NULL;
+    (void)oldTid, (void)cause;
+    if (!cpu->named) {
+        nameCpu(c, event->cpu);
+        cpu->named = true;
+    }
+    endRun(c, event->cpu, event->time);
+    cpu->tid = newTid;
+    cpu->since = event->time;
+    cpu->pid = t != NULL ? t->pid : ETW_NO_ID;
+    cpu->process = t != NULL && t->process != NULL ? EtwStrdup(t->process) : NULL;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -183,6 +331,7 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
     c->out = out;
     c->last = event->time;
     nameProcess(c, event);
+    learnThread(c, event);
     EtwCallsAdd(c->calls, event);
     if (schema == NULL || !isCall(schema)) {
         addInstant(c, event, schema);
@@ -194,7 +343,11 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
 static void chromeInit(EtwSink *sink)
 {
     Chrome *c = EtwAlloc(sizeof *c);
-    EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .spent = onSpent, .ctx = c}};
+    EtwCallsConfig config = {.watch = {.push = onPush,
+                                     .pop = onPop,
+                                     .spent = onSpent,
+                                     .ctx = c,
+                                     .switched = onSwitched}};
     c->sink = sink;
     c->calls = EtwCallsNew(&config, sink->store);
     sink->own = c;
@@ -221,6 +374,9 @@ static void chromeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
     uint64_t lost = source ? EtwSourceLost(source) : 0;
     c->out = out;
     EtwCallsEnd(c->calls);
+    for (uint32_t i = 0; i < c->cpuCount; i++) {
+        endRun(c, i, c->last);
+    }
     addLosses(c, lost);
     ETW_ADD(out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"etw " ETW_VERSION
                  "\",\"start\":\"");
@@ -236,11 +392,24 @@ static void freeNamed(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
+static void freeThread(void *ctx, EtwTableNode *node)
+{
+    Thread *t = (Thread *)node;
+    (void)ctx;
+    EtwFree(t->process);
+    EtwFree(t);
+}
+
 static void chromeFree(EtwSink *sink)
 {
     Chrome *c = sink->own;
     EtwCallsFree(c->calls);
     EtwTableFree(&c->named, freeNamed);
+    EtwTableFree(&c->threads, freeThread);
+    for (uint32_t i = 0; i < c->cpuCount; i++) {
+        EtwFree(c->cpus[i].process);
+    }
+    EtwFree(c->cpus);
     EtwFree(c);
 }
 

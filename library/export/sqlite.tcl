@@ -77,10 +77,11 @@ proc ::etw::lib::SqliteFill {path sources options} {
         }
         $db eval $sqliteTables
         set result [SqliteLoad $db $path $sources [ExportPart $options 0 2] eventrows events]
-        $db eval {INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each(e.props) j}
+        $db eval "INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each([SqliteValid e.props]) j"
         SqliteLoad $db $path $sources [ExportPart $options 1 2] callrows calls
         # Words that have what a row cannot are JSON behind a mark.
-        $db eval {UPDATE calls SET words = json_extract(substr(words, 2), '$') WHERE words >= char(1) AND words < char(2)}
+        $db eval "UPDATE calls SET words = json_extract([SqliteValid {substr(words, 2)}], '$')
+            WHERE words >= char(1) AND words < char(2)"
         SqliteTell $db $sources $result
         $db eval $sqliteIndexes
         $db eval {PRAGMA analysis_limit = 1000; ANALYZE}
@@ -88,6 +89,12 @@ proc ::etw::lib::SqliteFill {path sources options} {
         $db close
     }
     return $result
+}
+
+# SQL: JSON whose texts have no NUL, where SQLite would end them; U+FFFD stands for it. `\\u0000` is no NUL.
+proc ::etw::lib::SqliteValid {json} {
+    return [string map [list JSON $json] {CASE WHEN instr(JSON, '\u0000') = 0 THEN JSON
+        ELSE replace(replace(replace(JSON, '\\', char(3)), '\u0000', '\ufffd'), char(3), '\\') END}]
 }
 
 # What the files say that they lost, and what the exporter has to say.

@@ -1,8 +1,8 @@
 # bench/relog.tcl --
 #
-#	What copying a trace costs: events/s of `etw relog` as it is, with a filter and with header fields set, and its peak
-#	memory, beside babeltrace2 copying as many LTTng events of a similar size through its trimmer. Goals: copy 5 million
-#	events/s, with -set 2 million, flat memory.
+#	What copying a trace costs: events/s of `etw relog` as it is, with a filter, with header fields set and compressing, and
+#	its peak memory, beside babeltrace2 copying as many LTTng events of a similar size through its trimmer; and how far it
+#	compresses beside Windows' own files (ETW_CORPUS). Goals: copy 5 million events/s, with -set 2 million, flat memory.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::isolate
@@ -36,12 +36,13 @@ proc lttngTrace {dir n} {
 
 try {
     bench::loadEtw
+    set corpus [expr {[info exists env(ETW_CORPUS)] ? $env(ETW_CORPUS) : [file join $bench::root .. shared corpus]}]
     set in [file join [bench::tmp] in.etl]
     set out [file join [bench::tmp] out.etl]
     exec [file join $bench::build bench scan] make $in 400 56
     set n [dict get [etw info $in] events]
     bench::note "$n events, [expr {[file size $in] >> 20}] MB"
-    foreach {name goal options} {copy " (goal: at least 5)" {} set " (goal: at least 2)" {-set {level 3}} where "" {-where {$id < 10}}} {
+    foreach {name goal options} {copy " (goal: at least 5)" {} set " (goal: at least 2)" {-set {level 3}} where "" {-where {$id < 10}} compress "" {-compress 1}} {
         set best [relog $in $out {*}$options]
         for {set i 0} {$i < 2} {incr i} {
             set again [relog $in $out {*}$options]
@@ -50,6 +51,13 @@ try {
         set rate($name) [expr {$n / [dict get $best seconds] / 1e6}]
         bench::line relog-$name $rate($name) "M events/s$goal"
         bench::line relog-$name-memory [dict get $best memory] "MB, peak"
+        set size($name) [file size $out]
+    }
+    bench::line relog-compress-ratio [expr {double($size(copy)) / $size(compress)}] "to 1"
+    foreach file [glob -nocomplain -directory $corpus */net.4.5.2.x*.etl */PktMon.etl] {
+        relog $file $out -compress 1
+        bench::line relog-compress-[file rootname [file tail $file]] [expr {double([file size $out]) / [file size $file]}] \
+            "of the size that Windows' own compression gave (goal: at most 1)"
     }
     if {[bench::have babeltrace2] && [file exists [file join $bench::build bench lttng_write]] && [bench::lttng]} {
         set dir [file join [bench::tmp] ctf]

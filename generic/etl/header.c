@@ -354,19 +354,19 @@ void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
     };
     uint8_t *log = data + LOG_AT;
     uint8_t *late = log - (data[ETL_BUFFER_HEADER + 2] == ETL_SYSTEM64 ? 0 : 8);
-    EtlBufferHead head = {change->bufferSize, (uint32_t)used,
-            (int64_t)EtwLoad64(data + ETL_BUF_TIME), (int64_t)EtwLoad64(data + ETL_BUF_SEQUENCE),
-            EtwLoad16(data + ETL_BUF_CPU), EtwLoad16(data + ETL_BUF_LOGGER), ETL_FLAG_FLUSH_MARKER,
-            ETL_BUFFER_HEADER_TYPE};
+    EtlBufferHead head = {change->stored, (uint32_t)used, (int64_t)EtwLoad64(data + ETL_BUF_TIME),
+            (int64_t)EtwLoad64(data + ETL_BUF_SEQUENCE), EtwLoad16(data + ETL_BUF_CPU),
+            EtwLoad16(data + ETL_BUF_LOGGER), ETL_FLAG_FLUSH_MARKER, ETL_BUFFER_HEADER_TYPE};
     EtlBufferHeadBuild(&head, data);
     EtwStore32(log + LOG_BUFFER_SIZE, change->bufferSize);
-    if (log[LOG_SUB] == 2) { /* the layout of compressed files */
-        log[LOG_SUB] = 1;
-        log[LOG_SUBMINOR] = 5;
+    if (change->compressed || log[LOG_SUB] == 2) { /* the layout of compressed files */
+        log[LOG_SUB] = change->compressed ? 2 : 1;
+        log[LOG_SUBMINOR] = change->compressed ? 0 : 5;
     }
     uint32_t mode = EtwLoad32(log + LOG_MODE);
     uint32_t sequential = mode & ORDER ? ETL_MODE_SEQUENTIAL : 0; /* none at all means it, too */
-    EtwStore32(log + LOG_MODE, (mode & ~(uint32_t)GONE) | sequential);
+    uint32_t packed = change->compressed ? ETL_MODE_COMPRESSED : 0;
+    EtwStore32(log + LOG_MODE, (mode & ~(uint32_t)GONE) | sequential | packed);
     EtwStore32(log + LOG_MAX_SIZE, 0);
     EtwStore32(log + LOG_BUFFERS, change->buffers);
     EtwStore32(log + LOG_EVENTS_LOST, Clamp32(change->eventsLost));

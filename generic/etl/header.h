@@ -71,10 +71,12 @@ size_t EtlHeaderBuild(const EtlHeader *header, uint8_t *out);
 /* The clock of a file that was opened. */
 void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock);
 
-/* What becomes of another file's header when its records are written anew: no part of a circular or
- * compressed file any more. Times in ns since 1970. */
+/* What becomes of another file's header when its records are written anew: no part of a circular
+ * file any more, and compressed only if it is said here. Times in ns since 1970. */
 typedef struct EtlHeaderChange {
     uint32_t bufferSize, buffers;
+    uint32_t stored; /* bytes that the header buffer takes in the file */
+    bool compressed; /* the file's buffers are, as XPRESS */
     uint64_t eventsLost, buffersLost;
     int64_t start, ticks0; /* put there when the header knows none */
     int64_t end;

@@ -6,10 +6,12 @@
  *	they are full; those of one logger are numbered without gaps, as readers expect.
  */
 #include "etl/output.h"
+#include "etl/compress.h"
 #include "etl/header.h"
 #include "etl/record.h"
 
 enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20, SIZE_UNIT = 1024, FIRST_ROOM = 16 };
+enum { SECTOR = 512 }; /* what the header of a compressed file fills up to */
 
 /* The buffer that a (logger, CPU) fills: its head is built when it is full. */
 typedef struct Stream {
@@ -36,7 +38,9 @@ struct EtlOutput {
     uint32_t numberCount;
     uint32_t buffers; /* given out, the header buffer included */
     int64_t lastTime;
-    bool any; /* a record was added */
+    bool any;          /* a record was added */
+    EtlXpress *xpress; /* NULL: buffers are stored plain */
+    EtwText packed;    /* the buffer that is being stored */
     uint64_t bytes, converted, unset;
 };
 
@@ -122,14 +126,32 @@ static void Give(EtlOutput *o, EtwText *to, const void *data, size_t used, size_
     o->buffers++;
 }
 
+/* A buffer of a compressed file: no fill, its head plain; as it is when it becomes no smaller. */
+static void GivePacked(EtlOutput *o, EtwText *to, EtlBufferHead *head, EtwText *data)
+{
+    const uint8_t *records = (const uint8_t *)data->data + ETL_BUFFER_HEADER;
+    bool smaller = EtlXpressEncode(o->xpress, records, data->size - ETL_BUFFER_HEADER, &o->packed);
+    head->size = smaller ? ETL_BUFFER_HEADER + (uint32_t)o->packed.size : (uint32_t)data->size;
+    head->flags |= smaller ? ETL_FLAG_COMPRESSED : 0;
+    EtlBufferHeadBuild(head, (uint8_t *)data->data);
+    if (smaller) {
+        memcpy(data->data + ETL_BUFFER_HEADER, o->packed.data, o->packed.size);
+    }
+    Give(o, to, data->data, head->size, head->size);
+}
+
 static void PutBuffer(EtlOutput *o, Stream *s, EtwText *to)
 {
     uint16_t logger = (uint16_t)(s->key >> 16);
     uint32_t size = SizeFor(o, s->data.size);
     EtlBufferHead head = {size, (uint32_t)s->data.size, s->last, NextNumber(o, logger),
             (uint16_t)s->key, logger, Marks(o), ETL_BUFFER_GENERIC};
-    EtlBufferHeadBuild(&head, (uint8_t *)s->data.data);
-    Give(o, to, s->data.data, s->data.size, size);
+    if (o->xpress != NULL) {
+        GivePacked(o, to, &head, &s->data);
+    } else {
+        EtlBufferHeadBuild(&head, (uint8_t *)s->data.data);
+        Give(o, to, s->data.data, s->data.size, size);
+    }
     s->data.size = 0;
 }
 
@@ -209,13 +231,16 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
 {
     const EtlInfo *model = o->model;
     uint32_t used = model->headerBytes;
+    uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : SizeFor(o, used);
     EtwTextAdd(header, model->headerBuffer, used);
-    size_t fill = SizeFor(o, used) - used;
+    size_t fill = stored - used;
     EtwTextReserve(header, fill);
     memset(header->data + header->size, 0xFF, fill);
     header->size += fill;
     EtlHeaderChange change = {.bufferSize = SizeFor(o, used),
             .buffers = o->buffers,
+            .stored = stored,
+            .compressed = o->xpress != NULL,
             .eventsLost = totals->eventsLost,
             .buffersLost = totals->buffersLost,
             .start = model->startTime,
@@ -224,7 +249,7 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
     EtlHeaderRewrite((uint8_t *)header->data, used, &change);
 }
 
-EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, EtwText *to)
+EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compressed, EtwText *to)
 {
     EtlOutput *o = EtwAlloc(sizeof *o);
     EtwText header = {0};
@@ -233,6 +258,7 @@ EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, EtwText *to)
     o->bufferSize = size < MIN_BUFFER ? MIN_BUFFER : size > MAX_BUFFER ? MAX_BUFFER : size;
     o->bufferSize &= ~(uint32_t)(SIZE_UNIT - 1);
     EtlClockOfInfo(model, &o->clock);
+    o->xpress = compressed ? EtlXpressNew() : NULL;
     GrowTable(o);
     BuildHeader(o, &(EtlOutputTotals){0}, &header);
     Give(o, to, header.data, header.size, header.size);
@@ -273,6 +299,8 @@ void EtlOutputFree(EtlOutput *o)
     for (uint32_t i = 0; i < o->streamCount; i++) {
         EtwTextFree(&o->streams[i].data);
     }
+    EtlXpressFree(o->xpress);
+    EtwTextFree(&o->packed);
     EtwFree(o->streams);
     EtwFree(o->table);
     EtwFree(o->numbers);

@@ -23,8 +23,11 @@ typedef struct EtlOutputTotals {
     int64_t end;                      /* ns since 1970; 0: the last event's time */
 } EtlOutputTotals;
 
-/* bufferSize: 0: the model's. The model's reader stays open until the output is freed. */
-EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, EtwText *to);
+/*
+ * bufferSize: 0: the model's. compressed: buffers are stored as Windows' own compressed files have
+ * them. The model's reader stays open until the output is freed.
+ */
+EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compressed, EtwText *to);
 /*
  * Append a record to its stream; full buffers go to *to. The events come in time order. ETW_E_LIMIT:
  * the record would have more than 64 KB (nothing is written). edit: what of its header to change, or

@@ -34,7 +34,8 @@ static uint32_t bufferSizeOf(const EtwSource *source)
     return size;
 }
 
-EtwStatus EtwRelogOpen(EtwRelog *relog, const EtwSource *source, EtwText *to, EtwError *errPtr)
+EtwStatus EtwRelogOpen(
+        EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr)
 {
     const EtlInfo *model = modelOf(source);
     *relog = (EtwRelog){.source = source, .to = to};
@@ -42,7 +43,7 @@ EtwStatus EtwRelogOpen(EtwRelog *relog, const EtwSource *source, EtwText *to, Et
         return EtwFail(errPtr, ETW_E_UNSUPPORTED, "LIVE", "",
                 "a live session is not relogged: start it with \"-file\", or stop it first");
     }
-    relog->output = EtlOutputNew(model, bufferSizeOf(source), to);
+    relog->output = EtlOutputNew(model, bufferSizeOf(source), compressed, to);
     return ETW_OK;
 }
 

@@ -21,7 +21,8 @@ typedef struct EtwRelog {
 } EtwRelog;
 
 /* ETW_E_ARG: the source has no file. The header of the input that began first stands model. */
-EtwStatus EtwRelogOpen(EtwRelog *relog, const EtwSource *source, EtwText *to, EtwError *errPtr);
+EtwStatus EtwRelogOpen(
+        EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr);
 /* Is the event a record of an input's header buffer? Such ones are not to be added. */
 bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event);
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);

@@ -13,10 +13,12 @@ typedef struct RelogOptions {
     EtwQueryOptions query;
     Tcl_Obj *providers, *set;
     EtlEdit edit; /* of -set */
+    int compress;
 } RelogOptions;
 
 /* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
 static const EtwOption relogOptions[] = {
+        ETW_OPTION("-compress", ETW_OPT_BOOL, offsetof(RelogOptions, compress), 0, 0, 0, NULL),
         ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),
         ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),
         ETW_OPTION_PROGRESS,
@@ -307,7 +309,7 @@ static int writeAll(Tcl_Interp *interp, EtwQuery *query, const RelogOptions *opt
     Descriptions descriptions;
     EtwError err = {0};
 
-    if (EtwRelogOpen(relog, query->source, &output->text, &err) != ETW_OK) {
+    if (EtwRelogOpen(relog, query->source, options->compress, &output->text, &err) != ETW_OK) {
         return EtwTclError(interp, &err);
     }
     relog->edit = options->edit.fields != 0 ? &options->edit : NULL;

@@ -7,6 +7,7 @@
  */
 #include "check.h"
 #include "base/bytes.h"
+#include "etl/compress.h"
 #include "etl/decompress.h"
 #include <stdlib.h>
 
@@ -424,6 +425,65 @@ static void lznt1_short_chunk(void)
     CHECK(out[0] == 'a' && out[1] == 'b' && out[2] == 0 && out[4095] == 0 && out[4096] == 'c');
 }
 
+/* ---- Encoding --------------------------------------------------------------------------------- */
+
+/* False: it became no smaller. */
+static bool CheckEncodes(EtlXpress *x, const uint8_t *data, size_t size)
+{
+    EtwText packed = {0};
+    uint8_t *out = EtwAlloc(size + 1);
+    bool smaller = EtlXpressEncode(x, data, size, &packed);
+    if (smaller) {
+        CHECK(packed.size < size);
+        size_t got = EtlXpressDecode((const uint8_t *)packed.data, packed.size, out, size);
+        CHECK_MEM(out, got, data, size);
+    }
+    EtwFree(out);
+    EtwTextFree(&packed);
+    return smaller;
+}
+
+/* Matches of every length and offset that there can be, at the end as well. */
+static void encode_tokens(void)
+{
+    EtlXpress *x = EtlXpressNew();
+    for (int i = 0; i < 300; i++) {
+        Plain plain = {0};
+        EtwText stream = XpressStream(&plain, 1 + Random(i % 10 == 0 ? 100000 : 3000));
+        CheckEncodes(x, plain.data, plain.size);
+        EtwTextFree(&stream);
+        EtwFree(plain.data);
+    }
+    EtlXpressFree(x);
+}
+
+/* One byte over and over: lengths at the limits of each of their forms, up to 32 bits. */
+static void encode_runs(void)
+{
+    static const size_t sizes[] = {
+            0, 1, 2, 3, 4, 10, 11, 24, 25, 26, 279, 280, 281, 65538, 65539, 65540, 200000};
+    EtlXpress *x = EtlXpressNew();
+    uint8_t *data = EtwAlloc(200000);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        CHECK_EQ(CheckEncodes(x, data, sizes[i]), sizes[i] >= 10);
+    }
+    EtwFree(data);
+    EtlXpressFree(x);
+}
+
+static void encode_noise(void)
+{
+    EtlXpress *x = EtlXpressNew();
+    uint8_t data[12000];
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = (uint8_t)Random(256);
+    }
+    CHECK(!CheckEncodes(x, data, sizeof data));
+    memcpy(data + 8192, data, sizeof data - 8192); /* as far back as the window goes */
+    CHECK(CheckEncodes(x, data, sizeof data));
+    EtlXpressFree(x);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -437,5 +497,8 @@ int main(int argc, char **argv)
     CHECK_RUN(damage_huffman);
     CHECK_RUN(damage_lznt1);
     CHECK_RUN(lznt1_short_chunk);
+    CHECK_RUN(encode_tokens);
+    CHECK_RUN(encode_runs);
+    CHECK_RUN(encode_noise);
     return CHECK_DONE();
 }

@@ -11,12 +11,12 @@
 #include "flow/relog.h"
 
 /* All of a source as a file in memory. */
-static EtwText Relogged(EtwSource *source)
+static EtwText Relogged(EtwSource *source, bool compressed)
 {
     EtwText out = {0}, header = {0};
     EtwRelog relog;
     EtwEvent event;
-    if (!CHECK_EQ(EtwRelogOpen(&relog, source, &out, NULL), ETW_OK)) {
+    if (!CHECK_EQ(EtwRelogOpen(&relog, source, compressed, &out, NULL), ETW_OK)) {
         return out;
     }
     while (EtwSourceNext(source, &event) == ETW_OK) {
@@ -78,7 +78,7 @@ static void SameInfo(const EtlInfo *a, const EtlInfo *b, const char *name)
     CHECK_MSG(a->localTime == b->localTime && a->pointerSize == b->pointerSize, "%s: form", name);
 }
 
-static void CheckFile(const char *path)
+static void CheckFile(const char *path, bool compressed)
 {
     EtwSource *source;
     EtlReader *before, *after;
@@ -86,13 +86,16 @@ static void CheckFile(const char *path)
     if (!CHECK_MSG(EtwSourceOpen(&source, path, &error) == ETW_OK, "%s", error.message)) {
         return;
     }
-    EtwText out = Relogged(source);
+    EtwText out = Relogged(source, compressed);
     EtwSourceClose(source);
     CHECK_EQ(EtlReaderOpen(&before, path, NULL, NULL, NULL), ETW_OK);
     EtwStatus status = EtlReaderOpenMemory(&after, out.data, out.size, 0, NULL, NULL, &error);
     if (CHECK_MSG(status == ETW_OK, "%s: %s", path, error.message)) {
         SameEvents(before, after, path);
         SameInfo(EtlReaderInfo(before), EtlReaderInfo(after), path);
+        CHECK_MSG(compressed == (EtlReaderInfo(after)->compression != 0) ||
+                          EtlReaderInfo(after)->buffers == 1,
+                "%s: compression", path);
         EtlReaderClose(after);
     }
     EtlReaderClose(before);
@@ -109,7 +112,8 @@ static void faithful_corpus(void)
     }
     while (fgets(line, sizeof line, index) != NULL) {
         if (sscanf(line, "- `%399[^`]` (%*d bytes", file) == 1) {
-            CheckFile(CorpusFile(file));
+            CheckFile(CorpusFile(file), false);
+            CheckFile(CorpusFile(file), true);
             checked++;
         }
     }

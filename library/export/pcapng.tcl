@@ -1,8 +1,9 @@
 # pcapng.tcl --
 #
 #	etw export -format pcapng: packets that Windows traced, for Wireshark: Microsoft-Windows-NDIS-PacketCapture (netsh trace),
-#	whose packets come in fragments, and Microsoft-Windows-PktMon (pktmon). Each network interface, and each
-#	component that PktMon saw a packet at, is an interface of the capture. Other events are left out.
+#	whose packets come in fragments, also those in a virtual machine's switch, and Microsoft-Windows-PktMon (pktmon). Each
+#	network interface, each port of a switch, and each component that PktMon saw a packet at, is an interface of the
+#	capture. Other events are left out.
 #	The format: draft-ietf-opsawg-pcapng.
 
 namespace eval ::etw::lib {
@@ -92,15 +93,22 @@ proc ::etw::lib::PcapNdis {stateVar event} {
     variable ndisKeywords
     upvar 1 $stateVar state
     set values [PcapFields $event {MiniportIfIndex LowerIfIndex Fragment}]
-    if {$values eq ""} {
-        return
+    set comment "PID=[dict get $event pid]"
+    if {$values ne ""} {
+        lassign $values miniport lower data
+        set interface "interface $miniport, filter on $lower"
+    } else {
+        lassign [PcapSwitched $event] interface data vlan
+        if {$interface eq ""} {
+            return
+        }
+        append comment [expr {$vlan ? ", VLAN $vlan" : ""}]
     }
-    lassign $values miniport lower data
     set keyword [expr {[dict exists $event keyword] ? [dict get $event keyword] : 0}]
     foreach {name mask} $ndisKeywords {
         set is($name) [expr {($keyword & $mask) != 0}]
     }
-    set key [list $miniport $lower [dict get $event cpu]]
+    set key [list $interface [dict get $event cpu]]
     if {$is(start)} {
         dict incr state incomplete [dict exists $state parts $key]
         dict set state parts $key $data
@@ -116,8 +124,31 @@ proc ::etw::lib::PcapNdis {stateVar event} {
     set data [dict get $state parts $key]
     dict unset state parts $key
     set kind [expr {$is(wifi) ? "wifi" : $is(wan) || $is(tunnel) ? "ip" : "ethernet"}]
-    PcapPacket state $kind "interface $miniport, filter on $lower" [dict get $event time] $data [string length $data] \
-        [expr {$is(receive) ? 1 : $is(send) ? 2 : 0}] "PID=[dict get $event pid]"
+    PcapPacket state $kind $interface [dict get $event time] $data [string length $data] \
+        [expr {$is(receive) ? 1 : $is(send) ? 2 : 0}] $comment
+}
+
+# A packet in a virtual machine's switch: its interface, its bytes, its VLAN (0: none); empty: the event is another.
+# Destination is an array of structs whose members nobody published; behind it are FragmentSize, Fragment,
+# OOBDataSize and OOBData. The two sizes are found where both together end the payload. OOBData are
+# NetBufferListInfo's pointers, the fifth of which has the VLAN in its bits 4 to 15.
+proc ::etw::lib::PcapSwitched {event} {
+    set values [PcapFields $event {SourcePortId SourceNicName Destination}]
+    if {$values eq ""} {
+        return {}
+    }
+    lassign $values port nic bytes
+    set end [string length $bytes]
+    for {set at 0} {$at + 8 < $end} {incr at 2} {
+        binary scan $bytes @${at}iu size
+        set behind [expr {$at + 4 + $size}]
+        if {$size > 0 && $behind + 4 <= $end && [binary scan $bytes @${behind}iu oob] && $behind + 4 + $oob == $end} {
+            set vlan 0
+            binary scan [string range $bytes $behind+4 end] @32i vlan
+            return [list "switch port $port, $nic" [string range $bytes $at+4 $behind-1] [expr {$vlan >> 4 & 0xFFF}]]
+        }
+    }
+    return {}
 }
 
 # ---- Blocks --------------------------------------------------------------------------------------

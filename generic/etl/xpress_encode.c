@@ -31,8 +31,8 @@ typedef struct Match {
 typedef struct Encoder {
     EtlXpress *x;
     const uint8_t *in;
-    size_t size, entered; /* places before `entered` are in the tables */
-    uint8_t *at;          /* of the output */
+    size_t size, entered;    /* places before `entered` are in the tables */
+    uint8_t *at;             /* of the output */
     uint8_t *flagsAt, *half; /* half: the byte whose upper half is free, or NULL */
     uint32_t flags;
     int count;

@@ -11,6 +11,7 @@
 #include "tcl/schemafind.h"
 #include "base/os.h"
 #include "etl/format.h"
+#include "flow/source.h"
 #include "script/script.h"
 
 /* EVENT_HEADER_FLAG_* of programs of 32 and 64 bits */
@@ -21,7 +22,7 @@ static const char *const pointerNames[] = {"4", "8", NULL};
 static const char *const missingNames[] = {"error", "zero", "cut", NULL}; /* EtwGiverMode */
 
 typedef struct TestOptions {
-    Tcl_Obj *activity, *fields, *guid, *keyword, *level, *raw, *related, *stack;
+    Tcl_Obj *activity, *fields, *from, *guid, *keyword, *level, *raw, *related, *stack;
     Tcl_WideInt time, pid, tid;
     int channel, id, opcode, task, version; /* -1: the schema's own */
     int cpu, missing, wide;
@@ -32,6 +33,7 @@ static const EtwOption eventOptions[] = {
         {"-channel", ETW_OPT_INT, offsetof(TestOptions, channel), 0, 255, 0, NULL},
         {"-cpu", ETW_OPT_INT, offsetof(TestOptions, cpu), 0, 65535, 0, NULL},
         {"-fields", ETW_OPT_OBJ, offsetof(TestOptions, fields), 0, 0, 0, NULL},
+        {"-from", ETW_OPT_OBJ, offsetof(TestOptions, from), 0, 0, 0, NULL},
         {"-guid", ETW_OPT_OBJ, offsetof(TestOptions, guid), 0, 0, 0, NULL},
         {"-id", ETW_OPT_INT, offsetof(TestOptions, id), 0, 65535, 0, NULL},
         {"-keyword", ETW_OPT_OBJ, offsetof(TestOptions, keyword), 0, 0, 0, NULL},
@@ -56,7 +58,7 @@ typedef struct Making {
     const TestOptions *options;
     EtwEvent event;
     const EtwSchema *schema;
-    EtwSchemaStore *store; /* of one that describes itself; else NULL */
+    EtwSchemaStore *store; /* of one that describes itself, or that a trace describes; else NULL */
     EtwText meta, traits, payload, stack;
     EtwGuid related;
 } Making;
@@ -175,6 +177,88 @@ static int describeScript(Making *m, Tcl_Obj *name)
     return EtwNearFail(m->ctx->interp, &near, "no event", "EVENT");
 }
 
+/* ---- Events as a trace has them ---------------------------------------------------------------- */
+
+static bool isProvider(const EtwSchema *schema, const EtwEvent *event, const char *wanted)
+{
+    EtwGuid guid;
+    return EtwGuidParse(wanted, &guid)
+                   ? EtwGuidEqual(&guid, &event->provider)
+                   : Tcl_StringCaseMatch(schema->provider, wanted, TCL_MATCH_NOCASE);
+}
+
+static bool isEvent(const EtwSchema *schema, const EtwEvent *event, Tcl_Obj *wanted, int version)
+{
+    int number;
+    if (version >= 0 && version != event->desc.version) {
+        return false;
+    }
+    return Tcl_GetIntFromObj(NULL, wanted, &number) == TCL_OK
+                   ? number == (event->classic ? event->desc.opcode : event->desc.id)
+                   : Tcl_StringCaseMatch(schema->event, Tcl_GetString(wanted), TCL_MATCH_NOCASE);
+}
+
+/* The same kind of event as this one, which is gone soon. */
+static void takeKind(Making *m, const EtwSchema *schema, const EtwEvent *from)
+{
+    EtwEvent *event = &m->event;
+    m->schema = schema;
+    event->provider = from->provider;
+    event->desc = from->desc;
+    event->classic = from->classic;
+    if (from->meta != NULL) {
+        EtwTextAdd(&m->meta, from->meta, from->metaSize);
+        event->meta = (const uint8_t *)m->meta.data;
+        event->metaSize = from->metaSize;
+    }
+    if (from->traits != NULL) {
+        EtwTextAdd(&m->traits, from->traits, from->traitsSize);
+        event->traits = (const uint8_t *)m->traits.data;
+        event->traitsSize = from->traitsSize;
+    }
+}
+
+static int searchTrace(Making *m, EtwSource *source, Tcl_Obj *provider, Tcl_Obj *name)
+{
+    EtwEvent event;
+    const char *wanted = Tcl_GetString(provider);
+
+    while (EtwSourceNext(source, &event) == ETW_OK) {
+        const EtwSchema *schema = EtwSchemaOf(m->store, &event);
+        if (schema != NULL && isProvider(schema, &event, wanted) &&
+                isEvent(schema, &event, name, m->options->version)) {
+            takeKind(m, schema, &event);
+            return TCL_OK;
+        }
+    }
+    return EtwTclFail(m->ctx->interp, ETW_E_LOOKUP, "EVENT", Tcl_GetString(name),
+            "\"%.200s\" has no event \"%.100s\" of provider \"%.100s\" with a schema",
+            Tcl_GetString(m->options->from), Tcl_GetString(name), wanted);
+}
+
+/* -from: the first of them. */
+static int findInTrace(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
+{
+    Tcl_Interp *interp = m->ctx->interp;
+    EtwSource *source;
+    EtwError err;
+    Tcl_DString ds;
+    int result = TCL_ERROR;
+
+    Tcl_DStringInit(&ds);
+    const char *path = EtwPathOf(interp, m->options->from, &ds);
+    if (path != NULL && EtwSourceOpen(&source, path, &err) != ETW_OK) {
+        EtwTclError(interp, &err);
+    } else if (path != NULL) {
+        m->store = EtwSchemaStoreNew();
+        EtwSourceTeach(source, m->store);
+        result = searchTrace(m, source, provider, name);
+        EtwSourceClose(source);
+    }
+    Tcl_DStringFree(&ds);
+    return result;
+}
+
 /* ---- Where the schema comes from -------------------------------------------------------------- */
 
 static int findKnown(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
@@ -202,6 +286,10 @@ static int findSchema(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     const TestOptions *o = m->options;
 
+    if (o->fields != NULL && o->from != NULL) {
+        return EtwTclFail(m->ctx->interp, ETW_E_ARG, "FIELDS", "-from",
+                "\"-fields\" and \"-from\" both say what the event has");
+    }
     if (o->fields != NULL) {
         return describeGiven(m, provider, name);
     }
@@ -209,6 +297,9 @@ static int findSchema(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
         const char *option = o->guid != NULL ? "-guid" : "-id";
         return EtwTclFail(m->ctx->interp, ETW_E_ARG, "FIELDS", option,
                 "\"%s\" needs \"-fields\": of other events it is known", option);
+    }
+    if (o->from != NULL) {
+        return findInTrace(m, provider, name);
     }
     EtwTclProvider *own = EtwFindProvider(m->ctx, provider);
     if (own != NULL) {

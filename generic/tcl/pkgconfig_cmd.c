@@ -80,6 +80,12 @@ static const char *tclVersion(void)
     return TCL_PATCH_LEVEL;
 }
 
+/* What a C program links with behind libetwcore.a. */
+static const char *libs(void)
+{
+    return ETW_LINK_LIBS;
+}
+
 static const struct {
     const char *key;
     const char *(*value)(void);
@@ -89,6 +95,7 @@ static const struct {
         {"engine", engineName},
         {"hooks", hooks},
         {"kernel", kernelSupport},
+        {"libs", libs},
         {"probes", probes},
         {"tcl", tclVersion},
         {"testpoints", testPoints},

@@ -346,6 +346,30 @@ static uint32_t Clamp32(uint64_t count)
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
+/* To the time, unless there is none. */
+static void Shift64(uint8_t *at, int64_t by)
+{
+    uint64_t old = EtwLoad64(at);
+    EtwStore64(at, old != 0 ? old + (uint64_t)by : 0);
+}
+
+/* The times of the records in the header buffer. */
+static void ShiftRecords(uint8_t *data, size_t used, int64_t by)
+{
+    int64_t ticks;
+    size_t size, timeAt;
+    for (size_t at = ETL_BUFFER_HEADER;
+            at < used && EtlRecordPeekAny(data + at, used - at, &ticks, &size, &timeAt);
+            at += size) {
+        if (timeAt != 0) {
+            Shift64(data + at + timeAt, by);
+        }
+        if (size > used - at) {
+            break;
+        }
+    }
+}
+
 void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
 {
     enum {
@@ -375,6 +399,14 @@ void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
     if (EtwLoad64(late + LOG_START) == 0) {
         EtwStore64(late + LOG_START, (uint64_t)EtlFiletimeOfWall(change->start));
         EtwStore64(data + ETL_BUFFER_HEADER + 0x10, (uint64_t)change->ticks0);
+    }
+    if (change->shift != 0) {
+        Shift64(late + LOG_START, change->shift / 100);
+        Shift64(late + LOG_BOOT, change->shift / 100);
+        Shift64(log + LOG_END, change->shift / 100);
+    }
+    if (change->tickShift != 0) {
+        ShiftRecords(data, used, change->tickShift);
     }
 }
 

@@ -38,6 +38,7 @@ struct EtlOutput {
     uint32_t numberCount;
     uint32_t buffers; /* given out, the header buffer included */
     int64_t lastTime;
+    int64_t shift, tickShift; /* EtlHeaderChange */
     bool any;          /* a record was added */
     EtlXpress *xpress; /* NULL: buffers are stored plain */
     EtwText packed;    /* the buffer that is being stored */
@@ -207,7 +208,7 @@ EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit,
     bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
     Stream *s = StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
     uint8_t *out = Reserve(o, s, size, to);
-    int64_t ticks = TicksOf(o, event);
+    int64_t ticks = (int64_t)((uint64_t)TicksOf(o, event) + (uint64_t)o->tickShift);
     if (copy) {
         CopyRecord(event, ticks, out, size);
     } else {
@@ -245,7 +246,9 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
             .buffersLost = totals->buffersLost,
             .start = model->startTime,
             .ticks0 = model->ticks0,
-            .end = totals->end != 0 || !o->any ? totals->end : o->lastTime};
+            .end = totals->end != 0 || !o->any ? totals->end : o->lastTime,
+            .shift = o->shift,
+            .tickShift = o->tickShift};
     EtlHeaderRewrite((uint8_t *)header->data, used, &change);
 }
 
@@ -264,6 +267,19 @@ EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compress
     Give(o, to, header.data, header.size, header.size);
     EtwTextFree(&header);
     return o;
+}
+
+void EtlOutputShift(EtlOutput *o, int64_t ns)
+{
+    o->shift = ns;
+    o->tickShift = o->clock.filetime ? ns / 100 : 0;
+}
+
+int64_t EtlOutputTicks(const EtlOutput *o, int64_t time, int64_t *timePtr)
+{
+    int64_t ticks = EtlClockTicks(&o->clock, time);
+    *timePtr = EtlClockTime(&o->clock, ticks);
+    return ticks;
 }
 
 void EtlOutputEnd(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to, EtwText *header)

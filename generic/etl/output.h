@@ -28,6 +28,10 @@ typedef struct EtlOutputTotals {
  * them. The model's reader stays open until the output is freed.
  */
 EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compressed, EtwText *to);
+/* All times of the output are so many ns later (a multiple of 100); before the first record. */
+void EtlOutputShift(EtlOutput *output, int64_t ns);
+/* The first tick of the output's clock that is not before that time, and the time that it stands for. */
+int64_t EtlOutputTicks(const EtlOutput *output, int64_t time, int64_t *timePtr);
 /*
  * Append a record to its stream; full buffers go to *to. The events come in time order. ETW_E_LIMIT:
  * the record would have more than 64 KB (nothing is written). edit: what of its header to change, or

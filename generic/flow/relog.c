@@ -59,9 +59,31 @@ bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
     return false;
 }
 
+/* What needs a new record; false: the event is left out. */
+static bool remake(EtwRelog *relog, EtwEvent *event)
+{
+    if (relog->redact != NULL &&
+            EtwRedactEvent(relog->redact, &relog->remake, event) == ETW_REDACT_UNKNOWN) {
+        relog->unknown++;
+        return false;
+    }
+    if (relog->rename != NULL) {
+        EtwRenameEvent(relog->rename, &relog->remake, event);
+    }
+    return true;
+}
+
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
 {
     const EtlEdit *edit = EtwSchemaTeaches(event) ? NULL : relog->edit;
+    EtwEvent own;
+    if ((relog->redact != NULL || relog->rename != NULL) && !EtwSchemaTeaches(event)) {
+        own = *event;
+        if (!remake(relog, &own)) {
+            return;
+        }
+        event = &own;
+    }
     if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
         relog->events++;
     } else {
@@ -88,6 +110,7 @@ void EtwRelogEnd(EtwRelog *relog, EtwText *header)
 void EtwRelogClose(EtwRelog *relog)
 {
     EtlOutputFree(relog->output);
+    EtlRemakeFree(&relog->remake);
     relog->output = NULL;
 }
 
@@ -110,4 +133,15 @@ bool EtwRelogUnset(const EtwRelog *relog, EtwText *out)
                 (unsigned long long)count);
     }
     return count != 0;
+}
+
+bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
+{
+    if (relog->unknown != 0) {
+        EtwTextPrintf(out,
+                "%llu events were left out: nobody describes what is in them, so that nothing can be "
+                "redacted (etw schema load)",
+                (unsigned long long)relog->unknown);
+    }
+    return relog->unknown != 0;
 }

@@ -9,15 +9,22 @@
 #define ETW_FLOW_RELOG_H
 
 #include "etl/output.h"
+#include "flow/redact.h"
+#include "flow/rename.h"
 #include "flow/source.h"
 
 typedef struct EtwRelog {
     const EtwSource *source; /* borrowed */
-    const EtlEdit *edit; /* of the events, not of those that describe others; borrowed, or NULL */
+    /* Of the events, not of those that describe others; borrowed, or NULL: */
+    const EtlEdit *edit;
+    EtwRedact *redact;
+    EtwRename *rename;
+    EtlRemake remake;
     EtlOutput *output;
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
     uint64_t tooBig;
+    uint64_t unknown; /* left out: nobody knows what was to be blotted out of them */
 } EtwRelog;
 
 /* ETW_E_ARG: the source has no file. The header of the input that began first stands model. */
@@ -33,5 +40,7 @@ void EtwRelogClose(EtwRelog *relog); /* of one that was zeroed, too */
 bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
 /* Records that could not be edited; the same. */
 bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
+/* Events that were left out because their payload could not be looked at; the same. */
+bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out);
 
 #endif

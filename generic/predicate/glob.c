@@ -5,7 +5,9 @@
  *	star. -nocase folds the letters of Latin, Greek and Cyrillic, not those of the whole
  *	of Unicode.
  */
-#include "predicate/value.h"
+#include "predicate/glob.h"
+#include <stdint.h>
+#include <string.h>
 
 typedef struct Chars {
     const uint8_t *at;

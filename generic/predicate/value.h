@@ -7,6 +7,7 @@
 #ifndef ETW_PREDICATE_VALUE_H
 #define ETW_PREDICATE_VALUE_H
 
+#include "predicate/glob.h"
 #include "schema/decode.h"
 
 /* Whether a plain name is one of the header's, not a payload field's (predicate.c). */
@@ -49,11 +50,5 @@ bool EtwValueSameText(Value *a, Value *b, EtwText *scratch);
 Value EtwValueArith(int op, const Value *a, const Value *b, const EtwText *scratch);
 Value EtwValueNegate(
         int op, const Value *a, const EtwText *scratch); /* ETW_OP_NEG, ETW_OP_BITNOT */
-
-/* string match (glob.c); texts are UTF-8. */
-bool EtwGlobMatch(
-        const char *pattern, size_t patternSize, const char *text, size_t textSize, bool nocase);
-/* Characters, not bytes. */
-size_t EtwTextLength(const char *text, size_t size);
 
 #endif

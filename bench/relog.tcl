@@ -42,7 +42,10 @@ try {
     exec [file join $bench::build bench scan] make $in 400 56
     set n [dict get [etw info $in] events]
     bench::note "$n events, [expr {[file size $in] >> 20}] MB"
-    foreach {name goal options} {copy " (goal: at least 5)" {} set " (goal: at least 2)" {-set {level 3}} where "" {-where {$id < 10}} compress "" {-compress 1}} {
+    foreach {name goal options} {
+        copy " (goal: at least 5)" {} set " (goal: at least 2)" {-set {level 3}} where "" {-where {$id < 10}}
+        timeshift "" {-timeshift 1} compress "" {-compress 1}
+    } {
         set best [relog $in $out {*}$options]
         for {set i 0} {$i < 2} {incr i} {
             set again [relog $in $out {*}$options]
@@ -58,6 +61,24 @@ try {
         relog $file $out -compress 1
         bench::line relog-compress-[file rootname [file tail $file]] [expr {double([file size $out]) / [file size $file]}] \
             "of the size that Windows' own compression gave (goal: at most 1)"
+    }
+    # TraceLogging events of 5 fields, 48 bytes.
+    set few [file join [bench::tmp] few.etl]
+    set count 300000
+    exec [file join $bench::build bench etl_decode] make $few $count 1000
+    foreach {name goal options} {
+        redact "2)" {-redact Path} rename "2)" {-rename {Etw-Bench-Decode Renamed}}
+        map "0.1)" {-map {apply {e {dict set e level 3}}}} map-keep "0.1)" {-map {apply {e {return keep}}}}
+        map-fields "0.3)" {-fields {time id level} -map {apply {e {dict set e level 3}}}}
+        map-fields-keep "0.3)" {-fields {time id level} -map {apply {e {return keep}}}}
+    } {
+        set best [relog $few $out {*}$options]
+        for {set i 0} {$i < 2} {incr i} {
+            set again [relog $few $out {*}$options]
+            set best [expr {[dict get $again seconds] < [dict get $best seconds] ? $again : $best}]
+        }
+        bench::line relog-$name [expr {$count / [dict get $best seconds] / 1e6}] "M events/s (goal: at least $goal"
+        bench::line relog-$name-memory [dict get $best memory] "MB, peak"
     }
     if {[bench::have babeltrace2] && [file exists [file join $bench::build bench lttng_write]] && [bench::lttng]} {
         set dir [file join [bench::tmp] ctf]

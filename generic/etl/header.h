@@ -80,8 +80,8 @@ typedef struct EtlHeaderChange {
     uint64_t eventsLost, buffersLost;
     int64_t start, ticks0; /* put there when the header knows none */
     int64_t end;
-    int64_t shift;      /* added to the times that the header has; ns, a multiple of 100 */
-    int64_t tickShift;  /* the same for a clock of FILETIMEs, in its ticks; else 0 */
+    int64_t shift;     /* added to the times that the header has; ns, a multiple of 100 */
+    int64_t tickShift; /* the same for a clock of FILETIMEs, in its ticks; else 0 */
 } EtlHeaderChange;
 /* data: a header buffer that EtlHeaderParse accepted, `used` bytes of data. */
 void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change);

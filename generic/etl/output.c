@@ -18,6 +18,7 @@ typedef struct Stream {
     uint32_t key; /* logger << 16 | CPU */
     EtwText data; /* empty: no buffer begun */
     int64_t last; /* ticks of its last record */
+    bool any;     /* there was one */
 } Stream;
 
 typedef struct Numbering { /* the buffers of a logger */
@@ -198,6 +199,19 @@ static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_
     }
 }
 
+static Stream *StreamFor(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit)
+{
+    bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
+    return StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
+}
+
+bool EtlOutputRises(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit)
+{
+    const Stream *s = StreamFor(o, event, edit);
+    int64_t time = s->any ? EtlClockTime(&o->clock, s->last - o->tickShift) : INT64_MIN;
+    return event->time >= time;
+}
+
 EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit, EtwText *to)
 {
     bool copy = event->record != NULL;
@@ -205,8 +219,7 @@ EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit,
     if (size < 8) {
         return ETW_E_LIMIT;
     }
-    bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
-    Stream *s = StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
+    Stream *s = StreamFor(o, event, edit);
     uint8_t *out = Reserve(o, s, size, to);
     int64_t ticks = (int64_t)((uint64_t)TicksOf(o, event) + (uint64_t)o->tickShift);
     if (copy) {
@@ -220,6 +233,7 @@ EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit,
         o->unset += EtlEditApply(edit, out, size) != 0;
     }
     s->last = ticks;
+    s->any = true;
     o->lastTime = o->any && o->lastTime > event->time ? o->lastTime : event->time;
     o->any = true;
     return ETW_OK;

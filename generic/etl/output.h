@@ -38,6 +38,8 @@ int64_t EtlOutputTicks(const EtlOutput *output, int64_t time, int64_t *timePtr);
  * NULL.
  */
 EtwStatus EtlOutputAdd(EtlOutput *output, const EtwEvent *event, const EtlEdit *edit, EtwText *to);
+/* Would the record's time be no earlier than that of the last one in its stream? */
+bool EtlOutputRises(EtlOutput *output, const EtwEvent *event, const EtlEdit *edit);
 /* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
  * *header. */
 void EtlOutputEnd(EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);

@@ -238,10 +238,10 @@ static void OpenTop(EtlReader *r)
     EtlCursor *c = NewCursor(r);
     c->buffer = top.buffer;
     c->stream = top.stream;
-    /* Of a small file every page stays mapped. */
-    bool large = r->info.fileSize > FORGET_BYTES && OsMapCanRead(&r->map);
-    const OsMap *map = large ? &r->map : NULL;
-    if (EtlCursorOpen(c, map, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
+    /* Of a small file every page stays mapped; of any, the header's, which EtlInHeader tells by it. */
+    const EtlBuffer *buffer = &r->index.buffers[top.buffer];
+    bool read = r->info.fileSize > FORGET_BYTES && buffer->at != 0 && OsMapCanRead(&r->map);
+    if (EtlCursorOpen(c, read ? &r->map : NULL, r->file, &r->info, buffer, &r->sieve)) {
         HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
         return;
     }

@@ -142,8 +142,7 @@ static bool PutItems(
     return true;
 }
 
-bool EtlRemakeItem(
-        EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size)
+bool EtlRemakeItem(EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size)
 {
     if (size > ETL_MAX_RECORD || !HasRecord(remake, event) ||
             (event->kind != ETL_EVENT32 && event->kind != ETL_EVENT64)) {

@@ -34,6 +34,29 @@ static uint32_t bufferSizeOf(const EtwSource *source)
     return size;
 }
 
+static bool isUsed(const EtwSource *source, uint16_t logger)
+{
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        for (uint32_t k = 0; k < info->loggerCount; k++) {
+            if (info->loggers[k].id == logger) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The number of a logger that no input has. */
+static uint16_t freeLogger(const EtwSource *source)
+{
+    uint16_t logger = UINT16_MAX - 1;
+    while (logger > 0 && isUsed(source, logger)) {
+        logger--;
+    }
+    return logger;
+}
+
 EtwStatus EtwRelogOpen(
         EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr)
 {
@@ -44,6 +67,8 @@ EtwStatus EtwRelogOpen(
                 "a live session is not relogged: start it with \"-file\", or stop it first");
     }
     relog->output = EtlOutputNew(model, bufferSizeOf(source), compressed, to);
+    relog->logger = model->loggerCount != 0 ? model->loggers[0].id : 0;
+    relog->lateLogger = freeLogger(source);
     return ETW_OK;
 }
 
@@ -84,17 +109,58 @@ void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
         }
         event = &own;
     }
-    if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
+    if (relog->mixed && event->record != NULL && event->logger != relog->lateLogger &&
+            !EtlOutputRises(relog->output, event, edit)) {
+        EtwHeldAdd(&relog->late, event);
+    } else if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
         relog->events++;
     } else {
         relog->tooBig++;
     }
 }
 
+bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time)
+{
+    int64_t ticks = EtlOutputTicks(relog->output, time, &time);
+    relog->mixed = true;
+    return EtlRemakeTime(&relog->remake, event, ticks, time);
+}
+
+void EtwRelogHold(EtwRelog *relog, const EtwEvent *event)
+{
+    relog->mixed = true;
+    EtwHeldAdd(&relog->held, event);
+}
+
+void EtwRelogAddHeld(EtwRelog *relog, int64_t until)
+{
+    EtwEvent event;
+    while (relog->held.count != 0 && EtwHeldNext(&relog->held, until, &event)) {
+        EtwRelogAdd(relog, &event);
+    }
+}
+
+/* Streams of a logger of their own, since readers expect each stream in order. */
+static void addLate(EtwRelog *relog)
+{
+    EtwEvent event;
+    while (EtwHeldNext(&relog->late, INT64_MAX, &event)) {
+        event.logger = relog->lateLogger;
+        EtwRelogAdd(relog, &event);
+    }
+}
+
+uint16_t EtwRelogLogger(const EtwRelog *relog)
+{
+    return relog->logger;
+}
+
 void EtwRelogEnd(EtwRelog *relog, EtwText *header)
 {
     EtlOutputTotals totals = {.eventsLost = relog->tooBig};
     bool closed = true;
+    EtwRelogAddHeld(relog, INT64_MAX);
+    addLate(relog);
     for (int i = 0; i < EtwSourceFileCount(relog->source); i++) {
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(relog->source, i, &path);
@@ -111,6 +177,8 @@ void EtwRelogClose(EtwRelog *relog)
 {
     EtlOutputFree(relog->output);
     EtlRemakeFree(&relog->remake);
+    EtwHeldFree(&relog->held);
+    EtwHeldFree(&relog->late);
     relog->output = NULL;
 }
 
@@ -139,7 +207,8 @@ bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
 {
     if (relog->unknown != 0) {
         EtwTextPrintf(out,
-                "%llu events were left out: nobody describes what is in them, so that nothing can be "
+                "%llu events were left out: nobody describes what is in them, so that nothing can "
+                "be "
                 "redacted (etw schema load)",
                 (unsigned long long)relog->unknown);
     }

@@ -9,6 +9,7 @@
 #define ETW_FLOW_RELOG_H
 
 #include "etl/output.h"
+#include "flow/held.h"
 #include "flow/redact.h"
 #include "flow/rename.h"
 #include "flow/source.h"
@@ -20,6 +21,10 @@ typedef struct EtwRelog {
     EtwRedact *redact;
     EtwRename *rename;
     EtlRemake remake;
+    EtwHeld held; /* moved or added: their turn comes */
+    EtwHeld late; /* their turn was over; they become streams of their own at the end */
+    uint16_t logger, lateLogger;
+    bool mixed; /* some event was not in its input's order */
     EtlOutput *output;
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
@@ -33,6 +38,18 @@ EtwStatus EtwRelogOpen(
 /* Is the event a record of an input's header buffer? Such ones are not to be added. */
 bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event);
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);
+/*
+ * Give the event another time, to the tick of the output's clock. Its record is a new one then, valid
+ * as EtlRemake says. False: its record has no time.
+ */
+bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time);
+/* An event whose time is another than that of the input's current one: it is added when it is its
+ * turn, wherever that is. EtwRelogMove was called for it. */
+void EtwRelogHold(EtwRelog *relog, const EtwEvent *event);
+/* Add those that are held up to that time: before the input's event of that time. */
+void EtwRelogAddHeld(EtwRelog *relog, int64_t until);
+/* The logger that events from elsewhere belong to. */
+uint16_t EtwRelogLogger(const EtwRelog *relog);
 /* Append the rest; *header: what belongs at the start of the output. */
 void EtwRelogEnd(EtwRelog *relog, EtwText *header);
 void EtwRelogClose(EtwRelog *relog); /* of one that was zeroed, too */

@@ -12,6 +12,7 @@ enum { TRAITS_NAME = 2, META_TAGS = 2 };
 typedef struct Name {
     char *provider, *event; /* old ones; event NULL: it is the provider that gets a new name */
     char *to;
+    EtwGuid made, toMade; /* of a provider's names */
 } Name;
 
 struct EtwRename {
@@ -78,17 +79,14 @@ static bool renameEvent(
 }
 
 static bool renameProvider(
-        EtwRename *r, EtlRemake *remake, EtwEvent *event, const char *old, const char *name)
+        EtwRename *r, EtlRemake *remake, EtwEvent *event, const char *old, const Name *name)
 {
-    EtwGuid made;
-    EtwGuidFromName(old, &made);
-    EtlEdit edit = {.fields = 1u << ETL_EDIT_PROVIDER};
-    EtwGuidFromName(name, &edit.provider);
-    replaceName(&r->blob, event->traits, event->traitsSize, old, name);
+    EtlEdit edit = {.fields = 1u << ETL_EDIT_PROVIDER, .provider = name->toMade};
+    replaceName(&r->blob, event->traits, event->traitsSize, old, name->to);
     if (!EtlRemakeItem(remake, event, ETL_ITEM_PROV_TRAITS, r->blob.data, r->blob.size)) {
         return false;
     }
-    if (EtwGuidEqual(&made, &event->provider)) {
+    if (EtwGuidEqual(&name->made, &event->provider)) {
         event->provider = edit.provider;
         EtlEditApply(&edit, EtlRemakeRecord(remake), event->recordSize);
     }
@@ -102,7 +100,7 @@ bool EtwRenameEvent(EtwRename *r, EtlRemake *remake, EtwEvent *event)
     const Name *ofProvider = provider != NULL ? find(r, provider, NULL) : NULL;
     bool done = ofEvent != NULL && renameEvent(r, remake, event, name, ofEvent->to);
     if (ofProvider != NULL) { /* its name has moved with the record */
-        done |= renameProvider(r, remake, event, providerName(event), ofProvider->to);
+        done |= renameProvider(r, remake, event, providerName(event), ofProvider);
     }
     return done;
 }
@@ -117,6 +115,8 @@ static EtwStatus takePair(Name *n, const char *old, const char *to, EtwError *er
     n->provider[size] = 0;
     n->event = slash != NULL ? EtwStrdup(slash + 1) : NULL;
     n->to = EtwStrdup(to);
+    EtwGuidFromName(n->provider, &n->made);
+    EtwGuidFromName(to, &n->toMade);
     if (size == 0 || to[0] == 0 || (slash != NULL && slash[1] == 0)) {
         return EtwFail(errPtr, ETW_E_ARG, "RENAME", old,
                 "expected PROVIDER or PROVIDER/EVENT and a new name, not \"%.100s\" and \"%.100s\"",
@@ -125,8 +125,7 @@ static EtwStatus takePair(Name *n, const char *old, const char *to, EtwError *er
     return ETW_OK;
 }
 
-EtwStatus EtwRenameNew(
-        EtwRename **renamePtr, const char *const *pairs, int count, EtwError *errPtr)
+EtwStatus EtwRenameNew(EtwRename **renamePtr, const char *const *pairs, int count, EtwError *errPtr)
 {
     EtwRename *r = *renamePtr = EtwAlloc(sizeof *r);
     EtwStatus status = ETW_OK;

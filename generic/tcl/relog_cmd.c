@@ -6,29 +6,45 @@
  *	says, so that what is kept can still be decoded.
  */
 #include "tcl/output.h"
-#include "tcl/query.h"
-#include "flow/relog.h"
+#include "tcl/record.h"
+#include "tcl/relog.h"
 
 typedef struct RelogOptions {
     EtwQueryOptions query;
-    Tcl_Obj *providers, *set;
-    EtlEdit edit; /* of -set */
+    Tcl_Obj *providers, *inject, *map;
+    EtwRelogEditOptions edit;
     int compress;
 } RelogOptions;
+
+/* A relog under way. */
+typedef struct Relogging {
+    EtwQuery *query;
+    EtwRelog relog;
+    EtwRelogEdits edits;
+    EtwRelogMap *map; /* NULL: no -map */
+    EtwOutput output;
+} Relogging;
 
 /* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
 static const EtwOption relogOptions[] = {
         ETW_OPTION("-compress", ETW_OPT_BOOL, offsetof(RelogOptions, compress), 0, 0, 0, NULL),
+        ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),
+        ETW_OPTION("-inject", ETW_OPT_LIST, offsetof(RelogOptions, inject), 0, 0, 0, NULL),
         ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),
+        ETW_OPTION("-map", ETW_OPT_LIST, offsetof(RelogOptions, map), 0, 0, 0, NULL),
         ETW_OPTION_PROGRESS,
         ETW_OPTION("-providers", ETW_OPT_LIST, offsetof(RelogOptions, providers), 0, 0, 0, NULL),
-        ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, set), 0, 0, 0, NULL),
+        ETW_OPTION("-redact", ETW_OPT_LIST, offsetof(RelogOptions, edit.redact), 0, 0, 0, NULL),
+        ETW_OPTION("-rename", ETW_OPT_LIST, offsetof(RelogOptions, edit.rename), 0, 0, 0, NULL),
+        ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, edit.set), 0, 0, 0, NULL),
+        ETW_OPTION(
+                "-timeshift", ETW_OPT_OBJ, offsetof(RelogOptions, edit.timeshift), 0, 0, 0, NULL),
         ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),
         ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL),
         ETW_OPTION_END,
 };
-enum { CHANNEL_BUFFER = 256 * 1024, ETL_CPU_MAX = 2047 };
+enum { CHANNEL_BUFFER = 256 * 1024 };
 static const char usage[] = "in ?in ...? out ?-option value ...?";
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -60,111 +76,6 @@ static int whereOf(Tcl_Interp *interp, const RelogOptions *options, Tcl_Obj **wh
     return TCL_OK;
 }
 
-/* Order of EtlEditField. */
-static const char *const fieldNames[] = {"activity", "channel", "cpu", "id", "keyword", "level",
-        "opcode", "pid", "provider", "task", "tid", "version", NULL};
-
-static int getNumber(
-        Tcl_Interp *interp, const char *name, Tcl_Obj *obj, uint64_t max, uint64_t *valuePtr)
-{
-    if (EtwGetUint64(interp, obj, valuePtr) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    return *valuePtr <= max ? TCL_OK
-                            : EtwTclFail(interp, ETW_E_ARG, "RANGE", name,
-                                      "\"%s\" is at most %llu, not %.40s", name,
-                                      (unsigned long long)max, Tcl_GetString(obj));
-}
-
-static void takeNumber(EtlEdit *edit, int field, uint64_t value)
-{
-    switch ((EtlEditField)field) {
-    case ETL_EDIT_CHANNEL:
-        edit->desc.channel = (uint8_t)value;
-        break;
-    case ETL_EDIT_CPU:
-        edit->cpu = (uint16_t)value;
-        break;
-    case ETL_EDIT_ID:
-        edit->desc.id = (uint16_t)value;
-        break;
-    case ETL_EDIT_KEYWORD:
-        edit->desc.keyword = value;
-        break;
-    case ETL_EDIT_OPCODE:
-        edit->desc.opcode = (uint8_t)value;
-        break;
-    case ETL_EDIT_PID:
-        edit->pid = (uint32_t)value;
-        break;
-    case ETL_EDIT_TASK:
-        edit->desc.task = (uint16_t)value;
-        break;
-    case ETL_EDIT_TID:
-        edit->tid = (uint32_t)value;
-        break;
-    case ETL_EDIT_VERSION:
-        edit->desc.version = (uint8_t)value;
-        break;
-    default:
-        break;
-    }
-}
-
-static int setField(Tcl_Interp *interp, EtlEdit *edit, int field, Tcl_Obj *value)
-{
-    static const uint64_t max[] = {[ETL_EDIT_CHANNEL] = UINT8_MAX,
-            [ETL_EDIT_CPU] = ETL_CPU_MAX,
-            [ETL_EDIT_ID] = UINT16_MAX,
-            [ETL_EDIT_KEYWORD] = UINT64_MAX,
-            [ETL_EDIT_OPCODE] = UINT8_MAX,
-            [ETL_EDIT_PID] = UINT32_MAX,
-            [ETL_EDIT_TASK] = UINT16_MAX,
-            [ETL_EDIT_TID] = UINT32_MAX,
-            [ETL_EDIT_VERSION] = UINT8_MAX};
-    uint64_t number;
-
-    edit->fields |= 1u << field;
-    if (field == ETL_EDIT_ACTIVITY) {
-        return EtwGetGuid(interp, value, &edit->activity);
-    }
-    if (field == ETL_EDIT_PROVIDER) {
-        return EtwGetGuid(interp, value, &edit->provider);
-    }
-    if (field == ETL_EDIT_LEVEL) {
-        return EtwGetLevel(interp, value, &edit->desc.level);
-    }
-    if (getNumber(interp, fieldNames[field], value, max[field], &number) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    takeNumber(edit, field, number);
-    return TCL_OK;
-}
-
-/* -set: names and values. */
-static int editOf(Tcl_Interp *interp, Tcl_Obj *list, EtlEdit *edit)
-{
-    Tcl_Obj **words;
-    Tcl_Size count = 0;
-    int field;
-
-    if (list != NULL) {
-        Tcl_ListObjGetElements(NULL, list, &count, &words);
-    }
-    if (count % 2 != 0) {
-        return EtwTclFail(interp, ETW_E_ARG, "SET", Tcl_GetString(list),
-                "\"-set\" needs names and values of header fields");
-    }
-    for (Tcl_Size i = 0; i < count; i += 2) {
-        if (Tcl_GetIndexFromObj(interp, words[i], fieldNames, "field", TCL_EXACT, &field) !=
-                        TCL_OK ||
-                setField(interp, edit, field, words[i + 1]) != TCL_OK) {
-            return TCL_ERROR;
-        }
-    }
-    return TCL_OK;
-}
-
 /* "in ?in ...? out ?-option value ...?" */
 static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], RelogOptions *options,
         Tcl_Obj **sourcesPtr, Tcl_Obj **outPtr)
@@ -182,8 +93,10 @@ static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], Relog
             TCL_OK) {
         return TCL_ERROR;
     }
-    if (editOf(interp, options->set, &options->edit) != TCL_OK ||
-            whereOf(interp, options, &options->query.where) != TCL_OK) {
+    if (options->query.fields != NULL && options->map == NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-fields", "\"-fields\" is for \"-map\"");
+    }
+    if (whereOf(interp, options, &options->query.where) != TCL_OK) {
         return TCL_ERROR;
     }
     *outPtr = objv[first - 1];
@@ -248,26 +161,70 @@ static void addDescriptions(Descriptions *d, int64_t until, EtwRelog *relog)
     }
 }
 
-static int copyEvents(EtwQuery *query, Descriptions *d, EtwRelog *relog, EtwOutput *output)
+/* Held until their turn comes. A record's time is ns since 1970. */
+int EtwRelogInject(Tcl_Interp *interp, Tcl_Obj *records, EtwRelog *relog)
+{
+    EtwSource *source;
+    EtwEvent event;
+    int result = EtwRecordsOpen(interp, records, &source);
+
+    if (result != TCL_OK) {
+        return TCL_ERROR;
+    }
+    while (result == TCL_OK && EtwSourceNext(source, &event) == ETW_OK) {
+        event.logger = EtwRelogLogger(relog);
+        if (EtwRelogMove(relog, &event, event.time)) {
+            EtwRelogHold(relog, &event);
+        } else {
+            result = EtwTclFail(interp, ETW_E_ARG, "RECORD", "time",
+                    "a record without a time cannot be injected");
+        }
+    }
+    EtwSourceClose(source);
+    return result;
+}
+
+/* An event in its turn, or when -map moved it, at its new time. */
+static int addEvent(Relogging *r, EtwEvent *event)
+{
+    int64_t time = event->time;
+    int result = TCL_OK;
+
+    EtwRelogAddHeld(&r->relog, time);
+    if (r->map != NULL && !EtwSchemaTeaches(event)) {
+        result = EtwRelogMapEvent(r->map, event);
+    }
+    if (result == TCL_OK && event->time > time) {
+        EtwRelogHold(&r->relog, event);
+    } else if (result == TCL_OK) {
+        EtwRelogAdd(&r->relog, event);
+    }
+    return result;
+}
+
+static int copyEvents(Relogging *r, Descriptions *d)
 {
     bool apart = d->source != NULL;
     EtwEvent event;
     int result;
 
-    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
-        if (EtwRelogIsHeader(relog, &event) || (apart && EtwSchemaTeaches(&event))) {
-            query->taken--;
+    while ((result = EtwQueryNext(r->query, &event)) == TCL_OK) {
+        if (EtwRelogIsHeader(&r->relog, &event) || (apart && EtwSchemaTeaches(&event))) {
+            r->query->taken--;
             continue;
         }
         if (apart) {
-            addDescriptions(d, event.time, relog);
+            addDescriptions(d, event.time, &r->relog);
         }
-        EtwRelogAdd(relog, &event);
-        if (EtwOutputFull(output) != TCL_OK) {
+        result = addEvent(r, &event);
+        if (result == TCL_BREAK) {
+            break;
+        }
+        if (result == TCL_ERROR || EtwOutputFull(&r->output) != TCL_OK) {
             return TCL_ERROR;
         }
     }
-    addDescriptions(d, INT64_MAX, relog);
+    addDescriptions(d, INT64_MAX, &r->relog);
     return result == TCL_ERROR ? TCL_ERROR : TCL_OK;
 }
 
@@ -303,60 +260,69 @@ static int checkOutput(Tcl_Interp *interp, const EtwOutput *output, Tcl_Obj *nam
             Tcl_GetString(name));
 }
 
-static int writeAll(Tcl_Interp *interp, EtwQuery *query, const RelogOptions *options,
-        EtwRelog *relog, EtwOutput *output)
+static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *options)
 {
     Descriptions descriptions;
     EtwError err = {0};
 
-    if (EtwRelogOpen(relog, query->source, options->compress, &output->text, &err) != ETW_OK) {
+    if (EtwRelogOpen(&r->relog, r->query->source, options->compress, &r->output.text, &err) !=
+            ETW_OK) {
         return EtwTclError(interp, &err);
     }
-    relog->edit = options->edit.fields != 0 ? &options->edit : NULL;
-    openDescriptions(&descriptions, query, &options->query);
-    int result = copyEvents(query, &descriptions, relog, output);
+    EtwRelogEditsApply(&r->edits, &r->relog);
+    if (options->inject != NULL && EtwRelogInject(interp, options->inject, &r->relog) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->map != NULL) {
+        r->map = EtwRelogMapNew(r->query, options->map, &r->relog);
+    }
+    openDescriptions(&descriptions, r->query, &options->query);
+    int result = copyEvents(r, &descriptions);
     if (descriptions.source != NULL) {
         EtwSourceClose(descriptions.source);
     }
-    return result == TCL_OK ? putHeader(interp, relog, output) : TCL_ERROR;
+    return result == TCL_OK ? putHeader(interp, &r->relog, &r->output) : TCL_ERROR;
 }
 
-static Tcl_Obj *resultOf(const EtwQuery *query, const EtwRelog *relog)
+static void addWarning(
+        Tcl_Obj *warnings, const EtwRelog *relog, bool (*tell)(const EtwRelog *relog, EtwText *out))
 {
-    Tcl_Obj *dict = Tcl_NewDictObj(), *warnings = EtwQueryWarnings(query);
     EtwText text = {0};
 
-    if (EtwRelogAligned(relog, &text)) {
-        Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(text.data, text.size));
-    }
-    text.size = 0;
-    if (EtwRelogUnset(relog, &text)) {
+    if (tell(relog, &text)) {
         Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(text.data, text.size));
     }
     EtwTextFree(&text);
+}
+
+static Tcl_Obj *resultOf(const Relogging *r)
+{
+    const EtwRelog *relog = &r->relog;
+    Tcl_Obj *dict = Tcl_NewDictObj(), *warnings = EtwQueryWarnings(r->query);
+
+    addWarning(warnings, relog, EtwRelogAligned);
+    addWarning(warnings, relog, EtwRelogUnset);
+    addWarning(warnings, relog, EtwRelogUnknown);
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
     EtwPut(dict, "bytes", EtwUint64Obj(EtlOutputBytes(relog->output)));
-    EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source) + relog->tooBig));
+    EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->query->source) + relog->tooBig));
     EtwPut(dict, "warnings", warnings);
     return dict;
 }
 
-static int relogQuery(
-        Tcl_Interp *interp, EtwQuery *query, const RelogOptions *options, Tcl_Obj *out)
+static int writeFile(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
 {
-    EtwOutput output;
-    EtwRelog relog = {.output = NULL};
-
-    if (EtwOutputOpen(interp, out, query->source, "relog", true, &output) != TCL_OK) {
+    if (EtwOutputOpen(interp, out, r->query->source, "relog", true, &r->output) != TCL_OK) {
         return TCL_ERROR;
     }
-    int result = checkOutput(interp, &output, out);
+    int result = checkOutput(interp, &r->output, out);
     if (result == TCL_OK) {
-        result = writeAll(interp, query, options, &relog, &output);
+        result = writeAll(interp, r, options);
     }
-    Tcl_Obj *dict = result == TCL_OK ? resultOf(query, &relog) : NULL;
-    result = EtwOutputClose(&output, result);
-    EtwRelogClose(&relog);
+    Tcl_Obj *dict = result == TCL_OK ? resultOf(r) : NULL;
+    result = EtwOutputClose(&r->output, result);
+    EtwRelogMapFree(r->map);
+    EtwRelogClose(&r->relog);
     if (result == TCL_OK) {
         Tcl_SetObjResult(interp, dict);
     } else if (dict != NULL) {
@@ -365,11 +331,24 @@ static int relogQuery(
     return result;
 }
 
+static int relogQuery(
+        Tcl_Interp *interp, EtwQuery *query, const RelogOptions *options, Tcl_Obj *out)
+{
+    Relogging r = {.query = query};
+
+    if (EtwRelogEditsParse(interp, &options->edit, query->filter.store, &r.edits) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    int result = writeFile(interp, &r, options, out);
+    EtwRelogEditsFree(&r.edits);
+    return result;
+}
+
 int EtwRelogCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     RelogOptions options = {.providers = NULL};
     EtwQuery query;
-    Tcl_Obj *sources, *out;
+    Tcl_Obj *sources = NULL, *out = NULL;
 
     if (parseWords(interp, objc, objv, &options, &sources, &out) != TCL_OK) {
         return TCL_ERROR;

@@ -40,9 +40,9 @@ struct EtlOutput {
     uint32_t buffers; /* given out, the header buffer included */
     int64_t lastTime;
     int64_t shift, tickShift; /* EtlHeaderChange */
-    bool any;          /* a record was added */
-    EtlXpress *xpress; /* NULL: buffers are stored plain */
-    EtwText packed;    /* the buffer that is being stored */
+    bool any;                 /* a record was added */
+    EtlXpress *xpress;        /* NULL: buffers are stored plain */
+    EtwText packed;           /* the buffer that is being stored */
     uint64_t bytes, converted, unset;
 };
 

@@ -144,8 +144,7 @@ static int editOf(Tcl_Interp *interp, Tcl_Obj *list, EtlEdit *edit)
 }
 
 /* -redact: a list of patterns. */
-static int redactOf(
-        Tcl_Interp *interp, Tcl_Obj *list, EtwSchemaStore *store, EtwRedact **redactPtr)
+static int redactOf(Tcl_Interp *interp, Tcl_Obj *list, EtwSchemaStore *store, EtwRedact **redactPtr)
 {
     Tcl_Obj **words;
     Tcl_Size count = 0;

@@ -86,7 +86,8 @@ static void takeField(Changes *changes, Tcl_Obj *key, Tcl_Obj *value)
 }
 
 /* One key whose value is another than the event's (old: NULL: the event has none). */
-static int takeChange(EtwRelogMap *map, Changes *changes, Tcl_Obj *key, Tcl_Obj *old, Tcl_Obj *value)
+static int takeChange(
+        EtwRelogMap *map, Changes *changes, Tcl_Obj *key, Tcl_Obj *old, Tcl_Obj *value)
 {
     const char *name = Tcl_GetString(key);
     const struct {
@@ -249,8 +250,8 @@ static int setRelated(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *value)
     if (!none && EtwGetGuid(map->interp, value, &guid) != TCL_OK) {
         return TCL_ERROR;
     }
-    return EtlRemakeItem(&map->relog->remake, event, ETL_ITEM_RELATED_ACTIVITY,
-                   none ? NULL : &guid, sizeof guid)
+    return EtlRemakeItem(&map->relog->remake, event, ETL_ITEM_RELATED_ACTIVITY, none ? NULL : &guid,
+                   sizeof guid)
                    ? TCL_OK
                    : noPlace(map->interp, "related");
 }

@@ -98,6 +98,32 @@ static bool remake(EtwRelog *relog, EtwEvent *event)
     return true;
 }
 
+void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store)
+{
+    relog->describe = EtwDescribeNew(store);
+}
+
+static void putSchema(void *ctx, const EtwEvent *event)
+{
+    EtwRelog *relog = ctx;
+    if (EtlOutputAdd(relog->output, event, NULL, relog->to) == ETW_OK) {
+        relog->schemas++;
+    }
+}
+
+/* The event as it is in the end, and before it what describes it. */
+static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
+{
+    if (relog->describe != NULL) {
+        EtwDescribeEvent(relog->describe, event, putSchema, relog);
+    }
+    if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
+        relog->events++;
+    } else {
+        relog->tooBig++;
+    }
+}
+
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
 {
     const EtlEdit *edit = EtwSchemaTeaches(event) ? NULL : relog->edit;
@@ -112,10 +138,8 @@ void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
     if (relog->mixed && event->record != NULL && event->logger != relog->lateLogger &&
             !EtlOutputRises(relog->output, event, edit)) {
         EtwHeldAdd(&relog->late, event);
-    } else if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
-        relog->events++;
     } else {
-        relog->tooBig++;
+        put(relog, event, edit);
     }
 }
 
@@ -177,6 +201,7 @@ void EtwRelogClose(EtwRelog *relog)
 {
     EtlOutputFree(relog->output);
     EtlRemakeFree(&relog->remake);
+    EtwDescribeFree(relog->describe);
     EtwHeldFree(&relog->held);
     EtwHeldFree(&relog->late);
     relog->output = NULL;
@@ -213,4 +238,9 @@ bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
                 (unsigned long long)relog->unknown);
     }
     return relog->unknown != 0;
+}
+
+bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out)
+{
+    return relog->describe != NULL && EtwDescribeUnfit(relog->describe, out);
 }

@@ -9,6 +9,7 @@
 #define ETW_FLOW_RELOG_H
 
 #include "etl/output.h"
+#include "flow/describe.h"
 #include "flow/held.h"
 #include "flow/redact.h"
 #include "flow/rename.h"
@@ -20,6 +21,7 @@ typedef struct EtwRelog {
     const EtlEdit *edit;
     EtwRedact *redact;
     EtwRename *rename;
+    EtwDescribe *describe; /* adds schemas; the relog's own */
     EtlRemake remake;
     EtwHeld held; /* moved or added: their turn comes */
     EtwHeld late; /* their turn was over; they become streams of their own at the end */
@@ -29,6 +31,7 @@ typedef struct EtwRelog {
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
     uint64_t tooBig;
+    uint64_t schemas; /* events of metadata that were added */
     uint64_t unknown; /* left out: nobody knows what was to be blotted out of them */
 } EtwRelog;
 
@@ -37,6 +40,8 @@ EtwStatus EtwRelogOpen(
         EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr);
 /* Is the event a record of an input's header buffer? Such ones are not to be added. */
 bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event);
+/* From now on, what is known of the events is added, too (flow/describe.h). */
+void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store);
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);
 /*
  * Give the event another time, to the tick of the output's clock. Its record is a new one then, valid
@@ -59,5 +64,7 @@ bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
 bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
 /* Events that were left out because their payload could not be looked at; the same. */
 bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out);
+/* Schemas that could not be added; the same. */
+bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out);
 
 #endif

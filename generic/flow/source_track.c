@@ -162,6 +162,7 @@ static double trackProgress(const EtwSource *source)
 static bool trackTeach(EtwSource *source, EtwSchemaStore *store)
 {
     EtwSourceTeach(innerOf(source), store);
+    EtwTrackTeach(((TrackSource *)source)->track, store);
     return true;
 }
 

@@ -537,6 +537,13 @@ EtwTrack *EtwTrackNew(bool images)
     return t;
 }
 
+void EtwTrackTeach(EtwTrack *t, EtwSchemaStore *store)
+{
+    if (t->store == NULL) {
+        t->store = EtwSchemaStoreTwin(store);
+    }
+}
+
 static void freeNode(void *ctx, EtwTableNode *node)
 {
     (void)ctx;

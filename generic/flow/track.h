@@ -11,11 +11,15 @@
 
 #include "base/bytes.h"
 #include "event/event.h"
+#include "schema/schema.h"
 
 typedef struct EtwTrack EtwTrack;
 
 /* images: also where modules were loaded, for EtwTrackAddress. */
 EtwTrack *EtwTrackNew(bool images);
+/* Events that are not the kernel's own are known as that store knows them, what it learns included.
+ * Before the first event; else the catalogue alone knows them. */
+void EtwTrackTeach(EtwTrack *track, EtwSchemaStore *store);
 void EtwTrackFree(EtwTrack *track);
 /*
  * Take in what the event says, and fill what it leaves out: process and object; pid and tid where its

@@ -25,14 +25,13 @@ enum {
     PENDING_MAX_BYTES = 32 << 20,
     PERFTRACK_MAX_XML = 16 << 20,
     MANIFEST_EVENT = 0xFFFE,
-    OPCODE_EVENT_INFO = 32,
-    OPCODE_MAP_INFO = 33,
+    OPCODE_PERFTRACK = 33,
     REBUILDS_MAX = 4 /* of an event whose maps come after it */
 };
 
 /* {bbccf6c1-6cd1-48c4-80ff-839482e37671}, {bf6ef1cb-89b5-490a-80ac-b180cfbcff0f} */
-static const EtwGuid metadataGuid = {{0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80, 0xff,
-        0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}};
+const EtwGuid etwMetadataClass = {{0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80, 0xff, 0x83,
+        0x94, 0x82, 0xe3, 0x76, 0x71}};
 static const EtwGuid perfTrackGuid = {{0xcb, 0xf1, 0x6e, 0xbf, 0xb5, 0x89, 0x0a, 0x49, 0x80, 0xac,
         0xb1, 0x80, 0xcf, 0xbc, 0xff, 0x0f}};
 
@@ -120,13 +119,13 @@ bool EtwSchemaTeaches(const EtwEvent *e)
         return e->desc.id == MANIFEST_EVENT && e->payloadSize > CHUNK_HEADER &&
                e->payload[0] == 1 && e->payload[3] == 0x5B;
     }
-    if (EtwGuidEqual(&e->provider, &metadataGuid)) {
-        return e->desc.opcode == OPCODE_EVENT_INFO || e->desc.opcode == OPCODE_MAP_INFO;
+    if (EtwGuidEqual(&e->provider, &etwMetadataClass)) {
+        return e->desc.opcode == ETW_METADATA_EVENT || e->desc.opcode == ETW_METADATA_MAP;
     }
-    return e->desc.opcode == OPCODE_MAP_INFO && EtwGuidEqual(&e->provider, &perfTrackGuid);
+    return e->desc.opcode == OPCODE_PERFTRACK && EtwGuidEqual(&e->provider, &perfTrackGuid);
 }
 
-const EtwGuid *const etwTeachingProviders[] = {&metadataGuid, &perfTrackGuid, NULL};
+const EtwGuid *const etwTeachingProviders[] = {&etwMetadataClass, &perfTrackGuid, NULL};
 const uint16_t etwTeachingId = MANIFEST_EVENT;
 
 const EtwSchema *EtwChunkSchema(const EtwEvent *event)
@@ -469,12 +468,12 @@ static const EtwProviderDef *toldBy(const EtwLearned *l, const EtwEvent *e, bool
 static void learnLocked(void *ctx, const EtwEvent *e)
 {
     EtwLearned *l = ctx;
-    bool isMetadata = e->classic && EtwGuidEqual(&e->provider, &metadataGuid);
-    bool learned = !EtwSchemaTeaches(e)                  ? false
-                   : !e->classic                         ? learnChunk(l, e)
-                   : !isMetadata                         ? learnPerfTrack(l, e)
-                   : e->desc.opcode == OPCODE_EVENT_INFO ? learnEventInfo(l, e)
-                                                         : learnMapInfo(l, e);
+    bool isMetadata = e->classic && EtwGuidEqual(&e->provider, &etwMetadataClass);
+    bool learned = !EtwSchemaTeaches(e)                   ? false
+                   : !e->classic                          ? learnChunk(l, e)
+                   : !isMetadata                          ? learnPerfTrack(l, e)
+                   : e->desc.opcode == ETW_METADATA_EVENT ? learnEventInfo(l, e)
+                                                          : learnMapInfo(l, e);
     if (learned) {
         atomic_fetch_add_explicit(&l->generation, 1, memory_order_release);
     }

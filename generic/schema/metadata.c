@@ -6,42 +6,10 @@
  */
 #include "schema/metadata.h"
 #include "schema/internal.h"
+#include "schema/metadata_layout.h"
 #include "schema/tdh.h"
 
-enum {
-    INFO_PROVIDER = 0x00, /* GUIDs */
-    INFO_EVENT = 0x10,
-    INFO_DESCRIPTOR = 0x20,
-    INFO_SOURCE = 0x30, /* u32s from here */
-    INFO_PROVIDER_NAME = 0x34,
-    INFO_LEVEL_NAME = 0x38,
-    INFO_CHANNEL_NAME = 0x3c,
-    INFO_TASK_NAME = 0x44,
-    INFO_OPCODE_NAME = 0x48,
-    INFO_MESSAGE = 0x4c,
-    INFO_EVENT_NAME = 0x5c, /* of manifests only */
-    INFO_PROPERTIES = 0x64,
-    INFO_TOP_LEVEL = 0x68,
-    INFO_SIZE = 0x70,
-    PROPERTY_SIZE = 24,
-    MAP_HEADER = 16,
-    MAP_ENTRY = 8,
-    MAX_UNITS = 256 /* of a name */
-};
-enum { SOURCE_XML = 0, SOURCE_WBEM = 1 };
-enum {
-    PROPERTY_STRUCT = 1,
-    PROPERTY_LENGTH_BY = 2,
-    PROPERTY_COUNT_BY = 4,
-    PROPERTY_FIXED_COUNT = 0x20
-};
-enum {
-    MAP_BITMAP = 2,
-    MAP_PATTERN = 4,
-    MAP_WBEM_BITMAP = 0x10,
-    MAP_WBEM_FLAG = 0x20,
-    MAP_WBEM_NO_MAP = 0x40
-};
+enum { MAX_UNITS = 256 /* of a name */ };
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
@@ -208,12 +176,14 @@ static EtwDescriptor descriptorAt(const uint8_t *at)
 
 bool EtwMetadataKeyOf(const uint8_t *info, size_t size, EtwMetadataKey *key)
 {
-    if (size < INFO_SIZE || EtwLoad32(info + INFO_SOURCE) > SOURCE_WBEM) {
+    uint32_t source = size >= INFO_SIZE ? EtwLoad32(info + INFO_SOURCE) : UINT32_MAX;
+    if (source > SOURCE_WPP) {
         return false;
     }
     EtwDescriptor desc = descriptorAt(info + INFO_DESCRIPTOR);
-    key->classic = EtwLoad32(info + INFO_SOURCE) == SOURCE_WBEM;
-    memcpy(&key->guid, info + (key->classic ? INFO_EVENT : INFO_PROVIDER), sizeof key->guid);
+    key->classic = source == SOURCE_WBEM;
+    memcpy(&key->guid, info + (source == SOURCE_XML ? INFO_PROVIDER : INFO_EVENT),
+            sizeof key->guid);
     key->code = key->classic ? desc.opcode : desc.id;
     key->version = desc.version;
     return true;
@@ -250,6 +220,9 @@ static bool addEvent(Info *info)
     event->schema.task = infoText(info, INFO_TASK_NAME);
     event->schema.opcode = infoText(info, INFO_OPCODE_NAME);
     event->schema.message = messageOf(info);
+    if (EtwLoad32(info->data + INFO_SOURCE) == SOURCE_WPP) {
+        event->schema.style = ETW_MESSAGE_WPP;
+    }
     if (!info->def->classic) {
         const char *name = infoText(info, INFO_EVENT_NAME);
         event->schema.event = name ? name : "";

@@ -2,12 +2,16 @@
  * schema/metadata.h --
  *
  *	TRACE_EVENT_INFO and EVENT_MAP_INFO, the structures in which Windows describes events, as merge
- *	tools put them into files: bytes into definitions.
+ *	tools put them into files: bytes into definitions, and definitions into bytes. They are the
+ *	payload of classic events, an opcode each.
  */
 #ifndef ETW_SCHEMA_METADATA_H
 #define ETW_SCHEMA_METADATA_H
 
 #include "schema/catalog.h"
+
+extern const EtwGuid etwMetadataClass; /* learn.c */
+enum { ETW_METADATA_EVENT = 32, ETW_METADATA_MAP = 33 };
 
 /* Which event a TRACE_EVENT_INFO describes. */
 typedef struct EtwMetadataKey {
@@ -34,5 +38,21 @@ EtwProviderDef *EtwMetadataEvent(
  */
 const EtwMap *EtwMetadataMap(
         EtwProviderDef *holder, const uint8_t *record, size_t size, const char **namePtr);
+
+/* ---- metadata_build.c ------------------------------------------------------------------------ */
+
+/* The name under which the field's map is described, valid until the next call; NULL: it is not. */
+typedef const char *EtwMetadataMapProc(void *ctx, const EtwSchema *schema, const EtwField *field);
+/*
+ * *out becomes a description of the event, in its own version; schema->def is not NULL. False: it has
+ * what such descriptions have no words for.
+ */
+bool EtwMetadataBuild(const EtwEvent *event, const EtwSchema *schema, EtwMetadataMapProc *useMap,
+        void *ctx, EtwText *out);
+/* What the schema's provider calls the map; NULL: nothing. */
+const char *EtwMetadataMapName(const EtwSchema *schema, const EtwMap *map);
+/* *out becomes the provider's GUID and an EVENT_MAP_INFO. False: values have more than 32 bits. */
+bool EtwMetadataBuildMap(
+        const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out);
 
 #endif

@@ -119,6 +119,8 @@ void EtwSchemaStoreFree(EtwSchemaStore *store);
 /* The event's schema, owned by the store; NULL: unknown (its payload is shown raw). Cheap for a
  * known one. */
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
+/* Does the event's own trace describe it, whoever is believed? */
+bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event);
 /* Call visit for each schema that an event of this store had; Windows' kernel classes left out. */
 void EtwSchemaVisit(
         const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);

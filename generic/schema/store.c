@@ -342,6 +342,11 @@ const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
     return describedByOthers(store, event);
 }
 
+bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event)
+{
+    return definedBy(EtwLearnedFind(store->learned, event), event) != NULL;
+}
+
 typedef struct SchemaVisit {
     void (*visit)(void *ctx, const EtwSchema *schema);
     void *ctx;

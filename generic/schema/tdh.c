@@ -195,3 +195,49 @@ bool EtwTdhField(EtwField *f, int inType, int outType, EtwTdhLength length)
     }
     return true;
 }
+
+/* ---- Back ------------------------------------------------------------------------------------ */
+
+static int inTypeOf(const EtwField *f)
+{
+    switch (f->in) {
+    case ETW_IN_UTF16Z:
+        return f->sized == ETW_SIZE_REST ? 304 : f->in;
+    case ETW_IN_ANSIZ:
+        return f->sized == ETW_SIZE_REST ? 305 : f->in;
+    case ETW_IN_COUNTED_UTF16_SWAP:
+        return 302;
+    case ETW_IN_COUNTED_ANSI_SWAP:
+        return 303;
+    case ETW_IN_COUNTED32_BINARY:
+        return 309;
+    case ETW_IN_WBEM_SID:
+        return 310;
+    default:
+        return f->in <= ETW_IN_COUNTED_BINARY ? f->in : -1;
+    }
+}
+
+/* Do the numbers give the field? */
+static bool gives(const EtwField *f, int inType, int outType)
+{
+    EtwField made = *f;
+    EtwTdhLength length = f->sized == ETW_SIZE_FIXED      ? ETW_TDH_LENGTH
+                          : f->sized == ETW_SIZE_BY_FIELD ? ETW_TDH_LENGTH_BY_FIELD
+                                                          : ETW_TDH_NO_LENGTH;
+    return EtwTdhField(&made, inType, outType, length) && made.in == f->in && made.out == f->out &&
+           made.sized == f->sized && made.length == f->length;
+}
+
+bool EtwTdhTypes(const EtwField *f, int *inType, int *outType)
+{
+    enum { LAST = 38, NO_PRINT = 301 };
+    *inType = inTypeOf(f);
+    for (*outType = 0; *outType <= LAST; ++*outType) {
+        if (gives(f, *inType, *outType)) {
+            return true;
+        }
+    }
+    *outType = NO_PRINT;
+    return gives(f, *inType, *outType);
+}

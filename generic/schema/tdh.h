@@ -23,5 +23,7 @@ int EtwTdhOutType(const char *name);
 /* Set the field's in, out, sized and (for types whose size is implied) length; false: an in-type
  * that nobody knows. */
 bool EtwTdhField(EtwField *field, int inType, int outType, EtwTdhLength length);
+/* The other way round: the numbers of which EtwTdhField makes this field; false: there are none. */
+bool EtwTdhTypes(const EtwField *field, int *inType, int *outType);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct RelogOptions {
     EtwQueryOptions query;
     Tcl_Obj *providers, *inject, *map;
     EtwRelogEditOptions edit;
-    int compress;
+    int compress, schemas;
 } RelogOptions;
 
 /* A relog under way. */
@@ -37,6 +37,7 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-providers", ETW_OPT_LIST, offsetof(RelogOptions, providers), 0, 0, 0, NULL),
         ETW_OPTION("-redact", ETW_OPT_LIST, offsetof(RelogOptions, edit.redact), 0, 0, 0, NULL),
         ETW_OPTION("-rename", ETW_OPT_LIST, offsetof(RelogOptions, edit.rename), 0, 0, 0, NULL),
+        ETW_OPTION("-schemas", ETW_OPT_BOOL, offsetof(RelogOptions, schemas), 0, 0, 0, NULL),
         ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, edit.set), 0, 0, 0, NULL),
         ETW_OPTION(
                 "-timeshift", ETW_OPT_OBJ, offsetof(RelogOptions, edit.timeshift), 0, 0, 0, NULL),
@@ -270,6 +271,9 @@ static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *option
         return EtwTclError(interp, &err);
     }
     EtwRelogEditsApply(&r->edits, &r->relog);
+    if (options->schemas) {
+        EtwRelogDescribe(&r->relog, r->query->filter.store);
+    }
     if (options->inject != NULL && EtwRelogInject(interp, options->inject, &r->relog) != TCL_OK) {
         return TCL_ERROR;
     }
@@ -303,7 +307,9 @@ static Tcl_Obj *resultOf(const Relogging *r)
     addWarning(warnings, relog, EtwRelogAligned);
     addWarning(warnings, relog, EtwRelogUnset);
     addWarning(warnings, relog, EtwRelogUnknown);
+    addWarning(warnings, relog, EtwRelogUndescribed);
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
+    EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
     EtwPut(dict, "bytes", EtwUint64Obj(EtlOutputBytes(relog->output)));
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->query->source) + relog->tooBig));
     EtwPut(dict, "warnings", warnings);

@@ -139,6 +139,7 @@ static bool addProperty(Info *info, uint32_t index, int depth)
     EtwField *f = &info->fields[info->count];
     const char *name = textAt(info->def, info->data, info->size, EtwLoad32(p + 4));
     *f = (EtwField){.name = name ? name : ""};
+    f->tag = (flags & PROPERTY_TAGS) != 0 ? EtwLoad32(p + 20) : 0;
     if (!setArray(info, p, flags, f)) {
         return false;
     }

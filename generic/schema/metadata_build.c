@@ -5,6 +5,7 @@
  *	one level stand together, members of structs behind all of those above them, as Windows has them.
  */
 #include "schema/internal.h"
+#include "schema/texts.h"
 #include "schema/metadata.h"
 #include "schema/metadata_layout.h"
 #include "schema/tdh.h"
@@ -15,9 +16,9 @@ typedef struct Builder {
     const EtwSchema *schema;
     EtwMetadataMapProc *useMap;
     void *ctx;
-    int count;                           /* properties */
-    uint16_t fieldOf[ETW_MAX_FIELDS];    /* of a property */
-    uint16_t propertyOf[ETW_MAX_FIELDS]; /* of a field */
+    int count;                            /* properties */
+    uint16_t fieldOf[ETW_MAX_FIELDS];     /* of a property */
+    uint16_t propertyOf[ETW_MAX_FIELDS];  /* of a field */
     uint16_t firstMember[ETW_MAX_FIELDS]; /* of a property that is a struct */
 } Builder;
 
@@ -118,7 +119,9 @@ static uint16_t sizeOf(const Builder *b, const EtwField *f)
             [ETW_IN_SYSTEMTIME] = 16,
             [ETW_IN_HEX32] = 4,
             [ETW_IN_HEX64] = 8};
-    return f->in == ETW_IN_POINTER ? b->event->pointerSize : f->in < sizeof sizes ? sizes[f->in] : 0;
+    return f->in == ETW_IN_POINTER ? b->event->pointerSize
+           : f->in < sizeof sizes  ? sizes[f->in]
+                                   : 0;
 }
 
 static uint32_t setAmounts(const Builder *b, const EtwField *f, uint8_t *p)
@@ -162,11 +165,13 @@ static bool setProperty(Builder *b, int index)
         map = putText(b->out, b->useMap(b->ctx, b->schema, f));
     }
     uint8_t *p = (uint8_t *)b->out->data + at;
-    EtwStore32(p, setAmounts(b, f, p) | (isStruct ? PROPERTY_STRUCT : 0));
+    EtwStore32(p, setAmounts(b, f, p) | (isStruct ? PROPERTY_STRUCT : 0) |
+                          (f->tag != 0 ? PROPERTY_TAGS : 0));
     EtwStore32(p + 4, name);
     EtwStore16(p + 8, isStruct ? b->firstMember[index] : (uint16_t)in);
     EtwStore16(p + 10, isStruct ? f->members : (uint16_t)out);
     EtwStore32(p + 12, map);
+    EtwStore32(p + 20, f->tag);
     return true;
 }
 
@@ -189,8 +194,12 @@ static void putHead(const Builder *b, int top)
     uint8_t *at = (uint8_t *)b->out->data;
     memcpy(at + INFO_PROVIDER, &s->def->guid, sizeof(EtwGuid));
     memcpy(at + INFO_EVENT, &b->event->provider, sizeof(EtwGuid));
-    putDescriptor(&b->event->desc, at + INFO_DESCRIPTOR);
-    EtwStore32(at + INFO_SOURCE, s->def->classic                   ? SOURCE_WBEM
+    EtwDescriptor desc = b->event->desc;
+    if (s->style == ETW_MESSAGE_WPP) { /* the record of a message has none */
+        desc.level = EtwMessageLevel(s);
+    }
+    putDescriptor(&desc, at + INFO_DESCRIPTOR);
+    EtwStore32(at + INFO_SOURCE, s->def->classic               ? SOURCE_WBEM
                                  : s->style == ETW_MESSAGE_WPP ? SOURCE_WPP
                                                                : SOURCE_XML);
     EtwStore32(at + INFO_PROPERTIES, (uint32_t)b->count);
@@ -231,8 +240,7 @@ const char *EtwMetadataMapName(const EtwSchema *schema, const EtwMap *map)
     return NULL;
 }
 
-bool EtwMetadataBuildMap(
-        const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out)
+bool EtwMetadataBuildMap(const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out)
 {
     EtwText info = {0};
     size_t fixed = MAP_HEADER + (size_t)map->count * MAP_ENTRY;

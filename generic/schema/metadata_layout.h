@@ -33,7 +33,8 @@ enum {
     PROPERTY_LENGTH_BY = 2,
     PROPERTY_COUNT_BY = 4,
     PROPERTY_FIXED_LENGTH = 0x10,
-    PROPERTY_FIXED_COUNT = 0x20
+    PROPERTY_FIXED_COUNT = 0x20,
+    PROPERTY_TAGS = 0x40 /* the last u32 means something */
 };
 enum {
     MAP_VALUES = 1,

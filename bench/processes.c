@@ -93,13 +93,13 @@ static int writeAll(long events)
 
 enum { SEEN = 1, TOLD = 2 };
 
-static void told(void *ctx, bool enabled, uint8_t level, uint64_t any, uint64_t all)
+static void told(void *ctx, int control, uint8_t level, uint64_t any, uint64_t all)
 {
     (void)ctx;
     (void)level;
     (void)any;
     (void)all;
-    if (enabled) {
+    if (control == ETW_CONTROL_ENABLE) {
         put(TOLD);
     }
 }
@@ -108,7 +108,7 @@ static void told(void *ctx, bool enabled, uint8_t level, uint64_t any, uint64_t 
 static void watch(void)
 {
     setUp();
-    EtwProviderOnEnable(provider, told, NULL);
+    Etw_EnableCallbackAdd(provider, told, NULL);
     for (;;) {
         while (!Etw_Enabled(provider, 4, 1)) {
         }

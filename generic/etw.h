@@ -16,6 +16,9 @@
  *	        Etw_Write(sent, (Etw_Data[]){{&bytes, 4}, {peer, strlen(peer) + 1}}, 2);
  *	    }
  *
+ *	A provider that has a state to tell, or work to prepare, adds an enable callback: it is told when
+ *	a session anywhere begins or ends to listen, or asks for the state.
+ *
  *	All functions may be called from any thread. Not for signal handlers, except Etw_Enabled.
  */
 #ifndef ETW_H
@@ -155,11 +158,29 @@ enum {
     ETW_LOST_NO_BUFFER = 2
 };
 
+/*
+ * Something has changed in what the sessions together want of a provider: level (255: everything),
+ * any (keyword masks, all ones for everything) and all; on ETW_CONTROL_DISABLE all 0. Or, with the
+ * same values, a session asks that the provider writes what it would need to know from before
+ * (ETW_CONTROL_CAPTURE_STATE): only while the provider is enabled.
+ *
+ * Called without locks, on the thread that made the change or on one of the library's own, by one
+ * thread at a time for each callback; changes that follow each other fast may be told as one. It may
+ * write, define events, and remove itself.
+ */
+enum { ETW_CONTROL_DISABLE = 0, ETW_CONTROL_ENABLE = 1, ETW_CONTROL_CAPTURE_STATE = 2 };
+typedef void Etw_EnableProc(void *ctx, int control, uint8_t level, uint64_t any, uint64_t all);
+
 #ifndef ETW_NO_PROTOTYPES
 /* Register by name; guid NULL: derived from the name as EventSource does. NULL when the registry is
  * full or unreachable. */
 ETW_EXTERN Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid);
 ETW_EXTERN void Etw_Unregister(Etw_Provider *provider);
+/* Have it called, within milliseconds of a change in whichever process of the user; at once when the
+ * provider is enabled already. It ends with the provider's last Etw_Unregister at the latest. */
+ETW_EXTERN void Etw_EnableCallbackAdd(Etw_Provider *provider, Etw_EnableProc *proc, void *ctx);
+/* Not called any more behind this: waits for a call that goes on in another thread. */
+ETW_EXTERN void Etw_EnableCallbackRemove(Etw_Provider *provider, Etw_EnableProc *proc, void *ctx);
 /* Define an event once; same name and fields again give the same event. NULL: malformed fields or
  * out of room. */
 ETW_EXTERN Etw_Event *Etw_DefineEvent(

@@ -41,6 +41,8 @@ typedef struct EtwStubs {
     void (*activityCreate)(Etw_Guid *activity);
     void (*activitySet)(const Etw_Guid *activity);
     void (*activityGet)(Etw_Guid *activity);
+    void (*enableCallbackAdd)(Etw_Provider *provider, Etw_EnableProc *proc, void *ctx);
+    void (*enableCallbackRemove)(Etw_Provider *provider, Etw_EnableProc *proc, void *ctx);
 } EtwStubs;
 
 #ifdef __cplusplus
@@ -68,6 +70,8 @@ const char *Etw_InitStubs(struct Tcl_Interp *interp, const char *version, int ex
 #define Etw_ActivityCreate (etwStubsPtr->activityCreate)
 #define Etw_ActivitySet (etwStubsPtr->activitySet)
 #define Etw_ActivityGet (etwStubsPtr->activityGet)
+#define Etw_EnableCallbackAdd (etwStubsPtr->enableCallbackAdd)
+#define Etw_EnableCallbackRemove (etwStubsPtr->enableCallbackRemove)
 #endif
 
 #endif

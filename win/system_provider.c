@@ -49,8 +49,11 @@ static VOID NTAPI onEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG an
 {
     RegProvider *provider = context;
     (void)source, (void)all, (void)filter;
+    if (code == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+        ListenCapture(provider);
+    }
     if (code > EVENT_CONTROL_CODE_ENABLE_PROVIDER || RegLock(NULL) != ETW_OK) {
-        return; /* capture state: what we have, was written as it happened */
+        return;
     }
     setWanted(provider, code == EVENT_CONTROL_CODE_ENABLE_PROVIDER, level != 0 ? level : 255,
             any != 0 ? any : UINT64_MAX);

@@ -78,6 +78,9 @@ static EtwStatus enableLocked(
     p->enables[i].instance = instance;
     atomic_fetch_or_explicit(&p->active, 1u << i, memory_order_release); /* the entry is complete */
     RegRefreshProvider(p);
+    if (wish->captureState) {
+        atomic_fetch_add(&p->captures, 1);
+    }
     *providerPtr = p;
     return ETW_OK;
 }
@@ -86,10 +89,9 @@ EtwStatus EmbeddedEnable(const char *name, const EtwEnable *wish, EtwError *err)
 {
     RegProvider *provider = NULL;
     EtwStatus status;
-    if (wish->properties != 0 || wish->captureState || wish->executables != NULL ||
-            wish->payloadCount != 0) {
+    if (wish->properties != 0 || wish->executables != NULL || wish->payloadCount != 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", name,
-                "session \"%s\" is of the embedded engine, which has no -capture, -executables, "
+                "session \"%s\" is of the embedded engine, which has no -executables, "
                 "-payload, -properties and -stacks for providers",
                 name);
     }

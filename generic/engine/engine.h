@@ -168,9 +168,9 @@ typedef struct EtwEnable {
     int idCount;              /* up to 64 */
     bool pidsByDefault;       /* nobody asked for these pids: the system engine takes all processes,
                                  as its other tools do */
+    bool captureState;        /* ask the provider to log its state now */
     /* System engine only: */
     uint32_t properties;           /* ETW_ENABLE_* */
-    bool captureState;             /* ask the provider to log its state now */
     const char *executables;       /* "a.exe;b.exe": only these programs; NULL: all */
     const uint16_t *stackIds;      /* with ETW_ENABLE_STACKS: of these events only; NULL: all */
     int stackIdCount;              /* up to 64 */
@@ -193,11 +193,6 @@ typedef struct EtwProviderInfo {
     } enabled[2 * ETW_MAX_ENABLES]; /* of both engines */
 } EtwProviderInfo;
 void EtwProviderList(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx);
-
-/* Called (on any thread) when what is wanted of a provider of this process changes. One callback a
- * provider. */
-typedef void EtwEnableProc(void *ctx, bool enabled, uint8_t level, uint64_t any, uint64_t all);
-void EtwProviderOnEnable(Etw_Provider *provider, EtwEnableProc *proc, void *ctx);
 
 /* ---- Kernel events of a session (engine/kernel.h) -------------------------------------------- */
 

@@ -25,7 +25,7 @@ enum {
     REG_CLASS_BUCKETS = 4096,
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
-#define REG_MAGIC 0x3247455257544545ull  /* "EETWREG2" */
+#define REG_MAGIC 0x3347455257544545ull  /* "EETWREG3" */
 #define RING_MAGIC 0x334e455357544545ull /* "EETWSEN3" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
@@ -61,7 +61,8 @@ typedef struct RegProvider {
     _Atomic uint32_t system;
     uint32_t systemLevel;
     uint64_t systemKeywords;
-    uint32_t used; /* slot taken */
+    _Atomic uint32_t captures; /* how often its state was asked for */
+    uint32_t used;             /* slot taken */
     EtwGuid guid;
     char name[128];
     RegEnable enables[ETW_MAX_ENABLES];

@@ -18,10 +18,12 @@ typedef struct Wish {
 
 typedef struct Hook {
     RegProvider *provider;
-    EtwEnableProc *proc;
+    Etw_EnableProc *proc;
     void *ctx;
     Wish told;
-    uint32_t busy; /* the thread that is calling it; 0: none */
+    uint32_t captures; /* of the provider, as far as it was asked */
+    bool asked;        /* for its state, by the operating system */
+    uint32_t busy;     /* the thread that is calling it; 0: none */
     struct Hook *next;
 } Hook;
 
@@ -54,14 +56,27 @@ static bool isTold(const Hook *h, const Wish *w)
            h->told.all == w->all;
 }
 
-/* A callback that does not know yet, marked as being called; NULL: none. provider NULL: of any. */
-static Hook *nextUntold(const RegProvider *provider, Hook *copy)
+/* What a callback does not know yet, as ETW_CONTROL_*; it is taken as told. -1: it knows all. */
+static int takeNews(Hook *h)
 {
-    Hook *h;
-    for (h = hooks; h != NULL; h = h->next) {
-        Wish now = wishOf(h->provider);
-        if ((provider == NULL || h->provider == provider) && h->busy == 0 && !isTold(h, &now)) {
-            h->told = now;
+    Wish now = wishOf(h->provider);
+    uint32_t captures = atomic_load(&h->provider->captures);
+    bool asked = h->asked || h->captures != captures;
+    if (!isTold(h, &now)) {
+        h->told = now;
+        return now.enabled ? ETW_CONTROL_ENABLE : ETW_CONTROL_DISABLE;
+    }
+    h->captures = captures;
+    h->asked = false;
+    return asked && now.enabled ? ETW_CONTROL_CAPTURE_STATE : -1;
+}
+
+/* A callback with news, marked as being called; NULL: none. provider NULL: of any. */
+static Hook *nextUntold(const RegProvider *provider, Hook *copy, int *controlPtr)
+{
+    for (Hook *h = hooks; h != NULL; h = h->next) {
+        if ((provider == NULL || h->provider == provider) && h->busy == 0 &&
+                (*controlPtr = takeNews(h)) >= 0) {
             h->busy = OsTid();
             *copy = *h;
             return h;
@@ -90,15 +105,16 @@ static void callHooks(const RegProvider *provider)
 {
     for (;;) {
         Hook copy, *h;
+        int control;
         if (RegLock(NULL) != ETW_OK) {
             return;
         }
-        h = nextUntold(provider, &copy);
+        h = nextUntold(provider, &copy, &control);
         RegUnlock();
         if (h == NULL) {
             return;
         }
-        copy.proc(copy.ctx, copy.told.enabled, copy.told.level, copy.told.any, copy.told.all);
+        copy.proc(copy.ctx, control, copy.told.level, copy.told.any, copy.told.all);
         called(h);
     }
 }
@@ -161,7 +177,7 @@ static void startListening(void)
     }
 }
 
-void EtwProviderOnEnable(Etw_Provider *face, EtwEnableProc *proc, void *ctx)
+void Etw_EnableCallbackAdd(Etw_Provider *face, Etw_EnableProc *proc, void *ctx)
 {
     Hook *hook;
     if (face == NULL || RegLock(NULL) != ETW_OK) {
@@ -171,6 +187,7 @@ void EtwProviderOnEnable(Etw_Provider *face, EtwEnableProc *proc, void *ctx)
     hook->provider = (RegProvider *)face;
     hook->proc = proc;
     hook->ctx = ctx;
+    hook->captures = atomic_load(&hook->provider->captures);
     hook->next = hooks;
     hooks = hook;
     startListening();
@@ -178,21 +195,23 @@ void EtwProviderOnEnable(Etw_Provider *face, EtwEnableProc *proc, void *ctx)
     callHooks((RegProvider *)face); /* it may be enabled already */
 }
 
-static Hook **find(const RegProvider *provider)
+/* proc NULL: any callback of the provider. */
+static Hook **find(const RegProvider *provider, Etw_EnableProc *proc, const void *ctx)
 {
     Hook **at = &hooks;
-    while (*at != NULL && (*at)->provider != provider) {
+    while (*at != NULL && ((*at)->provider != provider ||
+                                  (proc != NULL && ((*at)->proc != proc || (*at)->ctx != ctx)))) {
         at = &(*at)->next;
     }
     return at;
 }
 
-void ListenForget(const RegProvider *provider)
+static void forget(const RegProvider *provider, Etw_EnableProc *proc, const void *ctx)
 {
     for (bool waiting = true; waiting;) {
         Hook **at, *h;
         RegLockHere();
-        at = find(provider);
+        at = find(provider, proc, ctx);
         h = *at;
         waiting = h != NULL;
         if (h != NULL && (h->busy == 0 || h->busy == OsTid())) {
@@ -204,6 +223,28 @@ void ListenForget(const RegProvider *provider)
             OsSleepNs(0);
         }
     }
+}
+
+void Etw_EnableCallbackRemove(Etw_Provider *face, Etw_EnableProc *proc, void *ctx)
+{
+    if (face != NULL && proc != NULL) {
+        forget((const RegProvider *)face, proc, ctx);
+    }
+}
+
+void ListenForget(const RegProvider *provider)
+{
+    forget(provider, NULL, NULL);
+}
+
+void ListenCapture(RegProvider *provider)
+{
+    RegLockHere();
+    for (Hook *h = hooks; h != NULL; h = h->next) {
+        h->asked |= h->provider == provider;
+    }
+    RegUnlock();
+    callHooks(provider);
 }
 
 void ListenForgetAll(void)

@@ -194,7 +194,7 @@ static EtwStatus mapLocked(EtwError *err)
 {
     char path[1024];
     EtwStatus status;
-    snprintf(path, sizeof path, "%s/registry-2", reg.dir);
+    snprintf(path, sizeof path, "%s/registry-3", reg.dir);
     status = OsMapShared(&reg.map, path, false, 0, err);
     if (status == ETW_OK && reg.map.size < sizeof(Registry)) {
         OsUnmap(&reg.map);

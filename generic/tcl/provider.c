@@ -199,6 +199,8 @@ void EtwProviderUnregister(EtwTclProvider *provider)
     if (!provider->deleted) {
         provider->deleted = true;
         bumpEpoch();
+        EtwCallbackFree(provider->callback);
+        provider->callback = NULL;
         Etw_Unregister(provider->handle);
     }
 }

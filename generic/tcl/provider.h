@@ -2,8 +2,8 @@
  * tcl/provider.h --
  *
  *	Providers that Tcl code makes: their keywords, their events, the types of the events'
- *	fields, and how Tcl values become payload bytes. Nothing here holds a Tcl_Obj, so that a provider
- *	can be shared with child interpreters of the same thread.
+ *	fields, and how Tcl values become payload bytes. Nothing here but an enable callback holds a
+ *	Tcl_Obj, so that a provider can be shared with child interpreters of the same thread.
  */
 #ifndef ETW_TCL_PROVIDER_H
 #define ETW_TCL_PROVIDER_H
@@ -97,6 +97,7 @@ bool EtwParseSid(const char *text, uint8_t sid[68], size_t *sizePtr);
  * Counted: one reference for each interpreter whose table has it. Deleting it in the interpreter
  * that made it unregisters it at once (`deleted`); others find out at their next look-up.
  */
+typedef struct EtwTclCallback EtwTclCallback;
 typedef struct EtwTclProvider {
     int refCount;
     bool deleted;
@@ -105,7 +106,8 @@ typedef struct EtwTclProvider {
     Etw_Provider *handle;
     EtwKeyword *keywords;
     int keywordCount;
-    Tcl_HashTable events; /* name -> EtwTclEvent * */
+    Tcl_HashTable events;     /* name -> EtwTclEvent * */
+    EtwTclCallback *callback; /* NULL: none */
 } EtwTclProvider;
 
 typedef struct EtwTclEvent {
@@ -136,6 +138,12 @@ void EtwProviderRelease(EtwTclProvider *provider);
 int EtwProviderDefine(
         Tcl_Interp *interp, EtwTclProvider *provider, const Etw_EventDesc *desc, Tcl_Obj *spec);
 void EtwProvidersFree(EtwInterp *ctx);
+
+/* ---- Enable callbacks (provider_callback.c) -------------------------------------------------- */
+
+/* command: a list, which gets {enable|disable|capture level any all} appended. */
+EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj *command);
+void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that made it; accepts NULL */
 
 /* A provider as session commands name it: ours, built in, registered by some process, described
  * somewhere (schema/known.h), or a GUID. */

@@ -11,10 +11,11 @@
 /* ---- provider create, delete, grant ---------------------------------------------------------- */
 
 typedef struct CreateOptions {
-    Tcl_Obj *guid, *keywords;
+    Tcl_Obj *guid, *keywords, *callback;
 } CreateOptions;
 
 static const EtwOption createOptions[] = {
+        {"-enablecallback", ETW_OPT_LIST, offsetof(CreateOptions, callback), 0, 0, 0, NULL},
         {"-guid", ETW_OPT_OBJ, offsetof(CreateOptions, guid), 0, 0, 0, NULL},
         {"-keywords", ETW_OPT_LIST, offsetof(CreateOptions, keywords), 0, 0, 0, NULL},
         {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
@@ -34,6 +35,11 @@ static int createCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
             EtwProviderNew(interp, objv[2], options.guid ? &guid : NULL, options.keywords);
     if (provider == NULL) {
         return TCL_ERROR;
+    }
+    Tcl_Size words = 0;
+    if (options.callback != NULL && Tcl_ListObjLength(NULL, options.callback, &words) == TCL_OK &&
+            words > 0) {
+        provider->callback = EtwCallbackNew(interp, provider->handle, options.callback);
     }
     int result = EtwProviderAddTo(ctx, provider);
     EtwProviderRelease(provider); /* the table has its own reference now, or it is gone */

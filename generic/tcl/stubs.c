@@ -17,6 +17,8 @@ static const EtwStubs stubs = {
         .activityCreate = Etw_ActivityCreate,
         .activitySet = Etw_ActivitySet,
         .activityGet = Etw_ActivityGet,
+        .enableCallbackAdd = Etw_EnableCallbackAdd,
+        .enableCallbackRemove = Etw_EnableCallbackRemove,
 };
 
 const EtwStubs *EtwStubsTable(void)

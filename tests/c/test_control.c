@@ -63,18 +63,20 @@ static void say(char byte)
 
 /* ---- Enable callbacks ------------------------------------------------------------------------ */
 
-static void sayEnabled(void *ctx, bool enabled, uint8_t level, uint64_t any, uint64_t all)
+static void sayEnabled(void *ctx, int control, uint8_t level, uint64_t any, uint64_t all)
 {
     (void)ctx;
     (void)any;
     (void)all;
-    say(!enabled ? 'd' : (char)('0' + level));
+    say(control == ETW_CONTROL_CAPTURE_STATE ? 'c'
+            : control == ETW_CONTROL_DISABLE ? 'd'
+                                             : (char)('0' + level));
 }
 
 static int callMe(void)
 {
     Etw_Provider *callee = Etw_Register("Control-Callee", NULL);
-    EtwProviderOnEnable(callee, sayEnabled, NULL);
+    Etw_EnableCallbackAdd(callee, sayEnabled, NULL);
     say('r');
     while (pause() < 0) { /* until it is killed */
     }
@@ -97,10 +99,14 @@ static void callback_elsewhere(void)
     enable.level = 5;
     REQUIRE(EtwSessionEnable("callback", &enable, &err) == ETW_OK);
     CHECK_EQ(readByte(out[0]), '5');
+    enable.captureState = true;
+    REQUIRE(EtwSessionEnable("callback", &enable, &err) == ETW_OK);
+    CHECK_EQ(readByte(out[0]), 'c');
     EtwSessionDisable("callback", &enable.provider, &err);
     CHECK_EQ(readByte(out[0]), 'd');
     REQUIRE(EtwSessionEnable("callback", &enable, &err) == ETW_OK);
     CHECK_EQ(readByte(out[0]), '5');
+    CHECK_EQ(readByte(out[0]), 'c');
     /* A process that comes later is told what is so already. */
     kill(child, SIGKILL);
     waitpid(child, &status, 0);

@@ -169,38 +169,61 @@ static void enable_filters(void)
     CHECK_EQ(writtenWith(&(EtwEnable){.provider = guid, .ids = &not7, .idCount = 1}), 0);
 }
 
-static void enable_callback(void *ctx, bool enabled, uint8_t level, uint64_t any, uint64_t all)
+typedef struct Told {
+    int calls, captures;
+    int control;
+    uint8_t level;
+    uint64_t any;
+} Told;
+
+static void enable_callback(void *ctx, int control, uint8_t level, uint64_t any, uint64_t all)
 {
-    uint64_t *seen = ctx;
+    Told *told = ctx;
     (void)all;
-    seen[0]++;
-    seen[1] = enabled ? level : 0;
-    seen[2] = any;
+    told->calls++;
+    told->captures += control == ETW_CONTROL_CAPTURE_STATE;
+    told->control = control;
+    told->level = level;
+    told->any = any;
 }
 
 static void enable_callbacks(void)
 {
     EtwError err;
-    uint64_t seen[3] = {0};
+    Told told = {0}, other = {0};
     Etw_Provider *p = Etw_Register("Engine-Callback", NULL);
     EtwEnable e = {.level = 3, .any = 0x10, .providerName = "Engine-Callback"};
     EtwSessionConfig config = {.name = "cb", .mode = ETW_FILE_MEMORY};
     EtwGuidFromName("Engine-Callback", &e.provider);
-    EtwProviderOnEnable(p, enable_callback, seen);
+    Etw_EnableCallbackAdd(p, enable_callback, &told);
     EtwSessionStart(&config, &err);
     EtwSessionEnable("cb", &e, &err);
-    CHECK_EQ(seen[0], 1);
-    CHECK_EQ(seen[1], 3);
-    CHECK_EQ(seen[2], 0x10);
+    CHECK_EQ(told.calls, 1);
+    CHECK_EQ(told.control, ETW_CONTROL_ENABLE);
+    CHECK_EQ(told.level, 3);
+    CHECK_EQ(told.any, 0x10);
     EtwSessionDisable("cb", &e.provider, &err);
-    CHECK_EQ(seen[0], 2);
-    CHECK_EQ(seen[1], 0);
+    CHECK_EQ(told.calls, 2);
+    CHECK_EQ(told.control, ETW_CONTROL_DISABLE);
+    CHECK_EQ(told.level, 0);
     CHECK_EQ(EtwSessionDisable("cb", &e.provider, &err), ETW_E_LOOKUP);
+    /* One that comes later is told at once, and not of captures before its time. */
+    e.captureState = true;
     EtwSessionEnable("cb", &e, &err);
-    CHECK_EQ(seen[1], 3);
+    CHECK_EQ(told.calls, 4);
+    CHECK_EQ(told.control, ETW_CONTROL_CAPTURE_STATE);
+    CHECK_EQ(told.level, 3);
+    Etw_EnableCallbackAdd(p, enable_callback, &other);
+    CHECK_EQ(other.calls, 1);
+    CHECK_EQ(other.control, ETW_CONTROL_ENABLE);
+    EtwSessionEnable("cb", &e, &err);
+    CHECK_EQ(told.captures, 2);
+    CHECK_EQ(other.captures, 1);
+    Etw_EnableCallbackRemove(p, enable_callback, &told);
     EtwSessionStop("cb", NULL, &err);
-    CHECK_EQ(seen[0], 4);
-    CHECK_EQ(seen[1], 0);
+    CHECK_EQ(told.calls, 5);
+    CHECK_EQ(other.control, ETW_CONTROL_DISABLE);
+    CHECK_EQ(other.calls, 3);
     Etw_Unregister(p);
 }
 

@@ -1,7 +1,7 @@
 /*
  * etl/record.c --
  *
- *	Record headers of all kinds into EtwEvent, and EtwEvent into the one kind that we
+ *	Record headers of all kinds into EtwEvent, and EtwEvent into the kinds that we
  *	write. Payloads and the content of extended items stay untouched. Layouts:
  *	doc/internals/etl-format.
  */
@@ -33,7 +33,8 @@ enum {
     MESSAGE_TIME = 0x08,
     MESSAGE_PERFORMANCE = 0x10,
     MESSAGE_SYSTEM = 0x20,
-    MESSAGE_POINTER32 = 0x40
+    MESSAGE_POINTER32 = 0x40,
+    MESSAGE_BUILT = MESSAGE_GUID | MESSAGE_TIME | MESSAGE_SYSTEM /* those that we write */
 };
 typedef struct Message {
     size_t sequenceAt, guidAt, componentAt, timeAt, systemAt; /* 0: absent */
@@ -444,6 +445,9 @@ static size_t StackBytes(const EtwEvent *event)
 static size_t PayloadAt(const EtwEvent *event)
 {
     size_t size = ETL_EVENT_HEADER;
+    if (event->kind == ETL_MESSAGE) {
+        return MessageLayout(MESSAGE_BUILT).header;
+    }
     if (event->classic) {
         return EtlKindTable[ETL_FULL64].header;
     }
@@ -515,6 +519,19 @@ static void BuildFull(const EtwEvent *event, uint8_t *out)
     EtwStore32(out + 0x2c, event->userTime);
 }
 
+static void BuildMessage(const EtwEvent *event, uint8_t *out)
+{
+    Message m = MessageLayout(MESSAGE_BUILT);
+    out[2] = 0;
+    out[3] = ETL_MARK_MESSAGE;
+    EtwStore16(out + 4, event->desc.id);
+    EtwStore16(out + 6, MESSAGE_BUILT | (event->pointerSize == 4 ? MESSAGE_POINTER32 : 0));
+    memcpy(out + m.guidAt, &event->provider, 16);
+    EtwStore64(out + m.timeAt, (uint64_t)event->ticks);
+    EtwStore32(out + m.systemAt, event->tid);
+    EtwStore32(out + m.systemAt + 4, event->pid);
+}
+
 static void BuildEvent(const EtwEvent *event, uint8_t *out, size_t payloadAt)
 {
     uint16_t flags = event->flags & (uint16_t)~ETL_EVENT_FLAG_EXTENDED;
@@ -544,7 +561,9 @@ void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size)
     size_t payloadAt = PayloadAt(event);
     EtwStore64(out + size - 8, 0); /* padding */
     EtwStore16(out, (uint16_t)(payloadAt + event->payloadSize));
-    if (event->classic) {
+    if (event->kind == ETL_MESSAGE) {
+        BuildMessage(event, out);
+    } else if (event->classic) {
         BuildFull(event, out);
     } else {
         BuildEvent(event, out, payloadAt);

@@ -2,8 +2,8 @@
  * etl/record.h --
  *
  *	One record's header: bytes <-> EtwEvent. Parsing knows every record kind; building
- *	makes the kinds that we write (EVENT_HEADER64 with its items, FULL64 for classic events, SYSTEM64
- *	for the file header).
+ *	makes the kinds that we write (EVENT_HEADER64 with its items, FULL64 for classic events, WPP
+ *	messages, SYSTEM64 for the file header).
  */
 #ifndef ETW_ETL_RECORD_H
 #define ETW_ETL_RECORD_H
@@ -60,7 +60,8 @@ static inline bool EtlRecordPeek(
 size_t EtlRecordSize(const EtwEvent *event);
 /*
  * Write an EVENT_HEADER64 record (ticks as its time; items: related, stack, traits, meta) of that
- * size; EVENT_HEADER32 when the event's pointerSize is 4.
+ * size; EVENT_HEADER32 when the event's pointerSize is 4. A classic event is FULL64 or FULL32 without
+ * items, one of kind ETL_MESSAGE a WPP message with GUID, time and thread.
  */
 void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size);
 

@@ -206,6 +206,7 @@ static void takeKind(Making *m, const EtwSchema *schema, const EtwEvent *from)
     event->provider = from->provider;
     event->desc = from->desc;
     event->classic = from->classic;
+    event->kind = from->kind == ETL_MESSAGE ? ETL_MESSAGE : 0;
     if (from->meta != NULL) {
         EtwTextAdd(&m->meta, from->meta, from->metaSize);
         event->meta = (const uint8_t *)m->meta.data;
@@ -278,6 +279,7 @@ static int findKnown(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
     m->event.provider = def->guid;
     m->event.desc = event->desc;
     m->event.classic = def->classic;
+    m->event.kind = def->origin == ETW_ORIGIN_TMF ? ETL_MESSAGE : 0;
     m->schema = &event->schema;
     return TCL_OK;
 }
@@ -366,24 +368,35 @@ static int setIds(Making *m, Tcl_Interp *interp)
     return o->stack != NULL ? setStack(m, interp) : TCL_OK;
 }
 
-/* A classic record has no place for those. */
-static int checkClassic(const Making *m, Tcl_Interp *interp)
+/* An option for which the event's record has no place; NULL: none. */
+static const char *misplaced(const TestOptions *o, const EtwEvent *event)
 {
-    const TestOptions *o = m->options;
-    const char *option = o->activity != NULL  ? "-activity"
-                         : o->related != NULL ? "-related"
-                         : o->stack != NULL   ? "-stack"
-                         : o->keyword != NULL ? "-keyword"
-                         : o->channel >= 0    ? "-channel"
-                         : o->task >= 0       ? "-task"
-                         : o->id >= 0         ? "-id"
-                                              : NULL;
+    const char *ofMessages = o->level != NULL  ? "-level"
+                             : o->opcode >= 0  ? "-opcode"
+                             : o->version >= 0 ? "-version"
+                                               : NULL;
+    const char *ofEvents = o->activity != NULL  ? "-activity"
+                           : o->related != NULL ? "-related"
+                           : o->stack != NULL   ? "-stack"
+                           : o->keyword != NULL ? "-keyword"
+                           : o->channel >= 0    ? "-channel"
+                           : o->task >= 0       ? "-task"
+                                                : NULL;
 
-    return option == NULL || !m->event.classic
-                   ? TCL_OK
-                   : EtwTclFail(interp, ETW_E_ARG, "CLASSIC", option,
-                             "\"%s\": a classic event (of class %.100s) has no such thing", option,
-                             m->schema->provider);
+    return event->kind == ETL_MESSAGE && ofMessages != NULL ? ofMessages
+           : event->kind == ETL_MESSAGE || event->classic   ? ofEvents
+                                                            : NULL;
+}
+
+static int checkPlaces(const Making *m, Tcl_Interp *interp)
+{
+    const char *option = misplaced(m->options, &m->event);
+
+    return option == NULL ? TCL_OK
+                          : EtwTclFail(interp, ETW_E_ARG, "CLASSIC", option,
+                                    "\"%s\": %s (of %.100s) has no such thing", option,
+                                    m->event.classic ? "a classic event" : "a message",
+                                    m->schema->provider);
 }
 
 static int setHeader(Making *m, Tcl_Interp *interp)
@@ -391,7 +404,7 @@ static int setHeader(Making *m, Tcl_Interp *interp)
     const TestOptions *o = m->options;
     EtwEvent *event = &m->event;
 
-    if (checkClassic(m, interp) != TCL_OK || setDescriptor(o, interp, &event->desc) != TCL_OK) {
+    if (checkPlaces(m, interp) != TCL_OK || setDescriptor(o, interp, &event->desc) != TCL_OK) {
         return TCL_ERROR;
     }
     event->time = event->ticks = o->time;

@@ -305,6 +305,26 @@ static void record_build(void)
     }
 }
 
+/* A WPP message has GUID, number, time and thread. */
+static void record_build_message(void)
+{
+    EtwEvent want = FullEvent(), got;
+    uint8_t out[512];
+    memset(out, 0xCC, sizeof out);
+    want.kind = ETL_MESSAGE;
+    want.pointerSize = 4;
+    size_t parsed, size = EtlRecordSize(&want);
+    EtlRecordBuild(&want, out, size);
+    CHECK_EQ(size, EtwAlign8(0x28 + want.payloadSize));
+    CHECK_EQ(out[size], 0xCC);
+    REQUIRE(EtlRecordParse(out, size, &got, &parsed));
+    CHECK_EQ(parsed, size);
+    CHECK(got.kind == ETL_MESSAGE && got.pointerSize == 4 && got.desc.id == want.desc.id);
+    CHECK(got.ticks == want.ticks && got.pid == want.pid && got.tid == want.tid);
+    CHECK(EtwGuidEqual(&got.provider, &want.provider));
+    CHECK_MEM(got.payload, got.payloadSize, want.payload, want.payloadSize);
+}
+
 /* A classic event is an EVENT_TRACE_HEADER and nothing but the payload. */
 static void record_build_classic(void)
 {
@@ -812,6 +832,7 @@ int main(int argc, char **argv)
     CHECK_RUN(record_unknown);
     CHECK_RUN(record_cut);
     CHECK_RUN(record_build);
+    CHECK_RUN(record_build_message);
     CHECK_RUN(record_build_classic);
     CHECK_RUN(record_bytes);
     CHECK_RUN(record_limits);

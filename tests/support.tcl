@@ -189,7 +189,7 @@ proc testing::childResult {chan} {
 # ---- Waiting -------------------------------------------------------------------------------------
 
 # Run the event loop until EXPR (evaluated in the caller) is true; an error after MS.
-proc testing::waitFor {condition {ms 10000}} {
+proc testing::waitFor {condition {ms 60000}} {
     set end [expr {[clock milliseconds] + $ms}]
     while {![uplevel 1 [list expr $condition]]} {
         if {[clock milliseconds] > $end} {

@@ -595,6 +595,9 @@ static void EmbeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
     EtwSessionInfo info;
     for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
         bool there = false;
+        if (atomic_load(&r->sessions[i].instance) == 0) {
+            continue; /* the lock costs more than the rest */
+        }
         if (RegLock(NULL) != ETW_OK) {
             return;
         }

@@ -127,6 +127,7 @@ static Batch *takeFilled(EtwConsumer *c)
         if (c->filled == NULL) {
             c->filledEnd = &c->filled;
         }
+        batch->next = NULL; /* what follows stays the queue's */
     }
     OsMutexUnlock(c->mutex);
     return batch;
@@ -497,7 +498,6 @@ static void deliverSlice(EtwConsumer *c)
             return;
         }
         if (batch->delivered < batch->count) {
-            batch->next = NULL;
             putBackFirst(c, batch);
             c->timer = Tcl_CreateTimerHandler(PAUSE_MS, onTimer, c);
             return;

@@ -2,6 +2,11 @@
 #
 #	etw load into a file of SQLite, through package sqlite3.
 
+# What the export into a file of SQLite knows of its JSON.
+if {[namespace which ::etw::lib::SqliteValid] eq ""} {
+    source [file join [file dirname [file dirname [file normalize [info script]]]] export sqlite.tcl]
+}
+
 oo::class create ::etw::load::Sqlite {
     # The handle.
     variable db
@@ -68,7 +73,8 @@ oo::class create ::etw::load::Sqlite {
     }
     # Words that have what a row cannot are JSON behind a mark.
     method Words {} {
-        return "CASE WHEN words >= char(1) AND words < char(2) THEN json_extract(substr(words, 2), '\$') ELSE words END"
+        return "CASE WHEN words >= char(1) AND words < char(2)
+            THEN json_extract([::etw::lib::SqliteValid {substr(words, 2)}], '\$') ELSE words END"
     }
     export Begin Commit Rows Literal Has Stage Type Views Payload Words
 }

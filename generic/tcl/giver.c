@@ -278,17 +278,33 @@ static Tcl_Obj *take(Giver *g, const EtwField *f)
     return obj;
 }
 
+/* Something is given behind f, which is in that frame, or behind the element that f is in. */
+static bool goesOn(const Giver *g, const Frame *frame, const EtwField *f)
+{
+    const EtwField *end;
+    Tcl_Size length = 0;
+    if (!frame->isDict) {
+        Tcl_ListObjLength(NULL, frame->obj, &length);
+        return length > frame->next;
+    }
+    membersOf(g, frame, &end);
+    for (f += f->span; f < end; f += f->span) {
+        if (found(frame, f) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nothing may be given behind a field that ends the payload. */
 static EtwStatus endThere(Giver *g, const EtwField *f, EtwError *errPtr)
 {
-    for (int i = g->depth - 1; i >= 0; f = g->frames[i].owner, i--) {
-        const EtwField *end;
-        membersOf(g, &g->frames[i], &end);
-        for (const EtwField *m = f; g->frames[i].isDict && m < end; m += m->span) {
-            if (found(&g->frames[i], m) != NULL && (m != f || i == g->depth - 1)) {
-                return refuseMissing(g, f, errPtr);
-            }
+    const EtwField *at = f;
+    for (int i = g->depth - 1; i >= 0; i--) {
+        if (goesOn(g, &g->frames[i], at)) {
+            return refuseMissing(g, f, errPtr);
         }
+        at = g->frames[i].owner;
     }
     return ETW_END;
 }

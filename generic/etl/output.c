@@ -35,6 +35,7 @@ struct EtlOutput {
     uint32_t *table;  /* index into streams + 1; 0: free */
     uint32_t room;    /* of the table, a power of 2, at least twice streamCount */
     uint32_t current; /* stream of the last record */
+    uint32_t begun;   /* streams that have a buffer in memory */
     Numbering *numbers;
     uint32_t numberCount;
     uint32_t buffers; /* given out, the header buffer included */
@@ -155,6 +156,7 @@ static void PutBuffer(EtlOutput *o, Stream *s, EtwText *to)
         Give(o, to, s->data.data, s->data.size, size);
     }
     s->data.size = 0;
+    o->begun--;
 }
 
 /* Room for a record of that padded size in the stream's buffer. */
@@ -166,6 +168,7 @@ static uint8_t *Reserve(EtlOutput *o, Stream *s, size_t size, EtwText *to)
     if (s->data.size == 0) {
         EtwTextReserve(&s->data, ETL_BUFFER_HEADER);
         s->data.size = ETL_BUFFER_HEADER;
+        o->begun++;
     }
     if (s->data.room - s->data.size < size) {
         EtwTextReserve(&s->data, size);
@@ -281,6 +284,20 @@ EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compress
     Give(o, to, header.data, header.size, header.size);
     EtwTextFree(&header);
     return o;
+}
+
+EtlOutput *EtlOutputLike(const EtlOutput *other, uint32_t bufferMax, EtwText *to)
+{
+    uint32_t size = other->bufferSize < bufferMax ? other->bufferSize : bufferMax;
+    EtlOutput *o = EtlOutputNew(other->model, size, other->xpress != NULL, to);
+    o->shift = other->shift;
+    o->tickShift = other->tickShift;
+    return o;
+}
+
+uint64_t EtlOutputSizeMore(const EtlOutput *o)
+{
+    return o->bytes + ((uint64_t)o->begun + 1) * o->bufferSize;
 }
 
 void EtlOutputShift(EtlOutput *o, int64_t ns)

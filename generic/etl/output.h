@@ -40,6 +40,10 @@ int64_t EtlOutputTicks(const EtlOutput *output, int64_t time, int64_t *timePtr);
 EtwStatus EtlOutputAdd(EtlOutput *output, const EtwEvent *event, const EtlEdit *edit, EtwText *to);
 /* Would the record's time be no earlier than that of the last one in its stream? */
 bool EtlOutputRises(EtlOutput *output, const EtwEvent *event, const EtlEdit *edit);
+/* Another output of the same header, clock and form, nothing added yet; bufferMax: bounds its buffers. */
+EtlOutput *EtlOutputLike(const EtlOutput *output, uint32_t bufferMax, EtwText *to);
+/* How large the file would be at most, if it ended after one more record. */
+uint64_t EtlOutputSizeMore(const EtlOutput *output);
 /* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
  * *header. */
 void EtlOutputEnd(EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);

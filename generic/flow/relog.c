@@ -103,12 +103,18 @@ void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store)
     relog->describe = EtwDescribeNew(store);
 }
 
+static EtwStatus give(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
+{
+    EtwStatus status = relog->split != NULL ? EtwSplitAdd(relog->split, event, edit)
+                                            : EtlOutputAdd(relog->output, event, edit, relog->to);
+    relog->failed = relog->failed || status == ETW_E_IO;
+    return status;
+}
+
 static void putSchema(void *ctx, const EtwEvent *event)
 {
     EtwRelog *relog = ctx;
-    if (EtlOutputAdd(relog->output, event, NULL, relog->to) == ETW_OK) {
-        relog->schemas++;
-    }
+    relog->schemas += give(relog, event, NULL) == ETW_OK;
 }
 
 /* The event as it is in the end, and before it what describes it. */
@@ -117,7 +123,7 @@ static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
     if (relog->describe != NULL) {
         EtwDescribeEvent(relog->describe, event, putSchema, relog);
     }
-    if (EtlOutputAdd(relog->output, event, edit, relog->to) == ETW_OK) {
+    if (give(relog, event, edit) == ETW_OK) {
         relog->events++;
     } else {
         relog->tooBig++;
@@ -179,12 +185,11 @@ uint16_t EtwRelogLogger(const EtwRelog *relog)
     return relog->logger;
 }
 
-void EtwRelogEnd(EtwRelog *relog, EtwText *header)
+/* What the inputs say of losses and their ends. */
+static EtlOutputTotals totalsOf(const EtwRelog *relog)
 {
     EtlOutputTotals totals = {.eventsLost = relog->tooBig};
     bool closed = true;
-    EtwRelogAddHeld(relog, INT64_MAX);
-    addLate(relog);
     for (int i = 0; i < EtwSourceFileCount(relog->source); i++) {
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(relog->source, i, &path);
@@ -194,11 +199,33 @@ void EtwRelogEnd(EtwRelog *relog, EtwText *header)
         closed = closed && info->closed;
     }
     totals.end = closed ? totals.end : 0;
+    return totals;
+}
+
+void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
+        EtwSchemaStore *store)
+{
+    EtlOutputTotals totals = totalsOf(relog);
+    totals.end = 0; /* each has its own */
+    relog->split = EtwSplitNew(kind, amount, sink, store, relog->output, &totals);
+    relog->to->size = 0;
+}
+
+void EtwRelogEnd(EtwRelog *relog, EtwText *header)
+{
+    EtwRelogAddHeld(relog, INT64_MAX);
+    addLate(relog);
+    if (relog->split != NULL) {
+        relog->failed = EtwSplitEnd(relog->split) != ETW_OK || relog->failed;
+        return;
+    }
+    EtlOutputTotals totals = totalsOf(relog);
     EtlOutputEnd(relog->output, &totals, relog->to, header);
 }
 
 void EtwRelogClose(EtwRelog *relog)
 {
+    EtwSplitFree(relog->split);
     EtlOutputFree(relog->output);
     EtlRemakeFree(&relog->remake);
     EtwDescribeFree(relog->describe);
@@ -207,9 +234,28 @@ void EtwRelogClose(EtwRelog *relog)
     relog->output = NULL;
 }
 
+typedef struct Counts {
+    uint64_t bytes, converted, unset;
+} Counts;
+
+static Counts countsOf(const EtwRelog *relog)
+{
+    const EtlOutput *o = relog->output;
+    Counts counts = {EtlOutputBytes(o), EtlOutputConverted(o), EtlOutputUnset(o)};
+    if (relog->split != NULL) {
+        EtwSplitCounts(relog->split, &counts.bytes, &counts.converted, &counts.unset);
+    }
+    return counts;
+}
+
+uint64_t EtwRelogBytes(const EtwRelog *relog)
+{
+    return countsOf(relog).bytes;
+}
+
 bool EtwRelogAligned(const EtwRelog *relog, EtwText *out)
 {
-    uint64_t count = EtlOutputConverted(relog->output);
+    uint64_t count = countsOf(relog).converted;
     if (count != 0) {
         EtwTextPrintf(out,
                 "the inputs' clocks differ: the times of %llu events were aligned by wall clock",
@@ -220,7 +266,7 @@ bool EtwRelogAligned(const EtwRelog *relog, EtwText *out)
 
 bool EtwRelogUnset(const EtwRelog *relog, EtwText *out)
 {
-    uint64_t count = EtlOutputUnset(relog->output);
+    uint64_t count = countsOf(relog).unset;
     if (count != 0) {
         EtwTextPrintf(out, "%llu records have no place for all that was to be set",
                 (unsigned long long)count);
@@ -243,4 +289,9 @@ bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
 bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out)
 {
     return relog->describe != NULL && EtwDescribeUnfit(relog->describe, out);
+}
+
+bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out)
+{
+    return relog->split != NULL && EtwSplitLeftOut(relog->split, out);
 }

@@ -14,6 +14,7 @@
 #include "flow/redact.h"
 #include "flow/rename.h"
 #include "flow/source.h"
+#include "flow/split.h"
 
 typedef struct EtwRelog {
     const EtwSource *source; /* borrowed */
@@ -26,7 +27,9 @@ typedef struct EtwRelog {
     EtwHeld held; /* moved or added: their turn comes */
     EtwHeld late; /* their turn was over; they become streams of their own at the end */
     uint16_t logger, lateLogger;
-    bool mixed; /* some event was not in its input's order */
+    bool mixed;      /* some event was not in its input's order */
+    EtwSplit *split; /* NULL: one output */
+    bool failed;     /* some piece could not be written */
     EtlOutput *output;
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
@@ -42,6 +45,9 @@ EtwStatus EtwRelogOpen(
 bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event);
 /* From now on, what is known of the events is added, too (flow/describe.h). */
 void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store);
+/* From now on all goes into pieces (flow/split.h) instead; nothing was added yet. */
+void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
+        EtwSchemaStore *store);
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);
 /*
  * Give the event another time, to the tick of the output's clock. Its record is a new one then, valid
@@ -55,9 +61,10 @@ void EtwRelogHold(EtwRelog *relog, const EtwEvent *event);
 void EtwRelogAddHeld(EtwRelog *relog, int64_t until);
 /* The logger that events from elsewhere belong to. */
 uint16_t EtwRelogLogger(const EtwRelog *relog);
-/* Append the rest; *header: what belongs at the start of the output. */
+/* Append the rest; *header: what belongs at the start of the output, nothing where there are pieces. */
 void EtwRelogEnd(EtwRelog *relog, EtwText *header);
-void EtwRelogClose(EtwRelog *relog); /* of one that was zeroed, too */
+void EtwRelogClose(EtwRelog *relog);           /* of one that was zeroed, too */
+uint64_t EtwRelogBytes(const EtwRelog *relog); /* written, of all files */
 /* The inputs' clocks are not the same: records were aligned by wall clock. A sentence, or false. */
 bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
 /* Records that could not be edited; the same. */
@@ -66,5 +73,7 @@ bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
 bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out);
 /* Schemas that could not be added; the same. */
 bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out);
+/* What pieces lack; the same. */
+bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out);
 
 #endif

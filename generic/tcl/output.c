@@ -20,8 +20,7 @@ static bool takesUtf8(Tcl_Channel channel)
 }
 
 /* Opened for writing, a source would be gone before it was read. */
-static int checkOverwrite(
-        Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option)
+int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option)
 {
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
         const char *path;
@@ -38,8 +37,7 @@ static int checkOverwrite(
     return TCL_OK;
 }
 
-/* A name that nobody has, in the directory where the file is to be. */
-static Tcl_Obj *besideName(Tcl_Obj *path)
+Tcl_Obj *EtwOutputBeside(Tcl_Obj *path)
 {
     Tcl_Obj *name = NULL;
     Tcl_Time now;
@@ -72,7 +70,7 @@ static int openFile(EtwOutput *output, Tcl_Obj *name, bool beside)
     if (beside) {
         output->path = name;
         Tcl_IncrRefCount(name);
-        output->beside = besideName(name);
+        output->beside = EtwOutputBeside(name);
     }
     output->own = true;
     output->channel =
@@ -103,7 +101,7 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
     if (output->channel == NULL && name != NULL) {
         Tcl_ResetResult(interp);
         output->raw = true;
-        return checkOverwrite(interp, name, source, option) == TCL_OK
+        return EtwOutputCheck(interp, name, source, option) == TCL_OK
                        ? openFile(output, name, beside)
                        : TCL_ERROR;
     }

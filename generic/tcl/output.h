@@ -27,6 +27,10 @@ typedef struct EtwOutput {
  */
 int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
         bool beside, EtwOutput *output);
+/* Parts of that, for whoever writes several files: is the name none that `source` reads; a name that
+ * nobody has, in the directory where the file is to be (one reference, the caller's). */
+int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option);
+Tcl_Obj *EtwOutputBeside(Tcl_Obj *path);
 /* The text is emptied into the channel when there is enough of it (Full), in any case (Drain), and
  * the channel flushed, too (Flush, with EtwQuery.onIdle's shape). */
 int EtwOutputFull(EtwOutput *output);

@@ -48,6 +48,22 @@ void EtwRelogMapFree(EtwRelogMap *map); /* accepts NULL */
  */
 int EtwRelogMapEvent(EtwRelogMap *map, EtwEvent *event);
 
+/* ---- Several files (relog_split.c) ----------------------------------------------------------- */
+
+typedef struct EtwRelogFiles EtwRelogFiles;
+
+/* -split: a list; amount: bytes, or ns. */
+int EtwRelogSplitParse(
+        Tcl_Interp *interp, Tcl_Obj *list, EtwSplitKind *kindPtr, int64_t *amountPtr);
+/* out: what their names are made of; all must outlive them. */
+EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out,
+        const EtwSource *source, EtwSchemaStore *store);
+EtwSplitSink EtwRelogFilesSink(EtwRelogFiles *files);
+/* Paths, and how many events each has that are its own. */
+Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split);
+/* result: TCL_OK: they come into their places, else there will be none of them. */
+int EtwRelogFilesClose(EtwRelogFiles *files, int result);
+
 /* ---- Events from elsewhere (relog_cmd.c) ----------------------------------------------------- */
 
 /* Hold the records (tcl/record.h) of a list. */

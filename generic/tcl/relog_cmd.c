@@ -11,9 +11,11 @@
 
 typedef struct RelogOptions {
     EtwQueryOptions query;
-    Tcl_Obj *providers, *inject, *map;
+    Tcl_Obj *providers, *inject, *map, *split;
     EtwRelogEditOptions edit;
     int compress, schemas;
+    EtwSplitKind splitKind; /* of -split */
+    int64_t splitAmount;
 } RelogOptions;
 
 /* A relog under way. */
@@ -21,8 +23,9 @@ typedef struct Relogging {
     EtwQuery *query;
     EtwRelog relog;
     EtwRelogEdits edits;
-    EtwRelogMap *map; /* NULL: no -map */
-    EtwOutput output;
+    EtwRelogMap *map;     /* NULL: no -map */
+    EtwRelogFiles *files; /* NULL: no -split */
+    EtwOutput output;     /* the only file */
 } Relogging;
 
 /* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
@@ -39,6 +42,7 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-rename", ETW_OPT_LIST, offsetof(RelogOptions, edit.rename), 0, 0, 0, NULL),
         ETW_OPTION("-schemas", ETW_OPT_BOOL, offsetof(RelogOptions, schemas), 0, 0, 0, NULL),
         ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, edit.set), 0, 0, 0, NULL),
+        ETW_OPTION("-split", ETW_OPT_LIST, offsetof(RelogOptions, split), 0, 0, 0, NULL),
         ETW_OPTION(
                 "-timeshift", ETW_OPT_OBJ, offsetof(RelogOptions, edit.timeshift), 0, 0, 0, NULL),
         ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),
@@ -96,6 +100,14 @@ static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], Relog
     }
     if (options->query.fields != NULL && options->map == NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-fields", "\"-fields\" is for \"-map\"");
+    }
+    if (options->split != NULL && options->map != NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-split",
+                "\"-map\" may move events in time: split its result");
+    }
+    if (options->split != NULL && EtwRelogSplitParse(interp, options->split, &options->splitKind,
+                                          &options->splitAmount) != TCL_OK) {
+        return TCL_ERROR;
     }
     if (whereOf(interp, options, &options->query.where) != TCL_OK) {
         return TCL_ERROR;
@@ -221,7 +233,7 @@ static int copyEvents(Relogging *r, Descriptions *d)
         if (result == TCL_BREAK) {
             break;
         }
-        if (result == TCL_ERROR || EtwOutputFull(&r->output) != TCL_OK) {
+        if (result == TCL_ERROR || r->relog.failed || EtwOutputFull(&r->output) != TCL_OK) {
             return TCL_ERROR;
         }
     }
@@ -245,6 +257,13 @@ static int putHeader(Tcl_Interp *interp, EtwRelog *relog, EtwOutput *output)
     }
     EtwTextFree(&header);
     return result;
+}
+
+/* Of -split. */
+static int endFiles(Relogging *r)
+{
+    EtwRelogEnd(&r->relog, NULL);
+    return r->relog.failed ? TCL_ERROR : TCL_OK;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -271,6 +290,11 @@ static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *option
         return EtwTclError(interp, &err);
     }
     EtwRelogEditsApply(&r->edits, &r->relog);
+    if (r->files != NULL) {
+        EtwSplitSink sink = EtwRelogFilesSink(r->files);
+        EtwRelogSplit(
+                &r->relog, options->splitKind, options->splitAmount, &sink, r->query->filter.store);
+    }
     if (options->schemas) {
         EtwRelogDescribe(&r->relog, r->query->filter.store);
     }
@@ -285,7 +309,9 @@ static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *option
     if (descriptions.source != NULL) {
         EtwSourceClose(descriptions.source);
     }
-    return result == TCL_OK ? putHeader(interp, &r->relog, &r->output) : TCL_ERROR;
+    return result != TCL_OK   ? TCL_ERROR
+           : r->files != NULL ? endFiles(r)
+                              : putHeader(interp, &r->relog, &r->output);
 }
 
 static void addWarning(
@@ -308,10 +334,14 @@ static Tcl_Obj *resultOf(const Relogging *r)
     addWarning(warnings, relog, EtwRelogUnset);
     addWarning(warnings, relog, EtwRelogUnknown);
     addWarning(warnings, relog, EtwRelogUndescribed);
+    addWarning(warnings, relog, EtwRelogUncarried);
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
     EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
-    EtwPut(dict, "bytes", EtwUint64Obj(EtlOutputBytes(relog->output)));
+    EtwPut(dict, "bytes", EtwUint64Obj(EtwRelogBytes(relog)));
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->query->source) + relog->tooBig));
+    if (relog->split != NULL) {
+        EtwPut(dict, "files", EtwRelogFilesDict(relog->split));
+    }
     EtwPut(dict, "warnings", warnings);
     return dict;
 }
@@ -325,8 +355,27 @@ static int writeFile(Tcl_Interp *interp, Relogging *r, const RelogOptions *optio
     if (result == TCL_OK) {
         result = writeAll(interp, r, options);
     }
+    return EtwOutputClose(&r->output, result);
+}
+
+static int writeFiles(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
+{
+    EtwQuery *query = r->query;
+    r->files =
+            EtwRelogFilesNew(interp, options->splitKind, out, query->source, query->filter.store);
+    int result = writeAll(interp, r, options);
+    EtwTextFree(&r->output.text);
+    return result;
+}
+
+static int relogOnce(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
+{
+    int result = options->split != NULL ? writeFiles(interp, r, options, out)
+                                        : writeFile(interp, r, options, out);
     Tcl_Obj *dict = result == TCL_OK ? resultOf(r) : NULL;
-    result = EtwOutputClose(&r->output, result);
+    if (r->files != NULL) {
+        result = EtwRelogFilesClose(r->files, result);
+    }
     EtwRelogMapFree(r->map);
     EtwRelogClose(&r->relog);
     if (result == TCL_OK) {
@@ -345,7 +394,7 @@ static int relogQuery(
     if (EtwRelogEditsParse(interp, &options->edit, query->filter.store, &r.edits) != TCL_OK) {
         return TCL_ERROR;
     }
-    int result = writeFile(interp, &r, options, out);
+    int result = relogOnce(interp, &r, options, out);
     EtwRelogEditsFree(&r.edits);
     return result;
 }

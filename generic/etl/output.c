@@ -263,7 +263,7 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
             .buffersLost = totals->buffersLost,
             .start = model->startTime,
             .ticks0 = model->ticks0,
-            .end = totals->end != 0 || !o->any ? totals->end : o->lastTime,
+            .end = totals->end,
             .shift = o->shift,
             .tickShift = o->tickShift};
     EtlHeaderRewrite((uint8_t *)header->data, used, &change);
@@ -320,7 +320,11 @@ void EtlOutputEnd(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to, EtwT
             PutBuffer(o, &o->streams[i], to);
         }
     }
-    BuildHeader(o, totals, header);
+    EtlOutputTotals own = *totals;
+    if (own.end == 0) { /* whoever did not close the inputs, this file is complete */
+        own.end = o->any ? o->lastTime : o->model->startTime;
+    }
+    BuildHeader(o, &own, header);
 }
 
 uint64_t EtlOutputBytes(const EtlOutput *o)

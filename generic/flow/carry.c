@@ -159,7 +159,10 @@ static bool isToldToAll(const EtwCarry *c, const EtwEvent *event)
 /* Debug names of an image (ImageID) are of use to its process; what has no pid, to all. */
 static uint32_t pidOfImage(const EtwCarry *c, const EtwEvent *event)
 {
-    enum { NAME = 0, VERSION = 64 }; /* opcodes: {base, size, pid, ...}; no pid; others {base, pid, ...} */
+    enum {
+        NAME = 0,
+        VERSION = 64
+    }; /* opcodes: {base, size, pid, ...}; no pid; others {base, pid, ...} */
     size_t width = event->pointerSize == 4 ? 4 : 8;
     size_t at = event->desc.opcode == NAME ? 2 * width : width;
     if (!EtwGuidEqual(&c->all[IMAGE_ID], &event->provider) || event->desc.opcode == VERSION ||

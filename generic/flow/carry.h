@@ -15,7 +15,7 @@ typedef struct EtwCarry EtwCarry;
 typedef struct EtwCarried {
     struct EtwCarried *next; /* later ones */
     EtwEvent event;
-    bool teaches;     /* it describes events, of `provider` alone unless that is zero */
+    bool teaches; /* it describes events, of `provider` alone unless that is zero */
     EtwGuid provider;
     uint32_t pid; /* the process that it tells of; ETW_NO_ID: it may matter to all */
 } EtwCarried;

@@ -52,8 +52,7 @@ EtwStatus EtwSplitAdd(EtwSplit *split, const EtwEvent *event, const EtlEdit *edi
 EtwStatus EtwSplitEnd(EtwSplit *split);
 const EtwPiece *EtwSplitFirst(const EtwSplit *split);
 /* Of all pieces: bytes given out, records whose time was converted, that could not be edited. */
-void EtwSplitCounts(
-        const EtwSplit *split, uint64_t *bytes, uint64_t *converted, uint64_t *unset);
+void EtwSplitCounts(const EtwSplit *split, uint64_t *bytes, uint64_t *converted, uint64_t *unset);
 /* What could not be carried into later pieces: a sentence, or false. */
 bool EtwSplitLeftOut(const EtwSplit *split, EtwText *out);
 

@@ -149,7 +149,8 @@ static Tcl_Obj *pathOf(const EtwRelogFiles *files, const EtwPiece *piece)
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 /* Write the bytes where `mode` begins; false: the interpreter's result says why not. */
-static bool writeBytes(EtwRelogFiles *files, const File *file, const char *mode, const EtwText *text)
+static bool writeBytes(
+        EtwRelogFiles *files, const File *file, const char *mode, const EtwText *text)
 {
     Tcl_Channel channel = Tcl_FSOpenFileChannel(files->interp, file->beside, mode, 0600);
     bool good = channel != NULL;
@@ -160,9 +161,9 @@ static bool writeBytes(EtwRelogFiles *files, const File *file, const char *mode,
         good = Tcl_Close(NULL, channel) == TCL_OK && good;
     }
     if (!good) {
-        Tcl_SetObjResult(files->interp, Tcl_ObjPrintf("error writing \"%s\": %s",
-                                                Tcl_GetString(file->path),
-                                                Tcl_PosixError(files->interp)));
+        Tcl_SetObjResult(
+                files->interp, Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetString(file->path),
+                                       Tcl_PosixError(files->interp)));
     }
     return good;
 }
@@ -249,9 +250,9 @@ Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split)
 static int settle(EtwRelogFiles *files, const File *file, int result)
 {
     if (result == TCL_OK && Tcl_FSRenameFile(file->beside, file->path) != TCL_OK) {
-        Tcl_SetObjResult(files->interp, Tcl_ObjPrintf("error writing \"%s\": %s",
-                                                Tcl_GetString(file->path),
-                                                Tcl_PosixError(files->interp)));
+        Tcl_SetObjResult(
+                files->interp, Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetString(file->path),
+                                       Tcl_PosixError(files->interp)));
         result = TCL_ERROR;
     }
     if (result != TCL_OK) {

@@ -40,7 +40,7 @@ namespace eval ::etw::cli {
         info {FILE {what a trace file is} {pass info bar 1 print 1 defaults {-format text}}}
         export {{SOURCE ... FILE} {write a trace for another tool} {pass export bar 1 notes 1 flags {stacks messages}}}
         load {{DATABASE SOURCE ...} {put traces into a database} {pass load notes 1}}
-        relog {{IN ... OUT} {copy events into another trace} {pass relog bar 1 notes 1}}
+        relog {{IN ... OUT} {copy events into another trace} {pass relog bar 1 notes 1 flags {compress schemas}}}
         view {{SOURCE ...} {browse a trace in a window, or -save it as a picture} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
         help {{[COMMAND]} {this} {proc Help}}

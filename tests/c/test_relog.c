@@ -8,47 +8,7 @@
 #include "corpus.h"
 #include "etl/format.h"
 #include "etlfile.h"
-#include "flow/relog.h"
-
-/* All of a source as a file in memory. */
-static EtwText Relogged(EtwSource *source, bool compressed)
-{
-    EtwText out = {0}, header = {0};
-    EtwRelog relog;
-    EtwEvent event;
-    if (!CHECK_EQ(EtwRelogOpen(&relog, source, compressed, &out, NULL), ETW_OK)) {
-        return out;
-    }
-    while (EtwSourceNext(source, &event) == ETW_OK) {
-        if (!EtwRelogIsHeader(&relog, &event)) {
-            EtwRelogAdd(&relog, &event);
-        }
-    }
-    EtwRelogEnd(&relog, &header);
-    CHECK_EQ(out.size, EtlOutputBytes(relog.output));
-    if (CHECK(header.size <= out.size)) {
-        memcpy(out.data, header.data, header.size);
-    }
-    EtwTextFree(&header);
-    EtwRelogClose(&relog);
-    return out;
-}
-
-static EtwStatus NextEvent(EtlReader *reader, EtwEvent *event)
-{
-    EtwStatus status;
-    do {
-        status = EtlReaderNext(reader, event);
-    } while (status == ETW_OK && EtlInHeader(EtlReaderInfo(reader), event));
-    return status;
-}
-
-static bool SameEvent(const EtwEvent *a, const EtwEvent *b)
-{
-    return a->time == b->time && a->ticks == b->ticks && a->cpu == b->cpu &&
-           a->logger == b->logger && a->recordSize == b->recordSize &&
-           memcmp(a->record, b->record, a->recordSize) == 0;
-}
+#include "relogged.h"
 
 static void SameEvents(EtlReader *before, EtlReader *after, const char *name)
 {

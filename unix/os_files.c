@@ -371,9 +371,42 @@ struct OsFileLock {
     int fd;
 };
 
-EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *err)
+/*
+ * The lock file as this process found it first, without access: when somebody removes it, those who
+ * had it still lock the same one. The program may close the descriptor, and use its number again.
+ */
+static _Atomic int firstLock = -1;
+static struct stat firstStat;
+
+static void keepFirst(const char *path)
+{
+    int none = -1, fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && (fstat(fd, &firstStat) != 0 ||
+                           !atomic_compare_exchange_strong(&firstLock, &none, fd))) {
+        close(fd);
+    }
+}
+
+static int openLock(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int first = atomic_load(&firstLock);
+    struct stat st;
+    char same[40];
+    if (fd >= 0 && first < 0) {
+        keepFirst(path);
+    }
+    if (fd < 0 && errno == ENOENT && first >= 0 && fstat(first, &st) == 0 &&
+            st.st_ino == firstStat.st_ino && st.st_dev == firstStat.st_dev) {
+        snprintf(same, sizeof same, "/proc/self/fd/%d", first);
+        fd = open(same, O_RDWR | O_CLOEXEC);
+    }
+    return fd;
+}
+
+EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *err)
+{
+    int fd = openLock(path);
     struct stat st;
     EtwStatus status;
     if (fd < 0) {

@@ -228,7 +228,8 @@ EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *errPtr);
 bool OsFileRemove(const char *path);
 bool OsFileExists(const char *path);
 
-/* Lock of a file, across processes, freed by the kernel when its holder dies. Not recursive. */
+/* Lock of a file, across processes, freed by the kernel when its holder dies. Not recursive. Those
+ * who locked it before its directory was removed lock each other out still. One file a process. */
 typedef struct OsFileLock OsFileLock;
 EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *errPtr);
 void OsFileLockRelease(OsFileLock *lock);

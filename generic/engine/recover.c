@@ -4,7 +4,8 @@
  *	What a killed logger left: the records in shared memory that are not in the file go into it,
  *	and it is closed. Which they are is what the logger kept in the streams (layout.h): how many
  *	events of each stream need not be saved any more. A put that it had begun is looked for in the
- *	file. Records of writers that were killed are counted as abandoned, as by the logger.
+ *	file. Records of writers that were killed are counted as abandoned, as by the logger. A flight
+ *	recorder has no file: what its ring holds goes into a new one beside the registry.
  */
 #include "base/bytes.h"
 #include "engine/session.h"
@@ -156,12 +157,11 @@ static void filePath(const RingHeader *h, char *path, size_t size)
     }
 }
 
-static EtwStatus openFile(
-        EtlWriter **writerPtr, const Ring *ring, int index, const char *path, EtwError *err)
+/* name: 257 bytes, which the configuration points to. */
+static EtlWriterConfig configOf(const RingHeader *h, int index, const char *path, char *name)
 {
-    const RingHeader *h = ring->header;
-    char name[257];
-    EtlWriterConfig config = {.path = path,
+    snprintf(name, 257, "%.255s", h->name);
+    return (EtlWriterConfig){.path = path,
             .loggerName = name,
             .mode = SessionFileMode(
                     (EtwFileMode)(h->mode <= ETW_FILE_NEWFILE ? h->mode : 0), h->realtime != 0),
@@ -173,14 +173,32 @@ static EtwStatus openFile(
             .bootTime = OsBootTime(),
             .zoneBias = OsTimeZoneBias(),
             .cpuMHz = OsCpuMHz(),
-            .pid = h->ownerPid,
-            .recover = true};
-    snprintf(name, sizeof name, "%.255s", h->name);
+            .pid = h->ownerPid};
+}
+
+static EtwStatus openFile(
+        EtlWriter **writerPtr, const Ring *ring, int index, const char *path, EtwError *err)
+{
+    char name[257];
+    EtlWriterConfig config = configOf(ring->header, index, path, name);
+    config.recover = true;
     if (!OsFileExists(path)) {
         return EtwFail(err, ETW_E_LOOKUP, "FILE", path,
                 "the file \"%s\" of session \"%s\", which was killed, is gone", path, name);
     }
     return EtlWriterOpen(writerPtr, &config, err);
+}
+
+/* A flight recorder. */
+static EtwStatus keepRing(Ring *ring, int index, EtwRecovered *r)
+{
+    const RingHeader *h = ring->header;
+    EtwAnchors anchors = h->anchors[atomic_load(&h->anchorTurn) % 2];
+    char name[257], path[sizeof r->file - 8];
+    EtlWriterConfig config = configOf(h, index, r->file, name);
+    RegSessionPath(h->instance, path, sizeof path);
+    snprintf(r->file, sizeof r->file, "%s.etl", path);
+    return SnapshotRing(ring, &anchors, &config, &r->events, &r->error);
 }
 
 static EtwStatus complete(Ring *ring, int index, EtwRecovered *r)
@@ -218,11 +236,13 @@ void RecoverSession(int index)
     if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
         return; /* it died while it started */
     }
-    if (ring.header->file[0] != '\0' && atomic_load(&ring.header->state) != RING_STOPPED) {
+    bool memory = ring.header->overwrite != 0;
+    if ((memory || ring.header->file[0] != '\0') &&
+            atomic_load(&ring.header->state) != RING_STOPPED) {
         memset(r, 0, sizeof *r);
         snprintf(r->name, sizeof r->name, "%.255s", session->name);
         r->ownerPid = session->ownerPid;
-        r->status = complete(&ring, index, r);
+        r->status = memory ? keepRing(&ring, index, r) : complete(&ring, index, r);
         toldCount += toldCount < MOST_TOLD;
     }
     RingClose(&ring);

@@ -19,7 +19,8 @@ enum {
     DEFAULT_BUFFERS = 128,
     DEFAULT_LEAST = 16,
     DEFAULT_FLUSH_MS = 1000,
-    MAX_BUFFERS = 16384
+    MAX_BUFFERS = 16384,
+    LOOK_AROUND = 1000 * 1000000 /* ns */
 };
 
 static EtwSession *owned[ETW_MAX_SESSIONS]; /* by registry index; under RegLock */
@@ -180,6 +181,14 @@ uint32_t SessionFileMode(EtwFileMode mode, bool realtime)
     return bits[mode] | (realtime ? (uint32_t)ETL_MODE_REALTIME : 0u);
 }
 
+static EtwStatus directoryGone(const char *name, const char *path, EtwError *err)
+{
+    return EtwFail(err, ETW_E_STATE, "RUNTIME", name,
+            "the runtime directory of \"%s\" was removed while this process uses it: its sessions "
+            "go on and can be stopped, new ones and other processes' are for those that start now",
+            path);
+}
+
 static EtwStatus makeRing(
         EtwSession *s, const EtwSessionConfig *c, uint64_t instance, EtwError *err)
 {
@@ -203,7 +212,7 @@ static EtwStatus makeRing(
     if (status != ETW_OK) {
         EtwFree(s->ring);
         s->ring = NULL;
-        return status;
+        return status == ETW_E_LOOKUP ? directoryGone(s->name, path, err) : status;
     }
     h = s->ring->header;
     OsNow(&now);
@@ -527,18 +536,23 @@ void EtwSessionStopAll(void)
 
 void SessionWaitForAll(void)
 {
-    for (bool any = true; any;) {
+    for (bool any = true, reachable = true; any && reachable;) {
+        char path[1024];
         RegLockHere();
         any = false;
         for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
-            any |= owned[i] != NULL && owned[i]->ownerPid == OsPid();
+            if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
+                any = true;
+                RegSessionPath(owned[i]->ring->instance, path, sizeof path);
+            }
         }
         RegUnlock();
         if (any) {
-            OsWakeWait(idle, -1);
+            OsWakeWait(idle, LOOK_AROUND);
+            reachable = OsFileExists(path);
         }
     }
-    ControlFinish();
+    EtwSessionStopAll(); /* whose mapping was removed can be stopped by nobody else */
 }
 
 /* ---- While it runs --------------------------------------------------------------------------- */

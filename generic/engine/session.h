@@ -82,12 +82,18 @@ void LoggerDrain(
 void LoggerFlush(EtwSession *session); /* drain, then onto the disk */
 EtwStatus LoggerOpenFile(EtwSession *session, const char *path, EtwError *errPtr);
 EtwStatus LoggerCloseFile(EtwSession *session, int64_t endWall); /* not OK: see what is lost */
-EtwStatus LoggerSnapshot(EtwSession *session, const char *path, EtwError *errPtr); /* snapshot.c */
 /* Fill the event that a ring record is; false: damaged. Pointers into the ring and the registry. */
 bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *event);
 uint64_t LoggerLost(const Ring *ring); /* all kinds but the file's own */
 
 void LoggerOnPut(void *session, const EtlPut *put); /* an EtlPutProc */
+
+/* ---- snapshot.c ------------------------------------------------------------------------------ */
+
+EtwStatus LoggerSnapshot(EtwSession *session, const char *path, EtwError *errPtr);
+/* What a memory session's ring holds now, into a new file; *savedPtr: how many events; may be NULL. */
+EtwStatus SnapshotRing(Ring *ring, const EtwAnchors *anchors, const EtlWriterConfig *config,
+        uint64_t *savedPtr, EtwError *errPtr);
 
 /* ---- recover.c ------------------------------------------------------------------------------- */
 

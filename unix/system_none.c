@@ -25,6 +25,12 @@ void EtwMirrorUnregister(RegProvider *provider)
     (void)provider;
 }
 
+void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass)
+{
+    (void)provider;
+    (void)eventClass;
+}
+
 int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
 {
     (void)provider;

@@ -3,7 +3,9 @@
  *
  *	engine/mirror.h on Windows: each provider of etw.h is registered with EventRegister, too, and
  *	its events are written with EventWriteTransfer in TraceLogging's way, so that any tool of Windows
- *	can enable and decode them. Does nothing where Windows' tracing is of no use (Wine).
+ *	can enable and decode them. A provider with events of the classic kind is registered in that way,
+ *	too (RegisterTraceGuids), and writes them with TraceEvent. Does nothing where Windows' tracing is of
+ *	no use (Wine).
  */
 #include "win/system.h"
 #include "engine/listen.h"
@@ -15,6 +17,11 @@
 typedef struct Mirror {
     REGHANDLE handle; /* 0: not registered */
     bool enabled;     /* under the registry's lock: this process counts in RegProvider.system */
+    volatile LONG hasClassic;
+    TRACEHANDLE classic;              /* 0: not registered in the classic way */
+    volatile LONG64 session;          /* to which classic events go; 0: nobody listens */
+    GUID eventClass;                  /* as long as it is registered */
+    TRACE_GUID_REGISTRATION classReg; /* Windows fills in a handle */
 } Mirror;
 static Mirror mirrors[REG_PROVIDERS];
 
@@ -97,6 +104,44 @@ void EtwMirrorRegister(RegProvider *provider)
     mirrorOf(provider)->handle = handle;
 }
 
+/* Which session listens: the last one that enabled the provider, Windows has one for a classic provider. */
+static ULONG WINAPI onClassic(WMIDPREQUESTCODE code, PVOID context, ULONG *reserved, PVOID buffer)
+{
+    Mirror *mirror = context;
+    (void)reserved;
+    if (code == WMI_ENABLE_EVENTS) {
+        InterlockedExchange64(&mirror->session, (LONG64)GetTraceLoggerHandle(buffer));
+    } else if (code == WMI_DISABLE_EVENTS) {
+        InterlockedExchange64(&mirror->session, 0);
+    }
+    return ERROR_SUCCESS;
+}
+
+void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass)
+{
+    Mirror *mirror = mirrorOf(provider);
+    if (mirror->handle == 0 || InterlockedExchange(&mirror->hasClassic, 1) != 0) {
+        return;
+    }
+    memcpy(&mirror->eventClass, eventClass->bytes, sizeof mirror->eventClass);
+    mirror->classReg.Guid = &mirror->eventClass;
+    if (RegisterTraceGuidsW(onClassic, mirror, (LPCGUID)(const void *)&provider->guid, 1,
+                &mirror->classReg, NULL, NULL, &mirror->classic) != ERROR_SUCCESS) {
+        mirror->classic = 0; /* its events go the other way, without the mark of the classic kind */
+    }
+}
+
+static void unregisterClassic(Mirror *mirror)
+{
+    TRACEHANDLE classic = mirror->classic;
+    mirror->classic = 0;
+    if (classic != 0) {
+        UnregisterTraceGuids(classic);
+    }
+    InterlockedExchange64(&mirror->session, 0);
+    InterlockedExchange(&mirror->hasClassic, 0);
+}
+
 void EtwMirrorUnregister(RegProvider *provider)
 {
     Mirror *mirror = mirrorOf(provider);
@@ -104,6 +149,7 @@ void EtwMirrorUnregister(RegProvider *provider)
     if (handle == 0) {
         return;
     }
+    unregisterClassic(mirror);
     mirror->handle = 0;
     EventUnregister(handle); /* behind it no callback runs */
     if (RegLock(NULL) == ETW_OK) {
@@ -121,25 +167,34 @@ static void describe(EVENT_DATA_DESCRIPTOR *d, const void *data, size_t size, UL
     d->Reserved = type;
 }
 
-int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
+/* All data end to end. EtwFree. */
+static uint8_t *flatten(const EtwMirrorEvent *event)
 {
-    const Mirror *mirror = mirrorOf(provider);
-    const RegClass *class = RegClassAt(event->eventClass);
+    uint8_t *flat = EtwAlloc(event->size + 1), *at = flat;
+    for (int i = 0; i < event->count; i++) {
+        memcpy(at, event->data[i].data, event->data[i].size);
+        at += event->data[i].size;
+    }
+    return flat;
+}
+
+static int resultOf(ULONG code)
+{
+    return code == ERROR_ARITHMETIC_OVERFLOW || code == ERROR_MORE_DATA ? ETW_LOST_TOO_BIG
+           : code == ERROR_NOT_ENOUGH_MEMORY                            ? ETW_LOST_NO_BUFFER
+                                                                        : ETW_WRITTEN;
+}
+
+static int writeDescribed(const Mirror *mirror, const RegClass *class, const EtwMirrorEvent *event)
+{
     EVENT_DATA_DESCRIPTOR data[MAX_EVENT_DATA_DESCRIPTORS];
     uint8_t *flat = NULL;
     int count = 2;
-    if (mirror->handle == 0 || !mirror->enabled || class == NULL) {
-        return ETW_WRITTEN;
-    }
     describe(&data[0], class->bytes, class->traitsSize, SYSTEM_TYPE_PROVIDER_METADATA);
     describe(&data[1], class->bytes + class->traitsSize, class->metaSize,
             SYSTEM_TYPE_EVENT_METADATA);
     if (event->count > MAX_EVENT_DATA_DESCRIPTORS - 2) {
-        uint8_t *at = flat = EtwAlloc(event->size + 1);
-        for (int i = 0; i < event->count; i++) {
-            memcpy(at, event->data[i].data, event->data[i].size);
-            at += event->data[i].size;
-        }
+        flat = flatten(event);
         describe(&data[count++], flat, event->size, 0);
     }
     for (int i = 0; flat == NULL && i < event->count; i++) {
@@ -150,7 +205,46 @@ int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
             (LPCGUID)(const void *)event->activity, (LPCGUID)(const void *)event->related,
             (ULONG)count, data);
     EtwFree(flat);
-    return code == ERROR_ARITHMETIC_OVERFLOW || code == ERROR_MORE_DATA ? ETW_LOST_TOO_BIG
-           : code == ERROR_NOT_ENOUGH_MEMORY                            ? ETW_LOST_NO_BUFFER
-                                                                        : ETW_WRITTEN;
+    return resultOf(code);
+}
+
+/* Windows puts it into the session as it is: what the session wants is looked at here. */
+static int writeClassic(Mirror *mirror, const RegClass *class, const EtwMirrorEvent *event)
+{
+    struct {
+        EVENT_TRACE_HEADER head;
+        MOF_FIELD fields[MAX_MOF_FIELDS];
+    } e = {0};
+    TRACEHANDLE session = (TRACEHANDLE)InterlockedCompareExchange64(&mirror->session, 0, 0);
+    UCHAR level = session != 0 ? GetTraceEnableLevel(session) : 0;
+    uint8_t *flat = event->count > MAX_MOF_FIELDS ? flatten(event) : NULL;
+    int count = flat != NULL ? 1 : event->count;
+    ULONG code = ERROR_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        const void *data = flat != NULL ? flat : event->data[i].data;
+        e.fields[i].DataPtr = (ULONG64)(ULONG_PTR)data;
+        e.fields[i].Length = flat != NULL ? event->size : (ULONG)event->data[i].size;
+    }
+    e.head.Size = (USHORT)(sizeof e.head + (size_t)count * sizeof *e.fields);
+    e.head.Flags = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_USE_MOF_PTR;
+    e.head.Class.Type = class->desc.opcode;
+    e.head.Class.Level = class->desc.level;
+    e.head.Class.Version = class->desc.version;
+    memcpy(&e.head.Guid, class->guid.bytes, sizeof e.head.Guid);
+    if (session != 0 && (level == 0 || class->desc.level <= level)) {
+        code = TraceEvent(session, &e.head);
+    }
+    EtwFree(flat);
+    return resultOf(code);
+}
+
+int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
+{
+    Mirror *mirror = mirrorOf(provider);
+    const RegClass *class = RegClassAt(event->eventClass);
+    if (mirror->handle == 0 || !mirror->enabled || class == NULL) {
+        return ETW_WRITTEN;
+    }
+    return class->classic && mirror->classic != 0 ? writeClassic(mirror, class, event)
+                                                  : writeDescribed(mirror, class, event);
 }

@@ -16,6 +16,10 @@
 void EtwMirrorRegister(RegProvider *provider);
 void EtwMirrorUnregister(RegProvider *provider);
 
+/* An event of that class of the classic kind was defined; from then on the provider writes such events. Not under
+ * the registry's lock. */
+void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass);
+
 typedef struct EtwMirrorEvent {
     uint32_t eventClass;                /* RegClassAt: descriptor, traits, metadata */
     const Etw_Guid *activity, *related; /* NULL: none */

@@ -130,6 +130,9 @@ Etw_Event *Etw_DefineEvent(
         }
     }
     RegUnlock();
+    if (event != NULL && head.classic) {
+        EtwMirrorClassic(provider, &head.guid);
+    }
     EtwTextFree(&meta);
     EtwTextFree(&traits);
     return event;

@@ -140,6 +140,7 @@ struct SimPayloadFilter;
 /* What one session wants of a provider. */
 typedef struct SimEnable {
     SimSession *session; /* NULL: free entry */
+    uint64_t order;      /* of enabling: later ones are higher */
     UCHAR level;
     ULONGLONG any, all;
     ULONG properties;

@@ -149,6 +149,7 @@ void SimDisableAll(SimSession *s)
 /* *wanted is taken over on success. simLock held exclusively. */
 static ULONG Apply(SimProvider *p, SimSession *s, ULONG code, SimEnable *wanted, HANDLE done)
 {
+    static uint64_t enabled;
     SimEnable *e = EntryOf(p, s);
     if (code == EVENT_CONTROL_CODE_CAPTURE_STATE) {
         SimNotify(p, code, wanted, done);
@@ -167,6 +168,7 @@ static ULONG Apply(SimProvider *p, SimSession *s, ULONG code, SimEnable *wanted,
     }
     SimEnableClear(e);
     *e = *wanted;
+    e->order = ++enabled;
     *wanted = (SimEnable){0};
     SimNotify(p, code, e, done);
     return ERROR_SUCCESS;

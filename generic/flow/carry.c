@@ -24,6 +24,8 @@ enum { IMAGE_ID = 0, TOLD_TO_ALL = sizeof toldToAll / sizeof *toldToAll };
 typedef struct Copy {
     EtwCarried carried; /* first */
     struct Copy *previous;
+    struct Subject *subject;
+    uint64_t order; /* in which it was made */
     size_t bytes;
     uint8_t record[];
 } Copy;
@@ -33,7 +35,8 @@ typedef struct Subject {
     EtwTableNode node;
     int kind;
     uint64_t a, b;
-    Copy *copy; /* NULL: it is gone */
+    uint64_t ended; /* a process: what was told of it before this order is gone; 0: nothing */
+    Copy *copy;     /* NULL: it is gone */
 } Subject;
 
 struct EtwCarry {
@@ -42,7 +45,8 @@ struct EtwCarry {
     EtwTable subjects;
     Copy *first, *last;
     size_t bytes;
-    uint64_t leftOut;
+    uint64_t order, leftOut;
+    bool stale; /* processes ended whose copies are still there */
     TrackPlan plans[PLANS];
 };
 
@@ -100,27 +104,42 @@ static void drop(EtwCarry *c, Copy *copy)
     EtwFree(copy);
 }
 
-static Subject *subjectOf(EtwCarry *c, int kind, uint64_t a, uint64_t b)
+static uint64_t hashOf(int kind, uint64_t a, uint64_t b)
 {
-    uint64_t hash = EtwHashMix(EtwHashMix((uint64_t)kind, a), b);
-    for (EtwTableNode *n = EtwTableFirst(&c->subjects, hash); n != NULL; n = n->next) {
+    return EtwHashMix(EtwHashMix((uint64_t)kind, a), b);
+}
+
+/* NULL: nothing was told of it. */
+static Subject *findSubject(const EtwCarry *c, int kind, uint64_t a, uint64_t b)
+{
+    EtwTableNode *n = EtwTableFirst(&c->subjects, hashOf(kind, a, b));
+    for (; n != NULL; n = n->next) {
         Subject *s = (Subject *)n;
         if (s->kind == kind && s->a == a && s->b == b) {
             return s;
         }
+    }
+    return NULL;
+}
+
+static Subject *subjectOf(EtwCarry *c, int kind, uint64_t a, uint64_t b)
+{
+    Subject *known = findSubject(c, kind, a, b);
+    if (known != NULL) {
+        return known;
     }
     Subject *s = EtwAlloc(sizeof *s);
     s->kind = kind;
     s->a = a;
     s->b = b;
     c->bytes += sizeof *s;
-    EtwTableAdd(&c->subjects, &s->node, hash);
+    EtwTableAdd(&c->subjects, &s->node, hashOf(kind, a, b));
     return s;
 }
 
 static void forget(EtwCarry *c, Subject *s)
 {
-    if (s->copy != NULL) {
+    if (s != NULL && s->copy != NULL) {
         drop(c, s->copy);
         s->copy = NULL;
     }
@@ -139,6 +158,8 @@ static EtwCarried *keep(EtwCarry *c, int kind, uint64_t a, uint64_t b, const Etw
     }
     forget(c, s);
     s->copy = copy;
+    copy->subject = s;
+    copy->order = ++c->order;
     copy->carried.pid = ETW_NO_ID;
     append(c, copy);
     return &copy->carried;
@@ -210,16 +231,30 @@ static const TrackPlan *planOf(EtwCarry *c, const EtwEvent *event)
     return plan;
 }
 
+/* What there is of the process goes when somebody asks for what there is. */
 static void endProcess(EtwCarry *c, uint32_t pid)
 {
-    for (size_t i = 0; c->subjects.slots != NULL && i <= c->subjects.mask; i++) {
-        for (EtwTableNode *n = c->subjects.slots[i]; n != NULL; n = n->next) {
-            Subject *s = (Subject *)n;
-            if (s->copy != NULL && s->kind != TELLS_ALL && s->copy->carried.pid == pid) {
-                forget(c, s);
-            }
+    Subject *s = c->bytes <= CARRY_MAX_BYTES ? subjectOf(c, TRACK_PROCESS, pid, 0)
+                                             : findSubject(c, TRACK_PROCESS, pid, 0);
+    if (s != NULL) {
+        forget(c, s);
+        s->ended = ++c->order;
+        c->stale = true;
+    }
+}
+
+static void sweep(EtwCarry *c)
+{
+    for (Copy *copy = c->first, *next; copy != NULL; copy = next) {
+        next = (Copy *)copy->carried.next;
+        const Subject *process = copy->carried.pid != ETW_NO_ID
+                                         ? findSubject(c, TRACK_PROCESS, copy->carried.pid, 0)
+                                         : NULL;
+        if (process != NULL && copy->order < process->ended) {
+            forget(c, copy->subject);
         }
     }
+    c->stale = false;
 }
 
 /* What tells of a process, and is of use to those who read that process's events alone. */
@@ -253,7 +288,7 @@ static const EtwCarried *takeState(EtwCarry *c, const TrackPlan *plan, const Etw
         return takeOf(c, TRACK_LOAD, pid, at, (uint32_t)pid, event);
     case TRACK_UNLOAD:
         EtwTrackNumber(plan, event, TRACK_BASE, &at);
-        forget(c, subjectOf(c, TRACK_LOAD, pid, at));
+        forget(c, findSubject(c, TRACK_LOAD, pid, at));
         return NULL;
     case TRACK_OBJECT:
         return EtwTrackNumber(plan, event, TRACK_FILE_KEY, &at) ||
@@ -265,13 +300,25 @@ static const EtwCarried *takeState(EtwCarry *c, const TrackPlan *plan, const Etw
     }
 }
 
+static bool isTracked(const EtwEvent *event)
+{
+    size_t count;
+    const EtwGuid *classes = EtwTrackClasses(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (EtwGuidEqual(&classes[i], &event->provider)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const EtwCarried *EtwCarryTake(EtwCarry *c, const EtwEvent *event)
 {
     bool teaches = EtwSchemaTeaches(event);
     if (teaches || isToldToAll(c, event)) {
         return takeWhole(c, event, teaches);
     }
-    const TrackPlan *plan = EtwTrackKnows(event) ? planOf(c, event) : NULL;
+    const TrackPlan *plan = isTracked(event) ? planOf(c, event) : NULL;
     return plan != NULL ? takeState(c, plan, event) : NULL;
 }
 
@@ -288,8 +335,11 @@ EtwCarry *EtwCarryNew(EtwSchemaStore *store)
     return c;
 }
 
-const EtwCarried *EtwCarryFirst(const EtwCarry *c)
+const EtwCarried *EtwCarryFirst(EtwCarry *c)
 {
+    if (c->stale) {
+        sweep(c);
+    }
     return c->first != NULL ? &c->first->carried : NULL;
 }
 

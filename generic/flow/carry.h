@@ -25,7 +25,7 @@ void EtwCarryFree(EtwCarry *c);
 /* Keep the event, if it is one that later ones need. Result: it is, and this is the copy. */
 const EtwCarried *EtwCarryTake(EtwCarry *c, const EtwEvent *event);
 /* The oldest; NULL: none. */
-const EtwCarried *EtwCarryFirst(const EtwCarry *c);
+const EtwCarried *EtwCarryFirst(EtwCarry *c);
 uint64_t EtwCarryLeftOut(const EtwCarry *c); /* events that would have been too much */
 
 #endif

@@ -281,7 +281,7 @@ static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
         EtwSourceWait(query->source, slice);
         OsNow(&after);
         waited += after.steady - before.steady;
-        if (EtwServe(&query->serving) != TCL_OK) {
+        if (EtwServingIdle(&query->serving, query->source) != TCL_OK) {
             return ETW_E_STATE;
         }
     }

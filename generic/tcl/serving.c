@@ -92,15 +92,17 @@ static bool isDue(const EtwServing *serving)
     return serving->told == 0 || now.steady - serving->told >= TELL_NS;
 }
 
-int EtwServingRead(EtwServing *serving, const EtwSource *source)
+int EtwServingIdle(EtwServing *serving, const EtwSource *source)
 {
-    if (++serving->read % CHECK_EVERY != 0) {
-        return TCL_OK;
-    }
     if (EtwServe(serving) != TCL_OK) {
         return TCL_ERROR;
     }
     return isDue(serving) ? tell(serving, EtwSourceProgress(source)) : TCL_OK;
+}
+
+int EtwServingRead(EtwServing *serving, const EtwSource *source)
+{
+    return ++serving->read % CHECK_EVERY == 0 ? EtwServingIdle(serving, source) : TCL_OK;
 }
 
 int EtwServingDone(EtwServing *serving)

@@ -26,6 +26,8 @@ void EtwServingEnd(EtwServing *serving);
 int EtwServe(EtwServing *serving);
 /* Count an event; every so many of them, serve and tell how far `source` is. Result as above. */
 int EtwServingRead(EtwServing *serving, const EtwSource *source);
+/* While there is nothing to read: serve, and tell when it is time. Result as above. */
+int EtwServingIdle(EtwServing *serving, const EtwSource *source);
 /* Tell that all is read. Result as above. */
 int EtwServingDone(EtwServing *serving);
 

@@ -1,6 +1,6 @@
 # reading.tcl --
 #
-#	Commands that are the ensemble's: their words handed on, their results shown. What they leave out or could not
+#	Commands that are the ensemble's: their words handed on, their results shown, live ones ended by Ctrl-C. What they leave out or could not
 #	decode is told on stderr, so that the output stays what it is.
 
 proc ::etw::cli::Pass {what words how} {
@@ -10,6 +10,9 @@ proc ::etw::cli::Pass {what words how} {
         set options [dict merge [dict get $how defaults] $options]
     }
     flush stdout
+    if {$what eq "dump" && [lsearch -glob $plain session:*] >= 0} {
+        return [DumpLive $plain $options]
+    }
     if {[dict exists $how bar] && ([dict exists $how print] || [Columns stdout] == 0)} {
         set options [dict merge [BarOption] $options]
     }
@@ -26,6 +29,33 @@ proc ::etw::cli::Pass {what words how} {
         tkwait window $result
     }
     return 0
+}
+
+# Events of sessions that run, until they end or Ctrl-C; then a line on what came and what was lost.
+proc ::etw::cli::DumpLive {sources options} {
+    variable liveRead 0
+    ::etw::lib::child catch
+    set by "the session's end"
+    if {[catch {::etw dump {*}$sources {*}[dict merge {-progress ::etw::cli::LiveOn} $options]} result how]} {
+        if {[lrange [dict get $how -errorcode] 0 2] ne "ETW STATE CANCELLED"} {
+            return -options $how $result
+        }
+        set by Ctrl-C
+        set result {}
+    }
+    Notes $result
+    set lost [lmap source [lsearch -all -inline -glob $sources session:*] {
+        expr {[catch {::etw query [string range $source 8 end]} info] ? [continue] : [Lost [dict get $info lost]]}
+    }]
+    puts stderr "[Paint stderr dim {etw:}] $liveRead events read; ended by $by[expr {$lost eq {} ? {} : ", lost: [join $lost {; }]"}]"
+    return 0
+}
+
+proc ::etw::cli::LiveOn {fraction events} {
+    variable liveRead $events
+    if {[lindex [::etw::lib::child interrupts] 0] > 0} {
+        return -code break
+    }
 }
 
 # Text as it is; `lines`: a list, an element a line.

@@ -9,7 +9,9 @@
 #include "base/bytes.h"
 #include "etl/format.h"
 
-enum { LEVEL_SHIFT = 56 }; /* of the handles that callbacks are given: the level that was asked for */
+enum {
+    LEVEL_SHIFT = 56
+}; /* of the handles that callbacks are given: the level that was asked for */
 
 typedef struct Classic {
     REGHANDLE registration;

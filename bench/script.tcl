@@ -131,6 +131,11 @@ etw script add steps -steps full
 steps 2000
 etw script remove
 set ours [expr {([dict get [etw stop bench-script] events] - 3) / 2}]
+session
+etw script add steps -steps line
+steps 2000
+etw script remove
+set told [expr {[dict get [etw stop bench-script] events] - 3}]
 set theirs 0
 proc counting {args} {incr ::theirs}
 trace add execution steps enterstep counting
@@ -139,12 +144,15 @@ trace remove execution steps enterstep counting
 
 array set t [rounds 5 {steps 2000} [concat \
     plain 9 {{} {}} names 5 [ours steps -steps full -args 0] args 5 [ours steps -steps full] \
+    line 5 [ours steps -steps line] bare 5 [ours steps -steps line -args 0] \
     hooked 5 {{etw script add steps -steps full} {etw script remove}} \
     empty 1 [peer steps {enterstep leavestep} callback] puts 1 [peer steps {enterstep leavestep} formatting]]]
 foreach {name variant count unit} [list \
     step-nobody-listens hooked $ours "ns/step (what the lost inlining costs)" \
     step-traced args $ours "ns/step (enter and leave, $ours steps, substituted words and results)" \
     step-traced-names-only names $ours "ns/step" \
+    step-line line $told "ns/step (goal: at most 120; $told steps, file, line and text)" \
+    step-line-without-text bare $told ns/step \
     step-trace-add-execution-empty empty $theirs "ns/step ($theirs steps)" \
     step-trace-add-execution-puts puts $theirs "ns/step"] {
     set ns($variant) [expr {1000.0 * ($t($variant) - $t(plain)) / $count}]

@@ -18,7 +18,7 @@ namespace eval ::etw::lib {
 #	-kernel GROUPS		kernel events too
 #	-pids PIDS|all		whose (default: this process and its children)
 #	-script PATTERNS	trace these procs and commands
-#	-steps off|full, -args BOOL	as `etw script add` has them
+#	-steps off|line|full, -args BOOL	as `etw script add` has them
 #	-enable LIST		providers, each a name or {NAME ?-level L ...?}
 #	-buffersize, -buffers, -maxsize, -mode	as `etw start` has them
 #	-stats VAR		set to what `etw stop` returned

@@ -84,6 +84,16 @@ proc codeOf {script} {
     return [dict get $options -errorcode]
 }
 
+# Whether `-steps line` can be had.
+proc hasLines {} {
+    if {[catch {etw script add testNoSuchProc -steps line}]} {
+        return 0
+    }
+    etw script remove testNoSuchProc
+    return 1
+}
+testConstraint lines [hasLines]
+
 # Where a script stands after it has run in a fresh interpreter: code, result, return options,
 # errorInfo, what it said. noInlining: as Tcl itself runs it where commands are not inlined, which
 # shows in errorInfo and info frame; an enterstep trace of Tcl's own is the public way to that.
@@ -112,13 +122,17 @@ proc runFresh {script noInlining args} {
 }
 
 # The same script untraced and traced in the ways given: {} when nothing differs.
-proc differences {script {ways {calls steps all}}} {
+proc differences {script {ways {calls lines steps all}}} {
     set found {}
+    if {![hasLines]} {
+        set ways [lsearch -all -inline -not -exact $ways lines]
+    }
     foreach way $ways {
-        set plain [runFresh $script [expr {$way ne "calls"}]]
+        set plain [runFresh $script [expr {$way ni {calls lines}}]]
         set events [traced {
             set traced [runFresh $script 0 {*}[dict get {
                 calls {*}
+                lines {* -steps line}
                 steps {* -steps full -source 1}
                 all {* -builtins 1 -steps full -redact *secret*}
             } $way]]

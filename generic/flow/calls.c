@@ -366,6 +366,12 @@ static void hangIn(Calls *c, CallThread *t, CallFrame *f, const CallEnter *e)
     }
 }
 
+static void countUse(CallUse *use, int change)
+{
+    use->row->stats.calls += (uint64_t)change;
+    use->row->profiled = use->row->stats.calls > 0;
+}
+
 void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter)
 {
     account(t, time);
@@ -381,8 +387,8 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     f->entered = t->mark;
     f->proc = procOf(c, enter);
     f->use = EtwCallUseOf(c, t, c->base.config.byLine ? lineOf(c, enter) : f->proc);
-    f->use->row->profiled = true;
-    f->use->row->stats.calls++;
+    f->placeless = c->base.config.byLine && enter->fileSize == 0 && enter->line == 0;
+    countUse(f->use, 1);
     f->parentId = t->lanes[lane].top >= 0 ? t->stack[t->lanes[lane].top]->id : 0;
     if (c->base.config.tree) {
         hangIn(c, t, f, enter);
@@ -425,14 +431,59 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
     }
     putAsleep(c, t, f->index + 1);
     pop(c, t, code);
-    bookTime(&f->use->row->stats, f->total, code);
-    EtwHistogramAdd(&f->use->row->times, f->total);
+    bookTime(&f->use->row->stats, f->total - f->booked, code);
+    EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
     if (f->node != NULL) {
         bookTime(&f->node->stats, f->total, code);
         f->node->code = code;
         f->node->slept += (uint64_t)t->mark - (uint64_t)f->entered - f->total;
     }
     drop(c, f);
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+/* What was before its first line is that line's. */
+static void giveFirstLine(CallFrame *f, CallUse *use)
+{
+    countUse(f->use, -1);
+    f->use->active--;
+    f->use = use;
+    f->outermost = f->use->active++ == 0;
+    f->placeless = false;
+}
+
+static void giveNextLine(Calls *c, CallThread *t, CallFrame *f, CallUse *use)
+{
+    pop(c, t, ETW_CALL_OPEN);
+    bookTime(&f->use->row->stats, f->total - f->booked, 0);
+    EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+    f->booked = f->total;
+    f->use = use;
+    push(c, t, f, f->lane, NULL);
+}
+
+void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
+{
+    account(t, time);
+    CallFrame *f = frameById(c, t, line->id);
+    if (f == NULL) {
+        return;
+    }
+    if (f->index < 0) {
+        wake(c, t, f, f->lane);
+    }
+    clearAbove(c, t, &t->lanes[f->lane], f);
+    if (f->index != t->count - 1) {
+        return; /* another interpreter's call has not left yet: a leave was lost */
+    }
+    CallUse *use = EtwCallUseOf(c, t, lineOf(c, line));
+    if (f->placeless) {
+        giveFirstLine(f, use);
+    } else {
+        giveNextLine(c, t, f, use);
+    }
+    countUse(use, 1);
 }
 
 /* ---- Threads --------------------------------------------------------------------------------- */

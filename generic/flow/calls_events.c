@@ -17,6 +17,7 @@ typedef enum Meaning {
     MEANS_PACKAGE,  /* also */
     MEANS_CHANNEL,
     MEANS_SAMPLE,
+    MEANS_LINE,
     MEANS_LEAVE,
     MEANS_SWITCH,
     MEANS_SYSCALL,
@@ -39,6 +40,8 @@ static const struct Known {
         {"Tcl-Script", "Enter", MEANS_ENTER, 4,
                 {"CallId", "Depth", "Command", "Context", "File", "Line"}},
         {"Tcl-Script", "StepEnter", MEANS_ENTER, 4,
+                {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+        {"Tcl-Script", "Line", MEANS_LINE, 6,
                 {"CallId", "Depth", "Command", "Context", "File", "Line"}},
         {"Tcl-Script", "CallbackEnter", MEANS_CALLBACK, 6,
                 {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
@@ -331,6 +334,17 @@ static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
     }
 }
 
+static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
+{
+    CallEnter line = {.id = number(v, 0), .line = (uint32_t)number(v, 5)};
+    CallThread *t = EtwCallThreadOf(c, event, false);
+    if (t != NULL) {
+        line.file = text(v, 4, &line.fileSize);
+        getCpu(c, t, event->time);
+        EtwCallLineAt(c, t, event->time, &line);
+    }
+}
+
 /* A stack counts as one call of each that is on it, as long as the time that it stands for. */
 static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
 {
@@ -448,6 +462,11 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     case MEANS_SAMPLE:
         if (decode(&v, kind, event)) {
             takeSample(c, &v, event);
+        }
+        break;
+    case MEANS_LINE:
+        if (calls->config.byLine && decode(&v, kind, event)) {
+            takeLine(c, &v, event);
         }
         break;
     case MEANS_ENTER:

@@ -34,8 +34,10 @@ typedef struct CallFrame {
     CallUse *use;
     EtwCallNode *node;      /* NULL: no tree is wanted */
     int64_t entered, since; /* since: on the stack */
+    bool placeless;         /* nobody has told a line of it: use is of "(no source)" */
     uint64_t total, self;
-    EtwCosts paid; /* since then, those of calls from here included */
+    uint64_t booked; /* of total, on lines that it has left */
+    EtwCosts paid;   /* since then, those of calls from here included */
     struct CallFrame *nextFree;
 } CallFrame;
 
@@ -103,6 +105,8 @@ CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter);
 CallThread *EtwCallThreadById(Calls *c, uint32_t tid);
 void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter);
 void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code);
+/* With byLine: the open call of that id comes to file and line; the time from here on is that row's. */
+void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line);
 /* The thread, or all threads of the process, have come to their end. */
 void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);

@@ -271,7 +271,7 @@ void EtwCallsProfileText(const EtwCalls *calls, EtwText *out)
     const EtwCallRow **rows = EtwCallRows(calls, &count);
     addTimeHeads(out, calls);
     EtwTextPrintf(out, "%12s%12s%12s%12s  %s\n", "min", "p50", "p99", "max",
-            calls->config.byLine ? "called from" : "proc");
+            calls->config.byLine ? "line" : "proc");
     for (size_t i = 0; i < count; i++) {
         addRow(out, calls, rows[i]);
     }

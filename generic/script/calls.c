@@ -70,6 +70,15 @@ static void inherit(EtwScriptState *state, EtwContext *context)
     context->scope = scopeKeep(from ? from->scope : NULL);
 }
 
+static void contextClear(EtwContext *context)
+{
+    scopeDrop(context->scope);
+    context->scope = NULL;
+    EtwFree(context->lineCalls);
+    context->lineCalls = NULL;
+    context->lineRoom = 0;
+}
+
 void EtwContextSwitch(EtwScriptState *state, void *env)
 {
     EtwContext **at, *found;
@@ -92,18 +101,17 @@ void EtwContextSwitch(EtwScriptState *state, void *env)
     if (old->open == 0) {
         at = findWaiting(state, old->env);
         *at = old->next;
-        scopeDrop(old->scope);
+        contextClear(old);
         EtwFree(old);
     }
 }
 
 void EtwContextFree(EtwScriptState *state)
 {
-    scopeDrop(state->now.scope);
-    state->now.scope = NULL;
+    contextClear(&state->now);
     while (state->waiting != NULL) {
         EtwContext *next = state->waiting->next;
-        scopeDrop(state->waiting->scope);
+        contextClear(state->waiting);
         EtwFree(state->waiting);
         state->waiting = next;
     }
@@ -286,6 +294,19 @@ static void writeEnter(
     }
 }
 
+/* The context is as deep as the call. */
+static void keepLineCall(EtwContext *now, const EtwHook *hook, uint64_t id)
+{
+    if (now->depth >= now->lineRoom) {
+        int room = now->depth * 2 + 16;
+        now->lineCalls = EtwRealloc(now->lineCalls, (size_t)room * sizeof *now->lineCalls);
+        memset(now->lineCalls + now->lineRoom, 0,
+                (size_t)(room - now->lineRoom) * sizeof *now->lineCalls);
+        now->lineRoom = room;
+    }
+    now->lineCalls[now->depth] = (EtwLineCall){.id = id, .hook = hook};
+}
+
 bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call)
 {
     EtwScriptState *state = hook->state;
@@ -301,7 +322,7 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
     call->packed = depth;
     if (trace == TRACE_STEP) {
         call->packed |= CALL_STEP;
-    } else if (rule->options.steps != ETW_STEPS_OFF) {
+    } else if (rule->options.steps == ETW_STEPS_FULL) {
         call->packed |= CALL_SCOPE;
     }
     if (trace == TRACE_STEP || EtwScriptOn(KEYWORD_CALL)) { /* of steps EtwHookWants has asked */
@@ -312,6 +333,9 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
     }
     now->depth++;
     now->open++;
+    if (trace == TRACE_CALL && rule->options.steps == ETW_STEPS_LINE) {
+        keepLineCall(now, hook, call->id);
+    }
     EtwHookRef(hook);
     if (call->ticks == 0) {
         call->ticks = OsTicks();

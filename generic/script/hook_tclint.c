@@ -250,12 +250,20 @@ static int callTraced(EtwHook *hook, int trace, ClientData cd, Tcl_Interp *inter
 {
     EtwCall call;
     const EtwCall *callPtr = NULL;
+    bool lines = false;
     if (trace != TRACE_NONE) {
         EtwScriptState *state = hook->state;
         if (state->now.depth == 0) {
             EtwHookRefresh(state, OsTicks());
         }
+        lines = trace == TRACE_CALL && EtwScriptOn(KEYWORD_STEP);
+        if (lines) {
+            EtwTclintLines(hook, cd, interp, objc, objv);
+        }
         callPtr = EtwCallEnter(hook, objc, objv, trace, &call) ? &call : NULL;
+        if (callPtr == NULL && lines && hook->rule->options.steps == ETW_STEPS_LINE) {
+            EtwTclintTooDeep(hook, interp);
+        }
         if (callPtr == NULL && !(hook->what & HOOK_WATCH)) {
             return callThrough(hook, cd, interp, objc, objv);
         }
@@ -498,6 +506,9 @@ static void update(EtwHook *hook)
 {
     if (hook->token != NULL) {
         hideCompiler(hook, hook->what & HOOK_CALL);
+        if (!(hook->what & HOOK_CALL)) {
+            EtwTclintUnmark(hook);
+        }
     }
 }
 
@@ -923,6 +934,9 @@ static bool check(void)
              checkInlining(interp) && checkSwap(interp, token) && EtwTclintCheckScript(interp) &&
              EtwTclintCheckMethods(interp);
     }
+    if (ok) {
+        EtwTclintCheckLines(interp);
+    }
     Tcl_DeleteInterp(interp);
     return ok;
 }
@@ -949,6 +963,7 @@ const EtwHookLayer etwHookTclInt = {
         .disguise = EtwTclintDisguise,
         .disguiseRuns = EtwTclintDisguiseRuns,
         .disguiseFailed = EtwTclintDisguiseFailed,
+        .hasLines = EtwTclintHasLines,
 };
 
 #else

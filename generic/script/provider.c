@@ -77,6 +77,7 @@ static const struct {
         {"PackageLeave", ETW_OPCODE_STOP, KEYWORD_PACKAGE, FIELDS(packageEndFields)},
         {"Channel", ETW_OPCODE_INFO, KEYWORD_CHANNEL, FIELDS(channelFields)},
         {"Sample", ETW_OPCODE_INFO, KEYWORD_SAMPLE, FIELDS(sampleFields)},
+        {"Line", ETW_OPCODE_INFO, KEYWORD_STEP, FIELDS(enterFields)},
 };
 
 const Etw_Field *EtwScriptEventAt(int index, Etw_EventDesc *desc, int *fieldCountPtr)

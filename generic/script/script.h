@@ -11,7 +11,7 @@
 #include "etw.h"
 #include <tcl.h>
 
-typedef enum EtwSteps { ETW_STEPS_OFF, ETW_STEPS_FULL } EtwSteps;
+typedef enum EtwSteps { ETW_STEPS_OFF, ETW_STEPS_LINE, ETW_STEPS_FULL } EtwSteps;
 
 typedef struct EtwScriptOptions {
     EtwSteps steps;

@@ -96,7 +96,7 @@ static void unlinkPattern(EtwScriptState *state, EtwPattern **at)
     EtwPattern *pattern = *at;
     *at = pattern->next;
     state->generation++;
-    if (pattern->rule->options.steps != ETW_STEPS_OFF) {
+    if (pattern->rule->options.steps == ETW_STEPS_FULL) {
         state->stepUsers--;
     }
     EtwRuleDrop(pattern->rule);
@@ -117,7 +117,7 @@ static void linkPattern(EtwScriptState *state, const char *glob, EtwRule *rule)
     pattern->next = state->patterns;
     state->patterns = pattern;
     state->generation++;
-    if (rule->options.steps != ETW_STEPS_OFF) {
+    if (rule->options.steps == ETW_STEPS_FULL) {
         state->stepUsers++;
     }
 }
@@ -246,6 +246,16 @@ static int checkTarget(Tcl_Interp *interp, Tcl_Interp *target)
     return EtwScriptProviderOpen(interp);
 }
 
+static int checkSteps(Tcl_Interp *interp, const EtwScriptOptions *options)
+{
+    if (options->steps == ETW_STEPS_LINE &&
+            (etwHookLayer->hasLines == NULL || !etwHookLayer->hasLines())) {
+        return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "STEPS", "line",
+                "\"-steps line\" needs the inside of Tcl 8.6 as it is known: \"full\" can be had");
+    }
+    return TCL_OK;
+}
+
 int EtwScriptAdd(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *const patterns[],
         const EtwScriptOptions *options)
 {
@@ -261,7 +271,7 @@ int EtwScriptAdd(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *con
                     "a pattern must name commands, such as http::*");
         }
     }
-    if (checkTarget(interp, target) != TCL_OK) {
+    if (checkTarget(interp, target) != TCL_OK || checkSteps(interp, options) != TCL_OK) {
         return TCL_ERROR;
     }
     state = EtwScriptStateMake(target);
@@ -355,11 +365,11 @@ static Tcl_Obj *redactOf(const EtwRule *rule)
 
 static Tcl_Obj *patternDict(EtwScriptState *state, const EtwPattern *pattern)
 {
+    static const char *const steps[] = {"off", "line", "full"};
     const EtwRule *rule = pattern->rule;
     Tcl_Obj *dict = Tcl_NewDictObj();
     put(dict, "pattern", Tcl_NewStringObj(pattern->glob, -1));
-    put(dict, "steps",
-            Tcl_NewStringObj(rule->options.steps == ETW_STEPS_FULL ? "full" : "off", -1));
+    put(dict, "steps", Tcl_NewStringObj(steps[rule->options.steps], -1));
     put(dict, "args", Tcl_NewBooleanObj(rule->options.args));
     put(dict, "maxlen", Tcl_NewWideIntObj((Tcl_WideInt)rule->maxLength));
     put(dict, "depth", Tcl_NewWideIntObj(rule->options.depth));

@@ -11,6 +11,7 @@
 #if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT)
 #include <tclInt.h>
 #include <tclOOInt.h>
+#include <tclCompile.h>
 /* Tcl's configuration is not ours. */
 #undef PACKAGE_NAME
 #undef PACKAGE_TARNAME
@@ -35,6 +36,32 @@ bool EtwTclintCheckScript(Tcl_Interp *interp);
 
 /* An NRE callback: the hook, then a call's id, ticks and packed. */
 int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result);
+
+/* ---- tclint_code.c --------------------------------------------------------------------------- */
+
+/* A literal that is to be pushed, compared and dropped before a command of compiled code. */
+typedef struct EtwCodeMark {
+    int from, end; /* of the command, in the code; ascending, the outer one of two first */
+    unsigned literal;
+} EtwCodeMark;
+
+/* Mark the code of a CompileEnv. False: it is not understood, and stays as it was. */
+bool EtwTclintMark(void *compileEnv, const EtwCodeMark *marks, int count, unsigned second);
+bool EtwTclintCheckCode(void);
+
+/* ---- tclint_lines.c -------------------------------------------------------------------------- */
+
+/* A call is about to be traced: its body gets its marks, or loses them, as the hook's rule says. */
+void EtwTclintLines(
+        EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
+/* The same for a body that is compiled in a given namespace. */
+void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *ns);
+/* The hooked proc is traced no more. */
+void EtwTclintUnmark(const EtwHook *hook);
+/* A call was not traced because of -depth: its lines are not told either. As the call begins. */
+void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp);
+bool EtwTclintHasLines(void);
+void EtwTclintCheckLines(Tcl_Interp *interp);
 
 /* ---- tclint_stack.c -------------------------------------------------------------------------- */
 

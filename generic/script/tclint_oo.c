@@ -49,10 +49,18 @@ static int methodRuns(void *clientData, Tcl_Interp *interp, Tcl_ObjectContext co
     }
     EtwHookMethodRefresh(hook);
     int trace = EtwHookWants(hook);
-    if (trace != TRACE_NONE && enterFrom(hook, (Interp *)interp, frame, skip, trace, &call)) {
+    if (trace == TRACE_NONE) {
+        return TCL_OK;
+    }
+    if (EtwScriptOn(KEYWORD_STEP)) {
+        EtwTclintLinesOf(hook, interp, frame->procPtr, frame->nsPtr);
+    }
+    if (enterFrom(hook, (Interp *)interp, frame, skip, trace, &call)) {
         ClientData words[3];
         EtwCallPack(&call, words);
         Tcl_NRAddCallback(interp, EtwTclintLeave, hook, words[0], words[1], words[2]);
+    } else if (hook->rule->options.steps == ETW_STEPS_LINE && EtwScriptOn(KEYWORD_STEP)) {
+        EtwTclintTooDeep(hook, interp);
     }
     return TCL_OK;
 }

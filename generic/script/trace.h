@@ -63,12 +63,21 @@ typedef struct EtwScope {
     struct EtwScope *outer;
 } EtwScope;
 
+/* A call whose lines are told. */
+typedef struct EtwLineCall {
+    uint64_t id;
+    const EtwHook *hook; /* only compared */
+} EtwLineCall;
+
 /* Nesting in one execution environment: the interpreter's own, or a coroutine's. */
 typedef struct EtwContext {
     void *env;
     int depth;       /* of traced calls and steps */
     int open;        /* calls entered in this environment and not yet left */
-    EtwScope *scope; /* innermost call with steps, a reference */
+    int tooDeep;     /* calls that run and were not traced, with their lines, because of -depth */
+    EtwScope *scope; /* innermost call with full steps, a reference */
+    EtwLineCall *lineCalls; /* by depth: those that are open, and others that were */
+    int lineRoom;
     struct EtwContext *next;
 } EtwContext;
 
@@ -82,7 +91,7 @@ struct EtwScriptState {
     EtwSampler *sampler;                   /* NULL: stacks are not sampled */
     struct EtwCommandTrace *commandTraces; /* of run.c */
     EtwHook *hooks;                        /* all, doubly linked */
-    int stepUsers;                         /* patterns with steps, and running `run`s with steps */
+    int stepUsers;                         /* patterns and running `run`s with full steps */
     bool stepping;                         /* inlining is off and every command is hooked */
     bool scanning;                         /* guards against a scan inside a scan */
     bool needsScan;                        /* something was created that was not seen */
@@ -237,6 +246,7 @@ enum {
     EVENT_PACKAGE_LEAVE,
     EVENT_CHANNEL,
     EVENT_SAMPLE,
+    EVENT_LINE,
     EVENT_COUNT
 };
 
@@ -330,6 +340,13 @@ void EtwContextSwitch(EtwScriptState *state, void *env);
 void EtwContextFree(EtwScriptState *state);
 EtwScope *EtwScopePush(EtwScope *outer, EtwRule *rule);
 EtwScope *EtwScopePop(EtwScope *scope); /* the outer one */
+/* The hooked call whose line runs: its id; 0: it was not traced. */
+static inline uint64_t EtwLineCallId(const EtwContext *now, const EtwHook *hook)
+{
+    return now->depth < now->lineRoom && now->lineCalls[now->depth].hook == hook
+                   ? now->lineCalls[now->depth].id
+                   : 0;
+}
 /* The first word is shown as `name`. Returns the event's ticks, 0: no session took it. */
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[]);
@@ -389,6 +406,7 @@ typedef struct EtwHookLayer {
     Tcl_Obj *(*disguise)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
     void (*disguiseRuns)(Tcl_Interp *interp, Tcl_Obj *script);
     void (*disguiseFailed)(Tcl_Interp *interp);
+    bool (*hasLines)(void); /* procs can tell each line they come to; NULL: they cannot */
 } EtwHookLayer;
 
 extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */

@@ -7,7 +7,8 @@
 #include "tcl/tclglue.h"
 #include "script/script.h"
 
-static const char *const stepNames[] = {"off", "full", NULL};
+static const char *const stepNames[] = {"off", "line", "full", NULL}; /* as EtwSteps */
+static const char *const runStepNames[] = {"off", "full", NULL};      /* a body has no lines */
 
 /* What the sub-commands have in options, all in one record. */
 typedef struct ScriptOptions {
@@ -21,7 +22,7 @@ typedef struct ScriptOptions {
 } ScriptOptions;
 
 #define AT(field) offsetof(ScriptOptions, field)
-#define TRACE_OPTIONS                                                                              \
+#define TRACE_OPTIONS(stepNames)                                                                   \
     ETW_OPTION("-args", ETW_OPT_BOOL, AT(args), 0, 0, 0, NULL),                                    \
             ETW_OPTION("-depth", ETW_OPT_INT, AT(depth), 0, 1000000, 0, NULL),                     \
             ETW_OPTION("-maxlen", ETW_OPT_INT, AT(maxLength), 16, 57344, 0, NULL),                 \
@@ -33,12 +34,12 @@ typedef struct ScriptOptions {
 static const EtwOption addOptions[] = {
         {"-builtins", ETW_OPT_BOOL, AT(builtins), 0, 0, 0, NULL},
         INTERP_OPTION,
-        TRACE_OPTIONS,
+        TRACE_OPTIONS(stepNames),
         ETW_OPTION_END,
 };
 static const EtwOption runOptions[] = {
         {"-name", ETW_OPT_OBJ, AT(name), 0, 0, 0, NULL},
-        TRACE_OPTIONS,
+        TRACE_OPTIONS(runStepNames),
         ETW_OPTION_END,
 };
 static const EtwOption interpOptions[] = {INTERP_OPTION, ETW_OPTION_END};
@@ -58,7 +59,7 @@ static const EtwOption traceOptions[] = {
 static void toScript(const ScriptOptions *options, EtwScriptOptions *script)
 {
     *script = (EtwScriptOptions){
-            .steps = options->steps ? ETW_STEPS_FULL : ETW_STEPS_OFF,
+            .steps = (EtwSteps)options->steps,
             .args = options->args,
             .maxLength = options->maxLength,
             .depth = options->depth,
@@ -161,6 +162,7 @@ static int runNreCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
         return TCL_ERROR;
     }
     toScript(&options, &script);
+    script.steps = options.steps ? ETW_STEPS_FULL : ETW_STEPS_OFF;
     return EtwScriptRun(
             interp, objv[1], &script, options.name ? Tcl_GetString(options.name) : "run");
 }

@@ -14,7 +14,7 @@ namespace eval ::etw::cli {
             {profile P {NAME[.light|.verbose]} {a recording profile (etw profiles)} many}
             {keywords {} LIST {of Tcl-Script's events: call,step,channel ...; default all} many}
             {no-script N {} {do not trace Tcl scripts}}
-            {steps {} off|full {also the commands inside of traced procs}}
+            {steps {} off|line|full {also lines, or commands, inside of traced procs}}
             {args {} 0|1 {words of calls and results; default 1}}
             {source {} 0|1 {file and line of calls}}
             {redact {} PATTERNS {words to be masked, by commas} many}

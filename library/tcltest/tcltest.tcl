@@ -31,6 +31,7 @@ namespace eval ::etw::tcltest {
         {Tcl-Script Leave} {Command Code Result}
         {Tcl-Script StepEnter} Command
         {Tcl-Script StepLeave} {Command Code Result}
+        {Tcl-Script Line} Command
     }
 }
 
@@ -40,7 +41,7 @@ namespace eval ::etw::tcltest {
 #
 #	-trace off|onfail|always|slow	which tests leave a trace; slow: those that fail, too
 #	-dir DIR	where; default: tcltest's temporary directory
-#	-script PATTERNS, -steps off|full	as `etw script add` has them
+#	-script PATTERNS, -steps off|line|full	as `etw script add` has them
 #	-enable LIST	providers, each a name or {NAME ?-level L ...?}
 #	-kernel GROUPS	kernel events of this process and its children
 #	-slow MS	slower tests are slow
@@ -264,7 +265,7 @@ proc ::etw::tcltest::Quote {text} {
 #	patterns (or have some as elements), anything else is an error that shows both. What differs from run to run is made equal:
 #	moments of the run are @TIME, durations @NS, this process is @PID.
 #
-#	-script PATTERNS, -steps off|full, -enable LIST, -kernel GROUPS	what to trace, as `etw record` has it
+#	-script PATTERNS, -steps off|line|full, -enable LIST, -kernel GROUPS	what to trace, as `etw record` has it
 #	-where EXPR	only these events
 #	-fields LIST	these values instead; header fields, too
 proc ::etw::tcltest::events {body args} {

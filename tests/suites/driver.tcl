@@ -1,18 +1,18 @@
 # suites/driver.tcl --
 #
 #	Runs a file of somebody else's test suite as it is, with enter and leave of all that a script can define
-#	written to a trace: BUILD ETL FILE. Without ETL untraced. Leaves nothing of its own in the file's way.
+#	written to a trace: BUILD ETL FILE ?STEPS?. Without ETL untraced. Leaves nothing of its own in the file's way.
 
 package require tcltest ;# as the suites' own runners do
 namespace import ::tcltest::*
 namespace eval ::suitesDriver {
-    variable file [lindex $::argv 2] etl [lindex $::argv 1]
-    set ::auto_path [linsert $::auto_path 0 [lindex $::argv 0]]
+    lassign $::argv build etl file steps
+    set ::auto_path [linsert $::auto_path 0 $build]
     if {$etl ne ""} {
         package require etw
         etw start suites -file $etl -buffersize 1024 -buffers 16,512
-        etw enable suites Tcl-Script -any call
-        etw script add * -args 0
+        etw enable suites Tcl-Script -any [expr {$steps eq "" ? "call" : "call step"}]
+        etw script add * -args 0 -steps [expr {$steps eq "" ? "off" : $steps}]
     }
     set ::argv0 $file
     set ::argv {}

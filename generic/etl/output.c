@@ -39,7 +39,7 @@ struct EtlOutput {
     Numbering *numbers;
     uint32_t numberCount;
     uint32_t buffers; /* given out, the header buffer included */
-    int64_t lastTime;
+    int64_t firstTime, lastTime;
     int64_t shift, tickShift; /* EtlHeaderChange */
     bool any;                 /* a record was added */
     EtlXpress *xpress;        /* NULL: buffers are stored plain */
@@ -237,6 +237,7 @@ EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit,
     }
     s->last = ticks;
     s->any = true;
+    o->firstTime = o->any && o->firstTime < event->time ? o->firstTime : event->time;
     o->lastTime = o->any && o->lastTime > event->time ? o->lastTime : event->time;
     o->any = true;
     return ETW_OK;
@@ -249,6 +250,8 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
 {
     const EtlInfo *model = o->model;
     uint32_t used = model->headerBytes;
+    /* A model without a start has ticks of ns since 1970. */
+    int64_t start = model->startTime != 0 ? model->startTime : o->firstTime - o->firstTime % 100;
     uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : SizeFor(o, used);
     EtwTextAdd(header, model->headerBuffer, used);
     size_t fill = stored - used;
@@ -261,8 +264,8 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
             .compressed = o->xpress != NULL,
             .eventsLost = totals->eventsLost,
             .buffersLost = totals->buffersLost,
-            .start = model->startTime,
-            .ticks0 = model->ticks0,
+            .start = start,
+            .ticks0 = model->startTime != 0 ? model->ticks0 : start,
             .end = totals->end,
             .shift = o->shift,
             .tickShift = o->tickShift};

@@ -24,15 +24,17 @@ static EtwText *Begin(EtlRemake *remake)
     return to;
 }
 
-/* The event is the record that Begin's buffer has now. */
-static bool Finish(EtlRemake *remake, EtwEvent *event)
+/* The event is the record that Begin's buffer has now; false: it does not read with that payload, as
+ * that of a damaged record may not. */
+static bool Finish(EtlRemake *remake, EtwEvent *event, size_t payload)
 {
     EtwText *to = &remake->bytes[!remake->current];
     EtwEvent made = *event;
     size_t size = to->size, next;
     EtwTextReserve(to, 8);
     EtwStore64(to->data + size, 0); /* padding */
-    if (!EtlRecordParse((const uint8_t *)to->data, size, &made, &next)) {
+    if (!EtlRecordParse((const uint8_t *)to->data, size, &made, &next) ||
+            made.payloadSize != payload) {
         return false;
     }
     made.time = event->time;
@@ -48,7 +50,7 @@ static bool Finish(EtlRemake *remake, EtwEvent *event)
 }
 
 /* The same for one whose size has changed. */
-static bool FinishSized(EtlRemake *remake, EtwEvent *event)
+static bool FinishSized(EtlRemake *remake, EtwEvent *event, size_t payload)
 {
     EtwText *to = &remake->bytes[!remake->current];
     size_t at = event->kind < ETL_KINDS ? EtlKindTable[event->kind].sizeShift / 8 : 0;
@@ -56,11 +58,10 @@ static bool FinishSized(EtlRemake *remake, EtwEvent *event)
         return false;
     }
     EtwStore16(to->data + at, (uint16_t)to->size);
-    return Finish(remake, event);
+    return Finish(remake, event, payload);
 }
 
-/* The event has a record, now at least. */
-static bool HasRecord(EtlRemake *remake, EtwEvent *event)
+bool EtlRemakeWhole(EtlRemake *remake, EtwEvent *event)
 {
     size_t size = event->record == NULL ? EtlRecordSize(event) : 0;
     if (size == 0) {
@@ -70,18 +71,18 @@ static bool HasRecord(EtlRemake *remake, EtwEvent *event)
     EtwTextReserve(to, size + 8);
     EtlRecordBuild(event, (uint8_t *)to->data, size);
     to->size = size;
-    return Finish(remake, event);
+    return Finish(remake, event, event->payloadSize);
 }
 
 bool EtlRemakePayload(EtlRemake *remake, EtwEvent *event, const void *payload, size_t size)
 {
-    if (size > ETL_MAX_RECORD || !HasRecord(remake, event)) {
+    if (size > ETL_MAX_RECORD || !EtlRemakeWhole(remake, event)) {
         return false;
     }
     EtwText *to = Begin(remake);
     EtwTextAdd(to, event->record, (size_t)(event->payload - event->record));
     EtwTextAdd(to, payload, size);
-    return FinishSized(remake, event);
+    return FinishSized(remake, event, size);
 }
 
 /* ---- Extended items -------------------------------------------------------------------------- */
@@ -144,7 +145,7 @@ static bool PutItems(
 
 bool EtlRemakeItem(EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size)
 {
-    if (size > ETL_MAX_RECORD || !HasRecord(remake, event) ||
+    if (size > ETL_MAX_RECORD || !EtlRemakeWhole(remake, event) ||
             (event->kind != ETL_EVENT32 && event->kind != ETL_EVENT64)) {
         return false;
     }
@@ -154,7 +155,7 @@ bool EtlRemakeItem(EtlRemake *remake, EtwEvent *event, unsigned type, const void
         return false;
     }
     EtwTextAdd(to, event->payload, event->payloadSize);
-    return FinishSized(remake, event);
+    return FinishSized(remake, event, event->payloadSize);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
@@ -163,7 +164,7 @@ bool EtlRemakeTime(EtlRemake *remake, EtwEvent *event, int64_t ticks, int64_t ti
 {
     int64_t old;
     size_t size, timeAt;
-    if (!HasRecord(remake, event) ||
+    if (!EtlRemakeWhole(remake, event) ||
             !EtlRecordPeekAny(event->record, event->recordSize, &old, &size, &timeAt) ||
             timeAt == 0) {
         return false;
@@ -171,7 +172,7 @@ bool EtlRemakeTime(EtlRemake *remake, EtwEvent *event, int64_t ticks, int64_t ti
     EtwText *to = Begin(remake);
     EtwTextAdd(to, event->record, event->recordSize);
     EtwStore64(to->data + timeAt, (uint64_t)ticks);
-    if (!Finish(remake, event)) {
+    if (!Finish(remake, event, event->payloadSize)) {
         return false;
     }
     event->ticks = ticks;

@@ -30,6 +30,8 @@ bool EtlRemakePayload(EtlRemake *remake, EtwEvent *event, const void *payload, s
  */
 bool EtlRemakeItem(
         EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size);
+/* The event has a record, now at least: one that comes from no file is built. False: it is too large. */
+bool EtlRemakeWhole(EtlRemake *remake, EtwEvent *event);
 /* The record of the last change, to be overwritten in place: header fields. */
 static inline uint8_t *EtlRemakeRecord(EtlRemake *remake)
 {

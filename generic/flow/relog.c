@@ -4,6 +4,7 @@
  *	What there is to decide between a source and an output file (flow/relog.h).
  */
 #include "flow/relog.h"
+#include "engine/engine.h"
 
 enum { PLAIN_BUFFER = 64 * 1024 };
 
@@ -34,6 +35,16 @@ static uint32_t bufferSizeOf(const EtwSource *source)
     return size;
 }
 
+/* Named after the session. */
+static EtwStatus ownModel(EtwRelog *relog, EtwError *errPtr)
+{
+    EtwSessionInfo *session = EtwAlloc(sizeof *session);
+    bool any = EtwSourceSession(relog->source, 0, session) == ETW_OK;
+    EtwStatus status = EtlModelMake(&relog->own, any ? session->name : "relog", errPtr);
+    EtwFree(session);
+    return status;
+}
+
 static bool isUsed(const EtwSource *source, uint16_t logger)
 {
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
@@ -62,10 +73,14 @@ EtwStatus EtwRelogOpen(
 {
     const EtlInfo *model = modelOf(source);
     *relog = (EtwRelog){.source = source, .to = to};
-    if (model == NULL || EtwSourceIsLive(source)) {
-        return EtwFail(errPtr, ETW_E_UNSUPPORTED, "LIVE", "",
-                "a live session is not relogged: start it with \"-file\", or stop it first");
+    if (model == NULL) {
+        EtwStatus status = ownModel(relog, errPtr);
+        if (status != ETW_OK) {
+            return status;
+        }
+        model = &relog->own.info;
     }
+    relog->mixed = EtwSourceIsLive(source); /* some are late */
     relog->output = EtlOutputNew(model, bufferSizeOf(source), compressed, to);
     relog->logger = model->loggerCount != 0 ? model->loggers[0].id : 0;
     relog->lateLogger = freeLogger(source);
@@ -130,6 +145,17 @@ static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
     }
 }
 
+/* Kept until the end; false: it cannot be. */
+static bool holdLate(EtwRelog *relog, const EtwEvent *event)
+{
+    EtwEvent whole = *event;
+    if (!EtlRemakeWhole(&relog->remake, &whole)) {
+        return false;
+    }
+    EtwHeldAdd(&relog->late, &whole);
+    return true;
+}
+
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
 {
     const EtlEdit *edit = EtwSchemaTeaches(event) ? NULL : relog->edit;
@@ -141,10 +167,9 @@ void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
         }
         event = &own;
     }
-    if (relog->mixed && event->record != NULL && event->logger != relog->lateLogger &&
-            !EtlOutputRises(relog->output, event, edit)) {
-        EtwHeldAdd(&relog->late, event);
-    } else {
+    bool late = relog->mixed && event->logger != relog->lateLogger &&
+                !EtlOutputRises(relog->output, event, edit) && holdLate(relog, event);
+    if (!late) {
         put(relog, event, edit);
     }
 }
@@ -189,7 +214,8 @@ uint16_t EtwRelogLogger(const EtwRelog *relog)
 static EtlOutputTotals totalsOf(const EtwRelog *relog)
 {
     EtlOutputTotals totals = {.eventsLost = relog->tooBig};
-    bool closed = true;
+    bool closed = EtwSourceFileCount(relog->source) != 0;
+    totals.eventsLost += closed ? 0 : EtwSourceLost(relog->source);
     for (int i = 0; i < EtwSourceFileCount(relog->source); i++) {
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(relog->source, i, &path);
@@ -229,6 +255,7 @@ void EtwRelogClose(EtwRelog *relog)
     EtlOutputFree(relog->output);
     EtlRemakeFree(&relog->remake);
     EtwDescribeFree(relog->describe);
+    EtlModelFree(&relog->own);
     EtwHeldFree(&relog->held);
     EtwHeldFree(&relog->late);
     relog->output = NULL;
@@ -255,7 +282,8 @@ uint64_t EtwRelogBytes(const EtwRelog *relog)
 
 bool EtwRelogAligned(const EtwRelog *relog, EtwText *out)
 {
-    uint64_t count = countsOf(relog).converted;
+    bool files = EtwSourceFileCount(relog->source) != 0;
+    uint64_t count = files ? countsOf(relog).converted : 0;
     if (count != 0) {
         EtwTextPrintf(out,
                 "the inputs' clocks differ: the times of %llu events were aligned by wall clock",

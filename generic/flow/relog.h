@@ -8,6 +8,7 @@
 #ifndef ETW_FLOW_RELOG_H
 #define ETW_FLOW_RELOG_H
 
+#include "etl/model.h"
 #include "etl/output.h"
 #include "flow/describe.h"
 #include "flow/held.h"
@@ -30,6 +31,7 @@ typedef struct EtwRelog {
     bool mixed;      /* some event was not in its input's order */
     EtwSplit *split; /* NULL: one output */
     bool failed;     /* some piece could not be written */
+    EtlModel own;    /* of a source without a file */
     EtlOutput *output;
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
@@ -38,7 +40,7 @@ typedef struct EtwRelog {
     uint64_t unknown; /* left out: nobody knows what was to be blotted out of them */
 } EtwRelog;
 
-/* ETW_E_ARG: the source has no file. The header of the input that began first stands model. */
+/* The header of the input that began first stands model; where no input is a file, one of our own. */
 EtwStatus EtwRelogOpen(
         EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr);
 /* Is the event a record of an input's header buffer? Such ones are not to be added. */

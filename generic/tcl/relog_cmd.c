@@ -38,6 +38,7 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-map", ETW_OPT_LIST, offsetof(RelogOptions, map), 0, 0, 0, NULL),
         ETW_OPTION_PROGRESS,
         ETW_OPTION("-providers", ETW_OPT_LIST, offsetof(RelogOptions, providers), 0, 0, 0, NULL),
+        ETW_OPTION_RECORDS,
         ETW_OPTION("-redact", ETW_OPT_LIST, offsetof(RelogOptions, edit.redact), 0, 0, 0, NULL),
         ETW_OPTION("-rename", ETW_OPT_LIST, offsetof(RelogOptions, edit.rename), 0, 0, 0, NULL),
         ETW_OPTION("-schemas", ETW_OPT_BOOL, offsetof(RelogOptions, schemas), 0, 0, 0, NULL),
@@ -45,6 +46,7 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-split", ETW_OPT_LIST, offsetof(RelogOptions, split), 0, 0, 0, NULL),
         ETW_OPTION(
                 "-timeshift", ETW_OPT_OBJ, offsetof(RelogOptions, edit.timeshift), 0, 0, 0, NULL),
+        ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),
         ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),
         ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL),
         ETW_OPTION_END,
@@ -90,12 +92,12 @@ static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], Relog
     while (first < objc && *Tcl_GetString(objv[first]) != '-') {
         first++;
     }
-    if (first < 3) {
-        Tcl_WrongNumArgs(interp, 1, objv, usage);
+    if (first >= 2 && EtwParseOptions(interp, relogOptions, objc - first, objv + first, options,
+                              NULL) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (EtwParseOptions(interp, relogOptions, objc - first, objv + first, options, NULL) !=
-            TCL_OK) {
+    if (first < (options->query.records != NULL ? 2 : 3)) {
+        Tcl_WrongNumArgs(interp, 1, objv, usage);
         return TCL_ERROR;
     }
     if (options->query.fields != NULL && options->map == NULL) {

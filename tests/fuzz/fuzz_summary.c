@@ -4,6 +4,8 @@
  *	A file's events summed up in several ways, and the results written in all forms. What is looked
  *	for besides the sanitizers' reports: groups that do not add up to the total, and text that is
  *	cut or has control characters.
+ *
+ *	Seeds: *.etl
  */
 #include "base/bytes.h"
 #include "etl/reader.h"

@@ -1,0 +1,22 @@
+/*
+ * etl/model.h --
+ *
+ *	A header for events that come from no file (a live session, records in memory): that of a file
+ *	of this machine. Its ticks are ns since 1970; its start is left open, for whoever rewrites it
+ *	to fill in.
+ */
+#ifndef ETW_ETL_MODEL_H
+#define ETW_ETL_MODEL_H
+
+#include "base/bytes.h"
+#include "etl/reader.h"
+
+typedef struct EtlModel { /* zeroed: not made */
+    EtlInfo info;         /* its headerBuffer is `header` */
+    EtwText header;
+} EtlModel;
+
+EtwStatus EtlModelMake(EtlModel *model, const char *loggerName, EtwError *errPtr);
+void EtlModelFree(EtlModel *model);
+
+#endif

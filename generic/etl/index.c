@@ -16,7 +16,6 @@
 
 /* Private loggers and sessions without a buffer per CPU: times may go back within a buffer. */
 enum { MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE_NO_CPU_BUFFERS };
-enum { VERSION_VISTA = 6 }; /* before it, buffer headers had no flags and no type */
 enum { BLANK_ZERO = 1, BLANK_ONES = 2 };
 enum {
     BUFFER_HEAD_BYTES = 0x88,
@@ -458,7 +457,7 @@ void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t si
 {
     Walk w = {.index = index, .map = map, .file = file, .size = size, .info = info, .clock = clock};
     w.compressed = (info->mode & ETL_MODE_COMPRESSED) != 0;
-    w.old = info->major < VERSION_VISTA;
+    w.old = EtlIsOld(info);
     memset(index, 0, sizeof *index);
     WalkBuffers(&w);
     EtwFree(w.scratch);

@@ -281,7 +281,7 @@ EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compress
     o->bufferSize = size < MIN_BUFFER ? MIN_BUFFER : size > MAX_BUFFER ? MAX_BUFFER : size;
     o->bufferSize &= ~(uint32_t)(SIZE_UNIT - 1);
     EtlClockOfInfo(model, &o->clock);
-    o->xpress = compressed ? EtlXpressNew() : NULL;
+    o->xpress = compressed && !EtlIsOld(model) ? EtlXpressNew() : NULL;
     GrowTable(o);
     BuildHeader(o, &(EtlOutputTotals){0}, &header);
     Give(o, to, header.data, header.size, header.size);

@@ -25,7 +25,7 @@ typedef struct EtlOutputTotals {
 
 /*
  * bufferSize: 0: the model's. compressed: buffers are stored as Windows' own compressed files have
- * them. The model's reader stays open until the output is freed.
+ * them; files of a Windows before Vista cannot have them so. The model's reader stays open until the output is freed.
  */
 EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compressed, EtwText *to);
 /* All times of the output are so many ns later (a multiple of 100); before the first record. */

@@ -77,6 +77,12 @@ typedef struct EtlInfo {
     uint32_t headerBytes;
 } EtlInfo;
 
+/* A file of a Windows before Vista: its buffer headers have no flags (compressed, ...) and no type. */
+static inline bool EtlIsOld(const EtlInfo *info)
+{
+    return info->major < 6;
+}
+
 /* Is the record one of the header buffer, which tells of the file and is no event? */
 static inline bool EtlInHeader(const EtlInfo *info, const EtwEvent *event)
 {

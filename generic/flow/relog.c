@@ -81,6 +81,7 @@ EtwStatus EtwRelogOpen(
         model = &relog->own.info;
     }
     relog->mixed = EtwSourceIsLive(source); /* some are late */
+    relog->plain = compressed && EtlIsOld(model);
     relog->output = EtlOutputNew(model, bufferSizeOf(source), compressed, to);
     relog->logger = model->loggerCount != 0 ? model->loggers[0].id : 0;
     relog->lateLogger = freeLogger(source);
@@ -322,4 +323,13 @@ bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out)
 bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out)
 {
     return relog->split != NULL && EtwSplitLeftOut(relog->split, out);
+}
+
+bool EtwRelogPlain(const EtwRelog *relog, EtwText *out)
+{
+    if (relog->plain) {
+        EtwTextPrintf(
+                out, "stored plain: traces of Windows before Vista have no compressed buffers");
+    }
+    return relog->plain;
 }

@@ -36,6 +36,7 @@ typedef struct EtwRelog {
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
     uint64_t tooBig;
+    bool plain;       /* it was to be compressed, and cannot be */
     uint64_t schemas; /* events of metadata that were added */
     uint64_t unknown; /* left out: nobody knows what was to be blotted out of them */
 } EtwRelog;
@@ -73,6 +74,8 @@ bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
 bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
 /* Events that were left out because their payload could not be looked at; the same. */
 bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out);
+/* It was to be compressed, and cannot be; the same. */
+bool EtwRelogPlain(const EtwRelog *relog, EtwText *out);
 /* Schemas that could not be added; the same. */
 bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out);
 /* What pieces lack; the same. */

@@ -335,6 +335,7 @@ static Tcl_Obj *resultOf(const Relogging *r)
     addWarning(warnings, relog, EtwRelogAligned);
     addWarning(warnings, relog, EtwRelogUnset);
     addWarning(warnings, relog, EtwRelogUnknown);
+    addWarning(warnings, relog, EtwRelogPlain);
     addWarning(warnings, relog, EtwRelogUndescribed);
     addWarning(warnings, relog, EtwRelogUncarried);
     EtwPut(dict, "events", EtwUint64Obj(relog->events));

@@ -112,9 +112,6 @@ static void checkOutput(Editor *e)
     while (EtlReaderNext(reader, &event) == ETW_OK) {
         count += !EtlInHeader(EtlReaderInfo(reader), &event);
     }
-    if (count != e->added)
-        fprintf(stderr, "%llu %llu %zu warn %d\n", (unsigned long long)count,
-                (unsigned long long)e->added, e->to.size, 0);
     must(count == e->added);
     EtlReaderClose(reader);
     EtwTextFree(&header);

@@ -1,7 +1,7 @@
 # bench/load.tcl --
 #
 #	etw load into a PostgreSQL of our own, beside psql with a COPY of rows that are ready, into the same columns with the
-#	same keys; and into SQLite. BENCH_EVENTS says how many events (default 500,000). Goal: 100,000 events a second.
+#	same keys; and into SQLite; both also through TDBC, the slow way. BENCH_EVENTS says how many events (default 500,000). Goal: 100,000 events a second.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -26,6 +26,17 @@ proc make {file events} {
     }
     etw provider delete Bench-Load
     return [dict get [etw stop bench] events]
+}
+
+# Through TDBC, where the driver for it is there.
+proc measureTdbc {driver words file count} {
+    if {[catch {package require tdbc::$driver}]} {
+        bench::note "no package tdbc::$driver"
+        return
+    }
+    set connection [::tdbc::${driver}::connection new {*}$words]
+    measure tdbc-$driver $connection $file $count
+    $connection close
 }
 
 proc measure {name database file count} {
@@ -57,6 +68,7 @@ try {
         set server [postgresStart]
         measure postgres $server $file $count
         peer $server $count
+        measureTdbc postgres [list -host $testing::postgresDir -user etw -database postgres] $file $count
     } else {
         bench::note "no PostgreSQL"
     }
@@ -64,6 +76,7 @@ try {
         bench::note "no package sqlite3"
     } else {
         measure sqlite [file join [bench::tmp] load.db] $file $count
+        measureTdbc sqlite3 [list [file join [bench::tmp] tdbc.db]] $file $count
     }
 } finally {
     testing::postgresStop

@@ -2,19 +2,21 @@
 #
 #	etw load: traces of many hosts side by side in a database. The binary writes rows as text (flow/sink_rows.c), the
 #	database takes them into tables of this load only, and SQL moves them on from there in one transaction: no event
-#	passes through Tcl. Below load/ is a class for each kind of database, with
+#	passes through Tcl, except on the slow way, into a connection of TDBC. Below load/ is a class for each kind of
+#	database, with
 #		Rows SQL			run it; a list of rows
 #		Literal TEXT			TEXT as SQL has it
 #		Stage TABLE FILE TOLD		rows of a file into a new table of this load; TOLD is called with bytes
 #		Payload, Words			SQL for the columns `props` and `words` of such a table
 #		Type, Views			what a payload is, and views that only this kind has
+#		Index NAME FIELD		an index, unless it is there, of a field of the payload; `*`: of all of them
 #		Has TABLE, Begin, Commit
 #	and a destructor that takes back what was not committed.
 
 namespace eval ::etw::load {
     variable dir [file join [file dirname [file normalize [info script]]] load]
     # Option -> what it is without.
-    variable defaults {-host {} -progress {} -replace 0}
+    variable defaults {-host {} -index {} -progress {} -replace 0}
     # %J is the type of a payload.
     variable tables {
         {CREATE TABLE IF NOT EXISTS etw_files (id BIGINT PRIMARY KEY, host TEXT NOT NULL, session TEXT NOT NULL,
@@ -85,7 +87,7 @@ proc ::etw::load::Options {given} {
     set own $defaults
     set exporting {}
     foreach {name value} $given {
-        set name [tcl::prefix match -message option {-from -host -limit -progress -replace -to -where} $name]
+        set name [tcl::prefix match -message option {-from -host -index -limit -progress -replace -to -where} $name]
         if {[incr count 2] > [llength $given]} {
             return -code error -errorcode [list ETW ARG MISSING $name] "option \"$name\" needs a value"
         }
@@ -94,6 +96,9 @@ proc ::etw::load::Options {given} {
     if {![string is boolean -strict [dict get $own -replace]]} {
         return -code error -errorcode [list ETW ARG BOOLEAN -replace] \
             "expected boolean value but got \"[dict get $own -replace]\""
+    }
+    if {![string is list [dict get $own -index]]} {
+        return -code error -errorcode {ETW ARG LIST -index} "expected a list of fields but got \"[dict get $own -index]\""
     }
     return [list $own $exporting]
 }
@@ -114,18 +119,26 @@ proc ::etw::load::Describe {source host exporting} {
         ended [dict get $info ended] size [dict get $info size] options $exporting lost $lost]
 }
 
-# The object that talks to DATABASE: a conninfo string or a URL of PostgreSQL, else a file for SQLite.
+# The object that talks to DATABASE: a connection of TDBC, a conninfo string or a URL of PostgreSQL, else a file for SQLite.
 proc ::etw::load::Open {database} {
-    variable dir
     variable databases
     set kind Sqlite
     if {[regexp {^postgres(ql)?://|^\s*(host|hostaddr|port|dbname|user|service|sslmode)\s*=} $database]} {
         set kind Postgres
+    } elseif {[::info object isa object $database] && [::info object isa class ::tdbc::connection]
+            && [::info object isa typeof $database ::tdbc::connection]} {
+        set kind Tdbc
     }
+    Class $kind
+    return [$kind create ::etw::load::Database[incr databases] $database]
+}
+
+# The class for a kind of database is there from now on.
+proc ::etw::load::Class {kind} {
+    variable dir
     if {[::info commands ::etw::load::$kind] eq ""} {
         uplevel #0 [list source [file join $dir [string tolower $kind].tcl]]
     }
-    return [$kind create ::etw::load::Database[incr databases] $database]
 }
 
 # ---- One load ------------------------------------------------------------------------------------
@@ -145,11 +158,15 @@ proc ::etw::load::Fill {db traces own exporting} {
         dict lappend result warnings {*}$warnings
         lappend staged $table $trace
     }
-    if {$staged ne ""} {
+    set fields [dict get $own -index]
+    if {$staged ne "" || $fields ne ""} {
         $db Begin
         Tables $db
         foreach {table trace} $staged {
             Move $db $table $trace
+        }
+        foreach field $fields {
+            $db Index [IndexName $field] $field
         }
         $db Commit
     }
@@ -213,6 +230,12 @@ proc ::etw::load::Tables {db} {
     foreach sql [concat $views [$db Views]] {
         $db Rows $sql
     }
+}
+
+# Names of indexes are short in some databases, and those of fields are anything.
+proc ::etw::load::IndexName {field} {
+    set bytes [encoding convertto utf-8 $field]
+    return [format etw_payload_%08x%08x [expr {[zlib crc32 $bytes] & 0xffffffff}] [expr {[zlib adler32 $bytes] & 0xffffffff}]]
 }
 
 # The number that NAME has in one of the tables of names.

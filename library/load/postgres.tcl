@@ -3,7 +3,43 @@
 #	etw load into PostgreSQL: one psql, which is told what to do through its input; rows go by COPY. COPY reads them
 #	as CSV, in which a backslash is only that; its quote is U+0002, which no row has.
 
+# What PostgreSQL has of its own in SQL, whoever carries it there.
+oo::class create ::etw::load::PostgresForm {
+    # The numbers of files are given one load after the other.
+    method Lock {} {
+        my Rows "SELECT pg_advisory_xact_lock(hashtext('etw load'))"
+    }
+    method Has {table} {
+        return [llength [my Rows "SELECT 1 WHERE to_regclass('$table') IS NOT NULL"]]
+    }
+    method Type {} {
+        return JSONB
+    }
+    # With times for people, which have microseconds.
+    method Views {} {
+        return {
+            {CREATE VIEW etw_times AS SELECT timestamptz 'epoch' + time / 1000 * interval '1 microsecond' AS at, t.*
+                FROM etw_timeline t}
+        }
+    }
+    # Of one field a hash, which takes values of any length; of all of them a tree of what is in them.
+    method Index {name field} {
+        set what [expr {$field eq "*" ? "gin (payload jsonb_path_ops)" : "hash ((payload ->> [my Literal $field]))"}]
+        my Rows "CREATE INDEX IF NOT EXISTS $name ON etw_events USING $what"
+    }
+    # jsonb has no NUL: U+FFFD stands for it.
+    method Payload {} {
+        return "[my Valid props]::jsonb"
+    }
+    method Valid {text} {
+        return "CASE WHEN $text LIKE '%\\\\u0000%'\
+            THEN regexp_replace($text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g') ELSE $text END"
+    }
+    export Lock Has Type Views Index Payload Valid
+}
+
 oo::class create ::etw::load::Postgres {
+    superclass ::etw::load::PostgresForm
     # psql's input and output, the file of its errors, and numbers the answers.
     variable chan errors answers
 
@@ -41,8 +77,7 @@ oo::class create ::etw::load::Postgres {
 
     method Begin {} {
         my Rows BEGIN
-        # The numbers of files are given one load after the other.
-        my Rows "SELECT pg_advisory_xact_lock(hashtext('etw load'))"
+        my Lock
     }
     method Commit {} {
         my Rows COMMIT
@@ -84,9 +119,6 @@ oo::class create ::etw::load::Postgres {
     method Literal {text} {
         return '[string map {' '' \0 \ufffd} $text]'
     }
-    method Has {table} {
-        return [expr {[lindex [my Rows "SELECT to_regclass('$table') IS NOT NULL"] 0 0] eq "t"}]
-    }
     method Stage {table path told} {
         my Send "COPY $table FROM STDIN (FORMAT csv, DELIMITER E'\\x1f', QUOTE E'\\x02', NULL E'\\x03');\n"
         set rows [open $path rb]
@@ -109,26 +141,8 @@ oo::class create ::etw::load::Postgres {
         fconfigure $chan -encoding utf-8 -translation lf
         return $bytes
     }
-    method Type {} {
-        return JSONB
-    }
-    # With times for people, which have microseconds.
-    method Views {} {
-        return {
-            {CREATE VIEW etw_times AS SELECT timestamptz 'epoch' + time / 1000 * interval '1 microsecond' AS at, t.*
-                FROM etw_timeline t}
-        }
-    }
-    # jsonb has no NUL: U+FFFD stands for it.
-    method Payload {} {
-        return "[my Valid props]::jsonb"
-    }
     method Words {} {
         return "CASE WHEN words LIKE E'\\x01%' THEN ([my Valid {substr(words, 2)}]::jsonb #>> '{}') ELSE words END"
     }
-    method Valid {text} {
-        return "CASE WHEN $text LIKE '%\\\\u0000%'\
-            THEN regexp_replace($text, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g') ELSE $text END"
-    }
-    export Begin Commit Rows Literal Has Stage Type Views Payload Words Valid
+    export Begin Commit Rows Literal Stage Words
 }

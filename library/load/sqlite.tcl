@@ -7,7 +7,33 @@ if {[namespace which ::etw::lib::SqliteValid] eq ""} {
     source [file join [file dirname [file dirname [file normalize [info script]]]] export sqlite.tcl]
 }
 
+# What SQLite has of its own in SQL.
+oo::class create ::etw::load::SqliteForm {
+    method Lock {} {}
+    method Has {table} {
+        return [llength [my Rows "SELECT 1 FROM sqlite_master WHERE name = '$table'"]]
+    }
+    method Type {} {
+        return TEXT
+    }
+    method Views {} {
+        return {}
+    }
+    method Index {name field} {
+        if {$field eq "*"} {
+            return -code error -errorcode {ETW UNSUPPORTED INDEX *} \
+                "SQLite has no index of whole payloads: name the fields that are searched"
+        }
+        my Rows "CREATE INDEX IF NOT EXISTS $name ON etw_events (payload ->> [my Literal $field])"
+    }
+    method Payload {} {
+        return props
+    }
+    export Lock Has Type Views Index Payload
+}
+
 oo::class create ::etw::load::Sqlite {
+    superclass ::etw::load::SqliteForm
     # The handle.
     variable db
 
@@ -52,9 +78,6 @@ oo::class create ::etw::load::Sqlite {
     method Literal {text} {
         return '[string map {' '' \0 \ufffd} $text]'
     }
-    method Has {table} {
-        return [llength [my Rows "SELECT 1 FROM sqlite_master WHERE name = '$table'"]]
-    }
     # Not in a transaction: `copy` has one of its own.
     method Stage {table path told} {
         if {[catch {$db copy abort $table $path \x1f \x03} message]} {
@@ -62,19 +85,10 @@ oo::class create ::etw::load::Sqlite {
         }
         {*}$told [file size $path] [file size $path]
     }
-    method Type {} {
-        return TEXT
-    }
-    method Views {} {
-        return {}
-    }
-    method Payload {} {
-        return props
-    }
     # Words that have what a row cannot are JSON behind a mark.
     method Words {} {
         return "CASE WHEN words >= char(1) AND words < char(2)
             THEN json_extract([::etw::lib::SqliteValid {substr(words, 2)}], '\$') ELSE words END"
     }
-    export Begin Commit Rows Literal Has Stage Type Views Payload Words
+    export Begin Commit Rows Literal Stage Words
 }

@@ -74,6 +74,7 @@ void LoggerOnPut(void *ctx, const EtlPut *put)
         atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
         return;
     }
+    atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
     atomic_store(&user->putSlot, put->slot);
     atomic_store(&user->putUsed, put->used);
     atomic_store(&user->putSequence, put->sequence);

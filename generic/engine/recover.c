@@ -145,15 +145,31 @@ static uint64_t save(Ring *ring, EtlWriter *writer, int cpu, const EtwAnchors *a
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* As it was named when the logger died: in new-file mode with its number. */
-static void filePath(const RingHeader *h, char *path, size_t size)
+/* As it was named when the logger died: in new-file mode with its number, or the one `ahead`. */
+static void filePath(const RingHeader *h, uint32_t ahead, char *path, size_t size)
 {
     const char *mark = h->mode == ETW_FILE_NEWFILE ? strstr(h->file, "%d") : NULL;
     if (mark == NULL) {
         snprintf(path, size, "%.1023s", h->file);
     } else {
         snprintf(path, size, "%.*s%u%.1000s", (int)(mark - h->file), h->file,
-                atomic_load(&h->fileNumber), mark + 2);
+                atomic_load(&h->fileNumber) + ahead, mark + 2);
+    }
+}
+
+/* New-file mode: killed right behind the making of the next file, before there was an event in it. */
+static void removeEmptyNext(const RingHeader *h)
+{
+    OsMap file = {0};
+    char path[1100];
+    filePath(h, 1, path, sizeof path);
+    if (h->mode != ETW_FILE_NEWFILE || OsMapFile(&file, path, NULL) != ETW_OK) {
+        return;
+    }
+    bool empty = file.size <= h->bufferSize; /* the file's header at most */
+    OsUnmap(&file);
+    if (empty) {
+        OsFileRemove(path);
     }
 }
 
@@ -208,7 +224,8 @@ static EtwStatus complete(Ring *ring, int index, EtwRecovered *r)
     EtlWriter *writer;
     uint64_t lost;
     EtwStatus status;
-    filePath(h, r->file, sizeof r->file);
+    filePath(h, 0, r->file, sizeof r->file);
+    removeEmptyNext(h);
     RingCloseAll(ring);
     settlePuts(ring, r->file);
     status = openFile(&writer, ring, index, r->file, &r->error);

@@ -188,7 +188,7 @@ static void BuildHead(const EtlWriter *w, const Stream *s, bool partial)
 static void TellPut(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
 {
     if (w->onPut != NULL) {
-        EtlPut put = {(int)(s - w->streams), done, slot, s->used, s->sequence};
+        EtlPut put = {(int)(s - w->streams), done, slot, s->used, s->sequence, w->number};
         w->onPut(w->putCtx, &put);
     }
 }

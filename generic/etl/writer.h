@@ -23,6 +23,7 @@ typedef struct EtlPut {
     uint32_t slot; /* its place in the file, in buffers */
     uint32_t used; /* bytes of it that are announced */
     int64_t sequence;
+    int number; /* of the file, in new-file mode */
 } EtlPut;
 typedef void EtlPutProc(void *ctx, const EtlPut *put);
 

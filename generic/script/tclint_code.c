@@ -312,8 +312,8 @@ static bool hasOffset(const Code *c, const Step *s, int *offset)
             (desc->opTypes[0] != OPERAND_OFFSET1 && desc->opTypes[0] != OPERAND_OFFSET4)) {
         return false;
     }
-    *offset = desc->opTypes[0] == OPERAND_OFFSET1 ? TclGetInt1AtPtr(at + 1)
-                                                  : TclGetInt4AtPtr(at + 1);
+    *offset =
+            desc->opTypes[0] == OPERAND_OFFSET1 ? TclGetInt1AtPtr(at + 1) : TclGetInt4AtPtr(at + 1);
     return true;
 }
 
@@ -396,8 +396,7 @@ bool EtwTclintCheckCode(void)
            isNamed(INST_POP, "pop", 1) && isNamed(INST_JUMP1, "jump1", 2) &&
            isNamed(INST_JUMP1 + 1, "jump4", 5) && isNamed(INST_JUMP_TRUE1 + 1, "jumpTrue4", 5) &&
            isNamed(INST_JUMP_FALSE1 + 1, "jumpFalse4", 5) &&
-           isNamed(INST_START_CMD, "startCommand", 9) &&
-           isNamed(INST_JUMP_TABLE, "jumpTable", 5) &&
+           isNamed(INST_START_CMD, "startCommand", 9) && isNamed(INST_JUMP_TABLE, "jumpTable", 5) &&
            isNamed(INST_FOREACH_START, "foreach_start", FOREACH_SIZE) &&
            isNamed(INST_FOREACH_STEP, "foreach_step", 1) &&
            isNamed(INST_RETURN_CODE_BRANCH, "returnCodeBranch", 1);

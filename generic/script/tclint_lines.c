@@ -157,7 +157,7 @@ typedef struct Place {
     int parent;    /* -1: none */
     int last;      /* the last command inside of it so far, -1: none */
     int line;
-    int shown;     /* the line that stands for it: its own, or that of a marked one around it */
+    int shown; /* the line that stands for it: its own, or that of a marked one around it */
     bool bracketed, marked;
 } Place;
 
@@ -388,15 +388,15 @@ static void markCode(CompileEnv *env, Lines *lines)
     EtwCodeMark *marks = EtwAlloc((room + 1) * sizeof *marks);
     int count = findMarks(env, places, marks);
     unsigned second = (unsigned)(env->literalArrayNext + count);
-    if (EtwTclintMark(env, marks, count, second)) {
-        roomForLiterals(env, count + 1);
-        for (int i = 0; i < env->numCommands; i++) {
-            if (places[i].marked) {
-                addLiteral(env, newMark(lines, env, &places[i]));
-            }
+    bool marked = EtwTclintMark(env, marks, count, second);
+    roomForLiterals(env, count + 1);
+    for (int i = 0; marked && i < env->numCommands; i++) {
+        if (places[i].marked) {
+            addLiteral(env, newMark(lines, env, &places[i]));
         }
-        addLiteral(env, newSecond(lines));
     }
+    addLiteral(
+            env, newSecond(lines)); /* without marks, too: so that it is not tried at each call */
     EtwFree(places);
     EtwFree(marks);
 }
@@ -503,9 +503,6 @@ void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *
         unmark(proc, iPtr);
         return;
     }
-    if (code != NULL && lines == NULL && isValid(code, iPtr, proc, ns) && code->numCommands == 0) {
-        return; /* an empty body */
-    }
     lines = linesNew(hook);
     compileMarked(lines, interp, proc, ns);
     linesDrop(lines);
@@ -515,8 +512,7 @@ void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *
 
 static void lambdaLines(EtwHook *hook, Tcl_Interp *interp, Tcl_Obj *lambda)
 {
-    if (lambda->typePtr != lambdaType &&
-            lambdaType->setFromAnyProc(interp, lambda) != TCL_OK) {
+    if (lambda->typePtr != lambdaType && lambdaType->setFromAnyProc(interp, lambda) != TCL_OK) {
         Tcl_ResetResult(interp);
         return; /* apply itself says why */
     }
@@ -528,8 +524,8 @@ static void lambdaLines(EtwHook *hook, Tcl_Interp *interp, Tcl_Obj *lambda)
     }
 }
 
-void EtwTclintLines(EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc,
-        Tcl_Obj *const objv[])
+void EtwTclintLines(
+        EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     if (hook->kind == ETW_KIND_PROC) {
         Proc *proc = clientData;
@@ -542,8 +538,7 @@ void EtwTclintLines(EtwHook *hook, void *clientData, Tcl_Interp *interp, int obj
 void EtwTclintUnmark(const EtwHook *hook)
 {
     if (hook->kind == ETW_KIND_PROC && hook->state->interp != NULL) {
-        unmark(((const Command *)hook->token)->objClientData,
-                (const Interp *)hook->state->interp);
+        unmark(((const Command *)hook->token)->objClientData, (const Interp *)hook->state->interp);
     }
 }
 
@@ -604,12 +599,8 @@ static const char checkBody[] = "proc ::etwLines n {\n"
 
 static bool runsMarked(Tcl_Interp *interp)
 {
-    Tcl_Obj *result = Tcl_GetObjResult(interp);
-    if (Tcl_EvalEx(interp, "::etwLines 2", -1, TCL_EVAL_GLOBAL) != TCL_OK) {
-        return false;
-    }
-    result = Tcl_GetObjResult(interp);
-    return strncmp(Tcl_GetString(result), "16 no ", 6) == 0;
+    return Tcl_EvalEx(interp, "::etwLines 2", -1, TCL_EVAL_GLOBAL) == TCL_OK &&
+           strncmp(Tcl_GetStringResult(interp), "16 no ", 6) == 0;
 }
 
 static bool checkMarks(Tcl_Interp *interp, Proc *proc)
@@ -633,8 +624,8 @@ void EtwTclintCheckLines(Tcl_Interp *interp)
     Tcl_CmdInfo info;
     lambdaType = typeOfLambda(interp);
     if (!EtwTclintCheckCode() || lambdaType == NULL ||
-            Tcl_EvalEx(interp, checkBody, -1, TCL_EVAL_GLOBAL) != TCL_OK ||
-            !runsMarked(interp) || !Tcl_GetCommandInfo(interp, "::etwLines", &info)) {
+            Tcl_EvalEx(interp, checkBody, -1, TCL_EVAL_GLOBAL) != TCL_OK || !runsMarked(interp) ||
+            !Tcl_GetCommandInfo(interp, "::etwLines", &info)) {
         return;
     }
     Proc *proc = info.objClientData;

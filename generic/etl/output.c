@@ -330,6 +330,32 @@ void EtlOutputEnd(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to, EtwT
     BuildHeader(o, &own, header);
 }
 
+void EtlOutputSlice(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to)
+{
+    static const EtlBufferHead mark = {
+            .size = ETL_BUFFER_HEADER, .used = ETL_BUFFER_HEADER, .type = ETL_BUFFER_EMPTY_MARKER};
+    EtwText header = {0};
+    EtlOutputEnd(o, totals, to, &header);
+    memcpy(to->data, header.data, header.size);
+    EtwTextFree(&header);
+    EtwTextReserve(to, ETL_BUFFER_HEADER);
+    EtlBufferHeadBuild(&mark, (uint8_t *)to->data + to->size);
+    to->size += ETL_BUFFER_HEADER;
+    o->bytes += ETL_BUFFER_HEADER;
+}
+
+void EtlOutputRestart(EtlOutput *o, EtwText *to)
+{
+    EtwText header = {0};
+    o->buffers = 0;
+    for (uint32_t i = 0; i < o->numberCount; i++) {
+        o->numbers[i].sequence = 0;
+    }
+    BuildHeader(o, &(EtlOutputTotals){0}, &header);
+    Give(o, to, header.data, header.size, header.size);
+    EtwTextFree(&header);
+}
+
 uint64_t EtlOutputBytes(const EtlOutput *o)
 {
     return o->bytes;

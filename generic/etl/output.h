@@ -47,6 +47,14 @@ uint64_t EtlOutputSizeMore(const EtlOutput *output);
 /* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
  * *header. */
 void EtlOutputEnd(EtlOutput *output, const EtlOutputTotals *totals, EtwText *to, EtwText *header);
+/*
+ * Of a pipe, in which there is no way back to the header: what was added since the last slice as a
+ * small file of its own, with the mark of its end (a buffer head that says: empty), instead of
+ * EtlOutputEnd. *to must have all that was given since; it is whole then, and to be emptied before
+ * the next record is added, after EtlOutputRestart.
+ */
+void EtlOutputSlice(EtlOutput *output, const EtlOutputTotals *totals, EtwText *to);
+void EtlOutputRestart(EtlOutput *output, EtwText *to);
 uint64_t EtlOutputBytes(const EtlOutput *output);     /* given out so far */
 uint64_t EtlOutputConverted(const EtlOutput *output); /* records whose time was another clock's */
 /* Records that have no place for a field that an edit was to set. */

@@ -250,6 +250,24 @@ void EtwRelogEnd(EtwRelog *relog, EtwText *header)
     EtlOutputEnd(relog->output, &totals, relog->to, header);
 }
 
+void EtwRelogSlice(EtwRelog *relog)
+{
+    EtlOutputSlice(relog->output, &(EtlOutputTotals){0}, relog->to);
+}
+
+void EtwRelogRestart(EtwRelog *relog)
+{
+    EtlOutputRestart(relog->output, relog->to);
+}
+
+void EtwRelogLast(EtwRelog *relog)
+{
+    EtwRelogAddHeld(relog, INT64_MAX);
+    addLate(relog);
+    EtlOutputTotals totals = totalsOf(relog);
+    EtlOutputSlice(relog->output, &totals, relog->to);
+}
+
 void EtwRelogClose(EtwRelog *relog)
 {
     EtwSplitFree(relog->split);

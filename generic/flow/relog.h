@@ -66,6 +66,13 @@ void EtwRelogAddHeld(EtwRelog *relog, int64_t until);
 uint16_t EtwRelogLogger(const EtwRelog *relog);
 /* Append the rest; *header: what belongs at the start of the output, nothing where there are pieces. */
 void EtwRelogEnd(EtwRelog *relog, EtwText *header);
+/*
+ * Through a pipe: what was added so far goes into *to as a slice, and a new one begins when it has
+ * been emptied (EtwRelogRestart). EtwRelogLast in the place of EtwRelogEnd.
+ */
+void EtwRelogSlice(EtwRelog *relog);
+void EtwRelogRestart(EtwRelog *relog);
+void EtwRelogLast(EtwRelog *relog);
 void EtwRelogClose(EtwRelog *relog);           /* of one that was zeroed, too */
 uint64_t EtwRelogBytes(const EtwRelog *relog); /* written, of all files */
 /* The inputs' clocks are not the same: records were aligned by wall clock. A sentence, or false. */

@@ -568,8 +568,26 @@ static void enter(EtwInterp *ctx, EtwConsumer *c)
     Tcl_SetHashValue(Tcl_CreateHashEntry(&ctx->consumers, c->name, &isNew), c);
 }
 
+static bool namesChannel(Tcl_Obj *sources)
+{
+    Tcl_Obj **words;
+    Tcl_Size count = 0;
+
+    Tcl_ListObjGetElements(NULL, sources, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (EtwIsChannelSource(Tcl_GetString(words[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options)
 {
+    if (namesChannel(sources)) {
+        return EtwTclFail(ctx->interp, ETW_E_UNSUPPORTED, "CHANNEL", "",
+                "a channel is read where its interpreter runs: not with \"-background 1\"");
+    }
     EtwConsumer *c = EtwAlloc(sizeof *c);
 
     if (EtwQueryOpen(&c->query, ctx, sources, &options->query) != TCL_OK) {

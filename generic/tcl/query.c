@@ -25,7 +25,7 @@ int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj 
     int first = 0;
     int used;
 
-    while (first < objc && *Tcl_GetString(objv[first]) != '-') {
+    while (first < objc && !EtwIsOption(objv[first])) {
         first++;
     }
     if (EtwParseOptions(interp, table, objc - first, objv + first, record, &used) != TCL_OK) {
@@ -49,6 +49,9 @@ static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
 {
     EtwError err = {0};
     Tcl_DString text;
+    if (EtwIsChannelSource(Tcl_GetString(word))) {
+        return EtwChannelSourceOpen(interp, Tcl_GetString(word), sourcePtr);
+    }
     bool isSession = strncmp(Tcl_GetString(word), "session:", 8) == 0;
     int result = TCL_OK;
 
@@ -308,6 +311,9 @@ static int nextFiltered(EtwQuery *query, EtwEvent *event)
                 (status == ETW_OK && EtwServingRead(&query->serving, query->source) != TCL_OK)) {
             return TCL_ERROR;
         }
+        if (status == ETW_OK && query->teachers && EtwSchemaTeaches(event)) {
+            return TCL_OK;
+        }
         if (status == ETW_OK) {
             status = EtwFilterTest(&query->filter, query->source, event);
         }
@@ -327,6 +333,9 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event)
         int result = nextFiltered(query, event);
         if (result != TCL_OK) {
             return result;
+        }
+        if (query->teachers && EtwSchemaTeaches(event)) {
+            return TCL_OK;
         }
         pass = true;
         if (query->whereMaker != NULL && EtwWhereTest(query->ctx->interp, &query->where,

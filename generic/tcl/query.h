@@ -70,9 +70,11 @@ typedef struct EtwQuery {
     EtwEventMaker *maker;      /* of results */
     EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
     Tcl_WideInt limit, taken;
-    bool ended;                /* -progress was told */
-    int64_t timeoutNs;         /* -1: none */
-    uint64_t lost;             /* set when the query ends */
+    bool teachers;     /* events that describe others pass whatever the filter says, and do not
+                                  count; else they pass as others do */
+    bool ended;        /* -progress was told */
+    int64_t timeoutNs; /* -1: none */
+    uint64_t lost;     /* set when the query ends */
     void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
     void *idleCtx;
 } EtwQuery;
@@ -84,6 +86,16 @@ typedef struct EtwQuery {
  */
 int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, Tcl_Obj **sourcesPtr);
+/* Is the word an option? "-" is none: it is stdin as a source, stdout as an output. */
+static inline bool EtwIsOption(Tcl_Obj *word)
+{
+    const char *text = Tcl_GetString(word);
+    return text[0] == '-' && text[1] != 0;
+}
+/* "-" or "channel:NAME" (channel_source.c): the channel is read where the command runs, in the
+ * thread of its interpreter only. */
+bool EtwIsChannelSource(const char *word);
+int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourcePtr);
 /* *query may be uninitialised; on an error nothing is left to free. */
 int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options);
 void EtwQueryClose(EtwQuery *query);

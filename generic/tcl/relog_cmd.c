@@ -26,6 +26,8 @@ typedef struct Relogging {
     EtwRelogMap *map;     /* NULL: no -map */
     EtwRelogFiles *files; /* NULL: no -split */
     EtwOutput output;     /* the only file */
+    bool slices;          /* the output is a pipe: no way back to its beginning */
+    uint64_t sliced;      /* events up to the slice that onIdle put */
 } Relogging;
 
 /* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
@@ -51,7 +53,7 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL),
         ETW_OPTION_END,
 };
-enum { CHANNEL_BUFFER = 256 * 1024 };
+enum { CHANNEL_BUFFER = 256 * 1024, SLICE = 4 << 20 };
 static const char usage[] = "in ?in ...? out ?-option value ...?";
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -89,7 +91,7 @@ static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], Relog
 {
     int first = 1;
 
-    while (first < objc && *Tcl_GetString(objv[first]) != '-') {
+    while (first < objc && !EtwIsOption(objv[first])) {
         first++;
     }
     if (first >= 2 && EtwParseOptions(interp, relogOptions, objc - first, objv + first, options,
@@ -217,12 +219,44 @@ static int addEvent(Relogging *r, EtwEvent *event)
     return result;
 }
 
+/* A slice of a pipe: what follows it is not before it in time. */
+static int putSlice(Relogging *r)
+{
+    EtwRelogSlice(&r->relog);
+    r->sliced = r->relog.events;
+    if (EtwOutputDrain(&r->output) != TCL_OK || Tcl_Flush(r->output.channel) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    EtwRelogRestart(&r->relog);
+    return TCL_OK;
+}
+
+/* What is gathered goes out when there is enough of it. */
+static int putFull(Relogging *r)
+{
+    if (!r->slices) {
+        return EtwOutputFull(&r->output);
+    }
+    return r->output.text.size >= SLICE ? putSlice(r) : TCL_OK;
+}
+
+/* A live source has nothing more now: whoever reads the pipe gets what there is. */
+static void onIdle(void *clientData)
+{
+    Relogging *r = clientData;
+
+    if (r->relog.events > r->sliced) {
+        putSlice(r);
+    }
+}
+
 static int copyEvents(Relogging *r, Descriptions *d)
 {
     bool apart = d->source != NULL;
     EtwEvent event;
     int result;
 
+    r->query->teachers = !apart;
     while ((result = EtwQueryNext(r->query, &event)) == TCL_OK) {
         if (EtwRelogIsHeader(&r->relog, &event) || (apart && EtwSchemaTeaches(&event))) {
             r->query->taken--;
@@ -235,7 +269,7 @@ static int copyEvents(Relogging *r, Descriptions *d)
         if (result == TCL_BREAK) {
             break;
         }
-        if (result == TCL_ERROR || r->relog.failed || EtwOutputFull(&r->output) != TCL_OK) {
+        if (result == TCL_ERROR || r->relog.failed || putFull(r) != TCL_OK) {
             return TCL_ERROR;
         }
     }
@@ -243,11 +277,16 @@ static int copyEvents(Relogging *r, Descriptions *d)
     return result == TCL_ERROR ? TCL_ERROR : TCL_OK;
 }
 
-static int putHeader(Tcl_Interp *interp, EtwRelog *relog, EtwOutput *output)
+static int putHeader(Tcl_Interp *interp, Relogging *r)
 {
+    EtwOutput *output = &r->output;
     EtwText header = {0};
 
-    EtwRelogEnd(relog, &header);
+    if (r->slices) {
+        EtwRelogLast(&r->relog);
+        return EtwOutputDrain(output);
+    }
+    EtwRelogEnd(&r->relog, &header);
     int result = EtwOutputDrain(output);
     if (result == TCL_OK &&
             (Tcl_Seek(output->channel, 0, SEEK_SET) < 0 ||
@@ -270,16 +309,19 @@ static int endFiles(Relogging *r)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-/* The header is written again at the end: there must be a way back. */
-static int checkOutput(Tcl_Interp *interp, const EtwOutput *output, Tcl_Obj *name)
+/* The header is written again at the end, where there is a way back; else slices go out. */
+static int checkOutput(Tcl_Interp *interp, Relogging *r)
 {
+    EtwOutput *output = &r->output;
+
     if (output->own && Tcl_Seek(output->channel, 0, SEEK_CUR) >= 0) {
         Tcl_SetChannelBufferSize(output->channel, CHANNEL_BUFFER);
         return TCL_OK;
     }
-    return EtwTclFail(interp, ETW_E_UNSUPPORTED, "OUTPUT", Tcl_GetString(name),
-            "\"%.200s\" is no file: its header could not be completed at the end",
-            Tcl_GetString(name));
+    r->slices = output->raw = true;
+    r->query->onIdle = onIdle;
+    r->query->idleCtx = r;
+    return Tcl_SetChannelOption(interp, output->channel, "-translation", "binary");
 }
 
 static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *options)
@@ -311,9 +353,7 @@ static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *option
     if (descriptions.source != NULL) {
         EtwSourceClose(descriptions.source);
     }
-    return result != TCL_OK   ? TCL_ERROR
-           : r->files != NULL ? endFiles(r)
-                              : putHeader(interp, &r->relog, &r->output);
+    return result != TCL_OK ? TCL_ERROR : r->files != NULL ? endFiles(r) : putHeader(interp, r);
 }
 
 static void addWarning(
@@ -351,10 +391,12 @@ static Tcl_Obj *resultOf(const Relogging *r)
 
 static int writeFile(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
 {
-    if (EtwOutputOpen(interp, out, r->query->source, "relog", true, &r->output) != TCL_OK) {
+    bool isStdout = strcmp(Tcl_GetString(out), "-") == 0;
+    if (EtwOutputOpen(interp, isStdout ? NULL : out, r->query->source, "relog", true, &r->output) !=
+            TCL_OK) {
         return TCL_ERROR;
     }
-    int result = checkOutput(interp, &r->output, out);
+    int result = checkOutput(interp, r);
     if (result == TCL_OK) {
         result = writeAll(interp, r, options);
     }

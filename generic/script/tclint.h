@@ -37,6 +37,10 @@ bool EtwTclintCheckScript(Tcl_Interp *interp);
 /* An NRE callback: the hook, then a call's id, ticks and packed. */
 int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result);
 
+/* ---- tclint_check.c --------------------------------------------------------------------------- */
+
+bool EtwTclintCheck(void);
+
 /* ---- tclint_code.c --------------------------------------------------------------------------- */
 
 /* A literal that is to be pushed, compared and dropped before a command of compiled code. */

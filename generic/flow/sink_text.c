@@ -160,8 +160,8 @@ static int depthOf(const Gathered *g, const TextPlan *plan)
     return depth < 1 ? 1 : depth > 0xFFFF ? 0xFFFF : (int)depth;
 }
 
-/* " (file.tcl:12)": the file without its folders, which csv, json and list have. */
-static void addLocation(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+/* file.tcl:12: the file without its folders, which csv, json and list have. */
+static void addFileLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
 {
     const EtwValue *file = valueOf(g, plan, ROLE_FILE);
     EtwValue tail = *file;
@@ -171,11 +171,16 @@ static void addLocation(EtwSink *sink, const TextPlan *plan, const Gathered *g, 
             tail.size = file->size - i - 1;
         }
     }
-    EtwTextColor(sink, plan->step ? DIM : RESET DIM, out);
-    ETW_ADD(out, " (");
     EtwTextBareValue(sink, &plan->schema->fields[plan->roles[ROLE_FILE]], &tail, out);
     EtwTextChar(out, ':');
     addBare(sink, plan, g, ROLE_LINE, out);
+}
+
+static void addLocation(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    EtwTextColor(sink, plan->step ? DIM : RESET DIM, out);
+    ETW_ADD(out, " (");
+    addFileLine(sink, plan, g, out);
     EtwTextChar(out, ')');
     EtwTextColor(sink, plan->step ? RESET : RESET BOLD, out);
 }
@@ -233,6 +238,21 @@ static void addEnter(EtwSink *sink, const EtwEvent *event, const TextPlan *plan,
         EtwTextColor(sink, RESET, out);
     }
     addQueued(sink, plan, g, out);
+}
+
+/* file.tcl:12  set x 1; of code that has no file, "line 3" of its body. */
+static void addLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    EtwTextColor(sink, DIM, out);
+    if (hasText(g, plan, ROLE_FILE)) {
+        addFileLine(sink, plan, g, out);
+    } else {
+        ETW_ADD(out, "line ");
+        addBare(sink, plan, g, ROLE_LINE, out);
+    }
+    EtwTextColor(sink, RESET, out);
+    ETW_ADD(out, "  ");
+    addBare(sink, plan, g, ROLE_COMMAND, out);
 }
 
 /* What became of a call: = result, ! error message, or the other code's name and the result. */
@@ -438,9 +458,9 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, 
         EtwTextFields(sink, event, plan->schema, plan->prefixes, plan->shown, out);
         return;
     }
-    if (plan->kind == PLAN_CHANNEL) {
+    if (plan->kind == PLAN_CHANNEL || plan->kind == PLAN_LINE) {
         EtwTextIndent(thread, thread->level, out);
-        addChannel(sink, plan, &g, out);
+        (plan->kind == PLAN_LINE ? addLine : addChannel)(sink, plan, &g, out);
     } else if (plan->kind == PLAN_ENTER) {
         addEnter(sink, event, plan, &g, thread, out);
     } else {

@@ -96,6 +96,7 @@ typedef enum TextPlanKind {
     PLAN_LEAVE,
     PLAN_SOCKET,
     PLAN_CHANNEL,
+    PLAN_LINE,
     PLAN_HIDDEN
 } TextPlanKind;
 

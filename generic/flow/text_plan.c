@@ -185,6 +185,10 @@ static void planScript(TextPlan *plan, const char *event)
             plan->kind = PLAN_LEAVE;
         }
     }
+    static const TextRole line[] = {ROLE_DEPTH, ROLE_COMMAND, ROLE_FILE, ROLE_LINE};
+    if (strcmp(event, "Line") == 0 && hasRoles(plan, line, 4)) {
+        plan->kind = PLAN_LINE;
+    }
     if (strcmp(event, "Channel") == 0 && hasRoles(plan, channel, 6)) {
         plan->kind = PLAN_CHANNEL;
     }

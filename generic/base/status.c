@@ -58,6 +58,8 @@ const char *EtwStatusName(EtwStatus status)
         return "END";
     case ETW_AGAIN:
         return "AGAIN";
+    case ETW_PAUSE:
+        return "PAUSE";
     case ETW_E_ARG:
         return "ARG";
     case ETW_E_STATE:

@@ -12,6 +12,7 @@ typedef enum EtwStatus {
     ETW_OK = 0,
     ETW_END,           /* no more (of a source, a buffer, a list); not an error */
     ETW_AGAIN,         /* nothing now, ask later (live sources); not an error */
+    ETW_PAUSE,         /* nothing yet, and more to go through: ask again at once; not an error */
     ETW_E_ARG,         /* a value that cannot be right */
     ETW_E_STATE,       /* right call, wrong moment: name taken, session stopped */
     ETW_E_LOOKUP,      /* no such session, provider, keyword, field ... */

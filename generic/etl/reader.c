@@ -23,8 +23,9 @@
 #include <stdlib.h>
 
 enum {
-    SPARE_CURSORS = 4,      /* kept with their memory */
-    FORGET_BYTES = 32 << 20 /* the file's pages are given back each so many bytes read */
+    SPARE_CURSORS = 4,       /* kept with their memory */
+    FORGET_BYTES = 32 << 20, /* the file's pages are given back each so many bytes read */
+    PAUSE_BYTES = 1 << 20    /* a narrowed reader comes back each so many */
 };
 
 /* A run of the index: the buffers of one CPU and logger, in time order. */
@@ -57,6 +58,7 @@ struct EtlReader {
     EtlCursor *lingering;  /* used up, but the event last delivered points into its memory */
     uint64_t bytesDone;    /* of used-up buffers */
     uint64_t bytesTouched; /* since the pages were given back */
+    uint64_t bytesBusy;    /* since the last pause of a narrowed reader */
     EtlWarnProc *warn;
     void *warnCtx;
     bool told;                   /* the index's notes were */
@@ -158,6 +160,7 @@ static void Finish(EtlReader *r, EtlCursor *c)
     }
     r->bytesDone += bytes;
     r->bytesTouched += bytes;
+    r->bytesBusy += bytes;
     if (r->bytesTouched >= FORGET_BYTES) {
         r->bytesTouched = 0;
         OsMapForget(&r->map);
@@ -263,13 +266,19 @@ static void SetLimit(EtlReader *r)
     }
 }
 
-/* Choose the current cursor; there is none now. */
+/* Buffers of which nothing passes must not keep the caller for long. */
+static inline bool IsPauseDue(const EtlReader *r)
+{
+    return r->narrowed && r->bytesBusy >= PAUSE_BYTES;
+}
+
+/* Choose the current cursor; there is none now, and if a pause is due, there may be none after. */
 static void Select(EtlReader *r)
 {
-    while (r->heapCount != 0 && r->heap[0].cursor == NULL) {
+    while (r->heapCount != 0 && r->heap[0].cursor == NULL && !IsPauseDue(r)) {
         OpenTop(r);
     }
-    if (r->heapCount != 0) {
+    if (r->heapCount != 0 && r->heap[0].cursor != NULL) {
         r->current = r->heap[0].cursor;
         HeapDrop(r);
         SetLimit(r);
@@ -338,9 +347,17 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
     if (r->chores) {
         DoChores(r);
     }
-    while (r->current != NULL) {
+    while (r->current != NULL || r->heapCount != 0) {
         EtlCursor *c = r->current;
         size_t size;
+        if (c == NULL && IsPauseDue(r)) {
+            r->bytesBusy = 0;
+            return ETW_PAUSE;
+        }
+        if (c == NULL) {
+            Select(r);
+            continue;
+        }
         if (!EtlRecordParse(c->at, (size_t)(c->end - c->at), event, &size)) {
             Retire(r); /* the bytes changed since they were surveyed */
             Select(r);
@@ -409,7 +426,7 @@ static void DropCursors(EtlReader *r)
 void EtlReaderRewind(EtlReader *r)
 {
     DropCursors(r);
-    r->bytesDone = 0;
+    r->bytesDone = r->bytesBusy = 0;
     r->info.records = 0;
     r->left = false;
     StartStreams(r);
@@ -425,6 +442,7 @@ void EtlReaderSetFilter(EtlReader *r, const EtlFilter *filter)
 void EtlReaderNarrow(EtlReader *r, const EtlFilter *filter)
 {
     r->narrowed = true;
+    r->bytesBusy = 0;
     EtlSieveSet(&r->sieve, filter, &r->clock);
 }
 
@@ -495,12 +513,11 @@ const EtlInfo *EtlReaderInfo(const EtlReader *r)
 
 double EtlReaderProgress(const EtlReader *r)
 {
-    uint64_t total = 0, done = r->bytesDone;
-    if (r->current == NULL) {
+    uint64_t total = r->info.fileSize, done = r->bytesDone;
+    if (r->current == NULL && r->heapCount == 0) {
         return 1.0;
     }
-    total = r->info.fileSize;
-    if (r->index.buffers[r->current->buffer].packed == 0) {
+    if (r->current != NULL && r->index.buffers[r->current->buffer].packed == 0) {
         done += (uint64_t)(r->current->at - r->current->data);
     }
     return done < total ? (double)done / (double)total : 1.0;

@@ -122,7 +122,8 @@ EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, struct OsMap *map, uint64_t ha
 EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size, uint64_t handed,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
 /*
- * Next event in time order (ties: lower CPU first, file order within a CPU). ETW_OK or ETW_END.
+ * Next event in time order (ties: lower CPU first, file order within a CPU). ETW_OK or ETW_END; of
+ * a narrowed reader (EtlReaderNarrow) also ETW_PAUSE, after about each MB that it went through.
  * Damage inside a buffer is told (warn) when the events before it have been delivered, everything
  * else at the first ETW_END: a truncated file, damaged or skipped buffers or, when nothing else is
  * wrong, that the file was never closed.

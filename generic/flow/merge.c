@@ -28,6 +28,7 @@ typedef struct MergeSource {
     int32_t woken;    /* set by another thread */
     int64_t lastTime; /* of the event delivered last */
     bool timed;       /* lastTime is one */
+    bool paused;      /* one of the sources pauses: what it has next may be the oldest */
     int heapSize;
     Head **heap; /* the ready ones, earliest first */
     Head heads[];
@@ -80,25 +81,27 @@ static void heapRemoveFirst(MergeSource *m)
 
 /* ---- The source ------------------------------------------------------------------------------ */
 
-/* Ask a source for its next event. False: it has none just now. */
-static bool fillHead(Head *head)
+/* Ask a source for its next event. False: it is a live one that has none just now. */
+static bool fillHead(MergeSource *m, Head *head)
 {
     EtwStatus status = EtwSourceNext(head->source, &head->event);
-    head->state = status == ETW_OK ? HEAD_READY : status == ETW_AGAIN ? HEAD_WANTED : HEAD_ENDED;
+    bool wanted = status == ETW_AGAIN || status == ETW_PAUSE;
+    head->state = status == ETW_OK ? HEAD_READY : wanted ? HEAD_WANTED : HEAD_ENDED;
+    m->paused |= status == ETW_PAUSE;
     return status != ETW_AGAIN;
 }
 
 /*
  * Bring the heap up to date; the number of live sources that have nothing just now. `asked` (may be
- * NULL) said so a moment ago.
+ * NULL) said so a moment ago. Not all of it if one pauses.
  */
 static int fillHeads(MergeSource *m, const Head *asked)
 {
     int idle = asked != NULL;
-    for (int i = 0; i < m->count; i++) {
+    for (int i = 0; i < m->count && !m->paused; i++) {
         Head *head = &m->heads[i];
         if (head->state == HEAD_WANTED && head != asked) {
-            idle += !fillHead(head);
+            idle += !fillHead(m, head);
             if (head->state == HEAD_READY) {
                 heapAdd(m, head);
             }
@@ -124,7 +127,7 @@ static const Head *advanceDelivered(MergeSource *m)
     if (head == NULL || head->state != HEAD_WANTED) {
         return NULL;
     }
-    bool idle = !fillHead(head);
+    bool idle = !fillHead(m, head);
     if (head->state == HEAD_READY) {
         heapDown(m, 0);
     } else {
@@ -136,8 +139,12 @@ static const Head *advanceDelivered(MergeSource *m)
 static EtwStatus mergeNext(EtwSource *source, EtwEvent *event)
 {
     MergeSource *m = (MergeSource *)source;
+    m->paused = false;
     const Head *asked = advanceDelivered(m);
     int idle = m->heapSize < m->count ? fillHeads(m, asked) : 0;
+    if (m->paused) {
+        return ETW_PAUSE;
+    }
     if (m->heapSize == 0) {
         return idle ? ETW_AGAIN : ETW_END;
     }

@@ -31,7 +31,10 @@ EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks);
 /* What such a source knows as of its last event; NULL: it is none. */
 struct EtwTrack;
 const struct EtwTrack *EtwSourceTracked(const EtwSource *source);
-/* ETW_OK, ETW_END, or for live ones ETW_AGAIN. */
+/*
+ * ETW_OK, ETW_END, or for live ones ETW_AGAIN; of one that was narrowed also ETW_PAUSE, so that the
+ * caller can see to others while nothing passes.
+ */
 EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event);
 bool EtwSourceIsLive(const EtwSource *source);
 void EtwSourceWait(

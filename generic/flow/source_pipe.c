@@ -159,8 +159,8 @@ static EtwStatus pipeNext(EtwSource *source, EtwEvent *event)
                 EtlInHeader(EtlReaderInfo(p->reader), event)) {
             continue; /* the first slice's header stands for all */
         }
-        if (status == ETW_OK) {
-            return ETW_OK;
+        if (status == ETW_OK || status == ETW_PAUSE) {
+            return status;
         }
         if (nextSlice(p) != ETW_OK) {
             break;

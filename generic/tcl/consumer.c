@@ -273,6 +273,9 @@ static bool workOnce(EtwConsumer *c, Batch **batchPtr, uint64_t *passedPtr)
     EtwSource *source = c->query.source;
     EtwStatus status = EtwSourceNext(source, &event);
 
+    if (status == ETW_PAUSE) {
+        return true;
+    }
     if (status == ETW_AGAIN) {
         handOver(c, batchPtr);
         EtwSourceWait(source, LIVE_WAIT_NS);

@@ -261,32 +261,43 @@ void EtwQueryClose(EtwQuery *query)
 
 /* ---- Next ------------------------------------------------------------------------------------ */
 
+/* Wait for a live source, for as long as it may be silent yet. False: it was for too long. */
+static bool waitFor(EtwQuery *query, int64_t *waitedPtr)
+{
+    int64_t slice = WAIT_MS * NS_PER_MS;
+    OsInstant before, after;
+
+    if (query->timeoutNs >= 0 && *waitedPtr >= query->timeoutNs) {
+        return false;
+    }
+    if (query->timeoutNs >= 0 && query->timeoutNs - *waitedPtr < slice) {
+        slice = query->timeoutNs - *waitedPtr;
+    }
+    if (query->onIdle != NULL && *waitedPtr == 0) {
+        query->onIdle(query->idleCtx);
+    }
+    OsNow(&before);
+    EtwSourceWait(query->source, slice);
+    OsNow(&after);
+    *waitedPtr += after.steady - before.steady;
+    return true;
+}
+
 /* ETW_OK, ETW_END (also when a live source was silent for too long), or TCL's error as ETW_E_STATE.
  */
 static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
 {
     int64_t waited = 0;
-    EtwStatus status;
+    EtwStatus status = EtwSourceNext(query->source, event);
 
-    while ((status = EtwSourceNext(query->source, event)) == ETW_AGAIN) {
-        int64_t slice = WAIT_MS * NS_PER_MS;
-        if (query->timeoutNs >= 0 && waited >= query->timeoutNs) {
+    while (status == ETW_AGAIN || status == ETW_PAUSE) {
+        if (status == ETW_AGAIN && !waitFor(query, &waited)) {
             return ETW_END;
         }
-        if (query->timeoutNs >= 0 && query->timeoutNs - waited < slice) {
-            slice = query->timeoutNs - waited;
-        }
-        if (query->onIdle != NULL && waited == 0) {
-            query->onIdle(query->idleCtx);
-        }
-        OsInstant before, after;
-        OsNow(&before);
-        EtwSourceWait(query->source, slice);
-        OsNow(&after);
-        waited += after.steady - before.steady;
         if (EtwServingIdle(&query->serving, query->source) != TCL_OK) {
             return ETW_E_STATE;
         }
+        status = EtwSourceNext(query->source, event);
     }
     return status;
 }

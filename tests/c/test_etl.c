@@ -656,6 +656,42 @@ static void reader_rewind(void)
     ImageFree(&f);
 }
 
+/* While nothing passes a narrowed reader comes back, and only such a one. */
+static void reader_pause(void)
+{
+    static const uint16_t none = 9;
+    EtlFilter filter = {.ids = &none, .idCount = 1, .from = INT64_MIN, .to = INT64_MAX};
+    Image f;
+    EtlReader *r;
+    EtwEvent e;
+    EtwStatus status;
+    int pauses = 0, events = 0;
+    double done = 0;
+    ImageBegin(&f, 65536);
+    for (int buffer = 1; buffer <= 80; buffer++) {
+        BufferBegin(&f, buffer % 2, buffer);
+        size_t at = RecordAdd(&f, 19, 0x50, 60000);
+        EtwStore64(f.data + at + 0x10, 1000 + (uint64_t)buffer);
+        BufferEnd(&f);
+    }
+    REQUIRE(EtlReaderOpenMemory(&r, f.data, f.size, 0, NULL, NULL, NULL) == ETW_OK);
+    EtlReaderSetFilter(r, &filter);
+    CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
+    EtlReaderSetFilter(r, NULL);
+    EtlReaderNarrow(r, &filter);
+    while ((status = EtlReaderNext(r, &e)) != ETW_END) {
+        CHECK(EtlReaderProgress(r) >= done && EtlReaderProgress(r) < 1.0);
+        done = EtlReaderProgress(r);
+        pauses += status == ETW_PAUSE;
+        events += status == ETW_OK;
+    }
+    CHECK_EQ(pauses, 4); /* of 4.8 MB */
+    CHECK(events <= 3);  /* of buffers that were open */
+    CHECK(EtlReaderProgress(r) == 1.0);
+    EtlReaderClose(r);
+    ImageFree(&f);
+}
+
 /* ---- Damage ---------------------------------------------------------------------------------- */
 
 /* Three buffers of CPU 0 with 8 events each, ids 1 to 24. */
@@ -845,6 +881,7 @@ int main(int argc, char **argv)
     CHECK_RUN(reader_unsorted);
     CHECK_RUN(reader_no_time);
     CHECK_RUN(reader_rewind);
+    CHECK_RUN(reader_pause);
     CHECK_RUN(reader_old_header);
     CHECK_RUN(damage_record);
     CHECK_RUN(damage_buffer);

@@ -1,21 +1,27 @@
 #!/bin/sh
 # tools/build-windows.sh --
 #
-#	Cross-build etw10.dll with mingw-w64 into ./build-win (64 bits) or ./build-win32. The Windows Tcl that it is built and
-#	tested against is made from Debian's own source packages (tcl8.6, tclthread), as is the expat
-#	that is linked into it. Both are kept in ${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION and
-#	win-expat (win32-... for 32 bits), outside the tree, and rebuilt when absent. zlib is Debian's
-#	libz-mingw-w64-dev.
+#	Cross-build etw10.dll with mingw-w64 into ./build-win (64 bits), ./build-win32 or, for Tcl 9.0, ./build-win-tcl9. The
+#	Windows Tcl that it is built and tested against is made from Debian's own source packages
+#	(tcl8.6, tclthread; tcl9.0 as tcl9.sh has it), as is the expat that is linked into it. All are kept in
+#	${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION, win-tcl9 and win-expat (win32-... for 32 bits),
+#	outside the tree, and rebuilt when absent. zlib is Debian's libz-mingw-w64-dev.
 #
-#	sh tools/build-windows.sh ?-32? ?tcl|expat|etw?   (default: all; extra configure flags in ETW_CONFIGURE)
+#	sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?   (default: all; extra configure flags in ETW_CONFIGURE)
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
-processor=x86_64 bits=--enable-64bit
-if [ "${1:-}" = -32 ]; then
+processor=x86_64 bits=--enable-64bit tcl9=false
+case ${1:-} in
+-32)
     processor=i686 bits=
     shift
-fi
+    ;;
+-tcl9)
+    tcl9=true
+    shift
+    ;;
+esac
 host=$processor-w64-mingw32
 . "$top/tools/lib.sh"
 . "$top/tools/debsrc.sh"
@@ -28,7 +34,10 @@ command -v "$cc" >/dev/null 2>&1 ||
 
 tcl=$(win_tcl_dir $processor)
 expat=$(win_expat_dir $processor)
-build=build-win$(win_suffix $processor)
+build=build-win$(win_suffix $processor) shell=tclsh86.exe
+if $tcl9; then
+    tcl=$cache/win-tcl9 build=build-win-tcl9 shell=tclsh90.exe
+fi
 work=$cache/work-$$
 stage=$cache/stage-$$
 trap 'rm -rf "$work" "$stage" $debsrc_tmp' EXIT
@@ -94,6 +103,27 @@ build_tcl() {
     rm -rf "$work"
 }
 
+# From the source that tools/tcl9.sh has unpacked. zlib and libtommath come with it as DLLs, which stay beside Tcl's.
+build_tcl9() {
+    echo "Tcl 9.0 for Windows: building it once, into $tcl" >&2
+    prefix=$(sh tools/tcl9.sh tcl) || die "no source of tcl9.0"
+    mkdir -p "$work/build"
+    cp -r "$prefix/src" "$work/tcl"
+    (
+        cd "$work/build"
+        CC=$cc sh ../tcl/win/configure --host=$host $bits --disable-zipfs --prefix="$stage" --exec-prefix="$stage"
+        make -j"$(nproc)" binaries libraries TCL_EXE=tclsh
+        make install-binaries install-libraries install-headers install-private-headers TCL_EXE=tclsh
+        cp zlib1.dll libtommath.dll "$stage/bin/"
+    ) >"$cache/win-tcl9-build.log" 2>&1 || die "Tcl 9 did not build: see $cache/win-tcl9-build.log"
+    sed -i "s|$work/build|$tcl/lib|g; s|$work/tcl|$tcl/src|g; s|$stage|$tcl|g" "$stage/lib/tclConfig.sh"
+    mkdir -p "$stage/src"
+    cp -r "$work/tcl/generic" "$work/tcl/win" "$work/tcl/libtommath" "$stage/src/"
+    rm -rf "$tcl"
+    mv "$stage" "$tcl"
+    rm -rf "$work"
+}
+
 # Optional: mirrors have been seen that lack this source; the tests then use their own threads.
 build_thread() {
     unpack tclthread "$work/thread" || {
@@ -134,7 +164,8 @@ check_imports() {
 }
 
 need_tcl() {
-    [ -x "$tcl/bin/tclsh86.exe" ] || build_tcl
+    [ -x "$tcl/bin/$shell" ] && return 0
+    if $tcl9; then build_tcl9; else build_tcl; fi
 }
 need_expat() {
     [ -f "$expat/lib/libexpat.a" ] || build_expat
@@ -152,5 +183,5 @@ all)
     need_expat
     build_etw
     ;;
-*) die "usage: sh tools/build-windows.sh ?-32? ?tcl|expat|etw?" ;;
+*) die "usage: sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?" ;;
 esac

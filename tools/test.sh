@@ -70,6 +70,13 @@ if $windows; then
     # Wine for 32 bits is not to be had without a foreign architecture: what is asserted at compile time.
     step "Windows, 32 bits: builds"
     sh tools/build-windows.sh -32 || broken "Windows, 32 bits: does not build"
+    if sh tools/build-windows.sh -tcl9 tcl; then
+        step "Windows, Tcl 9: builds"
+        sh tools/build-windows.sh -tcl9 etw || broken "Windows, Tcl 9: does not build"
+    else
+        step "Windows, Tcl 9: skipped, it cannot be built here"
+        printf '{Windows, Tcl 9} 0 0 1\n' >>"$totals"
+    fi
     step "files exchanged between Linux and Wine"
     value() { sed -n "s/^$1 = //p" build-win/Makefile; }
     before=$(wc -l <"$totals")

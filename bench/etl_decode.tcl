@@ -4,7 +4,9 @@
 #	json, Tcl lists and dicts, filters that few events pass, opening. TraceLogging events of 48 bytes made here; kernel
 #	events with names and stacks from the corpus of real files (ETW_CORPUS).
 #
-#	Reading beside other parsers, file by file: peers.tcl.
+#	Reading beside other parsers, file by file: peers.tcl. A parser that decodes fields, too, is compared here: the
+#	command in ETW_PEER_DECODER is given a file and prints `rate N`, the millions of events a second that it decodes.
+#	Goal: 50 times.
 #
 #	Goals in millions of events a second: C values 3; text 4.5 for TraceLogging, 1 for kernel events with names and
 #	stacks; Tcl list of chosen fields 1, full dict 0.25. 200 ms to the first event.
@@ -45,6 +47,20 @@ proc ways {label path fields options goals} {
     return $n
 }
 
+# All fields to C values beside a parser that decodes, too.
+proc besideDecoder {path} {
+    set ours [dict get [bench::run etl_decode read $path $::runs] decode.rate]
+    bench::line decode-[file rootname [file tail $path]]-values $ours "M events/s"
+    if {![info exists ::env(ETW_PEER_DECODER)]} {
+        bench::note "ETW_PEER_DECODER is not set: no peer that decodes"
+    } elseif {[catch {exec {*}$::env(ETW_PEER_DECODER) $path 2>@1} out]
+            || ![regexp -line {^rate ([\d.]+)} $out -> theirs]} {
+        bench::note "the peer does not decode $path: [lindex [split $out \n] end]"
+    } else {
+        bench::line decode-values-times-peer [expr {$ours / $theirs}] "times (goal: at least 50)"
+    }
+}
+
 try {
     set tl [file join [bench::tmp] decode.etl]
     set events 2000000
@@ -59,6 +75,7 @@ try {
     set kernel [file join $corpus microsoft__perfview net.4.5.2.x64.etl]
     if {[file exists $kernel]} {
         ways kernel $kernel {time pid event} {-stacks 1} {3 1 1 0.25}
+        besideDecoder [file join $corpus airbus-cert__etl-parser ShutdownPerfDiagLogger.etl]
     } else {
         bench::note "no $kernel: set ETW_CORPUS"
     }

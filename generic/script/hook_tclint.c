@@ -850,6 +850,7 @@ const EtwHookLayer etwHookTclInt = {
         .callerEnv = callerEnv,
         .original = original,
         .stack = EtwTclintStack,
+        .asyncReady = EtwTclintAsyncReady,
         .disguise = EtwTclintDisguise,
         .disguiseRuns = EtwTclintDisguiseRuns,
         .disguiseFailed = EtwTclintDisguiseFailed,

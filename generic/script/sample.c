@@ -11,6 +11,8 @@
 struct EtwSampler {
     EtwScriptState *state;
     Tcl_AsyncHandler handler;
+    int *ready; /* of the thread that is sampled; NULL: Tcl_AsyncMark is needed */
+    Tcl_ThreadId sampled;
     OsThread *thread;
     uint64_t interval; /* ns */
     bool stop;         /* relaxed: the thread may see it a slice later */
@@ -19,6 +21,17 @@ struct EtwSampler {
     uint64_t samples;
 };
 
+static void mark(const EtwSampler *sampler)
+{
+    if (sampler->ready == NULL) {
+        Tcl_AsyncMark(sampler->handler);
+        return;
+    }
+    __atomic_store_n((int *)sampler->handler, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(sampler->ready, 1, __ATOMIC_RELEASE);
+    Tcl_ThreadAlert(sampler->sampled); /* it may be waiting for events */
+}
+
 static void markThread(void *arg)
 {
     EtwSampler *sampler = arg;
@@ -26,7 +39,7 @@ static void markThread(void *arg)
         OsSleepNs((int64_t)sampler->interval);
         if (__atomic_load_n(&sampler->marked, __ATOMIC_RELAXED) == 0) {
             __atomic_store_n(&sampler->marked, OsTicks(), __ATOMIC_RELAXED);
-            Tcl_AsyncMark(sampler->handler);
+            mark(sampler);
         }
     }
 }
@@ -103,6 +116,8 @@ int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds)
     sampler->interval = (uint64_t)milliseconds * 1000000;
     sampler->last = OsTicks();
     sampler->handler = Tcl_AsyncCreate(sampleNow, sampler);
+    sampler->sampled = Tcl_GetCurrentThread();
+    sampler->ready = etwHookLayer->asyncReady != NULL ? etwHookLayer->asyncReady(target) : NULL;
     EtwStatus status = OsThreadStart(&sampler->thread, "etw-sample", markThread, sampler);
     if (status != ETW_OK) {
         Tcl_AsyncDelete(sampler->handler);

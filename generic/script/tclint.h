@@ -69,6 +69,8 @@ void EtwTclintCheckLines(Tcl_Interp *interp);
 
 /* ---- tclint_stack.c -------------------------------------------------------------------------- */
 
+int *EtwTclintAsyncReady(Tcl_Interp *interp);
+void EtwTclintCheckAsync(Tcl_Interp *interp);
 void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPtr);
 
 /* ---- tclint_oo.c ----------------------------------------------------------------------------- */

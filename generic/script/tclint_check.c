@@ -111,6 +111,7 @@ bool EtwTclintCheck(void)
     }
     if (ok) {
         EtwTclintCheckLines(interp);
+        EtwTclintCheckAsync(interp);
     }
     Tcl_DeleteInterp(interp);
     return ok;

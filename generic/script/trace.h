@@ -399,6 +399,11 @@ typedef struct EtwHookLayer {
     /* Who runs, as text: the outermost first, parted by semicolons. NULL: cannot. */
     void (*stack)(EtwScriptState *state, char *text, size_t room, int *depthPtr);
     /*
+     * What the interpreter's thread looks at between commands, there as long as the thread is: another
+     * may set a handler's first int to 1, then this. NULL: only Tcl_AsyncMark will do.
+     */
+    int *(*asyncReady)(Tcl_Interp *interp);
+    /*
      * A script that reads like `look` and, evaluated, runs these words; a new object. NULL: cannot.
      * What runs so calls disguiseRuns before it evaluates anything, and disguiseFailed when it ends
      * with an error that is logged already: so that neither info frame nor errorInfo show it.

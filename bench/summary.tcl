@@ -71,6 +71,7 @@ try {
     measure pid-cpu $file $count -by {pid cpu level}
     measure payload $file $count -by Command
     measure distinct $file $count -by event -distinct CallId
+    measure more-groups-than-room $file $count -by CallId
     measure pair $file $count -pair {Begin End} -by Command
     awk $file $count
 } finally {

@@ -103,10 +103,9 @@ static uint64_t estimate(const uint8_t *registers)
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-void EtwDistinctAdd(EtwDistinct *d, uint64_t hash)
+/* What stands for one value: mixed, not 0. */
+static void add(EtwDistinct *d, uint64_t hash)
 {
-    hash = mix(hash);
-    hash += hash == 0;
     if (d->registers != NULL) {
         note(d->registers, hash);
         return;
@@ -117,6 +116,28 @@ void EtwDistinctAdd(EtwDistinct *d, uint64_t hash)
     d->count += put(d->exact, d->room, hash);
     if (d->count > ETW_DISTINCT_EXACT) {
         estimateFromNow(d);
+    }
+}
+
+void EtwDistinctAdd(EtwDistinct *d, uint64_t hash)
+{
+    hash = mix(hash);
+    add(d, hash + (hash == 0));
+}
+
+void EtwDistinctMerge(EtwDistinct *d, const EtwDistinct *other)
+{
+    for (uint32_t i = 0; i < other->room; i++) {
+        if (other->exact[i] != 0) {
+            add(d, other->exact[i]);
+        }
+    }
+    if (other->registers != NULL && d->registers == NULL) {
+        estimateFromNow(d);
+    }
+    for (int i = 0; other->registers != NULL && i < REGISTERS; i++) {
+        uint8_t rank = other->registers[i];
+        d->registers[i] = rank > d->registers[i] ? rank : d->registers[i];
     }
 }
 

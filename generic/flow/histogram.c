@@ -41,6 +41,19 @@ void EtwHistogramAdd(EtwHistogram *h, uint64_t value)
     h->count++;
 }
 
+void EtwHistogramMerge(EtwHistogram *h, const EtwHistogram *other)
+{
+    for (int i = 0; i < ETW_OCTAVES; i++) {
+        if (other->octaves[i] != NULL && h->octaves[i] == NULL) {
+            h->octaves[i] = EtwAlloc(ETW_OCTAVE_STEPS * sizeof **h->octaves);
+        }
+        for (int k = 0; other->octaves[i] != NULL && k < ETW_OCTAVE_STEPS; k++) {
+            h->octaves[i][k] += other->octaves[i][k];
+        }
+    }
+    h->count += other->count;
+}
+
 uint64_t EtwHistogramAt(const EtwHistogram *h, double share)
 {
     uint64_t rank = (uint64_t)(share * (double)h->count + 0.999999), seen = 0;

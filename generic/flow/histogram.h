@@ -15,6 +15,8 @@ typedef struct EtwHistogram {
     uint64_t count;
 } EtwHistogram;
 void EtwHistogramAdd(EtwHistogram *h, uint64_t value);
+/* All values of the other one, too. */
+void EtwHistogramMerge(EtwHistogram *h, const EtwHistogram *other);
 /* The value that this share (0..1) of all values does not exceed; 0 when there are none. */
 uint64_t EtwHistogramAt(const EtwHistogram *h, double share);
 /* How many values one octave has; *lowPtr: the smallest that it could have. */

@@ -3,7 +3,7 @@
  *
  *	Puts events into their groups. Where a group depends on the header alone, the few words that it
  *	depends on lead to it without any text being made (a small direct-mapped cache); else its key is
- *	text. Results are summary_text.c's, pairs summary_pair.c's.
+ *	text. The groups are summary_group.c's, results summary_text.c's, pairs summary_pair.c's.
  */
 #include "flow/summary_impl.h"
 #include "schema/decode.h"
@@ -61,53 +61,7 @@ static void wordsOf(const Summary *s, const EtwEvent *e, const EtwSchema *schema
     w->words[7] = s->needs & BY_PROCESS ? (uintptr_t)e->process : 0;
 }
 
-/* ---- Groups ---------------------------------------------------------------------------------- */
-
-static EtwSummaryGroup *newGroup(const char *key, size_t size)
-{
-    EtwSummaryGroup *g = EtwAlloc(sizeof *g + size);
-    memcpy(g->key, key, size);
-    g->keySize = size;
-    g->first = INT64_MAX;
-    g->last = INT64_MIN;
-    g->min = UINT64_MAX;
-    return g;
-}
-
-static void freeGroup(void *ctx, EtwTableNode *node)
-{
-    EtwSummaryGroup *g = (EtwSummaryGroup *)node;
-    (void)ctx;
-    if (g != NULL) {
-        EtwHistogramFree(&g->values);
-        for (int i = 0; i < ETW_SUMMARY_FIELDS; i++) {
-            EtwDistinctFree(&g->distinct[i]);
-        }
-        EtwFree(g);
-    }
-}
-
-static EtwSummaryGroup *groupOf(Summary *s, const char *key, size_t size)
-{
-    uint64_t hash = EtwHashBytes(0, (const uint8_t *)key, size);
-    EtwSummaryGroup *g = (EtwSummaryGroup *)EtwTableFirst(&s->groups, hash);
-    while (g != NULL && (g->node.hash != hash || g->keySize != size || memcmp(g->key, key, size))) {
-        g = (EtwSummaryGroup *)g->node.next;
-    }
-    if (g != NULL) {
-        return g;
-    }
-    if (s->pub.groups >= s->pub.config.groupsMax) {
-        if (s->pub.others == NULL) {
-            s->pub.others = newGroup("", 0);
-        }
-        return s->pub.others;
-    }
-    g = newGroup(key, size);
-    EtwTableAdd(&s->groups, &g->node, hash);
-    s->pub.groups++;
-    return g;
-}
+/* ---- Keys ------------------------------------------------------------------------------------- */
 
 /* Cut at a character's end: the text is valid UTF-8. */
 static size_t cutSize(const char *text, size_t size)
@@ -147,18 +101,27 @@ static EtwSummaryGroup *groupByText(
         Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin)
 {
     EtwSummaryKey(s, event, schema, begin, &s->key);
-    return groupOf(s, s->key.data, s->key.size);
+    return EtwSummaryGroupOf(s, s->key.data, s->key.size);
+}
+
+/* The products do not wait for one another. What collides costs the shortcut, nothing else. */
+static uint64_t hashOf(const Words *w)
+{
+    static const uint64_t odd[WORDS] = {0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
+            0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3,
+            0x589965CC75374CC3};
+    uint64_t hash = 0;
+    for (int i = 0; i < WORDS; i++) {
+        hash += w->words[i] * odd[i];
+    }
+    return hash >> 40 ^ hash >> 20;
 }
 
 static EtwSummaryGroup *groupByWords(Summary *s, const EtwEvent *event, const EtwSchema *schema)
 {
     Words w;
     wordsOf(s, event, schema, &w);
-    uint64_t hash = 0;
-    for (int i = 0; i < WORDS; i++) {
-        hash = EtwHashMix(hash, w.words[i]);
-    }
-    Shortcut *c = &s->shortcuts[hash & (SHORTCUTS - 1)];
+    Shortcut *c = &s->shortcuts[hashOf(&w) & (SHORTCUTS - 1)];
     if (c->group == NULL || memcmp(&c->words, &w, sizeof w) != 0) {
         c->group = groupByText(s, event, schema, NULL);
         c->words = w;
@@ -270,7 +233,7 @@ EtwSummary *EtwSummaryNew(const EtwSummaryConfig *config, EtwSchemaStore *store)
     newColumns(s->pairKey, config->key, config->keyCount);
     s->value = config->value != NULL ? EtwColumnNew(config->value) : NULL;
     s->callId = EtwColumnNew("props(CallId)");
-    s->pub.total = newGroup("", 0);
+    s->pub.total = EtwSummaryGroupNew("", 0);
     return &s->pub;
 }
 
@@ -301,6 +264,7 @@ void EtwSummaryEnd(EtwSummary *summary)
 {
     Summary *s = (Summary *)summary;
     s->pub.unpaired += EtwSummaryPairsFree(s);
+    EtwSummaryGroupsTrim(s, s->pub.config.groupsMax);
 }
 
 void EtwSummaryFree(EtwSummary *summary)
@@ -310,9 +274,7 @@ void EtwSummaryFree(EtwSummary *summary)
         return;
     }
     EtwSummaryPairsFree(s);
-    EtwTableFree(&s->groups, freeGroup);
-    freeGroup(NULL, &s->pub.total->node);
-    freeGroup(NULL, s->pub.others ? &s->pub.others->node : NULL);
+    EtwSummaryGroupsFree(s);
     freeColumns(s->by);
     freeColumns(s->distinct);
     freeColumns(s->pairKey);

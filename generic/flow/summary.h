@@ -4,7 +4,8 @@
  *	A trace in figures: events in groups by header or payload fields, with their counts, sizes and
  *	rates, the different values of fields, and percentiles of a number in the payload or of the time
  *	between paired events. One pass; memory is bounded by the number of groups and of pairs that are
- *	open, whatever the length of the trace: beyond a bound all is one group, or counted as unpaired.
+ *	open, whatever the length of the trace: beyond a bound the lighter groups become one, and begins
+ *	count as unpaired.
  */
 #ifndef ETW_FLOW_SUMMARY_H
 #define ETW_FLOW_SUMMARY_H
@@ -33,7 +34,7 @@ typedef struct EtwSummaryConfig {
     /* Fields equal in both. None: CallId where events have it, else the thread, innermost first. */
     const char *const *key;
     int keyCount;
-    size_t groupsMax;
+    size_t groupsMax; /* at least 1 */
 } EtwSummaryConfig;
 
 typedef struct EtwSummaryGroup {
@@ -45,6 +46,7 @@ typedef struct EtwSummaryGroup {
     double sum;
     uint64_t min, max;
     EtwDistinct distinct[ETW_SUMMARY_FIELDS];
+    double missed; /* weight that it may have, at most, among the others */
     size_t keySize;
     char key[]; /* a byte for the size, then so many of text, for each field of `by` */
 } EtwSummaryGroup;
@@ -52,11 +54,11 @@ typedef struct EtwSummaryGroup {
 typedef struct EtwSummary {
     EtwSummaryConfig config;
     EtwSummaryGroup *total;  /* of all groups */
-    EtwSummaryGroup *others; /* NULL: there was room for all */
-    size_t groups;
-    uint64_t header;   /* records of the file itself: not counted */
-    uint64_t unpaired; /* begins without an end, and ends without a begin */
-    uint64_t negative; /* values below 0 (or no numbers): in no percentile */
+    EtwSummaryGroup *others; /* of those that are not the heaviest; NULL: there was room for all */
+    double floor;            /* none of these weighs more */
+    uint64_t header;         /* records of the file itself: not counted */
+    uint64_t unpaired;       /* begins without an end, and ends without a begin */
+    uint64_t negative;       /* values below 0 (or no numbers): in no percentile */
 } EtwSummary;
 
 /* The store must outlive it; so must the config's texts. */
@@ -65,6 +67,9 @@ void EtwSummaryAdd(EtwSummary *summary, const EtwEvent *event);
 /* No more events: what is open is unpaired. */
 void EtwSummaryEnd(EtwSummary *summary);
 void EtwSummaryFree(EtwSummary *summary);
+
+/* What a group has of what is ranked: events, or the sum of its values or times. */
+double EtwSummaryWeight(const EtwSummary *summary, const EtwSummaryGroup *group);
 
 /* Whether groups have percentiles. */
 static inline bool EtwSummaryMeasures(const EtwSummary *s)
@@ -77,7 +82,7 @@ static inline bool EtwSummaryMeasures(const EtwSummary *s)
 /* The groups, most events first (with percentiles the largest sum), others last; *countPtr of them,
  * EtwFree. */
 const EtwSummaryGroup **EtwSummaryGroups(const EtwSummary *summary, size_t *countPtr);
-/* Field number `index` of the group's; "(others)" for the group of those beyond the bound. */
+/* Field number `index` of the group's; "(others)" for the group of the lighter ones. */
 const char *EtwSummaryCell(
         const EtwSummary *summary, const EtwSummaryGroup *group, int index, size_t *sizePtr);
 
@@ -88,7 +93,7 @@ typedef struct EtwFigure {
     uint64_t u;
     double d;
 } EtwFigure;
-enum { ETW_FIGURES = 16 + ETW_SUMMARY_FIELDS };
+enum { ETW_FIGURES = 17 + ETW_SUMMARY_FIELDS };
 int EtwSummaryFigures(
         const EtwSummary *summary, const EtwSummaryGroup *group, EtwFigure figures[ETW_FIGURES]);
 

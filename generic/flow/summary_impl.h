@@ -54,6 +54,14 @@ void EtwSummaryKey(Summary *s, const EtwEvent *event, const EtwSchema *schema, c
 /* Count an event in its group; ns: how long its pair took, begin: the values of its begin. */
 void EtwSummaryCount(Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin,
         const uint64_t *ns);
+/* A group of this key, or the one of all events; groups (summary_group.c). */
+EtwSummaryGroup *EtwSummaryGroupNew(const char *key, size_t size);
+void EtwSummaryGroupFree(EtwSummaryGroup *group);
+/* The group of this key, made when it is not there. The next call may take it away. */
+EtwSummaryGroup *EtwSummaryGroupOf(Summary *s, const char *key, size_t size);
+/* Leave so many groups, the heaviest. */
+void EtwSummaryGroupsTrim(Summary *s, size_t keep);
+void EtwSummaryGroupsFree(Summary *s);
 /* Take in an event that may begin or end a pair (summary_pair.c). */
 void EtwSummaryPair(Summary *s, const EtwEvent *event, const EtwSchema *schema);
 /* Forget those that wait; how many they were. */

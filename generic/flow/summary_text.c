@@ -94,6 +94,16 @@ static uint64_t percentile(const EtwSummaryGroup *g, double share)
     return g->values.count > 0 && v < g->min ? g->min : v;
 }
 
+/* In the unit of what is ranked. */
+static void addWeight(EtwFigure **at, const EtwSummary *s, const char *name, double weight)
+{
+    if (EtwSummaryMeasures(s)) {
+        addReal(at, name, weight);
+    } else {
+        addWhole(at, name, (uint64_t)weight);
+    }
+}
+
 int EtwSummaryFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwFigure figures[ETW_FIGURES])
 {
     EtwFigure *at = figures;
@@ -117,6 +127,9 @@ int EtwSummaryFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwFigure f
         addWhole(&at, "p90", percentile(g, 0.9));
         addWhole(&at, "p99", percentile(g, 0.99));
         addWhole(&at, "max", g->max);
+    }
+    if (s->others != NULL) {
+        addWeight(&at, s, "missed", g->missed);
     }
     return (int)(at - figures);
 }
@@ -143,7 +156,7 @@ static size_t shown(size_t count, size_t top)
 /* Times of pairs with a unit; other numbers as they are. */
 static void formatFigure(const EtwSummary *s, const EtwFigure *f, char *room, size_t size)
 {
-    static const char *const times[] = {"sum", "min", "mean", "p50", "p90", "p99", "max"};
+    static const char *const times[] = {"sum", "min", "mean", "p50", "p90", "p99", "max", "missed"};
     bool time = false;
     double v = f->real ? f->d : (double)f->u;
     for (size_t i = 0; s->config.enter != NULL && i < sizeof times / sizeof *times; i++) {
@@ -264,6 +277,22 @@ static void addHistogram(const EtwSummary *s, const EtwSummaryGroup *g, EtwText 
     }
 }
 
+/* What is not known of groups that there was no room for. */
+static void addFloor(const EtwSummary *s, EtwText *out)
+{
+    EtwFigure floor, *at = &floor;
+    char room[64];
+    if (s->others != NULL) {
+        addWeight(&at, s, "missed", s->floor);
+        formatFigure(s, &floor, room, sizeof room);
+        EtwTextPrintf(out,
+                "-- groups in (others) have at most %s each; \"missed\": what a group shown may "
+                "have "
+                "there, at most\n",
+                room);
+    }
+}
+
 void EtwSummaryText(const EtwSummary *s, size_t top, bool histogram, EtwText *out)
 {
     size_t count;
@@ -286,6 +315,7 @@ void EtwSummaryText(const EtwSummary *s, size_t top, bool histogram, EtwText *ou
     if (show < count) {
         EtwTextPrintf(out, "-- %zu groups more\n", count - show);
     }
+    addFloor(s, out);
     EtwFree((void *)groups);
 }
 
@@ -387,6 +417,9 @@ void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
         addJsonFigures(s, groups[i], out);
         EtwTextChar(out, '}');
     }
-    EtwTextStr(out, "]");
+    EtwFigure floor, *at = &floor;
+    addWeight(&at, s, "floor", s->floor);
+    EtwTextStr(out, "],\n\"floor\":");
+    addNumber(out, &floor);
     EtwFree((void *)groups);
 }

@@ -195,6 +195,7 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwSummary *s, size_t to
     EtwPut(dict, "total", total);
     EtwPut(dict, "groups", groupsObj(s, top));
     EtwPut(dict, "others", EtwUint64Obj(s->others ? s->others->count : 0));
+    EtwPut(dict, "floor", Tcl_NewDoubleObj(s->floor));
     EtwPut(dict, "unpaired", EtwUint64Obj(s->unpaired));
     EtwPut(dict, "negative", EtwUint64Obj(s->negative));
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source)));
@@ -209,9 +210,9 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwSummary *s)
     const struct {
         uint64_t count;
         const char *what;
-    } notes[] = {{s->others ? s->others->count : 0, "events in groups beyond the first ones "
-                                                    "(-groups; by arrival, not by weight) are "
-                                                    "one: (others)"},
+    } notes[] = {{s->others ? s->others->count : 0,
+                         "events of the lighter groups are one, (others): there is no room for "
+                         "them (-groups)"},
             {s->unpaired, "begins without an end, or ends without a begin: not counted"},
             {s->negative, "values below 0 or no numbers: in no percentile"},
             {EtwSourceLost(query->source), "events lost: the figures have holes"}};

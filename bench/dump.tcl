@@ -29,29 +29,15 @@ foreach {name options} {text {} csv {-format csv} json {-format json}} {
 set t [seconds {etw info $file}]
 bench::line read-and-count [expr {$events / $t / 1e6}] "M events/s"
 
-if {[bench::have babeltrace2] && [bench::lttng]} {
-    set dir [file join [bench::tmp] ctf]
-    exec lttng create etw-dump-[pid] --output=$dir
-    exec lttng enable-channel -u -s etw-dump-[pid] ch --subbuf-size=4M --num-subbuf=16 --blocking-timeout=inf
-    exec lttng enable-event -u -s etw-dump-[pid] -c ch etw_peer:*
-    exec lttng start etw-dump-[pid]
-    exec env LTTNG_UST_ALLOW_BLOCKING=1 [file join $bench::build bench lttng_write] lttng 1 $n
-    exec lttng destroy etw-dump-[pid]
+set dir [bench::lttngTrace $n]
+if {$dir ne ""} {
     set t [seconds {exec babeltrace2 $dir > /dev/null}]
     bench::line babeltrace2-text [expr {$n / $t / 1e6}] "M events/s"
     bench::line dump-text-times-babeltrace2 [expr {$rate(text) / ($n / $t)}] "times (goal: at least 5)"
-} else {
-    bench::note "babeltrace2 or lttng is not installed (sh tools/deps.sh bench): no peer"
 }
-if {[bench::have perf]} {
-    set data [file join [bench::tmp] perf.data]
-    if {[catch {exec perf record -q -m 4096 -e raw_syscalls:sys_enter -o $data \
-            dd if=/dev/zero of=/dev/null bs=1 count=500000 2>@1} message]} {
-        bench::note "perf record: [lindex [split $message \n] 0]"
-    } else {
-        set count [exec perf script -i $data 2>/dev/null | wc -l]
-        set t [seconds {exec perf script -i $data > /dev/null 2>/dev/null}]
-        bench::line perf-script-text [expr {$count / $t / 1e6}] "M events/s"
-    }
+lassign [bench::perfTrace] data count
+if {$data ne ""} {
+    set t [seconds {exec perf script -i $data > /dev/null 2>/dev/null}]
+    bench::line perf-script-text [expr {$count / $t / 1e6}] "M events/s"
 }
 bench::cleanup

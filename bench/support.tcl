@@ -77,6 +77,37 @@ namespace eval bench {
         }
         return [expr {![catch {exec lttng list 2>@1}]}]
     }
+    # An LTTng trace of so many events, as bench/lttng_write.c makes them; "": not to be had, with a note.
+    proc lttngTrace {count} {
+        variable build
+        if {![have babeltrace2] || ![lttng]} {
+            note "babeltrace2 or lttng is not installed (sh tools/deps.sh bench): no peer"
+            return ""
+        }
+        set dir [file join [tmp] ctf]
+        set session etw-bench-[pid]
+        exec lttng create $session --output=$dir
+        exec lttng enable-channel -u -s $session ch --subbuf-size=4M --num-subbuf=16 --blocking-timeout=inf
+        exec lttng enable-event -u -s $session -c ch etw_peer:*
+        exec lttng start $session
+        exec env LTTNG_UST_ALLOW_BLOCKING=1 [file join $build bench lttng_write] lttng 1 $count
+        exec lttng destroy $session
+        return $dir
+    }
+    # A perf.data of system calls, some hundred thousand; {file events}, or "" with a note.
+    proc perfTrace {} {
+        if {![have perf]} {
+            note "perf is not installed (sh tools/deps.sh bench): no peer"
+            return ""
+        }
+        set data [file join [tmp] perf.data]
+        if {[catch {exec perf record -q -m 4096 -e raw_syscalls:sys_enter -o $data \
+                dd if=/dev/zero of=/dev/null bs=1 count=500000 2>@1} message]} {
+            note "perf record: [lindex [split $message \n] 0]"
+            return ""
+        }
+        return [list $data [exec perf script -i $data 2>/dev/null | wc -l]]
+    }
     proc have {program} {
         expr {[auto_execok $program] ne ""}
     }

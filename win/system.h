@@ -28,6 +28,7 @@ wchar_t *OsWinFromUtf8(const char *text); /* caller frees */
 
 /* NULL where this Windows lacks it. */
 typedef struct SystemLazy {
+    LONG(NTAPI *rtlGetVersion)(OSVERSIONINFOW *);
     ULONG(WINAPI *traceSetInformation)(TRACEHANDLE, TRACE_INFO_CLASS, PVOID, ULONG);
     ULONG(WINAPI *eventSetInformation)(REGHANDLE, EVENT_INFO_CLASS, PVOID, ULONG);
     ULONG(WINAPI *tdhEnumerateProviders)(PPROVIDER_ENUMERATION_INFO, ULONG *);
@@ -81,6 +82,35 @@ ULONG SystemControl(const char *name, SystemProperties *properties, ULONG contro
 EtwStatus SystemHandle(
         const char *name, TRACEHANDLE *handlePtr, SystemProperties *properties, EtwError *errPtr);
 EtwGuid SystemGuid(const GUID *guid);
+/* Windows' text of a session's name; false: too long. */
+bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name);
+
+/* ---- Sessions that this process started (system_own.c) ---------------------------------------- */
+
+/* Processes that a filter names: by number, by program. */
+typedef struct SystemScope {
+    ULONG pids[SYSTEM_MAX_PIDS];
+    int pidCount;         /* 0: all */
+    wchar_t *executables; /* "a.exe;b.exe", EtwFree; NULL: all */
+} SystemScope;
+
+/* What Windows does not tell of a session, or wants to be told with each call about a private one. */
+typedef struct SystemOwn {
+    TRACEHANDLE handle; /* 0: not started here */
+    int64_t started;
+    ULONG privateMode; /* bits of LogFileMode; 0: an ordinary session */
+    GUID provider;     /* a private session's */
+    SystemScope scope; /* private sessions in other processes */
+} SystemOwn;
+
+/* The descriptors point into *scope. Returns how many there are. */
+ULONG SystemScopeFilters(const SystemScope *scope, EVENT_FILTER_DESCRIPTOR filters[2]);
+/* Remember one; *own's scope is taken over. */
+void SystemOwnKeep(const wchar_t *name, SystemOwn *own);
+void SystemOwnForget(const wchar_t *name);
+/* A copy: SystemOwnRelease it. All zero: not started here. */
+SystemOwn SystemOwnFind(const char *name);
+void SystemOwnRelease(SystemOwn *own);
 
 /* ---- The other files' parts of the table of the engine --------------------------------------- */
 

@@ -20,8 +20,8 @@ typedef struct Filters {
     EVENT_FILTER_DESCRIPTOR list[SYSTEM_MAX_FILTERS];
     ULONG count;
     SystemFilterEventId ids, stackIds;
-    ULONG pids[SYSTEM_MAX_PIDS];
-    wchar_t *executables;
+    SystemScope scope;
+    ULONG sessionScope; /* so many at the start of the list are the session's own */
     PVOID payloads[MAX_PAYLOADS];
     int payloadCount;
     EVENT_FILTER_DESCRIPTOR *aggregate; /* TDH's to free; NULL: none */
@@ -113,17 +113,47 @@ static void freeFilters(Filters *f)
     if (f->aggregate != NULL) {
         SystemLazyGet()->tdhCleanupPayloadEventFilterDescriptor(f->aggregate);
     }
-    EtwFree(f->executables);
+    EtwFree(f->scope.executables);
+}
+
+/* Those of the enabling; of a private session those that it was started with, with each call. */
+static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+{
+    bool pids = wish->pidCount > 0 && !wish->pidsByDefault;
+    SystemOwn own = SystemOwnFind(session);
+    f->scope = own.scope; /* taken over */
+    f->count = f->sessionScope = SystemScopeFilters(&f->scope, f->list);
+    if (f->count > 0) {
+        return !pids && wish->executables == NULL
+                       ? ETW_OK
+                       : EtwFail(err, ETW_E_ARG, "FILTER", session,
+                                 "session \"%s\" was started with the processes that it is in",
+                                 session);
+    }
+    if (pids) {
+        f->scope.pidCount = wish->pidCount;
+        for (int i = 0; i < wish->pidCount; i++) {
+            f->scope.pids[i] = wish->pids[i];
+        }
+    }
+    if (wish->executables != NULL) {
+        f->scope.executables = OsWinFromUtf8(wish->executables);
+    }
+    f->count = SystemScopeFilters(&f->scope, f->list);
+    return ETW_OK;
 }
 
 static EtwStatus fillFilters(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
 {
-    bool pids = wish->pidCount > 0 && !wish->pidsByDefault;
     if (wish->pidCount > SYSTEM_MAX_PIDS || wish->idCount > SYSTEM_MAX_EVENT_IDS ||
             wish->stackIdCount > SYSTEM_MAX_EVENT_IDS) {
         return EtwFail(err, ETW_E_LIMIT, "FILTER", session,
                 "too many numbers in a filter: at most %d process ids and %d event ids",
                 SYSTEM_MAX_PIDS, SYSTEM_MAX_EVENT_IDS);
+    }
+    EtwStatus status = fillScope(f, session, wish, err);
+    if (status != ETW_OK) {
+        return status;
     }
     if (wish->idCount > 0) {
         addIds(f, SYSTEM_FILTER_EVENT_ID, &f->ids, wish->ids, wish->idCount);
@@ -131,21 +161,17 @@ static EtwStatus fillFilters(Filters *f, const char *session, const EtwEnable *w
     if (wish->stackIdCount > 0) {
         addIds(f, SYSTEM_FILTER_STACKWALK, &f->stackIds, wish->stackIds, wish->stackIdCount);
     }
-    if (pids) {
-        for (int i = 0; i < wish->pidCount; i++) {
-            f->pids[i] = wish->pids[i];
-        }
-        addFilter(f, SYSTEM_FILTER_PID, f->pids, (size_t)wish->pidCount * sizeof *f->pids);
-    }
-    if (wish->executables != NULL) {
-        f->executables = OsWinFromUtf8(wish->executables);
-        addFilter(f, SYSTEM_FILTER_EXECUTABLE_NAME, f->executables,
-                (wcslen(f->executables) + 1) * sizeof *f->executables);
-    }
     return wish->payloadCount > 0 ? addPayload(f, session, wish, err) : ETW_OK;
 }
 
 /* ---- Providers ------------------------------------------------------------------------------- */
+
+/* The first filters of the list. */
+static void setFilters(ENABLE_TRACE_PARAMETERS *parameters, Filters *f, ULONG count)
+{
+    parameters->EnableFilterDesc = count > 0 ? f->list : NULL;
+    parameters->FilterDescCount = count;
+}
 
 /* The provider's callbacks are through when this returns, so that the next event is not missed; one
  * that takes long goes on alone. */
@@ -159,27 +185,34 @@ static ULONG enableTrace(TRACEHANDLE handle, const EtwGuid *provider, ULONG cont
     return code == ERROR_TIMEOUT ? ERROR_SUCCESS : code;
 }
 
+static ULONG enableProvider(TRACEHANDLE handle, const EtwEnable *wish, Filters *f)
+{
+    ENABLE_TRACE_PARAMETERS parameters = {
+            .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = wish->properties};
+    UCHAR level = wish->level != 0 ? wish->level : 0xFF;
+    setFilters(&parameters, f, f->count);
+    ULONG code = enableTrace(
+            handle, &wish->provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level, wish, &parameters);
+    if (code == ERROR_SUCCESS && wish->captureState) {
+        parameters.EnableProperty = 0;
+        setFilters(&parameters, f, f->sessionScope);
+        code = enableTrace(handle, &wish->provider, EVENT_CONTROL_CODE_CAPTURE_STATE, level, wish,
+                &parameters);
+    }
+    return code;
+}
+
 EtwStatus SystemEnable(const char *name, const EtwEnable *wish, EtwError *err)
 {
     SystemProperties s;
     TRACEHANDLE handle;
     Filters filters = {0};
-    ENABLE_TRACE_PARAMETERS parameters = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2};
-    UCHAR level = wish->level != 0 ? wish->level : 0xFF;
     EtwStatus status = SystemHandle(name, &handle, &s, err);
     if (status == ETW_OK) {
         status = fillFilters(&filters, name, wish, err);
     }
     if (status == ETW_OK) {
-        parameters.EnableProperty = wish->properties;
-        parameters.EnableFilterDesc = filters.count > 0 ? filters.list : NULL;
-        parameters.FilterDescCount = filters.count;
-        ULONG code = enableTrace(handle, &wish->provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level,
-                wish, &parameters);
-        if (code == ERROR_SUCCESS && wish->captureState) {
-            code = enableTrace(
-                    handle, &wish->provider, EVENT_CONTROL_CODE_CAPTURE_STATE, level, wish, NULL);
-        }
+        ULONG code = enableProvider(handle, wish, &filters);
         status = code == ERROR_SUCCESS
                          ? ETW_OK
                          : SystemFail(err, code, "enable a provider in session", name);
@@ -192,13 +225,22 @@ EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *err
 {
     SystemProperties s;
     TRACEHANDLE handle;
+    Filters filters = {0};
+    ENABLE_TRACE_PARAMETERS parameters = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2};
     EtwStatus status = SystemHandle(name, &handle, &s, err);
-    if (status != ETW_OK) {
-        return status;
+    if (status == ETW_OK) {
+        status = fillScope(&filters, name, &(EtwEnable){0}, err);
     }
-    ULONG code = enableTrace(handle, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NULL, NULL);
-    return code == ERROR_SUCCESS ? ETW_OK
-                                 : SystemFail(err, code, "disable a provider in session", name);
+    if (status == ETW_OK) {
+        setFilters(&parameters, &filters, filters.count);
+        ULONG code = enableTrace(
+                handle, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NULL, &parameters);
+        status = code == ERROR_SUCCESS
+                         ? ETW_OK
+                         : SystemFail(err, code, "disable a provider in session", name);
+    }
+    freeFilters(&filters);
+    return status;
 }
 
 /* No session can be written to by itself: our own provider is let in for one event. */
@@ -212,6 +254,11 @@ EtwStatus SystemMark(const char *name, const char *text, EtwError *err)
     EtwStatus status = SystemHandle(name, &handle, &s, err);
     if (status != ETW_OK) {
         return status;
+    }
+    if (s.p.LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE &&
+            !(s.p.LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC)) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "PRIVATE", name,
+                "session \"%s\" is in other processes and takes its provider's events alone", name);
     }
     EtwGuidFromName("Etw-Session", &own);
     ULONG code = enableTrace(handle, &own, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0xFF, NULL, NULL);

@@ -8,7 +8,7 @@
 #include "win/system.h"
 #include <stdio.h>
 
-enum { MAX_SESSIONS = 64, OWN = 64, DEFAULT_KB = 64 };
+enum { MAX_SESSIONS = 64, DEFAULT_KB = 64, BUILD_1703 = 15063 };
 #define KERNEL_LOGGER "NT Kernel Logger"
 
 /* ---- Names and errors ------------------------------------------------------------------------ */
@@ -36,8 +36,8 @@ static const char *remedyOf(ULONG code)
         return " (its name or its file's path is too long, or the file's size does not fit its "
                "mode)";
     case ERROR_NO_SYSTEM_RESOURCES:
-        return " (too many sessions: 64 may run, 8 of them with kernel events, and 8 may listen to "
-               "one provider; stop one)";
+        return " (too many sessions: 64 may run, 8 of them with kernel events, 8 private ones in a "
+               "process, and 8 may listen to one provider; stop one)";
     case ERROR_INVALID_PARAMETER:
         return " (Windows refuses these options together)";
     case ERROR_BAD_PATHNAME:
@@ -59,8 +59,7 @@ EtwStatus SystemLacks(EtwError *err, const char *what, const char *since)
             "this Windows has no %s: it came with %s", what, since);
 }
 
-/* The name as Windows takes it; false: too long. */
-static bool copyName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
+bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
 {
     wchar_t *wide = OsWinFromUtf8(name);
     bool fits = wcslen(wide) < SYSTEM_MAX_NAME;
@@ -76,7 +75,7 @@ static bool copyPath(wchar_t to[SYSTEM_MAX_NAME], const char *path)
 {
     char full[4 * SYSTEM_MAX_NAME];
     OsFullPath(path, full, sizeof full);
-    return copyName(to, full);
+    return SystemName(to, full);
 }
 
 static void copyOut(const SystemProperties *s, ULONG offset, char *to, size_t size)
@@ -96,64 +95,6 @@ static void copyOut(const SystemProperties *s, ULONG offset, char *to, size_t si
     EtwFree(utf8);
 }
 
-/* ---- What this process started --------------------------------------------------------------- */
-
-/* Windows does not say when a session began, nor find one of a process's own by its name. */
-typedef struct Own {
-    TRACEHANDLE handle; /* 0: free */
-    int64_t started;
-    wchar_t name[SYSTEM_MAX_NAME];
-} Own;
-static Own own[OWN];
-static SRWLOCK ownLock = SRWLOCK_INIT;
-
-static Own *lockedOwn(const wchar_t *name)
-{
-    for (int i = 0; i < OWN; i++) {
-        if (own[i].handle != 0 && _wcsicmp(own[i].name, name) == 0) {
-            return &own[i];
-        }
-    }
-    return NULL;
-}
-
-static void keepOwn(const wchar_t *name, TRACEHANDLE handle)
-{
-    OsInstant now;
-    OsNow(&now);
-    AcquireSRWLockExclusive(&ownLock);
-    Own *mine = lockedOwn(name);
-    for (int i = 0; i < OWN && mine == NULL; i++) {
-        mine = own[i].handle == 0 ? &own[i] : NULL;
-    }
-    if (mine != NULL) {
-        mine->handle = handle;
-        mine->started = now.wall;
-        wcscpy(mine->name, name);
-    }
-    ReleaseSRWLockExclusive(&ownLock);
-}
-
-static void forgetOwn(const wchar_t *name)
-{
-    AcquireSRWLockExclusive(&ownLock);
-    Own *mine = lockedOwn(name);
-    if (mine != NULL) {
-        mine->handle = 0;
-    }
-    ReleaseSRWLockExclusive(&ownLock);
-}
-
-static TRACEHANDLE ownHandle(const wchar_t *name, int64_t *startedPtr)
-{
-    AcquireSRWLockShared(&ownLock);
-    const Own *mine = lockedOwn(name);
-    TRACEHANDLE handle = mine != NULL ? mine->handle : 0;
-    *startedPtr = mine != NULL ? mine->started : 0;
-    ReleaseSRWLockShared(&ownLock);
-    return handle;
-}
-
 /* ---- Control --------------------------------------------------------------------------------- */
 
 void SystemPropertiesInit(SystemProperties *s)
@@ -170,21 +111,54 @@ static EVENT_TRACE_PROPERTIES *plain(SystemProperties *s)
     return (EVENT_TRACE_PROPERTIES *)(void *)&s->p;
 }
 
+/* From here on a call with *s says which processes; what it points to must stay meanwhile. */
+static void addFilters(SystemProperties *s, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
+{
+    if (count > 0) {
+        s->p.Wnode.Flags |= WNODE_FLAG_VERSIONED_PROPERTIES;
+        s->p.VersionNumber = 2;
+        s->p.FilterDescCount = count;
+        s->p.FilterDesc = filters;
+    }
+}
+
+static void dropFilters(SystemProperties *s)
+{
+    s->p.Wnode.Flags &= ~(ULONG)WNODE_FLAG_VERSIONED_PROPERTIES;
+    s->p.V2Control = 0;
+    s->p.FilterDescCount = 0;
+    s->p.FilterDesc = NULL;
+}
+
+/* A private session is found by its mode and its provider, too, and in the same processes. */
+static ULONG controlOwn(const wchar_t *name, const SystemOwn *own, SystemProperties *s, ULONG how)
+{
+    EVENT_FILTER_DESCRIPTOR filters[2];
+    if (own->privateMode != 0) {
+        s->p.LogFileMode |= own->privateMode;
+        s->p.Wnode.Guid = own->provider;
+        addFilters(s, filters, SystemScopeFilters(&own->scope, filters));
+    }
+    ULONG code = ControlTraceW(0, name, plain(s), how);
+    if (code == ERROR_WMI_INSTANCE_NOT_FOUND && own->handle != 0) { /* one inside of this process */
+        code = ControlTraceW(own->handle, NULL, plain(s), how);
+    }
+    dropFilters(s);
+    return code;
+}
+
 ULONG SystemControl(const char *name, SystemProperties *s, ULONG control)
 {
     wchar_t wide[SYSTEM_MAX_NAME];
-    int64_t started;
-    if (!copyName(wide, name)) {
+    if (!SystemName(wide, name)) {
         return ERROR_BAD_LENGTH;
     }
-    ULONG code = ControlTraceW(0, wide, plain(s), control);
-    TRACEHANDLE handle = code == ERROR_WMI_INSTANCE_NOT_FOUND ? ownHandle(wide, &started) : 0;
-    if (handle != 0) { /* one inside of this process */
-        code = ControlTraceW(handle, NULL, plain(s), control);
-    }
+    SystemOwn own = SystemOwnFind(name);
+    ULONG code = controlOwn(wide, &own, s, control);
+    SystemOwnRelease(&own);
     if ((code == ERROR_SUCCESS && control == EVENT_TRACE_CONTROL_STOP) ||
             code == ERROR_WMI_INSTANCE_NOT_FOUND) {
-        forgetOwn(wide);
+        SystemOwnForget(wide);
     }
     /* More names than fit into our room: all else is there. */
     return code == ERROR_MORE_DATA ? ERROR_SUCCESS : code;
@@ -192,17 +166,14 @@ ULONG SystemControl(const char *name, SystemProperties *s, ULONG control)
 
 EtwStatus SystemHandle(const char *name, TRACEHANDLE *handlePtr, SystemProperties *s, EtwError *err)
 {
-    wchar_t wide[SYSTEM_MAX_NAME];
-    int64_t started;
     SystemPropertiesInit(s);
     ULONG code = SystemControl(name, s, EVENT_TRACE_CONTROL_QUERY);
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "reach session", name);
     }
-    *handlePtr = copyName(wide, name) ? ownHandle(wide, &started) : 0;
-    if (*handlePtr == 0) {
-        *handlePtr = s->p.Wnode.HistoricalContext;
-    }
+    SystemOwn own = SystemOwnFind(name);
+    *handlePtr = own.handle != 0 ? own.handle : s->p.Wnode.HistoricalContext;
+    SystemOwnRelease(&own);
     return ETW_OK;
 }
 
@@ -227,10 +198,18 @@ static EtwFileMode modeOf(ULONG bits)
                                                    : ETW_FILE_SEQUENTIAL;
 }
 
+/* 0: another process started it. */
+static int64_t startedAt(const char *name)
+{
+    SystemOwn own = SystemOwnFind(name);
+    int64_t started = own.started;
+    SystemOwnRelease(&own);
+    return started;
+}
+
 static void fillInfo(const SystemProperties *s, const char *state, EtwSessionInfo *info)
 {
     const EVENT_TRACE_PROPERTIES_V2 *p = &s->p;
-    wchar_t wide[SYSTEM_MAX_NAME];
     OsInstant now;
     memset(info, 0, sizeof *info);
     OsNow(&now);
@@ -241,9 +220,7 @@ static void fillInfo(const SystemProperties *s, const char *state, EtwSessionInf
     info->index = (uint32_t)(p->Wnode.HistoricalContext & 0xFFFF);
     /* A logger's number is used again, together with its thread's rarely. */
     info->instance = (uint64_t)(uintptr_t)p->LoggerThreadId << 16 | info->index;
-    if (copyName(wide, info->name)) {
-        ownHandle(wide, &info->started);
-    }
+    info->started = startedAt(info->name);
     info->ownerPid = info->started != 0 ? OsPid() : 0;
     info->duration = info->started != 0 ? now.wall - info->started : 0;
     info->mode = modeOf(p->LogFileMode);
@@ -269,6 +246,12 @@ static void fillInfo(const SystemProperties *s, const char *state, EtwSessionInf
 
 /* ---- Starting -------------------------------------------------------------------------------- */
 
+static bool isPlainFile(const EtwSessionConfig *c)
+{
+    return c->file != NULL && !c->realtime && !c->kernelLogger &&
+           (c->mode == ETW_FILE_SEQUENTIAL || c->mode == ETW_FILE_CIRCULAR);
+}
+
 static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
 {
     const char *wrong = NULL;
@@ -277,8 +260,16 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
     } else if (c->mode == ETW_FILE_NEWFILE &&
                (c->file == NULL || c->maxMB == 0 || strstr(c->file, "%d") == NULL)) {
         wrong = "mode newfile needs -maxsize MB, and %d in the file's name where its number goes";
-    } else if (c->inProcess != NULL && (c->file == NULL || c->realtime)) {
-        wrong = "a session in this process (-inprocess) writes a file, and nothing else";
+    } else if (c->inProcess != NULL && c->privateOf != NULL) {
+        wrong = "a private session is in this process (-inprocess) or in others (-private)";
+    } else if ((c->pidCount != 0 || c->executables != NULL) && c->privateOf == NULL) {
+        wrong = "-pids and -executables say which processes a private session (-private) is in; "
+                "for "
+                "others say them to \"etw enable\"";
+    } else if ((c->inProcess != NULL || c->privateOf != NULL) && !isPlainFile(c)) {
+        wrong = "a private session (-inprocess, -private) writes a sequential or circular file, "
+                "and "
+                "nothing else";
     } else if (c->mode == ETW_FILE_APPEND && c->realtime) {
         wrong = "Windows does not append to a file and serve live consumers in one session";
     } else if (c->mode != ETW_FILE_MEMORY && c->file == NULL && !c->realtime) {
@@ -289,15 +280,25 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                                    "cannot start session \"%s\": %s", c->name, wrong);
 }
 
+static ULONG privateBits(const EtwSessionConfig *c)
+{
+    return c->inProcess != NULL   ? EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC
+           : c->privateOf != NULL ? EVENT_TRACE_PRIVATE_LOGGER_MODE
+                                  : 0u;
+}
+
+static const GUID *privateGuid(const EtwSessionConfig *c)
+{
+    return (const GUID *)(const void *)(c->inProcess != NULL ? c->inProcess : c->privateOf);
+}
+
 static ULONG modeBits(const EtwSessionConfig *c)
 {
     static const ULONG bits[] = {EVENT_TRACE_FILE_MODE_SEQUENTIAL, EVENT_TRACE_FILE_MODE_CIRCULAR,
             EVENT_TRACE_FILE_MODE_APPEND, EVENT_TRACE_FILE_MODE_NEWFILE,
             EVENT_TRACE_BUFFERING_MODE};
     ULONG mode = c->file != NULL || c->mode == ETW_FILE_MEMORY ? bits[c->mode] : 0;
-    return mode | (c->realtime ? EVENT_TRACE_REAL_TIME_MODE : 0u) |
-           (c->inProcess != NULL ? EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC
-                                 : 0u) |
+    return mode | (c->realtime ? EVENT_TRACE_REAL_TIME_MODE : 0u) | privateBits(c) |
            (c->flushMs % 1000 != 0 ? SYSTEM_MODE_USE_MS_FLUSH_TIMER : 0u);
 }
 
@@ -316,8 +317,8 @@ static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
     p->MaximumFileSize = c->maxMB;
     p->LogFileMode = modeBits(c);
     p->FlushTimer = c->flushMs != 0 ? flushOf(c->flushMs) : 1;
-    if (c->inProcess != NULL) {
-        memcpy(&p->Wnode.Guid, c->inProcess, sizeof p->Wnode.Guid);
+    if (privateGuid(c) != NULL) {
+        p->Wnode.Guid = *privateGuid(c);
     }
     if (_stricmp(c->name, KERNEL_LOGGER) == 0) {
         p->Wnode.Guid = (GUID){0x9e814aad, 0x3204, 0x11d2,
@@ -330,26 +331,68 @@ static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
     }
 }
 
+/* Older ones would take the filters for nothing, and be in all processes. */
+static bool knowsFilters(void)
+{
+    OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof v};
+    return SystemLazyGet()->rtlGetVersion != NULL && SystemLazyGet()->rtlGetVersion(&v) == 0 &&
+           v.dwBuildNumber >= BUILD_1703;
+}
+
+static SystemOwn ownOf(const EtwSessionConfig *c)
+{
+    OsInstant now;
+    OsNow(&now);
+    SystemOwn own = {.started = now.wall, .privateMode = privateBits(c)};
+    if (own.privateMode != 0) {
+        own.provider = *privateGuid(c);
+    }
+    own.scope.pidCount = c->pidCount;
+    for (int i = 0; i < c->pidCount; i++) {
+        own.scope.pids[i] = c->pids[i];
+    }
+    own.scope.executables = c->executables != NULL ? OsWinFromUtf8(c->executables) : NULL;
+    return own;
+}
+
+/* s is filled and has its file. */
+static EtwStatus startOwn(
+        const EtwSessionConfig *c, SystemOwn *own, SystemProperties *s, EtwError *err)
+{
+    wchar_t name[SYSTEM_MAX_NAME];
+    EVENT_FILTER_DESCRIPTOR filters[2];
+    ULONG count = SystemScopeFilters(&own->scope, filters);
+    if (count > 0 && !knowsFilters()) {
+        return SystemLacks(err, "private sessions in chosen processes", "Windows 10, version 1703");
+    }
+    if (!SystemName(name, c->name)) {
+        return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
+    }
+    addFilters(s, filters, count);
+    ULONG code = StartTraceW(&own->handle, name, plain(s));
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "start session", c->name);
+    }
+    SystemOwnKeep(name, own);
+    return ETW_OK;
+}
+
 static EtwStatus SystemStart(const EtwSessionConfig *c, EtwError *err)
 {
     SystemProperties s;
-    wchar_t name[SYSTEM_MAX_NAME];
-    TRACEHANDLE handle = 0;
     EtwStatus status = checkConfig(c, err);
     if (status != ETW_OK) {
         return status;
     }
     SystemPropertiesInit(&s);
     fillProperties(c, &s);
-    if (!copyName(name, c->name) || (c->file != NULL && !copyPath(s.file, c->file))) {
+    if (c->file != NULL && !copyPath(s.file, c->file)) {
         return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
     }
-    ULONG code = StartTraceW(&handle, name, plain(&s));
-    if (code != ERROR_SUCCESS) {
-        return SystemFail(err, code, "start session", c->name);
-    }
-    keepOwn(name, handle);
-    return ETW_OK;
+    SystemOwn own = ownOf(c);
+    status = startOwn(c, &own, &s, err);
+    SystemOwnRelease(&own);
+    return status;
 }
 
 /* ---- While it runs --------------------------------------------------------------------------- */
@@ -357,13 +400,9 @@ static EtwStatus SystemStart(const EtwSessionConfig *c, EtwError *err)
 static EtwStatus SystemStop(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     SystemProperties s;
-    EtwSessionInfo before = {0};
-    wchar_t wide[SYSTEM_MAX_NAME];
     OsInstant now;
+    int64_t started = startedAt(name);
     SystemPropertiesInit(&s);
-    if (copyName(wide, name)) {
-        ownHandle(wide, &before.started);
-    }
     ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_STOP);
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "stop session", name);
@@ -371,8 +410,8 @@ static EtwStatus SystemStop(const char *name, EtwSessionInfo *info, EtwError *er
     if (info != NULL) {
         fillInfo(&s, "stopped", info);
         OsNow(&now);
-        info->started = before.started;
-        info->duration = before.started != 0 ? now.wall - before.started : 0;
+        info->started = started;
+        info->duration = started != 0 ? now.wall - started : 0;
     }
     return ETW_OK;
 }

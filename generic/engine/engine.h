@@ -32,6 +32,8 @@ typedef enum EtwEngine {
     ETW_ENGINE_SYSTEM
 } EtwEngine;
 
+enum { ETW_MAX_PIDS = 8 }; /* in a filter by processes */
+
 typedef struct EtwSessionConfig {
     const char *name; /* UTF-8, 1-255 bytes, no control characters */
     EtwEngine engine;
@@ -51,6 +53,11 @@ typedef struct EtwSessionConfig {
     /* System engine only: */
     const EtwGuid *inProcess; /* a session of this process and provider alone, in its memory: needs
                                  no privilege, but a file. NULL: an ordinary one */
+    const EtwGuid *privateOf; /* one in the memory of each process that has this provider; needs a
+                                 file. NULL: an ordinary one */
+    const uint32_t *pids;     /* privateOf: these processes only; NULL: all */
+    int pidCount;             /* up to ETW_MAX_PIDS */
+    const char *executables;  /* privateOf: "a.exe;b.exe", these programs only; NULL: all */
 } EtwSessionConfig;
 
 typedef struct EtwLost {
@@ -163,7 +170,7 @@ typedef struct EtwEnable {
     uint8_t level;            /* 0: everything */
     uint64_t any, all;        /* any 0: everything */
     const uint32_t *pids;     /* NULL: every process of the user */
-    int pidCount;             /* up to 8 */
+    int pidCount;             /* up to ETW_MAX_PIDS */
     const uint16_t *ids;      /* event ids; NULL: all */
     int idCount;              /* up to 64 */
     bool pidsByDefault;       /* nobody asked for these pids: the system engine takes all processes,

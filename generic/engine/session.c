@@ -145,6 +145,11 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                 "-inprocess is for the engine \"system\": the embedded one needs no privilege "
                 "anyway");
     }
+    if (c->privateOf != NULL || c->pidCount != 0 || c->executables != NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
+                "-private, -pids and -executables are for the engine \"system\": here say -pids "
+                "to \"etw enable\"");
+    }
     if (c->mode == ETW_FILE_MEMORY ? c->file != NULL : c->file == NULL && !c->realtime) {
         return EtwFail(err, ETW_E_ARG, "FILE", c->name,
                 c->file ? "a session of mode memory has no -file: take -file away, and use \"etw "

@@ -7,7 +7,7 @@
 #include "tcl/provider.h"
 #include "base/os.h"
 
-enum { MAX_PIDS = 8, MAX_IDS = 64, MAX_GROUPS = 64, MAX_TESTS = 32 };
+enum { MAX_IDS = 64, MAX_GROUPS = 64, MAX_TESTS = 32 };
 
 typedef struct EnableOptions {
     Tcl_Obj *level, *any, *all, *events, *pids;
@@ -36,46 +36,16 @@ static const EtwOption kernelOptions[] = {
 };
 #undef AT
 
-/* A list of numbers 0..max into *numbers; option names it in messages. */
-static int getNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int room,
-        Tcl_WideInt max, uint32_t *numbers, int *countPtr)
-{
-    Tcl_Size count;
-    Tcl_Obj **words;
-    Tcl_WideInt value;
-
-    if (Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    if (count < 1 || count > room) {
-        return EtwTclFail(interp, ETW_E_LIMIT, "COUNT", option,
-                "\"%s\" takes 1 to %d numbers, not %ld", option, room, (long)count);
-    }
-    for (Tcl_Size i = 0; i < count; i++) {
-        if (Tcl_GetWideIntFromObj(interp, words[i], &value) != TCL_OK) {
-            return TCL_ERROR;
-        }
-        if (value < 0 || value > max) {
-            return EtwTclFail(interp, ETW_E_ARG, "RANGE", option,
-                    "value \"%s\" for \"%s\" is out of range: must be 0 to %lld",
-                    Tcl_GetString(words[i]), option, (long long)max);
-        }
-        numbers[i] = (uint32_t)value;
-    }
-    *countPtr = (int)count;
-    return TCL_OK;
-}
-
 /* ---- Providers ------------------------------------------------------------------------------- */
 
 typedef struct EnableData {
     EtwEnable enable;
     EtwTarget target;
-    uint32_t pids[MAX_PIDS];
+    uint32_t pids[ETW_MAX_PIDS];
     uint32_t idNumbers[MAX_IDS];
     uint16_t ids[MAX_IDS], stackIds[MAX_IDS];
     EtwPayloadTest tests[MAX_TESTS];
-    Tcl_Obj *executables; /* joined as Windows wants them; NULL: not given */
+    Tcl_DString executables;
 } EnableData;
 
 static int getMasks(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
@@ -106,14 +76,14 @@ static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
     if (strcmp(Tcl_GetString(list), "all") == 0) {
         return TCL_OK;
     }
-    return getNumbers(
-            interp, list, "-pids", MAX_PIDS, UINT32_MAX, data->pids, &data->enable.pidCount);
+    return EtwGetNumbers(
+            interp, list, "-pids", ETW_MAX_PIDS, UINT32_MAX, data->pids, &data->enable.pidCount);
 }
 
 static int getIds(Tcl_Interp *interp, Tcl_Obj *list, const char *option, EnableData *data,
         uint16_t *ids, int *countPtr)
 {
-    if (getNumbers(interp, list, option, MAX_IDS, UINT16_MAX, data->idNumbers, countPtr) !=
+    if (EtwGetNumbers(interp, list, option, MAX_IDS, UINT16_MAX, data->idNumbers, countPtr) !=
             TCL_OK) {
         return TCL_ERROR;
     }
@@ -223,22 +193,6 @@ static int getPayload(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
     return TCL_OK;
 }
 
-/* "a.exe;b.exe" */
-static void getExecutables(Tcl_Obj *list, EnableData *data)
-{
-    Tcl_Size count;
-    Tcl_Obj **words;
-
-    Tcl_ListObjGetElements(NULL, list, &count, &words);
-    data->executables = Tcl_NewObj();
-    Tcl_IncrRefCount(data->executables);
-    for (Tcl_Size i = 0; i < count; i++) {
-        Tcl_AppendStringsToObj(
-                data->executables, i > 0 ? ";" : "", Tcl_GetString(words[i]), (char *)NULL);
-    }
-    data->enable.executables = Tcl_GetString(data->executables);
-}
-
 static int getExtras(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
 {
     data->enable.captureState = options->capture != 0;
@@ -248,7 +202,7 @@ static int getExtras(Tcl_Interp *interp, const EnableOptions *options, EnableDat
         return TCL_ERROR;
     }
     if (options->executables != NULL) {
-        getExecutables(options->executables, data);
+        data->enable.executables = EtwJoinExecutables(options->executables, &data->executables);
     }
     return TCL_OK;
 }
@@ -262,6 +216,7 @@ static int enableProvider(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
     Tcl_DString session;
 
     memset(&data, 0, sizeof data);
+    Tcl_DStringInit(&data.executables);
     if (EtwResolveProvider(ctx, objv[2], &data.target) != TCL_OK ||
             EtwParseOptions(interp, enableOptions, objc - 3, objv + 3, &options, NULL) != TCL_OK ||
             (options.level && EtwGetLevel(interp, options.level, &data.enable.level) != TCL_OK) ||
@@ -275,9 +230,7 @@ static int enableProvider(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
     Tcl_DStringInit(&session);
     EtwStatus status = EtwSessionEnable(EtwUtf8Of(objv[1], &session, NULL), &data.enable, &err);
     Tcl_DStringFree(&session);
-    if (data.executables != NULL) {
-        Tcl_DecrRefCount(data.executables);
-    }
+    Tcl_DStringFree(&data.executables);
     return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }
 
@@ -293,7 +246,7 @@ static int getKernelPids(Tcl_Interp *interp, Tcl_Obj *list, uint32_t *pids, EtwK
         return TCL_OK;
     }
     enable->pids = pids;
-    return getNumbers(interp, list, "-pids", MAX_PIDS, UINT32_MAX, pids, &enable->pidCount);
+    return EtwGetNumbers(interp, list, "-pids", ETW_MAX_PIDS, UINT32_MAX, pids, &enable->pidCount);
 }
 
 /* groups: words in a list; options begin at objv[first]. */
@@ -303,7 +256,7 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     EnableOptions options = {0};
     EtwKernelEnable enable = {0};
     const char *names[MAX_GROUPS];
-    uint32_t pids[MAX_PIDS];
+    uint32_t pids[ETW_MAX_PIDS];
     Tcl_Size count;
     Tcl_Obj **words;
     EtwError err = {0};

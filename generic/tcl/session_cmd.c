@@ -24,7 +24,7 @@ typedef struct StartOptions {
     int engine;
     int kernelLogger;
     int detached;
-    Tcl_Obj *inProcess;
+    Tcl_Obj *inProcess, *private, *pids, *executables;
     Tcl_WideInt bufferKB;
     int flushMs;
     Tcl_WideInt maxMB;
@@ -36,12 +36,15 @@ static const EtwOption startOptions[] = {
         {"-buffersize", ETW_OPT_SIZE, AT(bufferKB), 4, 1024, 1024, NULL},
         {"-detached", ETW_OPT_BOOL, AT(detached), 0, 0, 0, NULL},
         {"-engine", ETW_OPT_ENUM, AT(engine), 0, 0, 0, engineNames},
+        {"-executables", ETW_OPT_LIST, AT(executables), 0, 0, 0, NULL},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
         {"-inprocess", ETW_OPT_OBJ, AT(inProcess), 0, 0, 0, NULL},
         {"-kernellogger", ETW_OPT_BOOL, AT(kernelLogger), 0, 0, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
         {"-mode", ETW_OPT_ENUM, AT(mode), 0, 0, 0, modeNames},
+        {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
+        {"-private", ETW_OPT_OBJ, AT(private), 0, 0, 0, NULL},
         {"-realtime", ETW_OPT_BOOL, AT(realtime), 0, 0, 0, NULL},
         ETW_OPTION_END,
 };
@@ -239,10 +242,43 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
             use.by.name, (unsigned long)use.by.ownerPid, use.by.file, use.by.name);
 }
 
+/* What a config of a private session points to. */
+typedef struct PrivateData {
+    EtwTarget inProcess, other;
+    uint32_t pids[ETW_MAX_PIDS];
+    Tcl_DString executables;
+} PrivateData;
+
+static int fillPrivate(
+        EtwInterp *ctx, const StartOptions *options, EtwSessionConfig *config, PrivateData *data)
+{
+    if (options->inProcess != NULL) {
+        config->inProcess = &data->inProcess.guid;
+        if (EtwResolveProvider(ctx, options->inProcess, &data->inProcess) != TCL_OK) {
+            return TCL_ERROR;
+        }
+    }
+    if (options->private != NULL) {
+        config->privateOf = &data->other.guid;
+        if (EtwResolveProvider(ctx, options->private, &data->other) != TCL_OK) {
+            return TCL_ERROR;
+        }
+    }
+    if (options->executables != NULL) {
+        config->executables = EtwJoinExecutables(options->executables, &data->executables);
+    }
+    if (options->pids == NULL) {
+        return TCL_OK;
+    }
+    config->pids = data->pids;
+    return EtwGetNumbers(ctx->interp, options->pids, "-pids", ETW_MAX_PIDS, UINT32_MAX, data->pids,
+            &config->pidCount);
+}
+
 static int startSession(EtwInterp *ctx, Tcl_Obj *name, const StartOptions *options)
 {
     Tcl_Interp *interp = ctx->interp;
-    EtwTarget private;
+    PrivateData private;
     EtwSessionConfig config = {0};
     Tcl_DString nameText, path;
     EtwError err = {0};
@@ -250,11 +286,11 @@ static int startSession(EtwInterp *ctx, Tcl_Obj *name, const StartOptions *optio
 
     Tcl_DStringInit(&nameText);
     Tcl_DStringInit(&path);
+    Tcl_DStringInit(&private.executables);
     config.name = EtwUtf8Of(name, &nameText, NULL);
     result = fillConfig(interp, options, &config, &path);
-    if (result == TCL_OK && options->inProcess != NULL) {
-        result = EtwResolveProvider(ctx, options->inProcess, &private);
-        config.inProcess = &private.guid;
+    if (result == TCL_OK) {
+        result = fillPrivate(ctx, options, &config, &private);
     }
     if (result == TCL_OK) {
         result = checkDestination(interp, &config);
@@ -267,6 +303,7 @@ static int startSession(EtwInterp *ctx, Tcl_Obj *name, const StartOptions *optio
     }
     Tcl_DStringFree(&nameText);
     Tcl_DStringFree(&path);
+    Tcl_DStringFree(&private.executables);
     return result;
 }
 

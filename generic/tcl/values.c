@@ -220,6 +220,48 @@ int EtwGetLevel(Tcl_Interp *interp, Tcl_Obj *obj, uint8_t *levelPtr)
     return TCL_OK;
 }
 
+int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int room, Tcl_WideInt max,
+        uint32_t *numbers, int *countPtr)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+    Tcl_WideInt value;
+
+    if (Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (count < 1 || count > room) {
+        return EtwTclFail(interp, ETW_E_LIMIT, "COUNT", option,
+                "\"%s\" takes 1 to %d numbers, not %ld", option, room, (long)count);
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (Tcl_GetWideIntFromObj(interp, words[i], &value) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        if (value < 0 || value > max) {
+            return EtwTclFail(interp, ETW_E_ARG, "RANGE", option,
+                    "value \"%s\" for \"%s\" is out of range: must be 0 to %lld",
+                    Tcl_GetString(words[i]), option, (long long)max);
+        }
+        numbers[i] = (uint32_t)value;
+    }
+    *countPtr = (int)count;
+    return TCL_OK;
+}
+
+const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DStringAppend(dsPtr, i > 0 ? ";" : "", -1);
+        Tcl_DStringAppend(dsPtr, Tcl_GetString(words[i]), -1);
+    }
+    return Tcl_DStringValue(dsPtr);
+}
+
 static int unknownKeyword(
         Tcl_Interp *interp, Tcl_Obj *word, const char *provider, const EtwKeyword *names, int count)
 {

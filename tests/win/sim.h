@@ -11,7 +11,7 @@
  *	providers and consumers are called with neither.
  *
  *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users, see SimMayControl;
- *	ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c.
+ *	ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c; ETWSIM_BUILD, see system_lazy.c.
  */
 #ifndef ETW_TESTS_WIN_SIM_H
 #define ETW_TESTS_WIN_SIM_H
@@ -24,12 +24,28 @@
 enum {
     SIM_SESSIONS = 64,
     SIM_SYSTEM_LOGGERS = 8,
+    SIM_PRIVATE_LOGGERS = 8,
     SIM_ENABLES = 8,
     SIM_NAME = 1024, /* characters of a session's or file's name */
     SIM_FILTER_IDS = 64,
     SIM_FILTER_PIDS = 8,
     SIM_MAX_EVENT = 65536
 };
+
+/* ---- Processes in filters (sim_scope.c) --------------------------------------------------------- */
+
+typedef struct SimScope {
+    ULONG pids[SIM_FILTER_PIDS];
+    ULONG pidCount;                                                 /* 0: all */
+    WCHAR programs[MAX_EVENT_FILTER_DATA_SIZE / sizeof(WCHAR) + 1]; /* "a.exe;b.exe"; empty: all */
+} SimScope;
+
+/* One filter of a process's number or program; a second one of a kind is an error. */
+ULONG SimScopeTake(SimScope *scope, const EVENT_FILTER_DESCRIPTOR *filter);
+/* What EVENT_TRACE_PROPERTIES_V2 says: such filters alone, and of a private session alone. */
+ULONG SimScopeOf(SimScope *scope, const EVENT_TRACE_PROPERTIES *properties);
+bool SimScopeHere(const SimScope *scope); /* this process is in it */
+bool SimScopeSame(const SimScope *a, const SimScope *b);
 
 /* ---- Sessions (sim_session.c, sim_logger.c) ---------------------------------------------------- */
 
@@ -60,6 +76,7 @@ typedef struct SimSession {
     GUID guid;
     ULONG mode, bufferKB, minBuffers, maxBuffers, maxFile, flushTimer, enableFlags, clock;
     LONG ageLimit;
+    SimScope scope; /* a private session's processes */
     bool system;
     bool stopping;  /* lock: no more events; the logger drains */
     ULONG users;    /* simLock: calls that hold a pointer while simLock is free */
@@ -146,9 +163,7 @@ typedef struct SimEnable {
     ULONG properties;
     GUID source;
     SimIds ids, stackIds;
-    ULONG pids[SIM_FILTER_PIDS];
-    ULONG pidCount;
-    bool excluded;    /* the executable-name filter does not name this process */
+    SimScope scope;
     uint8_t *payload; /* aggregated payload filter (sim_payload.c), owned */
     ULONG payloadSize;
     uint8_t *schematized; /* handed to callbacks, owned */

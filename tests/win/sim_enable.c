@@ -24,40 +24,6 @@ static ULONG TakeIds(SimIds *ids, const EVENT_FILTER_DESCRIPTOR *f)
     return ERROR_SUCCESS;
 }
 
-static ULONG TakePids(SimEnable *e, const EVENT_FILTER_DESCRIPTOR *f)
-{
-    if (e->pidCount != 0 || f->Size == 0 || f->Size % sizeof(ULONG) != 0 ||
-            f->Size > SIM_FILTER_PIDS * sizeof(ULONG)) {
-        return ERROR_INVALID_PARAMETER;
-    }
-    e->pidCount = f->Size / sizeof(ULONG);
-    memcpy(e->pids, (const void *)(uintptr_t)f->Ptr, f->Size);
-    return ERROR_SUCCESS;
-}
-
-/* Names between semicolons; this process's own decides. */
-static ULONG TakeExecutables(SimEnable *e, const EVENT_FILTER_DESCRIPTOR *f)
-{
-    WCHAR names[MAX_EVENT_FILTER_DATA_SIZE / sizeof(WCHAR) + 1] = {0}, path[MAX_PATH];
-    if (f->Size == 0 || f->Size > MAX_EVENT_FILTER_DATA_SIZE || f->Size % sizeof(WCHAR) != 0) {
-        return ERROR_INVALID_PARAMETER;
-    }
-    memcpy(names, (const void *)(uintptr_t)f->Ptr, f->Size);
-    GetModuleFileNameW(NULL, path, MAX_PATH);
-    const WCHAR *own = wcsrchr(path, L'\\');
-    own = own != NULL ? own + 1 : path;
-    e->excluded = true;
-    for (const WCHAR *name = names; name != NULL;) {
-        const WCHAR *end = wcschr(name, L';');
-        size_t length = end != NULL ? (size_t)(end - name) : wcslen(name);
-        if (length == wcslen(own) && _wcsnicmp(name, own, length) == 0) {
-            e->excluded = false;
-        }
-        name = end != NULL ? end + 1 : NULL;
-    }
-    return ERROR_SUCCESS;
-}
-
 static ULONG TakeBytes(uint8_t **bytes, ULONG *size, const EVENT_FILTER_DESCRIPTOR *f, ULONG most)
 {
     if (*bytes != NULL || f->Ptr == 0 || f->Size == 0 || f->Size > most) {
@@ -80,9 +46,8 @@ static ULONG TakeFilter(SimEnable *e, const EVENT_FILTER_DESCRIPTOR *f)
     case EVENT_FILTER_TYPE_STACKWALK:
         return TakeIds(&e->stackIds, f);
     case EVENT_FILTER_TYPE_PID:
-        return TakePids(e, f);
     case EVENT_FILTER_TYPE_EXECUTABLE_NAME:
-        return TakeExecutables(e, f);
+        return SimScopeTake(&e->scope, f);
     case EVENT_FILTER_TYPE_PAYLOAD:
         return TakeBytes(&e->payload, &e->payloadSize, f, ABI_MAX_PAYLOAD_FILTER);
     default:
@@ -200,6 +165,9 @@ ULONG WINAPI EnableTraceEx2(TRACEHANDLE handle, LPCGUID guid, ULONG code, UCHAR 
         error = ERROR_WMI_INSTANCE_NOT_FOUND;
     } else if (!(s->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE) && !SimMayControl(false)) {
         error = ERROR_ACCESS_DENIED;
+    } else if (s->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE &&
+               !SimScopeSame(&s->scope, &wanted.scope)) {
+        error = ERROR_INVALID_PARAMETER; /* "the same filters should be passed" */
     } else {
         wanted.session = s;
         error = Apply(SimProviderFind(guid, true), s, code, &wanted, done);

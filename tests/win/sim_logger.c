@@ -381,7 +381,7 @@ ULONG SimLoggerStart(SimSession *s)
     ULONG error = ERROR_SUCCESS;
     s->start = Filetime();
     s->startTicks = s->lastTicks = SimClockNow(s->clock);
-    if (s->file[0] != 0 && !(s->mode & EVENT_TRACE_BUFFERING_MODE)) {
+    if (s->file[0] != 0 && !(s->mode & EVENT_TRACE_BUFFERING_MODE) && SimScopeHere(&s->scope)) {
         error = OpenWriter(s, s->file, s->mode, &s->writer);
     }
     if (error == ERROR_SUCCESS) {

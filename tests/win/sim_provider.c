@@ -81,7 +81,7 @@ static void Aggregate(const SimProvider *p, Note *note)
     note->all = ~0ull;
     for (int i = 0; i < SIM_ENABLES; i++) {
         const SimEnable *e = &p->enables[i];
-        if (e->session == NULL || e->excluded) {
+        if (e->session == NULL || !SimScopeHere(&e->scope)) {
             continue;
         }
         note->code = EVENT_CONTROL_CODE_ENABLE_PROVIDER;

@@ -163,6 +163,10 @@ static ULONG CheckStart(
     if (wcslen(name) + 1 > Room(p, p->LoggerNameOffset, p->LogFileNameOffset)) {
         return ERROR_BAD_LENGTH;
     }
+    error = SimScopeOf(&(SimScope){0}, p);
+    if (error != ERROR_SUCCESS) {
+        return error;
+    }
     return TakeFile(p, file) ? CheckMode(p->LogFileMode, p->MaximumFileSize, file)
                              : ERROR_INVALID_PARAMETER;
 }
@@ -224,6 +228,7 @@ static SimSession *NewSession(LPCWSTR name, const EVENT_TRACE_PROPERTIES *p, con
     s->flushTimer = p->FlushTimer;
     s->clock = p->Wnode.ClientContext != 0 ? p->Wnode.ClientContext : 1;
     s->ageLimit = p->AgeLimit;
+    SimScopeOf(&s->scope, p);
     if (IsKernelName(name)) {
         s->guid = SystemTraceControlGuid;
     } else if (SimGuidZero(&s->guid)) {
@@ -238,7 +243,8 @@ static SimSession *NewSession(LPCWSTR name, const EVENT_TRACE_PROPERTIES *p, con
 /* A place in the table, or why there is none. simLock held. */
 static ULONG Place(SimSession *s)
 {
-    int free = 0, systems = 0;
+    int free = 0, systems = 0, privates = 0;
+    bool private = (s->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE) != 0;
     for (int id = SIM_SESSIONS; id > 0; id--) {
         const SimSession *other = simSessions[id];
         if (other == NULL) {
@@ -252,8 +258,10 @@ static ULONG Place(SimSession *s)
             return ERROR_BAD_PATHNAME;
         }
         systems += other->system;
+        privates += (other->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE) != 0;
     }
-    if (free == 0 || (s->system && systems >= SIM_SYSTEM_LOGGERS)) {
+    if (free == 0 || (s->system && systems >= SIM_SYSTEM_LOGGERS) ||
+            (private && privates >= SIM_PRIVATE_LOGGERS)) {
         return ERROR_NO_SYSTEM_RESOURCES;
     }
     s->id = (uint16_t)free;
@@ -262,10 +270,12 @@ static ULONG Place(SimSession *s)
     return ERROR_SUCCESS;
 }
 
-/* The GUID of a private session is its provider's, which must be registered (in this process). */
+/* The GUID of a private session is its provider's, which must be registered (in this process); since
+ * there are filters it need not be. */
 static bool PrivateReady(const EVENT_TRACE_PROPERTIES *p)
 {
-    if (!(p->LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE)) {
+    if (!(p->LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE) ||
+            p->Wnode.Flags & WNODE_FLAG_VERSIONED_PROPERTIES) {
         return true;
     }
     AcquireSRWLockShared(&simLock);
@@ -412,11 +422,23 @@ static ULONG Act(SimSession *s, EVENT_TRACE_PROPERTIES *p, ULONG code, const WCH
     return error == ERROR_SUCCESS ? Fill(p, s) : error;
 }
 
+/* A private session is found by its mode and provider and in its processes alone. */
+static bool Meant(const SimSession *s, const EVENT_TRACE_PROPERTIES *p, const SimScope *scope)
+{
+    return !(s->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE) ||
+           (p->LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE &&
+                   SimGuidEqual(&p->Wnode.Guid, &s->guid) && SimScopeSame(&s->scope, scope));
+}
+
 ULONG WINAPI ControlTraceW(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTIES p, ULONG code)
 {
     WCHAR file[SIM_NAME + 1];
+    SimScope scope;
     SimInit();
     ULONG error = CheckLayout(p);
+    if (error == ERROR_SUCCESS) {
+        error = SimScopeOf(&scope, p);
+    }
     if (error != ERROR_SUCCESS) {
         return error;
     }
@@ -430,6 +452,9 @@ ULONG WINAPI ControlTraceW(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPER
     }
     AcquireSRWLockExclusive(&simLock);
     SimSession *s = SimSessionFind(handle, name);
+    if (s != NULL && !Meant(s, p, &scope)) {
+        s = NULL;
+    }
     if (s != NULL) {
         s->users++;
     }

@@ -216,11 +216,7 @@ static bool KeywordPasses(const SimEnable *e, ULONGLONG keyword)
 
 bool SimEnableWants(const SimEnable *e, const EVENT_DESCRIPTOR *event)
 {
-    bool pid = e->pidCount == 0;
-    for (ULONG i = 0; i < e->pidCount; i++) {
-        pid |= e->pids[i] == GetCurrentProcessId();
-    }
-    return e->session != NULL && !e->excluded && pid &&
+    return e->session != NULL && SimScopeHere(&e->scope) &&
            (e->level == 0 || event->Level <= e->level) && KeywordPasses(e, event->Keyword) &&
            IdPasses(&e->ids, event->Id);
 }
@@ -342,7 +338,7 @@ BOOLEAN WINAPI EventProviderEnabled(REGHANDLE handle, UCHAR level, ULONGLONG key
     const SimRegistration *r = SimRegistrationFind(handle);
     for (int i = 0; r != NULL && i < SIM_ENABLES; i++) {
         const SimEnable *e = &r->provider->enables[i];
-        if (e->session != NULL && !e->excluded && (e->level == 0 || level <= e->level) &&
+        if (e->session != NULL && SimScopeHere(&e->scope) && (e->level == 0 || level <= e->level) &&
                 KeywordPasses(e, keyword)) {
             enabled = TRUE;
         }

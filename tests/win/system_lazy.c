@@ -15,9 +15,20 @@ static void find(const char *name, void *function)
     memcpy(function, &found, sizeof found);
 }
 
+/* ETWSIM_BUILD: an older Windows. */
+static LONG NTAPI getVersion(OSVERSIONINFOW *v)
+{
+    WCHAR build[16];
+    DWORD length = GetEnvironmentVariableW(L"ETWSIM_BUILD", build, 16);
+    v->dwMajorVersion = 10;
+    v->dwBuildNumber = length > 0 && length < 16 ? wcstoul(build, NULL, 10) : 19045;
+    return 0;
+}
+
 static BOOL CALLBACK findAll(PINIT_ONCE unused1, PVOID unused2, PVOID *unused3)
 {
     (void)unused1, (void)unused2, (void)unused3;
+    calls.rtlGetVersion = getVersion;
     find("TraceSetInformation", &calls.traceSetInformation);
     find("EventSetInformation", &calls.eventSetInformation);
     find("TdhEnumerateProviders", &calls.tdhEnumerateProviders);

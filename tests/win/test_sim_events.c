@@ -530,14 +530,79 @@ static void private_session(void)
     CHECK_EQ(StartTraceW(&h, L"P", &props.p), ERROR_SUCCESS);
     CHECK_EQ(Enable(h, 5, 0, 0), ERROR_SUCCESS);
     Write(reg, 4, 1, 0, "x");
-    Props stop;
-    CHECK_EQ(Control(h, &stop, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
+    Props stop; /* found by its mode and provider */
+    CHECK_EQ(Control(h, &stop, EVENT_TRACE_CONTROL_STOP), ERROR_ACCESS_DENIED); /* not found */
+    PropsInit(&stop, mode);
+    stop.p.Wnode.Guid = providerGuid;
+    CHECK_EQ(ControlTraceW(h, NULL, &stop.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
     SetEnvironmentVariableW(L"ETWSIM_PRIVILEGE", NULL);
     Seen *s = ReadBack(&props, 0, &result);
     CHECK(s->last.EventHeader.Flags & EVENT_HEADER_FLAG_PRIVATE_SESSION);
     CheckIds(s, "4");
     DeleteFileW(props.file);
     EventUnregister(reg);
+}
+
+typedef struct Props2 {
+    EVENT_TRACE_PROPERTIES_V2 p;
+    WCHAR logger[256], file[512];
+} Props2;
+
+static EVENT_TRACE_PROPERTIES *Props2Init(
+        Props2 *props, ULONG mode, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
+{
+    memset(props, 0, sizeof *props);
+    props->p.Wnode.BufferSize = sizeof *props;
+    props->p.Wnode.Flags = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_VERSIONED_PROPERTIES;
+    props->p.Wnode.Guid = providerGuid;
+    props->p.LogFileMode = mode;
+    props->p.LoggerNameOffset = offsetof(Props2, logger);
+    props->p.LogFileNameOffset = offsetof(Props2, file);
+    props->p.VersionNumber = 2;
+    props->p.FilterDescCount = count;
+    props->p.FilterDesc = filters;
+    GetTempPathW(400, props->file);
+    wcscat(props->file, L"simpriv2.etl");
+    return (EVENT_TRACE_PROPERTIES *)(void *)props;
+}
+
+/* EVENT_TRACE_PROPERTIES_V2: filters are of private sessions in other processes, of two kinds, one of
+ * each, and said with each call. */
+static void private_filters(void)
+{
+    TRACEHANDLE h = 0;
+    Props2 props;
+    ULONG pids[] = {GetCurrentProcessId(), 4}, mode = EVENT_TRACE_PRIVATE_LOGGER_MODE;
+    EVENT_FILTER_DESCRIPTOR f[2] = {
+            {(ULONGLONG)(uintptr_t)pids, sizeof pids, EVENT_FILTER_TYPE_PID},
+            {(ULONGLONG)(uintptr_t)L"a.exe", 12, EVENT_FILTER_TYPE_EXECUTABLE_NAME}};
+    EVENT_FILTER_DESCRIPTOR twice[2] = {f[0], f[0]};
+    ENABLE_TRACE_PARAMETERS enable = {
+            .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableFilterDesc = f};
+    EtwSimReset();
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, EVENT_TRACE_REAL_TIME_MODE, f, 1)),
+            ERROR_INVALID_PARAMETER);
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, mode | EVENT_TRACE_PRIVATE_IN_PROC, f, 1)),
+            ERROR_INVALID_PARAMETER);
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, mode, NULL, 1)), ERROR_INVALID_PARAMETER);
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, mode, f, 0)), ERROR_INVALID_PARAMETER);
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, mode, twice, 2)), ERROR_INVALID_PARAMETER);
+    twice[0].Type = EVENT_FILTER_TYPE_EVENT_ID;
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, mode, twice, 1)), ERROR_INVALID_PARAMETER);
+    Props2Init(&props, mode, f, 1)->Wnode.BufferSize = sizeof(EVENT_TRACE_PROPERTIES);
+    CHECK_EQ(StartTraceW(&h, L"P2", (EVENT_TRACE_PROPERTIES *)(void *)&props),
+            sizeof(EVENT_TRACE_PROPERTIES) < sizeof props.p ? ERROR_BAD_LENGTH : ERROR_SUCCESS);
+    CHECK_EQ(StartTraceW(&h, L"P2", Props2Init(&props, mode, f, 1)), ERROR_SUCCESS);
+    CHECK_EQ(Enable(h, 5, 0, 0), ERROR_INVALID_PARAMETER);
+    enable.FilterDescCount = 1;
+    CHECK_EQ(EnableTraceEx2(h, &providerGuid, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, INFINITE,
+                     &enable),
+            ERROR_SUCCESS);
+    CHECK_EQ(ControlTraceW(0, L"P2", Props2Init(&props, mode, NULL, 0), EVENT_TRACE_CONTROL_QUERY),
+            ERROR_WMI_INSTANCE_NOT_FOUND);
+    CHECK_EQ(ControlTraceW(0, L"P2", Props2Init(&props, mode, f, 1), EVENT_TRACE_CONTROL_STOP),
+            ERROR_SUCCESS);
+    DeleteFileW(props.file);
 }
 
 /* ---- Threads ------------------------------------------------------------------------------------------------ */
@@ -604,6 +669,7 @@ int main(int argc, char **argv)
     CHECK_RUN(information);
     CHECK_RUN(who);
     CHECK_RUN(private_session);
+    CHECK_RUN(private_filters);
     CHECK_RUN(threads);
     return CHECK_DONE();
 }

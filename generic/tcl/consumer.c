@@ -64,6 +64,7 @@ typedef struct EtwConsumer {
     Batch *free;
     int batches;    /* made so far */
     bool notified;  /* an event is on its way to the interpreter's thread */
+    bool held;      /* the worker has events that wait until the queue is empty */
     Notice *notice; /* the next one: made by the interpreter's thread, so that Tcl's allocator
                               never sees the worker */
 } EtwConsumer;
@@ -122,14 +123,19 @@ static Batch *takeFilled(EtwConsumer *c)
 {
     OsMutexLock(c->mutex);
     Batch *batch = c->filled;
+    bool wake = false;
     if (batch != NULL) {
         c->filled = batch->next;
         if (c->filled == NULL) {
             c->filledEnd = &c->filled;
         }
         batch->next = NULL; /* what follows stays the queue's */
+        wake = c->held && c->filled == NULL;
     }
     OsMutexUnlock(c->mutex);
+    if (wake) {
+        EtwSourceWake(c->query.source);
+    }
     return batch;
 }
 
@@ -189,6 +195,21 @@ static void handOver(EtwConsumer *c, Batch **batchPtr)
     if (*batchPtr != NULL && (*batchPtr)->count > 0) {
         notify(c, *batchPtr);
         *batchPtr = NULL;
+    }
+}
+
+/*
+ * The source has no more just now: what there is goes to the interpreter's thread, unless that is
+ * behind. Then it waits and grows: a queue of batches of one event each would soon be full.
+ */
+static void handOverPart(EtwConsumer *c, Batch **batchPtr)
+{
+    OsMutexLock(c->mutex);
+    c->held = *batchPtr != NULL && c->filled != NULL;
+    bool held = c->held;
+    OsMutexUnlock(c->mutex);
+    if (!held) {
+        handOver(c, batchPtr);
     }
 }
 
@@ -277,7 +298,7 @@ static bool workOnce(EtwConsumer *c, Batch **batchPtr, uint64_t *passedPtr)
         return true;
     }
     if (status == ETW_AGAIN) {
-        handOver(c, batchPtr);
+        handOverPart(c, batchPtr);
         EtwSourceWait(source, LIVE_WAIT_NS);
         return true;
     }

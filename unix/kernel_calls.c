@@ -2,18 +2,19 @@
  * unix/kernel_calls.c --
  *
  *	Sends and receives on kernels whose sockets do not tell them (before 6.3: no
- *sock_send_length): from the system calls of traced threads, joined with sockets through the
- *descriptor.
+ *	sock_send_length): from the system calls of traced threads, joined with sockets through the
+ *	descriptor.
  *
  *	Which socket a descriptor means is learned from the calls themselves (the state change
- *inside connect or listen is that socket's; accept hands out a listener's connections in the order
- *in which they were made; dup, fork and close as one expects), else by asking for the descriptor
- *while it is open. A socket whose kernel address never shows gets a number of our own instead
- *(Socket = 0x1, 0x2 ...).
+ *	inside connect or listen is that socket's; accept hands out a listener's connections in the
+ *	order in which they were made; dup, fork and close as one expects), else by asking for the
+ *	descriptor while it is open. A socket whose kernel address never shows gets a number of our
+ *	own instead (Socket = 0x1, 0x2 ...).
  *
  *	Not known this way: the bytes of sendmmsg and recvmmsg (Size is 0), sockets of 32-bit
- *programs, and descriptors that were closed before anybody could ask and that no call introduced.
- *Only used where nothing better is there: following calls costs every process some 70 ns a call.
+ *	programs, and descriptors that were closed before anybody could ask and that no call
+ *	introduced. Only used where nothing better is there: following calls costs every process
+ *	some 70 ns a call.
  */
 #define _GNU_SOURCE
 #include "kernel_room.h"
@@ -56,8 +57,7 @@ void KernelCallsFree(EtwKernel *k)
     }
 }
 
-/* ---- Descriptors
- * ------------------------------------------------------------------------------------ */
+/* ---- Descriptors ----------------------------------------------------------------------------- */
 
 static uint64_t keyOf(uint32_t pid, int32_t fd)
 {
@@ -125,8 +125,7 @@ static void forgetDescriptor(KernelCalls *c, uint32_t pid, int32_t fd)
     }
 }
 
-/* ---- Sockets
- * ---------------------------------------------------------------------------------------- */
+/* ---- Sockets --------------------------------------------------------------------------------- */
 
 static KernelSock *numberedSock(EtwKernel *k, uint8_t protocol)
 {
@@ -236,8 +235,7 @@ void KernelCallsLearn(EtwKernel *k, uint32_t pid)
     }
 }
 
-/* ---- Calls
- * ------------------------------------------------------------------------------------------ */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 static bool isUnseen(uint32_t id, const uint8_t *args)
 {

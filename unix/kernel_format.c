@@ -2,7 +2,7 @@
  * unix/kernel_format.c --
  *
  *	Loading of tracepoint formats, one by one as they are asked for: loading all 2,500 takes a
- *second, a system of syscalls a tenth.
+ *	second, a system of syscalls a tenth.
  */
 #define _GNU_SOURCE
 #include "kernel_format.h"
@@ -99,8 +99,7 @@ EtwBytes KernelDynamic(KernelField f, bool relative, const uint8_t *data, uint32
                    : EtwBytesOf(data + offset, length);
 }
 
-/* ---- Did you mean
- * -------------------------------------------------------------------------------- */
+/* ---- Did you mean ---------------------------------------------------------------------------- */
 
 /* Edits that turn a into b (both short), letters alike in either case. */
 static int distance(const char *a, const char *b)

@@ -2,8 +2,8 @@
  * unix/kernel_format.h --
  *
  *	Formats of tracepoints, as the running kernel describes them (libtraceevent parses), and the
- *reading of one field of a record. Offsets are taken once, at enable; a record is checked once
- *against the furthest field, then read without further checks.
+ *	reading of one field of a record. Offsets are taken once, at enable; a record is checked
+ *	once against the furthest field, then read without further checks.
  */
 #ifndef ETW_UNIX_KERNEL_FORMAT_H
 #define ETW_UNIX_KERNEL_FORMAT_H

@@ -2,25 +2,23 @@
  * unix/kernel_groups.c --
  *
  *	What the portable groups stand for on Linux: the table of groups, the event classes, and the
- *tracepoints of the groups process, thread, contextswitch and systemcall with what becomes of their
- *fields. tcpip and udpip are in kernel_net.c. Fields as in doc/internals/EVENTS.md.
+ *	tracepoints of the groups process, thread, contextswitch and systemcall with what becomes of
+ *	their fields. tcpip and udpip are in kernel_net.c. Fields as in doc/internals/EVENTS.md.
  *
- *	group          tracepoints
- *	process        task:task_newtask, sched:sched_process_exec, sched:sched_process_exit; exit
- *	               codes from syscalls:sys_enter_exit_group, sys_enter_exit,
- *signal:signal_deliver thread         task:task_newtask, sched:sched_process_exit contextswitch
- *sched:sched_switch systemcall     raw_syscalls:sys_enter, raw_syscalls:sys_exit tcpip
- *sock:inet_sock_set_state, sock:sock_send_length, sock:sock_recv_length, tcp:tcp_retransmit_skb
- *	udpip          sock:sock_send_length, sock:sock_recv_length, fib:fib_table_lookup,
- *	               fib6:fib6_table_lookup
+ *	group          tracepoints process        task:task_newtask, sched:sched_process_exec,
+ *	sched:sched_process_exit; exit codes from syscalls:sys_enter_exit_group, sys_enter_exit,
+ *	signal:signal_deliver thread         task:task_newtask, sched:sched_process_exit
+ *	contextswitch sched:sched_switch systemcall     raw_syscalls:sys_enter,
+ *	raw_syscalls:sys_exit tcpip sock:inet_sock_set_state, sock:sock_send_length,
+ *	sock:sock_recv_length, tcp:tcp_retransmit_skb udpip          sock:sock_send_length,
+ *	sock:sock_recv_length, fib:fib_table_lookup, fib6:fib6_table_lookup
  */
 #include "kernel_room.h"
 #include <signal.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-/* ---- Birth, exec, death: process and thread
- * ------------------------------------------------------------- */
+/* ---- Birth, exec, death: process and thread -------------------------------------------------- */
 
 enum { NEW_PID, NEW_COMM, NEW_FLAGS };
 static const uint64_t cloneThread = 0x00010000; /* CLONE_THREAD: of the same process */
@@ -94,8 +92,7 @@ static void onExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     KernelTaskExit(&k->tasks, tid, e->ticks);
 }
 
-/* ---- What a process ends with
- * --------------------------------------------------------------------- */
+/* ---- What a process ends with ---------------------------------------------------------------- */
 
 /* The first word counts: the other threads of a dying process are killed by SIGKILL. */
 static void setExit(EtwKernel *k, uint32_t pid, int32_t code)
@@ -144,8 +141,7 @@ static void onSignal(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     }
 }
 
-/* ---- Context switches, syscalls
- * -------------------------------------------------------------------- */
+/* ---- Context switches, syscalls -------------------------------------------------------------- */
 
 enum {
     SWITCH_OLD_COMM,
@@ -220,8 +216,7 @@ static void onSyscallExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *
     }
 }
 
-/* ---- The tables
- * --------------------------------------------------------------------------------- */
+/* ---- The tables ------------------------------------------------------------------------------ */
 
 /* The calls that kernel_calls.c follows. Numbers of x86_64: there is no other name for a call. */
 #define SOCKET_CALLS                                                                               \
@@ -293,8 +288,7 @@ const KernelGroup kernelGroups[GROUPS] = {
         [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL},
 };
 
-/* ---- Event classes
- * ------------------------------------------------------------------------------ */
+/* ---- Event classes --------------------------------------------------------------------------- */
 
 #define NUMBER(name, in)                                                                           \
     {                                                                                              \

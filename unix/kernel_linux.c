@@ -2,10 +2,11 @@
  * unix/kernel_linux.c --
  *
  *	engine/kernel.h on Linux: enabling, draining, closing. What is collected is decided here;
- *what it means is in kernel_groups.c, kernel_net.c, kernel_raw.c.
+ *	what it means is in kernel_groups.c, kernel_net.c, kernel_raw.c.
  *
  *	An EtwKernel belongs to its session's logger thread. The list of all of this process (for
- *threads that must not be traced) and libtracefs, which is not thread-safe, are under one lock.
+ *	threads that must not be traced) and libtracefs, which is not thread-safe, are under one
+ *	lock.
  */
 #define _GNU_SOURCE
 #include "kernel_room.h"
@@ -29,8 +30,7 @@ bool kernelPerf;
 static KernelTransportOpen *const openTransport[TRANSPORTS] = {
         [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen};
 
-/* ---- Threads that are not traced
- * ------------------------------------------------------------------ */
+/* ---- Threads that are not traced ------------------------------------------------------------- */
 
 bool KernelIsIgnored(uint32_t tid)
 {
@@ -77,8 +77,7 @@ void EtwKernelIgnoreThread(uint32_t tid)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- Points
- * ---------------------------------------------------------------------------------------- */
+/* ---- Points ---------------------------------------------------------------------------------- */
 
 static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format)
 {
@@ -194,8 +193,7 @@ static EtwStatus addPoints(
     return status;
 }
 
-/* ---- Groups
- * ---------------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 static EtwStatus unknownGroup(const char *name, EtwError *err)
 {
@@ -260,8 +258,7 @@ static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
     return status;
 }
 
-/* ---- Tracepoints by name
- * ---------------------------------------------------------------------------- */
+/* ---- Tracepoints by name --------------------------------------------------------------------- */
 
 static EtwStatus unknownPoint(
         const char *name, const char *system, const char *event, EtwError *err)
@@ -335,8 +332,7 @@ static EtwStatus checkNames(EtwKernel *k, const EtwKernelEnable *enable, EtwErro
     return status;
 }
 
-/* ---- Whom to trace
- * --------------------------------------------------------------------------------- */
+/* ---- Whom to trace --------------------------------------------------------------------------- */
 
 static bool isLiveProcess(const KernelTask *task)
 {
@@ -428,8 +424,7 @@ static void askAll(EtwKernel *k)
     k->probedCount = 0;
 }
 
-/* ---- Opening
- * --------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 /*
  * 4 MB a CPU hold 60,000 events, 50 ms of a program that does nothing but system calls; on machines
@@ -565,8 +560,7 @@ EtwStatus EtwKernelOpen(
     return status;
 }
 
-/* ---- Draining
- * -------------------------------------------------------------------------------------- */
+/* ---- Draining -------------------------------------------------------------------------------- */
 
 static void dispatch(EtwKernel *k, const TraceEvent *e)
 {
@@ -619,8 +613,7 @@ uint64_t EtwKernelLost(const EtwKernel *k)
     return k->lost;
 }
 
-/* ---- Closing
- * --------------------------------------------------------------------------------------- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 void EtwKernelQuiesce(EtwKernel *k)
 {
@@ -691,8 +684,7 @@ int EtwKernelSweep(void)
     return count;
 }
 
-/* ---- Listings
- * -------------------------------------------------------------------------------------- */
+/* ---- Listings -------------------------------------------------------------------------------- */
 
 static bool havePoints(const KernelPointDef *const *defs)
 {

@@ -2,7 +2,7 @@
  * unix/kernel_merge.c --
  *
  *	The time-ordered walk over the rings of all CPUs and transports: a heap of the streams that
- *have an event at hand. What is younger than asked for stays in its ring until the next call.
+ *	have an event at hand. What is younger than asked for stays in its ring until the next call.
  */
 #include "kernel_transport.h"
 #include "base/bytes.h"
@@ -47,8 +47,7 @@ bool TraceMergeMissed(TraceMerge *m)
     return missed;
 }
 
-/* ---- The heap
- * -------------------------------------------------------------------------------------- */
+/* ---- The heap -------------------------------------------------------------------------------- */
 
 static void siftDown(TraceMerge *m, int at)
 {

@@ -2,14 +2,15 @@
  * unix/kernel_net.c --
  *
  *	The groups tcpip and udpip: from the socket tracepoints to Connect, Accept, Send ... with
- *both addresses and the process that owns the socket.
+ *	both addresses and the process that owns the socket.
  *
  *	State changes fire in whatever context runs, often an interrupt on top of a stranger, so
- *they are collected from everybody and kept only for sockets of traced processes. A socket's owner
- *is who connected or listens; an accepted socket belongs to its listener's owner until a process
- *uses it: who sends or receives owns it from then on. Sends and receives carry only the socket
- *(kernel 6.3 and later; kernel_calls.c for older ones): addresses come from the state changes,
- *from asking (kernel_probe.c), and for UDP from the route lookup that the send made.
+ *	they are collected from everybody and kept only for sockets of traced processes. A socket's
+ *	owner is who connected or listens; an accepted socket belongs to its listener's owner until
+ *	a process uses it: who sends or receives owns it from then on. Sends and receives carry only
+ *	the socket (kernel 6.3 and later; kernel_calls.c for older ones): addresses come from the
+ *	state changes, from asking (kernel_probe.c), and for UDP from the route lookup that the send
+ *	made.
  *
  *	Not seen: splice and sendfile from a socket, kernel users of sockets, MPTCP.
  */
@@ -24,8 +25,7 @@ enum { MSG_PEEK_BIT = 0x2, MSG_ERRQUEUE_BIT = 0x2000 };
 /* About a second in ticks of either clock: how long what was asked about a UDP socket holds. */
 static const uint64_t holds = (uint64_t)1 << 31;
 
-/* ---- Payload
- * -------------------------------------------------------------------------------------- */
+/* ---- Payload --------------------------------------------------------------------------------- */
 
 static void putEnds(KernelPut *put, uint64_t sk, const SockEnds *ends)
 {
@@ -44,8 +44,7 @@ static void putEnds(KernelPut *put, uint64_t sk, const SockEnds *ends)
     Put16(put, ends->remotePort);
 }
 
-/* ---- Asking about sockets
- * -------------------------------------------------------------------------- */
+/* ---- Asking about sockets -------------------------------------------------------------------- */
 
 void KernelSockLearn(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks)
 {
@@ -89,8 +88,7 @@ void KernelSockAsk(EtwKernel *k, uint32_t pid, uint64_t ticks)
     }
 }
 
-/* ---- State changes
- * --------------------------------------------------------------------------------- */
+/* ---- State changes --------------------------------------------------------------------------- */
 
 enum {
     STATE_SK,
@@ -256,8 +254,7 @@ static void onRetransmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e
     }
 }
 
-/* ---- Sends and receives
- * ---------------------------------------------------------------------------- */
+/* ---- Sends and receives ---------------------------------------------------------------------- */
 
 enum { TRANSFER_SK, TRANSFER_FAMILY, TRANSFER_PROTOCOL, TRANSFER_RESULT, TRANSFER_FLAGS };
 
@@ -419,8 +416,7 @@ static void onReceive(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     onTransfer(k, p, e, false);
 }
 
-/* ---- Routes of UDP
- * --------------------------------------------------------------------------------- */
+/* ---- Routes of UDP --------------------------------------------------------------------------- */
 
 enum { ROUTE_PROTO, ROUTE_SRC, ROUTE_DST, ROUTE_SPORT, ROUTE_DPORT };
 
@@ -461,8 +457,7 @@ static void onRoute6(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     onAnyRoute(k, p, e, AF_INET6);
 }
 
-/* ---- The points
- * ------------------------------------------------------------------------------------ */
+/* ---- The points ------------------------------------------------------------------------------ */
 
 #define TRANSFER_FILTER "(protocol == 6 || protocol == 17) && ret != -11 && !(flags & 2)"
 

@@ -2,7 +2,7 @@
  * unix/kernel_pages.c --
  *
  *	The ring of one CPU of a tracefs instance: raw pages, read one at a time without ever
- *waiting. libtraceevent's kbuffer walks a page.
+ *	waiting. libtraceevent's kbuffer walks a page.
  */
 #include "kernel_trace.h"
 #include "base/bytes.h"

@@ -2,16 +2,16 @@
  * unix/kernel_perf.c --
  *
  *	The transport through perf_event_open(2): an event for each tracepoint, thread and CPU, all
- *of a CPU into one ring. Threads that a followed thread makes inherit its events, processes too.
- *With stacks where they are asked for (the kernel walks frame pointers: a program without them
- *shows its innermost frame and what happens to look like more).
+ *	of a CPU into one ring. Threads that a followed thread makes inherit its events, processes
+ *	too. With stacks where they are asked for (the kernel walks frame pointers: a program
+ *	without them shows its innermost frame and what happens to look like more).
  *
  *	A thread that is born while the events of its process are being opened may have inherited
- *some of them: the whole set is then closed and opened anew, so that no event comes twice. A
- *program that makes threads faster than that is left as it is after some tries: threads that were
- *born during the last one may lack some tracepoints.
+ *	some of them: the whole set is then closed and opened anew, so that no event comes twice. A
+ *	program that makes threads faster than that is left as it is after some tries: threads that
+ *	were born during the last one may lack some tracepoints.
  *	Files: tracepoints x threads x CPUs. That may be many; the limit is the process's own, and
- *is not raised here: select() of the traced program would suffer.
+ *	is not raised here: select() of the traced program would suffer.
  */
 #define _GNU_SOURCE
 #include "kernel_perf.h"
@@ -46,8 +46,7 @@ typedef struct Perf {
     uint64_t lostThen; /* by files that are closed */
 } Perf;
 
-/* ---- Rights
- * ---------------------------------------------------------------------------------------- */
+/* ---- Rights ---------------------------------------------------------------------------------- */
 
 int PerfParanoid(void)
 {
@@ -109,8 +108,7 @@ static EtwStatus refused(const Perf *t, int osError, const KernelWish *w, EtwErr
             name, level, level < 2 ? ", which allows system calls alone" : "");
 }
 
-/* ---- Files of a tracepoint
- * ------------------------------------------------------------------------- */
+/* ---- Files of a tracepoint ------------------------------------------------------------------- */
 
 /* Events that a file's own event could not put into the ring, its children's included. */
 static uint64_t lostOf(int fd)
@@ -189,8 +187,7 @@ static EtwStatus openWide(Perf *t, PerfPoint *p, EtwError *err)
     return status;
 }
 
-/* ---- Points
- * ---------------------------------------------------------------------------------------- */
+/* ---- Points ---------------------------------------------------------------------------------- */
 
 static PerfPoint *pointOf(Perf *t, const struct tep_event *format)
 {
@@ -246,8 +243,7 @@ static EtwStatus enable(KernelTransport *transport, const KernelWish *w, EtwErro
     return status;
 }
 
-/* ---- Whom
- * ------------------------------------------------------------------------------------------ */
+/* ---- Whom ------------------------------------------------------------------------------------ */
 
 typedef struct Threads {
     int *tids;
@@ -377,8 +373,7 @@ static bool hide(KernelTransport *transport, uint32_t tid)
     return false;
 }
 
-/* ---- Running
- * --------------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 static void eachFile(Perf *t, unsigned long request)
 {

@@ -2,8 +2,8 @@
  * unix/kernel_perf.h --
  *
  *	What the two files of the perf transport share: a perf ring of one CPU (kernel_perf_ring.c),
- *filled by the events that kernel_perf.c opens. The format of the ring and of its records is that
- *of perf_event_open(2).
+ *	filled by the events that kernel_perf.c opens. The format of the ring and of its records is
+ *	that of perf_event_open(2).
  */
 #ifndef ETW_UNIX_KERNEL_PERF_H
 #define ETW_UNIX_KERNEL_PERF_H

@@ -2,9 +2,9 @@
  * unix/kernel_perf_ring.c --
  *
  *	A perf ring of one CPU as a stream of the merge: mapped from a dummy event, read where it
- *lies (a record that wraps is copied), given back record by record. Stamps become session ticks
- *here; times never fall within a ring (an interrupt between stamp and reservation may swap two
- *records: the second then gets the first one's time, off by a microsecond at most).
+ *	lies (a record that wraps is copied), given back record by record. Stamps become session
+ *	ticks here; times never fall within a ring (an interrupt between stamp and reservation may
+ *	swap two records: the second then gets the first one's time, off by a microsecond at most).
  */
 #define _GNU_SOURCE
 #include "kernel_perf.h"
@@ -40,8 +40,7 @@ int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* ---- Making
- * ---------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static bool map(PerfRing *r, size_t kb)
 {
@@ -110,8 +109,7 @@ uint64_t PerfRingLost(const PerfRing *r)
     return r->lost;
 }
 
-/* ---- Reading
- * --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static uint64_t ticksOf(const PerfClock *c, uint64_t time)
 {

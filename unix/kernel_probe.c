@@ -2,9 +2,9 @@
  * unix/kernel_probe.c --
  *
  *	Tracepoints name a socket by its address in the kernel, /proc by inode, and nothing that is
- *readable joins the two. So this thread makes a call on each socket that does nothing but fire a
- *tracepoint, through a transport of its own that follows this thread only, and reads there which socket
- *it was:
+ *	readable joins the two. So this thread makes a call on each socket that does nothing but
+ *	fire a tracepoint, through a transport of its own that follows this thread only, and reads
+ *	there which socket it was:
  *
  *	TCP: recv(MSG_OOB | MSG_PEEK | MSG_DONTWAIT). It fails with EINVAL (no urgent data) before
  *	it looks at anything, pending errors included, and consumes nothing when there is some.
@@ -12,7 +12,7 @@
  *	sockets that are bound, because an unbound one would get a port from it.
  *
  *	Other processes' sockets are borrowed with pidfd_getfd for that moment. Addresses come from
- *getsockname and getpeername, the state from TCP_INFO.
+ *	getsockname and getpeername, the state from TCP_INFO.
  */
 #define _GNU_SOURCE
 #include "kernel_probe.h"
@@ -99,8 +99,7 @@ static bool listenToThisThread(SockProbe *p)
     return true;
 }
 
-/* ---- One socket
- * --------------------------------------------------------------------------------- */
+/* ---- One socket ------------------------------------------------------------------------------ */
 
 static int intOption(int fd, int level, int option)
 {
@@ -168,8 +167,7 @@ static void touch(int fd, const SockFound *f)
     }
 }
 
-/* ---- A process
- * ---------------------------------------------------------------------------------- */
+/* ---- A process ------------------------------------------------------------------------------- */
 
 /*
  * As many events as sockets were touched, in that order, or the batch is worth nothing: a wrong

@@ -2,7 +2,7 @@
  * unix/kernel_probe.h --
  *
  *	Finds out which kernel socket stands behind each descriptor of a process, with addresses and
- *state: for sockets that were there before tracing began, and those that no event introduces.
+ *	state: for sockets that were there before tracing began, and those that no event introduces.
  */
 #ifndef ETW_UNIX_KERNEL_PROBE_H
 #define ETW_UNIX_KERNEL_PROBE_H

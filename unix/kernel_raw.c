@@ -2,10 +2,10 @@
  * unix/kernel_raw.c --
  *
  *	Tracepoints asked for by name (linux:SYSTEM:EVENT): the event class is made from the
- *kernel's own description of the fields, provider Linux-SYSTEM, event = tracepoint, fields as the
- *kernel names them. Numbers by size and sign, char arrays as text, arrays of numbers as arrays,
- *pointers in hex, four- and sixteen-byte arrays with an address's name as addresses; anything else
- *as bytes.
+ *	kernel's own description of the fields, provider Linux-SYSTEM, event = tracepoint, fields as
+ *	the kernel names them. Numbers by size and sign, char arrays as text, arrays of numbers as
+ *	arrays, pointers in hex, four- and sixteen-byte arrays with an address's name as addresses;
+ *	anything else as bytes.
  */
 #include "kernel_room.h"
 #include <stdio.h>
@@ -35,8 +35,7 @@ struct KernelRaw {
     RawField fields[MOST_FIELDS];
 };
 
-/* ---- Making
- * ---------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static bool isOneOf(const char *name, const char *const *names)
 {
@@ -181,8 +180,7 @@ void KernelRawFree(KernelRaw *raw)
     }
 }
 
-/* ---- Copying
- * --------------------------------------------------------------------------------------- */
+/* ---- Copying --------------------------------------------------------------------------------- */
 
 static void copyField(KernelPut *put, const RawField *f, const TraceEvent *e)
 {

@@ -2,12 +2,12 @@
  * unix/kernel_room.h --
  *
  *	The insides of one EtwKernel, shared by the files of the kernel room: what is enabled, and
- *how a record of the ring becomes events.
+ *	how a record of the ring becomes events.
  *
  *	One tracepoint of the kernel is one Point, found by the type number that its records carry.
- *A Point may feed several portable groups (through its definition's proc) and may itself have been
- *asked for by name (raw). Which instance it is collected in is part of its definition: MAIN is
- *filtered by pid in the kernel, ANY is not and is filtered here, by socket.
+ *	A Point may feed several portable groups (through its definition's proc) and may itself have
+ *	been asked for by name (raw). Which instance it is collected in is part of its definition:
+ *	MAIN is filtered by pid in the kernel, ANY is not and is filtered here, by socket.
  */
 #ifndef ETW_UNIX_KERNEL_ROOM_H
 #define ETW_UNIX_KERNEL_ROOM_H
@@ -224,8 +224,7 @@ extern const KernelPointDef *const kernelDiskPoints[],
 void KernelFilesPrepare(void);
 void KernelFilesFree(EtwKernel *k);
 
-/* ---- Sockets (kernel_net.c) -------------------------------------------------------------------
- */
+/* ---- Sockets (kernel_net.c) ------------------------------------------------------------------ */
 
 extern const KernelPointDef kernelStatePoint, kernelRetransmitPoint, kernelSendPoint,
         kernelReceivePoint, kernelRoutePoint, kernelRoute6Point;
@@ -240,8 +239,7 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid);
 void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool send, int32_t size,
         uint32_t pid, uint32_t tid);
 
-/* ---- As Windows tells it (kernel_windows.c) ----------------------------------------------------
- */
+/* ---- As Windows tells it (kernel_windows.c) -------------------------------------------------- */
 
 /* Register the provider and define the events of GROUP_WINDOWS4 or 6. */
 EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
@@ -249,8 +247,7 @@ EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPt
 void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid,
         uint32_t tid, const SockEnds *ends, uint32_t size);
 
-/* ---- Kernels without socket lengths (kernel_calls.c) ------------------------------------------
- */
+/* ---- Kernels without socket lengths (kernel_calls.c) ----------------------------------------- */
 
 extern const KernelPointDef kernelEnterPoint, kernelExitPoint; /* all calls: kernel_groups.c */
 extern const KernelPointDef kernelSocketEnterPoint, kernelSocketExitPoint; /* those on sockets */
@@ -266,15 +263,13 @@ void KernelCallState(EtwKernel *k, const TraceEvent *e, KernelSock *sock);
 void KernelCallAdopt(EtwKernel *k, uint64_t sk, const SockEnds *ends);
 void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result);
 
-/* ---- Tracepoints by name (kernel_raw.c) --------------------------------------------------------
- */
+/* ---- Tracepoints by name (kernel_raw.c) ------------------------------------------------------ */
 
 KernelRaw *KernelRawNew(struct tep_event *format, EtwError *errPtr);
 void KernelRawEmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e);
 void KernelRawFree(KernelRaw *raw);
 
-/* ---- Payloads ----------------------------------------------------------------------------------
- */
+/* ---- Payloads -------------------------------------------------------------------------------- */
 
 /*
  * Counted texts and bytes end at half of the buffer, which is more than a page of the ring: plain

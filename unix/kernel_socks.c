@@ -2,7 +2,7 @@
  * unix/kernel_socks.c --
  *
  *	The table of sockets: open addressing by address; sockets that are closed stay (late events,
- *reuse) until the table grows.
+ *	reuse) until the table grows.
  */
 #include "kernel_socks.h"
 #include "base/bytes.h"

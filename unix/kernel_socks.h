@@ -2,8 +2,8 @@
  * unix/kernel_socks.h --
  *
  *	The sockets of traced processes as far as they are known: addresses, state, and whose they
- *are. Keyed by the kernel's address of the socket, which is what the tracepoints carry. Owned by
- *one EtwKernel; the logger's thread only.
+ *	are. Keyed by the kernel's address of the socket, which is what the tracepoints carry. Owned
+ *	by one EtwKernel; the logger's thread only.
  */
 #ifndef ETW_UNIX_KERNEL_SOCKS_H
 #define ETW_UNIX_KERNEL_SOCKS_H

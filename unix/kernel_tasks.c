@@ -2,8 +2,8 @@
  * unix/kernel_tasks.c --
  *
  *	The table of traced threads: open addressing by tid. A thread that ended is kept for about a
- *second (it closes its sockets and is switched out after its exit event), and dropped when the
- *table grows.
+ *	second (it closes its sockets and is switched out after its exit event), and dropped when
+ *	the table grows.
  */
 #define _GNU_SOURCE
 #include "kernel_tasks.h"
@@ -88,8 +88,7 @@ void KernelTaskExit(KernelTasks *t, uint32_t tid, uint64_t ticks)
     }
 }
 
-/* ---- /proc
- * --------------------------------------------------------------------------------------- */
+/* ---- /proc ----------------------------------------------------------------------------------- */
 
 static uint32_t idOf(const struct dirent *e)
 {

@@ -2,8 +2,8 @@
  * unix/kernel_tasks.h --
  *
  *	Which threads are traced, to which process each belongs, and what a process is about to end
- *with. Filled from /proc when tracing begins, then by the kernel's own fork and exit events in time
- *order. Owned by one EtwKernel; the logger's thread only.
+ *	with. Filled from /proc when tracing begins, then by the kernel's own fork and exit events
+ *	in time order. Owned by one EtwKernel; the logger's thread only.
  */
 #ifndef ETW_UNIX_KERNEL_TASKS_H
 #define ETW_UNIX_KERNEL_TASKS_H

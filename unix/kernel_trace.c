@@ -2,8 +2,8 @@
  * unix/kernel_trace.c --
  *
  *	A tracefs instance of our own: made, set up, switched off, removed. Through libtracefs; the
- *one thing it does not leave to that library is finding out whether tracefs is mounted, because
- *the library would mount it.
+ *	one thing it does not leave to that library is finding out whether tracefs is mounted,
+ *	because the library would mount it.
  */
 #define _GNU_SOURCE
 #include "kernel_trace.h"
@@ -79,8 +79,7 @@ bool TraceUsable(void)
     return dir != NULL && access(path, R_OK | W_OK | X_OK) == 0;
 }
 
-/* ---- Control files
- * ----------------------------------------------------------------------------- */
+/* ---- Control files --------------------------------------------------------------------------- */
 
 EtwStatus TraceWrite(TraceInstance *t, const char *file, const char *text, EtwError *err)
 {
@@ -127,8 +126,7 @@ void TraceDisable(TraceInstance *t, const char *system, const char *event)
     tracefs_event_disable(t->fs, system, event);
 }
 
-/* ---- Making and removing
- * ------------------------------------------------------------------------------ */
+/* ---- Making and removing --------------------------------------------------------------------- */
 
 /* Names of directories are not names of sessions: what tracefs or a shell might mind becomes '_'.
  */
@@ -231,8 +229,7 @@ void TraceClose(TraceInstance *t)
     memset(t, 0, sizeof *t);
 }
 
-/* ---- Loss
- * ---------------------------------------------------------------------------------------- */
+/* ---- Loss ------------------------------------------------------------------------------------ */
 
 static uint64_t statOf(const char *stats, const char *name)
 {
@@ -256,8 +253,7 @@ uint64_t TraceLost(TraceInstance *t)
     return lost;
 }
 
-/* ---- What the dead left
- * ---------------------------------------------------------------------------- */
+/* ---- What the dead left ---------------------------------------------------------------------- */
 
 /* etw-PID-START-...: false for any other name. */
 static bool ownerOf(const char *name, uint32_t *pid, uint64_t *start)

@@ -2,7 +2,7 @@
  * unix/kernel_trace.h --
  *
  *	A tracefs instance (kernel_trace.c) and the walk over its raw pages (kernel_pages.c). Knows
- *bytes and ticks, not what an event means. kernel_tracefs.c makes a transport of it.
+ *	bytes and ticks, not what an event means. kernel_tracefs.c makes a transport of it.
  */
 #ifndef ETW_UNIX_KERNEL_TRACE_H
 #define ETW_UNIX_KERNEL_TRACE_H
@@ -47,8 +47,7 @@ uint64_t TraceLost(TraceInstance *t);
 void TraceClose(TraceInstance *t);
 int TraceSweep(void);
 
-/* ---- Pages (kernel_pages.c) --------------------------------------------------------------------
- */
+/* ---- Pages (kernel_pages.c) ------------------------------------------------------------------ */
 
 /* The stream of one trace_pipe_raw; fd stays the caller's. */
 typedef struct TracePages TracePages;

@@ -2,8 +2,8 @@
  * unix/kernel_tracefs.c --
  *
  *	The transport through tracefs: up to two trace instances, one that the kernel filters by
- *thread (and lets follow forks), one that hears everybody. Cheapest, for root alone; no stacks:
- *there they would come as events of their own, unjoined.
+ *	thread (and lets follow forks), one that hears everybody. Cheapest, for root alone; no
+ *	stacks: there they would come as events of their own, unjoined.
  */
 #include "kernel_tasks.h"
 #include "kernel_trace.h"
@@ -30,8 +30,7 @@ static void disable(KernelTransport *t, const KernelWish *w)
     TraceDisable(&((Tracefs *)t)->instance[w->instance], w->format->system, w->format->name);
 }
 
-/* ---- Whom
- * ------------------------------------------------------------------------------------------ */
+/* ---- Whom ------------------------------------------------------------------------------------ */
 
 static void appendPid(void *ctx, uint32_t tid)
 {
@@ -88,8 +87,7 @@ static bool hide(KernelTransport *t, uint32_t tid)
            TraceAppend(main, "set_event_notrace_pid", text, NULL) == ETW_OK;
 }
 
-/* ---- Running
- * --------------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 static void start(KernelTransport *t)
 {

@@ -2,11 +2,11 @@
  * unix/kernel_transport.h --
  *
  *	How records of tracepoints get from the kernel to us. There are two ways, each behind the
- *same few calls: a tracefs instance of our own (kernel_tracefs.c: cheap, needs root, knows no
- *stacks) and perf events (kernel_perf.c: with stacks, and for who has CAP_PERFMON). Both hand the
- *same bytes of a record to the time-ordered walk (kernel_merge.c), so that nothing above here
- *depends on the way an event came. A transport belongs to one EtwKernel or one SockProbe and to
- *the thread that drives it.
+ *	same few calls: a tracefs instance of our own (kernel_tracefs.c: cheap, needs root, knows no
+ *	stacks) and perf events (kernel_perf.c: with stacks, and for who has CAP_PERFMON). Both hand
+ *	the same bytes of a record to the time-ordered walk (kernel_merge.c), so that nothing above
+ *	here depends on the way an event came. A transport belongs to one EtwKernel or one SockProbe
+ *	and to the thread that drives it.
  */
 #ifndef ETW_UNIX_KERNEL_TRANSPORT_H
 #define ETW_UNIX_KERNEL_TRANSPORT_H
@@ -15,8 +15,7 @@
 #include "base/status.h"
 #include <event-parse.h>
 
-/* ---- Walk (kernel_merge.c)
- * -------------------------------------------------------------------------- */
+/* ---- Walk (kernel_merge.c) ------------------------------------------------------------------- */
 
 typedef struct TraceEvent {
     uint64_t ticks;
@@ -48,8 +47,7 @@ bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event);
 bool TraceMergeMissed(TraceMerge *m);
 void TraceMergeFree(TraceMerge *m); /* before its streams */
 
-/* ---- Transports
- * ------------------------------------------------------------------------------------- */
+/* ---- Transports ------------------------------------------------------------------------------ */
 
 /* Where a tracepoint is collected: from followed threads, or from everybody. */
 enum { IN_MAIN, IN_ANY, INSTANCES };

@@ -2,9 +2,9 @@
  * engine/kernel.h --
  *
  *	What the embedded engine asks of the platform's kernel tracing (unix/kernel_*.c; none on
- *Windows, where the system engine does it). One EtwKernel a session, owned and driven by its logger
- *thread; open and close are called by the controller while the logger does not drain (the session's
- *lock is held).
+ *	Windows, where the system engine does it). One EtwKernel a session, owned and driven by its
+ *	logger thread; open and close are called by the controller while the logger does not drain
+ *	(the session's lock is held).
  */
 #ifndef ETW_ENGINE_KERNEL_H
 #define ETW_ENGINE_KERNEL_H

@@ -2,8 +2,8 @@
  * tcl/eventtype.c --
  *
  *	The types of an event's fields as `etw provider event` takes them: names, {type *} for
- *	counted arrays, {type N} for fixed ones, {struct {field type ...}} and {struct {field type ...}
- **}. Parsing only; encode.c makes bytes from values.
+ *	counted arrays, {type N} for fixed ones, {struct {field type ...}} and {struct {field type
+ *	...} *}. Parsing only; encode.c makes bytes from values.
  */
 #include "tcl/provider.h"
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /*
  * tests/c/kerneltrace.h --
  *
- *	What the kernel tests need to look at a trace: a session of kernel events, its file as a list
- *of events with their fields as text, and sockets to play with. Linux only; included once.
+ *	What the kernel tests need to look at a trace: a session of kernel events, its file as a
+ *	list of events with their fields as text, and sockets to play with. Linux only; included
+ *	once.
  */
 #ifndef ETW_TESTS_KERNELTRACE_H
 #define ETW_TESTS_KERNELTRACE_H
@@ -29,8 +30,7 @@
 static char dir[512];
 static char path[600];
 
-/* ---- A trace as a list
- * ------------------------------------------------------------------------------- */
+/* ---- A trace as a list ----------------------------------------------------------------------- */
 
 typedef struct Seen {
     char provider[64], event[64];
@@ -188,8 +188,7 @@ static long sizeSum(const char *provider, const char *event, const char *text)
     return sum;
 }
 
-/* ---- Sessions
- * ---------------------------------------------------------------------------------------- */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
 static bool startTrace(const char *const *groups, const uint32_t *pids, int pidCount, bool all)
 {
@@ -241,8 +240,7 @@ static int instanceCount(void)
     return n;
 }
 
-/* ---- Sockets to play with
- * ------------------------------------------------------------------------------ */
+/* ---- Sockets to play with -------------------------------------------------------------------- */
 
 /* Loopback of a family; v6 socket with a mapped address when `mapped`. */
 static socklen_t loopback(struct sockaddr_storage *s, int family, bool mapped, uint16_t port)
@@ -332,8 +330,7 @@ static void sendAll(int fd, size_t size)
     }
 }
 
-/* ---- Where the tests may run
- * --------------------------------------------------------------------------- */
+/* ---- Where the tests may run ----------------------------------------------------------------- */
 
 static void removeDir(void)
 {

@@ -2,8 +2,8 @@
  * tests/c/test_kernel.c --
  *
  *	Linux kernel events: each portable group end to end (session, kernel, file, decoded fields),
- *tracepoints by name, whose events they are, errors, and that no trace instance is left behind.
- *Needs root; mounts tracefs when it is not there. Skipped elsewhere.
+ *	tracepoints by name, whose events they are, errors, and that no trace instance is left
+ *	behind. Needs root; mounts tracefs when it is not there. Skipped elsewhere.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -25,8 +25,7 @@
 extern const char *kernelHidden; /* unix/kernel_format.h */
 extern bool kernelPerf;          /* unix/kernel_room.h */
 
-/* ---- tcpip
- * ------------------------------------------------------------------------------------------- */
+/* ---- tcpip ----------------------------------------------------------------------------------- */
 
 static const char *const tcpip[] = {"tcpip", NULL};
 
@@ -293,8 +292,7 @@ static void tcpip_all(void)
     CHECK_EQ(sizeSum("tcpip", "Send", toServer), 10);
 }
 
-/* ---- udpip
- * ------------------------------------------------------------------------------------------- */
+/* ---- udpip ----------------------------------------------------------------------------------- */
 
 static const char *const udpip[] = {"udpip", NULL};
 
@@ -341,8 +339,7 @@ static void udpip_both(void)
     CHECK_EQ(sizeSum("udpip", "Receive", local), 14);
 }
 
-/* ---- As on kernels before 6.3
- * ----------------------------------------------------------------------------- */
+/* ---- As on kernels before 6.3 ---------------------------------------------------------------- */
 
 static void olderKernel(void (*test)(void))
 {
@@ -364,8 +361,7 @@ OLDER(tcpip_existing)
 OLDER(tcpip_all)
 OLDER(udpip_both)
 
-/* ---- process, thread
- * --------------------------------------------------------------------------------- */
+/* ---- process, thread ------------------------------------------------------------------------- */
 
 static int spawn(const char *script)
 {
@@ -444,8 +440,7 @@ static void thread_lifecycle(void)
     CHECK_STR(s ? field(s, "Command") : "", "worker");
 }
 
-/* ---- contextswitch, systemcall
- * ------------------------------------------------------------------------ */
+/* ---- contextswitch, systemcall --------------------------------------------------------------- */
 
 typedef struct Pong {
     int in, out;
@@ -566,8 +561,7 @@ static void logger_is_not_traced(void)
     }
 }
 
-/* ---- Tracepoints by name
- * ---------------------------------------------------------------------------- */
+/* ---- Tracepoints by name --------------------------------------------------------------------- */
 
 static void raw_tracepoints(void)
 {
@@ -641,8 +635,7 @@ static void raw_many(void)
     }
 }
 
-/* ---- Errors
- * ----------------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static EtwStatus tryOpen(const char *group, EtwError *err)
 {
@@ -735,8 +728,7 @@ static void sweep_dead(void)
     close(ready[0]);
 }
 
-/* ---- Listing, names
- * ---------------------------------------------------------------------------------- */
+/* ---- Listing, names -------------------------------------------------------------------------- */
 
 static void onGroup(void *ctx, const char *group, const char *description)
 {
@@ -763,8 +755,7 @@ static void names_maps(void)
     CHECK_STR(EtwMapName(EtwNamesFor("Linux-tcpip", "Connect", "NewState"), 1), "ESTABLISHED");
 }
 
-/* ---- Many events
- * --------------------------------------------------------------------------------------- */
+/* ---- Many events ----------------------------------------------------------------------------- */
 
 typedef struct Tally {
     uint64_t count, last;
@@ -841,9 +832,7 @@ static void loss_is_counted(void)
     EtwKernelClose(kernel);
 }
 
-/* ---- All
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 /* Through tracefs, as root gets it, and through perf. */
 #define BOTH(test) (kernelPerf ? CheckRun("perf_" #test, test) : CheckRun(#test, test))

@@ -2,9 +2,9 @@
  * tests/c/test_kernel_perf.c --
  *
  *	Kernel events through perf: stacks, the same events as through tracefs, one clock with the
- *program's own events, threads that come while it begins, and what may be had without root. That
- *each group works through perf as well is test_kernel.c's. Needs root; changes the mode of tracefs
- *and kernel.perf_event_paranoid for moments and puts both back. Skipped elsewhere.
+ *	program's own events, threads that come while it begins, and what may be had without root.
+ *	That each group works through perf as well is test_kernel.c's. Needs root; changes the mode
+ *	of tracefs and kernel.perf_event_paranoid for moments and puts both back. Skipped elsewhere.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -26,8 +26,7 @@ extern bool kernelPerf; /* unix/kernel_room.h */
 
 enum { NOBODY = 65534, PERFMON = 38 /* CAP_PERFMON */ };
 
-/* ---- Stacks
- * ---------------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------- */
 
 static bool isKernel(uint64_t address)
 {
@@ -215,8 +214,7 @@ static void stacks_of_raw(void)
     CHECK(s != NULL && userTop(s) - (uint64_t)(uintptr_t)askParent < NEAR);
 }
 
-/* ---- As tracefs shows it
- * --------------------------------------------------------------------------- */
+/* ---- As tracefs shows it --------------------------------------------------------------------- */
 
 static void workload(void)
 {
@@ -316,8 +314,7 @@ static void one_clock(void)
     CHECK_EQ(rounds, ROUNDS);
 }
 
-/* ---- Threads that come and go
- * ------------------------------------------------------------------------ */
+/* ---- Threads that come and go ---------------------------------------------------------------- */
 
 static _Atomic bool churning;
 static _Atomic int alive;
@@ -383,8 +380,7 @@ static void threads_while_beginning(void)
     CHECK(calls > 4);
 }
 
-/* ---- Rights
- * ---------------------------------------------------------------------------------------- */
+/* ---- Rights ---------------------------------------------------------------------------------- */
 
 typedef struct Rights {
     bool readable; /* tracefs, for the group */
@@ -585,8 +581,7 @@ static void not_mounted(void)
     CHECK_EQ(status, 0);
 }
 
-/* ---- Limits
- * ---------------------------------------------------------------------------------------- */
+/* ---- Limits ---------------------------------------------------------------------------------- */
 
 static int openFiles(void)
 {

@@ -10,8 +10,6 @@ namespace eval exchange {
     variable option
     array set option {-linux build -windows build-win -wine wine -wintclsh tclsh86.exe -totals {}}
     variable formats {text csv json list}
-    variable count
-    array set count {passed 0 failed 0}
 }
 
 # ---- In the child --------------------------------------------------------------------------------
@@ -88,18 +86,6 @@ proc exchange::Read {path} {
     }
 }
 
-proc exchange::Check {name script} {
-    variable count
-    if {[catch {uplevel 1 $script} problem] || $problem ne ""} {
-        puts "FAIL $name: [lindex [split $problem \n] 0]"
-        puts [string range $problem 0 2000]
-        incr count(failed)
-    } else {
-        puts "ok   $name"
-        incr count(passed)
-    }
-}
-
 # Empty when both files hold the same, but for the path, which each side spells in its own way; else
 # where they part.
 proc exchange::Difference {a b} {
@@ -121,22 +107,15 @@ proc exchange::Difference {a b} {
 proc exchange::All {} {
     variable option
     variable formats
-    variable count
     variable dir [exec mktemp -d]
-    array set ::env [list WINEDEBUG -all WINEPREFIX [expr {[info exists ::env(ETW_CACHE)] ?
-        "$::env(ETW_CACHE)/wine" : "$::env(HOME)/.cache/etw/wine"}]]
-    # As in all.tcl: the server must not hold on to our pipes.
-    foreach server {wineserver64 wineserver} {
-        catch {exec [file join [file dirname $option(-wine)] $server] -p20 >& /dev/null}
-    }
-    catch {exec $option(-wine) cmd /c exit >& /dev/null}
+    steps::StartWine $option(-wine)
     foreach writer {linux windows} {
         set file $dir/$writer.etl
-        Check "written by $writer" {
+        steps::Check "written by $writer" {
             Run $writer write $file
         }
         foreach format $formats {
-            Check "written by $writer, $format is the same on both sides" {
+            steps::Check "written by $writer, $format is the same on both sides" {
                 Run linux dump $file $format $dir/a.out
                 Run windows dump $file $format $dir/b.out
                 Difference $dir/a.out $dir/b.out
@@ -144,19 +123,13 @@ proc exchange::All {} {
         }
     }
     file delete -force $dir
-    set label "files exchanged between Linux and Wine"
-    if {$option(-totals) ne ""} {
-        set f [open $option(-totals) a]
-        puts $f [list $label $count(passed) $count(failed) 0]
-        close $f
-    }
-    puts "$label: $count(passed) passed, $count(failed) failed, 0 skipped"
-    exit [expr {$count(failed) > 0}]
+    steps::End "files exchanged between Linux and Wine" $option(-totals)
 }
 
 if {[lindex $argv 0] eq "-worker"} {
     exchange::Worker {*}[lrange $argv 1 end]
 } else {
+    source [file join [file dirname [info script]] steps.tcl]
     array set exchange::option $argv
     exchange::All
 }

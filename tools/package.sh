@@ -6,8 +6,8 @@
 #	sh tools/package.sh deb BUILD     BUILD/tcl-etw_VERSION_ARCH.deb, from what `make install` puts there
 #	sh tools/package.sh windows       dist/etwVERSION-win64.zip and -win32.zip, both cross-built first
 #
-#	A zip holds one directory: pkgIndex.tcl, the DLL for Tcl 8.6, library, documentation as HTML, and
-#	etw.bat, which runs the command-line tool with the tclsh in PATH, and the self-test.
+#	A zip holds one directory: pkgIndex.tcl, the DLL for Tcl 8.6 and, 64 bits, that for Tcl 9.0, library,
+#	documentation as HTML, etw.bat, which runs the command-line tool with the tclsh in PATH, and the self-test.
 set -eu
 build=${2:+$(cd "$2" && pwd)} # before this directory is left
 cd "$(dirname "$0")/.."
@@ -62,14 +62,14 @@ EOF
 
 # ---- Windows --------------------------------------------------------------------------------------
 
-# make_zip BUILD LABEL HOST: HOST names the cross tools.
+# make_zip BUILD LABEL HOST ?BUILD9?: HOST names the cross tools, BUILD9 has the DLL for Tcl 9.
 make_zip() {
     dir=$stage/etw$version
     rm -rf "$dir"
     mkdir -p "$dir/doc"
     make -C "$1" --no-print-directory doc
-    for dll in "$1"/*etw*.dll; do
-        cp "$dll" "$dir/"
+    for build in "$1" ${4:-}; do
+        cp "$build"/*etw*.dll "$dir/"
     done
     "$3"-strip --strip-unneeded "$dir"/*.dll
     cp "$1/pkgIndex.tcl" README.md CHANGES "$dir/"
@@ -91,7 +91,8 @@ deb) make_deb ;;
 windows)
     sh tools/build-windows.sh >&2
     sh tools/build-windows.sh -32 >&2
-    make_zip build-win win64 x86_64-w64-mingw32
+    sh tools/build-windows.sh -tcl9 >&2
+    make_zip build-win win64 x86_64-w64-mingw32 build-win-tcl9
     make_zip build-win32 win32 i686-w64-mingw32
     ;;
 *) die "usage: sh tools/package.sh deb BUILD | windows" ;;

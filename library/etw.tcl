@@ -58,12 +58,12 @@ proc ::etw::lib::record {file args} {
 
 # Full names of the options that were given.
 proc ::etw::lib::RecordOptions {given} {
-    set known {-args -buffers -buffersize -enable -kernel -maxsize -mode -pids -script -stats -steps}
+    set known {-args -buffers -buffersize -enable -interval -kernel -maxsize -mode -pids -script -stacks -stats -steps}
     set options {}
     foreach {name value} $given {
         dict set options [tcl::prefix match -message option $known $name] $value
     }
-    foreach {name needs} {-args -script -steps -script -pids -kernel} {
+    foreach {name needs} {-args -script -steps -script -interval -kernel -pids -kernel -stacks -kernel} {
         if {[dict exists $options $name] && ![dict exists $options $needs]} {
             return -code error -errorcode [list ETW ARG MISSING $needs] \
                 "\"$name\" belongs to \"$needs\", which is not given"
@@ -101,7 +101,7 @@ proc ::etw::lib::RecordEnable {session options} {
         }
     }
     if {[dict exists $options -kernel]} {
-        ::etw enable $session kernel [dict get $options -kernel] {*}[Given $options -pids]
+        ::etw enable $session kernel [dict get $options -kernel] {*}[Given $options {-interval -pids -stacks}]
     }
     if {[dict exists $options -script]} {
         ::etw enable $session Tcl-Script

@@ -285,6 +285,8 @@ const KernelGroup kernelGroups[GROUPS] = {
                 NULL},
         [GROUP_INTERRUPT] = {"interrupt", "interrupt handlers, on top of whom they run",
                 kernelInterruptPoints, NULL},
+        [GROUP_PROFILE] = {"profile", "samples of who runs, at an interval of CPU time",
+                kernelProfilePoints, NULL},
         [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL},
 };
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-enum { MAX_IGNORED = 64 };
+enum { MAX_IGNORED = 64, INTERVAL = 1000 /* us between samples, as Windows has it */ };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static EtwKernel *kernels; /* all of this process */
@@ -28,7 +28,7 @@ static _Atomic int ignoredCount;
 bool kernelPerf;
 
 static KernelTransportOpen *const openTransport[TRANSPORTS] = {
-        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen};
+        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen, [BY_CLOCK] = PerfOpen};
 
 /* ---- Threads that are not traced ------------------------------------------------------------- */
 
@@ -120,14 +120,15 @@ static bool takeFields(KernelPoint *p, const KernelPointDef *def, const char **m
 static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const char *filter,
         bool stacks, EtwError *err)
 {
-    uint8_t by = p->on && !(stacks && !p->stacks) ? p->transport : k->by;
+    bool sampled = p->format == KernelSampleFormat();
+    uint8_t by = sampled ? BY_CLOCK : p->on && !(stacks && !p->stacks) ? p->transport : k->by;
     uint8_t where = instance != IN_PAIR ? instance : by == BY_PERF ? IN_ANY : IN_MAIN;
-    KernelWish wish = {p->format, where, stacks || p->stacks, filter};
-    KernelWish was = {p->format, p->instance, p->stacks, p->filter};
+    KernelWish wish = {p->format, where, stacks || p->stacks, filter, sampled ? k->interval : 0};
+    KernelWish was = {p->format, p->instance, p->stacks, p->filter, p->interval};
     KernelTransport *t = k->transport[by];
     EtwStatus status;
     if (p->on && by == p->transport && wish.instance == was.instance && wish.stacks == was.stacks &&
-            wish.filter == was.filter) {
+            wish.filter == was.filter && wish.interval == was.interval) {
         return ETW_OK;
     }
     if (p->on && by == p->transport && wish.instance != was.instance) {
@@ -148,6 +149,7 @@ static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const c
     p->instance = wish.instance;
     p->stacks = wish.stacks;
     p->filter = filter;
+    p->interval = wish.interval;
     return ETW_OK;
 }
 
@@ -160,7 +162,9 @@ static const char *filterOf(const KernelPoint *p, const KernelPointDef *def)
 /* Collect a tracepoint for the portable groups. */
 static EtwStatus addPoint(EtwKernel *k, const KernelPointDef *def, const char *group, EtwError *err)
 {
-    struct tep_event *format = KernelFormatOf(k->formats, def->system, def->name);
+    struct tep_event *format = def == &kernelSamplePoint
+                                       ? KernelSampleFormat()
+                                       : KernelFormatOf(k->formats, def->system, def->name);
     const char *missing = NULL;
     KernelPoint *p;
     EtwStatus status;
@@ -189,6 +193,39 @@ static EtwStatus addPoints(
     EtwStatus status = ETW_OK;
     for (; status == ETW_OK && defs != NULL && *defs != NULL; defs++) {
         status = addPoint(k, *defs, group, err);
+    }
+    return status;
+}
+
+/* ---- Transports ------------------------------------------------------------------------------ */
+
+/*
+ * 4 MB a CPU hold 60,000 events, 50 ms of a program that does nothing but system calls; on machines
+ * with many CPUs less, 256 MB in all.
+ */
+static size_t ringKB(void)
+{
+    size_t share = (size_t)256 * 1024 / (size_t)OsCpuCount();
+    return share > 4096 ? 4096 : share < 256 ? 256 : share;
+}
+
+/* Samples come a thousand times a second: a sixteenth of that holds as many seconds of them. */
+static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
+{
+    KernelTransportConfig config = {.session = k->session,
+            .suffix = "",
+            .perCpuKB = by == BY_CLOCK ? ringKB() / 16 : ringKB(),
+            .page = KernelFormatsPage(k->formats),
+            .any = true,
+            .samples = by == BY_CLOCK,
+            .number = by,
+            .merge = k->merge};
+    EtwStatus status = ETW_OK;
+    if (k->transport[by] == NULL) {
+        status = openTransport[by](&k->transport[by], &config, err);
+        for (int i = 0; status == ETW_OK && by == BY_TRACEFS && i < ignoredCount; i++) {
+            hideThread(k, ignored[i]);
+        }
     }
     return status;
 }
@@ -243,7 +280,10 @@ static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
     if (id == GROUP_FILEIO) {
         KernelFilesPrepare();
     }
-    status = addPoints(k, g->points, g->name, err);
+    status = id == GROUP_PROFILE ? openBy(k, BY_CLOCK, err) : ETW_OK;
+    if (status == ETW_OK) {
+        status = addPoints(k, g->points, g->name, err);
+    }
     for (int i = 0; status == ETW_OK && g->extras != NULL && g->extras[i] != NULL; i++) {
         EtwStatus extra = addPoint(k, g->extras[i], g->name, err);
         status = extra == ETW_E_UNSUPPORTED || extra == ETW_E_ACCESS ? ETW_OK : extra;
@@ -426,16 +466,6 @@ static void askAll(EtwKernel *k)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/*
- * 4 MB a CPU hold 60,000 events, 50 ms of a program that does nothing but system calls; on machines
- * with many CPUs less, 256 MB in all.
- */
-static size_t ringKB(void)
-{
-    size_t share = (size_t)256 * 1024 / (size_t)OsCpuCount();
-    return share > 4096 ? 4096 : share < 256 ? 256 : share;
-}
-
 static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError *err)
 {
     EtwStatus status = TraceReadable(err);
@@ -457,23 +487,10 @@ static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError 
 /* tracefs costs the traced code less; perf knows stacks, and needs no root. */
 static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
-    KernelTransportConfig config = {.session = k->session,
-            .suffix = "",
-            .perCpuKB = ringKB(),
-            .page = KernelFormatsPage(k->formats),
-            .any = true,
-            .merge = k->merge};
-    EtwStatus status = ETW_OK;
     k->stacks = enable->stacks;
+    k->interval = (uint64_t)(enable->interval != 0 ? enable->interval : INTERVAL) * 1000;
     k->by = enable->stacks || kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS;
-    config.number = k->by;
-    if (k->transport[k->by] == NULL) {
-        status = openTransport[k->by](&k->transport[k->by], &config, err);
-        for (int i = 0; status == ETW_OK && k->by == BY_TRACEFS && i < ignoredCount; i++) {
-            hideThread(k, ignored[i]);
-        }
-    }
-    return status;
+    return openBy(k, k->by, err);
 }
 
 /* The table of tasks is kept right where that is allowed: system calls alone do without. */
@@ -689,7 +706,8 @@ int EtwKernelSweep(void)
 static bool havePoints(const KernelPointDef *const *defs)
 {
     for (; defs != NULL && *defs != NULL; defs++) {
-        if (!tracefs_event_file_exists(NULL, (*defs)->system, (*defs)->name, "format")) {
+        if (*defs != &kernelSamplePoint &&
+                !tracefs_event_file_exists(NULL, (*defs)->system, (*defs)->name, "format")) {
             return false;
         }
     }

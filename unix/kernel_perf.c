@@ -43,6 +43,7 @@ typedef struct Perf {
     PerfClock clock;
     bool all;          /* every process */
     bool alone;        /* one thread, without those it makes */
+    bool samples;      /* of a clock, else tracepoints */
     uint64_t lostThen; /* by files that are closed */
 } Perf;
 
@@ -126,12 +127,18 @@ static void closeFiles(Perf *t, PerfPoint *p, int keep)
     }
 }
 
+static uint64_t layoutOf(const Perf *t)
+{
+    return t->samples ? PERF_SAMPLES : PERF_LAYOUT;
+}
+
 static int openEvent(const Perf *t, const KernelWish *w, int tid, int cpu)
 {
-    struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT,
-            .config = (uint64_t)w->format->id,
-            .sample_period = 1,
-            .sample_type = PERF_LAYOUT,
+    struct perf_event_attr attr = {.type = t->samples ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT,
+            .config = t->samples ? PERF_COUNT_SW_CPU_CLOCK : (uint64_t)w->format->id,
+            .sample_period = t->samples ? w->interval : 1,
+            .sample_type = layoutOf(t),
+            .exclude_idle = t->samples,
             .read_format = FORMAT_LOST,
             .disabled = 1,
             .inherit = tid >= 0 && !t->alone,
@@ -469,7 +476,7 @@ static int openRings(Perf *t, size_t kb, uint8_t transport)
 {
     int why = ENODEV;
     for (int cpu = 0; cpu < t->cpus; cpu++) {
-        t->rings[cpu] = PerfRingNew(cpu, kb, transport, &t->clock);
+        t->rings[cpu] = PerfRingNew(cpu, kb, transport, layoutOf(t), &t->clock);
         if (t->rings[cpu] != NULL) {
             why = why == ENODEV ? 0 : why;
         } else if (errno != ENODEV) {
@@ -503,6 +510,7 @@ EtwStatus PerfOpen(KernelTransport **tPtr, const KernelTransportConfig *c, EtwEr
     Perf *t = EtwAlloc(sizeof *t);
     int why;
     t->base.ops = &ops;
+    t->samples = c->samples;
     OsNow(&t->clock.from);
     t->clock.to = t->clock.from;
     t->cpus = OsCpuCount();

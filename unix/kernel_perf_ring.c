@@ -28,6 +28,8 @@ struct PerfRing {
     uint64_t at; /* where the next record begins, ever rising */
     uint64_t head;
     uint64_t lost;
+    bool samples;     /* PERF_SAMPLES, else PERF_LAYOUT */
+    KernelSample who; /* what the event of a sample is */
     uint64_t stack[MOST_STACK];
     uint8_t copy[RECORD_ROOM];
 };
@@ -57,13 +59,14 @@ static bool map(PerfRing *r, size_t kb)
 
 static bool next(TraceStream *stream);
 
-PerfRing *PerfRingNew(int cpu, size_t kb, uint8_t transport, const PerfClock *clock)
+PerfRing *PerfRingNew(
+        int cpu, size_t kb, uint8_t transport, uint64_t layout, const PerfClock *clock)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
             .config = PERF_COUNT_SW_DUMMY,
             .exclude_kernel = 1,
             .exclude_hv = 1,
-            .sample_type = PERF_LAYOUT};
+            .sample_type = layout};
     PerfRing *r;
     int fd, why;
     fd = PerfOpenFd(&attr, 0, cpu);
@@ -73,6 +76,7 @@ PerfRing *PerfRingNew(int cpu, size_t kb, uint8_t transport, const PerfClock *cl
     r = EtwAlloc(sizeof *r);
     r->fd = fd;
     r->clock = clock;
+    r->samples = layout == PERF_SAMPLES;
     r->stream.next = next;
     r->stream.event.cpu = (uint16_t)cpu;
     r->stream.event.transport = transport;
@@ -159,29 +163,50 @@ static uint8_t takeStack(PerfRing *r, const uint8_t *addresses, uint64_t count)
     return taken;
 }
 
-/* PERF_RECORD_SAMPLE in PERF_LAYOUT. False: not what was asked for. */
-static bool sample(PerfRing *r, const uint8_t *p, uint32_t size)
+static void takeWhen(PerfRing *r, uint64_t time, const uint8_t *addresses, uint64_t count)
 {
     TraceEvent *e = &r->stream.event;
-    uint64_t count, ticks;
-    uint32_t raw;
-    if (size < 28) {
+    uint64_t ticks = ticksOf(r->clock, time);
+    e->ticks = ticks > e->ticks ? ticks : e->ticks;
+    e->stackCount = takeStack(r, addresses, count);
+    e->stack = e->stackCount > 0 ? (const uint8_t *)r->stack : NULL;
+}
+
+/* PERF_RECORD_SAMPLE in PERF_LAYOUT. False: not what was asked for. */
+static bool takeRecord(PerfRing *r, const uint8_t *p, uint32_t size)
+{
+    TraceEvent *e = &r->stream.event;
+    uint64_t count = size < 28 ? UINT64_MAX : EtwLoad64(p + 16);
+    if (size < 28 || count > (size - 28) / 8) {
         return false;
     }
-    count = EtwLoad64(p + 16);
-    if (count > (size - 28) / 8) {
-        return false;
-    }
-    raw = EtwLoad32(p + 24 + 8 * count);
+    uint32_t raw = EtwLoad32(p + 24 + 8 * count);
     if (raw > size - 28 - 8 * count) {
         return false;
     }
-    ticks = ticksOf(r->clock, EtwLoad64(p + 8));
-    e->ticks = ticks > e->ticks ? ticks : e->ticks;
+    takeWhen(r, EtwLoad64(p + 8), p + 24, count);
     e->data = p + 28 + 8 * count;
     e->size = raw;
-    e->stackCount = takeStack(r, p + 24, count);
-    e->stack = e->stackCount > 0 ? (const uint8_t *)r->stack : NULL;
+    return true;
+}
+
+/* The same in PERF_SAMPLES. */
+static bool takeSample(PerfRing *r, const uint8_t *p, uint32_t size)
+{
+    TraceEvent *e = &r->stream.event;
+    uint64_t count = size < 40 ? UINT64_MAX : EtwLoad64(p + 32);
+    if (size < 40 || count > (size - 40) / 8) {
+        return false;
+    }
+    unsigned mode = EtwLoad16(p + 4) & PERF_RECORD_MISC_CPUMODE_MASK;
+    takeWhen(r, EtwLoad64(p + 24), p + 40, count);
+    r->who = (KernelSample){.type = SAMPLE_TYPE_ID,
+            .address = EtwLoad64(p + 8),
+            .pid = EtwLoad32(p + 16),
+            .tid = EtwLoad32(p + 20),
+            .inKernel = mode == PERF_RECORD_MISC_KERNEL};
+    e->data = (const uint8_t *)&r->who;
+    e->size = sizeof r->who;
     return true;
 }
 
@@ -211,7 +236,7 @@ static bool next(TraceStream *stream)
             r->lost += EtwLoad64(p + 16);
             stream->missed = true;
         } else if (EtwLoad32(p) == PERF_RECORD_SAMPLE) {
-            found = sample(r, p, size);
+            found = r->samples ? takeSample(r, p, size) : takeRecord(r, p, size);
         }
         r->at += size;
     }

@@ -25,7 +25,7 @@
  */
 enum { IN_PAIR = INSTANCES };
 
-enum { BY_TRACEFS, BY_PERF, TRANSPORTS };
+enum { BY_TRACEFS, BY_PERF, BY_CLOCK /* perf's samples */, TRANSPORTS };
 
 /* Portable groups; bits of EtwKernel.groups. */
 typedef enum KernelGroupId {
@@ -44,6 +44,7 @@ typedef enum KernelGroupId {
     GROUP_VIRTUALALLOC,
     GROUP_INTERRUPT,
     GROUP_DPC,
+    GROUP_PROFILE,
     GROUPS
 } KernelGroupId;
 
@@ -94,6 +95,7 @@ typedef enum KernelEventId {
     EV_ISR_EXIT,
     EV_DPC_ENTER,
     EV_DPC_EXIT,
+    EV_SAMPLE,
     EVENTS
 } KernelEventId;
 
@@ -129,6 +131,7 @@ struct KernelPoint {
     uint8_t instance;
     bool stacks;
     const char *filter;
+    uint64_t interval; /* ns; of samples */
     /* When it came over from another transport: what is older counts there, what is younger here. */
     uint64_t since; /* ticks; UINT64_MAX: as soon as all is started; 0: was never elsewhere */
     uint8_t oldTransport, oldInstance;
@@ -158,6 +161,7 @@ struct EtwKernel {
     /* What is enabled, and how what is added now is to be collected. */
     uint8_t by;
     bool stacks;
+    uint64_t interval; /* ns between samples */
     uint32_t groups;
     KernelPoint **points; /* by type number; NULL entries: not ours */
     uint32_t pointRoom;
@@ -220,6 +224,10 @@ extern const KernelPointDef *const kernelDiskPoints[],
                                             *const kernelAllocPoints[],
                                                     *const kernelInterruptPoints[],
                                                             *const kernelDpcPoints[];
+/* GROUP_PROFILE: no tracepoint, but looked at like one. */
+extern const KernelPointDef kernelSamplePoint;
+extern const KernelPointDef *const kernelProfilePoints[];
+struct tep_event *KernelSampleFormat(void);
 /* Before the points of GROUP_FILEIO are looked for: make those that tell of names. */
 void KernelFilesPrepare(void);
 void KernelFilesFree(EtwKernel *k);

@@ -1,7 +1,7 @@
 /*
  * unix/kernel_system.c --
  *
- *	The groups diskio, pagefault, hardfault, interrupt and dpc. A request to a disk belongs to the thread that made it
+ *	The groups diskio, pagefault, hardfault, interrupt, dpc and profile. A request to a disk belongs to the thread that made it
  *	(often a kernel thread, for what was written long before), and is collected from all and kept by owner; interrupts
  *	and softirqs belong to the thread on top of which they run, whatever they are about.
  */
@@ -169,6 +169,25 @@ static void onSoftEnd(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     emitOnTop(k, e, EV_DPC_EXIT, &put);
 }
 
+/* ---- Samples ------------------------------------------------------------------------------------ */
+
+struct tep_event *KernelSampleFormat(void)
+{
+    static struct tep_event format = {.id = SAMPLE_TYPE_ID, .system = "perf", .name = "cpu-clock"};
+    return &format;
+}
+
+static void onSample(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    const KernelSample *sample = (const KernelSample *)e->data;
+    const char *mode = sample->inKernel ? "kernel" : "user";
+    KernelPut put = KernelPutOf(k);
+    Put64(&put, sample->address);
+    Put64(&put, p->interval);
+    PutText(&put, (const uint8_t *)mode, strlen(mode));
+    KernelEmitPut(k, e, k->events[EV_SAMPLE], sample->pid, sample->tid, &put);
+}
+
 /* ---- The tables ------------------------------------------------------------------------------------ */
 
 static const KernelPointDef issue = {"block", "block_rq_issue", IN_ANY, NULL, onIssue,
@@ -191,6 +210,8 @@ const KernelPointDef *const kernelFaultPoints[] = {&fault, NULL};
 const KernelPointDef *const kernelHardFaultPoints[] = {&hardFault, NULL};
 const KernelPointDef *const kernelInterruptPoints[] = {&isr, &isrEnd, NULL};
 const KernelPointDef *const kernelDpcPoints[] = {&soft, &softEnd, NULL};
+const KernelPointDef kernelSamplePoint = {"perf", "cpu-clock", IN_MAIN, NULL, onSample, {NULL}};
+const KernelPointDef *const kernelProfilePoints[] = {&kernelSamplePoint, NULL};
 
 #define FIELD(name, in, out)                                                                       \
     {                                                                                              \
@@ -213,6 +234,8 @@ static const Etw_Field hardFaultFields[] = {NUMBER("Major", ETW_IN_UINT32),
 static const Etw_Field isrFields[] = {NUMBER("Vector", ETW_IN_INT32), TEXT("Name")};
 static const Etw_Field isrEndFields[] = {
         NUMBER("Vector", ETW_IN_INT32), NUMBER("Handled", ETW_IN_INT32)};
+static const Etw_Field sampleFields[] = {
+        NUMBER("InstructionPointer", ETW_IN_HEX64), NUMBER("Weight", ETW_IN_UINT64), TEXT("Mode")};
 static const Etw_Field dpcFields[] = {NUMBER("Vector", ETW_IN_UINT32), TEXT("Name")};
 
 #define CLASS(id, group, name, opcode, fields)                                                     \
@@ -231,5 +254,6 @@ const KernelClass kernelSystemClasses[] = {
         CLASS(EV_ISR_EXIT, GROUP_INTERRUPT, "Exit", ETW_OPCODE_STOP, isrEndFields),
         CLASS(EV_DPC_ENTER, GROUP_DPC, "Enter", ETW_OPCODE_START, dpcFields),
         CLASS(EV_DPC_EXIT, GROUP_DPC, "Exit", ETW_OPCODE_STOP, dpcFields),
+        CLASS(EV_SAMPLE, GROUP_PROFILE, "Sample", ETW_OPCODE_INFO, sampleFields),
         {.name = NULL},
 };

@@ -1,7 +1,7 @@
 /*
  * unix/kernel_transport.h --
  *
- *	How records of tracepoints get from the kernel to us. There are two ways, each behind the
+ *	How records of tracepoints, and samples of who runs, get from the kernel to us. There are two ways, each behind the
  *	same few calls: a tracefs instance of our own (kernel_tracefs.c: cheap, needs root, knows no
  *	stacks) and perf events (kernel_perf.c: with stacks, and for who has CAP_PERFMON). Both hand
  *	the same bytes of a record to the time-ordered walk (kernel_merge.c), so that nothing above
@@ -57,6 +57,7 @@ typedef struct KernelWish {
     uint8_t instance;
     bool stacks;
     const char *filter; /* evaluated by the kernel; NULL: none */
+    uint64_t interval;  /* ns of CPU time between two samples; 0: an event for each occurrence */
 } KernelWish;
 
 typedef struct KernelTransport KernelTransport;
@@ -89,6 +90,7 @@ typedef struct KernelTransportConfig {
     size_t perCpuKB;              /* ring of each CPU */
     size_t page;                  /* bytes of a tracefs page */
     bool any;                     /* IN_ANY will be asked for */
+    bool samples;                 /* perf: samples only, else tracepoints only */
     uint8_t number;               /* for TraceEvent.transport */
     TraceMerge *merge;            /* gets the rings */
 } KernelTransportConfig;
@@ -96,6 +98,17 @@ typedef struct KernelTransportConfig {
 typedef EtwStatus KernelTransportOpen(
         KernelTransport **tPtr, const KernelTransportConfig *config, EtwError *err);
 KernelTransportOpen TracefsOpen, PerfOpen;
+
+/* A sample, in the form of a record: with the type that no tracepoint has. */
+enum { SAMPLE_TYPE_ID = 0 };
+typedef struct KernelSample {
+    uint16_t type;
+    uint8_t flags, preempted;
+    uint32_t tid; /* up to here: as common fields have it */
+    uint32_t pid;
+    uint32_t inKernel;
+    uint64_t address;
+} KernelSample;
 
 /* A thread of ours that is never traced. */
 bool KernelIsIgnored(uint32_t tid);

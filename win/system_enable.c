@@ -389,6 +389,17 @@ static ULONG setStacks(TRACEHANDLE handle, const EtwKernelEnable *wish)
             handle, TraceStackTracingInfo, ids, (ULONG)count * (ULONG)sizeof *ids);
 }
 
+/* Of the whole machine: Windows has one. */
+static ULONG setInterval(uint32_t microseconds)
+{
+    TRACE_PROFILE_INTERVAL interval = {.Source = 0, .Interval = microseconds * 10};
+    if (SystemLazyGet()->traceSetInformation == NULL) {
+        return ERROR_NOT_SUPPORTED;
+    }
+    return SystemLazyGet()->traceSetInformation(
+            0, TraceSampledProfileIntervalInfo, &interval, sizeof interval);
+}
+
 static EtwStatus kernelSession(
         const char *name, TRACEHANDLE *handlePtr, SystemProperties *s, EtwError *err)
 {
@@ -424,7 +435,10 @@ EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *wish, EtwE
     if (status != ETW_OK) {
         return status;
     }
-    ULONG code = setFlags(name, handle, &s, s.p.EnableFlags | flags);
+    ULONG code = wish->interval != 0 ? setInterval(wish->interval) : ERROR_SUCCESS;
+    if (code == ERROR_SUCCESS) {
+        code = setFlags(name, handle, &s, s.p.EnableFlags | flags);
+    }
     if (code == ERROR_SUCCESS && wish->stacks) {
         code = setStacks(handle, wish);
     }

@@ -84,6 +84,7 @@ static EtwStatus fillGroups(RingRequest *q, const EtwKernelEnable *k, EtwError *
     q->pidCount = narrow ? 1 : (uint32_t)k->pidCount;
     q->allPids = k->allPids;
     q->stacks = k->stacks;
+    q->interval = k->interval;
     q->groupCount = (uint32_t)k->groupCount;
     for (int i = 0; i < k->groupCount; i++) {
         size_t n = strlen(k->groups[i]) + 1;
@@ -230,7 +231,8 @@ static EtwStatus serveKernel(EtwSession *s, const RingRequest *q, const char *te
             .pids = q->pidCount ? pids : NULL,
             .pidCount = (int)(q->pidCount < REQUEST_PIDS ? q->pidCount : REQUEST_PIDS),
             .allPids = q->allPids != 0,
-            .stacks = q->stacks != 0};
+            .stacks = q->stacks != 0,
+            .interval = q->interval};
     memcpy(pids, q->pids, sizeof pids);
     for (size_t at = 0; enable.groupCount < GROUPS && at < REQUEST_TEXT &&
                         enable.groupCount < (int)q->groupCount;

@@ -209,7 +209,8 @@ typedef struct EtwKernelEnable {
     const uint32_t *pids; /* NULL: this process and its children */
     int pidCount;
     bool allPids;
-    bool stacks; /* each event with the stack that led to it */
+    bool stacks;       /* each event with the stack that led to it */
+    uint32_t interval; /* us of CPU time between the samples of group profile; 0: 1000 */
 } EtwKernelEnable;
 EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
 EtwStatus EtwSessionDisableKernel(const char *name, EtwError *errPtr);

@@ -26,7 +26,7 @@ enum {
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
 #define REG_MAGIC 0x3347455257544545ull  /* "EETWREG3" */
-#define RING_MAGIC 0x334e455357544545ull /* "EETWSEN3" */
+#define RING_MAGIC 0x344e455357544545ull /* "EETWSEN4" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ typedef struct RingRequest {
     _Atomic uint64_t state; /* the asking process's pid << 32 | REQUEST_* */
     uint32_t verb;          /* ControlVerb */
     uint32_t flushMs, maxBuffers, maxMB;
-    uint32_t allPids, stacks, groupCount;
+    uint32_t allPids, stacks, interval, groupCount;
     uint32_t pidCount;
     uint32_t pids[REQUEST_PIDS];
     char text[REQUEST_TEXT]; /* a path, or the groups' names; each ends with a NUL */

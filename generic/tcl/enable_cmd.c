@@ -11,7 +11,7 @@ enum { MAX_IDS = 64, MAX_GROUPS = 64, MAX_TESTS = 32 };
 
 typedef struct EnableOptions {
     Tcl_Obj *level, *any, *all, *events, *pids;
-    Tcl_Obj *stackEvents, *properties, *executables, *payload;
+    Tcl_Obj *stackEvents, *properties, *executables, *payload, *interval;
     int stacks, capture;
 } EnableOptions;
 
@@ -30,6 +30,7 @@ static const EtwOption enableOptions[] = {
         ETW_OPTION_END,
 };
 static const EtwOption kernelOptions[] = {
+        {"-interval", ETW_OPT_OBJ, AT(interval), 0, 0, 0, NULL},
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
         {"-stacks", ETW_OPT_BOOL, AT(stacks), 0, 0, 0, NULL},
         ETW_OPTION_END,
@@ -250,6 +251,27 @@ static int getKernelPids(Tcl_Interp *interp, Tcl_Obj *list, uint32_t *pids, EtwK
 }
 
 /* groups: words in a list; options begin at objv[first]. */
+/* Milliseconds between samples, with a fraction. */
+static int getInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr)
+{
+    double ms;
+
+    if (obj == NULL) {
+        return TCL_OK;
+    }
+    if (Tcl_GetDoubleFromObj(interp, obj, &ms) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (!(ms >= 0.1 && ms <= 1000)) {
+        return EtwTclFail(interp, ETW_E_ARG, "RANGE", "-interval",
+                "value \"%s\" for \"-interval\" is out of range: must be 0.1 to 1000 "
+                "(milliseconds)",
+                Tcl_GetString(obj));
+    }
+    *microsecondsPtr = (uint32_t)(ms * 1000 + 0.5);
+    return TCL_OK;
+}
+
 static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Interp *interp = ctx->interp;
@@ -265,6 +287,7 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     if (Tcl_ListObjGetElements(interp, groups, &count, &words) != TCL_OK ||
             EtwParseOptions(interp, kernelOptions, objc - first, objv + first, &options, NULL) !=
                     TCL_OK ||
+            getInterval(interp, options.interval, &enable.interval) != TCL_OK ||
             getKernelPids(interp, options.pids, pids, &enable) != TCL_OK) {
         return TCL_ERROR;
     }

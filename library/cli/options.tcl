@@ -21,6 +21,7 @@ namespace eval ::etw::cli {
             {pids {} PIDS|all {whose kernel events; default the program and its children}}
             {all-pids a {} {kernel events of all processes: --pids all}}
             {stacks {} {} {kernel events with stacks}}
+            {sample-interval {} MS {between samples of kernel group profile; default 1}}
             {duration t SECONDS {record so long; the program goes on}}
             {max-size m MB {the trace grows no larger}}
             {circular C {} {at --max-size the oldest events make room}}
@@ -37,6 +38,7 @@ namespace eval ::etw::cli {
             {profile P {NAME[.light|.verbose]} {a recording profile} many}
             {pids {} PIDS|all {whose kernel events; default all}}
             {stacks {} {} {kernel events with stacks}}
+            {sample-interval {} MS {between samples of kernel group profile; default 1}}
             {realtime r {} {live consumers may attach}}
             {mode {} MODE {as "etw start -mode"}}
             {hold {} {} {this process has the session, until Ctrl-C}}

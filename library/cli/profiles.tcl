@@ -5,14 +5,14 @@
 #
 #	    about	one line for `etw profiles`
 #	    kernel script provider redact	lists, as those options of `etw record`
-#	    steps args source stacks max-size buffer-size buffers	values, as those options
+#	    steps args source stacks sample-interval max-size buffer-size buffers	values, as those options
 #	    light verbose	dicts of the same keys, in place of the above for NAME.light and NAME.verbose
 #
 #	Looked for as a path, in $XDG_CONFIG_HOME/etw (else ~/.config/etw), then among those of the package.
 
 namespace eval ::etw::cli {
     variable profileLists {kernel script provider redact}
-    variable profileValues {steps args source stacks max-size buffer-size buffers}
+    variable profileValues {steps args source stacks sample-interval max-size buffer-size buffers}
 }
 
 proc ::etw::cli::ProfileDirs {} {

@@ -132,16 +132,19 @@ proc ::etw::cli::EnableAll {session options pids} {
         lassign [SplitProvider $provider] name settings
         ::etw enable $session $name -pids all {*}$settings
     }
-    set stacks [Option $options stacks 0]
+    set settings [list -pids $pids -stacks [Option $options stacks 0]]
+    if {[dict exists $options sample-interval]} {
+        lappend settings -interval [dict get $options sample-interval]
+    }
     foreach group [Words [Option $options kernel {}]] {
         if {[string match linux:* $group]} {
-            ::etw enable $session $group -pids $pids -stacks $stacks
+            ::etw enable $session $group {*}$settings
         } else {
             lappend groups $group
         }
     }
     if {[info exists groups]} {
-        ::etw enable $session kernel $groups -pids $pids -stacks $stacks
+        ::etw enable $session kernel $groups {*}$settings
     }
 }
 

@@ -693,8 +693,16 @@ static void tellGroups(RingHeader *h, const EtwKernelEnable *enable)
 EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError *err)
 {
     EtwStatus status = EtwKernelOpen(&s->kernel, s->name, enable, err);
+    RingHeader *h = s->ring->header;
     if (status == ETW_OK) {
-        tellGroups(s->ring->header, enable);
+        tellGroups(h, enable);
+        /* Live consumers wait from now on, not only from the first round: else what a script does
+         * at once would overtake the kernel's events of it. */
+        if (atomic_load(&h->kernelUntil) == 0) {
+            OsInstant now;
+            OsNow(&now);
+            atomic_store(&h->kernelUntil, now.ticks);
+        }
     }
     return status;
 }

@@ -1,0 +1,625 @@
+# model.tcl --
+#
+#	etw::tkcon without Tk: the one trace that a process' consoles may have. Which procs of which interpreters, the session
+#	and its file, the consumer whose events become lines (lines.tcl), the youngest events by number for who asks for their
+#	fields. It lives in the interpreter above all others, so that it can trace in any of them; it knows nothing of tkcon.
+#
+#	Lines go to a command prefix, with a list of rows appended: {number {style text ...}}. Number 0: a remark, -1: events
+#	that were left out.
+#
+#	States: idle -> running (start) -> draining (stop: what was sent before still comes) -> idle.
+
+namespace eval ::etw::tkcon::model {
+    # The session that runs; "": none. Its consumer, which outlives it while it drains.
+    variable session ""
+    variable consumer ""
+    # Where lines go, the interpreter that they are for, and how many a second.
+    variable sink {}
+    variable home {}
+    variable perSecond 200
+    # What is traced: pairs of an interpreter's path and a pattern. Kernel groups that are on.
+    variable traced {}
+    variable kernel {}
+    # The file of the last session, also when it has ended.
+    variable file ""
+    # Files to delete at the end; those that a viewer may be reading.
+    variable temporary {}
+    variable viewed {}
+    # Sessions that were started: numbers their names.
+    variable sessions 0
+    # What the last session said when it stopped; {}: it runs, or there was none.
+    variable stats {}
+    # Events by number, the youngest `kept`.
+    variable events
+    array set events {}
+    variable number 0
+    variable kept 5000
+    # Rows that wait, and the timer that will show them.
+    variable rows {}
+    variable flushing ""
+    # This second: when it began (ms), lines shown; events left out since the last line, the timer that will say so.
+    variable second 0
+    variable shown 0
+    variable more 0
+    variable telling ""
+    # Interpreters whose end is watched.
+    variable watched {}
+}
+
+# ---- What can be traced --------------------------------------------------------------------------
+
+# Names of the procs of an interpreter, without leading colons, sorted; those of Tcl, tkcon and etw only when `all`.
+proc ::etw::tkcon::model::Procs {path {all 0}} {
+    set found {}
+    set namespaces {::}
+    while {[llength $namespaces]} {
+        set namespaces [lassign $namespaces namespace]
+        lappend namespaces {*}[interp eval $path [list namespace children $namespace]]
+        foreach name [interp eval $path [list info procs [string trimright $namespace :]::*]] {
+            if {$all || ![::etw::tkcon::lines::Foreign $name]} {
+                lappend found [string trimleft $name :]
+            }
+        }
+    }
+    return [lsort -dictionary $found]
+}
+
+# A name as a pattern that only it matches.
+proc ::etw::tkcon::model::Literal {name} {
+    return [string map {\\ \\\\ * \\* ? \\? [ \\[ ] \\]} $name]
+}
+
+# Patterns as `etw script add` wants them: absolute, without leading colons. Others are of the current namespace.
+proc ::etw::tkcon::model::Absolute {patterns namespace} {
+    return [lmap pattern $patterns {
+        if {![string match ::* $pattern] && $namespace ni {"" ::}} {
+            set pattern ${namespace}::$pattern
+        }
+        string trimleft $pattern :
+    }]
+}
+
+# What is traced in an interpreter now, a dict of names and patterns: procs, and commands of other kinds that were named.
+proc ::etw::tkcon::model::Traced {path} {
+    variable traced
+    set procs [Procs $path 1]
+    set found {}
+    foreach pair $traced {
+        lassign $pair at pattern
+        if {$at ne $path} {
+            continue
+        }
+        foreach name $procs {
+            if {[string match $pattern $name] && ([Literal $name] eq $pattern || ![::etw::tkcon::lines::Foreign $name])} {
+                dict set found $name $pattern
+            }
+        }
+        set command [string trimleft [interp eval $path [list info commands ::$pattern]] :]
+        if {[Literal $command] eq $pattern} {
+            dict set found $command $pattern
+        }
+    }
+    return $found
+}
+
+# ---- Start ---------------------------------------------------------------------------------------
+
+# Trace the procs of an interpreter that match the patterns: in a new session, or in the one that runs, which goes on as it
+# was when this fails. Lines go to the prefix; `home` is the interpreter that they are for, with which the trace ends. Options:
+#
+#	-steps off|line|full	as `etw script add` has them
+#	-kernel GROUPS	kernel events; an error if they cannot be had
+#	-wish GROUPS	the same, but what cannot be had is told in a line
+#	-file FILE	keep the trace there. By default, a file that is deleted at the end
+#	-lines N	so many lines a second are shown
+proc ::etw::tkcon::model::Start {prefix home path patterns options} {
+    variable session
+    Tidy
+    set fresh [expr {$session eq ""}]
+    if {!$fresh && [dict exists $options -file]} {
+        return -code error -errorcode [list ETW STATE RUNNING $session] \
+            "a trace is running already: stop it before you begin one in another file"
+    }
+    if {$fresh} {
+        Open $prefix $home $options
+    }
+    try {
+        Add $path $patterns [expr {[dict exists $options -steps] ? [dict get $options -steps] : "off"}]
+        Kernel $options
+    } on error {message how} {
+        if {$fresh} {
+            Abort
+        }
+        return -options $how $message
+    }
+    if {[dict exists $options -lines]} {
+        variable perSecond [dict get $options -lines]
+    }
+    Tell $path $patterns
+}
+
+# The words of a command: patterns, then options. Those that are not given: as in `defaults`.
+proc ::etw::tkcon::model::Words {words defaults} {
+    set at 0
+    while {$at < [llength $words] && ![string match -* [lindex $words $at]]} {
+        incr at
+    }
+    set patterns [lrange $words 0 [expr {$at - 1}]]
+    set options $defaults
+    foreach {name value} [lrange $words $at end] {
+        set name [tcl::prefix match -message option -error {-errorcode {TCL LOOKUP INDEX option}} \
+            {-file -kernel -lines -steps} $name]
+        if {[incr at 2] > [llength $words]} {
+            return -code error -errorcode [list ETW ARG MISSING $name] "\"$name\" needs a value"
+        }
+        if {$name eq "-kernel"} {
+            dict unset options -wish
+        }
+        if {$name eq "-lines" && (![string is integer -strict $value] || $value < 1)} {
+            return -code error -errorcode [list ETW ARG NUMBER $name] \
+                "bad value \"$value\" of \"$name\": must be a number, 1 or more"
+        }
+        dict set options $name $value
+    }
+    return [list $patterns $options]
+}
+
+# A new session; the temporary file of the one before goes, unless a viewer may have it.
+proc ::etw::tkcon::model::Open {prefix from options} {
+    variable home
+    variable session
+    variable consumer
+    variable sink
+    variable file
+    variable sessions
+    variable stats
+    if {$consumer ne ""} {
+        Drained
+    }
+    set path [expr {[dict exists $options -file] ? [dict get $options -file] : [TemporaryFile]}]
+    set name tkcon-[pid]-[incr sessions]
+    try {
+        ::etw start $name -file $path -realtime 1 -kernellogger [::etw pkgconfig get kernel]
+        set session $name
+        set file $path
+        set stats {}
+        set sink $prefix
+        set home $from
+        Watch $home
+        ::etw enable $name Tcl-Script
+        ::etw::tkcon::lines::Reset
+        set consumer [::etw consume session:$name -background 1 -batch 500 \
+            -where "\$provider eq {Tcl-Script} || \$tid == [pid] || \$pid != [pid]" -command ::etw::tkcon::model::Show]
+    } on error {message how} {
+        Abort
+        return -options $how $message
+    }
+}
+
+proc ::etw::tkcon::model::TemporaryFile {} {
+    variable temporary
+    variable viewed
+    set temporary [lmap path $temporary {
+        if {$path ni $viewed && ![catch {file delete $path}]} continue
+        set path
+    }]
+    close [file tempfile path etw-tkcon.etl]
+    lappend temporary $path
+    return $path
+}
+
+# Patterns of one interpreter: all or none.
+proc ::etw::tkcon::model::Add {path patterns steps} {
+    variable traced
+    set new [lmap pattern $patterns {
+        if {[list $path $pattern] in $traced} continue
+        set pattern
+    }]
+    try {
+        ::etw script add {*}$patterns -steps $steps -interp $path
+    } on error {message how} {
+        if {[llength $new]} {
+            catch {::etw script remove {*}$new -interp $path}
+        }
+        return -options $how $message
+    }
+    lappend traced {*}[lmap pattern $new {list $path $pattern}]
+    Watch $path
+}
+
+proc ::etw::tkcon::model::Kernel {options} {
+    variable session
+    variable kernel
+    if {[dict exists $options -kernel]} {
+        set groups [dict get $options -kernel]
+        if {[llength $groups]} {
+            ::etw enable $session kernel $groups
+        }
+        lappend kernel {*}$groups
+    } elseif {[dict exists $options -wish]} {
+        lappend kernel {*}[KernelWish [dict get $options -wish]]
+    }
+    set kernel [lsort -unique $kernel]
+}
+
+# Those of the groups that can be had, at once where all of them can.
+proc ::etw::tkcon::model::KernelWish {groups} {
+    variable session
+    variable kernel
+    set groups [lmap group $groups {
+        if {$group in $kernel} continue
+        set group
+    }]
+    if {[llength $groups] == 0 || ![catch {::etw enable $session kernel $groups}]} {
+        return $groups
+    }
+    set had {}
+    foreach group $groups {
+        if {[catch {::etw enable $session kernel $group} message]} {
+            dict lappend missing $message $group
+        } else {
+            lappend had $group
+        }
+    }
+    dict for {message names} $missing {
+        Remark dim "no kernel events ([join $names {, }]): $message"
+    }
+    return $had
+}
+
+# What will be seen.
+proc ::etw::tkcon::model::Tell {path patterns} {
+    variable kernel
+    set found [Traced $path]
+    foreach pattern $patterns {
+        if {$pattern ni [dict values $found]} {
+            Remark dim "no proc matches \"$pattern\" yet: those to come will be traced"
+        }
+    }
+    set names [lsort -dictionary [dict keys $found]]
+    set said "tracing [Count [llength $names] proc]"
+    if {[llength $names] in {1 2 3 4 5}} {
+        append said ": [join $names {, }]"
+    }
+    if {[llength $kernel]} {
+        append said "; the kernel's [join $kernel {, }]"
+    }
+    Remark dim $said
+}
+
+# ---- Stop ----------------------------------------------------------------------------------------
+
+# End the session; its last events are still shown. Returns the file. A session that cannot be stopped is kept: try again.
+proc ::etw::tkcon::model::Stop {} {
+    variable session
+    variable stats
+    variable file
+    Tidy
+    if {$session eq ""} {
+        return -code error -errorcode {ETW STATE STOPPED} "nothing is traced"
+    }
+    set stats [::etw stop $session]
+    Ended
+    after 20 ::etw::tkcon::model::Drain 1
+    return $file
+}
+
+# Patterns of an interpreter out of the trace, which goes on.
+proc ::etw::tkcon::model::Remove {path patterns} {
+    variable traced
+    foreach pattern $patterns {
+        if {[list $path $pattern] ni $traced} {
+            return -code error -errorcode [list ETW LOOKUP PATTERN $pattern] "\"$pattern\" is not traced"
+        }
+    }
+    ::etw script remove {*}$patterns -interp $path
+    set traced [lmap pair $traced {
+        if {[lindex $pair 0] eq $path && [lindex $pair 1] in $patterns} continue
+        set pair
+    }]
+    return
+}
+
+# The session is over: nothing is traced any more.
+proc ::etw::tkcon::model::Ended {} {
+    variable session ""
+    variable traced
+    variable kernel {}
+    foreach pair $traced {
+        lassign $pair path pattern
+        catch {::etw script remove $pattern -interp $path} ;# the interpreter may be gone
+    }
+    set traced {}
+}
+
+# A session that somebody else stopped.
+proc ::etw::tkcon::model::Tidy {} {
+    variable session
+    if {$session ne "" && $session ni [::etw sessions]} {
+        Ended
+        Remark dim "the session was stopped by somebody else"
+        Drained
+    }
+}
+
+# A start that failed leaves nothing.
+proc ::etw::tkcon::model::Abort {} {
+    variable session
+    if {$session ne ""} {
+        catch {::etw stop $session}
+    }
+    Ended
+    Drained
+    TemporaryFiles
+}
+
+# Wait in the background until the consumer has given all; at most ten seconds of calls.
+proc ::etw::tkcon::model::Drain {turn} {
+    variable consumer
+    if {$consumer eq ""} {
+        return
+    }
+    if {[dict get [::etw consumer info $consumer] state] eq "running" && $turn < 500} {
+        after 20 ::etw::tkcon::model::Drain [incr turn]
+        return
+    }
+    Drained
+}
+
+proc ::etw::tkcon::model::Drained {} {
+    variable consumer
+    variable stats
+    set dropped 0
+    if {$consumer ne ""} {
+        set dropped [dict get [::etw consumer info $consumer] dropped]
+        ::etw consumer cancel $consumer
+        set consumer ""
+    }
+    TellMore
+    if {[dict size $stats]} {
+        Remark {*}[Summary $stats $dropped]
+    }
+    Flush
+}
+
+# A style and a text.
+proc ::etw::tkcon::model::Summary {stats dropped} {
+    variable file
+    variable temporary
+    set lost [dict remove [dict get $stats lost] consumer]
+    set sum [tcl::mathop::+ {*}[dict values $lost]]
+    set said "stopped: [Count [dict get $stats events] event], "
+    append said [expr {$sum == 0 ? "nothing lost" : "$sum lost ([dict filter $lost script {kind n} {expr {$n > 0}}])"}]
+    if {$dropped > 0} {
+        append said ", $dropped came too fast for the console"
+    }
+    append said [expr {$file in $temporary ? "; \"etw::tkcon save FILE\" keeps them" : ", in $file"}]
+    return [list [expr {$sum == 0 ? "dim" : "error"}] $said]
+}
+
+# The process ends: no file stays.
+proc ::etw::tkcon::model::Exit {args} {
+    variable viewed {}
+    Quit
+}
+
+# The console ends: no session stays, and no file but those that a viewer has.
+proc ::etw::tkcon::model::Quit {} {
+    variable session
+    variable sink {}
+    if {$session ne ""} {
+        catch {::etw stop $session}
+    }
+    Ended
+    Drained
+    TemporaryFiles
+}
+
+# Delete those that nobody looks at.
+proc ::etw::tkcon::model::TemporaryFiles {} {
+    variable temporary
+    variable viewed
+    variable file
+    foreach path $temporary {
+        if {$path ni $viewed} {
+            catch {file delete $path}
+            if {$path eq $file} {
+                set file ""
+            }
+        }
+    }
+    set temporary [lmap path $temporary {
+        if {![file exists $path]} continue
+        set path
+    }]
+}
+
+# ---- Interpreters that end -----------------------------------------------------------------------
+
+# Be told when an interpreter is deleted: by its command, in the interpreter above it.
+proc ::etw::tkcon::model::Watch {path} {
+    variable watched
+    if {[llength $path] == 0 || $path in $watched} {
+        return
+    }
+    set above [lrange $path 0 end-1]
+    set callback [list ::etw::tkcon::model::Gone $path]
+    if {[llength $above]} {
+        set callback ::etw::tkcon::gone-[llength $watched]
+        interp alias $above $callback {} ::etw::tkcon::model::Gone $path
+    }
+    if {![catch {interp eval $above [list trace add command [lindex $path end] delete $callback]}]} {
+        lappend watched $path
+    }
+}
+
+# It is still there while this runs.
+proc ::etw::tkcon::model::Gone {path args} {
+    variable watched
+    variable traced
+    variable session
+    variable home
+    set watched [lsearch -all -inline -exact -not $watched $path]
+    if {[lrange $home 0 [llength $path]-1] eq $path} {
+        Quit
+        return
+    }
+    foreach pair $traced {
+        lassign $pair at pattern
+        if {[lrange $at 0 [llength $path]-1] eq $path} {
+            set hit 1
+            catch {::etw script remove $pattern -interp $at}
+            set traced [lsearch -all -inline -exact -not $traced $pair]
+        }
+    }
+    if {[info exists hit] && $session ne ""} {
+        Remark dim "the interpreter \"$path\" is gone, and its traces"
+    }
+}
+
+# ---- The file ------------------------------------------------------------------------------------
+
+# The file with all that was written so far, for a viewer.
+proc ::etw::tkcon::model::File {} {
+    variable session
+    variable file
+    variable viewed
+    Tidy
+    if {$file eq ""} {
+        return -code error -errorcode {ETW STATE EMPTY} "nothing was traced yet"
+    }
+    if {$session ne ""} {
+        ::etw flush $session
+    }
+    lappend viewed $file
+    return $file
+}
+
+proc ::etw::tkcon::model::Save {path} {
+    file copy -force [File] $path
+    return $path
+}
+
+proc ::etw::tkcon::model::Status {} {
+    variable session
+    variable traced
+    variable kernel
+    variable file
+    variable stats
+    Tidy
+    set now [expr {$session eq "" ? $stats : [::etw query $session]}]
+    set status [dict create session $session traced $traced kernel $kernel file $file]
+    foreach key {events lost} {
+        dict set status $key [expr {[dict size $now] ? [dict get $now $key] : {}}]
+    }
+    return $status
+}
+
+# ---- Events --------------------------------------------------------------------------------------
+
+# The consumer's command.
+proc ::etw::tkcon::model::Show {batch} {
+    variable rows
+    variable more
+    variable shown
+    foreach event $batch {
+        set line [::etw::tkcon::lines::Of $event]
+        if {$line eq ""} {
+            continue
+        }
+        if {[Room]} {
+            lappend rows [list [Keep $event] $line]
+            incr shown
+        } else {
+            incr more
+        }
+    }
+    Flush 30
+}
+
+# Whether one line more is due in this second.
+proc ::etw::tkcon::model::Room {} {
+    variable second
+    variable shown
+    variable perSecond
+    variable more
+    variable telling
+    set now [clock milliseconds]
+    if {$now - $second >= 1000 || $now < $second} {
+        TellMore
+        set second $now
+        set shown 0
+    }
+    if {$shown < $perSecond} {
+        return 1
+    }
+    if {$telling eq ""} {
+        set telling [after [expr {1000 - ($now - $second)}] {::etw::tkcon::model::TellMore; ::etw::tkcon::model::Flush}]
+    }
+    return 0
+}
+
+proc ::etw::tkcon::model::TellMore {} {
+    variable more
+    variable rows
+    variable telling
+    after cancel $telling
+    set telling ""
+    if {$more > 0} {
+        lappend rows [list -1 [list dim "... [Count $more {more event}], in the file"]]
+        set more 0
+    }
+}
+
+proc ::etw::tkcon::model::Remark {style text} {
+    variable rows
+    lappend rows [list 0 [list $style "-- $text"]]
+    Flush 0
+}
+
+# Give the rows to the console now, or soon, so that events that come one by one cost it less.
+proc ::etw::tkcon::model::Flush {{ms ""}} {
+    variable rows
+    variable flushing
+    variable sink
+    if {$ms ne ""} {
+        if {$flushing eq "" && [llength $rows]} {
+            set flushing [after $ms ::etw::tkcon::model::Flush]
+        }
+        return
+    }
+    after cancel $flushing
+    set flushing ""
+    if {[llength $rows] && [llength $sink]} {
+        set now $rows
+        set rows {}
+        {*}$sink $now
+    }
+    set rows {}
+}
+
+proc ::etw::tkcon::model::Keep {event} {
+    variable events
+    variable number
+    variable kept
+    set events([incr number]) $event
+    unset -nocomplain events([expr {$number - $kept}])
+    return $number
+}
+
+# Names and values of an event's fields: the header's, then the payload's.
+proc ::etw::tkcon::model::Fields {number} {
+    variable events
+    if {![info exists events($number)]} {
+        return -code error -errorcode [list ETW LOOKUP EVENT $number] "this event is not kept any more: open the viewer"
+    }
+    set event $events($number)
+    set ns [dict get $event time]
+    dict set event time "[clock format [expr {$ns / 1000000000}] -format {%Y-%m-%d %H:%M:%S}].[format %09lld \
+        [expr {$ns % 1000000000}]]"
+    return [list {*}[dict remove $event props] {*}[dict get $event props]]
+}
+
+proc ::etw::tkcon::model::Count {n noun} {
+    return "$n $noun[expr {$n == 1 ? {} : {s}}]"
+}

@@ -1,17 +1,29 @@
 /*
  * tcl/pkgconfig_cmd.c --
  *
- *	etw pkgconfig list|get KEY: what this build is and what it found at run time, in the shape
- *	of Tcl's own
- *	::tcl::pkgconfig. Tests take their constraints from it.
+ *	etw pkgconfig list|get KEY: what this build is and what it found at run time, in the shape of
+ *	Tcl's own ::tcl::pkgconfig. Tests take their constraints from it.
  */
 #include "tcl/tclglue.h"
 #include "base/os.h"
+#include "engine/ops.h"
 #include "script/trace.h"
 
+/* The one that -engine auto takes. */
 static const char *engineName(void)
 {
-    return "embedded";
+    const EtwEngineOps *system = EtwSystemOps(NULL);
+    return system != NULL ? system->name : etwEmbeddedOps.name;
+}
+
+/* What the engine "system" has been tested against. To be "windows" once it was a real one. */
+static const char *systemTested(void)
+{
+#ifdef _WIN32
+    return "simulated";
+#else
+    return "none";
+#endif
 }
 
 static const char *clockName(void)
@@ -97,6 +109,7 @@ static const struct {
         {"kernel", kernelSupport},
         {"libs", libs},
         {"probes", probes},
+        {"system", systemTested},
         {"tcl", tclVersion},
         {"testpoints", testPoints},
         {"threaded", threads},

@@ -11,7 +11,8 @@
  *	providers and consumers are called with neither.
  *
  *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users, see SimMayControl;
- *	ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c; ETWSIM_BUILD, see system_lazy.c.
+ *	ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c; ETWSIM_BUILD, see
+ *	system_lazy.c; ETWSIM_SERVE, ETWSIM_CONTROL, see sim_remote.c.
  */
 #ifndef ETW_TESTS_WIN_SIM_H
 #define ETW_TESTS_WIN_SIM_H
@@ -256,6 +257,17 @@ bool SimPayloadPasses(const uint8_t *filter, ULONG size, const GUID *provider,
         const EVENT_DESCRIPTOR *event, const uint8_t *payload, ULONG payloadSize);
 void SimTdhReset(void);
 void SimManifestProvider(void); /* register the installed provider, once */
+
+/* ---- Controllers in other processes (sim_remote.c) ----------------------------------------------- */
+
+void SimServe(void); /* be one that others control, if ETWSIM_SERVE says so; idempotent */
+/* ETWSIM_CONTROL names a process: calls about sessions are to go there, by these. */
+bool SimIsRemote(void);
+ULONG SimRemoteControl(
+        TRACEHANDLE handle, LPCWSTR name, EVENT_TRACE_PROPERTIES *properties, ULONG code);
+ULONG SimRemoteList(EVENT_TRACE_PROPERTIES **array, ULONG room, ULONG *countPtr);
+ULONG SimRemoteEnable(TRACEHANDLE handle, const GUID *guid, ULONG code, UCHAR level, ULONGLONG any,
+        ULONGLONG all, ULONG timeout);
 
 /* ---- Small things (sim_util.c) ------------------------------------------------------------------ */
 

@@ -155,6 +155,9 @@ ULONG WINAPI EnableTraceEx2(TRACEHANDLE handle, LPCGUID guid, ULONG code, UCHAR 
     if (guid == NULL || handle == 0 || code > EVENT_CONTROL_CODE_CAPTURE_STATE) {
         return ERROR_INVALID_PARAMETER;
     }
+    if (SimIsRemote()) {
+        return SimRemoteEnable(handle, guid, code, level, any, all, timeout);
+    }
     HANDLE done = timeout != 0 ? CreateEventW(NULL, TRUE, FALSE, NULL) : NULL;
     ULONG error = TakeParameters(&wanted, parameters);
     AcquireSRWLockExclusive(&simLock);

@@ -289,6 +289,7 @@ ULONG WINAPI StartTraceW(PTRACEHANDLE handlePtr, LPCWSTR name, PEVENT_TRACE_PROP
 {
     WCHAR file[SIM_NAME + 1];
     SimInit();
+    SimServe();
     SimManifestProvider();
     ULONG error = CheckStart(handlePtr, name, p, file);
     if (handlePtr != NULL) {
@@ -442,6 +443,9 @@ ULONG WINAPI ControlTraceW(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPER
     if (error != ERROR_SUCCESS) {
         return error;
     }
+    if (SimIsRemote()) {
+        return SimRemoteControl(handle, name, p, code);
+    }
     if ((name == NULL && handle == 0) || code > EVENT_TRACE_CONTROL_FLUSH ||
             (name != NULL && SimGuidEqual(&p->Wnode.Guid, &SystemTraceControlGuid) &&
                     !IsKernelName(name))) {
@@ -495,6 +499,9 @@ ULONG WINAPI QueryAllTracesW(PEVENT_TRACE_PROPERTIES *array, ULONG room, PULONG 
     SimInit();
     if (array == NULL || countPtr == NULL || room == 0 || room > SIM_SESSIONS) {
         return ERROR_INVALID_PARAMETER;
+    }
+    if (SimIsRemote()) {
+        return SimRemoteList(array, room, countPtr);
     }
     for (ULONG i = 0; i < room; i++) {
         error = CheckLayout(array[i]);

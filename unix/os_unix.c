@@ -236,6 +236,15 @@ void OsUserName(char *buf, size_t size)
     }
 }
 
+void OsProgramName(char *buf, size_t size)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    const char *tail = strrchr(path, '/');
+    snprintf(buf, size, "%s", tail ? tail + 1 : path);
+}
+
 void OsHostText(char *buf, size_t size)
 {
     struct utsname u;

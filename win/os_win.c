@@ -241,6 +241,17 @@ void OsUserName(char *buf, size_t size)
     EtwFree(utf8);
 }
 
+void OsProgramName(char *buf, size_t size)
+{
+    wchar_t path[1024];
+    DWORD n = GetModuleFileNameW(NULL, path, 1024);
+    path[n < 1024 ? n : 0] = 0;
+    const wchar_t *tail = wcsrchr(path, L'\\');
+    char *utf8 = OsWinToUtf8(tail ? tail + 1 : path);
+    snprintf(buf, size, "%s", utf8);
+    EtwFree(utf8);
+}
+
 void OsHostText(char *buf, size_t size)
 {
     /* GetVersionEx answers with what the program's manifest claims; this one tells the truth. */

@@ -104,8 +104,9 @@ void OsOnFork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 uint32_t OsCpuMHz(void);
 void OsRandom(void *data, size_t size);
 void OsHostName(char *buf, size_t size);
-void OsUserName(char *buf, size_t size); /* whose files this process makes; UTF-8 */
-void OsHostText(char *buf, size_t size); /* "Linux 6.18 x86_64 ..." */
+void OsUserName(char *buf, size_t size);    /* whose files this process makes; UTF-8 */
+void OsProgramName(char *buf, size_t size); /* that this process runs: the file without folders */
+void OsHostText(char *buf, size_t size);    /* "Linux 6.18 x86_64 ..." */
 /* handle: a file descriptor, on Windows a HANDLE. -1: no terminal; 0: one that does not say. */
 int OsTerminalColumns(intptr_t handle);
 

@@ -249,10 +249,11 @@ void EtwSessionWriteHost(Ring *ring)
             {"System", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
             {"Tcl", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
             {"Processors", ETW_IN_UINT32, 0, 0, 0},
-            {"Clock", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
+            {"Clock", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Program", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}}; /* of the session's owner */
     static const char *const clocks[] = {"", "x86-tsc", "monotonic-raw", "qpc"};
-    char host[256], system[256];
-    uint8_t payload[700], *at = payload;
+    char host[256], system[256], program[256];
+    uint8_t payload[1000], *at = payload;
     OsHostName(host, sizeof host);
     OsHostText(system, sizeof system);
     at += putText(at, host);
@@ -261,9 +262,11 @@ void EtwSessionWriteHost(Ring *ring)
     EtwStore32(at, (uint32_t)OsCpuCount());
     at += 4;
     at += putText(at, clocks[osClock]);
+    OsProgramName(program, sizeof program);
+    at += putText(at, program);
     writeOwn(ring,
             Etw_DefineEvent(
-                    EtwOwnProvider(), &(Etw_EventDesc){.name = "Host", .level = 4}, fields, 5),
+                    EtwOwnProvider(), &(Etw_EventDesc){.name = "Host", .level = 4}, fields, 6),
             payload, (size_t)(at - payload));
 }
 

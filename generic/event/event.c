@@ -9,6 +9,13 @@
 /* Items are chained: u16 room, u16 type, u16 "another follows", u16 size, data, padding to 8. */
 enum { ITEM_TYPE = 2, ITEM_LINKED = 4, ITEM_SIZE = 6, ITEM_HEADER = 8 };
 
+bool EtwEventIsHeader(const EtwEvent *event)
+{
+    static const EtwGuid eventTrace = {{0x00, 0xd9, 0xfd, 0x68, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4,
+            0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
+    return event->classic && EtwGuidEqual(&event->provider, &eventTrace);
+}
+
 const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr)
 {
     const uint8_t *at = event->extended;

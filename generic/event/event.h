@@ -86,5 +86,7 @@ static inline int64_t EtwTimeAdd(int64_t time, int64_t ns)
  * etl/format.h), NULL when there is none. Cheap when it is not there.
  */
 const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr);
+/* A record of the trace file about itself (class EventTrace). */
+bool EtwEventIsHeader(const EtwEvent *event);
 
 #endif

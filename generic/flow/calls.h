@@ -101,7 +101,8 @@ typedef struct EtwCallsWatch {
     /* Time that has just ended was spent in the kernel, or off the CPU. */
     void (*spent)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost);
     void *ctx;
-    /* A CPU (the event's) went from one thread to another; cause: what the old one waits for. */
+    /* A CPU (the event's) went from one thread to another; cause: what the old one waits for, NULL
+     * when it has ended. */
     void (*switched)(void *ctx, const EtwEvent *event, uint32_t oldTid, uint32_t newTid,
             const EtwCostClass *cause);
 } EtwCallsWatch;

@@ -221,6 +221,13 @@ static bool isReady(const Values *v)
     return v->kind->windows ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
 }
 
+/* It never comes back: Linux' EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD; Windows' Terminated. */
+static bool isGone(const Values *v)
+{
+    uint64_t state = number(v, 2);
+    return v->kind->windows ? state == 4 : (state & (0x10 | 0x20 | 0x80)) != 0;
+}
+
 static const EtwCostClass *waitOf(Calls *c, const Values *v)
 {
     char room[24];
@@ -359,9 +366,10 @@ static void tellSwitch(Calls *c, const Values *v, const EtwEvent *event, const C
 {
     const EtwCallsWatch *watch = &c->base.config.watch;
     if (watch->switched != NULL) {
-        const EtwCostClass *cause = isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
-                                    : old      ? old->syscallWait
-                                               : waitOf(c, v);
+        const EtwCostClass *cause = isGone(v)    ? NULL
+                                    : isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
+                                    : old        ? old->syscallWait
+                                                 : waitOf(c, v);
         watch->switched(watch->ctx, event, (uint32_t)number(v, 0), (uint32_t)number(v, 1), cause);
     }
 }

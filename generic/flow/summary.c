@@ -237,18 +237,10 @@ EtwSummary *EtwSummaryNew(const EtwSummaryConfig *config, EtwSchemaStore *store)
     return &s->pub;
 }
 
-/* The file's own records, apart: they are about the file. */
-static bool isHeader(const EtwEvent *event)
-{
-    static const EtwGuid eventTrace = {{0x00, 0xd9, 0xfd, 0x68, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4,
-            0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
-    return event->classic && EtwGuidEqual(&event->provider, &eventTrace);
-}
-
 void EtwSummaryAdd(EtwSummary *summary, const EtwEvent *event)
 {
     Summary *s = (Summary *)summary;
-    if (isHeader(event)) {
+    if (EtwEventIsHeader(event)) {
         s->pub.header++;
         return;
     }

@@ -272,10 +272,8 @@ const char *EtwSurveyFactOf(const EtwSurvey *survey, const char *name)
 
 void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event)
 {
-    static const EtwGuid eventTrace = {{0x00, 0xd9, 0xfd, 0x68, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4,
-            0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
     Survey *s = (Survey *)survey;
-    if (event->classic && EtwGuidEqual(&event->provider, &eventTrace)) {
+    if (EtwEventIsHeader(event)) {
         survey->header++;
         return;
     }

@@ -145,6 +145,12 @@ static uint32_t eventText(EtwTimeline *t, const EtwEvent *event, const EtwSchema
     return textOf(t, room, (size_t)size);
 }
 
+/* The first event of a session of ours. */
+static bool isHost(const EtwSchema *schema)
+{
+    return strcmp(schema->provider, "Etw-Session") == 0 && strcmp(schema->event, "Host") == 0;
+}
+
 static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *key, uint64_t hash)
 {
     KindNode *n = EtwAlloc(sizeof *n);
@@ -156,7 +162,8 @@ static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *k
             .event = eventText(t, event, schema),
             .marks = (uint8_t)((schema ? schemaMarks(schema) : 0) |
                                (key->level ? ETW_MARK_ERROR : 0)),
-            .call = schema != NULL && isCall(schema)};
+            .call = schema != NULL && isCall(schema),
+            .own = EtwEventIsHeader(event) || (schema != NULL && isHost(schema))};
     EtwTableAdd(&t->kindTable, &n->node, hash);
     return n->kind;
 }
@@ -386,8 +393,8 @@ static uint32_t textOfCause(EtwTimeline *t, const EtwCostClass *cause)
 {
     char text[200];
     int size = snprintf(text, sizeof text, "%s%s%.150s",
-            cause && cause->kind == ETW_COST_READY ? "could run" : "waits",
-            cause && cause->name[0] ? ": " : "", cause ? cause->name : "");
+            cause->kind == ETW_COST_READY ? "could run" : "waits", cause->name[0] ? ": " : "",
+            cause->name);
     return textOf(t, text, (size_t)size);
 }
 
@@ -459,7 +466,7 @@ static void switched(void *ctx, const EtwEvent *event, uint32_t oldTid, uint32_t
     if (n != NULL) {
         rowClose(&n->lane->spans, event->time, 0);
     }
-    if (oldTid != 0 && oldTid != newTid) {
+    if (oldTid != 0 && oldTid != newTid && cause != NULL) {
         goOut(t, oldTid, event->time, cause);
     }
     cpu->told = true;
@@ -539,6 +546,9 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
             seenOn(t, cpu, lane, event->time);
         }
     }
+    if (!kind.own && event->time < t->begin) {
+        t->begin = event->time;
+    }
     addColumns(t, event, lane->number, number);
     return ETW_OK;
 }
@@ -549,6 +559,7 @@ EtwTimeline *EtwTimelineNew(EtwSchemaStore *store)
 {
     EtwTimeline *t = EtwAlloc(sizeof *t);
     t->store = store;
+    t->begin = INT64_MAX;
     EtwCallsWatch watch = {.ctx = t, .push = pushCall, .pop = popCall, .switched = switched};
     t->calls = EtwCallsNew(&(EtwCallsConfig){.watch = watch}, store);
     laneOf(t, ETW_LANE_NOTES, ETW_NO_ID, ETW_NO_ID);
@@ -614,6 +625,7 @@ void EtwTimelineTell(const EtwTimeline *t, EtwTimelineInfo *info)
     info->lanes = t->laneCount;
     info->first = t->count ? t->first : 0;
     info->last = t->count ? t->last : -1;
+    info->begin = t->begin != INT64_MAX ? t->begin : info->first;
     info->unordered = t->unordered;
     info->reported = t->reported;
     info->memory = (size_t)t->room * 18 + t->blockRoom * 8 + t->matchRoom * 4;

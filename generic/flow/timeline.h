@@ -29,6 +29,7 @@ typedef struct EtwTimelineInfo {
     uint32_t events;
     int lanes;
     int64_t first, last; /* times of events; last < first: there are none */
+    int64_t begin;       /* of the first that is not about the session itself, else first */
     uint64_t calls, cut, unmatched;
     uint64_t unordered; /* events with a time before that of their lane's last: shown at that */
     uint64_t reported;  /* events that say of themselves that others were lost */

@@ -47,6 +47,7 @@ typedef struct TimeKind {
     uint32_t provider, event;
     uint8_t marks;
     bool call; /* enter or leave: drawn as a box */
+    bool own;  /* about the session itself */
 } TimeKind;
 
 enum { BLOCK = 512 };
@@ -73,6 +74,7 @@ struct EtwTimeline {
     int64_t *blockMax; /* largest time up to the end of each BLOCK: to find times */
     uint32_t blockRoom;
     int64_t first, last;
+    int64_t begin; /* of the first event that is not about the session; INT64_MAX: none */
     uint32_t *matched;
     uint32_t matchCount, matchRoom;
     uint64_t unordered, reported;

@@ -79,12 +79,20 @@ static const EtwGuid classes[] = {
                 0x16}}, /* Microsoft-Windows-Kernel-Process */
         {{0x27, 0x89, 0xd0, 0xed, 0xc4, 0x9c, 0x65, 0x4e, 0xb9, 0x70, 0xc2, 0x56, 0x0f, 0xb5, 0xc2,
                 0x89}}, /* Microsoft-Windows-Kernel-File */
+        {{0x8e, 0xf2, 0xf6, 0xc0, 0xcd, 0x96, 0x8e, 0x5c, 0xa6, 0x37, 0x4c, 0x68, 0x2d, 0x5e, 0x92,
+                0xd6}}, /* Linux-process */
+        {{0x10, 0x67, 0x83, 0xfe, 0x8c, 0x06, 0x90, 0x5c, 0x2c, 0x75, 0x5a, 0x79, 0xdf, 0xa2, 0xae,
+                0x74}}, /* Etw-Session */
+        {{0xc9, 0x16, 0x51, 0x53, 0x20, 0x38, 0x6b, 0x59, 0x44, 0xa2, 0xb0, 0x9d, 0x66, 0x6c, 0x3b,
+                0x9d}}, /* Linux-contextswitch */
 };
-enum { CLASSES = sizeof classes / sizeof *classes, FIRST_MANIFEST = 5 };
+/* The last is not worth being looked for: there are many, which say little. */
+enum { CLASSES = sizeof classes / sizeof *classes, SOUGHT = CLASSES - 1 };
+enum { FIRST_MANIFEST = 5, ETW_SESSION = 8 };
 
 const EtwGuid *EtwTrackClasses(size_t *countPtr)
 {
-    *countPtr = CLASSES;
+    *countPtr = SOUGHT;
     return classes;
 }
 
@@ -133,7 +141,7 @@ static bool nameValue(const TrackPlan *plan, const EtwEvent *event, EtwValue *va
     return EtwDecodeField(&only, &part, 0, value) == ETW_OK;
 }
 
-/* The event's name, of a process without its folders; NULL: none. */
+/* The event's name, a bare one without its folders; NULL: none. */
 static const char *nameOf(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool bare)
 {
     EtwValue value;
@@ -147,8 +155,10 @@ static const char *nameOf(EtwTrack *t, const TrackPlan *plan, const EtwEvent *ev
     } else if (value.kind == ETW_V_TEXT) {
         EtwTextUtf8(text, value.data, value.size);
     }
+    bool path = text->size > 0 &&
+                (text->data[0] == '/' || text->data[0] == '.'); /* kworker/0:1 is none */
     for (size_t i = text->size; bare && i > 0; i--) {
-        if (text->data[i - 1] == '\\') {
+        if (text->data[i - 1] == '\\' || (path && text->data[i - 1] == '/')) {
             memmove(text->data, text->data + i, text->size - i);
             text->size -= i;
             break;
@@ -316,11 +326,27 @@ void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, Etw
 
 static void takeProcess(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
 {
-    uint64_t pid;
+    uint64_t pid = event->pid; /* its own, where it names none */
+    bool told = plan->index[TRACK_PID] < 0 || EtwTrackNumber(plan, event, TRACK_PID, &pid);
     const char *name = nameOf(t, plan, event, true);
-    Process *p = name && EtwTrackNumber(plan, event, TRACK_PID, &pid) ? processOf(t, (uint32_t)pid)
-                                                                      : NULL;
+    Process *p = name && told && (uint32_t)pid != ETW_NO_ID ? processOf(t, (uint32_t)pid) : NULL;
     if (p != NULL && (p->name == NULL || !ahead)) {
+        p->name = name;
+    }
+}
+
+static void takeCalled(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event)
+{
+    uint64_t tid;
+    if (event->pid == ETW_NO_ID || processName(t, event->pid) != NULL ||
+            (EtwTrackNumber(plan, event, TRACK_OLD_TID, &tid) &&
+                    (tid != event->tid ||
+                            tid != event->pid))) { /* a thread may have its own name */
+        return;
+    }
+    const char *name = nameOf(t, plan, event, false);
+    Process *p = name ? processOf(t, event->pid) : NULL;
+    if (p != NULL) {
         p->name = name;
     }
 }
@@ -405,6 +431,9 @@ static void takeIn(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bo
     switch (plan->action) {
     case TRACK_PROCESS:
         takeProcess(t, plan, event, ahead);
+        break;
+    case TRACK_CALLED:
+        takeCalled(t, plan, event);
         break;
     case TRACK_THREAD:
         takeThread(t, plan, event, ahead);
@@ -518,13 +547,15 @@ void EtwTrackAhead(EtwTrack *t, const EtwEvent *event)
 
 bool EtwTrackKnows(const EtwEvent *event)
 {
-    static const EtwGuid eventTrace = {{0x00, 0xd9, 0xfd, 0x68, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4,
-            0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
     if (event->classic) {
-        return event->hook != 0 && !EtwGuidEqual(&event->provider, &eventTrace);
+        return event->hook != 0 && !EtwEventIsHeader(event);
     }
-    return EtwGuidEqual(&event->provider, &classes[FIRST_MANIFEST]) ||
-           EtwGuidEqual(&event->provider, &classes[FIRST_MANIFEST + 1]);
+    for (int i = FIRST_MANIFEST; i < CLASSES; i++) {
+        if (i != ETW_SESSION && EtwGuidEqual(&classes[i], &event->provider)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- The track ------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * flow/track_plan.c --
  *
- *	Finds the fields of a schema that track.c needs, by the names that Windows' kernel classes
- *	and the providers Microsoft-Windows-Kernel-Process and -File have for them.
+ *	Finds the fields of a schema that track.c needs, by the names that Windows' kernel classes, the
+ *	providers Microsoft-Windows-Kernel-Process and -File and our own kernel groups have for them.
  */
 #include "flow/track_plan.h"
 
@@ -52,10 +52,12 @@ static TrackRole roleOf(const EtwField *f)
     } names[] = {{"ProcessId", TRACK_PID}, {"ProcessID", TRACK_PID}, {"PID", TRACK_PID},
             {"StackProcess", TRACK_PID}, {"ThreadId", TRACK_TID}, {"ThreadID", TRACK_TID},
             {"TThreadId", TRACK_TID}, {"IssuingThreadId", TRACK_TID}, {"StackThread", TRACK_TID},
-            {"TTID", TRACK_TID}, {"NewThreadId", TRACK_TID}, {"FileKey", TRACK_FILE_KEY},
-            {"KeyHandle", TRACK_FILE_KEY}, {"FileObject", TRACK_FILE}, {"ImageBase", TRACK_BASE},
-            {"ImageSize", TRACK_SIZE}, {"ImageFileName", TRACK_NAME}, {"ImageName", TRACK_NAME},
-            {"FileName", TRACK_NAME}, {"OpenPath", TRACK_NAME}, {"KeyName", TRACK_NAME}};
+            {"TTID", TRACK_TID}, {"NewThreadId", TRACK_TID}, {"OldThreadId", TRACK_OLD_TID},
+            {"FileKey", TRACK_FILE_KEY}, {"KeyHandle", TRACK_FILE_KEY}, {"FileObject", TRACK_FILE},
+            {"ImageBase", TRACK_BASE}, {"ImageSize", TRACK_SIZE}, {"ImageFileName", TRACK_NAME},
+            {"ImageName", TRACK_NAME}, {"FileName", TRACK_NAME}, {"OpenPath", TRACK_NAME},
+            {"KeyName", TRACK_NAME}, {"Command", TRACK_NAME}, {"OldCommand", TRACK_NAME},
+            {"Program", TRACK_NAME}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i].name, f->name) == 0) {
             return names[i].role;
@@ -83,7 +85,10 @@ static TrackAction actionOf(const EtwSchema *schema)
             {"Microsoft-Windows-Kernel-Process", "ImageLoad", TRACK_LOAD},
             {"Microsoft-Windows-Kernel-Process", "ImageUnload", TRACK_UNLOAD},
             {"Microsoft-Windows-Kernel-File", "NameCreate", TRACK_OBJECT},
-            {"Microsoft-Windows-Kernel-File", "Create", TRACK_OBJECT}};
+            {"Microsoft-Windows-Kernel-File", "Create", TRACK_OBJECT},
+            {"Linux-process", "Start", TRACK_PROCESS}, {"Linux-process", "Exec", TRACK_PROCESS},
+            {"Linux-process", "Stop", TRACK_CALLED},
+            {"Linux-contextswitch", "Switch", TRACK_CALLED}, {"Etw-Session", "Host", TRACK_CALLED}};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(events[i].provider, schema->provider) == 0 &&
                 strncmp(events[i].event, schema->event, strlen(events[i].event)) == 0) {

@@ -12,6 +12,7 @@
 typedef enum TrackAction {
     TRACK_NOTHING, /* it only uses names */
     TRACK_PROCESS, /* a process with a name */
+    TRACK_CALLED,  /* what the event's own process is called, for want of anything better */
     TRACK_THREAD,  /* a thread of a process */
     TRACK_LOAD,    /* a module at an address */
     TRACK_UNLOAD,
@@ -22,6 +23,7 @@ typedef enum TrackAction {
 typedef enum TrackRole {
     TRACK_PID,
     TRACK_TID,
+    TRACK_OLD_TID,  /* OldThreadId: whom TRACK_NAME is about */
     TRACK_FILE_KEY, /* FileKey; KeyHandle of the registry */
     TRACK_FILE,     /* FileObject */
     TRACK_BASE,

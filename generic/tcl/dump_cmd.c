@@ -101,8 +101,8 @@ static int dumpEvents(
     EtwSinkBegin(sink, query->source, &output->text);
     while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
         EtwSinkEvent(sink, &event, &output->text);
-        *eventsPtr += !EtwIsHeaderRecord(&event);
-        query->taken -= text && EtwIsHeaderRecord(&event);
+        *eventsPtr += !EtwEventIsHeader(&event);
+        query->taken -= text && EtwEventIsHeader(&event);
         if (EtwOutputFull(output) != TCL_OK) {
             return TCL_ERROR;
         }

@@ -127,13 +127,6 @@ int EtwHeaderKey(const char *name)
     return -1;
 }
 
-bool EtwIsHeaderRecord(const EtwEvent *event)
-{
-    static const EtwGuid eventTrace = {{0x00, 0xd9, 0xfd, 0x68, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4,
-            0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
-    return event->classic && EtwGuidEqual(&event->provider, &eventTrace);
-}
-
 static Tcl_Obj *heldText(const char *text)
 {
     Tcl_Obj *obj = EtwTextObj(text, strlen(text));

@@ -41,9 +41,6 @@ void EtwEventMakerTrack(EtwEventMaker *maker, const struct EtwTrack *track);
 EtwSchemaStore *EtwEventMakerStore(const EtwEventMaker *maker);
 /* The index of a header name, or -1. */
 int EtwHeaderKey(const char *name);
-/* A record of the file itself (its header, its extension records), an event of provider EventTrace.
- */
-bool EtwIsHeaderRecord(const EtwEvent *event);
 /* Make ctx->keys; EtwEventKeysFree undoes it. */
 void EtwEventKeysInit(EtwInterp *ctx);
 void EtwEventKeysFree(EtwInterp *ctx);

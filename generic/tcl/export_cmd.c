@@ -125,7 +125,7 @@ static int exportEvents(EtwQuery *query, EtwSink *sink, EtwOutput *output, Tcl_W
     query->idleCtx = output;
     EtwSinkBegin(sink, query->source, &output->text);
     while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
-        if (EtwIsHeaderRecord(&event)) {
+        if (EtwEventIsHeader(&event)) {
             query->taken--;
             continue;
         }

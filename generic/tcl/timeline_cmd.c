@@ -226,6 +226,7 @@ static Tcl_Obj *infoObj(const EtwTclTimeline *t)
     EtwPut(dict, "events", EtwUint64Obj(info.events));
     EtwPut(dict, "lanes", Tcl_NewIntObj(info.lanes));
     EtwPut(dict, "first", Tcl_NewWideIntObj(info.first));
+    EtwPut(dict, "begin", Tcl_NewWideIntObj(info.begin));
     EtwPut(dict, "last", Tcl_NewWideIntObj(info.events ? info.last : info.first));
     EtwPut(dict, "calls", EtwUint64Obj(info.calls));
     EtwPut(dict, "cut", EtwUint64Obj(info.cut));

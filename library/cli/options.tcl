@@ -142,7 +142,8 @@ proc ::etw::cli::HelpOptions {command} {
 
 # ---- Words for the ensemble ----------------------------------------------------------------------
 
-# Words in any order -> the ensemble's: what is no option first, then options. `flags` may lack a value.
+# Words in any order -> the ensemble's: what is no option first, then options. `flags` may lack a value; lists of names
+# may be parted by commas, as everywhere in the tool.
 proc ::etw::cli::Passed {words flags} {
     set plain {}
     set options {}
@@ -164,6 +165,9 @@ proc ::etw::cli::Passed {words flags} {
             } else {
                 set words [lassign $words value]
             }
+        }
+        if {$name in {by distinct fields key pair} && [regexp {^[^\s{}"]+$} $value]} {
+            set value [split $value ,]
         }
         dict set options -[string map {- {}} $name] $value
     }

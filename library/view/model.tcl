@@ -32,7 +32,7 @@ oo::class create ::etw::view::Model {
     # Read on for so many ms (0: all there is); true while there may be more.
     method read {{ms 0}} {
         set before [dict get $info events]
-        set whole [expr {$before == 0 || ($from <= [dict get $info first] && $to >= [dict get $info last])}]
+        set whole [expr {$before == 0 || ($from <= [dict get $info begin] && $to >= [dict get $info last])}]
         set info [::etw timeline read $name $ms]
         if {[dict get $info events] != $before} {
             my Layout
@@ -196,8 +196,9 @@ oo::class create ::etw::view::Model {
         set follow 0
         my Show $a $b
     }
+    # All but the session's word about itself, which may be long before.
     method fit {} {
-        set first [dict get $info first]
+        set first [dict get $info begin]
         set last [dict get $info last]
         set margin [expr {max(($last - $first) / 100, 10)}]
         my Show [expr {$first - $margin}] [expr {$last + $margin}]

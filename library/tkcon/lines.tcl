@@ -11,6 +11,8 @@ namespace eval ::etw::tkcon::lines {
     variable open {}
     # The thread that entered or left last: events of child processes belong to it.
     variable thread ""
+    # This process. Asked once: [pid] is a system call, which would be the next event when those are traced.
+    variable self [pid]
     # Moment of the first line; "": none yet.
     variable origin ""
     # What comes with Tcl, Tk, tkcon and this package.
@@ -19,13 +21,16 @@ namespace eval ::etw::tkcon::lines {
         alias auto_* bgerror clear dir dump echo edit history idebug less lremove ls more observe observe_var pkg_mkIndex parray
         tclLog tclPkg* tcl_* tkcon tkcon_* unalias unknown what which
     }
+    # Those of them that are to be seen nevertheless.
+    variable named {}
     # Name -> whether it is such a one, as it was found.
     variable foreign
     array set foreign {}
     # Colours of providers, as they were found.
     variable colours {Tcl-Script 36}
-    # Fields that say what an event is about: shown first, without their names.
+    # Fields that say what an event is about: shown first, without their names. Fields that only the window of fields has.
     variable subjects {FileName Syscall Command}
+    variable minor {NameSource}
 }
 
 # Before the first event of a session.
@@ -33,12 +38,24 @@ proc ::etw::tkcon::lines::Reset {} {
     variable open {}
     variable thread ""
     variable origin ""
+    variable named {}
+    variable foreign
+    array unset foreign
+}
+
+# Show these procs, whosever they are.
+proc ::etw::tkcon::lines::Name {names} {
+    variable named
+    variable foreign
+    lappend named {*}$names
+    array unset foreign
 }
 
 # A proc of Tcl, tkcon or this package. Of "name words ..." the name counts.
 proc ::etw::tkcon::lines::Foreign {name} {
     variable foreign
     variable foreignPatterns
+    variable named
     set name [string trimleft [NameOf $name] :]
     if {![info exists foreign($name)]} {
         if {[array size foreign] > 10000} {
@@ -46,7 +63,7 @@ proc ::etw::tkcon::lines::Foreign {name} {
         }
         set foreign($name) 0
         foreach pattern $foreignPatterns {
-            if {[string match $pattern $name]} {
+            if {[string match $pattern $name] && $name ni $named} {
                 set foreign($name) 1
                 break
             }
@@ -80,6 +97,17 @@ proc ::etw::tkcon::lines::Of {event} {
     set level [lindex $parts 0]
     set seconds [expr {([dict get $event time] - $origin) / 1e9}]
     return [list dim [format "%+10.6f %s" $seconds [string repeat "  " [expr {min($level, 20)}]]] {*}[lrange $parts 1 end]]
+}
+
+# Events that are not to become lines, because there are too many; returns how many of them are the script's. Calls that are
+# open afterwards are not known: their leaves are shown, the kernel's events in them not.
+proc ::etw::tkcon::lines::Skip {batch} {
+    variable open {}
+    set count 0
+    foreach event $batch {
+        incr count [expr {[dict get $event provider] eq "Tcl-Script"}]
+    }
+    return $count
 }
 
 # ---- Script events: {level style text ...} -------------------------------------------------------
@@ -150,8 +178,12 @@ proc ::etw::tkcon::lines::Enter {props} {
     # Tcl's history is a lambda of namespace ::tcl: tkcon calls it for each command.
     set shown [expr {[Inside $props] && ![Foreign $command] && ![string match "apply {* ::tcl} *" $command]}]
     set name [expr {$kind eq "" ? [NameOf $command] : "\[$kind\] [OneLine $command]"}]
+    # An event loop that no traced call is in has no lines of its own, only what runs in it.
+    if {$kind eq "loop" && $level == 0} {
+        set name ""
+    }
     dict lappend open $thread [list $depth $shown $name $kind]
-    if {!$shown} {
+    if {!$shown || $name eq ""} {
         return {}
     }
     set parts [list $level 36 "> " bold [expr {$kind eq "" ? [OneLine $command] : $name}]]
@@ -165,7 +197,7 @@ proc ::etw::tkcon::lines::Enter {props} {
 proc ::etw::tkcon::lines::Leave {props} {
     set call [CloseTo [dict get $props Depth]]
     set name [expr {[dict exists $props Command] ? [dict get $props Command] : [lindex $call 2]}]
-    if {$call ne "" ? ![lindex $call 1] : (![Inside $props] || [Foreign $name])} {
+    if {$call ne "" ? (![lindex $call 1] || [lindex $call 2] eq "") : (![Inside $props] || [Foreign $name])} {
         return {}
     }
     return [list [llength [Open]] 36 "< " plain "[OneLine $name]  " {*}[Outcome $props]]
@@ -220,11 +252,12 @@ proc ::etw::tkcon::lines::Channel {props} {
 
 proc ::etw::tkcon::lines::Other {event} {
     variable thread
+    variable self
     set provider [dict get $event provider]
     if {$provider in {EventTrace Etw-Session}} {
         return {}
     }
-    if {[dict get $event pid] == [pid] && [dict get $event tid] ne $thread} {
+    if {[dict get $event pid] == $self && [dict get $event tid] ne $thread} {
         return {}
     }
     lassign [lindex [Open] end] depth shown name kind
@@ -235,22 +268,28 @@ proc ::etw::tkcon::lines::Other {event} {
     return [list [llength [Open]] [Colour $provider] "[regsub {^Linux-} $provider {}] " plain $said]
 }
 
-# A payload: what the event is about, then NAME=value.
+# A payload: what the event is about, what came of it, then NAME=value.
 proc ::etw::tkcon::lines::Fields {props} {
     variable subjects
+    variable minor
     set first {}
+    set result {}
     set rest {}
     dict for {name value} $props {
-        if {$value eq ""} {
+        if {$value eq "" || $name in $minor} {
             continue
         }
         if {$name in $subjects} {
             lappend first [OneLine $value]
+        } elseif {$name eq "Result"} {
+            set result [list "= [OneLine $value]"]
+        } elseif {[string match {Arg[0-9]} $name] && [string is entier -strict $value]} {
+            lappend rest [format %s=0x%llx $name $value]
         } else {
             lappend rest $name=[OneLine $value]
         }
     }
-    return [join [concat [join $first " "] $rest] " "]
+    return [join [list {*}$first {*}$result {*}$rest] " "]
 }
 
 # The colour that the listing (generic/flow/text_plan.c) gives a provider.

@@ -176,7 +176,7 @@ proc ::etw::tkcon::model::Open {prefix from options} {
     if {$consumer ne ""} {
         Drained
     }
-    set path [expr {[dict exists $options -file] ? [dict get $options -file] : [TemporaryFile]}]
+    set path [expr {[dict exists $options -file] ? [file normalize [dict get $options -file]] : [TemporaryFile]}]
     set name tkcon-[pid]-[incr sessions]
     try {
         ::etw start $name -file $path -realtime 1 -kernellogger [::etw pkgconfig get kernel]
@@ -224,6 +224,7 @@ proc ::etw::tkcon::model::Add {path patterns steps} {
         return -options $how $message
     }
     lappend traced {*}[lmap pattern $new {list $path $pattern}]
+    ::etw::tkcon::lines::Name [lsearch -all -inline -not -regexp $new {[][*?\\]}]
     Watch $path
 }
 
@@ -496,6 +497,7 @@ proc ::etw::tkcon::model::File {} {
 }
 
 proc ::etw::tkcon::model::Save {path} {
+    set path [file normalize $path]
     file copy -force [File] $path
     return $path
 }
@@ -522,16 +524,17 @@ proc ::etw::tkcon::model::Show {batch} {
     variable rows
     variable more
     variable shown
+    set at 0
     foreach event $batch {
-        set line [::etw::tkcon::lines::Of $event]
-        if {$line eq ""} {
-            continue
+        if {![Room]} {
+            incr more [::etw::tkcon::lines::Skip [lrange $batch $at end]]
+            break
         }
-        if {[Room]} {
+        incr at
+        set line [::etw::tkcon::lines::Of $event]
+        if {$line ne ""} {
             lappend rows [list [Keep $event] $line]
             incr shown
-        } else {
-            incr more
         }
     }
     Flush 30

@@ -5,7 +5,7 @@
 
 namespace eval ::etw::tkcon::view {
     variable dir [file dirname [file normalize [info script]]]
-    # What the menu sets: steps of new patterns, kernel groups (name -> wanted), lines a second.
+    # What the menu sets: steps of new patterns, kernel groups (name -> wanted).
     variable steps off
     variable groups {process fileio tcpip udpip contextswitch systemcall diskio pagefault}
     variable kernel
@@ -18,7 +18,7 @@ namespace eval ::etw::tkcon::view {
             package require etw
         }
     }}
-    # The console (a text widget) of the trace; "": there was none yet.
+    # The console (a text widget) where the trace was begun; "": none was, from here.
     variable console ""
     # Colours of a terminal, on a light and on a dark background.
     variable palettes {
@@ -106,13 +106,14 @@ proc ::etw::tkcon::view::trace_ {args} {
     if {[llength $patterns] == 0} {
         set patterns *
     }
+    set fresh [expr {[dict get [Model Status] session] eq ""}]
     set con $::tkcon::PRIV(console)
     Prepare $con
     set sink [list apply {{path con rows} {
         interp eval $path [list ::etw::tkcon::view::Lines $con $rows]
     }} [Here] $con]
     Model Start $sink [Here] $path [Model Absolute $patterns $namespace] $options
-    if {[dict get [Model Status] session] ne ""} {
+    if {$fresh} {
         set console $con
     }
     return
@@ -147,11 +148,11 @@ proc ::etw::tkcon::view::view {} {
 }
 
 proc ::etw::tkcon::view::save {path} {
-    return [Model Save [file normalize $path]]
+    return [Model Save $path]
 }
 
 proc ::etw::tkcon::view::pick {} {
-    return [PickProcs $::tkcon::PRIV(console)]
+    return [PickProcs]
 }
 
 namespace eval ::etw::tkcon::view {
@@ -309,7 +310,7 @@ proc ::etw::tkcon::view::Click {con x y} {
         if {$tag eq "etw:more"} {
             Do view
         } elseif {[scan $tag etw:%d number] == 1} {
-            ShowFields $con $number
+            ShowFields $number
         }
     }
 }

@@ -10,8 +10,8 @@ namespace eval ::etw::tkcon::view {
     variable chosen {}
 }
 
-# A window of its own beside the console; one of each kind.
-proc ::etw::tkcon::view::Window {con name title} {
+# A window of its own beside the console; "" when the one of this kind is there already.
+proc ::etw::tkcon::view::Window {name title} {
     set top $::tkcon::PRIV(base).etw$name
     if {[winfo exists $top]} {
         wm deiconify $top
@@ -38,14 +38,15 @@ proc ::etw::tkcon::view::Tree {frame args} {
 # ---- An event's fields ---------------------------------------------------------------------------
 
 # A table of them, and the selected one's whole value.
-proc ::etw::tkcon::view::ShowFields {con number} {
+proc ::etw::tkcon::view::ShowFields {number} {
     if {[catch {Model Fields $number} fields]} {
         Complain $fields
         return
     }
-    set top [Window $con fields Event]
+    set top [Window fields Event]
     if {$top ne ""} {
-        pack [Tree $top.fields -columns {name value whole} -displaycolumns {name value} -show headings -height 16 -selectmode browse] -fill both -expand 1
+        pack [Tree $top.fields -columns {name value whole} -displaycolumns {name value} -show headings -height 16 \
+            -selectmode browse] -fill both -expand 1
         set tree $top.fields.tree
         foreach {column label width} {name Field 110 value Value 460} {
             $tree heading $column -text $label -anchor w
@@ -84,14 +85,11 @@ proc ::etw::tkcon::view::ShowWhole {top} {
 # ---- The list of procs ---------------------------------------------------------------------------
 
 # Namespaces with their procs; a click or the space bar chooses. Those that are traced are chosen at first.
-proc ::etw::tkcon::view::PickProcs {con} {
+proc ::etw::tkcon::view::PickProcs {} {
     variable picking
     set there [There]
-    set top [Window $con pick "Trace procs"]
-    if {$top eq ""} {
-        destroy $::tkcon::PRIV(base).etwpick
-        set top [Window $con pick "Trace procs"]
-    }
+    destroy $::tkcon::PRIV(base).etwpick
+    set top [Window pick "Trace procs"]
     set picking $there
     wm title $top "Trace procs of [expr {[lindex $there 0] eq {} ? {Main} : [lindex $there 0]}]"
     ttk::frame $top.head

@@ -92,6 +92,13 @@ uint64_t EtwCallTimeAt(const EtwCallRow *row, double share);
  * never fall. A call that yields is popped and pushed again. thread: its node, whose `own` is the
  * watcher's. Those that are NULL are not called.
  */
+typedef struct EtwCallsSwitch {
+    uint32_t oldTid, newTid;
+    const EtwCostClass *cause; /* what the old one waits for; NULL: it has ended */
+    const char *newName;       /* what the new one is called, not NUL-terminated */
+    size_t newNameSize;        /* 0: not told */
+} EtwCallsSwitch;
+
 typedef struct EtwCallsWatch {
     /* text: the command with its words; size 0: it is back from a yield. */
     void (*push)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
@@ -101,10 +108,8 @@ typedef struct EtwCallsWatch {
     /* Time that has just ended was spent in the kernel, or off the CPU. */
     void (*spent)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost);
     void *ctx;
-    /* A CPU (the event's) went from one thread to another; cause: what the old one waits for, NULL
-     * when it has ended. */
-    void (*switched)(void *ctx, const EtwEvent *event, uint32_t oldTid, uint32_t newTid,
-            const EtwCostClass *cause);
+    /* The event's CPU went from one thread to another. */
+    void (*switched)(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what);
 } EtwCallsWatch;
 enum { ETW_CALL_OPEN = -1 };
 

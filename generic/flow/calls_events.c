@@ -53,7 +53,7 @@ static const struct Known {
         {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Tcl-Script", "StepLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Linux-contextswitch", "Switch", MEANS_SWITCH, 3,
-                {"OldThreadId", "NewThreadId", "OldState"}},
+                {"OldThreadId", "NewThreadId", "OldState", "NewCommand"}},
         {"Thread", "CSwitch", MEANS_SWITCH, 4,
                 {"OldThreadId", "NewThreadId", "OldThreadState", "OldThreadWaitReason"}},
         {"Linux-systemcall", "Enter", MEANS_SYSCALL, 1, {"Syscall"}},
@@ -365,13 +365,18 @@ static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
 static void tellSwitch(Calls *c, const Values *v, const EtwEvent *event, const CallThread *old)
 {
     const EtwCallsWatch *watch = &c->base.config.watch;
-    if (watch->switched != NULL) {
-        const EtwCostClass *cause = isGone(v)    ? NULL
-                                    : isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
-                                    : old        ? old->syscallWait
-                                                 : waitOf(c, v);
-        watch->switched(watch->ctx, event, (uint32_t)number(v, 0), (uint32_t)number(v, 1), cause);
+    if (watch->switched == NULL) {
+        return;
     }
+    EtwCallsSwitch what = {(uint32_t)number(v, 0), (uint32_t)number(v, 1), .newName = ""};
+    what.cause = isGone(v)    ? NULL
+                 : isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
+                 : old        ? old->syscallWait
+                              : waitOf(c, v);
+    if (!v->kind->windows) {
+        what.newName = text(v, 3, &what.newNameSize);
+    }
+    watch->switched(watch->ctx, event, &what);
 }
 
 static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)

@@ -195,7 +195,9 @@ static void endRun(Chrome *c, uint32_t number, int64_t time)
     Cpu *cpu = &c->cpus[number];
     if (cpu->tid != 0) {
         const Thread *t = findThread(c, cpu->tid);
-        if (t != NULL && cpu->process == NULL) { /* it said meanwhile whose it is */
+        if (t != NULL && (cpu->pid == ETW_NO_ID ||
+                                 cpu->process == NULL)) { /* it said meanwhile whose it is */
+            EtwFree(cpu->process);
             cpu->pid = t->pid;
             cpu->process = t->process != NULL ? EtwStrdup(t->process) : NULL;
         }
@@ -210,22 +212,33 @@ static void endRun(Chrome *c, uint32_t number, int64_t time)
     cpu->tid = 0;
 }
 
-static void onSwitched(void *ctx, const EtwEvent *event, uint32_t oldTid, uint32_t newTid,
-        const EtwCostClass *cause)
+/* What the switch called a thread that has no events of its own; NULL: nothing. */
+static char *calledBySwitch(const EtwCallsSwitch *what)
+{
+    EtwText name = {0};
+    EtwTextUtf8(&name, (const uint8_t *)what->newName, what->newNameSize);
+    if (name.size > 0) {
+        EtwTextChar(&name, '\0');
+    }
+    return name.data;
+}
+
+static void onSwitched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what)
 {
     Chrome *c = ctx;
     Cpu *cpu = cpuOf(c, event->cpu);
-    const Thread *t = newTid != 0 ? findThread(c, newTid) : NULL;
-    (void)oldTid, (void)cause;
+    const Thread *t = what->newTid != 0 ? findThread(c, what->newTid) : NULL;
     if (!cpu->named) {
         nameCpu(c, event->cpu);
         cpu->named = true;
     }
     endRun(c, event->cpu, event->time);
-    cpu->tid = newTid;
+    cpu->tid = what->newTid;
     cpu->since = event->time;
     cpu->pid = t != NULL ? t->pid : ETW_NO_ID;
-    cpu->process = t != NULL && t->process != NULL ? EtwStrdup(t->process) : NULL;
+    cpu->process = t == NULL            ? calledBySwitch(what)
+                   : t->process != NULL ? EtwStrdup(t->process)
+                                        : NULL;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */

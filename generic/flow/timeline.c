@@ -421,25 +421,32 @@ static TimeLane *cpuLane(EtwTimeline *t, uint16_t cpu)
     return t->cpus[cpu];
 }
 
-/* "tclsh8.6 4711/4712" */
-static uint32_t textOfThread(EtwTimeline *t, uint32_t tid, const TimeLane *lane)
+/* "tclsh8.6 4711/4712"; of a thread without a lane what the switch called it. */
+static uint32_t textOfThread(
+        EtwTimeline *t, uint32_t tid, const TimeLane *lane, const EtwCallsSwitch *what)
 {
     char text[300];
     const EtwLaneInfo *info = lane ? &lane->info : NULL;
-    int size = info && info->process
-                       ? snprintf(text, sizeof text, "%s %u/%u", info->process, info->pid, tid)
-               : info ? snprintf(text, sizeof text, "%u/%u", info->pid, tid)
-                      : snprintf(text, sizeof text, "thread %u", tid);
+    int size;
+    if (info != NULL) {
+        size = snprintf(text, sizeof text, "%s%s%u/%u", info->process ? info->process : "",
+                info->process ? " " : "", info->pid, tid);
+    } else if (what != NULL && what->newNameSize > 0) {
+        size = snprintf(text, sizeof text, "%.*s %u", (int)what->newNameSize, what->newName, tid);
+    } else {
+        size = snprintf(text, sizeof text, "thread %u", tid);
+    }
     return textOf(t, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
 }
 
-/* From now on the CPU runs that thread; 0: none. */
-static void run(EtwTimeline *t, TimeLane *cpu, uint32_t tid, int64_t time)
+/* From now on the CPU runs the new thread; 0: none. */
+static void run(EtwTimeline *t, TimeLane *cpu, const EtwCallsSwitch *what, int64_t time)
 {
-    const ThreadNode *n = threadOf(t, tid);
     rowClose(&cpu->spans, time, 0);
-    if (tid != 0) {
-        rowOpen(&cpu->spans, time, textOfThread(t, tid, n ? n->lane : NULL), t->count);
+    if (what->newTid != 0) {
+        const ThreadNode *n = threadOf(t, what->newTid);
+        uint32_t text = textOfThread(t, what->newTid, n ? n->lane : NULL, what);
+        rowOpen(&cpu->spans, time, text, t->count);
     }
 }
 
@@ -450,28 +457,27 @@ static void seenOn(EtwTimeline *t, TimeLane *cpu, const TimeLane *lane, int64_t 
     time = laneTime(t, cpu, time);
     cpu->info.events++;
     if (cpu->running != lane || row->count == 0) {
-        rowOpen(row, time, textOfThread(t, lane->info.tid, lane), t->count);
+        rowOpen(row, time, textOfThread(t, lane->info.tid, lane, NULL), t->count);
         cpu->running = lane;
     }
     row->end[row->count - 1] =
             time > row->start[row->count - 1] ? time : row->start[row->count - 1];
 }
 
-static void switched(void *ctx, const EtwEvent *event, uint32_t oldTid, uint32_t newTid,
-        const EtwCostClass *cause)
+static void switched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what)
 {
     EtwTimeline *t = ctx;
     TimeLane *cpu = cpuLane(t, event->cpu);
-    ThreadNode *n = newTid ? threadOf(t, newTid) : NULL;
+    ThreadNode *n = what->newTid ? threadOf(t, what->newTid) : NULL;
     if (n != NULL) {
         rowClose(&n->lane->spans, event->time, 0);
     }
-    if (oldTid != 0 && oldTid != newTid && cause != NULL) {
-        goOut(t, oldTid, event->time, cause);
+    if (what->oldTid != 0 && what->oldTid != what->newTid && what->cause != NULL) {
+        goOut(t, what->oldTid, event->time, what->cause);
     }
     cpu->told = true;
     cpu->info.events++;
-    run(t, cpu, newTid, laneTime(t, cpu, event->time));
+    run(t, cpu, what, laneTime(t, cpu, event->time));
 }
 
 /* ---- Events ------------------------------------------------------------------------------------ */
@@ -504,9 +510,10 @@ static TimeLane *laneOfEvent(EtwTimeline *t, const EtwEvent *event, const TimeKi
                                                          : threadLane(t, event->pid, event->tid);
 }
 
+/* What it runs last: a process is called by whose child it is until it runs a program of its own. */
 static void nameProcess(TimeLane *lane, const EtwEvent *event)
 {
-    if (lane->info.process != NULL || event->process == NULL ||
+    if (lane->processTold == event->process || event->process == NULL ||
             lane->info.kind != ETW_LANE_THREAD) {
         return;
     }
@@ -515,7 +522,9 @@ static void nameProcess(TimeLane *lane, const EtwEvent *event)
     addVisible(&text, valid.data, valid.size);
     cutText(&text);
     EtwTextChar(&text, 0);
+    EtwFree((char *)lane->info.process);
     lane->info.process = text.data;
+    lane->processTold = event->process;
     EtwTextFree(&valid);
 }
 

@@ -40,6 +40,7 @@ typedef struct TimeLane {
     TimePoints points, bad, matches;
     const struct TimeLane *running; /* a CPU without told switches: whose event it had last */
     bool told;                      /* a CPU: by switches */
+    const char *processTold;        /* info.process as events had it: to be compared only */
 } TimeLane;
 
 /* A kind of event. */

@@ -94,10 +94,11 @@ proc ::etw::view::NiceStep {ns} {
 
 # As much of a text as has room in so many pixels.
 proc ::etw::view::Fit {text width charWidth} {
-    set room [expr {wide($width / double($charWidth))}]
+    set room [expr {$width / double($charWidth)}]
     if {[string length $text] <= $room} {
         return $text
     }
+    set room [expr {wide($room - 0.5)}] ;# the ellipsis is a wide one
     return [expr {$room < 3 ? "" : "[string range $text 0 [expr {$room - 2}]]\u2026"}]
 }
 

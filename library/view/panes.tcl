@@ -6,7 +6,7 @@
 oo::class create ::etw::view::Panes {
     # table, totals, details: widgets; first: number of the table's first row; only: matches alone; shown: what the table and
     # totals were last filled with; late: totals are to come.
-    variable top model table totals details first only shown tableRows late
+    variable top model textFont table totals details first only shown tableRows late
 
     method BuildPanes {f} {
         lassign {0 0 {{} {} {}} 12 {}} first only shown tableRows late
@@ -14,7 +14,7 @@ oo::class create ::etw::view::Panes {
         ttk::notebook $f.p.left
         $f.p.left add [my BuildTable [ttk::frame $f.p.left.events]] -text "Events"
         $f.p.left add [my BuildTotals [ttk::frame $f.p.left.totals]] -text "Totals"
-        set details [text $f.p.details -width 46 -height 10 -wrap word -font TkDefaultFont -state disabled -borderwidth 0 \
+        set details [text $f.p.details -width 46 -height 10 -wrap word -font $textFont -state disabled -borderwidth 0 \
             -padx 8 -pady 6 -tabs 3c -highlightthickness 1]
         $f.p add $f.p.left -weight 3
         $f.p add $f.p.details -weight 1
@@ -23,9 +23,9 @@ oo::class create ::etw::view::Panes {
     }
     method BuildTable {f} {
         set table [ttk::treeview $f.t -show headings -columns {event time lane provider name} -selectmode browse -height 9]
-        foreach {column title width} {event # 80 time Time 110 lane Thread 180 provider Provider 170 name Event 170} {
+        foreach {column title} {event # time Time lane Thread provider Provider name Event} {
             $table heading $column -text $title -anchor w
-            $table column $column -width $width -anchor [expr {$column in {event time} ? "e" : "w"}]
+            $table column $column -anchor [expr {$column in {event time} ? "e" : "w"}]
         }
         ttk::scrollbar $f.y -orient vertical -command [list [self] tableScroll]
         grid $f.t $f.y -sticky news
@@ -44,10 +44,9 @@ oo::class create ::etw::view::Panes {
     method BuildTotals {f} {
         set totals [ttk::treeview $f.t -columns {count self total errors} -height 9]
         $totals heading #0 -text "Of what is selected, or else in sight" -anchor w
-        $totals column #0 -width 320
         foreach {column title} {count Count self "Own time" total "Whole time" errors Errors} {
             $totals heading $column -text $title -anchor e
-            $totals column $column -width 100 -anchor e
+            $totals column $column -anchor e
         }
         ttk::scrollbar $f.y -orient vertical -command [list $totals yview]
         $totals configure -yscrollcommand [list $f.y set]
@@ -55,6 +54,20 @@ oo::class create ::etw::view::Panes {
         grid columnconfigure $f 0 -weight 1
         grid rowconfigure $f 0 -weight 1
         return $f
+    }
+    # Columns as wide as their text needs, in whatever size.
+    method SizePanes {} {
+        set digit [font measure $textFont 0]
+        foreach {column digits} {event 11 time 16 lane 26 provider 24 name 24} {
+            set width [expr {$digits * $digit}]
+            $table column $column -width $width -minwidth [expr {$column in {event time} ? $width : $width / 2}]
+        }
+        foreach {column digits} {#0 40 count 13 self 14 total 14 errors 10} {
+            set width [expr {$digits * $digit}]
+            $totals column $column -width $width -minwidth [expr {$column eq "#0" ? $width / 3 : $width}] -stretch [expr {$column eq "#0"}]
+        }
+        $details configure -tabs [expr {14 * $digit}]
+        my tableResized [winfo height $table]
     }
     method DressPanes {colors} {
         dict with colors {
@@ -81,8 +94,7 @@ oo::class create ::etw::view::Panes {
         return [$model info [expr {$only ? "matches" : "events"}]]
     }
     method tableResized {height} {
-        set line [expr {max([font metrics TkDefaultFont -linespace] + 4, 20)}]
-        set tableRows [expr {max(1, $height / $line - 1)}]
+        set tableRows [expr {max(1, $height / [my lineHeight] - 1)}]
         lset shown 0 {}
         my ShowTable
     }

@@ -21,15 +21,16 @@ namespace eval ::etw::view {
 
 oo::class create ::etw::view::Window {
     mixin ::etw::view::Panes
-    # top: the toplevel; c: the canvas; font: the canvas's; due, timer, hover: what is to come (after); drag: {x what} while
+    # top: the toplevel; c: the canvas; font: the canvas's; textFont: of all else; due, timer, hover: what is to come (after); drag: {x what} while
     # a button is down; larger: what Ctrl-+ made of the screen's own size.
-    variable top model c font due timer hover drag larger late
+    variable top model c font textFont due timer hover drag larger late
 
     constructor {path sources args} {
         lassign {{} {} {} {} 1.0} due timer hover drag larger
         set top $path
         set model [::etw::view::Model new $sources {*}$args]
         set font [font create -family [font actual TkDefaultFont -family] -size 9]
+        set textFont [font create {*}[font actual TkDefaultFont]]
         toplevel $top
         wm title $top "etw view [join $sources]"
         wm protocol $top WM_DELETE_WINDOW [list [self] destroy]
@@ -48,7 +49,7 @@ oo::class create ::etw::view::Window {
             bind $top <Destroy> {}
             destroy $top
         }
-        font delete $font
+        font delete $font $textFont
     }
     method model {} {
         return $model
@@ -74,11 +75,12 @@ oo::class create ::etw::view::Window {
         pack $top.panes -fill both -expand 1
         $top.panes add $f -weight 3
         $top.panes add [my BuildPanes [ttk::frame $top.below]] -weight 1
+        my Styled $top
         focus $c
     }
     method BuildBar {bar} {
         ttk::label $bar.name -text "Filter"
-        ttk::entry $bar.where -width 42
+        ttk::entry $bar.where -width 42 -font $textFont
         ttk::label $bar.found -anchor w
         foreach {name text command} {
             previous \u25c0 {seek previous} next \u25b6 {seek next} in + {zoom 0.5} out \u2212 {zoom 2.0}
@@ -88,11 +90,14 @@ oo::class create ::etw::view::Window {
         }
         ttk::checkbutton $bar.follow -text Follow -command [list [self] follow]
         $bar.follow state [expr {[$model info live] ? "selected !alternate" : "!selected !alternate"}]
-        pack $bar.name $bar.where $bar.previous $bar.next $bar.found -side left -padx 2
+        # In a narrow window the filter gives way.
         pack $bar.help $bar.save $bar.theme $bar.fit $bar.in $bar.out -side right -padx 1
         if {[$model info live]} {
             pack $bar.follow -side right -padx 6
         }
+        pack $bar.name -side left -padx 2
+        pack $bar.found $bar.next $bar.previous -side right -padx 2
+        pack $bar.where -side left -padx 2 -fill x -expand 1
     }
     method Bind {} {
         foreach {event command} {
@@ -165,7 +170,14 @@ oo::class create ::etw::view::Window {
         font configure $font -size [expr {round(-11 * $scale)}]
         set sample "the quick brown fox ::ns::proc 0123456789"
         $model scale $scale [expr {[font measure $font $sample] / double([string length $sample])}]
+        font configure $textFont -size [expr {round(-[font actual TkDefaultFont -size] * [tk scaling] * $larger)}]
+        ttk::style configure [my Style Treeview] -rowheight [my lineHeight]
+        my SizePanes
         my resized
+    }
+    # Of the panes' tables.
+    method lineHeight {} {
+        return [expr {[font metrics $textFont -linespace] + 4}]
     }
     method theme {name} {
         set themes [::etw::view::Themes]
@@ -176,20 +188,42 @@ oo::class create ::etw::view::Window {
         my Dress [::etw::view::Theme $name]
         my Redraw
     }
-    # Widgets in the theme's colours. Styles are the window's own.
+    # Styles of this window's alone: an application's other widgets, and other windows, look as they did.
+    method Style {class} {
+        return [string range $top 1 end].$class
+    }
+    method Styled {widget} {
+        set class [winfo class $widget]
+        if {$class in {TFrame TLabel TButton TCheckbutton TEntry TNotebook TPanedwindow Treeview}} {
+            $widget configure -style [my Style $class]
+        } elseif {$class eq "TScrollbar"} {
+            $widget configure -style [my Style Vertical.TScrollbar]
+        }
+        foreach child [winfo children $widget] {
+            my Styled $child
+        }
+    }
     method Dress {colors} {
         dict with colors {
-            ttk::style configure . -background $gutter -foreground $text -fieldbackground $background -bordercolor $line \
-                -troughcolor $lane -lightcolor $gutter -darkcolor $gutter -arrowcolor $text -selectbackground $select
-            ttk::style map . -background [list active $ruler disabled $gutter] -foreground [list disabled $dim]
-            ttk::style configure Treeview -background $background -fieldbackground $background -foreground $text
-            ttk::style map Treeview -background [list selected $select] -foreground [list selected $background]
-            ttk::style configure TNotebook.Tab -background $ruler
-            ttk::style map TNotebook.Tab -background [list selected $background]
-            ttk::style configure TEntry -insertcolor $text
+            foreach class {TFrame TLabel TButton TCheckbutton TEntry TNotebook TNotebook.Tab TPanedwindow Treeview Treeview.Heading
+                    Vertical.TScrollbar} {
+                ttk::style configure [my Style $class] -background $gutter -foreground $text -bordercolor $line -troughcolor $lane \
+                    -lightcolor $gutter -darkcolor $gutter -arrowcolor $text -font $textFont
+                ttk::style map [my Style $class] -background [list active $ruler disabled $gutter] -foreground [list disabled $dim]
+            }
+            ttk::style configure [my Style Treeview] -background $background -fieldbackground $background
+            ttk::style map [my Style Treeview] -background [list selected $select] -foreground [list selected $background]
+            ttk::style configure [my Style TNotebook.Tab] -background $ruler
+            ttk::style map [my Style TNotebook.Tab] -background [list selected $background]
+            ttk::style configure [my Style TEntry] -fieldbackground $background -insertcolor $text -selectbackground $select \
+                -selectforeground $background
+            ttk::style map [my Style TEntry] -fieldbackground [list readonly $background] -foreground {}
             $top configure -background $gutter
             $c configure -background $background -highlightcolor $select -highlightbackground $line
             my DressPanes $colors
+            if {[winfo exists $top.help]} {
+                $top.help.t configure -background $background -foreground $text
+            }
         }
     }
 
@@ -400,11 +434,12 @@ oo::class create ::etw::view::Window {
         toplevel $w
         wm title $w "Keys of etw view"
         wm transient $w $top
-        text $w.t -width 76 -height [expr {[llength $::etw::view::help] / 2}] -tabs 5c -font TkDefaultFont -padx 12 -pady 12
+        text $w.t -width 76 -height [expr {[llength $::etw::view::help] / 2}] -tabs 5c -font $textFont -padx 12 -pady 12
         $w.t insert end $lines
         $w.t configure -state disabled
         pack $w.t -fill both -expand 1
         bind $w <Escape> [list destroy $w]
+        my Dress [::etw::view::Theme [$model theme]]
         focus $w
     }
 }

@@ -11,14 +11,14 @@
 #	passed, its first output is printed all the same, and the closing lines name it.
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
-#	    ?-sanitize LIST? ?-file GLOB? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
+#	    ?-sanitize LIST? ?-file GLOB? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
 #	    ?-verbose 1?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
 namespace eval run {
     variable option
     array set option {
-        -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -file * -kind all
+        -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -file * -notfile {} -kind all
         -timeout 300 -tries 1 -totals {} -sum {} -verbose 0
     }
     variable total
@@ -241,6 +241,16 @@ proc run::One {name kind command} {
     Add $outcome
 }
 
+proc run::Wanted {name} {
+    variable option
+    foreach glob $option(-notfile) {
+        if {[string match $glob $name]} {
+            return 0
+        }
+    }
+    return [string match $option(-file) $name]
+}
+
 proc run::All {} {
     variable option
     variable testDir
@@ -259,14 +269,14 @@ proc run::All {} {
             if {$name eq "test_kernel" && [string match *thread* $option(-sanitize)]} {
                 continue
             }
-            if {[string match $option(-file) $name]} {
+            if {[Wanted $name]} {
                 One $name c [list {*}$option(-wine) $option(-build)/tests/c/$name$suffix]
                 incr ran
             }
         }
         foreach source [lsort [glob -nocomplain -directory $testDir/win -tails test_*.c]] {
             set name [file rootname $source]
-            if {$option(-wine) ne "" && [string match $option(-file) $name]} {
+            if {$option(-wine) ne "" && [Wanted $name]} {
                 One $name c [list {*}$option(-wine) $option(-build)/sim/$name$suffix]
                 incr ran
             }
@@ -280,7 +290,7 @@ proc run::All {} {
         }
         foreach file $files {
             set name [file rootname [file tail $file]]
-            if {[string match $option(-file) $name]} {
+            if {[Wanted $name]} {
                 One $name tcl [list {*}$option(-wine) $option(-tclsh) $file]
                 incr ran
             }

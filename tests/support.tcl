@@ -145,6 +145,14 @@ proc testing::writeFile {path text {encoding utf-8}} {
     return $path
 }
 
+# A server can listen there. Not asked where Tcl 9 panics: it needs a window, which Wine has not without a display.
+proc testing::canListen {{address 127.0.0.1}} {
+    if {[testConstraint wine] && [testConstraint tcl9]} {
+        return 0
+    }
+    return [expr {![catch {close [socket -server list -myaddr $address 0]}]}]
+}
+
 # ---- Other processes -----------------------------------------------------------------------------
 
 # The interpreter that runs this file, for children.
@@ -157,6 +165,7 @@ proc testing::childScript {script} {
     variable buildDir
     set path [tempFile .tcl]
     writeFile $path [format {
+        fconfigure stdout -encoding utf-8
         lappend auto_path %s
         package require -exact etw 1.0
         %s

@@ -401,11 +401,15 @@ static void addJsonFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwTex
 
 void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
 {
+    EtwFigure floor, *at = &floor;
     size_t count, size;
     const EtwSummaryGroup **groups = EtwSummaryGroups(s, &count);
+    addWeight(&at, s, "floor", s->floor);
     EtwTextStr(out, "{\"total\":{");
     addJsonFigures(s, s->total, out);
-    EtwTextStr(out, "},\"groups\":[");
+    EtwTextStr(out, "},\"floor\":");
+    addNumber(out, &floor);
+    EtwTextStr(out, ",\"groups\":[");
     for (size_t i = 0; i < shown(count, top); i++) {
         EtwTextStr(out, i > 0 ? ",\n{\"by\":[" : "\n{\"by\":[");
         for (int k = 0; k < s->config.byCount; k++) {
@@ -417,9 +421,6 @@ void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
         addJsonFigures(s, groups[i], out);
         EtwTextChar(out, '}');
     }
-    EtwFigure floor, *at = &floor;
-    addWeight(&at, s, "floor", s->floor);
-    EtwTextStr(out, "],\n\"floor\":");
-    addNumber(out, &floor);
+    EtwTextStr(out, "]");
     EtwFree((void *)groups);
 }

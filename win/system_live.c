@@ -18,6 +18,7 @@
 enum {
     BATCH_SIZE = 128 << 10,
     MAX_BATCHES = 512, /* 64 MB */
+    MAX_SPARES = 16,
     JOIN_NS = 900 * 1000000,
     ITEM_ROOM = 8 /* header of an extended item in a record */
 };
@@ -45,10 +46,11 @@ typedef struct SystemLive {
     volatile LONG closing; /* the reader has gone: nothing is wanted any more */
     volatile LONG waiting; /* the reader has nothing: publish at once */
     volatile LONG64 lost;
-    SRWLOCK lock; /* guards the queue, spare and ended */
+    SRWLOCK lock; /* guards the queue, spares and ended */
     Batch *first, *last;
-    int count;
-    Batch *spare; /* read, to be filled again */
+    volatile LONG count; /* changed under the lock; looked at without it, too */
+    Batch *spares;       /* read, to be filled again */
+    int spareCount;
     bool ended;
     Batch *filling;    /* worker */
     LONGLONG youngest; /* worker: time of the youngest event so far */
@@ -62,19 +64,24 @@ static const GUID lostGuid = {
 
 /* ---- The queue ------------------------------------------------------------------------------- */
 
+static void freeBatches(Batch *batch)
+{
+    while (batch != NULL) {
+        Batch *next = batch->next;
+        EtwFree(batch);
+        batch = next;
+    }
+}
+
 static void freeLive(SystemLive *l)
 {
     if (InterlockedDecrement(&l->refs) > 0) {
         return;
     }
-    while (l->first != NULL) {
-        Batch *next = l->first->next;
-        EtwFree(l->first);
-        l->first = next;
-    }
+    freeBatches(l->first);
+    freeBatches(l->spares);
     EtwFree(l->filling);
     EtwFree(l->reading);
-    EtwFree(l->spare);
     OsWakeFree(l->wake);
     OsWakeFree(l->done);
     EtwFree(l);
@@ -103,15 +110,16 @@ static void publish(SystemLive *l, bool ended)
 /* A batch to be filled; NULL: the queue is full. By the worker. */
 static Batch *newBatch(SystemLive *l)
 {
-    AcquireSRWLockExclusive(&l->lock);
-    Batch *batch = l->spare;
-    bool full = l->count >= MAX_BATCHES;
-    l->spare = NULL;
-    ReleaseSRWLockExclusive(&l->lock);
-    if (full) {
-        EtwFree(batch);
+    if (l->count >= MAX_BATCHES) { /* no lock: asked for each event, it would keep the reader out */
         return NULL;
     }
+    AcquireSRWLockExclusive(&l->lock);
+    Batch *batch = l->spares;
+    if (batch != NULL) {
+        l->spares = batch->next;
+        l->spareCount--;
+    }
+    ReleaseSRWLockExclusive(&l->lock);
     batch = batch != NULL ? batch : EtwAlloc(sizeof *batch);
     batch->used = 0;
     return batch;
@@ -236,11 +244,12 @@ static void work(void *arg)
 static Batch *take(SystemLive *l, Batch *done, bool *endedPtr)
 {
     AcquireSRWLockExclusive(&l->lock);
-    Batch *batch = l->first, *old = l->spare;
-    if (done != NULL) {
-        l->spare = done;
-    } else {
-        old = NULL;
+    Batch *batch = l->first;
+    if (done != NULL && l->spareCount < MAX_SPARES) {
+        done->next = l->spares;
+        l->spares = done;
+        l->spareCount++;
+        done = NULL;
     }
     if (batch != NULL) {
         l->first = batch->next;
@@ -249,7 +258,7 @@ static Batch *take(SystemLive *l, Batch *done, bool *endedPtr)
     *endedPtr = l->ended;
     ReleaseSRWLockExclusive(&l->lock);
     InterlockedExchange(&l->waiting, batch == NULL);
-    EtwFree(old);
+    EtwFree(done);
     return batch;
 }
 

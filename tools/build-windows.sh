@@ -8,6 +8,7 @@
 #	outside the tree, and rebuilt when absent. zlib is Debian's libz-mingw-w64-dev.
 #
 #	sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?   (default: all; extra configure flags in ETW_CONFIGURE)
+#	sh tools/build-windows.sh tk		(Tk 8.6 for that Tcl, as win-tk-VERSION; only a test of tkcon needs it)
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
@@ -143,6 +144,29 @@ build_thread() {
     }
 }
 
+# Not beside Tcl: without a display, a program that only asks whether there is a Tk would end there.
+build_tk() {
+    echo "Tk for Windows: building it once, into $tk" >&2
+    unpack tk8.6 "$work/tk" || {
+        echo "no source of tk8.6: going on without it" >&2
+        return 0
+    }
+    mkdir -p "$work/build-tk"
+    (
+        cd "$work/build-tk"
+        CC=$cc sh ../tk/win/configure --host=$host $bits --enable-threads --with-tcl="$tcl/lib" \
+            --prefix="$stage" --exec-prefix="$stage" &&
+            make -j"$(nproc)" binaries libraries TCL_EXE=tclsh &&
+            make install-binaries install-libraries TCL_EXE=tclsh
+    ) >"$cache/tk-build.log" 2>&1 || {
+        echo "Tk did not build, going on: see $cache/tk-build.log" >&2
+        return 0
+    }
+    rm -rf "$tk"
+    mv "$stage" "$tk"
+    rm -rf "$work"
+}
+
 # ---- etw ------------------------------------------------------------------------------------
 
 build_etw() {
@@ -171,8 +195,15 @@ need_expat() {
     [ -f "$expat/lib/libexpat.a" ] || build_expat
 }
 
+need_tk() {
+    tk=$cache/win-tk-${tcl##*-}
+    need_tcl
+    [ -f "$tk/bin/tk86.dll" ] || build_tk
+}
+
 case ${1:-all} in
 tcl) need_tcl ;;
+tk) need_tk ;;
 expat) need_expat ;;
 etw)
     need_expat
@@ -183,5 +214,5 @@ all)
     need_expat
     build_etw
     ;;
-*) die "usage: sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?" ;;
+*) die "usage: sh tools/build-windows.sh ?-32|-tcl9? ?tcl|tk|expat|etw?" ;;
 esac

@@ -68,6 +68,9 @@ else
 fi
 if $windows; then
     suite build-win "Windows under Wine" sh tools/build-windows.sh
+    only="-kind tcl -file tkcon_windows"
+    suite build "tkcon with a Tk for Windows" sh tools/build-windows.sh tk
+    only=
     # Wine for 32 bits is not to be had without a foreign architecture: what is asserted at compile time.
     step "Windows, 32 bits: builds"
     sh tools/build-windows.sh -32 || broken "Windows, 32 bits: does not build"

@@ -44,6 +44,7 @@ static char *putName(char *p, const char *name)
     return p;
 }
 
+/* pid/tid, name(pid)/tid; name(pid) for the thread that Linux calls by its process. */
 static void label(TextThread *t, const char *process)
 {
     char *p = t->label;
@@ -56,8 +57,11 @@ static void label(TextThread *t, const char *process)
     if (process != NULL) {
         *p++ = ')';
     }
-    *p++ = '/';
-    t->labelSize = (uint8_t)(putId(p, t->tid) - t->label);
+    if (process == NULL || t->tid != t->pid) {
+        *p++ = '/';
+        p = putId(p, t->tid);
+    }
+    t->labelSize = (uint8_t)(p - t->label);
 }
 
 TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event)

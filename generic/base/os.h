@@ -151,6 +151,23 @@ bool OsBellWait(const OsBell *bell, int64_t timeoutNs); /* as OsWakeWait, timeou
 
 void OsSleepNs(int64_t ns);
 
+/* ---- Counters of one thread (os_counters.c) --------------------------------------------------- */
+
+/*
+ * What the processor (instructions, branch-misses ...) and the kernel (page-faults ...) count for the
+ * thread that opened them, which reads and closes them. Counters of the kernel's own work where it
+ * may be seen, else of the program's alone.
+ */
+typedef struct OsCounters OsCounters;
+enum { OS_COUNTERS = 8 }; /* at once */
+const char *OsCounterName(
+        int index); /* those that this platform knows; NULL: there are not so many */
+/* indices: into these names, count (at most OS_COUNTERS) of them. */
+EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count, EtwError *errPtr);
+/* What has been counted since the last time, or the opening. */
+void OsCountersTake(OsCounters *counters, uint64_t *values);
+void OsCountersClose(OsCounters *counters);
+
 /*
  * The expensive half of an asymmetric fence (membarrier / FlushProcessWriteBuffers): after it,
  * every thread of this process has executed a full fence.

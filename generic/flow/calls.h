@@ -21,6 +21,7 @@ typedef enum EtwCostKind {
     ETW_COST_MOVE,    /* bytes sent or received */
     ETW_COST_EVENT,   /* any other event of the thread */
     ETW_COST_QUEUE,   /* a callback's, before it ran: from when it was due or noticed */
+    ETW_COST_COUNTER, /* a counter's increase, of samples */
     ETW_COST_KINDS
 } EtwCostKind;
 const char *EtwCostKindName(EtwCostKind kind);

@@ -47,7 +47,7 @@ static const struct Known {
                 {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
         {"Tcl-Script", "PackageEnter", MEANS_PACKAGE, 4, {"CallId", "Depth", "Command", "Context"}},
         {"Tcl-Script", "Channel", MEANS_CHANNEL, 4, {"Operation", "Channel", "Bytes", "Duration"}},
-        {"Tcl-Script", "Sample", MEANS_SAMPLE, 4, {"Weight", "Late", "Depth", "Stack"}},
+        {"Tcl-Script", "Sample", MEANS_SAMPLE, 4, {"Weight", "Late", "Depth", "Stack", "Counters"}},
         {"Tcl-Script", "Leave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Tcl-Script", "CallbackLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
         {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
@@ -355,9 +355,10 @@ static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
 /* A stack counts as one call of each that is on it, as long as the time that it stands for. */
 static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
 {
-    size_t size;
-    const char *stack = text(v, 3, &size);
-    EtwCallSample(c, EtwCallThreadOf(c, event, true), event->time, number(v, 0), stack, size);
+    CallSample sample = {.time = event->time, .ns = number(v, 0)};
+    sample.stack = text(v, 3, &sample.stackSize);
+    sample.counters = text(v, 4, &sample.countersSize);
+    EtwCallSample(c, EtwCallThreadOf(c, event, true), &sample);
 }
 
 /* ---- Kernel ---------------------------------------------------------------------------------- */

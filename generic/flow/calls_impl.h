@@ -98,6 +98,14 @@ typedef struct CallEnter {
     uint32_t line;
 } CallEnter;
 
+/* A stack, the outermost first, parted by semicolons, and {NAME INCREASE ...}; not terminated. */
+typedef struct CallSample {
+    int64_t time;
+    uint64_t ns; /* that it stands for */
+    const char *stack, *counters;
+    size_t stackSize, countersSize;
+} CallSample;
+
 /* ---- calls.c --------------------------------------------------------------------------------- */
 
 /* The thread of an event, NULL: it has had no calls yet. Made when enter is true. */
@@ -110,9 +118,7 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
 /* The thread, or all threads of the process, have come to their end. */
 void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);
-/* One sampled stack, the outermost first, parted by semicolons, that stands for so many ns. */
-void EtwCallSample(
-        Calls *c, CallThread *t, int64_t time, uint64_t ns, const char *stack, size_t size);
+void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample);
 /* Charge whoever is on top of the stack. */
 void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost);
 

@@ -11,7 +11,7 @@
 const char *EtwCostKindName(EtwCostKind kind)
 {
     static const char *const names[ETW_COST_KINDS] = {
-            "wait", "ready", "syscall", "move", "event", "queue"};
+            "wait", "ready", "syscall", "move", "event", "queue", "counter"};
     return names[kind];
 }
 

@@ -55,7 +55,8 @@ static const Etw_Field packageEndFields[] = {
 static const Etw_Field channelFields[] = {TEXT("Operation"), TEXT("Channel"), U64("Bytes"),
         U64("Duration"), I32("Code"), TEXT("Detail")};
 
-static const Etw_Field sampleFields[] = {U64("Weight"), U64("Late"), U16("Depth"), TEXT("Stack")};
+static const Etw_Field sampleFields[] = {
+        U64("Weight"), U64("Late"), U16("Depth"), TEXT("Stack"), TEXT("Counters")};
 
 #define FIELDS(list) list, (int)(sizeof list / sizeof list[0])
 static const struct {

@@ -7,6 +7,7 @@
  *	since the one before and whose Late is how long the mark had to wait.
  */
 #include "script/fields.h"
+#include <stdio.h>
 
 struct EtwSampler {
     EtwScriptState *state;
@@ -14,11 +15,12 @@ struct EtwSampler {
     int *ready; /* of the thread that is sampled; NULL: Tcl_AsyncMark is needed */
     Tcl_ThreadId sampled;
     OsThread *thread;
-    uint64_t interval; /* ns */
-    bool stop;         /* relaxed: the thread may see it a slice later */
-    uint64_t marked;   /* ticks of the mark that waits, 0: none; relaxed: a figure only */
-    uint64_t last;     /* ticks of the last sample */
-    uint64_t samples;
+    uint64_t interval;    /* ns */
+    bool stop;            /* relaxed: the thread may see it a slice later */
+    uint64_t marked;      /* ticks of the mark that waits, 0: none; relaxed: a figure only */
+    uint64_t last;        /* ticks of the last sample */
+    OsCounters *counters; /* NULL: none are wanted */
+    int which[OS_COUNTERS], counterCount;
 };
 
 static void mark(const EtwSampler *sampler)
@@ -44,9 +46,27 @@ static void markThread(void *arg)
     }
 }
 
+enum { COUNTERS_TEXT = OS_COUNTERS * 48 };
+
+/* {NAME INCREASE ...}: names are words of a list as they are. */
+static char *putCounters(EtwSampler *sampler, char *at)
+{
+    uint64_t values[OS_COUNTERS];
+    char text[COUNTERS_TEXT];
+    int size = 0;
+    if (sampler->counters != NULL) {
+        OsCountersTake(sampler->counters, values);
+    }
+    for (int i = 0; i < sampler->counterCount; i++) {
+        size += snprintf(text + size, (size_t)(COUNTERS_TEXT - size), "%s%s %llu", i > 0 ? " " : "",
+                OsCounterName(sampler->which[i]), (unsigned long long)values[i]);
+    }
+    return putText(at, text, (size_t)size);
+}
+
 static void writeSample(EtwSampler *sampler, uint64_t now, uint64_t marked, bool waiting)
 {
-    char stack[ETW_STACK_TEXT + 16], head[20];
+    char stack[ETW_STACK_TEXT + 16], head[20], tail[2 + COUNTERS_TEXT];
     int depth;
     EtwPieces p;
     etwHookLayer->stack(sampler->state, stack, ETW_STACK_TEXT, &depth);
@@ -61,6 +81,7 @@ static void writeSample(EtwSampler *sampler, uint64_t now, uint64_t marked, bool
     EtwFieldBegin(&p, ETW_STACK_TEXT + 16);
     EtwFieldTcl(&p, stack, strlen(stack));
     put16(head + 18, EtwFieldEnd(&p));
+    EtwPiecesRaw(&p, tail, (size_t)(putCounters(sampler, tail) - tail));
     Etw_Write(etwScriptEvents[EVENT_SAMPLE], p.data, p.count);
 }
 
@@ -71,7 +92,6 @@ static int sampleNow(ClientData clientData, Tcl_Interp *interp, int code)
     uint64_t now = OsTicks(), marked = __atomic_load_n(&sampler->marked, __ATOMIC_RELAXED);
     if (sampler->state->interp != NULL && EtwScriptOn(KEYWORD_SAMPLE)) {
         writeSample(sampler, now, marked, interp == NULL);
-        sampler->samples++;
     }
     sampler->last = now;
     __atomic_store_n(&sampler->marked, 0, __ATOMIC_RELAXED);
@@ -81,6 +101,13 @@ static int sampleNow(ClientData clientData, Tcl_Interp *interp, int code)
 static void threadEnds(ClientData clientData)
 {
     EtwSampleStop(clientData);
+}
+
+static void freeSampler(EtwSampler *sampler)
+{
+    Tcl_AsyncDelete(sampler->handler);
+    OsCountersClose(sampler->counters);
+    EtwFree(sampler);
 }
 
 void EtwSampleStop(EtwScriptState *state)
@@ -93,11 +120,74 @@ void EtwSampleStop(EtwScriptState *state)
     Tcl_DeleteThreadExitHandler(threadEnds, state);
     __atomic_store_n(&sampler->stop, true, __ATOMIC_RELAXED);
     OsThreadJoin(sampler->thread);
-    Tcl_AsyncDelete(sampler->handler);
-    EtwFree(sampler);
+    freeSampler(sampler);
 }
 
-int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds)
+static int unknownCounter(Tcl_Interp *interp, const char *name)
+{
+    char list[500] = "";
+    size_t size = 0;
+    for (int i = 0; OsCounterName(i) != NULL && size < sizeof list; i++) {
+        size += (size_t)snprintf(
+                list + size, sizeof list - size, "%s%s", i > 0 ? ", " : "", OsCounterName(i));
+    }
+    return EtwScriptFail(interp, ETW_E_ARG, "COUNTER", name,
+            "unknown counter \"%s\": this platform has %s", name, list);
+}
+
+/* Each known, and once. */
+static int takeCounter(Tcl_Interp *interp, EtwSampler *sampler, const char *name)
+{
+    int index = 0;
+    while (OsCounterName(index) != NULL && strcmp(OsCounterName(index), name) != 0) {
+        index++;
+    }
+    if (OsCounterName(index) == NULL) {
+        return unknownCounter(interp, name);
+    }
+    for (int i = 0; i < sampler->counterCount; i++) {
+        if (sampler->which[i] == index) {
+            return EtwScriptFail(
+                    interp, ETW_E_ARG, "COUNTER", name, "counter \"%s\" is named twice", name);
+        }
+    }
+    if (sampler->counterCount == OS_COUNTERS) {
+        return EtwScriptFail(interp, ETW_E_LIMIT, "COUNTERS", "-counters",
+                "at most %d counters can be read with each sample", OS_COUNTERS);
+    }
+    sampler->which[sampler->counterCount++] = index;
+    return TCL_OK;
+}
+
+static int openCounters(Tcl_Interp *interp, EtwSampler *sampler, Tcl_Obj *list)
+{
+    Tcl_Size count = 0;
+    Tcl_Obj **names = NULL;
+    EtwError error;
+    if (list != NULL && Tcl_ListObjGetElements(interp, list, &count, &names) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (takeCounter(interp, sampler, Tcl_GetString(names[i])) != TCL_OK) {
+            return TCL_ERROR;
+        }
+    }
+    EtwStatus status = count == 0 ? ETW_OK
+                                  : OsCountersOpen(&sampler->counters, sampler->which,
+                                            sampler->counterCount, &error);
+    return status == ETW_OK ? TCL_OK
+                            : EtwScriptFail(interp, status, error.detail, error.subject, "%s",
+                                      error.message);
+}
+
+static int startThread(Tcl_Interp *interp, EtwSampler *sampler)
+{
+    EtwStatus status = OsThreadStart(&sampler->thread, "etw-sample", markThread, sampler);
+    return status == ETW_OK ? TCL_OK
+                            : EtwScriptFail(interp, status, "THREAD", "", "cannot start a thread");
+}
+
+int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds, Tcl_Obj *counters)
 {
     if (EtwScriptProviderOpen(interp) != TCL_OK) {
         return TCL_ERROR;
@@ -107,22 +197,25 @@ int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds)
                 "stacks cannot be sampled here: Tcl %s shows them to nobody", TCL_VERSION);
     }
     EtwScriptState *state = EtwScriptStateMake(target);
-    EtwSampleStop(state);
     if (milliseconds == 0) {
+        EtwSampleStop(state);
         return TCL_OK;
     }
     EtwSampler *sampler = EtwAlloc(sizeof *sampler);
     sampler->state = state;
     sampler->interval = (uint64_t)milliseconds * 1000000;
-    sampler->last = OsTicks();
     sampler->handler = Tcl_AsyncCreate(sampleNow, sampler);
     sampler->sampled = Tcl_GetCurrentThread();
     sampler->ready = etwHookLayer->asyncReady != NULL ? etwHookLayer->asyncReady(target) : NULL;
-    EtwStatus status = OsThreadStart(&sampler->thread, "etw-sample", markThread, sampler);
-    if (status != ETW_OK) {
-        Tcl_AsyncDelete(sampler->handler);
-        EtwFree(sampler);
-        return EtwScriptFail(interp, status, "THREAD", "", "cannot start a thread");
+    if (openCounters(interp, sampler, counters) != TCL_OK) {
+        freeSampler(sampler);
+        return TCL_ERROR; /* and what was sampled stays so */
+    }
+    EtwSampleStop(state);
+    sampler->last = OsTicks();
+    if (startThread(interp, sampler) != TCL_OK) {
+        freeSampler(sampler);
+        return TCL_ERROR;
     }
     state->sampler = sampler;
     Tcl_CreateThreadExitHandler(threadEnds, state);

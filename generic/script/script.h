@@ -54,8 +54,9 @@ const Etw_Field *EtwScriptEventAt(int index, Etw_EventDesc *desc, int *fieldCoun
 
 /*
  * Sample who is on the target's stack each so many milliseconds, in events of keyword `sample`; 0 ends
- * it. Again: with the new interval.
+ * it. Again: with the new interval. counters: a list of names of counters (base/os.h), whose increase
+ * each sample has as a dict; NULL: none.
  */
-int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds);
+int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds, Tcl_Obj *counters);
 
 #endif

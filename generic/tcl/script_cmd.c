@@ -17,6 +17,7 @@ typedef struct ScriptOptions {
     Tcl_Obj *interp;
     Tcl_Obj *name;
     Tcl_Obj *ops;
+    Tcl_Obj *counters;
     int remove;
     int interval; /* ms */
 } ScriptOptions;
@@ -44,6 +45,7 @@ static const EtwOption runOptions[] = {
 };
 static const EtwOption interpOptions[] = {INTERP_OPTION, ETW_OPTION_END};
 static const EtwOption sampleOptions[] = {
+        {"-counters", ETW_OPT_LIST, AT(counters), 0, 0, 0, NULL},
         INTERP_OPTION,
         {"-interval", ETW_OPT_INT, AT(interval), 0, 1000, 0, NULL},
         ETW_OPTION_END,
@@ -182,7 +184,7 @@ static int sampleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
         return TCL_ERROR;
     }
     target = targetOf(interp, &options);
-    return target ? EtwScriptSample(interp, target, options.interval) : TCL_ERROR;
+    return target ? EtwScriptSample(interp, target, options.interval, options.counters) : TCL_ERROR;
 }
 
 /* ---- variable, command ----------------------------------------------------------------------- */

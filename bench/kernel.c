@@ -2,10 +2,11 @@
  * bench/kernel.c --
  *
  *	What a traced system call (an Enter and an Exit) costs the traced program: tracefs and perf,
- *	perf with stacks, and not traced. In bursts that the rings hold, with pauses for the logger
- *	that are not counted. Prints `name value unit`. Linux, as root.
+ *	perf with stacks, and not traced; or what a malloc and its free cost: not traced, with group
+ *	heap, and in a process beside the traced one. In bursts that the rings hold, with pauses for
+ *	the logger that are not counted. Prints `name value unit`. Linux, as root.
  *
- *	usage: kernel MODE CALLS FILE     MODE: none tracefs perf stacks
+ *	usage: kernel MODE CALLS FILE     MODE: none tracefs perf stacks malloc heap beside
  */
 #include "base/os.h"
 #include "engine/engine.h"
@@ -28,11 +29,21 @@ static void check(EtwStatus status, const EtwError *err)
     }
 }
 
+static bool ofHeap(const char *mode)
+{
+    return strcmp(mode, "malloc") == 0 || strcmp(mode, "heap") == 0 || strcmp(mode, "beside") == 0;
+}
+
 static void start(const char *mode, const char *file)
 {
-    const char *group = "systemcall";
+    const char *group = ofHeap(mode) ? "heap" : "systemcall";
+    uint32_t parent = (uint32_t)getppid();
     EtwKernelEnable enable = {
             .groups = &group, .groupCount = 1, .stacks = strcmp(mode, "stacks") == 0};
+    if (strcmp(mode, "beside") == 0) {
+        enable.pids = &parent;
+        enable.pidCount = 1;
+    }
     EtwSessionConfig config = {.name = "bench-kernel", .file = file};
     EtwError err = {0};
     kernelPerf = strcmp(mode, "perf") == 0;
@@ -40,12 +51,17 @@ static void start(const char *mode, const char *file)
     check(EtwSessionEnableKernel(config.name, &enable, &err), &err);
 }
 
-static double burst(void)
+static double burst(bool heap)
 {
     OsInstant from, to;
     OsNow(&from);
     for (int i = 0; i < BURST; i++) {
-        syscall(SYS_getppid);
+        if (heap) {
+            void *volatile memory = malloc(100);
+            free(memory);
+        } else {
+            syscall(SYS_getppid);
+        }
     }
     OsNow(&to);
     return (double)(to.steady - from.steady) / BURST;
@@ -55,7 +71,7 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 3 ? argv[1] : "";
     long calls = argc > 3 ? atol(argv[2]) : 0;
-    bool traced = strcmp(mode, "none") != 0;
+    bool traced = strcmp(mode, "none") != 0 && strcmp(mode, "malloc") != 0;
     EtwSessionInfo info = {0};
     EtwError err = {0};
     double best = 1e9;
@@ -64,7 +80,7 @@ int main(int argc, char **argv)
         start(mode, argv[3]);
     }
     for (long done = 0; done < calls; done += BURST) {
-        double ns = burst();
+        double ns = burst(ofHeap(mode));
         best = ns < best ? ns : best;
         OsSleepNs(traced ? PAUSE : 0);
     }

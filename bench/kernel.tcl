@@ -1,7 +1,8 @@
 # bench/kernel.tcl --
 #
 #	What a traced system call (Enter and Exit) costs the program: through tracefs, through perf, through perf with
-#	stacks; beside each other in the same run. As root.
+#	stacks; beside each other in the same run. And what a malloc with its free costs in group heap: the traced process, and
+#	one beside it. As root.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 
@@ -15,13 +16,13 @@ if {[catch {bench::run kernel tracefs 1 $file} message]} {
 }
 # Alternating, so that a slow moment of the machine meets all.
 for {set i 0} {$i < 3} {incr i} {
-    foreach mode {none tracefs perf stacks} {
+    foreach mode {none tracefs perf stacks malloc heap beside} {
         set r [bench::run kernel $mode $calls $file]
         lappend ns($mode) [dict get $r call]
         incr lost [dict get $r lost]
     }
 }
-foreach mode {none tracefs perf stacks} {
+foreach mode {none tracefs perf stacks malloc heap beside} {
     set best($mode) [lindex [lsort -real $ns($mode)] 0]
 }
 bench::line syscall-untraced $best(none) ns
@@ -29,4 +30,7 @@ foreach {mode name} {tracefs tracefs perf perf stacks perf-with-stacks} {
     bench::line syscall-traced-$name [expr {$best($mode) - $best(none)}] "ns (Enter and Exit)"
 }
 bench::line syscall-traced-lost $lost events
+bench::line malloc-untraced $best(malloc) "ns (with its free)"
+bench::line malloc-traced [expr {$best(heap) - $best(malloc)}] "ns (Alloc and Free)"
+bench::line malloc-beside-a-traced-process [expr {$best(beside) - $best(malloc)}] "ns (goal: nothing)"
 bench::cleanup

@@ -9,14 +9,11 @@
  *
  *	Also the calls of virtualalloc, since they are pending between enter and exit in the same way.
  */
-#define _GNU_SOURCE
 #include "kernel_room.h"
-#include <dlfcn.h>
-#include <link.h>
+#include "kernel_uprobes.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tracefs.h>
 #include <unistd.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -116,99 +113,24 @@ static const Named *nameOf(EtwKernel *k, uint32_t pid, int32_t fd)
 
 /* ---- Names as they are opened: uprobes on libc --------------------------------------------------- */
 
-/* The file and the offset in it of a function's first instruction, in the libc that we have loaded ourselves. */
-typedef struct Symbol {
-    const uint8_t *address;
-    const char *path;
-    uint64_t offset;
-} Symbol;
-
-static int findOffset(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    Symbol *symbol = ctx;
-    uintptr_t at = (uintptr_t)symbol->address;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && at >= start && at < start + part->p_filesz) {
-            symbol->path = info->dlpi_name;
-            symbol->offset = at - start + part->p_offset;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* The registers of a call's first arguments. */
-#if defined(__x86_64__)
-#define FIRST "%di"
-#define SECOND "%si"
-#define FOURTH "%cx"
-#elif defined(__aarch64__)
-#define FIRST "%x0"
-#define SECOND "%x1"
-#define FOURTH "%x3"
-#endif
-
-#ifdef FIRST
-static const struct {
-    const char *name, *function, *arguments;
-} probes[] = {
-        {"open", "open64", "path=+0(" FIRST "):ustring"},
-        {"openat", "openat64", "path=+0(" SECOND "):ustring"},
-        {"unlink", "unlink", "path=+0(" FIRST "):ustring"},
-        {"unlinkat", "unlinkat", "path=+0(" SECOND "):ustring"},
-        {"rename", "rename", "path=+0(" FIRST "):ustring to=+0(" SECOND "):ustring"},
-        {"renameat", "renameat2", "path=+0(" SECOND "):ustring to=+0(" FOURTH "):ustring"},
+static const KernelUprobe probes[] = {
+        {"open", "open64", "path=+0(" ARG_1 "):ustring", false},
+        {"openat", "openat64", "path=+0(" ARG_2 "):ustring", false},
+        {"unlink", "unlink", "path=+0(" ARG_1 "):ustring", false},
+        {"unlinkat", "unlinkat", "path=+0(" ARG_2 "):ustring", false},
+        {"rename", "rename", "path=+0(" ARG_1 "):ustring to=+0(" ARG_2 "):ustring", false},
+        {"renameat", "renameat2", "path=+0(" ARG_2 "):ustring to=+0(" ARG_4 "):ustring", false},
 };
 
-static void makeProbe(const char *name, const char *function, const char *arguments)
-{
-    Symbol symbol = {.address = dlsym(RTLD_NEXT, function)};
-    char *known = tracefs_event_get_file(NULL, "etw", name, "id");
-    bool there = known != NULL && access(known, F_OK) == 0; /* another session made it */
-    struct tracefs_dynevent *probe;
-    tracefs_put_tracing_file(known);
-    if (there || symbol.address == NULL || dl_iterate_phdr(findOffset, &symbol) == 0) {
-        return;
-    }
-    probe = tracefs_uprobe_alloc("etw", name, symbol.path, symbol.offset, arguments);
-    if (probe != NULL) {
-        tracefs_dynevent_create(probe); /* refused: names come from /proc */
-        tracefs_dynevent_free(probe);
-    }
-}
-
 void KernelFilesPrepare(void)
 {
-    for (int i = 0; i < COUNT(probes); i++) {
-        makeProbe(probes[i].name, probes[i].function, probes[i].arguments);
-    }
+    KernelUprobesMake(probes, COUNT(probes), NULL); /* refused: names come from /proc */
 }
-
-/* The kernel keeps those that another session has on. */
-static void removeProbes(void)
-{
-    char command[64];
-    for (int i = 0; i < COUNT(probes); i++) {
-        snprintf(command, sizeof command, "-:etw/%s\n", probes[i].name);
-        tracefs_instance_file_append(NULL, "uprobe_events", command);
-    }
-}
-#else
-void KernelFilesPrepare(void)
-{
-}
-static void removeProbes(void)
-{
-}
-#endif
 
 void KernelFilesFree(EtwKernel *k)
 {
     if ((k->groups & 1u << GROUP_FILEIO) != 0) {
-        removeProbes();
+        KernelUprobesRemove(probes, COUNT(probes));
     }
     for (int i = 0; k->files != NULL && i < NAMES; i++) {
         free(k->files->names[i].name);

@@ -287,6 +287,9 @@ const KernelGroup kernelGroups[GROUPS] = {
                 kernelInterruptPoints, NULL},
         [GROUP_PROFILE] = {"profile", "samples of who runs, at an interval of CPU time",
                 kernelProfilePoints, NULL},
+        [GROUP_HEAP] = {"heap",
+                "memory from libc: allocated, moved, freed (costs microseconds a call)",
+                kernelHeapPoints, NULL},
         [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL},
 };
 
@@ -396,7 +399,8 @@ EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
     if (k->providers[group] == NULL) {
         return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
     }
-    static const KernelClass *const tables[] = {classes, kernelFileClasses, kernelSystemClasses};
+    static const KernelClass *const tables[] = {
+            classes, kernelFileClasses, kernelSystemClasses, kernelHeapClasses};
     EtwStatus status = ETW_OK;
     for (int i = 0; status == ETW_OK && i < COUNT(tables); i++) {
         status = defineClasses(k, group, tables[i], err);

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "kernel_room.h"
+#include "kernel_uprobes.h"
 #include "kernel_trace.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -121,8 +122,9 @@ static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const c
         bool stacks, EtwError *err)
 {
     bool sampled = p->format == KernelSampleFormat();
-    uint8_t by = sampled ? BY_CLOCK : p->on && !(stacks && !p->stacks) ? p->transport : k->by;
-    uint8_t where = instance != IN_PAIR ? instance : by == BY_PERF ? IN_ANY : IN_MAIN;
+    uint8_t newBy = sampled ? BY_CLOCK : instance == IN_OURS ? BY_PERF : k->by;
+    uint8_t by = p->on && (p->stacks || !stacks) ? p->transport : newBy;
+    uint8_t where = instance == IN_ANY || (instance == IN_PAIR && by == BY_PERF) ? IN_ANY : IN_MAIN;
     KernelWish wish = {p->format, where, stacks || p->stacks, filter, sampled ? k->interval : 0};
     KernelWish was = {p->format, p->instance, p->stacks, p->filter, p->interval};
     KernelTransport *t = k->transport[by];
@@ -272,15 +274,29 @@ static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
     return status;
 }
 
+/* What there must be before its points are looked for. */
+static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    switch (id) {
+    case GROUP_FILEIO:
+        KernelFilesPrepare();
+        return ETW_OK;
+    case GROUP_HEAP:
+        status = KernelHeapPrepare(err);
+        return status == ETW_OK ? openBy(k, BY_PERF, err) : status;
+    case GROUP_PROFILE:
+        return openBy(k, BY_CLOCK, err);
+    default:
+        return ETW_OK;
+    }
+}
+
 static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     const KernelGroup *g = &kernelGroups[id];
     bool again = (k->groups & 1u << id) != 0; /* perhaps with stacks now */
-    EtwStatus status;
-    if (id == GROUP_FILEIO) {
-        KernelFilesPrepare();
-    }
-    status = id == GROUP_PROFILE ? openBy(k, BY_CLOCK, err) : ETW_OK;
+    EtwStatus status = prepareGroup(k, id, err);
     if (status == ETW_OK) {
         status = addPoints(k, g->points, g->name, err);
     }
@@ -654,6 +670,7 @@ static void freeKernel(EtwKernel *k)
     SockProbeFree(k->probe);
     KernelCallsFree(k);
     KernelFilesFree(k);
+    KernelHeapFree(k);
     for (uint32_t id = 0; id < k->pointRoom; id++) {
         if (k->points[id] != NULL) {
             KernelRawFree(k->points[id]->raw);
@@ -703,15 +720,19 @@ int EtwKernelSweep(void)
 
 /* ---- Listings -------------------------------------------------------------------------------- */
 
+static bool havePoint(const KernelPointDef *def)
+{
+    return def == &kernelSamplePoint ||
+           (def->instance == IN_OURS && KernelUprobesPossible()) || /* made when it is enabled */
+           tracefs_event_file_exists(NULL, def->system, def->name, "format");
+}
+
 static bool havePoints(const KernelPointDef *const *defs)
 {
-    for (; defs != NULL && *defs != NULL; defs++) {
-        if (*defs != &kernelSamplePoint &&
-                !tracefs_event_file_exists(NULL, (*defs)->system, (*defs)->name, "format")) {
-            return false;
-        }
+    while (defs != NULL && *defs != NULL && havePoint(*defs)) {
+        defs++;
     }
-    return true;
+    return defs == NULL || *defs == NULL;
 }
 
 /* A group with what it stands for, and with what is missing to use it (NULL: nothing). */

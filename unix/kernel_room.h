@@ -24,6 +24,11 @@
  * filter knows both, as tracefs does; perf would hide those that come, so there IN_ANY.
  */
 enum { IN_PAIR = INSTANCES };
+/*
+ * IN_MAIN, and by perf whatever the others come by: a breakpoint, which tracefs would have every
+ * process run into, traced or not.
+ */
+enum { IN_OURS = IN_PAIR + 1 };
 
 enum { BY_TRACEFS, BY_PERF, BY_CLOCK /* perf's samples */, TRANSPORTS };
 
@@ -45,6 +50,7 @@ typedef enum KernelGroupId {
     GROUP_INTERRUPT,
     GROUP_DPC,
     GROUP_PROFILE,
+    GROUP_HEAP,
     GROUPS
 } KernelGroupId;
 
@@ -96,6 +102,9 @@ typedef enum KernelEventId {
     EV_DPC_ENTER,
     EV_DPC_EXIT,
     EV_SAMPLE,
+    EV_HEAP_ALLOC,
+    EV_HEAP_REALLOC,
+    EV_HEAP_FREE,
     EVENTS
 } KernelEventId;
 
@@ -119,6 +128,7 @@ typedef struct KernelPointDef {
 typedef struct KernelCalls KernelCalls; /* kernel_calls.c */
 typedef struct KernelFiles KernelFiles; /* kernel_files.c */
 typedef struct KernelDisks KernelDisks; /* kernel_system.c */
+typedef struct KernelHeap KernelHeap;   /* kernel_heap.c */
 typedef struct KernelRaw KernelRaw;     /* kernel_raw.c */
 
 struct KernelPoint {
@@ -174,6 +184,7 @@ struct EtwKernel {
     KernelCalls *calls;         /* kernel_calls.c; NULL: the kernel has socket lengths */
     KernelFiles *files;         /* NULL: no fileio, virtualalloc */
     KernelDisks *disks;         /* NULL: no diskio */
+    KernelHeap *heap;           /* NULL: no heap */
     KernelRoute routes[ROUTES]; /* by tid */
     struct {
         uint32_t tid, pid;
@@ -231,6 +242,14 @@ struct tep_event *KernelSampleFormat(void);
 /* Before the points of GROUP_FILEIO are looked for: make those that tell of names. */
 void KernelFilesPrepare(void);
 void KernelFilesFree(EtwKernel *k);
+
+/* ---- What programs get from libc (kernel_heap.c) ------------------------------------------------- */
+
+extern const KernelClass kernelHeapClasses[];
+extern const KernelPointDef *const kernelHeapPoints[];
+/* Before the points of GROUP_HEAP are looked for: make them. */
+EtwStatus KernelHeapPrepare(EtwError *err);
+void KernelHeapFree(EtwKernel *k);
 
 /* ---- Sockets (kernel_net.c) ------------------------------------------------------------------ */
 

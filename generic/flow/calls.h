@@ -18,7 +18,7 @@ typedef enum EtwCostKind {
     ETW_COST_WAIT,    /* off the CPU until something happened: named by the system call, if known */
     ETW_COST_READY,   /* off the CPU, though it could have run */
     ETW_COST_SYSCALL, /* from its enter to its exit, waits included */
-    ETW_COST_MOVE,    /* bytes sent or received */
+    ETW_COST_MOVE,    /* bytes sent, received, allocated */
     ETW_COST_EVENT,   /* any other event of the thread */
     ETW_COST_QUEUE,   /* a callback's, before it ran: from when it was due or noticed */
     ETW_COST_COUNTER, /* a counter's increase, of samples */

@@ -36,42 +36,48 @@ static const struct Known {
     Meaning meaning;
     int needed;
     const char *fields[FIELDS];
+    const char *moves; /* what the bytes are called */
 } known[] = {
         {"Tcl-Script", "Enter", MEANS_ENTER, 4,
-                {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+                .fields = {"CallId", "Depth", "Command", "Context", "File", "Line"}},
         {"Tcl-Script", "StepEnter", MEANS_ENTER, 4,
-                {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+                .fields = {"CallId", "Depth", "Command", "Context", "File", "Line"}},
         {"Tcl-Script", "Line", MEANS_LINE, 6,
-                {"CallId", "Depth", "Command", "Context", "File", "Line"}},
+                .fields = {"CallId", "Depth", "Command", "Context", "File", "Line"}},
         {"Tcl-Script", "CallbackEnter", MEANS_CALLBACK, 6,
-                {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
-        {"Tcl-Script", "PackageEnter", MEANS_PACKAGE, 4, {"CallId", "Depth", "Command", "Context"}},
-        {"Tcl-Script", "Channel", MEANS_CHANNEL, 4, {"Operation", "Channel", "Bytes", "Duration"}},
-        {"Tcl-Script", "Sample", MEANS_SAMPLE, 4, {"Weight", "Late", "Depth", "Stack", "Counters"}},
-        {"Tcl-Script", "Leave", MEANS_LEAVE, 2, {"CallId", "Code"}},
-        {"Tcl-Script", "CallbackLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
-        {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
-        {"Tcl-Script", "StepLeave", MEANS_LEAVE, 2, {"CallId", "Code"}},
+                .fields = {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
+        {"Tcl-Script", "PackageEnter", MEANS_PACKAGE, 4,
+                .fields = {"CallId", "Depth", "Command", "Context"}},
+        {"Tcl-Script", "Channel", MEANS_CHANNEL, 4,
+                .fields = {"Operation", "Channel", "Bytes", "Duration"}},
+        {"Tcl-Script", "Sample", MEANS_SAMPLE, 4,
+                .fields = {"Weight", "Late", "Depth", "Stack", "Counters"}},
+        {"Tcl-Script", "Leave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
+        {"Tcl-Script", "CallbackLeave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
+        {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
+        {"Tcl-Script", "StepLeave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
         {"Linux-contextswitch", "Switch", MEANS_SWITCH, 3,
-                {"OldThreadId", "NewThreadId", "OldState", "NewCommand"}},
+                .fields = {"OldThreadId", "NewThreadId", "OldState", "NewCommand"}},
         {"Thread", "CSwitch", MEANS_SWITCH, 4,
-                {"OldThreadId", "NewThreadId", "OldThreadState", "OldThreadWaitReason"}},
-        {"Linux-systemcall", "Enter", MEANS_SYSCALL, 1, {"Syscall"}},
-        {"Linux-systemcall", "Exit", MEANS_SYSRET, 1, {"Syscall"}},
-        {"Linux-tcpip", "Send", MEANS_MOVE, 1, {"Size"}},
-        {"Linux-tcpip", "Receive", MEANS_MOVE, 1, {"Size"}},
-        {"Linux-udpip", "Send", MEANS_MOVE, 1, {"Size"}},
-        {"Linux-udpip", "Receive", MEANS_MOVE, 1, {"Size"}},
-        {"TcpIp", "SendIPV4", MEANS_MOVE, 1, {"size"}},
-        {"TcpIp", "RecvIPV4", MEANS_MOVE, 1, {"size"}},
-        {"UdpIp", "SendIPV4", MEANS_MOVE, 1, {"size"}},
-        {"UdpIp", "RecvIPV4", MEANS_MOVE, 1, {"size"}},
-        {"Linux-thread", "Stop", MEANS_THREAD_END, 0, {NULL}},
-        {"Linux-process", "Stop", MEANS_PROCESS_END, 0, {NULL}},
-        {"Thread", "End", MEANS_THREAD_END, 0, {NULL}},
-        {"Process", "End", MEANS_PROCESS_END, 0, {NULL}},
-        {"EventTrace", NULL, MEANS_NOTHING, 0, {NULL}},
-        {"Etw-Session", NULL, MEANS_NOTHING, 0, {NULL}},
+                .fields = {"OldThreadId", "NewThreadId", "OldThreadState", "OldThreadWaitReason"}},
+        {"Linux-systemcall", "Enter", MEANS_SYSCALL, 1, .fields = {"Syscall"}},
+        {"Linux-systemcall", "Exit", MEANS_SYSRET, 1, .fields = {"Syscall"}},
+        {"Linux-tcpip", "Send", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "tcp send"},
+        {"Linux-tcpip", "Receive", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "tcp receive"},
+        {"Linux-udpip", "Send", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "udp send"},
+        {"Linux-udpip", "Receive", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "udp receive"},
+        {"TcpIp", "SendIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "tcp send"},
+        {"TcpIp", "RecvIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "tcp receive"},
+        {"UdpIp", "SendIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "udp send"},
+        {"UdpIp", "RecvIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "udp receive"},
+        {"Linux-heap", "Alloc", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "heap alloc"},
+        {"Linux-heap", "Realloc", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "heap realloc"},
+        {"Linux-thread", "Stop", MEANS_THREAD_END, 0, .fields = {NULL}},
+        {"Linux-process", "Stop", MEANS_PROCESS_END, 0, .fields = {NULL}},
+        {"Thread", "End", MEANS_THREAD_END, 0, .fields = {NULL}},
+        {"Process", "End", MEANS_PROCESS_END, 0, .fields = {NULL}},
+        {"EventTrace", NULL, MEANS_NOTHING, 0, .fields = {NULL}},
+        {"Etw-Session", NULL, MEANS_NOTHING, 0, .fields = {NULL}},
 };
 
 /* What is known of the events of one schema. */
@@ -116,20 +122,12 @@ static bool fits(Kind *kind, const struct Known *k)
     return true;
 }
 
-/* "tcp send", "Linux-tcpip Connect" */
-static void nameClass(Calls *c, Kind *kind)
+/* "Linux-tcpip Connect" */
+static const EtwCostClass *eventClass(Calls *c, const EtwSchema *s)
 {
     char name[160];
-    const EtwSchema *s = kind->schema;
-    if (kind->meaning == MEANS_MOVE) {
-        bool udp = strstr(s->provider, "udp") != NULL || strstr(s->provider, "Udp") != NULL;
-        snprintf(name, sizeof name, "%s %s", udp ? "udp" : "tcp",
-                s->event[0] == 'S' ? "send" : "receive");
-        kind->class = EtwCostClassOf(c, ETW_COST_MOVE, name);
-        return;
-    }
     snprintf(name, sizeof name, "%.70s %.70s", s->provider, s->event);
-    kind->class = EtwCostClassOf(c, ETW_COST_EVENT, name);
+    return EtwCostClassOf(c, ETW_COST_EVENT, name);
 }
 
 static Kind *kindNew(Calls *c, const EtwSchema *schema, uint64_t hash)
@@ -140,11 +138,12 @@ static Kind *kindNew(Calls *c, const EtwSchema *schema, uint64_t hash)
         if (fits(kind, &known[i])) {
             kind->meaning = known[i].meaning;
             kind->windows = known[i].provider[0] == 'T';
+            kind->class = known[i].moves ? EtwCostClassOf(c, ETW_COST_MOVE, known[i].moves) : NULL;
             break;
         }
     }
-    if (kind->meaning == MEANS_OTHER || kind->meaning == MEANS_MOVE) {
-        nameClass(c, kind);
+    if (kind->meaning == MEANS_OTHER) {
+        kind->class = eventClass(c, schema);
     }
     EtwTableAdd(&c->kinds, &kind->node, hash);
     return kind;

@@ -9,4 +9,4 @@
 const char *const etwOwnProviders[] = {"Tcl-Script", "Etw-Session", "Linux-tcpip", "Linux-udpip",
         "Linux-process", "Linux-thread", "Linux-contextswitch", "Linux-systemcall", "Linux-fileio",
         "Linux-diskio", "Linux-pagefault", "Linux-hardfault", "Linux-virtualalloc",
-        "Linux-interrupt", "Linux-dpc", NULL};
+        "Linux-interrupt", "Linux-dpc", "Linux-profile", "Linux-heap", NULL};

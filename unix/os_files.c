@@ -164,11 +164,6 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     return ETW_OK;
 }
 
-bool OsMapCanRead(const OsMap *map)
-{
-    return map->handle != NULL;
-}
-
 void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
 {
     int fd = (int)((intptr_t)map->handle - 1);

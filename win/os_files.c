@@ -455,12 +455,6 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     return status;
 }
 
-bool OsMapCanRead(const OsMap *map)
-{
-    (void)map;
-    return false;
-}
-
 void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
 {
     memcpy(to, map->base + at, size);

@@ -223,7 +223,6 @@ void OsMapForget(OsMap *map);
  * process's memory where the platform can: for few bytes here and there.
  */
 void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size);
-bool OsMapCanRead(const OsMap *map); /* it can: for larger pieces this is faster than the mapping */
 void OsUnmap(OsMap *map);
 
 typedef struct OsFile OsFile;

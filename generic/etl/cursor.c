@@ -1,15 +1,13 @@
 /*
  * etl/cursor.c --
  *
- *	Opening a buffer: it is decompressed or read when it has to be, and walked once. That walk costs
+ *	Opening a buffer: it is decompressed when it has to be, and walked once. That walk costs
  *	little, as the bytes are needed next anyway; it finds where the good records end, whether
  *	their times rise, and which of them pass the filter.
  */
 #include "etl/cursor.h"
 #include "etl/decompress.h"
 #include <stdlib.h>
-
-enum { READ_MAX = 1 << 20 }; /* larger buffers would cost memory for each stream */
 
 static void AddPlace(EtlCursor *c, int64_t ticks, const uint8_t *at)
 {
@@ -104,26 +102,8 @@ static void Unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const E
     c->end = c->bytes + got;
 }
 
-/*
- * The same for data that is as it is in the file. A page of a mapping that is touched once and given
- * back costs several times what copying it does.
- */
-static void Read(EtlCursor *c, const OsMap *map, const EtlBuffer *buffer)
-{
-    size_t size = buffer->end - ETL_BUFFER_HEADER;
-    if (c->byteRoom < size) {
-        EtwFree(c->bytes);
-        c->bytes = EtwAlloc(size);
-        c->byteRoom = size;
-    }
-    OsMapRead(map, buffer->at + ETL_BUFFER_HEADER, c->bytes, size);
-    c->owned = true;
-    c->data = c->bytes;
-    c->end = c->bytes + size;
-}
-
-bool EtlCursorOpen(EtlCursor *c, const OsMap *map, const uint8_t *file, const EtlInfo *info,
-        const EtlBuffer *buffer, const EtlSieve *sieve)
+bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const EtlBuffer *buffer,
+        const EtlSieve *sieve)
 {
     const uint8_t *data = file + buffer->at + ETL_BUFFER_HEADER;
     c->damaged = c->owned = c->listed = false;
@@ -132,8 +112,6 @@ bool EtlCursorOpen(EtlCursor *c, const OsMap *map, const uint8_t *file, const Et
     c->ticks = buffer->first; /* also the time of leading records that have none */
     if (buffer->packed != 0) {
         Unpack(c, data, info, buffer);
-    } else if (map != NULL && buffer->end <= READ_MAX) {
-        Read(c, map, buffer);
     } else {
         c->data = data;
         c->end = file + buffer->at + buffer->end;

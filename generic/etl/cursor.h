@@ -38,11 +38,8 @@ typedef struct EtlCursor {
     struct EtlCursor *nextFree;
 } EtlCursor;
 
-/*
- * At the first record of the buffer that passes; false: there is none (damaged may be set). map:
- * the buffer is read from its file; NULL: it is taken where it is in memory.
- */
-bool EtlCursorOpen(EtlCursor *cursor, const OsMap *map, const uint8_t *file, const EtlInfo *info,
+/* At the first record of the buffer that passes; false: there is none (damaged may be set). */
+bool EtlCursorOpen(EtlCursor *cursor, const uint8_t *file, const EtlInfo *info,
         const EtlBuffer *buffer, const EtlSieve *sieve);
 void EtlCursorFree(EtlCursor *cursor);
 

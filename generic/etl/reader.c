@@ -241,10 +241,7 @@ static void OpenTop(EtlReader *r)
     EtlCursor *c = NewCursor(r);
     c->buffer = top.buffer;
     c->stream = top.stream;
-    /* Of a small file every page stays mapped; of any, the header's, which EtlInHeader tells by it. */
-    const EtlBuffer *buffer = &r->index.buffers[top.buffer];
-    bool read = r->info.fileSize > FORGET_BYTES && buffer->at != 0 && OsMapCanRead(&r->map);
-    if (EtlCursorOpen(c, read ? &r->map : NULL, r->file, &r->info, buffer, &r->sieve)) {
+    if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
         HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
         return;
     }

@@ -9,8 +9,8 @@
 #include <tclOO.h>
 
 static struct {
-    Tcl_CmdDeleteProc *procDelete, *coroutineDelete, *importDelete;
-    Tcl_ObjCmdProc *alias, *ensemble, *object;
+    Tcl_CmdDeleteProc *procDelete, *coroutineDelete, *importDelete, *aliasDelete;
+    Tcl_ObjCmdProc *ensemble, *object;
     bool oo;
 } kinds;
 
@@ -40,7 +40,7 @@ void EtwKindsLearn(void)
         infoOf(interp, "::f", &info);
         kinds.importDelete = info.deleteProc;
         infoOf(interp, "::etwAlias", &info);
-        kinds.alias = info.objProc;
+        kinds.aliasDelete = info.deleteProc;
         infoOf(interp, "::etwNs", &info);
         kinds.ensemble = info.objProc;
         infoOf(interp, "::etwObject", &info);
@@ -88,9 +88,9 @@ EtwCommandKind EtwKindOf(Tcl_Command token)
         if (info.deleteProc == kinds.importDelete) {
             return ETW_KIND_IMPORT;
         }
-    }
-    if (info.objProc == kinds.alias && kinds.alias != NULL) {
-        return ETW_KIND_ALIAS;
+        if (info.deleteProc == kinds.aliasDelete) {
+            return ETW_KIND_ALIAS;
+        }
     }
     if (info.objProc == kinds.ensemble && kinds.ensemble != NULL) {
         return ensembleKind(token);

@@ -17,13 +17,32 @@
 #undef PACKAGE_TARNAME
 #undef PACKAGE_VERSION
 #undef PACKAGE_STRING
-#if TCL_MAJOR_VERSION == 8 && TCL_MINOR_VERSION == 6
+#if (TCL_MAJOR_VERSION == 8 && TCL_MINOR_VERSION == 6) ||                                          \
+        (TCL_MAJOR_VERSION == 9 && TCL_MINOR_VERSION == 0)
 #define ETW_TCLINT 1
 #endif
 #endif
 #include "script/trace.h"
 
 #ifdef ETW_TCLINT
+
+/* ---- What Tcl 8.6 and 9.0 call differently ---------------------------------------------------- */
+
+typedef void TclintOptimizer(void *compileEnv);
+#if TCL_MAJOR_VERSION > 8
+#define CMD_IS_DELETED CMD_DYING
+typedef Tcl_Size TclintOffset; /* in compiled code */
+static inline TclintOptimizer **EtwTclintOptimizer(Interp *iPtr)
+{
+    return &iPtr->optimizer;
+}
+#else
+typedef int TclintOffset;
+static inline TclintOptimizer **EtwTclintOptimizer(Interp *iPtr)
+{
+    return &iPtr->extra.optimizer;
+}
+#endif
 
 /* ---- tclint_script.c: see EtwHookLayer in trace.h -------------------------------------------- */
 

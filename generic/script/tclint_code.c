@@ -222,13 +222,23 @@ static bool moveLoop(const Code *c, const Step *s, bool change)
     return c->steps[c->stepAt[step]].marks == 0;
 }
 
+/* Of Tcl 8.6, which no longer compiles to it. */
+static inline bool isOldLoop(unsigned char op)
+{
+#if TCL_MAJOR_VERSION > 8
+    (void)op;
+    return false;
+#else
+    return op == INST_FOREACH_START4 || op == INST_FOREACH_STEP4;
+#endif
+}
+
 static bool moveAux(const Code *c, bool change)
 {
     for (int i = 0; i < c->count; i++) {
         unsigned char op = c->env->codeStart[c->steps[i].at];
         if ((op == INST_JUMP_TABLE && !moveTable(c, &c->steps[i], change)) ||
-                (op == INST_FOREACH_START && !moveLoop(c, &c->steps[i], change)) ||
-                op == INST_FOREACH_START4 || op == INST_FOREACH_STEP4) {
+                (op == INST_FOREACH_START && !moveLoop(c, &c->steps[i], change)) || isOldLoop(op)) {
             return false;
         }
     }
@@ -236,7 +246,7 @@ static bool moveAux(const Code *c, bool change)
 }
 
 /* -1: there is none. */
-static bool moveOffset(const Code *c, int from, int *offset, bool change)
+static bool moveOffset(const Code *c, int from, TclintOffset *offset, bool change)
 {
     if (*offset == -1) {
         return true;
@@ -250,9 +260,9 @@ static bool moveOffset(const Code *c, int from, int *offset, bool change)
     return true;
 }
 
-static bool moveRange(const Code *c, int *at, int *size, bool change)
+static bool moveRange(const Code *c, TclintOffset *at, TclintOffset *size, bool change)
 {
-    int end = *at + *size;
+    int end = (int)(*at + *size);
     if (!isPlace(c, *at) || *size < 0 || !isPlace(c, end)) {
         return false;
     }
@@ -268,7 +278,7 @@ static bool moveRanges(const Code *c, bool change)
     bool ok = true;
     for (int i = 0; ok && i < c->env->exceptArrayNext; i++) {
         ExceptionRange *r = &c->env->exceptArrayPtr[i];
-        int from = r->codeOffset;
+        int from = (int)r->codeOffset;
         ok = moveRange(c, &r->codeOffset, &r->numCodeBytes, change);
         if (r->type == LOOP_EXCEPTION_RANGE) {
             ok = ok && moveOffset(c, from, &r->breakOffset, change) &&

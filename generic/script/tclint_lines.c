@@ -461,12 +461,12 @@ static void compileMarked(Lines *lines, Tcl_Interp *interp, Proc *proc, Namespac
     if (code != NULL) {
         makeStale(code, iPtr);
     }
-    compiling.optimizer = iPtr->extra.optimizer;
+    compiling.optimizer = *EtwTclintOptimizer(iPtr);
     compiling.iPtr = iPtr;
     compiling.lines = lines;
-    iPtr->extra.optimizer = optimizeAndMark;
+    *EtwTclintOptimizer(iPtr) = optimizeAndMark;
     TclProcCompileProc(interp, proc, proc->bodyPtr, ns, "body of proc", "");
-    iPtr->extra.optimizer = compiling.optimizer;
+    *EtwTclintOptimizer(iPtr) = compiling.optimizer;
     compiling.lines = NULL;
 }
 

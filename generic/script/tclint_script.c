@@ -11,6 +11,16 @@
 
 #ifdef ETW_TCLINT
 
+/* Its string is that of its elements, Tcl is told. */
+static void believe(Tcl_Obj *list)
+{
+#if TCL_MAJOR_VERSION > 8
+    ListObjStorePtr(list)->flags |= LISTSTORE_CANONICAL;
+#else
+    ListRepPtr(list)->canonicalFlag = 1;
+#endif
+}
+
 Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *list = Tcl_NewListObj(objc, objv);
@@ -19,7 +29,7 @@ Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
     list->bytes = Tcl_Alloc((unsigned)size + 1);
     memcpy(list->bytes, text, (size_t)size + 1);
     list->length = size;
-    ListRepPtr(list)->canonicalFlag = 1;
+    believe(list);
     return list;
 }
 

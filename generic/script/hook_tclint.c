@@ -14,7 +14,7 @@
  *	Coroutines: Tcl tells a coroutine by its nreProc when it injects into one or deletes its
  *	namespace, so that theirs is put back for that long (`blanket`, deleteEarly).
  *
- *	Written for Tcl 8.6; compiled out elsewhere. What is not about commands is beside it:
+ *	Written for Tcl 8.6 and 9.0; compiled out elsewhere. What is not about commands is beside it:
  *	tclint_check.c (the self-check), tclint_script.c (scripts that read like others), tclint_oo.c
  *	(methods), tclint_lines.c (lines).
  */

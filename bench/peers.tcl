@@ -18,25 +18,44 @@ foreach {name goal} {SNAIL 1 DISSECT 100} {
     }
 }
 
+# Best rate of a peer that was run once more; 0: it does not read the file, as message says.
+proc peerRate {command path messagePtr} {
+    upvar 1 $messagePtr message
+    if {[catch {exec {*}$command $path 2>@1} message] || ![regexp -line {^rate ([\d.]+)} $message -> rate]} {
+        return 0
+    }
+    return $rate
+}
+# In turn, so that a slow moment of the machine meets all: files of a millisecond waver by a third.
 proc beside {label path} {
-    set read [bench::run scan read $path]
-    set ours [dict get $read scan.all]
+    set ours 0
+    array set theirs {}
+    for {set i 0} {$i < 3} {incr i} {
+        set read [bench::run scan read $path]
+        set ours [expr {max($ours, [dict get $read scan.all])}]
+        foreach {name command goal} $::peers {
+            if {![info exists theirs($name)] || $theirs($name) > 0} {
+                set rate [peerRate $command $path message($name)]
+                set theirs($name) [expr {[info exists theirs($name)] ? max($theirs($name), $rate) : $rate}]
+            }
+        }
+    }
     bench::line peers-$label $ours "M events/s"
     foreach {name command goal} $::peers {
-        if {[catch {exec {*}$command $path 2>@1} out] || ![regexp -line {^rate ([\d.]+)} $out -> theirs] || $theirs == 0} {
-            bench::note "$name does not read $label: [lindex [split $out \n] end]"
+        if {$theirs($name) == 0} {
+            bench::note "$name does not read $label: [lindex [split $message($name) \n] end]"
             continue
         }
-        bench::line peers-$label-times-$name [expr {$ours / $theirs}] "times (goal: at least $goal)"
+        bench::line peers-$label-times-$name [expr {$ours / $theirs($name)}] "times (goal: at least $goal)"
         if {[dict get $read scan.events] >= 1000} {
-            lappend ::worst($name) [list [expr {$ours / $theirs}] $label]
+            lappend ::worst($name) [list [expr {$ours / $theirs($name)}] $label]
         }
     }
 }
 
 try {
     foreach {label megabytes payload} {small 100 8 ordinary 200 56 large 200 8000} {
-        set file [file join [bench::tmp] $label.etl]
+        set file [file join [bench::diskTmp] $label.etl]
         exec [file join $bench::build bench scan] make $file $megabytes $payload
         beside made-$label $file
         file delete $file

@@ -8,6 +8,7 @@ namespace eval bench {
     variable build [expr {[info exists ::env(ETW_BUILD_DIR)] ? $::env(ETW_BUILD_DIR) : [pwd]}]
     variable root [file dirname [file dirname [file normalize [info script]]]]
     variable tmp ""
+    variable diskTmp ""
 
     # Directory for large files: memory-backed where there is room, so that the disk is not what is measured.
     proc tmp {} {
@@ -23,10 +24,22 @@ namespace eval bench {
     proc isolate {} {
         set ::env(ETW_RUNTIME_DIR) [file join [tmp] run]
     }
+    # For files whose reading is measured: where the build is, on a disk. They stay in the page cache, whose pages are larger there
+    # than those of /dev/shm, as other people's files have them.
+    proc diskTmp {} {
+        variable diskTmp
+        variable build
+        set diskTmp [file join $build bench-[pid]]
+        file mkdir $diskTmp
+        return $diskTmp
+    }
     proc cleanup {} {
         variable tmp
-        if {$tmp ne ""} {
-            file delete -force $tmp
+        variable diskTmp
+        foreach dir [list $tmp $diskTmp] {
+            if {$dir ne ""} {
+                file delete -force $dir
+            }
         }
     }
     proc loadEtw {} {

@@ -397,6 +397,8 @@ static void addJsonFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwTex
         EtwTextChar(out, ':');
         addNumber(out, &figures[i]);
     }
+    EtwTextPrintf(out, ",\"first\":%lld,\"last\":%lld", (long long)(g->count > 0 ? g->first : 0),
+            (long long)(g->count > 0 ? g->last : 0));
 }
 
 void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
@@ -407,9 +409,7 @@ void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
     addWeight(&at, s, "floor", s->floor);
     EtwTextStr(out, "{\"total\":{");
     addJsonFigures(s, s->total, out);
-    EtwTextStr(out, "},\"floor\":");
-    addNumber(out, &floor);
-    EtwTextStr(out, ",\"groups\":[");
+    EtwTextStr(out, "},\"groups\":[");
     for (size_t i = 0; i < shown(count, top); i++) {
         EtwTextStr(out, i > 0 ? ",\n{\"by\":[" : "\n{\"by\":[");
         for (int k = 0; k < s->config.byCount; k++) {
@@ -421,6 +421,8 @@ void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
         addJsonFigures(s, groups[i], out);
         EtwTextChar(out, '}');
     }
-    EtwTextStr(out, "]");
+    EtwTextPrintf(out, "],\"others\":%llu,\"floor\":",
+            (unsigned long long)(s->others ? s->others->count : 0));
+    addNumber(out, &floor);
     EtwFree((void *)groups);
 }

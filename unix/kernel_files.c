@@ -129,7 +129,7 @@ void KernelFilesPrepare(void)
 
 void KernelFilesFree(EtwKernel *k)
 {
-    if ((k->groups & 1u << GROUP_FILEIO) != 0) {
+    if ((k->prepared & 1u << GROUP_FILEIO) != 0) {
         KernelUprobesRemove(probes, COUNT(probes));
     }
     for (int i = 0; k->files != NULL && i < NAMES; i++) {

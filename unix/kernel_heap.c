@@ -160,7 +160,7 @@ EtwStatus KernelHeapPrepare(EtwError *err)
 
 void KernelHeapFree(EtwKernel *k)
 {
-    if ((k->groups & 1u << GROUP_HEAP) != 0) {
+    if ((k->prepared & 1u << GROUP_HEAP) != 0) {
         KernelUprobesRemove(probes, COUNT(probes));
     }
     EtwFree(k->heap);

@@ -278,6 +278,7 @@ static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
 static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     EtwStatus status = ETW_OK;
+    k->prepared |= 1u << id;
     switch (id) {
     case GROUP_FILEIO:
         KernelFilesPrepare();

@@ -173,6 +173,7 @@ struct EtwKernel {
     bool stacks;
     uint64_t interval; /* ns between samples */
     uint32_t groups;
+    uint32_t prepared;    /* those that were tried: what is theirs in the kernel is to be removed */
     KernelPoint **points; /* by type number; NULL entries: not ours */
     uint32_t pointRoom;
     Etw_Provider *providers[GROUPS];

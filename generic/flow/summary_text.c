@@ -421,8 +421,8 @@ void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
         addJsonFigures(s, groups[i], out);
         EtwTextChar(out, '}');
     }
-    EtwTextPrintf(out, "],\"others\":%llu,\"floor\":",
-            (unsigned long long)(s->others ? s->others->count : 0));
+    EtwTextPrintf(out,
+            "],\"others\":%llu,\"floor\":", (unsigned long long)(s->others ? s->others->count : 0));
     addNumber(out, &floor);
     EtwFree((void *)groups);
 }

@@ -48,15 +48,19 @@ static void markThread(void *arg)
 
 enum { COUNTERS_TEXT = OS_COUNTERS * 48 };
 
-/* {NAME INCREASE ...}: names are words of a list as they are. */
-static char *putCounters(EtwSampler *sampler, char *at)
+/* Of the time since the last sample, like its Weight, whether anybody listens or not. */
+static void takeCounters(const EtwSampler *sampler, uint64_t *values)
 {
-    uint64_t values[OS_COUNTERS];
-    char text[COUNTERS_TEXT];
-    int size = 0;
     if (sampler->counters != NULL) {
         OsCountersTake(sampler->counters, values);
     }
+}
+
+/* {NAME INCREASE ...}: names are words of a list as they are. */
+static char *putCounters(const EtwSampler *sampler, const uint64_t *values, char *at)
+{
+    char text[COUNTERS_TEXT];
+    int size = 0;
     for (int i = 0; i < sampler->counterCount; i++) {
         size += snprintf(text + size, (size_t)(COUNTERS_TEXT - size), "%s%s %llu", i > 0 ? " " : "",
                 OsCounterName(sampler->which[i]), (unsigned long long)values[i]);
@@ -64,7 +68,8 @@ static char *putCounters(EtwSampler *sampler, char *at)
     return putText(at, text, (size_t)size);
 }
 
-static void writeSample(EtwSampler *sampler, uint64_t now, uint64_t marked, bool waiting)
+static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uint64_t now,
+        uint64_t marked, bool waiting)
 {
     char stack[ETW_STACK_TEXT + 16], head[20], tail[2 + COUNTERS_TEXT];
     int depth;
@@ -81,7 +86,7 @@ static void writeSample(EtwSampler *sampler, uint64_t now, uint64_t marked, bool
     EtwFieldBegin(&p, ETW_STACK_TEXT + 16);
     EtwFieldTcl(&p, stack, strlen(stack));
     put16(head + 18, EtwFieldEnd(&p));
-    EtwPiecesRaw(&p, tail, (size_t)(putCounters(sampler, tail) - tail));
+    EtwPiecesRaw(&p, tail, (size_t)(putCounters(sampler, counters, tail) - tail));
     Etw_Write(etwScriptEvents[EVENT_SAMPLE], p.data, p.count);
 }
 
@@ -90,8 +95,10 @@ static int sampleNow(ClientData clientData, Tcl_Interp *interp, int code)
 {
     EtwSampler *sampler = clientData;
     uint64_t now = OsTicks(), marked = __atomic_load_n(&sampler->marked, __ATOMIC_RELAXED);
+    uint64_t counters[OS_COUNTERS];
+    takeCounters(sampler, counters);
     if (sampler->state->interp != NULL && EtwScriptOn(KEYWORD_SAMPLE)) {
-        writeSample(sampler, now, marked, interp == NULL);
+        writeSample(sampler, counters, now, marked, interp == NULL);
     }
     sampler->last = now;
     __atomic_store_n(&sampler->marked, 0, __ATOMIC_RELAXED);

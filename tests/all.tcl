@@ -121,7 +121,7 @@ proc run::WineSetup {} {
     } else {
         set cache [file join $::env(HOME) .cache etw]
     }
-    array set ::env [list WINEPREFIX [file join $cache wine] WINEDEBUG -all WINEARCH win64 \
+    array set ::env [list WINEPREFIX [file join $cache wine] WINEDEBUG -all WINEARCH [expr {[info exists ::env(WINEARCH)] ? $::env(WINEARCH) : "win64"}] \
         WINEDLLOVERRIDES "mscoree=;mshtml=;winemenubuilder.exe="]
     unset -nocomplain ::env(DISPLAY)
     set ready [file join $::env(WINEPREFIX) .etw-ready]

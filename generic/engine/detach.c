@@ -79,8 +79,9 @@ static void loggerProcess(const char *path)
 
 #ifdef _WIN32
 /* As rundll32 calls it. */
-__declspec(dllexport) void EtwDetachedLogger(void *window, void *module, char *argument, int show);
-void EtwDetachedLogger(void *window, void *module, char *argument, int show)
+__declspec(dllexport) void __stdcall EtwDetachedLogger(
+        void *window, void *module, char *argument, int show);
+void __stdcall EtwDetachedLogger(void *window, void *module, char *argument, int show)
 {
     (void)window;
     (void)module;

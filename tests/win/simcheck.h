@@ -152,7 +152,8 @@ static bool Open(Seen *s, LPWSTR logger, LPWSTR file, ULONG mode)
     log.BufferCallback = OnBuffer;
     log.Context = s;
     s->handle = OpenTraceW(&log);
-    return s->handle != INVALID_PROCESSTRACE_HANDLE;
+    return s->handle !=
+           (ULONG64)(ULONG_PTR)-1; /* in 32 bits it is that long, whatever the header says */
 }
 
 static void Consume(Seen *s, LPWSTR logger)

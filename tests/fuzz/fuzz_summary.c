@@ -59,7 +59,8 @@ static void checkResults(const EtwSummary *s)
     }
     EtwSummaryCsv(s, 0, &out);
     EtwSummaryJson(s, 0, &out);
-    must(out.data[out.size - 1] == ']');
+    char last = out.data[out.size - 1]; /* the floor; whoever asked closes the object */
+    must(last >= '0' && last <= '9');
     EtwTextFree(&out);
 }
 

@@ -13,6 +13,9 @@ apply {{} {
         lappend candidates [dict get $how library] \
             [file join [file dirname [dict get $how library]] tcl[info tclversion]]
     }
+    if {![catch {::tcl::zipfs::tcl_library_init} inside] && $inside ne ""} {
+        lappend candidates $inside ;# Tcl 9 with its library in itself
+    }
     if {[info exists ::tclDefaultLibrary]} {
         lappend candidates $::tclDefaultLibrary
     }

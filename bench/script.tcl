@@ -72,8 +72,8 @@ array set t [rounds 5 {fib 18} [concat \
     empty 1 [peer fib {enter leave} callback] puts 1 [peer fib {enter leave} formatting]]]
 foreach {name variant unit} {
     call-untraced plain "ns/call"
-    call-traced names "ns/call (enter and leave, names only)"
-    call-traced-with-args args "ns/call (arguments and results, the default)"
+    call-traced names "ns/call (enter and leave, names only; goal: at most 60)"
+    call-traced-with-args args "ns/call (arguments and results, the default; goal: at most 150)"
     call-hooked-nobody-listens hooked "ns/call"
     call-trace-add-execution-empty empty "ns/call"
     call-trace-add-execution-puts puts "ns/call"
@@ -120,8 +120,8 @@ set calls [dict get [etw calls $file -format list] calls]
 array set t [rounds 9 {json::json2dict $::json} [concat \
     plain 5 {{} {}} names 3 [ours json::* -args 0] args 3 [ours json::*]]]
 bench::line json-untraced [expr {$t(plain) / 1000}] "ms ($calls calls)"
-foreach {name variant} {json-traced names json-traced-with-args args} {
-    bench::line $name [expr {1000.0 * ($t($variant) - $t(plain)) / $calls}] "ns/call ([times $t($variant) $t(plain)] times untraced)"
+foreach {name variant goal} {json-traced names "; goal: at most 90" json-traced-with-args args ""} {
+    bench::line $name [expr {1000.0 * ($t($variant) - $t(plain)) / $calls}] "ns/call ([times $t($variant) $t(plain)] times untraced$goal)"
 }
 
 # ---- Steps: how many there are is counted both ways
@@ -149,8 +149,8 @@ array set t [rounds 5 {steps 2000} [concat \
     empty 1 [peer steps {enterstep leavestep} callback] puts 1 [peer steps {enterstep leavestep} formatting]]]
 foreach {name variant count unit} [list \
     step-nobody-listens hooked $ours "ns/step (what the lost inlining costs)" \
-    step-traced args $ours "ns/step (enter and leave, $ours steps, substituted words and results)" \
-    step-traced-names-only names $ours "ns/step" \
+    step-traced args $ours "ns/step (enter and leave, $ours steps, substituted words and results; goal: at most 650)" \
+    step-traced-names-only names $ours "ns/step (goal: at most 400)" \
     step-line line $told "ns/step (goal: at most 120; $told steps, file, line and text)" \
     step-line-without-text bare $told ns/step \
     step-trace-add-execution-empty empty $theirs "ns/step ($theirs steps)" \

@@ -7,9 +7,6 @@
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 
-proc fib {n} {
-    expr {$n < 2 ? $n : [fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}
-}
 # The file's events.
 proc make {file} {
     etw start bench-export -file $file -buffers 64,256 -buffersize 1024

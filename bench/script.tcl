@@ -7,12 +7,6 @@
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 
-proc fib {n} {
-    if {$n < 2} {
-        return $n
-    }
-    return [expr {[fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}]
-}
 proc steps {n} {
     for {set i 0} {$i < $n} {incr i} {
         set x [expr {$i * 2}]
@@ -88,11 +82,14 @@ bench::line call-with-args-cheaper-than-empty [times $ns(empty) $ns(args)] times
 
 interp create profiled
 interp eval profiled [list set auto_path $auto_path]
-interp eval profiled {package require profiler; profiler::init}
-interp eval profiled [list proc fib {n} [info body fib]]
-set profiler [measure 3 {} {interp eval profiled {fib 18}} {}]
+if {[catch {interp eval profiled {package require profiler; profiler::init}} message]} {
+    bench::note $message
+} else {
+    interp eval profiled [list proc fib {n} [info body fib]]
+    set profiler [measure 3 {} {interp eval profiled {fib 18}} {}]
+    bench::line call-tcllib-profiler [expr {1000.0 * ($profiler - $t(plain)) / 8361}] ns/call
+}
 interp delete profiled
-bench::line call-tcllib-profiler [expr {1000.0 * ($profiler - $t(plain)) / 8361}] ns/call
 
 etw provider create Bench-Script
 etw provider event Bench-Script Call {Command string Op string}
@@ -106,22 +103,25 @@ bench::line call-twapi-way [expr {1000.0 * ($t(event) - $t(plain)) / 8361}] "ns/
 
 # ---- Calls of a program that does something: tcllib parses JSON
 
-package require json
-set json "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
-# A recorder counts what is still in it: to a file.
-set file [file join [bench::tmp] json.etl]
-etw start bench-script -file $file -buffers 64,256
-etw enable bench-script Tcl-Script
-etw script add json::* -args 0
-json::json2dict $json
-etw script remove
-etw stop bench-script
-set calls [dict get [etw calls $file -format list] calls]
-array set t [rounds 9 {json::json2dict $::json} [concat \
-    plain 5 {{} {}} names 3 [ours json::* -args 0] args 3 [ours json::*]]]
-bench::line json-untraced [expr {$t(plain) / 1000}] "ms ($calls calls)"
-foreach {name variant goal} {json-traced names "; goal: at most 90" json-traced-with-args args ""} {
-    bench::line $name [expr {1000.0 * ($t($variant) - $t(plain)) / $calls}] "ns/call ([times $t($variant) $t(plain)] times untraced$goal)"
+if {[catch {package require json} message]} {
+    bench::note $message
+} else {
+    set json [bench::json]
+    # A recorder counts what is still in it: to a file.
+    set file [file join [bench::tmp] json.etl]
+    etw start bench-script -file $file -buffers 64,256
+    etw enable bench-script Tcl-Script
+    etw script add json::* -args 0
+    json::json2dict $json
+    etw script remove
+    etw stop bench-script
+    set calls [dict get [etw calls $file -format list] calls]
+    array set t [rounds 9 {json::json2dict $::json} [concat \
+        plain 5 {{} {}} names 3 [ours json::* -args 0] args 3 [ours json::*]]]
+    bench::line json-untraced [expr {$t(plain) / 1000}] "ms ($calls calls)"
+    foreach {name variant goal} {json-traced names "; goal: at most 90" json-traced-with-args args ""} {
+        bench::line $name [expr {1000.0 * ($t($variant) - $t(plain)) / $calls}] "ns/call ([times $t($variant) $t(plain)] times untraced$goal)"
+    }
 }
 
 # ---- Steps: how many there are is counted both ways

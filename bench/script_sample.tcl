@@ -8,9 +8,8 @@ source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 package require json
 
-proc fib {n} {expr {$n < 2 ? $n : [fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}}
 proc loop {n} {for {set i 0} {$i < $n} {incr i} {set x [expr {$i * 2}]; set y $x}}
-set text "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
+set text [bench::json]
 
 proc median {values} {
     lindex [lsort -real $values] [expr {[llength $values] / 2}]

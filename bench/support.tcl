@@ -47,6 +47,10 @@ namespace eval bench {
         set ::auto_path [linsert $::auto_path 0 $build]
         package require etw
     }
+    # What tcllib parses in the benches of scripts.
+    proc json {} {
+        return "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
+    }
     proc line {name value unit} {
         if {[string is double -strict $value]} {
             set value [format [expr {abs($value) < 1000 ? "%.2f" : "%.0f"}] $value]
@@ -130,3 +134,11 @@ namespace eval bench {
     }
 }
 bench::isolate
+
+# What the benches of scripts call and trace.
+proc fib {n} {
+    if {$n < 2} {
+        return $n
+    }
+    return [expr {[fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}]
+}

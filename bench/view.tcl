@@ -7,12 +7,6 @@
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 
-proc fib {n} {
-    if {$n < 2} {
-        return $n
-    }
-    return [expr {[fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}]
-}
 proc write {file events} {
     etw start bench-view -file $file -buffersize 1024 -buffers 64,256
     etw enable bench-view Tcl-Script

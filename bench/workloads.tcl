@@ -8,12 +8,6 @@
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 
-proc fib {n} {
-    if {$n < 2} {
-        return $n
-    }
-    return [expr {[fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}]
-}
 proc loop {n} {
     for {set i 0} {$i < $n} {incr i 4} {
         set x [expr {$i * 2}]
@@ -98,7 +92,7 @@ program loop {loop 100000} loop
 if {[catch {package require json; package require mime} message]} {
     bench::note $message
 } else {
-    set json "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
+    set json [bench::json]
     program json {json::json2dict $::json} {json::*}
     set head {}
     for {set i 0} {$i < 40} {incr i} {

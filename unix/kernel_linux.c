@@ -277,7 +277,7 @@ static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
 /* What there must be before its points are looked for. */
 static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
-    EtwStatus status = ETW_OK;
+    EtwStatus status;
     k->prepared |= 1u << id;
     switch (id) {
     case GROUP_FILEIO:

@@ -85,7 +85,13 @@ static EtwStatus refused(const char *name, uint32_t type, int osError, EtwError 
     }
 }
 
-/* For the calling thread on any CPU; without the kernel's share where that is not to be seen. */
+/* For the calling thread on any CPU. */
+static int openFile(struct perf_event_attr *attr)
+{
+    return (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Without the kernel's share where that is not to be seen; some counters have no other. */
 static int openOne(int index)
 {
     struct perf_event_attr attr = {.type = known[index].type,
@@ -93,13 +99,13 @@ static int openOne(int index)
             .config = known[index].config,
             .read_format = READ_FORMAT,
             .exclude_hv = 1};
-    int file = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int file = openFile(&attr);
     bool ofKernel = known[index].type == PERF_TYPE_SOFTWARE &&
                     (attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
                             attr.config == PERF_COUNT_SW_CPU_MIGRATIONS);
     if (file < 0 && (errno == EACCES || errno == EPERM) && !ofKernel) {
         attr.exclude_kernel = 1;
-        file = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+        file = openFile(&attr);
     }
     return file;
 }

@@ -160,8 +160,8 @@ void OsSleepNs(int64_t ns);
  */
 typedef struct OsCounters OsCounters;
 enum { OS_COUNTERS = 8 }; /* at once */
-const char *OsCounterName(
-        int index); /* those that this platform knows; NULL: there are not so many */
+/* Of those that this platform knows; NULL: there are not so many. */
+const char *OsCounterName(int index);
 /* indices: into these names, count (at most OS_COUNTERS) of them. */
 EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count, EtwError *errPtr);
 /* What has been counted since the last time, or the opening. */

@@ -152,8 +152,8 @@ static bool Open(Seen *s, LPWSTR logger, LPWSTR file, ULONG mode)
     log.BufferCallback = OnBuffer;
     log.Context = s;
     s->handle = OpenTraceW(&log);
-    return s->handle !=
-           (ULONG64)(ULONG_PTR)-1; /* in 32 bits it is that long, whatever the header says */
+    /* The invalid handle is as long as a pointer, whatever the header says in 32 bits. */
+    return s->handle != (ULONG64)(ULONG_PTR)-1;
 }
 
 static void Consume(Seen *s, LPWSTR logger)

@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/format.h"
-#include "etl/writer.h"
-#include "flow/source.h"
-#include "schema/decode.h"
+#include "etl/write/writer.h"
+#include "flow/source/source.h"
+#include "schema/model/decode.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-extern bool kernelPerf; /* unix/kernel_room.h */
+extern bool kernelPerf; /* unix/kernel/kernel_int.h */
 enum { BURST = 5000, PAUSE = 60000000 };
 
 static void check(EtwStatus status, const EtwError *err)

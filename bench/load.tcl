@@ -6,10 +6,10 @@
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 package require tcltest
-# What tests/postgres.tcl wants of the tests' own support.
+# What tests/support/postgres.tcl wants of the tests' own support.
 tcltest::testConstraint linux [expr {$tcl_platform(os) eq "Linux"}]
 namespace import ::tcltest::testConstraint
-source [file join $bench::root tests postgres.tcl]
+source [file join $bench::root tests support postgres.tcl]
 
 set events [expr {[info exists env(BENCH_EVENTS)] ? $env(BENCH_EVENTS) : 500000}]
 

@@ -11,8 +11,8 @@
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/format.h"
-#include "etl/reader.h"
-#include "etl/writer.h"
+#include "etl/read/reader.h"
+#include "etl/write/writer.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 # load.tcl --
 #
-#	etw load: traces of many hosts side by side in a database. The binary writes rows as text (flow/sink_rows.c), the
+#	etw load: traces of many hosts side by side in a database. The binary writes rows as text (flow/render/format/sink_rows.c), the
 #	database takes them into tables of this load only, and SQL moves them on from there in one transaction: no event
 #	passes through Tcl, except on the slow way, into a connection of TDBC. Below load/ is a class for each kind of
 #	database, with

@@ -1,7 +1,7 @@
 # schema.tcl --
 #
 #	etw schema diff, and the texts for people of describe, find and diff. All of it works on what `etw schema list`
-#	and `etw schema describe` answer; generic/tcl/schema_cmd.c calls it. Sourced by etw.tcl.
+#	and `etw schema describe` answer; generic/tcl/command/schema_cmd.c calls it. Sourced by etw.tcl.
 
 namespace eval ::etw::lib {
     # Versions of Windows that the catalogue tells apart, oldest first. What comes with .NET was always there.

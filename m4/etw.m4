@@ -15,7 +15,7 @@ AC_DEFUN([ETW_PLATFORM], [
 ])
 
 dnl ETW_TCL: finds tclConfig.sh (--with-tcl=DIR, else the usual places), reads it, finds the headers
-dnl (--with-tclinclude=DIR) and the private ones that script/hook_tclint.c uses when it can.
+dnl (--with-tclinclude=DIR) and the private ones that script/hooks/tclint_hooks.c uses when it can.
 AC_DEFUN([ETW_TCL], [
     AC_ARG_WITH([tcl], AS_HELP_STRING([--with-tcl=DIR], [directory of tclConfig.sh]),
         [etw_tcl_dirs=$withval], [

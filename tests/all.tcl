@@ -1,7 +1,7 @@
 # tests/all.tcl --
 #
-#	Runs the C tests (BUILD/tests/c/test_*) and the tcltest files (tests/*.test), for Windows also
-#	those with the simulated tracing service (BUILD/sim/test_*, tests/win/*.test), each in a
+#	Runs the tests of all rooms (tests/ROOM/test_*.c, built as BUILD/tests/ROOM/test_*, and
+#	tests/ROOM/*.test), for Windows also those with the simulated tracing service (tests/win), each in a
 #	process of its own with a runtime directory of its own, and adds up. The last line is
 #	`N passed, N failed, N skipped`; the exit code is 1 when anything failed. A program that
 #	crashes, hangs or ends without its totals is a failure. Runs on the machine's own tclsh; what
@@ -11,14 +11,14 @@
 #	passed, its first output is printed all the same, and the closing lines name it.
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
-#	    ?-sanitize LIST? ?-file GLOB? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
+#	    ?-sanitize LIST? ?-room GLOB? ?-file GLOB? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
 #	    ?-verbose 1?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
 namespace eval run {
     variable option
     array set option {
-        -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -file * -notfile {} -kind all
+        -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -room * -file * -notfile {} -kind all
         -timeout 300 -tries 1 -totals {} -sum {} -verbose 0
     }
     variable total
@@ -251,6 +251,20 @@ proc run::Wanted {name} {
     return [string match $option(-file) $name]
 }
 
+# The files that match in the rooms that were asked for, as ROOM/NAME; win/ is for Windows alone.
+proc run::RoomFiles {glob} {
+    variable option
+    variable testDir
+    set files {}
+    foreach file [lsort [glob -nocomplain -directory $testDir -tails */$glob]] {
+        set room [file dirname $file]
+        if {[string match $option(-room) $room] && ($room ne "win" || $option(-wine) ne "")} {
+            lappend files $file
+        }
+    }
+    return $files
+}
+
 proc run::All {} {
     variable option
     variable testDir
@@ -263,41 +277,32 @@ proc run::All {} {
     set ran 0
     if {$option(-kind) in {all c}} {
         set suffix [expr {$option(-wine) eq "" ? "" : ".exe"}]
-        foreach source [lsort [glob -nocomplain -directory $testDir/c -tails test_*.c]] {
-            set name [file rootname $source]
+        foreach source [RoomFiles test_*.c] {
+            set name [file rootname [file tail $source]]
             # Thread sanitizer's own thread, in the traced process, is what kernel tests would see.
             if {$name eq "test_kernel" && [string match *thread* $option(-sanitize)]} {
                 continue
             }
             if {[Wanted $name]} {
-                One $name c [list {*}$option(-wine) $option(-build)/tests/c/$name$suffix]
-                incr ran
-            }
-        }
-        foreach source [lsort [glob -nocomplain -directory $testDir/win -tails test_*.c]] {
-            set name [file rootname $source]
-            if {$option(-wine) ne "" && [Wanted $name]} {
-                One $name c [list {*}$option(-wine) $option(-build)/sim/$name$suffix]
+                # Those of win/ link the simulated service.
+                set program [expr {[string match win/* $source] ? "sim/$name" : "tests/[file rootname $source]"}]
+                One $name c [list {*}$option(-wine) $option(-build)/$program$suffix]
                 incr ran
             }
         }
     }
     # Thread sanitizer is for the core: Tcl is not instrumented, every report would be about it.
     if {$option(-kind) in {all tcl} && ![string match *thread* $option(-sanitize)]} {
-        set files [lsort [glob -nocomplain -directory $testDir *.test]]
-        if {$option(-wine) ne ""} {
-            lappend files {*}[lsort [glob -nocomplain -directory $testDir/win *.test]]
-        }
-        foreach file $files {
+        foreach file [RoomFiles *.test] {
             set name [file rootname [file tail $file]]
             if {[Wanted $name]} {
-                One $name tcl [list {*}$option(-wine) $option(-tclsh) $file]
+                One $name tcl [list {*}$option(-wine) $option(-tclsh) [file join $testDir $file]]
                 incr ran
             }
         }
     }
     if {!$ran} {
-        puts "no test matches: $option(-file)"
+        puts "no test matches: -room $option(-room) -file $option(-file)"
         set ::run::total(failed) 1
     }
 }

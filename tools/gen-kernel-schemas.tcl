@@ -1,7 +1,7 @@
 #!/usr/bin/env tclsh
 # tools/gen-kernel-schemas.tcl --
 #
-#	Writes generic/schema/kernel_tables.c, the layouts of Windows' kernel events, from
+#	Writes generic/schema/kernel/kernel_tables.c, the layouts of Windows' kernel events, from
 #	tools/data/kernel-events.tsv (one line an opcode and version: fields in wire order) and
 #	tools/data/kernel-hooks.tsv (names of hook ids that have no layout).
 #
@@ -9,11 +9,11 @@
 #	    tclsh tools/gen-kernel-schemas.tcl check    fail when it is not what the data gives
 #
 #	What the data does not say, how a field is shown, is in the tables below: they turn plain
-#	integers into ids, addresses, error codes and values with names (schema/kernel_maps.c).
-#	schema/kernel_rows.c adds what is not in the data.
+#	integers into ids, addresses, error codes and values with names (schema/kernel/kernel_maps.c).
+#	schema/kernel/kernel_rows.c adds what is not in the data.
 
 set top [file dirname [file dirname [file normalize [info script]]]]
-set target [file join $top generic schema kernel_tables.c]
+set target [file join $top generic schema kernel kernel_tables.c]
 
 # The names that providers and their groups go by here, by group; GUID-only classes by GUID.
 set classNames {
@@ -34,7 +34,7 @@ set groupGuids {
 }
 
 # Refinements: "CLASS FIELD TYPE", patterns of string match; the first that fits a u32, u64, ... of
-# the same width counts. Types are those of schema/kernel.c; a map's name stands after a semicolon.
+# the same width counts. Types are those of schema/kernel/kernel_classes.c; a map's name stands after a semicolon.
 set refinements {
     Process    ProcessId:u32     pid           Process   ParentId:u32      pid
     Process    ProcessId:ptr     size          Process   ParentId:ptr      size
@@ -121,7 +121,7 @@ proc sizeOf {type pointer} {
     return 0
 }
 
-# The text of a row's fields in the language of schema/kernel.c.
+# The text of a row's fields in the language of schema/kernel/kernel_classes.c.
 proc translate {class fields} {
     set out {}
     foreach field $fields {
@@ -167,7 +167,7 @@ proc load {} {
     foreach row [lrange [rows kernel-events.tsv] 1 end] {
         lassign $row guid group opcode version mof name size32 size64 fields
         if {$group eq "0x00"} {
-            continue ;# the records of a file's header: schema/kernel_rows.c has more of them
+            continue ;# the records of a file's header: schema/kernel/kernel_rows.c has more of them
         }
         set key $group
         if {![dict exists $::classNames $group]} {
@@ -258,12 +258,12 @@ proc generate {} {
         }
     }
     set out {/*
- * schema/kernel_tables.c --
+ * schema/kernel/kernel_tables.c --
  *
  *	Made by tools/gen-kernel-schemas.tcl from tools/data; do not edit. Layouts of the events of
  *	Windows' kernel: per class, versions, opcodes with their names, fields in wire order.
  */
-#include "schema/kernel_tables.h"
+#include "schema/kernel/kernel_tables.h"
 
 /* clang-format off */
 }
@@ -297,7 +297,7 @@ if {[lindex $argv 0] eq "check"} {
     set now [read $f]
     close $f
     if {$now ne $text} {
-        fail "generic/schema/kernel_tables.c is not what tools/data gives: run tclsh tools/gen-kernel-schemas.tcl"
+        fail "generic/schema/kernel/kernel_tables.c is not what tools/data gives: run tclsh tools/gen-kernel-schemas.tcl"
     }
 } else {
     set f [open $target w]

@@ -1,13 +1,13 @@
 #!/bin/sh
 # tools/gen-names.sh --
 #
-#	Writes generic/schema/names_linux.c: names of syscalls, errnos, signals, address families and
+#	Writes generic/schema/model/linux_names_data.c: names of syscalls, errnos, signals, address families and
 #	message flags on Linux x86_64, taken from the kernel's and C library's headers on this machine
 #	through the preprocessor. Run by hand when the headers know more; the result is kept in git, so
 #	that traces decode on any system. Needs gcc or clang, awk, clang-format.
 set -eu
 cd "$(dirname "$0")/.."
-out=generic/schema/names_linux.c
+out=generic/schema/model/linux_names_data.c
 
 # All macros NAME VALUE of some headers, with names for values resolved by the compiler.
 macros() { # PATTERN HEADER...
@@ -68,12 +68,12 @@ newer='451 cachestat
 {
     cat <<'HEAD'
 /*
- * schema/names_linux.c --
+ * schema/model/linux_names_data.c --
  *
  *	Made by tools/gen-names.sh from the headers of Linux x86_64; do not edit. Names of
  *	syscalls, (negative) errnos, signals, address families, protocols and message flags.
  */
-#include "schema/names_tables.h"
+#include "schema/model/linux_names_int.h"
 
 /* clang-format off */
 HEAD

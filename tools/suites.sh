@@ -1,7 +1,7 @@
 #!/bin/sh
 # tools/suites.sh --
 #
-#	Other people's test suites, which tests/suites.test runs traced: those of Tcl's core and of
+#	Other people's test suites, which tests/project/suites.test runs traced: those of Tcl's core and of
 #	tcllib, from Debian's source packages. Kept in ${ETW_CACHE:-$HOME/.cache/etw}/suites; without
 #	them that test is skipped. Prints the directory.
 set -eu

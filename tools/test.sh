@@ -87,12 +87,12 @@ if $windows; then
     step "files exchanged between Linux and Wine"
     value() { sed -n "s/^$1 = //p" "${2:-build-win}/Makefile"; }
     before=$(wc -l <"$totals")
-    tclsh tests/exchange.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" -totals "$totals"
+    tclsh tests/project/exchange.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" -totals "$totals"
     [ "$(wc -l <"$totals")" -gt "$before" ] || broken "exchange of files: did not run"
     if [ -f build-win-tcl9/Makefile ]; then
         step "zips for Windows"
         before=$(wc -l <"$totals")
-        tclsh tests/zips.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" \
+        tclsh tests/project/zips.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" \
             -wintclsh9 "$(value TCLSH_PROG build-win-tcl9)" -totals "$totals"
         [ "$(wc -l <"$totals")" -gt "$before" ] || broken "zips for Windows: did not run"
     fi

@@ -3,7 +3,7 @@
  *
  *	A program run for `etw record`: started but held before its first instruction, so that it can be traced from there
  *	on, with this process's standard channels and environment; and Ctrl-C, which must not end the recorder. One
- *	implementation a platform: unix/os_child.c, win/os_child.c. No pipes, no shells.
+ *	implementation a platform: unix/os/linux_child.c, win/os/win_child.c. No pipes, no shells.
  */
 #ifndef ETW_BASE_CHILD_H
 #define ETW_BASE_CHILD_H

@@ -2,7 +2,7 @@
  * base/os.h --
  *
  *	What a platform must give to the core: clock, CPU number, threads, locks, wake-ups, shared
- *	mappings and files. One implementation a platform: unix/os_unix.c, win/os_win.c. No policy here.
+ *	mappings and files. One implementation a platform: unix/os/linux_os.c, win/os/win_os.c. No policy here.
  */
 #ifndef ETW_BASE_OS_H
 #define ETW_BASE_OS_H

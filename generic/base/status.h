@@ -3,7 +3,7 @@
  *
  *	How a core function reports failure: a small status enum as its result, and, where a person
  *	will read it, an EtwError filled on the way. The Tcl glue turns an EtwError into a result
- *	and an errorCode {ETW CLASS DETAIL ...} in one place (tcl/errors.c). The core knows no Tcl.
+ *	and an errorCode {ETW CLASS DETAIL ...} in one place (tcl/core/errors.c). The core knows no Tcl.
  */
 #ifndef ETW_BASE_STATUS_H
 #define ETW_BASE_STATUS_H

@@ -5,7 +5,7 @@
  *	"embedded:NAME" and "system:NAME" say it; a plain name means the engine that has such a session.
  */
 #include "base/bytes.h"
-#include "engine/ops.h"
+#include "engine/engine_int.h"
 
 /* ---- Which engine ---------------------------------------------------------------------------- */
 

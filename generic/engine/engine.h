@@ -3,7 +3,7 @@
  *
  *	The interface of tracing to the rest of the code: sessions, enabling, and where live events
  *	come from. Two engines implement it, the embedded one (session.c, logger.c, ring.c, registry.c) and
- *	the operating system's (win/system_*.c); dispatch.c chooses. Providers and writing are etw.h.
+ *	the operating system's (win/system); dispatch.c chooses. Providers and writing are etw.h.
  *	Everything may be called from any thread; a session is addressed by name, with "embedded:" or
  *	"system:" in front where both engines have one of that name.
  */
@@ -160,7 +160,7 @@ typedef struct EtwPayloadTest {
     uint16_t id;
     uint8_t version;
     const char *field, *value; /* UTF-8; the value as its manifest's type is written */
-    uint16_t op;               /* PAYLOAD_OPERATOR of tdh.h: 0 == 1 != 2 <= 3 > 4 < 5 >= 6 between 7
+    uint16_t op; /* PAYLOAD_OPERATOR of tdh_types.h: 0 == 1 != 2 <= 3 > 4 < 5 >= 6 between 7
                                   not between 8 mod 20 contains 21 does not contain 30 is 31 is not */
 } EtwPayloadTest;
 
@@ -201,7 +201,7 @@ typedef struct EtwProviderInfo {
 } EtwProviderInfo;
 void EtwProviderList(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx);
 
-/* ---- Kernel events of a session (engine/kernel.h) -------------------------------------------- */
+/* ---- Kernel events of a session (engine/kernel_events.h) -------------------------------------------- */
 
 typedef struct EtwKernelEnable {
     const char *const *groups; /* portable names (process tcpip ...) or linux:SYSTEM:EVENT */

@@ -7,7 +7,7 @@
  *	keep from it, EtwPredicateMissing would not hear of.
  */
 #include "predicate/bounds.h"
-#include "predicate/value.h"
+#include "predicate/predicate_value.h"
 
 enum { MAX_ITEMS = 64 }; /* of a list: a record is compared with each */
 

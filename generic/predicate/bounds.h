@@ -6,7 +6,7 @@
 #ifndef ETW_PREDICATE_BOUNDS_H
 #define ETW_PREDICATE_BOUNDS_H
 
-#include "etl/reader.h"
+#include "etl/read/reader.h"
 #include "predicate/predicate.h"
 
 typedef struct EtwBounds {

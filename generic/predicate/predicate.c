@@ -6,8 +6,8 @@
  *	each schema on end. No Tcl, no side effects.
  */
 #include "predicate/predicate.h"
-#include "predicate/value.h"
-#include "schema/list.h"
+#include "predicate/predicate_value.h"
+#include "schema/model/tcl_list.h"
 
 enum { MAX_DEPTH = 250, MAX_NODES = 20000 };
 

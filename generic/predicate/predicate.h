@@ -2,13 +2,13 @@
  * predicate/predicate.h --
  *
  *	Filter expressions, compiled: a tree over an event's header and payload fields. Knows
- *	no Tcl; the glue (tcl/where.c) builds it from Tcl's own expression parser and keeps
+ *	no Tcl; the glue (tcl/filter/where.c) builds it from Tcl's own expression parser and keeps
  *	what this cannot do for Tcl. A field that an event lacks makes its comparison false.
  */
 #ifndef ETW_PREDICATE_PREDICATE_H
 #define ETW_PREDICATE_PREDICATE_H
 
-#include "schema/decode.h"
+#include "schema/model/decode.h"
 
 typedef enum EtwOp {
     /* leaves */

@@ -10,7 +10,7 @@
  *	outermost traced call, at most ten times a second, or by `etw script list`. Methods are no
  *	commands: tclint_oo.c finds them before their object runs.
  */
-#include "script/text.h"
+#include "script/script_text.h"
 #include "base/bytes.h"
 
 /* ---- Records --------------------------------------------------------------------------------- */

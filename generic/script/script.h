@@ -2,8 +2,8 @@
  * script/script.h --
  *
  *	The script execution provider, "Tcl-Script": traces of one interpreter's procs and commands,
- *	made into events. Commands are in tcl/script_cmd.c; hooks into the interpreter in
- *	script/hook_tclint.c (private headers, guarded) with script/hook_public.c as the fallback.
+ *	made into events. Commands are in tcl/command/script_cmd.c; hooks into the interpreter in
+ *	script/hooks/tclint_hooks.c (private headers, guarded) with script/hooks/public_hooks.c as the fallback.
  */
 #ifndef ETW_SCRIPT_SCRIPT_H
 #define ETW_SCRIPT_SCRIPT_H

@@ -14,7 +14,7 @@
  *	Not seen at once: what other commands in C make, and what CHILD alias ... makes (the command
  *	of a child interpreter). They are found later, see hooks.c.
  */
-#include "script/trace.h"
+#include "script/script_int.h"
 #include <string.h>
 
 #ifndef Tcl_GetChild /* its name before 8.6.11 */

@@ -7,9 +7,9 @@
 #if !defined(_WIN32) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr, RTLD_NODELETE */
 #endif
-#include "tcl/provider.h"
-#include "tcl/consumer.h"
-#include "tcl/stubs.h"
+#include "tcl/provider/tcl_provider.h"
+#include "tcl/consume/consumer.h"
+#include "tcl/core/c_stubs.h"
 #include "base/os.h"
 #include <stdio.h>
 

@@ -292,7 +292,7 @@ proc ::etw::tkcon::lines::Fields {props} {
     return [join [list {*}$first {*}$result {*}$rest] " "]
 }
 
-# The colour that the listing (generic/flow/text_plan.c) gives a provider.
+# The colour that the listing (generic/flow/render/listing/listing_layout.c) gives a provider.
 proc ::etw::tkcon::lines::Colour {provider} {
     variable colours
     if {![dict exists $colours $provider]} {

@@ -6,7 +6,7 @@
  *	that writes seeds.
  */
 #include "base/bytes.h"
-#include "flow/archive.h"
+#include "flow/source/zip_archive.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>

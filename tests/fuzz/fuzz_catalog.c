@@ -4,8 +4,8 @@
  *	libFuzzer target: the lines of a provider in the catalogue, and decoding along what they describe.
  *	With -DFUZZ_SEEDS a program that writes a seed.
  */
-#include "schema/catalog_text.h"
-#include "schema/decode.h"
+#include "schema/catalog/catalog_text.h"
+#include "schema/model/decode.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/format.h"
-#include "flow/sink.h"
+#include "flow/render/sink.h"
 #include "predicate/predicate.h"
-#include "schema/list.h"
+#include "schema/model/tcl_list.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,12 +6,12 @@
  *	again, and a smaller room must get the head of the same.
  *
  *	With clang -fsanitize=fuzzer it is a fuzzer; -DFUZZ_MAIN makes a program that replays the
- *	files named on its command line, -DFUZZ_SEEDS (and -Itests/c) one that writes seeds into the
+ *	files named on its command line, -DFUZZ_SEEDS one that writes seeds into the
  *	directory named there. Linked with the sources of base/ and etl/.
  */
 #include "base/bytes.h"
 #include "base/os.h"
-#include "etl/decompress.h"
+#include "etl/compress/decompress.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 #endif
 
 #ifdef FUZZ_SEEDS
-#include "etlfile.h"
+#include "tests/support/etlfile.h"
 
 int main(int argc, char **argv)
 {

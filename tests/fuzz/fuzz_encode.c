@@ -5,9 +5,9 @@
  *	For libFuzzer. Fields whose meaning depends on bytes that no value shows (EtwEncode makes them
  *	zeros) are built, but their values not compared.
  */
-#include "../c/tape.h"
-#include "schema/internal.h"
-#include "schema/list.h"
+#include "tests/support/tape.h"
+#include "schema/model/schema_int.h"
+#include "schema/model/tcl_list.h"
 #include <stdio.h>
 #include <stdlib.h>
 

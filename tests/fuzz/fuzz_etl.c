@@ -6,7 +6,7 @@
  *	without repeating its warnings.
  *
  *	With clang -fsanitize=fuzzer it is a fuzzer; -DFUZZ_MAIN makes a program that
- *	replays the files named on its command line, -DFUZZ_SEEDS (and -Itests/c) one that
+ *	replays the files named on its command line, -DFUZZ_SEEDS one that
  *	writes seeds into the directory named there. Linked with the sources of base/ and
  *	etl/.
  *
@@ -14,7 +14,7 @@
  */
 #include "base/bytes.h"
 #include "base/os.h"
-#include "etl/reader.h"
+#include "etl/read/reader.h"
 #include "etl/record.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 #endif
 
 #ifdef FUZZ_SEEDS
-#include "etlfile.h"
+#include "tests/support/etlfile.h"
 
 static void Save(Image *f, const char *dir, const char *name)
 {

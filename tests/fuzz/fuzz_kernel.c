@@ -8,9 +8,9 @@
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/format.h"
-#include "flow/sink.h"
-#include "flow/source_ops.h"
-#include "schema/kernel.h"
+#include "flow/render/sink.h"
+#include "flow/source/source_int.h"
+#include "schema/kernel/kernel_classes.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
  *	manifests, and events that need them, in any order. An input is a row of {u8 kind, u8 code,
  *	u16 size, bytes}; the bytes are a payload.
  */
-#include "schema/decode.h"
-#include "schema/message.h"
-#include "tests/c/metainfo.h"
+#include "schema/model/decode.h"
+#include "schema/store/event_message.h"
+#include "tests/support/metainfo.h"
 #include <stdio.h>
 
 enum { KIND_EVENT = 4, KIND_CLASSIC = 5, KINDS = 6 };

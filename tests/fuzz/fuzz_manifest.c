@@ -7,9 +7,9 @@
  *
  *	Seeds: *.man
  */
-#include "schema/decode.h"
-#include "schema/manifest.h"
-#include "schema/message.h"
+#include "schema/model/decode.h"
+#include "schema/manifest/manifest.h"
+#include "schema/store/event_message.h"
 #include <stdio.h>
 #include <stdlib.h>
 

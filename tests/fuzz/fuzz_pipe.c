@@ -7,7 +7,7 @@
  *	Seeds: *.etl
  */
 #include "base/bytes.h"
-#include "flow/source_pipe.h"
+#include "flow/source/source_pipe.h"
 
 typedef struct Bytes {
     const uint8_t *data;

@@ -8,13 +8,13 @@
  *	Seeds: *.etl
  */
 #include "base/bytes.h"
-#include "etl/output.h"
-#include "etl/reader.h"
-#include "etl/remake.h"
-#include "flow/held.h"
-#include "flow/redact.h"
-#include "flow/rename.h"
-#include "schema/decode.h"
+#include "etl/write/file_builder.h"
+#include "etl/read/reader.h"
+#include "etl/write/record_rebuild.h"
+#include "flow/relog/reorder_buffer.h"
+#include "flow/relog/redact.h"
+#include "flow/relog/rename.h"
+#include "schema/model/decode.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  *	Seeds: *.etl
  */
 #include "base/bytes.h"
-#include "etl/reader.h"
-#include "flow/summary.h"
+#include "etl/read/reader.h"
+#include "flow/summary/summary.h"
 #include <stdlib.h>
 
 static const char *const header[] = {"provider", "event", "name(level)", "pid"};

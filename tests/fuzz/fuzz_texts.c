@@ -6,9 +6,9 @@
  *	With -DFUZZ_SEEDS a program that writes seeds.
  */
 #include "etl/format.h"
-#include "schema/list.h"
-#include "schema/load.h"
-#include "schema/texts.h"
+#include "schema/model/tcl_list.h"
+#include "schema/store/definition_files.h"
+#include "schema/model/text_defs.h"
 #include <stdio.h>
 #include <stdlib.h>
 

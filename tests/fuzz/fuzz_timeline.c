@@ -5,8 +5,8 @@
  *	of {u8 what, u8 who, u8 name, i8 step, u16 id}; times go by powers of two, back as well as on. What is
  *	seen must be all there is, in order, whatever the grain.
  */
-#include "flow/timeline.h"
-#include "tests/c/sample.h"
+#include "flow/timeline/timeline.h"
+#include "tests/support/sample.h"
 
 enum { KINDS = 6, STEP_BITS = 62 };
 

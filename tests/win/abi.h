@@ -94,7 +94,7 @@ enum { /* PAYLOAD_OPERATOR */
     ABI_PAYLOAD_ISNOT = 31
 };
 
-/* What a static table of the lazily resolved functions (win/system_lazy.c) points to, too. */
+/* What a static table of the lazily resolved functions (win/system/system_lazy.c) points to, too. */
 SIM_EXPORT ULONG WINAPI TdhEnumerateManifestProviderEvents(
         LPGUID ProviderGuid, AbiProviderEventInfo *Buffer, ULONG *BufferSize);
 SIM_EXPORT ULONG WINAPI TdhGetManifestEventInformation(LPGUID ProviderGuid,

@@ -5,7 +5,7 @@
  *	Microsoft documents of each function is checked here, so that tests of the package against the
  *	service mean something. Needs no Tcl and nothing of the package.
  */
-#include "tests/win/simcheck.h"
+#include "tests/win/sim/simcheck.h"
 
 /* ---- Real time ------------------------------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
  *	The simulated service from the provider's side: enable callbacks, filters, extended items,
  *	TraceLogging, log files, kernel events, and who is told to be registered.
  */
-#include "tests/win/simcheck.h"
+#include "tests/win/sim/simcheck.h"
 
 /* ---- Enable callbacks ----------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /*
  * tests/win/test_sim_tdh.c --
  *
- *	What the simulated service gives through tdh.h: the installed provider, its events, names and
+ *	What the simulated service gives through tdh_types.h: the installed provider, its events, names and
  *	maps, schemas of manifest, TraceLogging and kernel events, payload filters.
  */
-#include "tests/win/simcheck.h"
+#include "tests/win/sim/simcheck.h"
 
 static const GUID simGuid = {
         0x5117e7a1, 0x0001, 0x4c5d, {0x9e, 0x6f, 0x1a, 0x2b, 0x3c, 0x4d, 0x5e, 0x6f}};

@@ -1,17 +1,17 @@
 /*
  * tests/win/test_system.c --
  *
- *	The engine "system" (win/system_*.c) through engine.h, schema.h and etw.h, against the
+ *	The engine "system" (win/system) through engine.h, schema.h and etw.h, against the
  *	simulated service: live consumers and their ends, what TDH says of events, filters on payloads,
  *	providers that come and go. Linked from the package's own objects, as sim/etwtest.dll is.
  */
 #include "tests/win/abi.h"
-#include "tests/c/check.h"
+#include "tests/support/check.h"
 #include "base/bytes.h"
 #include "base/os.h"
 #include "engine/engine.h"
 #include "etl/format.h"
-#include "schema/platform.h"
+#include "schema/store/platform_schema.h"
 #include <stdlib.h>
 
 enum { WAIT_NS = 50 * 1000000, PATIENCE = 200, SECOND = 1000 };

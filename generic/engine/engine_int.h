@@ -1,0 +1,58 @@
+/*
+ * engine/engine_int.h --
+ *
+ *	What an engine implements: a table of calls. dispatch.c chooses one for each call of
+ *	engine.h. Names come without an engine's prefix; errPtr may be NULL, and so may infoPtr, but for
+ *	query's.
+ */
+#ifndef ETW_ENGINE_INT_H
+#define ETW_ENGINE_INT_H
+
+#include "engine/engine.h"
+
+typedef bool EtwSessionVisit(void *ctx, const EtwSessionInfo *info);
+typedef bool EtwProviderVisit(void *ctx, const EtwProviderInfo *info);
+
+typedef struct EtwEngineOps {
+    const char *name; /* as in -engine, and before the colon of a session's name */
+    /* ETW_OK: such a session runs; ETW_E_LOOKUP: none does; ETW_E_ACCESS: this user is not told. */
+    EtwStatus (*has)(const char *name);
+    EtwStatus (*start)(const EtwSessionConfig *config, EtwError *errPtr);
+    EtwStatus (*stop)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
+    EtwStatus (*flush)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
+    EtwStatus (*query)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
+    EtwStatus (*update)(const char *name, const EtwSessionConfig *changes, EtwSessionInfo *infoPtr,
+            EtwError *errPtr);
+    EtwStatus (*snapshot)(
+            const char *name, const char *file, EtwSessionInfo *infoPtr, EtwError *errPtr);
+    EtwStatus (*mark)(const char *name, const char *text, EtwError *errPtr);
+    void (*list)(EtwSessionVisit *visit, void *ctx);
+    EtwStatus (*enable)(const char *name, const EtwEnable *enable, EtwError *errPtr);
+    EtwStatus (*disable)(const char *name, const EtwGuid *provider, EtwError *errPtr);
+    EtwStatus (*enableKernel)(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
+    EtwStatus (*disableKernel)(const char *name, EtwError *errPtr);
+    void (*providers)(EtwProviderVisit *visit, void *ctx);
+    void (*providerState)(EtwProviderInfo *info); /* add this engine's sessions; may be NULL */
+    EtwStatus (*liveOpen)(const char *name, EtwLive **livePtr, EtwError *errPtr);
+} EtwEngineOps;
+
+typedef struct EtwLiveOps {
+    EtwStatus (*next)(EtwLive *live, EtwEvent *event);
+    void (*wait)(EtwLive *live, int64_t timeoutNs);
+    void (*wake)(EtwLive *live);
+    uint64_t (*lost)(const EtwLive *live);
+    void (*close)(EtwLive *live);
+} EtwLiveOps;
+/* The first member of each engine's own struct. */
+struct EtwLive {
+    const EtwLiveOps *ops;
+};
+
+extern const EtwEngineOps etwEmbeddedOps; /* session.c */
+/*
+ * The operating system's own tracing (win/system/system_session.c). NULL: there is none that works here,
+ * and *errPtr says why.
+ */
+const EtwEngineOps *EtwSystemOps(EtwError *errPtr);
+
+#endif

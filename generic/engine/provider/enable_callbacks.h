@@ -1,0 +1,24 @@
+/*
+ * engine/provider/enable_callbacks.h --
+ *
+ *	Enable callbacks: a process is told when what is wanted of one of its providers changes,
+ *	whichever process changed it.
+ */
+#ifndef ETW_ENABLE_CALLBACKS_H
+#define ETW_ENABLE_CALLBACKS_H
+
+#include "engine/shared/registry.h"
+
+/* Something has changed for this provider: this process's callback is called, on this thread, and
+ * the other processes that registered it are woken. Not under the registry's lock. */
+void ListenNotify(RegProvider *provider);
+/* The operating system asks this process for the provider's state. Not under the registry's lock. */
+void ListenCapture(RegProvider *provider);
+/* Its callbacks go; waits for one that runs on another thread. Not under the registry's lock. */
+void ListenForget(const RegProvider *provider);
+/* All callbacks go, uncalled: of a process that was forked to do something else. */
+void ListenForgetAll(void);
+/* This process has joined the registry: anew, when it was forked. Not under the registry's lock. */
+void ListenJoined(void);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * engine/provider/native_provider.h --
+ *
+ *	Providers of etw.h shown to the operating system's own tracing, so that its sessions see their
+ *	events, too. Implemented by the platform (win/system/system_provider.c; nothing on unix).
+ */
+#ifndef ETW_NATIVE_PROVIDER_H
+#define ETW_NATIVE_PROVIDER_H
+
+#include "engine/shared/registry.h"
+
+/*
+ * This process's first registration of a provider, and its last; not under the registry's lock. In
+ * between RegProvider.system may become non-zero: then EtwMirrorWrite is to be called.
+ */
+void EtwMirrorRegister(RegProvider *provider);
+void EtwMirrorUnregister(RegProvider *provider);
+
+/* An event of that class of the classic kind was defined; from then on the provider writes such events. Not under
+ * the registry's lock. */
+void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass);
+
+typedef struct EtwMirrorEvent {
+    uint32_t eventClass;                /* RegClassAt: descriptor, traits, metadata */
+    const Etw_Guid *activity, *related; /* NULL: none */
+    const Etw_Data *data;
+    int count;
+    uint32_t size; /* of all data */
+} EtwMirrorEvent;
+/* ETW_WRITTEN: also when no session wanted it. */
+int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event);
+
+#endif

@@ -1,0 +1,410 @@
+/*
+ * engine/provider/provider.c --
+ *
+ *	etw.h: registering providers, defining events, writing. A provider handle is its slot in the
+ *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
+ */
+#include "base/bytes.h"
+#include "base/wide.h"
+#include "engine/provider/enable_callbacks.h"
+#include "engine/provider/native_provider.h"
+#include "engine/provider/provider.h"
+#include "engine/shared/testpoint.h"
+#include "engine/shared/writer_threads.h"
+#include "etl/format.h"
+#include "schema/model/schema.h"
+
+struct Etw_Event {
+    RegProvider *provider;
+    EtwDescriptor desc;
+    uint32_t eventClass;
+    Etw_Event *next; /* all of this process, under the registry's lock */
+};
+
+/* Under RegLock. */
+static Etw_Event *events;
+
+/* ---- Registering ----------------------------------------------------------------------------- */
+
+Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
+{
+    EtwGuid id;
+    RegProvider *provider;
+    int registrations = 0;
+    if (name == NULL || *name == '\0' || strlen(name) >= sizeof provider->name ||
+            RegOpen(NULL) == NULL || RegLock(NULL) != ETW_OK) {
+        return NULL;
+    }
+    if (guid != NULL) {
+        memcpy(&id, guid, sizeof id);
+    } else {
+        EtwGuidFromName(name, &id);
+    }
+    provider = RegFindProvider(&id, name, true);
+    if (provider != NULL && (registrations = RegAddRegistration(provider)) == 0) {
+        provider = NULL;
+    }
+    RegUnlock();
+    if (registrations == 1) {
+        EtwMirrorRegister(provider);
+    }
+    return provider ? &provider->face : NULL;
+}
+
+void Etw_Unregister(Etw_Provider *face)
+{
+    RegProvider *provider = (RegProvider *)face;
+    bool last = false;
+    if (provider == NULL || RegLock(NULL) != ETW_OK) {
+        return;
+    }
+    last = RegRemoveRegistration(provider) == 0;
+    if (last) {
+        for (Etw_Event **at = &events; *at != NULL;) {
+            Etw_Event *e = *at;
+            if (e->provider == provider) {
+                *at = e->next;
+                EtwFree(e);
+            } else {
+                at = &e->next;
+            }
+        }
+    }
+    RegUnlock();
+    if (last) {
+        ListenForget(provider);
+        EtwMirrorUnregister(provider);
+    }
+}
+
+/* The constant part of an event; one without a description has no metadata. */
+static void fillClass(RegClass *head, const RegProvider *provider, const Etw_EventDesc *desc,
+        const EtwText *traits, const EtwText *meta)
+{
+    bool classic = desc->classGuid != NULL, described = !classic && desc->undescribed == 0;
+    head->provider = (uint16_t)(provider - RegGet()->providers);
+    head->classic = classic;
+    head->guid = provider->guid;
+    head->desc =
+            (EtwDescriptor){.version = desc->version, .level = desc->level, .opcode = desc->opcode};
+    if (classic) {
+        memcpy(head->guid.bytes, desc->classGuid->bytes, sizeof head->guid.bytes);
+        return;
+    }
+    head->desc.id = desc->id;
+    head->desc.channel = described ? ETL_CHANNEL_TRACELOGGING : 0;
+    head->desc.task = desc->task;
+    head->desc.keyword = desc->keyword;
+    head->traitsSize = described ? (uint16_t)traits->size : 0;
+    head->metaSize = described ? (uint16_t)meta->size : 0;
+}
+
+Etw_Event *Etw_DefineEvent(
+        Etw_Provider *face, const Etw_EventDesc *desc, const Etw_Field *fields, int fieldCount)
+{
+    RegProvider *provider = (RegProvider *)face;
+    EtwText meta = {0}, traits = {0};
+    RegClass head = {0};
+    Etw_Event *event = NULL;
+    if (provider == NULL || RegLock(NULL) != ETW_OK) {
+        return NULL;
+    }
+    EtwTraceLoggingTraits(&traits, provider->name, NULL);
+    if (EtwTraceLoggingEncode(&meta, desc->name, fields, fieldCount, NULL) == ETW_OK &&
+            meta.size < 0xF000) {
+        fillClass(&head, provider, desc, &traits, &meta);
+        uint32_t offset =
+                RegClassOf(&head, (const uint8_t *)traits.data, (const uint8_t *)meta.data);
+        for (event = events; event != NULL; event = event->next) {
+            if (offset != 0 && event->eventClass == offset) {
+                break;
+            }
+        }
+        if (offset != 0 && event == NULL) {
+            event = EtwAlloc(sizeof *event);
+            event->provider = provider;
+            event->desc = head.desc;
+            event->eventClass = offset;
+            event->next = events;
+            events = event;
+        }
+    }
+    RegUnlock();
+    if (event != NULL && head.classic) {
+        EtwMirrorClassic(provider, &head.guid);
+    }
+    EtwTextFree(&meta);
+    EtwTextFree(&traits);
+    return event;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static bool hasPid(const RegEnable *e, uint32_t pid)
+{
+    int i = 0;
+    while (i < e->pidCount && e->pids[i] != pid) {
+        i++;
+    }
+    return i < e->pidCount;
+}
+
+static bool hasId(const RegEnable *e, uint16_t id)
+{
+    int i = 0;
+    while (i < e->idCount && e->ids[i] != id) {
+        i++;
+    }
+    return i < e->idCount;
+}
+
+static inline bool wanted(const RegEnable *e, const EtwDescriptor *desc)
+{
+    if (desc->level > e->level ||
+            (desc->keyword != 0 &&
+                    ((desc->keyword & e->any) == 0 || (desc->keyword & e->all) != e->all))) {
+        return false;
+    }
+    /* A session for one process is the common case. */
+    return (e->pidCount == 0 || e->pids[0] == OsPid() || hasPid(e, OsPid())) &&
+           (e->idCount == 0 || hasId(e, desc->id));
+}
+
+static inline uint8_t *putPieces(uint8_t *at, const Etw_Data *data, int count)
+{
+    for (int i = 0; i < count; i++) {
+        EtwCopyShort(at, data[i].data, data[i].size);
+        at += data[i].size;
+    }
+    return at;
+}
+
+static inline void putElapsed(uint8_t *payload, const EtwElapsed *e, uint64_t now)
+{
+    uint64_t ticks = now > e->since ? now - e->since : 0; /* CPUs may differ by some ticks */
+    EtwStore64(payload + e->at, EtwMulShift32(ticks, e->scale));
+}
+
+typedef struct WriteArgs {
+    const Etw_Event *event;
+    const EtwThread *thread;
+    const Etw_Guid *activity, *related;
+    const Etw_Data *data;
+    int count;
+    uint32_t payload;
+    uint64_t *stamp;           /* NULL: not wanted */
+    const EtwElapsed *elapsed; /* NULL: nothing to fill in */
+} WriteArgs;
+
+static inline __attribute__((always_inline)) int writeTo(Ring *ring, const WriteArgs *w)
+{
+    uint32_t ids = (w->activity ? 16u : 0u) + (w->related ? 16u : 0u);
+    uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + ids + w->payload);
+    uint32_t cpu = (uint32_t)OsCpu();
+    uint32_t stream = cpu < ring->cpus ? cpu : cpu % ring->cpus;
+    RingRecord *record;
+    uint8_t *at;
+    if (__builtin_expect(size > ring->bufferSize || w->payload > 0xF000, 0)) {
+        atomic_fetch_add_explicit(&ring->streams[stream].lostTooBig, 1, memory_order_relaxed);
+        return ETW_LOST_TOO_BIG;
+    }
+    record = RingReserve(ring, stream, size, 0);
+    if (__builtin_expect(record == NULL, 0)) {
+        atomic_fetch_add_explicit(&ring->streams[stream].lostNoBuffer, 1, memory_order_relaxed);
+        return ETW_LOST_NO_BUFFER;
+    }
+    if (w->stamp != NULL) {
+        *w->stamp = record->ticks;
+    }
+    record->eventClass = w->event->eventClass;
+    record->tid = w->thread->tid; /* the process is in it already */
+    record->payloadSize = (uint16_t)w->payload;
+    record->flags =
+            (uint8_t)((w->activity ? RING_HAS_ACTIVITY : 0) | (w->related ? RING_HAS_RELATED : 0));
+    at = (uint8_t *)(record + 1);
+    if (w->activity) {
+        memcpy(at, w->activity, 16);
+        at += 16;
+    }
+    if (w->related) {
+        memcpy(at, w->related, 16);
+        at += 16;
+    }
+    putPieces(at, w->data, w->count);
+    if (w->elapsed != NULL) {
+        putElapsed(at, w->elapsed, record->ticks);
+    }
+    ETW_TEST_POINT("record.before-commit");
+    RingCommit(record, size);
+    return ETW_WRITTEN;
+}
+
+/* To the operating system's sessions. What is filled in is so in a copy. */
+static int writeMirror(const RegProvider *provider, const WriteArgs *w)
+{
+    uint8_t copy[2048];
+    EtwMirrorEvent event = {
+            w->event->eventClass, w->activity, w->related, w->data, w->count, w->payload};
+    Etw_Data whole = {copy, w->payload};
+    uint64_t now = OsTicks();
+    if (w->stamp != NULL && *w->stamp == 0) {
+        *w->stamp = now;
+    }
+    if (w->elapsed != NULL && w->payload <= sizeof copy) {
+        putPieces(copy, w->data, w->count);
+        putElapsed(copy, w->elapsed, now);
+        event.data = &whole;
+        event.count = 1;
+    }
+    return EtwMirrorWrite(provider, &event);
+}
+
+/* The thread's activity, and what its next event is related to. */
+static void takeIds(WriteArgs *args, EtwThread *thread)
+{
+    args->activity = thread->hasActivity ? &thread->activity : NULL;
+    if (thread->hasRelated && args->related == NULL) {
+        args->related = &thread->related;
+        thread->hasRelated = false;
+    }
+}
+
+/* Into every session that wants it. args: all but thread and payload size is set. Inlined, so that
+ * each of its callers pays for what it uses. */
+static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
+{
+    const Etw_Event *event = args->event;
+    RegProvider *provider = event->provider;
+    EtwThread *thread;
+    size_t payload = 0;
+    uint32_t active;
+    int result = ETW_WRITTEN;
+    for (int i = 0; i < args->count; i++) {
+        payload += args->data[i].size;
+    }
+    args->payload = payload > 0xFFFFFF ? 0xFFFFFF : (uint32_t)payload;
+    args->thread = thread = EtwThreadSelf();
+    if (__builtin_expect(thread->pid != OsPid(), 0)) {
+        EtwThreadRefresh(thread);
+        RegOpen(NULL); /* forked: this process takes its own place among the registered ones */
+    }
+    if (args->activity == NULL && (thread->hasActivity || thread->hasRelated)) {
+        takeIds(args, thread);
+    }
+    EtwThreadEnter(thread);
+    /* acquire: the entries whose bits are seen are complete */
+    active = atomic_load_explicit(&provider->active, memory_order_acquire);
+    while (active != 0) {
+        const RegEnable *e = &provider->enables[__builtin_ctz(active)];
+        active &= active - 1;
+        if (wanted(e, &event->desc)) {
+            Ring *ring = RegRing(e->session, e->instance);
+            int one = ring ? writeTo(ring, args) : ETW_WRITTEN;
+            result = one != ETW_WRITTEN ? one : result;
+        }
+    }
+    EtwThreadLeave(thread);
+    if (__builtin_expect(atomic_load_explicit(&provider->system, memory_order_relaxed) != 0, 0)) {
+        int one = writeMirror(provider, args);
+        result = one != ETW_WRITTEN ? one : result;
+    }
+    return result;
+}
+
+/* event NULL: it could not be defined. */
+static inline bool isListened(const Etw_Event *event)
+{
+    return event != NULL &&
+           Etw_Enabled(&event->provider->face, event->desc.level, event->desc.keyword);
+}
+
+int Etw_WriteActivity(Etw_Event *event, const Etw_Guid *activity, const Etw_Guid *related,
+        const Etw_Data *data, int count)
+{
+    WriteArgs args = {event, NULL, activity, related, data, count, 0, NULL, NULL};
+    return isListened(event) ? writeWanted(&args) : ETW_WRITTEN;
+}
+
+int Etw_Write(Etw_Event *event, const Etw_Data *data, int count)
+{
+    WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, NULL};
+    return isListened(event) ? writeWanted(&args) : ETW_WRITTEN;
+}
+
+uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count)
+{
+    uint64_t stamp = 0;
+    WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, &stamp, NULL};
+    writeWanted(&args);
+    return stamp;
+}
+
+void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const EtwElapsed *elapsed)
+{
+    WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, elapsed};
+    writeWanted(&args);
+}
+
+bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw)
+{
+    size_t stack = 8u * (size_t)raw->stackCount;
+    uint32_t size = (uint32_t)EtwAlign8(sizeof(RingRecord) + stack + raw->size);
+    RingRecord *record;
+    if (size > ring->bufferSize || raw->size > 0xF000) {
+        atomic_fetch_add_explicit(&ring->streams[stream].lostTooBig, 1, memory_order_relaxed);
+        return true;
+    }
+    record = RingReserve(ring, stream, size, raw->ticks);
+    if (record == NULL) {
+        return false;
+    }
+    record->eventClass = raw->event->eventClass;
+    record->tid = raw->tid;
+    if (record->pid != raw->pid) {
+        record->pid = raw->pid; /* the logger's own record: nobody else looks before its commit */
+    }
+    record->payloadSize = (uint16_t)raw->size;
+    record->flags = 0;
+    record->stackCount = raw->stackCount;
+    if (stack > 0) {
+        memcpy(record + 1, raw->stack, stack);
+    }
+    memcpy((uint8_t *)(record + 1) + stack, raw->payload, raw->size);
+    RingCommit(record, size);
+    return true;
+}
+
+/* ---- Activity ids ---------------------------------------------------------------------------- */
+
+void Etw_ActivityCreate(Etw_Guid *activity)
+{
+    EtwGuidRandom((EtwGuid *)activity);
+}
+
+void Etw_ActivitySet(const Etw_Guid *activity)
+{
+    EtwThread *thread = EtwThreadSelf();
+    thread->hasActivity = activity != NULL;
+    if (activity != NULL) {
+        thread->activity = *activity;
+    }
+}
+
+void Etw_ActivityGet(Etw_Guid *activity)
+{
+    EtwThread *thread = EtwThreadSelf();
+    if (thread->hasActivity) {
+        *activity = thread->activity;
+    } else {
+        memset(activity, 0, sizeof *activity);
+    }
+}
+
+void EtwActivityRelate(const Etw_Guid *related)
+{
+    EtwThread *thread = EtwThreadSelf();
+    thread->hasRelated = related != NULL;
+    if (related != NULL) {
+        thread->related = *related;
+    }
+}

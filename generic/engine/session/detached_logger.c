@@ -1,0 +1,166 @@
+/*
+ * engine/session/detached_logger.c --
+ *
+ *	Sessions whose owner is a process of its own, the logger process, so that who started them
+ *	may end. It is made from this library, lives as long as its session, and is controlled as any
+ *	other process's session (session_control.c). What it is to start, and how that went, passes through a
+ *	file in the runtime directory that both map.
+ */
+#include "engine/provider/enable_callbacks.h"
+#include "base/bytes.h"
+#include "engine/session/session.h"
+#include <stdio.h>
+
+enum { PATIENCE = 60 * 1000 /* ms for a new process to start its session */ };
+
+typedef struct Launch {
+    char name[256], file[1024]; /* file: empty: none */
+    char tclVersion[32];
+    int32_t mode, realtime;
+    uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
+    uint32_t starter;
+    _Atomic uint32_t done; /* release: the rest is the answer */
+    int32_t status;
+    EtwError error;
+} Launch;
+
+/* ---- The logger process ---------------------------------------------------------------------- */
+
+static void fillConfig(const Launch *l, EtwSessionConfig *config)
+{
+    *config = (EtwSessionConfig){.name = l->name,
+            .file = l->file[0] ? l->file : NULL,
+            .mode = (EtwFileMode)l->mode,
+            .realtime = l->realtime != 0,
+            .bufferKB = l->bufferKB,
+            .minBuffers = l->minBuffers,
+            .maxBuffers = l->maxBuffers,
+            .flushMs = l->flushMs,
+            .maxMB = l->maxMB,
+            .starter = l->starter};
+}
+
+/* Forked: the providers of the process that asked for the session are not this one's. The engine's
+ * own has events that may be in use. */
+static void leaveParent(void)
+{
+    ListenForgetAll();
+    Etw_Provider *own = EtwOwnProvider();
+    if (own != NULL && RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
+        RegKeepOnly((const RegProvider *)own);
+        RegUnlock();
+    }
+}
+
+static void loggerProcess(const char *path)
+{
+    OsMap map = {0};
+    EtwSessionConfig config;
+    EtwError err = {0};
+    Launch *l;
+    EtwStatus status;
+    OsInit();
+    if (OsMapShared(&map, path, false, 0, NULL) != ETW_OK || map.size < sizeof *l) {
+        return; /* who asked has gone */
+    }
+    l = (Launch *)map.base;
+    fillConfig(l, &config);
+    EtwSetTclVersion(l->tclVersion);
+    leaveParent();
+    status = SessionStartHere(&config, &err);
+    l->status = status;
+    l->error = err;
+    atomic_store_explicit(&l->done, 1, memory_order_release);
+    OsUnmap(&map);
+    if (status == ETW_OK) {
+        SessionWaitForAll();
+    }
+}
+
+#ifdef _WIN32
+/* As rundll32 calls it. */
+__declspec(dllexport) void __stdcall EtwDetachedLogger(
+        void *window, void *module, char *argument, int show);
+void __stdcall EtwDetachedLogger(void *window, void *module, char *argument, int show)
+{
+    (void)window;
+    (void)module;
+    (void)show;
+    loggerProcess(argument);
+}
+#endif
+
+/* ---- Who starts it --------------------------------------------------------------------------- */
+
+static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
+{
+    snprintf(l->name, sizeof l->name, "%s", c->name);
+    snprintf(l->tclVersion, sizeof l->tclVersion, "%s", EtwTclVersion());
+    if (c->file != NULL) {
+        OsFullPath(c->file, l->file, sizeof l->file);
+        if (strlen(l->file) == sizeof l->file - 1) {
+            return EtwFail(err, ETW_E_ARG, "FILE", c->name, "the path of the file is too long");
+        }
+    }
+    l->mode = c->mode;
+    l->realtime = c->realtime;
+    l->bufferKB = c->bufferKB;
+    l->minBuffers = c->minBuffers;
+    l->maxBuffers = c->maxBuffers;
+    l->flushMs = c->flushMs;
+    l->maxMB = c->maxMB;
+    l->starter = OsPid();
+    return ETW_OK;
+}
+
+static EtwStatus waitForStart(Launch *l, uint32_t pid, EtwError *err)
+{
+    uint64_t start = OsProcessStart(pid);
+    for (int ms = 0; ms < PATIENCE; ms++) {
+        bool lives = start != 0 && OsProcessLives(pid, start);
+        if (atomic_load_explicit(&l->done, memory_order_acquire)) {
+            if (err != NULL) {
+                *err = l->error;
+            }
+            return (EtwStatus)l->status;
+        }
+        if (!lives) {
+            break;
+        }
+        OsSleepNs(1000000);
+    }
+    return EtwFail(err, ETW_E_STATE, "LOGGER", l->name,
+            "the logger process %u of session \"%s\" did not come up", pid, l->name);
+}
+
+EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *err)
+{
+    OsMap map = {0};
+    char path[1024], argument[1024];
+    Launch *l;
+    uint32_t pid = 0;
+    uint64_t mark;
+    EtwStatus status;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    OsRandom(&mark, sizeof mark);
+    RegSessionPath(mark, path, sizeof path - 8);
+    strcat(path, ".launch");
+    status = OsMapShared(&map, path, true, sizeof *l, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    l = (Launch *)map.base;
+    status = fillLaunch(l, config, err);
+    if (status == ETW_OK) {
+        OsFullPath(path, argument, sizeof argument);
+        status = OsDetach(loggerProcess, argument, &pid, err);
+    }
+    if (status == ETW_OK) {
+        status = waitForStart(l, pid, err);
+    }
+    OsUnmap(&map);
+    OsFileRemove(path);
+    return status;
+}

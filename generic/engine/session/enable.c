@@ -1,0 +1,312 @@
+/*
+ * engine/session/enable.c --
+ *
+ *	Which session wants what of which provider; the list of providers; the session's own events
+ *	(Host, Mark).
+ */
+#include "base/bytes.h"
+#include "engine/session/session.h"
+#include "engine/provider/enable_callbacks.h"
+#include "engine/shared/writer_threads.h"
+#include <stdio.h>
+
+/* ---- Enabling -------------------------------------------------------------------------------- */
+
+static void fillEnable(RegEnable *e, const EtwEnable *wish)
+{
+    e->level = wish->level ? wish->level : 255;
+    e->any = wish->any ? wish->any : UINT64_MAX;
+    e->all = wish->all;
+    e->pidCount = (uint8_t)wish->pidCount;
+    e->idCount = (uint8_t)wish->idCount;
+    if (wish->pidCount > 0) {
+        memcpy(e->pids, wish->pids, (size_t)wish->pidCount * sizeof *e->pids);
+    }
+    if (wish->idCount > 0) {
+        memcpy(e->ids, wish->ids, (size_t)wish->idCount * sizeof *e->ids);
+    }
+}
+
+/* The entry of this instance, else a free one, else -1. */
+static int entryFor(const RegProvider *p, uint64_t instance)
+{
+    uint32_t active = atomic_load(&p->active);
+    int free = -1;
+    for (int i = 0; i < ETW_MAX_ENABLES; i++) {
+        if (!(active >> i & 1)) {
+            free = free < 0 ? i : free;
+        } else if (p->enables[i].instance == instance) {
+            return i;
+        }
+    }
+    return free;
+}
+
+static EtwStatus stopping(const char *name, EtwError *err)
+{
+    return EtwFail(
+            err, ETW_E_STATE, "STOPPING", name, "session \"%s\" is being stopped just now", name);
+}
+
+static EtwStatus enableLocked(
+        const char *name, const EtwEnable *wish, RegProvider **providerPtr, EtwError *err)
+{
+    int session = SessionFind(name, err);
+    uint64_t instance;
+    RegProvider *p;
+    int i;
+    if (session < 0) {
+        return ETW_E_LOOKUP;
+    }
+    if (RegGet()->sessions[session].stopping) {
+        return stopping(name, err);
+    }
+    instance = atomic_load(&RegGet()->sessions[session].instance);
+    p = RegFindProvider(&wish->provider, wish->providerName, true);
+    i = p ? entryFor(p, instance) : -1;
+    if (i < 0) {
+        return EtwFail(err, ETW_E_LIMIT, p ? "ENABLES" : "PROVIDERS", wish->providerName,
+                p ? "%d sessions listen to this provider already, the most there can be: disable "
+                    "it in one of them"
+                  : "%d providers are known already, the most there can be",
+                p ? (int)ETW_MAX_ENABLES : (int)REG_PROVIDERS);
+    }
+    atomic_fetch_and(&p->active,
+            ~(1u << i)); /* a writer that saw the bit may read a mixed entry once: harmless */
+    fillEnable(&p->enables[i], wish);
+    p->enables[i].session = (uint32_t)session;
+    p->enables[i].instance = instance;
+    atomic_fetch_or_explicit(&p->active, 1u << i, memory_order_release); /* the entry is complete */
+    RegRefreshProvider(p);
+    if (wish->captureState) {
+        atomic_fetch_add(&p->captures, 1);
+    }
+    *providerPtr = p;
+    return ETW_OK;
+}
+
+EtwStatus EmbeddedEnable(const char *name, const EtwEnable *wish, EtwError *err)
+{
+    RegProvider *provider = NULL;
+    EtwStatus status;
+    if (wish->properties != 0 || wish->executables != NULL || wish->payloadCount != 0) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", name,
+                "session \"%s\" is of the embedded engine, which has no -executables, "
+                "-payload, -properties and -stacks for providers",
+                name);
+    }
+    if (wish->pidCount > 8 || wish->idCount > 64) {
+        return EtwFail(err, ETW_E_LIMIT, wish->pidCount > 8 ? "PIDS" : "EVENTS", name,
+                "too many %s: at most %d", wish->pidCount > 8 ? "process ids" : "event ids",
+                wish->pidCount > 8 ? 8 : 64);
+    }
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    status = enableLocked(name, wish, &provider, err);
+    RegUnlock();
+    if (status == ETW_OK) {
+        ListenNotify(provider);
+    }
+    return status;
+}
+
+EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
+{
+    EtwStatus status;
+    RegProvider *p = NULL;
+    int session, i = -1;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    session = SessionFind(name, err);
+    if (session < 0) {
+        status = ETW_E_LOOKUP;
+    } else {
+        p = RegFindProvider(guid, NULL, false);
+        i = p ? entryFor(p, atomic_load(&RegGet()->sessions[session].instance)) : -1;
+        if (i < 0 || !(atomic_load(&p->active) >> i & 1)) {
+            status = EtwFail(err, ETW_E_LOOKUP, "ENABLE", name,
+                    "session \"%s\" does not listen to this provider", name);
+        } else {
+            atomic_fetch_and(&p->active, ~(1u << i));
+            RegRefreshProvider(p);
+        }
+    }
+    RegUnlock();
+    if (status == ETW_OK) {
+        ListenNotify(p);
+    }
+    return status;
+}
+
+/* ---- The list of providers ------------------------------------------------------------------- */
+
+static void fillProvider(const RegProvider *p, EtwProviderInfo *info)
+{
+    memset(info, 0, sizeof *info);
+    info->guid = p->guid;
+    snprintf(info->name, sizeof info->name, "%.127s", p->name);
+    info->registrations = RegRegistrations(p);
+    for (int i = 0; i < ETW_MAX_ENABLES; i++) {
+        const RegEnable *e = &p->enables[i];
+        if (!(atomic_load(&p->active) >> i & 1) || e->session >= ETW_MAX_SESSIONS) {
+            continue;
+        }
+        snprintf(info->enabled[info->enables].session, 256, "%.255s",
+                RegGet()->sessions[e->session].name);
+        info->enabled[info->enables].engine = etwEmbeddedOps.name;
+        info->enabled[info->enables].level = e->level;
+        info->enabled[info->enables].any = e->any;
+        info->enabled[info->enables].all = e->all;
+        info->enables++;
+    }
+}
+
+/* The next one from *atPtr on that somebody has or wants; *atPtr moves behind it. */
+static bool nextProvider(const Registry *r, int *atPtr, EtwProviderInfo *info)
+{
+    while (*atPtr < REG_PROVIDERS) {
+        const RegProvider *p = &r->providers[(*atPtr)++];
+        if (p->used && (atomic_load(&p->active) != 0 || RegRegistrations(p) > 0)) {
+            fillProvider(p, info);
+            return true;
+        }
+    }
+    return false;
+}
+
+void EmbeddedProviders(bool (*visit)(void *ctx, const EtwProviderInfo *info), void *ctx)
+{
+    Registry *r = RegOpen(NULL);
+    EtwProviderInfo info;
+    bool there = r != NULL;
+    for (int at = 0; there;) {
+        if (RegLock(NULL) != ETW_OK) {
+            return;
+        }
+        if (at == 0) {
+            RegSweep();
+        }
+        there = nextProvider(r, &at, &info);
+        RegUnlock(); /* a visitor may take it */
+        there = there && visit(ctx, &info);
+    }
+}
+
+/* ---- The session's own events ---------------------------------------------------------------- */
+
+static char tclVersion[32];
+
+void EtwSetTclVersion(const char *version)
+{
+    snprintf(tclVersion, sizeof tclVersion, "%s", version);
+}
+
+const char *EtwTclVersion(void)
+{
+    return tclVersion;
+}
+
+static size_t putText(uint8_t *at, const char *text)
+{
+    size_t n = strlen(text);
+    EtwStore16(at, (uint16_t)n);
+    memcpy(at + 2, text, n);
+    return n + 2;
+}
+
+/* Straight into one session, whatever is enabled there. */
+static void writeOwn(Ring *ring, Etw_Event *event, const uint8_t *payload, size_t size)
+{
+    EtwRawEvent raw = {event, 0, OsPid(), OsTid(), payload, size, NULL, 0};
+    uint32_t stream = (uint32_t)OsCpu() % ring->cpus;
+    if (event != NULL && !EtwProviderWriteTo(ring, stream, &raw)) {
+        atomic_fetch_add(&ring->streams[stream].lostNoBuffer, 1);
+    }
+}
+
+Etw_Provider *EtwOwnProvider(void)
+{
+    static _Atomic(Etw_Provider *) provider;
+    Etw_Provider *p = atomic_load(&provider);
+    if (p == NULL) {
+        p = Etw_Register("Etw-Session", NULL);
+        atomic_store(&provider, p);
+    }
+    return p;
+}
+
+void EtwSessionWriteHost(Ring *ring)
+{
+    static const Etw_Field fields[] = {{"Host", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"System", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Tcl", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Processors", ETW_IN_UINT32, 0, 0, 0},
+            {"Clock", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Program", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}}; /* of the session's owner */
+    static const char *const clocks[] = {"", "x86-tsc", "monotonic-raw", "qpc"};
+    char host[256], system[256], program[256];
+    uint8_t payload[1000], *at = payload;
+    OsHostName(host, sizeof host);
+    OsHostText(system, sizeof system);
+    at += putText(at, host);
+    at += putText(at, system);
+    at += putText(at, tclVersion);
+    EtwStore32(at, (uint32_t)OsCpuCount());
+    at += 4;
+    at += putText(at, clocks[osClock]);
+    OsProgramName(program, sizeof program);
+    at += putText(at, program);
+    writeOwn(ring,
+            Etw_DefineEvent(
+                    EtwOwnProvider(), &(Etw_EventDesc){.name = "Host", .level = 4}, fields, 6),
+            payload, (size_t)(at - payload));
+}
+
+Etw_Event *EtwMarkEvent(void)
+{
+    static const Etw_Field fields[] = {{"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
+    return Etw_DefineEvent(
+            EtwOwnProvider(), &(Etw_EventDesc){.name = "Mark", .level = 4}, fields, 1);
+}
+
+EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)
+{
+    Etw_Event *mark = EtwMarkEvent();
+    char cut[4096 + 1];
+    uint8_t payload[sizeof cut + 2];
+    EtwThread *thread = EtwThreadSelf();
+    EtwStatus status;
+    int index;
+    Ring *ring;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    EtwThreadEnter(thread);
+    index = SessionFind(name, err);
+    ring = index < 0 ? NULL
+                     : RegRing((uint32_t)index, atomic_load(&RegGet()->sessions[index].instance));
+    if (index < 0) {
+        status = ETW_E_LOOKUP;
+    } else if (ring == NULL) {
+        status = EtwFail(err, ETW_E_STATE, "STOPPING", name, "session \"%s\" has just gone", name);
+    } else if (RegGet()->sessions[index].stopping) {
+        status = stopping(name, err);
+    } else {
+        snprintf(cut, sizeof cut, "%s", text);
+        writeOwn(ring, mark, payload, putText(payload, cut));
+    }
+    EtwThreadLeave(thread);
+    RegUnlock();
+    return status;
+}

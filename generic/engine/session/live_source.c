@@ -1,0 +1,238 @@
+/*
+ * engine/session/live_source.c --
+ *
+ *	A live consumer of a session, in any process of the user: reads all streams by cursors of
+ *	its own and delivers in time order up to a watermark. It maps the session itself, writes nothing
+ *	there but the number of consumers and its loss, and keeps what is left readable after the
+ *	session's end.
+ */
+#include "base/bytes.h"
+#include "engine/session/session.h"
+#include "engine/shared/ring_reader.h"
+
+enum {
+    BLOCK_PATIENCE = 50 * 1000000, /* ns that one writer inside a record may hold back all others */
+    GIVE_UP = 2000 * 1000000,      /* ns after which its event is given up, as the logger does */
+    SECOND = 1000 * 1000000,
+    WAIT_LEAST = 1000000,
+    WAIT_MOST = 4000000 /* ns between looks at an idle session: half of it is the mean latency */
+};
+
+typedef struct EmbeddedLive {
+    EtwLive face; /* must be first */
+    Ring ring;
+    RingTail *tails;
+    uint32_t count;
+    EtwAnchors anchors;
+    OsInstant lastAnchor;
+    uint64_t ownerStart; /* tells the owner from another process with its pid */
+    bool ended;          /* the session stopped, or its owner died */
+    uint64_t watermark;  /* ticks: everything up to here may be delivered */
+    uint64_t last;       /* ticks of the youngest event delivered */
+    int64_t lastTime;    /* and its time */
+    int64_t blockedSince;
+    int64_t wait;
+    uint64_t reported; /* of lost, already added to the session's header */
+    RingTail *given;   /* whose record the caller still looks at */
+    OsWake *wake;
+} EmbeddedLive;
+
+/* Whom nobody waits for any longer: writers that died or hang inside a record. */
+static void passStuck(EmbeddedLive *l, int64_t now)
+{
+    for (uint32_t i = 0; i < l->count; i++) {
+        RingTail *t = &l->tails[i];
+        if (t->blocked && t->blockedSince == 0) {
+            t->blockedSince = now;
+        }
+        if (t->blocked && (l->ended || now - t->blockedSince >= GIVE_UP)) {
+            RingTailSkip(&l->ring, t);
+        }
+    }
+}
+
+/* How far everything is complete, as of now. */
+static void moveWatermark(EmbeddedLive *l)
+{
+    OsInstant now;
+    uint64_t kernel = atomic_load_explicit(&l->ring.header->kernelUntil, memory_order_acquire);
+    OsNow(&now);
+    l->watermark = kernel != 0 && kernel < now.ticks ? kernel : now.ticks;
+    if (now.steady - l->lastAnchor.steady > SECOND) {
+        EtwAnchorsAdd(&l->anchors, &now);
+        l->lastAnchor = now;
+        l->ended |= !OsProcessLives(l->ring.header->ownerPid, l->ownerStart);
+    }
+    l->ended |= atomic_load_explicit(&l->ring.header->state, memory_order_acquire) == RING_STOPPED;
+    l->watermark = l->ended ? UINT64_MAX : l->watermark;
+    passStuck(l, now.steady);
+}
+
+/* Oldest record at hand; *blockedPtr: some stream is held up by a writer. */
+static RingTail *oldest(EmbeddedLive *l, bool *blockedPtr)
+{
+    RingTail *best = NULL;
+    *blockedPtr = false;
+    for (uint32_t i = 0; i < l->count; i++) {
+        RingTail *t = &l->tails[i];
+        if (RingTailPeek(&l->ring, t)) {
+            if (best == NULL || RingTailRecord(t)->ticks < RingTailRecord(best)->ticks) {
+                best = t;
+            }
+        } else {
+            *blockedPtr |= t->blocked;
+        }
+    }
+    return best;
+}
+
+static bool heldUp(EmbeddedLive *l, bool blocked)
+{
+    OsInstant now;
+    if (!blocked || l->ended) {
+        l->blockedSince = 0;
+        return false;
+    }
+    OsNow(&now);
+    if (l->blockedSince == 0) {
+        l->blockedSince = now.steady;
+    }
+    return now.steady - l->blockedSince < BLOCK_PATIENCE;
+}
+
+static uint64_t liveLost(const EtwLive *live)
+{
+    const EmbeddedLive *l = (const EmbeddedLive *)live;
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        lost += l->tails[i].lost;
+    }
+    return lost;
+}
+
+static void reportLoss(EmbeddedLive *l)
+{
+    uint64_t lost = liveLost(&l->face);
+    if (lost > l->reported) {
+        atomic_fetch_add(&l->ring.header->lostConsumer, lost - l->reported);
+        l->reported = lost;
+    }
+}
+
+static bool deliver(EmbeddedLive *l, RingTail *t, EtwEvent *event)
+{
+    const RingRecord *record = RingTailRecord(t);
+    uint32_t cpu = t->cursor.stream % l->ring.cpus;
+    l->given = t;
+    if (!LoggerEventOf(record, t->size, (int)cpu, event)) {
+        t->lost++;
+        return false;
+    }
+    event->time = l->ring.header->startWall + EtwAnchorsSteady(&l->anchors, record->ticks) -
+                  l->ring.header->startSteady;
+    event->late = record->ticks < l->last;
+    if (!event->late) {
+        l->last = record->ticks;
+        /* A new anchor may see what is older than the one before it some ns earlier. */
+        l->lastTime = event->time > l->lastTime ? event->time : l->lastTime;
+        event->time = l->lastTime;
+    }
+    l->wait = WAIT_LEAST;
+    return true;
+}
+
+static EtwStatus liveNext(EtwLive *live, EtwEvent *event)
+{
+    EmbeddedLive *l = (EmbeddedLive *)live;
+    if (l->given != NULL) {
+        RingTailNext(l->given);
+        l->given = NULL;
+    }
+    for (bool fresh = false;;) {
+        bool blocked;
+        RingTail *t = oldest(l, &blocked);
+        if (t != NULL && RingTailRecord(t)->ticks <= l->watermark && !heldUp(l, blocked)) {
+            if (deliver(l, t, event)) {
+                return ETW_OK;
+            }
+            RingTailNext(t);
+            continue;
+        }
+        if (fresh && !(l->ended && blocked)) {
+            reportLoss(l);
+            return l->ended && t == NULL ? ETW_END : ETW_AGAIN;
+        }
+        moveWatermark(l);
+        fresh = true;
+    }
+}
+
+static void liveWait(EtwLive *live, int64_t timeoutNs)
+{
+    EmbeddedLive *l = (EmbeddedLive *)live;
+    int64_t wait = timeoutNs >= 0 && timeoutNs < l->wait ? timeoutNs : l->wait;
+    OsWakeWait(l->wake, wait);
+    l->wait = l->wait * 2 > WAIT_MOST ? WAIT_MOST : l->wait * 2;
+}
+
+static void liveWake(EtwLive *live)
+{
+    OsWakePost(((EmbeddedLive *)live)->wake);
+}
+
+static void liveClose(EtwLive *live)
+{
+    EmbeddedLive *l = (EmbeddedLive *)live;
+    atomic_fetch_sub(&l->ring.header->consumers, 1);
+    for (uint32_t i = 0; i < l->count; i++) {
+        RingTailFree(&l->tails[i]);
+    }
+    EtwFree(l->tails);
+    RingClose(&l->ring);
+    OsWakeFree(l->wake);
+    EtwFree(l);
+}
+
+static const EtwLiveOps liveOps = {
+        .next = liveNext, .wait = liveWait, .wake = liveWake, .lost = liveLost, .close = liveClose};
+
+EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err)
+{
+    EtwSessionInfo info;
+    char path[1024];
+    EmbeddedLive *l;
+    EtwStatus status = EmbeddedQuery(session, &info, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (!info.realtime) {
+        return EtwFail(err, ETW_E_STATE, "REALTIME", session,
+                "session \"%s\" is not for live consumers: start it with -realtime 1", session);
+    }
+    l = EtwAlloc(sizeof *l);
+    l->face.ops = &liveOps;
+    RegSessionPath(info.instance, path, sizeof path);
+    status = RingOpen(&l->ring, path, info.instance, err);
+    if (status != ETW_OK) {
+        EtwFree(l);
+        return status;
+    }
+    l->count = 2 * l->ring.cpus;
+    l->tails = EtwAlloc(l->count * sizeof *l->tails);
+    for (uint32_t i = 0; i < l->count; i++) {
+        RingTailInit(&l->tails[i], i);
+        /* What comes from here on and is overtaken is its loss, also in a stream that it never read. */
+        l->tails[i].expected = atomic_load(&l->ring.streams[i].passed);
+        l->tails[i].entered = true;
+    }
+    OsInstant start = {
+            l->ring.header->startTicks, l->ring.header->startSteady, l->ring.header->startWall};
+    OsNow(&l->lastAnchor);
+    EtwAnchorsJoin(&l->anchors, &start, &l->lastAnchor);
+    l->ownerStart = OsProcessStart(l->ring.header->ownerPid);
+    l->wake = OsWakeNew();
+    l->wait = WAIT_LEAST;
+    atomic_fetch_add(&l->ring.header->consumers, 1);
+    *livePtr = &l->face;
+    return ETW_OK;
+}

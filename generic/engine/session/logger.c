@@ -1,0 +1,530 @@
+/*
+ * engine/session/logger.c --
+ *
+ *	The logger thread of a session: collects kernel events into the session's kernel streams,
+ *	merges each CPU's two streams by time into the file, converts ticks to nanoseconds on the way,
+ *	frees what is read. It does not decide when a session starts or ends (session.c).
+ *
+ *	A round takes one instant as its watermark: all that was written before it goes out, younger
+ *	events wait, so that the kernel's and the script's events of a CPU can be merged exactly.
+ */
+#include "base/bytes.h"
+#include "base/wide.h"
+#include "engine/session/session_control.h"
+#include "etl/format.h"
+
+enum {
+    KERNEL_INTERVAL = 20 * 1000000,   /* ns between drains while kernel events are collected */
+    ASK_AFTER = 20 * 1000000,         /* ns in a record before a writer is suspected to be dead */
+    ANCHOR_INTERVAL = 1000 * 1000000, /* ns between clock anchors */
+    SETTLE = 200 *
+             1000 /* ns: an event stamped this long ago is visible, also in the kernel's rings */
+};
+
+/* ---- Records to events ----------------------------------------------------------------------- */
+
+bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *event)
+{
+    RingBody body;
+    const RegClass *c = RegClassAt(record->eventClass);
+    if (c == NULL || !RingBodyOf(record, size, &body)) {
+        return false;
+    }
+    memset(event, 0, sizeof *event);
+    event->ticks = (int64_t)record->ticks;
+    event->provider = c->guid;
+    event->desc = c->desc;
+    event->pid = record->pid;
+    event->tid = record->tid;
+    event->cpu = (uint16_t)cpu;
+    event->classic = c->classic != 0;
+    event->kind = event->classic ? ETL_FULL64 : ETL_EVENT64;
+    event->pointerSize = 8;
+    if (c->metaSize != 0) {
+        event->traits = c->bytes;
+        event->traitsSize = c->traitsSize;
+        event->meta = c->bytes + c->traitsSize;
+        event->metaSize = c->metaSize;
+    }
+    event->related = body.related;
+    event->stack = body.stack;
+    event->stackCount = body.stackCount;
+    event->payload = body.payload;
+    event->payloadSize = body.payloadSize;
+    if (body.activity) {
+        memcpy(&event->activity, body.activity, sizeof event->activity);
+    }
+    return true;
+}
+
+/* ---- What is not on disk yet ----------------------------------------------------------------- */
+
+/* What the writer was given up to now need not be saved once this put is done: its ring buffers may go
+ * then. Recovery asks the file itself whether a put that was begun was done. */
+void LoggerOnPut(void *ctx, const EtlPut *put)
+{
+    EtwSession *s = ctx;
+    uint32_t cpus = s->ring->cpus, cpu = (uint32_t)put->cpu;
+    if (s->streams == NULL || cpu >= cpus) {
+        return; /* closed without a logger */
+    }
+    RingStream *user = &s->ring->streams[cpu], *kernel = &s->ring->streams[cpus + cpu];
+    if (put->done) {
+        atomic_store(&user->onDisk, atomic_load(&user->next));
+        atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
+        return;
+    }
+    atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
+    atomic_store(&user->putSlot, put->slot);
+    atomic_store(&user->putUsed, put->used);
+    atomic_store(&user->putSequence, put->sequence);
+    atomic_store(&kernel->next, s->streams[cpus + cpu].events);
+    atomic_store(&user->next, s->streams[cpu].events);
+}
+
+/* Free a stream's held buffers, those that are on disk or all. */
+static void letGo(EtwSession *s, uint32_t stream, bool all)
+{
+    LoggerStream *l = &s->streams[stream];
+    uint64_t onDisk = atomic_load(&s->ring->streams[stream].onDisk);
+    while (l->held != RING_NO_BUFFER && (all || s->held[l->held].upTo <= onDisk)) {
+        uint32_t buffer = l->held;
+        l->held = s->held[buffer].next;
+        s->heldCount--;
+        RingRelease(s->ring, buffer, s->ring->header->realtime);
+    }
+}
+
+static void putOnDisk(EtwSession *s);
+
+/* A buffer was read to its end. */
+static void hold(EtwSession *s, LoggerStream *l, uint32_t buffer)
+{
+    uint32_t stream = (uint32_t)(l - s->streams);
+    atomic_store(&s->ring->streams[stream].passed, l->events);
+    if (s->writer == NULL) {
+        RingRelease(s->ring, buffer, s->ring->header->realtime);
+        return;
+    }
+    s->held[buffer] = (LoggerHeld){RING_NO_BUFFER, l->events};
+    if (l->held == RING_NO_BUFFER) {
+        l->held = buffer;
+    } else {
+        s->held[l->heldLast].next = buffer;
+    }
+    l->heldLast = buffer;
+    s->heldCount++;
+    letGo(s, stream, false);
+    if (s->heldCount * 4 >= atomic_load(&s->ring->header->maxBuffers)) {
+        putOnDisk(s); /* the writers need them */
+    }
+}
+
+/* ---- Merging one CPU ------------------------------------------------------------------------- */
+
+typedef struct Head {
+    LoggerStream *stream;
+    RingRecord *record; /* NULL: nothing to take */
+    uint32_t size;
+    bool blocked;
+} Head;
+
+/*
+ * Wait for a writer that has reserved and not committed; when its process is dead, or after the
+ * session's patience, give its event up. A writer that may still be alive keeps the buffer: it is
+ * never reused.
+ */
+static bool giveUp(EtwSession *s, LoggerStream *stream)
+{
+    OsInstant now;
+    uint32_t buffer = stream->cursor.buffer;
+    OsNow(&now);
+    if (stream->blockedSince == 0) {
+        stream->blockedSince = now.steady;
+    }
+    if (now.steady - stream->blockedSince < ASK_AFTER) {
+        return false;
+    }
+    if (RingBury(s->ring, &stream->cursor)) {
+        return true; /* its place is read as a damaged event now */
+    }
+    if (now.steady - stream->blockedSince < s->patience) {
+        return false;
+    }
+    stream->blockedSince = 0;
+    atomic_store(&s->ring->buffers[buffer].poisoned, 1);
+    RingSkip(s->ring, &stream->cursor);
+    atomic_fetch_add(&s->ring->header->lostAbandoned, 1);
+    return true;
+}
+
+/* Look at a stream's next record; frees buffers that are read to their end. */
+static void look(EtwSession *s, Head *head, uint64_t until)
+{
+    uint32_t buffer;
+    head->record = NULL;
+    head->blocked = false;
+    for (;;) {
+        switch (RingPeek(s->ring, &head->stream->cursor, &head->record, &head->size, &buffer)) {
+        case RING_RECORD:
+            head->stream->blockedSince = 0;
+            if (head->record->ticks > until) {
+                head->record = NULL;
+            }
+            return;
+        case RING_DONE:
+            hold(s, head->stream, buffer);
+            break;
+        case RING_BLOCKED:
+            head->record = NULL;
+            if (!giveUp(s, head->stream)) {
+                head->blocked = true;
+                return;
+            }
+            break;
+        case RING_OVERTAKEN: /* cannot be: only the logger frees here */
+            break;
+        case RING_EMPTY:
+            head->record = NULL;
+            return;
+        }
+    }
+}
+
+static void store(EtwSession *s, int cpu, Head *head)
+{
+    EtwEvent event;
+    if (head->stream->cursor.offset ==
+            0) { /* live readers count what overtook them by it; 0 means unknown */
+        atomic_store_explicit(&s->ring->buffers[head->stream->cursor.buffer].serial,
+                head->stream->events + 1, memory_order_relaxed);
+    }
+    if (!LoggerEventOf(head->record, head->size, cpu, &event)) {
+        atomic_fetch_add(&s->ring->header->lostAbandoned, 1);
+    } else if (s->writer != NULL) {
+        event.ticks = EtwAnchorsSteady(&s->anchors, head->record->ticks);
+        EtlWriterAdd(s->writer, &event);
+    }
+    RingAdvance(&head->stream->cursor, head->size);
+    head->stream->events++;
+}
+
+static void drainCpu(EtwSession *s, int cpu, uint64_t until)
+{
+    Head user = {.stream = &s->streams[cpu]},
+         kernel = {.stream = &s->streams[s->ring->cpus + (uint32_t)cpu]};
+    look(s, &user, until);
+    look(s, &kernel, until);
+    /* While one stream is blocked the other may not pass: its next event could be older. */
+    while (!user.blocked && !kernel.blocked && (user.record || kernel.record)) {
+        bool fromUser = kernel.record == NULL ||
+                        (user.record && user.record->ticks <= kernel.record->ticks);
+        Head *head = fromUser ? &user : &kernel;
+        store(s, cpu, head);
+        look(s, head, until);
+    }
+}
+
+static void drainRing(EtwSession *s, uint64_t until)
+{
+    if (s->ring->header->overwrite) {
+        return; /* the writers themselves make room; a snapshot reads */
+    }
+    for (uint32_t cpu = 0; cpu < s->ring->cpus; cpu++) {
+        drainCpu(s, (int)cpu, until);
+    }
+}
+
+/* ---- Kernel events --------------------------------------------------------------------------- */
+
+static void emitKernel(void *ctx, const EtwKernelRecord *k)
+{
+    EtwSession *s = ctx;
+    uint32_t stream = s->ring->cpus + (uint32_t)k->cpu % s->ring->cpus;
+    EtwRawEvent raw = {
+            k->event, k->ticks, k->pid, k->tid, k->payload, k->size, k->stack, k->stackCount};
+    if (EtwProviderWriteTo(s->ring, stream, &raw)) {
+        return;
+    }
+    drainRing(s, k->ticks - 1); /* kernel events come in time order: all before this one are in */
+    if (s->heldCount > 0) {
+        putOnDisk(s);
+    }
+    if (!EtwProviderWriteTo(s->ring, stream, &raw)) {
+        atomic_fetch_add(&s->ring->streams[stream].lostNoBuffer, 1);
+    }
+}
+
+static void drainKernel(EtwSession *s, uint64_t until)
+{
+    if (s->kernel != NULL) {
+        EtwKernelDrain(s->kernel, until, emitKernel, s);
+        atomic_store(&s->ring->header->lostKernel, EtwKernelLost(s->kernel));
+        atomic_store_explicit(&s->ring->header->kernelUntil, until, memory_order_release);
+    }
+}
+
+/* ---- A round --------------------------------------------------------------------------------- */
+
+uint64_t LoggerLost(const Ring *ring)
+{
+    const RingHeader *h = ring->header;
+    uint64_t lost = atomic_load(&h->lostAbandoned) + atomic_load(&h->lostKernel);
+    for (uint32_t i = 0; i < 2 * ring->cpus; i++) {
+        lost += atomic_load(&ring->streams[i].lostNoBuffer) +
+                atomic_load(&ring->streams[i].lostTooBig);
+    }
+    return lost;
+}
+
+static void addState(EtlWriterState *sum, const EtlWriterState *w)
+{
+    sum->bytes += w->bytes;
+    sum->buffers += w->buffers;
+    sum->events += w->events;
+    sum->lostFull += w->lostFull;
+    sum->lostIo += w->lostIo;
+    sum->overwritten += w->overwritten;
+    sum->tooBig += w->tooBig;
+}
+
+static void publishFiles(EtwSession *s)
+{
+    RingHeader *h = s->ring->header;
+    EtlWriterState w = {0};
+    if (s->writer != NULL) {
+        EtlWriterGetState(s->writer, &w); /* its number is of this file */
+    }
+    addState(&w, &s->left);
+    atomic_store(&h->events, w.events);
+    atomic_store(&h->bytes, w.bytes);
+    atomic_store(&h->fileBuffers, w.buffers);
+    atomic_store(&h->lostFull, w.lostFull);
+    atomic_store(&h->lostIo, w.lostIo);
+    atomic_store(&h->lostTooBig, w.tooBig);
+    atomic_store(&h->overwritten, w.overwritten);
+    atomic_store(&h->fileNumber, (uint32_t)w.number);
+}
+
+static void publishState(EtwSession *s)
+{
+    uint64_t events = 0;
+    if (s->writer != NULL || s->left.buffers != 0) {
+        publishFiles(s);
+    } else if (!s->ring->header->overwrite) {
+        for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
+            events += s->streams[i].events;
+        }
+        atomic_store(&s->ring->header->events, events);
+    }
+}
+
+/* The one that is not in force is written, then put in force: a crash leaves a whole one. */
+static void publishAnchors(EtwSession *s)
+{
+    RingHeader *h = s->ring->header;
+    uint32_t turn = atomic_load(&h->anchorTurn) + 1;
+    h->anchors[turn % 2] = s->anchors;
+    atomic_store_explicit(&h->anchorTurn, turn, memory_order_release);
+}
+
+static void anchor(EtwSession *s, const OsInstant *now)
+{
+    if (now->steady - s->lastAnchor.steady >= ANCHOR_INTERVAL) {
+        EtwAnchorsAdd(&s->anchors, now);
+        s->lastAnchor = *now;
+        publishAnchors(s);
+    }
+}
+
+/* margin: ns that the watermark stays behind, so that what was stamped before it is all there. */
+static void drain(EtwSession *s, int64_t margin)
+{
+    OsInstant now;
+    uint64_t until;
+    OsNow(&now);
+    until = now.ticks - EtwShift32Div((uint64_t)margin, s->anchors.scale);
+    drainKernel(s, until);
+    drainRing(s, until);
+    anchor(s, &now);
+    atomic_store_explicit(&s->ring->header->aliveWall, now.wall, memory_order_relaxed);
+    for (uint32_t i = 0; i < 2 * s->ring->cpus && s->heldCount > 0; i++) {
+        letGo(s, i, false);
+    }
+    if (s->ring->header->realtime) {
+        RingReplenish(s->ring, atomic_load(&s->ring->header->maxBuffers) / 4 + 2);
+    }
+    if (now.steady - s->lastSweep > ANCHOR_INTERVAL) {
+        s->lastSweep = now.steady;
+        RingSweep(s->ring);
+    }
+    publishState(s);
+}
+
+void LoggerDrain(EtwSession *s)
+{
+    drain(s, 0);
+}
+
+static void putOnDisk(EtwSession *s)
+{
+    if (s->writer != NULL) {
+        EtlWriterFlush(s->writer, LoggerLost(s->ring));
+        publishState(s);
+    }
+    /* Where the disk refuses, nothing is kept for it: the writers go on. */
+    for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
+        atomic_store(&s->ring->streams[i].onDisk, s->streams[i].events);
+        letGo(s, i, true);
+    }
+}
+
+void LoggerFlush(EtwSession *s)
+{
+    LoggerDrain(s);
+    putOnDisk(s);
+}
+
+EtwStatus LoggerCloseFile(EtwSession *s, int64_t endWall)
+{
+    EtwStatus flushed = EtlWriterFlush(s->writer, LoggerLost(s->ring)), closed;
+    EtlWriterState w;
+    EtlWriterGetState(s->writer, &w);
+    w.lostIo += w.unwritten; /* the close drops what is not on disk */
+    addState(&s->left, &w);
+    closed = EtlWriterClose(s->writer, LoggerLost(s->ring), endWall, NULL);
+    s->writer = NULL;
+    publishState(s);
+    return flushed != ETW_OK ? flushed : closed;
+}
+
+EtwStatus LoggerOpenFile(EtwSession *s, const char *path, EtwError *err)
+{
+    EtlWriter *writer;
+    EtlWriterConfig config = s->fileConfig;
+    EtwStatus status;
+    config.path = path;
+    status = EtlWriterOpen(&writer, &config, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (s->writer != NULL) {
+        OsInstant now;
+        OsNow(&now);
+        LoggerDrain(s);
+        LoggerCloseFile(s, now.wall);
+    }
+    s->writer = writer;
+    OsFullPath(path, s->file, sizeof s->file);
+    return ETW_OK;
+}
+
+/* ---- The thread ------------------------------------------------------------------------------ */
+
+static void runTasks(EtwSession *s)
+{
+    for (;;) {
+        LoggerTask *task;
+        OsMutexLock(s->taskMutex);
+        task = s->tasks;
+        if (task != NULL) {
+            s->tasks = task->next;
+        } else if (s->finish) {
+            s->ended = true;
+        }
+        OsMutexUnlock(s->taskMutex);
+        if (task == NULL) {
+            return;
+        }
+        task->proc(s, task->arg);
+        OsWakePost(task->done);
+    }
+}
+
+static int64_t interval(const EtwSession *s)
+{
+    int64_t flush = (int64_t)atomic_load(&s->ring->header->flushMs) * 1000000;
+    return s->kernel != NULL && flush > KERNEL_INTERVAL ? KERNEL_INTERVAL : flush;
+}
+
+static void loggerMain(void *arg)
+{
+    EtwSession *s = arg;
+    EtwKernelIgnoreThread(OsTid());
+    if (s->ring->header->overwrite) {
+        RingWarm(s->ring);
+    }
+    while (!s->finish) {
+        OsInstant now;
+        OsBellWait(&s->ring->bell, interval(s));
+        drain(s, SETTLE);
+        OsNow(&now);
+        if (now.steady - s->lastFlush >=
+                (int64_t)atomic_load(&s->ring->header->flushMs) * 1000000) {
+            s->lastFlush = now.steady;
+            putOnDisk(s);
+        }
+        runTasks(s);
+        if (!s->finish) {
+            ControlServe(s);
+        }
+    }
+}
+
+static void freeStreams(EtwSession *s)
+{
+    EtwFree(s->streams);
+    EtwFree(s->held);
+    s->streams = NULL;
+    s->held = NULL;
+}
+
+EtwStatus LoggerStart(EtwSession *s, EtwError *err)
+{
+    OsInstant start = {
+            s->ring->header->startTicks, s->ring->header->startSteady, s->ring->header->startWall};
+    s->streams = EtwAlloc(2 * s->ring->cpus * sizeof *s->streams);
+    for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
+        s->streams[i].cursor = (RingCursor){.stream = i, .buffer = RING_NO_BUFFER};
+        s->streams[i].held = RING_NO_BUFFER;
+    }
+    s->held = EtwAlloc(s->ring->bufferCount * sizeof *s->held);
+    EtwAnchorsInit(&s->anchors, &start);
+    publishAnchors(s);
+    s->lastAnchor = start;
+    s->lastFlush = s->lastSweep = start.steady;
+    s->patience = 2000000000;
+    if (OsThreadStart(&s->thread, "etw-logger", loggerMain, s) != ETW_OK) {
+        freeStreams(s);
+        return EtwFail(err, ETW_E_LIMIT, "THREAD", s->name,
+                "cannot start the logger thread of session \"%s\"", s->name);
+    }
+    return ETW_OK;
+}
+
+bool LoggerCall(EtwSession *s, void (*proc)(EtwSession *, void *), void *arg)
+{
+    LoggerTask task = {proc, arg, OsWakeNew(), NULL}, **at;
+    bool ended;
+    OsMutexLock(s->taskMutex);
+    ended = s->ended;
+    if (!ended) {
+        for (at = &s->tasks; *at != NULL; at = &(*at)->next) {
+        }
+        *at = &task;
+    }
+    OsMutexUnlock(s->taskMutex);
+    if (!ended) {
+        OsBellRing(&s->ring->bell);
+        OsWakeWait(task.done, -1);
+    }
+    OsWakeFree(task.done);
+    return !ended;
+}
+
+void LoggerJoin(EtwSession *s)
+{
+    OsThreadJoin(s->thread);
+    s->thread = NULL;
+    freeStreams(s);
+}

@@ -1,0 +1,821 @@
+/*
+ * engine/session/session.c --
+ *
+ *	Control of the embedded engine's sessions: start, stop, query, flush, update, snapshot,
+ *	enable. What happens between start and stop is the logger's. One table of the sessions that this
+ *	process owns, under the registry's lock.
+ */
+#include "engine/session/session_control.h"
+#include "base/bytes.h"
+#include "engine/provider/enable_callbacks.h"
+#include "engine/shared/writer_threads.h"
+#include "etl/format.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    DEFAULT_BUFFER_KB = 256,
+    DEFAULT_BUFFERS = 128,
+    DEFAULT_LEAST = 16,
+    DEFAULT_FLUSH_MS = 1000,
+    MAX_BUFFERS = 16384,
+    LOOK_AROUND = 1000 * 1000000 /* ns */
+};
+
+static EtwSession *owned[ETW_MAX_SESSIONS]; /* by registry index; under RegLock */
+static OsWake *idle; /* posted when a controller leaves, and when a session has stopped; made once,
+                        for all sessions: it outlives who posts it */
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static EtwStatus checkName(const char *name, EtwError *err)
+{
+    size_t length = strlen(name);
+    for (const char *p = name; *p != '\0'; p++) {
+        if ((unsigned char)*p < 32) {
+            length = 0;
+        }
+    }
+    if (length == 0 || length > 255 || strchr(name, ':') != NULL) {
+        return EtwFail(err, ETW_E_ARG, "NAME", name,
+                "bad session name \"%s\": give 1 to 255 bytes without control characters and "
+                "colons",
+                name);
+    }
+    return ETW_OK;
+}
+
+static void noSession(const char *name, EtwError *err)
+{
+    EtwText list = {0};
+    Registry *r = RegGet();
+    for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
+        if (atomic_load(&r->sessions[i].instance) != 0) {
+            EtwTextPrintf(&list, "%s%.255s", list.size ? ", " : "", r->sessions[i].name);
+        }
+    }
+    EtwTextChar(&list, '\0');
+    EtwFail(err, ETW_E_LOOKUP, "SESSION", name, "no session \"%s\": %s%.400s", name,
+            list.size > 1 ? "there are " : "none is running", list.data);
+    EtwTextFree(&list);
+}
+
+static EtwStatus nameTaken(const RegSession *s, EtwError *err)
+{
+    char when[64];
+    time_t t = (time_t)(s->startWall / 1000000000);
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime(&t));
+    return EtwFail(err, ETW_E_STATE, "EXISTS", s->name,
+            "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\", "
+            "or take another name",
+            s->name, s->ownerPid, when, s->name);
+}
+
+int SessionFind(const char *name, EtwError *err)
+{
+    int index = RegFindSession(name);
+    if (index < 0) {
+        noSession(name, err);
+    }
+    return index;
+}
+
+/* Under the registry's lock. ETW_AGAIN: another process owns it. */
+static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
+{
+    Registry *r = RegGet();
+    int index = SessionFind(name, err);
+    EtwSession *s = index < 0 ? NULL : owned[index];
+    if (index < 0) {
+        return ETW_E_LOOKUP;
+    }
+    if (r->sessions[index].ownerPid != OsPid()) {
+        return ETW_AGAIN;
+    }
+    if (s == NULL) { /* of a process that had this id before: the next look removes it */
+        return EtwFail(err, ETW_E_STATE, "OWNER", name, "session \"%s\" has lost its owner", name);
+    }
+    if (s->stopping) {
+        return EtwFail(err, ETW_E_STATE, "STOPPING", name,
+                "session \"%s\" is being stopped just now", name);
+    }
+    *sessionPtr = s;
+    return ETW_OK;
+}
+
+/*
+ * Find a session that this process owns and hold it against being freed. Takes and leaves the
+ * registry's lock. ETW_AGAIN: another process owns it.
+ */
+static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *err)
+{
+    EtwStatus status;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    status = findOwned(name, sessionPtr, err);
+    if (status == ETW_OK) {
+        atomic_fetch_add(&(*sessionPtr)->refs, 1);
+    }
+    RegUnlock();
+    return status;
+}
+
+/* The session may be gone right behind the count. */
+static void release(EtwSession *s)
+{
+    atomic_fetch_sub(&s->refs, 1);
+    OsWakePost(idle);
+}
+
+/* ---- Starting -------------------------------------------------------------------------------- */
+
+static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
+{
+    EtwStatus status = checkName(c->name, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (c->inProcess != NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
+                "-inprocess is for the engine \"system\": the embedded one needs no privilege "
+                "anyway");
+    }
+    if (c->privateOf != NULL || c->pidCount != 0 || c->executables != NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
+                "-private, -pids and -executables are for the engine \"system\": here say -pids "
+                "to \"etw enable\"");
+    }
+    if (c->mode == ETW_FILE_MEMORY ? c->file != NULL : c->file == NULL && !c->realtime) {
+        return EtwFail(err, ETW_E_ARG, "FILE", c->name,
+                c->file ? "a session of mode memory has no -file: take -file away, and use \"etw "
+                          "snapshot\" to save it"
+                        : "session \"%s\" has nowhere to put events: give -file F, -realtime 1, or "
+                          "-mode memory",
+                c->name);
+    }
+    if (c->bufferKB != 0 && (c->bufferKB < 4 || c->bufferKB > 1024)) {
+        return EtwFail(err, ETW_E_ARG, "BUFFERSIZE", c->name,
+                "bad buffer size %u KB: must be 4 to 1024", c->bufferKB);
+    }
+    if (c->maxBuffers > MAX_BUFFERS || (c->maxBuffers != 0 && c->maxBuffers < 2) ||
+            (c->maxBuffers != 0 && c->minBuffers > c->maxBuffers)) {
+        return EtwFail(err, ETW_E_ARG, "BUFFERS", c->name,
+                "bad number of buffers %u,%u: MIN at most MAX, MAX 2 to %d", c->minBuffers,
+                c->maxBuffers, MAX_BUFFERS);
+    }
+    if (c->mode == ETW_FILE_CIRCULAR && c->maxMB == 0) {
+        return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name, "a circular file needs -maxsize MB");
+    }
+    if (c->mode == ETW_FILE_NEWFILE &&
+            (c->file == NULL || c->maxMB == 0 || strstr(c->file, "%d") == NULL)) {
+        return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name,
+                "mode newfile needs -maxsize MB, and %%d in the file's name where its number goes");
+    }
+    return ETW_OK;
+}
+
+uint32_t SessionFileMode(EtwFileMode mode, bool realtime)
+{
+    static const uint32_t bits[] = {ETL_MODE_SEQUENTIAL, ETL_MODE_CIRCULAR, ETL_MODE_APPEND,
+            ETL_MODE_NEWFILE, ETL_MODE_SEQUENTIAL};
+    return bits[mode] | (realtime ? (uint32_t)ETL_MODE_REALTIME : 0u);
+}
+
+static EtwStatus directoryGone(const char *name, const char *path, EtwError *err)
+{
+    return EtwFail(err, ETW_E_STATE, "RUNTIME", name,
+            "the runtime directory of \"%s\" was removed while this process uses it: its sessions "
+            "go on and can be stopped, new ones and other processes' are for those that start now",
+            path);
+}
+
+static EtwStatus makeRing(
+        EtwSession *s, const EtwSessionConfig *c, uint64_t instance, EtwError *err)
+{
+    char path[1024];
+    RingHeader *h;
+    OsInstant now;
+    RingConfig config = {.instance = instance,
+            .cpus = (uint32_t)OsCpuCount(),
+            .bufferSize = (c->bufferKB ? c->bufferKB : DEFAULT_BUFFER_KB) * 1024};
+    EtwStatus status;
+    /* Two a CPU is the least with which a CPU can switch without waiting for the logger. */
+    config.buffers = c->maxBuffers ? c->maxBuffers : DEFAULT_BUFFERS;
+    config.minBuffers = c->minBuffers                     ? c->minBuffers
+                        : config.cpus * 2 > DEFAULT_LEAST ? config.cpus * 2
+                                                          : DEFAULT_LEAST;
+    config.minBuffers = config.minBuffers > config.buffers ? config.buffers : config.minBuffers;
+    config.overwrite = c->mode == ETW_FILE_MEMORY;
+    RegSessionPath(instance, path, sizeof path);
+    s->ring = EtwAlloc(sizeof *s->ring);
+    status = RingCreate(s->ring, path, &config, err);
+    if (status != ETW_OK) {
+        EtwFree(s->ring);
+        s->ring = NULL;
+        return status == ETW_E_LOOKUP ? directoryGone(s->name, path, err) : status;
+    }
+    h = s->ring->header;
+    OsNow(&now);
+    h->mode = c->mode;
+    h->realtime = c->realtime;
+    h->clock = osClock;
+    h->ownerPid = OsPid();
+    h->starter = c->starter != 0 ? c->starter : OsPid();
+    h->startTicks = now.ticks;
+    h->startSteady = now.steady;
+    h->startWall = now.wall;
+    h->flushMs = c->flushMs ? c->flushMs : DEFAULT_FLUSH_MS;
+    h->maxMB = c->maxMB;
+    snprintf(h->name, sizeof h->name, "%s", s->name);
+    h->state = RING_RUNNING;
+    return ETW_OK;
+}
+
+static EtwStatus openFirstFile(EtwSession *s, const EtwSessionConfig *c, EtwError *err)
+{
+    RingHeader *h = s->ring->header;
+    EtwStatus status = ETW_OK;
+    s->fileConfig = (EtlWriterConfig){.loggerName = s->name,
+            .mode = SessionFileMode(c->mode, c->realtime),
+            .bufferSize = h->bufferSize,
+            .maxMB = c->maxMB,
+            .loggerId = (uint16_t)(s->index + 1),
+            .cpus = (int)h->cpus,
+            .startWall = h->startWall,
+            .startSteady = h->startSteady,
+            .bootTime = OsBootTime(),
+            .zoneBias = OsTimeZoneBias(),
+            .cpuMHz = OsCpuMHz(),
+            .pid = OsPid(),
+            .tid = OsTid(),
+            .onPut = LoggerOnPut,
+            .putCtx = s};
+    if (c->file != NULL) {
+        status = LoggerOpenFile(s, c->file, err);
+        snprintf(h->file, sizeof h->file, "%s", s->file);
+    }
+    return status;
+}
+
+static void freeSession(EtwSession *s)
+{
+    if (s->writer != NULL) {
+        EtlWriterClose(s->writer, 0, 0, NULL);
+    }
+    if (s->ring != NULL) {
+        RingClose(s->ring);
+        EtwFree(s->ring);
+    }
+    OsMutexFree(s->taskMutex);
+    EtwFree(s);
+}
+
+static EtwSession *newSession(const char *name, int index)
+{
+    EtwSession *s = EtwAlloc(sizeof *s);
+    snprintf(s->name, sizeof s->name, "%s", name);
+    s->index = (uint32_t)index;
+    s->ownerPid = OsPid();
+    s->refs = 1; /* the starter's, until its first event is written */
+    s->taskMutex = OsMutexNew();
+    return s;
+}
+
+/* Under the registry's lock. */
+static EtwStatus startLocked(
+        const EtwSessionConfig *c, const char *name, EtwSession **sessionPtr, EtwError *err)
+{
+    OsInstant now;
+    uint64_t instance;
+    EtwStatus status;
+    EtwSession *s;
+    int index = RegFindSession(name);
+    if (index >= 0) {
+        return nameTaken(&RegGet()->sessions[index], err);
+    }
+    OsNow(&now);
+    index = RegNewSession(name, now.wall, &instance, err);
+    if (index < 0) {
+        return ETW_E_LIMIT;
+    }
+    s = newSession(name, index);
+    status = makeRing(s, c, instance, err);
+    if (status == ETW_OK) {
+        status = openFirstFile(s, c, err);
+    }
+    if (status == ETW_OK) {
+        status = LoggerStart(s, err);
+    }
+    if (status != ETW_OK) {
+        freeSession(s);
+        RegRemoveSession(index);
+        return status;
+    }
+    RegAttach((uint32_t)index, s->ring);
+    owned[index] = s;
+    *sessionPtr = s;
+    return ETW_OK;
+}
+
+EtwStatus SessionStartHere(const EtwSessionConfig *config, EtwError *err)
+{
+    static bool atExit;
+    EtwStatus status;
+    EtwSession *s = NULL;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    EtwKernelSweep();
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    idle = idle != NULL ? idle : OsWakeNew();
+    status = startLocked(config, config->name, &s, err);
+    if (status == ETW_OK && !atExit) {
+        atExit = true;
+        atexit(EtwSessionStopAll);
+    }
+    if (status == ETW_OK) {
+        OsOnTermination(EtwSessionStopAll);
+    }
+    RegUnlock();
+    if (status == ETW_OK) {
+        EtwSessionWriteHost(s->ring);
+        release(s);
+    }
+    return status;
+}
+
+static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
+{
+    EtwStatus status = checkConfig(config, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    return config->detached ? DetachStart(config, err) : SessionStartHere(config, err);
+}
+
+/* ---- Stopping -------------------------------------------------------------------------------- */
+
+static void finishProc(EtwSession *s, void *arg)
+{
+    EtwStatus *statusPtr = arg;
+    OsInstant now;
+    RingHeader *h = s->ring->header;
+    s->patience = 200000000; /* nobody of this process is inside a write any more */
+    if (s->kernel != NULL) {
+        EtwKernelQuiesce(s->kernel);
+    }
+    RingCloseAll(s->ring);
+    LoggerFlush(s);
+    for (int64_t waited = 0; waited < s->patience; waited += 20000000) {
+        uint32_t used, free;
+        RingCount(s->ring, &used, &free);
+        if (used == 0 || h->overwrite) {
+            break;
+        }
+        OsSleepNs(20000000); /* another process holds an open record: wait for its commit */
+        LoggerFlush(s);
+    }
+    if (s->kernel != NULL) {
+        EtwKernelClose(s->kernel);
+        s->kernel = NULL;
+    }
+    OsNow(&now);
+    if (s->writer != NULL) {
+        *statusPtr = LoggerCloseFile(s, now.wall);
+    }
+    atomic_store(&h->stopWall, now.wall);
+    atomic_store(&h->state, RING_STOPPED);
+    s->finish = true;
+}
+
+typedef struct Providers {
+    uint8_t bits[REG_PROVIDERS / 8];
+} Providers;
+
+/* Under the registry's lock: nobody is told any more to write here. */
+static void disableAll(const EtwSession *s, Providers *changed)
+{
+    Registry *r = RegGet();
+    for (int p = 0; p < REG_PROVIDERS; p++) {
+        RegProvider *provider = &r->providers[p];
+        for (int e = 0; provider->used && e < ETW_MAX_ENABLES; e++) {
+            if ((atomic_load(&provider->active) >> e & 1) &&
+                    provider->enables[e].instance == s->ring->instance) {
+                atomic_fetch_and(&provider->active, ~(1u << e));
+                RegRefreshProvider(provider);
+                changed->bits[p / 8] |= (uint8_t)(1u << p % 8);
+            }
+        }
+    }
+}
+
+static void notifyAll(const Providers *changed)
+{
+    for (int p = 0; p < REG_PROVIDERS; p++) {
+        if (changed->bits[p / 8] >> p % 8 & 1) {
+            ListenNotify(&RegGet()->providers[p]);
+        }
+    }
+}
+
+/* Under the registry's lock: from here on the session is the caller's to stop. */
+static void beginStop(EtwSession *s, Providers *changed)
+{
+    s->stopping = true;
+    RegGet()->sessions[s->index].stopping = 1;
+    disableAll(s, changed);
+}
+
+/* Nobody finds it any more. Without the registry's lock (no file descriptor left, its directory
+ * removed) the registry's entry stays until this process ends. */
+static void forget(EtwSession *s)
+{
+    bool shared = RegLock(NULL) == ETW_OK;
+    if (!shared) {
+        RegLockHere();
+    }
+    owned[s->index] = NULL;
+    RegDetach(s->index);
+    if (shared) {
+        RegRemoveSession((int)s->index);
+    }
+    RegUnlock();
+}
+
+static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
+{
+    EtwStatus status = ETW_OK;
+    while (atomic_load(&s->refs) > 0) {
+        OsWakeWait(idle, 10000000); /* a post may wake another stopper instead */
+    }
+    atomic_store(&s->ring->header->state, RING_STOPPING);
+    EtwThreadsQuiesce();
+    LoggerCall(s, finishProc, &status);
+    LoggerJoin(s);
+    if (info != NULL) {
+        SessionFillInfo(s->ring, s->index, info);
+    }
+    forget(s);
+    EtwThreadsQuiesce(); /* nobody of this process looks at the mapping any more */
+    freeSession(s);
+    OsWakePost(idle);
+    return status;
+}
+
+static EtwStatus EmbeddedStop(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    Providers changed = {{0}};
+    EtwStatus status;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    status = findOwned(name, &s, err);
+    if (status == ETW_OK) {
+        beginStop(s, &changed);
+    }
+    RegUnlock();
+    if (status == ETW_AGAIN) {
+        return ControlAsk(name, &(ControlRequest){.verb = CONTROL_STOP}, info, err);
+    }
+    if (status != ETW_OK) {
+        return status;
+    }
+    notifyAll(&changed);
+    status = stopOwned(s, info);
+    if (status != ETW_OK) {
+        status = EtwFail(err, status, "WRITE", name,
+                "session \"%s\" is stopped, but not everything could be written to its file: see "
+                "lost",
+                name);
+    }
+    return status;
+}
+
+/* A session of this process that is still there; *minePtr: it is the caller's to stop. */
+static EtwSession *nextOwned(bool *minePtr)
+{
+    EtwSession *s = NULL;
+    Providers ignored = {{0}};
+    if (RegLock(NULL) != ETW_OK) {
+        RegLockHere(); /* the files are to be closed whatever has become of the registry */
+    }
+    for (int i = 0; i < ETW_MAX_SESSIONS && (s == NULL || !*minePtr); i++) {
+        if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
+            s = owned[i];
+            *minePtr = !s->stopping;
+        }
+    }
+    if (s != NULL && *minePtr) {
+        beginStop(s, &ignored);
+    }
+    RegUnlock();
+    return s;
+}
+
+/* Also waits for those that other threads are stopping: the process ends behind this. */
+void EtwSessionStopAll(void)
+{
+    bool mine = false;
+    EtwSession *s;
+    for (int waits = 0; RegGet() != NULL && waits < 1000 && (s = nextOwned(&mine)) != NULL;) {
+        if (mine) {
+            stopOwned(s, NULL);
+        } else {
+            OsWakeWait(idle, 10000000);
+            waits++;
+        }
+    }
+    ControlFinish();
+}
+
+void SessionWaitForAll(void)
+{
+    for (bool any = true, reachable = true; any && reachable;) {
+        char path[1024];
+        RegLockHere();
+        any = false;
+        for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+            if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
+                any = true;
+                RegSessionPath(owned[i]->ring->instance, path, sizeof path);
+            }
+        }
+        RegUnlock();
+        if (any) {
+            OsWakeWait(idle, LOOK_AROUND);
+            reachable = OsFileExists(path);
+        }
+    }
+    EtwSessionStopAll(); /* whose mapping was removed can be stopped by nobody else */
+}
+
+/* ---- While it runs --------------------------------------------------------------------------- */
+
+static EtwStatus EmbeddedHas(const char *name)
+{
+    bool there = false;
+    if (RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
+        there = RegFindSession(name) >= 0;
+        RegUnlock();
+    }
+    return there ? ETW_OK : ETW_E_LOOKUP;
+}
+
+/* Any process's session: what is in shared memory is enough. */
+static EtwStatus queryLocked(int index, EtwSessionInfo *info)
+{
+    Registry *r = RegGet();
+    char path[1024];
+    Ring ring = {0};
+    uint64_t instance = atomic_load(&r->sessions[index].instance);
+    if (owned[index] != NULL && owned[index]->ownerPid == OsPid()) {
+        SessionFillInfo(owned[index]->ring, (uint32_t)index, info);
+        return ETW_OK;
+    }
+    RegSessionPath(instance, path, sizeof path);
+    if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
+        return ETW_E_LOOKUP;
+    }
+    SessionFillInfo(&ring, (uint32_t)index, info);
+    RingClose(&ring);
+    return ETW_OK;
+}
+
+EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    EtwStatus status;
+    int index;
+    if (RegOpen(err) == NULL) {
+        return err ? err->status : ETW_E_IO;
+    }
+    if ((status = RegLock(err)) != ETW_OK) {
+        return status;
+    }
+    index = SessionFind(name, err);
+    status = index < 0 ? ETW_E_LOOKUP : queryLocked(index, info);
+    RegUnlock();
+    return status;
+}
+
+static void EmbeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx)
+{
+    Registry *r = RegOpen(NULL);
+    EtwSessionInfo info;
+    for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
+        bool there = false;
+        if (atomic_load(&r->sessions[i].instance) == 0) {
+            continue; /* the lock costs more than the rest */
+        }
+        if (RegLock(NULL) != ETW_OK) {
+            return;
+        }
+        /* by name, so that those of dead owners are swept */
+        if (atomic_load(&r->sessions[i].instance) != 0 &&
+                RegFindSession(r->sessions[i].name) == i) {
+            there = queryLocked(i, &info) == ETW_OK;
+        }
+        RegUnlock();
+        if (there && !visit(ctx, &info)) {
+            return;
+        }
+    }
+}
+
+/* ---- On the logger's thread ------------------------------------------------------------------ */
+
+EtwStatus SessionUpdate(EtwSession *s, const EtwSessionConfig *changes, EtwError *err)
+{
+    RingHeader *h = s->ring->header;
+    uint32_t most = changes->maxBuffers;
+    EtwStatus status = ETW_OK;
+    if (changes->file != NULL && h->overwrite) {
+        return EtwFail(err, ETW_E_ARG, "FILE", s->name,
+                "session \"%s\" is in memory: use \"etw snapshot\"", s->name);
+    }
+    if (changes->maxMB != 0 && s->fileConfig.maxMB != changes->maxMB) {
+        s->fileConfig.maxMB = changes->maxMB;
+        if (s->writer != NULL) {
+            EtlWriterSetLimit(s->writer, changes->maxMB);
+        }
+        h->maxMB = changes->maxMB;
+    }
+    if (changes->file != NULL) {
+        status = LoggerOpenFile(s, changes->file, err);
+        snprintf(h->file, sizeof h->file, "%s", s->file);
+    }
+    if (changes->flushMs != 0) {
+        h->flushMs = changes->flushMs;
+    }
+    if (most != 0) {
+        h->maxBuffers = most > s->ring->bufferCount ? s->ring->bufferCount : most;
+    }
+    return status;
+}
+
+EtwStatus SessionSnapshot(EtwSession *s, const char *path, EtwError *err)
+{
+    if (!s->ring->header->overwrite) {
+        return EtwFail(err, ETW_E_STATE, "MODE", s->name,
+                "session \"%s\" writes to a file already: snapshots are for sessions of mode "
+                "memory",
+                s->name);
+    }
+    LoggerDrain(s);
+    return LoggerSnapshot(s, path, err);
+}
+
+/* Add what is not told yet, as far as there is room. */
+static void tellGroups(RingHeader *h, const EtwKernelEnable *enable)
+{
+    for (int i = 0; i < enable->groupCount; i++) {
+        char known[sizeof h->kernel + 2], word[sizeof h->kernel];
+        size_t used = strlen(h->kernel);
+        snprintf(known, sizeof known, " %s ", h->kernel);
+        snprintf(word, sizeof word, " %s ", enable->groups[i]);
+        if (strstr(known, word) == NULL && used + strlen(word) < sizeof h->kernel) {
+            snprintf(h->kernel + used, sizeof h->kernel - used, "%s%s", used > 0 ? " " : "",
+                    enable->groups[i]);
+        }
+    }
+}
+
+EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError *err)
+{
+    EtwStatus status = EtwKernelOpen(&s->kernel, s->name, enable, err);
+    RingHeader *h = s->ring->header;
+    if (status == ETW_OK) {
+        tellGroups(h, enable);
+        /* Live consumers wait from now on, not only from the first round: else what a script does
+         * at once would overtake the kernel's events of it. */
+        if (atomic_load(&h->kernelUntil) == 0) {
+            OsInstant now;
+            OsNow(&now);
+            atomic_store(&h->kernelUntil, now.ticks);
+        }
+    }
+    return status;
+}
+
+void SessionKernelOff(EtwSession *s)
+{
+    if (s->kernel != NULL) {
+        EtwKernelQuiesce(s->kernel);
+        LoggerDrain(s);
+        EtwKernelClose(s->kernel);
+        s->kernel = NULL;
+        s->ring->header->kernel[0] = '\0';
+        atomic_store(&s->ring->header->kernelUntil, 0);
+    }
+}
+
+/* ---- From any thread of any process ---------------------------------------------------------- */
+
+typedef struct Call {
+    const ControlRequest *request;
+    EtwStatus status;
+    EtwError *err;
+} Call;
+
+static void callProc(EtwSession *s, void *arg)
+{
+    Call *c = arg;
+    const ControlRequest *r = c->request;
+    switch (r->verb) {
+    case CONTROL_FLUSH:
+        LoggerFlush(s);
+        break;
+    case CONTROL_UPDATE:
+        c->status = SessionUpdate(s, r->changes, c->err);
+        break;
+    case CONTROL_SNAPSHOT:
+        c->status = SessionSnapshot(s, r->file, c->err);
+        break;
+    case CONTROL_KERNEL_ON:
+        c->status = SessionKernelOn(s, r->kernel, c->err);
+        break;
+    case CONTROL_KERNEL_OFF:
+        SessionKernelOff(s);
+        break;
+    case CONTROL_STOP: /* ends the logger: not on its thread */
+        break;
+    }
+}
+
+/* Have the session's logger do it, here or in the process that owns it. */
+static EtwStatus call(
+        const char *name, const ControlRequest *request, EtwSessionInfo *info, EtwError *err)
+{
+    EtwSession *s;
+    Call c = {request, ETW_OK, err};
+    EtwStatus status = acquire(name, &s, err);
+    if (status == ETW_AGAIN) {
+        return ControlAsk(name, request, info, err);
+    }
+    if (status != ETW_OK) {
+        return status;
+    }
+    LoggerCall(s, callProc, &c);
+    if (c.status == ETW_OK && info != NULL) {
+        SessionFillInfo(s->ring, s->index, info);
+    }
+    release(s);
+    return c.status;
+}
+
+static EtwStatus EmbeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_FLUSH}, info, err);
+}
+
+static EtwStatus EmbeddedUpdate(
+        const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_UPDATE, .changes = changes}, info, err);
+}
+
+static EtwStatus EmbeddedSnapshot(
+        const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_SNAPSHOT, .file = file}, info, err);
+}
+
+static EtwStatus EmbeddedEnableKernel(
+        const char *name, const EtwKernelEnable *enable, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_ON, .kernel = enable}, NULL, err);
+}
+
+static EtwStatus EmbeddedDisableKernel(const char *name, EtwError *err)
+{
+    return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_OFF}, NULL, err);
+}
+
+/* ---- The engine ------------------------------------------------------------------------------ */
+
+const EtwEngineOps etwEmbeddedOps = {.name = "embedded",
+        .has = EmbeddedHas,
+        .start = EmbeddedStart,
+        .stop = EmbeddedStop,
+        .flush = EmbeddedFlush,
+        .query = EmbeddedQuery,
+        .update = EmbeddedUpdate,
+        .snapshot = EmbeddedSnapshot,
+        .mark = EmbeddedMark,
+        .list = EmbeddedList,
+        .enable = EmbeddedEnable,
+        .disable = EmbeddedDisable,
+        .enableKernel = EmbeddedEnableKernel,
+        .disableKernel = EmbeddedDisableKernel,
+        .providers = EmbeddedProviders,
+        .liveOpen = EmbeddedLiveOpen};

@@ -1,0 +1,606 @@
+/*
+ * engine/shared/registry.c --
+ *
+ *	See registry.h. The registry file is made by the first process of the user and reset by the
+ *	first one that finds nobody else alive in it.
+ */
+#include "engine/provider/enable_callbacks.h"
+#include "base/bytes.h"
+#include "engine/session/session.h"
+#include "engine/shared/writer_threads.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct {
+    _Atomic(OsMutex *) mutex; /* threads of this process; the file lock is for processes */
+    OsFileLock *fileLock;     /* while locked */
+    OsMap map;
+    _Atomic(Registry *) registry;
+    char dir[900];
+    uint32_t joinedPid; /* who joined: a forked child joins anew */
+    int process;        /* our index in processes[] */
+} reg;
+
+_Atomic(Ring *) regRings[ETW_MAX_SESSIONS];
+static _Atomic(Ring *) retired; /* replaced in regRings; unmapped when no writer may look at them */
+
+/* ---- Locking --------------------------------------------------------------------------------- */
+
+/* A fork waits until no thread of the process is in here: the child would find the mutex locked for
+ * ever, and hold a copy of the file lock. */
+static void beforeFork(void)
+{
+    OsMutexLock(reg.mutex);
+    EtwThreadsForkPrepare();
+}
+
+static void afterForkInParent(void)
+{
+    EtwThreadsForkDone(false);
+    OsMutexUnlock(reg.mutex);
+}
+
+static void afterForkInChild(void)
+{
+    EtwThreadsForkDone(true);
+    OsMutexUnlock(reg.mutex);
+}
+
+static OsMutex *mutexOnce(void)
+{
+    OsMutex *m = atomic_load(&reg.mutex);
+    if (m == NULL) {
+        OsMutex *mine = OsMutexNew();
+        if (atomic_compare_exchange_strong(&reg.mutex, &m, mine)) {
+            OsOnFork(beforeFork, afterForkInParent, afterForkInChild);
+            return mine;
+        }
+        OsMutexFree(mine);
+    }
+    return m;
+}
+
+EtwStatus RegLock(EtwError *err)
+{
+    char path[1024];
+    EtwStatus status;
+    OsInit();
+    OsMutexLock(mutexOnce());
+    /* Asked for until it is joined, then kept: at exit the environment may be gone already. */
+    status = atomic_load(&reg.registry) != NULL ? ETW_OK
+                                                : OsRuntimeDir(reg.dir, sizeof reg.dir, err);
+    if (status == ETW_OK) {
+        snprintf(path, sizeof path, "%s/registry.lock", reg.dir);
+        status = OsFileLockAcquire(&reg.fileLock, path, err);
+    }
+    if (status != ETW_OK) {
+        OsMutexUnlock(mutexOnce());
+    }
+    return status;
+}
+
+void RegLockHere(void)
+{
+    OsMutexLock(mutexOnce());
+}
+
+void RegUnlock(void)
+{
+    OsFileLockRelease(reg.fileLock);
+    reg.fileLock = NULL;
+    OsMutexUnlock(mutexOnce());
+}
+
+/* ---- Joining --------------------------------------------------------------------------------- */
+
+static bool processAlive(const RegProcess *p)
+{
+    return p->pid != 0 && OsProcessLives(p->pid, p->start);
+}
+
+static void dropProcess(Registry *r, int index)
+{
+    for (int i = 0; i < REG_REGISTRATIONS; i++) {
+        if (r->registrations[i].process == index) {
+            r->registrations[i].count = 0;
+        }
+    }
+    r->processes[index].pid = 0;
+}
+
+static int sweepProcesses(Registry *r)
+{
+    int alive = 0;
+    for (int i = 0; i < REG_PROCESSES; i++) {
+        if (r->processes[i].pid == 0) {
+            continue;
+        }
+        if (processAlive(&r->processes[i])) {
+            alive++;
+        } else {
+            dropProcess(r, i);
+        }
+    }
+    return alive;
+}
+
+/* Those of dead processes are looked at, and what they left is saved, by whoever looks at names. */
+static bool anySession(const Registry *r)
+{
+    bool any = false;
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        any |= atomic_load(&r->sessions[i].instance) != 0;
+    }
+    return any;
+}
+
+/* Nobody is in it: the registry begins anew. */
+static void reset(Registry *r)
+{
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        char path[1024];
+        uint64_t instance = atomic_load(&r->sessions[i].instance);
+        if (instance != 0) {
+            RegSessionPath(instance, path, sizeof path);
+            OsFileRemove(path);
+        }
+    }
+    uint64_t last = r->magic == REG_MAGIC && r->size == sizeof *r ? r->lastInstance : 0;
+    memset(r, 0, offsetof(Registry, arena));
+    r->magic = REG_MAGIC;
+    r->size = (uint32_t)sizeof *r;
+    r->lastInstance = last;
+    r->arenaUsed = 64; /* offset 0 means "none" */
+}
+
+/* A forked child has the providers that its parent had. */
+static void inherit(Registry *r, int parent, int child)
+{
+    for (int i = 0, free = 0; i < REG_REGISTRATIONS; i++) {
+        if (r->registrations[i].count == 0 || r->registrations[i].process != parent) {
+            continue;
+        }
+        while (free < REG_REGISTRATIONS && r->registrations[free].count != 0) {
+            free++;
+        }
+        if (free == REG_REGISTRATIONS) {
+            return;
+        }
+        r->registrations[free] = r->registrations[i];
+        r->registrations[free].process = (uint16_t)child;
+    }
+}
+
+static EtwStatus joinProcess(Registry *r, EtwError *err)
+{
+    for (int i = 0; i < REG_PROCESSES; i++) {
+        if (r->processes[i].pid == 0) {
+            r->processes[i].start = OsProcessStart(OsPid());
+            r->processes[i].pid = OsPid();
+            atomic_store(&r->processes[i].bell, 0);
+            if (reg.joinedPid != 0 && r->processes[reg.process].pid == reg.joinedPid) {
+                inherit(r, reg.process, i);
+            }
+            reg.process = i;
+            reg.joinedPid = OsPid();
+            return ETW_OK;
+        }
+    }
+    return EtwFail(err, ETW_E_LIMIT, "PROCESSES", NULL,
+            "%d processes use etw already: no room for more", REG_PROCESSES);
+}
+
+static EtwStatus mapLocked(EtwError *err)
+{
+    char path[1024];
+    EtwStatus status;
+    snprintf(path, sizeof path, "%s/registry-3", reg.dir);
+    status = OsMapShared(&reg.map, path, false, 0, err);
+    if (status == ETW_OK && reg.map.size < sizeof(Registry)) {
+        OsUnmap(&reg.map);
+        OsFileRemove(path); /* of another version, or cut short while it was made */
+        status = ETW_E_LOOKUP;
+    }
+    if (status == ETW_E_FORMAT) {
+        OsFileRemove(path); /* its maker died before it had a size */
+    }
+    if (status == ETW_E_LOOKUP || status == ETW_E_FORMAT) {
+        status = OsMapShared(&reg.map, path, true, sizeof(Registry), err);
+    }
+    return status;
+}
+
+Registry *RegOpen(EtwError *err)
+{
+    Registry *r = atomic_load_explicit(&reg.registry, memory_order_acquire);
+    EtwStatus status = ETW_OK;
+    if (r != NULL && reg.joinedPid == OsPid()) {
+        return r;
+    }
+    if (RegLock(err) != ETW_OK) {
+        return NULL;
+    }
+    r = atomic_load(&reg.registry);
+    if (r == NULL) {
+        status = mapLocked(err);
+        r = (Registry *)reg.map.base;
+    }
+    if (status == ETW_OK && reg.joinedPid != OsPid()) {
+        bool good = r->magic == REG_MAGIC && r->size == sizeof *r;
+        if (!good || (sweepProcesses(r) == 0 && !anySession(r))) {
+            reset(r);
+        }
+        status = joinProcess(r, err);
+    }
+    if (status == ETW_OK) {
+        atomic_store_explicit(&reg.registry, r, memory_order_release);
+    } else if (atomic_load(&reg.registry) == NULL) {
+        OsUnmap(&reg.map); /* the next call maps it again */
+    }
+    RegUnlock();
+    if (status != ETW_OK) {
+        return NULL;
+    }
+    ListenJoined();
+    return r;
+}
+
+RegProcess *RegSelf(void)
+{
+    Registry *r = RegGet();
+    return r != NULL && reg.joinedPid == OsPid() ? &r->processes[reg.process] : NULL;
+}
+
+Registry *RegGet(void)
+{
+    return atomic_load_explicit(&reg.registry, memory_order_acquire);
+}
+
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+static bool sameName(const char *a, const char *b)
+{
+    for (; *a != '\0' || *b != '\0'; a++, b++) {
+        char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 32) : *a;
+        char y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
+        if (x != y) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void RegSessionPath(uint64_t instance, char *path, size_t size)
+{
+    snprintf(path, size, "%s/session-%016llx", reg.dir, (unsigned long long)instance);
+}
+
+void RegDisableSession(int index)
+{
+    Registry *r = RegGet();
+    uint64_t instance = atomic_load(&r->sessions[index].instance);
+    for (int p = 0; p < REG_PROVIDERS; p++) {
+        RegProvider *provider = &r->providers[p];
+        uint32_t active = atomic_load(&provider->active), keep = active;
+        for (int e = 0; provider->used && e < ETW_MAX_ENABLES; e++) {
+            if ((active >> e & 1) && provider->enables[e].instance == instance) {
+                keep &= ~(1u << e);
+            }
+        }
+        if (keep != active) {
+            atomic_store(&provider->active, keep);
+            RegRefreshProvider(provider);
+        }
+    }
+}
+
+void RegRemoveSession(int index)
+{
+    Registry *r = RegGet();
+    uint64_t instance = atomic_load(&r->sessions[index].instance);
+    char path[1024];
+    RegDisableSession(index);
+    RegSessionPath(instance, path, sizeof path);
+    OsFileRemove(path);
+    atomic_store(&r->sessions[index].instance, 0);
+}
+
+int RegFindSession(const char *name)
+{
+    Registry *r = RegGet();
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        RegSession *s = &r->sessions[i];
+        if (atomic_load(&s->instance) == 0) {
+            continue;
+        }
+        if (!OsProcessLives(s->ownerPid, s->ownerStart)) {
+            RegDisableSession(i);
+            RecoverSession(i);
+            RegRemoveSession(i);
+        } else if (sameName(s->name, name)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, EtwError *err)
+{
+    Registry *r = RegGet();
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        RegSession *s = &r->sessions[i];
+        if (atomic_load(&s->instance) == 0) {
+            /* The wall clock makes instances differ also when the registry itself was lost and made
+             * anew. */
+            uint64_t instance = (uint64_t)startWall > r->lastInstance ? (uint64_t)startWall
+                                                                      : r->lastInstance + 1;
+            r->lastInstance = instance;
+            s->ownerPid = OsPid();
+            s->ownerStart = OsProcessStart(OsPid());
+            s->stopping = 0;
+            s->startWall = startWall;
+            snprintf(s->name, sizeof s->name, "%s", name);
+            *instancePtr = instance;
+            atomic_store_explicit(&s->instance, instance, memory_order_release);
+            return i;
+        }
+    }
+    EtwFail(err, ETW_E_LIMIT, "SESSIONS", name,
+            "cannot start session \"%s\": %d sessions run already, the most there can be; stop one "
+            "(etw sessions "
+            "lists them)",
+            name, ETW_MAX_SESSIONS);
+    return -1;
+}
+
+/* ---- Providers ------------------------------------------------------------------------------- */
+
+RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make)
+{
+    Registry *r = RegGet();
+    RegProvider *empty = NULL;
+    for (int i = 0; i < REG_PROVIDERS; i++) {
+        RegProvider *p = &r->providers[i];
+        if (p->used && EtwGuidEqual(&p->guid, guid)) {
+            if (name != NULL && p->name[0] == '\0') {
+                snprintf(p->name, sizeof p->name, "%s", name);
+            }
+            return p;
+        }
+        if (empty == NULL &&
+                (!p->used || (atomic_load(&p->active) == 0 && RegRegistrations(p) == 0))) {
+            empty = p;
+        }
+    }
+    if (!make || empty == NULL) {
+        return NULL;
+    }
+    memset(empty, 0, sizeof *empty);
+    empty->guid = *guid;
+    snprintf(empty->name, sizeof empty->name, "%s", name ? name : "");
+    empty->used = 1;
+    return empty;
+}
+
+static RegRegistration *registrationOf(const RegProvider *provider)
+{
+    Registry *r = RegGet();
+    uint16_t index = (uint16_t)(provider - r->providers);
+    RegRegistration *empty = NULL;
+    for (int i = 0; i < REG_REGISTRATIONS; i++) {
+        RegRegistration *reg1 = &r->registrations[i];
+        if (reg1->count != 0 && reg1->process == reg.process && reg1->provider == index) {
+            return reg1;
+        }
+        if (reg1->count == 0 && empty == NULL) {
+            empty = reg1;
+        }
+    }
+    if (empty != NULL) {
+        empty->process = (uint16_t)reg.process;
+        empty->provider = index;
+    }
+    return empty;
+}
+
+int RegAddRegistration(RegProvider *provider)
+{
+    RegRegistration *r = registrationOf(provider);
+    return r ? (int)++r->count : 0;
+}
+
+int RegRemoveRegistration(RegProvider *provider)
+{
+    RegRegistration *r = registrationOf(provider);
+    return r && r->count > 0 ? (int)--r->count : 0;
+}
+
+void RegKeepOnly(const RegProvider *provider)
+{
+    Registry *r = RegGet();
+    for (int i = 0; i < REG_REGISTRATIONS; i++) {
+        if (r->registrations[i].process == reg.process &&
+                r->registrations[i].provider != provider - r->providers) {
+            r->registrations[i].count = 0;
+        }
+    }
+}
+
+void RegSweep(void)
+{
+    sweepProcesses(RegGet());
+}
+
+int RegRegistrations(const RegProvider *provider)
+{
+    const Registry *r = RegGet();
+    uint16_t index = (uint16_t)(provider - r->providers);
+    uint32_t count = 0;
+    for (int i = 0; i < REG_REGISTRATIONS; i++) {
+        if (r->registrations[i].provider == index) {
+            count += r->registrations[i].count;
+        }
+    }
+    return (int)count;
+}
+
+void RegRefreshProvider(RegProvider *provider)
+{
+    uint32_t active = atomic_load(&provider->active), level = 0;
+    uint64_t keywords = 0;
+    for (int i = 0; i < ETW_MAX_ENABLES; i++) {
+        if (active >> i & 1) {
+            const RegEnable *e = &provider->enables[i];
+            level = e->level > level ? e->level : level;
+            keywords |= e->any;
+        }
+    }
+    if (atomic_load(&provider->system) != 0) {
+        level = provider->systemLevel > level ? provider->systemLevel : level;
+        keywords |= provider->systemKeywords;
+    }
+    __atomic_store_n(&provider->face.keywords, keywords, __ATOMIC_RELAXED);
+    __atomic_store_n(&provider->face.enabled, level, __ATOMIC_RELEASE);
+}
+
+/* ---- Event classes --------------------------------------------------------------------------- */
+
+static uint32_t hashBytes(uint32_t h, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+    for (size_t i = 0; i < size; i++) {
+        h = (h ^ p[i]) * 16777619u; /* FNV-1a */
+    }
+    return h;
+}
+
+static bool sameClass(
+        const RegClass *a, const RegClass *head, const uint8_t *traits, const uint8_t *meta)
+{
+    return a->provider == head->provider && a->classic == head->classic &&
+           a->traitsSize == head->traitsSize && a->metaSize == head->metaSize &&
+           EtwGuidEqual(&a->guid, &head->guid) &&
+           memcmp(&a->desc, &head->desc, sizeof a->desc) == 0 &&
+           memcmp(a->bytes, traits, a->traitsSize) == 0 &&
+           memcmp(a->bytes + a->traitsSize, meta, a->metaSize) == 0;
+}
+
+uint32_t RegClassOf(const RegClass *head, const uint8_t *traits, const uint8_t *meta)
+{
+    Registry *r = RegGet();
+    uint32_t hash = hashBytes(2166136261u, &head->guid, sizeof head->guid);
+    uint32_t size = (uint32_t)EtwAlign8(sizeof(RegClass) + head->traitsSize + head->metaSize);
+    uint32_t offset, *bucket;
+    RegClass *c;
+    hash = hashBytes(hash, meta, head->metaSize);
+    bucket = &r->buckets[hash % REG_CLASS_BUCKETS];
+    for (offset = *bucket; offset != 0; offset = c->next) {
+        c = (RegClass *)(r->arena + offset);
+        if (RegClassAt(offset) == NULL) {
+            break;
+        }
+        if (sameClass(c, head, traits, meta)) {
+            return offset;
+        }
+    }
+    if (size > REG_ARENA - r->arenaUsed) {
+        return 0;
+    }
+    offset = r->arenaUsed;
+    c = (RegClass *)(r->arena + offset);
+    *c = *head;
+    c->size = size;
+    c->next = *bucket;
+    memcpy(c->bytes, traits, head->traitsSize);
+    memcpy(c->bytes + head->traitsSize, meta, head->metaSize);
+    r->arenaUsed = offset + size;
+    *bucket = offset;
+    return offset;
+}
+
+const RegClass *RegClassAt(uint32_t offset)
+{
+    const Registry *r = RegGet();
+    const RegClass *c;
+    if (r == NULL || offset < 64 || offset % 8 != 0 || offset > REG_ARENA - sizeof(RegClass)) {
+        return NULL;
+    }
+    c = (const RegClass *)(r->arena + offset);
+    if (c->size > REG_ARENA - offset || sizeof *c + c->traitsSize + c->metaSize > c->size) {
+        return NULL;
+    }
+    return c;
+}
+
+/* ---- Sessions' mappings in this process ------------------------------------------------------ */
+
+static void freeMapping(Ring *ring)
+{
+    RingClose(ring);
+    EtwFree(ring);
+}
+
+static void retire(Ring *ring)
+{
+    if (ring == NULL || ring->owner == OsPid()) {
+        return; /* its session frees it */
+    }
+    ring->next = atomic_load(&retired);
+    while (!atomic_compare_exchange_weak(&retired, &ring->next, ring)) {
+    }
+}
+
+/* Unmap what is retired, if nobody may look at it: else the next call does. */
+static void reap(void)
+{
+    Ring *list = atomic_exchange(&retired, NULL), *next;
+    bool quiet = list != NULL && EtwThreadsQuiet();
+    for (; list != NULL; list = next) {
+        next = list->next;
+        if (quiet) {
+            freeMapping(list);
+        } else {
+            retire(list);
+        }
+    }
+}
+
+Ring *RegRingMap(uint32_t index, uint64_t instance)
+{
+    Registry *r = RegGet();
+    char path[1024];
+    Ring *old, *mine;
+    /* What a writer found in an entry that is being changed need not belong together. */
+    if (index >= ETW_MAX_SESSIONS || atomic_load(&r->sessions[index].instance) != instance) {
+        return NULL;
+    }
+    old = atomic_load(&regRings[index]);
+    if (old != NULL && old->instance == instance) {
+        return old;
+    }
+    RegSessionPath(instance, path, sizeof path);
+    mine = EtwAlloc(sizeof *mine);
+    if (RingOpen(mine, path, instance, NULL) != ETW_OK) {
+        EtwFree(mine);
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&regRings[index], &old, mine)) {
+        freeMapping(mine); /* another thread was faster */
+        return old != NULL && old->instance == instance ? old : NULL;
+    }
+    retire(old);
+    reap();
+    return mine;
+}
+
+void RegAttach(uint32_t index, Ring *ring)
+{
+    ring->owner = OsPid();
+    retire(atomic_exchange(&regRings[index], ring));
+    reap();
+}
+
+void RegDetach(uint32_t index)
+{
+    atomic_store(&regRings[index], NULL);
+}

@@ -1,0 +1,647 @@
+/*
+ * engine/shared/ring.c --
+ *
+ *	See ring.h. Knows nothing of sessions, files or providers.
+ */
+#include "engine/shared/ring.h"
+#include "base/bytes.h"
+#include "engine/shared/testpoint.h"
+#include <stdio.h>
+
+enum { PAGE = 4096 };
+
+/* ---- The mapping ----------------------------------------------------------------------------- */
+
+static size_t roundUp(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static size_t controlSize(uint32_t streams, uint32_t buffers)
+{
+    return roundUp(roundUp(sizeof(RingHeader), 64) + streams * sizeof(RingStream) +
+                           buffers * sizeof(RingBuffer),
+            PAGE);
+}
+
+static void bindPointers(Ring *ring)
+{
+    RingHeader *h = ring->header = (RingHeader *)ring->map.base;
+    char name[32];
+    ring->streams = (RingStream *)(ring->map.base + roundUp(sizeof(RingHeader), 64));
+    ring->buffers = (RingBuffer *)(ring->streams + h->streams);
+    ring->data = ring->map.base + h->dataOffset;
+    ring->bufferSize = h->bufferSize;
+    ring->bufferCount = h->buffers;
+    ring->cpus = h->cpus;
+    ring->instance = h->instance;
+    snprintf(name, sizeof name, "%016llx", (unsigned long long)h->instance);
+    OsBellOpen(&ring->bell, &h->bell, name);
+}
+
+void RingClose(Ring *ring)
+{
+    OsBellClose(&ring->bell);
+    OsUnmap(&ring->map);
+}
+
+EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, EtwError *err)
+{
+    uint32_t streams = 2 * config->cpus;
+    size_t control = controlSize(streams, config->buffers);
+    size_t size = control + (size_t)config->buffers * config->bufferSize;
+    EtwStatus status = OsMapShared(&ring->map, path, true, size, err);
+    RingHeader *h;
+    if (status != ETW_OK) {
+        return status;
+    }
+    h = (RingHeader *)ring->map.base;
+    h->instance = config->instance;
+    h->headerSize = (uint32_t)roundUp(sizeof(RingHeader), 64);
+    h->cpus = config->cpus;
+    h->streams = streams;
+    h->bufferSize = config->bufferSize;
+    h->buffers = config->buffers;
+    h->maxBuffers = config->buffers;
+    h->minBuffers = config->minBuffers;
+    h->overwrite = config->overwrite;
+    h->dataOffset = (uint32_t)control;
+    bindPointers(ring);
+    /* The first buffers are touched now: a page fault inside a writer costs more than the event. */
+    for (size_t at = 0; at < (size_t)config->minBuffers * config->bufferSize; at += PAGE) {
+        ((volatile uint8_t *)ring->data)[at] = 0;
+    }
+    h->magic = RING_MAGIC;
+    return ETW_OK;
+}
+
+EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *err)
+{
+    EtwStatus status = OsMapShared(&ring->map, path, false, 0, err);
+    const RingHeader *h;
+    if (status != ETW_OK) {
+        return status;
+    }
+    h = (const RingHeader *)ring->map.base;
+    if (ring->map.size < sizeof *h || h->magic != RING_MAGIC || h->instance != instance ||
+            h->cpus == 0 || h->cpus > 65536 || h->streams != 2 * h->cpus || h->buffers > 65536 ||
+            h->bufferSize % 8 != 0 || h->dataOffset != controlSize(h->streams, h->buffers) ||
+            ring->map.size < h->dataOffset + (size_t)h->buffers * h->bufferSize) {
+        OsUnmap(&ring->map);
+        return EtwFail(err, ETW_E_FORMAT, "SESSION", path,
+                "\"%s\" is not a session of this version", path);
+    }
+    bindPointers(ring);
+    return ETW_OK;
+}
+
+void RingWarm(Ring *ring)
+{
+    for (size_t at = (size_t)ring->header->minBuffers * ring->bufferSize;
+            at < (size_t)ring->bufferCount * ring->bufferSize; at += PAGE) {
+        atomic_fetch_or_explicit((_Atomic uint32_t *)(ring->data + at), 0, memory_order_relaxed);
+    }
+}
+
+/* ---- Claiming a buffer ----------------------------------------------------------------------- */
+
+/* Whose it is until it is installed: see RingSweep. Killed between the two steps, a claimer costs the
+ * session one buffer. */
+static bool take(RingBuffer *b, uint32_t from)
+{
+    /* acquire: the zeroing by who freed it is visible */
+    if (!atomic_compare_exchange_strong_explicit(
+                &b->state, &from, RING_RECYCLING, memory_order_acquire, memory_order_relaxed)) {
+        return false;
+    }
+    atomic_store_explicit(&b->claimer, OsPid(), memory_order_relaxed);
+    return true;
+}
+
+static void giveBack(RingBuffer *b, uint32_t state)
+{
+    atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
+    atomic_store_explicit(&b->state, state, memory_order_release);
+}
+
+/* Lowest first: the hottest memory, and pages never needed are never touched. */
+static uint32_t claimFree(Ring *ring)
+{
+    uint32_t most = atomic_load_explicit(&ring->header->maxBuffers, memory_order_relaxed);
+    if (most > ring->bufferCount) {
+        most = ring->bufferCount;
+    }
+    for (uint32_t i = 0; i < most; i++) {
+        RingBuffer *b = &ring->buffers[i];
+        if (atomic_load_explicit(&b->state, memory_order_relaxed) == RING_FREE &&
+                take(b, RING_FREE)) {
+            ETW_TEST_POINT("switch.claimed");
+            return i;
+        }
+    }
+    return RING_NO_BUFFER;
+}
+
+static uint32_t endOf(const Ring *ring, uint64_t word)
+{
+    uint32_t end = (uint32_t)word & ~RING_CLOSED;
+    return end > ring->bufferSize ? ring->bufferSize : end;
+}
+
+/* A record's head says a size that can be one, with so many bytes left. */
+static bool fits(uint32_t head, uint32_t left)
+{
+    uint32_t size = head & RING_SIZE_MASK;
+    return size >= sizeof(RingRecord) && size % 8 == 0 && size <= left;
+}
+
+/*
+ * Committed records up to `end`. Open ones are stepped over, a hole ends the count; *wholePtr says
+ * that there was neither: no writer is inside any more.
+ */
+static uint64_t countCommitted(const Ring *ring, uint32_t buffer, uint32_t end, bool *wholePtr)
+{
+    const uint8_t *data = RingDataOf(ring, buffer);
+    uint64_t count = 0;
+    *wholePtr = true;
+    for (uint32_t at = 0; at + sizeof(RingRecord) <= end;) {
+        uint32_t head = atomic_load_explicit(
+                &((const RingRecord *)(data + at))->head, memory_order_acquire);
+        uint32_t size = head & RING_SIZE_MASK;
+        if (!fits(head, end - at)) {
+            *wholePtr = false;
+            break;
+        }
+        *wholePtr = *wholePtr && (head & RING_COMMITTED);
+        count += (head & RING_COMMITTED) != 0;
+        at += size;
+    }
+    return count;
+}
+
+/* A closed buffer as it was when it was chosen. */
+typedef struct Closed {
+    uint32_t buffer;
+    uint64_t opened, word;
+} Closed;
+
+static bool oldestClosed(const Ring *ring, uint32_t state, uint64_t after, Closed *best)
+{
+    best->buffer = RING_NO_BUFFER;
+    best->opened = UINT64_MAX;
+    for (uint32_t i = 0; i < ring->bufferCount; i++) {
+        const RingBuffer *b = &ring->buffers[i];
+        uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
+        uint64_t opened = atomic_load_explicit(&b->opened, memory_order_relaxed);
+        if (atomic_load_explicit(&b->state, memory_order_relaxed) == state &&
+                (word & RING_CLOSED) && !atomic_load_explicit(&b->poisoned, memory_order_relaxed) &&
+                opened > after && opened < best->opened) {
+            *best = (Closed){i, opened, word};
+        }
+    }
+    return best->buffer != RING_NO_BUFFER;
+}
+
+/* The generation moves first, so that readers notice, then the bytes go. */
+static void wipe(Ring *ring, uint32_t buffer)
+{
+    RingBuffer *b = &ring->buffers[buffer];
+    uint64_t word = atomic_load_explicit(&b->reserve, memory_order_relaxed);
+    uint64_t next = ((word >> 32) + 1) << 32 | RING_CLOSED;
+    atomic_store_explicit(&b->reserve, next, memory_order_release);
+    atomic_thread_fence(
+            memory_order_seq_cst); /* the new generation is visible before the first zero */
+    ETW_TEST_POINT("wipe.before-zeroes");
+    memset(RingDataOf(ring, buffer), 0, endOf(ring, word));
+}
+
+/*
+ * Take a closed buffer away from its readers. Since it was chosen somebody else may have recycled it
+ * and even filled it anew: a closed buffer's word changes with its generation only, so that one look
+ * tells.
+ */
+static bool recycle(Ring *ring, const Closed *old, uint32_t state)
+{
+    RingBuffer *b = &ring->buffers[old->buffer];
+    uint32_t taken = RING_RECYCLING;
+    ETW_TEST_POINT("recycle.before-take");
+    if (!take(b, state)) {
+        return false;
+    }
+    if (atomic_load_explicit(&b->reserve, memory_order_acquire) == old->word) {
+        wipe(ring, old->buffer);
+        return true;
+    }
+    /* Not a store: whoever has it may have given it back meanwhile. */
+    atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
+    atomic_compare_exchange_strong(&b->state, &taken, state);
+    return false;
+}
+
+/* Overwrite mode: take the oldest closed buffer whose records are all committed. */
+static uint32_t claimOldest(Ring *ring)
+{
+    Closed old = {.opened = 0};
+    for (;;) {
+        uint64_t after = old.opened, events;
+        bool whole;
+        if (!oldestClosed(ring, RING_USED, after, &old)) {
+            return RING_NO_BUFFER;
+        }
+        events = countCommitted(ring, old.buffer, endOf(ring, old.word), &whole);
+        if (!whole) {
+            atomic_store_explicit(&ring->buffers[old.buffer].stuck, 1, memory_order_relaxed);
+        } else if (recycle(ring, &old, RING_USED)) {
+            atomic_fetch_add_explicit(&ring->header->overwritten, events, memory_order_relaxed);
+            return old.buffer;
+        } else {
+            old.opened = after; /* it was taken by somebody else: look again */
+        }
+    }
+}
+
+static uint32_t claim(Ring *ring)
+{
+    Closed old;
+    uint32_t i = claimFree(ring);
+    while (i == RING_NO_BUFFER && oldestClosed(ring, RING_READ, 0, &old)) {
+        if (recycle(ring, &old, RING_READ)) {
+            i = old.buffer;
+        }
+    }
+    if (i == RING_NO_BUFFER && ring->header->overwrite) {
+        i = claimOldest(ring);
+    }
+    return i;
+}
+
+/* ---- Reserving ------------------------------------------------------------------------------- */
+
+/* Close the buffer that `current` names, if it still is that generation. */
+static void closeCurrent(Ring *ring, uint64_t current)
+{
+    uint32_t index = (uint32_t)current - 1;
+    RingBuffer *b = &ring->buffers[index];
+    uint64_t word;
+    if (index >= ring->bufferCount) {
+        return; /* none, or damaged */
+    }
+    word = atomic_load_explicit(&b->reserve, memory_order_relaxed);
+    while (word >> 32 == current >> 32 && !(word & RING_CLOSED)) {
+        if (atomic_compare_exchange_weak_explicit(&b->reserve, &word, word | RING_CLOSED,
+                    memory_order_release, memory_order_relaxed)) {
+            return;
+        }
+    }
+}
+
+/*
+ * Replace a stream's full (or missing) buffer. Several writers may come here at once: each brings a
+ * buffer, one installs its own, the others give theirs back. False: no buffer to be had.
+ */
+static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
+{
+    RingStream *s = &ring->streams[stream];
+    RingBuffer *b;
+    uint64_t generation;
+    uint32_t i;
+    closeCurrent(ring, current);
+    if (atomic_load_explicit(&s->current, memory_order_relaxed) != current) {
+        return true; /* somebody else was faster */
+    }
+    ETW_TEST_POINT("switch.before-claim");
+    i = claim(ring);
+    if (i == RING_NO_BUFFER) {
+        return atomic_load_explicit(&s->current, memory_order_relaxed) != current;
+    }
+    b = &ring->buffers[i];
+    generation =
+            ((atomic_load_explicit(&b->reserve, memory_order_relaxed) >> 32) + 1) & 0xFFFFFFFFu;
+    atomic_store_explicit(&b->stream, stream, memory_order_relaxed);
+    atomic_store_explicit(&b->sequence,
+            atomic_fetch_add_explicit(&s->sequence, 1, memory_order_relaxed) + 1,
+            memory_order_relaxed);
+    atomic_store_explicit(&b->opened, OsTicks(), memory_order_relaxed);
+    atomic_store_explicit(&b->serial, 0, memory_order_relaxed);
+    atomic_store_explicit(&b->stuck, 0, memory_order_relaxed);
+    atomic_store_explicit(&b->reserve, generation << 32, memory_order_relaxed);
+    /* release: not closed any more, before anybody may look for a closed one here */
+    atomic_store_explicit(&b->state, RING_USED, memory_order_release);
+    ETW_TEST_POINT("switch.before-install");
+    /* release: control words and zeroed bytes are visible to who loads current */
+    if (!atomic_compare_exchange_strong_explicit(&s->current, &current, generation << 32 | (i + 1),
+                memory_order_release, memory_order_relaxed)) {
+        atomic_store_explicit(&b->reserve, generation << 32 | RING_CLOSED, memory_order_relaxed);
+        giveBack(b, RING_FREE); /* never written: still zeroed */
+        return true;
+    }
+    atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
+    if (!ring->header->overwrite) {
+        OsBellRing(&ring->bell); /* a buffer is full: the logger's moment */
+    }
+    return true;
+}
+
+/* The stream has no buffer, or not one with so many bytes left. */
+static bool isFull(const Ring *ring, uint64_t current, uint32_t size)
+{
+    uint32_t index = (uint32_t)current - 1;
+    uint64_t word;
+    if (index >= ring->bufferCount) {
+        return true;
+    }
+    word = atomic_load_explicit(&ring->buffers[index].reserve, memory_order_relaxed);
+    return word >> 32 != current >> 32 || (uint64_t)(uint32_t)word + size > ring->bufferSize;
+}
+
+RingRecord *RingReserveSlow(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+{
+    for (;;) {
+        uint64_t current =
+                atomic_load_explicit(&ring->streams[stream].current, memory_order_acquire);
+        RingRecord *record;
+        if (isFull(ring, current, size) && !switchBuffer(ring, stream, current)) {
+            return NULL;
+        }
+        record = RingTryReserve(ring, stream, size, ticks);
+        if (record != NULL) {
+            return record;
+        }
+    }
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* Make the buffer the cursor's if it is of its stream, holds anything, and lies between the cursor's
+ * sequence and *bestPtr. True: it is, or it changed just now. */
+static bool consider(const Ring *ring, uint32_t buffer, RingCursor *c, uint64_t *bestPtr)
+{
+    const RingBuffer *b = &ring->buffers[buffer];
+    uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
+    /* acquire: who sees what the next owner stored here sees the new generation below */
+    uint64_t sequence = atomic_load_explicit(&b->sequence, memory_order_acquire);
+    uint32_t stream = atomic_load_explicit(&b->stream, memory_order_acquire);
+    if (((uint32_t)word & ~RING_CLOSED) == 0 || stream != c->stream || sequence <= c->sequence ||
+            sequence >= *bestPtr) {
+        return false;
+    }
+    ETW_TEST_POINT("next.considered");
+    /* Recycled meanwhile? The new sequence does not belong to the old generation. */
+    if (atomic_load_explicit(&b->reserve, memory_order_relaxed) >> 32 == word >> 32) {
+        *bestPtr = sequence;
+        c->buffer = buffer;
+        c->generation = (uint32_t)(word >> 32);
+    }
+    return true;
+}
+
+/*
+ * The stream's oldest buffer behind the cursor's sequence that holds anything. While one walk goes on,
+ * a buffer that it has passed may be installed and filled, and a younger one be found: who was
+ * installed before what a walk has found is seen by the next walk, so the last one must find nothing
+ * older.
+ */
+static bool nextBuffer(const Ring *ring, RingCursor *c)
+{
+    uint64_t best = UINT64_MAX;
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t i = 0; i < ring->bufferCount; i++) {
+            again |= consider(ring, i, c, &best);
+        }
+    }
+    if (best == UINT64_MAX) {
+        return false;
+    }
+    c->sequence = best;
+    c->offset = 0;
+    return true;
+}
+
+bool RingStill(const Ring *ring, const RingCursor *c)
+{
+    atomic_thread_fence(
+            memory_order_acquire); /* what was read came before this look at the generation */
+    return atomic_load_explicit(&ring->buffers[c->buffer].reserve, memory_order_relaxed) >> 32 ==
+           c->generation;
+}
+
+RingPeekResult RingPeek(
+        Ring *ring, RingCursor *c, RingRecord **recordPtr, uint32_t *sizePtr, uint32_t *bufferPtr)
+{
+    uint64_t word;
+    uint32_t end, head, size;
+    RingRecord *record;
+    if (c->buffer == RING_NO_BUFFER && !nextBuffer(ring, c)) {
+        return RING_EMPTY;
+    }
+    word = atomic_load_explicit(&ring->buffers[c->buffer].reserve, memory_order_acquire);
+    if (word >> 32 != c->generation) {
+        c->buffer = RING_NO_BUFFER;
+        return RING_OVERTAKEN;
+    }
+    end = endOf(ring, word);
+    if (c->offset + sizeof(RingRecord) > end) {
+        if (!(word & RING_CLOSED)) {
+            return RING_EMPTY;
+        }
+        *bufferPtr = c->buffer;
+        c->buffer = RING_NO_BUFFER;
+        return RING_DONE;
+    }
+    record = (RingRecord *)(RingDataOf(ring, c->buffer) + c->offset);
+    head = atomic_load_explicit(&record->head, memory_order_acquire); /* pairs with RingCommit */
+    size = head & RING_SIZE_MASK;
+    if (!(head & RING_COMMITTED) || !fits(head, end - c->offset)) {
+        return RING_BLOCKED;
+    }
+    *recordPtr = record;
+    *sizePtr = size;
+    return RING_RECORD;
+}
+
+bool RingSkip(Ring *ring, RingCursor *c)
+{
+    uint64_t word = atomic_load_explicit(&ring->buffers[c->buffer].reserve, memory_order_acquire);
+    uint32_t end = endOf(ring, word);
+    const uint8_t *data = RingDataOf(ring, c->buffer);
+    uint32_t head, size;
+    head = atomic_load_explicit(&((RingRecord *)(data + c->offset))->head, memory_order_acquire);
+    size = head & RING_SIZE_MASK;
+    if ((head & RING_OPEN) && fits(head, end - c->offset)) {
+        c->offset += size;
+        return true;
+    }
+    do {
+        c->offset += 8;
+    } while (c->offset < end && EtwLoad64(data + c->offset) == 0);
+    return false;
+}
+
+/* An open record, by its size, whose writer is dead. */
+static bool buryAt(Ring *ring, uint32_t buffer, uint32_t offset)
+{
+    RingRecord *record = (RingRecord *)(RingDataOf(ring, buffer) + offset);
+    uint32_t head = atomic_load_explicit(&record->head, memory_order_acquire);
+    uint64_t word = atomic_load_explicit(&ring->buffers[buffer].reserve, memory_order_acquire);
+    if (!(head & RING_OPEN) || !fits(head, endOf(ring, word) - offset) ||
+            OsProcessStart(record->pid) != 0) {
+        return false;
+    }
+    record->eventClass = 0;
+    record->ticks = 0; /* it may not have been stored: too young an event would wait for its time */
+    RingCommit(record, head & RING_SIZE_MASK);
+    return true;
+}
+
+bool RingBury(Ring *ring, const RingCursor *c)
+{
+    return buryAt(ring, c->buffer, c->offset);
+}
+
+bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
+{
+    const uint8_t *at = (const uint8_t *)(record + 1);
+    uint32_t need = (uint32_t)sizeof *record + record->payloadSize;
+    need += record->flags & RING_HAS_ACTIVITY ? 16u : 0u;
+    need += record->flags & RING_HAS_RELATED ? 16u : 0u;
+    need += 8u * record->stackCount;
+    if (need > size) {
+        return false;
+    }
+    body->activity = body->related = body->stack = NULL;
+    if (record->flags & RING_HAS_ACTIVITY) {
+        body->activity = at;
+        at += 16;
+    }
+    if (record->flags & RING_HAS_RELATED) {
+        body->related = at;
+        at += 16;
+    }
+    body->stackCount = record->stackCount;
+    if (body->stackCount > 0) {
+        body->stack = at;
+        at += 8 * body->stackCount;
+    }
+    body->payload = at;
+    body->payloadSize = record->payloadSize;
+    return true;
+}
+
+/* ---- Housekeeping by the logger -------------------------------------------------------------- */
+
+static void freeBuffer(Ring *ring, uint32_t buffer)
+{
+    wipe(ring, buffer);
+    giveBack(&ring->buffers[buffer], RING_FREE); /* zeroes first */
+}
+
+void RingRelease(Ring *ring, uint32_t buffer, bool keep)
+{
+    RingBuffer *b = &ring->buffers[buffer];
+    if (atomic_load_explicit(&b->poisoned, memory_order_relaxed)) {
+        return;
+    }
+    if (keep) {
+        atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
+        atomic_store_explicit(&b->state, RING_READ, memory_order_release);
+    } else {
+        freeBuffer(ring, buffer);
+    }
+}
+
+void RingReplenish(Ring *ring, uint32_t wanted)
+{
+    uint32_t freeCount = 0;
+    for (uint32_t i = 0; i < ring->bufferCount; i++) {
+        freeCount +=
+                atomic_load_explicit(&ring->buffers[i].state, memory_order_relaxed) == RING_FREE;
+    }
+    while (freeCount < wanted) {
+        Closed old;
+        if (!oldestClosed(ring, RING_READ, 0, &old)) {
+            return;
+        }
+        if (recycle(ring, &old, RING_READ)) {
+            giveBack(&ring->buffers[old.buffer], RING_FREE);
+            freeCount++;
+        }
+    }
+}
+
+/* Taken by who is dead now. Whatever it was about to do with it, nobody else will touch it. */
+static void sweepClaim(Ring *ring, uint32_t buffer)
+{
+    RingBuffer *b = &ring->buffers[buffer];
+    uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
+    uint32_t stream = atomic_load(&b->stream);
+    bool current = stream < 2 * ring->cpus && atomic_load(&ring->streams[stream].current) ==
+                                                      ((word >> 32) << 32 | (buffer + 1));
+    if (endOf(ring, word) == 0 && !current) {
+        memset(RingDataOf(ring, buffer), 0,
+                ring->bufferSize); /* it may have died while it zeroed */
+        giveBack(b, RING_FREE);
+    } else if (atomic_load(&b->state) == RING_RECYCLING) {
+        giveBack(b, ring->header->overwrite ? RING_USED : RING_READ); /* not wiped yet */
+    } else {
+        atomic_store(&b->claimer, 0); /* died right behind installing it */
+    }
+}
+
+/* What dead writers left open in a buffer would keep it from ever being overwritten. */
+static void buryAll(Ring *ring, uint32_t buffer)
+{
+    uint32_t end = endOf(ring, atomic_load(&ring->buffers[buffer].reserve)), size;
+    for (uint32_t at = 0; at + sizeof(RingRecord) <= end; at += size) {
+        size = atomic_load((_Atomic uint32_t *)(RingDataOf(ring, buffer) + at)) & RING_SIZE_MASK;
+        if (!fits(size, end - at)) {
+            return;
+        }
+        buryAt(ring, buffer, at);
+    }
+}
+
+void RingSweep(Ring *ring)
+{
+    for (uint32_t i = 0; i < ring->bufferCount; i++) {
+        RingBuffer *b = &ring->buffers[i];
+        uint32_t claimer = atomic_load_explicit(&b->claimer, memory_order_acquire);
+        if (claimer != 0 && OsProcessStart(claimer) == 0) {
+            sweepClaim(ring, i);
+        }
+        if (atomic_exchange_explicit(&b->stuck, 0, memory_order_relaxed) != 0) {
+            buryAll(ring, i);
+        }
+    }
+}
+
+void RingCloseAll(Ring *ring)
+{
+    for (uint32_t s = 0; s < 2 * ring->cpus; s++) {
+        uint64_t current = atomic_load(&ring->streams[s].current);
+        closeCurrent(ring, current);
+    }
+}
+
+void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr)
+{
+    uint32_t used = 0;
+    uint32_t most = atomic_load_explicit(&ring->header->maxBuffers, memory_order_relaxed);
+    for (uint32_t i = 0; i < ring->bufferCount; i++) {
+        uint32_t state = atomic_load_explicit(&ring->buffers[i].state, memory_order_relaxed);
+        used += state != RING_FREE && state != RING_READ;
+    }
+    *usedPtr = used;
+    *freePtr = most > used ? most - used : 0;
+}
+
+uint64_t RingEvents(const Ring *ring)
+{
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < ring->bufferCount; i++) {
+        bool whole;
+        uint64_t word = atomic_load_explicit(&ring->buffers[i].reserve, memory_order_acquire);
+        events += countCommitted(ring, i, endOf(ring, word), &whole);
+    }
+    return events;
+}

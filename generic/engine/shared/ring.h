@@ -1,0 +1,165 @@
+/*
+ * engine/shared/ring.h --
+ *
+ *	A session's buffers: lock-free writing by any thread of any process, reading by cursors.
+ *
+ *	Who owns a buffer: FREE, nobody; USED, the stream whose `current` names it (writers reserve
+ *	in it) until it is closed, then its readers; RECYCLING, the writer that took it and has not
+ *	prepared it yet; READ, closed and consumed by the logger, still there for live readers. It returns
+ *	to FREE zeroed.
+ *
+ *	Hand-over points, the only synchronised places: claiming a buffer (CAS on state), installing
+ *	it (CAS on stream->current, release: the zeroed bytes and the control words are visible to who
+ *	loads it with acquire), reserving (CAS on reserve, release), committing a record (store of head,
+ *	release), closing (CAS on reserve). A writer killed anywhere costs its own event: before the open
+ *	mark a hole of zeros stays, after it a record that says its size and its writer; a buffer claimed
+ *	and never installed is swept by the logger, when its claimer is dead.
+ */
+#ifndef ETW_RING_H
+#define ETW_RING_H
+
+#include "base/os.h"
+#include "engine/shared/shared_layout.h"
+#include "engine/shared/testpoint.h"
+
+typedef struct Ring {
+    OsMap map;
+    RingHeader *header;
+    RingStream *streams;
+    RingBuffer *buffers;
+    uint8_t *data;
+    uint32_t bufferSize, bufferCount, cpus;
+    uint64_t instance;
+    uint32_t owner;    /* pid of the process whose session it is, when it is this one's; else 0 */
+    struct Ring *next; /* in the list of retired mappings */
+    OsBell bell;       /* the logger's: rung when a buffer was replaced, and for requests */
+} Ring;
+
+typedef struct RingConfig {
+    uint64_t instance;
+    uint32_t cpus, bufferSize, buffers, minBuffers;
+    bool overwrite;
+} RingConfig;
+
+/* Make the mapping file, or map an existing one after checking every size in it. */
+EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, EtwError *errPtr);
+EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *errPtr);
+void RingClose(Ring *ring); /* unmaps it */
+
+/* Touch every page of every buffer, while writers go on: a flight recorder will use them all. */
+void RingWarm(Ring *ring);
+
+static inline uint8_t *RingDataOf(const Ring *ring, uint32_t buffer)
+{
+    return ring->data + (size_t)buffer * ring->bufferSize;
+}
+
+/* One try. NULL: the stream's buffer is full, there is none, or somebody was faster. */
+static inline RingRecord *RingTryReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+{
+    uint64_t current = atomic_load_explicit(&ring->streams[stream].current, memory_order_acquire);
+    uint32_t index = (uint32_t)current - 1; /* none yet: too large */
+    RingBuffer *b;
+    RingRecord *record;
+    uint64_t word, now;
+    if (index >= ring->bufferCount) {
+        return NULL;
+    }
+    b = &ring->buffers[index];
+    word = atomic_load_explicit(&b->reserve, memory_order_relaxed);
+    /* RING_CLOSED makes the offset too large */
+    if (word >> 32 != current >> 32 || (uint64_t)(uint32_t)word + size > ring->bufferSize) {
+        return NULL;
+    }
+    now = ticks != 0 ? ticks : OsTicks();
+    if (!atomic_compare_exchange_weak_explicit(
+                &b->reserve, &word, word + size, memory_order_release, memory_order_relaxed)) {
+        return NULL;
+    }
+    record = (RingRecord *)(RingDataOf(ring, index) + (uint32_t)word);
+    ETW_TEST_POINT("record.before-open");
+    record->pid = OsPid();
+    /* release: who finds the record open can tell whose it is */
+    atomic_store_explicit(&record->head, size | RING_OPEN, memory_order_release);
+    record->ticks = now;
+    ETW_TEST_POINT("record.open");
+    return record;
+}
+RingRecord *RingReserveSlow(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks);
+
+/*
+ * Reserve size bytes (8-aligned, at most bufferSize) in a stream. Returns the record, marked open,
+ * ticks and this process's pid stored; NULL: no free buffer (counted). ticks 0: the clock is read inside the reservation,
+ * so that a stream's times rise.
+ */
+static inline RingRecord *RingReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
+{
+    RingRecord *record = RingTryReserve(ring, stream, size, ticks);
+    return __builtin_expect(record != NULL, 1) ? record
+                                               : RingReserveSlow(ring, stream, size, ticks);
+}
+/* Publish a record whose body is stored. */
+static inline void RingCommit(RingRecord *record, uint32_t size)
+{
+    /* release: who sees the mark sees the body */
+    atomic_store_explicit(&record->head, size | RING_COMMITTED, memory_order_release);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+typedef struct RingCursor {
+    uint32_t stream;
+    uint32_t buffer; /* index, or RING_NO_BUFFER */
+    uint32_t generation;
+    uint32_t offset;
+    uint64_t sequence; /* of the buffer being read, or of the last one read */
+} RingCursor;
+#define RING_NO_BUFFER 0xFFFFFFFFu
+
+typedef enum RingPeekResult {
+    RING_RECORD,   /* *recordPtr, *sizePtr: a committed record */
+    RING_EMPTY,    /* nothing yet */
+    RING_BLOCKED,  /* a writer has reserved but not committed here */
+    RING_DONE,     /* this buffer is closed and read to its end; *bufferPtr names it; the cursor has
+                      left it */
+    RING_OVERTAKEN /* the buffer was reused under the cursor; it has left it */
+} RingPeekResult;
+
+RingPeekResult RingPeek(Ring *ring, RingCursor *cursor, RingRecord **recordPtr, uint32_t *sizePtr,
+        uint32_t *bufferPtr);
+static inline void RingAdvance(RingCursor *cursor, uint32_t size)
+{
+    cursor->offset += size;
+}
+/* Step over what blocks (an open record by its size, a hole up to the next non-zero word). True: it
+ * was an open record. */
+bool RingSkip(Ring *ring, RingCursor *cursor);
+/*
+ * The blocking record's writer is dead: commit in its place a record of class 0, which every reader
+ * steps over. False: it is alive, or it is not known (a hole).
+ */
+bool RingBury(Ring *ring, const RingCursor *cursor);
+/* True while the cursor's buffer is still the one it started to read. */
+bool RingStill(const Ring *ring, const RingCursor *cursor);
+
+/* Body pieces of a record of `size` bytes; false: its own sizes do not fit together (damaged). */
+typedef struct RingBody {
+    const uint8_t *activity, *related, *stack, *payload; /* the first three: NULL when absent */
+    uint32_t stackCount, payloadSize;
+} RingBody;
+bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body);
+
+/* The logger is through with a closed buffer: keep it readable (keep), or zero and free it now. */
+void RingRelease(Ring *ring, uint32_t buffer, bool keep);
+/* Free READ buffers, oldest first, until at least `wanted` are free. */
+void RingReplenish(Ring *ring, uint32_t wanted);
+/* By the logger, now and then: free buffers that a dead writer claimed and never installed; bury what
+ * dead writers left open in buffers that are to be overwritten. */
+void RingSweep(Ring *ring);
+/* Close every stream's current buffer (session stop). */
+void RingCloseAll(Ring *ring);
+/* Committed records in all buffers now (walks them: for queries; a hole hides what is behind it). */
+uint64_t RingEvents(const Ring *ring);
+void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * engine/shared/ring_reader.c --
+ *
+ *	See ring_reader.h.
+ */
+#include "engine/shared/ring_reader.h"
+#include "base/bytes.h"
+
+void RingTailInit(RingTail *t, uint32_t stream)
+{
+    memset(t, 0, sizeof *t);
+    t->cursor.stream = stream;
+    t->cursor.buffer = RING_NO_BUFFER;
+}
+
+void RingTailFree(RingTail *t)
+{
+    EtwFree(t->copy);
+    t->copy = NULL;
+}
+
+/*
+ * At the first record of a buffer: the logger's serial number, where it has counted already, tells
+ * how many events went by unseen.
+ */
+static void enterBuffer(RingTail *t, uint64_t serial)
+{
+    if (serial != 0) {
+        if (serial - 1 > t->expected && t->entered) {
+            t->lost += serial - 1 - t->expected;
+        }
+        t->expected = serial - 1;
+    }
+    t->entered = true;
+}
+
+static bool copyOut(Ring *ring, RingTail *t, const RingRecord *record, uint32_t size)
+{
+    bool first = t->cursor.offset == 0;
+    uint64_t serial =
+            atomic_load_explicit(&ring->buffers[t->cursor.buffer].serial, memory_order_relaxed);
+    if (t->room < size) {
+        t->copy = EtwRealloc(t->copy, size); /* at most a buffer's size */
+        t->room = size;
+    }
+    memcpy(t->copy, record, size);
+    if (!RingStill(ring, &t->cursor)) {
+        return false;
+    }
+    if (first) {
+        enterBuffer(t, serial);
+    }
+    RingAdvance(&t->cursor, size);
+    t->size = size;
+    t->blockedSince = 0;
+    t->expected++;
+    return true;
+}
+
+bool RingTailPeek(Ring *ring, RingTail *t)
+{
+    RingRecord *record;
+    uint32_t size, buffer;
+    if (t->size != 0) {
+        return true;
+    }
+    t->blocked = false;
+    for (;;) {
+        switch (RingPeek(ring, &t->cursor, &record, &size, &buffer)) {
+        case RING_RECORD:
+            if (copyOut(ring, t, record, size)) {
+                return true;
+            }
+            break; /* overtaken: the next peek says so */
+        case RING_DONE:
+            break;
+        case RING_OVERTAKEN:
+            t->lost += ring->header->overwrite ? 1 : 0; /* nobody counts there: at least one */
+            break;
+        case RING_BLOCKED:
+            t->blocked = RingStill(ring, &t->cursor);
+            if (t->blocked) {
+                return false;
+            }
+            break;
+        case RING_EMPTY:
+            return false;
+        }
+    }
+}
+
+void RingTailSkip(Ring *ring, RingTail *t)
+{
+    RingSkip(ring, &t->cursor);
+    t->blocked = false;
+    t->blockedSince = 0;
+    t->entered = true;
+    t->lost++;
+}

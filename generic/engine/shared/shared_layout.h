@@ -1,0 +1,234 @@
+/*
+ * engine/shared/shared_layout.h --
+ *
+ *	What lies in shared memory: the registry (one per user: sessions, providers, what is
+ *	enabled, event classes) and a session's mapping (streams, buffers, records). Offsets and indexes,
+ *	never pointers; fixed sizes; made sparse at its maximum and never remapped. Every process of the
+ *	user may write here, so readers check what they use as an offset.
+ *
+ *	Registry state changes under the registry's file lock, but for what is marked atomic. In a
+ *	session's mapping nothing is locked: see ring.h for the protocol.
+ */
+#ifndef ETW_SHARED_LAYOUT_H
+#define ETW_SHARED_LAYOUT_H
+
+#include "base/guid.h"
+#include "engine/engine.h"
+#include "event/anchors.h"
+#include "event/event.h"
+#include <stdatomic.h>
+
+enum {
+    REG_PROVIDERS = 1024,
+    REG_PROCESSES = 1024,
+    REG_REGISTRATIONS = 4096,
+    REG_CLASS_BUCKETS = 4096,
+    REG_ARENA = 16 << 20 /* bytes of event classes */
+};
+#define REG_MAGIC 0x3347455257544545ull  /* "EETWREG3" */
+#define RING_MAGIC 0x344e455357544545ull /* "EETWSEN4" */
+
+/* ---- Registry -------------------------------------------------------------------------------- */
+
+typedef struct RegSession {
+    _Atomic uint64_t instance; /* 0: slot free. Names the mapping file */
+    uint32_t ownerPid;
+    uint32_t stopping;
+    uint64_t ownerStart; /* OsProcessStart of the owner */
+    int64_t startWall;
+    char name[256];
+} RegSession;
+
+/* One session's wish for one provider. Valid while its bit in RegProvider.active is set. */
+typedef struct RegEnable {
+    uint64_t instance;
+    uint32_t session; /* index */
+    uint8_t level;    /* 1-255; 255 for "everything" */
+    uint8_t pidCount;
+    uint8_t idCount;
+    uint8_t reserved;
+    uint64_t any; /* never 0: all ones for "everything" */
+    uint64_t all;
+    uint32_t pids[8];
+    uint16_t ids[64];
+} RegEnable;
+
+typedef struct RegProvider {
+    Etw_Provider face; /* must be first: what etw.h shows. Read without lock, one relaxed load */
+    _Atomic uint32_t active; /* bit i: enables[i] is in force. Release on set, acquire by writers */
+    /* Processes in which the operating system's tracing listens (native_provider.h), and the sum of what it
+     * wants there; a process that was killed leaves a number too high, which costs looks in vain. */
+    _Atomic uint32_t system;
+    uint32_t systemLevel;
+    uint64_t systemKeywords;
+    _Atomic uint32_t captures; /* how often its state was asked for */
+    uint32_t used;             /* slot taken */
+    EtwGuid guid;
+    char name[128];
+    RegEnable enables[ETW_MAX_ENABLES];
+} RegProvider;
+
+typedef struct RegProcess {
+    uint32_t pid;          /* 0: free */
+    _Atomic uint32_t bell; /* OsBell: what is wanted of its providers has changed */
+    uint64_t start;
+} RegProcess;
+
+typedef struct RegRegistration {
+    uint32_t count; /* 0: free */
+    uint16_t process, provider;
+} RegRegistration;
+
+/* An event class: the constant part of its events. Immutable once published by its offset. */
+typedef struct RegClass {
+    uint32_t next; /* in its hash bucket, 0: last */
+    uint32_t size; /* whole, 8-aligned */
+    uint16_t provider;
+    uint16_t classic; /* 1: guid is the event class of a classic event */
+    uint16_t traitsSize;
+    uint16_t metaSize; /* 0: readers know it by its guid */
+    EtwGuid guid;
+    EtwDescriptor desc;
+    uint8_t bytes[]; /* traits, then metadata */
+} RegClass;
+
+typedef struct Registry {
+    uint64_t magic;
+    uint32_t size;      /* sizeof(Registry): a version of the layout */
+    uint32_t arenaUsed; /* bytes; a class is published after this has moved past it */
+    uint64_t lastInstance;
+    RegSession sessions[ETW_MAX_SESSIONS];
+    RegProcess processes[REG_PROCESSES];
+    RegRegistration registrations[REG_REGISTRATIONS];
+    uint32_t buckets[REG_CLASS_BUCKETS];
+    RegProvider providers[REG_PROVIDERS];
+    _Alignas(64) uint8_t arena[REG_ARENA];
+} Registry;
+
+/* ---- A session's mapping --------------------------------------------------------------------- */
+
+/*
+ * What another process asks of a session's owner: one request at a time. Whoever takes `state` from
+ * REQUEST_NONE writes the rest, but for the answer, which is the owner's. session_control.c.
+ */
+enum {
+    REQUEST_NONE,
+    REQUEST_FILLING,
+    REQUEST_POSTED,
+    REQUEST_TAKEN,
+    REQUEST_ANSWERED,
+    REQUEST_TEXT = 8192,
+    REQUEST_PIDS = 256
+};
+typedef struct RingRequest {
+    _Atomic uint64_t state; /* the asking process's pid << 32 | REQUEST_* */
+    uint32_t verb;          /* ControlVerb */
+    uint32_t flushMs, maxBuffers, maxMB;
+    uint32_t allPids, stacks, interval, groupCount;
+    uint32_t pidCount;
+    uint32_t pids[REQUEST_PIDS];
+    char text[REQUEST_TEXT]; /* a path, or the groups' names; each ends with a NUL */
+    int32_t status;          /* the answer: EtwStatus, and what went wrong */
+    EtwError error;
+} RingRequest;
+
+enum { RING_RUNNING = 1, RING_STOPPING = 2, RING_STOPPED = 3 };
+
+/* One per CPU for user-mode writers, and one per CPU for the logger's kernel events. */
+typedef struct RingStream {
+    _Alignas(64) _Atomic uint64_t current; /* generation << 32 | buffer + 1; 0: none yet */
+    _Atomic uint64_t sequence;             /* of the last buffer prepared for this stream */
+    _Atomic uint64_t lostNoBuffer;
+    _Atomic uint64_t lostTooBig;
+    /*
+     * For recovery, by the logger: how many of the stream's events it had read at the end of the last
+     * buffer that it read to the end; how many of them need not be saved any more (on disk, or given
+     * up), and how many will need not when the put that goes on is through. Of the stream for writers:
+     * the buffer of the file that is put.
+     */
+    _Atomic uint64_t passed, onDisk, next;
+    _Atomic uint32_t putSlot, putUsed;
+    _Atomic int64_t putSequence;
+} RingStream;
+
+enum { RING_FREE = 0, RING_USED = 1, RING_RECYCLING = 2, RING_READ = 3 };
+#define RING_CLOSED 0x80000000u
+
+typedef struct RingBuffer {
+    /* generation << 32 | RING_CLOSED | end of reserved bytes */
+    _Alignas(64) _Atomic uint64_t reserve;
+    _Atomic uint32_t state; /* RING_FREE; RING_RECYCLING: between owners; RING_USED; RING_READ:
+                               closed, and the logger is through with it */
+    _Atomic uint32_t stream;
+    _Atomic uint64_t sequence; /* in its stream, rising */
+    _Atomic uint64_t opened;   /* ticks: age for overwriting */
+    _Atomic uint64_t
+            serial; /* events of the stream before this buffer, as far as the logger counted */
+    _Atomic uint32_t poisoned; /* a hung writer may still store into it: never reused */
+    _Atomic uint32_t claimer;  /* pid of who took it and has not installed it yet; else 0 */
+    _Atomic uint32_t stuck;    /* overwrite mode: holds a record that somebody left open */
+} RingBuffer;
+
+typedef struct RingHeader {
+    uint64_t magic;
+    uint64_t instance;
+    uint32_t headerSize; /* offset of the streams */
+    uint32_t cpus;
+    uint32_t streams; /* 2 * cpus */
+    uint32_t bufferSize;
+    uint32_t buffers;            /* capacity */
+    _Atomic uint32_t maxBuffers; /* how many may be used now */
+    uint32_t minBuffers;
+    uint32_t mode; /* EtwFileMode */
+    uint32_t realtime;
+    uint32_t clock; /* EtwClock */
+    uint32_t ownerPid, starter;
+    uint32_t overwrite; /* writers reuse the oldest closed buffer when none is free */
+    uint64_t startTicks;
+    int64_t startSteady, startWall;
+    char name[256];
+    char file[1024];
+    uint32_t dataOffset; /* of the first buffer, page aligned */
+    /* Written by the logger, read by anybody: */
+    _Atomic uint32_t state; /* RING_RUNNING ... */
+    _Atomic uint32_t flushMs, maxMB;
+    _Atomic uint64_t events, bytes, fileBuffers, overwritten;
+    _Atomic uint64_t lostFull, lostIo, lostAbandoned, lostKernel, lostConsumer;
+    _Atomic uint64_t
+            kernelUntil; /* ticks: kernel events up to here are in; 0: kernel not enabled */
+    _Atomic int64_t stopWall;
+    char kernel[512];            /* groups that are on; for people: may be seen half changed */
+    _Atomic uint32_t consumers;  /* live ones */
+    _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
+    _Atomic uint32_t bell;       /* OsBell of the logger */
+    /* For recovery: */
+    _Atomic uint32_t fileNumber; /* new-file mode */
+    _Atomic int64_t aliveWall;   /* the logger's last round */
+    _Atomic uint32_t anchorTurn; /* anchors[anchorTurn % 2] is whole */
+    EtwAnchors anchors[2];
+    RingRequest request;
+} RingHeader;
+
+/*
+ * A record, 8-aligned. head is 0 in a zeroed buffer (a hole: reserved, nothing stored), then size |
+ * RING_OPEN, then, when all else is stored, size | RING_COMMITTED (release).
+ */
+#define RING_OPEN 0x40000000u
+#define RING_COMMITTED 0x80000000u
+#define RING_SIZE_MASK 0x00FFFFFFu
+enum { RING_HAS_ACTIVITY = 1, RING_HAS_RELATED = 2 };
+
+typedef struct RingRecord {
+    _Atomic uint32_t head;
+    uint32_t eventClass; /* offset in the registry's arena */
+    uint64_t ticks;
+    uint32_t tid, pid;
+    uint16_t payloadSize;
+    uint8_t flags;
+    uint8_t stackCount; /* addresses, 8 bytes each, the innermost first */
+    uint8_t reserved[4];
+    /* [activity 16][related 16] stack, payload, zero padding to 8 */
+} RingRecord;
+_Static_assert(sizeof(RingRecord) == 32, "a record's header is 32 bytes");
+
+#endif

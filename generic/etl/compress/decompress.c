@@ -1,0 +1,29 @@
+/*
+ * etl/compress/decompress.c --
+ *
+ *	Memory for decoded buffers. The size that a buffer announces is not believed: streams of a
+ *	few bytes can stand for gigabytes, so room is made as the stream proves to need it. Real
+ *	buffers fit at once.
+ */
+#include "etl/compress/decompress.h"
+#include "base/bytes.h"
+
+enum { USUAL_RATIO = 64, USUAL_ROOM = 4096, GROWTH = 8 };
+
+size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
+        uint8_t **bytesPtr, size_t *roomPtr)
+{
+    size_t room = size * USUAL_RATIO + USUAL_ROOM;
+    for (;; room *= GROWTH) {
+        room = room < want ? room : want;
+        if (*roomPtr < room) {
+            EtwFree(*bytesPtr);
+            *bytesPtr = EtwRealloc(NULL, room);
+            *roomPtr = room;
+        }
+        size_t got = decode(in, size, *bytesPtr, room);
+        if (got < room || room == want) {
+            return got;
+        }
+    }
+}

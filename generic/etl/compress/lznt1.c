@@ -1,0 +1,84 @@
+/*
+ * etl/compress/lznt1.c --
+ *
+ *	LZNT1 of [MS-XCA] 2.5: chunks of 4096 bytes, each with a 2-byte header; in a compressed
+ *	one, flag bytes (least significant first) tell literals from 2-byte matches, whose bits
+ *	are shared between offset and length by how far the chunk has come.
+ */
+#include "base/bytes.h"
+#include "etl/compress/decompress.h"
+
+enum { CHUNK = 4096, CHUNK_COMPRESSED = 0x8000, CHUNK_SIZE = 0x0FFF, MATCH_MIN = 3 };
+
+/* Bits of a match that are its length, `done` bytes into the chunk. */
+static unsigned LengthBits(size_t done)
+{
+    unsigned bits = 12;
+    for (size_t rest = done - 1; rest >= 16; rest >>= 1) {
+        bits--;
+    }
+    return bits;
+}
+
+/* One compressed chunk; result: its bytes, at most `room`. *badPtr: it does not make sense. */
+static size_t Chunk(
+        const uint8_t *in, const uint8_t *inEnd, uint8_t *out, size_t room, bool *badPtr)
+{
+    size_t done = 0;
+    while (in < inEnd && done < room) {
+        unsigned flags = *in++;
+        for (int i = 0; i < 8 && in < inEnd && done < room; i++, flags >>= 1) {
+            if (!(flags & 1)) {
+                out[done++] = *in++;
+                continue;
+            }
+            if (inEnd - in < 2 || done == 0) {
+                *badPtr = true;
+                return done;
+            }
+            unsigned word = EtwLoad16(in), bits = LengthBits(done);
+            size_t offset = (word >> bits) + 1, length = (word & ((1u << bits) - 1)) + MATCH_MIN;
+            in += 2;
+            if (offset > done) {
+                *badPtr = true;
+                return done;
+            }
+            length = length < room - done ? length : room - done;
+            EtlCopyMatch(out + done, offset, length);
+            done += length;
+        }
+    }
+    return done;
+}
+
+size_t EtlLznt1Decode(const uint8_t *in, size_t size, uint8_t *out, size_t room)
+{
+    const uint8_t *inEnd = in + size;
+    size_t done = 0;
+    bool bad = false;
+    while (inEnd - in >= 2 && done < room && !bad) {
+        unsigned head = EtwLoad16(in);
+        size_t length = (head & CHUNK_SIZE) + 1, left = room - done;
+        in += 2;
+        if (head == 0 || length > (size_t)(inEnd - in)) {
+            break;
+        }
+        if (done % CHUNK != 0) { /* a short chunk stands for a whole one, unless it is the last */
+            size_t gap = CHUNK - done % CHUNK;
+            gap = gap < left ? gap : left;
+            memset(out + done, 0, gap);
+            done += gap;
+            left -= gap;
+        }
+        left = left < CHUNK ? left : CHUNK;
+        if (head & CHUNK_COMPRESSED) {
+            done += Chunk(in, in + length, out + done, left, &bad);
+        } else {
+            size_t n = length < left ? length : left;
+            memcpy(out + done, in, n);
+            done += n;
+        }
+        in += length;
+    }
+    return done;
+}

@@ -1,0 +1,147 @@
+/*
+ * etl/compress/xpress.c --
+ *
+ *	Plain LZ77 of [MS-XCA] 2.4, the format of compressed .etl files in practice: words of 32
+ *	flags, most significant first; 0 is a literal byte, 1 a match {offset-1 : 13, length-3 : 3}
+ *	whose length may go on in a half byte shared by two matches, a byte, a word and a long.
+ *	Reading a merged file is mostly this loop: far from the ends it copies in wide pieces.
+ */
+#include "base/bytes.h"
+#include "etl/compress/decompress.h"
+
+enum {
+    FLAGS = 32,
+    MATCH_MIN = 3,
+    LENGTH_BITS = 3,
+    /* one round takes at most: 32 literals, a match of 2 + 1 + 1 + 2 + 4 bytes */
+    ROOMY = 48,
+    WIDE = 16
+};
+
+typedef struct Decoder {
+    const uint8_t *in, *inEnd;
+    const uint8_t *half; /* the byte whose upper half is not used yet, or NULL */
+} Decoder;
+
+/* The rest of a length whose 3 bits were all set; false: the input ends. */
+static bool LongLength(Decoder *d, size_t *lengthPtr)
+{
+    size_t length;
+    if (d->half != NULL) {
+        length = *d->half >> 4;
+        d->half = NULL;
+    } else {
+        if (d->in == d->inEnd) {
+            return false;
+        }
+        d->half = d->in++;
+        length = *d->half & 15;
+    }
+    if (length < 15) {
+        *lengthPtr = length + 7;
+        return true;
+    }
+    if (d->in == d->inEnd) {
+        return false;
+    }
+    length = *d->in++;
+    if (length < 255) {
+        *lengthPtr = length + 15 + 7;
+        return true;
+    }
+    if (d->inEnd - d->in < 2) {
+        return false;
+    }
+    length = EtwLoad16(d->in);
+    d->in += 2;
+    if (length == 0) {
+        if (d->inEnd - d->in < 4) {
+            return false;
+        }
+        length = EtwLoad32(d->in);
+        d->in += 4;
+    }
+    *lengthPtr = length;
+    return length >= 15 + 7;
+}
+
+static inline void CopyWide(uint8_t *out, const uint8_t *from)
+{
+    memcpy(out, from, WIDE);
+}
+
+/* The same where `room` bytes from out on may be written, so that the copy may overshoot. */
+static inline void CopyMatch(uint8_t *out, size_t offset, size_t length, size_t room)
+{
+    const uint8_t *from = out - offset;
+    if (offset >= WIDE && length + WIDE <= room) {
+        const uint8_t *end = out + length;
+        do {
+            CopyWide(out, from);
+            out += WIDE;
+            from += WIDE;
+        } while (out < end);
+    } else if (offset >= 8 && length + 8 <= room) {
+        const uint8_t *end = out + length;
+        do {
+            memcpy(out, from, 8);
+            out += 8;
+            from += 8;
+        } while (out < end);
+    } else {
+        EtlCopyMatch(out, offset, length);
+    }
+}
+
+size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t room)
+{
+    Decoder d = {in, in + size, NULL};
+    uint8_t *at = out, *end = out + room;
+    uint64_t flags = 1ull << 63; /* the flags left, then a mark: nothing left */
+    for (;;) {
+        bool roomy = d.inEnd - d.in >= ROOMY && end - at >= ROOMY;
+        size_t run = (size_t)__builtin_clzll(flags);
+        flags = flags << run << 1;
+        if (roomy) {
+            CopyWide(at, d.in);
+            if (run > WIDE) {
+                CopyWide(at + WIDE, d.in + WIDE);
+            }
+        } else {
+            size_t most = (size_t)(d.inEnd - d.in);
+            most = most < (size_t)(end - at) ? most : (size_t)(end - at);
+            memcpy(at, d.in, run < most ? run : most);
+            if (run > most) {
+                return (size_t)(at + most - out);
+            }
+        }
+        at += run;
+        d.in += run;
+        if (flags == 0) { /* that was the mark */
+            if (d.inEnd - d.in < 4 || at == end) {
+                break;
+            }
+            flags = (uint64_t)EtwLoad32(d.in) << FLAGS | 1ull << (FLAGS - 1);
+            d.in += 4;
+            continue;
+        }
+        if (d.inEnd - d.in < 2 || at == end) {
+            break;
+        }
+        size_t word = EtwLoad16(d.in), offset = (word >> LENGTH_BITS) + 1, length = word & 7;
+        d.in += 2;
+        if (length == 7 && !LongLength(&d, &length)) {
+            break;
+        }
+        length += MATCH_MIN;
+        if (offset > (size_t)(at - out)) {
+            break;
+        }
+        if (length > (size_t)(end - at)) {
+            length = (size_t)(end - at);
+        }
+        CopyMatch(at, offset, length, (size_t)(end - at));
+        at += length;
+    }
+    return (size_t)(at - out);
+}

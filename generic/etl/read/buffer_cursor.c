@@ -1,0 +1,139 @@
+/*
+ * etl/read/buffer_cursor.c --
+ *
+ *	Opening a buffer: it is decompressed when it has to be, and walked once. That walk costs
+ *	little, as the bytes are needed next anyway; it finds where the good records end, whether
+ *	their times rise, and which of them pass the filter.
+ */
+#include "etl/read/buffer_cursor.h"
+#include "etl/compress/decompress.h"
+#include <stdlib.h>
+
+static void AddPlace(EtlCursor *c, int64_t ticks, const uint8_t *at)
+{
+    if (c->placeCount == c->placeRoom) {
+        c->placeRoom = c->placeRoom != 0 ? 2 * c->placeRoom : 64;
+        c->places = EtwRealloc(c->places, c->placeRoom * sizeof *c->places);
+    }
+    c->places[c->placeCount++] = (EtlPlace){ticks, (uint32_t)(at - c->data)};
+}
+
+/*
+ * Where the next record begins. Each record's size has to be there before the next is found, so that
+ * a walk over a mapping that is in no cache waits for memory at each of them: what will be walked over
+ * AHEAD from now is asked for early. Past 1 KB a record's payload would be fetched in vain.
+ */
+static inline const uint8_t *Next(const EtlCursor *c, const uint8_t *at, size_t size)
+{
+    enum { AHEAD = 1024, LINE = 64 };
+    for (size_t i = 0; !c->owned && i < size && i < AHEAD; i += LINE) {
+        __builtin_prefetch((const void *)((uintptr_t)at + AHEAD + i)); /* may be past the end */
+    }
+    size_t left = (size_t)(c->end - at);
+    return at + (size < left ? size : left);
+}
+
+/* The end of the good records; result: do the times rise? */
+static bool Survey(EtlCursor *c)
+{
+    const uint8_t *at = c->data, *end = c->end;
+    int64_t last = INT64_MIN, ticks;
+    bool sorted = true;
+    size_t size;
+    while (at < end) {
+        if (!EtlRecordPeek(at, (size_t)(end - at), &ticks, &size)) {
+            c->damaged = true;
+            c->end = at;
+            break;
+        }
+        if (ticks != ETL_NO_TICKS) {
+            sorted &= ticks >= last;
+            last = ticks;
+        }
+        at = Next(c, at, size);
+    }
+    return sorted;
+}
+
+/* The same, but the records that pass go into the list. */
+static bool List(EtlCursor *c, const EtlSieve *sieve)
+{
+    const uint8_t *at = c->data, *end = c->end;
+    int64_t last = c->ticks, highest = INT64_MIN, ticks;
+    bool sorted = true;
+    size_t size;
+    c->placeCount = c->place = 0;
+    c->listed = true;
+    while (at < end) {
+        if (!EtlRecordPeek(at, (size_t)(end - at), &ticks, &size)) {
+            c->damaged = true;
+            c->end = at;
+            break;
+        }
+        last = ticks != ETL_NO_TICKS ? ticks : last;
+        if (!sieve->active || EtlSievePass(sieve, at, (size_t)(end - at), last)) {
+            sorted &= last >= highest;
+            highest = last;
+            AddPlace(c, last, at);
+        }
+        at = Next(c, at, size);
+    }
+    return sorted;
+}
+
+static int ComparePlaces(const void *left, const void *right)
+{
+    const EtlPlace *a = left, *b = right;
+    if (a->ticks != b->ticks) {
+        return a->ticks < b->ticks ? -1 : 1;
+    }
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* The buffer's data into memory of our own. Less than announced counts as damage. */
+static void Unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const EtlBuffer *buffer)
+{
+    size_t want = buffer->end - ETL_BUFFER_HEADER;
+    EtlDecodeProc *decode = EtlDecoder(info->compression);
+    size_t got = EtlUnpack(decode, in, buffer->packed, want, &c->bytes, &c->byteRoom);
+    c->owned = true;
+    c->damaged = got < want;
+    c->data = c->bytes;
+    c->end = c->bytes + got;
+}
+
+bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const EtlBuffer *buffer,
+        const EtlSieve *sieve)
+{
+    const uint8_t *data = file + buffer->at + ETL_BUFFER_HEADER;
+    c->damaged = c->owned = c->listed = false;
+    c->cpu = buffer->cpu;
+    c->logger = buffer->logger;
+    c->ticks = buffer->first; /* also the time of leading records that have none */
+    if (buffer->packed != 0) {
+        Unpack(c, data, info, buffer);
+    } else {
+        c->data = data;
+        c->end = file + buffer->at + buffer->end;
+    }
+    c->at = c->data;
+    if (!sieve->active && Survey(c)) {
+        return c->at < c->end;
+    }
+    if (!List(c, sieve)) {
+        qsort(c->places, c->placeCount, sizeof *c->places, ComparePlaces);
+    }
+    if (c->placeCount == 0) {
+        return false;
+    }
+    c->at = c->data + c->places[0].at;
+    c->ticks = c->places[0].ticks;
+    return true;
+}
+
+void EtlCursorFree(EtlCursor *c)
+{
+    EtwFree(c->bytes);
+    EtwFree(c->places);
+    EtwFree(c);
+}

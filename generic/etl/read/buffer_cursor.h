@@ -1,0 +1,73 @@
+/*
+ * etl/read/buffer_cursor.h --
+ *
+ *	One buffer that is being read: its records in time order, decompressed, filtered and
+ *	sorted as needed. Private to the room.
+ */
+#ifndef ETW_BUFFER_CURSOR_H
+#define ETW_BUFFER_CURSOR_H
+
+#include "etl/read/header_filter.h"
+#include "etl/read/buffer_index.h"
+#include "etl/record.h"
+
+/* A record of a buffer that is not read from front to back. */
+typedef struct EtlPlace {
+    int64_t ticks;
+    uint32_t at; /* from the start of the cursor's data */
+} EtlPlace;
+
+/*
+ * Owns `bytes` and `places`, and keeps them when it is opened again: the reader reuses cursors.
+ */
+typedef struct EtlCursor {
+    const uint8_t *at;   /* next record */
+    const uint8_t *end;  /* end of the records that are good */
+    int64_t ticks;       /* time of the next record */
+    const uint8_t *data; /* first record of the buffer */
+    uint32_t buffer;     /* in the index; also breaks ties: it rises with CPU and file order */
+    uint32_t stream;
+    uint16_t cpu, logger;
+    bool owned;   /* data is in `bytes`, not in the mapped file */
+    bool damaged; /* at `end` there should be another record */
+    bool listed;  /* the records are those of `places`, in that order */
+    uint8_t *bytes;
+    size_t byteRoom;
+    EtlPlace *places;
+    uint32_t placeCount, placeRoom, place;
+    struct EtlCursor *nextFree;
+} EtlCursor;
+
+/* At the first record of the buffer that passes; false: there is none (damaged may be set). */
+bool EtlCursorOpen(EtlCursor *cursor, const uint8_t *file, const EtlInfo *info,
+        const EtlBuffer *buffer, const EtlSieve *sieve);
+void EtlCursorFree(EtlCursor *cursor);
+
+/* Put the cursor behind its record of that size, on the next one; false: there is none. */
+static inline bool EtlCursorAdvance(EtlCursor *c, size_t size)
+{
+    if (c->listed) {
+        if (++c->place >= c->placeCount) {
+            return false;
+        }
+        c->at = c->data + c->places[c->place].at;
+        c->ticks = c->places[c->place].ticks;
+        return true;
+    }
+    size_t left = (size_t)(c->end - c->at);
+    if (size >= left) {
+        c->at = c->end;
+        return false;
+    }
+    int64_t ticks;
+    c->at += size;
+    if (!EtlRecordPeek(c->at, left - size, &ticks, &size)) {
+        return false;
+    }
+    if (ticks != ETL_NO_TICKS) {
+        c->ticks = ticks;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,482 @@
+/*
+ * etl/read/buffer_index.c --
+ *
+ *	The walk over a file's buffers. Trusts no count in the file: buffers are followed by
+ *	their own sizes up to the end of the file; behind a damaged one the walk goes on
+ *	where the next would be. Looks at no record but the first of each buffer, unless the
+ *	file's mode says that buffers may be unsorted.
+ */
+#include "etl/read/buffer_index.h"
+#include "base/bytes.h"
+#include "etl/compress/decompress.h"
+#include "etl/record.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Private loggers and sessions without a buffer per CPU: times may go back within a buffer. */
+enum { MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE_NO_CPU_BUFFERS };
+enum { BLANK_ZERO = 1, BLANK_ONES = 2 };
+enum {
+    BUFFER_HEAD_BYTES = 0x88,
+    HEAD_BYTES = 0x40,       /* of a record, enough for its time */
+    FORGET_BYTES = 32 << 20, /* walked pages are given back each so many bytes */
+    UNPACKED_MAX = 64 << 20, /* a buffer never has more data */
+    EXPANSION_MAX = 32       /* a file's data, in sizes of what was handed over */
+};
+
+typedef struct Walk {
+    EtlIndex *index;
+    OsMap *map;
+    const uint8_t *file;
+    uint64_t size;
+    EtlInfo *info;
+    EtlClock *clock;
+    bool compressed;  /* by the file's mode */
+    bool old;         /* from before Windows Vista */
+    uint8_t *scratch; /* for compressed buffers whose first record does not tell a time. Owned. */
+    size_t scratchSize;
+    uint64_t data;      /* bytes in the buffers taken so far, unpacked */
+    uint64_t refused;   /* buffers skipped for their compression or their size */
+    uint64_t refusedAt; /* the first of them */
+    uint64_t gapAt;     /* start of the damage that the walk is in */
+    bool inGap;
+    int gapBlank;    /* BLANK_* bits that held for all of it so far */
+    bool anyData;    /* a buffer behind the header was taken */
+    uint32_t logger; /* in the list: the last one that was asked for */
+    struct {
+        int64_t first, last;
+    } sequences[ETL_LOGGERS_MAX];
+} Walk;
+
+static void Note(EtlIndex *index, uint64_t where, const char *format, ...) ETW_PRINTF(3, 4);
+static void Note(EtlIndex *index, uint64_t where, const char *format, ...)
+{
+    if (index->noteCount++ >= ETL_MAX_NOTES) {
+        return;
+    }
+    size_t count = (size_t)index->noteCount;
+    index->notes = EtwRealloc(index->notes, count * sizeof *index->notes);
+    EtlNote *note = &index->notes[count - 1];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note->text, sizeof note->text, format, args);
+    va_end(args);
+    note->where = where;
+}
+
+/* Is the start of a buffer blank: never written, as in preallocated files? */
+static int Blankness(const uint8_t *at, uint64_t rest)
+{
+    size_t n = rest < ETL_BUFFER_HEADER ? (size_t)rest : ETL_BUFFER_HEADER;
+    int blank = BLANK_ZERO | BLANK_ONES;
+    for (size_t i = 0; i < n; i++) {
+        blank &= at[i] == 0 ? BLANK_ZERO : at[i] == 0xFF ? BLANK_ONES : 0;
+    }
+    return blank;
+}
+
+/*
+ * Can a buffer of that size start with `rest` bytes left of the file? One that reaches past the end
+ * is a truncated one if its size is the session's, else a damaged size.
+ */
+static bool Plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
+{
+    if (bufferSize < ETL_BUFFER_HEADER || bufferSize == UINT32_MAX) {
+        return false;
+    }
+    if (bufferSize <= rest || bufferSize == w->info->bufferSize) {
+        return true;
+    }
+    return w->compressed && bufferSize <= (uint64_t)w->info->bufferSize + ETL_BUFFER_HEADER;
+}
+
+/* Earliest tick (of all records, or up to the first that has one); false: no record at all. */
+static bool FirstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int64_t *firstPtr)
+{
+    bool all = (w->info->mode & MODE_UNSORTED) != 0;
+    bool any = false;
+    int64_t first = ETL_NO_TICKS, ticks;
+    size_t size;
+    while (at < end && EtlRecordPeek(at, (size_t)(end - at), &ticks, &size)) {
+        any = true;
+        if (ticks != ETL_NO_TICKS && (first == ETL_NO_TICKS || ticks < first)) {
+            first = ticks;
+        }
+        if ((first != ETL_NO_TICKS && !all) || size >= (size_t)(end - at)) {
+            break;
+        }
+        at += size;
+    }
+    *firstPtr = first != ETL_NO_TICKS ? first : w->info->ticks0;
+    return any;
+}
+
+/* From the first record's head alone; false: that is not enough. */
+static bool HeadTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
+{
+    size_t size;
+    return !(w->info->mode & MODE_UNSORTED) &&
+           EtlRecordPeek(head, b->end - ETL_BUFFER_HEADER, firstPtr, &size) &&
+           *firstPtr != ETL_NO_TICKS;
+}
+
+static bool FirstTicksPacked(Walk *w, const EtlBuffer *b, int64_t *firstPtr)
+{
+    const uint8_t *data = w->file + b->at + ETL_BUFFER_HEADER;
+    EtlDecodeProc *decode = EtlDecoder(w->info->compression);
+    size_t want = b->end - ETL_BUFFER_HEADER, size;
+    uint8_t head[HEAD_BYTES] = {0};
+    decode(data, b->packed, head, want < HEAD_BYTES ? want : HEAD_BYTES);
+    if (HeadTicks(w, head, b, firstPtr)) {
+        return true;
+    }
+    size = EtlUnpack(decode, data, b->packed, want, &w->scratch, &w->scratchSize);
+    return FirstTicks(w, w->scratch, w->scratch + size, firstPtr);
+}
+
+static void AddBuffer(Walk *w, const EtlBuffer *buffer)
+{
+    EtlIndex *index = w->index;
+    if (index->count == index->room) {
+        index->room = index->room != 0 ? 2 * index->room : 16;
+        index->buffers = EtwRealloc(index->buffers, index->room * sizeof *index->buffers);
+    }
+    index->buffers[index->count++] = *buffer;
+}
+
+/* What the buffer's header says of losses and of its kind. */
+static void CountBuffer(Walk *w, unsigned flags, unsigned type)
+{
+    EtlInfo *info = w->info;
+    info->buffers = ++w->index->found;
+    info->buffersByType[type < ETL_BUFFER_TYPES ? type : ETL_BUFFER_GENERIC]++;
+    info->eventsLostMarks += (flags & ETL_FLAG_EVENTS_LOST) != 0;
+    info->buffersLostMarks += (flags & ETL_FLAG_BUFFER_LOST) != 0;
+}
+
+/* Index of a logger in the list, which grows; ETL_LOGGERS_MAX: it is full. */
+static uint32_t LoggerOf(Walk *w, uint16_t id)
+{
+    EtlInfo *info = w->info;
+    if (w->logger >= info->loggerCount || info->loggers[w->logger].id != id) {
+        uint32_t i = 0;
+        while (i < info->loggerCount && info->loggers[i].id != id) {
+            i++;
+        }
+        if (i == info->loggerCount && i < ETL_LOGGERS_MAX) {
+            info->loggers[info->loggerCount++] = (EtlLogger){.id = id};
+            w->sequences[i].first = INT64_MAX;
+            w->sequences[i].last = INT64_MIN;
+        }
+        w->logger = i;
+    }
+    return w->logger;
+}
+
+/* Of a buffer behind the header. */
+static void CountLogger(Walk *w, const uint8_t *head)
+{
+    uint32_t i = LoggerOf(w, EtwLoad16(head + ETL_BUF_LOGGER));
+    int64_t sequence = (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE);
+    if (i < ETL_LOGGERS_MAX) {
+        int64_t first = w->sequences[i].first, last = w->sequences[i].last;
+        w->sequences[i].first = sequence < first ? sequence : first;
+        w->sequences[i].last = sequence > last ? sequence : last;
+        w->info->loggers[i].buffers++;
+    }
+}
+
+static bool Refuse(Walk *w, const EtlBuffer *b)
+{
+    if (w->refused++ == 0) {
+        w->refusedAt = b->at;
+    }
+    return false;
+}
+
+/*
+ * Data that was packed, once or twice, can grow without bounds; what is read of it may not: real
+ * traces are packed 5 to 15 times.
+ */
+static bool TakeRoom(Walk *w, const EtlBuffer *b)
+{
+    if (w->data + b->end > EXPANSION_MAX * w->info->handedBytes) {
+        return Refuse(w, b);
+    }
+    w->data += b->end;
+    return true;
+}
+
+/* The packed part of a buffer's description; false: it cannot be read. */
+static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
+{
+    EtlInfo *info = w->info;
+    uint32_t most = info->bufferSize < UNPACKED_MAX ? info->bufferSize : UNPACKED_MAX;
+    if (info->compression == ETL_FORMAT_NONE) {
+        /* the header buffer's state word; without the mode bit it means something else */
+        info->compression = w->compressed ? EtwLoad16(w->file + ETL_BUF_STATE) : ETL_FORMAT_XPRESS;
+    }
+    info->compressedBuffers++;
+    b->packed = limit > ETL_BUFFER_HEADER ? limit - ETL_BUFFER_HEADER : 0;
+    b->end = saved < most ? saved : most;
+    if (EtlDecoder(info->compression) == NULL || b->packed == 0 || b->end <= ETL_BUFFER_HEADER) {
+        return Refuse(w, b);
+    }
+    info->packedBytes += b->packed;
+    info->unpackedBytes += b->end - ETL_BUFFER_HEADER;
+    return true;
+}
+
+/* Persisted real-time buffers bring their own reference time: for files whose header has none. */
+static void TakeReference(Walk *w, const uint8_t *head, unsigned flags)
+{
+    int64_t start = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE);
+    int64_t ticks = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE + 8);
+    if (flags & ETL_FLAG_RT_BACKUP && w->info->startTime == 0 && start > 0) {
+        EtlHeaderReference(w->info, w->clock, start, ticks);
+    }
+}
+
+/* head: the buffer's header and the start of what is behind it */
+static bool FirstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
+{
+    if (b->packed != 0) {
+        return FirstTicksPacked(w, b, firstPtr);
+    }
+    const uint8_t *data = w->file + b->at;
+    return HeadTicks(w, head + ETL_BUFFER_HEADER, b, firstPtr) ||
+           FirstTicks(w, data + ETL_BUFFER_HEADER, data + b->end, firstPtr);
+}
+
+/* Performance counter logs begin with the list of their counters, of a class of its own. */
+static void CheckLocalTime(Walk *w, const EtlBuffer *b)
+{
+    static const EtwGuid pdh = {{0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
+            0xbb, 0x14, 0xc1, 0x44, 0x79}};
+    EtwEvent event;
+    size_t size;
+    if (!w->anyData && w->clock->filetime && b->packed == 0 && b->at != 0 &&
+            EtlRecordParse(w->file + b->at + ETL_BUFFER_HEADER, b->end - ETL_BUFFER_HEADER, &event,
+                    &size) &&
+            event.classic && memcmp(&event.provider, &pdh, sizeof pdh) == 0) {
+        EtlHeaderLocalTime(w->info, w->clock, b->first);
+    }
+    w->anyData |= b->at != 0;
+}
+
+/* Where the data of the buffer ends; false: there is none to be read. */
+static bool TakeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit)
+{
+    uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
+    if (flags & ETL_FLAG_COMPRESSED) {
+        return TakePacked(w, b, saved, limit);
+    }
+    b->end = saved > offset ? saved : offset;
+    b->end = b->end < limit ? b->end : limit;
+    return b->end > ETL_BUFFER_HEADER;
+}
+
+static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t *head)
+{
+    uint64_t rest = w->size - at;
+    unsigned flags = w->old ? 0 : EtwLoad16(head + ETL_BUF_FLAG);
+    unsigned type = w->old ? ETL_BUFFER_GENERIC : EtwLoad16(head + ETL_BUF_TYPE);
+    EtlBuffer b = {.at = at, .cut = bufferSize > rest};
+    CountBuffer(w, flags, type);
+    if (at != 0) {
+        CountLogger(w, head);
+    }
+    if (b.cut) {
+        Note(w->index, w->size, "the file ends inside the buffer that starts at byte %llu",
+                (unsigned long long)at);
+    }
+    if (type == ETL_BUFFER_EMPTY_MARKER ||
+            !TakeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize) ||
+            !TakeRoom(w, &b)) {
+        return;
+    }
+    uint16_t cpu = EtwLoad16(head + ETL_BUF_CPU);
+    b.cpu = flags & ETL_FLAG_PROC_INDEX ? cpu & 0x7FF : cpu & 0xFF;
+    b.logger = EtwLoad16(head + ETL_BUF_LOGGER);
+    b.tie = w->info->mode & ETL_MODE_CIRCULAR ? EtwLoad64(head + ETL_BUF_SEQUENCE) : at;
+    TakeReference(w, head, flags);
+    if (FirstTicksOf(w, head, &b, &b.first)) {
+        CheckLocalTime(w, &b);
+        AddBuffer(w, &b);
+    } else if (!b.cut) {
+        Note(w->index, at + ETL_BUFFER_HEADER,
+                "no record at the start of a buffer: its %lu bytes of %sdata are skipped",
+                (unsigned long)(EtlBufferBytes(&b) - ETL_BUFFER_HEADER),
+                b.packed != 0 ? "compressed " : "");
+    }
+}
+
+/* The damage that the walk was in ends here. A blank tail is no damage: space never used. */
+static void EndGap(Walk *w, uint64_t at)
+{
+    uint64_t length = at - w->gapAt;
+    bool unused = at == w->size && w->gapBlank != 0 && length >= ETL_BUFFER_HEADER;
+    if (w->inGap && !unused) {
+        Note(w->index, w->gapAt, "damaged: no buffer starts here, %llu bytes are skipped",
+                (unsigned long long)length);
+    }
+    w->inGap = false;
+}
+
+/* Fields that agree in real buffers; compressed bytes may look like anything, but hardly like that.
+ */
+static bool LooksLikeBuffer(const Walk *w, uint64_t at)
+{
+    const uint8_t *head = w->file + at;
+    uint32_t saved = w->size - at >= ETL_BUFFER_HEADER ? EtwLoad32(head + ETL_BUF_SAVED) : 0;
+    return saved > ETL_BUFFER_HEADER && saved <= w->info->bufferSize &&
+           saved == EtwLoad32(head + ETL_BUF_OFFSET) &&
+           EtwLoad32(head + ETL_BUF_STATE) == ETL_STATE_FLUSH &&
+           EtwLoad16(head + ETL_BUF_TYPE) < ETL_BUFFER_TYPES &&
+           Plausible(w, EtwLoad32(head + ETL_BUF_SIZE), w->size - at);
+}
+
+static uint64_t FindBuffer(const Walk *w, uint64_t at, uint64_t end)
+{
+    while (at < end && !LooksLikeBuffer(w, at)) {
+        at++;
+    }
+    return at < end ? at : end;
+}
+
+/*
+ * Buffers of compressed files stand anywhere: when none is where this one's size says, the size may
+ * be what is wrong.
+ */
+static uint64_t NextBuffer(const Walk *w, uint64_t at, uint32_t bufferSize)
+{
+    uint64_t next = at + bufferSize;
+    if (!w->compressed || next >= w->size || LooksLikeBuffer(w, next)) {
+        return next;
+    }
+    return FindBuffer(w, at + ETL_BUFFER_HEADER, next);
+}
+
+/* Where to look for a buffer behind a damaged one. */
+static uint64_t Skip(Walk *w, uint64_t at, uint64_t rest)
+{
+    if (!w->inGap) {
+        w->inGap = true;
+        w->gapAt = at;
+        w->gapBlank = BLANK_ZERO | BLANK_ONES;
+    }
+    w->gapBlank &= Blankness(w->file + at, rest);
+    if (w->compressed) {
+        return FindBuffer(w, at + 1, w->size);
+    }
+    uint64_t stride = w->info->bufferSize;
+    return stride >= ETL_BUFFER_HEADER && stride < rest ? at + stride : w->size;
+}
+
+static int CompareBuffers(const void *left, const void *right)
+{
+    const EtlBuffer *a = left, *b = right;
+    if (a->cpu != b->cpu) {
+        return a->cpu < b->cpu ? -1 : 1;
+    }
+    if (a->logger != b->logger) {
+        return a->logger < b->logger ? -1 : 1;
+    }
+    if (a->first != b->first) {
+        return a->first < b->first ? -1 : 1;
+    }
+    if (a->tie != b->tie) {
+        return a->tie < b->tie ? -1 : 1;
+    }
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* How many CPUs each logger has, of buffers sorted into streams; what is missing among its buffers.
+ */
+static void FinishLoggers(Walk *w)
+{
+    for (size_t i = 0; i < w->index->count; i++) {
+        const EtlBuffer *b = &w->index->buffers[i];
+        bool last = i + 1 == w->index->count || b[1].cpu != b->cpu || b[1].logger != b->logger;
+        uint32_t logger = last && b->at != 0 ? LoggerOf(w, b->logger) : ETL_LOGGERS_MAX;
+        if (logger < ETL_LOGGERS_MAX) {
+            w->info->loggers[logger].cpus++;
+        }
+    }
+    for (uint32_t i = 0; i < w->info->loggerCount; i++) {
+        EtlLogger *logger = &w->info->loggers[i];
+        uint64_t span = (uint64_t)w->sequences[i].last - (uint64_t)w->sequences[i].first + 1;
+        logger->missing = span > logger->buffers ? span - logger->buffers : 0;
+    }
+}
+
+/* The pages that the walk touched are not needed soon; a large file would fill the memory. */
+static void Forget(Walk *w, uint64_t at, uint64_t *forgottenPtr)
+{
+    if (at - *forgottenPtr >= FORGET_BYTES) {
+        OsMapForget(w->map);
+        *forgottenPtr = at;
+    }
+}
+
+/* The first bytes of a buffer; zeros behind the end of the file. */
+static void TakeHead(const Walk *w, uint64_t at, uint8_t *head)
+{
+    size_t n = w->size - at < BUFFER_HEAD_BYTES ? (size_t)(w->size - at) : BUFFER_HEAD_BYTES;
+    memset(head + n, 0, BUFFER_HEAD_BYTES - n);
+    if (w->map->base != NULL) {
+        OsMapRead(w->map, at, head, n);
+    } else {
+        memcpy(head, w->file + at, n);
+    }
+}
+
+static void WalkBuffers(Walk *w)
+{
+    uint8_t head[BUFFER_HEAD_BYTES];
+    uint64_t forgotten = 0;
+    for (uint64_t at = 0; at < w->size;) {
+        uint64_t rest = w->size - at;
+        TakeHead(w, at, head);
+        uint32_t bufferSize = rest >= ETL_BUFFER_HEADER ? EtwLoad32(head + ETL_BUF_SIZE) : 0;
+        if (!Plausible(w, bufferSize, rest)) {
+            at = Skip(w, at, rest);
+            continue;
+        }
+        EndGap(w, at);
+        TakeBuffer(w, at, bufferSize, head);
+        at = NextBuffer(w, at, bufferSize);
+        Forget(w, at, &forgotten);
+    }
+    EndGap(w, w->size);
+}
+
+void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
+        EtlClock *clock)
+{
+    Walk w = {.index = index, .map = map, .file = file, .size = size, .info = info, .clock = clock};
+    w.compressed = (info->mode & ETL_MODE_COMPRESSED) != 0;
+    w.old = EtlIsOld(info);
+    memset(index, 0, sizeof *index);
+    WalkBuffers(&w);
+    EtwFree(w.scratch);
+    if (w.refused != 0) {
+        bool unknown = info->compressedBuffers != 0 && EtlDecoder(info->compression) == NULL;
+        Note(index, w.refusedAt, "%llu compressed buffers are skipped: %s",
+                (unsigned long long)w.refused,
+                unknown ? "their format is not known"
+                        : "their sizes are more than the file justifies");
+    }
+    if (index->count > 1) {
+        qsort(index->buffers, index->count, sizeof *index->buffers, CompareBuffers);
+    }
+    FinishLoggers(&w);
+}
+
+void EtlIndexFree(EtlIndex *index)
+{
+    EtwFree(index->buffers);
+    EtwFree(index->notes);
+    memset(index, 0, sizeof *index);
+}

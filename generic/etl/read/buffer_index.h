@@ -1,0 +1,55 @@
+/*
+ * etl/read/buffer_index.h --
+ *
+ *	Which buffers a file has: found by walking their headers once, sorted into streams
+ *	(CPU, logger) and by time within a stream. What was odd about them is kept as notes,
+ *	told when reading ends. Private to the room.
+ */
+#ifndef ETW_BUFFER_INDEX_H
+#define ETW_BUFFER_INDEX_H
+
+#include "base/os.h"
+#include "etl/format.h"
+#include "etl/read/file_header.h"
+
+/* One buffer that has records. */
+typedef struct EtlBuffer {
+    uint64_t at;   /* in the file */
+    uint64_t tie;  /* order among buffers of one stream that begin at the same tick */
+    int64_t first; /* ticks of its first record, of its earliest one in files of unsorted buffers */
+    uint32_t end;  /* end of data, relative to `at`, as if it were not compressed */
+    uint32_t packed; /* compressed: bytes behind the buffer's header; 0: it is not */
+    uint16_t cpu;
+    uint16_t logger;
+    bool cut;  /* the file ends inside it: noted already */
+    bool told; /* its damage was reported */
+} EtlBuffer;
+
+typedef struct EtlNote {
+    uint64_t where;
+    char text[200];
+} EtlNote;
+enum { ETL_MAX_NOTES = 32 };
+
+typedef struct EtlIndex {
+    EtlBuffer *buffers; /* sorted by cpu, logger, first, tie */
+    size_t count, room;
+    uint32_t found; /* all buffers of the file, empty and skipped ones, too */
+    EtlNote *notes; /* ETL_MAX_NOTES at most, then only counted */
+    int noteCount;
+} EtlIndex;
+
+/*
+ * The file is map, or size bytes of the caller's when the map has no base. What the walk shows of
+ * the file goes into *info and, where it decides what ticks mean, into *clock.
+ */
+void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
+        EtlClock *clock);
+/* The bytes of the file that a buffer takes. */
+static inline uint64_t EtlBufferBytes(const EtlBuffer *buffer)
+{
+    return buffer->packed != 0 ? ETL_BUFFER_HEADER + (uint64_t)buffer->packed : buffer->end;
+}
+void EtlIndexFree(EtlIndex *index);
+
+#endif

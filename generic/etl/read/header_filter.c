@@ -1,0 +1,179 @@
+/*
+ * etl/read/header_filter.c --
+ *
+ *	Which records of a buffer a filtered scan delivers, from their headers alone: most records
+ *	are refused by a comparison or two, before any of their fields is taken.
+ */
+#include "etl/read/header_filter.h"
+#include "base/bytes.h"
+#include "etl/record.h"
+
+enum { ID_BYTES = 65536 / 8 };
+
+static void *Copy(const void *data, size_t size)
+{
+    return size != 0 ? memcpy(EtwAlloc(size), data, size) : NULL;
+}
+
+static uint8_t *BitsOf(const uint16_t *ids, size_t count)
+{
+    uint8_t *bits = count != 0 ? EtwAlloc(ID_BYTES) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        bits[ids[i] / 8] |= (uint8_t)(1u << ids[i] % 8);
+    }
+    return bits;
+}
+
+static inline bool HasBit(const uint8_t *bits, uint16_t id)
+{
+    return (bits[id / 8] >> id % 8 & 1) != 0;
+}
+
+static inline uint64_t HashBit(const void *provider)
+{
+    return 1ull << (EtwLoad32(provider) * 0x9E3779B1u >> 26);
+}
+
+void EtlSieveFree(EtlSieve *s)
+{
+    EtwFree(s->providers);
+    EtwFree(s->pids);
+    EtwFree(s->ids);
+    EtwFree(s->alsoProviders);
+    EtwFree(s->alsoIds);
+    memset(s, 0, sizeof *s);
+}
+
+static void SetAlso(EtlSieve *s, const EtlFilter *filter)
+{
+    size_t count = filter->alsoProviderCount;
+    s->also = count != 0 || filter->alsoIdCount != 0;
+    s->alsoProviders = Copy(filter->alsoProviders, count * sizeof *filter->alsoProviders);
+    s->alsoProviderCount = count;
+    for (size_t i = 0; i < count; i++) {
+        s->alsoBits |= HashBit(&s->alsoProviders[i]);
+    }
+    s->alsoIds = BitsOf(filter->alsoIds, filter->alsoIdCount);
+}
+
+void EtlSieveSet(EtlSieve *s, const EtlFilter *filter, const EtlClock *clock)
+{
+    EtlSieveFree(s);
+    if (filter == NULL) {
+        return;
+    }
+    s->active = true;
+    s->either = filter->either && filter->providerCount != 0 && filter->idCount != 0;
+    s->from = EtlClockTicks(clock, filter->from);
+    s->to = EtlClockTicks(clock, filter->to);
+    s->providers = Copy(filter->providers, filter->providerCount * sizeof *filter->providers);
+    s->providerCount = filter->providerCount;
+    s->pids = Copy(filter->pids, filter->pidCount * sizeof *filter->pids);
+    s->pidCount = filter->pidCount;
+    s->ids = BitsOf(filter->ids, filter->idCount);
+    SetAlso(s, filter);
+}
+
+static inline bool ProviderPasses(const EtlSieve *s, const void *provider)
+{
+    uint64_t low = EtwLoad64(provider);
+    for (size_t i = 0; i < s->providerCount; i++) {
+        if (EtwLoad64(&s->providers[i]) == low &&
+                memcmp(&s->providers[i], provider, sizeof(EtwGuid)) == 0) {
+            return true;
+        }
+    }
+    return s->providerCount == 0;
+}
+
+static inline bool IdPasses(const EtlSieve *s, uint16_t id)
+{
+    return s->ids == NULL || HasBit(s->ids, id);
+}
+
+static inline bool NamePasses(const EtlSieve *s, uint16_t id, const void *provider)
+{
+    return s->either ? IdPasses(s, id) || ProviderPasses(s, provider)
+                     : IdPasses(s, id) && ProviderPasses(s, provider);
+}
+
+static inline bool PidPasses(const EtlSieve *s, uint32_t pid)
+{
+    for (size_t i = 0; i < s->pidCount; i++) {
+        if (s->pids[i] == pid) {
+            return true;
+        }
+    }
+    return s->pidCount == 0;
+}
+
+static bool AlsoPasses(const EtlSieve *s, uint16_t id, const void *provider)
+{
+    if (s->alsoIds != NULL && HasBit(s->alsoIds, id)) {
+        return true;
+    }
+    if ((s->alsoBits & HashBit(provider)) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < s->alsoProviderCount; i++) {
+        if (memcmp(&s->alsoProviders[i], provider, sizeof(EtwGuid)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* timely: it does not come before `from`. */
+static inline bool HeadPasses(
+        const EtlSieve *s, bool timely, uint16_t id, const void *provider, uint32_t pid)
+{
+    return (timely && NamePasses(s, id, provider) && PidPasses(s, pid)) ||
+           (s->also && AlsoPasses(s, id, provider));
+}
+
+static bool ParsedPasses(const EtlSieve *s, bool timely, const uint8_t *record, size_t left)
+{
+    EtwEvent event;
+    size_t size;
+    return EtlRecordParse(record, left, &event, &size) &&
+           HeadPasses(s, timely, event.desc.id, &event.provider, event.pid);
+}
+
+/* Kernel and classic records have no id: theirs counts as 0, like EtwEvent's. */
+static bool ClassicPasses(const EtlSieve *s, bool timely, const uint8_t *record, unsigned type)
+{
+    bool full = type == ETL_FULL32 || type == ETL_FULL64;
+    bool bare = type == ETL_PERFINFO32 || type == ETL_PERFINFO64;
+    const void *provider =
+            full ? (const void *)(record + 0x18) : EtlGroupGuid(EtwLoad16(record + 6));
+    return HeadPasses(s, timely, 0, provider, bare ? ETW_NO_ID : EtwLoad32(record + 0x0c));
+}
+
+bool EtlSievePass(const EtlSieve *s, const uint8_t *record, size_t left, int64_t ticks)
+{
+    unsigned type = record[2];
+    bool timely = ticks >= s->from;
+    if ((!timely && !s->also) || (ticks >= s->to && s->to != INT64_MAX)) {
+        return false;
+    }
+    if (record[3] != ETL_MARK_TYPED) {
+        return ParsedPasses(s, timely, record, left);
+    }
+    switch (type) {
+    case ETL_EVENT32:
+    case ETL_EVENT64:
+        return HeadPasses(
+                s, timely, EtwLoad16(record + 0x28), record + 0x18, EtwLoad32(record + 0x0c));
+    case ETL_SYSTEM32:
+    case ETL_SYSTEM64:
+    case ETL_COMPACT32:
+    case ETL_COMPACT64:
+    case ETL_PERFINFO32:
+    case ETL_PERFINFO64:
+    case ETL_FULL32:
+    case ETL_FULL64:
+        return ClassicPasses(s, timely, record, type);
+    default:
+        return ParsedPasses(s, timely, record, left);
+    }
+}

@@ -1,0 +1,33 @@
+/*
+ * etl/read/header_filter.h --
+ *
+ *	A filter on record headers, made ready for the scan: ids as a bitmap, times as ticks. Private
+ *	to the room; callers see EtlFilter (reader.h).
+ */
+#ifndef ETW_HEADER_FILTER_H
+#define ETW_HEADER_FILTER_H
+
+#include "etl/read/file_header.h"
+
+typedef struct EtlSieve {
+    bool active, either;
+    int64_t from, to; /* ticks: from <= t < to, but `to` itself is let in when it is INT64_MAX */
+    EtwGuid *providers;
+    size_t providerCount;
+    uint32_t *pids;
+    size_t pidCount;
+    uint8_t *ids; /* 65536 bits, or NULL */
+    bool also;
+    EtwGuid *alsoProviders;
+    size_t alsoProviderCount;
+    uint64_t alsoBits; /* a bit for the hash of each of them */
+    uint8_t *alsoIds;  /* as ids */
+} EtlSieve;
+
+/* filter NULL: everything passes. A sieve that was set before is freed. */
+void EtlSieveSet(EtlSieve *sieve, const EtlFilter *filter, const EtlClock *clock);
+void EtlSieveFree(EtlSieve *sieve);
+/* Of a record that EtlRecordPeek accepted, `left` bytes up to the end of its buffer's data. */
+bool EtlSievePass(const EtlSieve *sieve, const uint8_t *record, size_t left, int64_t ticks);
+
+#endif

@@ -1,0 +1,542 @@
+/*
+ * etl/read/reader.c --
+ *
+ *	The merge. A heap holds, earliest record first, the cursors of the buffers that are
+ *	being read and, for each stream, its next buffer, which gets a cursor only when its
+ *	first record is due. The current cursor is outside: records are taken from it as long
+ *	as they are earlier than `limit`, the heap's earliest. So buffers of one stream may
+ *	overlap in time (files of other writers, wrapped circular files), and no more of a
+ *	file is decompressed at a time than the merge needs.
+ *
+ *	The bytes of the file may change while they are read (a session still writes it), so
+ *	each record is checked again when it is delivered.
+ */
+#include "etl/read/reader.h"
+#include "base/bytes.h"
+#include "base/os.h"
+#include "etl/read/buffer_cursor.h"
+#include "etl/read/header_filter.h"
+#include "etl/read/file_header.h"
+#include "etl/read/buffer_index.h"
+#include "etl/record.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    SPARE_CURSORS = 4,       /* kept with their memory */
+    FORGET_BYTES = 32 << 20, /* the file's pages are given back each so many bytes read */
+    PAUSE_BYTES = 1 << 20    /* a narrowed reader comes back each so many */
+};
+
+/* A run of the index: the buffers of one CPU and logger, in time order. */
+typedef struct Stream {
+    uint32_t next, end; /* buffers that have no cursor yet */
+} Stream;
+
+/* What waits: a cursor, or (NULL) the stream's next buffer. */
+typedef struct Waiting {
+    int64_t ticks;
+    uint32_t buffer, stream;
+    EtlCursor *cursor;
+} Waiting;
+
+struct EtlReader {
+    OsMap map; /* base NULL: the caller's memory */
+    const uint8_t *file;
+    EtlInfo info;
+    EtlClock clock;
+    EtlIndex index;
+    EtlSieve sieve;
+    Stream *streams;
+    uint32_t streamCount;
+    EtlCursor *current; /* not in the heap; NULL at the end */
+    int64_t limit;      /* current keeps its turn while its ticks are below */
+    Waiting *heap; /* earliest first; never more than a buffer and the cursors of each stream */
+    size_t heapCount, heapRoom;
+    EtlCursor *freeCursors;
+    int freeCount;
+    EtlCursor *lingering;  /* used up, but the event last delivered points into its memory */
+    uint64_t bytesDone;    /* of used-up buffers */
+    uint64_t bytesTouched; /* since the pages were given back */
+    uint64_t bytesBusy;    /* since the last pause of a narrowed reader */
+    EtlWarnProc *warn;
+    void *warnCtx;
+    bool told;                   /* the index's notes were */
+    bool narrowed, left;         /* left: by streams that go on behind the filter's `to` */
+    bool chores;                 /* lingering or damage is to be dealt with before the next event */
+    uint64_t damage, damageSize; /* to be told; size 0: nothing */
+};
+
+static inline bool Earlier(const Waiting *a, const Waiting *b)
+{
+    return a->ticks != b->ticks ? a->ticks < b->ticks : a->buffer < b->buffer;
+}
+
+static void HeapPush(EtlReader *r, Waiting w)
+{
+    if (r->heapCount == r->heapRoom) {
+        r->heapRoom = r->heapRoom != 0 ? 2 * r->heapRoom : 16;
+        r->heap = EtwRealloc(r->heap, r->heapRoom * sizeof *r->heap);
+    }
+    size_t i = r->heapCount++;
+    while (i > 0 && Earlier(&w, &r->heap[(i - 1) / 2])) {
+        r->heap[i] = r->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    r->heap[i] = w;
+}
+
+/* Put w where the top was, and in its place. */
+static void HeapReplace(EtlReader *r, Waiting w)
+{
+    size_t i = 0, child;
+    while ((child = 2 * i + 1) < r->heapCount) {
+        if (child + 1 < r->heapCount && Earlier(&r->heap[child + 1], &r->heap[child])) {
+            child++;
+        }
+        if (!Earlier(&r->heap[child], &w)) {
+            break;
+        }
+        r->heap[i] = r->heap[child];
+        i = child;
+    }
+    r->heap[i] = w;
+}
+
+static void HeapDrop(EtlReader *r)
+{
+    Waiting last = r->heap[--r->heapCount];
+    if (r->heapCount != 0) {
+        HeapReplace(r, last);
+    }
+}
+
+static EtlCursor *NewCursor(EtlReader *r)
+{
+    EtlCursor *c = r->freeCursors;
+    if (c == NULL) {
+        return EtwAlloc(sizeof *c);
+    }
+    r->freeCursors = c->nextFree;
+    r->freeCount--;
+    return c;
+}
+
+static void FreeCursor(EtlReader *r, EtlCursor *c)
+{
+    if (r->freeCount == SPARE_CURSORS) {
+        EtlCursorFree(c);
+        return;
+    }
+    c->nextFree = r->freeCursors;
+    r->freeCursors = c;
+    r->freeCount++;
+}
+
+/* At most one buffer is used up by a delivery, so one place is enough. */
+static void TellDamage(EtlReader *r)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+            "damaged: no record starts here, %llu bytes up to the end of the buffer are skipped",
+            (unsigned long long)r->damageSize);
+    r->damageSize = 0;
+    if (r->warn != NULL) {
+        r->warn(r->warnCtx, r->damage, text);
+    }
+}
+
+/* The buffer behind a cursor is done with. */
+static void Finish(EtlReader *r, EtlCursor *c)
+{
+    EtlBuffer *buffer = &r->index.buffers[c->buffer];
+    uint64_t bytes = EtlBufferBytes(buffer);
+    if (c->damaged && !buffer->cut && !buffer->told) {
+        buffer->told = true;
+        r->chores = true;
+        r->damage = buffer->at +
+                    (buffer->packed ? 0 : ETL_BUFFER_HEADER + (uint64_t)(c->end - c->data));
+        r->damageSize = buffer->end - ETL_BUFFER_HEADER - (uint64_t)(c->end - c->data);
+    }
+    r->bytesDone += bytes;
+    r->bytesTouched += bytes;
+    r->bytesBusy += bytes;
+    if (r->bytesTouched >= FORGET_BYTES) {
+        r->bytesTouched = 0;
+        OsMapForget(&r->map);
+    }
+}
+
+/* The current cursor has nothing left. */
+static void Retire(EtlReader *r)
+{
+    EtlCursor *c = r->current;
+    r->current = NULL;
+    Finish(r, c);
+    if (c->owned) {
+        if (r->lingering != NULL) {
+            FreeCursor(r, r->lingering);
+        }
+        r->lingering = c;
+        r->chores = true;
+    } else {
+        FreeCursor(r, c);
+    }
+}
+
+static void DoChores(EtlReader *r)
+{
+    r->chores = false;
+    if (r->lingering != NULL) {
+        FreeCursor(r, r->lingering);
+        r->lingering = NULL;
+    }
+    if (r->damageSize != 0) {
+        TellDamage(r);
+    }
+}
+
+/*
+ * Is the stream's next buffer out of the filter's time range? Before it: it was written before, and
+ * the buffer behind it begins before, too.
+ */
+static bool OutOfRange(const EtlReader *r, const Stream *stream)
+{
+    const EtlBuffer *b = &r->index.buffers[stream->next];
+    if (!r->sieve.active || r->sieve.also || stream->next + 1 >= stream->end ||
+            b[1].first > r->sieve.from) {
+        return false;
+    }
+    return (int64_t)EtwLoad64(r->file + b->at + ETL_BUF_TIME) < r->sieve.from && b->at != 0;
+}
+
+/* What of the stream is to wait next; false: nothing. */
+static bool NextBuffer(EtlReader *r, uint32_t number, Waiting *w)
+{
+    Stream *stream = &r->streams[number];
+    while (stream->next < stream->end && OutOfRange(r, stream)) {
+        r->bytesDone += EtlBufferBytes(&r->index.buffers[stream->next++]);
+    }
+    if (stream->next >= stream->end) {
+        return false;
+    }
+    const EtlBuffer *buffer = &r->index.buffers[stream->next];
+    if (r->sieve.active && buffer->first >= r->sieve.to && r->sieve.to != INT64_MAX) {
+        r->left = r->narrowed;
+        return false; /* and so are all behind it */
+    }
+    *w = (Waiting){buffer->first, stream->next++, number, NULL};
+    return true;
+}
+
+/* The buffer at the top of the heap is due: the stream's next one waits in its stead. */
+static void OpenTop(EtlReader *r)
+{
+    Waiting top = r->heap[0], next;
+    if (NextBuffer(r, top.stream, &next)) {
+        HeapReplace(r, next);
+    } else {
+        HeapDrop(r);
+    }
+    EtlCursor *c = NewCursor(r);
+    c->buffer = top.buffer;
+    c->stream = top.stream;
+    if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
+        HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
+        return;
+    }
+    if (r->damageSize != 0) { /* of another buffer */
+        TellDamage(r);
+    }
+    Finish(r, c);
+    FreeCursor(r, c);
+}
+
+/* The tick up to which (exclusive) the current cursor may go on. */
+static void SetLimit(EtlReader *r)
+{
+    r->limit = INT64_MAX;
+    if (r->heapCount != 0) {
+        const Waiting *top = &r->heap[0];
+        bool tieIsOurs = r->current->buffer < top->buffer && top->ticks != INT64_MAX;
+        r->limit = top->ticks + tieIsOurs;
+    }
+}
+
+/* Buffers of which nothing passes must not keep the caller for long. */
+static inline bool IsPauseDue(const EtlReader *r)
+{
+    return r->narrowed && r->bytesBusy >= PAUSE_BYTES;
+}
+
+/* Choose the current cursor; there is none now, and if a pause is due, there may be none after. */
+static void Select(EtlReader *r)
+{
+    while (r->heapCount != 0 && r->heap[0].cursor == NULL && !IsPauseDue(r)) {
+        OpenTop(r);
+    }
+    if (r->heapCount != 0 && r->heap[0].cursor != NULL) {
+        r->current = r->heap[0].cursor;
+        HeapDrop(r);
+        SetLimit(r);
+    }
+}
+
+/* The current cursor is not the earliest any more. */
+static void Turn(EtlReader *r)
+{
+    EtlCursor *c = r->current;
+    Waiting w = {c->ticks, c->buffer, c->stream, c};
+    if (r->heapCount == 0) {
+        return;
+    }
+    if (r->heap[0].cursor != NULL) {
+        r->current = r->heap[0].cursor;
+        HeapReplace(r, w);
+        SetLimit(r);
+    } else {
+        HeapPush(r, w);
+        r->current = NULL;
+        Select(r);
+    }
+}
+
+/* Losses that the file's writer marked at buffers. */
+static void TellMarks(EtlReader *r)
+{
+    const EtlInfo *info = &r->info;
+    char text[160];
+    if (info->eventsLostMarks + info->buffersLostMarks != 0) {
+        snprintf(text, sizeof text,
+                "events were lost while this was recorded: %lu buffers are marked with lost "
+                "events, "
+                "%lu with lost buffers",
+                (unsigned long)info->eventsLostMarks, (unsigned long)info->buffersLostMarks);
+        r->warn(r->warnCtx, 0, text);
+    }
+}
+
+static void TellNotes(EtlReader *r)
+{
+    const EtlIndex *index = &r->index;
+    if (r->told || r->left || r->warn == NULL) {
+        return;
+    }
+    r->told = true;
+    for (int i = 0; i < index->noteCount && i < ETL_MAX_NOTES; i++) {
+        r->warn(r->warnCtx, index->notes[i].where, index->notes[i].text);
+    }
+    if (index->noteCount > ETL_MAX_NOTES) {
+        char text[80];
+        snprintf(text, sizeof text, "and %d more places like these",
+                index->noteCount - ETL_MAX_NOTES);
+        r->warn(r->warnCtx, r->info.fileSize, text);
+    }
+    TellMarks(r);
+    if (index->noteCount == 0 && !r->info.closed) {
+        r->warn(r->warnCtx, r->info.fileSize,
+                "the file was not closed: its session still runs or was killed");
+    }
+}
+
+EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
+{
+    if (r->chores) {
+        DoChores(r);
+    }
+    while (r->current != NULL || r->heapCount != 0) {
+        EtlCursor *c = r->current;
+        size_t size;
+        if (c == NULL && IsPauseDue(r)) {
+            r->bytesBusy = 0;
+            return ETW_PAUSE;
+        }
+        if (c == NULL) {
+            Select(r);
+            continue;
+        }
+        if (!EtlRecordParse(c->at, (size_t)(c->end - c->at), event, &size)) {
+            Retire(r); /* the bytes changed since they were surveyed */
+            Select(r);
+            continue;
+        }
+        event->ticks = c->ticks;
+        event->time = EtlClockTime(&r->clock, c->ticks);
+        event->cpu = c->cpu;
+        event->logger = c->logger;
+        r->info.records++;
+        if (!EtlCursorAdvance(c, size)) {
+            Retire(r);
+            Select(r);
+        } else if (c->ticks >= r->limit) {
+            Turn(r);
+        }
+        return ETW_OK;
+    }
+    if (r->chores) {
+        DoChores(r);
+    }
+    TellNotes(r);
+    return ETW_END;
+}
+
+/* Streams from the sorted index; the first buffer of each waits. */
+static void StartStreams(EtlReader *r)
+{
+    const EtlBuffer *buffers = r->index.buffers;
+    uint32_t count = 0;
+    Waiting w;
+    for (size_t i = 0; i < r->index.count; i++) {
+        if (i == 0 || buffers[i].cpu != buffers[i - 1].cpu ||
+                buffers[i].logger != buffers[i - 1].logger) {
+            r->streams[count++] = (Stream){(uint32_t)i, (uint32_t)i};
+        }
+        r->streams[count - 1].end = (uint32_t)i + 1;
+    }
+    r->streamCount = count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (NextBuffer(r, i, &w)) {
+            HeapPush(r, w);
+        }
+    }
+    Select(r);
+}
+
+static void DropCursors(EtlReader *r)
+{
+    if (r->current != NULL) {
+        FreeCursor(r, r->current);
+        r->current = NULL;
+    }
+    if (r->lingering != NULL) {
+        FreeCursor(r, r->lingering);
+        r->lingering = NULL;
+    }
+    while (r->heapCount != 0) {
+        EtlCursor *c = r->heap[--r->heapCount].cursor;
+        if (c != NULL) {
+            FreeCursor(r, c);
+        }
+    }
+}
+
+void EtlReaderRewind(EtlReader *r)
+{
+    DropCursors(r);
+    r->bytesDone = r->bytesBusy = 0;
+    r->info.records = 0;
+    r->left = false;
+    StartStreams(r);
+}
+
+void EtlReaderSetFilter(EtlReader *r, const EtlFilter *filter)
+{
+    r->narrowed = false;
+    EtlSieveSet(&r->sieve, filter, &r->clock);
+    EtlReaderRewind(r);
+}
+
+void EtlReaderNarrow(EtlReader *r, const EtlFilter *filter)
+{
+    r->narrowed = true;
+    r->bytesBusy = 0;
+    EtlSieveSet(&r->sieve, filter, &r->clock);
+}
+
+static uint32_t CountStreams(const EtlIndex *index)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < index->count; i++) {
+        const EtlBuffer *b = &index->buffers[i];
+        count += i == 0 || b->cpu != b[-1].cpu || b->logger != b[-1].logger;
+    }
+    return count;
+}
+
+/* The smallest that a file counts as: one buffer of a sparse session is larger than most tests. */
+enum { HANDED_MIN = 1 << 20 };
+
+static EtwStatus Open(EtlReader **readerPtr, OsMap map, const void *data, size_t size,
+        uint64_t handed, const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
+{
+    EtlReader *r = EtwAlloc(sizeof *r);
+    r->map = map;
+    r->file = data;
+    r->warn = warn;
+    r->warnCtx = warnCtx;
+    EtwStatus status = EtlHeaderParse(data, size, name, &r->info, &r->clock, errPtr);
+    if (status != ETW_OK) {
+        EtlReaderClose(r);
+        return status;
+    }
+    r->info.handedBytes = handed != 0 ? handed : size > HANDED_MIN ? size : HANDED_MIN;
+    EtlIndexBuild(&r->index, &r->map, r->file, size, &r->info, &r->clock);
+    r->streams = EtwAlloc((CountStreams(&r->index) + 1) * sizeof *r->streams);
+    StartStreams(r);
+    *readerPtr = r;
+    return ETW_OK;
+}
+
+EtwStatus EtlReaderOpen(
+        EtlReader **readerPtr, const char *path, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
+{
+    OsMap map = {0};
+    EtwStatus status = OsMapFile(&map, path, errPtr);
+    if (status != ETW_OK) {
+        return status;
+    }
+    return Open(readerPtr, map, map.base, map.size, 0, path, warn, warnCtx, errPtr);
+}
+
+EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, OsMap *map, uint64_t handed, const char *name,
+        EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
+{
+    OsMap own = *map;
+    *map = (OsMap){0};
+    return Open(readerPtr, own, own.base, own.size, handed, name, warn, warnCtx, errPtr);
+}
+
+EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size, uint64_t handed,
+        EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
+{
+    OsMap none = {0};
+    return Open(readerPtr, none, data, size, handed, "(memory)", warn, warnCtx, errPtr);
+}
+
+const EtlInfo *EtlReaderInfo(const EtlReader *r)
+{
+    return &r->info;
+}
+
+double EtlReaderProgress(const EtlReader *r)
+{
+    uint64_t total = r->info.fileSize, done = r->bytesDone;
+    if (r->current == NULL && r->heapCount == 0) {
+        return 1.0;
+    }
+    if (r->current != NULL && r->index.buffers[r->current->buffer].packed == 0) {
+        done += (uint64_t)(r->current->at - r->current->data);
+    }
+    return done < total ? (double)done / (double)total : 1.0;
+}
+
+void EtlReaderClose(EtlReader *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    DropCursors(r);
+    while (r->freeCursors != NULL) {
+        EtlCursor *next = r->freeCursors->nextFree;
+        EtlCursorFree(r->freeCursors);
+        r->freeCursors = next;
+    }
+    EtlSieveFree(&r->sieve);
+    EtwFree(r->heap);
+    EtwFree(r->streams);
+    EtlIndexFree(&r->index);
+    if (r->map.base != NULL) {
+        OsUnmap(&r->map);
+    }
+    EtwFree(r);
+}

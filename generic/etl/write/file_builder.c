@@ -1,0 +1,388 @@
+/*
+ * etl/write/file_builder.c --
+ *
+ *	A stream per (logger, CPU), found by a hash table; each fills one buffer, which grows up to
+ *	its size, so that many streams of few records cost little. Buffers leave in the order in which
+ *	they are full; those of one logger are numbered without gaps, as readers expect.
+ */
+#include "etl/write/file_builder.h"
+#include "etl/compress/compress.h"
+#include "etl/read/file_header.h"
+#include "etl/record.h"
+
+enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20, SIZE_UNIT = 1024, FIRST_ROOM = 16 };
+enum { SECTOR = 512 }; /* what the header of a compressed file fills up to */
+
+/* The buffer that a (logger, CPU) fills: its head is built when it is full. */
+typedef struct Stream {
+    uint32_t key; /* logger << 16 | CPU */
+    EtwText data; /* empty: no buffer begun */
+    int64_t last; /* ticks of its last record */
+    bool any;     /* there was one */
+} Stream;
+
+typedef struct Numbering { /* the buffers of a logger */
+    uint16_t logger;
+    int64_t sequence;
+} Numbering;
+
+struct EtlOutput {
+    const EtlInfo *model;
+    EtlClock clock;
+    uint32_t bufferSize;
+    Stream *streams;
+    uint32_t streamCount;
+    uint32_t *table;  /* index into streams + 1; 0: free */
+    uint32_t room;    /* of the table, a power of 2, at least twice streamCount */
+    uint32_t current; /* stream of the last record */
+    uint32_t begun;   /* streams that have a buffer in memory */
+    Numbering *numbers;
+    uint32_t numberCount;
+    uint32_t buffers; /* given out, the header buffer included */
+    int64_t firstTime, lastTime;
+    int64_t shift, tickShift; /* EtlHeaderChange */
+    bool any;                 /* a record was added */
+    EtlXpress *xpress;        /* NULL: buffers are stored plain */
+    EtwText packed;           /* the buffer that is being stored */
+    uint64_t bytes, converted, unset;
+};
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+static uint32_t Slot(const EtlOutput *o, uint32_t key)
+{
+    uint32_t at = key * 0x9E3779B1u & (o->room - 1);
+    while (o->table[at] != 0 && o->streams[o->table[at] - 1].key != key) {
+        at = (at + 1) & (o->room - 1);
+    }
+    return at;
+}
+
+static void GrowTable(EtlOutput *o)
+{
+    o->room = o->room != 0 ? 2 * o->room : FIRST_ROOM;
+    EtwFree(o->table);
+    o->table = EtwAlloc(o->room * sizeof *o->table);
+    o->streams = EtwRealloc(o->streams, o->room / 2 * sizeof *o->streams);
+    for (uint32_t i = 0; i < o->streamCount; i++) {
+        o->table[Slot(o, o->streams[i].key)] = i + 1;
+    }
+}
+
+static Stream *StreamOf(EtlOutput *o, uint16_t logger, uint16_t cpu)
+{
+    uint32_t key = (uint32_t)logger << 16 | cpu;
+    if (o->current < o->streamCount && o->streams[o->current].key == key) {
+        return &o->streams[o->current];
+    }
+    if (o->streamCount == o->room / 2) {
+        GrowTable(o);
+    }
+    uint32_t at = Slot(o, key);
+    if (o->table[at] == 0) {
+        o->streams[o->streamCount] = (Stream){.key = key};
+        o->table[at] = ++o->streamCount;
+    }
+    o->current = o->table[at] - 1;
+    return &o->streams[o->current];
+}
+
+static int64_t NextNumber(EtlOutput *o, uint16_t logger)
+{
+    uint32_t i = 0;
+    while (i < o->numberCount && o->numbers[i].logger != logger) {
+        i++;
+    }
+    if (i == o->numberCount) {
+        o->numbers = EtwRealloc(o->numbers, ++o->numberCount * sizeof *o->numbers);
+        o->numbers[i] = (Numbering){logger, 0};
+    }
+    return ++o->numbers[i].sequence;
+}
+
+/* ---- Buffers --------------------------------------------------------------------------------- */
+
+/* The first buffers say it when the inputs' buffers were marked with losses. */
+static uint16_t Marks(const EtlOutput *o)
+{
+    if (o->buffers != 1) {
+        return 0;
+    }
+    return (o->model->eventsLostMarks != 0 ? ETL_FLAG_EVENTS_LOST : 0) |
+           (o->model->buffersLostMarks != 0 ? ETL_FLAG_BUFFER_LOST : 0);
+}
+
+/* A record of its own size may need more than the usual buffer. */
+static uint32_t SizeFor(const EtlOutput *o, size_t used)
+{
+    return used <= o->bufferSize ? o->bufferSize
+                                 : (uint32_t)(used + SIZE_UNIT - 1) & ~(uint32_t)(SIZE_UNIT - 1);
+}
+
+static void Give(EtlOutput *o, EtwText *to, const void *data, size_t used, size_t size)
+{
+    EtwTextAdd(to, data, used);
+    EtwTextReserve(to, size - used);
+    memset(to->data + to->size, 0xFF, size - used);
+    to->size += size - used;
+    o->bytes += size;
+    o->buffers++;
+}
+
+/* A buffer of a compressed file: no fill, its head plain; as it is when it becomes no smaller. */
+static void GivePacked(EtlOutput *o, EtwText *to, EtlBufferHead *head, EtwText *data)
+{
+    const uint8_t *records = (const uint8_t *)data->data + ETL_BUFFER_HEADER;
+    bool smaller = EtlXpressEncode(o->xpress, records, data->size - ETL_BUFFER_HEADER, &o->packed);
+    head->size = smaller ? ETL_BUFFER_HEADER + (uint32_t)o->packed.size : (uint32_t)data->size;
+    head->flags |= smaller ? ETL_FLAG_COMPRESSED : 0;
+    EtlBufferHeadBuild(head, (uint8_t *)data->data);
+    if (smaller) {
+        memcpy(data->data + ETL_BUFFER_HEADER, o->packed.data, o->packed.size);
+    }
+    Give(o, to, data->data, head->size, head->size);
+}
+
+static void PutBuffer(EtlOutput *o, Stream *s, EtwText *to)
+{
+    uint16_t logger = (uint16_t)(s->key >> 16);
+    uint32_t size = SizeFor(o, s->data.size);
+    EtlBufferHead head = {size, (uint32_t)s->data.size, s->last, NextNumber(o, logger),
+            (uint16_t)s->key, logger, Marks(o), ETL_BUFFER_GENERIC};
+    if (o->xpress != NULL) {
+        GivePacked(o, to, &head, &s->data);
+    } else {
+        EtlBufferHeadBuild(&head, (uint8_t *)s->data.data);
+        Give(o, to, s->data.data, s->data.size, size);
+    }
+    s->data.size = 0;
+    o->begun--;
+}
+
+/* Room for a record of that padded size in the stream's buffer. */
+static uint8_t *Reserve(EtlOutput *o, Stream *s, size_t size, EtwText *to)
+{
+    if (s->data.size != 0 && s->data.size + size > o->bufferSize) {
+        PutBuffer(o, s, to);
+    }
+    if (s->data.size == 0) {
+        EtwTextReserve(&s->data, ETL_BUFFER_HEADER);
+        s->data.size = ETL_BUFFER_HEADER;
+        o->begun++;
+    }
+    if (s->data.room - s->data.size < size) {
+        EtwTextReserve(&s->data, size);
+    }
+    uint8_t *out = (uint8_t *)s->data.data + s->data.size;
+    s->data.size += size;
+    return out;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* The event's time in ticks of the output: as they are, when they mean that time there, too. */
+static int64_t TicksOf(EtlOutput *o, const EtwEvent *event)
+{
+    if (event->time == EtlClockTime(&o->clock, event->ticks)) {
+        return event->ticks;
+    }
+    o->converted++;
+    return EtlClockTicks(&o->clock, event->time);
+}
+
+static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_t size)
+{
+    int64_t old;
+    size_t peeked, timeAt;
+    EtwStore64(out + size - 8, 0); /* padding */
+    memcpy(out, event->record, event->recordSize);
+    if (ticks != event->ticks && EtlRecordPeekAny(out, event->recordSize, &old, &peeked, &timeAt) &&
+            timeAt != 0) {
+        EtwStore64(out + timeAt, (uint64_t)ticks);
+    }
+}
+
+static Stream *StreamFor(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit)
+{
+    bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
+    return StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
+}
+
+bool EtlOutputRises(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit)
+{
+    const Stream *s = StreamFor(o, event, edit);
+    int64_t time = s->any ? EtlClockTime(&o->clock, s->last - o->tickShift) : INT64_MIN;
+    return event->time >= time;
+}
+
+EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit, EtwText *to)
+{
+    bool copy = event->record != NULL;
+    size_t size = copy ? EtwAlign8(event->recordSize) : EtlRecordSize(event);
+    if (size < 8) {
+        return ETW_E_LIMIT;
+    }
+    Stream *s = StreamFor(o, event, edit);
+    uint8_t *out = Reserve(o, s, size, to);
+    int64_t ticks = (int64_t)((uint64_t)TicksOf(o, event) + (uint64_t)o->tickShift);
+    if (copy) {
+        CopyRecord(event, ticks, out, size);
+    } else {
+        EtwEvent own = *event;
+        own.ticks = ticks;
+        EtlRecordBuild(&own, out, size);
+    }
+    if (edit != NULL) {
+        o->unset += EtlEditApply(edit, out, size) != 0;
+    }
+    s->last = ticks;
+    s->any = true;
+    o->firstTime = o->any && o->firstTime < event->time ? o->firstTime : event->time;
+    o->lastTime = o->any && o->lastTime > event->time ? o->lastTime : event->time;
+    o->any = true;
+    return ETW_OK;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+/* The model's header buffer with its size and counts changed. */
+static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwText *header)
+{
+    const EtlInfo *model = o->model;
+    uint32_t used = model->headerBytes;
+    /* A model without a start has ticks of ns since 1970. */
+    int64_t start = model->startTime != 0 ? model->startTime : o->firstTime - o->firstTime % 100;
+    uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : SizeFor(o, used);
+    EtwTextAdd(header, model->headerBuffer, used);
+    size_t fill = stored - used;
+    EtwTextReserve(header, fill);
+    memset(header->data + header->size, 0xFF, fill);
+    header->size += fill;
+    EtlHeaderChange change = {.bufferSize = SizeFor(o, used),
+            .buffers = o->buffers,
+            .stored = stored,
+            .compressed = o->xpress != NULL,
+            .eventsLost = totals->eventsLost,
+            .buffersLost = totals->buffersLost,
+            .start = start,
+            .ticks0 = model->startTime != 0 ? model->ticks0 : start,
+            .end = totals->end,
+            .shift = o->shift,
+            .tickShift = o->tickShift};
+    EtlHeaderRewrite((uint8_t *)header->data, used, &change);
+}
+
+EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compressed, EtwText *to)
+{
+    EtlOutput *o = EtwAlloc(sizeof *o);
+    EtwText header = {0};
+    uint32_t size = bufferSize != 0 ? bufferSize : model->bufferSize;
+    o->model = model;
+    o->bufferSize = size < MIN_BUFFER ? MIN_BUFFER : size > MAX_BUFFER ? MAX_BUFFER : size;
+    o->bufferSize &= ~(uint32_t)(SIZE_UNIT - 1);
+    EtlClockOfInfo(model, &o->clock);
+    o->xpress = compressed && !EtlIsOld(model) ? EtlXpressNew() : NULL;
+    GrowTable(o);
+    BuildHeader(o, &(EtlOutputTotals){0}, &header);
+    Give(o, to, header.data, header.size, header.size);
+    EtwTextFree(&header);
+    return o;
+}
+
+EtlOutput *EtlOutputLike(const EtlOutput *other, uint32_t bufferMax, EtwText *to)
+{
+    uint32_t size = other->bufferSize < bufferMax ? other->bufferSize : bufferMax;
+    EtlOutput *o = EtlOutputNew(other->model, size, other->xpress != NULL, to);
+    o->shift = other->shift;
+    o->tickShift = other->tickShift;
+    return o;
+}
+
+uint64_t EtlOutputSizeMore(const EtlOutput *o)
+{
+    return o->bytes + ((uint64_t)o->begun + 1) * o->bufferSize;
+}
+
+void EtlOutputShift(EtlOutput *o, int64_t ns)
+{
+    o->shift = ns;
+    o->tickShift = o->clock.filetime ? ns / 100 : 0;
+}
+
+int64_t EtlOutputTicks(const EtlOutput *o, int64_t time, int64_t *timePtr)
+{
+    int64_t ticks = EtlClockTicks(&o->clock, time);
+    *timePtr = EtlClockTime(&o->clock, ticks);
+    return ticks;
+}
+
+void EtlOutputEnd(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to, EtwText *header)
+{
+    for (uint32_t i = 0; i < o->streamCount; i++) {
+        if (o->streams[i].data.size != 0) {
+            PutBuffer(o, &o->streams[i], to);
+        }
+    }
+    EtlOutputTotals own = *totals;
+    if (own.end == 0) { /* whoever did not close the inputs, this file is complete */
+        own.end = o->any ? o->lastTime : o->model->startTime;
+    }
+    BuildHeader(o, &own, header);
+}
+
+void EtlOutputSlice(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to)
+{
+    static const EtlBufferHead mark = {
+            .size = ETL_BUFFER_HEADER, .used = ETL_BUFFER_HEADER, .type = ETL_BUFFER_EMPTY_MARKER};
+    EtwText header = {0};
+    EtlOutputEnd(o, totals, to, &header);
+    memcpy(to->data, header.data, header.size);
+    EtwTextFree(&header);
+    EtwTextReserve(to, ETL_BUFFER_HEADER);
+    EtlBufferHeadBuild(&mark, (uint8_t *)to->data + to->size);
+    to->size += ETL_BUFFER_HEADER;
+    o->bytes += ETL_BUFFER_HEADER;
+}
+
+void EtlOutputRestart(EtlOutput *o, EtwText *to)
+{
+    EtwText header = {0};
+    o->buffers = 0;
+    for (uint32_t i = 0; i < o->numberCount; i++) {
+        o->numbers[i].sequence = 0;
+    }
+    BuildHeader(o, &(EtlOutputTotals){0}, &header);
+    Give(o, to, header.data, header.size, header.size);
+    EtwTextFree(&header);
+}
+
+uint64_t EtlOutputBytes(const EtlOutput *o)
+{
+    return o->bytes;
+}
+
+uint64_t EtlOutputConverted(const EtlOutput *o)
+{
+    return o->converted;
+}
+
+uint64_t EtlOutputUnset(const EtlOutput *o)
+{
+    return o->unset;
+}
+
+void EtlOutputFree(EtlOutput *o)
+{
+    if (o == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < o->streamCount; i++) {
+        EtwTextFree(&o->streams[i].data);
+    }
+    EtlXpressFree(o->xpress);
+    EtwTextFree(&o->packed);
+    EtwFree(o->streams);
+    EtwFree(o->table);
+    EtwFree(o->numbers);
+    EtwFree(o);
+}

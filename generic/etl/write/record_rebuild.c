@@ -1,0 +1,181 @@
+/*
+ * etl/write/record_rebuild.c --
+ *
+ *	Records taken apart into what stands before the payload (header, extended items, counters) and
+ *	the payload, and put together anew (etl/write/record_rebuild.h). An event without a record (one from a live
+ *	session) becomes one first.
+ */
+#include "etl/write/record_rebuild.h"
+#include "etl/record.h"
+
+enum { ITEM_HEADER = 8, ITEM_TYPE = 2, ITEM_MORE = 4, ITEM_SIZE = 6, FLAGS_AT = 4 };
+
+void EtlRemakeFree(EtlRemake *remake)
+{
+    EtwTextFree(&remake->bytes[0]);
+    EtwTextFree(&remake->bytes[1]);
+}
+
+/* The buffer that the event's record is not in, empty. */
+static EtwText *Begin(EtlRemake *remake)
+{
+    EtwText *to = &remake->bytes[!remake->current];
+    to->size = 0;
+    return to;
+}
+
+/* The event is the record that Begin's buffer has now; false: it does not read with that payload, as
+ * that of a damaged record may not. */
+static bool Finish(EtlRemake *remake, EtwEvent *event, size_t payload)
+{
+    EtwText *to = &remake->bytes[!remake->current];
+    EtwEvent made = *event;
+    size_t size = to->size, next;
+    EtwTextReserve(to, 8);
+    EtwStore64(to->data + size, 0); /* padding */
+    if (!EtlRecordParse((const uint8_t *)to->data, size, &made, &next) ||
+            made.payloadSize != payload) {
+        return false;
+    }
+    made.time = event->time;
+    made.ticks = event->ticks;
+    made.cpu = event->cpu;
+    made.logger = event->logger;
+    made.late = event->late;
+    made.process = event->process;
+    made.object = event->object;
+    *event = made;
+    remake->current = !remake->current;
+    return true;
+}
+
+/* The same for one whose size has changed. */
+static bool FinishSized(EtlRemake *remake, EtwEvent *event, size_t payload)
+{
+    EtwText *to = &remake->bytes[!remake->current];
+    size_t at = event->kind < ETL_KINDS ? EtlKindTable[event->kind].sizeShift / 8 : 0;
+    if (to->size > ETL_MAX_RECORD || at + 2 > to->size) {
+        return false;
+    }
+    EtwStore16(to->data + at, (uint16_t)to->size);
+    return Finish(remake, event, payload);
+}
+
+bool EtlRemakeWhole(EtlRemake *remake, EtwEvent *event)
+{
+    size_t size = event->record == NULL ? EtlRecordSize(event) : 0;
+    if (size == 0) {
+        return event->record != NULL;
+    }
+    EtwText *to = Begin(remake);
+    EtwTextReserve(to, size + 8);
+    EtlRecordBuild(event, (uint8_t *)to->data, size);
+    to->size = size;
+    return Finish(remake, event, event->payloadSize);
+}
+
+bool EtlRemakePayload(EtlRemake *remake, EtwEvent *event, const void *payload, size_t size)
+{
+    if (size > ETL_MAX_RECORD || !EtlRemakeWhole(remake, event)) {
+        return false;
+    }
+    EtwText *to = Begin(remake);
+    EtwTextAdd(to, event->record, (size_t)(event->payload - event->record));
+    EtwTextAdd(to, payload, size);
+    return FinishSized(remake, event, size);
+}
+
+/* ---- Extended items -------------------------------------------------------------------------- */
+
+/* Where the last item's bit says that more follow; *lastPtr: offset of the last item, 0: none. */
+static void PutItem(EtwText *to, size_t *lastPtr, unsigned type, const void *data, size_t size)
+{
+    size_t at = to->size, room = EtwAlign8(ITEM_HEADER + size);
+    EtwTextReserve(to, room);
+    memset(to->data + at, 0, room);
+    EtwStore16(to->data + at, (uint16_t)room);
+    EtwStore16(to->data + at + ITEM_TYPE, (uint16_t)type);
+    EtwStore16(to->data + at + ITEM_SIZE, (uint16_t)size);
+    memcpy(to->data + at + ITEM_HEADER, data, size);
+    to->size += room;
+    if (*lastPtr != 0) {
+        EtwStore16(to->data + *lastPtr + ITEM_MORE, 1);
+    }
+    *lastPtr = at;
+}
+
+/* Bytes of the item at the start of what is left, its padding included; 0: the chain is broken. */
+static size_t ItemRoom(const uint8_t *item, size_t left)
+{
+    size_t length = left >= ITEM_HEADER ? EtwLoad16(item + ITEM_SIZE) : 0;
+    if (left < ITEM_HEADER || length > left - ITEM_HEADER) {
+        return 0;
+    }
+    size_t room = EtwAlign8(ITEM_HEADER + length);
+    return room < left ? room : left;
+}
+
+/* The event's items, that of the type replaced; false: their chain is broken. */
+static bool PutItems(
+        EtwText *to, const EtwEvent *event, unsigned type, const void *data, size_t size)
+{
+    size_t at = 0, last = 0, room;
+    bool placed = data == NULL;
+    for (; at < event->extendedSize; at += room) {
+        const uint8_t *item = event->extended + at;
+        room = ItemRoom(item, event->extendedSize - at);
+        if (room == 0) {
+            return false;
+        }
+        if (EtwLoad16(item + ITEM_TYPE) != type) {
+            PutItem(to, &last, EtwLoad16(item + ITEM_TYPE), item + ITEM_HEADER,
+                    EtwLoad16(item + ITEM_SIZE));
+        } else if (!placed) {
+            PutItem(to, &last, type, data, size);
+            placed = true;
+        }
+    }
+    if (!placed) {
+        PutItem(to, &last, type, data, size);
+    }
+    unsigned flags = EtwLoad16(to->data + FLAGS_AT) & ~(unsigned)ETL_EVENT_FLAG_EXTENDED;
+    EtwStore16(to->data + FLAGS_AT, (uint16_t)(flags | (last != 0 ? ETL_EVENT_FLAG_EXTENDED : 0)));
+    return true;
+}
+
+bool EtlRemakeItem(EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size)
+{
+    if (size > ETL_MAX_RECORD || !EtlRemakeWhole(remake, event) ||
+            (event->kind != ETL_EVENT32 && event->kind != ETL_EVENT64)) {
+        return false;
+    }
+    EtwText *to = Begin(remake);
+    EtwTextAdd(to, event->record, ETL_EVENT_HEADER);
+    if (!PutItems(to, event, type, data, size)) {
+        return false;
+    }
+    EtwTextAdd(to, event->payload, event->payloadSize);
+    return FinishSized(remake, event, event->payloadSize);
+}
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+bool EtlRemakeTime(EtlRemake *remake, EtwEvent *event, int64_t ticks, int64_t time)
+{
+    int64_t old;
+    size_t size, timeAt;
+    if (!EtlRemakeWhole(remake, event) ||
+            !EtlRecordPeekAny(event->record, event->recordSize, &old, &size, &timeAt) ||
+            timeAt == 0) {
+        return false;
+    }
+    EtwText *to = Begin(remake);
+    EtwTextAdd(to, event->record, event->recordSize);
+    EtwStore64(to->data + timeAt, (uint64_t)ticks);
+    if (!Finish(remake, event, event->payloadSize)) {
+        return false;
+    }
+    event->ticks = ticks;
+    event->time = time;
+    return true;
+}

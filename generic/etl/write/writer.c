@@ -1,0 +1,703 @@
+/*
+ * etl/write/writer.c --
+ *
+ *	Buffers of events, one a CPU, and the slots of the file that they are written to.
+ *	Slot 0 is the header buffer. A buffer counts against the file's maximum when it is
+ *	begun, so that what was accepted has a place; it gets its slot when it is first
+ *	written, so that a file has no holes.
+ *
+ *	Each step leaves a file that can be read, whenever the process is killed: data is
+ *	written before the buffer header that announces it, and an old buffer is declared
+ *	empty before it is overwritten. A buffer that cannot be written stays in memory, and
+ *	further events of its CPU are refused and counted until a write succeeds. Never
+ *	syncs: a crash of the machine may cost more.
+ */
+#include "etl/write/writer.h"
+#include "base/bytes.h"
+#include "etl/write/append.h"
+#include "etl/format.h"
+#include "etl/read/file_header.h"
+#include "etl/record.h"
+
+enum { MAX_CPUS = 2048, MIN_RING = 2, NO_SLOT = 0, RETRY_AFTER = 256 };
+enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20 };
+
+/* The buffer that a CPU fills. */
+typedef struct Stream {
+    uint8_t *data;    /* bufferSize bytes, NULL until the CPU's first event. Owned. */
+    uint32_t used;    /* end of data */
+    uint32_t limit;   /* bufferSize; 0: no buffer begun, the first event must find a place */
+    uint32_t written; /* as much of it is on disk */
+    uint32_t rebased; /* times up to here are converted to an appended file's clock */
+    uint32_t events;  /* in the buffer */
+    uint32_t eventsWritten;
+    uint32_t slot; /* in the file; NO_SLOT: not written yet */
+    int64_t sequence;
+    int64_t last; /* largest ticks of this CPU so far */
+} Stream;
+
+/* Circular files: what a slot holds. */
+typedef struct Slot {
+    int64_t last;
+    uint32_t events;
+    int32_t owner; /* CPU whose open buffer it is, -1: none */
+} Slot;
+
+struct EtlWriter {
+    Stream *streams;
+    uint32_t cpus;
+    uint32_t bufferSize;
+    int64_t delta; /* added to the caller's ticks when the file is another session's */
+    OsFile *file;
+    char *path;    /* of the file */
+    char *pattern; /* new-file mode: the path with %d; else NULL */
+    int number;    /* of the file, from 1 */
+    char *loggerName;
+    EtlHeader header;
+    uint8_t *headerData;    /* bufferSize bytes */
+    uint64_t lostBefore;    /* an appended file's own losses */
+    bool headerStale;       /* what the header on disk says is not true any more */
+    uint32_t slotsUsed;     /* slots of the file behind the header */
+    uint32_t slotsReserved; /* those, and the ones that open buffers will need */
+    uint32_t slotsMax;      /* 0: no limit */
+    bool circular;
+    Slot *ring;           /* circular: slotsMax of them, ring[i] is slot i + 1 */
+    uint32_t ringNext;    /* the slot to be overwritten next */
+    int64_t sequence;     /* of the buffer written last */
+    uint32_t retryIn;     /* refusals until a failed write is tried again */
+    EtwStatus refusal;    /* why the last event was refused */
+    uint64_t bytesBefore; /* of the files that new-file mode left behind */
+    uint64_t events, lostFull, lostIo, tooBig, overwritten;
+    uint32_t buffers; /* written in all, header buffers included */
+    int osError;
+    EtlPutProc *onPut; /* NULL: nobody asks */
+    void *putCtx;
+};
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/* The open buffer's events are all older than what would be overwritten instead: they go. */
+static void DropOpen(EtlWriter *w, uint32_t cpu)
+{
+    Stream *s = &w->streams[cpu];
+    w->overwritten += s->events;
+    s->limit = 0;
+    s->slot = NO_SLOT;
+}
+
+/*
+ * The slot with the oldest events. Slots are taken in turn, which is the order of their age except
+ * for those of open buffers: they are passed over as long as their events are younger than the next
+ * one's.
+ */
+static uint32_t OldestSlot(EtlWriter *w)
+{
+    uint32_t owned = UINT32_MAX, k = w->ringNext;
+    for (uint32_t n = 0; n < w->slotsMax; n++, k = (k + 1) % w->slotsMax) {
+        if (w->ring[k].owner < 0) {
+            break;
+        }
+        if (owned == UINT32_MAX || w->ring[k].last < w->ring[owned].last) {
+            owned = k;
+        }
+    }
+    if (owned != UINT32_MAX && (w->ring[k].owner >= 0 || w->ring[owned].last < w->ring[k].last)) {
+        DropOpen(w, (uint32_t)w->ring[owned].owner);
+        k = owned;
+    } else {
+        w->ringNext = (k + 1) % w->slotsMax;
+        w->overwritten += w->ring[k].events;
+    }
+    w->ring[k] = (Slot){0, 0, -1};
+    return k + 1;
+}
+
+static uint64_t SlotAt(const EtlWriter *w, uint32_t slot)
+{
+    return (uint64_t)slot * w->bufferSize;
+}
+
+static bool Write(EtlWriter *w, uint64_t at, const void *data, size_t size)
+{
+    return OsFileWriteAt(w->file, at, data, size, &w->osError) == ETW_OK;
+}
+
+/* A whole buffer into a slot behind the end of the file. */
+static bool WriteNew(EtlWriter *w, const Stream *s, uint32_t slot)
+{
+    if (Write(w, SlotAt(w, slot), s->data, w->bufferSize)) {
+        return true;
+    }
+    int ignored;
+    OsFileTruncate(w->file, SlotAt(w, slot), &ignored); /* no half buffer at the end */
+    return false;
+}
+
+/* A whole buffer over an older one, which stops to exist first. */
+static bool WriteOver(EtlWriter *w, const Stream *s, uint32_t slot)
+{
+    uint8_t head[ETL_BUFFER_HEADER];
+    EtlBufferHead empty = {w->bufferSize, ETL_BUFFER_HEADER, 0, s->sequence, 0, w->header.loggerId,
+            0, ETL_BUFFER_GENERIC};
+    EtlBufferHeadBuild(&empty, head);
+    return Write(w, SlotAt(w, slot), head, sizeof head) &&
+           Write(w, SlotAt(w, slot) + sizeof head, s->data + sizeof head,
+                   w->bufferSize - sizeof head) &&
+           Write(w, SlotAt(w, slot), s->data, sizeof head);
+}
+
+/* What was added to a buffer whose first part is on disk. */
+static bool WriteMore(EtlWriter *w, const Stream *s)
+{
+    uint64_t at = SlotAt(w, s->slot);
+    return Write(w, at + s->written, s->data + s->written, s->used - s->written) &&
+           Write(w, at, s->data, ETL_BUFFER_HEADER);
+}
+
+/* ---- Buffers --------------------------------------------------------------------------------- */
+
+/* Ticks of the session as ticks of the file. */
+static int64_t FileTicks(const EtlWriter *w, int64_t ticks)
+{
+    return (int64_t)((uint64_t)ticks + (uint64_t)w->delta);
+}
+
+/* Records are built with the session's own ticks; an appended file has another start. */
+static void Rebase(const EtlWriter *w, Stream *s)
+{
+    size_t size, timeAt, at = s->rebased;
+    int64_t ticks;
+    while (w->delta != 0 && at < s->used &&
+            EtlRecordPeekAny(s->data + at, s->used - at, &ticks, &size, &timeAt)) {
+        if (timeAt != 0) {
+            EtwStore64(s->data + at + timeAt, (uint64_t)FileTicks(w, ticks));
+        }
+        at += size;
+    }
+    s->rebased = s->used;
+}
+
+static void BuildHead(const EtlWriter *w, const Stream *s, bool partial)
+{
+    EtlBufferHead head = {w->bufferSize, s->used, FileTicks(w, s->last), s->sequence,
+            (uint16_t)(s - w->streams), w->header.loggerId, partial ? ETL_FLAG_FLUSH_MARKER : 0,
+            ETL_BUFFER_GENERIC};
+    EtlBufferHeadBuild(&head, s->data);
+}
+
+static void TellPut(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
+{
+    if (w->onPut != NULL) {
+        EtlPut put = {(int)(s - w->streams), done, slot, s->used, s->sequence, w->number};
+        w->onPut(w->putCtx, &put);
+    }
+}
+
+/* First write of a buffer: gives it its slot. */
+static bool PutFirst(EtlWriter *w, Stream *s, bool partial)
+{
+    bool grow = !w->circular || w->slotsUsed < w->slotsMax;
+    uint32_t slot = grow ? w->slotsUsed + 1 : OldestSlot(w);
+    memset(s->data + s->used, 0xFF, w->bufferSize - s->used);
+    s->sequence = w->sequence + 1;
+    BuildHead(w, s, partial);
+    TellPut(w, s, slot, false);
+    if (!(grow ? WriteNew(w, s, slot) : WriteOver(w, s, slot))) {
+        return false;
+    }
+    w->slotsUsed += grow;
+    w->sequence++;
+    w->buffers++;
+    s->slot = slot;
+    return true;
+}
+
+/* Write what is not on disk yet; the buffer stays open. False: it stays as it is, osError is set.
+ */
+static bool Put(EtlWriter *w, Stream *s, bool partial)
+{
+    Rebase(w, s);
+    if (s->slot == NO_SLOT) {
+        if (!PutFirst(w, s, partial)) {
+            return false;
+        }
+    } else if (s->written != s->used) {
+        BuildHead(w, s, partial);
+        TellPut(w, s, s->slot, false);
+        if (!WriteMore(w, s)) {
+            return false;
+        }
+    } else {
+        return true;
+    }
+    s->written = s->used;
+    s->eventsWritten = s->events;
+    w->headerStale = true;
+    TellPut(w, s, s->slot, true);
+    if (w->circular) {
+        w->ring[s->slot - 1] = (Slot){s->last, s->events, (int32_t)(s - w->streams)};
+    }
+    return true;
+}
+
+/* The buffer is on disk: the CPU begins another with its next event. */
+static void End(EtlWriter *w, Stream *s)
+{
+    if (w->circular) {
+        w->ring[s->slot - 1].owner = -1;
+    }
+    s->limit = 0;
+    s->slot = NO_SLOT;
+}
+
+static bool PutAll(EtlWriter *w)
+{
+    bool good = true;
+    for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
+        if (w->streams[cpu].limit != 0 && !Put(w, &w->streams[cpu], true)) {
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* ---- The header buffer ----------------------------------------------------------------------- */
+
+static uint64_t Lost(const EtlWriter *w, uint64_t eventsLost)
+{
+    return w->lostBefore + eventsLost + w->lostFull + w->lostIo + w->tooBig;
+}
+
+static bool WriteHeader(EtlWriter *w, bool whole)
+{
+    size_t used;
+    w->header.cpus = w->cpus > w->header.cpus ? w->cpus : w->header.cpus;
+    w->header.buffers = w->circular ? (uint32_t)w->sequence + 1 : w->slotsUsed + 1;
+    used = EtlHeaderBuild(&w->header, w->headerData);
+    if (whole) {
+        memset(w->headerData + used, 0xFF, w->bufferSize - used);
+        used = w->bufferSize;
+    }
+    w->headerStale = !Write(w, 0, w->headerData, used);
+    return !w->headerStale;
+}
+
+static void SetLost(EtlWriter *w, uint64_t lost)
+{
+    uint32_t shown = lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX;
+    w->headerStale |= shown != w->header.eventsLost;
+    w->header.eventsLost = shown;
+}
+
+/* The header's end time: endWall or, when that is later, the last event's time. */
+static void SetEnd(EtlWriter *w, int64_t endWall)
+{
+    const EtlHeader *h = &w->header;
+    EtlClock clock = {.ticks0 = h->ticks0, .start = EtlWallOfFiletime(h->start), .multiplier = 1};
+    int64_t end = endWall;
+    for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
+        int64_t last = w->streams[cpu].last;
+        int64_t wall = EtlClockTime(&clock, FileTicks(w, last));
+        end = last != INT64_MIN && wall > end ? wall : end;
+    }
+    end = end != 0 ? end : clock.start; /* no event at all: 0 would say "not closed" */
+    w->header.end = EtlFiletimeOfWall(end) + (end % 100 != 0);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static uint32_t SlotsOf(const EtlWriter *w, uint32_t maxMB)
+{
+    uint64_t slots = ((uint64_t)maxMB << 20) / w->bufferSize;
+    slots = slots > 1 ? slots - 1 : 1;
+    return slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
+}
+
+/* New-file mode: the path of the file with that number. */
+static char *NumberedPath(const char *pattern, int number)
+{
+    const char *mark = strstr(pattern, "%d");
+    EtwText text = {0};
+    EtwTextAdd(&text, pattern, (size_t)(mark - pattern));
+    EtwTextDecimal(&text, (uint64_t)number);
+    EtwTextAdd(&text, mark + 2, strlen(mark + 2) + 1);
+    return text.data;
+}
+
+static void SetPath(EtlWriter *w, char *path)
+{
+    static const size_t room = 4096;
+    char *full = EtwAlloc(room);
+    OsFullPath(path, full, room);
+    EtwFree(w->path);
+    EtwFree((char *)w->header.path);
+    w->path = path;
+    w->header.path = full;
+}
+
+/* Finish the current file of new-file mode and go on with the next. False: the current one stays.
+ */
+static bool NextFile(EtlWriter *w)
+{
+    OsFile *next;
+    char *path = NumberedPath(w->pattern, w->number + 1);
+    EtwError error = {0};
+    if (!PutAll(w) || OsFileCreate(&next, path, false, &error) != ETW_OK) {
+        w->osError = error.osError != 0 ? error.osError : w->osError;
+        EtwFree(path);
+        return false;
+    }
+    for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
+        if (w->streams[cpu].limit != 0) {
+            End(w, &w->streams[cpu]);
+        }
+    }
+    SetEnd(w, 0);
+    WriteHeader(w, false);
+    OsFileClose(w->file);
+    w->bytesBefore += SlotAt(w, w->slotsUsed + 1);
+    w->file = next;
+    w->number++;
+    w->slotsUsed = w->slotsReserved = 0;
+    w->header.end = 0;
+    w->buffers++;
+    SetPath(w, path);
+    WriteHeader(w, true); /* if it fails, the flush tries again: headerStale */
+    return true;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static uint8_t *Refuse(EtlWriter *w, EtwStatus status, uint64_t *countPtr)
+{
+    w->refusal = status;
+    ++*countPtr;
+    return NULL;
+}
+
+static void GrowStreams(EtlWriter *w, uint32_t cpus)
+{
+    w->streams = EtwRealloc(w->streams, cpus * sizeof *w->streams);
+    for (; w->cpus < cpus; w->cpus++) {
+        w->streams[w->cpus] = (Stream){.last = INT64_MIN};
+    }
+}
+
+static bool Try(EtlWriter *w, bool done)
+{
+    w->retryIn = done ? 0 : RETRY_AFTER;
+    return done;
+}
+
+/* A buffer with room for `size` bytes, for a CPU that has none: the slow path of Reserve. */
+static uint8_t *ReserveInNew(EtlWriter *w, uint32_t cpu, int64_t ticks, size_t size)
+{
+    if (cpu >= w->cpus) {
+        GrowStreams(w, cpu + 1);
+    }
+    Stream *s = &w->streams[cpu];
+    if (size > w->bufferSize - ETL_BUFFER_HEADER || size > ETL_MAX_RECORD + 1) {
+        return Refuse(w, ETW_E_LIMIT, &w->tooBig);
+    }
+    if (w->retryIn != 0) {
+        w->retryIn--; /* the disk refused a moment ago: do not ask it for every event */
+        return Refuse(w, ETW_E_IO, &w->lostIo);
+    }
+    if (s->limit != 0) {
+        if (!Try(w, Put(w, s, false))) {
+            return Refuse(w, ETW_E_IO, &w->lostIo);
+        }
+        End(w, s);
+    }
+    if (!w->circular && w->slotsMax != 0 && w->slotsReserved >= w->slotsMax) {
+        if (w->pattern == NULL) {
+            return Refuse(w, ETW_E_LIMIT, &w->lostFull);
+        }
+        if (!Try(w, NextFile(w))) {
+            return Refuse(w, ETW_E_IO, &w->lostIo);
+        }
+    }
+    if (s->data == NULL) {
+        s->data = EtwAlloc(w->bufferSize);
+    }
+    w->slotsReserved++;
+    s->used = s->rebased = ETL_BUFFER_HEADER;
+    s->limit = w->bufferSize;
+    s->events = s->eventsWritten = s->written = 0;
+    return EtlWriterReserve(w, (int)cpu, ticks, size);
+}
+
+uint8_t *EtlWriterReserve(EtlWriter *w, int cpuNumber, int64_t ticks, size_t size)
+{
+    uint32_t cpu = (uint32_t)cpuNumber % MAX_CPUS;
+    if (cpu >= w->cpus) {
+        return ReserveInNew(w, cpu, ticks, size);
+    }
+    Stream *s = &w->streams[cpu];
+    if (size > s->limit || s->used > s->limit - size) {
+        return ReserveInNew(w, cpu, ticks, size);
+    }
+    uint8_t *out = s->data + s->used;
+    s->used += (uint32_t)size;
+    s->events++;
+    s->last = ticks > s->last ? ticks : s->last;
+    w->events++;
+    return out;
+}
+
+EtwStatus EtlWriterAdd(EtlWriter *w, const EtwEvent *event)
+{
+    size_t size = EtlRecordSize(event);
+    if (size == 0) {
+        Refuse(w, ETW_E_LIMIT, &w->tooBig);
+        return ETW_E_LIMIT;
+    }
+    uint8_t *out = EtlWriterReserve(w, event->cpu, event->ticks, size);
+    if (out == NULL) {
+        return w->refusal;
+    }
+    EtlRecordBuild(event, out, size);
+    const Stream *s = &w->streams[event->cpu % MAX_CPUS];
+    if (s->last != event->ticks) {
+        EtwStore64(out + 0x10, (uint64_t)s->last);
+    }
+    return ETW_OK;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static EtwStatus CheckPattern(const EtlWriterConfig *c, EtwError *errPtr)
+{
+    const char *mark = strstr(c->path, "%d");
+    if (mark == NULL || strstr(mark + 2, "%d") != NULL) {
+        return EtwFail(errPtr, ETW_E_ARG, "PATH", c->path,
+                "the path of new-file mode needs one %%d, the place of the file's number: \"%s\"",
+                c->path);
+    }
+    if (c->maxMB == 0) {
+        return EtwFail(errPtr, ETW_E_ARG, "MAXSIZE", c->path,
+                "new-file mode needs a maximum size: it says when the next file begins");
+    }
+    return ETW_OK;
+}
+
+static EtwStatus CheckConfig(const EtlWriterConfig *c, EtwError *errPtr)
+{
+    uint32_t modes =
+            c->recover ? 0 : c->mode & (ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE);
+    uint64_t most = (uint64_t)c->maxMB << 20;
+    if (c->bufferSize < MIN_BUFFER || c->bufferSize > MAX_BUFFER || c->bufferSize % 1024 != 0) {
+        return EtwFail(errPtr, ETW_E_ARG, "BUFFERSIZE", c->path,
+                "buffer size of %lu bytes: 4 to 1024 KB are possible",
+                (unsigned long)c->bufferSize);
+    }
+    if (c->cpus < 1 || c->cpus > MAX_CPUS) {
+        return EtwFail(errPtr, ETW_E_ARG, "CPUS", c->path, "%d CPUs: 1 to %d are possible", c->cpus,
+                MAX_CPUS);
+    }
+    if ((modes & (modes - 1)) != 0) {
+        return EtwFail(errPtr, ETW_E_ARG, "MODE", c->path,
+                "circular, append and new-file mode exclude each other");
+    }
+    if (modes == ETL_MODE_CIRCULAR && most / c->bufferSize < MIN_RING + 1) {
+        return EtwFail(errPtr, ETW_E_ARG, "MAXSIZE", c->path,
+                "a circular file needs a maximum size of at least %d buffers of %lu KB",
+                MIN_RING + 1, (unsigned long)(c->bufferSize / 1024));
+    }
+    if (c->maxMB != 0 && most / c->bufferSize < 2) {
+        return EtwFail(errPtr, ETW_E_ARG, "MAXSIZE", c->path,
+                "%lu MB have no room for two buffers of %lu KB", (unsigned long)c->maxMB,
+                (unsigned long)(c->bufferSize / 1024));
+    }
+    return modes == ETL_MODE_NEWFILE ? CheckPattern(c, errPtr) : ETW_OK;
+}
+
+/* FILETIMEs have 100 ns: what is left of the start's wall time moves the tick that belongs to it.
+ */
+static void FirstHeader(EtlWriter *w, const EtlWriterConfig *c)
+{
+    EtlHeader *h = &w->header;
+    h->loggerName = w->loggerName;
+    h->bufferSize = c->bufferSize;
+    h->cpus = (uint32_t)c->cpus;
+    h->mode = c->mode;
+    h->maxMB = c->maxMB;
+    h->cpuMHz = c->cpuMHz;
+    h->pid = c->pid;
+    h->tid = c->tid;
+    h->start = EtlFiletimeOfWall(c->startWall);
+    h->ticks0 = c->startSteady - (c->startWall - EtlWallOfFiletime(h->start));
+    h->boot = EtlFiletimeOfWall(c->bootTime);
+    h->zoneBias = c->zoneBias;
+    h->loggerId = c->loggerId;
+}
+
+static void Continue(EtlWriter *w, const EtlAppend *a)
+{
+    EtlHeader *h = &w->header;
+    int64_t start = EtlFiletimeOfWall(a->info.startTime);
+    w->delta = EtlWallOfFiletime(h->start) - a->info.startTime - (h->ticks0 - a->info.ticks0);
+    h->start = start;
+    h->ticks0 = a->info.ticks0;
+    h->boot = EtlFiletimeOfWall(a->info.bootTime);
+    h->cpus = a->info.cpus > h->cpus ? a->info.cpus : h->cpus;
+    h->loggerId = a->loggerId;
+    h->eventsLost = a->info.eventsLost;
+    w->lostBefore = a->info.eventsLost;
+    w->slotsUsed = w->slotsReserved = a->slots;
+    w->sequence = a->sequence;
+    w->buffers = a->slots + 1;
+}
+
+static EtwStatus OpenFile(EtlWriter *w, const EtlAppend *append, EtwError *errPtr)
+{
+    EtwStatus status = OsFileCreate(&w->file, w->path, append->found, errPtr);
+    if (status != ETW_OK) {
+        return status;
+    }
+    uint64_t end = SlotAt(w, w->slotsUsed + 1);
+    if (append->found && OsFileSize(w->file) > end) {
+        OsFileTruncate(w->file, end, &w->osError); /* a buffer that was cut */
+    }
+    if (!WriteHeader(w, true)) {
+        status = EtwFailOs(
+                errPtr, ETW_E_IO, w->osError, "WRITE", w->path, "cannot write \"%s\"", w->path);
+        if (!append->found) {
+            OsFileRemove(w->path);
+        }
+    }
+    return status;
+}
+
+static void FreeWriter(EtlWriter *w)
+{
+    for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
+        EtwFree(w->streams[cpu].data);
+    }
+    if (w->file != NULL) {
+        OsFileClose(w->file);
+    }
+    EtwFree(w->streams);
+    EtwFree(w->ring);
+    EtwFree(w->headerData);
+    EtwFree(w->path);
+    EtwFree((char *)w->header.path);
+    EtwFree(w->pattern);
+    EtwFree(w->loggerName);
+    EtwFree(w);
+}
+
+static EtlWriter *NewWriter(const EtlWriterConfig *c)
+{
+    EtlWriter *w = EtwAlloc(sizeof *w);
+    bool newFile = (c->mode & ETL_MODE_NEWFILE) != 0 && !c->recover;
+    w->bufferSize = c->bufferSize;
+    w->loggerName = EtwStrdup(c->loggerName);
+    w->pattern = newFile ? EtwStrdup(c->path) : NULL;
+    w->number = 1;
+    w->buffers = 1;
+    w->headerData = EtwAlloc(c->bufferSize);
+    FirstHeader(w, c);
+    SetPath(w, newFile ? NumberedPath(c->path, 1) : EtwStrdup(c->path));
+    GrowStreams(w, (uint32_t)c->cpus);
+    return w;
+}
+
+EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwError *errPtr)
+{
+    EtlAppend append = {0};
+    EtwStatus status = CheckConfig(c, errPtr);
+    if (status == ETW_OK && (c->mode & ETL_MODE_APPEND || c->recover)) {
+        status = EtlAppendScan(&append, c->path, c->bufferSize, c->recover, errPtr);
+    }
+    if (status != ETW_OK) {
+        return status;
+    }
+    EtlWriter *w = NewWriter(c);
+    if (append.found) {
+        Continue(w, &append);
+        w->lostBefore = c->recover ? 0 : w->lostBefore;
+    }
+    w->onPut = c->onPut;
+    w->putCtx = c->putCtx;
+    w->circular = (c->mode & ETL_MODE_CIRCULAR) != 0 && !c->recover;
+    EtlWriterSetLimit(w, c->maxMB);
+    status = OpenFile(w, &append, errPtr);
+    if (status != ETW_OK) {
+        FreeWriter(w);
+        return status;
+    }
+    *writerPtr = w;
+    return ETW_OK;
+}
+
+void EtlWriterSetLimit(EtlWriter *w, uint32_t maxMB)
+{
+    uint32_t slots = maxMB != 0 ? SlotsOf(w, maxMB) : 0;
+    if (!w->circular) {
+        w->slotsMax = slots;
+    } else if (slots != 0) {
+        slots = slots > w->slotsUsed ? slots : w->slotsUsed;
+        slots = slots > MIN_RING ? slots : MIN_RING;
+        w->ring = EtwRealloc(w->ring, slots * sizeof *w->ring);
+        for (uint32_t i = w->slotsUsed; i < slots; i++) {
+            w->ring[i] = (Slot){0, 0, -1};
+        }
+        w->slotsMax = slots;
+    }
+    w->headerStale |= w->header.maxMB != maxMB;
+    w->header.maxMB = maxMB;
+}
+
+/* ---- Flush, close, state --------------------------------------------------------------------- */
+
+EtwStatus EtlWriterFlush(EtlWriter *w, uint64_t eventsLost)
+{
+    bool good = Try(w, PutAll(w));
+    SetLost(w, Lost(w, eventsLost));
+    if (w->headerStale) {
+        good &= WriteHeader(w, false);
+    }
+    return good ? ETW_OK : ETW_E_IO;
+}
+
+static uint64_t Unwritten(const EtlWriter *w)
+{
+    uint64_t count = 0;
+    for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
+        const Stream *s = &w->streams[cpu];
+        count += s->limit != 0 ? s->events - s->eventsWritten : 0;
+    }
+    return count;
+}
+
+EtwStatus EtlWriterClose(EtlWriter *w, uint64_t eventsLost, int64_t endWall, EtwError *errPtr)
+{
+    EtwStatus status = ETW_OK;
+    PutAll(w);
+    uint64_t unwritten = Unwritten(w);
+    SetLost(w, Lost(w, eventsLost) + unwritten);
+    SetEnd(w, endWall);
+    if (!WriteHeader(w, false) || unwritten != 0) {
+        status = EtwFailOs(errPtr, ETW_E_IO, w->osError, "WRITE", w->path,
+                "cannot write the last %llu events and the end of \"%s\"",
+                (unsigned long long)unwritten, w->path);
+    }
+    FreeWriter(w);
+    return status;
+}
+
+void EtlWriterGetState(const EtlWriter *w, EtlWriterState *state)
+{
+    memset(state, 0, sizeof *state);
+    state->bytes = w->bytesBefore + SlotAt(w, w->slotsUsed + 1);
+    state->buffers = w->buffers;
+    state->events = w->events;
+    state->lostFull = w->lostFull;
+    state->lostIo = w->lostIo;
+    state->tooBig = w->tooBig;
+    state->overwritten = w->overwritten;
+    state->unwritten = w->osError != 0 ? Unwritten(w) : 0;
+    state->osError = w->osError;
+    state->number = w->number;
+}

@@ -1,0 +1,633 @@
+/*
+ * flow/calls/call_report.c --
+ *
+ *	Profiles and trees as text for people, csv and json. Names come from traces: what a terminal
+ *	would obey is not shown as it is.
+ */
+#include "flow/calls/call_tree.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+static int bySelf(const void *a, const void *b)
+{
+    const EtwCallRow *x = *(const EtwCallRow *const *)a, *y = *(const EtwCallRow *const *)b;
+    if (x->stats.self != y->stats.self) {
+        return x->stats.self > y->stats.self ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr)
+{
+    EtwText list = {0};
+    for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
+        if (row->profiled) {
+            EtwTextAdd(&list, &row, sizeof row);
+        }
+    }
+    *countPtr = list.size / sizeof(EtwCallRow *);
+    if (*countPtr > 0) {
+        qsort(list.data, *countPtr, sizeof(EtwCallRow *), bySelf);
+    }
+    return (const EtwCallRow **)(void *)list.data;
+}
+
+static int byTotal(const void *a, const void *b)
+{
+    const EtwCallNode *x = *(const EtwCallNode *const *)a, *y = *(const EtwCallNode *const *)b;
+    bool single = x->text != NULL;
+    if (!single && x->stats.total != y->stats.total) {
+        return x->stats.total > y->stats.total ? -1 : 1;
+    }
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : 0;
+}
+
+const EtwCallNode **EtwCallChildren(const EtwCallNode *node, size_t *countPtr)
+{
+    EtwText list = {0};
+    for (const EtwCallNode *n = node->first; n != NULL; n = n->next) {
+        EtwTextAdd(&list, &n, sizeof n);
+    }
+    *countPtr = list.size / sizeof(EtwCallNode *);
+    if (*countPtr > 1 && node->first->text == NULL) {
+        qsort(list.data, *countPtr, sizeof(EtwCallNode *), byTotal);
+    }
+    return (const EtwCallNode **)(void *)list.data;
+}
+
+static int byTime(const void *a, const void *b)
+{
+    const EtwCost *x = *(const EtwCost *const *)a, *y = *(const EtwCost *const *)b;
+    if (x->ns != y->ns) {
+        return x->ns > y->ns ? -1 : 1;
+    }
+    return x->of->order - y->of->order;
+}
+
+const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr)
+{
+    const EtwCost **list = EtwAlloc(((size_t)costs->count + 1) * sizeof(EtwCost *));
+    for (int i = 0; i < costs->count; i++) {
+        list[i] = &costs->list[i];
+    }
+    qsort(list, (size_t)costs->count, sizeof *list, byTime);
+    *countPtr = (size_t)costs->count;
+    return list;
+}
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+static void addSafe(EtwText *out, const char *text)
+{
+    for (const uint8_t *p = (const uint8_t *)text; *p != 0; p++) {
+        if (*p == 0xC2 && p[1] < 0xA0) {
+            p++; /* C1 controls */
+        } else {
+            EtwTextChar(out, *p < 0x20 || *p == 0x7F ? ' ' : (char)*p);
+        }
+    }
+}
+
+static void formatTime(char *room, size_t size, uint64_t ns)
+{
+    double v = (double)ns;
+    if (ns >= 1000000000) {
+        snprintf(room, size, "%.3f s", v / 1e9);
+    } else if (ns >= 1000000) {
+        snprintf(room, size, "%.3f ms", v / 1e6);
+    } else {
+        snprintf(room, size, "%.3f us", v / 1e3);
+    }
+}
+
+static void addTime(EtwText *out, uint64_t ns)
+{
+    char room[24] = "-";
+    if (ns > 0) {
+        formatTime(room, sizeof room, ns);
+    }
+    EtwTextPrintf(out, "%12s", room);
+}
+
+/* Total and self; where waits are known, each with its own. */
+static void addTimes(EtwText *out, const EtwCalls *calls, const EtwCallStats *s)
+{
+    addTime(out, s->total);
+    if (calls->waits > 0) {
+        addTime(out, EtwCostsWait(&s->all));
+    }
+    addTime(out, s->self);
+    if (calls->waits > 0) {
+        addTime(out, EtwCostsWait(&s->own));
+    }
+}
+
+static void addTimeHeads(EtwText *out, const EtwCalls *calls)
+{
+    EtwTextStr(out, "    calls       total");
+    EtwTextStr(out, calls->waits > 0 ? "       waits        self  self waits" : "        self");
+}
+
+static void addBytes(EtwText *out, uint64_t bytes)
+{
+    if (bytes >= 1000000) {
+        EtwTextPrintf(out, "%.1f MB", (double)bytes / 1e6);
+    } else if (bytes >= 10000) {
+        EtwTextPrintf(out, "%.1f KB", (double)bytes / 1e3);
+    } else {
+        EtwTextPrintf(out, "%llu bytes", (unsigned long long)bytes);
+    }
+}
+
+/* "waited in poll", "system call read", "tcp send", "Linux-tcpip Connect" */
+static void addWhat(EtwText *out, const EtwCost *cost)
+{
+    const char *name = cost->of->name;
+    switch (cost->of->kind) {
+    case ETW_COST_WAIT:
+        EtwTextStr(out, *name ? "waited in " : "waited");
+        break;
+    case ETW_COST_READY:
+        EtwTextStr(out, "waited for a CPU");
+        break;
+    case ETW_COST_SYSCALL:
+        EtwTextStr(out, "system call ");
+        break;
+    case ETW_COST_QUEUE:
+        EtwTextStr(out, "waited in the queue");
+        break;
+    default:
+        break;
+    }
+    addSafe(out, name);
+}
+
+static void addMarks(EtwText *out, const EtwCallStats *s)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } marks[] = {{s->errors, "error"}, {s->cut, "cut"}, {s->asleep, "asleep"}};
+    for (int i = 0; i < 3; i++) {
+        if (marks[i].count > 0) {
+            EtwTextPrintf(out, "  !%s", marks[i].what);
+        }
+        if (marks[i].count > 1) {
+            EtwTextPrintf(out, " x%llu", (unsigned long long)marks[i].count);
+        }
+    }
+}
+
+/* ---- The profile ----------------------------------------------------------------------------- */
+
+static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
+{
+    const EtwCallStats *s = &row->stats;
+    EtwTextPrintf(out, "%9llu", (unsigned long long)s->calls);
+    addTimes(out, calls, s);
+    addTime(out, s->min);
+    addTime(out, EtwCallTimeAt(row, 0.5));
+    addTime(out, EtwCallTimeAt(row, 0.99));
+    addTime(out, s->max);
+    EtwTextStr(out, "  ");
+    addSafe(out, row->name);
+    addMarks(out, s);
+    EtwTextChar(out, '\n');
+}
+
+typedef struct Paid {
+    const EtwCallRow *row;
+    const EtwCost *cost;
+} Paid;
+
+static int byPaid(const void *a, const void *b)
+{
+    const Paid *x = a, *y = b;
+    bool xMoves = x->cost->of->kind == ETW_COST_MOVE, yMoves = y->cost->of->kind == ETW_COST_MOVE;
+    if (xMoves != yMoves) {
+        return xMoves ? -1 : 1;
+    }
+    if (x->cost->ns != y->cost->ns) {
+        return x->cost->ns > y->cost->ns ? -1 : 1;
+    }
+    if (x->cost->bytes != y->cost->bytes) {
+        return x->cost->bytes > y->cost->bytes ? -1 : 1;
+    }
+    int order = strcmp(x->row->name, y->row->name);
+    return order ? order : x->cost->of->order - y->cost->of->order;
+}
+
+static void addPaid(EtwText *out, const Paid *paid)
+{
+    EtwTextPrintf(out, "%9llu", (unsigned long long)paid->cost->count);
+    if (paid->cost->ns > 0) {
+        addTime(out, paid->cost->ns);
+    } else {
+        EtwTextPrintf(out, "%12s", "");
+    }
+    EtwTextStr(out, "  ");
+    addSafe(out, paid->row->name);
+    EtwTextStr(out, ": ");
+    addWhat(out, paid->cost);
+    if (paid->cost->bytes > 0) {
+        EtwTextStr(out, ", ");
+        addBytes(out, paid->cost->bytes);
+    }
+    EtwTextChar(out, '\n');
+}
+
+/* What each row paid for by itself: waits first of all, or what else. */
+static void addPayments(EtwText *out, const EtwCalls *calls, bool waits, const char *title)
+{
+    enum { SHOWN = 30 };
+    EtwText list = {0};
+    for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
+        for (int i = 0; i < row->stats.own.count; i++) {
+            const EtwCost *cost = &row->stats.own.list[i];
+            if (waits == (cost->of->kind <= ETW_COST_READY)) {
+                EtwTextAdd(&list, &(Paid){row, cost}, sizeof(Paid));
+            }
+        }
+    }
+    size_t count = list.size / sizeof(Paid);
+    if (count > 0) {
+        qsort(list.data, count, sizeof(Paid), byPaid);
+        EtwTextPrintf(out, "\n%9s%12s  %s\n", "times", "time", title);
+    }
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        addPaid(out, &((const Paid *)(void *)list.data)[i]);
+    }
+    if (count > SHOWN) {
+        EtwTextPrintf(out, "%9s%12s  %d more\n", "", "", (int)(count - SHOWN));
+    }
+    EtwTextFree(&list);
+}
+
+void EtwCallsProfileText(const EtwCalls *calls, EtwText *out)
+{
+    size_t count;
+    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    addTimeHeads(out, calls);
+    EtwTextPrintf(out, "%12s%12s%12s%12s  %s\n", "min", "p50", "p99", "max",
+            calls->config.byLine ? "line" : "proc");
+    for (size_t i = 0; i < count; i++) {
+        addRow(out, calls, rows[i]);
+    }
+    EtwFree(rows);
+    addPayments(out, calls, true, "waits of the proc itself");
+    addPayments(out, calls, false, "and what else happened in it");
+}
+
+/* ---- The tree -------------------------------------------------------------------------------- */
+
+static void addCosts(EtwText *out, const EtwCosts *costs)
+{
+    enum { SHOWN = 3 };
+    size_t count, shown = 0;
+    char room[24];
+    const EtwCost **list = EtwCallCosts(costs, &count);
+    for (size_t i = 0; i < count; i++) {
+        const EtwCost *c = list[i];
+        if (c->of->kind == ETW_COST_SYSCALL || (c->of->kind <= ETW_COST_READY && c->ns < 1000)) {
+            continue; /* that they waited is what counts */
+        }
+        if (shown++ == SHOWN) {
+            EtwTextStr(out, "; ...");
+            break;
+        }
+        EtwTextStr(out, shown == 1 ? "  [" : "; ");
+        addWhat(out, c);
+        if (c->ns > 0) {
+            formatTime(room, sizeof room, c->ns);
+            EtwTextPrintf(out, " %s", room);
+        }
+        if (c->bytes > 0) {
+            EtwTextChar(out, ' ');
+            addBytes(out, c->bytes);
+        }
+        if (c->count > 1) {
+            EtwTextPrintf(out, " x%llu", (unsigned long long)c->count);
+        }
+    }
+    EtwTextStr(out, shown > 0 ? "]" : "");
+    EtwFree(list);
+}
+
+static void addNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth)
+{
+    enum { DEEPEST = 60 };
+    EtwTextPrintf(out, "%9llu", (unsigned long long)node->stats.calls);
+    addTimes(out, calls, &node->stats);
+    EtwTextStr(out, "  ");
+    for (int i = 0; i < depth && i < DEEPEST; i++) {
+        EtwTextStr(out, "| ");
+    }
+    if (depth > DEEPEST) {
+        EtwTextPrintf(out, "+%d ", depth - DEEPEST);
+    }
+    addSafe(out, node->text ? node->text : node->row->name);
+    addMarks(out, &node->stats);
+    addCosts(out, &node->stats.own);
+    EtwTextChar(out, '\n');
+}
+
+static void addThread(EtwText *out, const EtwCalls *calls, const EtwCallNode *thread)
+{
+    EtwTextStr(out, "-- ");
+    if (thread->process != NULL) {
+        addSafe(out, thread->process);
+        EtwTextChar(out, ' ');
+    }
+    EtwTextPrintf(out, "pid %u thread %u: %llu %s", thread->pid, thread->tid,
+            (unsigned long long)thread->stats.calls, thread->stats.calls == 1 ? "call" : "calls");
+    addCosts(out, &thread->stats.own);
+    EtwTextChar(out, '\n');
+    addTimeHeads(out, calls);
+    EtwTextStr(out, "  call\n");
+}
+
+typedef void Visit(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth);
+
+/* A tree may be deeper than this thread's stack: no recursion. */
+typedef struct Level {
+    const EtwCallNode **list;
+    size_t count, at;
+} Level;
+
+static void pushLevel(EtwText *levels, const EtwCallNode *node)
+{
+    Level level = {.at = 0};
+    level.list = EtwCallChildren(node, &level.count);
+    EtwTextAdd(levels, &level, sizeof level);
+}
+
+/* enter before and leave (may be NULL) after a node's children. */
+static void walk(
+        const EtwCalls *calls, const EtwCallNode *root, Visit *enter, Visit *leave, EtwText *out)
+{
+    EtwText levels = {0};
+    pushLevel(&levels, root);
+    while (levels.size > 0) {
+        int depth = (int)(levels.size / sizeof(Level)) - 1;
+        Level *top = (Level *)(void *)levels.data + depth;
+        if (top->at < top->count) {
+            const EtwCallNode *node = top->list[top->at++];
+            enter(out, calls, node, depth);
+            pushLevel(&levels, node);
+            continue;
+        }
+        EtwFree(top->list);
+        levels.size -= sizeof(Level);
+        if (leave != NULL && depth > 0) {
+            const Level *above = (const Level *)(void *)levels.data + depth - 1;
+            leave(out, calls, above->list[above->at - 1], depth - 1);
+        }
+    }
+    EtwTextFree(&levels);
+}
+
+void EtwCallsTreeText(const EtwCalls *calls, EtwText *out)
+{
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        if (t != calls->threads) {
+            EtwTextChar(out, '\n');
+        }
+        addThread(out, calls, t);
+        walk(calls, t, addNode, NULL, out);
+    }
+}
+
+/* ---- csv ------------------------------------------------------------------------------------- */
+
+static void addCell(EtwText *out, const char *text)
+{
+    if (text[strcspn(text, ",\"\r\n")] == 0) {
+        EtwTextStr(out, text);
+        return;
+    }
+    EtwTextChar(out, '"');
+    for (; *text != 0; text++) {
+        if (*text == '"') {
+            EtwTextChar(out, '"');
+        }
+        EtwTextChar(out, *text);
+    }
+    EtwTextChar(out, '"');
+}
+
+static void addNumbers(EtwText *out, const uint64_t *numbers, int count)
+{
+    for (int i = 0; i < count; i++) {
+        EtwTextChar(out, ',');
+        EtwTextDecimal(out, numbers[i]);
+    }
+}
+
+void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out)
+{
+    size_t count;
+    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    EtwTextPrintf(out, "%s,calls,total,self,wait,min,p50,p99,max,errors,cut,asleep\n",
+            calls->config.byLine ? "line" : "proc");
+    for (size_t i = 0; i < count; i++) {
+        const EtwCallStats *s = &rows[i]->stats;
+        uint64_t p50 = EtwCallTimeAt(rows[i], 0.5);
+        uint64_t p99 = EtwCallTimeAt(rows[i], 0.99);
+        addCell(out, rows[i]->name);
+        addNumbers(out,
+                (uint64_t[]){s->calls, s->total, s->self, EtwCostsWait(&s->own), s->min, p50, p99,
+                        s->max, s->errors, s->cut, s->asleep},
+                11);
+        EtwTextChar(out, '\n');
+    }
+    EtwFree(rows);
+}
+
+static const EtwCallNode *threadOf(const EtwCallNode *node)
+{
+    while (node->parent != NULL) {
+        node = node->parent;
+    }
+    return node;
+}
+
+static void addCsvNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth)
+{
+    const EtwCallNode *thread = threadOf(node);
+    const EtwCallStats *s = &node->stats;
+    (void)calls;
+    EtwTextPrintf(out, "%u,%u,%d,", thread->pid, thread->tid, depth + 1);
+    addCell(out, node->text ? node->text : node->row->name);
+    addNumbers(out,
+            (uint64_t[]){(uint64_t)node->start, s->calls, s->total, s->self, EtwCostsWait(&s->own),
+                    s->errors, s->cut, s->asleep},
+            8);
+    EtwTextChar(out, '\n');
+}
+
+void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out)
+{
+    EtwTextStr(out, "pid,tid,depth,call,start,calls,total,self,wait,errors,cut,asleep\n");
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        walk(calls, t, addCsvNode, NULL, out);
+    }
+}
+
+/* ---- json ------------------------------------------------------------------------------------ */
+
+static void addString(EtwText *out, const char *text)
+{
+    EtwTextChar(out, '"');
+    for (; *text != 0; text++) {
+        if (*text == '"' || *text == '\\') {
+            EtwTextChar(out, '\\');
+            EtwTextChar(out, *text);
+        } else if ((uint8_t)*text < 0x20) {
+            EtwTextPrintf(out, "\\u%04x", (unsigned)*text);
+        } else {
+            EtwTextChar(out, *text);
+        }
+    }
+    EtwTextChar(out, '"');
+}
+
+static void addKey(EtwText *out, const char *key, uint64_t value)
+{
+    EtwTextPrintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
+}
+
+static void addJsonCosts(EtwText *out, const char *key, const EtwCosts *costs)
+{
+    size_t count;
+    const EtwCost **list = EtwCallCosts(costs, &count);
+    EtwTextPrintf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; i++) {
+        EtwTextPrintf(out, "%s{\"kind\":\"%s\",\"what\":", i > 0 ? "," : "",
+                EtwCostKindName(list[i]->of->kind));
+        addString(out, list[i]->of->name);
+        addKey(out, "count", list[i]->count);
+        addKey(out, "ns", list[i]->ns);
+        addKey(out, "bytes", list[i]->bytes);
+        EtwTextChar(out, '}');
+    }
+    EtwTextChar(out, ']');
+    EtwFree(list);
+}
+
+static void addJsonStats(EtwText *out, const EtwCallStats *s)
+{
+    addKey(out, "calls", s->calls);
+    addKey(out, "total", s->total);
+    addKey(out, "self", s->self);
+    addKey(out, "wait", EtwCostsWait(&s->own));
+    addKey(out, "errors", s->errors);
+    addKey(out, "cut", s->cut);
+    addKey(out, "asleep", s->asleep);
+    addJsonCosts(out, "own", &s->own);
+    addJsonCosts(out, "all", &s->all);
+}
+
+static void addJsonRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
+{
+    EtwTextPrintf(out, "{\"%s\":", calls->config.byLine ? "line" : "proc");
+    addString(out, row->name);
+    addKey(out, "min", row->stats.min);
+    addKey(out, "p50", EtwCallTimeAt(row, 0.5));
+    addKey(out, "p99", EtwCallTimeAt(row, 0.99));
+    addKey(out, "max", row->stats.max);
+    addJsonStats(out, &row->stats);
+    EtwTextChar(out, '}');
+}
+
+static void beginJsonNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth)
+{
+    (void)calls, (void)depth;
+    EtwTextStr(out, out->data[out->size - 1] == '[' ? "" : ",");
+    EtwTextStr(out, "{\"call\":");
+    addString(out, node->text ? node->text : node->row->name);
+    addKey(out, "start", (uint64_t)node->start);
+    addJsonStats(out, &node->stats);
+    EtwTextStr(out, ",\"children\":[");
+}
+
+static void endJsonNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth)
+{
+    (void)calls, (void)node, (void)depth;
+    EtwTextStr(out, "]}");
+}
+
+void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
+{
+    size_t count;
+    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    EtwTextPrintf(out, "{\"events\":%llu", (unsigned long long)calls->events);
+    addKey(out, "calls", calls->calls);
+    addKey(out, "cut", calls->cut);
+    addKey(out, "asleep", calls->asleep);
+    addKey(out, "unmatched", calls->unmatched);
+    EtwTextStr(out, profile ? ",\"profile\":[" : "");
+    for (size_t i = 0; profile && i < count; i++) {
+        EtwTextStr(out, i > 0 ? "," : "");
+        addJsonRow(out, calls, rows[i]);
+    }
+    EtwTextStr(out, profile ? "]" : "");
+    EtwTextStr(out, tree ? ",\"threads\":[" : "");
+    for (const EtwCallNode *t = tree ? calls->threads : NULL; t != NULL; t = t->next) {
+        EtwTextPrintf(out, "%s{\"pid\":%u,\"tid\":%u,\"children\":[",
+                t == calls->threads ? "" : ",", t->pid, t->tid);
+        walk(calls, t, beginJsonNode, endJsonNode, out);
+        EtwTextStr(out, "]}");
+    }
+    EtwTextStr(out, tree ? "]}\n" : "}\n");
+    EtwFree(rows);
+}
+
+/* ---- Folded stacks --------------------------------------------------------------------------- */
+
+/* A name must not look like several, or end the line. */
+static void addFoldedName(EtwText *out, const char *name)
+{
+    for (; *name != 0; name++) {
+        EtwTextChar(out, *name == ';' ? ',' : (uint8_t)*name < 0x20 ? ' ' : *name);
+    }
+}
+
+static void addFoldedPath(EtwText *out, const EtwCallNode *node)
+{
+    EtwText path = {0};
+    for (const EtwCallNode *n = node; n->row != NULL; n = n->parent) {
+        EtwTextAdd(&path, &n, sizeof n);
+    }
+    const EtwCallNode *const *nodes = (const EtwCallNode *const *)(void *)path.data;
+    for (size_t i = path.size / sizeof *nodes; i-- > 0;) {
+        addFoldedName(out, nodes[i]->row->name);
+        EtwTextChar(out, i > 0 ? ';' : ' ');
+    }
+    EtwTextPrintf(out, "%llu\n", (unsigned long long)node->stats.self);
+    EtwTextFree(&path);
+}
+
+/* The node behind this one, callers before whom they call; NULL: that was the last below top. */
+static const EtwCallNode *following(const EtwCallNode *node, const EtwCallNode *top)
+{
+    if (node->first != NULL) {
+        return node->first;
+    }
+    while (node != top && node->next == NULL) {
+        node = node->parent;
+    }
+    return node != top ? node->next : NULL;
+}
+
+void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out)
+{
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        for (const EtwCallNode *n = following(t, t); n != NULL; n = following(n, t)) {
+            if (n->stats.self > 0) {
+                addFoldedPath(out, n);
+            }
+        }
+    }
+}

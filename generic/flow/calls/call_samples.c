@@ -1,0 +1,109 @@
+/*
+ * flow/calls/call_samples.c --
+ *
+ *	Sampled stacks as calls: who was seen running, how often, and for how long the samples stand.
+ *	What was entered and left in between is not known, so that there are no times of single calls.
+ */
+#include "flow/calls/call_tree_int.h"
+
+enum { COUNTERS = 16 }; /* more than a sample has */
+
+/* A name and a number, parted by single blanks from each other and the next. */
+static bool nextCounter(
+        const char **atPtr, const char *end, char *name, size_t room, uint64_t *count)
+{
+    const char *at = *atPtr, *blank = at < end ? memchr(at, ' ', (size_t)(end - at)) : NULL;
+    size_t size = blank != NULL ? (size_t)(blank - at) : 0;
+    if (size == 0 || size >= room) {
+        return false;
+    }
+    memcpy(name, at, size);
+    name[size] = 0;
+    *count = 0;
+    for (at = blank + 1; at < end && *at >= '0' && *at <= '9'; at++) {
+        *count = *count * 10 + (uint64_t)(*at - '0');
+    }
+    *atPtr = at < end ? at + 1 : at;
+    return true;
+}
+
+typedef struct Counters {
+    EtwCost list[COUNTERS];
+    int count;
+} Counters;
+
+static void takeCounters(Calls *c, const CallSample *sample, Counters *counters)
+{
+    const char *at = sample->counters, *end = at + sample->countersSize;
+    char name[40];
+    uint64_t count;
+    while (counters->count < COUNTERS && nextCounter(&at, end, name, sizeof name, &count)) {
+        counters->list[counters->count++] =
+                (EtwCost){.of = EtwCostClassOf(c, ETW_COST_COUNTER, name), .count = count};
+    }
+}
+
+static void addCounters(EtwCosts *costs, const Counters *counters)
+{
+    for (int i = 0; i < counters->count; i++) {
+        if (counters->list[i].count > 0) {
+            EtwCostAdd(costs, &counters->list[i]);
+        }
+    }
+}
+
+/* One sample more; of the leaf, its own. */
+static void count(EtwCallStats *stats, uint64_t ns, const Counters *counters)
+{
+    stats->calls++;
+    stats->total += ns;
+    addCounters(&stats->all, counters);
+}
+
+static void countOwn(EtwCallStats *stats, uint64_t ns, const Counters *counters)
+{
+    stats->self += ns;
+    addCounters(&stats->own, counters);
+}
+
+/* Rows count a stack once, however often it has them; nodes are places in it. */
+static EtwCallNode *countFrame(Calls *c, EtwCallNode *parent, EtwCallRow *row,
+        const CallSample *sample, const Counters *counters)
+{
+    row->profiled = true;
+    if (row->sample != c->serials) {
+        row->sample = c->serials;
+        count(&row->stats, sample->ns, counters);
+    }
+    if (!c->base.config.tree) {
+        return parent;
+    }
+    EtwCallNode *node = EtwCallNodeOf(c, parent, row);
+    node->start = node->stats.calls == 0 ? sample->time : node->start;
+    count(&node->stats, sample->ns, counters);
+    return node;
+}
+
+void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample)
+{
+    const char *at = sample->stack, *end = at + sample->stackSize;
+    EtwCallNode *node = t->root;
+    Counters counters = {.count = 0};
+    takeCounters(c, sample, &counters);
+    c->serials++;
+    c->base.calls++;
+    count(&node->stats, sample->ns, &counters);
+    t->last = sample->time > t->last ? sample->time : t->last;
+    while (at < end) {
+        const char *next = memchr(at, ';', (size_t)(end - at));
+        EtwCallRow *row = EtwCallRowOf(c, at, (size_t)((next ? next : end) - at));
+        node = countFrame(c, node, row, sample, &counters);
+        if (next == NULL) {
+            countOwn(&row->stats, sample->ns, &counters);
+            if (c->base.config.tree) {
+                countOwn(&node->stats, sample->ns, &counters);
+            }
+        }
+        at = next ? next + 1 : end;
+    }
+}

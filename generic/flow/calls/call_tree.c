@@ -1,0 +1,711 @@
+/*
+ * flow/calls/call_tree.c --
+ *
+ *	Pairs enters with leaves and keeps each thread's stack of open calls. A thread's calls do not
+ *	simply nest: a coroutine leaves by yield in the middle of its calls, which is no event, and an
+ *	interpreter that calls another counts its own depth (a lane). An enter at a depth that is taken
+ *	shows that whoever is there has yielded (or that its leave was lost): it falls asleep. It is
+ *	back with its own leave, or with a call that is made from it. What events say is call_events.c.
+ */
+#include "flow/calls/call_tree_int.h"
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+static uint64_t idHash(const CallThread *t, uint64_t id)
+{
+    return EtwHashMix(t->serial, id);
+}
+
+static CallFrame *frameById(const Calls *c, const CallThread *t, uint64_t id)
+{
+    CallFrame *f = (CallFrame *)EtwTableFirst(&c->open, idHash(t, id));
+    while (f != NULL && (f->id != id || f->thread != t)) {
+        f = (CallFrame *)f->byId.next;
+    }
+    return f;
+}
+
+static uint64_t placeHash(const CallThread *t, int depth, const EtwCallRow *proc)
+{
+    return EtwHashMix(EtwHashMix(t->serial, (uint64_t)depth), (uint64_t)(uintptr_t)proc);
+}
+
+static CallFrame *frameOfPlace(EtwTableNode *node)
+{
+    return node ? (CallFrame *)((char *)node - offsetof(CallFrame, byPlace)) : NULL;
+}
+
+/* The last that fell asleep there. */
+static CallFrame *asleepAt(const Calls *c, const CallThread *t, int depth, const EtwCallRow *proc)
+{
+    CallFrame *f = frameOfPlace(EtwTableFirst(&c->asleep, placeHash(t, depth, proc)));
+    while (f != NULL && (f->thread != t || f->depth != depth || f->proc != proc)) {
+        f = frameOfPlace(f->byPlace.next);
+    }
+    return f;
+}
+
+static CallFrame *frameNew(Calls *c)
+{
+    CallFrame *f = c->freeFrames;
+    if (f == NULL) {
+        return EtwAlloc(sizeof *f);
+    }
+    EtwCosts paid = f->paid; /* keeps its memory */
+    c->freeFrames = f->nextFree;
+    *f = (CallFrame){.paid = {.list = paid.list, .room = paid.room}};
+    return f;
+}
+
+/* ---- The stack ------------------------------------------------------------------------------- */
+
+/* Time up to now is of whoever is on top. */
+static int64_t account(CallThread *t, int64_t time)
+{
+    time = time > t->mark ? time : t->mark;
+    if (t->count > 0) {
+        t->stack[t->count - 1]->self += (uint64_t)time - (uint64_t)t->mark;
+    }
+    t->mark = time;
+    t->last = time > t->last ? time : t->last;
+    return time;
+}
+
+static void push(Calls *c, CallThread *t, CallFrame *f, int lane, const CallEnter *enter)
+{
+    const EtwCallsWatch *watch = &c->base.config.watch;
+    if (t->count == t->room) {
+        t->room = t->room ? 2 * t->room : 16;
+        t->stack = EtwRealloc(t->stack, (size_t)t->room * sizeof(CallFrame *));
+    }
+    f->since = t->mark;
+    f->lane = lane;
+    f->below = t->lanes[lane].top;
+    f->index = t->count;
+    f->outermost = f->use->active++ == 0;
+    t->lanes[lane].top = t->count;
+    t->stack[t->count++] = f;
+    if (watch->push != NULL) {
+        watch->push(watch->ctx, t->root, t->mark, f->proc, enter ? enter->command : "",
+                enter ? enter->commandSize : 0);
+    }
+}
+
+static void payUp(CallThread *t, CallFrame *f)
+{
+    if (f->paid.count == 0) {
+        return;
+    }
+    EtwCostAddAll(t->count > 0 ? &t->stack[t->count - 1]->paid : &t->root->stats.all, &f->paid);
+    if (f->outermost) {
+        EtwCostAddAll(&f->use->row->stats.all, &f->paid);
+    }
+    if (f->node != NULL) {
+        EtwCostAddAll(&f->node->stats.all, &f->paid);
+    }
+    f->paid.count = 0;
+}
+
+/* Take the top off the stack and book what it has had there. Time is accounted. */
+static CallFrame *pop(Calls *c, CallThread *t, int code)
+{
+    const EtwCallsWatch *watch = &c->base.config.watch;
+    CallFrame *f = t->stack[--t->count];
+    uint64_t ns = (uint64_t)t->mark - (uint64_t)f->since;
+    EtwCallStats *stats = &f->use->row->stats;
+    f->index = -1;
+    f->use->active--;
+    f->total += ns;
+    stats->total += f->outermost ? ns : 0;
+    stats->self += f->self;
+    if (f->node != NULL) {
+        f->node->stats.total += ns;
+        f->node->stats.self += f->self;
+    }
+    if (t->count == 0) {
+        t->root->stats.total += ns;
+    }
+    f->self = 0;
+    t->lanes[f->lane].top = f->below;
+    payUp(t, f);
+    if (watch->pop != NULL) {
+        watch->pop(watch->ctx, t->root, t->mark, f->proc, code);
+    }
+    return f;
+}
+
+/* All from that index on have yielded. */
+static void putAsleep(Calls *c, CallThread *t, int index)
+{
+    uint64_t batch = ++c->batches;
+    while (t->count > index) {
+        CallFrame *f = pop(c, t, ETW_CALL_OPEN);
+        f->batch = batch;
+        EtwTableAdd(&c->asleep, &f->byPlace, placeHash(t, f->depth, f->proc));
+    }
+}
+
+/* It, and below it its callers that fell asleep with it. */
+static void wake(Calls *c, CallThread *t, CallFrame *f, int lane)
+{
+    CallFrame *chain = NULL;
+    uint64_t batch = f->batch;
+    while (f != NULL && f->index < 0 && f->batch == batch) {
+        EtwTableRemove(&c->asleep, &f->byPlace);
+        f->batch = 0;
+        f->nextFree = chain;
+        chain = f;
+        f = f->parentId ? frameById(c, t, f->parentId) : NULL;
+    }
+    for (; chain != NULL; chain = f) {
+        f = chain->nextFree;
+        push(c, t, chain, lane, NULL);
+    }
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+enum { IDS_A_BLOCK = 256 };
+
+static bool continues(const CallThread *t, const CallLane *lane, int depth)
+{
+    return lane->lastId % IDS_A_BLOCK == 0 ||
+           (depth > 1 && lane->top >= 0 && t->stack[lane->top]->depth >= depth - 1);
+}
+
+static int laneNew(CallThread *t)
+{
+    if (t->laneCount == t->laneRoom) {
+        t->laneRoom = t->laneRoom ? 2 * t->laneRoom : 1;
+        t->lanes = EtwRealloc(t->lanes, (size_t)t->laneRoom * sizeof *t->lanes);
+    }
+    t->lanes[t->laneCount] = (CallLane){.top = -1};
+    return t->laneCount++;
+}
+
+static int laneOf(CallThread *t, uint64_t id, int depth)
+{
+    uint64_t block = (id - 1) / IDS_A_BLOCK;
+    int found = -1, unused = -1;
+    for (int i = 0; i < t->laneCount; i++) {
+        const CallLane *lane = &t->lanes[i];
+        if (lane->block == block) {
+            return i;
+        }
+        if (continues(t, lane, depth) && (found < 0 || lane->top > t->lanes[found].top)) {
+            found = i;
+        }
+        unused = lane->top < 0 ? i : unused;
+    }
+    if (found < 0 && unused < 0 && t->laneCount < CALL_LANES) {
+        unused = laneNew(t);
+    }
+    found = found >= 0 ? found : unused >= 0 ? unused : 0;
+    t->lanes[found].block = block;
+    return found;
+}
+
+/* ---- Enter ----------------------------------------------------------------------------------- */
+
+/* The caller is shown with its ::, its row is without. */
+static bool isCalled(const EtwCallRow *proc, const CallEnter *e)
+{
+    return e->contextSize == proc->nameSize + 2 &&
+           memcmp(e->context + 2, proc->name, proc->nameSize) == 0;
+}
+
+/* The running caller in its lane: by depth and name, or else by depth. */
+static CallFrame *runningCaller(CallThread *t, const CallLane *lane, const CallEnter *e, bool named)
+{
+    enum { LOOK = 64 };
+    int at = lane->top;
+    for (int i = 0; at >= 0 && i < LOOK; i++, at = t->stack[at]->below) {
+        CallFrame *f = t->stack[at];
+        if (f->depth == e->depth - 1 && (!named || isCalled(f->proc, e))) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static CallFrame *sleepingCaller(Calls *c, const CallThread *t, const CallEnter *e)
+{
+    if (c->asleep.count == 0 || e->contextSize < 2 || e->depth < 2) {
+        return NULL;
+    }
+    const EtwCallRow *proc = EtwCallRowFind(c, e->context + 2, e->contextSize - 2);
+    return proc ? asleepAt(c, t, e->depth - 1, proc) : NULL;
+}
+
+/* Whoever is as deep as the call that begins, and who stands on it, has yielded. */
+static void clearDepth(Calls *c, CallThread *t, const CallLane *lane, int depth)
+{
+    int cut = -1;
+    for (int at = lane->top; at >= 0 && t->stack[at]->depth >= depth; at = t->stack[at]->below) {
+        cut = at;
+    }
+    if (cut >= 0) {
+        putAsleep(c, t, cut);
+    }
+}
+
+/* What is on the caller in its lane has yielded. */
+static void clearAbove(Calls *c, CallThread *t, const CallLane *lane, const CallFrame *caller)
+{
+    int above = lane->top;
+    if (above == caller->index) {
+        return;
+    }
+    while (t->stack[above]->below != caller->index) {
+        above = t->stack[above]->below;
+    }
+    putAsleep(c, t, above);
+}
+
+/* Bring the stack to where the caller is on top of its lane. */
+static void findCaller(Calls *c, CallThread *t, int lane, const CallEnter *e)
+{
+    const CallLane *l = &t->lanes[lane];
+    CallFrame *caller = runningCaller(t, l, e, true);
+    CallFrame *sleeper = caller ? NULL : sleepingCaller(c, t, e);
+    if (sleeper != NULL) { /* whoever resumed it, at whatever depth, is below it */
+        wake(c, t, sleeper, lane);
+        return;
+    }
+    if (caller == NULL) {
+        clearDepth(c, t, l, e->depth);
+        caller = runningCaller(t, l, e, false);
+    }
+    if (caller != NULL) {
+        clearAbove(c, t, l, caller);
+    }
+}
+
+/* The name is the first word of a list: plain, in braces, or with backslashes. */
+static size_t nameOf(const CallEnter *e, const char **namePtr, char *room, size_t roomSize)
+{
+    const char *s = e->command, *end = s + e->commandSize;
+    size_t size = 0;
+    *namePtr = s;
+    if (s < end && *s == '{') {
+        int level = 1;
+        for (*namePtr = ++s; s < end; s++) {
+            level += *s == '{' ? 1 : *s == '}' ? -1 : 0;
+            if (level == 0) {
+                break;
+            }
+        }
+        return (size_t)(s - *namePtr);
+    }
+    while (s < end && *s != ' ' && *s != '\\') {
+        s++;
+    }
+    if (s == end || *s == ' ') {
+        return (size_t)(s - *namePtr);
+    }
+    for (s = e->command; s < end && *s != ' ' && size < roomSize; s++) {
+        s += *s == '\\' && s + 1 < end;
+        room[size++] = *s;
+    }
+    *namePtr = room;
+    return size;
+}
+
+/* Lambdas are told apart by how they begin. */
+static size_t lambdaName(const CallEnter *e)
+{
+    enum { SHOWN = 72 };
+    size_t size = e->commandSize < SHOWN ? e->commandSize : SHOWN;
+    while (size < e->commandSize && size > 0 && ((uint8_t)e->command[size] & 0xC0) == 0x80) {
+        size--;
+    }
+    return size;
+}
+
+static EtwCallRow *procOf(Calls *c, const CallEnter *e)
+{
+    char room[512];
+    const char *name = e->name;
+    size_t size = e->nameSize;
+    if (name == NULL) {
+        size = nameOf(e, &name, room, sizeof room);
+    }
+    if (size == 5 && memcmp(name, "apply", 5) == 0) {
+        name = e->command;
+        size = lambdaName(e);
+    }
+    return EtwCallRowOf(c, name, size);
+}
+
+static EtwCallRow *lineOf(Calls *c, const CallEnter *e)
+{
+    EtwText name = {0};
+    EtwTextAdd(&name, e->file, e->fileSize);
+    if (e->fileSize == 0 && e->line == 0) {
+        EtwTextStr(&name, "(no source)");
+    } else {
+        EtwTextPrintf(&name, ":%u", e->line);
+    }
+    EtwCallRow *row = EtwCallRowOf(c, name.data, name.size);
+    EtwTextFree(&name);
+    return row;
+}
+
+static void hangIn(Calls *c, CallThread *t, CallFrame *f, const CallEnter *e)
+{
+    EtwCallNode *parent = t->count > 0 ? t->stack[t->count - 1]->node : t->root;
+    f->node = EtwCallNodeOf(c, parent, f->proc);
+    if (f->node->stats.calls++ == 0) {
+        f->node->start = t->mark;
+    }
+    if (c->base.config.single) {
+        EtwText text = {0};
+        EtwTextUtf8(&text, (const uint8_t *)e->command, e->commandSize);
+        EtwTextChar(&text, 0);
+        f->node->text = text.data;
+    }
+}
+
+static void countUse(CallUse *use, int change)
+{
+    use->row->stats.calls += (uint64_t)change;
+    use->row->profiled = use->row->stats.calls > 0;
+}
+
+void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter)
+{
+    account(t, time);
+    if (frameById(c, t, enter->id) != NULL) {
+        return; /* the same record again: files that overlap */
+    }
+    int lane = laneOf(t, enter->id, enter->depth);
+    findCaller(c, t, lane, enter);
+    CallFrame *f = frameNew(c);
+    f->thread = t;
+    f->id = enter->id;
+    f->depth = enter->depth;
+    f->entered = t->mark;
+    f->proc = procOf(c, enter);
+    f->use = EtwCallUseOf(c, t, c->base.config.byLine ? lineOf(c, enter) : f->proc);
+    f->placeless = c->base.config.byLine && enter->fileSize == 0 && enter->line == 0;
+    countUse(f->use, 1);
+    f->parentId = t->lanes[lane].top >= 0 ? t->stack[t->lanes[lane].top]->id : 0;
+    if (c->base.config.tree) {
+        hangIn(c, t, f, enter);
+    }
+    EtwTableAdd(&c->open, &f->byId, idHash(t, f->id));
+    t->lanes[lane].lastId = enter->id;
+    push(c, t, f, lane, enter);
+    t->root->stats.calls++;
+    c->base.calls++;
+}
+
+/* ---- Leave ----------------------------------------------------------------------------------- */
+
+static void drop(Calls *c, CallFrame *f)
+{
+    EtwTableRemove(&c->open, &f->byId);
+    f->nextFree = c->freeFrames;
+    c->freeFrames = f;
+}
+
+static void bookTime(EtwCallStats *stats, uint64_t ns, int code)
+{
+    stats->min = stats->min == 0 || ns < stats->min ? ns : stats->min;
+    stats->max = ns > stats->max ? ns : stats->max;
+    stats->errors += code == 1;
+}
+
+void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code)
+{
+    account(t, time);
+    CallFrame *f = t->count > 0 && t->stack[t->count - 1]->id == id ? t->stack[t->count - 1]
+                                                                    : frameById(c, t, id);
+    if (f == NULL) {
+        c->base.unmatched++;
+        return;
+    }
+    if (f->index < 0) {
+        int lane = f->lane;
+        wake(c, t, f, lane);
+    }
+    putAsleep(c, t, f->index + 1);
+    pop(c, t, code);
+    bookTime(&f->use->row->stats, f->total - f->booked, code);
+    EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+    if (f->node != NULL) {
+        bookTime(&f->node->stats, f->total, code);
+        f->node->code = code;
+        f->node->slept += (uint64_t)t->mark - (uint64_t)f->entered - f->total;
+    }
+    drop(c, f);
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+/* What was before its first line is that line's. */
+static void giveFirstLine(CallFrame *f, CallUse *use)
+{
+    countUse(f->use, -1);
+    f->use->active--;
+    f->use = use;
+    f->outermost = f->use->active++ == 0;
+    f->placeless = false;
+}
+
+static void giveNextLine(Calls *c, CallThread *t, CallFrame *f, CallUse *use)
+{
+    pop(c, t, ETW_CALL_OPEN);
+    bookTime(&f->use->row->stats, f->total - f->booked, 0);
+    EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+    f->booked = f->total;
+    f->use = use;
+    push(c, t, f, f->lane, NULL);
+}
+
+void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
+{
+    account(t, time);
+    CallFrame *f = frameById(c, t, line->id);
+    if (f == NULL) {
+        return;
+    }
+    if (f->index < 0) {
+        wake(c, t, f, f->lane);
+    }
+    clearAbove(c, t, &t->lanes[f->lane], f);
+    if (f->index != t->count - 1) {
+        return; /* another interpreter's call has not left yet: a leave was lost */
+    }
+    CallUse *use = EtwCallUseOf(c, t, lineOf(c, line));
+    if (f->placeless) {
+        giveFirstLine(f, use);
+    } else {
+        giveNextLine(c, t, f, use);
+    }
+    countUse(use, 1);
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+CallThread *EtwCallThreadById(Calls *c, uint32_t tid)
+{
+    CallThread *t = c->lastThread;
+    if (t != NULL && t->tid == tid && !t->ended) {
+        return t;
+    }
+    t = (CallThread *)EtwTableFirst(&c->threads, EtwHashMix(0, tid));
+    while (t != NULL && t->tid != tid) {
+        t = (CallThread *)t->node.next;
+    }
+    c->lastThread = t != NULL ? t : c->lastThread;
+    return t;
+}
+
+static CallThread *threadNew(Calls *c, const EtwEvent *event)
+{
+    CallThread *t = EtwAlloc(sizeof *t);
+    t->pid = event->pid;
+    t->tid = event->tid;
+    t->serial = ++c->serials;
+    t->mark = t->last = event->time;
+    t->root = EtwAlloc(sizeof *t->root);
+    t->root->pid = t->pid;
+    t->root->tid = t->tid;
+    t->root->start = event->time;
+    t->root->process = event->process ? EtwStrdup(event->process) : NULL;
+    if (c->lastRoot != NULL) {
+        c->lastRoot->next = t->root;
+    } else {
+        c->base.threads = t->root;
+    }
+    c->lastRoot = t->root;
+    EtwTableAdd(&c->threads, &t->node, EtwHashMix(0, t->tid));
+    EtwTableAdd(&c->processes, &t->byPid, EtwHashMix(0, t->pid));
+    *c->threadsEnd = t;
+    c->threadsEnd = &t->nextThread;
+    return t;
+}
+
+CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter)
+{
+    CallThread *t = EtwCallThreadById(c, event->tid);
+    if (t != NULL && t->pid != event->pid) {
+        if (!enter) {
+            return NULL;
+        }
+        EtwCallThreadEnd(c, t); /* its id has a new owner */
+        t = NULL;
+    }
+    return t == NULL && enter ? threadNew(c, event) : t;
+}
+
+static void markOpen(Calls *c, CallFrame *f, bool running)
+{
+    EtwCallStats *stats[3] = {
+            &f->use->row->stats, &f->thread->root->stats, f->node ? &f->node->stats : NULL};
+    for (int i = 0; i < 3; i++) {
+        if (stats[i] != NULL) {
+            stats[i]->cut += running;
+            stats[i]->asleep += !running;
+        }
+    }
+    c->base.cut += running;
+    c->base.asleep += !running;
+}
+
+void EtwCallThreadEnd(Calls *c, CallThread *t)
+{
+    account(t, t->last);
+    while (t->count > 0) {
+        CallFrame *f = pop(c, t, ETW_CALL_OPEN);
+        markOpen(c, f, true);
+        drop(c, f);
+    }
+    EtwFree(t->stack);
+    t->stack = NULL;
+    t->room = 0;
+    t->ended = true;
+    EtwTableRemove(&c->threads, &t->node);
+    EtwTableRemove(&c->processes, &t->byPid);
+    c->lastThread = NULL;
+}
+
+void EtwCallProcessEnd(Calls *c, uint32_t pid)
+{
+    EtwTableNode *node = EtwTableFirst(&c->processes, EtwHashMix(0, pid)), *next;
+    for (; node != NULL; node = next) {
+        CallThread *t = (CallThread *)((char *)node - offsetof(CallThread, byPid));
+        next = node->next;
+        if (t->pid == pid) {
+            EtwCallThreadEnd(c, t);
+        }
+    }
+}
+
+void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost)
+{
+    const EtwCallsWatch *watch = &c->base.config.watch;
+    if (watch->spent != NULL && cost->ns > 0) {
+        watch->spent(watch->ctx, t->root, t->last, cost);
+    }
+    if (t->count == 0) {
+        EtwCostAdd(&t->root->stats.own, cost);
+        EtwCostAdd(&t->root->stats.all, cost);
+        return;
+    }
+    CallFrame *f = t->stack[t->count - 1];
+    EtwCostAdd(&f->paid, cost);
+    EtwCostAdd(&f->use->row->stats.own, cost);
+    if (f->node != NULL) {
+        EtwCostAdd(&f->node->stats.own, cost);
+    }
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+EtwCalls *EtwCallsNew(const EtwCallsConfig *config, EtwSchemaStore *store)
+{
+    Calls *c = EtwAlloc(sizeof *c);
+    c->base.config = *config;
+    c->store = store;
+    c->rowsEnd = &c->base.rows;
+    c->threadsEnd = &c->firstThread;
+    return &c->base;
+}
+
+static void markAsleep(void *ctx, EtwTableNode *node)
+{
+    CallFrame *f = (CallFrame *)node;
+    if (f->index < 0 && f->batch != 0) {
+        markOpen(ctx, f, false);
+        f->batch = 0;
+    }
+}
+
+void EtwCallsEnd(EtwCalls *calls)
+{
+    Calls *c = (Calls *)calls;
+    for (CallThread *t = c->firstThread; t != NULL; t = t->nextThread) {
+        if (!t->ended) {
+            EtwCallThreadEnd(c, t);
+        }
+    }
+    EtwTableVisit(&c->open, markAsleep, c);
+}
+
+static void freeFrame(CallFrame *f)
+{
+    EtwFree(f->paid.list);
+    EtwFree(f);
+}
+
+static void freeOpen(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    freeFrame((CallFrame *)node);
+}
+
+static void freeNode(void *ctx, EtwTableNode *node)
+{
+    EtwCallNode *n = (EtwCallNode *)node;
+    (void)ctx;
+    EtwCallStatsFree(&n->stats);
+    EtwFree(n->text);
+    EtwFree(n->process);
+    EtwFree(n);
+}
+
+static void freeRow(void *ctx, EtwTableNode *node)
+{
+    EtwCallRow *row = (EtwCallRow *)node;
+    (void)ctx;
+    EtwCallStatsFree(&row->stats);
+    EtwHistogramFree(&row->times);
+    EtwFree(row->name);
+    EtwFree(row);
+}
+
+static void freeClass(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((EtwCostClass *)node)->name);
+    EtwFree(node);
+}
+
+static void freePlain(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+static void freeThreads(Calls *c)
+{
+    for (CallThread *t = c->firstThread, *next; t != NULL; t = next) {
+        next = t->nextThread;
+        freeNode(NULL, &t->root->node);
+        EtwFree(t->stack);
+        EtwFree(t->lanes);
+        EtwFree(t);
+    }
+    EtwFree(c->threads.slots);
+    EtwFree(c->processes.slots);
+}
+
+void EtwCallsFree(EtwCalls *calls)
+{
+    Calls *c = (Calls *)calls;
+    EtwTableFree(&c->open, freeOpen);
+    for (CallFrame *f = c->freeFrames, *next; f != NULL; f = next) {
+        next = f->nextFree;
+        freeFrame(f);
+    }
+    EtwFree(c->asleep.slots);
+    freeThreads(c);
+    EtwTableFree(&c->nodes, freeNode);
+    EtwTableFree(&c->rows, freeRow);
+    EtwTableFree(&c->classes, freeClass);
+    EtwTableFree(&c->uses, freePlain);
+    EtwCallKindsFree(c);
+    EtwFree(c);
+}

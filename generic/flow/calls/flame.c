@@ -1,0 +1,210 @@
+/*
+ * flow/calls/flame.c --
+ *
+ *	Call trees as flame graphs' frames, and as folded stacks: a line a stack, its frames joined by
+ *	semicolons, then the weight. The picture is flame_svg.c.
+ */
+#include "flow/calls/flame.h"
+#include "flow/render/sink_int.h"
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Names are kept as offsets while the text grows, and made pointers at the end. */
+static int frameNew(EtwFlame *f, int parent, const char *name, size_t size)
+{
+    size_t at = f->names.size;
+    if (f->count == f->room) {
+        f->room = f->room ? 2 * f->room : 64;
+        f->frames = EtwRealloc(f->frames, (size_t)f->room * sizeof *f->frames);
+    }
+    EtwTextUtf8(&f->names, (const uint8_t *)name, size);
+    for (char *p = f->names.data + at; p < f->names.data + f->names.size; p++) {
+        *p = (uint8_t)*p < 0x20 || *p == 0x7F ? ' ' : *p;
+    }
+    EtwTextChar(&f->names, 0);
+    f->frames[f->count] = (EtwFlameFrame){.name = (const char *)(uintptr_t)at,
+            .parent = parent,
+            .depth = parent < 0 ? 0 : f->frames[parent].depth + 1};
+    f->depth = f->frames[f->count].depth >= f->depth ? f->frames[f->count].depth + 1 : f->depth;
+    return f->count++;
+}
+
+static void addWaits(EtwFlame *f, int parent, const EtwCosts *own)
+{
+    size_t count;
+    const EtwCost **list = EtwCallCosts(own, &count);
+    for (size_t i = 0; i < count; i++) {
+        const EtwCost *c = list[i];
+        if (c->of->kind > ETW_COST_READY || c->ns == 0) {
+            continue;
+        }
+        EtwText name = {0};
+        EtwTextStr(&name, c->of->kind == ETW_COST_READY ? "[waits for a CPU" : "[waits");
+        EtwTextStr(&name, *c->of->name ? " in " : "");
+        EtwTextStr(&name, c->of->name);
+        EtwTextChar(&name, ']');
+        int at = frameNew(f, parent, name.data, name.size);
+        f->frames[at].self = c->ns;
+        f->frames[at].calls = c->count;
+        f->frames[at].waiting = true;
+        EtwTextFree(&name);
+    }
+    EtwFree(list);
+}
+
+static int addCall(EtwFlame *f, EtwWeight weight, const EtwCallNode *node, int parent)
+{
+    const EtwCallStats *s = &node->stats;
+    int at = frameNew(f, parent, node->row->name, node->row->nameSize);
+    f->frames[at].calls = s->calls;
+    f->frames[at].errors = s->errors;
+    if (weight == ETW_WEIGHT_WAIT) {
+        addWaits(f, at, &s->own);
+    } else {
+        f->frames[at].self = weight == ETW_WEIGHT_TIME ? s->self : s->calls;
+    }
+    return at;
+}
+
+/* "tclsh 17/18", the pid and the tid */
+static int addThread(EtwFlame *f, const EtwCallNode *thread)
+{
+    EtwText name = {0};
+    EtwTextPrintf(&name, "%s%s%u/%u", thread->process ? thread->process : "",
+            thread->process ? " " : "", thread->pid, thread->tid);
+    int at = frameNew(f, -1, name.data, name.size);
+    f->frames[at].calls = thread->stats.calls;
+    EtwTextFree(&name);
+    return at;
+}
+
+/* Trees may be deeper than this thread's stack: no recursion. */
+typedef struct Level {
+    const EtwCallNode **list;
+    size_t count, at;
+    int frame; /* whose children they are */
+} Level;
+
+static void pushLevel(EtwText *levels, const EtwCallNode *node, int frame)
+{
+    Level level = {.frame = frame};
+    level.list = EtwCallChildren(node, &level.count);
+    EtwTextAdd(levels, &level, sizeof level);
+}
+
+static void addTree(EtwFlame *f, EtwWeight weight, const EtwCallNode *thread)
+{
+    EtwText levels = {0};
+    pushLevel(&levels, thread, addThread(f, thread));
+    while (levels.size > 0) {
+        Level *top = (Level *)(void *)(levels.data + levels.size) - 1;
+        if (top->at == top->count) {
+            EtwFree(top->list);
+            levels.size -= sizeof *top;
+            continue;
+        }
+        const EtwCallNode *node = top->list[top->at++];
+        pushLevel(&levels, node, addCall(f, weight, node, top->frame));
+    }
+    EtwTextFree(&levels);
+}
+
+EtwFlame *EtwFlameNew(const EtwCalls *calls, EtwWeight weight)
+{
+    EtwFlame *f = EtwAlloc(sizeof *f);
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        addTree(f, weight, t);
+    }
+    for (int i = f->count - 1; i >= 0; i--) { /* children come after their parents */
+        EtwFlameFrame *frame = &f->frames[i];
+        frame->name = f->names.data + (uintptr_t)frame->name;
+        frame->total += frame->self;
+        *(frame->parent < 0 ? &f->total : &f->frames[frame->parent].total) += frame->total;
+    }
+    return f;
+}
+
+void EtwFlameFree(EtwFlame *f)
+{
+    EtwFree(f->frames);
+    EtwTextFree(&f->names);
+    EtwFree(f);
+}
+
+/* ---- Folded stacks --------------------------------------------------------------------------- */
+
+/* Semicolons separate frames: in a name they are colons. */
+static void addFoldedName(EtwText *path, const char *name)
+{
+    for (; *name != 0; name++) {
+        EtwTextChar(path, *name == ';' ? ':' : *name);
+    }
+}
+
+static void addFolded(const EtwSink *sink, const EtwFlame *f, EtwText *out)
+{
+    EtwText path = {0};
+    size_t *ends = EtwAlloc(((size_t)f->depth + 1) * sizeof *ends); /* of the path, by depth */
+    for (int i = 0; i < f->count; i++) {
+        const EtwFlameFrame *frame = &f->frames[i];
+        path.size = frame->depth > 0 ? ends[frame->depth - 1] : 0;
+        if (frame->depth > 0) {
+            EtwTextChar(&path, ';');
+        }
+        addFoldedName(&path, frame->name);
+        ends[frame->depth] = path.size;
+        if (frame->self > 0) {
+            EtwTextAdd(out, path.data, path.size);
+            EtwTextChar(out, ' ');
+            EtwAddDecimal(out, frame->self);
+            EtwTextChar(out, '\n');
+            EtwSinkMore(sink, out);
+        }
+    }
+    EtwFree(ends);
+    EtwTextFree(&path);
+}
+
+/* ---- The sinks ------------------------------------------------------------------------------- */
+
+static void flameInit(EtwSink *sink)
+{
+    sink->own = EtwCallsNew(&(EtwCallsConfig){.tree = true}, sink->store);
+}
+
+static void flameEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    (void)schema, (void)out;
+    EtwCallsAdd(sink->own, event);
+}
+
+static void foldedEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    (void)source;
+    EtwCallsEnd(sink->own);
+    EtwFlame *flame = EtwFlameNew(sink->own, sink->config.weight);
+    addFolded(sink, flame, out);
+    EtwFlameFree(flame);
+}
+
+static void svgEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    static const char *const titles[] = {"Time in calls", "Number of calls", "Waits of calls"};
+    EtwWeight weight = sink->config.weight;
+    (void)source;
+    EtwCallsEnd(sink->own);
+    EtwFlame *flame = EtwFlameNew(sink->own, weight);
+    ETW_ADD(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    EtwFlameSvg(flame, weight, sink->config.title ? sink->config.title : titles[weight], out);
+    EtwFlameFree(flame);
+}
+
+static void flameFree(EtwSink *sink)
+{
+    EtwCallsFree(sink->own);
+}
+
+const EtwSinkOps etwSinkFolded = {
+        .init = flameInit, .event = flameEvent, .end = foldedEnd, .free = flameFree};
+const EtwSinkOps etwSinkFlamegraph = {
+        .init = flameInit, .event = flameEvent, .end = svgEnd, .free = flameFree};

@@ -1,0 +1,38 @@
+/*
+ * flow/calls/flame.h --
+ *
+ *	A tree of calls as flame graphs have it: frames in the order in which they are drawn, a path's
+ *	parent before it, each with a weight of its own and one with all that is on it.
+ */
+#ifndef ETW_FLAME_H
+#define ETW_FLAME_H
+
+#include "flow/calls/call_tree.h"
+#include "flow/render/sink.h"
+
+typedef struct EtwFlameFrame {
+    const char *name; /* valid UTF-8 without control characters; the flame's */
+    int parent;       /* index; -1: a thread */
+    int depth;        /* 0: a thread */
+    uint64_t self, total;
+    uint64_t calls, errors;
+    bool waiting; /* not a call, but what its caller waited for */
+} EtwFlameFrame;
+
+typedef struct EtwFlame {
+    EtwFlameFrame *frames;
+    int count, room;
+    int depth;      /* how many levels */
+    uint64_t total; /* of all threads */
+    EtwText names;
+} EtwFlame;
+
+/* Weights: ns of self time, number of calls, ns off the CPU (under frames that say in what). The
+ * calls have come to their end, with a tree. */
+EtwFlame *EtwFlameNew(const EtwCalls *calls, EtwWeight weight);
+void EtwFlameFree(EtwFlame *flame);
+/* An svg element that needs nothing beside itself; its script only looks at itself, so that it also
+ * works inside of a page. */
+void EtwFlameSvg(const EtwFlame *flame, EtwWeight weight, const char *title, EtwText *out);
+
+#endif

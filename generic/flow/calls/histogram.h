@@ -1,0 +1,26 @@
+/*
+ * flow/calls/histogram.h --
+ *
+ *	Values in buckets, ETW_OCTAVE_STEPS to each power of two: a percentile is at most 1.6 % off. An
+ *	octave has memory once a value fell into it: at most 8 KB.
+ */
+#ifndef ETW_HISTOGRAM_H
+#define ETW_HISTOGRAM_H
+
+#include <stdint.h>
+
+enum { ETW_OCTAVE_STEPS = 32, ETW_OCTAVES = 60 };
+typedef struct EtwHistogram {
+    uint32_t *octaves[ETW_OCTAVES];
+    uint64_t count;
+} EtwHistogram;
+void EtwHistogramAdd(EtwHistogram *h, uint64_t value);
+/* All values of the other one, too. */
+void EtwHistogramMerge(EtwHistogram *h, const EtwHistogram *other);
+/* The value that this share (0..1) of all values does not exceed; 0 when there are none. */
+uint64_t EtwHistogramAt(const EtwHistogram *h, double share);
+/* How many values one octave has; *lowPtr: the smallest that it could have. */
+uint64_t EtwHistogramOctave(const EtwHistogram *h, int octave, uint64_t *lowPtr);
+void EtwHistogramFree(EtwHistogram *h);
+
+#endif

@@ -1,0 +1,296 @@
+/*
+ * flow/relog/redact.c --
+ *
+ *	An event with a field to blot out is decoded into a list of values, and encoded again from it
+ *	with blots in their places (flow/relog/redact.h). Which fields those are is found once for each schema.
+ */
+#include "flow/relog/redact.h"
+#include "predicate/glob.h"
+#include "schema/model/encode.h"
+#include "base/hash_table.h"
+
+typedef struct Plan { /* of a schema */
+    EtwTableNode node;
+    const EtwSchema *schema;
+    bool any;
+    bool *blots; /* for each field */
+} Plan;
+
+/* What the decoder told, in its order. */
+typedef enum StepKind { STEP_VALUE, STEP_BEGIN, STEP_END } StepKind;
+typedef struct Step {
+    StepKind kind;
+    uint32_t count; /* STEP_BEGIN of an array: its elements */
+    EtwValue value;
+} Step;
+
+struct EtwRedact {
+    EtwSchemaStore *store;
+    char **globs;
+    int globCount;
+    EtwTable plans;
+    Plan *last;
+    Step *steps; /* of the event at hand */
+    size_t stepCount, stepRoom, at;
+    size_t *open; /* begins that have not ended: index of their step */
+    size_t openCount, openRoom;
+    EtwText payload, blot;
+};
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+static bool matches(const EtwRedact *r, const char *name)
+{
+    for (int i = 0; i < r->globCount; i++) {
+        if (EtwGlobMatch(r->globs[i], strlen(r->globs[i]), name, strlen(name), true)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A number that counts another field stays: what it counts is blotted out by its own name. */
+static Plan *makePlan(EtwRedact *r, const EtwSchema *schema)
+{
+    Plan *plan = EtwAlloc(sizeof *plan);
+    plan->schema = schema;
+    plan->blots = EtwAlloc((size_t)schema->fieldCount + 1);
+    for (int i = 0; i < schema->fieldCount; i++) {
+        const EtwField *f = &schema->fields[i];
+        for (int k = i; matches(r, f->name) && k < i + f->span && k < schema->fieldCount; k++) {
+            plan->blots[k] = !schema->fields[k].counts;
+            plan->any |= plan->blots[k];
+        }
+    }
+    return plan;
+}
+
+static Plan *planOf(EtwRedact *r, const EtwSchema *schema)
+{
+    if (r->last != NULL && r->last->schema == schema) {
+        return r->last;
+    }
+    uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)schema);
+    Plan *plan = (Plan *)EtwTableFirst(&r->plans, hash);
+    while (plan != NULL && plan->schema != schema) {
+        plan = (Plan *)plan->node.next;
+    }
+    if (plan == NULL) {
+        plan = makePlan(r, schema);
+        EtwTableAdd(&r->plans, &plan->node, hash);
+    }
+    return r->last = plan;
+}
+
+/* ---- The event as steps ---------------------------------------------------------------------- */
+
+static Step *addStep(EtwRedact *r, StepKind kind)
+{
+    if (r->stepCount == r->stepRoom) {
+        r->stepRoom = r->stepRoom != 0 ? 2 * r->stepRoom : 64;
+        r->steps = EtwRealloc(r->steps, r->stepRoom * sizeof *r->steps);
+    }
+    Step *step = &r->steps[r->stepCount++];
+    *step = (Step){.kind = kind};
+    return step;
+}
+
+/* A value or struct is an element of the array that is open, if one is. */
+static void countElement(EtwRedact *r)
+{
+    if (r->openCount != 0) {
+        r->steps[r->open[r->openCount - 1]].count++;
+    }
+}
+
+static void onValue(void *ctx, const EtwField *field, const EtwValue *value)
+{
+    EtwRedact *r = ctx;
+    (void)field;
+    countElement(r);
+    addStep(r, STEP_VALUE)->value = *value;
+}
+
+static void onBegin(void *ctx, const EtwField *field, bool isStruct, int count)
+{
+    EtwRedact *r = ctx;
+    (void)field;
+    (void)isStruct;
+    (void)count;
+    countElement(r);
+    if (r->openCount == r->openRoom) {
+        r->openRoom = r->openRoom != 0 ? 2 * r->openRoom : 16;
+        r->open = EtwRealloc(r->open, r->openRoom * sizeof *r->open);
+    }
+    addStep(r, STEP_BEGIN);
+    r->open[r->openCount++] = r->stepCount - 1;
+}
+
+static void onEnd(void *ctx, const EtwField *field, bool isStruct)
+{
+    EtwRedact *r = ctx;
+    (void)field;
+    (void)isStruct;
+    r->openCount--;
+    addStep(r, STEP_END);
+}
+
+static const EtwVisitor visitor = {onValue, onBegin, onEnd, NULL};
+
+/* ---- Giving them back ------------------------------------------------------------------------ */
+
+static Step *nextStep(EtwRedact *r, StepKind kind)
+{
+    return r->at < r->stepCount && r->steps[r->at].kind == kind ? &r->steps[r->at++] : NULL;
+}
+
+/* As long as size says where a size is given, else "***". */
+static void blotText(EtwRedact *r, EtwValue *value, size_t given)
+{
+    bool wide = value->kind == ETW_V_TEXT16;
+    size_t stars = given == 0 ? 3 : wide ? given / 2 : given;
+    r->blot.size = 0;
+    for (size_t i = 0; i < stars; i++) {
+        EtwTextAdd(&r->blot, "*\0", wide ? 2 : 1);
+    }
+    value->data = (const uint8_t *)r->blot.data;
+    value->size = r->blot.size;
+}
+
+static void blotBytes(EtwRedact *r, EtwValue *value, size_t size)
+{
+    r->blot.size = 0;
+    EtwTextReserve(&r->blot, size + 1);
+    memset(r->blot.data, 0, size);
+    value->data = (const uint8_t *)r->blot.data;
+    value->size = size;
+}
+
+/* given: the size that an earlier field or the schema says, 0: none does. */
+static void blotValue(EtwRedact *r, EtwValue *value, size_t given)
+{
+    static const uint8_t nobody[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* S-1-0-0 */
+    switch (value->kind) {
+    case ETW_V_TEXT:
+    case ETW_V_TEXT16:
+        blotText(r, value, given);
+        break;
+    case ETW_V_BYTES:
+        blotBytes(r, value, given);
+        break;
+    case ETW_V_GUID:
+    case ETW_V_SYSTEMTIME:
+        blotBytes(r, value, 16);
+        break;
+    case ETW_V_SID:
+        value->data = nobody;
+        value->size = sizeof nobody;
+        break;
+    default:
+        value->u = 0; /* of a double, too */
+        break;
+    }
+}
+
+static EtwStatus giveValue(void *ctx, const EtwField *field, EtwValue *value, EtwError *errPtr)
+{
+    EtwRedact *r = ctx;
+    const Step *step = nextStep(r, STEP_VALUE);
+    size_t given = value->size;
+    (void)errPtr;
+    if (step == NULL) {
+        return ETW_END;
+    }
+    *value = step->value;
+    if (r->last->blots[field - r->last->schema->fields]) {
+        blotValue(r, value, given);
+    }
+    return ETW_OK;
+}
+
+static EtwStatus giveBegin(
+        void *ctx, const EtwField *field, bool isStruct, uint32_t *countPtr, EtwError *errPtr)
+{
+    const Step *step = nextStep(ctx, STEP_BEGIN);
+    (void)field;
+    (void)errPtr;
+    if (step == NULL) {
+        return ETW_END;
+    }
+    if (!isStruct) {
+        *countPtr = step->count;
+    }
+    return ETW_OK;
+}
+
+static void giveEnd(void *ctx, const EtwField *field, bool isStruct)
+{
+    (void)field;
+    (void)isStruct;
+    nextStep(ctx, STEP_END);
+}
+
+static const EtwGiver giver = {giveValue, giveBegin, giveEnd};
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+EtwRedacted EtwRedactEvent(EtwRedact *r, EtlRemake *remake, EtwEvent *event)
+{
+    const EtwSchema *schema = EtwSchemaOf(r->store, event);
+    if (schema == NULL) {
+        return event->payloadSize != 0 ? ETW_REDACT_UNKNOWN : ETW_REDACT_NONE;
+    }
+    bool any = planOf(r, schema)->any;
+    if (!any) {
+        return ETW_REDACT_NONE;
+    }
+    r->stepCount = r->at = r->openCount = 0;
+    r->payload.size = 0;
+    EtwDecode(schema, event, &visitor, r);
+    EtwStatus status = EtwEncode(&r->payload, schema, event->pointerSize, &giver, r, NULL);
+    bool whole = (status == ETW_OK || status == ETW_END) && r->at == r->stepCount;
+    if (!whole || !EtlRemakePayload(remake, event, r->payload.data, r->payload.size)) {
+        return ETW_REDACT_UNKNOWN;
+    }
+    return ETW_REDACT_DONE;
+}
+
+EtwRedact *EtwRedactNew(EtwSchemaStore *store, const char *const *globs, int count)
+{
+    EtwRedact *r = EtwAlloc(sizeof *r);
+    r->store = store;
+    r->globs = EtwAlloc(((size_t)count + 1) * sizeof *r->globs);
+    for (int i = 0; i < count; i++) {
+        r->globs[r->globCount++] = EtwStrdup(globs[i]);
+    }
+    return r;
+}
+
+static void freePlans(EtwTable *plans)
+{
+    for (size_t i = 0; plans->slots != NULL && i <= plans->mask; i++) {
+        for (EtwTableNode *n = plans->slots[i], *next; n != NULL; n = next) {
+            next = n->next;
+            EtwFree(((Plan *)n)->blots);
+            EtwFree(n);
+        }
+    }
+    EtwFree(plans->slots);
+}
+
+void EtwRedactFree(EtwRedact *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    freePlans(&r->plans);
+    for (int i = 0; i < r->globCount; i++) {
+        EtwFree(r->globs[i]);
+    }
+    EtwFree(r->globs);
+    EtwFree(r->steps);
+    EtwFree(r->open);
+    EtwTextFree(&r->payload);
+    EtwTextFree(&r->blot);
+    EtwFree(r);
+}

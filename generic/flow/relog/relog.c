@@ -1,0 +1,353 @@
+/*
+ * flow/relog/relog.c --
+ *
+ *	What there is to decide between a source and an output file (flow/relog/relog.h).
+ */
+#include "flow/relog/relog.h"
+#include "engine/engine.h"
+
+enum { PLAIN_BUFFER = 64 * 1024 };
+
+/* The input that began first: its clock counts from before all events. */
+static const EtlInfo *modelOf(const EtwSource *source)
+{
+    const EtlInfo *model = NULL;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        if (model == NULL || info->startTime < model->startTime) {
+            model = info;
+        }
+    }
+    return model;
+}
+
+/* As large as any input's; those of compressed files would be mostly empty. */
+static uint32_t bufferSizeOf(const EtwSource *source)
+{
+    uint32_t size = 0;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        uint32_t own = info->compressedBuffers != 0 ? PLAIN_BUFFER : info->bufferSize;
+        size = own > size ? own : size;
+    }
+    return size;
+}
+
+/* Named after the session. */
+static EtwStatus ownModel(EtwRelog *relog, EtwError *errPtr)
+{
+    EtwSessionInfo *session = EtwAlloc(sizeof *session);
+    bool any = EtwSourceSession(relog->source, 0, session) == ETW_OK;
+    EtwStatus status = EtlModelMake(&relog->own, any ? session->name : "relog", errPtr);
+    EtwFree(session);
+    return status;
+}
+
+static bool isUsed(const EtwSource *source, uint16_t logger)
+{
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        for (uint32_t k = 0; k < info->loggerCount; k++) {
+            if (info->loggers[k].id == logger) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The number of a logger that no input has. */
+static uint16_t freeLogger(const EtwSource *source)
+{
+    uint16_t logger = UINT16_MAX - 1;
+    while (logger > 0 && isUsed(source, logger)) {
+        logger--;
+    }
+    return logger;
+}
+
+EtwStatus EtwRelogOpen(
+        EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr)
+{
+    const EtlInfo *model = modelOf(source);
+    *relog = (EtwRelog){.source = source, .to = to};
+    if (model == NULL) {
+        EtwStatus status = ownModel(relog, errPtr);
+        if (status != ETW_OK) {
+            return status;
+        }
+        model = &relog->own.info;
+    }
+    relog->mixed = EtwSourceIsLive(source); /* some are late */
+    relog->plain = compressed && EtlIsOld(model);
+    relog->output = EtlOutputNew(model, bufferSizeOf(source), compressed, to);
+    relog->logger = model->loggerCount != 0 ? model->loggers[0].id : 0;
+    relog->lateLogger = freeLogger(source);
+    return ETW_OK;
+}
+
+bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
+{
+    int count = EtwSourceFileCount(relog->source);
+    for (int i = 0; i < count; i++) {
+        const char *path;
+        if (EtlInHeader(EtwSourceFileInfo(relog->source, i, &path), event)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What needs a new record; false: the event is left out. */
+static bool remake(EtwRelog *relog, EtwEvent *event)
+{
+    if (relog->redact != NULL &&
+            EtwRedactEvent(relog->redact, &relog->remake, event) == ETW_REDACT_UNKNOWN) {
+        relog->unknown++;
+        return false;
+    }
+    if (relog->rename != NULL) {
+        EtwRenameEvent(relog->rename, &relog->remake, event);
+    }
+    return true;
+}
+
+void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store)
+{
+    relog->describe = EtwDescribeNew(store);
+}
+
+static EtwStatus give(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
+{
+    EtwStatus status = relog->split != NULL ? EtwSplitAdd(relog->split, event, edit)
+                                            : EtlOutputAdd(relog->output, event, edit, relog->to);
+    relog->failed = relog->failed || status == ETW_E_IO;
+    return status;
+}
+
+static void putSchema(void *ctx, const EtwEvent *event)
+{
+    EtwRelog *relog = ctx;
+    relog->schemas += give(relog, event, NULL) == ETW_OK;
+}
+
+/* The event as it is in the end, and before it what describes it. */
+static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
+{
+    if (relog->describe != NULL) {
+        EtwDescribeEvent(relog->describe, event, putSchema, relog);
+    }
+    if (give(relog, event, edit) == ETW_OK) {
+        relog->events++;
+    } else {
+        relog->tooBig++;
+    }
+}
+
+/* Kept until the end; false: it cannot be. */
+static bool holdLate(EtwRelog *relog, const EtwEvent *event)
+{
+    EtwEvent whole = *event;
+    if (!EtlRemakeWhole(&relog->remake, &whole)) {
+        return false;
+    }
+    EtwHeldAdd(&relog->late, &whole);
+    return true;
+}
+
+void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
+{
+    const EtlEdit *edit = EtwSchemaTeaches(event) ? NULL : relog->edit;
+    EtwEvent own;
+    if ((relog->redact != NULL || relog->rename != NULL) && !EtwSchemaTeaches(event)) {
+        own = *event;
+        if (!remake(relog, &own)) {
+            return;
+        }
+        event = &own;
+    }
+    bool late = relog->mixed && event->logger != relog->lateLogger &&
+                !EtlOutputRises(relog->output, event, edit) && holdLate(relog, event);
+    if (!late) {
+        put(relog, event, edit);
+    }
+}
+
+bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time)
+{
+    int64_t ticks = EtlOutputTicks(relog->output, time, &time);
+    relog->mixed = true;
+    return EtlRemakeTime(&relog->remake, event, ticks, time);
+}
+
+void EtwRelogHold(EtwRelog *relog, const EtwEvent *event)
+{
+    relog->mixed = true;
+    EtwHeldAdd(&relog->held, event);
+}
+
+void EtwRelogAddHeld(EtwRelog *relog, int64_t until)
+{
+    EtwEvent event;
+    while (relog->held.count != 0 && EtwHeldNext(&relog->held, until, &event)) {
+        EtwRelogAdd(relog, &event);
+    }
+}
+
+/* Streams of a logger of their own, since readers expect each stream in order. */
+static void addLate(EtwRelog *relog)
+{
+    EtwEvent event;
+    while (EtwHeldNext(&relog->late, INT64_MAX, &event)) {
+        event.logger = relog->lateLogger;
+        EtwRelogAdd(relog, &event);
+    }
+}
+
+uint16_t EtwRelogLogger(const EtwRelog *relog)
+{
+    return relog->logger;
+}
+
+/* What the inputs say of losses and their ends. */
+static EtlOutputTotals totalsOf(const EtwRelog *relog)
+{
+    EtlOutputTotals totals = {.eventsLost = relog->tooBig};
+    bool closed = EtwSourceFileCount(relog->source) != 0;
+    totals.eventsLost += closed ? 0 : EtwSourceLost(relog->source);
+    for (int i = 0; i < EtwSourceFileCount(relog->source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(relog->source, i, &path);
+        totals.eventsLost += info->eventsLost;
+        totals.buffersLost += info->buffersLost;
+        totals.end = info->endTime > totals.end ? info->endTime : totals.end;
+        closed = closed && info->closed;
+    }
+    totals.end = closed ? totals.end : 0;
+    return totals;
+}
+
+void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
+        EtwSchemaStore *store)
+{
+    EtlOutputTotals totals = totalsOf(relog);
+    totals.end = 0; /* each has its own */
+    relog->split = EtwSplitNew(kind, amount, sink, store, relog->output, &totals);
+    relog->to->size = 0;
+}
+
+void EtwRelogEnd(EtwRelog *relog, EtwText *header)
+{
+    EtwRelogAddHeld(relog, INT64_MAX);
+    addLate(relog);
+    if (relog->split != NULL) {
+        relog->failed = EtwSplitEnd(relog->split) != ETW_OK || relog->failed;
+        return;
+    }
+    EtlOutputTotals totals = totalsOf(relog);
+    EtlOutputEnd(relog->output, &totals, relog->to, header);
+}
+
+void EtwRelogSlice(EtwRelog *relog)
+{
+    EtlOutputSlice(relog->output, &(EtlOutputTotals){0}, relog->to);
+}
+
+void EtwRelogRestart(EtwRelog *relog)
+{
+    EtlOutputRestart(relog->output, relog->to);
+}
+
+void EtwRelogLast(EtwRelog *relog)
+{
+    EtwRelogAddHeld(relog, INT64_MAX);
+    addLate(relog);
+    EtlOutputTotals totals = totalsOf(relog);
+    EtlOutputSlice(relog->output, &totals, relog->to);
+}
+
+void EtwRelogClose(EtwRelog *relog)
+{
+    EtwSplitFree(relog->split);
+    EtlOutputFree(relog->output);
+    EtlRemakeFree(&relog->remake);
+    EtwDescribeFree(relog->describe);
+    EtlModelFree(&relog->own);
+    EtwHeldFree(&relog->held);
+    EtwHeldFree(&relog->late);
+    relog->output = NULL;
+}
+
+typedef struct Counts {
+    uint64_t bytes, converted, unset;
+} Counts;
+
+static Counts countsOf(const EtwRelog *relog)
+{
+    const EtlOutput *o = relog->output;
+    Counts counts = {EtlOutputBytes(o), EtlOutputConverted(o), EtlOutputUnset(o)};
+    if (relog->split != NULL) {
+        EtwSplitCounts(relog->split, &counts.bytes, &counts.converted, &counts.unset);
+    }
+    return counts;
+}
+
+uint64_t EtwRelogBytes(const EtwRelog *relog)
+{
+    return countsOf(relog).bytes;
+}
+
+bool EtwRelogAligned(const EtwRelog *relog, EtwText *out)
+{
+    bool files = EtwSourceFileCount(relog->source) != 0;
+    uint64_t count = files ? countsOf(relog).converted : 0;
+    if (count != 0) {
+        EtwTextPrintf(out,
+                "the inputs' clocks differ: the times of %llu events were aligned by wall clock",
+                (unsigned long long)count);
+    }
+    return count != 0;
+}
+
+bool EtwRelogUnset(const EtwRelog *relog, EtwText *out)
+{
+    uint64_t count = countsOf(relog).unset;
+    if (count != 0) {
+        EtwTextPrintf(out, "%llu records have no place for all that was to be set",
+                (unsigned long long)count);
+    }
+    return count != 0;
+}
+
+bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
+{
+    if (relog->unknown != 0) {
+        EtwTextPrintf(out,
+                "%llu events were left out: nobody describes what is in them, so that nothing can "
+                "be "
+                "redacted (etw schema load)",
+                (unsigned long long)relog->unknown);
+    }
+    return relog->unknown != 0;
+}
+
+bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out)
+{
+    return relog->describe != NULL && EtwDescribeUnfit(relog->describe, out);
+}
+
+bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out)
+{
+    return relog->split != NULL && EtwSplitLeftOut(relog->split, out);
+}
+
+bool EtwRelogPlain(const EtwRelog *relog, EtwText *out)
+{
+    if (relog->plain) {
+        EtwTextPrintf(
+                out, "stored plain: traces of Windows before Vista have no compressed buffers");
+    }
+    return relog->plain;
+}

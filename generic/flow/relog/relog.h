@@ -1,0 +1,91 @@
+/*
+ * flow/relog/relog.h --
+ *
+ *	Events of a source as a new .etl file: which input's header stands model, what is left of the
+ *	inputs' header buffers, losses and ends summed up. Writes nothing itself: bytes gather in a text
+ *	that the caller empties. Which events are to be kept is the caller's business.
+ */
+#ifndef ETW_RELOG_H
+#define ETW_RELOG_H
+
+#include "etl/write/synthetic_header.h"
+#include "etl/write/file_builder.h"
+#include "flow/relog/schema_events.h"
+#include "flow/relog/reorder_buffer.h"
+#include "flow/relog/redact.h"
+#include "flow/relog/rename.h"
+#include "flow/source/source.h"
+#include "flow/relog/split.h"
+
+typedef struct EtwRelog {
+    const EtwSource *source; /* borrowed */
+    /* Of the events, not of those that describe others; borrowed, or NULL: */
+    const EtlEdit *edit;
+    EtwRedact *redact;
+    EtwRename *rename;
+    EtwDescribe *describe; /* adds schemas; the relog's own */
+    EtlRemake remake;
+    EtwHeld held; /* moved or added: their turn comes */
+    EtwHeld late; /* their turn was over; they become streams of their own at the end */
+    uint16_t logger, lateLogger;
+    bool mixed;      /* some event was not in its input's order */
+    EtwSplit *split; /* NULL: one output */
+    bool failed;     /* some piece could not be written */
+    EtlModel own;    /* of a source without a file */
+    EtlOutput *output;
+    EtwText *to;
+    uint64_t events, headers; /* written; records of header buffers, which are not written again */
+    uint64_t tooBig;
+    bool plain;       /* it was to be compressed, and cannot be */
+    uint64_t schemas; /* events of metadata that were added */
+    uint64_t unknown; /* left out: nobody knows what was to be blotted out of them */
+} EtwRelog;
+
+/* The header of the input that began first stands model; where no input is a file, one of our own. */
+EtwStatus EtwRelogOpen(
+        EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr);
+/* Is the event a record of an input's header buffer? Such ones are not to be added. */
+bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event);
+/* From now on, what is known of the events is added, too (flow/relog/schema_events.h). */
+void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store);
+/* From now on all goes into pieces (flow/relog/split.h) instead; nothing was added yet. */
+void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
+        EtwSchemaStore *store);
+void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);
+/*
+ * Give the event another time, to the tick of the output's clock. Its record is a new one then, valid
+ * as EtlRemake says. False: its record has no time.
+ */
+bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time);
+/* An event whose time is another than that of the input's current one: it is added when it is its
+ * turn, wherever that is. EtwRelogMove was called for it. */
+void EtwRelogHold(EtwRelog *relog, const EtwEvent *event);
+/* Add those that are held up to that time: before the input's event of that time. */
+void EtwRelogAddHeld(EtwRelog *relog, int64_t until);
+/* The logger that events from elsewhere belong to. */
+uint16_t EtwRelogLogger(const EtwRelog *relog);
+/* Append the rest; *header: what belongs at the start of the output, nothing where there are pieces. */
+void EtwRelogEnd(EtwRelog *relog, EtwText *header);
+/*
+ * Through a pipe: what was added so far goes into *to as a slice, and a new one begins when it has
+ * been emptied (EtwRelogRestart). EtwRelogLast in the place of EtwRelogEnd.
+ */
+void EtwRelogSlice(EtwRelog *relog);
+void EtwRelogRestart(EtwRelog *relog);
+void EtwRelogLast(EtwRelog *relog);
+void EtwRelogClose(EtwRelog *relog);           /* of one that was zeroed, too */
+uint64_t EtwRelogBytes(const EtwRelog *relog); /* written, of all files */
+/* The inputs' clocks are not the same: records were aligned by wall clock. A sentence, or false. */
+bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
+/* Records that could not be edited; the same. */
+bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
+/* Events that were left out because their payload could not be looked at; the same. */
+bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out);
+/* It was to be compressed, and cannot be; the same. */
+bool EtwRelogPlain(const EtwRelog *relog, EtwText *out);
+/* Schemas that could not be added; the same. */
+bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out);
+/* What pieces lack; the same. */
+bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out);
+
+#endif

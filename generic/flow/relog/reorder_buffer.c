@@ -1,0 +1,99 @@
+/*
+ * flow/relog/reorder_buffer.c --
+ *
+ *	A binary heap of copied records (flow/relog/reorder_buffer.h).
+ */
+#include "flow/relog/reorder_buffer.h"
+#include "base/bytes.h"
+#include "etl/record.h"
+
+struct EtwHeldEvent {
+    EtwEvent event; /* its record is `bytes` */
+    uint64_t order;
+    uint8_t bytes[];
+};
+
+static bool Before(const EtwHeldEvent *a, const EtwHeldEvent *b)
+{
+    return a->event.time != b->event.time ? a->event.time < b->event.time : a->order < b->order;
+}
+
+static void Swap(EtwHeld *h, size_t a, size_t b)
+{
+    EtwHeldEvent *event = h->heap[a];
+    h->heap[a] = h->heap[b];
+    h->heap[b] = event;
+}
+
+static void Rise(EtwHeld *h, size_t at)
+{
+    while (at > 0 && Before(h->heap[at], h->heap[(at - 1) / 2])) {
+        Swap(h, at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static void Sink(EtwHeld *h, size_t at)
+{
+    for (;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < h->count; child++) {
+            least = Before(h->heap[child], h->heap[least]) ? child : least;
+        }
+        if (least == at) {
+            return;
+        }
+        Swap(h, at, least);
+        at = least;
+    }
+}
+
+/* The event with its record, and all that points into it, in the copy. */
+static EtwHeldEvent *Copy(const EtwEvent *event)
+{
+    size_t size = EtwAlign8(event->recordSize), next;
+    EtwHeldEvent *copy = EtwAlloc(sizeof *copy + size);
+    memcpy(copy->bytes, event->record, event->recordSize);
+    EtlRecordParse(copy->bytes, event->recordSize, &copy->event, &next);
+    copy->event.time = event->time;
+    copy->event.ticks = event->ticks;
+    copy->event.cpu = event->cpu;
+    copy->event.logger = event->logger;
+    return copy;
+}
+
+void EtwHeldAdd(EtwHeld *h, const EtwEvent *event)
+{
+    if (h->count == h->room) {
+        h->room = h->room != 0 ? 2 * h->room : 64;
+        h->heap = (EtwHeldEvent **)EtwRealloc(h->heap, h->room * sizeof *h->heap);
+    }
+    EtwHeldEvent *copy = Copy(event);
+    copy->order = h->added++;
+    h->heap[h->count++] = copy;
+    Rise(h, h->count - 1);
+}
+
+bool EtwHeldNext(EtwHeld *h, int64_t until, EtwEvent *event)
+{
+    EtwFree(h->given);
+    h->given = NULL;
+    if (h->count == 0 || h->heap[0]->event.time > until) {
+        return false;
+    }
+    h->given = h->heap[0];
+    h->heap[0] = h->heap[--h->count];
+    Sink(h, 0);
+    *event = h->given->event;
+    return true;
+}
+
+void EtwHeldFree(EtwHeld *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        EtwFree(h->heap[i]);
+    }
+    EtwFree(h->given);
+    EtwFree(h->heap);
+    *h = (EtwHeld){0};
+}

@@ -1,0 +1,28 @@
+/*
+ * flow/relog/reorder_buffer.h --
+ *
+ *	Events out of their order (moved, or added from elsewhere) that wait until it is their turn:
+ *	copies, by time, of equal times in the order in which they came.
+ */
+#ifndef ETW_REORDER_BUFFER_H
+#define ETW_REORDER_BUFFER_H
+
+#include "event/event.h"
+
+typedef struct EtwHeldEvent EtwHeldEvent;
+
+typedef struct EtwHeld { /* zeroed: empty */
+    EtwHeldEvent **heap;
+    size_t count, room;
+    uint64_t added;
+    EtwHeldEvent *given; /* by EtwHeldNext: lives until the next call */
+} EtwHeld;
+
+/* The event must have a record: what is kept is a copy of that. */
+void EtwHeldAdd(EtwHeld *held, const EtwEvent *event);
+/* The earliest event whose time is not after `until`, taken out; false: there is none. Valid until
+ * the next call. */
+bool EtwHeldNext(EtwHeld *held, int64_t until, EtwEvent *event);
+void EtwHeldFree(EtwHeld *held);
+
+#endif

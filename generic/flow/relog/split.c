@@ -1,0 +1,303 @@
+/*
+ * flow/relog/split.c --
+ *
+ *	Which piece an event belongs to, and what else goes into it (flow/relog/split.h). Of pieces that follow
+ *	each other one is in memory; of those side by side small buffers, whose bytes go out together
+ *	when they have become many.
+ */
+#include "flow/relog/split.h"
+#include "base/hash_table.h"
+
+enum {
+    BESIDE_BUFFER = 16 * 1024,
+    SIZE_BUFFERS = 8, /* that fit into a piece of a size, at least */
+    PIECE_BYTES = 256 * 1024,
+    PENDING_BYTES = 64 << 20
+};
+
+typedef struct Place { /* a piece, by what it is of */
+    EtwTableNode node;
+    EtwPiece *piece;
+} Place;
+
+struct EtwSplit {
+    EtwSplitKind kind;
+    int64_t amount;
+    EtwSplitSink sink;
+    EtwSchemaStore *store;
+    const EtlOutput *like;
+    EtlOutputTotals totals;
+    const EtlEdit *edit; /* of events that tell of a state */
+    EtwCarry *carry;
+    EtwPiece *first, *last, *current;
+    int count;
+    EtwTable places;
+    int64_t until; /* by time: of the current piece */
+    size_t pending;
+    uint64_t bytes, converted, unset; /* of complete pieces */
+    bool failed;
+};
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+static void flush(EtwSplit *s, EtwPiece *piece)
+{
+    s->pending -= piece->bytes.size;
+    s->failed = s->failed || !s->sink.write(s->sink.ctx, piece);
+    EtwTextFree(&piece->bytes);
+    piece->bytes = (EtwText){0};
+}
+
+static void flushAll(EtwSplit *s)
+{
+    for (EtwPiece *piece = s->first; piece != NULL; piece = piece->next) {
+        if (piece->bytes.size != 0) {
+            flush(s, piece);
+        }
+    }
+}
+
+static EtwStatus put(EtwSplit *s, EtwPiece *piece, const EtwEvent *event, const EtlEdit *edit)
+{
+    size_t before = piece->bytes.size;
+    EtwStatus status = EtlOutputAdd(piece->output, event, edit, &piece->bytes);
+    s->pending += piece->bytes.size - before;
+    if (piece->bytes.size >= PIECE_BYTES) {
+        flush(s, piece);
+    } else if (s->pending >= PENDING_BYTES) {
+        flushAll(s);
+    }
+    return status;
+}
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+static bool isBeside(const EtwSplit *s)
+{
+    return s->kind == ETW_SPLIT_PROCESS || s->kind == ETW_SPLIT_PROVIDER;
+}
+
+/* Do the piece's events need what is carried? */
+static bool needs(const EtwSplit *s, const EtwPiece *piece, const EtwCarried *carried)
+{
+    if (s->kind == ETW_SPLIT_PROCESS) {
+        return carried->pid == ETW_NO_ID || carried->pid == piece->pid;
+    }
+    return s->kind != ETW_SPLIT_PROVIDER || !carried->teaches ||
+           EtwGuidIsNull(&carried->provider) || EtwGuidEqual(&carried->provider, &piece->provider);
+}
+
+static void putCarried(EtwSplit *s, EtwPiece *piece, const EtwCarried *carried)
+{
+    if (needs(s, piece, carried)) {
+        put(s, piece, &carried->event, carried->teaches ? NULL : s->edit);
+    }
+}
+
+static uint32_t bufferOf(const EtwSplit *s)
+{
+    int64_t most = s->kind == ETW_SPLIT_SIZE ? s->amount / SIZE_BUFFERS
+                   : isBeside(s)             ? BESIDE_BUFFER
+                                             : INT32_MAX;
+    return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
+}
+
+static EtwPiece *begin(EtwSplit *s, const EtwEvent *event)
+{
+    EtwPiece *piece = EtwAlloc(sizeof *piece);
+    piece->number = ++s->count;
+    piece->pid = event->pid;
+    piece->provider = event->provider;
+    piece->output = EtlOutputLike(s->like, bufferOf(s), &piece->bytes);
+    EtwSchemaOf(s->store, event); /* now the provider's name is known, if the event tells it */
+    s->pending += piece->bytes.size;
+    if (s->last != NULL) {
+        s->last->next = piece;
+    } else {
+        s->first = piece;
+    }
+    s->last = s->current = piece;
+    s->failed = s->failed || !s->sink.begin(s->sink.ctx, piece);
+    for (const EtwCarried *c = EtwCarryFirst(s->carry); c != NULL && !s->failed; c = c->next) {
+        putCarried(s, piece, c);
+    }
+    return piece;
+}
+
+static void end(EtwSplit *s, EtwPiece *piece)
+{
+    EtwText header = {0};
+    size_t before = piece->bytes.size;
+    EtlOutputEnd(piece->output, &s->totals, &piece->bytes, &header);
+    s->pending += piece->bytes.size - before;
+    flush(s, piece);
+    s->failed = s->failed || !s->sink.end(s->sink.ctx, piece, &header);
+    s->bytes += EtlOutputBytes(piece->output);
+    s->converted += EtlOutputConverted(piece->output);
+    s->unset += EtlOutputUnset(piece->output);
+    EtlOutputFree(piece->output);
+    piece->output = NULL;
+    EtwTextFree(&header);
+}
+
+/* ---- One after the other --------------------------------------------------------------------- */
+
+static bool isFull(const EtwSplit *s, const EtwEvent *event)
+{
+    return s->kind == ETW_SPLIT_TIME
+                   ? event->time >= s->until
+                   : s->current->events != 0 &&
+                             EtlOutputSizeMore(s->current->output) > (uint64_t)s->amount;
+}
+
+/* The next piece begins at a whole number of durations behind the first one. */
+static void moveUntil(EtwSplit *s, int64_t time)
+{
+    uint64_t amount = (uint64_t)s->amount;
+    if (s->current == NULL) {
+        s->until = EtwTimeAdd(time, s->amount);
+    } else if (time >= s->until) {
+        uint64_t whole = ((uint64_t)time - (uint64_t)s->until) / amount * amount;
+        s->until = EtwTimeAdd(EtwTimeAdd(s->until, (int64_t)whole), s->amount);
+    }
+}
+
+static EtwPiece *pieceInTurn(EtwSplit *s, const EtwEvent *event)
+{
+    if (s->current != NULL && !isFull(s, event)) {
+        return s->current;
+    }
+    if (s->kind == ETW_SPLIT_TIME) {
+        moveUntil(s, event->time);
+    }
+    if (s->current != NULL) {
+        end(s, s->current);
+    }
+    return begin(s, event);
+}
+
+/* ---- Side by side ---------------------------------------------------------------------------- */
+
+static bool belongs(const EtwSplit *s, const EtwPiece *piece, const EtwEvent *event)
+{
+    return s->kind == ETW_SPLIT_PROCESS ? piece->pid == event->pid
+                                        : EtwGuidEqual(&piece->provider, &event->provider);
+}
+
+static EtwPiece *pieceBeside(EtwSplit *s, const EtwEvent *event)
+{
+    uint64_t hash = s->kind == ETW_SPLIT_PROCESS ? EtwHashMix(0, event->pid)
+                                                 : EtwHashGuid(&event->provider);
+    if (s->current != NULL && belongs(s, s->current, event)) {
+        return s->current;
+    }
+    for (EtwTableNode *n = EtwTableFirst(&s->places, hash); n != NULL; n = n->next) {
+        if (belongs(s, ((Place *)n)->piece, event)) {
+            return s->current = ((Place *)n)->piece;
+        }
+    }
+    Place *place = EtwAlloc(sizeof *place);
+    place->piece = begin(s, event);
+    EtwTableAdd(&s->places, &place->node, hash);
+    return place->piece;
+}
+
+static void putBeside(EtwSplit *s, const EtwPiece *own, const EtwCarried *carried)
+{
+    for (EtwPiece *piece = s->first; piece != NULL && !s->failed; piece = piece->next) {
+        if (piece != own) {
+            putCarried(s, piece, carried);
+        }
+    }
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+EtwStatus EtwSplitAdd(EtwSplit *s, const EtwEvent *event, const EtlEdit *edit)
+{
+    EtwPiece *own = NULL;
+    EtwStatus status = ETW_OK;
+    bool beside = isBeside(s);
+    s->edit = edit != NULL ? edit : s->edit;
+    if (s->failed) {
+        return ETW_E_IO;
+    }
+    if (!beside || !EtwSchemaTeaches(event)) { /* which is no reason for a piece of its own */
+        own = beside ? pieceBeside(s, event) : pieceInTurn(s, event);
+        status = s->failed ? ETW_E_IO : put(s, own, event, edit);
+        own->events += status == ETW_OK;
+    }
+    const EtwCarried *carried = s->failed ? NULL : EtwCarryTake(s->carry, event);
+    if (beside && carried != NULL) {
+        putBeside(s, own, carried);
+    }
+    return s->failed ? ETW_E_IO : status;
+}
+
+EtwStatus EtwSplitEnd(EtwSplit *s)
+{
+    for (EtwPiece *piece = s->first; piece != NULL && !s->failed; piece = piece->next) {
+        if (piece->output != NULL) {
+            end(s, piece);
+        }
+    }
+    return s->failed ? ETW_E_IO : ETW_OK;
+}
+
+EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
+        EtwSchemaStore *store, const EtlOutput *like, const EtlOutputTotals *totals)
+{
+    EtwSplit *s = EtwAlloc(sizeof *s);
+    s->kind = kind;
+    s->amount = amount;
+    s->sink = *sink;
+    s->store = store;
+    s->like = like;
+    s->totals = *totals;
+    s->carry = EtwCarryNew(store);
+    return s;
+}
+
+const EtwPiece *EtwSplitFirst(const EtwSplit *s)
+{
+    return s->first;
+}
+
+void EtwSplitCounts(const EtwSplit *s, uint64_t *bytes, uint64_t *converted, uint64_t *unset)
+{
+    *bytes = s->bytes;
+    *converted = s->converted;
+    *unset = s->unset;
+}
+
+bool EtwSplitLeftOut(const EtwSplit *s, EtwText *out)
+{
+    uint64_t count = EtwCarryLeftOut(s->carry);
+    if (count != 0) {
+        EtwTextPrintf(out, "%llu events that name things are not repeated in later files",
+                (unsigned long long)count);
+    }
+    return count != 0;
+}
+
+static void freeNode(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+void EtwSplitFree(EtwSplit *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    for (EtwPiece *piece = s->first, *next; piece != NULL; piece = next) {
+        next = piece->next;
+        EtlOutputFree(piece->output);
+        EtwTextFree(&piece->bytes);
+        EtwFree(piece);
+    }
+    EtwTableFree(&s->places, freeNode);
+    EtwCarryFree(s->carry);
+    EtwFree(s);
+}

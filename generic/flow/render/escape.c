@@ -1,0 +1,147 @@
+/*
+ * flow/render/escape.c --
+ *
+ *	Text inside of JSON and XML.
+ */
+#include "flow/render/escape.h"
+
+/* ---- What a text has in it -------------------------------------------------------------------- */
+
+/* Eight bytes at a time: the top bit of a byte in the result tells that it has what was asked for.
+ * Behind such a byte others may be told wrongly, so only whether there is any counts. */
+#define ONES 0x0101010101010101ull
+#define TOPS 0x8080808080808080ull
+
+static inline uint64_t below(uint64_t v, uint8_t limit)
+{
+    return (v - ONES * limit) & ~v;
+}
+
+static inline uint64_t equal(uint64_t v, uint8_t byte)
+{
+    uint64_t x = v ^ ONES * byte;
+    return (x - ONES) & ~x;
+}
+
+typedef struct Found {
+    uint64_t special, delimiter;
+} Found;
+
+static inline void look(Found *found, uint64_t v)
+{
+    uint64_t bracket = v | ONES * 0x20; /* '[' becomes '{', ']' becomes '}' */
+    uint64_t quote = equal(v, '"');
+    found->special |= v | below(v, 0x20) | equal(v, 0x7F) | equal(v, '\\') | quote;
+    found->delimiter |= below(v, 0x21) | equal(bracket, '{') | equal(bracket, '}') | quote;
+}
+
+unsigned EtwTextTraits(const uint8_t *p, size_t size)
+{
+    Found found = {0, 0};
+    uint64_t last = ONES * 'a';
+    if (size == 0) {
+        return ETW_TEXT_DELIMITER;
+    }
+    if (size < 8) {
+        memcpy(&last, p, size);
+    } else {
+        const uint8_t *end = p + size - 8;
+        for (; p < end; p += 8) {
+            look(&found, EtwLoad64(p));
+        }
+        last = EtwLoad64(end); /* overlaps what was looked at */
+    }
+    look(&found, last);
+    return ((found.special & TOPS) != 0 ? ETW_TEXT_SPECIAL : 0u) |
+           ((found.delimiter & TOPS) != 0 ? ETW_TEXT_DELIMITER : 0u);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void addEscape(EtwText *out, uint8_t c)
+{
+    static const char letters[256] = {['"'] = '"',
+            ['\\'] = '\\',
+            ['\b'] = 'b',
+            ['\f'] = 'f',
+            ['\n'] = 'n',
+            ['\r'] = 'r',
+            ['\t'] = 't'};
+    EtwTextChar(out, '\\');
+    if (letters[c] != 0) {
+        EtwTextChar(out, letters[c]);
+    } else {
+        ETW_ADD(out, "u00");
+        EtwTextHex(out, c, 2);
+    }
+}
+
+void EtwAddJson(EtwText *out, const char *text, size_t size)
+{
+    EtwTextChar(out, '"');
+    if (!(EtwTextTraits((const uint8_t *)text, size) & ETW_TEXT_SPECIAL)) {
+        EtwTextAdd(out, text, size);
+    } else {
+        for (size_t i = 0; i < size; i++) {
+            uint8_t c = (uint8_t)text[i];
+            if (c < 0x20 || c == '"' || c == '\\') {
+                addEscape(out, c);
+            } else {
+                EtwTextChar(out, (char)c);
+            }
+        }
+    }
+    EtwTextChar(out, '"');
+}
+
+/* ---- XML ------------------------------------------------------------------------------------- */
+
+static const char *entityOf(uint8_t c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    case '\t':
+        return "&#9;";
+    case '\n':
+        return "&#10;";
+    case '\r':
+        return "&#13;";
+    default:
+        return c < 0x20 ? "\xEF\xBF\xBD" : NULL;
+    }
+}
+
+/* U+FFFE and U+FFFF are EF BF BE and EF BF BF. */
+static bool isNoCharacter(const uint8_t *p, size_t left)
+{
+    return left >= 3 && p[0] == 0xEF && p[1] == 0xBF && p[2] >= 0xBE;
+}
+
+void EtwAddXml(EtwText *out, const char *text, size_t size)
+{
+    const uint8_t *p = (const uint8_t *)text, *end = p + size, *start = p;
+    for (; p < end; p++) {
+        const char *entity = entityOf(*p);
+        if (entity == NULL && isNoCharacter(p, (size_t)(end - p))) {
+            entity = "\xEF\xBF\xBD";
+            EtwTextAdd(out, start, (size_t)(p - start));
+            p += 2;
+        } else if (entity != NULL) {
+            EtwTextAdd(out, start, (size_t)(p - start));
+        } else {
+            continue;
+        }
+        EtwTextStr(out, entity);
+        start = p + 1;
+    }
+    EtwTextAdd(out, start, (size_t)(p - start));
+}

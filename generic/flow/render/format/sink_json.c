@@ -1,0 +1,176 @@
+/*
+ * flow/render/format/sink_json.c --
+ *
+ *	One JSON object a line. Numbers stay numbers, also 64-bit ones beyond 2^53; bytes are
+ *	hex digits; text is valid UTF-8. Also makes the props column of sink_csv.c.
+ */
+#include "flow/render/escape.h"
+#include "flow/render/sink_int.h"
+
+/* ---- Payload --------------------------------------------------------------------------------- */
+
+typedef struct JsonBuilder {
+    EtwText *out;
+    EtwText *scratch;
+    uint64_t lists; /* a bit for each open container, the innermost lowest; 1: a list, its elements
+                       have no names */
+    bool narrow;    /* numbers have 63 bits */
+    bool bare;      /* the schema has no fields: what is left is all there is */
+} JsonBuilder;
+
+/* A comma where one is due, and the name before a value in an object. */
+static void addName(JsonBuilder *b, const char *name)
+{
+    char last = b->out->data[b->out->size - 1];
+    if (last != '{' && last != '[') {
+        EtwTextChar(b->out, ',');
+    }
+    if ((b->lists & 1) == 0) {
+        EtwAddJson(b->out, name, strlen(name));
+        EtwTextChar(b->out, ':');
+    }
+}
+
+static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
+{
+    EtwText *out = b->out;
+    if (v->kind == ETW_V_TEXT && !(EtwTextTraits(v->data, v->size) & ETW_TEXT_SPECIAL)) {
+        EtwTextChar(out, '"');
+        EtwTextAdd(out, v->data, v->size);
+        EtwTextChar(out, '"');
+    } else if (v->kind == ETW_V_NULL) {
+        ETW_ADD(out, "null");
+    } else if (EtwValueIsText(field, v) || (v->kind == ETW_V_DOUBLE && v->d - v->d != 0)) {
+        b->scratch->size = 0;
+        EtwFormatValue(b->scratch, field, v);
+        EtwAddJson(out, b->scratch->data, b->scratch->size);
+    } else if (v->kind == ETW_V_INT) {
+        EtwAddSigned(out, v->i);
+    } else if (v->kind == ETW_V_UINT && b->narrow && v->u > INT64_MAX) {
+        EtwTextPrintf(out, "\"%llu\"", (unsigned long long)v->u);
+    } else if (v->kind == ETW_V_UINT) {
+        EtwAddDecimal(out, v->u);
+    } else { /* true, false; a number with a point */
+        EtwFormatValue(out, field, v);
+    }
+}
+
+static void jsonValue(void *ctx, const EtwField *field, const EtwValue *value)
+{
+    JsonBuilder *b = ctx;
+    addName(b, field->name);
+    addValue(b, field, value);
+}
+
+static void jsonBegin(void *ctx, const EtwField *field, bool isStruct, int count)
+{
+    JsonBuilder *b = ctx;
+    (void)count;
+    addName(b, field->name);
+    EtwTextChar(b->out, isStruct ? '{' : '[');
+    b->lists = b->lists << 1 | !isStruct;
+}
+
+static void jsonEnd(void *ctx, const EtwField *field, bool isStruct)
+{
+    JsonBuilder *b = ctx;
+    (void)field;
+    EtwTextChar(b->out, isStruct ? '}' : ']');
+    b->lists >>= 1;
+}
+
+static void jsonRest(void *ctx, const uint8_t *data, size_t size)
+{
+    static const EtwField field = {.name = ""};
+    const EtwValue value = {.kind = ETW_V_BYTES, .data = data, .size = size};
+    JsonBuilder *b = ctx;
+    addName(b, b->bare ? "_payload" : "_rest");
+    addValue(b, &field, &value);
+}
+
+EtwStatus EtwJsonProps(
+        EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out, bool withError)
+{
+    static const EtwVisitor visitor = {jsonValue, jsonBegin, jsonEnd, jsonRest};
+    static const EtwSchema unknown = {.provider = "", .event = ""};
+    const EtwSchema *by = schema ? schema : &unknown;
+    JsonBuilder b = {.out = out,
+            .scratch = &sink->scratch,
+            .narrow = sink->config.format == ETW_FORMAT_ROWS,
+            .bare = by->fieldCount == 0};
+    EtwTextChar(out, '{');
+    EtwStatus status = EtwDecode(by, event, &visitor, &b);
+    if (status != ETW_OK && withError) {
+        addName(&b, "_error");
+        ETW_ADD(out, "\"" ETW_TOO_SHORT "\"");
+    }
+    EtwTextChar(out, '}');
+    return status;
+}
+
+/* ---- The line -------------------------------------------------------------------------------- */
+
+static void addHeader(EtwText *out, const char *key, const char *text, size_t size, bool number)
+{
+    EtwTextChar(out, out->data[out->size - 1] == '{' ? '"' : ',');
+    if (out->data[out->size - 1] == ',') {
+        EtwTextChar(out, '"');
+    }
+    EtwTextStr(out, key);
+    ETW_ADD(out, "\":");
+    if (number) {
+        EtwTextAdd(out, text, size);
+    } else {
+        EtwAddJson(out, text, size);
+    }
+}
+
+static void addStack(EtwText *out, const EtwEvent *event)
+{
+    size_t width = EtwEventStackWidth(event);
+    ETW_ADD(out, ",\"stack\":");
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        const uint8_t *p = event->stack + i * width;
+        EtwTextChar(out, i == 0 ? '[' : ',');
+        EtwAddDecimal(out, width == 4 ? EtwLoad32(p) : EtwLoad64(p));
+    }
+    EtwTextChar(out, ']');
+}
+
+static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    ETW_ADD(out, ",\"frames\":");
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        EtwTextChar(out, i == 0 ? '[' : ',');
+        sink->scratch2.size = 0;
+        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwAddJson(out, sink->scratch2.data, sink->scratch2.size);
+    }
+    EtwTextChar(out, ']');
+}
+
+static void jsonEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    EtwTextChar(out, '{');
+    EtwSinkHeader(sink, event, schema, out, addHeader);
+    if (EtwSinkMessage(sink, event, schema)) {
+        addHeader(out, "message", sink->message.data, sink->message.size, false);
+    }
+    ETW_ADD(out, ",\"props\":");
+    EtwStatus status = EtwJsonProps(sink, event, schema, out, false);
+    if (event->stack != NULL && event->stackCount > 0) {
+        addStack(out, event);
+        if (sink->config.stacks) {
+            addFrames(sink, event, out);
+        }
+    }
+    if (status != ETW_OK) {
+        ETW_ADD(out, ",\"error\":\"" ETW_TOO_SHORT "\"");
+    }
+    if (event->late) {
+        ETW_ADD(out, ",\"late\":true");
+    }
+    ETW_ADD(out, "}\n");
+}
+
+const EtwSinkOps etwSinkJson = {.event = jsonEvent};

@@ -1,0 +1,192 @@
+/*
+ * flow/render/format/sink_speedscope.c --
+ *
+ *	speedscope's file format (https://www.speedscope.app/file-format-schema.json): an evented
+ *	profile a thread with calls, its frames the procs. Until the end a call is some bytes in memory:
+ *	two for its begin and two for its end, at best.
+ */
+#include "flow/calls/call_tree.h"
+#include "flow/render/sink_int.h"
+
+/* What a thread has done so far. Each event: varint of ns since the one before, varint of twice the
+ * frame's number, plus one for an open. */
+typedef struct Lane {
+    struct Lane *next;
+    const EtwCallNode *thread;
+    int64_t first, last;
+    EtwText events;
+} Lane;
+
+typedef struct Speedscope {
+    EtwCalls *calls;
+    Lane *lanes, **end;
+} Speedscope;
+
+/* ---- While events come ------------------------------------------------------------------------ */
+
+static void putVarint(EtwText *text, uint64_t v)
+{
+    EtwTextReserve(text, 10);
+    for (; v >= 0x80; v >>= 7) {
+        text->data[text->size++] = (char)(v | 0x80);
+    }
+    text->data[text->size++] = (char)v;
+}
+
+static void put(Lane *lane, int64_t time, int frame, bool open)
+{
+    putVarint(&lane->events, (uint64_t)time - (uint64_t)lane->last);
+    putVarint(&lane->events, (uint64_t)frame << 1 | open);
+    lane->last = time;
+}
+
+static Lane *laneOf(Speedscope *s, EtwCallNode *thread, int64_t time)
+{
+    Lane *lane = thread->own;
+    if (lane == NULL) {
+        lane = thread->own = EtwAlloc(sizeof *lane);
+        lane->thread = thread;
+        lane->first = lane->last = time;
+        *s->end = lane;
+        s->end = &lane->next;
+    }
+    return lane;
+}
+
+static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
+        const char *text, size_t size)
+{
+    (void)text, (void)size;
+    put(laneOf(ctx, thread, time), time, proc->order, true);
+}
+
+static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code)
+{
+    (void)code;
+    put(laneOf(ctx, thread, time), time, proc->order, false);
+}
+
+static void scopeInit(EtwSink *sink)
+{
+    Speedscope *s = EtwAlloc(sizeof *s);
+    EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .ctx = s}};
+    s->end = &s->lanes;
+    s->calls = EtwCallsNew(&config, sink->store);
+    sink->own = s;
+}
+
+static void scopeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    (void)schema, (void)out;
+    EtwCallsAdd(((Speedscope *)sink->own)->calls, event);
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static void addValid(EtwSink *sink, const char *text, size_t size, EtwText *out)
+{
+    sink->scratch.size = 0;
+    EtwTextUtf8(&sink->scratch, (const uint8_t *)text, size);
+    EtwAddJson(out, sink->scratch.data, sink->scratch.size);
+}
+
+static void addFrames(EtwSink *sink, const EtwCalls *calls, EtwText *out)
+{
+    ETW_ADD(out, "\"shared\":{\"frames\":[");
+    for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
+        EtwTextStr(out, row == calls->rows ? "\n{\"name\":" : ",\n{\"name\":");
+        addValid(sink, row->name, row->nameSize, out);
+        EtwTextChar(out, '}');
+    }
+    ETW_ADD(out, "]}");
+}
+
+static void beginProfile(EtwText *out, const char *start, int64_t first, int64_t last)
+{
+    ETW_ADD(out, "{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"startValue\":");
+    EtwAddSigned(out, first);
+    ETW_ADD(out, ",\"endValue\":");
+    EtwAddSigned(out, last);
+    EtwTextStr(out, start);
+}
+
+static uint64_t takeVarint(const uint8_t **at)
+{
+    uint64_t v = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = *(*at)++;
+        v |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) {
+            return v;
+        }
+    }
+}
+
+static void addEvents(const EtwSink *sink, const Lane *lane, int64_t base, EtwText *out)
+{
+    const uint8_t *p = (const uint8_t *)lane->events.data, *end = p + lane->events.size;
+    uint64_t at = (uint64_t)lane->first - (uint64_t)base;
+    for (bool some = false; p < end; some = true) {
+        at += takeVarint(&p);
+        uint64_t frame = takeVarint(&p);
+        EtwTextStr(out, some ? ",\n{\"type\":\"" : "\n{\"type\":\"");
+        EtwTextStr(out, frame & 1 ? "O\",\"frame\":" : "C\",\"frame\":");
+        EtwAddDecimal(out, frame >> 1);
+        ETW_ADD(out, ",\"at\":");
+        EtwAddSigned(out, (int64_t)at);
+        EtwTextChar(out, '}');
+        EtwSinkMore(sink, out);
+    }
+}
+
+static void addProfile(EtwSink *sink, const Lane *lane, EtwText *out)
+{
+    const EtwCallNode *t = lane->thread;
+    EtwText name = {0};
+    EtwTextPrintf(&name, "%s%s%u/%u", t->process ? t->process : "", t->process ? " " : "", t->pid,
+            t->tid);
+    beginProfile(out, ",\"name\":", lane->first - sink->base, lane->last - sink->base);
+    addValid(sink, name.data, name.size, out);
+    ETW_ADD(out, ",\"events\":[");
+    addEvents(sink, lane, sink->base, out);
+    ETW_ADD(out, "]}");
+    EtwTextFree(&name);
+}
+
+/* A trace without calls has one empty profile: without any, speedscope opens nothing. */
+static void scopeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    const Speedscope *s = sink->own;
+    (void)source;
+    EtwCallsEnd(s->calls);
+    ETW_ADD(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+                 "\"exporter\":\"etw " ETW_VERSION "\",\"name\":");
+    EtwAddJson(out, sink->config.title ? sink->config.title : "calls",
+            strlen(sink->config.title ? sink->config.title : "calls"));
+    ETW_ADD(out, ",\"activeProfileIndex\":0,\n");
+    addFrames(sink, s->calls, out);
+    ETW_ADD(out, ",\n\"profiles\":[\n");
+    for (const Lane *lane = s->lanes; lane != NULL; lane = lane->next) {
+        EtwTextStr(out, lane == s->lanes ? "" : ",\n");
+        addProfile(sink, lane, out);
+    }
+    if (s->lanes == NULL) {
+        beginProfile(out, ",\"name\":\"no calls\",\"events\":[]}", 0, 0);
+    }
+    ETW_ADD(out, "]}\n");
+}
+
+static void scopeFree(EtwSink *sink)
+{
+    Speedscope *s = sink->own;
+    for (Lane *lane = s->lanes, *next; lane != NULL; lane = next) {
+        next = lane->next;
+        EtwTextFree(&lane->events);
+        EtwFree(lane);
+    }
+    EtwCallsFree(s->calls);
+    EtwFree(s);
+}
+
+const EtwSinkOps etwSinkSpeedscope = {
+        .init = scopeInit, .event = scopeEvent, .end = scopeEnd, .free = scopeFree};

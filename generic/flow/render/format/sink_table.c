@@ -1,0 +1,388 @@
+/*
+ * flow/render/format/sink_table.c --
+ *
+ *	Columns of the caller's choice: csv under a header row, or one Tcl list a line. A column is what
+ *	the table below has, or else a field of the payload by its name.
+ */
+#include "flow/render/sink_int.h"
+#include "schema/store/header_labels.h"
+#include "schema/model/tcl_list.h"
+#include "schema/store/event_message.h"
+
+typedef struct Cell {
+    EtwSink *sink;
+    const EtwEvent *event;
+    const EtwSchema *schema; /* NULL: none */
+} Cell;
+/* Append the value as text; a list form quotes it. */
+typedef void ColumnProc(const Cell *cell, EtwText *out);
+
+struct EtwColumn {
+    ColumnProc *proc;        /* NULL: a field of the payload */
+    char *field;             /* its name */
+    const EtwSchema *schema; /* that index is of */
+    int index;               /* -1: it has no such field */
+};
+
+typedef struct Rows {
+    bool quotes[256]; /* csv: a column with one of these is quoted */
+    EtwColumn columns[];
+} Rows;
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+#define NUMBER_COLUMN(name, expression)                                                            \
+    static void name(const Cell *c, EtwText *out)                                                  \
+    {                                                                                              \
+        EtwAddDecimal(out, expression);                                                            \
+    }
+NUMBER_COLUMN(addIdentifier, c->event->desc.id)
+NUMBER_COLUMN(addVersion, c->event->desc.version)
+NUMBER_COLUMN(addChannel, c->event->desc.channel)
+NUMBER_COLUMN(addLevel, c->event->desc.level)
+NUMBER_COLUMN(addOpcode, c->event->desc.opcode)
+NUMBER_COLUMN(addTask, c->event->desc.task)
+NUMBER_COLUMN(addKeyword, c->event->desc.keyword)
+NUMBER_COLUMN(addCpu, c->event->cpu)
+NUMBER_COLUMN(addKernelTime, c->event->kernelTime)
+NUMBER_COLUMN(addUserTime, c->event->userTime)
+
+#define LABEL_COLUMN(name, kind)                                                                   \
+    static void name(const Cell *c, EtwText *out)                                                  \
+    {                                                                                              \
+        EtwAddLabel(out, c->schema, c->event, kind);                                               \
+    }
+LABEL_COLUMN(addLevelName, ETW_NAME_LEVEL)
+LABEL_COLUMN(addChannelName, ETW_NAME_CHANNEL)
+LABEL_COLUMN(addTaskName, ETW_NAME_TASK)
+LABEL_COLUMN(addOpcodeName, ETW_NAME_OPCODE)
+
+static void addText(EtwText *out, const char *text)
+{
+    EtwTextStr(out, text ? text : "");
+}
+
+static void addThreadId(uint32_t id, EtwText *out)
+{
+    EtwAddSigned(out, id == ETW_NO_ID ? -1 : (int64_t)id);
+}
+
+static void addPid(const Cell *c, EtwText *out)
+{
+    addThreadId(c->event->pid, out);
+}
+
+static void addTid(const Cell *c, EtwText *out)
+{
+    addThreadId(c->event->tid, out);
+}
+
+static void addTime(const Cell *c, EtwText *out)
+{
+    EtwSinkDataTime(c->sink, c->event->time, out);
+}
+
+static void addProvider(const Cell *c, EtwText *out)
+{
+    char guid[ETW_GUID_TEXT];
+    addText(out, EtwSinkProvider(c->sink, c->event, c->schema, guid));
+}
+
+static void addEvent(const Cell *c, EtwText *out)
+{
+    addText(out, EtwSinkEventName(c->schema));
+}
+
+static void addProcess(const Cell *c, EtwText *out)
+{
+    addText(out, c->event->process);
+}
+
+static void addObject(const Cell *c, EtwText *out)
+{
+    addText(out, c->event->object);
+}
+
+static void addGuid(const uint8_t *bytes, EtwText *out)
+{
+    EtwGuid guid = {{0}};
+    char text[ETW_GUID_TEXT] = "";
+    if (bytes != NULL) {
+        memcpy(guid.bytes, bytes, sizeof guid.bytes);
+    }
+    if (!EtwGuidIsNull(&guid)) {
+        EtwGuidFormat(&guid, text);
+    }
+    addText(out, text);
+}
+
+static void addProviderGuid(const Cell *c, EtwText *out)
+{
+    addGuid(c->event->provider.bytes, out);
+}
+
+static void addActivity(const Cell *c, EtwText *out)
+{
+    addGuid(c->event->activity.bytes, out);
+}
+
+static void addRelated(const Cell *c, EtwText *out)
+{
+    addGuid(c->event->related, out);
+}
+
+static void addKeywordNames(const Cell *c, EtwText *out)
+{
+    EtwEventKeywords(out, c->schema, c->event);
+}
+
+static void addProps(const Cell *c, EtwText *out)
+{
+    if (c->sink->config.format == ETW_FORMAT_CSV) {
+        EtwJsonProps(c->sink, c->event, c->schema, out, true);
+    } else {
+        EtwListDict(out, c->schema, c->event, false);
+    }
+}
+
+static void addTdh(const Cell *c, EtwText *out)
+{
+    EtwListDict(out, c->schema, c->event, true);
+}
+
+static void addMessage(const Cell *c, EtwText *out)
+{
+    size_t from = out->size;
+    if (c->schema == NULL || !EtwFormatMessage(out, c->schema, c->event)) {
+        out->size = from;
+    }
+}
+
+static void addTemplate(const Cell *c, EtwText *out)
+{
+    addText(out, c->schema ? c->schema->message : NULL);
+}
+
+/* The message; of an event without one, what it has. */
+static void addMessageOrProps(const Cell *c, EtwText *out)
+{
+    if (c->schema == NULL || c->schema->message == NULL) {
+        ETW_ADD(out, "Properties: ");
+        addTdh(c, out);
+    } else {
+        addMessage(c, out);
+    }
+}
+
+static const struct {
+    const char *name;
+    ColumnProc *proc;
+} columns[] = {{"time", addTime}, {"provider", addProvider}, {"event", addEvent},
+        {"id", addIdentifier}, {"version", addVersion}, {"channel", addChannel},
+        {"level", addLevel}, {"opcode", addOpcode}, {"task", addTask}, {"keyword", addKeyword},
+        {"pid", addPid}, {"tid", addTid}, {"cpu", addCpu}, {"activity", addActivity},
+        {"related", addRelated}, {"process", addProcess}, {"object", addObject},
+        {"props", addProps}, {"message", addMessage}, {"name(level)", addLevelName},
+        {"name(channel)", addChannelName}, {"name(task)", addTaskName},
+        {"name(opcode)", addOpcodeName}, {"name(keyword)", addKeywordNames},
+        {"guid(provider)", addProviderGuid}, {"tdh(props)", addTdh},
+        {"template(message)", addTemplate}, {"message(props)", addMessageOrProps},
+        {"time(kernel)", addKernelTime}, {"time(user)", addUserTime}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* ---- Columns ---------------------------------------------------------------------------------- */
+
+static void initColumn(EtwColumn *column, const char *name)
+{
+    size_t size = strlen(name);
+    for (int i = 0; i < COLUMNS; i++) {
+        if (strcmp(columns[i].name, name) == 0) {
+            column->proc = columns[i].proc;
+            return;
+        }
+    }
+    bool wrapped = size > 7 && memcmp(name, "props(", 6) == 0 && name[size - 1] == ')';
+    column->field = EtwStrdup(wrapped ? name + 6 : name);
+    if (wrapped) {
+        column->field[size - 7] = 0;
+    }
+}
+
+static int fieldOf(EtwColumn *column, const EtwSchema *schema)
+{
+    if (column->schema != schema) {
+        column->schema = schema;
+        column->index = -1;
+        for (int i = 0; i < schema->fieldCount; i += schema->fields[i].span) {
+            if (strcmp(schema->fields[i].name, column->field) == 0) {
+                column->index = i;
+                break;
+            }
+        }
+    }
+    return column->index;
+}
+
+/* A field that the event does not have is empty. */
+static void addField(EtwColumn *column, const Cell *c, EtwText *out)
+{
+    int index = c->schema ? fieldOf(column, c->schema) : -1;
+    const EtwField *field = index >= 0 ? &c->schema->fields[index] : NULL;
+    EtwValue value;
+    if (field == NULL) {
+        return;
+    }
+    if (field->array != ETW_SCALAR || field->in == ETW_IN_STRUCT) {
+        EtwListField(out, c->schema, c->event, index);
+    } else if (EtwDecodeField(c->schema, c->event, index, &value) == ETW_OK) {
+        EtwWide ns;
+        if (EtwValueTime(&value, &ns)) {
+            EtwFormatWide(out, ns);
+        } else if (EtwValueIsText(field, &value)) {
+            EtwFormatValue(out, field, &value);
+        } else {
+            EtwListValue(out, field, &value);
+        }
+    }
+}
+
+static void addCell(EtwColumn *column, const Cell *c, EtwText *out)
+{
+    if (column->proc != NULL) {
+        column->proc(c, out);
+    } else {
+        addField(column, c, out);
+    }
+}
+
+/* ---- A column alone --------------------------------------------------------------------------- */
+
+EtwColumn *EtwColumnNew(const char *name)
+{
+    EtwColumn *column = EtwAlloc(sizeof *column);
+    initColumn(column, name);
+    return column;
+}
+
+void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        EtwText *out)
+{
+    Cell cell = {sink, event, schema};
+    addCell(column, &cell, out);
+}
+
+int EtwColumnField(EtwColumn *column, const EtwSchema *schema)
+{
+    return column->proc == NULL && schema != NULL ? fieldOf(column, schema) : -1;
+}
+
+void EtwColumnFree(EtwColumn *column)
+{
+    if (column != NULL) {
+        EtwFree(column->field);
+        EtwFree(column);
+    }
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------- */
+
+/* The bytes that nothing has to be quoted for are those that are 0 here. */
+static void initQuotes(const EtwSinkTable *table, bool quotes[256])
+{
+    static const char always[] = "\"\r\n";
+    memset(quotes, 0, 256 * sizeof *quotes);
+    for (const char *c = always; *c != 0; c++) {
+        quotes[(uint8_t)*c] = true;
+    }
+    quotes[(uint8_t)table->separator] = true;
+}
+
+static void tableInit(EtwSink *sink)
+{
+    const EtwSinkTable *table = sink->config.table;
+    Rows *rows = EtwAlloc(sizeof *rows + sizeof *rows->columns * (size_t)table->count);
+    initQuotes(table, rows->quotes);
+    for (int i = 0; i < table->count; i++) {
+        initColumn(&rows->columns[i], table->columns[i]);
+    }
+    sink->own = rows;
+}
+
+/* Quote what was appended from `from` on, if it must be. */
+static void quoteCsv(const bool quotes[256], size_t from, EtwText *out, EtwText *scratch)
+{
+    const uint8_t *at = (const uint8_t *)out->data + from;
+    const uint8_t *end = (const uint8_t *)out->data + out->size;
+    while (at < end && !quotes[*at]) {
+        at++;
+    }
+    if (at == end) {
+        return;
+    }
+    scratch->size = 0;
+    EtwTextAdd(scratch, out->data + from, out->size - from);
+    out->size = from;
+    EtwTextChar(out, '"');
+    for (size_t i = 0; i < scratch->size; i++) {
+        if (scratch->data[i] == '"') {
+            EtwTextChar(out, '"');
+        }
+        EtwTextChar(out, scratch->data[i]);
+    }
+    EtwTextChar(out, '"');
+}
+
+static void tableBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    const EtwSinkTable *table = sink->config.table;
+    const Rows *rows = sink->own;
+    (void)source;
+    if (sink->config.format != ETW_FORMAT_CSV ||
+            (table->headers != NULL && table->headerCount == 0)) {
+        return;
+    }
+    for (int i = 0; i < table->count; i++) {
+        const char *header = table->headers != NULL ? table->headers[i] : table->columns[i];
+        if (i > 0) {
+            EtwTextChar(out, table->separator);
+        }
+        size_t from = out->size;
+        EtwTextStr(out, header);
+        quoteCsv(rows->quotes, from, out, &sink->scratch2);
+    }
+    EtwTextChar(out, '\n');
+}
+
+static void tableEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    const EtwSinkTable *table = sink->config.table;
+    Rows *rows = sink->own;
+    Cell cell = {sink, event, schema};
+    bool csv = sink->config.format == ETW_FORMAT_CSV;
+    for (int i = 0; i < table->count; i++) {
+        if (i > 0) {
+            EtwTextChar(out, csv ? table->separator : ' ');
+        }
+        size_t from = out->size;
+        EtwTextReserve(out, 1);
+        addCell(&rows->columns[i], &cell, out);
+        if (csv) {
+            quoteCsv(rows->quotes, from, out, &sink->scratch2);
+        } else {
+            EtwListNest(out, from);
+        }
+    }
+    EtwTextChar(out, '\n');
+}
+
+static void tableFree(EtwSink *sink)
+{
+    Rows *rows = sink->own;
+    for (int i = 0; i < sink->config.table->count; i++) {
+        EtwFree(rows->columns[i].field);
+    }
+    EtwFree(rows);
+}
+
+const EtwSinkOps etwSinkTable = {
+        .init = tableInit, .begin = tableBegin, .event = tableEvent, .free = tableFree};

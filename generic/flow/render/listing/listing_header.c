@@ -1,0 +1,299 @@
+/*
+ * flow/render/listing/listing_header.c --
+ *
+ *	What stands before and after the lines of a listing: the files, and then counts,
+ *	losses by kind, warnings, and the calls that were never left.
+ */
+#include "flow/render/listing/listing_int.h"
+#include "base/os.h"
+#include "engine/engine.h"
+#include <stdlib.h>
+
+static void addIso(int64_t time, EtwText *out)
+{
+    EtwSink iso = {.config.timeFormat = ETW_TIME_ISO};
+    EtwTextReserve(out, 64);
+    EtwSinkTime(&iso, time, 6, out);
+}
+
+static void addFileLine(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
+{
+    ETW_ADD(out, "-- ");
+    EtwTextSafe(sink, (const uint8_t *)path, strlen(path), out);
+    if (info->loggerName[0] != 0) { /* some merge tools leave it out */
+        ETW_ADD(out, ": session ");
+        EtwTextSafe(sink, (const uint8_t *)info->loggerName, strlen(info->loggerName), out);
+        ETW_ADD(out, ", started ");
+    } else {
+        ETW_ADD(out, ": started ");
+    }
+    addIso(info->startTime, out);
+    ETW_ADD(out, ", ");
+    EtwAddDecimal(out, info->cpus);
+    EtwTextStr(out, info->cpus == 1 ? " processor\n" : " processors\n");
+}
+
+void EtwTextBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    for (int i = 0; source != NULL && i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        addFileLine(sink, info, path, out);
+    }
+}
+
+static void collectProvider(void *ctx, EtwTableNode *node)
+{
+    TextProvider *p = (TextProvider *)node;
+    EtwTextAdd(ctx, &p, sizeof p);
+}
+
+static int byEvents(const void *a, const void *b)
+{
+    const TextProvider *x = *(TextProvider *const *)a, *y = *(TextProvider *const *)b;
+    if (x->events != y->events) {
+        return x->events > y->events ? -1 : 1;
+    }
+    return memcmp(&x->guid, &y->guid, sizeof x->guid);
+}
+
+static void addProviders(const TextSink *text, EtwText *out)
+{
+    enum { SHOWN = 8 };
+    EtwText list = {0};
+    EtwTableVisit(&text->providers, collectProvider, &list);
+    TextProvider **all = (TextProvider **)(void *)list.data;
+    size_t total = list.size / sizeof *all;
+    if (total > 0) {
+        qsort(all, total, sizeof *all, byEvents);
+    }
+    for (size_t i = 0; i < total && i < SHOWN && all[i]->events > 0; i++) {
+        EtwTextStr(out, i == 0 ? ": " : ", ");
+        EtwTextAdd(out, all[i]->column.data, all[i]->column.size);
+        EtwTextChar(out, ' ');
+        EtwAddDecimal(out, all[i]->events);
+    }
+    if (total > SHOWN && all[SHOWN]->events > 0) {
+        ETW_ADD(out, ", others");
+    }
+    EtwTextFree(&list);
+}
+
+static void addCounts(const TextSink *text, EtwText *out)
+{
+    ETW_ADD(out, "-- ");
+    EtwAddDecimal(out, text->events);
+    EtwTextStr(out, text->events == 1 ? " event" : " events");
+    if (text->events > 1) {
+        ETW_ADD(out, " in ");
+        EtwTextDuration(out, (uint64_t)text->lastTime - (uint64_t)text->firstTime);
+    }
+    addProviders(text, out);
+    if (text->hidden > 0) {
+        ETW_ADD(out, "; not shown: ");
+        EtwAddDecimal(out, text->hidden);
+        EtwTextStr(out, text->hidden == 1 ? " file header record" : " file header records");
+    }
+    EtwTextChar(out, '\n');
+}
+
+#define MORE_BUFFERS "raise -buffersize or -buffers of \"etw start\""
+
+/* A file has no kinds: what it says is most often the one that more buffers help against. */
+static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
+{
+    if (info->eventsLost == 0 && info->buffersLost == 0) {
+        return;
+    }
+    EtwTextColor(sink, RED, out);
+    ETW_ADD(out, "-- LOST: ");
+    EtwTextSafe(sink, (const uint8_t *)path, strlen(path), out);
+    ETW_ADD(out, ": the session lost ");
+    EtwAddDecimal(out, info->eventsLost);
+    EtwTextStr(out, info->eventsLost == 1 ? " event" : " events");
+    if (info->buffersLost > 0) {
+        ETW_ADD(out, " and ");
+        EtwAddDecimal(out, info->buffersLost);
+        EtwTextStr(out, info->buffersLost == 1 ? " whole buffer" : " whole buffers");
+    }
+    ETW_ADD(out, " (\"etw stop\" told the kinds; found no buffer: " MORE_BUFFERS ")");
+    EtwTextColor(sink, RESET, out);
+    EtwTextChar(out, '\n');
+}
+
+/* A line for each kind, with what helps: what consumers lost is told by each of them. */
+static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText *out)
+{
+    const struct {
+        uint64_t count;
+        const char *what, *remedy;
+    } kinds[] = {
+            {info->lost.noBuffer, "found no free buffer", MORE_BUFFERS},
+            {info->lost.tooBig, "too large", "64 KB or a buffer at most: raise -buffersize"},
+            {info->lost.fileFull, "not in the full file", "raise -maxsize, or -mode circular"},
+            {info->lost.io, "refused by the disk", "make room, or take another -file"},
+            {info->lost.abandoned, "never completed", "their writers were killed"},
+            {info->lost.kernel, "overran the kernel's ring", "enable fewer groups, or fewer -pids"},
+    };
+    bool any = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].count == 0) {
+            continue;
+        }
+        EtwTextColor(sink, RED, out);
+        ETW_ADD(out, "-- LOST: session ");
+        EtwTextSafe(sink, (const uint8_t *)info->name, strlen(info->name), out);
+        ETW_ADD(out, ": ");
+        EtwAddDecimal(out, kinds[i].count);
+        EtwTextStr(out, kinds[i].count == 1 ? " event " : " events ");
+        EtwTextPrintf(out, "%s (%s)", kinds[i].what, kinds[i].remedy);
+        EtwTextColor(sink, RESET, out);
+        EtwTextChar(out, '\n');
+        any = true;
+    }
+    return any;
+}
+
+/* The losses that live sessions tell. False: there are some, or one that cannot tell any more. */
+static bool addLostOfSessions(
+        EtwSink *sink, const EtwSource *source, const char **unknownPtr, EtwText *out)
+{
+    EtwSessionInfo info;
+    EtwStatus status;
+    bool none = true;
+    for (int i = 0; (status = EtwSourceSession(source, i, &info)) != ETW_END; i++) {
+        if (status != ETW_OK) {
+            *unknownPtr = "the session has ended (\"etw stop\" told them)";
+        } else if (addLostOfSession(sink, &info, out)) {
+            none = false;
+        }
+    }
+    return none;
+}
+
+/* The session that still writes a file. */
+typedef struct Writing {
+    char path[1024];
+    EtwSessionInfo session;
+    bool found;
+} Writing;
+
+static bool compareFile(void *ctx, const EtwSessionInfo *info)
+{
+    Writing *writing = ctx;
+    if (strcmp(info->file, writing->path) == 0) {
+        writing->session = *info;
+        writing->found = true;
+    }
+    return !writing->found;
+}
+
+/* Why the losses of a file that was not closed are not known. Says how to see the rest, if there is
+ * one. */
+static const char *addRunning(EtwSink *sink, const char *path, EtwText *out)
+{
+    Writing writing = {.found = false};
+    OsFullPath(path, writing.path, sizeof writing.path);
+    EtwSessionList(compareFile, &writing);
+    if (!writing.found) {
+        return "a file was not closed";
+    }
+    EtwText name = {0};
+    EtwTextSafe(sink, (const uint8_t *)writing.session.name, strlen(writing.session.name), &name);
+    EtwTextChar(&name, '\0');
+    EtwTextPrintf(out, "-- session %s still runs: \"etw flush %s\" brings the file up to date",
+            name.data, name.data);
+    if (writing.session.realtime) {
+        EtwTextPrintf(out, ", session:%s reads it live", name.data);
+    }
+    EtwTextChar(out, '\n');
+    EtwTextFree(&name);
+    return "a session still runs (\"etw query\" tells them)";
+}
+
+static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    uint64_t lost = EtwSourceLost(source), ofFiles = 0;
+    const char *unknown = NULL;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        ofFiles += (uint64_t)info->eventsLost + info->buffersLost;
+        unknown = info->closed ? unknown : addRunning(sink, path, out);
+        addLostOfFile(sink, info, path, out);
+    }
+    bool none = addLostOfSessions(sink, source, &unknown, out);
+    if (lost > ofFiles) {
+        EtwTextColor(sink, RED, out);
+        ETW_ADD(out, "-- LOST: this listing was too slow for the session: ");
+        EtwAddDecimal(out, lost - ofFiles);
+        EtwTextStr(out, lost - ofFiles == 1 ? " event" : " events");
+        ETW_ADD(out, " (" MORE_BUFFERS ", or enable less)");
+        EtwTextColor(sink, RESET, out);
+        EtwTextChar(out, '\n');
+    } else if (unknown != NULL) {
+        EtwTextPrintf(out, "-- losses are not known: %s\n", unknown);
+    } else if (none && lost == 0) {
+        ETW_ADD(out, "-- nothing lost\n");
+    }
+}
+
+void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out)
+{
+    EtwTextColor(sink, YELLOW, out);
+    ETW_ADD(out, "-- warning: ");
+    EtwTextSafe(sink, (const uint8_t *)warning, strlen(warning), out);
+    EtwTextColor(sink, RESET, out);
+    EtwTextChar(out, '\n');
+}
+
+static void addWarnings(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    for (int i = 0; i < EtwSourceWarningCount(source); i++) {
+        EtwTextWarning(sink, EtwSourceWarning(source, i), out);
+    }
+}
+
+typedef struct OpenCalls {
+    EtwSink *sink;
+    EtwText *out;
+    int count;
+} OpenCalls;
+
+enum { OPEN_SHOWN = 20 };
+
+static void addOpen(void *ctx, const TextThread *thread, const TextCall *call)
+{
+    OpenCalls *open = ctx;
+    if (open->count++ >= OPEN_SHOWN) {
+        return;
+    }
+    ETW_ADD(open->out, "-- left open: ");
+    EtwTextAdd(open->out, thread->label, thread->labelSize);
+    ETW_ADD(open->out, " ");
+    EtwTextAdd(open->out, call->name, call->nameSize);
+    ETW_ADD(open->out, ", since ");
+    int width = open->sink->secondWidth;
+    open->sink->secondWidth = 0;
+    open->sink->secondSize = 0;
+    EtwTextReserve(open->out, 64);
+    EtwSinkTime(open->sink, call->time, 6, open->out);
+    open->sink->secondWidth = width;
+    open->sink->secondSize = 0;
+    EtwTextChar(open->out, '\n');
+}
+
+void EtwTextEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    TextSink *text = sink->own;
+    OpenCalls open = {.sink = sink, .out = out};
+    addCounts(text, out);
+    if (source != NULL) {
+        addLosses(sink, source, out);
+        addWarnings(sink, source, out);
+    }
+    EtwTextOpenCalls(&text->threads, addOpen, &open);
+    if (open.count > OPEN_SHOWN) {
+        EtwTextPrintf(out, "-- left open: %d more\n", open.count - OPEN_SHOWN);
+    }
+}

@@ -1,0 +1,186 @@
+/*
+ * flow/render/listing/listing_int.h --
+ *
+ *	The person-readable form's state: what it knows of providers, of event classes (plans)
+ *	and of threads. sink_text.c makes the lines, listing_layout.c decides how an event class is
+ *	shown, listing_fields.c has the Name=value part, listing_threads.c keeps who called what,
+ *	listing_header.c says what there is to say of the whole. For these files only.
+ */
+#ifndef ETW_LISTING_INT_H
+#define ETW_LISTING_INT_H
+
+#include "flow/render/sink_int.h"
+#include "base/hash_table.h"
+
+/* ---- Threads (listing_threads.c) ---------------------------------------------------------------- */
+
+enum {
+    TEXT_LABEL_MAX = 56,
+    TEXT_PROCESS_MAX = 30,
+    TEXT_NAME_MAX = 46,
+    TEXT_LEVELS_SHOWN = 30,
+    TEXT_LEVELS_KEPT = 256
+};
+
+/* A call or step that was entered and not left yet. */
+typedef struct TextCall {
+    uint64_t id;
+    int64_t time;
+    bool open;
+    bool step;
+    uint8_t nameSize;
+    char name[TEXT_NAME_MAX];
+} TextCall;
+
+typedef struct TextThread {
+    EtwTableNode node;
+    uint32_t pid, tid;
+    const char *process; /* its name when the label was made; NULL: not known */
+    uint8_t labelSize;
+    char label[TEXT_LABEL_MAX]; /* PID/TID, or NAME(PID)/TID */
+    int level; /* of script calls that this thread is in: what it does is shown below them */
+    int kept;  /* calls in use, <= TEXT_LEVELS_KEPT; calls[n - 1] is that of depth n */
+    TextCall *calls;
+} TextThread;
+
+typedef struct TextThreads {
+    EtwTable table;
+    TextThread *last;
+} TextThreads;
+
+TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event);
+void EtwTextEnter(TextThread *thread, int depth, uint64_t id, int64_t time, bool step,
+        const uint8_t *name, size_t nameSize);
+void EtwTextLeave(TextThread *thread, int depth, uint64_t id);
+/* The open call of that depth, as it was entered; NULL: not that one, or nobody saw it enter. */
+const TextCall *EtwTextOpenCall(const TextThread *thread, int depth, uint64_t id);
+/* What stands before the text of something at that depth: a bar for each call around it, blanks for
+ * each step. */
+void EtwTextIndent(const TextThread *thread, int depth, EtwText *out);
+/* Call visit for each open call, outermost first in each thread, threads by pid and tid. */
+void EtwTextOpenCalls(const TextThreads *threads,
+        void (*visit)(void *ctx, const TextThread *thread, const TextCall *call), void *ctx);
+void EtwTextThreadsFree(TextThreads *threads);
+
+/* ---- Fields (listing_fields.c) ------------------------------------------------------------------ */
+
+typedef struct TextPrefix {
+    const char *text; /* "Name=", nothing in it that a terminal would obey */
+    uint32_t size;
+} TextPrefix;
+
+/* " Name=value" for each field whose bit in `skip` is not set (only the first 64 can be), then what
+ * is left over. */
+void EtwTextFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        const TextPrefix *prefixes, uint64_t skip, EtwText *out);
+/* Text with control characters made visible: one line, harmless to a terminal. */
+void EtwTextSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out);
+/* A value as it stands behind a name; texts that would be ambiguous are quoted. */
+void EtwTextFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
+/* A text value without quotes. */
+void EtwTextBareValue(EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
+
+/* ---- Providers and plans (listing_layout.c) ------------------------------------------------------- */
+
+typedef struct TextProvider {
+    EtwTableNode node;
+    EtwGuid guid;
+    uint64_t events;
+    int width;      /* columns of its name */
+    EtwText column; /* name, with its colour; safe to print */
+} TextProvider;
+
+typedef enum TextPlanKind {
+    PLAN_FIELDS,
+    PLAN_ENTER,
+    PLAN_LEAVE,
+    PLAN_SOCKET,
+    PLAN_CHANNEL,
+    PLAN_LINE,
+    PLAN_HIDDEN
+} TextPlanKind;
+
+/* Fields that a way of showing knows, by what they mean; an index into EtwSchema.fields, or -1. */
+typedef enum TextRole {
+    ROLE_CALL_ID,
+    ROLE_DEPTH,
+    ROLE_COMMAND,
+    ROLE_FILE,
+    ROLE_LINE,
+    ROLE_CODE,
+    ROLE_DURATION,
+    ROLE_RESULT,
+    ROLE_LOCAL_ADDR,
+    ROLE_LOCAL_PORT,
+    ROLE_REMOTE_ADDR,
+    ROLE_REMOTE_PORT,
+    ROLE_SIZE,
+    ROLE_OLD_STATE,
+    ROLE_NEW_STATE,
+    ROLE_CONTEXT_PID,
+    ROLE_KIND,
+    ROLE_QUEUED,
+    ROLE_OPERATION,
+    ROLE_CHANNEL,
+    ROLE_BYTES,
+    ROLE_DETAIL,
+    ROLE_COUNT
+} TextRole;
+
+typedef struct TextPlan {
+    EtwTableNode node;
+    const EtwSchema *schema;
+    TextPlanKind kind;
+    bool step;              /* PLAN_ENTER, PLAN_LEAVE: of a step, not a call */
+    const char *arrow;      /* PLAN_SOCKET */
+    TextProvider *provider; /* a schema belongs to one provider */
+    EtwText name;           /* the event's; safe to print */
+    TextPrefix *prefixes;
+    EtwText prefixText;
+    int8_t roles[ROLE_COUNT];
+    uint64_t shown; /* a bit for each field that the way of showing takes care of */
+} TextPlan;
+
+enum { RECENT_PLANS = 256 };
+
+typedef struct TextSink {
+    TextThreads threads;
+    EtwTable providers;
+    TextProvider *lastProvider;
+    EtwTable plans;
+    TextPlan *recent[RECENT_PLANS];
+    int idWidth, providerWidth;
+    EtwText location; /* scratch */
+    uint64_t events, hidden;
+    int64_t firstTime, lastTime;
+} TextSink;
+
+TextProvider *EtwTextProviderOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+TextPlan *EtwTextPlanOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+void EtwTextPlansFree(TextSink *text);
+
+/* ---- Beginning and end (listing_header.c) --------------------------------------------------------- */
+
+void EtwTextBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwTextEnd(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out);
+
+/* ---- Parts of lines (sink_text.c) ------------------------------------------------------------ */
+
+#define RESET "\033[0m"
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define YELLOW "\033[33m"
+#define BOLD "\033[1m"
+
+static inline void EtwTextColor(const EtwSink *sink, const char *escape, EtwText *out)
+{
+    if (sink->config.color) {
+        EtwTextStr(out, escape);
+    }
+}
+
+/* 850 ns, 1.234 us, 4.187 ms, 2.500 s */
+void EtwTextDuration(EtwText *out, uint64_t ns);
+
+#endif

@@ -1,0 +1,292 @@
+/*
+ * flow/render/listing/listing_layout.c --
+ *
+ *	What a listing knows of each provider, and how each event class is to be shown:
+ *	decided once, by the names and types of its fields, so that somebody else's events
+ *	under a known name keep the plain form.
+ */
+#include "flow/render/listing/listing_int.h"
+
+enum { PROVIDER_WIDTH_MAX = 24 };
+
+/* ---- Providers ------------------------------------------------------------------------------- */
+
+static int columnsOf(const char *text, size_t size)
+{
+    int columns = 0;
+    for (size_t i = 0; i < size; i++) {
+        columns += ((uint8_t)text[i] & 0xC0) != 0x80;
+    }
+    return columns;
+}
+
+/* A provider keeps its colour from one listing to the next. */
+static const char *providerColor(const char *name)
+{
+    static const char *const colors[] = {"\033[33m", "\033[35m", "\033[34m", "\033[32m", "\033[93m",
+            "\033[95m", "\033[94m", "\033[92m"};
+    uint64_t hash = 0;
+    if (strcmp(name, "Tcl-Script") == 0) {
+        return "\033[36m";
+    }
+    for (; *name != 0; name++) {
+        hash = EtwHashMix(hash, (uint8_t)*name);
+    }
+    return colors[hash >> 32 & 7];
+}
+
+static void nameProvider(
+        EtwSink *sink, TextProvider *p, const EtwEvent *event, const EtwSchema *schema)
+{
+    char guid[ETW_GUID_TEXT];
+    const char *name = EtwSinkProvider(sink, event, schema, guid);
+    EtwTextColor(sink, providerColor(name), &p->column);
+    size_t from = p->column.size;
+    EtwTextSafe(sink, (const uint8_t *)name, strlen(name), &p->column);
+    p->width = columnsOf(p->column.data + from, p->column.size - from);
+    EtwTextColor(sink, RESET, &p->column);
+}
+
+TextProvider *EtwTextProviderOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+{
+    TextSink *text = sink->own;
+    TextProvider *p = text->lastProvider;
+    if (p != NULL && EtwGuidEqual(&p->guid, &event->provider)) {
+        return p;
+    }
+    uint64_t hash = EtwHashGuid(&event->provider);
+    p = (TextProvider *)EtwTableFirst(&text->providers, hash);
+    while (p != NULL && !EtwGuidEqual(&p->guid, &event->provider)) {
+        p = (TextProvider *)p->node.next;
+    }
+    if (p == NULL) {
+        p = EtwAlloc(sizeof *p);
+        p->guid = event->provider;
+        nameProvider(sink, p, event, schema);
+        if (p->width > text->providerWidth && p->width <= PROVIDER_WIDTH_MAX) {
+            text->providerWidth = p->width; /* a longer one is not worth everybody's room */
+        }
+        EtwTableAdd(&text->providers, &p->node, hash);
+    }
+    text->lastProvider = p;
+    return p;
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+static const char *const roleNames[ROLE_COUNT] = {
+        [ROLE_CALL_ID] = "CallId",
+        [ROLE_DEPTH] = "Depth",
+        [ROLE_COMMAND] = "Command",
+        [ROLE_FILE] = "File",
+        [ROLE_LINE] = "Line",
+        [ROLE_CODE] = "Code",
+        [ROLE_DURATION] = "Duration",
+        [ROLE_RESULT] = "Result",
+        [ROLE_LOCAL_ADDR] = "LocalAddr",
+        [ROLE_LOCAL_PORT] = "LocalPort",
+        [ROLE_REMOTE_ADDR] = "RemoteAddr",
+        [ROLE_REMOTE_PORT] = "RemotePort",
+        [ROLE_SIZE] = "Size",
+        [ROLE_OLD_STATE] = "OldState",
+        [ROLE_NEW_STATE] = "NewState",
+        [ROLE_CONTEXT_PID] = "ContextPid",
+        [ROLE_KIND] = "Kind",
+        [ROLE_QUEUED] = "Queued",
+        [ROLE_OPERATION] = "Operation",
+        [ROLE_CHANNEL] = "Channel",
+        [ROLE_BYTES] = "Bytes",
+        [ROLE_DETAIL] = "Detail",
+};
+
+static bool isNumber(const EtwField *f)
+{
+    return f->in >= ETW_IN_INT8 && f->in <= ETW_IN_UINT64;
+}
+
+static bool isText(const EtwField *f)
+{
+    return f->in == ETW_IN_COUNTED_ANSI || f->in == ETW_IN_ANSIZ || f->in == ETW_IN_COUNTED_UTF16 ||
+           f->in == ETW_IN_UTF16Z;
+}
+
+/* A field may carry a role's name and be something else altogether: then it has not got the role.
+ */
+static bool fitsRole(const EtwField *f, int role)
+{
+    if (f->array != ETW_SCALAR) {
+        return false;
+    }
+    switch (role) {
+    case ROLE_COMMAND:
+    case ROLE_FILE:
+    case ROLE_RESULT:
+    case ROLE_KIND:
+    case ROLE_OPERATION:
+    case ROLE_CHANNEL:
+    case ROLE_DETAIL:
+        return isText(f);
+    case ROLE_LOCAL_ADDR:
+    case ROLE_REMOTE_ADDR:
+        return f->out == ETW_OUT_IPV4 || f->out == ETW_OUT_IPV6;
+    default:
+        return isNumber(f);
+    }
+}
+
+static void findRoles(TextPlan *plan, const EtwSchema *schema)
+{
+    memset(plan->roles, -1, sizeof plan->roles);
+    for (int i = 0; i < schema->fieldCount && i < 64; i += schema->fields[i].span) {
+        for (int role = 0; role < ROLE_COUNT; role++) {
+            if (plan->roles[role] < 0 && strcmp(schema->fields[i].name, roleNames[role]) == 0 &&
+                    fitsRole(&schema->fields[i], role)) {
+                plan->roles[role] = (int8_t)i;
+            }
+        }
+    }
+}
+
+static bool hasRoles(const TextPlan *plan, const TextRole *roles, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (plan->roles[roles[i]] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The roles that are there, as a mask of fields. */
+static uint64_t fieldsOf(const TextPlan *plan, int first, int last)
+{
+    uint64_t fields = 0;
+    for (int role = first; role <= last; role++) {
+        if (plan->roles[role] >= 0) {
+            fields |= 1ull << plan->roles[role];
+        }
+    }
+    return fields;
+}
+
+static void planScript(TextPlan *plan, const char *event)
+{
+    static const TextRole enter[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_COMMAND};
+    static const TextRole leave[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_CODE, ROLE_DURATION};
+    static const TextRole channel[] = {
+            ROLE_OPERATION, ROLE_CHANNEL, ROLE_BYTES, ROLE_DURATION, ROLE_CODE, ROLE_DETAIL};
+    static const char *const starts[] = {"Enter", "StepEnter", "CallbackEnter", "PackageEnter"};
+    static const char *const ends[] = {"Leave", "StepLeave", "CallbackLeave", "PackageLeave"};
+    plan->step = strncmp(event, "Step", 4) == 0;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (strcmp(event, starts[i]) == 0 && hasRoles(plan, enter, 3)) {
+            plan->kind = PLAN_ENTER;
+        } else if (strcmp(event, ends[i]) == 0 && hasRoles(plan, leave, 4)) {
+            plan->kind = PLAN_LEAVE;
+        }
+    }
+    static const TextRole line[] = {ROLE_DEPTH, ROLE_COMMAND, ROLE_FILE, ROLE_LINE};
+    if (strcmp(event, "Line") == 0 && hasRoles(plan, line, 4)) {
+        plan->kind = PLAN_LINE;
+    }
+    if (strcmp(event, "Channel") == 0 && hasRoles(plan, channel, 6)) {
+        plan->kind = PLAN_CHANNEL;
+    }
+}
+
+static void planSocket(TextPlan *plan, const EtwSchema *schema)
+{
+    static const TextRole ends[] = {
+            ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT};
+    if (!hasRoles(plan, ends, 4)) {
+        return;
+    }
+    bool inward = strcmp(schema->event, "Receive") == 0 || strcmp(schema->event, "Accept") == 0;
+    plan->kind = PLAN_SOCKET;
+    plan->arrow = inward ? " <- " : " -> ";
+    plan->shown = fieldsOf(plan, ROLE_LOCAL_ADDR, ROLE_CONTEXT_PID);
+    for (int i = 0; i < schema->fieldCount && i < 64; i++) { /* of no use to a reader */
+        if (strcmp(schema->fields[i].name, "Socket") == 0 ||
+                strcmp(schema->fields[i].name, "Family") == 0) {
+            plan->shown |= 1ull << i;
+        }
+    }
+}
+
+static void makePrefixes(EtwSink *sink, TextPlan *plan, const EtwSchema *schema)
+{
+    plan->prefixes = EtwAlloc((size_t)schema->fieldCount * sizeof *plan->prefixes + 1);
+    for (int i = 0; i < schema->fieldCount; i++) {
+        const char *name = schema->fields[i].name;
+        size_t from = plan->prefixText.size;
+        EtwTextSafe(sink, (const uint8_t *)name, strlen(name), &plan->prefixText);
+        EtwTextChar(&plan->prefixText, '=');
+        plan->prefixes[i].size = (uint32_t)(plan->prefixText.size - from);
+    }
+    const char *at = plan->prefixText.data;
+    for (int i = 0; i < schema->fieldCount; at += plan->prefixes[i++].size) {
+        plan->prefixes[i].text = at;
+    }
+}
+
+static TextPlan *newPlan(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+{
+    TextPlan *plan = EtwAlloc(sizeof *plan);
+    plan->schema = schema;
+    plan->provider = EtwTextProviderOf(sink, event, schema);
+    EtwTextSafe(sink, (const uint8_t *)schema->event, strlen(schema->event), &plan->name);
+    makePrefixes(sink, plan, schema);
+    findRoles(plan, schema);
+    if (event->classic && strcmp(schema->provider, "EventTrace") == 0) {
+        plan->kind = PLAN_HIDDEN;
+    } else if (strcmp(schema->provider, "Tcl-Script") == 0) {
+        planScript(plan, schema->event);
+    } else if (strcmp(schema->provider, "Linux-tcpip") == 0 ||
+               strcmp(schema->provider, "Linux-udpip") == 0) {
+        planSocket(plan, schema);
+    }
+    return plan;
+}
+
+TextPlan *EtwTextPlanOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+{
+    TextSink *text = sink->own;
+    uint64_t hash = EtwHashMix(0, (uintptr_t)schema);
+    TextPlan **slot = &text->recent[hash % RECENT_PLANS];
+    if (*slot != NULL && (*slot)->schema == schema) {
+        return *slot;
+    }
+    TextPlan *plan = (TextPlan *)EtwTableFirst(&text->plans, hash);
+    while (plan != NULL && plan->schema != schema) {
+        plan = (TextPlan *)plan->node.next;
+    }
+    if (plan == NULL) {
+        plan = newPlan(sink, event, schema);
+        EtwTableAdd(&text->plans, &plan->node, hash);
+    }
+    *slot = plan;
+    return plan;
+}
+
+static void freeProvider(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwTextFree(&((TextProvider *)node)->column);
+    EtwFree(node);
+}
+
+static void freePlan(void *ctx, EtwTableNode *node)
+{
+    TextPlan *plan = (TextPlan *)node;
+    (void)ctx;
+    EtwTextFree(&plan->name);
+    EtwTextFree(&plan->prefixText);
+    EtwFree(plan->prefixes);
+    EtwFree(plan);
+}
+
+void EtwTextPlansFree(TextSink *text)
+{
+    EtwTableFree(&text->plans, freePlan);
+    EtwTableFree(&text->providers, freeProvider);
+}

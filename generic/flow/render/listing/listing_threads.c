@@ -1,0 +1,224 @@
+/*
+ * flow/render/listing/listing_threads.c --
+ *
+ *	Which script calls each thread is in. Depth is what the events say, so lost events or
+ *	a trace that begins in the middle do not shift what follows.
+ */
+#include "flow/render/listing/listing_int.h"
+#include <stdlib.h>
+
+static inline uint64_t threadHash(uint32_t pid, uint32_t tid)
+{
+    return EtwHashMix(0, (uint64_t)pid << 32 | tid);
+}
+
+static char *putId(char *p, uint32_t id)
+{
+    if (id == ETW_NO_ID) {
+        *p++ = '-';
+        return p;
+    }
+    return EtwPutDecimal(p, id);
+}
+
+/* A name from a trace may hold anything: what a terminal would obey is left out, and a long one is
+ * cut at a character. */
+static char *putName(char *p, const char *name)
+{
+    size_t size = strnlen(name, TEXT_PROCESS_MAX + 1);
+    if (size > TEXT_PROCESS_MAX) {
+        size = TEXT_PROCESS_MAX;
+        while (size > 0 && ((uint8_t)name[size] & 0xC0) == 0x80) {
+            size--;
+        }
+    }
+    for (size_t i = 0; i < size; i++) {
+        bool control = (uint8_t)name[i] < 0x20 || name[i] == 0x7F ||
+                       ((uint8_t)name[i] == 0xC2 && (uint8_t)name[i + 1] < 0xA0);
+        if (control && (uint8_t)name[i] == 0xC2) {
+            i++;
+        } else if (!control) {
+            *p++ = name[i];
+        }
+    }
+    return p;
+}
+
+/* pid/tid, name(pid)/tid; name(pid) for the thread that Linux calls by its process. */
+static void label(TextThread *t, const char *process)
+{
+    char *p = t->label;
+    t->process = process;
+    if (process != NULL) {
+        p = putName(p, process);
+        *p++ = '(';
+    }
+    p = putId(p, t->pid);
+    if (process != NULL) {
+        *p++ = ')';
+    }
+    if (process == NULL || t->tid != t->pid) {
+        *p++ = '/';
+        p = putId(p, t->tid);
+    }
+    t->labelSize = (uint8_t)(p - t->label);
+}
+
+TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event)
+{
+    uint32_t pid = event->pid, tid = event->tid;
+    TextThread *t = threads->last;
+    if (t != NULL && t->pid == pid && t->tid == tid && t->process == event->process) {
+        return t;
+    }
+    uint64_t hash = threadHash(pid, tid);
+    t = (TextThread *)EtwTableFirst(&threads->table, hash);
+    while (t != NULL && (t->pid != pid || t->tid != tid)) {
+        t = (TextThread *)t->node.next;
+    }
+    if (t == NULL) {
+        t = EtwAlloc(sizeof *t);
+        t->pid = pid;
+        t->tid = tid;
+        label(t, event->process);
+        EtwTableAdd(&threads->table, &t->node, hash);
+    }
+    if (t->process != event->process) {
+        label(t, event->process);
+    }
+    threads->last = t;
+    return t;
+}
+
+/* Forget what is at `depth` and deeper. */
+static void cutCalls(TextThread *t, int depth)
+{
+    while (t->kept >= depth) {
+        t->calls[--t->kept].open = false;
+    }
+}
+
+static TextCall *callAt(TextThread *t, int depth)
+{
+    if (t->calls == NULL || depth > t->kept) {
+        t->calls = EtwRealloc(t->calls, (size_t)depth * sizeof *t->calls);
+        while (t->kept < depth) {
+            t->calls[t->kept++] = (TextCall){.open = false};
+        }
+    }
+    return &t->calls[depth - 1];
+}
+
+void EtwTextEnter(TextThread *t, int depth, uint64_t id, int64_t time, bool step,
+        const uint8_t *name, size_t nameSize)
+{
+    t->level = depth;
+    if (depth > TEXT_LEVELS_KEPT || depth < 1) {
+        return;
+    }
+    cutCalls(t, depth);
+    TextCall *call = callAt(t, depth);
+    call->id = id;
+    call->time = time;
+    call->open = true;
+    call->step = step;
+    if (nameSize > TEXT_NAME_MAX) { /* cut at a character */
+        nameSize = TEXT_NAME_MAX;
+        while (nameSize > 0 && (name[nameSize] & 0xC0) == 0x80) {
+            nameSize--;
+        }
+    }
+    call->nameSize = (uint8_t)nameSize;
+    memcpy(call->name, name, nameSize);
+}
+
+void EtwTextLeave(TextThread *t, int depth, uint64_t id)
+{
+    t->level = depth > 0 ? depth - 1 : 0;
+    if (depth < 1 || depth > t->kept) {
+        return;
+    }
+    /* A coroutine's call may be left when another one has its place by now: that one stays. */
+    if (t->calls[depth - 1].id == id) {
+        cutCalls(t, depth);
+    }
+}
+
+const TextCall *EtwTextOpenCall(const TextThread *t, int depth, uint64_t id)
+{
+    const TextCall *call = depth >= 1 && depth <= t->kept ? &t->calls[depth - 1] : NULL;
+    return call != NULL && call->open && call->id == id ? call : NULL;
+}
+
+void EtwTextIndent(const TextThread *t, int depth, EtwText *out)
+{
+    int shown = depth < TEXT_LEVELS_SHOWN ? depth : TEXT_LEVELS_SHOWN;
+    EtwTextReserve(out, 2 * TEXT_LEVELS_SHOWN);
+    char *p = out->data + out->size;
+    for (int i = 0; i < shown; i++, p += 2) {
+        p[0] = i < t->kept && t->calls[i].step ? ' ' : '|';
+        p[1] = ' ';
+    }
+    out->size = (size_t)(p - out->data);
+    if (depth > shown) {
+        ETW_ADD(out, "+");
+        EtwAddDecimal(out, (uint64_t)(depth - shown));
+        ETW_ADD(out, " ");
+    }
+}
+
+/* ---- Listing and freeing --------------------------------------------------------------------- */
+
+static void collect(void *ctx, EtwTableNode *node)
+{
+    const TextThread *t = (const TextThread *)node;
+    bool open = false;
+    for (int i = 0; i < t->kept; i++) {
+        open = open || t->calls[i].open;
+    }
+    if (open) {
+        EtwTextAdd(ctx, &t, sizeof t);
+    }
+}
+
+static int byIds(const void *a, const void *b)
+{
+    const TextThread *x = *(const TextThread *const *)a, *y = *(const TextThread *const *)b;
+    if (x->pid != y->pid) {
+        return x->pid < y->pid ? -1 : 1;
+    }
+    return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+void EtwTextOpenCalls(const TextThreads *threads,
+        void (*visit)(void *ctx, const TextThread *thread, const TextCall *call), void *ctx)
+{
+    EtwText list = {0};
+    EtwTableVisit(&threads->table, collect, &list);
+    const TextThread **open = (const TextThread **)(void *)list.data;
+    size_t count = list.size / sizeof *open;
+    if (count > 0) {
+        qsort(open, count, sizeof *open, byIds);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (int k = 0; k < open[i]->kept; k++) {
+            if (open[i]->calls[k].open) {
+                visit(ctx, open[i], &open[i]->calls[k]);
+            }
+        }
+    }
+    EtwTextFree(&list);
+}
+
+static void freeThread(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((TextThread *)node)->calls);
+    EtwFree(node);
+}
+
+void EtwTextThreadsFree(TextThreads *threads)
+{
+    EtwTableFree(&threads->table, freeThread);
+    threads->last = NULL;
+}

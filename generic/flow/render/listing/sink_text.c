@@ -1,0 +1,584 @@
+/*
+ * flow/render/listing/sink_text.c --
+ *
+ *	The listing that a person reads: a line an event, in columns for time, PID/TID and
+ *	provider, and then the event, set in to where its thread's script is. Script calls,
+ *	socket traffic and everything else have a way each of being shown (listing_layout.c says
+ *	which).
+ */
+#include "flow/render/listing/listing_int.h"
+#include "schema/store/event_message.h"
+
+enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12, STACK_INDENT = 16 }; /* columns, to begin with */
+
+/* ---- Parts of a line ------------------------------------------------------------------------- */
+
+static inline void addBlanks(EtwText *out, int count)
+{
+    if (count > 0) {
+        EtwTextReserve(out, (size_t)count);
+        memset(out->data + out->size, ' ', (size_t)count);
+        out->size += (size_t)count;
+    }
+}
+
+/* Time, PID/TID and provider. */
+static void addColumns(EtwSink *sink, const EtwEvent *event, const TextThread *thread,
+        const TextProvider *provider, EtwText *out)
+{
+    TextSink *text = sink->own;
+    EtwTextColor(sink, DIM, out);
+    EtwTextReserve(out, 128);
+    EtwSinkTime(sink, event->time, 6, out);
+    if (thread->labelSize > text->idWidth) {
+        text->idWidth = thread->labelSize;
+    }
+    addBlanks(out, 2 + text->idWidth - thread->labelSize);
+    EtwAddShort(out, thread->label, thread->labelSize);
+    EtwTextColor(sink, RESET, out);
+    EtwTextAdd(out, "  ", 2);
+    EtwAddShort(out, provider->column.data, provider->column.size);
+    addBlanks(
+            out, 2 + (provider->width < text->providerWidth ? text->providerWidth - provider->width
+                                                            : 0));
+}
+
+/* 850 ns, 1.234 us, 4.187 ms, 2.500 s */
+void EtwTextDuration(EtwText *out, uint64_t ns)
+{
+    static const struct {
+        uint64_t unit;
+        const char *name;
+    } units[] = {{1000000000, " s"}, {1000000, " ms"}, {1000, " us"}};
+    for (int i = 0; i < 3; i++) {
+        if (ns >= units[i].unit) {
+            char digits[4];
+            uint32_t thousandths = (uint32_t)(ns % units[i].unit / (units[i].unit / 1000));
+            EtwPutPadded(digits, thousandths, 4);
+            EtwAddDecimal(out, ns / units[i].unit);
+            EtwTextChar(out, '.');
+            EtwTextAdd(out, digits + 1, 3);
+            EtwTextStr(out, units[i].name);
+            return;
+        }
+    }
+    EtwAddDecimal(out, ns);
+    ETW_ADD(out, " ns");
+}
+
+/* Top-level scalars of an event, gathered for the ways of showing that know their fields. */
+enum { MAX_GATHERED = 64 };
+typedef struct Gathered {
+    const EtwField *fields;
+    uint64_t found; /* a bit for each field */
+    EtwValue values[MAX_GATHERED];
+} Gathered;
+
+static void gatherValue(void *ctx, const EtwField *field, const EtwValue *value)
+{
+    Gathered *g = ctx;
+    size_t index = (size_t)(field - g->fields);
+    if (index < MAX_GATHERED) {
+        g->values[index] = *value;
+        g->found |= 1ull << index;
+    }
+}
+
+/* NULL: the event has no such field, or its payload ends before it. */
+static const EtwValue *valueOf(const Gathered *g, const TextPlan *plan, TextRole role)
+{
+    int index = plan->roles[role];
+    return index >= 0 && (g->found >> index & 1) ? &g->values[index] : NULL;
+}
+
+static void addBare(
+        EtwSink *sink, const TextPlan *plan, const Gathered *g, TextRole role, EtwText *out)
+{
+    const EtwValue *v = valueOf(g, plan, role);
+    if (v != NULL) {
+        EtwTextBareValue(sink, &plan->schema->fields[plan->roles[role]], v, out);
+    }
+}
+
+/* Where a command's name ends: it is the first element of a list. */
+static size_t nameSize(const uint8_t *text, size_t size)
+{
+    int depth = 0;
+    for (size_t i = 0; i < size; i++) {
+        depth += (text[i] == '{') - (text[i] == '}');
+        if (depth <= 0 && text[i] == ' ') {
+            return i;
+        }
+    }
+    return size;
+}
+
+/*
+ * A command of several lines (a loop with its body) by its first one; csv, json and list have them
+ * all. Returns where the command's name ends in `out`.
+ */
+static size_t addCommand(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    const EtwValue *v = valueOf(g, plan, ROLE_COMMAND);
+    if (v == NULL || v->kind != ETW_V_TEXT) {
+        addBare(sink, plan, g, ROLE_COMMAND, out);
+        return out->size;
+    }
+    const EtwField *field = &plan->schema->fields[plan->roles[ROLE_COMMAND]];
+    const uint8_t *end = v->size > 0 ? memchr(v->data, '\n', v->size) : NULL;
+    size_t size = end ? (size_t)(end - v->data) : v->size;
+    EtwValue part = *v;
+    part.size = nameSize(v->data, size);
+    EtwTextBareValue(sink, field, &part, out);
+    size_t nameEnd = out->size;
+    part.data = v->data + part.size;
+    part.size = size - part.size;
+    EtwTextBareValue(sink, field, &part, out);
+    if (end != NULL) {
+        ETW_ADD(out, " \xE2\x80\xA6");
+    }
+    return nameEnd;
+}
+
+static uint64_t numberOf(const Gathered *g, const TextPlan *plan, TextRole role)
+{
+    const EtwValue *v = valueOf(g, plan, role);
+    return v ? v->u : 0;
+}
+
+static bool hasText(const Gathered *g, const TextPlan *plan, TextRole role)
+{
+    const EtwValue *v = valueOf(g, plan, role);
+    return v != NULL && v->size > 0;
+}
+
+/* ---- Script events --------------------------------------------------------------------------- */
+
+static int depthOf(const Gathered *g, const TextPlan *plan)
+{
+    uint64_t depth = numberOf(g, plan, ROLE_DEPTH);
+    return depth < 1 ? 1 : depth > 0xFFFF ? 0xFFFF : (int)depth;
+}
+
+/* file.tcl:12: the file without its folders, which csv, json and list have. */
+static void addFileLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    const EtwValue *file = valueOf(g, plan, ROLE_FILE);
+    EtwValue tail = *file;
+    for (size_t i = 0; file->kind == ETW_V_TEXT && i < file->size; i++) {
+        if (file->data[i] == '/' && i + 1 < file->size) {
+            tail.data = file->data + i + 1;
+            tail.size = file->size - i - 1;
+        }
+    }
+    EtwTextBareValue(sink, &plan->schema->fields[plan->roles[ROLE_FILE]], &tail, out);
+    EtwTextChar(out, ':');
+    addBare(sink, plan, g, ROLE_LINE, out);
+}
+
+static void addLocation(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    EtwTextColor(sink, plan->step ? DIM : RESET DIM, out);
+    ETW_ADD(out, " (");
+    addFileLine(sink, plan, g, out);
+    EtwTextChar(out, ')');
+    EtwTextColor(sink, plan->step ? RESET : RESET BOLD, out);
+}
+
+/* The location goes behind the command's name: at the end of a long line nobody would see it. */
+static void insertLocation(
+        EtwSink *sink, const TextPlan *plan, const Gathered *g, size_t at, EtwText *out)
+{
+    EtwText *location = &((TextSink *)sink->own)->location;
+    location->size = 0;
+    addLocation(sink, plan, g, location);
+    EtwTextReserve(out, location->size);
+    memmove(out->data + at + location->size, out->data + at, out->size - at);
+    memcpy(out->data + at, location->data, location->size);
+    out->size += location->size;
+}
+
+/* How long a callback was due before it ran. */
+static void addQueued(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    uint64_t queued = numberOf(g, plan, ROLE_QUEUED);
+    if (queued != 0) {
+        ETW_ADD(out, "  queued ");
+        EtwTextColor(sink, YELLOW, out);
+        EtwTextDuration(out, queued);
+        EtwTextColor(sink, RESET, out);
+    }
+}
+
+/* > http::geturl (file.tcl:12) http://127.0.0.1:8080/ -timeout 5000 */
+static void addEnter(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, const Gathered *g,
+        TextThread *thread, EtwText *out)
+{
+    int depth = depthOf(g, plan);
+    EtwTextIndent(thread, depth - 1, out);
+    if (plan->step) {
+        ETW_ADD(out, ". ");
+    } else {
+        EtwTextColor(sink, BOLD, out);
+        ETW_ADD(out, "> ");
+    }
+    size_t from = out->size;
+    if (hasText(g, plan, ROLE_KIND)) { /* [after] tick */
+        EtwTextChar(out, '[');
+        addBare(sink, plan, g, ROLE_KIND, out);
+        ETW_ADD(out, "] ");
+    }
+    size_t nameEnd = addCommand(sink, plan, g, out);
+    EtwTextEnter(thread, depth, numberOf(g, plan, ROLE_CALL_ID), event->time, plan->step,
+            (const uint8_t *)out->data + from, out->size - from);
+    if (hasText(g, plan, ROLE_FILE)) {
+        insertLocation(sink, plan, g, nameEnd, out);
+    }
+    if (!plan->step) {
+        EtwTextColor(sink, RESET, out);
+    }
+    addQueued(sink, plan, g, out);
+}
+
+/* file.tcl:12  set x 1; of code that has no file, "line 3" of its body. */
+static void addLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    EtwTextColor(sink, DIM, out);
+    if (hasText(g, plan, ROLE_FILE)) {
+        addFileLine(sink, plan, g, out);
+    } else {
+        ETW_ADD(out, "line ");
+        addBare(sink, plan, g, ROLE_LINE, out);
+    }
+    EtwTextColor(sink, RESET, out);
+    ETW_ADD(out, "  ");
+    addBare(sink, plan, g, ROLE_COMMAND, out);
+}
+
+/* What became of a call: = result, ! error message, or the other code's name and the result. */
+static void addOutcome(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    static const char *const codes[] = {"ok", "error", "return", "break", "continue"};
+    const EtwValue *code = valueOf(g, plan, ROLE_CODE);
+    int64_t c = code ? code->i : 0;
+    bool result = hasText(g, plan, ROLE_RESULT);
+    if (c == 1) {
+        EtwTextColor(sink, RED, out);
+        ETW_ADD(out, "  ! error ");
+        addBare(sink, plan, g, ROLE_RESULT, out);
+        EtwTextColor(sink, RESET, out);
+        return;
+    }
+    if (c >= 2 && c <= 4) {
+        ETW_ADD(out, "  ");
+        EtwTextStr(out, codes[c]);
+    } else if (c != 0) {
+        ETW_ADD(out, "  code ");
+        EtwAddSigned(out, c);
+    }
+    if (result) {
+        ETW_ADD(out, "  = ");
+        addBare(sink, plan, g, ROLE_RESULT, out);
+    }
+}
+
+/* The call's name: callbacks and packages say it when they begin only. */
+static void addLeft(EtwSink *sink, const TextPlan *plan, const Gathered *g,
+        const TextThread *thread, EtwText *out)
+{
+    if (plan->roles[ROLE_COMMAND] >= 0) {
+        addBare(sink, plan, g, ROLE_COMMAND, out);
+        return;
+    }
+    const TextCall *call =
+            EtwTextOpenCall(thread, depthOf(g, plan), numberOf(g, plan, ROLE_CALL_ID));
+    if (call != NULL) {
+        EtwTextAdd(out, call->name, call->nameSize);
+    } else {
+        EtwTextAdd(out, plan->name.data, plan->name.size);
+    }
+}
+
+/* < http::geturl  4.187 ms  = ::http::1 */
+static void addLeave(
+        EtwSink *sink, const TextPlan *plan, const Gathered *g, TextThread *thread, EtwText *out)
+{
+    int depth = depthOf(g, plan);
+    EtwTextIndent(thread, depth - 1, out);
+    if (plan->step) {
+        ETW_ADD(out, ": ");
+    } else {
+        ETW_ADD(out, "< ");
+    }
+    addLeft(sink, plan, g, thread, out);
+    ETW_ADD(out, "  ");
+    EtwTextColor(sink, YELLOW, out);
+    EtwTextDuration(out, numberOf(g, plan, ROLE_DURATION));
+    EtwTextColor(sink, RESET, out);
+    addOutcome(sink, plan, g, out);
+    EtwTextLeave(thread, depth, numberOf(g, plan, ROLE_CALL_ID));
+}
+
+/* read file5 5500 bytes  12.699 us; open file5 (/etc/hosts r)  41.031 us */
+static void addChannel(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    const EtwValue *code = valueOf(g, plan, ROLE_CODE);
+    addBare(sink, plan, g, ROLE_OPERATION, out);
+    if (hasText(g, plan, ROLE_CHANNEL)) {
+        EtwTextChar(out, ' ');
+        addBare(sink, plan, g, ROLE_CHANNEL, out);
+    }
+    if (numberOf(g, plan, ROLE_BYTES) != 0) {
+        EtwTextChar(out, ' ');
+        addBare(sink, plan, g, ROLE_BYTES, out);
+        ETW_ADD(out, " bytes");
+    }
+    if (hasText(g, plan, ROLE_DETAIL)) {
+        ETW_ADD(out, " (");
+        addBare(sink, plan, g, ROLE_DETAIL, out);
+        EtwTextChar(out, ')');
+    }
+    ETW_ADD(out, "  ");
+    EtwTextColor(sink, YELLOW, out);
+    EtwTextDuration(out, numberOf(g, plan, ROLE_DURATION));
+    EtwTextColor(sink, RESET, out);
+    if (code != NULL && code->i != 0) {
+        EtwTextColor(sink, RED, out);
+        ETW_ADD(out, "  ! error");
+        EtwTextColor(sink, RESET, out);
+    }
+}
+
+/* ---- Socket events --------------------------------------------------------------------------- */
+
+static void addEnd(EtwSink *sink, const TextPlan *plan, const Gathered *g, TextRole addr,
+        TextRole port, EtwText *out)
+{
+    const EtwValue *v = valueOf(g, plan, addr);
+    bool six = v != NULL && v->kind == ETW_V_BYTES;
+    if (six) {
+        EtwTextChar(out, '[');
+    }
+    addBare(sink, plan, g, addr, out);
+    if (six) {
+        EtwTextChar(out, ']');
+    }
+    EtwTextChar(out, ':');
+    addBare(sink, plan, g, port, out);
+}
+
+/* Send 127.0.0.1:40000 -> 127.0.0.1:8080 142 bytes */
+static void addSocket(
+        EtwSink *sink, const EtwEvent *event, const TextPlan *plan, const Gathered *g, EtwText *out)
+{
+    const EtwValue *size = valueOf(g, plan, ROLE_SIZE);
+    const EtwValue *context = valueOf(g, plan, ROLE_CONTEXT_PID);
+    EtwTextAdd(out, plan->name.data, plan->name.size);
+    EtwTextChar(out, ' ');
+    addEnd(sink, plan, g, ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, out);
+    EtwTextStr(out, plan->arrow);
+    addEnd(sink, plan, g, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT, out);
+    if (size != NULL && size->kind == ETW_V_INT && size->i < 0) {
+        ETW_ADD(out, " failed: ");
+        size_t from = out->size;
+        addBare(sink, plan, g, ROLE_SIZE, out);
+        if (out->data[from] == '-') { /* -EAGAIN */
+            memmove(out->data + from, out->data + from + 1, --out->size - from);
+        }
+    } else if (size != NULL) {
+        EtwTextChar(out, ' ');
+        addBare(sink, plan, g, ROLE_SIZE, out);
+        ETW_ADD(out, " bytes");
+    }
+    if (valueOf(g, plan, ROLE_OLD_STATE) && valueOf(g, plan, ROLE_NEW_STATE)) {
+        EtwTextChar(out, ' ');
+        addBare(sink, plan, g, ROLE_OLD_STATE, out);
+        ETW_ADD(out, " > ");
+        addBare(sink, plan, g, ROLE_NEW_STATE, out);
+    }
+    if (context != NULL && context->u != 0 && context->u != event->pid) {
+        ETW_ADD(out, " (in process ");
+        EtwAddDecimal(out, context->u);
+        ETW_ADD(out, ")");
+    }
+}
+
+/* ---- The line -------------------------------------------------------------------------------- */
+
+static void addUnnamed(EtwText *out, const EtwEvent *event)
+{
+    if (event->classic) {
+        ETW_ADD(out, "opcode ");
+        EtwAddDecimal(out, event->desc.opcode);
+    } else {
+        ETW_ADD(out, "#");
+        EtwAddDecimal(out, event->desc.id);
+    }
+}
+
+/* The message instead of the fields, where it is wanted or says more than they do. */
+static bool addMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    bool wanted = schema != NULL && schema->message != NULL &&
+                  (sink->config.messages || schema->style == ETW_MESSAGE_WPP);
+    if (!wanted) {
+        return false;
+    }
+    sink->message.size = 0;
+    EtwFormatMessage(&sink->message, schema, event);
+    ETW_ADD(out, ": ");
+    EtwTextSafe(sink, (const uint8_t *)sink->message.data, sink->message.size, out);
+    return true;
+}
+
+static void addBody(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, TextThread *thread,
+        EtwText *out)
+{
+    if (plan == NULL || plan->kind == PLAN_FIELDS) {
+        const EtwSchema *schema = plan ? plan->schema : NULL;
+        EtwTextIndent(thread, thread->level, out);
+        if (plan == NULL || plan->name.size == 0) {
+            addUnnamed(out, event);
+        } else {
+            EtwAddShort(out, plan->name.data, plan->name.size);
+        }
+        if (!addMessage(sink, event, schema, out)) {
+            EtwTextFields(sink, event, schema, plan ? plan->prefixes : NULL, 0, out);
+        }
+        return;
+    }
+    static const EtwVisitor gather = {.value = gatherValue};
+    Gathered g;
+    g.fields = plan->schema->fields;
+    g.found = 0;
+    bool whole = EtwDecode(plan->schema, event, &gather, &g) == ETW_OK;
+    if (plan->kind == PLAN_SOCKET) {
+        EtwTextIndent(thread, thread->level, out);
+        addSocket(sink, event, plan, &g, out);
+        EtwTextFields(sink, event, plan->schema, plan->prefixes, plan->shown, out);
+        return;
+    }
+    if (plan->kind == PLAN_CHANNEL || plan->kind == PLAN_LINE) {
+        EtwTextIndent(thread, thread->level, out);
+        (plan->kind == PLAN_LINE ? addLine : addChannel)(sink, plan, &g, out);
+    } else if (plan->kind == PLAN_ENTER) {
+        addEnter(sink, event, plan, &g, thread, out);
+    } else {
+        addLeave(sink, plan, &g, thread, out);
+    }
+    if (!whole) {
+        ETW_ADD(out, " (" ETW_TOO_SHORT ")");
+    }
+}
+
+/* Cut the line that begins at `from` to so many columns; colour takes none. */
+static void cutLine(EtwSink *sink, size_t from, EtwText *out)
+{
+    int columns = 0;
+    size_t cut = 0;
+    for (size_t i = from; i < out->size; i++) {
+        if (out->data[i] == '\033') {
+            while (i < out->size && out->data[i] != 'm') {
+                i++;
+            }
+        } else if (((uint8_t)out->data[i] & 0xC0) != 0x80) {
+            columns++;
+            if (columns == sink->config.width) {
+                cut = i;
+            } else if (columns > sink->config.width) {
+                out->size = cut;
+                ETW_ADD(out, "\xE2\x80\xA6");
+                EtwTextColor(sink, RESET, out);
+                return;
+            }
+        }
+    }
+}
+
+static void count(TextSink *text, TextProvider *provider, const EtwEvent *event)
+{
+    if (text->events == 0 || event->time < text->firstTime) {
+        text->firstTime = event->time;
+    }
+    if (text->events == 0 || event->time > text->lastTime) {
+        text->lastTime = event->time;
+    }
+    text->events++;
+    provider->events++;
+}
+
+/* A line for each address of the stack, set in below the event. */
+static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    for (uint32_t i = 0; i < event->stackCount; i++) {
+        size_t from = out->size;
+        EtwTextColor(sink, DIM, out);
+        addBlanks(out, STACK_INDENT);
+        sink->scratch2.size = 0;
+        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwTextSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        EtwTextColor(sink, RESET, out);
+        if (sink->config.width > 0) {
+            cutLine(sink, from, out);
+        }
+        EtwTextChar(out, '\n');
+    }
+}
+
+static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
+{
+    TextSink *text = sink->own;
+    const TextPlan *plan = schema ? EtwTextPlanOf(sink, event, schema) : NULL;
+    if (plan != NULL && plan->kind == PLAN_HIDDEN) {
+        text->hidden++;
+        return;
+    }
+    size_t from = out->size;
+    TextProvider *provider = plan ? plan->provider : EtwTextProviderOf(sink, event, NULL);
+    TextThread *thread = EtwTextThreadOf(&text->threads, event);
+    count(text, provider, event);
+    addColumns(sink, event, thread, provider, out);
+    addBody(sink, event, plan, thread, out);
+    if (event->stackCount > 0 && !sink->config.stacks) {
+        ETW_ADD(out, " (stack of ");
+        EtwAddDecimal(out, event->stackCount);
+        EtwTextChar(out, ')');
+    }
+    if (event->late) {
+        ETW_ADD(out, " (late)");
+    }
+    if (sink->config.width > 0) {
+        cutLine(sink, from, out);
+    }
+    EtwTextChar(out, '\n');
+    if (event->stackCount > 0 && sink->config.stacks) {
+        addFrames(sink, event, out);
+    }
+}
+
+/* ---- The sink -------------------------------------------------------------------------------- */
+
+static void textInit(EtwSink *sink)
+{
+    TextSink *text = EtwAlloc(sizeof *text);
+    text->idWidth = ID_WIDTH;
+    text->providerWidth = PROVIDER_WIDTH;
+    sink->own = text;
+    sink->secondWidth = 3;
+}
+
+static void textFree(EtwSink *sink)
+{
+    TextSink *text = sink->own;
+    EtwTextThreadsFree(&text->threads);
+    EtwTextPlansFree(text);
+    EtwTextFree(&text->location);
+    EtwFree(text);
+}
+
+const EtwSinkOps etwSinkText = {.init = textInit,
+        .begin = EtwTextBegin,
+        .event = textEvent,
+        .end = EtwTextEnd,
+        .warning = EtwTextWarning,
+        .free = textFree};

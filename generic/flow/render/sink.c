@@ -1,0 +1,289 @@
+/*
+ * flow/render/sink.c --
+ *
+ *	What all text forms have in common: making and freeing a sink, times, names. What a
+ *	line looks like is sink_text.c's, sink_csv.c's, sink_json.c's and sink_list.c's
+ *	business.
+ */
+#include "flow/render/sink_int.h"
+#include "schema/store/event_message.h"
+#include "etl/format.h"
+
+/* ---- Times ----------------------------------------------------------------------------------- */
+
+enum { NS_PER_SECOND = 1000000000 };
+
+static char *putDate(char *p, int64_t days)
+{
+    days += 719468; /* since 0000-03-01; times are after 1677 */
+    uint32_t era = (uint32_t)(days / 146097), inEra = (uint32_t)(days % 146097);
+    uint32_t year = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146096) / 365;
+    uint32_t inYear = inEra - (365 * year + year / 4 - year / 100);
+    uint32_t month = (5 * inYear + 2) / 153;
+    uint32_t day = inYear - (153 * month + 2) / 5 + 1;
+    p = EtwPutPadded(p, year + era * 400 + (month >= 10), 4);
+    *p++ = '-';
+    p = EtwPutPadded(p, month < 10 ? month + 3 : month - 9, 2);
+    *p++ = '-';
+    return EtwPutPadded(p, day, 2);
+}
+
+/* The part of a time before the point; it is the same for many events on end. */
+static void renewSecond(EtwSink *sink, int64_t second, bool negative)
+{
+    char *p = sink->secondText;
+    sink->second = second;
+    if (sink->config.timeFormat == ETW_TIME_RELATIVE) {
+        char digits[20];
+        int size = (int)(EtwPutDecimal(digits, (uint64_t)second) - digits);
+        for (int pad = sink->secondWidth - size; pad > 0; pad--) {
+            *p++ = ' ';
+        }
+        *p++ = negative ? '-' : '+';
+        memcpy(p, digits, (size_t)size);
+        p += size;
+        sink->negative = negative;
+    } else {
+        int64_t days = second / 86400 - (second % 86400 < 0);
+        uint32_t inDay = (uint32_t)(second - days * 86400);
+        p = putDate(p, days);
+        *p++ = 'T';
+        p = EtwPutPadded(p, inDay / 3600, 2);
+        *p++ = ':';
+        p = EtwPutPadded(p, inDay / 60 % 60, 2);
+        *p++ = ':';
+        p = EtwPutPadded(p, inDay % 60, 2);
+    }
+    *p++ = '.';
+    sink->secondSize = (int)(p - sink->secondText);
+}
+
+static char *putFraction(char *p, uint32_t ns, int digits)
+{
+    if (digits == 6) {
+        return EtwPutPadded(p, ns / 1000, 6);
+    }
+    *p++ = (char)('0' + ns / 100000000);
+    return EtwPutPadded(p, ns % 100000000, 8);
+}
+
+void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out)
+{
+    char *p = out->data + out->size;
+    if (sink->config.timeFormat >= ETW_TIME_NS) {
+        bool negative = time < 0;
+        uint64_t v = negative ? 0 - (uint64_t)time : (uint64_t)time;
+        if (sink->config.timeFormat == ETW_TIME_FILETIME) {
+            int64_t filetime = time / 100 - (time % 100 < 0) + 116444736000000000LL;
+            negative = filetime < 0;
+            v = negative ? 0 - (uint64_t)filetime : (uint64_t)filetime;
+        }
+        *p = '-';
+        out->size = (size_t)(EtwPutDecimal(p + negative, v) - out->data);
+        return;
+    }
+    bool relative = sink->config.timeFormat == ETW_TIME_RELATIVE;
+    bool negative = relative && time < sink->base;
+    uint64_t distance = negative ? (uint64_t)sink->base - (uint64_t)time
+                                 : (uint64_t)time - (uint64_t)sink->base;
+    int64_t second = relative ? (int64_t)(distance / NS_PER_SECOND)
+                              : time / NS_PER_SECOND - (time % NS_PER_SECOND < 0);
+    int64_t rest = relative ? (int64_t)(distance % NS_PER_SECOND) : time % NS_PER_SECOND;
+    uint32_t ns = (uint32_t)(rest < 0 ? rest + NS_PER_SECOND : rest);
+    if (second != sink->second || sink->secondSize == 0 ||
+            (relative && negative != (sink->secondText[0] == '-'))) {
+        renewSecond(sink, second, negative);
+    }
+    memcpy(p, sink->secondText, sizeof sink->secondText);
+    p = putFraction(p + sink->secondSize, ns, digits);
+    if (!relative) {
+        *p++ = 'Z';
+    }
+    out->size = (size_t)(p - out->data);
+}
+
+void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out)
+{
+    EtwTextReserve(out, 64);
+    size_t at = out->size;
+    EtwSinkTime(sink, time, 9, out);
+    if (out->data[at] == '+') {
+        memmove(out->data + at, out->data + at + 1, out->size - at - 1);
+        out->size--;
+    }
+}
+
+/* ---- Header fields --------------------------------------------------------------------------- */
+
+static void headerText(EtwText *out, EtwHeaderProc *proc, const char *key, const char *text)
+{
+    proc(out, key, text, strlen(text), false);
+}
+
+static void headerNumber(EtwText *out, EtwHeaderProc *proc, const char *key, uint64_t v)
+{
+    char text[20];
+    proc(out, key, text, (size_t)(EtwPutDecimal(text, v) - text), true);
+}
+
+static void headerOptional(EtwText *out, EtwHeaderProc *proc, const char *key, uint64_t v)
+{
+    if (v != 0) {
+        headerNumber(out, proc, key, v);
+    }
+}
+
+static void headerId(EtwText *out, EtwHeaderProc *proc, const char *key, uint32_t v)
+{
+    if (v == ETW_NO_ID) {
+        proc(out, key, "-1", 2, true);
+    } else {
+        headerNumber(out, proc, key, v);
+    }
+}
+
+static void headerGuid(EtwText *out, EtwHeaderProc *proc, const char *key, const uint8_t *bytes)
+{
+    EtwGuid guid;
+    char text[ETW_GUID_TEXT];
+    if (bytes != NULL) {
+        memcpy(guid.bytes, bytes, sizeof guid.bytes);
+        EtwGuidFormat(&guid, text);
+        headerText(out, proc, key, text);
+    }
+}
+
+void EtwSinkHeader(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, EtwText *out,
+        EtwHeaderProc *proc)
+{
+    char guid[ETW_GUID_TEXT];
+    sink->scratch.size = 0;
+    EtwSinkDataTime(sink, e->time, &sink->scratch);
+    proc(out, "time", sink->scratch.data, sink->scratch.size,
+            sink->config.timeFormat != ETW_TIME_ISO);
+    headerText(out, proc, "provider", EtwSinkProvider(sink, e, schema, guid));
+    headerText(out, proc, "event", EtwSinkEventName(schema));
+    headerOptional(out, proc, "id", e->desc.id);
+    headerOptional(out, proc, "version", e->desc.version);
+    headerOptional(out, proc, "channel",
+            e->desc.channel == ETL_CHANNEL_TRACELOGGING ? 0 : e->desc.channel);
+    headerOptional(out, proc, "level", e->desc.level);
+    headerOptional(out, proc, "opcode", e->desc.opcode);
+    headerOptional(out, proc, "task", e->desc.task);
+    headerOptional(out, proc, "keyword", e->desc.keyword);
+    headerId(out, proc, "pid", e->pid);
+    headerId(out, proc, "tid", e->tid);
+    headerNumber(out, proc, "cpu", e->cpu);
+    headerGuid(out, proc, "activity", EtwGuidIsNull(&e->activity) ? NULL : e->activity.bytes);
+    headerGuid(out, proc, "related", e->related);
+    if (e->process != NULL) {
+        headerText(out, proc, "process", e->process);
+    }
+    if (e->object != NULL) {
+        headerText(out, proc, "object", e->object);
+    }
+}
+
+bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+{
+    sink->message.size = 0;
+    return sink->config.messages && schema != NULL &&
+           EtwFormatMessage(&sink->message, schema, event);
+}
+
+/* ---- Names ------------------------------------------------------------------------- */
+
+const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        char guid[ETW_GUID_TEXT])
+{
+    const char *name = schema && schema->provider[0]
+                               ? schema->provider
+                               : EtwProviderName(sink->store, &event->provider);
+    if (name == NULL || name[0] == 0) {
+        EtwGuidFormat(&event->provider, guid);
+        name = guid;
+    }
+    return name;
+}
+
+/* ---- The sink -------------------------------------------------------------------------------- */
+
+EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
+{
+    static const EtwSinkOps *const forms[] = {
+            [ETW_FORMAT_TEXT] = &etwSinkText,
+            [ETW_FORMAT_CSV] = &etwSinkCsv,
+            [ETW_FORMAT_JSON] = &etwSinkJson,
+            [ETW_FORMAT_LIST] = &etwSinkList,
+            [ETW_FORMAT_TRACERPT] = &etwSinkTracerpt,
+            [ETW_FORMAT_XML] = &etwSinkXml,
+            [ETW_FORMAT_CHROME] = &etwSinkChrome,
+            [ETW_FORMAT_SPEEDSCOPE] = &etwSinkSpeedscope,
+            [ETW_FORMAT_FOLDED] = &etwSinkFolded,
+            [ETW_FORMAT_FLAMEGRAPH] = &etwSinkFlamegraph,
+            [ETW_FORMAT_ROWS] = &etwSinkRows,
+            [ETW_FORMAT_CALL_ROWS] = &etwSinkCallRows,
+    };
+    EtwSink *sink = EtwAlloc(sizeof *sink);
+    sink->config = *config;
+    sink->store = store;
+    sink->ops = config->table != NULL ? &etwSinkTable : forms[config->format];
+    if (sink->ops->init != NULL) {
+        sink->ops->init(sink);
+    }
+    return sink;
+}
+
+/* Relative times count from the start of the earliest file's session, so that a filter does not
+ * shift them. */
+void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    for (int i = 0; source != NULL && i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        if (info->startTime > 0 && (!sink->based || info->startTime < sink->base)) {
+            sink->base = info->startTime;
+            sink->based = true;
+        }
+    }
+    sink->track = source ? EtwSourceTracked(source) : NULL;
+    if (sink->ops->begin != NULL) {
+        sink->ops->begin(sink, source, out);
+    }
+}
+
+void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    if (!sink->based) {
+        sink->base = event->time;
+        sink->based = true;
+    }
+    sink->ops->event(sink, event, EtwSchemaOf(sink->store, event), out);
+}
+
+void EtwSinkEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+{
+    if (sink->ops->end != NULL) {
+        sink->ops->end(sink, source, out);
+    }
+}
+
+void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out)
+{
+    if (sink->ops->warning != NULL) {
+        sink->ops->warning(sink, warning, out);
+    }
+}
+
+void EtwSinkFree(EtwSink *sink)
+{
+    if (sink == NULL) {
+        return;
+    }
+    if (sink->ops->free != NULL) {
+        sink->ops->free(sink);
+    }
+    EtwTextFree(&sink->scratch);
+    EtwTextFree(&sink->scratch2);
+    EtwTextFree(&sink->message);
+    EtwFree(sink);
+}

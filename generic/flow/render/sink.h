@@ -1,0 +1,75 @@
+/*
+ * flow/render/sink.h --
+ *
+ *	Where events go as text: person-readable text, csv, json lines, Tcl list form, and the forms
+ *	that other tools open. A sink appends to an EtwText; its caller empties that into a channel when it has grown enough. Decoding
+ *	is the sink's own (schema/model/decode.h).
+ */
+#ifndef ETW_SINK_H
+#define ETW_SINK_H
+
+#include "flow/source/source.h"
+#include "schema/model/decode.h"
+
+typedef enum EtwFormat {
+    ETW_FORMAT_TEXT,
+    ETW_FORMAT_CSV,
+    ETW_FORMAT_JSON,
+    ETW_FORMAT_LIST,
+    ETW_FORMAT_TRACERPT, /* csv as tracerpt has it: header columns, then the fields' */
+    ETW_FORMAT_XML,      /* the Windows event schema, as tracerpt writes it */
+    ETW_FORMAT_CHROME,   /* trace event JSON */
+    ETW_FORMAT_SPEEDSCOPE,
+    ETW_FORMAT_FOLDED,     /* a line a stack of calls, with its weight */
+    ETW_FORMAT_FLAMEGRAPH, /* the same as a picture: svg */
+    ETW_FORMAT_ROWS,       /* events for a database to load: sink_rows.c */
+    ETW_FORMAT_CALL_ROWS   /* calls, the same */
+} EtwFormat;
+/* What the width of a call is. */
+typedef enum EtwWeight { ETW_WEIGHT_TIME, ETW_WEIGHT_COUNT, ETW_WEIGHT_WAIT } EtwWeight;
+typedef enum EtwTimeFormat {
+    /* Seconds since the start of the earliest file, live since the first event (text's default). */
+    ETW_TIME_RELATIVE,
+    ETW_TIME_ISO,
+    ETW_TIME_NS, /* ns since 1970 */
+    ETW_TIME_FILETIME
+} EtwTimeFormat;
+
+/* Columns of the caller's choice, for csv and list; the caller's until the sink is freed. */
+typedef struct EtwSinkTable {
+    const char *const *columns; /* sink_table.c has their names */
+    int count;
+    const char *const *headers; /* csv: the header row; NULL: the columns' names */
+    int headerCount;            /* 0, and headers: no header row */
+    char separator;
+} EtwSinkTable;
+
+typedef struct EtwSinkConfig {
+    EtwFormat format;
+    EtwTimeFormat timeFormat;
+    bool color;
+    bool stacks; /* text: a line for each address of a stack; json, list: `frames` beside `stack` */
+    int width;   /* text: cut lines at this many columns; 0: never */
+    bool messages; /* the events' messages: in text instead of their fields (those of WPP in any
+                      case), else as a key or column more */
+    const EtwSinkTable *table; /* NULL: the form's own columns */
+    EtwWeight weight;          /* folded, flamegraph */
+    const char *title;         /* flamegraph; valid UTF-8; NULL: the form's own */
+    /* What a sink makes at the end may be more than memory should hold: called in between, to empty
+     * the text. NULL: all of it is wanted at once. */
+    void (*drain)(void *ctx, EtwText *out);
+    void *drainCtx;
+} EtwSinkConfig;
+
+typedef struct EtwSink EtwSink;
+EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store);
+void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out);
+void EtwSinkEnd(EtwSink *sink, const EtwSource *source,
+        EtwText *out); /* losses, warnings, what was left open */
+/* A warning of the caller's own, behind those that EtwSinkEnd told; text shows it, the others do
+ * not. */
+void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
+void EtwSinkFree(EtwSink *sink);
+
+#endif

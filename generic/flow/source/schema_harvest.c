@@ -1,0 +1,107 @@
+/*
+ * flow/source/schema_harvest.c --
+ *
+ *	Looks in a file for the events that describe others, with a reader of its own, so that the
+ *	file's source is not disturbed. Of a large file only both ends are looked at: providers describe
+ *	themselves when they are enabled and when they are disabled, merge tools at the end.
+ */
+#include "base/bytes.h"
+#include "flow/source/source_int.h"
+
+/* Bytes of events, unpacked: a quarter of a second or less. */
+enum { WHOLE_FILE = 256 << 20, PART = 128 << 20, PROVIDERS_MAX = 8 };
+#define UNCLOSED_SPAN_NS 10000000000LL /* looked at of a large file whose end is not known */
+
+typedef struct FileTeacher {
+    EtwTeacher base;
+    char path[];
+} FileTeacher;
+
+typedef void LearnProc(void *ctx, const EtwEvent *event);
+
+static void scan(EtlReader *reader, int64_t from, int64_t to, LearnProc *learn, void *ctx)
+{
+    EtwGuid providers[PROVIDERS_MAX];
+    size_t count = 0;
+    while (count < PROVIDERS_MAX && etwTeachingProviders[count] != NULL) {
+        providers[count] = *etwTeachingProviders[count];
+        count++;
+    }
+    EtlFilter filter = {.providers = providers,
+            .providerCount = count,
+            .ids = &etwTeachingId,
+            .idCount = 1,
+            .either = true,
+            .from = from,
+            .to = to};
+    EtwEvent event;
+    EtlReaderSetFilter(reader, &filter);
+    while (EtlReaderNext(reader, &event) == ETW_OK) {
+        if (EtwSchemaTeaches(&event)) {
+            learn(ctx, &event);
+        }
+    }
+}
+
+/* What there is to read through. */
+static uint64_t bytesOf(const EtlInfo *info)
+{
+    return info->fileSize - info->packedBytes + info->unpackedBytes;
+}
+
+static void scanEnds(EtlReader *reader, LearnProc *learn, void *ctx)
+{
+    const EtlInfo *info = EtlReaderInfo(reader);
+    double span = (double)info->endTime - (double)info->startTime;
+    if (bytesOf(info) <= WHOLE_FILE) {
+        scan(reader, INT64_MIN, INT64_MAX, learn, ctx);
+    } else if (info->endTime <= info->startTime) {
+        scan(reader, INT64_MIN, EtwTimeAdd(info->startTime, UNCLOSED_SPAN_NS), learn, ctx);
+    } else {
+        int64_t part = (int64_t)(span * PART / (double)bytesOf(info)); /* less than half of it */
+        scan(reader, INT64_MIN, info->startTime + part, learn, ctx);
+        scan(reader, info->endTime - part, INT64_MAX, learn, ctx);
+    }
+}
+
+static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
+{
+    EtlReader *reader;
+    if (EtlReaderOpen(&reader, ((FileTeacher *)teacher)->path, NULL, NULL, NULL) == ETW_OK) {
+        scanEnds(reader, learn, ctx);
+        EtlReaderClose(reader);
+    } /* else gone since; its events speak for themselves, later */
+}
+
+static void freeTeacher(EtwTeacher *teacher)
+{
+    EtwFree(teacher);
+}
+
+bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store)
+{
+    size_t size = strlen(path) + 1;
+    FileTeacher *t = EtwAlloc(sizeof *t + size);
+    t->base.teach = teachFile;
+    t->base.free = freeTeacher;
+    memcpy(t->path, path, size);
+    EtwSchemaAsk(store, &t->base);
+    return bytesOf(info) <= WHOLE_FILE;
+}
+
+static void learnNow(void *ctx, const EtwEvent *event)
+{
+    EtwSchemaLearn(ctx, event);
+}
+
+bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store)
+{
+    EtlReader *reader;
+    if (EtlReaderOpenMemory(&reader, data, size, 0, NULL, NULL, NULL) != ETW_OK) {
+        return true;
+    }
+    scanEnds(reader, learnNow, store);
+    bool whole = bytesOf(EtlReaderInfo(reader)) <= WHOLE_FILE;
+    EtlReaderClose(reader);
+    return whole;
+}

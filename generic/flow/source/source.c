@@ -1,0 +1,473 @@
+/*
+ * flow/source/source.c --
+ *
+ *	Single sources, a file (also packed in an archive) and a live session, and the calls that work
+ *	on every kind.
+ *	Merging is source_merge.c's.
+ */
+#include "base/bytes.h"
+#include "engine/engine.h"
+#include "flow/source/zip_archive.h"
+#include "flow/source/source_int.h"
+
+/* ---- A file ---------------------------------------------------------------------------------- */
+
+enum { FILE_MAX_WARNINGS = 100 }; /* kept; a damaged file may give one for each of its buffers */
+enum { ALSO_MAX = 32 };           /* providers that pass whatever a filter says */
+
+typedef struct FileSource {
+    EtwSource base;
+    EtlReader *reader;
+    char *path;
+    OsMap unpacked; /* of an archive's member: what the reader, or that of the source that this one
+                       was made from, owns */
+    uint64_t packed;
+    char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many more there were */
+    int warningCount;
+    uint64_t unkept;
+} FileSource;
+
+static void keepWarning(void *ctx, uint64_t where, const char *message)
+{
+    FileSource *f = ctx;
+    EtwText text = {0};
+    if (f->warningCount >= FILE_MAX_WARNINGS) {
+        f->unkept++;
+        f->warningCount = FILE_MAX_WARNINGS + 1;
+        EtwTextPrintf(&text, "%s: %llu more warnings", f->path, (unsigned long long)f->unkept);
+    } else {
+        f->warningCount++;
+        EtwTextPrintf(&text, "%s: at byte %llu: %s", f->path, (unsigned long long)where, message);
+    }
+    EtwTextChar(&text, 0);
+    EtwFree(f->warnings[f->warningCount - 1]);
+    f->warnings[f->warningCount - 1] = text.data;
+}
+
+static EtwStatus fileNext(EtwSource *source, EtwEvent *event)
+{
+    return EtlReaderNext(((FileSource *)source)->reader, event);
+}
+
+static void fileClose(EtwSource *source)
+{
+    FileSource *f = (FileSource *)source;
+    if (f->reader != NULL) {
+        EtlReaderClose(f->reader);
+    }
+    for (int i = 0; i < f->warningCount; i++) {
+        EtwFree(f->warnings[i]);
+    }
+    EtwFree(f->path);
+    EtwFree(f);
+}
+
+static int fileFileCount(const EtwSource *source)
+{
+    (void)source;
+    return 1;
+}
+
+static const EtlInfo *fileFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    const FileSource *f = (const FileSource *)source;
+    (void)index;
+    *pathPtr = f->path;
+    return EtlReaderInfo(f->reader);
+}
+
+static uint64_t fileLost(const EtwSource *source)
+{
+    const EtlInfo *info = EtlReaderInfo(((const FileSource *)source)->reader);
+    return (uint64_t)info->eventsLost + info->buffersLost;
+}
+
+static int fileWarningCount(const EtwSource *source)
+{
+    return ((const FileSource *)source)->warningCount;
+}
+
+static const char *fileWarning(const EtwSource *source, int index)
+{
+    return ((const FileSource *)source)->warnings[index];
+}
+
+static double fileProgress(const EtwSource *source)
+{
+    return EtlReaderProgress(((const FileSource *)source)->reader);
+}
+
+/* Events that teach are read on: the store may learn from them as they come. */
+static void fileNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    EtlFilter more = *filter;
+    EtwGuid also[ALSO_MAX];
+    size_t count = filter->alsoProviderCount;
+    for (size_t i = 0; i < count && i < ALSO_MAX; i++) {
+        also[i] = filter->alsoProviders[i];
+    }
+    for (size_t i = 0; etwTeachingProviders[i] != NULL && count < ALSO_MAX; i++) {
+        also[count++] = *etwTeachingProviders[i];
+    }
+    more.alsoProviders = also;
+    more.alsoProviderCount = count;
+    more.alsoIds = &etwTeachingId;
+    more.alsoIdCount = 1;
+    if (count < ALSO_MAX) {
+        EtlReaderNarrow(((FileSource *)source)->reader, &more);
+    }
+}
+
+static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter);
+static bool fileTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    const FileSource *f = (const FileSource *)source;
+    return f->unpacked.base ? EtwMemoryTeach(f->unpacked.base, f->unpacked.size, store)
+                            : EtwFileTeach(f->path, EtlReaderInfo(f->reader), store);
+}
+
+static const EtwSourceOps fileOps = {.next = fileNext,
+        .close = fileClose,
+        .fileCount = fileFileCount,
+        .fileInfo = fileFileInfo,
+        .lost = fileLost,
+        .warningCount = fileWarningCount,
+        .warning = fileWarning,
+        .progress = fileProgress,
+        .teach = fileTeach,
+        .narrow = fileNarrow,
+        .again = fileAgain};
+
+/* *map is what the file has, taken over; packed: its bytes in an archive, 0: it is in none. */
+static EtwStatus openTrace(
+        EtwSource **sourcePtr, const char *path, OsMap *map, uint64_t packed, EtwError *errPtr)
+{
+    FileSource *f = EtwAlloc(sizeof *f);
+    f->base.ops = &fileOps;
+    f->path = EtwStrdup(path);
+    f->unpacked = packed != 0 ? *map : (OsMap){0};
+    f->packed = packed;
+    EtwStatus status = EtlReaderOpenMap(&f->reader, map, packed, path, keepWarning, f, errPtr);
+    if (status != ETW_OK) {
+        f->reader = NULL;
+        fileClose(&f->base);
+        return status;
+    }
+    *sourcePtr = &f->base;
+    return ETW_OK;
+}
+
+/* ---- An archive ------------------------------------------------------------------------------ */
+
+static EtwStatus openMember(EtwSource **sourcePtr, const EtwArchive *archive, int index,
+        const char *path, EtwError *errPtr)
+{
+    OsMap map;
+    EtwText name = {0};
+    EtwStatus status = EtwArchiveUnpack(archive, index, &map, errPtr);
+    if (status == ETW_OK) {
+        EtwTextPrintf(&name, "%s::%s", path, EtwArchiveName(archive, index));
+        EtwTextChar(&name, 0);
+        status = openTrace(sourcePtr, name.data, &map, EtwArchiveShare(archive, index), errPtr);
+        EtwTextFree(&name);
+    }
+    return status;
+}
+
+/* All of its traces, merged by time, or the one of that name. */
+static EtwStatus openMembers(EtwSource **sourcePtr, const EtwArchive *archive, const char *path,
+        const char *member, EtwError *errPtr)
+{
+    int count = EtwArchiveCount(archive), opened = 0;
+    if (member != NULL) {
+        int index = EtwArchiveFind(archive, member);
+        return index >= 0 ? openMember(sourcePtr, archive, index, path, errPtr)
+                          : EtwFail(errPtr, ETW_E_LOOKUP, "MEMBER", member,
+                                    "\"%s\" has no one trace \"%s\": it has %d, such as \"%s\"",
+                                    path, member, count, EtwArchiveName(archive, 0));
+    }
+    EtwSource **sources = EtwAlloc(sizeof *sources * (size_t)count);
+    EtwStatus status = ETW_OK;
+    while (opened < count && status == ETW_OK) {
+        status = openMember(&sources[opened], archive, opened, path, errPtr);
+        opened += status == ETW_OK;
+    }
+    if (status == ETW_OK) {
+        *sourcePtr = EtwSourceMerge(sources, count);
+    }
+    while (status != ETW_OK && opened > 0) {
+        EtwSourceClose(sources[--opened]);
+    }
+    EtwFree(sources);
+    return status;
+}
+
+static EtwStatus openArchive(EtwSource **sourcePtr, const OsMap *map, const char *path,
+        const char *member, EtwError *errPtr)
+{
+    EtwArchive *archive;
+    EtwStatus status = EtwArchiveOpen(&archive, map->base, map->size, path, errPtr);
+    if (status == ETW_OK) {
+        status = openMembers(sourcePtr, archive, path, member, errPtr);
+        EtwArchiveClose(archive);
+    }
+    return status;
+}
+
+/* A file of whatever kind. member: part of an archive that is wanted, or NULL. */
+static EtwStatus openPath(
+        EtwSource **sourcePtr, const char *path, const char *member, EtwError *errPtr)
+{
+    OsMap map;
+    const char *kind = "";
+    EtwStatus status = OsMapFile(&map, path, errPtr);
+    if (status != ETW_OK) {
+        return status;
+    }
+    EtwPacking packing = EtwPackingOf(map.base, map.size, &kind);
+    if (packing == ETW_PACKING_NONE && member == NULL) {
+        return openTrace(sourcePtr, path, &map, false, errPtr);
+    }
+    if (packing == ETW_PACKING_ZIP) {
+        status = openArchive(sourcePtr, &map, path, member, errPtr);
+    } else if (packing == ETW_PACKING_OTHER) {
+        status = EtwFail(errPtr, ETW_E_UNSUPPORTED, "PACKED", path,
+                "\"%s\" is a %s archive: unpack it first (zip archives are read as they are)", path,
+                kind);
+    } else {
+        status = EtwFail(errPtr, ETW_E_FORMAT, "ZIP", path, "\"%s\" is no zip archive", path);
+    }
+    OsUnmap(&map);
+    return status;
+}
+
+/* "PATH", or "PATH::MEMBER" of an archive when there is no file of the whole name. */
+static EtwStatus openFile(EtwSource **sourcePtr, const char *spec, EtwError *errPtr)
+{
+    const char *colons = OsFileExists(spec) ? NULL : strstr(spec, "::");
+    char *path = colons ? EtwStrdup(spec) : NULL;
+    if (path != NULL) {
+        path[colons - spec] = 0;
+    }
+    bool member = path != NULL && OsFileExists(path);
+    EtwStatus status = member ? openPath(sourcePtr, path, colons + 2, errPtr)
+                              : openPath(sourcePtr, spec, NULL, errPtr);
+    EtwFree(path);
+    return status;
+}
+
+/* ---- A live session -------------------------------------------------------------------------- */
+
+typedef struct LiveSource {
+    EtwSource base;
+    EtwLive *live;
+    char *name;
+    uint64_t instance; /* another session may take the name later */
+} LiveSource;
+
+static EtwStatus liveNext(EtwSource *source, EtwEvent *event)
+{
+    return EtwLiveNext(((LiveSource *)source)->live, event);
+}
+
+static void liveWait(EtwSource *source, int64_t timeoutNs)
+{
+    EtwLiveWait(((LiveSource *)source)->live, timeoutNs);
+}
+
+static void liveWake(EtwSource *source)
+{
+    EtwLiveWake(((LiveSource *)source)->live);
+}
+
+static void liveClose(EtwSource *source)
+{
+    LiveSource *l = (LiveSource *)source;
+    EtwLiveClose(l->live);
+    EtwFree(l->name);
+    EtwFree(l);
+}
+
+static uint64_t liveLost(const EtwSource *source)
+{
+    return EtwLiveLost(((const LiveSource *)source)->live);
+}
+
+static EtwStatus liveSession(const EtwSource *source, int index, EtwSessionInfo *info)
+{
+    const LiveSource *l = (const LiveSource *)source;
+    if (index > 0) {
+        return ETW_END;
+    }
+    EtwStatus status = EtwSessionQuery(l->name, info, NULL);
+    return status == ETW_OK && info->instance != l->instance ? ETW_E_STATE : status;
+}
+
+static const EtwSourceOps liveOps = {.next = liveNext,
+        .wait = liveWait,
+        .wake = liveWake,
+        .close = liveClose,
+        .lost = liveLost,
+        .session = liveSession};
+
+static EtwStatus openLive(EtwSource **sourcePtr, const char *session, EtwError *errPtr)
+{
+    EtwLive *live;
+    EtwSessionInfo info;
+    EtwStatus status = EtwLiveOpen(session, &live, errPtr);
+    if (status == ETW_OK) {
+        LiveSource *l = EtwAlloc(sizeof *l);
+        l->base.ops = &liveOps;
+        l->live = live;
+        l->name = EtwStrdup(session);
+        l->instance = EtwSessionQuery(session, &info, NULL) == ETW_OK ? info.instance : 0;
+        *sourcePtr = &l->base;
+    }
+    return status;
+}
+
+/* ---- Any source ------------------------------------------------------------------------------ */
+
+EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr)
+{
+    static const char session[] = "session:";
+    *sourcePtr = NULL;
+    if (strncmp(spec, session, sizeof session - 1) == 0) {
+        return openLive(sourcePtr, spec + sizeof session - 1, errPtr);
+    }
+    return openFile(sourcePtr, spec, errPtr);
+}
+
+EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event)
+{
+    EtwStatus status = source->ops->next(source, event);
+    if (status == ETW_OK && source->pupil != NULL && EtwSchemaTeaches(event)) {
+        EtwSchemaLearn(source->pupil, event);
+    }
+    return status;
+}
+
+void EtwSourceTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    bool done = source->ops->teach != NULL && source->ops->teach(source, store);
+    source->pupil = done ? NULL : store;
+}
+
+bool EtwSourceIsLive(const EtwSource *source)
+{
+    return source->ops->wait != NULL;
+}
+
+void EtwSourceWait(EtwSource *source, int64_t timeoutNs)
+{
+    if (source->ops->wait != NULL) {
+        source->ops->wait(source, timeoutNs);
+    }
+}
+
+void EtwSourceWake(EtwSource *source)
+{
+    if (source->ops->wake != NULL) {
+        source->ops->wake(source);
+    }
+}
+
+void EtwSourceClose(EtwSource *source)
+{
+    if (source != NULL) {
+        source->ops->close(source);
+    }
+}
+
+int EtwSourceFileCount(const EtwSource *source)
+{
+    return source->ops->fileCount ? source->ops->fileCount(source) : 0;
+}
+
+const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    if (index < 0 || index >= EtwSourceFileCount(source)) {
+        return NULL;
+    }
+    const char *path;
+    return source->ops->fileInfo(source, index, pathPtr ? pathPtr : &path);
+}
+
+uint64_t EtwSourceLost(const EtwSource *source)
+{
+    return source->ops->lost ? source->ops->lost(source) : 0;
+}
+
+EtwStatus EtwSourceSession(const EtwSource *source, int index, EtwSessionInfo *info)
+{
+    return source->ops->session != NULL ? source->ops->session(source, index, info) : ETW_END;
+}
+
+int EtwSourceWarningCount(const EtwSource *source)
+{
+    return source->ops->warningCount ? source->ops->warningCount(source) : 0;
+}
+
+const char *EtwSourceWarning(const EtwSource *source, int index)
+{
+    return index >= 0 && index < EtwSourceWarningCount(source) ? source->ops->warning(source, index)
+                                                               : NULL;
+}
+
+/* A second reader of what was unpacked. */
+static EtwSource *memberAgain(const FileSource *member)
+{
+    FileSource *f = EtwAlloc(sizeof *f);
+    f->base.ops = &fileOps;
+    f->path = EtwStrdup(member->path);
+    f->unpacked = member->unpacked;
+    f->packed = member->packed;
+    EtwStatus status = EtlReaderOpenMemory(&f->reader, member->unpacked.base, member->unpacked.size,
+            member->packed, NULL, NULL, NULL);
+    if (status != ETW_OK) {
+        f->reader = NULL;
+        fileClose(&f->base);
+    }
+    return status == ETW_OK ? &f->base : NULL;
+}
+
+static EtwSource *pathAgain(const char *path)
+{
+    EtwSource *other;
+    EtwError error;
+    if (EtwSourceOpen(&other, path, &error) != ETW_OK) {
+        return NULL;
+    }
+    if (other->ops != &fileOps) { /* another file is there now */
+        EtwSourceClose(other);
+        return NULL;
+    }
+    return other;
+}
+
+static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    const FileSource *f = (const FileSource *)source;
+    EtwSource *other = f->unpacked.base ? memberAgain(f) : pathAgain(f->path);
+    if (other != NULL) {
+        EtlReaderSetFilter(((FileSource *)other)->reader, filter);
+    }
+    return other;
+}
+
+EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    return source->ops->again ? source->ops->again(source, filter) : NULL;
+}
+
+void EtwSourceNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    if (source->ops->narrow != NULL) {
+        source->ops->narrow(source, filter);
+    }
+}
+
+double EtwSourceProgress(const EtwSource *source)
+{
+    return source->ops->progress ? source->ops->progress(source) : 0.0;
+}

@@ -1,0 +1,25 @@
+/*
+ * flow/source/source_records.h --
+ *
+ *	Records in memory as a source: made up ones, without a file around them.
+ */
+#ifndef ETW_SOURCE_RECORDS_H
+#define ETW_SOURCE_RECORDS_H
+
+#include "flow/source/source.h"
+
+/* A record as a file has it, of any kind; its time is ns since 1970. */
+typedef struct EtwRecordPart {
+    const uint8_t *data;
+    size_t size;
+    uint16_t cpu;
+} EtwRecordPart;
+
+/*
+ * Delivers them by time; of equal times in the order given. Copies them. It has no file and no losses.
+ * ETW_E_FORMAT: one is no record, or is cut off; subject is its number, from 0.
+ */
+EtwStatus EtwSourceRecords(
+        EtwSource **sourcePtr, const EtwRecordPart *parts, int count, EtwError *errPtr);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * flow/summary/summary_int.h --
+ *
+ *	What the files of a summary share. For summary*.c only.
+ */
+#ifndef ETW_SUMMARY_INT_H
+#define ETW_SUMMARY_INT_H
+
+#include "flow/render/sink_int.h"
+#include "flow/summary/summary.h"
+
+enum { WORDS = 8, SHORTCUTS = 4096, ROLES = 64 };
+
+/* What of an event's header its group depends on; the rest is 0. */
+typedef struct Words {
+    uint64_t words[WORDS];
+} Words;
+
+typedef struct Shortcut {
+    Words words;
+    EtwSummaryGroup *group; /* NULL: free */
+} Shortcut;
+
+/* An event that waits for its partner. In a table by key, the youngest first, and in a ring by age. */
+typedef struct Open {
+    EtwTableNode node;
+    struct Open *older, *younger;
+    uint64_t who, key;
+    int64_t time;
+    char cells[]; /* as EtwSummaryGroup.key */
+} Open;
+
+typedef struct Summary {
+    EtwSummary pub;
+    EtwSchemaStore *store;
+    EtwSink *sink;  /* gives columns their names and times; writes nothing */
+    unsigned needs; /* what groups depend on */
+    EtwColumn *by[ETW_SUMMARY_FIELDS], *distinct[ETW_SUMMARY_FIELDS], *pairKey[ETW_SUMMARY_FIELDS];
+    EtwColumn *value, *callId;
+    EtwTable groups;
+    EtwTable open;
+    Open *oldest, *youngest;
+    struct Role {
+        const EtwSchema *schema;
+        int role; /* of its events: a begin, an end (summary_pair.c) */
+    } roles[ROLES];
+    EtwText cell, key;
+    Shortcut shortcuts[SHORTCUTS];
+} Summary;
+
+/* The event's values of the fields of `by`; where it has none, those of its begin (may be NULL). */
+void EtwSummaryKey(Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin,
+        EtwText *out);
+/* Count an event in its group; ns: how long its pair took, begin: the values of its begin. */
+void EtwSummaryCount(Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin,
+        const uint64_t *ns);
+/* A group of this key, or the one of all events; groups (summary_group.c). */
+EtwSummaryGroup *EtwSummaryGroupNew(const char *key, size_t size);
+void EtwSummaryGroupFree(EtwSummaryGroup *group);
+/* The group of this key, made when it is not there. The next call may take it away. */
+EtwSummaryGroup *EtwSummaryGroupOf(Summary *s, const char *key, size_t size);
+/* Leave so many groups, the heaviest. */
+void EtwSummaryGroupsTrim(Summary *s, size_t keep);
+void EtwSummaryGroupsFree(Summary *s);
+/* Take in an event that may begin or end a pair (summary_pair.c). */
+void EtwSummaryPair(Summary *s, const EtwEvent *event, const EtwSchema *schema);
+/* Forget those that wait; how many they were. */
+uint64_t EtwSummaryPairsFree(Summary *s);
+
+#endif

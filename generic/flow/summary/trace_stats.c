@@ -1,0 +1,339 @@
+/*
+ * flow/summary/trace_stats.c --
+ *
+ *	Counts a trace's events by kind and looks at how well each is described. Prints nothing
+ *	(tcl/consume/info_cmd.c).
+ */
+#include "flow/summary/trace_stats.h"
+#include "etl/format.h"
+#include "schema/model/decode.h"
+#include "schema/kernel/kernel_classes.h"
+#include "base/hash_table.h"
+
+enum { KINDS_MAX = 25000 }; /* told apart; all further ones are one */
+
+typedef struct Kind {
+    EtwTableNode node;
+    EtwSurveyKind kind;
+    const EtwSchema *schema;
+    EtwDescriptor desc; /* id and opcode, when there is no schema */
+    bool telling;       /* its first event has facts of the machine */
+} Kind;
+
+typedef struct Survey {
+    EtwSurvey survey;
+    EtwSchemaStore *store;
+    EtwTable table;
+    Kind *last, *others; /* others: NULL: there is room for all */
+    EtwSurveyKind **kindsEnd;
+    EtwSurveyFact **factsEnd;
+} Survey;
+
+const char *EtwCoverageName(EtwCoverage coverage)
+{
+    static const char *const names[ETW_COVER_COUNT] = {
+            "full", "newer", "longer", "shorter", "event", "provider", "format"};
+    return coverage < ETW_COVER_COUNT ? names[coverage] : "";
+}
+
+EtwSurvey *EtwSurveyNew(EtwSchemaStore *store)
+{
+    Survey *s = EtwAlloc(sizeof *s);
+    s->store = store;
+    s->kindsEnd = &s->survey.kinds;
+    s->factsEnd = &s->survey.facts;
+    return &s->survey;
+}
+
+static void freeKind(void *ctx, EtwTableNode *node)
+{
+    Kind *k = (Kind *)node;
+    (void)ctx;
+    EtwFree((char *)k->kind.providerName);
+    EtwFree((char *)k->kind.event);
+    EtwFree(k);
+}
+
+void EtwSurveyFree(EtwSurvey *survey)
+{
+    Survey *s = (Survey *)survey;
+    EtwTableFree(&s->table, freeKind);
+    for (EtwSurveyFact *f = survey->facts, *next; f != NULL; f = next) {
+        next = f->next;
+        EtwFree((char *)f->value);
+        EtwFree(f);
+    }
+    EtwFree(s);
+}
+
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+static inline bool kindFits(const Kind *k, const EtwSchema *schema, const EtwEvent *event)
+{
+    return k->schema == schema && EtwGuidEqual(&k->kind.provider, &event->provider) &&
+           (schema != NULL ||
+                   (k->desc.id == event->desc.id && k->desc.opcode == event->desc.opcode));
+}
+
+static char *takeText(EtwText *text)
+{
+    EtwTextChar(text, 0);
+    return text->data;
+}
+
+static char *providerNameOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+{
+    char guid[ETW_GUID_TEXT];
+    const char *name = schema != NULL && schema->provider[0] != 0
+                               ? schema->provider
+                               : EtwProviderName(s->store, &event->provider);
+    EtwGuidFormat(&event->provider, guid);
+    return EtwStrdup(name != NULL && *name != 0 ? name : guid);
+}
+
+static char *eventNameOf(const EtwSchema *schema, const EtwEvent *event)
+{
+    EtwText text = {0};
+    if (schema != NULL && schema->event[0] != 0) {
+        EtwTextStr(&text, schema->event);
+    } else if (event->classic) {
+        EtwTextPrintf(&text, "opcode %u", event->desc.opcode);
+    } else {
+        EtwTextPrintf(&text, "id %u", event->desc.id);
+    }
+    return takeText(&text);
+}
+
+static bool isTelling(const Kind *k);
+
+static Kind *newKind(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+{
+    Kind *k = EtwAlloc(sizeof *k);
+    k->schema = schema;
+    k->desc = event->desc;
+    k->kind.provider = event->provider;
+    k->kind.providerName = providerNameOf(s, schema, event);
+    k->kind.event = eventNameOf(schema, event);
+    k->kind.origin = schema != NULL ? schema->origin : -1;
+    k->telling = isTelling(k);
+    *s->kindsEnd = &k->kind;
+    s->kindsEnd = &k->kind.next;
+    return k;
+}
+
+/* The kind of all that there is no room for. */
+static Kind *othersOf(Survey *s)
+{
+    if (s->others == NULL) {
+        Kind *k = EtwAlloc(sizeof *k);
+        k->kind.providerName = EtwStrdup("(others)");
+        k->kind.event = EtwStrdup("(others)");
+        k->kind.origin = -1;
+        *s->kindsEnd = &k->kind;
+        s->kindsEnd = &k->kind.next;
+        EtwTableAdd(&s->table, &k->node, 0);
+        s->others = k;
+    }
+    return s->others;
+}
+
+static Kind *kindOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+{
+    if (s->last != NULL && kindFits(s->last, schema, event)) {
+        return s->last;
+    }
+    uint64_t key = schema != NULL ? (uint64_t)(uintptr_t)schema
+                                  : event->desc.id | (uint64_t)event->desc.opcode << 16;
+    uint64_t hash = EtwHashMix(EtwHashGuid(&event->provider), key);
+    for (EtwTableNode *n = EtwTableFirst(&s->table, hash); n != NULL; n = n->next) {
+        if (n->hash == hash && kindFits((Kind *)n, schema, event)) {
+            return s->last = (Kind *)n;
+        }
+    }
+    if (s->table.count >= KINDS_MAX) {
+        return othersOf(s);
+    }
+    s->last = newKind(s, schema, event);
+    EtwTableAdd(&s->table, &s->last->node, hash);
+    return s->last;
+}
+
+/* ---- Coverage --------------------------------------------------------------------------------- */
+
+static void ignoreValue(void *ctx, const EtwField *field, const EtwValue *value)
+{
+    (void)ctx, (void)field, (void)value;
+}
+
+static void noteRest(void *ctx, const uint8_t *data, size_t size)
+{
+    (void)data;
+    *(bool *)ctx = size != 0;
+}
+
+static EtwCoverage coverageOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+{
+    static const EtwVisitor visitor = {.value = ignoreValue, .rest = noteRest};
+    bool rest = false;
+    if (schema == NULL) {
+        return event->kind == ETL_MESSAGE                            ? ETW_COVER_FORMAT
+               : EtwProviderName(s->store, &event->provider) != NULL ? ETW_COVER_EVENT
+                                                                     : ETW_COVER_PROVIDER;
+    }
+    if (EtwDecode(schema, event, &visitor, &rest) != ETW_OK) {
+        return ETW_COVER_SHORTER;
+    }
+    if (!rest) {
+        return ETW_COVER_FULL;
+    }
+    return event->desc.version > schema->version && event->metaSize == 0 ? ETW_COVER_NEWER
+                                                                         : ETW_COVER_LONGER;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *provider, *event, *field, *fact;
+} facts[] = {{"SystemConfig", "CPU", "ComputerName", "computer"},
+        {"SystemConfig", "CPU", "DomainName", "domain"},
+        {"SystemConfig", "CPU", "NumberOfProcessors", "cpus"},
+        {"SystemConfig", "CPU", "MHz", "mhz"}, {"SystemConfig", "CPU", "MemSize", "memory"},
+        {"SystemConfig", "CPU", "ProcessorArchitecture", "architecture"},
+        {"SystemConfig", "Processors", "ProcessorName", "processor"},
+        {"SystemConfig", "Platform", "SystemManufacturer", "manufacturer"},
+        {"SystemConfig", "Platform", "SystemProductName", "model"},
+        {"SystemConfig", "Platform", "BiosVersion", "bios"},
+        {"SysConfigEx", "BuildInfo", "ProductName", "product"},
+        {"SysConfigEx", "BuildInfo", "BuildLab", "buildlab"},
+        {"Etw-Session", "Host", "Host", "computer"}, {"Etw-Session", "Host", "System", "system"},
+        {"Etw-Session", "Host", "Tcl", "tcl"}, {"Etw-Session", "Host", "Processors", "cpus"}};
+
+static bool tells(const Kind *k, size_t fact)
+{
+    return k->schema != NULL && strcmp(k->kind.providerName, facts[fact].provider) == 0 &&
+           strcmp(k->kind.event, facts[fact].event) == 0;
+}
+
+static bool isTelling(const Kind *k)
+{
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (tells(k, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int fieldOf(const EtwSchema *schema, const char *name)
+{
+    for (int i = 0; i < schema->fieldCount; i += schema->fields[i].span) {
+        if (strcmp(schema->fields[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void addFact(Survey *s, const char *name, const EtwField *field, const EtwValue *value)
+{
+    EtwText text = {0};
+    EtwFormatValue(&text, field, value);
+    if (text.size == 0 || EtwSurveyFactOf(&s->survey, name) != NULL) {
+        EtwTextFree(&text);
+        return;
+    }
+    EtwSurveyFact *fact = EtwAlloc(sizeof *fact);
+    fact->name = name;
+    fact->value = takeText(&text);
+    *s->factsEnd = fact;
+    s->factsEnd = &fact->next;
+}
+
+static void takeFacts(Survey *s, const Kind *k, const EtwEvent *event)
+{
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        EtwValue value;
+        int field = tells(k, i) ? fieldOf(k->schema, facts[i].field) : -1;
+        if (field >= 0 && EtwDecodeField(k->schema, event, field, &value) == ETW_OK) {
+            addFact(s, facts[i].fact, &k->schema->fields[field], &value);
+        }
+    }
+}
+
+const char *EtwSurveyFactOf(const EtwSurvey *survey, const char *name)
+{
+    for (const EtwSurveyFact *f = survey->facts; f != NULL; f = f->next) {
+        if (strcmp(f->name, name) == 0) {
+            return f->value;
+        }
+    }
+    return NULL;
+}
+
+void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event)
+{
+    Survey *s = (Survey *)survey;
+    if (EtwEventIsHeader(event)) {
+        survey->header++;
+        return;
+    }
+    EtwEvent
+            fitting; /* with the width of pointers that listings (flow/track/track.c) decode it with */
+    uint8_t width = event->classic ? EtwKernelPointerSize(event) : event->pointerSize;
+    if (width != event->pointerSize) {
+        fitting = *event;
+        fitting.pointerSize = width;
+        event = &fitting;
+    }
+    const EtwSchema *schema = EtwSchemaOf(s->store, event);
+    Kind *k = kindOf(s, schema, event);
+    if (survey->events++ == 0) {
+        survey->first = event->time;
+    }
+    survey->last = event->time;
+    survey->metadata += EtwSchemaTeaches(event);
+    k->kind.covered[coverageOf(s, schema, event)]++;
+    if (k->kind.count++ == 0 && k->telling) {
+        takeFacts(s, k, event);
+    }
+}
+
+/* ---- Names of Windows ------------------------------------------------------------------------- */
+
+static const struct {
+    unsigned build;
+    const char *name, *release;
+} windows[] = {{2195, "Windows 2000", ""}, {2600, "Windows XP", ""},
+        {3790, "Windows Server 2003", ""}, {6000, "Windows Vista", ""},
+        {6001, "Windows Vista", "SP1"}, {6002, "Windows Vista", "SP2"}, {7600, "Windows 7", ""},
+        {7601, "Windows 7", "SP1"}, {9200, "Windows 8", ""}, {9600, "Windows 8.1", ""},
+        {10240, "Windows 10", "1507"}, {10586, "Windows 10", "1511"}, {14393, "Windows 10", "1607"},
+        {15063, "Windows 10", "1703"}, {16299, "Windows 10", "1709"}, {17134, "Windows 10", "1803"},
+        {17763, "Windows 10", "1809"}, {18362, "Windows 10", "1903"}, {18363, "Windows 10", "1909"},
+        {19041, "Windows 10", "2004"}, {19042, "Windows 10", "20H2"}, {19043, "Windows 10", "21H1"},
+        {19044, "Windows 10", "21H2"}, {19045, "Windows 10", "22H2"},
+        {20348, "Windows Server 2022", ""}, {22000, "Windows 11", "21H2"},
+        {22621, "Windows 11", "22H2"}, {22631, "Windows 11", "23H2"},
+        {25398, "Windows Server 23H2", ""}, {26100, "Windows 11", "24H2"},
+        {26200, "Windows 11", "25H2"}};
+
+void EtwWindowsName(
+        EtwText *out, unsigned major, unsigned minor, unsigned build, const char *product)
+{
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        if (windows[i].build == build) {
+            EtwTextStr(out, product != NULL ? product : windows[i].name);
+            EtwTextStr(out, windows[i].release[0] ? " " : "");
+            EtwTextStr(out, windows[i].release);
+            return;
+        }
+    }
+    if (product != NULL) {
+        EtwTextStr(out, product);
+    } else if (major == 10) {
+        EtwTextStr(out, build >= 22000 ? "Windows 11" : "Windows 10");
+    } else {
+        EtwTextPrintf(out, "Windows %u.%u", major, minor);
+    }
+    EtwTextPrintf(out, " build %u", build);
+}

@@ -1,0 +1,65 @@
+/*
+ * flow/summary/trace_stats.h --
+ *
+ *	What a trace consists of: its kinds of events with their counts, who describes them and how
+ *	well that fits, and the facts about the machine that events tell. One look at each event.
+ */
+#ifndef ETW_TRACE_STATS_H
+#define ETW_TRACE_STATS_H
+
+#include "schema/model/schema.h"
+
+/* How well an event's payload is described. */
+typedef enum EtwCoverage {
+    ETW_COVER_FULL,     /* every byte is a named field */
+    ETW_COVER_NEWER,    /* of a newer version: its known beginning */
+    ETW_COVER_LONGER,   /* there is more than the description has */
+    ETW_COVER_SHORTER,  /* it ends before the description does */
+    ETW_COVER_EVENT,    /* the provider is known, this event is not */
+    ETW_COVER_PROVIDER, /* nobody knows the provider */
+    ETW_COVER_FORMAT,   /* a WPP message, whose format (.tmf) was not loaded */
+    ETW_COVER_COUNT
+} EtwCoverage;
+const char *EtwCoverageName(EtwCoverage coverage); /* full, newer, ... format */
+
+/* Events of one id or opcode with one description; in a trace of more kinds than anybody looks at, the
+ * last one, "(others)", has the rest. */
+typedef struct EtwSurveyKind {
+    struct EtwSurveyKind *next; /* in the order of their first events */
+    EtwGuid provider;
+    const char *providerName; /* its GUID when it has none */
+    const char *event;        /* "id 7", "opcode 7" when it has no name */
+    int origin;               /* EtwOrigin; -1: nobody describes it */
+    uint64_t count;
+    uint64_t covered[ETW_COVER_COUNT];
+} EtwSurveyKind;
+
+/* computer, domain, cpus, mhz, memory (MB), architecture, processor, manufacturer, model, bios,
+ * product, buildlab; of our own traces computer, system, tcl. */
+typedef struct EtwSurveyFact {
+    struct EtwSurveyFact *next;
+    const char *name, *value;
+} EtwSurveyFact;
+
+typedef struct EtwSurvey {
+    EtwSurveyKind *kinds;
+    EtwSurveyFact *facts;
+    uint64_t events, header; /* header: records of the file itself, which are no events */
+    uint64_t metadata;       /* of the events: those that describe others */
+    int64_t first, last;     /* times; 0: no event */
+} EtwSurvey;
+
+/* The store must outlive it. */
+EtwSurvey *EtwSurveyNew(EtwSchemaStore *store);
+void EtwSurveyFree(EtwSurvey *survey);
+void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event);
+const char *EtwSurveyFactOf(const EtwSurvey *survey, const char *name); /* NULL: not told */
+
+/*
+ * What people call that Windows: "Windows 11 23H2"; builds that are not listed are "Windows 10 build
+ * N". product: what the trace calls it, may be NULL.
+ */
+void EtwWindowsName(
+        EtwText *out, unsigned major, unsigned minor, unsigned build, const char *product);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * flow/timeline/timeline.h --
+ *
+ *	A whole trace as a picture: read once, kept as columns of numbers (about 30 bytes an event),
+ *	asked for what is visible. Lanes: losses and marks, a thread each (its calls nested by depth, its
+ *	other events, the gaps while it is off the CPU), a CPU each (which thread it runs). Payloads are
+ *	not kept; an event is named by its number, its place in the source. Draws nothing.
+ */
+#ifndef ETW_TIMELINE_H
+#define ETW_TIMELINE_H
+
+#include "flow/calls/call_tree.h"
+
+typedef struct EtwTimeline EtwTimeline;
+
+/* The store must outlive EtwTimelineEnd. */
+EtwTimeline *EtwTimelineNew(EtwSchemaStore *store);
+/* Events in the order of their source; ETW_E_LIMIT: it has 2^32 - 2 already, this one is left out. */
+EtwStatus EtwTimelineAdd(EtwTimeline *timeline, const EtwEvent *event);
+/* No more events: what is open is cut. The timeline can be looked at before, too. */
+void EtwTimelineEnd(EtwTimeline *timeline);
+void EtwTimelineFree(EtwTimeline *timeline);
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+#define ETW_NO_EVENT UINT32_MAX
+
+typedef struct EtwTimelineInfo {
+    uint32_t events;
+    int lanes;
+    int64_t first, last; /* times of events; last < first: there are none */
+    int64_t begin;       /* of the first that is not about the session itself, else first */
+    uint64_t calls, cut, unmatched;
+    uint64_t unordered; /* events with a time before that of their lane's last: shown at that */
+    uint64_t reported;  /* events that say of themselves that others were lost */
+    size_t memory;      /* bytes of the columns */
+} EtwTimelineInfo;
+uint32_t EtwTimelineCount(const EtwTimeline *timeline); /* of events */
+void EtwTimelineTell(const EtwTimeline *timeline, EtwTimelineInfo *info);
+
+/* A text by its number in boxes and rows: valid UTF-8 without control characters, cut when long. */
+const char *EtwTimelineText(const EtwTimeline *timeline, uint32_t text);
+uint32_t EtwTimelineTextCount(const EtwTimeline *timeline);
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+typedef enum EtwLaneKind { ETW_LANE_NOTES, ETW_LANE_THREAD, ETW_LANE_CPU } EtwLaneKind;
+const char *EtwLaneKindName(EtwLaneKind kind);
+
+typedef struct EtwLaneInfo {
+    EtwLaneKind kind;
+    uint32_t pid, tid;   /* of a thread; pid of a CPU: its number */
+    const char *process; /* NULL: not told */
+    int levels;          /* rows of nested calls that it has had */
+    uint64_t events;
+    bool gaps; /* somebody told when it was off the CPU */
+    uint64_t errors;
+} EtwLaneInfo;
+/* false: there is no such lane. Lane numbers stay. */
+bool EtwTimelineLane(const EtwTimeline *timeline, int lane, EtwLaneInfo *info);
+
+/* ---- What is visible (timeline_boxes.c) ------------------------------------------------------- */
+
+typedef enum EtwBoxKind {
+    ETW_BOX_CALL,
+    ETW_BOX_EVENT, /* a moment */
+    ETW_BOX_GAP,   /* off the CPU; text: why */
+    ETW_BOX_RUN,   /* a CPU runs a thread; text: which */
+    ETW_BOX_MATCH  /* a moment that the search has found */
+} EtwBoxKind;
+const char *EtwBoxKindName(EtwBoxKind kind);
+
+enum {
+    ETW_MARK_ERROR = 1,  /* call left with an error; event of level error or critical */
+    ETW_MARK_CUT = 2,    /* call that was never left */
+    ETW_MARK_ASLEEP = 4, /* call that went without a leave: by yield, lost, or with its thread */
+    ETW_MARK_OPEN = 8,   /* it goes on (live) */
+    ETW_MARK_LOSS = 16,  /* event that tells of losses */
+    ETW_MARK_NOTE = 32   /* a mark that a person set */
+};
+
+typedef struct EtwTimeBox {
+    EtwBoxKind kind;
+    int lane, level;
+    int64_t from, to;
+    uint32_t text;  /* of several: of the longest seen */
+    uint32_t event; /* of several: the first */
+    uint32_t count; /* so many that are too small to be shown apart */
+    unsigned marks;
+} EtwTimeBox;
+typedef void EtwTimeBoxProc(void *ctx, const EtwTimeBox *box);
+
+/*
+ * The boxes of a lane that touch [from, to], in order of kind, level and time. What is shorter than
+ * `grain` ns is told together with its neighbours: so at most about (to - from) / grain * 2 boxes come
+ * per row, whatever the size of the trace.
+ */
+void EtwTimelineBoxes(const EtwTimeline *timeline, int lane, int64_t from, int64_t to,
+        int64_t grain, EtwTimeBoxProc *visit, void *ctx);
+/*
+ * What is there at that time: kind ETW_BOX_EVENT, MATCH: the nearest at most `slack` ns away; others:
+ * the one around it. false: nothing.
+ */
+bool EtwTimelineAt(const EtwTimeline *timeline, int lane, EtwBoxKind kind, int level, int64_t time,
+        int64_t slack, EtwTimeBox *box);
+
+/* ---- A span in figures (timeline_totals.c) ----------------------------------------------------- */
+
+typedef struct EtwSpanCall {
+    uint32_t text;
+    uint64_t calls, errors;
+    uint64_t total; /* ns within the span; of a recursion each level counts */
+    uint64_t self;
+} EtwSpanCall;
+typedef struct EtwSpanEvent {
+    uint32_t provider, event; /* texts */
+    uint64_t count;
+} EtwSpanEvent;
+typedef struct EtwSpanWait {
+    uint32_t text;
+    uint64_t count, total;
+} EtwSpanWait;
+typedef struct EtwSpan {
+    EtwSpanCall *calls; /* most self time first */
+    EtwSpanEvent *events;
+    EtwSpanWait *waits;
+    size_t callCount, eventCount, waitCount;
+} EtwSpan;
+/* Of all lanes, or of one (lane >= 0). */
+void EtwTimelineSpan(
+        const EtwTimeline *timeline, int lane, int64_t from, int64_t to, EtwSpan *span);
+void EtwSpanFree(EtwSpan *span);
+
+/* ---- Events as rows ---------------------------------------------------------------------------- */
+
+typedef struct EtwTimeRowInfo {
+    int64_t time;
+    int lane;
+    uint16_t cpu;
+    uint32_t provider, event; /* texts */
+    unsigned marks;
+} EtwTimeRowInfo;
+bool EtwTimelineRow(const EtwTimeline *timeline, uint32_t event, EtwTimeRowInfo *row);
+/* The first event that is not before that time; the count of events when there is none. */
+uint32_t EtwTimelineFind(const EtwTimeline *timeline, int64_t time);
+
+/* ---- Matches of a search ----------------------------------------------------------------------- */
+
+void EtwTimelineUnmatch(EtwTimeline *timeline); /* all */
+/* Rising numbers only. */
+void EtwTimelineMatch(EtwTimeline *timeline, uint32_t event);
+uint32_t EtwTimelineMatches(const EtwTimeline *timeline);
+/* The match number `index` (0..), in order; ETW_NO_EVENT: there is none. */
+uint32_t EtwTimelineMatchAt(const EtwTimeline *timeline, uint32_t index);
+/* How many matches are before that event: the index of the next one. */
+uint32_t EtwTimelineMatchesBefore(const EtwTimeline *timeline, uint32_t event);
+
+#endif

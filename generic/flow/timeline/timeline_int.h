@@ -1,0 +1,104 @@
+/*
+ * flow/timeline/timeline_int.h --
+ *
+ *	The timeline's columns, shared by timeline*.c. Each column is an array that grows by half;
+ *	a row's boxes do not overlap and are in the order of their times, so that whatever is asked for is
+ *	found by bisection: there is no second copy of anything for coarser views.
+ */
+#ifndef ETW_TIMELINE_INT_H
+#define ETW_TIMELINE_INT_H
+
+#include "flow/timeline/timeline.h"
+
+#define TIME_OPEN INT64_MAX /* end of a box that goes on */
+
+/* Boxes of one level of a lane, its gaps, or what a CPU runs. */
+typedef struct TimeRow {
+    int64_t *start, *end;
+    uint32_t *text, *event;
+    uint8_t *marks;
+    uint32_t count, room;
+    uint32_t *bad; /* numbers of the boxes with ETW_MARK_ERROR */
+    uint32_t badCount, badRoom;
+} TimeRow;
+
+/* Moments of one lane. */
+typedef struct TimePoints {
+    int64_t *time;
+    uint32_t *event;
+    uint32_t count, room;
+} TimePoints;
+
+typedef struct TimeLane {
+    EtwTableNode node; /* by kind, pid, tid */
+    EtwLaneInfo info;
+    uint32_t number;
+    int64_t last;
+    TimeRow *levels;
+    int depth;     /* of the calls that are open */
+    TimeRow spans; /* a thread's gaps, a CPU's runs */
+    TimePoints points, bad, matches;
+    const struct TimeLane *running; /* a CPU without told switches: whose event it had last */
+    bool told;                      /* a CPU: by switches */
+    const char *processTold;        /* info.process as events had it: to be compared only */
+} TimeLane;
+
+/* A kind of event. */
+typedef struct TimeKind {
+    uint32_t provider, event;
+    uint8_t marks;
+    bool call; /* enter or leave: drawn as a box */
+    bool own;  /* about the session itself */
+} TimeKind;
+
+enum { BLOCK = 512 };
+
+struct EtwTimeline {
+    EtwSchemaStore *store;
+    EtwCalls *calls; /* NULL: ended */
+    bool ending;
+    EtwTable laneTable, textTable, kindTable, rowTable, threadTable;
+    TimeLane **lanes;
+    int laneCount, laneRoom;
+    TimeLane *lastLane;
+    TimeLane **cpus; /* by number; NULL: none yet */
+    uint32_t cpuRoom;
+    char **texts;
+    uint32_t textCount, textRoom;
+    TimeKind *kinds;
+    uint32_t kindCount, kindRoom;
+    /* Columns of all events. */
+    int64_t *time;
+    uint32_t *lane, *kind;
+    uint16_t *cpu;
+    uint32_t count, room;
+    int64_t *blockMax; /* largest time up to the end of each BLOCK: to find times */
+    uint32_t blockRoom;
+    int64_t first, last;
+    int64_t begin; /* of the first event that is not about the session; INT64_MAX: none */
+    uint32_t *matched;
+    uint32_t matchCount, matchRoom;
+    uint64_t unordered, reported;
+    EtwTimelineInfo final; /* counts of the calls, once ended */
+};
+
+/* Room for one more element of a column: capacities grow by half. */
+#define TIME_GROW(array, count, room)                                                              \
+    ((count) < (room) ? (void)0                                                                    \
+                      : (void)((room) = (room) + (room) / 2 + 8,                                   \
+                                (array) = EtwRealloc((array), (size_t)(room) * sizeof *(array))))
+
+/* Append a moment; times must not fall. */
+void EtwTimePoint(TimePoints *points, int64_t time, uint32_t event);
+/* The first index in [low, count) whose value is not below / is above `value`; looks near `low`. */
+uint32_t EtwTimeLower(const int64_t *values, uint32_t low, uint32_t count, int64_t value);
+uint32_t EtwTimeUpper(const int64_t *values, uint32_t low, uint32_t count, int64_t value);
+/* The end of a box, of one that goes on the trace's. */
+static inline int64_t EtwTimeEnd(const EtwTimeline *t, const TimeRow *row, uint32_t i)
+{
+    return row->end[i] != TIME_OPEN  ? row->end[i]
+           : t->last > row->start[i] ? t->last
+                                     : row->start[i];
+}
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * flow/track/source_track.c --
+ *
+ *	A source around another that gives its events names (track.c) and stacks (stacks.c). A trace
+ *	often tells names at its end only, so the first event that could need one makes it look ahead
+ *	once: through a file that is not large, else through its last seconds.
+ */
+#include "base/bytes.h"
+#include "flow/source/source_int.h"
+#include "flow/track/stacks.h"
+#include "flow/track/track.h"
+
+#define WHOLE_MAX_BYTES                                                                            \
+    (64ull << 20) /* of all files together: looked through from their beginning */
+#define TAIL_NS 3000000000LL
+enum { AHEAD_MAX_EVENTS = 4000000, CLASSES_MAX = 16 };
+
+typedef struct TrackSource {
+    EtwSource base;
+    EtwSource *inner;
+    EtwTrack *track;
+    EtwStacks *stacks;
+    bool wantsStacks, looked; /* looked: ahead, if that can be done */
+} TrackSource;
+
+/* What the files hold, unpacked; *endPtr: when the last one ends, 0: not told. */
+static uint64_t bytesOf(const EtwSource *source, int64_t *endPtr)
+{
+    uint64_t bytes = 0;
+    const EtlInfo *info;
+    *endPtr = 0;
+    for (int i = 0; (info = EtwSourceFileInfo(source, i, NULL)) != NULL; i++) {
+        bytes += info->fileSize > info->unpackedBytes ? info->fileSize : info->unpackedBytes;
+        *endPtr = info->endTime > *endPtr ? info->endTime : *endPtr;
+    }
+    return bytes;
+}
+
+static void readAhead(TrackSource *t, const EtlFilter *filter)
+{
+    EtwEvent event;
+    EtwSource *ahead = EtwSourceAgain(t->inner, filter);
+    for (int i = 0; ahead && i < AHEAD_MAX_EVENTS && EtwSourceNext(ahead, &event) == ETW_OK; i++) {
+        EtwTrackAhead(t->track, &event);
+        if (t->stacks != NULL) {
+            EtwStacksLearn(t->stacks, &event);
+        }
+    }
+    EtwSourceClose(ahead);
+}
+
+/* One pass for names and stack keys where that is the whole file; of a large one the keys are all
+ * read, names only at its end. */
+static void lookAhead(TrackSource *t)
+{
+    EtwGuid classes[CLASSES_MAX];
+    EtlFilter filter = {.providers = classes, .from = INT64_MIN, .to = INT64_MAX};
+    const EtwGuid *known = EtwTrackClasses(&filter.providerCount);
+    int64_t end;
+    bool whole = bytesOf(t->inner, &end) <= WHOLE_MAX_BYTES;
+    memcpy(classes, known, sizeof *known * filter.providerCount);
+    t->looked = true;
+    if (t->wantsStacks) {
+        t->stacks = EtwStacksNew(t->inner);
+    }
+    if (t->stacks != NULL && whole) {
+        classes[filter.providerCount++] = etwStackWalk;
+    } else if (t->stacks != NULL) {
+        EtwStacksReadKeys(t->stacks, t->inner);
+    }
+    if (!whole) {
+        filter.from = end - TAIL_NS;
+    }
+    if (whole || end != 0) {
+        readAhead(t, &filter);
+    }
+}
+
+static EtwStatus trackNext(EtwSource *source, EtwEvent *event)
+{
+    TrackSource *t = (TrackSource *)source;
+    for (;;) {
+        EtwStatus status = EtwSourceNext(t->inner, event);
+        if (status != ETW_OK) {
+            return status;
+        }
+        if (!t->looked && (t->wantsStacks || EtwTrackKnows(event))) {
+            lookAhead(t);
+        }
+        EtwTrackEvent(t->track, event);
+        if (t->stacks == NULL) {
+            return ETW_OK;
+        }
+        EtwStacksAttach(t->stacks, event);
+        if (!EtwStacksUsed(t->stacks, event)) {
+            return ETW_OK;
+        }
+    }
+}
+
+static void trackClose(EtwSource *source)
+{
+    TrackSource *t = (TrackSource *)source;
+    EtwStacksFree(t->stacks);
+    EtwTrackFree(t->track);
+    EtwSourceClose(t->inner);
+    EtwFree(t);
+}
+
+/* ---- All else is the inner source's ----------------------------------------------------------- */
+
+static EtwSource *innerOf(const EtwSource *source)
+{
+    return ((const TrackSource *)source)->inner;
+}
+
+static void trackWait(EtwSource *source, int64_t timeoutNs)
+{
+    EtwSourceWait(innerOf(source), timeoutNs);
+}
+
+static void trackWake(EtwSource *source)
+{
+    EtwSourceWake(innerOf(source));
+}
+
+static int trackFileCount(const EtwSource *source)
+{
+    return EtwSourceFileCount(innerOf(source));
+}
+
+static const EtlInfo *trackFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    return EtwSourceFileInfo(innerOf(source), index, pathPtr);
+}
+
+static uint64_t trackLost(const EtwSource *source)
+{
+    return EtwSourceLost(innerOf(source));
+}
+
+static EtwStatus trackSession(const EtwSource *source, int index, EtwSessionInfo *info)
+{
+    return EtwSourceSession(innerOf(source), index, info);
+}
+
+static int trackWarningCount(const EtwSource *source)
+{
+    return EtwSourceWarningCount(innerOf(source));
+}
+
+static const char *trackWarning(const EtwSource *source, int index)
+{
+    return EtwSourceWarning(innerOf(source), index);
+}
+
+static double trackProgress(const EtwSource *source)
+{
+    return EtwSourceProgress(innerOf(source));
+}
+
+static bool trackTeach(EtwSource *source, EtwSchemaStore *store)
+{
+    EtwSourceTeach(innerOf(source), store);
+    EtwTrackTeach(((TrackSource *)source)->track, store);
+    return true;
+}
+
+static EtwSource *trackAgain(const EtwSource *source, const EtlFilter *filter)
+{
+    return EtwSourceAgain(innerOf(source), filter);
+}
+
+/* Whether a file says that kernel groups were enabled, or is a merge and may have some. */
+static bool hasKernel(const EtwSource *source)
+{
+    const EtlInfo *info;
+    for (int i = 0; (info = EtwSourceFileInfo(source, i, NULL)) != NULL; i++) {
+        if (info->hasGroupMasks || info->loggerCount > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * The classes that name things are read on. Stacks have their addresses in events of their own, and
+ * which of them are needed is not to be seen from their headers.
+ */
+static void trackNarrow(EtwSource *source, const EtlFilter *filter)
+{
+    TrackSource *t = (TrackSource *)source;
+    EtlFilter more = *filter;
+    if (t->wantsStacks) {
+        return;
+    }
+    if (!t->looked && hasKernel(t->inner)) { /* what would have asked for it may be left out now */
+        lookAhead(t);
+    }
+    more.alsoProviders = EtwTrackClasses(&more.alsoProviderCount);
+    EtwSourceNarrow(t->inner, &more);
+}
+
+#define TRACK_OPS                                                                                  \
+    .next = trackNext, .close = trackClose, .fileCount = trackFileCount,                           \
+    .fileInfo = trackFileInfo, .lost = trackLost, .warningCount = trackWarningCount,               \
+    .warning = trackWarning, .progress = trackProgress, .teach = trackTeach, .again = trackAgain,  \
+    .narrow = trackNarrow
+static const EtwSourceOps fileOps = {TRACK_OPS};
+static const EtwSourceOps liveOps = {
+        TRACK_OPS, .wait = trackWait, .wake = trackWake, .session = trackSession};
+
+EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks)
+{
+    TrackSource *t = EtwAlloc(sizeof *t);
+    t->base.ops = EtwSourceIsLive(inner) ? &liveOps : &fileOps;
+    t->inner = inner;
+    t->track = EtwTrackNew(stacks);
+    t->wantsStacks = stacks;
+    return &t->base;
+}
+
+const EtwTrack *EtwSourceTracked(const EtwSource *source)
+{
+    bool ours = source->ops == &fileOps || source->ops == &liveOps;
+    return ours ? ((const TrackSource *)source)->track : NULL;
+}

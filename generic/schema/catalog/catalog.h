@@ -1,0 +1,34 @@
+/*
+ * schema/catalog/catalog.h --
+ *
+ *	The catalogue of providers that ship with Windows and .NET: a file, of which a provider is read
+ *	when it is first asked for. Definitions stay until the process ends, so whoever found one may
+ *	keep it. Thread-safe.
+ */
+#ifndef ETW_CATALOG_H
+#define ETW_CATALOG_H
+
+#include "schema/model/provider_def.h"
+
+/* Where the catalogue's file is; NULL: there is none. Not read before it is needed. */
+void EtwCatalogUse(const char *path);
+/* A provider of the catalogue, read on first demand; NULL: not in it (or no catalogue). */
+const EtwProviderDef *EtwCatalogFind(const EtwGuid *guid);
+/* The same by name (any case), also one whose GUID is not known (zeros). */
+const EtwProviderDef *EtwCatalogFindName(const char *name);
+/* The file that was named; "": none. */
+const char *EtwCatalogPath(void);
+/* Why there is no catalogue though a file was named; NULL: there is one, or none was named. */
+const char *EtwCatalogProblem(void);
+/* Its name without reading its events; NULL: unknown. */
+const char *EtwCatalogName(const EtwGuid *guid);
+/* GUID of a provider's name (case-insensitive). */
+bool EtwCatalogGuid(const char *name, EtwGuid *guid);
+/* Each provider of the catalogue, by name; guid: zeros when it is not known; events: how many. */
+typedef void EtwCatalogProc(void *ctx, const EtwGuid *guid, const char *name, int events);
+void EtwCatalogVisit(EtwCatalogProc *visit, void *ctx);
+/* Those whose name, or whose names of tasks, opcodes, fields, maps or keywords, contain a word (lower
+ * case; any case is found). */
+void EtwCatalogSearch(const char *word, EtwCatalogProc *visit, void *ctx);
+
+#endif

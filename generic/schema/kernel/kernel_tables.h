@@ -1,0 +1,37 @@
+/*
+ * schema/kernel/kernel_tables.h --
+ *
+ *	The tables behind schema/kernel/kernel_classes.c, whose language its header comment explains: those made
+ *	from data (kernel_tables.c), those written by hand (kernel_rows.c), and the names of values
+ *	(kernel_maps.c).
+ */
+#ifndef ETW_KERNEL_TABLES_H
+#define ETW_KERNEL_TABLES_H
+
+#include "schema/model/provider_def.h"
+
+typedef struct EtwKernelRow {
+    const char *versions; /* "2,3"; NULL: a name only, the layout is not known */
+    const char *events;   /* "10 Read,11 Write": opcode and name */
+    const char *fields;   /* "ProcessId:pid ImageFileName:astr" */
+} EtwKernelRow;
+
+typedef struct EtwKernelClass {
+    const char *name; /* provider's name; NULL ends a table */
+    const char *guid;
+    const EtwKernelRow *rows;
+    int rowCount;
+} EtwKernelClass;
+
+typedef struct EtwKernelMap {
+    const char *name;
+    bool bits;
+    const char *values; /* "0 Initialized,1 Ready", numbers as strtoull reads them */
+} EtwKernelMap;
+
+extern const EtwKernelClass etwKernelTables[]; /* from data */
+extern const EtwKernelClass etwKernelRows[];   /* by hand; of one version of an opcode, its first
+                                                  layout is that of etwKernelTables, if that has one */
+extern const EtwKernelMap etwKernelMaps[];     /* name NULL ends it */
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * schema/model/provider_def.h --
+ *
+ *	What is known of one provider, whoever told it: its events by id (or, classic, by opcode) and
+ *	version, its keywords, tasks, opcodes, levels, channels and maps. Manifests, metadata of merged
+ *	files, MOF and TMF texts, the kernel's tables and the catalogue of Windows' providers all become
+ *	this. A definition is built by one thread, then finished, and never changes again: after that any
+ *	thread may read it.
+ */
+#ifndef ETW_PROVIDER_DEF_H
+#define ETW_PROVIDER_DEF_H
+
+#include "schema/model/schema.h"
+
+typedef enum EtwNameKind {
+    ETW_NAME_KEYWORD, /* value: mask */
+    ETW_NAME_TASK,
+    ETW_NAME_OPCODE,
+    ETW_NAME_LEVEL,
+    ETW_NAME_CHANNEL,
+    ETW_NAME_KINDS
+} EtwNameKind;
+
+typedef struct EtwNamed {
+    uint64_t value;
+    uint16_t task; /* opcodes: of this task only; 0: of any */
+    const char *name;
+    const char *message; /* NULL: none */
+} EtwNamed;
+
+typedef struct EtwNamedMap {
+    const char *name;
+    EtwMap map;
+} EtwNamedMap;
+
+/* One event (id and version, or opcode and version). */
+typedef struct EtwEventDef {
+    EtwDescriptor desc; /* channel, level, opcode, task, keyword as declared */
+    const char *symbol; /* the manifest's own name for it; NULL: none */
+    const char *since;  /* the first Windows that has it; NULL: not known */
+    EtwSchema schema;
+} EtwEventDef;
+
+typedef struct EtwProviderDef {
+    EtwGuid guid;
+    const char *name;
+    const char *from; /* file or source it came from; "" for built-in */
+    EtwOrigin origin;
+    bool classic;               /* events are told apart by opcode, not by id */
+    bool checked;               /* of the catalogue: what it says of an event's exact version comes
+                                   before what a trace says, whose manifests are known to be wrong */
+    const EtwEventDef **events; /* finished: rising by id or opcode, then version */
+    int eventCount;
+    const EtwNamed *names[ETW_NAME_KINDS]; /* finished: rising by value */
+    int nameCount[ETW_NAME_KINDS];
+    const EtwNamedMap **maps; /* in the order they were added */
+    int mapCount;
+    size_t bytes; /* that it takes */
+} EtwProviderDef;
+
+/* ---- Building -------------------------------------------------------------------------------- */
+
+EtwProviderDef *EtwDefNew(
+        const EtwGuid *guid, const char *name, EtwOrigin origin, const char *from);
+/* Memory that lives as long as the definition; zeroed. */
+void *EtwDefAlloc(EtwProviderDef *def, size_t size);
+/* A copy of the text, made valid UTF-8 and NUL-terminated. */
+const char *EtwDefText(EtwProviderDef *def, const void *utf8, size_t size);
+const char *EtwDefText16(EtwProviderDef *def, const uint8_t *utf16, size_t units);
+/* Names are the definition's (EtwDefText). A second name for the same value is ignored. */
+void EtwDefName(EtwProviderDef *def, EtwNameKind kind, const EtwNamed *named);
+/* Copies the entries, whose names are the definition's, and sorts them. Known name: replaced. */
+const EtwMap *EtwDefMap(
+        EtwProviderDef *def, const char *name, const EtwMapEntry *entries, int count, bool bits);
+const EtwMap *EtwDefFindMap(const EtwProviderDef *def, const char *name);
+/*
+ * Add an event; *fields are copied (their names and maps are the definition's), spans and `counts`
+ * are set here. NULL: the fields make no sense (members missing, references forward or out of range,
+ * too deep). The result may be completed (symbol, schema.message, ...) until EtwDefFinish.
+ */
+EtwEventDef *EtwDefEvent(
+        EtwProviderDef *def, const EtwDescriptor *desc, const EtwField *fields, int count);
+/*
+ * Sort, drop doubles (the last one wins), name tasks and opcodes, and give each event without a name
+ * one: Task, Task/Opcode, its symbol, or Event(ID).
+ */
+void EtwDefFinish(EtwProviderDef *def);
+void EtwDefFree(EtwProviderDef *def);
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+/*
+ * The event's definition: its own version, else the nearest older one (whose fields a newer event
+ * begins with), else the nearest newer one. NULL: none of that id or opcode.
+ */
+const EtwEventDef *EtwDefFind(const EtwProviderDef *def, uint32_t idOrOpcode, uint32_t version);
+/* Name of a task, opcode, level or channel; NULL: it has none. task: for opcodes, else 0. */
+const char *EtwDefNameOf(
+        const EtwProviderDef *def, EtwNameKind kind, uint64_t value, uint16_t task);
+/* Windows' own names of levels and opcodes that need no manifest; NULL: none. */
+const char *EtwStandardName(EtwNameKind kind, uint64_t value);
+
+/* ---- Readers of files that describe providers ------------------------------------------------- */
+
+/* Takes a finished definition over. */
+typedef void EtwDefProc(void *ctx, EtwProviderDef *def);
+
+/*
+ * Reads all of a file's text; `from` is the path, for messages and EtwProviderDef.from. Hands on
+ * definitions (at least one) only when the whole text made sense. ETW_E_FORMAT: not this format, or
+ * broken; the message names the line.
+ */
+typedef EtwStatus EtwSchemaReadProc(const char *from, const void *data, size_t size,
+        EtwDefProc *add, void *ctx, EtwError *errPtr);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * schema/model/schema.h --
+ *
+ *	What an event's payload bytes mean: named, typed fields. A store finds (and caches) the
+ *	schema of an event, asking in this order:
+ *	  1. the event itself: TraceLogging, or one string;
+ *	  2. the catalogue about providers whose manifests in traces are known to be wrong
+ *	     (EtwProviderDef.checked), unless the user loaded what describes the event;
+ *	  3. its trace: EventSource manifests, metadata of merged files (not about a file's headers);
+ *	  4. what the user loaded (schema/store/definition_library.h);
+ *	  5. the tables of Windows' kernel classes;
+ *	  6. the catalogue of known providers (schema/store/definition_library.h);
+ *	  7. on Windows, the system itself (schema/store/platform_schema.h).
+ *	Names of Linux's kernel constants come from schema/model/linux_names.h. Not thread-safe: one store a flow, a
+ *	twin for each further thread (EtwSchemaStoreTwin).
+ */
+#ifndef ETW_SCHEMA_H
+#define ETW_SCHEMA_H
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "event/event.h"
+#include "etw.h" /* ETW_IN_*, ETW_OUT_*, Etw_Field */
+
+/* Names of values: exact (syscall 41 -> socket) or bits (MSG_PEEK|MSG_DONTWAIT). Static or owned by
+ * the store or the provider's definition. */
+typedef struct EtwMapEntry {
+    uint64_t value;
+    const char *name;
+} EtwMapEntry;
+typedef struct EtwMap {
+    const EtwMapEntry *entries; /* rising by value */
+    int count;
+    bool bits;
+} EtwMap;
+
+/*
+ * In-types beyond TraceLogging's (etw.h), those of manifests and classic events. A UTF16Z, ANSIZ or
+ * BINARY whose size the schema gives (EtwField.sized) has no NUL or count of its own in the payload.
+ */
+enum {
+    ETW_IN_SKIP = 64,          /* `length` bytes (0: a pointer) that are passed over, never shown */
+    ETW_IN_COUNTED_UTF16_SWAP, /* u16 size in bytes, high byte first; UTF-16LE */
+    ETW_IN_COUNTED_ANSI_SWAP,  /* the same for 8-bit text */
+    ETW_IN_COUNTED32_BINARY,   /* u32 size, bytes (TDH's hex dump) */
+    ETW_IN_WBEM_SID /* classic: u32 0: nothing more; else TOKEN_USER (two pointers), SID */
+};
+/* Arrays beyond etw.h's. */
+enum {
+    ETW_ARRAY_BY_FIELD = 3, /* field number `count` of the schema says how many */
+    ETW_ARRAY_REST = 4      /* to the end of the payload */
+};
+/* Where the size of a UTF16Z (in characters), ANSIZ or BINARY (in bytes) comes from. */
+enum {
+    ETW_SIZE_OWN = 0,      /* its NUL, or the u16 before it */
+    ETW_SIZE_FIXED = 1,    /* `length` */
+    ETW_SIZE_BY_FIELD = 2, /* field number `length` of the schema */
+    ETW_SIZE_REST = 3      /* to the end of the payload */
+};
+
+typedef struct EtwField {
+    const char *name; /* UTF-8, NUL-terminated, valid text */
+    uint8_t in, out;  /* ETW_IN_*, ETW_OUT_* */
+    uint8_t array;    /* ETW_SCALAR, ETW_ARRAY_* */
+    uint8_t sized;    /* ETW_SIZE_* */
+    bool counts;      /* a number that an array's or a text's size refers to */
+    uint16_t count;   /* ETW_ARRAY_FIXED: elements; ETW_ARRAY_BY_FIELD: index of that field */
+    uint16_t length;  /* ETW_SIZE_FIXED: see there; ETW_SIZE_BY_FIELD: index of that field */
+    uint16_t members; /* ETW_IN_STRUCT: how many of the following fields (nested ones counted once)
+                         are its own */
+    uint16_t span;    /* fields that this one covers, itself included: index of the next sibling =
+                         index + span */
+    uint32_t tag;
+    const EtwMap *map; /* NULL: none */
+} EtwField;
+
+/* Who described an event. */
+typedef enum EtwOrigin {
+    ETW_ORIGIN_BUILTIN,  /* this package: records of a file's header, events of one string */
+    ETW_ORIGIN_SELF,     /* the event itself: TraceLogging, EventSource self-describing */
+    ETW_ORIGIN_STREAM,   /* an EventSource manifest among the events */
+    ETW_ORIGIN_METADATA, /* metadata that a merge tool put into the file */
+    ETW_ORIGIN_MANIFEST, /* loaded by the user: .man */
+    ETW_ORIGIN_MOF,      /* loaded by the user: .mof */
+    ETW_ORIGIN_TMF,      /* loaded by the user: .tmf */
+    ETW_ORIGIN_KERNEL,   /* table of Windows' kernel classes */
+    ETW_ORIGIN_CATALOG,  /* catalogue of providers that ship with Windows and .NET */
+    ETW_ORIGIN_COUNT
+} EtwOrigin;
+/* manifest, metadata, ...: one word a person reads. */
+const char *EtwOriginName(EtwOrigin origin);
+
+/* How a message's text says where values go. */
+typedef enum EtwMessageStyle {
+    ETW_MESSAGE_MANIFEST, /* %1 %2!x! %% %n %t (FormatMessage); EventSource's {0} are %1 by then */
+    ETW_MESSAGE_WPP       /* %10!s! %!FUNC!; 10 is the first argument */
+} EtwMessageStyle;
+
+struct EtwProviderDef;
+
+typedef struct EtwSchema {
+    const char *provider; /* name, "" when unknown */
+    const char *event;    /* name, "" when unknown */
+    const EtwField *fields;
+    int fieldCount;   /* all, members of structs included */
+    uint8_t origin;   /* EtwOrigin */
+    uint8_t version;  /* the event's version that it was made for; newer events: known prefix */
+    uint8_t style;    /* EtwMessageStyle */
+    const char *task; /* names, NULL when unknown or none */
+    const char *opcode;
+    const char *message;              /* template, NULL: none */
+    const struct EtwProviderDef *def; /* whose event it is; NULL: it describes itself */
+} EtwSchema;
+
+typedef struct EtwSchemaStore EtwSchemaStore;
+
+EtwSchemaStore *EtwSchemaStoreNew(void);
+void EtwSchemaStoreFree(EtwSchemaStore *store);
+/* The event's schema, owned by the store; NULL: unknown (its payload is shown raw). Cheap for a
+ * known one. */
+const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
+/* Does the event's own trace describe it, whoever is believed? */
+bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event);
+/* Call visit for each schema that an event of this store had; Windows' kernel classes left out. */
+void EtwSchemaVisit(
+        const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);
+/*
+ * Events that describe others: EventSource manifests, metadata of merged files. A flow shows each to
+ * the store, at best before the events that need them. The first tells whether an event is one,
+ * cheaply; they are those of id etwTeachingId and those of etwTeachingProviders.
+ */
+bool EtwSchemaTeaches(const EtwEvent *event);
+void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event);
+extern const EtwGuid *const etwTeachingProviders[]; /* NULL-terminated */
+extern const uint16_t etwTeachingId;
+/*
+ * Whoever can find such events before they are due (a file). Asked once, when an event is met that
+ * does not describe itself; it calls `learn` for each. The store owns it and frees it through
+ * `free`; it may be called from the thread of any twin.
+ */
+typedef struct EtwTeacher {
+    struct EtwTeacher *next; /* the store's: it asks several */
+    void (*teach)(
+            struct EtwTeacher *teacher, void (*learn)(void *ctx, const EtwEvent *event), void *ctx);
+    void (*free)(struct EtwTeacher *teacher);
+} EtwTeacher;
+void EtwSchemaAsk(EtwSchemaStore *store, EtwTeacher *teacher);
+/* A store of its own, for another thread, that knows what the other one learns, and vice versa. */
+EtwSchemaStore *EtwSchemaStoreTwin(EtwSchemaStore *store);
+/* Name of a provider GUID as far as known (learned from events and built-in ones); NULL: unknown.
+ */
+const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);
+
+/* ---- TraceLogging (schema/tracelogging/tracelogging.c) ---------------------------------------------------- */
+
+/* Append the metadata blob (item 11) of an event. ETW_E_ARG: malformed field list; errPtr says
+ * which. */
+EtwStatus EtwTraceLoggingEncode(
+        EtwText *out, const char *eventName, const Etw_Field *fields, int count, EtwError *errPtr);
+/* Append the provider traits blob (item 12). group may be NULL. */
+void EtwTraceLoggingTraits(EtwText *out, const char *providerName, const EtwGuid *group);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * schema/model/schema_int.h --
+ *
+ *	What the makers of schemas share: limits, and the last step of making one.
+ */
+#ifndef ETW_SCHEMA_INT_H
+#define ETW_SCHEMA_INT_H
+
+#include "schema/model/provider_def.h"
+
+enum {
+    ETW_MAX_FIELDS = 2048, /* of one event; more are refused */
+    ETW_MAX_DEPTH = 16,    /* structs in structs */
+    ETW_MAX_NAME = 512 /* bytes of a field's name: an array of structs shows it once an element */
+};
+
+/* Set span and counts of each field; false: members are missing, too deep, or a reference is not to
+ * an earlier number. */
+bool EtwFieldsFinish(EtwField *fields, int count);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * schema/model/tcl_list.h --
+ *
+ *	Values and payloads as Tcl lists and dicts, in text, without Tcl: what Tcl's list
+ *	parser takes back exactly. Line breaks are always escaped, so a list is one line.
+ */
+#ifndef ETW_TCL_LIST_H
+#define ETW_TCL_LIST_H
+
+#include "schema/model/decode.h"
+
+/* Append text (valid UTF-8) as one list element. */
+void EtwListElement(EtwText *out, const char *text, size_t size);
+/* Quote what was appended to *out from offset `from` on as one list element. */
+void EtwListNest(EtwText *out, size_t from);
+/* Append a value as one element: a number, or its text (EtwValueIsText); times are ns since 1970.
+ */
+void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *value);
+/*
+ * Append the payload as a dict, one element of a list: fields by name, structs as dicts, arrays as
+ * lists. What the schema does not cover is under _rest (or, schema NULL or without fields,
+ * _payload) as hex digits. The result is EtwDecode's.
+ */
+EtwStatus EtwListProps(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
+/*
+ * The same, not quoted as an element. tdh: in the form that Windows' decoder gives to programs. Each
+ * value is a list, GUIDs are in braces and upper case, numbers that are meant as hexadecimal have all
+ * their digits, times are ISO 8601 with milliseconds; without a schema there is _userdata.
+ */
+EtwStatus EtwListDict(EtwText *out, const EtwSchema *schema, const EtwEvent *event, bool tdh);
+/* Append the value of one top-level array or struct as list text (not quoted as an element). */
+EtwStatus EtwListField(EtwText *out, const EtwSchema *schema, const EtwEvent *event, int index);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * schema/mof/mof.h --
+ *
+ *	Classes of a MOF text as they stand there, between reading them (mof_read.c) and making
+ *	definitions of them (mof.c). Nobody else's business.
+ */
+#ifndef ETW_MOF_H
+#define ETW_MOF_H
+
+#include "base/hash_table.h"
+#include "schema/model/text_defs.h"
+
+typedef struct MofValue {
+    struct MofValue *next;
+    const char *text;
+} MofValue;
+
+typedef struct MofQualifier {
+    struct MofQualifier *next;
+    const char *name;
+    const MofValue *values; /* NULL: none, the qualifier is simply there */
+} MofQualifier;
+
+typedef struct MofProperty {
+    struct MofProperty *next;
+    const char *name, *type;
+    const MofQualifier *qualifiers;
+    const struct EtwMap *map; /* of its values, in the definition that asked last */
+    const struct EtwProviderDef *madeFor;
+    bool array;
+    uint32_t elements; /* of an array; 0: not told */
+} MofProperty;
+
+typedef struct MofClass {
+    EtwTableNode node; /* by name, lower case */
+    struct MofClass *next;
+    const char *name, *base;    /* base NULL: none */
+    struct MofClass *baseClass; /* NULL: none, or not in the text */
+    const MofQualifier *qualifiers;
+    MofProperty *properties;
+    int propertyCount;
+} MofClass;
+
+typedef struct Mof {
+    EtwProviderDef *memory; /* owns all the rest */
+    EtwTable classes;
+    MofClass *first; /* in the order of the text */
+} Mof;
+
+/* Read a text; MofFree in any case. */
+EtwStatus MofRead(Mof *mof, const uint8_t *data, size_t size, const char *from, EtwError *errPtr);
+void MofFree(Mof *mof);
+MofClass *MofFindClass(const Mof *mof, const char *name);
+/* NULL: it has none of that name. Names are compared without case. */
+const MofQualifier *MofFindQualifier(const MofQualifier *list, const char *name);
+/* The qualifier's first value, "" when it has none; NULL: no such qualifier. */
+const char *MofText(const MofQualifier *list, const char *name);
+/* The same as a number; false: no such qualifier, or its value is none. */
+bool MofNumber(const MofQualifier *list, const char *name, uint64_t *value);
+bool MofToNumber(const char *text, uint64_t *value);
+bool MofSameName(const char *a, const char *b);
+
+#endif

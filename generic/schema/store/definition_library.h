@@ -1,0 +1,23 @@
+/*
+ * schema/store/definition_library.h --
+ *
+ *	Definitions that the user loaded (`etw schema load`); they hold for the whole process and stay
+ *	until it ends, so whoever found one may keep it. Thread-safe.
+ */
+#ifndef ETW_DEFINITION_LIBRARY_H
+#define ETW_DEFINITION_LIBRARY_H
+
+#include "schema/model/provider_def.h"
+
+/* Add a finished definition; the library owns it from now on. Later ones are found first. */
+void EtwLibraryAdd(EtwProviderDef *def);
+/* Forget what the user loaded (tests); the definitions themselves stay alive. */
+void EtwLibraryClear(void);
+/* Rises whenever something was added or forgotten: whoever caches compares it. */
+uint32_t EtwLibraryGeneration(void);
+/* The user's definition of an event or, event NULL, of the provider; newest first. NULL: none. */
+const EtwProviderDef *EtwLibraryFind(const EtwGuid *guid, const EtwEvent *event);
+/* Each user's definition, newest first. The visitor may not add any. */
+void EtwLibraryVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *ctx);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * schema/store/header_labels.c --
+ *
+ *	Names of an event's numbers: the event's schema knows them, else its provider's definition, else
+ *	they are Windows' own.
+ */
+#include "schema/store/header_labels.h"
+#include "schema/model/tcl_list.h"
+#include "schema/store/platform_schema.h"
+
+static uint64_t numberOf(const EtwEvent *event, EtwNameKind kind)
+{
+    switch (kind) {
+    case ETW_NAME_TASK:
+        return event->desc.task;
+    case ETW_NAME_OPCODE:
+        return event->desc.opcode;
+    case ETW_NAME_LEVEL:
+        return event->desc.level;
+    case ETW_NAME_CHANNEL:
+        return event->desc.channel;
+    default:
+        return event->desc.keyword;
+    }
+}
+
+static const char *taskLabel(const EtwSchema *schema, const EtwEvent *event)
+{
+    if (schema->task != NULL) {
+        return schema->task;
+    }
+    if (event->classic) {
+        return schema->provider;
+    }
+    return schema->def == NULL ? schema->event : NULL;
+}
+
+const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind)
+{
+    const struct EtwProviderDef *def = schema ? schema->def : NULL;
+    uint64_t number = numberOf(event, kind);
+    uint16_t task = kind == ETW_NAME_OPCODE ? event->desc.task : 0;
+    const char *label = schema == NULL            ? NULL
+                        : kind == ETW_NAME_TASK   ? taskLabel(schema, event)
+                        : kind == ETW_NAME_OPCODE ? schema->opcode
+                                                  : NULL;
+    if (label == NULL && def != NULL) {
+        label = EtwDefNameOf(def, kind, number, task);
+    }
+    if (label == NULL && (kind == ETW_NAME_LEVEL || (kind == ETW_NAME_OPCODE && !event->classic))) {
+        label = EtwStandardName(kind, number);
+    }
+    return label != NULL && label[0] != 0 ? label : NULL;
+}
+
+void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event)
+{
+    const struct EtwProviderDef *def = schema ? schema->def : NULL;
+    size_t from = out->size;
+    if (def != NULL && def->nameCount[ETW_NAME_KEYWORD] == 0 && event->desc.keyword != 0) {
+        def = EtwPlatformProvider(&event->provider); /* what describes one event names none */
+    }
+    for (int i = 0; def != NULL && i < def->nameCount[ETW_NAME_KEYWORD]; i++) {
+        const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
+        if (named->value != 0 && (event->desc.keyword & named->value) == named->value) {
+            if (out->size > from) {
+                EtwTextChar(out, ' ');
+            }
+            EtwListElement(out, named->name, strlen(named->name));
+        }
+    }
+}
+
+void EtwAddLabel(EtwText *out, const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind)
+{
+    const char *label = EtwEventLabel(schema, event, kind);
+    if (label != NULL) {
+        EtwTextStr(out, label);
+    } else {
+        EtwTextDecimal(out, numberOf(event, kind));
+    }
+}

@@ -1,0 +1,21 @@
+/*
+ * schema/store/header_labels.h --
+ *
+ *	What the numbers in an event's header are called: for columns and fields of listings.
+ */
+#ifndef ETW_HEADER_LABELS_H
+#define ETW_HEADER_LABELS_H
+
+#include "schema/model/provider_def.h"
+
+/*
+ * Name of the event's level, channel, task or opcode; NULL: it has none. The task of an event that
+ * describes itself is its name, that of a classic one its class, as TDH has it. schema may be NULL.
+ */
+const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
+/* Append the names of the event's keywords, as a list. */
+void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
+/* Append a label, or the number where there is none. */
+void EtwAddLabel(EtwText *out, const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
+
+#endif

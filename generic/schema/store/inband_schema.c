@@ -1,0 +1,608 @@
+/*
+ * schema/store/inband_schema.c --
+ *
+ *	What a trace says of its own events: EventSource manifests among them (schema/manifest/manifest.c reads
+ *	the XML) and the metadata that merge tools put into a file (schema/eventinfo/event_info.c). Repetitions
+ *	cost a hash; the whole is limited. Shared by a store and its twins in other threads: everything
+ *	in here is done under its lock, except with definitions, which never change.
+ *
+ *	An EventSource manifest comes in chunks: u8 1, u8 major, u8 minor, u8 0x5B, u16 chunks, u16
+ *	number, then XML; they are joined per provider, process and thread.
+ */
+#include "base/os.h"
+#include "schema/store/inband_schema.h"
+#include "etl/compress/decompress.h"
+#include "schema/model/schema_int.h"
+#include "schema/manifest/manifest.h"
+#include "schema/eventinfo/event_info.h"
+#include "base/hash_table.h"
+#include <stdatomic.h>
+
+enum {
+    LEARNED_MAX_BYTES = 128 << 20,
+    CHUNK_HEADER = 8,
+    CHUNKS_MAX = 1024, /* of one manifest: 64 MB */
+    PENDING_MAX = 256, /* manifests that are not complete */
+    PENDING_MAX_BYTES = 32 << 20,
+    PERFTRACK_MAX_XML = 16 << 20,
+    MANIFEST_EVENT = 0xFFFE,
+    OPCODE_PERFTRACK = 33,
+    REBUILDS_MAX = 4 /* of an event whose maps come after it */
+};
+
+/* {bbccf6c1-6cd1-48c4-80ff-839482e37671}, {bf6ef1cb-89b5-490a-80ac-b180cfbcff0f} */
+const EtwGuid etwMetadataClass = {{0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80, 0xff, 0x83,
+        0x94, 0x82, 0xe3, 0x76, 0x71}};
+static const EtwGuid perfTrackGuid = {{0xcb, 0xf1, 0x6e, 0xbf, 0xb5, 0x89, 0x0a, 0x49, 0x80, 0xac,
+        0xb1, 0x80, 0xcf, 0xbc, 0xff, 0x0f}};
+
+/* A manifest in pieces, which are kept in the order of their numbers. */
+typedef struct Piece {
+    struct Piece *next;
+    uint16_t number;
+    size_t size;
+    uint8_t data[];
+} Piece;
+
+typedef struct Pending {
+    struct Pending *next; /* newer ones come first */
+    EtwGuid guid;
+    uint32_t pid, tid;
+    uint16_t total, have;
+    size_t bytes;
+    Piece *first;
+} Pending;
+
+/* Text or metadata that was met before, by the hash of its bytes. */
+typedef struct Met {
+    EtwTableNode node;
+    size_t size;
+} Met;
+
+/* A definition out of a manifest. */
+typedef struct Told {
+    EtwTableNode node;
+    size_t number; /* in the order of learning */
+    EtwProviderDef *def;
+} Told;
+
+/* An event that metadata describes; its definition is made when it is first asked for, since it may
+ * need maps that come later. */
+typedef struct Described {
+    EtwTableNode node;
+    EtwMetadataKey key;
+    EtwProviderDef *def; /* NULL: not made, or senseless */
+    bool made, missing;  /* missing: some map */
+    uint8_t rebuilds;
+    size_t mapsThen; /* maps known when it was made */
+    size_t size;
+    uint8_t info[];
+} Described;
+
+typedef struct NamedMap {
+    EtwTableNode node;
+    EtwGuid provider;
+    const char *name;
+    const EtwMap *map;
+} NamedMap;
+
+typedef struct ProviderName {
+    EtwTableNode node;
+    EtwGuid guid;
+    char name[];
+} ProviderName;
+
+/* A definition that was replaced; whoever found it may still hold it. */
+typedef struct Retired {
+    struct Retired *next;
+    EtwProviderDef *def;
+} Retired;
+
+struct EtwLearned {
+    _Atomic int users; /* stores */
+    _Atomic uint32_t generation;
+    OsMutex *lock;        /* all below */
+    EtwTeacher *teachers; /* not asked yet */
+    size_t bytes;
+    Pending *pending;
+    int pendingCount;
+    size_t pendingBytes;
+    EtwTable met, told, described, maps, names;
+    EtwProviderDef *mapHolder;
+    Retired *retired;
+};
+
+/* ---- Which events ---------------------------------------------------------------------------- */
+
+bool EtwSchemaTeaches(const EtwEvent *e)
+{
+    if (!e->classic) {
+        return e->desc.id == MANIFEST_EVENT && e->payloadSize > CHUNK_HEADER &&
+               e->payload[0] == 1 && e->payload[3] == 0x5B;
+    }
+    if (EtwGuidEqual(&e->provider, &etwMetadataClass)) {
+        return e->desc.opcode == ETW_METADATA_EVENT || e->desc.opcode == ETW_METADATA_MAP;
+    }
+    return e->desc.opcode == OPCODE_PERFTRACK && EtwGuidEqual(&e->provider, &perfTrackGuid);
+}
+
+const EtwGuid *const etwTeachingProviders[] = {&etwMetadataClass, &perfTrackGuid, NULL};
+const uint16_t etwTeachingId = MANIFEST_EVENT;
+
+const EtwSchema *EtwChunkSchema(const EtwEvent *event)
+{
+    static const EtwField fields[] = {{.name = "Format", .in = ETW_IN_UINT8, .span = 1},
+            {.name = "MajorVersion", .in = ETW_IN_UINT8, .span = 1},
+            {.name = "MinorVersion", .in = ETW_IN_UINT8, .span = 1},
+            {.name = "Magic", .in = ETW_IN_UINT8, .out = ETW_OUT_HEX, .span = 1},
+            {.name = "TotalChunks", .in = ETW_IN_UINT16, .span = 1},
+            {.name = "ChunkNumber", .in = ETW_IN_UINT16, .span = 1},
+            {.name = "Data", .in = ETW_IN_BINARY, .sized = ETW_SIZE_REST, .span = 1}};
+    static const EtwSchema chunk = {.provider = "",
+            .event = "ManifestData",
+            .fields = fields,
+            .fieldCount = sizeof fields / sizeof *fields,
+            .origin = ETW_ORIGIN_BUILTIN};
+    return !event->classic && EtwSchemaTeaches(event) ? &chunk : NULL;
+}
+
+/* Note bytes of a kind; false: they were met before, or there is no more room. */
+static bool isNew(EtwLearned *l, unsigned kind, const uint8_t *data, size_t size)
+{
+    uint64_t hash = EtwHashBytes(EtwHashMix(kind, size), data, size);
+    for (EtwTableNode *n = EtwTableFirst(&l->met, hash); n != NULL; n = n->next) {
+        if (n->hash == hash && ((Met *)n)->size == size) {
+            return false;
+        }
+    }
+    if (l->bytes > LEARNED_MAX_BYTES) {
+        return false;
+    }
+    Met *met = EtwAlloc(sizeof *met);
+    met->size = size;
+    l->bytes += sizeof *met;
+    EtwTableAdd(&l->met, &met->node, hash);
+    return true;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static const ProviderName *findName(const EtwLearned *l, const EtwGuid *guid)
+{
+    for (EtwTableNode *n = EtwTableFirst(&l->names, EtwHashGuid(guid)); n != NULL; n = n->next) {
+        if (EtwGuidEqual(&((ProviderName *)n)->guid, guid)) {
+            return (ProviderName *)n;
+        }
+    }
+    return NULL;
+}
+
+static void addName(EtwLearned *l, const EtwGuid *guid, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    if (size > 1 && findName(l, guid) == NULL) {
+        ProviderName *p = EtwAlloc(sizeof *p + size);
+        p->guid = *guid;
+        memcpy(p->name, name, size);
+        l->bytes += sizeof *p + size;
+        EtwTableAdd(&l->names, &p->node, EtwHashGuid(guid));
+    }
+}
+
+/* ---- Manifests ------------------------------------------------------------------------------- */
+
+static void addTold(void *ctx, EtwProviderDef *def)
+{
+    EtwLearned *l = ctx;
+    Told *told = EtwAlloc(sizeof *told);
+    told->def = def;
+    told->number = l->told.count;
+    l->bytes += sizeof *told + def->bytes;
+    addName(l, &def->guid, def->name);
+    EtwTableAdd(&l->told, &told->node, EtwHashGuid(&def->guid));
+}
+
+static bool learnXml(EtwLearned *l, const uint8_t *xml, size_t size, EtwOrigin origin)
+{
+    while (size > 0 && xml[size - 1] == 0) { /* some end with a NUL */
+        size--;
+    }
+    return isNew(l, 0, xml, size) &&
+           EtwManifestReadLearned("", xml, size, origin, addTold, l) == ETW_OK;
+}
+
+static bool learnPerfTrack(EtwLearned *l, const EtwEvent *e)
+{
+    size_t room = e->payloadSize >= 4 ? EtwLoad32(e->payload) : 0;
+    if (room == 0 || room > PERFTRACK_MAX_XML || !isNew(l, 1, e->payload, e->payloadSize)) {
+        return false;
+    }
+    /* A chunk of 4096 takes 6 bytes at least. */
+    size_t most = (size_t)e->payloadSize * 1024;
+    room = room < most ? room : most;
+    uint8_t *xml = EtwAlloc(room);
+    size_t size = EtlLznt1Decode(e->payload + 4, e->payloadSize - 4, xml, room);
+    bool good = learnXml(l, xml, size, ETW_ORIGIN_METADATA);
+    EtwFree(xml);
+    return good;
+}
+
+/* ---- Manifests in chunks --------------------------------------------------------------------- */
+
+static void dropPieces(EtwLearned *l, Pending *p)
+{
+    for (Piece *piece = p->first, *next; piece != NULL; piece = next) {
+        next = piece->next;
+        EtwFree(piece);
+    }
+    l->pendingBytes -= p->bytes;
+    p->first = NULL;
+    p->have = 0;
+    p->bytes = 0;
+}
+
+static void dropPending(EtwLearned *l, Pending **at)
+{
+    Pending *p = *at;
+    dropPieces(l, p);
+    *at = p->next;
+    l->pendingCount--;
+    EtwFree(p);
+}
+
+static void dropOldest(EtwLearned *l)
+{
+    Pending **at = &l->pending;
+    while ((*at)->next != NULL) {
+        at = &(*at)->next;
+    }
+    dropPending(l, at);
+}
+
+static Pending **pendingOf(EtwLearned *l, const EtwEvent *e, uint16_t total)
+{
+    Pending **at = &l->pending;
+    for (; *at != NULL; at = &(*at)->next) {
+        if ((*at)->pid == e->pid && (*at)->tid == e->tid && (*at)->total == total &&
+                EtwGuidEqual(&(*at)->guid, &e->provider)) {
+            return at;
+        }
+    }
+    while (l->pendingCount >= PENDING_MAX || (l->pending && l->pendingBytes > PENDING_MAX_BYTES)) {
+        dropOldest(l);
+    }
+    Pending *p = EtwAlloc(sizeof *p);
+    *p = (Pending){.guid = e->provider, .pid = e->pid, .tid = e->tid, .total = total};
+    p->next = l->pending;
+    l->pending = p;
+    l->pendingCount++;
+    return &l->pending;
+}
+
+/* Where a chunk of that number belongs; NULL: it is there already. Mostly behind the last. */
+static Piece **placeOf(Pending *p, uint16_t number)
+{
+    Piece **at = &p->first;
+    while (*at != NULL && (*at)->number < number) {
+        at = &(*at)->next;
+    }
+    return *at != NULL && (*at)->number == number ? NULL : at;
+}
+
+static void addPiece(EtwLearned *l, Pending *p, uint16_t number, const EtwEvent *e)
+{
+    size_t size = e->payloadSize - CHUNK_HEADER;
+    Piece **at = placeOf(p, number);
+    if (at == NULL) { /* it is sent once more, from the beginning */
+        dropPieces(l, p);
+        at = &p->first;
+    }
+    Piece *piece = EtwAlloc(sizeof *piece + size);
+    piece->number = number;
+    piece->size = size;
+    memcpy(piece->data, e->payload + CHUNK_HEADER, size);
+    piece->next = *at;
+    *at = piece;
+    p->have++;
+    p->bytes += size;
+    l->pendingBytes += size;
+}
+
+static bool learnPieces(EtwLearned *l, const Pending *p)
+{
+    EtwText xml = {0};
+    for (const Piece *piece = p->first; piece != NULL; piece = piece->next) {
+        EtwTextAdd(&xml, piece->data, piece->size);
+    }
+    bool good = learnXml(l, (const uint8_t *)xml.data, xml.size, ETW_ORIGIN_STREAM);
+    EtwTextFree(&xml);
+    return good;
+}
+
+static bool learnChunk(EtwLearned *l, const EtwEvent *e)
+{
+    uint16_t total = EtwLoad16(e->payload + 4), number = EtwLoad16(e->payload + 6);
+    if (total == 1) {
+        return learnXml(
+                l, e->payload + CHUNK_HEADER, e->payloadSize - CHUNK_HEADER, ETW_ORIGIN_STREAM);
+    }
+    if (number >= total || total > CHUNKS_MAX) {
+        return false;
+    }
+    Pending **at = pendingOf(l, e, total);
+    addPiece(l, *at, number, e);
+    if ((*at)->have < total) {
+        return false;
+    }
+    bool good = learnPieces(l, *at);
+    dropPending(l, at);
+    return good;
+}
+
+/* ---- Metadata -------------------------------------------------------------------------------- */
+
+static uint64_t keyHash(const EtwMetadataKey *key)
+{
+    return EtwHashMix(EtwHashGuid(&key->guid),
+            key->code | (uint64_t)key->version << 16 | (uint64_t)key->classic << 24);
+}
+
+static Described *findDescribed(const EtwLearned *l, const EtwMetadataKey *key)
+{
+    for (EtwTableNode *n = EtwTableFirst(&l->described, keyHash(key)); n != NULL; n = n->next) {
+        const EtwMetadataKey *k = &((Described *)n)->key;
+        if (k->code == key->code && k->version == key->version && k->classic == key->classic &&
+                EtwGuidEqual(&k->guid, &key->guid)) {
+            return (Described *)n;
+        }
+    }
+    return NULL;
+}
+
+static bool learnEventInfo(EtwLearned *l, const EtwEvent *e)
+{
+    EtwMetadataKey key;
+    if (!EtwMetadataKeyOf(e->payload, e->payloadSize, &key) || findDescribed(l, &key) != NULL ||
+            l->bytes > LEARNED_MAX_BYTES) {
+        return false;
+    }
+    Described *d = EtwAlloc(sizeof *d + e->payloadSize);
+    d->key = key;
+    d->size = e->payloadSize;
+    memcpy(d->info, e->payload, d->size);
+    l->bytes += sizeof *d + d->size;
+    EtwTableAdd(&l->described, &d->node, keyHash(&key));
+    return true;
+}
+
+static uint64_t mapHash(const EtwGuid *provider, const char *name)
+{
+    return EtwHashBytes(EtwHashGuid(provider), (const uint8_t *)name, strlen(name));
+}
+
+static const EtwMap *findMap(void *ctx, const EtwGuid *provider, const char *name)
+{
+    const EtwLearned *l = ctx;
+    uint64_t hash = mapHash(provider, name);
+    for (EtwTableNode *n = EtwTableFirst(&l->maps, hash); n != NULL; n = n->next) {
+        const NamedMap *m = (NamedMap *)n;
+        if (n->hash == hash && EtwGuidEqual(&m->provider, provider) && strcmp(m->name, name) == 0) {
+            return m->map;
+        }
+    }
+    return NULL;
+}
+
+static bool learnMapInfo(EtwLearned *l, const EtwEvent *e)
+{
+    static const EtwGuid nobody;
+    const char *name;
+    if (!isNew(l, 2, e->payload, e->payloadSize)) {
+        return false;
+    }
+    if (l->mapHolder == NULL) {
+        l->mapHolder = EtwDefNew(&nobody, "", ETW_ORIGIN_METADATA, "");
+    }
+    size_t before = l->mapHolder->bytes;
+    const EtwMap *map = EtwMetadataMap(l->mapHolder, e->payload, e->payloadSize, &name);
+    l->bytes += l->mapHolder->bytes - before;
+    if (map == NULL) {
+        return false;
+    }
+    NamedMap *m = EtwAlloc(sizeof *m);
+    memcpy(&m->provider, e->payload, sizeof m->provider);
+    m->name = name;
+    m->map = map;
+    l->bytes += sizeof *m;
+    EtwTableAdd(&l->maps, &m->node, mapHash(&m->provider, name));
+    return true;
+}
+
+static void retire(EtwLearned *l, EtwProviderDef *def)
+{
+    Retired *r = EtwAlloc(sizeof *r);
+    r->def = def;
+    r->next = l->retired;
+    l->retired = r;
+}
+
+/* The definition of a described event: made now, or once more when maps have come that it lacked.
+ * Definitions are larger than what they are made of: there may be no room for one. */
+static const EtwProviderDef *definitionOf(EtwLearned *l, Described *d)
+{
+    bool again =
+            d->made && d->missing && d->mapsThen != l->maps.count && d->rebuilds < REBUILDS_MAX;
+    if ((!d->made || again) && l->bytes <= LEARNED_MAX_BYTES) {
+        if (d->def != NULL) {
+            retire(l, d->def);
+        }
+        d->made = true;
+        d->rebuilds += again;
+        d->mapsThen = l->maps.count;
+        d->def = EtwMetadataEvent(d->info, d->size, findMap, l, &d->missing);
+        l->bytes += d->def ? d->def->bytes : 0;
+    }
+    return d->def;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+/* The newest manifest that has the event; exact: in that very version. */
+static const EtwProviderDef *toldBy(const EtwLearned *l, const EtwEvent *e, bool exact)
+{
+    const Told *best = NULL;
+    EtwTableNode *n = EtwTableFirst(&l->told, EtwHashGuid(&e->provider));
+    for (; n != NULL; n = n->next) {
+        const Told *told = (Told *)n;
+        if (!EtwGuidEqual(&told->def->guid, &e->provider) ||
+                (best != NULL && best->number > told->number)) {
+            continue;
+        }
+        const EtwEventDef *found = EtwDefFind(told->def, e->desc.id, e->desc.version);
+        if (found != NULL && (!exact || found->desc.version == e->desc.version)) {
+            best = told;
+        }
+    }
+    return best ? best->def : NULL;
+}
+
+static void learnLocked(void *ctx, const EtwEvent *e)
+{
+    EtwLearned *l = ctx;
+    bool isMetadata = e->classic && EtwGuidEqual(&e->provider, &etwMetadataClass);
+    bool learned = !EtwSchemaTeaches(e)                   ? false
+                   : !e->classic                          ? learnChunk(l, e)
+                   : !isMetadata                          ? learnPerfTrack(l, e)
+                   : e->desc.opcode == ETW_METADATA_EVENT ? learnEventInfo(l, e)
+                                                          : learnMapInfo(l, e);
+    if (learned) {
+        atomic_fetch_add_explicit(&l->generation, 1, memory_order_release);
+    }
+}
+
+/* What the teachers have to say, once. */
+static void askTeachers(EtwLearned *l)
+{
+    EtwTeacher *teacher = l->teachers, *next;
+    l->teachers = NULL;
+    for (; teacher != NULL; teacher = next) {
+        next = teacher->next;
+        teacher->teach(teacher, learnLocked, l);
+        teacher->free(teacher);
+    }
+}
+
+const EtwProviderDef *EtwLearnedFind(EtwLearned *l, const EtwEvent *e)
+{
+    EtwMetadataKey key = {.guid = e->provider,
+            .code = e->classic ? e->desc.opcode : e->desc.id,
+            .version = e->desc.version,
+            .classic = e->classic};
+    OsMutexLock(l->lock);
+    askTeachers(l);
+    const EtwProviderDef *def = e->classic ? NULL : toldBy(l, e, true);
+    Described *d = def ? NULL : findDescribed(l, &key);
+    if (d != NULL) {
+        def = definitionOf(l, d);
+    }
+    if (def == NULL && !e->classic) {
+        def = toldBy(l, e, false);
+    }
+    if (d != NULL && def == d->def) {
+        addName(l, &key.guid, def ? def->name : "");
+    }
+    OsMutexUnlock(l->lock);
+    return def;
+}
+
+const char *EtwLearnedName(EtwLearned *l, const EtwGuid *guid)
+{
+    OsMutexLock(l->lock);
+    const ProviderName *p = findName(l, guid);
+    OsMutexUnlock(l->lock);
+    return p ? p->name : NULL;
+}
+
+uint32_t EtwLearnedGeneration(const EtwLearned *l)
+{
+    return atomic_load_explicit(&l->generation, memory_order_acquire);
+}
+
+void EtwLearn(EtwLearned *l, const EtwEvent *event)
+{
+    OsMutexLock(l->lock);
+    learnLocked(l, event);
+    OsMutexUnlock(l->lock);
+}
+
+void EtwLearnedAsk(EtwLearned *l, EtwTeacher *teacher)
+{
+    OsMutexLock(l->lock);
+    teacher->next = l->teachers;
+    l->teachers = teacher;
+    OsMutexUnlock(l->lock);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+EtwLearned *EtwLearnedNew(void)
+{
+    EtwLearned *l = EtwAlloc(sizeof *l);
+    atomic_store_explicit(&l->users, 1, memory_order_relaxed);
+    l->lock = OsMutexNew();
+    return l;
+}
+
+EtwLearned *EtwLearnedShare(EtwLearned *l)
+{
+    atomic_fetch_add_explicit(&l->users, 1, memory_order_relaxed);
+    return l;
+}
+
+static void freePlain(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+static void freeTold(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwDefFree(((Told *)node)->def);
+    EtwFree(node);
+}
+
+static void freeDescribed(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwDefFree(((Described *)node)->def);
+    EtwFree(node);
+}
+
+void EtwLearnedFree(EtwLearned *l)
+{
+    /* Whoever goes last must see what the others did before. */
+    if (l == NULL || atomic_fetch_sub_explicit(&l->users, 1, memory_order_acq_rel) > 1) {
+        return;
+    }
+    for (EtwTeacher *t = l->teachers, *next; t != NULL; t = next) {
+        next = t->next;
+        t->free(t);
+    }
+    while (l->pending != NULL) {
+        dropPending(l, &l->pending);
+    }
+    EtwTableFree(&l->met, freePlain);
+    EtwTableFree(&l->told, freeTold);
+    EtwTableFree(&l->described, freeDescribed);
+    EtwTableFree(&l->maps, freePlain);
+    EtwTableFree(&l->names, freePlain);
+    EtwDefFree(l->mapHolder);
+    for (Retired *r = l->retired, *next; r != NULL; r = next) {
+        next = r->next;
+        EtwDefFree(r->def);
+        EtwFree(r);
+    }
+    OsMutexFree(l->lock);
+    EtwFree(l);
+}

@@ -1,0 +1,430 @@
+/*
+ * schema/store/schema_store.c --
+ *
+ *	Finds the schema of an event. Schemas of TraceLogging events are made once and kept,
+ *	keyed by the provider's GUID and the bytes of the metadata (never by its address: live
+ *	sources reuse theirs); what is found for other events is kept by GUID, id or opcode, and version.
+ *	Also keeps what provider GUIDs are called. Makes no schema itself (tracelogging.c, inband_schema.c,
+ *	kernel_classes.c, catalog_file.c do).
+ */
+#include "etl/record.h"
+#include "schema/store/own_providers.h"
+#include "schema/kernel/kernel_classes.h"
+#include "schema/store/inband_schema.h"
+#include "schema/tracelogging/tracelogging.h"
+#include "schema/catalog/catalog.h"
+#include "schema/model/schema_int.h"
+#include "schema/store/definition_library.h"
+#include "schema/model/linux_names.h"
+#include "schema/store/platform_schema.h"
+#include "base/hash_table.h"
+
+/* Also bounds what a file of nothing but different schemas can take; beyond it events are shown
+ * raw. */
+enum { STORE_MAX_BYTES = 192 << 20 };
+enum { RECENT_SLOTS = 512, EVENT_FLAG_STRING_ONLY = 4 };
+
+typedef struct Provider {
+    EtwTableNode node;
+    EtwGuid guid;
+    char *name;
+} Provider;
+
+typedef struct Entry {
+    EtwTableNode node;
+    EtwGuid guid;
+    uint32_t metaSize;
+    bool named;        /* schema->provider is the provider's name, not "" */
+    EtwSchema *schema; /* NULL: the metadata makes no sense */
+    EtwField *fields;  /* schema's own, to be given maps */
+    uint8_t meta[];
+} Entry;
+
+/* What was found for an event without metadata of its own. */
+typedef struct Known {
+    EtwTableNode node;
+    EtwGuid guid;
+    EtwDescriptor desc; /* id, version and opcode count */
+    bool classic;
+    bool kernel; /* ask EtwKernelSchema each time: it may depend on the payload's size */
+    const EtwSchema *schema; /* a definition's; NULL: nobody knows it */
+} Known;
+
+struct EtwSchemaStore {
+    EtwTable entries;
+    EtwTable providers;
+    size_t bytes;
+    Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most look-ups end here */
+    EtwTable known;              /* dropped when there is something new to know */
+    Known *recentKnown[RECENT_SLOTS];
+    EtwLearned *learned;         /* shared with twins */
+    uint32_t library, learnings; /* generations of the library and of learned, when `known` was
+                                    begun */
+};
+
+/* ---- Hashing --------------------------------------------------------------------------------- */
+
+static inline size_t recentSlot(const EtwEvent *e)
+{
+    uint64_t h = EtwLoad32(e->provider.bytes) ^ (uint64_t)e->metaSize << 32;
+    if (e->metaSize >= 16) {
+        h ^= EtwLoad64(e->meta + 3) ^ EtwLoad64(e->meta + e->metaSize - 8) << 1;
+    }
+    return (h * 0x9E3779B97F4A7C15ull) >> 55;
+}
+_Static_assert(RECENT_SLOTS == 1 << (64 - 55), "the shift takes as many bits as there are slots");
+
+/* ---- Providers ------------------------------------------------------------------------------- */
+
+static Provider *findProvider(const EtwSchemaStore *store, const EtwGuid *guid)
+{
+    uint64_t hash = EtwHashGuid(guid);
+    for (EtwTableNode *n = EtwTableFirst(&store->providers, hash); n != NULL; n = n->next) {
+        Provider *p = (Provider *)n;
+        if (EtwGuidEqual(&p->guid, guid)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static Provider *addProvider(
+        EtwSchemaStore *store, const EtwGuid *guid, const uint8_t *name, size_t size)
+{
+    Provider *p = EtwAlloc(sizeof *p);
+    EtwText text = {0};
+    EtwTextUtf8(&text, name, size);
+    EtwTextChar(&text, 0);
+    p->guid = *guid;
+    p->name = text.data;
+    EtwTableAdd(&store->providers, &p->node, EtwHashGuid(guid));
+    store->bytes += sizeof *p + text.room;
+    return p;
+}
+
+/* The name of the event's provider, learned from its traits when it is new; NULL: unknown. */
+static const char *providerNameOf(EtwSchemaStore *store, const EtwEvent *event)
+{
+    const uint8_t *name;
+    size_t size;
+    Provider *p = findProvider(store, &event->provider);
+    if (p == NULL && EtwTraitsName(event->traits, event->traitsSize, &name, &size) &&
+            store->bytes < STORE_MAX_BYTES) {
+        p = addProvider(store, &event->provider, name, size);
+    }
+    return p ? p->name : EtwProviderName(store, &event->provider);
+}
+
+const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid)
+{
+    const Provider *p = findProvider(store, guid);
+    const char *name = p ? p->name : EtwKernelClassName(guid);
+    const EtwProviderDef *def = name ? NULL : EtwLibraryFind(guid, NULL);
+    if (name == NULL && def != NULL) {
+        name = def->name;
+    }
+    if (name == NULL) {
+        name = EtwLearnedName(store->learned, guid);
+    }
+    return name ? name : EtwCatalogName(guid);
+}
+
+static void freeProvider(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((Provider *)node)->name);
+    EtwFree(node);
+}
+
+/* ---- Schemas --------------------------------------------------------------------------------- */
+
+/* Name the entry's provider, if that is known by now, and with it the maps of our own events'
+ * fields. */
+static void nameEntry(EtwSchemaStore *store, Entry *entry, const EtwEvent *event)
+{
+    const char *name = providerNameOf(store, event);
+    if (name == NULL) {
+        return;
+    }
+    entry->named = true;
+    entry->schema->provider = name;
+    for (int i = 0; strncmp(name, "Linux-", 6) == 0 && i < entry->schema->fieldCount; i++) {
+        EtwField *f = &entry->fields[i];
+        f->map = EtwNamesFor(name, entry->schema->event, f->name);
+    }
+}
+
+/* An event whose payload is one string (no metadata needed). */
+static EtwSchema *stringSchema(size_t *bytesPtr)
+{
+    *bytesPtr = sizeof(EtwSchema) + sizeof(EtwField);
+    EtwSchema *schema = EtwAlloc(*bytesPtr);
+    EtwField *field = (EtwField *)(schema + 1);
+    *field = (EtwField){.name = "Message", .in = ETW_IN_UTF16Z, .span = 1};
+    *schema = (EtwSchema){.provider = "", .event = "", .fields = field, .fieldCount = 1};
+    return schema;
+}
+
+static Entry *addEntry(EtwSchemaStore *store, const EtwEvent *event, uint64_t hash)
+{
+    size_t bytes = 0;
+    Entry *entry = EtwAlloc(sizeof *entry + event->metaSize);
+    entry->guid = event->provider;
+    entry->metaSize = event->metaSize;
+    if (event->metaSize != 0) {
+        memcpy(entry->meta, event->meta, event->metaSize);
+        entry->schema = EtwTraceLoggingParse(entry->meta, entry->metaSize, &bytes);
+    } else {
+        entry->schema = stringSchema(&bytes);
+    }
+    if (entry->schema != NULL) {
+        entry->fields = (EtwField *)(entry->schema + 1);
+        nameEntry(store, entry, event);
+    }
+    store->bytes += sizeof *entry + entry->metaSize + bytes;
+    EtwTableAdd(&store->entries, &entry->node, hash);
+    return entry;
+}
+
+static void freeEntry(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((Entry *)node)->schema);
+    EtwFree(node);
+}
+
+static inline bool entryFits(const Entry *entry, const EtwEvent *event)
+{
+    return entry->metaSize == event->metaSize && EtwGuidEqual(&entry->guid, &event->provider) &&
+           (event->metaSize == 0 || memcmp(entry->meta, event->meta, event->metaSize) == 0);
+}
+
+static Entry *findEntry(EtwSchemaStore *store, const EtwEvent *event)
+{
+    uint64_t hash = EtwHashBytes(EtwHashGuid(&event->provider), event->meta, event->metaSize);
+    for (EtwTableNode *n = EtwTableFirst(&store->entries, hash); n != NULL; n = n->next) {
+        if (n->hash == hash && entryFits((Entry *)n, event)) {
+            return (Entry *)n;
+        }
+    }
+    return store->bytes < STORE_MAX_BYTES ? addEntry(store, event, hash) : NULL;
+}
+
+static const EtwSchema *selfDescribed(EtwSchemaStore *store, const EtwEvent *event)
+{
+    size_t slot = recentSlot(event);
+    Entry *entry = store->recent[slot];
+    if (entry == NULL || !entryFits(entry, event)) {
+        entry = findEntry(store, event);
+        if (entry == NULL) {
+            return NULL;
+        }
+        store->recent[slot] = entry;
+    }
+    if (!entry->named && event->traits != NULL && entry->schema != NULL) {
+        nameEntry(store, entry, event);
+    }
+    return entry->schema;
+}
+
+/* ---- Events that others describe ------------------------------------------------------------- */
+
+static inline bool knownFits(const Known *known, const EtwEvent *event)
+{
+    return known->desc.id == event->desc.id && known->desc.version == event->desc.version &&
+           known->desc.opcode == event->desc.opcode && known->classic == event->classic &&
+           EtwGuidEqual(&known->guid, &event->provider);
+}
+
+static inline uint64_t knownHash(const EtwEvent *event)
+{
+    uint64_t key = event->desc.id | (uint64_t)event->desc.opcode << 16 |
+                   (uint64_t)event->desc.version << 24 | (uint64_t)event->classic << 32;
+    return EtwHashMix(EtwHashGuid(&event->provider), key);
+}
+
+static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *event)
+{
+    const EtwEventDef *found =
+            def ? EtwDefFind(def, def->classic ? event->desc.opcode : event->desc.id,
+                          event->desc.version)
+                : NULL;
+    return found ? &found->schema : NULL;
+}
+
+/* What the catalogue says of exactly this event, where it is known to know better than traces; not
+ * when the user loaded something. */
+static const EtwSchema *checkedSchema(const EtwEvent *event)
+{
+    const EtwProviderDef *def =
+            EtwLibraryFind(&event->provider, event) ? NULL : EtwCatalogFind(&event->provider);
+    const EtwSchema *schema = def != NULL && def->checked ? definedBy(def, event) : NULL;
+    return schema != NULL && schema->version == event->desc.version ? schema : NULL;
+}
+
+/* Ask everybody, in the order that schema.h states. */
+static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *event)
+{
+    if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* headers come before everything */
+        known->schema = checkedSchema(event);
+        known->schema = known->schema ? known->schema
+                                      : definedBy(EtwLearnedFind(store->learned, event), event);
+    }
+    if (known->schema == NULL) {
+        known->schema = definedBy(EtwLibraryFind(&event->provider, event), event);
+    }
+    known->kernel = known->schema == NULL && event->classic && EtwKernelSchema(event) != NULL;
+    if (known->schema == NULL && !known->kernel) {
+        known->schema = definedBy(EtwCatalogFind(&event->provider), event);
+    }
+    if (known->schema == NULL && !known->kernel) {
+        known->schema = EtwChunkSchema(event);
+    }
+    if (known->schema == NULL && !known->kernel) {
+        known->schema = definedBy(EtwPlatformEvent(event), event);
+    }
+}
+
+static void freeNode(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+static void forgetKnown(EtwSchemaStore *store)
+{
+    store->bytes -= store->known.count * sizeof(Known);
+    EtwTableFree(&store->known, freeNode);
+    memset(store->recentKnown, 0, sizeof store->recentKnown);
+    store->library = EtwLibraryGeneration();
+    store->learnings = EtwLearnedGeneration(store->learned);
+}
+
+static Known *findKnown(EtwSchemaStore *store, const EtwEvent *event, uint64_t hash)
+{
+    for (EtwTableNode *n = EtwTableFirst(&store->known, hash); n != NULL; n = n->next) {
+        if (n->hash == hash && knownFits((Known *)n, event)) {
+            return (Known *)n;
+        }
+    }
+    if (store->bytes >= STORE_MAX_BYTES) {
+        return NULL;
+    }
+    Known *known = EtwAlloc(sizeof *known);
+    known->guid = event->provider;
+    known->desc = event->desc;
+    known->classic = event->classic;
+    resolve(store, known, event);
+    EtwTableAdd(&store->known, &known->node, hash);
+    store->bytes += sizeof *known;
+    return known;
+}
+
+static const EtwSchema *describedByOthers(EtwSchemaStore *store, const EtwEvent *event)
+{
+    uint64_t hash = knownHash(event);
+    size_t slot = hash >> 55;
+    if (store->library != EtwLibraryGeneration() ||
+            store->learnings != EtwLearnedGeneration(store->learned)) {
+        forgetKnown(store);
+    }
+    Known *known = store->recentKnown[slot];
+    if (known == NULL || !knownFits(known, event)) {
+        known = findKnown(store, event, hash);
+        if (known == NULL) {
+            return NULL;
+        }
+        store->recentKnown[slot] = known;
+    }
+    return known->kernel ? EtwKernelSchema(event) : known->schema;
+}
+
+const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
+{
+    if (event->metaSize != 0 || (event->flags & EVENT_FLAG_STRING_ONLY) != 0) {
+        return selfDescribed(store, event);
+    }
+    return describedByOthers(store, event);
+}
+
+bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event)
+{
+    return definedBy(EtwLearnedFind(store->learned, event), event) != NULL;
+}
+
+typedef struct SchemaVisit {
+    void (*visit)(void *ctx, const EtwSchema *schema);
+    void *ctx;
+} SchemaVisit;
+
+static void visitEntry(void *ctx, EtwTableNode *node)
+{
+    const SchemaVisit *to = ctx;
+    const EtwSchema *schema = ((Entry *)node)->schema;
+    if (schema != NULL) {
+        to->visit(to->ctx, schema);
+    }
+}
+
+static void visitKnown(void *ctx, EtwTableNode *node)
+{
+    const SchemaVisit *to = ctx;
+    const EtwSchema *schema = ((Known *)node)->schema;
+    if (schema != NULL) {
+        to->visit(to->ctx, schema);
+    }
+}
+
+void EtwSchemaVisit(
+        const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx)
+{
+    SchemaVisit to = {visit, ctx};
+    EtwTableVisit(&store->entries, visitEntry, &to);
+    EtwTableVisit(&store->known, visitKnown, &to);
+}
+
+void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event)
+{
+    EtwLearn(store->learned, event);
+}
+
+void EtwSchemaAsk(EtwSchemaStore *store, EtwTeacher *teacher)
+{
+    EtwLearnedAsk(store->learned, teacher);
+}
+
+/* learned: the store's from now on. */
+static EtwSchemaStore *newStore(EtwLearned *learned)
+{
+    EtwSchemaStore *store = EtwAlloc(sizeof *store);
+    store->learned = learned;
+    store->library = EtwLibraryGeneration();
+    store->learnings = EtwLearnedGeneration(learned);
+    for (int i = 0; etwOwnProviders[i] != NULL; i++) {
+        EtwGuid guid;
+        EtwGuidFromName(etwOwnProviders[i], &guid);
+        addProvider(store, &guid, (const uint8_t *)etwOwnProviders[i], strlen(etwOwnProviders[i]));
+    }
+    return store;
+}
+
+EtwSchemaStore *EtwSchemaStoreNew(void)
+{
+    return newStore(EtwLearnedNew());
+}
+
+EtwSchemaStore *EtwSchemaStoreTwin(EtwSchemaStore *store)
+{
+    return newStore(EtwLearnedShare(store->learned));
+}
+
+void EtwSchemaStoreFree(EtwSchemaStore *store)
+{
+    if (store != NULL) {
+        EtwTableFree(&store->entries, freeEntry);
+        EtwTableFree(&store->providers, freeProvider);
+        EtwTableFree(&store->known, freeNode);
+        EtwLearnedFree(store->learned);
+        EtwFree(store);
+    }
+}

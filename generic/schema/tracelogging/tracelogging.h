@@ -1,0 +1,20 @@
+/*
+ * schema/tracelogging/tracelogging.h --
+ *
+ *	Schemas from the metadata that TraceLogging events carry.
+ */
+#ifndef ETW_TRACELOGGING_H
+#define ETW_TRACELOGGING_H
+
+#include "schema/model/schema.h"
+
+/*
+ * A schema from item 11 of an event, one block to be freed with EtwFree; provider is left "".
+ * Fields that make no sense give a schema that has the event's name and no fields. NULL: not even a
+ * name. *bytesPtr: what the block takes.
+ */
+EtwSchema *EtwTraceLoggingParse(const uint8_t *meta, size_t size, size_t *bytesPtr);
+/* The provider's name in item 12; false: none. Neither NUL-terminated nor checked to be UTF-8. */
+bool EtwTraitsName(const uint8_t *traits, size_t size, const uint8_t **namePtr, size_t *sizePtr);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * script/hooks/hook_layer.c --
+ *
+ *	Which hook layer is in use: the fast one where its self-check passes. ETW_SCRIPT_HOOKS=trace
+ *	in the environment asks for the other one (the tests run with both).
+ */
+#include "script/script_int.h"
+#include <stdlib.h>
+#include <string.h>
+
+const EtwHookLayer *etwHookLayer;
+
+const EtwHookLayer *EtwHookLayerGet(void)
+{
+    const char *asked = getenv("ETW_SCRIPT_HOOKS");
+    if (asked != NULL && strcmp(asked, etwHookPublic.name) == 0) {
+        return &etwHookPublic;
+    }
+    if (etwHookTclInt.check != NULL && etwHookTclInt.check()) {
+        return &etwHookTclInt;
+    }
+    return &etwHookPublic;
+}

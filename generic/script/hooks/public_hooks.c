@@ -1,0 +1,268 @@
+/*
+ * script/hooks/public_hooks.c --
+ *
+ *	The hook layer that uses Tcl's public API only: one interpreter trace whose callback is
+ *	shown every command. The leave is an NRE callback that is pushed inside of the trace's callback,
+ *	so that it runs when the command has ended and is given its code. Slower than tclint_hooks.c (160
+ *	to 400 ns a command, more in long bodies), chosen where that one's self-check fails.
+ *
+ *	What it cannot: Depth goes wrong between a coroutine's yield and the end of its calls; procs
+ *	with an empty body are not seen; imports match by exact name only.
+ */
+#include "script/script_int.h"
+#include "base/bytes.h"
+
+typedef struct Layer {
+    Tcl_HashTable byCommand; /* Tcl_Command -> EtwHook * */
+    Tcl_Trace trace;
+    bool wanted;     /* there are patterns or steps */
+    bool noInlining; /* steps */
+    int builtins;    /* hooked commands that could be inlined */
+    Tcl_CmdInfo level,
+            frame; /* ::tcl::info::level and frame, their procedures taken at the start */
+    Tcl_Obj *levelWords[2], *frameWords[2];
+    Tcl_Obj *context; /* name of the last caller */
+} Layer;
+
+/* ---- The trace ------------------------------------------------------------------------------- */
+
+static int leaveCallback(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwCall call = EtwCallUnpack(data + 1);
+    (void)interp;
+    EtwCallLeave(data[0], &call, result);
+    return result;
+}
+
+static EtwHook *find(EtwScriptState *state, Tcl_Command token)
+{
+    Layer *layer = state->layer;
+    Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)token);
+    return entry ? Tcl_GetHashValue(entry) : NULL;
+}
+
+static int commandTrace(ClientData clientData, Tcl_Interp *interp, int level, const char *command,
+        Tcl_Command token, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = clientData;
+    EtwHook *hook = find(state, token);
+    EtwCall call;
+    int trace;
+    (void)level;
+    (void)command;
+    if (hook == NULL) {
+        EtwHookConsider(state, token);
+        hook = find(state, token);
+    }
+    trace = hook != NULL ? EtwHookWants(hook) : TRACE_NONE;
+    if (trace != TRACE_NONE && EtwCallEnter(hook, objc, objv, trace, &call)) {
+        ClientData words[3];
+        EtwCallPack(&call, words);
+        Tcl_NRAddCallback(interp, leaveCallback, hook, words[0], words[1], words[2]);
+    }
+    return TCL_OK;
+}
+
+static void traceDeleted(ClientData clientData)
+{
+    ((Layer *)((EtwScriptState *)clientData)->layer)->trace = NULL;
+}
+
+/* A trace's flags are fixed at its creation. */
+static void renew(EtwScriptState *state)
+{
+    Layer *layer = state->layer;
+    int flags = layer->noInlining || layer->builtins > 0 ? 0 : TCL_ALLOW_INLINE_COMPILATION;
+    if (layer->trace != NULL) {
+        Tcl_DeleteTrace(state->interp, layer->trace);
+        layer->trace = NULL;
+    }
+    if (layer->wanted) {
+        layer->trace =
+                Tcl_CreateObjTrace(state->interp, 0, flags, commandTrace, state, traceDeleted);
+    }
+}
+
+static void active(EtwScriptState *state, bool on)
+{
+    Layer *layer = state->layer;
+    if (layer->wanted != on) {
+        layer->wanted = on;
+        renew(state);
+    }
+}
+
+static void inlining(EtwScriptState *state, bool allowed)
+{
+    Layer *layer = state->layer;
+    layer->noInlining = !allowed;
+    renew(state);
+}
+
+/* ---- Hooks: every command that was seen has one, so that it is looked at once ---------------- */
+
+static void countBuiltin(EtwHook *hook, bool is)
+{
+    Layer *layer = hook->state->layer;
+    bool was = hook->swapped;
+    hook->swapped = is;
+    if (was != is) {
+        layer->builtins += is ? 1 : -1;
+        if (hook->state->interp != NULL && layer->builtins == (is ? 1 : 0)) {
+            renew(hook->state);
+        }
+    }
+}
+
+static void update(EtwHook *hook)
+{
+    countBuiltin(hook, hook->kind == ETW_KIND_C && (hook->what & HOOK_CALL));
+}
+
+static bool attach(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    int isNew;
+    Tcl_SetHashValue(Tcl_CreateHashEntry(&layer->byCommand, (char *)hook->token, &isNew), hook);
+    update(hook);
+    return true;
+}
+
+static bool detach(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)hook->token);
+    if (entry != NULL && Tcl_GetHashValue(entry) == hook) {
+        Tcl_DeleteHashEntry(entry);
+        countBuiltin(hook, false);
+    }
+    return true;
+}
+
+/* ---- The interpreter ------------------------------------------------------------------------- */
+
+static Tcl_Obj *word(const char *text)
+{
+    Tcl_Obj *obj = Tcl_NewStringObj(text, -1);
+    Tcl_IncrRefCount(obj);
+    return obj;
+}
+
+static void openLayer(EtwScriptState *state)
+{
+    Layer *layer = EtwAlloc(sizeof *layer);
+    Tcl_InitHashTable(&layer->byCommand, TCL_ONE_WORD_KEYS);
+    Tcl_GetCommandInfo(state->interp, "::tcl::info::level", &layer->level);
+    Tcl_GetCommandInfo(state->interp, "::tcl::info::frame", &layer->frame);
+    layer->levelWords[0] = word("level");
+    layer->frameWords[0] = word("frame");
+    layer->levelWords[1] = word("0");
+    layer->frameWords[1] = word("0");
+    layer->context = word("");
+    state->layer = layer;
+}
+
+static void closeLayer(EtwScriptState *state)
+{
+    Layer *layer = state->layer;
+    Tcl_DeleteHashTable(&layer->byCommand);
+    for (int i = 0; i < 2; i++) {
+        Tcl_DecrRefCount(layer->levelWords[i]);
+        Tcl_DecrRefCount(layer->frameWords[i]);
+    }
+    Tcl_DecrRefCount(layer->context);
+    EtwFree(layer);
+}
+
+/* Coroutines are not told apart. */
+static void *currentEnv(Tcl_Interp *interp)
+{
+    (void)interp;
+    return NULL;
+}
+
+/* ---- Who calls: asked of `info`, whose result is the trace's own business -------------------- */
+
+static bool ask(Tcl_Interp *interp, const Tcl_CmdInfo *info, Tcl_Obj *const words[])
+{
+    return info->objProc != NULL && info->objProc(info->objClientData, interp, 2, words) == TCL_OK;
+}
+
+/* The full name of the proc whose frame is the current one, into layer->context. */
+static bool callerName(Tcl_Interp *interp, Layer *layer)
+{
+    Tcl_Obj *name;
+    Tcl_Command token;
+    if (!ask(interp, &layer->level, layer->levelWords) ||
+            Tcl_ListObjIndex(NULL, Tcl_GetObjResult(interp), 0, &name) != TCL_OK || name == NULL) {
+        return false;
+    }
+    token = Tcl_GetCommandFromObj(interp, name);
+    if (token == NULL || EtwKindOf(token) != ETW_KIND_PROC) {
+        return false; /* a lambda, a method, namespace eval */
+    }
+    Tcl_DecrRefCount(layer->context);
+    layer->context = word("");
+    Tcl_GetCommandFullName(interp, token, layer->context);
+    return true;
+}
+
+static void placeSource(Tcl_Interp *interp, Layer *layer, EtwPlace *placePtr)
+{
+    Tcl_Obj *key, *value = NULL;
+    int line;
+    if (!ask(interp, &layer->frame, layer->frameWords)) {
+        return;
+    }
+    key = word("line");
+    if (Tcl_DictObjGet(NULL, Tcl_GetObjResult(interp), key, &value) == TCL_OK && value != NULL &&
+            Tcl_GetIntFromObj(NULL, value, &line) == TCL_OK && line > 0) {
+        placePtr->line = (uint32_t)line;
+    }
+    Tcl_DecrRefCount(key);
+    key = word("file");
+    if (Tcl_DictObjGet(NULL, Tcl_GetObjResult(interp), key, &value) == TCL_OK && value != NULL) {
+        Tcl_IncrRefCount(value);
+        placePtr->file = value;
+    }
+    Tcl_DecrRefCount(key);
+}
+
+static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
+{
+    Layer *layer = state->layer;
+    Tcl_Interp *interp = state->interp;
+    Tcl_InterpState saved;
+    *placePtr = (EtwPlace){.pieces = 0};
+    if (interp == NULL) {
+        return;
+    }
+    saved = Tcl_SaveInterpState(interp, TCL_OK);
+    placePtr->pieces = 1;
+    if (callerName(interp, layer)) {
+        Tcl_Size size;
+        placePtr->context[0].text = Tcl_GetStringFromObj(layer->context, &size);
+        placePtr->context[0].size = (size_t)size;
+    } else {
+        placePtr->context[0].text = Tcl_GetCurrentNamespace(interp)->fullName;
+        placePtr->context[0].size = strlen(placePtr->context[0].text);
+    }
+    if (source) {
+        placeSource(interp, layer, placePtr);
+    }
+    Tcl_RestoreInterpState(interp, saved);
+}
+
+const EtwHookLayer etwHookPublic = {
+        .name = "trace",
+        .open = openLayer,
+        .close = closeLayer,
+        .find = find,
+        .attach = attach,
+        .update = update,
+        .detach = detach,
+        .active = active,
+        .inlining = inlining,
+        .currentEnv = currentEnv,
+        .place = place,
+};

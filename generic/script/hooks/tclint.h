@@ -1,0 +1,104 @@
+/*
+ * script/hooks/tclint.h --
+ *
+ *	Tcl's private headers, for the files of the fast hook layer (tclint_hooks.c, tclint_*.c) and
+ *	nobody else. ETW_TCLINT is defined where they are there and of a version that those files
+ *	were written for; elsewhere they compile to nothing.
+ */
+#ifndef ETW_TCLINT_H
+#define ETW_TCLINT_H
+
+#if defined(ETW_HAVE_TCLINT) && !defined(ETW_NO_TCLINT)
+#include <tclInt.h>
+#include <tclOOInt.h>
+#include <tclCompile.h>
+/* Tcl's configuration is not ours. */
+#undef PACKAGE_NAME
+#undef PACKAGE_TARNAME
+#undef PACKAGE_VERSION
+#undef PACKAGE_STRING
+#if (TCL_MAJOR_VERSION == 8 && TCL_MINOR_VERSION == 6) ||                                          \
+        (TCL_MAJOR_VERSION == 9 && TCL_MINOR_VERSION == 0)
+#define ETW_TCLINT 1
+#endif
+#endif
+#include "script/script_int.h"
+
+#ifdef ETW_TCLINT
+
+/* ---- What Tcl 8.6 and 9.0 call differently ---------------------------------------------------- */
+
+typedef void TclintOptimizer(void *compileEnv);
+#if TCL_MAJOR_VERSION > 8
+#define CMD_IS_DELETED CMD_DYING
+typedef Tcl_Size TclintOffset; /* in compiled code */
+static inline TclintOptimizer **EtwTclintOptimizer(Interp *iPtr)
+{
+    return &iPtr->optimizer;
+}
+#else
+typedef int TclintOffset;
+static inline TclintOptimizer **EtwTclintOptimizer(Interp *iPtr)
+{
+    return &iPtr->extra.optimizer;
+}
+#endif
+
+/* ---- tclint_script.c: see EtwHookLayer in script_int.h -------------------------------------------- */
+
+Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+void EtwTclintDisguiseRuns(Tcl_Interp *interp, Tcl_Obj *script);
+void EtwTclintDisguiseFailed(Tcl_Interp *interp);
+bool EtwTclintCheckScript(Tcl_Interp *interp);
+
+/* ---- tclint_hooks.c --------------------------------------------------------------------------- */
+
+/* An NRE callback: the hook, then a call's id, ticks and packed. */
+int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result);
+
+/* ---- tclint_check.c --------------------------------------------------------------------------- */
+
+bool EtwTclintCheck(void);
+
+/* ---- tclint_code.c --------------------------------------------------------------------------- */
+
+/* A literal that is to be pushed, compared and dropped before a command of compiled code. */
+typedef struct EtwCodeMark {
+    int from, end; /* of the command, in the code; ascending, the outer one of two first */
+    unsigned literal;
+} EtwCodeMark;
+
+/* Mark the code of a CompileEnv. False: it is not understood, and stays as it was. */
+bool EtwTclintMark(void *compileEnv, const EtwCodeMark *marks, int count, unsigned second);
+bool EtwTclintCheckCode(void);
+
+/* ---- tclint_lines.c -------------------------------------------------------------------------- */
+
+/* A call is about to be traced: its body gets its marks, or loses them, as the hook's rule says. */
+void EtwTclintLines(
+        EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
+/* The same for a body that is compiled in a given namespace. */
+void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *ns);
+/* The hooked proc is traced no more. */
+void EtwTclintUnmark(const EtwHook *hook);
+/* A call was not traced because of -depth: its lines are not told either. As the call begins. */
+void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp);
+bool EtwTclintHasLines(void);
+void EtwTclintCheckLines(Tcl_Interp *interp);
+
+/* ---- tclint_stack.c -------------------------------------------------------------------------- */
+
+int *EtwTclintAsyncReady(Tcl_Interp *interp);
+void EtwTclintCheckAsync(Tcl_Interp *interp);
+void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPtr);
+
+/* ---- tclint_oo.c ----------------------------------------------------------------------------- */
+
+/* An object is about to run: hook the methods that it could run and that are not yet. */
+void EtwTclintMethods(EtwHook *objectHook, void *object);
+/* The hook of a method's frame; NULL: it has none. */
+const EtwHook *EtwTclintMethodOf(const CallFrame *frame);
+bool EtwTclintCheckMethods(Tcl_Interp *interp);
+
+#endif
+#endif

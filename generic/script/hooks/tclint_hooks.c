@@ -1,0 +1,864 @@
+/*
+ * script/hooks/tclint_hooks.c --
+ *
+ *	The fast hook layer: the only file that looks inside of Tcl's structures. A hooked command
+ *	has its Command.nreProc replaced; objProc, objClientData and deleteProc stay, so that whatever Tcl
+ *	tells a command by stays true. A leave is an NRE callback below the command's own ones,
+ *	which leaves yield, tailcall and the depth of recursion as they were.
+ *
+ *	The replaced procedure is given the command's client data and must know from it which
+ *	command was entered. A few shared entries find the hook in a hash by client data (procs, objects,
+ *	aliases, imports: theirs is their own); where client data is NULL or those entries are
+ *	taken, the command gets one of 1024 entries of its own, numbered within its interpreter.
+ *
+ *	Coroutines: Tcl tells a coroutine by its nreProc when it injects into one or deletes its
+ *	namespace, so that theirs is put back for that long (`blanket`, deleteEarly).
+ *
+ *	Written for Tcl 8.6 and 9.0; compiled out elsewhere. What is not about commands is beside it:
+ *	tclint_check.c (the self-check), tclint_script.c (scripts that read like others), tclint_oo.c
+ *	(methods), tclint_lines.c (lines).
+ */
+#include "script/hooks/tclint.h"
+#include "base/bytes.h"
+
+#ifdef ETW_TCLINT
+
+enum {
+    SHARED = 4,    /* entries that look their hook up by client data */
+    OWN = 1024,    /* entries that belong to one command of an interpreter */
+    MIN_SLOTS = 64 /* of a table, a power of two */
+};
+
+typedef struct Table {
+    EtwHook **slots; /* by key, linear probing, at most half full */
+    unsigned mask;
+    unsigned used;
+} Table;
+
+typedef struct Layer {
+    Table tables[SHARED];
+    EtwHook *own[OWN];
+    int ownHint;
+    Tcl_HashTable byCommand; /* Command * -> EtwHook * */
+    CommandTrace **graves;   /* traces of commands that are gone, see keepTrace */
+    int graveCount, graveRoom;
+} Layer;
+
+static Tcl_ObjCmdProc *entryOf(int slot);
+static void blanket(EtwScriptState *state, bool on);
+
+/* ---- Finding a hook -------------------------------------------------------------------------- */
+
+static inline unsigned hashOf(const void *key)
+{
+    return (unsigned)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 32);
+}
+
+static inline EtwHook *tableFind(const Table *table, const void *key)
+{
+    if (table->slots == NULL) {
+        return NULL;
+    }
+    for (unsigned i = hashOf(key) & table->mask;; i = (i + 1) & table->mask) {
+        EtwHook *hook = table->slots[i];
+        if (hook == NULL || hook->key == key) {
+            return hook;
+        }
+    }
+}
+
+static void tablePut(Table *table, EtwHook *hook)
+{
+    unsigned i = hashOf(hook->key) & table->mask;
+    while (table->slots[i] != NULL) {
+        i = (i + 1) & table->mask;
+    }
+    table->slots[i] = hook;
+    table->used++;
+}
+
+static void tableAdd(Table *table, EtwHook *hook)
+{
+    if (table->slots == NULL || table->used * 2 > table->mask) {
+        Table old = *table;
+        unsigned size = old.slots ? (old.mask + 1) * 2 : MIN_SLOTS;
+        table->slots = EtwAlloc(size * sizeof *table->slots);
+        table->mask = size - 1;
+        table->used = 0;
+        for (unsigned i = 0; old.slots != NULL && i <= old.mask; i++) {
+            if (old.slots[i] != NULL) {
+                tablePut(table, old.slots[i]);
+            }
+        }
+        EtwFree(old.slots);
+    }
+    tablePut(table, hook);
+}
+
+/* The run behind the gap is put in again, so that probing never meets a gap too early. */
+static void tableRemove(Table *table, const EtwHook *hook)
+{
+    unsigned i = hashOf(hook->key) & table->mask;
+    while (table->slots != NULL && table->slots[i] != NULL && table->slots[i] != hook) {
+        i = (i + 1) & table->mask;
+    }
+    if (table->slots == NULL || table->slots[i] == NULL) {
+        return;
+    }
+    table->slots[i] = NULL;
+    table->used--;
+    for (i = (i + 1) & table->mask; table->slots[i] != NULL; i = (i + 1) & table->mask) {
+        EtwHook *moved = table->slots[i];
+        table->slots[i] = NULL;
+        table->used--;
+        tablePut(table, moved);
+    }
+}
+
+/* The state of the interpreter that ran last in this thread. Read at each hooked call: one
+ * instruction instead of a function call. */
+#ifdef _WIN32
+#define FAST_TLS
+#else
+#define FAST_TLS __attribute__((tls_model("initial-exec")))
+#endif
+static __thread FAST_TLS struct {
+    Tcl_Interp *interp;
+    EtwScriptState *state;
+} recent;
+
+static EtwScriptState *stateSlow(Tcl_Interp *interp)
+{
+    recent.interp = interp;
+    recent.state = EtwScriptStateOf(interp);
+    return recent.state;
+}
+
+static inline EtwScriptState *stateOf(Tcl_Interp *interp)
+{
+    return __builtin_expect(recent.interp == interp, 1) ? recent.state : stateSlow(interp);
+}
+
+/* Somebody gave the command other client data with Tcl_SetCommandInfo. */
+static EtwHook *findLost(EtwScriptState *state, int slot, const void *clientData)
+{
+    for (EtwHook *h = state ? state->hooks : NULL; h != NULL; h = h->next) {
+        const Command *cmd = (const Command *)h->token;
+        if (h->swapped && h->slot == slot && cmd != NULL && cmd->objClientData == clientData) {
+            return h;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+/* A coroutine may have been entered or left since. */
+static inline void followContext(EtwScriptState *state, const Tcl_Interp *interp)
+{
+    void *env = ((const Interp *)interp)->execEnvPtr;
+    if (__builtin_expect(state->now.env != env, 0)) {
+        EtwContextSwitch(state, env);
+    }
+}
+
+static inline void leave(EtwHook *hook, const Tcl_Interp *interp, const EtwCall *call, int result)
+{
+    followContext(hook->state, interp);
+    EtwCallLeave(hook, call, result);
+}
+
+int EtwTclintLeave(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwCall call = EtwCallUnpack(data + 1);
+    leave(data[0], interp, &call, result);
+    return result;
+}
+
+static int watchCallback(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwHook *hook = data[0];
+    if (result == TCL_OK) {
+        EtwWatchDone(hook, interp, (int)(intptr_t)data[1], data[2]);
+    }
+    EtwHookUnref(hook);
+    return result;
+}
+
+/* Its own procedure is read at each call: Tcl_SetCommandInfo may have changed it. */
+static inline Tcl_ObjCmdProc *procOf(const EtwHook *hook)
+{
+    return hook->nreProc != NULL ? hook->nreProc : ((Command *)hook->token)->objProc;
+}
+
+static inline int callThrough(
+        const EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    if (__builtin_expect(hook->what & HOOK_BUILTIN, 0)) {
+        return EtwBuiltinCall(hook, procOf(hook), cd, interp, objc, objv);
+    }
+    return procOf(hook)(cd, interp, objc, objv);
+}
+
+/* A command that is not NRE has ended when it returns. */
+static int callDirect(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp *interp,
+        int objc, Tcl_Obj *const objv[])
+{
+    int result;
+    EtwHookRef(hook);
+    result = callThrough(hook, cd, interp, objc, objv);
+    if (call != NULL) {
+        leave(hook, interp, call, result);
+    }
+    if ((hook->what & HOOK_WATCH) && result == TCL_OK) {
+        EtwWatchDone(hook, interp, objc, objv);
+    }
+    EtwHookUnref(hook);
+    return result;
+}
+
+static int callNre(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp *interp, int objc,
+        Tcl_Obj *const objv[])
+{
+    if (hook->what & HOOK_WATCH) {
+        Tcl_NRAddCallback(interp, watchCallback, EtwHookRef(hook), (ClientData)(intptr_t)objc,
+                (ClientData)objv, NULL);
+    }
+    if (call != NULL) {
+        ClientData words[3];
+        EtwCallPack(call, words);
+        Tcl_NRAddCallback(interp, EtwTclintLeave, hook, words[0], words[1], words[2]);
+    }
+    return callThrough(hook, cd, interp, objc, objv);
+}
+
+static int callBlanket(
+        EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = hook->state;
+    int result;
+    EtwHookRef(hook);
+    blanket(state, true);
+    result = callThrough(hook, cd, interp, objc, objv);
+    blanket(state, false);
+    EtwHookUnref(hook);
+    return result;
+}
+
+static int callTraced(EtwHook *hook, int trace, ClientData cd, Tcl_Interp *interp, int objc,
+        Tcl_Obj *const objv[])
+{
+    EtwCall call;
+    const EtwCall *callPtr = NULL;
+    bool lines = false;
+    if (trace != TRACE_NONE) {
+        EtwScriptState *state = hook->state;
+        if (state->now.depth == 0) {
+            EtwHookRefresh(state, OsTicks());
+        }
+        lines = trace == TRACE_CALL && EtwScriptOn(KEYWORD_STEP);
+        if (lines) {
+            EtwTclintLines(hook, cd, interp, objc, objv);
+        }
+        callPtr = EtwCallEnter(hook, objc, objv, trace, &call) ? &call : NULL;
+        if (callPtr == NULL && lines && hook->rule->options.steps == ETW_STEPS_LINE) {
+            EtwTclintTooDeep(hook, interp);
+        }
+        if (callPtr == NULL && !(hook->what & HOOK_WATCH)) {
+            return callThrough(hook, cd, interp, objc, objv);
+        }
+    }
+    return hook->nreProc != NULL ? callNre(hook, callPtr, cd, interp, objc, objv)
+                                 : callDirect(hook, callPtr, cd, interp, objc, objv);
+}
+
+static int lostCall(Tcl_Interp *interp)
+{
+    Tcl_SetObjResult(interp, Tcl_NewStringObj("etw: the hook of this command is lost", -1));
+    return TCL_ERROR;
+}
+
+/* `string length` runs tcl::string::length: one step, which is the ensemble's. */
+static inline bool isEnsemblePart(const EtwHook *hook, Tcl_Interp *interp)
+{
+    return hook->kind == ETW_KIND_C && ((Interp *)interp)->ensembleRewrite.sourceObjs != NULL;
+}
+
+static int enter(EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = hook->state;
+    int trace;
+    followContext(state, interp);
+    if (__builtin_expect(hook->what & (HOOK_BLANKET | HOOK_METHODS), 0)) {
+        if (hook->what & HOOK_BLANKET) {
+            return callBlanket(hook, cd, interp, objc, objv);
+        }
+        EtwTclintMethods(hook, cd);
+    }
+    trace = EtwHookWants(hook);
+    if (trace == TRACE_STEP && isEnsemblePart(hook, interp)) {
+        trace = TRACE_NONE;
+    }
+    if (trace == TRACE_NONE && !(hook->what & HOOK_WATCH)) {
+        return callThrough(hook, cd, interp, objc, objv);
+    }
+    return callTraced(hook, trace, cd, interp, objc, objv);
+}
+
+static inline int enterShared(
+        int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = stateOf(interp);
+    EtwHook *hook = state ? tableFind(&((Layer *)state->layer)->tables[slot], cd) : NULL;
+    if (__builtin_expect(hook == NULL, 0)) {
+        hook = findLost(state, slot, cd);
+        if (hook == NULL) {
+            return lostCall(interp);
+        }
+    }
+    return enter(hook, cd, interp, objc, objv);
+}
+
+static int enterOwn(int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = stateOf(interp);
+    EtwHook *hook = state ? ((Layer *)state->layer)->own[slot] : NULL;
+    if (__builtin_expect(hook == NULL, 0)) {
+        return lostCall(interp);
+    }
+    return enter(hook, cd, interp, objc, objv);
+}
+
+/* ---- The entries ----------------------------------------------------------------------------- */
+
+#define SHARED_ENTRY(n)                                                                            \
+    static int shared##n(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])       \
+    {                                                                                              \
+        return enterShared(n, cd, interp, objc, objv);                                             \
+    }
+SHARED_ENTRY(0)
+SHARED_ENTRY(1)
+SHARED_ENTRY(2)
+SHARED_ENTRY(3)
+
+/* own_0 .. own_1023, numbered in base 4: five digits. */
+#define OWN_ENTRY(n)                                                                               \
+    static int own_##n(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])         \
+    {                                                                                              \
+        return enterOwn(BASE4(1##n), cd, interp, objc, objv);                                      \
+    }
+/* The digits of a number written with 0-3, after a leading 1. */
+#define BASE4(n)                                                                                   \
+    (((n) / 10000 % 10) * 256 + ((n) / 1000 % 10) * 64 + ((n) / 100 % 10) * 16 +                   \
+            ((n) / 10 % 10) * 4 + (n) % 10)
+#define OWN4(n) OWN_ENTRY(n##0) OWN_ENTRY(n##1) OWN_ENTRY(n##2) OWN_ENTRY(n##3)
+#define OWN16(n) OWN4(n##0) OWN4(n##1) OWN4(n##2) OWN4(n##3)
+#define OWN64(n) OWN16(n##0) OWN16(n##1) OWN16(n##2) OWN16(n##3)
+#define OWN256(n) OWN64(n##0) OWN64(n##1) OWN64(n##2) OWN64(n##3)
+OWN256(0)
+OWN256(1)
+OWN256(2)
+OWN256(3)
+
+#define NAME4(n) own_##n##0, own_##n##1, own_##n##2, own_##n##3
+#define NAME16(n) NAME4(n##0), NAME4(n##1), NAME4(n##2), NAME4(n##3)
+#define NAME64(n) NAME16(n##0), NAME16(n##1), NAME16(n##2), NAME16(n##3)
+#define NAME256(n) NAME64(n##0), NAME64(n##1), NAME64(n##2), NAME64(n##3)
+static Tcl_ObjCmdProc *const ownEntries[OWN] = {NAME256(0), NAME256(1), NAME256(2), NAME256(3)};
+static Tcl_ObjCmdProc *const sharedEntries[SHARED] = {shared0, shared1, shared2, shared3};
+
+/* Slots 0..SHARED-1 are shared entries, the others a command's own. */
+static Tcl_ObjCmdProc *entryOf(int slot)
+{
+    return slot < SHARED ? sharedEntries[slot] : ownEntries[slot - SHARED];
+}
+
+/* ---- Putting a hook in and taking it out ----------------------------------------------------- */
+
+static int takeOwn(Layer *layer)
+{
+    for (int i = 0; i < OWN; i++) {
+        int at = (layer->ownHint + i) % OWN;
+        if (layer->own[at] == NULL) {
+            layer->ownHint = at + 1;
+            return SHARED + at;
+        }
+    }
+    return -1;
+}
+
+static int takeSlot(Layer *layer, const void *key)
+{
+    for (int i = 0; key != NULL && i < SHARED; i++) {
+        if (tableFind(&layer->tables[i], key) == NULL) {
+            return i;
+        }
+    }
+    return takeOwn(layer);
+}
+
+/* Inlined by the bytecode compiler, a command would not be seen. */
+static void hideCompiler(EtwHook *hook, bool hide)
+{
+    Command *cmd = (Command *)hook->token;
+    if (hide && cmd->compileProc != NULL) {
+        hook->compileProc = (void (*)(void))cmd->compileProc;
+        cmd->compileProc = NULL;
+        ((Interp *)hook->state->interp)->compileEpoch++;
+    } else if (!hide && hook->compileProc != NULL) {
+        if (cmd->compileProc == NULL) {
+            cmd->compileProc = (CompileProc *)hook->compileProc;
+            ((Interp *)hook->state->interp)->compileEpoch++;
+        }
+        hook->compileProc = NULL;
+    }
+}
+
+static void deleteEarly(ClientData clientData);
+
+/* A namespace deletes its coroutines first, and tells them by their nreProc. */
+static bool prepareCoroutine(Command *cmd)
+{
+    Namespace *ns = cmd->nsPtr;
+    if (ns->earlyDeleteProc == NULL) {
+        ns->earlyDeleteProc = deleteEarly;
+    }
+    return ns->earlyDeleteProc == deleteEarly; /* else it is an object's own namespace */
+}
+
+static void swapIn(EtwHook *hook)
+{
+    ((Command *)hook->token)->nreProc = entryOf(hook->slot);
+    hook->swapped = true;
+}
+
+/*
+ * Where a script's trace of a rename deletes the command, Tcl frees all traces of it and goes on with
+ * the next one: that is ours, which came first. So each of ours has one reference more, until no
+ * trace runs.
+ */
+static void keepTrace(EtwHook *hook)
+{
+    CommandTrace *trace = ((Command *)hook->token)->tracePtr;
+    while (trace != NULL && trace->clientData != hook) {
+        trace = trace->nextPtr;
+    }
+    if (trace != NULL) {
+        trace->refCount++;
+    }
+    hook->trace = trace;
+}
+
+static void buryTrace(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    if (hook->trace == NULL) {
+        return;
+    }
+    if (layer->graveCount == layer->graveRoom) {
+        layer->graveRoom = layer->graveRoom ? 2 * layer->graveRoom : 16;
+        layer->graves = EtwRealloc(layer->graves, (size_t)layer->graveRoom * sizeof *layer->graves);
+    }
+    layer->graves[layer->graveCount++] = hook->trace;
+    hook->trace = NULL;
+}
+
+static void clearGraves(Layer *layer)
+{
+    while (layer->graveCount > 0) {
+        CommandTrace *trace = layer->graves[--layer->graveCount];
+        if (trace->refCount-- <= 1) {
+            Tcl_Free((char *)trace);
+        }
+    }
+}
+
+static bool attach(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    Command *cmd = (Command *)hook->token;
+    int isNew;
+    if (layer->graveCount > 0 && ((Interp *)hook->state->interp)->activeCmdTracePtr == NULL) {
+        clearGraves(layer);
+    }
+    if (hook->kind == ETW_KIND_COROUTINE && !prepareCoroutine(cmd)) {
+        return false;
+    }
+    hook->key = cmd->objClientData;
+    hook->slot = takeSlot(layer, hook->key);
+    if (hook->slot < 0) {
+        return false;
+    }
+    if (hook->slot < SHARED) {
+        tableAdd(&layer->tables[hook->slot], hook);
+    } else {
+        layer->own[hook->slot - SHARED] = hook;
+    }
+    Tcl_SetHashValue(Tcl_CreateHashEntry(&layer->byCommand, (char *)cmd, &isNew), hook);
+    hook->nreProc = cmd->nreProc;
+    swapIn(hook);
+    keepTrace(hook);
+    hideCompiler(hook, hook->what & HOOK_CALL);
+    return true;
+}
+
+static void update(EtwHook *hook)
+{
+    if (hook->token != NULL) {
+        hideCompiler(hook, hook->what & HOOK_CALL);
+        if (!(hook->what & HOOK_CALL)) {
+            EtwTclintUnmark(hook);
+        }
+    }
+}
+
+static void freeSlot(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    if (hook->slot < SHARED) {
+        tableRemove(&layer->tables[hook->slot], hook);
+    } else if (layer->own[hook->slot - SHARED] == hook) {
+        layer->own[hook->slot - SHARED] = NULL;
+    }
+}
+
+static bool detach(EtwHook *hook)
+{
+    Layer *layer = hook->state->layer;
+    Command *cmd = (Command *)hook->token;
+    Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)cmd);
+    bool dying = (cmd->flags & CMD_IS_DELETED) != 0;
+    if (entry == NULL || Tcl_GetHashValue(entry) != hook) {
+        return true; /* was taken out before */
+    }
+    hideCompiler(hook, false);
+    if (hook->swapped && cmd->nreProc == entryOf(hook->slot)) {
+        cmd->nreProc = hook->nreProc;
+    } else if (hook->swapped && cmd->nreProc != NULL && !dying) {
+        return false; /* somebody has wrapped ours, and calls it */
+    }
+    hook->swapped = false;
+    buryTrace(hook);
+    Tcl_DeleteHashEntry(entry);
+    freeSlot(hook);
+    return true;
+}
+
+static EtwHook *find(EtwScriptState *state, Tcl_Command token)
+{
+    Layer *layer = state->layer;
+    Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)token);
+    return entry ? Tcl_GetHashValue(entry) : NULL;
+}
+
+/* Show the true procedures of coroutines, or hook them again. */
+static void blanket(EtwScriptState *state, bool on)
+{
+    for (EtwHook *h = state->hooks; h != NULL; h = h->next) {
+        Command *cmd = (Command *)h->token;
+        if (h->kind != ETW_KIND_COROUTINE || cmd == NULL) {
+            continue;
+        }
+        if (on && h->swapped && cmd->nreProc == entryOf(h->slot)) {
+            cmd->nreProc = h->nreProc;
+            h->swapped = false;
+        } else if (!on && !h->swapped && cmd->nreProc == h->nreProc) {
+            swapIn(h);
+        }
+    }
+}
+
+/* Called with the client data of a namespace that is being deleted, which tells nothing: all hooked
+ * coroutines of this thread are shown as they are, and hooked again by the next scan. */
+static void deleteEarly(ClientData clientData)
+{
+    (void)clientData;
+    for (EtwScriptState *s = EtwScriptStatesHere(); s != NULL; s = s->nextHere) {
+        blanket(s, true);
+        s->needsScan = true;
+    }
+}
+
+/* ---- The interpreter ------------------------------------------------------------------------- */
+
+static void openLayer(EtwScriptState *state)
+{
+    Layer *layer = EtwAlloc(sizeof *layer);
+    Tcl_InitHashTable(&layer->byCommand, TCL_ONE_WORD_KEYS);
+    state->layer = layer;
+    recent.interp = NULL;
+}
+
+static void closeLayer(EtwScriptState *state)
+{
+    Layer *layer = state->layer;
+    for (int i = 0; i < SHARED; i++) {
+        EtwFree(layer->tables[i].slots);
+    }
+    Tcl_DeleteHashTable(&layer->byCommand);
+    clearGraves(layer);
+    EtwFree(layer->graves);
+    EtwFree(layer);
+    recent.interp = NULL; /* another interpreter may come to lie at that address */
+}
+
+static void active(EtwScriptState *state, bool on)
+{
+    if (on) {
+        blanket(state, false);
+    }
+}
+
+/* As Tcl_CreateObjTrace does it for a trace that forbids inlining. */
+static void inlining(EtwScriptState *state, bool allowed)
+{
+    Interp *iPtr = (Interp *)state->interp;
+    iPtr->tracesForbiddingInline += allowed ? -1 : 1;
+    if (iPtr->tracesForbiddingInline == (allowed ? 0 : 1)) {
+        iPtr->compileEpoch++;
+        if (allowed) {
+            iPtr->flags &= ~DONT_COMPILE_CMDS_INLINE;
+        } else {
+            iPtr->flags |= DONT_COMPILE_CMDS_INLINE;
+        }
+    }
+}
+
+/* NULL: none. */
+static Tcl_HashTable *childrenOf(Namespace *ns)
+{
+#ifndef BREAK_NAMESPACE_COMPAT
+    return &ns->childTable;
+#else
+    return ns->childTablePtr;
+#endif
+}
+
+static void eachIn(Namespace *ns, void (*visit)(void *ctx, Tcl_Command token), void *ctx)
+{
+    Tcl_HashSearch search;
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(&ns->cmdTable, &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        visit(ctx, Tcl_GetHashValue(e));
+    }
+    if (childrenOf(ns) == NULL) {
+        return;
+    }
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(childrenOf(ns), &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        eachIn(Tcl_GetHashValue(e), visit, ctx);
+    }
+}
+
+static void each(EtwScriptState *state, void (*visit)(void *ctx, Tcl_Command token), void *ctx)
+{
+    eachIn(((Interp *)state->interp)->globalNsPtr, visit, ctx);
+}
+
+static uint64_t countIn(Namespace *ns)
+{
+    Tcl_HashSearch search;
+    uint64_t count = (uint64_t)ns->cmdTable.numEntries;
+    if (childrenOf(ns) == NULL) {
+        return count;
+    }
+    for (Tcl_HashEntry *e = Tcl_FirstHashEntry(childrenOf(ns), &search); e != NULL;
+            e = Tcl_NextHashEntry(&search)) {
+        count += countIn(Tcl_GetHashValue(e));
+    }
+    return count;
+}
+
+static uint64_t count(EtwScriptState *state)
+{
+    return countIn(((Interp *)state->interp)->globalNsPtr);
+}
+
+static void *callerEnv(void *env)
+{
+    const CoroutineData *cor = ((ExecEnv *)env)->corPtr;
+    return cor != NULL ? cor->callerEEPtr : NULL;
+}
+
+static void *currentEnv(Tcl_Interp *interp)
+{
+    return ((Interp *)interp)->execEnvPtr;
+}
+
+static Tcl_Command original(Tcl_Command token)
+{
+    return TclGetOriginalCommand(token);
+}
+
+/* ---- Who calls, and from where --------------------------------------------------------------- */
+
+static void addContext(EtwPlace *place, const char *text, size_t size)
+{
+    place->context[place->pieces].text = text;
+    place->context[place->pieces++].size = size;
+}
+
+static void addNamespace(EtwPlace *place, const Namespace *ns)
+{
+    addContext(place, ns->fullName, strlen(ns->fullName));
+}
+
+static void commandContext(EtwPlace *place, const Command *cmd)
+{
+    const char *name = Tcl_GetHashKey(cmd->hPtr->tablePtr, cmd->hPtr);
+    addNamespace(place, cmd->nsPtr);
+    if (cmd->nsPtr->parentPtr != NULL) {
+        addContext(place, "::", 2);
+    }
+    addContext(place, name, strlen(name));
+}
+
+static bool isCommandOf(const Tcl_HashEntry *entry, const Proc *proc)
+{
+    const Command *cmd = entry != NULL ? Tcl_GetHashValue(entry) : NULL;
+    return cmd != NULL && cmd == proc->cmdPtr && cmd->objClientData == proc;
+}
+
+/*
+ * The command of a proc that runs and is not hooked. Proc.cmdPtr dangles once the command was
+ * deleted, so that it is only compared: with the namespace's command of the name that was called,
+ * else with all of the namespace's. NULL: not there any more.
+ */
+static const Command *commandOf(const CallFrame *frame)
+{
+    Tcl_HashTable *table = &frame->nsPtr->cmdTable;
+    Tcl_HashSearch search;
+    Tcl_HashEntry *entry;
+    if (frame->objc > 0) {
+        const char *name = Tcl_GetString(frame->objv[0]);
+        const char *tail = name + strlen(name);
+        while (tail > name && !(tail[-1] == ':' && tail - name > 1 && tail[-2] == ':')) {
+            tail--;
+        }
+        entry = Tcl_FindHashEntry(table, tail);
+        if (isCommandOf(entry, frame->procPtr)) {
+            return Tcl_GetHashValue(entry);
+        }
+    }
+    entry = Tcl_FirstHashEntry(table, &search);
+    while (entry != NULL && !isCommandOf(entry, frame->procPtr)) {
+        entry = Tcl_NextHashEntry(&search);
+    }
+    return entry != NULL ? Tcl_GetHashValue(entry) : NULL;
+}
+
+/* The hook of the proc that runs; NULL: there is none. A lambda's or a method's Command is no real one. */
+static inline const EtwHook *callerHook(const EtwScriptState *state, const CallFrame *frame)
+{
+    if ((frame->isProcCallFrame & (FRAME_IS_PROC | FRAME_IS_LAMBDA | FRAME_IS_METHOD)) !=
+            FRAME_IS_PROC) {
+        return frame->isProcCallFrame & FRAME_IS_METHOD ? EtwTclintMethodOf(frame) : NULL;
+    }
+    return tableFind(&((const Layer *)state->layer)->tables[0], frame->procPtr);
+}
+
+/* Where no hook tells: the proc's command, else the namespace. */
+static __attribute__((noinline)) void placeUnhooked(EtwPlace *place, const CallFrame *frame)
+{
+    const Command *cmd = NULL;
+    if ((frame->isProcCallFrame & FRAME_IS_PROC) && frame->procPtr != NULL &&
+            !(frame->isProcCallFrame & (FRAME_IS_LAMBDA | FRAME_IS_METHOD))) {
+        cmd = commandOf(frame);
+    }
+    if (cmd != NULL) {
+        commandContext(place, cmd);
+    } else {
+        addNamespace(place, frame->nsPtr);
+        place->real = frame->nsPtr->parentPtr == NULL; /* :: */
+    }
+}
+
+/* The place of one frame, as `info frame` finds it. True: it is one in a file. */
+static bool framePlace(const CmdFrame *from, EtwPlace *place)
+{
+    CmdFrame frame = *from;
+    bool counted = false, inFile;
+    if (frame.type == TCL_LOCATION_BC) {
+        TclGetSrcInfoForPc(&frame);
+        counted = frame.type == TCL_LOCATION_SOURCE;
+    }
+    inFile = frame.type == TCL_LOCATION_SOURCE && frame.data.eval.path != NULL;
+    if (frame.line != NULL && frame.nline > 0 && frame.type != TCL_LOCATION_PREBC &&
+            (inFile || place->line == 0)) {
+        place->line = (uint32_t)frame.line[0];
+    }
+    if (inFile) {
+        place->file = frame.data.eval.path;
+        if (!counted) {
+            Tcl_IncrRefCount(place->file);
+        }
+    }
+    return inFile;
+}
+
+/*
+ * Tcl does not know where in a file a script within an expression is, nor one that was put together:
+ * that of the command around it says more than a line within the script.
+ */
+static __attribute__((noinline)) void placeSource(EtwScriptState *state, EtwPlace *place)
+{
+    const CmdFrame *frame = ((Interp *)state->interp)->cmdFramePtr;
+    const CallFrame *call = frame != NULL ? frame->framePtr : NULL;
+    while (frame != NULL && frame->framePtr == call && !framePlace(frame, place)) {
+        frame = frame->nextPtr;
+    }
+}
+
+static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
+{
+    placePtr->pieces = 0;
+    placePtr->real = false;
+    placePtr->file = NULL;
+    placePtr->line = 0;
+    if (state->interp == NULL) {
+        return;
+    }
+    const CallFrame *frame = ((Interp *)state->interp)->varFramePtr;
+    const EtwHook *caller = callerHook(state, frame);
+    if (caller != NULL) {
+        addContext(placePtr, caller->name, caller->nameSize);
+        placePtr->real = true;
+    } else {
+        placeUnhooked(placePtr, frame);
+    }
+    if (source) {
+        placeSource(state, placePtr);
+    }
+}
+
+const EtwHookLayer etwHookTclInt = {
+        .name = "swap",
+        .check = EtwTclintCheck,
+        .open = openLayer,
+        .close = closeLayer,
+        .find = find,
+        .attach = attach,
+        .update = update,
+        .detach = detach,
+        .active = active,
+        .inlining = inlining,
+        .currentEnv = currentEnv,
+        .place = place,
+        .scans = true,
+        .each = each,
+        .count = count,
+        .callerEnv = callerEnv,
+        .original = original,
+        .stack = EtwTclintStack,
+        .asyncReady = EtwTclintAsyncReady,
+        .disguise = EtwTclintDisguise,
+        .disguiseRuns = EtwTclintDisguiseRuns,
+        .disguiseFailed = EtwTclintDisguiseFailed,
+        .hasLines = EtwTclintHasLines,
+};
+
+#else
+
+const EtwHookLayer etwHookTclInt = {.name = "swap"};
+
+#endif

@@ -1,0 +1,638 @@
+/*
+ * script/hooks/tclint_lines.c --
+ *
+ *	Line steps: an event for each command that a traced proc, method or lambda comes to, with
+ *	its file and line, at a cost near that of the event's own. Before the traced call its body is compiled
+ *	as ever (through the pointer Tcl has for optimizers), and a mark put before each command of the
+ *	bytecode (tclint_code.c). Body, source map, epochs and variables stay Tcl's own.
+ *
+ *	A mark is no command, so that nothing of Tcl sees one: two literals are compared. The first has
+ *	no string, and giving it one is what tells the event. It thereby takes away the string of the second,
+ *	which, given it back, takes that of the first: ready for the next time.
+ *
+ *	Marked are the commands of scripts that the compiler inlines; of those in brackets the ones that begin on
+ *	another line than the command around them. A script that is evaluated (eval, uplevel) has none.
+ */
+#include "script/script_fields.h"
+#include "script/hooks/tclint.h"
+#include "base/bytes.h"
+
+#ifdef ETW_TCLINT
+
+/* What the marks of one compiled body share; counted by them. */
+typedef struct Lines {
+    int refs;
+    EtwHook *hook; /* a reference; NULL: of the self-check */
+    EtwRule *rule; /* a reference: that texts are made by */
+    bool stale;    /* somebody has asked for a mark's string: it tells nothing any more */
+    Tcl_Obj *second, *fired;
+    char *secondBytes;
+} Lines;
+
+enum { HEAD = 8 + 2 }; /* CallId and Depth of a payload */
+
+/* Behind it the payload of its event. */
+typedef struct Mark {
+    Lines *lines;
+    size_t size;
+} Mark;
+
+static bool able; /* the self-check has passed */
+static int checkedMarks;
+static const Tcl_ObjType *codeType, *lambdaType; /* learned by the check */
+
+/* ---- Marks that are passed ------------------------------------------------------------------- */
+
+static char markString[] = "l";
+
+/* One that Tcl may free. */
+static char *ownString(void)
+{
+    char *bytes = Tcl_Alloc(sizeof markString);
+    memcpy(bytes, markString, sizeof markString);
+    return bytes;
+}
+
+static void tellLine(const Lines *lines, Mark *mark)
+{
+    const EtwHook *hook = lines->hook;
+    char *payload = (char *)(mark + 1);
+    if (hook == NULL) {
+        checkedMarks++;
+        return;
+    }
+    EtwScriptState *state = hook->state;
+    if (!EtwScriptOn(KEYWORD_STEP) || !(hook->what & HOOK_CALL) || hook->rule != lines->rule ||
+            state->interp == NULL || Tcl_InterpDeleted(state->interp)) {
+        return;
+    }
+    void *env = ((Interp *)state->interp)->execEnvPtr;
+    if (state->now.env != env) {
+        EtwContextSwitch(state, env);
+    }
+    if (state->now.tooDeep == 0) {
+        EtwCall call = {
+                .id = EtwLineCallId(&state->now, hook), .packed = (uint64_t)state->now.depth};
+        putHead(payload, &call);
+        Etw_Write(etwScriptEvents[EVENT_LINE], &(Etw_Data){payload, mark->size}, 1);
+    }
+}
+
+/* Running, it has its literal's reference and the stack's. */
+static void markFires(Tcl_Obj *obj)
+{
+    Mark *mark = obj->internalRep.twoPtrValue.ptr1;
+    Lines *lines = mark->lines;
+    obj->length = 1;
+    if (obj->refCount < 2 || lines->fired != NULL || lines->second->bytes == NULL) {
+        obj->bytes = ownString();
+        lines->stale = true;
+        return;
+    }
+    obj->bytes = markString;
+    lines->fired = obj;
+    lines->second->bytes = NULL;
+    tellLine(lines, mark);
+}
+
+static void secondFires(Tcl_Obj *obj)
+{
+    Lines *lines = obj->internalRep.twoPtrValue.ptr1;
+    obj->bytes = lines->secondBytes;
+    obj->length = 1;
+    if (lines->fired != NULL) {
+        lines->fired->bytes = NULL;
+        lines->fired = NULL;
+    }
+}
+
+static void linesDrop(Lines *lines)
+{
+    if (--lines->refs > 0) {
+        return;
+    }
+    EtwRuleDrop(lines->rule);
+    if (lines->hook != NULL) {
+        EtwHookUnref(lines->hook);
+    }
+    EtwFree(lines);
+}
+
+static void freeMark(Tcl_Obj *obj)
+{
+    Mark *mark = obj->internalRep.twoPtrValue.ptr1;
+    linesDrop(mark->lines);
+    EtwFree(mark);
+}
+
+static void freeSecond(Tcl_Obj *obj)
+{
+    linesDrop(obj->internalRep.twoPtrValue.ptr1);
+}
+
+static void copyString(Tcl_Obj *from, Tcl_Obj *to)
+{
+    (void)from;
+    if (to->bytes == NULL) {
+        to->bytes = ownString();
+        to->length = 1;
+    }
+    to->typePtr = NULL;
+}
+
+static const Tcl_ObjType markType = {.name = "etwLine",
+        .freeIntRepProc = freeMark,
+        .dupIntRepProc = copyString,
+        .updateStringProc = markFires};
+static const Tcl_ObjType secondType = {.name = "etwLines",
+        .freeIntRepProc = freeSecond,
+        .dupIntRepProc = copyString,
+        .updateStringProc = secondFires};
+
+/* ---- Which commands -------------------------------------------------------------------------- */
+
+/* A command of the code that is compiled. */
+typedef struct Place {
+    int from, end; /* in the source */
+    int parent;    /* -1: none */
+    int last;      /* the last command inside of it so far, -1: none */
+    int line;
+    int shown; /* the line that stands for it: its own, or that of a marked one around it */
+    bool bracketed, marked;
+} Place;
+
+/* Only what may stand between two commands of a script. */
+static bool isGap(const char *at, const char *end)
+{
+    while (at < end) {
+        if (*at == '#') {
+            while (at < end && *at != '\n') {
+                at++;
+            }
+        } else if (strchr(" \t\r\n\f\v;\\", *at) == NULL) {
+            return false;
+        } else {
+            at++;
+        }
+    }
+    return true;
+}
+
+static bool afterBracket(const char *source, int at)
+{
+    while (at > 0 && strchr(" \t\r\n\f\v;\\", source[at - 1]) != NULL) {
+        at--;
+    }
+    return at > 0 && source[at - 1] == '[';
+}
+
+static bool isBracketed(const CompileEnv *env, const Place *places, const Place *p, int sibling)
+{
+    if (sibling >= 0 && places[sibling].end <= p->from &&
+            isGap(env->source + places[sibling].end, env->source + p->from)) {
+        return places[sibling].bracketed;
+    }
+    return p->parent >= 0 && afterBracket(env->source, p->from);
+}
+
+static int countLines(const char *at, const char *end)
+{
+    int lines = 0;
+    for (; at < end; at++) {
+        lines += *at == '\n';
+    }
+    return lines;
+}
+
+/*
+ * Tcl keeps the lines of words that are literal, but for those within expressions. Backslashed newlines
+ * are not in the text any more: the later of both lines is right.
+ */
+static int lineOf(const CompileEnv *env, int i, const Place *around)
+{
+    const ECL *words = &env->extCmdMapPtr->loc[i];
+    int known = words->nline > 0 ? words->line[0] : 0;
+    int line = around != NULL ? around->line : env->extCmdMapPtr->start;
+    line += countLines(env->source + (around != NULL ? around->from : 0),
+            env->source + env->cmdMapPtr[i].srcOffset);
+    return known > line ? known : line;
+}
+
+static void findPlace(const CompileEnv *env, Place *places, int i)
+{
+    Place *p = &places[i];
+    int up = i - 1, sibling;
+    p->from = env->cmdMapPtr[i].srcOffset;
+    p->end = p->from + env->cmdMapPtr[i].numSrcBytes;
+    while (up >= 0 && (p->from < places[up].from || p->end > places[up].end)) {
+        up = places[up].parent;
+    }
+    const Place *around = up >= 0 ? &places[up] : NULL;
+    p->parent = up;
+    p->last = -1;
+    sibling = up >= 0 ? places[up].last : -1;
+    p->line = lineOf(env, i, around);
+    p->bracketed = isBracketed(env, places, p, sibling);
+    p->marked = !p->bracketed || around == NULL || p->line != around->shown;
+    p->shown = p->marked || around == NULL ? p->line : around->shown;
+    if (up >= 0) {
+        places[up].last = i;
+    }
+}
+
+/* ---- Making marks ---------------------------------------------------------------------------- */
+
+static void addField(Tcl_DString *to, EtwPieces *p)
+{
+    char size[2];
+    put16(size, EtwFieldEnd(p));
+    Tcl_DStringAppend(to, size, 2);
+    for (int i = 0; i < p->count; i++) {
+        Tcl_DStringAppend(to, p->data[i].data, (Tcl_Size)p->data[i].size);
+    }
+}
+
+/* The first line of the command's text. */
+static void addText(Tcl_DString *to, const Lines *lines, const char *text, int size)
+{
+    const char *end = memchr(text, '\n', (size_t)size);
+    Tcl_Obj *value = Tcl_NewStringObj(text, end != NULL ? (int)(end - text) : size);
+    EtwPieces p;
+    Tcl_IncrRefCount(value);
+    EtwPiecesBegin(&p, lines->hook->state);
+    EtwFieldBegin(&p, lines->rule->maxLength);
+    if (lines->rule->options.args) {
+        EtwFieldValue(&p, value, lines->rule);
+    }
+    addField(to, &p);
+    Tcl_DecrRefCount(value);
+}
+
+static void addName(Tcl_DString *to, const Lines *lines, const char *name, size_t size)
+{
+    EtwPieces p;
+    EtwPiecesBegin(&p, lines->hook->state);
+    EtwFieldBegin(&p, ETW_NAME_MAX - 32);
+    EtwFieldTcl(&p, name, size);
+    addField(to, &p);
+}
+
+/* The fields of an Enter, CallId and Depth to be filled in. */
+static void addPayload(
+        Tcl_DString *to, const Lines *lines, const CompileEnv *env, const Place *place)
+{
+    const ExtCmdLoc *map = env->extCmdMapPtr;
+    Tcl_Obj *file = map->type == TCL_LOCATION_SOURCE ? map->path : NULL;
+    const char *path = file != NULL ? Tcl_GetString(file) : "";
+    char line[4];
+    Tcl_DStringAppend(to, "\0\0\0\0\0\0\0\0\0\0", HEAD);
+    addText(to, lines, env->source + place->from, place->end - place->from);
+    addName(to, lines, lines->hook->name, lines->hook->nameSize);
+    addName(to, lines, path, strlen(path));
+    put32(line, (uint32_t)place->line);
+    Tcl_DStringAppend(to, line, 4);
+}
+
+static Tcl_Obj *newMark(Lines *lines, const CompileEnv *env, const Place *place)
+{
+    Tcl_Obj *obj = Tcl_NewObj();
+    Tcl_DString payload;
+    Tcl_DStringInit(&payload);
+    if (lines->hook != NULL) {
+        addPayload(&payload, lines, env, place);
+    }
+    size_t size = (size_t)Tcl_DStringLength(&payload);
+    Mark *mark = EtwAlloc(sizeof *mark + size);
+    mark->lines = lines;
+    mark->size = size;
+    memcpy(mark + 1, Tcl_DStringValue(&payload), size);
+    Tcl_DStringFree(&payload);
+    lines->refs++;
+    Tcl_InvalidateStringRep(obj);
+    obj->internalRep.twoPtrValue.ptr1 = mark;
+    obj->typePtr = &markType;
+    return obj;
+}
+
+static Tcl_Obj *newSecond(Lines *lines)
+{
+    lines->second = Tcl_NewObj();
+    lines->secondBytes = ownString();
+    lines->second->bytes = lines->secondBytes;
+    lines->second->length = 1;
+    lines->second->internalRep.twoPtrValue.ptr1 = lines;
+    lines->second->typePtr = &secondType;
+    lines->refs++;
+    return lines->second;
+}
+
+static void roomForLiterals(CompileEnv *env, int count)
+{
+    int room = env->literalArrayNext + count;
+    if (room <= env->literalArrayEnd) {
+        return;
+    }
+    size_t size = (size_t)room * sizeof *env->literalArrayPtr;
+    LiteralEntry *array = (LiteralEntry *)Tcl_Alloc((unsigned)size);
+    memcpy(array, env->literalArrayPtr,
+            (size_t)env->literalArrayNext * sizeof *env->literalArrayPtr);
+    if (env->mallocedLiteralArray) {
+        Tcl_Free((char *)env->literalArrayPtr);
+    }
+    env->mallocedLiteralArray = 1;
+    env->literalArrayPtr = array;
+    env->literalArrayEnd = room;
+}
+
+/* The code owns it from here on. Nothing looks for a literal by its text any more. */
+static void addLiteral(CompileEnv *env, Tcl_Obj *obj)
+{
+    LiteralEntry *entry = &env->literalArrayPtr[env->literalArrayNext++];
+    *entry = (LiteralEntry){.objPtr = obj, .refCount = -1};
+    Tcl_IncrRefCount(obj);
+}
+
+/* What follows is about an environment that is read by a private structure: it must look like one. */
+static bool isSane(const CompileEnv *env, const Interp *iPtr)
+{
+    return env->iPtr == iPtr && env->codeStart != NULL && env->codeNext > env->codeStart &&
+           env->codeNext <= env->codeEnd && env->codeNext[-1] == INST_DONE &&
+           env->mallocedCodeArray == (env->codeStart != env->staticCodeSpace) &&
+           env->mallocedLiteralArray == (env->literalArrayPtr != env->staticLiteralSpace) &&
+           env->mallocedCmdMap == (env->cmdMapPtr != env->staticCmdMapSpace) &&
+           env->mallocedAuxDataArray == (env->auxDataArrayPtr != env->staticAuxDataArraySpace) &&
+           env->extCmdMapPtr != NULL && env->extCmdMapPtr->nuloc == env->numCommands;
+}
+
+/* Marks are told as literals from env->literalArrayNext on, in order. Returns how many. */
+static int findMarks(const CompileEnv *env, Place *places, EtwCodeMark *marks)
+{
+    int count = 0;
+    for (int i = 0; i < env->numCommands; i++) {
+        const CmdLocation *l = &env->cmdMapPtr[i];
+        findPlace(env, places, i);
+        if (places[i].marked) {
+            marks[count] = (EtwCodeMark){.from = l->codeOffset,
+                    .end = l->codeOffset + l->numCodeBytes,
+                    .literal = (unsigned)(env->literalArrayNext + count)};
+            count++;
+        }
+    }
+    return count;
+}
+
+static void markCode(CompileEnv *env, Lines *lines)
+{
+    size_t room = (size_t)env->numCommands;
+    Place *places = EtwAlloc((room + 1) * sizeof *places);
+    EtwCodeMark *marks = EtwAlloc((room + 1) * sizeof *marks);
+    int count = findMarks(env, places, marks);
+    unsigned second = (unsigned)(env->literalArrayNext + count);
+    bool marked = EtwTclintMark(env, marks, count, second);
+    roomForLiterals(env, count + 1);
+    for (int i = 0; marked && i < env->numCommands; i++) {
+        if (places[i].marked) {
+            addLiteral(env, newMark(lines, env, &places[i]));
+        }
+    }
+    addLiteral(
+            env, newSecond(lines)); /* without marks, too: so that it is not tried at each call */
+    EtwFree(places);
+    EtwFree(marks);
+}
+
+/* ---- Compiling ------------------------------------------------------------------------------- */
+
+/* While a body is compiled. */
+static __thread struct {
+    void (*optimizer)(void *env);
+    Interp *iPtr;
+    Lines *lines; /* NULL: done */
+} compiling;
+
+static void optimizeAndMark(void *compileEnv)
+{
+    Lines *lines = compiling.lines;
+    if (compiling.optimizer != NULL) {
+        compiling.optimizer(compileEnv);
+    }
+    compiling.lines = NULL;
+    if (lines != NULL && isSane(compileEnv, compiling.iPtr)) {
+        markCode(compileEnv, lines);
+    }
+}
+
+static ByteCode *codeOf(const Proc *proc)
+{
+    const Tcl_Obj *body = proc->bodyPtr;
+    return body != NULL && body->typePtr == codeType ? body->internalRep.twoPtrValue.ptr1 : NULL;
+}
+
+/* NULL: the code is not marked. */
+static Lines *linesOf(const ByteCode *code)
+{
+    if (code == NULL || code->numLitObjects == 0) {
+        return NULL;
+    }
+    const Tcl_Obj *last = code->objArrayPtr[code->numLitObjects - 1];
+    return last->typePtr == &secondType ? last->internalRep.twoPtrValue.ptr1 : NULL;
+}
+
+static bool isValid(const ByteCode *code, const Interp *iPtr, const Proc *proc, const Namespace *ns)
+{
+    return (const Interp *)*code->interpHandle == iPtr &&
+           code->compileEpoch == iPtr->compileEpoch && code->nsPtr == ns &&
+           code->nsEpoch == ns->resolverEpoch && code->procPtr == proc;
+}
+
+/* An older epoch than now: Tcl compiles it anew before it is used again. What runs goes on. */
+static void makeStale(ByteCode *code, const Interp *iPtr)
+{
+    code->compileEpoch = iPtr->compileEpoch - 1;
+}
+
+static void compileMarked(Lines *lines, Tcl_Interp *interp, Proc *proc, Namespace *ns)
+{
+    Interp *iPtr = (Interp *)interp;
+    ByteCode *code = codeOf(proc);
+    if (code != NULL && (code->flags & TCL_BYTECODE_PRECOMPILED)) {
+        return;
+    }
+    if (code != NULL) {
+        makeStale(code, iPtr);
+    }
+    compiling.optimizer = *EtwTclintOptimizer(iPtr);
+    compiling.iPtr = iPtr;
+    compiling.lines = lines;
+    *EtwTclintOptimizer(iPtr) = optimizeAndMark;
+    TclProcCompileProc(interp, proc, proc->bodyPtr, ns, "body of proc", "");
+    *EtwTclintOptimizer(iPtr) = compiling.optimizer;
+    compiling.lines = NULL;
+}
+
+static Lines *linesNew(EtwHook *hook)
+{
+    Lines *lines = EtwAlloc(sizeof *lines);
+    lines->refs = 1;
+    if (hook != NULL) {
+        lines->hook = EtwHookRef(hook);
+        lines->rule = EtwRuleKeep(hook->rule);
+    }
+    return lines;
+}
+
+/* Code that tells nobody's lines is compiled anew at its next call. */
+static void unmark(const Proc *proc, const Interp *iPtr)
+{
+    ByteCode *code = codeOf(proc);
+    if (linesOf(code) != NULL) {
+        makeStale(code, iPtr);
+    }
+}
+
+void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *ns)
+{
+    Interp *iPtr = (Interp *)interp;
+    ByteCode *code = codeOf(proc);
+    Lines *lines = linesOf(code);
+    if (lines != NULL && lines->rule == hook->rule && !lines->stale && lines->hook == hook &&
+            isValid(code, iPtr, proc, ns)) {
+        return;
+    }
+    if (hook->rule->options.steps != ETW_STEPS_LINE) {
+        unmark(proc, iPtr);
+        return;
+    }
+    lines = linesNew(hook);
+    compileMarked(lines, interp, proc, ns);
+    linesDrop(lines);
+}
+
+/* ---- Procs and lambdas ----------------------------------------------------------------------- */
+
+static void lambdaLines(EtwHook *hook, Tcl_Interp *interp, Tcl_Obj *lambda)
+{
+    if (lambda->typePtr != lambdaType && lambdaType->setFromAnyProc(interp, lambda) != TCL_OK) {
+        Tcl_ResetResult(interp);
+        return; /* apply itself says why */
+    }
+    Proc *proc = lambda->internalRep.twoPtrValue.ptr1;
+    Tcl_Obj *name = lambda->internalRep.twoPtrValue.ptr2;
+    Tcl_Namespace *ns = Tcl_FindNamespace(interp, Tcl_GetString(name), NULL, TCL_GLOBAL_ONLY);
+    if (ns != NULL) {
+        EtwTclintLinesOf(hook, interp, proc, (Namespace *)ns);
+    }
+}
+
+void EtwTclintLines(
+        EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    if (hook->kind == ETW_KIND_PROC) {
+        Proc *proc = clientData;
+        EtwTclintLinesOf(hook, interp, proc, proc->cmdPtr->nsPtr);
+    } else if (hook->kind == ETW_KIND_C && objc > 1 && strcmp(hook->name, "::apply") == 0) {
+        lambdaLines(hook, interp, objv[1]);
+    }
+}
+
+void EtwTclintUnmark(const EtwHook *hook)
+{
+    if (hook->kind == ETW_KIND_PROC && hook->state->interp != NULL) {
+        unmark(((const Command *)hook->token)->objClientData, (const Interp *)hook->state->interp);
+    }
+}
+
+bool EtwTclintHasLines(void)
+{
+    return able;
+}
+
+/* ---- Calls that are too deep ----------------------------------------------------------------- */
+
+static int deepLeaves(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwHook *hook = data[0];
+    void *env = ((Interp *)interp)->execEnvPtr;
+    if (hook->state->now.env != env) {
+        EtwContextSwitch(hook->state, env);
+    }
+    hook->state->now.tooDeep--;
+    hook->state->now.open--;
+    EtwHookUnref(hook);
+    return result;
+}
+
+void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp)
+{
+    hook->state->now.tooDeep++;
+    hook->state->now.open++;
+    Tcl_NRAddCallback(interp, deepLeaves, EtwHookRef(hook), NULL, NULL, NULL);
+}
+
+/* ---- The self-check -------------------------------------------------------------------------- */
+
+static const Tcl_ObjType *typeOfLambda(Tcl_Interp *interp)
+{
+    Tcl_Obj *words[2] = {Tcl_NewStringObj("apply", -1), Tcl_NewStringObj("{} {}", -1)};
+    const Tcl_ObjType *type = NULL;
+    Tcl_IncrRefCount(words[0]);
+    Tcl_IncrRefCount(words[1]);
+    if (Tcl_EvalObjv(interp, 2, words, TCL_EVAL_GLOBAL) == TCL_OK) {
+        type = words[1]->typePtr;
+    }
+    Tcl_DecrRefCount(words[0]);
+    Tcl_DecrRefCount(words[1]);
+    return type != NULL && strcmp(type->name, "lambdaExpr") == 0 ? type : NULL;
+}
+
+/* A body with every kind of offset; eleven marks are passed for n = 2. */
+static const char checkBody[] = "proc ::etwLines n {\n"
+                                "    set sum 0\n"
+                                "    foreach x {1 2} {\n"
+                                "        incr sum [expr {$x * $n}]\n"
+                                "    }\n"
+                                "    switch -- $n 1 {set sum one} 2 {incr sum 10}\n"
+                                "    while {[incr n -1] > 0} continue\n"
+                                "    catch {error no} message\n"
+                                "    list $sum $message [llength [info frame 0]]\n"
+                                "}";
+
+static bool runsMarked(Tcl_Interp *interp)
+{
+    return Tcl_EvalEx(interp, "::etwLines 2", -1, TCL_EVAL_GLOBAL) == TCL_OK &&
+           strncmp(Tcl_GetStringResult(interp), "16 no ", 6) == 0;
+}
+
+static bool checkMarks(Tcl_Interp *interp, Proc *proc)
+{
+    Lines *lines = linesNew(NULL);
+    bool ok = codeType != NULL;
+    if (ok) {
+        compileMarked(lines, interp, proc, ((Interp *)interp)->globalNsPtr);
+        ok = linesOf(codeOf(proc)) == lines;
+    }
+    checkedMarks = 0;
+    for (int i = 1; ok && i <= 2; i++) {
+        ok = runsMarked(interp) && checkedMarks == 11 * i;
+    }
+    linesDrop(lines);
+    return ok;
+}
+
+void EtwTclintCheckLines(Tcl_Interp *interp)
+{
+    Tcl_CmdInfo info;
+    lambdaType = typeOfLambda(interp);
+    if (!EtwTclintCheckCode() || lambdaType == NULL ||
+            Tcl_EvalEx(interp, checkBody, -1, TCL_EVAL_GLOBAL) != TCL_OK || !runsMarked(interp) ||
+            !Tcl_GetCommandInfo(interp, "::etwLines", &info)) {
+        return;
+    }
+    Proc *proc = info.objClientData;
+    if (proc->bodyPtr->typePtr != NULL && strcmp(proc->bodyPtr->typePtr->name, "bytecode") == 0) {
+        codeType = proc->bodyPtr->typePtr;
+    }
+    able = checkMarks(interp, proc);
+}
+
+#endif

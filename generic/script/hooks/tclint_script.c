@@ -1,0 +1,70 @@
+/*
+ * script/hooks/tclint_script.c --
+ *
+ *	A script that reads like one and runs another: a list whose string is not that of its
+ *	elements, but which Tcl believes to be canonical and so evaluates by its elements. Whoever asks
+ *	for a callback's script (`after info`, `fileevent`) or compares it (`after cancel`) sees the string.
+ */
+#include "script/hooks/tclint.h"
+#include "script/script_text.h"
+#include "base/bytes.h"
+
+#ifdef ETW_TCLINT
+
+/* Its string is that of its elements, Tcl is told. */
+static void believe(Tcl_Obj *list)
+{
+#if TCL_MAJOR_VERSION > 8
+    ListObjStorePtr(list)->flags |= LISTSTORE_CANONICAL;
+#else
+    ListRepPtr(list)->canonicalFlag = 1;
+#endif
+}
+
+Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *list = Tcl_NewListObj(objc, objv);
+    Tcl_Size size;
+    const char *text = Tcl_GetStringFromObj(look, &size);
+    list->bytes = Tcl_Alloc((unsigned)size + 1);
+    memcpy(list->bytes, text, (size_t)size + 1);
+    list->length = size;
+    believe(list);
+    return list;
+}
+
+/*
+ * Tcl pushed a frame for the list, and will pop to below it whatever is on top then. A script that is
+ * a list itself has one of these, whose text is that of the disguise.
+ */
+void EtwTclintDisguiseRuns(Tcl_Interp *interp, Tcl_Obj *script)
+{
+    Interp *iPtr = (Interp *)interp;
+    bool list = EtwTextIsList(script) && ListObjIsCanonical(script);
+    if (!list && iPtr->cmdFramePtr != NULL && iPtr->cmdFramePtr->type == TCL_LOCATION_EVAL) {
+        iPtr->cmdFramePtr = iPtr->cmdFramePtr->nextPtr;
+    }
+}
+
+void EtwTclintDisguiseFailed(Tcl_Interp *interp)
+{
+    ((Interp *)interp)->flags |= ERR_ALREADY_LOGGED;
+}
+
+bool EtwTclintCheckScript(Tcl_Interp *interp)
+{
+    Tcl_Obj *words[2] = {Tcl_NewStringObj("list", -1), Tcl_NewStringObj("runs", -1)};
+    Tcl_Obj *look = Tcl_NewStringObj("no such; script", -1);
+    Tcl_IncrRefCount(look);
+    Tcl_Obj *script = EtwTclintDisguise(look, 2, words);
+    Tcl_IncrRefCount(script);
+    bool ok = Tcl_EvalObjEx(interp, script, TCL_EVAL_GLOBAL) == TCL_OK &&
+              strcmp(Tcl_GetStringResult(interp), "runs") == 0 &&
+              strcmp(Tcl_GetString(script), Tcl_GetString(look)) == 0;
+    Tcl_DecrRefCount(script);
+    Tcl_DecrRefCount(look);
+    Tcl_ResetResult(interp);
+    return ok;
+}
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * script/hooks/tclint_stack.c --
+ *
+ *	Who is on an interpreter's stack: procs, methods and lambdas, the outermost first, parted by
+ *	semicolons, as flame graphs have them. Names are made from what is there without a command
+ *	being looked up.
+ */
+#include "script/hooks/tclint.h"
+#include "base/bytes.h"
+
+#ifdef ETW_TCLINT
+
+typedef struct Out {
+    char *text;
+    size_t size, room;
+} Out;
+
+/* What would part frames or lines becomes something else. */
+static void add(Out *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size && out->size + 1 < out->room; i++) {
+        char c = text[i];
+        out->text[out->size++] = c == ';' ? ',' : (uint8_t)c < ' ' ? ' ' : c;
+    }
+}
+
+/* A character is never cut. */
+static void addStart(Out *out, const char *text)
+{
+    enum { SHOWN = 60 };
+    size_t size = strlen(text);
+    if (size > SHOWN) {
+        for (size = SHOWN; size > 0 && ((uint8_t)text[size] & 0xC0) == 0x80; size--) {
+        }
+    }
+    add(out, text, size);
+}
+
+static const char *tailOf(const char *name)
+{
+    const char *tail = name + strlen(name);
+    while (tail > name && !(tail[-1] == ':' && tail - name > 1 && tail[-2] == ':')) {
+        tail--;
+    }
+    return tail;
+}
+
+static void addQualified(Out *out, const Namespace *ns, const char *name)
+{
+    if (ns->parentPtr != NULL) {
+        add(out, ns->fullName + 2, strlen(ns->fullName + 2));
+        add(out, "::", 2);
+    }
+    add(out, name, strlen(name));
+}
+
+static void addMethod(Out *out, const CallFrame *frame)
+{
+    const EtwHook *hook = EtwTclintMethodOf(frame);
+    const CallContext *context = frame->clientData;
+    if (hook != NULL) {
+        add(out, hook->name + 2, hook->nameSize - 2);
+        return;
+    }
+    const Method *method = context->callPtr->chain[context->index].mPtr;
+    const Object *owner = method->declaringClassPtr ? method->declaringClassPtr->thisPtr
+                                                    : method->declaringObjectPtr;
+    const Command *cmd = owner ? (const Command *)owner->command : NULL;
+    if (cmd != NULL && cmd->hPtr != NULL) {
+        addQualified(out, cmd->nsPtr, Tcl_GetHashKey(cmd->hPtr->tablePtr, cmd->hPtr));
+        add(out, "::", 2);
+    }
+    const char *name = method->namePtr                         ? Tcl_GetString(method->namePtr)
+                       : context->callPtr->flags & CONSTRUCTOR ? "<constructor>"
+                                                               : "<destructor>";
+    add(out, name, strlen(name));
+}
+
+static void addFrame(Out *out, const CallFrame *frame)
+{
+    if (frame->isProcCallFrame & FRAME_IS_METHOD) {
+        addMethod(out, frame);
+    } else if (frame->isProcCallFrame & FRAME_IS_LAMBDA) {
+        add(out, "apply ", 6);
+        addStart(out, frame->objc > 1 ? Tcl_GetString(frame->objv[1]) : "");
+    } else {
+        addQualified(
+                out, frame->nsPtr, frame->objc > 0 ? tailOf(Tcl_GetString(frame->objv[0])) : "?");
+    }
+}
+
+void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPtr)
+{
+    enum { DEEPEST = 100 };
+    const CallFrame *frames[DEEPEST];
+    Out out = {text, 0, room};
+    int count = 0;
+    const CallFrame *frame = ((Interp *)state->interp)->framePtr;
+    for (; frame != NULL && count < DEEPEST; frame = frame->callerPtr) {
+        if (frame->isProcCallFrame & FRAME_IS_PROC) {
+            frames[count++] = frame;
+        }
+    }
+    if (frame != NULL) {
+        add(&out, "...", 3); /* the innermost are what counts */
+    }
+    for (int i = count; i-- > 0;) {
+        if (out.size > 0 && out.size + 1 < room) {
+            text[out.size++] = ';';
+        }
+        addFrame(&out, frames[i]);
+    }
+    text[out.size] = '\0';
+    *depthPtr = count;
+}
+
+#endif

@@ -1,0 +1,282 @@
+/*
+ * script/script_callbacks.c --
+ *
+ *	Callbacks of the event loop: scripts that are given to after, fileevent, fcopy and
+ *	`socket -server` are replaced by ones that tell when they run and how long they had to wait for
+ *	it. To a script they look as they were given (see disguise in script_int.h), but for that of `socket
+ *	-server`, which nobody can ask for. Callbacks that were given before are not told of.
+ */
+#include "script/builtin_wrappers.h"
+#include "script/script_text.h"
+#include "base/bytes.h"
+#include "base/os.h"
+#include "base/wide.h"
+
+static const char command[] = "::tcl::unsupported::etwCallback"; /* a namespace all interps have */
+
+/* ---- When the event loop has looked for events ------------------------------------------------ */
+
+static __thread uint64_t noticed; /* ticks */
+static __thread bool looking;
+
+static void loopLooked(ClientData clientData, int flags)
+{
+    (void)clientData;
+    (void)flags;
+    noticed = OsTicks();
+}
+
+static void loopLooks(ClientData clientData, int flags)
+{
+    (void)clientData;
+    (void)flags;
+}
+
+/* Until the thread ends: one clock read each time its loop has waited. */
+static void watchLoop(void)
+{
+    if (!looking) {
+        looking = true;
+        Tcl_CreateEventSource(loopLooks, loopLooked, NULL);
+    }
+}
+
+/* ---- What a callback is ---------------------------------------------------------------------- */
+
+/* A callback that was asked for; counted by the values that hold it. */
+typedef struct Origin {
+    int refs;
+    const char *kind;
+    uint64_t due; /* ticks; 0: when the loop has noticed it */
+} Origin;
+
+static void originFree(Tcl_Obj *obj)
+{
+    Origin *origin = obj->internalRep.twoPtrValue.ptr1;
+    if (--origin->refs == 0) {
+        EtwFree(origin);
+    }
+}
+
+static void originCopy(Tcl_Obj *from, Tcl_Obj *to)
+{
+    Origin *origin = from->internalRep.twoPtrValue.ptr1;
+    origin->refs++;
+    to->internalRep = from->internalRep;
+    to->typePtr = from->typePtr;
+}
+
+/* Its string is the kind: all that is left of it where its type is lost. */
+static const Tcl_ObjType originType = {
+        .name = "etwCallback", .freeIntRepProc = originFree, .dupIntRepProc = originCopy};
+
+static Tcl_Obj *originObj(const char *kind, uint64_t due)
+{
+    Tcl_Obj *obj = Tcl_NewStringObj(kind, -1);
+    Origin *origin = EtwAlloc(sizeof *origin);
+    *origin = (Origin){.refs = 1, .kind = kind, .due = due};
+    obj->internalRep.twoPtrValue.ptr1 = origin;
+    obj->typePtr = &originType;
+    return obj;
+}
+
+static uint64_t waited(const Origin *origin)
+{
+    uint64_t now = OsTicks(), from = origin && origin->due ? origin->due : noticed;
+    return from != 0 && now > from ? EtwScriptNanoseconds(now - from) : 0;
+}
+
+/* ---- Running one ----------------------------------------------------------------------------- */
+
+/* The script with the words that were added to it: as a list, or, as text, by blanks. */
+static Tcl_Obj *wholeScript(Tcl_Obj *script, bool list, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *whole = objc > 0 ? Tcl_DuplicateObj(script) : script;
+    for (int i = 0; i < objc; i++) {
+        if (list) {
+            Tcl_ListObjAppendElement(NULL, whole, objv[i]);
+        } else {
+            Tcl_AppendToObj(whole, " ", 1);
+            Tcl_AppendObjToObj(whole, objv[i]);
+        }
+    }
+    return whole;
+}
+
+/* etwCallback ORIGIN SCRIPT ?ARG ...? */
+static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwScriptState *state = EtwScriptStateOf(interp);
+    (void)clientData;
+    if (objc < 3) {
+        Tcl_WrongNumArgs(interp, 1, objv, "origin script ?arg ...?");
+        return TCL_ERROR;
+    }
+    const Origin *origin =
+            objv[1]->typePtr == &originType ? objv[1]->internalRep.twoPtrValue.ptr1 : NULL;
+    Tcl_Obj *script = wholeScript(objv[2], origin != NULL, objc - 3, objv + 3);
+    Tcl_IncrRefCount(script);
+    EtwBlock block = {.kind = origin ? origin->kind : "accept",
+            .enter = EVENT_CALLBACK_ENTER,
+            .leave = EVENT_CALLBACK_LEAVE,
+            .disguised = true};
+    if (origin != NULL) {
+        etwHookLayer->disguiseRuns(interp, script);
+    }
+    if (state != NULL && !Tcl_InterpDeleted(interp)) {
+        EtwBlockBegin(state, interp, &block, script, waited(origin));
+    }
+    int result = Tcl_NREvalObj(interp, script, TCL_EVAL_GLOBAL | (origin ? 0 : TCL_EVAL_DIRECT));
+    Tcl_DecrRefCount(script); /* the evaluation holds it */
+    return result;
+}
+
+static int runObj(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    return Tcl_NRCallObjProc(interp, runNre, clientData, objc, objv);
+}
+
+/* ---- Replacing scripts ----------------------------------------------------------------------- */
+
+static bool wanted(const EtwUse *use)
+{
+    Tcl_CmdInfo info;
+    if (!EtwScriptOn(KEYWORD_EVENT) || etwHookLayer->disguise == NULL) {
+        return false;
+    }
+    watchLoop();
+    if (!Tcl_GetCommandInfo(use->interp, command, &info)) {
+        Tcl_NRCreateCommand(use->interp, command, runObj, runNre, NULL, NULL);
+    }
+    return true;
+}
+
+static Tcl_Obj *disguised(Tcl_Obj *script, const char *kind, uint64_t due)
+{
+    Tcl_Obj *words[3] = {Tcl_NewStringObj(command, -1), originObj(kind, due), script};
+    return etwHookLayer->disguise(script, 3, words);
+}
+
+/* The script behind one of ours, else NULL. */
+static Tcl_Obj *undisguised(Tcl_Obj *script)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+    if (!EtwTextIsList(script) || Tcl_ListObjGetElements(NULL, script, &count, &words) != TCL_OK ||
+            count != 3 || words[1]->typePtr != &originType) {
+        return NULL;
+    }
+    return words[2];
+}
+
+/* Run with one word replaced. */
+static int runWith(const EtwUse *use, int at, Tcl_Obj *word)
+{
+    Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
+    memcpy(words, use->objv, (size_t)use->objc * sizeof *words);
+    words[at] = word;
+    Tcl_IncrRefCount(word);
+    int result = EtwUseRun(use, use->objc, words);
+    Tcl_DecrRefCount(word);
+    EtwFree(words);
+    return result;
+}
+
+static bool isPrefix(Tcl_Obj *word, const char *of, size_t atLeast)
+{
+    const char *text = Tcl_GetString(word);
+    return strlen(text) >= atLeast && strncmp(text, of, strlen(text)) == 0;
+}
+
+/* after MS SCRIPT ..., after idle SCRIPT ... */
+static int runAfter(const EtwUse *use, const char *kind, Tcl_WideInt ms)
+{
+    uint64_t ticks = EtwShift32Div((uint64_t)(ms > 0 ? ms : 0) * 1000000, etwScriptScale);
+    Tcl_Obj *script = use->objc == 3 ? use->objv[2] : Tcl_ConcatObj(use->objc - 2, use->objv + 2);
+    Tcl_IncrRefCount(script);
+    Tcl_Obj *words[3] = {use->objv[0], use->objv[1], disguised(script, kind, OsTicks() + ticks)};
+    Tcl_IncrRefCount(words[2]);
+    int result = EtwUseRun(use, 3, words);
+    Tcl_DecrRefCount(words[2]);
+    Tcl_DecrRefCount(script);
+    return result;
+}
+
+/* after info ID: {SCRIPT timer|idle} */
+static int runAfterInfo(const EtwUse *use)
+{
+    int result = EtwUseRun(use, use->objc, use->objv);
+    Tcl_Obj *answer = Tcl_GetObjResult(use->interp), *first, *second, *script;
+    if (result == TCL_OK && Tcl_ListObjIndex(NULL, answer, 0, &first) == TCL_OK &&
+            Tcl_ListObjIndex(NULL, answer, 1, &second) == TCL_OK && second != NULL &&
+            (script = undisguised(first)) != NULL) {
+        Tcl_Obj *words[2] = {script, second};
+        Tcl_SetObjResult(use->interp, Tcl_NewListObj(2, words));
+    }
+    return result;
+}
+
+int EtwUseAfter(const EtwUse *use)
+{
+    Tcl_WideInt ms;
+    if (use->objc == 3 && isPrefix(use->objv[1], "info", 2)) {
+        return runAfterInfo(use);
+    }
+    if (use->objc < 3 || !wanted(use)) {
+        return EtwUseRun(use, use->objc, use->objv);
+    }
+    if (isPrefix(use->objv[1], "idle", 2)) {
+        return runAfter(use, "idle", 0);
+    }
+    return Tcl_GetWideIntFromObj(NULL, use->objv[1], &ms) == TCL_OK
+                   ? runAfter(use, "after", ms < INT32_MAX ? ms : INT32_MAX)
+                   : EtwUseRun(use, use->objc, use->objv);
+}
+
+/* fileevent CHAN readable|writable ?SCRIPT? */
+int EtwUseFileevent(const EtwUse *use)
+{
+    if (use->objc == 4 && *Tcl_GetString(use->objv[3]) != '\0' && wanted(use)) {
+        const char *kind = Tcl_GetString(use->objv[2])[0] == 'w' ? "writable" : "readable";
+        return runWith(use, 3, disguised(use->objv[3], kind, 0));
+    }
+    int result = EtwUseRun(use, use->objc, use->objv);
+    Tcl_Obj *script = undisguised(Tcl_GetObjResult(use->interp));
+    if (script != NULL) {
+        Tcl_SetObjResult(use->interp, script);
+    }
+    return result;
+}
+
+/* fcopy IN OUT ?-size N? ?-command PREFIX? */
+int EtwUseCopy(const EtwUse *use)
+{
+    Tcl_Size length;
+    for (int i = 3; i + 1 < use->objc; i += 2) {
+        if (isPrefix(use->objv[i], "-command", 2) &&
+                Tcl_ListObjLength(NULL, use->objv[i + 1], &length) == TCL_OK && wanted(use)) {
+            return runWith(use, i + 1, disguised(use->objv[i + 1], "copy", 0));
+        }
+    }
+    return EtwUseRun(use, use->objc, use->objv);
+}
+
+/* socket -server PREFIX ?-myaddr ADDR? PORT; Tcl keeps a text, and adds channel, address and port */
+Tcl_Obj **EtwServerWords(const EtwUse *use)
+{
+    int at = 1;
+    while (at + 1 < use->objc && !isPrefix(use->objv[at], "-server", 2)) {
+        at += *Tcl_GetString(use->objv[at]) == '-' && !isPrefix(use->objv[at], "-async", 2) ? 2 : 1;
+    }
+    if (at + 1 >= use->objc || !wanted(use)) {
+        return NULL;
+    }
+    Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
+    Tcl_Obj *parts[3] = {
+            Tcl_NewStringObj(command, -1), Tcl_NewStringObj("accept", -1), use->objv[at + 1]};
+    for (int i = 0; i < use->objc; i++) {
+        words[i] = i == at + 1 ? Tcl_NewListObj(3, parts) : use->objv[i];
+        Tcl_IncrRefCount(words[i]);
+    }
+    return words;
+}

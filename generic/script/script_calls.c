@@ -1,0 +1,397 @@
+/*
+ * script/script_calls.c --
+ *
+ *	What happens at the enter and the leave of a traced command: nesting, and the events.
+ *	Nesting is kept per execution environment, because a coroutine leaves by `yield` in the middle of
+ *	its calls. How commands are intercepted is the hook layer's business.
+ */
+#include "script/script_fields.h"
+#include "base/bytes.h"
+#include "engine/provider/provider.h"
+
+/* ---- Scopes and contexts --------------------------------------------------------------------- */
+
+EtwScope *EtwScopePush(EtwScope *outer, EtwRule *rule)
+{
+    EtwScope *scope = EtwAlloc(sizeof *scope);
+    scope->refs = 1;
+    scope->rule = EtwRuleKeep(rule);
+    scope->outer = outer; /* takes the reference over */
+    return scope;
+}
+
+static void scopeDrop(EtwScope *scope)
+{
+    while (scope != NULL && --scope->refs == 0) {
+        EtwScope *outer = scope->outer;
+        EtwRuleDrop(scope->rule);
+        EtwFree(scope);
+        scope = outer;
+    }
+}
+
+static EtwScope *scopeKeep(EtwScope *scope)
+{
+    if (scope != NULL) {
+        scope->refs++;
+    }
+    return scope;
+}
+
+EtwScope *EtwScopePop(EtwScope *scope)
+{
+    EtwScope *outer;
+    if (scope == NULL) {
+        return NULL;
+    }
+    outer = scopeKeep(scope->outer);
+    scopeDrop(scope);
+    return outer;
+}
+
+static EtwContext **findWaiting(EtwScriptState *state, const void *env)
+{
+    EtwContext **at = &state->waiting;
+    while (*at != NULL && (*at)->env != env) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+/* An environment without open calls is as deep as the one that runs it. */
+static void inherit(EtwScriptState *state, EtwContext *context)
+{
+    const EtwContext *from = NULL;
+    void *env = context->env;
+    while (from == NULL && (env = etwHookLayer->callerEnv(env)) != NULL) {
+        from = *findWaiting(state, env);
+    }
+    context->depth = from ? from->depth : 0;
+    context->scope = scopeKeep(from ? from->scope : NULL);
+}
+
+static void contextClear(EtwContext *context)
+{
+    scopeDrop(context->scope);
+    context->scope = NULL;
+    EtwFree(context->lineCalls);
+    context->lineCalls = NULL;
+    context->lineRoom = 0;
+}
+
+void EtwContextSwitch(EtwScriptState *state, void *env)
+{
+    EtwContext **at, *found;
+    /* Put the old one aside even when it has no open calls: the new one may inherit from it. */
+    EtwContext *old = EtwAlloc(sizeof *old);
+    *old = state->now;
+    old->next = state->waiting;
+    state->waiting = old;
+    at = findWaiting(state, env);
+    found = *at;
+    if (found != NULL) {
+        *at = found->next;
+        state->now = *found;
+        EtwFree(found);
+    } else {
+        state->now = (EtwContext){.env = env};
+        inherit(state, &state->now);
+    }
+    state->now.next = NULL;
+    if (old->open == 0) {
+        at = findWaiting(state, old->env);
+        *at = old->next;
+        contextClear(old);
+        EtwFree(old);
+    }
+}
+
+void EtwContextFree(EtwScriptState *state)
+{
+    contextClear(&state->now);
+    while (state->waiting != NULL) {
+        EtwContext *next = state->waiting->next;
+        contextClear(state->waiting);
+        EtwFree(state->waiting);
+        state->waiting = next;
+    }
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+/*
+ * The fixed parts of an event and the names beside them are put into a buffer or two of this size, so
+ * that a call without words takes one or two pieces; words and results are pieces of their own.
+ */
+enum { PART = 2 * ETW_NAME_MAX + 64 };
+
+/* A text field of at most ETW_NAME_MAX bytes, mark included. */
+static char *putName(char *at, EtwScriptState *state, const EtwPlace *place)
+{
+    EtwPieces p;
+    EtwPiecesBegin(&p, state);
+    EtwFieldBegin(&p, ETW_NAME_MAX - 32);
+    for (int i = 0; i < place->pieces; i++) {
+        EtwFieldTcl(&p, place->context[i].text, place->context[i].size);
+    }
+    at = put16(at, EtwFieldEnd(&p));
+    for (int i = 0; i < p.count; i++) {
+        memcpy(at, p.data[i].data, p.data[i].size);
+        at += p.data[i].size;
+    }
+    return at;
+}
+
+char *EtwPutContext(char *at, EtwScriptState *state, const EtwPlace *place)
+{
+    if (place->real && place->context[0].size < ETW_NAME_MAX - 32) {
+        return putText(at, place->context[0].text, place->context[0].size);
+    }
+    return putName(at, state, place);
+}
+
+static char *putFile(char *at, EtwScriptState *state, const EtwPlace *place)
+{
+    EtwPlace file = {.pieces = 1};
+    Tcl_Size size;
+    if (place->file == NULL) {
+        return put16(at, 0);
+    }
+    file.context[0].text = Tcl_GetStringFromObj(place->file, &size);
+    file.context[0].size = (size_t)size;
+    at = putName(at, state, &file);
+    Tcl_DecrRefCount(place->file);
+    return at;
+}
+
+/* The words of a command, of which the first is its name. */
+static void addWords(EtwPieces *p, const EtwRule *rule, const char *name, size_t nameSize, int objc,
+        Tcl_Obj *const objv[])
+{
+    EtwFieldBegin(p, rule->maxLength);
+    EtwFieldElement(p, name, nameSize);
+    if (rule->options.args) {
+        for (int i = 1; i < objc; i++) {
+            EtwFieldWord(p, objv[i], rule);
+        }
+    }
+}
+
+static inline bool isStep(const EtwCall *call)
+{
+    return (call->packed & CALL_STEP) != 0;
+}
+
+static inline Etw_Event *enterEvent(const EtwCall *call)
+{
+    return etwScriptEvents[isStep(call) ? EVENT_STEP_ENTER : EVENT_ENTER];
+}
+
+static inline Etw_Event *leaveEvent(const EtwCall *call)
+{
+    return etwScriptEvents[isStep(call) ? EVENT_STEP_LEAVE : EVENT_LEAVE];
+}
+
+uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
+        const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[])
+{
+    EtwPlace place;
+    char head[PART], tail[PART], *at, *tailEnd;
+    EtwPieces p;
+
+    etwHookLayer->place(state, &place, rule->options.source != 0);
+    tailEnd = EtwPutContext(tail, state, &place);
+    tailEnd = putFile(tailEnd, state, &place);
+    tailEnd = put32(tailEnd, place.line);
+    at = putHead(head, call);
+    EtwPiecesBegin(&p, state);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
+    addWords(&p, rule, name, nameSize, objc, objv);
+    put16(at, EtwFieldEnd(&p));
+    EtwPiecesRaw(&p, tail, (size_t)(tailEnd - tail));
+    return EtwWriteStamped(enterEvent(call), p.data, p.count);
+}
+
+/*
+ * The common case where cost matters, in one piece: short and plain words, no source. Sets
+ * call->ticks. False: not that simple, nothing was written.
+ */
+static bool writeFlatEnter(
+        EtwHook *hook, const EtwRule *rule, EtwCall *call, int objc, Tcl_Obj *const objv[])
+{
+    int words = rule->options.args ? objc : 1;
+    EtwPlace place;
+    char head[PART], *at, *text;
+
+    if (!rule->flat || rule->options.source || words > ETW_FLAT_WORDS ||
+            hook->wordSize > ETW_FLAT_MAX) {
+        return false;
+    }
+    text = putHead(head, call) + 2;
+    EtwCopyShort(text, hook->word, hook->wordSize);
+    at = text + hook->wordSize;
+    for (int i = 1; i < words; i++) {
+        *at++ = ' ';
+        at = EtwFlatWord(at, objv[i]);
+        if (at == NULL) {
+            return false;
+        }
+    }
+    put16(text - 2, (size_t)(at - text));
+    etwHookLayer->place(hook->state, &place, false);
+    at = EtwPutContext(at, hook->state, &place);
+    at = put32(put16(at, 0), 0); /* File, Line */
+    call->ticks = EtwWriteStamped(enterEvent(call), &(Etw_Data){head, (size_t)(at - head)}, 1);
+    return true;
+}
+
+/* The Result field where there is none, or it is short and plain; else NULL. */
+static inline char *putFlatResult(char *at, EtwScriptState *state, const EtwRule *rule)
+{
+    char *end = at + 2;
+    if (rule->options.args && state->interp != NULL) {
+        end = rule->flat ? EtwFlatValue(end, Tcl_GetObjResult(state->interp)) : NULL;
+    }
+    if (end != NULL) {
+        put16(at, (size_t)(end - at - 2));
+    }
+    return end;
+}
+
+void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
+        const char *name, size_t nameSize, int code)
+{
+    char head[PART], *at, *duration, *end;
+    EtwPieces p;
+
+    duration = put32(putHead(head, call), (uint32_t)code);
+    at = putText(duration + 8, name, nameSize < ETW_NAME_MAX ? nameSize : ETW_NAME_MAX);
+    end = putFlatResult(at, state, rule);
+    if (end != NULL) {
+        EtwElapsed elapsed = {(size_t)(duration - head), call->ticks, etwScriptScale};
+        EtwWriteElapsed(leaveEvent(call), &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
+        return;
+    }
+    /* The result has to be made into text first: what that costs is not the call's. */
+    EtwStore64(duration, EtwScriptNanoseconds(OsTicks() - call->ticks));
+    EtwPiecesBegin(&p, state);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
+    EtwFieldBegin(&p, rule->maxLength);
+    EtwFieldValue(&p, Tcl_GetObjResult(state->interp), rule);
+    put16(at, EtwFieldEnd(&p));
+    Etw_Write(leaveEvent(call), p.data, p.count);
+}
+
+/* ---- Enter and leave ------------------------------------------------------------------------- */
+
+/* A command is shown by its full name without the leading ::. */
+static void writeEnter(
+        EtwHook *hook, const EtwRule *rule, int objc, Tcl_Obj *const objv[], EtwCall *call)
+{
+    if (!writeFlatEnter(hook, rule, call, objc, objv)) {
+        call->ticks = EtwWriteEnter(
+                hook->state, rule, call, hook->name + 2, hook->nameSize - 2, objc, objv);
+    }
+}
+
+/* The context is as deep as the call. */
+static void keepLineCall(EtwContext *now, const EtwHook *hook, uint64_t id)
+{
+    if (now->depth >= now->lineRoom) {
+        int room = now->depth * 2 + 16;
+        now->lineCalls = EtwRealloc(now->lineCalls, (size_t)room * sizeof *now->lineCalls);
+        memset(now->lineCalls + now->lineRoom, 0,
+                (size_t)(room - now->lineRoom) * sizeof *now->lineCalls);
+        now->lineRoom = room;
+    }
+    now->lineCalls[now->depth] = (EtwLineCall){.id = id, .hook = hook};
+}
+
+bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call)
+{
+    EtwScriptState *state = hook->state;
+    EtwContext *now = &state->now;
+    EtwRule *rule = trace == TRACE_STEP ? now->scope->rule : hook->rule;
+    uint64_t depth = (uint64_t)now->depth + 1;
+
+    if (rule->options.depth > 0 && depth > (uint64_t)rule->options.depth) {
+        return false;
+    }
+    call->id = EtwScriptNewId(state);
+    call->ticks = 0;
+    call->packed = depth;
+    if (trace == TRACE_STEP) {
+        call->packed |= CALL_STEP;
+    } else if (rule->options.steps == ETW_STEPS_FULL) {
+        call->packed |= CALL_SCOPE;
+    }
+    if (trace == TRACE_STEP || EtwScriptOn(KEYWORD_CALL)) { /* of steps EtwHookWants has asked */
+        writeEnter(hook, rule, objc, objv, call);
+    }
+    if (call->packed & CALL_SCOPE) {
+        now->scope = EtwScopePush(now->scope, rule);
+    }
+    now->depth++;
+    now->open++;
+    if (trace == TRACE_CALL && rule->options.steps == ETW_STEPS_LINE) {
+        keepLineCall(now, hook, call->id);
+    }
+    EtwHookRef(hook);
+    if (call->ticks == 0) {
+        call->ticks = OsTicks();
+    }
+    if (trace == TRACE_CALL && EtwProbed()) {
+        EtwProbeEnter(hook->name + 2, (unsigned)depth, call->id);
+    }
+    return true;
+}
+
+void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
+{
+    EtwScriptState *state = hook->state;
+    EtwContext *now = &state->now;
+    bool step = isStep(call);
+
+    if (call->packed & CALL_SCOPE) {
+        now->scope = EtwScopePop(now->scope);
+    }
+    now->depth = (int)(call->packed & CALL_DEPTH) - 1;
+    now->open--;
+    if (!step && EtwProbed()) {
+        EtwProbeLeave(
+                hook->name + 2, code, EtwScriptNanoseconds(OsTicks() - call->ticks), call->id);
+    }
+    if (EtwScriptOn(step ? KEYWORD_STEP : KEYWORD_CALL)) {
+        /* A step's rule is that of the call around it, which is still open. */
+        const EtwRule *rule = step && now->scope ? now->scope->rule : hook->rule;
+        if (rule != NULL) {
+            EtwWriteLeave(state, rule, call, hook->name + 2, hook->nameSize - 2, code);
+        }
+    }
+    EtwHookUnref(hook);
+}
+
+/* ---- Calls that are no hooked commands ------------------------------------------------------- */
+
+static void followEnv(EtwScriptState *state, Tcl_Interp *interp)
+{
+    void *env = etwHookLayer->currentEnv(interp);
+    if (state->now.env != env) {
+        EtwContextSwitch(state, env);
+    }
+}
+
+void EtwNestBegin(EtwScriptState *state, Tcl_Interp *interp, EtwCall *call)
+{
+    followEnv(state, interp);
+    call->id = EtwScriptNewId(state);
+    call->packed = (uint64_t)++state->now.depth;
+    state->now.open++;
+}
+
+void EtwNestEnd(EtwScriptState *state, Tcl_Interp *interp, const EtwCall *call)
+{
+    followEnv(state, interp);
+    state->now.depth = (int)(call->packed & CALL_DEPTH) - 1;
+    state->now.open--;
+}

@@ -1,0 +1,166 @@
+/*
+ * script/script_channels.c --
+ *
+ *	What goes through channels, and who opens them: puts, gets, read, close, open, socket, exec;
+ *	an event of keyword `channel` each, written when it is done. Bytes are those of the data as Tcl
+ *	has it (a byte array's, else UTF-8), before translation and encoding; of `gets CHAN VAR`,
+ *	characters. fcopy and the channels' own buffering are not shown.
+ */
+#include "script/builtin_wrappers.h"
+#include "script/script_fields.h"
+
+/* What an event says beside the time it took. */
+typedef struct Done {
+    const char *operation;
+    Tcl_Obj *channel; /* NULL: there is none */
+    uint64_t bytes;
+    Tcl_Obj *detail; /* NULL: nothing */
+} Done;
+
+static void addName(EtwPieces *p, char size[2], const char *name)
+{
+    EtwPiecesRaw(p, size, 2);
+    EtwFieldBegin(p, ETW_NAME_MAX);
+    EtwFieldTcl(p, name, strlen(name));
+    put16(size, EtwFieldEnd(p));
+}
+
+static void writeDone(EtwScriptState *state, const Done *done, uint64_t ns, int code)
+{
+    const EtwRule *rule = EtwBuiltinRule(state);
+    char operation[2], channel[2], fixed[20], detail[2];
+    EtwPieces p;
+
+    EtwPiecesBegin(&p, state);
+    addName(&p, operation, done->operation);
+    addName(&p, channel, done->channel ? Tcl_GetString(done->channel) : "");
+    EtwStore64(fixed, done->bytes);
+    EtwStore64(fixed + 8, ns);
+    EtwStore32(fixed + 16, (uint32_t)code);
+    EtwPiecesRaw(&p, fixed, sizeof fixed);
+    EtwPiecesRaw(&p, detail, sizeof detail);
+    EtwFieldBegin(&p, rule->maxLength);
+    if (done->detail != NULL && rule->options.args) {
+        EtwFieldValue(&p, done->detail, rule);
+    }
+    put16(detail, EtwFieldEnd(&p));
+    Etw_Write(etwScriptEvents[EVENT_CHANNEL], p.data, p.count);
+}
+
+static inline bool wanted(void)
+{
+    return EtwScriptOn(KEYWORD_CHANNEL);
+}
+
+static inline int plain(const EtwUse *use)
+{
+    return EtwUseRun(use, use->objc, use->objv);
+}
+
+/* The rest of *done is known only now. */
+static void tell(const EtwUse *use, uint64_t since, const Done *done, int code)
+{
+    if (use->hook->state->interp != NULL) {
+        writeDone(use->hook->state, done, EtwScriptNanoseconds(OsTicks() - since), code);
+    }
+}
+
+/* puts ?-nonewline? ?CHAN? TEXT */
+int EtwUsePuts(const EtwUse *use)
+{
+    if (!wanted() || use->objc < 2 || use->objc > 4) {
+        return plain(use);
+    }
+    bool cut = use->objc > 2 && strcmp(Tcl_GetString(use->objv[1]), "-nonewline") == 0;
+    bool named = use->objc == (cut ? 4 : 3);
+    Tcl_Obj *channel = named ? use->objv[use->objc - 2] : Tcl_NewStringObj("stdout", -1);
+    Done done = {"write", channel, EtwTextBytes(use->objv[use->objc - 1]) + !cut, NULL};
+    Tcl_IncrRefCount(channel);
+    uint64_t since = OsTicks();
+    int code = plain(use);
+    tell(use, since, &done, code);
+    Tcl_DecrRefCount(channel);
+    return code;
+}
+
+/* gets CHAN ?VAR? */
+int EtwUseGets(const EtwUse *use)
+{
+    Tcl_WideInt count = -1;
+    uint64_t since = OsTicks();
+    if (!wanted() || use->objc < 2) {
+        return plain(use);
+    }
+    int code = plain(use);
+    Tcl_Obj *result = Tcl_GetObjResult(use->interp);
+    Done done = {"read", use->objv[1], 0, NULL};
+    if (code == TCL_OK && use->objc == 2) {
+        done.bytes = EtwTextBytes(result) + 1;
+    } else if (code == TCL_OK && Tcl_GetWideIntFromObj(NULL, result, &count) == TCL_OK) {
+        done.bytes = (uint64_t)(count + 1);
+    }
+    tell(use, since, &done, code);
+    return code;
+}
+
+/* read ?-nonewline? CHAN, read CHAN ?N? */
+int EtwUseRead(const EtwUse *use)
+{
+    uint64_t since = OsTicks();
+    if (!wanted() || use->objc < 2) {
+        return plain(use);
+    }
+    int code = plain(use);
+    int at = use->objc > 2 && strcmp(Tcl_GetString(use->objv[1]), "-nonewline") == 0 ? 2 : 1;
+    Done done = {"read", use->objv[at], 0, NULL};
+    done.bytes = code == TCL_OK ? EtwTextBytes(Tcl_GetObjResult(use->interp)) : 0;
+    tell(use, since, &done, code);
+    return code;
+}
+
+/* close CHAN ?DIRECTION? */
+int EtwUseClose(const EtwUse *use)
+{
+    uint64_t since = OsTicks();
+    if (!wanted() || use->objc < 2) {
+        return plain(use);
+    }
+    int code = plain(use);
+    tell(use, since, &(Done){"close", use->objv[1], 0, NULL}, code);
+    return code;
+}
+
+/* What is opened is in the words behind the command's name; the channel is the result. */
+static int runOpen(const EtwUse *use, const char *operation, Tcl_Obj *const words[])
+{
+    uint64_t since = OsTicks();
+    int code = EtwUseRun(use, use->objc, words);
+    bool named = code == TCL_OK && strcmp(operation, "exec") != 0;
+    Done done = {operation, named ? Tcl_GetObjResult(use->interp) : NULL, 0, NULL};
+    done.detail = Tcl_NewListObj(use->objc - 1, use->objv + 1);
+    Tcl_IncrRefCount(done.detail);
+    tell(use, since, &done, code);
+    Tcl_DecrRefCount(done.detail);
+    return code;
+}
+
+int EtwUseOpen(const EtwUse *use)
+{
+    if (!wanted() || use->objc < 2) {
+        return plain(use);
+    }
+    return runOpen(use, strcmp(use->hook->name, "::exec") == 0 ? "exec" : "open", use->objv);
+}
+
+int EtwUseSocket(const EtwUse *use)
+{
+    Tcl_Obj **words = EtwServerWords(use);
+    Tcl_Obj *const *objv = words ? words : use->objv;
+    int code = wanted() && use->objc > 1 ? runOpen(use, "socket", objv)
+                                         : EtwUseRun(use, use->objc, objv);
+    for (int i = 0; words != NULL && i < use->objc; i++) {
+        Tcl_DecrRefCount(words[i]);
+    }
+    EtwFree(words);
+    return code;
+}

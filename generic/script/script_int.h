@@ -1,0 +1,422 @@
+/*
+ * script/script_int.h --
+ *
+ *	What the files of the script room share: the state of a traced interpreter, its patterns and
+ *	the hooks on its commands. Everything here belongs to the interpreter's own thread; only the
+ *	provider (script_provider.c) is shared by all threads.
+ */
+#ifndef ETW_SCRIPT_INT_H
+#define ETW_SCRIPT_INT_H
+
+#include "script/usdt_probe.h"
+#include "script/script.h"
+#include "base/bytes.h"
+#include "base/os.h"
+#include "base/status.h"
+#include "etw.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef TCL_SIZE_MAX
+typedef int Tcl_Size; /* as in tcl/core/tclcompat.h, which is above this room */
+#endif
+
+typedef struct EtwScriptState EtwScriptState;
+typedef struct EtwHook EtwHook;
+typedef struct EtwBuiltin EtwBuiltin;
+typedef struct EtwSampler EtwSampler;
+
+/* ---- Options and patterns (trace_state.c) ---------------------------------------------------------- */
+
+/* The options of one `add`, shared by its patterns, by hooks and by running calls: counted. */
+typedef struct EtwRule {
+    int refs;
+    EtwScriptOptions options; /* redact is NULL: its globs are below */
+    size_t maxLength;
+    bool flat; /* nothing is masked, and a few short words are never cut */
+    int redactCount;
+    char **redact;
+} EtwRule;
+
+EtwRule *EtwRuleNew(const EtwScriptOptions *options);
+static inline EtwRule *EtwRuleKeep(EtwRule *rule)
+{
+    rule->refs++;
+    return rule;
+}
+void EtwRuleDrop(EtwRule *rule); /* NULL is allowed */
+
+typedef struct EtwPattern {
+    char *glob; /* without a leading :: */
+    bool exact; /* has no glob character */
+    EtwRule *rule;
+    struct EtwPattern *next; /* the newest first: it wins */
+} EtwPattern;
+
+/* ---- Where calls are nested (script_calls.c) -------------------------------------------------------- */
+
+/* A running call with -steps full: what runs inside is traced by its rule. Counted, because a
+ * coroutine that was made inside keeps it after the call has left. */
+typedef struct EtwScope {
+    int refs;
+    EtwRule *rule;
+    struct EtwScope *outer;
+} EtwScope;
+
+/* A call whose lines are told. */
+typedef struct EtwLineCall {
+    uint64_t id;
+    const EtwHook *hook; /* only compared */
+} EtwLineCall;
+
+/* Nesting in one execution environment: the interpreter's own, or a coroutine's. */
+typedef struct EtwContext {
+    void *env;
+    int depth;       /* of traced calls and steps */
+    int open;        /* calls entered in this environment and not yet left */
+    int tooDeep;     /* calls that run and were not traced, with their lines, because of -depth */
+    EtwScope *scope; /* innermost call with full steps, a reference */
+    EtwLineCall *lineCalls; /* by depth: those that are open, and others that were */
+    int lineRoom;
+    struct EtwContext *next;
+} EtwContext;
+
+/* ---- The state of an interpreter (trace_state.c) --------------------------------------------------- */
+
+struct EtwScriptState {
+    Tcl_Interp *interp; /* NULL once it is deleted */
+    int refs;           /* the interpreter's, and one a hook */
+    EtwPattern *patterns;
+    unsigned generation;                   /* counts changes of the patterns */
+    EtwSampler *sampler;                   /* NULL: stacks are not sampled */
+    struct EtwCommandTrace *commandTraces; /* of script_run.c */
+    EtwHook *hooks;                        /* all, doubly linked */
+    int stepUsers;                         /* patterns and running `run`s with full steps */
+    bool stepping;                         /* inlining is off and every command is hooked */
+    bool scanning;                         /* guards against a scan inside a scan */
+    bool needsScan;                        /* something was created that was not seen */
+    Tcl_Obj *missed;     /* during a scan for `list`: names that could not be hooked */
+    uint64_t lastScan;   /* ticks */
+    uint64_t lastCount;  /* commands there were */
+    EtwContext now;      /* of the environment that ran last */
+    EtwContext *waiting; /* other environments that have open calls */
+    uint64_t nextId, endId;
+    char *scratch;            /* ETW_SCRATCH bytes for text that must be converted */
+    void *layer;              /* the hook layer's own */
+    EtwScriptState *nextHere; /* of this thread */
+};
+
+/* The state of an interpreter, NULL when it was never traced. Made on demand by the second. */
+EtwScriptState *EtwScriptStateOf(Tcl_Interp *interp);
+EtwScriptState *EtwScriptStateMake(Tcl_Interp *interp);
+EtwScriptState *EtwScriptStatesHere(void); /* all of this thread, a list */
+void EtwScriptStateDrop(EtwScriptState *state);
+/* One more or one less who wants steps. */
+void EtwScriptStepUser(EtwScriptState *state, int change);
+/* The rule for a command's full name (with leading ::), NULL: none. */
+EtwRule *EtwScriptMatch(EtwScriptState *state, const char *name, bool wild);
+/* Message and errorCode {ETW CLASS DETAIL SUBJECT}; returns TCL_ERROR. */
+int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, const char *subject,
+        const char *format, ...) ETW_PRINTF(5, 6);
+
+/* ---- Sampling (script_sample.c) --------------------------------------------------------------------- */
+
+enum { ETW_STACK_TEXT = 8000 };
+void EtwSampleStop(EtwScriptState *state); /* does nothing where nothing is sampled */
+
+/* ---- Hooks (hooks.c) ------------------------------------------------------------------------- */
+
+enum {
+    HOOK_CALL = 1,     /* matches a pattern */
+    HOOK_STEP = 2,     /* is seen inside calls that have steps */
+    HOOK_WATCH = 4,    /* makes commands: look for them when it is done */
+    HOOK_BLANKET = 8,  /* tests the nreProc of coroutines: show it the true ones meanwhile */
+    HOOK_BUILTIN = 16, /* takes callbacks, moves bytes, loads packages: see builtin_wrappers.c */
+    HOOK_METHODS = 32, /* an object: its methods have to be hooked before it runs */
+};
+
+typedef enum EtwCommandKind {
+    ETW_KIND_C, /* C commands, core ensembles and classes: by exact name or -builtins */
+    ETW_KIND_PROC,
+    ETW_KIND_ALIAS,
+    ETW_KIND_ENSEMBLE, /* made by a script */
+    ETW_KIND_COROUTINE,
+    ETW_KIND_OBJECT,
+    ETW_KIND_IMPORT,
+    ETW_KIND_METHOD /* no command: token is NULL, no hook layer knows it */
+} EtwCommandKind;
+
+/*
+ * A command that is hooked. Owned by its state's list until the command goes or nothing wants it
+ * any more, and by each running call: refs counts both. `token` is NULL once the command is gone.
+ */
+struct EtwHook {
+    EtwScriptState *state;
+    Tcl_Command token;
+    unsigned what;
+    int refs;
+    EtwRule *rule; /* the last one of HOOK_CALL: calls that are running still leave by it */
+    char *name;    /* real UTF-8, with leading :: */
+    size_t nameSize;
+    char *word; /* the name without leading ::, as an element of a list */
+    size_t wordSize;
+    EtwCommandKind kind;
+    const EtwBuiltin *builtin; /* of HOOK_BUILTIN */
+    bool listed;               /* in state->hooks */
+    EtwHook *previous, *next;  /* in state->hooks */
+    /* What follows is the hook layer's own. */
+    int slot;
+    void *key;
+    Tcl_ObjCmdProc *nreProc;
+    void (*compileProc)(void);
+    bool swapped;
+    void *trace;         /* of the command, see keepTrace */
+    int epochs[2];       /* of an object: when its methods were hooked */
+    unsigned generation; /* of a method: of the patterns that what and rule are by */
+};
+
+/* Look at a command: hook it, change its hook or unhook it, as patterns and steps want it now. */
+void EtwHookConsider(EtwScriptState *state, Tcl_Command token);
+/* The same by name, seen from a namespace (NULL: global); silent when there is none. */
+void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *nsName);
+/* For a method, by its full name; the caller's reference. */
+EtwHook *EtwHookMethod(EtwScriptState *state, const char *name);
+/* Before a method runs: what and rule as the patterns are now. */
+void EtwHookMethodRefresh(EtwHook *hook);
+/* Look at every command. */
+void EtwHookScan(EtwScriptState *state);
+/* Before the outermost call: scan when commands have come that nobody announced; rate-limited. */
+void EtwHookRefresh(EtwScriptState *state, uint64_t ticks);
+void EtwHookFree(EtwHook *hook);
+static inline void EtwHookUnref(EtwHook *hook)
+{
+    if (--hook->refs == 0) {
+        EtwHookFree(hook);
+    }
+}
+static inline EtwHook *EtwHookRef(EtwHook *hook)
+{
+    hook->refs++;
+    return hook;
+}
+
+EtwCommandKind EtwKindOf(Tcl_Command token);
+bool EtwKindIsCoreOO(const char *name);
+bool EtwKindIsClass(Tcl_Interp *interp, const char *name); /* of an ETW_KIND_OBJECT */
+void EtwKindsLearn(void); /* once a process, from a throw-away interpreter */
+
+/* ---- Commands that make commands (watch.c) --------------------------------------------------- */
+
+/* HOOK_WATCH and HOOK_BLANKET bits of a command by its name. */
+unsigned EtwWatchOf(const char *name);
+/* After a watched command has ended well: hook what it made. The interpreter's result is kept. */
+void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
+
+/* ---- Tcl's own commands that are shown for what they do (builtin_wrappers.c) --------------------------- */
+
+/* NULL: none of them. */
+const EtwBuiltin *EtwBuiltinOf(const char *name);
+/* Instead of proc, which it calls. To be called by an NRE procedure as the last thing it does. */
+int EtwBuiltinCall(const EtwHook *hook, Tcl_ObjCmdProc *proc, void *clientData, Tcl_Interp *interp,
+        int objc, Tcl_Obj *const objv[]);
+
+/* ---- The provider (script_provider.c) --------------------------------------------------------------- */
+
+enum { SCRIPT_LEVEL = 4 };
+enum {
+    KEYWORD_CALL = 1,
+    KEYWORD_STEP = 2,
+    KEYWORD_VARIABLE = 4,
+    KEYWORD_COMMAND = 8,
+    KEYWORD_PACKAGE = 16,
+    KEYWORD_CHANNEL = 32,
+    KEYWORD_EVENT = 64,
+    KEYWORD_SAMPLE = 128
+};
+enum {
+    EVENT_ENTER,
+    EVENT_LEAVE,
+    EVENT_STEP_ENTER,
+    EVENT_STEP_LEAVE,
+    EVENT_VARIABLE,
+    EVENT_COMMAND,
+    EVENT_CALLBACK_ENTER,
+    EVENT_CALLBACK_LEAVE,
+    EVENT_PACKAGE_ENTER,
+    EVENT_PACKAGE_LEAVE,
+    EVENT_CHANNEL,
+    EVENT_SAMPLE,
+    EVENT_LINE,
+    EVENT_COUNT
+};
+
+extern Etw_Provider *etwScriptProvider; /* set before the first hook exists */
+extern Etw_Event *etwScriptEvents[EVENT_COUNT];
+
+/* Register the provider and its events, once a process. TCL_ERROR: message left. */
+int EtwScriptProviderOpen(Tcl_Interp *interp);
+void EtwScriptTakeIds(EtwScriptState *state); /* a block of call ids */
+/* A call id, unique in the process. */
+static inline uint64_t EtwScriptNewId(EtwScriptState *state)
+{
+    if (state->nextId == state->endId) {
+        EtwScriptTakeIds(state);
+    }
+    return state->nextId++;
+}
+uint64_t EtwScriptNanoseconds(uint64_t ticks);
+extern uint64_t etwScriptScale; /* ns per tick, 32.32 fixed point */
+
+static inline bool EtwScriptOn(uint64_t keywords)
+{
+    return Etw_Enabled(etwScriptProvider, SCRIPT_LEVEL, keywords) != 0;
+}
+
+/* ---- Calls (script_calls.c) ------------------------------------------------------------------------- */
+
+enum { TRACE_NONE, TRACE_CALL, TRACE_STEP };
+
+/* What is carried from enter to leave. */
+typedef struct EtwCall {
+    uint64_t id;
+    uint64_t ticks;
+    uint64_t packed; /* depth, CALL_* */
+} EtwCall;
+
+/* A running call rides in three words of an NRE callback: itself where it fits, else as a copy, which
+ * EtwCallUnpack, called once, frees. */
+static inline void EtwCallPack(const EtwCall *call, ClientData words[3])
+{
+    if (sizeof(ClientData) == sizeof(uint64_t)) {
+        words[0] = (ClientData)(uintptr_t)call->id;
+        words[1] = (ClientData)(uintptr_t)call->ticks;
+        words[2] = (ClientData)(uintptr_t)call->packed;
+    } else {
+        EtwCall *copy = EtwAlloc(sizeof *copy);
+        *copy = *call;
+        words[0] = copy;
+        words[1] = words[2] = NULL;
+    }
+}
+
+static inline EtwCall EtwCallUnpack(ClientData words[3])
+{
+    if (sizeof(ClientData) == sizeof(uint64_t)) {
+        return (EtwCall){(uintptr_t)words[0], (uintptr_t)words[1], (uintptr_t)words[2]};
+    }
+    EtwCall call = *(EtwCall *)words[0];
+    EtwFree(words[0]);
+    return call;
+}
+enum { CALL_DEPTH = 0xFFFFFF, CALL_STEP = 1 << 24, CALL_SCOPE = 1 << 25 };
+
+/* Whether a call of this command is to be traced; st->now must be that of the running environment.
+ */
+static inline int EtwHookWants(const EtwHook *hook)
+{
+    if (hook->what & HOOK_CALL) {
+        return EtwScriptOn(KEYWORD_CALL | KEYWORD_STEP) || EtwProbed() ? TRACE_CALL : TRACE_NONE;
+    }
+    if ((hook->what & HOOK_STEP) && hook->state->now.scope != NULL) {
+        return EtwScriptOn(KEYWORD_STEP) ? TRACE_STEP : TRACE_NONE;
+    }
+    return TRACE_NONE;
+}
+
+/*
+ * st->now must be that of the running environment for both. False: not traced after all (too deep).
+ * True: EtwCallLeave must follow; the hook is referenced until then.
+ */
+bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call);
+void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code);
+/*
+ * A call that is no hooked command: a body, a callback. Begin sets *call, all but its ticks; End
+ * must follow.
+ */
+void EtwNestBegin(EtwScriptState *state, Tcl_Interp *interp, EtwCall *call);
+void EtwNestEnd(EtwScriptState *state, Tcl_Interp *interp, const EtwCall *call);
+/* Another execution environment runs now. */
+void EtwContextSwitch(EtwScriptState *state, void *env);
+void EtwContextFree(EtwScriptState *state);
+EtwScope *EtwScopePush(EtwScope *outer, EtwRule *rule);
+EtwScope *EtwScopePop(EtwScope *scope); /* the outer one */
+/* The hooked call whose line runs: its id; 0: it was not traced. */
+static inline uint64_t EtwLineCallId(const EtwContext *now, const EtwHook *hook)
+{
+    return now->depth < now->lineRoom && now->lineCalls[now->depth].hook == hook
+                   ? now->lineCalls[now->depth].id
+                   : 0;
+}
+/* The first word is shown as `name`. Returns the event's ticks, 0: no session took it. */
+uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
+        const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[]);
+void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
+        const char *name, size_t nameSize, int code);
+
+/* That a command was renamed or deleted, by the flags of its trace (script_run.c). */
+void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName);
+
+/* ---- The hook layer -------------------------------------------------------------------------- */
+
+/* Who runs a command: pieces of text that stay valid until the next command runs. */
+typedef struct EtwPlace {
+    struct {
+        const char *text; /* Tcl's UTF-8 */
+        size_t size;
+    } context[3];
+    int pieces;
+    bool real;     /* there is one piece, and it is real UTF-8 */
+    Tcl_Obj *file; /* NULL: not known; a reference of the caller's otherwise */
+    uint32_t line;
+} EtwPlace;
+
+/* How commands are intercepted. One of two, chosen once a process by a self-check. */
+typedef struct EtwHookLayer {
+    const char *name;
+    bool (*check)(void); /* NULL: not to be had */
+    void (*open)(EtwScriptState *state);
+    void (*close)(EtwScriptState *state);
+    EtwHook *(*find)(EtwScriptState *state, Tcl_Command token);
+    bool (*attach)(EtwHook *hook); /* false: cannot be hooked */
+    void (*update)(EtwHook *hook); /* `what` has changed */
+    /* The command is no longer to be hooked (or is going away). False: something may still call
+     * through the hook, keep it until the command is gone. */
+    bool (*detach)(EtwHook *hook);
+    void (*active)(EtwScriptState *state, bool on); /* there are patterns or steps, or none */
+    void (*inlining)(EtwScriptState *state, bool allowed);
+    void *(*currentEnv)(Tcl_Interp *interp); /* the execution environment that runs */
+    /* Fills in all of *place; file and line with `source` only. */
+    void (*place)(EtwScriptState *state, EtwPlace *place, bool source);
+    /*
+     * Commands must be found before they run; else each is shown to EtwHookConsider at its first
+     * call, there is one environment only, and what follows is NULL.
+     */
+    bool scans;
+    void (*each)(EtwScriptState *state, void (*visit)(void *ctx, Tcl_Command token), void *ctx);
+    uint64_t (*count)(EtwScriptState *state);   /* of all commands */
+    void *(*callerEnv)(void *env);              /* the environment that runs this one; NULL: none */
+    Tcl_Command (*original)(Tcl_Command token); /* that an import stands for */
+    /* Who runs, as text: the outermost first, parted by semicolons. NULL: cannot. */
+    void (*stack)(EtwScriptState *state, char *text, size_t room, int *depthPtr);
+    /*
+     * What the interpreter's thread looks at between commands, there as long as the thread is: another
+     * may set a handler's first int to 1, then this. NULL: only Tcl_AsyncMark will do.
+     */
+    int *(*asyncReady)(Tcl_Interp *interp);
+    /*
+     * A script that reads like `look` and, evaluated, runs these words; a new object. NULL: cannot.
+     * What runs so calls disguiseRuns before it evaluates anything, and disguiseFailed when it ends
+     * with an error that is logged already: so that neither info frame nor errorInfo show it.
+     */
+    Tcl_Obj *(*disguise)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+    void (*disguiseRuns)(Tcl_Interp *interp, Tcl_Obj *script);
+    void (*disguiseFailed)(Tcl_Interp *interp);
+    bool (*hasLines)(void); /* procs can tell each line they come to; NULL: they cannot */
+} EtwHookLayer;
+
+extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */
+extern const EtwHookLayer etwHookPublic;
+const EtwHookLayer *EtwHookLayerGet(void); /* the one in use; EtwScriptProviderOpen chooses */
+extern const EtwHookLayer *etwHookLayer;
+
+#endif

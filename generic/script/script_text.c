@@ -1,0 +1,643 @@
+/*
+ * script/script_text.c --
+ *
+ *	See script_text.h. Tcl's UTF-8 differs from the real one in NUL (C0 80) and, in Tcl 8.6, in
+ *	characters beyond the BMP (two surrogates of three bytes each).
+ */
+#include "script/script_text.h"
+#include "base/bytes.h"
+#include <stdio.h>
+
+/* What a byte does to a word of a list, or to being real UTF-8. */
+enum { QUOTE = 1, BRACE = 2, SPECIAL = 4 };
+static const uint8_t byteClass[256] = {
+        [' '] = QUOTE,
+        ['\t'] = QUOTE,
+        ['\n'] = QUOTE,
+        ['\v'] = QUOTE,
+        ['\f'] = QUOTE,
+        ['\r'] = QUOTE,
+        [';'] = QUOTE,
+        ['"'] = QUOTE,
+        ['$'] = QUOTE,
+        ['['] = QUOTE,
+        [']'] = QUOTE,
+        ['{'] = BRACE,
+        ['}'] = BRACE,
+        ['\\'] = BRACE,
+        [0xC0] = SPECIAL,
+        [0xED] = SPECIAL,
+};
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+void EtwPiecesBegin(EtwPieces *p, EtwScriptState *state)
+{
+    p->count = 0;
+    p->used = 0;
+    if (state->scratch == NULL) {
+        state->scratch = EtwAlloc(ETW_SCRATCH);
+    }
+    p->scratch = state->scratch;
+}
+
+void EtwPiecesRaw(EtwPieces *p, const void *data, size_t size)
+{
+    p->data[p->count++] = (Etw_Data){data, size};
+}
+
+/* Copy into the scratch; one piece with the copy before it. */
+static void addCopy(EtwPieces *p, const char *data, size_t size)
+{
+    char *at = p->scratch + p->used;
+    Etw_Data *last = p->count > 0 ? &p->data[p->count - 1] : NULL;
+    memcpy(at, data, size);
+    p->used += size;
+    if (last != NULL && (const char *)last->data + last->size == at) {
+        last->size += size;
+    } else {
+        EtwPiecesRaw(p, at, size);
+    }
+}
+
+/* The scratch holds all fields of an event at their limits. Some slots are kept for the fixed parts
+ * and the fields that follow. */
+static void addPiece(EtwPieces *p, const char *data, size_t size, bool stays)
+{
+    bool copy = !stays || size < 48 || p->count > ETW_PIECES - 16;
+    if (size == 0 || (copy && size > ETW_SCRATCH - p->used)) {
+        return;
+    }
+    p->size += size;
+    if (copy) {
+        addCopy(p, data, size);
+    } else {
+        EtwPiecesRaw(p, data, size);
+    }
+}
+
+/* ---- Real UTF-8 ------------------------------------------------------------------------------ */
+
+bool EtwTextNeedsConversion(const char *text, size_t size)
+{
+    return memchr(text, 0xC0, size) != NULL || memchr(text, 0xED, size) != NULL;
+}
+
+static bool isSurrogate(const uint8_t *p, const uint8_t *end, uint8_t from)
+{
+    return end - p >= 3 && p[0] == 0xED && p[1] >= from && p[1] <= from + 0x0F;
+}
+
+static size_t putSupplementary(char *out, const uint8_t *p)
+{
+    uint32_t high = ((uint32_t)(p[1] & 0x0F) << 6) | (p[2] & 0x3F);
+    uint32_t low = ((uint32_t)(p[4] & 0x0F) << 6) | (p[5] & 0x3F);
+    uint32_t c = 0x10000 + (high << 10) + low;
+    out[0] = (char)(0xF0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+size_t EtwTextConvert(char *out, const char *text, size_t size)
+{
+    const uint8_t *p = (const uint8_t *)text, *end = p + size;
+    char *at = out;
+    while (p < end) {
+        if (p[0] == 0xC0 && end - p >= 2 && p[1] == 0x80) {
+            *at++ = '\0';
+            p += 2;
+        } else if (isSurrogate(p, end, 0xA0) && isSurrogate(p + 3, end, 0xB0)) {
+            at += putSupplementary(at, p);
+            p += 6;
+        } else if (isSurrogate(p, end, 0xA0) || isSurrogate(p, end, 0xB0)) {
+            memcpy(at, "\xEF\xBF\xBD", 3);
+            at += 3;
+            p += 3;
+        } else {
+            *at++ = (char)*p++;
+        }
+    }
+    return (size_t)(at - out);
+}
+
+/* ---- A field --------------------------------------------------------------------------------- */
+
+void EtwFieldBegin(EtwPieces *p, size_t limit)
+{
+    p->size = 0;
+    p->limit = limit;
+    p->lost = 0;
+    p->guessed = false;
+}
+
+/* Once something was left out, all that follows is. */
+static size_t roomFor(EtwPieces *p, const char *text, size_t size)
+{
+    size_t room = p->lost == 0 ? p->limit - p->size : 0;
+    if (size <= room) {
+        return size;
+    }
+    while (room > 0 && ((uint8_t)text[room] & 0xC0) == 0x80) {
+        room--;
+    }
+    p->lost += size - room;
+    return room;
+}
+
+static void addUtf8(EtwPieces *p, const char *utf8, size_t size, bool stays)
+{
+    addPiece(p, utf8, roomFor(p, utf8, size), stays);
+}
+
+void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size)
+{
+    addUtf8(p, utf8, size, true);
+}
+
+/* The conversion never grows, so that cutting first is right to within a character. */
+static void addConverted(EtwPieces *p, const char *text, size_t size)
+{
+    size_t keep = roomFor(p, text, size);
+    char *copy;
+    if (keep >= 3 && (uint8_t)text[keep - 3] == 0xED && (uint8_t)text[keep - 2] >= 0xA0 &&
+            (uint8_t)text[keep - 2] <= 0xAF && keep < size) {
+        keep -= 3; /* not between two surrogates */
+        p->lost += 3;
+    }
+    copy = EtwAlloc(keep + 1);
+    keep = EtwTextConvert(copy, text, keep);
+    addPiece(p, copy, keep, false);
+    EtwFree(copy);
+}
+
+static void addTcl(EtwPieces *p, const char *text, size_t size, bool stays)
+{
+    size_t look = size < p->limit ? size : p->limit;
+    if (EtwTextNeedsConversion(text, look)) {
+        addConverted(p, text, size);
+    } else {
+        addUtf8(p, text, size, stays);
+    }
+}
+
+void EtwFieldTcl(EtwPieces *p, const char *text, size_t size)
+{
+    addTcl(p, text, size, true);
+}
+
+uint16_t EtwFieldEnd(EtwPieces *p)
+{
+    if (p->lost != 0) {
+        char mark[40];
+        int n = snprintf(mark, sizeof mark, "\xE2\x80\xA6[+%s%llu]", p->guessed ? "~" : "",
+                (unsigned long long)p->lost);
+        addPiece(p, mark, (size_t)n, false);
+    }
+    return (uint16_t)p->size;
+}
+
+/* ---- Values without a string representation -------------------------------------------------- */
+
+/* Types of values that can be shown without giving them one. */
+static struct {
+    const Tcl_ObjType *integer, *wide, *real, *list, *dict, *bytes;
+} types;
+
+static const Tcl_ObjType *typeOf(Tcl_Obj *obj)
+{
+    const Tcl_ObjType *type = obj->typePtr;
+    Tcl_IncrRefCount(obj);
+    Tcl_DecrRefCount(obj);
+    return type;
+}
+
+void EtwTextLearn(void)
+{
+    Tcl_Obj *one = Tcl_NewIntObj(1);
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    types.wide = typeOf(Tcl_NewWideIntObj((Tcl_WideInt)1 << 40));
+    types.real = typeOf(Tcl_NewDoubleObj(0.5));
+    types.bytes = typeOf(Tcl_NewByteArrayObj((const unsigned char *)"x", 1));
+    types.dict = typeOf(dict);
+    types.list = typeOf(Tcl_NewListObj(1, &one));
+    types.integer = typeOf(Tcl_NewIntObj(1));
+}
+
+/*
+ * Text of a value for looking at: its own string, or one made in `made`, of which no more than
+ * about `limit` bytes. `lost`: an estimate of what was left out of the latter.
+ */
+typedef struct Shown {
+    const char *text;
+    size_t size;
+    size_t lost;
+    bool own; /* the value's string, stays as long as the value */
+    char number[TCL_DOUBLE_SPACE];
+    EtwText made;
+} Shown;
+
+static void show(Shown *s, Tcl_Obj *obj, size_t limit);
+
+static void addElement(EtwText *out, const char *text, size_t size)
+{
+    int flags = 0;
+    size_t need = (size_t)Tcl_ScanCountedElement(text, (Tcl_Size)size, &flags);
+    if (out->size > 0) {
+        EtwTextChar(out, ' ');
+        flags |= TCL_DONT_QUOTE_HASH;
+    }
+    EtwTextReserve(out, need + 4);
+    out->size +=
+            (size_t)Tcl_ConvertCountedElement(text, (Tcl_Size)size, out->data + out->size, flags);
+}
+
+static void showElement(EtwText *out, Tcl_Obj *obj, size_t limit)
+{
+    Shown one;
+    show(&one, obj, limit);
+    addElement(out, one.text, one.size > limit ? limit : one.size);
+    EtwTextFree(&one.made);
+}
+
+static void showList(Shown *s, Tcl_Obj *obj, size_t limit)
+{
+    Tcl_Size count = 0, i;
+    Tcl_Obj **elements = NULL;
+    Tcl_ListObjGetElements(NULL, obj, &count, &elements);
+    for (i = 0; i < count && s->made.size <= limit; i++) {
+        showElement(&s->made, elements[i], limit);
+    }
+    if (i < count) {
+        s->lost = s->made.size / (size_t)i * (size_t)(count - i);
+    }
+}
+
+static void showDict(Shown *s, Tcl_Obj *obj, size_t limit)
+{
+    Tcl_DictSearch search;
+    Tcl_Obj *key, *value;
+    Tcl_Size size = 0, i = 0;
+    int done;
+    Tcl_DictObjSize(NULL, obj, &size);
+    if (Tcl_DictObjFirst(NULL, obj, &search, &key, &value, &done) != TCL_OK) {
+        return;
+    }
+    while (!done && s->made.size <= limit) {
+        showElement(&s->made, key, limit);
+        showElement(&s->made, value, limit);
+        i++;
+        Tcl_DictObjNext(&search, &key, &value, &done);
+    }
+    Tcl_DictObjDone(&search);
+    if (i < size) {
+        s->lost = s->made.size / (size_t)i * (size_t)(size - i);
+    }
+}
+
+/* As Tcl's: each byte is a character. */
+static void showBytes(Shown *s, Tcl_Obj *obj, size_t limit)
+{
+    Tcl_Size count = 0;
+    const unsigned char *bytes = Tcl_GetByteArrayFromObj(obj, &count);
+    Tcl_Size i;
+    for (i = 0; i < count && s->made.size <= limit; i++) {
+        if (bytes[i] == 0) {
+            EtwTextAdd(&s->made, "\xC0\x80", 2); /* Tcl's form, as in all text here */
+        } else if (bytes[i] < 0x80) {
+            EtwTextChar(&s->made, (char)bytes[i]);
+        } else {
+            EtwTextChar(&s->made, (char)(0xC0 | bytes[i] >> 6));
+            EtwTextChar(&s->made, (char)(0x80 | (bytes[i] & 0x3F)));
+        }
+    }
+    s->lost = (size_t)(count - i);
+}
+
+/* Of a value whose type is one of the two for integers. */
+static inline Tcl_WideInt integerOf(const Tcl_Obj *obj)
+{
+#if TCL_MAJOR_VERSION == 8
+    if (obj->typePtr == types.integer) {
+        return obj->internalRep.longValue;
+    }
+#endif
+    return obj->internalRep.wideValue;
+}
+
+static inline bool isInteger(const Tcl_Obj *obj)
+{
+    return obj->typePtr != NULL && (obj->typePtr == types.integer || obj->typePtr == types.wide);
+}
+
+/* Room for 20 bytes; the end. */
+static inline char *putInteger(char *at, Tcl_WideInt wide)
+{
+    if (wide < 0) {
+        *at++ = '-';
+    }
+    return EtwPutDecimal(at, wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide);
+}
+
+static bool showNumber(Shown *s, Tcl_Obj *obj)
+{
+    double real;
+    if (isInteger(obj)) {
+        s->text = s->number;
+        s->size = (size_t)(putInteger(s->number, integerOf(obj)) - s->number);
+        s->number[s->size] = '\0'; /* masks want an end */
+        return true;
+    }
+    if (obj->typePtr == types.real && Tcl_GetDoubleFromObj(NULL, obj, &real) == TCL_OK) {
+        Tcl_PrintDouble(NULL, real, s->number);
+        s->text = s->number;
+        s->size = strlen(s->number);
+        return true;
+    }
+    return false;
+}
+
+/* True: text of ours, false: the type has to make its string. */
+static bool showType(Shown *s, Tcl_Obj *obj, size_t limit)
+{
+    if (showNumber(s, obj)) {
+        return true;
+    }
+    if (obj->typePtr == types.list) {
+        showList(s, obj, limit);
+    } else if (obj->typePtr == types.dict) {
+        showDict(s, obj, limit);
+    } else if (obj->typePtr == types.bytes) {
+        showBytes(s, obj, limit);
+    } else {
+        return false;
+    }
+    EtwTextChar(&s->made, '\0'); /* masks want an end */
+    s->text = s->made.data;
+    s->size = s->made.size - 1;
+    return true;
+}
+
+static void show(Shown *s, Tcl_Obj *obj, size_t limit)
+{
+    Tcl_Size size;
+    s->lost = 0;
+    s->own = false;
+    s->made = (EtwText){0};
+    if (obj->bytes == NULL && obj->typePtr != NULL && showType(s, obj, limit)) {
+        return;
+    }
+    s->text = Tcl_GetStringFromObj(obj, &size);
+    s->size = (size_t)size;
+    s->own = true;
+}
+
+bool EtwTextIsList(const Tcl_Obj *obj)
+{
+    return obj->typePtr == types.list;
+}
+
+uint64_t EtwTextBytes(Tcl_Obj *obj)
+{
+    Tcl_Size size;
+    if (obj->bytes == NULL && obj->typePtr == types.bytes) {
+        Tcl_GetByteArrayFromObj(obj, &size);
+    } else {
+        Tcl_GetStringFromObj(obj, &size);
+    }
+    return (uint64_t)size;
+}
+
+/* ---- Short and plain ------------------------------------------------------------------------- */
+
+/* Copied bytes, and what they would do to a word of a list. NULL: not that simple. */
+static inline __attribute__((always_inline)) char *flatCopy(
+        char *at, const Tcl_Obj *obj, unsigned *classesPtr)
+{
+    const char *text = obj->bytes;
+    size_t size = (size_t)obj->length;
+    unsigned classes = 0;
+    if (text == NULL) {
+        *classesPtr = 0;
+        return isInteger(obj) ? putInteger(at, integerOf(obj)) : NULL;
+    }
+    if (size > ETW_FLAT_MAX) {
+        return NULL;
+    }
+    for (size_t i = 0; i < size; i++) {
+        classes |= byteClass[(uint8_t)text[i]];
+        at[i] = text[i];
+    }
+    *classesPtr = classes;
+    return classes & SPECIAL ? NULL : at + size;
+}
+
+char *EtwFlatValue(char *at, Tcl_Obj *value)
+{
+    unsigned classes;
+    return flatCopy(at, value, &classes);
+}
+
+static __attribute__((noinline)) char *brace(char *at, char *end)
+{
+    memmove(at + 1, at, (size_t)(end - at));
+    *at = '{';
+    end[1] = '}';
+    return end + 2;
+}
+
+char *EtwFlatWord(char *at, Tcl_Obj *word)
+{
+    unsigned classes;
+    char *end = flatCopy(at, word, &classes);
+    if (__builtin_expect(end == NULL || (classes == 0 && end > at), 1)) {
+        return end;
+    }
+    return classes & BRACE ? NULL : brace(at, end);
+}
+
+/* ---- Masking --------------------------------------------------------------------------------- */
+
+enum { MASK_DEPTH = 4 }; /* lists in lists that are looked into */
+
+static bool masked(const EtwRule *rule, const char *text)
+{
+    for (int i = 0; i < rule->redactCount; i++) {
+        if (Tcl_StringMatch(text, rule->redact[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool maskInto(
+        Tcl_DString *out, const char *text, size_t size, const EtwRule *rule, int depth);
+
+/* Elements of a well-formed list; false: nothing to mask, or no list. */
+static bool maskElements(Tcl_DString *out, const char *text, const EtwRule *rule, int depth)
+{
+    Tcl_Size count;
+    const char **elements;
+    Tcl_DString list;
+    bool changed = false;
+    if (Tcl_SplitList(NULL, text, &count, &elements) != TCL_OK) {
+        return false;
+    }
+    Tcl_DStringInit(&list);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DString one;
+        Tcl_DStringInit(&one);
+        changed |= maskInto(&one, elements[i], strlen(elements[i]), rule, depth + 1);
+        Tcl_DStringAppendElement(&list, Tcl_DStringValue(&one));
+        Tcl_DStringFree(&one);
+    }
+    if (changed) {
+        Tcl_DStringAppend(out, Tcl_DStringValue(&list), -1);
+    }
+    Tcl_DStringFree(&list);
+    Tcl_Free((char *)elements);
+    return changed;
+}
+
+static bool isBlank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Words between blanks, of any text. */
+static bool maskWords(Tcl_DString *out, const char *text, size_t size, const EtwRule *rule)
+{
+    bool changed = false;
+    for (size_t i = 0; i < size;) {
+        size_t from = i;
+        while (i < size && isBlank(text[i]) == isBlank(text[from])) {
+            i++;
+        }
+        Tcl_DString word;
+        Tcl_DStringInit(&word);
+        Tcl_DStringAppend(&word, text + from, (Tcl_Size)(i - from));
+        bool hit = !isBlank(text[from]) && masked(rule, Tcl_DStringValue(&word));
+        Tcl_DStringAppend(out, hit ? "***" : Tcl_DStringValue(&word), -1);
+        Tcl_DStringFree(&word);
+        changed |= hit;
+    }
+    return changed;
+}
+
+/* The text with what matches replaced; true: something did. */
+static bool maskInto(
+        Tcl_DString *out, const char *text, size_t size, const EtwRule *rule, int depth)
+{
+    if (masked(rule, text)) {
+        Tcl_DStringAppend(out, "***", 3);
+        return true;
+    }
+    if (depth < MASK_DEPTH && strpbrk(text, " \t\n\r\f\v{\"") != NULL) {
+        if (maskElements(out, text, rule, depth)) {
+            return true;
+        }
+        return maskWords(out, text, size, rule);
+    }
+    Tcl_DStringAppend(out, text, (Tcl_Size)size);
+    return false;
+}
+
+/* ---- Words and values ------------------------------------------------------------------------ */
+
+/* Can the text stand in braces as it is, within a list? */
+static bool bracesFit(const char *text, size_t size)
+{
+    int level = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\\') {
+            return false;
+        }
+        level += (text[i] == '{') - (text[i] == '}');
+        if (level < 0) {
+            return false;
+        }
+    }
+    return level == 0;
+}
+
+static void addQuoted(EtwPieces *p, const char *text, size_t size, bool stays)
+{
+    if (bracesFit(text, size)) {
+        addUtf8(p, "{", 1, false);
+        addTcl(p, text, size, stays);
+        addUtf8(p, "}", 1, false);
+    } else {
+        EtwText quoted = {0};
+        addElement(&quoted, text, size);
+        addTcl(p, quoted.data, quoted.size, false);
+        EtwTextFree(&quoted);
+    }
+}
+
+static void addWord(EtwPieces *p, const char *text, size_t size, bool stays)
+{
+    size_t look = size < p->limit ? size : p->limit;
+    unsigned classes = size == 0 ? QUOTE : 0;
+    if (p->lost != 0) {
+        p->lost += size; /* how it would be quoted does not matter any more */
+        return;
+    }
+    for (size_t i = 0; i < look; i++) {
+        classes |= byteClass[(uint8_t)text[i]];
+    }
+    if (look < size) {
+        addTcl(p, text, size, stays); /* will be cut: counting quotes would mean reading it all */
+    } else if (classes == 0) {
+        addUtf8(p, text, size, stays);
+    } else if (classes & (QUOTE | BRACE)) {
+        addQuoted(p, text, size, stays);
+    } else {
+        addTcl(p, text, size, stays);
+    }
+}
+
+void EtwFieldElement(EtwPieces *p, const char *text, size_t size)
+{
+    addWord(p, text, size, true);
+}
+
+static void addShown(EtwPieces *p, Tcl_Obj *obj, const EtwRule *rule, bool asWord)
+{
+    Shown s;
+    Tcl_DString clean;
+    show(&s, obj, p->limit);
+    if (rule->redactCount != 0) {
+        Tcl_DStringInit(&clean);
+        maskInto(&clean, s.text, s.size, rule, 0);
+        s.text = Tcl_DStringValue(&clean);
+        s.size = (size_t)Tcl_DStringLength(&clean);
+        s.own = false;
+    }
+    if (asWord) {
+        addWord(p, s.text, s.size, s.own);
+    } else {
+        addTcl(p, s.text, s.size, s.own);
+    }
+    if (s.lost != 0) {
+        p->lost += s.lost;
+        p->guessed = true;
+    }
+    if (rule->redactCount != 0) {
+        Tcl_DStringFree(&clean);
+    }
+    EtwTextFree(&s.made);
+}
+
+void EtwFieldWord(EtwPieces *p, Tcl_Obj *word, const EtwRule *rule)
+{
+    if (p->size > 0) {
+        addUtf8(p, " ", 1, false);
+    }
+    addShown(p, word, rule, true);
+}
+
+void EtwFieldValue(EtwPieces *p, Tcl_Obj *value, const EtwRule *rule)
+{
+    addShown(p, value, rule, false);
+}

@@ -1,0 +1,62 @@
+/*
+ * script/script_text.h --
+ *
+ *	The text fields of an event as a list of pieces: words and values of Tcl are pointed at
+ *	where they lie, converted only where Tcl's UTF-8 or the list form asks for it, cut at a
+ *	limit and masked. No value gets a string representation that it did not have, as far as the
+ *	value's type is one that can be shown without (numbers, byte arrays, lists, dicts).
+ */
+#ifndef ETW_SCRIPT_TEXT_H
+#define ETW_SCRIPT_TEXT_H
+
+#include "script/script_int.h"
+
+enum {
+    ETW_PIECES = 64,
+    ETW_SCRATCH = 0xF000 + 4096,
+    ETW_NAME_MAX = 1024,  /* bytes of a name, a context, a file */
+    ETW_TEXT_MAX = 0xE000 /* bytes of a command or a result: an event stays below 60 KB */
+};
+
+typedef struct EtwPieces {
+    Etw_Data data[ETW_PIECES];
+    int count;
+    char *scratch; /* ETW_SCRATCH bytes */
+    size_t used;
+    /* The field being filled: */
+    size_t size, limit;
+    size_t lost; /* bytes that did not fit */
+    bool guessed;
+} EtwPieces;
+
+void EtwPiecesBegin(EtwPieces *p, EtwScriptState *state);
+/* A fixed part; `data` must stay until the event is written. */
+void EtwPiecesRaw(EtwPieces *p, const void *data, size_t size);
+
+void EtwFieldBegin(EtwPieces *p, size_t limit);
+void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size);     /* known to be real UTF-8 */
+void EtwFieldTcl(EtwPieces *p, const char *text, size_t size);       /* Tcl's own UTF-8 */
+void EtwFieldElement(EtwPieces *p, const char *text, size_t size);   /* as the first of a list */
+void EtwFieldWord(EtwPieces *p, Tcl_Obj *word, const EtwRule *rule); /* as an element of a list */
+void EtwFieldValue(EtwPieces *p, Tcl_Obj *value, const EtwRule *rule);
+uint16_t EtwFieldEnd(EtwPieces *p); /* adds the mark of a cut; bytes of the field */
+
+/*
+ * The common case, without pieces: a short word or value with a string or an integer, copied to
+ * `at` (ETW_FLAT_MAX + 2 bytes of room) as EtwFieldWord and EtwFieldValue would add it. Returns
+ * its end; NULL: not that simple, take the pieces.
+ */
+enum { ETW_FLAT_MAX = 64, ETW_FLAT_WORDS = 8 };
+char *EtwFlatWord(char *at, Tcl_Obj *word);
+char *EtwFlatValue(char *at, Tcl_Obj *value);
+
+/* Which types can be shown without a string representation; once a process. */
+void EtwTextLearn(void);
+/* Real UTF-8 from Tcl's, at most size bytes of it, into out (as long); returns the length. */
+size_t EtwTextConvert(char *out, const char *text, size_t size);
+bool EtwTextNeedsConversion(const char *text, size_t size);
+bool EtwTextIsList(const Tcl_Obj *obj); /* as it is, without looking into its text */
+/* A byte array's bytes, or those of its string. */
+uint64_t EtwTextBytes(Tcl_Obj *obj);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * tcl/command/child_cmd.c --
+ *
+ *	::etw::lib::child, for the command-line tool alone: one program of an interpreter, held until it is traced, and the
+ *	terminal. What is done with it is library/cli/'s; how it is done base/child.h's.
+ */
+#include "tcl/core/tclglue.h"
+#include "base/child.h"
+#include "base/os.h"
+
+/* Owned by the command, freed with it. */
+typedef struct ChildState {
+    OsChild *child; /* NULL: none was started, or its end was told */
+} ChildState;
+
+static int needChild(Tcl_Interp *interp, const ChildState *state)
+{
+    return state->child != NULL
+                   ? TCL_OK
+                   : EtwTclFail(interp, ETW_E_STATE, "CHILD", NULL, "no program was started");
+}
+
+/* ---- The program --------------------------------------------------------------------------------- */
+
+static void nativeWord(Tcl_Obj *word, Tcl_DString *dsPtr)
+{
+#ifdef _WIN32
+    Tcl_DStringInit(dsPtr);
+    Tcl_DStringAppend(dsPtr, Tcl_GetString(word), -1);
+#else
+    Tcl_UtfToExternalDString(NULL, Tcl_GetString(word), -1, dsPtr);
+#endif
+}
+
+/* child start PROGRAM ?ARG ...?: its process id. */
+static int startCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ChildState *state = clientData;
+    int count = objc - 2;
+    Tcl_DString *words;
+    char **argv;
+    EtwError err;
+    EtwStatus status;
+
+    if (state->child != NULL) {
+        return EtwTclFail(interp, ETW_E_STATE, "CHILD", NULL, "a program was started already");
+    }
+    words = EtwAlloc((size_t)count * sizeof *words);
+    argv = EtwAlloc(((size_t)count + 1) * sizeof *argv);
+    for (int i = 0; i < count; i++) {
+        nativeWord(objv[i + 2], &words[i]);
+        argv[i] = Tcl_DStringValue(&words[i]);
+    }
+    status = OsChildStart(argv, &state->child, &err);
+    for (int i = 0; i < count; i++) {
+        Tcl_DStringFree(&words[i]);
+    }
+    EtwFree(words);
+    EtwFree(argv);
+    if (status != ETW_OK) {
+        return EtwTclError(interp, &err);
+    }
+    Tcl_SetObjResult(interp, Tcl_NewWideIntObj(OsChildPid(state->child)));
+    return TCL_OK;
+}
+
+static int goCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ChildState *state = clientData;
+    EtwError err;
+    (void)objc;
+    (void)objv;
+
+    if (needChild(interp, state) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    return OsChildGo(state->child, &err) == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
+}
+
+/* child wait MS: {} while it runs; {exit CODE} or {killed SIGNAL}, once. */
+static int waitCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ChildState *state = clientData;
+    OsChildEnd end;
+    int ms;
+    (void)objc;
+
+    if (needChild(interp, state) != TCL_OK || Tcl_GetIntFromObj(interp, objv[2], &ms) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (OsChildWait(state->child, ms, &end)) {
+        Tcl_SetObjResult(interp, Tcl_ObjPrintf("%s %d", end.killed ? "killed" : "exit", end.code));
+        OsChildFree(state->child);
+        state->child = NULL;
+    }
+    return TCL_OK;
+}
+
+static int interruptCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ChildState *state = clientData;
+    (void)objc;
+    (void)objv;
+
+    if (needChild(interp, state) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    OsChildInterrupt(state->child);
+    return TCL_OK;
+}
+
+/* child free: one that never went ends; one that runs goes on. */
+static int freeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ChildState *state = clientData;
+    (void)interp;
+    (void)objc;
+    (void)objv;
+
+    if (state->child != NULL) {
+        OsChildFree(state->child);
+        state->child = NULL;
+    }
+    return TCL_OK;
+}
+
+/* ---- The terminal -------------------------------------------------------------------------------- */
+
+/* child catch: count Ctrl-C from now on. */
+static int catchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    (void)clientData;
+    (void)interp;
+    (void)objc;
+    (void)objv;
+
+    OsInterruptsCatch();
+    return TCL_OK;
+}
+
+/* child interrupts: {ALL DIRECT}, those counted since. */
+static int interruptsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    int direct, all = OsInterrupts(&direct);
+    (void)clientData;
+    (void)objc;
+    (void)objv;
+
+    Tcl_SetObjResult(interp, Tcl_ObjPrintf("%d %d", all, direct));
+    return TCL_OK;
+}
+
+/* child columns CHANNEL: of a terminal; 0 when it does not say, -1 when it is none. */
+static int columnsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Channel channel = Tcl_GetChannel(interp, Tcl_GetString(objv[2]), NULL);
+    void *handle;
+    (void)clientData;
+    (void)objc;
+
+    if (channel == NULL) {
+        return TCL_ERROR;
+    }
+    if (Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) != TCL_OK) {
+        Tcl_SetObjResult(interp, Tcl_NewIntObj(-1));
+        return TCL_OK;
+    }
+    Tcl_SetObjResult(interp, Tcl_NewIntObj(OsTerminalColumns((intptr_t)handle)));
+    return TCL_OK;
+}
+
+/* ---- The command --------------------------------------------------------------------------------- */
+
+static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    static const struct {
+        const char *name;
+        Tcl_ObjCmdProc *proc;
+        const char *usage;
+        int min, max;
+    } table[] = {
+            {"catch", catchCmd, "", 0, 0},
+            {"columns", columnsCmd, "channel", 1, 1},
+            {"free", freeCmd, "", 0, 0},
+            {"go", goCmd, "", 0, 0},
+            {"interrupt", interruptCmd, "", 0, 0},
+            {"interrupts", interruptsCmd, "", 0, 0},
+            {"start", startCmd, "program ?arg ...?", 1, 1 << 20},
+            {"wait", waitCmd, "ms", 1, 1},
+            {NULL, NULL, NULL, 0, 0},
+    };
+    int index;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "subcommand ?arg ...?");
+        return TCL_ERROR;
+    }
+    if (Tcl_GetIndexFromObjStruct(interp, objv[1], table, sizeof table[0], "subcommand", TCL_EXACT,
+                &index) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (objc - 2 < table[index].min || objc - 2 > table[index].max) {
+        Tcl_WrongNumArgs(interp, 2, objv, table[index].usage);
+        return TCL_ERROR;
+    }
+    return table[index].proc(clientData, interp, objc, objv);
+}
+
+static void deleteChild(void *clientData)
+{
+    ChildState *state = clientData;
+
+    if (state->child != NULL) {
+        OsChildFree(state->child);
+    }
+    EtwFree(state);
+}
+
+void EtwChildInit(Tcl_Interp *interp)
+{
+    Tcl_CreateObjCommand(
+            interp, "::etw::lib::child", childCmd, EtwAlloc(sizeof(ChildState)), deleteChild);
+}

@@ -1,0 +1,364 @@
+/*
+ * tcl/command/enable_cmd.c --
+ *
+ *	etw enable and etw disable: switch a provider, or groups of kernel events, on and off for a
+ *	session.
+ */
+#include "tcl/provider/tcl_provider.h"
+#include "base/os.h"
+
+enum { MAX_IDS = 64, MAX_GROUPS = 64, MAX_TESTS = 32 };
+
+typedef struct EnableOptions {
+    Tcl_Obj *level, *any, *all, *events, *pids;
+    Tcl_Obj *stackEvents, *properties, *executables, *payload, *interval;
+    int stacks, capture;
+} EnableOptions;
+
+#define AT(field) offsetof(EnableOptions, field)
+static const EtwOption enableOptions[] = {
+        {"-all", ETW_OPT_OBJ, AT(all), 0, 0, 0, NULL},
+        {"-any", ETW_OPT_OBJ, AT(any), 0, 0, 0, NULL},
+        {"-capture", ETW_OPT_BOOL, AT(capture), 0, 0, 0, NULL},
+        {"-events", ETW_OPT_LIST, AT(events), 0, 0, 0, NULL},
+        {"-executables", ETW_OPT_LIST, AT(executables), 0, 0, 0, NULL},
+        {"-level", ETW_OPT_OBJ, AT(level), 0, 0, 0, NULL},
+        {"-payload", ETW_OPT_LIST, AT(payload), 0, 0, 0, NULL},
+        {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
+        {"-properties", ETW_OPT_LIST, AT(properties), 0, 0, 0, NULL},
+        {"-stacks", ETW_OPT_LIST, AT(stackEvents), 0, 0, 0, NULL},
+        ETW_OPTION_END,
+};
+static const EtwOption kernelOptions[] = {
+        {"-interval", ETW_OPT_OBJ, AT(interval), 0, 0, 0, NULL},
+        {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
+        {"-stacks", ETW_OPT_BOOL, AT(stacks), 0, 0, 0, NULL},
+        ETW_OPTION_END,
+};
+#undef AT
+
+/* ---- Providers ------------------------------------------------------------------------------- */
+
+typedef struct EnableData {
+    EtwEnable enable;
+    EtwTarget target;
+    uint32_t pids[ETW_MAX_PIDS];
+    uint32_t idNumbers[MAX_IDS];
+    uint16_t ids[MAX_IDS], stackIds[MAX_IDS];
+    EtwPayloadTest tests[MAX_TESTS];
+    Tcl_DString executables;
+} EnableData;
+
+static int getMasks(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
+{
+    const EtwTarget *target = &data->target;
+
+    if (options->any != NULL && EtwGetKeywords(interp, options->any, target->name, target->keywords,
+                                        target->keywordCount, &data->enable.any) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->all != NULL) {
+        return EtwGetKeywords(interp, options->all, target->name, target->keywords,
+                target->keywordCount, &data->enable.all);
+    }
+    return TCL_OK;
+}
+
+/* By default this process alone: what others of the user trace is asked for by -pids all. */
+static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    data->enable.pids = data->pids;
+    if (list == NULL) {
+        data->pids[0] = OsPid();
+        data->enable.pidCount = 1;
+        data->enable.pidsByDefault = true;
+        return TCL_OK;
+    }
+    if (strcmp(Tcl_GetString(list), "all") == 0) {
+        return TCL_OK;
+    }
+    return EtwGetNumbers(
+            interp, list, "-pids", ETW_MAX_PIDS, UINT32_MAX, data->pids, &data->enable.pidCount);
+}
+
+static int getIds(Tcl_Interp *interp, Tcl_Obj *list, const char *option, EnableData *data,
+        uint16_t *ids, int *countPtr)
+{
+    if (EtwGetNumbers(interp, list, option, MAX_IDS, UINT16_MAX, data->idNumbers, countPtr) !=
+            TCL_OK) {
+        return TCL_ERROR;
+    }
+    for (int i = 0; i < *countPtr; i++) {
+        ids[i] = (uint16_t)data->idNumbers[i];
+    }
+    return TCL_OK;
+}
+
+static int getFilters(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
+{
+    if (getPids(interp, options->pids, data) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->events != NULL) {
+        data->enable.ids = data->ids;
+        return getIds(interp, options->events, "-events", data, data->ids, &data->enable.idCount);
+    }
+    return TCL_OK;
+}
+
+/* ---- What the system engine adds ------------------------------------------------------------- */
+
+/* A boolean, or event ids. One number is a boolean when it is 0 or 1. */
+static int getStacks(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    int flag, number = 0;
+    Tcl_GetIntFromObj(NULL, list, &number);
+    if (number <= 1 && Tcl_GetBooleanFromObj(NULL, list, &flag) == TCL_OK) {
+        data->enable.properties |= flag ? ETW_ENABLE_STACKS : 0u;
+        return TCL_OK;
+    }
+    data->enable.properties |= ETW_ENABLE_STACKS;
+    data->enable.stackIds = data->stackIds;
+    return getIds(interp, list, "-stacks", data, data->stackIds, &data->enable.stackIdCount);
+}
+
+static int getProperties(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    static const char *const names[] = {"sid", "tsid", "stacks", "psmkey", "ignorekeyword0",
+            "processstartkey", "eventkey", "excludeinprivate", NULL};
+    static const uint32_t bits[] = {ETW_ENABLE_SID, ETW_ENABLE_TS_ID, ETW_ENABLE_STACKS,
+            ETW_ENABLE_PSM_KEY, ETW_ENABLE_IGNORE_KEYWORD_0, ETW_ENABLE_PROCESS_START_KEY,
+            ETW_ENABLE_EVENT_KEY, ETW_ENABLE_EXCLUDE_INPRIVATE};
+    Tcl_Size count;
+    Tcl_Obj **words;
+    int index;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (Tcl_GetIndexFromObj(interp, words[i], names, "property", 0, &index) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        data->enable.properties |= bits[index];
+    }
+    return TCL_OK;
+}
+
+/* {ID VERSION FIELD OPERATOR VALUE} */
+static int getTest(Tcl_Interp *interp, Tcl_Obj *test, EtwPayloadTest *to)
+{
+    static const char *const names[] = {"==", "!=", "<=", ">", "<", ">=", "between", "notbetween",
+            "mod", "contains", "notcontains", "is", "isnot", NULL};
+    static const uint8_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 30, 31};
+    Tcl_Size count;
+    Tcl_Obj **words;
+    int id, version, op;
+
+    if (Tcl_ListObjGetElements(interp, test, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (count != 5) {
+        return EtwTclFail(interp, ETW_E_ARG, "PAYLOAD", Tcl_GetString(test),
+                "expected {ID VERSION FIELD OPERATOR VALUE} in \"-payload\" but got \"%.100s\"",
+                Tcl_GetString(test));
+    }
+    if (Tcl_GetIntFromObj(interp, words[0], &id) != TCL_OK ||
+            Tcl_GetIntFromObj(interp, words[1], &version) != TCL_OK ||
+            Tcl_GetIndexFromObj(interp, words[3], names, "operator", TCL_EXACT, &op) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    *to = (EtwPayloadTest){.id = (uint16_t)id,
+            .version = (uint8_t)version,
+            .field = Tcl_GetString(words[2]),
+            .value = Tcl_GetString(words[4]),
+            .op = numbers[op]};
+    return TCL_OK;
+}
+
+static int getPayload(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
+{
+    Tcl_Size count;
+    Tcl_Obj **tests;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &tests);
+    if (count < 1 || count > MAX_TESTS) {
+        return EtwTclFail(interp, ETW_E_LIMIT, "COUNT", "-payload",
+                "\"-payload\" takes 1 to %d tests, not %ld", MAX_TESTS, (long)count);
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (getTest(interp, tests[i], &data->tests[i]) != TCL_OK) {
+            return TCL_ERROR;
+        }
+    }
+    data->enable.payload = data->tests;
+    data->enable.payloadCount = (int)count;
+    return TCL_OK;
+}
+
+static int getExtras(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
+{
+    data->enable.captureState = options->capture != 0;
+    if ((options->stackEvents && getStacks(interp, options->stackEvents, data) != TCL_OK) ||
+            (options->properties && getProperties(interp, options->properties, data) != TCL_OK) ||
+            (options->payload && getPayload(interp, options->payload, data) != TCL_OK)) {
+        return TCL_ERROR;
+    }
+    if (options->executables != NULL) {
+        data->enable.executables = EtwJoinExecutables(options->executables, &data->executables);
+    }
+    return TCL_OK;
+}
+
+static int enableProvider(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Interp *interp = ctx->interp;
+    EnableOptions options = {0};
+    EnableData data;
+    EtwError err = {0};
+    Tcl_DString session;
+
+    memset(&data, 0, sizeof data);
+    Tcl_DStringInit(&data.executables);
+    if (EtwResolveProvider(ctx, objv[2], &data.target) != TCL_OK ||
+            EtwParseOptions(interp, enableOptions, objc - 3, objv + 3, &options, NULL) != TCL_OK ||
+            (options.level && EtwGetLevel(interp, options.level, &data.enable.level) != TCL_OK) ||
+            getMasks(interp, &options, &data) != TCL_OK ||
+            getFilters(interp, &options, &data) != TCL_OK ||
+            getExtras(interp, &options, &data) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    data.enable.provider = data.target.guid;
+    data.enable.providerName = data.target.name[0] ? data.target.name : NULL;
+    Tcl_DStringInit(&session);
+    EtwStatus status = EtwSessionEnable(EtwUtf8Of(objv[1], &session, NULL), &data.enable, &err);
+    Tcl_DStringFree(&session);
+    Tcl_DStringFree(&data.executables);
+    return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
+}
+
+/* ---- Kernel events --------------------------------------------------------------------------- */
+
+static int getKernelPids(Tcl_Interp *interp, Tcl_Obj *list, uint32_t *pids, EtwKernelEnable *enable)
+{
+    if (list == NULL) {
+        return TCL_OK;
+    }
+    if (strcmp(Tcl_GetString(list), "all") == 0) {
+        enable->allPids = true;
+        return TCL_OK;
+    }
+    enable->pids = pids;
+    return EtwGetNumbers(interp, list, "-pids", ETW_MAX_PIDS, UINT32_MAX, pids, &enable->pidCount);
+}
+
+/* groups: words in a list; options begin at objv[first]. */
+/* Milliseconds between samples, with a fraction. */
+static int getInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr)
+{
+    double ms;
+
+    if (obj == NULL) {
+        return TCL_OK;
+    }
+    if (Tcl_GetDoubleFromObj(interp, obj, &ms) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (!(ms >= 0.1 && ms <= 1000)) {
+        return EtwTclFail(interp, ETW_E_ARG, "RANGE", "-interval",
+                "value \"%s\" for \"-interval\" is out of range: must be 0.1 to 1000 "
+                "(milliseconds)",
+                Tcl_GetString(obj));
+    }
+    *microsecondsPtr = (uint32_t)(ms * 1000 + 0.5);
+    return TCL_OK;
+}
+
+static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Interp *interp = ctx->interp;
+    EnableOptions options = {0};
+    EtwKernelEnable enable = {0};
+    const char *names[MAX_GROUPS];
+    uint32_t pids[ETW_MAX_PIDS];
+    Tcl_Size count;
+    Tcl_Obj **words;
+    EtwError err = {0};
+    Tcl_DString session;
+
+    if (Tcl_ListObjGetElements(interp, groups, &count, &words) != TCL_OK ||
+            EtwParseOptions(interp, kernelOptions, objc - first, objv + first, &options, NULL) !=
+                    TCL_OK ||
+            getInterval(interp, options.interval, &enable.interval) != TCL_OK ||
+            getKernelPids(interp, options.pids, pids, &enable) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (count < 1 || count > MAX_GROUPS) {
+        return EtwTclFail(interp, ETW_E_ARG, "GROUPS", "",
+                "expected 1 to %d kernel groups, see \"etw provider describe kernel\"", MAX_GROUPS);
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        names[i] = Tcl_GetString(words[i]);
+    }
+    enable.groups = names;
+    enable.groupCount = (int)count;
+    enable.stacks = options.stacks != 0;
+    Tcl_DStringInit(&session);
+    EtwStatus status = EtwSessionEnableKernel(EtwUtf8Of(objv[1], &session, NULL), &enable, &err);
+    Tcl_DStringFree(&session);
+    return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
+}
+
+/* A tracepoint's name is one word of a list whatever it contains. */
+static int enableTracepoint(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *groups = Tcl_NewListObj(1, &objv[2]);
+
+    Tcl_IncrRefCount(groups);
+    int result = enableKernel(ctx, groups, 3, objc, objv);
+    Tcl_DecrRefCount(groups);
+    return result;
+}
+
+int EtwEnableCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwInterp *ctx = clientData;
+
+    if (objc < 3) {
+        Tcl_WrongNumArgs(interp, 1, objv, "name provider ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (strncmp(Tcl_GetString(objv[2]), "linux:", 6) == 0) {
+        return enableTracepoint(ctx, objc, objv);
+    }
+    if (strcmp(Tcl_GetString(objv[2]), "kernel") != 0) {
+        return enableProvider(ctx, objc, objv);
+    }
+    if (objc < 4) {
+        Tcl_WrongNumArgs(interp, 1, objv, "name kernel groups ?-option value ...?");
+        return TCL_ERROR;
+    }
+    return enableKernel(ctx, objv[3], 4, objc, objv);
+}
+
+int EtwDisableCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwInterp *ctx = clientData;
+    EtwTarget target;
+    EtwError err = {0};
+    EtwStatus status;
+    Tcl_DString session;
+
+    if (objc != 3) {
+        Tcl_WrongNumArgs(interp, 1, objv, "name provider");
+        return TCL_ERROR;
+    }
+    bool kernel = strcmp(Tcl_GetString(objv[2]), "kernel") == 0;
+    if (!kernel && EtwResolveProvider(ctx, objv[2], &target) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_DStringInit(&session);
+    const char *name = EtwUtf8Of(objv[1], &session, NULL);
+    status = kernel ? EtwSessionDisableKernel(name, &err)
+                    : EtwSessionDisable(name, &target.guid, &err);
+    Tcl_DStringFree(&session);
+    return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
+}

@@ -1,0 +1,574 @@
+/*
+ * tcl/command/schema_cmd.c --
+ *
+ *	etw schema: loads files that describe events, and looks around in all that is known of
+ *	providers without a trace. Readers of the formats are the schema room's; texts for people and
+ *	comparing are written in Tcl (library/schema.tcl).
+ */
+#include "tcl/value/schemadict.h"
+#include "schema/catalog/catalog.h"
+#include "tcl/value/schemafind.h"
+#include "schema/store/definition_files.h"
+
+/* ---- Where to look ------------------------------------------------------------------------------- */
+
+/* The definitions of a file that is only looked at (-from), or everything that is known. */
+typedef struct Scope {
+    Tcl_Obj *from; /* NULL: everything */
+    EtwProviderDef **defs;
+    int count;
+} Scope;
+
+static void keepDef(void *ctx, EtwProviderDef *def)
+{
+    Scope *scope = ctx;
+
+    scope->defs = EtwRealloc(scope->defs, sizeof *scope->defs * (size_t)(scope->count + 1));
+    scope->defs[scope->count++] = def;
+}
+
+static void closeScope(Scope *scope)
+{
+    for (int i = 0; i < scope->count; i++) {
+        EtwDefFree(scope->defs[i]);
+    }
+    EtwFree(scope->defs);
+}
+
+static int openScope(Tcl_Interp *interp, Scope *scope)
+{
+    Tcl_DString ds;
+    EtwError err;
+
+    if (scope->from == NULL) {
+        return TCL_OK;
+    }
+    Tcl_DStringInit(&ds);
+    const char *path = EtwPathOf(interp, scope->from, &ds);
+    int result = path == NULL                                          ? TCL_ERROR
+                 : EtwSchemaRead(path, keepDef, scope, &err) == ETW_OK ? TCL_OK
+                                                                       : EtwTclError(interp, &err);
+    Tcl_DStringFree(&ds);
+    if (result != TCL_OK) {
+        closeScope(scope);
+    }
+    return result;
+}
+
+static void visitScope(void *source, EtwKnownProc *visit, void *ctx)
+{
+    const Scope *scope = source;
+
+    if (scope->from == NULL) {
+        EtwKnownVisit(visit, ctx);
+    }
+    for (int i = 0; i < scope->count; i++) {
+        const EtwProviderDef *def = scope->defs[i];
+        EtwKnown known = {.guid = def->guid,
+                .name = def->name,
+                .from = def->from,
+                .origin = def->origin,
+                .events = def->eventCount,
+                .def = def};
+        visit(ctx, &known);
+    }
+}
+
+/* ---- load, unload, catalog ----------------------------------------------------------------------- */
+
+static void putLoaded(Tcl_Obj *result, Tcl_Obj *path, int providers, int events)
+{
+    Tcl_Obj *one = Tcl_NewDictObj();
+
+    EtwPut(one, "providers", Tcl_NewIntObj(providers));
+    EtwPut(one, "events", Tcl_NewIntObj(events));
+    Tcl_DictObjPut(NULL, result, path, one);
+}
+
+static int loadFile(Tcl_Interp *interp, Tcl_Obj *path, Tcl_Obj *result)
+{
+    Tcl_DString ds;
+    EtwError err;
+    int providers = 0, events = 0, code = TCL_OK;
+
+    Tcl_DStringInit(&ds);
+    const char *native = EtwPathOf(interp, path, &ds);
+    if (native == NULL) {
+        code = TCL_ERROR;
+    } else if (EtwSchemaLoad(native, &providers, &events, &err) != ETW_OK) {
+        code = EtwTclError(interp, &err);
+    } else {
+        putLoaded(result, path, providers, events);
+    }
+    Tcl_DStringFree(&ds);
+    return code;
+}
+
+static bool hasSchemaSuffix(const char *path)
+{
+    static const char *const suffixes[] = {".man", ".mof", ".tmf", NULL};
+    size_t length = strlen(path);
+
+    for (int i = 0; suffixes[i] != NULL; i++) {
+        if (length > 4 && Tcl_StringCaseMatch(path + length - 4, suffixes[i], TCL_MATCH_NOCASE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All files of a folder and below that describe events by their suffix. One that makes no sense does
+ * not keep the others out: its dict has the error. */
+static int loadFolder(Tcl_Interp *interp, Tcl_Obj *folder, Tcl_Obj *result, int depth)
+{
+    Tcl_GlobTypeData folders = {.type = TCL_GLOB_TYPE_DIR};
+    Tcl_Obj *found = Tcl_NewListObj(0, NULL), **paths;
+    Tcl_Size count;
+
+    Tcl_IncrRefCount(found);
+    Tcl_FSMatchInDirectory(interp, found, folder, "*", NULL);
+    Tcl_ListObjGetElements(NULL, found, &count, &paths);
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (hasSchemaSuffix(Tcl_GetString(paths[i])) &&
+                loadFile(interp, paths[i], result) != TCL_OK) {
+            Tcl_Obj *one = Tcl_NewDictObj();
+            EtwPut(one, "error", Tcl_GetObjResult(interp));
+            Tcl_DictObjPut(NULL, result, paths[i], one);
+            Tcl_ResetResult(interp);
+        }
+    }
+    Tcl_SetListObj(found, 0, NULL);
+    Tcl_FSMatchInDirectory(interp, found, folder, "*", &folders);
+    Tcl_ListObjGetElements(NULL, found, &count, &paths);
+    for (Tcl_Size i = 0; i < count && depth > 0; i++) {
+        loadFolder(interp, paths[i], result, depth - 1);
+    }
+    Tcl_DecrRefCount(found);
+    return TCL_OK;
+}
+
+static int loadPath(Tcl_Interp *interp, Tcl_Obj *path, Tcl_Obj *result)
+{
+    enum { DEPTH = 16 };
+    Tcl_StatBuf *stat = Tcl_AllocStatBuf();
+    Tcl_Size before, after;
+    bool folder = Tcl_FSStat(path, stat) == 0 && (Tcl_GetModeFromStat(stat) & 0170000) == 0040000;
+
+    Tcl_Free((void *)stat);
+    if (!folder) {
+        return loadFile(interp, path, result);
+    }
+    Tcl_DictObjSize(NULL, result, &before);
+    loadFolder(interp, path, result, DEPTH);
+    Tcl_DictObjSize(NULL, result, &after);
+    return after > before ? TCL_OK
+                          : EtwTclFail(interp, ETW_E_LOOKUP, "SCHEMA", Tcl_GetString(path),
+                                    "no file in \"%.300s\" describes events: .man, .mof, .tmf",
+                                    Tcl_GetString(path));
+}
+
+static int loadCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *result = Tcl_NewDictObj();
+    int code = TCL_OK;
+    (void)clientData;
+
+    Tcl_IncrRefCount(result);
+    for (int i = 2; i < objc && code == TCL_OK; i++) {
+        code = loadPath(interp, objv[i], result);
+    }
+    if (code == TCL_OK) {
+        Tcl_SetObjResult(interp, result);
+    }
+    Tcl_DecrRefCount(result);
+    return code;
+}
+
+static int unloadCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    (void)clientData, (void)interp, (void)objc, (void)objv;
+    EtwLibraryClear();
+    return TCL_OK;
+}
+
+static void countCatalogued(void *ctx, const EtwGuid *guid, const char *name, int events)
+{
+    (void)guid, (void)name, (void)events;
+    ++*(int *)ctx;
+}
+
+/* The catalogue in use, or another one. */
+static int catalogCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_DString ds;
+    int providers = 0;
+    (void)clientData;
+
+    if (objc == 3) {
+        Tcl_DStringInit(&ds);
+        const char *path = EtwPathOf(interp, objv[2], &ds);
+        if (path != NULL) {
+            EtwCatalogUse(path);
+        }
+        Tcl_DStringFree(&ds);
+        return path != NULL ? TCL_OK : TCL_ERROR;
+    }
+    const char *problem = EtwCatalogProblem(), *path = EtwCatalogPath();
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    EtwCatalogVisit(countCatalogued, &providers);
+    EtwPut(dict, "file", EtwTextObj(path, strlen(path)));
+    EtwPut(dict, "providers", Tcl_NewIntObj(providers));
+    if (problem != NULL) {
+        EtwPut(dict, "problem", EtwTextObj(problem, strlen(problem)));
+    }
+    Tcl_SetObjResult(interp, dict);
+    return TCL_OK;
+}
+
+/* ---- list ------------------------------------------------------------------------------------------ */
+
+typedef struct LookOptions {
+    Tcl_Obj *from;
+    int format; /* 0 dict, 1 text */
+    Tcl_Obj *in;
+    int limit;
+} LookOptions;
+
+static const char *const formatNames[] = {"dict", "text", NULL};
+
+static const EtwOption listOptions[] = {
+        {"-from", ETW_OPT_OBJ, offsetof(LookOptions, from), 0, 0, 0, NULL},
+        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+};
+
+typedef struct Listing {
+    Tcl_Obj *list;
+    const char *pattern; /* NULL: all */
+} Listing;
+
+static void listKnown(void *ctx, const EtwKnown *known)
+{
+    Listing *listing = ctx;
+
+    if (listing->pattern == NULL ||
+            Tcl_StringCaseMatch(known->name, listing->pattern, TCL_MATCH_NOCASE)) {
+        Tcl_ListObjAppendElement(NULL, listing->list, EtwKnownObj(known));
+    }
+}
+
+/* An optional word before the options: at `index`, unless that is an option. */
+static Tcl_Obj *optionalWord(int objc, Tcl_Obj *const objv[], int *indexPtr)
+{
+    bool there = *indexPtr < objc && *Tcl_GetString(objv[*indexPtr]) != '-';
+
+    *indexPtr += there;
+    return there ? objv[*indexPtr - 1] : NULL;
+}
+
+static int listCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    LookOptions options = {0};
+    int at = 2;
+    Tcl_Obj *pattern = optionalWord(objc, objv, &at);
+    (void)clientData;
+
+    if (EtwParseOptions(interp, listOptions, objc - at, objv + at, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Scope scope = {.from = options.from};
+    if (openScope(interp, &scope) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Listing listing = {Tcl_NewListObj(0, NULL), pattern ? Tcl_GetString(pattern) : NULL};
+    visitScope(&scope, listKnown, &listing);
+    closeScope(&scope);
+    Tcl_SetObjResult(interp, listing.list);
+    return TCL_OK;
+}
+
+/* ---- describe -------------------------------------------------------------------------------------- */
+
+static const EtwOption describeOptions[] = {
+        {"-format", ETW_OPT_ENUM, offsetof(LookOptions, format), 0, 0, 0, formatNames},
+        {"-from", ETW_OPT_OBJ, offsetof(LookOptions, from), 0, 0, 0, NULL},
+        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+};
+
+/* Hand a result to a procedure of library/schema.tcl, which makes a text of it. */
+static int asText(Tcl_Interp *interp, const char *proc, Tcl_Obj *value)
+{
+    Tcl_Obj *words[2] = {Tcl_NewStringObj(proc, -1), value};
+
+    Tcl_IncrRefCount(words[0]);
+    Tcl_IncrRefCount(words[1]);
+    int code = Tcl_EvalObjv(interp, 2, words, TCL_EVAL_GLOBAL);
+    Tcl_DecrRefCount(words[0]);
+    Tcl_DecrRefCount(words[1]);
+    return code;
+}
+
+/* Events as a list; NULL with an error left when none is meant. */
+static Tcl_Obj *eventsMeant(Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    EtwNear near = {.wrong = wanted ? Tcl_GetString(wanted) : ""};
+    Tcl_Size count;
+
+    for (int i = 0; i < def->eventCount; i++) {
+        if (wanted == NULL || EtwIsEventMeant(def, def->events[i], wanted)) {
+            Tcl_ListObjAppendElement(NULL, list, EtwEventDefObj(def->events[i]));
+        } else {
+            EtwNearConsider(&near, def->events[i]->schema.event);
+        }
+    }
+    Tcl_ListObjLength(NULL, list, &count);
+    if (count == 0 && wanted != NULL) {
+        Tcl_DecrRefCount(list);
+        EtwNearFail(interp, &near, "no event", "EVENT");
+        return NULL;
+    }
+    return list;
+}
+
+static int describeIn(Tcl_Interp *interp, Scope *scope, Tcl_Obj *name, Tcl_Obj *wanted)
+{
+    const EtwProviderDef *def = EtwFindDef(interp, name, visitScope, scope);
+    Tcl_Obj *events = def ? eventsMeant(interp, def, wanted) : NULL;
+
+    if (events == NULL) {
+        return TCL_ERROR;
+    }
+    Tcl_Obj *dict = EtwDefObj(def);
+    EtwPut(dict, "events", events);
+    Tcl_SetObjResult(interp, dict);
+    return TCL_OK;
+}
+
+static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    LookOptions options = {0};
+    int at = 3;
+    Tcl_Obj *wanted = optionalWord(objc, objv, &at);
+    (void)clientData;
+
+    if (EtwParseOptions(interp, describeOptions, objc - at, objv + at, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Scope scope = {.from = options.from};
+    if (openScope(interp, &scope) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    int code = describeIn(interp, &scope, objv[2], wanted);
+    closeScope(&scope);
+    return code == TCL_OK && options.format == 1
+                   ? asText(interp, "::etw::lib::SchemaText", Tcl_GetObjResult(interp))
+                   : code;
+}
+
+/* ---- find ------------------------------------------------------------------------------------------ */
+
+static const EtwOption findOptions[] = {
+        {"-format", ETW_OPT_ENUM, offsetof(LookOptions, format), 0, 0, 0, formatNames},
+        {"-in", ETW_OPT_OBJ, offsetof(LookOptions, in), 0, 0, 0, NULL},
+        {"-limit", ETW_OPT_INT, offsetof(LookOptions, limit), 1, INT32_MAX, 0, NULL},
+        {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
+};
+
+typedef struct Find {
+    const char *word;    /* lower case */
+    const char *pattern; /* of providers; NULL: all */
+    int limit, found;    /* 0: no limit */
+    Tcl_Obj *hits;
+    const EtwKnown *known; /* that is looked at */
+} Find;
+
+static bool has(const Find *find, const char *text)
+{
+    size_t length = strlen(find->word);
+
+    for (; text != NULL && *text != 0; text++) {
+        if (Tcl_UtfNcasecmp(text, find->word, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wantsMore(const Find *find)
+{
+    return find->limit == 0 || find->found < find->limit;
+}
+
+/* A hit of a kind, to which the caller adds. */
+static Tcl_Obj *addHit(Find *find, const char *kind, const char *name)
+{
+    Tcl_Obj *hit = Tcl_NewDictObj();
+
+    EtwPut(hit, "provider", EtwTextObj(find->known->name, strlen(find->known->name)));
+    EtwPut(hit, "origin", Tcl_NewStringObj(EtwOriginName(find->known->origin), -1));
+    EtwPut(hit, "kind", Tcl_NewStringObj(kind, -1));
+    EtwPut(hit, "name", EtwTextObj(name, strlen(name)));
+    Tcl_ListObjAppendElement(NULL, find->hits, hit);
+    find->found++;
+    return hit;
+}
+
+static void putEvent(Tcl_Obj *hit, const EtwEventDef *event)
+{
+    EtwPut(hit, "event", EtwTextObj(event->schema.event, strlen(event->schema.event)));
+    EtwPut(hit, "id",
+            Tcl_NewIntObj(event->schema.def->classic ? event->desc.opcode : event->desc.id));
+    EtwPut(hit, "version", Tcl_NewIntObj(event->desc.version));
+}
+
+/* A later version of the event has the field too: that one is shown. */
+static bool comesAgain(const EtwProviderDef *def, int index, const char *field)
+{
+    const EtwEventDef *event = def->events[index];
+
+    for (int i = index + 1; i < def->eventCount && def->events[i]->desc.id == event->desc.id &&
+                            def->events[i]->desc.opcode == event->desc.opcode;
+            i++) {
+        const EtwSchema *schema = &def->events[i]->schema;
+        if (field == NULL) {
+            return true;
+        }
+        for (int k = 0; k < schema->fieldCount; k++) {
+            if (strcmp(schema->fields[k].name, field) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void findInEvent(Find *find, const EtwProviderDef *def, int index)
+{
+    const EtwEventDef *event = def->events[index];
+    const EtwSchema *schema = &event->schema;
+
+    if ((has(find, schema->event) || has(find, event->symbol)) && !comesAgain(def, index, NULL)) {
+        putEvent(addHit(find, "event", schema->event), event);
+    }
+    for (int k = 0; k < schema->fieldCount && wantsMore(find); k++) {
+        const char *name = schema->fields[k].name;
+        if (has(find, name) && !comesAgain(def, index, name)) {
+            putEvent(addHit(find, "field", name), event);
+        }
+    }
+}
+
+static void findInNames(Find *find, const EtwProviderDef *def)
+{
+    for (int i = 0; i < def->nameCount[ETW_NAME_KEYWORD] && wantsMore(find); i++) {
+        const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
+        if (has(find, named->name)) {
+            EtwPut(addHit(find, "keyword", named->name), "value", EtwUint64Obj(named->value));
+        }
+    }
+    for (int i = 0; i < def->mapCount; i++) {
+        const EtwNamedMap *map = def->maps[i];
+        for (int k = 0; k < map->map.count && wantsMore(find); k++) {
+            if (has(find, map->map.entries[k].name)) {
+                Tcl_Obj *hit = addHit(find, "value", map->map.entries[k].name);
+                EtwPut(hit, "map", EtwTextObj(map->name, strlen(map->name)));
+                EtwPut(hit, "value", EtwUint64Obj(map->map.entries[k].value));
+            }
+        }
+    }
+}
+
+static void findInKnown(void *ctx, const EtwKnown *known)
+{
+    Find *find = ctx;
+
+    if (!wantsMore(find) || (find->pattern != NULL && !Tcl_StringCaseMatch(known->name,
+                                                              find->pattern, TCL_MATCH_NOCASE))) {
+        return;
+    }
+    const EtwProviderDef *def = EtwKnownDef(known);
+    find->known = known;
+    if (has(find, known->name)) {
+        addHit(find, "provider", known->name);
+    }
+    if (def != NULL) {
+        findInNames(find, def);
+    }
+    for (int i = 0; def != NULL && i < def->eventCount && wantsMore(find); i++) {
+        findInEvent(find, def, i);
+    }
+}
+
+/* Names of events are made of two that the catalogue has apart: the longer part must be there. */
+static const char *rarestPart(const char *word, Tcl_DString *dsPtr)
+{
+    const char *slash = strchr(word, '/');
+
+    if (slash == NULL) {
+        return word;
+    }
+    return strlen(slash + 1) > (size_t)(slash - word)
+                   ? slash + 1
+                   : Tcl_DStringAppend(dsPtr, word, (Tcl_Size)(slash - word));
+}
+
+static int findCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    LookOptions options = {0};
+    Tcl_DString word, part;
+    (void)clientData;
+
+    if (EtwParseOptions(interp, findOptions, objc - 3, objv + 3, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_DStringInit(&word);
+    Tcl_DStringInit(&part);
+    Tcl_DStringAppend(&word, Tcl_GetString(objv[2]), -1);
+    Tcl_UtfToLower(Tcl_DStringValue(&word));
+    Find find = {.word = Tcl_DStringValue(&word),
+            .pattern = options.in ? Tcl_GetString(options.in) : NULL,
+            .limit = options.limit,
+            .hits = Tcl_NewListObj(0, NULL)};
+    EtwKnownSearch(rarestPart(find.word, &part), findInKnown, &find);
+    Tcl_DStringFree(&word);
+    Tcl_DStringFree(&part);
+    if (options.format == 1) {
+        return asText(interp, "::etw::lib::SchemaFindText", find.hits);
+    }
+    Tcl_SetObjResult(interp, find.hits);
+    return TCL_OK;
+}
+
+/* ---- diff ------------------------------------------------------------------------------------------ */
+
+/* Written in Tcl: it compares what describe answers. */
+static int diffCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *command = Tcl_NewListObj(0, NULL);
+    (void)clientData;
+
+    Tcl_ListObjAppendElement(NULL, command, Tcl_NewStringObj("::etw::lib::SchemaDiff", -1));
+    for (int i = 2; i < objc; i++) {
+        Tcl_ListObjAppendElement(NULL, command, objv[i]);
+    }
+    Tcl_IncrRefCount(command);
+    int code = Tcl_EvalObjEx(interp, command, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
+    Tcl_DecrRefCount(command);
+    return code;
+}
+
+int EtwSchemaCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    static const EtwSubCommand subCommands[] = {
+            {"catalog", catalogCmd, "?file?", 0, 1},
+            {"describe", describeCmd, "provider ?event? ?-option value ...?", 1, -1},
+            {"diff", diffCmd, "a b ?c? ?-format format?", 2, -1},
+            {"find", findCmd, "text ?-option value ...?", 1, -1},
+            {"list", listCmd, "?pattern? ?-from file?", 0, -1},
+            {"load", loadCmd, "path ?path ...?", 1, -1},
+            {"unload", unloadCmd, "", 0, 0},
+            {NULL, NULL, NULL, 0, 0},
+    };
+    (void)interp;
+    return EtwDispatch(subCommands, clientData, objc, objv);
+}

@@ -1,0 +1,300 @@
+/*
+ * tcl/command/script_cmd.c --
+ *
+ *	The ensemble `etw script`: add, remove, list, run, variable, command. Options in, results
+ *	out; tracing itself is the script room's.
+ */
+#include "tcl/core/tclglue.h"
+#include "script/script.h"
+
+static const char *const stepNames[] = {"off", "line", "full", NULL}; /* as EtwSteps */
+static const char *const runStepNames[] = {"off", "full", NULL};      /* a body has no lines */
+
+/* What the sub-commands have in options, all in one record. */
+typedef struct ScriptOptions {
+    int steps, args, maxLength, depth, source, builtins;
+    Tcl_Obj *redact;
+    Tcl_Obj *interp;
+    Tcl_Obj *name;
+    Tcl_Obj *ops;
+    Tcl_Obj *counters;
+    int remove;
+    int interval; /* ms */
+} ScriptOptions;
+
+#define AT(field) offsetof(ScriptOptions, field)
+#define TRACE_OPTIONS(stepNames)                                                                   \
+    ETW_OPTION("-args", ETW_OPT_BOOL, AT(args), 0, 0, 0, NULL),                                    \
+            ETW_OPTION("-depth", ETW_OPT_INT, AT(depth), 0, 1000000, 0, NULL),                     \
+            ETW_OPTION("-maxlen", ETW_OPT_INT, AT(maxLength), 16, 57344, 0, NULL),                 \
+            ETW_OPTION("-redact", ETW_OPT_LIST, AT(redact), 0, 0, 0, NULL),                        \
+            ETW_OPTION("-source", ETW_OPT_BOOL, AT(source), 0, 0, 0, NULL),                        \
+            ETW_OPTION("-steps", ETW_OPT_ENUM, AT(steps), 0, 0, 0, stepNames)
+#define INTERP_OPTION ETW_OPTION("-interp", ETW_OPT_OBJ, AT(interp), 0, 0, 0, NULL)
+
+static const EtwOption addOptions[] = {
+        {"-builtins", ETW_OPT_BOOL, AT(builtins), 0, 0, 0, NULL},
+        INTERP_OPTION,
+        TRACE_OPTIONS(stepNames),
+        ETW_OPTION_END,
+};
+static const EtwOption runOptions[] = {
+        {"-name", ETW_OPT_OBJ, AT(name), 0, 0, 0, NULL},
+        TRACE_OPTIONS(runStepNames),
+        ETW_OPTION_END,
+};
+static const EtwOption interpOptions[] = {INTERP_OPTION, ETW_OPTION_END};
+static const EtwOption sampleOptions[] = {
+        {"-counters", ETW_OPT_LIST, AT(counters), 0, 0, 0, NULL},
+        INTERP_OPTION,
+        {"-interval", ETW_OPT_INT, AT(interval), 0, 1000, 0, NULL},
+        ETW_OPTION_END,
+};
+static const EtwOption traceOptions[] = {
+        INTERP_OPTION,
+        {"-ops", ETW_OPT_LIST, AT(ops), 0, 0, 0, NULL},
+        {"-remove", ETW_OPT_BOOL, AT(remove), 0, 0, 0, NULL},
+        ETW_OPTION_END,
+};
+#undef AT
+
+static void toScript(const ScriptOptions *options, EtwScriptOptions *script)
+{
+    *script = (EtwScriptOptions){
+            .steps = (EtwSteps)options->steps,
+            .args = options->args,
+            .maxLength = options->maxLength,
+            .depth = options->depth,
+            .source = options->source,
+            .builtins = options->builtins,
+            .redact = options->redact,
+    };
+}
+
+/* How many words come before the options. */
+static int countNames(int objc, Tcl_Obj *const objv[])
+{
+    int i = 0;
+    while (i < objc && Tcl_GetString(objv[i])[0] != '-') {
+        i++;
+    }
+    return i;
+}
+
+static Tcl_Interp *targetOf(Tcl_Interp *interp, const ScriptOptions *options)
+{
+    Tcl_Interp *target;
+    if (options->interp == NULL || *Tcl_GetString(options->interp) == '\0') {
+        return interp;
+    }
+    target = Tcl_GetChild(interp, Tcl_GetString(options->interp));
+    if (target == NULL) {
+        EtwTclFail(interp, ETW_E_LOOKUP, "INTERP", Tcl_GetString(options->interp),
+                "no child interpreter \"%.100s\"", Tcl_GetString(options->interp));
+    }
+    return target;
+}
+
+/* ---- add, remove, list, run ------------------------------------------------------------------ */
+
+static int addCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {.args = 1, .maxLength = 4096};
+    EtwScriptOptions script;
+    Tcl_Interp *target;
+    int count = countNames(objc - 1, objv + 1);
+    (void)clientData;
+
+    if (count == 0) {
+        Tcl_WrongNumArgs(interp, 1, objv, "pattern ?pattern ...? ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (EtwParseOptions(interp, addOptions, objc - 1 - count, objv + 1 + count, &options, NULL) !=
+            TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    toScript(&options, &script);
+    return target ? EtwScriptAdd(interp, target, count, objv + 1, &script) : TCL_ERROR;
+}
+
+static int removeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {0};
+    Tcl_Interp *target;
+    int count = countNames(objc - 1, objv + 1);
+    (void)clientData;
+
+    if (EtwParseOptions(interp, interpOptions, objc - 1 - count, objv + 1 + count, &options,
+                NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    return target ? EtwScriptRemove(interp, target, count, objv + 1) : TCL_ERROR;
+}
+
+static int listCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {0};
+    Tcl_Interp *target;
+    (void)clientData;
+
+    if (EtwParseOptions(interp, interpOptions, objc - 1, objv + 1, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    if (target == NULL) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, EtwScriptList(target));
+    return TCL_OK;
+}
+
+static int runNreCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {.args = 1, .maxLength = 4096, .steps = 1};
+    EtwScriptOptions script;
+    (void)clientData;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "body ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (EtwParseOptions(interp, runOptions, objc - 2, objv + 2, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    toScript(&options, &script);
+    script.steps = options.steps ? ETW_STEPS_FULL : ETW_STEPS_OFF;
+    return EtwScriptRun(
+            interp, objv[1], &script, options.name ? Tcl_GetString(options.name) : "run");
+}
+
+static int runCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    return Tcl_NRCallObjProc(interp, runNreCmd, clientData, objc, objv);
+}
+
+static int sampleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {.interval = 1};
+    Tcl_Interp *target;
+    (void)clientData;
+
+    if (EtwParseOptions(interp, sampleOptions, objc - 1, objv + 1, &options, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    return target ? EtwScriptSample(interp, target, options.interval, options.counters) : TCL_ERROR;
+}
+
+/* ---- variable, command ----------------------------------------------------------------------- */
+
+typedef struct TraceOps {
+    const char *names[4]; /* ends with NULL */
+    int flags[4];
+    int standard; /* when -ops is not given */
+} TraceOps;
+
+static int getOps(Tcl_Interp *interp, const TraceOps *known, Tcl_Obj *list, int *opsPtr)
+{
+    Tcl_Size count = 0;
+    Tcl_Obj **words = NULL;
+
+    *opsPtr = list == NULL ? known->standard : 0;
+    if (list != NULL && Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        int index;
+        if (Tcl_GetIndexFromObjStruct(interp, words[i], known->names, sizeof known->names[0],
+                    "operation", 0, &index) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        *opsPtr |= known->flags[index];
+    }
+    if (*opsPtr == 0) {
+        return EtwTclFail(interp, ETW_E_ARG, "OPS", "-ops", "\"-ops\" names no operation");
+    }
+    return TCL_OK;
+}
+
+typedef int TraceProc(Tcl_Interp *interp, Tcl_Obj *name, int ops, int add);
+
+static int traceCmd(
+        Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], const TraceOps *known, TraceProc *proc)
+{
+    ScriptOptions options = {0};
+    Tcl_Interp *target;
+    int ops, result;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "name ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (EtwParseOptions(interp, traceOptions, objc - 2, objv + 2, &options, NULL) != TCL_OK ||
+            getOps(interp, known, options.ops, &ops) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    if (target == NULL) {
+        return TCL_ERROR;
+    }
+    result = proc(target, objv[1], ops, !options.remove);
+    if (target != interp) {
+        Tcl_TransferResult(target, result, interp);
+    }
+    return result;
+}
+
+static int variableCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    static const TraceOps ops = {{"read", "unset", "write", NULL},
+            {TCL_TRACE_READS, TCL_TRACE_UNSETS, TCL_TRACE_WRITES, 0},
+            TCL_TRACE_WRITES | TCL_TRACE_UNSETS};
+    (void)clientData;
+    return traceCmd(interp, objc, objv, &ops, EtwScriptVariable);
+}
+
+static int commandCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    static const TraceOps ops = {{"delete", "rename", NULL, NULL},
+            {TCL_TRACE_DELETE, TCL_TRACE_RENAME, 0, 0}, TCL_TRACE_RENAME | TCL_TRACE_DELETE};
+    (void)clientData;
+    return traceCmd(interp, objc, objv, &ops, EtwScriptCommand);
+}
+
+/* ---- The ensemble ---------------------------------------------------------------------------- */
+
+int EtwScriptInit(Tcl_Interp *interp)
+{
+    static const struct {
+        const char *name;
+        Tcl_ObjCmdProc *proc, *nreProc;
+    } commands[] = {
+            {"add", addCmd, NULL},
+            {"command", commandCmd, NULL},
+            {"list", listCmd, NULL},
+            {"remove", removeCmd, NULL},
+            {"run", runCmd, runNreCmd},
+            {"sample", sampleCmd, NULL},
+            {"variable", variableCmd, NULL},
+    };
+    Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw::script", NULL, 0);
+    Tcl_Obj *map = Tcl_NewDictObj();
+    Tcl_Command ensemble;
+
+    if (ns == NULL) {
+        ns = Tcl_CreateNamespace(interp, "::etw::script", NULL, NULL);
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        Tcl_Obj *full = Tcl_ObjPrintf("::etw::script::%s", commands[i].name);
+        EtwPut(map, commands[i].name, full);
+        Tcl_NRCreateCommand(
+                interp, Tcl_GetString(full), commands[i].proc, commands[i].nreProc, NULL, NULL);
+    }
+    ensemble = Tcl_CreateEnsemble(interp, "::etw::script", ns, TCL_ENSEMBLE_PREFIX);
+    Tcl_IncrRefCount(map);
+    int result = ensemble ? Tcl_SetEnsembleMappingDict(interp, ensemble, map) : TCL_ERROR;
+    Tcl_DecrRefCount(map);
+    return result;
+}

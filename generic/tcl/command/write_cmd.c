@@ -1,0 +1,223 @@
+/*
+ * tcl/command/write_cmd.c --
+ *
+ *	etw write and etw enabled: the commands on a traced program's own path. Look-ups go through
+ *	a small cache keyed by the words' Tcl_Obj pointers; nothing is converted and no count of arguments
+ *	checked while nobody listens; the payload is built on the stack.
+ */
+#include "tcl/provider/tcl_provider.h"
+
+enum { CACHE_SLOTS = 64 };
+
+/*
+ * A slot holds a reference to both words, so that their addresses cannot come to mean other words,
+ * and nobody may change a shared word in place.
+ */
+typedef struct Slot {
+    Tcl_Obj *providerName;
+    Tcl_Obj *eventName; /* NULL: a slot of etw enabled */
+    EtwTclProvider *provider;
+    EtwTclEvent *event;
+} Slot;
+
+typedef struct EtwWriteCache {
+    unsigned epoch; /* etwProviderEpoch when the slots were filled */
+    Slot slots[CACHE_SLOTS];
+} EtwWriteCache;
+
+static void emptySlot(Slot *slot)
+{
+    if (slot->providerName != NULL) {
+        Tcl_DecrRefCount(slot->providerName);
+    }
+    if (slot->eventName != NULL) {
+        Tcl_DecrRefCount(slot->eventName);
+    }
+    memset(slot, 0, sizeof *slot);
+}
+
+void EtwWriteCacheFree(EtwWriteCache *cache)
+{
+    for (int i = 0; cache != NULL && i < CACHE_SLOTS; i++) {
+        emptySlot(&cache->slots[i]);
+    }
+    EtwFree(cache);
+}
+
+static inline Slot *slotOf(EtwWriteCache *cache, Tcl_Obj *provider, Tcl_Obj *event)
+{
+    uintptr_t mixed = ((uintptr_t)provider >> 4) * 31 + ((uintptr_t)event >> 4);
+    return &cache->slots[mixed % CACHE_SLOTS];
+}
+
+/* Look both up by name and remember them. eventName NULL: the provider only. */
+static Slot *fillSlot(EtwInterp *ctx, Tcl_Obj *providerName, Tcl_Obj *eventName)
+{
+    EtwTclProvider *provider = EtwFindProvider(ctx, providerName);
+    EtwTclEvent *event = NULL;
+
+    if (provider == NULL ||
+            (eventName && (event = EtwFindEvent(ctx, provider, eventName)) == NULL)) {
+        return NULL;
+    }
+    Slot *slot = slotOf(ctx->writeCache, providerName, eventName);
+    emptySlot(slot);
+    slot->provider = provider;
+    slot->event = event;
+    slot->providerName = providerName;
+    Tcl_IncrRefCount(providerName);
+    if (eventName != NULL) {
+        slot->eventName = eventName;
+        Tcl_IncrRefCount(eventName);
+    }
+    return slot;
+}
+
+static EtwWriteCache *freshCache(EtwInterp *ctx)
+{
+    EtwWriteCacheFree(ctx->writeCache);
+    ctx->writeCache = EtwAlloc(sizeof *ctx->writeCache);
+    ctx->writeCache->epoch = __atomic_load_n(&etwProviderEpoch, __ATOMIC_RELAXED);
+    return ctx->writeCache;
+}
+
+static inline Slot *findSlot(EtwInterp *ctx, Tcl_Obj *providerName, Tcl_Obj *eventName)
+{
+    EtwWriteCache *cache = ctx->writeCache;
+
+    if (__builtin_expect(cache == NULL || cache->epoch != __atomic_load_n(&etwProviderEpoch,
+                                                                  __ATOMIC_RELAXED),
+                0)) {
+        cache = freshCache(ctx);
+    }
+    Slot *slot = slotOf(cache, providerName, eventName);
+    if (__builtin_expect(slot->providerName == providerName && slot->eventName == eventName, 1)) {
+        return slot;
+    }
+    return fillSlot(ctx, providerName, eventName);
+}
+
+static int wrongCount(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *const objv[])
+{
+    Tcl_DString usage;
+
+    Tcl_DStringInit(&usage);
+    for (int i = 0; i < event->fieldCount; i++) {
+        Tcl_DStringAppend(&usage, i ? " " : "", -1);
+        Tcl_DStringAppend(&usage, event->fields[i].name, -1);
+    }
+    Tcl_WrongNumArgs(interp, 3, objv, Tcl_DStringValue(&usage));
+    Tcl_DStringFree(&usage);
+    return TCL_ERROR;
+}
+
+/* An event that is too big or finds no buffer is a loss that the session counts, not an error here.
+ */
+static int writeEvent(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *const values[])
+{
+    EtwEncoder encoder;
+    int result = TCL_OK;
+
+    EtwEncoderInit(&encoder);
+    for (int i = 0; i < event->fieldCount && result == TCL_OK; i++) {
+        result = EtwEncodeField(interp, &encoder, &event->fields[i], values[i]);
+    }
+    if (result == TCL_OK && !encoder.tooBig) {
+        Etw_Write(event->event, &(Etw_Data){encoder.data, encoder.size}, 1);
+    } else if (result == TCL_OK) {
+        uint8_t *big = EtwAlloc(ETW_MAX_PAYLOAD + 1);
+        Etw_Write(event->event, &(Etw_Data){big, ETW_MAX_PAYLOAD + 1}, 1);
+        EtwFree(big);
+    }
+    EtwEncoderFree(&encoder);
+    return result;
+}
+
+int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    if (objc < 3) {
+        Tcl_WrongNumArgs(interp, 1, objv, "provider event ?value ...?");
+        return TCL_ERROR;
+    }
+    Slot *slot = findSlot(clientData, objv[1], objv[2]);
+    if (slot == NULL) {
+        return TCL_ERROR;
+    }
+    const EtwTclEvent *event = slot->event;
+    if (!Etw_Enabled(slot->provider->handle, event->level, event->keyword)) {
+        return TCL_OK;
+    }
+    if (objc - 3 != event->fieldCount) {
+        return wrongCount(interp, event, objv);
+    }
+    return writeEvent(interp, event, objv + 3);
+}
+
+/* An event of that level and keyword, of a provider that this interpreter did not make: the
+ * registry knows who wants it. */
+typedef struct Listeners {
+    EtwGuid guid;
+    uint8_t level;
+    uint64_t keyword;
+    bool any;
+} Listeners;
+
+static bool addListeners(void *clientData, const EtwProviderInfo *info)
+{
+    Listeners *l = clientData;
+
+    if (!EtwGuidEqual(&info->guid, &l->guid)) {
+        return true;
+    }
+    for (int i = 0; i < info->enables && !l->any; i++) {
+        uint8_t level = info->enabled[i].level;
+        uint64_t any = info->enabled[i].any, all = info->enabled[i].all;
+        l->any = (level == 0 || l->level <= level) &&
+                 (l->keyword == 0 ||
+                         ((any == 0 || (l->keyword & any) != 0) && (l->keyword & all) == all));
+    }
+    return false;
+}
+
+static int enabledElsewhere(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+{
+    Listeners listeners = {.any = false};
+    Tcl_Interp *interp = ctx->interp;
+    EtwTarget target;
+
+    if (EtwResolveProvider(ctx, objv[1], &target) != TCL_OK ||
+            (objc > 2 && EtwGetLevel(interp, objv[2], &listeners.level) != TCL_OK) ||
+            (objc > 3 && EtwGetKeywords(interp, objv[3], target.name, target.keywords,
+                                 target.keywordCount, &listeners.keyword) != TCL_OK)) {
+        return TCL_ERROR;
+    }
+    listeners.guid = target.guid;
+    EtwProviderList(addListeners, &listeners);
+    Tcl_SetObjResult(interp, Tcl_NewBooleanObj(listeners.any));
+    return TCL_OK;
+}
+
+int EtwEnabledCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    uint8_t level = 0;
+    uint64_t keyword = 0;
+
+    if (objc < 2 || objc > 4) {
+        Tcl_WrongNumArgs(interp, 1, objv, "provider ?level? ?keyword?");
+        return TCL_ERROR;
+    }
+    Slot *slot = findSlot(clientData, objv[1], NULL);
+    if (slot == NULL) { /* a safe interpreter sees what it was granted */
+        return Tcl_IsSafe(interp) ? TCL_ERROR : enabledElsewhere(clientData, objc, objv);
+    }
+    if (objc > 2 && EtwGetLevel(interp, objv[2], &level) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    const EtwTclProvider *provider = slot->provider;
+    if (objc > 3 && EtwGetKeywords(interp, objv[3], provider->name, provider->keywords,
+                            provider->keywordCount, &keyword) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, Tcl_NewBooleanObj(Etw_Enabled(provider->handle, level, keyword)));
+    return TCL_OK;
+}

@@ -1,0 +1,340 @@
+/*
+ * tcl/consume/calls_cmd.c --
+ *
+ *	etw calls: a query's script and kernel events as calls (flow/calls/call_tree.h): a profile, a tree, or
+ *	both; as text, csv, json, folded stacks or a dict.
+ */
+#include "tcl/consume/query.h"
+#include "flow/calls/call_tree.h"
+
+enum { AS_BOTH, AS_PROFILE, AS_TREE };
+enum { BY_PROC, BY_LINE, BY_SAMPLE };
+enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON, FORMAT_FOLDED };
+static const char *const asNames[] = {"both", "profile", "tree", NULL};
+static const char *const byNames[] = {"proc", "line", "sample", NULL};
+static const char *const formatNames[] = {"text", "list", "csv", "json", "folded", NULL};
+
+typedef struct CallsOptions {
+    EtwQueryOptions query;
+    int as, by, format, merge;
+} CallsOptions;
+
+#define AT(field) offsetof(CallsOptions, field)
+static const EtwOption callsOptions[] = {
+        {"-as", ETW_OPT_ENUM, AT(as), 0, 0, 0, asNames},
+        {"-by", ETW_OPT_ENUM, AT(by), 0, 0, 0, byNames},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
+        {"-merge", ETW_OPT_BOOL, AT(merge), 0, 0, 0, NULL},
+        ETW_OPTION_PROGRESS,
+        ETW_OPTION_RECORDS,
+        {"-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL},
+        {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
+        {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},
+        ETW_OPTION_END,
+};
+#undef AT
+
+/* ---- Dicts ----------------------------------------------------------------------------------- */
+
+static Tcl_Obj *textObj(const char *text)
+{
+    return EtwTextObj(text, strlen(text));
+}
+
+static Tcl_Obj *costsObj(const EtwCosts *costs)
+{
+    size_t count;
+    const EtwCost **list = EtwCallCosts(costs, &count);
+    Tcl_Obj *result = Tcl_NewListObj(0, NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwPut(dict, "kind", textObj(EtwCostKindName(list[i]->of->kind)));
+        EtwPut(dict, "what", textObj(list[i]->of->name));
+        EtwPut(dict, "count", EtwUint64Obj(list[i]->count));
+        EtwPut(dict, "ns", EtwUint64Obj(list[i]->ns));
+        EtwPut(dict, "bytes", EtwUint64Obj(list[i]->bytes));
+        Tcl_ListObjAppendElement(NULL, result, dict);
+    }
+    EtwFree(list);
+    return result;
+}
+
+static void putStats(Tcl_Obj *dict, const EtwCallStats *s)
+{
+    EtwPut(dict, "calls", EtwUint64Obj(s->calls));
+    EtwPut(dict, "total", EtwUint64Obj(s->total));
+    EtwPut(dict, "self", EtwUint64Obj(s->self));
+    EtwPut(dict, "wait", EtwUint64Obj(EtwCostsWait(&s->own)));
+    EtwPut(dict, "errors", EtwUint64Obj(s->errors));
+    EtwPut(dict, "cut", EtwUint64Obj(s->cut));
+    EtwPut(dict, "asleep", EtwUint64Obj(s->asleep));
+    EtwPut(dict, "own", costsObj(&s->own));
+    EtwPut(dict, "all", costsObj(&s->all));
+}
+
+static Tcl_Obj *rowObj(const EtwCalls *calls, const EtwCallRow *row)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    EtwPut(dict, calls->config.byLine ? "line" : "proc", EtwTextObj(row->name, row->nameSize));
+    putStats(dict, &row->stats);
+    EtwPut(dict, "min", EtwUint64Obj(row->stats.min));
+    EtwPut(dict, "p50", EtwUint64Obj(EtwCallTimeAt(row, 0.5)));
+    EtwPut(dict, "p99", EtwUint64Obj(EtwCallTimeAt(row, 0.99)));
+    EtwPut(dict, "max", EtwUint64Obj(row->stats.max));
+    return dict;
+}
+
+static Tcl_Obj *profileObj(const EtwCalls *calls)
+{
+    size_t count;
+    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        Tcl_ListObjAppendElement(NULL, list, rowObj(calls, rows[i]));
+    }
+    EtwFree(rows);
+    return list;
+}
+
+static Tcl_Obj *nodeObj(const EtwCallNode *node)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    EtwPut(dict, "call", textObj(node->text ? node->text : node->row->name));
+    EtwPut(dict, "start", Tcl_NewWideIntObj(node->start));
+    putStats(dict, &node->stats);
+    if (node->text != NULL) {
+        EtwPut(dict, "code", Tcl_NewIntObj(node->code));
+        EtwPut(dict, "slept", EtwUint64Obj(node->slept));
+    }
+    return dict;
+}
+
+/* A list that is being filled; dict: whose children it has, NULL: the thread. */
+typedef struct Level {
+    const EtwCallNode **list;
+    size_t count, at;
+    Tcl_Obj *dict, *children;
+} Level;
+
+static void pushLevel(EtwText *levels, const EtwCallNode *node, Tcl_Obj *dict)
+{
+    Level level = {.dict = dict, .children = Tcl_NewListObj(0, NULL)};
+
+    level.list = EtwCallChildren(node, &level.count);
+    EtwTextAdd(levels, &level, sizeof level);
+}
+
+/*
+ * Without recursion: a tree may be deep. A level is put into its dict, and that into the level above,
+ * when it is complete, so that nothing is shared while it changes.
+ */
+static Tcl_Obj *childrenObj(const EtwCallNode *root)
+{
+    EtwText levels = {0};
+    Tcl_Obj *result = NULL;
+
+    pushLevel(&levels, root, NULL);
+    while (levels.size > 0) {
+        Level *top = (Level *)(void *)(levels.data + levels.size) - 1;
+        if (top->at < top->count) {
+            const EtwCallNode *node = top->list[top->at++];
+            pushLevel(&levels, node, nodeObj(node));
+            continue;
+        }
+        EtwFree(top->list);
+        levels.size -= sizeof *top;
+        if (top->dict == NULL) {
+            result = top->children;
+        } else {
+            EtwPut(top->dict, "children", top->children);
+            Tcl_ListObjAppendElement(NULL, top[-1].children, top->dict);
+        }
+    }
+    EtwTextFree(&levels);
+    return result;
+}
+
+static Tcl_Obj *threadsObj(const EtwCalls *calls)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwPut(dict, "pid", EtwUint64Obj(t->pid));
+        EtwPut(dict, "tid", EtwUint64Obj(t->tid));
+        if (t->process != NULL) {
+            EtwPut(dict, "process", textObj(t->process));
+        }
+        EtwPut(dict, "calls", EtwUint64Obj(t->stats.calls));
+        EtwPut(dict, "own", costsObj(&t->stats.own));
+        EtwPut(dict, "children", childrenObj(t));
+        Tcl_ListObjAppendElement(NULL, list, dict);
+    }
+    return list;
+}
+
+static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    EtwPut(dict, "events", EtwUint64Obj(calls->events));
+    EtwPut(dict, "calls", EtwUint64Obj(calls->calls));
+    EtwPut(dict, "cut", EtwUint64Obj(calls->cut));
+    EtwPut(dict, "asleep", EtwUint64Obj(calls->asleep));
+    EtwPut(dict, "unmatched", EtwUint64Obj(calls->unmatched));
+    EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source)));
+    EtwPut(dict, "warnings", EtwQueryWarnings(query));
+    if (as != AS_TREE) {
+        EtwPut(dict, "profile", profileObj(calls));
+    }
+    if (as != AS_PROFILE) {
+        EtwPut(dict, "threads", threadsObj(calls));
+    }
+    return dict;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } notes[] = {{calls->cut, "cut: still running when their thread or the trace ended"},
+            {calls->asleep, "asleep: never came back from yield (or their leaves were lost)"},
+            {calls->unmatched, "left without an enter, not counted: begun before, or lost"},
+            {EtwSourceLost(query->source), "events lost: the figures have holes"}};
+    Tcl_Obj *warnings = EtwQueryWarnings(query);
+    Tcl_Obj **words;
+    Tcl_Size count;
+
+    EtwTextPrintf(out, "-- %llu calls in %llu events\n", (unsigned long long)calls->calls,
+            (unsigned long long)calls->events);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if (notes[i].count > 0) {
+            EtwTextPrintf(out, "-- %llu %s\n", (unsigned long long)notes[i].count, notes[i].what);
+        }
+    }
+    Tcl_IncrRefCount(warnings);
+    Tcl_ListObjGetElements(NULL, warnings, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DString utf8;
+        Tcl_DStringInit(&utf8);
+        EtwTextStr(out, "-- warning: ");
+        EtwTextStr(out, EtwUtf8Of(words[i], &utf8, NULL));
+        EtwTextChar(out, '\n');
+        Tcl_DStringFree(&utf8);
+    }
+    Tcl_DecrRefCount(warnings);
+}
+
+static void addText(EtwText *out, const EtwQuery *query, const EtwCalls *calls, int as)
+{
+    if (as != AS_TREE) {
+        EtwCallsProfileText(calls, out);
+    }
+    EtwTextStr(out, as == AS_BOTH ? "\n" : "");
+    if (as != AS_PROFILE) {
+        EtwCallsTreeText(calls, out);
+    }
+    addNotes(out, query, calls);
+}
+
+static Tcl_Obj *resultObj(const EtwQuery *query, const EtwCalls *calls, const CallsOptions *o)
+{
+    EtwText out = {0};
+
+    switch (o->format) {
+    case FORMAT_LIST:
+        return resultDict(query, calls, o->as);
+    case FORMAT_CSV:
+        (o->as == AS_TREE ? EtwCallsTreeCsv : EtwCallsProfileCsv)(calls, &out);
+        break;
+    case FORMAT_JSON:
+        EtwCallsJson(calls, o->as != AS_TREE, o->as != AS_PROFILE, &out);
+        break;
+    case FORMAT_FOLDED:
+        EtwCallsFoldedText(calls, &out);
+        break;
+    default:
+        addText(&out, query, calls, o->as);
+    }
+    Tcl_Obj *result = EtwTextObj(out.data, out.size);
+    EtwTextFree(&out);
+    return result;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int takeEvents(EtwQuery *query, EtwCalls *calls)
+{
+    EtwEvent event;
+    int result;
+
+    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
+        EtwCallsAdd(calls, &event);
+    }
+    EtwCallsEnd(calls);
+    return result == TCL_BREAK ? TCL_OK : TCL_ERROR;
+}
+
+static int checkOptions(Tcl_Interp *interp, const CallsOptions *o)
+{
+    if (o->format == FORMAT_CSV && o->as == AS_BOTH) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
+                "csv is one table: \"-format csv\" needs \"-as profile\" or \"-as tree\"");
+    }
+    if (o->format == FORMAT_FOLDED && o->as == AS_PROFILE) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
+                "folded stacks are a tree: \"-format folded\" needs \"-as tree\"");
+    }
+    if (!o->merge && o->by == BY_SAMPLE) {
+        return EtwTclFail(interp, ETW_E_ARG, "MERGE", "-by",
+                "samples are no single calls: \"-by sample\" is always merged");
+    }
+    if (!o->merge && o->as == AS_PROFILE) {
+        return EtwTclFail(interp, ETW_E_ARG, "MERGE", "-as",
+                "a profile is always merged: \"-merge 0\" needs \"-as tree\"");
+    }
+    return TCL_OK;
+}
+
+int EtwCallsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    CallsOptions options = {.merge = 1};
+    EtwQuery query;
+    Tcl_Obj *sources;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (EtwQueryWords(interp, callsOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    int result = checkOptions(interp, &options);
+    if (result == TCL_OK) {
+        result = EtwQueryOpen(&query, clientData, sources, &options.query);
+    }
+    Tcl_DecrRefCount(sources);
+    if (result != TCL_OK) {
+        return TCL_ERROR;
+    }
+    EtwCallsConfig config = {.tree = options.as != AS_PROFILE,
+            .single = !options.merge,
+            .byLine = options.by == BY_LINE,
+            .samples = options.by == BY_SAMPLE};
+    EtwCalls *calls = EtwCallsNew(&config, query.filter.store);
+    result = takeEvents(&query, calls);
+    if (result == TCL_OK) {
+        Tcl_SetObjResult(interp, resultObj(&query, calls, &options));
+    }
+    EtwCallsFree(calls);
+    EtwQueryClose(&query);
+    return result;
+}

@@ -1,0 +1,449 @@
+/*
+ * tcl/consume/info_cmd.c --
+ *
+ *	etw info FILE: what a trace file says of itself, what reading it showed, how many events of
+ *	which kind it has and how well each is described; as a dict, or as text for people (info_report.c).
+ */
+#include "tcl/consume/info_int.h"
+#include "tcl/core/event_polling.h"
+#include "etl/compress/decompress.h"
+#include "etl/format.h"
+#include <stdio.h>
+
+/* ---- The header ------------------------------------------------------------------------------- */
+
+static Tcl_Obj *textObj(const char *text)
+{
+    return EtwTextObj(text, strlen(text));
+}
+
+const char *EtwInfoModeName(int bit)
+{
+    static const char *const names[32] = {[0] = "sequential",
+            [1] = "circular",
+            [2] = "append",
+            [3] = "newfile",
+            [4] = "ms-flush-timer",
+            [5] = "preallocate",
+            [6] = "nonstoppable",
+            [7] = "secure",
+            [8] = "realtime",
+            [9] = "delay-open",
+            [10] = "buffering",
+            [11] = "private",
+            [12] = "add-header",
+            [13] = "kilobytes",
+            [14] = "global-sequence",
+            [15] = "local-sequence",
+            [16] = "relog",
+            [17] = "private-in-process",
+            [22] = "stop-on-hybrid-shutdown",
+            [23] = "persist-on-hybrid-shutdown",
+            [24] = "paged-memory",
+            [25] = "system-logger",
+            [26] = "compressed",
+            [27] = "independent",
+            [28] = "no-per-processor-buffering",
+            [29] = "blocking",
+            [31] = "add-to-triage-dump"};
+    return names[bit];
+}
+
+static Tcl_Obj *modesObj(uint32_t mode)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (int bit = 0; bit < 32; bit++) {
+        if (mode >> bit & 1) {
+            const char *name = EtwInfoModeName(bit);
+            Tcl_ListObjAppendElement(NULL, list,
+                    name ? Tcl_NewStringObj(name, -1) : Tcl_ObjPrintf("0x%x", 1u << bit));
+        }
+    }
+    return list;
+}
+
+const char *EtwInfoCompression(const EtlInfo *info)
+{
+    switch (info->compression) {
+    case ETL_FORMAT_LZNT1:
+        return "lznt1";
+    case ETL_FORMAT_XPRESS:
+        return "xpress";
+    case ETL_FORMAT_HUFFMAN:
+        return "xpress-huffman";
+    default:
+        return info->compressedBuffers != 0 ? "unknown" : "none";
+    }
+}
+
+static Tcl_Obj *zoneObj(const EtlInfo *info)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    EtwPut(dict, "bias", Tcl_NewIntObj(info->zoneBias));
+    EtwPut(dict, "standard", textObj(info->standardName));
+    EtwPut(dict, "standardbias", Tcl_NewIntObj(info->standardBias));
+    EtwPut(dict, "daylight", textObj(info->daylightName));
+    EtwPut(dict, "daylightbias", Tcl_NewIntObj(info->daylightBias));
+    EtwPut(dict, "localtime", Tcl_NewBooleanObj(info->localTime));
+    return dict;
+}
+
+static Tcl_Obj *compressionObj(const EtlInfo *info)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    EtwPut(dict, "format", Tcl_NewStringObj(EtwInfoCompression(info), -1));
+    EtwPut(dict, "buffers", EtwUint64Obj(info->compressedBuffers));
+    EtwPut(dict, "packed", EtwUint64Obj(info->packedBytes));
+    EtwPut(dict, "unpacked", EtwUint64Obj(info->unpackedBytes));
+    return dict;
+}
+
+/* What was lost, as the header and the buffers say. */
+static Tcl_Obj *lossesObj(const EtlInfo *info)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    uint64_t missing = 0;
+
+    for (uint32_t i = 0; i < info->loggerCount; i++) {
+        missing += info->loggers[i].missing;
+    }
+    EtwPut(dict, "events", EtwUint64Obj(info->eventsLost));
+    EtwPut(dict, "buffers", EtwUint64Obj(info->buffersLost));
+    EtwPut(dict, "eventmarks", EtwUint64Obj(info->eventsLostMarks));
+    EtwPut(dict, "buffermarks", EtwUint64Obj(info->buffersLostMarks));
+    EtwPut(dict, "emptymarkers", EtwUint64Obj(info->buffersByType[ETL_BUFFER_EMPTY_MARKER]));
+    EtwPut(dict, "missing", EtwUint64Obj(missing));
+    return dict;
+}
+
+static Tcl_Obj *loggersObj(const EtlInfo *info)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (uint32_t i = 0; i < info->loggerCount; i++) {
+        const EtlLogger *logger = &info->loggers[i];
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwPut(dict, "id", Tcl_NewIntObj(logger->id));
+        EtwPut(dict, "buffers", EtwUint64Obj(logger->buffers));
+        EtwPut(dict, "cpus", EtwUint64Obj(logger->cpus));
+        EtwPut(dict, "missing", EtwUint64Obj(logger->missing));
+        Tcl_ListObjAppendElement(NULL, list, dict);
+    }
+    return list;
+}
+
+static Tcl_Obj *bufferTypesObj(const EtlInfo *info)
+{
+    static const char *const names[ETL_BUFFER_TYPES] = {"generic", "rundown", "context-swap",
+            "reference-time", "header", "batched", "empty-marker", "debug-info"};
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    for (int i = 0; i < ETL_BUFFER_TYPES; i++) {
+        if (info->buffersByType[i] != 0) {
+            EtwPut(dict, names[i], EtwUint64Obj(info->buffersByType[i]));
+        }
+    }
+    return dict;
+}
+
+static Tcl_Obj *groupsObj(const EtlInfo *info)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (int i = 0; info->hasGroupMasks && i < 8; i++) {
+        Tcl_ListObjAppendElement(NULL, list, Tcl_ObjPrintf("0x%08x", info->groupMasks[i]));
+    }
+    return list;
+}
+
+const char *EtwInfoClock(const EtlInfo *info)
+{
+    static const char *const clocks[] = {"unknown", "qpc", "systemtime", "cycles"};
+    return clocks[info->clock < 4 ? info->clock : 0];
+}
+
+/* The system that the events tell, else the one of the header's version. */
+void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwSurvey *survey)
+{
+    const char *system = survey ? EtwSurveyFactOf(survey, "system") : NULL;
+
+    if (system != NULL) {
+        EtwTextStr(out, system);
+    } else {
+        EtwWindowsName(out, info->major, info->minor, info->build,
+                survey ? EtwSurveyFactOf(survey, "product") : NULL);
+    }
+}
+
+static void putHeader(Tcl_Obj *dict, const EtlInfo *info, const char *path)
+{
+    bool timed = info->closed && info->endTime >= info->startTime;
+
+    EtwPut(dict, "file", textObj(path));
+    EtwPut(dict, "session", textObj(info->loggerName));
+    EtwPut(dict, "logfile", textObj(info->logFile));
+    EtwPut(dict, "version", Tcl_ObjPrintf("%u.%u.%u", info->major, info->minor, info->build));
+    EtwPut(dict, "cpus", EtwUint64Obj(info->cpus));
+    EtwPut(dict, "pointersize", EtwUint64Obj(info->pointerSize));
+    EtwPut(dict, "mode", Tcl_ObjPrintf("0x%x", info->mode));
+    EtwPut(dict, "clock", Tcl_NewStringObj(EtwInfoClock(info), -1));
+    EtwPut(dict, "frequency", Tcl_NewWideIntObj(info->frequency));
+    EtwPut(dict, "started", Tcl_NewWideIntObj(info->startTime));
+    EtwPut(dict, "ended", Tcl_NewWideIntObj(info->endTime));
+    EtwPut(dict, "duration",
+            EtwUint64Obj(timed ? (uint64_t)info->endTime - (uint64_t)info->startTime : 0));
+    EtwPut(dict, "boot", Tcl_NewWideIntObj(info->bootTime));
+    EtwPut(dict, "bias", Tcl_NewIntObj(info->zoneBias));
+    EtwPut(dict, "closed", Tcl_NewBooleanObj(info->closed));
+    EtwPut(dict, "size", EtwUint64Obj(info->fileSize));
+    EtwPut(dict, "buffersize", EtwUint64Obj(info->bufferSize));
+    EtwPut(dict, "buffers", EtwUint64Obj(info->buffers));
+    EtwPut(dict, "lost", EtwUint64Obj(info->eventsLost));
+    EtwPut(dict, "lostbuffers", EtwUint64Obj(info->buffersLost));
+}
+
+/* What older versions of the command did not have. */
+static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwSurvey *survey)
+{
+    EtwText system = {0};
+
+    EtwInfoSystem(&system, info, survey);
+    EtwPut(dict, "os", EtwTextObj(system.data, system.size));
+    EtwTextFree(&system);
+    EtwPut(dict, "buildlab", textObj(info->buildLab));
+    EtwPut(dict, "cpumhz", EtwUint64Obj(info->cpuMHz));
+    EtwPut(dict, "layout", Tcl_ObjPrintf("%u.%u", info->layoutMajor, info->layoutMinor));
+    EtwPut(dict, "modes", modesObj(info->mode));
+    EtwPut(dict, "zone", zoneObj(info));
+    EtwPut(dict, "losses", lossesObj(info));
+    EtwPut(dict, "compression", compressionObj(info));
+    EtwPut(dict, "buffertypes", bufferTypesObj(info));
+    EtwPut(dict, "loggers", loggersObj(info));
+    EtwPut(dict, "groups", groupsObj(info));
+}
+
+/* ---- The events ------------------------------------------------------------------------------- */
+
+/* Add to {provider {event count ...} ...}. */
+static void addKind(Tcl_Obj *dict, const EtwSurveyKind *kind)
+{
+    Tcl_Obj *path[2] = {textObj(kind->providerName), textObj(kind->event)};
+    Tcl_Obj *events = NULL, *old = NULL;
+    Tcl_WideInt before = 0;
+
+    Tcl_IncrRefCount(path[0]);
+    Tcl_IncrRefCount(path[1]);
+    Tcl_DictObjGet(NULL, dict, path[0], &events);
+    if (events != NULL && Tcl_DictObjGet(NULL, events, path[1], &old) == TCL_OK && old) {
+        Tcl_GetWideIntFromObj(NULL, old, &before); /* same name, other fields */
+    }
+    Tcl_DictObjPutKeyList(NULL, dict, 2, path, EtwUint64Obj(kind->count + (uint64_t)before));
+    Tcl_DecrRefCount(path[0]);
+    Tcl_DecrRefCount(path[1]);
+}
+
+static Tcl_Obj *providersObj(const EtwSurvey *survey)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    for (const EtwSurveyKind *kind = survey->kinds; kind != NULL; kind = kind->next) {
+        addKind(dict, kind);
+    }
+    return dict;
+}
+
+static Tcl_Obj *coverageObj(const EtwInfoProvider *p)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj(), *origins = Tcl_NewDictObj(), *covered = Tcl_NewDictObj();
+
+    for (int i = 0; i < ETW_ORIGIN_COUNT; i++) {
+        if (p->origins[i] != 0) {
+            EtwPut(origins, EtwOriginName((EtwOrigin)i), EtwUint64Obj(p->origins[i]));
+        }
+    }
+    for (int i = 0; i < ETW_COVER_COUNT; i++) {
+        if (p->covered[i] != 0) {
+            EtwPut(covered, EtwCoverageName((EtwCoverage)i), EtwUint64Obj(p->covered[i]));
+        }
+    }
+    EtwPut(dict, "name", textObj(p->name));
+    EtwPut(dict, "events", EtwUint64Obj(p->events));
+    EtwPut(dict, "decoded", EtwUint64Obj(p->covered[ETW_COVER_FULL]));
+    EtwPut(dict, "by", origins);
+    EtwPut(dict, "covered", covered);
+    return dict;
+}
+
+static Tcl_Obj *coveragesObj(const EtwInfoProviders *providers)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    for (int i = 0; i < providers->count; i++) {
+        Tcl_Obj *guid = EtwGuidObj(&providers->list[i].guid);
+        Tcl_DictObjPut(NULL, dict, guid, coverageObj(&providers->list[i]));
+    }
+    return dict;
+}
+
+static Tcl_Obj *factsObj(const EtwSurvey *survey)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    for (const EtwSurveyFact *f = survey->facts; f != NULL; f = f->next) {
+        EtwPut(dict, f->name, textObj(f->value));
+    }
+    return dict;
+}
+
+static Tcl_Obj *warningsObj(const EtwSource *source)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (int i = 0; i < EtwSourceWarningCount(source); i++) {
+        Tcl_ListObjAppendElement(NULL, list, textObj(EtwSourceWarning(source, i)));
+    }
+    return list;
+}
+
+/* The traces of an archive; one: none are listed. */
+static Tcl_Obj *filesObj(const EtwSource *source)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    int count = EtwSourceFileCount(source);
+
+    for (int i = 0; count > 1 && i < count; i++) {
+        const char *path = "";
+        EtwSourceFileInfo(source, i, &path);
+        Tcl_ListObjAppendElement(NULL, list, textObj(path));
+    }
+    return list;
+}
+
+static Tcl_Obj *infoDict(const EtwSource *source, const EtwSurvey *survey)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    const char *path = "";
+    const EtlInfo *info = EtwSourceFileInfo(source, 0, &path);
+
+    putHeader(dict, info, path ? path : "");
+    if (survey != NULL) {
+        EtwPut(dict, "events", EtwUint64Obj(survey->events));
+        EtwPut(dict, "header", EtwUint64Obj(survey->header));
+        EtwPut(dict, "first", Tcl_NewWideIntObj(survey->first));
+        EtwPut(dict, "last", Tcl_NewWideIntObj(survey->last));
+        EtwPut(dict, "providers", providersObj(survey));
+        EtwPut(dict, "warnings", warningsObj(source));
+    }
+    putMore(dict, info, survey);
+    if (survey != NULL) {
+        EtwInfoProviders providers = EtwInfoProvidersOf(survey);
+        EtwPut(dict, "machine", factsObj(survey));
+        EtwPut(dict, "metadata", EtwUint64Obj(survey->metadata));
+        EtwPut(dict, "decoded", EtwUint64Obj(providers.decoded));
+        EtwPut(dict, "coverage", coveragesObj(&providers));
+        EtwFree(providers.list);
+    }
+    EtwPut(dict, "files", filesObj(source));
+    return dict;
+}
+
+/* ---- The command ------------------------------------------------------------------------------ */
+
+typedef struct Options {
+    int providers; /* read the events, too */
+    int text;
+    Tcl_Obj *progress;
+} Options;
+
+static const char *const formats[] = {"dict", "text", NULL};
+static const EtwOption options[] = {{.name = "-format",
+                                            .type = ETW_OPT_ENUM,
+                                            .offset = offsetof(Options, text),
+                                            .names = formats},
+        {.name = "-progress", .type = ETW_OPT_LIST, .offset = offsetof(Options, progress)},
+        {.name = "-providers", .type = ETW_OPT_BOOL, .offset = offsetof(Options, providers)}, {0}};
+
+static int surveyAll(Tcl_Interp *interp, EtwSource *source, EtwSurvey *survey, Tcl_Obj *progress)
+{
+    EtwServing serving;
+    EtwEvent event;
+    int result = TCL_OK;
+
+    EtwServingBegin(&serving, interp, progress);
+    while (result == TCL_OK && EtwSourceNext(source, &event) == ETW_OK) {
+        EtwSurveyAdd(survey, &event);
+        result = EtwServingRead(&serving, source);
+    }
+    if (result == TCL_OK) {
+        result = EtwServingDone(&serving);
+    }
+    EtwServingEnd(&serving);
+    return result;
+}
+
+static Tcl_Obj *resultObj(const EtwSource *source, const EtwSurvey *survey, bool asText)
+{
+    EtwText text = {0};
+
+    if (!asText) {
+        return infoDict(source, survey);
+    }
+    EtwInfoText(&text, source, survey);
+    Tcl_Obj *result = EtwTextObj(text.data, text.size);
+    EtwTextFree(&text);
+    return result;
+}
+
+/* Closes the source. */
+static int describe(Tcl_Interp *interp, EtwSource *source, const Options *o)
+{
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    EtwSurvey *survey = o->providers ? EtwSurveyNew(store) : NULL;
+    int result = TCL_OK;
+
+    if (survey != NULL) {
+        EtwSourceTeach(source, store);
+        result = surveyAll(interp, source, survey, o->progress);
+    }
+    if (result == TCL_OK) {
+        Tcl_SetObjResult(interp, resultObj(source, survey, o->text != 0));
+    }
+    if (survey != NULL) {
+        EtwSurveyFree(survey);
+    }
+    EtwSourceClose(source);
+    EtwSchemaStoreFree(store);
+    return result;
+}
+
+int EtwInfoCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Options o = {.providers = 1};
+    EtwSource *source = NULL;
+    EtwError err = {0};
+    Tcl_DString text;
+    (void)clientData;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "file ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (strncmp(Tcl_GetString(objv[1]), "session:", 8) == 0) {
+        return EtwTclFail(interp, ETW_E_ARG, "FILE", Tcl_GetString(objv[1]),
+                "\"%.100s\" is a session, not a file: see \"etw query\"", Tcl_GetString(objv[1]));
+    }
+    if (EtwParseOptions(interp, options, objc - 2, objv + 2, &o, NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_DStringInit(&text);
+    const char *path = EtwPathOf(interp, objv[1], &text);
+    EtwStatus status = path ? EtwSourceOpen(&source, path, &err) : ETW_E_ARG;
+    Tcl_DStringFree(&text);
+    if (status != ETW_OK) {
+        return path ? EtwTclError(interp, &err) : TCL_ERROR;
+    }
+    return describe(interp, source, &o);
+}

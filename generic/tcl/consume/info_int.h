@@ -1,0 +1,38 @@
+/*
+ * tcl/consume/info_int.h --
+ *
+ *	What the two forms of `etw info` share: the dict (info_cmd.c) and the text (info_report.c).
+ */
+#ifndef ETW_INFO_INT_H
+#define ETW_INFO_INT_H
+
+#include "tcl/core/tclglue.h"
+#include "flow/source/source.h"
+#include "flow/summary/trace_stats.h"
+
+/* One provider's events, all kinds together. */
+typedef struct EtwInfoProvider {
+    EtwGuid guid;
+    const char *name; /* the survey's */
+    uint64_t events;
+    uint64_t origins[ETW_ORIGIN_COUNT];
+    uint64_t covered[ETW_COVER_COUNT];
+} EtwInfoProvider;
+
+typedef struct EtwInfoProviders {
+    EtwInfoProvider *list; /* most events first; EtwFree */
+    int count;
+    uint64_t decoded; /* events of all of them that are described to the last byte */
+} EtwInfoProviders;
+
+EtwInfoProviders EtwInfoProvidersOf(const EtwSurvey *survey);
+/* The text form; survey NULL: only what the header says. */
+void EtwInfoText(EtwText *out, const EtwSource *source, const EtwSurvey *survey);
+
+/* Name of a bit of LogFileMode, NULL: it has none. */
+const char *EtwInfoModeName(int bit);
+const char *EtwInfoCompression(const EtlInfo *info);
+const char *EtwInfoClock(const EtlInfo *info);
+void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwSurvey *survey);
+
+#endif

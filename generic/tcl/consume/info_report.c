@@ -1,0 +1,282 @@
+/*
+ * tcl/consume/info_report.c --
+ *
+ *	etw info -format text: for people. Scripts take the dict (info_cmd.c).
+ */
+#include "tcl/consume/info_int.h"
+#include "schema/model/decode.h"
+#include <stdlib.h>
+
+/* ---- Providers -------------------------------------------------------------------------------- */
+
+static int byGuid(const void *a, const void *b)
+{
+    const EtwSurveyKind *x = *(EtwSurveyKind *const *)a, *y = *(EtwSurveyKind *const *)b;
+    return memcmp(&x->provider, &y->provider, sizeof x->provider);
+}
+
+static int byEvents(const void *a, const void *b)
+{
+    const EtwInfoProvider *x = a, *y = b;
+    return x->events != y->events ? (x->events < y->events) - (x->events > y->events)
+                                  : memcmp(&x->guid, &y->guid, sizeof x->guid);
+}
+
+static void addKind(EtwInfoProvider *p, const EtwSurveyKind *kind)
+{
+    p->events += kind->count;
+    if (kind->origin >= 0) {
+        p->origins[kind->origin] += kind->count;
+        p->name = kind->providerName;
+    }
+    for (int i = 0; i < ETW_COVER_COUNT; i++) {
+        p->covered[i] += kind->covered[i];
+    }
+}
+
+EtwInfoProviders EtwInfoProvidersOf(const EtwSurvey *survey)
+{
+    EtwInfoProviders result = {0};
+    EtwText kinds = {0};
+
+    for (const EtwSurveyKind *k = survey->kinds; k != NULL; k = k->next) {
+        EtwTextAdd(&kinds, &k, sizeof k);
+    }
+    size_t count = kinds.size / sizeof(EtwSurveyKind *);
+    const EtwSurveyKind **sorted = (const EtwSurveyKind **)(void *)kinds.data;
+    result.list = EtwAlloc(sizeof *result.list * (count + 1));
+    if (count != 0) {
+        qsort(sorted, count, sizeof *sorted, byGuid);
+    }
+    for (size_t i = 0; i < count; i++) {
+        EtwInfoProvider *p = &result.list[result.count];
+        if (i == 0 || byGuid(&sorted[i - 1], &sorted[i]) != 0) {
+            result.count++;
+            p->guid = sorted[i]->provider;
+            p->name = sorted[i]->providerName;
+        } else {
+            p--;
+        }
+        addKind(p, sorted[i]);
+        result.decoded += sorted[i]->covered[ETW_COVER_FULL];
+    }
+    EtwTextFree(&kinds);
+    qsort(result.list, (size_t)result.count, sizeof *result.list, byEvents);
+    return result;
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------ */
+
+static void label(EtwText *out, const char *name)
+{
+    EtwTextPrintf(out, "%-13s", name);
+}
+
+/* A text from the file: control characters must not reach a terminal. */
+static void addSafe(EtwText *out, const char *text)
+{
+    for (; *text != 0; text++) {
+        EtwTextChar(out, (unsigned char)*text < ' ' || *text == 0x7F ? '?' : *text);
+    }
+}
+
+static void line(EtwText *out, const char *name, const char *value)
+{
+    if (value != NULL && *value != 0) {
+        label(out, name);
+        addSafe(out, value);
+        EtwTextChar(out, '\n');
+    }
+}
+
+/* Bytes as people say them. */
+static void addSize(EtwText *out, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    double size = (double)bytes;
+    int unit = 0;
+    while (size >= 1024 && unit < 4) {
+        size /= 1024;
+        unit++;
+    }
+    EtwTextPrintf(out, "%.*f %s", unit != 0 && size < 100, size, units[unit]);
+}
+
+static void addTime(EtwText *out, int64_t time)
+{
+    EtwText text = {0};
+    static const EtwField field = {.in = ETW_IN_FILETIME};
+    EtwValue value = {.kind = ETW_V_FILETIME, .width = 8};
+    value.u = (uint64_t)(time / 100 + 116444736000000000LL);
+    EtwFormatValue(&text, &field, &value);
+    EtwTextAdd(out, text.data, text.size);
+    EtwTextFree(&text);
+}
+
+static void timeLine(EtwText *out, const char *name, int64_t time, int64_t start)
+{
+    if (time == 0) {
+        return;
+    }
+    label(out, name);
+    addTime(out, time);
+    if (start != 0) {
+        EtwTextPrintf(out, "  (%+.3f s)", ((double)time - (double)start) / 1e9);
+    }
+    EtwTextChar(out, '\n');
+}
+
+static void modeLine(EtwText *out, uint32_t mode)
+{
+    label(out, "Mode");
+    for (int bit = 0; bit < 32; bit++) {
+        if (mode >> bit & 1) {
+            const char *name = EtwInfoModeName(bit);
+            EtwTextStr(out, name ? name : "other");
+            EtwTextChar(out, ' ');
+        }
+    }
+    EtwTextPrintf(out, "(0x%x)\n", mode);
+}
+
+static void bufferLine(EtwText *out, const EtlInfo *info)
+{
+    label(out, "Buffers");
+    EtwTextPrintf(out, "%u of ", info->buffers);
+    addSize(out, info->bufferSize);
+    if (info->compressedBuffers != 0) {
+        EtwTextPrintf(out, ", %u compressed (%s, %.1f : 1)", info->compressedBuffers,
+                EtwInfoCompression(info),
+                info->packedBytes ? (double)info->unpackedBytes / (double)info->packedBytes : 0.0);
+    }
+    if (info->loggerCount > 1) {
+        EtwTextPrintf(out, ", of %u loggers", info->loggerCount);
+    }
+    EtwTextChar(out, '\n');
+}
+
+static void lossLine(EtwText *out, const EtlInfo *info)
+{
+    label(out, "Lost");
+    if (info->eventsLost == 0 && info->buffersLost == 0) {
+        EtwTextStr(out, "nothing, as the file says");
+    } else {
+        EtwTextPrintf(out, "%u events, %u buffers", info->eventsLost, info->buffersLost);
+    }
+    if (info->eventsLostMarks != 0 || info->buffersLostMarks != 0) {
+        EtwTextPrintf(
+                out, "; %u buffers are marked", info->eventsLostMarks + info->buffersLostMarks);
+    }
+    EtwTextChar(out, '\n');
+}
+
+static void machineLines(EtwText *out, const EtlInfo *info, const EtwSurvey *survey)
+{
+    EtwText system = {0};
+    EtwInfoSystem(&system, info, survey);
+    if (survey == NULL || EtwSurveyFactOf(survey, "system") == NULL) {
+        EtwTextPrintf(&system, "  (%u.%u.%u)", info->major, info->minor, info->build);
+    }
+    EtwTextChar(&system, 0);
+    line(out, "System", system.data);
+    EtwTextFree(&system);
+    const char *computer = survey ? EtwSurveyFactOf(survey, "computer") : NULL;
+    const char *processor = survey ? EtwSurveyFactOf(survey, "processor") : NULL;
+    const char *memory = survey ? EtwSurveyFactOf(survey, "memory") : NULL;
+    line(out, "Computer", computer);
+    label(out, "Processors");
+    EtwTextPrintf(out, "%u", info->cpus);
+    if (info->cpuMHz != 0) {
+        EtwTextPrintf(out, " of %u MHz", info->cpuMHz);
+    }
+    EtwTextPrintf(out, ", pointers of %u bits", 8 * info->pointerSize);
+    if (processor != NULL) {
+        EtwTextStr(out, ", ");
+        addSafe(out, processor);
+    }
+    if (memory != NULL) {
+        EtwTextPrintf(out, ", %s MB of memory", memory);
+    }
+    EtwTextChar(out, '\n');
+}
+
+static void headerLines(
+        EtwText *out, const EtlInfo *info, const char *path, const EtwSurvey *survey)
+{
+    line(out, "File", path);
+    label(out, "Size");
+    addSize(out, info->fileSize);
+    EtwTextStr(out, info->closed ? "\n" : ", not closed\n");
+    line(out, "Session", info->loggerName);
+    machineLines(out, info, survey);
+    timeLine(out, "Boot", info->bootTime, 0);
+    timeLine(out, "Started", info->startTime, 0);
+    timeLine(out, "Ended", info->endTime, info->startTime);
+    if (survey != NULL && survey->events != 0) {
+        timeLine(out, "First event", survey->first, info->startTime);
+        timeLine(out, "Last event", survey->last, info->startTime);
+    }
+    label(out, "Clock");
+    EtwTextPrintf(out, "%s, %lld Hz; time zone UTC%+.1f h", EtwInfoClock(info),
+            (long long)info->frequency, info->zoneBias != 0 ? -info->zoneBias / 60.0 : 0.0);
+    if (info->standardName[0] != 0 && info->standardName[0] != '@') { /* @: of a resource */
+        EtwTextChar(out, ' ');
+        addSafe(out, info->standardName);
+    }
+    EtwTextChar(out, '\n');
+    modeLine(out, info->mode);
+    bufferLine(out, info);
+    lossLine(out, info);
+}
+
+static void providerLine(EtwText *out, const EtwInfoProvider *p)
+{
+    char guid[ETW_GUID_TEXT];
+    EtwGuidFormat(&p->guid, guid);
+    EtwTextPrintf(out, "%10llu  %5.1f%%  %s  ", (unsigned long long)p->events,
+            100.0 * (double)p->covered[ETW_COVER_FULL] / (double)p->events, guid);
+    addSafe(out, strcmp(p->name, guid) != 0 ? p->name : "?");
+    for (int i = 0; i < ETW_ORIGIN_COUNT; i++) {
+        if (p->origins[i] != 0) {
+            EtwTextPrintf(out, "  %s", EtwOriginName((EtwOrigin)i));
+        }
+    }
+    for (int i = ETW_COVER_FULL + 1; i < ETW_COVER_COUNT; i++) {
+        static const char *const words[ETW_COVER_COUNT] = {"", "of newer versions",
+                "longer than described", "shorter than described", "unknown events",
+                "unknown provider", "without a loaded .tmf"};
+        if (p->covered[i] != 0) {
+            EtwTextPrintf(out, "; %llu %s", (unsigned long long)p->covered[i], words[i]);
+        }
+    }
+    EtwTextChar(out, '\n');
+}
+
+void EtwInfoText(EtwText *out, const EtwSource *source, const EtwSurvey *survey)
+{
+    const char *path = "";
+    int files = EtwSourceFileCount(source);
+    const EtlInfo *info = EtwSourceFileInfo(source, 0, &path);
+
+    headerLines(out, info, path, survey);
+    for (int i = 1; i < files; i++) {
+        EtwSourceFileInfo(source, i, &path);
+        line(out, "and", path);
+    }
+    if (survey == NULL) {
+        return;
+    }
+    EtwInfoProviders providers = EtwInfoProvidersOf(survey);
+    label(out, "Events");
+    EtwTextPrintf(out, "%llu, %.1f%% decoded to the last byte\n",
+            (unsigned long long)survey->events,
+            survey->events ? 100.0 * (double)providers.decoded / (double)survey->events : 100.0);
+    EtwTextStr(out, providers.count != 0 ? "\n    events  decoded  provider\n" : "");
+    for (int i = 0; i < providers.count; i++) {
+        providerLine(out, &providers.list[i]);
+    }
+    EtwFree(providers.list);
+    for (int i = 0; i < EtwSourceWarningCount(source); i++) {
+        line(out, "Warning", EtwSourceWarning(source, i));
+    }
+}

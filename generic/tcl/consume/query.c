@@ -1,0 +1,359 @@
+/*
+ * tcl/consume/query.c --
+ *
+ *	Opens sources, reads them through the filter, stops at the limit. What is done with an event
+ *	is the commands' business (consume_cmd.c, dump_cmd.c); threads are consumer.c's.
+ */
+#include "tcl/consume/query.h"
+#include "tcl/value/record_value.h"
+#include "base/os.h"
+#include "predicate/bounds.h"
+#include <stdlib.h>
+
+/* Events that are read in full: a source sees in them what kind of trace it has, before any are left
+ * out. */
+enum { NARROW_AFTER = 100 };
+enum { MARGIN_NS = 1000000, NS_PER_MS = 1000000, WAIT_MS = 50 };
+
+const char *const etwAsNames[] = {"dict", "list", NULL};
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
+        void *record, Tcl_Obj **sourcesPtr)
+{
+    int first = 0;
+    int used;
+
+    while (first < objc && !EtwIsOption(objv[first])) {
+        first++;
+    }
+    if (EtwParseOptions(interp, table, objc - first, objv + first, record, &used) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (first == 0 && used == objc && ((const EtwQueryOptions *)record)->records == NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "SOURCE", "",
+                "no source given: expected the path of a trace, session:NAME, or -records");
+    }
+    *sourcesPtr = Tcl_NewListObj(first, objv);
+    Tcl_IncrRefCount(*sourcesPtr);
+    for (int i = first + used; i < objc; i++) {
+        Tcl_ListObjAppendElement(NULL, *sourcesPtr, objv[i]);
+    }
+    return TCL_OK;
+}
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
+{
+    EtwError err = {0};
+    Tcl_DString text;
+    if (EtwIsChannelSource(Tcl_GetString(word))) {
+        return EtwChannelSourceOpen(interp, Tcl_GetString(word), sourcePtr);
+    }
+    bool isSession = strncmp(Tcl_GetString(word), "session:", 8) == 0;
+    int result = TCL_OK;
+
+    Tcl_DStringInit(&text);
+    const char *spec = isSession ? EtwUtf8Of(word, &text, NULL) : EtwPathOf(interp, word, &text);
+    if (spec == NULL) {
+        result = TCL_ERROR;
+    } else if (EtwSourceOpen(sourcePtr, spec, &err) != ETW_OK) {
+        result = EtwTclError(interp, &err);
+    }
+    Tcl_DStringFree(&text);
+    return result;
+}
+
+/* Those of the list and, behind them, of -records. */
+static int openSources(
+        Tcl_Interp *interp, Tcl_Obj *list, const EtwQueryOptions *options, EtwSource **sourcePtr)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+    int opened = 0;
+    int result = TCL_OK;
+
+    if (Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    EtwSource **sources = EtwAlloc(sizeof *sources * ((size_t)count + 1));
+    for (; opened < count && result == TCL_OK; opened += result == TCL_OK) {
+        result = openSource(interp, words[opened], &sources[opened]);
+    }
+    if (result == TCL_OK && options->records != NULL) {
+        result = EtwRecordsOpen(interp, options->records, &sources[opened]);
+        opened += result == TCL_OK;
+    }
+    if (result == TCL_OK) {
+        *sourcePtr = EtwSourceTrack(EtwSourceMerge(sources, opened), options->stacks != 0);
+    } else {
+        for (int i = 0; i < opened; i++) {
+            EtwSourceClose(sources[i]);
+        }
+    }
+    EtwFree(sources);
+    return result;
+}
+
+/* ---- Time bounds ----------------------------------------------------------------------------- */
+
+static int getMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMoment *moment)
+{
+    Tcl_WideInt ns;
+    double seconds;
+
+    if (obj == NULL) {
+        return TCL_OK;
+    }
+    const char *text = Tcl_GetString(obj);
+    moment->given = true;
+    moment->relative = *text == '+';
+    if (moment->relative && Tcl_GetDoubleFromObj(NULL, obj, &seconds) == TCL_OK && seconds < 9e9 &&
+            seconds > -9e9) {
+        moment->ns = (int64_t)(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5));
+        return TCL_OK;
+    }
+    if (!moment->relative && Tcl_GetWideIntFromObj(NULL, obj, &ns) == TCL_OK) {
+        moment->ns = ns;
+        return TCL_OK;
+    }
+    return EtwTclFail(interp, ETW_E_ARG, "TIME", option,
+            "expected nanoseconds since 1970 or +SECONDS from the start for \"%s\" but got "
+            "\"%.100s\"",
+            option, text);
+}
+
+/* The earliest start that the files tell, else the first event: as dump counts. */
+static int64_t traceStart(const EtwSource *source, const EtwEvent *first)
+{
+    int64_t start = first->time;
+
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        if (info->startTime != 0 && info->startTime < start) {
+            start = info->startTime;
+        }
+    }
+    return start;
+}
+
+static void resolveMoments(EtwFilter *filter, const EtwSource *source, const EtwEvent *event)
+{
+    int64_t start = traceStart(source, event);
+
+    filter->based = true;
+    filter->from.ns = EtwTimeAdd(filter->from.ns, filter->from.relative ? start : 0);
+    filter->to.ns = EtwTimeAdd(filter->to.ns, filter->to.relative ? start : 0);
+}
+
+/* What a file's reader can leave out by the headers alone. Ticks of a clock are no ns: times have a
+ * margin. */
+static void narrowSource(const EtwFilter *filter, EtwSource *source)
+{
+    EtwBounds bounds;
+
+    EtwBoundsOf(&bounds, filter->predicate);
+    EtlFilter *f = &bounds.filter;
+    if (filter->from.given && filter->from.ns > f->from) {
+        f->from = filter->from.ns;
+    }
+    if (f->from != INT64_MIN) {
+        f->from -= f->from > INT64_MIN + MARGIN_NS ? MARGIN_NS : 0;
+    }
+    if (filter->to.given && filter->to.ns < INT64_MAX - MARGIN_NS) {
+        f->to = filter->to.ns + MARGIN_NS;
+    }
+    if (EtwBoundsAny(&bounds)) {
+        EtwSourceNarrow(source, f);
+    }
+    EtwBoundsFree(&bounds);
+}
+
+EtwStatus EtwFilterTest(EtwFilter *filter, EtwSource *source, const EtwEvent *event)
+{
+    if (!filter->based) {
+        resolveMoments(filter, source, event);
+    }
+    if (filter->seen < NARROW_AFTER && ++filter->seen == NARROW_AFTER) {
+        narrowSource(filter, source);
+    }
+    if (filter->to.given && event->time > filter->to.ns) {
+        return event->late ? ETW_AGAIN : ETW_END;
+    }
+    if (filter->from.given && event->time < filter->from.ns) {
+        return ETW_AGAIN;
+    }
+    if (filter->predicate != NULL && !EtwPredicateTest(filter->predicate, filter->store, event)) {
+        return ETW_AGAIN;
+    }
+    return ETW_OK;
+}
+
+/* ---- Open and close -------------------------------------------------------------------------- */
+
+static int prepare(EtwQuery *query, const EtwQueryOptions *options)
+{
+    Tcl_Interp *interp = query->ctx->interp;
+
+    query->filter.store = EtwSchemaStoreNew();
+    query->limit = options->limit;
+    query->timeoutNs = options->timeout ? (int64_t)options->timeout * NS_PER_MS : -1;
+    query->maker = EtwEventMakerNew(query->ctx, query->filter.store);
+    if (getMoment(interp, "-from", options->from, &query->filter.from) != TCL_OK ||
+            getMoment(interp, "-to", options->to, &query->filter.to) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->asList && options->fields == NULL) {
+        return EtwTclFail(
+                interp, ETW_E_ARG, "FIELDS", "-as", "\"-as list\" needs \"-fields\" to say which");
+    }
+    if (options->fields != NULL && EtwEventMakerSelect(interp, query->maker, options->fields,
+                                           options->asList != 0) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (options->where != NULL &&
+            EtwWhereParse(interp, options->where, false, &query->where) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    query->filter.predicate = query->where.predicate;
+    if (query->where.lambda != NULL) {
+        query->whereMaker = EtwEventMakerNew(query->ctx, query->filter.store);
+        return EtwEventMakerSelect(interp, query->whereMaker, query->where.fields, true);
+    }
+    return TCL_OK;
+}
+
+int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options)
+{
+    memset(query, 0, sizeof *query);
+    query->ctx = ctx;
+    Tcl_Preserve(ctx);
+    EtwServingBegin(&query->serving, ctx->interp, options->progress);
+    if (prepare(query, options) != TCL_OK ||
+            openSources(ctx->interp, sources, options, &query->source) != TCL_OK) {
+        EtwQueryClose(query);
+        return TCL_ERROR;
+    }
+    EtwSourceTeach(query->source, query->filter.store);
+    return TCL_OK;
+}
+
+void EtwQueryClose(EtwQuery *query)
+{
+    if (query->source != NULL) {
+        query->lost = EtwSourceLost(query->source);
+        EtwSourceClose(query->source);
+        query->source = NULL;
+    }
+    EtwServingEnd(&query->serving);
+    EtwEventMakerFree(query->maker);
+    EtwEventMakerFree(query->whereMaker);
+    query->maker = query->whereMaker = NULL;
+    EtwWhereFree(&query->where);
+    if (query->filter.store != NULL) {
+        EtwSchemaStoreFree(query->filter.store);
+        query->filter.store = NULL;
+    }
+    Tcl_Release(query->ctx);
+}
+
+/* ---- Next ------------------------------------------------------------------------------------ */
+
+/* Wait for a live source, for as long as it may be silent yet. False: it was for too long. */
+static bool waitFor(EtwQuery *query, int64_t *waitedPtr)
+{
+    int64_t slice = WAIT_MS * NS_PER_MS;
+    OsInstant before, after;
+
+    if (query->timeoutNs >= 0 && *waitedPtr >= query->timeoutNs) {
+        return false;
+    }
+    if (query->timeoutNs >= 0 && query->timeoutNs - *waitedPtr < slice) {
+        slice = query->timeoutNs - *waitedPtr;
+    }
+    if (query->onIdle != NULL && *waitedPtr == 0) {
+        query->onIdle(query->idleCtx);
+    }
+    OsNow(&before);
+    EtwSourceWait(query->source, slice);
+    OsNow(&after);
+    *waitedPtr += after.steady - before.steady;
+    return true;
+}
+
+/* ETW_OK, ETW_END (also when a live source was silent for too long), or TCL's error as ETW_E_STATE.
+ */
+static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
+{
+    int64_t waited = 0;
+    EtwStatus status = EtwSourceNext(query->source, event);
+
+    while (status == ETW_AGAIN || status == ETW_PAUSE) {
+        if (status == ETW_AGAIN && !waitFor(query, &waited)) {
+            return ETW_END;
+        }
+        if (EtwServingIdle(&query->serving, query->source) != TCL_OK) {
+            return ETW_E_STATE;
+        }
+        status = EtwSourceNext(query->source, event);
+    }
+    return status;
+}
+
+/* There are no more events, by the source's end or the limit. */
+static int endQuery(EtwQuery *query)
+{
+    int result = query->ended ? TCL_OK : EtwServingDone(&query->serving);
+
+    query->ended = true;
+    return result == TCL_OK ? TCL_BREAK : TCL_ERROR;
+}
+
+/* The next event that passes what needs no Tcl. TCL_OK, TCL_BREAK or TCL_ERROR. */
+static int nextFiltered(EtwQuery *query, EtwEvent *event)
+{
+    EtwStatus status;
+
+    do {
+        status = nextRaw(query, event);
+        if (status == ETW_E_STATE ||
+                (status == ETW_OK && EtwServingRead(&query->serving, query->source) != TCL_OK)) {
+            return TCL_ERROR;
+        }
+        if (status == ETW_OK && query->teachers && EtwSchemaTeaches(event)) {
+            return TCL_OK;
+        }
+        if (status == ETW_OK) {
+            status = EtwFilterTest(&query->filter, query->source, event);
+        }
+    } while (status == ETW_AGAIN);
+    return status == ETW_OK ? TCL_OK : endQuery(query);
+}
+
+int EtwQueryNext(EtwQuery *query, EtwEvent *event)
+{
+    bool pass;
+
+    if (query->limit > 0 && query->taken >= query->limit) {
+        return endQuery(query);
+    }
+    EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
+    do {
+        int result = nextFiltered(query, event);
+        if (result != TCL_OK) {
+            return result;
+        }
+        if (query->teachers && EtwSchemaTeaches(event)) {
+            return TCL_OK;
+        }
+        pass = true;
+        if (query->whereMaker != NULL && EtwWhereTest(query->ctx->interp, &query->where,
+                                                 query->whereMaker, event, &pass) != TCL_OK) {
+            return TCL_ERROR;
+        }
+    } while (!pass);
+    query->taken++;
+    return TCL_OK;
+}

@@ -1,0 +1,118 @@
+/*
+ * tcl/consume/query.h --
+ *
+ *	What etw events, foreach, consume and dump have in common: sources, -where, -from, -to,
+ *	-limit, -fields.
+ */
+#ifndef ETW_QUERY_H
+#define ETW_QUERY_H
+
+#include "tcl/core/event_polling.h"
+#include "tcl/filter/where.h"
+#include "flow/source/source.h"
+
+/* Values of the common options; a command's record begins with it. Zeroed is the default. */
+typedef struct EtwQueryOptions {
+    Tcl_Obj *where, *fields, *from, *to;
+    Tcl_Obj *progress; /* prefix of a callback */
+    Tcl_Obj *records;  /* a list of them (tcl/value/record_value.h), one source more; or NULL */
+    Tcl_Obj *warnings; /* name of a variable */
+    Tcl_WideInt limit; /* 0: none */
+    int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
+    int asList;
+    int stacks; /* bring stacks from records of their own to their events */
+} EtwQueryOptions;
+
+extern const char *const etwAsNames[];
+#define ETW_QUERY_AT(field) offsetof(EtwQueryOptions, field)
+/* What of the events; which events; what there was to warn of. */
+#define ETW_OPTIONS_SHAPE                                                                          \
+    ETW_OPTION("-as", ETW_OPT_ENUM, ETW_QUERY_AT(asList), 0, 0, 0, etwAsNames),                    \
+            ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL)
+#define ETW_OPTION_RECORDS                                                                         \
+    ETW_OPTION("-records", ETW_OPT_LIST, ETW_QUERY_AT(records), 0, 0, 0, NULL)
+#define ETW_OPTIONS_FILTER                                                                         \
+    ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                           \
+            ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),        \
+            ETW_OPTION_RECORDS,                                                                    \
+            ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL),              \
+            ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
+            ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
+            ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)
+#define ETW_OPTION_PROGRESS                                                                        \
+    ETW_OPTION("-progress", ETW_OPT_LIST, ETW_QUERY_AT(progress), 0, 0, 0, NULL)
+#define ETW_OPTION_WARNINGS                                                                        \
+    ETW_OPTION("-warnings", ETW_OPT_OBJ, ETW_QUERY_AT(warnings), 0, 0, 0, NULL)
+
+/* A moment: ns since 1970, or +SECONDS (any decimal) from the trace's start. */
+typedef struct EtwMoment {
+    bool given, relative;
+    int64_t ns;
+} EtwMoment;
+
+/* The part of a query that needs no Tcl: a worker thread may run it. */
+typedef struct EtwFilter {
+    EtwPredicate *predicate; /* borrowed from the query's where; NULL: all pass */
+    EtwSchemaStore *store;
+    EtwMoment from, to;
+    bool based; /* relative moments have been resolved */
+    int seen;   /* events tested, until the source was told what it may leave out */
+} EtwFilter;
+/* After some calls, the source is told what it may leave out. ETW_OK: passes; ETW_AGAIN: does not; ETW_END: it is past -to, and so is all that follows. */
+EtwStatus EtwFilterTest(EtwFilter *filter, EtwSource *source, const EtwEvent *event);
+
+typedef struct EtwQuery {
+    EtwInterp *ctx;
+    EtwSource *source;
+    EtwWhere where;
+    EtwFilter filter;
+    EtwServing serving;
+    EtwEventMaker *maker;      /* of results */
+    EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
+    Tcl_WideInt limit, taken;
+    bool teachers;     /* events that describe others pass whatever the filter says, and do not
+                                  count; else they pass as others do */
+    bool ended;        /* -progress was told */
+    int64_t timeoutNs; /* -1: none */
+    uint64_t lost;     /* set when the query ends */
+    void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
+    void *idleCtx;
+} EtwQuery;
+
+/*
+ * Words of a command: sources up to the first option, options, and after `--` more sources.
+ * The sources are gathered in a new list *sourcesPtr (one reference, the caller's), which is empty only
+ * where there are -records. *record begins with EtwQueryOptions.
+ */
+int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
+        void *record, Tcl_Obj **sourcesPtr);
+/* Is the word an option? "-" is none: it is stdin as a source, stdout as an output. */
+static inline bool EtwIsOption(Tcl_Obj *word)
+{
+    const char *text = Tcl_GetString(word);
+    return text[0] == '-' && text[1] != 0;
+}
+/* "-" or "channel:NAME" (channel_source.c): the channel is read where the command runs, in the
+ * thread of its interpreter only. */
+bool EtwIsChannelSource(const char *word);
+int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourcePtr);
+/* *query may be uninitialised; on an error nothing is left to free. */
+int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options);
+void EtwQueryClose(EtwQuery *query);
+/*
+ * The next event that passes. TCL_OK; TCL_BREAK: there are no more; TCL_ERROR. Waits for live
+ * sources, serving asynchronous handlers (signals, limits, cancelling) but not the event loop, and
+ * calls -progress (tcl/core/event_polling.h).
+ */
+int EtwQueryNext(EtwQuery *query, EtwEvent *event);
+
+/* ---- Warnings (query_warn.c), before the query is closed ------------------------------------- */
+
+/* Fields of -where that no event had: a list of texts, a new object. */
+Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
+/* Those, behind what the sources warn of. */
+Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
+/* Set that variable (NULL: none) to them. */
+int EtwQueryTell(const EtwQuery *query, Tcl_Obj *variable);
+
+#endif

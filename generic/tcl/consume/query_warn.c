@@ -1,0 +1,134 @@
+/*
+ * tcl/consume/query_warn.c --
+ *
+ *	What a query has to warn of when it ends: what its sources met, and fields of -where that
+ *	no event had, which is mostly a name mistyped and otherwise looks like a success that found
+ *	nothing.
+ */
+#include "tcl/consume/query.h"
+
+/* ---- The name that was meant ----------------------------------------------------------------- */
+
+enum { MAX_NAME = 48, MAX_CONSIDERED = 50000 };
+
+typedef struct Guess {
+    const char *wrong;
+    const char *best; /* NULL: nothing is near */
+    int distance;
+    int left; /* so many names more are looked at: a damaged file may have millions */
+} Guess;
+
+static void consider(Guess *guess, const char *name)
+{
+    if (guess->left == 0 || strlen(name) > MAX_NAME) {
+        return;
+    }
+    guess->left--;
+    int away = EtwNameDistance(guess->wrong, name);
+    if (away < guess->distance) {
+        guess->distance = away;
+        guess->best = name;
+    }
+}
+
+static void considerFields(void *ctx, const EtwSchema *schema)
+{
+    for (int i = 0; i < schema->fieldCount; i += schema->fields[i].span) {
+        consider(ctx, schema->fields[i].name);
+    }
+}
+
+/* ---- Warnings -------------------------------------------------------------------------------- */
+
+typedef struct Missing {
+    const EtwQuery *query;
+    Tcl_Obj *warnings;
+} Missing;
+
+/* A field that the expression names twice is told once. */
+static void addOnce(Tcl_Obj *list, Tcl_Obj *warning)
+{
+    Tcl_Obj **known;
+    Tcl_Size count;
+
+    Tcl_IncrRefCount(warning);
+    Tcl_ListObjGetElements(NULL, list, &count, &known);
+    Tcl_Size at = 0;
+    while (at < count && strcmp(Tcl_GetString(known[at]), Tcl_GetString(warning)) != 0) {
+        at++;
+    }
+    if (at == count) {
+        Tcl_ListObjAppendElement(NULL, list, warning);
+    }
+    Tcl_DecrRefCount(warning);
+}
+
+static void addMissing(void *ctx, const char *name)
+{
+    Missing *missing = ctx;
+    size_t size = strlen(name);
+    /* at most every third letter may be wrong, of a single one its case */
+    Guess guess = {.wrong = name,
+            .distance = size < 2   ? 1
+                        : size < 3 ? 2
+                                   : (int)size / 3 + 1,
+            .left = MAX_CONSIDERED};
+    Tcl_Obj *wrong = EtwTextObj(name, size);
+    Tcl_Obj *warning = Tcl_ObjPrintf("no event had a field \"%.100s\"", Tcl_GetString(wrong));
+
+    Tcl_DecrRefCount(wrong);
+    if (size <= MAX_NAME) {
+        for (int i = 0; i < ETW_KEY_COUNT; i++) {
+            consider(&guess, Tcl_GetString(missing->query->ctx->keys[i]));
+        }
+        EtwSchemaVisit(missing->query->filter.store, considerFields, &guess);
+    }
+    if (guess.best != NULL) {
+        Tcl_Obj *best = EtwTextObj(guess.best, strlen(guess.best));
+        Tcl_AppendPrintfToObj(warning, ": did you mean \"%s\"?", Tcl_GetString(best));
+        Tcl_DecrRefCount(best);
+    }
+    addOnce(missing->warnings, warning);
+}
+
+Tcl_Obj *EtwQueryMissing(const EtwQuery *query)
+{
+    Missing missing = {query, Tcl_NewListObj(0, NULL)};
+
+    if (query->filter.predicate != NULL) {
+        EtwPredicateMissing(query->filter.predicate, addMissing, &missing);
+    }
+    if (query->whereMaker != NULL) {
+        EtwEventMakerMissing(query->whereMaker, query->where.required, addMissing, &missing);
+    }
+    for (int i = 0; i < query->where.partCount; i++) {
+        EtwPredicateMissing(query->where.parts[i], addMissing, &missing);
+    }
+    return missing.warnings;
+}
+
+Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
+{
+    Tcl_Obj *warnings = Tcl_NewListObj(0, NULL);
+
+    for (int i = 0; i < EtwSourceWarningCount(query->source); i++) {
+        const char *warning = EtwSourceWarning(query->source, i);
+        Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(warning, strlen(warning)));
+    }
+    Tcl_Obj *missing = EtwQueryMissing(query);
+    Tcl_ListObjAppendList(NULL, warnings, missing);
+    Tcl_DecrRefCount(missing);
+    return warnings;
+}
+
+int EtwQueryTell(const EtwQuery *query, Tcl_Obj *variable)
+{
+    if (variable == NULL) {
+        return TCL_OK;
+    }
+    Tcl_Obj *warnings = EtwQueryWarnings(query);
+    Tcl_IncrRefCount(warnings);
+    Tcl_Obj *set = Tcl_ObjSetVar2(query->ctx->interp, variable, NULL, warnings, TCL_LEAVE_ERR_MSG);
+    Tcl_DecrRefCount(warnings);
+    return set ? TCL_OK : TCL_ERROR;
+}

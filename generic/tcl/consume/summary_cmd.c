@@ -1,0 +1,312 @@
+/*
+ * tcl/consume/summary_cmd.c --
+ *
+ *	etw summary: a query's events in figures (flow/summary/summary.h), as text, csv, json or a dict.
+ */
+#include "tcl/consume/query.h"
+#include "flow/summary/summary.h"
+
+enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON };
+static const char *const formatNames[] = {"text", "list", "csv", "json", NULL};
+enum { GROUPS = 10000, GROUPS_MAX = 1000000, TOP_TEXT = 20 };
+
+typedef struct SummaryOptions {
+    EtwQueryOptions query;
+    Tcl_Obj *by, *distinct, *value, *pair, *key;
+    int format, groups, histogram;
+    int top; /* -1: the format's own */
+} SummaryOptions;
+
+#define AT(field) offsetof(SummaryOptions, field)
+static const EtwOption summaryOptions[] = {
+        {"-by", ETW_OPT_LIST, AT(by), 0, 0, 0, NULL},
+        {"-distinct", ETW_OPT_LIST, AT(distinct), 0, 0, 0, NULL},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
+        {"-groups", ETW_OPT_INT, AT(groups), 1, GROUPS_MAX, 0, NULL},
+        {"-histogram", ETW_OPT_BOOL, AT(histogram), 0, 0, 0, NULL},
+        {"-key", ETW_OPT_LIST, AT(key), 0, 0, 0, NULL},
+        {"-pair", ETW_OPT_LIST, AT(pair), 0, 0, 0, NULL},
+        ETW_OPTION_PROGRESS,
+        ETW_OPTION_RECORDS,
+        {"-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL},
+        {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
+        {"-top", ETW_OPT_INT, AT(top), 0, INT_MAX, 0, NULL},
+        {"-value", ETW_OPT_OBJ, AT(value), 0, 0, 0, NULL},
+        {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},
+        ETW_OPTION_END,
+};
+#undef AT
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+/* The options' names as the core takes them, and who owns the texts. */
+typedef struct Names {
+    EtwSummaryConfig config;
+    const char *by[ETW_SUMMARY_FIELDS], *distinct[ETW_SUMMARY_FIELDS], *key[ETW_SUMMARY_FIELDS];
+    const char *pair[ETW_SUMMARY_FIELDS], *value[ETW_SUMMARY_FIELDS];
+    EtwText texts[5];
+} Names;
+
+/* list NULL: none. All texts of one option lie in one buffer, which must not move any more. */
+static int takeNames(Tcl_Interp *interp, const char *option, Tcl_Obj *list, EtwText *text,
+        const char **names, int *countPtr)
+{
+    Tcl_Obj **words;
+    Tcl_Size count = 0;
+    size_t at[ETW_SUMMARY_FIELDS];
+
+    if (list != NULL && Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (count > ETW_SUMMARY_FIELDS) {
+        return EtwTclFail(interp, ETW_E_ARG, "FIELDS", option, "\"%s\" takes at most %d names",
+                option, ETW_SUMMARY_FIELDS);
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DString utf8;
+        Tcl_DStringInit(&utf8);
+        at[i] = text->size;
+        EtwTextStr(text, EtwUtf8Of(words[i], &utf8, NULL));
+        EtwTextChar(text, 0);
+        Tcl_DStringFree(&utf8);
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        names[i] = text->data + at[i];
+    }
+    *countPtr = (int)count;
+    return TCL_OK;
+}
+
+static void freeNames(Names *names)
+{
+    for (size_t i = 0; i < sizeof names->texts / sizeof *names->texts; i++) {
+        EtwTextFree(&names->texts[i]);
+    }
+}
+
+static int checkOptions(Tcl_Interp *interp, const SummaryOptions *o, int pairCount)
+{
+    if (o->pair != NULL && pairCount != 2) {
+        return EtwTclFail(interp, ETW_E_ARG, "PAIR", "-pair",
+                "\"-pair\" takes the names of two events, those that begin and those that end");
+    }
+    if (o->pair != NULL && o->value != NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "PAIR", "-value",
+                "\"-value\" and \"-pair\" both say what the percentiles are of: give one of them");
+    }
+    if (o->pair == NULL && o->key != NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-pair",
+                "\"-key\" belongs to \"-pair\", which is not given");
+    }
+    if (o->histogram && o->pair == NULL && o->value == NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-value",
+                "\"-histogram\" needs \"-pair\" or \"-value\" to say of what");
+    }
+    return TCL_OK;
+}
+
+static int makeConfig(Tcl_Interp *interp, const SummaryOptions *o, Names *n)
+{
+    static const char *const standard[] = {"provider", "event"};
+    EtwSummaryConfig *c = &n->config;
+    int pairCount = 0, valueCount = 0;
+    Tcl_Obj *value = o->value != NULL ? Tcl_NewListObj(1, &o->value) : NULL;
+
+    memset(n, 0, sizeof *n);
+    if (value != NULL) {
+        Tcl_IncrRefCount(value);
+    }
+    int result = takeNames(interp, "-by", o->by, &n->texts[0], n->by, &c->byCount);
+    if (result == TCL_OK) {
+        result = takeNames(
+                interp, "-distinct", o->distinct, &n->texts[1], n->distinct, &c->distinctCount);
+    }
+    if (result == TCL_OK) {
+        result = takeNames(interp, "-key", o->key, &n->texts[2], n->key, &c->keyCount);
+    }
+    if (result == TCL_OK) {
+        result = takeNames(interp, "-pair", o->pair, &n->texts[3], n->pair, &pairCount);
+    }
+    if (result == TCL_OK) {
+        result = takeNames(interp, "-value", value, &n->texts[4], n->value, &valueCount);
+    }
+    if (value != NULL) {
+        Tcl_DecrRefCount(value);
+    }
+    if (result == TCL_OK) {
+        result = checkOptions(interp, o, pairCount);
+    }
+    c->by = o->by != NULL ? n->by : standard;
+    c->byCount = o->by != NULL ? c->byCount : 2;
+    c->distinct = n->distinct;
+    c->key = n->key;
+    c->enter = o->pair != NULL ? n->pair[0] : NULL;
+    c->leave = o->pair != NULL ? n->pair[1] : NULL;
+    c->value = o->value != NULL ? n->value[0] : NULL;
+    c->groupsMax = (size_t)o->groups;
+    if (result != TCL_OK) {
+        freeNames(n);
+    }
+    return result;
+}
+
+/* ---- A dict ---------------------------------------------------------------------------------- */
+
+static void putFigures(Tcl_Obj *dict, const EtwSummary *s, const EtwSummaryGroup *g)
+{
+    EtwFigure figures[ETW_FIGURES];
+    int count = EtwSummaryFigures(s, g, figures);
+
+    for (int i = 0; i < count; i++) {
+        const EtwFigure *f = &figures[i];
+        EtwPut(dict, f->name, f->real ? Tcl_NewDoubleObj(f->d) : EtwUint64Obj(f->u));
+    }
+    EtwPut(dict, "first", Tcl_NewWideIntObj(g->count > 0 ? g->first : 0));
+    EtwPut(dict, "last", Tcl_NewWideIntObj(g->count > 0 ? g->last : 0));
+}
+
+static Tcl_Obj *groupsObj(const EtwSummary *s, size_t top)
+{
+    size_t count;
+    const EtwSummaryGroup **groups = EtwSummaryGroups(s, &count);
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (size_t i = 0; i < count && (top == 0 || i < top); i++) {
+        Tcl_Obj *dict = Tcl_NewDictObj(), *by = Tcl_NewListObj(0, NULL);
+        for (int k = 0; k < s->config.byCount; k++) {
+            size_t size;
+            const char *text = EtwSummaryCell(s, groups[i], k, &size);
+            Tcl_ListObjAppendElement(NULL, by, EtwTextObj(text, size));
+        }
+        EtwPut(dict, "by", by);
+        putFigures(dict, s, groups[i]);
+        Tcl_ListObjAppendElement(NULL, list, dict);
+    }
+    EtwFree((void *)groups);
+    return list;
+}
+
+static Tcl_Obj *resultDict(const EtwQuery *query, const EtwSummary *s, size_t top)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj(), *total = Tcl_NewDictObj();
+
+    putFigures(total, s, s->total);
+    EtwPut(dict, "total", total);
+    EtwPut(dict, "groups", groupsObj(s, top));
+    EtwPut(dict, "others", EtwUint64Obj(s->others ? s->others->count : 0));
+    EtwPut(dict, "floor", Tcl_NewDoubleObj(s->floor));
+    EtwPut(dict, "unpaired", EtwUint64Obj(s->unpaired));
+    EtwPut(dict, "negative", EtwUint64Obj(s->negative));
+    EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source)));
+    EtwPut(dict, "warnings", EtwQueryWarnings(query));
+    return dict;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void addNotes(EtwText *out, const EtwQuery *query, const EtwSummary *s)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } notes[] = {{s->others ? s->others->count : 0,
+                         "events of the lighter groups are one, (others): there is no room for "
+                         "them (-groups)"},
+            {s->unpaired, "begins without an end, or ends without a begin: not counted"},
+            {s->negative, "values below 0 or no numbers: in no percentile"},
+            {EtwSourceLost(query->source), "events lost: the figures have holes"}};
+    Tcl_Obj *warnings = EtwQueryWarnings(query);
+    Tcl_Obj **words;
+    Tcl_Size count;
+
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if (notes[i].count > 0) {
+            EtwTextPrintf(out, "-- %llu %s\n", (unsigned long long)notes[i].count, notes[i].what);
+        }
+    }
+    Tcl_IncrRefCount(warnings);
+    Tcl_ListObjGetElements(NULL, warnings, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DString utf8;
+        Tcl_DStringInit(&utf8);
+        EtwTextStr(out, "-- warning: ");
+        EtwTextStr(out, EtwUtf8Of(words[i], &utf8, NULL));
+        EtwTextChar(out, '\n');
+        Tcl_DStringFree(&utf8);
+    }
+    Tcl_DecrRefCount(warnings);
+}
+
+static Tcl_Obj *resultObj(const EtwQuery *query, const EtwSummary *s, const SummaryOptions *o)
+{
+    EtwText out = {0};
+    size_t top = o->top >= 0 ? (size_t)o->top : o->format == FORMAT_TEXT ? TOP_TEXT : 0;
+
+    switch (o->format) {
+    case FORMAT_LIST:
+        return resultDict(query, s, top);
+    case FORMAT_CSV:
+        EtwSummaryCsv(s, top, &out);
+        break;
+    case FORMAT_JSON:
+        EtwSummaryJson(s, top, &out);
+        EtwTextPrintf(&out, ",\n\"unpaired\":%llu,\"negative\":%llu,\"lost\":%llu}\n",
+                (unsigned long long)s->unpaired, (unsigned long long)s->negative,
+                (unsigned long long)EtwSourceLost(query->source));
+        break;
+    default:
+        EtwSummaryText(s, top, o->histogram != 0, &out);
+        addNotes(&out, query, s);
+    }
+    Tcl_Obj *result = EtwTextObj(out.data, out.size);
+    EtwTextFree(&out);
+    return result;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int summarize(EtwQuery *query, const EtwSummaryConfig *config, const SummaryOptions *options)
+{
+    EtwSummary *s = EtwSummaryNew(config, query->filter.store);
+    EtwEvent event;
+    int result;
+
+    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
+        EtwSummaryAdd(s, &event);
+    }
+    EtwSummaryEnd(s);
+    result = result == TCL_BREAK ? TCL_OK : TCL_ERROR;
+    if (result == TCL_OK) {
+        Tcl_SetObjResult(query->ctx->interp, resultObj(query, s, options));
+    }
+    EtwSummaryFree(s);
+    return result;
+}
+
+int EtwSummaryCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    SummaryOptions options = {.groups = GROUPS, .top = -1};
+    EtwQuery query;
+    Names names;
+    Tcl_Obj *sources;
+
+    if (objc < 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if (EtwQueryWords(interp, summaryOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    int result = makeConfig(interp, &options, &names);
+    if (result == TCL_OK) {
+        result = EtwQueryOpen(&query, clientData, sources, &options.query);
+        if (result == TCL_OK) {
+            result = summarize(&query, &names.config, &options);
+            EtwQueryClose(&query);
+        }
+        freeNames(&names);
+    }
+    Tcl_DecrRefCount(sources);
+    return result;
+}

@@ -1,0 +1,34 @@
+/*
+ * tcl/core/event_polling.h --
+ *
+ *	What a command that reads for long owes its interpreter and its user: signals, limits and
+ *	cancelling take effect, and a -progress callback is told how far it is.
+ */
+#ifndef ETW_EVENT_POLLING_H
+#define ETW_EVENT_POLLING_H
+
+#include "tcl/core/tclglue.h"
+#include "flow/source/source.h"
+
+/* One command's; zeroed and begun, ended once. */
+typedef struct EtwServing {
+    Tcl_Interp *interp;
+    Tcl_Obj *progress; /* the callback's prefix, a reference; NULL: none */
+    int64_t told;      /* steady clock of the last call; 0: none yet */
+    double fraction;   /* of the last call: what is told never falls */
+    uint64_t read;     /* events read, whether they passed or not */
+} EtwServing;
+
+/* progress: NULL or an empty list is none. */
+void EtwServingBegin(EtwServing *serving, Tcl_Interp *interp, Tcl_Obj *progress);
+void EtwServingEnd(EtwServing *serving);
+/* What the interpreter is owed now. TCL_OK, else the command has to end with the error left. */
+int EtwServe(EtwServing *serving);
+/* Count an event; every so many of them, serve and tell how far `source` is. Result as above. */
+int EtwServingRead(EtwServing *serving, const EtwSource *source);
+/* While there is nothing to read: serve, and tell when it is time. Result as above. */
+int EtwServingIdle(EtwServing *serving, const EtwSource *source);
+/* Tell that all is read. Result as above. */
+int EtwServingDone(EtwServing *serving);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * tcl/core/tclcompat.h --
+ *
+ *	What differs between Tcl 8.6 and 9.0 for code that is written for 9.0. Nothing of ours in
+ *	here.
+ */
+#ifndef ETW_TCLCOMPAT_H
+#define ETW_TCLCOMPAT_H
+
+#include <tcl.h>
+#include <limits.h>
+
+#ifndef TCL_SIZE_MAX
+typedef int Tcl_Size;
+#define TCL_SIZE_MAX INT_MAX
+#define TCL_SIZE_MODIFIER ""
+#endif
+
+#ifndef Tcl_GetChild /* its name before 8.6.11 */
+#define Tcl_GetChild Tcl_GetSlave
+#endif
+
+#ifndef TCL_INDEX_NONE
+#define TCL_INDEX_NONE (-1)
+#endif
+
+#if TCL_MAJOR_VERSION < 9
+/* 8.6 has no failing variant: any value has bytes there (characters above 255 lose their upper
+ * bits). */
+#define Tcl_GetBytesFromObj(interp, obj, sizePtr)                                                  \
+    ((void)(interp), Tcl_GetByteArrayFromObj(obj, sizePtr))
+#endif
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * tcl/core/tclglue.h --
+ *
+ *	What the files of the Tcl room share: the per-interpreter context, errors, options, and
+ *	conversions between Tcl values and the core's types. The nouns (provider, query, where, consumer
+ *	...) have headers or sections of their own below.
+ */
+#ifndef ETW_TCLGLUE_H
+#define ETW_TCLGLUE_H
+
+#include "tcl/core/tclcompat.h"
+#include "base/bytes.h"
+#include "base/guid.h"
+#include "base/status.h"
+#include "engine/engine.h"
+#include "event/event.h"
+#include "etw.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "1.0"
+#endif
+
+/* ---- The interpreter's context (init.c) ------------------------------------------------------ */
+
+/* Keys of an event's dict, and the header names of -where and -fields. Order of eventKeyNames in
+ * eventdict.c. */
+typedef enum EtwKey {
+    ETW_KEY_TIME,
+    ETW_KEY_PROVIDER,
+    ETW_KEY_EVENT,
+    ETW_KEY_ID,
+    ETW_KEY_VERSION,
+    ETW_KEY_CHANNEL,
+    ETW_KEY_LEVEL,
+    ETW_KEY_OPCODE,
+    ETW_KEY_TASK,
+    ETW_KEY_KEYWORD,
+    ETW_KEY_PID,
+    ETW_KEY_TID,
+    ETW_KEY_CPU,
+    ETW_KEY_ACTIVITY,
+    ETW_KEY_RELATED,
+    ETW_KEY_PROCESS,
+    ETW_KEY_OBJECT,
+    ETW_KEY_SESSION,
+    ETW_KEY_PROPS,
+    ETW_KEY_STACK,
+    ETW_KEY_FRAMES,
+    ETW_KEY_ERROR,
+    ETW_KEY_RAW,
+    ETW_KEY_LATE,
+    ETW_KEY_MESSAGE,
+    ETW_KEY_COUNT
+} EtwKey;
+
+struct EtwWriteCache;
+struct EtwTimelines;
+
+/*
+ * One an interpreter, its assoc data "etw"; owned by the interpreter and freed with it. Zeroed
+ * first, so that the one free routine accepts a half-made one.
+ */
+typedef struct EtwInterp {
+    Tcl_Interp *interp;
+    Tcl_HashTable providers; /* lower-case name -> EtwTclProvider * (a reference each) */
+    bool providersReady;
+    Tcl_HashTable consumers; /* name -> EtwConsumer * */
+    bool consumersReady;
+    unsigned consumerCount; /* ever made: numbers their names */
+    struct EtwWriteCache *writeCache;
+    struct EtwTimelines *timelines; /* NULL: none were made */
+    struct EtwLooks *looks;         /* of etw sessions; NULL: none yet */
+    Tcl_Obj *keys[ETW_KEY_COUNT];   /* shared key objects of event dicts */
+} EtwInterp;
+
+/* The context of an interpreter that has the package, NULL when it has not. */
+EtwInterp *EtwInterpOf(Tcl_Interp *interp);
+/* Give a child the commands that it may have: a safe one write and enabled, another one all. */
+int EtwInitChild(Tcl_Interp *interp);
+
+/* A command of the package: its name below ::etw, and whether safe interpreters get it. */
+typedef struct EtwCommand {
+    const char *name;
+    Tcl_ObjCmdProc *proc;
+    Tcl_ObjCmdProc *nreProc; /* NULL: proc is all */
+    bool safe;
+} EtwCommand;
+
+/* Sub-commands of one C command: first column the names, abbreviations and messages as in an
+ * ensemble. */
+typedef struct EtwSubCommand {
+    const char *name;
+    Tcl_ObjCmdProc *proc; /* objv[0..1] are the command and the sub-command */
+    const char *usage;    /* arguments after the sub-command */
+    int minArgs, maxArgs; /* how many; maxArgs -1: any number */
+} EtwSubCommand;
+int EtwDispatch(const EtwSubCommand *table, EtwInterp *ctx, int objc, Tcl_Obj *const objv[]);
+
+void EtwTimelinesFree(EtwInterp *ctx);     /* timeline_cmd.c */
+void EtwLooksFree(struct EtwLooks *looks); /* sessions_cmd.c; accepts NULL */
+
+/* Makes ::etw::script (script_cmd.c). */
+int EtwScriptInit(Tcl_Interp *interp);
+/* Makes ::etw::lib::child, the command-line tool's (child_cmd.c). */
+void EtwChildInit(Tcl_Interp *interp);
+
+Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, EtwRecoverCmd,
+        EtwSnapshotCmd;
+Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;
+Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwActivityCmd;
+Tcl_ObjCmdProc EtwConsumeCmd, EtwConsumerCmd, EtwEventsCmd, EtwForeachCmd, EtwForeachNreCmd;
+Tcl_ObjCmdProc EtwCallsCmd, EtwDumpCmd, EtwExportCmd, EtwInfoCmd, EtwWhereCmd, EtwPkgconfigCmd,
+        EtwSchemaCmd;
+Tcl_ObjCmdProc EtwRelogCmd, EtwSummaryCmd, EtwTestCmd, EtwTimelineCmd;
+
+/* ---- Errors (errors.c) ----------------------------------------------------------------------- */
+
+/* Result and errorCode from *err; returns TCL_ERROR. interp may be NULL. */
+int EtwTclError(Tcl_Interp *interp, const EtwError *err);
+/* Make one on the spot; returns TCL_ERROR. */
+int EtwTclFail(Tcl_Interp *interp, EtwStatus status, const char *detail, const char *subject,
+        const char *format, ...) ETW_PRINTF(5, 6);
+
+/* ---- Options (options.c) --------------------------------------------------------------------- */
+
+typedef enum EtwOptionType {
+    ETW_OPT_BOOL, /* int */
+    ETW_OPT_INT,  /* int, min..max */
+    ETW_OPT_WIDE, /* Tcl_WideInt, min..max */
+    ETW_OPT_SIZE, /* Tcl_WideInt in `unit` bytes, min..max; a number may end in K, M or G (bytes) */
+    ETW_OPT_ENUM, /* int: index into names */
+    ETW_OPT_OBJ,  /* Tcl_Obj *, the caller's word */
+    ETW_OPT_LIST  /* Tcl_Obj *, known to be a list */
+} EtwOptionType;
+
+typedef struct EtwOption {
+    const char *name; /* "-buffersize"; NULL ends the table */
+    EtwOptionType type;
+    size_t offset;            /* of the value in the command's record */
+    Tcl_WideInt min, max;     /* both 0: any */
+    Tcl_WideInt unit;         /* ETW_OPT_SIZE */
+    const char *const *names; /* ETW_OPT_ENUM, ends with NULL */
+} EtwOption;
+
+/* An entry, for macros that several tables share; the last one of each table. */
+#define ETW_OPTION(...)                                                                            \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define ETW_OPTION_END ETW_OPTION(.name = NULL)
+
+/*
+ * Parse name-value pairs into *record, whose fields hold the defaults. `--` ends the options:
+ * *usedPtr is how many words were taken. usedPtr NULL: every word must belong to an option. The
+ * table must be static.
+ */
+int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
+        void *record, int *usedPtr);
+
+/* ---- Values (values.c) ----------------------------------------------------------------------- */
+
+/* Real UTF-8 of a Tcl value (no C0 80, no surrogates). Points into obj or into *dsPtr, which the
+ * caller inits and frees. */
+const char *EtwUtf8Of(Tcl_Obj *obj, Tcl_DString *dsPtr, size_t *sizePtr);
+/* A Tcl value from bytes that should be UTF-8; others become U+FFFD. */
+Tcl_Obj *EtwTextObj(const char *utf8, size_t size);
+/* Path of a file in the native file system, as the core takes it. Same ownership as EtwUtf8Of.
+ * NULL: error left. */
+const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
+/* The same file of the disk, by whatever names. */
+bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
+/* Edit distance of two short names in any case: how likely one is meant by the other. */
+int EtwNameDistance(const char *a, const char *b);
+/* 0 .. 2^64-1. */
+int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr);
+Tcl_Obj *EtwUint64Obj(uint64_t value);
+Tcl_Obj *EtwGuidObj(const EtwGuid *guid);
+int EtwGetGuid(Tcl_Interp *interp, Tcl_Obj *obj, EtwGuid *guidPtr);
+/* 0..255, or critical error warning information verbose. */
+int EtwGetLevel(Tcl_Interp *interp, Tcl_Obj *obj, uint8_t *levelPtr);
+/* A list of 1 to `room` numbers 0..max into *numbers; option names it in messages. */
+int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int room, Tcl_WideInt max,
+        uint32_t *numbers, int *countPtr);
+/* Names of programs as the engines want them, "a.exe;b.exe"; list is a list. In *dsPtr, which the
+ * caller inits and frees. */
+const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr);
+
+typedef struct EtwKeyword {
+    const char *name;
+    uint64_t mask;
+} EtwKeyword;
+/* A number, or a list of numbers and of names that `names` has. provider is for the message. */
+int EtwGetKeywords(Tcl_Interp *interp, Tcl_Obj *obj, const char *provider, const EtwKeyword *names,
+        int count, uint64_t *maskPtr);
+/* Put key (a C string) and value into a dict. */
+void EtwPut(Tcl_Obj *dict, const char *key, Tcl_Obj *value);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * tcl/core/text_output.c --
+ *
+ *	Channels and files that text goes to (tcl/core/text_output.h).
+ */
+#include "tcl/core/text_output.h"
+
+enum { PIECE = 64 * 1024 };
+
+static bool takesUtf8(Tcl_Channel channel)
+{
+    Tcl_DString encoding;
+
+    Tcl_DStringInit(&encoding);
+    bool known = Tcl_GetChannelOption(NULL, channel, "-encoding", &encoding) == TCL_OK;
+    const char *name = Tcl_DStringValue(&encoding);
+    bool raw = known && (strcmp(name, "utf-8") == 0 || strcmp(name, "binary") == 0);
+    Tcl_DStringFree(&encoding);
+    return raw;
+}
+
+/* Opened for writing, a source would be gone before it was read. */
+int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option)
+{
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const char *path;
+        EtwSourceFileInfo(source, i, &path);
+        Tcl_Obj *file = EtwTextObj(path, strlen(path));
+        Tcl_IncrRefCount(file);
+        bool same = EtwSameFile(name, file);
+        Tcl_DecrRefCount(file);
+        if (same) {
+            return EtwTclFail(interp, ETW_E_ARG, "OUTPUT", path,
+                    "\"%.200s\" is read: give another file to \"%s\"", path, option);
+        }
+    }
+    return TCL_OK;
+}
+
+Tcl_Obj *EtwOutputBeside(Tcl_Obj *path)
+{
+    Tcl_Obj *name = NULL;
+    Tcl_Time now;
+
+    do {
+        if (name != NULL) {
+            Tcl_DecrRefCount(name);
+        }
+        Tcl_GetTime(&now);
+        name = Tcl_ObjPrintf("%s.%lx-%lx.part", Tcl_GetString(path), (unsigned long)now.sec,
+                (unsigned long)now.usec);
+        Tcl_IncrRefCount(name);
+    } while (Tcl_FSAccess(name, 0) == 0);
+    return name;
+}
+
+/* A device, a pipe or a link stays what it is: it is written to. */
+static bool isPlain(Tcl_Obj *path)
+{
+    Tcl_StatBuf *stat = Tcl_AllocStatBuf();
+    bool plain = Tcl_FSLstat(path, stat) != 0 || (Tcl_GetModeFromStat(stat) & 0170000) == 0100000;
+
+    ckfree((void *)stat);
+    return plain;
+}
+
+static int openFile(EtwOutput *output, Tcl_Obj *name, bool beside)
+{
+    beside = beside && isPlain(name);
+    if (beside) {
+        output->path = name;
+        Tcl_IncrRefCount(name);
+        output->beside = EtwOutputBeside(name);
+    }
+    output->own = true;
+    output->channel =
+            Tcl_FSOpenFileChannel(output->interp, beside ? output->beside : name, "w", 0600);
+    if (output->channel != NULL) {
+        Tcl_SetChannelOption(NULL, output->channel, "-translation", "binary");
+        return TCL_OK;
+    }
+    if (beside) { /* the name that the user gave is what it is about */
+        Tcl_SetObjResult(
+                output->interp, Tcl_ObjPrintf("couldn't open \"%s\": %s", Tcl_GetString(name),
+                                        Tcl_PosixError(output->interp)));
+        Tcl_DecrRefCount(output->path);
+        Tcl_DecrRefCount(output->beside);
+    }
+    return TCL_ERROR;
+}
+
+int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
+        bool beside, EtwOutput *output)
+{
+    int mode;
+    const char *channel = name ? Tcl_GetString(name) : "stdout";
+
+    memset(output, 0, sizeof *output);
+    output->interp = interp;
+    output->channel = Tcl_GetChannel(interp, channel, &mode);
+    if (output->channel == NULL && name != NULL) {
+        Tcl_ResetResult(interp);
+        output->raw = true;
+        return EtwOutputCheck(interp, name, source, option) == TCL_OK
+                       ? openFile(output, name, beside)
+                       : TCL_ERROR;
+    }
+    if (output->channel == NULL) {
+        return TCL_ERROR;
+    }
+    if (!(mode & TCL_WRITABLE)) {
+        return EtwTclFail(interp, ETW_E_ARG, "CHANNEL", channel,
+                "channel \"%.100s\" was not opened for writing", channel);
+    }
+    output->raw = takesUtf8(output->channel);
+    return TCL_OK;
+}
+
+static int writeError(EtwOutput *output)
+{
+    const char *name =
+            output->path ? Tcl_GetString(output->path) : Tcl_GetChannelName(output->channel);
+
+    output->failed = true;
+    Tcl_SetObjResult(output->interp,
+            Tcl_ObjPrintf("error writing \"%s\": %s", name, Tcl_PosixError(output->interp)));
+    return TCL_ERROR;
+}
+
+int EtwOutputDrain(EtwOutput *output)
+{
+    Tcl_Size written;
+
+    if (output->text.size == 0 || output->failed) {
+        return output->failed ? TCL_ERROR : TCL_OK;
+    }
+    if (output->raw) {
+        written = Tcl_Write(output->channel, output->text.data, (Tcl_Size)output->text.size);
+    } else {
+        Tcl_Obj *obj = EtwTextObj(output->text.data, output->text.size);
+        Tcl_IncrRefCount(obj);
+        written = Tcl_WriteObj(output->channel, obj);
+        Tcl_DecrRefCount(obj);
+    }
+    output->text.size = 0;
+    return written < 0 ? writeError(output) : TCL_OK;
+}
+
+int EtwOutputFull(EtwOutput *output)
+{
+    return output->text.size >= PIECE || output->failed ? EtwOutputDrain(output) : TCL_OK;
+}
+
+/* A live listing is read while it is written. */
+void EtwOutputFlush(void *clientData)
+{
+    EtwOutput *output = clientData;
+
+    if (!output->failed && EtwOutputDrain(output) == TCL_OK &&
+            Tcl_Flush(output->channel) != TCL_OK) {
+        writeError(output);
+    }
+}
+
+/* Put the complete file into its place, or take away what there is of it. */
+static int settle(EtwOutput *output, int result)
+{
+    if (result == TCL_OK && Tcl_FSRenameFile(output->beside, output->path) != TCL_OK) {
+        result = writeError(output);
+    }
+    if (result != TCL_OK) {
+        Tcl_FSDeleteFile(output->beside);
+    }
+    Tcl_DecrRefCount(output->path);
+    Tcl_DecrRefCount(output->beside);
+    output->path = NULL;
+    return result;
+}
+
+int EtwOutputClose(EtwOutput *output, int result)
+{
+    if (result == TCL_OK) {
+        result = EtwOutputDrain(output);
+    }
+    EtwTextFree(&output->text);
+    if (output->own) {
+        if (Tcl_Close(result == TCL_OK ? output->interp : NULL, output->channel) != TCL_OK) {
+            result = TCL_ERROR;
+        }
+    } else if (result == TCL_OK && Tcl_Flush(output->channel) != TCL_OK) {
+        result = writeError(output);
+    }
+    return output->path != NULL ? settle(output, result) : result;
+}

@@ -1,0 +1,98 @@
+/*
+ * tcl/provider/tcl_enable_callback.c --
+ *
+ *	-enablecallback of etw provider create: a Tcl command that is told when sessions begin and end
+ *	to listen to the provider, or ask for its state. The engine calls on any thread; the command runs
+ *	on the interpreter's own, from its event loop.
+ *
+ *	Ownership: the provider has the callback, until it is unregistered. No call of the engine and no
+ *	notice of the event queue outlives it.
+ */
+#include "tcl/provider/tcl_provider.h"
+
+struct EtwTclCallback {
+    Tcl_ThreadId owner;
+    Tcl_Interp *interp;
+    Tcl_Obj *command; /* the owner's alone */
+    Etw_Provider *handle;
+};
+
+typedef struct Notice {
+    Tcl_Event header; /* must be first; Tcl frees it */
+    EtwTclCallback *callback;
+    int control;
+    uint8_t level;
+    uint64_t any, all;
+} Notice;
+
+static int onNotice(Tcl_Event *event, int flags)
+{
+    static const char *const controls[] = {"disable", "enable", "capture"};
+    const Notice *notice = (const Notice *)event;
+    Tcl_Interp *interp = notice->callback->interp;
+
+    if (!(flags & TCL_FILE_EVENTS)) {
+        return 0; /* the loop serves timers or idle work only */
+    }
+    Tcl_Obj *call = Tcl_DuplicateObj(notice->callback->command);
+    Tcl_IncrRefCount(call);
+    Tcl_ListObjAppendElement(NULL, call, Tcl_NewStringObj(controls[notice->control], -1));
+    Tcl_ListObjAppendElement(NULL, call, Tcl_NewIntObj(notice->level));
+    Tcl_ListObjAppendElement(NULL, call, EtwUint64Obj(notice->any));
+    Tcl_ListObjAppendElement(NULL, call, EtwUint64Obj(notice->all));
+    Tcl_Preserve(interp);
+    int result = Tcl_EvalObjEx(interp, call, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
+    if (result != TCL_OK && !Tcl_InterpDeleted(interp)) {
+        Tcl_AddErrorInfo(interp, "\n    (\"-enablecallback\" of a provider)");
+        Tcl_BackgroundException(interp, result);
+    }
+    Tcl_Release(interp);
+    Tcl_DecrRefCount(call);
+    return 1;
+}
+
+/* On any thread. */
+static void onEnable(void *ctx, int control, uint8_t level, uint64_t any, uint64_t all)
+{
+    EtwTclCallback *callback = ctx;
+    Notice *notice = (Notice *)Tcl_Alloc(sizeof *notice);
+
+    *notice = (Notice){.header = {.proc = onNotice},
+            .callback = callback,
+            .control = control,
+            .level = level,
+            .any = any,
+            .all = all};
+    Tcl_ThreadQueueEvent(callback->owner, &notice->header, TCL_QUEUE_TAIL);
+    Tcl_ThreadAlert(callback->owner);
+}
+
+EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj *command)
+{
+    EtwTclCallback *callback = EtwAlloc(sizeof *callback);
+
+    callback->owner = Tcl_GetCurrentThread();
+    callback->interp = interp;
+    callback->command = command;
+    callback->handle = handle;
+    Tcl_IncrRefCount(command);
+    Etw_EnableCallbackAdd(handle, onEnable, callback);
+    return callback;
+}
+
+static int isNoticeOf(Tcl_Event *event, void *callback)
+{
+    /* One that is being served has no proc, and looks at its callback no more. */
+    return event->proc == onNotice && ((Notice *)event)->callback == callback;
+}
+
+void EtwCallbackFree(EtwTclCallback *callback)
+{
+    if (callback == NULL) {
+        return;
+    }
+    Etw_EnableCallbackRemove(callback->handle, onEnable, callback);
+    Tcl_DeleteEvents(isNoticeOf, callback);
+    Tcl_DecrRefCount(callback->command);
+    EtwFree(callback);
+}

@@ -1,0 +1,164 @@
+/*
+ * tcl/provider/tcl_provider.h --
+ *
+ *	Providers that Tcl code makes: their keywords, their events, the types of the events'
+ *	fields, and how Tcl values become payload bytes. Nothing here but an enable callback holds a
+ *	Tcl_Obj, so that a provider can be shared with child interpreters of the same thread.
+ */
+#ifndef ETW_TCL_PROVIDER_H
+#define ETW_TCL_PROVIDER_H
+
+#include "tcl/core/tclglue.h"
+
+/* ---- Types of fields (event_types.c) ----------------------------------------------------------- */
+
+typedef struct EtwType EtwType;
+typedef struct EtwEncoder EtwEncoder;
+
+/* Append one scalar; an error is left in interp. */
+typedef int EtwEncodeProc(
+        Tcl_Interp *interp, EtwEncoder *encoder, const EtwType *type, Tcl_Obj *value);
+
+typedef struct EtwTypeInfo {
+    const char *name; /* "uint32" */
+    uint8_t in, out;  /* ETW_IN_*, ETW_OUT_* */
+    uint8_t size;     /* bytes of a number */
+    bool isSigned;
+    EtwEncodeProc *encode;
+} EtwTypeInfo;
+
+struct EtwType {
+    const EtwTypeInfo *info; /* the struct type's own for a struct */
+    char *name;              /* of the field */
+    uint8_t array;           /* ETW_SCALAR, ETW_ARRAY_FIXED, ETW_ARRAY_COUNTED */
+    uint16_t count;          /* of a fixed array */
+    int memberCount;
+    EtwType *members;
+};
+
+/* All types by name, ends with NULL; the last one is "struct". */
+extern const EtwTypeInfo etwTypes[];
+
+/* Parse {field type ?field type ...?}; *typesPtr to be freed with EtwTypesFree. */
+int EtwTypesParse(Tcl_Interp *interp, Tcl_Obj *spec, EtwType **typesPtr, int *countPtr);
+void EtwTypesFree(EtwType *types, int count); /* accepts NULL */
+/* The flat list that Etw_DefineEvent takes; names point into types. Free it with EtwFree. */
+Etw_Field *EtwTypesFlatten(const EtwType *types, int count, int *fieldCountPtr);
+
+/* ---- Payload bytes (write_encode.c) ---------------------------------------------------------------- */
+
+enum { ETW_MAX_PAYLOAD = 65536, ETW_ENCODE_STACK = 1536 };
+
+/*
+ * Grows from its own room to the heap, and no further than ETW_MAX_PAYLOAD: beyond that it only
+ * notes that the event is too big, so that the engine counts the loss.
+ */
+struct EtwEncoder {
+    uint8_t *data;
+    size_t size, room;
+    bool tooBig;
+    uint8_t own[ETW_ENCODE_STACK];
+};
+
+static inline void EtwEncoderInit(EtwEncoder *e)
+{
+    e->data = e->own;
+    e->size = 0;
+    e->room = sizeof e->own;
+    e->tooBig = false;
+}
+static inline void EtwEncoderFree(EtwEncoder *e)
+{
+    if (e->data != e->own) {
+        EtwFree(e->data);
+    }
+}
+/* Append the value of a field: a scalar, a list for an array, a dict for a struct. */
+int EtwEncodeField(Tcl_Interp *interp, EtwEncoder *encoder, const EtwType *type, Tcl_Obj *value);
+
+EtwEncodeProc EtwEncodeString, EtwEncodeStringZ, EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal,
+        EtwEncodeBool;
+EtwEncodeProc EtwEncodeBinary, EtwEncodeGuid, EtwEncodeFiletime, EtwEncodeSystemtime, EtwEncodeSid;
+EtwEncodeProc EtwEncodeIpv4, EtwEncodeIpv6, EtwEncodePort;
+
+/* ms since 1970 as a SYSTEMTIME; false: before its year 0 or after its last. */
+bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16]);
+
+/* Text forms of addresses (address.c); both yield network byte order. */
+bool EtwParseIpv4(const char *text, uint8_t address[4]);
+bool EtwParseIpv6(
+        const char *text, uint8_t address[16]); /* an IPv4 address becomes ::ffff:a.b.c.d */
+/* S-1-...; *sizePtr: bytes used of 68. */
+bool EtwParseSid(const char *text, uint8_t sid[68], size_t *sizePtr);
+
+/* ---- Providers (tcl_provider.c) ------------------------------------------------------------------ */
+
+/*
+ * Counted: one reference for each interpreter whose table has it. Deleting it in the interpreter
+ * that made it unregisters it at once (`deleted`); others find out at their next look-up.
+ */
+typedef struct EtwTclCallback EtwTclCallback;
+typedef struct EtwTclProvider {
+    int refCount;
+    bool deleted;
+    char *name;
+    EtwGuid guid;
+    Etw_Provider *handle;
+    EtwKeyword *keywords;
+    int keywordCount;
+    Tcl_HashTable events;     /* name -> EtwTclEvent * */
+    EtwTclCallback *callback; /* NULL: none */
+} EtwTclProvider;
+
+typedef struct EtwTclEvent {
+    EtwTclProvider *provider;
+    Etw_Event *event;
+    uint8_t level;
+    uint64_t keyword;
+    Etw_EventDesc desc; /* desc.name is the key in the provider's table */
+    int fieldCount;
+    EtwType *fields;
+    char *spec; /* as given to etw provider event */
+} EtwTclEvent;
+
+/* Rises whenever a provider or an event goes away: what is cached of them is void then. */
+extern unsigned etwProviderEpoch;
+
+/* A provider of this interpreter, or an error that lists them. */
+EtwTclProvider *EtwFindProvider(EtwInterp *ctx, Tcl_Obj *name);
+EtwTclEvent *EtwFindEvent(EtwInterp *ctx, EtwTclProvider *provider, Tcl_Obj *name);
+/* Make and register; NULL with an error left. Not in any table yet, one reference. */
+EtwTclProvider *EtwProviderNew(
+        Tcl_Interp *interp, Tcl_Obj *name, const EtwGuid *guid, Tcl_Obj *keywords);
+int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider); /* takes a reference of its own */
+void EtwProviderRemoveFrom(EtwInterp *ctx, EtwTclProvider *provider);
+void EtwProviderUnregister(EtwTclProvider *provider);
+void EtwProviderRelease(EtwTclProvider *provider);
+/* Define (or redefine) an event; desc->name is copied. */
+int EtwProviderDefine(
+        Tcl_Interp *interp, EtwTclProvider *provider, const Etw_EventDesc *desc, Tcl_Obj *spec);
+void EtwProvidersFree(EtwInterp *ctx);
+
+/* ---- Enable callbacks (tcl_enable_callback.c) -------------------------------------------------- */
+
+/* command: a list, which gets {enable|disable|capture level any all} appended. */
+EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj *command);
+void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that made it; accepts NULL */
+
+/* A provider as session commands name it: ours, built in, registered by some process, described
+ * somewhere (schema/store/known_providers.h), or a GUID. */
+typedef struct EtwTarget {
+    EtwGuid guid;
+    char name[128]; /* "" when only the GUID is known */
+    const EtwKeyword *keywords;
+    int keywordCount;
+} EtwTarget;
+int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target);
+/* Names of the built-in and the registered providers and, `known`, of those that are described
+ * somewhere, each once: a new list. */
+Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known);
+
+/* Frees the cache of etw write (write_cmd.c). */
+void EtwWriteCacheFree(struct EtwWriteCache *cache);
+
+#endif

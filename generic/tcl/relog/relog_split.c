@@ -1,0 +1,277 @@
+/*
+ * tcl/relog/relog_split.c --
+ *
+ *	The files of `etw relog -split`. Each is written beside its place, opened only while bytes go
+ *	into it, since there may be more of them than a process may have open; they come into their places
+ *	together when all are complete.
+ */
+#include "tcl/core/text_output.h"
+#include "tcl/relog/relog_int.h"
+
+enum { SIZE_MIN = 64 * 1024, NAME_MAX_BYTES = 100 };
+
+typedef struct File {
+    struct File *next;
+    Tcl_Obj *path, *beside; /* beside: NULL: not there */
+} File;
+
+struct EtwRelogFiles {
+    Tcl_Interp *interp;
+    Tcl_Obj *out;
+    const EtwSource *source;
+    EtwSchemaStore *store;
+    EtwSplitKind kind;
+    File *first, *last;
+};
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+static int splitError(Tcl_Interp *interp, Tcl_Obj *words)
+{
+    return EtwTclFail(interp, ETW_E_ARG, "SPLIT", Tcl_GetString(words),
+            "\"-split\" is \"process\", \"provider\", \"size BYTES\" (at least %d) or \"time "
+            "SECONDS\", not \"%.100s\"",
+            SIZE_MIN, Tcl_GetString(words));
+}
+
+int EtwRelogSplitParse(Tcl_Interp *interp, Tcl_Obj *list, EtwSplitKind *kindPtr, int64_t *amountPtr)
+{
+    static const char *const kinds[] = {"process", "provider", "size", "time", NULL};
+    Tcl_Obj **words;
+    Tcl_Size count;
+    Tcl_WideInt bytes;
+    double seconds;
+    int kind;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    if (count < 1 || Tcl_GetIndexFromObj(NULL, words[0], kinds, "split", 0, &kind) != TCL_OK ||
+            count != (kind >= ETW_SPLIT_SIZE ? 2 : 1)) {
+        return splitError(interp, list);
+    }
+    *kindPtr = (EtwSplitKind)kind;
+    *amountPtr = 0;
+    if (kind == ETW_SPLIT_SIZE) {
+        if (Tcl_GetWideIntFromObj(NULL, words[1], &bytes) != TCL_OK || bytes < SIZE_MIN) {
+            return splitError(interp, list);
+        }
+        *amountPtr = bytes;
+    } else if (kind == ETW_SPLIT_TIME) {
+        if (Tcl_GetDoubleFromObj(NULL, words[1], &seconds) != TCL_OK ||
+                !(seconds >= 1e-9 && seconds < 9e9)) {
+            return splitError(interp, list);
+        }
+        *amountPtr = (int64_t)(seconds * 1e9 + 0.5);
+    }
+    return TCL_OK;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* A provider's name, or its GUID, without what a file's name may not have. */
+static Tcl_Obj *providerWord(const EtwRelogFiles *files, const EtwGuid *guid)
+{
+    char text[ETW_GUID_TEXT], word[NAME_MAX_BYTES + 1];
+    const char *name = EtwProviderName(files->store, guid);
+    size_t size = 0;
+
+    if (name == NULL || name[0] == 0) {
+        EtwGuidFormat(guid, text);
+        name = text;
+    }
+    for (; name[size] != 0 && size < NAME_MAX_BYTES; size++) {
+        char c = name[size];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                     c == '-' || c == '.';
+        word[size] = plain ? c : '_';
+    }
+    return Tcl_NewStringObj(word, (Tcl_Size)size);
+}
+
+static Tcl_Obj *wordOf(const EtwRelogFiles *files, const EtwPiece *piece)
+{
+    if (files->kind == ETW_SPLIT_PROVIDER) {
+        return providerWord(files, &piece->provider);
+    }
+    if (files->kind != ETW_SPLIT_PROCESS) {
+        return Tcl_ObjPrintf("%04d", piece->number);
+    }
+    return piece->pid == ETW_NO_ID ? Tcl_NewStringObj("none", -1) : EtwUint64Obj(piece->pid);
+}
+
+/* Where the extension of the file's name begins, in bytes. */
+static size_t stemOf(const char *path)
+{
+    size_t end = strlen(path);
+    for (size_t at = end; at > 0 && path[at - 1] != '/' && path[at - 1] != '\\'; at--) {
+        if (path[at - 1] == '.') {
+            return at - 1;
+        }
+    }
+    return end;
+}
+
+/* Upper and lower case are the same name on some systems. */
+static bool isTaken(const EtwRelogFiles *files, Tcl_Obj *path)
+{
+    for (const File *f = files->first; f != NULL; f = f->next) {
+        if (Tcl_StringCaseMatch(Tcl_GetString(f->path), Tcl_GetString(path), 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* OUT-WORD.EXTENSION, and a number where two providers would have the same. */
+static Tcl_Obj *pathOf(const EtwRelogFiles *files, const EtwPiece *piece)
+{
+    const char *out = Tcl_GetString(files->out);
+    size_t stem = stemOf(out);
+    Tcl_Obj *word = wordOf(files, piece), *path = NULL;
+
+    Tcl_IncrRefCount(word);
+    for (int n = 1; path == NULL || (files->kind == ETW_SPLIT_PROVIDER && isTaken(files, path));
+            n++) {
+        if (path != NULL) {
+            Tcl_DecrRefCount(path);
+        }
+        path = Tcl_NewStringObj(out, (Tcl_Size)stem);
+        Tcl_AppendPrintfToObj(path, "-%s", Tcl_GetString(word));
+        if (n > 1) {
+            Tcl_AppendPrintfToObj(path, "-%d", n);
+        }
+        Tcl_AppendToObj(path, out + stem, -1);
+        Tcl_IncrRefCount(path);
+    }
+    Tcl_DecrRefCount(word);
+    return path;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* Write the bytes where `mode` begins; false: the interpreter's result says why not. */
+static bool writeBytes(
+        EtwRelogFiles *files, const File *file, const char *mode, const EtwText *text)
+{
+    Tcl_Channel channel = Tcl_FSOpenFileChannel(files->interp, file->beside, mode, 0600);
+    bool good = channel != NULL;
+
+    if (good) {
+        Tcl_SetChannelOption(NULL, channel, "-translation", "binary");
+        good = text->size == 0 || Tcl_Write(channel, text->data, (Tcl_Size)text->size) >= 0;
+        good = Tcl_Close(NULL, channel) == TCL_OK && good;
+    }
+    if (!good) {
+        Tcl_SetObjResult(
+                files->interp, Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetString(file->path),
+                                       Tcl_PosixError(files->interp)));
+    }
+    return good;
+}
+
+static bool checkCount(const EtwRelogFiles *files, const EtwPiece *piece)
+{
+    bool beside = files->kind == ETW_SPLIT_PROCESS || files->kind == ETW_SPLIT_PROVIDER;
+    int most = beside ? ETW_SPLIT_MAX_BESIDE : ETW_SPLIT_MAX;
+
+    if (piece->number > most) {
+        EtwTclFail(files->interp, ETW_E_LIMIT, "FILES", Tcl_GetString(files->out),
+                "\"-split\" makes at most %d files here: take a part of the events, or larger "
+                "pieces",
+                most);
+    }
+    return piece->number <= most;
+}
+
+static bool beginFile(void *ctx, EtwPiece *piece)
+{
+    EtwRelogFiles *files = ctx;
+    EtwText none = {0};
+
+    if (!checkCount(files, piece)) {
+        return false;
+    }
+    File *file = EtwAlloc(sizeof *file);
+    file->path = pathOf(files, piece);
+    if (files->last != NULL) {
+        files->last->next = file;
+    } else {
+        files->first = file;
+    }
+    files->last = file;
+    piece->file = file;
+    if (EtwOutputCheck(files->interp, file->path, files->source, "relog") != TCL_OK) {
+        return false;
+    }
+    file->beside = EtwOutputBeside(file->path);
+    return writeBytes(files, file, "w", &none);
+}
+
+static bool writePiece(void *ctx, EtwPiece *piece)
+{
+    return piece->bytes.size == 0 || writeBytes(ctx, piece->file, "a", &piece->bytes);
+}
+
+static bool endFile(void *ctx, EtwPiece *piece, const EtwText *header)
+{
+    return writeBytes(ctx, piece->file, "r+", header);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out,
+        const EtwSource *source, EtwSchemaStore *store)
+{
+    EtwRelogFiles *files = EtwAlloc(sizeof *files);
+    files->interp = interp;
+    files->out = out;
+    files->source = source;
+    files->store = store;
+    files->kind = kind;
+    return files;
+}
+
+EtwSplitSink EtwRelogFilesSink(EtwRelogFiles *files)
+{
+    return (EtwSplitSink){beginFile, writePiece, endFile, files};
+}
+
+Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    for (const EtwPiece *piece = EtwSplitFirst(split); piece != NULL; piece = piece->next) {
+        const File *file = piece->file;
+        Tcl_DictObjPut(NULL, dict, file->path, EtwUint64Obj(piece->events));
+    }
+    return dict;
+}
+
+/* Into its place, or gone. */
+static int settle(EtwRelogFiles *files, const File *file, int result)
+{
+    if (result == TCL_OK && Tcl_FSRenameFile(file->beside, file->path) != TCL_OK) {
+        Tcl_SetObjResult(
+                files->interp, Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetString(file->path),
+                                       Tcl_PosixError(files->interp)));
+        result = TCL_ERROR;
+    }
+    if (result != TCL_OK) {
+        Tcl_FSDeleteFile(file->beside);
+    }
+    return result;
+}
+
+int EtwRelogFilesClose(EtwRelogFiles *files, int result)
+{
+    for (File *file = files->first, *next; file != NULL; file = next) {
+        next = file->next;
+        if (file->beside != NULL) {
+            result = settle(files, file, result);
+            Tcl_DecrRefCount(file->beside);
+        }
+        Tcl_DecrRefCount(file->path);
+        EtwFree(file);
+    }
+    EtwFree(files);
+    return result;
+}

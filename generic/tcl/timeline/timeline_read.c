@@ -1,0 +1,299 @@
+/*
+ * tcl/timeline/timeline_read.c --
+ *
+ *	Fills a timeline from its sources, a slice of time at once, so that a window stays alive; reads
+ *	files a second time for searches and for the payloads of single events.
+ */
+#include "tcl/timeline/timeline_cmd_int.h"
+#include "base/os.h"
+
+enum { NS_PER_MS = 1000000, LOOK_EVERY = 256 };
+
+/* ---- Slices ------------------------------------------------------------------------------------ */
+
+typedef struct Slice {
+    int64_t until; /* steady ns; 0: no end */
+    unsigned count;
+} Slice;
+
+static Slice sliceOf(int ms)
+{
+    OsInstant now;
+    OsNow(&now);
+    return (Slice){.until = ms > 0 ? now.steady + (int64_t)ms * NS_PER_MS : 0};
+}
+
+static bool isOver(Slice *slice)
+{
+    OsInstant now;
+    if (slice->until == 0 || ++slice->count % LOOK_EVERY != 0) {
+        return false;
+    }
+    OsNow(&now);
+    return now.steady >= slice->until;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+static void onIdle(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+int EtwTimelineOpen(EtwTclTimeline *t)
+{
+    if (EtwQueryOpen(&t->query, t->ctx, t->sources, &t->options) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    t->reading = true;
+    t->live = EtwSourceIsLive(t->query.source);
+    t->timeline = EtwTimelineNew(t->query.filter.store);
+    t->query.timeoutNs = 1; /* what is there now, and no waiting */
+    t->query.onIdle = onIdle;
+    t->query.idleCtx = &t->idle;
+    return TCL_OK;
+}
+
+void EtwTimelineClose(EtwTclTimeline *t)
+{
+    if (!t->reading) {
+        return;
+    }
+    EtwTimelineEnd(t->timeline);
+    t->warnings = EtwQueryWarnings(&t->query);
+    Tcl_IncrRefCount(t->warnings);
+    if (t->live) {
+        EtwEventMakerFree(t->search.maker);
+        t->search.maker = NULL;
+    }
+    EtwQueryClose(&t->query);
+    t->lost = t->query.lost;
+    t->reading = false;
+}
+
+static int testOne(EtwTclTimeline *t, EtwSchemaStore *store, const EtwEvent *event, uint32_t number)
+{
+    EtwTimelineSearch *s = &t->search;
+    bool pass = s->where.predicate == NULL || EtwPredicateTest(s->where.predicate, store, event);
+    if (pass && s->maker != NULL &&
+            EtwWhereTest(t->ctx->interp, &s->where, s->maker, event, &pass) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (pass) {
+        EtwTimelineMatch(t->timeline, number);
+    }
+    s->tested++;
+    return TCL_OK;
+}
+
+static void keepEvent(EtwTclTimeline *t, const EtwEvent *event, uint32_t number)
+{
+    if (t->kept == NULL) {
+        t->kept = (Tcl_Obj **)EtwAlloc(ETW_TIMELINE_KEPT * sizeof *t->kept);
+    }
+    Tcl_Obj **slot = &t->kept[number % ETW_TIMELINE_KEPT];
+    if (*slot != NULL) {
+        Tcl_DecrRefCount(*slot);
+    }
+    *slot = EtwEventObj(t->query.maker, event);
+    Tcl_IncrRefCount(*slot);
+}
+
+static int takeEvent(EtwTclTimeline *t, const EtwEvent *event)
+{
+    uint32_t number = EtwTimelineCount(t->timeline);
+    if (EtwTimelineAdd(t->timeline, event) != ETW_OK) {
+        return TCL_BREAK; /* as many as a timeline can have */
+    }
+    if (!t->live) {
+        return TCL_OK;
+    }
+    keepEvent(t, event, number);
+    return t->search.wanted ? testOne(t, t->query.filter.store, event, number) : TCL_OK;
+}
+
+static int readSlice(EtwTclTimeline *t, int ms)
+{
+    Slice slice = sliceOf(ms);
+    EtwEvent event;
+    int result = TCL_OK;
+
+    t->idle = false;
+    while (result == TCL_OK && !isOver(&slice)) {
+        result = EtwQueryNext(&t->query, &event);
+        if (result == TCL_OK) {
+            result = takeEvent(t, &event);
+        }
+    }
+    t->lost = EtwSourceLost(t->query.source);
+    return result;
+}
+
+int EtwTimelineRead(EtwTclTimeline *t, int ms)
+{
+    if (!t->reading) {
+        return TCL_OK;
+    }
+    t->busy = true;
+    int result = readSlice(t, ms);
+    t->busy = false;
+    if (result == TCL_BREAK) {
+        if (!t->idle) {
+            EtwTimelineClose(t);
+        }
+        result = TCL_OK;
+    }
+    return result;
+}
+
+/* ---- Searches ---------------------------------------------------------------------------------- */
+
+void EtwTimelineSearchEnd(EtwTclTimeline *t)
+{
+    EtwTimelineSearch *s = &t->search;
+    EtwEventMakerFree(s->maker);
+    if (s->reading) {
+        EtwQueryClose(&s->query);
+    }
+    EtwWhereFree(&s->where);
+    memset(s, 0, sizeof *s);
+}
+
+static int prepareSearch(EtwTclTimeline *t, Tcl_Obj *where)
+{
+    Tcl_Interp *interp = t->ctx->interp;
+    EtwTimelineSearch *s = &t->search;
+    s->wanted = true;
+    if (EtwWhereParse(interp, where, false, &s->where) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (!t->live && EtwQueryOpen(&s->query, t->ctx, t->sources, &t->options) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    s->reading = !t->live;
+    if (t->live) {
+        s->since = s->tested = EtwTimelineCount(t->timeline);
+    }
+    if (s->where.lambda == NULL || (t->live && !t->reading)) {
+        return TCL_OK;
+    }
+    s->maker = EtwEventMakerNew(t->ctx, t->live ? t->query.filter.store : s->query.filter.store);
+    return EtwEventMakerSelect(interp, s->maker, s->where.fields, true);
+}
+
+int EtwTimelineSearchFor(EtwTclTimeline *t, Tcl_Obj *where)
+{
+    EtwTimelineSearchEnd(t);
+    EtwTimelineUnmatch(t->timeline);
+    if (*Tcl_GetString(where) == 0) {
+        return TCL_OK;
+    }
+    if (prepareSearch(t, where) != TCL_OK) {
+        EtwTimelineSearchEnd(t);
+        return TCL_ERROR;
+    }
+    return TCL_OK;
+}
+
+static int searchSlice(EtwTclTimeline *t, int ms)
+{
+    EtwTimelineSearch *s = &t->search;
+    uint32_t count = EtwTimelineCount(t->timeline);
+    Slice slice = sliceOf(ms);
+    EtwEvent event;
+    int result = TCL_OK;
+
+    while (result == TCL_OK && s->tested < count && !isOver(&slice)) {
+        result = EtwQueryNext(&s->query, &event);
+        if (result == TCL_OK) {
+            result = testOne(t, s->query.filter.store, &event, s->tested);
+        }
+    }
+    return result == TCL_OK && s->tested == count && !t->reading ? TCL_BREAK : result;
+}
+
+int EtwTimelineSearchOn(EtwTclTimeline *t, int ms)
+{
+    if (!t->search.reading) {
+        return TCL_OK;
+    }
+    t->busy = true;
+    int result = searchSlice(t, ms);
+    t->busy = false;
+    if (result == TCL_BREAK) { /* the tree stays: whoever asks sees that it was wanted */
+        EtwEventMakerFree(t->search.maker);
+        t->search.maker = NULL;
+        EtwQueryClose(&t->search.query);
+        t->search.reading = false;
+        result = TCL_OK;
+    }
+    return result;
+}
+
+/* ---- Payloads ------------------------------------------------------------------------------------ */
+
+static Tcl_Obj *keptEvents(EtwTclTimeline *t, uint32_t first, uint32_t count)
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    uint32_t all = EtwTimelineCount(t->timeline);
+
+    for (uint32_t i = first; i - first < count && i < all; i++) {
+        bool there = all - i <= ETW_TIMELINE_KEPT && t->kept != NULL;
+        Tcl_ListObjAppendElement(NULL, list, there ? t->kept[i % ETW_TIMELINE_KEPT] : Tcl_NewObj());
+    }
+    return list;
+}
+
+/* How many events before this one a reader that begins at its time meets first. */
+static uint32_t sameTimeBefore(const EtwTimeline *timeline, uint32_t event, int64_t time)
+{
+    EtwTimeRowInfo row;
+    uint32_t before = 0;
+    while (before < event && EtwTimelineRow(timeline, event - before - 1, &row) &&
+            row.time >= time) {
+        before++;
+    }
+    return before;
+}
+
+/* The query's options, but from that time on. */
+static EtwQueryOptions fromTime(const EtwTclTimeline *t, int64_t time)
+{
+    EtwQueryOptions options = t->options;
+    options.from = Tcl_NewWideIntObj(time);
+    return options;
+}
+
+Tcl_Obj *EtwTimelineEvents(EtwTclTimeline *t, uint32_t first, uint32_t count)
+{
+    EtwTimeRowInfo row;
+    EtwQuery query;
+    EtwEvent event;
+
+    if (t->live || !EtwTimelineRow(t->timeline, first, &row)) {
+        return keptEvents(t, first, count);
+    }
+    EtwQueryOptions options = fromTime(t, row.time);
+    Tcl_IncrRefCount(options.from);
+    int result = EtwQueryOpen(&query, t->ctx, t->sources, &options);
+    Tcl_DecrRefCount(options.from);
+    if (result != TCL_OK) {
+        return NULL;
+    }
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    uint32_t skip = sameTimeBefore(t->timeline, first, row.time);
+    t->busy = true;
+    for (uint32_t i = 0; i < skip + count && result == TCL_OK; i++) {
+        result = EtwQueryNext(&query, &event);
+        if (result == TCL_OK && i >= skip) {
+            Tcl_ListObjAppendElement(NULL, list, EtwEventObj(query.maker, &event));
+        }
+    }
+    t->busy = false;
+    EtwQueryClose(&query);
+    if (result == TCL_ERROR) {
+        Tcl_DecrRefCount(list);
+        return NULL;
+    }
+    return list;
+}

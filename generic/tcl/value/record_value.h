@@ -1,0 +1,18 @@
+/*
+ * tcl/value/record_value.h --
+ *
+ *	Records as Tcl values, as `etw test event` makes them and -records takes them: a dict of `cpu`
+ *	and `record`, the bytes of a record as a file has it, whose time is in ns since 1970.
+ */
+#ifndef ETW_RECORD_VALUE_H
+#define ETW_RECORD_VALUE_H
+
+#include "tcl/core/tclglue.h"
+#include "flow/source/source.h"
+
+/* A new object; NULL with an error left: the record would be too large. */
+Tcl_Obj *EtwRecordObj(Tcl_Interp *interp, const EtwEvent *event);
+/* A source of a list of them, which need not stay alive. */
+int EtwRecordsOpen(Tcl_Interp *interp, Tcl_Obj *records, EtwSource **sourcePtr);
+
+#endif

@@ -1,0 +1,520 @@
+/*
+ * tests/engine/test_processes.c --
+ *
+ *	The embedded engine among processes: forked and foreign writers, writers and owners that are killed (at each step of the record
+ *	protocol where test points are compiled in), signals, exits, what somebody else planted. Linux only.
+ */
+#define _GNU_SOURCE /* CPU affinity */
+#ifdef _WIN32
+#include <stdio.h>
+int main(void)
+{
+    printf("0 passed, 0 failed, 1 skipped\n");
+    return 0;
+}
+#else
+#include "tests/support/engine_support.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static _Atomic bool stopWriting;
+
+/* ---- Other processes ------------------------------------------------------------------------- */
+
+static void fork_child_writes(void)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    char *file = at("fork.etl");
+    pid_t child;
+    int status;
+    REQUIRE(startFile("fork", file, &err) == ETW_OK);
+    writeOne(0, 0);
+    child = fork();
+    if (child == 0) {
+        for (uint64_t i = 0; i < 100; i++) {
+            writeOne(1, i);
+        }
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    REQUIRE(EtwSessionStop("fork", &info, &err) == ETW_OK);
+    CHECK_EQ(countFile(file, true), 101);
+    EtlReader *reader;
+    EtwEvent e;
+    int ofChild = 0;
+    REQUIRE(EtlReaderOpen(&reader, file, NULL, NULL, &err) == ETW_OK);
+    while (EtlReaderNext(reader, &e) == ETW_OK) {
+        ofChild += e.pid == (uint32_t)child && e.tid == (uint32_t)child;
+    }
+    EtlReaderClose(reader);
+    CHECK_EQ(ofChild, 100);
+}
+
+/*
+ * A process that writes for others keeps a session's mapping. The next session that takes the same
+ * place in the registry is another one: it must get the events.
+ */
+static void other_session_in_the_same_place(void)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    int turn[2], done[2], status;
+    char byte = 0;
+    REQUIRE(pipe(turn) == 0 && pipe(done) == 0);
+    REQUIRE(startFile("place-1", at("place1.etl"), &err) == ETW_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        for (uint64_t i = 0; i < 3; i++) {
+            writeOne(1, i);
+            if (write(done[1], "x", 1) != 1 || read(turn[0], &byte, 1) != 1) {
+                _exit(1);
+            }
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < 3; i++) {
+        char name[16], file[32];
+        CHECK_EQ(read(done[0], &byte, 1), 1);
+        snprintf(name, sizeof name, "place-%d", i + 1);
+        CHECK_EQ(EtwSessionStop(name, &info, &err), ETW_OK);
+        CHECK_EQ(info.events, 2);
+        snprintf(name, sizeof name, "place-%d", i + 2);
+        snprintf(file, sizeof file, "place%d.etl", i + 2);
+        REQUIRE(startFile(name, at(file), &err) == ETW_OK);
+        CHECK_EQ(write(turn[1], "x", 1), 1);
+    }
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EtwSessionStop("place-4", NULL, &err);
+    close(turn[0]), close(turn[1]), close(done[0]), close(done[1]);
+}
+
+/* A fork in the middle of another thread's control call leaves the child nothing locked. */
+static void queryUntilStopped(void *arg)
+{
+    EtwSessionInfo info;
+    EtwError err;
+    (void)arg;
+    while (!stopWriting) {
+        EtwSessionQuery("forked", &info, &err);
+        writeOne(2, 0);
+    }
+}
+
+static void fork_while_others_control(void)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    OsThread *t;
+    REQUIRE(startFile("forked", at("forked.etl"), &err) == ETW_OK);
+    stopWriting = false;
+    OsThreadStart(&t, "control", queryUntilStopped, NULL);
+    for (int i = 0; i < 100; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            _exit(EtwSessionQuery("forked", &info, &err) == ETW_OK && writeOne(1, 0) == 0 ? 0 : 1);
+        }
+        waitpid(child, &status, 0);
+        if (!CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+            break;
+        }
+    }
+    stopWriting = true;
+    OsThreadJoin(t);
+    CHECK_EQ(EtwSessionStop("forked", NULL, &err), ETW_OK);
+}
+
+/* What other libraries do at a thread's end comes after the engine has freed its own part of it. */
+static void writeAtEnd(void *key)
+{
+    writeOne(3, (uint64_t)(uintptr_t)key);
+}
+
+static void *writeThenEnd(void *key)
+{
+    pthread_setspecific(*(pthread_key_t *)key, (void *)1);
+    writeOne(3, 0);
+    return NULL;
+}
+
+static void write_at_thread_end(void)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    pthread_key_t key;
+    pthread_t thread;
+    REQUIRE(startFile("ending", at("ending.etl"), &err) == ETW_OK);
+    pthread_key_create(&key, writeAtEnd); /* younger than the engine's: destroyed behind it */
+    pthread_create(&thread, NULL, writeThenEnd, &key);
+    pthread_join(thread, NULL);
+    pthread_key_delete(key);
+    CHECK_EQ(EtwSessionStop("ending", &info, &err), ETW_OK);
+    CHECK_EQ(countFile(at("ending.etl"), true), 2);
+}
+
+static void killed_at(const char *point, int wantEvents, int wantAbandoned)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    char *file = at("killed.etl"), action[64];
+    pid_t child;
+    int status;
+    REQUIRE(startFile("killed", file, &err) == ETW_OK);
+    child = fork();
+    if (child == 0) {
+        snprintf(action, sizeof action, "%s:kill:5", point);
+        setenv("ETW_TEST_POINT", action, 1);
+        for (uint64_t i = 0; i < 12000; i++) {
+            writeOne(1, i);
+        }
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    for (uint64_t i = 0; i < 3000; i++) {
+        writeOne(0, i);
+    }
+    REQUIRE(EtwSessionStop("killed", &info, &err) == ETW_OK);
+    CHECK_EQ(info.lost.abandoned, wantAbandoned);
+    CHECK_EQ(info.lost.noBuffer, 0);
+    if (wantEvents >= 0) {
+        CHECK_EQ(countFile(file, true), wantEvents + 3000);
+    } else {
+        CHECK(countFile(file, true) > 3000);
+    }
+}
+
+static void killed_writer(void)
+{
+#ifdef ETW_TEST_POINTS
+    killed_at("record.before-open", 4, 1);
+    killed_at("record.open", 4, 1);
+    killed_at("record.before-commit", 4, 1);
+    killed_at("switch.before-claim", -1, 0);
+    killed_at("switch.before-install", -1, 0);
+#else
+    (void)killed_at;
+    SKIP("compiled without test points");
+#endif
+}
+
+/* ---- Deaths that others live with ------------------------------------------------------------- */
+
+/* Live events of ours within a few seconds, until `wanted` or the session's end. */
+static uint64_t liveCount(EtwLive *live, uint64_t wanted, EtwStatus *statusPtr)
+{
+    EtwEvent e;
+    OsInstant now, start;
+    uint64_t count = 0;
+    OsNow(&start);
+    do {
+        *statusPtr = EtwLiveNext(live, &e);
+        if (*statusPtr == ETW_OK) {
+            count += EtwGuidEqual(&e.provider, &guid) && e.payloadSize == 16;
+        } else {
+            EtwLiveWait(live, 5000000);
+        }
+        OsNow(&now);
+    } while (*statusPtr != ETW_END && count < wanted && now.steady - start.steady < 10000000000);
+    return count;
+}
+
+#ifdef ETW_TEST_POINTS
+/* Everything on one CPU, so that it is one stream. */
+static void pin(bool on)
+{
+    static cpu_set_t all;
+    cpu_set_t one;
+    if (on) {
+        sched_getaffinity(0, sizeof all, &all);
+        CPU_ZERO(&one);
+        for (int i = 0; i < CPU_SETSIZE; i++) {
+            if (CPU_ISSET(i, &all)) {
+                CPU_SET(i, &one);
+                break;
+            }
+        }
+        sched_setaffinity(0, sizeof one, &one);
+    } else {
+        sched_setaffinity(0, sizeof all, &all);
+    }
+}
+
+static void killWriterAt(const char *action)
+{
+    pid_t child = fork();
+    int status;
+    if (child == 0) {
+        setenv("ETW_TEST_POINT", action, 1);
+        writeOne(1, 0);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+}
+#endif
+
+/* A writer that died inside a record holds up neither consumers nor snapshots of its stream. */
+static void killed_writer_seen_live(void)
+{
+#ifdef ETW_TEST_POINTS
+    static const char *const points[] = {"record.open:kill", "record.before-open:kill"};
+    EtwError err;
+    EtwLive *live;
+    EtwStatus status;
+    EtwSessionConfig config = {.name = "dead-live", .realtime = true};
+    EtwEnable enable = {.provider = guid};
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+        EtwSessionEnable("dead-live", &enable, &err);
+        REQUIRE(EtwLiveOpen("dead-live", &live, &err) == ETW_OK);
+        pin(true);
+        killWriterAt(points[i]);
+        for (uint64_t k = 0; k < 100; k++) {
+            writeOne(0, k);
+        }
+        pin(false);
+        CHECK_EQ(liveCount(live, 100, &status), 100);
+        CHECK_EQ(EtwLiveLost(live), 1);
+        EtwLiveClose(live);
+        EtwSessionStop("dead-live", NULL, &err);
+    }
+#else
+    SKIP("compiled without test points");
+#endif
+}
+
+static void killed_writer_in_snapshot(void)
+{
+#ifdef ETW_TEST_POINTS
+    EtwError err;
+    EtwSessionInfo info;
+    EtwSessionConfig config = {.name = "dead-memory", .mode = ETW_FILE_MEMORY};
+    EtwEnable enable = {.provider = guid};
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    EtwSessionEnable("dead-memory", &enable, &err);
+    pin(true);
+    killWriterAt("record.before-commit:kill");
+    for (uint64_t k = 0; k < 100; k++) {
+        writeOne(0, k);
+    }
+    pin(false);
+    REQUIRE(EtwSessionSnapshot("dead-memory", at("dead.etl"), &info, &err) == ETW_OK);
+    CHECK_EQ(countFile(at("dead.etl"), true), 100);
+    CHECK_EQ(info.events, 101);
+    EtwSessionStop("dead-memory", NULL, &err);
+#else
+    SKIP("compiled without test points");
+#endif
+}
+
+static int liveMe(const char *unused)
+{
+    EtwError err;
+    EtwSessionConfig config = {.name = "orphan", .realtime = true};
+    EtwEnable enable = {.provider = guid};
+    (void)unused;
+    if (EtwSessionStart(&config, &err) != ETW_OK ||
+            EtwSessionEnable("orphan", &enable, &err) != ETW_OK || writeOne(0, 0) != ETW_WRITTEN ||
+            write(STDOUT_FILENO, "x", 1) != 1) {
+        return 1;
+    }
+    for (;;) {
+        pause();
+    }
+}
+
+/* This program as another process that does one thing; its standard output goes into `out`. */
+static pid_t self(const char *what, const char *argument, int out)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        if (out >= 0) {
+            dup2(out, STDOUT_FILENO);
+        }
+        execl("/proc/self/exe", "test_engine", what, argument, (char *)NULL);
+        _exit(9);
+    }
+    return child;
+}
+
+/* A consumer ends with its session, also when that ends by the death of its process. */
+static void killed_owner_seen_live(void)
+{
+    EtwError err;
+    EtwLive *live;
+    EtwStatus status;
+    int ready[2], killed;
+    char byte;
+    REQUIRE(pipe(ready) == 0);
+    pid_t child = self("--live-me", "", ready[1]);
+    close(ready[1]);
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    REQUIRE(EtwLiveOpen("orphan", &live, &err) == ETW_OK);
+    kill(child, SIGKILL);
+    waitpid(child, &killed, 0);
+    CHECK_EQ(liveCount(live, 2, &status), 1);
+    CHECK_EQ(status, ETW_END);
+    EtwLiveClose(live);
+    close(ready[0]);
+}
+
+static _Atomic bool stopBegun;
+static void *stopInThread(void *name)
+{
+    stopBegun = true;
+    EtwSessionStop(name, NULL, NULL);
+    return NULL;
+}
+
+/* Ends while another thread is stopping the session. */
+static int exitMe(const char *file)
+{
+    EtwError err;
+    pthread_t t;
+    if (startFile("exit-me", file, &err) != ETW_OK) {
+        return 1;
+    }
+    for (uint64_t i = 0; i < 100000; i++) {
+        writeOne(0, i);
+    }
+    pthread_create(&t, NULL, stopInThread, "exit-me");
+    pthread_detach(t);
+    while (!stopBegun) {
+    }
+    return 0;
+}
+
+static void exit_waits_for_a_stop(void)
+{
+    char *file = at("exit.etl");
+    for (int i = 0; i < 5; i++) {
+        int status;
+        waitpid(self("--exit-me", file, -1), &status, 0);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(countFile(file, true) > 0);
+    }
+}
+
+/* The maker of the registry died before it gave it a size. */
+static void empty_registry(void)
+{
+    char path[600], keep[600];
+    int status;
+    snprintf(keep, sizeof keep, "%s", getenv("ETW_RUNTIME_DIR"));
+    snprintf(path, sizeof path, "%s/fresh", dir);
+    REQUIRE(mkdir(path, 0700) == 0);
+    setenv("ETW_RUNTIME_DIR", path, 1);
+    snprintf(path, sizeof path, "%s/fresh/registry-3", dir);
+    FILE *f = fopen(path, "w");
+    fchmod(fileno(f), 0600);
+    fclose(f);
+    waitpid(self("--exit-me", at("fresh.etl"), -1), &status, 0);
+    setenv("ETW_RUNTIME_DIR", keep, 1);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void terminated(int sig)
+{
+    char *file = at("term.etl");
+    int status;
+    pid_t child = self("--terminate-me", file, -1);
+    /* The child creates FILE.ready when it has written. */
+    char mark[1100];
+    snprintf(mark, sizeof mark, "%s.ready", file);
+    for (int i = 0; i < 2000 && !OsFileExists(mark); i++) {
+        OsSleepNs(5000000);
+    }
+    kill(child, sig);
+    waitpid(child, &status, 0);
+    if (sig == SIGKILL) {
+        countFile(file, false); /* all that was flushed, readable */
+    } else {
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == sig);
+        CHECK_EQ(countFile(file, true), 1000);
+    }
+    OsFileRemove(mark);
+}
+
+static void termination_signals(void)
+{
+    terminated(SIGINT);
+    terminated(SIGTERM);
+    terminated(SIGHUP);
+}
+
+static int terminateMe(const char *file)
+{
+    EtwError err;
+    char mark[1100];
+    FILE *f;
+    if (startFile("terminate-me", file, &err) != ETW_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    for (uint64_t i = 0; i < 1000; i++) {
+        writeOne(0, i);
+    }
+    snprintf(mark, sizeof mark, "%s.ready", file);
+    f = fopen(mark, "w");
+    fclose(f);
+    for (;;) {
+        OsSleepNs(20000000); /* not pause: TSan may put a signal off until the next call */
+    }
+}
+
+static void runtime_dir_refused(void)
+{
+    char path[600], out[600];
+    EtwError err;
+    const char *keep = getenv("ETW_RUNTIME_DIR");
+    char kept[600];
+    snprintf(kept, sizeof kept, "%s", keep);
+    snprintf(path, sizeof path, "%s/open-dir", dir);
+    mkdir(path, 0755);
+    chmod(path, 0755);
+    setenv("ETW_RUNTIME_DIR", path, 1);
+    CHECK_EQ(OsRuntimeDir(out, sizeof out, &err), ETW_E_ACCESS);
+    setenv("ETW_RUNTIME_DIR", kept, 1);
+    struct stat st;
+    char *file = at("mode.etl");
+    REQUIRE(startFile("mode", file, &err) == ETW_OK);
+    CHECK(stat(file, &st) == 0 && (st.st_mode & 0777) == 0600);
+    EtwSessionStop("mode", NULL, &err);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*proc)(const char *argument);
+    } others[] = {{"--terminate-me", terminateMe}, {"--live-me", liveMe}, {"--exit-me", exitMe}};
+    setUp(argc > 2 && strncmp(argv[1], "--", 2) == 0);
+    for (size_t i = 0; argc > 2 && i < sizeof others / sizeof *others; i++) {
+        if (strcmp(argv[1], others[i].name) == 0) {
+            return others[i].proc(argv[2]);
+        }
+    }
+    CHECK_ARGS(argc, argv);
+    CHECK_RUN(fork_child_writes);
+    CHECK_RUN(other_session_in_the_same_place);
+    CHECK_RUN(fork_while_others_control);
+    CHECK_RUN(write_at_thread_end);
+    CHECK_RUN(killed_writer);
+    CHECK_RUN(killed_writer_seen_live);
+    CHECK_RUN(killed_writer_in_snapshot);
+    CHECK_RUN(killed_owner_seen_live);
+    CHECK_RUN(exit_waits_for_a_stop);
+    CHECK_RUN(empty_registry);
+    CHECK_RUN(termination_signals);
+    CHECK_RUN(runtime_dir_refused);
+    return CHECK_DONE();
+}
+#endif

@@ -1,0 +1,607 @@
+/*
+ * tests/flow/test_calls.c --
+ *
+ *	flow/calls*.c: pairing of enters and leaves (recursion, errors, coroutines, interpreters,
+ *	threads, calls that are cut or whose half is lost), times, what the kernel has a call pay for,
+ *	percentiles. Events are made up; times are in microseconds.
+ */
+#include "tests/support/check.h"
+#include "tests/support/sample.h"
+#include "flow/calls/call_tree.h"
+
+enum { US = 1000, TID = 4711 };
+
+static EtwCalls *calls;
+static EtwSchemaStore *store;
+static uint32_t threadId, processId;
+
+static void begin(EtwCallsConfig config)
+{
+    store = EtwSchemaStoreNew();
+    calls = EtwCallsNew(&config, store);
+    threadId = processId = TID;
+}
+
+static void finish(void)
+{
+    EtwCallsFree(calls);
+    EtwSchemaStoreFree(store);
+}
+
+static void add(Sample *s, int64_t us)
+{
+    s->event.time = 1000000000 + us * US;
+    s->event.pid = processId;
+    s->event.tid = threadId;
+    EtwCallsAdd(calls, SampleEvent(s));
+    SampleFree(s);
+}
+
+#define TEXT_FIELD(name)                                                                           \
+    {                                                                                              \
+        name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0                                              \
+    }
+#define FIELD(name, in)                                                                            \
+    {                                                                                              \
+        name, in, 0, 0, 0                                                                          \
+    }
+
+static void enterFrom(int64_t us, uint64_t id, int depth, const char *command, const char *context,
+        const char *file, uint32_t line)
+{
+    static const Etw_Field fields[] = {FIELD("CallId", ETW_IN_UINT64),
+            FIELD("Depth", ETW_IN_UINT16), TEXT_FIELD("Command"), TEXT_FIELD("Context"),
+            TEXT_FIELD("File"), FIELD("Line", ETW_IN_UINT32)};
+    Sample *s = SampleNew("Tcl-Script", "Enter", fields, 6);
+    SampleInt(s, id, 8);
+    SampleInt(s, (uint64_t)depth, 2);
+    SampleText(s, command);
+    SampleText(s, context);
+    SampleText(s, file);
+    SampleInt(s, line, 4);
+    add(s, us);
+}
+
+static void enter(int64_t us, uint64_t id, int depth, const char *command, const char *context)
+{
+    enterFrom(us, id, depth, command, context, "", 0);
+}
+
+static void leave(int64_t us, uint64_t id, int code)
+{
+    static const Etw_Field fields[] = {FIELD("CallId", ETW_IN_UINT64),
+            FIELD("Depth", ETW_IN_UINT16), FIELD("Code", ETW_IN_INT32),
+            FIELD("Duration", ETW_IN_UINT64), TEXT_FIELD("Command"), TEXT_FIELD("Result")};
+    Sample *s = SampleNew("Tcl-Script", "Leave", fields, 6);
+    SampleInt(s, id, 8);
+    SampleInt(s, 1, 2);
+    SampleInt(s, (uint64_t)code, 4);
+    SampleInt(s, 0, 8);
+    SampleText(s, "x");
+    SampleText(s, "");
+    add(s, us);
+}
+
+static void syscallEvent(int64_t us, const char *name, uint32_t number)
+{
+    static const Etw_Field fields[] = {FIELD("Syscall", ETW_IN_UINT32)};
+    Sample *s = SampleNew("Linux-systemcall", name, fields, 1);
+    SampleInt(s, number, 4);
+    add(s, us);
+}
+
+static void switchTo(int64_t us, uint32_t from, uint32_t to, uint16_t state)
+{
+    static const Etw_Field fields[] = {FIELD("OldThreadId", ETW_IN_UINT32),
+            FIELD("NewThreadId", ETW_IN_UINT32), FIELD("OldState", ETW_IN_UINT16)};
+    Sample *s = SampleNew("Linux-contextswitch", "Switch", fields, 3);
+    SampleInt(s, from, 4);
+    SampleInt(s, to, 4);
+    SampleInt(s, state, 2);
+    add(s, us);
+}
+
+static void sendBytes(int64_t us, int32_t size)
+{
+    static const Etw_Field fields[] = {FIELD("Size", ETW_IN_INT32)};
+    Sample *s = SampleNew("Linux-tcpip", "Send", fields, 1);
+    SampleInt(s, (uint32_t)size, 4);
+    add(s, us);
+}
+
+static void stopOf(int64_t us, const char *provider)
+{
+    static const Etw_Field fields[] = {FIELD("ExitCode", ETW_IN_INT32)};
+    Sample *s = SampleNew(provider, "Stop", fields, 1);
+    SampleInt(s, 0, 4);
+    add(s, us);
+}
+
+/* ---- What came out, in one line: name TOTAL/SELF (children) ----------------------------------- */
+
+static void describe(EtwText *out, const EtwCallNode *node)
+{
+    size_t count;
+    const EtwCallNode **list = EtwCallChildren(node, &count);
+    for (size_t i = 0; i < count; i++) {
+        const EtwCallStats *s = &list[i]->stats;
+        EtwTextPrintf(out, "%s%s", i > 0 ? " " : "", list[i]->row->name);
+        if (s->calls > 1) {
+            EtwTextPrintf(out, "*%u", (unsigned)s->calls);
+        }
+        EtwTextPrintf(out, " %u/%u%s%s%s", (unsigned)(s->total / US), (unsigned)(s->self / US),
+                s->errors ? "!error" : "", s->cut ? "!cut" : "", s->asleep ? "!asleep" : "");
+        if (list[i]->first != NULL) {
+            EtwTextStr(out, " (");
+            describe(out, list[i]);
+            EtwTextChar(out, ')');
+        }
+    }
+    EtwFree(list);
+}
+
+static const char *tree(void)
+{
+    static char room[2000];
+    EtwText out = {0};
+    EtwCallsEnd(calls);
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        EtwTextStr(&out, t == calls->threads ? "" : " | ");
+        describe(&out, t);
+    }
+    EtwTextChar(&out, 0);
+    snprintf(room, sizeof room, "%s", out.data);
+    EtwTextFree(&out);
+    return room;
+}
+
+static const EtwCallRow *rowOf(const char *name)
+{
+    const EtwCallRow *row = calls->rows;
+    while (row != NULL && strcmp(row->name, name) != 0) {
+        row = row->next;
+    }
+    return row;
+}
+
+static const EtwCallsConfig merged = {.tree = true};
+static const EtwCallsConfig single = {.tree = true, .single = true};
+
+/* ---- Pairing --------------------------------------------------------------------------------- */
+
+static void testNesting(void)
+{
+    begin(merged);
+    enter(0, 1, 1, "a {x y} z", "::");
+    enter(10, 2, 2, "b", "::a");
+    leave(15, 2, 0);
+    enter(20, 3, 2, "b 2", "::a");
+    leave(40, 3, 1);
+    leave(100, 1, 0);
+    CHECK_STR(tree(), "a 100/75 (b*2 25/25!error)");
+    CHECK_EQ(calls->calls, 3);
+    CHECK_EQ(rowOf("b")->stats.min, 5 * US);
+    CHECK_EQ(rowOf("b")->stats.max, 20 * US);
+    finish();
+}
+
+/* Names are the first element of a list. */
+static void testNames(void)
+{
+    begin(single);
+    enter(0, 1, 1, "{my proc} 1", "::");
+    enter(1, 2, 2, "a\\ \\{b 1", "::my proc");
+    leave(2, 2, 0);
+    enter(2, 3, 2, "{a {b} c}", "::my proc");
+    leave(3, 3, 0);
+    enter(3, 4, 2, "", "::my proc");
+    leave(4, 4, 0);
+    leave(5, 1, 0);
+    CHECK_STR(tree(), "my proc 5/2 (a {b 1/1 a {b} c 1/1  1/1)");
+    finish();
+}
+
+/* A recursion's total is that of its outermost call. */
+static void testRecursion(void)
+{
+    begin(merged);
+    enter(0, 1, 1, "f 2", "::");
+    enter(10, 2, 2, "f 1", "::f");
+    enter(20, 3, 3, "g", "::f");
+    enter(30, 4, 4, "f 0", "::g");
+    leave(40, 4, 0);
+    leave(50, 3, 0);
+    leave(60, 2, 0);
+    leave(100, 1, 0);
+    CHECK_STR(tree(), "f 100/50 (f 50/20 (g 30/20 (f 10/10)))");
+    CHECK_EQ(rowOf("f")->stats.total, 100 * US);
+    CHECK_EQ(rowOf("f")->stats.self, 80 * US);
+    CHECK_EQ(rowOf("f")->stats.calls, 3);
+    CHECK_EQ(rowOf("f")->stats.max, 100 * US);
+    CHECK_EQ(rowOf("f")->stats.min, 10 * US);
+    CHECK_EQ(rowOf("g")->stats.total, 30 * US);
+    finish();
+}
+
+/* Yield is no event: the next enter at its depth shows it; its time away is nobody's but theirs who
+ * ran meanwhile. */
+static void testCoroutine(void)
+{
+    begin(single);
+    enter(0, 1, 1, "gen", "::");
+    enter(10, 2, 2, "inner", "::gen");
+    enter(20, 3, 1, "other", "::"); /* inner has yielded */
+    leave(30, 3, 0);
+    enter(40, 4, 1, "main", "::");
+    enter(50, 5, 2, "c", "::main");     /* resumes it ... */
+    enter(60, 6, 3, "work", "::inner"); /* ... at the same depth as c */
+    leave(70, 6, 0);
+    leave(80, 2, 0);
+    leave(90, 5, 0); /* gen has yielded, c is left */
+    leave(100, 4, 0);
+    leave(120, 1, 0);
+    CHECK_STR(tree(), "gen 50/20 (inner 30/20 (work 10/10)) other 10/10 main 60/20 (c 40/10)");
+    CHECK_EQ(calls->asleep, 0);
+    CHECK_EQ(calls->threads->first->slept, 70 * US); /* of 120 */
+    finish();
+}
+
+static void testAsleepAtTheEnd(void)
+{
+    begin(single);
+    enter(0, 1, 1, "gen", "::");
+    enter(10, 2, 1, "main", "::");
+    leave(20, 2, 0);
+    CHECK_STR(tree(), "gen 10/10!asleep main 10/10");
+    CHECK_EQ(calls->asleep, 1);
+    CHECK_EQ(calls->cut, 0);
+    finish();
+}
+
+/* Another interpreter has ids of another block and begins at depth 1: it runs inside the call. */
+static void testInterpreters(void)
+{
+    begin(single);
+    enter(0, 1, 1, "a", "::");
+    enter(10, 257, 1, "kid", "::");
+    enter(20, 2, 2, "alias", "::a");
+    leave(30, 2, 0);
+    leave(40, 257, 0);
+    leave(50, 1, 0);
+    CHECK_STR(tree(), "a 50/20 (kid 30/20 (alias 10/10))");
+    finish();
+}
+
+/* The same interpreter takes another block when its own is used up. */
+static void testNextBlock(void)
+{
+    begin(single);
+    enter(0, 256, 1, "a", "::");
+    enter(10, 1025, 2, "b", "::a");
+    leave(20, 1025, 0);
+    enter(25, 1026, 1, "c", "::"); /* a has yielded, or its leave is lost */
+    leave(30, 1026, 0);
+    CHECK_STR(tree(), "a 25/15!asleep (b 10/10) c 5/5");
+    finish();
+}
+
+/* A lost leave costs its call, not those around it. */
+static void testLost(void)
+{
+    begin(single);
+    leave(0, 77, 0);
+    enter(10, 1, 1, "a", "::");
+    enter(20, 2, 2, "b", "::a");
+    enter(30, 4, 2, "c", "::a");
+    leave(40, 4, 0);
+    leave(50, 1, 0);
+    enter(60, 5, 1, "a", "::");
+    leave(70, 5, 0);
+    CHECK_STR(tree(), "a 40/20 (b 10/10!asleep c 10/10) a 10/10");
+    CHECK_EQ(calls->unmatched, 1);
+    finish();
+}
+
+static void testCut(void)
+{
+    begin(single);
+    enter(0, 1, 1, "a", "::");
+    enter(10, 2, 2, "b", "::a");
+    stopOf(50, "Linux-process");
+    enter(100, 900, 1, "next", "::"); /* another with the same ids */
+    leave(110, 900, 0);
+    CHECK_STR(tree(), "a 10/10!cut (b 0/0!cut) | next 10/10");
+    finish();
+    begin(single);
+    enter(0, 1, 1, "a", "::");
+    stopOf(50, "Linux-thread");
+    CHECK_STR(tree(), "a 50/50!cut");
+    CHECK_EQ(calls->cut, 1);
+    finish();
+}
+
+static void testThreads(void)
+{
+    begin(single);
+    enter(0, 1, 1, "a", "::");
+    threadId = 5000;
+    enter(10, 257, 1, "b", "::");
+    threadId = TID;
+    leave(20, 1, 0);
+    threadId = 5000;
+    leave(30, 257, 0);
+    processId = 5000; /* the id's next owner: nothing of the old one is its own */
+    leave(35, 257, 0);
+    enter(40, 1, 1, "c", "::");
+    leave(50, 1, 0);
+    CHECK_STR(tree(), "a 20/20 | b 20/20 | c 10/10");
+    CHECK_EQ(calls->unmatched, 1);
+    finish();
+}
+
+/* Times that go back (a late event) end nothing before it began. */
+static void testLate(void)
+{
+    begin(single);
+    enter(100, 1, 1, "a", "::");
+    leave(50, 1, 0);
+    CHECK_STR(tree(), "a 0/0");
+    finish();
+}
+
+static void testByLine(void)
+{
+    begin((EtwCallsConfig){.byLine = true});
+    enterFrom(0, 1, 1, "a", "::", "/x/y.tcl", 7);
+    enterFrom(10, 2, 2, "b", "::a", "/x/y.tcl", 3);
+    leave(20, 2, 0);
+    enterFrom(20, 3, 2, "c", "::a", "/x/y.tcl", 3);
+    leave(40, 3, 0);
+    enter(50, 4, 2, "d", "::a");
+    leave(60, 4, 0);
+    leave(100, 1, 0);
+    EtwCallsEnd(calls);
+    REQUIRE(rowOf("/x/y.tcl:3") != NULL && rowOf("(no source)") != NULL);
+    CHECK_EQ(rowOf("/x/y.tcl:3")->stats.calls, 2);
+    CHECK_EQ(rowOf("/x/y.tcl:3")->stats.total, 30 * US);
+    CHECK_EQ(rowOf("/x/y.tcl:7")->stats.self, 60 * US);
+    CHECK_EQ(rowOf("(no source)")->stats.self, 10 * US);
+    size_t count;
+    EtwFree(EtwCallRows(calls, &count));
+    CHECK_EQ(count, 3); /* procs are no rows then */
+    finish();
+}
+
+/* ---- Kernel ---------------------------------------------------------------------------------- */
+
+static const EtwCost *costOf(const EtwCosts *costs, EtwCostKind kind, const char *what)
+{
+    for (int i = 0; i < costs->count; i++) {
+        if (costs->list[i].of->kind == kind && strcmp(costs->list[i].of->name, what) == 0) {
+            return &costs->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* a calls b twice: b waits in poll (7), is preempted, sends. */
+static void story(void)
+{
+    enter(0, 1, 1, "a", "::");
+    enter(10, 2, 2, "b", "::a");
+    syscallEvent(20, "Enter", 7);
+    switchTo(30, TID, 9999, 1);
+    threadId = 9999; /* whoever runs meanwhile */
+    switchTo(80, 9999, TID, 1);
+    threadId = TID;
+    syscallEvent(90, "Exit", 7);
+    sendBytes(95, 1000);
+    sendBytes(96, -11);
+    leave(100, 2, 0);
+    enter(110, 3, 2, "b", "::a");
+    switchTo(120, TID, 9999, 256);
+    switchTo(125, 9999, TID, 1);
+    switchTo(130, TID, 9999, 2);
+    switchTo(140, 9999, TID, 1);
+    leave(150, 3, 1);
+    leave(200, 1, 0);
+    enter(210, 4, 1, "exits", "::");
+    sendBytes(220, 20);
+    EtwCallsEnd(calls);
+}
+
+static void testCosts(void)
+{
+    begin(merged);
+    story();
+    const EtwCallStats *a = &rowOf("a")->stats, *b = &rowOf("b")->stats;
+    const EtwCost *poll = costOf(&b->own, ETW_COST_WAIT, "poll");
+    const EtwCost *call = costOf(&b->own, ETW_COST_SYSCALL, "poll");
+    const EtwCost *ready = costOf(&b->own, ETW_COST_READY, "");
+    const EtwCost *other = costOf(&b->own, ETW_COST_WAIT, "");
+    const EtwCost *sent = costOf(&b->own, ETW_COST_MOVE, "tcp send");
+    REQUIRE(poll && call && ready && other && sent);
+    CHECK_EQ(poll->ns, 50 * US);
+    CHECK_EQ(call->ns, 70 * US);
+    CHECK_EQ(ready->ns, 5 * US);
+    CHECK_EQ(other->ns, 10 * US);
+    CHECK_EQ(sent->bytes, 1000);
+    CHECK_EQ(sent->count, 2);
+    CHECK_EQ(EtwCostsWait(&b->own), 65 * US);
+    CHECK_EQ(a->own.count, 0);
+    CHECK_EQ(EtwCostsWait(&a->all), 65 * US);
+    CHECK_EQ(EtwCostsWait(&calls->threads->stats.all), 65 * US);
+    CHECK_EQ(EtwCostsWait(&calls->threads->first->stats.all), 65 * US);
+    finish();
+}
+
+/* In a recursion the waits below are the outermost call's, once. */
+static void testCostsOfRecursion(void)
+{
+    begin(merged);
+    enter(0, 1, 1, "f", "::");
+    enter(10, 2, 2, "f", "::f");
+    switchTo(20, TID, 9999, 1);
+    switchTo(50, 9999, TID, 1);
+    leave(60, 2, 0);
+    leave(70, 1, 0);
+    EtwCallsEnd(calls);
+    CHECK_EQ(EtwCostsWait(&rowOf("f")->stats.own), 30 * US);
+    CHECK_EQ(EtwCostsWait(&rowOf("f")->stats.all), 30 * US);
+    finish();
+}
+
+static void testGolden(void)
+{
+    EtwText out = {0};
+    begin(merged);
+    story();
+    EtwCallsProfileText(calls, &out);
+    EtwTextChar(&out, '\n');
+    EtwCallsTreeText(calls, &out);
+    EtwTextChar(&out, '\n');
+    EtwCallsProfileCsv(calls, &out);
+    EtwCallsTreeCsv(calls, &out);
+    EtwCallsJson(calls, true, true, &out);
+    CHECK(SampleIsGolden("calls.txt", out.data, out.size));
+    EtwTextFree(&out);
+    finish();
+}
+
+/* Names are shown without what a terminal would obey. */
+static void testControls(void)
+{
+    EtwText out = {0};
+    begin(merged);
+    enter(0, 1, 1,
+            "a\033[31m\xC2\x9B"
+            "31m",
+            "::");
+    leave(1, 1, 0);
+    EtwCallsEnd(calls);
+    EtwCallsProfileText(calls, &out);
+    EtwCallsTreeText(calls, &out);
+    CHECK(memchr(out.data, '\033', out.size) == NULL && memchr(out.data, 0x9B, out.size) == NULL);
+    EtwTextFree(&out);
+    finish();
+}
+
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+/* A tree of 60,000 levels, never left, and then as many leaves out of order. */
+static void testDeep(void)
+{
+    enum { DEEP = 60000 };
+    EtwText out = {0};
+    begin(merged);
+    for (int i = 1; i <= DEEP; i++) {
+        enter(i, (uint64_t)i, i, "f", "::f");
+    }
+    for (int i = 1; i <= DEEP; i++) {
+        leave(DEEP + i, (uint64_t)i, 0);
+    }
+    EtwCallsEnd(calls);
+    CHECK_EQ(calls->calls, DEEP);
+    CHECK_EQ(rowOf("f")->times.count, DEEP);
+    EtwCallsJson(calls, false, true, &out);
+    CHECK(out.size > DEEP);
+    EtwTextFree(&out);
+    finish();
+}
+
+static uint64_t selfBelow(const EtwCallNode *node)
+{
+    uint64_t self = 0;
+    for (const EtwCallNode *n = node->first; n != NULL; n = n->next) {
+        self += n->stats.self + selfBelow(n);
+    }
+    return self;
+}
+
+/* Whatever comes, all time on a stack is the self time of exactly one row, and of one node. */
+static void testRandom(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    uint32_t seed = 1;
+    for (int round = 0; round < 40; round++) {
+        begin(round % 2 ? merged : single);
+        for (int i = 0; i < 2000; i++) {
+            seed = seed * 1664525 + 1013904223;
+            uint32_t r = seed >> 8;
+            uint64_t id = 1 + r % 700;
+            threadId = TID + (r >> 4) % 2;
+            if (r % 5 < 3) {
+                char context[] = "::x";
+                context[2] = *names[(r >> 6) % 4];
+                enter(i, id, 1 + (int)((r >> 10) % 5), names[(r >> 8) % 4], context);
+            } else if (r % 5 == 3) {
+                leave(i, id, 0);
+            } else {
+                switchTo(i, TID + (r >> 6) % 3, TID + (r >> 8) % 3, (uint16_t)((r >> 10) % 2));
+            }
+        }
+        EtwCallsEnd(calls);
+        uint64_t self = 0, total = 0, onNodes = 0;
+        for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
+            self += row->stats.self;
+            CHECK(row->stats.total >= row->stats.self || row->stats.calls == 0);
+        }
+        for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+            total += t->stats.total;
+            onNodes += selfBelow(t);
+        }
+        CHECK_EQ(self, total);
+        CHECK_EQ(onNodes, total);
+        finish();
+    }
+}
+
+static void testHistogram(void)
+{
+    EtwHistogram h = {.count = 0};
+    uint64_t worst = 0;
+    CHECK_EQ(EtwHistogramAt(&h, 0.5), 0);
+    for (uint64_t v = 1; v <= 100000; v++) {
+        EtwHistogramAdd(&h, v * 37);
+    }
+    for (int p = 1; p <= 100; p++) {
+        uint64_t want = (uint64_t)p * 1000 * 37, got = EtwHistogramAt(&h, p / 100.0);
+        uint64_t off = (got > want ? got - want : want - got) * 1000 / want;
+        worst = off > worst ? off : worst;
+    }
+    CHECK_MSG(worst <= 16, "%u per mille off", (unsigned)worst);
+    EtwHistogramFree(&h);
+    h = (EtwHistogram){.count = 0};
+    EtwHistogramAdd(&h, 0);
+    EtwHistogramAdd(&h, 31);
+    EtwHistogramAdd(&h, UINT64_MAX);
+    CHECK_EQ(EtwHistogramAt(&h, 0.1), 0);
+    CHECK_EQ(EtwHistogramAt(&h, 0.6), 31);
+    CHECK(EtwHistogramAt(&h, 1) > (uint64_t)1 << 62);
+    EtwHistogramFree(&h);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK_ARGS(argc, argv);
+    CHECK_RUN(testNesting);
+    CHECK_RUN(testNames);
+    CHECK_RUN(testRecursion);
+    CHECK_RUN(testCoroutine);
+    CHECK_RUN(testAsleepAtTheEnd);
+    CHECK_RUN(testInterpreters);
+    CHECK_RUN(testNextBlock);
+    CHECK_RUN(testLost);
+    CHECK_RUN(testCut);
+    CHECK_RUN(testThreads);
+    CHECK_RUN(testLate);
+    CHECK_RUN(testByLine);
+    CHECK_RUN(testCosts);
+    CHECK_RUN(testCostsOfRecursion);
+    CHECK_RUN(testGolden);
+    CHECK_RUN(testControls);
+    CHECK_RUN(testDeep);
+    CHECK_RUN(testRandom);
+    CHECK_RUN(testHistogram);
+    return CHECK_DONE();
+}

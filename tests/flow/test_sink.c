@@ -1,0 +1,751 @@
+/*
+ * tests/flow/test_sink.c --
+ *
+ *	The flow room: all text forms against golden text, the listing's indentation and
+ *	footers, sources and their merge, from made-up sources and from files.
+ */
+#include "tests/support/sample.h"
+#include "tests/support/check.h"
+#include "base/os.h"
+#include "etl/write/writer.h"
+#include "flow/render/sink.h"
+#include "flow/source/source_int.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* 2026-11-21T08:23:12 UTC: a Saturday morning. */
+static const int64_t begun = 1795249392000000000LL;
+
+/* ---- A source that plays back what it is given ----------------------------------------------- */
+
+enum { PLAY_MAX = 64 };
+
+typedef struct Play {
+    EtwSource base;
+    const EtwEvent *events[PLAY_MAX];
+    bool again[PLAY_MAX]; /* live: nothing just now, before this event */
+    int count, at;
+    int waits, wakes;
+    EtlInfo info;
+    uint64_t lost;
+    const char *warning;
+    int *closedPtr;
+} Play;
+
+static EtwStatus playNext(EtwSource *source, EtwEvent *event)
+{
+    Play *p = (Play *)source;
+    if (p->at < PLAY_MAX && p->again[p->at]) {
+        p->again[p->at] = false;
+        return ETW_AGAIN;
+    }
+    if (p->at == p->count) {
+        return ETW_END;
+    }
+    *event = *p->events[p->at++];
+    return ETW_OK;
+}
+
+static void playWait(EtwSource *source, int64_t timeoutNs)
+{
+    (void)timeoutNs;
+    ((Play *)source)->waits++;
+}
+
+static void playWake(EtwSource *source)
+{
+    ((Play *)source)->wakes++;
+}
+
+static void playClose(EtwSource *source)
+{
+    Play *p = (Play *)source;
+    if (p->closedPtr != NULL) {
+        ++*p->closedPtr;
+    }
+    EtwFree(p);
+}
+
+static int playFileCount(const EtwSource *source)
+{
+    return ((const Play *)source)->info.startTime != 0;
+}
+
+static const EtlInfo *playFileInfo(const EtwSource *source, int index, const char **pathPtr)
+{
+    (void)index;
+    *pathPtr = "play.etl";
+    return &((const Play *)source)->info;
+}
+
+static uint64_t playLost(const EtwSource *source)
+{
+    return ((const Play *)source)->lost;
+}
+
+static int playWarningCount(const EtwSource *source)
+{
+    return ((const Play *)source)->warning != NULL;
+}
+
+static const char *playWarning(const EtwSource *source, int index)
+{
+    (void)index;
+    return ((const Play *)source)->warning;
+}
+
+static Play *playNew(bool live)
+{
+    static const EtwSourceOps file = {.next = playNext,
+            .close = playClose,
+            .fileCount = playFileCount,
+            .fileInfo = playFileInfo,
+            .lost = playLost,
+            .warningCount = playWarningCount,
+            .warning = playWarning};
+    static const EtwSourceOps session = {.next = playNext,
+            .wait = playWait,
+            .wake = playWake,
+            .close = playClose,
+            .lost = playLost};
+    Play *p = EtwAlloc(sizeof *p);
+    p->base.ops = live ? &session : &file;
+    return p;
+}
+
+/* ---- The story that is told in every form ---------------------------------------------------- */
+
+static Sample *story[PLAY_MAX];
+static int storySize;
+
+static Sample *tell(int64_t afterUs, Sample *s)
+{
+    s->event.time = begun + afterUs * 1000;
+    story[storySize++] = s;
+    return s;
+}
+
+static Sample *enter(
+        const char *event, uint64_t id, int depth, const char *command, const char *file)
+{
+    static const Etw_Field fields[] = {{"CallId", ETW_IN_UINT64, 0, 0, 0},
+            {"Depth", ETW_IN_UINT16, 0, 0, 0}, {"Command", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Context", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"File", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}, {"Line", ETW_IN_UINT32, 0, 0, 0}};
+    Sample *s = SampleNew("Tcl-Script", event, fields, COUNT(fields));
+    s->event.desc.opcode = 1;
+    s->event.desc.keyword = strcmp(event, "Enter") == 0 ? 1 : 2;
+    SampleInt(s, id, 8);
+    SampleInt(s, (uint64_t)depth, 2);
+    SampleText(s, command);
+    SampleText(s, "::");
+    SampleText(s, file);
+    SampleInt(s, file[0] ? 12 : 0, 4);
+    return s;
+}
+
+static Sample *leave(const char *event, uint64_t id, int depth, int code, uint64_t ns,
+        const char *command, const char *result)
+{
+    static const Etw_Field fields[] = {{"CallId", ETW_IN_UINT64, 0, 0, 0},
+            {"Depth", ETW_IN_UINT16, 0, 0, 0}, {"Code", ETW_IN_INT32, 0, 0, 0},
+            {"Duration", ETW_IN_UINT64, 0, 0, 0},
+            {"Command", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Result", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
+    Sample *s = SampleNew("Tcl-Script", event, fields, COUNT(fields));
+    s->event.desc.opcode = 2;
+    s->event.desc.keyword = strcmp(event, "Leave") == 0 ? 1 : 2;
+    SampleInt(s, id, 8);
+    SampleInt(s, (uint64_t)depth, 2);
+    SampleInt(s, (uint32_t)code, 4);
+    SampleInt(s, ns, 8);
+    SampleText(s, command);
+    SampleText(s, result);
+    return s;
+}
+
+/* what: 0 sizes, 1 states */
+static Sample *socketEvent(const char *event, int what, bool six, int64_t a, int b)
+{
+    Etw_Field fields[] = {{"Socket", ETW_IN_HEX64, 0, 0, 0}, {"Family", ETW_IN_UINT16, 0, 0, 0},
+            {"LocalAddr", six ? ETW_IN_BINARY : ETW_IN_UINT32, six ? ETW_OUT_IPV6 : ETW_OUT_IPV4, 0,
+                    0},
+            {"LocalPort", ETW_IN_UINT16, ETW_OUT_PORT, 0, 0},
+            {"RemoteAddr", six ? ETW_IN_BINARY : ETW_IN_UINT32, six ? ETW_OUT_IPV6 : ETW_OUT_IPV4,
+                    0, 0},
+            {"RemotePort", ETW_IN_UINT16, ETW_OUT_PORT, 0, 0},
+            {what ? "OldState" : "Size", what ? ETW_IN_UINT8 : ETW_IN_INT32, 0, 0, 0},
+            {"NewState", ETW_IN_UINT8, 0, 0, 0}, {"ContextPid", ETW_IN_UINT32, ETW_OUT_PID, 0, 0}};
+    static const uint8_t loop4[] = {127, 0, 0, 1},
+                         loop6[] = {16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    Sample *s = SampleNew("Linux-tcpip", event, fields, what ? 9 : 7);
+    SampleInt(s, 0xFFFF888012345600, 8);
+    SampleInt(s, six ? 10 : 2, 2);
+    SampleBytes(s, six ? loop6 : loop4, six ? sizeof loop6 : sizeof loop4);
+    SamplePort(s, 40000);
+    SampleBytes(s, six ? loop6 : loop4, six ? sizeof loop6 : sizeof loop4);
+    SamplePort(s, 8080);
+    SampleInt(s, (uint64_t)a, what ? 1 : 4);
+    if (what) {
+        SampleInt(s, (uint64_t)b, 1);
+        SampleInt(s, 99, 4);
+    }
+    return s;
+}
+
+static Sample *fileHeader(void)
+{
+    Sample *s = SampleNew("x", "x", NULL, 0);
+    s->meta.size = s->traits.size = 0;
+    EtwGuidParse("68fdd900-4a3e-11d1-84f4-0000f80464e3", &s->event.provider);
+    s->event.classic = true;
+    s->event.kind = ETL_SYSTEM64;
+    s->event.desc = (EtwDescriptor){.opcode = 8};
+    return s;
+}
+
+static Sample *unknown(void)
+{
+    Sample *s = SampleNew("x", "x", NULL, 0);
+    s->meta.size = s->traits.size = 0;
+    EtwGuidParse("00112233-4455-6677-8899-aabbccddeeff", &s->event.provider);
+    s->event.desc = (EtwDescriptor){
+            .id = 17, .version = 2, .level = 2, .task = 3, .keyword = 0x8000000000000000ull};
+    s->event.pid = ETW_NO_ID;
+    s->event.tid = ETW_NO_ID;
+    s->event.cpu = 3;
+    for (int i = 0; i < 40; i++) {
+        SampleInt(s, (uint64_t)i, 1);
+    }
+    return s;
+}
+
+/* Structs, arrays, texts that need quoting, escaping and mending. */
+static Sample *plain(void)
+{
+    static const Etw_Field fields[] = {{"Count", ETW_IN_INT32, 0, 0, 0},
+            {"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}, {"Wide", ETW_IN_UTF16Z, 0, 0, 0},
+            {"Ports", ETW_IN_UINT16, ETW_OUT_PORT, ETW_ARRAY_COUNTED, 0},
+            {"Point", ETW_IN_STRUCT, 0, ETW_ARRAY_COUNTED, 2}, {"X", ETW_IN_INT8, 0, 0, 0},
+            {"Label", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"Hidden", ETW_IN_UINT8, ETW_OUT_NOPRINT, 0, 0}, {"Ratio", ETW_IN_DOUBLE, 0, 0, 0},
+            {"Flag", ETW_IN_BOOL32, 0, 0, 0}, {"Data", ETW_IN_BINARY, 0, 0, 0},
+            {"Big", ETW_IN_UINT64, 0, 0, 0}, {"Id", ETW_IN_GUID, 0, 0, 0},
+            {"When", ETW_IN_FILETIME, 0, 0, 0}};
+    double ratio = 0.25;
+    Sample *s = SampleNew("My-Provider", "Plain", fields, COUNT(fields));
+    SampleInt(s, (uint64_t)-5, 4);
+    SampleText(s, "a \"b\"\n\x1b[31m\xff{");
+    SampleBytes(s, "\xe9\0\x85\0\0", 6);
+    SampleInt(s, 2, 2);
+    SamplePort(s, 80);
+    SamplePort(s, 443);
+    SampleInt(s, 2, 2);
+    SampleInt(s, 1, 1);
+    SampleText(s, "one");
+    SampleInt(s, 0xFF, 1);
+    SampleText(s, "");
+    SampleInt(s, 1, 1);
+    SampleBytes(s, &ratio, 8);
+    SampleInt(s, 1, 4);
+    SampleInt(s, 2, 2);
+    SampleInt(s, 0xEFBE, 2);
+    SampleInt(s, UINT64_MAX, 8);
+    SampleBytes(s, "0123456789abcdef", 16);
+    SampleInt(s, 116444736000000000ull, 8);
+    return s;
+}
+
+static void makeStory(void)
+{
+    static const EtwGuid activity = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    static const Etw_Field one = {"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0};
+    static const Etw_Field pair[] = {{"A", ETW_IN_UINT32, 0, 0, 0}, {"B", ETW_IN_UINT32, 0, 0, 0}};
+    static const uint8_t stack[16] = {0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x20};
+    Sample *s;
+    tell(0, fileHeader());
+    tell(123, enter("Enter", 1, 1, "http::geturl http://127.0.0.1:8080/ -timeout 5000", ""));
+    tell(150, enter("StepEnter", 2, 2, "set x 1", "/home/me/app.tcl"));
+    tell(151, leave("StepLeave", 2, 2, 0, 850, "set", "1"));
+    tell(200, enter("StepEnter", 3, 2, "connect 127.0.0.1 8080", ""));
+    tell(220, enter("Enter", 4, 3, "::app::connect 127.0.0.1 8080", ""));
+    tell(250, socketEvent("StateChange", 1, false, 2, 1));
+    s = tell(260, socketEvent("Send", 0, false, 142, 0));
+    s->event.tid = 4712; /* a thread that runs no script */
+    tell(270, leave("Leave", 4, 3, 1, 50000, "::app::connect",
+                      "couldn't open socket:\nconnection refused"));
+    tell(271, leave("StepLeave", 3, 2, 2, 71234, "connect", ""));
+    tell(310, socketEvent("Receive", 0, true, 512, 0));
+    tell(320, socketEvent("Receive", 0, false, -11, 0));
+    tell(2000123, plain());
+    s = tell(2000124, unknown());
+    s->event.activity = activity;
+    s->event.related = activity.bytes;
+    s = tell(2000125, SampleNew("My-Provider", "Short", pair, 2));
+    s->event.stack = stack;
+    s->event.stackCount = 2;
+    SampleInt(s, 7, 4);
+    SampleInt(s, 8, 3);
+    s = tell(2000126, SampleNew("My-Provider", "Long", pair, 2));
+    SampleInt(s, 7, 4);
+    SampleInt(s, 8, 4);
+    SampleInt(s, 9, 1);
+    s = tell(2000127, SampleNew("My-Provider", "Simple", &one, 1));
+    SampleText(s, "plain,\xe2\x82\xac");
+    s = tell(2000100, SampleNew("My-Provider", "Late", &one, 1));
+    SampleText(s, "");
+    s->event.late = true;
+    tell(4187123, leave("Leave", 1, 1, 0, 4187000, "http::geturl", "::http::1"));
+    tell(4187200, enter("Enter", 9, 1,
+                          "forever "
+                          "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+                          "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+                          "\xc3\xa9\xc3\xa9\xc3\xa9",
+                          ""));
+    tell(4187300, enter("Enter", 10, 2, "inner", ""));
+}
+
+static void dropStory(void)
+{
+    for (int i = 0; i < storySize; i++) {
+        SampleFree(story[i]);
+    }
+    storySize = 0;
+}
+
+static Play *playStory(void)
+{
+    Play *p = playNew(false);
+    for (int i = 0; i < storySize; i++) {
+        p->events[p->count++] = SampleEvent(story[i]);
+    }
+    p->info.startTime = begun;
+    p->info.closed = true;
+    p->info.cpus = 2;
+    strcpy(p->info.loggerName, "story");
+    return p;
+}
+
+/* The whole of a source as text; closes it. */
+static EtwText dump(const EtwSinkConfig *config, EtwSource *source)
+{
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    EtwSink *sink = EtwSinkNew(config, store);
+    EtwText out = {0};
+    EtwEvent event;
+    EtwSinkBegin(sink, source, &out);
+    while (EtwSourceNext(source, &event) == ETW_OK) {
+        EtwSinkEvent(sink, &event, &out);
+    }
+    EtwSinkEnd(sink, source, &out);
+    EtwSinkFree(sink);
+    EtwSchemaStoreFree(store);
+    EtwSourceClose(source);
+    EtwTextReserve(&out, 1);
+    out.data[out.size] = 0;
+    return out;
+}
+
+static void golden(const char *name, EtwSinkConfig config, Play *play)
+{
+    EtwText out = dump(&config, &play->base);
+    CHECK(SampleIsGolden(name, out.data, out.size));
+    EtwTextFree(&out);
+}
+
+static void sink_1_1_text(void)
+{
+    makeStory();
+    golden("story.txt", (EtwSinkConfig){.format = ETW_FORMAT_TEXT}, playStory());
+    dropStory();
+}
+
+static void sink_1_2_color(void)
+{
+    makeStory();
+    golden("story-color.txt",
+            (EtwSinkConfig){.format = ETW_FORMAT_TEXT, .color = true, .width = 72}, playStory());
+    dropStory();
+}
+
+static void sink_1_3_iso(void)
+{
+    makeStory();
+    Play *play = playStory();
+    play->lost = 5;
+    play->info.eventsLost = 3;
+    play->info.buffersLost = 1;
+    play->warning = "play.etl: at byte 4096: record \x1b[31m cut short";
+    golden("story-iso.txt",
+            (EtwSinkConfig){.format = ETW_FORMAT_TEXT, .timeFormat = ETW_TIME_ISO, .width = 100},
+            play);
+    dropStory();
+}
+
+static void sink_1_4_csv(void)
+{
+    makeStory();
+    golden("story.csv", (EtwSinkConfig){.format = ETW_FORMAT_CSV, .timeFormat = ETW_TIME_NS},
+            playStory());
+    dropStory();
+}
+
+static void sink_1_5_json(void)
+{
+    makeStory();
+    golden("story.json", (EtwSinkConfig){.format = ETW_FORMAT_JSON, .timeFormat = ETW_TIME_NS},
+            playStory());
+    golden("story-iso.json", (EtwSinkConfig){.format = ETW_FORMAT_JSON, .timeFormat = ETW_TIME_ISO},
+            playStory());
+    dropStory();
+}
+
+static void sink_1_6_list(void)
+{
+    makeStory();
+    golden("story.list",
+            (EtwSinkConfig){.format = ETW_FORMAT_LIST, .timeFormat = ETW_TIME_FILETIME},
+            playStory());
+    golden("story-relative.list", (EtwSinkConfig){.format = ETW_FORMAT_LIST}, playStory());
+    dropStory();
+}
+
+/* ---- Times and depths ------------------------------------------------------------------------ */
+
+/* One event's line, without the footer. */
+static char *lineOf(EtwSinkConfig config, Sample *first, Sample *s)
+{
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    EtwSink *sink = EtwSinkNew(&config, store);
+    EtwText out = {0};
+    EtwSinkBegin(sink, NULL, &out);
+    EtwSinkEvent(sink, SampleEvent(first), &out);
+    out.size = 0;
+    EtwSinkEvent(sink, SampleEvent(s), &out);
+    EtwSinkFree(sink);
+    EtwSchemaStoreFree(store);
+    out.data[out.size - 1] = 0; /* the line's end */
+    return out.data;
+}
+
+static void time_2_1_formats(void)
+{
+    static const struct {
+        EtwTimeFormat format;
+        int64_t time;
+        const char *want;
+    } cases[] = {
+            {ETW_TIME_RELATIVE, 1500, "  +0.000000"}, /* base is the first event, 1000 */
+            {ETW_TIME_RELATIVE, 2000, "  +0.000001"},
+            {ETW_TIME_RELATIVE, 0, "  -0.000001"},
+            {ETW_TIME_RELATIVE, 123456789012345678, "+123456789.012344"},
+            {ETW_TIME_RELATIVE, INT64_MIN, "-9223372036.854776"},
+            {ETW_TIME_ISO, 951868799999999999, "2000-02-29T23:59:59.999999Z"},
+            {ETW_TIME_ISO, -1, "1969-12-31T23:59:59.999999Z"},
+            {ETW_TIME_ISO, INT64_MIN, "1677-09-21T00:12:43.145224Z"},
+            {ETW_TIME_ISO, INT64_MAX, "2262-04-11T23:47:16.854775Z"},
+            {ETW_TIME_NS, -5, "-5"},
+            {ETW_TIME_NS, INT64_MIN, "-9223372036854775808"},
+            {ETW_TIME_FILETIME, 0, "116444736000000000"},
+            {ETW_TIME_FILETIME, -1, "116444735999999999"},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        Sample *first = SampleNew("P", "E", NULL, 0), *s = SampleNew("P", "E", NULL, 0);
+        first->event.time = 1000;
+        s->event.time = cases[i].time;
+        char *line = lineOf((EtwSinkConfig){.timeFormat = cases[i].format}, first, s);
+        char want[128];
+        snprintf(want, sizeof want, "%s  4711/4711  P             E", cases[i].want);
+        CHECK_STR(line, want);
+        EtwFree(line);
+        SampleFree(first);
+        SampleFree(s);
+    }
+}
+
+/* A Leave without its Enter, depths that no script has: shown, and nothing goes wrong. */
+static void depth_2_2_strange(void)
+{
+    Sample *s = leave("Leave", 1, 3, 0, 1000, "proc", "");
+    Sample *deep = enter("Enter", 2, 0xFFFF, "deep", "");
+    Sample *zero = enter("Enter", 2, 0, "zero", "");
+    char *line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, deep, s);
+    CHECK(strstr(line, "  | | < proc  1.000 us") != NULL);
+    EtwFree(line);
+    line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, s, deep);
+    CHECK(strstr(line, "| | +65504 > deep") != NULL);
+    EtwFree(line);
+    line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, s, zero);
+    CHECK(strstr(line, "Tcl-Script    > zero") != NULL);
+    EtwFree(line);
+    SampleFree(s);
+    SampleFree(deep);
+    SampleFree(zero);
+}
+
+/* Somebody else's events under a known name keep the plain form. */
+static void depth_2_3_foreign(void)
+{
+    static const Etw_Field fields[] = {
+            {"CallId", ETW_IN_COUNTED_ANSI, 0, 0, 0}, {"Depth", ETW_IN_UINT16, 0, 0, 0}};
+    Sample *s = SampleNew("Tcl-Script", "Enter", fields, 2);
+    SampleText(s, "x");
+    SampleInt(s, 4, 2);
+    char *line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, s, s);
+    CHECK(strstr(line, "Tcl-Script    Enter CallId=x Depth=4") != NULL);
+    EtwFree(line);
+    SampleFree(s);
+}
+
+/* A script event cut short still is a line. */
+static void depth_2_4_cut(void)
+{
+    Sample *s = leave("Leave", 1, 1, 1, 1000, "proc", "message");
+    for (size_t size = s->payload.size; size-- > 0;) {
+        s->payload.size = size;
+        char *line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, s, s);
+        CHECK(strstr(line, "(payload does not fit its schema)") != NULL);
+        CHECK(strchr(line, '\n') == NULL);
+        EtwFree(line);
+    }
+    SampleFree(s);
+}
+
+/* ---- Merging --------------------------------------------------------------------------------- */
+
+static EtwEvent timed(int64_t time, uint16_t cpu)
+{
+    return (EtwEvent){.time = time, .cpu = cpu};
+}
+
+/* Times and (as cpu) the sources' numbers, in the order that the merge gives. */
+static void checkOrder(EtwSource *merged, const char *want)
+{
+    EtwText got = {0};
+    EtwEvent event;
+    EtwStatus status;
+    while ((status = EtwSourceNext(merged, &event)) != ETW_END && got.size < 500) {
+        if (status == ETW_AGAIN) {
+            EtwTextStr(&got, "- ");
+        } else {
+            EtwTextPrintf(&got, "%d%c%s ", (int)event.time, 'a' + event.cpu, event.late ? "!" : "");
+        }
+    }
+    EtwTextChar(&got, 0);
+    CHECK_STR(got.data, want);
+    EtwTextFree(&got);
+}
+
+static void merge_3_1_files(void)
+{
+    EtwEvent events[9];
+    static const int times[3][3] = {{1, 5, 9}, {2, 5, 6}, {1, 5, 30}};
+    EtwSource *sources[3];
+    int closed = 0;
+    for (int i = 0; i < 3; i++) {
+        Play *p = playNew(false);
+        p->lost = (uint64_t)i;
+        p->warning = i == 1 ? "b.etl: at byte 8: oops" : NULL;
+        p->info.startTime = i == 2 ? 0 : 1;
+        p->info.cpus = (uint32_t)i;
+        p->closedPtr = &closed;
+        for (int k = 0; k < 3; k++) {
+            events[3 * i + k] = timed(times[i][k], (uint16_t)i);
+            p->events[p->count++] = &events[3 * i + k];
+        }
+        sources[i] = &p->base;
+    }
+    EtwSource *merged = EtwSourceMerge(sources, 3);
+    CHECK(!EtwSourceIsLive(merged));
+    checkOrder(merged, "1a 1c 2b 5a 5b 5c 6b 9a 30c ");
+    CHECK_EQ(EtwSourceLost(merged), 3);
+    CHECK_EQ(EtwSourceFileCount(merged), 2);
+    CHECK_EQ(EtwSourceFileInfo(merged, 1, NULL)->cpus, 1);
+    CHECK(EtwSourceFileInfo(merged, 2, NULL) == NULL);
+    CHECK_EQ(EtwSourceWarningCount(merged), 1);
+    CHECK_STR(EtwSourceWarning(merged, 0), "b.etl: at byte 8: oops");
+    EtwSourceClose(merged);
+    CHECK_EQ(closed, 3);
+}
+
+static void merge_3_2_single(void)
+{
+    Play *p = playNew(false);
+    EtwSource *source = &p->base;
+    CHECK(EtwSourceMerge(&source, 1) == source);
+    EtwSourceClose(source);
+}
+
+/* A live source with nothing to say: old events pass, young ones wait for it; what comes late is
+ * marked. */
+static void merge_3_3_live(void)
+{
+    OsInstant now;
+    OsInit();
+    OsNow(&now);
+    EtwEvent old = timed(5, 0), young = timed(now.wall + 3600000000000LL, 0), live = timed(3, 1);
+    Play *file = playNew(false), *session = playNew(true);
+    EtwSource *sources[] = {&file->base, &session->base};
+    EtwEvent event;
+    file->events[0] = &old;
+    file->events[1] = &young;
+    file->count = 2;
+    session->events[0] = &live;
+    session->count = 1;
+    session->again[0] = true;
+    EtwSource *merged = EtwSourceMerge(sources, 2);
+    CHECK(EtwSourceIsLive(merged));
+    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
+    CHECK_EQ(event.time, 5);
+    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
+    CHECK_EQ(event.time, 3);
+    CHECK(event.late);
+    session->count = 0; /* nothing more for now */
+    session->at = 0;
+    session->again[0] = true;
+    session->events[0] = &live;
+    live.time = now.wall + 3500000000000LL;
+    session->count = 1;
+    CHECK_EQ(EtwSourceNext(merged, &event), ETW_AGAIN);
+    EtwSourceWait(merged, 1000000);
+    CHECK_EQ(session->waits, 1);
+    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
+    CHECK_EQ(event.cpu, 1);
+    CHECK(!event.late);
+    EtwSourceWake(merged);
+    CHECK_EQ(session->wakes, 1);
+    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
+    CHECK_EQ(event.time, young.time);
+    CHECK_EQ(EtwSourceNext(merged, &event), ETW_END);
+    EtwSourceClose(merged);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static const char *tempPath(const char *name)
+{
+    static char paths[2][1100];
+    static int turn;
+    const char *dir = getenv("ETW_TEST_TMP");
+    turn = !turn;
+    snprintf(paths[turn], sizeof paths[turn], "%s/%s", dir ? dir : ".", name);
+    return paths[turn];
+}
+
+/* Events of one provider at t, t + 20 us, ... */
+static void writeFile(const char *path, const char *provider, int offsetUs, int count)
+{
+    static const Etw_Field field = {"N", ETW_IN_UINT32, 0, 0, 0};
+    EtlWriterConfig config = {.path = path,
+            .loggerName = "files",
+            .mode = ETL_MODE_SEQUENTIAL,
+            .bufferSize = 4096,
+            .loggerId = 1,
+            .cpus = 2,
+            .startWall = begun,
+            .startSteady = 1000000,
+            .bootTime = begun - 1000000000,
+            .pid = 1,
+            .tid = 1};
+    EtlWriter *writer;
+    EtwError err;
+    if (!CHECK(EtlWriterOpen(&writer, &config, &err) == ETW_OK)) {
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        Sample *s = SampleNew(provider, "Tick", &field, 1);
+        SampleInt(s, (uint64_t)i, 4);
+        s->event.ticks = 1000000 + (offsetUs + 20 * i) * 1000LL;
+        s->event.cpu = (uint16_t)(i % 2);
+        CHECK_EQ(EtlWriterAdd(writer, SampleEvent(s)), ETW_OK);
+        SampleFree(s);
+    }
+    CHECK_EQ(EtlWriterClose(writer, 2, begun + 1000000000, &err), ETW_OK);
+}
+
+static void file_4_1_two_merged(void)
+{
+    const char *a = tempPath("a.etl"), *b = tempPath("b.etl");
+    EtwSource *sources[2];
+    EtwError err;
+    writeFile(a, "First-Provider", 0, 4);
+    writeFile(b, "Second-Provider", 10, 4);
+    REQUIRE(EtwSourceOpen(&sources[0], a, &err) == ETW_OK);
+    REQUIRE(EtwSourceOpen(&sources[1], b, &err) == ETW_OK);
+    EtwSource *merged = EtwSourceMerge(sources, 2);
+    CHECK_EQ(EtwSourceLost(merged), 4);
+    EtwText out = dump(&(EtwSinkConfig){.format = ETW_FORMAT_TEXT}, merged);
+    char *body = strstr(out.data, "  +0.0");
+    REQUIRE(body != NULL);
+    char *footer = strstr(body, "-- LOST");
+    REQUIRE(footer != NULL);
+    *footer = 0;
+    CHECK_STR(body, "  +0.000000  4711/4711  First-Provider  Tick N=0\n"
+                    "  +0.000010  4711/4711  Second-Provider  Tick N=0\n"
+                    "  +0.000020  4711/4711  First-Provider   Tick N=1\n"
+                    "  +0.000030  4711/4711  Second-Provider  Tick N=1\n"
+                    "  +0.000040  4711/4711  First-Provider   Tick N=2\n"
+                    "  +0.000050  4711/4711  Second-Provider  Tick N=2\n"
+                    "  +0.000060  4711/4711  First-Provider   Tick N=3\n"
+                    "  +0.000070  4711/4711  Second-Provider  Tick N=3\n"
+                    "-- 8 events in 70.000 us: First-Provider 4, Second-Provider 4; not shown: 2 "
+                    "file header records\n");
+    EtwTextFree(&out);
+    remove(a);
+    remove(b);
+}
+
+/* The file's own header, decoded. */
+static void file_4_2_header(void)
+{
+    const char *path = tempPath("header.etl");
+    EtwSource *source;
+    EtwError err;
+    writeFile(path, "First-Provider", 0, 1);
+    REQUIRE(EtwSourceOpen(&source, path, &err) == ETW_OK);
+    EtwText out =
+            dump(&(EtwSinkConfig){.format = ETW_FORMAT_LIST, .timeFormat = ETW_TIME_NS}, source);
+    CHECK(strstr(out.data, "provider EventTrace event Header") != NULL);
+    CHECK(strstr(out.data, " EndTime 1795249393000000000 ") != NULL);
+    CHECK(strstr(out.data, " EventsLost 2 ") != NULL);
+    CHECK(strstr(out.data, " StartTime 1795249392000000000 ") != NULL);
+    CHECK(strstr(out.data, " LoggerName files ") != NULL);
+    CHECK(strstr(out.data, "error") == NULL);
+    EtwTextFree(&out);
+    remove(path);
+}
+
+static void file_4_3_missing(void)
+{
+    EtwSource *source;
+    EtwError err = {0};
+    CHECK(EtwSourceOpen(&source, tempPath("no-such.etl"), &err) != ETW_OK);
+    CHECK(source == NULL);
+    CHECK(strstr(err.message, "no-such.etl") != NULL);
+    err.message[0] = 0;
+    CHECK_EQ(EtwSourceOpen(&source, "session:etw-test-no-such-session", &err), ETW_E_LOOKUP);
+    CHECK(err.message[0] != 0);
+}
+
+int main(int argc, char **argv)
+{
+    OsInit();
+    CHECK_ARGS(argc, argv);
+    CHECK_RUN(sink_1_1_text);
+    CHECK_RUN(sink_1_2_color);
+    CHECK_RUN(sink_1_3_iso);
+    CHECK_RUN(sink_1_4_csv);
+    CHECK_RUN(sink_1_5_json);
+    CHECK_RUN(sink_1_6_list);
+    CHECK_RUN(time_2_1_formats);
+    CHECK_RUN(depth_2_2_strange);
+    CHECK_RUN(depth_2_3_foreign);
+    CHECK_RUN(depth_2_4_cut);
+    CHECK_RUN(merge_3_1_files);
+    CHECK_RUN(merge_3_2_single);
+    CHECK_RUN(merge_3_3_live);
+    CHECK_RUN(file_4_1_two_merged);
+    CHECK_RUN(file_4_2_header);
+    CHECK_RUN(file_4_3_missing);
+    return CHECK_DONE();
+}

@@ -1,0 +1,114 @@
+/*
+ * tests/win/sim/sim_info.c --
+ *
+ *	TraceSetInformation and TraceQueryInformation: kernel group masks, stack walks of kernel
+ *	events, sampling intervals, the number of sessions.
+ */
+#include "tests/win/sim/sim.h"
+
+static TRACE_PROFILE_INTERVAL profile = {0, 10000};
+
+static ULONG Give(const void *data, ULONG size, void *out, ULONG room, PULONG returned)
+{
+    if (returned != NULL) {
+        *returned = size;
+    }
+    if (out == NULL || room < size) {
+        return ERROR_BAD_LENGTH;
+    }
+    memcpy(out, data, size);
+    return ERROR_SUCCESS;
+}
+
+static ULONG SetStacks(SimSession *s, const void *data, ULONG size)
+{
+    ULONG count = size / sizeof(CLASSIC_EVENT_ID);
+    if (!s->system) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    if (size % sizeof(CLASSIC_EVENT_ID) != 0 ||
+            count > sizeof s->stackEvents / sizeof *s->stackEvents) {
+        return ERROR_BAD_LENGTH;
+    }
+    memcpy(s->stackEvents, data, size);
+    s->stackEventCount = count;
+    return ERROR_SUCCESS;
+}
+
+/* Up to eight masks of kernel groups; the first is EVENT_TRACE_FLAG_*. */
+static ULONG SetMasks(SimSession *s, const void *data, ULONG size, ULONG *addedPtr)
+{
+    if (!s->system) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    if (size == 0 || size > sizeof s->groupMasks || size % sizeof(ULONG) != 0) {
+        return ERROR_BAD_LENGTH;
+    }
+    memset(s->groupMasks, 0, sizeof s->groupMasks);
+    memcpy(s->groupMasks, data, size);
+    *addedPtr = s->groupMasks[0] & ~s->enableFlags;
+    s->enableFlags = s->groupMasks[0];
+    return ERROR_SUCCESS;
+}
+
+ULONG WINAPI TraceSetInformation(TRACEHANDLE handle, TRACE_INFO_CLASS class, PVOID data, ULONG size)
+{
+    ULONG error = ERROR_NOT_SUPPORTED, added = 0;
+    SimInit();
+    if (data == NULL && size != 0) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    AcquireSRWLockExclusive(&simLock);
+    SimSession *s = SimSessionFind(handle, NULL);
+    if (class == TraceSampledProfileIntervalInfo) {
+        error = size == sizeof profile ? ERROR_SUCCESS : ERROR_BAD_LENGTH;
+        if (error == ERROR_SUCCESS) {
+            memcpy(&profile, data, sizeof profile);
+        }
+    } else if (s == NULL) {
+        error = ERROR_WMI_INSTANCE_NOT_FOUND;
+    } else if (!SimMayControl(s->system)) {
+        error = ERROR_ACCESS_DENIED;
+    } else if (class == TraceStackTracingInfo) {
+        error = SetStacks(s, data, size);
+    } else if (class == TraceSystemTraceEnableFlagsInfo) {
+        error = SetMasks(s, data, size, &added);
+        s->users += added != 0;
+    }
+    ReleaseSRWLockExclusive(&simLock);
+    if (added != 0) {
+        SimKernelEmit(s, added);
+        SimSessionRelease(s);
+    }
+    return error;
+}
+
+ULONG WINAPI TraceQueryInformation(
+        TRACEHANDLE handle, TRACE_INFO_CLASS class, PVOID out, ULONG room, PULONG returned)
+{
+    static const ULONG maxLoggers = SIM_SESSIONS;
+    static const TRACE_VERSION_INFO version = {1, 0};
+    ULONG error = ERROR_NOT_SUPPORTED;
+    SimInit();
+    if (class == TraceMaxLoggersQuery) {
+        return Give(&maxLoggers, sizeof maxLoggers, out, room, returned);
+    }
+    if (class == TraceVersionInfo) {
+        return Give(&version, sizeof version, out, room, returned);
+    }
+    if (class == TraceSampledProfileIntervalInfo) {
+        return Give(&profile, sizeof profile, out, room, returned);
+    }
+    AcquireSRWLockShared(&simLock);
+    const SimSession *s = SimSessionFind(handle, NULL);
+    if (s == NULL) {
+        error = ERROR_WMI_INSTANCE_NOT_FOUND;
+    } else if (class == TraceSystemTraceEnableFlagsInfo) {
+        error = Give(s->groupMasks, sizeof s->groupMasks, out, room, returned);
+    } else if (class == TraceStackTracingInfo) {
+        error = Give(s->stackEvents, s->stackEventCount * (ULONG)sizeof *s->stackEvents, out, room,
+                returned);
+    }
+    ReleaseSRWLockShared(&simLock);
+    return error;
+}

@@ -1,0 +1,429 @@
+/*
+ * unix/kernel/group/file_group.c --
+ *
+ *	The group fileio: system calls on files as events Create, Read, Write, Flush, Close, Delete and Rename, made when
+ *	the call is done. Sockets, pipes and the like are left out. A name comes from, in this order: a uprobe on libc's
+ *	open functions, which reads it when the file is opened (NameSource 1); the link in /proc, when the event is drained,
+ *	by which time the descriptor may mean something else (2); else it is empty (0). Calls that are made without libc,
+ *	and io_uring, mmap and splice, show no names, or nothing.
+ *
+ *	Also the calls of virtualalloc, since they are pending between enter and exit in the same way.
+ */
+#include "unix/kernel/kernel_int.h"
+#include "unix/kernel/transport/uprobes.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+enum { PENDING = 512, NAMES = 4096, NAME_ROOM = 256 };
+typedef enum NameSource { NAME_UNKNOWN, NAME_OPENED, NAME_LATER } NameSource;
+
+/* A call that a thread is in, at tid % PENDING: a collision loses the older one's event. */
+typedef struct Pending {
+    uint32_t tid;
+    uint16_t event; /* EV_FILE_*, EV_ALLOC, EV_FREE; 0: none */
+    int32_t fd;
+    uint64_t size, offset, flags;
+    bool named, renamed; /* name, newName were told for the next call */
+    char name[NAME_ROOM], newName[NAME_ROOM];
+} Pending;
+
+/* What a descriptor is, at a hash of both: a cache, /proc knows the rest. */
+typedef struct Named {
+    uint32_t pid;
+    int32_t fd;
+    uint8_t source;
+    bool file; /* no socket, pipe ... */
+    char *name;
+} Named;
+
+struct KernelFiles {
+    Pending pending[PENDING];
+    Named names[NAMES];
+};
+
+/* ---- State --------------------------------------------------------------------------------------- */
+
+static Pending *pendingOf(EtwKernel *k, uint32_t tid)
+{
+    Pending *pending;
+    if (k->files == NULL) {
+        k->files = EtwAlloc(sizeof *k->files);
+    }
+    pending = &k->files->pending[tid % PENDING];
+    if (pending->tid != tid) {
+        pending->tid = tid;
+        pending->event = 0;
+        pending->named = pending->renamed = false;
+    }
+    return pending;
+}
+
+static Named *slotOf(EtwKernel *k, uint32_t pid, int32_t fd)
+{
+    return &k->files->names[(pid * 2654435761u + (uint32_t)fd * 40503u) % NAMES];
+}
+
+static void setName(EtwKernel *k, uint32_t pid, int32_t fd, NameSource source, const char *name)
+{
+    Named *slot = slotOf(k, pid, fd);
+    size_t size = strlen(name) + 1;
+    free(slot->name);
+    slot->name = malloc(size);
+    if (slot->name == NULL) {
+        slot->pid = 0;
+        return;
+    }
+    memcpy(slot->name, name, size);
+    slot->pid = pid;
+    slot->fd = fd;
+    slot->source = (uint8_t)source;
+    slot->file = name[0] == '/' || source != NAME_LATER;
+}
+
+static void forget(EtwKernel *k, uint32_t pid, int32_t fd)
+{
+    Named *slot = slotOf(k, pid, fd);
+    if (slot->pid == pid && slot->fd == fd) {
+        slot->pid = 0;
+    }
+}
+
+/* What the descriptor is; NULL: nobody can tell any more. */
+static const Named *nameOf(EtwKernel *k, uint32_t pid, int32_t fd)
+{
+    Named *slot = slotOf(k, pid, fd);
+    char link[64], name[NAME_ROOM];
+    ssize_t size;
+    if (slot->pid == pid && slot->fd == fd) {
+        return slot;
+    }
+    snprintf(link, sizeof link, "/proc/%u/fd/%d", pid, fd);
+    size = readlink(link, name, sizeof name - 1);
+    if (size < 0) {
+        return NULL;
+    }
+    name[size] = '\0';
+    setName(k, pid, fd, NAME_LATER, name);
+    return slot->pid == pid ? slot : NULL;
+}
+
+/* ---- Names as they are opened: uprobes on libc --------------------------------------------------- */
+
+static const KernelUprobe probes[] = {
+        {"open", "open64", "path=+0(" ARG_1 "):ustring", false},
+        {"openat", "openat64", "path=+0(" ARG_2 "):ustring", false},
+        {"unlink", "unlink", "path=+0(" ARG_1 "):ustring", false},
+        {"unlinkat", "unlinkat", "path=+0(" ARG_2 "):ustring", false},
+        {"rename", "rename", "path=+0(" ARG_1 "):ustring to=+0(" ARG_2 "):ustring", false},
+        {"renameat", "renameat2", "path=+0(" ARG_2 "):ustring to=+0(" ARG_4 "):ustring", false},
+};
+
+void KernelFilesPrepare(void)
+{
+    KernelUprobesMake(probes, COUNT(probes), NULL); /* refused: names come from /proc */
+}
+
+void KernelFilesFree(EtwKernel *k)
+{
+    if ((k->prepared & 1u << GROUP_FILEIO) != 0) {
+        KernelUprobesRemove(probes, COUNT(probes));
+    }
+    for (int i = 0; k->files != NULL && i < NAMES; i++) {
+        free(k->files->names[i].name);
+    }
+    EtwFree(k->files);
+    k->files = NULL;
+    EtwFree(k->disks);
+    k->disks = NULL;
+}
+
+static void copyText(char *to, const KernelField *f, const TraceEvent *e)
+{
+    EtwBytes bytes = KernelDynamic(*f, false, e->data, e->size);
+    size_t size = EtwBytesLeft(&bytes);
+    size = strnlen((const char *)bytes.at, size < NAME_ROOM - 1 ? size : NAME_ROOM - 1);
+    memcpy(to, bytes.at, size);
+    to[size] = '\0';
+}
+
+/* It is about to call: the names wait for the call. */
+static void onName(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    Pending *pending = pendingOf(k, KernelTidOf(e));
+    copyText(pending->name, &p->f[0], e);
+    pending->named = true;
+    pending->renamed = p->f[1].size != 0;
+    if (pending->renamed) {
+        copyText(pending->newName, &p->f[1], e);
+    }
+}
+
+/* ---- Enter: keep what the call was given ---------------------------------------------------------- */
+
+static Pending *enter(EtwKernel *k, const TraceEvent *e, int event)
+{
+    Pending *pending = pendingOf(k, KernelTidOf(e));
+    pending->event = (uint16_t)event;
+    pending->fd = -1;
+    pending->size = pending->offset = pending->flags = 0;
+    return pending;
+}
+
+/* Fields of the calls on descriptors: fd ?count ?pos. */
+static void enterOn(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, int event)
+{
+    Pending *pending = enter(k, e, event);
+    pending->fd = (int32_t)KernelInt(p->f[0], e->data);
+    pending->size = KernelUint(p->f[1], e->data);
+    pending->offset = p->f[2].size != 0 ? KernelUint(p->f[2], e->data) : UINT64_MAX;
+}
+
+static void onEnterOpen(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enter(k, e, EV_FILE_CREATE)->flags = KernelUint(p->f[0], e->data);
+}
+static void onEnterClose(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enterOn(k, p, e, EV_FILE_CLOSE);
+}
+static void onEnterRead(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enterOn(k, p, e, EV_FILE_READ);
+}
+static void onEnterWrite(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enterOn(k, p, e, EV_FILE_WRITE);
+}
+static void onEnterFlush(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enterOn(k, p, e, EV_FILE_FLUSH);
+}
+static void onEnterDelete(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    (void)p;
+    enter(k, e, EV_FILE_DELETE);
+}
+static void onEnterRename(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    (void)p;
+    enter(k, e, EV_FILE_RENAME);
+}
+
+/* ---- Exit: the event ------------------------------------------------------------------------------ */
+
+static void putName(KernelPut *put, const Named *name)
+{
+    const char *text = name != NULL ? name->name : "";
+    PutText(put, (const uint8_t *)text, strlen(text));
+    Put8(put, name != NULL ? name->source : NAME_UNKNOWN);
+}
+
+static void putPath(KernelPut *put, bool told, const char *path)
+{
+    PutText(put, (const uint8_t *)path, told ? strlen(path) : 0);
+}
+
+static void emitCreate(
+        EtwKernel *k, const TraceEvent *e, Pending *call, uint32_t pid, int64_t result)
+{
+    KernelPut put = KernelPutOf(k);
+    Named failed = {.source = NAME_OPENED, .name = call->name};
+    const Named *name = call->named ? &failed : NULL;
+    if (result >= 0 && call->named) {
+        setName(k, pid, (int32_t)result, NAME_OPENED, call->name);
+    } else if (result >= 0) {
+        forget(k, pid, (int32_t)result);
+        name = nameOf(k, pid, (int32_t)result);
+    }
+    Put32(&put, (uint32_t)call->flags);
+    Put64(&put, (uint64_t)result);
+    putName(&put, name);
+    KernelEmitPut(k, e, k->events[EV_FILE_CREATE], pid, call->tid, &put);
+}
+
+static void emitTransfer(
+        EtwKernel *k, const TraceEvent *e, Pending *call, uint32_t pid, int64_t result)
+{
+    const Named *name = nameOf(k, pid, call->fd);
+    KernelPut put = KernelPutOf(k);
+    if (name != NULL && !name->file) {
+        if (call->event == EV_FILE_CLOSE) {
+            forget(k, pid, call->fd);
+        }
+        return;
+    }
+    Put32(&put, (uint32_t)call->fd);
+    if (call->event == EV_FILE_READ || call->event == EV_FILE_WRITE) {
+        Put64(&put, call->size);
+        Put64(&put, call->offset);
+    }
+    Put64(&put, (uint64_t)result);
+    putName(&put, name);
+    KernelEmitPut(k, e, k->events[call->event], pid, call->tid, &put);
+    if (call->event == EV_FILE_CLOSE) {
+        forget(k, pid, call->fd);
+    }
+}
+
+static void emitPath(EtwKernel *k, const TraceEvent *e, Pending *call, uint32_t pid, int64_t result)
+{
+    KernelPut put = KernelPutOf(k);
+    Put64(&put, (uint64_t)result);
+    putPath(&put, call->named, call->name);
+    if (call->event == EV_FILE_RENAME) {
+        putPath(&put, call->renamed, call->newName);
+    }
+    KernelEmitPut(k, e, k->events[call->event], pid, call->tid, &put);
+}
+
+static void emitAlloc(
+        EtwKernel *k, const TraceEvent *e, Pending *call, uint32_t pid, int64_t result)
+{
+    KernelPut put = KernelPutOf(k);
+    Put64(&put, call->event == EV_ALLOC ? (uint64_t)result : call->offset);
+    Put64(&put, call->size);
+    Put32(&put, (uint32_t)call->flags);
+    if (call->event == EV_FREE) {
+        Put64(&put, (uint64_t)result);
+    }
+    KernelEmitPut(k, e, k->events[call->event], pid, call->tid, &put);
+}
+
+static void onExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t tid = KernelTidOf(e);
+    Pending *call = pendingOf(k, tid);
+    int64_t result = KernelInt(p->f[0], e->data);
+    if (call->event != 0 && k->events[call->event] != NULL) {
+        uint32_t pid = KernelTaskProcess(&k->tasks, tid, e->ticks, true);
+        switch (call->event) {
+        case EV_FILE_CREATE:
+            emitCreate(k, e, call, pid, result);
+            break;
+        case EV_FILE_DELETE:
+        case EV_FILE_RENAME:
+            emitPath(k, e, call, pid, result);
+            break;
+        case EV_ALLOC:
+        case EV_FREE:
+            emitAlloc(k, e, call, pid, result);
+            break;
+        default:
+            emitTransfer(k, e, call, pid, result);
+        }
+    }
+    call->event = 0;
+    call->named = call->renamed = false;
+}
+
+/* ---- virtualalloc ---------------------------------------------------------------------------------- */
+
+/* Fields: addr len ?prot. */
+static void enterAlloc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, int event)
+{
+    Pending *pending = enter(k, e, event);
+    pending->offset = KernelUint(p->f[0], e->data);
+    pending->size = KernelUint(p->f[1], e->data);
+    pending->flags = KernelUint(p->f[2], e->data);
+}
+static void onEnterMap(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enterAlloc(k, p, e, EV_ALLOC);
+}
+static void onEnterUnmap(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    enterAlloc(k, p, e, EV_FREE);
+}
+
+/* ---- The tables ------------------------------------------------------------------------------------ */
+
+#define ENTER(name, proc, ...)                                                                     \
+    static const KernelPointDef enter_##name = {                                                   \
+            "syscalls", "sys_enter_" #name, IN_MAIN, NULL, proc, {__VA_ARGS__}};                   \
+    static const KernelPointDef exit_##name = {                                                    \
+            "syscalls", "sys_exit_" #name, IN_MAIN, NULL, onExit, {"ret"}}
+#define PROBE(name, ...)                                                                           \
+    static const KernelPointDef probe_##name = {"etw", #name, IN_MAIN, NULL, onName, {__VA_ARGS__}}
+
+ENTER(openat, onEnterOpen, "flags");
+ENTER(open, onEnterOpen, "flags");
+ENTER(creat, onEnterOpen, "?flags");
+ENTER(openat2, onEnterOpen, "?flags");
+ENTER(close, onEnterClose, "fd");
+ENTER(read, onEnterRead, "fd", "count");
+ENTER(pread64, onEnterRead, "fd", "count", "pos");
+ENTER(readv, onEnterRead, "fd");
+ENTER(preadv, onEnterRead, "fd");
+ENTER(write, onEnterWrite, "fd", "count");
+ENTER(pwrite64, onEnterWrite, "fd", "count", "pos");
+ENTER(writev, onEnterWrite, "fd");
+ENTER(pwritev, onEnterWrite, "fd");
+ENTER(fsync, onEnterFlush, "fd");
+ENTER(fdatasync, onEnterFlush, "fd");
+ENTER(unlink, onEnterDelete, NULL);
+ENTER(unlinkat, onEnterDelete, NULL);
+ENTER(rename, onEnterRename, NULL);
+ENTER(renameat, onEnterRename, NULL);
+ENTER(renameat2, onEnterRename, NULL);
+ENTER(mmap, onEnterMap, "addr", "len", "prot");
+ENTER(munmap, onEnterUnmap, "addr", "len");
+PROBE(open, "path");
+PROBE(openat, "path");
+PROBE(unlink, "path");
+PROBE(unlinkat, "path");
+PROBE(rename, "path", "to");
+PROBE(renameat, "path", "to");
+
+#define BOTH(name) &enter_##name, &exit_##name
+const KernelPointDef *const kernelFilePoints[] = {
+        BOTH(openat), BOTH(close), BOTH(read), BOTH(write), NULL};
+const KernelPointDef *const kernelFileExtras[] = {&probe_open, &probe_openat, &probe_unlink,
+        &probe_unlinkat, &probe_rename, &probe_renameat, BOTH(open), BOTH(creat), BOTH(openat2),
+        BOTH(pread64), BOTH(readv), BOTH(preadv), BOTH(pwrite64), BOTH(writev), BOTH(pwritev),
+        BOTH(fsync), BOTH(fdatasync), BOTH(unlink), BOTH(unlinkat), BOTH(rename), BOTH(renameat),
+        BOTH(renameat2), NULL};
+const KernelPointDef *const kernelAllocPoints[] = {BOTH(mmap), BOTH(munmap), NULL};
+
+#define FIELD(name, in, out)                                                                       \
+    {                                                                                              \
+        name, in, out, ETW_SCALAR, 0                                                               \
+    }
+#define NUMBER(name, in) FIELD(name, in, ETW_OUT_DEFAULT)
+#define TEXT(name) FIELD(name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8)
+#define NAMED TEXT("FileName"), NUMBER("NameSource", ETW_IN_UINT8)
+
+static const Etw_Field create[] = {
+        NUMBER("Flags", ETW_IN_HEX32), NUMBER("Result", ETW_IN_INT64), NAMED};
+static const Etw_Field on[] = {
+        NUMBER("Descriptor", ETW_IN_INT32), NUMBER("Result", ETW_IN_INT64), NAMED};
+static const Etw_Field transfer[] = {NUMBER("Descriptor", ETW_IN_INT32),
+        NUMBER("Size", ETW_IN_UINT64), NUMBER("Offset", ETW_IN_INT64),
+        NUMBER("Result", ETW_IN_INT64), NAMED};
+static const Etw_Field deleted[] = {NUMBER("Result", ETW_IN_INT64), TEXT("FileName")};
+static const Etw_Field renamed[] = {
+        NUMBER("Result", ETW_IN_INT64), TEXT("FileName"), TEXT("NewName")};
+static const Etw_Field alloc[] = {NUMBER("Address", ETW_IN_HEX64), NUMBER("Size", ETW_IN_UINT64),
+        NUMBER("Protection", ETW_IN_HEX32)};
+static const Etw_Field freed[] = {NUMBER("Address", ETW_IN_HEX64), NUMBER("Size", ETW_IN_UINT64),
+        NUMBER("Protection", ETW_IN_HEX32), NUMBER("Result", ETW_IN_INT64)};
+
+#define CLASS(id, group, name, fields)                                                             \
+    {                                                                                              \
+        id, group, name, ETW_OPCODE_INFO, fields, COUNT(fields)                                    \
+    }
+const KernelClass kernelFileClasses[] = {
+        CLASS(EV_FILE_CREATE, GROUP_FILEIO, "Create", create),
+        CLASS(EV_FILE_CLOSE, GROUP_FILEIO, "Close", on),
+        CLASS(EV_FILE_READ, GROUP_FILEIO, "Read", transfer),
+        CLASS(EV_FILE_WRITE, GROUP_FILEIO, "Write", transfer),
+        CLASS(EV_FILE_FLUSH, GROUP_FILEIO, "Flush", on),
+        CLASS(EV_FILE_DELETE, GROUP_FILEIO, "Delete", deleted),
+        CLASS(EV_FILE_RENAME, GROUP_FILEIO, "Rename", renamed),
+        CLASS(EV_ALLOC, GROUP_VIRTUALALLOC, "Alloc", alloc),
+        CLASS(EV_FREE, GROUP_VIRTUALALLOC, "Free", freed),
+        {.name = NULL},
+};

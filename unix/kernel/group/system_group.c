@@ -1,0 +1,259 @@
+/*
+ * unix/kernel/group/system_group.c --
+ *
+ *	The groups diskio, pagefault, hardfault, interrupt, dpc and profile. A request to a disk belongs to the thread that made it
+ *	(often a kernel thread, for what was written long before), and is collected from all and kept by owner; interrupts
+ *	and softirqs belong to the thread on top of which they run, whatever they are about.
+ */
+#include "unix/kernel/kernel_int.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* ---- diskio ---------------------------------------------------------------------------------------- */
+
+enum { REQUESTS = 256 };
+
+/* Requests on their way, by device and sector: whose they are. A collision forgets the older one's owner. */
+typedef struct Request {
+    uint64_t sector;
+    uint32_t device, size, pid, tid;
+    bool known;
+} Request;
+struct KernelDisks {
+    Request requests[REQUESTS];
+};
+
+enum { RQ_DEVICE, RQ_SECTOR, RQ_COUNT, RQ_KIND, RQ_BYTES, RQ_ERROR = RQ_BYTES };
+
+static Request *requestOf(EtwKernel *k, uint32_t device, uint64_t sector)
+{
+    if (k->disks == NULL) {
+        k->disks = EtwAlloc(sizeof *k->disks);
+    }
+    return &k->disks->requests[(sector ^ sector >> 9 ^ device) % REQUESTS];
+}
+
+/* "R", "WS", "FWFS", "D" ...: a flush in front of a write is a write. */
+static int diskEvent(const KernelPoint *p, const TraceEvent *e)
+{
+    const char *kind = (const char *)e->data + p->f[RQ_KIND].offset;
+    size_t size = strnlen(kind, p->f[RQ_KIND].size);
+    if (memchr(kind, 'W', size) != NULL) {
+        return EV_DISK_WRITE;
+    }
+    if (memchr(kind, 'R', size) != NULL) {
+        return EV_DISK_READ;
+    }
+    return memchr(kind, 'F', size) != NULL ? EV_DISK_FLUSH : EV_DISK_OTHER;
+}
+
+/* dev_t of the kernel: 12 bits major, 20 bits minor. */
+static void putDisk(KernelPut *put, uint32_t device, uint64_t sector, uint32_t size)
+{
+    Put32(put, device >> 20);
+    Put32(put, device & 0xfffff);
+    Put64(put, sector == UINT64_MAX ? 0 : sector * 512);
+    Put32(put, size);
+}
+
+static void onIssue(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t device = (uint32_t)KernelUint(p->f[RQ_DEVICE], e->data), tid = KernelTidOf(e);
+    uint64_t sector = KernelUint(p->f[RQ_SECTOR], e->data);
+    uint32_t pid = KernelTaskProcess(&k->tasks, tid, e->ticks, false);
+    Request *request = requestOf(k, device, sector);
+    KernelPut put = KernelPutOf(k);
+    *request = (Request){
+            sector, device, (uint32_t)KernelUint(p->f[RQ_BYTES], e->data), pid, tid, true};
+    if (pid == 0 && !k->tasks.all) {
+        return;
+    }
+    putDisk(&put, device, sector, request->size);
+    KernelEmitPut(k, e, k->events[EV_DISK_INIT], pid, tid, &put);
+}
+
+static void onComplete(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t device = (uint32_t)KernelUint(p->f[RQ_DEVICE], e->data);
+    uint64_t sector = KernelUint(p->f[RQ_SECTOR], e->data);
+    Request *request = requestOf(k, device, sector);
+    bool known = request->known && request->device == device && request->sector == sector;
+    uint32_t pid = known ? request->pid : 0, tid = known ? request->tid : UINT32_MAX;
+    KernelPut put = KernelPutOf(k);
+    if (pid == 0 && !k->tasks.all) {
+        return;
+    }
+    putDisk(&put, device, sector,
+            known ? request->size : 512 * (uint32_t)KernelUint(p->f[RQ_COUNT], e->data));
+    Put32(&put, tid);
+    Put32(&put, (uint32_t)KernelInt(p->f[RQ_ERROR], e->data));
+    request->known = known ? false : request->known;
+    KernelEmitPut(k, e, k->events[diskEvent(p, e)], known ? pid : UINT32_MAX, tid, &put);
+}
+
+/* ---- Faults ---------------------------------------------------------------------------------------- */
+
+static void onFault(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t tid = KernelTidOf(e);
+    KernelPut put = KernelPutOf(k);
+    Put64(&put, KernelUint(p->f[0], e->data));
+    Put64(&put, KernelUint(p->f[1], e->data));
+    Put32(&put, (uint32_t)KernelUint(p->f[2], e->data));
+    KernelEmitPut(k, e, k->events[EV_FAULT], KernelTaskProcess(&k->tasks, tid, e->ticks, true), tid,
+            &put);
+}
+
+static void onHardFault(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t tid = KernelTidOf(e), device = (uint32_t)KernelUint(p->f[1], e->data);
+    KernelPut put = KernelPutOf(k);
+    Put32(&put, device >> 20);
+    Put32(&put, device & 0xfffff);
+    Put64(&put, KernelUint(p->f[0], e->data));
+    Put64(&put, KernelUint(p->f[2], e->data) * 4096);
+    KernelEmitPut(k, e, k->events[EV_HARD_FAULT], KernelTaskProcess(&k->tasks, tid, e->ticks, true),
+            tid, &put);
+}
+
+/* ---- Interrupts ------------------------------------------------------------------------------------ */
+
+/* To the thread below: only a traced one's, unless all are. */
+static void emitOnTop(EtwKernel *k, const TraceEvent *e, KernelEventId id, const KernelPut *put)
+{
+    uint32_t tid = KernelTidOf(e);
+    uint32_t pid = tid != 0 ? KernelTaskProcess(&k->tasks, tid, e->ticks, true) : 0;
+    if (pid != 0 || k->tasks.all) {
+        KernelEmitPut(k, e, k->events[id], pid, tid, put);
+    }
+}
+
+static void onInterrupt(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    EtwBytes name = KernelDynamic(p->f[1], false, e->data, e->size);
+    KernelPut put = KernelPutOf(k);
+    Put32(&put, (uint32_t)KernelInt(p->f[0], e->data));
+    PutText(&put, name.at, EtwBytesLeft(&name));
+    emitOnTop(k, e, EV_ISR_ENTER, &put);
+}
+
+static void onInterruptEnd(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    KernelPut put = KernelPutOf(k);
+    Put32(&put, (uint32_t)KernelInt(p->f[0], e->data));
+    Put32(&put, (uint32_t)KernelInt(p->f[1], e->data));
+    emitOnTop(k, e, EV_ISR_EXIT, &put);
+}
+
+static void putVector(KernelPut *put, const KernelPoint *p, const TraceEvent *e)
+{
+    static const char *const names[] = {"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
+            "TASKLET", "SCHED", "HRTIMER", "RCU"};
+    uint32_t vector = (uint32_t)KernelUint(p->f[0], e->data);
+    const char *name = vector < (uint32_t)COUNT(names) ? names[vector] : "";
+    Put32(put, vector);
+    PutText(put, (const uint8_t *)name, strlen(name));
+}
+
+static void onSoft(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    KernelPut put = KernelPutOf(k);
+    putVector(&put, p, e);
+    emitOnTop(k, e, EV_DPC_ENTER, &put);
+}
+
+static void onSoftEnd(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    KernelPut put = KernelPutOf(k);
+    putVector(&put, p, e);
+    emitOnTop(k, e, EV_DPC_EXIT, &put);
+}
+
+/* ---- Samples ------------------------------------------------------------------------------------ */
+
+struct tep_event *KernelSampleFormat(void)
+{
+    static struct tep_event format = {.id = SAMPLE_TYPE_ID, .system = "perf", .name = "cpu-clock"};
+    return &format;
+}
+
+static void onSample(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    const KernelSample *sample = (const KernelSample *)e->data;
+    const char *mode = sample->inKernel ? "kernel" : "user";
+    KernelPut put = KernelPutOf(k);
+    Put64(&put, sample->address);
+    Put64(&put, p->interval);
+    PutText(&put, (const uint8_t *)mode, strlen(mode));
+    KernelEmitPut(k, e, k->events[EV_SAMPLE], sample->pid, sample->tid, &put);
+}
+
+/* ---- The tables ------------------------------------------------------------------------------------ */
+
+static const KernelPointDef issue = {"block", "block_rq_issue", IN_ANY, NULL, onIssue,
+        {"dev", "sector", "nr_sector", "rwbs", "bytes"}};
+static const KernelPointDef complete = {"block", "block_rq_complete", IN_ANY, NULL, onComplete,
+        {"dev", "sector", "nr_sector", "rwbs", "?error"}};
+static const KernelPointDef fault = {
+        "exceptions", "page_fault_user", IN_MAIN, NULL, onFault, {"address", "ip", "error_code"}};
+static const KernelPointDef hardFault = {
+        "filemap", "mm_filemap_fault", IN_MAIN, NULL, onHardFault, {"i_ino", "s_dev", "index"}};
+static const KernelPointDef isr = {
+        "irq", "irq_handler_entry", IN_MAIN, NULL, onInterrupt, {"irq", "name"}};
+static const KernelPointDef isrEnd = {
+        "irq", "irq_handler_exit", IN_MAIN, NULL, onInterruptEnd, {"irq", "ret"}};
+static const KernelPointDef soft = {"irq", "softirq_entry", IN_MAIN, NULL, onSoft, {"vec"}};
+static const KernelPointDef softEnd = {"irq", "softirq_exit", IN_MAIN, NULL, onSoftEnd, {"vec"}};
+
+const KernelPointDef *const kernelDiskPoints[] = {&issue, &complete, NULL};
+const KernelPointDef *const kernelFaultPoints[] = {&fault, NULL};
+const KernelPointDef *const kernelHardFaultPoints[] = {&hardFault, NULL};
+const KernelPointDef *const kernelInterruptPoints[] = {&isr, &isrEnd, NULL};
+const KernelPointDef *const kernelDpcPoints[] = {&soft, &softEnd, NULL};
+const KernelPointDef kernelSamplePoint = {"perf", "cpu-clock", IN_MAIN, NULL, onSample, {NULL}};
+const KernelPointDef *const kernelProfilePoints[] = {&kernelSamplePoint, NULL};
+
+#define FIELD(name, in, out)                                                                       \
+    {                                                                                              \
+        name, in, out, ETW_SCALAR, 0                                                               \
+    }
+#define NUMBER(name, in) FIELD(name, in, ETW_OUT_DEFAULT)
+#define TEXT(name) FIELD(name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8)
+#define DISK                                                                                       \
+    NUMBER("Major", ETW_IN_UINT32), NUMBER("Minor", ETW_IN_UINT32),                                \
+            NUMBER("ByteOffset", ETW_IN_UINT64), NUMBER("TransferSize", ETW_IN_UINT32)
+
+static const Etw_Field diskInit[] = {DISK};
+static const Etw_Field diskDone[] = {
+        DISK, FIELD("IssuingThreadId", ETW_IN_UINT32, ETW_OUT_TID), NUMBER("Error", ETW_IN_INT32)};
+static const Etw_Field faultFields[] = {NUMBER("Address", ETW_IN_HEX64),
+        NUMBER("ProgramCounter", ETW_IN_HEX64), NUMBER("ErrorCode", ETW_IN_HEX32)};
+static const Etw_Field hardFaultFields[] = {NUMBER("Major", ETW_IN_UINT32),
+        NUMBER("Minor", ETW_IN_UINT32), NUMBER("Inode", ETW_IN_UINT64),
+        NUMBER("ByteOffset", ETW_IN_UINT64)};
+static const Etw_Field isrFields[] = {NUMBER("Vector", ETW_IN_INT32), TEXT("Name")};
+static const Etw_Field isrEndFields[] = {
+        NUMBER("Vector", ETW_IN_INT32), NUMBER("Handled", ETW_IN_INT32)};
+static const Etw_Field sampleFields[] = {
+        NUMBER("InstructionPointer", ETW_IN_HEX64), NUMBER("Weight", ETW_IN_UINT64), TEXT("Mode")};
+static const Etw_Field dpcFields[] = {NUMBER("Vector", ETW_IN_UINT32), TEXT("Name")};
+
+#define CLASS(id, group, name, opcode, fields)                                                     \
+    {                                                                                              \
+        id, group, name, opcode, fields, COUNT(fields)                                             \
+    }
+const KernelClass kernelSystemClasses[] = {
+        CLASS(EV_DISK_INIT, GROUP_DISKIO, "Init", ETW_OPCODE_INFO, diskInit),
+        CLASS(EV_DISK_READ, GROUP_DISKIO, "Read", ETW_OPCODE_INFO, diskDone),
+        CLASS(EV_DISK_WRITE, GROUP_DISKIO, "Write", ETW_OPCODE_INFO, diskDone),
+        CLASS(EV_DISK_FLUSH, GROUP_DISKIO, "Flush", ETW_OPCODE_INFO, diskDone),
+        CLASS(EV_DISK_OTHER, GROUP_DISKIO, "Other", ETW_OPCODE_INFO, diskDone),
+        CLASS(EV_FAULT, GROUP_PAGEFAULT, "Fault", ETW_OPCODE_INFO, faultFields),
+        CLASS(EV_HARD_FAULT, GROUP_HARDFAULT, "Read", ETW_OPCODE_INFO, hardFaultFields),
+        CLASS(EV_ISR_ENTER, GROUP_INTERRUPT, "Enter", ETW_OPCODE_START, isrFields),
+        CLASS(EV_ISR_EXIT, GROUP_INTERRUPT, "Exit", ETW_OPCODE_STOP, isrEndFields),
+        CLASS(EV_DPC_ENTER, GROUP_DPC, "Enter", ETW_OPCODE_START, dpcFields),
+        CLASS(EV_DPC_EXIT, GROUP_DPC, "Exit", ETW_OPCODE_STOP, dpcFields),
+        CLASS(EV_SAMPLE, GROUP_PROFILE, "Sample", ETW_OPCODE_INFO, sampleFields),
+        {.name = NULL},
+};

@@ -1,0 +1,409 @@
+/*
+ * unix/kernel/group/task_group.c --
+ *
+ *	What the portable groups stand for on Linux: the table of groups, the event classes, and the
+ *	tracepoints of the groups process, thread, contextswitch and systemcall with what becomes of
+ *	their fields. tcpip and udpip are in net_group.c. Fields as in doc/internals/EVENTS.md.
+ *
+ *	group          tracepoints process        task:task_newtask, sched:sched_process_exec,
+ *	sched:sched_process_exit; exit codes from syscalls:sys_enter_exit_group, sys_enter_exit,
+ *	signal:signal_deliver thread         task:task_newtask, sched:sched_process_exit
+ *	contextswitch sched:sched_switch systemcall     raw_syscalls:sys_enter,
+ *	raw_syscalls:sys_exit tcpip sock:inet_sock_set_state, sock:sock_send_length,
+ *	sock:sock_recv_length, tcp:tcp_retransmit_skb udpip          sock:sock_send_length,
+ *	sock:sock_recv_length, fib:fib_table_lookup, fib6:fib6_table_lookup
+ */
+#include "unix/kernel/kernel_int.h"
+#include <signal.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* ---- Birth, exec, death: process and thread -------------------------------------------------- */
+
+enum { NEW_PID, NEW_COMM, NEW_FLAGS };
+static const uint64_t cloneThread = 0x00010000; /* CLONE_THREAD: of the same process */
+
+static void onNewTask(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t creator = KernelTidOf(e);
+    uint32_t pid = KernelTaskProcess(&k->tasks, creator, e->ticks, true);
+    uint32_t tid = (uint32_t)KernelUint(p->f[NEW_PID], e->data);
+    bool thread = (KernelUint(p->f[NEW_FLAGS], e->data) & cloneThread) != 0;
+    const uint8_t *command = e->data + p->f[NEW_COMM].offset;
+    KernelTaskAdd(&k->tasks, tid, thread ? pid : tid)->parent = pid;
+    if (k->events[EV_PROCESS_START] != NULL && !thread) {
+        KernelPut put = KernelPutOf(k);
+        Put32(&put, pid);
+        Put32(&put, tid);
+        PutText(&put, command, p->f[NEW_COMM].size);
+        KernelEmitPut(k, e, k->events[EV_PROCESS_START], pid, creator, &put);
+    }
+    if (k->events[EV_THREAD_START] != NULL) {
+        KernelPut put = KernelPutOf(k);
+        Put32(&put, tid);
+        Put32(&put, thread ? pid : tid);
+        PutText(&put, command, p->f[NEW_COMM].size);
+        KernelEmitPut(k, e, k->events[EV_THREAD_START], pid, creator, &put);
+    }
+}
+
+enum { EXEC_FILE, EXEC_PID, EXEC_OLD };
+
+static void onExec(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t pid = (uint32_t)KernelUint(p->f[EXEC_PID], e->data);
+    uint32_t old = (uint32_t)KernelUint(p->f[EXEC_OLD], e->data);
+    EtwBytes file = KernelDynamic(p->f[EXEC_FILE], false, e->data, e->size);
+    if (old != pid) {
+        KernelTaskExit(&k->tasks, old, e->ticks); /* another thread takes the process's own id */
+    }
+    /* All other threads are gone now, and what ended them is not what will end the process. */
+    KernelTaskAdd(&k->tasks, pid, pid);
+    if (k->events[EV_PROCESS_EXEC] != NULL) {
+        KernelPut put = KernelPutOf(k);
+        PutText(&put, file.at, EtwBytesLeft(&file));
+        KernelEmitPut(k, e, k->events[EV_PROCESS_EXEC], pid, pid, &put);
+    }
+}
+
+enum { EXIT_PID, EXIT_COMM, EXIT_DEAD };
+
+static void onExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t tid = (uint32_t)KernelUint(p->f[EXIT_PID], e->data);
+    uint32_t pid = KernelTaskProcess(&k->tasks, tid, e->ticks, true);
+    const uint8_t *command = e->data + p->f[EXIT_COMM].offset;
+    const KernelTask *first = KernelTaskFind(&k->tasks, pid);
+    bool last = p->f[EXIT_DEAD].size != 0 ? KernelUint(p->f[EXIT_DEAD], e->data) != 0
+                                          : first == NULL || first->threads <= 1;
+    if (k->events[EV_THREAD_STOP] != NULL) {
+        KernelPut put = KernelPutOf(k);
+        Put32(&put, tid);
+        Put32(&put, pid);
+        PutText(&put, command, p->f[EXIT_COMM].size);
+        KernelEmitPut(k, e, k->events[EV_THREAD_STOP], pid, tid, &put);
+    }
+    if (k->events[EV_PROCESS_STOP] != NULL && last) {
+        KernelPut put = KernelPutOf(k);
+        Put32(&put, (uint32_t)(first != NULL ? first->exitCode : 0));
+        PutText(&put, command, p->f[EXIT_COMM].size);
+        KernelEmitPut(k, e, k->events[EV_PROCESS_STOP], pid, tid, &put);
+    }
+    KernelTaskExit(&k->tasks, tid, e->ticks);
+}
+
+/* ---- What a process ends with ---------------------------------------------------------------- */
+
+/* The first word counts: the other threads of a dying process are killed by SIGKILL. */
+static void setExit(EtwKernel *k, uint32_t pid, int32_t code)
+{
+    KernelTask *first = KernelTaskFind(&k->tasks, pid);
+    if (first != NULL && !first->exitKnown) {
+        first->exitKnown = true;
+        first->exitCode = code;
+    }
+}
+
+static void onExitGroup(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    setExit(k, KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, true),
+            (int32_t)(KernelUint(p->f[0], e->data) & 0xff));
+}
+
+/* exit(2) ends a thread; its value is the process's when the first thread gives it. */
+static void onExitThread(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    KernelTask *task = KernelTaskFind(&k->tasks, KernelTidOf(e));
+    if (task != NULL && task->pid == task->tid && !task->exitKnown) {
+        task->exitCode = (int32_t)(KernelUint(p->f[0], e->data) & 0xff);
+    }
+}
+
+enum { SIGNAL_NUMBER, SIGNAL_HANDLER };
+
+static void onSignal(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    int sig = (int)KernelInt(p->f[SIGNAL_NUMBER], e->data);
+    switch (sig) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        return; /* by default these end nothing */
+    default:
+        if (KernelUint(p->f[SIGNAL_HANDLER], e->data) == 0) { /* SIG_DFL */
+            setExit(k, KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, true), -sig);
+        }
+    }
+}
+
+/* ---- Context switches, syscalls -------------------------------------------------------------- */
+
+enum {
+    SWITCH_OLD_COMM,
+    SWITCH_OLD,
+    SWITCH_OLD_PRIO,
+    SWITCH_STATE,
+    SWITCH_NEW_COMM,
+    SWITCH_NEW,
+    SWITCH_NEW_PRIO
+};
+
+static void onSwitch(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t old = (uint32_t)KernelUint(p->f[SWITCH_OLD], e->data);
+    uint32_t new = (uint32_t)KernelUint(p->f[SWITCH_NEW], e->data);
+    uint32_t tid = old, pid = KernelTaskProcess(&k->tasks, old, e->ticks, false);
+    bool filtered = p->instance == IN_MAIN || k->tasks.all; /* one of them is traced */
+    TraceEvent mine = *e;
+    KernelPut put = KernelPutOf(k);
+    if (k->events[EV_SWITCH] == NULL || (KernelIsIgnored(old) && new == 0)) {
+        return;
+    }
+    if ((pid == 0 && !k->tasks.all) || KernelIsIgnored(old)) {
+        tid = new; /* somebody else makes room for a thread of ours: that one's event */
+        pid = KernelTaskProcess(&k->tasks, new, e->ticks, filtered);
+        mine.stackCount = 0; /* it is the other one's */
+        if (!filtered && (pid == 0 || KernelIsIgnored(new))) {
+            return;
+        }
+    }
+    Put32(&put, old);
+    Put32(&put, new);
+    Put16(&put, (uint16_t)(KernelUint(p->f[SWITCH_STATE], e->data) & 0x1ff));
+    Put32(&put, (uint32_t)KernelUint(p->f[SWITCH_OLD_PRIO], e->data));
+    Put32(&put, (uint32_t)KernelUint(p->f[SWITCH_NEW_PRIO], e->data));
+    PutText(&put, e->data + p->f[SWITCH_OLD_COMM].offset, p->f[SWITCH_OLD_COMM].size);
+    PutText(&put, e->data + p->f[SWITCH_NEW_COMM].offset, p->f[SWITCH_NEW_COMM].size);
+    KernelEmitPut(k, &mine, k->events[EV_SWITCH], pid, tid, &put);
+}
+
+enum { CALL_ID, CALL_ARGS, CALL_RESULT = CALL_ARGS };
+
+static void onSyscallEnter(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t tid = KernelTidOf(e);
+    if (k->calls != NULL) {
+        KernelCallEnter(k, e, (uint32_t)KernelUint(p->f[CALL_ID], e->data),
+                e->data + p->f[CALL_ARGS].offset);
+    }
+    if (k->events[EV_SYSCALL_ENTER] != NULL && p->f[CALL_ARGS].size == 48) {
+        KernelPut put = KernelPutOf(k);
+        Put32(&put, (uint32_t)KernelUint(p->f[CALL_ID], e->data));
+        memcpy(put.at, e->data + p->f[CALL_ARGS].offset, 48);
+        put.at += 48;
+        KernelEmitPut(k, e, k->events[EV_SYSCALL_ENTER],
+                KernelTaskProcess(&k->tasks, tid, e->ticks, true), tid, &put);
+    }
+}
+
+static void onSyscallExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+{
+    uint32_t tid = KernelTidOf(e);
+    if (k->calls != NULL) {
+        KernelCallExit(k, e, KernelInt(p->f[CALL_RESULT], e->data));
+    }
+    if (k->events[EV_SYSCALL_EXIT] != NULL) {
+        KernelPut put = KernelPutOf(k);
+        Put32(&put, (uint32_t)KernelUint(p->f[CALL_ID], e->data));
+        Put64(&put, (uint64_t)KernelInt(p->f[CALL_RESULT], e->data));
+        KernelEmitPut(k, e, k->events[EV_SYSCALL_EXIT],
+                KernelTaskProcess(&k->tasks, tid, e->ticks, true), tid, &put);
+    }
+}
+
+/* ---- The tables ------------------------------------------------------------------------------ */
+
+/* The calls that socket_calls.c follows. Numbers of x86_64: there is no other name for a call. */
+#define SOCKET_CALLS                                                                               \
+    "(id >= 40 && id <= 50 && id != 48) || id == 0 || id == 1 || id == 3 || id == 19 || "          \
+    "id == 20 || id == 32 || id == 33 || id == 288 || id == 292 || id == 299 || id == 307"
+
+static const KernelPointDef newTask = {
+        "task", "task_newtask", IN_MAIN, NULL, onNewTask, {"pid", "comm", "clone_flags"}};
+static const KernelPointDef exec = {
+        "sched", "sched_process_exec", IN_MAIN, NULL, onExec, {"filename", "pid", "old_pid"}};
+static const KernelPointDef exitPoint = {
+        "sched", "sched_process_exit", IN_MAIN, NULL, onExit, {"pid", "comm", "?group_dead"}};
+static const KernelPointDef exitGroup = {
+        "syscalls", "sys_enter_exit_group", IN_MAIN, NULL, onExitGroup, {"error_code"}};
+static const KernelPointDef exitThread = {
+        "syscalls", "sys_enter_exit", IN_MAIN, NULL, onExitThread, {"error_code"}};
+static const KernelPointDef signalPoint = {
+        "signal", "signal_deliver", IN_MAIN, "sa_handler == 0", onSignal, {"sig", "sa_handler"}};
+static const KernelPointDef switchPoint = {"sched", "sched_switch", IN_PAIR, NULL, onSwitch,
+        {"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"}};
+const KernelPointDef kernelEnterPoint = {
+        "raw_syscalls", "sys_enter", IN_MAIN, NULL, onSyscallEnter, {"id", "args"}};
+const KernelPointDef kernelExitPoint = {
+        "raw_syscalls", "sys_exit", IN_MAIN, NULL, onSyscallExit, {"id", "ret"}};
+
+const KernelPointDef kernelSocketEnterPoint = {
+        "raw_syscalls", "sys_enter", IN_MAIN, SOCKET_CALLS, onSyscallEnter, {"id", "args"}};
+const KernelPointDef kernelSocketExitPoint = {
+        "raw_syscalls", "sys_exit", IN_MAIN, SOCKET_CALLS, onSyscallExit, {"id", "ret"}};
+
+const KernelPointDef *const kernelTaskPoints[] = {&newTask, &exec, &exitPoint, NULL};
+static const KernelPointDef *const processExtras[] = {&exitGroup, &exitThread, &signalPoint, NULL};
+static const KernelPointDef *const switchPoints[] = {&switchPoint, NULL};
+static const KernelPointDef *const callPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};
+static const KernelPointDef *const tcpPoints[] = {&kernelStatePoint, NULL};
+static const KernelPointDef *const tcpExtras[] = {&kernelRetransmitPoint, NULL};
+static const KernelPointDef *const udpPoints[] = {NULL};
+static const KernelPointDef *const udpExtras[] = {&kernelRoutePoint, &kernelRoute6Point, NULL};
+static const KernelPointDef *const windowsExtras[] = {
+        &kernelRetransmitPoint, &kernelRoutePoint, &kernelRoute6Point, NULL};
+
+const KernelGroup kernelGroups[GROUPS] = {
+        [GROUP_PROCESS] = {"process", "processes start, exec a program, stop (with exit code)",
+                kernelTaskPoints, processExtras},
+        [GROUP_THREAD] = {"thread", "threads start and stop", kernelTaskPoints, NULL},
+        [GROUP_CONTEXTSWITCH] = {"contextswitch", "threads get and leave a CPU", switchPoints,
+                NULL},
+        [GROUP_SYSTEMCALL] = {"systemcall", "system calls: enter with arguments, exit with result",
+                callPoints, NULL},
+        [GROUP_TCPIP] = {"tcpip",
+                "TCP: connect, accept, send, receive, disconnect, state changes, retransmissions",
+                tcpPoints, tcpExtras},
+        [GROUP_UDPIP] = {"udpip", "UDP: send and receive", udpPoints, udpExtras},
+        [GROUP_WINDOWS4] = {"kernel-network-ipv4",
+                "TCP and UDP over IPv4 as events of Microsoft-Windows-Kernel-Network", tcpPoints,
+                windowsExtras},
+        [GROUP_WINDOWS6] = {"kernel-network-ipv6", "the same over IPv6", tcpPoints, windowsExtras},
+        [GROUP_FILEIO] = {"fileio",
+                "files: create (open), read, write, flush, close, delete, rename, with their names",
+                kernelFilePoints, kernelFileExtras},
+        [GROUP_DISKIO] = {"diskio", "requests to disks: begun, and done", kernelDiskPoints, NULL},
+        [GROUP_PAGEFAULT] = {"pagefault", "page faults of programs", kernelFaultPoints, NULL},
+        [GROUP_HARDFAULT] = {"hardfault", "page faults that had to read a file",
+                kernelHardFaultPoints, NULL},
+        [GROUP_VIRTUALALLOC] = {"virtualalloc", "memory is mapped and unmapped", kernelAllocPoints,
+                NULL},
+        [GROUP_INTERRUPT] = {"interrupt", "interrupt handlers, on top of whom they run",
+                kernelInterruptPoints, NULL},
+        [GROUP_PROFILE] = {"profile", "samples of who runs, at an interval of CPU time",
+                kernelProfilePoints, NULL},
+        [GROUP_HEAP] = {"heap",
+                "memory from libc: allocated, moved, freed (costs microseconds a call)",
+                kernelHeapPoints, NULL},
+        [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL},
+};
+
+/* ---- Event classes --------------------------------------------------------------------------- */
+
+#define NUMBER(name, in)                                                                           \
+    {                                                                                              \
+        name, in, ETW_OUT_DEFAULT, ETW_SCALAR, 0                                                   \
+    }
+#define SHOWN(name, in, out)                                                                       \
+    {                                                                                              \
+        name, in, out, ETW_SCALAR, 0                                                               \
+    }
+#define TEXT(name) SHOWN(name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8)
+#define ENDS4                                                                                      \
+    NUMBER("Socket", ETW_IN_HEX64), NUMBER("Family", ETW_IN_UINT16),                               \
+            SHOWN("LocalAddr", ETW_IN_UINT32, ETW_OUT_IPV4),                                       \
+            SHOWN("LocalPort", ETW_IN_UINT16, ETW_OUT_PORT),                                       \
+            SHOWN("RemoteAddr", ETW_IN_UINT32, ETW_OUT_IPV4),                                      \
+            SHOWN("RemotePort", ETW_IN_UINT16, ETW_OUT_PORT)
+#define ENDS6                                                                                      \
+    NUMBER("Socket", ETW_IN_HEX64), NUMBER("Family", ETW_IN_UINT16),                               \
+            SHOWN("LocalAddr", ETW_IN_BINARY, ETW_OUT_IPV6),                                       \
+            SHOWN("LocalPort", ETW_IN_UINT16, ETW_OUT_PORT),                                       \
+            SHOWN("RemoteAddr", ETW_IN_BINARY, ETW_OUT_IPV6),                                      \
+            SHOWN("RemotePort", ETW_IN_UINT16, ETW_OUT_PORT)
+
+static const Etw_Field processStart[] = {SHOWN("ParentId", ETW_IN_UINT32, ETW_OUT_PID),
+        SHOWN("ProcessId", ETW_IN_UINT32, ETW_OUT_PID), TEXT("Command")};
+static const Etw_Field processExec[] = {TEXT("FileName")};
+static const Etw_Field processStop[] = {NUMBER("ExitCode", ETW_IN_INT32), TEXT("Command")};
+static const Etw_Field thread[] = {SHOWN("ThreadId", ETW_IN_UINT32, ETW_OUT_TID),
+        SHOWN("ProcessId", ETW_IN_UINT32, ETW_OUT_PID), TEXT("Command")};
+static const Etw_Field contextSwitch[] = {SHOWN("OldThreadId", ETW_IN_UINT32, ETW_OUT_TID),
+        SHOWN("NewThreadId", ETW_IN_UINT32, ETW_OUT_TID), NUMBER("OldState", ETW_IN_UINT16),
+        NUMBER("OldPriority", ETW_IN_INT32), NUMBER("NewPriority", ETW_IN_INT32),
+        TEXT("OldCommand"), TEXT("NewCommand")};
+static const Etw_Field callEnter[] = {NUMBER("Syscall", ETW_IN_UINT32),
+        NUMBER("Arg0", ETW_IN_HEX64), NUMBER("Arg1", ETW_IN_HEX64), NUMBER("Arg2", ETW_IN_HEX64),
+        NUMBER("Arg3", ETW_IN_HEX64), NUMBER("Arg4", ETW_IN_HEX64), NUMBER("Arg5", ETW_IN_HEX64)};
+static const Etw_Field callExit[] = {
+        NUMBER("Syscall", ETW_IN_UINT32), NUMBER("Result", ETW_IN_INT64)};
+#define STATES                                                                                     \
+    NUMBER("OldState", ETW_IN_UINT8), NUMBER("NewState", ETW_IN_UINT8),                            \
+            SHOWN("ContextPid", ETW_IN_UINT32, ETW_OUT_PID)
+static const Etw_Field state4[] = {ENDS4, STATES}, state6[] = {ENDS6, STATES};
+static const Etw_Field transfer4[] = {ENDS4, NUMBER("Size", ETW_IN_INT32)};
+static const Etw_Field transfer6[] = {ENDS6, NUMBER("Size", ETW_IN_INT32)};
+static const Etw_Field ends4[] = {ENDS4}, ends6[] = {ENDS6};
+
+#define CLASS(id, group, name, opcode, fields)                                                     \
+    {                                                                                              \
+        id, group, name, opcode, fields, COUNT(fields)                                             \
+    }
+#define CLASS46(id, group, name, fields)                                                           \
+    CLASS(id, group, name, ETW_OPCODE_INFO, fields##4),                                            \
+            CLASS((id) + 1, group, name, ETW_OPCODE_INFO, fields##6)
+
+static const KernelClass classes[] = {
+        CLASS(EV_PROCESS_START, GROUP_PROCESS, "Start", ETW_OPCODE_START, processStart),
+        CLASS(EV_PROCESS_EXEC, GROUP_PROCESS, "Exec", ETW_OPCODE_INFO, processExec),
+        CLASS(EV_PROCESS_STOP, GROUP_PROCESS, "Stop", ETW_OPCODE_STOP, processStop),
+        CLASS(EV_THREAD_START, GROUP_THREAD, "Start", ETW_OPCODE_START, thread),
+        CLASS(EV_THREAD_STOP, GROUP_THREAD, "Stop", ETW_OPCODE_STOP, thread),
+        CLASS(EV_SWITCH, GROUP_CONTEXTSWITCH, "Switch", ETW_OPCODE_INFO, contextSwitch),
+        CLASS(EV_SYSCALL_ENTER, GROUP_SYSTEMCALL, "Enter", ETW_OPCODE_START, callEnter),
+        CLASS(EV_SYSCALL_EXIT, GROUP_SYSTEMCALL, "Exit", ETW_OPCODE_STOP, callExit),
+        CLASS46(EV_TCP_CONNECT, GROUP_TCPIP, "Connect", state),
+        CLASS46(EV_TCP_ACCEPT, GROUP_TCPIP, "Accept", state),
+        CLASS46(EV_TCP_DISCONNECT, GROUP_TCPIP, "Disconnect", state),
+        CLASS46(EV_TCP_STATE, GROUP_TCPIP, "StateChange", state),
+        CLASS46(EV_TCP_SEND, GROUP_TCPIP, "Send", transfer),
+        CLASS46(EV_TCP_RECEIVE, GROUP_TCPIP, "Receive", transfer),
+        CLASS46(EV_TCP_RETRANSMIT, GROUP_TCPIP, "Retransmit", ends),
+        CLASS46(EV_UDP_SEND, GROUP_UDPIP, "Send", transfer),
+        CLASS46(EV_UDP_RECEIVE, GROUP_UDPIP, "Receive", transfer),
+        {.name = NULL},
+};
+
+/* Those of the table that are the group's. */
+static EtwStatus defineClasses(
+        EtwKernel *k, KernelGroupId group, const KernelClass *class, EtwError *err)
+{
+    for (; class->name != NULL; class ++) {
+        if (class->group == group) {
+            Etw_EventDesc desc = {
+                    .name = class->name, .level = ETW_LEVEL_INFO, .opcode = class->opcode};
+            k->events[class->id] =
+                    Etw_DefineEvent(k->providers[group], &desc, class->fields, class->count);
+            if (k->events[class->id] == NULL) {
+                return EtwFail(err, ETW_E_LIMIT, "EVENTS", kernelGroups[group].name,
+                        "no room for the events of Linux-%s", kernelGroups[group].name);
+            }
+        }
+    }
+    return ETW_OK;
+}
+
+EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
+{
+    char name[64] = "Linux-";
+    if (group == GROUP_WINDOWS4 || group == GROUP_WINDOWS6) {
+        return KernelWindowsDefine(k, group, err);
+    }
+    strcat(name, kernelGroups[group].name);
+    k->providers[group] = Etw_Register(name, NULL);
+    if (k->providers[group] == NULL) {
+        return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
+    }
+    static const KernelClass *const tables[] = {
+            classes, kernelFileClasses, kernelSystemClasses, kernelHeapClasses};
+    EtwStatus status = ETW_OK;
+    for (int i = 0; status == ETW_OK && i < COUNT(tables); i++) {
+        status = defineClasses(k, group, tables[i], err);
+    }
+    return status;
+}

@@ -1,0 +1,91 @@
+/*
+ * unix/kernel/group/windows_net.c --
+ *
+ *	The groups kernel-network-ipv4 and kernel-network-ipv6: what happens to sockets (net_group.c finds
+ *	out) as events of Windows' provider Microsoft-Windows-Kernel-Network, with its ids and the layout of
+ *	its manifest, so that whoever knows that provider can read them. They carry no description.
+ *
+ *	Linux does not tell what belongs into startime, endtime, mss, the options and windows, seqnum and
+ *	connid: they are 0. A connection that failed (17, 49) has no event: why it did is not told either.
+ */
+#include "unix/kernel/kernel_int.h"
+
+enum { TASK_TCP = 10, TASK_UDP = 11, KEYWORD_IPV4 = 0x10, KEYWORD_IPV6 = 0x20 };
+
+/* Ids of IPv4; those of IPv6 are 16 higher. `between`: bytes of fields that are 0, before seqnum. */
+static const struct {
+    KernelEventId event;
+    uint16_t id, task;
+    uint8_t opcode, between;
+} classes[] = {
+        {EV_WIN_SENT, 10, TASK_TCP, 10, 8},
+        {EV_WIN_RECEIVED, 11, TASK_TCP, 11, 0},
+        {EV_WIN_ATTEMPTED, 12, TASK_TCP, 12, 16},
+        {EV_WIN_DISCONNECTED, 13, TASK_TCP, 13, 0},
+        {EV_WIN_RETRANSMITTED, 14, TASK_TCP, 14, 0},
+        {EV_WIN_ACCEPTED, 15, TASK_TCP, 15, 16},
+        {EV_WIN_UDP_SENT, 42, TASK_UDP, 42, 0},
+        {EV_WIN_UDP_RECEIVED, 43, TASK_UDP, 43, 0},
+};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
+{
+    static const char name[] = "Microsoft-Windows-Kernel-Network";
+    /* {7dd42a49-5329-4832-8dfd-43d979153a88} */
+    static const Etw_Guid guid = {{0x49, 0x2a, 0xd4, 0x7d, 0x29, 0x53, 0x32, 0x48, 0x8d, 0xfd, 0x43,
+            0xd9, 0x79, 0x15, 0x3a, 0x88}};
+    bool v6 = group == GROUP_WINDOWS6;
+    k->providers[group] = Etw_Register(name, &guid);
+    for (int i = 0; k->providers[group] != NULL && i < CLASSES; i++) {
+        Etw_EventDesc desc = {.name = name,
+                .id = (uint16_t)(classes[i].id + 16 * v6),
+                .level = ETW_LEVEL_INFO,
+                .opcode = classes[i].opcode,
+                .task = classes[i].task,
+                .keyword = v6 ? KEYWORD_IPV6 : KEYWORD_IPV4,
+                .undescribed = 1};
+        k->events[classes[i].event + v6] = Etw_DefineEvent(k->providers[group], &desc, NULL, 0);
+        if (k->events[classes[i].event + v6] == NULL) {
+            return EtwFail(err, ETW_E_LIMIT, "EVENTS", name, "no room for the events of %s", name);
+        }
+    }
+    return k->providers[group] != NULL
+                   ? ETW_OK
+                   : EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
+}
+
+static void putZeros(KernelPut *put, size_t size)
+{
+    memset(put->at, 0, size);
+    put->at += size;
+}
+
+static void putRaw(KernelPut *put, const void *data, size_t size)
+{
+    memcpy(put->at, data, size);
+    put->at += size;
+}
+
+void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid,
+        uint32_t tid, const SockEnds *ends, uint32_t size)
+{
+    Etw_Event *event = k->events[id + ends->v6];
+    size_t address = ends->v6 ? 16 : 4;
+    KernelPut put = KernelPutOf(k);
+    int i = 0;
+    if (event == NULL) {
+        return;
+    }
+    while (classes[i].event != id) {
+        i++;
+    }
+    Put32(&put, pid);
+    Put32(&put, size);
+    putRaw(&put, ends->remote, address);
+    putRaw(&put, ends->local, address);
+    putRaw(&put, &ends->remotePort, 2);
+    putRaw(&put, &ends->localPort, 2);
+    putZeros(&put, classes[i].between + 8u); /* and seqnum, connid */
+    KernelEmitPut(k, e, event, pid ? pid : ETW_NO_ID, pid ? tid : ETW_NO_ID, &put);
+}

@@ -1,0 +1,367 @@
+/*
+ * unix/kernel/kernel_int.h --
+ *
+ *	The insides of one EtwKernel, shared by the files of the kernel room: what is enabled, and
+ *	how a record of the ring becomes events.
+ *
+ *	One tracepoint of the kernel is one Point, found by the type number that its records carry.
+ *	A Point may feed several portable groups (through its definition's proc) and may itself have
+ *	been asked for by name (raw). Which instance it is collected in is part of its definition:
+ *	MAIN is filtered by pid in the kernel, ANY is not and is filtered here, by socket.
+ */
+#ifndef ETW_KERNEL_INT_H
+#define ETW_KERNEL_INT_H
+
+#include "engine/kernel_events.h"
+#include "unix/kernel/transport/tracepoint_format.h"
+#include "unix/kernel/socket_probe.h"
+#include "unix/kernel/socket_table.h"
+#include "unix/kernel/transport/task_table.h"
+#include "unix/kernel/transport/transport.h"
+
+/*
+ * Of two threads, the one that goes and the one that comes (a switch): IN_MAIN where the kernel's
+ * filter knows both, as tracefs does; perf would hide those that come, so there IN_ANY.
+ */
+enum { IN_PAIR = INSTANCES };
+/*
+ * IN_MAIN, and by perf whatever the others come by: a breakpoint, which tracefs would have every
+ * process run into, traced or not.
+ */
+enum { IN_OURS = IN_PAIR + 1 };
+
+enum { BY_TRACEFS, BY_PERF, BY_CLOCK /* perf's samples */, TRANSPORTS };
+
+/* Portable groups; bits of EtwKernel.groups. */
+typedef enum KernelGroupId {
+    GROUP_PROCESS,
+    GROUP_THREAD,
+    GROUP_CONTEXTSWITCH,
+    GROUP_SYSTEMCALL,
+    GROUP_TCPIP,
+    GROUP_UDPIP,
+    GROUP_WINDOWS4, /* TCP and UDP as Windows' Kernel-Network provider tells of them: */
+    GROUP_WINDOWS6, /* IPv4, IPv6 (windows_net.c) */
+    GROUP_FILEIO,
+    GROUP_DISKIO,
+    GROUP_PAGEFAULT,
+    GROUP_HARDFAULT,
+    GROUP_VIRTUALALLOC,
+    GROUP_INTERRUPT,
+    GROUP_DPC,
+    GROUP_PROFILE,
+    GROUP_HEAP,
+    GROUPS
+} KernelGroupId;
+
+/* Event classes of the groups. Those of sockets come in two layouts: IPv4, and IPv6 just behind. */
+typedef enum KernelEventId {
+    EV_PROCESS_START,
+    EV_PROCESS_EXEC,
+    EV_PROCESS_STOP,
+    EV_THREAD_START,
+    EV_THREAD_STOP,
+    EV_SWITCH,
+    EV_SYSCALL_ENTER,
+    EV_SYSCALL_EXIT,
+    EV_TCP_CONNECT,
+    EV_TCP_ACCEPT = EV_TCP_CONNECT + 2,
+    EV_TCP_DISCONNECT = EV_TCP_ACCEPT + 2,
+    EV_TCP_STATE = EV_TCP_DISCONNECT + 2,
+    EV_TCP_SEND = EV_TCP_STATE + 2,
+    EV_TCP_RECEIVE = EV_TCP_SEND + 2,
+    EV_TCP_RETRANSMIT = EV_TCP_RECEIVE + 2,
+    EV_UDP_SEND = EV_TCP_RETRANSMIT + 2,
+    EV_UDP_RECEIVE = EV_UDP_SEND + 2,
+    EV_WIN_SENT = EV_UDP_RECEIVE + 2,
+    EV_WIN_RECEIVED = EV_WIN_SENT + 2,
+    EV_WIN_ATTEMPTED = EV_WIN_RECEIVED + 2,
+    EV_WIN_DISCONNECTED = EV_WIN_ATTEMPTED + 2,
+    EV_WIN_RETRANSMITTED = EV_WIN_DISCONNECTED + 2,
+    EV_WIN_ACCEPTED = EV_WIN_RETRANSMITTED + 2,
+    EV_WIN_UDP_SENT = EV_WIN_ACCEPTED + 2,
+    EV_WIN_UDP_RECEIVED = EV_WIN_UDP_SENT + 2,
+    EV_FILE_CREATE = EV_WIN_UDP_RECEIVED + 2,
+    EV_FILE_CLOSE,
+    EV_FILE_READ,
+    EV_FILE_WRITE,
+    EV_FILE_FLUSH,
+    EV_FILE_DELETE,
+    EV_FILE_RENAME,
+    EV_DISK_INIT,
+    EV_DISK_READ,
+    EV_DISK_WRITE,
+    EV_DISK_FLUSH,
+    EV_DISK_OTHER,
+    EV_FAULT,
+    EV_HARD_FAULT,
+    EV_ALLOC,
+    EV_FREE,
+    EV_ISR_ENTER,
+    EV_ISR_EXIT,
+    EV_DPC_ENTER,
+    EV_DPC_EXIT,
+    EV_SAMPLE,
+    EV_HEAP_ALLOC,
+    EV_HEAP_REALLOC,
+    EV_HEAP_FREE,
+    EVENTS
+} KernelEventId;
+
+/* Those that are about sockets; bits of EtwKernel.groups. */
+#define KERNEL_SOCKET_GROUPS                                                                       \
+    (1u << GROUP_TCPIP | 1u << GROUP_UDPIP | 1u << GROUP_WINDOWS4 | 1u << GROUP_WINDOWS6)
+
+enum { POINT_FIELDS = 12 };
+typedef struct KernelPoint KernelPoint;
+typedef void KernelPointProc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e);
+
+/* A tracepoint that portable groups are made from: static data. */
+typedef struct KernelPointDef {
+    const char *system, *name;
+    uint8_t instance;
+    const char *filter; /* evaluated by the kernel; what it drops the proc would drop as well */
+    KernelPointProc *proc;
+    const char *fields[POINT_FIELDS + 1]; /* in the order that proc knows; '?': may be missing */
+} KernelPointDef;
+
+typedef struct KernelCalls KernelCalls; /* socket_calls.c */
+typedef struct KernelFiles KernelFiles; /* file_group.c */
+typedef struct KernelDisks KernelDisks; /* system_group.c */
+typedef struct KernelHeap KernelHeap;   /* heap_group.c */
+typedef struct KernelRaw KernelRaw;     /* named_tracepoints.c */
+
+struct KernelPoint {
+    const KernelPointDef *def; /* NULL: only asked for by name */
+    struct tep_event *format;
+    KernelField f[POINT_FIELDS];
+    uint32_t need; /* a record must be as long as this for f */
+    bool on;       /* collected, in the way that follows */
+    uint8_t transport;
+    uint8_t instance;
+    bool stacks;
+    const char *filter;
+    uint64_t interval; /* ns; of samples */
+    /* When it came over from another transport: what is older counts there, what is younger here. */
+    uint64_t since; /* ticks; UINT64_MAX: as soon as all is started; 0: was never elsewhere */
+    uint8_t oldTransport, oldInstance;
+    KernelRaw *raw; /* NULL: not asked for by name */
+};
+
+/* What a thread's last UDP route lookup said: for the send that follows. */
+typedef struct KernelRoute {
+    uint32_t tid;
+    bool fresh;     /* no send has used it yet */
+    bool connected; /* two lookups, as connect makes them */
+    SockEnds ends;
+} KernelRoute;
+enum { ROUTES = 64, CONTEXTS = 64, PROBED = 16 };
+
+/* Tests: perf also where tracefs would do. */
+extern bool kernelPerf;
+
+struct EtwKernel {
+    char *session;
+    struct tep_handle *formats;
+    KernelTransport *transport[TRANSPORTS]; /* NULL: not needed so far */
+    TraceMerge *merge;
+    _Atomic bool hidesThreads; /* tracefs leaves out the threads that are never traced */
+    SockProbe *probe;          /* NULL: no socket group, or not possible */
+
+    /* What is enabled, and how what is added now is to be collected. */
+    uint8_t by;
+    bool stacks;
+    uint64_t interval; /* ns between samples */
+    uint32_t groups;
+    uint32_t prepared;    /* those that were tried: what is theirs in the kernel is to be removed */
+    KernelPoint **points; /* by type number; NULL entries: not ours */
+    uint32_t pointRoom;
+    Etw_Provider *providers[GROUPS];
+    Etw_Event *events[EVENTS];
+
+    /* What is known. */
+    KernelTasks tasks;
+    KernelSocks socks;
+    KernelCalls *calls;         /* socket_calls.c; NULL: the kernel has socket lengths */
+    KernelFiles *files;         /* NULL: no fileio, virtualalloc */
+    KernelDisks *disks;         /* NULL: no diskio */
+    KernelHeap *heap;           /* NULL: no heap */
+    KernelRoute routes[ROUTES]; /* by tid */
+    struct {
+        uint32_t tid, pid;
+        uint64_t ticks;
+    } contexts[CONTEXTS]; /* by tid: processes of untraced threads, for a second */
+    uint32_t probed[PROBED];
+    int probedCount; /* processes whose sockets were asked for in this drain */
+    uint64_t lost;
+    bool counted; /* lost is final */
+
+    /* During a drain. */
+    EtwKernelEmit *emit;
+    void *emitCtx;
+    uint8_t payload[16384];
+
+    struct EtwKernel *next; /* all of this process: linux_kernel.c */
+};
+
+/* ---- Tables (task_group.c) ---------------------------------------------------------------- */
+
+typedef struct KernelGroup {
+    const char *name, *description;
+    const KernelPointDef *const *points; /* NULL-terminated; without one of them: UNSUPPORTED */
+    const KernelPointDef *const *extras; /* may be missing; NULL: none */
+} KernelGroup;
+extern const KernelGroup kernelGroups[GROUPS];
+/* The points that keep the table of tasks right, whatever is enabled. */
+extern const KernelPointDef *const kernelTaskPoints[];
+/* Register the group's provider and define its events. */
+EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
+
+/* An event of a portable group, in a table that ends with a name of NULL. */
+typedef struct KernelClass {
+    int id;
+    KernelGroupId group;
+    const char *name;
+    uint8_t opcode;
+    const Etw_Field *fields;
+    int count;
+} KernelClass;
+
+/* ---- Files (file_group.c), memory, disks, interrupts (system_group.c) ------------------------- */
+
+extern const KernelClass kernelFileClasses[], kernelSystemClasses[];
+extern const KernelPointDef *const kernelFilePoints[], *const kernelFileExtras[];
+extern const KernelPointDef *const kernelDiskPoints[],
+        *const kernelFaultPoints[], *const kernelHardFaultPoints[],
+                                            *const kernelAllocPoints[],
+                                                    *const kernelInterruptPoints[],
+                                                            *const kernelDpcPoints[];
+/* GROUP_PROFILE: no tracepoint, but looked at like one. */
+extern const KernelPointDef kernelSamplePoint;
+extern const KernelPointDef *const kernelProfilePoints[];
+struct tep_event *KernelSampleFormat(void);
+/* Before the points of GROUP_FILEIO are looked for: make those that tell of names. */
+void KernelFilesPrepare(void);
+void KernelFilesFree(EtwKernel *k);
+
+/* ---- What programs get from libc (heap_group.c) ------------------------------------------------- */
+
+extern const KernelClass kernelHeapClasses[];
+extern const KernelPointDef *const kernelHeapPoints[];
+/* Before the points of GROUP_HEAP are looked for: make them. */
+EtwStatus KernelHeapPrepare(EtwError *err);
+void KernelHeapFree(EtwKernel *k);
+
+/* ---- Sockets (net_group.c) ------------------------------------------------------------------ */
+
+extern const KernelPointDef kernelStatePoint, kernelRetransmitPoint, kernelSendPoint,
+        kernelReceivePoint, kernelRoutePoint, kernelRoute6Point;
+/* The socket of a traced process was found by asking. */
+void KernelSockLearn(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks);
+/* Ask for the sockets of a process, at most once in a drain. */
+void KernelSockAsk(EtwKernel *k, uint32_t pid, uint64_t ticks);
+
+/* A UDP socket is about to send: take its ends from the thread's route lookup, if it made one. */
+void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid);
+/* Emit a transfer; sock's owner becomes pid/tid. */
+void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool send, int32_t size,
+        uint32_t pid, uint32_t tid);
+
+/* ---- As Windows tells it (windows_net.c) -------------------------------------------------- */
+
+/* Register the provider and define the events of GROUP_WINDOWS4 or 6. */
+EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
+/* Emit event `id` (EV_WIN_*, of IPv4) about a socket, if it is enabled. */
+void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid,
+        uint32_t tid, const SockEnds *ends, uint32_t size);
+
+/* ---- Kernels without socket lengths (socket_calls.c) ----------------------------------------- */
+
+extern const KernelPointDef kernelEnterPoint, kernelExitPoint; /* all calls: task_group.c */
+extern const KernelPointDef kernelSocketEnterPoint, kernelSocketExitPoint; /* those on sockets */
+/* From now on sends and receives come from system calls. */
+void KernelCallsUse(EtwKernel *k);
+/* What the open descriptors of a process are. */
+void KernelCallsLearn(EtwKernel *k, uint32_t pid);
+void KernelCallsFree(EtwKernel *k);
+void KernelCallEnter(EtwKernel *k, const TraceEvent *e, uint32_t id, const uint8_t *args);
+/* A socket of a traced process has changed its state, perhaps inside a call. */
+void KernelCallState(EtwKernel *k, const TraceEvent *e, KernelSock *sock);
+/* A socket that we know by a number of our own may be this one: what it is called from now on. */
+void KernelCallAdopt(EtwKernel *k, uint64_t sk, const SockEnds *ends);
+void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result);
+
+/* ---- Tracepoints by name (named_tracepoints.c) ------------------------------------------------------ */
+
+KernelRaw *KernelRawNew(struct tep_event *format, EtwError *errPtr);
+void KernelRawEmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e);
+void KernelRawFree(KernelRaw *raw);
+
+/* ---- Payloads -------------------------------------------------------------------------------- */
+
+/*
+ * Counted texts and bytes end at half of the buffer, which is more than a page of the ring: plain
+ * fields, which are copied from one record, always have room behind.
+ */
+typedef struct KernelPut {
+    uint8_t *at, *end;
+} KernelPut;
+
+static inline KernelPut KernelPutOf(EtwKernel *k)
+{
+    return (KernelPut){k->payload, k->payload + sizeof k->payload / 2};
+}
+static inline void Put8(KernelPut *p, uint8_t v)
+{
+    *p->at++ = v;
+}
+static inline void Put16(KernelPut *p, uint16_t v)
+{
+    EtwStore16(p->at, v);
+    p->at += 2;
+}
+static inline void Put32(KernelPut *p, uint32_t v)
+{
+    EtwStore32(p->at, v);
+    p->at += 4;
+}
+static inline void Put64(KernelPut *p, uint64_t v)
+{
+    EtwStore64(p->at, v);
+    p->at += 8;
+}
+/* u16 count and bytes, cut where the room ends. */
+static inline void PutBytes(KernelPut *p, const uint8_t *data, size_t size)
+{
+    size_t room = p->end - p->at > 2 ? (size_t)(p->end - p->at) - 2 : 0;
+    size = size > room ? room : size;
+    Put16(p, (uint16_t)size);
+    memcpy(p->at, data, size);
+    p->at += size;
+}
+/* The same of text that ends at a NUL or after size bytes. */
+static inline void PutText(KernelPut *p, const uint8_t *text, size_t size)
+{
+    PutBytes(p, text, strnlen((const char *)text, size));
+}
+
+static inline void KernelEmitPut(EtwKernel *k, const TraceEvent *e, Etw_Event *event, uint32_t pid,
+        uint32_t tid, const KernelPut *put)
+{
+    EtwKernelRecord record = {e->ticks, e->cpu, pid, tid, event, k->payload,
+            (size_t)(put->at - k->payload), e->stack, e->stackCount};
+    k->emit(k->emitCtx, &record);
+}
+
+/* Who ran when the event fired, traced or not; interrupts included. */
+static inline uint32_t KernelTidOf(const TraceEvent *e)
+{
+    return EtwLoad32(e->data + KERNEL_COMMON_PID);
+}
+/* The thread itself did it: no interrupt on top of it. */
+static inline bool KernelInThread(const TraceEvent *e)
+{
+    return (e->data[KERNEL_COMMON_FLAGS] & (KERNEL_FLAG_HARDIRQ | KERNEL_FLAG_SOFTIRQ)) == 0;
+}
+
+#endif

@@ -1,0 +1,791 @@
+/*
+ * unix/kernel/linux_kernel.c --
+ *
+ *	engine/kernel_events.h on Linux: enabling, draining, closing. What is collected is decided here;
+ *	what it means is in task_group.c, net_group.c, named_tracepoints.c.
+ *
+ *	An EtwKernel belongs to its session's logger thread. The list of all of this process (for
+ *	threads that must not be traced) and libtracefs, which is not thread-safe, are under one
+ *	lock.
+ */
+#define _GNU_SOURCE
+#include "unix/kernel/kernel_int.h"
+#include "unix/kernel/transport/uprobes.h"
+#include "unix/kernel/transport/tracefs_instance.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+enum { MAX_IGNORED = 64, INTERVAL = 1000 /* us between samples, as Windows has it */ };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static EtwKernel *kernels; /* all of this process */
+static _Atomic uint32_t
+        ignored[MAX_IGNORED]; /* threads of ours that are never traced; drains read */
+static _Atomic int ignoredCount;
+
+bool kernelPerf;
+
+static KernelTransportOpen *const openTransport[TRANSPORTS] = {
+        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen, [BY_CLOCK] = PerfOpen};
+
+/* ---- Threads that are not traced ------------------------------------------------------------- */
+
+bool KernelIsIgnored(uint32_t tid)
+{
+    for (int i = 0; i < ignoredCount; i++) {
+        if (ignored[i] == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Forget those that ended: their ids come back as somebody else. */
+static void pruneIgnored(void)
+{
+    int kept = 0;
+    for (int i = 0; i < ignoredCount; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%u/task/%u", OsPid(), ignored[i]);
+        if (OsFileExists(path)) {
+            ignored[kept++] = ignored[i];
+        }
+    }
+    ignoredCount = kept;
+}
+
+static void hideThread(EtwKernel *k, uint32_t tid)
+{
+    KernelTransport *t = k->transport[BY_TRACEFS];
+    k->hidesThreads = t != NULL && t->ops->hide(t, tid);
+}
+
+void EtwKernelIgnoreThread(uint32_t tid)
+{
+    pthread_mutex_lock(&lock);
+    if (ignoredCount == MAX_IGNORED) {
+        pruneIgnored();
+    }
+    if (!KernelIsIgnored(tid) && ignoredCount < MAX_IGNORED) {
+        ignored[ignoredCount++] = tid;
+        for (EtwKernel *k = kernels; k != NULL; k = k->next) {
+            hideThread(k, tid);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- Points ---------------------------------------------------------------------------------- */
+
+static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format)
+{
+    uint32_t id = (uint32_t)format->id & 0xffff;
+    if (id >= k->pointRoom) {
+        uint32_t room = (id | 255) + 1;
+        k->points = EtwRealloc(k->points, room * sizeof *k->points);
+        memset(k->points + k->pointRoom, 0, (room - k->pointRoom) * sizeof *k->points);
+        k->pointRoom = room;
+    }
+    if (k->points[id] == NULL) {
+        k->points[id] = EtwAlloc(sizeof *k->points[id]);
+        k->points[id]->format = format;
+    }
+    return k->points[id];
+}
+
+/* False: a field that the proc cannot do without is missing; *missing names it. */
+static bool takeFields(KernelPoint *p, const KernelPointDef *def, const char **missing)
+{
+    for (int i = 0; def->fields[i] != NULL; i++) {
+        bool optional = def->fields[i][0] == '?';
+        const char *name = def->fields[i] + optional;
+        p->f[i] = KernelFieldOf(p->format, name);
+        if (p->f[i].size == 0 && !optional) {
+            *missing = name;
+            return false;
+        }
+        if ((uint32_t)p->f[i].offset + p->f[i].size > p->need) {
+            p->need = (uint32_t)p->f[i].offset + p->f[i].size;
+        }
+    }
+    return true;
+}
+
+/*
+ * Have a tracepoint collected in a way that serves all who asked for it. What tracefs collects
+ * already goes over to perf when somebody wants its stacks (leaveOld).
+ */
+static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const char *filter,
+        bool stacks, EtwError *err)
+{
+    bool sampled = p->format == KernelSampleFormat();
+    uint8_t newBy = sampled ? BY_CLOCK : instance == IN_OURS ? BY_PERF : k->by;
+    uint8_t by = p->on && (p->stacks || !stacks) ? p->transport : newBy;
+    uint8_t where = instance == IN_ANY || (instance == IN_PAIR && by == BY_PERF) ? IN_ANY : IN_MAIN;
+    KernelWish wish = {p->format, where, stacks || p->stacks, filter, sampled ? k->interval : 0};
+    KernelWish was = {p->format, p->instance, p->stacks, p->filter, p->interval};
+    KernelTransport *t = k->transport[by];
+    EtwStatus status;
+    if (p->on && by == p->transport && wish.instance == was.instance && wish.stacks == was.stacks &&
+            wish.filter == was.filter && wish.interval == was.interval) {
+        return ETW_OK;
+    }
+    if (p->on && by == p->transport && wish.instance != was.instance) {
+        t->ops->disable(t, &was);
+        p->on = false;
+    }
+    status = t->ops->enable(t, &wish, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (p->on && by != p->transport) {
+        p->oldTransport = p->transport;
+        p->oldInstance = p->instance;
+        p->since = UINT64_MAX;
+    }
+    p->on = true;
+    p->transport = by;
+    p->instance = wish.instance;
+    p->stacks = wish.stacks;
+    p->filter = filter;
+    p->interval = wish.interval;
+    return ETW_OK;
+}
+
+/* What one user of a tracepoint filters another may need. */
+static const char *filterOf(const KernelPoint *p, const KernelPointDef *def)
+{
+    return !p->on || p->filter == def->filter ? def->filter : NULL;
+}
+
+/* Collect a tracepoint for the portable groups. */
+static EtwStatus addPoint(EtwKernel *k, const KernelPointDef *def, const char *group, EtwError *err)
+{
+    struct tep_event *format = def == &kernelSamplePoint
+                                       ? KernelSampleFormat()
+                                       : KernelFormatOf(k->formats, def->system, def->name);
+    const char *missing = NULL;
+    KernelPoint *p;
+    EtwStatus status;
+    if (format == NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
+                "kernel group \"%s\" needs tracepoint %s:%s, which this kernel does not have",
+                group, def->system, def->name);
+    }
+    p = pointOf(k, format);
+    if (p->def == NULL && !takeFields(p, def, &missing)) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
+                "kernel group \"%s\" needs field %s of tracepoint %s:%s, which this kernel's does "
+                "not have",
+                group, missing, def->system, def->name);
+    }
+    status = collect(k, p, def->instance, filterOf(p, def), k->stacks, err);
+    if (status == ETW_OK && p->def == NULL) {
+        p->def = def;
+    }
+    return status;
+}
+
+static EtwStatus addPoints(
+        EtwKernel *k, const KernelPointDef *const *defs, const char *group, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (; status == ETW_OK && defs != NULL && *defs != NULL; defs++) {
+        status = addPoint(k, *defs, group, err);
+    }
+    return status;
+}
+
+/* ---- Transports ------------------------------------------------------------------------------ */
+
+/*
+ * 4 MB a CPU hold 60,000 events, 50 ms of a program that does nothing but system calls; on machines
+ * with many CPUs less, 256 MB in all.
+ */
+static size_t ringKB(void)
+{
+    size_t share = (size_t)256 * 1024 / (size_t)OsCpuCount();
+    return share > 4096 ? 4096 : share < 256 ? 256 : share;
+}
+
+/* Samples come a thousand times a second: a sixteenth of that holds as many seconds of them. */
+static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
+{
+    KernelTransportConfig config = {.session = k->session,
+            .suffix = "",
+            .perCpuKB = by == BY_CLOCK ? ringKB() / 16 : ringKB(),
+            .page = KernelFormatsPage(k->formats),
+            .any = true,
+            .samples = by == BY_CLOCK,
+            .number = by,
+            .merge = k->merge};
+    EtwStatus status = ETW_OK;
+    if (k->transport[by] == NULL) {
+        status = openTransport[by](&k->transport[by], &config, err);
+        for (int i = 0; status == ETW_OK && by == BY_TRACEFS && i < ignoredCount; i++) {
+            hideThread(k, ignored[i]);
+        }
+    }
+    return status;
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+static EtwStatus unknownGroup(const char *name, EtwError *err)
+{
+    char list[400] = "";
+    for (int i = 0; i < GROUPS; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", kernelGroups[i].name);
+    }
+    return EtwFail(err, ETW_E_LOOKUP, "GROUP", name,
+            "no kernel group \"%s\": this system has %s, and any tracepoint as "
+            "linux:SYSTEM:EVENT",
+            name, list);
+}
+
+static int groupOf(const char *name)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        if (strcmp(kernelGroups[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Sends and receives of sockets: from their own tracepoints, else from system calls. */
+static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
+{
+    EtwStatus status = addPoint(k, &kernelSendPoint, group, err);
+    if (status == ETW_OK) {
+        status = addPoint(k, &kernelReceivePoint, group, err);
+    }
+    if (status == ETW_E_UNSUPPORTED) {
+        KernelCallsUse(k);
+        status = addPoint(k, &kernelSocketEnterPoint, group, err);
+        if (status == ETW_OK) {
+            status = addPoint(k, &kernelSocketExitPoint, group, err);
+        }
+    }
+    return status;
+}
+
+/* What there must be before its points are looked for. */
+static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
+{
+    EtwStatus status;
+    k->prepared |= 1u << id;
+    switch (id) {
+    case GROUP_FILEIO:
+        KernelFilesPrepare();
+        return ETW_OK;
+    case GROUP_HEAP:
+        status = KernelHeapPrepare(err);
+        return status == ETW_OK ? openBy(k, BY_PERF, err) : status;
+    case GROUP_PROFILE:
+        return openBy(k, BY_CLOCK, err);
+    default:
+        return ETW_OK;
+    }
+}
+
+static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
+{
+    const KernelGroup *g = &kernelGroups[id];
+    bool again = (k->groups & 1u << id) != 0; /* perhaps with stacks now */
+    EtwStatus status = prepareGroup(k, id, err);
+    if (status == ETW_OK) {
+        status = addPoints(k, g->points, g->name, err);
+    }
+    for (int i = 0; status == ETW_OK && g->extras != NULL && g->extras[i] != NULL; i++) {
+        EtwStatus extra = addPoint(k, g->extras[i], g->name, err);
+        status = extra == ETW_E_UNSUPPORTED || extra == ETW_E_ACCESS ? ETW_OK : extra;
+    }
+    if (status == ETW_OK && (1u << id & KERNEL_SOCKET_GROUPS) != 0) {
+        status = addTransfers(k, g->name, err);
+    }
+    if (status == ETW_OK && !again) {
+        status = KernelDefine(k, id, err);
+    }
+    k->groups |= status == ETW_OK ? 1u << id : 0;
+    return status;
+}
+
+/* ---- Tracepoints by name --------------------------------------------------------------------- */
+
+static EtwStatus unknownPoint(
+        const char *name, const char *system, const char *event, EtwError *err)
+{
+    char **events = tracefs_system_events(NULL, system);
+    char **names = events != NULL && events[0] != NULL ? events : tracefs_event_systems(NULL);
+    bool known = names == events;
+    char *near = KernelNearest(names, known ? event : system);
+    EtwStatus status = EtwFail(err, ETW_E_LOOKUP, "TRACEPOINT", name,
+            known ? "this kernel has no tracepoint \"%s\" in \"%s\"%s%s%s"
+                  : "this kernel has no tracepoint \"%s\", nor a system \"%s\"%s%s%s",
+            event, system, near ? ": did you mean \"linux:" : "",
+            near ? (known ? system : near) : "", near ? (known ? ":" : ":...\"?") : "");
+    if (near != NULL && known && err != NULL) {
+        size_t used = strlen(err->message);
+        snprintf(err->message + used, sizeof err->message - used, "%s\"?", near);
+    }
+    free(near);
+    tracefs_list_free(events);
+    if (!known) {
+        tracefs_list_free(names);
+    }
+    return status;
+}
+
+/* The format of linux:SYSTEM:EVENT, or an error. */
+static EtwStatus findRaw(
+        EtwKernel *k, const char *name, struct tep_event **formatPtr, EtwError *err)
+{
+    char system[80], event[120], extra;
+    if (sscanf(name, "linux:%79[A-Za-z0-9_.-]:%119[A-Za-z0-9_.-]%c", system, event, &extra) != 2) {
+        return EtwFail(err, ETW_E_ARG, "TRACEPOINT", name,
+                "\"%s\" is no tracepoint: expected linux:SYSTEM:EVENT, as in "
+                "linux:sched:sched_switch",
+                name);
+    }
+    *formatPtr = KernelFormatOf(k->formats, system, event);
+    return *formatPtr != NULL ? ETW_OK : unknownPoint(name, system, event, err);
+}
+
+static EtwStatus addRaw(EtwKernel *k, const char *name, EtwError *err)
+{
+    struct tep_event *format;
+    KernelPoint *p;
+    EtwStatus status = findRaw(k, name, &format, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    p = pointOf(k, format);
+    status = collect(k, p, p->def != NULL ? p->def->instance : IN_MAIN, NULL, k->stacks, err);
+    if (status == ETW_OK && p->raw == NULL) {
+        p->raw = KernelRawNew(format, err);
+        status = p->raw == NULL ? ETW_E_LIMIT : ETW_OK;
+    }
+    return status;
+}
+
+/* A wrong name enables nothing, wherever it stands in the list. */
+static EtwStatus checkNames(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (int i = 0; status == ETW_OK && i < enable->groupCount; i++) {
+        const char *name = enable->groups[i];
+        struct tep_event *format;
+        if (strncmp(name, "linux:", 6) == 0) {
+            status = findRaw(k, name, &format, err);
+        } else if (groupOf(name) < 0) {
+            status = unknownGroup(name, err);
+        }
+    }
+    return status;
+}
+
+/* ---- Whom to trace --------------------------------------------------------------------------- */
+
+static bool isLiveProcess(const KernelTask *task)
+{
+    return task->tid != 0 && task->tid == task->pid && (task->exited == 0 || task->threads > 0);
+}
+
+static EtwStatus followIn(EtwKernel *k, uint32_t pid, bool known, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (int i = 0; status == ETW_OK && i < TRANSPORTS; i++) {
+        KernelTransport *t = k->transport[i];
+        status = t != NULL ? t->ops->follow(t, pid, known, err) : ETW_OK;
+    }
+    return status;
+}
+
+/* What was enabled just now also from those who are traced already. */
+static EtwStatus followKnown(EtwKernel *k, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (uint32_t i = 0; status == ETW_OK && i < k->tasks.room; i++) {
+        if (isLiveProcess(&k->tasks.slots[i])) {
+            status = followIn(k, k->tasks.slots[i].pid, true, err);
+        }
+    }
+    return status;
+}
+
+static EtwStatus followAll(EtwKernel *k, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    if (!k->tasks.all) {
+        KernelTasksOfAll(&k->tasks);
+    }
+    k->tasks.all = true;
+    for (int i = 0; status == ETW_OK && i < TRANSPORTS; i++) {
+        KernelTransport *t = k->transport[i];
+        status = t != NULL ? t->ops->followAll(t, err) : ETW_OK;
+    }
+    return status;
+}
+
+static EtwStatus tracePid(EtwKernel *k, uint32_t pid, EtwError *err)
+{
+    const KernelTask *task = KernelTaskFind(&k->tasks, pid);
+    EtwStatus status;
+    if (task != NULL && isLiveProcess(task)) {
+        return ETW_OK;
+    }
+    status = followIn(k, pid, false, err);
+    /* The kernel follows now whom these threads make, so that none is missed here. */
+    if (status == ETW_OK && KernelTasksOfProcess(&k->tasks, pid, NULL, NULL) == 0) {
+        status = EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
+    }
+    return status;
+}
+
+/* What is asked for comes on top of what was: a session has one scope, the widest. */
+static EtwStatus widenScope(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
+{
+    EtwStatus status;
+    if (k->tasks.all || enable->allPids) {
+        return followAll(k, err);
+    }
+    status = followKnown(k, err);
+    if (status == ETW_OK && enable->pids == NULL) {
+        status = tracePid(k, OsPid(), err);
+    }
+    for (int i = 0; status == ETW_OK && enable->pids != NULL && i < enable->pidCount; i++) {
+        status = tracePid(k, enable->pids[i], err);
+    }
+    return status;
+}
+
+/* Sockets that are there already. */
+static void askAll(EtwKernel *k)
+{
+    bool wanted = (k->groups & KERNEL_SOCKET_GROUPS) != 0;
+    uint64_t now = OsTicks();
+    for (uint32_t i = 0; wanted && i < k->tasks.room; i++) {
+        if (k->tasks.slots[i].tid != 0 && k->tasks.slots[i].tid == k->tasks.slots[i].pid) {
+            k->probedCount = 0;
+            KernelSockAsk(k, k->tasks.slots[i].pid, now);
+            if (k->calls != NULL) {
+                KernelCallsLearn(k, k->tasks.slots[i].pid);
+            }
+        }
+    }
+    k->probedCount = 0;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError *err)
+{
+    EtwStatus status = TraceReadable(err);
+    struct tep_handle *formats = status == ETW_OK ? KernelFormatsNew(err) : NULL;
+    EtwKernel *k;
+    if (formats == NULL) {
+        return status != ETW_OK ? status : ETW_E_UNSUPPORTED;
+    }
+    k = EtwAlloc(sizeof *k);
+    k->session = EtwStrdup(session);
+    k->formats = formats;
+    k->merge = TraceMergeNew();
+    k->next = kernels;
+    kernels = k;
+    *kernelPtr = k;
+    return ETW_OK;
+}
+
+/* tracefs costs the traced code less; perf knows stacks, and needs no root. */
+static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
+{
+    k->stacks = enable->stacks;
+    k->interval = (uint64_t)(enable->interval != 0 ? enable->interval : INTERVAL) * 1000;
+    k->by = enable->stacks || kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS;
+    return openBy(k, k->by, err);
+}
+
+/* The table of tasks is kept right where that is allowed: system calls alone do without. */
+static EtwStatus addTaskPoints(EtwKernel *k, EtwError *err)
+{
+    bool stacks = k->stacks;
+    EtwStatus status;
+    k->stacks = false; /* unless the group itself is asked for */
+    status = addPoints(k, kernelTaskPoints, "process", err);
+    k->stacks = stacks;
+    return status == ETW_E_ACCESS && k->by == BY_PERF ? ETW_OK : status;
+}
+
+static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
+{
+    EtwStatus status = checkNames(k, enable, err);
+    if (status == ETW_OK) {
+        status = chooseTransport(k, enable, err);
+    }
+    if (status == ETW_OK) {
+        status = addTaskPoints(k, err);
+    }
+    for (int i = 0; status == ETW_OK && i < enable->groupCount; i++) {
+        int group = groupOf(enable->groups[i]);
+        status = group >= 0 ? addGroup(k, (KernelGroupId)group, err)
+                            : addRaw(k, enable->groups[i], err);
+    }
+    if (status == ETW_OK && k->probe == NULL && (k->groups & KERNEL_SOCKET_GROUPS) != 0) {
+        k->probe = SockProbeNew(k->session, k->formats,
+                openTransport[kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS]);
+    }
+    return status == ETW_OK ? widenScope(k, enable, err) : status;
+}
+
+/* Those that came over to another transport leave the old one, now that the new one works. */
+static void leaveOld(EtwKernel *k)
+{
+    uint64_t now = OsTicks();
+    for (uint32_t id = 0; id < k->pointRoom; id++) {
+        KernelPoint *p = k->points[id];
+        if (p != NULL && p->since == UINT64_MAX) {
+            KernelWish was = {.format = p->format, .instance = p->oldInstance};
+            p->since = now;
+            k->transport[p->oldTransport]->ops->disable(k->transport[p->oldTransport], &was);
+        }
+    }
+}
+
+static void startAll(EtwKernel *k)
+{
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL) {
+            k->transport[i]->ops->start(k->transport[i]);
+        }
+    }
+    leaveOld(k);
+}
+
+/*
+ * State changes are collected before the sockets are asked for, so that none falls between; the
+ * drain then applies what has happened since to what was found.
+ */
+EtwStatus EtwKernelOpen(
+        EtwKernel **kernelPtr, const char *session, const EtwKernelEnable *enable, EtwError *err)
+{
+    bool fresh = *kernelPtr == NULL;
+    EtwStatus status;
+    OsInit();
+    pthread_mutex_lock(&lock);
+    pruneIgnored();
+    status = fresh ? newKernel(kernelPtr, session, err) : ETW_OK;
+    if (status == ETW_OK) {
+        status = enableAll(*kernelPtr, enable, err);
+        if (status == ETW_OK) {
+            startAll(*kernelPtr);
+            askAll(*kernelPtr);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (status != ETW_OK && fresh && *kernelPtr != NULL) {
+        EtwKernelClose(*kernelPtr);
+        *kernelPtr = NULL;
+    }
+    return status;
+}
+
+/* ---- Draining -------------------------------------------------------------------------------- */
+
+static void dispatch(EtwKernel *k, const TraceEvent *e)
+{
+    uint32_t id = e->size >= KERNEL_COMMON ? EtwLoad16(e->data + KERNEL_COMMON_TYPE) : UINT32_MAX;
+    const KernelPoint *p = id < k->pointRoom ? k->points[id] : NULL;
+    if (p == NULL || (p->transport == e->transport) != (e->ticks >= p->since) ||
+            (!(k->hidesThreads && e->transport == BY_TRACEFS) && p->instance == IN_MAIN &&
+                    KernelIsIgnored(KernelTidOf(e)))) {
+        return;
+    }
+    if (p->raw != NULL) {
+        KernelRawEmit(k, p, e); /* first: the proc may end the thread */
+    }
+    if (p->def != NULL && e->size >= p->need) {
+        p->def->proc(k, p, e);
+    }
+}
+
+static void countLost(EtwKernel *k)
+{
+    uint64_t lost = 0;
+    for (int i = 0; i < TRANSPORTS; i++) {
+        lost += k->transport[i] != NULL ? k->transport[i]->ops->lost(k->transport[i]) : 0;
+    }
+    k->lost = k->counted ? k->lost : lost;
+}
+
+void EtwKernelDrain(EtwKernel *k, uint64_t until, EtwKernelEmit *emit, void *ctx)
+{
+    TraceEvent event;
+    k->emit = emit;
+    k->emitCtx = ctx;
+    k->probedCount = 0;
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL && k->transport[i]->ops->refill != NULL) {
+            k->transport[i]->ops->refill(k->transport[i]);
+        }
+    }
+    TraceMergeRefill(k->merge);
+    while (TraceMergeNext(k->merge, until, &event)) {
+        dispatch(k, &event);
+    }
+    if (TraceMergeMissed(k->merge)) {
+        countLost(k);
+    }
+}
+
+uint64_t EtwKernelLost(const EtwKernel *k)
+{
+    return k->lost;
+}
+
+/* ---- Closing --------------------------------------------------------------------------------- */
+
+void EtwKernelQuiesce(EtwKernel *k)
+{
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL) {
+            k->transport[i]->ops->stop(k->transport[i]);
+        }
+    }
+    countLost(k);
+    k->counted = true;
+}
+
+static void freeKernel(EtwKernel *k)
+{
+    TraceMergeFree(k->merge);
+    for (int i = 0; i < TRANSPORTS; i++) {
+        if (k->transport[i] != NULL) {
+            k->transport[i]->ops->close(k->transport[i]);
+        }
+    }
+    SockProbeFree(k->probe);
+    KernelCallsFree(k);
+    KernelFilesFree(k);
+    KernelHeapFree(k);
+    for (uint32_t id = 0; id < k->pointRoom; id++) {
+        if (k->points[id] != NULL) {
+            KernelRawFree(k->points[id]->raw);
+            EtwFree(k->points[id]);
+        }
+    }
+    for (int i = 0; i < GROUPS; i++) {
+        if (k->providers[i] != NULL) {
+            Etw_Unregister(k->providers[i]);
+        }
+    }
+    EtwFree(k->points);
+    KernelTasksFree(&k->tasks);
+    KernelSocksFree(&k->socks);
+    if (k->formats != NULL) {
+        KernelFormatsFree(k->formats);
+    }
+    EtwFree(k->session);
+    EtwFree(k);
+}
+
+void EtwKernelClose(EtwKernel *k)
+{
+    if (k == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    for (EtwKernel **at = &kernels; *at != NULL; at = &(*at)->next) {
+        if (*at == k) {
+            *at = k->next;
+            break;
+        }
+    }
+    freeKernel(k);
+    pthread_mutex_unlock(&lock);
+}
+
+int EtwKernelSweep(void)
+{
+    int count;
+    OsInit();
+    pthread_mutex_lock(&lock);
+    count = TraceSweep();
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+/* ---- Listings -------------------------------------------------------------------------------- */
+
+static bool havePoint(const KernelPointDef *def)
+{
+    return def == &kernelSamplePoint ||
+           (def->instance == IN_OURS && KernelUprobesPossible()) || /* made when it is enabled */
+           tracefs_event_file_exists(NULL, def->system, def->name, "format");
+}
+
+static bool havePoints(const KernelPointDef *const *defs)
+{
+    while (defs != NULL && *defs != NULL && havePoint(*defs)) {
+        defs++;
+    }
+    return defs == NULL || *defs == NULL;
+}
+
+/* A group with what it stands for, and with what is missing to use it (NULL: nothing). */
+static void visitGroup(void (*visit)(void *ctx, const char *group, const char *description),
+        void *ctx, const KernelGroup *group, const char *missing)
+{
+    EtwText text = {0};
+    EtwTextStr(&text, group->description);
+    if (missing != NULL) {
+        EtwTextPrintf(&text, " (not now: %s)", missing);
+    }
+    EtwTextChar(&text, '\0');
+    visit(ctx, group->name, text.data);
+    EtwTextFree(&text);
+}
+
+/* One entry a system: "linux:sched" stands for linux:sched:EVENT with the events listed. */
+static void visitSystem(void (*visit)(void *ctx, const char *group, const char *description),
+        void *ctx, const char *system)
+{
+    char **events = tracefs_system_events(NULL, system);
+    char name[128];
+    EtwText text = {0};
+    for (int i = 0; events != NULL && events[i] != NULL; i++) {
+        EtwTextPrintf(&text, "%s%s", i ? " " : "tracepoints ", events[i]);
+    }
+    if (text.size > 0) {
+        snprintf(name, sizeof name, "linux:%s", system);
+        EtwTextChar(&text, '\0');
+        visit(ctx, name, text.data);
+    }
+    EtwTextFree(&text);
+    tracefs_list_free(events);
+}
+
+void EtwKernelGroups(
+        void (*visit)(void *ctx, const char *group, const char *description), void *ctx)
+{
+    char **systems;
+    EtwError err;
+    OsInit();
+    pthread_mutex_lock(&lock);
+    bool usable = TraceReadable(&err) == ETW_OK;
+    for (int i = 0; i < GROUPS; i++) {
+        if (!usable || havePoints(kernelGroups[i].points)) {
+            visitGroup(visit, ctx, &kernelGroups[i], usable ? NULL : err.message);
+        }
+    }
+    systems = usable ? tracefs_event_systems(NULL) : NULL;
+    for (int i = 0; systems != NULL && systems[i] != NULL; i++) {
+        visitSystem(visit, ctx, systems[i]);
+    }
+    tracefs_list_free(systems);
+    pthread_mutex_unlock(&lock);
+}

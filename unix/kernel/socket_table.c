@@ -1,0 +1,147 @@
+/*
+ * unix/kernel/socket_table.c --
+ *
+ *	The table of sockets: open addressing by address; sockets that are closed stay (late events,
+ *	reuse) until the table grows.
+ */
+#include "unix/kernel/socket_table.h"
+#include "base/bytes.h"
+#include <string.h>
+#include <sys/socket.h>
+
+enum { FIRST_ROOM = 128 };
+
+static uint32_t slotOf(const KernelSocks *s, uint64_t sk)
+{
+    uint32_t at = (uint32_t)((sk >> 6) * 0x9E3779B97F4A7C15u >> 40) & (s->room - 1);
+    while (s->slots[at].sk != 0 && s->slots[at].sk != sk) {
+        at = (at + 1) & (s->room - 1);
+    }
+    return at;
+}
+
+KernelSock *KernelSockFind(const KernelSocks *s, uint64_t sk)
+{
+    KernelSock *sock = s->room == 0 || sk == 0 ? NULL : &s->slots[slotOf(s, sk)];
+    return sock != NULL && sock->sk != 0 ? sock : NULL;
+}
+
+static bool worthKeeping(const KernelSock *sock)
+{
+    return sock->sk != 0 && sock->state != TCP_STATE_CLOSE;
+}
+
+static void grow(KernelSocks *s)
+{
+    KernelSocks old = *s;
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < old.room; i++) {
+        alive += worthKeeping(&old.slots[i]);
+    }
+    s->room = FIRST_ROOM;
+    while (s->room < 4 * alive) {
+        s->room *= 2;
+    }
+    s->slots = EtwAlloc(s->room * sizeof *s->slots);
+    s->used = 0;
+    for (uint32_t i = 0; i < old.room; i++) {
+        if (worthKeeping(&old.slots[i])) {
+            s->slots[slotOf(s, old.slots[i].sk)] = old.slots[i];
+            s->used++;
+        }
+    }
+    EtwFree(old.slots);
+}
+
+KernelSock *KernelSockAdd(KernelSocks *s, uint64_t sk)
+{
+    KernelSock *sock = KernelSockFind(s, sk);
+    if (sock != NULL) {
+        return sock;
+    }
+    if (2 * (s->used + 1) > s->room) {
+        grow(s);
+    }
+    sock = &s->slots[slotOf(s, sk)];
+    sock->sk = sk;
+    sock->state = TCP_STATE_CLOSE;
+    s->used++;
+    return sock;
+}
+
+void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state)
+{
+    bool was = sock->state == TCP_STATE_LISTEN, is = state == TCP_STATE_LISTEN;
+    sock->state = state;
+    if (is && !was) {
+        s->listening = EtwRealloc(s->listening, (s->listeners + 1) * sizeof *s->listening);
+        s->listening[s->listeners++] = sock->sk;
+    }
+    for (uint32_t i = 0; was && !is && i < s->listeners; i++) {
+        if (s->listening[i] == sock->sk) {
+            s->listening[i] = s->listening[--s->listeners];
+        }
+    }
+}
+
+/* 0: no match; else the better the more exact. */
+static int matches(const KernelSock *listener, const SockEnds *ends)
+{
+    static const uint8_t any[16];
+    size_t size = listener->ends.v6 ? 16 : 4;
+    if (listener->ends.localPort != ends->localPort) {
+        return 0;
+    }
+    if (memcmp(listener->ends.local, any, size) == 0) {
+        return listener->ends.v6 == ends->v6 ? 2 : listener->ends.v6; /* :: hears IPv4 as well */
+    }
+    return listener->ends.v6 == ends->v6 && memcmp(listener->ends.local, ends->local, size) == 0
+                   ? 3
+                   : 0;
+}
+
+const KernelSock *KernelSockListener(const KernelSocks *s, const SockEnds *ends)
+{
+    const KernelSock *best = NULL;
+    int bestMatch = 0;
+    for (uint32_t i = 0; i < s->listeners; i++) {
+        const KernelSock *listener = KernelSockFind(s, s->listening[i]);
+        int match = listener ? matches(listener, ends) : 0;
+        if (match > bestMatch) {
+            bestMatch = match;
+            best = listener;
+        }
+    }
+    return best;
+}
+
+void KernelSocksFree(KernelSocks *s)
+{
+    EtwFree(s->slots);
+    EtwFree(s->listening);
+    memset(s, 0, sizeof *s);
+}
+
+static bool isMapped(const uint8_t *address)
+{
+    static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+    return memcmp(address, prefix, 12) == 0;
+}
+
+void SockEndsSet(SockEnds *ends, int family, const uint8_t *local, uint16_t localPort,
+        const uint8_t *remote, uint16_t remotePort)
+{
+    static const uint8_t any[16];
+    memset(ends, 0, sizeof *ends);
+    ends->localPort = localPort;
+    ends->remotePort = remotePort;
+    if (family == AF_INET6 && (isMapped(local) || isMapped(remote))) {
+        /* One end may still be unspecified (::). */
+        memcpy(ends->local, memcmp(local, any, 16) == 0 ? any : local + 12, 4);
+        memcpy(ends->remote, memcmp(remote, any, 16) == 0 ? any : remote + 12, 4);
+        return;
+    }
+    ends->v6 = family == AF_INET6;
+    memcpy(ends->local, local, ends->v6 ? 16 : 4);
+    memcpy(ends->remote, remote, ends->v6 ? 16 : 4);
+}

@@ -1,0 +1,63 @@
+/*
+ * unix/kernel/socket_table.h --
+ *
+ *	The sockets of traced processes as far as they are known: addresses, state, and whose they
+ *	are. Keyed by the kernel's address of the socket, which is what the tracepoints carry. Owned
+ *	by one EtwKernel; the logger's thread only.
+ */
+#ifndef ETW_SOCKET_TABLE_H
+#define ETW_SOCKET_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* As in the kernel (net/tcp_states.h). */
+enum {
+    TCP_STATE_ESTABLISHED = 1,
+    TCP_STATE_SYN_SENT = 2,
+    TCP_STATE_SYN_RECV = 3,
+    TCP_STATE_CLOSE = 7,
+    TCP_STATE_LISTEN = 10,
+    TCP_STATE_NEW_SYN_RECV = 12
+};
+
+/* Both ends, as events carry them: network byte order, IPv4 in the first four bytes; an IPv4
+ * address in IPv6's clothes is an IPv4 address. */
+typedef struct SockEnds {
+    bool v6;
+    uint16_t localPort, remotePort;
+    uint8_t local[16], remote[16];
+} SockEnds;
+
+typedef struct KernelSock {
+    uint64_t sk; /* 0: free slot */
+    SockEnds ends;
+    uint32_t pid, tid; /* owner; the thread that used it last */
+    uint8_t protocol;  /* IPPROTO_* */
+    uint8_t state;     /* TCP; UDP: CLOSE */
+    bool peer;         /* UDP: connected, remote is everybody we hear from */
+    uint64_t waiting;  /* ticks since when a connection waits for accept (socket_calls.c) */
+    uint64_t checked;  /* ticks when its ends were last asked for (UDP) */
+} KernelSock;
+
+typedef struct KernelSocks {
+    KernelSock *slots;
+    uint32_t room, used; /* room: a power of two */
+    uint64_t *listening; /* those in state LISTEN: few, walked at each accept */
+    uint32_t listeners;
+} KernelSocks;
+
+KernelSock *KernelSockFind(const KernelSocks *s, uint64_t sk);
+/* Found or made (then zeroed but for sk). The pointer is valid until the next KernelSockAdd. */
+KernelSock *KernelSockAdd(KernelSocks *s, uint64_t sk);
+void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state);
+/* Who listens at these local ends: the most exact match; NULL: nobody we know. */
+const KernelSock *KernelSockListener(const KernelSocks *s, const SockEnds *ends);
+void KernelSocksFree(KernelSocks *s);
+
+/* Ends from raw addresses of a family (AF_INET, AF_INET6: 16 bytes each), ports in network order.
+ */
+void SockEndsSet(SockEnds *ends, int family, const uint8_t *local, uint16_t localPort,
+        const uint8_t *remote, uint16_t remotePort);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * unix/kernel/system_none.c --
+ *
+ *	engine/engine_int.h, engine/provider/native_provider.h and schema/store/platform_schema.h where the operating system has no ETW of its own.
+ */
+#include "engine/provider/native_provider.h"
+#include "engine/engine_int.h"
+#include "schema/store/platform_schema.h"
+
+const EtwEngineOps *EtwSystemOps(EtwError *errPtr)
+{
+    EtwFail(errPtr, ETW_E_UNSUPPORTED, "ENGINE", "system",
+            "the engine \"system\" is Windows' own tracing, which this system does not have: use "
+            "\"-engine embedded\"");
+    return NULL;
+}
+
+void EtwMirrorRegister(RegProvider *provider)
+{
+    (void)provider;
+}
+
+void EtwMirrorUnregister(RegProvider *provider)
+{
+    (void)provider;
+}
+
+void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass)
+{
+    (void)provider;
+    (void)eventClass;
+}
+
+int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
+{
+    (void)provider;
+    (void)event;
+    return ETW_WRITTEN;
+}
+
+const EtwProviderDef *EtwPlatformEvent(const EtwEvent *event)
+{
+    (void)event;
+    return NULL;
+}
+
+const EtwProviderDef *EtwPlatformProvider(const EtwGuid *provider)
+{
+    (void)provider;
+    return NULL;
+}

@@ -1,0 +1,244 @@
+/*
+ * unix/kernel/transport/perf_ring.c --
+ *
+ *	A perf ring of one CPU as a stream of the merge: mapped from a dummy event, read where it
+ *	lies (a record that wraps is copied), given back record by record. Stamps become session
+ *	ticks here; times never fall within a ring (an interrupt between stamp and reservation may
+ *	swap two records: the second then gets the first one's time, off by a microsecond at most).
+ */
+#define _GNU_SOURCE
+#include "unix/kernel/transport/perf_transport.h"
+#include "base/bytes.h"
+#include "base/wide.h"
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RECORD_ROOM = 65536, MOST_STACK = 255 };
+
+struct PerfRing {
+    TraceStream stream; /* must be first: next gets it */
+    const PerfClock *clock;
+    int fd;
+    struct perf_event_mmap_page *control;
+    const uint8_t *data;
+    size_t size; /* of data; a power of two */
+    uint64_t at; /* where the next record begins, ever rising */
+    uint64_t head;
+    uint64_t lost;
+    bool samples;     /* PERF_SAMPLES, else PERF_LAYOUT */
+    KernelSample who; /* what the event of a sample is */
+    uint64_t stack[MOST_STACK];
+    uint8_t copy[RECORD_ROOM];
+};
+
+int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu)
+{
+    attr->size = sizeof *attr;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC_RAW;
+    return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static bool map(PerfRing *r, size_t kb)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = mmap(NULL, page + kb * 1024, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    if (at == MAP_FAILED) {
+        return false;
+    }
+    r->control = at;
+    r->data = (const uint8_t *)at + page;
+    r->size = kb * 1024;
+    return true;
+}
+
+static bool next(TraceStream *stream);
+
+PerfRing *PerfRingNew(
+        int cpu, size_t kb, uint8_t transport, uint64_t layout, const PerfClock *clock)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+            .config = PERF_COUNT_SW_DUMMY,
+            .exclude_kernel = 1,
+            .exclude_hv = 1,
+            .sample_type = layout};
+    PerfRing *r;
+    int fd, why;
+    fd = PerfOpenFd(&attr, 0, cpu);
+    if (fd < 0) {
+        return NULL;
+    }
+    r = EtwAlloc(sizeof *r);
+    r->fd = fd;
+    r->clock = clock;
+    r->samples = layout == PERF_SAMPLES;
+    r->stream.next = next;
+    r->stream.event.cpu = (uint16_t)cpu;
+    r->stream.event.transport = transport;
+    if (!map(r, kb)) {
+        why = errno;
+        PerfRingFree(r);
+        errno = why;
+        return NULL;
+    }
+    return r;
+}
+
+void PerfRingFree(PerfRing *r)
+{
+    if (r->control != NULL) {
+        munmap(r->control, (size_t)(r->data - (const uint8_t *)r->control) + r->size);
+    }
+    close(r->fd);
+    EtwFree(r);
+}
+
+int PerfRingFd(const PerfRing *r)
+{
+    return r->fd;
+}
+
+TraceStream *PerfRingStream(PerfRing *r)
+{
+    return &r->stream;
+}
+
+uint64_t PerfRingLost(const PerfRing *r)
+{
+    return r->lost;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static uint64_t ticksOf(const PerfClock *c, uint64_t time)
+{
+    uint64_t ticks = c->to.ticks - c->from.ticks, ns = (uint64_t)(c->to.steady - c->from.steady);
+    int64_t since = (int64_t)time - c->from.steady;
+    if (osClock == ETW_CLOCK_MONO_RAW || ns == 0) {
+        return time;
+    }
+    return c->from.ticks + (uint64_t)EtwMulDivSigned(since, ticks, ns);
+}
+
+/* The record's bytes in one piece; positions are multiples of 8, so that a header never wraps. */
+static const uint8_t *record(PerfRing *r, uint16_t size)
+{
+    size_t offset = (size_t)r->at & (r->size - 1), first = r->size - offset;
+    if (size <= first) {
+        return r->data + offset;
+    }
+    memcpy(r->copy, r->data + offset, first);
+    memcpy(r->copy + first, r->data, size - first);
+    return r->copy;
+}
+
+/* Where code may lie: beyond it the kernel took something else for a frame. */
+static bool isCode(uint64_t address)
+{
+    return address >= 4096 && (address < (uint64_t)1 << 56 || address >> 63 != 0);
+}
+
+/*
+ * Addresses without the marks that stand between those of the kernel and of the program; what can
+ * be no address ends them.
+ */
+static uint8_t takeStack(PerfRing *r, const uint8_t *addresses, uint64_t count)
+{
+    uint8_t taken = 0;
+    for (uint64_t i = 0; i < count && taken < MOST_STACK; i++) {
+        uint64_t address = EtwLoad64(addresses + 8 * i);
+        if (address >= PERF_CONTEXT_MAX) {
+            continue;
+        }
+        if (!isCode(address)) {
+            break;
+        }
+        r->stack[taken++] = address;
+    }
+    return taken;
+}
+
+static void takeWhen(PerfRing *r, uint64_t time, const uint8_t *addresses, uint64_t count)
+{
+    TraceEvent *e = &r->stream.event;
+    uint64_t ticks = ticksOf(r->clock, time);
+    e->ticks = ticks > e->ticks ? ticks : e->ticks;
+    e->stackCount = takeStack(r, addresses, count);
+    e->stack = e->stackCount > 0 ? (const uint8_t *)r->stack : NULL;
+}
+
+/* PERF_RECORD_SAMPLE in PERF_LAYOUT. False: not what was asked for. */
+static bool takeRecord(PerfRing *r, const uint8_t *p, uint32_t size)
+{
+    TraceEvent *e = &r->stream.event;
+    uint64_t count = size < 28 ? UINT64_MAX : EtwLoad64(p + 16);
+    if (size < 28 || count > (size - 28) / 8) {
+        return false;
+    }
+    uint32_t raw = EtwLoad32(p + 24 + 8 * count);
+    if (raw > size - 28 - 8 * count) {
+        return false;
+    }
+    takeWhen(r, EtwLoad64(p + 8), p + 24, count);
+    e->data = p + 28 + 8 * count;
+    e->size = raw;
+    return true;
+}
+
+/* The same in PERF_SAMPLES. */
+static bool takeSample(PerfRing *r, const uint8_t *p, uint32_t size)
+{
+    TraceEvent *e = &r->stream.event;
+    uint64_t count = size < 40 ? UINT64_MAX : EtwLoad64(p + 32);
+    if (size < 40 || count > (size - 40) / 8) {
+        return false;
+    }
+    unsigned mode = EtwLoad16(p + 4) & PERF_RECORD_MISC_CPUMODE_MASK;
+    takeWhen(r, EtwLoad64(p + 24), p + 40, count);
+    r->who = (KernelSample){.type = SAMPLE_TYPE_ID,
+            .address = EtwLoad64(p + 8),
+            .pid = EtwLoad32(p + 16),
+            .tid = EtwLoad32(p + 20),
+            .inKernel = mode == PERF_RECORD_MISC_KERNEL};
+    e->data = (const uint8_t *)&r->who;
+    e->size = sizeof r->who;
+    return true;
+}
+
+static bool next(TraceStream *stream)
+{
+    PerfRing *r = (PerfRing *)stream;
+    bool found = false;
+    /* The kernel may have back what was read before (release: our reads are done). */
+    __atomic_store_n(&r->control->data_tail, r->at, __ATOMIC_RELEASE);
+    while (!found) {
+        const uint8_t *p;
+        uint16_t size;
+        if (r->at == r->head) {
+            /* acquire: what lies before head is written */
+            r->head = __atomic_load_n(&r->control->data_head, __ATOMIC_ACQUIRE);
+        }
+        if (r->head - r->at < sizeof(struct perf_event_header)) {
+            return false;
+        }
+        size = EtwLoad16(r->data + ((size_t)r->at & (r->size - 1)) + 6);
+        if (size < sizeof(struct perf_event_header) || size > r->head - r->at) {
+            r->at = r->head; /* cannot be; better than to loop */
+            return false;
+        }
+        p = record(r, size);
+        if (EtwLoad32(p) == PERF_RECORD_LOST && size >= 24) {
+            r->lost += EtwLoad64(p + 16);
+            stream->missed = true;
+        } else if (EtwLoad32(p) == PERF_RECORD_SAMPLE) {
+            found = r->samples ? takeSample(r, p, size) : takeRecord(r, p, size);
+        }
+        r->at += size;
+    }
+    return true;
+}

@@ -1,0 +1,530 @@
+/*
+ * unix/kernel/transport/perf_transport.c --
+ *
+ *	The transport through perf_event_open(2): an event for each tracepoint, thread and CPU, all
+ *	of a CPU into one ring. Threads that a followed thread makes inherit its events, processes
+ *	too. With stacks where they are asked for (the kernel walks frame pointers: a program
+ *	without them shows its innermost frame and what happens to look like more).
+ *
+ *	A thread that is born while the events of its process are being opened may have inherited
+ *	some of them: the whole set is then closed and opened anew, so that no event comes twice. A
+ *	program that makes threads faster than that is left as it is after some tries: threads that
+ *	were born during the last one may lack some tracepoints.
+ *	Files: tracepoints x threads x CPUs. That may be many; the limit is the process's own, and
+ *	is not raised here: select() of the traced program would suffer.
+ */
+#define _GNU_SOURCE
+#include "unix/kernel/transport/perf_transport.h"
+#include "base/bytes.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LEAST_KB = 64, TRIES = 8, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST, since 6.0 */ };
+
+typedef struct PerfPoint {
+    KernelWish wish;
+    bool fresh; /* not yet collected from those who are followed */
+    bool wide;  /* its files are of whole CPUs */
+    int trial;  /* open until the others are: the last one to close takes the kernel 45 ms; -1 */
+    int *files;
+    int count, room;
+} PerfPoint;
+
+typedef struct Perf {
+    KernelTransport base; /* must be first */
+    PerfRing **rings;     /* by CPU; NULL: not there */
+    int cpus;
+    PerfPoint *points;
+    int pointCount;
+    PerfClock clock;
+    bool all;          /* every process */
+    bool alone;        /* one thread, without those it makes */
+    bool samples;      /* of a clock, else tracepoints */
+    uint64_t lostThen; /* by files that are closed */
+} Perf;
+
+/* ---- Rights ---------------------------------------------------------------------------------- */
+
+int PerfParanoid(void)
+{
+    int level = 2;
+    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    if (f != NULL) {
+        if (fscanf(f, "%d", &level) != 1) {
+            level = 2;
+        }
+        fclose(f);
+    }
+    return level;
+}
+
+/* An event of a whole CPU, the kernel included, is what only the privileged open at level 1. */
+bool PerfAllowed(void)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+    int level = PerfParanoid(), fd = level < 1 ? -1 : PerfOpenFd(&attr, -1, OsCpu());
+    if (fd >= 0) {
+        close(fd);
+    }
+    return level < 0 || fd >= 0;
+}
+
+static EtwStatus tooManyFiles(const Perf *t, EtwError *err)
+{
+    char limit[16];
+    snprintf(limit, sizeof limit, "%ld", sysconf(_SC_OPEN_MAX));
+    return EtwFail(err, ETW_E_LIMIT, "FILES", limit,
+            "perf needs an open file for each of %d tracepoints, on each thread and each of %d "
+            "CPUs, and %s are the most this process may have: raise it (\"ulimit -n\"), or trace "
+            "fewer groups%s",
+            t->pointCount, t->cpus, limit, t->all ? "" : ", or all processes (-pids all)");
+}
+
+static EtwStatus refused(const Perf *t, int osError, const KernelWish *w, EtwError *err)
+{
+    char name[200];
+    int level = PerfParanoid();
+    snprintf(name, sizeof name, "%s:%s", w->format->system, w->format->name);
+    if (osError == EMFILE || osError == ENFILE) {
+        return tooManyFiles(t, err);
+    }
+    if (osError != EACCES && osError != EPERM) {
+        return EtwFailOs(err, ETW_E_IO, osError, "PERF", name, "perf refuses tracepoint %s", name);
+    }
+    if (level < 0) {
+        return EtwFailOs(err, ETW_E_ACCESS, osError, "PERF", name,
+                "perf refuses tracepoint %s although kernel.perf_event_paranoid is %d: the other "
+                "process is not yours, or a rule of this container or system forbids "
+                "perf_event_open",
+                name, level);
+    }
+    return EtwFailOs(err, ETW_E_ACCESS, osError, "PERF", name,
+            "perf refuses tracepoint %s (kernel.perf_event_paranoid is %d%s): run as root, or let "
+            "root give the program the right with \"setcap cap_perfmon+ep PROGRAM\", or everybody "
+            "with \"sysctl kernel.perf_event_paranoid=-1\"",
+            name, level, level < 2 ? ", which allows system calls alone" : "");
+}
+
+/* ---- Files of a tracepoint ------------------------------------------------------------------- */
+
+/* Events that a file's own event could not put into the ring, its children's included. */
+static uint64_t lostOf(int fd)
+{
+    uint64_t values[2] = {0, 0}; /* the count, the loss */
+    return read(fd, values, sizeof values) == (ssize_t)sizeof values ? values[1] : 0;
+}
+
+/* Keep the first `keep` files. */
+static void closeFiles(Perf *t, PerfPoint *p, int keep)
+{
+    while (p->count > keep) {
+        t->lostThen += lostOf(p->files[--p->count]);
+        close(p->files[p->count]);
+    }
+}
+
+static uint64_t layoutOf(const Perf *t)
+{
+    return t->samples ? PERF_SAMPLES : PERF_LAYOUT;
+}
+
+static int openEvent(const Perf *t, const KernelWish *w, int tid, int cpu)
+{
+    struct perf_event_attr attr = {.type = t->samples ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT,
+            .config = t->samples ? PERF_COUNT_SW_CPU_CLOCK : (uint64_t)w->format->id,
+            .sample_period = t->samples ? w->interval : 1,
+            .sample_type = layoutOf(t),
+            .exclude_idle = t->samples,
+            .read_format = FORMAT_LOST,
+            .disabled = 1,
+            .inherit = tid >= 0 && !t->alone,
+            .exclude_callchain_kernel = !w->stacks,
+            .exclude_callchain_user = !w->stacks};
+    int fd = PerfOpenFd(&attr, tid, cpu);
+    if (fd < 0 && errno == EINVAL) { /* a kernel that does not count by file: the ring does */
+        attr.read_format = 0;
+        fd = PerfOpenFd(&attr, tid, cpu);
+    }
+    return fd;
+}
+
+static void keepFile(PerfPoint *p, int fd)
+{
+    if (p->count == p->room) {
+        p->room = p->room ? 2 * p->room : 8;
+        p->files = EtwRealloc(p->files, (size_t)p->room * sizeof *p->files);
+    }
+    p->files[p->count++] = fd;
+}
+
+/* On every CPU, of a thread (-1: of all). A thread that is gone has no events: not an error. */
+static EtwStatus openOn(Perf *t, PerfPoint *p, int tid, EtwError *err)
+{
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        int fd;
+        if (t->rings[cpu] == NULL) {
+            continue;
+        }
+        fd = openEvent(t, &p->wish, tid, cpu);
+        if (fd < 0 && (errno == ESRCH || errno == ENODEV)) {
+            continue;
+        }
+        if (fd < 0) {
+            return refused(t, errno, &p->wish, err);
+        }
+        keepFile(p, fd);
+        if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, PerfRingFd(t->rings[cpu])) != 0 ||
+                (p->wish.filter != NULL && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, p->wish.filter))) {
+            return refused(t, errno, &p->wish, err);
+        }
+    }
+    return ETW_OK;
+}
+
+static EtwStatus openWide(Perf *t, PerfPoint *p, EtwError *err)
+{
+    EtwStatus status;
+    closeFiles(t, p, 0);
+    status = openOn(t, p, -1, err);
+    p->wide = status == ETW_OK;
+    return status;
+}
+
+/* ---- Points ---------------------------------------------------------------------------------- */
+
+static PerfPoint *pointOf(Perf *t, const struct tep_event *format)
+{
+    for (int i = 0; i < t->pointCount; i++) {
+        if (t->points[i].wish.format == format) {
+            return &t->points[i];
+        }
+    }
+    return NULL;
+}
+
+static void closeTrial(PerfPoint *p)
+{
+    if (p->trial >= 0) {
+        close(p->trial);
+        p->trial = -1;
+    }
+}
+
+static void disable(KernelTransport *transport, const KernelWish *w)
+{
+    Perf *t = (Perf *)transport;
+    PerfPoint *p = pointOf(t, w->format);
+    if (p != NULL) {
+        closeFiles(t, p, 0);
+        closeTrial(p);
+        EtwFree(p->files);
+        *p = t->points[--t->pointCount];
+    }
+}
+
+/* Whether it may be collected at all shows at once, before anything depends on it. */
+static EtwStatus tryOut(Perf *t, PerfPoint *p, EtwError *err)
+{
+    p->trial = openEvent(t, &p->wish, 0, -1);
+    return p->trial < 0 ? refused(t, errno, &p->wish, err) : ETW_OK;
+}
+
+static EtwStatus enable(KernelTransport *transport, const KernelWish *w, EtwError *err)
+{
+    Perf *t = (Perf *)transport;
+    bool wide = t->all || w->instance == IN_ANY;
+    PerfPoint *p;
+    EtwStatus status;
+    disable(transport, w);
+    t->points = EtwRealloc(t->points, (size_t)(t->pointCount + 1) * sizeof *t->points);
+    p = &t->points[t->pointCount++];
+    *p = (PerfPoint){.wish = *w, .fresh = true, .trial = -1};
+    status = wide ? openWide(t, p, err) : tryOut(t, p, err);
+    if (status != ETW_OK) {
+        disable(transport, w);
+    }
+    return status;
+}
+
+/* ---- Whom ------------------------------------------------------------------------------------ */
+
+typedef struct Threads {
+    int *tids;
+    int count, room;
+} Threads;
+
+/* The threads of a process that may be traced, in the order in which they were born. */
+static void listThreads(Threads *list, uint32_t pid)
+{
+    char path[64];
+    struct dirent *e;
+    DIR *dir;
+    list->count = 0;
+    snprintf(path, sizeof path, "/proc/%u/task", pid);
+    dir = opendir(path);
+    while (dir != NULL && (e = readdir(dir)) != NULL) {
+        int tid = atoi(e->d_name);
+        if (tid <= 0 || KernelIsIgnored((uint32_t)tid)) {
+            continue;
+        }
+        if (list->count == list->room) {
+            list->room = list->room ? 2 * list->room : 64;
+            list->tids = EtwRealloc(list->tids, (size_t)list->room * sizeof *list->tids);
+        }
+        list->tids[list->count++] = tid;
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
+static bool has(const Threads *list, int tid)
+{
+    int i = 0;
+    while (i < list->count && list->tids[i] != tid) {
+        i++;
+    }
+    return i < list->count;
+}
+
+static bool grew(const Threads *before, const Threads *now)
+{
+    int i = 0;
+    while (i < now->count && has(before, now->tids[i])) {
+        i++;
+    }
+    return i < now->count;
+}
+
+static bool isNew(const PerfPoint *p, bool known)
+{
+    return !p->wide && (p->fresh || !known);
+}
+
+static EtwStatus openThreads(Perf *t, const Threads *list, bool known, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (int i = 0; i < t->pointCount; i++) {
+        for (int n = 0; status == ETW_OK && isNew(&t->points[i], known) && n < list->count; n++) {
+            status = openOn(t, &t->points[i], list->tids[n], err);
+        }
+    }
+    return status;
+}
+
+/* One pass: all threads, and whether there are others now. On failure nothing of it stays. */
+static EtwStatus pass(Perf *t, uint32_t pid, bool known, bool last, bool *settledPtr,
+        Threads lists[2], EtwError *err)
+{
+    int *counts = EtwAlloc((size_t)(t->pointCount + 1) * sizeof *counts);
+    EtwStatus status;
+    for (int i = 0; i < t->pointCount; i++) {
+        counts[i] = t->points[i].count;
+    }
+    listThreads(&lists[0], pid);
+    status = openThreads(t, &lists[0], known, err);
+    listThreads(&lists[1], pid);
+    *settledPtr = last || !grew(&lists[0], &lists[1]);
+    for (int i = 0; i < t->pointCount && (status != ETW_OK || !*settledPtr); i++) {
+        closeFiles(t, &t->points[i], counts[i]);
+    }
+    EtwFree(counts);
+    return status;
+}
+
+static EtwStatus follow(KernelTransport *transport, uint32_t pid, bool known, EtwError *err)
+{
+    Threads lists[2] = {{0}, {0}};
+    EtwStatus status = ETW_OK;
+    bool settled = ((Perf *)transport)->all;
+    for (int n = 1; status == ETW_OK && !settled; n++) {
+        status = pass((Perf *)transport, pid, known, n == TRIES, &settled, lists, err);
+    }
+    EtwFree(lists[0].tids);
+    EtwFree(lists[1].tids);
+    return status;
+}
+
+static EtwStatus followAll(KernelTransport *transport, EtwError *err)
+{
+    Perf *t = (Perf *)transport;
+    EtwStatus status = ETW_OK;
+    t->all = true;
+    for (int i = 0; status == ETW_OK && i < t->pointCount; i++) {
+        status = t->points[i].wide ? ETW_OK : openWide(t, &t->points[i], err);
+    }
+    return status;
+}
+
+static EtwStatus followOne(KernelTransport *transport, uint32_t tid, EtwError *err)
+{
+    Perf *t = (Perf *)transport;
+    EtwStatus status = ETW_OK;
+    t->alone = true;
+    for (int i = 0; status == ETW_OK && i < t->pointCount; i++) {
+        closeFiles(t, &t->points[i], 0);
+        status = openOn(t, &t->points[i], (int)tid, err);
+    }
+    return status;
+}
+
+/* Not by the kernel: the drain does. */
+static bool hide(KernelTransport *transport, uint32_t tid)
+{
+    (void)transport;
+    (void)tid;
+    return false;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void eachFile(Perf *t, unsigned long request)
+{
+    for (int i = 0; i < t->pointCount; i++) {
+        for (int n = 0; n < t->points[i].count; n++) {
+            ioctl(t->points[i].files[n], request, 0);
+        }
+    }
+}
+
+static void start(KernelTransport *transport)
+{
+    Perf *t = (Perf *)transport;
+    eachFile(t, PERF_EVENT_IOC_ENABLE);
+    for (int i = 0; i < t->pointCount; i++) {
+        t->points[i].fresh = false;
+        closeTrial(&t->points[i]);
+    }
+}
+
+static void stop(KernelTransport *transport)
+{
+    eachFile((Perf *)transport, PERF_EVENT_IOC_DISABLE);
+}
+
+/* All that is in the rings now lies before `to`; an interval of a millisecond keeps its slope. */
+static void refill(KernelTransport *transport)
+{
+    PerfClock *c = &((Perf *)transport)->clock;
+    if (c->to.steady - c->from.steady >= 1000000) {
+        c->from = c->to;
+    }
+    OsNow(&c->to);
+}
+
+static uint64_t lost(KernelTransport *transport)
+{
+    Perf *t = (Perf *)transport;
+    uint64_t byFile = t->lostThen, byRing = 0;
+    for (int i = 0; i < t->pointCount; i++) {
+        for (int n = 0; n < t->points[i].count; n++) {
+            byFile += lostOf(t->points[i].files[n]);
+        }
+    }
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        byRing += t->rings[cpu] != NULL ? PerfRingLost(t->rings[cpu]) : 0;
+    }
+    return byFile > byRing ? byFile : byRing;
+}
+
+static void freeRings(Perf *t)
+{
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        if (t->rings[cpu] != NULL) {
+            PerfRingFree(t->rings[cpu]);
+            t->rings[cpu] = NULL;
+        }
+    }
+}
+
+static void closeAll(KernelTransport *transport)
+{
+    Perf *t = (Perf *)transport;
+    for (int i = 0; i < t->pointCount; i++) {
+        closeFiles(t, &t->points[i], 0);
+        closeTrial(&t->points[i]);
+        EtwFree(t->points[i].files);
+    }
+    freeRings(t);
+    EtwFree(t->points);
+    EtwFree(t->rings);
+    EtwFree(t);
+}
+
+static const KernelTransportOps ops = {
+        enable, disable, follow, followAll, followOne, hide, start, stop, refill, lost, closeAll};
+
+static EtwStatus noRings(int osError, EtwError *err)
+{
+    if (osError == ENOSYS) {
+        return EtwFailOs(err, ETW_E_UNSUPPORTED, osError, "PERF", "perf_event_open",
+                "this kernel has no perf events");
+    }
+    return EtwFailOs(err, osError == EACCES || osError == EPERM ? ETW_E_ACCESS : ETW_E_IO, osError,
+            "PERF", "perf_event_open",
+            "perf gives no ring (kernel.perf_event_paranoid is %d): run as root, or see whether a "
+            "rule of this container or system forbids perf_event_open, and \"ulimit -l\"",
+            PerfParanoid());
+}
+
+/* A ring for every CPU that is there, all of one size; else none. 0, or errno. */
+static int openRings(Perf *t, size_t kb, uint8_t transport)
+{
+    int why = ENODEV;
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        t->rings[cpu] = PerfRingNew(cpu, kb, transport, layoutOf(t), &t->clock);
+        if (t->rings[cpu] != NULL) {
+            why = why == ENODEV ? 0 : why;
+        } else if (errno != ENODEV) {
+            why = errno;
+            break;
+        }
+    }
+    if (why != 0) {
+        freeRings(t);
+    }
+    return why;
+}
+
+/* What may be locked is limited for who is not root: the CPUs share what there is. */
+static int openLargestRings(Perf *t, size_t wantKB, uint8_t transport)
+{
+    size_t kb = LEAST_KB;
+    int why;
+    while (kb * 2 <= wantKB) {
+        kb *= 2;
+    }
+    do {
+        why = openRings(t, kb, transport);
+        kb /= 2;
+    } while ((why == EPERM || why == ENOMEM) && kb >= LEAST_KB);
+    return why;
+}
+
+EtwStatus PerfOpen(KernelTransport **tPtr, const KernelTransportConfig *c, EtwError *err)
+{
+    Perf *t = EtwAlloc(sizeof *t);
+    int why;
+    t->base.ops = &ops;
+    t->samples = c->samples;
+    OsNow(&t->clock.from);
+    t->clock.to = t->clock.from;
+    t->cpus = OsCpuCount();
+    t->rings = EtwAlloc((size_t)t->cpus * sizeof(PerfRing *));
+    why = openLargestRings(t, c->perCpuKB, c->number);
+    if (why != 0) {
+        closeAll(&t->base);
+        return noRings(why, err);
+    }
+    for (int cpu = 0; cpu < t->cpus; cpu++) {
+        if (t->rings[cpu] != NULL) {
+            TraceMergeAdd(c->merge, PerfRingStream(t->rings[cpu]));
+        }
+    }
+    *tPtr = &t->base;
+    return ETW_OK;
+}

@@ -1,0 +1,122 @@
+/*
+ * unix/kernel/transport/ring_merge.c --
+ *
+ *	The time-ordered walk over the rings of all CPUs and transports: a heap of the streams that
+ *	have an event at hand. What is younger than asked for stays in its ring until the next call.
+ */
+#include "unix/kernel/transport/transport.h"
+#include "base/bytes.h"
+
+struct TraceMerge {
+    TraceStream **streams; /* all */
+    int count;
+    TraceStream **heap; /* of those with an event, the oldest first */
+    int queued;
+    TraceStream *given; /* whose event the caller has; advanced by the next call */
+};
+
+TraceMerge *TraceMergeNew(void)
+{
+    return EtwAlloc(sizeof(TraceMerge));
+}
+
+void TraceMergeAdd(TraceMerge *m, TraceStream *stream)
+{
+    size_t most = (size_t)m->count + 1;
+    m->streams = EtwRealloc(m->streams, most * sizeof *m->streams);
+    m->heap = EtwRealloc(m->heap, most * sizeof *m->heap);
+    m->streams[m->count++] = stream;
+}
+
+void TraceMergeFree(TraceMerge *m)
+{
+    if (m != NULL) {
+        EtwFree(m->streams);
+        EtwFree(m->heap);
+        EtwFree(m);
+    }
+}
+
+bool TraceMergeMissed(TraceMerge *m)
+{
+    bool missed = false;
+    for (int i = 0; i < m->count; i++) {
+        missed |= m->streams[i]->missed;
+        m->streams[i]->missed = false;
+    }
+    return missed;
+}
+
+/* ---- The heap -------------------------------------------------------------------------------- */
+
+static void siftDown(TraceMerge *m, int at)
+{
+    TraceStream *s = m->heap[at];
+    for (;;) {
+        int child = 2 * at + 1;
+        if (child >= m->queued) {
+            break;
+        }
+        if (child + 1 < m->queued &&
+                m->heap[child + 1]->event.ticks < m->heap[child]->event.ticks) {
+            child++;
+        }
+        if (m->heap[child]->event.ticks >= s->event.ticks) {
+            break;
+        }
+        m->heap[at] = m->heap[child];
+        at = child;
+    }
+    m->heap[at] = s;
+}
+
+static void push(TraceMerge *m, TraceStream *s)
+{
+    int at = m->queued++;
+    while (at > 0 && m->heap[(at - 1) / 2]->event.ticks > s->event.ticks) {
+        m->heap[at] = m->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    m->heap[at] = s;
+    s->queued = true;
+}
+
+/* The event handed out last is done with: its stream goes on, or leaves the heap. */
+static void settle(TraceMerge *m)
+{
+    TraceStream *s = m->given;
+    m->given = NULL;
+    if (s == NULL) {
+        return;
+    }
+    if (!s->next(s)) {
+        s->queued = false;
+        m->heap[0] = m->heap[--m->queued];
+    }
+    if (m->queued > 0) {
+        siftDown(m, 0);
+    }
+}
+
+void TraceMergeRefill(TraceMerge *m)
+{
+    settle(m);
+    for (int i = 0; i < m->count; i++) {
+        if (!m->streams[i]->queued && m->streams[i]->next(m->streams[i])) {
+            push(m, m->streams[i]);
+        }
+    }
+}
+
+bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event)
+{
+    TraceStream *s;
+    settle(m);
+    s = m->queued > 0 ? m->heap[0] : NULL;
+    if (s == NULL || s->event.ticks > until) {
+        return false;
+    }
+    m->given = s; /* it is the heap's first and stays there until settled */
+    *event = s->event;
+    return true;
+}

@@ -1,0 +1,58 @@
+/*
+ * unix/kernel/transport/tracefs_instance.h --
+ *
+ *	A tracefs instance (tracefs_instance.c) and the walk over its raw pages (tracefs_pages.c). Knows
+ *	bytes and ticks, not what an event means. tracefs_transport.c makes a transport of it.
+ */
+#ifndef ETW_TRACEFS_INSTANCE_H
+#define ETW_TRACEFS_INSTANCE_H
+
+#include "unix/kernel/transport/transport.h"
+#include <tracefs.h>
+
+/*
+ * One trace instance. Its directory carries the owner's pid and start time, so that whoever comes
+ * later can tell that the owner is dead (TraceSweep). All open files are ours alone and closed
+ * before the directory is removed: the kernel refuses otherwise.
+ */
+typedef struct TraceInstance {
+    struct tracefs_instance *fs; /* NULL: not there */
+    int cpus;
+    int *pipes; /* per_cpu/cpuN/trace_pipe_raw, non-blocking; -1: CPU not there */
+} TraceInstance;
+
+/* tracefs is mounted and its formats may be read, which any transport needs; else the error names
+ * the remedy. Never mounts. */
+EtwStatus TraceReadable(EtwError *errPtr);
+/* Instances may be made here: root. */
+bool TraceUsable(void);
+/*
+ * Create etw-PID-START-SESSION SUFFIX with a ring of perCpuKB for each CPU and the session clock.
+ * Nothing is enabled yet.
+ */
+EtwStatus TraceOpen(TraceInstance *t, const char *session, const char *suffix, size_t perCpuKB,
+        EtwError *errPtr);
+/* filter NULL: none. */
+EtwStatus TraceEnable(TraceInstance *t, const char *system, const char *event, const char *filter,
+        EtwError *errPtr);
+void TraceDisable(TraceInstance *t, const char *system, const char *event);
+/* Replace or extend the content of a control file. */
+EtwStatus TraceWrite(TraceInstance *t, const char *file, const char *text, EtwError *errPtr);
+EtwStatus TraceAppend(TraceInstance *t, const char *file, const char *text, EtwError *errPtr);
+bool TraceHas(TraceInstance *t, const char *file);
+void TraceOff(TraceInstance *t);
+void TraceOn(TraceInstance *t); /* as it is when made */
+/* Events that the ring overwrote or refused, so far (reads a file a CPU). */
+uint64_t TraceLost(TraceInstance *t);
+void TraceClose(TraceInstance *t);
+int TraceSweep(void);
+
+/* ---- Pages (tracefs_pages.c) ------------------------------------------------------------------ */
+
+/* The stream of one trace_pipe_raw; fd stays the caller's. */
+typedef struct TracePages TracePages;
+TracePages *TracePagesNew(int fd, uint16_t cpu, uint8_t transport, size_t pageSize);
+TraceStream *TracePagesStream(TracePages *pages);
+void TracePagesFree(TracePages *pages);
+
+#endif

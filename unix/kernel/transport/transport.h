@@ -1,0 +1,116 @@
+/*
+ * unix/kernel/transport/transport.h --
+ *
+ *	How records of tracepoints, and samples of who runs, get from the kernel to us. There are two ways, each behind the
+ *	same few calls: a tracefs instance of our own (tracefs_transport.c: cheap, needs root, knows no
+ *	stacks) and perf events (perf_transport.c: with stacks, and for who has CAP_PERFMON). Both hand
+ *	the same bytes of a record to the time-ordered walk (ring_merge.c), so that nothing above
+ *	here depends on the way an event came. A transport belongs to one EtwKernel or one SockProbe
+ *	and to the thread that drives it.
+ */
+#ifndef ETW_TRANSPORT_H
+#define ETW_TRANSPORT_H
+
+#include "base/os.h"
+#include "base/status.h"
+#include <event-parse.h>
+
+/* ---- Walk (ring_merge.c) ------------------------------------------------------------------- */
+
+typedef struct TraceEvent {
+    uint64_t ticks;
+    const uint8_t *data; /* the record, common fields first; valid until the next call */
+    uint32_t size;
+    uint16_t cpu;
+    uint8_t transport;    /* as its transport was told when it was opened */
+    uint8_t stackCount;   /* addresses that follow, the innermost first */
+    const uint8_t *stack; /* 8 bytes each; valid as long as data */
+} TraceEvent;
+
+/* A ring of one CPU. Its transport makes and frees it. */
+typedef struct TraceStream TraceStream;
+struct TraceStream {
+    bool (*next)(TraceStream *s); /* the next one into event; false: nothing there now */
+    TraceEvent event;
+    bool queued; /* event waits in the heap */
+    bool missed; /* set by next when the ring tells of lost events */
+};
+
+typedef struct TraceMerge TraceMerge;
+TraceMerge *TraceMergeNew(void);
+void TraceMergeAdd(TraceMerge *m, TraceStream *stream);
+/* Look at the rings again: streams that were empty may have got events. */
+void TraceMergeRefill(TraceMerge *m);
+/* The oldest event not younger than `until`; false: none. */
+bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event);
+/* True once since the last call when a ring told of lost events. */
+bool TraceMergeMissed(TraceMerge *m);
+void TraceMergeFree(TraceMerge *m); /* before its streams */
+
+/* ---- Transports ------------------------------------------------------------------------------ */
+
+/* Where a tracepoint is collected: from followed threads, or from everybody. */
+enum { IN_MAIN, IN_ANY, INSTANCES };
+
+typedef struct KernelWish {
+    const struct tep_event *format;
+    uint8_t instance;
+    bool stacks;
+    const char *filter; /* evaluated by the kernel; NULL: none */
+    uint64_t interval;  /* ns of CPU time between two samples; 0: an event for each occurrence */
+} KernelWish;
+
+typedef struct KernelTransport KernelTransport;
+typedef struct KernelTransportOps {
+    /* Collect a tracepoint, or collect it otherwise than before. */
+    EtwStatus (*enable)(KernelTransport *t, const KernelWish *wish, EtwError *err);
+    void (*disable)(KernelTransport *t, const KernelWish *wish);
+    /*
+     * All threads of a process, those born while we look, and all they give birth to from now on;
+     * threads of ours that are never traced left out. known: followed already (perhaps as
+     * somebody's child), so that only what was enabled since the last start is new to it.
+     */
+    EtwStatus (*follow)(KernelTransport *t, uint32_t pid, bool known, EtwError *err);
+    EtwStatus (*followAll)(KernelTransport *t, EtwError *err);
+    EtwStatus (*followOne)(KernelTransport *t, uint32_t tid, EtwError *err); /* this thread alone */
+    bool (*hide)(KernelTransport *t, uint32_t tid); /* true: the kernel leaves it out */
+    void (*start)(KernelTransport *t);              /* collect what is enabled, whom is followed */
+    void (*stop)(KernelTransport *t);
+    void (*refill)(KernelTransport *t);   /* before each look at the rings; NULL: nothing to do */
+    uint64_t (*lost)(KernelTransport *t); /* events so far; costs system calls */
+    void (*close)(KernelTransport *t);
+} KernelTransportOps;
+
+struct KernelTransport {
+    const KernelTransportOps *ops;
+};
+
+typedef struct KernelTransportConfig {
+    const char *session, *suffix; /* for names that an administrator may see */
+    size_t perCpuKB;              /* ring of each CPU */
+    size_t page;                  /* bytes of a tracefs page */
+    bool any;                     /* IN_ANY will be asked for */
+    bool samples;                 /* perf: samples only, else tracepoints only */
+    uint8_t number;               /* for TraceEvent.transport */
+    TraceMerge *merge;            /* gets the rings */
+} KernelTransportConfig;
+
+typedef EtwStatus KernelTransportOpen(
+        KernelTransport **tPtr, const KernelTransportConfig *config, EtwError *err);
+KernelTransportOpen TracefsOpen, PerfOpen;
+
+/* A sample, in the form of a record: with the type that no tracepoint has. */
+enum { SAMPLE_TYPE_ID = 0 };
+typedef struct KernelSample {
+    uint16_t type;
+    uint8_t flags, preempted;
+    uint32_t tid; /* up to here: as common fields have it */
+    uint32_t pid;
+    uint32_t inKernel;
+    uint64_t address;
+} KernelSample;
+
+/* A thread of ours that is never traced. */
+bool KernelIsIgnored(uint32_t tid);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * unix/kernel/transport/uprobes.c --
+ *
+ *	See uprobes.h. A uprobe is a breakpoint at an offset in a file: that of the libc which
+ *	this process has loaded itself. Format of the definitions: the kernel's
+ *	Documentation/trace/uprobetracer.rst.
+ */
+#define _GNU_SOURCE
+#include "unix/kernel/transport/uprobes.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+/* The file and the offset in it of a function's first instruction. */
+typedef struct Symbol {
+    const uint8_t *address;
+    const char *path;
+    uint64_t offset;
+} Symbol;
+
+static int findOffset(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    Symbol *symbol = ctx;
+    uintptr_t at = (uintptr_t)symbol->address;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && at >= start && at < start + part->p_filesz) {
+            symbol->path = info->dlpi_name;
+            symbol->offset = at - start + part->p_offset;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Of libc, also where something in front of it (a sanitizer, LD_PRELOAD) has the same name. */
+static bool findFunction(const char *function, Symbol *symbol)
+{
+    static void *libc;
+    if (libc == NULL) {
+        libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    }
+    *symbol = (Symbol){.address = libc != NULL ? dlsym(libc, function) : NULL};
+    return symbol->address != NULL && dl_iterate_phdr(findOffset, symbol) != 0;
+}
+
+bool KernelUprobesPossible(void)
+{
+    return *ARG_1 != '\0' && tracefs_file_exists(NULL, "uprobe_events");
+}
+
+static bool isThere(const KernelUprobe *probe)
+{
+    char *known = tracefs_event_get_file(NULL, "etw", probe->name, "id");
+    bool there = known != NULL && access(known, F_OK) == 0; /* another session made it */
+    tracefs_put_tracing_file(known);
+    return there;
+}
+
+/* 0, or errno. */
+static int place(const KernelUprobe *probe, const Symbol *symbol)
+{
+    struct tracefs_dynevent *event =
+            (probe->atReturn ? tracefs_uretprobe_alloc : tracefs_uprobe_alloc)(
+                    "etw", probe->name, symbol->path, symbol->offset, probe->arguments);
+    errno = 0;
+    int why = event == NULL                         ? ENOMEM
+              : tracefs_dynevent_create(event) == 0 ? 0
+              : errno != 0                          ? errno
+                                                    : EINVAL;
+    tracefs_dynevent_free(event);
+    return why;
+}
+
+static EtwStatus make(const KernelUprobe *probe, EtwError *err)
+{
+    Symbol symbol;
+    if (isThere(probe)) {
+        return ETW_OK;
+    }
+    if (*ARG_1 == '\0' || !findFunction(probe->function, &symbol)) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "UPROBE", probe->function,
+                "no breakpoint can be placed on \"%s\": the libc of this program is not a shared "
+                "one, or its processor not known",
+                probe->function);
+    }
+    int why = place(probe, &symbol);
+    if (why == 0) {
+        return ETW_OK;
+    }
+    if (why == EACCES || why == EPERM) {
+        return EtwFailOs(err, ETW_E_ACCESS, why, "UPROBE", probe->function,
+                "a breakpoint on \"%s\" needs uprobe_events of tracefs: run as root",
+                probe->function);
+    }
+    return EtwFailOs(err, ETW_E_UNSUPPORTED, why, "UPROBE", probe->function,
+            "this kernel places no breakpoint on \"%s\" of %s", probe->function, symbol.path);
+}
+
+EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err)
+{
+    EtwStatus result = ETW_OK;
+    for (int i = 0; i < count; i++) {
+        EtwStatus status = make(&probes[i], result == ETW_OK ? err : NULL);
+        result = result == ETW_OK ? status : result;
+    }
+    return result;
+}
+
+void KernelUprobesRemove(const KernelUprobe *probes, int count)
+{
+    char command[64];
+    for (int i = 0; i < count; i++) {
+        snprintf(command, sizeof command, "-:etw/%s\n", probes[i].name);
+        tracefs_instance_file_append(NULL, "uprobe_events", command);
+    }
+}

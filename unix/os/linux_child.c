@@ -1,0 +1,220 @@
+/*
+ * unix/os/linux_child.c --
+ *
+ *	base/child.h for Linux: fork, and a pipe at which the child waits before its exec. Its end is awaited through a
+ *	pidfd, so that nothing polls and no SIGCHLD handler of somebody else is disturbed.
+ */
+#define _GNU_SOURCE
+#include "base/bytes.h"
+#include "base/child.h"
+#include "base/os.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct OsChild {
+    pid_t pid;
+    int go;      /* a byte here lets it run; closed: it ends. -1: it went */
+    int failure; /* its errno, when exec failed; end of file when it did not */
+    int pidfd;   /* -1: this kernel has none */
+    bool ended;
+    OsChildEnd end;
+    char *program; /* for messages */
+};
+
+/* ---- In the child: only what is async-signal-safe ---------------------------------------------- */
+
+static void runChild(char *const argv[], int go, int failure)
+{
+    char byte;
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    int code;
+
+    sigaction(SIGPIPE, &standard, NULL); /* Tcl ignores it */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (read(go, &byte, 1) != 1) {
+        _exit(127);
+    }
+    execvp(argv[0], argv);
+    code = errno;
+    if (write(failure, &code, sizeof code) != sizeof code) {
+        _exit(126);
+    }
+    _exit(127);
+}
+
+/* ---- In the recorder --------------------------------------------------------------------------- */
+
+static void closePipe(int fds[2])
+{
+    close(fds[0]);
+    close(fds[1]);
+}
+
+EtwStatus OsChildStart(char *const argv[], OsChild **childPtr, EtwError *err)
+{
+    int go[2], failure[2];
+    pid_t pid;
+
+    if (pipe2(go, O_CLOEXEC) != 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "CHILD", argv[0], "cannot start \"%s\"", argv[0]);
+    }
+    if (pipe2(failure, O_CLOEXEC) != 0) {
+        int code = errno;
+        closePipe(go);
+        return EtwFailOs(err, ETW_E_IO, code, "CHILD", argv[0], "cannot start \"%s\"", argv[0]);
+    }
+    pid = fork();
+    if (pid == 0) {
+        close(go[1]);
+        runChild(argv, go[0], failure[1]);
+    }
+    if (pid < 0) {
+        int code = errno;
+        closePipe(go);
+        closePipe(failure);
+        return EtwFailOs(err, ETW_E_IO, code, "CHILD", argv[0], "cannot start \"%s\"", argv[0]);
+    }
+    close(go[0]);
+    close(failure[1]);
+    *childPtr = EtwAlloc(sizeof **childPtr);
+    (*childPtr)->pid = pid;
+    (*childPtr)->go = go[1];
+    (*childPtr)->failure = failure[0];
+    (*childPtr)->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    (*childPtr)->program = EtwAlloc(strlen(argv[0]) + 1);
+    memcpy((*childPtr)->program, argv[0], strlen(argv[0]));
+    return ETW_OK;
+}
+
+uint32_t OsChildPid(const OsChild *child)
+{
+    return (uint32_t)child->pid;
+}
+
+EtwStatus OsChildGo(OsChild *child, EtwError *err)
+{
+    int code = 0;
+    ssize_t n;
+
+    n = write(child->go, "g", 1); /* when it was killed meanwhile, its end tells */
+    close(child->go);
+    child->go = -1;
+    do {
+        n = read(child->failure, &code, sizeof code);
+    } while (n < 0 && errno == EINTR);
+    if (n != sizeof code) {
+        return ETW_OK;
+    }
+    OsChildWait(child, -1, &child->end);
+    return EtwFailOs(
+            err, ETW_E_IO, code, "CHILD", child->program, "cannot execute \"%s\"", child->program);
+}
+
+/* Without a pidfd: look, and sleep a little. */
+static void waitABit(const OsChild *child, int ms)
+{
+    struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
+
+    if (child->pidfd >= 0) {
+        poll(&end, 1, ms);
+    } else {
+        poll(NULL, 0, ms < 0 || ms > 10 ? 10 : ms);
+    }
+}
+
+static bool reap(OsChild *child, int options)
+{
+    int status;
+
+    if (child->ended) {
+        return true;
+    }
+    if (waitpid(child->pid, &status, options) != child->pid) {
+        return false;
+    }
+    child->ended = true;
+    child->end.killed = WIFSIGNALED(status);
+    child->end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    return true;
+}
+
+bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr)
+{
+    int before = OsInterrupts(NULL);
+
+    while (!reap(child, WNOHANG)) {
+        if (ms == 0 || (ms > 0 && OsInterrupts(NULL) != before)) {
+            return false;
+        }
+        waitABit(child, ms);
+        if (ms > 0) {
+            ms = 0; /* once more, then it is enough */
+        }
+    }
+    *endPtr = child->end;
+    return true;
+}
+
+void OsChildInterrupt(OsChild *child)
+{
+    if (!child->ended) {
+        kill(child->pid, SIGINT);
+    }
+}
+
+void OsChildFree(OsChild *child)
+{
+    if (child->go >= 0) {
+        close(child->go); /* it ends by itself */
+        reap(child, 0);
+    }
+    close(child->failure);
+    if (child->pidfd >= 0) {
+        close(child->pidfd);
+    }
+    EtwFree(child->program);
+    EtwFree(child);
+}
+
+/* ---- Ctrl-C ------------------------------------------------------------------------------------ */
+
+static atomic_int interrupts, direct;
+
+static void onInterrupt(int sig, siginfo_t *info, void *context)
+{
+    (void)sig;
+    (void)context;
+    if (info->si_code <= 0) { /* kill(2), not the terminal */
+        atomic_fetch_add_explicit(&direct, 1, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(
+            &interrupts, 1, memory_order_relaxed); /* counts only: no order is needed */
+}
+
+void OsInterruptsCatch(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_sigaction = onInterrupt, .sa_flags = SA_SIGINFO};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
+int OsInterrupts(int *directPtr)
+{
+    if (directPtr != NULL) {
+        *directPtr = atomic_load_explicit(&direct, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&interrupts, memory_order_relaxed);
+}

@@ -1,0 +1,435 @@
+/*
+ * unix/os/linux_files.c --
+ *
+ *	base/os.h for Linux: the runtime directory, shared mappings, positional files, file locks.
+ *	Everything is made for its user alone: directories 0700, files 0600, and what somebody else
+ *	planted is refused.
+ */
+#define _GNU_SOURCE
+#include "base/os.h"
+#include "base/bytes.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* ---- Runtime directory ----------------------------------------------------------------------- */
+
+static EtwStatus checkDir(const char *path, EtwError *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        return EtwFailOs(err, ETW_E_IO, errno, "RUNTIME", path,
+                "cannot make the runtime directory \"%s\" (set ETW_RUNTIME_DIR to another place)",
+                path);
+    }
+    if (lstat(path, &st) != 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "RUNTIME", path, "cannot look at \"%s\"", path);
+    }
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+        return EtwFail(err, ETW_E_ACCESS, "RUNTIME", path,
+                "\"%s\" is not a directory of this user alone (mode 0700): remove it, or set "
+                "ETW_RUNTIME_DIR",
+                path);
+    }
+    return ETW_OK;
+}
+
+EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *err)
+{
+    const char *own = getenv("ETW_RUNTIME_DIR");
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+    if (own != NULL && *own != '\0') {
+        snprintf(path, size, "%s", own);
+    } else if (xdg != NULL && *xdg != '\0' && access(xdg, W_OK) == 0) {
+        snprintf(path, size, "%s/etw", xdg);
+    } else {
+        snprintf(path, size, "/dev/shm/etw-%u", (unsigned)geteuid());
+    }
+    return checkDir(path, err);
+}
+
+/* ---- Mappings -------------------------------------------------------------------------------- */
+
+static EtwStatus checkOurs(int fd, const char *path, struct stat *st, EtwError *err)
+{
+    if (fstat(fd, st) != 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "STAT", path, "cannot look at \"%s\"", path);
+    }
+    if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || (st->st_mode & 077) != 0) {
+        return EtwFail(err, ETW_E_ACCESS, "FOREIGN", path,
+                "\"%s\" is not a plain file of this user alone: somebody else put it there; remove "
+                "it",
+                path);
+    }
+    return ETW_OK;
+}
+
+/* The file is sparse: where its pages have no room, a writer would die of SIGBUS when it touches
+ * them. What there is now is all that can be asked. */
+static EtwStatus makeRoom(int fd, const char *path, size_t size, EtwError *err)
+{
+    struct statvfs fs;
+    if (fstatvfs(fd, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < size) {
+        return EtwFailOs(err, ETW_E_IO, ENOSPC, "MAP", path,
+                "no room for %zu KB of shared memory in \"%s\": use less or smaller buffers, or "
+                "set "
+                "ETW_RUNTIME_DIR to another place",
+                size / 1024, path);
+    }
+    if (ftruncate(fd, (off_t)size) != 0) {
+        return EtwFailOs(
+                err, ETW_E_IO, errno, "MAP", path, "cannot size \"%s\" to %zu bytes", path, size);
+    }
+    return ETW_OK;
+}
+
+EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, EtwError *err)
+{
+    struct stat st;
+    EtwStatus status;
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT | O_EXCL : 0);
+    int fd = open(path, flags, 0600);
+    void *base;
+    if (fd < 0) {
+        return EtwFailOs(err,
+                errno == EEXIST   ? ETW_E_STATE
+                : errno == ENOENT ? ETW_E_LOOKUP
+                                  : ETW_E_IO,
+                errno, "MAP", path, "cannot %s \"%s\"", create ? "make" : "open", path);
+    }
+    status = checkOurs(fd, path, &st, err);
+    if (status == ETW_OK && create) {
+        status = makeRoom(fd, path, size, err);
+    }
+    if (status == ETW_OK && !create) {
+        size = (size_t)st.st_size;
+        if (size == 0) {
+            status = EtwFail(err, ETW_E_FORMAT, "EMPTY", path, "\"%s\" is empty", path);
+        }
+    }
+    if (status == ETW_OK) {
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (base == MAP_FAILED) {
+            status = EtwFailOs(err, ETW_E_MEMORY, errno, "MAP", path, "cannot map \"%s\"", path);
+        } else {
+            map->base = base;
+            map->size = size;
+            map->handle = NULL;
+        }
+    }
+    close(fd);
+    if (status != ETW_OK && create) {
+        unlink(path);
+    }
+    return status;
+}
+
+EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    map->base = NULL;
+    map->size = 0;
+    map->handle = NULL;
+    if (fd < 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path, "cannot open \"%s\"", path);
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        int e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        close(fd);
+        return EtwFailOs(err, ETW_E_IO, e, "OPEN", path, "\"%s\" is not a plain file", path);
+    }
+    if (st.st_size > 0) {
+        void *base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (base == MAP_FAILED) {
+            int e = errno;
+            close(fd);
+            return EtwFailOs(err, ETW_E_MEMORY, e, "MAP", path, "cannot map \"%s\"", path);
+        }
+        madvise(base, (size_t)st.st_size, MADV_SEQUENTIAL);
+        map->base = base;
+        map->size = (size_t)st.st_size;
+        map->handle = (void *)((intptr_t)fd + 1); /* NULL: none */
+        return ETW_OK;
+    }
+    close(fd);
+    return ETW_OK;
+}
+
+void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
+{
+    int fd = (int)((intptr_t)map->handle - 1);
+    if (map->handle == NULL || pread(fd, to, size, (off_t)at) != (ssize_t)size) {
+        memcpy(to, map->base + at, size);
+    }
+}
+
+void OsMapForget(OsMap *map)
+{
+    if (map->base != NULL) {
+        madvise(map->base, map->size, MADV_DONTNEED);
+    }
+}
+
+void OsUnmap(OsMap *map)
+{
+    if (map->base != NULL) {
+        munmap(map->base, map->size);
+    }
+    if (map->handle != NULL) {
+        close((int)((intptr_t)map->handle - 1));
+    }
+    map->handle = NULL;
+    map->base = NULL;
+    map->size = 0;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+struct OsFile {
+    int fd;
+};
+
+/*
+ * A file that is made anew gets a new inode where the directory allows it: whoever has the old one
+ * mapped goes on reading it (truncating would kill that process), and the new one is 0600 whatever
+ * the old one was.
+ */
+static void makeWay(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        unlink(path);
+    }
+}
+
+EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, EtwError *err)
+{
+    struct stat st;
+    int fd;
+    if (!keepContent) {
+        makeWay(path);
+    }
+    /* O_NONBLOCK: a FIFO without a reader must not hang the controller. */
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | (keepContent ? 0 : O_TRUNC), 0600);
+    if (fd < 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path, "cannot write \"%s\"", path);
+    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return EtwFail(err, ETW_E_IO, "OPEN", path, "cannot write \"%s\": not a plain file", path);
+    }
+    if (!keepContent) {
+        fchmod(fd, 0600);
+    }
+    *filePtr = EtwAlloc(sizeof **filePtr);
+    (*filePtr)->fd = fd;
+    return ETW_OK;
+}
+
+EtwStatus OsFileWriteAt(
+        OsFile *file, uint64_t offset, const void *data, size_t size, int *osErrorPtr)
+{
+    const char *p = data;
+    while (size > 0) {
+        ssize_t n = pwrite(file->fd, p, size, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            *osErrorPtr = n < 0 ? errno : ENOSPC;
+            return ETW_E_IO;
+        }
+        p += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return ETW_OK;
+}
+
+EtwStatus OsFileReadAt(OsFile *file, uint64_t offset, void *data, size_t size, int *osErrorPtr)
+{
+    char *p = data;
+    while (size > 0) {
+        ssize_t n = pread(file->fd, p, size, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            *osErrorPtr = n < 0 ? errno : EIO;
+            return n == 0 ? ETW_END : ETW_E_IO;
+        }
+        p += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return ETW_OK;
+}
+
+uint64_t OsFileSize(OsFile *file)
+{
+    struct stat st;
+    return fstat(file->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+EtwStatus OsFileTruncate(OsFile *file, uint64_t size, int *osErrorPtr)
+{
+    if (ftruncate(file->fd, (off_t)size) != 0) {
+        *osErrorPtr = errno;
+        return ETW_E_IO;
+    }
+    return ETW_OK;
+}
+
+void OsFileClose(OsFile *file)
+{
+    if (file != NULL) {
+        close(file->fd);
+        EtwFree(file);
+    }
+}
+
+/* /var/tmp, not /tmp, which often is memory. */
+EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
+{
+    const char *dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
+    char path[PATH_MAX];
+    int fd = -1;
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs && fd < 0; i++) {
+        if (dirs[i] == NULL || strlen(dirs[i]) > sizeof path - 20) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s/etw-XXXXXX", dirs[i]);
+        fd = mkostemp(path, O_CLOEXEC);
+    }
+    if (fd < 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path,
+                "cannot make a temporary file in \"%.*s\" (set TMPDIR to another place)",
+                (int)(strlen(path) - strlen("/etw-XXXXXX")), path);
+    }
+    unlink(path);
+    *filePtr = EtwAlloc(sizeof **filePtr);
+    (*filePtr)->fd = fd;
+    return ETW_OK;
+}
+
+EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
+{
+    size_t size = (size_t)OsFileSize(file);
+    EtwStatus status = ETW_OK;
+    *map = (OsMap){0};
+    if (size != 0) {
+        void *base = mmap(NULL, size, PROT_READ, MAP_SHARED, file->fd, 0);
+        if (base == MAP_FAILED) {
+            status = EtwFailOs(err, ETW_E_MEMORY, errno, "MAP", "", "cannot map a temporary file");
+        } else {
+            map->base = base;
+            map->size = size;
+        }
+    }
+    OsFileClose(file);
+    return status;
+}
+
+bool OsFileRemove(const char *path)
+{
+    return unlink(path) == 0;
+}
+
+bool OsFileExists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+void OsFullPath(const char *path, char *full, size_t size)
+{
+    char cwd[PATH_MAX];
+    if (path[0] == '/' || getcwd(cwd, sizeof cwd) == NULL) {
+        snprintf(full, size, "%s", path);
+    } else {
+        snprintf(full, size, "%.*s/%s", (int)(size / 2), cwd, path);
+    }
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------- */
+
+struct OsFileLock {
+    int fd;
+};
+
+/*
+ * The lock file as this process found it first, without access: when somebody removes it, those who
+ * had it still lock the same one. The program may close the descriptor, and use its number again.
+ */
+static _Atomic int firstLock = -1;
+static struct stat firstStat;
+
+static void keepFirst(const char *path)
+{
+    int none = -1, fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && (fstat(fd, &firstStat) != 0 ||
+                           !atomic_compare_exchange_strong(&firstLock, &none, fd))) {
+        close(fd);
+    }
+}
+
+static int openLock(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int first = atomic_load(&firstLock);
+    struct stat st;
+    char same[40];
+    if (fd >= 0 && first < 0) {
+        keepFirst(path);
+    }
+    if (fd < 0 && errno == ENOENT && first >= 0 && fstat(first, &st) == 0 &&
+            st.st_ino == firstStat.st_ino && st.st_dev == firstStat.st_dev) {
+        snprintf(same, sizeof same, "/proc/self/fd/%d", first);
+        fd = open(same, O_RDWR | O_CLOEXEC);
+    }
+    return fd;
+}
+
+EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *err)
+{
+    int fd = openLock(path);
+    struct stat st;
+    EtwStatus status;
+    if (fd < 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "LOCK", path, "cannot open the lock \"%s\"", path);
+    }
+    status = checkOurs(fd, path, &st, err);
+    if (status != ETW_OK) {
+        close(fd);
+        return status;
+    }
+    while (flock(fd, LOCK_EX) != 0) {
+        if (errno != EINTR) {
+            int e = errno;
+            close(fd);
+            return EtwFailOs(err, ETW_E_IO, e, "LOCK", path, "cannot lock \"%s\"", path);
+        }
+    }
+    *lockPtr = EtwAlloc(sizeof **lockPtr);
+    (*lockPtr)->fd = fd;
+    return ETW_OK;
+}
+
+void OsFileLockRelease(OsFileLock *lock)
+{
+    if (lock != NULL) {
+        /* Closing alone would leave it locked while a child forked meanwhile has the descriptor. */
+        flock(lock->fd, LOCK_UN);
+        close(lock->fd);
+        EtwFree(lock);
+    }
+}

@@ -1,0 +1,51 @@
+/*
+ * win/os/win_counters.c --
+ *
+ *	base/os.h for Windows: counters of one thread. Windows counts cycles for each thread; the
+ *	processor's other counters are a kernel session's affair there and nobody else's.
+ */
+#include "win/os/win_int.h"
+#include "base/bytes.h"
+
+struct OsCounters {
+    uint64_t last;
+};
+
+const char *OsCounterName(int index)
+{
+    return index == 0 ? "cycles" : NULL;
+}
+
+static bool readCycles(uint64_t *cycles)
+{
+    ULONG64 now;
+    bool got = QueryThreadCycleTime(GetCurrentThread(), &now);
+    *cycles = got ? now : 0;
+    return got;
+}
+
+EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count, EtwError *errPtr)
+{
+    uint64_t now;
+    (void)indices;
+    (void)count; /* there is one */
+    if (!readCycles(&now)) {
+        return EtwFailOs(errPtr, ETW_E_UNSUPPORTED, (int)GetLastError(), "COUNTER", "cycles",
+                "this machine does not count the cycles of threads");
+    }
+    *countersPtr = EtwAlloc(sizeof **countersPtr);
+    (*countersPtr)->last = now;
+    return ETW_OK;
+}
+
+void OsCountersTake(OsCounters *c, uint64_t *values)
+{
+    uint64_t now;
+    values[0] = readCycles(&now) ? now - c->last : 0;
+    c->last += values[0];
+}
+
+void OsCountersClose(OsCounters *c)
+{
+    EtwFree(c);
+}

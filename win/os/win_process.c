@@ -1,0 +1,92 @@
+/*
+ * win/os/win_process.c --
+ *
+ *	base/os.h for Windows, what it has between processes: wake-ups, which are named events of
+ *	the logon session, and processes that outlive who made them: rundll32 with this library.
+ */
+#include "win/os/win_int.h"
+#include "base/bytes.h"
+#include <stdio.h>
+
+/* ---- Wake-ups -------------------------------------------------------------------------------- */
+
+void OsBellOpen(OsBell *bell, _Atomic uint32_t *word, const char *name)
+{
+    wchar_t wide[100];
+    _snwprintf(wide, 100, L"Local\\etw-%hs", name);
+    wide[99] = 0;
+    bell->word = word;
+    bell->event = CreateEventW(NULL, FALSE, FALSE, wide);
+}
+
+void OsBellClose(OsBell *bell)
+{
+    if (bell->event != NULL) {
+        CloseHandle(bell->event);
+    }
+    bell->event = NULL;
+    bell->word = NULL;
+}
+
+void OsBellRing(const OsBell *bell)
+{
+    if (bell->event != NULL) {
+        SetEvent(bell->event);
+    }
+}
+
+bool OsBellWait(const OsBell *bell, int64_t timeoutNs)
+{
+    if (bell->event == NULL) {
+        OsSleepNs(timeoutNs < 10000000 ? timeoutNs : 10000000);
+        return false;
+    }
+    return WaitForSingleObject(bell->event, OsWinToMs(timeoutNs)) == WAIT_OBJECT_0;
+}
+
+/* ---- Detached processes ---------------------------------------------------------------------- */
+
+/* The file that this code is in, when that is a library which has the entry; else false. */
+static bool ownLibrary(wchar_t *path, DWORD size)
+{
+    HMODULE self;
+    return GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT |
+                                      GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
+                   (LPCWSTR)(void *)ownLibrary, &self) &&
+           GetProcAddress(self, OS_DETACHED_ENTRY) != NULL &&
+           GetModuleFileNameW(self, path, size) < size;
+}
+
+EtwStatus OsDetach(
+        void (*proc)(const char *argument), const char *argument, uint32_t *pidPtr, EtwError *err)
+{
+    wchar_t library[1024], system[MAX_PATH], line[3000];
+    wchar_t *wide = OsWinFromUtf8(argument);
+    STARTUPINFOW start = {.cb = sizeof start};
+    PROCESS_INFORMATION process;
+    BOOL made;
+    (void)proc; /* it is what the entry calls */
+    if (!ownLibrary(library, 1024)) {
+        EtwFree(wide);
+        return EtwFail(err, ETW_E_UNSUPPORTED, "DETACHED", "",
+                "a program with the engine linked in cannot start a logger process here: start the "
+                "session from Tcl, or keep this process");
+    }
+    GetSystemDirectoryW(system, MAX_PATH);
+    _snwprintf(line, 3000,
+            L"\"%ls\\rundll32.exe\" \"%ls\","
+            L"" OS_DETACHED_ENTRY L" %ls",
+            system, library, wide);
+    line[2999] = 0;
+    EtwFree(wide);
+    made = CreateProcessW(NULL, line, NULL, NULL, FALSE,
+            DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP, NULL, system, &start, &process);
+    if (!made) {
+        return EtwFailOs(
+                err, ETW_E_LIMIT, (int)GetLastError(), "PROCESS", "", "cannot start a process");
+    }
+    *pidPtr = process.dwProcessId;
+    CloseHandle(process.hThread);
+    CloseHandle(process.hProcess);
+    return ETW_OK;
+}

@@ -1,0 +1,460 @@
+/*
+ * win/system/system_enable.c --
+ *
+ *	What a session of Windows' ETW listens to: providers, with their filters (EnableTraceEx2,
+ *	ENABLE_TRACE_PARAMETERS, EVENT_FILTER_DESCRIPTOR), and the kernel's groups, by the flags of
+ *	EVENT_TRACE_PROPERTIES.EnableFlags or TraceSetInformation.
+ */
+#include "win/system/system_int.h"
+#include "engine/kernel_events.h"
+#include "engine/provider/provider.h"
+#include "etl/record.h"
+#include <stdio.h>
+
+enum { SYNC_MS = 2000, MAX_PAYLOADS = 16, MAX_STACK_EVENTS = 256 };
+
+/* ---- Filters --------------------------------------------------------------------------------- */
+
+/* What the descriptors of one enable point to. */
+typedef struct Filters {
+    EVENT_FILTER_DESCRIPTOR list[SYSTEM_MAX_FILTERS];
+    ULONG count;
+    SystemFilterEventId ids, stackIds;
+    SystemScope scope;
+    ULONG sessionScope; /* so many at the start of the list are the session's own */
+    PVOID payloads[MAX_PAYLOADS];
+    int payloadCount;
+    EVENT_FILTER_DESCRIPTOR *aggregate; /* TDH's to free; NULL: none */
+} Filters;
+
+static void addFilter(Filters *f, ULONG type, const void *data, size_t size)
+{
+    EVENT_FILTER_DESCRIPTOR *d = &f->list[f->count++];
+    d->Ptr = (ULONGLONG)(ULONG_PTR)data;
+    d->Size = (ULONG)size;
+    d->Type = type;
+}
+
+static void addIds(
+        Filters *f, ULONG type, SystemFilterEventId *filter, const uint16_t *ids, int count)
+{
+    filter->FilterIn = TRUE;
+    filter->Count = (USHORT)count;
+    memcpy(filter->Events, ids, (size_t)count * sizeof *ids);
+    addFilter(f, type, filter, offsetof(SystemFilterEventId, Events) + (size_t)count * sizeof *ids);
+}
+
+static bool sameEvent(const EtwPayloadTest *a, const EtwPayloadTest *b)
+{
+    return a->id == b->id && a->version == b->version;
+}
+
+/* The tests of the event that tests[first] is about, as one of TDH's filters. */
+static ULONG makePayload(Filters *f, const EtwEnable *wish, int first)
+{
+    const EtwPayloadTest *test = &wish->payload[first];
+    SystemPayloadPredicate predicates[8] = {0};
+    EVENT_DESCRIPTOR desc = {.Id = test->id, .Version = test->version};
+    ULONG count = 0, code;
+    for (int i = first; i < wish->payloadCount && count < 8; i++) {
+        if (sameEvent(&wish->payload[i], test)) {
+            predicates[count++] =
+                    (SystemPayloadPredicate){.FieldName = OsWinFromUtf8(wish->payload[i].field),
+                            .CompareOp = wish->payload[i].op,
+                            .Value = OsWinFromUtf8(wish->payload[i].value)};
+        }
+    }
+    code = SystemLazyGet()->tdhCreatePayloadFilter((LPCGUID)(const void *)&wish->provider, &desc,
+            FALSE, count, predicates, &f->payloads[f->payloadCount]);
+    f->payloadCount += code == ERROR_SUCCESS;
+    for (ULONG i = 0; i < count; i++) {
+        EtwFree(predicates[i].FieldName);
+        EtwFree(predicates[i].Value);
+    }
+    return code;
+}
+
+static EtwStatus addPayload(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+{
+    const SystemLazy *tdh = SystemLazyGet();
+    if (tdh->tdhCreatePayloadFilter == NULL || tdh->tdhAggregatePayloadFilters == NULL ||
+            tdh->tdhDeletePayloadFilter == NULL ||
+            tdh->tdhCleanupPayloadEventFilterDescriptor == NULL) {
+        return SystemLacks(err, "filters on payloads", "Windows 8.1");
+    }
+    for (int i = 0; i < wish->payloadCount; i++) {
+        bool done = false;
+        for (int before = 0; before < i; before++) {
+            done |= sameEvent(&wish->payload[before], &wish->payload[i]);
+        }
+        ULONG code = done                              ? ERROR_SUCCESS
+                     : f->payloadCount == MAX_PAYLOADS ? ERROR_NO_SYSTEM_RESOURCES
+                                                       : makePayload(f, wish, i);
+        if (code != ERROR_SUCCESS) {
+            return SystemFail(err, code, "filter on the payload in session", session);
+        }
+    }
+    f->aggregate = &f->list[f->count];
+    ULONG code = tdh->tdhAggregatePayloadFilters(
+            (ULONG)f->payloadCount, f->payloads, NULL, f->aggregate);
+    if (code != ERROR_SUCCESS) {
+        f->aggregate = NULL;
+        return SystemFail(err, code, "filter on the payload in session", session);
+    }
+    f->count++;
+    return ETW_OK;
+}
+
+static void freeFilters(Filters *f)
+{
+    for (int i = 0; i < f->payloadCount; i++) {
+        SystemLazyGet()->tdhDeletePayloadFilter(&f->payloads[i]);
+    }
+    if (f->aggregate != NULL) {
+        SystemLazyGet()->tdhCleanupPayloadEventFilterDescriptor(f->aggregate);
+    }
+    EtwFree(f->scope.executables);
+}
+
+/* Those of the enabling; of a private session those that it was started with, with each call. */
+static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+{
+    bool pids = wish->pidCount > 0 && !wish->pidsByDefault;
+    SystemOwn own = SystemOwnFind(session);
+    f->scope = own.scope; /* taken over */
+    f->count = f->sessionScope = SystemScopeFilters(&f->scope, f->list);
+    if (f->count > 0) {
+        return !pids && wish->executables == NULL
+                       ? ETW_OK
+                       : EtwFail(err, ETW_E_ARG, "FILTER", session,
+                                 "session \"%s\" was started with the processes that it is in",
+                                 session);
+    }
+    if (pids) {
+        f->scope.pidCount = wish->pidCount;
+        for (int i = 0; i < wish->pidCount; i++) {
+            f->scope.pids[i] = wish->pids[i];
+        }
+    }
+    if (wish->executables != NULL) {
+        f->scope.executables = OsWinFromUtf8(wish->executables);
+    }
+    f->count = SystemScopeFilters(&f->scope, f->list);
+    return ETW_OK;
+}
+
+static EtwStatus fillFilters(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+{
+    if (wish->pidCount > SYSTEM_MAX_PIDS || wish->idCount > SYSTEM_MAX_EVENT_IDS ||
+            wish->stackIdCount > SYSTEM_MAX_EVENT_IDS) {
+        return EtwFail(err, ETW_E_LIMIT, "FILTER", session,
+                "too many numbers in a filter: at most %d process ids and %d event ids",
+                SYSTEM_MAX_PIDS, SYSTEM_MAX_EVENT_IDS);
+    }
+    EtwStatus status = fillScope(f, session, wish, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (wish->idCount > 0) {
+        addIds(f, SYSTEM_FILTER_EVENT_ID, &f->ids, wish->ids, wish->idCount);
+    }
+    if (wish->stackIdCount > 0) {
+        addIds(f, SYSTEM_FILTER_STACKWALK, &f->stackIds, wish->stackIds, wish->stackIdCount);
+    }
+    return wish->payloadCount > 0 ? addPayload(f, session, wish, err) : ETW_OK;
+}
+
+/* ---- Providers ------------------------------------------------------------------------------- */
+
+/* The first filters of the list. */
+static void setFilters(ENABLE_TRACE_PARAMETERS *parameters, Filters *f, ULONG count)
+{
+    parameters->EnableFilterDesc = count > 0 ? f->list : NULL;
+    parameters->FilterDescCount = count;
+}
+
+/* The provider's callbacks are through when this returns, so that the next event is not missed; one
+ * that takes long goes on alone. */
+static ULONG enableTrace(TRACEHANDLE handle, const EtwGuid *provider, ULONG control, UCHAR level,
+        const EtwEnable *wish, ENABLE_TRACE_PARAMETERS *parameters)
+{
+    uint64_t any = wish != NULL && wish->any != 0 ? wish->any : UINT64_MAX;
+    ULONG code = EnableTraceEx2(handle, (LPCGUID)(const void *)provider, control, level,
+            control == EVENT_CONTROL_CODE_DISABLE_PROVIDER ? 0 : any, wish != NULL ? wish->all : 0,
+            SYNC_MS, parameters);
+    return code == ERROR_TIMEOUT ? ERROR_SUCCESS : code;
+}
+
+static ULONG enableProvider(TRACEHANDLE handle, const EtwEnable *wish, Filters *f)
+{
+    ENABLE_TRACE_PARAMETERS parameters = {
+            .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = wish->properties};
+    UCHAR level = wish->level != 0 ? wish->level : 0xFF;
+    setFilters(&parameters, f, f->count);
+    ULONG code = enableTrace(
+            handle, &wish->provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level, wish, &parameters);
+    if (code == ERROR_SUCCESS && wish->captureState) {
+        parameters.EnableProperty = 0;
+        setFilters(&parameters, f, f->sessionScope);
+        code = enableTrace(handle, &wish->provider, EVENT_CONTROL_CODE_CAPTURE_STATE, level, wish,
+                &parameters);
+    }
+    return code;
+}
+
+EtwStatus SystemEnable(const char *name, const EtwEnable *wish, EtwError *err)
+{
+    SystemProperties s;
+    TRACEHANDLE handle;
+    Filters filters = {0};
+    EtwStatus status = SystemHandle(name, &handle, &s, err);
+    if (status == ETW_OK) {
+        status = fillFilters(&filters, name, wish, err);
+    }
+    if (status == ETW_OK) {
+        ULONG code = enableProvider(handle, wish, &filters);
+        status = code == ERROR_SUCCESS
+                         ? ETW_OK
+                         : SystemFail(err, code, "enable a provider in session", name);
+    }
+    freeFilters(&filters);
+    return status;
+}
+
+EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *err)
+{
+    SystemProperties s;
+    TRACEHANDLE handle;
+    Filters filters = {0};
+    ENABLE_TRACE_PARAMETERS parameters = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2};
+    EtwStatus status = SystemHandle(name, &handle, &s, err);
+    if (status == ETW_OK) {
+        status = fillScope(&filters, name, &(EtwEnable){0}, err);
+    }
+    if (status == ETW_OK) {
+        setFilters(&parameters, &filters, filters.count);
+        ULONG code = enableTrace(
+                handle, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NULL, &parameters);
+        status = code == ERROR_SUCCESS
+                         ? ETW_OK
+                         : SystemFail(err, code, "disable a provider in session", name);
+    }
+    freeFilters(&filters);
+    return status;
+}
+
+/* No session can be written to by itself: our own provider is let in for one event. */
+EtwStatus SystemMark(const char *name, const char *text, EtwError *err)
+{
+    SystemProperties s;
+    TRACEHANDLE handle;
+    EtwGuid own;
+    Etw_Event *mark = EtwMarkEvent();
+    uint16_t length = (uint16_t)(strlen(text) > 4096 ? 4096 : strlen(text));
+    EtwStatus status = SystemHandle(name, &handle, &s, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (s.p.LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE &&
+            !(s.p.LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC)) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "PRIVATE", name,
+                "session \"%s\" is in other processes and takes its provider's events alone", name);
+    }
+    EtwGuidFromName("Etw-Session", &own);
+    ULONG code = enableTrace(handle, &own, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0xFF, NULL, NULL);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "mark session", name);
+    }
+    Etw_Write(mark, (Etw_Data[]){{&length, sizeof length}, {text, length}}, 2);
+    enableTrace(handle, &own, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NULL, NULL);
+    return ETW_OK;
+}
+
+/* ---- Kernel groups --------------------------------------------------------------------------- */
+
+/* Portable names first; those of Windows' own tools are taken, too. */
+typedef struct Group {
+    const char *name, *also;
+    ULONG flags;
+    const char *what;
+    uint16_t hooks[8]; /* group << 8 | opcode of the events whose stacks make sense */
+} Group;
+static const Group groups[] = {
+        {"process", "proc", EVENT_TRACE_FLAG_PROCESS, "processes start and end", {0x0301, 0x0302}},
+        {"thread", "threads", EVENT_TRACE_FLAG_THREAD, "threads start and end", {0x0501, 0x0502}},
+        {"imageload", "img", EVENT_TRACE_FLAG_IMAGE_LOAD, "programs and DLLs are loaded",
+                {0x140A, 0x1402}},
+        {"processcounter", "proccntr", EVENT_TRACE_FLAG_PROCESS_COUNTERS,
+                "counters of a process at its end", {0}},
+        {"contextswitch", "cswitch", EVENT_TRACE_FLAG_CSWITCH, "a CPU turns to another thread",
+                {0x0524}},
+        {"dispatcher", "readythread", EVENT_TRACE_FLAG_DISPATCHER, "threads become ready",
+                {0x0532}},
+        {"dpc", "dpc", EVENT_TRACE_FLAG_DPC, "deferred procedure calls", {0x0F44, 0x0F45}},
+        {"interrupt", "isr", EVENT_TRACE_FLAG_INTERRUPT, "interrupts", {0x0F43}},
+        {"systemcall", "syscall", EVENT_TRACE_FLAG_SYSTEMCALL, "system calls", {0x0F33, 0x0F34}},
+        {"diskio", "disk", EVENT_TRACE_FLAG_DISK_IO, "the disk read and wrote",
+                {0x010A, 0x010B, 0x010E}},
+        {"diskioinit", "diskinit", EVENT_TRACE_FLAG_DISK_IO_INIT, "the disk is asked",
+                {0x010C, 0x010D, 0x010F}},
+        {"diskfileio", "file", EVENT_TRACE_FLAG_DISK_FILE_IO | EVENT_TRACE_FLAG_DISK_IO,
+                "names of the files that the disk's events are about", {0}},
+        {"fileio", "fileioinit", EVENT_TRACE_FLAG_FILE_IO_INIT, "operations on files",
+                {0x0440, 0x0443, 0x0444, 0x0445, 0x0446, 0x0447, 0x0449, 0x044A}},
+        {"fileiocompletion", "fileioend", EVENT_TRACE_FLAG_FILE_IO, "and their ends", {0x044C}},
+        {"pagefault", "pf", EVENT_TRACE_FLAG_MEMORY_PAGE_FAULTS, "page faults",
+                {0x020A, 0x020B, 0x020C, 0x020D, 0x020E, 0x020F}},
+        {"hardfault", "hf", EVENT_TRACE_FLAG_MEMORY_HARD_FAULTS, "page faults that read a disk",
+                {0x0220}},
+        {"virtualalloc", "virtalloc", EVENT_TRACE_FLAG_VIRTUAL_ALLOC, "VirtualAlloc, VirtualFree",
+                {0x0262, 0x0263}},
+        {"vamap", "vamap", EVENT_TRACE_FLAG_VAMAP, "files are mapped", {0x0425, 0x0426}},
+        {"tcpip", "net", EVENT_TRACE_FLAG_NETWORK_TCPIP, "TCP and UDP",
+                {0x060A, 0x060B, 0x060C, 0x060D, 0x080A, 0x080B}},
+        {"udpip", "udp", EVENT_TRACE_FLAG_NETWORK_TCPIP, "the same flag as tcpip",
+                {0x080A, 0x080B}},
+        {"registry", "registry", EVENT_TRACE_FLAG_REGISTRY, "registry",
+                {0x090A, 0x090B, 0x090C, 0x090D, 0x090E, 0x0910, 0x0911, 0x0912}},
+        {"dbgprint", "dbgprint", EVENT_TRACE_FLAG_DBGPRINT, "DbgPrint", {0x0A20}},
+        {"job", "job", EVENT_TRACE_FLAG_JOB, "jobs", {0}},
+        {"alpc", "alpc", EVENT_TRACE_FLAG_ALPC, "local procedure calls", {0x1A21, 0x1A22}},
+        {"splitio", "splitio", EVENT_TRACE_FLAG_SPLIT_IO, "volumes split requests", {0x0120}},
+        {"driver", "driver", EVENT_TRACE_FLAG_DRIVER, "drivers' calls", {0x0122, 0x0123}},
+        {"profile", "sampledprofile", EVENT_TRACE_FLAG_PROFILE, "where CPUs are, sampled",
+                {0x0F2E}},
+};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static const Group *groupOf(const char *name)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        if (_stricmp(groups[i].name, name) == 0 || _stricmp(groups[i].also, name) == 0) {
+            return &groups[i];
+        }
+    }
+    return NULL;
+}
+
+static EtwStatus unknownGroup(const char *name, EtwError *err)
+{
+    EtwText list = {0};
+    for (int i = 0; i < GROUPS; i++) {
+        EtwTextPrintf(&list, "%s%s", i > 0 ? " " : "", groups[i].name);
+    }
+    EtwTextChar(&list, '\0');
+    EtwFail(err, ETW_E_LOOKUP, "GROUP", name, "no kernel group \"%s\" on Windows: there are %s",
+            name, list.data);
+    EtwTextFree(&list);
+    return ETW_E_LOOKUP;
+}
+
+void EtwKernelGroups(
+        void (*visit)(void *ctx, const char *group, const char *description), void *ctx)
+{
+    for (int i = 0; i < GROUPS && EtwSystemOps(NULL) != NULL; i++) {
+        visit(ctx, groups[i].name, groups[i].what);
+    }
+}
+
+/* Flags of the kernel's loggers: of the one that every Windows has by its properties, of the others
+ * as the first of eight masks. */
+static ULONG setFlags(const char *name, TRACEHANDLE handle, SystemProperties *s, ULONG flags)
+{
+    const SystemLazy *lazy = SystemLazyGet();
+    ULONG masks[8] = {flags};
+    if (_stricmp(name, "NT Kernel Logger") != 0 && lazy->traceSetInformation != NULL) {
+        return lazy->traceSetInformation(
+                handle, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
+    }
+    s->p.EnableFlags = flags;
+    s->p.LogFileNameOffset = 0; /* a name would begin a new file */
+    return SystemControl(name, s, EVENT_TRACE_CONTROL_UPDATE);
+}
+
+static ULONG setStacks(TRACEHANDLE handle, const EtwKernelEnable *wish)
+{
+    CLASSIC_EVENT_ID ids[MAX_STACK_EVENTS] = {0};
+    int count = 0;
+    if (SystemLazyGet()->traceSetInformation == NULL) {
+        return ERROR_NOT_SUPPORTED;
+    }
+    for (int i = 0; i < wish->groupCount; i++) {
+        const Group *g = groupOf(wish->groups[i]);
+        for (int h = 0; h < 8 && g->hooks[h] != 0 && count < MAX_STACK_EVENTS; h++) {
+            memcpy(&ids[count].EventGuid, EtlGroupGuid(g->hooks[h]), sizeof ids->EventGuid);
+            ids[count++].Type = (UCHAR)g->hooks[h];
+        }
+    }
+    return SystemLazyGet()->traceSetInformation(
+            handle, TraceStackTracingInfo, ids, (ULONG)count * (ULONG)sizeof *ids);
+}
+
+/* Of the whole machine: Windows has one. */
+static ULONG setInterval(uint32_t microseconds)
+{
+    TRACE_PROFILE_INTERVAL interval = {.Source = 0, .Interval = microseconds * 10};
+    if (SystemLazyGet()->traceSetInformation == NULL) {
+        return ERROR_NOT_SUPPORTED;
+    }
+    return SystemLazyGet()->traceSetInformation(
+            0, TraceSampledProfileIntervalInfo, &interval, sizeof interval);
+}
+
+static EtwStatus kernelSession(
+        const char *name, TRACEHANDLE *handlePtr, SystemProperties *s, EtwError *err)
+{
+    EtwStatus status = SystemHandle(name, handlePtr, s, err);
+    if (status == ETW_OK && _stricmp(name, "NT Kernel Logger") != 0 &&
+            !(s->p.LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE)) {
+        status = EtwFail(err, ETW_E_STATE, "KERNELLOGGER", name,
+                "session \"%s\" cannot have kernel events: start it with -kernellogger 1 (Windows "
+                "8 and newer), or name it \"NT Kernel Logger\"",
+                name);
+    }
+    return status;
+}
+
+EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *wish, EtwError *err)
+{
+    SystemProperties s;
+    TRACEHANDLE handle;
+    ULONG flags = 0;
+    for (int i = 0; i < wish->groupCount; i++) {
+        const Group *g = groupOf(wish->groups[i]);
+        if (g == NULL) {
+            return unknownGroup(wish->groups[i], err);
+        }
+        flags |= g->flags;
+    }
+    if (wish->pidCount > 0) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "PIDS", name,
+                "Windows' kernel events come of all processes: filter them where they are read "
+                "(-where)");
+    }
+    EtwStatus status = kernelSession(name, &handle, &s, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    ULONG code = wish->interval != 0 ? setInterval(wish->interval) : ERROR_SUCCESS;
+    if (code == ERROR_SUCCESS) {
+        code = setFlags(name, handle, &s, s.p.EnableFlags | flags);
+    }
+    if (code == ERROR_SUCCESS && wish->stacks) {
+        code = setStacks(handle, wish);
+    }
+    return code == ERROR_SUCCESS ? ETW_OK
+                                 : SystemFail(err, code, "enable kernel events in session", name);
+}
+
+EtwStatus SystemDisableKernel(const char *name, EtwError *err)
+{
+    SystemProperties s;
+    TRACEHANDLE handle;
+    EtwStatus status = kernelSession(name, &handle, &s, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    ULONG code = setFlags(name, handle, &s, 0);
+    return code == ERROR_SUCCESS ? ETW_OK
+                                 : SystemFail(err, code, "disable kernel events in session", name);
+}

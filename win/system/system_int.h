@@ -1,0 +1,126 @@
+/*
+ * win/system/system_int.h --
+ *
+ *	What the files of the engine "system" share: Windows' headers in one order, names and errors,
+ *	sessions, and the functions that not every Windows has. Included by win/system only.
+ */
+#ifndef ETW_SYSTEM_INT_H
+#define ETW_SYSTEM_INT_H
+
+#ifndef _WIN32_WINNT
+#define _WIN32_WINNT 0x0602 /* declarations only: what Windows 7 lacks is resolved lazily */
+#endif
+#include <windows.h>
+#include <wmistr.h>
+#include <evntrace.h>
+#include <evntcons.h>
+#include <evntprov.h>
+#include <tdh.h>
+#include "base/bytes.h"
+#include "base/os.h"
+#include "engine/engine_int.h"
+#include "win/system/system_abi.h"
+
+char *OsWinToUtf8(const wchar_t *text);   /* win_files.c; caller frees (EtwFree) */
+wchar_t *OsWinFromUtf8(const char *text); /* caller frees */
+
+/* ---- What not every Windows has (system_lazy.c) ---------------------------------------------- */
+
+/* NULL where this Windows lacks it. */
+typedef struct SystemLazy {
+    LONG(NTAPI *rtlGetVersion)(OSVERSIONINFOW *);
+    ULONG(WINAPI *traceSetInformation)(TRACEHANDLE, TRACE_INFO_CLASS, PVOID, ULONG);
+    ULONG(WINAPI *eventSetInformation)(REGHANDLE, EVENT_INFO_CLASS, PVOID, ULONG);
+    ULONG(WINAPI *tdhEnumerateProviders)(PPROVIDER_ENUMERATION_INFO, ULONG *);
+    ULONG(WINAPI *tdhEnumerateProviderFieldInformation)
+    (LPGUID, EVENT_FIELD_TYPE, PPROVIDER_FIELD_INFOARRAY, ULONG *);
+    ULONG(WINAPI *tdhEnumerateManifestProviderEvents)
+    (LPGUID, SystemEventList *, ULONG *);
+    ULONG(WINAPI *tdhGetManifestEventInformation)
+    (LPGUID, PEVENT_DESCRIPTOR, PTRACE_EVENT_INFO, ULONG *);
+    ULONG(WINAPI *tdhGetEventInformation)
+    (PEVENT_RECORD, ULONG, PTDH_CONTEXT, PTRACE_EVENT_INFO, ULONG *);
+    ULONG(WINAPI *tdhGetEventMapInformation)(PEVENT_RECORD, LPWSTR, PEVENT_MAP_INFO, ULONG *);
+    ULONG(WINAPI *tdhCreatePayloadFilter)
+    (LPCGUID, PCEVENT_DESCRIPTOR, BOOLEAN, ULONG, SystemPayloadPredicate *, PVOID *);
+    ULONG(WINAPI *tdhDeletePayloadFilter)(PVOID *);
+    ULONG(WINAPI *tdhAggregatePayloadFilters)
+    (ULONG, PVOID *, PBOOLEAN, PEVENT_FILTER_DESCRIPTOR);
+    ULONG(WINAPI *tdhCleanupPayloadEventFilterDescriptor)(PEVENT_FILTER_DESCRIPTOR);
+} SystemLazy;
+
+const SystemLazy *SystemLazyGet(void);
+/* Why the system's tracing functions are of no use here (Wine's do nothing); NULL: they are. */
+const char *SystemUnusable(void);
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/*
+ * Fill *errPtr with Windows' error, what was being done ("start session") and to what, and a remedy
+ * where there is one; ETW_E_IO, so that a script sees {ETW WIN32 5 ERROR_ACCESS_DENIED text}.
+ */
+EtwStatus SystemFail(EtwError *errPtr, ULONG code, const char *doing, const char *subject);
+/* The function is not in this Windows. */
+EtwStatus SystemLacks(EtwError *errPtr, const char *what, const char *since);
+
+/* ---- Sessions (system_session.c) ------------------------------------------------------------- */
+
+enum { SYSTEM_MAX_NAME = 1024 }; /* characters of a session's name or file, NUL included */
+
+/* EVENT_TRACE_PROPERTIES with room for both names, as ControlTrace wants it. */
+typedef struct SystemProperties {
+    EVENT_TRACE_PROPERTIES_V2 p;
+    wchar_t name[SYSTEM_MAX_NAME];
+    wchar_t file[SYSTEM_MAX_NAME];
+} SystemProperties;
+
+/* Ready for a query. */
+void SystemPropertiesInit(SystemProperties *properties);
+/* ControlTrace by name; *properties is filled. */
+ULONG SystemControl(const char *name, SystemProperties *properties, ULONG control);
+/* The handle that EnableTraceEx2 and TraceSetInformation want. */
+EtwStatus SystemHandle(
+        const char *name, TRACEHANDLE *handlePtr, SystemProperties *properties, EtwError *errPtr);
+EtwGuid SystemGuid(const GUID *guid);
+/* Windows' text of a session's name; false: too long. */
+bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name);
+
+/* ---- Sessions that this process started (system_own.c) ---------------------------------------- */
+
+/* Processes that a filter names: by number, by program. */
+typedef struct SystemScope {
+    ULONG pids[SYSTEM_MAX_PIDS];
+    int pidCount;         /* 0: all */
+    wchar_t *executables; /* "a.exe;b.exe", EtwFree; NULL: all */
+} SystemScope;
+
+/* What Windows does not tell of a session, or wants to be told with each call about a private one. */
+typedef struct SystemOwn {
+    TRACEHANDLE handle; /* 0: not started here */
+    int64_t started;
+    ULONG privateMode; /* bits of LogFileMode; 0: an ordinary session */
+    GUID provider;     /* a private session's */
+    SystemScope scope; /* private sessions in other processes */
+} SystemOwn;
+
+/* The descriptors point into *scope. Returns how many there are. */
+ULONG SystemScopeFilters(const SystemScope *scope, EVENT_FILTER_DESCRIPTOR filters[2]);
+/* Remember one; *own's scope is taken over. */
+void SystemOwnKeep(const wchar_t *name, SystemOwn *own);
+void SystemOwnForget(const wchar_t *name);
+/* A copy: SystemOwnRelease it. All zero: not started here. */
+SystemOwn SystemOwnFind(const char *name);
+void SystemOwnRelease(SystemOwn *own);
+
+/* ---- The other files' parts of the table of the engine --------------------------------------- */
+
+EtwStatus SystemEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
+EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
+EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
+EtwStatus SystemDisableKernel(const char *name, EtwError *errPtr);
+EtwStatus SystemMark(const char *name, const char *text, EtwError *errPtr);
+void SystemProviders(EtwProviderVisit *visit, void *ctx);
+void SystemProviderState(EtwProviderInfo *info);
+EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *errPtr);
+
+#endif

@@ -1,0 +1,557 @@
+/*
+ * win/system/system_session.c --
+ *
+ *	Sessions of Windows' own ETW: StartTrace, ControlTrace, QueryAllTraces, documented with
+ *	EVENT_TRACE_PROPERTIES and "Logging Mode Constants". A session belongs to Windows and outlives this
+ *	process, unless it is one inside of the process. What it listens to is system_enable.c's.
+ */
+#include "win/system/system_int.h"
+#include <stdio.h>
+
+enum { MAX_SESSIONS = 64, DEFAULT_KB = 64, BUILD_1703 = 15063 };
+#define KERNEL_LOGGER "NT Kernel Logger"
+
+/* ---- Names and errors ------------------------------------------------------------------------ */
+
+EtwGuid SystemGuid(const GUID *guid)
+{
+    EtwGuid out;
+    memcpy(out.bytes, guid, sizeof out.bytes);
+    return out;
+}
+
+static const char *remedyOf(ULONG code)
+{
+    switch (code) {
+    case ERROR_ACCESS_DENIED:
+        return " (run this as administrator, or as a member of the group \"Performance Log "
+               "Users\"; \"-engine embedded\" needs neither; the file's directory must be "
+               "writable)";
+    case ERROR_ALREADY_EXISTS:
+        return " (it runs already, or its file is another session's: \"etw sessions\" lists them, "
+               "\"etw stop\" ends one; or take another name)";
+    case ERROR_WMI_INSTANCE_NOT_FOUND:
+        return " (it is not running: \"etw sessions\" lists those that are)";
+    case ERROR_BAD_LENGTH:
+        return " (its name or its file's path is too long, or the file's size does not fit its "
+               "mode)";
+    case ERROR_NO_SYSTEM_RESOURCES:
+        return " (too many sessions: 64 may run, 8 of them with kernel events, 8 private ones in a "
+               "process, and 8 may listen to one provider; stop one)";
+    case ERROR_INVALID_PARAMETER:
+        return " (Windows refuses these options together)";
+    case ERROR_BAD_PATHNAME:
+        return " (the file's path is not good, or another session writes to it)";
+    default:
+        return "";
+    }
+}
+
+EtwStatus SystemFail(EtwError *err, ULONG code, const char *doing, const char *subject)
+{
+    return EtwFailOs(err, ETW_E_IO, (int)code, "SYSTEM", subject, "cannot %s \"%s\"%s", doing,
+            subject, remedyOf(code));
+}
+
+EtwStatus SystemLacks(EtwError *err, const char *what, const char *since)
+{
+    return EtwFail(err, ETW_E_UNSUPPORTED, "WINDOWS", what,
+            "this Windows has no %s: it came with %s", what, since);
+}
+
+bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
+{
+    wchar_t *wide = OsWinFromUtf8(name);
+    bool fits = wcslen(wide) < SYSTEM_MAX_NAME;
+    if (fits) {
+        wcscpy(to, wide);
+    }
+    EtwFree(wide);
+    return fits;
+}
+
+/* Sessions are made by a service with another current directory: only whole paths mean the same. */
+static bool copyPath(wchar_t to[SYSTEM_MAX_NAME], const char *path)
+{
+    char full[4 * SYSTEM_MAX_NAME];
+    OsFullPath(path, full, sizeof full);
+    return SystemName(to, full);
+}
+
+static void copyOut(const SystemProperties *s, ULONG offset, char *to, size_t size)
+{
+    wchar_t text[SYSTEM_MAX_NAME];
+    char *utf8;
+    if (offset == 0 || offset + sizeof(wchar_t) > sizeof *s || offset % sizeof(wchar_t) != 0) {
+        *to = '\0';
+        return;
+    }
+    size_t room = (sizeof *s - offset) / sizeof(wchar_t);
+    room = room < SYSTEM_MAX_NAME ? room : SYSTEM_MAX_NAME - 1;
+    memcpy(text, (const uint8_t *)s + offset, room * sizeof(wchar_t));
+    text[room] = 0;
+    utf8 = OsWinToUtf8(text);
+    snprintf(to, size, "%s", utf8);
+    EtwFree(utf8);
+}
+
+/* ---- Control --------------------------------------------------------------------------------- */
+
+void SystemPropertiesInit(SystemProperties *s)
+{
+    memset(s, 0, sizeof *s);
+    s->p.Wnode.BufferSize = sizeof *s;
+    s->p.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
+    s->p.LoggerNameOffset = offsetof(SystemProperties, name);
+    s->p.LogFileNameOffset = offsetof(SystemProperties, file);
+}
+
+static EVENT_TRACE_PROPERTIES *plain(SystemProperties *s)
+{
+    return (EVENT_TRACE_PROPERTIES *)(void *)&s->p;
+}
+
+/* From here on a call with *s says which processes; what it points to must stay meanwhile. */
+static void addFilters(SystemProperties *s, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
+{
+    if (count > 0) {
+        s->p.Wnode.Flags |= WNODE_FLAG_VERSIONED_PROPERTIES;
+        s->p.VersionNumber = 2;
+        s->p.FilterDescCount = count;
+        s->p.FilterDesc = filters;
+    }
+}
+
+static void dropFilters(SystemProperties *s)
+{
+    s->p.Wnode.Flags &= ~(ULONG)WNODE_FLAG_VERSIONED_PROPERTIES;
+    s->p.V2Control = 0;
+    s->p.FilterDescCount = 0;
+    s->p.FilterDesc = NULL;
+}
+
+/* A private session is found by its mode and its provider, too, and in the same processes. */
+static ULONG controlOwn(const wchar_t *name, const SystemOwn *own, SystemProperties *s, ULONG how)
+{
+    EVENT_FILTER_DESCRIPTOR filters[2];
+    if (own->privateMode != 0) {
+        s->p.LogFileMode |= own->privateMode;
+        s->p.Wnode.Guid = own->provider;
+        addFilters(s, filters, SystemScopeFilters(&own->scope, filters));
+    }
+    ULONG code = ControlTraceW(0, name, plain(s), how);
+    if (code == ERROR_WMI_INSTANCE_NOT_FOUND && own->handle != 0) { /* one inside of this process */
+        code = ControlTraceW(own->handle, NULL, plain(s), how);
+    }
+    dropFilters(s);
+    return code;
+}
+
+ULONG SystemControl(const char *name, SystemProperties *s, ULONG control)
+{
+    wchar_t wide[SYSTEM_MAX_NAME];
+    if (!SystemName(wide, name)) {
+        return ERROR_BAD_LENGTH;
+    }
+    SystemOwn own = SystemOwnFind(name);
+    ULONG code = controlOwn(wide, &own, s, control);
+    SystemOwnRelease(&own);
+    if ((code == ERROR_SUCCESS && control == EVENT_TRACE_CONTROL_STOP) ||
+            code == ERROR_WMI_INSTANCE_NOT_FOUND) {
+        SystemOwnForget(wide);
+    }
+    /* More names than fit into our room: all else is there. */
+    return code == ERROR_MORE_DATA ? ERROR_SUCCESS : code;
+}
+
+EtwStatus SystemHandle(const char *name, TRACEHANDLE *handlePtr, SystemProperties *s, EtwError *err)
+{
+    SystemPropertiesInit(s);
+    ULONG code = SystemControl(name, s, EVENT_TRACE_CONTROL_QUERY);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "reach session", name);
+    }
+    SystemOwn own = SystemOwnFind(name);
+    *handlePtr = own.handle != 0 ? own.handle : s->p.Wnode.HistoricalContext;
+    SystemOwnRelease(&own);
+    return ETW_OK;
+}
+
+static EtwStatus SystemHas(const char *name)
+{
+    SystemProperties s;
+    SystemPropertiesInit(&s);
+    ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_QUERY);
+    return code == ERROR_SUCCESS         ? ETW_OK
+           : code == ERROR_ACCESS_DENIED ? ETW_E_ACCESS
+                                         : ETW_E_LOOKUP;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static EtwFileMode modeOf(ULONG bits)
+{
+    return bits & EVENT_TRACE_BUFFERING_MODE       ? ETW_FILE_MEMORY
+           : bits & EVENT_TRACE_FILE_MODE_NEWFILE  ? ETW_FILE_NEWFILE
+           : bits & EVENT_TRACE_FILE_MODE_APPEND   ? ETW_FILE_APPEND
+           : bits & EVENT_TRACE_FILE_MODE_CIRCULAR ? ETW_FILE_CIRCULAR
+                                                   : ETW_FILE_SEQUENTIAL;
+}
+
+/* 0: another process started it. */
+static int64_t startedAt(const char *name)
+{
+    SystemOwn own = SystemOwnFind(name);
+    int64_t started = own.started;
+    SystemOwnRelease(&own);
+    return started;
+}
+
+static void fillInfo(const SystemProperties *s, const char *state, EtwSessionInfo *info)
+{
+    const EVENT_TRACE_PROPERTIES_V2 *p = &s->p;
+    OsInstant now;
+    memset(info, 0, sizeof *info);
+    OsNow(&now);
+    info->engine = "system";
+    copyOut(s, p->LoggerNameOffset, info->name, sizeof info->name);
+    copyOut(s, p->LogFileNameOffset, info->file, sizeof info->file);
+    snprintf(info->state, sizeof info->state, "%s", state);
+    info->index = (uint32_t)(p->Wnode.HistoricalContext & 0xFFFF);
+    /* A logger's number is used again, together with its thread's rarely. */
+    info->instance = (uint64_t)(uintptr_t)p->LoggerThreadId << 16 | info->index;
+    info->started = startedAt(info->name);
+    info->ownerPid = info->started != 0 ? OsPid() : 0;
+    info->duration = info->started != 0 ? now.wall - info->started : 0;
+    info->mode = modeOf(p->LogFileMode);
+    info->realtime = (p->LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0;
+    info->bufferKB = p->BufferSize;
+    info->minBuffers = p->MinimumBuffers;
+    info->maxBuffers = p->MaximumBuffers;
+    info->flushMs = p->FlushTimer * (p->LogFileMode & SYSTEM_MODE_USE_MS_FLUSH_TIMER ? 1u : 1000u);
+    info->maxMB = p->MaximumFileSize;
+    info->buffersFree = p->FreeBuffers;
+    info->buffersUsed =
+            p->NumberOfBuffers > p->FreeBuffers ? p->NumberOfBuffers - p->FreeBuffers : 0;
+    info->buffers = p->BuffersWritten;
+    info->bytes = info->file[0] != '\0' ? (uint64_t)p->BuffersWritten * p->BufferSize * 1024 : 0;
+    info->lost.noBuffer = p->EventsLost;
+    info->lost.fileBuffers = p->LogBuffersLost;
+    info->lost.liveBuffers = p->RealTimeBuffersLost;
+    info->logMode = p->LogFileMode;
+    info->kernelFlags = p->EnableFlags;
+    info->clock = p->Wnode.ClientContext;
+    info->guid = SystemGuid(&p->Wnode.Guid);
+}
+
+/* ---- Starting -------------------------------------------------------------------------------- */
+
+static bool isPlainFile(const EtwSessionConfig *c)
+{
+    return c->file != NULL && !c->realtime && !c->kernelLogger &&
+           (c->mode == ETW_FILE_SEQUENTIAL || c->mode == ETW_FILE_CIRCULAR);
+}
+
+static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
+{
+    const char *wrong = NULL;
+    if (c->mode == ETW_FILE_CIRCULAR && c->maxMB == 0) {
+        wrong = "a circular file needs -maxsize MB";
+    } else if (c->mode == ETW_FILE_NEWFILE &&
+               (c->file == NULL || c->maxMB == 0 || strstr(c->file, "%d") == NULL)) {
+        wrong = "mode newfile needs -maxsize MB, and %d in the file's name where its number goes";
+    } else if (c->inProcess != NULL && c->privateOf != NULL) {
+        wrong = "a private session is in this process (-inprocess) or in others (-private)";
+    } else if ((c->pidCount != 0 || c->executables != NULL) && c->privateOf == NULL) {
+        wrong = "-pids and -executables say which processes a private session (-private) is in; "
+                "for "
+                "others say them to \"etw enable\"";
+    } else if ((c->inProcess != NULL || c->privateOf != NULL) && !isPlainFile(c)) {
+        wrong = "a private session (-inprocess, -private) writes a sequential or circular file, "
+                "and "
+                "nothing else";
+    } else if (c->mode == ETW_FILE_APPEND && c->realtime) {
+        wrong = "Windows does not append to a file and serve live consumers in one session";
+    } else if (c->mode != ETW_FILE_MEMORY && c->file == NULL && !c->realtime) {
+        wrong = "nowhere to put events: give -file F, -realtime 1, or -mode memory";
+    }
+    return wrong == NULL ? ETW_OK
+                         : EtwFail(err, ETW_E_ARG, "OPTIONS", c->name,
+                                   "cannot start session \"%s\": %s", c->name, wrong);
+}
+
+static ULONG privateBits(const EtwSessionConfig *c)
+{
+    return c->inProcess != NULL   ? EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC
+           : c->privateOf != NULL ? EVENT_TRACE_PRIVATE_LOGGER_MODE
+                                  : 0u;
+}
+
+static const GUID *privateGuid(const EtwSessionConfig *c)
+{
+    return (const GUID *)(const void *)(c->inProcess != NULL ? c->inProcess : c->privateOf);
+}
+
+static ULONG modeBits(const EtwSessionConfig *c)
+{
+    static const ULONG bits[] = {EVENT_TRACE_FILE_MODE_SEQUENTIAL, EVENT_TRACE_FILE_MODE_CIRCULAR,
+            EVENT_TRACE_FILE_MODE_APPEND, EVENT_TRACE_FILE_MODE_NEWFILE,
+            EVENT_TRACE_BUFFERING_MODE};
+    ULONG mode = c->file != NULL || c->mode == ETW_FILE_MEMORY ? bits[c->mode] : 0;
+    return mode | (c->realtime ? EVENT_TRACE_REAL_TIME_MODE : 0u) | privateBits(c) |
+           (c->flushMs % 1000 != 0 ? SYSTEM_MODE_USE_MS_FLUSH_TIMER : 0u);
+}
+
+static ULONG flushOf(uint32_t flushMs)
+{
+    return flushMs % 1000 != 0 ? flushMs : flushMs / 1000;
+}
+
+static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
+{
+    EVENT_TRACE_PROPERTIES_V2 *p = &s->p;
+    p->Wnode.ClientContext = 1; /* QueryPerformanceCounter */
+    p->BufferSize = c->bufferKB != 0 ? c->bufferKB : DEFAULT_KB;
+    p->MinimumBuffers = c->minBuffers;
+    p->MaximumBuffers = c->maxBuffers;
+    p->MaximumFileSize = c->maxMB;
+    p->LogFileMode = modeBits(c);
+    p->FlushTimer = c->flushMs != 0 ? flushOf(c->flushMs) : 1;
+    if (privateGuid(c) != NULL) {
+        p->Wnode.Guid = *privateGuid(c);
+    }
+    if (_stricmp(c->name, KERNEL_LOGGER) == 0) {
+        p->Wnode.Guid = (GUID){0x9e814aad, 0x3204, 0x11d2,
+                {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}; /* SystemTraceControlGuid */
+    } else if (c->kernelLogger) {
+        p->LogFileMode |= EVENT_TRACE_SYSTEM_LOGGER_MODE;
+    }
+    if (c->file == NULL) {
+        p->LogFileNameOffset = 0;
+    }
+}
+
+/* Older ones would take the filters for nothing, and be in all processes. */
+static bool knowsFilters(void)
+{
+    OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof v};
+    return SystemLazyGet()->rtlGetVersion != NULL && SystemLazyGet()->rtlGetVersion(&v) == 0 &&
+           v.dwBuildNumber >= BUILD_1703;
+}
+
+static SystemOwn ownOf(const EtwSessionConfig *c)
+{
+    OsInstant now;
+    OsNow(&now);
+    SystemOwn own = {.started = now.wall, .privateMode = privateBits(c)};
+    if (own.privateMode != 0) {
+        own.provider = *privateGuid(c);
+    }
+    own.scope.pidCount = c->pidCount;
+    for (int i = 0; i < c->pidCount; i++) {
+        own.scope.pids[i] = c->pids[i];
+    }
+    own.scope.executables = c->executables != NULL ? OsWinFromUtf8(c->executables) : NULL;
+    return own;
+}
+
+/* s is filled and has its file. */
+static EtwStatus startOwn(
+        const EtwSessionConfig *c, SystemOwn *own, SystemProperties *s, EtwError *err)
+{
+    wchar_t name[SYSTEM_MAX_NAME];
+    EVENT_FILTER_DESCRIPTOR filters[2];
+    ULONG count = SystemScopeFilters(&own->scope, filters);
+    if (count > 0 && !knowsFilters()) {
+        return SystemLacks(err, "private sessions in chosen processes", "Windows 10, version 1703");
+    }
+    if (!SystemName(name, c->name)) {
+        return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
+    }
+    addFilters(s, filters, count);
+    ULONG code = StartTraceW(&own->handle, name, plain(s));
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "start session", c->name);
+    }
+    SystemOwnKeep(name, own);
+    return ETW_OK;
+}
+
+static EtwStatus SystemStart(const EtwSessionConfig *c, EtwError *err)
+{
+    SystemProperties s;
+    EtwStatus status = checkConfig(c, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    SystemPropertiesInit(&s);
+    fillProperties(c, &s);
+    if (c->file != NULL && !copyPath(s.file, c->file)) {
+        return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
+    }
+    SystemOwn own = ownOf(c);
+    status = startOwn(c, &own, &s, err);
+    SystemOwnRelease(&own);
+    return status;
+}
+
+/* ---- While it runs --------------------------------------------------------------------------- */
+
+static EtwStatus SystemStop(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    SystemProperties s;
+    OsInstant now;
+    int64_t started = startedAt(name);
+    SystemPropertiesInit(&s);
+    ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_STOP);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "stop session", name);
+    }
+    if (info != NULL) {
+        fillInfo(&s, "stopped", info);
+        OsNow(&now);
+        info->started = started;
+        info->duration = started != 0 ? now.wall - started : 0;
+    }
+    return ETW_OK;
+}
+
+static EtwStatus control(
+        const char *name, ULONG how, const char *doing, EtwSessionInfo *info, EtwError *err)
+{
+    SystemProperties s;
+    SystemPropertiesInit(&s);
+    ULONG code = SystemControl(name, &s, how);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, doing, name);
+    }
+    if (info != NULL) {
+        fillInfo(&s, "running", info);
+    }
+    return ETW_OK;
+}
+
+static EtwStatus SystemQuery(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    return control(name, EVENT_TRACE_CONTROL_QUERY, "query session", info, err);
+}
+
+static EtwStatus SystemFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+{
+    SystemProperties s;
+    SystemPropertiesInit(&s);
+    s.p.LogFileNameOffset = 0; /* a name would be that of a snapshot */
+    ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_FLUSH);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "flush session", name);
+    }
+    return info != NULL ? SystemQuery(name, info, err) : ETW_OK;
+}
+
+static EtwStatus SystemSnapshot(
+        const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
+{
+    SystemProperties s;
+    SystemPropertiesInit(&s);
+    ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_QUERY);
+    if (code == ERROR_SUCCESS && !(s.p.LogFileMode & EVENT_TRACE_BUFFERING_MODE)) {
+        return EtwFail(err, ETW_E_STATE, "MODE", name,
+                "session \"%s\" writes to a file already: snapshots are for sessions of mode "
+                "memory",
+                name);
+    }
+    SystemPropertiesInit(&s);
+    if (code == ERROR_SUCCESS) {
+        code = copyPath(s.file, file) ? SystemControl(name, &s, EVENT_TRACE_CONTROL_FLUSH)
+                                      : ERROR_BAD_LENGTH;
+    }
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "save session", name);
+    }
+    return info != NULL ? SystemQuery(name, info, err) : ETW_OK;
+}
+
+/* Everything that an update carries is set: so what is not to change is asked for first. */
+static EtwStatus SystemUpdate(
+        const char *name, const EtwSessionConfig *c, EtwSessionInfo *info, EtwError *err)
+{
+    SystemProperties s;
+    SystemPropertiesInit(&s);
+    ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_QUERY);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "update session", name);
+    }
+    if (c->maxMB != 0) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "MAXSIZE", name,
+                "Windows cannot change -maxsize of a running session");
+    }
+    s.p.LogFileNameOffset = c->file != NULL ? offsetof(SystemProperties, file) : 0;
+    if (c->file != NULL && !copyPath(s.file, c->file)) {
+        return SystemFail(err, ERROR_BAD_LENGTH, "update session", name);
+    }
+    if (c->flushMs != 0) {
+        bool ms = (s.p.LogFileMode & SYSTEM_MODE_USE_MS_FLUSH_TIMER) != 0;
+        s.p.FlushTimer = ms ? c->flushMs : (c->flushMs + 999) / 1000;
+    }
+    if (c->maxBuffers != 0) {
+        s.p.MaximumBuffers = c->maxBuffers;
+    }
+    code = SystemControl(name, &s, EVENT_TRACE_CONTROL_UPDATE);
+    if (code != ERROR_SUCCESS) {
+        return SystemFail(err, code, "update session", name);
+    }
+    return info != NULL ? SystemQuery(name, info, err) : ETW_OK;
+}
+
+static void SystemList(EtwSessionVisit *visit, void *ctx)
+{
+    SystemProperties *all = EtwAlloc(MAX_SESSIONS * sizeof *all);
+    EVENT_TRACE_PROPERTIES *each[MAX_SESSIONS];
+    EtwSessionInfo info;
+    ULONG count = 0;
+    for (int i = 0; i < MAX_SESSIONS; i++) {
+        SystemPropertiesInit(&all[i]);
+        each[i] = plain(&all[i]);
+    }
+    ULONG code = QueryAllTracesW(each, MAX_SESSIONS, &count);
+    /* Where more run than that, those that fit are there. */
+    count = code == ERROR_SUCCESS ? count : code == ERROR_MORE_DATA ? MAX_SESSIONS : 0;
+    for (ULONG i = 0; i < count && i < MAX_SESSIONS; i++) {
+        fillInfo(&all[i], "running", &info);
+        if (!visit(ctx, &info)) {
+            break;
+        }
+    }
+    EtwFree(all);
+}
+
+/* ---- The engine ------------------------------------------------------------------------------ */
+
+static const EtwEngineOps ops = {.name = "system",
+        .has = SystemHas,
+        .start = SystemStart,
+        .stop = SystemStop,
+        .flush = SystemFlush,
+        .query = SystemQuery,
+        .update = SystemUpdate,
+        .snapshot = SystemSnapshot,
+        .mark = SystemMark,
+        .list = SystemList,
+        .enable = SystemEnable,
+        .disable = SystemDisable,
+        .enableKernel = SystemEnableKernel,
+        .disableKernel = SystemDisableKernel,
+        .providers = SystemProviders,
+        .providerState = SystemProviderState,
+        .liveOpen = SystemLiveOpen};
+
+const EtwEngineOps *EtwSystemOps(EtwError *err)
+{
+    const char *why = SystemUnusable();
+    if (why == NULL) {
+        return &ops;
+    }
+    EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", "system",
+            "the engine \"system\" cannot be used here: %s. Use \"-engine embedded\"", why);
+    return NULL;
+}

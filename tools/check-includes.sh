@@ -1,61 +1,92 @@
 #!/bin/sh
 # tools/check-includes.sh --
 #
-#	The arrows of the house: a file includes only from its own room and from rooms below it; the
-#	core knows no tcl.h; one header knows tclInt.h; a file has at most 1000 lines. Prints each
-#	breach as FILE:LINE and fails.
+#	Checks the order and the sizes of the rooms. The rooms are the folders in the table of
+#	doc/internals/TOUR.md; a file includes only from its own room and from rooms above it in the
+#	table. Also: the core includes no tcl.h; only script/hooks includes Tcl's private headers,
+#	in one header; a room has at most 22 files and 5,000 lines, a file at most 1,000 lines; two files
+#	share a base name only as X.c and X.h of one room. Prints each violation as FILE:LINE and exits
+#	with 1.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-find generic unix win -name '*.[ch]' | LC_ALL=C sort | xargs awk '
-BEGIN {
-    count = split("base event etl schema predicate engine flow script tcl", order, " ")
-    for (i = 1; i <= count; i++) level[order[i]] = i
-    maxLines = 1000
+tour=doc/internals/TOUR.md
+rooms=$(sed -n '/^<!-- rooms -->$/,/^<!-- end of rooms -->$/s/^| `\([^`]*\)` |.*/\1/p' $tour)
+[ -n "$rooms" ] || {
+    echo "$tour: has no table of rooms" >&2
+    exit 2
 }
-# The height of a file: that of its room; platform files stand beside base or engine; what lies in
-# generic/ itself is the public header (any room may know it) or the entry of the extension.
-function height(file,    part) {
-    split(file, part, "/")
-    if (part[1] == "generic" && part[3] == "") return file ~ /\.h$/ ? level["base"] : count + 1
-    if (part[1] == "generic") return (part[2] in level) ? level[part[2]] : 0
-    return part[2] ~ /^os_/ ? level["base"] : level["engine"]
+
+find generic unix win -name '*.[ch]' | LC_ALL=C sort | xargs awk -v rooms="$rooms" '
+BEGIN {
+    count = split(rooms, order, "\n")
+    for (i = 1; i <= count; i++) level[order[i]] = i
+    script = level["generic/script"]
+    maxFileLines = 1000
+    maxRoomFiles = 22
+    maxRoomLines = 5000
+}
+function folder(file) {
+    return file ~ /\// ? substr(file, 1, match(file, /\/[^\/]*$/) - 1) : ""
 }
 function bad(text) {
     printf "%s:%d: %s\n", FILENAME, FNR, text
     failures++
 }
-FNR == 1 {
-    if (file != "" && lines > maxLines) { printf "%s: %d lines, more than %d\n", file, lines, maxLines; failures++ }
-    file = FILENAME
-    mine = height(FILENAME)
-    if (!mine) bad("is in no room: generic/ has " length(order) " of them")
+# The end of a file: sizes. Generated tables have no limit.
+function finish() {
+    if (file == "") return
+    if (lines > maxFileLines) { printf "%s: %d lines, more than %d\n", file, lines, maxFileLines; failures++ }
+    roomFiles[folder(file)]++
+    if (!generated) roomLines[folder(file)] += lines
+    stem = file
+    sub(/.*\//, "", stem)
+    sub(/\.[ch]$/, "", stem)
+    where = folder(file)
+    if (stem in stemRoom && stemRoom[stem] != where) {
+        printf "%s: the base name %s occurs in %s, too\n", file, stem, stemRoom[stem]
+        failures++
+    }
+    stemRoom[stem] = where
 }
+FNR == 1 {
+    finish()
+    file = FILENAME
+    generated = 0
+    # The public headers lie in generic/ itself; any room may include them.
+    mine = folder(FILENAME) == "generic" ? 1 : level[folder(FILENAME)]
+    if (!mine) bad("is in a folder that the table in doc/internals/TOUR.md does not list")
+}
+FNR < 6 && /do not edit/ { generated = 1 }
 { lines = FNR }
 /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
     name = $0
     sub(/^[^<"]*[<"]/, "", name)
     sub(/[>"].*/, "", name)
-    if (name ~ /^(tcl|tk)[A-Za-z]*\.h$/ && mine < level["script"])
+    if (name ~ /^(tcl|tk)[A-Za-z]*\.h$/ && mine && mine < script)
         bad("includes " name ": the core knows no Tcl")
     if (name ~ /^(tclInt|tclOOInt|tclCompile)\.h$/) intFiles[FILENAME] = 1
-    split(name, part, "/")
-    if ((part[1] in level) && part[2] != "") {
-        if (level[part[1]] > mine) bad("includes " name ", which is above it")
-        if (mine <= count && FILENAME ~ /^(unix|win)\// && part[1] == "tcl") bad("includes " name)
-    } else if (name ~ /^(unix|win)\// && FILENAME ~ /^generic\//) {
-        bad("includes " name ": platform files are reached through an interface")
-    } else if (name ~ /\.\.\//) {
-        bad("includes " name ": name files from generic/ on")
+    if (name ~ /\.\.\//) {
+        bad("includes " name ": name files from generic/, unix/ or win/ on")
+    } else if (name ~ /\// && $0 ~ /"/) {
+        platform = name ~ /^(unix|win)\//
+        target = folder(platform ? name : "generic/" name)
+        if (!(target in level)) bad("includes " name ", which is in no room of the table")
+        else if (level[target] > mine) bad("includes " name ", whose room stands below this one in the table")
+        else if (platform && FILENAME ~ /^generic\//) bad("includes " name ": platform files are reached through an interface")
     }
 }
 END {
-    if (lines > maxLines) { printf "%s: %d lines, more than %d\n", file, lines, maxLines; failures++ }
+    finish()
     n = 0
     for (f in intFiles) { n++; all = all " " f }
     if (n > 1) { print "private Tcl headers in more than one file:" all; failures++ }
+    for (r in roomFiles) {
+        if (roomFiles[r] > maxRoomFiles) { printf "%s: %d files, more than %d\n", r, roomFiles[r], maxRoomFiles; failures++ }
+        if (roomLines[r] > maxRoomLines) { printf "%s: %d lines, more than %d\n", r, roomLines[r], maxRoomLines; failures++ }
+    }
     exit failures > 0
 }'
 status=$?
-[ $status = 0 ] && echo "arrows and sizes: ok"
+[ $status = 0 ] && echo "rooms, includes and sizes: ok"
 exit $status

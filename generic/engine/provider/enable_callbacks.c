@@ -177,12 +177,26 @@ static void startListening(void)
     }
 }
 
+/* This process has joined the registry again, as the child of a fork. Not under the registry's lock. */
+static void rejoined(void)
+{
+    if (RegLock(NULL) != ETW_OK) {
+        return;
+    }
+    for (Hook *h = hooks; h != NULL; h = h->next) {
+        h->busy = 0; /* the thread that was calling it stayed behind in the parent */
+    }
+    startListening();
+    RegUnlock();
+}
+
 void Etw_EnableCallbackAdd(Etw_Provider *face, Etw_EnableProc *proc, void *ctx)
 {
     Hook *hook;
     if (face == NULL || RegLock(NULL) != ETW_OK) {
         return;
     }
+    RegOnJoin(rejoined);
     hook = EtwAlloc(sizeof *hook);
     hook->provider = (RegProvider *)face;
     hook->proc = proc;
@@ -255,17 +269,5 @@ void ListenForgetAll(void)
         hooks = h->next;
         EtwFree(h);
     }
-    RegUnlock();
-}
-
-void ListenJoined(void)
-{
-    if (RegLock(NULL) != ETW_OK) {
-        return;
-    }
-    for (Hook *h = hooks; h != NULL; h = h->next) {
-        h->busy = 0; /* the thread that was calling it stayed behind in the parent */
-    }
-    startListening();
     RegUnlock();
 }

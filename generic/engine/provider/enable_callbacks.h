@@ -18,7 +18,5 @@ void ListenCapture(RegProvider *provider);
 void ListenForget(const RegProvider *provider);
 /* All callbacks go, uncalled: of a process that was forked to do something else. */
 void ListenForgetAll(void);
-/* This process has joined the registry: anew, when it was forked. Not under the registry's lock. */
-void ListenJoined(void);
 
 #endif

@@ -242,7 +242,7 @@ static EtwStatus complete(Ring *ring, int index, EtwRecovered *r)
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-void RecoverSession(int index)
+static void recoverSession(int index)
 {
     const RegSession *session = &RegGet()->sessions[index];
     uint64_t instance = atomic_load(&session->instance);
@@ -265,6 +265,18 @@ void RecoverSession(int index)
     RingClose(&ring);
 }
 
+void SessionsRecoverDead(void)
+{
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        const RegSession *s = &RegGet()->sessions[i];
+        if (atomic_load(&s->instance) != 0 && !OsProcessLives(s->ownerPid, s->ownerStart)) {
+            RegDisableSession(i);
+            recoverSession(i);
+            RegRemoveSession(i);
+        }
+    }
+}
+
 EtwStatus EtwSessionRecover(
         void (*visit)(void *ctx, const EtwRecovered *recovered), void *ctx, EtwError *err)
 {
@@ -277,7 +289,7 @@ EtwStatus EtwSessionRecover(
     if ((status = RegLock(err)) != ETW_OK) {
         return status;
     }
-    RegFindSession(""); /* looks at all */
+    SessionsRecoverDead();
     count = toldCount;
     list = EtwAlloc((size_t)(count + 1) * sizeof *list);
     memcpy(list, told, (size_t)count * sizeof *list);

@@ -74,7 +74,9 @@ static EtwStatus nameTaken(const RegSession *s, EtwError *err)
 
 int SessionFind(const char *name, EtwError *err)
 {
-    int index = RegFindSession(name);
+    int index;
+    SessionsRecoverDead();
+    index = RegFindSession(name);
     if (index < 0) {
         noSession(name, err);
     }
@@ -294,7 +296,9 @@ static EtwStatus startLocked(
     uint64_t instance;
     EtwStatus status;
     EtwSession *s;
-    int index = RegFindSession(name);
+    int index;
+    SessionsRecoverDead();
+    index = RegFindSession(name);
     if (index >= 0) {
         return nameTaken(&RegGet()->sessions[index], err);
     }
@@ -566,6 +570,7 @@ static EtwStatus EmbeddedHas(const char *name)
 {
     bool there = false;
     if (RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
+        SessionsRecoverDead();
         there = RegFindSession(name) >= 0;
         RegUnlock();
     }
@@ -620,9 +625,8 @@ static void EmbeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
         if (RegLock(NULL) != ETW_OK) {
             return;
         }
-        /* by name, so that those of dead owners are swept */
-        if (atomic_load(&r->sessions[i].instance) != 0 &&
-                RegFindSession(r->sessions[i].name) == i) {
+        SessionsRecoverDead();
+        if (atomic_load(&r->sessions[i].instance) != 0) {
             there = queryLocked(i, &info) == ETW_OK;
         }
         RegUnlock();

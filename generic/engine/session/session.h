@@ -98,10 +98,10 @@ EtwStatus SnapshotRing(Ring *ring, const EtwAnchors *anchors, const EtlWriterCon
 /* ---- crash_recovery.c ------------------------------------------------------------------------------- */
 
 /*
- * Put what a session whose owner is dead left in shared memory into its file, and remember that it
- * was done for EtwSessionRecover. Under the registry's lock; the session's entry stays.
+ * Sessions whose owner is dead: what each left in shared memory is written to its file, the session's
+ * entry is removed, and the result is kept for EtwSessionRecover. Under the registry's lock.
  */
-void RecoverSession(int index);
+void SessionsRecoverDead(void);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 

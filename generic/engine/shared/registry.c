@@ -4,9 +4,8 @@
  *	See registry.h. The registry file is made by the first process of the user and reset by the
  *	first one that finds nobody else alive in it.
  */
-#include "engine/provider/enable_callbacks.h"
+#include "engine/shared/registry.h"
 #include "base/bytes.h"
-#include "engine/session/session.h"
 #include "engine/shared/writer_threads.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +209,13 @@ static EtwStatus mapLocked(EtwError *err)
     return status;
 }
 
+static _Atomic(RegJoinedProc *) joinedProc;
+
+void RegOnJoin(RegJoinedProc *proc)
+{
+    atomic_store(&joinedProc, proc);
+}
+
 Registry *RegOpen(EtwError *err)
 {
     Registry *r = atomic_load_explicit(&reg.registry, memory_order_acquire);
@@ -241,7 +247,10 @@ Registry *RegOpen(EtwError *err)
     if (status != ETW_OK) {
         return NULL;
     }
-    ListenJoined();
+    RegJoinedProc *joined = atomic_load(&joinedProc);
+    if (joined != NULL) {
+        joined();
+    }
     return r;
 }
 
@@ -310,14 +319,7 @@ int RegFindSession(const char *name)
     Registry *r = RegGet();
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         RegSession *s = &r->sessions[i];
-        if (atomic_load(&s->instance) == 0) {
-            continue;
-        }
-        if (!OsProcessLives(s->ownerPid, s->ownerStart)) {
-            RegDisableSession(i);
-            RecoverSession(i);
-            RegRemoveSession(i);
-        } else if (sameName(s->name, name)) {
+        if (atomic_load(&s->instance) != 0 && sameName(s->name, name)) {
             return i;
         }
     }

@@ -18,6 +18,11 @@ Registry *RegOpen(EtwError *errPtr);
 /* The registry if this process has joined it; never fails, may be NULL. */
 Registry *RegGet(void);
 
+/* RegOpen calls this after the process has joined the registry, without the lock: for the first
+ * time, or again in a child that was forked. One for the whole process. */
+typedef void RegJoinedProc(void);
+void RegOnJoin(RegJoinedProc *proc);
+
 /* This process's entry, NULL before it has joined. */
 RegProcess *RegSelf(void);
 
@@ -29,8 +34,8 @@ void RegUnlock(void); /* either */
 
 /* ---- Under the lock -------------------------------------------------------------------------- */
 
-/* Index of a running session by name (ASCII case folded), or -1. Sessions whose owner is dead are
- * recovered and removed on the way. */
+/* Index of a session by name (ASCII case folded), or -1. It may be one whose owner is dead:
+ * SessionsRecoverDead (engine/session/session.h) removes those first. */
 int RegFindSession(const char *name);
 void RegDisableSession(int index); /* its enables go */
 int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, EtwError *errPtr);

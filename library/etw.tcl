@@ -123,7 +123,7 @@ proc ::etw::lib::RecordStop {session options} {
 }
 
 # Parts of etw schema. The catalogue is read when a provider is first asked for.
-source [file join [file dirname [info script]] schema.tcl]
+source [file join [file dirname [info script]] schema_text.tcl]
 ::etw schema catalog [file join [file dirname [file normalize [info script]]] catalog.dat]
 
 # etw export.

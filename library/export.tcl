@@ -8,7 +8,7 @@ namespace eval ::etw::lib {
     # Formats that are made here -> the file that has their command.
     variable exporters {}
     foreach format {html pcapng sqlite} {
-        dict set exporters $format [file join [file dirname [file normalize [info script]]] export $format.tcl]
+        dict set exporters $format [file join [file dirname [file normalize [info script]]] export export_$format.tcl]
     }
     unset format
     # Ends of file names -> formats; the first that fits.

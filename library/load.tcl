@@ -137,7 +137,7 @@ proc ::etw::load::Open {database} {
 proc ::etw::load::Class {kind} {
     variable dir
     if {[::info commands ::etw::load::$kind] eq ""} {
-        uplevel #0 [list source [file join $dir [string tolower $kind].tcl]]
+        uplevel #0 [list source [file join $dir load_[string tolower $kind].tcl]]
     }
 }
 

@@ -1,6 +1,6 @@
 # windows.tcl --
 #
-#	etw::tkcon's own windows: an event's fields, the list of procs to choose from. Beside the view (view.tcl), which knows
+#	etw::tkcon's own windows: an event's fields, the list of procs to choose from. Beside the view (tkcon_view.tcl), which knows
 #	the console and the model.
 
 namespace eval ::etw::tkcon::view {

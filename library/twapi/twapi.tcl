@@ -5,7 +5,7 @@
 #	they are. What differs from TWAPI is in doc/twapi_etw.man.
 #
 #	This file finds out where the commands go. records.tcl has record arrays, options and times, control.tcl sessions and
-#	providers, script.tcl the provider for Tcl scripts, consume.tcl reading and dumping.
+#	providers, twapi_script.tcl the provider for Tcl scripts, consume.tcl reading and dumping.
 
 package require etw
 
@@ -20,7 +20,7 @@ namespace eval ::etw::twapi {
     variable directory [file dirname [file normalize [info script]]]
 }
 
-foreach part {records control script consume} {
+foreach part {records control twapi_script consume} {
     source [file join $::etw::twapi::directory $part.tcl]
 }
 unset part

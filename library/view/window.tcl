@@ -1,6 +1,6 @@
 # window.tcl --
 #
-#	The viewer's window: a model (model.tcl) on a canvas, a bar with the filter, and below them the panes (panes.tcl).
+#	The viewer's window: a model (view_model.tcl) on a canvas, a bar with the filter, and below them the panes (panes.tcl).
 #	Everything can be done with keys: F1 lists them.
 
 package require Tk

@@ -3,7 +3,7 @@
  *
  *	etw schema: loads files that describe events, and looks around in all that is known of
  *	providers without a trace. Readers of the formats are the schema room's; texts for people and
- *	comparing are written in Tcl (library/schema.tcl).
+ *	comparing are written in Tcl (library/schema_text.tcl).
  */
 #include "tcl/value/schemadict.h"
 #include "schema/catalog/catalog.h"
@@ -294,7 +294,7 @@ static const EtwOption describeOptions[] = {
         {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
 };
 
-/* Hand a result to a procedure of library/schema.tcl, which makes a text of it. */
+/* Hand a result to a procedure of library/schema_text.tcl, which makes a text of it. */
 static int asText(Tcl_Interp *interp, const char *proc, Tcl_Obj *value)
 {
     Tcl_Obj *words[2] = {Tcl_NewStringObj(proc, -1), value};

@@ -8,7 +8,7 @@
 #include "tcl/consume/query.h"
 #include "flow/render/sink.h"
 
-/* The last two are for library/export/sqlite.tcl. */
+/* The last two are for library/export/export_sqlite.tcl. */
 static const char *const formatNames[] = {"chrome", "csv", "flamegraph", "folded", "json",
         "speedscope", "xml", "callrows", "eventrows", NULL};
 static const EtwFormat formats[] = {ETW_FORMAT_CHROME, ETW_FORMAT_TRACERPT, ETW_FORMAT_FLAMEGRAPH,

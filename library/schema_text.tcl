@@ -1,4 +1,4 @@
-# schema.tcl --
+# schema_text.tcl --
 #
 #	etw schema diff, and the texts for people of describe, find and diff. All of it works on what `etw schema list`
 #	and `etw schema describe` answer; generic/tcl/command/schema_cmd.c calls it. Sourced by etw.tcl.

@@ -1,4 +1,4 @@
-# model.tcl --
+# tkcon_model.tcl --
 #
 #	etw::tkcon without Tk: the one trace that a process' consoles may have. Which procs of which interpreters, the session
 #	and its file, the consumer whose events become lines (lines.tcl), the youngest events by number for who asks for their

@@ -1,4 +1,4 @@
-# postgres.tcl --
+# load_postgres.tcl --
 #
 #	etw load into PostgreSQL: one psql, which is told what to do through its input; rows go by COPY. COPY reads them
 #	as CSV, in which a backslash is only that; its quote is U+0002, which no row has.

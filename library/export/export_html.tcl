@@ -1,4 +1,4 @@
-# html.tcl --
+# export_html.tcl --
 #
 #	etw export -format html: one page with a summary, a timeline and a flame graph, that needs nothing beside itself. The
 #	figures and the timeline's boxes are those of `etw timeline`; the graph is that of -format flamegraph; what the page

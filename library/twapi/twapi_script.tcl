@@ -1,4 +1,4 @@
-# script.tcl --
+# twapi_script.tcl --
 #
 #	TWAPI's provider for Tcl scripts: messages, and prefixes for `trace add` that write what is traced. Its events are
 #	classic ones, laid out as TWAPI's; twapi.mof describes them.

@@ -1,4 +1,4 @@
-# tdbc.tcl --
+# load_tdbc.tcl --
 #
 #	etw load through a connection of TDBC that the caller has opened: the slow way, row by row, to any server that TDBC
 #	reaches. PostgreSQL and SQLite have the same tables and indexes as by their own ways; of others only the SQL is

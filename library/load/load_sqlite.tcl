@@ -1,10 +1,10 @@
-# sqlite.tcl --
+# load_sqlite.tcl --
 #
 #	etw load into a file of SQLite, through package sqlite3.
 
 # What the export into a file of SQLite knows of its JSON.
 if {[namespace which ::etw::lib::SqliteValid] eq ""} {
-    source [file join [file dirname [file dirname [file normalize [info script]]]] export sqlite.tcl]
+    source [file join [file dirname [file dirname [file normalize [info script]]]] export export_sqlite.tcl]
 }
 
 # What SQLite has of its own in SQL.

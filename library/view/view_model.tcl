@@ -1,4 +1,4 @@
-# model.tcl --
+# view_model.tcl --
 #
 #	The viewer's model: a timeline (etw timeline), which part of it is seen, in which lanes, what is selected, found and
 #	under the pointer. Needs no Tk and draws nothing: draw.tcl makes a drawing of it, window.tcl shows that.

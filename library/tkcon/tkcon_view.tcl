@@ -1,7 +1,7 @@
-# view.tcl --
+# tkcon_view.tcl --
 #
 #	etw::tkcon in the interpreter that has the console's widgets: the commands that its user types, the Trace menu, lines
-#	above the prompt, clicks on them. What is traced is the model's business (model.tcl); its interpreter is tkcon's Main.
+#	above the prompt, clicks on them. What is traced is the model's business (tkcon_model.tcl); its interpreter is tkcon's Main.
 
 namespace eval ::etw::tkcon::view {
     variable dir [file dirname [file normalize [info script]]]
@@ -45,7 +45,7 @@ proc ::etw::tkcon::view::Install {args} {
     ::tkcon::Main [list apply {dir {
         if {![namespace exists ::etw::tkcon::model]} {
             uplevel #0 [list source [file join $dir lines.tcl]]
-            uplevel #0 [list source [file join $dir model.tcl]]
+            uplevel #0 [list source [file join $dir tkcon_model.tcl]]
             trace add execution ::exit enter ::etw::tkcon::model::Exit
         }
     }} $dir]
@@ -242,7 +242,7 @@ proc ::etw::tkcon::view::BoldOf {font} {
     return etwtkconbold
 }
 
-# Insert rows (model.tcl) above the prompt, where `puts` writes, too: what the user has typed stays as it is.
+# Insert rows (tkcon_model.tcl) above the prompt, where `puts` writes, too: what the user has typed stays as it is.
 proc ::etw::tkcon::view::Lines {con rows} {
     if {![winfo exists $con]} {
         return

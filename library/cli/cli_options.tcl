@@ -1,4 +1,4 @@
-# options.tcl --
+# cli_options.tcl --
 #
 #	The words of a command line: options of the tool's own commands by a table, and those that are only handed on to
 #	the ensemble.

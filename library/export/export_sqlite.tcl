@@ -1,4 +1,4 @@
-# sqlite.tcl --
+# export_sqlite.tcl --
 #
 #	etw export -format sqlite: a database of one file, through package sqlite3. The binary writes the rows as text, the
 #	database loads them (`copy`), and makes the fields from the payloads itself, in SQL: no value passes through Tcl.

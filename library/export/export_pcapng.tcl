@@ -1,4 +1,4 @@
-# pcapng.tcl --
+# export_pcapng.tcl --
 #
 #	etw export -format pcapng: packets that Windows traced, for Wireshark: Microsoft-Windows-NDIS-PacketCapture (netsh trace),
 #	whose packets come in fragments, also those in a virtual machine's switch, and Microsoft-Windows-PktMon (pktmon). Each

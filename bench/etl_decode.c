@@ -153,7 +153,7 @@ static double decodeOnce(const char *path, Tally *t)
         fail(&err);
     }
     EtwSchemaStore *store = EtwSchemaStoreNew();
-    EtwSourceTeach(source, store);
+    EtwSourceHarvest(source, store);
     while (EtwSourceNext(source, &event) == ETW_OK) {
         const EtwSchema *schema = EtwSchemaOf(store, &event);
         t->events++;

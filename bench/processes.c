@@ -127,7 +127,7 @@ static void session(EtwLive **livePtr)
     need(EtwLiveOpen("bench-processes", livePtr, &err), &err);
 }
 
-static EtwEnable wish(void)
+static EtwEnable request(void)
 {
     EtwEnable enable = {.providerName = "Etw-Bench", .level = 5};
     EtwGuidFromName("Etw-Bench", &enable.provider);
@@ -154,7 +154,7 @@ static int enableAll(long rounds, const char *self)
 {
     double *seenUs = calloc((size_t)rounds, sizeof *seenUs);
     double *toldUs = calloc((size_t)rounds, sizeof *toldUs);
-    EtwEnable enable = wish();
+    EtwEnable enable = request();
     EtwError err = {0};
     EtwLive *live;
     pid_t child = fork();
@@ -213,7 +213,7 @@ static int latency(
         long rate, long events, const char *self, const char *rateText, const char *eventsText)
 {
     double *us = calloc((size_t)events, sizeof *us);
-    EtwEnable enable = wish();
+    EtwEnable enable = request();
     EtwError err = {0};
     EtwLive *live;
     long got = 0;

@@ -34,13 +34,13 @@ proc ::etw::lib::record {file args} {
     }
     set session [RecordStart $file $options]
     set coroutine [info coroutine]
-    set whenGone [list ::etw::lib::RecordGone $session $options]
+    set whenGone [list ::etw::lib::RecordDeleted $session $options]
     if {$coroutine ne ""} {
         trace add command $coroutine delete $whenGone
     }
     set code [catch {uplevel 1 $body} result how]
     if {$coroutine ne "" && [info coroutine] eq ""} {
-        # Deleted while it ran: RecordGone has stopped the session.
+        # Deleted while it ran: RecordDeleted has stopped the session.
         set stats {}
         set stopped 0
     } else {
@@ -111,7 +111,7 @@ proc ::etw::lib::RecordEnable {session options} {
 
 # The coroutine around a body is deleted, mostly while the body waits in `yield`: nothing of what comes
 # after it will run.
-proc ::etw::lib::RecordGone {session options args} {
+proc ::etw::lib::RecordDeleted {session options args} {
     catch {RecordStop $session $options}
 }
 

@@ -106,19 +106,19 @@ proc ::etw::lib::ExportPart {options part parts} {
     set result {}
     foreach {name value} $options {
         if {[string length $name] > 1 && [string equal -length [string length $name] $name -progress] && $value ne ""} {
-            set value [list ::etw::lib::ExportTell $value $part $parts]
+            set value [list ::etw::lib::ExportProgress $value $part $parts]
         }
         lappend result $name $value
     }
     return $result
 }
 
-proc ::etw::lib::ExportTell {prefix part parts fraction events} {
+proc ::etw::lib::ExportProgress {prefix part parts fraction events} {
     tailcall {*}$prefix [expr {($part + $fraction) / $parts}] $events
 }
 
 # Run MAKE, {NAME BODY}, in the caller with a path beside FILE; what it made there becomes FILE, when it succeeds.
-proc ::etw::lib::ExportBeside {file make} {
+proc ::etw::lib::ExportViaTemp {file make} {
     lassign $make name body
     upvar 1 $name path
     set path $file.[pid]-[clock clicks].part

@@ -24,7 +24,7 @@ typedef struct OsChildEnd {
 EtwStatus OsChildStart(char *const argv[], OsChild **childPtr, EtwError *errPtr);
 uint32_t OsChildPid(const OsChild *child);
 /* Let it run. An error: it cannot be executed. To be called once. */
-EtwStatus OsChildGo(OsChild *child, EtwError *errPtr);
+EtwStatus OsChildResume(OsChild *child, EtwError *errPtr);
 /* Wait for its end, not longer than ms, and not longer than until an interrupt. True: *endPtr is set. */
 bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr);
 /* Ask it to end, as Ctrl-C does. */

@@ -94,7 +94,7 @@ uint32_t OsTid(void); /* kernel thread id; cached per thread */
 #define OS_START_UNKNOWN UINT64_MAX
 uint64_t OsProcessStart(uint32_t pid);
 /* The process that had this start still lives, for all one can tell. */
-static inline bool OsProcessLives(uint32_t pid, uint64_t start)
+static inline bool OsProcessAlive(uint32_t pid, uint64_t start)
 {
     uint64_t now = OsProcessStart(pid);
     return now != 0 && (now == start || now == OS_START_UNKNOWN);
@@ -140,14 +140,15 @@ bool OsWakeWait(
  * remembered as one. Ringing never blocks and is a system call only when somebody sleeps (Windows:
  * always).
  */
-typedef struct OsBell {
+typedef struct OsSharedWake {
     _Atomic uint32_t *word;
     void *event; /* Windows */
-} OsBell;
-void OsBellOpen(OsBell *bell, _Atomic uint32_t *word, const char *name);
-void OsBellClose(OsBell *bell);
-void OsBellRing(const OsBell *bell);
-bool OsBellWait(const OsBell *bell, int64_t timeoutNs); /* as OsWakeWait, timeoutNs >= 0 */
+} OsSharedWake;
+void OsSharedWakeOpen(OsSharedWake *wake, _Atomic uint32_t *word, const char *name);
+void OsSharedWakeClose(OsSharedWake *wake);
+void OsSharedWakePost(const OsSharedWake *wake);
+bool OsSharedWakeWait(
+        const OsSharedWake *wake, int64_t timeoutNs); /* as OsWakeWait, timeoutNs >= 0 */
 
 void OsSleepNs(int64_t ns);
 
@@ -217,7 +218,7 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
 EtwStatus OsMapFile(
         OsMap *map, const char *path, EtwError *errPtr); /* read-only, private; size 0: base NULL */
 /* A file's pages leave the process's memory; touching them again brings them back. */
-void OsMapForget(OsMap *map);
+void OsMapEvict(OsMap *map);
 /*
  * Copy bytes of a mapped file, all of them inside it, without making its pages part of the
  * process's memory where the platform can: for few bytes here and there.

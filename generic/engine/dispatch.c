@@ -72,19 +72,19 @@ static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, Etw
 
 /* Of a session that is to be started. */
 static EtwStatus engineFor(
-        EtwEngine wish, const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
+        EtwEngine request, const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
 {
     EtwStatus status = byPrefix(namePtr, opsPtr, err);
     if (status != ETW_END) {
         EtwEngine said = *opsPtr == &etwEmbeddedOps ? ETW_ENGINE_EMBEDDED : ETW_ENGINE_SYSTEM;
-        if (status == ETW_OK && wish != ETW_ENGINE_AUTO && wish != said) {
+        if (status == ETW_OK && request != ETW_ENGINE_AUTO && request != said) {
             return EtwFail(err, ETW_E_ARG, "ENGINE", *namePtr,
                     "-engine and the prefix of the name of session \"%s\" do not agree", *namePtr);
         }
         return status;
     }
-    *opsPtr = wish == ETW_ENGINE_EMBEDDED ? &etwEmbeddedOps : EtwSystemOps(err);
-    if (*opsPtr == NULL && wish == ETW_ENGINE_SYSTEM) {
+    *opsPtr = request == ETW_ENGINE_EMBEDDED ? &etwEmbeddedOps : EtwSystemOps(err);
+    if (*opsPtr == NULL && request == ETW_ENGINE_SYSTEM) {
         return ETW_E_UNSUPPORTED;
     }
     *opsPtr = *opsPtr != NULL ? *opsPtr : &etwEmbeddedOps;

@@ -14,7 +14,7 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
 {
     char head[16], tail[2 + ETW_NAME_MAX + 64], *at;
     const EtwRule *rule = EtwBuiltinRule(block->state);
-    EtwPlace place;
+    EtwCallSite place;
     EtwPieces p;
 
     etwHookLayer->place(block->state, &place, false);
@@ -47,7 +47,7 @@ static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
         text = code == TCL_OK ? Tcl_GetString(Tcl_GetObjResult(interp)) : "";
     }
     size = strlen(text) < ETW_NAME_MAX ? strlen(text) : 0;
-    end = putText(duration + 8, text, EtwTextNeedsConversion(text, size) ? 0 : size);
+    end = putText(duration + 8, text, EtwScriptTextNeedsConversion(text, size) ? 0 : size);
     EtwWriteElapsed(
             etwScriptEvents[block->leave], &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
 }
@@ -66,8 +66,8 @@ static int blockEnd(ClientData data[], Tcl_Interp *interp, int result)
     if (EtwScriptOn(keywordOf(block))) {
         writeLeave(block, interp, result);
     }
-    if (block->disguised && result == TCL_ERROR) {
-        etwHookLayer->disguiseFailed(interp);
+    if (block->aliased && result == TCL_ERROR) {
+        etwHookLayer->aliasFailed(interp);
     }
     EtwScriptStateDrop(block->state);
     EtwFree(block);
@@ -93,28 +93,28 @@ void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *bl
 
 /* ---- Waiting in the event loop, loading packages --------------------------------------------- */
 
-static int runBlock(const EtwUse *use, const EtwBlock *block)
+static int runBlock(const EtwWrapCall *use, const EtwBlock *block)
 {
     EtwBlockBegin(use->hook->state, use->interp, block, Tcl_NewListObj(use->objc, use->objv), 0);
-    return EtwUseRun(use, use->objc, use->objv);
+    return EtwWrapRun(use, use->objc, use->objv);
 }
 
 /* vwait, update, tkwait */
-int EtwUseLoop(const EtwUse *use)
+int EtwWrapLoop(const EtwWrapCall *use)
 {
     if ((use->hook->what & HOOK_CALL) || !EtwScriptOn(KEYWORD_EVENT)) {
-        return EtwUseRun(use, use->objc, use->objv);
+        return EtwWrapRun(use, use->objc, use->objv);
     }
     return runBlock(use,
             &(EtwBlock){
                     .kind = "loop", .enter = EVENT_CALLBACK_ENTER, .leave = EVENT_CALLBACK_LEAVE});
 }
 
-int EtwUsePackage(const EtwUse *use)
+int EtwWrapPackage(const EtwWrapCall *use)
 {
     const char *sub = use->objc > 2 ? Tcl_GetString(use->objv[1]) : "";
     if (strcmp(sub, "require") != 0 || !EtwScriptOn(KEYWORD_PACKAGE)) {
-        return EtwUseRun(use, use->objc, use->objv);
+        return EtwWrapRun(use, use->objc, use->objv);
     }
     return runBlock(use,
             &(EtwBlock){.kind = "", .enter = EVENT_PACKAGE_ENTER, .leave = EVENT_PACKAGE_LEAVE});

@@ -10,30 +10,30 @@
 
 struct EtwBuiltin {
     const char *name;
-    int (*use)(const EtwUse *use);
+    int (*use)(const EtwWrapCall *use);
 };
 
 static const EtwBuiltin builtins[] = {
-        {"::after", EtwUseAfter},
-        {"::close", EtwUseClose},
-        {"::exec", EtwUseOpen},
-        {"::fcopy", EtwUseCopy},
-        {"::fileevent", EtwUseFileevent},
-        {"::gets", EtwUseGets},
-        {"::open", EtwUseOpen},
-        {"::package", EtwUsePackage},
-        {"::puts", EtwUsePuts},
-        {"::read", EtwUseRead},
-        {"::socket", EtwUseSocket},
-        {"::tcl::chan::close", EtwUseClose},
-        {"::tcl::chan::copy", EtwUseCopy},
-        {"::tcl::chan::event", EtwUseFileevent},
-        {"::tcl::chan::gets", EtwUseGets},
-        {"::tcl::chan::puts", EtwUsePuts},
-        {"::tcl::chan::read", EtwUseRead},
-        {"::tkwait", EtwUseLoop},
-        {"::update", EtwUseLoop},
-        {"::vwait", EtwUseLoop},
+        {"::after", EtwWrapAfter},
+        {"::close", EtwWrapClose},
+        {"::exec", EtwWrapOpen},
+        {"::fcopy", EtwWrapCopy},
+        {"::fileevent", EtwWrapFileevent},
+        {"::gets", EtwWrapGets},
+        {"::open", EtwWrapOpen},
+        {"::package", EtwWrapPackage},
+        {"::puts", EtwWrapPuts},
+        {"::read", EtwWrapRead},
+        {"::socket", EtwWrapSocket},
+        {"::tcl::chan::close", EtwWrapClose},
+        {"::tcl::chan::copy", EtwWrapCopy},
+        {"::tcl::chan::event", EtwWrapFileevent},
+        {"::tcl::chan::gets", EtwWrapGets},
+        {"::tcl::chan::puts", EtwWrapPuts},
+        {"::tcl::chan::read", EtwWrapRead},
+        {"::tkwait", EtwWrapLoop},
+        {"::update", EtwWrapLoop},
+        {"::vwait", EtwWrapLoop},
 };
 
 const EtwBuiltin *EtwBuiltinOf(const char *name)
@@ -49,7 +49,7 @@ const EtwBuiltin *EtwBuiltinOf(const char *name)
 int EtwBuiltinCall(const EtwHook *hook, Tcl_ObjCmdProc *proc, void *clientData, Tcl_Interp *interp,
         int objc, Tcl_Obj *const objv[])
 {
-    EtwUse use = {hook, proc, clientData, interp, objc, objv};
+    EtwWrapCall use = {hook, proc, clientData, interp, objc, objv};
     return hook->builtin->use(&use);
 }
 

@@ -10,17 +10,17 @@
 
 #include "script/script_int.h"
 
-typedef struct EtwUse {
+typedef struct EtwWrapCall {
     const EtwHook *hook;
     Tcl_ObjCmdProc *proc;
     void *clientData;
     Tcl_Interp *interp;
     int objc;
     Tcl_Obj *const *objv;
-} EtwUse;
+} EtwWrapCall;
 
 /* Runs the command, with these words in place of its own. */
-static inline int EtwUseRun(const EtwUse *use, int objc, Tcl_Obj *const objv[])
+static inline int EtwWrapRun(const EtwWrapCall *use, int objc, Tcl_Obj *const objv[])
 {
     return use->proc(use->clientData, use->interp, objc, objv);
 }
@@ -33,11 +33,11 @@ const EtwRule *EtwBuiltinRule(const EtwScriptState *state);
 
 /* ---- script_callbacks.c: what the event loop will run ------------------------------------------------ */
 
-int EtwUseAfter(const EtwUse *use);
-int EtwUseFileevent(const EtwUse *use);
-int EtwUseCopy(const EtwUse *use);
+int EtwWrapAfter(const EtwWrapCall *use);
+int EtwWrapFileevent(const EtwWrapCall *use);
+int EtwWrapCopy(const EtwWrapCall *use);
 /* The words with the script of -server replaced, each a reference; NULL: as they are. EtwFree. */
-Tcl_Obj **EtwServerWords(const EtwUse *use);
+Tcl_Obj **EtwServerWords(const EtwWrapCall *use);
 
 /* ---- blocking.c: what is entered and left without being a traced call ---------------------------- */
 
@@ -47,22 +47,22 @@ typedef struct EtwBlock {
     EtwCall call;
     const char *kind;
     int enter, leave; /* events */
-    bool disguised;
+    bool aliased;
 } EtwBlock;
 
 /* Writes the enter; its leave is written when what is then evaluated has ended. queued: ns. */
 void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *block,
         Tcl_Obj *command, uint64_t queued);
-int EtwUseLoop(const EtwUse *use);
-int EtwUsePackage(const EtwUse *use);
+int EtwWrapLoop(const EtwWrapCall *use);
+int EtwWrapPackage(const EtwWrapCall *use);
 
 /* ---- script_channels.c ------------------------------------------------------------------------------- */
 
-int EtwUsePuts(const EtwUse *use);
-int EtwUseGets(const EtwUse *use);
-int EtwUseRead(const EtwUse *use);
-int EtwUseClose(const EtwUse *use);
-int EtwUseOpen(const EtwUse *use); /* open, exec */
-int EtwUseSocket(const EtwUse *use);
+int EtwWrapPuts(const EtwWrapCall *use);
+int EtwWrapGets(const EtwWrapCall *use);
+int EtwWrapRead(const EtwWrapCall *use);
+int EtwWrapClose(const EtwWrapCall *use);
+int EtwWrapOpen(const EtwWrapCall *use); /* open, exec */
+int EtwWrapSocket(const EtwWrapCall *use);
 
 #endif

@@ -28,7 +28,7 @@ static void infoOf(Tcl_Interp *interp, const char *name, Tcl_CmdInfo *info)
     Tcl_GetCommandInfo(interp, name, info);
 }
 
-void EtwKindsLearn(void)
+void EtwKindsInit(void)
 {
     Tcl_Interp *interp = Tcl_CreateInterp();
     Tcl_CmdInfo info;

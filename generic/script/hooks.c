@@ -32,13 +32,13 @@ static void setName(EtwHook *hook, const char *name)
             hook->builtin ? hook->builtin : EtwBuiltinOf(name); /* also when it is renamed */
     EtwFree(hook->name);
     hook->name = EtwAlloc(size + 1);
-    hook->nameSize = EtwTextConvert(hook->name, name, size);
+    hook->nameSize = EtwScriptTextConvert(hook->name, name, size);
     hook->name[hook->nameSize] = '\0';
     EtwFree(hook->word);
     size = (size_t)Tcl_ScanElement(name + 2, &flags);
     hook->word = EtwAlloc(size + 1);
     Tcl_ConvertElement(name + 2, hook->word, flags);
-    hook->wordSize = EtwTextConvert(hook->word, hook->word, strlen(hook->word));
+    hook->wordSize = EtwScriptTextConvert(hook->word, hook->word, strlen(hook->word));
 }
 
 static void setRule(EtwHook *hook, EtwRule *rule)
@@ -107,7 +107,7 @@ static void commandChanged(
         unlinkHook(hook);
     } else if (newName != NULL) {
         setName(hook, newName);
-        EtwHookConsider(hook->state, hook->token);
+        EtwHookSync(hook->state, hook->token);
     }
 }
 
@@ -170,81 +170,83 @@ static bool wildcardsMatch(EtwScriptState *state, Tcl_Command token, EtwCommandK
     return match;
 }
 
-typedef struct Wish {
+typedef struct HookRequest {
     unsigned what;
     EtwRule *rule;
     EtwCommandKind kind;
-} Wish;
+} HookRequest;
 
 /* Lambdas are a script's own, though `apply` is Tcl's. */
-static bool isLambdas(const char *name)
+static bool isApply(const char *name)
 {
     return strcmp(name, "::apply") == 0;
 }
 
-static Wish wishFor(EtwScriptState *state, Tcl_Command token, const char *name)
+static HookRequest hookRequestFor(EtwScriptState *state, Tcl_Command token, const char *name)
 {
-    Wish wish = {0, NULL, EtwKindOf(token)};
+    HookRequest request = {0, NULL, EtwKindOf(token)};
     bool ours = strncmp(name, "::etw::", 7) == 0 || strcmp(name, "::etw") == 0;
     if (state->patterns == NULL && !state->stepping) {
-        return wish;
+        return request;
     }
-    wish.rule = EtwScriptMatch(state, name,
-            isLambdas(name) || (!EtwKindIsCoreOO(name) && wildcardsMatch(state, token, wish.kind)));
-    if (wish.rule != NULL) {
-        wish.what |= HOOK_CALL;
+    request.rule = EtwScriptMatch(state, name,
+            isApply(name) ||
+                    (!EtwKindIsCoreOO(name) && wildcardsMatch(state, token, request.kind)));
+    if (request.rule != NULL) {
+        request.what |= HOOK_CALL;
     }
     if (state->stepping && !ours) {
-        wish.what |= HOOK_STEP;
+        request.what |= HOOK_STEP;
     }
-    wish.what |= EtwWatchOf(name);
-    wish.what |= EtwBuiltinOf(name) ? HOOK_BUILTIN : 0;
-    if (wish.kind == ETW_KIND_OBJECT && EtwKindIsClass(state->interp, name)) {
-        wish.what |= HOOK_WATCH;
+    request.what |= EtwWatchOf(name);
+    request.what |= EtwBuiltinOf(name) ? HOOK_BUILTIN : 0;
+    if (request.kind == ETW_KIND_OBJECT && EtwKindIsClass(state->interp, name)) {
+        request.what |= HOOK_WATCH;
     }
-    if (wish.kind == ETW_KIND_OBJECT) {
-        wish.what |= HOOK_METHODS;
+    if (request.kind == ETW_KIND_OBJECT) {
+        request.what |= HOOK_METHODS;
     }
     if (!etwHookLayer->scans) {
-        wish.what &= ~(unsigned)(HOOK_WATCH | HOOK_BLANKET | HOOK_BUILTIN | HOOK_METHODS);
+        request.what &= ~(unsigned)(HOOK_WATCH | HOOK_OPAQUE | HOOK_BUILTIN | HOOK_METHODS);
     }
-    return wish;
+    return request;
 }
 
-static void changeHook(EtwHook *hook, const Wish *wish)
+static void changeHook(EtwHook *hook, const HookRequest *request)
 {
-    setRule(hook, wish->rule);
-    if (hook->what != wish->what) {
-        hook->what = wish->what;
+    setRule(hook, request->rule);
+    if (hook->what != request->what) {
+        hook->what = request->what;
         etwHookLayer->update(hook);
     }
 }
 
-static void missed(EtwScriptState *state, const Wish *wish, const char *name)
+static void missed(EtwScriptState *state, const HookRequest *request, const char *name)
 {
-    if (state->missed != NULL && (wish->what & HOOK_CALL)) {
+    if (state->missed != NULL && (request->what & HOOK_CALL)) {
         Tcl_ListObjAppendElement(NULL, state->missed, Tcl_NewStringObj(name, -1));
     }
 }
 
-static void makeHook(EtwScriptState *state, Tcl_Command token, const char *name, const Wish *wish)
+static void makeHook(
+        EtwScriptState *state, Tcl_Command token, const char *name, const HookRequest *request)
 {
     EtwHook *hook = EtwAlloc(sizeof *hook);
     state->refs++;
     hook->state = state;
     hook->token = token;
     hook->refs = 1;
-    hook->kind = wish->kind;
-    hook->what = wish->what;
+    hook->kind = request->kind;
+    hook->what = request->what;
     setName(hook, name);
-    setRule(hook, wish->rule);
+    setRule(hook, request->rule);
     if (!traceCommand(hook, name)) {
-        missed(state, wish, name);
+        missed(state, request, name);
         EtwHookUnref(hook);
         return;
     }
     if (!etwHookLayer->attach(hook)) {
-        missed(state, wish, name);
+        missed(state, request, name);
         untraceCommand(hook);
         EtwHookUnref(hook);
         return;
@@ -261,7 +263,7 @@ static void dropHook(EtwHook *hook)
     }
 }
 
-void EtwHookConsider(EtwScriptState *state, Tcl_Command token)
+void EtwHookSync(EtwScriptState *state, Tcl_Command token)
 {
     Tcl_Obj *full = Tcl_NewObj();
     EtwHook *hook = etwHookLayer->find(state, token);
@@ -269,21 +271,21 @@ void EtwHookConsider(EtwScriptState *state, Tcl_Command token)
     Tcl_GetCommandFullName(state->interp, token, full);
     const char *name = Tcl_GetString(full);
     if (name[0] == ':' && name[1] == ':') {
-        Wish wish = wishFor(state, token, name);
-        bool keep = wish.what != 0 ||
+        HookRequest request = hookRequestFor(state, token, name);
+        bool keep = request.what != 0 ||
                     (!etwHookLayer->scans && (state->patterns != NULL || state->stepping));
         if (hook != NULL && keep) {
-            changeHook(hook, &wish);
+            changeHook(hook, &request);
         } else if (hook != NULL) {
             dropHook(hook);
         } else if (keep) {
-            makeHook(state, token, name, &wish);
+            makeHook(state, token, name, &request);
         }
     }
     Tcl_DecrRefCount(full);
 }
 
-void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *nsName)
+void EtwHookSyncName(EtwScriptState *state, const char *name, const char *nsName)
 {
     Tcl_DString full;
     Tcl_Command token;
@@ -297,7 +299,7 @@ void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *ns
     Tcl_DStringAppend(&full, name, -1);
     token = Tcl_FindCommand(state->interp, Tcl_DStringValue(&full), NULL, TCL_GLOBAL_ONLY);
     if (token != NULL) {
-        EtwHookConsider(state, token);
+        EtwHookSync(state, token);
     }
     Tcl_DStringFree(&full);
 }
@@ -355,13 +357,13 @@ void EtwHookScan(EtwScriptState *state)
     /* Hooks first: those of hidden commands are in no namespace. */
     for (EtwHook *h = state->hooks, *next; h != NULL; h = next) {
         next = h->next;
-        EtwHookConsider(state, h->token);
+        EtwHookSync(state, h->token);
     }
     if (etwHookLayer->scans && (state->patterns != NULL || state->stepping)) {
         etwHookLayer->each(state, collect, &tokens);
         for (size_t i = 0; i < tokens.count; i++) {
             if (etwHookLayer->find(state, tokens.list[i]) == NULL) {
-                EtwHookConsider(state, tokens.list[i]);
+                EtwHookSync(state, tokens.list[i]);
             }
         }
         EtwFree(tokens.list);

@@ -3,7 +3,7 @@
  *
  *	Callbacks of the event loop: scripts that are given to after, fileevent, fcopy and
  *	`socket -server` are replaced by ones that tell when they run and how long they had to wait for
- *	it. To a script they look as they were given (see disguise in script_int.h), but for that of `socket
+ *	it. To a script they look as they were given (see aliasScript in script_int.h), but for that of `socket
  *	-server`, which nobody can ask for. Callbacks that were given before are not told of.
  */
 #include "script/builtin_wrappers.h"
@@ -16,17 +16,17 @@ static const char command[] = "::tcl::unsupported::etwCallback"; /* a namespace 
 
 /* ---- When the event loop has looked for events ------------------------------------------------ */
 
-static __thread uint64_t noticed; /* ticks */
-static __thread bool looking;
+static __thread uint64_t loopTime; /* ticks */
+static __thread bool watching;
 
-static void loopLooked(ClientData clientData, int flags)
+static void loopCheck(ClientData clientData, int flags)
 {
     (void)clientData;
     (void)flags;
-    noticed = OsTicks();
+    loopTime = OsTicks();
 }
 
-static void loopLooks(ClientData clientData, int flags)
+static void loopSetup(ClientData clientData, int flags)
 {
     (void)clientData;
     (void)flags;
@@ -35,9 +35,9 @@ static void loopLooks(ClientData clientData, int flags)
 /* Until the thread ends: one clock read each time its loop has waited. */
 static void watchLoop(void)
 {
-    if (!looking) {
-        looking = true;
-        Tcl_CreateEventSource(loopLooks, loopLooked, NULL);
+    if (!watching) {
+        watching = true;
+        Tcl_CreateEventSource(loopSetup, loopCheck, NULL);
     }
 }
 
@@ -82,7 +82,7 @@ static Tcl_Obj *originObj(const char *kind, uint64_t due)
 
 static uint64_t waited(const Origin *origin)
 {
-    uint64_t now = OsTicks(), from = origin && origin->due ? origin->due : noticed;
+    uint64_t now = OsTicks(), from = origin && origin->due ? origin->due : loopTime;
     return from != 0 && now > from ? EtwScriptNanoseconds(now - from) : 0;
 }
 
@@ -119,9 +119,9 @@ static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     EtwBlock block = {.kind = origin ? origin->kind : "accept",
             .enter = EVENT_CALLBACK_ENTER,
             .leave = EVENT_CALLBACK_LEAVE,
-            .disguised = true};
+            .aliased = true};
     if (origin != NULL) {
-        etwHookLayer->disguiseRuns(interp, script);
+        etwHookLayer->aliasRuns(interp, script);
     }
     if (state != NULL && !Tcl_InterpDeleted(interp)) {
         EtwBlockBegin(state, interp, &block, script, waited(origin));
@@ -138,10 +138,10 @@ static int runObj(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
 
 /* ---- Replacing scripts ----------------------------------------------------------------------- */
 
-static bool wanted(const EtwUse *use)
+static bool wanted(const EtwWrapCall *use)
 {
     Tcl_CmdInfo info;
-    if (!EtwScriptOn(KEYWORD_EVENT) || etwHookLayer->disguise == NULL) {
+    if (!EtwScriptOn(KEYWORD_EVENT) || etwHookLayer->aliasScript == NULL) {
         return false;
     }
     watchLoop();
@@ -151,32 +151,33 @@ static bool wanted(const EtwUse *use)
     return true;
 }
 
-static Tcl_Obj *disguised(Tcl_Obj *script, const char *kind, uint64_t due)
+static Tcl_Obj *aliased(Tcl_Obj *script, const char *kind, uint64_t due)
 {
     Tcl_Obj *words[3] = {Tcl_NewStringObj(command, -1), originObj(kind, due), script};
-    return etwHookLayer->disguise(script, 3, words);
+    return etwHookLayer->aliasScript(script, 3, words);
 }
 
 /* The script behind one of ours, else NULL. */
-static Tcl_Obj *undisguised(Tcl_Obj *script)
+static Tcl_Obj *unaliased(Tcl_Obj *script)
 {
     Tcl_Size count;
     Tcl_Obj **words;
-    if (!EtwTextIsList(script) || Tcl_ListObjGetElements(NULL, script, &count, &words) != TCL_OK ||
-            count != 3 || words[1]->typePtr != &originType) {
+    if (!EtwScriptTextIsList(script) ||
+            Tcl_ListObjGetElements(NULL, script, &count, &words) != TCL_OK || count != 3 ||
+            words[1]->typePtr != &originType) {
         return NULL;
     }
     return words[2];
 }
 
 /* Run with one word replaced. */
-static int runWith(const EtwUse *use, int at, Tcl_Obj *word)
+static int runWith(const EtwWrapCall *use, int at, Tcl_Obj *word)
 {
     Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
     memcpy(words, use->objv, (size_t)use->objc * sizeof *words);
     words[at] = word;
     Tcl_IncrRefCount(word);
-    int result = EtwUseRun(use, use->objc, words);
+    int result = EtwWrapRun(use, use->objc, words);
     Tcl_DecrRefCount(word);
     EtwFree(words);
     return result;
@@ -189,59 +190,59 @@ static bool isPrefix(Tcl_Obj *word, const char *of, size_t atLeast)
 }
 
 /* after MS SCRIPT ..., after idle SCRIPT ... */
-static int runAfter(const EtwUse *use, const char *kind, Tcl_WideInt ms)
+static int runAfter(const EtwWrapCall *use, const char *kind, Tcl_WideInt ms)
 {
     uint64_t ticks = EtwShift32Div((uint64_t)(ms > 0 ? ms : 0) * 1000000, etwScriptScale);
     Tcl_Obj *script = use->objc == 3 ? use->objv[2] : Tcl_ConcatObj(use->objc - 2, use->objv + 2);
     Tcl_IncrRefCount(script);
-    Tcl_Obj *words[3] = {use->objv[0], use->objv[1], disguised(script, kind, OsTicks() + ticks)};
+    Tcl_Obj *words[3] = {use->objv[0], use->objv[1], aliased(script, kind, OsTicks() + ticks)};
     Tcl_IncrRefCount(words[2]);
-    int result = EtwUseRun(use, 3, words);
+    int result = EtwWrapRun(use, 3, words);
     Tcl_DecrRefCount(words[2]);
     Tcl_DecrRefCount(script);
     return result;
 }
 
 /* after info ID: {SCRIPT timer|idle} */
-static int runAfterInfo(const EtwUse *use)
+static int runAfterInfo(const EtwWrapCall *use)
 {
-    int result = EtwUseRun(use, use->objc, use->objv);
+    int result = EtwWrapRun(use, use->objc, use->objv);
     Tcl_Obj *answer = Tcl_GetObjResult(use->interp), *first, *second, *script;
     if (result == TCL_OK && Tcl_ListObjIndex(NULL, answer, 0, &first) == TCL_OK &&
             Tcl_ListObjIndex(NULL, answer, 1, &second) == TCL_OK && second != NULL &&
-            (script = undisguised(first)) != NULL) {
+            (script = unaliased(first)) != NULL) {
         Tcl_Obj *words[2] = {script, second};
         Tcl_SetObjResult(use->interp, Tcl_NewListObj(2, words));
     }
     return result;
 }
 
-int EtwUseAfter(const EtwUse *use)
+int EtwWrapAfter(const EtwWrapCall *use)
 {
     Tcl_WideInt ms;
     if (use->objc == 3 && isPrefix(use->objv[1], "info", 2)) {
         return runAfterInfo(use);
     }
     if (use->objc < 3 || !wanted(use)) {
-        return EtwUseRun(use, use->objc, use->objv);
+        return EtwWrapRun(use, use->objc, use->objv);
     }
     if (isPrefix(use->objv[1], "idle", 2)) {
         return runAfter(use, "idle", 0);
     }
     return Tcl_GetWideIntFromObj(NULL, use->objv[1], &ms) == TCL_OK
                    ? runAfter(use, "after", ms < INT32_MAX ? ms : INT32_MAX)
-                   : EtwUseRun(use, use->objc, use->objv);
+                   : EtwWrapRun(use, use->objc, use->objv);
 }
 
 /* fileevent CHAN readable|writable ?SCRIPT? */
-int EtwUseFileevent(const EtwUse *use)
+int EtwWrapFileevent(const EtwWrapCall *use)
 {
     if (use->objc == 4 && *Tcl_GetString(use->objv[3]) != '\0' && wanted(use)) {
         const char *kind = Tcl_GetString(use->objv[2])[0] == 'w' ? "writable" : "readable";
-        return runWith(use, 3, disguised(use->objv[3], kind, 0));
+        return runWith(use, 3, aliased(use->objv[3], kind, 0));
     }
-    int result = EtwUseRun(use, use->objc, use->objv);
-    Tcl_Obj *script = undisguised(Tcl_GetObjResult(use->interp));
+    int result = EtwWrapRun(use, use->objc, use->objv);
+    Tcl_Obj *script = unaliased(Tcl_GetObjResult(use->interp));
     if (script != NULL) {
         Tcl_SetObjResult(use->interp, script);
     }
@@ -249,20 +250,20 @@ int EtwUseFileevent(const EtwUse *use)
 }
 
 /* fcopy IN OUT ?-size N? ?-command PREFIX? */
-int EtwUseCopy(const EtwUse *use)
+int EtwWrapCopy(const EtwWrapCall *use)
 {
     Tcl_Size length;
     for (int i = 3; i + 1 < use->objc; i += 2) {
         if (isPrefix(use->objv[i], "-command", 2) &&
                 Tcl_ListObjLength(NULL, use->objv[i + 1], &length) == TCL_OK && wanted(use)) {
-            return runWith(use, i + 1, disguised(use->objv[i + 1], "copy", 0));
+            return runWith(use, i + 1, aliased(use->objv[i + 1], "copy", 0));
         }
     }
-    return EtwUseRun(use, use->objc, use->objv);
+    return EtwWrapRun(use, use->objc, use->objv);
 }
 
 /* socket -server PREFIX ?-myaddr ADDR? PORT; Tcl keeps a text, and adds channel, address and port */
-Tcl_Obj **EtwServerWords(const EtwUse *use)
+Tcl_Obj **EtwServerWords(const EtwWrapCall *use)
 {
     int at = 1;
     while (at + 1 < use->objc && !isPrefix(use->objv[at], "-server", 2)) {

@@ -126,7 +126,7 @@ void EtwContextFree(EtwScriptState *state)
 enum { PART = 2 * ETW_NAME_MAX + 64 };
 
 /* A text field of at most ETW_NAME_MAX bytes, mark included. */
-static char *putName(char *at, EtwScriptState *state, const EtwPlace *place)
+static char *putName(char *at, EtwScriptState *state, const EtwCallSite *place)
 {
     EtwPieces p;
     EtwPiecesBegin(&p, state);
@@ -142,7 +142,7 @@ static char *putName(char *at, EtwScriptState *state, const EtwPlace *place)
     return at;
 }
 
-char *EtwPutContext(char *at, EtwScriptState *state, const EtwPlace *place)
+char *EtwPutContext(char *at, EtwScriptState *state, const EtwCallSite *place)
 {
     if (place->real && place->context[0].size < ETW_NAME_MAX - 32) {
         return putText(at, place->context[0].text, place->context[0].size);
@@ -150,9 +150,9 @@ char *EtwPutContext(char *at, EtwScriptState *state, const EtwPlace *place)
     return putName(at, state, place);
 }
 
-static char *putFile(char *at, EtwScriptState *state, const EtwPlace *place)
+static char *putFile(char *at, EtwScriptState *state, const EtwCallSite *place)
 {
-    EtwPlace file = {.pieces = 1};
+    EtwCallSite file = {.pieces = 1};
     Tcl_Size size;
     if (place->file == NULL) {
         return put16(at, 0);
@@ -195,7 +195,7 @@ static inline Etw_Event *leaveEvent(const EtwCall *call)
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[])
 {
-    EtwPlace place;
+    EtwCallSite place;
     char head[PART], tail[PART], *at, *tailEnd;
     EtwPieces p;
 
@@ -220,7 +220,7 @@ static bool writeFlatEnter(
         EtwHook *hook, const EtwRule *rule, EtwCall *call, int objc, Tcl_Obj *const objv[])
 {
     int words = rule->options.args ? objc : 1;
-    EtwPlace place;
+    EtwCallSite place;
     char head[PART], *at, *text;
 
     if (!rule->flat || rule->options.source || words > ETW_FLAT_WORDS ||

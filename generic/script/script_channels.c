@@ -52,13 +52,13 @@ static inline bool wanted(void)
     return EtwScriptOn(KEYWORD_CHANNEL);
 }
 
-static inline int plain(const EtwUse *use)
+static inline int plain(const EtwWrapCall *use)
 {
-    return EtwUseRun(use, use->objc, use->objv);
+    return EtwWrapRun(use, use->objc, use->objv);
 }
 
 /* The rest of *done is known only now. */
-static void tell(const EtwUse *use, uint64_t since, const Done *done, int code)
+static void writeOperation(const EtwWrapCall *use, uint64_t since, const Done *done, int code)
 {
     if (use->hook->state->interp != NULL) {
         writeDone(use->hook->state, done, EtwScriptNanoseconds(OsTicks() - since), code);
@@ -66,7 +66,7 @@ static void tell(const EtwUse *use, uint64_t since, const Done *done, int code)
 }
 
 /* puts ?-nonewline? ?CHAN? TEXT */
-int EtwUsePuts(const EtwUse *use)
+int EtwWrapPuts(const EtwWrapCall *use)
 {
     if (!wanted() || use->objc < 2 || use->objc > 4) {
         return plain(use);
@@ -74,17 +74,17 @@ int EtwUsePuts(const EtwUse *use)
     bool cut = use->objc > 2 && strcmp(Tcl_GetString(use->objv[1]), "-nonewline") == 0;
     bool named = use->objc == (cut ? 4 : 3);
     Tcl_Obj *channel = named ? use->objv[use->objc - 2] : Tcl_NewStringObj("stdout", -1);
-    Done done = {"write", channel, EtwTextBytes(use->objv[use->objc - 1]) + !cut, NULL};
+    Done done = {"write", channel, EtwScriptTextBytes(use->objv[use->objc - 1]) + !cut, NULL};
     Tcl_IncrRefCount(channel);
     uint64_t since = OsTicks();
     int code = plain(use);
-    tell(use, since, &done, code);
+    writeOperation(use, since, &done, code);
     Tcl_DecrRefCount(channel);
     return code;
 }
 
 /* gets CHAN ?VAR? */
-int EtwUseGets(const EtwUse *use)
+int EtwWrapGets(const EtwWrapCall *use)
 {
     Tcl_WideInt count = -1;
     uint64_t since = OsTicks();
@@ -95,16 +95,16 @@ int EtwUseGets(const EtwUse *use)
     Tcl_Obj *result = Tcl_GetObjResult(use->interp);
     Done done = {"read", use->objv[1], 0, NULL};
     if (code == TCL_OK && use->objc == 2) {
-        done.bytes = EtwTextBytes(result) + 1;
+        done.bytes = EtwScriptTextBytes(result) + 1;
     } else if (code == TCL_OK && Tcl_GetWideIntFromObj(NULL, result, &count) == TCL_OK) {
         done.bytes = (uint64_t)(count + 1);
     }
-    tell(use, since, &done, code);
+    writeOperation(use, since, &done, code);
     return code;
 }
 
 /* read ?-nonewline? CHAN, read CHAN ?N? */
-int EtwUseRead(const EtwUse *use)
+int EtwWrapRead(const EtwWrapCall *use)
 {
     uint64_t since = OsTicks();
     if (!wanted() || use->objc < 2) {
@@ -113,38 +113,38 @@ int EtwUseRead(const EtwUse *use)
     int code = plain(use);
     int at = use->objc > 2 && strcmp(Tcl_GetString(use->objv[1]), "-nonewline") == 0 ? 2 : 1;
     Done done = {"read", use->objv[at], 0, NULL};
-    done.bytes = code == TCL_OK ? EtwTextBytes(Tcl_GetObjResult(use->interp)) : 0;
-    tell(use, since, &done, code);
+    done.bytes = code == TCL_OK ? EtwScriptTextBytes(Tcl_GetObjResult(use->interp)) : 0;
+    writeOperation(use, since, &done, code);
     return code;
 }
 
 /* close CHAN ?DIRECTION? */
-int EtwUseClose(const EtwUse *use)
+int EtwWrapClose(const EtwWrapCall *use)
 {
     uint64_t since = OsTicks();
     if (!wanted() || use->objc < 2) {
         return plain(use);
     }
     int code = plain(use);
-    tell(use, since, &(Done){"close", use->objv[1], 0, NULL}, code);
+    writeOperation(use, since, &(Done){"close", use->objv[1], 0, NULL}, code);
     return code;
 }
 
 /* What is opened is in the words behind the command's name; the channel is the result. */
-static int runOpen(const EtwUse *use, const char *operation, Tcl_Obj *const words[])
+static int runOpen(const EtwWrapCall *use, const char *operation, Tcl_Obj *const words[])
 {
     uint64_t since = OsTicks();
-    int code = EtwUseRun(use, use->objc, words);
+    int code = EtwWrapRun(use, use->objc, words);
     bool named = code == TCL_OK && strcmp(operation, "exec") != 0;
     Done done = {operation, named ? Tcl_GetObjResult(use->interp) : NULL, 0, NULL};
     done.detail = Tcl_NewListObj(use->objc - 1, use->objv + 1);
     Tcl_IncrRefCount(done.detail);
-    tell(use, since, &done, code);
+    writeOperation(use, since, &done, code);
     Tcl_DecrRefCount(done.detail);
     return code;
 }
 
-int EtwUseOpen(const EtwUse *use)
+int EtwWrapOpen(const EtwWrapCall *use)
 {
     if (!wanted() || use->objc < 2) {
         return plain(use);
@@ -152,12 +152,12 @@ int EtwUseOpen(const EtwUse *use)
     return runOpen(use, strcmp(use->hook->name, "::exec") == 0 ? "exec" : "open", use->objv);
 }
 
-int EtwUseSocket(const EtwUse *use)
+int EtwWrapSocket(const EtwWrapCall *use)
 {
     Tcl_Obj **words = EtwServerWords(use);
     Tcl_Obj *const *objv = words ? words : use->objv;
     int code = wanted() && use->objc > 1 ? runOpen(use, "socket", objv)
-                                         : EtwUseRun(use, use->objc, objv);
+                                         : EtwWrapRun(use, use->objc, objv);
     for (int i = 0; words != NULL && i < use->objc; i++) {
         Tcl_DecrRefCount(words[i]);
     }

@@ -37,6 +37,6 @@ static inline char *putHead(char *at, const EtwCall *call)
 }
 
 /* Who runs the command, as a text field of at most ETW_NAME_MAX bytes (script_calls.c). */
-char *EtwPutContext(char *at, EtwScriptState *state, const EtwPlace *place);
+char *EtwPutContext(char *at, EtwScriptState *state, const EtwCallSite *place);
 
 #endif

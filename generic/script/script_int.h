@@ -101,15 +101,15 @@ struct EtwScriptState {
     EtwContext now;      /* of the environment that ran last */
     EtwContext *waiting; /* other environments that have open calls */
     uint64_t nextId, endId;
-    char *scratch;            /* ETW_SCRATCH bytes for text that must be converted */
-    void *layer;              /* the hook layer's own */
-    EtwScriptState *nextHere; /* of this thread */
+    char *scratch;                /* ETW_SCRATCH bytes for text that must be converted */
+    void *layer;                  /* the hook layer's own */
+    EtwScriptState *nextInThread; /* of this thread */
 };
 
 /* The state of an interpreter, NULL when it was never traced. Made on demand by the second. */
 EtwScriptState *EtwScriptStateOf(Tcl_Interp *interp);
 EtwScriptState *EtwScriptStateMake(Tcl_Interp *interp);
-EtwScriptState *EtwScriptStatesHere(void); /* all of this thread, a list */
+EtwScriptState *EtwScriptThreadStates(void); /* all of this thread, a list */
 void EtwScriptStateDrop(EtwScriptState *state);
 /* One more or one less who wants steps. */
 void EtwScriptStepUser(EtwScriptState *state, int change);
@@ -130,7 +130,7 @@ enum {
     HOOK_CALL = 1,     /* matches a pattern */
     HOOK_STEP = 2,     /* is seen inside calls that have steps */
     HOOK_WATCH = 4,    /* makes commands: look for them when it is done */
-    HOOK_BLANKET = 8,  /* tests the nreProc of coroutines: show it the true ones meanwhile */
+    HOOK_OPAQUE = 8,   /* tests the nreProc of coroutines: show it the true ones meanwhile */
     HOOK_BUILTIN = 16, /* takes callbacks, moves bytes, loads packages: see builtin_wrappers.c */
     HOOK_METHODS = 32, /* an object: its methods have to be hooked before it runs */
 };
@@ -176,9 +176,9 @@ struct EtwHook {
 };
 
 /* Look at a command: hook it, change its hook or unhook it, as patterns and steps want it now. */
-void EtwHookConsider(EtwScriptState *state, Tcl_Command token);
+void EtwHookSync(EtwScriptState *state, Tcl_Command token);
 /* The same by name, seen from a namespace (NULL: global); silent when there is none. */
-void EtwHookConsiderName(EtwScriptState *state, const char *name, const char *nsName);
+void EtwHookSyncName(EtwScriptState *state, const char *name, const char *nsName);
 /* For a method, by its full name; the caller's reference. */
 EtwHook *EtwHookMethod(EtwScriptState *state, const char *name);
 /* Before a method runs: what and rule as the patterns are now. */
@@ -203,11 +203,11 @@ static inline EtwHook *EtwHookRef(EtwHook *hook)
 EtwCommandKind EtwKindOf(Tcl_Command token);
 bool EtwKindIsCoreOO(const char *name);
 bool EtwKindIsClass(Tcl_Interp *interp, const char *name); /* of an ETW_KIND_OBJECT */
-void EtwKindsLearn(void); /* once a process, from a throw-away interpreter */
+void EtwKindsInit(void); /* once a process, from a throw-away interpreter */
 
 /* ---- Commands that make commands (watch.c) --------------------------------------------------- */
 
-/* HOOK_WATCH and HOOK_BLANKET bits of a command by its name. */
+/* HOOK_WATCH and HOOK_OPAQUE bits of a command by its name. */
 unsigned EtwWatchOf(const char *name);
 /* After a watched command has ended well: hook what it made. The interpreter's result is kept. */
 void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
@@ -359,7 +359,7 @@ void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, cons
 /* ---- The hook layer -------------------------------------------------------------------------- */
 
 /* Who runs a command: pieces of text that stay valid until the next command runs. */
-typedef struct EtwPlace {
+typedef struct EtwCallSite {
     struct {
         const char *text; /* Tcl's UTF-8 */
         size_t size;
@@ -368,7 +368,7 @@ typedef struct EtwPlace {
     bool real;     /* there is one piece, and it is real UTF-8 */
     Tcl_Obj *file; /* NULL: not known; a reference of the caller's otherwise */
     uint32_t line;
-} EtwPlace;
+} EtwCallSite;
 
 /* How commands are intercepted. One of two, chosen once a process by a self-check. */
 typedef struct EtwHookLayer {
@@ -386,9 +386,9 @@ typedef struct EtwHookLayer {
     void (*inlining)(EtwScriptState *state, bool allowed);
     void *(*currentEnv)(Tcl_Interp *interp); /* the execution environment that runs */
     /* Fills in all of *place; file and line with `source` only. */
-    void (*place)(EtwScriptState *state, EtwPlace *place, bool source);
+    void (*place)(EtwScriptState *state, EtwCallSite *place, bool source);
     /*
-     * Commands must be found before they run; else each is shown to EtwHookConsider at its first
+     * Commands must be found before they run; else each is shown to EtwHookSync at its first
      * call, there is one environment only, and what follows is NULL.
      */
     bool scans;
@@ -405,12 +405,12 @@ typedef struct EtwHookLayer {
     int *(*asyncReady)(Tcl_Interp *interp);
     /*
      * A script that reads like `look` and, evaluated, runs these words; a new object. NULL: cannot.
-     * What runs so calls disguiseRuns before it evaluates anything, and disguiseFailed when it ends
+     * What runs so calls aliasRuns before it evaluates anything, and aliasFailed when it ends
      * with an error that is logged already: so that neither info frame nor errorInfo show it.
      */
-    Tcl_Obj *(*disguise)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
-    void (*disguiseRuns)(Tcl_Interp *interp, Tcl_Obj *script);
-    void (*disguiseFailed)(Tcl_Interp *interp);
+    Tcl_Obj *(*aliasScript)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+    void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);
+    void (*aliasFailed)(Tcl_Interp *interp);
     bool (*hasLines)(void); /* procs can tell each line they come to; NULL: they cannot */
 } EtwHookLayer;
 

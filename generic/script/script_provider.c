@@ -128,8 +128,8 @@ static bool openOnce(void)
         return false;
     }
     takeScale();
-    EtwTextLearn();
-    EtwKindsLearn();
+    EtwScriptTextInit();
+    EtwKindsInit();
     etwHookLayer = EtwHookLayerGet();
     etwScriptProvider = provider;
     return true;

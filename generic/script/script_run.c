@@ -55,7 +55,7 @@ static Run *runNew(EtwScriptState *state, const EtwScriptOptions *options, const
     run->state = state;
     run->rule = EtwRuleNew(options);
     run->name = EtwAlloc(size + 1);
-    run->nameSize = EtwTextConvert(run->name, name, size);
+    run->nameSize = EtwScriptTextConvert(run->name, name, size);
     return run;
 }
 
@@ -122,7 +122,7 @@ static void writeVariable(
         const VarTrace *trace, const char *operation, const char *element, Tcl_Obj *value)
 {
     uint16_t operationSize, nameSize, valueSize, contextSize;
-    EtwPlace place = {.pieces = 0};
+    EtwCallSite place = {.pieces = 0};
     EtwPieces p;
     etwHookLayer->place(trace->state, &place, false);
     EtwPiecesBegin(&p, trace->state);

@@ -105,7 +105,7 @@ static int sampleNow(ClientData clientData, Tcl_Interp *interp, int code)
     return code;
 }
 
-static void threadEnds(ClientData clientData)
+static void onThreadExit(ClientData clientData)
 {
     EtwSampleStop(clientData);
 }
@@ -124,7 +124,7 @@ void EtwSampleStop(EtwScriptState *state)
         return;
     }
     state->sampler = NULL;
-    Tcl_DeleteThreadExitHandler(threadEnds, state);
+    Tcl_DeleteThreadExitHandler(onThreadExit, state);
     __atomic_store_n(&sampler->stop, true, __ATOMIC_RELAXED);
     OsThreadJoin(sampler->thread);
     freeSampler(sampler);
@@ -225,6 +225,6 @@ int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds, Tc
         return TCL_ERROR;
     }
     state->sampler = sampler;
-    Tcl_CreateThreadExitHandler(threadEnds, state);
+    Tcl_CreateThreadExitHandler(onThreadExit, state);
     return TCL_OK;
 }

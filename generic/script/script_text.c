@@ -78,7 +78,7 @@ static void addPiece(EtwPieces *p, const char *data, size_t size, bool stays)
 
 /* ---- Real UTF-8 ------------------------------------------------------------------------------ */
 
-bool EtwTextNeedsConversion(const char *text, size_t size)
+bool EtwScriptTextNeedsConversion(const char *text, size_t size)
 {
     return memchr(text, 0xC0, size) != NULL || memchr(text, 0xED, size) != NULL;
 }
@@ -100,7 +100,7 @@ static size_t putSupplementary(char *out, const uint8_t *p)
     return 4;
 }
 
-size_t EtwTextConvert(char *out, const char *text, size_t size)
+size_t EtwScriptTextConvert(char *out, const char *text, size_t size)
 {
     const uint8_t *p = (const uint8_t *)text, *end = p + size;
     char *at = out;
@@ -167,7 +167,7 @@ static void addConverted(EtwPieces *p, const char *text, size_t size)
         p->lost += 3;
     }
     copy = EtwAlloc(keep + 1);
-    keep = EtwTextConvert(copy, text, keep);
+    keep = EtwScriptTextConvert(copy, text, keep);
     addPiece(p, copy, keep, false);
     EtwFree(copy);
 }
@@ -175,7 +175,7 @@ static void addConverted(EtwPieces *p, const char *text, size_t size)
 static void addTcl(EtwPieces *p, const char *text, size_t size, bool stays)
 {
     size_t look = size < p->limit ? size : p->limit;
-    if (EtwTextNeedsConversion(text, look)) {
+    if (EtwScriptTextNeedsConversion(text, look)) {
         addConverted(p, text, size);
     } else {
         addUtf8(p, text, size, stays);
@@ -213,7 +213,7 @@ static const Tcl_ObjType *typeOf(Tcl_Obj *obj)
     return type;
 }
 
-void EtwTextLearn(void)
+void EtwScriptTextInit(void)
 {
     Tcl_Obj *one = Tcl_NewIntObj(1);
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -393,12 +393,12 @@ static void show(Shown *s, Tcl_Obj *obj, size_t limit)
     s->own = true;
 }
 
-bool EtwTextIsList(const Tcl_Obj *obj)
+bool EtwScriptTextIsList(const Tcl_Obj *obj)
 {
     return obj->typePtr == types.list;
 }
 
-uint64_t EtwTextBytes(Tcl_Obj *obj)
+uint64_t EtwScriptTextBytes(Tcl_Obj *obj)
 {
     Tcl_Size size;
     if (obj->bytes == NULL && obj->typePtr == types.bytes) {

@@ -51,12 +51,12 @@ char *EtwFlatWord(char *at, Tcl_Obj *word);
 char *EtwFlatValue(char *at, Tcl_Obj *value);
 
 /* Which types can be shown without a string representation; once a process. */
-void EtwTextLearn(void);
+void EtwScriptTextInit(void);
 /* Real UTF-8 from Tcl's, at most size bytes of it, into out (as long); returns the length. */
-size_t EtwTextConvert(char *out, const char *text, size_t size);
-bool EtwTextNeedsConversion(const char *text, size_t size);
-bool EtwTextIsList(const Tcl_Obj *obj); /* as it is, without looking into its text */
+size_t EtwScriptTextConvert(char *out, const char *text, size_t size);
+bool EtwScriptTextNeedsConversion(const char *text, size_t size);
+bool EtwScriptTextIsList(const Tcl_Obj *obj); /* as it is, without looking into its text */
 /* A byte array's bytes, or those of its string. */
-uint64_t EtwTextBytes(Tcl_Obj *obj);
+uint64_t EtwScriptTextBytes(Tcl_Obj *obj);
 
 #endif

@@ -12,7 +12,7 @@
 static const char assocKey[] = "etw::script";
 
 /* States of this thread's interpreters; each is added and removed by this thread. */
-static __thread EtwScriptState *statesHere;
+static __thread EtwScriptState *threadStates;
 
 int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, const char *subject,
         const char *format, ...)
@@ -122,7 +122,7 @@ static void linkPattern(EtwScriptState *state, const char *glob, EtwRule *rule)
     }
 }
 
-static bool isOurs(const char *name)
+static bool isOwnCommand(const char *name)
 {
     return strncmp(name, "etw::", 5) == 0 || strcmp(name, "etw") == 0;
 }
@@ -136,7 +136,7 @@ EtwRule *EtwScriptMatch(EtwScriptState *state, const char *name, bool wild)
             if (strcmp(p->glob, name) == 0) {
                 return p->rule; /* says more than any wildcard */
             }
-        } else if (rule == NULL && (wild || p->rule->options.builtins) && !isOurs(name) &&
+        } else if (rule == NULL && (wild || p->rule->options.builtins) && !isOwnCommand(name) &&
                    Tcl_StringMatch(name, p->glob)) {
             rule = p->rule;
         }
@@ -151,9 +151,9 @@ EtwScriptState *EtwScriptStateOf(Tcl_Interp *interp)
     return Tcl_GetAssocData(interp, assocKey, NULL);
 }
 
-EtwScriptState *EtwScriptStatesHere(void)
+EtwScriptState *EtwScriptThreadStates(void)
 {
-    return statesHere;
+    return threadStates;
 }
 
 void EtwScriptStateDrop(EtwScriptState *state)
@@ -169,12 +169,12 @@ void EtwScriptStateDrop(EtwScriptState *state)
 
 static void forgetState(EtwScriptState *state)
 {
-    EtwScriptState **at = &statesHere;
+    EtwScriptState **at = &threadStates;
     while (*at != NULL && *at != state) {
-        at = &(*at)->nextHere;
+        at = &(*at)->nextInThread;
     }
     if (*at != NULL) {
-        *at = state->nextHere;
+        *at = state->nextInThread;
     }
 }
 
@@ -200,8 +200,8 @@ EtwScriptState *EtwScriptStateMake(Tcl_Interp *interp)
         state = EtwAlloc(sizeof *state);
         state->interp = interp;
         state->refs = 1;
-        state->nextHere = statesHere;
-        statesHere = state;
+        state->nextInThread = threadStates;
+        threadStates = state;
         etwHookLayer->open(state);
         state->now.env = etwHookLayer->currentEnv(interp);
         Tcl_SetAssocData(interp, assocKey, deleteState, state);
@@ -221,7 +221,7 @@ static void apply(EtwScriptState *state)
     EtwHookScan(state);
     for (const EtwPattern *p = state->patterns; p != NULL && !etwHookLayer->scans; p = p->next) {
         if (p->exact) {
-            EtwHookConsiderName(state, p->glob, "::");
+            EtwHookSyncName(state, p->glob, "::");
         }
     }
 }

@@ -65,16 +65,16 @@ unsigned EtwWatchOf(const char *name)
     case WATCH_NONE:
         return 0;
     case WATCH_BLANKET:
-        return HOOK_BLANKET;
+        return HOOK_OPAQUE;
     default:
         return HOOK_WATCH;
     }
 }
 
-static void considerObj(EtwScriptState *state, Tcl_Obj *name)
+static void syncObj(EtwScriptState *state, Tcl_Obj *name)
 {
     const char *ns = Tcl_GetCurrentNamespace(state->interp)->fullName;
-    EtwHookConsiderName(state, Tcl_GetString(name), ns);
+    EtwHookSyncName(state, Tcl_GetString(name), ns);
 }
 
 /* interp alias PATH NAME ?TARGET ...?, interp expose PATH HIDDEN ?NAME?, interp create */
@@ -82,13 +82,13 @@ static void interpDone(EtwScriptState *state, int objc, Tcl_Obj *const objv[], T
 {
     const char *sub = objc > 1 ? Tcl_GetString(objv[1]) : "";
     if (strcmp(sub, "create") == 0) {
-        EtwHookConsiderName(state, Tcl_GetString(result), "::");
+        EtwHookSyncName(state, Tcl_GetString(result), "::");
     } else if ((strcmp(sub, "alias") == 0 || strcmp(sub, "expose") == 0) && objc > 3) {
         Tcl_Interp *where = Tcl_GetChild(state->interp, Tcl_GetString(objv[2]));
         EtwScriptState *there = where != NULL ? EtwScriptStateOf(where) : NULL;
         Tcl_Obj *name = sub[0] == 'e' && objc > 4 ? objv[4] : objv[3];
         if (there != NULL) {
-            EtwHookConsiderName(there, Tcl_GetString(name), "::");
+            EtwHookSyncName(there, Tcl_GetString(name), "::");
         }
     }
 }
@@ -108,17 +108,17 @@ void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
     switch (kind) {
     case WATCH_FIRST:
         if (objc > 1) {
-            considerObj(state, objv[1]);
+            syncObj(state, objv[1]);
         }
         break;
     case WATCH_SECOND:
         if (objc > 2 && *Tcl_GetString(objv[2]) != '\0') {
-            considerObj(state, objv[2]);
+            syncObj(state, objv[2]);
         }
         break;
     case WATCH_RESULT:
         if (objc > 1 && *Tcl_GetString(result) != '\0') {
-            considerObj(state, result);
+            syncObj(state, result);
         }
         break;
     case WATCH_ALL:

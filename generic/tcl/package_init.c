@@ -73,7 +73,7 @@ static void freeContext(void *clientData, Tcl_Interp *interp)
 
     EtwConsumersFree(ctx);
     EtwTimelinesFree(ctx);
-    EtwLooksFree(ctx->looks);
+    EtwSessionRatesFree(ctx->rates);
     EtwWriteCacheFree(ctx->writeCache);
     ctx->writeCache = NULL;
     EtwProvidersFree(ctx);

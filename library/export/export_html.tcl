@@ -30,7 +30,7 @@ proc ::etw::lib::Export-html {sources file options} {
             lappend filter $name $value
         }
     }
-    return [ExportBeside $file {path {PageWrite $path $sources $title $filter}}]
+    return [ExportViaTemp $file {path {PageWrite $path $sources $title $filter}}]
 }
 
 proc ::etw::lib::PageWrite {path sources title filter} {

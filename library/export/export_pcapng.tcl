@@ -29,7 +29,7 @@ proc ::etw::lib::Export-pcapng {sources file options} {
             lappend given $name $value
         }
     }
-    return [ExportBeside $file {path {PcapWrite $path $sources [linsert $given 0 -where $where]}}]
+    return [ExportViaTemp $file {path {PcapWrite $path $sources [linsert $given 0 -where $where]}}]
 }
 
 # State of a capture that is written: chan, links (interface -> its number), parts (interface and CPU -> fragments so far),

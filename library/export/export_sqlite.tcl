@@ -49,7 +49,7 @@ proc ::etw::lib::Export-sqlite {sources file options} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE sqlite} \
             "the format sqlite reads its sources twice: give it the file of a session, not the live session"
     }
-    return [ExportBeside $file {path {SqliteFill $path $sources $options}}]
+    return [ExportViaTemp $file {path {SqliteFill $path $sources $options}}]
 }
 
 # Rows of FORMAT into a file, and from there into TABLE; the result of the export.
@@ -82,7 +82,7 @@ proc ::etw::lib::SqliteFill {path sources options} {
         # Words that have what a row cannot are JSON behind a mark.
         $db eval "UPDATE calls SET words = json_extract([SqliteValid {substr(words, 2)}], '$')
             WHERE words >= char(1) AND words < char(2)"
-        SqliteTell $db $sources $result
+        SqliteReport $db $sources $result
         $db eval $sqliteIndexes
         $db eval {PRAGMA analysis_limit = 1000; ANALYZE}
     } finally {
@@ -98,7 +98,7 @@ proc ::etw::lib::SqliteValid {json} {
 }
 
 # What the files say that they lost, and what the exporter has to say.
-proc ::etw::lib::SqliteTell {db sources result} {
+proc ::etw::lib::SqliteReport {db sources result} {
     foreach source $sources {
         if {[string match session:* $source] || [catch {::etw info $source -providers 0} info]} {
             continue

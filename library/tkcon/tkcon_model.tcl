@@ -238,13 +238,13 @@ proc ::etw::tkcon::model::Kernel {options} {
         }
         lappend kernel {*}$groups
     } elseif {[dict exists $options -wish]} {
-        lappend kernel {*}[KernelWish [dict get $options -wish]]
+        lappend kernel {*}[KernelRequest [dict get $options -wish]]
     }
     set kernel [lsort -unique $kernel]
 }
 
 # Those of the groups that can be had, at once where all of them can.
-proc ::etw::tkcon::model::KernelWish {groups} {
+proc ::etw::tkcon::model::KernelRequest {groups} {
     variable session
     variable kernel
     set groups [lmap group $groups {
@@ -376,7 +376,7 @@ proc ::etw::tkcon::model::Drained {} {
         ::etw consumer cancel $consumer
         set consumer ""
     }
-    TellMore
+    ReportDropped
     if {[dict size $stats]} {
         Remark {*}[Summary $stats $dropped]
     }
@@ -549,7 +549,7 @@ proc ::etw::tkcon::model::Room {} {
     variable telling
     set now [clock milliseconds]
     if {$now - $second >= 1000 || $now < $second} {
-        TellMore
+        ReportDropped
         set second $now
         set shown 0
     }
@@ -557,12 +557,12 @@ proc ::etw::tkcon::model::Room {} {
         return 1
     }
     if {$telling eq ""} {
-        set telling [after [expr {1000 - ($now - $second)}] {::etw::tkcon::model::TellMore; ::etw::tkcon::model::Flush}]
+        set telling [after [expr {1000 - ($now - $second)}] {::etw::tkcon::model::ReportDropped; ::etw::tkcon::model::Flush}]
     }
     return 0
 }
 
-proc ::etw::tkcon::model::TellMore {} {
+proc ::etw::tkcon::model::ReportDropped {} {
     variable more
     variable rows
     variable telling

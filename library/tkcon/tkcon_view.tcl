@@ -102,7 +102,7 @@ proc ::etw::tkcon::view::trace_ {args} {
     variable steps
     variable console
     lassign [There] path namespace
-    lassign [Model Words $args [list -steps $steps -wish [Wished]]] patterns options
+    lassign [Model Words $args [list -steps $steps -wish [RequestedGroups]]] patterns options
     if {[llength $patterns] == 0} {
         set patterns *
     }
@@ -120,7 +120,7 @@ proc ::etw::tkcon::view::trace_ {args} {
 }
 
 # Kernel groups that the menu has on.
-proc ::etw::tkcon::view::Wished {} {
+proc ::etw::tkcon::view::RequestedGroups {} {
     variable groups
     variable kernel
     return [lmap group $groups {

@@ -77,7 +77,7 @@ proc ::etw::twapi::etw_provider_enabled {} {
 }
 
 # The highest level, and all flags, that sessions want; of no session, what the last one wanted.
-proc ::etw::twapi::LookAtSessions {} {
+proc ::etw::twapi::RefreshEnableState {} {
     variable registration
     variable lastLevel
     variable lastFlags
@@ -96,13 +96,13 @@ proc ::etw::twapi::LookAtSessions {} {
 
 proc ::etw::twapi::etw_provider_enable_level {} {
     variable lastLevel
-    LookAtSessions
+    RefreshEnableState
     return $lastLevel
 }
 
 proc ::etw::twapi::etw_provider_enable_flags {} {
     variable lastFlags
-    LookAtSessions
+    RefreshEnableState
     return $lastFlags
 }
 

@@ -88,25 +88,25 @@ static void goOn(pid_t child)
 /* Numbers of a stream's events that a new reader sees, checked to be first, first + 1 ...; how many. */
 static uint32_t readAll(uint32_t stream, uint32_t first)
 {
-    RingTail tail;
+    RingReader tail;
     uint32_t count = 0;
-    RingTailInit(&tail, stream);
-    while (RingTailPeek(&ring, &tail)) {
-        CHECK_EQ(RingTailRecord(&tail)->eventClass, first + count);
+    RingReaderInit(&tail, stream);
+    while (RingReaderPeek(&ring, &tail)) {
+        CHECK_EQ(RingReaderRecord(&tail)->eventClass, first + count);
         count++;
-        RingTailNext(&tail);
+        RingReaderNext(&tail);
     }
-    RingTailFree(&tail);
+    RingReaderFree(&tail);
     return count;
 }
 
 static uint32_t firstOf(uint32_t stream)
 {
-    RingTail tail;
+    RingReader tail;
     uint32_t first;
-    RingTailInit(&tail, stream);
-    first = RingTailPeek(&ring, &tail) ? RingTailRecord(&tail)->eventClass : 0;
-    RingTailFree(&tail);
+    RingReaderInit(&tail, stream);
+    first = RingReaderPeek(&ring, &tail) ? RingReaderRecord(&tail)->eventClass : 0;
+    RingReaderFree(&tail);
     return first;
 }
 
@@ -272,23 +272,23 @@ static void next_finds_the_oldest(void)
 /* What a dead writer left open is stepped over, and its buffer is not lost to the recorder. */
 static void killed_inside_a_record(void)
 {
-    RingTail tail;
+    RingReader tail;
     REQUIRE(makeRing(2, true));
     putMany(1, 1, 2);
     childAt("record.open", "kill", putOne);
     putMany(1, 3, 2);
     CHECK_EQ(RingEvents(&ring), 4);
-    RingTailInit(&tail, 1);
+    RingReaderInit(&tail, 1);
     for (int i = 0; i < 2; i++) {
-        CHECK(RingTailPeek(&ring, &tail));
-        RingTailNext(&tail);
+        CHECK(RingReaderPeek(&ring, &tail));
+        RingReaderNext(&tail);
     }
-    CHECK(!RingTailPeek(&ring, &tail) && tail.blocked);
-    RingTailSkip(&ring, &tail);
-    REQUIRE(RingTailPeek(&ring, &tail));
-    CHECK_EQ(RingTailRecord(&tail)->eventClass, 3);
+    CHECK(!RingReaderPeek(&ring, &tail) && tail.blocked);
+    RingReaderSkip(&ring, &tail);
+    REQUIRE(RingReaderPeek(&ring, &tail));
+    CHECK_EQ(RingReaderRecord(&tail)->eventClass, 3);
     CHECK_EQ(tail.lost, 1);
-    RingTailFree(&tail);
+    RingReaderFree(&tail);
     putMany(1, 5, 2 * PER_BUFFER); /* fill the second buffer again and again: the first is stuck */
     CHECK_EQ(firstOf(1), 1);
     RingSweep(&ring);

@@ -678,7 +678,7 @@ static void reader_pause(void)
     EtlReaderSetFilter(r, &filter);
     CHECK_EQ(EtlReaderNext(r, &e), ETW_END);
     EtlReaderSetFilter(r, NULL);
-    EtlReaderNarrow(r, &filter);
+    EtlReaderPushFilter(r, &filter);
     while ((status = EtlReaderNext(r, &e)) != ETW_END) {
         CHECK(EtlReaderProgress(r) >= done && EtlReaderProgress(r) < 1.0);
         done = EtlReaderProgress(r);

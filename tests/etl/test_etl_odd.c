@@ -752,7 +752,7 @@ static void filter_narrow(void)
             .alsoIdCount = 1};
     while (EtlReaderNext(r, &e) == ETW_OK && e.desc.id != 2) {
     }
-    EtlReaderNarrow(r, &filter);
+    EtlReaderPushFilter(r, &filter);
     for (int i = 0; i < 3; i++) {
         REQUIRE(EtlReaderNext(r, &e) == ETW_OK);
         CHECK_EQ(e.desc.id, want[i]);

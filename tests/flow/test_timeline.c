@@ -173,7 +173,7 @@ static void timeline_1_3_lost_leave(void)
     leave(30, 77, 0);
     EtwTimelineEnd(timeline);
     CHECK_STR(boxes(thread(), 0, 50, 1), "call 0 a 0-10 !4; call 0 b 10-20");
-    EtwTimelineTell(timeline, &info);
+    EtwTimelineGetInfo(timeline, &info);
     CHECK_EQ(info.unmatched, 1);
     finish();
 }
@@ -334,7 +334,7 @@ static void timeline_6_1_empty(void)
     EtwSpan span;
     begin();
     EtwTimelineEnd(timeline);
-    EtwTimelineTell(timeline, &info);
+    EtwTimelineGetInfo(timeline, &info);
     CHECK_EQ(info.events, 0);
     CHECK_EQ(info.lanes, 1);
     CHECK_STR(boxes(0, 0, 0, 0), "");
@@ -366,7 +366,7 @@ static void timeline_6_3_out_of_order(void)
     other(200, "P", "C");
     EtwTimelineEnd(timeline);
     CHECK_STR(boxes(thread(), 0, 300, 1), "event 0 A 100-100 x2; event 0 C 200-200");
-    EtwTimelineTell(timeline, &info);
+    EtwTimelineGetInfo(timeline, &info);
     CHECK(info.unordered >= 1);
     CHECK_EQ(info.first, START + 50 * US);
     CHECK_EQ(EtwTimelineFind(timeline, START + 150 * US), 2);

@@ -12,17 +12,17 @@ static void survey_1_1_many_kinds(void)
 {
     enum { IDS = 65536, PROVIDERS = 3 };
     EtwSchemaStore *store = EtwSchemaStoreNew();
-    EtwSurvey *survey = EtwSurveyNew(store);
+    EtwTraceStats *stats = EtwTraceStatsNew(store);
     EtwEvent e = {.pointerSize = 8, .provider = {{1, 2, 3}}};
     for (int i = 0; i < IDS * PROVIDERS; i++) {
         e.provider.bytes[15] = (uint8_t)(i / IDS);
         e.desc.id = (uint16_t)i;
-        EtwSurveyAdd(survey, &e);
+        EtwTraceStatsAdd(stats, &e);
     }
     uint64_t events = 0;
     int kinds = 0;
-    const EtwSurveyKind *last = NULL;
-    for (const EtwSurveyKind *k = survey->kinds; k != NULL; k = k->next) {
+    const EtwTraceStatsKind *last = NULL;
+    for (const EtwTraceStatsKind *k = stats->kinds; k != NULL; k = k->next) {
         events += k->count;
         kinds++;
         last = k;
@@ -32,7 +32,7 @@ static void survey_1_1_many_kinds(void)
     REQUIRE(last != NULL);
     CHECK_STR(last->event, "(others)");
     CHECK_EQ(last->count, IDS * PROVIDERS - 25000);
-    EtwSurveyFree(survey);
+    EtwTraceStatsFree(stats);
     EtwSchemaStoreFree(store);
 }
 

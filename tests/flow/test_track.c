@@ -78,7 +78,7 @@ static EtwEvent *Feed(EtwTrack *track, Made *m)
 static void Ahead(EtwTrack *track, Made m)
 {
     m.event.payload = m.payload;
-    EtwTrackAhead(track, &m.event);
+    EtwTrackPrescan(track, &m.event);
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -184,8 +184,8 @@ static void names_1_6_plans(void)
                     .count = 2,
                     .span = 1}};
     EtwSchema schema = {.provider = "FileIo", .event = "Name", .fields = fields, .fieldCount = 4};
-    TrackPlan plan;
-    EtwTrackPlanMake(&plan, &schema);
+    TrackLayout plan;
+    EtwTrackLayoutInit(&plan, &schema);
     CHECK_EQ(plan.action, TRACK_OBJECT);
     CHECK_EQ(plan.index[TRACK_FILE], 1);
     CHECK_EQ(plan.offset[TRACK_FILE][0], -1);
@@ -284,16 +284,16 @@ static void MadeClose(EtwSource *source)
 }
 
 static EtwSource *MadeAgain(const EtwSource *source, const EtlFilter *filter);
-static const EtwSourceOps madeOps = {.next = MadeNext, .close = MadeClose, .again = MadeAgain};
+static const EtwSourceOps madeOps = {.next = MadeNext, .close = MadeClose, .reopen = MadeAgain};
 
 static EtwSource *MadeAgain(const EtwSource *source, const EtlFilter *filter)
 {
     const MadeSource *s = (const MadeSource *)source;
-    MadeSource *again = EtwAlloc(sizeof *again);
-    *again = *s;
-    again->at = 0;
-    again->onlyStacks = filter->providerCount == 1;
-    return &again->base;
+    MadeSource *reopen = EtwAlloc(sizeof *reopen);
+    *reopen = *s;
+    reopen->at = 0;
+    reopen->onlyStacks = filter->providerCount == 1;
+    return &reopen->base;
 }
 
 static EtwSource *SourceOf(Made *events, int count)

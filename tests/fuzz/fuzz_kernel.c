@@ -84,20 +84,20 @@ static void bytesClose(EtwSource *source)
 
 static EtwSource *bytesAgain(const EtwSource *source, const EtlFilter *filter)
 {
-    BytesSource *again = EtwAlloc(sizeof *again);
-    *again = *(const BytesSource *)source;
-    again->at = 0;
-    again->time = 0;
+    BytesSource *reopen = EtwAlloc(sizeof *reopen);
+    *reopen = *(const BytesSource *)source;
+    reopen->at = 0;
+    reopen->time = 0;
     if (filter->providerCount == 1) {
-        again->only = filter->providers[0];
+        reopen->only = filter->providers[0];
     }
-    return &again->base;
+    return &reopen->base;
 }
 
 /* One listing. The store and the sink are made once: nothing that kernel events tell stays in them. */
 static void listing(const uint8_t *data, size_t size, const Classes *classes, bool stacks)
 {
-    static const EtwSourceOps ops = {.next = bytesNext, .close = bytesClose, .again = bytesAgain};
+    static const EtwSourceOps ops = {.next = bytesNext, .close = bytesClose, .reopen = bytesAgain};
     static EtwSchemaStore *store;
     static EtwSink *sinks[2];
     static EtwText out;

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         EtwEvent e = InfoCarrier((InfoKind)kind, &acme, payload.at, n);
         e.pid = code;
-        EtwSchemaLearn(store, &e);
+        EtwSchemaHarvest(store, &e);
     }
     EtwSchemaStoreFree(store);
     return 0;

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Input input = {data, size};
     EtwError err;
     EtwManifestReadFile("fuzz.man", data, size, useDef, &input, &err);
-    EtwManifestReadLearned("", data, size, ETW_ORIGIN_STREAM, useDef, &input);
+    EtwManifestReadInband("", data, size, ETW_ORIGIN_STREAM, useDef, &input);
     return 0;
 }
 

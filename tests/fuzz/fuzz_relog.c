@@ -34,9 +34,9 @@ typedef struct Editor {
     EtwSchemaStore *store;
     EtwRedact *redact;
     EtwRename *rename;
-    EtlRemake remake;
-    EtwHeld held;
-    EtlOutput *output;
+    EtlRebuild rebuild;
+    EtwReorder held;
+    EtlBuilder *output;
     EtwText to;
     uint64_t added;
 } Editor;
@@ -48,51 +48,51 @@ static void change(Editor *e, EtwEvent *event, unsigned turn)
     uint32_t size = event->payloadSize;
     switch (turn % 6) {
     case 0:
-        EtlRemakeItem(&e->remake, event, ETL_ITEM_RELATED_ACTIVITY, guid, sizeof guid);
+        EtlRebuildItem(&e->rebuild, event, ETL_ITEM_RELATED_ACTIVITY, guid, sizeof guid);
         break;
     case 1:
-        EtlRemakeItem(&e->remake, event, ETL_ITEM_SCHEMA_TL, NULL, 0);
+        EtlRebuildItem(&e->rebuild, event, ETL_ITEM_SCHEMA_TL, NULL, 0);
         break;
     case 2:
-        if (EtlRemakePayload(&e->remake, event, guid, sizeof guid)) {
+        if (EtlRebuildPayload(&e->rebuild, event, guid, sizeof guid)) {
             must(event->payloadSize == sizeof guid);
         }
         break;
     case 3:
-        if (EtlRemakePayload(&e->remake, event, "", 0)) {
+        if (EtlRebuildPayload(&e->rebuild, event, "", 0)) {
             must(event->payloadSize == 0);
         }
         break;
     case 4:
-        if (EtlRemakeTime(
-                    &e->remake, event, EtwTimeAdd(event->ticks, 5), EtwTimeAdd(event->time, 5))) {
+        if (EtlRebuildTime(
+                    &e->rebuild, event, EtwTimeAdd(event->ticks, 5), EtwTimeAdd(event->time, 5))) {
             must(event->payloadSize == size);
         }
         break;
     default:
-        EtwRenameEvent(e->rename, &e->remake, event);
+        EtwRenameEvent(e->rename, &e->rebuild, event);
         break;
     }
 }
 
 static void add(Editor *e, const EtwEvent *event)
 {
-    e->added += EtlOutputAdd(e->output, event, NULL, &e->to) == ETW_OK;
+    e->added += EtlBuilderAdd(e->output, event, NULL, &e->to) == ETW_OK;
 }
 
 static void edit(Editor *e, EtwEvent event, unsigned turn)
 {
-    EtwHeld *held = &e->held;
-    EtwRedacted redacted = EtwRedactEvent(e->redact, &e->remake, &event);
+    EtwReorder *held = &e->held;
+    EtwRedacted redacted = EtwRedactEvent(e->redact, &e->rebuild, &event);
     if (redacted != ETW_REDACT_UNKNOWN) {
         change(e, &event, turn);
     }
     if (turn % 7 == 0 && event.record != NULL) {
-        EtwHeldAdd(held, &event);
+        EtwReorderAdd(held, &event);
     } else {
         add(e, &event);
     }
-    if (held->count > 3 && EtwHeldNext(held, INT64_MAX, &event)) {
+    if (held->count > 3 && EtwReorderNext(held, INT64_MAX, &event)) {
         add(e, &event);
     }
 }
@@ -104,7 +104,7 @@ static void checkOutput(Editor *e)
     EtlReader *reader;
     EtwEvent event;
     uint64_t count = 0;
-    EtlOutputEnd(e->output, &(EtlOutputTotals){0}, &e->to, &header);
+    EtlBuilderEnd(e->output, &(EtlBuilderTotals){0}, &e->to, &header);
     must(header.size <= e->to.size);
     memcpy(e->to.data, header.data, header.size);
     must(EtlReaderOpenMemory(
@@ -129,19 +129,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     e.store = EtwSchemaStoreNew();
     e.redact = EtwRedactNew(e.store, globs, 3);
     must(EtwRenameNew(&e.rename, names, 4, &error) == ETW_OK);
-    e.output = EtlOutputNew(EtlReaderInfo(reader), 0, (size & 1) != 0, &e.to);
+    e.output = EtlBuilderNew(EtlReaderInfo(reader), 0, (size & 1) != 0, &e.to);
     for (unsigned turn = 0; EtlReaderNext(reader, &event) == ETW_OK; turn++) {
         if (!EtlInHeader(EtlReaderInfo(reader), &event)) {
             edit(&e, event, turn);
         }
     }
-    while (EtwHeldNext(&e.held, INT64_MAX, &event)) {
+    while (EtwReorderNext(&e.held, INT64_MAX, &event)) {
         add(&e, &event);
     }
     checkOutput(&e);
-    EtlOutputFree(e.output);
-    EtwHeldFree(&e.held);
-    EtlRemakeFree(&e.remake);
+    EtlBuilderFree(e.output);
+    EtwReorderFree(&e.held);
+    EtlRebuildFree(&e.rebuild);
     EtwRenameFree(e.rename);
     EtwRedactFree(e.redact);
     EtwSchemaStoreFree(e.store);

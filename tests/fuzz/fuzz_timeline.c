@@ -127,10 +127,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             EtwTimelineMatch(t, events);
         }
     }
-    EtwTimelineTell(t, &info);
+    EtwTimelineGetInfo(t, &info);
     lookAround(t, &info);
     EtwTimelineEnd(t);
-    EtwTimelineTell(t, &info);
+    EtwTimelineGetInfo(t, &info);
     lookAround(t, &info);
     EtwTimelineSpan(t, -1, info.first, info.last, &span);
     EtwSpanFree(&span);

@@ -377,7 +377,7 @@ static void shipped_3_4_classic(void)
     CHECK_STR(event->schema.fields[4].name, "QueryString");
 }
 
-static void askAll(void *ctx)
+static void probeAll(void *ctx)
 {
     int events = 0;
     EtwCatalogVisit(loadVisited, &events);
@@ -395,7 +395,7 @@ static void shipped_3_3_threads(void)
     }
     EtwCatalogUse("./library/catalog.dat");
     for (int i = 0; i < THREADS; i++) {
-        REQUIRE(OsThreadStart(&threads[i], "ask", askAll, &counts[i]) == ETW_OK);
+        REQUIRE(OsThreadStart(&threads[i], "ask", probeAll, &counts[i]) == ETW_OK);
     }
     for (int i = 0; i < THREADS; i++) {
         OsThreadJoin(threads[i]);
@@ -408,23 +408,24 @@ static void shipped_3_3_threads(void)
 
 static void known_4_1_finds(void)
 {
-    EtwKnown known;
+    EtwKnownProvider known;
     if (!OsFileExists(shipped)) {
         SKIP("no %s here", shipped);
     }
     EtwCatalogUse(shipped);
-    CHECK(!EtwKnownFind("No-Such-Provider", &known));
-    CHECK(!EtwKnownFind("00000000-0000-0000-0000-000000000000", &known));
-    REQUIRE(EtwKnownFind("microsoft-windows-dotnetruntime", &known));
+    CHECK(!EtwKnownProviderFind("No-Such-Provider", &known));
+    CHECK(!EtwKnownProviderFind("00000000-0000-0000-0000-000000000000", &known));
+    REQUIRE(EtwKnownProviderFind("microsoft-windows-dotnetruntime", &known));
     CHECK_EQ(known.origin, ETW_ORIGIN_CATALOG);
-    CHECK(EtwKnownDef(&known) != NULL && EtwKnownDef(&known)->eventCount == known.events);
+    CHECK(EtwKnownProviderDef(&known) != NULL &&
+            EtwKnownProviderDef(&known)->eventCount == known.events);
     EtwProviderDef *mine =
             EtwDefNew(&known.guid, "Microsoft-Windows-DotNETRuntime", ETW_ORIGIN_MANIFEST, "x.man");
     EtwDefFinish(mine);
     EtwLibraryAdd(mine);
-    REQUIRE(EtwKnownFind("Microsoft-Windows-DotNETRuntime", &known));
+    REQUIRE(EtwKnownProviderFind("Microsoft-Windows-DotNETRuntime", &known));
     CHECK_EQ(known.origin, ETW_ORIGIN_MANIFEST);
-    CHECK(EtwKnownDef(&known) == mine);
+    CHECK(EtwKnownProviderDef(&known) == mine);
     EtwLibraryClear();
 }
 

@@ -41,7 +41,7 @@ static EtwStatus GiveBegin(
 static EtwStatus Encode(EtwText *out, EtwField *fields, int fieldCount, int pointerSize,
         const EtwValue *values, uint32_t count, EtwError *error)
 {
-    static const EtwGiver giver = {.value = GiveValue, .begin = GiveBegin};
+    static const EtwFieldSource giver = {.value = GiveValue, .begin = GiveBegin};
     Given given = {values, count};
     EtwSchema schema = {.fields = fields, .fieldCount = fieldCount};
     CHECK(EtwFieldsFinish(fields, fieldCount));
@@ -234,7 +234,7 @@ static void CheckFile(Totals *totals, Tape *tape, const char *path)
         return;
     }
     EtwSchemaStore *store = EtwSchemaStoreNew();
-    EtwSourceTeach(source, store);
+    EtwSourceHarvest(source, store);
     totals->files++;
     while (EtwSourceNext(source, &event) == ETW_OK && checkState.bad < 20) {
         const EtwSchema *schema = EtwSchemaOf(store, &event);

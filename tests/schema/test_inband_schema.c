@@ -32,8 +32,8 @@ static const char xml[] = XML_OF("5", "Ping", "got {0:x}, {1} and {x}");
 static void learn(EtwSchemaStore *store, InfoKind kind, const EtwText *payload)
 {
     EtwEvent e = InfoCarrier(kind, &acme, payload->data, payload->size);
-    CHECK(EtwSchemaTeaches(&e));
-    EtwSchemaLearn(store, &e);
+    CHECK(EtwEventIsSchema(&e));
+    EtwSchemaHarvest(store, &e);
 }
 
 static void learnChunk(EtwSchemaStore *store, uint32_t pid, uint16_t total, uint16_t number,
@@ -43,7 +43,7 @@ static void learnChunk(EtwSchemaStore *store, uint32_t pid, uint16_t total, uint
     InfoChunk(&t, total, number, text, size);
     EtwEvent e = InfoCarrier(INFO_CHUNK, &acme, t.data, t.size);
     e.pid = pid;
-    EtwSchemaLearn(store, &e);
+    EtwSchemaHarvest(store, &e);
     EtwTextFree(&t);
 }
 
@@ -260,7 +260,7 @@ static void learn_2_3_damage(void)
         uint8_t *copy = EtwAlloc(size + 1); /* of that very size, for the sanitizer */
         memcpy(copy, t.data, size);
         EtwEvent e = InfoCarrier(INFO_EVENT_INFO, &acme, copy, size);
-        EtwSchemaLearn(store, &e);
+        EtwSchemaHarvest(store, &e);
         const EtwSchema *schema = schemaOf(store, 21, 1);
         CHECK(size >= 0x70 + 24 * COUNT(properties) || schema == NULL);
         EtwFree(copy);
@@ -271,12 +271,12 @@ static void learn_2_3_damage(void)
         t.data[at] = (char)0xFF;
         EtwSchemaStore *store = EtwSchemaStoreNew();
         EtwEvent e = InfoCarrier(INFO_EVENT_INFO, &acme, t.data, t.size);
-        EtwSchemaLearn(store, &e);
+        EtwSchemaHarvest(store, &e);
         schemaOf(store, 21, 1);
         EtwSchemaStoreFree(store);
         t.data[at] = was;
     }
-    CHECK(EtwMetadataEvent((const uint8_t *)t.data, 0x6F, NULL, NULL, &missing) == NULL);
+    CHECK(EtwEventInfoParse((const uint8_t *)t.data, 0x6F, NULL, NULL, &missing) == NULL);
     EtwTextFree(&t);
 }
 
@@ -336,11 +336,12 @@ static void learn_3_1_perftrack(void)
 /* ---- Stores and sources ------------------------------------------------------------------------ */
 
 typedef struct Teacher {
-    EtwTeacher base;
+    EtwSchemaHarvester base;
     int *asked, *freed;
 } Teacher;
 
-static void teach(EtwTeacher *base, void (*learnProc)(void *ctx, const EtwEvent *event), void *ctx)
+static void harvest(
+        EtwSchemaHarvester *base, void (*learnProc)(void *ctx, const EtwEvent *event), void *ctx)
 {
     EtwText t = {0};
     InfoChunk(&t, 1, 0, xml, sizeof xml - 1);
@@ -350,25 +351,26 @@ static void teach(EtwTeacher *base, void (*learnProc)(void *ctx, const EtwEvent 
     ++*((Teacher *)base)->asked;
 }
 
-static void freeTeacher(EtwTeacher *base)
+static void freeHarvester(EtwSchemaHarvester *base)
 {
     ++*((Teacher *)base)->freed;
     EtwFree(base);
 }
 
-static EtwTeacher *newTeacher(int *asked, int *freed)
+static EtwSchemaHarvester *newTeacher(int *asked, int *freed)
 {
     Teacher *t = EtwAlloc(sizeof *t);
-    *t = (Teacher){.base = {.teach = teach, .free = freeTeacher}, .asked = asked, .freed = freed};
+    *t = (Teacher){
+            .base = {.harvest = harvest, .free = freeHarvester}, .asked = asked, .freed = freed};
     return &t->base;
 }
 
 static void learn_4_1_teachers(void)
 {
     int asked = 0, freed = 0;
-    EtwSchemaStore *store = EtwSchemaStoreNew(), *twin = EtwSchemaStoreTwin(store);
-    EtwSchemaAsk(store, newTeacher(&asked, &freed));
-    EtwSchemaAsk(store, newTeacher(&asked, &freed));
+    EtwSchemaStore *store = EtwSchemaStoreNew(), *twin = EtwSchemaStoreClone(store);
+    EtwSchemaAddHarvester(store, newTeacher(&asked, &freed));
+    EtwSchemaAddHarvester(store, newTeacher(&asked, &freed));
     EtwEvent header = {.classic = true};
     EtwGuidParse("68fdd900-4a3e-11d1-84f4-0000f80464e3", &header.provider);
     EtwSchemaOf(store, &header);
@@ -379,7 +381,7 @@ static void learn_4_1_teachers(void)
     CHECK(schemaOf(store, 5, 0) == schemaOf(twin, 5, 0));
     EtwSchemaStoreFree(store);
     CHECK_STR(schemaOf(twin, 5, 0)->event, "Ping");
-    EtwSchemaAsk(twin, newTeacher(&asked, &freed)); /* never asked */
+    EtwSchemaAddHarvester(twin, newTeacher(&asked, &freed)); /* never asked */
     EtwSchemaStoreFree(twin);
     CHECK_EQ(asked, 2);
     CHECK_EQ(freed, 3);
@@ -403,7 +405,7 @@ static void hear(void *arg)
 
 static void learn_4_3_threads(void)
 {
-    EtwSchemaStore *store = EtwSchemaStoreNew(), *twin = EtwSchemaStoreTwin(store);
+    EtwSchemaStore *store = EtwSchemaStoreNew(), *twin = EtwSchemaStoreClone(store);
     OsThread *thread;
     char name[16];
     REQUIRE(OsThreadStart(&thread, "hear", hear, store) == ETW_OK);
@@ -442,10 +444,10 @@ static void learn_4_2_as_they_come(void)
     Talk talk = {.base.ops = &ops};
     EtwEvent e;
     InfoChunk(&talk.chunk, 1, 0, xml, sizeof xml - 1);
-    EtwSourceTeach(&talk.base, store);
+    EtwSourceHarvest(&talk.base, store);
     REQUIRE(EtwSourceNext(&talk.base, &e) == ETW_OK);
     CHECK(EtwSchemaOf(store, &e) == NULL);
-    REQUIRE(EtwSourceNext(&talk.base, &e) == ETW_OK && EtwSchemaTeaches(&e));
+    REQUIRE(EtwSourceNext(&talk.base, &e) == ETW_OK && EtwEventIsSchema(&e));
     REQUIRE(EtwSourceNext(&talk.base, &e) == ETW_OK);
     CHECK(EtwSchemaOf(store, &e) != NULL);
     EtwTextFree(&talk.chunk);
@@ -464,7 +466,7 @@ static void ignoreValue(void *ctx, const EtwField *field, const EtwValue *value)
     (void)ctx, (void)field, (void)value;
 }
 
-static void noteRest(void *ctx, const uint8_t *data, size_t size)
+static void noteTrailing(void *ctx, const uint8_t *data, size_t size)
 {
     (void)data, (void)size;
     ((Shares *)ctx)->left = true;
@@ -472,7 +474,7 @@ static void noteRest(void *ctx, const uint8_t *data, size_t size)
 
 static void countEvent(Shares *s, EtwSchemaStore *store, const EtwEvent *event)
 {
-    static const EtwVisitor visitor = {.value = ignoreValue, .rest = noteRest};
+    static const EtwVisitor visitor = {.value = ignoreValue, .rest = noteTrailing};
     const EtwSchema *schema = EtwSchemaOf(store, event);
     s->events++;
     if (schema == NULL) {
@@ -509,7 +511,7 @@ static bool countFiles(Shares *s, const char *const *names)
     }
     EtwSource *merged = EtwSourceMerge(sources, count);
     EtwSchemaStore *store = EtwSchemaStoreNew();
-    EtwSourceTeach(merged, store);
+    EtwSourceHarvest(merged, store);
     while (EtwSourceNext(merged, &event) == ETW_OK) {
         countEvent(s, store, &event);
     }

@@ -25,7 +25,7 @@ __attribute__((unused)) static EtwText Relogged(EtwSource *source, bool compress
         }
     }
     EtwRelogEnd(&relog, &header);
-    CHECK_EQ(out.size, EtlOutputBytes(relog.output));
+    CHECK_EQ(out.size, EtlBuilderBytes(relog.output));
     if (CHECK(header.size <= out.size)) {
         memcpy(out.data, header.data, header.size);
     }

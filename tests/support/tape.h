@@ -126,7 +126,7 @@ static inline void TapeGiveEnd(void *ctx, const EtwField *field, bool isStruct)
     TapeNext(ctx, TAPE_END, field);
 }
 
-static const EtwGiver tapeGiver = {
+static const EtwFieldSource tapeGiver = {
         .value = TapeGiveValue, .begin = TapeGiveBegin, .end = TapeGiveEnd};
 
 #endif

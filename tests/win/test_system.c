@@ -250,7 +250,7 @@ static void extended_items(void)
 static void kernel_events(void)
 {
     static const char *const groups[] = {"process", "img"};
-    EtwKernelEnable wish = {.groups = groups, .groupCount = 2, .allPids = true};
+    EtwKernelEnable request = {.groups = groups, .groupCount = 2, .allPids = true};
     EtwSessionConfig config = {
             .name = "kernel", .engine = ETW_ENGINE_SYSTEM, .realtime = true, .kernelLogger = true};
     EtwSessionInfo info;
@@ -258,7 +258,7 @@ static void kernel_events(void)
     EtwEvent e;
     EtwSimReset();
     REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
-    CHECK_EQ(EtwSessionEnableKernel("kernel", &wish, &err), ETW_OK);
+    CHECK_EQ(EtwSessionEnableKernel("kernel", &request, &err), ETW_OK);
     REQUIRE(EtwLiveOpen("kernel", &live, &err) == ETW_OK);
     EtwSimKernel(EVENT_TRACE_FLAG_PROCESS, 3);
     EtwSessionFlush("kernel", NULL, &err);

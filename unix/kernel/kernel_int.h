@@ -28,9 +28,9 @@ enum { IN_PAIR = INSTANCES };
  * IN_MAIN, and by perf whatever the others come by: a breakpoint, which tracefs would have every
  * process run into, traced or not.
  */
-enum { IN_OURS = IN_PAIR + 1 };
+enum { IN_UPROBES = IN_PAIR + 1 };
 
-enum { BY_TRACEFS, BY_PERF, BY_CLOCK /* perf's samples */, TRANSPORTS };
+enum { BY_TRACEFS, BY_PERF, BY_SAMPLING /* perf's samples */, TRANSPORTS };
 
 /* Portable groups; bits of EtwKernel.groups. */
 typedef enum KernelGroupId {
@@ -112,18 +112,19 @@ typedef enum KernelEventId {
 #define KERNEL_SOCKET_GROUPS                                                                       \
     (1u << GROUP_TCPIP | 1u << GROUP_UDPIP | 1u << GROUP_WINDOWS4 | 1u << GROUP_WINDOWS6)
 
-enum { POINT_FIELDS = 12 };
-typedef struct KernelPoint KernelPoint;
-typedef void KernelPointProc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e);
+enum { TRACEPOINT_FIELDS = 12 };
+typedef struct KernelTracepoint KernelTracepoint;
+typedef void KernelTracepointProc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e);
 
 /* A tracepoint that portable groups are made from: static data. */
-typedef struct KernelPointDef {
+typedef struct KernelTracepointDef {
     const char *system, *name;
     uint8_t instance;
     const char *filter; /* evaluated by the kernel; what it drops the proc would drop as well */
-    KernelPointProc *proc;
-    const char *fields[POINT_FIELDS + 1]; /* in the order that proc knows; '?': may be missing */
-} KernelPointDef;
+    KernelTracepointProc *proc;
+    const char
+            *fields[TRACEPOINT_FIELDS + 1]; /* in the order that proc knows; '?': may be missing */
+} KernelTracepointDef;
 
 typedef struct KernelCalls KernelCalls; /* socket_calls.c */
 typedef struct KernelFiles KernelFiles; /* file_group.c */
@@ -131,10 +132,10 @@ typedef struct KernelDisks KernelDisks; /* system_group.c */
 typedef struct KernelHeap KernelHeap;   /* heap_group.c */
 typedef struct KernelRaw KernelRaw;     /* named_tracepoints.c */
 
-struct KernelPoint {
-    const KernelPointDef *def; /* NULL: only asked for by name */
+struct KernelTracepoint {
+    const KernelTracepointDef *def; /* NULL: only asked for by name */
     struct tep_event *format;
-    KernelField f[POINT_FIELDS];
+    KernelField f[TRACEPOINT_FIELDS];
     uint32_t need; /* a record must be as long as this for f */
     bool on;       /* collected, in the way that follows */
     uint8_t transport;
@@ -153,7 +154,7 @@ typedef struct KernelRoute {
     uint32_t tid;
     bool fresh;     /* no send has used it yet */
     bool connected; /* two lookups, as connect makes them */
-    SockEnds ends;
+    SockAddrs ends;
 } KernelRoute;
 enum { ROUTES = 64, CONTEXTS = 64, PROBED = 16 };
 
@@ -173,8 +174,8 @@ struct EtwKernel {
     bool stacks;
     uint64_t interval; /* ns between samples */
     uint32_t groups;
-    uint32_t prepared;    /* those that were tried: what is theirs in the kernel is to be removed */
-    KernelPoint **points; /* by type number; NULL entries: not ours */
+    uint32_t prepared; /* those that were tried: what is theirs in the kernel is to be removed */
+    KernelTracepoint **points; /* by type number; NULL entries: not ours */
     uint32_t pointRoom;
     Etw_Provider *providers[GROUPS];
     Etw_Event *events[EVENTS];
@@ -208,12 +209,13 @@ struct EtwKernel {
 
 typedef struct KernelGroup {
     const char *name, *description;
-    const KernelPointDef *const *points; /* NULL-terminated; without one of them: UNSUPPORTED */
-    const KernelPointDef *const *extras; /* may be missing; NULL: none */
+    const KernelTracepointDef *const
+            *points; /* NULL-terminated; without one of them: UNSUPPORTED */
+    const KernelTracepointDef *const *extras; /* may be missing; NULL: none */
 } KernelGroup;
 extern const KernelGroup kernelGroups[GROUPS];
 /* The points that keep the table of tasks right, whatever is enabled. */
-extern const KernelPointDef *const kernelTaskPoints[];
+extern const KernelTracepointDef *const kernelTaskPoints[];
 /* Register the group's provider and define its events. */
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
 
@@ -230,15 +232,15 @@ typedef struct KernelClass {
 /* ---- Files (file_group.c), memory, disks, interrupts (system_group.c) ------------------------- */
 
 extern const KernelClass kernelFileClasses[], kernelSystemClasses[];
-extern const KernelPointDef *const kernelFilePoints[], *const kernelFileExtras[];
-extern const KernelPointDef *const kernelDiskPoints[],
+extern const KernelTracepointDef *const kernelFilePoints[], *const kernelFileExtras[];
+extern const KernelTracepointDef *const kernelDiskPoints[],
         *const kernelFaultPoints[], *const kernelHardFaultPoints[],
                                             *const kernelAllocPoints[],
                                                     *const kernelInterruptPoints[],
                                                             *const kernelDpcPoints[];
 /* GROUP_PROFILE: no tracepoint, but looked at like one. */
-extern const KernelPointDef kernelSamplePoint;
-extern const KernelPointDef *const kernelProfilePoints[];
+extern const KernelTracepointDef kernelSamplePoint;
+extern const KernelTracepointDef *const kernelProfilePoints[];
 struct tep_event *KernelSampleFormat(void);
 /* Before the points of GROUP_FILEIO are looked for: make those that tell of names. */
 void KernelFilesPrepare(void);
@@ -247,19 +249,19 @@ void KernelFilesFree(EtwKernel *k);
 /* ---- What programs get from libc (heap_group.c) ------------------------------------------------- */
 
 extern const KernelClass kernelHeapClasses[];
-extern const KernelPointDef *const kernelHeapPoints[];
+extern const KernelTracepointDef *const kernelHeapPoints[];
 /* Before the points of GROUP_HEAP are looked for: make them. */
 EtwStatus KernelHeapPrepare(EtwError *err);
 void KernelHeapFree(EtwKernel *k);
 
 /* ---- Sockets (net_group.c) ------------------------------------------------------------------ */
 
-extern const KernelPointDef kernelStatePoint, kernelRetransmitPoint, kernelSendPoint,
+extern const KernelTracepointDef kernelStatePoint, kernelRetransmitPoint, kernelSendPoint,
         kernelReceivePoint, kernelRoutePoint, kernelRoute6Point;
 /* The socket of a traced process was found by asking. */
-void KernelSockLearn(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks);
+void KernelSockAddFound(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks);
 /* Ask for the sockets of a process, at most once in a drain. */
-void KernelSockAsk(EtwKernel *k, uint32_t pid, uint64_t ticks);
+void KernelSockProbe(EtwKernel *k, uint32_t pid, uint64_t ticks);
 
 /* A UDP socket is about to send: take its ends from the thread's route lookup, if it made one. */
 void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid);
@@ -273,28 +275,29 @@ void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool
 EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
 /* Emit event `id` (EV_WIN_*, of IPv4) about a socket, if it is enabled. */
 void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid,
-        uint32_t tid, const SockEnds *ends, uint32_t size);
+        uint32_t tid, const SockAddrs *ends, uint32_t size);
 
 /* ---- Kernels without socket lengths (socket_calls.c) ----------------------------------------- */
 
-extern const KernelPointDef kernelEnterPoint, kernelExitPoint; /* all calls: task_group.c */
-extern const KernelPointDef kernelSocketEnterPoint, kernelSocketExitPoint; /* those on sockets */
+extern const KernelTracepointDef kernelEnterPoint, kernelExitPoint; /* all calls: task_group.c */
+extern const KernelTracepointDef kernelSocketEnterPoint,
+        kernelSocketExitPoint; /* those on sockets */
 /* From now on sends and receives come from system calls. */
 void KernelCallsUse(EtwKernel *k);
 /* What the open descriptors of a process are. */
-void KernelCallsLearn(EtwKernel *k, uint32_t pid);
+void KernelCallsScan(EtwKernel *k, uint32_t pid);
 void KernelCallsFree(EtwKernel *k);
 void KernelCallEnter(EtwKernel *k, const TraceEvent *e, uint32_t id, const uint8_t *args);
 /* A socket of a traced process has changed its state, perhaps inside a call. */
 void KernelCallState(EtwKernel *k, const TraceEvent *e, KernelSock *sock);
 /* A socket that we know by a number of our own may be this one: what it is called from now on. */
-void KernelCallAdopt(EtwKernel *k, uint64_t sk, const SockEnds *ends);
+void KernelCallIdentify(EtwKernel *k, uint64_t sk, const SockAddrs *ends);
 void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result);
 
 /* ---- Tracepoints by name (named_tracepoints.c) ------------------------------------------------------ */
 
 KernelRaw *KernelRawNew(struct tep_event *format, EtwError *errPtr);
-void KernelRawEmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e);
+void KernelRawEmit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e);
 void KernelRawFree(KernelRaw *raw);
 
 /* ---- Payloads -------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static _Atomic int ignoredCount;
 bool kernelPerf;
 
 static KernelTransportOpen *const openTransport[TRANSPORTS] = {
-        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen, [BY_CLOCK] = PerfOpen};
+        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen, [BY_SAMPLING] = PerfOpen};
 
 /* ---- Threads that are not traced ------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ void EtwKernelIgnoreThread(uint32_t tid)
 
 /* ---- Points ---------------------------------------------------------------------------------- */
 
-static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format)
+static KernelTracepoint *pointOf(EtwKernel *k, struct tep_event *format)
 {
     uint32_t id = (uint32_t)format->id & 0xffff;
     if (id >= k->pointRoom) {
@@ -97,7 +97,7 @@ static KernelPoint *pointOf(EtwKernel *k, struct tep_event *format)
 }
 
 /* False: a field that the proc cannot do without is missing; *missing names it. */
-static bool takeFields(KernelPoint *p, const KernelPointDef *def, const char **missing)
+static bool takeFields(KernelTracepoint *p, const KernelTracepointDef *def, const char **missing)
 {
     for (int i = 0; def->fields[i] != NULL; i++) {
         bool optional = def->fields[i][0] == '?';
@@ -116,28 +116,30 @@ static bool takeFields(KernelPoint *p, const KernelPointDef *def, const char **m
 
 /*
  * Have a tracepoint collected in a way that serves all who asked for it. What tracefs collects
- * already goes over to perf when somebody wants its stacks (leaveOld).
+ * already goes over to perf when somebody wants its stacks (stopOldTransports).
  */
-static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const char *filter,
+static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, const char *filter,
         bool stacks, EtwError *err)
 {
     bool sampled = p->format == KernelSampleFormat();
-    uint8_t newBy = sampled ? BY_CLOCK : instance == IN_OURS ? BY_PERF : k->by;
+    uint8_t newBy = sampled ? BY_SAMPLING : instance == IN_UPROBES ? BY_PERF : k->by;
     uint8_t by = p->on && (p->stacks || !stacks) ? p->transport : newBy;
     uint8_t where = instance == IN_ANY || (instance == IN_PAIR && by == BY_PERF) ? IN_ANY : IN_MAIN;
-    KernelWish wish = {p->format, where, stacks || p->stacks, filter, sampled ? k->interval : 0};
-    KernelWish was = {p->format, p->instance, p->stacks, p->filter, p->interval};
+    KernelRequest request = {
+            p->format, where, stacks || p->stacks, filter, sampled ? k->interval : 0};
+    KernelRequest was = {p->format, p->instance, p->stacks, p->filter, p->interval};
     KernelTransport *t = k->transport[by];
     EtwStatus status;
-    if (p->on && by == p->transport && wish.instance == was.instance && wish.stacks == was.stacks &&
-            wish.filter == was.filter && wish.interval == was.interval) {
+    if (p->on && by == p->transport && request.instance == was.instance &&
+            request.stacks == was.stacks && request.filter == was.filter &&
+            request.interval == was.interval) {
         return ETW_OK;
     }
-    if (p->on && by == p->transport && wish.instance != was.instance) {
+    if (p->on && by == p->transport && request.instance != was.instance) {
         t->ops->disable(t, &was);
         p->on = false;
     }
-    status = t->ops->enable(t, &wish, err);
+    status = t->ops->enable(t, &request, err);
     if (status != ETW_OK) {
         return status;
     }
@@ -148,27 +150,28 @@ static EtwStatus collect(EtwKernel *k, KernelPoint *p, uint8_t instance, const c
     }
     p->on = true;
     p->transport = by;
-    p->instance = wish.instance;
-    p->stacks = wish.stacks;
+    p->instance = request.instance;
+    p->stacks = request.stacks;
     p->filter = filter;
-    p->interval = wish.interval;
+    p->interval = request.interval;
     return ETW_OK;
 }
 
 /* What one user of a tracepoint filters another may need. */
-static const char *filterOf(const KernelPoint *p, const KernelPointDef *def)
+static const char *filterOf(const KernelTracepoint *p, const KernelTracepointDef *def)
 {
     return !p->on || p->filter == def->filter ? def->filter : NULL;
 }
 
 /* Collect a tracepoint for the portable groups. */
-static EtwStatus addPoint(EtwKernel *k, const KernelPointDef *def, const char *group, EtwError *err)
+static EtwStatus addPoint(
+        EtwKernel *k, const KernelTracepointDef *def, const char *group, EtwError *err)
 {
     struct tep_event *format = def == &kernelSamplePoint
                                        ? KernelSampleFormat()
                                        : KernelFormatOf(k->formats, def->system, def->name);
     const char *missing = NULL;
-    KernelPoint *p;
+    KernelTracepoint *p;
     EtwStatus status;
     if (format == NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
@@ -190,7 +193,7 @@ static EtwStatus addPoint(EtwKernel *k, const KernelPointDef *def, const char *g
 }
 
 static EtwStatus addPoints(
-        EtwKernel *k, const KernelPointDef *const *defs, const char *group, EtwError *err)
+        EtwKernel *k, const KernelTracepointDef *const *defs, const char *group, EtwError *err)
 {
     EtwStatus status = ETW_OK;
     for (; status == ETW_OK && defs != NULL && *defs != NULL; defs++) {
@@ -216,10 +219,10 @@ static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
 {
     KernelTransportConfig config = {.session = k->session,
             .suffix = "",
-            .perCpuKB = by == BY_CLOCK ? ringKB() / 16 : ringKB(),
+            .perCpuKB = by == BY_SAMPLING ? ringKB() / 16 : ringKB(),
             .page = KernelFormatsPage(k->formats),
             .any = true,
-            .samples = by == BY_CLOCK,
+            .samples = by == BY_SAMPLING,
             .number = by,
             .merge = k->merge};
     EtwStatus status = ETW_OK;
@@ -287,7 +290,7 @@ static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
         status = KernelHeapPrepare(err);
         return status == ETW_OK ? openBy(k, BY_PERF, err) : status;
     case GROUP_PROFILE:
-        return openBy(k, BY_CLOCK, err);
+        return openBy(k, BY_SAMPLING, err);
     default:
         return ETW_OK;
     }
@@ -323,7 +326,7 @@ static EtwStatus unknownPoint(
     char **events = tracefs_system_events(NULL, system);
     char **names = events != NULL && events[0] != NULL ? events : tracefs_event_systems(NULL);
     bool known = names == events;
-    char *near = KernelNearest(names, known ? event : system);
+    char *near = KernelSuggest(names, known ? event : system);
     EtwStatus status = EtwFail(err, ETW_E_LOOKUP, "TRACEPOINT", name,
             known ? "this kernel has no tracepoint \"%s\" in \"%s\"%s%s%s"
                   : "this kernel has no tracepoint \"%s\", nor a system \"%s\"%s%s%s",
@@ -359,7 +362,7 @@ static EtwStatus findRaw(
 static EtwStatus addRaw(EtwKernel *k, const char *name, EtwError *err)
 {
     struct tep_event *format;
-    KernelPoint *p;
+    KernelTracepoint *p;
     EtwStatus status = findRaw(k, name, &format, err);
     if (status != ETW_OK) {
         return status;
@@ -465,16 +468,16 @@ static EtwStatus widenScope(EtwKernel *k, const EtwKernelEnable *enable, EtwErro
 }
 
 /* Sockets that are there already. */
-static void askAll(EtwKernel *k)
+static void probeAll(EtwKernel *k)
 {
     bool wanted = (k->groups & KERNEL_SOCKET_GROUPS) != 0;
     uint64_t now = OsTicks();
     for (uint32_t i = 0; wanted && i < k->tasks.room; i++) {
         if (k->tasks.slots[i].tid != 0 && k->tasks.slots[i].tid == k->tasks.slots[i].pid) {
             k->probedCount = 0;
-            KernelSockAsk(k, k->tasks.slots[i].pid, now);
+            KernelSockProbe(k, k->tasks.slots[i].pid, now);
             if (k->calls != NULL) {
-                KernelCallsLearn(k, k->tasks.slots[i].pid);
+                KernelCallsScan(k, k->tasks.slots[i].pid);
             }
         }
     }
@@ -543,13 +546,13 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
 }
 
 /* Those that came over to another transport leave the old one, now that the new one works. */
-static void leaveOld(EtwKernel *k)
+static void stopOldTransports(EtwKernel *k)
 {
     uint64_t now = OsTicks();
     for (uint32_t id = 0; id < k->pointRoom; id++) {
-        KernelPoint *p = k->points[id];
+        KernelTracepoint *p = k->points[id];
         if (p != NULL && p->since == UINT64_MAX) {
-            KernelWish was = {.format = p->format, .instance = p->oldInstance};
+            KernelRequest was = {.format = p->format, .instance = p->oldInstance};
             p->since = now;
             k->transport[p->oldTransport]->ops->disable(k->transport[p->oldTransport], &was);
         }
@@ -563,7 +566,7 @@ static void startAll(EtwKernel *k)
             k->transport[i]->ops->start(k->transport[i]);
         }
     }
-    leaveOld(k);
+    stopOldTransports(k);
 }
 
 /*
@@ -583,7 +586,7 @@ EtwStatus EtwKernelOpen(
         status = enableAll(*kernelPtr, enable, err);
         if (status == ETW_OK) {
             startAll(*kernelPtr);
-            askAll(*kernelPtr);
+            probeAll(*kernelPtr);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -599,7 +602,7 @@ EtwStatus EtwKernelOpen(
 static void dispatch(EtwKernel *k, const TraceEvent *e)
 {
     uint32_t id = e->size >= KERNEL_COMMON ? EtwLoad16(e->data + KERNEL_COMMON_TYPE) : UINT32_MAX;
-    const KernelPoint *p = id < k->pointRoom ? k->points[id] : NULL;
+    const KernelTracepoint *p = id < k->pointRoom ? k->points[id] : NULL;
     if (p == NULL || (p->transport == e->transport) != (e->ticks >= p->since) ||
             (!(k->hidesThreads && e->transport == BY_TRACEFS) && p->instance == IN_MAIN &&
                     KernelIsIgnored(KernelTidOf(e)))) {
@@ -721,14 +724,14 @@ int EtwKernelSweep(void)
 
 /* ---- Listings -------------------------------------------------------------------------------- */
 
-static bool havePoint(const KernelPointDef *def)
+static bool havePoint(const KernelTracepointDef *def)
 {
     return def == &kernelSamplePoint ||
-           (def->instance == IN_OURS && KernelUprobesPossible()) || /* made when it is enabled */
+           (def->instance == IN_UPROBES && KernelUprobesPossible()) || /* made when it is enabled */
            tracefs_event_file_exists(NULL, def->system, def->name, "format");
 }
 
-static bool havePoints(const KernelPointDef *const *defs)
+static bool havePoints(const KernelTracepointDef *const *defs)
 {
     while (defs != NULL && *defs != NULL && havePoint(*defs)) {
         defs++;

@@ -43,13 +43,13 @@ struct SockProbe {
 static EtwStatus openProbe(SockProbe *p, struct tep_event *recvEvent, struct tep_event *sendEvent,
         const KernelTransportConfig *config, KernelTransportOpen *openTransport)
 {
-    KernelWish wish = {.format = recvEvent, .instance = IN_MAIN};
+    KernelRequest request = {.format = recvEvent, .instance = IN_MAIN};
     EtwStatus status = openTransport(&p->transport, config, NULL);
     if (status == ETW_OK) {
-        status = p->transport->ops->enable(p->transport, &wish, NULL);
+        status = p->transport->ops->enable(p->transport, &request, NULL);
     }
-    wish.format = sendEvent;
-    return status == ETW_OK ? p->transport->ops->enable(p->transport, &wish, NULL) : status;
+    request.format = sendEvent;
+    return status == ETW_OK ? p->transport->ops->enable(p->transport, &request, NULL) : status;
 }
 
 SockProbe *SockProbeNew(
@@ -87,7 +87,7 @@ void SockProbeFree(SockProbe *p)
     }
 }
 
-static bool listenToThisThread(SockProbe *p)
+static bool followThisThread(SockProbe *p)
 {
     if (p->tid != OsTid()) {
         if (p->transport->ops->followOne(p->transport, OsTid(), NULL) != ETW_OK) {
@@ -153,11 +153,11 @@ static bool describe(int fd, SockFound *f)
               addressOf(&there, remote, &remotePort);
     f->protocol = (uint8_t)protocol;
     f->state = protocol == IPPROTO_TCP ? tcpState(fd) : TCP_STATE_CLOSE;
-    SockEndsSet(&f->ends, here.ss_family, local, localPort, remote, remotePort);
+    SockAddrsSet(&f->ends, here.ss_family, local, localPort, remote, remotePort);
     return true;
 }
 
-static void touch(int fd, const SockFound *f)
+static void triggerTracepoint(int fd, const SockFound *f)
 {
     char byte;
     if (f->protocol == IPPROTO_TCP) {
@@ -196,7 +196,7 @@ static void readBatch(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ct
 }
 
 /* The descriptor as one of this process; -1: not a socket, gone, or not allowed. */
-static int borrow(int pidfd, const char *path, const char *name)
+static int duplicateDescriptor(int pidfd, const char *path, const char *name)
 {
     char link[400], target[32];
     ssize_t n;
@@ -216,12 +216,12 @@ static void walkDescriptors(
     struct dirent *e;
     snprintf(path, sizeof path, "/proc/%u/fd", pid);
     while ((e = readdir(dir)) != NULL) {
-        int fd = borrow(pidfd, path, e->d_name);
+        int fd = duplicateDescriptor(pidfd, path, e->d_name);
         if (fd < 0) {
             continue;
         }
         if (describe(fd, &p->batch[p->count])) {
-            touch(fd, &p->batch[p->count++]);
+            triggerTracepoint(fd, &p->batch[p->count++]);
         }
         close(fd);
         if (p->count == BATCH) {
@@ -236,7 +236,7 @@ bool SockProbeProcess(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ct
     char path[64];
     int pidfd = -1;
     DIR *dir;
-    if (p == NULL || !listenToThisThread(p)) {
+    if (p == NULL || !followThisThread(p)) {
         return false;
     }
     if (pid != OsPid() && (pidfd = (int)syscall(SYS_pidfd_open, pid, 0)) < 0) {
@@ -265,7 +265,7 @@ bool SockDescribe(uint32_t pid, int fd, SockFound *found)
     snprintf(path, sizeof path, "/proc/%u/fd", pid);
     snprintf(name, sizeof name, "%d", fd);
     if (pid == OsPid() || pidfd >= 0) {
-        own = borrow(pidfd, path, name);
+        own = duplicateDescriptor(pidfd, path, name);
     }
     if (own >= 0) {
         good = describe(own, found);

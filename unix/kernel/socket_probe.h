@@ -13,7 +13,7 @@
 
 typedef struct SockFound {
     uint64_t sk;
-    SockEnds ends;
+    SockAddrs ends;
     uint8_t protocol; /* IPPROTO_TCP, IPPROTO_UDP */
     uint8_t state;    /* TCP; UDP: CLOSE */
     bool peer;        /* connected */

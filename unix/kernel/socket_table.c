@@ -85,7 +85,7 @@ void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state)
 }
 
 /* 0: no match; else the better the more exact. */
-static int matches(const KernelSock *listener, const SockEnds *ends)
+static int matches(const KernelSock *listener, const SockAddrs *ends)
 {
     static const uint8_t any[16];
     size_t size = listener->ends.v6 ? 16 : 4;
@@ -100,7 +100,7 @@ static int matches(const KernelSock *listener, const SockEnds *ends)
                    : 0;
 }
 
-const KernelSock *KernelSockListener(const KernelSocks *s, const SockEnds *ends)
+const KernelSock *KernelSockListener(const KernelSocks *s, const SockAddrs *ends)
 {
     const KernelSock *best = NULL;
     int bestMatch = 0;
@@ -128,7 +128,7 @@ static bool isMapped(const uint8_t *address)
     return memcmp(address, prefix, 12) == 0;
 }
 
-void SockEndsSet(SockEnds *ends, int family, const uint8_t *local, uint16_t localPort,
+void SockAddrsSet(SockAddrs *ends, int family, const uint8_t *local, uint16_t localPort,
         const uint8_t *remote, uint16_t remotePort)
 {
     static const uint8_t any[16];

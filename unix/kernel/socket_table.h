@@ -23,15 +23,15 @@ enum {
 
 /* Both ends, as events carry them: network byte order, IPv4 in the first four bytes; an IPv4
  * address in IPv6's clothes is an IPv4 address. */
-typedef struct SockEnds {
+typedef struct SockAddrs {
     bool v6;
     uint16_t localPort, remotePort;
     uint8_t local[16], remote[16];
-} SockEnds;
+} SockAddrs;
 
 typedef struct KernelSock {
     uint64_t sk; /* 0: free slot */
-    SockEnds ends;
+    SockAddrs ends;
     uint32_t pid, tid; /* owner; the thread that used it last */
     uint8_t protocol;  /* IPPROTO_* */
     uint8_t state;     /* TCP; UDP: CLOSE */
@@ -52,12 +52,12 @@ KernelSock *KernelSockFind(const KernelSocks *s, uint64_t sk);
 KernelSock *KernelSockAdd(KernelSocks *s, uint64_t sk);
 void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state);
 /* Who listens at these local ends: the most exact match; NULL: nobody we know. */
-const KernelSock *KernelSockListener(const KernelSocks *s, const SockEnds *ends);
+const KernelSock *KernelSockListener(const KernelSocks *s, const SockAddrs *ends);
 void KernelSocksFree(KernelSocks *s);
 
 /* Ends from raw addresses of a family (AF_INET, AF_INET6: 16 bytes each), ports in network order.
  */
-void SockEndsSet(SockEnds *ends, int family, const uint8_t *local, uint16_t localPort,
+void SockAddrsSet(SockAddrs *ends, int family, const uint8_t *local, uint16_t localPort,
         const uint8_t *remote, uint16_t remotePort);
 
 #endif

@@ -15,23 +15,23 @@ const EtwEngineOps *EtwSystemOps(EtwError *errPtr)
     return NULL;
 }
 
-void EtwMirrorRegister(RegProvider *provider)
+void EtwNativeRegister(RegProvider *provider)
 {
     (void)provider;
 }
 
-void EtwMirrorUnregister(RegProvider *provider)
+void EtwNativeUnregister(RegProvider *provider)
 {
     (void)provider;
 }
 
-void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass)
+void EtwNativeDefineClassic(RegProvider *provider, const EtwGuid *eventClass)
 {
     (void)provider;
     (void)eventClass;
 }
 
-int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
+int EtwNativeWrite(const RegProvider *provider, const EtwNativeEvent *event)
 {
     (void)provider;
     (void)event;

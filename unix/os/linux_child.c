@@ -100,7 +100,7 @@ uint32_t OsChildPid(const OsChild *child)
     return (uint32_t)child->pid;
 }
 
-EtwStatus OsChildGo(OsChild *child, EtwError *err)
+EtwStatus OsChildResume(OsChild *child, EtwError *err)
 {
     int code = 0;
     ssize_t n;
@@ -120,7 +120,7 @@ EtwStatus OsChildGo(OsChild *child, EtwError *err)
 }
 
 /* Without a pidfd: look, and sleep a little. */
-static void waitABit(const OsChild *child, int ms)
+static void waitBriefly(const OsChild *child, int ms)
 {
     struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
 
@@ -155,7 +155,7 @@ bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr)
         if (ms == 0 || (ms > 0 && OsInterrupts(NULL) != before)) {
             return false;
         }
-        waitABit(child, ms);
+        waitBriefly(child, ms);
         if (ms > 0) {
             ms = 0; /* once more, then it is enough */
         }

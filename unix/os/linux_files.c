@@ -74,7 +74,7 @@ static EtwStatus checkOurs(int fd, const char *path, struct stat *st, EtwError *
 
 /* The file is sparse: where its pages have no room, a writer would die of SIGBUS when it touches
  * them. What there is now is all that can be asked. */
-static EtwStatus makeRoom(int fd, const char *path, size_t size, EtwError *err)
+static EtwStatus checkDiskSpace(int fd, const char *path, size_t size, EtwError *err)
 {
     struct statvfs fs;
     if (fstatvfs(fd, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < size) {
@@ -107,7 +107,7 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
     }
     status = checkOurs(fd, path, &st, err);
     if (status == ETW_OK && create) {
-        status = makeRoom(fd, path, size, err);
+        status = checkDiskSpace(fd, path, size, err);
     }
     if (status == ETW_OK && !create) {
         size = (size_t)st.st_size;
@@ -172,7 +172,7 @@ void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
     }
 }
 
-void OsMapForget(OsMap *map)
+void OsMapEvict(OsMap *map)
 {
     if (map->base != NULL) {
         madvise(map->base, map->size, MADV_DONTNEED);
@@ -203,7 +203,7 @@ struct OsFile {
  * mapped goes on reading it (truncating would kill that process), and the new one is 0600 whatever
  * the old one was.
  */
-static void makeWay(const char *path)
+static void removeExisting(const char *path)
 {
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
@@ -216,7 +216,7 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     struct stat st;
     int fd;
     if (!keepContent) {
-        makeWay(path);
+        removeExisting(path);
     }
     /* O_NONBLOCK: a FIFO without a reader must not hang the controller. */
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | (keepContent ? 0 : O_TRUNC), 0600);

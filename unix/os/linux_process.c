@@ -21,23 +21,23 @@
 
 enum { SILENT = 0, RUNG = 1, ASLEEP = 2 /* somebody waits in the kernel */ };
 
-void OsBellOpen(OsBell *bell, _Atomic uint32_t *word, const char *name)
+void OsSharedWakeOpen(OsSharedWake *wake, _Atomic uint32_t *word, const char *name)
 {
     (void)name;
-    bell->word = word;
-    bell->event = NULL;
+    wake->word = word;
+    wake->event = NULL;
 }
 
-void OsBellClose(OsBell *bell)
+void OsSharedWakeClose(OsSharedWake *wake)
 {
-    bell->word = NULL;
+    wake->word = NULL;
 }
 
-void OsBellRing(const OsBell *bell)
+void OsSharedWakePost(const OsSharedWake *wake)
 {
     /* seq_cst: what the waiter is to see is stored before, and its going to sleep is not missed */
-    if (atomic_exchange(bell->word, RUNG) == ASLEEP) {
-        syscall(SYS_futex, bell->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (atomic_exchange(wake->word, RUNG) == ASLEEP) {
+        syscall(SYS_futex, wake->word, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
 }
 
@@ -48,23 +48,23 @@ static int64_t monotonic(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-bool OsBellWait(const OsBell *bell, int64_t timeoutNs)
+bool OsSharedWakeWait(const OsSharedWake *wake, int64_t timeoutNs)
 {
     int64_t until = monotonic() + timeoutNs, left = timeoutNs;
     for (;;) {
         uint32_t seen = RUNG;
-        if (atomic_compare_exchange_strong(bell->word, &seen, SILENT)) {
+        if (atomic_compare_exchange_strong(wake->word, &seen, SILENT)) {
             return true;
         }
         if (left <= 0) {
             /* A ring that comes between the two is found by the next wait. */
-            atomic_compare_exchange_strong(bell->word, &seen, SILENT);
+            atomic_compare_exchange_strong(wake->word, &seen, SILENT);
             return false;
         }
         /* Not one of ours: anybody may write there. */
-        if (seen == ASLEEP || atomic_compare_exchange_strong(bell->word, &seen, ASLEEP)) {
+        if (seen == ASLEEP || atomic_compare_exchange_strong(wake->word, &seen, ASLEEP)) {
             struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
-            syscall(SYS_futex, bell->word, FUTEX_WAIT, ASLEEP, &t, NULL, 0);
+            syscall(SYS_futex, wake->word, FUTEX_WAIT, ASLEEP, &t, NULL, 0);
         }
         left = until - monotonic();
     }
@@ -72,7 +72,7 @@ bool OsBellWait(const OsBell *bell, int64_t timeoutNs)
 
 /* ---- Detached processes ---------------------------------------------------------------------- */
 
-static void leaveEverything(void)
+static void closeInherited(void)
 {
     sigset_t none;
     int null = open("/dev/null", O_RDWR);
@@ -92,7 +92,7 @@ static void leaveEverything(void)
 }
 
 /* A signal that the program handles would call into a program that is not there any more. */
-static void forgetHandlers(void)
+static void resetHandlers(void)
 {
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction now;
@@ -103,7 +103,7 @@ static void forgetHandlers(void)
     }
 }
 
-static _Noreturn void becomeDetached(
+static _Noreturn void daemonize(
         void (*proc)(const char *argument), const char *argument, int report)
 {
     pid_t pid;
@@ -113,8 +113,8 @@ static _Noreturn void becomeDetached(
         ssize_t told = write(report, &pid, sizeof pid);
         _exit(told == (ssize_t)sizeof pid ? 0 : 1);
     }
-    forgetHandlers();
-    leaveEverything();
+    resetHandlers();
+    closeInherited();
     prctl(PR_SET_NAME, "etw-logger");
     proc(argument);
     _exit(0);
@@ -141,7 +141,7 @@ EtwStatus OsDetach(
     }
     child = fork();
     if (child == 0) {
-        becomeDetached(proc, argument, report[1]);
+        daemonize(proc, argument, report[1]);
     }
     close(report[1]);
     made = child > 0 && readPid(report[0], &pid);

@@ -90,7 +90,7 @@ uint32_t OsChildPid(const OsChild *child)
     return child->process.dwProcessId;
 }
 
-EtwStatus OsChildGo(OsChild *child, EtwError *err)
+EtwStatus OsChildResume(OsChild *child, EtwError *err)
 {
     child->went = true;
     if (ResumeThread(child->process.hThread) == (DWORD)-1) {

@@ -461,7 +461,7 @@ void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
 }
 
 /* Unlocking what is not locked takes it out of the working set: documented, its failure too. */
-void OsMapForget(OsMap *map)
+void OsMapEvict(OsMap *map)
 {
     if (map->base != NULL) {
         VirtualUnlock(map->base, map->size);
@@ -489,7 +489,7 @@ struct OsFile {
  * A file that is made anew is another file: whoever reads the old one goes on reading it (Windows
  * would refuse to truncate it), and the new one is for its owner alone whatever the old one was.
  */
-static void makeWay(const char *path)
+static void removeExisting(const char *path)
 {
     if (OsFileExists(path)) {
         sweepGone(path);
@@ -503,7 +503,7 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     SECURITY_DESCRIPTOR *sd = ownerOnly(&attributes);
     HANDLE file;
     if (!keepContent) {
-        makeWay(path);
+        removeExisting(path);
     }
     file = openFile(path, GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL,
             sd != NULL ? &attributes : NULL);

@@ -10,38 +10,38 @@
 
 /* ---- Wake-ups -------------------------------------------------------------------------------- */
 
-void OsBellOpen(OsBell *bell, _Atomic uint32_t *word, const char *name)
+void OsSharedWakeOpen(OsSharedWake *wake, _Atomic uint32_t *word, const char *name)
 {
     wchar_t wide[100];
     _snwprintf(wide, 100, L"Local\\etw-%hs", name);
     wide[99] = 0;
-    bell->word = word;
-    bell->event = CreateEventW(NULL, FALSE, FALSE, wide);
+    wake->word = word;
+    wake->event = CreateEventW(NULL, FALSE, FALSE, wide);
 }
 
-void OsBellClose(OsBell *bell)
+void OsSharedWakeClose(OsSharedWake *wake)
 {
-    if (bell->event != NULL) {
-        CloseHandle(bell->event);
+    if (wake->event != NULL) {
+        CloseHandle(wake->event);
     }
-    bell->event = NULL;
-    bell->word = NULL;
+    wake->event = NULL;
+    wake->word = NULL;
 }
 
-void OsBellRing(const OsBell *bell)
+void OsSharedWakePost(const OsSharedWake *wake)
 {
-    if (bell->event != NULL) {
-        SetEvent(bell->event);
+    if (wake->event != NULL) {
+        SetEvent(wake->event);
     }
 }
 
-bool OsBellWait(const OsBell *bell, int64_t timeoutNs)
+bool OsSharedWakeWait(const OsSharedWake *wake, int64_t timeoutNs)
 {
-    if (bell->event == NULL) {
+    if (wake->event == NULL) {
         OsSleepNs(timeoutNs < 10000000 ? timeoutNs : 10000000);
         return false;
     }
-    return WaitForSingleObject(bell->event, OsWinToMs(timeoutNs)) == WAIT_OBJECT_0;
+    return WaitForSingleObject(wake->event, OsWinToMs(timeoutNs)) == WAIT_OBJECT_0;
 }
 
 /* ---- Detached processes ---------------------------------------------------------------------- */

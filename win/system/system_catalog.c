@@ -375,7 +375,7 @@ static const EtwMap *findMap(void *ctx, const EtwGuid *provider, const char *nam
         memcpy(record, provider->bytes, sizeof provider->bytes);
         asked->holder = asked->holder != NULL ? asked->holder
                                               : EtwDefNew(provider, "", ETW_ORIGIN_METADATA, "");
-        found = EtwMetadataMap(asked->holder, record, size, &own);
+        found = EtwMapInfoParse(asked->holder, record, size, &own);
         EtwFree(record);
     }
     EtwFree(map.name);
@@ -420,7 +420,7 @@ const EtwProviderDef *EtwPlatformEvent(const EtwEvent *event)
     fillRecord(&asked.record, event);
     uint8_t *info = filled(fillEvent, &asked, 4096, &size);
     if (info != NULL) {
-        made = EtwMetadataEvent(info, size, findMap, &asked, &missing);
+        made = EtwEventInfoParse(info, size, findMap, &asked, &missing);
         EtwFree(info);
     }
     /* asked.holder stays: the definition's fields point to its maps. */

@@ -50,21 +50,21 @@ static bool sameEvent(const EtwPayloadTest *a, const EtwPayloadTest *b)
 }
 
 /* The tests of the event that tests[first] is about, as one of TDH's filters. */
-static ULONG makePayload(Filters *f, const EtwEnable *wish, int first)
+static ULONG makePayload(Filters *f, const EtwEnable *request, int first)
 {
-    const EtwPayloadTest *test = &wish->payload[first];
+    const EtwPayloadTest *test = &request->payload[first];
     SystemPayloadPredicate predicates[8] = {0};
     EVENT_DESCRIPTOR desc = {.Id = test->id, .Version = test->version};
     ULONG count = 0, code;
-    for (int i = first; i < wish->payloadCount && count < 8; i++) {
-        if (sameEvent(&wish->payload[i], test)) {
+    for (int i = first; i < request->payloadCount && count < 8; i++) {
+        if (sameEvent(&request->payload[i], test)) {
             predicates[count++] =
-                    (SystemPayloadPredicate){.FieldName = OsWinFromUtf8(wish->payload[i].field),
-                            .CompareOp = wish->payload[i].op,
-                            .Value = OsWinFromUtf8(wish->payload[i].value)};
+                    (SystemPayloadPredicate){.FieldName = OsWinFromUtf8(request->payload[i].field),
+                            .CompareOp = request->payload[i].op,
+                            .Value = OsWinFromUtf8(request->payload[i].value)};
         }
     }
-    code = SystemLazyGet()->tdhCreatePayloadFilter((LPCGUID)(const void *)&wish->provider, &desc,
+    code = SystemLazyGet()->tdhCreatePayloadFilter((LPCGUID)(const void *)&request->provider, &desc,
             FALSE, count, predicates, &f->payloads[f->payloadCount]);
     f->payloadCount += code == ERROR_SUCCESS;
     for (ULONG i = 0; i < count; i++) {
@@ -74,22 +74,23 @@ static ULONG makePayload(Filters *f, const EtwEnable *wish, int first)
     return code;
 }
 
-static EtwStatus addPayload(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+static EtwStatus addPayload(
+        Filters *f, const char *session, const EtwEnable *request, EtwError *err)
 {
     const SystemLazy *tdh = SystemLazyGet();
     if (tdh->tdhCreatePayloadFilter == NULL || tdh->tdhAggregatePayloadFilters == NULL ||
             tdh->tdhDeletePayloadFilter == NULL ||
             tdh->tdhCleanupPayloadEventFilterDescriptor == NULL) {
-        return SystemLacks(err, "filters on payloads", "Windows 8.1");
+        return SystemUnsupported(err, "filters on payloads", "Windows 8.1");
     }
-    for (int i = 0; i < wish->payloadCount; i++) {
+    for (int i = 0; i < request->payloadCount; i++) {
         bool done = false;
         for (int before = 0; before < i; before++) {
-            done |= sameEvent(&wish->payload[before], &wish->payload[i]);
+            done |= sameEvent(&request->payload[before], &request->payload[i]);
         }
         ULONG code = done                              ? ERROR_SUCCESS
                      : f->payloadCount == MAX_PAYLOADS ? ERROR_NO_SYSTEM_RESOURCES
-                                                       : makePayload(f, wish, i);
+                                                       : makePayload(f, request, i);
         if (code != ERROR_SUCCESS) {
             return SystemFail(err, code, "filter on the payload in session", session);
         }
@@ -117,51 +118,52 @@ static void freeFilters(Filters *f)
 }
 
 /* Those of the enabling; of a private session those that it was started with, with each call. */
-static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *request, EtwError *err)
 {
-    bool pids = wish->pidCount > 0 && !wish->pidsByDefault;
+    bool pids = request->pidCount > 0 && !request->pidsByDefault;
     SystemOwn own = SystemOwnFind(session);
     f->scope = own.scope; /* taken over */
     f->count = f->sessionScope = SystemScopeFilters(&f->scope, f->list);
     if (f->count > 0) {
-        return !pids && wish->executables == NULL
+        return !pids && request->executables == NULL
                        ? ETW_OK
                        : EtwFail(err, ETW_E_ARG, "FILTER", session,
                                  "session \"%s\" was started with the processes that it is in",
                                  session);
     }
     if (pids) {
-        f->scope.pidCount = wish->pidCount;
-        for (int i = 0; i < wish->pidCount; i++) {
-            f->scope.pids[i] = wish->pids[i];
+        f->scope.pidCount = request->pidCount;
+        for (int i = 0; i < request->pidCount; i++) {
+            f->scope.pids[i] = request->pids[i];
         }
     }
-    if (wish->executables != NULL) {
-        f->scope.executables = OsWinFromUtf8(wish->executables);
+    if (request->executables != NULL) {
+        f->scope.executables = OsWinFromUtf8(request->executables);
     }
     f->count = SystemScopeFilters(&f->scope, f->list);
     return ETW_OK;
 }
 
-static EtwStatus fillFilters(Filters *f, const char *session, const EtwEnable *wish, EtwError *err)
+static EtwStatus fillFilters(
+        Filters *f, const char *session, const EtwEnable *request, EtwError *err)
 {
-    if (wish->pidCount > SYSTEM_MAX_PIDS || wish->idCount > SYSTEM_MAX_EVENT_IDS ||
-            wish->stackIdCount > SYSTEM_MAX_EVENT_IDS) {
+    if (request->pidCount > SYSTEM_MAX_PIDS || request->idCount > SYSTEM_MAX_EVENT_IDS ||
+            request->stackIdCount > SYSTEM_MAX_EVENT_IDS) {
         return EtwFail(err, ETW_E_LIMIT, "FILTER", session,
                 "too many numbers in a filter: at most %d process ids and %d event ids",
                 SYSTEM_MAX_PIDS, SYSTEM_MAX_EVENT_IDS);
     }
-    EtwStatus status = fillScope(f, session, wish, err);
+    EtwStatus status = fillScope(f, session, request, err);
     if (status != ETW_OK) {
         return status;
     }
-    if (wish->idCount > 0) {
-        addIds(f, SYSTEM_FILTER_EVENT_ID, &f->ids, wish->ids, wish->idCount);
+    if (request->idCount > 0) {
+        addIds(f, SYSTEM_FILTER_EVENT_ID, &f->ids, request->ids, request->idCount);
     }
-    if (wish->stackIdCount > 0) {
-        addIds(f, SYSTEM_FILTER_STACKWALK, &f->stackIds, wish->stackIds, wish->stackIdCount);
+    if (request->stackIdCount > 0) {
+        addIds(f, SYSTEM_FILTER_STACKWALK, &f->stackIds, request->stackIds, request->stackIdCount);
     }
-    return wish->payloadCount > 0 ? addPayload(f, session, wish, err) : ETW_OK;
+    return request->payloadCount > 0 ? addPayload(f, session, request, err) : ETW_OK;
 }
 
 /* ---- Providers ------------------------------------------------------------------------------- */
@@ -176,43 +178,43 @@ static void setFilters(ENABLE_TRACE_PARAMETERS *parameters, Filters *f, ULONG co
 /* The provider's callbacks are through when this returns, so that the next event is not missed; one
  * that takes long goes on alone. */
 static ULONG enableTrace(TRACEHANDLE handle, const EtwGuid *provider, ULONG control, UCHAR level,
-        const EtwEnable *wish, ENABLE_TRACE_PARAMETERS *parameters)
+        const EtwEnable *request, ENABLE_TRACE_PARAMETERS *parameters)
 {
-    uint64_t any = wish != NULL && wish->any != 0 ? wish->any : UINT64_MAX;
+    uint64_t any = request != NULL && request->any != 0 ? request->any : UINT64_MAX;
     ULONG code = EnableTraceEx2(handle, (LPCGUID)(const void *)provider, control, level,
-            control == EVENT_CONTROL_CODE_DISABLE_PROVIDER ? 0 : any, wish != NULL ? wish->all : 0,
-            SYNC_MS, parameters);
+            control == EVENT_CONTROL_CODE_DISABLE_PROVIDER ? 0 : any,
+            request != NULL ? request->all : 0, SYNC_MS, parameters);
     return code == ERROR_TIMEOUT ? ERROR_SUCCESS : code;
 }
 
-static ULONG enableProvider(TRACEHANDLE handle, const EtwEnable *wish, Filters *f)
+static ULONG enableProvider(TRACEHANDLE handle, const EtwEnable *request, Filters *f)
 {
     ENABLE_TRACE_PARAMETERS parameters = {
-            .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = wish->properties};
-    UCHAR level = wish->level != 0 ? wish->level : 0xFF;
+            .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = request->properties};
+    UCHAR level = request->level != 0 ? request->level : 0xFF;
     setFilters(&parameters, f, f->count);
-    ULONG code = enableTrace(
-            handle, &wish->provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level, wish, &parameters);
-    if (code == ERROR_SUCCESS && wish->captureState) {
+    ULONG code = enableTrace(handle, &request->provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level,
+            request, &parameters);
+    if (code == ERROR_SUCCESS && request->captureState) {
         parameters.EnableProperty = 0;
         setFilters(&parameters, f, f->sessionScope);
-        code = enableTrace(handle, &wish->provider, EVENT_CONTROL_CODE_CAPTURE_STATE, level, wish,
-                &parameters);
+        code = enableTrace(handle, &request->provider, EVENT_CONTROL_CODE_CAPTURE_STATE, level,
+                request, &parameters);
     }
     return code;
 }
 
-EtwStatus SystemEnable(const char *name, const EtwEnable *wish, EtwError *err)
+EtwStatus SystemEnable(const char *name, const EtwEnable *request, EtwError *err)
 {
     SystemProperties s;
     TRACEHANDLE handle;
     Filters filters = {0};
     EtwStatus status = SystemHandle(name, &handle, &s, err);
     if (status == ETW_OK) {
-        status = fillFilters(&filters, name, wish, err);
+        status = fillFilters(&filters, name, request, err);
     }
     if (status == ETW_OK) {
-        ULONG code = enableProvider(handle, wish, &filters);
+        ULONG code = enableProvider(handle, request, &filters);
         status = code == ERROR_SUCCESS
                          ? ETW_OK
                          : SystemFail(err, code, "enable a provider in session", name);
@@ -371,15 +373,15 @@ static ULONG setFlags(const char *name, TRACEHANDLE handle, SystemProperties *s,
     return SystemControl(name, s, EVENT_TRACE_CONTROL_UPDATE);
 }
 
-static ULONG setStacks(TRACEHANDLE handle, const EtwKernelEnable *wish)
+static ULONG setStacks(TRACEHANDLE handle, const EtwKernelEnable *request)
 {
     CLASSIC_EVENT_ID ids[MAX_STACK_EVENTS] = {0};
     int count = 0;
     if (SystemLazyGet()->traceSetInformation == NULL) {
         return ERROR_NOT_SUPPORTED;
     }
-    for (int i = 0; i < wish->groupCount; i++) {
-        const Group *g = groupOf(wish->groups[i]);
+    for (int i = 0; i < request->groupCount; i++) {
+        const Group *g = groupOf(request->groups[i]);
         for (int h = 0; h < 8 && g->hooks[h] != 0 && count < MAX_STACK_EVENTS; h++) {
             memcpy(&ids[count].EventGuid, EtlGroupGuid(g->hooks[h]), sizeof ids->EventGuid);
             ids[count++].Type = (UCHAR)g->hooks[h];
@@ -414,19 +416,19 @@ static EtwStatus kernelSession(
     return status;
 }
 
-EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *wish, EtwError *err)
+EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *request, EtwError *err)
 {
     SystemProperties s;
     TRACEHANDLE handle;
     ULONG flags = 0;
-    for (int i = 0; i < wish->groupCount; i++) {
-        const Group *g = groupOf(wish->groups[i]);
+    for (int i = 0; i < request->groupCount; i++) {
+        const Group *g = groupOf(request->groups[i]);
         if (g == NULL) {
-            return unknownGroup(wish->groups[i], err);
+            return unknownGroup(request->groups[i], err);
         }
         flags |= g->flags;
     }
-    if (wish->pidCount > 0) {
+    if (request->pidCount > 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "PIDS", name,
                 "Windows' kernel events come of all processes: filter them where they are read "
                 "(-where)");
@@ -435,12 +437,12 @@ EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *wish, EtwE
     if (status != ETW_OK) {
         return status;
     }
-    ULONG code = wish->interval != 0 ? setInterval(wish->interval) : ERROR_SUCCESS;
+    ULONG code = request->interval != 0 ? setInterval(request->interval) : ERROR_SUCCESS;
     if (code == ERROR_SUCCESS) {
         code = setFlags(name, handle, &s, s.p.EnableFlags | flags);
     }
-    if (code == ERROR_SUCCESS && wish->stacks) {
-        code = setStacks(handle, wish);
+    if (code == ERROR_SUCCESS && request->stacks) {
+        code = setStacks(handle, request);
     }
     return code == ERROR_SUCCESS ? ETW_OK
                                  : SystemFail(err, code, "enable kernel events in session", name);

@@ -61,7 +61,7 @@ const char *SystemUnusable(void);
  */
 EtwStatus SystemFail(EtwError *errPtr, ULONG code, const char *doing, const char *subject);
 /* The function is not in this Windows. */
-EtwStatus SystemLacks(EtwError *errPtr, const char *what, const char *since);
+EtwStatus SystemUnsupported(EtwError *errPtr, const char *what, const char *since);
 
 /* ---- Sessions (system_session.c) ------------------------------------------------------------- */
 

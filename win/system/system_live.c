@@ -38,7 +38,7 @@ typedef struct Slot {
 } Slot;
 
 typedef struct SystemLive {
-    EtwLive face; /* must be first */
+    EtwLive pub; /* must be first */
     TRACEHANDLE trace;
     OsThread *thread;
     OsWake *wake, *done;
@@ -347,7 +347,7 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
                 "session \"%s\" is not for live consumers: start it with -realtime 1", name);
     }
     SystemLive *l = EtwAlloc(sizeof *l);
-    l->face.ops = &liveOps;
+    l->pub.ops = &liveOps;
     l->refs = 1;
     l->wake = OsWakeNew();
     l->done = OsWakeNew();
@@ -375,6 +375,6 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
         freeLive(l);
         return status;
     }
-    *livePtr = &l->face;
+    *livePtr = &l->pub;
     return ETW_OK;
 }

@@ -14,7 +14,7 @@
 #include "schema/model/schema.h"
 
 /* Of this process, by the provider's slot in the registry. */
-typedef struct Mirror {
+typedef struct Native {
     REGHANDLE handle; /* 0: not registered */
     bool enabled;     /* under the registry's lock: this process counts in RegProvider.system */
     volatile LONG hasClassic;
@@ -22,12 +22,12 @@ typedef struct Mirror {
     volatile LONG64 session;          /* to which classic events go; 0: nobody listens */
     GUID eventClass;                  /* as long as it is registered */
     TRACE_GUID_REGISTRATION classReg; /* Windows fills in a handle */
-} Mirror;
-static Mirror mirrors[REG_PROVIDERS];
+} Native;
+static Native natives[REG_PROVIDERS];
 
-static Mirror *mirrorOf(const RegProvider *provider)
+static Native *nativeOf(const RegProvider *provider)
 {
-    return &mirrors[provider - RegGet()->providers];
+    return &natives[provider - RegGet()->providers];
 }
 
 /* ---- Who listens ----------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static Mirror *mirrorOf(const RegProvider *provider)
 /* Under the registry's lock. */
 static void setWanted(RegProvider *provider, bool enabled, uint8_t level, uint64_t any)
 {
-    Mirror *mirror = mirrorOf(provider);
+    Native *mirror = nativeOf(provider);
     uint32_t before = atomic_load(&provider->system);
     if (enabled) {
         /* What several processes are told is summed up: too much wanted costs little. */
@@ -57,7 +57,7 @@ static VOID NTAPI onEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG an
     RegProvider *provider = context;
     (void)source, (void)all, (void)filter;
     if (code == EVENT_CONTROL_CODE_CAPTURE_STATE) {
-        ListenCapture(provider);
+        CallbackCaptureState(provider);
     }
     if (code > EVENT_CONTROL_CODE_ENABLE_PROVIDER || RegLock(NULL) != ETW_OK) {
         return;
@@ -65,7 +65,7 @@ static VOID NTAPI onEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG an
     setWanted(provider, code == EVENT_CONTROL_CODE_ENABLE_PROVIDER, level != 0 ? level : 255,
             any != 0 ? any : UINT64_MAX);
     RegUnlock();
-    ListenNotify(provider);
+    CallbackNotify(provider);
 }
 
 /* ---- Registering ----------------------------------------------------------------------------- */
@@ -85,29 +85,29 @@ static void setTraits(REGHANDLE handle, const char *name)
 
 /* Windows may call back any time as long as a provider is registered, and some are until the process
  * ends: the code stays. */
-static void stay(void)
+static void pinModule(void)
 {
     HMODULE self;
     GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
-            (LPCWSTR)(const void *)mirrors, &self);
+            (LPCWSTR)(const void *)natives, &self);
 }
 
-void EtwMirrorRegister(RegProvider *provider)
+void EtwNativeRegister(RegProvider *provider)
 {
     REGHANDLE handle;
     if (SystemUnusable() != NULL || EventRegister((LPCGUID)(const void *)&provider->guid, onEnable,
                                             provider, &handle) != ERROR_SUCCESS) {
         return;
     }
-    stay();
+    pinModule();
     setTraits(handle, provider->name);
-    mirrorOf(provider)->handle = handle;
+    nativeOf(provider)->handle = handle;
 }
 
 /* Which session listens: the last one that enabled the provider, Windows has one for a classic provider. */
 static ULONG WINAPI onClassic(WMIDPREQUESTCODE code, PVOID context, ULONG *reserved, PVOID buffer)
 {
-    Mirror *mirror = context;
+    Native *mirror = context;
     (void)reserved;
     if (code == WMI_ENABLE_EVENTS) {
         InterlockedExchange64(&mirror->session, (LONG64)GetTraceLoggerHandle(buffer));
@@ -117,9 +117,9 @@ static ULONG WINAPI onClassic(WMIDPREQUESTCODE code, PVOID context, ULONG *reser
     return ERROR_SUCCESS;
 }
 
-void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass)
+void EtwNativeDefineClassic(RegProvider *provider, const EtwGuid *eventClass)
 {
-    Mirror *mirror = mirrorOf(provider);
+    Native *mirror = nativeOf(provider);
     if (mirror->handle == 0 || InterlockedExchange(&mirror->hasClassic, 1) != 0) {
         return;
     }
@@ -131,7 +131,7 @@ void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass)
     }
 }
 
-static void unregisterClassic(Mirror *mirror)
+static void unregisterClassic(Native *mirror)
 {
     TRACEHANDLE classic = mirror->classic;
     mirror->classic = 0;
@@ -142,9 +142,9 @@ static void unregisterClassic(Mirror *mirror)
     InterlockedExchange(&mirror->hasClassic, 0);
 }
 
-void EtwMirrorUnregister(RegProvider *provider)
+void EtwNativeUnregister(RegProvider *provider)
 {
-    Mirror *mirror = mirrorOf(provider);
+    Native *mirror = nativeOf(provider);
     REGHANDLE handle = mirror->handle;
     if (handle == 0) {
         return;
@@ -168,7 +168,7 @@ static void describe(EVENT_DATA_DESCRIPTOR *d, const void *data, size_t size, UL
 }
 
 /* All data end to end. EtwFree. */
-static uint8_t *flatten(const EtwMirrorEvent *event)
+static uint8_t *flatten(const EtwNativeEvent *event)
 {
     uint8_t *flat = EtwAlloc(event->size + 1), *at = flat;
     for (int i = 0; i < event->count; i++) {
@@ -185,7 +185,7 @@ static int resultOf(ULONG code)
                                                                         : ETW_WRITTEN;
 }
 
-static int writeDescribed(const Mirror *mirror, const RegClass *class, const EtwMirrorEvent *event)
+static int writeDescribed(const Native *mirror, const RegClass *class, const EtwNativeEvent *event)
 {
     EVENT_DATA_DESCRIPTOR data[MAX_EVENT_DATA_DESCRIPTORS];
     uint8_t *flat = NULL;
@@ -209,7 +209,7 @@ static int writeDescribed(const Mirror *mirror, const RegClass *class, const Etw
 }
 
 /* Windows puts it into the session as it is: what the session wants is looked at here. */
-static int writeClassic(Mirror *mirror, const RegClass *class, const EtwMirrorEvent *event)
+static int writeClassic(Native *mirror, const RegClass *class, const EtwNativeEvent *event)
 {
     struct {
         EVENT_TRACE_HEADER head;
@@ -238,9 +238,9 @@ static int writeClassic(Mirror *mirror, const RegClass *class, const EtwMirrorEv
     return resultOf(code);
 }
 
-int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event)
+int EtwNativeWrite(const RegProvider *provider, const EtwNativeEvent *event)
 {
-    Mirror *mirror = mirrorOf(provider);
+    Native *mirror = nativeOf(provider);
     const RegClass *class = RegClassAt(event->eventClass);
     if (mirror->handle == 0 || !mirror->enabled || class == NULL) {
         return ETW_WRITTEN;

@@ -53,7 +53,7 @@ EtwStatus SystemFail(EtwError *err, ULONG code, const char *doing, const char *s
             subject, remedyOf(code));
 }
 
-EtwStatus SystemLacks(EtwError *err, const char *what, const char *since)
+EtwStatus SystemUnsupported(EtwError *err, const char *what, const char *since)
 {
     return EtwFail(err, ETW_E_UNSUPPORTED, "WINDOWS", what,
             "this Windows has no %s: it came with %s", what, since);
@@ -332,7 +332,7 @@ static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
 }
 
 /* Older ones would take the filters for nothing, and be in all processes. */
-static bool knowsFilters(void)
+static bool supportsFilters(void)
 {
     OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof v};
     return SystemLazyGet()->rtlGetVersion != NULL && SystemLazyGet()->rtlGetVersion(&v) == 0 &&
@@ -362,8 +362,9 @@ static EtwStatus startOwn(
     wchar_t name[SYSTEM_MAX_NAME];
     EVENT_FILTER_DESCRIPTOR filters[2];
     ULONG count = SystemScopeFilters(&own->scope, filters);
-    if (count > 0 && !knowsFilters()) {
-        return SystemLacks(err, "private sessions in chosen processes", "Windows 10, version 1703");
+    if (count > 0 && !supportsFilters()) {
+        return SystemUnsupported(
+                err, "private sessions in chosen processes", "Windows 10, version 1703");
     }
     if (!SystemName(name, c->name)) {
         return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);

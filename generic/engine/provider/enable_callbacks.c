@@ -1,82 +1,82 @@
 /*
  * engine/provider/enable_callbacks.c --
  *
- *	See enable_callbacks.h. Each process of the registry has a bell in it; who changes an enable rings those
- *	of the provider's processes. A process with callbacks has one thread, which waits for its bell,
- *	compares what each callback was told with what is wanted now, and calls. So nothing is looked at
+ *	See enable_callbacks.h. Each process of the registry has a wake in it; who changes an enable rings those
+ *	of the provider's processes. A process with callbacks has one thread, which waits for its wake,
+ *	compares what each callback was notified with what is wanted now, and calls. So nothing is looked at
  *	until somebody rings, and a ring in vain costs nothing more.
  */
 #include "engine/provider/enable_callbacks.h"
 #include "base/bytes.h"
 #include <stdio.h>
 
-typedef struct Wish {
+typedef struct EnableState {
     bool enabled;
     uint8_t level;
     uint64_t any, all;
-} Wish;
+} EnableState;
 
 typedef struct Hook {
     RegProvider *provider;
     Etw_EnableProc *proc;
     void *ctx;
-    Wish told;
+    EnableState notified;
     uint32_t captures; /* of the provider, as far as it was asked */
-    bool asked;        /* for its state, by the operating system */
+    bool captureAsked; /* for its state, by the operating system */
     uint32_t busy;     /* the thread that is calling it; 0: none */
     struct Hook *next;
 } Hook;
 
 /* Under RegLock. */
 static Hook *hooks;
-static uint32_t listenerPid; /* of the process whose thread listens */
+static uint32_t callbackPid; /* of the process whose thread listens */
 
 enum {
-    LOOK_ANYWAY = 1000 * 1000000 /* ns: a ring may be lost with the process that was to ring */
+    MAX_WAIT_NS = 1000 * 1000000 /* ns: a ring may be lost with the process that was to ring */
 };
 
 /* ---- Calling --------------------------------------------------------------------------------- */
 
-static Wish wishOf(const RegProvider *provider)
+static EnableState enableStateOf(const RegProvider *provider)
 {
-    Wish w = {0};
+    EnableState w = {0};
     uint32_t active = atomic_load(&provider->active);
-    w.level = (uint8_t)__atomic_load_n(&provider->face.enabled, __ATOMIC_RELAXED);
+    w.level = (uint8_t)__atomic_load_n(&provider->pub.enabled, __ATOMIC_RELAXED);
     w.enabled = w.level != 0;
-    w.any = w.enabled ? __atomic_load_n(&provider->face.keywords, __ATOMIC_RELAXED) : 0;
+    w.any = w.enabled ? __atomic_load_n(&provider->pub.keywords, __ATOMIC_RELAXED) : 0;
     for (int i = 0; i < ETW_MAX_ENABLES; i++) {
         w.all |= active >> i & 1 ? provider->enables[i].all : 0;
     }
     return w;
 }
 
-static bool isTold(const Hook *h, const Wish *w)
+static bool isNotified(const Hook *h, const EnableState *w)
 {
-    return h->told.enabled == w->enabled && h->told.level == w->level && h->told.any == w->any &&
-           h->told.all == w->all;
+    return h->notified.enabled == w->enabled && h->notified.level == w->level &&
+           h->notified.any == w->any && h->notified.all == w->all;
 }
 
-/* What a callback does not know yet, as ETW_CONTROL_*; it is taken as told. -1: it knows all. */
-static int takeNews(Hook *h)
+/* What a callback does not know yet, as ETW_CONTROL_*; it is taken as notified. -1: it knows all. */
+static int takeControl(Hook *h)
 {
-    Wish now = wishOf(h->provider);
+    EnableState now = enableStateOf(h->provider);
     uint32_t captures = atomic_load(&h->provider->captures);
-    bool asked = h->asked || h->captures != captures;
-    if (!isTold(h, &now)) {
-        h->told = now;
+    bool captureAsked = h->captureAsked || h->captures != captures;
+    if (!isNotified(h, &now)) {
+        h->notified = now;
         return now.enabled ? ETW_CONTROL_ENABLE : ETW_CONTROL_DISABLE;
     }
     h->captures = captures;
-    h->asked = false;
-    return asked && now.enabled ? ETW_CONTROL_CAPTURE_STATE : -1;
+    h->captureAsked = false;
+    return captureAsked && now.enabled ? ETW_CONTROL_CAPTURE_STATE : -1;
 }
 
 /* A callback with news, marked as being called; NULL: none. provider NULL: of any. */
-static Hook *nextUntold(const RegProvider *provider, Hook *copy, int *controlPtr)
+static Hook *nextPending(const RegProvider *provider, Hook *copy, int *controlPtr)
 {
     for (Hook *h = hooks; h != NULL; h = h->next) {
         if ((provider == NULL || h->provider == provider) && h->busy == 0 &&
-                (*controlPtr = takeNews(h)) >= 0) {
+                (*controlPtr = takeControl(h)) >= 0) {
             h->busy = OsTid();
             *copy = *h;
             return h;
@@ -85,10 +85,10 @@ static Hook *nextUntold(const RegProvider *provider, Hook *copy, int *controlPtr
     return NULL;
 }
 
-/* Unless the callback itself has unregistered the provider. ListenForget waits for this. */
+/* Unless the callback itself has unregistered the provider. CallbackRemoveProvider waits for this. */
 static void called(const Hook *which)
 {
-    RegLockHere();
+    RegLockLocal();
     for (Hook *h = hooks; h != NULL; h = h->next) {
         if (h == which) {
             h->busy = 0;
@@ -98,7 +98,7 @@ static void called(const Hook *which)
 }
 
 /*
- * A callback runs without the lock: it may define events, or enable. What changes meanwhile is told
+ * A callback runs without the lock: it may define events, or enable. What changes meanwhile is notified
  * by the thread that is calling already.
  */
 static void callHooks(const RegProvider *provider)
@@ -109,71 +109,71 @@ static void callHooks(const RegProvider *provider)
         if (RegLock(NULL) != ETW_OK) {
             return;
         }
-        h = nextUntold(provider, &copy, &control);
+        h = nextPending(provider, &copy, &control);
         RegUnlock();
         if (h == NULL) {
             return;
         }
-        copy.proc(copy.ctx, control, copy.told.level, copy.told.any, copy.told.all);
+        copy.proc(copy.ctx, control, copy.notified.level, copy.notified.any, copy.notified.all);
         called(h);
     }
 }
 
 /* ---- Waking others --------------------------------------------------------------------------- */
 
-static void openBell(OsBell *bell, RegProcess *process)
+static void openWake(OsSharedWake *wake, RegProcess *process)
 {
     char name[32];
     snprintf(name, sizeof name, "p%u", process->pid);
-    OsBellOpen(bell, &process->bell, name);
+    OsSharedWakeOpen(wake, &process->wake, name);
 }
 
 /* Under RegLock. */
-static void ringOthers(const RegProvider *provider)
+static void wakeOthers(const RegProvider *provider)
 {
     Registry *r = RegGet();
     for (int i = 0; i < REG_REGISTRATIONS; i++) {
         const RegRegistration *one = &r->registrations[i];
         if (one->count != 0 && one->provider == provider - r->providers &&
                 one->process < REG_PROCESSES && r->processes[one->process].pid != OsPid()) {
-            OsBell bell;
-            openBell(&bell, &r->processes[one->process]);
-            OsBellRing(&bell);
-            OsBellClose(&bell);
+            OsSharedWake wake;
+            openWake(&wake, &r->processes[one->process]);
+            OsSharedWakePost(&wake);
+            OsSharedWakeClose(&wake);
         }
     }
 }
 
-void ListenNotify(RegProvider *provider)
+void CallbackNotify(RegProvider *provider)
 {
     if (RegLock(NULL) != ETW_OK) {
         return;
     }
-    ringOthers(provider);
+    wakeOthers(provider);
     RegUnlock();
     callHooks(provider);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void listenMain(void *arg)
+static void callbackMain(void *arg)
 {
-    OsBell bell;
-    openBell(&bell, arg);
+    OsSharedWake wake;
+    openWake(&wake, arg);
     for (;;) { /* until the process ends */
         callHooks(NULL);
-        OsBellWait(&bell, LOOK_ANYWAY);
+        OsSharedWakeWait(&wake, MAX_WAIT_NS);
     }
 }
 
 /* Under RegLock: the thread, at the first callback. */
-static void startListening(void)
+static void startCallbackThread(void)
 {
     OsThread *thread; /* never joined */
     RegProcess *self = RegSelf();
-    if (hooks != NULL && listenerPid != OsPid() && self != NULL &&
-            OsThreadStart(&thread, "etw-listen", listenMain, self) == ETW_OK) {
-        listenerPid = OsPid();
+    if (hooks != NULL && callbackPid != OsPid() && self != NULL &&
+            OsThreadStart(&thread, "etw-listen", callbackMain, self) == ETW_OK) {
+        callbackPid = OsPid();
     }
 }
 
@@ -186,27 +186,27 @@ static void rejoined(void)
     for (Hook *h = hooks; h != NULL; h = h->next) {
         h->busy = 0; /* the thread that was calling it stayed behind in the parent */
     }
-    startListening();
+    startCallbackThread();
     RegUnlock();
 }
 
-void Etw_EnableCallbackAdd(Etw_Provider *face, Etw_EnableProc *proc, void *ctx)
+void Etw_EnableCallbackAdd(Etw_Provider *pub, Etw_EnableProc *proc, void *ctx)
 {
     Hook *hook;
-    if (face == NULL || RegLock(NULL) != ETW_OK) {
+    if (pub == NULL || RegLock(NULL) != ETW_OK) {
         return;
     }
     RegOnJoin(rejoined);
     hook = EtwAlloc(sizeof *hook);
-    hook->provider = (RegProvider *)face;
+    hook->provider = (RegProvider *)pub;
     hook->proc = proc;
     hook->ctx = ctx;
     hook->captures = atomic_load(&hook->provider->captures);
     hook->next = hooks;
     hooks = hook;
-    startListening();
+    startCallbackThread();
     RegUnlock();
-    callHooks((RegProvider *)face); /* it may be enabled already */
+    callHooks((RegProvider *)pub); /* it may be enabled already */
 }
 
 /* proc NULL: any callback of the provider. */
@@ -224,7 +224,7 @@ static void forget(const RegProvider *provider, Etw_EnableProc *proc, const void
 {
     for (bool waiting = true; waiting;) {
         Hook **at, *h;
-        RegLockHere();
+        RegLockLocal();
         at = find(provider, proc, ctx);
         h = *at;
         waiting = h != NULL;
@@ -239,31 +239,31 @@ static void forget(const RegProvider *provider, Etw_EnableProc *proc, const void
     }
 }
 
-void Etw_EnableCallbackRemove(Etw_Provider *face, Etw_EnableProc *proc, void *ctx)
+void Etw_EnableCallbackRemove(Etw_Provider *pub, Etw_EnableProc *proc, void *ctx)
 {
-    if (face != NULL && proc != NULL) {
-        forget((const RegProvider *)face, proc, ctx);
+    if (pub != NULL && proc != NULL) {
+        forget((const RegProvider *)pub, proc, ctx);
     }
 }
 
-void ListenForget(const RegProvider *provider)
+void CallbackRemoveProvider(const RegProvider *provider)
 {
     forget(provider, NULL, NULL);
 }
 
-void ListenCapture(RegProvider *provider)
+void CallbackCaptureState(RegProvider *provider)
 {
-    RegLockHere();
+    RegLockLocal();
     for (Hook *h = hooks; h != NULL; h = h->next) {
-        h->asked |= h->provider == provider;
+        h->captureAsked |= h->provider == provider;
     }
     RegUnlock();
     callHooks(provider);
 }
 
-void ListenForgetAll(void)
+void CallbackRemoveAll(void)
 {
-    RegLockHere();
+    RegLockLocal();
     while (hooks != NULL) {
         Hook *h = hooks;
         hooks = h->next;

@@ -11,12 +11,12 @@
 
 /* Something has changed for this provider: this process's callback is called, on this thread, and
  * the other processes that registered it are woken. Not under the registry's lock. */
-void ListenNotify(RegProvider *provider);
+void CallbackNotify(RegProvider *provider);
 /* The operating system asks this process for the provider's state. Not under the registry's lock. */
-void ListenCapture(RegProvider *provider);
+void CallbackCaptureState(RegProvider *provider);
 /* Its callbacks go; waits for one that runs on another thread. Not under the registry's lock. */
-void ListenForget(const RegProvider *provider);
+void CallbackRemoveProvider(const RegProvider *provider);
 /* All callbacks go, uncalled: of a process that was forked to do something else. */
-void ListenForgetAll(void);
+void CallbackRemoveAll(void);
 
 #endif

@@ -11,23 +11,23 @@
 
 /*
  * This process's first registration of a provider, and its last; not under the registry's lock. In
- * between RegProvider.system may become non-zero: then EtwMirrorWrite is to be called.
+ * between RegProvider.system may become non-zero: then EtwNativeWrite is to be called.
  */
-void EtwMirrorRegister(RegProvider *provider);
-void EtwMirrorUnregister(RegProvider *provider);
+void EtwNativeRegister(RegProvider *provider);
+void EtwNativeUnregister(RegProvider *provider);
 
 /* An event of that class of the classic kind was defined; from then on the provider writes such events. Not under
  * the registry's lock. */
-void EtwMirrorClassic(RegProvider *provider, const EtwGuid *eventClass);
+void EtwNativeDefineClassic(RegProvider *provider, const EtwGuid *eventClass);
 
-typedef struct EtwMirrorEvent {
+typedef struct EtwNativeEvent {
     uint32_t eventClass;                /* RegClassAt: descriptor, traits, metadata */
     const Etw_Guid *activity, *related; /* NULL: none */
     const Etw_Data *data;
     int count;
     uint32_t size; /* of all data */
-} EtwMirrorEvent;
+} EtwNativeEvent;
 /* ETW_WRITTEN: also when no session wanted it. */
-int EtwMirrorWrite(const RegProvider *provider, const EtwMirrorEvent *event);
+int EtwNativeWrite(const RegProvider *provider, const EtwNativeEvent *event);
 
 #endif

@@ -46,14 +46,14 @@ Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
     }
     RegUnlock();
     if (registrations == 1) {
-        EtwMirrorRegister(provider);
+        EtwNativeRegister(provider);
     }
-    return provider ? &provider->face : NULL;
+    return provider ? &provider->pub : NULL;
 }
 
-void Etw_Unregister(Etw_Provider *face)
+void Etw_Unregister(Etw_Provider *pub)
 {
-    RegProvider *provider = (RegProvider *)face;
+    RegProvider *provider = (RegProvider *)pub;
     bool last = false;
     if (provider == NULL || RegLock(NULL) != ETW_OK) {
         return;
@@ -72,8 +72,8 @@ void Etw_Unregister(Etw_Provider *face)
     }
     RegUnlock();
     if (last) {
-        ListenForget(provider);
-        EtwMirrorUnregister(provider);
+        CallbackRemoveProvider(provider);
+        EtwNativeUnregister(provider);
     }
 }
 
@@ -100,9 +100,9 @@ static void fillClass(RegClass *head, const RegProvider *provider, const Etw_Eve
 }
 
 Etw_Event *Etw_DefineEvent(
-        Etw_Provider *face, const Etw_EventDesc *desc, const Etw_Field *fields, int fieldCount)
+        Etw_Provider *pub, const Etw_EventDesc *desc, const Etw_Field *fields, int fieldCount)
 {
-    RegProvider *provider = (RegProvider *)face;
+    RegProvider *provider = (RegProvider *)pub;
     EtwText meta = {0}, traits = {0};
     RegClass head = {0};
     Etw_Event *event = NULL;
@@ -131,7 +131,7 @@ Etw_Event *Etw_DefineEvent(
     }
     RegUnlock();
     if (event != NULL && head.classic) {
-        EtwMirrorClassic(provider, &head.guid);
+        EtwNativeDefineClassic(provider, &head.guid);
     }
     EtwTextFree(&meta);
     EtwTextFree(&traits);
@@ -240,10 +240,10 @@ static inline __attribute__((always_inline)) int writeTo(Ring *ring, const Write
 }
 
 /* To the operating system's sessions. What is filled in is so in a copy. */
-static int writeMirror(const RegProvider *provider, const WriteArgs *w)
+static int writeNative(const RegProvider *provider, const WriteArgs *w)
 {
     uint8_t copy[2048];
-    EtwMirrorEvent event = {
+    EtwNativeEvent event = {
             w->event->eventClass, w->activity, w->related, w->data, w->count, w->payload};
     Etw_Data whole = {copy, w->payload};
     uint64_t now = OsTicks();
@@ -256,7 +256,7 @@ static int writeMirror(const RegProvider *provider, const WriteArgs *w)
         event.data = &whole;
         event.count = 1;
     }
-    return EtwMirrorWrite(provider, &event);
+    return EtwNativeWrite(provider, &event);
 }
 
 /* The thread's activity, and what its next event is related to. */
@@ -305,30 +305,30 @@ static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
     }
     EtwThreadLeave(thread);
     if (__builtin_expect(atomic_load_explicit(&provider->system, memory_order_relaxed) != 0, 0)) {
-        int one = writeMirror(provider, args);
+        int one = writeNative(provider, args);
         result = one != ETW_WRITTEN ? one : result;
     }
     return result;
 }
 
 /* event NULL: it could not be defined. */
-static inline bool isListened(const Etw_Event *event)
+static inline bool isEventEnabled(const Etw_Event *event)
 {
     return event != NULL &&
-           Etw_Enabled(&event->provider->face, event->desc.level, event->desc.keyword);
+           Etw_Enabled(&event->provider->pub, event->desc.level, event->desc.keyword);
 }
 
 int Etw_WriteActivity(Etw_Event *event, const Etw_Guid *activity, const Etw_Guid *related,
         const Etw_Data *data, int count)
 {
     WriteArgs args = {event, NULL, activity, related, data, count, 0, NULL, NULL};
-    return isListened(event) ? writeWanted(&args) : ETW_WRITTEN;
+    return isEventEnabled(event) ? writeWanted(&args) : ETW_WRITTEN;
 }
 
 int Etw_Write(Etw_Event *event, const Etw_Data *data, int count)
 {
     WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, NULL};
-    return isListened(event) ? writeWanted(&args) : ETW_WRITTEN;
+    return isEventEnabled(event) ? writeWanted(&args) : ETW_WRITTEN;
 }
 
 uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count)

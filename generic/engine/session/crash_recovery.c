@@ -12,25 +12,28 @@
 #include "etl/format.h"
 #include <stdio.h>
 
-enum { PATIENCE = 200, /* ms for writers that are inside a record */ MOST_TOLD = ETW_MAX_SESSIONS };
+enum {
+    MAX_WAITS = 200,
+    /* ms for writers that are inside a record */ MAX_REPORTED = ETW_MAX_SESSIONS
+};
 
-static EtwRecovered told[MOST_TOLD]; /* under RegLock */
-static int toldCount;
+static EtwRecovered recoveredList[MAX_REPORTED]; /* under RegLock */
+static int recoveredCount;
 
 /* ---- What is on disk ------------------------------------------------------------------------- */
 
 /* The buffer that was being put is in the file, up to where it was to be announced. */
-static bool putIsThere(const OsMap *file, uint32_t bufferSize, const RingStream *user)
+static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *user)
 {
-    uint64_t at = (uint64_t)atomic_load(&user->putSlot) * bufferSize;
+    uint64_t at = (uint64_t)atomic_load(&user->flushSlot) * bufferSize;
     const uint8_t *head = file->base + at;
     return at + ETL_BUFFER_HEADER <= file->size &&
-           (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE) == atomic_load(&user->putSequence) &&
-           EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->putUsed);
+           (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE) == atomic_load(&user->flushSequence) &&
+           EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->flushUsed);
 }
 
 /* Puts that were done and not noted any more are noted. */
-static void settlePuts(Ring *ring, const char *path)
+static void settleFlushes(Ring *ring, const char *path)
 {
     OsMap file = {0};
     if (OsMapFile(&file, path, NULL) != ETW_OK) {
@@ -40,7 +43,7 @@ static void settlePuts(Ring *ring, const char *path)
         RingStream *user = &ring->streams[cpu], *kernel = &ring->streams[ring->cpus + cpu];
         uint64_t userNext = atomic_load(&user->next), kernelNext = atomic_load(&kernel->next);
         if ((userNext > atomic_load(&user->onDisk) || kernelNext > atomic_load(&kernel->onDisk)) &&
-                putIsThere(&file, ring->bufferSize, user)) {
+                isFlushed(&file, ring->bufferSize, user)) {
             atomic_store(&user->onDisk, userNext);
             atomic_store(&kernel->onDisk, kernelNext);
         }
@@ -50,36 +53,36 @@ static void settlePuts(Ring *ring, const char *path)
 
 /* ---- Reading the rest ------------------------------------------------------------------------ */
 
-typedef struct Rest {
+typedef struct UnsavedReader {
     Ring *ring;
     RingCursor cursor;
     uint32_t buffer; /* whose serial was looked at */
     uint64_t index;  /* of the next record in its stream, as the logger counted */
     RingRecord *record;
     uint32_t size;
-} Rest;
+} UnsavedReader;
 
 /* The first record of a buffer: where the logger had been, it says the index. */
-static void enter(Rest *r)
+static void beginBuffer(UnsavedReader *r)
 {
     uint64_t serial = atomic_load(&r->ring->buffers[r->cursor.buffer].serial);
     r->buffer = r->cursor.buffer;
     r->index = serial != 0 ? serial - 1 : r->index;
 }
 
-static void pass(Rest *r, int *patience)
+static void skipBlockedRecord(UnsavedReader *r, int *waitsLeft)
 {
-    if (*patience > 0 && !RingBury(r->ring, &r->cursor)) {
-        --*patience;
+    if (*waitsLeft > 0 && !RingAbandon(r->ring, &r->cursor)) {
+        --*waitsLeft;
         OsSleepNs(1000000); /* a writer that lives */
-    } else if (*patience <= 0) {
+    } else if (*waitsLeft <= 0) {
         RingSkip(r->ring, &r->cursor);
         atomic_fetch_add(&r->ring->header->lostAbandoned, 1);
     }
 }
 
 /* Have the next record that is not on disk; false: there is none. */
-static bool next(Rest *r, int *patience)
+static bool next(UnsavedReader *r, int *waitsLeft)
 {
     uint64_t onDisk = atomic_load(&r->ring->streams[r->cursor.stream].onDisk);
     uint32_t buffer;
@@ -87,7 +90,7 @@ static bool next(Rest *r, int *patience)
         switch (RingPeek(r->ring, &r->cursor, &r->record, &r->size, &buffer)) {
         case RING_RECORD:
             if (r->cursor.buffer != r->buffer) {
-                enter(r);
+                beginBuffer(r);
             }
             if (r->index < onDisk) {
                 r->record = NULL;
@@ -97,7 +100,7 @@ static bool next(Rest *r, int *patience)
             break;
         case RING_BLOCKED:
             r->record = NULL;
-            pass(r, patience);
+            skipBlockedRecord(r, waitsLeft);
             break;
         case RING_EMPTY:
             r->record = NULL;
@@ -116,17 +119,17 @@ static bool next(Rest *r, int *patience)
 
 static uint64_t save(Ring *ring, EtlWriter *writer, int cpu, const EtwAnchors *anchors)
 {
-    Rest user = {.ring = ring, .buffer = RING_NO_BUFFER}, kernel = user;
-    int patience = PATIENCE;
+    UnsavedReader user = {.ring = ring, .buffer = RING_NO_BUFFER}, kernel = user;
+    int waitsLeft = MAX_WAITS;
     uint64_t saved = 0;
     user.cursor = (RingCursor){.stream = (uint32_t)cpu, .buffer = RING_NO_BUFFER};
     kernel.cursor = (RingCursor){.stream = ring->cpus + (uint32_t)cpu, .buffer = RING_NO_BUFFER};
     user.index = atomic_load(&ring->streams[user.cursor.stream].passed);
     kernel.index = atomic_load(&ring->streams[kernel.cursor.stream].passed);
     for (;;) {
-        bool haveUser = next(&user, &patience), haveKernel = next(&kernel, &patience);
+        bool haveUser = next(&user, &waitsLeft), haveKernel = next(&kernel, &waitsLeft);
         bool fromUser = !haveKernel || (haveUser && user.record->ticks <= kernel.record->ticks);
-        Rest *from = fromUser ? &user : &kernel;
+        UnsavedReader *from = fromUser ? &user : &kernel;
         EtwEvent event;
         if (!haveUser && !haveKernel) {
             return saved;
@@ -206,7 +209,7 @@ static EtwStatus openFile(
 }
 
 /* A flight recorder. */
-static EtwStatus keepRing(Ring *ring, int index, EtwRecovered *r)
+static EtwStatus recoverRing(Ring *ring, int index, EtwRecovered *r)
 {
     const RingHeader *h = ring->header;
     EtwAnchors anchors = h->anchors[atomic_load(&h->anchorTurn) % 2];
@@ -217,7 +220,7 @@ static EtwStatus keepRing(Ring *ring, int index, EtwRecovered *r)
     return SnapshotRing(ring, &anchors, &config, &r->events, &r->error);
 }
 
-static EtwStatus complete(Ring *ring, int index, EtwRecovered *r)
+static EtwStatus recoverFile(Ring *ring, int index, EtwRecovered *r)
 {
     RingHeader *h = ring->header;
     EtwAnchors anchors = h->anchors[atomic_load(&h->anchorTurn) % 2];
@@ -227,7 +230,7 @@ static EtwStatus complete(Ring *ring, int index, EtwRecovered *r)
     filePath(h, 0, r->file, sizeof r->file);
     removeEmptyNext(h);
     RingCloseAll(ring);
-    settlePuts(ring, r->file);
+    settleFlushes(ring, r->file);
     status = openFile(&writer, ring, index, r->file, &r->error);
     if (status != ETW_OK) {
         return status;
@@ -248,7 +251,8 @@ static void recoverSession(int index)
     uint64_t instance = atomic_load(&session->instance);
     Ring ring = {0};
     char path[1024];
-    EtwRecovered *r = &told[toldCount < MOST_TOLD ? toldCount : MOST_TOLD - 1];
+    EtwRecovered *r =
+            &recoveredList[recoveredCount < MAX_REPORTED ? recoveredCount : MAX_REPORTED - 1];
     RegSessionPath(instance, path, sizeof path);
     if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
         return; /* it died while it started */
@@ -259,8 +263,8 @@ static void recoverSession(int index)
         memset(r, 0, sizeof *r);
         snprintf(r->name, sizeof r->name, "%.255s", session->name);
         r->ownerPid = session->ownerPid;
-        r->status = memory ? keepRing(&ring, index, r) : complete(&ring, index, r);
-        toldCount += toldCount < MOST_TOLD;
+        r->status = memory ? recoverRing(&ring, index, r) : recoverFile(&ring, index, r);
+        recoveredCount += recoveredCount < MAX_REPORTED;
     }
     RingClose(&ring);
 }
@@ -269,7 +273,7 @@ void SessionsRecoverDead(void)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         const RegSession *s = &RegGet()->sessions[i];
-        if (atomic_load(&s->instance) != 0 && !OsProcessLives(s->ownerPid, s->ownerStart)) {
+        if (atomic_load(&s->instance) != 0 && !OsProcessAlive(s->ownerPid, s->ownerStart)) {
             RegDisableSession(i);
             recoverSession(i);
             RegRemoveSession(i);
@@ -290,10 +294,10 @@ EtwStatus EtwSessionRecover(
         return status;
     }
     SessionsRecoverDead();
-    count = toldCount;
+    count = recoveredCount;
     list = EtwAlloc((size_t)(count + 1) * sizeof *list);
-    memcpy(list, told, (size_t)count * sizeof *list);
-    toldCount = 0;
+    memcpy(list, recoveredList, (size_t)count * sizeof *list);
+    recoveredCount = 0;
     RegUnlock();
     for (int i = 0; i < count; i++) {
         visit(ctx, &list[i]);

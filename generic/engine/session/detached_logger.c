@@ -42,9 +42,9 @@ static void fillConfig(const Launch *l, EtwSessionConfig *config)
 
 /* Forked: the providers of the process that asked for the session are not this one's. The engine's
  * own has events that may be in use. */
-static void leaveParent(void)
+static void dropParentState(void)
 {
-    ListenForgetAll();
+    CallbackRemoveAll();
     Etw_Provider *own = EtwOwnProvider();
     if (own != NULL && RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
         RegKeepOnly((const RegProvider *)own);
@@ -66,8 +66,8 @@ static void loggerProcess(const char *path)
     l = (Launch *)map.base;
     fillConfig(l, &config);
     EtwSetTclVersion(l->tclVersion);
-    leaveParent();
-    status = SessionStartHere(&config, &err);
+    dropParentState();
+    status = SessionStartLocal(&config, &err);
     l->status = status;
     l->error = err;
     atomic_store_explicit(&l->done, 1, memory_order_release);
@@ -117,7 +117,7 @@ static EtwStatus waitForStart(Launch *l, uint32_t pid, EtwError *err)
 {
     uint64_t start = OsProcessStart(pid);
     for (int ms = 0; ms < PATIENCE; ms++) {
-        bool lives = start != 0 && OsProcessLives(pid, start);
+        bool lives = start != 0 && OsProcessAlive(pid, start);
         if (atomic_load_explicit(&l->done, memory_order_acquire)) {
             if (err != NULL) {
                 *err = l->error;

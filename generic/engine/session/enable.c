@@ -12,18 +12,18 @@
 
 /* ---- Enabling -------------------------------------------------------------------------------- */
 
-static void fillEnable(RegEnable *e, const EtwEnable *wish)
+static void fillEnable(RegEnable *e, const EtwEnable *request)
 {
-    e->level = wish->level ? wish->level : 255;
-    e->any = wish->any ? wish->any : UINT64_MAX;
-    e->all = wish->all;
-    e->pidCount = (uint8_t)wish->pidCount;
-    e->idCount = (uint8_t)wish->idCount;
-    if (wish->pidCount > 0) {
-        memcpy(e->pids, wish->pids, (size_t)wish->pidCount * sizeof *e->pids);
+    e->level = request->level ? request->level : 255;
+    e->any = request->any ? request->any : UINT64_MAX;
+    e->all = request->all;
+    e->pidCount = (uint8_t)request->pidCount;
+    e->idCount = (uint8_t)request->idCount;
+    if (request->pidCount > 0) {
+        memcpy(e->pids, request->pids, (size_t)request->pidCount * sizeof *e->pids);
     }
-    if (wish->idCount > 0) {
-        memcpy(e->ids, wish->ids, (size_t)wish->idCount * sizeof *e->ids);
+    if (request->idCount > 0) {
+        memcpy(e->ids, request->ids, (size_t)request->idCount * sizeof *e->ids);
     }
 }
 
@@ -49,7 +49,7 @@ static EtwStatus stopping(const char *name, EtwError *err)
 }
 
 static EtwStatus enableLocked(
-        const char *name, const EtwEnable *wish, RegProvider **providerPtr, EtwError *err)
+        const char *name, const EtwEnable *request, RegProvider **providerPtr, EtwError *err)
 {
     int session = SessionFind(name, err);
     uint64_t instance;
@@ -62,10 +62,10 @@ static EtwStatus enableLocked(
         return stopping(name, err);
     }
     instance = atomic_load(&RegGet()->sessions[session].instance);
-    p = RegFindProvider(&wish->provider, wish->providerName, true);
+    p = RegFindProvider(&request->provider, request->providerName, true);
     i = p ? entryFor(p, instance) : -1;
     if (i < 0) {
-        return EtwFail(err, ETW_E_LIMIT, p ? "ENABLES" : "PROVIDERS", wish->providerName,
+        return EtwFail(err, ETW_E_LIMIT, p ? "ENABLES" : "PROVIDERS", request->providerName,
                 p ? "%d sessions listen to this provider already, the most there can be: disable "
                     "it in one of them"
                   : "%d providers are known already, the most there can be",
@@ -73,32 +73,32 @@ static EtwStatus enableLocked(
     }
     atomic_fetch_and(&p->active,
             ~(1u << i)); /* a writer that saw the bit may read a mixed entry once: harmless */
-    fillEnable(&p->enables[i], wish);
+    fillEnable(&p->enables[i], request);
     p->enables[i].session = (uint32_t)session;
     p->enables[i].instance = instance;
     atomic_fetch_or_explicit(&p->active, 1u << i, memory_order_release); /* the entry is complete */
     RegRefreshProvider(p);
-    if (wish->captureState) {
+    if (request->captureState) {
         atomic_fetch_add(&p->captures, 1);
     }
     *providerPtr = p;
     return ETW_OK;
 }
 
-EtwStatus EmbeddedEnable(const char *name, const EtwEnable *wish, EtwError *err)
+EtwStatus EmbeddedEnable(const char *name, const EtwEnable *request, EtwError *err)
 {
     RegProvider *provider = NULL;
     EtwStatus status;
-    if (wish->properties != 0 || wish->executables != NULL || wish->payloadCount != 0) {
+    if (request->properties != 0 || request->executables != NULL || request->payloadCount != 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", name,
                 "session \"%s\" is of the embedded engine, which has no -executables, "
                 "-payload, -properties and -stacks for providers",
                 name);
     }
-    if (wish->pidCount > 8 || wish->idCount > 64) {
-        return EtwFail(err, ETW_E_LIMIT, wish->pidCount > 8 ? "PIDS" : "EVENTS", name,
-                "too many %s: at most %d", wish->pidCount > 8 ? "process ids" : "event ids",
-                wish->pidCount > 8 ? 8 : 64);
+    if (request->pidCount > 8 || request->idCount > 64) {
+        return EtwFail(err, ETW_E_LIMIT, request->pidCount > 8 ? "PIDS" : "EVENTS", name,
+                "too many %s: at most %d", request->pidCount > 8 ? "process ids" : "event ids",
+                request->pidCount > 8 ? 8 : 64);
     }
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
@@ -106,10 +106,10 @@ EtwStatus EmbeddedEnable(const char *name, const EtwEnable *wish, EtwError *err)
     if ((status = RegLock(err)) != ETW_OK) {
         return status;
     }
-    status = enableLocked(name, wish, &provider, err);
+    status = enableLocked(name, request, &provider, err);
     RegUnlock();
     if (status == ETW_OK) {
-        ListenNotify(provider);
+        CallbackNotify(provider);
     }
     return status;
 }
@@ -141,7 +141,7 @@ EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
     }
     RegUnlock();
     if (status == ETW_OK) {
-        ListenNotify(p);
+        CallbackNotify(p);
     }
     return status;
 }

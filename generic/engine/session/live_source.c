@@ -11,17 +11,18 @@
 #include "engine/shared/ring_reader.h"
 
 enum {
-    BLOCK_PATIENCE = 50 * 1000000, /* ns that one writer inside a record may hold back all others */
-    GIVE_UP = 2000 * 1000000,      /* ns after which its event is given up, as the logger does */
+    BLOCK_TIMEOUT_NS =
+            50 * 1000000, /* ns that one writer inside a record may hold back all others */
+    SKIP_TIMEOUT_NS = 2000 * 1000000, /* ns after which its event is given up, as the logger does */
     SECOND = 1000 * 1000000,
     WAIT_LEAST = 1000000,
     WAIT_MOST = 4000000 /* ns between looks at an idle session: half of it is the mean latency */
 };
 
 typedef struct EmbeddedLive {
-    EtwLive face; /* must be first */
+    EtwLive pub; /* must be first */
     Ring ring;
-    RingTail *tails;
+    RingReader *tails;
     uint32_t count;
     EtwAnchors anchors;
     OsInstant lastAnchor;
@@ -33,20 +34,20 @@ typedef struct EmbeddedLive {
     int64_t blockedSince;
     int64_t wait;
     uint64_t reported; /* of lost, already added to the session's header */
-    RingTail *given;   /* whose record the caller still looks at */
+    RingReader *given; /* whose record the caller still looks at */
     OsWake *wake;
 } EmbeddedLive;
 
 /* Whom nobody waits for any longer: writers that died or hang inside a record. */
-static void passStuck(EmbeddedLive *l, int64_t now)
+static void skipBlocked(EmbeddedLive *l, int64_t now)
 {
     for (uint32_t i = 0; i < l->count; i++) {
-        RingTail *t = &l->tails[i];
+        RingReader *t = &l->tails[i];
         if (t->blocked && t->blockedSince == 0) {
             t->blockedSince = now;
         }
-        if (t->blocked && (l->ended || now - t->blockedSince >= GIVE_UP)) {
-            RingTailSkip(&l->ring, t);
+        if (t->blocked && (l->ended || now - t->blockedSince >= SKIP_TIMEOUT_NS)) {
+            RingReaderSkip(&l->ring, t);
         }
     }
 }
@@ -61,22 +62,22 @@ static void moveWatermark(EmbeddedLive *l)
     if (now.steady - l->lastAnchor.steady > SECOND) {
         EtwAnchorsAdd(&l->anchors, &now);
         l->lastAnchor = now;
-        l->ended |= !OsProcessLives(l->ring.header->ownerPid, l->ownerStart);
+        l->ended |= !OsProcessAlive(l->ring.header->ownerPid, l->ownerStart);
     }
     l->ended |= atomic_load_explicit(&l->ring.header->state, memory_order_acquire) == RING_STOPPED;
     l->watermark = l->ended ? UINT64_MAX : l->watermark;
-    passStuck(l, now.steady);
+    skipBlocked(l, now.steady);
 }
 
 /* Oldest record at hand; *blockedPtr: some stream is held up by a writer. */
-static RingTail *oldest(EmbeddedLive *l, bool *blockedPtr)
+static RingReader *oldest(EmbeddedLive *l, bool *blockedPtr)
 {
-    RingTail *best = NULL;
+    RingReader *best = NULL;
     *blockedPtr = false;
     for (uint32_t i = 0; i < l->count; i++) {
-        RingTail *t = &l->tails[i];
-        if (RingTailPeek(&l->ring, t)) {
-            if (best == NULL || RingTailRecord(t)->ticks < RingTailRecord(best)->ticks) {
+        RingReader *t = &l->tails[i];
+        if (RingReaderPeek(&l->ring, t)) {
+            if (best == NULL || RingReaderRecord(t)->ticks < RingReaderRecord(best)->ticks) {
                 best = t;
             }
         } else {
@@ -86,7 +87,7 @@ static RingTail *oldest(EmbeddedLive *l, bool *blockedPtr)
     return best;
 }
 
-static bool heldUp(EmbeddedLive *l, bool blocked)
+static bool isHeldBack(EmbeddedLive *l, bool blocked)
 {
     OsInstant now;
     if (!blocked || l->ended) {
@@ -97,7 +98,7 @@ static bool heldUp(EmbeddedLive *l, bool blocked)
     if (l->blockedSince == 0) {
         l->blockedSince = now.steady;
     }
-    return now.steady - l->blockedSince < BLOCK_PATIENCE;
+    return now.steady - l->blockedSince < BLOCK_TIMEOUT_NS;
 }
 
 static uint64_t liveLost(const EtwLive *live)
@@ -112,16 +113,16 @@ static uint64_t liveLost(const EtwLive *live)
 
 static void reportLoss(EmbeddedLive *l)
 {
-    uint64_t lost = liveLost(&l->face);
+    uint64_t lost = liveLost(&l->pub);
     if (lost > l->reported) {
         atomic_fetch_add(&l->ring.header->lostConsumer, lost - l->reported);
         l->reported = lost;
     }
 }
 
-static bool deliver(EmbeddedLive *l, RingTail *t, EtwEvent *event)
+static bool deliver(EmbeddedLive *l, RingReader *t, EtwEvent *event)
 {
-    const RingRecord *record = RingTailRecord(t);
+    const RingRecord *record = RingReaderRecord(t);
     uint32_t cpu = t->cursor.stream % l->ring.cpus;
     l->given = t;
     if (!LoggerEventOf(record, t->size, (int)cpu, event)) {
@@ -145,17 +146,17 @@ static EtwStatus liveNext(EtwLive *live, EtwEvent *event)
 {
     EmbeddedLive *l = (EmbeddedLive *)live;
     if (l->given != NULL) {
-        RingTailNext(l->given);
+        RingReaderNext(l->given);
         l->given = NULL;
     }
     for (bool fresh = false;;) {
         bool blocked;
-        RingTail *t = oldest(l, &blocked);
-        if (t != NULL && RingTailRecord(t)->ticks <= l->watermark && !heldUp(l, blocked)) {
+        RingReader *t = oldest(l, &blocked);
+        if (t != NULL && RingReaderRecord(t)->ticks <= l->watermark && !isHeldBack(l, blocked)) {
             if (deliver(l, t, event)) {
                 return ETW_OK;
             }
-            RingTailNext(t);
+            RingReaderNext(t);
             continue;
         }
         if (fresh && !(l->ended && blocked)) {
@@ -185,7 +186,7 @@ static void liveClose(EtwLive *live)
     EmbeddedLive *l = (EmbeddedLive *)live;
     atomic_fetch_sub(&l->ring.header->consumers, 1);
     for (uint32_t i = 0; i < l->count; i++) {
-        RingTailFree(&l->tails[i]);
+        RingReaderFree(&l->tails[i]);
     }
     EtwFree(l->tails);
     RingClose(&l->ring);
@@ -210,7 +211,7 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
                 "session \"%s\" is not for live consumers: start it with -realtime 1", session);
     }
     l = EtwAlloc(sizeof *l);
-    l->face.ops = &liveOps;
+    l->pub.ops = &liveOps;
     RegSessionPath(info.instance, path, sizeof path);
     status = RingOpen(&l->ring, path, info.instance, err);
     if (status != ETW_OK) {
@@ -220,7 +221,7 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
     l->count = 2 * l->ring.cpus;
     l->tails = EtwAlloc(l->count * sizeof *l->tails);
     for (uint32_t i = 0; i < l->count; i++) {
-        RingTailInit(&l->tails[i], i);
+        RingReaderInit(&l->tails[i], i);
         /* What comes from here on and is overtaken is its loss, also in a stream that it never read. */
         l->tails[i].expected = atomic_load(&l->ring.streams[i].passed);
         l->tails[i].entered = true;
@@ -233,6 +234,6 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
     l->wake = OsWakeNew();
     l->wait = WAIT_LEAST;
     atomic_fetch_add(&l->ring.header->consumers, 1);
-    *livePtr = &l->face;
+    *livePtr = &l->pub;
     return ETW_OK;
 }

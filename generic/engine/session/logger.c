@@ -14,8 +14,9 @@
 #include "etl/format.h"
 
 enum {
-    KERNEL_INTERVAL = 20 * 1000000,   /* ns between drains while kernel events are collected */
-    ASK_AFTER = 20 * 1000000,         /* ns in a record before a writer is suspected to be dead */
+    KERNEL_INTERVAL = 20 * 1000000, /* ns between drains while kernel events are collected */
+    CHECK_WRITER_AFTER_NS =
+            20 * 1000000,             /* ns in a record before a writer is suspected to be dead */
     ANCHOR_INTERVAL = 1000 * 1000000, /* ns between clock anchors */
     SETTLE = 200 *
              1000 /* ns: an event stamped this long ago is visible, also in the kernel's rings */
@@ -61,7 +62,7 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
 
 /* What the writer was given up to now need not be saved once this put is done: its ring buffers may go
  * then. Recovery asks the file itself whether a put that was begun was done. */
-void LoggerOnPut(void *ctx, const EtlPut *put)
+void LoggerOnFlush(void *ctx, const EtlFlush *put)
 {
     EtwSession *s = ctx;
     uint32_t cpus = s->ring->cpus, cpu = (uint32_t)put->cpu;
@@ -75,30 +76,30 @@ void LoggerOnPut(void *ctx, const EtlPut *put)
         return;
     }
     atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
-    atomic_store(&user->putSlot, put->slot);
-    atomic_store(&user->putUsed, put->used);
-    atomic_store(&user->putSequence, put->sequence);
+    atomic_store(&user->flushSlot, put->slot);
+    atomic_store(&user->flushUsed, put->used);
+    atomic_store(&user->flushSequence, put->sequence);
     atomic_store(&kernel->next, s->streams[cpus + cpu].events);
     atomic_store(&user->next, s->streams[cpu].events);
 }
 
-/* Free a stream's held buffers, those that are on disk or all. */
-static void letGo(EtwSession *s, uint32_t stream, bool all)
+/* Free a stream's pinned buffers, those that are on disk or all. */
+static void releasePinned(EtwSession *s, uint32_t stream, bool all)
 {
     LoggerStream *l = &s->streams[stream];
     uint64_t onDisk = atomic_load(&s->ring->streams[stream].onDisk);
-    while (l->held != RING_NO_BUFFER && (all || s->held[l->held].upTo <= onDisk)) {
-        uint32_t buffer = l->held;
-        l->held = s->held[buffer].next;
-        s->heldCount--;
+    while (l->pinned != RING_NO_BUFFER && (all || s->pinned[l->pinned].upTo <= onDisk)) {
+        uint32_t buffer = l->pinned;
+        l->pinned = s->pinned[buffer].next;
+        s->pinnedCount--;
         RingRelease(s->ring, buffer, s->ring->header->realtime);
     }
 }
 
-static void putOnDisk(EtwSession *s);
+static void flushToDisk(EtwSession *s);
 
 /* A buffer was read to its end. */
-static void hold(EtwSession *s, LoggerStream *l, uint32_t buffer)
+static void pinBuffer(EtwSession *s, LoggerStream *l, uint32_t buffer)
 {
     uint32_t stream = (uint32_t)(l - s->streams);
     atomic_store(&s->ring->streams[stream].passed, l->events);
@@ -106,17 +107,17 @@ static void hold(EtwSession *s, LoggerStream *l, uint32_t buffer)
         RingRelease(s->ring, buffer, s->ring->header->realtime);
         return;
     }
-    s->held[buffer] = (LoggerHeld){RING_NO_BUFFER, l->events};
-    if (l->held == RING_NO_BUFFER) {
-        l->held = buffer;
+    s->pinned[buffer] = (LoggerPin){RING_NO_BUFFER, l->events};
+    if (l->pinned == RING_NO_BUFFER) {
+        l->pinned = buffer;
     } else {
-        s->held[l->heldLast].next = buffer;
+        s->pinned[l->pinnedLast].next = buffer;
     }
-    l->heldLast = buffer;
-    s->heldCount++;
-    letGo(s, stream, false);
-    if (s->heldCount * 4 >= atomic_load(&s->ring->header->maxBuffers)) {
-        putOnDisk(s); /* the writers need them */
+    l->pinnedLast = buffer;
+    s->pinnedCount++;
+    releasePinned(s, stream, false);
+    if (s->pinnedCount * 4 >= atomic_load(&s->ring->header->maxBuffers)) {
+        flushToDisk(s); /* the writers need them */
     }
 }
 
@@ -131,10 +132,10 @@ typedef struct Head {
 
 /*
  * Wait for a writer that has reserved and not committed; when its process is dead, or after the
- * session's patience, give its event up. A writer that may still be alive keeps the buffer: it is
+ * session's blockTimeout, give its event up. A writer that may still be alive keeps the buffer: it is
  * never reused.
  */
-static bool giveUp(EtwSession *s, LoggerStream *stream)
+static bool abandonBlocked(EtwSession *s, LoggerStream *stream)
 {
     OsInstant now;
     uint32_t buffer = stream->cursor.buffer;
@@ -142,17 +143,17 @@ static bool giveUp(EtwSession *s, LoggerStream *stream)
     if (stream->blockedSince == 0) {
         stream->blockedSince = now.steady;
     }
-    if (now.steady - stream->blockedSince < ASK_AFTER) {
+    if (now.steady - stream->blockedSince < CHECK_WRITER_AFTER_NS) {
         return false;
     }
-    if (RingBury(s->ring, &stream->cursor)) {
+    if (RingAbandon(s->ring, &stream->cursor)) {
         return true; /* its place is read as a damaged event now */
     }
-    if (now.steady - stream->blockedSince < s->patience) {
+    if (now.steady - stream->blockedSince < s->blockTimeout) {
         return false;
     }
     stream->blockedSince = 0;
-    atomic_store(&s->ring->buffers[buffer].poisoned, 1);
+    atomic_store(&s->ring->buffers[buffer].abandoned, 1);
     RingSkip(s->ring, &stream->cursor);
     atomic_fetch_add(&s->ring->header->lostAbandoned, 1);
     return true;
@@ -173,11 +174,11 @@ static void look(EtwSession *s, Head *head, uint64_t until)
             }
             return;
         case RING_DONE:
-            hold(s, head->stream, buffer);
+            pinBuffer(s, head->stream, buffer);
             break;
         case RING_BLOCKED:
             head->record = NULL;
-            if (!giveUp(s, head->stream)) {
+            if (!abandonBlocked(s, head->stream)) {
                 head->blocked = true;
                 return;
             }
@@ -247,8 +248,8 @@ static void emitKernel(void *ctx, const EtwKernelRecord *k)
         return;
     }
     drainRing(s, k->ticks - 1); /* kernel events come in time order: all before this one are in */
-    if (s->heldCount > 0) {
-        putOnDisk(s);
+    if (s->pinnedCount > 0) {
+        flushToDisk(s);
     }
     if (!EtwProviderWriteTo(s->ring, stream, &raw)) {
         atomic_fetch_add(&s->ring->streams[stream].lostNoBuffer, 1);
@@ -348,8 +349,8 @@ static void drain(EtwSession *s, int64_t margin)
     drainRing(s, until);
     anchor(s, &now);
     atomic_store_explicit(&s->ring->header->aliveWall, now.wall, memory_order_relaxed);
-    for (uint32_t i = 0; i < 2 * s->ring->cpus && s->heldCount > 0; i++) {
-        letGo(s, i, false);
+    for (uint32_t i = 0; i < 2 * s->ring->cpus && s->pinnedCount > 0; i++) {
+        releasePinned(s, i, false);
     }
     if (s->ring->header->realtime) {
         RingReplenish(s->ring, atomic_load(&s->ring->header->maxBuffers) / 4 + 2);
@@ -366,7 +367,7 @@ void LoggerDrain(EtwSession *s)
     drain(s, 0);
 }
 
-static void putOnDisk(EtwSession *s)
+static void flushToDisk(EtwSession *s)
 {
     if (s->writer != NULL) {
         EtlWriterFlush(s->writer, LoggerLost(s->ring));
@@ -375,14 +376,14 @@ static void putOnDisk(EtwSession *s)
     /* Where the disk refuses, nothing is kept for it: the writers go on. */
     for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
         atomic_store(&s->ring->streams[i].onDisk, s->streams[i].events);
-        letGo(s, i, true);
+        releasePinned(s, i, true);
     }
 }
 
 void LoggerFlush(EtwSession *s)
 {
     LoggerDrain(s);
-    putOnDisk(s);
+    flushToDisk(s);
 }
 
 EtwStatus LoggerCloseFile(EtwSession *s, int64_t endWall)
@@ -452,17 +453,17 @@ static void loggerMain(void *arg)
     EtwSession *s = arg;
     EtwKernelIgnoreThread(OsTid());
     if (s->ring->header->overwrite) {
-        RingWarm(s->ring);
+        RingPrefault(s->ring);
     }
     while (!s->finish) {
         OsInstant now;
-        OsBellWait(&s->ring->bell, interval(s));
+        OsSharedWakeWait(&s->ring->wake, interval(s));
         drain(s, SETTLE);
         OsNow(&now);
         if (now.steady - s->lastFlush >=
                 (int64_t)atomic_load(&s->ring->header->flushMs) * 1000000) {
             s->lastFlush = now.steady;
-            putOnDisk(s);
+            flushToDisk(s);
         }
         runTasks(s);
         if (!s->finish) {
@@ -474,9 +475,9 @@ static void loggerMain(void *arg)
 static void freeStreams(EtwSession *s)
 {
     EtwFree(s->streams);
-    EtwFree(s->held);
+    EtwFree(s->pinned);
     s->streams = NULL;
-    s->held = NULL;
+    s->pinned = NULL;
 }
 
 EtwStatus LoggerStart(EtwSession *s, EtwError *err)
@@ -486,14 +487,14 @@ EtwStatus LoggerStart(EtwSession *s, EtwError *err)
     s->streams = EtwAlloc(2 * s->ring->cpus * sizeof *s->streams);
     for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
         s->streams[i].cursor = (RingCursor){.stream = i, .buffer = RING_NO_BUFFER};
-        s->streams[i].held = RING_NO_BUFFER;
+        s->streams[i].pinned = RING_NO_BUFFER;
     }
-    s->held = EtwAlloc(s->ring->bufferCount * sizeof *s->held);
+    s->pinned = EtwAlloc(s->ring->bufferCount * sizeof *s->pinned);
     EtwAnchorsInit(&s->anchors, &start);
     publishAnchors(s);
     s->lastAnchor = start;
     s->lastFlush = s->lastSweep = start.steady;
-    s->patience = 2000000000;
+    s->blockTimeout = 2000000000;
     if (OsThreadStart(&s->thread, "etw-logger", loggerMain, s) != ETW_OK) {
         freeStreams(s);
         return EtwFail(err, ETW_E_LIMIT, "THREAD", s->name,
@@ -515,7 +516,7 @@ bool LoggerCall(EtwSession *s, void (*proc)(EtwSession *, void *), void *arg)
     }
     OsMutexUnlock(s->taskMutex);
     if (!ended) {
-        OsBellRing(&s->ring->bell);
+        OsSharedWakePost(&s->ring->wake);
         OsWakeWait(task.done, -1);
     }
     OsWakeFree(task.done);

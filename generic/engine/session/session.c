@@ -255,8 +255,8 @@ static EtwStatus openFirstFile(EtwSession *s, const EtwSessionConfig *c, EtwErro
             .cpuMHz = OsCpuMHz(),
             .pid = OsPid(),
             .tid = OsTid(),
-            .onPut = LoggerOnPut,
-            .putCtx = s};
+            .onFlush = LoggerOnFlush,
+            .flushCtx = s};
     if (c->file != NULL) {
         status = LoggerOpenFile(s, c->file, err);
         snprintf(h->file, sizeof h->file, "%s", s->file);
@@ -326,7 +326,7 @@ static EtwStatus startLocked(
     return ETW_OK;
 }
 
-EtwStatus SessionStartHere(const EtwSessionConfig *config, EtwError *err)
+EtwStatus SessionStartLocal(const EtwSessionConfig *config, EtwError *err)
 {
     static bool atExit;
     EtwStatus status;
@@ -361,7 +361,7 @@ static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
     if (status != ETW_OK) {
         return status;
     }
-    return config->detached ? DetachStart(config, err) : SessionStartHere(config, err);
+    return config->detached ? DetachStart(config, err) : SessionStartLocal(config, err);
 }
 
 /* ---- Stopping -------------------------------------------------------------------------------- */
@@ -371,13 +371,13 @@ static void finishProc(EtwSession *s, void *arg)
     EtwStatus *statusPtr = arg;
     OsInstant now;
     RingHeader *h = s->ring->header;
-    s->patience = 200000000; /* nobody of this process is inside a write any more */
+    s->blockTimeout = 200000000; /* nobody of this process is inside a write any more */
     if (s->kernel != NULL) {
         EtwKernelQuiesce(s->kernel);
     }
     RingCloseAll(s->ring);
     LoggerFlush(s);
-    for (int64_t waited = 0; waited < s->patience; waited += 20000000) {
+    for (int64_t waited = 0; waited < s->blockTimeout; waited += 20000000) {
         uint32_t used, free;
         RingCount(s->ring, &used, &free);
         if (used == 0 || h->overwrite) {
@@ -424,7 +424,7 @@ static void notifyAll(const Providers *changed)
 {
     for (int p = 0; p < REG_PROVIDERS; p++) {
         if (changed->bits[p / 8] >> p % 8 & 1) {
-            ListenNotify(&RegGet()->providers[p]);
+            CallbackNotify(&RegGet()->providers[p]);
         }
     }
 }
@@ -443,7 +443,7 @@ static void forget(EtwSession *s)
 {
     bool shared = RegLock(NULL) == ETW_OK;
     if (!shared) {
-        RegLockHere();
+        RegLockLocal();
     }
     owned[s->index] = NULL;
     RegDetach(s->index);
@@ -490,7 +490,7 @@ static EtwStatus EmbeddedStop(const char *name, EtwSessionInfo *info, EtwError *
     }
     RegUnlock();
     if (status == ETW_AGAIN) {
-        return ControlAsk(name, &(ControlRequest){.verb = CONTROL_STOP}, info, err);
+        return ControlSend(name, &(ControlRequest){.verb = CONTROL_STOP}, info, err);
     }
     if (status != ETW_OK) {
         return status;
@@ -512,7 +512,7 @@ static EtwSession *nextOwned(bool *minePtr)
     EtwSession *s = NULL;
     Providers ignored = {{0}};
     if (RegLock(NULL) != ETW_OK) {
-        RegLockHere(); /* the files are to be closed whatever has become of the registry */
+        RegLockLocal(); /* the files are to be closed whatever has become of the registry */
     }
     for (int i = 0; i < ETW_MAX_SESSIONS && (s == NULL || !*minePtr); i++) {
         if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
@@ -547,7 +547,7 @@ void SessionWaitForAll(void)
 {
     for (bool any = true, reachable = true; any && reachable;) {
         char path[1024];
-        RegLockHere();
+        RegLockLocal();
         any = false;
         for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
             if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
@@ -680,7 +680,7 @@ EtwStatus SessionSnapshot(EtwSession *s, const char *path, EtwError *err)
 }
 
 /* Add what is not told yet, as far as there is room. */
-static void tellGroups(RingHeader *h, const EtwKernelEnable *enable)
+static void addGroupNames(RingHeader *h, const EtwKernelEnable *enable)
 {
     for (int i = 0; i < enable->groupCount; i++) {
         char known[sizeof h->kernel + 2], word[sizeof h->kernel];
@@ -699,7 +699,7 @@ EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError
     EtwStatus status = EtwKernelOpen(&s->kernel, s->name, enable, err);
     RingHeader *h = s->ring->header;
     if (status == ETW_OK) {
-        tellGroups(h, enable);
+        addGroupNames(h, enable);
         /* Live consumers wait from now on, not only from the first round: else what a script does
          * at once would overtake the kernel's events of it. */
         if (atomic_load(&h->kernelUntil) == 0) {
@@ -764,7 +764,7 @@ static EtwStatus call(
     Call c = {request, ETW_OK, err};
     EtwStatus status = acquire(name, &s, err);
     if (status == ETW_AGAIN) {
-        return ControlAsk(name, request, info, err);
+        return ControlSend(name, request, info, err);
     }
     if (status != ETW_OK) {
         return status;

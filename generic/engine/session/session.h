@@ -28,17 +28,17 @@ typedef struct LoggerTask {
 /* Where a stream's reader stands, and since when it has been stuck. */
 typedef struct LoggerStream {
     RingCursor cursor;
-    int64_t blockedSince;    /* steady ns, 0: not blocked */
-    uint64_t events;         /* read so far */
-    uint32_t held, heldLast; /* the first and last buffer that are read and not on disk yet, or
-                                RING_NO_BUFFER; next ones: EtwSession.held */
+    int64_t blockedSince;        /* steady ns, 0: not blocked */
+    uint64_t events;             /* read so far */
+    uint32_t pinned, pinnedLast; /* the first and last buffer that are read and not on disk yet, or
+                                RING_NO_BUFFER; next ones: EtwSession.pinned */
 } LoggerStream;
 
 /* A buffer that is read to its end and waits for the disk: until then it is all that a crash leaves. */
-typedef struct LoggerHeld {
+typedef struct LoggerPin {
     uint32_t next;
     uint64_t upTo; /* its stream's events up to its end */
-} LoggerHeld;
+} LoggerPin;
 
 struct EtwSession {
     char name[256];
@@ -61,10 +61,10 @@ struct EtwSession {
     OsInstant lastAnchor;
     EtwKernel *kernel; /* NULL: not enabled */
     LoggerStream *streams;
-    LoggerHeld *held; /* one a buffer */
-    uint32_t heldCount;
+    LoggerPin *pinned; /* one a buffer */
+    uint32_t pinnedCount;
     int64_t lastFlush, lastSweep; /* steady ns */
-    int64_t patience;             /* ns that an uncommitted record may block its stream */
+    int64_t blockTimeout;         /* ns that an uncommitted record may block its stream */
     bool finish;
 };
 
@@ -86,7 +86,7 @@ EtwStatus LoggerCloseFile(EtwSession *session, int64_t endWall); /* not OK: see 
 bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *event);
 uint64_t LoggerLost(const Ring *ring); /* all kinds but the file's own */
 
-void LoggerOnPut(void *session, const EtlPut *put); /* an EtlPutProc */
+void LoggerOnFlush(void *session, const EtlFlush *put); /* an EtlFlushProc */
 
 /* ---- snapshot.c ------------------------------------------------------------------------------ */
 
@@ -117,7 +117,7 @@ EtwStatus SessionKernelOn(EtwSession *session, const EtwKernelEnable *enable, Et
 void SessionKernelOff(EtwSession *session);
 uint32_t SessionFileMode(EtwFileMode mode, bool realtime); /* ETL_MODE_* */
 /* The session is started in this process, also when `detached` says otherwise. */
-EtwStatus SessionStartHere(const EtwSessionConfig *config, EtwError *errPtr);
+EtwStatus SessionStartLocal(const EtwSessionConfig *config, EtwError *errPtr);
 /* Return when this process owns no session any more. */
 void SessionWaitForAll(void);
 EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);

@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 enum {
-    PATIENCE = 60 * 1000, /* ms for an owner that lives and does not serve (stopped by a signal) */
+    ANSWER_TIMEOUT_MS =
+            60 * 1000, /* ms for an owner that lives and does not serve (stopped by a signal) */
     GROUPS = 256
 };
 
@@ -52,14 +53,14 @@ static uint64_t stateOf(uint32_t step)
 }
 
 /* Polling: control is no hot path, and an owner that dies rings nobody. */
-static void rest(int turn)
+static void backOff(int turn)
 {
     OsSleepNs(turn < 50 ? 200000 : 2000000);
 }
 
-static EtwStatus noAnswer(const char *name, const Owner *owner, EtwError *err)
+static EtwStatus answerFailed(const char *name, const Owner *owner, EtwError *err)
 {
-    bool lives = OsProcessLives(owner->pid, owner->start);
+    bool lives = OsProcessAlive(owner->pid, owner->start);
     return EtwFail(err, ETW_E_STATE, lives ? "BUSY" : "DIED", name,
             lives ? "process %u, which owns session \"%s\", does not answer: is it stopped?"
                   : "process %u, which owned session \"%s\", has died: \"etw recover\" completes "
@@ -119,12 +120,12 @@ static EtwStatus fill(RingRequest *q, const ControlRequest *r, EtwError *err)
 }
 
 /* ETW_AGAIN: not answered yet. */
-static EtwStatus lookAtAnswer(
+static EtwStatus checkAnswer(
         Ring *ring, const char *name, const Owner *owner, ControlVerb verb, EtwError *err)
 {
     RingRequest *q = &ring->header->request;
     /* in this order: whoever is gone has answered before */
-    bool alive = OsProcessLives(owner->pid, owner->start);
+    bool alive = OsProcessAlive(owner->pid, owner->start);
     bool gone = atomic_load(&RegGet()->sessions[owner->index].instance) != owner->instance;
     bool stopped = atomic_load(&ring->header->state) == RING_STOPPED;
     uint64_t state = atomic_load_explicit(&q->state, memory_order_acquire);
@@ -137,7 +138,7 @@ static EtwStatus lookAtAnswer(
         return (EtwStatus)q->status;
     }
     if (!alive) {
-        return verb == CONTROL_STOP && stopped ? ETW_OK : noAnswer(name, owner, err);
+        return verb == CONTROL_STOP && stopped ? ETW_OK : answerFailed(name, owner, err);
     }
     if ((gone || (stopped && verb != CONTROL_STOP)) && state == stateOf(REQUEST_POSTED)) {
         return EtwFail(err, ETW_E_STATE, "STOPPING", name, "session \"%s\" has just gone", name);
@@ -151,20 +152,20 @@ static EtwStatus waitForAnswer(
     EtwStatus status;
     OsInstant start, now;
     OsNow(&start);
-    for (int turn = 0; (status = lookAtAnswer(ring, name, owner, verb, err)) == ETW_AGAIN; turn++) {
+    for (int turn = 0; (status = checkAnswer(ring, name, owner, verb, err)) == ETW_AGAIN; turn++) {
         uint64_t posted = stateOf(REQUEST_POSTED);
         OsNow(&now);
-        if (now.steady - start.steady > PATIENCE * 1000000ll &&
+        if (now.steady - start.steady > ANSWER_TIMEOUT_MS * 1000000ll &&
                 atomic_compare_exchange_strong(
                         &ring->header->request.state, &posted, stateOf(REQUEST_FILLING))) {
-            return noAnswer(name, owner, err); /* taken back */
+            return answerFailed(name, owner, err); /* taken back */
         }
-        rest(turn);
+        backOff(turn);
     }
     return status;
 }
 
-static EtwStatus askIn(
+static EtwStatus sendRequest(
         Ring *ring, const char *name, const Owner *owner, const ControlRequest *r, EtwError *err)
 {
     RingRequest *q = &ring->header->request;
@@ -173,24 +174,24 @@ static EtwStatus askIn(
     OsNow(&start);
     for (int turn = 0; !takeRequest(q); turn++) {
         OsNow(&now);
-        if (now.steady - start.steady > PATIENCE * 1000000ll ||
-                !OsProcessLives(owner->pid, owner->start)) {
-            return noAnswer(name, owner, err);
+        if (now.steady - start.steady > ANSWER_TIMEOUT_MS * 1000000ll ||
+                !OsProcessAlive(owner->pid, owner->start)) {
+            return answerFailed(name, owner, err);
         }
-        rest(turn);
+        backOff(turn);
     }
     status = fill(q, r, err);
     if (status == ETW_OK) {
         /* release: the request is complete */
         atomic_store_explicit(&q->state, stateOf(REQUEST_POSTED), memory_order_release);
-        OsBellRing(&ring->bell);
+        OsSharedWakePost(&ring->wake);
         status = waitForAnswer(ring, name, owner, r->verb, err);
     }
     atomic_store_explicit(&q->state, REQUEST_NONE, memory_order_release);
     return status;
 }
 
-EtwStatus ControlAsk(
+EtwStatus ControlSend(
         const char *name, const ControlRequest *request, EtwSessionInfo *info, EtwError *err)
 {
     Owner owner;
@@ -205,7 +206,7 @@ EtwStatus ControlAsk(
     if (status != ETW_OK) {
         return status;
     }
-    status = askIn(&ring, name, &owner, request, err);
+    status = sendRequest(&ring, name, &owner, request, err);
     if (status == ETW_OK && info != NULL) {
         SessionFillInfo(&ring, (uint32_t)owner.index, info);
     }

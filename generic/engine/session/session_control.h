@@ -27,7 +27,7 @@ typedef struct ControlRequest {
 
 /* Ask, and wait for the answer. infoPtr may be NULL. ETW_E_STATE: the owner has died, or does not
  * answer. */
-EtwStatus ControlAsk(
+EtwStatus ControlSend(
         const char *name, const ControlRequest *request, EtwSessionInfo *infoPtr, EtwError *errPtr);
 /* On the logger's thread: what was asked meanwhile. */
 void ControlServe(EtwSession *session);

@@ -15,53 +15,53 @@ typedef struct Picture {
     Ring *ring;
     const EtwAnchors *anchors;
     EtlWriter *writer;
-    uint64_t until; /* ticks: younger events are not in it */
-    int patience;   /* ms */
-    uint64_t saved; /* events */
+    uint64_t until;   /* ticks: younger events are not in it */
+    int blockTimeout; /* ms */
+    uint64_t saved;   /* events */
 } Picture;
 
 /* A next event. Who is inside a record is waited for a little, then left out. */
-static bool ready(Picture *p, RingTail *t)
+static bool ready(Picture *p, RingReader *t)
 {
-    while (!RingTailPeek(p->ring, t)) {
+    while (!RingReaderPeek(p->ring, t)) {
         if (!t->blocked) {
             return false;
         }
-        if (p->patience > 0) {
+        if (p->blockTimeout > 0) {
             OsSleepNs(1000000);
-            p->patience--;
+            p->blockTimeout--;
         } else {
-            RingTailSkip(p->ring, t);
+            RingReaderSkip(p->ring, t);
         }
     }
-    return RingTailRecord(t)->ticks <= p->until;
+    return RingReaderRecord(t)->ticks <= p->until;
 }
 
 static void saveCpu(Picture *p, int cpu)
 {
-    RingTail user, kernel;
+    RingReader user, kernel;
     bool haveUser, haveKernel;
-    RingTailInit(&user, (uint32_t)cpu);
-    RingTailInit(&kernel, p->ring->cpus + (uint32_t)cpu);
+    RingReaderInit(&user, (uint32_t)cpu);
+    RingReaderInit(&kernel, p->ring->cpus + (uint32_t)cpu);
     while (haveUser = ready(p, &user), haveKernel = ready(p, &kernel), haveUser || haveKernel) {
-        bool fromUser = !haveKernel || (haveUser && RingTailRecord(&user)->ticks <=
-                                                            RingTailRecord(&kernel)->ticks);
-        RingTail *t = fromUser ? &user : &kernel;
+        bool fromUser = !haveKernel || (haveUser && RingReaderRecord(&user)->ticks <=
+                                                            RingReaderRecord(&kernel)->ticks);
+        RingReader *t = fromUser ? &user : &kernel;
         EtwEvent event;
-        if (LoggerEventOf(RingTailRecord(t), t->size, cpu, &event)) {
-            event.ticks = EtwAnchorsSteady(p->anchors, RingTailRecord(t)->ticks);
+        if (LoggerEventOf(RingReaderRecord(t), t->size, cpu, &event)) {
+            event.ticks = EtwAnchorsSteady(p->anchors, RingReaderRecord(t)->ticks);
             p->saved += EtlWriterAdd(p->writer, &event) == ETW_OK;
         }
-        RingTailNext(t);
+        RingReaderNext(t);
     }
-    RingTailFree(&user);
-    RingTailFree(&kernel);
+    RingReaderFree(&user);
+    RingReaderFree(&kernel);
 }
 
 EtwStatus SnapshotRing(Ring *ring, const EtwAnchors *anchors, const EtlWriterConfig *config,
         uint64_t *savedPtr, EtwError *err)
 {
-    Picture p = {.ring = ring, .anchors = anchors, .patience = PATIENCE};
+    Picture p = {.ring = ring, .anchors = anchors, .blockTimeout = PATIENCE};
     OsInstant now;
     EtwStatus status = EtlWriterOpen(&p.writer, config, err);
     if (status != ETW_OK) {
@@ -82,6 +82,6 @@ EtwStatus LoggerSnapshot(EtwSession *s, const char *path, EtwError *err)
 {
     EtlWriterConfig config = s->fileConfig;
     config.path = path;
-    config.onPut = NULL; /* no part of what the session keeps */
+    config.onFlush = NULL; /* no part of what the session keeps */
     return SnapshotRing(s->ring, &s->anchors, &config, NULL, err);
 }

@@ -78,7 +78,7 @@ EtwStatus RegLock(EtwError *err)
     return status;
 }
 
-void RegLockHere(void)
+void RegLockLocal(void)
 {
     OsMutexLock(mutexOnce());
 }
@@ -94,7 +94,7 @@ void RegUnlock(void)
 
 static bool processAlive(const RegProcess *p)
 {
-    return p->pid != 0 && OsProcessLives(p->pid, p->start);
+    return p->pid != 0 && OsProcessAlive(p->pid, p->start);
 }
 
 static void dropProcess(Registry *r, int index)
@@ -176,7 +176,7 @@ static EtwStatus joinProcess(Registry *r, EtwError *err)
         if (r->processes[i].pid == 0) {
             r->processes[i].start = OsProcessStart(OsPid());
             r->processes[i].pid = OsPid();
-            atomic_store(&r->processes[i].bell, 0);
+            atomic_store(&r->processes[i].wake, 0);
             if (reg.joinedPid != 0 && r->processes[reg.process].pid == reg.joinedPid) {
                 inherit(r, reg.process, i);
             }
@@ -461,8 +461,8 @@ void RegRefreshProvider(RegProvider *provider)
         level = provider->systemLevel > level ? provider->systemLevel : level;
         keywords |= provider->systemKeywords;
     }
-    __atomic_store_n(&provider->face.keywords, keywords, __ATOMIC_RELAXED);
-    __atomic_store_n(&provider->face.enabled, level, __ATOMIC_RELEASE);
+    __atomic_store_n(&provider->pub.keywords, keywords, __ATOMIC_RELAXED);
+    __atomic_store_n(&provider->pub.enabled, level, __ATOMIC_RELEASE);
 }
 
 /* ---- Event classes --------------------------------------------------------------------------- */
@@ -553,7 +553,7 @@ static void retire(Ring *ring)
 }
 
 /* Unmap what is retired, if nobody may look at it: else the next call does. */
-static void reap(void)
+static void unmapRetired(void)
 {
     Ring *list = atomic_exchange(&retired, NULL), *next;
     bool quiet = list != NULL && EtwThreadsQuiet();
@@ -591,7 +591,7 @@ Ring *RegRingMap(uint32_t index, uint64_t instance)
         return old != NULL && old->instance == instance ? old : NULL;
     }
     retire(old);
-    reap();
+    unmapRetired();
     return mine;
 }
 
@@ -599,7 +599,7 @@ void RegAttach(uint32_t index, Ring *ring)
 {
     ring->owner = OsPid();
     retire(atomic_exchange(&regRings[index], ring));
-    reap();
+    unmapRetired();
 }
 
 void RegDetach(uint32_t index)

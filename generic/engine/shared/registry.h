@@ -29,7 +29,7 @@ RegProcess *RegSelf(void);
 /* Exclusive across threads and processes. Not recursive. */
 EtwStatus RegLock(EtwError *errPtr);
 /* Only against threads of this process, for what is its own: cannot fail. */
-void RegLockHere(void);
+void RegLockLocal(void);
 void RegUnlock(void); /* either */
 
 /* ---- Under the lock -------------------------------------------------------------------------- */

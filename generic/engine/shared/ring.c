@@ -36,12 +36,12 @@ static void bindPointers(Ring *ring)
     ring->cpus = h->cpus;
     ring->instance = h->instance;
     snprintf(name, sizeof name, "%016llx", (unsigned long long)h->instance);
-    OsBellOpen(&ring->bell, &h->bell, name);
+    OsSharedWakeOpen(&ring->wake, &h->wake, name);
 }
 
 void RingClose(Ring *ring)
 {
-    OsBellClose(&ring->bell);
+    OsSharedWakeClose(&ring->wake);
     OsUnmap(&ring->map);
 }
 
@@ -95,7 +95,7 @@ EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *er
     return ETW_OK;
 }
 
-void RingWarm(Ring *ring)
+void RingPrefault(Ring *ring)
 {
     for (size_t at = (size_t)ring->header->minBuffers * ring->bufferSize;
             at < (size_t)ring->bufferCount * ring->bufferSize; at += PAGE) {
@@ -118,7 +118,7 @@ static bool take(RingBuffer *b, uint32_t from)
     return true;
 }
 
-static void giveBack(RingBuffer *b, uint32_t state)
+static void returnBuffer(RingBuffer *b, uint32_t state)
 {
     atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
     atomic_store_explicit(&b->state, state, memory_order_release);
@@ -194,8 +194,9 @@ static bool oldestClosed(const Ring *ring, uint32_t state, uint64_t after, Close
         uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
         uint64_t opened = atomic_load_explicit(&b->opened, memory_order_relaxed);
         if (atomic_load_explicit(&b->state, memory_order_relaxed) == state &&
-                (word & RING_CLOSED) && !atomic_load_explicit(&b->poisoned, memory_order_relaxed) &&
-                opened > after && opened < best->opened) {
+                (word & RING_CLOSED) &&
+                !atomic_load_explicit(&b->abandoned, memory_order_relaxed) && opened > after &&
+                opened < best->opened) {
             *best = (Closed){i, opened, word};
         }
     }
@@ -332,12 +333,12 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
     if (!atomic_compare_exchange_strong_explicit(&s->current, &current, generation << 32 | (i + 1),
                 memory_order_release, memory_order_relaxed)) {
         atomic_store_explicit(&b->reserve, generation << 32 | RING_CLOSED, memory_order_relaxed);
-        giveBack(b, RING_FREE); /* never written: still zeroed */
+        returnBuffer(b, RING_FREE); /* never written: still zeroed */
         return true;
     }
     atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
     if (!ring->header->overwrite) {
-        OsBellRing(&ring->bell); /* a buffer is full: the logger's moment */
+        OsSharedWakePost(&ring->wake); /* a buffer is full: the logger's moment */
     }
     return true;
 }
@@ -479,7 +480,7 @@ bool RingSkip(Ring *ring, RingCursor *c)
 }
 
 /* An open record, by its size, whose writer is dead. */
-static bool buryAt(Ring *ring, uint32_t buffer, uint32_t offset)
+static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
 {
     RingRecord *record = (RingRecord *)(RingDataOf(ring, buffer) + offset);
     uint32_t head = atomic_load_explicit(&record->head, memory_order_acquire);
@@ -494,9 +495,9 @@ static bool buryAt(Ring *ring, uint32_t buffer, uint32_t offset)
     return true;
 }
 
-bool RingBury(Ring *ring, const RingCursor *c)
+bool RingAbandon(Ring *ring, const RingCursor *c)
 {
-    return buryAt(ring, c->buffer, c->offset);
+    return abandonAt(ring, c->buffer, c->offset);
 }
 
 bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
@@ -533,13 +534,13 @@ bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
 static void freeBuffer(Ring *ring, uint32_t buffer)
 {
     wipe(ring, buffer);
-    giveBack(&ring->buffers[buffer], RING_FREE); /* zeroes first */
+    returnBuffer(&ring->buffers[buffer], RING_FREE); /* zeroes first */
 }
 
 void RingRelease(Ring *ring, uint32_t buffer, bool keep)
 {
     RingBuffer *b = &ring->buffers[buffer];
-    if (atomic_load_explicit(&b->poisoned, memory_order_relaxed)) {
+    if (atomic_load_explicit(&b->abandoned, memory_order_relaxed)) {
         return;
     }
     if (keep) {
@@ -563,7 +564,7 @@ void RingReplenish(Ring *ring, uint32_t wanted)
             return;
         }
         if (recycle(ring, &old, RING_READ)) {
-            giveBack(&ring->buffers[old.buffer], RING_FREE);
+            returnBuffer(&ring->buffers[old.buffer], RING_FREE);
             freeCount++;
         }
     }
@@ -580,16 +581,16 @@ static void sweepClaim(Ring *ring, uint32_t buffer)
     if (endOf(ring, word) == 0 && !current) {
         memset(RingDataOf(ring, buffer), 0,
                 ring->bufferSize); /* it may have died while it zeroed */
-        giveBack(b, RING_FREE);
+        returnBuffer(b, RING_FREE);
     } else if (atomic_load(&b->state) == RING_RECYCLING) {
-        giveBack(b, ring->header->overwrite ? RING_USED : RING_READ); /* not wiped yet */
+        returnBuffer(b, ring->header->overwrite ? RING_USED : RING_READ); /* not wiped yet */
     } else {
         atomic_store(&b->claimer, 0); /* died right behind installing it */
     }
 }
 
 /* What dead writers left open in a buffer would keep it from ever being overwritten. */
-static void buryAll(Ring *ring, uint32_t buffer)
+static void abandonAll(Ring *ring, uint32_t buffer)
 {
     uint32_t end = endOf(ring, atomic_load(&ring->buffers[buffer].reserve)), size;
     for (uint32_t at = 0; at + sizeof(RingRecord) <= end; at += size) {
@@ -597,7 +598,7 @@ static void buryAll(Ring *ring, uint32_t buffer)
         if (!fits(size, end - at)) {
             return;
         }
-        buryAt(ring, buffer, at);
+        abandonAt(ring, buffer, at);
     }
 }
 
@@ -610,7 +611,7 @@ void RingSweep(Ring *ring)
             sweepClaim(ring, i);
         }
         if (atomic_exchange_explicit(&b->stuck, 0, memory_order_relaxed) != 0) {
-            buryAll(ring, i);
+            abandonAll(ring, i);
         }
     }
 }

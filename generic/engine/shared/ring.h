@@ -32,7 +32,7 @@ typedef struct Ring {
     uint64_t instance;
     uint32_t owner;    /* pid of the process whose session it is, when it is this one's; else 0 */
     struct Ring *next; /* in the list of retired mappings */
-    OsBell bell;       /* the logger's: rung when a buffer was replaced, and for requests */
+    OsSharedWake wake; /* the logger's: rung when a buffer was replaced, and for requests */
 } Ring;
 
 typedef struct RingConfig {
@@ -47,7 +47,7 @@ EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *er
 void RingClose(Ring *ring); /* unmaps it */
 
 /* Touch every page of every buffer, while writers go on: a flight recorder will use them all. */
-void RingWarm(Ring *ring);
+void RingPrefault(Ring *ring);
 
 static inline uint8_t *RingDataOf(const Ring *ring, uint32_t buffer)
 {
@@ -138,7 +138,7 @@ bool RingSkip(Ring *ring, RingCursor *cursor);
  * The blocking record's writer is dead: commit in its place a record of class 0, which every reader
  * steps over. False: it is alive, or it is not known (a hole).
  */
-bool RingBury(Ring *ring, const RingCursor *cursor);
+bool RingAbandon(Ring *ring, const RingCursor *cursor);
 /* True while the cursor's buffer is still the one it started to read. */
 bool RingStill(const Ring *ring, const RingCursor *cursor);
 

@@ -6,14 +6,14 @@
 #include "engine/shared/ring_reader.h"
 #include "base/bytes.h"
 
-void RingTailInit(RingTail *t, uint32_t stream)
+void RingReaderInit(RingReader *t, uint32_t stream)
 {
     memset(t, 0, sizeof *t);
     t->cursor.stream = stream;
     t->cursor.buffer = RING_NO_BUFFER;
 }
 
-void RingTailFree(RingTail *t)
+void RingReaderFree(RingReader *t)
 {
     EtwFree(t->copy);
     t->copy = NULL;
@@ -23,7 +23,7 @@ void RingTailFree(RingTail *t)
  * At the first record of a buffer: the logger's serial number, where it has counted already, tells
  * how many events went by unseen.
  */
-static void enterBuffer(RingTail *t, uint64_t serial)
+static void enterBuffer(RingReader *t, uint64_t serial)
 {
     if (serial != 0) {
         if (serial - 1 > t->expected && t->entered) {
@@ -34,7 +34,7 @@ static void enterBuffer(RingTail *t, uint64_t serial)
     t->entered = true;
 }
 
-static bool copyOut(Ring *ring, RingTail *t, const RingRecord *record, uint32_t size)
+static bool copyOut(Ring *ring, RingReader *t, const RingRecord *record, uint32_t size)
 {
     bool first = t->cursor.offset == 0;
     uint64_t serial =
@@ -57,7 +57,7 @@ static bool copyOut(Ring *ring, RingTail *t, const RingRecord *record, uint32_t 
     return true;
 }
 
-bool RingTailPeek(Ring *ring, RingTail *t)
+bool RingReaderPeek(Ring *ring, RingReader *t)
 {
     RingRecord *record;
     uint32_t size, buffer;
@@ -89,7 +89,7 @@ bool RingTailPeek(Ring *ring, RingTail *t)
     }
 }
 
-void RingTailSkip(Ring *ring, RingTail *t)
+void RingReaderSkip(Ring *ring, RingReader *t)
 {
     RingSkip(ring, &t->cursor);
     t->blocked = false;

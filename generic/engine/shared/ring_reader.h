@@ -10,7 +10,7 @@
 
 #include "engine/shared/ring.h"
 
-typedef struct RingTail {
+typedef struct RingReader {
     RingCursor cursor;
     uint8_t *copy; /* the record, 8-aligned; owned */
     uint32_t room;
@@ -20,19 +20,19 @@ typedef struct RingTail {
     uint64_t expected;    /* events of the stream before the next one, as far as known */
     bool entered;         /* the cursor's buffer was seen from its start */
     uint64_t lost;
-} RingTail;
+} RingReader;
 
-void RingTailInit(RingTail *tail, uint32_t stream);
-void RingTailFree(RingTail *tail);
+void RingReaderInit(RingReader *tail, uint32_t stream);
+void RingReaderFree(RingReader *tail);
 /* Have the next committed record at hand: true, and tail->copy is it. */
-bool RingTailPeek(Ring *ring, RingTail *tail);
+bool RingReaderPeek(Ring *ring, RingReader *tail);
 /* Wait no longer for the writer that blocks: its event counts as lost. */
-void RingTailSkip(Ring *ring, RingTail *tail);
-static inline void RingTailNext(RingTail *tail)
+void RingReaderSkip(Ring *ring, RingReader *tail);
+static inline void RingReaderNext(RingReader *tail)
 {
     tail->size = 0;
 }
-static inline const RingRecord *RingTailRecord(const RingTail *tail)
+static inline const RingRecord *RingReaderRecord(const RingReader *tail)
 {
     return (const RingRecord *)tail->copy;
 }

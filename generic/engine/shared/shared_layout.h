@@ -54,7 +54,7 @@ typedef struct RegEnable {
 } RegEnable;
 
 typedef struct RegProvider {
-    Etw_Provider face; /* must be first: what etw.h shows. Read without lock, one relaxed load */
+    Etw_Provider pub; /* must be first: what etw.h shows. Read without lock, one relaxed load */
     _Atomic uint32_t active; /* bit i: enables[i] is in force. Release on set, acquire by writers */
     /* Processes in which the operating system's tracing listens (native_provider.h), and the sum of what it
      * wants there; a process that was killed leaves a number too high, which costs looks in vain. */
@@ -70,7 +70,7 @@ typedef struct RegProvider {
 
 typedef struct RegProcess {
     uint32_t pid;          /* 0: free */
-    _Atomic uint32_t bell; /* OsBell: what is wanted of its providers has changed */
+    _Atomic uint32_t wake; /* OsSharedWake: what is wanted of its providers has changed */
     uint64_t start;
 } RegProcess;
 
@@ -147,8 +147,8 @@ typedef struct RingStream {
      * the buffer of the file that is put.
      */
     _Atomic uint64_t passed, onDisk, next;
-    _Atomic uint32_t putSlot, putUsed;
-    _Atomic int64_t putSequence;
+    _Atomic uint32_t flushSlot, flushUsed;
+    _Atomic int64_t flushSequence;
 } RingStream;
 
 enum { RING_FREE = 0, RING_USED = 1, RING_RECYCLING = 2, RING_READ = 3 };
@@ -164,9 +164,9 @@ typedef struct RingBuffer {
     _Atomic uint64_t opened;   /* ticks: age for overwriting */
     _Atomic uint64_t
             serial; /* events of the stream before this buffer, as far as the logger counted */
-    _Atomic uint32_t poisoned; /* a hung writer may still store into it: never reused */
-    _Atomic uint32_t claimer;  /* pid of who took it and has not installed it yet; else 0 */
-    _Atomic uint32_t stuck;    /* overwrite mode: holds a record that somebody left open */
+    _Atomic uint32_t abandoned; /* a hung writer may still store into it: never reused */
+    _Atomic uint32_t claimer;   /* pid of who took it and has not installed it yet; else 0 */
+    _Atomic uint32_t stuck;     /* overwrite mode: holds a record that somebody left open */
 } RingBuffer;
 
 typedef struct RingHeader {
@@ -200,7 +200,7 @@ typedef struct RingHeader {
     char kernel[512];            /* groups that are on; for people: may be seen half changed */
     _Atomic uint32_t consumers;  /* live ones */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
-    _Atomic uint32_t bell;       /* OsBell of the logger */
+    _Atomic uint32_t wake;       /* OsSharedWake of the logger */
     /* For recovery: */
     _Atomic uint32_t fileNumber; /* new-file mode */
     _Atomic int64_t aliveWall;   /* the logger's last round */

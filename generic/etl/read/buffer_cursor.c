@@ -9,13 +9,13 @@
 #include "etl/compress/decompress.h"
 #include <stdlib.h>
 
-static void AddPlace(EtlCursor *c, int64_t ticks, const uint8_t *at)
+static void AddRecordRef(EtlCursor *c, int64_t ticks, const uint8_t *at)
 {
     if (c->placeCount == c->placeRoom) {
         c->placeRoom = c->placeRoom != 0 ? 2 * c->placeRoom : 64;
         c->places = EtwRealloc(c->places, c->placeRoom * sizeof *c->places);
     }
-    c->places[c->placeCount++] = (EtlPlace){ticks, (uint32_t)(at - c->data)};
+    c->places[c->placeCount++] = (EtlRecordRef){ticks, (uint32_t)(at - c->data)};
 }
 
 /*
@@ -34,7 +34,7 @@ static inline const uint8_t *Next(const EtlCursor *c, const uint8_t *at, size_t 
 }
 
 /* The end of the good records; result: do the times rise? */
-static bool Survey(EtlCursor *c)
+static bool CheckOrder(EtlCursor *c)
 {
     const uint8_t *at = c->data, *end = c->end;
     int64_t last = INT64_MIN, ticks;
@@ -56,7 +56,7 @@ static bool Survey(EtlCursor *c)
 }
 
 /* The same, but the records that pass go into the list. */
-static bool List(EtlCursor *c, const EtlSieve *sieve)
+static bool List(EtlCursor *c, const EtlHeaderFilter *headerFilter)
 {
     const uint8_t *at = c->data, *end = c->end;
     int64_t last = c->ticks, highest = INT64_MIN, ticks;
@@ -71,19 +71,20 @@ static bool List(EtlCursor *c, const EtlSieve *sieve)
             break;
         }
         last = ticks != ETL_NO_TICKS ? ticks : last;
-        if (!sieve->active || EtlSievePass(sieve, at, (size_t)(end - at), last)) {
+        if (!headerFilter->active ||
+                EtlHeaderFilterPass(headerFilter, at, (size_t)(end - at), last)) {
             sorted &= last >= highest;
             highest = last;
-            AddPlace(c, last, at);
+            AddRecordRef(c, last, at);
         }
         at = Next(c, at, size);
     }
     return sorted;
 }
 
-static int ComparePlaces(const void *left, const void *right)
+static int CompareRecordRefs(const void *left, const void *right)
 {
-    const EtlPlace *a = left, *b = right;
+    const EtlRecordRef *a = left, *b = right;
     if (a->ticks != b->ticks) {
         return a->ticks < b->ticks ? -1 : 1;
     }
@@ -103,7 +104,7 @@ static void Unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const E
 }
 
 bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const EtlBuffer *buffer,
-        const EtlSieve *sieve)
+        const EtlHeaderFilter *headerFilter)
 {
     const uint8_t *data = file + buffer->at + ETL_BUFFER_HEADER;
     c->damaged = c->owned = c->listed = false;
@@ -117,11 +118,11 @@ bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const
         c->end = file + buffer->at + buffer->end;
     }
     c->at = c->data;
-    if (!sieve->active && Survey(c)) {
+    if (!headerFilter->active && CheckOrder(c)) {
         return c->at < c->end;
     }
-    if (!List(c, sieve)) {
-        qsort(c->places, c->placeCount, sizeof *c->places, ComparePlaces);
+    if (!List(c, headerFilter)) {
+        qsort(c->places, c->placeCount, sizeof *c->places, CompareRecordRefs);
     }
     if (c->placeCount == 0) {
         return false;

@@ -12,10 +12,10 @@
 #include "etl/record.h"
 
 /* A record of a buffer that is not read from front to back. */
-typedef struct EtlPlace {
+typedef struct EtlRecordRef {
     int64_t ticks;
     uint32_t at; /* from the start of the cursor's data */
-} EtlPlace;
+} EtlRecordRef;
 
 /*
  * Owns `bytes` and `places`, and keeps them when it is opened again: the reader reuses cursors.
@@ -33,14 +33,14 @@ typedef struct EtlCursor {
     bool listed;  /* the records are those of `places`, in that order */
     uint8_t *bytes;
     size_t byteRoom;
-    EtlPlace *places;
+    EtlRecordRef *places;
     uint32_t placeCount, placeRoom, place;
     struct EtlCursor *nextFree;
 } EtlCursor;
 
 /* At the first record of the buffer that passes; false: there is none (damaged may be set). */
 bool EtlCursorOpen(EtlCursor *cursor, const uint8_t *file, const EtlInfo *info,
-        const EtlBuffer *buffer, const EtlSieve *sieve);
+        const EtlBuffer *buffer, const EtlHeaderFilter *headerFilter);
 void EtlCursorFree(EtlCursor *cursor);
 
 /* Put the cursor behind its record of that size, on the next one; false: there is none. */

@@ -66,7 +66,7 @@ static void Note(EtlIndex *index, uint64_t where, const char *format, ...)
 }
 
 /* Is the start of a buffer blank: never written, as in preallocated files? */
-static int Blankness(const uint8_t *at, uint64_t rest)
+static int BlankKind(const uint8_t *at, uint64_t rest)
 {
     size_t n = rest < ETL_BUFFER_HEADER ? (size_t)rest : ETL_BUFFER_HEADER;
     int blank = BLANK_ZERO | BLANK_ONES;
@@ -366,7 +366,7 @@ static uint64_t Skip(Walk *w, uint64_t at, uint64_t rest)
         w->gapAt = at;
         w->gapBlank = BLANK_ZERO | BLANK_ONES;
     }
-    w->gapBlank &= Blankness(w->file + at, rest);
+    w->gapBlank &= BlankKind(w->file + at, rest);
     if (w->compressed) {
         return FindBuffer(w, at + 1, w->size);
     }
@@ -412,10 +412,10 @@ static void FinishLoggers(Walk *w)
 }
 
 /* The pages that the walk touched are not needed soon; a large file would fill the memory. */
-static void Forget(Walk *w, uint64_t at, uint64_t *forgottenPtr)
+static void EvictPages(Walk *w, uint64_t at, uint64_t *forgottenPtr)
 {
     if (at - *forgottenPtr >= FORGET_BYTES) {
-        OsMapForget(w->map);
+        OsMapEvict(w->map);
         *forgottenPtr = at;
     }
 }
@@ -447,7 +447,7 @@ static void WalkBuffers(Walk *w)
         EndGap(w, at);
         TakeBuffer(w, at, bufferSize, head);
         at = NextBuffer(w, at, bufferSize);
-        Forget(w, at, &forgotten);
+        EvictPages(w, at, &forgotten);
     }
     EndGap(w, w->size);
 }

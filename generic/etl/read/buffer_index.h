@@ -3,7 +3,7 @@
  *
  *	Which buffers a file has: found by walking their headers once, sorted into streams
  *	(CPU, logger) and by time within a stream. What was odd about them is kept as notes,
- *	told when reading ends. Private to the room.
+ *	reported when reading ends. Private to the room.
  */
 #ifndef ETW_BUFFER_INDEX_H
 #define ETW_BUFFER_INDEX_H
@@ -21,8 +21,8 @@ typedef struct EtlBuffer {
     uint32_t packed; /* compressed: bytes behind the buffer's header; 0: it is not */
     uint16_t cpu;
     uint16_t logger;
-    bool cut;  /* the file ends inside it: noted already */
-    bool told; /* its damage was reported */
+    bool cut;      /* the file ends inside it: noted already */
+    bool reported; /* its damage was reported */
 } EtlBuffer;
 
 typedef struct EtlNote {

@@ -134,7 +134,7 @@ void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock)
     clock->localBias = info->localBias;
 }
 
-bool EtlHeaderKnown(const uint8_t *data, size_t size)
+bool EtlHeaderIsEtl(const uint8_t *data, size_t size)
 {
     if (size < ETL_BUFFER_HEADER + 8) {
         return false;
@@ -287,7 +287,7 @@ static void ParseFurther(const uint8_t *at, const uint8_t *end, EtlInfo *info)
 EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, EtlInfo *info,
         EtlClock *clock, EtwError *errPtr)
 {
-    if (!EtlHeaderKnown(data, size)) {
+    if (!EtlHeaderIsEtl(data, size)) {
         return EtwFail(errPtr, ETW_E_FORMAT, size == 0 ? "EMPTY" : "NOTETL", name,
                 size == 0 ? "\"%s\" is empty" : "\"%s\" is not an .etl file", name);
     }

@@ -39,7 +39,7 @@ int64_t EtlWallOfFiletime(int64_t filetime);
 int64_t EtlFiletimeOfWall(int64_t wall);
 
 /* Do these first bytes of a file look like one of this format? */
-bool EtlHeaderKnown(const uint8_t *data, size_t size);
+bool EtlHeaderIsEtl(const uint8_t *data, size_t size);
 /* The header of the file in memory. name: for messages. Fills all of *info that the header tells.
  */
 EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, EtlInfo *info,

@@ -34,7 +34,7 @@ static inline uint64_t HashBit(const void *provider)
     return 1ull << (EtwLoad32(provider) * 0x9E3779B1u >> 26);
 }
 
-void EtlSieveFree(EtlSieve *s)
+void EtlHeaderFilterFree(EtlHeaderFilter *s)
 {
     EtwFree(s->providers);
     EtwFree(s->pids);
@@ -44,7 +44,7 @@ void EtlSieveFree(EtlSieve *s)
     memset(s, 0, sizeof *s);
 }
 
-static void SetAlso(EtlSieve *s, const EtlFilter *filter)
+static void SetAlso(EtlHeaderFilter *s, const EtlFilter *filter)
 {
     size_t count = filter->alsoProviderCount;
     s->also = count != 0 || filter->alsoIdCount != 0;
@@ -56,9 +56,9 @@ static void SetAlso(EtlSieve *s, const EtlFilter *filter)
     s->alsoIds = BitsOf(filter->alsoIds, filter->alsoIdCount);
 }
 
-void EtlSieveSet(EtlSieve *s, const EtlFilter *filter, const EtlClock *clock)
+void EtlHeaderFilterSet(EtlHeaderFilter *s, const EtlFilter *filter, const EtlClock *clock)
 {
-    EtlSieveFree(s);
+    EtlHeaderFilterFree(s);
     if (filter == NULL) {
         return;
     }
@@ -74,7 +74,7 @@ void EtlSieveSet(EtlSieve *s, const EtlFilter *filter, const EtlClock *clock)
     SetAlso(s, filter);
 }
 
-static inline bool ProviderPasses(const EtlSieve *s, const void *provider)
+static inline bool ProviderPasses(const EtlHeaderFilter *s, const void *provider)
 {
     uint64_t low = EtwLoad64(provider);
     for (size_t i = 0; i < s->providerCount; i++) {
@@ -86,18 +86,18 @@ static inline bool ProviderPasses(const EtlSieve *s, const void *provider)
     return s->providerCount == 0;
 }
 
-static inline bool IdPasses(const EtlSieve *s, uint16_t id)
+static inline bool IdPasses(const EtlHeaderFilter *s, uint16_t id)
 {
     return s->ids == NULL || HasBit(s->ids, id);
 }
 
-static inline bool NamePasses(const EtlSieve *s, uint16_t id, const void *provider)
+static inline bool NamePasses(const EtlHeaderFilter *s, uint16_t id, const void *provider)
 {
     return s->either ? IdPasses(s, id) || ProviderPasses(s, provider)
                      : IdPasses(s, id) && ProviderPasses(s, provider);
 }
 
-static inline bool PidPasses(const EtlSieve *s, uint32_t pid)
+static inline bool PidPasses(const EtlHeaderFilter *s, uint32_t pid)
 {
     for (size_t i = 0; i < s->pidCount; i++) {
         if (s->pids[i] == pid) {
@@ -107,7 +107,7 @@ static inline bool PidPasses(const EtlSieve *s, uint32_t pid)
     return s->pidCount == 0;
 }
 
-static bool AlsoPasses(const EtlSieve *s, uint16_t id, const void *provider)
+static bool AlsoPasses(const EtlHeaderFilter *s, uint16_t id, const void *provider)
 {
     if (s->alsoIds != NULL && HasBit(s->alsoIds, id)) {
         return true;
@@ -125,13 +125,13 @@ static bool AlsoPasses(const EtlSieve *s, uint16_t id, const void *provider)
 
 /* timely: it does not come before `from`. */
 static inline bool HeadPasses(
-        const EtlSieve *s, bool timely, uint16_t id, const void *provider, uint32_t pid)
+        const EtlHeaderFilter *s, bool timely, uint16_t id, const void *provider, uint32_t pid)
 {
     return (timely && NamePasses(s, id, provider) && PidPasses(s, pid)) ||
            (s->also && AlsoPasses(s, id, provider));
 }
 
-static bool ParsedPasses(const EtlSieve *s, bool timely, const uint8_t *record, size_t left)
+static bool ParsedPasses(const EtlHeaderFilter *s, bool timely, const uint8_t *record, size_t left)
 {
     EtwEvent event;
     size_t size;
@@ -140,7 +140,8 @@ static bool ParsedPasses(const EtlSieve *s, bool timely, const uint8_t *record, 
 }
 
 /* Kernel and classic records have no id: theirs counts as 0, like EtwEvent's. */
-static bool ClassicPasses(const EtlSieve *s, bool timely, const uint8_t *record, unsigned type)
+static bool ClassicPasses(
+        const EtlHeaderFilter *s, bool timely, const uint8_t *record, unsigned type)
 {
     bool full = type == ETL_FULL32 || type == ETL_FULL64;
     bool bare = type == ETL_PERFINFO32 || type == ETL_PERFINFO64;
@@ -149,7 +150,8 @@ static bool ClassicPasses(const EtlSieve *s, bool timely, const uint8_t *record,
     return HeadPasses(s, timely, 0, provider, bare ? ETW_NO_ID : EtwLoad32(record + 0x0c));
 }
 
-bool EtlSievePass(const EtlSieve *s, const uint8_t *record, size_t left, int64_t ticks)
+bool EtlHeaderFilterPass(
+        const EtlHeaderFilter *s, const uint8_t *record, size_t left, int64_t ticks)
 {
     unsigned type = record[2];
     bool timely = ticks >= s->from;

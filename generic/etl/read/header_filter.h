@@ -9,7 +9,7 @@
 
 #include "etl/read/file_header.h"
 
-typedef struct EtlSieve {
+typedef struct EtlHeaderFilter {
     bool active, either;
     int64_t from, to; /* ticks: from <= t < to, but `to` itself is let in when it is INT64_MAX */
     EtwGuid *providers;
@@ -22,12 +22,14 @@ typedef struct EtlSieve {
     size_t alsoProviderCount;
     uint64_t alsoBits; /* a bit for the hash of each of them */
     uint8_t *alsoIds;  /* as ids */
-} EtlSieve;
+} EtlHeaderFilter;
 
-/* filter NULL: everything passes. A sieve that was set before is freed. */
-void EtlSieveSet(EtlSieve *sieve, const EtlFilter *filter, const EtlClock *clock);
-void EtlSieveFree(EtlSieve *sieve);
+/* filter NULL: everything passes. A headerFilter that was set before is freed. */
+void EtlHeaderFilterSet(
+        EtlHeaderFilter *headerFilter, const EtlFilter *filter, const EtlClock *clock);
+void EtlHeaderFilterFree(EtlHeaderFilter *headerFilter);
 /* Of a record that EtlRecordPeek accepted, `left` bytes up to the end of its buffer's data. */
-bool EtlSievePass(const EtlSieve *sieve, const uint8_t *record, size_t left, int64_t ticks);
+bool EtlHeaderFilterPass(
+        const EtlHeaderFilter *headerFilter, const uint8_t *record, size_t left, int64_t ticks);
 
 #endif

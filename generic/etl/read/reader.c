@@ -46,7 +46,7 @@ struct EtlReader {
     EtlInfo info;
     EtlClock clock;
     EtlIndex index;
-    EtlSieve sieve;
+    EtlHeaderFilter headerFilter;
     Stream *streams;
     uint32_t streamCount;
     EtlCursor *current; /* not in the heap; NULL at the end */
@@ -55,16 +55,16 @@ struct EtlReader {
     size_t heapCount, heapRoom;
     EtlCursor *freeCursors;
     int freeCount;
-    EtlCursor *lingering;  /* used up, but the event last delivered points into its memory */
+    EtlCursor *delivered;  /* used up, but the event last delivered points into its memory */
     uint64_t bytesDone;    /* of used-up buffers */
     uint64_t bytesTouched; /* since the pages were given back */
     uint64_t bytesBusy;    /* since the last pause of a narrowed reader */
     EtlWarnProc *warn;
     void *warnCtx;
-    bool told;                   /* the index's notes were */
-    bool narrowed, left;         /* left: by streams that go on behind the filter's `to` */
-    bool chores;                 /* lingering or damage is to be dealt with before the next event */
-    uint64_t damage, damageSize; /* to be told; size 0: nothing */
+    bool reported;               /* the index's notes were */
+    bool filterPushed, left;     /* left: by streams that go on behind the filter's `to` */
+    bool deferred;               /* lingering or damage is to be dealt with before the next event */
+    uint64_t damage, damageSize; /* to be reported; size 0: nothing */
 };
 
 static inline bool Earlier(const Waiting *a, const Waiting *b)
@@ -134,7 +134,7 @@ static void FreeCursor(EtlReader *r, EtlCursor *c)
 }
 
 /* At most one buffer is used up by a delivery, so one place is enough. */
-static void TellDamage(EtlReader *r)
+static void WarnDamage(EtlReader *r)
 {
     char text[160];
     snprintf(text, sizeof text,
@@ -147,13 +147,13 @@ static void TellDamage(EtlReader *r)
 }
 
 /* The buffer behind a cursor is done with. */
-static void Finish(EtlReader *r, EtlCursor *c)
+static void FinishBuffer(EtlReader *r, EtlCursor *c)
 {
     EtlBuffer *buffer = &r->index.buffers[c->buffer];
     uint64_t bytes = EtlBufferBytes(buffer);
-    if (c->damaged && !buffer->cut && !buffer->told) {
-        buffer->told = true;
-        r->chores = true;
+    if (c->damaged && !buffer->cut && !buffer->reported) {
+        buffer->reported = true;
+        r->deferred = true;
         r->damage = buffer->at +
                     (buffer->packed ? 0 : ETL_BUFFER_HEADER + (uint64_t)(c->end - c->data));
         r->damageSize = buffer->end - ETL_BUFFER_HEADER - (uint64_t)(c->end - c->data);
@@ -163,36 +163,36 @@ static void Finish(EtlReader *r, EtlCursor *c)
     r->bytesBusy += bytes;
     if (r->bytesTouched >= FORGET_BYTES) {
         r->bytesTouched = 0;
-        OsMapForget(&r->map);
+        OsMapEvict(&r->map);
     }
 }
 
 /* The current cursor has nothing left. */
-static void Retire(EtlReader *r)
+static void RetireCursor(EtlReader *r)
 {
     EtlCursor *c = r->current;
     r->current = NULL;
-    Finish(r, c);
+    FinishBuffer(r, c);
     if (c->owned) {
-        if (r->lingering != NULL) {
-            FreeCursor(r, r->lingering);
+        if (r->delivered != NULL) {
+            FreeCursor(r, r->delivered);
         }
-        r->lingering = c;
-        r->chores = true;
+        r->delivered = c;
+        r->deferred = true;
     } else {
         FreeCursor(r, c);
     }
 }
 
-static void DoChores(EtlReader *r)
+static void FinishDeferred(EtlReader *r)
 {
-    r->chores = false;
-    if (r->lingering != NULL) {
-        FreeCursor(r, r->lingering);
-        r->lingering = NULL;
+    r->deferred = false;
+    if (r->delivered != NULL) {
+        FreeCursor(r, r->delivered);
+        r->delivered = NULL;
     }
     if (r->damageSize != 0) {
-        TellDamage(r);
+        WarnDamage(r);
     }
 }
 
@@ -203,11 +203,11 @@ static void DoChores(EtlReader *r)
 static bool OutOfRange(const EtlReader *r, const Stream *stream)
 {
     const EtlBuffer *b = &r->index.buffers[stream->next];
-    if (!r->sieve.active || r->sieve.also || stream->next + 1 >= stream->end ||
-            b[1].first > r->sieve.from) {
+    if (!r->headerFilter.active || r->headerFilter.also || stream->next + 1 >= stream->end ||
+            b[1].first > r->headerFilter.from) {
         return false;
     }
-    return (int64_t)EtwLoad64(r->file + b->at + ETL_BUF_TIME) < r->sieve.from && b->at != 0;
+    return (int64_t)EtwLoad64(r->file + b->at + ETL_BUF_TIME) < r->headerFilter.from && b->at != 0;
 }
 
 /* What of the stream is to wait next; false: nothing. */
@@ -221,8 +221,9 @@ static bool NextBuffer(EtlReader *r, uint32_t number, Waiting *w)
         return false;
     }
     const EtlBuffer *buffer = &r->index.buffers[stream->next];
-    if (r->sieve.active && buffer->first >= r->sieve.to && r->sieve.to != INT64_MAX) {
-        r->left = r->narrowed;
+    if (r->headerFilter.active && buffer->first >= r->headerFilter.to &&
+            r->headerFilter.to != INT64_MAX) {
+        r->left = r->filterPushed;
         return false; /* and so are all behind it */
     }
     *w = (Waiting){buffer->first, stream->next++, number, NULL};
@@ -241,14 +242,14 @@ static void OpenTop(EtlReader *r)
     EtlCursor *c = NewCursor(r);
     c->buffer = top.buffer;
     c->stream = top.stream;
-    if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->sieve)) {
+    if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->headerFilter)) {
         HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
         return;
     }
     if (r->damageSize != 0) { /* of another buffer */
-        TellDamage(r);
+        WarnDamage(r);
     }
-    Finish(r, c);
+    FinishBuffer(r, c);
     FreeCursor(r, c);
 }
 
@@ -266,11 +267,11 @@ static void SetLimit(EtlReader *r)
 /* Buffers of which nothing passes must not keep the caller for long. */
 static inline bool IsPauseDue(const EtlReader *r)
 {
-    return r->narrowed && r->bytesBusy >= PAUSE_BYTES;
+    return r->filterPushed && r->bytesBusy >= PAUSE_BYTES;
 }
 
 /* Choose the current cursor; there is none now, and if a pause is due, there may be none after. */
-static void Select(EtlReader *r)
+static void SelectCursor(EtlReader *r)
 {
     while (r->heapCount != 0 && r->heap[0].cursor == NULL && !IsPauseDue(r)) {
         OpenTop(r);
@@ -283,7 +284,7 @@ static void Select(EtlReader *r)
 }
 
 /* The current cursor is not the earliest any more. */
-static void Turn(EtlReader *r)
+static void SwitchCursor(EtlReader *r)
 {
     EtlCursor *c = r->current;
     Waiting w = {c->ticks, c->buffer, c->stream, c};
@@ -297,12 +298,12 @@ static void Turn(EtlReader *r)
     } else {
         HeapPush(r, w);
         r->current = NULL;
-        Select(r);
+        SelectCursor(r);
     }
 }
 
 /* Losses that the file's writer marked at buffers. */
-static void TellMarks(EtlReader *r)
+static void WarnLossMarks(EtlReader *r)
 {
     const EtlInfo *info = &r->info;
     char text[160];
@@ -316,13 +317,13 @@ static void TellMarks(EtlReader *r)
     }
 }
 
-static void TellNotes(EtlReader *r)
+static void WarnNotes(EtlReader *r)
 {
     const EtlIndex *index = &r->index;
-    if (r->told || r->left || r->warn == NULL) {
+    if (r->reported || r->left || r->warn == NULL) {
         return;
     }
-    r->told = true;
+    r->reported = true;
     for (int i = 0; i < index->noteCount && i < ETL_MAX_NOTES; i++) {
         r->warn(r->warnCtx, index->notes[i].where, index->notes[i].text);
     }
@@ -332,7 +333,7 @@ static void TellNotes(EtlReader *r)
                 index->noteCount - ETL_MAX_NOTES);
         r->warn(r->warnCtx, r->info.fileSize, text);
     }
-    TellMarks(r);
+    WarnLossMarks(r);
     if (index->noteCount == 0 && !r->info.closed) {
         r->warn(r->warnCtx, r->info.fileSize,
                 "the file was not closed: its session still runs or was killed");
@@ -341,8 +342,8 @@ static void TellNotes(EtlReader *r)
 
 EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
 {
-    if (r->chores) {
-        DoChores(r);
+    if (r->deferred) {
+        FinishDeferred(r);
     }
     while (r->current != NULL || r->heapCount != 0) {
         EtlCursor *c = r->current;
@@ -352,12 +353,12 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
             return ETW_PAUSE;
         }
         if (c == NULL) {
-            Select(r);
+            SelectCursor(r);
             continue;
         }
         if (!EtlRecordParse(c->at, (size_t)(c->end - c->at), event, &size)) {
-            Retire(r); /* the bytes changed since they were surveyed */
-            Select(r);
+            RetireCursor(r); /* the bytes changed since they were surveyed */
+            SelectCursor(r);
             continue;
         }
         event->ticks = c->ticks;
@@ -366,17 +367,17 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
         event->logger = c->logger;
         r->info.records++;
         if (!EtlCursorAdvance(c, size)) {
-            Retire(r);
-            Select(r);
+            RetireCursor(r);
+            SelectCursor(r);
         } else if (c->ticks >= r->limit) {
-            Turn(r);
+            SwitchCursor(r);
         }
         return ETW_OK;
     }
-    if (r->chores) {
-        DoChores(r);
+    if (r->deferred) {
+        FinishDeferred(r);
     }
-    TellNotes(r);
+    WarnNotes(r);
     return ETW_END;
 }
 
@@ -399,7 +400,7 @@ static void StartStreams(EtlReader *r)
             HeapPush(r, w);
         }
     }
-    Select(r);
+    SelectCursor(r);
 }
 
 static void DropCursors(EtlReader *r)
@@ -408,9 +409,9 @@ static void DropCursors(EtlReader *r)
         FreeCursor(r, r->current);
         r->current = NULL;
     }
-    if (r->lingering != NULL) {
-        FreeCursor(r, r->lingering);
-        r->lingering = NULL;
+    if (r->delivered != NULL) {
+        FreeCursor(r, r->delivered);
+        r->delivered = NULL;
     }
     while (r->heapCount != 0) {
         EtlCursor *c = r->heap[--r->heapCount].cursor;
@@ -431,16 +432,16 @@ void EtlReaderRewind(EtlReader *r)
 
 void EtlReaderSetFilter(EtlReader *r, const EtlFilter *filter)
 {
-    r->narrowed = false;
-    EtlSieveSet(&r->sieve, filter, &r->clock);
+    r->filterPushed = false;
+    EtlHeaderFilterSet(&r->headerFilter, filter, &r->clock);
     EtlReaderRewind(r);
 }
 
-void EtlReaderNarrow(EtlReader *r, const EtlFilter *filter)
+void EtlReaderPushFilter(EtlReader *r, const EtlFilter *filter)
 {
-    r->narrowed = true;
+    r->filterPushed = true;
     r->bytesBusy = 0;
-    EtlSieveSet(&r->sieve, filter, &r->clock);
+    EtlHeaderFilterSet(&r->headerFilter, filter, &r->clock);
 }
 
 static uint32_t CountStreams(const EtlIndex *index)
@@ -531,7 +532,7 @@ void EtlReaderClose(EtlReader *r)
         EtlCursorFree(r->freeCursors);
         r->freeCursors = next;
     }
-    EtlSieveFree(&r->sieve);
+    EtlHeaderFilterFree(&r->headerFilter);
     EtwFree(r->heap);
     EtwFree(r->streams);
     EtlIndexFree(&r->index);

@@ -123,7 +123,7 @@ EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t si
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
 /*
  * Next event in time order (ties: lower CPU first, file order within a CPU). ETW_OK or ETW_END; of
- * a narrowed reader (EtlReaderNarrow) also ETW_PAUSE, after about each MB that it went through.
+ * a narrowed reader (EtlReaderPushFilter) also ETW_PAUSE, after about each MB that it went through.
  * Damage inside a buffer is told (warn) when the events before it have been delivered, everything
  * else at the first ETW_END: a truncated file, damaged or skipped buffers or, when nothing else is
  * wrong, that the file was never closed.
@@ -139,7 +139,7 @@ void EtlReaderSetFilter(EtlReader *reader, const EtlFilter *filter);
  * The same from the place where the reader is. Events of buffers that it has open come unfiltered,
  * and a file that is left at `to` tells none of the warnings that come with its end.
  */
-void EtlReaderNarrow(EtlReader *reader, const EtlFilter *filter);
+void EtlReaderPushFilter(EtlReader *reader, const EtlFilter *filter);
 void EtlReaderRewind(EtlReader *reader); /* warnings are not repeated */
 const EtlInfo *EtlReaderInfo(const EtlReader *reader);
 double EtlReaderProgress(const EtlReader *reader); /* 0..1, by bytes */

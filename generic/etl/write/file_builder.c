@@ -26,8 +26,8 @@ typedef struct Numbering { /* the buffers of a logger */
     int64_t sequence;
 } Numbering;
 
-struct EtlOutput {
-    const EtlInfo *model;
+struct EtlBuilder {
+    const EtlInfo *base;
     EtlClock clock;
     uint32_t bufferSize;
     Stream *streams;
@@ -49,7 +49,7 @@ struct EtlOutput {
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-static uint32_t Slot(const EtlOutput *o, uint32_t key)
+static uint32_t Slot(const EtlBuilder *o, uint32_t key)
 {
     uint32_t at = key * 0x9E3779B1u & (o->room - 1);
     while (o->table[at] != 0 && o->streams[o->table[at] - 1].key != key) {
@@ -58,7 +58,7 @@ static uint32_t Slot(const EtlOutput *o, uint32_t key)
     return at;
 }
 
-static void GrowTable(EtlOutput *o)
+static void GrowTable(EtlBuilder *o)
 {
     o->room = o->room != 0 ? 2 * o->room : FIRST_ROOM;
     EtwFree(o->table);
@@ -69,7 +69,7 @@ static void GrowTable(EtlOutput *o)
     }
 }
 
-static Stream *StreamOf(EtlOutput *o, uint16_t logger, uint16_t cpu)
+static Stream *StreamOf(EtlBuilder *o, uint16_t logger, uint16_t cpu)
 {
     uint32_t key = (uint32_t)logger << 16 | cpu;
     if (o->current < o->streamCount && o->streams[o->current].key == key) {
@@ -87,7 +87,7 @@ static Stream *StreamOf(EtlOutput *o, uint16_t logger, uint16_t cpu)
     return &o->streams[o->current];
 }
 
-static int64_t NextNumber(EtlOutput *o, uint16_t logger)
+static int64_t NextNumber(EtlBuilder *o, uint16_t logger)
 {
     uint32_t i = 0;
     while (i < o->numberCount && o->numbers[i].logger != logger) {
@@ -103,23 +103,23 @@ static int64_t NextNumber(EtlOutput *o, uint16_t logger)
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
 /* The first buffers say it when the inputs' buffers were marked with losses. */
-static uint16_t Marks(const EtlOutput *o)
+static uint16_t LossFlags(const EtlBuilder *o)
 {
     if (o->buffers != 1) {
         return 0;
     }
-    return (o->model->eventsLostMarks != 0 ? ETL_FLAG_EVENTS_LOST : 0) |
-           (o->model->buffersLostMarks != 0 ? ETL_FLAG_BUFFER_LOST : 0);
+    return (o->base->eventsLostMarks != 0 ? ETL_FLAG_EVENTS_LOST : 0) |
+           (o->base->buffersLostMarks != 0 ? ETL_FLAG_BUFFER_LOST : 0);
 }
 
 /* A record of its own size may need more than the usual buffer. */
-static uint32_t SizeFor(const EtlOutput *o, size_t used)
+static uint32_t SizeFor(const EtlBuilder *o, size_t used)
 {
     return used <= o->bufferSize ? o->bufferSize
                                  : (uint32_t)(used + SIZE_UNIT - 1) & ~(uint32_t)(SIZE_UNIT - 1);
 }
 
-static void Give(EtlOutput *o, EtwText *to, const void *data, size_t used, size_t size)
+static void EmitBuffer(EtlBuilder *o, EtwText *to, const void *data, size_t used, size_t size)
 {
     EtwTextAdd(to, data, used);
     EtwTextReserve(to, size - used);
@@ -130,7 +130,7 @@ static void Give(EtlOutput *o, EtwText *to, const void *data, size_t used, size_
 }
 
 /* A buffer of a compressed file: no fill, its head plain; as it is when it becomes no smaller. */
-static void GivePacked(EtlOutput *o, EtwText *to, EtlBufferHead *head, EtwText *data)
+static void EmitPacked(EtlBuilder *o, EtwText *to, EtlBufferHead *head, EtwText *data)
 {
     const uint8_t *records = (const uint8_t *)data->data + ETL_BUFFER_HEADER;
     bool smaller = EtlXpressEncode(o->xpress, records, data->size - ETL_BUFFER_HEADER, &o->packed);
@@ -140,27 +140,27 @@ static void GivePacked(EtlOutput *o, EtwText *to, EtlBufferHead *head, EtwText *
     if (smaller) {
         memcpy(data->data + ETL_BUFFER_HEADER, o->packed.data, o->packed.size);
     }
-    Give(o, to, data->data, head->size, head->size);
+    EmitBuffer(o, to, data->data, head->size, head->size);
 }
 
-static void PutBuffer(EtlOutput *o, Stream *s, EtwText *to)
+static void PutBuffer(EtlBuilder *o, Stream *s, EtwText *to)
 {
     uint16_t logger = (uint16_t)(s->key >> 16);
     uint32_t size = SizeFor(o, s->data.size);
     EtlBufferHead head = {size, (uint32_t)s->data.size, s->last, NextNumber(o, logger),
-            (uint16_t)s->key, logger, Marks(o), ETL_BUFFER_GENERIC};
+            (uint16_t)s->key, logger, LossFlags(o), ETL_BUFFER_GENERIC};
     if (o->xpress != NULL) {
-        GivePacked(o, to, &head, &s->data);
+        EmitPacked(o, to, &head, &s->data);
     } else {
         EtlBufferHeadBuild(&head, (uint8_t *)s->data.data);
-        Give(o, to, s->data.data, s->data.size, size);
+        EmitBuffer(o, to, s->data.data, s->data.size, size);
     }
     s->data.size = 0;
     o->begun--;
 }
 
 /* Room for a record of that padded size in the stream's buffer. */
-static uint8_t *Reserve(EtlOutput *o, Stream *s, size_t size, EtwText *to)
+static uint8_t *Reserve(EtlBuilder *o, Stream *s, size_t size, EtwText *to)
 {
     if (s->data.size != 0 && s->data.size + size > o->bufferSize) {
         PutBuffer(o, s, to);
@@ -181,7 +181,7 @@ static uint8_t *Reserve(EtlOutput *o, Stream *s, size_t size, EtwText *to)
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* The event's time in ticks of the output: as they are, when they mean that time there, too. */
-static int64_t TicksOf(EtlOutput *o, const EtwEvent *event)
+static int64_t TicksOf(EtlBuilder *o, const EtwEvent *event)
 {
     if (event->time == EtlClockTime(&o->clock, event->ticks)) {
         return event->ticks;
@@ -202,20 +202,20 @@ static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_
     }
 }
 
-static Stream *StreamFor(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit)
+static Stream *StreamFor(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edit)
 {
     bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
     return StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
 }
 
-bool EtlOutputRises(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit)
+bool EtlBuilderInOrder(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edit)
 {
     const Stream *s = StreamFor(o, event, edit);
     int64_t time = s->any ? EtlClockTime(&o->clock, s->last - o->tickShift) : INT64_MIN;
     return event->time >= time;
 }
 
-EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit, EtwText *to)
+EtwStatus EtlBuilderAdd(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edit, EtwText *to)
 {
     bool copy = event->record != NULL;
     size_t size = copy ? EtwAlign8(event->recordSize) : EtlRecordSize(event);
@@ -246,14 +246,14 @@ EtwStatus EtlOutputAdd(EtlOutput *o, const EtwEvent *event, const EtlEdit *edit,
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 /* The model's header buffer with its size and counts changed. */
-static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwText *header)
+static void BuildHeader(const EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *header)
 {
-    const EtlInfo *model = o->model;
-    uint32_t used = model->headerBytes;
+    const EtlInfo *base = o->base;
+    uint32_t used = base->headerBytes;
     /* A model without a start has ticks of ns since 1970. */
-    int64_t start = model->startTime != 0 ? model->startTime : o->firstTime - o->firstTime % 100;
+    int64_t start = base->startTime != 0 ? base->startTime : o->firstTime - o->firstTime % 100;
     uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : SizeFor(o, used);
-    EtwTextAdd(header, model->headerBuffer, used);
+    EtwTextAdd(header, base->headerBuffer, used);
     size_t fill = stored - used;
     EtwTextReserve(header, fill);
     memset(header->data + header->size, 0xFF, fill);
@@ -265,77 +265,77 @@ static void BuildHeader(const EtlOutput *o, const EtlOutputTotals *totals, EtwTe
             .eventsLost = totals->eventsLost,
             .buffersLost = totals->buffersLost,
             .start = start,
-            .ticks0 = model->startTime != 0 ? model->ticks0 : start,
+            .ticks0 = base->startTime != 0 ? base->ticks0 : start,
             .end = totals->end,
             .shift = o->shift,
             .tickShift = o->tickShift};
     EtlHeaderRewrite((uint8_t *)header->data, used, &change);
 }
 
-EtlOutput *EtlOutputNew(const EtlInfo *model, uint32_t bufferSize, bool compressed, EtwText *to)
+EtlBuilder *EtlBuilderNew(const EtlInfo *base, uint32_t bufferSize, bool compressed, EtwText *to)
 {
-    EtlOutput *o = EtwAlloc(sizeof *o);
+    EtlBuilder *o = EtwAlloc(sizeof *o);
     EtwText header = {0};
-    uint32_t size = bufferSize != 0 ? bufferSize : model->bufferSize;
-    o->model = model;
+    uint32_t size = bufferSize != 0 ? bufferSize : base->bufferSize;
+    o->base = base;
     o->bufferSize = size < MIN_BUFFER ? MIN_BUFFER : size > MAX_BUFFER ? MAX_BUFFER : size;
     o->bufferSize &= ~(uint32_t)(SIZE_UNIT - 1);
-    EtlClockOfInfo(model, &o->clock);
-    o->xpress = compressed && !EtlIsOld(model) ? EtlXpressNew() : NULL;
+    EtlClockOfInfo(base, &o->clock);
+    o->xpress = compressed && !EtlIsOld(base) ? EtlXpressNew() : NULL;
     GrowTable(o);
-    BuildHeader(o, &(EtlOutputTotals){0}, &header);
-    Give(o, to, header.data, header.size, header.size);
+    BuildHeader(o, &(EtlBuilderTotals){0}, &header);
+    EmitBuffer(o, to, header.data, header.size, header.size);
     EtwTextFree(&header);
     return o;
 }
 
-EtlOutput *EtlOutputLike(const EtlOutput *other, uint32_t bufferMax, EtwText *to)
+EtlBuilder *EtlBuilderNewLike(const EtlBuilder *other, uint32_t bufferMax, EtwText *to)
 {
     uint32_t size = other->bufferSize < bufferMax ? other->bufferSize : bufferMax;
-    EtlOutput *o = EtlOutputNew(other->model, size, other->xpress != NULL, to);
+    EtlBuilder *o = EtlBuilderNew(other->base, size, other->xpress != NULL, to);
     o->shift = other->shift;
     o->tickShift = other->tickShift;
     return o;
 }
 
-uint64_t EtlOutputSizeMore(const EtlOutput *o)
+uint64_t EtlBuilderSizeAfterNext(const EtlBuilder *o)
 {
     return o->bytes + ((uint64_t)o->begun + 1) * o->bufferSize;
 }
 
-void EtlOutputShift(EtlOutput *o, int64_t ns)
+void EtlBuilderShift(EtlBuilder *o, int64_t ns)
 {
     o->shift = ns;
     o->tickShift = o->clock.filetime ? ns / 100 : 0;
 }
 
-int64_t EtlOutputTicks(const EtlOutput *o, int64_t time, int64_t *timePtr)
+int64_t EtlBuilderTicks(const EtlBuilder *o, int64_t time, int64_t *timePtr)
 {
     int64_t ticks = EtlClockTicks(&o->clock, time);
     *timePtr = EtlClockTime(&o->clock, ticks);
     return ticks;
 }
 
-void EtlOutputEnd(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to, EtwText *header)
+void EtlBuilderEnd(EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *to, EtwText *header)
 {
     for (uint32_t i = 0; i < o->streamCount; i++) {
         if (o->streams[i].data.size != 0) {
             PutBuffer(o, &o->streams[i], to);
         }
     }
-    EtlOutputTotals own = *totals;
+    EtlBuilderTotals own = *totals;
     if (own.end == 0) { /* whoever did not close the inputs, this file is complete */
-        own.end = o->any ? o->lastTime : o->model->startTime;
+        own.end = o->any ? o->lastTime : o->base->startTime;
     }
     BuildHeader(o, &own, header);
 }
 
-void EtlOutputSlice(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to)
+void EtlBuilderSlice(EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *to)
 {
     static const EtlBufferHead mark = {
             .size = ETL_BUFFER_HEADER, .used = ETL_BUFFER_HEADER, .type = ETL_BUFFER_EMPTY_MARKER};
     EtwText header = {0};
-    EtlOutputEnd(o, totals, to, &header);
+    EtlBuilderEnd(o, totals, to, &header);
     memcpy(to->data, header.data, header.size);
     EtwTextFree(&header);
     EtwTextReserve(to, ETL_BUFFER_HEADER);
@@ -344,34 +344,34 @@ void EtlOutputSlice(EtlOutput *o, const EtlOutputTotals *totals, EtwText *to)
     o->bytes += ETL_BUFFER_HEADER;
 }
 
-void EtlOutputRestart(EtlOutput *o, EtwText *to)
+void EtlBuilderRestart(EtlBuilder *o, EtwText *to)
 {
     EtwText header = {0};
     o->buffers = 0;
     for (uint32_t i = 0; i < o->numberCount; i++) {
         o->numbers[i].sequence = 0;
     }
-    BuildHeader(o, &(EtlOutputTotals){0}, &header);
-    Give(o, to, header.data, header.size, header.size);
+    BuildHeader(o, &(EtlBuilderTotals){0}, &header);
+    EmitBuffer(o, to, header.data, header.size, header.size);
     EtwTextFree(&header);
 }
 
-uint64_t EtlOutputBytes(const EtlOutput *o)
+uint64_t EtlBuilderBytes(const EtlBuilder *o)
 {
     return o->bytes;
 }
 
-uint64_t EtlOutputConverted(const EtlOutput *o)
+uint64_t EtlBuilderConverted(const EtlBuilder *o)
 {
     return o->converted;
 }
 
-uint64_t EtlOutputUnset(const EtlOutput *o)
+uint64_t EtlBuilderUnset(const EtlBuilder *o)
 {
     return o->unset;
 }
 
-void EtlOutputFree(EtlOutput *o)
+void EtlBuilderFree(EtlBuilder *o)
 {
     if (o == NULL) {
         return;

@@ -10,25 +10,25 @@
 
 enum { ITEM_HEADER = 8, ITEM_TYPE = 2, ITEM_MORE = 4, ITEM_SIZE = 6, FLAGS_AT = 4 };
 
-void EtlRemakeFree(EtlRemake *remake)
+void EtlRebuildFree(EtlRebuild *rebuild)
 {
-    EtwTextFree(&remake->bytes[0]);
-    EtwTextFree(&remake->bytes[1]);
+    EtwTextFree(&rebuild->bytes[0]);
+    EtwTextFree(&rebuild->bytes[1]);
 }
 
 /* The buffer that the event's record is not in, empty. */
-static EtwText *Begin(EtlRemake *remake)
+static EtwText *Begin(EtlRebuild *rebuild)
 {
-    EtwText *to = &remake->bytes[!remake->current];
+    EtwText *to = &rebuild->bytes[!rebuild->current];
     to->size = 0;
     return to;
 }
 
 /* The event is the record that Begin's buffer has now; false: it does not read with that payload, as
  * that of a damaged record may not. */
-static bool Finish(EtlRemake *remake, EtwEvent *event, size_t payload)
+static bool Finish(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 {
-    EtwText *to = &remake->bytes[!remake->current];
+    EtwText *to = &rebuild->bytes[!rebuild->current];
     EtwEvent made = *event;
     size_t size = to->size, next;
     EtwTextReserve(to, 8);
@@ -45,44 +45,44 @@ static bool Finish(EtlRemake *remake, EtwEvent *event, size_t payload)
     made.process = event->process;
     made.object = event->object;
     *event = made;
-    remake->current = !remake->current;
+    rebuild->current = !rebuild->current;
     return true;
 }
 
 /* The same for one whose size has changed. */
-static bool FinishSized(EtlRemake *remake, EtwEvent *event, size_t payload)
+static bool FinishSized(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 {
-    EtwText *to = &remake->bytes[!remake->current];
+    EtwText *to = &rebuild->bytes[!rebuild->current];
     size_t at = event->kind < ETL_KINDS ? EtlKindTable[event->kind].sizeShift / 8 : 0;
     if (to->size > ETL_MAX_RECORD || at + 2 > to->size) {
         return false;
     }
     EtwStore16(to->data + at, (uint16_t)to->size);
-    return Finish(remake, event, payload);
+    return Finish(rebuild, event, payload);
 }
 
-bool EtlRemakeWhole(EtlRemake *remake, EtwEvent *event)
+bool EtlRebuildWhole(EtlRebuild *rebuild, EtwEvent *event)
 {
     size_t size = event->record == NULL ? EtlRecordSize(event) : 0;
     if (size == 0) {
         return event->record != NULL;
     }
-    EtwText *to = Begin(remake);
+    EtwText *to = Begin(rebuild);
     EtwTextReserve(to, size + 8);
     EtlRecordBuild(event, (uint8_t *)to->data, size);
     to->size = size;
-    return Finish(remake, event, event->payloadSize);
+    return Finish(rebuild, event, event->payloadSize);
 }
 
-bool EtlRemakePayload(EtlRemake *remake, EtwEvent *event, const void *payload, size_t size)
+bool EtlRebuildPayload(EtlRebuild *rebuild, EtwEvent *event, const void *payload, size_t size)
 {
-    if (size > ETL_MAX_RECORD || !EtlRemakeWhole(remake, event)) {
+    if (size > ETL_MAX_RECORD || !EtlRebuildWhole(rebuild, event)) {
         return false;
     }
-    EtwText *to = Begin(remake);
+    EtwText *to = Begin(rebuild);
     EtwTextAdd(to, event->record, (size_t)(event->payload - event->record));
     EtwTextAdd(to, payload, size);
-    return FinishSized(remake, event, size);
+    return FinishSized(rebuild, event, size);
 }
 
 /* ---- Extended items -------------------------------------------------------------------------- */
@@ -143,36 +143,37 @@ static bool PutItems(
     return true;
 }
 
-bool EtlRemakeItem(EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size)
+bool EtlRebuildItem(
+        EtlRebuild *rebuild, EtwEvent *event, unsigned type, const void *data, size_t size)
 {
-    if (size > ETL_MAX_RECORD || !EtlRemakeWhole(remake, event) ||
+    if (size > ETL_MAX_RECORD || !EtlRebuildWhole(rebuild, event) ||
             (event->kind != ETL_EVENT32 && event->kind != ETL_EVENT64)) {
         return false;
     }
-    EtwText *to = Begin(remake);
+    EtwText *to = Begin(rebuild);
     EtwTextAdd(to, event->record, ETL_EVENT_HEADER);
     if (!PutItems(to, event, type, data, size)) {
         return false;
     }
     EtwTextAdd(to, event->payload, event->payloadSize);
-    return FinishSized(remake, event, event->payloadSize);
+    return FinishSized(rebuild, event, event->payloadSize);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
 
-bool EtlRemakeTime(EtlRemake *remake, EtwEvent *event, int64_t ticks, int64_t time)
+bool EtlRebuildTime(EtlRebuild *rebuild, EtwEvent *event, int64_t ticks, int64_t time)
 {
     int64_t old;
     size_t size, timeAt;
-    if (!EtlRemakeWhole(remake, event) ||
+    if (!EtlRebuildWhole(rebuild, event) ||
             !EtlRecordPeekAny(event->record, event->recordSize, &old, &size, &timeAt) ||
             timeAt == 0) {
         return false;
     }
-    EtwText *to = Begin(remake);
+    EtwText *to = Begin(rebuild);
     EtwTextAdd(to, event->record, event->recordSize);
     EtwStore64(to->data + timeAt, (uint64_t)ticks);
-    if (!Finish(remake, event, event->payloadSize)) {
+    if (!Finish(rebuild, event, event->payloadSize)) {
         return false;
     }
     event->ticks = ticks;

@@ -13,32 +13,32 @@
 
 /*
  * Where the new record is. Each change turns *event (which keeps its time, CPU and names) to a new
- * record, valid until the one after the next change or until EtlRemakeFree. Zeroed is empty.
+ * record, valid until the one after the next change or until EtlRebuildFree. Zeroed is empty.
  */
-typedef struct EtlRemake {
+typedef struct EtlRebuild {
     EtwText bytes[2];
     int current;
-} EtlRemake;
-void EtlRemakeFree(EtlRemake *remake);
+} EtlRebuild;
+void EtlRebuildFree(EtlRebuild *rebuild);
 
 /* False: the record would have more than 64 KB; nothing has changed then. payload may be part of the
  * event. */
-bool EtlRemakePayload(EtlRemake *remake, EtwEvent *event, const void *payload, size_t size);
+bool EtlRebuildPayload(EtlRebuild *rebuild, EtwEvent *event, const void *payload, size_t size);
 /*
  * The first extended item of that type (ETL_ITEM_*) gets this content, is added, or (data is NULL)
  * goes. False: the same, or the kind of record has no extended items.
  */
-bool EtlRemakeItem(
-        EtlRemake *remake, EtwEvent *event, unsigned type, const void *data, size_t size);
+bool EtlRebuildItem(
+        EtlRebuild *rebuild, EtwEvent *event, unsigned type, const void *data, size_t size);
 /* The event has a record, now at least: one that comes from no file is built. False: it is too large. */
-bool EtlRemakeWhole(EtlRemake *remake, EtwEvent *event);
+bool EtlRebuildWhole(EtlRebuild *rebuild, EtwEvent *event);
 /* The record of the last change, to be overwritten in place: header fields. */
-static inline uint8_t *EtlRemakeRecord(EtlRemake *remake)
+static inline uint8_t *EtlRebuildRecord(EtlRebuild *rebuild)
 {
-    return (uint8_t *)remake->bytes[remake->current].data;
+    return (uint8_t *)rebuild->bytes[rebuild->current].data;
 }
 /* ticks: of the clock of the file that the record is for; time: what they mean. False: the record has
  * no time of its own. */
-bool EtlRemakeTime(EtlRemake *remake, EtwEvent *event, int64_t ticks, int64_t time);
+bool EtlRebuildTime(EtlRebuild *rebuild, EtwEvent *event, int64_t ticks, int64_t time);
 
 #endif

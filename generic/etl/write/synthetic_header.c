@@ -10,7 +10,8 @@
 
 enum { MODEL_BUFFER = 64 * 1024 };
 
-EtwStatus EtlModelMake(EtlModel *model, const char *loggerName, EtwError *errPtr)
+EtwStatus EtlSyntheticHeaderInit(
+        EtlSyntheticHeader *synthetic, const char *loggerName, EtwError *errPtr)
 {
     EtlClock clock;
     EtlHeader header = {.loggerName = loggerName,
@@ -24,15 +25,15 @@ EtwStatus EtlModelMake(EtlModel *model, const char *loggerName, EtwError *errPtr
             .tid = OsTid(),
             .boot = EtlFiletimeOfWall(OsBootTime()),
             .zoneBias = OsTimeZoneBias()};
-    EtwTextReserve(&model->header, MODEL_BUFFER);
-    uint8_t *data = (uint8_t *)model->header.data;
+    EtwTextReserve(&synthetic->header, MODEL_BUFFER);
+    uint8_t *data = (uint8_t *)synthetic->header.data;
     size_t used = EtlHeaderBuild(&header, data);
     memset(data + used, 0xFF, MODEL_BUFFER - used);
-    model->header.size = used;
-    return EtlHeaderParse(data, MODEL_BUFFER, loggerName, &model->info, &clock, errPtr);
+    synthetic->header.size = used;
+    return EtlHeaderParse(data, MODEL_BUFFER, loggerName, &synthetic->info, &clock, errPtr);
 }
 
-void EtlModelFree(EtlModel *model)
+void EtlSyntheticHeaderFree(EtlSyntheticHeader *synthetic)
 {
-    EtwTextFree(&model->header);
+    EtwTextFree(&synthetic->header);
 }

@@ -11,12 +11,13 @@
 #include "base/bytes.h"
 #include "etl/read/reader.h"
 
-typedef struct EtlModel { /* zeroed: not made */
-    EtlInfo info;         /* its headerBuffer is `header` */
+typedef struct EtlSyntheticHeader { /* zeroed: not made */
+    EtlInfo info;                   /* its headerBuffer is `header` */
     EtwText header;
-} EtlModel;
+} EtlSyntheticHeader;
 
-EtwStatus EtlModelMake(EtlModel *model, const char *loggerName, EtwError *errPtr);
-void EtlModelFree(EtlModel *model);
+EtwStatus EtlSyntheticHeaderInit(
+        EtlSyntheticHeader *synthetic, const char *loggerName, EtwError *errPtr);
+void EtlSyntheticHeaderFree(EtlSyntheticHeader *synthetic);
 
 #endif

@@ -70,8 +70,8 @@ struct EtlWriter {
     uint64_t events, lostFull, lostIo, tooBig, overwritten;
     uint32_t buffers; /* written in all, header buffers included */
     int osError;
-    EtlPutProc *onPut; /* NULL: nobody asks */
-    void *putCtx;
+    EtlFlushProc *onFlush; /* NULL: nobody asks */
+    void *flushCtx;
 };
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -185,23 +185,23 @@ static void BuildHead(const EtlWriter *w, const Stream *s, bool partial)
     EtlBufferHeadBuild(&head, s->data);
 }
 
-static void TellPut(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
+static void NotifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
 {
-    if (w->onPut != NULL) {
-        EtlPut put = {(int)(s - w->streams), done, slot, s->used, s->sequence, w->number};
-        w->onPut(w->putCtx, &put);
+    if (w->onFlush != NULL) {
+        EtlFlush put = {(int)(s - w->streams), done, slot, s->used, s->sequence, w->number};
+        w->onFlush(w->flushCtx, &put);
     }
 }
 
 /* First write of a buffer: gives it its slot. */
-static bool PutFirst(EtlWriter *w, Stream *s, bool partial)
+static bool FlushFirst(EtlWriter *w, Stream *s, bool partial)
 {
     bool grow = !w->circular || w->slotsUsed < w->slotsMax;
     uint32_t slot = grow ? w->slotsUsed + 1 : OldestSlot(w);
     memset(s->data + s->used, 0xFF, w->bufferSize - s->used);
     s->sequence = w->sequence + 1;
     BuildHead(w, s, partial);
-    TellPut(w, s, slot, false);
+    NotifyFlush(w, s, slot, false);
     if (!(grow ? WriteNew(w, s, slot) : WriteOver(w, s, slot))) {
         return false;
     }
@@ -218,12 +218,12 @@ static bool Put(EtlWriter *w, Stream *s, bool partial)
 {
     Rebase(w, s);
     if (s->slot == NO_SLOT) {
-        if (!PutFirst(w, s, partial)) {
+        if (!FlushFirst(w, s, partial)) {
             return false;
         }
     } else if (s->written != s->used) {
         BuildHead(w, s, partial);
-        TellPut(w, s, s->slot, false);
+        NotifyFlush(w, s, s->slot, false);
         if (!WriteMore(w, s)) {
             return false;
         }
@@ -233,7 +233,7 @@ static bool Put(EtlWriter *w, Stream *s, bool partial)
     s->written = s->used;
     s->eventsWritten = s->events;
     w->headerStale = true;
-    TellPut(w, s, s->slot, true);
+    NotifyFlush(w, s, s->slot, true);
     if (w->circular) {
         w->ring[s->slot - 1] = (Slot){s->last, s->events, (int32_t)(s - w->streams)};
     }
@@ -250,7 +250,7 @@ static void End(EtlWriter *w, Stream *s)
     s->slot = NO_SLOT;
 }
 
-static bool PutAll(EtlWriter *w)
+static bool FlushAll(EtlWriter *w)
 {
     bool good = true;
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
@@ -342,7 +342,7 @@ static bool NextFile(EtlWriter *w)
     OsFile *next;
     char *path = NumberedPath(w->pattern, w->number + 1);
     EtwError error = {0};
-    if (!PutAll(w) || OsFileCreate(&next, path, false, &error) != ETW_OK) {
+    if (!FlushAll(w) || OsFileCreate(&next, path, false, &error) != ETW_OK) {
         w->osError = error.osError != 0 ? error.osError : w->osError;
         EtwFree(path);
         return false;
@@ -618,8 +618,8 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwErro
         Continue(w, &append);
         w->lostBefore = c->recover ? 0 : w->lostBefore;
     }
-    w->onPut = c->onPut;
-    w->putCtx = c->putCtx;
+    w->onFlush = c->onFlush;
+    w->flushCtx = c->flushCtx;
     w->circular = (c->mode & ETL_MODE_CIRCULAR) != 0 && !c->recover;
     EtlWriterSetLimit(w, c->maxMB);
     status = OpenFile(w, &append, errPtr);
@@ -653,7 +653,7 @@ void EtlWriterSetLimit(EtlWriter *w, uint32_t maxMB)
 
 EtwStatus EtlWriterFlush(EtlWriter *w, uint64_t eventsLost)
 {
-    bool good = Try(w, PutAll(w));
+    bool good = Try(w, FlushAll(w));
     SetLost(w, Lost(w, eventsLost));
     if (w->headerStale) {
         good &= WriteHeader(w, false);
@@ -674,7 +674,7 @@ static uint64_t Unwritten(const EtlWriter *w)
 EtwStatus EtlWriterClose(EtlWriter *w, uint64_t eventsLost, int64_t endWall, EtwError *errPtr)
 {
     EtwStatus status = ETW_OK;
-    PutAll(w);
+    FlushAll(w);
     uint64_t unwritten = Unwritten(w);
     SetLost(w, Lost(w, eventsLost) + unwritten);
     SetEnd(w, endWall);

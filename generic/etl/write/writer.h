@@ -17,15 +17,15 @@
 typedef struct EtlWriter EtlWriter;
 
 /* A buffer that is being put on disk. Its header, which announces what it holds, is written last. */
-typedef struct EtlPut {
+typedef struct EtlFlush {
     int cpu;
     bool done;     /* false: it is about to be, true: it is */
     uint32_t slot; /* its place in the file, in buffers */
     uint32_t used; /* bytes of it that are announced */
     int64_t sequence;
     int number; /* of the file, in new-file mode */
-} EtlPut;
-typedef void EtlPutProc(void *ctx, const EtlPut *put);
+} EtlFlush;
+typedef void EtlFlushProc(void *ctx, const EtlFlush *put);
 
 typedef struct EtlWriterConfig {
     const char *path;       /* UTF-8; new-file mode: has one %d, replaced by 1, 2, ... */
@@ -44,8 +44,8 @@ typedef struct EtlWriterConfig {
     /* What a killed writer of this very session left is continued behind its last buffer: whatever the
      * mode, without a maximum; the losses are the caller's to say anew. */
     bool recover;
-    EtlPutProc *onPut; /* NULL: nobody asks */
-    void *putCtx;
+    EtlFlushProc *onFlush; /* NULL: nobody asks */
+    void *flushCtx;
 } EtlWriterConfig;
 
 typedef struct EtlWriterState {

@@ -234,7 +234,7 @@ static const EtwCostClass *waitOf(Calls *c, const Values *v)
             c, ETW_COST_WAIT, v->kind->windows ? called(v, 3, room, sizeof room) : "");
 }
 
-static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
+static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
     t->out = true;
     t->outSince = time;
@@ -250,7 +250,7 @@ static void leaveCpu(Calls *c, const Values *v, CallThread *t, int64_t time)
  * The thread runs: a switch says so, or something that only a running thread can do. Kernels do not
  * tell of every switch from an idle processor (seen on Linux 6.18 in a virtual machine).
  */
-static void getCpu(Calls *c, CallThread *t, int64_t time)
+static void switchIn(Calls *c, CallThread *t, int64_t time)
 {
     if (!t->out) {
         return;
@@ -260,7 +260,7 @@ static void getCpu(Calls *c, CallThread *t, int64_t time)
             .ns = time > t->outSince ? (uint64_t)time - (uint64_t)t->outSince : 0};
     t->out = false;
     t->last = time > t->last ? time : t->last;
-    EtwCallPay(c, t, &cost);
+    EtwCallCharge(c, t, &cost);
 }
 
 /* ---- Script ---------------------------------------------------------------------------------- */
@@ -304,10 +304,10 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
         enter.nameSize = blockName(v, &enter, room);
     }
     CallThread *t = EtwCallThreadOf(c, event, true);
-    getCpu(c, t, event->time);
+    switchIn(c, t, event->time);
     EtwCallEnterAt(c, t, event->time, &enter);
     if (v->kind->meaning == MEANS_CALLBACK && number(v, 5) > 0) {
-        EtwCallPay(c, t,
+        EtwCallCharge(c, t,
                 &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""),
                         .count = 1,
                         .ns = number(v, 5)});
@@ -322,7 +322,7 @@ static void takeChannel(Calls *c, const Values *v, CallThread *t)
     const char *operation = text(v, 0, &size[0]), *channel = text(v, 1, &size[1]);
     snprintf(name, sizeof name, "%.*s%s%.*s", (int)(size[0] < 20 ? size[0] : 20), operation,
             size[1] > 0 ? " " : "", (int)(size[1] < 120 ? size[1] : 120), channel);
-    EtwCallPay(c, t,
+    EtwCallCharge(c, t,
             &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
                     .count = 1,
                     .ns = number(v, 3),
@@ -335,7 +335,7 @@ static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
     if (t == NULL) {
         c->base.unmatched++;
     } else {
-        getCpu(c, t, event->time);
+        switchIn(c, t, event->time);
         EtwCallLeaveAt(c, t, event->time, number(v, 0), (int)number(v, 1));
     }
 }
@@ -346,7 +346,7 @@ static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
     CallThread *t = EtwCallThreadOf(c, event, false);
     if (t != NULL) {
         line.file = text(v, 4, &line.fileSize);
-        getCpu(c, t, event->time);
+        switchIn(c, t, event->time);
         EtwCallLineAt(c, t, event->time, &line);
     }
 }
@@ -362,7 +362,7 @@ static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
 
 /* ---- Kernel ---------------------------------------------------------------------------------- */
 
-static void tellSwitch(Calls *c, const Values *v, const EtwEvent *event, const CallThread *old)
+static void reportSwitch(Calls *c, const Values *v, const EtwEvent *event, const CallThread *old)
 {
     const EtwCallsWatch *watch = &c->base.config.watch;
     if (watch->switched == NULL) {
@@ -384,11 +384,11 @@ static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
     CallThread *old = EtwCallThreadById(c, (uint32_t)number(v, 0));
     CallThread *new = EtwCallThreadById(c, (uint32_t)number(v, 1));
     if (old != NULL) {
-        leaveCpu(c, v, old, event->time);
+        switchOut(c, v, old, event->time);
     }
-    tellSwitch(c, v, event, old);
+    reportSwitch(c, v, event, old);
     if (new != NULL &&new != old) {
-        getCpu(c, new, event->time);
+        switchIn(c, new, event->time);
     }
 }
 
@@ -396,7 +396,7 @@ static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
     char room[24];
     const char *name = called(v, 0, room, sizeof room);
-    getCpu(c, t, time);
+    switchIn(c, t, time);
     t->inSyscall = true;
     t->syscallSince = time;
     t->syscall = EtwCostClassOf(c, ETW_COST_SYSCALL, name);
@@ -405,20 +405,20 @@ static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 
 static void takeReturn(Calls *c, CallThread *t, int64_t time)
 {
-    getCpu(c, t, time);
+    switchIn(c, t, time);
     if (t->inSyscall) {
         EtwCost cost = {.of = t->syscall,
                 .count = 1,
                 .ns = time > t->syscallSince ? (uint64_t)time - (uint64_t)t->syscallSince : 0};
         t->inSyscall = false;
-        EtwCallPay(c, t, &cost);
+        EtwCallCharge(c, t, &cost);
     }
 }
 
 static void takeMove(Calls *c, const Values *v, CallThread *t)
 {
     int64_t size = v->at[0].kind == ETW_V_INT ? v->at[0].i : (int64_t)number(v, 0);
-    EtwCallPay(c, t,
+    EtwCallCharge(c, t,
             &(EtwCost){.of = v->kind->class, .count = 1, .bytes = size > 0 ? (uint64_t)size : 0});
 }
 
@@ -454,7 +454,7 @@ static void takeOther(Calls *c, const Kind *kind, const EtwEvent *event)
         EtwCallThreadEnd(c, t);
         break;
     default:
-        EtwCallPay(c, t, &(EtwCost){.of = kind->class, .count = 1});
+        EtwCallCharge(c, t, &(EtwCost){.of = kind->class, .count = 1});
     }
 }
 

@@ -197,14 +197,14 @@ static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
     EtwTextChar(out, '\n');
 }
 
-typedef struct Paid {
+typedef struct CostRow {
     const EtwCallRow *row;
     const EtwCost *cost;
-} Paid;
+} CostRow;
 
-static int byPaid(const void *a, const void *b)
+static int byCost(const void *a, const void *b)
 {
-    const Paid *x = a, *y = b;
+    const CostRow *x = a, *y = b;
     bool xMoves = x->cost->of->kind == ETW_COST_MOVE, yMoves = y->cost->of->kind == ETW_COST_MOVE;
     if (xMoves != yMoves) {
         return xMoves ? -1 : 1;
@@ -219,7 +219,7 @@ static int byPaid(const void *a, const void *b)
     return order ? order : x->cost->of->order - y->cost->of->order;
 }
 
-static void addPaid(EtwText *out, const Paid *paid)
+static void addCostRow(EtwText *out, const CostRow *paid)
 {
     EtwTextPrintf(out, "%9llu", (unsigned long long)paid->cost->count);
     if (paid->cost->ns > 0) {
@@ -239,7 +239,7 @@ static void addPaid(EtwText *out, const Paid *paid)
 }
 
 /* What each row paid for by itself: waits first of all, or what else. */
-static void addPayments(EtwText *out, const EtwCalls *calls, bool waits, const char *title)
+static void addCostRows(EtwText *out, const EtwCalls *calls, bool waits, const char *title)
 {
     enum { SHOWN = 30 };
     EtwText list = {0};
@@ -247,17 +247,17 @@ static void addPayments(EtwText *out, const EtwCalls *calls, bool waits, const c
         for (int i = 0; i < row->stats.own.count; i++) {
             const EtwCost *cost = &row->stats.own.list[i];
             if (waits == (cost->of->kind <= ETW_COST_READY)) {
-                EtwTextAdd(&list, &(Paid){row, cost}, sizeof(Paid));
+                EtwTextAdd(&list, &(CostRow){row, cost}, sizeof(CostRow));
             }
         }
     }
-    size_t count = list.size / sizeof(Paid);
+    size_t count = list.size / sizeof(CostRow);
     if (count > 0) {
-        qsort(list.data, count, sizeof(Paid), byPaid);
+        qsort(list.data, count, sizeof(CostRow), byCost);
         EtwTextPrintf(out, "\n%9s%12s  %s\n", "times", "time", title);
     }
     for (size_t i = 0; i < count && i < SHOWN; i++) {
-        addPaid(out, &((const Paid *)(void *)list.data)[i]);
+        addCostRow(out, &((const CostRow *)(void *)list.data)[i]);
     }
     if (count > SHOWN) {
         EtwTextPrintf(out, "%9s%12s  %d more\n", "", "", (int)(count - SHOWN));
@@ -276,8 +276,8 @@ void EtwCallsProfileText(const EtwCalls *calls, EtwText *out)
         addRow(out, calls, rows[i]);
     }
     EtwFree(rows);
-    addPayments(out, calls, true, "waits of the proc itself");
-    addPayments(out, calls, false, "and what else happened in it");
+    addCostRows(out, calls, true, "waits of the proc itself");
+    addCostRows(out, calls, false, "and what else happened in it");
 }
 
 /* ---- The tree -------------------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ static void push(Calls *c, CallThread *t, CallFrame *f, int lane, const CallEnte
     }
 }
 
-static void payUp(CallThread *t, CallFrame *f)
+static void chargeParent(CallThread *t, CallFrame *f)
 {
     if (f->paid.count == 0) {
         return;
@@ -127,7 +127,7 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
     }
     f->self = 0;
     t->lanes[f->lane].top = f->below;
-    payUp(t, f);
+    chargeParent(t, f);
     if (watch->pop != NULL) {
         watch->pop(watch->ctx, t->root, t->mark, f->proc, code);
     }
@@ -167,7 +167,7 @@ static void wake(Calls *c, CallThread *t, CallFrame *f, int lane)
 
 enum { IDS_A_BLOCK = 256 };
 
-static bool continues(const CallThread *t, const CallLane *lane, int depth)
+static bool continues(const CallThread *t, const CallInterp *lane, int depth)
 {
     return lane->lastId % IDS_A_BLOCK == 0 ||
            (depth > 1 && lane->top >= 0 && t->stack[lane->top]->depth >= depth - 1);
@@ -179,7 +179,7 @@ static int laneNew(CallThread *t)
         t->laneRoom = t->laneRoom ? 2 * t->laneRoom : 1;
         t->lanes = EtwRealloc(t->lanes, (size_t)t->laneRoom * sizeof *t->lanes);
     }
-    t->lanes[t->laneCount] = (CallLane){.top = -1};
+    t->lanes[t->laneCount] = (CallInterp){.top = -1};
     return t->laneCount++;
 }
 
@@ -188,7 +188,7 @@ static int laneOf(CallThread *t, uint64_t id, int depth)
     uint64_t block = (id - 1) / IDS_A_BLOCK;
     int found = -1, unused = -1;
     for (int i = 0; i < t->laneCount; i++) {
-        const CallLane *lane = &t->lanes[i];
+        const CallInterp *lane = &t->lanes[i];
         if (lane->block == block) {
             return i;
         }
@@ -197,7 +197,7 @@ static int laneOf(CallThread *t, uint64_t id, int depth)
         }
         unused = lane->top < 0 ? i : unused;
     }
-    if (found < 0 && unused < 0 && t->laneCount < CALL_LANES) {
+    if (found < 0 && unused < 0 && t->laneCount < CALL_INTERPS) {
         unused = laneNew(t);
     }
     found = found >= 0 ? found : unused >= 0 ? unused : 0;
@@ -215,7 +215,8 @@ static bool isCalled(const EtwCallRow *proc, const CallEnter *e)
 }
 
 /* The running caller in its lane: by depth and name, or else by depth. */
-static CallFrame *runningCaller(CallThread *t, const CallLane *lane, const CallEnter *e, bool named)
+static CallFrame *runningCaller(
+        CallThread *t, const CallInterp *lane, const CallEnter *e, bool named)
 {
     enum { LOOK = 64 };
     int at = lane->top;
@@ -238,7 +239,7 @@ static CallFrame *sleepingCaller(Calls *c, const CallThread *t, const CallEnter 
 }
 
 /* Whoever is as deep as the call that begins, and who stands on it, has yielded. */
-static void clearDepth(Calls *c, CallThread *t, const CallLane *lane, int depth)
+static void suspendAtDepth(Calls *c, CallThread *t, const CallInterp *lane, int depth)
 {
     int cut = -1;
     for (int at = lane->top; at >= 0 && t->stack[at]->depth >= depth; at = t->stack[at]->below) {
@@ -250,7 +251,7 @@ static void clearDepth(Calls *c, CallThread *t, const CallLane *lane, int depth)
 }
 
 /* What is on the caller in its lane has yielded. */
-static void clearAbove(Calls *c, CallThread *t, const CallLane *lane, const CallFrame *caller)
+static void suspendAbove(Calls *c, CallThread *t, const CallInterp *lane, const CallFrame *caller)
 {
     int above = lane->top;
     if (above == caller->index) {
@@ -265,7 +266,7 @@ static void clearAbove(Calls *c, CallThread *t, const CallLane *lane, const Call
 /* Bring the stack to where the caller is on top of its lane. */
 static void findCaller(Calls *c, CallThread *t, int lane, const CallEnter *e)
 {
-    const CallLane *l = &t->lanes[lane];
+    const CallInterp *l = &t->lanes[lane];
     CallFrame *caller = runningCaller(t, l, e, true);
     CallFrame *sleeper = caller ? NULL : sleepingCaller(c, t, e);
     if (sleeper != NULL) { /* whoever resumed it, at whatever depth, is below it */
@@ -273,11 +274,11 @@ static void findCaller(Calls *c, CallThread *t, int lane, const CallEnter *e)
         return;
     }
     if (caller == NULL) {
-        clearDepth(c, t, l, e->depth);
+        suspendAtDepth(c, t, l, e->depth);
         caller = runningCaller(t, l, e, false);
     }
     if (caller != NULL) {
-        clearAbove(c, t, l, caller);
+        suspendAbove(c, t, l, caller);
     }
 }
 
@@ -351,7 +352,7 @@ static EtwCallRow *lineOf(Calls *c, const CallEnter *e)
     return row;
 }
 
-static void hangIn(Calls *c, CallThread *t, CallFrame *f, const CallEnter *e)
+static void addToTree(Calls *c, CallThread *t, CallFrame *f, const CallEnter *e)
 {
     EtwCallNode *parent = t->count > 0 ? t->stack[t->count - 1]->node : t->root;
     f->node = EtwCallNodeOf(c, parent, f->proc);
@@ -391,7 +392,7 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     countUse(f->use, 1);
     f->parentId = t->lanes[lane].top >= 0 ? t->stack[t->lanes[lane].top]->id : 0;
     if (c->base.config.tree) {
-        hangIn(c, t, f, enter);
+        addToTree(c, t, f, enter);
     }
     EtwTableAdd(&c->open, &f->byId, idHash(t, f->id));
     t->lanes[lane].lastId = enter->id;
@@ -409,7 +410,7 @@ static void drop(Calls *c, CallFrame *f)
     c->freeFrames = f;
 }
 
-static void bookTime(EtwCallStats *stats, uint64_t ns, int code)
+static void recordTime(EtwCallStats *stats, uint64_t ns, int code)
 {
     stats->min = stats->min == 0 || ns < stats->min ? ns : stats->min;
     stats->max = ns > stats->max ? ns : stats->max;
@@ -431,10 +432,10 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
     }
     putAsleep(c, t, f->index + 1);
     pop(c, t, code);
-    bookTime(&f->use->row->stats, f->total - f->booked, code);
+    recordTime(&f->use->row->stats, f->total - f->booked, code);
     EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
     if (f->node != NULL) {
-        bookTime(&f->node->stats, f->total, code);
+        recordTime(&f->node->stats, f->total, code);
         f->node->code = code;
         f->node->slept += (uint64_t)t->mark - (uint64_t)f->entered - f->total;
     }
@@ -444,7 +445,7 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* What was before its first line is that line's. */
-static void giveFirstLine(CallFrame *f, CallUse *use)
+static void assignFirstLine(CallFrame *f, CallUse *use)
 {
     countUse(f->use, -1);
     f->use->active--;
@@ -453,10 +454,10 @@ static void giveFirstLine(CallFrame *f, CallUse *use)
     f->placeless = false;
 }
 
-static void giveNextLine(Calls *c, CallThread *t, CallFrame *f, CallUse *use)
+static void assignNextLine(Calls *c, CallThread *t, CallFrame *f, CallUse *use)
 {
     pop(c, t, ETW_CALL_OPEN);
-    bookTime(&f->use->row->stats, f->total - f->booked, 0);
+    recordTime(&f->use->row->stats, f->total - f->booked, 0);
     EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
     f->booked = f->total;
     f->use = use;
@@ -473,15 +474,15 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
     if (f->index < 0) {
         wake(c, t, f, f->lane);
     }
-    clearAbove(c, t, &t->lanes[f->lane], f);
+    suspendAbove(c, t, &t->lanes[f->lane], f);
     if (f->index != t->count - 1) {
         return; /* another interpreter's call has not left yet: a leave was lost */
     }
     CallUse *use = EtwCallUseOf(c, t, lineOf(c, line));
     if (f->placeless) {
-        giveFirstLine(f, use);
+        assignFirstLine(f, use);
     } else {
-        giveNextLine(c, t, f, use);
+        assignNextLine(c, t, f, use);
     }
     countUse(use, 1);
 }
@@ -583,7 +584,7 @@ void EtwCallProcessEnd(Calls *c, uint32_t pid)
     }
 }
 
-void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost)
+void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost)
 {
     const EtwCallsWatch *watch = &c->base.config.watch;
     if (watch->spent != NULL && cost->ns > 0) {

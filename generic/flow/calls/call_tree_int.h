@@ -42,12 +42,12 @@ typedef struct CallFrame {
 } CallFrame;
 
 /* The calls of one interpreter of a thread: depths rise within it. */
-typedef struct CallLane {
+typedef struct CallInterp {
     uint64_t block; /* of 256 ids, which one interpreter gets */
     uint64_t lastId;
     int top; /* index on the stack; -1: none */
-} CallLane;
-enum { CALL_LANES = 64 };
+} CallInterp;
+enum { CALL_INTERPS = 64 };
 
 typedef struct CallThread {
     EtwTableNode node;  /* by tid */
@@ -57,7 +57,7 @@ typedef struct CallThread {
     uint64_t serial;
     CallFrame **stack;
     int count, room;
-    CallLane *lanes; /* CALL_LANES at most */
+    CallInterp *lanes; /* CALL_INTERPS at most */
     int laneCount, laneRoom;
     int64_t mark; /* until then time is accounted for */
     int64_t last; /* event */
@@ -120,7 +120,7 @@ void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);
 void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample);
 /* Charge whoever is on top of the stack. */
-void EtwCallPay(Calls *c, CallThread *t, const EtwCost *cost);
+void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 
 /* ---- call_stats.c --------------------------------------------------------------------------- */
 

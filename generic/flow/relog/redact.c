@@ -9,12 +9,12 @@
 #include "schema/model/encode.h"
 #include "base/hash_table.h"
 
-typedef struct Plan { /* of a schema */
+typedef struct Redaction { /* of a schema */
     EtwTableNode node;
     const EtwSchema *schema;
     bool any;
-    bool *blots; /* for each field */
-} Plan;
+    bool *redacted; /* for each field */
+} Redaction;
 
 /* What the decoder told, in its order. */
 typedef enum StepKind { STEP_VALUE, STEP_BEGIN, STEP_END } StepKind;
@@ -28,13 +28,13 @@ struct EtwRedact {
     EtwSchemaStore *store;
     char **globs;
     int globCount;
-    EtwTable plans;
-    Plan *last;
+    EtwTable redactions;
+    Redaction *last;
     Step *steps; /* of the event at hand */
     size_t stepCount, stepRoom, at;
     size_t *open; /* begins that have not ended: index of their step */
     size_t openCount, openRoom;
-    EtwText payload, blot;
+    EtwText payload, filler;
 };
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -50,36 +50,36 @@ static bool matches(const EtwRedact *r, const char *name)
 }
 
 /* A number that counts another field stays: what it counts is blotted out by its own name. */
-static Plan *makePlan(EtwRedact *r, const EtwSchema *schema)
+static Redaction *newRedaction(EtwRedact *r, const EtwSchema *schema)
 {
-    Plan *plan = EtwAlloc(sizeof *plan);
-    plan->schema = schema;
-    plan->blots = EtwAlloc((size_t)schema->fieldCount + 1);
+    Redaction *redaction = EtwAlloc(sizeof *redaction);
+    redaction->schema = schema;
+    redaction->redacted = EtwAlloc((size_t)schema->fieldCount + 1);
     for (int i = 0; i < schema->fieldCount; i++) {
         const EtwField *f = &schema->fields[i];
         for (int k = i; matches(r, f->name) && k < i + f->span && k < schema->fieldCount; k++) {
-            plan->blots[k] = !schema->fields[k].counts;
-            plan->any |= plan->blots[k];
+            redaction->redacted[k] = !schema->fields[k].counts;
+            redaction->any |= redaction->redacted[k];
         }
     }
-    return plan;
+    return redaction;
 }
 
-static Plan *planOf(EtwRedact *r, const EtwSchema *schema)
+static Redaction *redactionOf(EtwRedact *r, const EtwSchema *schema)
 {
     if (r->last != NULL && r->last->schema == schema) {
         return r->last;
     }
     uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)schema);
-    Plan *plan = (Plan *)EtwTableFirst(&r->plans, hash);
-    while (plan != NULL && plan->schema != schema) {
-        plan = (Plan *)plan->node.next;
+    Redaction *redaction = (Redaction *)EtwTableFirst(&r->redactions, hash);
+    while (redaction != NULL && redaction->schema != schema) {
+        redaction = (Redaction *)redaction->node.next;
     }
-    if (plan == NULL) {
-        plan = makePlan(r, schema);
-        EtwTableAdd(&r->plans, &plan->node, hash);
+    if (redaction == NULL) {
+        redaction = newRedaction(r, schema);
+        EtwTableAdd(&r->redactions, &redaction->node, hash);
     }
-    return r->last = plan;
+    return r->last = redaction;
 }
 
 /* ---- The event as steps ---------------------------------------------------------------------- */
@@ -145,42 +145,42 @@ static Step *nextStep(EtwRedact *r, StepKind kind)
 }
 
 /* As long as size says where a size is given, else "***". */
-static void blotText(EtwRedact *r, EtwValue *value, size_t given)
+static void redactText(EtwRedact *r, EtwValue *value, size_t given)
 {
     bool wide = value->kind == ETW_V_TEXT16;
     size_t stars = given == 0 ? 3 : wide ? given / 2 : given;
-    r->blot.size = 0;
+    r->filler.size = 0;
     for (size_t i = 0; i < stars; i++) {
-        EtwTextAdd(&r->blot, "*\0", wide ? 2 : 1);
+        EtwTextAdd(&r->filler, "*\0", wide ? 2 : 1);
     }
-    value->data = (const uint8_t *)r->blot.data;
-    value->size = r->blot.size;
+    value->data = (const uint8_t *)r->filler.data;
+    value->size = r->filler.size;
 }
 
-static void blotBytes(EtwRedact *r, EtwValue *value, size_t size)
+static void redactBytes(EtwRedact *r, EtwValue *value, size_t size)
 {
-    r->blot.size = 0;
-    EtwTextReserve(&r->blot, size + 1);
-    memset(r->blot.data, 0, size);
-    value->data = (const uint8_t *)r->blot.data;
+    r->filler.size = 0;
+    EtwTextReserve(&r->filler, size + 1);
+    memset(r->filler.data, 0, size);
+    value->data = (const uint8_t *)r->filler.data;
     value->size = size;
 }
 
 /* given: the size that an earlier field or the schema says, 0: none does. */
-static void blotValue(EtwRedact *r, EtwValue *value, size_t given)
+static void redactValue(EtwRedact *r, EtwValue *value, size_t given)
 {
     static const uint8_t nobody[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* S-1-0-0 */
     switch (value->kind) {
     case ETW_V_TEXT:
     case ETW_V_TEXT16:
-        blotText(r, value, given);
+        redactText(r, value, given);
         break;
     case ETW_V_BYTES:
-        blotBytes(r, value, given);
+        redactBytes(r, value, given);
         break;
     case ETW_V_GUID:
     case ETW_V_SYSTEMTIME:
-        blotBytes(r, value, 16);
+        redactBytes(r, value, 16);
         break;
     case ETW_V_SID:
         value->data = nobody;
@@ -192,7 +192,7 @@ static void blotValue(EtwRedact *r, EtwValue *value, size_t given)
     }
 }
 
-static EtwStatus giveValue(void *ctx, const EtwField *field, EtwValue *value, EtwError *errPtr)
+static EtwStatus sourceValue(void *ctx, const EtwField *field, EtwValue *value, EtwError *errPtr)
 {
     EtwRedact *r = ctx;
     const Step *step = nextStep(r, STEP_VALUE);
@@ -202,13 +202,13 @@ static EtwStatus giveValue(void *ctx, const EtwField *field, EtwValue *value, Et
         return ETW_END;
     }
     *value = step->value;
-    if (r->last->blots[field - r->last->schema->fields]) {
-        blotValue(r, value, given);
+    if (r->last->redacted[field - r->last->schema->fields]) {
+        redactValue(r, value, given);
     }
     return ETW_OK;
 }
 
-static EtwStatus giveBegin(
+static EtwStatus sourceBegin(
         void *ctx, const EtwField *field, bool isStruct, uint32_t *countPtr, EtwError *errPtr)
 {
     const Step *step = nextStep(ctx, STEP_BEGIN);
@@ -223,33 +223,33 @@ static EtwStatus giveBegin(
     return ETW_OK;
 }
 
-static void giveEnd(void *ctx, const EtwField *field, bool isStruct)
+static void sourceEnd(void *ctx, const EtwField *field, bool isStruct)
 {
     (void)field;
     (void)isStruct;
     nextStep(ctx, STEP_END);
 }
 
-static const EtwGiver giver = {giveValue, giveBegin, giveEnd};
+static const EtwFieldSource source = {sourceValue, sourceBegin, sourceEnd};
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-EtwRedacted EtwRedactEvent(EtwRedact *r, EtlRemake *remake, EtwEvent *event)
+EtwRedacted EtwRedactEvent(EtwRedact *r, EtlRebuild *rebuild, EtwEvent *event)
 {
     const EtwSchema *schema = EtwSchemaOf(r->store, event);
     if (schema == NULL) {
         return event->payloadSize != 0 ? ETW_REDACT_UNKNOWN : ETW_REDACT_NONE;
     }
-    bool any = planOf(r, schema)->any;
+    bool any = redactionOf(r, schema)->any;
     if (!any) {
         return ETW_REDACT_NONE;
     }
     r->stepCount = r->at = r->openCount = 0;
     r->payload.size = 0;
     EtwDecode(schema, event, &visitor, r);
-    EtwStatus status = EtwEncode(&r->payload, schema, event->pointerSize, &giver, r, NULL);
+    EtwStatus status = EtwEncode(&r->payload, schema, event->pointerSize, &source, r, NULL);
     bool whole = (status == ETW_OK || status == ETW_END) && r->at == r->stepCount;
-    if (!whole || !EtlRemakePayload(remake, event, r->payload.data, r->payload.size)) {
+    if (!whole || !EtlRebuildPayload(rebuild, event, r->payload.data, r->payload.size)) {
         return ETW_REDACT_UNKNOWN;
     }
     return ETW_REDACT_DONE;
@@ -266,16 +266,16 @@ EtwRedact *EtwRedactNew(EtwSchemaStore *store, const char *const *globs, int cou
     return r;
 }
 
-static void freePlans(EtwTable *plans)
+static void freeRedactions(EtwTable *redactions)
 {
-    for (size_t i = 0; plans->slots != NULL && i <= plans->mask; i++) {
-        for (EtwTableNode *n = plans->slots[i], *next; n != NULL; n = next) {
+    for (size_t i = 0; redactions->slots != NULL && i <= redactions->mask; i++) {
+        for (EtwTableNode *n = redactions->slots[i], *next; n != NULL; n = next) {
             next = n->next;
-            EtwFree(((Plan *)n)->blots);
+            EtwFree(((Redaction *)n)->redacted);
             EtwFree(n);
         }
     }
-    EtwFree(plans->slots);
+    EtwFree(redactions->slots);
 }
 
 void EtwRedactFree(EtwRedact *r)
@@ -283,7 +283,7 @@ void EtwRedactFree(EtwRedact *r)
     if (r == NULL) {
         return;
     }
-    freePlans(&r->plans);
+    freeRedactions(&r->redactions);
     for (int i = 0; i < r->globCount; i++) {
         EtwFree(r->globs[i]);
     }
@@ -291,6 +291,6 @@ void EtwRedactFree(EtwRedact *r)
     EtwFree(r->steps);
     EtwFree(r->open);
     EtwTextFree(&r->payload);
-    EtwTextFree(&r->blot);
+    EtwTextFree(&r->filler);
     EtwFree(r);
 }

@@ -23,7 +23,7 @@ typedef enum EtwRedacted {
  * are the same. Copied. The store must outlive it. */
 EtwRedact *EtwRedactNew(EtwSchemaStore *store, const char *const *globs, int count);
 void EtwRedactFree(EtwRedact *redact); /* accepts NULL */
-/* A new record is valid as EtlRemake says. */
-EtwRedacted EtwRedactEvent(EtwRedact *redact, EtlRemake *remake, EtwEvent *event);
+/* A new record is valid as EtlRebuild says. */
+EtwRedacted EtwRedactEvent(EtwRedact *redact, EtlRebuild *rebuild, EtwEvent *event);
 
 #endif

@@ -9,17 +9,17 @@
 enum { PLAIN_BUFFER = 64 * 1024 };
 
 /* The input that began first: its clock counts from before all events. */
-static const EtlInfo *modelOf(const EtwSource *source)
+static const EtlInfo *baseInfoOf(const EtwSource *source)
 {
-    const EtlInfo *model = NULL;
+    const EtlInfo *base = NULL;
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
-        if (model == NULL || info->startTime < model->startTime) {
-            model = info;
+        if (base == NULL || info->startTime < base->startTime) {
+            base = info;
         }
     }
-    return model;
+    return base;
 }
 
 /* As large as any input's; those of compressed files would be mostly empty. */
@@ -36,11 +36,11 @@ static uint32_t bufferSizeOf(const EtwSource *source)
 }
 
 /* Named after the session. */
-static EtwStatus ownModel(EtwRelog *relog, EtwError *errPtr)
+static EtwStatus initSyntheticHeader(EtwRelog *relog, EtwError *errPtr)
 {
     EtwSessionInfo *session = EtwAlloc(sizeof *session);
     bool any = EtwSourceSession(relog->source, 0, session) == ETW_OK;
-    EtwStatus status = EtlModelMake(&relog->own, any ? session->name : "relog", errPtr);
+    EtwStatus status = EtlSyntheticHeaderInit(&relog->own, any ? session->name : "relog", errPtr);
     EtwFree(session);
     return status;
 }
@@ -71,19 +71,19 @@ static uint16_t freeLogger(const EtwSource *source)
 EtwStatus EtwRelogOpen(
         EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr)
 {
-    const EtlInfo *model = modelOf(source);
+    const EtlInfo *base = baseInfoOf(source);
     *relog = (EtwRelog){.source = source, .to = to};
-    if (model == NULL) {
-        EtwStatus status = ownModel(relog, errPtr);
+    if (base == NULL) {
+        EtwStatus status = initSyntheticHeader(relog, errPtr);
         if (status != ETW_OK) {
             return status;
         }
-        model = &relog->own.info;
+        base = &relog->own.info;
     }
     relog->mixed = EtwSourceIsLive(source); /* some are late */
-    relog->plain = compressed && EtlIsOld(model);
-    relog->output = EtlOutputNew(model, bufferSizeOf(source), compressed, to);
-    relog->logger = model->loggerCount != 0 ? model->loggers[0].id : 0;
+    relog->plain = compressed && EtlIsOld(base);
+    relog->output = EtlBuilderNew(base, bufferSizeOf(source), compressed, to);
+    relog->logger = base->loggerCount != 0 ? base->loggers[0].id : 0;
     relog->lateLogger = freeLogger(source);
     return ETW_OK;
 }
@@ -101,28 +101,28 @@ bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
 }
 
 /* What needs a new record; false: the event is left out. */
-static bool remake(EtwRelog *relog, EtwEvent *event)
+static bool rebuild(EtwRelog *relog, EtwEvent *event)
 {
     if (relog->redact != NULL &&
-            EtwRedactEvent(relog->redact, &relog->remake, event) == ETW_REDACT_UNKNOWN) {
+            EtwRedactEvent(relog->redact, &relog->rebuild, event) == ETW_REDACT_UNKNOWN) {
         relog->unknown++;
         return false;
     }
     if (relog->rename != NULL) {
-        EtwRenameEvent(relog->rename, &relog->remake, event);
+        EtwRenameEvent(relog->rename, &relog->rebuild, event);
     }
     return true;
 }
 
 void EtwRelogDescribe(EtwRelog *relog, EtwSchemaStore *store)
 {
-    relog->describe = EtwDescribeNew(store);
+    relog->describe = EtwSchemaEventsNew(store);
 }
 
-static EtwStatus give(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
+static EtwStatus addRecord(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
 {
     EtwStatus status = relog->split != NULL ? EtwSplitAdd(relog->split, event, edit)
-                                            : EtlOutputAdd(relog->output, event, edit, relog->to);
+                                            : EtlBuilderAdd(relog->output, event, edit, relog->to);
     relog->failed = relog->failed || status == ETW_E_IO;
     return status;
 }
@@ -130,16 +130,16 @@ static EtwStatus give(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edi
 static void putSchema(void *ctx, const EtwEvent *event)
 {
     EtwRelog *relog = ctx;
-    relog->schemas += give(relog, event, NULL) == ETW_OK;
+    relog->schemas += addRecord(relog, event, NULL) == ETW_OK;
 }
 
 /* The event as it is in the end, and before it what describes it. */
 static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
 {
     if (relog->describe != NULL) {
-        EtwDescribeEvent(relog->describe, event, putSchema, relog);
+        EtwSchemaEventsAdd(relog->describe, event, putSchema, relog);
     }
-    if (give(relog, event, edit) == ETW_OK) {
+    if (addRecord(relog, event, edit) == ETW_OK) {
         relog->events++;
     } else {
         relog->tooBig++;
@@ -147,29 +147,29 @@ static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
 }
 
 /* Kept until the end; false: it cannot be. */
-static bool holdLate(EtwRelog *relog, const EtwEvent *event)
+static bool queueLate(EtwRelog *relog, const EtwEvent *event)
 {
     EtwEvent whole = *event;
-    if (!EtlRemakeWhole(&relog->remake, &whole)) {
+    if (!EtlRebuildWhole(&relog->rebuild, &whole)) {
         return false;
     }
-    EtwHeldAdd(&relog->late, &whole);
+    EtwReorderAdd(&relog->late, &whole);
     return true;
 }
 
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
 {
-    const EtlEdit *edit = EtwSchemaTeaches(event) ? NULL : relog->edit;
+    const EtlEdit *edit = EtwEventIsSchema(event) ? NULL : relog->edit;
     EtwEvent own;
-    if ((relog->redact != NULL || relog->rename != NULL) && !EtwSchemaTeaches(event)) {
+    if ((relog->redact != NULL || relog->rename != NULL) && !EtwEventIsSchema(event)) {
         own = *event;
-        if (!remake(relog, &own)) {
+        if (!rebuild(relog, &own)) {
             return;
         }
         event = &own;
     }
     bool late = relog->mixed && event->logger != relog->lateLogger &&
-                !EtlOutputRises(relog->output, event, edit) && holdLate(relog, event);
+                !EtlBuilderInOrder(relog->output, event, edit) && queueLate(relog, event);
     if (!late) {
         put(relog, event, edit);
     }
@@ -177,21 +177,21 @@ void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event)
 
 bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time)
 {
-    int64_t ticks = EtlOutputTicks(relog->output, time, &time);
+    int64_t ticks = EtlBuilderTicks(relog->output, time, &time);
     relog->mixed = true;
-    return EtlRemakeTime(&relog->remake, event, ticks, time);
+    return EtlRebuildTime(&relog->rebuild, event, ticks, time);
 }
 
-void EtwRelogHold(EtwRelog *relog, const EtwEvent *event)
+void EtwRelogReorder(EtwRelog *relog, const EtwEvent *event)
 {
     relog->mixed = true;
-    EtwHeldAdd(&relog->held, event);
+    EtwReorderAdd(&relog->reorder, event);
 }
 
-void EtwRelogAddHeld(EtwRelog *relog, int64_t until)
+void EtwRelogAddReordered(EtwRelog *relog, int64_t until)
 {
     EtwEvent event;
-    while (relog->held.count != 0 && EtwHeldNext(&relog->held, until, &event)) {
+    while (relog->reorder.count != 0 && EtwReorderNext(&relog->reorder, until, &event)) {
         EtwRelogAdd(relog, &event);
     }
 }
@@ -200,7 +200,7 @@ void EtwRelogAddHeld(EtwRelog *relog, int64_t until)
 static void addLate(EtwRelog *relog)
 {
     EtwEvent event;
-    while (EtwHeldNext(&relog->late, INT64_MAX, &event)) {
+    while (EtwReorderNext(&relog->late, INT64_MAX, &event)) {
         event.logger = relog->lateLogger;
         EtwRelogAdd(relog, &event);
     }
@@ -212,9 +212,9 @@ uint16_t EtwRelogLogger(const EtwRelog *relog)
 }
 
 /* What the inputs say of losses and their ends. */
-static EtlOutputTotals totalsOf(const EtwRelog *relog)
+static EtlBuilderTotals totalsOf(const EtwRelog *relog)
 {
-    EtlOutputTotals totals = {.eventsLost = relog->tooBig};
+    EtlBuilderTotals totals = {.eventsLost = relog->tooBig};
     bool closed = EtwSourceFileCount(relog->source) != 0;
     totals.eventsLost += closed ? 0 : EtwSourceLost(relog->source);
     for (int i = 0; i < EtwSourceFileCount(relog->source); i++) {
@@ -232,7 +232,7 @@ static EtlOutputTotals totalsOf(const EtwRelog *relog)
 void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
         EtwSchemaStore *store)
 {
-    EtlOutputTotals totals = totalsOf(relog);
+    EtlBuilderTotals totals = totalsOf(relog);
     totals.end = 0; /* each has its own */
     relog->split = EtwSplitNew(kind, amount, sink, store, relog->output, &totals);
     relog->to->size = 0;
@@ -240,43 +240,43 @@ void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const Etw
 
 void EtwRelogEnd(EtwRelog *relog, EtwText *header)
 {
-    EtwRelogAddHeld(relog, INT64_MAX);
+    EtwRelogAddReordered(relog, INT64_MAX);
     addLate(relog);
     if (relog->split != NULL) {
         relog->failed = EtwSplitEnd(relog->split) != ETW_OK || relog->failed;
         return;
     }
-    EtlOutputTotals totals = totalsOf(relog);
-    EtlOutputEnd(relog->output, &totals, relog->to, header);
+    EtlBuilderTotals totals = totalsOf(relog);
+    EtlBuilderEnd(relog->output, &totals, relog->to, header);
 }
 
 void EtwRelogSlice(EtwRelog *relog)
 {
-    EtlOutputSlice(relog->output, &(EtlOutputTotals){0}, relog->to);
+    EtlBuilderSlice(relog->output, &(EtlBuilderTotals){0}, relog->to);
 }
 
 void EtwRelogRestart(EtwRelog *relog)
 {
-    EtlOutputRestart(relog->output, relog->to);
+    EtlBuilderRestart(relog->output, relog->to);
 }
 
 void EtwRelogLast(EtwRelog *relog)
 {
-    EtwRelogAddHeld(relog, INT64_MAX);
+    EtwRelogAddReordered(relog, INT64_MAX);
     addLate(relog);
-    EtlOutputTotals totals = totalsOf(relog);
-    EtlOutputSlice(relog->output, &totals, relog->to);
+    EtlBuilderTotals totals = totalsOf(relog);
+    EtlBuilderSlice(relog->output, &totals, relog->to);
 }
 
 void EtwRelogClose(EtwRelog *relog)
 {
     EtwSplitFree(relog->split);
-    EtlOutputFree(relog->output);
-    EtlRemakeFree(&relog->remake);
-    EtwDescribeFree(relog->describe);
-    EtlModelFree(&relog->own);
-    EtwHeldFree(&relog->held);
-    EtwHeldFree(&relog->late);
+    EtlBuilderFree(relog->output);
+    EtlRebuildFree(&relog->rebuild);
+    EtwSchemaEventsFree(relog->describe);
+    EtlSyntheticHeaderFree(&relog->own);
+    EtwReorderFree(&relog->reorder);
+    EtwReorderFree(&relog->late);
     relog->output = NULL;
 }
 
@@ -286,8 +286,8 @@ typedef struct Counts {
 
 static Counts countsOf(const EtwRelog *relog)
 {
-    const EtlOutput *o = relog->output;
-    Counts counts = {EtlOutputBytes(o), EtlOutputConverted(o), EtlOutputUnset(o)};
+    const EtlBuilder *o = relog->output;
+    Counts counts = {EtlBuilderBytes(o), EtlBuilderConverted(o), EtlBuilderUnset(o)};
     if (relog->split != NULL) {
         EtwSplitCounts(relog->split, &counts.bytes, &counts.converted, &counts.unset);
     }
@@ -335,12 +335,12 @@ bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
 
 bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out)
 {
-    return relog->describe != NULL && EtwDescribeUnfit(relog->describe, out);
+    return relog->describe != NULL && EtwSchemaEventsUnsupported(relog->describe, out);
 }
 
-bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out)
+bool EtwRelogRundownDropped(const EtwRelog *relog, EtwText *out)
 {
-    return relog->split != NULL && EtwSplitLeftOut(relog->split, out);
+    return relog->split != NULL && EtwSplitRundownDropped(relog->split, out);
 }
 
 bool EtwRelogPlain(const EtwRelog *relog, EtwText *out)

@@ -23,16 +23,16 @@ typedef struct EtwRelog {
     const EtlEdit *edit;
     EtwRedact *redact;
     EtwRename *rename;
-    EtwDescribe *describe; /* adds schemas; the relog's own */
-    EtlRemake remake;
-    EtwHeld held; /* moved or added: their turn comes */
-    EtwHeld late; /* their turn was over; they become streams of their own at the end */
+    EtwSchemaEvents *describe; /* adds schemas; the relog's own */
+    EtlRebuild rebuild;
+    EtwReorder reorder; /* moved or added: their turn comes */
+    EtwReorder late;    /* their turn was over; they become streams of their own at the end */
     uint16_t logger, lateLogger;
-    bool mixed;      /* some event was not in its input's order */
-    EtwSplit *split; /* NULL: one output */
-    bool failed;     /* some piece could not be written */
-    EtlModel own;    /* of a source without a file */
-    EtlOutput *output;
+    bool mixed;             /* some event was not in its input's order */
+    EtwSplit *split;        /* NULL: one output */
+    bool failed;            /* some piece could not be written */
+    EtlSyntheticHeader own; /* of a source without a file */
+    EtlBuilder *output;
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not written again */
     uint64_t tooBig;
@@ -54,14 +54,14 @@ void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const Etw
 void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);
 /*
  * Give the event another time, to the tick of the output's clock. Its record is a new one then, valid
- * as EtlRemake says. False: its record has no time.
+ * as EtlRebuild says. False: its record has no time.
  */
 bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time);
 /* An event whose time is another than that of the input's current one: it is added when it is its
  * turn, wherever that is. EtwRelogMove was called for it. */
-void EtwRelogHold(EtwRelog *relog, const EtwEvent *event);
+void EtwRelogReorder(EtwRelog *relog, const EtwEvent *event);
 /* Add those that are held up to that time: before the input's event of that time. */
-void EtwRelogAddHeld(EtwRelog *relog, int64_t until);
+void EtwRelogAddReordered(EtwRelog *relog, int64_t until);
 /* The logger that events from elsewhere belong to. */
 uint16_t EtwRelogLogger(const EtwRelog *relog);
 /* Append the rest; *header: what belongs at the start of the output, nothing where there are pieces. */
@@ -86,6 +86,6 @@ bool EtwRelogPlain(const EtwRelog *relog, EtwText *out);
 /* Schemas that could not be added; the same. */
 bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out);
 /* What pieces lack; the same. */
-bool EtwRelogUncarried(const EtwRelog *relog, EtwText *out);
+bool EtwRelogRundownDropped(const EtwRelog *relog, EtwText *out);
 
 #endif

@@ -72,35 +72,35 @@ static const Name *find(const EtwRename *r, const char *provider, const char *ev
 }
 
 static bool renameEvent(
-        EtwRename *r, EtlRemake *remake, EtwEvent *event, const char *old, const char *name)
+        EtwRename *r, EtlRebuild *rebuild, EtwEvent *event, const char *old, const char *name)
 {
     replaceName(&r->blob, event->meta, event->metaSize, old, name);
-    return EtlRemakeItem(remake, event, ETL_ITEM_SCHEMA_TL, r->blob.data, r->blob.size);
+    return EtlRebuildItem(rebuild, event, ETL_ITEM_SCHEMA_TL, r->blob.data, r->blob.size);
 }
 
 static bool renameProvider(
-        EtwRename *r, EtlRemake *remake, EtwEvent *event, const char *old, const Name *name)
+        EtwRename *r, EtlRebuild *rebuild, EtwEvent *event, const char *old, const Name *name)
 {
     EtlEdit edit = {.fields = 1u << ETL_EDIT_PROVIDER, .provider = name->toMade};
     replaceName(&r->blob, event->traits, event->traitsSize, old, name->to);
-    if (!EtlRemakeItem(remake, event, ETL_ITEM_PROV_TRAITS, r->blob.data, r->blob.size)) {
+    if (!EtlRebuildItem(rebuild, event, ETL_ITEM_PROV_TRAITS, r->blob.data, r->blob.size)) {
         return false;
     }
     if (EtwGuidEqual(&name->made, &event->provider)) {
         event->provider = edit.provider;
-        EtlEditApply(&edit, EtlRemakeRecord(remake), event->recordSize);
+        EtlEditApply(&edit, EtlRebuildRecord(rebuild), event->recordSize);
     }
     return true;
 }
 
-bool EtwRenameEvent(EtwRename *r, EtlRemake *remake, EtwEvent *event)
+bool EtwRenameEvent(EtwRename *r, EtlRebuild *rebuild, EtwEvent *event)
 {
     const char *provider = providerName(event), *name = eventName(event);
     const Name *ofEvent = name != NULL ? find(r, provider, name) : NULL;
     const Name *ofProvider = provider != NULL ? find(r, provider, NULL) : NULL;
-    bool done = ofEvent != NULL && renameEvent(r, remake, event, name, ofEvent->to);
+    bool done = ofEvent != NULL && renameEvent(r, rebuild, event, name, ofEvent->to);
     if (ofProvider != NULL) { /* its name has moved with the record */
-        done |= renameProvider(r, remake, event, providerName(event), ofProvider);
+        done |= renameProvider(r, rebuild, event, providerName(event), ofProvider);
     }
     return done;
 }

@@ -20,7 +20,7 @@ typedef struct EtwRename EtwRename;
 EtwStatus EtwRenameNew(
         EtwRename **renamePtr, const char *const *pairs, int count, EtwError *errPtr);
 void EtwRenameFree(EtwRename *rename); /* accepts NULL */
-/* Did the event have such a name? It is a new record then, valid as EtlRemake says. */
-bool EtwRenameEvent(EtwRename *rename, EtlRemake *remake, EtwEvent *event);
+/* Did the event have such a name? It is a new record then, valid as EtlRebuild says. */
+bool EtwRenameEvent(EtwRename *rename, EtlRebuild *rebuild, EtwEvent *event);
 
 #endif

@@ -7,25 +7,25 @@
 #include "base/bytes.h"
 #include "etl/record.h"
 
-struct EtwHeldEvent {
+struct EtwReorderEvent {
     EtwEvent event; /* its record is `bytes` */
     uint64_t order;
     uint8_t bytes[];
 };
 
-static bool Before(const EtwHeldEvent *a, const EtwHeldEvent *b)
+static bool Before(const EtwReorderEvent *a, const EtwReorderEvent *b)
 {
     return a->event.time != b->event.time ? a->event.time < b->event.time : a->order < b->order;
 }
 
-static void Swap(EtwHeld *h, size_t a, size_t b)
+static void Swap(EtwReorder *h, size_t a, size_t b)
 {
-    EtwHeldEvent *event = h->heap[a];
+    EtwReorderEvent *event = h->heap[a];
     h->heap[a] = h->heap[b];
     h->heap[b] = event;
 }
 
-static void Rise(EtwHeld *h, size_t at)
+static void Rise(EtwReorder *h, size_t at)
 {
     while (at > 0 && Before(h->heap[at], h->heap[(at - 1) / 2])) {
         Swap(h, at, (at - 1) / 2);
@@ -33,7 +33,7 @@ static void Rise(EtwHeld *h, size_t at)
     }
 }
 
-static void Sink(EtwHeld *h, size_t at)
+static void Sink(EtwReorder *h, size_t at)
 {
     for (;;) {
         size_t least = at;
@@ -49,10 +49,10 @@ static void Sink(EtwHeld *h, size_t at)
 }
 
 /* The event with its record, and all that points into it, in the copy. */
-static EtwHeldEvent *Copy(const EtwEvent *event)
+static EtwReorderEvent *Copy(const EtwEvent *event)
 {
     size_t size = EtwAlign8(event->recordSize), next;
-    EtwHeldEvent *copy = EtwAlloc(sizeof *copy + size);
+    EtwReorderEvent *copy = EtwAlloc(sizeof *copy + size);
     memcpy(copy->bytes, event->record, event->recordSize);
     EtlRecordParse(copy->bytes, event->recordSize, &copy->event, &next);
     copy->event.time = event->time;
@@ -62,19 +62,19 @@ static EtwHeldEvent *Copy(const EtwEvent *event)
     return copy;
 }
 
-void EtwHeldAdd(EtwHeld *h, const EtwEvent *event)
+void EtwReorderAdd(EtwReorder *h, const EtwEvent *event)
 {
     if (h->count == h->room) {
         h->room = h->room != 0 ? 2 * h->room : 64;
-        h->heap = (EtwHeldEvent **)EtwRealloc(h->heap, h->room * sizeof *h->heap);
+        h->heap = (EtwReorderEvent **)EtwRealloc(h->heap, h->room * sizeof *h->heap);
     }
-    EtwHeldEvent *copy = Copy(event);
+    EtwReorderEvent *copy = Copy(event);
     copy->order = h->added++;
     h->heap[h->count++] = copy;
     Rise(h, h->count - 1);
 }
 
-bool EtwHeldNext(EtwHeld *h, int64_t until, EtwEvent *event)
+bool EtwReorderNext(EtwReorder *h, int64_t until, EtwEvent *event)
 {
     EtwFree(h->given);
     h->given = NULL;
@@ -88,12 +88,12 @@ bool EtwHeldNext(EtwHeld *h, int64_t until, EtwEvent *event)
     return true;
 }
 
-void EtwHeldFree(EtwHeld *h)
+void EtwReorderFree(EtwReorder *h)
 {
     for (size_t i = 0; i < h->count; i++) {
         EtwFree(h->heap[i]);
     }
     EtwFree(h->given);
     EtwFree(h->heap);
-    *h = (EtwHeld){0};
+    *h = (EtwReorder){0};
 }

@@ -9,20 +9,20 @@
 
 #include "event/event.h"
 
-typedef struct EtwHeldEvent EtwHeldEvent;
+typedef struct EtwReorderEvent EtwReorderEvent;
 
-typedef struct EtwHeld { /* zeroed: empty */
-    EtwHeldEvent **heap;
+typedef struct EtwReorder { /* zeroed: empty */
+    EtwReorderEvent **heap;
     size_t count, room;
     uint64_t added;
-    EtwHeldEvent *given; /* by EtwHeldNext: lives until the next call */
-} EtwHeld;
+    EtwReorderEvent *given; /* by EtwReorderNext: lives until the next call */
+} EtwReorder;
 
 /* The event must have a record: what is kept is a copy of that. */
-void EtwHeldAdd(EtwHeld *held, const EtwEvent *event);
+void EtwReorderAdd(EtwReorder *reorder, const EtwEvent *event);
 /* The earliest event whose time is not after `until`, taken out; false: there is none. Valid until
  * the next call. */
-bool EtwHeldNext(EtwHeld *held, int64_t until, EtwEvent *event);
-void EtwHeldFree(EtwHeld *held);
+bool EtwReorderNext(EtwReorder *reorder, int64_t until, EtwEvent *event);
+void EtwReorderFree(EtwReorder *reorder);
 
 #endif

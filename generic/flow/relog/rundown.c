@@ -11,18 +11,18 @@
 #include "schema/eventinfo/event_info.h"
 #include "base/hash_table.h"
 
-enum { PLANS = 256, PROCESS_END = 2, SYSTEM_PID = 4 };
-enum { TELLS_ALL = 100 }; /* beside TrackAction: a kind that is kept as often as it differs */
-#define CARRY_MAX_BYTES (256u << 20)
+enum { LAYOUTS = 256, PROCESS_END = 2, SYSTEM_PID = 4 };
+enum { APPLIES_TO_ALL = 100 }; /* beside TrackAction: a kind that is kept as often as it differs */
+#define RUNDOWN_MAX_BYTES (256u << 20)
 
 /* Classes whose every event later ones may need, whatever it says: versions and debug names of
  * images, what the machine is made of. */
-static const char *const toldToAll[] = {"b3e675d7-2554-4f18-830b-2762732560de",
+static const char *const globalClasses[] = {"b3e675d7-2554-4f18-830b-2762732560de",
         "9b79ee91-b5fd-41c0-a243-4248e266e9d0", "01853a65-418f-4f36-aefc-dc0f1d2fd235"};
-enum { IMAGE_ID = 0, TOLD_TO_ALL = sizeof toldToAll / sizeof *toldToAll };
+enum { IMAGE_ID = 0, GLOBAL_CLASSES = sizeof globalClasses / sizeof *globalClasses };
 
 typedef struct Copy {
-    EtwCarried carried; /* first */
+    EtwRundownEvent entry; /* first */
     struct Copy *previous;
     struct Subject *subject;
     uint64_t order; /* in which it was made */
@@ -39,15 +39,15 @@ typedef struct Subject {
     Copy *copy;     /* NULL: it is gone */
 } Subject;
 
-struct EtwCarry {
+struct EtwRundown {
     EtwSchemaStore *store;
-    EtwGuid all[TOLD_TO_ALL + 1];
+    EtwGuid all[GLOBAL_CLASSES + 1];
     EtwTable subjects;
     Copy *first, *last;
     size_t bytes;
     uint64_t order, leftOut;
     bool stale; /* processes ended whose copies are still there */
-    TrackPlan plans[PLANS];
+    TrackLayout layouts[LAYOUTS];
 };
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static Copy *copyOf(const EtwEvent *event)
     } else {
         EtlRecordBuild(event, copy->record, size);
     }
-    EtwEvent *own = &copy->carried.event;
+    EtwEvent *own = &copy->entry.event;
     if (!EtlRecordParse(copy->record, size, own, &next)) {
         EtwFree(copy);
         return NULL;
@@ -75,11 +75,11 @@ static Copy *copyOf(const EtwEvent *event)
     return copy;
 }
 
-static void append(EtwCarry *c, Copy *copy)
+static void append(EtwRundown *c, Copy *copy)
 {
     copy->previous = c->last;
     if (c->last != NULL) {
-        c->last->carried.next = &copy->carried;
+        c->last->entry.next = &copy->entry;
     } else {
         c->first = copy;
     }
@@ -87,11 +87,11 @@ static void append(EtwCarry *c, Copy *copy)
     c->bytes += copy->bytes;
 }
 
-static void drop(EtwCarry *c, Copy *copy)
+static void drop(EtwRundown *c, Copy *copy)
 {
-    Copy *next = (Copy *)copy->carried.next;
+    Copy *next = (Copy *)copy->entry.next;
     if (copy->previous != NULL) {
-        copy->previous->carried.next = copy->carried.next;
+        copy->previous->entry.next = copy->entry.next;
     } else {
         c->first = next;
     }
@@ -110,7 +110,7 @@ static uint64_t hashOf(int kind, uint64_t a, uint64_t b)
 }
 
 /* NULL: nothing was told of it. */
-static Subject *findSubject(const EtwCarry *c, int kind, uint64_t a, uint64_t b)
+static Subject *findSubject(const EtwRundown *c, int kind, uint64_t a, uint64_t b)
 {
     EtwTableNode *n = EtwTableFirst(&c->subjects, hashOf(kind, a, b));
     for (; n != NULL; n = n->next) {
@@ -122,7 +122,7 @@ static Subject *findSubject(const EtwCarry *c, int kind, uint64_t a, uint64_t b)
     return NULL;
 }
 
-static Subject *subjectOf(EtwCarry *c, int kind, uint64_t a, uint64_t b)
+static Subject *subjectOf(EtwRundown *c, int kind, uint64_t a, uint64_t b)
 {
     Subject *known = findSubject(c, kind, a, b);
     if (known != NULL) {
@@ -137,7 +137,7 @@ static Subject *subjectOf(EtwCarry *c, int kind, uint64_t a, uint64_t b)
     return s;
 }
 
-static void forget(EtwCarry *c, Subject *s)
+static void forget(EtwRundown *c, Subject *s)
 {
     if (s != NULL && s->copy != NULL) {
         drop(c, s->copy);
@@ -145,9 +145,9 @@ static void forget(EtwCarry *c, Subject *s)
     }
 }
 
-static EtwCarried *keep(EtwCarry *c, int kind, uint64_t a, uint64_t b, const EtwEvent *event)
+static EtwRundownEvent *keep(EtwRundown *c, int kind, uint64_t a, uint64_t b, const EtwEvent *event)
 {
-    if (c->bytes > CARRY_MAX_BYTES) {
+    if (c->bytes > RUNDOWN_MAX_BYTES) {
         c->leftOut++;
         return NULL;
     }
@@ -160,16 +160,16 @@ static EtwCarried *keep(EtwCarry *c, int kind, uint64_t a, uint64_t b, const Etw
     s->copy = copy;
     copy->subject = s;
     copy->order = ++c->order;
-    copy->carried.pid = ETW_NO_ID;
+    copy->entry.pid = ETW_NO_ID;
     append(c, copy);
-    return &copy->carried;
+    return &copy->entry;
 }
 
 /* ---- Which events ---------------------------------------------------------------------------- */
 
-static bool isToldToAll(const EtwCarry *c, const EtwEvent *event)
+static bool isGlobalClass(const EtwRundown *c, const EtwEvent *event)
 {
-    for (int i = 0; i <= TOLD_TO_ALL; i++) {
+    for (int i = 0; i <= GLOBAL_CLASSES; i++) {
         if (EtwGuidEqual(&c->all[i], &event->provider)) {
             return true;
         }
@@ -178,7 +178,7 @@ static bool isToldToAll(const EtwCarry *c, const EtwEvent *event)
 }
 
 /* Debug names of an image (ImageID) are of use to its process; what has no pid, to all. */
-static uint32_t pidOfImage(const EtwCarry *c, const EtwEvent *event)
+static uint32_t pidOfImage(const EtwRundown *c, const EtwEvent *event)
 {
     enum {
         NAME = 0,
@@ -195,47 +195,47 @@ static uint32_t pidOfImage(const EtwCarry *c, const EtwEvent *event)
 }
 
 /* The same bytes are needed once. */
-static const EtwCarried *takeWhole(EtwCarry *c, const EtwEvent *event, bool teaches)
+static const EtwRundownEvent *takeWhole(EtwRundown *c, const EtwEvent *event, bool isSchema)
 {
     uint64_t hash = EtwHashBytes(EtwHashGuid(&event->provider), event->payload, event->payloadSize);
     uint64_t other = event->payloadSize | (uint64_t)event->desc.opcode << 32;
-    EtwCarried *carried = keep(c, TELLS_ALL, hash, other, event);
-    if (carried == NULL) {
+    EtwRundownEvent *entry = keep(c, APPLIES_TO_ALL, hash, other, event);
+    if (entry == NULL) {
         return NULL;
     }
-    carried->pid = pidOfImage(c, event);
-    if (!teaches) {
-        return carried;
+    entry->pid = pidOfImage(c, event);
+    if (!isSchema) {
+        return entry;
     }
-    carried->teaches = true;
+    entry->isSchema = true;
     if (!event->classic) {
-        carried->provider = event->provider;
+        entry->provider = event->provider;
     } else if (EtwGuidEqual(&event->provider, &etwMetadataClass) &&
-               event->payloadSize >= sizeof carried->provider) {
-        memcpy(&carried->provider, event->payload, sizeof carried->provider);
+               event->payloadSize >= sizeof entry->provider) {
+        memcpy(&entry->provider, event->payload, sizeof entry->provider);
     }
-    return carried;
+    return entry;
 }
 
-static const TrackPlan *planOf(EtwCarry *c, const EtwEvent *event)
+static const TrackLayout *eventLayoutOf(EtwRundown *c, const EtwEvent *event)
 {
     const EtwSchema *schema =
             event->classic ? EtwKernelSchema(event) : EtwSchemaOf(c->store, event);
     if (schema == NULL) {
         return NULL;
     }
-    TrackPlan *plan = &c->plans[EtwHashMix(0, (uintptr_t)schema) % PLANS];
-    if (plan->schema != schema) {
-        EtwTrackPlanMake(plan, schema);
+    TrackLayout *layout = &c->layouts[EtwHashMix(0, (uintptr_t)schema) % LAYOUTS];
+    if (layout->schema != schema) {
+        EtwTrackLayoutInit(layout, schema);
     }
-    return plan;
+    return layout;
 }
 
 /* What there is of the process goes when somebody asks for what there is. */
-static void endProcess(EtwCarry *c, uint32_t pid)
+static void endProcess(EtwRundown *c, uint32_t pid)
 {
-    Subject *s = c->bytes <= CARRY_MAX_BYTES ? subjectOf(c, TRACK_PROCESS, pid, 0)
-                                             : findSubject(c, TRACK_PROCESS, pid, 0);
+    Subject *s = c->bytes <= RUNDOWN_MAX_BYTES ? subjectOf(c, TRACK_PROCESS, pid, 0)
+                                               : findSubject(c, TRACK_PROCESS, pid, 0);
     if (s != NULL) {
         forget(c, s);
         s->ended = ++c->order;
@@ -243,12 +243,12 @@ static void endProcess(EtwCarry *c, uint32_t pid)
     }
 }
 
-static void sweep(EtwCarry *c)
+static void sweep(EtwRundown *c)
 {
     for (Copy *copy = c->first, *next; copy != NULL; copy = next) {
-        next = (Copy *)copy->carried.next;
-        const Subject *process = copy->carried.pid != ETW_NO_ID
-                                         ? findSubject(c, TRACK_PROCESS, copy->carried.pid, 0)
+        next = (Copy *)copy->entry.next;
+        const Subject *process = copy->entry.pid != ETW_NO_ID
+                                         ? findSubject(c, TRACK_PROCESS, copy->entry.pid, 0)
                                          : NULL;
         if (process != NULL && copy->order < process->ended) {
             forget(c, copy->subject);
@@ -258,21 +258,22 @@ static void sweep(EtwCarry *c)
 }
 
 /* What tells of a process, and is of use to those who read that process's events alone. */
-static const EtwCarried *takeOf(
-        EtwCarry *c, int kind, uint64_t a, uint64_t b, uint32_t pid, const EtwEvent *event)
+static const EtwRundownEvent *takeOf(
+        EtwRundown *c, int kind, uint64_t a, uint64_t b, uint32_t pid, const EtwEvent *event)
 {
-    EtwCarried *carried = keep(c, kind, a, b, event);
-    if (carried != NULL && pid != 0 && pid != SYSTEM_PID) {
-        carried->pid = pid;
+    EtwRundownEvent *entry = keep(c, kind, a, b, event);
+    if (entry != NULL && pid != 0 && pid != SYSTEM_PID) {
+        entry->pid = pid;
     }
-    return carried;
+    return entry;
 }
 
-static const EtwCarried *takeState(EtwCarry *c, const TrackPlan *plan, const EtwEvent *event)
+static const EtwRundownEvent *takeState(
+        EtwRundown *c, const TrackLayout *layout, const EtwEvent *event)
 {
     uint64_t pid = event->pid, tid, at = 0;
-    EtwTrackNumber(plan, event, TRACK_PID, &pid);
-    switch (plan->action) {
+    EtwTrackNumber(layout, event, TRACK_PID, &pid);
+    switch (layout->action) {
     case TRACK_PROCESS:
         if (event->classic && event->desc.opcode == PROCESS_END) {
             endProcess(c, (uint32_t)pid);
@@ -280,19 +281,19 @@ static const EtwCarried *takeState(EtwCarry *c, const TrackPlan *plan, const Etw
         }
         return takeOf(c, TRACK_PROCESS, pid, 0, (uint32_t)pid, event);
     case TRACK_THREAD:
-        return EtwTrackNumber(plan, event, TRACK_TID, &tid)
+        return EtwTrackNumber(layout, event, TRACK_TID, &tid)
                        ? takeOf(c, TRACK_THREAD, tid, 0, (uint32_t)pid, event)
                        : NULL;
     case TRACK_LOAD:
-        EtwTrackNumber(plan, event, TRACK_BASE, &at);
+        EtwTrackNumber(layout, event, TRACK_BASE, &at);
         return takeOf(c, TRACK_LOAD, pid, at, (uint32_t)pid, event);
     case TRACK_UNLOAD:
-        EtwTrackNumber(plan, event, TRACK_BASE, &at);
+        EtwTrackNumber(layout, event, TRACK_BASE, &at);
         forget(c, findSubject(c, TRACK_LOAD, pid, at));
         return NULL;
     case TRACK_OBJECT:
-        return EtwTrackNumber(plan, event, TRACK_FILE_KEY, &at) ||
-                               EtwTrackNumber(plan, event, TRACK_FILE, &at)
+        return EtwTrackNumber(layout, event, TRACK_FILE_KEY, &at) ||
+                               EtwTrackNumber(layout, event, TRACK_FILE, &at)
                        ? keep(c, TRACK_OBJECT, at, event->classic, event)
                        : NULL;
     default:
@@ -312,38 +313,38 @@ static bool isTracked(const EtwEvent *event)
     return false;
 }
 
-const EtwCarried *EtwCarryTake(EtwCarry *c, const EtwEvent *event)
+const EtwRundownEvent *EtwRundownAdd(EtwRundown *c, const EtwEvent *event)
 {
-    bool teaches = EtwSchemaTeaches(event);
-    if (teaches || isToldToAll(c, event)) {
-        return takeWhole(c, event, teaches);
+    bool isSchema = EtwEventIsSchema(event);
+    if (isSchema || isGlobalClass(c, event)) {
+        return takeWhole(c, event, isSchema);
     }
-    const TrackPlan *plan = isTracked(event) ? planOf(c, event) : NULL;
-    return plan != NULL ? takeState(c, plan, event) : NULL;
+    const TrackLayout *layout = isTracked(event) ? eventLayoutOf(c, event) : NULL;
+    return layout != NULL ? takeState(c, layout, event) : NULL;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-EtwCarry *EtwCarryNew(EtwSchemaStore *store)
+EtwRundown *EtwRundownNew(EtwSchemaStore *store)
 {
-    EtwCarry *c = EtwAlloc(sizeof *c);
+    EtwRundown *c = EtwAlloc(sizeof *c);
     c->store = store;
-    for (int i = 0; i < TOLD_TO_ALL; i++) {
-        EtwGuidParse(toldToAll[i], &c->all[i]);
+    for (int i = 0; i < GLOBAL_CLASSES; i++) {
+        EtwGuidParse(globalClasses[i], &c->all[i]);
     }
-    EtwGuidFromName("Etw-Host", &c->all[TOLD_TO_ALL]);
+    EtwGuidFromName("Etw-Host", &c->all[GLOBAL_CLASSES]);
     return c;
 }
 
-const EtwCarried *EtwCarryFirst(EtwCarry *c)
+const EtwRundownEvent *EtwRundownFirst(EtwRundown *c)
 {
     if (c->stale) {
         sweep(c);
     }
-    return c->first != NULL ? &c->first->carried : NULL;
+    return c->first != NULL ? &c->first->entry : NULL;
 }
 
-uint64_t EtwCarryLeftOut(const EtwCarry *c)
+uint64_t EtwRundownDropped(const EtwRundown *c)
 {
     return c->leftOut;
 }
@@ -354,7 +355,7 @@ static void freeNode(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-void EtwCarryFree(EtwCarry *c)
+void EtwRundownFree(EtwRundown *c)
 {
     if (c == NULL) {
         return;

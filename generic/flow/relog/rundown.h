@@ -10,22 +10,22 @@
 
 #include "schema/model/schema.h"
 
-typedef struct EtwCarry EtwCarry;
+typedef struct EtwRundown EtwRundown;
 
-typedef struct EtwCarried {
-    struct EtwCarried *next; /* later ones */
+typedef struct EtwRundownEvent {
+    struct EtwRundownEvent *next; /* later ones */
     EtwEvent event;
-    bool teaches; /* it describes events, of `provider` alone unless that is zero */
+    bool isSchema; /* it describes events, of `provider` alone unless that is zero */
     EtwGuid provider;
     uint32_t pid; /* the process that it tells of; ETW_NO_ID: it may matter to all */
-} EtwCarried;
+} EtwRundownEvent;
 
-EtwCarry *EtwCarryNew(EtwSchemaStore *store); /* the store is borrowed */
-void EtwCarryFree(EtwCarry *c);
+EtwRundown *EtwRundownNew(EtwSchemaStore *store); /* the store is borrowed */
+void EtwRundownFree(EtwRundown *c);
 /* Keep the event, if it is one that later ones need. Result: it is, and this is the copy. */
-const EtwCarried *EtwCarryTake(EtwCarry *c, const EtwEvent *event);
+const EtwRundownEvent *EtwRundownAdd(EtwRundown *c, const EtwEvent *event);
 /* The oldest; NULL: none. */
-const EtwCarried *EtwCarryFirst(EtwCarry *c);
-uint64_t EtwCarryLeftOut(const EtwCarry *c); /* events that would have been too much */
+const EtwRundownEvent *EtwRundownFirst(EtwRundown *c);
+uint64_t EtwRundownDropped(const EtwRundown *c); /* events that would have been too much */
 
 #endif

@@ -27,15 +27,15 @@ typedef struct Mapped {
     char name[]; /* "": it does not fit into an event */
 } Mapped;
 
-struct EtwDescribe {
+struct EtwSchemaEvents {
     EtwSchemaStore *store;
     EtwTable kinds, maps;
     const Kind *recent[RECENT];
     EtwText bytes, mapBytes;
-    uint64_t unfit;
+    uint64_t unsupported;
     /* of the event that is being described: */
     const EtwEvent *event;
-    EtwDescribeProc *add;
+    EtwSchemaEventsProc *add;
     void *ctx;
 };
 
@@ -54,7 +54,7 @@ static inline bool isKind(const Kind *k, const EtwEvent *e)
 }
 
 /* Was an event of this kind never seen before? */
-static bool isNew(EtwDescribe *d, const EtwEvent *e)
+static bool isNew(EtwSchemaEvents *d, const EtwEvent *e)
 {
     uint64_t hash = EtwHashMix(EtwHashGuid(&e->provider), codeOf(e));
     const Kind **recent = &d->recent[hash % RECENT];
@@ -81,7 +81,7 @@ static bool isNew(EtwDescribe *d, const EtwEvent *e)
 
 /* ---- Metadata -------------------------------------------------------------------------------- */
 
-static bool give(EtwDescribe *d, uint8_t opcode, const EtwText *payload)
+static bool emitSchemaEvent(EtwSchemaEvents *d, uint8_t opcode, const EtwText *payload)
 {
     EtwEvent event = {.time = d->event->time,
             .ticks = d->event->ticks,
@@ -100,7 +100,7 @@ static bool give(EtwDescribe *d, uint8_t opcode, const EtwText *payload)
     return true;
 }
 
-static Mapped *findMap(const EtwDescribe *d, const EtwMap *map, uint64_t hash)
+static Mapped *findMap(const EtwSchemaEvents *d, const EtwMap *map, uint64_t hash)
 {
     for (EtwTableNode *n = EtwTableFirst(&d->maps, hash); n != NULL; n = n->next) {
         if (((Mapped *)n)->map == map) {
@@ -114,7 +114,7 @@ static Mapped *findMap(const EtwDescribe *d, const EtwMap *map, uint64_t hash)
 static void nameMap(
         EtwText *out, const EtwSchema *schema, const EtwField *field, const EtwEvent *event)
 {
-    const char *name = EtwMetadataMapName(schema, field->map);
+    const char *name = EtwMapInfoName(schema, field->map);
     if (name != NULL && name[0] != 0) {
         EtwTextStr(out, name);
     } else {
@@ -125,7 +125,7 @@ static void nameMap(
 
 static const char *useMap(void *ctx, const EtwSchema *schema, const EtwField *field)
 {
-    EtwDescribe *d = ctx;
+    EtwSchemaEvents *d = ctx;
     uint64_t hash = EtwHashMix(0, (uintptr_t)field->map);
     Mapped *m = findMap(d, field->map, hash);
     if (m == NULL) {
@@ -133,11 +133,11 @@ static const char *useMap(void *ctx, const EtwSchema *schema, const EtwField *fi
         nameMap(&name, schema, field, d->event);
         m = EtwAlloc(sizeof *m + name.size);
         m->map = field->map;
-        if (EtwMetadataBuildMap(&schema->def->guid, name.data, m->map, &d->mapBytes) &&
-                give(d, ETW_METADATA_MAP, &d->mapBytes)) {
+        if (EtwMapInfoBuild(&schema->def->guid, name.data, m->map, &d->mapBytes) &&
+                emitSchemaEvent(d, ETW_METADATA_MAP, &d->mapBytes)) {
             memcpy(m->name, name.data, name.size);
         } else {
-            d->unfit++;
+            d->unsupported++;
         }
         EtwTextFree(&name);
         EtwTableAdd(&d->maps, &m->node, hash);
@@ -146,47 +146,48 @@ static const char *useMap(void *ctx, const EtwSchema *schema, const EtwField *fi
 }
 
 /* Is it the readers' own business to know the schema? */
-static bool isToldElsewhere(const EtwSchema *schema)
+static bool isDescribedElsewhere(const EtwSchema *schema)
 {
     return schema == NULL || schema->def == NULL || schema->origin == ETW_ORIGIN_BUILTIN ||
            schema->origin == ETW_ORIGIN_SELF || schema->origin == ETW_ORIGIN_STREAM ||
            schema->origin == ETW_ORIGIN_METADATA || schema->origin == ETW_ORIGIN_KERNEL;
 }
 
-void EtwDescribeEvent(EtwDescribe *d, const EtwEvent *event, EtwDescribeProc *add, void *ctx)
+void EtwSchemaEventsAdd(
+        EtwSchemaEvents *d, const EtwEvent *event, EtwSchemaEventsProc *add, void *ctx)
 {
-    if (event->metaSize != 0 || EtwSchemaTeaches(event) || !isNew(d, event)) {
+    if (event->metaSize != 0 || EtwEventIsSchema(event) || !isNew(d, event)) {
         return;
     }
     const EtwSchema *schema = EtwSchemaOf(d->store, event);
-    if (isToldElsewhere(schema) || EtwSchemaInTrace(d->store, event)) {
+    if (isDescribedElsewhere(schema) || EtwSchemaInTrace(d->store, event)) {
         return;
     }
     d->event = event;
     d->add = add;
     d->ctx = ctx;
-    if (!EtwMetadataBuild(event, schema, useMap, d, &d->bytes) ||
-            !give(d, ETW_METADATA_EVENT, &d->bytes)) {
-        d->unfit++;
+    if (!EtwEventInfoBuild(event, schema, useMap, d, &d->bytes) ||
+            !emitSchemaEvent(d, ETW_METADATA_EVENT, &d->bytes)) {
+        d->unsupported++;
     }
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-EtwDescribe *EtwDescribeNew(EtwSchemaStore *store)
+EtwSchemaEvents *EtwSchemaEventsNew(EtwSchemaStore *store)
 {
-    EtwDescribe *d = EtwAlloc(sizeof *d);
+    EtwSchemaEvents *d = EtwAlloc(sizeof *d);
     d->store = store;
     return d;
 }
 
-bool EtwDescribeUnfit(const EtwDescribe *d, EtwText *out)
+bool EtwSchemaEventsUnsupported(const EtwSchemaEvents *d, EtwText *out)
 {
-    if (d->unfit != 0) {
+    if (d->unsupported != 0) {
         EtwTextPrintf(out, "%llu schemas or maps of values cannot be described in the trace",
-                (unsigned long long)d->unfit);
+                (unsigned long long)d->unsupported);
     }
-    return d->unfit != 0;
+    return d->unsupported != 0;
 }
 
 static void freeNode(void *ctx, EtwTableNode *node)
@@ -195,7 +196,7 @@ static void freeNode(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-void EtwDescribeFree(EtwDescribe *d)
+void EtwSchemaEventsFree(EtwSchemaEvents *d)
 {
     if (d == NULL) {
         return;

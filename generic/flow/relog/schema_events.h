@@ -11,15 +11,16 @@
 
 #include "schema/model/schema.h"
 
-typedef struct EtwDescribe EtwDescribe;
+typedef struct EtwSchemaEvents EtwSchemaEvents;
 
-EtwDescribe *EtwDescribeNew(EtwSchemaStore *store); /* the store is borrowed */
-void EtwDescribeFree(EtwDescribe *d);
+EtwSchemaEvents *EtwSchemaEventsNew(EtwSchemaStore *store); /* the store is borrowed */
+void EtwSchemaEventsFree(EtwSchemaEvents *d);
 /* Call add for each event of metadata that this one needs and that was not added before. It has the
  * event's time and CPU. */
-typedef void EtwDescribeProc(void *ctx, const EtwEvent *event);
-void EtwDescribeEvent(EtwDescribe *d, const EtwEvent *event, EtwDescribeProc *add, void *ctx);
+typedef void EtwSchemaEventsProc(void *ctx, const EtwEvent *event);
+void EtwSchemaEventsAdd(
+        EtwSchemaEvents *d, const EtwEvent *event, EtwSchemaEventsProc *add, void *ctx);
 /* Kinds of events that are known, but that metadata cannot describe: a sentence, or false. */
-bool EtwDescribeUnfit(const EtwDescribe *d, EtwText *out);
+bool EtwSchemaEventsUnsupported(const EtwSchemaEvents *d, EtwText *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/hash_table.h"
 
 enum {
-    BESIDE_BUFFER = 16 * 1024,
+    PARALLEL_BUFFER = 16 * 1024,
     SIZE_BUFFERS = 8, /* that fit into a piece of a size, at least */
     PIECE_BYTES = 256 * 1024,
     PENDING_BYTES = 64 << 20
@@ -25,10 +25,10 @@ struct EtwSplit {
     int64_t amount;
     EtwSplitSink sink;
     EtwSchemaStore *store;
-    const EtlOutput *like;
-    EtlOutputTotals totals;
+    const EtlBuilder *like;
+    EtlBuilderTotals totals;
     const EtlEdit *edit; /* of events that tell of a state */
-    EtwCarry *carry;
+    EtwRundown *rundown;
     EtwPiece *first, *last, *current;
     int count;
     EtwTable places;
@@ -60,7 +60,7 @@ static void flushAll(EtwSplit *s)
 static EtwStatus put(EtwSplit *s, EtwPiece *piece, const EtwEvent *event, const EtlEdit *edit)
 {
     size_t before = piece->bytes.size;
-    EtwStatus status = EtlOutputAdd(piece->output, event, edit, &piece->bytes);
+    EtwStatus status = EtlBuilderAdd(piece->output, event, edit, &piece->bytes);
     s->pending += piece->bytes.size - before;
     if (piece->bytes.size >= PIECE_BYTES) {
         flush(s, piece);
@@ -72,32 +72,32 @@ static EtwStatus put(EtwSplit *s, EtwPiece *piece, const EtwEvent *event, const 
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static bool isBeside(const EtwSplit *s)
+static bool isParallel(const EtwSplit *s)
 {
     return s->kind == ETW_SPLIT_PROCESS || s->kind == ETW_SPLIT_PROVIDER;
 }
 
 /* Do the piece's events need what is carried? */
-static bool needs(const EtwSplit *s, const EtwPiece *piece, const EtwCarried *carried)
+static bool needs(const EtwSplit *s, const EtwPiece *piece, const EtwRundownEvent *entry)
 {
     if (s->kind == ETW_SPLIT_PROCESS) {
-        return carried->pid == ETW_NO_ID || carried->pid == piece->pid;
+        return entry->pid == ETW_NO_ID || entry->pid == piece->pid;
     }
-    return s->kind != ETW_SPLIT_PROVIDER || !carried->teaches ||
-           EtwGuidIsNull(&carried->provider) || EtwGuidEqual(&carried->provider, &piece->provider);
+    return s->kind != ETW_SPLIT_PROVIDER || !entry->isSchema || EtwGuidIsNull(&entry->provider) ||
+           EtwGuidEqual(&entry->provider, &piece->provider);
 }
 
-static void putCarried(EtwSplit *s, EtwPiece *piece, const EtwCarried *carried)
+static void putRundown(EtwSplit *s, EtwPiece *piece, const EtwRundownEvent *entry)
 {
-    if (needs(s, piece, carried)) {
-        put(s, piece, &carried->event, carried->teaches ? NULL : s->edit);
+    if (needs(s, piece, entry)) {
+        put(s, piece, &entry->event, entry->isSchema ? NULL : s->edit);
     }
 }
 
 static uint32_t bufferOf(const EtwSplit *s)
 {
     int64_t most = s->kind == ETW_SPLIT_SIZE ? s->amount / SIZE_BUFFERS
-                   : isBeside(s)             ? BESIDE_BUFFER
+                   : isParallel(s)           ? PARALLEL_BUFFER
                                              : INT32_MAX;
     return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
 }
@@ -108,7 +108,7 @@ static EtwPiece *begin(EtwSplit *s, const EtwEvent *event)
     piece->number = ++s->count;
     piece->pid = event->pid;
     piece->provider = event->provider;
-    piece->output = EtlOutputLike(s->like, bufferOf(s), &piece->bytes);
+    piece->output = EtlBuilderNewLike(s->like, bufferOf(s), &piece->bytes);
     EtwSchemaOf(s->store, event); /* now the provider's name is known, if the event tells it */
     s->pending += piece->bytes.size;
     if (s->last != NULL) {
@@ -118,8 +118,9 @@ static EtwPiece *begin(EtwSplit *s, const EtwEvent *event)
     }
     s->last = s->current = piece;
     s->failed = s->failed || !s->sink.begin(s->sink.ctx, piece);
-    for (const EtwCarried *c = EtwCarryFirst(s->carry); c != NULL && !s->failed; c = c->next) {
-        putCarried(s, piece, c);
+    for (const EtwRundownEvent *c = EtwRundownFirst(s->rundown); c != NULL && !s->failed;
+            c = c->next) {
+        putRundown(s, piece, c);
     }
     return piece;
 }
@@ -128,14 +129,14 @@ static void end(EtwSplit *s, EtwPiece *piece)
 {
     EtwText header = {0};
     size_t before = piece->bytes.size;
-    EtlOutputEnd(piece->output, &s->totals, &piece->bytes, &header);
+    EtlBuilderEnd(piece->output, &s->totals, &piece->bytes, &header);
     s->pending += piece->bytes.size - before;
     flush(s, piece);
     s->failed = s->failed || !s->sink.end(s->sink.ctx, piece, &header);
-    s->bytes += EtlOutputBytes(piece->output);
-    s->converted += EtlOutputConverted(piece->output);
-    s->unset += EtlOutputUnset(piece->output);
-    EtlOutputFree(piece->output);
+    s->bytes += EtlBuilderBytes(piece->output);
+    s->converted += EtlBuilderConverted(piece->output);
+    s->unset += EtlBuilderUnset(piece->output);
+    EtlBuilderFree(piece->output);
     piece->output = NULL;
     EtwTextFree(&header);
 }
@@ -147,7 +148,7 @@ static bool isFull(const EtwSplit *s, const EtwEvent *event)
     return s->kind == ETW_SPLIT_TIME
                    ? event->time >= s->until
                    : s->current->events != 0 &&
-                             EtlOutputSizeMore(s->current->output) > (uint64_t)s->amount;
+                             EtlBuilderSizeAfterNext(s->current->output) > (uint64_t)s->amount;
 }
 
 /* The next piece begins at a whole number of durations behind the first one. */
@@ -162,7 +163,7 @@ static void moveUntil(EtwSplit *s, int64_t time)
     }
 }
 
-static EtwPiece *pieceInTurn(EtwSplit *s, const EtwEvent *event)
+static EtwPiece *sequentialPiece(EtwSplit *s, const EtwEvent *event)
 {
     if (s->current != NULL && !isFull(s, event)) {
         return s->current;
@@ -184,7 +185,7 @@ static bool belongs(const EtwSplit *s, const EtwPiece *piece, const EtwEvent *ev
                                         : EtwGuidEqual(&piece->provider, &event->provider);
 }
 
-static EtwPiece *pieceBeside(EtwSplit *s, const EtwEvent *event)
+static EtwPiece *parallelPiece(EtwSplit *s, const EtwEvent *event)
 {
     uint64_t hash = s->kind == ETW_SPLIT_PROCESS ? EtwHashMix(0, event->pid)
                                                  : EtwHashGuid(&event->provider);
@@ -202,11 +203,11 @@ static EtwPiece *pieceBeside(EtwSplit *s, const EtwEvent *event)
     return place->piece;
 }
 
-static void putBeside(EtwSplit *s, const EtwPiece *own, const EtwCarried *carried)
+static void putParallel(EtwSplit *s, const EtwPiece *own, const EtwRundownEvent *entry)
 {
     for (EtwPiece *piece = s->first; piece != NULL && !s->failed; piece = piece->next) {
         if (piece != own) {
-            putCarried(s, piece, carried);
+            putRundown(s, piece, entry);
         }
     }
 }
@@ -217,19 +218,19 @@ EtwStatus EtwSplitAdd(EtwSplit *s, const EtwEvent *event, const EtlEdit *edit)
 {
     EtwPiece *own = NULL;
     EtwStatus status = ETW_OK;
-    bool beside = isBeside(s);
+    bool beside = isParallel(s);
     s->edit = edit != NULL ? edit : s->edit;
     if (s->failed) {
         return ETW_E_IO;
     }
-    if (!beside || !EtwSchemaTeaches(event)) { /* which is no reason for a piece of its own */
-        own = beside ? pieceBeside(s, event) : pieceInTurn(s, event);
+    if (!beside || !EtwEventIsSchema(event)) { /* which is no reason for a piece of its own */
+        own = beside ? parallelPiece(s, event) : sequentialPiece(s, event);
         status = s->failed ? ETW_E_IO : put(s, own, event, edit);
         own->events += status == ETW_OK;
     }
-    const EtwCarried *carried = s->failed ? NULL : EtwCarryTake(s->carry, event);
-    if (beside && carried != NULL) {
-        putBeside(s, own, carried);
+    const EtwRundownEvent *entry = s->failed ? NULL : EtwRundownAdd(s->rundown, event);
+    if (beside && entry != NULL) {
+        putParallel(s, own, entry);
     }
     return s->failed ? ETW_E_IO : status;
 }
@@ -245,7 +246,7 @@ EtwStatus EtwSplitEnd(EtwSplit *s)
 }
 
 EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
-        EtwSchemaStore *store, const EtlOutput *like, const EtlOutputTotals *totals)
+        EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals)
 {
     EtwSplit *s = EtwAlloc(sizeof *s);
     s->kind = kind;
@@ -254,7 +255,7 @@ EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sin
     s->store = store;
     s->like = like;
     s->totals = *totals;
-    s->carry = EtwCarryNew(store);
+    s->rundown = EtwRundownNew(store);
     return s;
 }
 
@@ -270,9 +271,9 @@ void EtwSplitCounts(const EtwSplit *s, uint64_t *bytes, uint64_t *converted, uin
     *unset = s->unset;
 }
 
-bool EtwSplitLeftOut(const EtwSplit *s, EtwText *out)
+bool EtwSplitRundownDropped(const EtwSplit *s, EtwText *out)
 {
-    uint64_t count = EtwCarryLeftOut(s->carry);
+    uint64_t count = EtwRundownDropped(s->rundown);
     if (count != 0) {
         EtwTextPrintf(out, "%llu events that name things are not repeated in later files",
                 (unsigned long long)count);
@@ -293,11 +294,11 @@ void EtwSplitFree(EtwSplit *s)
     }
     for (EtwPiece *piece = s->first, *next; piece != NULL; piece = next) {
         next = piece->next;
-        EtlOutputFree(piece->output);
+        EtlBuilderFree(piece->output);
         EtwTextFree(&piece->bytes);
         EtwFree(piece);
     }
     EtwTableFree(&s->places, freeNode);
-    EtwCarryFree(s->carry);
+    EtwRundownFree(s->rundown);
     EtwFree(s);
 }

@@ -19,17 +19,17 @@ typedef enum EtwSplitKind {
     ETW_SPLIT_TIME  /* amount: ns */
 } EtwSplitKind;
 /* Pieces: of those side by side, each has buffers in memory. */
-enum { ETW_SPLIT_MAX_BESIDE = 1000, ETW_SPLIT_MAX = 10000 };
+enum { ETW_SPLIT_MAX_PARALLEL = 1000, ETW_SPLIT_MAX = 10000 };
 
 typedef struct EtwPiece {
     struct EtwPiece *next;
     int number; /* from 1 */
     uint32_t pid;
     EtwGuid provider;
-    EtlOutput *output; /* NULL: it is complete */
-    EtwText bytes;     /* not written yet: the sink empties it */
-    uint64_t events;   /* of its own */
-    void *file;        /* the sink's */
+    EtlBuilder *output; /* NULL: it is complete */
+    EtwText bytes;      /* not written yet: the sink empties it */
+    uint64_t events;    /* of its own */
+    void *file;         /* the sink's */
 } EtwPiece;
 
 /* Each returns false when it failed, and says why itself. */
@@ -44,9 +44,9 @@ typedef struct EtwSplit EtwSplit;
 
 /* like: an output of which each piece's is a copy; totals: what their headers tell. */
 EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
-        EtwSchemaStore *store, const EtlOutput *like, const EtlOutputTotals *totals);
+        EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals);
 void EtwSplitFree(EtwSplit *split); /* accepts NULL */
-/* edit: as EtlOutputAdd has it, the same for all. ETW_E_LIMIT: the record is too large; ETW_E_IO: the
+/* edit: as EtlBuilderAdd has it, the same for all. ETW_E_LIMIT: the record is too large; ETW_E_IO: the
  * sink failed, and so will all that follows. */
 EtwStatus EtwSplitAdd(EtwSplit *split, const EtwEvent *event, const EtlEdit *edit);
 EtwStatus EtwSplitEnd(EtwSplit *split);
@@ -54,6 +54,6 @@ const EtwPiece *EtwSplitFirst(const EtwSplit *split);
 /* Of all pieces: bytes given out, records whose time was converted, that could not be edited. */
 void EtwSplitCounts(const EtwSplit *split, uint64_t *bytes, uint64_t *converted, uint64_t *unset);
 /* What could not be carried into later pieces: a sentence, or false. */
-bool EtwSplitLeftOut(const EtwSplit *split, EtwText *out);
+bool EtwSplitRundownDropped(const EtwSplit *split, EtwText *out);
 
 #endif

@@ -12,24 +12,24 @@
 enum { WHOLE_FILE = 256 << 20, PART = 128 << 20, PROVIDERS_MAX = 8 };
 #define UNCLOSED_SPAN_NS 10000000000LL /* looked at of a large file whose end is not known */
 
-typedef struct FileTeacher {
-    EtwTeacher base;
+typedef struct FileHarvester {
+    EtwSchemaHarvester base;
     char path[];
-} FileTeacher;
+} FileHarvester;
 
-typedef void LearnProc(void *ctx, const EtwEvent *event);
+typedef void HarvestProc(void *ctx, const EtwEvent *event);
 
-static void scan(EtlReader *reader, int64_t from, int64_t to, LearnProc *learn, void *ctx)
+static void scan(EtlReader *reader, int64_t from, int64_t to, HarvestProc *learn, void *ctx)
 {
     EtwGuid providers[PROVIDERS_MAX];
     size_t count = 0;
-    while (count < PROVIDERS_MAX && etwTeachingProviders[count] != NULL) {
-        providers[count] = *etwTeachingProviders[count];
+    while (count < PROVIDERS_MAX && etwSchemaEventProviders[count] != NULL) {
+        providers[count] = *etwSchemaEventProviders[count];
         count++;
     }
     EtlFilter filter = {.providers = providers,
             .providerCount = count,
-            .ids = &etwTeachingId,
+            .ids = &etwSchemaEventId,
             .idCount = 1,
             .either = true,
             .from = from,
@@ -37,7 +37,7 @@ static void scan(EtlReader *reader, int64_t from, int64_t to, LearnProc *learn, 
     EtwEvent event;
     EtlReaderSetFilter(reader, &filter);
     while (EtlReaderNext(reader, &event) == ETW_OK) {
-        if (EtwSchemaTeaches(&event)) {
+        if (EtwEventIsSchema(&event)) {
             learn(ctx, &event);
         }
     }
@@ -49,7 +49,7 @@ static uint64_t bytesOf(const EtlInfo *info)
     return info->fileSize - info->packedBytes + info->unpackedBytes;
 }
 
-static void scanEnds(EtlReader *reader, LearnProc *learn, void *ctx)
+static void scanHeadAndTail(EtlReader *reader, HarvestProc *learn, void *ctx)
 {
     const EtlInfo *info = EtlReaderInfo(reader);
     double span = (double)info->endTime - (double)info->startTime;
@@ -64,43 +64,43 @@ static void scanEnds(EtlReader *reader, LearnProc *learn, void *ctx)
     }
 }
 
-static void teachFile(EtwTeacher *teacher, LearnProc *learn, void *ctx)
+static void harvestFile(EtwSchemaHarvester *harvester, HarvestProc *learn, void *ctx)
 {
     EtlReader *reader;
-    if (EtlReaderOpen(&reader, ((FileTeacher *)teacher)->path, NULL, NULL, NULL) == ETW_OK) {
-        scanEnds(reader, learn, ctx);
+    if (EtlReaderOpen(&reader, ((FileHarvester *)harvester)->path, NULL, NULL, NULL) == ETW_OK) {
+        scanHeadAndTail(reader, learn, ctx);
         EtlReaderClose(reader);
     } /* else gone since; its events speak for themselves, later */
 }
 
-static void freeTeacher(EtwTeacher *teacher)
+static void freeHarvester(EtwSchemaHarvester *harvester)
 {
-    EtwFree(teacher);
+    EtwFree(harvester);
 }
 
-bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store)
+bool EtwHarvestFile(const char *path, const EtlInfo *info, EtwSchemaStore *store)
 {
     size_t size = strlen(path) + 1;
-    FileTeacher *t = EtwAlloc(sizeof *t + size);
-    t->base.teach = teachFile;
-    t->base.free = freeTeacher;
+    FileHarvester *t = EtwAlloc(sizeof *t + size);
+    t->base.harvest = harvestFile;
+    t->base.free = freeHarvester;
     memcpy(t->path, path, size);
-    EtwSchemaAsk(store, &t->base);
+    EtwSchemaAddHarvester(store, &t->base);
     return bytesOf(info) <= WHOLE_FILE;
 }
 
-static void learnNow(void *ctx, const EtwEvent *event)
+static void harvestEvent(void *ctx, const EtwEvent *event)
 {
-    EtwSchemaLearn(ctx, event);
+    EtwSchemaHarvest(ctx, event);
 }
 
-bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store)
+bool EtwHarvestMemory(const void *data, size_t size, EtwSchemaStore *store)
 {
     EtlReader *reader;
     if (EtlReaderOpenMemory(&reader, data, size, 0, NULL, NULL, NULL) != ETW_OK) {
         return true;
     }
-    scanEnds(reader, learnNow, store);
+    scanHeadAndTail(reader, harvestEvent, store);
     bool whole = bytesOf(EtlReaderInfo(reader)) <= WHOLE_FILE;
     EtlReaderClose(reader);
     return whole;

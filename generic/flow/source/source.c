@@ -98,7 +98,7 @@ static double fileProgress(const EtwSource *source)
 }
 
 /* Events that teach are read on: the store may learn from them as they come. */
-static void fileNarrow(EtwSource *source, const EtlFilter *filter)
+static void filePushFilter(EtwSource *source, const EtlFilter *filter)
 {
     EtlFilter more = *filter;
     EtwGuid also[ALSO_MAX];
@@ -106,24 +106,24 @@ static void fileNarrow(EtwSource *source, const EtlFilter *filter)
     for (size_t i = 0; i < count && i < ALSO_MAX; i++) {
         also[i] = filter->alsoProviders[i];
     }
-    for (size_t i = 0; etwTeachingProviders[i] != NULL && count < ALSO_MAX; i++) {
-        also[count++] = *etwTeachingProviders[i];
+    for (size_t i = 0; etwSchemaEventProviders[i] != NULL && count < ALSO_MAX; i++) {
+        also[count++] = *etwSchemaEventProviders[i];
     }
     more.alsoProviders = also;
     more.alsoProviderCount = count;
-    more.alsoIds = &etwTeachingId;
+    more.alsoIds = &etwSchemaEventId;
     more.alsoIdCount = 1;
     if (count < ALSO_MAX) {
-        EtlReaderNarrow(((FileSource *)source)->reader, &more);
+        EtlReaderPushFilter(((FileSource *)source)->reader, &more);
     }
 }
 
-static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter);
-static bool fileTeach(EtwSource *source, EtwSchemaStore *store)
+static EtwSource *fileReopen(const EtwSource *source, const EtlFilter *filter);
+static bool fileHarvest(EtwSource *source, EtwSchemaStore *store)
 {
     const FileSource *f = (const FileSource *)source;
-    return f->unpacked.base ? EtwMemoryTeach(f->unpacked.base, f->unpacked.size, store)
-                            : EtwFileTeach(f->path, EtlReaderInfo(f->reader), store);
+    return f->unpacked.base ? EtwHarvestMemory(f->unpacked.base, f->unpacked.size, store)
+                            : EtwHarvestFile(f->path, EtlReaderInfo(f->reader), store);
 }
 
 static const EtwSourceOps fileOps = {.next = fileNext,
@@ -134,9 +134,9 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .warningCount = fileWarningCount,
         .warning = fileWarning,
         .progress = fileProgress,
-        .teach = fileTeach,
-        .narrow = fileNarrow,
-        .again = fileAgain};
+        .harvest = fileHarvest,
+        .pushFilter = filePushFilter,
+        .reopen = fileReopen};
 
 /* *map is what the file has, taken over; packed: its bytes in an archive, 0: it is in none. */
 static EtwStatus openTrace(
@@ -341,16 +341,16 @@ EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPt
 EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event)
 {
     EtwStatus status = source->ops->next(source, event);
-    if (status == ETW_OK && source->pupil != NULL && EtwSchemaTeaches(event)) {
-        EtwSchemaLearn(source->pupil, event);
+    if (status == ETW_OK && source->schemaSink != NULL && EtwEventIsSchema(event)) {
+        EtwSchemaHarvest(source->schemaSink, event);
     }
     return status;
 }
 
-void EtwSourceTeach(EtwSource *source, EtwSchemaStore *store)
+void EtwSourceHarvest(EtwSource *source, EtwSchemaStore *store)
 {
-    bool done = source->ops->teach != NULL && source->ops->teach(source, store);
-    source->pupil = done ? NULL : store;
+    bool done = source->ops->harvest != NULL && source->ops->harvest(source, store);
+    source->schemaSink = done ? NULL : store;
 }
 
 bool EtwSourceIsLive(const EtwSource *source)
@@ -415,7 +415,7 @@ const char *EtwSourceWarning(const EtwSource *source, int index)
 }
 
 /* A second reader of what was unpacked. */
-static EtwSource *memberAgain(const FileSource *member)
+static EtwSource *reopenMember(const FileSource *member)
 {
     FileSource *f = EtwAlloc(sizeof *f);
     f->base.ops = &fileOps;
@@ -431,7 +431,7 @@ static EtwSource *memberAgain(const FileSource *member)
     return status == ETW_OK ? &f->base : NULL;
 }
 
-static EtwSource *pathAgain(const char *path)
+static EtwSource *reopenPath(const char *path)
 {
     EtwSource *other;
     EtwError error;
@@ -445,25 +445,25 @@ static EtwSource *pathAgain(const char *path)
     return other;
 }
 
-static EtwSource *fileAgain(const EtwSource *source, const EtlFilter *filter)
+static EtwSource *fileReopen(const EtwSource *source, const EtlFilter *filter)
 {
     const FileSource *f = (const FileSource *)source;
-    EtwSource *other = f->unpacked.base ? memberAgain(f) : pathAgain(f->path);
+    EtwSource *other = f->unpacked.base ? reopenMember(f) : reopenPath(f->path);
     if (other != NULL) {
         EtlReaderSetFilter(((FileSource *)other)->reader, filter);
     }
     return other;
 }
 
-EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter)
+EtwSource *EtwSourceReopen(const EtwSource *source, const EtlFilter *filter)
 {
-    return source->ops->again ? source->ops->again(source, filter) : NULL;
+    return source->ops->reopen ? source->ops->reopen(source, filter) : NULL;
 }
 
-void EtwSourceNarrow(EtwSource *source, const EtlFilter *filter)
+void EtwSourcePushFilter(EtwSource *source, const EtlFilter *filter)
 {
-    if (source->ops->narrow != NULL) {
-        source->ops->narrow(source, filter);
+    if (source->ops->pushFilter != NULL) {
+        source->ops->pushFilter(source, filter);
     }
 }
 

@@ -47,17 +47,17 @@ void EtwSourceClose(EtwSource *source);
  * ahead. Tells no warnings. To be closed before the first one. NULL: there is none (live ones, or a
  * file that is gone).
  */
-EtwSource *EtwSourceAgain(const EtwSource *source, const EtlFilter *filter);
+EtwSource *EtwSourceReopen(const EtwSource *source, const EtlFilter *filter);
 /*
  * From now on only events that pass are needed: the source may leave out others, but need not. What
  * it needs itself, for names and learning, it goes on reading.
  */
-void EtwSourceNarrow(EtwSource *source, const EtlFilter *filter);
+void EtwSourcePushFilter(EtwSource *source, const EtlFilter *filter);
 /*
  * Let a store learn from the source, once, before its first event: from files before their events
  * are due, from live sessions as they say it. The store stays alive until the source is closed.
  */
-void EtwSourceTeach(EtwSource *source, EtwSchemaStore *store);
+void EtwSourceHarvest(EtwSource *source, EtwSchemaStore *store);
 
 /* What there is to say at the end: files' own infos, losses, warnings. */
 int EtwSourceFileCount(const EtwSource *source);

@@ -23,23 +23,23 @@ typedef struct EtwSourceOps {
     int (*warningCount)(const EtwSource *source);
     const char *(*warning)(const EtwSource *source, int index);
     double (*progress)(const EtwSource *source);
-    EtwSource *(*again)(const EtwSource *source, const EtlFilter *filter);
-    void (*narrow)(EtwSource *source, const EtlFilter *filter);
-    /* What EtwSourceTeach asks for; NULL: the events are learned from as they come. True: that is
+    EtwSource *(*reopen)(const EtwSource *source, const EtlFilter *filter);
+    void (*pushFilter)(EtwSource *source, const EtlFilter *filter);
+    /* What EtwSourceHarvest asks for; NULL: the events are learned from as they come. True: that is
      * not needed any more. */
-    bool (*teach)(EtwSource *source, EtwSchemaStore *store);
+    bool (*harvest)(EtwSource *source, EtwSchemaStore *store);
 } EtwSourceOps;
 
 /* Each kind's struct begins with this. */
 struct EtwSource {
     const EtwSourceOps *ops;
-    EtwSchemaStore *pupil; /* learns from each event that teaches; NULL: nobody */
+    EtwSchemaStore *schemaSink; /* learns from each event that teaches; NULL: nobody */
 };
 
 /* Give the store a teacher that knows the file's teaching events (schema_harvest.c). False: not all of
  * them, since the file is large. */
-bool EtwFileTeach(const char *path, const EtlInfo *info, EtwSchemaStore *store);
+bool EtwHarvestFile(const char *path, const EtlInfo *info, EtwSchemaStore *store);
 /* The same at once, for a file in memory that cannot be found again by a path. */
-bool EtwMemoryTeach(const void *data, size_t size, EtwSchemaStore *store);
+bool EtwHarvestMemory(const void *data, size_t size, EtwSchemaStore *store);
 
 #endif

@@ -284,23 +284,23 @@ static double mergeProgress(const EtwSource *source)
 }
 
 /* Each looks after itself. */
-static bool mergeTeach(EtwSource *source, EtwSchemaStore *store)
+static bool mergeHarvest(EtwSource *source, EtwSchemaStore *store)
 {
     MergeSource *m = (MergeSource *)source;
     for (int i = 0; i < m->count; i++) {
-        EtwSourceTeach(m->heads[i].source, store);
+        EtwSourceHarvest(m->heads[i].source, store);
     }
     return true;
 }
 
 /* Of those that can. */
-static EtwSource *mergeAgain(const EtwSource *source, const EtlFilter *filter)
+static EtwSource *mergeReopen(const EtwSource *source, const EtlFilter *filter)
 {
     const MergeSource *m = (const MergeSource *)source;
     EtwSource **sources = EtwAlloc(sizeof *sources * (size_t)m->count), *merged;
     int count = 0;
     for (int i = 0; i < m->count; i++) {
-        sources[count] = EtwSourceAgain(m->heads[i].source, filter);
+        sources[count] = EtwSourceReopen(m->heads[i].source, filter);
         count += sources[count] != NULL;
     }
     merged = count ? EtwSourceMerge(sources, count) : NULL;
@@ -308,19 +308,19 @@ static EtwSource *mergeAgain(const EtwSource *source, const EtlFilter *filter)
     return merged;
 }
 
-static void mergeNarrow(EtwSource *source, const EtlFilter *filter)
+static void mergePushFilter(EtwSource *source, const EtlFilter *filter)
 {
     MergeSource *m = (MergeSource *)source;
     for (int i = 0; i < m->count; i++) {
-        EtwSourceNarrow(m->heads[i].source, filter);
+        EtwSourcePushFilter(m->heads[i].source, filter);
     }
 }
 
 #define MERGE_OPS                                                                                  \
     .next = mergeNext, .close = mergeClose, .fileCount = mergeFileCount,                           \
     .fileInfo = mergeFileInfo, .lost = mergeLost, .warningCount = mergeWarningCount,               \
-    .warning = mergeWarning, .progress = mergeProgress, .teach = mergeTeach, .again = mergeAgain,  \
-    .narrow = mergeNarrow
+    .warning = mergeWarning, .progress = mergeProgress, .harvest = mergeHarvest,                   \
+    .reopen = mergeReopen, .pushFilter = mergePushFilter
 
 EtwSource *EtwSourceMerge(EtwSource **sources, int count)
 {

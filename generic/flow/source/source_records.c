@@ -64,13 +64,13 @@ static double recordsProgress(const EtwSource *source)
 }
 
 /* Those that describe others may come behind them. */
-static bool recordsTeach(EtwSource *source, EtwSchemaStore *store)
+static bool recordsHarvest(EtwSource *source, EtwSchemaStore *store)
 {
     const Records *r = (const Records *)source;
     EtwEvent event;
     for (int i = 0; i < r->count; i++) {
-        if (parse(r, &r->kept[i], &event) && EtwSchemaTeaches(&event)) {
-            EtwSchemaLearn(store, &event);
+        if (parse(r, &r->kept[i], &event) && EtwEventIsSchema(&event)) {
+            EtwSchemaHarvest(store, &event);
         }
     }
     return true;
@@ -106,7 +106,7 @@ EtwStatus EtwSourceRecords(
     static const EtwSourceOps ops = {.next = recordsNext,
             .close = recordsClose,
             .progress = recordsProgress,
-            .teach = recordsTeach};
+            .harvest = recordsHarvest};
     Records *r = EtwAlloc(sizeof *r);
     r->base.ops = &ops;
     r->kept = EtwAlloc(sizeof *r->kept * ((size_t)count + 1));

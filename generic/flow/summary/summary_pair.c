@@ -49,7 +49,7 @@ static void keyOf(
 }
 
 /* Out of the ring and the table; the caller frees it. */
-static void takeOut(Summary *s, Open *o)
+static void unlinkOpen(Summary *s, Open *o)
 {
     *(o->older ? &o->older->younger : &s->oldest) = o->younger;
     *(o->younger ? &o->younger->older : &s->youngest) = o->older;
@@ -69,7 +69,7 @@ static void emptyTable(Summary *s)
 }
 
 /* The older half: one at a time, each would have to be looked for. */
-static void giveWay(Summary *s)
+static void evictOldest(Summary *s)
 {
     for (int i = 0; i < ETW_SUMMARY_OPEN_MAX / 2; i++) {
         Open *oldest = s->oldest;
@@ -90,7 +90,7 @@ static void begin(Summary *s, const EtwEvent *event, const EtwSchema *schema)
     if (s->open.slots == NULL) {
         emptyTable(s);
     } else if (s->open.count >= ETW_SUMMARY_OPEN_MAX) {
-        giveWay(s);
+        evictOldest(s);
     }
     keyOf(s, event, schema, &who, &key);
     EtwSummaryKey(s, event, schema, NULL, &s->key);
@@ -119,7 +119,7 @@ static void end(Summary *s, const EtwEvent *event, const EtwSchema *schema)
     }
     /* Clocks of two CPUs may be a little apart. */
     uint64_t ns = event->time > o->time ? (uint64_t)event->time - (uint64_t)o->time : 0;
-    takeOut(s, o);
+    unlinkOpen(s, o);
     EtwSummaryCount(s, event, schema, o->cells, &ns);
     EtwFree(o);
 }

@@ -14,20 +14,20 @@ enum { KINDS_MAX = 25000 }; /* told apart; all further ones are one */
 
 typedef struct Kind {
     EtwTableNode node;
-    EtwSurveyKind kind;
+    EtwTraceStatsKind kind;
     const EtwSchema *schema;
     EtwDescriptor desc; /* id and opcode, when there is no schema */
-    bool telling;       /* its first event has facts of the machine */
+    bool hasFacts;      /* its first event has facts of the machine */
 } Kind;
 
-typedef struct Survey {
-    EtwSurvey survey;
+typedef struct TraceStats {
+    EtwTraceStats stats;
     EtwSchemaStore *store;
     EtwTable table;
     Kind *last, *others; /* others: NULL: there is room for all */
-    EtwSurveyKind **kindsEnd;
-    EtwSurveyFact **factsEnd;
-} Survey;
+    EtwTraceStatsKind **kindsEnd;
+    EtwTraceFact **factsEnd;
+} TraceStats;
 
 const char *EtwCoverageName(EtwCoverage coverage)
 {
@@ -36,13 +36,13 @@ const char *EtwCoverageName(EtwCoverage coverage)
     return coverage < ETW_COVER_COUNT ? names[coverage] : "";
 }
 
-EtwSurvey *EtwSurveyNew(EtwSchemaStore *store)
+EtwTraceStats *EtwTraceStatsNew(EtwSchemaStore *store)
 {
-    Survey *s = EtwAlloc(sizeof *s);
+    TraceStats *s = EtwAlloc(sizeof *s);
     s->store = store;
-    s->kindsEnd = &s->survey.kinds;
-    s->factsEnd = &s->survey.facts;
-    return &s->survey;
+    s->kindsEnd = &s->stats.kinds;
+    s->factsEnd = &s->stats.facts;
+    return &s->stats;
 }
 
 static void freeKind(void *ctx, EtwTableNode *node)
@@ -54,11 +54,11 @@ static void freeKind(void *ctx, EtwTableNode *node)
     EtwFree(k);
 }
 
-void EtwSurveyFree(EtwSurvey *survey)
+void EtwTraceStatsFree(EtwTraceStats *stats)
 {
-    Survey *s = (Survey *)survey;
+    TraceStats *s = (TraceStats *)stats;
     EtwTableFree(&s->table, freeKind);
-    for (EtwSurveyFact *f = survey->facts, *next; f != NULL; f = next) {
+    for (EtwTraceFact *f = stats->facts, *next; f != NULL; f = next) {
         next = f->next;
         EtwFree((char *)f->value);
         EtwFree(f);
@@ -81,7 +81,7 @@ static char *takeText(EtwText *text)
     return text->data;
 }
 
-static char *providerNameOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+static char *providerNameOf(TraceStats *s, const EtwSchema *schema, const EtwEvent *event)
 {
     char guid[ETW_GUID_TEXT];
     const char *name = schema != NULL && schema->provider[0] != 0
@@ -104,9 +104,9 @@ static char *eventNameOf(const EtwSchema *schema, const EtwEvent *event)
     return takeText(&text);
 }
 
-static bool isTelling(const Kind *k);
+static bool kindHasFacts(const Kind *k);
 
-static Kind *newKind(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+static Kind *newKind(TraceStats *s, const EtwSchema *schema, const EtwEvent *event)
 {
     Kind *k = EtwAlloc(sizeof *k);
     k->schema = schema;
@@ -115,14 +115,14 @@ static Kind *newKind(Survey *s, const EtwSchema *schema, const EtwEvent *event)
     k->kind.providerName = providerNameOf(s, schema, event);
     k->kind.event = eventNameOf(schema, event);
     k->kind.origin = schema != NULL ? schema->origin : -1;
-    k->telling = isTelling(k);
+    k->hasFacts = kindHasFacts(k);
     *s->kindsEnd = &k->kind;
     s->kindsEnd = &k->kind.next;
     return k;
 }
 
 /* The kind of all that there is no room for. */
-static Kind *othersOf(Survey *s)
+static Kind *othersOf(TraceStats *s)
 {
     if (s->others == NULL) {
         Kind *k = EtwAlloc(sizeof *k);
@@ -137,7 +137,7 @@ static Kind *othersOf(Survey *s)
     return s->others;
 }
 
-static Kind *kindOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+static Kind *kindOf(TraceStats *s, const EtwSchema *schema, const EtwEvent *event)
 {
     if (s->last != NULL && kindFits(s->last, schema, event)) {
         return s->last;
@@ -165,15 +165,15 @@ static void ignoreValue(void *ctx, const EtwField *field, const EtwValue *value)
     (void)ctx, (void)field, (void)value;
 }
 
-static void noteRest(void *ctx, const uint8_t *data, size_t size)
+static void noteTrailing(void *ctx, const uint8_t *data, size_t size)
 {
     (void)data;
     *(bool *)ctx = size != 0;
 }
 
-static EtwCoverage coverageOf(Survey *s, const EtwSchema *schema, const EtwEvent *event)
+static EtwCoverage coverageOf(TraceStats *s, const EtwSchema *schema, const EtwEvent *event)
 {
-    static const EtwVisitor visitor = {.value = ignoreValue, .rest = noteRest};
+    static const EtwVisitor visitor = {.value = ignoreValue, .rest = noteTrailing};
     bool rest = false;
     if (schema == NULL) {
         return event->kind == ETL_MESSAGE                            ? ETW_COVER_FORMAT
@@ -208,16 +208,16 @@ static const struct {
         {"Etw-Session", "Host", "Host", "computer"}, {"Etw-Session", "Host", "System", "system"},
         {"Etw-Session", "Host", "Tcl", "tcl"}, {"Etw-Session", "Host", "Processors", "cpus"}};
 
-static bool tells(const Kind *k, size_t fact)
+static bool isFactOf(const Kind *k, size_t fact)
 {
     return k->schema != NULL && strcmp(k->kind.providerName, facts[fact].provider) == 0 &&
            strcmp(k->kind.event, facts[fact].event) == 0;
 }
 
-static bool isTelling(const Kind *k)
+static bool kindHasFacts(const Kind *k)
 {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (tells(k, i)) {
+        if (isFactOf(k, i)) {
             return true;
         }
     }
@@ -234,35 +234,35 @@ static int fieldOf(const EtwSchema *schema, const char *name)
     return -1;
 }
 
-static void addFact(Survey *s, const char *name, const EtwField *field, const EtwValue *value)
+static void addFact(TraceStats *s, const char *name, const EtwField *field, const EtwValue *value)
 {
     EtwText text = {0};
     EtwFormatValue(&text, field, value);
-    if (text.size == 0 || EtwSurveyFactOf(&s->survey, name) != NULL) {
+    if (text.size == 0 || EtwTraceStatsFact(&s->stats, name) != NULL) {
         EtwTextFree(&text);
         return;
     }
-    EtwSurveyFact *fact = EtwAlloc(sizeof *fact);
+    EtwTraceFact *fact = EtwAlloc(sizeof *fact);
     fact->name = name;
     fact->value = takeText(&text);
     *s->factsEnd = fact;
     s->factsEnd = &fact->next;
 }
 
-static void takeFacts(Survey *s, const Kind *k, const EtwEvent *event)
+static void takeFacts(TraceStats *s, const Kind *k, const EtwEvent *event)
 {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         EtwValue value;
-        int field = tells(k, i) ? fieldOf(k->schema, facts[i].field) : -1;
+        int field = isFactOf(k, i) ? fieldOf(k->schema, facts[i].field) : -1;
         if (field >= 0 && EtwDecodeField(k->schema, event, field, &value) == ETW_OK) {
             addFact(s, facts[i].fact, &k->schema->fields[field], &value);
         }
     }
 }
 
-const char *EtwSurveyFactOf(const EtwSurvey *survey, const char *name)
+const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name)
 {
-    for (const EtwSurveyFact *f = survey->facts; f != NULL; f = f->next) {
+    for (const EtwTraceFact *f = stats->facts; f != NULL; f = f->next) {
         if (strcmp(f->name, name) == 0) {
             return f->value;
         }
@@ -270,11 +270,11 @@ const char *EtwSurveyFactOf(const EtwSurvey *survey, const char *name)
     return NULL;
 }
 
-void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event)
+void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
 {
-    Survey *s = (Survey *)survey;
+    TraceStats *s = (TraceStats *)stats;
     if (EtwEventIsHeader(event)) {
-        survey->header++;
+        stats->header++;
         return;
     }
     EtwEvent
@@ -287,13 +287,13 @@ void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event)
     }
     const EtwSchema *schema = EtwSchemaOf(s->store, event);
     Kind *k = kindOf(s, schema, event);
-    if (survey->events++ == 0) {
-        survey->first = event->time;
+    if (stats->events++ == 0) {
+        stats->first = event->time;
     }
-    survey->last = event->time;
-    survey->metadata += EtwSchemaTeaches(event);
+    stats->last = event->time;
+    stats->metadata += EtwEventIsSchema(event);
     k->kind.covered[coverageOf(s, schema, event)]++;
-    if (k->kind.count++ == 0 && k->telling) {
+    if (k->kind.count++ == 0 && k->hasFacts) {
         takeFacts(s, k, event);
     }
 }

@@ -24,36 +24,36 @@ const char *EtwCoverageName(EtwCoverage coverage); /* full, newer, ... format */
 
 /* Events of one id or opcode with one description; in a trace of more kinds than anybody looks at, the
  * last one, "(others)", has the rest. */
-typedef struct EtwSurveyKind {
-    struct EtwSurveyKind *next; /* in the order of their first events */
+typedef struct EtwTraceStatsKind {
+    struct EtwTraceStatsKind *next; /* in the order of their first events */
     EtwGuid provider;
     const char *providerName; /* its GUID when it has none */
     const char *event;        /* "id 7", "opcode 7" when it has no name */
     int origin;               /* EtwOrigin; -1: nobody describes it */
     uint64_t count;
     uint64_t covered[ETW_COVER_COUNT];
-} EtwSurveyKind;
+} EtwTraceStatsKind;
 
 /* computer, domain, cpus, mhz, memory (MB), architecture, processor, manufacturer, model, bios,
  * product, buildlab; of our own traces computer, system, tcl. */
-typedef struct EtwSurveyFact {
-    struct EtwSurveyFact *next;
+typedef struct EtwTraceFact {
+    struct EtwTraceFact *next;
     const char *name, *value;
-} EtwSurveyFact;
+} EtwTraceFact;
 
-typedef struct EtwSurvey {
-    EtwSurveyKind *kinds;
-    EtwSurveyFact *facts;
+typedef struct EtwTraceStats {
+    EtwTraceStatsKind *kinds;
+    EtwTraceFact *facts;
     uint64_t events, header; /* header: records of the file itself, which are no events */
     uint64_t metadata;       /* of the events: those that describe others */
     int64_t first, last;     /* times; 0: no event */
-} EtwSurvey;
+} EtwTraceStats;
 
 /* The store must outlive it. */
-EtwSurvey *EtwSurveyNew(EtwSchemaStore *store);
-void EtwSurveyFree(EtwSurvey *survey);
-void EtwSurveyAdd(EtwSurvey *survey, const EtwEvent *event);
-const char *EtwSurveyFactOf(const EtwSurvey *survey, const char *name); /* NULL: not told */
+EtwTraceStats *EtwTraceStatsNew(EtwSchemaStore *store);
+void EtwTraceStatsFree(EtwTraceStats *stats);
+void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event);
+const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name); /* NULL: not told */
 
 /*
  * What people call that Windows: "Windows 11 23H2"; builds that are not listed are "Windows 10 build

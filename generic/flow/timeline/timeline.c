@@ -398,7 +398,7 @@ static uint32_t textOfCause(EtwTimeline *t, const EtwCostClass *cause)
     return textOf(t, text, (size_t)size);
 }
 
-static void goOut(EtwTimeline *t, uint32_t tid, int64_t time, const EtwCostClass *cause)
+static void threadOffCpu(EtwTimeline *t, uint32_t tid, int64_t time, const EtwCostClass *cause)
 {
     ThreadNode *n = threadOf(t, tid);
     if (n != NULL) {
@@ -451,7 +451,7 @@ static void run(EtwTimeline *t, TimeLane *cpu, const EtwCallsSwitch *what, int64
 }
 
 /* Nobody tells of switches: a CPU runs a thread from its first event to its last in a row. */
-static void seenOn(EtwTimeline *t, TimeLane *cpu, const TimeLane *lane, int64_t time)
+static void inferRunning(EtwTimeline *t, TimeLane *cpu, const TimeLane *lane, int64_t time)
 {
     TimeRow *row = &cpu->spans;
     time = laneTime(t, cpu, time);
@@ -473,9 +473,9 @@ static void switched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *wha
         rowClose(&n->lane->spans, event->time, 0);
     }
     if (what->oldTid != 0 && what->oldTid != what->newTid && what->cause != NULL) {
-        goOut(t, what->oldTid, event->time, what->cause);
+        threadOffCpu(t, what->oldTid, event->time, what->cause);
     }
-    cpu->told = true;
+    cpu->hasSwitches = true;
     cpu->info.events++;
     run(t, cpu, what, laneTime(t, cpu, event->time));
 }
@@ -513,7 +513,7 @@ static TimeLane *laneOfEvent(EtwTimeline *t, const EtwEvent *event, const TimeKi
 /* What it runs last: a process is called by whose child it is until it runs a program of its own. */
 static void nameProcess(TimeLane *lane, const EtwEvent *event)
 {
-    if (lane->processTold == event->process || event->process == NULL ||
+    if (lane->lastProcess == event->process || event->process == NULL ||
             lane->info.kind != ETW_LANE_THREAD) {
         return;
     }
@@ -524,7 +524,7 @@ static void nameProcess(TimeLane *lane, const EtwEvent *event)
     EtwTextChar(&text, 0);
     EtwFree((char *)lane->info.process);
     lane->info.process = text.data;
-    lane->processTold = event->process;
+    lane->lastProcess = event->process;
     EtwTextFree(&valid);
 }
 
@@ -551,8 +551,8 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
     t->reported += (kind.marks & ETW_MARK_LOSS) != 0;
     if (lane->info.kind == ETW_LANE_THREAD && lane->info.tid != ETW_NO_ID) {
         TimeLane *cpu = cpuLane(t, event->cpu);
-        if (!cpu->told) {
-            seenOn(t, cpu, lane, event->time);
+        if (!cpu->hasSwitches) {
+            inferRunning(t, cpu, lane, event->time);
         }
     }
     if (!kind.own && event->time < t->begin) {
@@ -624,7 +624,7 @@ uint32_t EtwTimelineCount(const EtwTimeline *t)
     return t->count;
 }
 
-void EtwTimelineTell(const EtwTimeline *t, EtwTimelineInfo *info)
+void EtwTimelineGetInfo(const EtwTimeline *t, EtwTimelineInfo *info)
 {
     *info = t->final;
     if (t->calls != NULL) {

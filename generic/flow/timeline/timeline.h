@@ -36,7 +36,7 @@ typedef struct EtwTimelineInfo {
     size_t memory;      /* bytes of the columns */
 } EtwTimelineInfo;
 uint32_t EtwTimelineCount(const EtwTimeline *timeline); /* of events */
-void EtwTimelineTell(const EtwTimeline *timeline, EtwTimelineInfo *info);
+void EtwTimelineGetInfo(const EtwTimeline *timeline, EtwTimelineInfo *info);
 
 /* A text by its number in boxes and rows: valid UTF-8 without control characters, cut when long. */
 const char *EtwTimelineText(const EtwTimeline *timeline, uint32_t text);

@@ -56,7 +56,7 @@ static uint64_t lengthOf(const EtwTimeline *t, const TimeRow *row, uint32_t i)
 }
 
 /* Of the boxes [first, last) a few are looked at: the longest names them all. */
-static uint32_t speaker(const EtwTimeline *t, const TimeRow *row, uint32_t first, uint32_t last)
+static uint32_t longestBox(const EtwTimeline *t, const TimeRow *row, uint32_t first, uint32_t last)
 {
     enum { LOOK = 8 };
     uint32_t best = first, step = (last - first) / LOOK + 1;
@@ -105,7 +105,7 @@ static void showMany(
     }
     box->from = row->start[first];
     box->to = EtwTimeEnd(v->timeline, row, last - 1);
-    box->text = row->text[speaker(v->timeline, row, first, last)];
+    box->text = row->text[longestBox(v->timeline, row, first, last)];
     box->event = row->event[first];
     box->count = last - first;
     box->marks = anyBad(row, first, last) ? ETW_MARK_ERROR : 0;
@@ -197,7 +197,7 @@ static bool boxAt(const View *v, const TimeRow *row, EtwTimeBox *box, int64_t ti
     return true;
 }
 
-static uint64_t away(int64_t a, int64_t b)
+static uint64_t timeDistance(int64_t a, int64_t b)
 {
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
@@ -206,10 +206,11 @@ static bool pointAt(
         const View *v, const TimePoints *p, EtwBoxKind kind, int64_t time, int64_t slack)
 {
     uint32_t i = EtwTimeLower(p->time, 0, p->count, time);
-    if (i > 0 && (i == p->count || away(p->time[i - 1], time) < away(p->time[i], time))) {
+    if (i > 0 && (i == p->count ||
+                         timeDistance(p->time[i - 1], time) < timeDistance(p->time[i], time))) {
         i = EtwTimeLower(p->time, 0, p->count, p->time[i - 1]); /* the first of that time */
     }
-    if (i == p->count || away(p->time[i], time) > (uint64_t)slack) {
+    if (i == p->count || timeDistance(p->time[i], time) > (uint64_t)slack) {
         return false;
     }
     TimePoints one = {.time = p->time + i, .event = p->event + i, .count = 1};

@@ -39,8 +39,8 @@ typedef struct TimeLane {
     TimeRow spans; /* a thread's gaps, a CPU's runs */
     TimePoints points, bad, matches;
     const struct TimeLane *running; /* a CPU without told switches: whose event it had last */
-    bool told;                      /* a CPU: by switches */
-    const char *processTold;        /* info.process as events had it: to be compared only */
+    bool hasSwitches;               /* a CPU: by switches */
+    const char *lastProcess;        /* info.process as events had it: to be compared only */
 } TimeLane;
 
 /* A kind of event. */

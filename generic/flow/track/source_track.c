@@ -39,11 +39,11 @@ static uint64_t bytesOf(const EtwSource *source, int64_t *endPtr)
 static void readAhead(TrackSource *t, const EtlFilter *filter)
 {
     EtwEvent event;
-    EtwSource *ahead = EtwSourceAgain(t->inner, filter);
+    EtwSource *ahead = EtwSourceReopen(t->inner, filter);
     for (int i = 0; ahead && i < AHEAD_MAX_EVENTS && EtwSourceNext(ahead, &event) == ETW_OK; i++) {
-        EtwTrackAhead(t->track, &event);
+        EtwTrackPrescan(t->track, &event);
         if (t->stacks != NULL) {
-            EtwStacksLearn(t->stacks, &event);
+            EtwStacksAddKey(t->stacks, &event);
         }
     }
     EtwSourceClose(ahead);
@@ -51,7 +51,7 @@ static void readAhead(TrackSource *t, const EtlFilter *filter)
 
 /* One pass for names and stack keys where that is the whole file; of a large one the keys are all
  * read, names only at its end. */
-static void lookAhead(TrackSource *t)
+static void prescan(TrackSource *t)
 {
     EtwGuid classes[CLASSES_MAX];
     EtlFilter filter = {.providers = classes, .from = INT64_MIN, .to = INT64_MAX};
@@ -84,8 +84,8 @@ static EtwStatus trackNext(EtwSource *source, EtwEvent *event)
         if (status != ETW_OK) {
             return status;
         }
-        if (!t->looked && (t->wantsStacks || EtwTrackKnows(event))) {
-            lookAhead(t);
+        if (!t->looked && (t->wantsStacks || EtwTrackIsNaming(event))) {
+            prescan(t);
         }
         EtwTrackEvent(t->track, event);
         if (t->stacks == NULL) {
@@ -159,16 +159,16 @@ static double trackProgress(const EtwSource *source)
     return EtwSourceProgress(innerOf(source));
 }
 
-static bool trackTeach(EtwSource *source, EtwSchemaStore *store)
+static bool trackHarvest(EtwSource *source, EtwSchemaStore *store)
 {
-    EtwSourceTeach(innerOf(source), store);
-    EtwTrackTeach(((TrackSource *)source)->track, store);
+    EtwSourceHarvest(innerOf(source), store);
+    EtwTrackSetStore(((TrackSource *)source)->track, store);
     return true;
 }
 
-static EtwSource *trackAgain(const EtwSource *source, const EtlFilter *filter)
+static EtwSource *trackReopen(const EtwSource *source, const EtlFilter *filter)
 {
-    return EtwSourceAgain(innerOf(source), filter);
+    return EtwSourceReopen(innerOf(source), filter);
 }
 
 /* Whether a file says that kernel groups were enabled, or is a merge and may have some. */
@@ -187,7 +187,7 @@ static bool hasKernel(const EtwSource *source)
  * The classes that name things are read on. Stacks have their addresses in events of their own, and
  * which of them are needed is not to be seen from their headers.
  */
-static void trackNarrow(EtwSource *source, const EtlFilter *filter)
+static void trackPushFilter(EtwSource *source, const EtlFilter *filter)
 {
     TrackSource *t = (TrackSource *)source;
     EtlFilter more = *filter;
@@ -195,17 +195,17 @@ static void trackNarrow(EtwSource *source, const EtlFilter *filter)
         return;
     }
     if (!t->looked && hasKernel(t->inner)) { /* what would have asked for it may be left out now */
-        lookAhead(t);
+        prescan(t);
     }
     more.alsoProviders = EtwTrackClasses(&more.alsoProviderCount);
-    EtwSourceNarrow(t->inner, &more);
+    EtwSourcePushFilter(t->inner, &more);
 }
 
 #define TRACK_OPS                                                                                  \
     .next = trackNext, .close = trackClose, .fileCount = trackFileCount,                           \
     .fileInfo = trackFileInfo, .lost = trackLost, .warningCount = trackWarningCount,               \
-    .warning = trackWarning, .progress = trackProgress, .teach = trackTeach, .again = trackAgain,  \
-    .narrow = trackNarrow
+    .warning = trackWarning, .progress = trackProgress, .harvest = trackHarvest,                   \
+    .reopen = trackReopen, .pushFilter = trackPushFilter
 static const EtwSourceOps fileOps = {TRACK_OPS};
 static const EtwSourceOps liveOps = {
         TRACK_OPS, .wait = trackWait, .wake = trackWake, .session = trackSession};

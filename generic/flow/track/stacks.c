@@ -125,7 +125,7 @@ static const Definition *findDefinition(const EtwStacks *s, uint64_t key, int64_
     return found;
 }
 
-void EtwStacksLearn(EtwStacks *s, const EtwEvent *event)
+void EtwStacksAddKey(EtwStacks *s, const EtwEvent *event)
 {
     unsigned opcode = event->desc.opcode;
     if (EtwGuidEqual(&event->provider, &etwStackWalk) && opcode >= KEY_CREATE &&
@@ -140,9 +140,9 @@ static const EtlFilter onlyStacks = {
 void EtwStacksReadKeys(EtwStacks *s, const EtwSource *source)
 {
     EtwEvent event;
-    EtwSource *keys = EtwSourceAgain(source, &onlyStacks);
+    EtwSource *keys = EtwSourceReopen(source, &onlyStacks);
     while (keys != NULL && s->keyBytes < KEYS_MAX_BYTES && EtwSourceNext(keys, &event) == ETW_OK) {
-        EtwStacksLearn(s, &event);
+        EtwStacksAddKey(s, &event);
     }
     EtwSourceClose(keys);
 }
@@ -162,7 +162,7 @@ static Waiting *findWaiting(const EtwStacks *s, int64_t ticks, uint32_t tid)
 }
 
 /* Another thread's of the same moment and CPU: that of the one that made a thread ready. */
-static Waiting *findBeside(const EtwStacks *s, int64_t ticks, uint16_t cpu)
+static Waiting *findOtherThread(const EtwStacks *s, int64_t ticks, uint16_t cpu)
 {
     for (EtwTableNode *n = EtwTableFirst(&s->waiting, hashOf((uint64_t)ticks)); n != NULL;
             n = n->next) {
@@ -306,7 +306,7 @@ void EtwStacksAttach(EtwStacks *s, EtwEvent *event)
         return;
     }
     Waiting *w = findWaiting(s, event->ticks, event->tid);
-    w = w ? w : findBeside(s, event->ticks, event->cpu);
+    w = w ? w : findOtherThread(s, event->ticks, event->cpu);
     if (w != NULL && !w->taken && w->count > 0 && event->stackCount == 0) {
         w->taken = true;
         setStack(s, event, w->frames, w->count);
@@ -333,7 +333,7 @@ bool EtwStacksUsed(const EtwStacks *s, const EtwEvent *event)
 
 EtwStacks *EtwStacksNew(const EtwSource *source)
 {
-    EtwSource *ahead = EtwSourceAgain(source, &onlyStacks);
+    EtwSource *ahead = EtwSourceReopen(source, &onlyStacks);
     EtwStacks *s = ahead ? EtwAlloc(sizeof *s) : NULL;
     if (s != NULL) {
         s->ahead = ahead;

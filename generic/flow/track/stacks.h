@@ -17,7 +17,7 @@ EtwStacks *EtwStacksNew(const EtwSource *source);
 /* Learn from all records of the class first, what the keys mean that others refer to: by reading them
  * here, or, where somebody reads them anyway, one by one. */
 void EtwStacksReadKeys(EtwStacks *stacks, const EtwSource *source);
-void EtwStacksLearn(EtwStacks *stacks, const EtwEvent *event);
+void EtwStacksAddKey(EtwStacks *stacks, const EtwEvent *event);
 extern const EtwGuid etwStackWalk; /* the class */
 void EtwStacksFree(EtwStacks *stacks);
 /* Give the event its stack, kernel part first, if one was told; valid until the next call. Events in

@@ -10,7 +10,7 @@
 #include "schema/kernel/kernel_classes.h"
 #include "base/hash_table.h"
 
-enum { PLANS = 256, CPUS = 2048, RECENT_PIDS = 256 };
+enum { LAYOUTS = 256, CPUS = 2048, RECENT_PIDS = 256 };
 /* Bounds; a name takes its bytes once, however often it is told. */
 enum {
     NAMES_MAX_BYTES = 32 << 20,
@@ -58,7 +58,7 @@ struct EtwTrack {
     EtwTable names, processes, threads, objects;
     size_t nameBytes;
     int moduleCount;
-    TrackPlan plans[PLANS];
+    TrackLayout layouts[LAYOUTS];
     Process *recent[RECENT_PIDS];
     uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: not known */
     EtwText scratch;
@@ -123,18 +123,18 @@ static const char *keepName(EtwTrack *t)
 }
 
 /* The value of the name's field. A text whose place is known is read without what is before it. */
-static bool nameValue(const TrackPlan *plan, const EtwEvent *event, EtwValue *value)
+static bool nameValue(const TrackLayout *layout, const EtwEvent *event, EtwValue *value)
 {
-    int index = plan->index[TRACK_NAME];
-    int32_t at = plan->offset[TRACK_NAME][event->pointerSize != 4];
+    int index = layout->index[TRACK_NAME];
+    int32_t at = layout->offset[TRACK_NAME][event->pointerSize != 4];
     if (index < 0) {
         return false;
     }
     if (at < 0 || (uint32_t)at > event->payloadSize ||
-            plan->schema->fields[index].sized != ETW_SIZE_OWN) {
-        return EtwDecodeField(plan->schema, event, index, value) == ETW_OK;
+            layout->schema->fields[index].sized != ETW_SIZE_OWN) {
+        return EtwDecodeField(layout->schema, event, index, value) == ETW_OK;
     }
-    EtwSchema only = {.fields = &plan->schema->fields[index], .fieldCount = 1};
+    EtwSchema only = {.fields = &layout->schema->fields[index], .fieldCount = 1};
     EtwEvent part = {.payload = event->payload + at,
             .payloadSize = event->payloadSize - (uint32_t)at,
             .pointerSize = event->pointerSize};
@@ -142,11 +142,11 @@ static bool nameValue(const TrackPlan *plan, const EtwEvent *event, EtwValue *va
 }
 
 /* The event's name, a bare one without its folders; NULL: none. */
-static const char *nameOf(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool bare)
+static const char *nameOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool bare)
 {
     EtwValue value;
     EtwText *text = &t->scratch;
-    if (!nameValue(plan, event, &value)) {
+    if (!nameValue(layout, event, &value)) {
         return NULL;
     }
     text->size = 0;
@@ -324,38 +324,38 @@ void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, Etw
 
 /* ---- What events say -------------------------------------------------------------------------- */
 
-static void takeProcess(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
+static void takeProcess(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t pid = event->pid; /* its own, where it names none */
-    bool told = plan->index[TRACK_PID] < 0 || EtwTrackNumber(plan, event, TRACK_PID, &pid);
-    const char *name = nameOf(t, plan, event, true);
+    bool told = layout->index[TRACK_PID] < 0 || EtwTrackNumber(layout, event, TRACK_PID, &pid);
+    const char *name = nameOf(t, layout, event, true);
     Process *p = name && told && (uint32_t)pid != ETW_NO_ID ? processOf(t, (uint32_t)pid) : NULL;
     if (p != NULL && (p->name == NULL || !ahead)) {
         p->name = name;
     }
 }
 
-static void takeCalled(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event)
+static void takeProcessName(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
 {
     uint64_t tid;
     if (event->pid == ETW_NO_ID || processName(t, event->pid) != NULL ||
-            (EtwTrackNumber(plan, event, TRACK_OLD_TID, &tid) &&
+            (EtwTrackNumber(layout, event, TRACK_OLD_TID, &tid) &&
                     (tid != event->tid ||
                             tid != event->pid))) { /* a thread may have its own name */
         return;
     }
-    const char *name = nameOf(t, plan, event, false);
+    const char *name = nameOf(t, layout, event, false);
     Process *p = name ? processOf(t, event->pid) : NULL;
     if (p != NULL) {
         p->name = name;
     }
 }
 
-static void takeThread(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
+static void takeThread(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t pid, tid;
-    if (!EtwTrackNumber(plan, event, TRACK_PID, &pid) ||
-            !EtwTrackNumber(plan, event, TRACK_TID, &tid)) {
+    if (!EtwTrackNumber(layout, event, TRACK_PID, &pid) ||
+            !EtwTrackNumber(layout, event, TRACK_TID, &tid)) {
         return;
     }
     Thread *thread = findThread(t, (uint32_t)tid);
@@ -369,31 +369,31 @@ static void takeThread(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event
     }
 }
 
-static void takeModule(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
+static void takeModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     Module m;
     uint64_t pid;
-    if (!t->images || !EtwTrackNumber(plan, event, TRACK_BASE, &m.base) ||
-            !EtwTrackNumber(plan, event, TRACK_SIZE, &m.size) || m.size == 0 ||
-            m.base + (m.size - 1) < m.base || !EtwTrackNumber(plan, event, TRACK_PID, &pid)) {
+    if (!t->images || !EtwTrackNumber(layout, event, TRACK_BASE, &m.base) ||
+            !EtwTrackNumber(layout, event, TRACK_SIZE, &m.size) || m.size == 0 ||
+            m.base + (m.size - 1) < m.base || !EtwTrackNumber(layout, event, TRACK_PID, &pid)) {
         return;
     }
     Process *p = processOf(t, homeOf((uint32_t)pid));
-    m.path = p ? nameOf(t, plan, event, false) : NULL;
+    m.path = p ? nameOf(t, layout, event, false) : NULL;
     if (m.path != NULL) {
         addModule(t, p, &m, ahead);
     }
 }
 
-static void dropModule(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
+static void dropModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t base, pid;
     if (ahead) {
-        takeModule(t, plan, event, true); /* it was there until now */
+        takeModule(t, layout, event, true); /* it was there until now */
         return;
     }
-    if (!t->images || !EtwTrackNumber(plan, event, TRACK_BASE, &base) ||
-            !EtwTrackNumber(plan, event, TRACK_PID, &pid)) {
+    if (!t->images || !EtwTrackNumber(layout, event, TRACK_BASE, &base) ||
+            !EtwTrackNumber(layout, event, TRACK_PID, &pid)) {
         return;
     }
     Process *p = findProcess(t, homeOf((uint32_t)pid));
@@ -403,15 +403,15 @@ static void dropModule(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event
     }
 }
 
-static void takeObject(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
+static void takeObject(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t address;
-    if (!EtwTrackNumber(plan, event, TRACK_FILE_KEY, &address) &&
-            !EtwTrackNumber(plan, event, TRACK_FILE, &address)) {
+    if (!EtwTrackNumber(layout, event, TRACK_FILE_KEY, &address) &&
+            !EtwTrackNumber(layout, event, TRACK_FILE, &address)) {
         return;
     }
     Object *object = findObject(t, address);
-    const char *path = object && ahead ? NULL : nameOf(t, plan, event, false);
+    const char *path = object && ahead ? NULL : nameOf(t, layout, event, false);
     if (path == NULL) {
         return;
     }
@@ -425,30 +425,30 @@ static void takeObject(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event
     }
 }
 
-static void takeIn(EtwTrack *t, const TrackPlan *plan, const EtwEvent *event, bool ahead)
+static void takeIn(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t tid;
-    switch (plan->action) {
+    switch (layout->action) {
     case TRACK_PROCESS:
-        takeProcess(t, plan, event, ahead);
+        takeProcess(t, layout, event, ahead);
         break;
-    case TRACK_CALLED:
-        takeCalled(t, plan, event);
+    case TRACK_PROCESS_NAME:
+        takeProcessName(t, layout, event);
         break;
     case TRACK_THREAD:
-        takeThread(t, plan, event, ahead);
+        takeThread(t, layout, event, ahead);
         break;
     case TRACK_LOAD:
-        takeModule(t, plan, event, ahead);
+        takeModule(t, layout, event, ahead);
         break;
     case TRACK_UNLOAD:
-        dropModule(t, plan, event, ahead);
+        dropModule(t, layout, event, ahead);
         break;
     case TRACK_OBJECT:
-        takeObject(t, plan, event, ahead);
+        takeObject(t, layout, event, ahead);
         break;
     case TRACK_SWITCH:
-        if (!ahead && EtwTrackNumber(plan, event, TRACK_TID, &tid)) {
+        if (!ahead && EtwTrackNumber(layout, event, TRACK_TID, &tid)) {
             t->current[event->cpu % CPUS] = (uint32_t)tid;
         }
         break;
@@ -474,28 +474,28 @@ static const EtwSchema *schemaOf(EtwTrack *t, const EtwEvent *event)
 }
 
 /* NULL: the event says nothing that matters here. */
-static const TrackPlan *planOf(EtwTrack *t, const EtwEvent *event)
+static const TrackLayout *eventLayoutOf(EtwTrack *t, const EtwEvent *event)
 {
     const EtwSchema *schema = schemaOf(t, event);
     if (schema == NULL) {
         return NULL;
     }
-    TrackPlan *plan = &t->plans[hashOf((uintptr_t)schema) % PLANS];
-    if (plan->schema != schema) {
-        EtwTrackPlanMake(plan, schema);
+    TrackLayout *layout = &t->layouts[hashOf((uintptr_t)schema) % LAYOUTS];
+    if (layout->schema != schema) {
+        EtwTrackLayoutInit(layout, schema);
     }
-    return plan;
+    return layout;
 }
 
-static void fillIds(const EtwTrack *t, const TrackPlan *plan, EtwEvent *event)
+static void fillIds(const EtwTrack *t, const TrackLayout *layout, EtwEvent *event)
 {
     uint64_t number;
     bool told = false;
-    if (event->tid == ETW_NO_ID && EtwTrackNumber(plan, event, TRACK_TID, &number)) {
+    if (event->tid == ETW_NO_ID && EtwTrackNumber(layout, event, TRACK_TID, &number)) {
         event->tid = (uint32_t)number;
         told = true;
     }
-    if (event->pid == ETW_NO_ID && EtwTrackNumber(plan, event, TRACK_PID, &number)) {
+    if (event->pid == ETW_NO_ID && EtwTrackNumber(layout, event, TRACK_PID, &number)) {
         event->pid = (uint32_t)number;
         told = true;
     }
@@ -508,14 +508,14 @@ static void fillIds(const EtwTrack *t, const TrackPlan *plan, EtwEvent *event)
     }
 }
 
-static const char *pathOf(const EtwTrack *t, const TrackPlan *plan, const EtwEvent *event)
+static const char *pathOf(const EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
 {
     uint64_t address;
     const Object *object = NULL;
-    if (EtwTrackNumber(plan, event, TRACK_FILE_KEY, &address)) {
+    if (EtwTrackNumber(layout, event, TRACK_FILE_KEY, &address)) {
         object = findObject(t, address);
     }
-    if (object == NULL && EtwTrackNumber(plan, event, TRACK_FILE, &address)) {
+    if (object == NULL && EtwTrackNumber(layout, event, TRACK_FILE, &address)) {
         object = findObject(t, address);
     }
     return object ? object->path : NULL;
@@ -523,29 +523,29 @@ static const char *pathOf(const EtwTrack *t, const TrackPlan *plan, const EtwEve
 
 void EtwTrackEvent(EtwTrack *t, EtwEvent *event)
 {
-    const TrackPlan *plan = planOf(t, event);
-    if (plan != NULL) {
+    const TrackLayout *layout = eventLayoutOf(t, event);
+    if (layout != NULL) {
         event->pointerSize = EtwKernelPointerSize(event);
-        takeIn(t, plan, event, false);
-        fillIds(t, plan, event);
-        if (plan->action != TRACK_OBJECT) {
-            event->object = pathOf(t, plan, event);
+        takeIn(t, layout, event, false);
+        fillIds(t, layout, event);
+        if (layout->action != TRACK_OBJECT) {
+            event->object = pathOf(t, layout, event);
         }
     }
     event->process = processName(t, event->pid);
 }
 
-void EtwTrackAhead(EtwTrack *t, const EtwEvent *event)
+void EtwTrackPrescan(EtwTrack *t, const EtwEvent *event)
 {
-    const TrackPlan *plan = planOf(t, event);
-    if (plan != NULL && plan->action != TRACK_NOTHING) {
+    const TrackLayout *layout = eventLayoutOf(t, event);
+    if (layout != NULL && layout->action != TRACK_NOTHING) {
         EtwEvent copy = *event;
         copy.pointerSize = EtwKernelPointerSize(event);
-        takeIn(t, plan, &copy, true);
+        takeIn(t, layout, &copy, true);
     }
 }
 
-bool EtwTrackKnows(const EtwEvent *event)
+bool EtwTrackIsNaming(const EtwEvent *event)
 {
     if (event->classic) {
         return event->hook != 0 && !EtwEventIsHeader(event);
@@ -568,10 +568,10 @@ EtwTrack *EtwTrackNew(bool images)
     return t;
 }
 
-void EtwTrackTeach(EtwTrack *t, EtwSchemaStore *store)
+void EtwTrackSetStore(EtwTrack *t, EtwSchemaStore *store)
 {
     if (t->store == NULL) {
-        t->store = EtwSchemaStoreTwin(store);
+        t->store = EtwSchemaStoreClone(store);
     }
 }
 

@@ -19,7 +19,7 @@ typedef struct EtwTrack EtwTrack;
 EtwTrack *EtwTrackNew(bool images);
 /* Events that are not the kernel's own are known as that store knows them, what it learns included.
  * Before the first event; else the catalogue alone knows them. */
-void EtwTrackTeach(EtwTrack *track, EtwSchemaStore *store);
+void EtwTrackSetStore(EtwTrack *track, EtwSchemaStore *store);
 void EtwTrackFree(EtwTrack *track);
 /*
  * Take in what the event says, and fill what it leaves out: process and object; pid and tid where its
@@ -28,9 +28,9 @@ void EtwTrackFree(EtwTrack *track);
  */
 void EtwTrackEvent(EtwTrack *track, EtwEvent *event);
 /* The same for an event from further on in the trace: it only names what has no name yet. */
-void EtwTrackAhead(EtwTrack *track, const EtwEvent *event);
-/* Whether the event's class is one that EtwTrackAhead could learn names from some of its kin. */
-bool EtwTrackKnows(const EtwEvent *event);
+void EtwTrackPrescan(EtwTrack *track, const EtwEvent *event);
+/* Whether the event's class is one that EtwTrackPrescan could learn names from some of its kin. */
+bool EtwTrackIsNaming(const EtwEvent *event);
 /* The classes that name things: for a filter. */
 const EtwGuid *EtwTrackClasses(size_t *countPtr);
 

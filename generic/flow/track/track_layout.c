@@ -87,8 +87,9 @@ static TrackAction actionOf(const EtwSchema *schema)
             {"Microsoft-Windows-Kernel-File", "NameCreate", TRACK_OBJECT},
             {"Microsoft-Windows-Kernel-File", "Create", TRACK_OBJECT},
             {"Linux-process", "Start", TRACK_PROCESS}, {"Linux-process", "Exec", TRACK_PROCESS},
-            {"Linux-process", "Stop", TRACK_CALLED},
-            {"Linux-contextswitch", "Switch", TRACK_CALLED}, {"Etw-Session", "Host", TRACK_CALLED}};
+            {"Linux-process", "Stop", TRACK_PROCESS_NAME},
+            {"Linux-contextswitch", "Switch", TRACK_PROCESS_NAME},
+            {"Etw-Session", "Host", TRACK_PROCESS_NAME}};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(events[i].provider, schema->provider) == 0 &&
                 strncmp(events[i].event, schema->event, strlen(events[i].event)) == 0) {
@@ -98,31 +99,32 @@ static TrackAction actionOf(const EtwSchema *schema)
     return TRACK_NOTHING;
 }
 
-static void takeRole(TrackPlan *plan, TrackRole role, int index, const int at[2], const EtwField *f)
+static void takeRole(
+        TrackLayout *layout, TrackRole role, int index, const int at[2], const EtwField *f)
 {
     bool fits = role == TRACK_NAME ? f->array == ETW_SCALAR : isNumber(f);
-    if (role == TRACK_ROLES || plan->index[role] >= 0 || !fits) {
+    if (role == TRACK_ROLES || layout->index[role] >= 0 || !fits) {
         return;
     }
-    plan->index[role] = (int16_t)index;
+    layout->index[role] = (int16_t)index;
     for (int wide = 0; wide < 2; wide++) {
-        plan->offset[role][wide] = at[wide];
-        plan->width[role][wide] = (uint8_t)scalarSize(f, wide ? 8 : 4);
+        layout->offset[role][wide] = at[wide];
+        layout->width[role][wide] = (uint8_t)scalarSize(f, wide ? 8 : 4);
     }
 }
 
-void EtwTrackPlanMake(TrackPlan *plan, const EtwSchema *schema)
+void EtwTrackLayoutInit(TrackLayout *layout, const EtwSchema *schema)
 {
     int at[2] = {0, 0}; /* -1 behind a field whose size varies */
-    memset(plan, 0, sizeof *plan);
-    memset(plan->index, 0xFF, sizeof plan->index);
-    memset(plan->offset, 0xFF, sizeof plan->offset);
-    plan->schema = schema;
-    plan->action = actionOf(schema);
+    memset(layout, 0, sizeof *layout);
+    memset(layout->index, 0xFF, sizeof layout->index);
+    memset(layout->offset, 0xFF, sizeof layout->offset);
+    layout->schema = schema;
+    layout->action = actionOf(schema);
     for (int i = 0; i < schema->fieldCount; i += schema->fields[i].span) {
         const EtwField *f = &schema->fields[i];
         int times = f->array == ETW_SCALAR ? 1 : f->array == ETW_ARRAY_FIXED ? f->count : 0;
-        takeRole(plan, roleOf(f), i, at, f);
+        takeRole(layout, roleOf(f), i, at, f);
         for (int wide = 0; wide < 2; wide++) {
             int64_t size = (int64_t)times * scalarSize(f, wide ? 8 : 4);
             at[wide] = at[wide] < 0 || size == 0 || size > MAX_PAYLOAD - at[wide]

@@ -175,7 +175,7 @@ static EtwDescriptor descriptorAt(const uint8_t *at)
             .keyword = EtwLoad64(at + 8)};
 }
 
-bool EtwMetadataKeyOf(const uint8_t *info, size_t size, EtwMetadataKey *key)
+bool EtwEventInfoKeyOf(const uint8_t *info, size_t size, EtwEventInfoKey *key)
 {
     uint32_t source = size >= INFO_SIZE ? EtwLoad32(info + INFO_SOURCE) : UINT32_MAX;
     if (source > SOURCE_WPP) {
@@ -233,12 +233,12 @@ static bool addEvent(Info *info)
     return true;
 }
 
-EtwProviderDef *EtwMetadataEvent(
+EtwProviderDef *EtwEventInfoParse(
         const uint8_t *data, size_t size, EtwMapFindProc *findMap, void *ctx, bool *missingPtr)
 {
-    EtwMetadataKey key;
+    EtwEventInfoKey key;
     *missingPtr = false;
-    if (!EtwMetadataKeyOf(data, size, &key)) {
+    if (!EtwEventInfoKeyOf(data, size, &key)) {
         return NULL;
     }
     uint32_t properties = EtwLoad32(data + INFO_PROPERTIES), top = EtwLoad32(data + INFO_TOP_LEVEL);
@@ -268,7 +268,7 @@ EtwProviderDef *EtwMetadataEvent(
 
 /* ---- Maps ------------------------------------------------------------------------------------ */
 
-const EtwMap *EtwMetadataMap(
+const EtwMap *EtwMapInfoParse(
         EtwProviderDef *holder, const uint8_t *record, size_t size, const char **namePtr)
 {
     if (size < sizeof(EtwGuid) + MAP_HEADER) {

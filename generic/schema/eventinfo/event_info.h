@@ -14,45 +14,44 @@ extern const EtwGuid etwMetadataClass; /* inband_schema.c */
 enum { ETW_METADATA_EVENT = 32, ETW_METADATA_MAP = 33 };
 
 /* Which event a TRACE_EVENT_INFO describes. */
-typedef struct EtwMetadataKey {
+typedef struct EtwEventInfoKey {
     EtwGuid guid;  /* provider, or class of classic events */
     uint16_t code; /* id, or opcode */
     uint8_t version;
     bool classic;
-} EtwMetadataKey;
+} EtwEventInfoKey;
 
 /* The map of that name, of that provider; NULL: not known (yet). */
 typedef const EtwMap *EtwMapFindProc(void *ctx, const EtwGuid *provider, const char *name);
 
 /* False: not a description, or of events that describe themselves. */
-bool EtwMetadataKeyOf(const uint8_t *info, size_t size, EtwMetadataKey *key);
+bool EtwEventInfoKeyOf(const uint8_t *info, size_t size, EtwEventInfoKey *key);
 /*
  * A definition of that one event, finished; NULL: it makes no sense. *missingPtr: it names a map
  * that findMap did not know.
  */
-EtwProviderDef *EtwMetadataEvent(
+EtwProviderDef *EtwEventInfoParse(
         const uint8_t *info, size_t size, EtwMapFindProc *findMap, void *ctx, bool *missingPtr);
 /*
  * Add a map to a definition that serves as its memory; record is the provider's GUID and the
  * EVENT_MAP_INFO. NULL: it makes no sense. *namePtr is the definition's.
  */
-const EtwMap *EtwMetadataMap(
+const EtwMap *EtwMapInfoParse(
         EtwProviderDef *holder, const uint8_t *record, size_t size, const char **namePtr);
 
 /* ---- event_info_build.c ------------------------------------------------------------------------ */
 
 /* The name under which the field's map is described, valid until the next call; NULL: it is not. */
-typedef const char *EtwMetadataMapProc(void *ctx, const EtwSchema *schema, const EtwField *field);
+typedef const char *EtwMapInfoProc(void *ctx, const EtwSchema *schema, const EtwField *field);
 /*
  * *out becomes a description of the event, in its own version; schema->def is not NULL. False: it has
  * what such descriptions have no words for.
  */
-bool EtwMetadataBuild(const EtwEvent *event, const EtwSchema *schema, EtwMetadataMapProc *useMap,
+bool EtwEventInfoBuild(const EtwEvent *event, const EtwSchema *schema, EtwMapInfoProc *useMap,
         void *ctx, EtwText *out);
 /* What the schema's provider calls the map; NULL: nothing. */
-const char *EtwMetadataMapName(const EtwSchema *schema, const EtwMap *map);
+const char *EtwMapInfoName(const EtwSchema *schema, const EtwMap *map);
 /* *out becomes the provider's GUID and an EVENT_MAP_INFO. False: values have more than 32 bits. */
-bool EtwMetadataBuildMap(
-        const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out);
+bool EtwMapInfoBuild(const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out);
 
 #endif

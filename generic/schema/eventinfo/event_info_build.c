@@ -14,7 +14,7 @@ typedef struct Builder {
     EtwText *out;
     const EtwEvent *event;
     const EtwSchema *schema;
-    EtwMetadataMapProc *useMap;
+    EtwMapInfoProc *useMap;
     void *ctx;
     int count;                            /* properties */
     uint16_t fieldOf[ETW_MAX_FIELDS];     /* of a property */
@@ -206,7 +206,7 @@ static void putHead(const Builder *b, int top)
     EtwStore32(at + INFO_TOP_LEVEL, (uint32_t)top);
 }
 
-bool EtwMetadataBuild(const EtwEvent *event, const EtwSchema *schema, EtwMetadataMapProc *useMap,
+bool EtwEventInfoBuild(const EtwEvent *event, const EtwSchema *schema, EtwMapInfoProc *useMap,
         void *ctx, EtwText *out)
 {
     Builder *b = EtwAlloc(sizeof *b);
@@ -229,7 +229,7 @@ bool EtwMetadataBuild(const EtwEvent *event, const EtwSchema *schema, EtwMetadat
 
 /* ---- Maps ------------------------------------------------------------------------------------ */
 
-const char *EtwMetadataMapName(const EtwSchema *schema, const EtwMap *map)
+const char *EtwMapInfoName(const EtwSchema *schema, const EtwMap *map)
 {
     const EtwProviderDef *def = schema->def;
     for (int i = 0; i < def->mapCount; i++) {
@@ -240,7 +240,7 @@ const char *EtwMetadataMapName(const EtwSchema *schema, const EtwMap *map)
     return NULL;
 }
 
-bool EtwMetadataBuildMap(const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out)
+bool EtwMapInfoBuild(const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out)
 {
     EtwText info = {0};
     size_t fixed = MAP_HEADER + (size_t)map->count * MAP_ENTRY;

@@ -608,7 +608,7 @@ EtwStatus EtwManifestReadFile(const char *from, const void *data, size_t size, E
     return readManifest(&m, data, size, add, ctx);
 }
 
-EtwStatus EtwManifestReadLearned(const char *from, const void *xml, size_t size, EtwOrigin origin,
+EtwStatus EtwManifestReadInband(const char *from, const void *xml, size_t size, EtwOrigin origin,
         EtwDefProc *add, void *ctx)
 {
     Manifest m = {.from = from, .origin = origin};

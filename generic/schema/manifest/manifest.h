@@ -17,7 +17,7 @@ EtwSchemaReadProc EtwManifestReadFile;
  * The same for a manifest that a trace brought along: events that make no sense are left out, and
  * messages may have {0} for %1.
  */
-EtwStatus EtwManifestReadLearned(const char *from, const void *xml, size_t size, EtwOrigin origin,
+EtwStatus EtwManifestReadInband(const char *from, const void *xml, size_t size, EtwOrigin origin,
         EtwDefProc *add, void *ctx);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct Build {
     EtwText *out;
     size_t start;           /* of the payload in *out */
     const EtwField *fields; /* the schema's */
-    const EtwGiver *giver;
+    const EtwFieldSource *source;
     void *ctx;
     EtwError *errPtr;
     size_t budget; /* elements: those without bytes would cost for ever */
@@ -305,14 +305,14 @@ static EtwStatus begin(Build *b, const EtwField *f, bool isStruct, uint32_t *cou
     *countPtr = f->array == ETW_ARRAY_FIXED      ? f->count
                 : f->array == ETW_ARRAY_BY_FIELD ? b->numbers[f->count]
                                                  : 0;
-    return b->giver->begin != NULL ? b->giver->begin(b->ctx, f, isStruct, countPtr, b->errPtr)
-                                   : ETW_OK;
+    return b->source->begin != NULL ? b->source->begin(b->ctx, f, isStruct, countPtr, b->errPtr)
+                                    : ETW_OK;
 }
 
 static void end(Build *b, const EtwField *f, bool isStruct)
 {
-    if (b->giver->end != NULL) {
-        b->giver->end(b->ctx, f, isStruct);
+    if (b->source->end != NULL) {
+        b->source->end(b->ctx, f, isStruct);
     }
 }
 
@@ -345,7 +345,7 @@ static EtwStatus buildElement(Build *b, const EtwField *f)
     EtwStatus status;
     if (f->in == ETW_IN_SKIP) {
         status = putZeros(b, f->length ? f->length : b->pointerSize);
-    } else if ((status = b->giver->value(b->ctx, f, &value, b->errPtr)) == ETW_OK) {
+    } else if ((status = b->source->value(b->ctx, f, &value, b->errPtr)) == ETW_OK) {
         status = f->sized != ETW_SIZE_OWN ? putSized(b, f, &value) : putScalar(b, f, &value);
     }
     if (status == ETW_OK && f->counts) { /* as the decoder takes it */
@@ -378,7 +378,7 @@ static EtwStatus buildChars(Build *b, const EtwField *f)
 {
     size_t unit = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2;
     EtwValue value = {.kind = ETW_V_NULL, .out = f->out, .width = (uint8_t)unit};
-    EtwStatus status = b->giver->value(b->ctx, f, &value, b->errPtr);
+    EtwStatus status = b->source->value(b->ctx, f, &value, b->errPtr);
     size_t room = f->array == ETW_ARRAY_FIXED      ? unit * f->count
                   : f->array == ETW_ARRAY_BY_FIELD ? unit * (size_t)b->numbers[f->count]
                                                    : value.size;
@@ -415,14 +415,14 @@ static EtwStatus buildSibling(Build *b, const EtwField *f)
 }
 
 EtwStatus EtwEncode(EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
-        const EtwGiver *giver, void *ctx, EtwError *errPtr)
+        const EtwFieldSource *source, void *ctx, EtwError *errPtr)
 {
     Build b;
     EtwStatus status = ETW_OK;
     b.out = out;
     b.start = out->size;
     b.fields = schema->fields;
-    b.giver = giver;
+    b.source = source;
     b.ctx = ctx;
     b.errPtr = errPtr;
     b.budget = (size_t)ETW_ENCODE_MAX * 4 + (size_t)schema->fieldCount * 4 + 256;

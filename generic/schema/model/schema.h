@@ -12,7 +12,7 @@
  *	  6. the catalogue of known providers (schema/store/definition_library.h);
  *	  7. on Windows, the system itself (schema/store/platform_schema.h).
  *	Names of Linux's kernel constants come from schema/model/linux_names.h. Not thread-safe: one store a flow, a
- *	twin for each further thread (EtwSchemaStoreTwin).
+ *	twin for each further thread (EtwSchemaStoreClone).
  */
 #ifndef ETW_SCHEMA_H
 #define ETW_SCHEMA_H
@@ -127,26 +127,26 @@ void EtwSchemaVisit(
 /*
  * Events that describe others: EventSource manifests, metadata of merged files. A flow shows each to
  * the store, at best before the events that need them. The first tells whether an event is one,
- * cheaply; they are those of id etwTeachingId and those of etwTeachingProviders.
+ * cheaply; they are those of id etwSchemaEventId and those of etwSchemaEventProviders.
  */
-bool EtwSchemaTeaches(const EtwEvent *event);
-void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event);
-extern const EtwGuid *const etwTeachingProviders[]; /* NULL-terminated */
-extern const uint16_t etwTeachingId;
+bool EtwEventIsSchema(const EtwEvent *event);
+void EtwSchemaHarvest(EtwSchemaStore *store, const EtwEvent *event);
+extern const EtwGuid *const etwSchemaEventProviders[]; /* NULL-terminated */
+extern const uint16_t etwSchemaEventId;
 /*
  * Whoever can find such events before they are due (a file). Asked once, when an event is met that
  * does not describe itself; it calls `learn` for each. The store owns it and frees it through
  * `free`; it may be called from the thread of any twin.
  */
-typedef struct EtwTeacher {
-    struct EtwTeacher *next; /* the store's: it asks several */
-    void (*teach)(
-            struct EtwTeacher *teacher, void (*learn)(void *ctx, const EtwEvent *event), void *ctx);
-    void (*free)(struct EtwTeacher *teacher);
-} EtwTeacher;
-void EtwSchemaAsk(EtwSchemaStore *store, EtwTeacher *teacher);
+typedef struct EtwSchemaHarvester {
+    struct EtwSchemaHarvester *next; /* the store's: it asks several */
+    void (*harvest)(struct EtwSchemaHarvester *harvester,
+            void (*learn)(void *ctx, const EtwEvent *event), void *ctx);
+    void (*free)(struct EtwSchemaHarvester *harvester);
+} EtwSchemaHarvester;
+void EtwSchemaAddHarvester(EtwSchemaStore *store, EtwSchemaHarvester *harvester);
 /* A store of its own, for another thread, that knows what the other one learns, and vice versa. */
-EtwSchemaStore *EtwSchemaStoreTwin(EtwSchemaStore *store);
+EtwSchemaStore *EtwSchemaStoreClone(EtwSchemaStore *store);
 /* Name of a provider GUID as far as known (learned from events and built-in ones); NULL: unknown.
  */
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);

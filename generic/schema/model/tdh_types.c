@@ -219,7 +219,7 @@ static int inTypeOf(const EtwField *f)
 }
 
 /* Do the numbers give the field? */
-static bool gives(const EtwField *f, int inType, int outType)
+static bool producesField(const EtwField *f, int inType, int outType)
 {
     EtwField made = *f;
     EtwTdhLength length = f->sized == ETW_SIZE_FIXED      ? ETW_TDH_LENGTH
@@ -234,10 +234,10 @@ bool EtwTdhTypes(const EtwField *f, int *inType, int *outType)
     enum { LAST = 38, NO_PRINT = 301 };
     *inType = inTypeOf(f);
     for (*outType = 0; *outType <= LAST; ++*outType) {
-        if (gives(f, *inType, *outType)) {
+        if (producesField(f, *inType, *outType)) {
             return true;
         }
     }
     *outType = NO_PRINT;
-    return gives(f, *inType, *outType);
+    return producesField(f, *inType, *outType);
 }

@@ -42,7 +42,7 @@ uint32_t EtwLibraryGeneration(void)
     return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
-static bool holds(const Loaded *n)
+static bool isLoaded(const Loaded *n)
 {
     return !atomic_load_explicit(&n->forgotten, memory_order_relaxed);
 }
@@ -59,7 +59,7 @@ const EtwProviderDef *EtwLibraryFind(const EtwGuid *guid, const EtwEvent *event)
 {
     for (const Loaded *n = atomic_load_explicit(&newest, memory_order_acquire); n != NULL;
             n = n->next) {
-        if (holds(n) && EtwGuidEqual(&n->def->guid, guid) && describes(n->def, event)) {
+        if (isLoaded(n) && EtwGuidEqual(&n->def->guid, guid) && describes(n->def, event)) {
             return n->def;
         }
     }
@@ -70,7 +70,7 @@ void EtwLibraryVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *
 {
     for (const Loaded *n = atomic_load_explicit(&newest, memory_order_acquire); n != NULL;
             n = n->next) {
-        if (holds(n)) {
+        if (isLoaded(n)) {
             visit(ctx, n->def);
         }
     }

@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 
 enum {
-    LEARNED_MAX_BYTES = 128 << 20,
+    INBAND_MAX_BYTES = 128 << 20,
     CHUNK_HEADER = 8,
     CHUNKS_MAX = 1024, /* of one manifest: 64 MB */
     PENDING_MAX = 256, /* manifests that are not complete */
@@ -54,23 +54,23 @@ typedef struct Pending {
 } Pending;
 
 /* Text or metadata that was met before, by the hash of its bytes. */
-typedef struct Met {
+typedef struct SeenBytes {
     EtwTableNode node;
     size_t size;
-} Met;
+} SeenBytes;
 
 /* A definition out of a manifest. */
-typedef struct Told {
+typedef struct InbandManifest {
     EtwTableNode node;
     size_t number; /* in the order of learning */
     EtwProviderDef *def;
-} Told;
+} InbandManifest;
 
 /* An event that metadata describes; its definition is made when it is first asked for, since it may
  * need maps that come later. */
 typedef struct Described {
     EtwTableNode node;
-    EtwMetadataKey key;
+    EtwEventInfoKey key;
     EtwProviderDef *def; /* NULL: not made, or senseless */
     bool made, missing;  /* missing: some map */
     uint8_t rebuilds;
@@ -98,23 +98,23 @@ typedef struct Retired {
     EtwProviderDef *def;
 } Retired;
 
-struct EtwLearned {
+struct EtwInband {
     _Atomic int users; /* stores */
     _Atomic uint32_t generation;
-    OsMutex *lock;        /* all below */
-    EtwTeacher *teachers; /* not asked yet */
+    OsMutex *lock;                  /* all below */
+    EtwSchemaHarvester *harvesters; /* not asked yet */
     size_t bytes;
     Pending *pending;
     int pendingCount;
     size_t pendingBytes;
-    EtwTable met, told, described, maps, names;
+    EtwTable met, manifests, described, maps, names;
     EtwProviderDef *mapHolder;
     Retired *retired;
 };
 
 /* ---- Which events ---------------------------------------------------------------------------- */
 
-bool EtwSchemaTeaches(const EtwEvent *e)
+bool EtwEventIsSchema(const EtwEvent *e)
 {
     if (!e->classic) {
         return e->desc.id == MANIFEST_EVENT && e->payloadSize > CHUNK_HEADER &&
@@ -126,8 +126,8 @@ bool EtwSchemaTeaches(const EtwEvent *e)
     return e->desc.opcode == OPCODE_PERFTRACK && EtwGuidEqual(&e->provider, &perfTrackGuid);
 }
 
-const EtwGuid *const etwTeachingProviders[] = {&etwMetadataClass, &perfTrackGuid, NULL};
-const uint16_t etwTeachingId = MANIFEST_EVENT;
+const EtwGuid *const etwSchemaEventProviders[] = {&etwMetadataClass, &perfTrackGuid, NULL};
+const uint16_t etwSchemaEventId = MANIFEST_EVENT;
 
 const EtwSchema *EtwChunkSchema(const EtwEvent *event)
 {
@@ -143,22 +143,22 @@ const EtwSchema *EtwChunkSchema(const EtwEvent *event)
             .fields = fields,
             .fieldCount = sizeof fields / sizeof *fields,
             .origin = ETW_ORIGIN_BUILTIN};
-    return !event->classic && EtwSchemaTeaches(event) ? &chunk : NULL;
+    return !event->classic && EtwEventIsSchema(event) ? &chunk : NULL;
 }
 
 /* Note bytes of a kind; false: they were met before, or there is no more room. */
-static bool isNew(EtwLearned *l, unsigned kind, const uint8_t *data, size_t size)
+static bool isNew(EtwInband *l, unsigned kind, const uint8_t *data, size_t size)
 {
     uint64_t hash = EtwHashBytes(EtwHashMix(kind, size), data, size);
     for (EtwTableNode *n = EtwTableFirst(&l->met, hash); n != NULL; n = n->next) {
-        if (n->hash == hash && ((Met *)n)->size == size) {
+        if (n->hash == hash && ((SeenBytes *)n)->size == size) {
             return false;
         }
     }
-    if (l->bytes > LEARNED_MAX_BYTES) {
+    if (l->bytes > INBAND_MAX_BYTES) {
         return false;
     }
-    Met *met = EtwAlloc(sizeof *met);
+    SeenBytes *met = EtwAlloc(sizeof *met);
     met->size = size;
     l->bytes += sizeof *met;
     EtwTableAdd(&l->met, &met->node, hash);
@@ -167,7 +167,7 @@ static bool isNew(EtwLearned *l, unsigned kind, const uint8_t *data, size_t size
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static const ProviderName *findName(const EtwLearned *l, const EtwGuid *guid)
+static const ProviderName *findName(const EtwInband *l, const EtwGuid *guid)
 {
     for (EtwTableNode *n = EtwTableFirst(&l->names, EtwHashGuid(guid)); n != NULL; n = n->next) {
         if (EtwGuidEqual(&((ProviderName *)n)->guid, guid)) {
@@ -177,7 +177,7 @@ static const ProviderName *findName(const EtwLearned *l, const EtwGuid *guid)
     return NULL;
 }
 
-static void addName(EtwLearned *l, const EtwGuid *guid, const char *name)
+static void addName(EtwInband *l, const EtwGuid *guid, const char *name)
 {
     size_t size = strlen(name) + 1;
     if (size > 1 && findName(l, guid) == NULL) {
@@ -191,27 +191,27 @@ static void addName(EtwLearned *l, const EtwGuid *guid, const char *name)
 
 /* ---- Manifests ------------------------------------------------------------------------------- */
 
-static void addTold(void *ctx, EtwProviderDef *def)
+static void addManifest(void *ctx, EtwProviderDef *def)
 {
-    EtwLearned *l = ctx;
-    Told *told = EtwAlloc(sizeof *told);
-    told->def = def;
-    told->number = l->told.count;
-    l->bytes += sizeof *told + def->bytes;
+    EtwInband *l = ctx;
+    InbandManifest *manifests = EtwAlloc(sizeof *manifests);
+    manifests->def = def;
+    manifests->number = l->manifests.count;
+    l->bytes += sizeof *manifests + def->bytes;
     addName(l, &def->guid, def->name);
-    EtwTableAdd(&l->told, &told->node, EtwHashGuid(&def->guid));
+    EtwTableAdd(&l->manifests, &manifests->node, EtwHashGuid(&def->guid));
 }
 
-static bool learnXml(EtwLearned *l, const uint8_t *xml, size_t size, EtwOrigin origin)
+static bool harvestXml(EtwInband *l, const uint8_t *xml, size_t size, EtwOrigin origin)
 {
     while (size > 0 && xml[size - 1] == 0) { /* some end with a NUL */
         size--;
     }
     return isNew(l, 0, xml, size) &&
-           EtwManifestReadLearned("", xml, size, origin, addTold, l) == ETW_OK;
+           EtwManifestReadInband("", xml, size, origin, addManifest, l) == ETW_OK;
 }
 
-static bool learnPerfTrack(EtwLearned *l, const EtwEvent *e)
+static bool harvestPerfTrack(EtwInband *l, const EtwEvent *e)
 {
     size_t room = e->payloadSize >= 4 ? EtwLoad32(e->payload) : 0;
     if (room == 0 || room > PERFTRACK_MAX_XML || !isNew(l, 1, e->payload, e->payloadSize)) {
@@ -222,14 +222,14 @@ static bool learnPerfTrack(EtwLearned *l, const EtwEvent *e)
     room = room < most ? room : most;
     uint8_t *xml = EtwAlloc(room);
     size_t size = EtlLznt1Decode(e->payload + 4, e->payloadSize - 4, xml, room);
-    bool good = learnXml(l, xml, size, ETW_ORIGIN_METADATA);
+    bool good = harvestXml(l, xml, size, ETW_ORIGIN_METADATA);
     EtwFree(xml);
     return good;
 }
 
 /* ---- Manifests in chunks --------------------------------------------------------------------- */
 
-static void dropPieces(EtwLearned *l, Pending *p)
+static void dropPieces(EtwInband *l, Pending *p)
 {
     for (Piece *piece = p->first, *next; piece != NULL; piece = next) {
         next = piece->next;
@@ -241,7 +241,7 @@ static void dropPieces(EtwLearned *l, Pending *p)
     p->bytes = 0;
 }
 
-static void dropPending(EtwLearned *l, Pending **at)
+static void dropPending(EtwInband *l, Pending **at)
 {
     Pending *p = *at;
     dropPieces(l, p);
@@ -250,7 +250,7 @@ static void dropPending(EtwLearned *l, Pending **at)
     EtwFree(p);
 }
 
-static void dropOldest(EtwLearned *l)
+static void dropOldest(EtwInband *l)
 {
     Pending **at = &l->pending;
     while ((*at)->next != NULL) {
@@ -259,7 +259,7 @@ static void dropOldest(EtwLearned *l)
     dropPending(l, at);
 }
 
-static Pending **pendingOf(EtwLearned *l, const EtwEvent *e, uint16_t total)
+static Pending **pendingOf(EtwInband *l, const EtwEvent *e, uint16_t total)
 {
     Pending **at = &l->pending;
     for (; *at != NULL; at = &(*at)->next) {
@@ -289,7 +289,7 @@ static Piece **placeOf(Pending *p, uint16_t number)
     return *at != NULL && (*at)->number == number ? NULL : at;
 }
 
-static void addPiece(EtwLearned *l, Pending *p, uint16_t number, const EtwEvent *e)
+static void addPiece(EtwInband *l, Pending *p, uint16_t number, const EtwEvent *e)
 {
     size_t size = e->payloadSize - CHUNK_HEADER;
     Piece **at = placeOf(p, number);
@@ -308,22 +308,22 @@ static void addPiece(EtwLearned *l, Pending *p, uint16_t number, const EtwEvent 
     l->pendingBytes += size;
 }
 
-static bool learnPieces(EtwLearned *l, const Pending *p)
+static bool harvestPieces(EtwInband *l, const Pending *p)
 {
     EtwText xml = {0};
     for (const Piece *piece = p->first; piece != NULL; piece = piece->next) {
         EtwTextAdd(&xml, piece->data, piece->size);
     }
-    bool good = learnXml(l, (const uint8_t *)xml.data, xml.size, ETW_ORIGIN_STREAM);
+    bool good = harvestXml(l, (const uint8_t *)xml.data, xml.size, ETW_ORIGIN_STREAM);
     EtwTextFree(&xml);
     return good;
 }
 
-static bool learnChunk(EtwLearned *l, const EtwEvent *e)
+static bool learnChunk(EtwInband *l, const EtwEvent *e)
 {
     uint16_t total = EtwLoad16(e->payload + 4), number = EtwLoad16(e->payload + 6);
     if (total == 1) {
-        return learnXml(
+        return harvestXml(
                 l, e->payload + CHUNK_HEADER, e->payloadSize - CHUNK_HEADER, ETW_ORIGIN_STREAM);
     }
     if (number >= total || total > CHUNKS_MAX) {
@@ -334,23 +334,23 @@ static bool learnChunk(EtwLearned *l, const EtwEvent *e)
     if ((*at)->have < total) {
         return false;
     }
-    bool good = learnPieces(l, *at);
+    bool good = harvestPieces(l, *at);
     dropPending(l, at);
     return good;
 }
 
 /* ---- Metadata -------------------------------------------------------------------------------- */
 
-static uint64_t keyHash(const EtwMetadataKey *key)
+static uint64_t keyHash(const EtwEventInfoKey *key)
 {
     return EtwHashMix(EtwHashGuid(&key->guid),
             key->code | (uint64_t)key->version << 16 | (uint64_t)key->classic << 24);
 }
 
-static Described *findDescribed(const EtwLearned *l, const EtwMetadataKey *key)
+static Described *findDescribed(const EtwInband *l, const EtwEventInfoKey *key)
 {
     for (EtwTableNode *n = EtwTableFirst(&l->described, keyHash(key)); n != NULL; n = n->next) {
-        const EtwMetadataKey *k = &((Described *)n)->key;
+        const EtwEventInfoKey *k = &((Described *)n)->key;
         if (k->code == key->code && k->version == key->version && k->classic == key->classic &&
                 EtwGuidEqual(&k->guid, &key->guid)) {
             return (Described *)n;
@@ -359,11 +359,11 @@ static Described *findDescribed(const EtwLearned *l, const EtwMetadataKey *key)
     return NULL;
 }
 
-static bool learnEventInfo(EtwLearned *l, const EtwEvent *e)
+static bool harvestEventInfo(EtwInband *l, const EtwEvent *e)
 {
-    EtwMetadataKey key;
-    if (!EtwMetadataKeyOf(e->payload, e->payloadSize, &key) || findDescribed(l, &key) != NULL ||
-            l->bytes > LEARNED_MAX_BYTES) {
+    EtwEventInfoKey key;
+    if (!EtwEventInfoKeyOf(e->payload, e->payloadSize, &key) || findDescribed(l, &key) != NULL ||
+            l->bytes > INBAND_MAX_BYTES) {
         return false;
     }
     Described *d = EtwAlloc(sizeof *d + e->payloadSize);
@@ -382,7 +382,7 @@ static uint64_t mapHash(const EtwGuid *provider, const char *name)
 
 static const EtwMap *findMap(void *ctx, const EtwGuid *provider, const char *name)
 {
-    const EtwLearned *l = ctx;
+    const EtwInband *l = ctx;
     uint64_t hash = mapHash(provider, name);
     for (EtwTableNode *n = EtwTableFirst(&l->maps, hash); n != NULL; n = n->next) {
         const NamedMap *m = (NamedMap *)n;
@@ -393,7 +393,7 @@ static const EtwMap *findMap(void *ctx, const EtwGuid *provider, const char *nam
     return NULL;
 }
 
-static bool learnMapInfo(EtwLearned *l, const EtwEvent *e)
+static bool harvestMapInfo(EtwInband *l, const EtwEvent *e)
 {
     static const EtwGuid nobody;
     const char *name;
@@ -404,7 +404,7 @@ static bool learnMapInfo(EtwLearned *l, const EtwEvent *e)
         l->mapHolder = EtwDefNew(&nobody, "", ETW_ORIGIN_METADATA, "");
     }
     size_t before = l->mapHolder->bytes;
-    const EtwMap *map = EtwMetadataMap(l->mapHolder, e->payload, e->payloadSize, &name);
+    const EtwMap *map = EtwMapInfoParse(l->mapHolder, e->payload, e->payloadSize, &name);
     l->bytes += l->mapHolder->bytes - before;
     if (map == NULL) {
         return false;
@@ -418,7 +418,7 @@ static bool learnMapInfo(EtwLearned *l, const EtwEvent *e)
     return true;
 }
 
-static void retire(EtwLearned *l, EtwProviderDef *def)
+static void retire(EtwInband *l, EtwProviderDef *def)
 {
     Retired *r = EtwAlloc(sizeof *r);
     r->def = def;
@@ -428,18 +428,18 @@ static void retire(EtwLearned *l, EtwProviderDef *def)
 
 /* The definition of a described event: made now, or once more when maps have come that it lacked.
  * Definitions are larger than what they are made of: there may be no room for one. */
-static const EtwProviderDef *definitionOf(EtwLearned *l, Described *d)
+static const EtwProviderDef *definitionOf(EtwInband *l, Described *d)
 {
     bool again =
             d->made && d->missing && d->mapsThen != l->maps.count && d->rebuilds < REBUILDS_MAX;
-    if ((!d->made || again) && l->bytes <= LEARNED_MAX_BYTES) {
+    if ((!d->made || again) && l->bytes <= INBAND_MAX_BYTES) {
         if (d->def != NULL) {
             retire(l, d->def);
         }
         d->made = true;
         d->rebuilds += again;
         d->mapsThen = l->maps.count;
-        d->def = EtwMetadataEvent(d->info, d->size, findMap, l, &d->missing);
+        d->def = EtwEventInfoParse(d->info, d->size, findMap, l, &d->missing);
         l->bytes += d->def ? d->def->bytes : 0;
     }
     return d->def;
@@ -448,65 +448,65 @@ static const EtwProviderDef *definitionOf(EtwLearned *l, Described *d)
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
 /* The newest manifest that has the event; exact: in that very version. */
-static const EtwProviderDef *toldBy(const EtwLearned *l, const EtwEvent *e, bool exact)
+static const EtwProviderDef *findManifest(const EtwInband *l, const EtwEvent *e, bool exact)
 {
-    const Told *best = NULL;
-    EtwTableNode *n = EtwTableFirst(&l->told, EtwHashGuid(&e->provider));
+    const InbandManifest *best = NULL;
+    EtwTableNode *n = EtwTableFirst(&l->manifests, EtwHashGuid(&e->provider));
     for (; n != NULL; n = n->next) {
-        const Told *told = (Told *)n;
-        if (!EtwGuidEqual(&told->def->guid, &e->provider) ||
-                (best != NULL && best->number > told->number)) {
+        const InbandManifest *manifests = (InbandManifest *)n;
+        if (!EtwGuidEqual(&manifests->def->guid, &e->provider) ||
+                (best != NULL && best->number > manifests->number)) {
             continue;
         }
-        const EtwEventDef *found = EtwDefFind(told->def, e->desc.id, e->desc.version);
+        const EtwEventDef *found = EtwDefFind(manifests->def, e->desc.id, e->desc.version);
         if (found != NULL && (!exact || found->desc.version == e->desc.version)) {
-            best = told;
+            best = manifests;
         }
     }
     return best ? best->def : NULL;
 }
 
-static void learnLocked(void *ctx, const EtwEvent *e)
+static void harvestLocked(void *ctx, const EtwEvent *e)
 {
-    EtwLearned *l = ctx;
+    EtwInband *l = ctx;
     bool isMetadata = e->classic && EtwGuidEqual(&e->provider, &etwMetadataClass);
-    bool learned = !EtwSchemaTeaches(e)                   ? false
+    bool learned = !EtwEventIsSchema(e)                   ? false
                    : !e->classic                          ? learnChunk(l, e)
-                   : !isMetadata                          ? learnPerfTrack(l, e)
-                   : e->desc.opcode == ETW_METADATA_EVENT ? learnEventInfo(l, e)
-                                                          : learnMapInfo(l, e);
+                   : !isMetadata                          ? harvestPerfTrack(l, e)
+                   : e->desc.opcode == ETW_METADATA_EVENT ? harvestEventInfo(l, e)
+                                                          : harvestMapInfo(l, e);
     if (learned) {
         atomic_fetch_add_explicit(&l->generation, 1, memory_order_release);
     }
 }
 
-/* What the teachers have to say, once. */
-static void askTeachers(EtwLearned *l)
+/* What the harvesters have to say, once. */
+static void runHarvesters(EtwInband *l)
 {
-    EtwTeacher *teacher = l->teachers, *next;
-    l->teachers = NULL;
-    for (; teacher != NULL; teacher = next) {
-        next = teacher->next;
-        teacher->teach(teacher, learnLocked, l);
-        teacher->free(teacher);
+    EtwSchemaHarvester *harvester = l->harvesters, *next;
+    l->harvesters = NULL;
+    for (; harvester != NULL; harvester = next) {
+        next = harvester->next;
+        harvester->harvest(harvester, harvestLocked, l);
+        harvester->free(harvester);
     }
 }
 
-const EtwProviderDef *EtwLearnedFind(EtwLearned *l, const EtwEvent *e)
+const EtwProviderDef *EtwInbandFind(EtwInband *l, const EtwEvent *e)
 {
-    EtwMetadataKey key = {.guid = e->provider,
+    EtwEventInfoKey key = {.guid = e->provider,
             .code = e->classic ? e->desc.opcode : e->desc.id,
             .version = e->desc.version,
             .classic = e->classic};
     OsMutexLock(l->lock);
-    askTeachers(l);
-    const EtwProviderDef *def = e->classic ? NULL : toldBy(l, e, true);
+    runHarvesters(l);
+    const EtwProviderDef *def = e->classic ? NULL : findManifest(l, e, true);
     Described *d = def ? NULL : findDescribed(l, &key);
     if (d != NULL) {
         def = definitionOf(l, d);
     }
     if (def == NULL && !e->classic) {
-        def = toldBy(l, e, false);
+        def = findManifest(l, e, false);
     }
     if (d != NULL && def == d->def) {
         addName(l, &key.guid, def ? def->name : "");
@@ -515,7 +515,7 @@ const EtwProviderDef *EtwLearnedFind(EtwLearned *l, const EtwEvent *e)
     return def;
 }
 
-const char *EtwLearnedName(EtwLearned *l, const EtwGuid *guid)
+const char *EtwInbandName(EtwInband *l, const EtwGuid *guid)
 {
     OsMutexLock(l->lock);
     const ProviderName *p = findName(l, guid);
@@ -523,37 +523,37 @@ const char *EtwLearnedName(EtwLearned *l, const EtwGuid *guid)
     return p ? p->name : NULL;
 }
 
-uint32_t EtwLearnedGeneration(const EtwLearned *l)
+uint32_t EtwInbandGeneration(const EtwInband *l)
 {
     return atomic_load_explicit(&l->generation, memory_order_acquire);
 }
 
-void EtwLearn(EtwLearned *l, const EtwEvent *event)
+void EtwInbandAdd(EtwInband *l, const EtwEvent *event)
 {
     OsMutexLock(l->lock);
-    learnLocked(l, event);
+    harvestLocked(l, event);
     OsMutexUnlock(l->lock);
 }
 
-void EtwLearnedAsk(EtwLearned *l, EtwTeacher *teacher)
+void EtwInbandAddHarvester(EtwInband *l, EtwSchemaHarvester *harvester)
 {
     OsMutexLock(l->lock);
-    teacher->next = l->teachers;
-    l->teachers = teacher;
+    harvester->next = l->harvesters;
+    l->harvesters = harvester;
     OsMutexUnlock(l->lock);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-EtwLearned *EtwLearnedNew(void)
+EtwInband *EtwInbandNew(void)
 {
-    EtwLearned *l = EtwAlloc(sizeof *l);
+    EtwInband *l = EtwAlloc(sizeof *l);
     atomic_store_explicit(&l->users, 1, memory_order_relaxed);
     l->lock = OsMutexNew();
     return l;
 }
 
-EtwLearned *EtwLearnedShare(EtwLearned *l)
+EtwInband *EtwInbandRef(EtwInband *l)
 {
     atomic_fetch_add_explicit(&l->users, 1, memory_order_relaxed);
     return l;
@@ -565,10 +565,10 @@ static void freePlain(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-static void freeTold(void *ctx, EtwTableNode *node)
+static void freeManifest(void *ctx, EtwTableNode *node)
 {
     (void)ctx;
-    EtwDefFree(((Told *)node)->def);
+    EtwDefFree(((InbandManifest *)node)->def);
     EtwFree(node);
 }
 
@@ -579,13 +579,13 @@ static void freeDescribed(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-void EtwLearnedFree(EtwLearned *l)
+void EtwInbandUnref(EtwInband *l)
 {
     /* Whoever goes last must see what the others did before. */
     if (l == NULL || atomic_fetch_sub_explicit(&l->users, 1, memory_order_acq_rel) > 1) {
         return;
     }
-    for (EtwTeacher *t = l->teachers, *next; t != NULL; t = next) {
+    for (EtwSchemaHarvester *t = l->harvesters, *next; t != NULL; t = next) {
         next = t->next;
         t->free(t);
     }
@@ -593,7 +593,7 @@ void EtwLearnedFree(EtwLearned *l)
         dropPending(l, &l->pending);
     }
     EtwTableFree(&l->met, freePlain);
-    EtwTableFree(&l->told, freeTold);
+    EtwTableFree(&l->manifests, freeManifest);
     EtwTableFree(&l->described, freeDescribed);
     EtwTableFree(&l->maps, freePlain);
     EtwTableFree(&l->names, freePlain);

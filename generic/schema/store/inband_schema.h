@@ -10,20 +10,20 @@
 #include "schema/model/provider_def.h"
 
 /* What a store and its twins learned from their trace; thread-safe. */
-typedef struct EtwLearned EtwLearned;
-EtwLearned *EtwLearnedNew(void);
-EtwLearned *EtwLearnedShare(EtwLearned *learned); /* for one user more, who frees it as well */
-void EtwLearnedFree(EtwLearned *learned);
-/* The definition that the event's trace gave; NULL: none. Asks the teacher first. */
-const EtwProviderDef *EtwLearnedFind(EtwLearned *learned, const EtwEvent *event);
-const char *EtwLearnedName(EtwLearned *learned, const EtwGuid *guid);
-/* Take in an event that EtwSchemaTeaches says is one. */
-void EtwLearn(EtwLearned *learned, const EtwEvent *event);
+typedef struct EtwInband EtwInband;
+EtwInband *EtwInbandNew(void);
+EtwInband *EtwInbandRef(EtwInband *inband); /* for one user more, who frees it as well */
+void EtwInbandUnref(EtwInband *inband);
+/* The definition that the event's trace gave; NULL: none. Asks the harvester first. */
+const EtwProviderDef *EtwInbandFind(EtwInband *inband, const EtwEvent *event);
+const char *EtwInbandName(EtwInband *inband, const EtwGuid *guid);
+/* Take in an event that EtwEventIsSchema says is one. */
+void EtwInbandAdd(EtwInband *inband, const EtwEvent *event);
 /* Schema of an event that carries a piece of a manifest; NULL: it is none. */
 const EtwSchema *EtwChunkSchema(const EtwEvent *event);
-/* See EtwSchemaAsk. */
-void EtwLearnedAsk(EtwLearned *learned, EtwTeacher *teacher);
+/* See EtwSchemaAddHarvester. */
+void EtwInbandAddHarvester(EtwInband *inband, EtwSchemaHarvester *harvester);
 /* Rises with everything new that was learned. */
-uint32_t EtwLearnedGeneration(const EtwLearned *learned);
+uint32_t EtwInbandGeneration(const EtwInband *inband);
 
 #endif

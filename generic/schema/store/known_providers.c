@@ -102,13 +102,13 @@ static const Classes *theClasses(void)
 /* ---- Visiting --------------------------------------------------------------------------------- */
 
 typedef struct Visit {
-    EtwKnownProc *visit;
+    EtwKnownProviderProc *visit;
     void *ctx;
 } Visit;
 
-static EtwKnown knownOf(const EtwProviderDef *def)
+static EtwKnownProvider knownOf(const EtwProviderDef *def)
 {
-    return (EtwKnown){.guid = def->guid,
+    return (EtwKnownProvider){.guid = def->guid,
             .name = def->name,
             .from = def->from,
             .origin = def->origin,
@@ -119,14 +119,14 @@ static EtwKnown knownOf(const EtwProviderDef *def)
 static void visitDef(void *ctx, const EtwProviderDef *def)
 {
     const Visit *v = ctx;
-    EtwKnown known = knownOf(def);
+    EtwKnownProvider known = knownOf(def);
     v->visit(v->ctx, &known);
 }
 
 static void visitCatalogued(void *ctx, const EtwGuid *guid, const char *name, int events)
 {
     const Visit *v = ctx;
-    EtwKnown known = {.guid = *guid,
+    EtwKnownProvider known = {.guid = *guid,
             .name = name,
             .from = "",
             .origin = ETW_ORIGIN_CATALOG,
@@ -143,14 +143,14 @@ static void visitInMemory(Visit *v)
     }
 }
 
-void EtwKnownVisit(EtwKnownProc *visit, void *ctx)
+void EtwKnownProviderVisit(EtwKnownProviderProc *visit, void *ctx)
 {
     Visit v = {visit, ctx};
     visitInMemory(&v);
     EtwCatalogVisit(visitCatalogued, &v);
 }
 
-void EtwKnownSearch(const char *word, EtwKnownProc *visit, void *ctx)
+void EtwKnownProviderSearch(const char *word, EtwKnownProviderProc *visit, void *ctx)
 {
     Visit v = {visit, ctx};
     visitInMemory(&v);
@@ -162,7 +162,7 @@ void EtwKnownSearch(const char *word, EtwKnownProc *visit, void *ctx)
 typedef struct Wanted {
     const char *name;
     bool found;
-    EtwKnown *known;
+    EtwKnownProvider *known;
 } Wanted;
 
 static bool sameName(const char *a, const char *b)
@@ -176,7 +176,7 @@ static bool sameName(const char *a, const char *b)
     return true;
 }
 
-bool EtwKnownIs(const EtwKnown *known, const char *nameOrGuid)
+bool EtwKnownProviderIs(const EtwKnownProvider *known, const char *nameOrGuid)
 {
     EtwGuid guid;
     return EtwGuidParse(nameOrGuid, &guid)
@@ -184,20 +184,20 @@ bool EtwKnownIs(const EtwKnown *known, const char *nameOrGuid)
                    : sameName(known->name, nameOrGuid);
 }
 
-static void tryKnown(void *ctx, const EtwKnown *known)
+static void tryKnown(void *ctx, const EtwKnownProvider *known)
 {
     Wanted *w = ctx;
-    if (!w->found && EtwKnownIs(known, w->name)) {
+    if (!w->found && EtwKnownProviderIs(known, w->name)) {
         *w->known = *known;
         w->found = true;
     }
 }
 
-bool EtwKnownFind(const char *nameOrGuid, EtwKnown *known)
+bool EtwKnownProviderFind(const char *nameOrGuid, EtwKnownProvider *known)
 {
     Wanted w = {.name = nameOrGuid, .known = known};
     EtwGuid guid;
-    EtwKnownVisit(tryKnown, &w);
+    EtwKnownProviderVisit(tryKnown, &w);
     if (!w.found && EtwGuidParse(nameOrGuid, &guid)) {
         const EtwProviderDef *def = EtwPlatformProvider(&guid);
         if (def != NULL) {
@@ -208,7 +208,7 @@ bool EtwKnownFind(const char *nameOrGuid, EtwKnown *known)
     return w.found;
 }
 
-const EtwProviderDef *EtwKnownDef(const EtwKnown *known)
+const EtwProviderDef *EtwKnownProviderDef(const EtwKnownProvider *known)
 {
     return known->def != NULL            ? known->def
            : EtwGuidIsNull(&known->guid) ? EtwCatalogFindName(known->name)

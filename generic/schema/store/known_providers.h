@@ -10,26 +10,26 @@
 
 #include "schema/store/definition_library.h"
 
-typedef struct EtwKnown {
+typedef struct EtwKnownProvider {
     EtwGuid guid; /* zeros: not known */
     const char *name;
     const char *from; /* the file it was loaded from; "": none */
     EtwOrigin origin;
     int events;
     const EtwProviderDef *def; /* NULL: the catalogue's, not read yet */
-} EtwKnown;
+} EtwKnownProvider;
 
 /* Each of them: loaded ones newest first, kernel classes, the catalogue's by name. One that was
  * loaded and is in the catalogue too comes twice. */
-typedef void EtwKnownProc(void *ctx, const EtwKnown *known);
-void EtwKnownVisit(EtwKnownProc *visit, void *ctx);
+typedef void EtwKnownProviderProc(void *ctx, const EtwKnownProvider *known);
+void EtwKnownProviderVisit(EtwKnownProviderProc *visit, void *ctx);
 /* Only those where a word (lower case) may occur in a name of anything. */
-void EtwKnownSearch(const char *word, EtwKnownProc *visit, void *ctx);
+void EtwKnownProviderSearch(const char *word, EtwKnownProviderProc *visit, void *ctx);
 /* The first one of a name (any case) or GUID; false: nobody knows it. */
-bool EtwKnownFind(const char *nameOrGuid, EtwKnown *known);
+bool EtwKnownProviderFind(const char *nameOrGuid, EtwKnownProvider *known);
 /* It has this name (any case) or GUID. */
-bool EtwKnownIs(const EtwKnown *known, const char *nameOrGuid);
+bool EtwKnownProviderIs(const EtwKnownProvider *known, const char *nameOrGuid);
 /* Its definition, read now if need be; NULL: the catalogue is damaged there. */
-const EtwProviderDef *EtwKnownDef(const EtwKnown *known);
+const EtwProviderDef *EtwKnownProviderDef(const EtwKnownProvider *known);
 
 #endif

@@ -41,14 +41,14 @@ typedef struct Entry {
 } Entry;
 
 /* What was found for an event without metadata of its own. */
-typedef struct Known {
+typedef struct CachedSchema {
     EtwTableNode node;
     EtwGuid guid;
     EtwDescriptor desc; /* id, version and opcode count */
     bool classic;
     bool kernel; /* ask EtwKernelSchema each time: it may depend on the payload's size */
     const EtwSchema *schema; /* a definition's; NULL: nobody knows it */
-} Known;
+} CachedSchema;
 
 struct EtwSchemaStore {
     EtwTable entries;
@@ -56,9 +56,10 @@ struct EtwSchemaStore {
     size_t bytes;
     Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most look-ups end here */
     EtwTable known;              /* dropped when there is something new to know */
-    Known *recentKnown[RECENT_SLOTS];
-    EtwLearned *learned;         /* shared with twins */
-    uint32_t library, learnings; /* generations of the library and of learned, when `known` was
+    CachedSchema *recentCached[RECENT_SLOTS];
+    EtwInband *inband; /* shared with twins */
+    uint32_t library,
+            inbandGeneration; /* generations of the library and of learned, when `known` was
                                     begun */
 };
 
@@ -124,7 +125,7 @@ const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid)
         name = def->name;
     }
     if (name == NULL) {
-        name = EtwLearnedName(store->learned, guid);
+        name = EtwInbandName(store->inband, guid);
     }
     return name ? name : EtwCatalogName(guid);
 }
@@ -229,14 +230,14 @@ static const EtwSchema *selfDescribed(EtwSchemaStore *store, const EtwEvent *eve
 
 /* ---- Events that others describe ------------------------------------------------------------- */
 
-static inline bool knownFits(const Known *known, const EtwEvent *event)
+static inline bool cacheMatches(const CachedSchema *known, const EtwEvent *event)
 {
     return known->desc.id == event->desc.id && known->desc.version == event->desc.version &&
            known->desc.opcode == event->desc.opcode && known->classic == event->classic &&
            EtwGuidEqual(&known->guid, &event->provider);
 }
 
-static inline uint64_t knownHash(const EtwEvent *event)
+static inline uint64_t cacheHash(const EtwEvent *event)
 {
     uint64_t key = event->desc.id | (uint64_t)event->desc.opcode << 16 |
                    (uint64_t)event->desc.version << 24 | (uint64_t)event->classic << 32;
@@ -263,12 +264,12 @@ static const EtwSchema *checkedSchema(const EtwEvent *event)
 }
 
 /* Ask everybody, in the order that schema.h states. */
-static void resolve(const EtwSchemaStore *store, Known *known, const EtwEvent *event)
+static void resolve(const EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
 {
     if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* headers come before everything */
         known->schema = checkedSchema(event);
         known->schema = known->schema ? known->schema
-                                      : definedBy(EtwLearnedFind(store->learned, event), event);
+                                      : definedBy(EtwInbandFind(store->inband, event), event);
     }
     if (known->schema == NULL) {
         known->schema = definedBy(EtwLibraryFind(&event->provider, event), event);
@@ -291,26 +292,26 @@ static void freeNode(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-static void forgetKnown(EtwSchemaStore *store)
+static void clearCache(EtwSchemaStore *store)
 {
-    store->bytes -= store->known.count * sizeof(Known);
+    store->bytes -= store->known.count * sizeof(CachedSchema);
     EtwTableFree(&store->known, freeNode);
-    memset(store->recentKnown, 0, sizeof store->recentKnown);
+    memset(store->recentCached, 0, sizeof store->recentCached);
     store->library = EtwLibraryGeneration();
-    store->learnings = EtwLearnedGeneration(store->learned);
+    store->inbandGeneration = EtwInbandGeneration(store->inband);
 }
 
-static Known *findKnown(EtwSchemaStore *store, const EtwEvent *event, uint64_t hash)
+static CachedSchema *findCached(EtwSchemaStore *store, const EtwEvent *event, uint64_t hash)
 {
     for (EtwTableNode *n = EtwTableFirst(&store->known, hash); n != NULL; n = n->next) {
-        if (n->hash == hash && knownFits((Known *)n, event)) {
-            return (Known *)n;
+        if (n->hash == hash && cacheMatches((CachedSchema *)n, event)) {
+            return (CachedSchema *)n;
         }
     }
     if (store->bytes >= STORE_MAX_BYTES) {
         return NULL;
     }
-    Known *known = EtwAlloc(sizeof *known);
+    CachedSchema *known = EtwAlloc(sizeof *known);
     known->guid = event->provider;
     known->desc = event->desc;
     known->classic = event->classic;
@@ -322,19 +323,19 @@ static Known *findKnown(EtwSchemaStore *store, const EtwEvent *event, uint64_t h
 
 static const EtwSchema *describedByOthers(EtwSchemaStore *store, const EtwEvent *event)
 {
-    uint64_t hash = knownHash(event);
+    uint64_t hash = cacheHash(event);
     size_t slot = hash >> 55;
     if (store->library != EtwLibraryGeneration() ||
-            store->learnings != EtwLearnedGeneration(store->learned)) {
-        forgetKnown(store);
+            store->inbandGeneration != EtwInbandGeneration(store->inband)) {
+        clearCache(store);
     }
-    Known *known = store->recentKnown[slot];
-    if (known == NULL || !knownFits(known, event)) {
-        known = findKnown(store, event, hash);
+    CachedSchema *known = store->recentCached[slot];
+    if (known == NULL || !cacheMatches(known, event)) {
+        known = findCached(store, event, hash);
         if (known == NULL) {
             return NULL;
         }
-        store->recentKnown[slot] = known;
+        store->recentCached[slot] = known;
     }
     return known->kernel ? EtwKernelSchema(event) : known->schema;
 }
@@ -349,7 +350,7 @@ const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
 
 bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event)
 {
-    return definedBy(EtwLearnedFind(store->learned, event), event) != NULL;
+    return definedBy(EtwInbandFind(store->inband, event), event) != NULL;
 }
 
 typedef struct SchemaVisit {
@@ -366,10 +367,10 @@ static void visitEntry(void *ctx, EtwTableNode *node)
     }
 }
 
-static void visitKnown(void *ctx, EtwTableNode *node)
+static void visitCached(void *ctx, EtwTableNode *node)
 {
     const SchemaVisit *to = ctx;
-    const EtwSchema *schema = ((Known *)node)->schema;
+    const EtwSchema *schema = ((CachedSchema *)node)->schema;
     if (schema != NULL) {
         to->visit(to->ctx, schema);
     }
@@ -380,26 +381,26 @@ void EtwSchemaVisit(
 {
     SchemaVisit to = {visit, ctx};
     EtwTableVisit(&store->entries, visitEntry, &to);
-    EtwTableVisit(&store->known, visitKnown, &to);
+    EtwTableVisit(&store->known, visitCached, &to);
 }
 
-void EtwSchemaLearn(EtwSchemaStore *store, const EtwEvent *event)
+void EtwSchemaHarvest(EtwSchemaStore *store, const EtwEvent *event)
 {
-    EtwLearn(store->learned, event);
+    EtwInbandAdd(store->inband, event);
 }
 
-void EtwSchemaAsk(EtwSchemaStore *store, EtwTeacher *teacher)
+void EtwSchemaAddHarvester(EtwSchemaStore *store, EtwSchemaHarvester *harvester)
 {
-    EtwLearnedAsk(store->learned, teacher);
+    EtwInbandAddHarvester(store->inband, harvester);
 }
 
 /* learned: the store's from now on. */
-static EtwSchemaStore *newStore(EtwLearned *learned)
+static EtwSchemaStore *newStore(EtwInband *inband)
 {
     EtwSchemaStore *store = EtwAlloc(sizeof *store);
-    store->learned = learned;
+    store->inband = inband;
     store->library = EtwLibraryGeneration();
-    store->learnings = EtwLearnedGeneration(learned);
+    store->inbandGeneration = EtwInbandGeneration(inband);
     for (int i = 0; etwOwnProviders[i] != NULL; i++) {
         EtwGuid guid;
         EtwGuidFromName(etwOwnProviders[i], &guid);
@@ -410,12 +411,12 @@ static EtwSchemaStore *newStore(EtwLearned *learned)
 
 EtwSchemaStore *EtwSchemaStoreNew(void)
 {
-    return newStore(EtwLearnedNew());
+    return newStore(EtwInbandNew());
 }
 
-EtwSchemaStore *EtwSchemaStoreTwin(EtwSchemaStore *store)
+EtwSchemaStore *EtwSchemaStoreClone(EtwSchemaStore *store)
 {
-    return newStore(EtwLearnedShare(store->learned));
+    return newStore(EtwInbandRef(store->inband));
 }
 
 void EtwSchemaStoreFree(EtwSchemaStore *store)
@@ -424,7 +425,7 @@ void EtwSchemaStoreFree(EtwSchemaStore *store)
         EtwTableFree(&store->entries, freeEntry);
         EtwTableFree(&store->providers, freeProvider);
         EtwTableFree(&store->known, freeNode);
-        EtwLearnedFree(store->learned);
+        EtwInbandUnref(store->inband);
         EtwFree(store);
     }
 }

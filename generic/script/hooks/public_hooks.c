@@ -51,7 +51,7 @@ static int commandTrace(ClientData clientData, Tcl_Interp *interp, int level, co
     (void)level;
     (void)command;
     if (hook == NULL) {
-        EtwHookConsider(state, token);
+        EtwHookSync(state, token);
         hook = find(state, token);
     }
     trace = hook != NULL ? EtwHookWants(hook) : TRACE_NONE;
@@ -69,7 +69,7 @@ static void traceDeleted(ClientData clientData)
 }
 
 /* A trace's flags are fixed at its creation. */
-static void renew(EtwScriptState *state)
+static void recreateTrace(EtwScriptState *state)
 {
     Layer *layer = state->layer;
     int flags = layer->noInlining || layer->builtins > 0 ? 0 : TCL_ALLOW_INLINE_COMPILATION;
@@ -88,7 +88,7 @@ static void active(EtwScriptState *state, bool on)
     Layer *layer = state->layer;
     if (layer->wanted != on) {
         layer->wanted = on;
-        renew(state);
+        recreateTrace(state);
     }
 }
 
@@ -96,7 +96,7 @@ static void inlining(EtwScriptState *state, bool allowed)
 {
     Layer *layer = state->layer;
     layer->noInlining = !allowed;
-    renew(state);
+    recreateTrace(state);
 }
 
 /* ---- Hooks: every command that was seen has one, so that it is looked at once ---------------- */
@@ -109,7 +109,7 @@ static void countBuiltin(EtwHook *hook, bool is)
     if (was != is) {
         layer->builtins += is ? 1 : -1;
         if (hook->state->interp != NULL && layer->builtins == (is ? 1 : 0)) {
-            renew(hook->state);
+            recreateTrace(hook->state);
         }
     }
 }
@@ -183,7 +183,7 @@ static void *currentEnv(Tcl_Interp *interp)
 
 /* ---- Who calls: asked of `info`, whose result is the trace's own business -------------------- */
 
-static bool ask(Tcl_Interp *interp, const Tcl_CmdInfo *info, Tcl_Obj *const words[])
+static bool queryInfo(Tcl_Interp *interp, const Tcl_CmdInfo *info, Tcl_Obj *const words[])
 {
     return info->objProc != NULL && info->objProc(info->objClientData, interp, 2, words) == TCL_OK;
 }
@@ -193,7 +193,7 @@ static bool callerName(Tcl_Interp *interp, Layer *layer)
 {
     Tcl_Obj *name;
     Tcl_Command token;
-    if (!ask(interp, &layer->level, layer->levelWords) ||
+    if (!queryInfo(interp, &layer->level, layer->levelWords) ||
             Tcl_ListObjIndex(NULL, Tcl_GetObjResult(interp), 0, &name) != TCL_OK || name == NULL) {
         return false;
     }
@@ -207,11 +207,11 @@ static bool callerName(Tcl_Interp *interp, Layer *layer)
     return true;
 }
 
-static void placeSource(Tcl_Interp *interp, Layer *layer, EtwPlace *placePtr)
+static void callSiteSource(Tcl_Interp *interp, Layer *layer, EtwCallSite *placePtr)
 {
     Tcl_Obj *key, *value = NULL;
     int line;
-    if (!ask(interp, &layer->frame, layer->frameWords)) {
+    if (!queryInfo(interp, &layer->frame, layer->frameWords)) {
         return;
     }
     key = word("line");
@@ -228,12 +228,12 @@ static void placeSource(Tcl_Interp *interp, Layer *layer, EtwPlace *placePtr)
     Tcl_DecrRefCount(key);
 }
 
-static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
+static void place(EtwScriptState *state, EtwCallSite *placePtr, bool source)
 {
     Layer *layer = state->layer;
     Tcl_Interp *interp = state->interp;
     Tcl_InterpState saved;
-    *placePtr = (EtwPlace){.pieces = 0};
+    *placePtr = (EtwCallSite){.pieces = 0};
     if (interp == NULL) {
         return;
     }
@@ -248,7 +248,7 @@ static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
         placePtr->context[0].size = strlen(placePtr->context[0].text);
     }
     if (source) {
-        placeSource(interp, layer, placePtr);
+        callSiteSource(interp, layer, placePtr);
     }
     Tcl_RestoreInterpState(interp, saved);
 }

@@ -46,9 +46,9 @@ static inline TclintOptimizer **EtwTclintOptimizer(Interp *iPtr)
 
 /* ---- tclint_script.c: see EtwHookLayer in script_int.h -------------------------------------------- */
 
-Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
-void EtwTclintDisguiseRuns(Tcl_Interp *interp, Tcl_Obj *script);
-void EtwTclintDisguiseFailed(Tcl_Interp *interp);
+Tcl_Obj *EtwTclintAlias(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+void EtwTclintAliasRuns(Tcl_Interp *interp, Tcl_Obj *script);
+void EtwTclintAliasFailed(Tcl_Interp *interp);
 bool EtwTclintCheckScript(Tcl_Interp *interp);
 
 /* ---- tclint_hooks.c --------------------------------------------------------------------------- */

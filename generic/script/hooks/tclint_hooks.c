@@ -12,7 +12,7 @@
  *	taken, the command gets one of 1024 entries of its own, numbered within its interpreter.
  *
  *	Coroutines: Tcl tells a coroutine by its nreProc when it injects into one or deletes its
- *	namespace, so that theirs is put back for that long (`blanket`, deleteEarly).
+ *	namespace, so that theirs is put back for that long (`exposeCoroutines`, deleteEarly).
  *
  *	Written for Tcl 8.6 and 9.0; compiled out elsewhere. What is not about commands is beside it:
  *	tclint_check.c (the self-check), tclint_script.c (scripts that read like others), tclint_oo.c
@@ -39,13 +39,13 @@ typedef struct Layer {
     Table tables[SHARED];
     EtwHook *own[OWN];
     int ownHint;
-    Tcl_HashTable byCommand; /* Command * -> EtwHook * */
-    CommandTrace **graves;   /* traces of commands that are gone, see keepTrace */
-    int graveCount, graveRoom;
+    Tcl_HashTable byCommand;      /* Command * -> EtwHook * */
+    CommandTrace **retiredTraces; /* traces of commands that are gone, see keepTrace */
+    int retiredCount, retiredCapacity;
 } Layer;
 
 static Tcl_ObjCmdProc *entryOf(int slot);
-static void blanket(EtwScriptState *state, bool on);
+static void exposeCoroutines(EtwScriptState *state, bool on);
 
 /* ---- Finding a hook -------------------------------------------------------------------------- */
 
@@ -140,7 +140,7 @@ static inline EtwScriptState *stateOf(Tcl_Interp *interp)
 }
 
 /* Somebody gave the command other client data with Tcl_SetCommandInfo. */
-static EtwHook *findLost(EtwScriptState *state, int slot, const void *clientData)
+static EtwHook *findByClientData(EtwScriptState *state, int slot, const void *clientData)
 {
     for (EtwHook *h = state ? state->hooks : NULL; h != NULL; h = h->next) {
         const Command *cmd = (const Command *)h->token;
@@ -232,15 +232,15 @@ static int callNre(EtwHook *hook, const EtwCall *call, ClientData cd, Tcl_Interp
     return callThrough(hook, cd, interp, objc, objv);
 }
 
-static int callBlanket(
+static int callOpaque(
         EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwScriptState *state = hook->state;
     int result;
     EtwHookRef(hook);
-    blanket(state, true);
+    exposeCoroutines(state, true);
     result = callThrough(hook, cd, interp, objc, objv);
-    blanket(state, false);
+    exposeCoroutines(state, false);
     EtwHookUnref(hook);
     return result;
 }
@@ -272,7 +272,7 @@ static int callTraced(EtwHook *hook, int trace, ClientData cd, Tcl_Interp *inter
                                  : callDirect(hook, callPtr, cd, interp, objc, objv);
 }
 
-static int lostCall(Tcl_Interp *interp)
+static int hookLost(Tcl_Interp *interp)
 {
     Tcl_SetObjResult(interp, Tcl_NewStringObj("etw: the hook of this command is lost", -1));
     return TCL_ERROR;
@@ -289,9 +289,9 @@ static int enter(EtwHook *hook, ClientData cd, Tcl_Interp *interp, int objc, Tcl
     EtwScriptState *state = hook->state;
     int trace;
     followContext(state, interp);
-    if (__builtin_expect(hook->what & (HOOK_BLANKET | HOOK_METHODS), 0)) {
-        if (hook->what & HOOK_BLANKET) {
-            return callBlanket(hook, cd, interp, objc, objv);
+    if (__builtin_expect(hook->what & (HOOK_OPAQUE | HOOK_METHODS), 0)) {
+        if (hook->what & HOOK_OPAQUE) {
+            return callOpaque(hook, cd, interp, objc, objv);
         }
         EtwTclintMethods(hook, cd);
     }
@@ -311,9 +311,9 @@ static inline int enterShared(
     EtwScriptState *state = stateOf(interp);
     EtwHook *hook = state ? tableFind(&((Layer *)state->layer)->tables[slot], cd) : NULL;
     if (__builtin_expect(hook == NULL, 0)) {
-        hook = findLost(state, slot, cd);
+        hook = findByClientData(state, slot, cd);
         if (hook == NULL) {
-            return lostCall(interp);
+            return hookLost(interp);
         }
     }
     return enter(hook, cd, interp, objc, objv);
@@ -324,7 +324,7 @@ static int enterOwn(int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_O
     EtwScriptState *state = stateOf(interp);
     EtwHook *hook = state ? ((Layer *)state->layer)->own[slot] : NULL;
     if (__builtin_expect(hook == NULL, 0)) {
-        return lostCall(interp);
+        return hookLost(interp);
     }
     return enter(hook, cd, interp, objc, objv);
 }
@@ -449,24 +449,25 @@ static void keepTrace(EtwHook *hook)
     hook->trace = trace;
 }
 
-static void buryTrace(EtwHook *hook)
+static void retireTrace(EtwHook *hook)
 {
     Layer *layer = hook->state->layer;
     if (hook->trace == NULL) {
         return;
     }
-    if (layer->graveCount == layer->graveRoom) {
-        layer->graveRoom = layer->graveRoom ? 2 * layer->graveRoom : 16;
-        layer->graves = EtwRealloc(layer->graves, (size_t)layer->graveRoom * sizeof *layer->graves);
+    if (layer->retiredCount == layer->retiredCapacity) {
+        layer->retiredCapacity = layer->retiredCapacity ? 2 * layer->retiredCapacity : 16;
+        layer->retiredTraces = EtwRealloc(layer->retiredTraces,
+                (size_t)layer->retiredCapacity * sizeof *layer->retiredTraces);
     }
-    layer->graves[layer->graveCount++] = hook->trace;
+    layer->retiredTraces[layer->retiredCount++] = hook->trace;
     hook->trace = NULL;
 }
 
-static void clearGraves(Layer *layer)
+static void freeRetiredTraces(Layer *layer)
 {
-    while (layer->graveCount > 0) {
-        CommandTrace *trace = layer->graves[--layer->graveCount];
+    while (layer->retiredCount > 0) {
+        CommandTrace *trace = layer->retiredTraces[--layer->retiredCount];
         if (trace->refCount-- <= 1) {
             Tcl_Free((char *)trace);
         }
@@ -478,8 +479,8 @@ static bool attach(EtwHook *hook)
     Layer *layer = hook->state->layer;
     Command *cmd = (Command *)hook->token;
     int isNew;
-    if (layer->graveCount > 0 && ((Interp *)hook->state->interp)->activeCmdTracePtr == NULL) {
-        clearGraves(layer);
+    if (layer->retiredCount > 0 && ((Interp *)hook->state->interp)->activeCmdTracePtr == NULL) {
+        freeRetiredTraces(layer);
     }
     if (hook->kind == ETW_KIND_COROUTINE && !prepareCoroutine(cmd)) {
         return false;
@@ -538,7 +539,7 @@ static bool detach(EtwHook *hook)
         return false; /* somebody has wrapped ours, and calls it */
     }
     hook->swapped = false;
-    buryTrace(hook);
+    retireTrace(hook);
     Tcl_DeleteHashEntry(entry);
     freeSlot(hook);
     return true;
@@ -552,7 +553,7 @@ static EtwHook *find(EtwScriptState *state, Tcl_Command token)
 }
 
 /* Show the true procedures of coroutines, or hook them again. */
-static void blanket(EtwScriptState *state, bool on)
+static void exposeCoroutines(EtwScriptState *state, bool on)
 {
     for (EtwHook *h = state->hooks; h != NULL; h = h->next) {
         Command *cmd = (Command *)h->token;
@@ -573,8 +574,8 @@ static void blanket(EtwScriptState *state, bool on)
 static void deleteEarly(ClientData clientData)
 {
     (void)clientData;
-    for (EtwScriptState *s = EtwScriptStatesHere(); s != NULL; s = s->nextHere) {
-        blanket(s, true);
+    for (EtwScriptState *s = EtwScriptThreadStates(); s != NULL; s = s->nextInThread) {
+        exposeCoroutines(s, true);
         s->needsScan = true;
     }
 }
@@ -596,8 +597,8 @@ static void closeLayer(EtwScriptState *state)
         EtwFree(layer->tables[i].slots);
     }
     Tcl_DeleteHashTable(&layer->byCommand);
-    clearGraves(layer);
-    EtwFree(layer->graves);
+    freeRetiredTraces(layer);
+    EtwFree(layer->retiredTraces);
     EtwFree(layer);
     recent.interp = NULL; /* another interpreter may come to lie at that address */
 }
@@ -605,7 +606,7 @@ static void closeLayer(EtwScriptState *state)
 static void active(EtwScriptState *state, bool on)
 {
     if (on) {
-        blanket(state, false);
+        exposeCoroutines(state, false);
     }
 }
 
@@ -692,18 +693,18 @@ static Tcl_Command original(Tcl_Command token)
 
 /* ---- Who calls, and from where --------------------------------------------------------------- */
 
-static void addContext(EtwPlace *place, const char *text, size_t size)
+static void addContext(EtwCallSite *place, const char *text, size_t size)
 {
     place->context[place->pieces].text = text;
     place->context[place->pieces++].size = size;
 }
 
-static void addNamespace(EtwPlace *place, const Namespace *ns)
+static void addNamespace(EtwCallSite *place, const Namespace *ns)
 {
     addContext(place, ns->fullName, strlen(ns->fullName));
 }
 
-static void commandContext(EtwPlace *place, const Command *cmd)
+static void commandContext(EtwCallSite *place, const Command *cmd)
 {
     const char *name = Tcl_GetHashKey(cmd->hPtr->tablePtr, cmd->hPtr);
     addNamespace(place, cmd->nsPtr);
@@ -758,7 +759,7 @@ static inline const EtwHook *callerHook(const EtwScriptState *state, const CallF
 }
 
 /* Where no hook tells: the proc's command, else the namespace. */
-static __attribute__((noinline)) void placeUnhooked(EtwPlace *place, const CallFrame *frame)
+static __attribute__((noinline)) void placeUnhooked(EtwCallSite *place, const CallFrame *frame)
 {
     const Command *cmd = NULL;
     if ((frame->isProcCallFrame & FRAME_IS_PROC) && frame->procPtr != NULL &&
@@ -774,7 +775,7 @@ static __attribute__((noinline)) void placeUnhooked(EtwPlace *place, const CallF
 }
 
 /* The place of one frame, as `info frame` finds it. True: it is one in a file. */
-static bool framePlace(const CmdFrame *from, EtwPlace *place)
+static bool frameCallSite(const CmdFrame *from, EtwCallSite *place)
 {
     CmdFrame frame = *from;
     bool counted = false, inFile;
@@ -800,16 +801,16 @@ static bool framePlace(const CmdFrame *from, EtwPlace *place)
  * Tcl does not know where in a file a script within an expression is, nor one that was put together:
  * that of the command around it says more than a line within the script.
  */
-static __attribute__((noinline)) void placeSource(EtwScriptState *state, EtwPlace *place)
+static __attribute__((noinline)) void callSiteSource(EtwScriptState *state, EtwCallSite *place)
 {
     const CmdFrame *frame = ((Interp *)state->interp)->cmdFramePtr;
     const CallFrame *call = frame != NULL ? frame->framePtr : NULL;
-    while (frame != NULL && frame->framePtr == call && !framePlace(frame, place)) {
+    while (frame != NULL && frame->framePtr == call && !frameCallSite(frame, place)) {
         frame = frame->nextPtr;
     }
 }
 
-static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
+static void place(EtwScriptState *state, EtwCallSite *placePtr, bool source)
 {
     placePtr->pieces = 0;
     placePtr->real = false;
@@ -827,7 +828,7 @@ static void place(EtwScriptState *state, EtwPlace *placePtr, bool source)
         placeUnhooked(placePtr, frame);
     }
     if (source) {
-        placeSource(state, placePtr);
+        callSiteSource(state, placePtr);
     }
 }
 
@@ -851,9 +852,9 @@ const EtwHookLayer etwHookTclInt = {
         .original = original,
         .stack = EtwTclintStack,
         .asyncReady = EtwTclintAsyncReady,
-        .disguise = EtwTclintDisguise,
-        .disguiseRuns = EtwTclintDisguiseRuns,
-        .disguiseFailed = EtwTclintDisguiseFailed,
+        .aliasScript = EtwTclintAlias,
+        .aliasRuns = EtwTclintAliasRuns,
+        .aliasFailed = EtwTclintAliasFailed,
         .hasLines = EtwTclintHasLines,
 };
 

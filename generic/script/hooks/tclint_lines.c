@@ -53,7 +53,7 @@ static char *ownString(void)
     return bytes;
 }
 
-static void tellLine(const Lines *lines, Mark *mark)
+static void reportLine(const Lines *lines, Mark *mark)
 {
     const EtwHook *hook = lines->hook;
     char *payload = (char *)(mark + 1);
@@ -92,7 +92,7 @@ static void markFires(Tcl_Obj *obj)
     obj->bytes = markString;
     lines->fired = obj;
     lines->second->bytes = NULL;
-    tellLine(lines, mark);
+    reportLine(lines, mark);
 }
 
 static void secondFires(Tcl_Obj *obj)
@@ -353,7 +353,7 @@ static void addLiteral(CompileEnv *env, Tcl_Obj *obj)
 }
 
 /* What follows is about an environment that is read by a private structure: it must look like one. */
-static bool isSane(const CompileEnv *env, const Interp *iPtr)
+static bool looksValid(const CompileEnv *env, const Interp *iPtr)
 {
     return env->iPtr == iPtr && env->codeStart != NULL && env->codeNext > env->codeStart &&
            env->codeNext <= env->codeEnd && env->codeNext[-1] == INST_DONE &&
@@ -417,7 +417,7 @@ static void optimizeAndMark(void *compileEnv)
         compiling.optimizer(compileEnv);
     }
     compiling.lines = NULL;
-    if (lines != NULL && isSane(compileEnv, compiling.iPtr)) {
+    if (lines != NULL && looksValid(compileEnv, compiling.iPtr)) {
         markCode(compileEnv, lines);
     }
 }
@@ -549,7 +549,7 @@ bool EtwTclintHasLines(void)
 
 /* ---- Calls that are too deep ----------------------------------------------------------------- */
 
-static int deepLeaves(ClientData data[], Tcl_Interp *interp, int result)
+static int leaveTooDeep(ClientData data[], Tcl_Interp *interp, int result)
 {
     EtwHook *hook = data[0];
     void *env = ((Interp *)interp)->execEnvPtr;
@@ -566,7 +566,7 @@ void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp)
 {
     hook->state->now.tooDeep++;
     hook->state->now.open++;
-    Tcl_NRAddCallback(interp, deepLeaves, EtwHookRef(hook), NULL, NULL, NULL);
+    Tcl_NRAddCallback(interp, leaveTooDeep, EtwHookRef(hook), NULL, NULL, NULL);
 }
 
 /* ---- The self-check -------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ static int methodRuns(void *clientData, Tcl_Interp *interp, Tcl_ObjectContext co
     return TCL_OK;
 }
 
-static void methodGoes(void *clientData)
+static void methodDeleted(void *clientData)
 {
     if (clientData != NULL) {
         EtwHookUnref(clientData);
@@ -99,7 +99,7 @@ static void hookMethod(EtwScriptState *state, Object *owner, Method *method, con
     Tcl_IncrRefCount(full);
     pm->clientData = EtwHookMethod(state, Tcl_GetString(full));
     Tcl_DecrRefCount(full);
-    pm->deleteClientdataProc = methodGoes;
+    pm->deleteClientdataProc = methodDeleted;
     pm->cloneClientdataProc = methodCopied;
     pm->preCallProc = methodRuns;
 }

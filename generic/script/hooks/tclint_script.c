@@ -12,7 +12,7 @@
 #ifdef ETW_TCLINT
 
 /* Its string is that of its elements, Tcl is told. */
-static void believe(Tcl_Obj *list)
+static void setCanonical(Tcl_Obj *list)
 {
 #if TCL_MAJOR_VERSION > 8
     ListObjStorePtr(list)->flags |= LISTSTORE_CANONICAL;
@@ -21,7 +21,7 @@ static void believe(Tcl_Obj *list)
 #endif
 }
 
-Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
+Tcl_Obj *EtwTclintAlias(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *list = Tcl_NewListObj(objc, objv);
     Tcl_Size size;
@@ -29,7 +29,7 @@ Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
     list->bytes = Tcl_Alloc((unsigned)size + 1);
     memcpy(list->bytes, text, (size_t)size + 1);
     list->length = size;
-    believe(list);
+    setCanonical(list);
     return list;
 }
 
@@ -37,16 +37,16 @@ Tcl_Obj *EtwTclintDisguise(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
  * Tcl pushed a frame for the list, and will pop to below it whatever is on top then. A script that is
  * a list itself has one of these, whose text is that of the disguise.
  */
-void EtwTclintDisguiseRuns(Tcl_Interp *interp, Tcl_Obj *script)
+void EtwTclintAliasRuns(Tcl_Interp *interp, Tcl_Obj *script)
 {
     Interp *iPtr = (Interp *)interp;
-    bool list = EtwTextIsList(script) && ListObjIsCanonical(script);
+    bool list = EtwScriptTextIsList(script) && ListObjIsCanonical(script);
     if (!list && iPtr->cmdFramePtr != NULL && iPtr->cmdFramePtr->type == TCL_LOCATION_EVAL) {
         iPtr->cmdFramePtr = iPtr->cmdFramePtr->nextPtr;
     }
 }
 
-void EtwTclintDisguiseFailed(Tcl_Interp *interp)
+void EtwTclintAliasFailed(Tcl_Interp *interp)
 {
     ((Interp *)interp)->flags |= ERR_ALREADY_LOGGED;
 }
@@ -56,7 +56,7 @@ bool EtwTclintCheckScript(Tcl_Interp *interp)
     Tcl_Obj *words[2] = {Tcl_NewStringObj("list", -1), Tcl_NewStringObj("runs", -1)};
     Tcl_Obj *look = Tcl_NewStringObj("no such; script", -1);
     Tcl_IncrRefCount(look);
-    Tcl_Obj *script = EtwTclintDisguise(look, 2, words);
+    Tcl_Obj *script = EtwTclintAlias(look, 2, words);
     Tcl_IncrRefCount(script);
     bool ok = Tcl_EvalObjEx(interp, script, TCL_EVAL_GLOBAL) == TCL_OK &&
               strcmp(Tcl_GetStringResult(interp), "runs") == 0 &&

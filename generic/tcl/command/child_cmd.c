@@ -74,7 +74,7 @@ static int goCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
     if (needChild(interp, state) != TCL_OK) {
         return TCL_ERROR;
     }
-    return OsChildGo(state->child, &err) == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
+    return OsChildResume(state->child, &err) == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }
 
 /* child wait MS: {} while it runs; {exit CODE} or {killed SIGNAL}, once. */

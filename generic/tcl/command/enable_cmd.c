@@ -41,7 +41,7 @@ static const EtwOption kernelOptions[] = {
 
 typedef struct EnableData {
     EtwEnable enable;
-    EtwTarget target;
+    EtwProviderRef target;
     uint32_t pids[ETW_MAX_PIDS];
     uint32_t idNumbers[MAX_IDS];
     uint16_t ids[MAX_IDS], stackIds[MAX_IDS];
@@ -51,7 +51,7 @@ typedef struct EnableData {
 
 static int getMasks(Tcl_Interp *interp, const EnableOptions *options, EnableData *data)
 {
-    const EtwTarget *target = &data->target;
+    const EtwProviderRef *target = &data->target;
 
     if (options->any != NULL && EtwGetKeywords(interp, options->any, target->name, target->keywords,
                                         target->keywordCount, &data->enable.any) != TCL_OK) {
@@ -342,7 +342,7 @@ int EtwEnableCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
 int EtwDisableCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwInterp *ctx = clientData;
-    EtwTarget target;
+    EtwProviderRef target;
     EtwError err = {0};
     EtwStatus status;
     Tcl_DString session;

@@ -154,7 +154,7 @@ typedef struct Description {
     Tcl_Obj *dict;
 } Description;
 
-static Tcl_Obj *keywordsDict(const EtwTarget *target)
+static Tcl_Obj *keywordsDict(const EtwProviderRef *target)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
@@ -215,7 +215,7 @@ static Tcl_Obj *eventsDict(EtwTclProvider *provider)
 
 /* The events of a provider that this interpreter made; nobody else's are known before they are
  * written. */
-static void putOwnEvents(EtwInterp *ctx, const EtwTarget *target, Tcl_Obj *dict)
+static void putOwnEvents(EtwInterp *ctx, const EtwProviderRef *target, Tcl_Obj *dict)
 {
     Tcl_InterpState state = Tcl_SaveInterpState(ctx->interp, TCL_OK);
     Tcl_Obj *name = EtwTextObj(target->name, strlen(target->name));
@@ -251,14 +251,14 @@ static const EtwOption describeOptions[] = {
 /* What is known of the provider without its being registered. */
 static void putKnown(Tcl_Obj *name, bool events, Tcl_Obj *dict)
 {
-    EtwKnown known;
+    EtwKnownProvider known;
 
-    if (!EtwKnownFind(Tcl_GetString(name), &known)) {
+    if (!EtwKnownProviderFind(Tcl_GetString(name), &known)) {
         return;
     }
     EtwPut(dict, "origin", Tcl_NewStringObj(EtwOriginName(known.origin), -1));
     EtwPut(dict, "described", Tcl_NewIntObj(known.events));
-    const EtwProviderDef *def = events ? EtwKnownDef(&known) : NULL;
+    const EtwProviderDef *def = events ? EtwKnownProviderDef(&known) : NULL;
     if (def != NULL) {
         Tcl_Obj *list = Tcl_NewListObj(0, NULL);
         for (int i = 0; i < def->eventCount; i++) {
@@ -272,9 +272,9 @@ static void putKnown(Tcl_Obj *name, bool events, Tcl_Obj *dict)
  * stands when it is not even that. */
 static int describeUnidentified(Tcl_Interp *interp, Tcl_Obj *name, bool events)
 {
-    EtwKnown known;
+    EtwKnownProvider known;
 
-    if (!EtwKnownFind(Tcl_GetString(name), &known)) {
+    if (!EtwKnownProviderFind(Tcl_GetString(name), &known)) {
         return TCL_ERROR;
     }
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -289,7 +289,7 @@ static int describeUnidentified(Tcl_Interp *interp, Tcl_Obj *name, bool events)
 static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwInterp *ctx = clientData;
-    EtwTarget target;
+    EtwProviderRef target;
     Description description;
     int events = 0;
 

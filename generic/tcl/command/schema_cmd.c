@@ -55,16 +55,16 @@ static int openScope(Tcl_Interp *interp, Scope *scope)
     return result;
 }
 
-static void visitScope(void *source, EtwKnownProc *visit, void *ctx)
+static void visitScope(void *source, EtwKnownProviderProc *visit, void *ctx)
 {
     const Scope *scope = source;
 
     if (scope->from == NULL) {
-        EtwKnownVisit(visit, ctx);
+        EtwKnownProviderVisit(visit, ctx);
     }
     for (int i = 0; i < scope->count; i++) {
         const EtwProviderDef *def = scope->defs[i];
-        EtwKnown known = {.guid = def->guid,
+        EtwKnownProvider known = {.guid = def->guid,
                 .name = def->name,
                 .from = def->from,
                 .origin = def->origin,
@@ -246,13 +246,13 @@ typedef struct Listing {
     const char *pattern; /* NULL: all */
 } Listing;
 
-static void listKnown(void *ctx, const EtwKnown *known)
+static void listKnown(void *ctx, const EtwKnownProvider *known)
 {
     Listing *listing = ctx;
 
     if (listing->pattern == NULL ||
             Tcl_StringCaseMatch(known->name, listing->pattern, TCL_MATCH_NOCASE)) {
-        Tcl_ListObjAppendElement(NULL, listing->list, EtwKnownObj(known));
+        Tcl_ListObjAppendElement(NULL, listing->list, EtwKnownProviderObj(known));
     }
 }
 
@@ -308,23 +308,23 @@ static int asText(Tcl_Interp *interp, const char *proc, Tcl_Obj *value)
 }
 
 /* Events as a list; NULL with an error left when none is meant. */
-static Tcl_Obj *eventsMeant(Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted)
+static Tcl_Obj *matchingEvents(Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-    EtwNear near = {.wrong = wanted ? Tcl_GetString(wanted) : ""};
+    EtwSuggestions near = {.wrong = wanted ? Tcl_GetString(wanted) : ""};
     Tcl_Size count;
 
     for (int i = 0; i < def->eventCount; i++) {
-        if (wanted == NULL || EtwIsEventMeant(def, def->events[i], wanted)) {
+        if (wanted == NULL || EtwEventMatches(def, def->events[i], wanted)) {
             Tcl_ListObjAppendElement(NULL, list, EtwEventDefObj(def->events[i]));
         } else {
-            EtwNearConsider(&near, def->events[i]->schema.event);
+            EtwSuggestionsAdd(&near, def->events[i]->schema.event);
         }
     }
     Tcl_ListObjLength(NULL, list, &count);
     if (count == 0 && wanted != NULL) {
         Tcl_DecrRefCount(list);
-        EtwNearFail(interp, &near, "no event", "EVENT");
+        EtwSuggestionsFail(interp, &near, "no event", "EVENT");
         return NULL;
     }
     return list;
@@ -333,7 +333,7 @@ static Tcl_Obj *eventsMeant(Tcl_Interp *interp, const EtwProviderDef *def, Tcl_O
 static int describeIn(Tcl_Interp *interp, Scope *scope, Tcl_Obj *name, Tcl_Obj *wanted)
 {
     const EtwProviderDef *def = EtwFindDef(interp, name, visitScope, scope);
-    Tcl_Obj *events = def ? eventsMeant(interp, def, wanted) : NULL;
+    Tcl_Obj *events = def ? matchingEvents(interp, def, wanted) : NULL;
 
     if (events == NULL) {
         return TCL_ERROR;
@@ -379,7 +379,7 @@ typedef struct Find {
     const char *pattern; /* of providers; NULL: all */
     int limit, found;    /* 0: no limit */
     Tcl_Obj *hits;
-    const EtwKnown *known; /* that is looked at */
+    const EtwKnownProvider *known; /* that is looked at */
 } Find;
 
 static bool has(const Find *find, const char *text)
@@ -394,7 +394,7 @@ static bool has(const Find *find, const char *text)
     return false;
 }
 
-static bool wantsMore(const Find *find)
+static bool belowLimit(const Find *find)
 {
     return find->limit == 0 || find->found < find->limit;
 }
@@ -422,7 +422,7 @@ static void putEvent(Tcl_Obj *hit, const EtwEventDef *event)
 }
 
 /* A later version of the event has the field too: that one is shown. */
-static bool comesAgain(const EtwProviderDef *def, int index, const char *field)
+static bool hasLaterVersion(const EtwProviderDef *def, int index, const char *field)
 {
     const EtwEventDef *event = def->events[index];
 
@@ -447,12 +447,13 @@ static void findInEvent(Find *find, const EtwProviderDef *def, int index)
     const EtwEventDef *event = def->events[index];
     const EtwSchema *schema = &event->schema;
 
-    if ((has(find, schema->event) || has(find, event->symbol)) && !comesAgain(def, index, NULL)) {
+    if ((has(find, schema->event) || has(find, event->symbol)) &&
+            !hasLaterVersion(def, index, NULL)) {
         putEvent(addHit(find, "event", schema->event), event);
     }
-    for (int k = 0; k < schema->fieldCount && wantsMore(find); k++) {
+    for (int k = 0; k < schema->fieldCount && belowLimit(find); k++) {
         const char *name = schema->fields[k].name;
-        if (has(find, name) && !comesAgain(def, index, name)) {
+        if (has(find, name) && !hasLaterVersion(def, index, name)) {
             putEvent(addHit(find, "field", name), event);
         }
     }
@@ -460,7 +461,7 @@ static void findInEvent(Find *find, const EtwProviderDef *def, int index)
 
 static void findInNames(Find *find, const EtwProviderDef *def)
 {
-    for (int i = 0; i < def->nameCount[ETW_NAME_KEYWORD] && wantsMore(find); i++) {
+    for (int i = 0; i < def->nameCount[ETW_NAME_KEYWORD] && belowLimit(find); i++) {
         const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
         if (has(find, named->name)) {
             EtwPut(addHit(find, "keyword", named->name), "value", EtwUint64Obj(named->value));
@@ -468,7 +469,7 @@ static void findInNames(Find *find, const EtwProviderDef *def)
     }
     for (int i = 0; i < def->mapCount; i++) {
         const EtwNamedMap *map = def->maps[i];
-        for (int k = 0; k < map->map.count && wantsMore(find); k++) {
+        for (int k = 0; k < map->map.count && belowLimit(find); k++) {
             if (has(find, map->map.entries[k].name)) {
                 Tcl_Obj *hit = addHit(find, "value", map->map.entries[k].name);
                 EtwPut(hit, "map", EtwTextObj(map->name, strlen(map->name)));
@@ -478,15 +479,15 @@ static void findInNames(Find *find, const EtwProviderDef *def)
     }
 }
 
-static void findInKnown(void *ctx, const EtwKnown *known)
+static void findInKnown(void *ctx, const EtwKnownProvider *known)
 {
     Find *find = ctx;
 
-    if (!wantsMore(find) || (find->pattern != NULL && !Tcl_StringCaseMatch(known->name,
-                                                              find->pattern, TCL_MATCH_NOCASE))) {
+    if (!belowLimit(find) || (find->pattern != NULL && !Tcl_StringCaseMatch(known->name,
+                                                               find->pattern, TCL_MATCH_NOCASE))) {
         return;
     }
-    const EtwProviderDef *def = EtwKnownDef(known);
+    const EtwProviderDef *def = EtwKnownProviderDef(known);
     find->known = known;
     if (has(find, known->name)) {
         addHit(find, "provider", known->name);
@@ -494,7 +495,7 @@ static void findInKnown(void *ctx, const EtwKnown *known)
     if (def != NULL) {
         findInNames(find, def);
     }
-    for (int i = 0; def != NULL && i < def->eventCount && wantsMore(find); i++) {
+    for (int i = 0; def != NULL && i < def->eventCount && belowLimit(find); i++) {
         findInEvent(find, def, i);
     }
 }
@@ -529,7 +530,7 @@ static int findCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
             .pattern = options.in ? Tcl_GetString(options.in) : NULL,
             .limit = options.limit,
             .hits = Tcl_NewListObj(0, NULL)};
-    EtwKnownSearch(rarestPart(find.word, &part), findInKnown, &find);
+    EtwKnownProviderSearch(rarestPart(find.word, &part), findInKnown, &find);
     Tcl_DStringFree(&word);
     Tcl_DStringFree(&part);
     if (options.format == 1) {

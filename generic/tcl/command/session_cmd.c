@@ -244,7 +244,7 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
 
 /* What a config of a private session points to. */
 typedef struct PrivateData {
-    EtwTarget inProcess, other;
+    EtwProviderRef inProcess, other;
     uint32_t pids[ETW_MAX_PIDS];
     Tcl_DString executables;
 } PrivateData;

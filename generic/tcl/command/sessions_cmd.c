@@ -8,40 +8,40 @@
 #include "tcl/command/session_cmd_int.h"
 
 /* What a session of the embedded engine had when it was last looked at. */
-typedef struct Look {
+typedef struct RateSample {
     uint64_t instance; /* 0: never looked at */
     uint64_t events;
     int64_t duration;
-} Look;
+} RateSample;
 
-struct EtwLooks {
-    Look of[ETW_MAX_SESSIONS]; /* by index */
+struct EtwSessionRates {
+    RateSample of[ETW_MAX_SESSIONS]; /* by index */
 };
 
-void EtwLooksFree(struct EtwLooks *looks)
+void EtwSessionRatesFree(struct EtwSessionRates *rates)
 {
-    EtwFree(looks);
+    EtwFree(rates);
 }
 
 /* ---- The names ------------------------------------------------------------------------------- */
 
 typedef struct Listing {
     Tcl_Obj *list;
-    const char *pattern;    /* NULL: all */
-    struct EtwLooks *looks; /* NULL: names only */
+    const char *pattern;           /* NULL: all */
+    struct EtwSessionRates *rates; /* NULL: names only */
 } Listing;
 
 /* Events a second since the last look; at the first one, since the session's start. */
-static double rateOf(struct EtwLooks *looks, const EtwSessionInfo *info)
+static double rateOf(struct EtwSessionRates *rates, const EtwSessionInfo *info)
 {
     bool known = info->index < ETW_MAX_SESSIONS && strcmp(info->engine, "embedded") == 0;
-    Look now = {info->instance, info->events, info->duration}, before = {0};
+    RateSample now = {info->instance, info->events, info->duration}, before = {0};
 
-    if (known && looks->of[info->index].instance == info->instance) {
-        before = looks->of[info->index];
+    if (known && rates->of[info->index].instance == info->instance) {
+        before = rates->of[info->index];
     }
     if (known) {
-        looks->of[info->index] = now;
+        rates->of[info->index] = now;
     }
     uint64_t events = now.events > before.events ? now.events - before.events : 0;
     int64_t ns = now.duration - before.duration;
@@ -52,7 +52,7 @@ static Tcl_Obj *longDict(const Listing *listing, const EtwSessionInfo *info)
 {
     Tcl_Obj *dict = EtwSessionDict(info);
 
-    EtwPut(dict, "rate", Tcl_NewDoubleObj(rateOf(listing->looks, info)));
+    EtwPut(dict, "rate", Tcl_NewDoubleObj(rateOf(listing->rates, info)));
     EtwPut(dict, "providers", Tcl_NewDictObj());
     return dict;
 }
@@ -66,7 +66,7 @@ static bool addSession(void *ctx, const EtwSessionInfo *info)
     if (listing->pattern == NULL ||
             Tcl_StringCaseMatch(Tcl_GetString(name), listing->pattern, TCL_MATCH_NOCASE)) {
         Tcl_ListObjAppendElement(
-                NULL, listing->list, listing->looks != NULL ? longDict(listing, info) : name);
+                NULL, listing->list, listing->rates != NULL ? longDict(listing, info) : name);
     }
     Tcl_DecrRefCount(name);
     return true;
@@ -153,10 +153,10 @@ int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
             TCL_OK) {
         return TCL_ERROR;
     }
-    if (options.isLong && ctx->looks == NULL) {
-        ctx->looks = EtwAlloc(sizeof *ctx->looks);
+    if (options.isLong && ctx->rates == NULL) {
+        ctx->rates = EtwAlloc(sizeof *ctx->rates);
     }
-    listing.looks = options.isLong ? ctx->looks : NULL;
+    listing.rates = options.isLong ? ctx->rates : NULL;
     listing.pattern = first == 2 ? Tcl_GetString(objv[1]) : NULL;
     listing.list = Tcl_NewListObj(0, NULL);
     EtwSessionList(addSession, &listing);

@@ -19,7 +19,7 @@ enum { FLAG_32_BIT = 0x20, FLAG_64_BIT = 0x40 };
 enum { MAX_FRAMES = 192 }; /* of a stack, as Windows has it */
 
 static const char *const pointerNames[] = {"4", "8", NULL};
-static const char *const missingNames[] = {"error", "zero", "cut", NULL}; /* EtwGiverMode */
+static const char *const missingNames[] = {"error", "zero", "cut", NULL}; /* EtwMissingMode */
 
 typedef struct TestOptions {
     Tcl_Obj *activity, *fields, *from, *guid, *keyword, *level, *raw, *related, *stack;
@@ -53,7 +53,7 @@ static const EtwOption eventOptions[] = {
 };
 
 /* An event in the making. What the event points to is held here. */
-typedef struct Making {
+typedef struct EventBuilder {
     EtwInterp *ctx;
     const TestOptions *options;
     EtwEvent event;
@@ -61,9 +61,9 @@ typedef struct Making {
     EtwSchemaStore *store; /* of one that describes itself, or that a trace describes; else NULL */
     EtwText meta, traits, payload, stack;
     EtwGuid related;
-} Making;
+} EventBuilder;
 
-static void freeMaking(Making *m)
+static void freeEventBuilder(EventBuilder *m)
 {
     if (m->store != NULL) {
         EtwSchemaStoreFree(m->store);
@@ -76,8 +76,8 @@ static void freeMaking(Making *m)
 
 /* ---- Events that describe themselves ---------------------------------------------------------- */
 
-static int describe(Making *m, const char *provider, const EtwGuid *guid, const Etw_EventDesc *desc,
-        const Etw_Field *fields, int count)
+static int describe(EventBuilder *m, const char *provider, const EtwGuid *guid,
+        const Etw_EventDesc *desc, const Etw_Field *fields, int count)
 {
     EtwError err;
 
@@ -105,7 +105,7 @@ static int describe(Making *m, const char *provider, const EtwGuid *guid, const 
                                        "event \"%.100s\" has too many fields", desc->name);
 }
 
-static int getProviderGuid(const Making *m, const char *name, EtwGuid *guid)
+static int getProviderGuid(const EventBuilder *m, const char *name, EtwGuid *guid)
 {
     if (m->options->guid != NULL) {
         return EtwGetGuid(m->ctx->interp, m->options->guid, guid);
@@ -115,7 +115,7 @@ static int getProviderGuid(const Making *m, const char *name, EtwGuid *guid)
 }
 
 /* -fields: of any provider and any name. */
-static int describeGiven(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
+static int describeGiven(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     EtwType *types;
     EtwGuid guid;
@@ -142,7 +142,7 @@ static int describeGiven(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
 }
 
 /* One that `etw provider event` defined. */
-static int describeOwn(Making *m, EtwTclProvider *provider, Tcl_Obj *name)
+static int describeOwn(EventBuilder *m, EtwTclProvider *provider, Tcl_Obj *name)
 {
     int fieldCount;
     const EtwTclEvent *event = EtwFindEvent(m->ctx, provider, name);
@@ -158,10 +158,10 @@ static int describeOwn(Making *m, EtwTclProvider *provider, Tcl_Obj *name)
     return result;
 }
 
-static int describeScript(Making *m, Tcl_Obj *name)
+static int describeScript(EventBuilder *m, Tcl_Obj *name)
 {
     static const char provider[] = "Tcl-Script";
-    EtwNear near = {.wrong = Tcl_GetString(name)};
+    EtwSuggestions near = {.wrong = Tcl_GetString(name)};
     const Etw_Field *fields;
     Etw_EventDesc desc;
     EtwGuid guid;
@@ -172,9 +172,9 @@ static int describeScript(Making *m, Tcl_Obj *name)
             EtwGuidFromName(provider, &guid);
             return describe(m, provider, &guid, &desc, fields, count);
         }
-        EtwNearConsider(&near, desc.name);
+        EtwSuggestionsAdd(&near, desc.name);
     }
-    return EtwNearFail(m->ctx->interp, &near, "no event", "EVENT");
+    return EtwSuggestionsFail(m->ctx->interp, &near, "no event", "EVENT");
 }
 
 /* ---- Events as a trace has them ---------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static bool isEvent(const EtwSchema *schema, const EtwEvent *event, Tcl_Obj *wan
 }
 
 /* The same kind of event as this one, which is gone soon. */
-static void takeKind(Making *m, const EtwSchema *schema, const EtwEvent *from)
+static void copyKind(EventBuilder *m, const EtwSchema *schema, const EtwEvent *from)
 {
     EtwEvent *event = &m->event;
     m->schema = schema;
@@ -219,7 +219,7 @@ static void takeKind(Making *m, const EtwSchema *schema, const EtwEvent *from)
     }
 }
 
-static int searchTrace(Making *m, EtwSource *source, Tcl_Obj *provider, Tcl_Obj *name)
+static int searchTrace(EventBuilder *m, EtwSource *source, Tcl_Obj *provider, Tcl_Obj *name)
 {
     EtwEvent event;
     const char *wanted = Tcl_GetString(provider);
@@ -228,7 +228,7 @@ static int searchTrace(Making *m, EtwSource *source, Tcl_Obj *provider, Tcl_Obj 
         const EtwSchema *schema = EtwSchemaOf(m->store, &event);
         if (schema != NULL && isProvider(schema, &event, wanted) &&
                 isEvent(schema, &event, name, m->options->version)) {
-            takeKind(m, schema, &event);
+            copyKind(m, schema, &event);
             return TCL_OK;
         }
     }
@@ -238,7 +238,7 @@ static int searchTrace(Making *m, EtwSource *source, Tcl_Obj *provider, Tcl_Obj 
 }
 
 /* -from: the first of them. */
-static int findInTrace(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
+static int findInTrace(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     Tcl_Interp *interp = m->ctx->interp;
     EtwSource *source;
@@ -252,7 +252,7 @@ static int findInTrace(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
         EtwTclError(interp, &err);
     } else if (path != NULL) {
         m->store = EtwSchemaStoreNew();
-        EtwSourceTeach(source, m->store);
+        EtwSourceHarvest(source, m->store);
         result = searchTrace(m, source, provider, name);
         EtwSourceClose(source);
     }
@@ -262,7 +262,7 @@ static int findInTrace(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
 
 /* ---- Where the schema comes from -------------------------------------------------------------- */
 
-static int findKnown(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
+static int findKnown(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     Tcl_Interp *interp = m->ctx->interp;
     const EtwProviderDef *def = EtwFindDef(interp, provider, NULL, NULL);
@@ -284,7 +284,7 @@ static int findKnown(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
     return TCL_OK;
 }
 
-static int findSchema(Making *m, Tcl_Obj *provider, Tcl_Obj *name)
+static int findSchema(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     const TestOptions *o = m->options;
 
@@ -328,7 +328,7 @@ static int setDescriptor(const TestOptions *o, Tcl_Interp *interp, EtwDescriptor
     return o->level != NULL ? EtwGetLevel(interp, o->level, &desc->level) : TCL_OK;
 }
 
-static int setStack(Making *m, Tcl_Interp *interp)
+static int setStack(EventBuilder *m, Tcl_Interp *interp)
 {
     Tcl_Size count;
     Tcl_Obj **addresses;
@@ -352,7 +352,7 @@ static int setStack(Making *m, Tcl_Interp *interp)
     return TCL_OK;
 }
 
-static int setIds(Making *m, Tcl_Interp *interp)
+static int setIds(EventBuilder *m, Tcl_Interp *interp)
 {
     const TestOptions *o = m->options;
 
@@ -369,7 +369,7 @@ static int setIds(Making *m, Tcl_Interp *interp)
 }
 
 /* An option for which the event's record has no place; NULL: none. */
-static const char *misplaced(const TestOptions *o, const EtwEvent *event)
+static const char *unsupportedOption(const TestOptions *o, const EtwEvent *event)
 {
     const char *ofMessages = o->level != NULL  ? "-level"
                              : o->opcode >= 0  ? "-opcode"
@@ -388,9 +388,9 @@ static const char *misplaced(const TestOptions *o, const EtwEvent *event)
                                                             : NULL;
 }
 
-static int checkPlaces(const Making *m, Tcl_Interp *interp)
+static int checkPlaces(const EventBuilder *m, Tcl_Interp *interp)
 {
-    const char *option = misplaced(m->options, &m->event);
+    const char *option = unsupportedOption(m->options, &m->event);
 
     return option == NULL ? TCL_OK
                           : EtwTclFail(interp, ETW_E_ARG, "CLASSIC", option,
@@ -399,7 +399,7 @@ static int checkPlaces(const Making *m, Tcl_Interp *interp)
                                     m->schema->provider);
 }
 
-static int setHeader(Making *m, Tcl_Interp *interp)
+static int setHeader(EventBuilder *m, Tcl_Interp *interp)
 {
     const TestOptions *o = m->options;
     EtwEvent *event = &m->event;
@@ -417,13 +417,13 @@ static int setHeader(Making *m, Tcl_Interp *interp)
 
 /* ---- The command ------------------------------------------------------------------------------ */
 
-static int setPayload(Making *m, Tcl_Interp *interp, Tcl_Obj *values)
+static int setPayload(EventBuilder *m, Tcl_Interp *interp, Tcl_Obj *values)
 {
     const TestOptions *o = m->options;
     Tcl_Size size;
 
-    if (EtwGiveDict(interp, &m->payload, m->schema, m->event.pointerSize, values,
-                (EtwGiverMode)o->missing) != TCL_OK) {
+    if (EtwEncodeDict(interp, &m->payload, m->schema, m->event.pointerSize, values,
+                (EtwMissingMode)o->missing) != TCL_OK) {
         return TCL_ERROR;
     }
     if (o->raw != NULL) {
@@ -438,7 +438,7 @@ static int setPayload(Making *m, Tcl_Interp *interp, Tcl_Obj *values)
     return TCL_OK;
 }
 
-static int makeEvent(Making *m, Tcl_Obj *const words[3])
+static int makeEvent(EventBuilder *m, Tcl_Obj *const words[3])
 {
     Tcl_Interp *interp = m->ctx->interp;
 
@@ -468,13 +468,13 @@ static int eventCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
             .opcode = -1,
             .task = -1,
             .version = -1};
-    Making m = {.ctx = clientData, .options = &options};
+    EventBuilder m = {.ctx = clientData, .options = &options};
 
     if (EtwParseOptions(interp, eventOptions, objc - 5, objv + 5, &options, NULL) != TCL_OK) {
         return TCL_ERROR;
     }
     int result = makeEvent(&m, objv + 2);
-    freeMaking(&m);
+    freeEventBuilder(&m);
     return result;
 }
 

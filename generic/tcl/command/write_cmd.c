@@ -73,7 +73,7 @@ static Slot *fillSlot(EtwInterp *ctx, Tcl_Obj *providerName, Tcl_Obj *eventName)
     return slot;
 }
 
-static EtwWriteCache *freshCache(EtwInterp *ctx)
+static EtwWriteCache *newCache(EtwInterp *ctx)
 {
     EtwWriteCacheFree(ctx->writeCache);
     ctx->writeCache = EtwAlloc(sizeof *ctx->writeCache);
@@ -88,7 +88,7 @@ static inline Slot *findSlot(EtwInterp *ctx, Tcl_Obj *providerName, Tcl_Obj *eve
     if (__builtin_expect(cache == NULL || cache->epoch != __atomic_load_n(&etwProviderEpoch,
                                                                   __ATOMIC_RELAXED),
                 0)) {
-        cache = freshCache(ctx);
+        cache = newCache(ctx);
     }
     Slot *slot = slotOf(cache, providerName, eventName);
     if (__builtin_expect(slot->providerName == providerName && slot->eventName == eventName, 1)) {
@@ -155,16 +155,16 @@ int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
 
 /* An event of that level and keyword, of a provider that this interpreter did not make: the
  * registry knows who wants it. */
-typedef struct Listeners {
+typedef struct EnabledMatch {
     EtwGuid guid;
     uint8_t level;
     uint64_t keyword;
     bool any;
-} Listeners;
+} EnabledMatch;
 
-static bool addListeners(void *clientData, const EtwProviderInfo *info)
+static bool addEnabledMatch(void *clientData, const EtwProviderInfo *info)
 {
-    Listeners *l = clientData;
+    EnabledMatch *l = clientData;
 
     if (!EtwGuidEqual(&info->guid, &l->guid)) {
         return true;
@@ -179,11 +179,11 @@ static bool addListeners(void *clientData, const EtwProviderInfo *info)
     return false;
 }
 
-static int enabledElsewhere(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+static int enabledInSessions(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
 {
-    Listeners listeners = {.any = false};
+    EnabledMatch listeners = {.any = false};
     Tcl_Interp *interp = ctx->interp;
-    EtwTarget target;
+    EtwProviderRef target;
 
     if (EtwResolveProvider(ctx, objv[1], &target) != TCL_OK ||
             (objc > 2 && EtwGetLevel(interp, objv[2], &listeners.level) != TCL_OK) ||
@@ -192,7 +192,7 @@ static int enabledElsewhere(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
         return TCL_ERROR;
     }
     listeners.guid = target.guid;
-    EtwProviderList(addListeners, &listeners);
+    EtwProviderList(addEnabledMatch, &listeners);
     Tcl_SetObjResult(interp, Tcl_NewBooleanObj(listeners.any));
     return TCL_OK;
 }
@@ -208,7 +208,7 @@ int EtwEnabledCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     }
     Slot *slot = findSlot(clientData, objv[1], NULL);
     if (slot == NULL) { /* a safe interpreter sees what it was granted */
-        return Tcl_IsSafe(interp) ? TCL_ERROR : enabledElsewhere(clientData, objc, objv);
+        return Tcl_IsSafe(interp) ? TCL_ERROR : enabledInSessions(clientData, objc, objv);
     }
     if (objc > 2 && EtwGetLevel(interp, objv[2], &level) != TCL_OK) {
         return TCL_ERROR;

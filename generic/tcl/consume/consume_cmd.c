@@ -50,7 +50,7 @@ int EtwEventsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
         Tcl_ListObjAppendElement(NULL, list, EtwEventObj(query.maker, &event));
     }
     if (result == TCL_BREAK) {
-        result = EtwQueryTell(&query, options.warnings);
+        result = EtwQuerySetWarnings(&query, options.warnings);
     }
     EtwQueryClose(&query);
     if (result == TCL_ERROR) {
@@ -76,7 +76,7 @@ static Tcl_NRPostProc afterBody;
 static int endLoop(Tcl_Interp *interp, Loop *loop, int result)
 {
     if (result == TCL_OK) {
-        result = EtwQueryTell(&loop->query, loop->warnings);
+        result = EtwQuerySetWarnings(&loop->query, loop->warnings);
     }
     EtwQueryClose(&loop->query);
     Tcl_DecrRefCount(loop->variable);
@@ -219,7 +219,7 @@ static int consumeAll(Tcl_Interp *interp, EtwQuery *query, const EtwConsumeOptio
     return result == TCL_BREAK ? TCL_OK : result;
 }
 
-static int consumeHere(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options)
+static int consumeForeground(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options)
 {
     Tcl_Interp *interp = ctx->interp;
     EtwQuery query;
@@ -267,7 +267,7 @@ int EtwConsumeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     } else if (options.background) {
         result = EtwConsumerStart(clientData, sources, &options);
     } else {
-        result = consumeHere(clientData, sources, &options);
+        result = consumeForeground(clientData, sources, &options);
     }
     Tcl_DecrRefCount(sources);
     return result;

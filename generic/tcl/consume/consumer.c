@@ -110,7 +110,7 @@ static Batch *takeFree(EtwConsumer *c)
     return batch;
 }
 
-static void giveBack(EtwConsumer *c, Batch *batch)
+static void returnBatch(EtwConsumer *c, Batch *batch)
 {
     OsMutexLock(c->mutex);
     batch->next = c->free;
@@ -139,7 +139,7 @@ static Batch *takeFilled(EtwConsumer *c)
     return batch;
 }
 
-static void putBackFirst(EtwConsumer *c, Batch *batch)
+static void requeueBatch(EtwConsumer *c, Batch *batch)
 {
     OsMutexLock(c->mutex);
     batch->next = c->filled;
@@ -189,7 +189,7 @@ static void notify(EtwConsumer *c, Batch *filled)
     }
 }
 
-static void handOver(EtwConsumer *c, Batch **batchPtr)
+static void queueBatch(EtwConsumer *c, Batch **batchPtr)
 {
     STORE(c->lost, EtwSourceLost(c->query.source));
     if (*batchPtr != NULL && (*batchPtr)->count > 0) {
@@ -202,14 +202,14 @@ static void handOver(EtwConsumer *c, Batch **batchPtr)
  * The source has no more just now: what there is goes to the interpreter's thread, unless that is
  * behind. Then it waits and grows: a queue of batches of one event each would soon be full.
  */
-static void handOverPart(EtwConsumer *c, Batch **batchPtr)
+static void queuePartial(EtwConsumer *c, Batch **batchPtr)
 {
     OsMutexLock(c->mutex);
     c->held = *batchPtr != NULL && c->filled != NULL;
     bool held = c->held;
     OsMutexUnlock(c->mutex);
     if (!held) {
-        handOver(c, batchPtr);
+        queueBatch(c, batchPtr);
     }
 }
 
@@ -270,7 +270,7 @@ static void addEvent(EtwConsumer *c, Batch **batchPtr, const EtwEvent *event)
     Batch *batch = *batchPtr;
 
     if (batch != NULL && (batch->count == BATCH_EVENTS || batch->room - batch->used < bytes)) {
-        handOver(c, batchPtr);
+        queueBatch(c, batchPtr);
     }
     if (*batchPtr == NULL) {
         *batchPtr = batchToFill(c);
@@ -298,7 +298,7 @@ static bool workOnce(EtwConsumer *c, Batch **batchPtr, uint64_t *passedPtr)
         return true;
     }
     if (status == ETW_AGAIN) {
-        handOverPart(c, batchPtr);
+        queuePartial(c, batchPtr);
         EtwSourceWait(source, LIVE_WAIT_NS);
         return true;
     }
@@ -322,7 +322,7 @@ static void work(void *clientData)
     EtwKernelIgnoreThread(OsTid());
     while (!LOAD(c->cancelled) && workOnce(c, &batch, &passed)) {
     }
-    handOver(c, &batch);
+    queueBatch(c, &batch);
     freeBatches(batch);
     /* Release: whoever sees it sees all batches, too. */
     __atomic_store_n(&c->exhausted, true, __ATOMIC_RELEASE);
@@ -494,14 +494,14 @@ static bool callOnce(EtwConsumer *c, Batch *batch)
     return c->state == RUNNING;
 }
 
-static void serve(EtwConsumer *c);
+static void deliverQueued(EtwConsumer *c);
 
 static void onTimer(void *clientData)
 {
     EtwConsumer *c = clientData;
 
     c->timer = NULL;
-    serve(c);
+    deliverQueued(c);
 }
 
 /* Deliver for a slice of time. A timer resumes it, so that sockets, timers and idle tasks have
@@ -522,11 +522,11 @@ static void deliverSlice(EtwConsumer *c)
             return;
         }
         if (batch->delivered < batch->count) {
-            putBackFirst(c, batch);
+            requeueBatch(c, batch);
             c->timer = Tcl_CreateTimerHandler(PAUSE_MS, onTimer, c);
             return;
         }
-        giveBack(c, batch);
+        returnBatch(c, batch);
         if (steadyNow() >= until) {
             c->timer = Tcl_CreateTimerHandler(PAUSE_MS, onTimer, c);
             return;
@@ -544,7 +544,7 @@ static bool isDrained(EtwConsumer *c)
     return exhausted && empty;
 }
 
-static void serve(EtwConsumer *c)
+static void deliverQueued(EtwConsumer *c)
 {
     EtwInterp *ctx = c->ctx;
     Tcl_Interp *interp = ctx->interp;
@@ -574,7 +574,7 @@ static int onNotice(Tcl_Event *event, int flags)
     c->notice = next;
     c->notified = false;
     OsMutexUnlock(c->mutex);
-    serve(c);
+    deliverQueued(c);
     return 1;
 }
 
@@ -592,7 +592,7 @@ static void enter(EtwInterp *ctx, EtwConsumer *c)
     Tcl_SetHashValue(Tcl_CreateHashEntry(&ctx->consumers, c->name, &isNew), c);
 }
 
-static bool namesChannel(Tcl_Obj *sources)
+static bool hasChannelSource(Tcl_Obj *sources)
 {
     Tcl_Obj **words;
     Tcl_Size count = 0;
@@ -608,7 +608,7 @@ static bool namesChannel(Tcl_Obj *sources)
 
 int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options)
 {
-    if (namesChannel(sources)) {
+    if (hasChannelSource(sources)) {
         return EtwTclFail(ctx->interp, ETW_E_UNSUPPORTED, "CHANNEL", "",
                 "a channel is read where its interpreter runs: not with \"-background 1\"");
     }
@@ -624,7 +624,7 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *
     c->batch = options->batch;
     c->owner = Tcl_GetCurrentThread();
     c->workerFilter = c->query.filter;
-    c->workerFilter.store = EtwSchemaStoreTwin(c->query.filter.store);
+    c->workerFilter.store = EtwSchemaStoreClone(c->query.filter.store);
     c->workerLimit = c->query.where.lambda ? 0 : (uint64_t)c->query.limit;
     c->live = EtwSourceIsLive(c->query.source);
     c->room = OsWakeNew();

@@ -166,15 +166,15 @@ const char *EtwInfoClock(const EtlInfo *info)
 }
 
 /* The system that the events tell, else the one of the header's version. */
-void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwSurvey *survey)
+void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwTraceStats *stats)
 {
-    const char *system = survey ? EtwSurveyFactOf(survey, "system") : NULL;
+    const char *system = stats ? EtwTraceStatsFact(stats, "system") : NULL;
 
     if (system != NULL) {
         EtwTextStr(out, system);
     } else {
         EtwWindowsName(out, info->major, info->minor, info->build,
-                survey ? EtwSurveyFactOf(survey, "product") : NULL);
+                stats ? EtwTraceStatsFact(stats, "product") : NULL);
     }
 }
 
@@ -206,11 +206,11 @@ static void putHeader(Tcl_Obj *dict, const EtlInfo *info, const char *path)
 }
 
 /* What older versions of the command did not have. */
-static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwSurvey *survey)
+static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwTraceStats *stats)
 {
     EtwText system = {0};
 
-    EtwInfoSystem(&system, info, survey);
+    EtwInfoSystem(&system, info, stats);
     EtwPut(dict, "os", EtwTextObj(system.data, system.size));
     EtwTextFree(&system);
     EtwPut(dict, "buildlab", textObj(info->buildLab));
@@ -228,7 +228,7 @@ static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwSurvey *survey)
 /* ---- The events ------------------------------------------------------------------------------- */
 
 /* Add to {provider {event count ...} ...}. */
-static void addKind(Tcl_Obj *dict, const EtwSurveyKind *kind)
+static void addKind(Tcl_Obj *dict, const EtwTraceStatsKind *kind)
 {
     Tcl_Obj *path[2] = {textObj(kind->providerName), textObj(kind->event)};
     Tcl_Obj *events = NULL, *old = NULL;
@@ -245,11 +245,11 @@ static void addKind(Tcl_Obj *dict, const EtwSurveyKind *kind)
     Tcl_DecrRefCount(path[1]);
 }
 
-static Tcl_Obj *providersObj(const EtwSurvey *survey)
+static Tcl_Obj *providersObj(const EtwTraceStats *stats)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    for (const EtwSurveyKind *kind = survey->kinds; kind != NULL; kind = kind->next) {
+    for (const EtwTraceStatsKind *kind = stats->kinds; kind != NULL; kind = kind->next) {
         addKind(dict, kind);
     }
     return dict;
@@ -288,11 +288,11 @@ static Tcl_Obj *coveragesObj(const EtwInfoProviders *providers)
     return dict;
 }
 
-static Tcl_Obj *factsObj(const EtwSurvey *survey)
+static Tcl_Obj *factsObj(const EtwTraceStats *stats)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    for (const EtwSurveyFact *f = survey->facts; f != NULL; f = f->next) {
+    for (const EtwTraceFact *f = stats->facts; f != NULL; f = f->next) {
         EtwPut(dict, f->name, textObj(f->value));
     }
     return dict;
@@ -322,26 +322,26 @@ static Tcl_Obj *filesObj(const EtwSource *source)
     return list;
 }
 
-static Tcl_Obj *infoDict(const EtwSource *source, const EtwSurvey *survey)
+static Tcl_Obj *infoDict(const EtwSource *source, const EtwTraceStats *stats)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
     const char *path = "";
     const EtlInfo *info = EtwSourceFileInfo(source, 0, &path);
 
     putHeader(dict, info, path ? path : "");
-    if (survey != NULL) {
-        EtwPut(dict, "events", EtwUint64Obj(survey->events));
-        EtwPut(dict, "header", EtwUint64Obj(survey->header));
-        EtwPut(dict, "first", Tcl_NewWideIntObj(survey->first));
-        EtwPut(dict, "last", Tcl_NewWideIntObj(survey->last));
-        EtwPut(dict, "providers", providersObj(survey));
+    if (stats != NULL) {
+        EtwPut(dict, "events", EtwUint64Obj(stats->events));
+        EtwPut(dict, "header", EtwUint64Obj(stats->header));
+        EtwPut(dict, "first", Tcl_NewWideIntObj(stats->first));
+        EtwPut(dict, "last", Tcl_NewWideIntObj(stats->last));
+        EtwPut(dict, "providers", providersObj(stats));
         EtwPut(dict, "warnings", warningsObj(source));
     }
-    putMore(dict, info, survey);
-    if (survey != NULL) {
-        EtwInfoProviders providers = EtwInfoProvidersOf(survey);
-        EtwPut(dict, "machine", factsObj(survey));
-        EtwPut(dict, "metadata", EtwUint64Obj(survey->metadata));
+    putMore(dict, info, stats);
+    if (stats != NULL) {
+        EtwInfoProviders providers = EtwInfoProvidersOf(stats);
+        EtwPut(dict, "machine", factsObj(stats));
+        EtwPut(dict, "metadata", EtwUint64Obj(stats->metadata));
         EtwPut(dict, "decoded", EtwUint64Obj(providers.decoded));
         EtwPut(dict, "coverage", coveragesObj(&providers));
         EtwFree(providers.list);
@@ -366,32 +366,33 @@ static const EtwOption options[] = {{.name = "-format",
         {.name = "-progress", .type = ETW_OPT_LIST, .offset = offsetof(Options, progress)},
         {.name = "-providers", .type = ETW_OPT_BOOL, .offset = offsetof(Options, providers)}, {0}};
 
-static int surveyAll(Tcl_Interp *interp, EtwSource *source, EtwSurvey *survey, Tcl_Obj *progress)
+static int collectStats(
+        Tcl_Interp *interp, EtwSource *source, EtwTraceStats *stats, Tcl_Obj *progress)
 {
-    EtwServing serving;
+    EtwPolling polling;
     EtwEvent event;
     int result = TCL_OK;
 
-    EtwServingBegin(&serving, interp, progress);
+    EtwPollingBegin(&polling, interp, progress);
     while (result == TCL_OK && EtwSourceNext(source, &event) == ETW_OK) {
-        EtwSurveyAdd(survey, &event);
-        result = EtwServingRead(&serving, source);
+        EtwTraceStatsAdd(stats, &event);
+        result = EtwPollingRead(&polling, source);
     }
     if (result == TCL_OK) {
-        result = EtwServingDone(&serving);
+        result = EtwPollingDone(&polling);
     }
-    EtwServingEnd(&serving);
+    EtwPollingEnd(&polling);
     return result;
 }
 
-static Tcl_Obj *resultObj(const EtwSource *source, const EtwSurvey *survey, bool asText)
+static Tcl_Obj *resultObj(const EtwSource *source, const EtwTraceStats *stats, bool asText)
 {
     EtwText text = {0};
 
     if (!asText) {
-        return infoDict(source, survey);
+        return infoDict(source, stats);
     }
-    EtwInfoText(&text, source, survey);
+    EtwInfoText(&text, source, stats);
     Tcl_Obj *result = EtwTextObj(text.data, text.size);
     EtwTextFree(&text);
     return result;
@@ -401,18 +402,18 @@ static Tcl_Obj *resultObj(const EtwSource *source, const EtwSurvey *survey, bool
 static int describe(Tcl_Interp *interp, EtwSource *source, const Options *o)
 {
     EtwSchemaStore *store = EtwSchemaStoreNew();
-    EtwSurvey *survey = o->providers ? EtwSurveyNew(store) : NULL;
+    EtwTraceStats *stats = o->providers ? EtwTraceStatsNew(store) : NULL;
     int result = TCL_OK;
 
-    if (survey != NULL) {
-        EtwSourceTeach(source, store);
-        result = surveyAll(interp, source, survey, o->progress);
+    if (stats != NULL) {
+        EtwSourceHarvest(source, store);
+        result = collectStats(interp, source, stats, o->progress);
     }
     if (result == TCL_OK) {
-        Tcl_SetObjResult(interp, resultObj(source, survey, o->text != 0));
+        Tcl_SetObjResult(interp, resultObj(source, stats, o->text != 0));
     }
-    if (survey != NULL) {
-        EtwSurveyFree(survey);
+    if (stats != NULL) {
+        EtwTraceStatsFree(stats);
     }
     EtwSourceClose(source);
     EtwSchemaStoreFree(store);

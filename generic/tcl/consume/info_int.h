@@ -13,7 +13,7 @@
 /* One provider's events, all kinds together. */
 typedef struct EtwInfoProvider {
     EtwGuid guid;
-    const char *name; /* the survey's */
+    const char *name; /* the stats's */
     uint64_t events;
     uint64_t origins[ETW_ORIGIN_COUNT];
     uint64_t covered[ETW_COVER_COUNT];
@@ -25,14 +25,14 @@ typedef struct EtwInfoProviders {
     uint64_t decoded; /* events of all of them that are described to the last byte */
 } EtwInfoProviders;
 
-EtwInfoProviders EtwInfoProvidersOf(const EtwSurvey *survey);
-/* The text form; survey NULL: only what the header says. */
-void EtwInfoText(EtwText *out, const EtwSource *source, const EtwSurvey *survey);
+EtwInfoProviders EtwInfoProvidersOf(const EtwTraceStats *stats);
+/* The text form; stats NULL: only what the header says. */
+void EtwInfoText(EtwText *out, const EtwSource *source, const EtwTraceStats *stats);
 
 /* Name of a bit of LogFileMode, NULL: it has none. */
 const char *EtwInfoModeName(int bit);
 const char *EtwInfoCompression(const EtlInfo *info);
 const char *EtwInfoClock(const EtlInfo *info);
-void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwSurvey *survey);
+void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwTraceStats *stats);
 
 #endif

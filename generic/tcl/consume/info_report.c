@@ -11,7 +11,8 @@
 
 static int byGuid(const void *a, const void *b)
 {
-    const EtwSurveyKind *x = *(EtwSurveyKind *const *)a, *y = *(EtwSurveyKind *const *)b;
+    const EtwTraceStatsKind *x = *(EtwTraceStatsKind *const *)a,
+                            *y = *(EtwTraceStatsKind *const *)b;
     return memcmp(&x->provider, &y->provider, sizeof x->provider);
 }
 
@@ -22,7 +23,7 @@ static int byEvents(const void *a, const void *b)
                                   : memcmp(&x->guid, &y->guid, sizeof x->guid);
 }
 
-static void addKind(EtwInfoProvider *p, const EtwSurveyKind *kind)
+static void addKind(EtwInfoProvider *p, const EtwTraceStatsKind *kind)
 {
     p->events += kind->count;
     if (kind->origin >= 0) {
@@ -34,16 +35,16 @@ static void addKind(EtwInfoProvider *p, const EtwSurveyKind *kind)
     }
 }
 
-EtwInfoProviders EtwInfoProvidersOf(const EtwSurvey *survey)
+EtwInfoProviders EtwInfoProvidersOf(const EtwTraceStats *stats)
 {
     EtwInfoProviders result = {0};
     EtwText kinds = {0};
 
-    for (const EtwSurveyKind *k = survey->kinds; k != NULL; k = k->next) {
+    for (const EtwTraceStatsKind *k = stats->kinds; k != NULL; k = k->next) {
         EtwTextAdd(&kinds, &k, sizeof k);
     }
-    size_t count = kinds.size / sizeof(EtwSurveyKind *);
-    const EtwSurveyKind **sorted = (const EtwSurveyKind **)(void *)kinds.data;
+    size_t count = kinds.size / sizeof(EtwTraceStatsKind *);
+    const EtwTraceStatsKind **sorted = (const EtwTraceStatsKind **)(void *)kinds.data;
     result.list = EtwAlloc(sizeof *result.list * (count + 1));
     if (count != 0) {
         qsort(sorted, count, sizeof *sorted, byGuid);
@@ -170,19 +171,19 @@ static void lossLine(EtwText *out, const EtlInfo *info)
     EtwTextChar(out, '\n');
 }
 
-static void machineLines(EtwText *out, const EtlInfo *info, const EtwSurvey *survey)
+static void machineLines(EtwText *out, const EtlInfo *info, const EtwTraceStats *stats)
 {
     EtwText system = {0};
-    EtwInfoSystem(&system, info, survey);
-    if (survey == NULL || EtwSurveyFactOf(survey, "system") == NULL) {
+    EtwInfoSystem(&system, info, stats);
+    if (stats == NULL || EtwTraceStatsFact(stats, "system") == NULL) {
         EtwTextPrintf(&system, "  (%u.%u.%u)", info->major, info->minor, info->build);
     }
     EtwTextChar(&system, 0);
     line(out, "System", system.data);
     EtwTextFree(&system);
-    const char *computer = survey ? EtwSurveyFactOf(survey, "computer") : NULL;
-    const char *processor = survey ? EtwSurveyFactOf(survey, "processor") : NULL;
-    const char *memory = survey ? EtwSurveyFactOf(survey, "memory") : NULL;
+    const char *computer = stats ? EtwTraceStatsFact(stats, "computer") : NULL;
+    const char *processor = stats ? EtwTraceStatsFact(stats, "processor") : NULL;
+    const char *memory = stats ? EtwTraceStatsFact(stats, "memory") : NULL;
     line(out, "Computer", computer);
     label(out, "Processors");
     EtwTextPrintf(out, "%u", info->cpus);
@@ -201,20 +202,20 @@ static void machineLines(EtwText *out, const EtlInfo *info, const EtwSurvey *sur
 }
 
 static void headerLines(
-        EtwText *out, const EtlInfo *info, const char *path, const EtwSurvey *survey)
+        EtwText *out, const EtlInfo *info, const char *path, const EtwTraceStats *stats)
 {
     line(out, "File", path);
     label(out, "Size");
     addSize(out, info->fileSize);
     EtwTextStr(out, info->closed ? "\n" : ", not closed\n");
     line(out, "Session", info->loggerName);
-    machineLines(out, info, survey);
+    machineLines(out, info, stats);
     timeLine(out, "Boot", info->bootTime, 0);
     timeLine(out, "Started", info->startTime, 0);
     timeLine(out, "Ended", info->endTime, info->startTime);
-    if (survey != NULL && survey->events != 0) {
-        timeLine(out, "First event", survey->first, info->startTime);
-        timeLine(out, "Last event", survey->last, info->startTime);
+    if (stats != NULL && stats->events != 0) {
+        timeLine(out, "First event", stats->first, info->startTime);
+        timeLine(out, "Last event", stats->last, info->startTime);
     }
     label(out, "Clock");
     EtwTextPrintf(out, "%s, %lld Hz; time zone UTC%+.1f h", EtwInfoClock(info),
@@ -252,25 +253,24 @@ static void providerLine(EtwText *out, const EtwInfoProvider *p)
     EtwTextChar(out, '\n');
 }
 
-void EtwInfoText(EtwText *out, const EtwSource *source, const EtwSurvey *survey)
+void EtwInfoText(EtwText *out, const EtwSource *source, const EtwTraceStats *stats)
 {
     const char *path = "";
     int files = EtwSourceFileCount(source);
     const EtlInfo *info = EtwSourceFileInfo(source, 0, &path);
 
-    headerLines(out, info, path, survey);
+    headerLines(out, info, path, stats);
     for (int i = 1; i < files; i++) {
         EtwSourceFileInfo(source, i, &path);
         line(out, "and", path);
     }
-    if (survey == NULL) {
+    if (stats == NULL) {
         return;
     }
-    EtwInfoProviders providers = EtwInfoProvidersOf(survey);
+    EtwInfoProviders providers = EtwInfoProvidersOf(stats);
     label(out, "Events");
-    EtwTextPrintf(out, "%llu, %.1f%% decoded to the last byte\n",
-            (unsigned long long)survey->events,
-            survey->events ? 100.0 * (double)providers.decoded / (double)survey->events : 100.0);
+    EtwTextPrintf(out, "%llu, %.1f%% decoded to the last byte\n", (unsigned long long)stats->events,
+            stats->events ? 100.0 * (double)providers.decoded / (double)stats->events : 100.0);
     EtwTextStr(out, providers.count != 0 ? "\n    events  decoded  provider\n" : "");
     for (int i = 0; i < providers.count; i++) {
         providerLine(out, &providers.list[i]);

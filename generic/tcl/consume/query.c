@@ -150,7 +150,7 @@ static void resolveMoments(EtwFilter *filter, const EtwSource *source, const Etw
 
 /* What a file's reader can leave out by the headers alone. Ticks of a clock are no ns: times have a
  * margin. */
-static void narrowSource(const EtwFilter *filter, EtwSource *source)
+static void pushDownFilter(const EtwFilter *filter, EtwSource *source)
 {
     EtwBounds bounds;
 
@@ -166,7 +166,7 @@ static void narrowSource(const EtwFilter *filter, EtwSource *source)
         f->to = filter->to.ns + MARGIN_NS;
     }
     if (EtwBoundsAny(&bounds)) {
-        EtwSourceNarrow(source, f);
+        EtwSourcePushFilter(source, f);
     }
     EtwBoundsFree(&bounds);
 }
@@ -177,7 +177,7 @@ EtwStatus EtwFilterTest(EtwFilter *filter, EtwSource *source, const EtwEvent *ev
         resolveMoments(filter, source, event);
     }
     if (filter->seen < NARROW_AFTER && ++filter->seen == NARROW_AFTER) {
-        narrowSource(filter, source);
+        pushDownFilter(filter, source);
     }
     if (filter->to.given && event->time > filter->to.ns) {
         return event->late ? ETW_AGAIN : ETW_END;
@@ -230,13 +230,13 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
     memset(query, 0, sizeof *query);
     query->ctx = ctx;
     Tcl_Preserve(ctx);
-    EtwServingBegin(&query->serving, ctx->interp, options->progress);
+    EtwPollingBegin(&query->polling, ctx->interp, options->progress);
     if (prepare(query, options) != TCL_OK ||
             openSources(ctx->interp, sources, options, &query->source) != TCL_OK) {
         EtwQueryClose(query);
         return TCL_ERROR;
     }
-    EtwSourceTeach(query->source, query->filter.store);
+    EtwSourceHarvest(query->source, query->filter.store);
     return TCL_OK;
 }
 
@@ -247,7 +247,7 @@ void EtwQueryClose(EtwQuery *query)
         EtwSourceClose(query->source);
         query->source = NULL;
     }
-    EtwServingEnd(&query->serving);
+    EtwPollingEnd(&query->polling);
     EtwEventMakerFree(query->maker);
     EtwEventMakerFree(query->whereMaker);
     query->maker = query->whereMaker = NULL;
@@ -294,7 +294,7 @@ static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
         if (status == ETW_AGAIN && !waitFor(query, &waited)) {
             return ETW_END;
         }
-        if (EtwServingIdle(&query->serving, query->source) != TCL_OK) {
+        if (EtwPollingIdle(&query->polling, query->source) != TCL_OK) {
             return ETW_E_STATE;
         }
         status = EtwSourceNext(query->source, event);
@@ -305,7 +305,7 @@ static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
 /* There are no more events, by the source's end or the limit. */
 static int endQuery(EtwQuery *query)
 {
-    int result = query->ended ? TCL_OK : EtwServingDone(&query->serving);
+    int result = query->ended ? TCL_OK : EtwPollingDone(&query->polling);
 
     query->ended = true;
     return result == TCL_OK ? TCL_BREAK : TCL_ERROR;
@@ -319,10 +319,10 @@ static int nextFiltered(EtwQuery *query, EtwEvent *event)
     do {
         status = nextRaw(query, event);
         if (status == ETW_E_STATE ||
-                (status == ETW_OK && EtwServingRead(&query->serving, query->source) != TCL_OK)) {
+                (status == ETW_OK && EtwPollingRead(&query->polling, query->source) != TCL_OK)) {
             return TCL_ERROR;
         }
-        if (status == ETW_OK && query->teachers && EtwSchemaTeaches(event)) {
+        if (status == ETW_OK && query->keepSchemaEvents && EtwEventIsSchema(event)) {
             return TCL_OK;
         }
         if (status == ETW_OK) {
@@ -345,7 +345,7 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event)
         if (result != TCL_OK) {
             return result;
         }
-        if (query->teachers && EtwSchemaTeaches(event)) {
+        if (query->keepSchemaEvents && EtwEventIsSchema(event)) {
             return TCL_OK;
         }
         pass = true;

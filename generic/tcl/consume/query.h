@@ -66,15 +66,15 @@ typedef struct EtwQuery {
     EtwSource *source;
     EtwWhere where;
     EtwFilter filter;
-    EtwServing serving;
+    EtwPolling polling;
     EtwEventMaker *maker;      /* of results */
     EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
     Tcl_WideInt limit, taken;
-    bool teachers;     /* events that describe others pass whatever the filter says, and do not
+    bool keepSchemaEvents; /* events that describe others pass whatever the filter says, and do not
                                   count; else they pass as others do */
-    bool ended;        /* -progress was told */
-    int64_t timeoutNs; /* -1: none */
-    uint64_t lost;     /* set when the query ends */
+    bool ended;            /* -progress was told */
+    int64_t timeoutNs;     /* -1: none */
+    uint64_t lost;         /* set when the query ends */
     void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
     void *idleCtx;
 } EtwQuery;
@@ -101,7 +101,7 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
 void EtwQueryClose(EtwQuery *query);
 /*
  * The next event that passes. TCL_OK; TCL_BREAK: there are no more; TCL_ERROR. Waits for live
- * sources, serving asynchronous handlers (signals, limits, cancelling) but not the event loop, and
+ * sources, polling asynchronous handlers (signals, limits, cancelling) but not the event loop, and
  * calls -progress (tcl/core/event_polling.h).
  */
 int EtwQueryNext(EtwQuery *query, EtwEvent *event);
@@ -113,6 +113,6 @@ Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
 /* Those, behind what the sources warn of. */
 Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
 /* Set that variable (NULL: none) to them. */
-int EtwQueryTell(const EtwQuery *query, Tcl_Obj *variable);
+int EtwQuerySetWarnings(const EtwQuery *query, Tcl_Obj *variable);
 
 #endif

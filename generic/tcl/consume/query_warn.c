@@ -11,14 +11,14 @@
 
 enum { MAX_NAME = 48, MAX_CONSIDERED = 50000 };
 
-typedef struct Guess {
+typedef struct Suggestion {
     const char *wrong;
     const char *best; /* NULL: nothing is near */
     int distance;
     int left; /* so many names more are looked at: a damaged file may have millions */
-} Guess;
+} Suggestion;
 
-static void consider(Guess *guess, const char *name)
+static void consider(Suggestion *guess, const char *name)
 {
     if (guess->left == 0 || strlen(name) > MAX_NAME) {
         return;
@@ -68,7 +68,7 @@ static void addMissing(void *ctx, const char *name)
     Missing *missing = ctx;
     size_t size = strlen(name);
     /* at most every third letter may be wrong, of a single one its case */
-    Guess guess = {.wrong = name,
+    Suggestion guess = {.wrong = name,
             .distance = size < 2   ? 1
                         : size < 3 ? 2
                                    : (int)size / 3 + 1,
@@ -121,7 +121,7 @@ Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
     return warnings;
 }
 
-int EtwQueryTell(const EtwQuery *query, Tcl_Obj *variable)
+int EtwQuerySetWarnings(const EtwQuery *query, Tcl_Obj *variable)
 {
     if (variable == NULL) {
         return TCL_OK;

@@ -10,28 +10,28 @@
 
 enum { CHECK_EVERY = 1024, TELL_NS = 100000000 };
 
-void EtwServingBegin(EtwServing *serving, Tcl_Interp *interp, Tcl_Obj *progress)
+void EtwPollingBegin(EtwPolling *polling, Tcl_Interp *interp, Tcl_Obj *progress)
 {
     Tcl_Size words = 0;
 
-    *serving = (EtwServing){.interp = interp};
+    *polling = (EtwPolling){.interp = interp};
     if (progress != NULL && Tcl_ListObjLength(NULL, progress, &words) == TCL_OK && words > 0) {
-        serving->progress = progress;
+        polling->progress = progress;
         Tcl_IncrRefCount(progress);
     }
 }
 
-void EtwServingEnd(EtwServing *serving)
+void EtwPollingEnd(EtwPolling *polling)
 {
-    if (serving->progress != NULL) {
-        Tcl_DecrRefCount(serving->progress);
-        serving->progress = NULL;
+    if (polling->progress != NULL) {
+        Tcl_DecrRefCount(polling->progress);
+        polling->progress = NULL;
     }
 }
 
-int EtwServe(EtwServing *serving)
+int EtwPollEvents(EtwPolling *polling)
 {
-    Tcl_Interp *interp = serving->interp;
+    Tcl_Interp *interp = polling->interp;
 
     if (Tcl_AsyncReady() && Tcl_AsyncInvoke(interp, TCL_OK) != TCL_OK) {
         return TCL_ERROR;
@@ -44,68 +44,68 @@ int EtwServe(EtwServing *serving)
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-static int callProgress(EtwServing *serving)
+static int callProgress(EtwPolling *polling)
 {
-    Tcl_Interp *interp = serving->interp;
-    Tcl_Obj *command = Tcl_DuplicateObj(serving->progress);
+    Tcl_Interp *interp = polling->interp;
+    Tcl_Obj *command = Tcl_DuplicateObj(polling->progress);
 
     Tcl_IncrRefCount(command);
-    Tcl_ListObjAppendElement(NULL, command, Tcl_NewDoubleObj(serving->fraction));
-    Tcl_ListObjAppendElement(NULL, command, EtwUint64Obj(serving->read));
+    Tcl_ListObjAppendElement(NULL, command, Tcl_NewDoubleObj(polling->fraction));
+    Tcl_ListObjAppendElement(NULL, command, EtwUint64Obj(polling->read));
     int result = Tcl_EvalObjEx(interp, command, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
     Tcl_DecrRefCount(command);
     return result;
 }
 
 /* Any code but ok and continue ends the command: with the callback's own error, or as cancelled. */
-static int tell(EtwServing *serving, double fraction)
+static int reportProgress(EtwPolling *polling, double fraction)
 {
     OsInstant now;
 
-    if (fraction > serving->fraction) {
-        serving->fraction = fraction;
+    if (fraction > polling->fraction) {
+        polling->fraction = fraction;
     }
-    int result = callProgress(serving);
+    int result = callProgress(polling);
     OsNow(&now);
-    serving->told = now.steady; /* a slow callback does not fill all the time */
+    polling->lastReport = now.steady; /* a slow callback does not fill all the time */
     if (result == TCL_OK || result == TCL_CONTINUE) {
-        Tcl_ResetResult(serving->interp);
+        Tcl_ResetResult(polling->interp);
         return TCL_OK;
     }
     if (result == TCL_ERROR) {
-        Tcl_AddErrorInfo(serving->interp, "\n    (\"-progress\" callback)");
+        Tcl_AddErrorInfo(polling->interp, "\n    (\"-progress\" callback)");
         return TCL_ERROR;
     }
-    return EtwTclFail(serving->interp, ETW_E_STATE, "CANCELLED", "-progress",
+    return EtwTclFail(polling->interp, ETW_E_STATE, "CANCELLED", "-progress",
             "cancelled by the \"-progress\" callback after %llu events",
-            (unsigned long long)serving->read);
+            (unsigned long long)polling->read);
 }
 
-static bool isDue(const EtwServing *serving)
+static bool isDue(const EtwPolling *polling)
 {
     OsInstant now;
 
-    if (serving->progress == NULL) {
+    if (polling->progress == NULL) {
         return false;
     }
     OsNow(&now);
-    return serving->told == 0 || now.steady - serving->told >= TELL_NS;
+    return polling->lastReport == 0 || now.steady - polling->lastReport >= TELL_NS;
 }
 
-int EtwServingIdle(EtwServing *serving, const EtwSource *source)
+int EtwPollingIdle(EtwPolling *polling, const EtwSource *source)
 {
-    if (EtwServe(serving) != TCL_OK) {
+    if (EtwPollEvents(polling) != TCL_OK) {
         return TCL_ERROR;
     }
-    return isDue(serving) ? tell(serving, EtwSourceProgress(source)) : TCL_OK;
+    return isDue(polling) ? reportProgress(polling, EtwSourceProgress(source)) : TCL_OK;
 }
 
-int EtwServingRead(EtwServing *serving, const EtwSource *source)
+int EtwPollingRead(EtwPolling *polling, const EtwSource *source)
 {
-    return ++serving->read % CHECK_EVERY == 0 ? EtwServingIdle(serving, source) : TCL_OK;
+    return ++polling->read % CHECK_EVERY == 0 ? EtwPollingIdle(polling, source) : TCL_OK;
 }
 
-int EtwServingDone(EtwServing *serving)
+int EtwPollingDone(EtwPolling *polling)
 {
-    return serving->progress != NULL ? tell(serving, 1.0) : TCL_OK;
+    return polling->progress != NULL ? reportProgress(polling, 1.0) : TCL_OK;
 }

@@ -71,7 +71,7 @@ typedef struct EtwInterp {
     unsigned consumerCount; /* ever made: numbers their names */
     struct EtwWriteCache *writeCache;
     struct EtwTimelines *timelines; /* NULL: none were made */
-    struct EtwLooks *looks;         /* of etw sessions; NULL: none yet */
+    struct EtwSessionRates *rates;  /* of etw sessions; NULL: none yet */
     Tcl_Obj *keys[ETW_KEY_COUNT];   /* shared key objects of event dicts */
 } EtwInterp;
 
@@ -98,8 +98,8 @@ typedef struct EtwSubCommand {
 } EtwSubCommand;
 int EtwDispatch(const EtwSubCommand *table, EtwInterp *ctx, int objc, Tcl_Obj *const objv[]);
 
-void EtwTimelinesFree(EtwInterp *ctx);     /* timeline_cmd.c */
-void EtwLooksFree(struct EtwLooks *looks); /* sessions_cmd.c; accepts NULL */
+void EtwTimelinesFree(EtwInterp *ctx);                   /* timeline_cmd.c */
+void EtwSessionRatesFree(struct EtwSessionRates *rates); /* sessions_cmd.c; accepts NULL */
 
 /* Makes ::etw::script (script_cmd.c). */
 int EtwScriptInit(Tcl_Interp *interp);

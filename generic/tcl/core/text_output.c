@@ -37,7 +37,7 @@ int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, c
     return TCL_OK;
 }
 
-Tcl_Obj *EtwOutputBeside(Tcl_Obj *path)
+Tcl_Obj *EtwOutputTempName(Tcl_Obj *path)
 {
     Tcl_Obj *name = NULL;
     Tcl_Time now;
@@ -64,33 +64,33 @@ static bool isPlain(Tcl_Obj *path)
     return plain;
 }
 
-static int openFile(EtwOutput *output, Tcl_Obj *name, bool beside)
+static int openFile(EtwOutput *output, Tcl_Obj *name, bool tempPath)
 {
-    beside = beside && isPlain(name);
-    if (beside) {
+    tempPath = tempPath && isPlain(name);
+    if (tempPath) {
         output->path = name;
         Tcl_IncrRefCount(name);
-        output->beside = EtwOutputBeside(name);
+        output->tempPath = EtwOutputTempName(name);
     }
     output->own = true;
     output->channel =
-            Tcl_FSOpenFileChannel(output->interp, beside ? output->beside : name, "w", 0600);
+            Tcl_FSOpenFileChannel(output->interp, tempPath ? output->tempPath : name, "w", 0600);
     if (output->channel != NULL) {
         Tcl_SetChannelOption(NULL, output->channel, "-translation", "binary");
         return TCL_OK;
     }
-    if (beside) { /* the name that the user gave is what it is about */
+    if (tempPath) { /* the name that the user gave is what it is about */
         Tcl_SetObjResult(
                 output->interp, Tcl_ObjPrintf("couldn't open \"%s\": %s", Tcl_GetString(name),
                                         Tcl_PosixError(output->interp)));
         Tcl_DecrRefCount(output->path);
-        Tcl_DecrRefCount(output->beside);
+        Tcl_DecrRefCount(output->tempPath);
     }
     return TCL_ERROR;
 }
 
 int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
-        bool beside, EtwOutput *output)
+        bool tempPath, EtwOutput *output)
 {
     int mode;
     const char *channel = name ? Tcl_GetString(name) : "stdout";
@@ -102,7 +102,7 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
         Tcl_ResetResult(interp);
         output->raw = true;
         return EtwOutputCheck(interp, name, source, option) == TCL_OK
-                       ? openFile(output, name, beside)
+                       ? openFile(output, name, tempPath)
                        : TCL_ERROR;
     }
     if (output->channel == NULL) {
@@ -165,14 +165,14 @@ void EtwOutputFlush(void *clientData)
 /* Put the complete file into its place, or take away what there is of it. */
 static int settle(EtwOutput *output, int result)
 {
-    if (result == TCL_OK && Tcl_FSRenameFile(output->beside, output->path) != TCL_OK) {
+    if (result == TCL_OK && Tcl_FSRenameFile(output->tempPath, output->path) != TCL_OK) {
         result = writeError(output);
     }
     if (result != TCL_OK) {
-        Tcl_FSDeleteFile(output->beside);
+        Tcl_FSDeleteFile(output->tempPath);
     }
     Tcl_DecrRefCount(output->path);
-    Tcl_DecrRefCount(output->beside);
+    Tcl_DecrRefCount(output->tempPath);
     output->path = NULL;
     return result;
 }

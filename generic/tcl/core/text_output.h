@@ -13,10 +13,10 @@
 typedef struct EtwOutput {
     Tcl_Interp *interp;
     Tcl_Channel channel;
-    Tcl_Obj *path;   /* where the file has to be at the end; NULL: a channel, or written in place */
-    Tcl_Obj *beside; /* what it is called until then */
-    bool own;        /* we opened the channel */
-    bool raw;        /* takes UTF-8 bytes as they are */
+    Tcl_Obj *path; /* where the file has to be at the end; NULL: a channel, or written in place */
+    Tcl_Obj *tempPath; /* what it is called until then */
+    bool own;          /* we opened the channel */
+    bool raw;          /* takes UTF-8 bytes as they are */
     bool failed;
     EtwText text; /* not written yet */
 } EtwOutput;
@@ -26,11 +26,11 @@ typedef struct EtwOutput {
  * `source` reads is refused: the error names `option`. beside: appears when it is complete.
  */
 int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
-        bool beside, EtwOutput *output);
+        bool tempPath, EtwOutput *output);
 /* Parts of that, for whoever writes several files: is the name none that `source` reads; a name that
  * nobody has, in the directory where the file is to be (one reference, the caller's). */
 int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option);
-Tcl_Obj *EtwOutputBeside(Tcl_Obj *path);
+Tcl_Obj *EtwOutputTempName(Tcl_Obj *path);
 /* The text is emptied into the channel when there is enough of it (Full), in any case (Drain), and
  * the channel flushed, too (Flush, with EtwQuery.onIdle's shape). */
 int EtwOutputFull(EtwOutput *output);

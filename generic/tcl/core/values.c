@@ -22,7 +22,7 @@ static Tcl_Encoding utf8Encoding(void)
 }
 
 /* Bytes that the dialect writes otherwise: NUL, surrogates, and what lies beyond the BMP. */
-static bool isDialect(const char *text, size_t size)
+static bool isModifiedUtf8(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         uint8_t byte = (uint8_t)text[i];
@@ -38,7 +38,7 @@ const char *EtwUtf8Of(Tcl_Obj *obj, Tcl_DString *dsPtr, size_t *sizePtr)
     Tcl_Size length;
     const char *text = Tcl_GetStringFromObj(obj, &length);
 
-    if (isDialect(text, (size_t)length)) {
+    if (isModifiedUtf8(text, (size_t)length)) {
         Tcl_DStringFree(dsPtr);
         text = Tcl_UtfToExternalDString(utf8Encoding(), text, length, dsPtr);
         length = Tcl_DStringLength(dsPtr);

@@ -333,7 +333,7 @@ static EtwNode *listNode(Parser *p, EtwNode *node, const Tcl_Token *token)
 }
 
 /* Quoted numbers are numbers to ==, and numbers are text to eq: as expr has it. */
-static EtwNode *suitOperand(EtwOp op, EtwNode *node)
+static EtwNode *coerceOperand(EtwOp op, EtwNode *node)
 {
     EtwNode *better = NULL;
 
@@ -373,7 +373,7 @@ static EtwNode *operatorNode(Parser *p, const Tcl_Token *token)
         EtwNode *child = nodeOf(p, operands[i]);
         bool isList = i == 1 && (operator->op == ETW_OP_IN || operator->op == ETW_OP_NI);
         if (child != NULL) {
-            child = isList ? listNode(p, child, operands[i]) : suitOperand(operator->op, child);
+            child = isList ? listNode(p, child, operands[i]) : coerceOperand(operator->op, child);
         }
         if (child == NULL) {
             EtwNodeFree(node);
@@ -456,13 +456,13 @@ static void splitPart(Parser *p, const Tcl_Token *token, Split *split)
         EtwWhereAppend(&split->cText, token);
         return;
     }
-    EtwWhereAddRest(p, token, split);
+    EtwWhereAddResidual(p, token, split);
 }
 
 static void freeSplit(Split *split)
 {
     EtwNodeFree(split->tree);
-    EtwWhereFreeRest(split);
+    EtwWhereFreeResidual(split);
     if (split->cText != NULL) {
         Tcl_DecrRefCount(split->cText);
     }
@@ -493,7 +493,7 @@ static int buildWhere(Tcl_Interp *interp, Split *split, bool cOnly, EtwWhere *wh
     }
     where->cText = split->cText;
     split->cText = NULL;
-    return split->tclText ? EtwWhereMakeRest(interp, split, where) : TCL_OK;
+    return split->tclText ? EtwWhereMakeResidual(interp, split, where) : TCL_OK;
 }
 
 int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where)

@@ -20,8 +20,8 @@ typedef struct EtwWhereSplit {
     EtwNode *tree;
     int treeParts;
     Tcl_Obj *cText, *tclText;
-    Tcl_Obj *rest;   /* tclText as Tcl will evaluate it */
-    EtwNode **parts; /* what C does inside of it */
+    Tcl_Obj *residual; /* tclText as Tcl will evaluate it */
+    EtwNode **parts;   /* what C does inside of it */
     int partCount;
     int depth;        /* of && || ! ?: in a part under way */
     Tcl_Obj *names;   /* dict: fields without which nothing of tclText can be true */
@@ -40,9 +40,9 @@ int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int roo
 /* Add "(token)" to a conjunction, *textPtr NULL: its first part. */
 void EtwWhereAppend(Tcl_Obj **textPtr, const Tcl_Token *token);
 /* One more part for Tcl; p->reason says why. */
-void EtwWhereAddRest(EtwWhereParser *parser, const Tcl_Token *token, EtwWhereSplit *split);
+void EtwWhereAddResidual(EtwWhereParser *parser, const Tcl_Token *token, EtwWhereSplit *split);
 /* Moves Tcl's part from the split to the where. */
-int EtwWhereMakeRest(Tcl_Interp *interp, EtwWhereSplit *split, EtwWhere *where);
-void EtwWhereFreeRest(EtwWhereSplit *split);
+int EtwWhereMakeResidual(Tcl_Interp *interp, EtwWhereSplit *split, EtwWhere *where);
+void EtwWhereFreeResidual(EtwWhereSplit *split);
 
 #endif

@@ -181,38 +181,38 @@ static void addTruth(EtwWhereParser *p, Split *split, const Tcl_Token *token, Tc
     Tcl_AppendToObj(text, ")", 1);
 }
 
-static Tcl_Obj *held(Tcl_Obj *obj)
+static Tcl_Obj *addRef(Tcl_Obj *obj)
 {
     Tcl_IncrRefCount(obj);
     return obj;
 }
 
-void EtwWhereAddRest(EtwWhereParser *p, const Tcl_Token *token, Split *split)
+void EtwWhereAddResidual(EtwWhereParser *p, const Tcl_Token *token, Split *split)
 {
     if (split->tclText == NULL) {
         memcpy(split->reason, p->reason, sizeof split->reason);
-        split->firstTcl = held(Tcl_NewStringObj(token->start, token->size));
-        split->names = held(Tcl_NewDictObj());
-        split->maybe = held(Tcl_NewDictObj());
+        split->firstTcl = addRef(Tcl_NewStringObj(token->start, token->size));
+        split->names = addRef(Tcl_NewDictObj());
+        split->maybe = addRef(Tcl_NewDictObj());
     }
     EtwWhereAppend(&split->tclText, token);
     if (!isLogic(token)) {
         collectNames(split->names, split, token, (int)token->numComponents + 1, false);
-        EtwWhereAppend(&split->rest, token);
+        EtwWhereAppend(&split->residual, token);
         return;
     }
-    if (split->rest == NULL) {
-        split->rest = held(Tcl_NewObj());
+    if (split->residual == NULL) {
+        split->residual = addRef(Tcl_NewObj());
     } else {
-        Tcl_AppendToObj(split->rest, " && ", 4);
+        Tcl_AppendToObj(split->residual, " && ", 4);
     }
-    addTruth(p, split, token, split->rest);
+    addTruth(p, split, token, split->residual);
 }
 
-void EtwWhereFreeRest(Split *split)
+void EtwWhereFreeResidual(Split *split)
 {
-    Tcl_Obj *objs[] = {
-            split->tclText, split->rest, split->names, split->maybe, split->wrong, split->firstTcl};
+    Tcl_Obj *objs[] = {split->tclText, split->residual, split->names, split->maybe, split->wrong,
+            split->firstTcl};
 
     for (size_t i = 0; i < sizeof objs / sizeof objs[0]; i++) {
         if (objs[i] != NULL) {
@@ -278,7 +278,7 @@ static void makeLambda(EtwWhere *where, const Split *split)
     }
     Tcl_AppendToObj(body, "dict with " REST " {}; ", -1);
     Tcl_ListObjAppendElement(NULL, expr, Tcl_NewStringObj("expr", -1));
-    Tcl_ListObjAppendElement(NULL, expr, split->rest);
+    Tcl_ListObjAppendElement(NULL, expr, split->residual);
     Tcl_AppendObjToObj(body, expr);
     Tcl_DecrRefCount(expr);
     Tcl_Obj *parts[3] = {arguments, body, Tcl_NewStringObj("::", 2)};
@@ -286,7 +286,7 @@ static void makeLambda(EtwWhere *where, const Split *split)
     Tcl_IncrRefCount(where->lambda);
 }
 
-int EtwWhereMakeRest(Tcl_Interp *interp, Split *split, EtwWhere *where)
+int EtwWhereMakeResidual(Tcl_Interp *interp, Split *split, EtwWhere *where)
 {
     EtwError err = {0};
 
@@ -312,11 +312,11 @@ int EtwWhereMakeRest(Tcl_Interp *interp, Split *split, EtwWhere *where)
 static bool lacksField(Tcl_Interp *interp, const EtwWhere *where, Tcl_Obj *values)
 {
     Tcl_Size wanted, there;
-    Tcl_Obj *rest, *options, *code = NULL, *key;
+    Tcl_Obj *residual, *options, *code = NULL, *key;
 
     Tcl_ListObjLength(NULL, where->fields, &wanted);
-    Tcl_ListObjIndex(NULL, values, where->required, &rest);
-    Tcl_DictObjSize(NULL, rest, &there);
+    Tcl_ListObjIndex(NULL, values, where->required, &residual);
+    Tcl_DictObjSize(NULL, residual, &there);
     if (there == wanted - where->required) {
         return false;
     }

@@ -377,7 +377,7 @@ static bool addRegistered(void *ctx, const EtwProviderInfo *info)
     return true;
 }
 
-static void addKnown(void *dict, const EtwKnown *known)
+static void addKnown(void *dict, const EtwKnownProvider *known)
 {
     addName(dict, known->name);
 }
@@ -395,7 +395,7 @@ Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known)
     }
     EtwProviderList(addRegistered, dict);
     if (known) {
-        EtwKnownVisit(addKnown, dict);
+        EtwKnownProviderVisit(addKnown, dict);
     }
     Tcl_DictObjFirst(NULL, dict, &search, &key, &value, &done);
     for (; !done; Tcl_DictObjNext(&search, &key, &value, &done)) {
@@ -449,7 +449,7 @@ static int unknownProvider(EtwInterp *ctx, Tcl_Obj *name)
     return TCL_ERROR;
 }
 
-static bool findOwn(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target)
+static bool findOwn(EtwInterp *ctx, Tcl_Obj *name, EtwProviderRef *target)
 {
     EtwTclProvider *provider = lookUp(ctx, name);
 
@@ -463,7 +463,7 @@ static bool findOwn(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target)
     return true;
 }
 
-static bool findBuiltIn(const char *name, EtwTarget *target)
+static bool findBuiltIn(const char *name, EtwProviderRef *target)
 {
     for (int i = 0; i < BUILT_INS; i++) {
         if (Tcl_StringCaseMatch(name, builtIns[i].name, TCL_MATCH_NOCASE)) {
@@ -479,7 +479,7 @@ static bool findBuiltIn(const char *name, EtwTarget *target)
 
 typedef struct Wanted {
     EtwGuid fromName;
-    EtwTarget *target;
+    EtwProviderRef *target;
     bool found;
 } Wanted;
 
@@ -542,14 +542,14 @@ static const KnownKeywords *knownKeywords(const EtwProviderDef *def)
 }
 
 /* A provider that is described somewhere, whether or not somebody has registered it. */
-static bool findKnown(const char *nameOrGuid, EtwTarget *target)
+static bool findKnown(const char *nameOrGuid, EtwProviderRef *target)
 {
-    EtwKnown known;
+    EtwKnownProvider known;
 
-    if (!EtwKnownFind(nameOrGuid, &known) || EtwGuidIsNull(&known.guid)) {
+    if (!EtwKnownProviderFind(nameOrGuid, &known) || EtwGuidIsNull(&known.guid)) {
         return false;
     }
-    const EtwProviderDef *def = EtwKnownDef(&known);
+    const EtwProviderDef *def = EtwKnownProviderDef(&known);
     target->guid = known.guid;
     snprintf(target->name, sizeof target->name, "%s", known.name);
     if (def != NULL && def->nameCount[ETW_NAME_KEYWORD] != 0) {
@@ -560,7 +560,7 @@ static bool findKnown(const char *nameOrGuid, EtwTarget *target)
     return true;
 }
 
-int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target)
+int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwProviderRef *target)
 {
     Wanted wanted = {.target = target};
     Tcl_DString ds;

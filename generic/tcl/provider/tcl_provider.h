@@ -147,13 +147,13 @@ void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that made it; a
 
 /* A provider as session commands name it: ours, built in, registered by some process, described
  * somewhere (schema/store/known_providers.h), or a GUID. */
-typedef struct EtwTarget {
+typedef struct EtwProviderRef {
     EtwGuid guid;
     char name[128]; /* "" when only the GUID is known */
     const EtwKeyword *keywords;
     int keywordCount;
-} EtwTarget;
-int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwTarget *target);
+} EtwProviderRef;
+int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwProviderRef *target);
 /* Names of the built-in and the registered providers and, `known`, of those that are described
  * somewhere, each once: a new list. */
 Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known);

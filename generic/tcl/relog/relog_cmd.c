@@ -138,7 +138,7 @@ static void nextDescription(Descriptions *d)
 
     do {
         status = status == ETW_OK ? EtwSourceNext(d->source, &d->event) : status;
-    } while (status == ETW_OK && !EtwSchemaTeaches(&d->event));
+    } while (status == ETW_OK && !EtwEventIsSchema(&d->event));
     if (status != ETW_OK && d->source != NULL) {
         EtwSourceClose(d->source);
         d->source = NULL;
@@ -154,18 +154,18 @@ static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQu
     if (!o->where && !o->from && !o->to && !o->limit) {
         return;
     }
-    while (count < TEACHING_MAX && etwTeachingProviders[count] != NULL) {
-        providers[count] = *etwTeachingProviders[count];
+    while (count < TEACHING_MAX && etwSchemaEventProviders[count] != NULL) {
+        providers[count] = *etwSchemaEventProviders[count];
         count++;
     }
     EtlFilter filter = {.providers = providers,
             .providerCount = count,
-            .ids = &etwTeachingId,
+            .ids = &etwSchemaEventId,
             .idCount = 1,
             .either = true,
             .from = INT64_MIN,
             .to = INT64_MAX};
-    d->source = EtwSourceAgain(query->source, &filter);
+    d->source = EtwSourceReopen(query->source, &filter);
     nextDescription(d);
 }
 
@@ -191,7 +191,7 @@ int EtwRelogInject(Tcl_Interp *interp, Tcl_Obj *records, EtwRelog *relog)
     while (result == TCL_OK && EtwSourceNext(source, &event) == ETW_OK) {
         event.logger = EtwRelogLogger(relog);
         if (EtwRelogMove(relog, &event, event.time)) {
-            EtwRelogHold(relog, &event);
+            EtwRelogReorder(relog, &event);
         } else {
             result = EtwTclFail(interp, ETW_E_ARG, "RECORD", "time",
                     "a record without a time cannot be injected");
@@ -207,12 +207,12 @@ static int addEvent(Relogging *r, EtwEvent *event)
     int64_t time = event->time;
     int result = TCL_OK;
 
-    EtwRelogAddHeld(&r->relog, time);
-    if (r->map != NULL && !EtwSchemaTeaches(event)) {
+    EtwRelogAddReordered(&r->relog, time);
+    if (r->map != NULL && !EtwEventIsSchema(event)) {
         result = EtwRelogMapEvent(r->map, event);
     }
     if (result == TCL_OK && event->time > time) {
-        EtwRelogHold(&r->relog, event);
+        EtwRelogReorder(&r->relog, event);
     } else if (result == TCL_OK) {
         EtwRelogAdd(&r->relog, event);
     }
@@ -256,9 +256,9 @@ static int copyEvents(Relogging *r, Descriptions *d)
     EtwEvent event;
     int result;
 
-    r->query->teachers = !apart;
+    r->query->keepSchemaEvents = !apart;
     while ((result = EtwQueryNext(r->query, &event)) == TCL_OK) {
-        if (EtwRelogIsHeader(&r->relog, &event) || (apart && EtwSchemaTeaches(&event))) {
+        if (EtwRelogIsHeader(&r->relog, &event) || (apart && EtwEventIsSchema(&event))) {
             r->query->taken--;
             continue;
         }
@@ -377,7 +377,7 @@ static Tcl_Obj *resultOf(const Relogging *r)
     addWarning(warnings, relog, EtwRelogUnknown);
     addWarning(warnings, relog, EtwRelogPlain);
     addWarning(warnings, relog, EtwRelogUndescribed);
-    addWarning(warnings, relog, EtwRelogUncarried);
+    addWarning(warnings, relog, EtwRelogRundownDropped);
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
     EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
     EtwPut(dict, "bytes", EtwUint64Obj(EtwRelogBytes(relog)));

@@ -225,7 +225,7 @@ void EtwRelogEditsApply(const EtwRelogEdits *edits, EtwRelog *relog)
     relog->edit = edits->set.fields != 0 ? &edits->set : NULL;
     relog->redact = edits->redact;
     relog->rename = edits->rename;
-    EtlOutputShift(relog->output, edits->shift);
+    EtlBuilderShift(relog->output, edits->shift);
 }
 
 void EtwRelogEditsFree(EtwRelogEdits *edits)

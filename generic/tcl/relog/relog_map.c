@@ -145,7 +145,7 @@ static int compare(EtwRelogMap *map, Tcl_Obj *old, Tcl_Obj *answer, Changes *cha
 
 /* ---- The record ------------------------------------------------------------------------------ */
 
-static int noPlace(Tcl_Interp *interp, const char *what)
+static int unsupportedField(Tcl_Interp *interp, const char *what)
 {
     return EtwTclFail(interp, ETW_E_UNSUPPORTED, "FIELD", what,
             "the event's record has no place for this \"%s\"", what);
@@ -153,7 +153,7 @@ static int noPlace(Tcl_Interp *interp, const char *what)
 
 /* Fields in a dict over those that the event has. A new object, or NULL with an error left. */
 static Tcl_Obj *mergedProps(
-        EtwRelogMap *map, const EtwEvent *event, Tcl_Obj *changed, EtwGiverMode *modePtr)
+        EtwRelogMap *map, const EtwEvent *event, Tcl_Obj *changed, EtwMissingMode *modePtr)
 {
     Tcl_Obj *old = EtwEventObj(map->props, event), *error = NULL, *props = NULL, *key, *value;
     Tcl_DictSearch search;
@@ -162,7 +162,7 @@ static Tcl_Obj *mergedProps(
     Tcl_IncrRefCount(old);
     Tcl_DictObjGet(NULL, old, map->query->ctx->keys[ETW_KEY_ERROR], &error);
     Tcl_DictObjGet(NULL, old, map->query->ctx->keys[ETW_KEY_PROPS], &props);
-    *modePtr = error != NULL ? ETW_GIVE_PREFIX : ETW_GIVE_ALL;
+    *modePtr = error != NULL ? ETW_MISSING_CUT : ETW_MISSING_ERROR;
     Tcl_Obj *merged = props != NULL ? Tcl_DuplicateObj(props) : Tcl_NewDictObj();
     Tcl_DecrRefCount(old);
     if (Tcl_DictObjFirst(map->interp, changed, &search, &key, &value, &done) != TCL_OK) {
@@ -205,7 +205,7 @@ static int setProps(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *changed)
 {
     static const EtwVisitor rest = {skipValue, skipBegin, skipEnd, keepRest};
     const EtwSchema *schema = EtwSchemaOf(map->query->filter.store, event);
-    EtwGiverMode mode;
+    EtwMissingMode mode;
 
     if (schema == NULL) {
         return EtwTclFail(map->interp, ETW_E_UNSUPPORTED, "SCHEMA", "",
@@ -218,15 +218,15 @@ static int setProps(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *changed)
     }
     map->scratch.size = 0;
     Tcl_IncrRefCount(props);
-    int result = EtwGiveDict(map->interp, &map->scratch, schema, event->pointerSize, props, mode);
+    int result = EtwEncodeDict(map->interp, &map->scratch, schema, event->pointerSize, props, mode);
     Tcl_DecrRefCount(props);
     if (result != TCL_OK) {
         return TCL_ERROR;
     }
     EtwDecode(schema, event, &rest, &map->scratch);
-    return EtlRemakePayload(&map->relog->remake, event, map->scratch.data, map->scratch.size)
+    return EtlRebuildPayload(&map->relog->rebuild, event, map->scratch.data, map->scratch.size)
                    ? TCL_OK
-                   : noPlace(map->interp, "props");
+                   : unsupportedField(map->interp, "props");
 }
 
 static int setPayload(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *payload)
@@ -237,9 +237,9 @@ static int setPayload(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *payload)
     if (bytes == NULL) {
         return TCL_ERROR;
     }
-    return EtlRemakePayload(&map->relog->remake, event, bytes, (size_t)size)
+    return EtlRebuildPayload(&map->relog->rebuild, event, bytes, (size_t)size)
                    ? TCL_OK
-                   : noPlace(map->interp, "payload");
+                   : unsupportedField(map->interp, "payload");
 }
 
 static int setRelated(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *value)
@@ -250,10 +250,10 @@ static int setRelated(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *value)
     if (!none && EtwGetGuid(map->interp, value, &guid) != TCL_OK) {
         return TCL_ERROR;
     }
-    return EtlRemakeItem(&map->relog->remake, event, ETL_ITEM_RELATED_ACTIVITY, none ? NULL : &guid,
-                   sizeof guid)
+    return EtlRebuildItem(&map->relog->rebuild, event, ETL_ITEM_RELATED_ACTIVITY,
+                   none ? NULL : &guid, sizeof guid)
                    ? TCL_OK
-                   : noPlace(map->interp, "related");
+                   : unsupportedField(map->interp, "related");
 }
 
 /* A list of addresses; an empty one: no stack. */
@@ -276,24 +276,24 @@ static int setStack(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *value)
         }
         EtwTextAdd(&map->scratch, &address, narrow ? 4 : 8);
     }
-    return EtlRemakeItem(&map->relog->remake, event, type, count ? map->scratch.data : NULL,
+    return EtlRebuildItem(&map->relog->rebuild, event, type, count ? map->scratch.data : NULL,
                    map->scratch.size)
                    ? TCL_OK
-                   : noPlace(map->interp, "stack");
+                   : unsupportedField(map->interp, "stack");
 }
 
 static int setHeader(EtwRelogMap *map, EtwEvent *event, const EtlEdit *edit)
 {
-    EtlRemake *remake = &map->relog->remake;
+    EtlRebuild *rebuild = &map->relog->rebuild;
 
     map->scratch.size = 0;
     EtwTextAdd(&map->scratch, event->payload, event->payloadSize);
-    if (!EtlRemakePayload(remake, event, map->scratch.data, map->scratch.size)) {
-        return noPlace(map->interp, "header");
+    if (!EtlRebuildPayload(rebuild, event, map->scratch.data, map->scratch.size)) {
+        return unsupportedField(map->interp, "header");
     }
-    unsigned left = EtlEditApply(edit, EtlRemakeRecord(remake), event->recordSize);
+    unsigned left = EtlEditApply(edit, EtlRebuildRecord(rebuild), event->recordSize);
     if (left != 0) {
-        return noPlace(map->interp, EtwRelogFieldName(__builtin_ctz(left)));
+        return unsupportedField(map->interp, EtwRelogFieldName(__builtin_ctz(left)));
     }
     event->cpu = edit->fields >> ETL_EDIT_CPU & 1 ? edit->cpu : event->cpu;
     return TCL_OK;
@@ -306,7 +306,7 @@ static int setTime(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *value)
     if (Tcl_GetWideIntFromObj(map->interp, value, &time) != TCL_OK) {
         return TCL_ERROR;
     }
-    return EtwRelogMove(map->relog, event, time) ? TCL_OK : noPlace(map->interp, "time");
+    return EtwRelogMove(map->relog, event, time) ? TCL_OK : unsupportedField(map->interp, "time");
 }
 
 /* Payload first: its schema is that of the header as it was. */
@@ -326,7 +326,7 @@ static int apply(EtwRelogMap *map, EtwEvent *event, const Changes *c)
 
 /* ---- An event -------------------------------------------------------------------------------- */
 
-static int answered(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *old, Tcl_Obj *answer)
+static int applyResult(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *old, Tcl_Obj *answer)
 {
     Changes changes = {.drop = false};
 
@@ -356,7 +356,7 @@ int EtwRelogMapEvent(EtwRelogMap *map, EtwEvent *event)
     if (result == TCL_OK) {
         Tcl_Obj *answer = Tcl_GetObjResult(interp);
         Tcl_IncrRefCount(answer);
-        result = answered(map, event, old, answer);
+        result = applyResult(map, event, old, answer);
         Tcl_DecrRefCount(answer);
     }
     Tcl_DecrRefCount(old);

@@ -12,7 +12,7 @@ enum { SIZE_MIN = 64 * 1024, NAME_MAX_BYTES = 100 };
 
 typedef struct File {
     struct File *next;
-    Tcl_Obj *path, *beside; /* beside: NULL: not there */
+    Tcl_Obj *path, *tempPath; /* beside: NULL: not there */
 } File;
 
 struct EtwRelogFiles {
@@ -152,7 +152,7 @@ static Tcl_Obj *pathOf(const EtwRelogFiles *files, const EtwPiece *piece)
 static bool writeBytes(
         EtwRelogFiles *files, const File *file, const char *mode, const EtwText *text)
 {
-    Tcl_Channel channel = Tcl_FSOpenFileChannel(files->interp, file->beside, mode, 0600);
+    Tcl_Channel channel = Tcl_FSOpenFileChannel(files->interp, file->tempPath, mode, 0600);
     bool good = channel != NULL;
 
     if (good) {
@@ -170,8 +170,8 @@ static bool writeBytes(
 
 static bool checkCount(const EtwRelogFiles *files, const EtwPiece *piece)
 {
-    bool beside = files->kind == ETW_SPLIT_PROCESS || files->kind == ETW_SPLIT_PROVIDER;
-    int most = beside ? ETW_SPLIT_MAX_BESIDE : ETW_SPLIT_MAX;
+    bool tempPath = files->kind == ETW_SPLIT_PROCESS || files->kind == ETW_SPLIT_PROVIDER;
+    int most = tempPath ? ETW_SPLIT_MAX_PARALLEL : ETW_SPLIT_MAX;
 
     if (piece->number > most) {
         EtwTclFail(files->interp, ETW_E_LIMIT, "FILES", Tcl_GetString(files->out),
@@ -202,7 +202,7 @@ static bool beginFile(void *ctx, EtwPiece *piece)
     if (EtwOutputCheck(files->interp, file->path, files->source, "relog") != TCL_OK) {
         return false;
     }
-    file->beside = EtwOutputBeside(file->path);
+    file->tempPath = EtwOutputTempName(file->path);
     return writeBytes(files, file, "w", &none);
 }
 
@@ -249,14 +249,14 @@ Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split)
 /* Into its place, or gone. */
 static int settle(EtwRelogFiles *files, const File *file, int result)
 {
-    if (result == TCL_OK && Tcl_FSRenameFile(file->beside, file->path) != TCL_OK) {
+    if (result == TCL_OK && Tcl_FSRenameFile(file->tempPath, file->path) != TCL_OK) {
         Tcl_SetObjResult(
                 files->interp, Tcl_ObjPrintf("error writing \"%s\": %s", Tcl_GetString(file->path),
                                        Tcl_PosixError(files->interp)));
         result = TCL_ERROR;
     }
     if (result != TCL_OK) {
-        Tcl_FSDeleteFile(file->beside);
+        Tcl_FSDeleteFile(file->tempPath);
     }
     return result;
 }
@@ -265,9 +265,9 @@ int EtwRelogFilesClose(EtwRelogFiles *files, int result)
 {
     for (File *file = files->first, *next; file != NULL; file = next) {
         next = file->next;
-        if (file->beside != NULL) {
+        if (file->tempPath != NULL) {
             result = settle(files, file, result);
-            Tcl_DecrRefCount(file->beside);
+            Tcl_DecrRefCount(file->tempPath);
         }
         Tcl_DecrRefCount(file->path);
         EtwFree(file);

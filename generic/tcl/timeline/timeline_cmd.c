@@ -16,7 +16,7 @@ struct EtwTimelines {
 
 /* ---- By name --------------------------------------------------------------------------------------- */
 
-EtwTclTimeline *EtwTimelineNamed(EtwInterp *ctx, Tcl_Obj *name)
+EtwTclTimeline *EtwFindTimeline(EtwInterp *ctx, Tcl_Obj *name)
 {
     Tcl_HashEntry *entry =
             ctx->timelines ? Tcl_FindHashEntry(&ctx->timelines->byName, Tcl_GetString(name)) : NULL;
@@ -29,9 +29,9 @@ EtwTclTimeline *EtwTimelineNamed(EtwInterp *ctx, Tcl_Obj *name)
 }
 
 /* One that may be changed. */
-static EtwTclTimeline *idleNamed(EtwInterp *ctx, Tcl_Obj *name)
+static EtwTclTimeline *findIdleTimeline(EtwInterp *ctx, Tcl_Obj *name)
 {
-    EtwTclTimeline *t = EtwTimelineNamed(ctx, name);
+    EtwTclTimeline *t = EtwFindTimeline(ctx, name);
     if (t != NULL && t->busy) {
         EtwTclFail(ctx->interp, ETW_E_STATE, "BUSY", Tcl_GetString(name),
                 "timeline \"%.100s\" is being read", Tcl_GetString(name));
@@ -152,7 +152,7 @@ static int openTimeline(EtwInterp *ctx, Tcl_Obj *name, Tcl_Obj *sources, const C
     if (result == TCL_OK && o->read) {
         result = EtwTimelineRead(t, 0);
     }
-    EtwServingEnd(&t->query.serving);
+    EtwPollingEnd(&t->query.polling);
     if (result != TCL_OK) {
         freeTimeline(t);
         return TCL_ERROR;
@@ -185,7 +185,7 @@ static int createCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
 static int deleteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwInterp *ctx = clientData;
-    EtwTclTimeline *t = idleNamed(ctx, objv[2]);
+    EtwTclTimeline *t = findIdleTimeline(ctx, objv[2]);
     (void)interp;
     (void)objc;
 
@@ -222,7 +222,7 @@ static Tcl_Obj *infoObj(const EtwTclTimeline *t)
     Tcl_Obj *dict = Tcl_NewDictObj();
     EtwTimelineInfo info;
 
-    EtwTimelineTell(t->timeline, &info);
+    EtwTimelineGetInfo(t->timeline, &info);
     EtwPut(dict, "events", EtwUint64Obj(info.events));
     EtwPut(dict, "lanes", Tcl_NewIntObj(info.lanes));
     EtwPut(dict, "first", Tcl_NewWideIntObj(info.first));
@@ -248,7 +248,7 @@ static Tcl_Obj *infoObj(const EtwTclTimeline *t)
 
 static int infoCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     (void)objc;
 
     if (t == NULL) {
@@ -275,7 +275,7 @@ static int getMs(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], int index,
 /* Read on, and search on, for so many milliseconds or to the end; what info tells. */
 static int readCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = idleNamed(clientData, objv[2]);
+    EtwTclTimeline *t = findIdleTimeline(clientData, objv[2]);
     int ms;
 
     if (t == NULL || getMs(interp, objc, objv, 3, &ms) != TCL_OK ||
@@ -291,7 +291,7 @@ static int readCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
 /* etw timeline search NAME WHERE ?MS? */
 static int searchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = idleNamed(clientData, objv[2]);
+    EtwTclTimeline *t = findIdleTimeline(clientData, objv[2]);
     int ms;
 
     if (t == NULL || getMs(interp, objc, objv, 4, &ms) != TCL_OK ||
@@ -320,7 +320,7 @@ static int getEvent(Tcl_Interp *interp, Tcl_Obj *word, uint32_t *eventPtr)
 static int matchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     static const char *const ways[] = {"next", "previous", NULL};
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     uint32_t event, index;
     int way;
     (void)objc;
@@ -343,7 +343,7 @@ static int matchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
 
 static int findCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     Tcl_WideInt time;
     (void)objc;
 
@@ -358,7 +358,7 @@ static int findCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
 static int eventCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     enum { MOST = 10000 };
-    EtwTclTimeline *t = idleNamed(clientData, objv[2]);
+    EtwTclTimeline *t = findIdleTimeline(clientData, objv[2]);
     uint32_t event;
     int count = 1;
 

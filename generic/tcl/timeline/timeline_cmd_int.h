@@ -41,7 +41,7 @@ typedef struct EtwTclTimeline {
 } EtwTclTimeline;
 
 /* NULL: there is none of that name, error left. */
-EtwTclTimeline *EtwTimelineNamed(EtwInterp *ctx, Tcl_Obj *name);
+EtwTclTimeline *EtwFindTimeline(EtwInterp *ctx, Tcl_Obj *name);
 Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text);
 
 /* ---- timeline_read.c ---------------------------------------------------------------------------- */

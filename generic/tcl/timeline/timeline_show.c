@@ -55,7 +55,7 @@ static Tcl_Obj *laneObj(int lane, const EtwLaneInfo *info)
 
 int EtwTimelineLanesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     EtwLaneInfo info;
     (void)objc;
 
@@ -159,7 +159,7 @@ static int getWidth(
 /* etw timeline boxes NAME LANES FROM TO WIDTH ?GRAIN? */
 int EtwTimelineBoxesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     Painter p = {.timeline = t};
     int64_t times[2];
     double grain;
@@ -222,7 +222,7 @@ static Tcl_Obj *boxObj(EtwTclTimeline *t, const EtwTimeBox *box)
 int EtwTimelineAtCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     static const char *const kinds[] = {"call", "event", "gap", "run", "match", NULL};
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     int lane, kind, level;
     Tcl_WideInt time, slack = 0;
     EtwTimeBox box;
@@ -288,7 +288,7 @@ static Tcl_Obj *waitsObj(EtwTclTimeline *t, const EtwSpan *span)
 /* etw timeline totals NAME FROM TO ?LANE? */
 int EtwTimelineTotalsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     int64_t times[2];
     int lane = -1;
     EtwSpan span;
@@ -330,7 +330,7 @@ int EtwTimelineRowsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
 {
     enum { MOST = 100000 };
     static const char *const which[] = {"all", "matches", NULL};
-    EtwTclTimeline *t = EtwTimelineNamed(clientData, objv[2]);
+    EtwTclTimeline *t = EtwFindTimeline(clientData, objv[2]);
     Tcl_WideInt first, count;
     EtwTimeRowInfo row;
     int index;

@@ -19,15 +19,15 @@ typedef struct Frame {
     Tcl_Size next; /* element of a list */
 } Frame;
 
-typedef struct Giver {
+typedef struct DictEncoder {
     const EtwSchema *schema;
-    EtwGiverMode mode;
+    EtwMissingMode mode;
     bool explained;        /* the error names the field and its type */
     const EtwField *asked; /* last */
     EtwText scratch;
     int depth;
     Frame frames[MAX_FRAMES];
-} Giver;
+} DictEncoder;
 
 static Tcl_Obj *nameObj(const EtwField *f)
 {
@@ -35,7 +35,7 @@ static Tcl_Obj *nameObj(const EtwField *f)
 }
 
 /* The fields directly in a frame are from *endPtr's first to before *endPtr, by span. */
-static const EtwField *membersOf(const Giver *g, const Frame *frame, const EtwField **endPtr)
+static const EtwField *membersOf(const DictEncoder *g, const Frame *frame, const EtwField **endPtr)
 {
     const EtwField *owner = frame->owner;
     *endPtr = owner != NULL ? owner + owner->span : g->schema->fields + g->schema->fieldCount;
@@ -45,7 +45,7 @@ static const EtwField *membersOf(const Giver *g, const Frame *frame, const EtwFi
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Outer(2).Inner */
-static void addPath(const Giver *g, const EtwField *leaf, EtwText *out)
+static void addPath(const DictEncoder *g, const EtwField *leaf, EtwText *out)
 {
     for (int i = 1; i < g->depth; i++) {
         const Frame *frame = &g->frames[i];
@@ -71,7 +71,7 @@ static void addType(const EtwField *f, EtwText *out)
 }
 
 /* Of the field at hand: `field "PATH" (TYPE): TEXT`. */
-static EtwStatus refuse(Giver *g, const EtwField *f, const char *detail, EtwStatus status,
+static EtwStatus refuse(DictEncoder *g, const EtwField *f, const char *detail, EtwStatus status,
         const char *text, EtwError *errPtr)
 {
     EtwText path = {NULL, 0, 0};
@@ -86,7 +86,7 @@ static EtwStatus refuse(Giver *g, const EtwField *f, const char *detail, EtwStat
 }
 
 static EtwStatus wrongValue(
-        Giver *g, const EtwField *f, const char *expected, Tcl_Obj *obj, EtwError *errPtr)
+        DictEncoder *g, const EtwField *f, const char *expected, Tcl_Obj *obj, EtwError *errPtr)
 {
     char text[400];
     snprintf(text, sizeof text, "expected %.250s but got \"%.100s\"", expected, Tcl_GetString(obj));
@@ -94,7 +94,7 @@ static EtwStatus wrongValue(
 }
 
 /* Bytes that nobody shows, and fields without any, need no value. */
-static bool needsNone(const EtwField *f)
+static bool needsNoValue(const EtwField *f)
 {
     return f->in == ETW_IN_SKIP || f->in == ETW_IN_NULL;
 }
@@ -109,12 +109,12 @@ static Tcl_Obj *found(const Frame *frame, const EtwField *f)
 }
 
 /* Append those of the frame that nothing was given for. */
-static void addMissing(const Giver *g, const Frame *frame, EtwText *out)
+static void addMissing(const DictEncoder *g, const Frame *frame, EtwText *out)
 {
     const EtwField *end, *first = membersOf(g, frame, &end);
     const char *between = "";
     for (const EtwField *f = first; f < end; f += f->span) {
-        if (!needsNone(f) && !f->counts && found(frame, f) == NULL) {
+        if (!needsNoValue(f) && !f->counts && found(frame, f) == NULL) {
             EtwTextPrintf(out, "%s%s (", between, f->name);
             addType(f, out);
             EtwTextChar(out, ')');
@@ -123,7 +123,7 @@ static void addMissing(const Giver *g, const Frame *frame, EtwText *out)
     }
 }
 
-static EtwStatus refuseMissing(Giver *g, const EtwField *f, EtwError *errPtr)
+static EtwStatus refuseMissing(DictEncoder *g, const EtwField *f, EtwError *errPtr)
 {
     EtwText names = {NULL, 0, 0};
     addMissing(g, &g->frames[g->depth - 1], &names);
@@ -136,7 +136,8 @@ static EtwStatus refuseMissing(Giver *g, const EtwField *f, EtwError *errPtr)
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-static bool isMember(const Giver *g, const Frame *frame, const char *name, const EtwField **hint)
+static bool isMember(
+        const DictEncoder *g, const Frame *frame, const char *name, const EtwField **hint)
 {
     const EtwField *end, *first = membersOf(g, frame, &end);
     const EtwField *start = *hint != NULL && *hint < end ? *hint : first;
@@ -155,7 +156,8 @@ static bool isMember(const Giver *g, const Frame *frame, const char *name, const
     return false;
 }
 
-static EtwStatus refuseUnknown(Giver *g, const Frame *frame, const char *name, EtwError *errPtr)
+static EtwStatus refuseUnknown(
+        DictEncoder *g, const Frame *frame, const char *name, EtwError *errPtr)
 {
     const EtwField *end, *first = membersOf(g, frame, &end);
     EtwText names = {NULL, 0, 0};
@@ -175,7 +177,7 @@ static EtwStatus refuseUnknown(Giver *g, const Frame *frame, const char *name, E
 }
 
 /* Every key is a field's: those of a decoded event come in the schema's order. */
-static EtwStatus checkKeys(Giver *g, const Frame *frame, EtwError *errPtr)
+static EtwStatus checkKeys(DictEncoder *g, const Frame *frame, EtwError *errPtr)
 {
     Tcl_DictSearch search;
     Tcl_Obj *key;
@@ -198,7 +200,8 @@ static EtwStatus checkKeys(Giver *g, const Frame *frame, EtwError *errPtr)
 }
 
 /* obj NULL: there is none. */
-static EtwStatus push(Giver *g, Tcl_Obj *obj, const EtwField *owner, bool isDict, EtwError *errPtr)
+static EtwStatus push(
+        DictEncoder *g, Tcl_Obj *obj, const EtwField *owner, bool isDict, EtwError *errPtr)
 {
     if (g->depth == MAX_FRAMES) {
         return EtwFail(errPtr, ETW_E_LIMIT, "DEPTH", "", "structs and arrays are nested too deep");
@@ -211,7 +214,7 @@ static EtwStatus push(Giver *g, Tcl_Obj *obj, const EtwField *owner, bool isDict
     return obj != NULL && isDict ? checkKeys(g, frame, errPtr) : ETW_OK;
 }
 
-static void pop(Giver *g)
+static void pop(DictEncoder *g)
 {
     Frame *frame = &g->frames[--g->depth];
     if (frame->obj != NULL) {
@@ -222,7 +225,7 @@ static void pop(Giver *g)
 /* ---- What belongs to a field ------------------------------------------------------------------ */
 
 /* Elements or units of what a number counts, as they are given; false: they are not. */
-static bool countOf(Giver *g, const EtwField *f, Tcl_Obj *obj, uint64_t *countPtr)
+static bool countOf(DictEncoder *g, const EtwField *f, Tcl_Obj *obj, uint64_t *countPtr)
 {
     Tcl_Size length;
     EtwValue value = {.out = f->out};
@@ -239,7 +242,7 @@ static bool countOf(Giver *g, const EtwField *f, Tcl_Obj *obj, uint64_t *countPt
     }
     bool wide = f->in == ETW_IN_UTF16Z || f->in == ETW_IN_INT16 || f->in == ETW_IN_UINT16;
     value.width = chars ? 1 + wide : 0;
-    if (!EtwGiveValue(&g->scratch, f, obj, &value)) {
+    if (!EtwValueFromObj(&g->scratch, f, obj, &value)) {
         return false;
     }
     *countPtr = value.size / (1 + wide);
@@ -247,7 +250,7 @@ static bool countOf(Giver *g, const EtwField *f, Tcl_Obj *obj, uint64_t *countPt
 }
 
 /* A number that counts, from the first field in its frame that it counts for. */
-static bool counted(Giver *g, const Frame *frame, const EtwField *f, EtwValue *v)
+static bool counted(DictEncoder *g, const Frame *frame, const EtwField *f, EtwValue *v)
 {
     const EtwField *end, *first = membersOf(g, frame, &end);
     uint16_t index = (uint16_t)(f - g->schema->fields);
@@ -263,7 +266,7 @@ static bool counted(Giver *g, const Frame *frame, const EtwField *f, EtwValue *v
 }
 
 /* What was given for the next element or that field; NULL: nothing. */
-static Tcl_Obj *take(Giver *g, const EtwField *f)
+static Tcl_Obj *take(DictEncoder *g, const EtwField *f)
 {
     Tcl_Obj *obj = NULL;
     Frame *frame = &g->frames[g->depth - 1];
@@ -279,7 +282,7 @@ static Tcl_Obj *take(Giver *g, const EtwField *f)
 }
 
 /* Something is given behind f, which is in that frame, or behind the element that f is in. */
-static bool goesOn(const Giver *g, const Frame *frame, const EtwField *f)
+static bool hasLaterValue(const DictEncoder *g, const Frame *frame, const EtwField *f)
 {
     const EtwField *end;
     Tcl_Size length = 0;
@@ -297,11 +300,11 @@ static bool goesOn(const Giver *g, const Frame *frame, const EtwField *f)
 }
 
 /* Nothing may be given behind a field that ends the payload. */
-static EtwStatus endThere(Giver *g, const EtwField *f, EtwError *errPtr)
+static EtwStatus endPayload(DictEncoder *g, const EtwField *f, EtwError *errPtr)
 {
     const EtwField *at = f;
     for (int i = g->depth - 1; i >= 0; i--) {
-        if (goesOn(g, &g->frames[i], at)) {
+        if (hasLaterValue(g, &g->frames[i], at)) {
             return refuseMissing(g, f, errPtr);
         }
         at = g->frames[i].owner;
@@ -310,21 +313,21 @@ static EtwStatus endThere(Giver *g, const EtwField *f, EtwError *errPtr)
 }
 
 /* Nothing is given: is that an error? */
-static EtwStatus missing(Giver *g, const EtwField *f, EtwError *errPtr)
+static EtwStatus missing(DictEncoder *g, const EtwField *f, EtwError *errPtr)
 {
     const Frame *frame = &g->frames[g->depth - 1];
-    if (g->mode == ETW_GIVE_ZEROS || frame->obj == NULL) {
+    if (g->mode == ETW_MISSING_ZERO || frame->obj == NULL) {
         return ETW_OK;
     }
-    return g->mode == ETW_GIVE_PREFIX ? endThere(g, f, errPtr) : refuseMissing(g, f, errPtr);
+    return g->mode == ETW_MISSING_CUT ? endPayload(g, f, errPtr) : refuseMissing(g, f, errPtr);
 }
 
-/* ---- The giver ------------------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------------------- */
 
-static EtwStatus giveMissing(Giver *g, const EtwField *f, EtwValue *value, EtwError *errPtr)
+static EtwStatus encodeMissing(DictEncoder *g, const EtwField *f, EtwValue *value, EtwError *errPtr)
 {
     const Frame *frame = &g->frames[g->depth - 1];
-    if (needsNone(f)) {
+    if (needsNoValue(f)) {
         return ETW_OK;
     }
     if (frame->obj != NULL && frame->isDict && counted(g, frame, f, value)) {
@@ -332,25 +335,25 @@ static EtwStatus giveMissing(Giver *g, const EtwField *f, EtwValue *value, EtwEr
     }
     EtwStatus status = missing(g, f, errPtr);
     if (status == ETW_OK) {
-        EtwGiveZero(&g->scratch, f, value);
+        EtwValueSetZero(&g->scratch, f, value);
     }
     return status;
 }
 
 static EtwStatus onValue(void *ctx, const EtwField *f, EtwValue *value, EtwError *errPtr)
 {
-    Giver *g = ctx;
+    DictEncoder *g = ctx;
     Tcl_Obj *obj = take(g, f);
     uint8_t width = value->width;
 
     if (obj == NULL) {
-        return giveMissing(g, f, value, errPtr);
+        return encodeMissing(g, f, value, errPtr);
     }
-    if (EtwGiveValue(&g->scratch, f, obj, value)) {
+    if (EtwValueFromObj(&g->scratch, f, obj, value)) {
         return ETW_OK;
     }
     EtwText expected = {NULL, 0, 0};
-    EtwGiveExpected(&expected, f, width);
+    EtwAddExpected(&expected, f, width);
     EtwTextChar(&expected, '\0');
     EtwStatus status = wrongValue(g, f, expected.data, obj, errPtr);
     EtwTextFree(&expected);
@@ -360,7 +363,7 @@ static EtwStatus onValue(void *ctx, const EtwField *f, EtwValue *value, EtwError
 static EtwStatus onBegin(
         void *ctx, const EtwField *f, bool isStruct, uint32_t *countPtr, EtwError *errPtr)
 {
-    Giver *g = ctx;
+    DictEncoder *g = ctx;
     Tcl_Obj *obj = take(g, f);
     Tcl_Size size = 0;
 
@@ -385,7 +388,7 @@ static void onEnd(void *ctx, const EtwField *f, bool isStruct)
 }
 
 /* What the encoder refused, with the type that it did not tell. */
-static void explain(const Giver *g, EtwError *err)
+static void explain(const DictEncoder *g, EtwError *err)
 {
     EtwText type = {NULL, 0, 0};
     size_t used = strlen(err->message);
@@ -397,23 +400,23 @@ static void explain(const Giver *g, EtwError *err)
     EtwTextFree(&type);
 }
 
-int EtwGiveDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
-        Tcl_Obj *dict, EtwGiverMode mode)
+int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
+        Tcl_Obj *dict, EtwMissingMode mode)
 {
-    static const EtwGiver giver = {onValue, onBegin, onEnd};
+    static const EtwFieldSource source = {onValue, onBegin, onEnd};
     EtwError err = {0};
-    Giver g;
+    DictEncoder g;
     Tcl_Size size;
 
     if (Tcl_DictObjSize(interp, dict, &size) != TCL_OK) {
         return TCL_ERROR;
     }
-    memset(&g, 0, offsetof(Giver, frames));
+    memset(&g, 0, offsetof(DictEncoder, frames));
     g.schema = schema;
     g.mode = mode;
     EtwStatus status = push(&g, dict, NULL, true, &err);
     if (status == ETW_OK) {
-        status = EtwEncode(out, schema, pointerSize, &giver, &g, &err);
+        status = EtwEncode(out, schema, pointerSize, &source, &g, &err);
     }
     if (status != ETW_OK && status != ETW_END) {
         explain(&g, &err);

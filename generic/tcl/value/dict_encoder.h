@@ -12,31 +12,31 @@
 #include "schema/model/encode.h"
 
 /* What becomes of a field that the dict lacks. */
-typedef enum EtwGiverMode {
-    ETW_GIVE_ALL,   /* an error that names those that are missing */
-    ETW_GIVE_ZEROS, /* zeros, an empty text, as many elements as other fields say */
-    ETW_GIVE_PREFIX /* the payload ends there, as that of an event that was cut off; what is given
+typedef enum EtwMissingMode {
+    ETW_MISSING_ERROR, /* an error that names those that are missing */
+    ETW_MISSING_ZERO,  /* zeros, an empty text, as many elements as other fields say */
+    ETW_MISSING_CUT /* the payload ends there, as that of an event that was cut off; what is given
                        behind it is an error */
-} EtwGiverMode;
+} EtwMissingMode;
 
 /*
  * Append the payload of an event of this schema. A number that says how many elements or bytes
  * another field has may be left out: it is counted. An error's code is {ETW ARG DETAIL FIELD} (VALUE,
  * MISSING, and EtwEncode's) or {ETW LOOKUP FIELD FIELD}; what was appended until then stays.
  */
-int EtwGiveDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
-        Tcl_Obj *dict, EtwGiverMode mode);
+int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
+        Tcl_Obj *dict, EtwMissingMode mode);
 
 /* ---- One value (dict_encoder_value.c) --------------------------------------------------------------- */
 
 /*
- * *value comes as EtwGiver.value says; false: obj is not a value of the field, and *value is spoiled.
+ * *value comes as EtwFieldSource.value says; false: obj is not a value of the field, and *value is spoiled.
  * Its data are in *scratch, in obj or static.
  */
-bool EtwGiveValue(EtwText *scratch, const EtwField *field, Tcl_Obj *obj, EtwValue *value);
+bool EtwValueFromObj(EtwText *scratch, const EtwField *field, Tcl_Obj *obj, EtwValue *value);
 /* What stands for a value that is not given. */
-void EtwGiveZero(EtwText *scratch, const EtwField *field, EtwValue *value);
-/* Append what EtwGiveValue takes: "a number of 0 to 255". width: of the field's numbers. */
-void EtwGiveExpected(EtwText *out, const EtwField *field, uint8_t width);
+void EtwValueSetZero(EtwText *scratch, const EtwField *field, EtwValue *value);
+/* Append what EtwValueFromObj takes: "a number of 0 to 255". width: of the field's numbers. */
+void EtwAddExpected(EtwText *out, const EtwField *field, uint8_t width);
 
 #endif

@@ -121,7 +121,7 @@ static bool setNegative(EtwValue *v, int64_t i)
     return v->width >= 8 || i >= -((int64_t)1 << (8 * v->width - 1));
 }
 
-static bool giveInteger(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool integerFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     Tcl_WideInt wide;
     uint64_t u;
@@ -192,7 +192,7 @@ static bool bitsOf(const EtwMap *map, const char *text, size_t size, uint64_t *u
     return true;
 }
 
-static bool giveNamed(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool namedFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     Tcl_DString ds;
     size_t size;
@@ -211,21 +211,21 @@ static bool giveNamed(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
     return good;
 }
 
-static bool giveNumber(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool numberFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
-    return (f->map != NULL && giveNamed(f, obj, v)) || giveInteger(f, obj, v);
+    return (f->map != NULL && namedFromObj(f, obj, v)) || integerFromObj(f, obj, v);
 }
 
-static bool giveIpv4(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool ipv4FromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     uint8_t raw[4];
     if (!EtwParseIpv4(Tcl_GetString(obj), raw)) {
-        return giveNumber(f, obj, v);
+        return numberFromObj(f, obj, v);
     }
     return setUnsigned(v, EtwLoad32(raw), false);
 }
 
-static bool giveBoolean(Tcl_Obj *obj, EtwValue *v)
+static bool booleanFromObj(Tcl_Obj *obj, EtwValue *v)
 {
     int flag;
     v->kind = ETW_V_BOOL;
@@ -237,7 +237,7 @@ static bool giveBoolean(Tcl_Obj *obj, EtwValue *v)
 }
 
 /* Tcl reads no NaN. */
-static bool giveReal(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool realFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     const char *text = Tcl_GetString(obj);
     v->kind = ETW_V_DOUBLE;
@@ -279,7 +279,7 @@ static bool parseScaled(const char *text, size_t digits, int64_t *resultPtr)
     return value <= most;
 }
 
-static bool giveTime(Tcl_Obj *obj, EtwValue *v)
+static bool timeFromObj(Tcl_Obj *obj, EtwValue *v)
 {
     int64_t ticks;
     v->kind = ETW_V_FILETIME;
@@ -290,7 +290,7 @@ static bool giveTime(Tcl_Obj *obj, EtwValue *v)
     return true;
 }
 
-static bool giveSystemtime(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
+static bool systemtimeFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
 {
     int64_t ms;
     EtwTextReserve(scratch, 16);
@@ -310,7 +310,7 @@ static void setScratch(EtwText *scratch, EtwValueKind kind, EtwValue *v)
     v->size = scratch->size;
 }
 
-static bool giveText(EtwText *scratch, Tcl_Obj *obj, bool wide, EtwValue *v)
+static bool textFromObj(EtwText *scratch, Tcl_Obj *obj, bool wide, EtwValue *v)
 {
     Tcl_DString ds;
     size_t size;
@@ -328,9 +328,9 @@ static bool giveText(EtwText *scratch, Tcl_Obj *obj, bool wide, EtwValue *v)
 }
 
 /* One of them, or an array. A byte that is no text is shown as U+FFFD. */
-static bool giveCharacters(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool charactersFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
-    giveText(scratch, obj, v->width == 2, v);
+    textFromObj(scratch, obj, v->width == 2, v);
     if (f->array == ETW_SCALAR && v->width == 1 && v->size == 3 &&
             memcmp(v->data, "\xEF\xBF\xBD", 3) == 0) {
         v->data = (const uint8_t *)"\xFF";
@@ -339,7 +339,7 @@ static bool giveCharacters(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, Et
     return EtwFieldIsChars(f) || v->size == v->width;
 }
 
-static bool giveBytes(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
+static bool bytesFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
 {
     Tcl_Size size;
     const unsigned char *bytes = Tcl_GetBytesFromObj(NULL, obj, &size);
@@ -401,7 +401,7 @@ static bool addSockaddr(EtwText *scratch, const char *text, size_t room)
     return true;
 }
 
-static bool giveShownBytes(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+static bool addressFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     const char *text = Tcl_GetString(obj);
     uint8_t address[16];
@@ -418,7 +418,7 @@ static bool giveShownBytes(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, Et
     return true;
 }
 
-static bool giveGuid(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
+static bool guidFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
 {
     EtwGuid guid;
     if (!EtwGuidParse(Tcl_GetString(obj), &guid)) {
@@ -429,7 +429,7 @@ static bool giveGuid(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
     return true;
 }
 
-static bool giveSid(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
+static bool sidFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
 {
     uint8_t sid[68];
     size_t size;
@@ -443,38 +443,38 @@ static bool giveSid(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
 
 /* ---- All of them ------------------------------------------------------------------------------ */
 
-bool EtwGiveValue(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
+bool EtwValueFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     scratch->size = 0;
     switch (formOf(f, v->width)) {
     case FORM_NUMBER:
-        return giveNumber(f, obj, v);
+        return numberFromObj(f, obj, v);
     case FORM_CHARACTER:
-        return giveCharacters(scratch, f, obj, v);
+        return charactersFromObj(scratch, f, obj, v);
     case FORM_BOOLEAN:
-        return giveBoolean(obj, v);
+        return booleanFromObj(obj, v);
     case FORM_TIME:
-        return giveTime(obj, v);
+        return timeFromObj(obj, v);
     case FORM_IPV4:
-        return giveIpv4(f, obj, v);
+        return ipv4FromObj(f, obj, v);
     case FORM_REAL:
-        return giveReal(f, obj, v);
+        return realFromObj(f, obj, v);
     case FORM_TEXT:
-        return giveText(scratch, obj, false, v);
+        return textFromObj(scratch, obj, false, v);
     case FORM_TEXT16:
-        return giveText(scratch, obj, true, v);
+        return textFromObj(scratch, obj, true, v);
     case FORM_BYTES:
-        return giveBytes(scratch, obj, v);
+        return bytesFromObj(scratch, obj, v);
     case FORM_SHOWN_BYTES:
-        return giveShownBytes(scratch, f, obj, v);
+        return addressFromObj(scratch, f, obj, v);
     case FORM_GUID:
-        return giveGuid(scratch, obj, v);
+        return guidFromObj(scratch, obj, v);
     case FORM_SYSTEMTIME:
-        return giveSystemtime(scratch, obj, v);
+        return systemtimeFromObj(scratch, obj, v);
     case FORM_WBEM_SID:
-        return *Tcl_GetString(obj) == '\0' || giveSid(scratch, obj, v);
+        return *Tcl_GetString(obj) == '\0' || sidFromObj(scratch, obj, v);
     case FORM_SID:
-        return giveSid(scratch, obj, v);
+        return sidFromObj(scratch, obj, v);
     case FORM_NONE:
         break;
     }
@@ -490,7 +490,7 @@ static void setZeros(EtwText *scratch, EtwValueKind kind, size_t size, EtwValue 
     setScratch(scratch, kind, v);
 }
 
-void EtwGiveZero(EtwText *scratch, const EtwField *f, EtwValue *v)
+void EtwValueSetZero(EtwText *scratch, const EtwField *f, EtwValue *v)
 {
     static const uint8_t nobody[8] = {1}; /* S-1-0 */
     bool chars = EtwFieldIsChars(f);
@@ -563,7 +563,7 @@ static const char *expectBytes(uint8_t out)
     }
 }
 
-void EtwGiveExpected(EtwText *out, const EtwField *f, uint8_t width)
+void EtwAddExpected(EtwText *out, const EtwField *f, uint8_t width)
 {
     static const char *const texts[] = {[FORM_NONE] = "an empty value",
             [FORM_CHARACTER] = "one character",

@@ -127,7 +127,7 @@ int EtwHeaderKey(const char *name)
     return -1;
 }
 
-static Tcl_Obj *heldText(const char *text)
+static Tcl_Obj *newTextRef(const char *text)
 {
     Tcl_Obj *obj = EtwTextObj(text, strlen(text));
     Tcl_IncrRefCount(obj);
@@ -167,11 +167,11 @@ static SchemaNames *makeNames(EtwEventMaker *maker, const EtwSchema *schema, con
     names->named = schema->provider;
     names->provider = EtwProviderNameObj(maker->store, schema, event);
     Tcl_IncrRefCount(names->provider);
-    names->event = heldText(schema->event);
+    names->event = newTextRef(schema->event);
     names->fields = EtwAlloc(sizeof *names->fields * (count + 1));
     names->slots = EtwAlloc(sizeof *names->slots * (count + 1));
     for (size_t i = 0; i < count; i++) {
-        names->fields[i] = heldText(schema->fields[i].name);
+        names->fields[i] = newTextRef(schema->fields[i].name);
         names->slots[i] = -1;
     }
     for (size_t i = 0; i < count; i += schema->fields[i].span) {

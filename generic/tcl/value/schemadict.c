@@ -209,7 +209,7 @@ static Tcl_Obj *mapsObj(const EtwProviderDef *def)
     return dict;
 }
 
-Tcl_Obj *EtwKnownObj(const EtwKnown *known)
+Tcl_Obj *EtwKnownProviderObj(const EtwKnownProvider *known)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
@@ -229,12 +229,12 @@ Tcl_Obj *EtwDefObj(const EtwProviderDef *def)
     } names[] = {{"keywords", ETW_NAME_KEYWORD}, {"tasks", ETW_NAME_TASK},
             {"opcodes", ETW_NAME_OPCODE}, {"levels", ETW_NAME_LEVEL},
             {"channels", ETW_NAME_CHANNEL}};
-    EtwKnown known = {.guid = def->guid,
+    EtwKnownProvider known = {.guid = def->guid,
             .name = def->name,
             .from = def->from,
             .origin = def->origin,
             .events = def->eventCount};
-    Tcl_Obj *dict = EtwKnownObj(&known);
+    Tcl_Obj *dict = EtwKnownProviderObj(&known);
 
     EtwPut(dict, "classic", Tcl_NewBooleanObj(def->classic));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

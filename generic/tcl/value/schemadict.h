@@ -11,7 +11,7 @@
 #include "schema/store/known_providers.h"
 
 /* What is told of a provider before its events are read: name, guid, origin, events, file. */
-Tcl_Obj *EtwKnownObj(const EtwKnown *known);
+Tcl_Obj *EtwKnownProviderObj(const EtwKnownProvider *known);
 /* All of a provider but its events: keywords, tasks, opcodes, levels, channels, maps. */
 Tcl_Obj *EtwDefObj(const EtwProviderDef *def);
 /* One event with its fields. */

@@ -7,7 +7,7 @@
 #include "tcl/value/schemafind.h"
 #include "schema/catalog/catalog.h"
 
-void EtwNearConsider(EtwNear *near, const char *name)
+void EtwSuggestionsAdd(EtwSuggestions *near, const char *name)
 {
     int distance = EtwNameDistance(near->wrong, name), at = near->count;
 
@@ -19,10 +19,10 @@ void EtwNearConsider(EtwNear *near, const char *name)
     while (at > 0 && near->distances[at - 1] > distance) {
         at--;
     }
-    if (at == ETW_NEAREST) {
+    if (at == ETW_SUGGESTIONS_MAX) {
         return;
     }
-    near->count += near->count < ETW_NEAREST;
+    near->count += near->count < ETW_SUGGESTIONS_MAX;
     for (int i = near->count - 1; i > at; i--) {
         near->names[i] = near->names[i - 1];
         near->distances[i] = near->distances[i - 1];
@@ -31,7 +31,8 @@ void EtwNearConsider(EtwNear *near, const char *name)
     near->distances[at] = distance;
 }
 
-int EtwNearFail(Tcl_Interp *interp, const EtwNear *near, const char *what, const char *detail)
+int EtwSuggestionsFail(
+        Tcl_Interp *interp, const EtwSuggestions *near, const char *what, const char *detail)
 {
     Tcl_DString list;
     const char *problem = EtwCatalogProblem();
@@ -56,33 +57,33 @@ int EtwNearFail(Tcl_Interp *interp, const EtwNear *near, const char *what, const
 
 typedef struct Search {
     bool found;
-    EtwKnown known;
-    EtwNear near;
+    EtwKnownProvider known;
+    EtwSuggestions near;
 } Search;
 
-static void compareKnown(void *ctx, const EtwKnown *known)
+static void compareKnown(void *ctx, const EtwKnownProvider *known)
 {
     Search *s = ctx;
 
-    if (!s->found && EtwKnownIs(known, s->near.wrong)) {
+    if (!s->found && EtwKnownProviderIs(known, s->near.wrong)) {
         s->known = *known;
         s->found = true;
     }
 }
 
-static void considerKnown(void *ctx, const EtwKnown *known)
+static void considerKnown(void *ctx, const EtwKnownProvider *known)
 {
-    EtwNearConsider(ctx, known->name);
+    EtwSuggestionsAdd(ctx, known->name);
 }
 
-static void visitAll(void *source, EtwKnownProc *visit, void *ctx)
+static void visitAll(void *source, EtwKnownProviderProc *visit, void *ctx)
 {
     (void)source;
-    EtwKnownVisit(visit, ctx);
+    EtwKnownProviderVisit(visit, ctx);
 }
 
 const EtwProviderDef *EtwFindDef(
-        Tcl_Interp *interp, Tcl_Obj *name, EtwKnownVisitor *visitor, void *source)
+        Tcl_Interp *interp, Tcl_Obj *name, EtwKnownProviderVisitor *visitor, void *source)
 {
     Search s = {.near = {.wrong = Tcl_GetString(name)}};
 
@@ -90,10 +91,10 @@ const EtwProviderDef *EtwFindDef(
     visitor(source, compareKnown, &s);
     if (!s.found) {
         visitor(source, considerKnown, &s.near);
-        EtwNearFail(interp, &s.near, "no provider", "PROVIDER");
+        EtwSuggestionsFail(interp, &s.near, "no provider", "PROVIDER");
         return NULL;
     }
-    const EtwProviderDef *def = EtwKnownDef(&s.known);
+    const EtwProviderDef *def = EtwKnownProviderDef(&s.known);
     if (def == NULL) {
         EtwTclFail(interp, ETW_E_FORMAT, "CATALOG", s.near.wrong,
                 "the catalogue's block of provider \"%.100s\" makes no sense", s.known.name);
@@ -108,7 +109,7 @@ static int numberOf(const EtwProviderDef *def, const EtwEventDef *event)
     return def->classic ? event->desc.opcode : event->desc.id;
 }
 
-bool EtwIsEventMeant(const EtwProviderDef *def, const EtwEventDef *event, Tcl_Obj *wanted)
+bool EtwEventMatches(const EtwProviderDef *def, const EtwEventDef *event, Tcl_Obj *wanted)
 {
     Tcl_WideInt number;
     const char *pattern = Tcl_GetString(wanted);
@@ -134,13 +135,13 @@ static int failSeveral(Tcl_Interp *interp, const EtwProviderDef *def, const EtwE
 const EtwEventDef *EtwFindEventDef(
         Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted, int version)
 {
-    EtwNear near = {.wrong = Tcl_GetString(wanted)};
+    EtwSuggestions near = {.wrong = Tcl_GetString(wanted)};
     const EtwEventDef *best = NULL, *any = NULL;
 
     for (int i = 0; i < def->eventCount; i++) { /* rising by version */
         const EtwEventDef *event = def->events[i];
-        EtwNearConsider(&near, event->schema.event);
-        if (!EtwIsEventMeant(def, event, wanted)) {
+        EtwSuggestionsAdd(&near, event->schema.event);
+        if (!EtwEventMatches(def, event, wanted)) {
             continue;
         }
         any = event;
@@ -154,7 +155,7 @@ const EtwEventDef *EtwFindEventDef(
         best = event;
     }
     if (any == NULL) {
-        EtwNearFail(interp, &near, "no event", "EVENT");
+        EtwSuggestionsFail(interp, &near, "no event", "EVENT");
     } else if (best == NULL) {
         EtwTclFail(interp, ETW_E_LOOKUP, "VERSION", Tcl_GetString(wanted),
                 "event \"%.100s\" of %.100s has no version %d", Tcl_GetString(wanted), def->name,

@@ -151,7 +151,7 @@ static void copyText(char *to, const KernelField *f, const TraceEvent *e)
 }
 
 /* It is about to call: the names wait for the call. */
-static void onName(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onName(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     Pending *pending = pendingOf(k, KernelTidOf(e));
     copyText(pending->name, &p->f[0], e);
@@ -174,7 +174,7 @@ static Pending *enter(EtwKernel *k, const TraceEvent *e, int event)
 }
 
 /* Fields of the calls on descriptors: fd ?count ?pos. */
-static void enterOn(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, int event)
+static void enterOn(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e, int event)
 {
     Pending *pending = enter(k, e, event);
     pending->fd = (int32_t)KernelInt(p->f[0], e->data);
@@ -182,32 +182,32 @@ static void enterOn(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, int
     pending->offset = p->f[2].size != 0 ? KernelUint(p->f[2], e->data) : UINT64_MAX;
 }
 
-static void onEnterOpen(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterOpen(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enter(k, e, EV_FILE_CREATE)->flags = KernelUint(p->f[0], e->data);
 }
-static void onEnterClose(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterClose(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enterOn(k, p, e, EV_FILE_CLOSE);
 }
-static void onEnterRead(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterRead(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enterOn(k, p, e, EV_FILE_READ);
 }
-static void onEnterWrite(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterWrite(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enterOn(k, p, e, EV_FILE_WRITE);
 }
-static void onEnterFlush(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterFlush(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enterOn(k, p, e, EV_FILE_FLUSH);
 }
-static void onEnterDelete(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterDelete(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     (void)p;
     enter(k, e, EV_FILE_DELETE);
 }
-static void onEnterRename(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterRename(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     (void)p;
     enter(k, e, EV_FILE_RENAME);
@@ -293,7 +293,7 @@ static void emitAlloc(
     KernelEmitPut(k, e, k->events[call->event], pid, call->tid, &put);
 }
 
-static void onExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
     Pending *call = pendingOf(k, tid);
@@ -323,18 +323,18 @@ static void onExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 /* ---- virtualalloc ---------------------------------------------------------------------------------- */
 
 /* Fields: addr len ?prot. */
-static void enterAlloc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, int event)
+static void enterAlloc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e, int event)
 {
     Pending *pending = enter(k, e, event);
     pending->offset = KernelUint(p->f[0], e->data);
     pending->size = KernelUint(p->f[1], e->data);
     pending->flags = KernelUint(p->f[2], e->data);
 }
-static void onEnterMap(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterMap(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enterAlloc(k, p, e, EV_ALLOC);
 }
-static void onEnterUnmap(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onEnterUnmap(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enterAlloc(k, p, e, EV_FREE);
 }
@@ -342,12 +342,13 @@ static void onEnterUnmap(EtwKernel *k, const KernelPoint *p, const TraceEvent *e
 /* ---- The tables ------------------------------------------------------------------------------------ */
 
 #define ENTER(name, proc, ...)                                                                     \
-    static const KernelPointDef enter_##name = {                                                   \
+    static const KernelTracepointDef enter_##name = {                                              \
             "syscalls", "sys_enter_" #name, IN_MAIN, NULL, proc, {__VA_ARGS__}};                   \
-    static const KernelPointDef exit_##name = {                                                    \
+    static const KernelTracepointDef exit_##name = {                                               \
             "syscalls", "sys_exit_" #name, IN_MAIN, NULL, onExit, {"ret"}}
 #define PROBE(name, ...)                                                                           \
-    static const KernelPointDef probe_##name = {"etw", #name, IN_MAIN, NULL, onName, {__VA_ARGS__}}
+    static const KernelTracepointDef probe_##name = {                                              \
+            "etw", #name, IN_MAIN, NULL, onName, {__VA_ARGS__}}
 
 ENTER(openat, onEnterOpen, "flags");
 ENTER(open, onEnterOpen, "flags");
@@ -379,14 +380,14 @@ PROBE(rename, "path", "to");
 PROBE(renameat, "path", "to");
 
 #define BOTH(name) &enter_##name, &exit_##name
-const KernelPointDef *const kernelFilePoints[] = {
+const KernelTracepointDef *const kernelFilePoints[] = {
         BOTH(openat), BOTH(close), BOTH(read), BOTH(write), NULL};
-const KernelPointDef *const kernelFileExtras[] = {&probe_open, &probe_openat, &probe_unlink,
+const KernelTracepointDef *const kernelFileExtras[] = {&probe_open, &probe_openat, &probe_unlink,
         &probe_unlinkat, &probe_rename, &probe_renameat, BOTH(open), BOTH(creat), BOTH(openat2),
         BOTH(pread64), BOTH(readv), BOTH(preadv), BOTH(pwrite64), BOTH(writev), BOTH(pwritev),
         BOTH(fsync), BOTH(fdatasync), BOTH(unlink), BOTH(unlinkat), BOTH(rename), BOTH(renameat),
         BOTH(renameat2), NULL};
-const KernelPointDef *const kernelAllocPoints[] = {BOTH(mmap), BOTH(munmap), NULL};
+const KernelTracepointDef *const kernelAllocPoints[] = {BOTH(mmap), BOTH(munmap), NULL};
 
 #define FIELD(name, in, out)                                                                       \
     {                                                                                              \

@@ -57,11 +57,11 @@ static void enter(EtwKernel *k, const TraceEvent *e, HeapCallKind kind, uint64_t
     *call = (HeapCall){call->tid, (uint8_t)kind, false, size, old};
 }
 
-static void onMalloc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onMalloc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enter(k, e, HEAP_MALLOC, KernelUint(p->f[0], e->data), 0);
 }
-static void onCalloc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onCalloc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint64_t size;
     if (__builtin_mul_overflow(KernelUint(p->f[0], e->data), KernelUint(p->f[1], e->data), &size)) {
@@ -69,11 +69,11 @@ static void onCalloc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     }
     enter(k, e, HEAP_CALLOC, size, 0);
 }
-static void onRealloc(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onRealloc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enter(k, e, HEAP_REALLOC, KernelUint(p->f[1], e->data), KernelUint(p->f[0], e->data));
 }
-static void onAligned(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onAligned(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     enter(k, e, HEAP_ALIGNED, KernelUint(p->f[1], e->data), 0);
 }
@@ -88,7 +88,7 @@ static void emitFree(EtwKernel *k, const TraceEvent *e, uint64_t address)
     KernelEmitPut(k, e, k->events[EV_HEAP_FREE], pid, tid, &put);
 }
 
-static void onFree(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onFree(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint64_t address = KernelUint(p->f[0], e->data);
     if (address != 0) {
@@ -113,7 +113,7 @@ static void emitCall(EtwKernel *k, const TraceEvent *e, const HeapCall *call, ui
     KernelEmitPut(k, e, k->events[again ? EV_HEAP_REALLOC : EV_HEAP_ALLOC], pid, call->tid, &put);
 }
 
-static void leave(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, HeapCallKind kind)
+static void leave(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e, HeapCallKind kind)
 {
     HeapCall *call = callOf(k, KernelTidOf(e));
     if (call->kind == kind) {
@@ -122,19 +122,19 @@ static void leave(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, HeapC
     }
 }
 
-static void onMallocDone(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onMallocDone(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     leave(k, p, e, HEAP_MALLOC);
 }
-static void onCallocDone(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onCallocDone(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     leave(k, p, e, HEAP_CALLOC);
 }
-static void onReallocDone(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onReallocDone(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     leave(k, p, e, HEAP_REALLOC);
 }
-static void onAlignedDone(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onAlignedDone(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     leave(k, p, e, HEAP_ALIGNED);
 }
@@ -168,7 +168,8 @@ void KernelHeapFree(EtwKernel *k)
 }
 
 #define POINT(name, filter, proc, ...)                                                             \
-    static const KernelPointDef point_##name = {"etw", #name, IN_OURS, filter, proc, {__VA_ARGS__}}
+    static const KernelTracepointDef point_##name = {                                              \
+            "etw", #name, IN_UPROBES, filter, proc, {__VA_ARGS__}}
 
 POINT(malloc, NULL, onMalloc, "size");
 POINT(malloc_done, NULL, onMallocDone, "address");
@@ -180,9 +181,9 @@ POINT(aligned_alloc, NULL, onAligned, "alignment", "size");
 POINT(aligned_alloc_done, NULL, onAlignedDone, "address");
 POINT(free, "address != 0", onFree, "address");
 
-const KernelPointDef *const kernelHeapPoints[] = {&point_malloc, &point_malloc_done, &point_calloc,
-        &point_calloc_done, &point_realloc, &point_realloc_done, &point_aligned_alloc,
-        &point_aligned_alloc_done, &point_free, NULL};
+const KernelTracepointDef *const kernelHeapPoints[] = {&point_malloc, &point_malloc_done,
+        &point_calloc, &point_calloc_done, &point_realloc, &point_realloc_done,
+        &point_aligned_alloc, &point_aligned_alloc_done, &point_free, NULL};
 
 #define NUMBER(name, in)                                                                           \
     {                                                                                              \

@@ -209,7 +209,7 @@ static void copyField(KernelPut *put, const RawField *f, const TraceEvent *e)
     }
 }
 
-void KernelRawEmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+void KernelRawEmit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     const KernelRaw *raw = p->raw;
     uint32_t tid = KernelTidOf(e);

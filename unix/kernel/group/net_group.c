@@ -27,7 +27,7 @@ static const uint64_t holds = (uint64_t)1 << 31;
 
 /* ---- Payload --------------------------------------------------------------------------------- */
 
-static void putEnds(KernelPut *put, uint64_t sk, const SockEnds *ends)
+static void putAddrs(KernelPut *put, uint64_t sk, const SockAddrs *ends)
 {
     Put64(put, sk);
     Put16(put, ends->v6 ? AF_INET6 : AF_INET);
@@ -46,7 +46,7 @@ static void putEnds(KernelPut *put, uint64_t sk, const SockEnds *ends)
 
 /* ---- Asking about sockets -------------------------------------------------------------------- */
 
-void KernelSockLearn(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks)
+void KernelSockAddFound(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks)
 {
     KernelSock *sock = KernelSockAdd(&k->socks, found->sk);
     sock->ends = found->ends;
@@ -59,24 +59,24 @@ void KernelSockLearn(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_
     KernelSockState(&k->socks, sock, found->state);
 }
 
-typedef struct Asking {
+typedef struct Probing {
     EtwKernel *k;
     uint64_t ticks;
-} Asking;
+} Probing;
 
-static void learn(void *ctx, uint32_t pid, const SockFound *found)
+static void addFound(void *ctx, uint32_t pid, const SockFound *found)
 {
-    Asking *a = ctx;
-    KernelSockLearn(a->k, pid, found, a->ticks);
+    Probing *a = ctx;
+    KernelSockAddFound(a->k, pid, found, a->ticks);
 }
 
 /*
  * What is asked is the present, what is drained the past of a few milliseconds: asking again
  * within a drain tells nothing new. More processes than fit in the list wait for the next drain.
  */
-void KernelSockAsk(EtwKernel *k, uint32_t pid, uint64_t ticks)
+void KernelSockProbe(EtwKernel *k, uint32_t pid, uint64_t ticks)
 {
-    Asking a = {k, ticks};
+    Probing a = {k, ticks};
     for (int i = 0; i < k->probedCount; i++) {
         if (k->probed[i] == pid) {
             return;
@@ -84,7 +84,7 @@ void KernelSockAsk(EtwKernel *k, uint32_t pid, uint64_t ticks)
     }
     if (k->probedCount < PROBED && k->probe != NULL && pid != 0) {
         k->probed[k->probedCount++] = pid;
-        SockProbeProcess(k->probe, pid, learn, &a);
+        SockProbeProcess(k->probe, pid, addFound, &a);
     }
 }
 
@@ -135,11 +135,11 @@ static int classOf(int old, int new)
                    : EV_TCP_STATE;
 }
 
-static void endsOf(const KernelPoint *p, const TraceEvent *e, SockEnds *ends)
+static void addrsOf(const KernelTracepoint *p, const TraceEvent *e, SockAddrs *ends)
 {
     int family = (int)KernelUint(p->f[STATE_FAMILY], e->data);
     bool v6 = family == AF_INET6;
-    SockEndsSet(ends, family, e->data + p->f[v6 ? STATE_SADDR6 : STATE_SADDR].offset,
+    SockAddrsSet(ends, family, e->data + p->f[v6 ? STATE_SADDR6 : STATE_SADDR].offset,
             htons((uint16_t)KernelUint(p->f[STATE_SPORT], e->data)),
             e->data + p->f[v6 ? STATE_DADDR6 : STATE_DADDR].offset,
             htons((uint16_t)KernelUint(p->f[STATE_DPORT], e->data)));
@@ -149,7 +149,7 @@ static void endsOf(const KernelPoint *p, const TraceEvent *e, SockEnds *ends)
  * The socket that an event is about, made when a traced process has just got one; NULL: not of a
  * traced process. runner: the traced process that did it itself, or 0.
  */
-static KernelSock *sockOf(EtwKernel *k, const TraceEvent *e, uint64_t sk, const SockEnds *ends,
+static KernelSock *sockOf(EtwKernel *k, const TraceEvent *e, uint64_t sk, const SockAddrs *ends,
         int old, int new, uint32_t runner)
 {
     KernelSock *sock = KernelSockFind(&k->socks, sk);
@@ -194,7 +194,7 @@ static void emitState(EtwKernel *k, const TraceEvent *e, const KernelSock *sock,
     if (event == NULL) {
         return;
     }
-    putEnds(&put, sock->sk, &sock->ends);
+    putAddrs(&put, sock->sk, &sock->ends);
     Put8(&put, (uint8_t)old);
     Put8(&put, (uint8_t) new);
     Put32(&put, contextPid(k, e));
@@ -202,21 +202,21 @@ static void emitState(EtwKernel *k, const TraceEvent *e, const KernelSock *sock,
             &put);
 }
 
-static void onState(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onState(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     int old = (int)KernelInt(p->f[STATE_OLD], e->data);
     int new = (int)KernelInt(p->f[STATE_NEW], e->data);
     uint64_t sk = KernelUint(p->f[STATE_SK], e->data);
     uint32_t runner =
             KernelInThread(e) ? KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, false) : 0;
-    SockEnds ends;
+    SockAddrs ends;
     KernelSock *sock;
     if (KernelUint(p->f[STATE_PROTOCOL], e->data) != IPPROTO_TCP) {
         return;
     }
-    endsOf(p, e, &ends);
+    addrsOf(p, e, &ends);
     if (k->calls != NULL) {
-        KernelCallAdopt(k, sk, &ends);
+        KernelCallIdentify(k, sk, &ends);
     }
     sock = sockOf(k, e, sk, &ends, old, new, runner);
     if (sock == NULL || (sock->pid == 0 && !k->tasks.all)) {
@@ -238,7 +238,7 @@ static void onState(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 enum { RETRANSMIT_SK };
 
-static void onRetransmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onRetransmit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     const KernelSock *sock = KernelSockFind(&k->socks, KernelUint(p->f[RETRANSMIT_SK], e->data));
     KernelPut put = KernelPutOf(k);
@@ -248,7 +248,7 @@ static void onRetransmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e
     Etw_Event *event = k->events[EV_TCP_RETRANSMIT + sock->ends.v6];
     KernelWindowsEmit(k, e, EV_WIN_RETRANSMITTED, sock->pid, sock->tid, &sock->ends, 0);
     if (event != NULL) {
-        putEnds(&put, sock->sk, &sock->ends);
+        putAddrs(&put, sock->sk, &sock->ends);
         KernelEmitPut(k, e, event, sock->pid ? sock->pid : ETW_NO_ID,
                 sock->pid ? sock->tid : ETW_NO_ID, &put);
     }
@@ -259,7 +259,7 @@ static void onRetransmit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e
 enum { TRANSFER_SK, TRANSFER_FAMILY, TRANSFER_PROTOCOL, TRANSFER_RESULT, TRANSFER_FLAGS };
 
 /* Nothing was or could have been moved: not worth an event. */
-static bool isNothing(int64_t result)
+static bool isNoTransfer(int64_t result)
 {
     return result == -EAGAIN || result == -EINTR || (result <= -512 && result >= -516);
 }
@@ -267,7 +267,7 @@ static bool isNothing(int64_t result)
 void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool send, int32_t size,
         uint32_t pid, uint32_t tid)
 {
-    SockEnds ends = sock->ends;
+    SockAddrs ends = sock->ends;
     bool udp = sock->protocol == IPPROTO_UDP;
     int windows = udp ? (send ? EV_WIN_UDP_SENT : EV_WIN_UDP_RECEIVED)
                       : (send ? EV_WIN_SENT : EV_WIN_RECEIVED);
@@ -285,7 +285,7 @@ void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool
     if (k->events[id] == NULL) {
         return;
     }
-    putEnds(&put, sock->sk, &ends);
+    putAddrs(&put, sock->sk, &ends);
     Put32(&put, (uint32_t)size);
     KernelEmitPut(k, e, k->events[id + ends.v6], pid, tid, &put);
 }
@@ -310,7 +310,7 @@ static KernelSock *tcpSock(EtwKernel *k, uint64_t sk, bool v6, uint32_t pid, uin
     if (sock != NULL && sock->protocol == IPPROTO_TCP) {
         return sock;
     }
-    KernelSockAsk(k, pid, ticks);
+    KernelSockProbe(k, pid, ticks);
     sock = KernelSockFind(&k->socks, sk);
     return sock != NULL && sock->protocol == IPPROTO_TCP
                    ? sock
@@ -323,7 +323,7 @@ static KernelRoute *freshRoute(EtwKernel *k, uint32_t tid)
     return r->tid == tid && r->fresh ? r : NULL;
 }
 
-static bool sameRemote(const SockEnds *a, const SockEnds *b)
+static bool sameRemote(const SockAddrs *a, const SockAddrs *b)
 {
     return a->v6 == b->v6 && a->remotePort == b->remotePort &&
            memcmp(a->remote, b->remote, 16) == 0;
@@ -333,7 +333,7 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid)
 {
     static const uint8_t any[16];
     KernelRoute *route = freshRoute(k, tid);
-    SockEnds old = sock->ends;
+    SockAddrs old = sock->ends;
     if (route == NULL) {
         return;
     }
@@ -364,7 +364,7 @@ static KernelSock *udpSock(
     bool known = sock != NULL && sock->protocol == IPPROTO_UDP;
     if (!known || e->ticks - sock->checked > holds || sock->pid != pid ||
             (route != NULL && sock->peer && !sameRemote(&route->ends, &sock->ends))) {
-        KernelSockAsk(k, pid, e->ticks);
+        KernelSockProbe(k, pid, e->ticks);
         sock = KernelSockFind(&k->socks, sk);
     }
     if (sock == NULL || sock->protocol != IPPROTO_UDP) {
@@ -379,7 +379,7 @@ static KernelSock *udpSock(
     return sock;
 }
 
-static void onTransfer(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, bool send)
+static void onTransfer(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e, bool send)
 {
     uint64_t protocol = KernelUint(p->f[TRANSFER_PROTOCOL], e->data);
     uint64_t family = KernelUint(p->f[TRANSFER_FAMILY], e->data);
@@ -388,7 +388,7 @@ static void onTransfer(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, 
     uint64_t sk = KernelUint(p->f[TRANSFER_SK], e->data);
     uint32_t tid = KernelTidOf(e), pid;
     KernelSock *sock;
-    if ((family != AF_INET && family != AF_INET6) || isNothing(result) ||
+    if ((family != AF_INET && family != AF_INET6) || isNoTransfer(result) ||
             (flags & (MSG_PEEK_BIT | MSG_ERRQUEUE_BIT)) != 0) {
         return;
     }
@@ -406,12 +406,12 @@ static void onTransfer(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, 
     KernelNetTransfer(k, e, sock, send, (int32_t)result, pid, tid);
 }
 
-static void onSend(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSend(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     onTransfer(k, p, e, true);
 }
 
-static void onReceive(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onReceive(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     onTransfer(k, p, e, false);
 }
@@ -424,17 +424,17 @@ enum { ROUTE_PROTO, ROUTE_SRC, ROUTE_DST, ROUTE_SPORT, ROUTE_DPORT };
  * connect looks up twice, without and with the source address that the first lookup found;
  * sendto once.
  */
-static void onAnyRoute(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, int family)
+static void onAnyRoute(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e, int family)
 {
     static const uint8_t any[16];
     uint32_t tid = KernelTidOf(e);
     KernelRoute *r = &k->routes[tid % ROUTES];
-    SockEnds ends;
+    SockAddrs ends;
     bool twice;
     if (KernelUint(p->f[ROUTE_PROTO], e->data) != IPPROTO_UDP || !KernelInThread(e)) {
         return;
     }
-    SockEndsSet(&ends, family, e->data + p->f[ROUTE_SRC].offset,
+    SockAddrsSet(&ends, family, e->data + p->f[ROUTE_SRC].offset,
             htons((uint16_t)KernelUint(p->f[ROUTE_SPORT], e->data)),
             e->data + p->f[ROUTE_DST].offset,
             htons((uint16_t)KernelUint(p->f[ROUTE_DPORT], e->data)));
@@ -447,12 +447,12 @@ static void onAnyRoute(EtwKernel *k, const KernelPoint *p, const TraceEvent *e, 
     r->ends = ends;
 }
 
-static void onRoute(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onRoute(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     onAnyRoute(k, p, e, AF_INET);
 }
 
-static void onRoute6(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onRoute6(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     onAnyRoute(k, p, e, AF_INET6);
 }
@@ -461,17 +461,17 @@ static void onRoute6(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 #define TRANSFER_FILTER "(protocol == 6 || protocol == 17) && ret != -11 && !(flags & 2)"
 
-const KernelPointDef kernelStatePoint = {"sock", "inet_sock_set_state", IN_ANY, "protocol == 6",
-        onState,
+const KernelTracepointDef kernelStatePoint = {"sock", "inet_sock_set_state", IN_ANY,
+        "protocol == 6", onState,
         {"skaddr", "oldstate", "newstate", "sport", "dport", "family", "protocol", "saddr", "daddr",
                 "saddr_v6", "daddr_v6"}};
-const KernelPointDef kernelRetransmitPoint = {
+const KernelTracepointDef kernelRetransmitPoint = {
         "tcp", "tcp_retransmit_skb", IN_ANY, NULL, onRetransmit, {"skaddr"}};
-const KernelPointDef kernelSendPoint = {"sock", "sock_send_length", IN_MAIN, TRANSFER_FILTER,
+const KernelTracepointDef kernelSendPoint = {"sock", "sock_send_length", IN_MAIN, TRANSFER_FILTER,
         onSend, {"sk", "family", "protocol", "ret", "flags"}};
-const KernelPointDef kernelReceivePoint = {"sock", "sock_recv_length", IN_MAIN, TRANSFER_FILTER,
-        onReceive, {"sk", "family", "protocol", "ret", "flags"}};
-const KernelPointDef kernelRoutePoint = {"fib", "fib_table_lookup", IN_MAIN, "proto == 17", onRoute,
-        {"proto", "src", "dst", "sport", "dport"}};
-const KernelPointDef kernelRoute6Point = {"fib6", "fib6_table_lookup", IN_MAIN, "proto == 17",
+const KernelTracepointDef kernelReceivePoint = {"sock", "sock_recv_length", IN_MAIN,
+        TRANSFER_FILTER, onReceive, {"sk", "family", "protocol", "ret", "flags"}};
+const KernelTracepointDef kernelRoutePoint = {"fib", "fib_table_lookup", IN_MAIN, "proto == 17",
+        onRoute, {"proto", "src", "dst", "sport", "dport"}};
+const KernelTracepointDef kernelRoute6Point = {"fib6", "fib6_table_lookup", IN_MAIN, "proto == 17",
         onRoute6, {"proto", "src", "dst", "sport", "dport"}};

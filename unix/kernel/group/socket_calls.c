@@ -127,7 +127,7 @@ static void forgetDescriptor(KernelCalls *c, uint32_t pid, int32_t fd)
 
 /* ---- Sockets --------------------------------------------------------------------------------- */
 
-static KernelSock *numberedSock(EtwKernel *k, uint8_t protocol)
+static KernelSock *placeholderSock(EtwKernel *k, uint8_t protocol)
 {
     KernelSock *sock = KernelSockAdd(&k->socks, ++k->calls->numbers);
     sock->protocol = protocol;
@@ -136,31 +136,31 @@ static KernelSock *numberedSock(EtwKernel *k, uint8_t protocol)
     return sock;
 }
 
-static bool sameEnds(const SockEnds *a, const SockEnds *b)
+static bool sameAddrs(const SockAddrs *a, const SockAddrs *b)
 {
     return a->v6 == b->v6 && a->localPort == b->localPort && a->remotePort == b->remotePort &&
            memcmp(a->local, b->local, 16) == 0 && memcmp(a->remote, b->remote, 16) == 0;
 }
 
-static KernelSock *tcpByEnds(const KernelSocks *s, const SockEnds *ends)
+static KernelSock *tcpByAddrs(const KernelSocks *s, const SockAddrs *ends)
 {
     for (uint32_t i = 0; i < s->room; i++) {
         KernelSock *sock = &s->slots[i];
         if (sock->sk != 0 && sock->protocol == IPPROTO_TCP && sock->state != TCP_STATE_CLOSE &&
-                sameEnds(&sock->ends, ends)) {
+                sameAddrs(&sock->ends, ends)) {
             return sock;
         }
     }
     return NULL;
 }
 
-void KernelCallAdopt(EtwKernel *k, uint64_t sk, const SockEnds *ends)
+void KernelCallIdentify(EtwKernel *k, uint64_t sk, const SockAddrs *ends)
 {
     KernelSock *known, old;
     if (KernelSockFind(&k->socks, sk) != NULL || k->calls->numbers == 0) {
         return;
     }
-    known = tcpByEnds(&k->socks, ends);
+    known = tcpByAddrs(&k->socks, ends);
     if (known == NULL || known->sk > k->calls->numbers) {
         return;
     }
@@ -179,16 +179,16 @@ void KernelCallAdopt(EtwKernel *k, uint64_t sk, const SockEnds *ends)
 }
 
 /* Ask what an open descriptor is; 0: no socket, or closed already. */
-static uint64_t askDescriptor(EtwKernel *k, uint32_t pid, int32_t fd)
+static uint64_t probeDescriptor(EtwKernel *k, uint32_t pid, int32_t fd)
 {
     SockFound found;
     KernelSock *sock;
     if (!SockDescribe(pid, fd, &found)) {
         return 0;
     }
-    sock = found.protocol == IPPROTO_TCP ? tcpByEnds(&k->socks, &found.ends) : NULL;
+    sock = found.protocol == IPPROTO_TCP ? tcpByAddrs(&k->socks, &found.ends) : NULL;
     if (sock == NULL) {
-        sock = numberedSock(k, found.protocol);
+        sock = placeholderSock(k, found.protocol);
         sock->ends = found.ends;
         sock->peer = found.peer;
         sock->pid = sock->tid = pid;
@@ -207,7 +207,7 @@ static KernelSock *sockOfCall(EtwKernel *k, uint32_t pid, int32_t fd)
     if (d->known && (d->sk == 0 || sock != NULL)) {
         return sock;
     }
-    sk = askDescriptor(k, pid, fd);
+    sk = probeDescriptor(k, pid, fd);
     task = KernelTaskFind(&k->tasks, pid);
     if (sk == 0 && task != NULL && task->parent != 0 && task->parent != pid) {
         d = descriptorOf(k->calls, task->parent, fd); /* inherited, and closed before we asked */
@@ -217,7 +217,7 @@ static KernelSock *sockOfCall(EtwKernel *k, uint32_t pid, int32_t fd)
     return KernelSockFind(&k->socks, sk);
 }
 
-void KernelCallsLearn(EtwKernel *k, uint32_t pid)
+void KernelCallsScan(EtwKernel *k, uint32_t pid)
 {
     char path[64], *end;
     struct dirent *e;
@@ -237,7 +237,7 @@ void KernelCallsLearn(EtwKernel *k, uint32_t pid)
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static bool isUnseen(uint32_t id, const uint8_t *args)
+static bool isUncounted(uint32_t id, const uint8_t *args)
 {
     uint64_t flags = id == SYS_recvfrom  ? EtwLoad64(args + 24)
                      : id == SYS_recvmsg ? EtwLoad64(args + 16)
@@ -254,7 +254,7 @@ void KernelCallEnter(EtwKernel *k, const TraceEvent *e, uint32_t id, const uint8
     }
     task->call = id + 1;
     task->fd = (int32_t)EtwLoad64(args);
-    task->unseen = isUnseen(id, args);
+    task->uncounted = isUncounted(id, args);
     if (id == SYS_close) {
         forgetDescriptor(k->calls, pid, task->fd);
     } else if (id == SYS_socket) {
@@ -307,7 +307,7 @@ static void transfer(EtwKernel *k, const TraceEvent *e, const KernelTask *task, 
     uint32_t pid = task->pid, tid = task->tid;
     int32_t fd = task->fd;
     KernelSock *sock;
-    if (task->unseen || result == -EAGAIN || result == -EINTR || result == -EBADF ||
+    if (task->uncounted || result == -EAGAIN || result == -EINTR || result == -EBADF ||
             (result <= -512 && result >= -516)) {
         return;
     }
@@ -366,7 +366,7 @@ void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result)
         /* A stream is not known before it connects or listens: its address is told then. */
         forgetDescriptor(k->calls, task.pid, (int32_t)result);
         if (task.fd == -2) {
-            setDescriptor(k->calls, task.pid, (int32_t)result, numberedSock(k, IPPROTO_UDP)->sk);
+            setDescriptor(k->calls, task.pid, (int32_t)result, placeholderSock(k, IPPROTO_UDP)->sk);
         }
         return;
     case SYS_accept:

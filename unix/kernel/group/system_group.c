@@ -34,7 +34,7 @@ static Request *requestOf(EtwKernel *k, uint32_t device, uint64_t sector)
 }
 
 /* "R", "WS", "FWFS", "D" ...: a flush in front of a write is a write. */
-static int diskEvent(const KernelPoint *p, const TraceEvent *e)
+static int diskEvent(const KernelTracepoint *p, const TraceEvent *e)
 {
     const char *kind = (const char *)e->data + p->f[RQ_KIND].offset;
     size_t size = strnlen(kind, p->f[RQ_KIND].size);
@@ -56,7 +56,7 @@ static void putDisk(KernelPut *put, uint32_t device, uint64_t sector, uint32_t s
     Put32(put, size);
 }
 
-static void onIssue(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onIssue(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t device = (uint32_t)KernelUint(p->f[RQ_DEVICE], e->data), tid = KernelTidOf(e);
     uint64_t sector = KernelUint(p->f[RQ_SECTOR], e->data);
@@ -72,7 +72,7 @@ static void onIssue(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
     KernelEmitPut(k, e, k->events[EV_DISK_INIT], pid, tid, &put);
 }
 
-static void onComplete(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onComplete(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t device = (uint32_t)KernelUint(p->f[RQ_DEVICE], e->data);
     uint64_t sector = KernelUint(p->f[RQ_SECTOR], e->data);
@@ -93,7 +93,7 @@ static void onComplete(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 /* ---- Faults ---------------------------------------------------------------------------------------- */
 
-static void onFault(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onFault(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
     KernelPut put = KernelPutOf(k);
@@ -104,7 +104,7 @@ static void onFault(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
             &put);
 }
 
-static void onHardFault(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onHardFault(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e), device = (uint32_t)KernelUint(p->f[1], e->data);
     KernelPut put = KernelPutOf(k);
@@ -119,7 +119,7 @@ static void onHardFault(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 /* ---- Interrupts ------------------------------------------------------------------------------------ */
 
 /* To the thread below: only a traced one's, unless all are. */
-static void emitOnTop(EtwKernel *k, const TraceEvent *e, KernelEventId id, const KernelPut *put)
+static void emitInterrupt(EtwKernel *k, const TraceEvent *e, KernelEventId id, const KernelPut *put)
 {
     uint32_t tid = KernelTidOf(e);
     uint32_t pid = tid != 0 ? KernelTaskProcess(&k->tasks, tid, e->ticks, true) : 0;
@@ -128,24 +128,24 @@ static void emitOnTop(EtwKernel *k, const TraceEvent *e, KernelEventId id, const
     }
 }
 
-static void onInterrupt(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onInterrupt(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     EtwBytes name = KernelDynamic(p->f[1], false, e->data, e->size);
     KernelPut put = KernelPutOf(k);
     Put32(&put, (uint32_t)KernelInt(p->f[0], e->data));
     PutText(&put, name.at, EtwBytesLeft(&name));
-    emitOnTop(k, e, EV_ISR_ENTER, &put);
+    emitInterrupt(k, e, EV_ISR_ENTER, &put);
 }
 
-static void onInterruptEnd(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onInterruptEnd(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     KernelPut put = KernelPutOf(k);
     Put32(&put, (uint32_t)KernelInt(p->f[0], e->data));
     Put32(&put, (uint32_t)KernelInt(p->f[1], e->data));
-    emitOnTop(k, e, EV_ISR_EXIT, &put);
+    emitInterrupt(k, e, EV_ISR_EXIT, &put);
 }
 
-static void putVector(KernelPut *put, const KernelPoint *p, const TraceEvent *e)
+static void putVector(KernelPut *put, const KernelTracepoint *p, const TraceEvent *e)
 {
     static const char *const names[] = {"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
             "TASKLET", "SCHED", "HRTIMER", "RCU"};
@@ -155,18 +155,18 @@ static void putVector(KernelPut *put, const KernelPoint *p, const TraceEvent *e)
     PutText(put, (const uint8_t *)name, strlen(name));
 }
 
-static void onSoft(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSoft(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     KernelPut put = KernelPutOf(k);
     putVector(&put, p, e);
-    emitOnTop(k, e, EV_DPC_ENTER, &put);
+    emitInterrupt(k, e, EV_DPC_ENTER, &put);
 }
 
-static void onSoftEnd(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSoftEnd(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     KernelPut put = KernelPutOf(k);
     putVector(&put, p, e);
-    emitOnTop(k, e, EV_DPC_EXIT, &put);
+    emitInterrupt(k, e, EV_DPC_EXIT, &put);
 }
 
 /* ---- Samples ------------------------------------------------------------------------------------ */
@@ -177,7 +177,7 @@ struct tep_event *KernelSampleFormat(void)
     return &format;
 }
 
-static void onSample(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSample(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     const KernelSample *sample = (const KernelSample *)e->data;
     const char *mode = sample->inKernel ? "kernel" : "user";
@@ -190,28 +190,30 @@ static void onSample(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 /* ---- The tables ------------------------------------------------------------------------------------ */
 
-static const KernelPointDef issue = {"block", "block_rq_issue", IN_ANY, NULL, onIssue,
+static const KernelTracepointDef issue = {"block", "block_rq_issue", IN_ANY, NULL, onIssue,
         {"dev", "sector", "nr_sector", "rwbs", "bytes"}};
-static const KernelPointDef complete = {"block", "block_rq_complete", IN_ANY, NULL, onComplete,
+static const KernelTracepointDef complete = {"block", "block_rq_complete", IN_ANY, NULL, onComplete,
         {"dev", "sector", "nr_sector", "rwbs", "?error"}};
-static const KernelPointDef fault = {
+static const KernelTracepointDef fault = {
         "exceptions", "page_fault_user", IN_MAIN, NULL, onFault, {"address", "ip", "error_code"}};
-static const KernelPointDef hardFault = {
+static const KernelTracepointDef hardFault = {
         "filemap", "mm_filemap_fault", IN_MAIN, NULL, onHardFault, {"i_ino", "s_dev", "index"}};
-static const KernelPointDef isr = {
+static const KernelTracepointDef isr = {
         "irq", "irq_handler_entry", IN_MAIN, NULL, onInterrupt, {"irq", "name"}};
-static const KernelPointDef isrEnd = {
+static const KernelTracepointDef isrEnd = {
         "irq", "irq_handler_exit", IN_MAIN, NULL, onInterruptEnd, {"irq", "ret"}};
-static const KernelPointDef soft = {"irq", "softirq_entry", IN_MAIN, NULL, onSoft, {"vec"}};
-static const KernelPointDef softEnd = {"irq", "softirq_exit", IN_MAIN, NULL, onSoftEnd, {"vec"}};
+static const KernelTracepointDef soft = {"irq", "softirq_entry", IN_MAIN, NULL, onSoft, {"vec"}};
+static const KernelTracepointDef softEnd = {
+        "irq", "softirq_exit", IN_MAIN, NULL, onSoftEnd, {"vec"}};
 
-const KernelPointDef *const kernelDiskPoints[] = {&issue, &complete, NULL};
-const KernelPointDef *const kernelFaultPoints[] = {&fault, NULL};
-const KernelPointDef *const kernelHardFaultPoints[] = {&hardFault, NULL};
-const KernelPointDef *const kernelInterruptPoints[] = {&isr, &isrEnd, NULL};
-const KernelPointDef *const kernelDpcPoints[] = {&soft, &softEnd, NULL};
-const KernelPointDef kernelSamplePoint = {"perf", "cpu-clock", IN_MAIN, NULL, onSample, {NULL}};
-const KernelPointDef *const kernelProfilePoints[] = {&kernelSamplePoint, NULL};
+const KernelTracepointDef *const kernelDiskPoints[] = {&issue, &complete, NULL};
+const KernelTracepointDef *const kernelFaultPoints[] = {&fault, NULL};
+const KernelTracepointDef *const kernelHardFaultPoints[] = {&hardFault, NULL};
+const KernelTracepointDef *const kernelInterruptPoints[] = {&isr, &isrEnd, NULL};
+const KernelTracepointDef *const kernelDpcPoints[] = {&soft, &softEnd, NULL};
+const KernelTracepointDef kernelSamplePoint = {
+        "perf", "cpu-clock", IN_MAIN, NULL, onSample, {NULL}};
+const KernelTracepointDef *const kernelProfilePoints[] = {&kernelSamplePoint, NULL};
 
 #define FIELD(name, in, out)                                                                       \
     {                                                                                              \

@@ -23,7 +23,7 @@
 enum { NEW_PID, NEW_COMM, NEW_FLAGS };
 static const uint64_t cloneThread = 0x00010000; /* CLONE_THREAD: of the same process */
 
-static void onNewTask(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onNewTask(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t creator = KernelTidOf(e);
     uint32_t pid = KernelTaskProcess(&k->tasks, creator, e->ticks, true);
@@ -49,7 +49,7 @@ static void onNewTask(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 enum { EXEC_FILE, EXEC_PID, EXEC_OLD };
 
-static void onExec(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onExec(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t pid = (uint32_t)KernelUint(p->f[EXEC_PID], e->data);
     uint32_t old = (uint32_t)KernelUint(p->f[EXEC_OLD], e->data);
@@ -68,7 +68,7 @@ static void onExec(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 enum { EXIT_PID, EXIT_COMM, EXIT_DEAD };
 
-static void onExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = (uint32_t)KernelUint(p->f[EXIT_PID], e->data);
     uint32_t pid = KernelTaskProcess(&k->tasks, tid, e->ticks, true);
@@ -104,14 +104,14 @@ static void setExit(EtwKernel *k, uint32_t pid, int32_t code)
     }
 }
 
-static void onExitGroup(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onExitGroup(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     setExit(k, KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, true),
             (int32_t)(KernelUint(p->f[0], e->data) & 0xff));
 }
 
 /* exit(2) ends a thread; its value is the process's when the first thread gives it. */
-static void onExitThread(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onExitThread(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     KernelTask *task = KernelTaskFind(&k->tasks, KernelTidOf(e));
     if (task != NULL && task->pid == task->tid && !task->exitKnown) {
@@ -121,7 +121,7 @@ static void onExitThread(EtwKernel *k, const KernelPoint *p, const TraceEvent *e
 
 enum { SIGNAL_NUMBER, SIGNAL_HANDLER };
 
-static void onSignal(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSignal(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     int sig = (int)KernelInt(p->f[SIGNAL_NUMBER], e->data);
     switch (sig) {
@@ -153,7 +153,7 @@ enum {
     SWITCH_NEW_PRIO
 };
 
-static void onSwitch(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSwitch(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t old = (uint32_t)KernelUint(p->f[SWITCH_OLD], e->data);
     uint32_t new = (uint32_t)KernelUint(p->f[SWITCH_NEW], e->data);
@@ -184,7 +184,7 @@ static void onSwitch(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
 
 enum { CALL_ID, CALL_ARGS, CALL_RESULT = CALL_ARGS };
 
-static void onSyscallEnter(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSyscallEnter(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
     if (k->calls != NULL) {
@@ -201,7 +201,7 @@ static void onSyscallEnter(EtwKernel *k, const KernelPoint *p, const TraceEvent 
     }
 }
 
-static void onSyscallExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *e)
+static void onSyscallExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
     if (k->calls != NULL) {
@@ -223,39 +223,40 @@ static void onSyscallExit(EtwKernel *k, const KernelPoint *p, const TraceEvent *
     "(id >= 40 && id <= 50 && id != 48) || id == 0 || id == 1 || id == 3 || id == 19 || "          \
     "id == 20 || id == 32 || id == 33 || id == 288 || id == 292 || id == 299 || id == 307"
 
-static const KernelPointDef newTask = {
+static const KernelTracepointDef newTask = {
         "task", "task_newtask", IN_MAIN, NULL, onNewTask, {"pid", "comm", "clone_flags"}};
-static const KernelPointDef exec = {
+static const KernelTracepointDef exec = {
         "sched", "sched_process_exec", IN_MAIN, NULL, onExec, {"filename", "pid", "old_pid"}};
-static const KernelPointDef exitPoint = {
+static const KernelTracepointDef exitPoint = {
         "sched", "sched_process_exit", IN_MAIN, NULL, onExit, {"pid", "comm", "?group_dead"}};
-static const KernelPointDef exitGroup = {
+static const KernelTracepointDef exitGroup = {
         "syscalls", "sys_enter_exit_group", IN_MAIN, NULL, onExitGroup, {"error_code"}};
-static const KernelPointDef exitThread = {
+static const KernelTracepointDef exitThread = {
         "syscalls", "sys_enter_exit", IN_MAIN, NULL, onExitThread, {"error_code"}};
-static const KernelPointDef signalPoint = {
+static const KernelTracepointDef signalPoint = {
         "signal", "signal_deliver", IN_MAIN, "sa_handler == 0", onSignal, {"sig", "sa_handler"}};
-static const KernelPointDef switchPoint = {"sched", "sched_switch", IN_PAIR, NULL, onSwitch,
+static const KernelTracepointDef switchPoint = {"sched", "sched_switch", IN_PAIR, NULL, onSwitch,
         {"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"}};
-const KernelPointDef kernelEnterPoint = {
+const KernelTracepointDef kernelEnterPoint = {
         "raw_syscalls", "sys_enter", IN_MAIN, NULL, onSyscallEnter, {"id", "args"}};
-const KernelPointDef kernelExitPoint = {
+const KernelTracepointDef kernelExitPoint = {
         "raw_syscalls", "sys_exit", IN_MAIN, NULL, onSyscallExit, {"id", "ret"}};
 
-const KernelPointDef kernelSocketEnterPoint = {
+const KernelTracepointDef kernelSocketEnterPoint = {
         "raw_syscalls", "sys_enter", IN_MAIN, SOCKET_CALLS, onSyscallEnter, {"id", "args"}};
-const KernelPointDef kernelSocketExitPoint = {
+const KernelTracepointDef kernelSocketExitPoint = {
         "raw_syscalls", "sys_exit", IN_MAIN, SOCKET_CALLS, onSyscallExit, {"id", "ret"}};
 
-const KernelPointDef *const kernelTaskPoints[] = {&newTask, &exec, &exitPoint, NULL};
-static const KernelPointDef *const processExtras[] = {&exitGroup, &exitThread, &signalPoint, NULL};
-static const KernelPointDef *const switchPoints[] = {&switchPoint, NULL};
-static const KernelPointDef *const callPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};
-static const KernelPointDef *const tcpPoints[] = {&kernelStatePoint, NULL};
-static const KernelPointDef *const tcpExtras[] = {&kernelRetransmitPoint, NULL};
-static const KernelPointDef *const udpPoints[] = {NULL};
-static const KernelPointDef *const udpExtras[] = {&kernelRoutePoint, &kernelRoute6Point, NULL};
-static const KernelPointDef *const windowsExtras[] = {
+const KernelTracepointDef *const kernelTaskPoints[] = {&newTask, &exec, &exitPoint, NULL};
+static const KernelTracepointDef *const processExtras[] = {
+        &exitGroup, &exitThread, &signalPoint, NULL};
+static const KernelTracepointDef *const switchPoints[] = {&switchPoint, NULL};
+static const KernelTracepointDef *const callPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};
+static const KernelTracepointDef *const tcpPoints[] = {&kernelStatePoint, NULL};
+static const KernelTracepointDef *const tcpExtras[] = {&kernelRetransmitPoint, NULL};
+static const KernelTracepointDef *const udpPoints[] = {NULL};
+static const KernelTracepointDef *const udpExtras[] = {&kernelRoutePoint, &kernelRoute6Point, NULL};
+static const KernelTracepointDef *const windowsExtras[] = {
         &kernelRetransmitPoint, &kernelRoutePoint, &kernelRoute6Point, NULL};
 
 const KernelGroup kernelGroups[GROUPS] = {

@@ -68,7 +68,7 @@ static void putRaw(KernelPut *put, const void *data, size_t size)
 }
 
 void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid,
-        uint32_t tid, const SockEnds *ends, uint32_t size)
+        uint32_t tid, const SockAddrs *ends, uint32_t size)
 {
     Etw_Event *event = k->events[id + ends->v6];
     size_t address = ends->v6 ? 16 : 4;

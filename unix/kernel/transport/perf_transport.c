@@ -26,7 +26,7 @@
 enum { LEAST_KB = 64, TRIES = 8, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST, since 6.0 */ };
 
 typedef struct PerfPoint {
-    KernelWish wish;
+    KernelRequest request;
     bool fresh; /* not yet collected from those who are followed */
     bool wide;  /* its files are of whole CPUs */
     int trial;  /* open until the others are: the last one to close takes the kernel 45 ms; -1 */
@@ -84,7 +84,7 @@ static EtwStatus tooManyFiles(const Perf *t, EtwError *err)
             t->pointCount, t->cpus, limit, t->all ? "" : ", or all processes (-pids all)");
 }
 
-static EtwStatus refused(const Perf *t, int osError, const KernelWish *w, EtwError *err)
+static EtwStatus refused(const Perf *t, int osError, const KernelRequest *w, EtwError *err)
 {
     char name[200];
     int level = PerfParanoid();
@@ -132,7 +132,7 @@ static uint64_t layoutOf(const Perf *t)
     return t->samples ? PERF_SAMPLES : PERF_LAYOUT;
 }
 
-static int openEvent(const Perf *t, const KernelWish *w, int tid, int cpu)
+static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
 {
     struct perf_event_attr attr = {.type = t->samples ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT,
             .config = t->samples ? PERF_COUNT_SW_CPU_CLOCK : (uint64_t)w->format->id,
@@ -169,17 +169,18 @@ static EtwStatus openOn(Perf *t, PerfPoint *p, int tid, EtwError *err)
         if (t->rings[cpu] == NULL) {
             continue;
         }
-        fd = openEvent(t, &p->wish, tid, cpu);
+        fd = openEvent(t, &p->request, tid, cpu);
         if (fd < 0 && (errno == ESRCH || errno == ENODEV)) {
             continue;
         }
         if (fd < 0) {
-            return refused(t, errno, &p->wish, err);
+            return refused(t, errno, &p->request, err);
         }
         keepFile(p, fd);
         if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, PerfRingFd(t->rings[cpu])) != 0 ||
-                (p->wish.filter != NULL && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, p->wish.filter))) {
-            return refused(t, errno, &p->wish, err);
+                (p->request.filter != NULL &&
+                        ioctl(fd, PERF_EVENT_IOC_SET_FILTER, p->request.filter))) {
+            return refused(t, errno, &p->request, err);
         }
     }
     return ETW_OK;
@@ -199,7 +200,7 @@ static EtwStatus openWide(Perf *t, PerfPoint *p, EtwError *err)
 static PerfPoint *pointOf(Perf *t, const struct tep_event *format)
 {
     for (int i = 0; i < t->pointCount; i++) {
-        if (t->points[i].wish.format == format) {
+        if (t->points[i].request.format == format) {
             return &t->points[i];
         }
     }
@@ -214,7 +215,7 @@ static void closeTrial(PerfPoint *p)
     }
 }
 
-static void disable(KernelTransport *transport, const KernelWish *w)
+static void disable(KernelTransport *transport, const KernelRequest *w)
 {
     Perf *t = (Perf *)transport;
     PerfPoint *p = pointOf(t, w->format);
@@ -227,13 +228,13 @@ static void disable(KernelTransport *transport, const KernelWish *w)
 }
 
 /* Whether it may be collected at all shows at once, before anything depends on it. */
-static EtwStatus tryOut(Perf *t, PerfPoint *p, EtwError *err)
+static EtwStatus openTrial(Perf *t, PerfPoint *p, EtwError *err)
 {
-    p->trial = openEvent(t, &p->wish, 0, -1);
-    return p->trial < 0 ? refused(t, errno, &p->wish, err) : ETW_OK;
+    p->trial = openEvent(t, &p->request, 0, -1);
+    return p->trial < 0 ? refused(t, errno, &p->request, err) : ETW_OK;
 }
 
-static EtwStatus enable(KernelTransport *transport, const KernelWish *w, EtwError *err)
+static EtwStatus enable(KernelTransport *transport, const KernelRequest *w, EtwError *err)
 {
     Perf *t = (Perf *)transport;
     bool wide = t->all || w->instance == IN_ANY;
@@ -242,8 +243,8 @@ static EtwStatus enable(KernelTransport *transport, const KernelWish *w, EtwErro
     disable(transport, w);
     t->points = EtwRealloc(t->points, (size_t)(t->pointCount + 1) * sizeof *t->points);
     p = &t->points[t->pointCount++];
-    *p = (PerfPoint){.wish = *w, .fresh = true, .trial = -1};
-    status = wide ? openWide(t, p, err) : tryOut(t, p, err);
+    *p = (PerfPoint){.request = *w, .fresh = true, .trial = -1};
+    status = wide ? openWide(t, p, err) : openTrial(t, p, err);
     if (status != ETW_OK) {
         disable(transport, w);
     }

@@ -17,9 +17,9 @@ typedef struct KernelTask {
     uint32_t parent; /* the process that made it, when we saw that */
     uint64_t exited; /* ticks of its exit; 0: alive */
     /* The system call that it is in (socket_calls.c). */
-    uint32_t call; /* number + 1; 0: none that matters */
-    int32_t fd;    /* its first argument */
-    bool unseen;   /* what it moves does not count: a peek, the error queue */
+    uint32_t call;  /* number + 1; 0: none that matters */
+    int32_t fd;     /* its first argument */
+    bool uncounted; /* what it moves does not count: a peek, the error queue */
     /* Of a process, kept at its first thread (tid == pid): */
     int32_t threads;
     int32_t exitCode; /* 0-255 as given to exit, or minus the signal that ended it */

@@ -274,7 +274,7 @@ static int sweepOne(const char *name, void *countPtr)
     uint32_t pid;
     uint64_t start;
     struct tracefs_instance *fs;
-    if (!ownerOf(name, &pid, &start) || OsProcessLives(pid, start)) {
+    if (!ownerOf(name, &pid, &start) || OsProcessAlive(pid, start)) {
         return 0;
     }
     fs = tracefs_instance_alloc(NULL, name);

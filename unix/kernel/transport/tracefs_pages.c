@@ -18,7 +18,7 @@ struct TracePages {
     int fd;
 };
 
-static bool give(TracePages *s, const uint8_t *data, unsigned long long ticks)
+static bool setEvent(TracePages *s, const uint8_t *data, unsigned long long ticks)
 {
     TraceEvent *e = &s->stream.event;
     if (data != NULL) {
@@ -52,7 +52,7 @@ static bool nextPage(TracePages *s)
             s->stream.missed = true;
         }
         data = kbuffer_read_event(s->kbuf, &ticks);
-        if (give(s, data, ticks)) {
+        if (setEvent(s, data, ticks)) {
             return true;
         }
     }
@@ -63,7 +63,7 @@ static bool next(TraceStream *stream)
     TracePages *s = (TracePages *)stream;
     unsigned long long ticks = 0;
     const uint8_t *data = stream->queued ? kbuffer_next_event(s->kbuf, &ticks) : NULL;
-    return give(s, data, ticks) || nextPage(s);
+    return setEvent(s, data, ticks) || nextPage(s);
 }
 
 TracePages *TracePagesNew(int fd, uint16_t cpu, uint8_t transport, size_t pageSize)

@@ -19,13 +19,13 @@ typedef struct Tracefs {
     bool started;
 } Tracefs;
 
-static EtwStatus enable(KernelTransport *t, const KernelWish *w, EtwError *err)
+static EtwStatus enable(KernelTransport *t, const KernelRequest *w, EtwError *err)
 {
     return TraceEnable(&((Tracefs *)t)->instance[w->instance], w->format->system, w->format->name,
             w->filter, err);
 }
 
-static void disable(KernelTransport *t, const KernelWish *w)
+static void disable(KernelTransport *t, const KernelRequest *w)
 {
     TraceDisable(&((Tracefs *)t)->instance[w->instance], w->format->system, w->format->name);
 }

@@ -127,7 +127,7 @@ static int distance(const char *a, const char *b)
     return row[m];
 }
 
-char *KernelNearest(char **names, const char *name)
+char *KernelSuggest(char **names, const char *name)
 {
     const char *best = NULL;
     int bestDistance = (int)strlen(name) / 2 + 1;

@@ -34,7 +34,7 @@ struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system,
 KernelField KernelFieldOf(struct tep_event *event, const char *name);
 
 /* The names that are there for one that is not: the nearest, or NULL. Result is malloc'ed. */
-char *KernelNearest(char **names, const char *name);
+char *KernelSuggest(char **names, const char *name);
 
 static inline uint64_t KernelUint(KernelField f, const uint8_t *data)
 {

@@ -52,19 +52,19 @@ void TraceMergeFree(TraceMerge *m); /* before its streams */
 /* Where a tracepoint is collected: from followed threads, or from everybody. */
 enum { IN_MAIN, IN_ANY, INSTANCES };
 
-typedef struct KernelWish {
+typedef struct KernelRequest {
     const struct tep_event *format;
     uint8_t instance;
     bool stacks;
     const char *filter; /* evaluated by the kernel; NULL: none */
     uint64_t interval;  /* ns of CPU time between two samples; 0: an event for each occurrence */
-} KernelWish;
+} KernelRequest;
 
 typedef struct KernelTransport KernelTransport;
 typedef struct KernelTransportOps {
     /* Collect a tracepoint, or collect it otherwise than before. */
-    EtwStatus (*enable)(KernelTransport *t, const KernelWish *wish, EtwError *err);
-    void (*disable)(KernelTransport *t, const KernelWish *wish);
+    EtwStatus (*enable)(KernelTransport *t, const KernelRequest *request, EtwError *err);
+    void (*disable)(KernelTransport *t, const KernelRequest *request);
     /*
      * All threads of a process, those born while we look, and all they give birth to from now on;
      * threads of ours that are never traced left out. known: followed already (perhaps as

@@ -121,7 +121,7 @@ static bool isSameName(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static void learnThread(Chrome *c, const EtwEvent *event)
+static void registerThread(Chrome *c, const EtwEvent *event)
 {
     Thread *t = c->lastThread;
     if (event->tid == ETW_NO_ID || event->tid == 0) {
@@ -344,7 +344,7 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
     c->out = out;
     c->last = event->time;
     nameProcess(c, event);
-    learnThread(c, event);
+    registerThread(c, event);
     EtwCallsAdd(c->calls, event);
     if (schema == NULL || !isCall(schema)) {
         addInstant(c, event, schema);

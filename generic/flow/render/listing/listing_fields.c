@@ -73,7 +73,7 @@ static void addSafe(EtwText *out, const uint8_t *p, size_t size, bool quoted)
     }
 }
 
-void EtwTextSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
+void EtwListingSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
 {
     if (!(EtwTextTraits(bytes, size) & ETW_TEXT_SPECIAL)) {
         EtwTextAdd(out, bytes, size);
@@ -114,7 +114,7 @@ static void addQuotable(EtwSink *sink, const uint8_t *bytes, size_t size, EtwTex
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-void EtwTextFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
+void EtwListingFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
 {
     switch (v->kind) {
     case ETW_V_TEXT:
@@ -141,16 +141,16 @@ void EtwTextFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *v, 
     }
 }
 
-void EtwTextBareValue(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
+void EtwListingBareValue(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
 {
     if (v->kind == ETW_V_TEXT) {
-        EtwTextSafe(sink, v->data, v->size, out);
+        EtwListingSafe(sink, v->data, v->size, out);
     } else if (v->kind == ETW_V_TEXT16) {
         sink->scratch2.size = 0;
         EtwTextUtf16(&sink->scratch2, v->data, v->size / 2);
-        EtwTextSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        EtwListingSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
     } else {
-        EtwTextFieldValue(sink, field, v, out);
+        EtwListingFieldValue(sink, field, v, out);
     }
 }
 
@@ -160,7 +160,7 @@ typedef struct FieldWriter {
     EtwSink *sink;
     EtwText *out;
     const EtwField *fields;
-    const TextPrefix *prefixes;
+    const ListingPrefix *prefixes;
     uint64_t skip;
     uint64_t lists;     /* a bit for each open container, the innermost lowest; 1: elements have no
                        names */
@@ -184,7 +184,7 @@ static inline void addName(FieldWriter *w, const EtwField *field)
     }
     w->first = false;
     if ((w->lists & 1) == 0) {
-        const TextPrefix *prefix = &w->prefixes[field - w->fields];
+        const ListingPrefix *prefix = &w->prefixes[field - w->fields];
         EtwAddShort(w->out, prefix->text, prefix->size);
     }
 }
@@ -199,7 +199,7 @@ static bool isObject(const char *name)
 static void addObject(FieldWriter *w)
 {
     ETW_ADD(w->out, " \"");
-    EtwTextSafe(w->sink, (const uint8_t *)w->object, strlen(w->object), w->out);
+    EtwListingSafe(w->sink, (const uint8_t *)w->object, strlen(w->object), w->out);
     EtwTextChar(w->out, '"');
     w->object = NULL;
 }
@@ -209,7 +209,7 @@ static void fieldValue(void *ctx, const EtwField *field, const EtwValue *value)
     FieldWriter *w = ctx;
     if (!isHidden(w, field)) {
         addName(w, field);
-        EtwTextFieldValue(w->sink, field, value, w->out);
+        EtwListingFieldValue(w->sink, field, value, w->out);
         if (w->object != NULL && isObject(field->name)) {
             addObject(w);
         }
@@ -267,8 +267,8 @@ static void fieldRest(void *ctx, const uint8_t *data, size_t size)
     }
 }
 
-void EtwTextFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
-        const TextPrefix *prefixes, uint64_t skip, EtwText *out)
+void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        const ListingPrefix *prefixes, uint64_t skip, EtwText *out)
 {
     static const EtwVisitor visitor = {fieldValue, fieldBegin, fieldEnd, fieldRest};
     static const EtwSchema unknown = {.provider = "", .event = ""};

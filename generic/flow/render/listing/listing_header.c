@@ -19,10 +19,10 @@ static void addIso(int64_t time, EtwText *out)
 static void addFileLine(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
 {
     ETW_ADD(out, "-- ");
-    EtwTextSafe(sink, (const uint8_t *)path, strlen(path), out);
+    EtwListingSafe(sink, (const uint8_t *)path, strlen(path), out);
     if (info->loggerName[0] != 0) { /* some merge tools leave it out */
         ETW_ADD(out, ": session ");
-        EtwTextSafe(sink, (const uint8_t *)info->loggerName, strlen(info->loggerName), out);
+        EtwListingSafe(sink, (const uint8_t *)info->loggerName, strlen(info->loggerName), out);
         ETW_ADD(out, ", started ");
     } else {
         ETW_ADD(out, ": started ");
@@ -33,7 +33,7 @@ static void addFileLine(EtwSink *sink, const EtlInfo *info, const char *path, Et
     EtwTextStr(out, info->cpus == 1 ? " processor\n" : " processors\n");
 }
 
-void EtwTextBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
+void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     for (int i = 0; source != NULL && i < EtwSourceFileCount(source); i++) {
         const char *path;
@@ -44,25 +44,25 @@ void EtwTextBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 
 static void collectProvider(void *ctx, EtwTableNode *node)
 {
-    TextProvider *p = (TextProvider *)node;
+    ListingProvider *p = (ListingProvider *)node;
     EtwTextAdd(ctx, &p, sizeof p);
 }
 
 static int byEvents(const void *a, const void *b)
 {
-    const TextProvider *x = *(TextProvider *const *)a, *y = *(TextProvider *const *)b;
+    const ListingProvider *x = *(ListingProvider *const *)a, *y = *(ListingProvider *const *)b;
     if (x->events != y->events) {
         return x->events > y->events ? -1 : 1;
     }
     return memcmp(&x->guid, &y->guid, sizeof x->guid);
 }
 
-static void addProviders(const TextSink *text, EtwText *out)
+static void addProviders(const ListingSink *text, EtwText *out)
 {
     enum { SHOWN = 8 };
     EtwText list = {0};
     EtwTableVisit(&text->providers, collectProvider, &list);
-    TextProvider **all = (TextProvider **)(void *)list.data;
+    ListingProvider **all = (ListingProvider **)(void *)list.data;
     size_t total = list.size / sizeof *all;
     if (total > 0) {
         qsort(all, total, sizeof *all, byEvents);
@@ -79,14 +79,14 @@ static void addProviders(const TextSink *text, EtwText *out)
     EtwTextFree(&list);
 }
 
-static void addCounts(const TextSink *text, EtwText *out)
+static void addCounts(const ListingSink *text, EtwText *out)
 {
     ETW_ADD(out, "-- ");
     EtwAddDecimal(out, text->events);
     EtwTextStr(out, text->events == 1 ? " event" : " events");
     if (text->events > 1) {
         ETW_ADD(out, " in ");
-        EtwTextDuration(out, (uint64_t)text->lastTime - (uint64_t)text->firstTime);
+        EtwListingDuration(out, (uint64_t)text->lastTime - (uint64_t)text->firstTime);
     }
     addProviders(text, out);
     if (text->hidden > 0) {
@@ -105,9 +105,9 @@ static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, 
     if (info->eventsLost == 0 && info->buffersLost == 0) {
         return;
     }
-    EtwTextColor(sink, RED, out);
+    EtwListingColor(sink, RED, out);
     ETW_ADD(out, "-- LOST: ");
-    EtwTextSafe(sink, (const uint8_t *)path, strlen(path), out);
+    EtwListingSafe(sink, (const uint8_t *)path, strlen(path), out);
     ETW_ADD(out, ": the session lost ");
     EtwAddDecimal(out, info->eventsLost);
     EtwTextStr(out, info->eventsLost == 1 ? " event" : " events");
@@ -117,7 +117,7 @@ static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, 
         EtwTextStr(out, info->buffersLost == 1 ? " whole buffer" : " whole buffers");
     }
     ETW_ADD(out, " (\"etw stop\" told the kinds; found no buffer: " MORE_BUFFERS ")");
-    EtwTextColor(sink, RESET, out);
+    EtwListingColor(sink, RESET, out);
     EtwTextChar(out, '\n');
 }
 
@@ -140,14 +140,14 @@ static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText 
         if (kinds[i].count == 0) {
             continue;
         }
-        EtwTextColor(sink, RED, out);
+        EtwListingColor(sink, RED, out);
         ETW_ADD(out, "-- LOST: session ");
-        EtwTextSafe(sink, (const uint8_t *)info->name, strlen(info->name), out);
+        EtwListingSafe(sink, (const uint8_t *)info->name, strlen(info->name), out);
         ETW_ADD(out, ": ");
         EtwAddDecimal(out, kinds[i].count);
         EtwTextStr(out, kinds[i].count == 1 ? " event " : " events ");
         EtwTextPrintf(out, "%s (%s)", kinds[i].what, kinds[i].remedy);
-        EtwTextColor(sink, RESET, out);
+        EtwListingColor(sink, RESET, out);
         EtwTextChar(out, '\n');
         any = true;
     }
@@ -199,7 +199,8 @@ static const char *addRunning(EtwSink *sink, const char *path, EtwText *out)
         return "a file was not closed";
     }
     EtwText name = {0};
-    EtwTextSafe(sink, (const uint8_t *)writing.session.name, strlen(writing.session.name), &name);
+    EtwListingSafe(
+            sink, (const uint8_t *)writing.session.name, strlen(writing.session.name), &name);
     EtwTextChar(&name, '\0');
     EtwTextPrintf(out, "-- session %s still runs: \"etw flush %s\" brings the file up to date",
             name.data, name.data);
@@ -224,12 +225,12 @@ static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
     bool none = addLostOfSessions(sink, source, &unknown, out);
     if (lost > ofFiles) {
-        EtwTextColor(sink, RED, out);
+        EtwListingColor(sink, RED, out);
         ETW_ADD(out, "-- LOST: this listing was too slow for the session: ");
         EtwAddDecimal(out, lost - ofFiles);
         EtwTextStr(out, lost - ofFiles == 1 ? " event" : " events");
         ETW_ADD(out, " (" MORE_BUFFERS ", or enable less)");
-        EtwTextColor(sink, RESET, out);
+        EtwListingColor(sink, RESET, out);
         EtwTextChar(out, '\n');
     } else if (unknown != NULL) {
         EtwTextPrintf(out, "-- losses are not known: %s\n", unknown);
@@ -238,19 +239,19 @@ static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
-void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out)
+void EtwListingWarning(EtwSink *sink, const char *warning, EtwText *out)
 {
-    EtwTextColor(sink, YELLOW, out);
+    EtwListingColor(sink, YELLOW, out);
     ETW_ADD(out, "-- warning: ");
-    EtwTextSafe(sink, (const uint8_t *)warning, strlen(warning), out);
-    EtwTextColor(sink, RESET, out);
+    EtwListingSafe(sink, (const uint8_t *)warning, strlen(warning), out);
+    EtwListingColor(sink, RESET, out);
     EtwTextChar(out, '\n');
 }
 
 static void addWarnings(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     for (int i = 0; i < EtwSourceWarningCount(source); i++) {
-        EtwTextWarning(sink, EtwSourceWarning(source, i), out);
+        EtwListingWarning(sink, EtwSourceWarning(source, i), out);
     }
 }
 
@@ -262,7 +263,7 @@ typedef struct OpenCalls {
 
 enum { OPEN_SHOWN = 20 };
 
-static void addOpen(void *ctx, const TextThread *thread, const TextCall *call)
+static void addOpen(void *ctx, const ListingThread *thread, const ListingCall *call)
 {
     OpenCalls *open = ctx;
     if (open->count++ >= OPEN_SHOWN) {
@@ -283,16 +284,16 @@ static void addOpen(void *ctx, const TextThread *thread, const TextCall *call)
     EtwTextChar(open->out, '\n');
 }
 
-void EtwTextEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
+void EtwListingEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
-    TextSink *text = sink->own;
+    ListingSink *text = sink->own;
     OpenCalls open = {.sink = sink, .out = out};
     addCounts(text, out);
     if (source != NULL) {
         addLosses(sink, source, out);
         addWarnings(sink, source, out);
     }
-    EtwTextOpenCalls(&text->threads, addOpen, &open);
+    EtwListingOpenCalls(&text->threads, addOpen, &open);
     if (open.count > OPEN_SHOWN) {
         EtwTextPrintf(out, "-- left open: %d more\n", open.count - OPEN_SHOWN);
     }

@@ -1,7 +1,7 @@
 /*
  * flow/render/listing/listing_int.h --
  *
- *	The person-readable form's state: what it knows of providers, of event classes (plans)
+ *	The person-readable form's state: what it knows of providers, of event classes (layouts)
  *	and of threads. sink_text.c makes the lines, listing_layout.c decides how an event class is
  *	shown, listing_fields.c has the Name=value part, listing_threads.c keeps who called what,
  *	listing_header.c says what there is to say of the whole. For these files only.
@@ -23,16 +23,16 @@ enum {
 };
 
 /* A call or step that was entered and not left yet. */
-typedef struct TextCall {
+typedef struct ListingCall {
     uint64_t id;
     int64_t time;
     bool open;
     bool step;
     uint8_t nameSize;
     char name[TEXT_NAME_MAX];
-} TextCall;
+} ListingCall;
 
-typedef struct TextThread {
+typedef struct ListingThread {
     EtwTableNode node;
     uint32_t pid, tid;
     const char *process; /* its name when the label was made; NULL: not known */
@@ -40,68 +40,69 @@ typedef struct TextThread {
     char label[TEXT_LABEL_MAX]; /* PID/TID, or NAME(PID)/TID */
     int level; /* of script calls that this thread is in: what it does is shown below them */
     int kept;  /* calls in use, <= TEXT_LEVELS_KEPT; calls[n - 1] is that of depth n */
-    TextCall *calls;
-} TextThread;
+    ListingCall *calls;
+} ListingThread;
 
-typedef struct TextThreads {
+typedef struct ListingThreads {
     EtwTable table;
-    TextThread *last;
-} TextThreads;
+    ListingThread *last;
+} ListingThreads;
 
-TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event);
-void EtwTextEnter(TextThread *thread, int depth, uint64_t id, int64_t time, bool step,
+ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event);
+void EtwListingEnter(ListingThread *thread, int depth, uint64_t id, int64_t time, bool step,
         const uint8_t *name, size_t nameSize);
-void EtwTextLeave(TextThread *thread, int depth, uint64_t id);
+void EtwListingLeave(ListingThread *thread, int depth, uint64_t id);
 /* The open call of that depth, as it was entered; NULL: not that one, or nobody saw it enter. */
-const TextCall *EtwTextOpenCall(const TextThread *thread, int depth, uint64_t id);
+const ListingCall *EtwListingOpenCall(const ListingThread *thread, int depth, uint64_t id);
 /* What stands before the text of something at that depth: a bar for each call around it, blanks for
  * each step. */
-void EtwTextIndent(const TextThread *thread, int depth, EtwText *out);
+void EtwListingIndent(const ListingThread *thread, int depth, EtwText *out);
 /* Call visit for each open call, outermost first in each thread, threads by pid and tid. */
-void EtwTextOpenCalls(const TextThreads *threads,
-        void (*visit)(void *ctx, const TextThread *thread, const TextCall *call), void *ctx);
-void EtwTextThreadsFree(TextThreads *threads);
+void EtwListingOpenCalls(const ListingThreads *threads,
+        void (*visit)(void *ctx, const ListingThread *thread, const ListingCall *call), void *ctx);
+void EtwListingThreadsFree(ListingThreads *threads);
 
 /* ---- Fields (listing_fields.c) ------------------------------------------------------------------ */
 
-typedef struct TextPrefix {
+typedef struct ListingPrefix {
     const char *text; /* "Name=", nothing in it that a terminal would obey */
     uint32_t size;
-} TextPrefix;
+} ListingPrefix;
 
 /* " Name=value" for each field whose bit in `skip` is not set (only the first 64 can be), then what
  * is left over. */
-void EtwTextFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
-        const TextPrefix *prefixes, uint64_t skip, EtwText *out);
+void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+        const ListingPrefix *prefixes, uint64_t skip, EtwText *out);
 /* Text with control characters made visible: one line, harmless to a terminal. */
-void EtwTextSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out);
+void EtwListingSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out);
 /* A value as it stands behind a name; texts that would be ambiguous are quoted. */
-void EtwTextFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
+void EtwListingFieldValue(
+        EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
 /* A text value without quotes. */
-void EtwTextBareValue(EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
+void EtwListingBareValue(EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
 
-/* ---- Providers and plans (listing_layout.c) ------------------------------------------------------- */
+/* ---- Providers and layouts (listing_layout.c) ------------------------------------------------------- */
 
-typedef struct TextProvider {
+typedef struct ListingProvider {
     EtwTableNode node;
     EtwGuid guid;
     uint64_t events;
     int width;      /* columns of its name */
     EtwText column; /* name, with its colour; safe to print */
-} TextProvider;
+} ListingProvider;
 
-typedef enum TextPlanKind {
-    PLAN_FIELDS,
-    PLAN_ENTER,
-    PLAN_LEAVE,
-    PLAN_SOCKET,
-    PLAN_CHANNEL,
-    PLAN_LINE,
-    PLAN_HIDDEN
-} TextPlanKind;
+typedef enum ListingLayoutKind {
+    LAYOUT_FIELDS,
+    LAYOUT_ENTER,
+    LAYOUT_LEAVE,
+    LAYOUT_SOCKET,
+    LAYOUT_CHANNEL,
+    LAYOUT_LINE,
+    LAYOUT_HIDDEN
+} ListingLayoutKind;
 
 /* Fields that a way of showing knows, by what they mean; an index into EtwSchema.fields, or -1. */
-typedef enum TextRole {
+typedef enum ListingRole {
     ROLE_CALL_ID,
     ROLE_DEPTH,
     ROLE_COMMAND,
@@ -125,45 +126,46 @@ typedef enum TextRole {
     ROLE_BYTES,
     ROLE_DETAIL,
     ROLE_COUNT
-} TextRole;
+} ListingRole;
 
-typedef struct TextPlan {
+typedef struct ListingLayout {
     EtwTableNode node;
     const EtwSchema *schema;
-    TextPlanKind kind;
-    bool step;              /* PLAN_ENTER, PLAN_LEAVE: of a step, not a call */
-    const char *arrow;      /* PLAN_SOCKET */
-    TextProvider *provider; /* a schema belongs to one provider */
-    EtwText name;           /* the event's; safe to print */
-    TextPrefix *prefixes;
+    ListingLayoutKind kind;
+    bool step;                 /* LAYOUT_ENTER, LAYOUT_LEAVE: of a step, not a call */
+    const char *arrow;         /* LAYOUT_SOCKET */
+    ListingProvider *provider; /* a schema belongs to one provider */
+    EtwText name;              /* the event's; safe to print */
+    ListingPrefix *prefixes;
     EtwText prefixText;
     int8_t roles[ROLE_COUNT];
     uint64_t shown; /* a bit for each field that the way of showing takes care of */
-} TextPlan;
+} ListingLayout;
 
-enum { RECENT_PLANS = 256 };
+enum { RECENT_LAYOUTS = 256 };
 
-typedef struct TextSink {
-    TextThreads threads;
+typedef struct ListingSink {
+    ListingThreads threads;
     EtwTable providers;
-    TextProvider *lastProvider;
-    EtwTable plans;
-    TextPlan *recent[RECENT_PLANS];
+    ListingProvider *lastProvider;
+    EtwTable layouts;
+    ListingLayout *recent[RECENT_LAYOUTS];
     int idWidth, providerWidth;
     EtwText location; /* scratch */
     uint64_t events, hidden;
     int64_t firstTime, lastTime;
-} TextSink;
+} ListingSink;
 
-TextProvider *EtwTextProviderOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
-TextPlan *EtwTextPlanOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
-void EtwTextPlansFree(TextSink *text);
+ListingProvider *EtwListingProviderOf(
+        EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+void EtwListingLayoutsFree(ListingSink *text);
 
 /* ---- Beginning and end (listing_header.c) --------------------------------------------------------- */
 
-void EtwTextBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
-void EtwTextEnd(EtwSink *sink, const EtwSource *source, EtwText *out);
-void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out);
+void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwListingEnd(EtwSink *sink, const EtwSource *source, EtwText *out);
+void EtwListingWarning(EtwSink *sink, const char *warning, EtwText *out);
 
 /* ---- Parts of lines (sink_text.c) ------------------------------------------------------------ */
 
@@ -173,7 +175,7 @@ void EtwTextWarning(EtwSink *sink, const char *warning, EtwText *out);
 #define YELLOW "\033[33m"
 #define BOLD "\033[1m"
 
-static inline void EtwTextColor(const EtwSink *sink, const char *escape, EtwText *out)
+static inline void EtwListingColor(const EtwSink *sink, const char *escape, EtwText *out)
 {
     if (sink->config.color) {
         EtwTextStr(out, escape);
@@ -181,6 +183,6 @@ static inline void EtwTextColor(const EtwSink *sink, const char *escape, EtwText
 }
 
 /* 850 ns, 1.234 us, 4.187 ms, 2.500 s */
-void EtwTextDuration(EtwText *out, uint64_t ns);
+void EtwListingDuration(EtwText *out, uint64_t ns);
 
 #endif

@@ -36,28 +36,28 @@ static const char *providerColor(const char *name)
 }
 
 static void nameProvider(
-        EtwSink *sink, TextProvider *p, const EtwEvent *event, const EtwSchema *schema)
+        EtwSink *sink, ListingProvider *p, const EtwEvent *event, const EtwSchema *schema)
 {
     char guid[ETW_GUID_TEXT];
     const char *name = EtwSinkProvider(sink, event, schema, guid);
-    EtwTextColor(sink, providerColor(name), &p->column);
+    EtwListingColor(sink, providerColor(name), &p->column);
     size_t from = p->column.size;
-    EtwTextSafe(sink, (const uint8_t *)name, strlen(name), &p->column);
+    EtwListingSafe(sink, (const uint8_t *)name, strlen(name), &p->column);
     p->width = columnsOf(p->column.data + from, p->column.size - from);
-    EtwTextColor(sink, RESET, &p->column);
+    EtwListingColor(sink, RESET, &p->column);
 }
 
-TextProvider *EtwTextProviderOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+ListingProvider *EtwListingProviderOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
 {
-    TextSink *text = sink->own;
-    TextProvider *p = text->lastProvider;
+    ListingSink *text = sink->own;
+    ListingProvider *p = text->lastProvider;
     if (p != NULL && EtwGuidEqual(&p->guid, &event->provider)) {
         return p;
     }
     uint64_t hash = EtwHashGuid(&event->provider);
-    p = (TextProvider *)EtwTableFirst(&text->providers, hash);
+    p = (ListingProvider *)EtwTableFirst(&text->providers, hash);
     while (p != NULL && !EtwGuidEqual(&p->guid, &event->provider)) {
-        p = (TextProvider *)p->node.next;
+        p = (ListingProvider *)p->node.next;
     }
     if (p == NULL) {
         p = EtwAlloc(sizeof *p);
@@ -134,23 +134,23 @@ static bool fitsRole(const EtwField *f, int role)
     }
 }
 
-static void findRoles(TextPlan *plan, const EtwSchema *schema)
+static void findRoles(ListingLayout *layout, const EtwSchema *schema)
 {
-    memset(plan->roles, -1, sizeof plan->roles);
+    memset(layout->roles, -1, sizeof layout->roles);
     for (int i = 0; i < schema->fieldCount && i < 64; i += schema->fields[i].span) {
         for (int role = 0; role < ROLE_COUNT; role++) {
-            if (plan->roles[role] < 0 && strcmp(schema->fields[i].name, roleNames[role]) == 0 &&
+            if (layout->roles[role] < 0 && strcmp(schema->fields[i].name, roleNames[role]) == 0 &&
                     fitsRole(&schema->fields[i], role)) {
-                plan->roles[role] = (int8_t)i;
+                layout->roles[role] = (int8_t)i;
             }
         }
     }
 }
 
-static bool hasRoles(const TextPlan *plan, const TextRole *roles, int count)
+static bool hasRoles(const ListingLayout *layout, const ListingRole *roles, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (plan->roles[roles[i]] < 0) {
+        if (layout->roles[roles[i]] < 0) {
             return false;
         }
     }
@@ -158,135 +158,135 @@ static bool hasRoles(const TextPlan *plan, const TextRole *roles, int count)
 }
 
 /* The roles that are there, as a mask of fields. */
-static uint64_t fieldsOf(const TextPlan *plan, int first, int last)
+static uint64_t fieldsOf(const ListingLayout *layout, int first, int last)
 {
     uint64_t fields = 0;
     for (int role = first; role <= last; role++) {
-        if (plan->roles[role] >= 0) {
-            fields |= 1ull << plan->roles[role];
+        if (layout->roles[role] >= 0) {
+            fields |= 1ull << layout->roles[role];
         }
     }
     return fields;
 }
 
-static void planScript(TextPlan *plan, const char *event)
+static void layoutScript(ListingLayout *layout, const char *event)
 {
-    static const TextRole enter[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_COMMAND};
-    static const TextRole leave[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_CODE, ROLE_DURATION};
-    static const TextRole channel[] = {
+    static const ListingRole enter[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_COMMAND};
+    static const ListingRole leave[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_CODE, ROLE_DURATION};
+    static const ListingRole channel[] = {
             ROLE_OPERATION, ROLE_CHANNEL, ROLE_BYTES, ROLE_DURATION, ROLE_CODE, ROLE_DETAIL};
     static const char *const starts[] = {"Enter", "StepEnter", "CallbackEnter", "PackageEnter"};
     static const char *const ends[] = {"Leave", "StepLeave", "CallbackLeave", "PackageLeave"};
-    plan->step = strncmp(event, "Step", 4) == 0;
+    layout->step = strncmp(event, "Step", 4) == 0;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (strcmp(event, starts[i]) == 0 && hasRoles(plan, enter, 3)) {
-            plan->kind = PLAN_ENTER;
-        } else if (strcmp(event, ends[i]) == 0 && hasRoles(plan, leave, 4)) {
-            plan->kind = PLAN_LEAVE;
+        if (strcmp(event, starts[i]) == 0 && hasRoles(layout, enter, 3)) {
+            layout->kind = LAYOUT_ENTER;
+        } else if (strcmp(event, ends[i]) == 0 && hasRoles(layout, leave, 4)) {
+            layout->kind = LAYOUT_LEAVE;
         }
     }
-    static const TextRole line[] = {ROLE_DEPTH, ROLE_COMMAND, ROLE_FILE, ROLE_LINE};
-    if (strcmp(event, "Line") == 0 && hasRoles(plan, line, 4)) {
-        plan->kind = PLAN_LINE;
+    static const ListingRole line[] = {ROLE_DEPTH, ROLE_COMMAND, ROLE_FILE, ROLE_LINE};
+    if (strcmp(event, "Line") == 0 && hasRoles(layout, line, 4)) {
+        layout->kind = LAYOUT_LINE;
     }
-    if (strcmp(event, "Channel") == 0 && hasRoles(plan, channel, 6)) {
-        plan->kind = PLAN_CHANNEL;
+    if (strcmp(event, "Channel") == 0 && hasRoles(layout, channel, 6)) {
+        layout->kind = LAYOUT_CHANNEL;
     }
 }
 
-static void planSocket(TextPlan *plan, const EtwSchema *schema)
+static void layoutSocket(ListingLayout *layout, const EtwSchema *schema)
 {
-    static const TextRole ends[] = {
+    static const ListingRole ends[] = {
             ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT};
-    if (!hasRoles(plan, ends, 4)) {
+    if (!hasRoles(layout, ends, 4)) {
         return;
     }
     bool inward = strcmp(schema->event, "Receive") == 0 || strcmp(schema->event, "Accept") == 0;
-    plan->kind = PLAN_SOCKET;
-    plan->arrow = inward ? " <- " : " -> ";
-    plan->shown = fieldsOf(plan, ROLE_LOCAL_ADDR, ROLE_CONTEXT_PID);
+    layout->kind = LAYOUT_SOCKET;
+    layout->arrow = inward ? " <- " : " -> ";
+    layout->shown = fieldsOf(layout, ROLE_LOCAL_ADDR, ROLE_CONTEXT_PID);
     for (int i = 0; i < schema->fieldCount && i < 64; i++) { /* of no use to a reader */
         if (strcmp(schema->fields[i].name, "Socket") == 0 ||
                 strcmp(schema->fields[i].name, "Family") == 0) {
-            plan->shown |= 1ull << i;
+            layout->shown |= 1ull << i;
         }
     }
 }
 
-static void makePrefixes(EtwSink *sink, TextPlan *plan, const EtwSchema *schema)
+static void makePrefixes(EtwSink *sink, ListingLayout *layout, const EtwSchema *schema)
 {
-    plan->prefixes = EtwAlloc((size_t)schema->fieldCount * sizeof *plan->prefixes + 1);
+    layout->prefixes = EtwAlloc((size_t)schema->fieldCount * sizeof *layout->prefixes + 1);
     for (int i = 0; i < schema->fieldCount; i++) {
         const char *name = schema->fields[i].name;
-        size_t from = plan->prefixText.size;
-        EtwTextSafe(sink, (const uint8_t *)name, strlen(name), &plan->prefixText);
-        EtwTextChar(&plan->prefixText, '=');
-        plan->prefixes[i].size = (uint32_t)(plan->prefixText.size - from);
+        size_t from = layout->prefixText.size;
+        EtwListingSafe(sink, (const uint8_t *)name, strlen(name), &layout->prefixText);
+        EtwTextChar(&layout->prefixText, '=');
+        layout->prefixes[i].size = (uint32_t)(layout->prefixText.size - from);
     }
-    const char *at = plan->prefixText.data;
-    for (int i = 0; i < schema->fieldCount; at += plan->prefixes[i++].size) {
-        plan->prefixes[i].text = at;
+    const char *at = layout->prefixText.data;
+    for (int i = 0; i < schema->fieldCount; at += layout->prefixes[i++].size) {
+        layout->prefixes[i].text = at;
     }
 }
 
-static TextPlan *newPlan(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+static ListingLayout *newLayout(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
 {
-    TextPlan *plan = EtwAlloc(sizeof *plan);
-    plan->schema = schema;
-    plan->provider = EtwTextProviderOf(sink, event, schema);
-    EtwTextSafe(sink, (const uint8_t *)schema->event, strlen(schema->event), &plan->name);
-    makePrefixes(sink, plan, schema);
-    findRoles(plan, schema);
+    ListingLayout *layout = EtwAlloc(sizeof *layout);
+    layout->schema = schema;
+    layout->provider = EtwListingProviderOf(sink, event, schema);
+    EtwListingSafe(sink, (const uint8_t *)schema->event, strlen(schema->event), &layout->name);
+    makePrefixes(sink, layout, schema);
+    findRoles(layout, schema);
     if (event->classic && strcmp(schema->provider, "EventTrace") == 0) {
-        plan->kind = PLAN_HIDDEN;
+        layout->kind = LAYOUT_HIDDEN;
     } else if (strcmp(schema->provider, "Tcl-Script") == 0) {
-        planScript(plan, schema->event);
+        layoutScript(layout, schema->event);
     } else if (strcmp(schema->provider, "Linux-tcpip") == 0 ||
                strcmp(schema->provider, "Linux-udpip") == 0) {
-        planSocket(plan, schema);
+        layoutSocket(layout, schema);
     }
-    return plan;
+    return layout;
 }
 
-TextPlan *EtwTextPlanOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
 {
-    TextSink *text = sink->own;
+    ListingSink *text = sink->own;
     uint64_t hash = EtwHashMix(0, (uintptr_t)schema);
-    TextPlan **slot = &text->recent[hash % RECENT_PLANS];
+    ListingLayout **slot = &text->recent[hash % RECENT_LAYOUTS];
     if (*slot != NULL && (*slot)->schema == schema) {
         return *slot;
     }
-    TextPlan *plan = (TextPlan *)EtwTableFirst(&text->plans, hash);
-    while (plan != NULL && plan->schema != schema) {
-        plan = (TextPlan *)plan->node.next;
+    ListingLayout *layout = (ListingLayout *)EtwTableFirst(&text->layouts, hash);
+    while (layout != NULL && layout->schema != schema) {
+        layout = (ListingLayout *)layout->node.next;
     }
-    if (plan == NULL) {
-        plan = newPlan(sink, event, schema);
-        EtwTableAdd(&text->plans, &plan->node, hash);
+    if (layout == NULL) {
+        layout = newLayout(sink, event, schema);
+        EtwTableAdd(&text->layouts, &layout->node, hash);
     }
-    *slot = plan;
-    return plan;
+    *slot = layout;
+    return layout;
 }
 
 static void freeProvider(void *ctx, EtwTableNode *node)
 {
     (void)ctx;
-    EtwTextFree(&((TextProvider *)node)->column);
+    EtwTextFree(&((ListingProvider *)node)->column);
     EtwFree(node);
 }
 
-static void freePlan(void *ctx, EtwTableNode *node)
+static void freeLayout(void *ctx, EtwTableNode *node)
 {
-    TextPlan *plan = (TextPlan *)node;
+    ListingLayout *layout = (ListingLayout *)node;
     (void)ctx;
-    EtwTextFree(&plan->name);
-    EtwTextFree(&plan->prefixText);
-    EtwFree(plan->prefixes);
-    EtwFree(plan);
+    EtwTextFree(&layout->name);
+    EtwTextFree(&layout->prefixText);
+    EtwFree(layout->prefixes);
+    EtwFree(layout);
 }
 
-void EtwTextPlansFree(TextSink *text)
+void EtwListingLayoutsFree(ListingSink *text)
 {
-    EtwTableFree(&text->plans, freePlan);
+    EtwTableFree(&text->layouts, freeLayout);
     EtwTableFree(&text->providers, freeProvider);
 }

@@ -45,7 +45,7 @@ static char *putName(char *p, const char *name)
 }
 
 /* pid/tid, name(pid)/tid; name(pid) for the thread that Linux calls by its process. */
-static void label(TextThread *t, const char *process)
+static void label(ListingThread *t, const char *process)
 {
     char *p = t->label;
     t->process = process;
@@ -64,17 +64,17 @@ static void label(TextThread *t, const char *process)
     t->labelSize = (uint8_t)(p - t->label);
 }
 
-TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event)
+ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event)
 {
     uint32_t pid = event->pid, tid = event->tid;
-    TextThread *t = threads->last;
+    ListingThread *t = threads->last;
     if (t != NULL && t->pid == pid && t->tid == tid && t->process == event->process) {
         return t;
     }
     uint64_t hash = threadHash(pid, tid);
-    t = (TextThread *)EtwTableFirst(&threads->table, hash);
+    t = (ListingThread *)EtwTableFirst(&threads->table, hash);
     while (t != NULL && (t->pid != pid || t->tid != tid)) {
-        t = (TextThread *)t->node.next;
+        t = (ListingThread *)t->node.next;
     }
     if (t == NULL) {
         t = EtwAlloc(sizeof *t);
@@ -91,25 +91,25 @@ TextThread *EtwTextThreadOf(TextThreads *threads, const EtwEvent *event)
 }
 
 /* Forget what is at `depth` and deeper. */
-static void cutCalls(TextThread *t, int depth)
+static void cutCalls(ListingThread *t, int depth)
 {
     while (t->kept >= depth) {
         t->calls[--t->kept].open = false;
     }
 }
 
-static TextCall *callAt(TextThread *t, int depth)
+static ListingCall *callAt(ListingThread *t, int depth)
 {
     if (t->calls == NULL || depth > t->kept) {
         t->calls = EtwRealloc(t->calls, (size_t)depth * sizeof *t->calls);
         while (t->kept < depth) {
-            t->calls[t->kept++] = (TextCall){.open = false};
+            t->calls[t->kept++] = (ListingCall){.open = false};
         }
     }
     return &t->calls[depth - 1];
 }
 
-void EtwTextEnter(TextThread *t, int depth, uint64_t id, int64_t time, bool step,
+void EtwListingEnter(ListingThread *t, int depth, uint64_t id, int64_t time, bool step,
         const uint8_t *name, size_t nameSize)
 {
     t->level = depth;
@@ -117,7 +117,7 @@ void EtwTextEnter(TextThread *t, int depth, uint64_t id, int64_t time, bool step
         return;
     }
     cutCalls(t, depth);
-    TextCall *call = callAt(t, depth);
+    ListingCall *call = callAt(t, depth);
     call->id = id;
     call->time = time;
     call->open = true;
@@ -132,7 +132,7 @@ void EtwTextEnter(TextThread *t, int depth, uint64_t id, int64_t time, bool step
     memcpy(call->name, name, nameSize);
 }
 
-void EtwTextLeave(TextThread *t, int depth, uint64_t id)
+void EtwListingLeave(ListingThread *t, int depth, uint64_t id)
 {
     t->level = depth > 0 ? depth - 1 : 0;
     if (depth < 1 || depth > t->kept) {
@@ -144,13 +144,13 @@ void EtwTextLeave(TextThread *t, int depth, uint64_t id)
     }
 }
 
-const TextCall *EtwTextOpenCall(const TextThread *t, int depth, uint64_t id)
+const ListingCall *EtwListingOpenCall(const ListingThread *t, int depth, uint64_t id)
 {
-    const TextCall *call = depth >= 1 && depth <= t->kept ? &t->calls[depth - 1] : NULL;
+    const ListingCall *call = depth >= 1 && depth <= t->kept ? &t->calls[depth - 1] : NULL;
     return call != NULL && call->open && call->id == id ? call : NULL;
 }
 
-void EtwTextIndent(const TextThread *t, int depth, EtwText *out)
+void EtwListingIndent(const ListingThread *t, int depth, EtwText *out)
 {
     int shown = depth < TEXT_LEVELS_SHOWN ? depth : TEXT_LEVELS_SHOWN;
     EtwTextReserve(out, 2 * TEXT_LEVELS_SHOWN);
@@ -171,7 +171,7 @@ void EtwTextIndent(const TextThread *t, int depth, EtwText *out)
 
 static void collect(void *ctx, EtwTableNode *node)
 {
-    const TextThread *t = (const TextThread *)node;
+    const ListingThread *t = (const ListingThread *)node;
     bool open = false;
     for (int i = 0; i < t->kept; i++) {
         open = open || t->calls[i].open;
@@ -183,19 +183,20 @@ static void collect(void *ctx, EtwTableNode *node)
 
 static int byIds(const void *a, const void *b)
 {
-    const TextThread *x = *(const TextThread *const *)a, *y = *(const TextThread *const *)b;
+    const ListingThread *x = *(const ListingThread *const *)a,
+                        *y = *(const ListingThread *const *)b;
     if (x->pid != y->pid) {
         return x->pid < y->pid ? -1 : 1;
     }
     return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-void EtwTextOpenCalls(const TextThreads *threads,
-        void (*visit)(void *ctx, const TextThread *thread, const TextCall *call), void *ctx)
+void EtwListingOpenCalls(const ListingThreads *threads,
+        void (*visit)(void *ctx, const ListingThread *thread, const ListingCall *call), void *ctx)
 {
     EtwText list = {0};
     EtwTableVisit(&threads->table, collect, &list);
-    const TextThread **open = (const TextThread **)(void *)list.data;
+    const ListingThread **open = (const ListingThread **)(void *)list.data;
     size_t count = list.size / sizeof *open;
     if (count > 0) {
         qsort(open, count, sizeof *open, byIds);
@@ -213,11 +214,11 @@ void EtwTextOpenCalls(const TextThreads *threads,
 static void freeThread(void *ctx, EtwTableNode *node)
 {
     (void)ctx;
-    EtwFree(((TextThread *)node)->calls);
+    EtwFree(((ListingThread *)node)->calls);
     EtwFree(node);
 }
 
-void EtwTextThreadsFree(TextThreads *threads)
+void EtwListingThreadsFree(ListingThreads *threads)
 {
     EtwTableFree(&threads->table, freeThread);
     threads->last = NULL;

@@ -23,11 +23,11 @@ static inline void addBlanks(EtwText *out, int count)
 }
 
 /* Time, PID/TID and provider. */
-static void addColumns(EtwSink *sink, const EtwEvent *event, const TextThread *thread,
-        const TextProvider *provider, EtwText *out)
+static void addColumns(EtwSink *sink, const EtwEvent *event, const ListingThread *thread,
+        const ListingProvider *provider, EtwText *out)
 {
-    TextSink *text = sink->own;
-    EtwTextColor(sink, DIM, out);
+    ListingSink *text = sink->own;
+    EtwListingColor(sink, DIM, out);
     EtwTextReserve(out, 128);
     EtwSinkTime(sink, event->time, 6, out);
     if (thread->labelSize > text->idWidth) {
@@ -35,7 +35,7 @@ static void addColumns(EtwSink *sink, const EtwEvent *event, const TextThread *t
     }
     addBlanks(out, 2 + text->idWidth - thread->labelSize);
     EtwAddShort(out, thread->label, thread->labelSize);
-    EtwTextColor(sink, RESET, out);
+    EtwListingColor(sink, RESET, out);
     EtwTextAdd(out, "  ", 2);
     EtwAddShort(out, provider->column.data, provider->column.size);
     addBlanks(
@@ -44,7 +44,7 @@ static void addColumns(EtwSink *sink, const EtwEvent *event, const TextThread *t
 }
 
 /* 850 ns, 1.234 us, 4.187 ms, 2.500 s */
-void EtwTextDuration(EtwText *out, uint64_t ns)
+void EtwListingDuration(EtwText *out, uint64_t ns)
 {
     static const struct {
         uint64_t unit;
@@ -85,18 +85,18 @@ static void gatherValue(void *ctx, const EtwField *field, const EtwValue *value)
 }
 
 /* NULL: the event has no such field, or its payload ends before it. */
-static const EtwValue *valueOf(const Gathered *g, const TextPlan *plan, TextRole role)
+static const EtwValue *valueOf(const Gathered *g, const ListingLayout *layout, ListingRole role)
 {
-    int index = plan->roles[role];
+    int index = layout->roles[role];
     return index >= 0 && (g->found >> index & 1) ? &g->values[index] : NULL;
 }
 
-static void addBare(
-        EtwSink *sink, const TextPlan *plan, const Gathered *g, TextRole role, EtwText *out)
+static void addBare(EtwSink *sink, const ListingLayout *layout, const Gathered *g, ListingRole role,
+        EtwText *out)
 {
-    const EtwValue *v = valueOf(g, plan, role);
+    const EtwValue *v = valueOf(g, layout, role);
     if (v != NULL) {
-        EtwTextBareValue(sink, &plan->schema->fields[plan->roles[role]], v, out);
+        EtwListingBareValue(sink, &layout->schema->fields[layout->roles[role]], v, out);
     }
 }
 
@@ -117,53 +117,54 @@ static size_t nameSize(const uint8_t *text, size_t size)
  * A command of several lines (a loop with its body) by its first one; csv, json and list have them
  * all. Returns where the command's name ends in `out`.
  */
-static size_t addCommand(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static size_t addCommand(
+        EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
-    const EtwValue *v = valueOf(g, plan, ROLE_COMMAND);
+    const EtwValue *v = valueOf(g, layout, ROLE_COMMAND);
     if (v == NULL || v->kind != ETW_V_TEXT) {
-        addBare(sink, plan, g, ROLE_COMMAND, out);
+        addBare(sink, layout, g, ROLE_COMMAND, out);
         return out->size;
     }
-    const EtwField *field = &plan->schema->fields[plan->roles[ROLE_COMMAND]];
+    const EtwField *field = &layout->schema->fields[layout->roles[ROLE_COMMAND]];
     const uint8_t *end = v->size > 0 ? memchr(v->data, '\n', v->size) : NULL;
     size_t size = end ? (size_t)(end - v->data) : v->size;
     EtwValue part = *v;
     part.size = nameSize(v->data, size);
-    EtwTextBareValue(sink, field, &part, out);
+    EtwListingBareValue(sink, field, &part, out);
     size_t nameEnd = out->size;
     part.data = v->data + part.size;
     part.size = size - part.size;
-    EtwTextBareValue(sink, field, &part, out);
+    EtwListingBareValue(sink, field, &part, out);
     if (end != NULL) {
         ETW_ADD(out, " \xE2\x80\xA6");
     }
     return nameEnd;
 }
 
-static uint64_t numberOf(const Gathered *g, const TextPlan *plan, TextRole role)
+static uint64_t numberOf(const Gathered *g, const ListingLayout *layout, ListingRole role)
 {
-    const EtwValue *v = valueOf(g, plan, role);
+    const EtwValue *v = valueOf(g, layout, role);
     return v ? v->u : 0;
 }
 
-static bool hasText(const Gathered *g, const TextPlan *plan, TextRole role)
+static bool hasText(const Gathered *g, const ListingLayout *layout, ListingRole role)
 {
-    const EtwValue *v = valueOf(g, plan, role);
+    const EtwValue *v = valueOf(g, layout, role);
     return v != NULL && v->size > 0;
 }
 
 /* ---- Script events --------------------------------------------------------------------------- */
 
-static int depthOf(const Gathered *g, const TextPlan *plan)
+static int depthOf(const Gathered *g, const ListingLayout *layout)
 {
-    uint64_t depth = numberOf(g, plan, ROLE_DEPTH);
+    uint64_t depth = numberOf(g, layout, ROLE_DEPTH);
     return depth < 1 ? 1 : depth > 0xFFFF ? 0xFFFF : (int)depth;
 }
 
 /* file.tcl:12: the file without its folders, which csv, json and list have. */
-static void addFileLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addFileLine(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
-    const EtwValue *file = valueOf(g, plan, ROLE_FILE);
+    const EtwValue *file = valueOf(g, layout, ROLE_FILE);
     EtwValue tail = *file;
     for (size_t i = 0; file->kind == ETW_V_TEXT && i < file->size; i++) {
         if (file->data[i] == '/' && i + 1 < file->size) {
@@ -171,27 +172,27 @@ static void addFileLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, 
             tail.size = file->size - i - 1;
         }
     }
-    EtwTextBareValue(sink, &plan->schema->fields[plan->roles[ROLE_FILE]], &tail, out);
+    EtwListingBareValue(sink, &layout->schema->fields[layout->roles[ROLE_FILE]], &tail, out);
     EtwTextChar(out, ':');
-    addBare(sink, plan, g, ROLE_LINE, out);
+    addBare(sink, layout, g, ROLE_LINE, out);
 }
 
-static void addLocation(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addLocation(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
-    EtwTextColor(sink, plan->step ? DIM : RESET DIM, out);
+    EtwListingColor(sink, layout->step ? DIM : RESET DIM, out);
     ETW_ADD(out, " (");
-    addFileLine(sink, plan, g, out);
+    addFileLine(sink, layout, g, out);
     EtwTextChar(out, ')');
-    EtwTextColor(sink, plan->step ? RESET : RESET BOLD, out);
+    EtwListingColor(sink, layout->step ? RESET : RESET BOLD, out);
 }
 
 /* The location goes behind the command's name: at the end of a long line nobody would see it. */
 static void insertLocation(
-        EtwSink *sink, const TextPlan *plan, const Gathered *g, size_t at, EtwText *out)
+        EtwSink *sink, const ListingLayout *layout, const Gathered *g, size_t at, EtwText *out)
 {
-    EtwText *location = &((TextSink *)sink->own)->location;
+    EtwText *location = &((ListingSink *)sink->own)->location;
     location->size = 0;
-    addLocation(sink, plan, g, location);
+    addLocation(sink, layout, g, location);
     EtwTextReserve(out, location->size);
     memmove(out->data + at + location->size, out->data + at, out->size - at);
     memcpy(out->data + at, location->data, location->size);
@@ -199,74 +200,74 @@ static void insertLocation(
 }
 
 /* How long a callback was due before it ran. */
-static void addQueued(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addQueued(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
-    uint64_t queued = numberOf(g, plan, ROLE_QUEUED);
+    uint64_t queued = numberOf(g, layout, ROLE_QUEUED);
     if (queued != 0) {
         ETW_ADD(out, "  queued ");
-        EtwTextColor(sink, YELLOW, out);
-        EtwTextDuration(out, queued);
-        EtwTextColor(sink, RESET, out);
+        EtwListingColor(sink, YELLOW, out);
+        EtwListingDuration(out, queued);
+        EtwListingColor(sink, RESET, out);
     }
 }
 
 /* > http::geturl (file.tcl:12) http://127.0.0.1:8080/ -timeout 5000 */
-static void addEnter(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, const Gathered *g,
-        TextThread *thread, EtwText *out)
+static void addEnter(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
+        const Gathered *g, ListingThread *thread, EtwText *out)
 {
-    int depth = depthOf(g, plan);
-    EtwTextIndent(thread, depth - 1, out);
-    if (plan->step) {
+    int depth = depthOf(g, layout);
+    EtwListingIndent(thread, depth - 1, out);
+    if (layout->step) {
         ETW_ADD(out, ". ");
     } else {
-        EtwTextColor(sink, BOLD, out);
+        EtwListingColor(sink, BOLD, out);
         ETW_ADD(out, "> ");
     }
     size_t from = out->size;
-    if (hasText(g, plan, ROLE_KIND)) { /* [after] tick */
+    if (hasText(g, layout, ROLE_KIND)) { /* [after] tick */
         EtwTextChar(out, '[');
-        addBare(sink, plan, g, ROLE_KIND, out);
+        addBare(sink, layout, g, ROLE_KIND, out);
         ETW_ADD(out, "] ");
     }
-    size_t nameEnd = addCommand(sink, plan, g, out);
-    EtwTextEnter(thread, depth, numberOf(g, plan, ROLE_CALL_ID), event->time, plan->step,
+    size_t nameEnd = addCommand(sink, layout, g, out);
+    EtwListingEnter(thread, depth, numberOf(g, layout, ROLE_CALL_ID), event->time, layout->step,
             (const uint8_t *)out->data + from, out->size - from);
-    if (hasText(g, plan, ROLE_FILE)) {
-        insertLocation(sink, plan, g, nameEnd, out);
+    if (hasText(g, layout, ROLE_FILE)) {
+        insertLocation(sink, layout, g, nameEnd, out);
     }
-    if (!plan->step) {
-        EtwTextColor(sink, RESET, out);
+    if (!layout->step) {
+        EtwListingColor(sink, RESET, out);
     }
-    addQueued(sink, plan, g, out);
+    addQueued(sink, layout, g, out);
 }
 
 /* file.tcl:12  set x 1; of code that has no file, "line 3" of its body. */
-static void addLine(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addLine(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
-    EtwTextColor(sink, DIM, out);
-    if (hasText(g, plan, ROLE_FILE)) {
-        addFileLine(sink, plan, g, out);
+    EtwListingColor(sink, DIM, out);
+    if (hasText(g, layout, ROLE_FILE)) {
+        addFileLine(sink, layout, g, out);
     } else {
         ETW_ADD(out, "line ");
-        addBare(sink, plan, g, ROLE_LINE, out);
+        addBare(sink, layout, g, ROLE_LINE, out);
     }
-    EtwTextColor(sink, RESET, out);
+    EtwListingColor(sink, RESET, out);
     ETW_ADD(out, "  ");
-    addBare(sink, plan, g, ROLE_COMMAND, out);
+    addBare(sink, layout, g, ROLE_COMMAND, out);
 }
 
 /* What became of a call: = result, ! error message, or the other code's name and the result. */
-static void addOutcome(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addOutcome(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
     static const char *const codes[] = {"ok", "error", "return", "break", "continue"};
-    const EtwValue *code = valueOf(g, plan, ROLE_CODE);
+    const EtwValue *code = valueOf(g, layout, ROLE_CODE);
     int64_t c = code ? code->i : 0;
-    bool result = hasText(g, plan, ROLE_RESULT);
+    bool result = hasText(g, layout, ROLE_RESULT);
     if (c == 1) {
-        EtwTextColor(sink, RED, out);
+        EtwListingColor(sink, RED, out);
         ETW_ADD(out, "  ! error ");
-        addBare(sink, plan, g, ROLE_RESULT, out);
-        EtwTextColor(sink, RESET, out);
+        addBare(sink, layout, g, ROLE_RESULT, out);
+        EtwListingColor(sink, RESET, out);
         return;
     }
     if (c >= 2 && c <= 4) {
@@ -278,123 +279,123 @@ static void addOutcome(EtwSink *sink, const TextPlan *plan, const Gathered *g, E
     }
     if (result) {
         ETW_ADD(out, "  = ");
-        addBare(sink, plan, g, ROLE_RESULT, out);
+        addBare(sink, layout, g, ROLE_RESULT, out);
     }
 }
 
 /* The call's name: callbacks and packages say it when they begin only. */
-static void addLeft(EtwSink *sink, const TextPlan *plan, const Gathered *g,
-        const TextThread *thread, EtwText *out)
+static void addLeft(EtwSink *sink, const ListingLayout *layout, const Gathered *g,
+        const ListingThread *thread, EtwText *out)
 {
-    if (plan->roles[ROLE_COMMAND] >= 0) {
-        addBare(sink, plan, g, ROLE_COMMAND, out);
+    if (layout->roles[ROLE_COMMAND] >= 0) {
+        addBare(sink, layout, g, ROLE_COMMAND, out);
         return;
     }
-    const TextCall *call =
-            EtwTextOpenCall(thread, depthOf(g, plan), numberOf(g, plan, ROLE_CALL_ID));
+    const ListingCall *call =
+            EtwListingOpenCall(thread, depthOf(g, layout), numberOf(g, layout, ROLE_CALL_ID));
     if (call != NULL) {
         EtwTextAdd(out, call->name, call->nameSize);
     } else {
-        EtwTextAdd(out, plan->name.data, plan->name.size);
+        EtwTextAdd(out, layout->name.data, layout->name.size);
     }
 }
 
 /* < http::geturl  4.187 ms  = ::http::1 */
-static void addLeave(
-        EtwSink *sink, const TextPlan *plan, const Gathered *g, TextThread *thread, EtwText *out)
+static void addLeave(EtwSink *sink, const ListingLayout *layout, const Gathered *g,
+        ListingThread *thread, EtwText *out)
 {
-    int depth = depthOf(g, plan);
-    EtwTextIndent(thread, depth - 1, out);
-    if (plan->step) {
+    int depth = depthOf(g, layout);
+    EtwListingIndent(thread, depth - 1, out);
+    if (layout->step) {
         ETW_ADD(out, ": ");
     } else {
         ETW_ADD(out, "< ");
     }
-    addLeft(sink, plan, g, thread, out);
+    addLeft(sink, layout, g, thread, out);
     ETW_ADD(out, "  ");
-    EtwTextColor(sink, YELLOW, out);
-    EtwTextDuration(out, numberOf(g, plan, ROLE_DURATION));
-    EtwTextColor(sink, RESET, out);
-    addOutcome(sink, plan, g, out);
-    EtwTextLeave(thread, depth, numberOf(g, plan, ROLE_CALL_ID));
+    EtwListingColor(sink, YELLOW, out);
+    EtwListingDuration(out, numberOf(g, layout, ROLE_DURATION));
+    EtwListingColor(sink, RESET, out);
+    addOutcome(sink, layout, g, out);
+    EtwListingLeave(thread, depth, numberOf(g, layout, ROLE_CALL_ID));
 }
 
 /* read file5 5500 bytes  12.699 us; open file5 (/etc/hosts r)  41.031 us */
-static void addChannel(EtwSink *sink, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addChannel(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
 {
-    const EtwValue *code = valueOf(g, plan, ROLE_CODE);
-    addBare(sink, plan, g, ROLE_OPERATION, out);
-    if (hasText(g, plan, ROLE_CHANNEL)) {
+    const EtwValue *code = valueOf(g, layout, ROLE_CODE);
+    addBare(sink, layout, g, ROLE_OPERATION, out);
+    if (hasText(g, layout, ROLE_CHANNEL)) {
         EtwTextChar(out, ' ');
-        addBare(sink, plan, g, ROLE_CHANNEL, out);
+        addBare(sink, layout, g, ROLE_CHANNEL, out);
     }
-    if (numberOf(g, plan, ROLE_BYTES) != 0) {
+    if (numberOf(g, layout, ROLE_BYTES) != 0) {
         EtwTextChar(out, ' ');
-        addBare(sink, plan, g, ROLE_BYTES, out);
+        addBare(sink, layout, g, ROLE_BYTES, out);
         ETW_ADD(out, " bytes");
     }
-    if (hasText(g, plan, ROLE_DETAIL)) {
+    if (hasText(g, layout, ROLE_DETAIL)) {
         ETW_ADD(out, " (");
-        addBare(sink, plan, g, ROLE_DETAIL, out);
+        addBare(sink, layout, g, ROLE_DETAIL, out);
         EtwTextChar(out, ')');
     }
     ETW_ADD(out, "  ");
-    EtwTextColor(sink, YELLOW, out);
-    EtwTextDuration(out, numberOf(g, plan, ROLE_DURATION));
-    EtwTextColor(sink, RESET, out);
+    EtwListingColor(sink, YELLOW, out);
+    EtwListingDuration(out, numberOf(g, layout, ROLE_DURATION));
+    EtwListingColor(sink, RESET, out);
     if (code != NULL && code->i != 0) {
-        EtwTextColor(sink, RED, out);
+        EtwListingColor(sink, RED, out);
         ETW_ADD(out, "  ! error");
-        EtwTextColor(sink, RESET, out);
+        EtwListingColor(sink, RESET, out);
     }
 }
 
 /* ---- Socket events --------------------------------------------------------------------------- */
 
-static void addEnd(EtwSink *sink, const TextPlan *plan, const Gathered *g, TextRole addr,
-        TextRole port, EtwText *out)
+static void addEnd(EtwSink *sink, const ListingLayout *layout, const Gathered *g, ListingRole addr,
+        ListingRole port, EtwText *out)
 {
-    const EtwValue *v = valueOf(g, plan, addr);
+    const EtwValue *v = valueOf(g, layout, addr);
     bool six = v != NULL && v->kind == ETW_V_BYTES;
     if (six) {
         EtwTextChar(out, '[');
     }
-    addBare(sink, plan, g, addr, out);
+    addBare(sink, layout, g, addr, out);
     if (six) {
         EtwTextChar(out, ']');
     }
     EtwTextChar(out, ':');
-    addBare(sink, plan, g, port, out);
+    addBare(sink, layout, g, port, out);
 }
 
 /* Send 127.0.0.1:40000 -> 127.0.0.1:8080 142 bytes */
-static void addSocket(
-        EtwSink *sink, const EtwEvent *event, const TextPlan *plan, const Gathered *g, EtwText *out)
+static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
+        const Gathered *g, EtwText *out)
 {
-    const EtwValue *size = valueOf(g, plan, ROLE_SIZE);
-    const EtwValue *context = valueOf(g, plan, ROLE_CONTEXT_PID);
-    EtwTextAdd(out, plan->name.data, plan->name.size);
+    const EtwValue *size = valueOf(g, layout, ROLE_SIZE);
+    const EtwValue *context = valueOf(g, layout, ROLE_CONTEXT_PID);
+    EtwTextAdd(out, layout->name.data, layout->name.size);
     EtwTextChar(out, ' ');
-    addEnd(sink, plan, g, ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, out);
-    EtwTextStr(out, plan->arrow);
-    addEnd(sink, plan, g, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT, out);
+    addEnd(sink, layout, g, ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, out);
+    EtwTextStr(out, layout->arrow);
+    addEnd(sink, layout, g, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT, out);
     if (size != NULL && size->kind == ETW_V_INT && size->i < 0) {
         ETW_ADD(out, " failed: ");
         size_t from = out->size;
-        addBare(sink, plan, g, ROLE_SIZE, out);
+        addBare(sink, layout, g, ROLE_SIZE, out);
         if (out->data[from] == '-') { /* -EAGAIN */
             memmove(out->data + from, out->data + from + 1, --out->size - from);
         }
     } else if (size != NULL) {
         EtwTextChar(out, ' ');
-        addBare(sink, plan, g, ROLE_SIZE, out);
+        addBare(sink, layout, g, ROLE_SIZE, out);
         ETW_ADD(out, " bytes");
     }
-    if (valueOf(g, plan, ROLE_OLD_STATE) && valueOf(g, plan, ROLE_NEW_STATE)) {
+    if (valueOf(g, layout, ROLE_OLD_STATE) && valueOf(g, layout, ROLE_NEW_STATE)) {
         EtwTextChar(out, ' ');
-        addBare(sink, plan, g, ROLE_OLD_STATE, out);
+        addBare(sink, layout, g, ROLE_OLD_STATE, out);
         ETW_ADD(out, " > ");
-        addBare(sink, plan, g, ROLE_NEW_STATE, out);
+        addBare(sink, layout, g, ROLE_NEW_STATE, out);
     }
     if (context != NULL && context->u != 0 && context->u != event->pid) {
         ETW_ADD(out, " (in process ");
@@ -427,44 +428,44 @@ static bool addMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
     sink->message.size = 0;
     EtwFormatMessage(&sink->message, schema, event);
     ETW_ADD(out, ": ");
-    EtwTextSafe(sink, (const uint8_t *)sink->message.data, sink->message.size, out);
+    EtwListingSafe(sink, (const uint8_t *)sink->message.data, sink->message.size, out);
     return true;
 }
 
-static void addBody(EtwSink *sink, const EtwEvent *event, const TextPlan *plan, TextThread *thread,
-        EtwText *out)
+static void addBody(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
+        ListingThread *thread, EtwText *out)
 {
-    if (plan == NULL || plan->kind == PLAN_FIELDS) {
-        const EtwSchema *schema = plan ? plan->schema : NULL;
-        EtwTextIndent(thread, thread->level, out);
-        if (plan == NULL || plan->name.size == 0) {
+    if (layout == NULL || layout->kind == LAYOUT_FIELDS) {
+        const EtwSchema *schema = layout ? layout->schema : NULL;
+        EtwListingIndent(thread, thread->level, out);
+        if (layout == NULL || layout->name.size == 0) {
             addUnnamed(out, event);
         } else {
-            EtwAddShort(out, plan->name.data, plan->name.size);
+            EtwAddShort(out, layout->name.data, layout->name.size);
         }
         if (!addMessage(sink, event, schema, out)) {
-            EtwTextFields(sink, event, schema, plan ? plan->prefixes : NULL, 0, out);
+            EtwListingFields(sink, event, schema, layout ? layout->prefixes : NULL, 0, out);
         }
         return;
     }
     static const EtwVisitor gather = {.value = gatherValue};
     Gathered g;
-    g.fields = plan->schema->fields;
+    g.fields = layout->schema->fields;
     g.found = 0;
-    bool whole = EtwDecode(plan->schema, event, &gather, &g) == ETW_OK;
-    if (plan->kind == PLAN_SOCKET) {
-        EtwTextIndent(thread, thread->level, out);
-        addSocket(sink, event, plan, &g, out);
-        EtwTextFields(sink, event, plan->schema, plan->prefixes, plan->shown, out);
+    bool whole = EtwDecode(layout->schema, event, &gather, &g) == ETW_OK;
+    if (layout->kind == LAYOUT_SOCKET) {
+        EtwListingIndent(thread, thread->level, out);
+        addSocket(sink, event, layout, &g, out);
+        EtwListingFields(sink, event, layout->schema, layout->prefixes, layout->shown, out);
         return;
     }
-    if (plan->kind == PLAN_CHANNEL || plan->kind == PLAN_LINE) {
-        EtwTextIndent(thread, thread->level, out);
-        (plan->kind == PLAN_LINE ? addLine : addChannel)(sink, plan, &g, out);
-    } else if (plan->kind == PLAN_ENTER) {
-        addEnter(sink, event, plan, &g, thread, out);
+    if (layout->kind == LAYOUT_CHANNEL || layout->kind == LAYOUT_LINE) {
+        EtwListingIndent(thread, thread->level, out);
+        (layout->kind == LAYOUT_LINE ? addLine : addChannel)(sink, layout, &g, out);
+    } else if (layout->kind == LAYOUT_ENTER) {
+        addEnter(sink, event, layout, &g, thread, out);
     } else {
-        addLeave(sink, plan, &g, thread, out);
+        addLeave(sink, layout, &g, thread, out);
     }
     if (!whole) {
         ETW_ADD(out, " (" ETW_TOO_SHORT ")");
@@ -488,14 +489,14 @@ static void cutLine(EtwSink *sink, size_t from, EtwText *out)
             } else if (columns > sink->config.width) {
                 out->size = cut;
                 ETW_ADD(out, "\xE2\x80\xA6");
-                EtwTextColor(sink, RESET, out);
+                EtwListingColor(sink, RESET, out);
                 return;
             }
         }
     }
 }
 
-static void count(TextSink *text, TextProvider *provider, const EtwEvent *event)
+static void count(ListingSink *text, ListingProvider *provider, const EtwEvent *event)
 {
     if (text->events == 0 || event->time < text->firstTime) {
         text->firstTime = event->time;
@@ -512,12 +513,12 @@ static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
     for (uint32_t i = 0; i < event->stackCount; i++) {
         size_t from = out->size;
-        EtwTextColor(sink, DIM, out);
+        EtwListingColor(sink, DIM, out);
         addBlanks(out, STACK_INDENT);
         sink->scratch2.size = 0;
         EtwTrackFrame(sink->track, event, i, &sink->scratch2);
-        EtwTextSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
-        EtwTextColor(sink, RESET, out);
+        EtwListingSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        EtwListingColor(sink, RESET, out);
         if (sink->config.width > 0) {
             cutLine(sink, from, out);
         }
@@ -527,18 +528,18 @@ static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 
 static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
-    TextSink *text = sink->own;
-    const TextPlan *plan = schema ? EtwTextPlanOf(sink, event, schema) : NULL;
-    if (plan != NULL && plan->kind == PLAN_HIDDEN) {
+    ListingSink *text = sink->own;
+    const ListingLayout *layout = schema ? EtwListingLayoutOf(sink, event, schema) : NULL;
+    if (layout != NULL && layout->kind == LAYOUT_HIDDEN) {
         text->hidden++;
         return;
     }
     size_t from = out->size;
-    TextProvider *provider = plan ? plan->provider : EtwTextProviderOf(sink, event, NULL);
-    TextThread *thread = EtwTextThreadOf(&text->threads, event);
+    ListingProvider *provider = layout ? layout->provider : EtwListingProviderOf(sink, event, NULL);
+    ListingThread *thread = EtwListingThreadOf(&text->threads, event);
     count(text, provider, event);
     addColumns(sink, event, thread, provider, out);
-    addBody(sink, event, plan, thread, out);
+    addBody(sink, event, layout, thread, out);
     if (event->stackCount > 0 && !sink->config.stacks) {
         ETW_ADD(out, " (stack of ");
         EtwAddDecimal(out, event->stackCount);
@@ -560,7 +561,7 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
 
 static void textInit(EtwSink *sink)
 {
-    TextSink *text = EtwAlloc(sizeof *text);
+    ListingSink *text = EtwAlloc(sizeof *text);
     text->idWidth = ID_WIDTH;
     text->providerWidth = PROVIDER_WIDTH;
     sink->own = text;
@@ -569,16 +570,16 @@ static void textInit(EtwSink *sink)
 
 static void textFree(EtwSink *sink)
 {
-    TextSink *text = sink->own;
-    EtwTextThreadsFree(&text->threads);
-    EtwTextPlansFree(text);
+    ListingSink *text = sink->own;
+    EtwListingThreadsFree(&text->threads);
+    EtwListingLayoutsFree(text);
     EtwTextFree(&text->location);
     EtwFree(text);
 }
 
 const EtwSinkOps etwSinkText = {.init = textInit,
-        .begin = EtwTextBegin,
+        .begin = EtwListingBegin,
         .event = textEvent,
-        .end = EtwTextEnd,
-        .warning = EtwTextWarning,
+        .end = EtwListingEnd,
+        .warning = EtwListingWarning,
         .free = textFree};

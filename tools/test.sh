@@ -76,8 +76,8 @@ if $windows; then
     sh tools/build-windows.sh -32 || broken "Windows, 32 bits: does not build"
     if sh tools/build-windows.sh -tcl9 tcl; then
         # Not the slow files, which hardly differ from Tcl 9 on Linux and Tcl 8.6 under Wine.
-        slow="archive cli doc kernel* manifest narrow processes profile progress relog* tcltest_pkg testevent twapi"
-        only="-kind tcl -notfile '$slow script_calls script_sameness script_sample'"
+        slow="archive cli doc kernel* manifest filter_pushdown processes profile progress relog* tcltest_pkg testevent twapi"
+        only="-kind tcl -notfile '$slow script_calls script_transparency script_sample'"
         suite build-win-tcl9 "Windows under Wine, Tcl 9" sh tools/build-windows.sh -tcl9 etw
         only=
     else

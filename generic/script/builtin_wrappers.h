@@ -39,7 +39,7 @@ int EtwWrapCopy(const EtwWrapCall *use);
 /* The words with the script of -server replaced, each a reference; NULL: as they are. EtwFree. */
 Tcl_Obj **EtwServerWords(const EtwWrapCall *use);
 
-/* ---- blocking.c: what is entered and left without being a traced call ---------------------------- */
+/* ---- script_blocks.c: what is entered and left without being a traced call ---------------------------- */
 
 /* One that runs; freed by its end. */
 typedef struct EtwBlock {

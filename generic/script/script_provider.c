@@ -7,7 +7,7 @@
  */
 #include "script/script_text.h"
 #include "base/wide.h"
-#include "event/anchors.h"
+#include "event/clock_anchors.h"
 
 Etw_Provider *etwScriptProvider;
 Etw_Event *etwScriptEvents[EVENT_COUNT];

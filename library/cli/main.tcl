@@ -47,7 +47,7 @@ namespace eval ::etw::cli {
     }
 }
 
-foreach file {terminal cli_options reading sessions profiles recording trigger top} {
+foreach file {terminal cli_options read_commands sessions profiles record_command trigger top} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 

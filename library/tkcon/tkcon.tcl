@@ -4,7 +4,7 @@
 #	are: this file finds the console and sends the rest there. The parts:
 #
 #	    tkcon_model.tcl	what is traced: session, consumer, files. In the interpreter above all of tkcon's, which reaches all of them
-#	    lines.tcl	events as lines with colours, beside the model
+#	    event_lines.tcl	events as lines with colours, beside the model
 #	    tkcon_view.tcl	the commands, the menu, lines above the prompt. In the interpreter that has the console's widgets
 #	    windows.tcl	the list of procs, an event's fields, beside the view
 #

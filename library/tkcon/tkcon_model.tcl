@@ -1,7 +1,7 @@
 # tkcon_model.tcl --
 #
 #	etw::tkcon without Tk: the one trace that a process' consoles may have. Which procs of which interpreters, the session
-#	and its file, the consumer whose events become lines (lines.tcl), the youngest events by number for who asks for their
+#	and its file, the consumer whose events become lines (event_lines.tcl), the youngest events by number for who asks for their
 #	fields. It lives in the interpreter above all others, so that it can trace in any of them; it knows nothing of tkcon.
 #
 #	Lines go to a command prefix, with a list of rows appended: {number {style text ...}}. Number 0: a remark, -1: events

@@ -44,7 +44,7 @@ proc ::etw::tkcon::view::Install {args} {
     ::tkcon::Main [list apply $::etw::tkcon::view::needEtw $dir]
     ::tkcon::Main [list apply {dir {
         if {![namespace exists ::etw::tkcon::model]} {
-            uplevel #0 [list source [file join $dir lines.tcl]]
+            uplevel #0 [list source [file join $dir event_lines.tcl]]
             uplevel #0 [list source [file join $dir tkcon_model.tcl]]
             trace add execution ::exit enter ::etw::tkcon::model::Exit
         }

@@ -4,7 +4,7 @@
 #	in ::twapi and provides twapi_etw (and twapi, where no real one is installed), so that scripts written for TWAPI run as
 #	they are. What differs from TWAPI is in doc/twapi_etw.man.
 #
-#	This file finds out where the commands go. records.tcl has record arrays, options and times, control.tcl sessions and
+#	This file finds out where the commands go. twapi_compat.tcl has record arrays, options and times, control.tcl sessions and
 #	providers, twapi_script.tcl the provider for Tcl scripts, consume.tcl reading and dumping.
 
 package require etw
@@ -20,7 +20,7 @@ namespace eval ::etw::twapi {
     variable directory [file dirname [file normalize [info script]]]
 }
 
-foreach part {records control twapi_script consume} {
+foreach part {twapi_compat control twapi_script consume} {
     source [file join $::etw::twapi::directory $part.tcl]
 }
 unset part

@@ -15,7 +15,7 @@ proc ::etw::view::Load {args} {
         uplevel #0 [list source [file join $dir $part.tcl]]
     }
 }
-::etw::view::Load look draw svg save view_model
+::etw::view::Load theme draw svg save view_model
 
 # Tk and what needs it. Without a display, an error that says so.
 proc ::etw::view::NeedTk {} {

@@ -5,7 +5,7 @@
  *	files and shared memory in a directory of its own. Other processes, signals and deaths: test_processes.c.
  */
 #include "tests/support/engine_support.h"
-#include "event/anchors.h"
+#include "event/clock_anchors.h"
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "tests/support/corpus.h"
 #include "etl/format.h"
 #include "tests/support/etlfile.h"
-#include "tests/support/relogged.h"
+#include "tests/support/relog_helper.h"
 #include "base/hash_table.h"
 
 enum { LARGEST = 400000, ROUNDS = 12 };

@@ -6,7 +6,7 @@
  *	percentiles. Events are made up; times are in microseconds.
  */
 #include "tests/support/check.h"
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 #include "flow/calls/call_tree.h"
 
 enum { US = 1000, TID = 4711 };

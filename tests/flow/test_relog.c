@@ -8,7 +8,7 @@
 #include "tests/support/corpus.h"
 #include "etl/format.h"
 #include "tests/support/etlfile.h"
-#include "tests/support/relogged.h"
+#include "tests/support/relog_helper.h"
 
 static void SameEvents(EtlReader *before, EtlReader *after, const char *name)
 {

@@ -4,7 +4,7 @@
  *	The flow room: all text forms against golden text, the listing's indentation and
  *	footers, sources and their merge, from made-up sources and from files.
  */
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 #include "tests/support/check.h"
 #include "base/os.h"
 #include "etl/write/writer.h"

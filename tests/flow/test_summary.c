@@ -7,7 +7,7 @@
 #include "tests/support/check.h"
 #include "base/os.h"
 #include "flow/summary/summary.h"
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 
 static uint64_t distinctOf(uint64_t count, int times)
 {

@@ -6,7 +6,7 @@
  *	are made up; times are in microseconds.
  */
 #include "tests/support/check.h"
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 #include "flow/timeline/timeline.h"
 
 enum { US = 1000, TID = 4711 };

@@ -8,7 +8,7 @@
 #include "tests/support/check.h"
 #include "etl/format.h"
 #include "flow/source/source_int.h"
-#include "flow/track/track.h"
+#include "flow/track/name_tracker.h"
 #include "flow/track/track_layout.h"
 #include <stdlib.h>
 

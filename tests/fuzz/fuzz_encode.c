@@ -5,7 +5,7 @@
  *	For libFuzzer. Fields whose meaning depends on bytes that no value shows (EtwEncode makes them
  *	zeros) are built, but their values not compared.
  */
-#include "tests/support/tape.h"
+#include "tests/support/event_recorder.h"
 #include "schema/model/schema_int.h"
 #include "schema/model/tcl_list.h"
 #include <stdio.h>

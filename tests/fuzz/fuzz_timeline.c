@@ -6,7 +6,7 @@
  *	seen must be all there is, in order, whatever the grain.
  */
 #include "flow/timeline/timeline.h"
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 
 enum { KINDS = 6, STEP_BITS = 62 };
 

@@ -4,7 +4,7 @@
  *	Predicates: a truth table over one event, and trees that must be refused. Expressions
  *	are written as lists in prefix form: (&& (== $Count 5) (eq $Name "x")).
  */
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 #include "tests/support/check.h"
 #include "predicate/predicate.h"
 

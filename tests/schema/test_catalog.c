@@ -4,7 +4,7 @@
  *	The catalogue: its lines, its container made here byte by byte, damaged files, the file that the
  *	package ships (in the build directory), and threads that ask for the same provider.
  */
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 #include "schema/catalog/catalog.h"
 #include "tests/support/check.h"
 #include "schema/catalog/catalog_text.h"

@@ -12,7 +12,7 @@
 #include "schema/model/schema_int.h"
 #include "schema/store/definition_library.h"
 #include "schema/model/tcl_list.h"
-#include "tests/support/tape.h"
+#include "tests/support/event_recorder.h"
 
 /* ---- Values of all kinds --------------------------------------------------------------------- */
 

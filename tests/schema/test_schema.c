@@ -4,7 +4,7 @@
  *	The schema room: TraceLogging both ways, every in- and out-type, hostile metadata and
  *	payloads, the cache, Tcl list text.
  */
-#include "tests/support/sample.h"
+#include "tests/support/sample_event.h"
 #include "schema/tracelogging/tracelogging.h"
 #include "tests/support/check.h"
 #include "schema/model/decode.h"

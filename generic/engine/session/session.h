@@ -14,7 +14,7 @@
 #include "engine/engine_int.h"
 #include "engine/provider/provider.h"
 #include "etl/write/writer.h"
-#include "event/anchors.h"
+#include "event/clock_anchors.h"
 
 typedef struct EtwSession EtwSession;
 

@@ -14,7 +14,7 @@
 
 #include "base/guid.h"
 #include "engine/engine.h"
-#include "event/anchors.h"
+#include "event/clock_anchors.h"
 #include "event/event.h"
 #include <stdatomic.h>
 

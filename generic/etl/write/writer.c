@@ -14,7 +14,7 @@
  */
 #include "etl/write/writer.h"
 #include "base/bytes.h"
-#include "etl/write/append.h"
+#include "etl/write/append_scan.h"
 #include "etl/format.h"
 #include "etl/read/file_header.h"
 #include "etl/record.h"

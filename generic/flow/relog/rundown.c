@@ -5,7 +5,7 @@
  */
 #include "flow/relog/rundown.h"
 #include "etl/record.h"
-#include "flow/track/track.h"
+#include "flow/track/name_tracker.h"
 #include "flow/track/track_layout.h"
 #include "schema/kernel/kernel_classes.h"
 #include "schema/eventinfo/event_info.h"

@@ -9,7 +9,7 @@
 
 #include "flow/render/escape.h"
 #include "flow/render/sink.h"
-#include "flow/track/track.h"
+#include "flow/track/name_tracker.h"
 
 /* One text form. All but event may be NULL. */
 typedef struct EtwSinkOps {

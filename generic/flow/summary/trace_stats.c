@@ -278,7 +278,7 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
         return;
     }
     EtwEvent
-            fitting; /* with the width of pointers that listings (flow/track/track.c) decode it with */
+            fitting; /* with the width of pointers that listings (flow/track/name_tracker.c) decode it with */
     uint8_t width = event->classic ? EtwKernelPointerSize(event) : event->pointerSize;
     if (width != event->pointerSize) {
         fitting = *event;

@@ -1,14 +1,14 @@
 /*
  * flow/track/source_track.c --
  *
- *	A source around another that gives its events names (track.c) and stacks (stacks.c). A trace
+ *	A source around another that gives its events names (name_tracker.c) and stacks (stack_matcher.c). A trace
  *	often tells names at its end only, so the first event that could need one makes it look ahead
  *	once: through a file that is not large, else through its last seconds.
  */
 #include "base/bytes.h"
 #include "flow/source/source_int.h"
-#include "flow/track/stacks.h"
-#include "flow/track/track.h"
+#include "flow/track/stack_matcher.h"
+#include "flow/track/name_tracker.h"
 
 #define WHOLE_MAX_BYTES                                                                            \
     (64ull << 20) /* of all files together: looked through from their beginning */

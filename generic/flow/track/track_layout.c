@@ -1,7 +1,7 @@
 /*
  * flow/track/track_layout.c --
  *
- *	Finds the fields of a schema that track.c needs, by the names that Windows' kernel classes, the
+ *	Finds the fields of a schema that name_tracker.c needs, by the names that Windows' kernel classes, the
  *	providers Microsoft-Windows-Kernel-Process and -File and our own kernel groups have for them.
  */
 #include "flow/track/track_layout.h"

@@ -5,7 +5,7 @@
  *	provider is: tcl_provider.c.
  */
 #include "tcl/provider/tcl_provider.h"
-#include "tcl/value/schemadict.h"
+#include "tcl/value/schema_dict.h"
 #include "engine/kernel_events.h"
 
 /* ---- provider create, delete, grant ---------------------------------------------------------- */

@@ -5,9 +5,9 @@
  *	providers without a trace. Readers of the formats are the schema room's; texts for people and
  *	comparing are written in Tcl (library/schema_text.tcl).
  */
-#include "tcl/value/schemadict.h"
+#include "tcl/value/schema_dict.h"
 #include "schema/catalog/catalog.h"
-#include "tcl/value/schemafind.h"
+#include "tcl/value/definition_lookup.h"
 #include "schema/store/definition_files.h"
 
 /* ---- Where to look ------------------------------------------------------------------------------- */

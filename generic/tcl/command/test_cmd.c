@@ -8,7 +8,7 @@
 #include "tcl/value/dict_encoder.h"
 #include "tcl/provider/tcl_provider.h"
 #include "tcl/value/record_value.h"
-#include "tcl/value/schemafind.h"
+#include "tcl/value/definition_lookup.h"
 #include "base/os.h"
 #include "etl/format.h"
 #include "flow/source/source.h"

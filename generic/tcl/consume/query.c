@@ -7,7 +7,7 @@
 #include "tcl/consume/query.h"
 #include "tcl/value/record_value.h"
 #include "base/os.h"
-#include "predicate/bounds.h"
+#include "predicate/header_bounds.h"
 #include <stdlib.h>
 
 /* Events that are read in full: a source sees in them what kind of trace it has, before any are left

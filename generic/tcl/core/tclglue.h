@@ -25,7 +25,7 @@
 /* ---- The interpreter's context (init.c) ------------------------------------------------------ */
 
 /* Keys of an event's dict, and the header names of -where and -fields. Order of eventKeyNames in
- * eventdict.c. */
+ * event_dict.c. */
 typedef enum EtwKey {
     ETW_KEY_TIME,
     ETW_KEY_PROVIDER,

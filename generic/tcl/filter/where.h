@@ -7,7 +7,7 @@
 #ifndef ETW_WHERE_H
 #define ETW_WHERE_H
 
-#include "tcl/value/eventdict.h"
+#include "tcl/value/event_dict.h"
 #include "predicate/predicate.h"
 
 typedef struct EtwWhere {

@@ -5,7 +5,7 @@
  *	etl/ do with events.
  */
 #include "tcl/relog/relog_int.h"
-#include "tcl/value/schemafind.h"
+#include "tcl/value/definition_lookup.h"
 
 enum { ETL_CPU_MAX = 2047, SHIFT_UNIT = 100 };
 

@@ -6,7 +6,7 @@
  *	dict_encoder_value.c's, bytes schema/model/encode.c's.
  */
 #include "tcl/value/dict_encoder.h"
-#include "tcl/value/schemadict.h"
+#include "tcl/value/schema_dict.h"
 #include <stdio.h>
 
 enum { MAX_FRAMES = 40 }; /* arrays and structs in each other; a schema has fewer */

@@ -1,7 +1,7 @@
 /*
  * tcl/value/dict_encoder_value.c --
  *
- *	One Tcl value as a field's value, the inverse of what eventdict.c shows, and more forms that
+ *	One Tcl value as a field's value, the inverse of what event_dict.c shows, and more forms that
  *	a person writes: numbers of any base, map names or numbers, addresses or bytes in hex. Knows no
  *	dicts and no payload; ranges are checked here so that the message can say them.
  */

@@ -1,0 +1,76 @@
+/*
+ * etl/write/append_scan.c --
+ *
+ *	Looks at an existing file that is to be continued: is it ours, where does it end,
+ *	what were its numbers. Changes nothing.
+ */
+#include "etl/write/append_scan.h"
+#include "base/bytes.h"
+#include "base/os.h"
+#include "etl/format.h"
+
+enum { NS_A_SECOND = 1000000000 };
+
+static EtwStatus CheckOurs(
+        const EtlInfo *info, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
+{
+    if (info->clock != 1 || info->frequency != NS_A_SECOND || info->mode & ETL_MODE_COMPRESSED) {
+        return EtwFail(errPtr, ETW_E_UNSUPPORTED, "APPEND", path,
+                "cannot append to \"%s\": it was not written by etw; use a new file", path);
+    }
+    if (info->mode & ETL_MODE_CIRCULAR && !circular) {
+        return EtwFail(errPtr, ETW_E_STATE, "APPEND", path,
+                "cannot append to \"%s\": it is a circular file; use a new file", path);
+    }
+    if (info->bufferSize != bufferSize) {
+        return EtwFail(errPtr, ETW_E_STATE, "BUFFERSIZE", path,
+                "cannot append to \"%s\": its buffers have %lu KB, the session's %lu KB; use its "
+                "buffer "
+                "size or a new file",
+                path, (unsigned long)(info->bufferSize / 1024), (unsigned long)(bufferSize / 1024));
+    }
+    return ETW_OK;
+}
+
+/* Whole buffers count; damaged ones are left where they are if whole ones follow. */
+static void WalkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
+{
+    uint32_t slot = 1;
+    for (uint64_t at = bufferSize; at + bufferSize <= map->size; at += bufferSize, slot++) {
+        const uint8_t *head = map->base + at;
+        if (EtwLoad32(head + ETL_BUF_SIZE) != bufferSize) {
+            continue;
+        }
+        int64_t sequence = (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE);
+        a->slots = slot;
+        a->sequence = sequence > a->sequence ? sequence : a->sequence;
+    }
+}
+
+EtwStatus EtlAppendScan(
+        EtlAppend *a, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
+{
+    OsMap map = {0};
+    EtlClock clock;
+    memset(a, 0, sizeof *a);
+    if (!OsFileExists(path)) {
+        return ETW_OK;
+    }
+    EtwStatus status = OsMapFile(&map, path, errPtr);
+    if (status != ETW_OK) {
+        return status;
+    }
+    if (map.size != 0) {
+        status = EtlHeaderParse(map.base, map.size, path, &a->info, &clock, errPtr);
+        if (status == ETW_OK) {
+            status = CheckOurs(&a->info, path, bufferSize, circular, errPtr);
+        }
+        if (status == ETW_OK) {
+            a->found = true;
+            a->loggerId = EtwLoad16(map.base + ETL_BUF_LOGGER);
+            WalkSlots(a, &map, bufferSize);
+        }
+        OsUnmap(&map);
+    }
+    return status;
+}

@@ -1,0 +1,602 @@
+/*
+ * flow/track/name_tracker.c --
+ *
+ *	Tables of processes, threads, modules, files and registry keys, as the trace has told of them
+ *	so far. Which events tell is track_layout.c's; reading ahead for names that are told late is
+ *	source_track.c's.
+ */
+#include "flow/track/name_tracker.h"
+#include "flow/track/track_layout.h"
+#include "schema/kernel/kernel_classes.h"
+#include "base/hash_table.h"
+
+enum { LAYOUTS = 256, CPUS = 2048, RECENT_PIDS = 256 };
+/* Bounds; a name takes its bytes once, however often it is told. */
+enum {
+    NAMES_MAX_BYTES = 32 << 20,
+    OBJECTS_MAX = 400000,
+    THREADS_MAX = 400000,
+    PROCESSES_MAX = 100000,
+    MODULES_MAX = 400000,
+    MODULES_OF_PROCESS = 4096
+};
+
+typedef struct Name {
+    EtwTableNode node;
+    size_t size;
+    char text[];
+} Name;
+
+typedef struct Module {
+    uint64_t base, size;
+    const char *path;
+} Module;
+
+typedef struct Process {
+    EtwTableNode node;
+    uint32_t pid;
+    const char *name; /* NULL: not known */
+    Module *modules;  /* rising by base, no two overlap */
+    int moduleCount, moduleRoom;
+} Process;
+
+typedef struct Thread {
+    EtwTableNode node;
+    uint32_t tid, pid;
+} Thread;
+
+/* A file object, a file's key or a key control block. */
+typedef struct Object {
+    EtwTableNode node;
+    uint64_t address;
+    const char *path;
+} Object;
+
+struct EtwTrack {
+    bool images;
+    EtwSchemaStore *store; /* of events that are not the kernel's own; NULL: none was met */
+    EtwTable names, processes, threads, objects;
+    size_t nameBytes;
+    int moduleCount;
+    TrackLayout layouts[LAYOUTS];
+    Process *recent[RECENT_PIDS];
+    uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: not known */
+    EtwText scratch;
+};
+
+static const EtwGuid classes[] = {
+        {{0xd0, 0xa8, 0x6f, 0x3d, 0x05, 0xfe, 0xd0, 0x11, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba,
+                0x7c}}, /* Process */
+        {{0xd1, 0xa8, 0x6f, 0x3d, 0x05, 0xfe, 0xd0, 0x11, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba,
+                0x7c}}, /* Thread */
+        {{0x1d, 0x5d, 0xb1, 0x2c, 0xc1, 0x5f, 0xd2, 0x11, 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5,
+                0x18}}, /* Image */
+        {{0x39, 0xdc, 0xcb, 0x90, 0x3e, 0x4a, 0xd1, 0x11, 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64,
+                0xe3}}, /* FileIo */
+        {{0x2e, 0x72, 0x53, 0xae, 0x63, 0xc8, 0xd2, 0x11, 0x86, 0x59, 0x00, 0xc0, 0x4f, 0xa3, 0x21,
+                0xa1}}, /* Registry */
+        {{0xd6, 0x2c, 0xfb, 0x22, 0x7b, 0x0e, 0x2b, 0x42, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7,
+                0x16}}, /* Microsoft-Windows-Kernel-Process */
+        {{0x27, 0x89, 0xd0, 0xed, 0xc4, 0x9c, 0x65, 0x4e, 0xb9, 0x70, 0xc2, 0x56, 0x0f, 0xb5, 0xc2,
+                0x89}}, /* Microsoft-Windows-Kernel-File */
+        {{0x8e, 0xf2, 0xf6, 0xc0, 0xcd, 0x96, 0x8e, 0x5c, 0xa6, 0x37, 0x4c, 0x68, 0x2d, 0x5e, 0x92,
+                0xd6}}, /* Linux-process */
+        {{0x10, 0x67, 0x83, 0xfe, 0x8c, 0x06, 0x90, 0x5c, 0x2c, 0x75, 0x5a, 0x79, 0xdf, 0xa2, 0xae,
+                0x74}}, /* Etw-Session */
+        {{0xc9, 0x16, 0x51, 0x53, 0x20, 0x38, 0x6b, 0x59, 0x44, 0xa2, 0xb0, 0x9d, 0x66, 0x6c, 0x3b,
+                0x9d}}, /* Linux-contextswitch */
+};
+/* The last is not worth being looked for: there are many, which say little. */
+enum { CLASSES = sizeof classes / sizeof *classes, SOUGHT = CLASSES - 1 };
+enum { FIRST_MANIFEST = 5, ETW_SESSION = 8 };
+
+const EtwGuid *EtwTrackClasses(size_t *countPtr)
+{
+    *countPtr = SOUGHT;
+    return classes;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* The text in *scratch, kept once; NULL: out of room. */
+static const char *keepName(EtwTrack *t)
+{
+    const EtwText *text = &t->scratch;
+    uint64_t hash = EtwHashBytes(0, (const uint8_t *)text->data, text->size);
+    for (EtwTableNode *n = EtwTableFirst(&t->names, hash); n != NULL; n = n->next) {
+        Name *name = (Name *)n;
+        if (n->hash == hash && name->size == text->size &&
+                memcmp(name->text, text->data, text->size) == 0) {
+            return name->text;
+        }
+    }
+    size_t bytes = sizeof(Name) + text->size + 1;
+    if (t->nameBytes + bytes > NAMES_MAX_BYTES) {
+        return NULL;
+    }
+    Name *name = EtwAlloc(bytes);
+    name->size = text->size;
+    memcpy(name->text, text->data, text->size);
+    t->nameBytes += bytes;
+    EtwTableAdd(&t->names, &name->node, hash);
+    return name->text;
+}
+
+/* The value of the name's field. A text whose place is known is read without what is before it. */
+static bool nameValue(const TrackLayout *layout, const EtwEvent *event, EtwValue *value)
+{
+    int index = layout->index[TRACK_NAME];
+    int32_t at = layout->offset[TRACK_NAME][event->pointerSize != 4];
+    if (index < 0) {
+        return false;
+    }
+    if (at < 0 || (uint32_t)at > event->payloadSize ||
+            layout->schema->fields[index].sized != ETW_SIZE_OWN) {
+        return EtwDecodeField(layout->schema, event, index, value) == ETW_OK;
+    }
+    EtwSchema only = {.fields = &layout->schema->fields[index], .fieldCount = 1};
+    EtwEvent part = {.payload = event->payload + at,
+            .payloadSize = event->payloadSize - (uint32_t)at,
+            .pointerSize = event->pointerSize};
+    return EtwDecodeField(&only, &part, 0, value) == ETW_OK;
+}
+
+/* The event's name, a bare one without its folders; NULL: none. */
+static const char *nameOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool bare)
+{
+    EtwValue value;
+    EtwText *text = &t->scratch;
+    if (!nameValue(layout, event, &value)) {
+        return NULL;
+    }
+    text->size = 0;
+    if (value.kind == ETW_V_TEXT16) {
+        EtwTextUtf16(text, value.data, value.size / 2);
+    } else if (value.kind == ETW_V_TEXT) {
+        EtwTextUtf8(text, value.data, value.size);
+    }
+    bool path = text->size > 0 &&
+                (text->data[0] == '/' || text->data[0] == '.'); /* kworker/0:1 is none */
+    for (size_t i = text->size; bare && i > 0; i--) {
+        if (text->data[i - 1] == '\\' || (path && text->data[i - 1] == '/')) {
+            memmove(text->data, text->data + i, text->size - i);
+            text->size -= i;
+            break;
+        }
+    }
+    return text->size ? keepName(t) : NULL;
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static inline uint64_t hashOf(uint64_t key)
+{
+    return EtwHashMix(0, key);
+}
+
+static Process *findProcess(const EtwTrack *t, uint32_t pid)
+{
+    for (EtwTableNode *n = EtwTableFirst(&t->processes, hashOf(pid)); n != NULL; n = n->next) {
+        if (((Process *)n)->pid == pid) {
+            return (Process *)n;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: there are too many. */
+static Process *processOf(EtwTrack *t, uint32_t pid)
+{
+    Process *p = findProcess(t, pid);
+    if (p == NULL && t->processes.count < PROCESSES_MAX) {
+        p = EtwAlloc(sizeof *p);
+        p->pid = pid;
+        EtwTableAdd(&t->processes, &p->node, hashOf(pid));
+    }
+    return p;
+}
+
+const char *EtwTrackProcess(const EtwTrack *t, uint32_t pid)
+{
+    const Process *p = findProcess(t, pid);
+    return p ? p->name : NULL;
+}
+
+static inline const char *processName(EtwTrack *t, uint32_t pid)
+{
+    Process **slot = &t->recent[pid / 4 % RECENT_PIDS];
+    if (*slot == NULL || (*slot)->pid != pid) {
+        Process *p = findProcess(t, pid);
+        if (p == NULL) {
+            return NULL;
+        }
+        *slot = p;
+    }
+    return (*slot)->name;
+}
+
+static Thread *findThread(const EtwTrack *t, uint32_t tid)
+{
+    for (EtwTableNode *n = EtwTableFirst(&t->threads, hashOf(tid)); n != NULL; n = n->next) {
+        if (((Thread *)n)->tid == tid) {
+            return (Thread *)n;
+        }
+    }
+    return NULL;
+}
+
+static Object *findObject(const EtwTrack *t, uint64_t address)
+{
+    for (EtwTableNode *n = EtwTableFirst(&t->objects, hashOf(address)); n != NULL; n = n->next) {
+        if (((Object *)n)->address == address) {
+            return (Object *)n;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+/* The kernel's own are told as those of process 0, or of the system's. */
+enum { SYSTEM_PID = 4 };
+static uint32_t homeOf(uint32_t pid)
+{
+    return pid == SYSTEM_PID ? 0 : pid;
+}
+
+/* Index of the first module that ends above the address. */
+static int modulesBelow(const Process *p, uint64_t address)
+{
+    int low = 0, high = p->moduleCount;
+    while (low < high) {
+        int mid = low + (high - low) / 2;
+        if (p->modules[mid].base + (p->modules[mid].size - 1) < address) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static void removeModules(EtwTrack *t, Process *p, int from, int to)
+{
+    if (from == to) {
+        return;
+    }
+    memmove(p->modules + from, p->modules + to, sizeof(Module) * (size_t)(p->moduleCount - to));
+    p->moduleCount -= to - from;
+    t->moduleCount -= to - from;
+}
+
+static void addModule(EtwTrack *t, Process *p, const Module *m, bool ahead)
+{
+    int from = modulesBelow(p, m->base), to = from;
+    while (to < p->moduleCount && p->modules[to].base <= m->base + (m->size - 1)) {
+        to++;
+    }
+    if ((ahead && to > from) || t->moduleCount >= MODULES_MAX ||
+            p->moduleCount >= MODULES_OF_PROCESS) {
+        return;
+    }
+    removeModules(t, p, from, to); /* what lies there now was unloaded, whoever did not say so */
+    if (p->moduleCount == p->moduleRoom) {
+        p->moduleRoom = p->moduleRoom ? 2 * p->moduleRoom : 16;
+        p->modules = EtwRealloc(p->modules, sizeof(Module) * (size_t)p->moduleRoom);
+    }
+    memmove(p->modules + from + 1, p->modules + from,
+            sizeof(Module) * (size_t)(p->moduleCount - from));
+    p->modules[from] = *m;
+    p->moduleCount++;
+    t->moduleCount++;
+}
+
+static const char *moduleAt(const Process *p, uint64_t address, uint64_t *offsetPtr)
+{
+    int at = p ? modulesBelow(p, address) : 0;
+    if (p == NULL || at == p->moduleCount || p->modules[at].base > address) {
+        return NULL;
+    }
+    *offsetPtr = address - p->modules[at].base;
+    return p->modules[at].path;
+}
+
+const char *EtwTrackAddress(const EtwTrack *t, uint32_t pid, uint64_t address, uint64_t *offsetPtr)
+{
+    const char *path = moduleAt(findProcess(t, homeOf(pid)), address, offsetPtr);
+    return path ? path : moduleAt(findProcess(t, 0), address, offsetPtr);
+}
+
+void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, EtwText *out)
+{
+    size_t width = EtwEventStackWidth(event);
+    const uint8_t *at = event->stack + index * width;
+    uint64_t address = width == 4 ? EtwLoad32(at) : EtwLoad64(at), offset = address;
+    const char *path = t ? EtwTrackAddress(t, event->pid, address, &offset) : NULL;
+    if (path != NULL) {
+        const char *tail = strrchr(path, '\\');
+        EtwTextStr(out, tail ? tail + 1 : path);
+        EtwTextChar(out, '+');
+    }
+    EtwTextAdd(out, "0x", 2);
+    EtwTextHex(out, path ? offset : address, 1);
+}
+
+/* ---- What events say -------------------------------------------------------------------------- */
+
+static void takeProcess(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
+{
+    uint64_t pid = event->pid; /* its own, where it names none */
+    bool told = layout->index[TRACK_PID] < 0 || EtwTrackNumber(layout, event, TRACK_PID, &pid);
+    const char *name = nameOf(t, layout, event, true);
+    Process *p = name && told && (uint32_t)pid != ETW_NO_ID ? processOf(t, (uint32_t)pid) : NULL;
+    if (p != NULL && (p->name == NULL || !ahead)) {
+        p->name = name;
+    }
+}
+
+static void takeProcessName(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
+{
+    uint64_t tid;
+    if (event->pid == ETW_NO_ID || processName(t, event->pid) != NULL ||
+            (EtwTrackNumber(layout, event, TRACK_OLD_TID, &tid) &&
+                    (tid != event->tid ||
+                            tid != event->pid))) { /* a thread may have its own name */
+        return;
+    }
+    const char *name = nameOf(t, layout, event, false);
+    Process *p = name ? processOf(t, event->pid) : NULL;
+    if (p != NULL) {
+        p->name = name;
+    }
+}
+
+static void takeThread(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
+{
+    uint64_t pid, tid;
+    if (!EtwTrackNumber(layout, event, TRACK_PID, &pid) ||
+            !EtwTrackNumber(layout, event, TRACK_TID, &tid)) {
+        return;
+    }
+    Thread *thread = findThread(t, (uint32_t)tid);
+    if (thread != NULL) {
+        thread->pid = ahead ? thread->pid : (uint32_t)pid;
+    } else if (t->threads.count < THREADS_MAX) {
+        thread = EtwAlloc(sizeof *thread);
+        thread->tid = (uint32_t)tid;
+        thread->pid = (uint32_t)pid;
+        EtwTableAdd(&t->threads, &thread->node, hashOf(thread->tid));
+    }
+}
+
+static void takeModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
+{
+    Module m;
+    uint64_t pid;
+    if (!t->images || !EtwTrackNumber(layout, event, TRACK_BASE, &m.base) ||
+            !EtwTrackNumber(layout, event, TRACK_SIZE, &m.size) || m.size == 0 ||
+            m.base + (m.size - 1) < m.base || !EtwTrackNumber(layout, event, TRACK_PID, &pid)) {
+        return;
+    }
+    Process *p = processOf(t, homeOf((uint32_t)pid));
+    m.path = p ? nameOf(t, layout, event, false) : NULL;
+    if (m.path != NULL) {
+        addModule(t, p, &m, ahead);
+    }
+}
+
+static void dropModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
+{
+    uint64_t base, pid;
+    if (ahead) {
+        takeModule(t, layout, event, true); /* it was there until now */
+        return;
+    }
+    if (!t->images || !EtwTrackNumber(layout, event, TRACK_BASE, &base) ||
+            !EtwTrackNumber(layout, event, TRACK_PID, &pid)) {
+        return;
+    }
+    Process *p = findProcess(t, homeOf((uint32_t)pid));
+    int at = p ? modulesBelow(p, base) : 0;
+    if (p != NULL && at < p->moduleCount && p->modules[at].base == base) {
+        removeModules(t, p, at, at + 1);
+    }
+}
+
+static void takeObject(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
+{
+    uint64_t address;
+    if (!EtwTrackNumber(layout, event, TRACK_FILE_KEY, &address) &&
+            !EtwTrackNumber(layout, event, TRACK_FILE, &address)) {
+        return;
+    }
+    Object *object = findObject(t, address);
+    const char *path = object && ahead ? NULL : nameOf(t, layout, event, false);
+    if (path == NULL) {
+        return;
+    }
+    if (object == NULL && t->objects.count < OBJECTS_MAX) {
+        object = EtwAlloc(sizeof *object);
+        object->address = address;
+        EtwTableAdd(&t->objects, &object->node, hashOf(address));
+    }
+    if (object != NULL) {
+        object->path = path;
+    }
+}
+
+static void takeIn(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
+{
+    uint64_t tid;
+    switch (layout->action) {
+    case TRACK_PROCESS:
+        takeProcess(t, layout, event, ahead);
+        break;
+    case TRACK_PROCESS_NAME:
+        takeProcessName(t, layout, event);
+        break;
+    case TRACK_THREAD:
+        takeThread(t, layout, event, ahead);
+        break;
+    case TRACK_LOAD:
+        takeModule(t, layout, event, ahead);
+        break;
+    case TRACK_UNLOAD:
+        dropModule(t, layout, event, ahead);
+        break;
+    case TRACK_OBJECT:
+        takeObject(t, layout, event, ahead);
+        break;
+    case TRACK_SWITCH:
+        if (!ahead && EtwTrackNumber(layout, event, TRACK_TID, &tid)) {
+            t->current[event->cpu % CPUS] = (uint32_t)tid;
+        }
+        break;
+    case TRACK_NOTHING:
+        break;
+    }
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static const EtwSchema *schemaOf(EtwTrack *t, const EtwEvent *event)
+{
+    if (event->classic) {
+        return EtwKernelSchema(event);
+    }
+    for (int i = FIRST_MANIFEST; i < CLASSES; i++) {
+        if (EtwGuidEqual(&classes[i], &event->provider)) {
+            t->store = t->store ? t->store : EtwSchemaStoreNew();
+            return EtwSchemaOf(t->store, event);
+        }
+    }
+    return NULL;
+}
+
+/* NULL: the event says nothing that matters here. */
+static const TrackLayout *eventLayoutOf(EtwTrack *t, const EtwEvent *event)
+{
+    const EtwSchema *schema = schemaOf(t, event);
+    if (schema == NULL) {
+        return NULL;
+    }
+    TrackLayout *layout = &t->layouts[hashOf((uintptr_t)schema) % LAYOUTS];
+    if (layout->schema != schema) {
+        EtwTrackLayoutInit(layout, schema);
+    }
+    return layout;
+}
+
+static void fillIds(const EtwTrack *t, const TrackLayout *layout, EtwEvent *event)
+{
+    uint64_t number;
+    bool told = false;
+    if (event->tid == ETW_NO_ID && EtwTrackNumber(layout, event, TRACK_TID, &number)) {
+        event->tid = (uint32_t)number;
+        told = true;
+    }
+    if (event->pid == ETW_NO_ID && EtwTrackNumber(layout, event, TRACK_PID, &number)) {
+        event->pid = (uint32_t)number;
+        told = true;
+    }
+    if (!told && event->tid == ETW_NO_ID) {
+        event->tid = t->current[event->cpu % CPUS];
+    }
+    if (event->pid == ETW_NO_ID && event->tid != ETW_NO_ID) {
+        const Thread *thread = findThread(t, event->tid);
+        event->pid = thread ? thread->pid : event->tid == 0 ? 0 : ETW_NO_ID;
+    }
+}
+
+static const char *pathOf(const EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
+{
+    uint64_t address;
+    const Object *object = NULL;
+    if (EtwTrackNumber(layout, event, TRACK_FILE_KEY, &address)) {
+        object = findObject(t, address);
+    }
+    if (object == NULL && EtwTrackNumber(layout, event, TRACK_FILE, &address)) {
+        object = findObject(t, address);
+    }
+    return object ? object->path : NULL;
+}
+
+void EtwTrackEvent(EtwTrack *t, EtwEvent *event)
+{
+    const TrackLayout *layout = eventLayoutOf(t, event);
+    if (layout != NULL) {
+        event->pointerSize = EtwKernelPointerSize(event);
+        takeIn(t, layout, event, false);
+        fillIds(t, layout, event);
+        if (layout->action != TRACK_OBJECT) {
+            event->object = pathOf(t, layout, event);
+        }
+    }
+    event->process = processName(t, event->pid);
+}
+
+void EtwTrackPrescan(EtwTrack *t, const EtwEvent *event)
+{
+    const TrackLayout *layout = eventLayoutOf(t, event);
+    if (layout != NULL && layout->action != TRACK_NOTHING) {
+        EtwEvent copy = *event;
+        copy.pointerSize = EtwKernelPointerSize(event);
+        takeIn(t, layout, &copy, true);
+    }
+}
+
+bool EtwTrackIsNaming(const EtwEvent *event)
+{
+    if (event->classic) {
+        return event->hook != 0 && !EtwEventIsHeader(event);
+    }
+    for (int i = FIRST_MANIFEST; i < CLASSES; i++) {
+        if (i != ETW_SESSION && EtwGuidEqual(&classes[i], &event->provider)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- The track ------------------------------------------------------------------------------- */
+
+EtwTrack *EtwTrackNew(bool images)
+{
+    EtwTrack *t = EtwAlloc(sizeof *t);
+    t->images = images;
+    memset(t->current, 0xFF, sizeof t->current);
+    return t;
+}
+
+void EtwTrackSetStore(EtwTrack *t, EtwSchemaStore *store)
+{
+    if (t->store == NULL) {
+        t->store = EtwSchemaStoreClone(store);
+    }
+}
+
+static void freeNode(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+static void freeProcess(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((Process *)node)->modules);
+    EtwFree(node);
+}
+
+void EtwTrackFree(EtwTrack *t)
+{
+    if (t != NULL) {
+        EtwTableFree(&t->names, freeNode);
+        EtwTableFree(&t->processes, freeProcess);
+        EtwTableFree(&t->threads, freeNode);
+        EtwTableFree(&t->objects, freeNode);
+        EtwSchemaStoreFree(t->store);
+        EtwTextFree(&t->scratch);
+        EtwFree(t);
+    }
+}

@@ -1,0 +1,23 @@
+/*
+ * predicate/header_bounds.h --
+ *
+ *	What of a predicate can be told from the headers of records: see header_bounds.c.
+ */
+#ifndef ETW_PREDICATE_BOUNDS_H
+#define ETW_PREDICATE_BOUNDS_H
+
+#include "etl/read/reader.h"
+#include "predicate/predicate.h"
+
+typedef struct EtwBounds {
+    EtlFilter filter;             /* what it points to is in the texts */
+    EtwText providers, ids, pids; /* EtwGuid, uint16_t, uint32_t end to end */
+} EtwBounds;
+
+/* pred NULL: none. */
+void EtwBoundsOf(EtwBounds *bounds, const EtwPredicate *pred);
+/* Whether anything is kept out. */
+bool EtwBoundsAny(const EtwBounds *bounds);
+void EtwBoundsFree(EtwBounds *bounds);
+
+#endif

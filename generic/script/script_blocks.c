@@ -1,0 +1,121 @@
+/*
+ * script/script_blocks.c --
+ *
+ *	Blocks: what is entered and left, and has a place among the calls, without being a traced
+ *	command: callbacks, waits in the event loop, `package require`.
+ */
+#include "script/builtin_wrappers.h"
+#include "script/script_fields.h"
+#include "engine/provider/provider.h"
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t queued)
+{
+    char head[16], tail[2 + ETW_NAME_MAX + 64], *at;
+    const EtwRule *rule = EtwBuiltinRule(block->state);
+    EtwCallSite place;
+    EtwPieces p;
+
+    etwHookLayer->place(block->state, &place, false);
+    at = EtwPutContext(tail, block->state, &place);
+    if (block->enter == EVENT_CALLBACK_ENTER) {
+        at = putText(at, block->kind, strlen(block->kind));
+        EtwStore64(at, queued);
+        at += 8;
+    }
+    EtwPiecesBegin(&p, block->state);
+    EtwPiecesRaw(&p, head, (size_t)(putHead(head, &block->call) + 2 - head));
+    EtwFieldBegin(&p, rule->maxLength);
+    if (rule->options.args) {
+        EtwFieldValue(&p, command, rule);
+    }
+    put16(head + 10, EtwFieldEnd(&p));
+    EtwPiecesRaw(&p, tail, (size_t)(at - tail));
+    return EtwWriteStamped(etwScriptEvents[block->enter], p.data, p.count);
+}
+
+static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
+{
+    char head[ETW_NAME_MAX + 64], *duration = put32(putHead(head, &block->call), (uint32_t)code);
+    const char *text = block->kind;
+    EtwElapsed elapsed = {(size_t)(duration - head), block->call.ticks, etwScriptScale};
+    size_t size;
+    char *end;
+
+    if (block->leave == EVENT_PACKAGE_LEAVE) {
+        text = code == TCL_OK ? Tcl_GetString(Tcl_GetObjResult(interp)) : "";
+    }
+    size = strlen(text) < ETW_NAME_MAX ? strlen(text) : 0;
+    end = putText(duration + 8, text, EtwScriptTextNeedsConversion(text, size) ? 0 : size);
+    EtwWriteElapsed(
+            etwScriptEvents[block->leave], &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
+}
+
+static inline uint64_t keywordOf(const EtwBlock *block)
+{
+    return block->enter == EVENT_CALLBACK_ENTER ? KEYWORD_EVENT : KEYWORD_PACKAGE;
+}
+
+/* ---- Enter and leave ------------------------------------------------------------------------- */
+
+static int blockEnd(ClientData data[], Tcl_Interp *interp, int result)
+{
+    EtwBlock *block = data[0];
+    EtwNestEnd(block->state, interp, &block->call);
+    if (EtwScriptOn(keywordOf(block))) {
+        writeLeave(block, interp, result);
+    }
+    if (block->aliased && result == TCL_ERROR) {
+        etwHookLayer->aliasFailed(interp);
+    }
+    EtwScriptStateDrop(block->state);
+    EtwFree(block);
+    return result;
+}
+
+void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *block,
+        Tcl_Obj *command, uint64_t queued)
+{
+    EtwBlock *copy = EtwAlloc(sizeof *copy);
+    *copy = *block;
+    copy->state = state;
+    state->refs++;
+    EtwNestBegin(state, interp, &copy->call);
+    Tcl_IncrRefCount(command);
+    copy->call.ticks = writeEnter(copy, command, queued);
+    Tcl_DecrRefCount(command);
+    if (copy->call.ticks == 0) {
+        copy->call.ticks = OsTicks();
+    }
+    Tcl_NRAddCallback(interp, blockEnd, copy, NULL, NULL, NULL);
+}
+
+/* ---- Waiting in the event loop, loading packages --------------------------------------------- */
+
+static int runBlock(const EtwWrapCall *use, const EtwBlock *block)
+{
+    EtwBlockBegin(use->hook->state, use->interp, block, Tcl_NewListObj(use->objc, use->objv), 0);
+    return EtwWrapRun(use, use->objc, use->objv);
+}
+
+/* vwait, update, tkwait */
+int EtwWrapLoop(const EtwWrapCall *use)
+{
+    if ((use->hook->what & HOOK_CALL) || !EtwScriptOn(KEYWORD_EVENT)) {
+        return EtwWrapRun(use, use->objc, use->objv);
+    }
+    return runBlock(use,
+            &(EtwBlock){
+                    .kind = "loop", .enter = EVENT_CALLBACK_ENTER, .leave = EVENT_CALLBACK_LEAVE});
+}
+
+int EtwWrapPackage(const EtwWrapCall *use)
+{
+    const char *sub = use->objc > 2 ? Tcl_GetString(use->objv[1]) : "";
+    if (strcmp(sub, "require") != 0 || !EtwScriptOn(KEYWORD_PACKAGE)) {
+        return EtwWrapRun(use, use->objc, use->objv);
+    }
+    return runBlock(use,
+            &(EtwBlock){.kind = "", .enter = EVENT_PACKAGE_ENTER, .leave = EVENT_PACKAGE_LEAVE});
+}

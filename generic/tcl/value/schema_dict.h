@@ -1,0 +1,23 @@
+/*
+ * tcl/value/schema_dict.h --
+ *
+ *	Definitions of providers and events as Tcl values: what etw schema and etw provider describe
+ *	answer.
+ */
+#ifndef ETW_SCHEMA_DICT_H
+#define ETW_SCHEMA_DICT_H
+
+#include "tcl/core/tclglue.h"
+#include "schema/store/known_providers.h"
+
+/* What is told of a provider before its events are read: name, guid, origin, events, file. */
+Tcl_Obj *EtwKnownProviderObj(const EtwKnownProvider *known);
+/* All of a provider but its events: keywords, tasks, opcodes, levels, channels, maps. */
+Tcl_Obj *EtwDefObj(const EtwProviderDef *def);
+/* One event with its fields. */
+Tcl_Obj *EtwEventDefObj(const EtwEventDef *event);
+/* Names of types, as manifests have them; the second one is NULL for the in-type's own. */
+const char *EtwInTypeName(uint8_t in);
+const char *EtwOutTypeName(uint8_t out);
+
+#endif

@@ -1,0 +1,80 @@
+# read_commands.tcl --
+#
+#	Commands that are the ensemble's: their words handed on, their results shown, live ones ended by Ctrl-C. What they leave out or could not
+#	decode is told on stderr, so that the output stays what it is.
+
+proc ::etw::cli::Pass {what words how} {
+    set flags [expr {[dict exists $how flags] ? [dict get $how flags] : {}}]
+    lassign [Passed $words $flags] plain options
+    if {[dict exists $how defaults]} {
+        set options [dict merge [dict get $how defaults] $options]
+    }
+    flush stdout
+    if {$what eq "dump" && [lsearch -glob $plain session:*] >= 0} {
+        return [DumpLive $plain $options]
+    }
+    if {[dict exists $how bar] && ([dict exists $how print] || [Columns stdout] == 0)} {
+        set options [dict merge [BarOption] $options]
+    }
+    try {
+        set result [::etw $what {*}$plain {*}$options]
+    } finally {
+        BarEnd
+    }
+    if {[dict exists $how print]} {
+        Show $result [dict get $how print]
+    } elseif {[dict exists $how notes]} {
+        Notes $result
+    } elseif {[dict exists $how window] && [string match .* $result] && [info commands ::winfo] ne "" && [winfo exists $result]} {
+        tkwait window $result
+    }
+    return 0
+}
+
+# Events of sessions that run, until they end or Ctrl-C; then a line on what came and what was lost.
+proc ::etw::cli::DumpLive {sources options} {
+    variable liveRead 0
+    ::etw::lib::child catch
+    set by "the session's end"
+    if {[catch {::etw dump {*}$sources {*}[dict merge {-progress ::etw::cli::LiveOn} $options]} result how]} {
+        if {[lrange [dict get $how -errorcode] 0 2] ne "ETW STATE CANCELLED"} {
+            return -options $how $result
+        }
+        set by Ctrl-C
+        set result {}
+    }
+    Notes $result
+    set lost [lmap source [lsearch -all -inline -glob $sources session:*] {
+        expr {[catch {::etw query [string range $source 8 end]} info] ? [continue] : [Lost [dict get $info lost]]}
+    }]
+    puts stderr "[Paint stderr dim {etw:}] $liveRead events read; ended by $by[expr {$lost eq {} ? {} : ", lost: [join $lost {; }]"}]"
+    return 0
+}
+
+proc ::etw::cli::LiveOn {fraction events} {
+    variable liveRead $events
+    if {[lindex [::etw::lib::child interrupts] 0] > 0} {
+        return -code break
+    }
+}
+
+# Text as it is; `lines`: a list, an element a line.
+proc ::etw::cli::Show {result kind} {
+    if {$kind eq "lines"} {
+        set result [join $result \n]
+    }
+    if {$result ne ""} {
+        puts [string trimright $result \n]
+    }
+}
+
+# What `etw dump` and its like return beside their output: losses and warnings.
+proc ::etw::cli::Notes {result} {
+    flush stdout
+    if {[catch {dict get $result warnings} warnings]} {
+        return
+    }
+    foreach warning $warnings {
+        puts stderr "[Paint stderr yellow {etw:}] $warning"
+    }
+}

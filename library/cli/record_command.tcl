@@ -1,0 +1,264 @@
+# record_command.tcl --
+#
+#	etw record: run a program and trace it. A Tcl program is traced through TCL_LIBRARY, which names a directory whose
+#	init.tcl is ours (library/shim), so that neither the program nor its Tcl children are changed; any program has
+#	the kernel's events. The program is held until its session stands, shares our terminal, and ends us with its code.
+
+namespace eval ::etw::cli {
+    # What we put into the environment of the program.
+    variable shimNames {TCL_LIBRARY ETW_RECORD}
+    # What `etw stop` returned, where the recording ended before the program.
+    variable endedStats {}
+}
+
+# etw record [OPTION ...] [--] [PROGRAM ARG ...]
+proc ::etw::cli::Record {args} {
+    lassign [Parse record $args] options program
+    set options [RecordDefaults [WithProfiles $options] $program]
+    variable endedStats {}
+    if {[catch {RecordProgram $options $program} status how]} {
+        set code [dict get $how -errorcode]
+        if {[lindex $code 0] eq "ETWTOOL"} {
+            return -options $how $status
+        }
+        Failed record $status $how
+        return [expr {$program eq {} ? 1 : [ProgramFailed $code]}]
+    }
+    return $status
+}
+
+# Exit codes as env(1) and timeout(1) have them.
+proc ::etw::cli::ProgramFailed {code} {
+    switch -glob -- $code {
+        {CHILD ENOENT} {return 127}
+        {CHILD *} {return 126}
+    }
+    return 125
+}
+
+# Check the options and put in what is not given.
+proc ::etw::cli::RecordDefaults {options program} {
+    if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
+        Usage "name a program, or what to record: --kernel, --provider, --profile"
+    }
+    foreach {name check} {duration {string is double -strict} snapshots {string is integer -strict}} {
+        if {[dict exists $options $name] && !([{*}$check [dict get $options $name]] && [dict get $options $name] > 0)} {
+            Usage "\"--$name\" must be a number above 0" OPTION --$name
+        }
+    }
+    if {[dict exists $options circular]} {
+        if {![dict exists $options max-size]} {
+            Usage "\"--circular\" needs \"--max-size\"" OPTION --circular
+        }
+        dict set options mode circular
+    }
+    if {![dict exists $options output]} {
+        dict set options output etw.etl
+    }
+    if {[dict exists $options all-pids]} {
+        dict set options pids all
+    }
+    if {[dict exists $options trigger]} {
+        dict set options trigger [TriggerOf [dict get $options trigger]]
+    }
+    return $options
+}
+
+# ---- The session ---------------------------------------------------------------------------------
+
+proc ::etw::cli::RecordProgram {options program} {
+    set kind other
+    if {$program ne ""} {
+        lassign [ProgramKind [lindex $program 0]] kind note
+        if {$note ne "" && ![dict exists $options no-script]} {
+            puts stderr "[Paint stderr yellow etw:] $note"
+        }
+        set options [KernelDefault $options $kind]
+    }
+    ::etw::lib::child catch
+    set session record-[pid]
+    set start [StartOptions $options]
+    if {[dict exists $options trigger]} {
+        set start [dict merge [dict remove $start -file -maxsize] {-mode memory -realtime 1}]
+    }
+    ::etw start $session -kernellogger [dict exists $options kernel] {*}$start
+    try {
+        set status [RecordRun $session $options $program]
+    } finally {
+        variable endedStats
+        set stats $endedStats
+        if {$session in [::etw sessions]} {
+            set stats [::etw stop $session]
+        }
+        ::etw::lib::child free
+    }
+    RecordEnd $options $stats
+    return $status
+}
+
+# Programs other than Tcl's have nothing but the kernel's events: by default, processes.
+proc ::etw::cli::KernelDefault {options kind} {
+    if {$kind ne "tcl" && ![dict exists $options kernel] && ![dict exists $options provider]
+            && [::etw pkgconfig get kernel]} {
+        dict set options kernel process
+    }
+    return $options
+}
+
+proc ::etw::cli::RecordRun {session options program} {
+    if {![dict exists $options no-script]} {
+        set any [Words [Option $options keywords {}]]
+        ::etw enable $session Tcl-Script -pids all {*}[expr {$any eq {} ? {} : [list -any $any]}]
+    }
+    if {$program eq ""} {
+        EnableAll $session $options [Words [list [Option $options pids all]]]
+        TriggerStart $session $options
+        Hold $session [Option $options duration 0]
+        TriggerEnd
+        return 0
+    }
+    set pid [StartProgram $options $program]
+    EnableAll $session $options [Words [list [Option $options pids $pid]]]
+    TriggerStart $session $options
+    if {[catch {::etw::lib::child go} message how]} {
+        return -options [dict merge $how [list -errorcode [list CHILD [lindex [dict get $how -errorcode] 1]]]] $message
+    }
+    set status [Attend $session [Option $options duration 0]]
+    TriggerEnd
+    return $status
+}
+
+proc ::etw::cli::StartProgram {options program} {
+    variable shimNames
+    if {![dict exists $options no-script]} {
+        set before [Environment $shimNames]
+        set ::env(ETW_RECORD) [ShimSettings $options]
+        variable packageDir
+        set ::env(TCL_LIBRARY) [file nativename [file join $packageDir library shim]]
+    }
+    try {
+        return [::etw::lib::child start {*}$program]
+    } on error {message how} {
+        return -options [dict merge $how [list -errorcode [list CHILD [lindex [dict get $how -errorcode] 1]]]] $message
+    } finally {
+        if {[info exists before]} {
+            array unset ::env TCL_LIBRARY
+            array unset ::env ETW_RECORD
+            array set ::env $before
+        }
+    }
+}
+
+proc ::etw::cli::Environment {names} {
+    set found {}
+    foreach name $names {
+        if {[info exists ::env($name)]} {
+            lappend found $name $::env($name)
+        }
+    }
+    return $found
+}
+
+# What library/shim/init.tcl is told.
+proc ::etw::cli::ShimSettings {options} {
+    variable packageDir
+    set patterns [Words [Option $options script {}]]
+    set settings [list package $packageDir version [package provide etw] \
+        patterns [expr {$patterns eq {} ? "*" : $patterns}]]
+    set script {}
+    foreach name {steps args source} {
+        if {[dict exists $options $name]} {
+            lappend script -$name [dict get $options $name]
+        }
+    }
+    if {[dict exists $options redact]} {
+        lappend script -redact [Words [dict get $options redact]]
+    }
+    lappend settings options $script
+    if {[info exists ::env(TCL_LIBRARY)] && $::env(TCL_LIBRARY) ne ""} {
+        lappend settings library $::env(TCL_LIBRARY)
+    }
+    return $settings
+}
+
+# Until the program ends; the recording may end before, by its duration or a second Ctrl-C.
+proc ::etw::cli::Attend {session seconds} {
+    set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
+    set told 0
+    while {[set how [::etw::lib::child wait 100]] eq ""} {
+        update
+        lassign [::etw::lib::child interrupts] all direct
+        if {$direct > $told} {
+            set told $direct
+            ::etw::lib::child interrupt
+        }
+        if {$session in [::etw sessions] && ($all > 1 || ($end > 0 && [clock milliseconds] >= $end))} {
+            variable endedStats [::etw stop $session]
+            if {$all > 1} {
+                return 130
+            }
+        }
+    }
+    lassign $how kind code
+    return [expr {$kind eq "killed" ? 128 + $code : $code}]
+}
+
+proc ::etw::cli::RecordEnd {options stats} {
+    if {[dict exists $options trigger]} {
+        TriggerSummary $options
+    } elseif {$stats ne ""} {
+        Summary $options $stats
+    }
+}
+
+# ---- What the program is -------------------------------------------------------------------------
+
+# {tcl|static|starkit|other note} of a program's name or path.
+proc ::etw::cli::ProgramKind {name} {
+    set path [lindex [auto_execok $name] 0]
+    if {$path eq "" || [catch {open $path rb} f]} {
+        return {other {}}
+    }
+    try {
+        set head [read $f 4096]
+        if {[string match "#!*" $head]} {
+            return [ScriptKind $name $head [read $f]]
+        }
+        return [BinaryKind $name $head[read $f]]
+    } finally {
+        close $f
+    }
+}
+
+# A script: Tcl by its first line, or by `exec tclsh "$0"` a few lines further.
+proc ::etw::cli::ScriptKind {name head rest} {
+    if {[IsStarkit $head$rest]} {
+        return [list starkit "\"$name\" is a starkit: its Tcl has its own library, the script is not traced"]
+    }
+    set lines [join [lrange [split $head \n] 0 30] \n]
+    if {[regexp {^#![^\n]*(tclsh|wish|tclkit)} $lines] || [regexp {\n\s*exec\s[^\n]*(tclsh|wish)[^\n]*\$0} $lines]} {
+        return {tcl {}}
+    }
+    return {other {}}
+}
+
+# An executable: Tcl when it is linked with libtcl; with a Tcl inside it may have a file system of its own.
+proc ::etw::cli::BinaryKind {name bytes} {
+    if {[IsStarkit $bytes]} {
+        return [list starkit "\"$name\" is a starpack: its Tcl has its own library, the script is not traced"]
+    }
+    if {[regexp {libtcl[0-9.]+\.so|libtcl[0-9.]*\.dylib|[Tt][Cc][Ll][89][0-9]t?\.[Dd][Ll][Ll]} $bytes]} {
+        return {tcl {}}
+    }
+    if {[string first {rename tclInit {}} $bytes] >= 0} {
+        return [list static "\"$name\" has Tcl linked in: its script is traced only if it takes its library from TCL_LIBRARY"]
+    }
+    return {other {}}
+}
+
+# A metakit database at the end, or a file that says so.
+proc ::etw::cli::IsStarkit {bytes} {
+    set tail [string range $bytes end-15 end]
+    return [expr {[string first "\x80" $tail] >= 0 && [regexp {JL\x1a\x00|LJ\x1a\x00} $bytes]
+        || [string first "package require starkit" $bytes] >= 0}]
+}

@@ -115,6 +115,4 @@ enum {
 enum { ETL_CHANNEL_TRACELOGGING = 11 };
 enum { ETL_MAX_RECORD = 0xFFFF };
 
-#define ETL_FILETIME_EPOCH 116444736000000000LL /* 1970-01-01 in 100 ns since 1601-01-01 */
-
 #endif

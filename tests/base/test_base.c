@@ -1,9 +1,12 @@
 /*
  * tests/base/test_base.c --
  *
- *	The small tools of generic/base/bytes.h that hot paths inline.
+ *	The small tools of generic/base: decimal numbers and short copies, dates, heap, hash table.
  */
 #include "base/bytes.h"
+#include "base/calendar.h"
+#include "base/hash_table.h"
+#include "base/heap.h"
 #include "tests/support/check.h"
 
 static void checkDecimal(uint64_t value)
@@ -48,10 +51,215 @@ static void copy_1_1_sizes(void)
     }
 }
 
+/* ---- Calendar -------------------------------------------------------------------------------- */
+
+static void checkDate(int64_t day, const char *want)
+{
+    char text[40];
+    EtwCivil date = EtwCivilOfDay(day);
+    snprintf(text, sizeof text, "%lld-%d-%d", (long long)date.year, date.month, date.day);
+    CHECK_STR(text, want);
+    CHECK_EQ(EtwDayOfCivil(date.year, date.month, date.day), day);
+}
+
+static void calendar_1_1_edges(void)
+{
+    checkDate(0, "1970-1-1");
+    checkDate(-1, "1969-12-31");
+    checkDate(-134774, "1601-1-1");
+    checkDate(11016, "2000-2-29");
+    checkDate(11017, "2000-3-1");
+    checkDate(47540, "2100-2-28");
+    checkDate(47541, "2100-3-1");
+    checkDate(-719468, "0-3-1");
+    checkDate(-719469, "0-2-29");
+    checkDate(-719529, "-1-12-31");
+}
+
+/* Each day of four centuries is the one after the last. */
+static void calendar_1_2_days(void)
+{
+    EtwCivil last = EtwCivilOfDay(-150000);
+    for (int64_t day = -149999; day < 0; day++) {
+        EtwCivil date = EtwCivilOfDay(day);
+        bool next = date.day == last.day + 1 ||
+                    (date.day == 1 && last.day >= 28 &&
+                            (date.month == last.month + 1 || (date.month == 1 && last.month == 12 &&
+                                                                     date.year == last.year + 1)));
+        CHECK(next);
+        CHECK_EQ(EtwDayOfCivil(date.year, date.month, date.day), day);
+        last = date;
+    }
+}
+
+static void calendar_1_3_carries_over(void)
+{
+    CHECK_EQ(EtwDayOfCivil(2001, 1, 32), EtwDayOfCivil(2001, 2, 1));
+    CHECK_EQ(EtwDayOfCivil(2001, 3, 0), EtwDayOfCivil(2001, 2, 28));
+    CHECK_EQ(EtwDayOfCivil(2001, 13, 1), EtwDayOfCivil(2002, 1, 1));
+}
+
+static void checkFiletime(uint64_t filetime, const char *want)
+{
+    EtwText text = {0};
+    EtwTextFiletime(&text, filetime);
+    EtwTextChar(&text, '\0');
+    CHECK_STR(text.data, want);
+    EtwTextFree(&text);
+}
+
+static void calendar_2_1_filetimes(void)
+{
+    checkFiletime(0, "1601-01-01T00:00:00.0000000Z");
+    checkFiletime((uint64_t)ETW_FILETIME_EPOCH, "1970-01-01T00:00:00.0000000Z");
+    checkFiletime((uint64_t)ETW_FILETIME_EPOCH - 1, "1969-12-31T23:59:59.9999999Z");
+    checkFiletime(UINT64_MAX, "60056-05-28T05:36:10.9551615Z");
+    CHECK_EQ(EtwFiletimeOfNs(0), ETW_FILETIME_EPOCH);
+    CHECK_EQ(EtwFiletimeOfNs(-1), ETW_FILETIME_EPOCH - 1);
+    CHECK_EQ(EtwFiletimeOfNs(199), ETW_FILETIME_EPOCH + 1);
+    CHECK_EQ(EtwNsOfFiletime(ETW_FILETIME_EPOCH - 3), -300);
+}
+
+/* ---- Heap ------------------------------------------------------------------------------------ */
+
+#define INT_BEFORE(a, b) ((a) < (b))
+ETW_HEAP(Ints, int, INT_BEFORE)
+
+static unsigned Random(unsigned *state)
+{
+    *state = *state * 1103515245u + 12345u;
+    return *state >> 16;
+}
+
+static void heap_1_1_sorts(void)
+{
+    int heap[100];
+    unsigned state = 1;
+    for (size_t size = 0; size <= 100; size++) {
+        long sum = 0;
+        for (size_t i = 0; i < size; i++) {
+            int value = (int)(Random(&state) % 50);
+            sum += value;
+            IntsPush(heap, i, value);
+        }
+        int last = -1;
+        for (size_t left = size; left > 0; left--) {
+            CHECK(heap[0] >= last);
+            last = heap[0];
+            sum -= last;
+            IntsPop(heap, left - 1);
+        }
+        CHECK_EQ(sum, 0);
+    }
+}
+
+static void heap_1_2_replaces(void)
+{
+    int heap[10];
+    for (int i = 0; i < 10; i++) {
+        IntsPush(heap, (size_t)i, 10 - i);
+    }
+    for (int i = 1; i <= 100; i++) { /* the first is always the least of ten in a row */
+        CHECK_EQ(heap[0], i);
+        IntsReplace(heap, 10, i + 10);
+    }
+}
+
+/* ---- Hash table ------------------------------------------------------------------------------ */
+
+typedef struct Number {
+    EtwTableNode node; /* first */
+    unsigned key;
+} Number;
+
+static Number *findNumber(const EtwTable *t, unsigned key, uint64_t hash)
+{
+    for (EtwTableNode *n = EtwTableFirst(t, hash); n != NULL; n = n->next) {
+        if (n->hash == hash && ((Number *)n)->key == key) {
+            return (Number *)n;
+        }
+    }
+    return NULL;
+}
+
+static void countNode(void *ctx, EtwTableNode *node)
+{
+    *(unsigned *)ctx += ((Number *)node)->key;
+}
+
+static void freeNode(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(node);
+}
+
+/* Keys whose hashes all differ, and keys that all share one. */
+static void checkTable(uint64_t (*hashOf)(unsigned key))
+{
+    enum { KEYS = 500 };
+    EtwTable table = {0};
+    unsigned sum = 0;
+    CHECK(findNumber(&table, 1, hashOf(1)) == NULL);
+    for (unsigned key = 0; key < KEYS; key++) {
+        Number *number = EtwAlloc(sizeof *number);
+        number->key = key;
+        EtwTableAdd(&table, &number->node, hashOf(key));
+    }
+    CHECK_EQ(table.count, KEYS);
+    for (unsigned key = 0; key < KEYS; key += 2) {
+        Number *number = findNumber(&table, key, hashOf(key));
+        CHECK(number != NULL);
+        EtwTableRemove(&table, &number->node);
+        EtwFree(number);
+    }
+    CHECK_EQ(table.count, KEYS / 2);
+    for (unsigned key = 0; key < KEYS; key++) {
+        CHECK_EQ(findNumber(&table, key, hashOf(key)) != NULL, key % 2);
+    }
+    EtwTableVisit(&table, countNode, &sum);
+    CHECK_EQ(sum, KEYS * KEYS / 4);
+    EtwTableFree(&table, freeNode);
+    CHECK_EQ(table.count, 0);
+    CHECK(EtwTableFirst(&table, hashOf(1)) == NULL);
+}
+
+static uint64_t mixed(unsigned key)
+{
+    return EtwHashMix(0, key);
+}
+
+static uint64_t same(unsigned key)
+{
+    (void)key;
+    return 7;
+}
+
+static void hash_1_1_add_find_remove(void)
+{
+    checkTable(mixed);
+    checkTable(same);
+}
+
+static void hash_1_2_bytes(void)
+{
+    const uint8_t bytes[20] = {1, 2, 3};
+    CHECK(EtwHashBytes(0, bytes, 8) != EtwHashBytes(0, bytes, 9));
+    CHECK(EtwHashBytes(0, bytes, 3) != EtwHashBytes(0, bytes + 1, 3));
+    CHECK(EtwHashBytes(0, bytes, 20) == EtwHashBytes(0, bytes, 20));
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
     CHECK_RUN(decimal_1_1_edges);
     CHECK_RUN(copy_1_1_sizes);
+    CHECK_RUN(calendar_1_1_edges);
+    CHECK_RUN(calendar_1_2_days);
+    CHECK_RUN(calendar_1_3_carries_over);
+    CHECK_RUN(calendar_2_1_filetimes);
+    CHECK_RUN(heap_1_1_sorts);
+    CHECK_RUN(heap_1_2_replaces);
+    CHECK_RUN(hash_1_1_add_find_remove);
+    CHECK_RUN(hash_1_2_bytes);
     return CHECK_DONE();
 }

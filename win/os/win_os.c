@@ -7,6 +7,7 @@
  */
 #include "win/os/win_int.h"
 #include "base/bytes.h"
+#include "base/calendar.h"
 #include <process.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ static int64_t wallNs(void)
 int64_t OsWinFileTimeToUnix(const FILETIME *ft)
 {
     int64_t v = (int64_t)((uint64_t)ft->dwHighDateTime << 32 | ft->dwLowDateTime);
-    return (v - 116444736000000000) * 100;
+    return EtwNsOfFiletime(v);
 }
 
 void OsNow(OsInstant *now)

@@ -13,6 +13,7 @@
  */
 #include "win/system/system_int.h"
 #include "etl/record.h"
+#include "base/calendar.h"
 #include <stdio.h>
 
 enum {
@@ -281,7 +282,7 @@ static EtwStatus liveNext(EtwLive *live, EtwEvent *event)
             InterlockedIncrement64(&l->lost);
             continue;
         }
-        event->time = (event->ticks - ETL_FILETIME_EPOCH) * 100;
+        event->time = EtwNsOfFiletime(event->ticks);
         event->cpu = slot->cpu;
         event->logger = slot->logger;
         event->late = slot->late != 0;

@@ -7,6 +7,7 @@
  */
 #include "etl/read/file_header.h"
 #include "base/bytes.h"
+#include "base/calendar.h"
 #include "base/wide.h"
 #include "etl/record.h"
 
@@ -51,18 +52,17 @@ int64_t EtlWallOfFiletime(int64_t filetime)
     if (filetime == 0) {
         return 0;
     }
-    if (filetime < ETL_FILETIME_EPOCH - limit) {
+    if (filetime < ETW_FILETIME_EPOCH - limit) {
         return INT64_MIN;
     }
-    int64_t since = filetime - ETL_FILETIME_EPOCH;
+    int64_t since = filetime - ETW_FILETIME_EPOCH;
     return since > limit ? INT64_MAX : since * 100;
 }
 
 /* floor(wall / 100) for times before 1970, too. */
 int64_t EtlFiletimeOfWall(int64_t wall)
 {
-    int64_t hundreds = wall / 100 - (wall % 100 < 0);
-    return wall == 0 ? 0 : hundreds + ETL_FILETIME_EPOCH;
+    return wall == 0 ? 0 : EtwFiletimeOfNs(wall);
 }
 
 int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks)
@@ -106,7 +106,7 @@ int64_t EtlClockTicks(const EtlClock *clock, int64_t wall)
         return wall;
     }
     if (clock->filetime) {
-        return ScaleUp(EtwWideInt(wall), 1, 100) + ETL_FILETIME_EPOCH - clock->localBias;
+        return ScaleUp(EtwWideInt(wall), 1, 100) + ETW_FILETIME_EPOCH - clock->localBias;
     }
     EtwWide elapsed;
     int64_t ticks;

@@ -13,6 +13,7 @@
  */
 #include "etl/read/reader.h"
 #include "base/bytes.h"
+#include "base/heap.h"
 #include "base/os.h"
 #include "etl/read/buffer_cursor.h"
 #include "etl/read/header_filter.h"
@@ -67,10 +68,11 @@ struct EtlReader {
     uint64_t damage, damageSize; /* to be reported; size 0: nothing */
 };
 
-static inline bool Earlier(const Waiting *a, const Waiting *b)
+static inline bool Earlier(Waiting a, Waiting b)
 {
-    return a->ticks != b->ticks ? a->ticks < b->ticks : a->buffer < b->buffer;
+    return a.ticks != b.ticks ? a.ticks < b.ticks : a.buffer < b.buffer;
 }
+ETW_HEAP(Waiting, Waiting, Earlier)
 
 static void HeapPush(EtlReader *r, Waiting w)
 {
@@ -78,37 +80,12 @@ static void HeapPush(EtlReader *r, Waiting w)
         r->heapRoom = r->heapRoom != 0 ? 2 * r->heapRoom : 16;
         r->heap = EtwRealloc(r->heap, r->heapRoom * sizeof *r->heap);
     }
-    size_t i = r->heapCount++;
-    while (i > 0 && Earlier(&w, &r->heap[(i - 1) / 2])) {
-        r->heap[i] = r->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    r->heap[i] = w;
-}
-
-/* Put w where the top was, and in its place. */
-static void HeapReplace(EtlReader *r, Waiting w)
-{
-    size_t i = 0, child;
-    while ((child = 2 * i + 1) < r->heapCount) {
-        if (child + 1 < r->heapCount && Earlier(&r->heap[child + 1], &r->heap[child])) {
-            child++;
-        }
-        if (!Earlier(&r->heap[child], &w)) {
-            break;
-        }
-        r->heap[i] = r->heap[child];
-        i = child;
-    }
-    r->heap[i] = w;
+    WaitingPush(r->heap, r->heapCount++, w);
 }
 
 static void HeapDrop(EtlReader *r)
 {
-    Waiting last = r->heap[--r->heapCount];
-    if (r->heapCount != 0) {
-        HeapReplace(r, last);
-    }
+    WaitingPop(r->heap, --r->heapCount);
 }
 
 static EtlCursor *NewCursor(EtlReader *r)
@@ -235,7 +212,7 @@ static void OpenTop(EtlReader *r)
 {
     Waiting top = r->heap[0], next;
     if (NextBuffer(r, top.stream, &next)) {
-        HeapReplace(r, next);
+        WaitingReplace(r->heap, r->heapCount, next);
     } else {
         HeapDrop(r);
     }
@@ -293,7 +270,7 @@ static void SwitchCursor(EtlReader *r)
     }
     if (r->heap[0].cursor != NULL) {
         r->current = r->heap[0].cursor;
-        HeapReplace(r, w);
+        WaitingReplace(r->heap, r->heapCount, w);
         SetLimit(r);
     } else {
         HeapPush(r, w);

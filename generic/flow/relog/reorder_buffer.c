@@ -5,6 +5,7 @@
  */
 #include "flow/relog/reorder_buffer.h"
 #include "base/bytes.h"
+#include "base/heap.h"
 #include "etl/record.h"
 
 struct EtwReorderEvent {
@@ -13,40 +14,11 @@ struct EtwReorderEvent {
     uint8_t bytes[];
 };
 
-static bool Before(const EtwReorderEvent *a, const EtwReorderEvent *b)
+static inline bool Before(const EtwReorderEvent *a, const EtwReorderEvent *b)
 {
     return a->event.time != b->event.time ? a->event.time < b->event.time : a->order < b->order;
 }
-
-static void Swap(EtwReorder *h, size_t a, size_t b)
-{
-    EtwReorderEvent *event = h->heap[a];
-    h->heap[a] = h->heap[b];
-    h->heap[b] = event;
-}
-
-static void Rise(EtwReorder *h, size_t at)
-{
-    while (at > 0 && Before(h->heap[at], h->heap[(at - 1) / 2])) {
-        Swap(h, at, (at - 1) / 2);
-        at = (at - 1) / 2;
-    }
-}
-
-static void Sink(EtwReorder *h, size_t at)
-{
-    for (;;) {
-        size_t least = at;
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < h->count; child++) {
-            least = Before(h->heap[child], h->heap[least]) ? child : least;
-        }
-        if (least == at) {
-            return;
-        }
-        Swap(h, at, least);
-        at = least;
-    }
-}
+ETW_HEAP(Heap, EtwReorderEvent *, Before)
 
 /* The event with its record, and all that points into it, in the copy. */
 static EtwReorderEvent *Copy(const EtwEvent *event)
@@ -70,8 +42,7 @@ void EtwReorderAdd(EtwReorder *h, const EtwEvent *event)
     }
     EtwReorderEvent *copy = Copy(event);
     copy->order = h->added++;
-    h->heap[h->count++] = copy;
-    Rise(h, h->count - 1);
+    HeapPush(h->heap, h->count++, copy);
 }
 
 bool EtwReorderNext(EtwReorder *h, int64_t until, EtwEvent *event)
@@ -82,8 +53,7 @@ bool EtwReorderNext(EtwReorder *h, int64_t until, EtwEvent *event)
         return false;
     }
     h->given = h->heap[0];
-    h->heap[0] = h->heap[--h->count];
-    Sink(h, 0);
+    HeapPop(h->heap, --h->count);
     *event = h->given->event;
     return true;
 }

@@ -6,27 +6,10 @@
  *	business.
  */
 #include "flow/render/sink_int.h"
-#include "schema/store/event_message.h"
 #include "etl/format.h"
+#include "schema/store/event_message.h"
 
 /* ---- Times ----------------------------------------------------------------------------------- */
-
-enum { NS_PER_SECOND = 1000000000 };
-
-static char *putDate(char *p, int64_t days)
-{
-    days += 719468; /* since 0000-03-01; times are after 1677 */
-    uint32_t era = (uint32_t)(days / 146097), inEra = (uint32_t)(days % 146097);
-    uint32_t year = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146096) / 365;
-    uint32_t inYear = inEra - (365 * year + year / 4 - year / 100);
-    uint32_t month = (5 * inYear + 2) / 153;
-    uint32_t day = inYear - (153 * month + 2) / 5 + 1;
-    p = EtwPutPadded(p, year + era * 400 + (month >= 10), 4);
-    *p++ = '-';
-    p = EtwPutPadded(p, month < 10 ? month + 3 : month - 9, 2);
-    *p++ = '-';
-    return EtwPutPadded(p, day, 2);
-}
 
 /* The part of a time before the point; it is the same for many events on end. */
 static void renewSecond(EtwSink *sink, int64_t second, bool negative)
@@ -44,15 +27,7 @@ static void renewSecond(EtwSink *sink, int64_t second, bool negative)
         p += size;
         sink->negative = negative;
     } else {
-        int64_t days = second / 86400 - (second % 86400 < 0);
-        uint32_t inDay = (uint32_t)(second - days * 86400);
-        p = putDate(p, days);
-        *p++ = 'T';
-        p = EtwPutPadded(p, inDay / 3600, 2);
-        *p++ = ':';
-        p = EtwPutPadded(p, inDay / 60 % 60, 2);
-        *p++ = ':';
-        p = EtwPutPadded(p, inDay % 60, 2);
+        p = EtwPutDateTime(p, second);
     }
     *p++ = '.';
     sink->secondSize = (int)(p - sink->secondText);
@@ -74,7 +49,7 @@ void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out)
         bool negative = time < 0;
         uint64_t v = negative ? 0 - (uint64_t)time : (uint64_t)time;
         if (sink->config.timeFormat == ETW_TIME_FILETIME) {
-            int64_t filetime = time / 100 - (time % 100 < 0) + 116444736000000000LL;
+            int64_t filetime = EtwFiletimeOfNs(time);
             negative = filetime < 0;
             v = negative ? 0 - (uint64_t)filetime : (uint64_t)filetime;
         }
@@ -86,10 +61,10 @@ void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out)
     bool negative = relative && time < sink->base;
     uint64_t distance = negative ? (uint64_t)sink->base - (uint64_t)time
                                  : (uint64_t)time - (uint64_t)sink->base;
-    int64_t second = relative ? (int64_t)(distance / NS_PER_SECOND)
-                              : time / NS_PER_SECOND - (time % NS_PER_SECOND < 0);
-    int64_t rest = relative ? (int64_t)(distance % NS_PER_SECOND) : time % NS_PER_SECOND;
-    uint32_t ns = (uint32_t)(rest < 0 ? rest + NS_PER_SECOND : rest);
+    int64_t second = relative ? (int64_t)(distance / ETW_NS_A_SECOND)
+                              : EtwFloorDivide(time, ETW_NS_A_SECOND);
+    int64_t rest = relative ? (int64_t)(distance % ETW_NS_A_SECOND) : time % ETW_NS_A_SECOND;
+    uint32_t ns = (uint32_t)(rest < 0 ? rest + ETW_NS_A_SECOND : rest);
     if (second != sink->second || sink->secondSize == 0 ||
             (relative && negative != (sink->secondText[0] == '-'))) {
         renewSecond(sink, second, negative);

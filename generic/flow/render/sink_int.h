@@ -10,6 +10,7 @@
 #include "flow/render/escape.h"
 #include "flow/render/sink.h"
 #include "flow/track/name_tracker.h"
+#include "base/calendar.h"
 
 /* One text form. All but event may be NULL. */
 typedef struct EtwSinkOps {
@@ -42,15 +43,6 @@ struct EtwSink {
 extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList, etwSinkTable;
 extern const EtwSinkOps etwSinkTracerpt, etwSinkXml, etwSinkChrome, etwSinkSpeedscope;
 extern const EtwSinkOps etwSinkFolded, etwSinkFlamegraph, etwSinkRows, etwSinkCallRows;
-
-/* Exactly `digits` (even, up to 8) of v. */
-static inline char *EtwPutPadded(char *p, uint32_t v, int digits)
-{
-    for (int at = digits - 2; at >= 0; at -= 2, v /= 100) {
-        memcpy(p + at, etwDigitPairs + 2 * (v % 100), 2);
-    }
-    return p + digits;
-}
 
 static inline void EtwAddDecimal(EtwText *out, uint64_t v)
 {

@@ -6,6 +6,7 @@
  *	still deliver an older event; what then comes too late all the same is marked late.
  */
 #include "base/bytes.h"
+#include "base/heap.h"
 #include "base/os.h"
 #include "flow/source/source_int.h"
 
@@ -41,43 +42,7 @@ static inline bool headBefore(const Head *a, const Head *b)
     return a->event.time != b->event.time ? a->event.time < b->event.time : a < b;
 }
 
-static void heapDown(MergeSource *m, int at)
-{
-    Head *head = m->heap[at];
-    for (;;) {
-        int child = 2 * at + 1;
-        if (child >= m->heapSize) {
-            break;
-        }
-        if (child + 1 < m->heapSize && headBefore(m->heap[child + 1], m->heap[child])) {
-            child++;
-        }
-        if (!headBefore(m->heap[child], head)) {
-            break;
-        }
-        m->heap[at] = m->heap[child];
-        at = child;
-    }
-    m->heap[at] = head;
-}
-
-static void heapAdd(MergeSource *m, Head *head)
-{
-    int at = m->heapSize++;
-    while (at > 0 && headBefore(head, m->heap[(at - 1) / 2])) {
-        m->heap[at] = m->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    m->heap[at] = head;
-}
-
-static void heapRemoveFirst(MergeSource *m)
-{
-    m->heap[0] = m->heap[--m->heapSize];
-    if (m->heapSize > 0) {
-        heapDown(m, 0);
-    }
-}
+ETW_HEAP(Heads, Head *, headBefore)
 
 /* ---- The source ------------------------------------------------------------------------------ */
 
@@ -103,7 +68,7 @@ static int fillHeads(MergeSource *m, const Head *asked)
         if (head->state == HEAD_WANTED && head != asked) {
             idle += !fillHead(m, head);
             if (head->state == HEAD_READY) {
-                heapAdd(m, head);
+                HeadsPush(m->heap, (size_t)m->heapSize++, head);
             }
         }
     }
@@ -129,9 +94,9 @@ static const Head *advanceDelivered(MergeSource *m)
     }
     bool idle = !fillHead(m, head);
     if (head->state == HEAD_READY) {
-        heapDown(m, 0);
+        HeadsReplace(m->heap, (size_t)m->heapSize, head);
     } else {
-        heapRemoveFirst(m);
+        HeadsPop(m->heap, (size_t)--m->heapSize);
     }
     return idle ? head : NULL;
 }

@@ -6,6 +6,7 @@
  */
 #include "schema/model/decode.h"
 #include "schema/model/linux_names.h"
+#include "base/calendar.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -169,83 +170,13 @@ static void addBinary(EtwText *out, const EtwValue *v)
 
 /* ---- Times, GUIDs, SIDs ---------------------------------------------------------------------- */
 
-static void addPadded(EtwText *out, uint64_t v, int digits)
-{
-    char text[20];
-    int n = 0;
-    do {
-        text[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0 || n < digits);
-    while (n > 0) {
-        EtwTextChar(out, text[--n]);
-    }
-}
-
-static void addDate(EtwText *out, unsigned year, unsigned month, unsigned day)
-{
-    addPadded(out, year, 4);
-    EtwTextChar(out, '-');
-    addPadded(out, month, 2);
-    EtwTextChar(out, '-');
-    addPadded(out, day, 2);
-    EtwTextChar(out, 'T');
-}
-
-static void addClock(EtwText *out, unsigned hour, unsigned minute, unsigned second)
-{
-    addPadded(out, hour, 2);
-    EtwTextChar(out, ':');
-    addPadded(out, minute, 2);
-    EtwTextChar(out, ':');
-    addPadded(out, second, 2);
-}
-
-/* Days since 0000-03-01 to a date of the Gregorian calendar. */
-static void addDays(EtwText *out, uint64_t days)
-{
-    uint64_t era = days / 146097, inEra = days % 146097;
-    uint64_t year = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146096) / 365;
-    uint64_t inYear = inEra - (365 * year + year / 4 - year / 100);
-    uint64_t month = (5 * inYear + 2) / 153; /* 0: March */
-    uint64_t day = inYear - (153 * month + 2) / 5 + 1;
-    year += era * 400 + (month >= 10);
-    addDate(out, (unsigned)year, (unsigned)(month < 10 ? month + 3 : month - 9), (unsigned)day);
-}
-
-static void addFiletime(EtwText *out, uint64_t t)
-{
-    enum { DAYS_TO_1601 = 584694 }; /* from 0000-03-01 */
-    const uint64_t perSecond = 10000000;
-    uint64_t seconds = t / perSecond;
-    unsigned inDay = (unsigned)(seconds % 86400);
-    addDays(out, seconds / 86400 + DAYS_TO_1601);
-    addClock(out, inDay / 3600, inDay / 60 % 60, inDay % 60);
-    EtwTextChar(out, '.');
-    addPadded(out, t % perSecond, 7);
-    EtwTextChar(out, 'Z');
-}
-
 /* u16 year, month, day of week, day, hour, minute, second, milliseconds */
 static void addSystemtime(EtwText *out, const EtwValue *v)
 {
     const uint8_t *p = v->data;
-    addDate(out, EtwLoad16(p), EtwLoad16(p + 2), EtwLoad16(p + 6));
-    addClock(out, EtwLoad16(p + 8), EtwLoad16(p + 10), EtwLoad16(p + 12));
-    EtwTextChar(out, '.');
-    addPadded(out, EtwLoad16(p + 14), 3);
-    if (v->out == ETW_OUT_DATETIME_UTC) {
-        EtwTextChar(out, 'Z');
-    }
-}
-
-/* Days from 1970-01-01; months and days beyond their range carry over. */
-static int64_t daysOf(int64_t year, int64_t month, int64_t day)
-{
-    year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400, inEra = year - era * 400;
-    int64_t inYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + inEra * 365 + inEra / 4 - inEra / 100 + inYear - 719468;
+    EtwTextPrintf(out, "%04u-%02u-%02uT%02u:%02u:%02u.%03u%s", EtwLoad16(p), EtwLoad16(p + 2),
+            EtwLoad16(p + 6), EtwLoad16(p + 8), EtwLoad16(p + 10), EtwLoad16(p + 12),
+            EtwLoad16(p + 14), v->out == ETW_OUT_DATETIME_UTC ? "Z" : "");
 }
 
 bool EtwValueTime(const EtwValue *v, EtwWide *nsPtr)
@@ -253,15 +184,16 @@ bool EtwValueTime(const EtwValue *v, EtwWide *nsPtr)
     const uint8_t *p = v->data;
     if (v->kind == ETW_V_FILETIME) {
         *nsPtr = EtwWideMulAdd((int64_t)v->u, 100, 0);
-        EtwWideSub(*nsPtr, EtwWideMulAdd(116444736000000000LL, 100, 0), nsPtr);
+        EtwWideSub(*nsPtr, EtwWideMulAdd(ETW_FILETIME_EPOCH, 100, 0), nsPtr);
         return true;
     }
     if (v->kind != ETW_V_SYSTEMTIME) {
         return false;
     }
-    int64_t seconds = daysOf(EtwLoad16(p), EtwLoad16(p + 2), EtwLoad16(p + 6)) * 86400 +
-                      EtwLoad16(p + 8) * 3600LL + EtwLoad16(p + 10) * 60LL + EtwLoad16(p + 12);
-    *nsPtr = EtwWideMulAdd(seconds, 1000000000, EtwLoad16(p + 14) * 1000000LL);
+    int64_t seconds =
+            EtwDayOfCivil(EtwLoad16(p), EtwLoad16(p + 2), EtwLoad16(p + 6)) * ETW_SECONDS_A_DAY +
+            EtwLoad16(p + 8) * 3600LL + EtwLoad16(p + 10) * 60LL + EtwLoad16(p + 12);
+    *nsPtr = EtwWideMulAdd(seconds, ETW_NS_A_SECOND, EtwLoad16(p + 14) * 1000000LL);
     return true;
 }
 
@@ -400,7 +332,7 @@ void EtwFormatValue(EtwText *out, const EtwField *field, const EtwValue *v)
         addSid(out, v->data);
         break;
     case ETW_V_FILETIME:
-        addFiletime(out, v->u);
+        EtwTextFiletime(out, v->u);
         break;
     case ETW_V_SYSTEMTIME:
         addSystemtime(out, v);

@@ -6,6 +6,7 @@
  */
 #include "schema/model/text_defs.h"
 #include "schema/model/decode.h"
+#include "base/calendar.h"
 #include "etl/record.h"
 #include <stdio.h>
 
@@ -313,14 +314,6 @@ uint8_t EtwMessageLevel(const EtwSchema *schema)
     return def ? def->desc.level : 0;
 }
 
-static void addTime(EtwText *out, const EtwEvent *event)
-{
-    static const EtwField field = {.in = ETW_IN_FILETIME};
-    EtwValue value = {.kind = ETW_V_FILETIME, .width = 8};
-    value.u = (uint64_t)(event->time / 100 + 116444736000000000LL);
-    EtwFormatValue(out, &field, &value);
-}
-
 static void addStandard(const Message *m, unsigned number, const Spec *s)
 {
     const EtwEventDef *def = definitionOf(m->schema);
@@ -335,7 +328,7 @@ static void addStandard(const Message *m, unsigned number, const Spec *s)
         EtwTextStr(&text, def && def->symbol ? def->symbol : m->schema->event);
         break;
     case 4:
-        addTime(&text, m->event);
+        EtwTextFiletime(&text, (uint64_t)EtwFiletimeOfNs(m->event->time));
         break;
     case 7:
         EtlRecordMessage(m->event, &record);

@@ -5,6 +5,7 @@
  */
 #include "tcl/consume/info_int.h"
 #include "schema/model/decode.h"
+#include "base/calendar.h"
 #include <stdlib.h>
 
 /* ---- Providers -------------------------------------------------------------------------------- */
@@ -103,24 +104,13 @@ static void addSize(EtwText *out, uint64_t bytes)
     EtwTextPrintf(out, "%.*f %s", unit != 0 && size < 100, size, units[unit]);
 }
 
-static void addTime(EtwText *out, int64_t time)
-{
-    EtwText text = {0};
-    static const EtwField field = {.in = ETW_IN_FILETIME};
-    EtwValue value = {.kind = ETW_V_FILETIME, .width = 8};
-    value.u = (uint64_t)(time / 100 + 116444736000000000LL);
-    EtwFormatValue(&text, &field, &value);
-    EtwTextAdd(out, text.data, text.size);
-    EtwTextFree(&text);
-}
-
 static void timeLine(EtwText *out, const char *name, int64_t time, int64_t start)
 {
     if (time == 0) {
         return;
     }
     label(out, name);
-    addTime(out, time);
+    EtwTextFiletime(out, (uint64_t)EtwFiletimeOfNs(time));
     if (start != 0) {
         EtwTextPrintf(out, "  (%+.3f s)", ((double)time - (double)start) / 1e9);
     }

@@ -5,7 +5,7 @@
  *	listens. Errors name the field. Does not write; write_cmd.c does.
  */
 #include "tcl/provider/tcl_provider.h"
-#include "etl/format.h"
+#include "base/calendar.h"
 
 static int wrongValue(Tcl_Interp *interp, const EtwType *type, Tcl_Obj *value, const char *expected)
 {
@@ -198,24 +198,9 @@ int EtwEncodeFiletime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tc
     if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
         return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
     }
-    int64_t filetime = ns / 100 - (ns % 100 < 0) + ETL_FILETIME_EPOCH;
+    int64_t filetime = EtwFiletimeOfNs(ns);
     put(e, &filetime, 8);
     return TCL_OK;
-}
-
-/* Proleptic Gregorian date of a day number (0: 1970-01-01). */
-static void civilDate(int64_t day, int *yearPtr, int *monthPtr, int *dayPtr)
-{
-    int64_t shifted = day + 719468; /* days since 0000-03-01 */
-    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-    int64_t dayOfEra = shifted - era * 146097;
-    int64_t yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146096) / 365;
-    int64_t dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100);
-    int64_t month = (5 * dayOfYear + 2) / 153; /* 0: March */
-
-    *dayPtr = (int)(dayOfYear - (153 * month + 2) / 5 + 1);
-    *monthPtr = (int)(month < 10 ? month + 3 : month - 9);
-    *yearPtr = (int)(yearOfEra + era * 400 + (*monthPtr <= 2));
 }
 
 enum { DAY_MS = 86400000 };
@@ -225,21 +210,19 @@ enum { DAY_MS = 86400000 };
 
 bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16])
 {
-    int64_t days = ms / DAY_MS - (ms % DAY_MS < 0);
+    int64_t days = EtwFloorDivide(ms, DAY_MS);
     int inDay = (int)(ms - days * DAY_MS);
-    int year, month, day;
 
     if (ms < FIRST_DAY * DAY_MS || ms >= LAST_DAY * DAY_MS) {
         return false;
     }
-    civilDate(days, &year, &month, &day);
-    if (year < 0) { /* a month that is 0 stands for the one before January */
-        year = month = 0;
-        day = (int)(days - FIRST_DAY);
+    EtwCivil date = EtwCivilOfDay(days);
+    if (date.year < 0) { /* a month that is 0 stands for the one before January */
+        date = (EtwCivil){.day = (int)(days - FIRST_DAY)};
     }
     int weekday = (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
-    const int parts[8] = {year, month, weekday, day, inDay / 3600000, inDay / 60000 % 60,
-            inDay / 1000 % 60, inDay % 1000};
+    const int parts[8] = {(int)date.year, date.month, weekday, date.day, inDay / 3600000,
+            inDay / 60000 % 60, inDay / 1000 % 60, inDay % 1000};
     for (int i = 0; i < 8; i++) {
         EtwStore16(systemtime + 2 * i, (uint16_t)parts[i]);
     }
@@ -254,7 +237,7 @@ int EtwEncodeSystemtime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, 
     if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
         return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
     }
-    EtwSystemtimeOf(ns / 1000000 - (ns % 1000000 < 0), systemtime);
+    EtwSystemtimeOf(EtwFloorDivide(ns, 1000000), systemtime);
     put(e, systemtime, sizeof systemtime);
     return TCL_OK;
 }

@@ -7,7 +7,7 @@
  */
 #include "tcl/value/dict_encoder.h"
 #include "tcl/provider/tcl_provider.h"
-#include "etl/format.h"
+#include "base/calendar.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -258,7 +258,7 @@ static bool realFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 static bool parseScaled(const char *text, size_t digits, int64_t *resultPtr)
 {
     bool negative = *text == '-', rest = false;
-    uint64_t most = INT64_MAX + (uint64_t)(negative ? ETL_FILETIME_EPOCH : -ETL_FILETIME_EPOCH);
+    uint64_t most = INT64_MAX + (uint64_t)(negative ? ETW_FILETIME_EPOCH : -ETW_FILETIME_EPOCH);
     char kept[24] = "0";
     size_t size = strspn(text + negative, "0123456789");
 
@@ -286,7 +286,7 @@ static bool timeFromObj(Tcl_Obj *obj, EtwValue *v)
     if (!parseScaled(Tcl_GetString(obj), 2, &ticks)) {
         return false;
     }
-    v->u = (uint64_t)ticks + ETL_FILETIME_EPOCH;
+    v->u = (uint64_t)ticks + ETW_FILETIME_EPOCH;
     return true;
 }
 

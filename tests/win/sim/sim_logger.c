@@ -7,6 +7,7 @@
  */
 #include "tests/win/sim/sim.h"
 #include "base/bytes.h"
+#include "base/calendar.h"
 #include "base/os.h"
 #include "etl/format.h"
 #include "etl/record.h"
@@ -154,7 +155,7 @@ static ULONG OpenWriter(SimSession *s, const WCHAR *file, ULONG mode, EtlWriter 
             .maxMB = kb ? (s->maxFile + 1023) / 1024 : s->maxFile,
             .loggerId = s->id,
             .cpus = (int)info.dwNumberOfProcessors,
-            .startWall = (s->start - ETL_FILETIME_EPOCH) * 100,
+            .startWall = EtwNsOfFiletime(s->start),
             .startSteady = Steady(s, s->startTicks),
             .bootTime = OsBootTime(),
             .zoneBias = OsTimeZoneBias(),
@@ -197,7 +198,7 @@ static bool WriteBuffer(const SimSession *s, EtlWriter *writer, const SimBuffer 
 
 static int64_t Now(void)
 {
-    return (Filetime() - ETL_FILETIME_EPOCH) * 100;
+    return EtwNsOfFiletime(Filetime());
 }
 
 ULONG SimLoggerSwitchFile(SimSession *s, const WCHAR *file)

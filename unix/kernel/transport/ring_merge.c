@@ -6,12 +6,13 @@
  */
 #include "unix/kernel/transport/transport.h"
 #include "base/bytes.h"
+#include "base/heap.h"
 
 struct TraceMerge {
     TraceStream **streams; /* all */
     int count;
     TraceStream **heap; /* of those with an event, the oldest first */
-    int queued;
+    size_t queued;
     TraceStream *given; /* whose event the caller has; advanced by the next call */
 };
 
@@ -49,37 +50,11 @@ bool TraceMergeMissed(TraceMerge *m)
 
 /* ---- The heap -------------------------------------------------------------------------------- */
 
-static void siftDown(TraceMerge *m, int at)
+static inline bool IsOlder(const TraceStream *a, const TraceStream *b)
 {
-    TraceStream *s = m->heap[at];
-    for (;;) {
-        int child = 2 * at + 1;
-        if (child >= m->queued) {
-            break;
-        }
-        if (child + 1 < m->queued &&
-                m->heap[child + 1]->event.ticks < m->heap[child]->event.ticks) {
-            child++;
-        }
-        if (m->heap[child]->event.ticks >= s->event.ticks) {
-            break;
-        }
-        m->heap[at] = m->heap[child];
-        at = child;
-    }
-    m->heap[at] = s;
+    return a->event.ticks < b->event.ticks;
 }
-
-static void push(TraceMerge *m, TraceStream *s)
-{
-    int at = m->queued++;
-    while (at > 0 && m->heap[(at - 1) / 2]->event.ticks > s->event.ticks) {
-        m->heap[at] = m->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    m->heap[at] = s;
-    s->queued = true;
-}
+ETW_HEAP(Queue, TraceStream *, IsOlder)
 
 /* The event handed out last is done with: its stream goes on, or leaves the heap. */
 static void settle(TraceMerge *m)
@@ -89,12 +64,11 @@ static void settle(TraceMerge *m)
     if (s == NULL) {
         return;
     }
-    if (!s->next(s)) {
+    if (s->next(s)) {
+        QueueReplace(m->heap, m->queued, s);
+    } else {
         s->queued = false;
-        m->heap[0] = m->heap[--m->queued];
-    }
-    if (m->queued > 0) {
-        siftDown(m, 0);
+        QueuePop(m->heap, --m->queued);
     }
 }
 
@@ -103,7 +77,8 @@ void TraceMergeRefill(TraceMerge *m)
     settle(m);
     for (int i = 0; i < m->count; i++) {
         if (!m->streams[i]->queued && m->streams[i]->next(m->streams[i])) {
-            push(m, m->streams[i]);
+            m->streams[i]->queued = true;
+            QueuePush(m->heap, m->queued++, m->streams[i]);
         }
     }
 }

@@ -1,0 +1,68 @@
+/*
+ * base/calendar.c --
+ *
+ *	Dates (base/calendar.h). Years are counted from March, so that a leap day is a year's last, and in
+ *	eras of 400 years, which all have the same days.
+ */
+#include "base/calendar.h"
+
+enum { DAYS_AN_ERA = 146097, DAYS_TO_1970 = 719468 /* from 0000-03-01 */ };
+
+EtwCivil EtwCivilOfDay(int64_t day)
+{
+    int64_t shifted = day + DAYS_TO_1970;
+    int64_t era = EtwFloorDivide(shifted, DAYS_AN_ERA);
+    unsigned inEra = (unsigned)(shifted - era * DAYS_AN_ERA);
+    unsigned year = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146096) / 365;
+    unsigned inYear = inEra - (365 * year + year / 4 - year / 100);
+    int march = (int)(5 * inYear + 2) / 153; /* 0: March */
+    return (EtwCivil){
+            .year = era * 400 + year + (march >= 10),
+            .month = march < 10 ? march + 3 : march - 9,
+            .day = (int)inYear - (153 * march + 2) / 5 + 1,
+    };
+}
+
+int64_t EtwDayOfCivil(int64_t year, int month, int64_t day)
+{
+    year -= month <= 2;
+    int64_t era = EtwFloorDivide(year, 400), inEra = year - era * 400;
+    int64_t inYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * DAYS_AN_ERA + inEra * 365 + inEra / 4 - inEra / 100 + inYear - DAYS_TO_1970;
+}
+
+char *EtwPutDateTime(char *p, int64_t second)
+{
+    int64_t day = EtwFloorDivide(second, ETW_SECONDS_A_DAY);
+    uint32_t inDay = (uint32_t)(second - day * ETW_SECONDS_A_DAY);
+    EtwCivil date = EtwCivilOfDay(day);
+    if (date.year >= 10000) {
+        p = EtwPutDecimal(p, (uint64_t)date.year);
+    } else {
+        p = EtwPutPadded(p, (uint32_t)date.year, 4);
+    }
+    *p++ = '-';
+    p = EtwPutPadded(p, (uint32_t)date.month, 2);
+    *p++ = '-';
+    p = EtwPutPadded(p, (uint32_t)date.day, 2);
+    *p++ = 'T';
+    p = EtwPutPadded(p, inDay / 3600, 2);
+    *p++ = ':';
+    p = EtwPutPadded(p, inDay / 60 % 60, 2);
+    *p++ = ':';
+    return EtwPutPadded(p, inDay % 60, 2);
+}
+
+void EtwTextFiletime(EtwText *out, uint64_t filetime)
+{
+    enum { TICKS_A_SECOND = 10000000 };
+    uint32_t fraction = (uint32_t)(filetime % TICKS_A_SECOND);
+    EtwTextReserve(out, 48);
+    char *p = EtwPutDateTime(out->data + out->size,
+            (int64_t)(filetime / TICKS_A_SECOND) - ETW_FILETIME_EPOCH / TICKS_A_SECOND);
+    *p++ = '.';
+    *p++ = (char)('0' + fraction / 1000000);
+    p = EtwPutPadded(p, fraction % 1000000, 6);
+    *p++ = 'Z';
+    out->size = (size_t)(p - out->data);
+}

@@ -64,7 +64,7 @@ proc besideDecoder {path} {
 try {
     set tl [file join [bench::tmp] decode.etl]
     set events 2000000
-    exec [file join $bench::build bench etl_decode] make $tl $events 1000
+    exec [file join $bench::build bench programs etl_decode] make $tl $events 1000
     ways tracelogging $tl {time id Sequence Path} {} {3 4.5 1 0.25}
     foreach {name where} {pid {$pid == 4000} id {$id == 4000} time {$time < 0} name {$provider eq "Etw-Bench-Other"}} {
         measure decode-where-$name $events "" {etw dump $tl -where $where -output /dev/null}

@@ -7,7 +7,7 @@
 #
 #	    tclsh bench/paired.tcl OLD-BUILD NEW-BUILD ?ROUNDS? ?PATTERN ...?     ROUNDS: default 7; patterns of workload names
 #
-#	The builds need their benches: make bench/write bench/scan bench/etl_decode in each.
+#	The builds need their benches: make bench/programs/write bench/programs/scan bench/programs/etl_decode in each.
 
 set root [file dirname [file dirname [file normalize [info script]]]]
 set corpus [expr {[info exists env(ETW_CORPUS)] ? $env(ETW_CORPUS) : [file join $root .. shared corpus]}]
@@ -30,7 +30,7 @@ namespace eval work {
     }
     # The value that a C program prints behind NAME, in a form in which less is better.
     proc Program {name program args} {
-        set printed [exec [file join $::build bench $program] {*}$args 2>@stderr]
+        set printed [exec [program $::build $program] {*}$args 2>@stderr]
         regexp -line "^$name (\\S+)" $printed -> value
         return [expr {[string match write* $name] ? $value : 1e3 / $value}]
     }
@@ -38,6 +38,11 @@ namespace eval work {
         etw start paired -mode memory -buffers 16,16
         etw enable paired {*}$args
     }
+}
+# Where a build has a C program; older trees have them in another place.
+proc program {build name} {
+    set path [file join $build bench programs $name]
+    return [expr {[file exists $path] ? $path : [file join $build bench $name]}]
 }
 proc fib {n} {
     expr {$n < 2 ? $n : [fib [expr {$n - 1}]] + [fib [expr {$n - 2}]]}
@@ -113,8 +118,8 @@ file mkdir $tmp
 # The inputs, made once by the old build.
 proc inputs {} {
     global old tmp corpus files
-    exec [file join $old bench scan] make $tmp/plain.etl 100 56
-    exec [file join $old bench etl_decode] make $tmp/decode.etl 400000 1000
+    exec [program $old scan] make $tmp/plain.etl 100 56
+    exec [program $old etl_decode] make $tmp/decode.etl 400000 1000
     exec [info nameofexecutable] << [format {
         set env(ETW_RUNTIME_DIR) %s/run
         set auto_path [linsert $auto_path 0 %s]

@@ -56,7 +56,7 @@ proc beside {label path} {
 try {
     foreach {label megabytes payload} {small 100 8 ordinary 200 56 large 200 8000} {
         set file [file join [bench::diskTmp] $label.etl]
-        exec [file join $bench::build bench scan] make $file $megabytes $payload
+        exec [file join $bench::build bench programs scan] make $file $megabytes $payload
         beside made-$label $file
         file delete $file
     }

@@ -27,7 +27,7 @@ proc mean {chans} {
 proc ours {events} {
     etw start bench-two -mode memory -buffers 128,128
     try {
-        set chans [two [list [file join $bench::build bench processes] write $events]]
+        set chans [two [list [file join $bench::build bench programs processes] write $events]]
         while {[catch {etw enable bench-two Etw-Bench -pids all}]} {
             after 10
         }
@@ -44,7 +44,7 @@ proc theirs {events} {
         exec lttng enable-channel -u -s $session ch --subbuf-size=1M --num-subbuf=16 --discard
         exec lttng enable-event -u -s $session -c ch etw_peer:*
         exec lttng start $session
-        set result [mean [two [list [file join $bench::build bench lttng_write] lttng 1 $events]]]
+        set result [mean [two [list [file join $bench::build bench programs lttng_write] lttng 1 $events]]]
         exec lttng stop $session
         return $result
     } finally {

@@ -30,7 +30,7 @@ proc lttngTrace {dir n} {
     exec lttng enable-channel -u -s $session ch --subbuf-size=4M --num-subbuf=16 --blocking-timeout=inf
     exec lttng enable-event -u -s $session -c ch etw_peer:*
     exec lttng start $session
-    exec env LTTNG_UST_ALLOW_BLOCKING=1 [file join $bench::build bench lttng_write] lttng 1 $n
+    exec env LTTNG_UST_ALLOW_BLOCKING=1 [file join $bench::build bench programs lttng_write] lttng 1 $n
     exec lttng destroy $session
 }
 
@@ -39,7 +39,7 @@ try {
     set corpus [expr {[info exists env(ETW_CORPUS)] ? $env(ETW_CORPUS) : [file join $bench::root .. shared corpus]}]
     set in [file join [bench::tmp] in.etl]
     set out [file join [bench::tmp] out.etl]
-    exec [file join $bench::build bench scan] make $in 400 56
+    exec [file join $bench::build bench programs scan] make $in 400 56
     set n [dict get [etw info $in] events]
     bench::note "$n events, [expr {[file size $in] >> 20}] MB"
     foreach {name goal options} {
@@ -65,7 +65,7 @@ try {
     # TraceLogging events of 5 fields, 48 bytes.
     set few [file join [bench::tmp] few.etl]
     set count 300000
-    exec [file join $bench::build bench etl_decode] make $few $count 1000
+    exec [file join $bench::build bench programs etl_decode] make $few $count 1000
     foreach {name goal options} {
         redact "2)" {-redact Path} rename "2)" {-rename {Etw-Bench-Decode Renamed}}
         map "0.1)" {-map {apply {e {dict set e level 3}}}} map-keep "0.1)" {-map {apply {e {return keep}}}}
@@ -80,7 +80,7 @@ try {
         bench::line relog-$name [expr {$count / [dict get $best seconds] / 1e6}] "M events/s (goal: at least $goal"
         bench::line relog-$name-memory [dict get $best memory] "MB, peak"
     }
-    if {[bench::have babeltrace2] && [file exists [file join $bench::build bench lttng_write]] && [bench::lttng]} {
+    if {[bench::have babeltrace2] && [file exists [file join $bench::build bench programs lttng_write]] && [bench::lttng]} {
         set dir [file join [bench::tmp] ctf]
         lttngTrace $dir 1000000
         set best 1e9

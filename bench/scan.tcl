@@ -18,7 +18,7 @@ proc scan {label file} {
 try {
     foreach {label megabytes payload} {small 200 8 ordinary 400 56 large 400 8000} {
         set file [file join [bench::diskTmp] $label.etl]
-        exec [file join $bench::build bench scan] make $file $megabytes $payload
+        exec [file join $bench::build bench programs scan] make $file $megabytes $payload
         scan $label $file
         file delete $file
     }

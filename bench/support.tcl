@@ -61,11 +61,11 @@ namespace eval bench {
     proc note {text} {
         puts "# $text"
     }
-    # Run a program of bench/*.c; returns a dict name -> value of the lines it prints.
+    # Run a program of bench/programs/*.c; returns a dict name -> value of the lines it prints.
     proc run {program args} {
         variable build
         set result {}
-        foreach l [split [exec [file join $build bench $program] {*}$args 2>@stderr] \n] {
+        foreach l [split [exec [file join $build bench programs $program] {*}$args 2>@stderr] \n] {
             dict set result [lindex $l 0] [lindex $l 1]
         }
         return $result
@@ -94,7 +94,7 @@ namespace eval bench {
         }
         return [expr {![catch {exec lttng list 2>@1}]}]
     }
-    # An LTTng trace of so many events, as bench/lttng_write.c makes them; "": not to be had, with a note.
+    # An LTTng trace of so many events, as bench/programs/lttng_write.c makes them; "": not to be had, with a note.
     proc lttngTrace {count} {
         variable build
         if {![have babeltrace2] || ![lttng]} {
@@ -107,7 +107,7 @@ namespace eval bench {
         exec lttng enable-channel -u -s $session ch --subbuf-size=4M --num-subbuf=16 --blocking-timeout=inf
         exec lttng enable-event -u -s $session -c ch etw_peer:*
         exec lttng start $session
-        exec env LTTNG_UST_ALLOW_BLOCKING=1 [file join $build bench lttng_write] lttng 1 $count
+        exec env LTTNG_UST_ALLOW_BLOCKING=1 [file join $build bench programs lttng_write] lttng 1 $count
         exec lttng destroy $session
         return $dir
     }

@@ -1,7 +1,7 @@
 # tests/all.tcl --
 #
 #	Runs the tests of all rooms (tests/ROOM/test_*.c, built as BUILD/tests/ROOM/test_*, and
-#	tests/ROOM/*.test), for Windows also those with the simulated tracing service (tests/win), each in a
+#	tests/ROOM/*.test, also one folder deeper), for Windows also those with the simulated tracing service (tests/win), each in a
 #	process of its own with a runtime directory of its own, and adds up. The last line is
 #	`N passed, N failed, N skipped`; the exit code is 1 when anything failed. A program that
 #	crashes, hangs or ends without its totals is a failure. Runs on the machine's own tclsh; what
@@ -251,14 +251,14 @@ proc run::Wanted {name} {
     return [string match $option(-file) $name]
 }
 
-# The files that match in the rooms that were asked for, as ROOM/NAME; win/ is for Windows alone.
+# The files that match in the rooms that were asked for and in their sub-rooms, as ROOM/NAME; win/ is for Windows alone.
 proc run::RoomFiles {glob} {
     variable option
     variable testDir
     set files {}
-    foreach file [lsort [glob -nocomplain -directory $testDir -tails */$glob]] {
+    foreach file [lsort [glob -nocomplain -directory $testDir -tails */$glob */*/$glob]] {
         set room [file dirname $file]
-        if {[string match $option(-room) $room] && ($room ne "win" || $option(-wine) ne "")} {
+        if {([string match $option(-room) $room] || [string match $option(-room)/* $room]) && ($room ne "win" || $option(-wine) ne "")} {
             lappend files $file
         }
     }

@@ -1,7 +1,7 @@
 /*
- * bench/lttng_write.c --
+ * bench/programs/lttng_write.c --
  *
- *	The peer of bench/write.c: the same 40 bytes written through LTTng-UST. Run inside an LTTng
+ *	The peer of bench/programs/write.c: the same 40 bytes written through LTTng-UST. Run inside an LTTng
  *	session that bench/write.tcl makes.
  *
  *	usage: lttng_write NAME THREADS EVENTS
@@ -9,7 +9,7 @@
 #if __has_include(<lttng/tracepoint.h>)
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
-#include "bench/lttng_tp.h"
+#include "bench/programs/lttng_tp.h"
 #include "base/os.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * bench/pace.c --
+ * bench/programs/pace.c --
  *
  *	Writes events at a steady rate into a file session with default buffers, and says what was
  *	lost, what the process's CPU time was, the logger's included, and its memory early and

@@ -1,5 +1,5 @@
 /*
- * bench/scan.c --
+ * bench/programs/scan.c --
  *
  *	What reading an .etl file costs before anything is decoded: opening it, every event with all
  *	header fields, and with header filters that few events pass; beside it the bytes of the

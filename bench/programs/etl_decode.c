@@ -1,5 +1,5 @@
 /*
- * bench/etl_decode.c --
+ * bench/programs/etl_decode.c --
  *
  *	What decoding an .etl file costs: every event in time order, its schema, every field of its
  *	payload as a typed C value. Prints `name value unit`, the best of several runs.

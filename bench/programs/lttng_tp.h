@@ -1,12 +1,12 @@
 /*
- * bench/lttng_tp.h --
+ * bench/programs/lttng_tp.h --
  *
- *	The tracepoint of the LTTng-UST peer: the same payload as bench/write.c's event.
+ *	The tracepoint of the LTTng-UST peer: the same payload as bench/programs/write.c's event.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER etw_peer
 #undef LTTNG_UST_TRACEPOINT_INCLUDE
-#define LTTNG_UST_TRACEPOINT_INCLUDE "bench/lttng_tp.h"
+#define LTTNG_UST_TRACEPOINT_INCLUDE "bench/programs/lttng_tp.h"
 
 #if !defined(ETW_LTTNG_TP_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
 #define ETW_LTTNG_TP_H

@@ -1,5 +1,5 @@
 /*
- * tests/flow/test_relog.c --
+ * tests/flow/relog/test_relog.c --
  *
  *	etl/write/file_builder.c and flow/relog/relog.c: what comes out holds what went in, byte for byte, for every real
  *	file; and made-up files for what no real one has.

@@ -1,5 +1,5 @@
 /*
- * bench/processes.c --
+ * bench/programs/processes.c --
  *
  *	A session among processes, through etw.h alone: what a write costs in a process beside others,
  *	how long an enable takes to be seen and told in another process, and how old a live event is when

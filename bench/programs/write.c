@@ -1,5 +1,5 @@
 /*
- * bench/write.c --
+ * bench/programs/write.c --
  *
  *	What a provider's write costs, through etw.h alone: 40 bytes of payload (one u64 and a
  *	31-character string), enabled, with one and two threads; disabled; and enabled in a session that

@@ -1,5 +1,5 @@
 /*
- * bench/kernel.c --
+ * bench/programs/kernel.c --
  *
  *	What a traced system call (an Enter and an Exit) costs the traced program: tracefs and perf,
  *	perf with stacks, and not traced; or what a malloc and its free cost: not traced, with group

@@ -4,7 +4,7 @@
  *	etw calls: a query's script and kernel events as calls (flow/calls/call_tree.h): a profile, a tree, or
  *	both; as text, csv, json, folded stacks or a dict.
  */
-#include "tcl/consume/query.h"
+#include "tcl/consume/read_command.h"
 #include "flow/calls/call_tree.h"
 
 enum { AS_BOTH, AS_PROFILE, AS_TREE };
@@ -14,12 +14,13 @@ static const char *const asNames[] = {"both", "profile", "tree", NULL};
 static const char *const byNames[] = {"proc", "line", "sample", NULL};
 static const char *const formatNames[] = {"text", "list", "csv", "json", "folded", NULL};
 
-typedef struct CallsOptions {
-    EtwQueryOptions query;
-    int as, by, format, merge;
-} CallsOptions;
+typedef struct CallsReading {
+    EtwReading reading;
+    int as, by, format, merge; /* options */
+    EtwCalls *calls;
+} CallsReading;
 
-#define AT(field) offsetof(CallsOptions, field)
+#define AT(field) offsetof(CallsReading, field)
 static const EtwOption callsOptions[] = {
         {"-as", ETW_OPT_ENUM, AT(as), 0, 0, 0, asNames},
         {"-by", ETW_OPT_ENUM, AT(by), 0, 0, 0, byNames},
@@ -202,35 +203,14 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
 
 static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
 {
-    const struct {
-        uint64_t count;
-        const char *what;
-    } notes[] = {{calls->cut, "cut: still running when their thread or the trace ended"},
+    const EtwReadNote notes[] = {
+            {calls->cut, "cut: still running when their thread or the trace ended"},
             {calls->asleep, "asleep: never came back from yield (or their leaves were lost)"},
-            {calls->unmatched, "left without an enter, not counted: begun before, or lost"},
-            {EtwSourceLost(query->source), "events lost: the figures have holes"}};
-    Tcl_Obj *warnings = EtwQueryWarnings(query);
-    Tcl_Obj **words;
-    Tcl_Size count;
+            {calls->unmatched, "left without an enter, not counted: begun before, or lost"}};
 
     EtwTextPrintf(out, "-- %llu calls in %llu events\n", (unsigned long long)calls->calls,
             (unsigned long long)calls->events);
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        if (notes[i].count > 0) {
-            EtwTextPrintf(out, "-- %llu %s\n", (unsigned long long)notes[i].count, notes[i].what);
-        }
-    }
-    Tcl_IncrRefCount(warnings);
-    Tcl_ListObjGetElements(NULL, warnings, &count, &words);
-    for (Tcl_Size i = 0; i < count; i++) {
-        Tcl_DString utf8;
-        Tcl_DStringInit(&utf8);
-        EtwTextStr(out, "-- warning: ");
-        EtwTextStr(out, EtwUtf8Of(words[i], &utf8, NULL));
-        EtwTextChar(out, '\n');
-        Tcl_DStringFree(&utf8);
-    }
-    Tcl_DecrRefCount(warnings);
+    EtwReadNotes(out, query, notes, sizeof notes / sizeof *notes);
 }
 
 static void addText(EtwText *out, const EtwQuery *query, const EtwCalls *calls, int as)
@@ -245,8 +225,10 @@ static void addText(EtwText *out, const EtwQuery *query, const EtwCalls *calls, 
     addNotes(out, query, calls);
 }
 
-static Tcl_Obj *resultObj(const EtwQuery *query, const EtwCalls *calls, const CallsOptions *o)
+static Tcl_Obj *resultObj(const CallsReading *o)
 {
+    const EtwQuery *query = &o->reading.query;
+    const EtwCalls *calls = o->calls;
     EtwText out = {0};
 
     switch (o->format) {
@@ -264,27 +246,16 @@ static Tcl_Obj *resultObj(const EtwQuery *query, const EtwCalls *calls, const Ca
     default:
         addText(&out, query, calls, o->as);
     }
-    Tcl_Obj *result = EtwTextObj(out.data, out.size);
-    EtwTextFree(&out);
-    return result;
+    return EtwTakeText(&out);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int takeEvents(EtwQuery *query, EtwCalls *calls)
+static int checkOptions(void *record)
 {
-    EtwEvent event;
-    int result;
+    const CallsReading *o = record;
+    Tcl_Interp *interp = o->reading.interp;
 
-    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
-        EtwCallsAdd(calls, &event);
-    }
-    EtwCallsEnd(calls);
-    return result == TCL_BREAK ? TCL_OK : TCL_ERROR;
-}
-
-static int checkOptions(Tcl_Interp *interp, const CallsOptions *o)
-{
     if (o->format == FORMAT_CSV && o->as == AS_BOTH) {
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
                 "csv is one table: \"-format csv\" needs \"-as profile\" or \"-as tree\"");
@@ -304,37 +275,51 @@ static int checkOptions(Tcl_Interp *interp, const CallsOptions *o)
     return TCL_OK;
 }
 
+static int beginCalls(void *record)
+{
+    CallsReading *o = record;
+    EtwCallsConfig config = {.tree = o->as != AS_PROFILE,
+            .single = !o->merge,
+            .byLine = o->by == BY_LINE,
+            .samples = o->by == BY_SAMPLE};
+
+    o->calls = EtwCallsNew(&config, o->reading.query.filter.store);
+    return TCL_OK;
+}
+
+static int addCallEvent(void *record, EtwEvent *event)
+{
+    EtwCallsAdd(((CallsReading *)record)->calls, event);
+    return TCL_OK;
+}
+
+static int endCalls(void *record)
+{
+    CallsReading *o = record;
+
+    EtwCallsEnd(o->calls);
+    o->reading.result = resultObj(o);
+    return TCL_OK;
+}
+
+static int closeCalls(void *record, int result)
+{
+    EtwCallsFree(((CallsReading *)record)->calls);
+    return result;
+}
+
 int EtwCallsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    CallsOptions options = {.merge = 1};
-    EtwQuery query;
-    Tcl_Obj *sources;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
-        return TCL_ERROR;
-    }
-    if (EtwQueryWords(interp, callsOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    int result = checkOptions(interp, &options);
-    if (result == TCL_OK) {
-        result = EtwQueryOpen(&query, clientData, sources, &options.query);
-    }
-    Tcl_DecrRefCount(sources);
-    if (result != TCL_OK) {
-        return TCL_ERROR;
-    }
-    EtwCallsConfig config = {.tree = options.as != AS_PROFILE,
-            .single = !options.merge,
-            .byLine = options.by == BY_LINE,
-            .samples = options.by == BY_SAMPLE};
-    EtwCalls *calls = EtwCallsNew(&config, query.filter.store);
-    result = takeEvents(&query, calls);
-    if (result == TCL_OK) {
-        Tcl_SetObjResult(interp, resultObj(&query, calls, &options));
-    }
-    EtwCallsFree(calls);
-    EtwQueryClose(&query);
-    return result;
+    static const EtwReadCommand command = {
+            .usage = "source ?source ...? ?-option value ...?",
+            .options = callsOptions,
+            .check = checkOptions,
+            .begin = beginCalls,
+            .event = addCallEvent,
+            .end = endCalls,
+            .close = closeCalls,
+    };
+    CallsReading calls = {.merge = 1};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &calls.reading);
 }

@@ -5,6 +5,7 @@
  *	interpreter's own thread. Background consumers are consumer.c's.
  */
 #include "tcl/consume/consumer.h"
+#include "tcl/consume/read_command.h"
 
 static const EtwOption queryOptions[] = {
         ETW_OPTIONS_SHAPE,
@@ -13,52 +14,41 @@ static const EtwOption queryOptions[] = {
         ETW_OPTION_WARNINGS,
         ETW_OPTION_END,
 };
-static const EtwOption consumeOptions[] = {
-        {"-background", ETW_OPT_BOOL, offsetof(EtwConsumeOptions, background), 0, 0, 0, NULL},
-        {"-batch", ETW_OPT_INT, offsetof(EtwConsumeOptions, batch), 1, 100000, 0, NULL},
-        {"-command", ETW_OPT_LIST, offsetof(EtwConsumeOptions, command), 0, 0, 0, NULL},
-        ETW_OPTIONS_SHAPE,
-        ETW_OPTIONS_FILTER,
-        ETW_OPTION_PROGRESS,
-        ETW_OPTION_END,
-};
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+static int beginEvents(void *record)
+{
+    ((EtwReading *)record)->result = Tcl_NewListObj(0, NULL);
+    return TCL_OK;
+}
+
+static int appendEvent(void *record, EtwEvent *event)
+{
+    EtwReading *r = record;
+
+    return Tcl_ListObjAppendElement(NULL, r->result, EtwEventObj(r->query.maker, event));
+}
+
+static int endEvents(void *record)
+{
+    EtwReading *r = record;
+
+    return EtwQuerySetWarnings(&r->query, r->options.warnings);
+}
+
 int EtwEventsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwQueryOptions options = {0};
-    EtwQuery query;
-    EtwEvent event;
-    Tcl_Obj *sources;
-    int result;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
-        return TCL_ERROR;
-    }
-    if (EtwQueryWords(interp, queryOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    result = EtwQueryOpen(&query, clientData, sources, &options);
-    Tcl_DecrRefCount(sources);
-    if (result != TCL_OK) {
-        return TCL_ERROR;
-    }
-    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-    while ((result = EtwQueryNext(&query, &event)) == TCL_OK) {
-        Tcl_ListObjAppendElement(NULL, list, EtwEventObj(query.maker, &event));
-    }
-    if (result == TCL_BREAK) {
-        result = EtwQuerySetWarnings(&query, options.warnings);
-    }
-    EtwQueryClose(&query);
-    if (result == TCL_ERROR) {
-        Tcl_DecrRefCount(list);
-        return TCL_ERROR;
-    }
-    Tcl_SetObjResult(interp, list);
-    return TCL_OK;
+    static const EtwReadCommand command = {
+            .usage = "source ?source ...? ?-option value ...?",
+            .options = queryOptions,
+            .begin = beginEvents,
+            .event = appendEvent,
+            .end = endEvents,
+    };
+    EtwReading reading = {.result = NULL};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &reading);
 }
 
 /* ---- foreach --------------------------------------------------------------------------------- */
@@ -170,105 +160,111 @@ int EtwForeachCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
 
 /* ---- consume --------------------------------------------------------------------------------- */
 
-int EtwCallPrefix(Tcl_Interp *interp, Tcl_Obj *prefix, Tcl_Obj *arg)
-{
-    Tcl_Obj *command = Tcl_DuplicateObj(prefix);
+typedef struct Consume {
+    EtwReading reading;
+    Tcl_Obj *command;
+    int batch; /* events a call; 0: one, and not as a list */
+    int background;
+    Tcl_Obj *list; /* the events of the next call */
+    Tcl_Size count;
+} Consume;
 
-    Tcl_IncrRefCount(command);
-    Tcl_ListObjAppendElement(NULL, command, arg);
-    int result = Tcl_EvalObjEx(interp, command, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
-    Tcl_DecrRefCount(command);
-    return result;
-}
+static const EtwOption consumeOptions[] = {
+        {"-background", ETW_OPT_BOOL, offsetof(Consume, background), 0, 0, 0, NULL},
+        {"-batch", ETW_OPT_INT, offsetof(Consume, batch), 1, 100000, 0, NULL},
+        {"-command", ETW_OPT_LIST, offsetof(Consume, command), 0, 0, 0, NULL},
+        ETW_OPTIONS_SHAPE,
+        ETW_OPTIONS_FILTER,
+        ETW_OPTION_PROGRESS,
+        ETW_OPTION_END,
+};
 
 /* Call with what is gathered; TCL_OK goes on, TCL_BREAK ends well. */
-static int deliver(Tcl_Interp *interp, Tcl_Obj *prefix, Tcl_Obj *arg)
+static int deliver(Consume *consume, Tcl_Obj *arg)
 {
-    int result = EtwCallPrefix(interp, prefix, arg);
+    Tcl_Interp *interp = consume->reading.interp;
+    int result = EtwCallPrefix(interp, consume->command, 1, &arg);
 
-    if (result == TCL_CONTINUE) {
-        return TCL_OK;
-    }
     if (result == TCL_ERROR) {
         Tcl_AddErrorInfo(interp, "\n    (\"etw consume\" command)");
     }
-    return result;
+    return result == TCL_CONTINUE ? TCL_OK : result;
 }
 
-static int consumeAll(Tcl_Interp *interp, EtwQuery *query, const EtwConsumeOptions *options)
+static int deliverBatch(Consume *consume)
 {
-    EtwEvent event;
-    int result = TCL_OK;
+    Tcl_Obj *list = consume->list;
 
-    while (result == TCL_OK && (result = EtwQueryNext(query, &event)) == TCL_OK) {
-        if (options->batch == 0) {
-            result = deliver(interp, options->command, EtwEventObj(query->maker, &event));
-            continue;
-        }
-        Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-        int next = TCL_OK;
-        for (int i = 1; next == TCL_OK; i++) {
-            Tcl_ListObjAppendElement(NULL, list, EtwEventObj(query->maker, &event));
-            next = i < options->batch ? EtwQueryNext(query, &event) : TCL_CONTINUE;
-        }
-        result = deliver(interp, options->command, list);
-        if (result == TCL_OK && next != TCL_CONTINUE) {
-            result = next;
-        }
-    }
-    return result == TCL_BREAK ? TCL_OK : result;
+    consume->list = NULL;
+    return deliver(consume, list);
 }
 
-static int consumeForeground(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options)
+static int checkConsume(void *record)
 {
-    Tcl_Interp *interp = ctx->interp;
-    EtwQuery query;
+    Consume *c = record;
+    Tcl_Interp *interp = c->reading.interp;
 
-    if (EtwQueryOpen(&query, ctx, sources, &options->query) != TCL_OK) {
-        return TCL_ERROR;
+    if (c->command == NULL || *Tcl_GetString(c->command) == '\0') {
+        return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-command",
+                "\"-command PREFIX\" is missing: it is called with each event");
     }
-    Tcl_Preserve(interp);
-    Tcl_IncrRefCount(options->command);
-    int result = consumeAll(interp, &query, options);
-    Tcl_DecrRefCount(options->command);
-    Tcl_Obj *warnings = result == TCL_OK ? EtwQueryWarnings(&query) : NULL;
-    EtwQueryClose(&query);
-    if (result == TCL_OK) {
-        Tcl_Obj *dict = Tcl_NewDictObj();
-        EtwPut(dict, "events", Tcl_NewWideIntObj(query.taken));
-        EtwPut(dict, "lost", EtwUint64Obj(query.lost));
-        EtwPut(dict, "warnings", warnings);
-        Tcl_SetObjResult(interp, dict);
+    if (c->background && c->reading.options.progress != NULL) {
+        return EtwTclFail(interp, ETW_E_ARG, "PROGRESS", "-progress",
+                "\"-progress\" is of reading here: with \"-background 1\", see \"etw consumer\"");
     }
-    Tcl_Release(interp);
-    return result;
+    if (!c->background) {
+        return TCL_OK;
+    }
+    return EtwConsumerStart(c->reading.ctx, c->reading.sources, &c->reading.options, c->command,
+                   c->batch) == TCL_OK
+                   ? TCL_BREAK
+                   : TCL_ERROR;
+}
+
+static int beginConsume(void *record)
+{
+    Tcl_IncrRefCount(((Consume *)record)->command);
+    return TCL_OK;
+}
+
+static int consumeEvent(void *record, EtwEvent *event)
+{
+    Consume *c = record;
+    Tcl_Obj *value = EtwEventObj(c->reading.query.maker, event);
+
+    c->reading.events++;
+    if (c->batch == 0) {
+        return deliver(c, value);
+    }
+    if (c->list == NULL) {
+        c->list = Tcl_NewListObj(0, NULL);
+        c->count = 0;
+    }
+    Tcl_ListObjAppendElement(NULL, c->list, value);
+    return ++c->count < c->batch ? TCL_OK : deliverBatch(c);
+}
+
+/* What was read until the query ended, in whatever way, is delivered. */
+static int closeConsume(void *record, int result)
+{
+    Consume *c = record;
+    int delivered = c->list != NULL ? deliverBatch(c) : TCL_OK;
+
+    Tcl_DecrRefCount(c->command);
+    return delivered == TCL_OK ? result : delivered == TCL_BREAK ? TCL_OK : delivered;
 }
 
 int EtwConsumeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    EtwConsumeOptions options = {0};
-    Tcl_Obj *sources;
-    int result;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(
-                interp, 1, objv, "source ?source ...? ?-option value ...? -command prefix");
-        return TCL_ERROR;
-    }
-    if (EtwQueryWords(interp, consumeOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    if (options.command == NULL || *Tcl_GetString(options.command) == '\0') {
-        result = EtwTclFail(interp, ETW_E_ARG, "MISSING", "-command",
-                "\"-command PREFIX\" is missing: it is called with each event");
-    } else if (options.background && options.query.progress != NULL) {
-        result = EtwTclFail(interp, ETW_E_ARG, "PROGRESS", "-progress",
-                "\"-progress\" is of reading here: with \"-background 1\", see \"etw consumer\"");
-    } else if (options.background) {
-        result = EtwConsumerStart(clientData, sources, &options);
-    } else {
-        result = consumeForeground(clientData, sources, &options);
-    }
-    Tcl_DecrRefCount(sources);
-    return result;
+    static const EtwReadCommand command = {
+            .usage = "source ?source ...? ?-option value ...? -command prefix",
+            .options = consumeOptions,
+            .check = checkConsume,
+            .begin = beginConsume,
+            .event = consumeEvent,
+            .close = closeConsume,
+    };
+    Consume consume = {.command = NULL};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &consume.reading);
 }

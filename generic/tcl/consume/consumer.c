@@ -476,7 +476,7 @@ static bool callOnce(EtwConsumer *c, Batch *batch)
     int result = nextArgument(c, batch, &arg);
 
     if (result == TCL_OK && c->state == RUNNING) {
-        result = EtwCallPrefix(interp, c->command, arg);
+        result = EtwCallPrefix(interp, c->command, 1, &arg);
     } else if (arg != NULL) {
         Tcl_IncrRefCount(arg);
         Tcl_DecrRefCount(arg);
@@ -606,7 +606,8 @@ static bool hasChannelSource(Tcl_Obj *sources)
     return false;
 }
 
-int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options)
+int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options,
+        Tcl_Obj *command, int batch)
 {
     if (hasChannelSource(sources)) {
         return EtwTclFail(ctx->interp, ETW_E_UNSUPPORTED, "CHANNEL", "",
@@ -614,14 +615,14 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *
     }
     EtwConsumer *c = EtwAlloc(sizeof *c);
 
-    if (EtwQueryOpen(&c->query, ctx, sources, &options->query) != TCL_OK) {
+    if (EtwQueryOpen(&c->query, ctx, sources, options) != TCL_OK) {
         EtwFree(c);
         return TCL_ERROR;
     }
     c->ctx = ctx;
-    c->command = Tcl_DuplicateObj(options->command);
+    c->command = Tcl_DuplicateObj(command);
     Tcl_IncrRefCount(c->command);
-    c->batch = options->batch;
+    c->batch = batch;
     c->owner = Tcl_GetCurrentThread();
     c->workerFilter = c->query.filter;
     c->workerFilter.store = EtwSchemaStoreClone(c->query.filter.store);

@@ -8,18 +8,11 @@
 
 #include "tcl/consume/query.h"
 
-typedef struct EtwConsumeOptions {
-    EtwQueryOptions query; /* first: the option tables' offsets count from it */
-    Tcl_Obj *command;
-    int batch; /* events a call; 0: one, and not as a list */
-    int background;
-} EtwConsumeOptions;
-
-/* Starts the worker; the consumer's name is the result. */
-int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwConsumeOptions *options);
+/* Starts the worker; the consumer's name is the result. batch: events a call; 0: one, and not as a
+ * list. */
+int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options,
+        Tcl_Obj *command, int batch);
 /* End all consumers of an interpreter. */
 void EtwConsumersFree(EtwInterp *ctx);
-/* PREFIX with one more word, at global level; arg needs no reference. */
-int EtwCallPrefix(Tcl_Interp *interp, Tcl_Obj *prefix, Tcl_Obj *arg);
 
 #endif

@@ -5,7 +5,7 @@
  *	large pieces.
  */
 #include "tcl/core/text_output.h"
-#include "tcl/consume/query.h"
+#include "tcl/consume/read_command.h"
 #include "base/os.h"
 #include "flow/render/sink.h"
 #include <stdlib.h>
@@ -16,24 +16,28 @@ static const char *const timeNames[] = {"relative", "iso", "ns", "filetime", NUL
 static const char *const colorNames[] = {"auto", "on", "off", NULL};
 enum { COLOR_AUTO, COLOR_ON };
 
-typedef struct DumpOptions {
-    EtwQueryOptions query;
+typedef struct Dump {
+    EtwReading reading;
+    /* options */
     int format, color;
     int width;      /* -1: the terminal's */
     int timeFormat; /* -1: the format's own */
     int messages;
-    Tcl_Obj *output;
-    Tcl_Obj *headers, *separator;
-} DumpOptions;
+    Tcl_Obj *outputName, *headers, *separator;
+    /* state */
+    EtwOutput output;
+    EtwSinkTable table; /* of -fields; its texts are Tcl's */
+    EtwSink *sink;
+} Dump;
 
-#define AT(field) offsetof(DumpOptions, field)
+#define AT(field) offsetof(Dump, field)
 static const EtwOption dumpOptions[] = {
         {"-color", ETW_OPT_ENUM, AT(color), 0, 0, 0, colorNames},
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
         {"-headers", ETW_OPT_LIST, AT(headers), 0, 0, 0, NULL},
         {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
-        {"-output", ETW_OPT_OBJ, AT(output), 0, 0, 0, NULL},
+        {"-output", ETW_OPT_OBJ, AT(outputName), 0, 0, 0, NULL},
         {"-separator", ETW_OPT_OBJ, AT(separator), 0, 0, 0, NULL},
         {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
         {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
@@ -70,75 +74,39 @@ static bool wantsColor(int option, bool isTerminal)
     return isTerminal && !(noColor && *noColor) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-/* ---- The dump -------------------------------------------------------------------------------- */
-
-static void addMissing(const EtwQuery *query, EtwSink *sink, EtwOutput *output)
-{
-    Tcl_Obj *missing = EtwQueryMissing(query);
-    Tcl_Obj **warnings;
-    Tcl_Size count;
-
-    Tcl_ListObjGetElements(NULL, missing, &count, &warnings);
-    for (Tcl_Size i = 0; i < count; i++) {
-        Tcl_DString utf8;
-        Tcl_DStringInit(&utf8);
-        EtwSinkWarning(sink, EtwUtf8Of(warnings[i], &utf8, NULL), &output->text);
-        Tcl_DStringFree(&utf8);
-    }
-    Tcl_DecrRefCount(missing);
-}
-
-/* *eventsPtr: how many, without the files' own records, as the listing counts them. text: nor are
- * they shown, or count for -limit. */
-static int dumpEvents(
-        EtwQuery *query, EtwSink *sink, bool text, EtwOutput *output, Tcl_WideInt *eventsPtr)
-{
-    EtwEvent event;
-    int result;
-
-    query->onIdle = EtwOutputFlush;
-    query->idleCtx = output;
-    EtwSinkBegin(sink, query->source, &output->text);
-    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
-        EtwSinkEvent(sink, &event, &output->text);
-        *eventsPtr += !EtwEventIsHeader(&event);
-        query->taken -= text && EtwEventIsHeader(&event);
-        if (EtwOutputFull(output) != TCL_OK) {
-            return TCL_ERROR;
-        }
-    }
-    if (result == TCL_ERROR) {
-        return TCL_ERROR;
-    }
-    EtwSinkEnd(sink, query->source, &output->text);
-    addMissing(query, sink, output);
-    return TCL_OK;
-}
-
-static EtwSinkConfig sinkConfig(const DumpOptions *options, const EtwOutput *output)
-{
-    EtwSinkConfig config = {.format = (EtwFormat)options->format};
-    int columns = terminalColumns(output->channel);
-
-    config.messages = options->messages != 0;
-    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(options->color, columns >= 0);
-    config.width = options->width >= 0 ? options->width : columns > 0 ? columns : 0;
-    config.stacks = options->query.stacks != 0;
-    if (options->timeFormat >= 0) {
-        config.timeFormat = (EtwTimeFormat)options->timeFormat;
-    } else {
-        config.timeFormat = config.format == ETW_FORMAT_TEXT ? ETW_TIME_RELATIVE : ETW_TIME_NS;
-    }
-    return config;
-}
-
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* A table with the texts that it points to, which are Tcl's. */
-typedef struct Columns {
-    EtwSinkTable table;
-    const char **columns, **headers;
-} Columns;
+static int checkColumns(void *record)
+{
+    const Dump *dump = record;
+    Tcl_Interp *interp = dump->reading.interp;
+    Tcl_Obj *list = dump->reading.options.fields;
+    const char *separator = dump->separator ? Tcl_GetString(dump->separator) : ",";
+    Tcl_Size fields, headers;
+
+    if (list == NULL) {
+        return dump->headers == NULL && dump->separator == NULL
+                       ? TCL_OK
+                       : EtwTclFail(interp, ETW_E_ARG, "MISSING", "-fields",
+                                 "\"%s\" belongs to \"-fields\", which is not given",
+                                 dump->headers ? "-headers" : "-separator");
+    }
+    if (dump->format != ETW_FORMAT_CSV && dump->format != ETW_FORMAT_LIST) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-fields",
+                "\"-fields\" needs \"-format csv\" or \"-format list\"");
+    }
+    if (strlen(separator) != 1 || *separator == '"' || *separator == '\n' || *separator < 0) {
+        return EtwTclFail(interp, ETW_E_ARG, "SEPARATOR", separator,
+                "expected one character for \"-separator\" but got \"%.100s\"", separator);
+    }
+    Tcl_ListObjLength(NULL, list, &fields);
+    if (dump->headers == NULL || Tcl_ListObjLength(NULL, dump->headers, &headers) != TCL_OK ||
+            headers == 0 || headers == fields) {
+        return TCL_OK;
+    }
+    return EtwTclFail(interp, ETW_E_ARG, "HEADERS", "-headers",
+            "\"-headers\" has %ld names for %ld fields", (long)headers, (long)fields);
+}
 
 static const char **wordsOf(Tcl_Obj *list, int *countPtr)
 {
@@ -154,108 +122,113 @@ static const char **wordsOf(Tcl_Obj *list, int *countPtr)
     return texts;
 }
 
-static void freeColumns(Columns *columns)
+static const EtwSinkTable *tableOf(Dump *dump)
 {
-    EtwFree(columns->columns);
-    EtwFree(columns->headers);
+    EtwSinkTable *table = &dump->table;
+
+    if (dump->reading.options.fields == NULL) {
+        return NULL;
+    }
+    table->columns = wordsOf(dump->reading.options.fields, &table->count);
+    if (dump->headers != NULL) {
+        table->headers = wordsOf(dump->headers, &table->headerCount);
+    }
+    table->separator = dump->separator ? *Tcl_GetString(dump->separator) : ',';
+    return table;
 }
 
-static int checkColumns(Tcl_Interp *interp, const DumpOptions *options)
-{
-    const char *separator = options->separator ? Tcl_GetString(options->separator) : ",";
-    Tcl_Size fields, headers;
+/* ---- The dump -------------------------------------------------------------------------------- */
 
-    if (options->query.fields == NULL) {
-        return options->headers == NULL && options->separator == NULL
-                       ? TCL_OK
-                       : EtwTclFail(interp, ETW_E_ARG, "MISSING", "-fields",
-                                 "\"%s\" belongs to \"-fields\", which is not given",
-                                 options->headers ? "-headers" : "-separator");
+static EtwSinkConfig sinkConfig(Dump *dump)
+{
+    EtwSinkConfig config = {.format = (EtwFormat)dump->format, .table = tableOf(dump)};
+    int columns = terminalColumns(dump->output.channel);
+
+    config.messages = dump->messages != 0;
+    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(dump->color, columns >= 0);
+    config.width = dump->width >= 0 ? dump->width : columns > 0 ? columns : 0;
+    config.stacks = dump->reading.options.stacks != 0;
+    if (dump->timeFormat >= 0) {
+        config.timeFormat = (EtwTimeFormat)dump->timeFormat;
+    } else {
+        config.timeFormat = config.format == ETW_FORMAT_TEXT ? ETW_TIME_RELATIVE : ETW_TIME_NS;
     }
-    if (options->format != ETW_FORMAT_CSV && options->format != ETW_FORMAT_LIST) {
-        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-fields",
-                "\"-fields\" needs \"-format csv\" or \"-format list\"");
-    }
-    if (strlen(separator) != 1 || *separator == '"' || *separator == '\n' || *separator < 0) {
-        return EtwTclFail(interp, ETW_E_ARG, "SEPARATOR", separator,
-                "expected one character for \"-separator\" but got \"%.100s\"", separator);
-    }
-    Tcl_ListObjLength(NULL, options->query.fields, &fields);
-    if (options->headers == NULL || Tcl_ListObjLength(NULL, options->headers, &headers) != TCL_OK ||
-            headers == 0 || headers == fields) {
-        return TCL_OK;
-    }
-    return EtwTclFail(interp, ETW_E_ARG, "HEADERS", "-headers",
-            "\"-headers\" has %ld names for %ld fields", (long)headers, (long)fields);
+    return config;
 }
 
-static void openColumns(const DumpOptions *options, Columns *columns)
+static int beginDump(void *record)
 {
-    memset(columns, 0, sizeof *columns);
-    columns->columns = wordsOf(options->query.fields, &columns->table.count);
-    columns->table.columns = columns->columns;
-    if (options->headers != NULL) {
-        columns->headers = wordsOf(options->headers, &columns->table.headerCount);
-        columns->table.headers = columns->headers;
-    }
-    columns->table.separator = options->separator ? *Tcl_GetString(options->separator) : ',';
-}
+    Dump *dump = record;
+    EtwQuery *query = &dump->reading.query;
+    EtwOutput *output = &dump->output;
 
-static int dumpQuery(
-        Tcl_Interp *interp, EtwQuery *query, const DumpOptions *options, Tcl_WideInt *eventsPtr)
-{
-    EtwOutput output;
-    Columns columns = {.columns = NULL};
-
-    if (EtwOutputOpen(interp, options->output, query->source, "-output", false, &output) !=
-            TCL_OK) {
+    if (EtwOutputOpen(dump->reading.interp, dump->outputName, query->source, "-output", false,
+                output) != TCL_OK) {
         return TCL_ERROR;
     }
-    EtwSinkConfig config = sinkConfig(options, &output);
-    if (options->query.fields != NULL) {
-        openColumns(options, &columns);
-        config.table = &columns.table;
+    EtwSinkConfig config = sinkConfig(dump);
+    dump->sink = EtwSinkNew(&config, query->filter.store);
+    query->onIdle = EtwOutputFlush;
+    query->idleCtx = output;
+    EtwSinkBegin(dump->sink, query->source, &output->text);
+    return TCL_OK;
+}
+
+/* The files' own records are not counted; the listing does not show them either. */
+static int dumpEvent(void *record, EtwEvent *event)
+{
+    Dump *dump = record;
+    bool header = EtwEventIsHeader(event);
+
+    EtwSinkEvent(dump->sink, event, &dump->output.text);
+    dump->reading.events += !header;
+    if (EtwOutputFull(&dump->output) != TCL_OK) {
+        return TCL_ERROR;
     }
-    EtwSink *sink = EtwSinkNew(&config, query->filter.store);
-    bool text = config.format == ETW_FORMAT_TEXT;
-    int result = dumpEvents(query, sink, text, &output, eventsPtr);
-    EtwSinkFree(sink);
-    freeColumns(&columns);
-    return EtwOutputClose(&output, result);
+    return header && dump->format == ETW_FORMAT_TEXT ? TCL_CONTINUE : TCL_OK;
+}
+
+static int endDump(void *record)
+{
+    Dump *dump = record;
+    Tcl_Obj *missing = EtwQueryMissing(&dump->reading.query);
+    Tcl_Obj **warnings;
+    Tcl_Size count;
+
+    EtwSinkEnd(dump->sink, dump->reading.query.source, &dump->output.text);
+    Tcl_ListObjGetElements(NULL, missing, &count, &warnings);
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DString utf8;
+        Tcl_DStringInit(&utf8);
+        EtwSinkWarning(dump->sink, EtwUtf8Of(warnings[i], &utf8, NULL), &dump->output.text);
+        Tcl_DStringFree(&utf8);
+    }
+    Tcl_DecrRefCount(missing);
+    return TCL_OK;
+}
+
+static int closeDump(void *record, int result)
+{
+    Dump *dump = record;
+
+    EtwSinkFree(dump->sink);
+    EtwFree((void *)dump->table.columns);
+    EtwFree((void *)dump->table.headers);
+    return EtwOutputClose(&dump->output, result);
 }
 
 int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    DumpOptions options = {.width = -1, .timeFormat = -1};
-    EtwQuery query;
-    Tcl_Obj *sources;
-    Tcl_WideInt events = 0;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
-        return TCL_ERROR;
-    }
-    if (EtwQueryWords(interp, dumpOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    if (checkColumns(interp, &options) != TCL_OK) {
-        Tcl_DecrRefCount(sources);
-        return TCL_ERROR;
-    }
-    int result = EtwQueryOpen(&query, clientData, sources, &options.query);
-    Tcl_DecrRefCount(sources);
-    if (result != TCL_OK) {
-        return TCL_ERROR;
-    }
-    result = dumpQuery(interp, &query, &options, &events);
-    Tcl_Obj *warnings = result == TCL_OK ? EtwQueryWarnings(&query) : NULL;
-    EtwQueryClose(&query);
-    if (result == TCL_OK) {
-        Tcl_Obj *dict = Tcl_NewDictObj();
-        EtwPut(dict, "events", Tcl_NewWideIntObj(events));
-        EtwPut(dict, "lost", EtwUint64Obj(query.lost));
-        EtwPut(dict, "warnings", warnings);
-        Tcl_SetObjResult(interp, dict);
-    }
-    return result;
+    static const EtwReadCommand command = {
+            .usage = "source ?source ...? ?-option value ...?",
+            .options = dumpOptions,
+            .check = checkColumns,
+            .begin = beginDump,
+            .event = dumpEvent,
+            .end = endDump,
+            .close = closeDump,
+    };
+    Dump dump = {.width = -1, .timeFormat = -1};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &dump.reading);
 }

@@ -5,7 +5,7 @@
  *	that appears when it is complete, or into a channel. library/export.tcl adds the others.
  */
 #include "tcl/core/text_output.h"
-#include "tcl/consume/query.h"
+#include "tcl/consume/read_command.h"
 #include "flow/render/sink.h"
 
 /* The last two are for library/export/export_sqlite.tcl. */
@@ -17,15 +17,20 @@ static const EtwFormat formats[] = {ETW_FORMAT_CHROME, ETW_FORMAT_TRACERPT, ETW_
 /* Order of EtwWeight. */
 static const char *const weightNames[] = {"time", "count", "wait", NULL};
 
-typedef struct ExportOptions {
-    EtwQueryOptions query;
+typedef struct Export {
+    EtwReading reading;
+    /* options */
     int format; /* index into formats; -1: not given */
     int weight; /* -1: not given */
     int messages;
     Tcl_Obj *title;
-} ExportOptions;
+    /* state */
+    EtwOutput output;
+    EtwSink *sink;
+    Tcl_DString titleText;
+} Export;
 
-#define AT(field) offsetof(ExportOptions, field)
+#define AT(field) offsetof(Export, field)
 static const EtwOption exportOptions[] = {
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
         {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
@@ -37,37 +42,7 @@ static const EtwOption exportOptions[] = {
 };
 #undef AT
 
-/* ---- Words ----------------------------------------------------------------------------------- */
-
-/* "source ?source ...? file ?-option value ...?": the index of the file. A word "-" is a file. */
-static int findFile(int objc, Tcl_Obj *const objv[])
-{
-    int i = 1;
-
-    while (i < objc && !(Tcl_GetString(objv[i])[0] == '-' && Tcl_GetString(objv[i])[1] != 0)) {
-        i++;
-    }
-    return i - 1;
-}
-
-static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], ExportOptions *options,
-        Tcl_Obj **sourcesPtr, Tcl_Obj **filePtr)
-{
-    int file = findFile(objc, objv);
-
-    if (EtwParseOptions(interp, exportOptions, objc - file - 1, objv + file + 1, options, NULL) !=
-            TCL_OK) {
-        return TCL_ERROR;
-    }
-    if (file < 1 || (file < 2 && options->query.records == NULL)) {
-        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? file ?-option value ...?");
-        return TCL_ERROR;
-    }
-    *filePtr = objv[file];
-    *sourcesPtr = Tcl_NewListObj(file - 1, objv + 1);
-    Tcl_IncrRefCount(*sourcesPtr);
-    return TCL_OK;
-}
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static int belongsTo(
         Tcl_Interp *interp, const char *option, bool given, const char *formatList, bool fits)
@@ -77,8 +52,11 @@ static int belongsTo(
                                     "\"%s\" belongs to \"-format\" %s", option, formatList);
 }
 
-static int checkOptions(Tcl_Interp *interp, const ExportOptions *o)
+static int checkOptions(void *record)
 {
+    const Export *o = record;
+    Tcl_Interp *interp = o->reading.interp;
+
     if (o->format < 0) {
         return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-format", "\"-format\" is not given");
     }
@@ -103,98 +81,86 @@ static void drainSink(void *ctx, EtwText *out)
     EtwOutputFull(ctx);
 }
 
-static EtwSinkConfig sinkConfig(const ExportOptions *o, const char *title, EtwOutput *output)
+static EtwSinkConfig sinkConfig(Export *o)
 {
     return (EtwSinkConfig){.format = formats[o->format],
             .timeFormat = ETW_TIME_NS,
-            .stacks = o->query.stacks != 0,
+            .stacks = o->reading.options.stacks != 0,
             .messages = o->messages != 0,
             .weight = o->weight < 0 ? ETW_WEIGHT_TIME : (EtwWeight)o->weight,
-            .title = title,
+            .title = o->title ? EtwUtf8Of(o->title, &o->titleText, NULL) : NULL,
             .drain = drainSink,
-            .drainCtx = output};
+            .drainCtx = &o->output};
+}
+
+static int openOutput(Export *o)
+{
+    bool isStdout = strcmp(Tcl_GetString(o->reading.target), "-") == 0;
+
+    return EtwOutputOpen(o->reading.interp, isStdout ? NULL : o->reading.target,
+            o->reading.query.source, "export", true, &o->output);
+}
+
+static int beginExport(void *record)
+{
+    Export *o = record;
+    EtwQuery *query = &o->reading.query;
+
+    Tcl_DStringInit(&o->titleText);
+    if (openOutput(o) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    EtwSinkConfig config = sinkConfig(o);
+    o->sink = EtwSinkNew(&config, query->filter.store);
+    query->onIdle = EtwOutputFlush;
+    query->idleCtx = &o->output;
+    EtwSinkBegin(o->sink, query->source, &o->output.text);
+    return TCL_OK;
 }
 
 /* The files' own records tell about the file, they are no events. */
-static int exportEvents(EtwQuery *query, EtwSink *sink, EtwOutput *output, Tcl_WideInt *countPtr)
+static int exportEvent(void *record, EtwEvent *event)
 {
-    EtwEvent event;
-    int result;
+    Export *o = record;
 
-    query->onIdle = EtwOutputFlush;
-    query->idleCtx = output;
-    EtwSinkBegin(sink, query->source, &output->text);
-    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
-        if (EtwEventIsHeader(&event)) {
-            query->taken--;
-            continue;
-        }
-        EtwSinkEvent(sink, &event, &output->text);
-        ++*countPtr;
-        if (EtwOutputFull(output) != TCL_OK) {
-            return TCL_ERROR;
-        }
+    if (EtwEventIsHeader(event)) {
+        return TCL_CONTINUE;
     }
-    if (result == TCL_ERROR) {
-        return TCL_ERROR;
-    }
-    EtwSinkEnd(sink, query->source, &output->text);
-    return output->failed ? TCL_ERROR : TCL_OK;
+    EtwSinkEvent(o->sink, event, &o->output.text);
+    o->reading.events++;
+    return EtwOutputFull(&o->output);
 }
 
-static int exportQuery(Tcl_Interp *interp, EtwQuery *query, const ExportOptions *options,
-        Tcl_Obj *file, Tcl_WideInt *countPtr)
+static int endExport(void *record)
 {
-    static const char *const channels[] = {"-", "stdout"};
-    EtwOutput output;
-    Tcl_DString title;
-    Tcl_Obj *name = strcmp(Tcl_GetString(file), channels[0]) == 0
-                            ? Tcl_NewStringObj(channels[1], -1)
-                            : file;
+    Export *o = record;
 
-    Tcl_IncrRefCount(name);
-    int result = EtwOutputOpen(interp, name, query->source, "export", true, &output);
-    if (result == TCL_OK) {
-        Tcl_DStringInit(&title);
-        EtwSinkConfig config = sinkConfig(
-                options, options->title ? EtwUtf8Of(options->title, &title, NULL) : NULL, &output);
-        EtwSink *sink = EtwSinkNew(&config, query->filter.store);
-        result = exportEvents(query, sink, &output, countPtr);
-        EtwSinkFree(sink);
-        Tcl_DStringFree(&title);
-        result = EtwOutputClose(&output, result);
-    }
-    Tcl_DecrRefCount(name);
-    return result;
+    EtwSinkEnd(o->sink, o->reading.query.source, &o->output.text);
+    return o->output.failed ? TCL_ERROR : TCL_OK;
+}
+
+static int closeExport(void *record, int result)
+{
+    Export *o = record;
+
+    EtwSinkFree(o->sink);
+    Tcl_DStringFree(&o->titleText);
+    return EtwOutputClose(&o->output, result);
 }
 
 int EtwExportCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    ExportOptions options = {.format = -1, .weight = -1};
-    EtwQuery query;
-    Tcl_Obj *sources, *file;
-    Tcl_WideInt events = 0;
-
-    if (parseWords(interp, objc, objv, &options, &sources, &file) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    int result = checkOptions(interp, &options);
-    if (result == TCL_OK) {
-        result = EtwQueryOpen(&query, clientData, sources, &options.query);
-    }
-    Tcl_DecrRefCount(sources);
-    if (result != TCL_OK) {
-        return TCL_ERROR;
-    }
-    result = exportQuery(interp, &query, &options, file, &events);
-    Tcl_Obj *warnings = result == TCL_OK ? EtwQueryWarnings(&query) : NULL;
-    EtwQueryClose(&query);
-    if (result == TCL_OK) {
-        Tcl_Obj *dict = Tcl_NewDictObj();
-        EtwPut(dict, "events", Tcl_NewWideIntObj(events));
-        EtwPut(dict, "lost", EtwUint64Obj(query.lost));
-        EtwPut(dict, "warnings", warnings);
-        Tcl_SetObjResult(interp, dict);
-    }
-    return result;
+    static const EtwReadCommand command = {
+            .usage = "source ?source ...? file ?-option value ...?",
+            .words = ETW_WORDS_TARGET,
+            .options = exportOptions,
+            .check = checkOptions,
+            .begin = beginExport,
+            .event = exportEvent,
+            .end = endExport,
+            .close = closeExport,
+    };
+    Export options = {.format = -1, .weight = -1};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &options.reading);
 }

@@ -5,7 +5,7 @@
  *	which kind it has and how well each is described; as a dict, or as text for people (info_report.c).
  */
 #include "tcl/consume/info_int.h"
-#include "tcl/core/event_polling.h"
+#include "tcl/consume/read_command.h"
 #include "etl/compress/decompress.h"
 #include "etl/format.h"
 #include <stdio.h>
@@ -352,99 +352,91 @@ static Tcl_Obj *infoDict(const EtwSource *source, const EtwTraceStats *stats)
 
 /* ---- The command ------------------------------------------------------------------------------ */
 
-typedef struct Options {
+typedef struct InfoReading {
+    EtwReading reading;
     int providers; /* read the events, too */
     int text;
-    Tcl_Obj *progress;
-} Options;
+    EtwTraceStats *stats; /* NULL: the header only */
+} InfoReading;
 
 static const char *const formats[] = {"dict", "text", NULL};
-static const EtwOption options[] = {{.name = "-format",
-                                            .type = ETW_OPT_ENUM,
-                                            .offset = offsetof(Options, text),
-                                            .names = formats},
-        {.name = "-progress", .type = ETW_OPT_LIST, .offset = offsetof(Options, progress)},
-        {.name = "-providers", .type = ETW_OPT_BOOL, .offset = offsetof(Options, providers)}, {0}};
+static const EtwOption infoOptions[] = {
+        {"-format", ETW_OPT_ENUM, offsetof(InfoReading, text), 0, 0, 0, formats},
+        ETW_OPTION_PROGRESS,
+        {"-providers", ETW_OPT_BOOL, offsetof(InfoReading, providers), 0, 0, 0, NULL},
+        ETW_OPTION_END,
+};
 
-static int collectStats(
-        Tcl_Interp *interp, EtwSource *source, EtwTraceStats *stats, Tcl_Obj *progress)
+static int checkFile(void *record)
 {
-    EtwPolling polling;
-    EtwEvent event;
-    int result = TCL_OK;
+    EtwReading *r = record;
+    Tcl_Obj *file;
 
-    EtwPollingBegin(&polling, interp, progress);
-    while (result == TCL_OK && EtwSourceNext(source, &event) == ETW_OK) {
-        EtwTraceStatsAdd(stats, &event);
-        result = EtwPollingRead(&polling, source);
-    }
-    if (result == TCL_OK) {
-        result = EtwPollingDone(&polling);
-    }
-    EtwPollingEnd(&polling);
-    return result;
+    Tcl_ListObjIndex(NULL, r->sources, 0, &file);
+    return strncmp(Tcl_GetString(file), "session:", 8) != 0
+                   ? TCL_OK
+                   : EtwTclFail(r->interp, ETW_E_ARG, "FILE", Tcl_GetString(file),
+                             "\"%.100s\" is a session, not a file: see \"etw query\"",
+                             Tcl_GetString(file));
 }
 
-static Tcl_Obj *resultObj(const EtwSource *source, const EtwTraceStats *stats, bool asText)
+static int beginInfo(void *record)
 {
+    InfoReading *o = record;
+    EtwQuery *query = &o->reading.query;
+
+    if (!o->providers) {
+        return TCL_BREAK;
+    }
+    EtwSourceHarvest(query->source, query->filter.store);
+    o->stats = EtwTraceStatsNew(query->filter.store);
+    return TCL_OK;
+}
+
+static int addInfoEvent(void *record, EtwEvent *event)
+{
+    EtwTraceStatsAdd(((InfoReading *)record)->stats, event);
+    return TCL_OK;
+}
+
+static int endInfo(void *record)
+{
+    InfoReading *o = record;
+    const EtwSource *source = o->reading.query.source;
     EtwText text = {0};
 
-    if (!asText) {
-        return infoDict(source, stats);
+    if (o->text) {
+        EtwInfoText(&text, source, o->stats);
+        o->reading.result = EtwTakeText(&text);
+    } else {
+        o->reading.result = infoDict(source, o->stats);
     }
-    EtwInfoText(&text, source, stats);
-    Tcl_Obj *result = EtwTextObj(text.data, text.size);
-    EtwTextFree(&text);
-    return result;
+    return TCL_OK;
 }
 
-/* Closes the source. */
-static int describe(Tcl_Interp *interp, EtwSource *source, const Options *o)
+static int closeInfo(void *record, int result)
 {
-    EtwSchemaStore *store = EtwSchemaStoreNew();
-    EtwTraceStats *stats = o->providers ? EtwTraceStatsNew(store) : NULL;
-    int result = TCL_OK;
+    EtwTraceStats *stats = ((InfoReading *)record)->stats;
 
-    if (stats != NULL) {
-        EtwSourceHarvest(source, store);
-        result = collectStats(interp, source, stats, o->progress);
-    }
-    if (result == TCL_OK) {
-        Tcl_SetObjResult(interp, resultObj(source, stats, o->text != 0));
-    }
     if (stats != NULL) {
         EtwTraceStatsFree(stats);
     }
-    EtwSourceClose(source);
-    EtwSchemaStoreFree(store);
     return result;
 }
 
 int EtwInfoCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    Options o = {.providers = 1};
-    EtwSource *source = NULL;
-    EtwError err = {0};
-    Tcl_DString text;
-    (void)clientData;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "file ?-option value ...?");
-        return TCL_ERROR;
-    }
-    if (strncmp(Tcl_GetString(objv[1]), "session:", 8) == 0) {
-        return EtwTclFail(interp, ETW_E_ARG, "FILE", Tcl_GetString(objv[1]),
-                "\"%.100s\" is a session, not a file: see \"etw query\"", Tcl_GetString(objv[1]));
-    }
-    if (EtwParseOptions(interp, options, objc - 2, objv + 2, &o, NULL) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    Tcl_DStringInit(&text);
-    const char *path = EtwPathOf(interp, objv[1], &text);
-    EtwStatus status = path ? EtwSourceOpen(&source, path, &err) : ETW_E_ARG;
-    Tcl_DStringFree(&text);
-    if (status != ETW_OK) {
-        return path ? EtwTclError(interp, &err) : TCL_ERROR;
-    }
-    return describe(interp, source, &o);
+    static const EtwReadCommand command = {
+            .usage = "file ?-option value ...?",
+            .words = ETW_WORDS_FILE,
+            .options = infoOptions,
+            .check = checkFile,
+            .begin = beginInfo,
+            .event = addInfoEvent,
+            .end = endInfo,
+            .close = closeInfo,
+    };
+    InfoReading info = {.providers = 1};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &info.reading);
 }

@@ -2,7 +2,7 @@
  * tcl/consume/query.c --
  *
  *	Opens sources, reads them through the filter, stops at the limit. What is done with an event
- *	is the commands' business (consume_cmd.c, dump_cmd.c); threads are consumer.c's.
+ *	is the commands' business (read_command.h); threads are consumer.c's.
  */
 #include "tcl/consume/query.h"
 #include "tcl/value/record_value.h"
@@ -45,11 +45,12 @@ int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj 
 
 /* ---- Sources --------------------------------------------------------------------------------- */
 
-static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
+static int openSource(
+        Tcl_Interp *interp, Tcl_Obj *word, const EtwQueryOptions *options, EtwSource **sourcePtr)
 {
     EtwError err = {0};
     Tcl_DString text;
-    if (EtwIsChannelSource(Tcl_GetString(word))) {
+    if (!options->plain && EtwIsChannelSource(Tcl_GetString(word))) {
         return EtwChannelSourceOpen(interp, Tcl_GetString(word), sourcePtr);
     }
     bool isSession = strncmp(Tcl_GetString(word), "session:", 8) == 0;
@@ -80,14 +81,15 @@ static int openSources(
     }
     EtwSource **sources = EtwAlloc(sizeof *sources * ((size_t)count + 1));
     for (; opened < count && result == TCL_OK; opened += result == TCL_OK) {
-        result = openSource(interp, words[opened], &sources[opened]);
+        result = openSource(interp, words[opened], options, &sources[opened]);
     }
     if (result == TCL_OK && options->records != NULL) {
         result = EtwRecordsOpen(interp, options->records, &sources[opened]);
         opened += result == TCL_OK;
     }
     if (result == TCL_OK) {
-        *sourcePtr = EtwSourceTrack(EtwSourceMerge(sources, opened), options->stacks != 0);
+        EtwSource *all = EtwSourceMerge(sources, opened);
+        *sourcePtr = options->plain ? all : EtwSourceTrack(all, options->stacks != 0);
     } else {
         for (int i = 0; i < opened; i++) {
             EtwSourceClose(sources[i]);
@@ -236,7 +238,9 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
         EtwQueryClose(query);
         return TCL_ERROR;
     }
-    EtwSourceHarvest(query->source, query->filter.store);
+    if (!options->plain) {
+        EtwSourceHarvest(query->source, query->filter.store);
+    }
     return TCL_OK;
 }
 

@@ -1,8 +1,8 @@
 /*
  * tcl/consume/query.h --
  *
- *	What etw events, foreach, consume and dump have in common: sources, -where, -from, -to,
- *	-limit, -fields.
+ *	Sources read through the common options: -where, -from, -to, -limit, -fields. The commands that
+ *	use it are on one frame, tcl/consume/read_command.h.
  */
 #ifndef ETW_QUERY_H
 #define ETW_QUERY_H
@@ -20,6 +20,7 @@ typedef struct EtwQueryOptions {
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
     int asList;
+    int plain;  /* one file as it is: no names, no stacks, no schemas harvested */
     int stacks; /* bring stacks from records of their own to their events */
 } EtwQueryOptions;
 

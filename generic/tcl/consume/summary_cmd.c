@@ -3,21 +3,33 @@
  *
  *	etw summary: a query's events in figures (flow/summary/summary.h), as text, csv, json or a dict.
  */
-#include "tcl/consume/query.h"
+#include "tcl/consume/read_command.h"
 #include "flow/summary/summary.h"
 
 enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON };
 static const char *const formatNames[] = {"text", "list", "csv", "json", NULL};
 enum { GROUPS = 10000, GROUPS_MAX = 1000000, TOP_TEXT = 20 };
 
-typedef struct SummaryOptions {
-    EtwQueryOptions query;
+/* The options' names as the core takes them, and who owns the texts. */
+typedef struct Names {
+    EtwSummaryConfig config;
+    const char *by[ETW_SUMMARY_FIELDS], *distinct[ETW_SUMMARY_FIELDS], *key[ETW_SUMMARY_FIELDS];
+    const char *pair[ETW_SUMMARY_FIELDS], *value[ETW_SUMMARY_FIELDS];
+    EtwText texts[5];
+} Names;
+
+typedef struct SummaryReading {
+    EtwReading reading;
+    /* options */
     Tcl_Obj *by, *distinct, *value, *pair, *key;
     int format, groups, histogram;
     int top; /* -1: the format's own */
-} SummaryOptions;
+    /* state */
+    Names names;
+    EtwSummary *summary;
+} SummaryReading;
 
-#define AT(field) offsetof(SummaryOptions, field)
+#define AT(field) offsetof(SummaryReading, field)
 static const EtwOption summaryOptions[] = {
         {"-by", ETW_OPT_LIST, AT(by), 0, 0, 0, NULL},
         {"-distinct", ETW_OPT_LIST, AT(distinct), 0, 0, 0, NULL},
@@ -39,14 +51,6 @@ static const EtwOption summaryOptions[] = {
 #undef AT
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
-
-/* The options' names as the core takes them, and who owns the texts. */
-typedef struct Names {
-    EtwSummaryConfig config;
-    const char *by[ETW_SUMMARY_FIELDS], *distinct[ETW_SUMMARY_FIELDS], *key[ETW_SUMMARY_FIELDS];
-    const char *pair[ETW_SUMMARY_FIELDS], *value[ETW_SUMMARY_FIELDS];
-    EtwText texts[5];
-} Names;
 
 /* list NULL: none. All texts of one option lie in one buffer, which must not move any more. */
 static int takeNames(Tcl_Interp *interp, const char *option, Tcl_Obj *list, EtwText *text,
@@ -78,14 +82,7 @@ static int takeNames(Tcl_Interp *interp, const char *option, Tcl_Obj *list, EtwT
     return TCL_OK;
 }
 
-static void freeNames(Names *names)
-{
-    for (size_t i = 0; i < sizeof names->texts / sizeof *names->texts; i++) {
-        EtwTextFree(&names->texts[i]);
-    }
-}
-
-static int checkOptions(Tcl_Interp *interp, const SummaryOptions *o, int pairCount)
+static int checkPair(Tcl_Interp *interp, const SummaryReading *o, int pairCount)
 {
     if (o->pair != NULL && pairCount != 2) {
         return EtwTclFail(interp, ETW_E_ARG, "PAIR", "-pair",
@@ -106,37 +103,33 @@ static int checkOptions(Tcl_Interp *interp, const SummaryOptions *o, int pairCou
     return TCL_OK;
 }
 
-static int makeConfig(Tcl_Interp *interp, const SummaryOptions *o, Names *n)
+static int takeOptions(Tcl_Interp *interp, const SummaryReading *o, Tcl_Obj *value, Names *n)
 {
-    static const char *const standard[] = {"provider", "event"};
     EtwSummaryConfig *c = &n->config;
     int pairCount = 0, valueCount = 0;
-    Tcl_Obj *value = o->value != NULL ? Tcl_NewListObj(1, &o->value) : NULL;
 
-    memset(n, 0, sizeof *n);
-    if (value != NULL) {
-        Tcl_IncrRefCount(value);
+    if (takeNames(interp, "-by", o->by, &n->texts[0], n->by, &c->byCount) != TCL_OK ||
+            takeNames(interp, "-distinct", o->distinct, &n->texts[1], n->distinct,
+                    &c->distinctCount) != TCL_OK ||
+            takeNames(interp, "-key", o->key, &n->texts[2], n->key, &c->keyCount) != TCL_OK ||
+            takeNames(interp, "-pair", o->pair, &n->texts[3], n->pair, &pairCount) != TCL_OK ||
+            takeNames(interp, "-value", value, &n->texts[4], n->value, &valueCount) != TCL_OK) {
+        return TCL_ERROR;
     }
-    int result = takeNames(interp, "-by", o->by, &n->texts[0], n->by, &c->byCount);
-    if (result == TCL_OK) {
-        result = takeNames(
-                interp, "-distinct", o->distinct, &n->texts[1], n->distinct, &c->distinctCount);
-    }
-    if (result == TCL_OK) {
-        result = takeNames(interp, "-key", o->key, &n->texts[2], n->key, &c->keyCount);
-    }
-    if (result == TCL_OK) {
-        result = takeNames(interp, "-pair", o->pair, &n->texts[3], n->pair, &pairCount);
-    }
-    if (result == TCL_OK) {
-        result = takeNames(interp, "-value", value, &n->texts[4], n->value, &valueCount);
-    }
-    if (value != NULL) {
-        Tcl_DecrRefCount(value);
-    }
-    if (result == TCL_OK) {
-        result = checkOptions(interp, o, pairCount);
-    }
+    return checkPair(interp, o, pairCount);
+}
+
+static int makeConfig(void *record)
+{
+    static const char *const standard[] = {"provider", "event"};
+    SummaryReading *o = record;
+    Names *n = &o->names;
+    EtwSummaryConfig *c = &n->config;
+    Tcl_Obj *value = o->value != NULL ? Tcl_NewListObj(1, &o->value) : Tcl_NewListObj(0, NULL);
+
+    Tcl_IncrRefCount(value);
+    int result = takeOptions(o->reading.interp, o, value, n);
+    Tcl_DecrRefCount(value);
     c->by = o->by != NULL ? n->by : standard;
     c->byCount = o->by != NULL ? c->byCount : 2;
     c->distinct = n->distinct;
@@ -145,10 +138,16 @@ static int makeConfig(Tcl_Interp *interp, const SummaryOptions *o, Names *n)
     c->leave = o->pair != NULL ? n->pair[1] : NULL;
     c->value = o->value != NULL ? n->value[0] : NULL;
     c->groupsMax = (size_t)o->groups;
-    if (result != TCL_OK) {
-        freeNames(n);
-    }
     return result;
+}
+
+static void freeNames(void *record)
+{
+    Names *names = &((SummaryReading *)record)->names;
+
+    for (size_t i = 0; i < sizeof names->texts / sizeof *names->texts; i++) {
+        EtwTextFree(&names->texts[i]);
+    }
 }
 
 /* ---- A dict ---------------------------------------------------------------------------------- */
@@ -207,39 +206,19 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwSummary *s, size_t to
 
 static void addNotes(EtwText *out, const EtwQuery *query, const EtwSummary *s)
 {
-    const struct {
-        uint64_t count;
-        const char *what;
-    } notes[] = {{s->others ? s->others->count : 0,
-                         "events of the lighter groups are one, (others): there is no room for "
-                         "them (-groups)"},
+    const EtwReadNote notes[] = {{s->others ? s->others->count : 0,
+                                         "events of the lighter groups are one, (others): there is "
+                                         "no room for them (-groups)"},
             {s->unpaired, "begins without an end, or ends without a begin: not counted"},
-            {s->negative, "values below 0 or no numbers: in no percentile"},
-            {EtwSourceLost(query->source), "events lost: the figures have holes"}};
-    Tcl_Obj *warnings = EtwQueryWarnings(query);
-    Tcl_Obj **words;
-    Tcl_Size count;
+            {s->negative, "values below 0 or no numbers: in no percentile"}};
 
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        if (notes[i].count > 0) {
-            EtwTextPrintf(out, "-- %llu %s\n", (unsigned long long)notes[i].count, notes[i].what);
-        }
-    }
-    Tcl_IncrRefCount(warnings);
-    Tcl_ListObjGetElements(NULL, warnings, &count, &words);
-    for (Tcl_Size i = 0; i < count; i++) {
-        Tcl_DString utf8;
-        Tcl_DStringInit(&utf8);
-        EtwTextStr(out, "-- warning: ");
-        EtwTextStr(out, EtwUtf8Of(words[i], &utf8, NULL));
-        EtwTextChar(out, '\n');
-        Tcl_DStringFree(&utf8);
-    }
-    Tcl_DecrRefCount(warnings);
+    EtwReadNotes(out, query, notes, sizeof notes / sizeof *notes);
 }
 
-static Tcl_Obj *resultObj(const EtwQuery *query, const EtwSummary *s, const SummaryOptions *o)
+static Tcl_Obj *resultObj(const SummaryReading *o)
 {
+    const EtwQuery *query = &o->reading.query;
+    const EtwSummary *s = o->summary;
     EtwText out = {0};
     size_t top = o->top >= 0 ? (size_t)o->top : o->format == FORMAT_TEXT ? TOP_TEXT : 0;
 
@@ -259,54 +238,53 @@ static Tcl_Obj *resultObj(const EtwQuery *query, const EtwSummary *s, const Summ
         EtwSummaryText(s, top, o->histogram != 0, &out);
         addNotes(&out, query, s);
     }
-    Tcl_Obj *result = EtwTextObj(out.data, out.size);
-    EtwTextFree(&out);
-    return result;
+    return EtwTakeText(&out);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int summarize(EtwQuery *query, const EtwSummaryConfig *config, const SummaryOptions *options)
+static int beginSummary(void *record)
 {
-    EtwSummary *s = EtwSummaryNew(config, query->filter.store);
-    EtwEvent event;
-    int result;
+    SummaryReading *o = record;
 
-    while ((result = EtwQueryNext(query, &event)) == TCL_OK) {
-        EtwSummaryAdd(s, &event);
-    }
-    EtwSummaryEnd(s);
-    result = result == TCL_BREAK ? TCL_OK : TCL_ERROR;
-    if (result == TCL_OK) {
-        Tcl_SetObjResult(query->ctx->interp, resultObj(query, s, options));
-    }
-    EtwSummaryFree(s);
+    o->summary = EtwSummaryNew(&o->names.config, o->reading.query.filter.store);
+    return TCL_OK;
+}
+
+static int addSummaryEvent(void *record, EtwEvent *event)
+{
+    EtwSummaryAdd(((SummaryReading *)record)->summary, event);
+    return TCL_OK;
+}
+
+static int endSummary(void *record)
+{
+    SummaryReading *o = record;
+
+    EtwSummaryEnd(o->summary);
+    o->reading.result = resultObj(o);
+    return TCL_OK;
+}
+
+static int closeSummary(void *record, int result)
+{
+    EtwSummaryFree(((SummaryReading *)record)->summary);
     return result;
 }
 
 int EtwSummaryCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    SummaryOptions options = {.groups = GROUPS, .top = -1};
-    EtwQuery query;
-    Names names;
-    Tcl_Obj *sources;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "source ?source ...? ?-option value ...?");
-        return TCL_ERROR;
-    }
-    if (EtwQueryWords(interp, summaryOptions, objc - 1, objv + 1, &options, &sources) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    int result = makeConfig(interp, &options, &names);
-    if (result == TCL_OK) {
-        result = EtwQueryOpen(&query, clientData, sources, &options.query);
-        if (result == TCL_OK) {
-            result = summarize(&query, &names.config, &options);
-            EtwQueryClose(&query);
-        }
-        freeNames(&names);
-    }
-    Tcl_DecrRefCount(sources);
-    return result;
+    static const EtwReadCommand command = {
+            .usage = "source ?source ...? ?-option value ...?",
+            .options = summaryOptions,
+            .check = makeConfig,
+            .begin = beginSummary,
+            .event = addSummaryEvent,
+            .end = endSummary,
+            .close = closeSummary,
+            .free = freeNames,
+    };
+    SummaryReading summary = {.groups = GROUPS, .top = -1};
+    (void)interp;
+    return EtwReadCommandRun(&command, clientData, objc, objv, &summary.reading);
 }

@@ -44,28 +44,18 @@ int EtwPollEvents(EtwPolling *polling)
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-static int callProgress(EtwPolling *polling)
-{
-    Tcl_Interp *interp = polling->interp;
-    Tcl_Obj *command = Tcl_DuplicateObj(polling->progress);
-
-    Tcl_IncrRefCount(command);
-    Tcl_ListObjAppendElement(NULL, command, Tcl_NewDoubleObj(polling->fraction));
-    Tcl_ListObjAppendElement(NULL, command, EtwUint64Obj(polling->read));
-    int result = Tcl_EvalObjEx(interp, command, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
-    Tcl_DecrRefCount(command);
-    return result;
-}
-
 /* Any code but ok and continue ends the command: with the callback's own error, or as cancelled. */
 static int reportProgress(EtwPolling *polling, double fraction)
 {
+    Tcl_Obj *args[2];
     OsInstant now;
 
     if (fraction > polling->fraction) {
         polling->fraction = fraction;
     }
-    int result = callProgress(polling);
+    args[0] = Tcl_NewDoubleObj(polling->fraction);
+    args[1] = EtwUint64Obj(polling->read);
+    int result = EtwCallPrefix(polling->interp, polling->progress, 2, args);
     OsNow(&now);
     polling->lastReport = now.steady; /* a slow callback does not fill all the time */
     if (result == TCL_OK || result == TCL_CONTINUE) {

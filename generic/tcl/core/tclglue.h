@@ -196,5 +196,7 @@ int EtwGetKeywords(Tcl_Interp *interp, Tcl_Obj *obj, const char *provider, const
         int count, uint64_t *maskPtr);
 /* Put key (a C string) and value into a dict. */
 void EtwPut(Tcl_Obj *dict, const char *key, Tcl_Obj *value);
+/* Call PREFIX with more words, at global level; they need no references. Returns the script's code. */
+int EtwCallPrefix(Tcl_Interp *interp, Tcl_Obj *prefix, int argc, Tcl_Obj *const argv[]);
 
 #endif

@@ -179,6 +179,10 @@ static int settle(EtwOutput *output, int result)
 
 int EtwOutputClose(EtwOutput *output, int result)
 {
+    if (output->channel == NULL) {
+        EtwTextFree(&output->text);
+        return result;
+    }
     if (result == TCL_OK) {
         result = EtwOutputDrain(output);
     }

@@ -36,7 +36,7 @@ Tcl_Obj *EtwOutputTempName(Tcl_Obj *path);
 int EtwOutputFull(EtwOutput *output);
 int EtwOutputDrain(EtwOutput *output);
 void EtwOutputFlush(void *output);
-/* result: of what was done with it; a file that failed leaves nothing behind where it was to appear
+/* result: of what was done with it; accepts one that could not be opened, or is zeroed. A file that failed leaves nothing behind where it was to appear
  * when complete. Returns TCL_OK only when all is written. */
 int EtwOutputClose(EtwOutput *output, int result);
 

@@ -324,3 +324,16 @@ void EtwPut(Tcl_Obj *dict, const char *key, Tcl_Obj *value)
 {
     Tcl_DictObjPut(NULL, dict, Tcl_NewStringObj(key, -1), value);
 }
+
+int EtwCallPrefix(Tcl_Interp *interp, Tcl_Obj *prefix, int argc, Tcl_Obj *const argv[])
+{
+    Tcl_Obj *command = Tcl_DuplicateObj(prefix);
+
+    Tcl_IncrRefCount(command);
+    for (int i = 0; i < argc; i++) {
+        Tcl_ListObjAppendElement(NULL, command, argv[i]);
+    }
+    int result = Tcl_EvalObjEx(interp, command, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
+    Tcl_DecrRefCount(command);
+    return result;
+}

@@ -34,20 +34,15 @@ static int onNotice(Tcl_Event *event, int flags)
     if (!(flags & TCL_FILE_EVENTS)) {
         return 0; /* the loop serves timers or idle work only */
     }
-    Tcl_Obj *call = Tcl_DuplicateObj(notice->callback->command);
-    Tcl_IncrRefCount(call);
-    Tcl_ListObjAppendElement(NULL, call, Tcl_NewStringObj(controls[notice->control], -1));
-    Tcl_ListObjAppendElement(NULL, call, Tcl_NewIntObj(notice->level));
-    Tcl_ListObjAppendElement(NULL, call, EtwUint64Obj(notice->any));
-    Tcl_ListObjAppendElement(NULL, call, EtwUint64Obj(notice->all));
+    Tcl_Obj *args[] = {Tcl_NewStringObj(controls[notice->control], -1),
+            Tcl_NewIntObj(notice->level), EtwUint64Obj(notice->any), EtwUint64Obj(notice->all)};
     Tcl_Preserve(interp);
-    int result = Tcl_EvalObjEx(interp, call, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
+    int result = EtwCallPrefix(interp, notice->callback->command, 4, args);
     if (result != TCL_OK && !Tcl_InterpDeleted(interp)) {
         Tcl_AddErrorInfo(interp, "\n    (\"-enablecallback\" of a provider)");
         Tcl_BackgroundException(interp, result);
     }
     Tcl_Release(interp);
-    Tcl_DecrRefCount(call);
     return 1;
 }
 

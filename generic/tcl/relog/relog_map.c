@@ -352,7 +352,7 @@ int EtwRelogMapEvent(EtwRelogMap *map, EtwEvent *event)
     Tcl_Obj *old = EtwEventObj(map->query->maker, event);
 
     Tcl_IncrRefCount(old);
-    int result = EtwCallPrefix(interp, map->prefix, old);
+    int result = EtwCallPrefix(interp, map->prefix, 1, &old);
     if (result == TCL_OK) {
         Tcl_Obj *answer = Tcl_GetObjResult(interp);
         Tcl_IncrRefCount(answer);

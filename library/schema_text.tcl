@@ -64,12 +64,12 @@ proc ::etw::lib::SchemaText {description} {
     foreach event [dict get $description events] {
         lappend lines {*}[EventLines $event $key]
     }
-    return [join $lines \n]
+    return [visible [join $lines \n] lines]
 }
 
 # What `etw schema find` answers, as text: a line a hit.
 proc ::etw::lib::SchemaFindText {hits} {
-    return [join [lmap hit $hits {
+    return [visible [join [lmap hit $hits {
         set line "[dict get $hit kind] [dict get $hit name]  [dict get $hit provider]"
         if {[dict exists $hit event]} {
             append line "  [dict get $hit event] ([dict get $hit id] v[dict get $hit version])"
@@ -78,7 +78,7 @@ proc ::etw::lib::SchemaFindText {hits} {
                 : [format 0x%llx [dict get $hit value]]}]"
         }
         set line
-    }] \n]
+    }] \n] lines]
 }
 
 # ---- Differences of fields and events -------------------------------------------------------------------
@@ -292,5 +292,5 @@ proc ::etw::lib::SchemaDiffText {items} {
             }
         }
     }
-    return [join $lines \n]
+    return [visible [join $lines \n] lines]
 }

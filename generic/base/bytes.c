@@ -192,11 +192,7 @@ void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units)
     }
 }
 
-/*
- * One UTF-8 sequence at p (left > 0): its code point and length. Invalid: U+FFFD and length 1.
- * Overlong forms, surrogates and values past U+10FFFF are invalid.
- */
-static uint32_t nextCodePoint(const uint8_t *p, size_t left, size_t *lengthPtr)
+uint32_t EtwUtf8Next(const uint8_t *p, size_t left, size_t *lengthPtr)
 {
     static const uint32_t least[4] = {0, 0x80, 0x800, 0x10000};
     size_t n;
@@ -228,7 +224,7 @@ void EtwTextToUtf16(EtwText *t, const char *utf8, size_t size)
     const uint8_t *p = (const uint8_t *)utf8;
     while (size > 0) {
         size_t n;
-        uint32_t c = nextCodePoint(p, size, &n);
+        uint32_t c = EtwUtf8Next(p, size, &n);
         uint8_t out[4];
         if (c < 0x10000) {
             EtwStore16(out, (uint16_t)c);
@@ -255,7 +251,7 @@ void EtwTextUtf8(EtwText *t, const uint8_t *p, size_t size)
         p += run;
         size -= run;
         if (size > 0) {
-            addCodePoint(t, nextCodePoint(p, size, &n));
+            addCodePoint(t, EtwUtf8Next(p, size, &n));
             p += n;
             size -= n;
         }

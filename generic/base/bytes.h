@@ -189,6 +189,29 @@ static inline void EtwTextStr(EtwText *t, const char *s)
 {
     EtwTextAdd(t, s, strlen(s));
 }
+/*
+ * The code point at p (left > 0) and its length in bytes. Where no valid UTF-8 is: U+FFFD, length 1.
+ * Overlong forms, surrogates and values past U+10FFFF are not valid.
+ */
+uint32_t EtwUtf8Next(const uint8_t *p, size_t left, size_t *lengthPtr);
+/* The size of the longest part of a text, at most `most` bytes, that ends between two characters. The
+ * text has more than `most` bytes. */
+static inline size_t EtwUtf8Cut(const void *text, size_t most)
+{
+    while (most > 0 && (((const uint8_t *)text)[most] & 0xC0) == 0x80) {
+        most--;
+    }
+    return most;
+}
+/* How many characters the text has. */
+static inline size_t EtwUtf8Length(const void *text, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < size; i++) {
+        length += (((const uint8_t *)text)[i] & 0xC0) != 0x80;
+    }
+    return length;
+}
 /* UTF-16LE (n code units; lone surrogates become U+FFFD) appended as UTF-8. */
 void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units);
 /* UTF-8 (invalid bytes become U+FFFD) appended as UTF-16LE. */

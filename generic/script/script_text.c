@@ -139,9 +139,7 @@ static size_t roomFor(EtwPieces *p, const char *text, size_t size)
     if (size <= room) {
         return size;
     }
-    while (room > 0 && ((uint8_t)text[room] & 0xC0) == 0x80) {
-        room--;
-    }
+    room = EtwUtf8Cut(text, room);
     p->lost += size - room;
     return room;
 }

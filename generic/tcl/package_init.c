@@ -205,6 +205,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
         if (!safe) {
             result = EtwScriptInit(interp);
             EtwChildInit(interp);
+            EtwVisibleInit(interp);
             addToMap(map, "script");
         }
     }

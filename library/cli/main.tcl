@@ -77,7 +77,7 @@ proc ::etw::cli::Failed {command message how} {
     if {[lrange $code 0 1] eq "ETWTOOL INTERRUPTED"} {
         return 130
     }
-    puts stderr "[Paint stderr red {etw:}] $message"
+    puts stderr "[Paint stderr red {etw:}] [::etw::lib::visible $message lines]"
     if {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {ETW ARG}}} {
         puts stderr "Try \"etw help[expr {$command eq {} ? {} : " $command"}]\"."
         return 2

@@ -61,7 +61,7 @@ proc ::etw::cli::LiveOn {fraction events} {
 # Text as it is; `lines`: a list, an element a line.
 proc ::etw::cli::Show {result kind} {
     if {$kind eq "lines"} {
-        set result [join $result \n]
+        set result [join [lmap element $result {::etw::lib::visible $element}] \n]
     }
     if {$result ne ""} {
         puts [string trimright $result \n]
@@ -75,6 +75,6 @@ proc ::etw::cli::Notes {result} {
         return
     }
     foreach warning $warnings {
-        puts stderr "[Paint stderr yellow {etw:}] $warning"
+        puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $warning]"
     }
 }

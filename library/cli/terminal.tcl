@@ -95,8 +95,10 @@ proc ::etw::cli::Lost {lost} {
     return [expr {$parts eq "" ? "nothing" : [join $parts {, }]}]
 }
 
-# Rows of words as columns; those whose heading begins with > are numbers, set right.
+# Rows of words as columns; those whose heading begins with > are numbers, set right. Words come from traces and
+# sessions: what a terminal would obey is made visible.
 proc ::etw::cli::Table {headings rows} {
+    set rows [lmap row $rows {lmap word $row {::etw::lib::visible $word}}]
     set lines [linsert $rows 0 [lmap heading $headings {string trimleft $heading >}]]
     set widths [lmap heading $headings {expr 0}]
     foreach line $lines {

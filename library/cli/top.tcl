@@ -110,7 +110,7 @@ proc ::etw::cli::TopShow {session options seconds} {
     set topNow {}
     set lines [TopTable $now $topAll $seconds [Option $options lines {}]]
     set lost [Lost [dict get $info lost]]
-    set head "session [dict get $info name]: [TopTotal] events, [Seconds [dict get $info duration]],\
+    set head "session [::etw::lib::visible [dict get $info name]]: [TopTotal] events, [Seconds [dict get $info duration]],\
         lost: [Paint stdout [expr {$lost eq {nothing} ? "green" : "red"}] $lost]"
     if {[Columns stdout] > 0} {
         puts -nonewline "\x1b\[H\x1b\[2J"

@@ -155,10 +155,7 @@ static void TakeText(EtwBytes *b, char *out, size_t room)
     }
     EtwText text = {0};
     EtwTextUtf16(&text, start, units < room ? units : room);
-    size_t size = text.size < room ? text.size : room - 1;
-    while (size < text.size && size > 0 && ((uint8_t)text.data[size] & 0xC0) == 0x80) {
-        size--; /* not in the middle of a character */
-    }
+    size_t size = text.size < room ? text.size : EtwUtf8Cut(text.data, room - 1);
     memcpy(out, size != 0 ? text.data : "", size);
     out[size] = 0;
     EtwTextFree(&text);

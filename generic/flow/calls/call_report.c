@@ -1,10 +1,10 @@
 /*
  * flow/calls/call_report.c --
  *
- *	Profiles and trees as text for people, csv and json. Names come from traces: what a terminal
- *	would obey is not shown as it is.
+ *	Profiles and trees as text for people, csv, json and folded stacks.
  */
 #include "flow/calls/call_tree.h"
+#include "flow/render/escape.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -79,17 +79,6 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr)
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static void addSafe(EtwText *out, const char *text)
-{
-    for (const uint8_t *p = (const uint8_t *)text; *p != 0; p++) {
-        if (*p == 0xC2 && p[1] < 0xA0) {
-            p++; /* C1 controls */
-        } else {
-            EtwTextChar(out, *p < 0x20 || *p == 0x7F ? ' ' : (char)*p);
-        }
-    }
-}
-
 static void formatTime(char *room, size_t size, uint64_t ns)
 {
     double v = (double)ns;
@@ -161,7 +150,7 @@ static void addWhat(EtwText *out, const EtwCost *cost)
     default:
         break;
     }
-    addSafe(out, name);
+    EtwAddSafeStr(out, name);
 }
 
 static void addMarks(EtwText *out, const EtwCallStats *s)
@@ -192,7 +181,7 @@ static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
     addTime(out, EtwCallTimeAt(row, 0.99));
     addTime(out, s->max);
     EtwTextStr(out, "  ");
-    addSafe(out, row->name);
+    EtwAddSafeStr(out, row->name);
     addMarks(out, s);
     EtwTextChar(out, '\n');
 }
@@ -228,7 +217,7 @@ static void addCostRow(EtwText *out, const CostRow *paid)
         EtwTextPrintf(out, "%12s", "");
     }
     EtwTextStr(out, "  ");
-    addSafe(out, paid->row->name);
+    EtwAddSafeStr(out, paid->row->name);
     EtwTextStr(out, ": ");
     addWhat(out, paid->cost);
     if (paid->cost->bytes > 0) {
@@ -327,7 +316,7 @@ static void addNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node
     if (depth > DEEPEST) {
         EtwTextPrintf(out, "+%d ", depth - DEEPEST);
     }
-    addSafe(out, node->text ? node->text : node->row->name);
+    EtwAddSafeStr(out, node->text ? node->text : node->row->name);
     addMarks(out, &node->stats);
     addCosts(out, &node->stats.own);
     EtwTextChar(out, '\n');
@@ -337,7 +326,7 @@ static void addThread(EtwText *out, const EtwCalls *calls, const EtwCallNode *th
 {
     EtwTextStr(out, "-- ");
     if (thread->process != NULL) {
-        addSafe(out, thread->process);
+        EtwAddSafeStr(out, thread->process);
         EtwTextChar(out, ' ');
     }
     EtwTextPrintf(out, "pid %u thread %u: %llu %s", thread->pid, thread->tid,
@@ -477,22 +466,6 @@ void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out)
 
 /* ---- json ------------------------------------------------------------------------------------ */
 
-static void addString(EtwText *out, const char *text)
-{
-    EtwTextChar(out, '"');
-    for (; *text != 0; text++) {
-        if (*text == '"' || *text == '\\') {
-            EtwTextChar(out, '\\');
-            EtwTextChar(out, *text);
-        } else if ((uint8_t)*text < 0x20) {
-            EtwTextPrintf(out, "\\u%04x", (unsigned)*text);
-        } else {
-            EtwTextChar(out, *text);
-        }
-    }
-    EtwTextChar(out, '"');
-}
-
 static void addKey(EtwText *out, const char *key, uint64_t value)
 {
     EtwTextPrintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
@@ -506,7 +479,7 @@ static void addJsonCosts(EtwText *out, const char *key, const EtwCosts *costs)
     for (size_t i = 0; i < count; i++) {
         EtwTextPrintf(out, "%s{\"kind\":\"%s\",\"what\":", i > 0 ? "," : "",
                 EtwCostKindName(list[i]->of->kind));
-        addString(out, list[i]->of->name);
+        EtwAddJsonStr(out, list[i]->of->name);
         addKey(out, "count", list[i]->count);
         addKey(out, "ns", list[i]->ns);
         addKey(out, "bytes", list[i]->bytes);
@@ -532,7 +505,7 @@ static void addJsonStats(EtwText *out, const EtwCallStats *s)
 static void addJsonRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
 {
     EtwTextPrintf(out, "{\"%s\":", calls->config.byLine ? "line" : "proc");
-    addString(out, row->name);
+    EtwAddJsonStr(out, row->name);
     addKey(out, "min", row->stats.min);
     addKey(out, "p50", EtwCallTimeAt(row, 0.5));
     addKey(out, "p99", EtwCallTimeAt(row, 0.99));
@@ -546,7 +519,7 @@ static void beginJsonNode(EtwText *out, const EtwCalls *calls, const EtwCallNode
     (void)calls, (void)depth;
     EtwTextStr(out, out->data[out->size - 1] == '[' ? "" : ",");
     EtwTextStr(out, "{\"call\":");
-    addString(out, node->text ? node->text : node->row->name);
+    EtwAddJsonStr(out, node->text ? node->text : node->row->name);
     addKey(out, "start", (uint64_t)node->start);
     addJsonStats(out, &node->stats);
     EtwTextStr(out, ",\"children\":[");
@@ -586,11 +559,13 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
 
 /* ---- Folded stacks --------------------------------------------------------------------------- */
 
-/* A name must not look like several, or end the line. */
+/* A name must not look like several. */
 static void addFoldedName(EtwText *out, const char *name)
 {
-    for (; *name != 0; name++) {
-        EtwTextChar(out, *name == ';' ? ',' : (uint8_t)*name < 0x20 ? ' ' : *name);
+    size_t at = out->size;
+    EtwAddSafeStr(out, name);
+    for (; at < out->size; at++) {
+        out->data[at] = out->data[at] == ';' ? ',' : out->data[at];
     }
 }
 

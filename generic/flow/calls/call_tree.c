@@ -316,11 +316,7 @@ static size_t nameOf(const CallEnter *e, const char **namePtr, char *room, size_
 static size_t lambdaName(const CallEnter *e)
 {
     enum { SHOWN = 72 };
-    size_t size = e->commandSize < SHOWN ? e->commandSize : SHOWN;
-    while (size < e->commandSize && size > 0 && ((uint8_t)e->command[size] & 0xC0) == 0x80) {
-        size--;
-    }
-    return size;
+    return e->commandSize > SHOWN ? EtwUtf8Cut(e->command, SHOWN) : e->commandSize;
 }
 
 static EtwCallRow *procOf(Calls *c, const CallEnter *e)

@@ -17,10 +17,7 @@ static int frameNew(EtwFlame *f, int parent, const char *name, size_t size)
         f->room = f->room ? 2 * f->room : 64;
         f->frames = EtwRealloc(f->frames, (size_t)f->room * sizeof *f->frames);
     }
-    EtwTextUtf8(&f->names, (const uint8_t *)name, size);
-    for (char *p = f->names.data + at; p < f->names.data + f->names.size; p++) {
-        *p = (uint8_t)*p < 0x20 || *p == 0x7F ? ' ' : *p;
-    }
+    EtwAddSafe(&f->names, name, size);
     EtwTextChar(&f->names, 0);
     f->frames[f->count] = (EtwFlameFrame){.name = (const char *)(uintptr_t)at,
             .parent = parent,

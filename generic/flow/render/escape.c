@@ -1,7 +1,7 @@
 /*
  * flow/render/escape.c --
  *
- *	Text inside of JSON and XML.
+ *	Text for terminals, JSON and XML.
  */
 #include "flow/render/escape.h"
 
@@ -54,6 +54,85 @@ unsigned EtwTextTraits(const uint8_t *p, size_t size)
     look(&found, last);
     return ((found.special & TOPS) != 0 ? ETW_TEXT_SPECIAL : 0u) |
            ((found.delimiter & TOPS) != 0 ? ETW_TEXT_DELIMITER : 0u);
+}
+
+/* ---- Terminals -------------------------------------------------------------------------------- */
+
+static bool isUnsafe(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static void addVisible(EtwText *out, uint32_t c)
+{
+    static const char letters[256] = {['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    EtwTextChar(out, '\\');
+    if (c < 256 && letters[c] != 0) {
+        EtwTextChar(out, letters[c]);
+    } else {
+        EtwTextChar(out, c < 256 ? 'x' : 'u');
+        EtwTextHex(out, c, c < 256 ? 2 : 4);
+    }
+}
+
+/* How many bytes from p on are printable ASCII that needs no backslash. */
+static size_t plainRun(const uint8_t *p, size_t size, bool quoted)
+{
+    size_t n = 0;
+    while (n < size && p[n] >= 0x20 && p[n] < 0x7F && !(quoted && (p[n] == '"' || p[n] == '\\'))) {
+        n++;
+    }
+    return n;
+}
+
+static void addSafe(EtwText *out, const uint8_t *p, size_t size, bool quoted)
+{
+    for (size_t n; size > 0; p += n, size -= n) {
+        n = plainRun(p, size, quoted);
+        if (n > 0) {
+            EtwTextAdd(out, p, n);
+            continue;
+        }
+        uint32_t c = EtwUtf8Next(p, size, &n);
+        if (isUnsafe(c)) {
+            addVisible(out, c);
+        } else if (c == 0xFFFD) {
+            ETW_ADD(out, "\xEF\xBF\xBD");
+        } else {
+            EtwTextStr(out, c < 0x80 ? "\\" : "");
+            EtwTextAdd(out, p, n);
+        }
+    }
+}
+
+void EtwAddSafe(EtwText *out, const void *text, size_t size)
+{
+    if (EtwTextTraits(text, size) & ETW_TEXT_SPECIAL) {
+        addSafe(out, text, size, false);
+    } else {
+        EtwTextAdd(out, text, size);
+    }
+}
+
+void EtwAddSafeQuoted(EtwText *out, const void *text, size_t size)
+{
+    addSafe(out, text, size, true);
+}
+
+void EtwAddSafeLines(EtwText *out, const char *text, size_t size)
+{
+    for (const char *end = text + size; text < end;) {
+        const char *at = text;
+        while (at < end && *at != '\n' && *at != '\t') {
+            at++;
+        }
+        EtwAddSafe(out, text, (size_t)(at - text));
+        if (at < end) {
+            EtwTextChar(out, *at++);
+        }
+        text = at;
+    }
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -1,8 +1,8 @@
 /*
  * flow/render/escape.h --
  *
- *	Text inside of other languages: JSON strings, XML. What comes in is valid UTF-8; what goes out
- *	is valid there, whatever it says.
+ *	Text for readers that would obey parts of it: terminals, JSON, XML. What comes in for JSON and XML
+ *	is valid UTF-8; what goes out is valid there in all cases.
  */
 #ifndef ETW_ESCAPE_H
 #define ETW_ESCAPE_H
@@ -20,8 +20,26 @@
  */
 enum { ETW_TEXT_SPECIAL = 1, ETW_TEXT_DELIMITER = 2 };
 unsigned EtwTextTraits(const uint8_t *bytes, size_t size);
+/*
+ * Text for a terminal, on one line. Shown as \n, \x1b, \u202e are: control characters (C0, DEL, C1),
+ * controls of the direction of text, line and paragraph separators. Bytes that are not UTF-8 become
+ * U+FFFD. The text is not unambiguous, as a backslash stands for itself; Quoted: it is, since a
+ * backslash or double quote gets a backslash.
+ */
+void EtwAddSafe(EtwText *out, const void *text, size_t size);
+void EtwAddSafeQuoted(EtwText *out, const void *text, size_t size);
+static inline void EtwAddSafeStr(EtwText *out, const char *text)
+{
+    EtwAddSafe(out, text, strlen(text));
+}
+/* The same, but line feeds and tabs stay. */
+void EtwAddSafeLines(EtwText *out, const char *text, size_t size);
 /* A JSON string, its quotes included. */
 void EtwAddJson(EtwText *out, const char *text, size_t size);
+static inline void EtwAddJsonStr(EtwText *out, const char *text)
+{
+    EtwAddJson(out, text, strlen(text));
+}
 /* Characters of XML 1.0, for content and for quoted attributes; those that it cannot have become
  * U+FFFD. */
 void EtwAddXml(EtwText *out, const char *text, size_t size);

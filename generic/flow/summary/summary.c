@@ -66,12 +66,7 @@ static void wordsOf(const Summary *s, const EtwEvent *e, const EtwSchema *schema
 /* Cut at a character's end: the text is valid UTF-8. */
 static size_t cutSize(const char *text, size_t size)
 {
-    if (size > ETW_SUMMARY_CELL) {
-        for (size = ETW_SUMMARY_CELL; size > 0 && ((uint8_t)text[size] & 0xC0) == 0x80;) {
-            size--;
-        }
-    }
-    return size;
+    return size > ETW_SUMMARY_CELL ? EtwUtf8Cut(text, ETW_SUMMARY_CELL) : size;
 }
 
 void EtwSummaryKey(

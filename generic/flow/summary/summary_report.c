@@ -4,6 +4,7 @@
  *	A summary's results: in order, and as a table for people, as csv, as json. Counts nothing.
  */
 #include "flow/summary/summary_int.h"
+#include "flow/render/escape.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -176,26 +177,23 @@ static void formatFigure(const EtwSummary *s, const EtwFigure *f, char *room, si
     }
 }
 
-/* On one line, whatever the text has: control characters are dots. */
+/* A cell and blanks up to the width, which counts characters. */
 static void addPlain(EtwText *out, const char *text, size_t size, size_t width)
 {
-    size_t columns = 0;
-    for (size_t i = 0; i < size; i++) {
-        uint8_t c = (uint8_t)text[i];
-        EtwTextChar(out, c < 0x20 || c == 0x7f ? '.' : (char)c);
-        columns += (c & 0xC0) != 0x80;
-    }
-    for (; columns < width; columns++) {
+    EtwTextReserve(out, width);
+    size_t from = out->size;
+    EtwAddSafe(out, text, size);
+    for (size_t n = EtwUtf8Length(out->data + from, out->size - from); n < width; n++) {
         EtwTextChar(out, ' ');
     }
 }
 
 static size_t columnsOf(const char *text, size_t size)
 {
-    size_t columns = 0;
-    for (size_t i = 0; i < size; i++) {
-        columns += ((uint8_t)text[i] & 0xC0) != 0x80;
-    }
+    EtwText safe = {0};
+    EtwAddSafe(&safe, text, size);
+    size_t columns = EtwUtf8Length(safe.data, safe.size);
+    EtwTextFree(&safe);
     return columns;
 }
 
@@ -371,29 +369,13 @@ void EtwSummaryCsv(const EtwSummary *s, size_t top, EtwText *out)
 
 /* ---- json ------------------------------------------------------------------------------------ */
 
-static void addString(EtwText *out, const char *text, size_t size)
-{
-    EtwTextChar(out, '"');
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == '"' || text[i] == '\\') {
-            EtwTextChar(out, '\\');
-        }
-        if ((uint8_t)text[i] < 0x20) {
-            EtwTextPrintf(out, "\\u%04x", (unsigned)text[i]);
-        } else {
-            EtwTextChar(out, text[i]);
-        }
-    }
-    EtwTextChar(out, '"');
-}
-
 static void addJsonFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwText *out)
 {
     EtwFigure figures[ETW_FIGURES];
     int count = EtwSummaryFigures(s, g, figures);
     for (int i = 0; i < count; i++) {
         EtwTextStr(out, i > 0 ? "," : "");
-        addString(out, figures[i].name, strlen(figures[i].name));
+        EtwAddJsonStr(out, figures[i].name);
         EtwTextChar(out, ':');
         addNumber(out, &figures[i]);
     }
@@ -415,7 +397,7 @@ void EtwSummaryJson(const EtwSummary *s, size_t top, EtwText *out)
         for (int k = 0; k < s->config.byCount; k++) {
             const char *text = EtwSummaryCell(s, groups[i], k, &size);
             EtwTextStr(out, k > 0 ? "," : "");
-            addString(out, text, size);
+            EtwAddJson(out, text, size);
         }
         EtwTextStr(out, "],");
         addJsonFigures(s, groups[i], out);

@@ -130,16 +130,6 @@ static Spec readSpec(const char *at, size_t size)
 
 /* ---- One value -------------------------------------------------------------------------------- */
 
-/* Characters of valid UTF-8. */
-static int lengthOf(const char *text, size_t size)
-{
-    int n = 0;
-    for (size_t i = 0; i < size; i++) {
-        n += ((uint8_t)text[i] & 0xC0) != 0x80;
-    }
-    return n;
-}
-
 /* Text by precision and width; both count characters. */
 static void addText(EtwText *out, const Spec *s, const char *text, size_t size)
 {
@@ -153,7 +143,7 @@ static void addText(EtwText *out, const Spec *s, const char *text, size_t size)
         }
         size = kept;
     }
-    int fill = s->width - lengthOf(text, size);
+    int fill = s->width - (int)EtwUtf8Length(text, size);
     for (int i = 0; i < fill && !s->left; i++) {
         EtwTextChar(out, ' ');
     }

@@ -29,11 +29,7 @@ static void addStart(Out *out, const char *text)
 {
     enum { SHOWN = 60 };
     size_t size = strlen(text);
-    if (size > SHOWN) {
-        for (size = SHOWN; size > 0 && ((uint8_t)text[size] & 0xC0) == 0x80; size--) {
-        }
-    }
-    add(out, text, size);
+    add(out, text, size > SHOWN ? EtwUtf8Cut(text, SHOWN) : size);
 }
 
 static const char *tailOf(const char *name)

@@ -6,6 +6,7 @@
 #include "tcl/consume/info_int.h"
 #include "schema/model/decode.h"
 #include "base/calendar.h"
+#include "flow/render/escape.h"
 #include <stdlib.h>
 
 /* ---- Providers -------------------------------------------------------------------------------- */
@@ -74,19 +75,11 @@ static void label(EtwText *out, const char *name)
     EtwTextPrintf(out, "%-13s", name);
 }
 
-/* A text from the file: control characters must not reach a terminal. */
-static void addSafe(EtwText *out, const char *text)
-{
-    for (; *text != 0; text++) {
-        EtwTextChar(out, (unsigned char)*text < ' ' || *text == 0x7F ? '?' : *text);
-    }
-}
-
 static void line(EtwText *out, const char *name, const char *value)
 {
     if (value != NULL && *value != 0) {
         label(out, name);
-        addSafe(out, value);
+        EtwAddSafeStr(out, value);
         EtwTextChar(out, '\n');
     }
 }
@@ -183,10 +176,12 @@ static void machineLines(EtwText *out, const EtlInfo *info, const EtwTraceStats 
     EtwTextPrintf(out, ", pointers of %u bits", 8 * info->pointerSize);
     if (processor != NULL) {
         EtwTextStr(out, ", ");
-        addSafe(out, processor);
+        EtwAddSafeStr(out, processor);
     }
     if (memory != NULL) {
-        EtwTextPrintf(out, ", %s MB of memory", memory);
+        EtwTextStr(out, ", ");
+        EtwAddSafeStr(out, memory);
+        EtwTextStr(out, " MB of memory");
     }
     EtwTextChar(out, '\n');
 }
@@ -212,7 +207,7 @@ static void headerLines(
             (long long)info->frequency, info->zoneBias != 0 ? -info->zoneBias / 60.0 : 0.0);
     if (info->standardName[0] != 0 && info->standardName[0] != '@') { /* @: of a resource */
         EtwTextChar(out, ' ');
-        addSafe(out, info->standardName);
+        EtwAddSafeStr(out, info->standardName);
     }
     EtwTextChar(out, '\n');
     modeLine(out, info->mode);
@@ -226,7 +221,7 @@ static void providerLine(EtwText *out, const EtwInfoProvider *p)
     EtwGuidFormat(&p->guid, guid);
     EtwTextPrintf(out, "%10llu  %5.1f%%  %s  ", (unsigned long long)p->events,
             100.0 * (double)p->covered[ETW_COVER_FULL] / (double)p->events, guid);
-    addSafe(out, strcmp(p->name, guid) != 0 ? p->name : "?");
+    EtwAddSafeStr(out, strcmp(p->name, guid) != 0 ? p->name : "?");
     for (int i = 0; i < ETW_ORIGIN_COUNT; i++) {
         if (p->origins[i] != 0) {
             EtwTextPrintf(out, "  %s", EtwOriginName((EtwOrigin)i));

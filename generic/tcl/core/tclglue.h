@@ -105,6 +105,8 @@ void EtwSessionRatesFree(struct EtwSessionRates *rates); /* sessions_cmd.c; acce
 int EtwScriptInit(Tcl_Interp *interp);
 /* Makes ::etw::lib::child, the command-line tool's (child_cmd.c). */
 void EtwChildInit(Tcl_Interp *interp);
+/* Makes ::etw::lib::visible (text_cmd.c). */
+void EtwVisibleInit(Tcl_Interp *interp);
 
 Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, EtwRecoverCmd,
         EtwSnapshotCmd;

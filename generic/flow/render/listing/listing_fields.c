@@ -11,102 +11,21 @@ enum { SHOWN_BYTES = 32, SHOWN_STRINGS = 200 }; /* of a payload that nobody can 
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-static void addVisible(EtwText *out, uint32_t c)
-{
-    static const char letters[256] = {['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
-    EtwTextChar(out, '\\');
-    if (c < 256 && letters[c] != 0) {
-        EtwTextChar(out, letters[c]);
-    } else {
-        EtwTextChar(out, c < 256 ? 'x' : 'u');
-        EtwTextHex(out, c, c < 256 ? 2 : 4);
-    }
-}
-
-/*
- * Whether a terminal might obey the character at p or be turned around by it: C0, DEL, C1, line
- * separators, bidirectional controls. Its code point (when so) and size. The text is valid UTF-8.
- */
-static bool unsafeAt(const uint8_t *p, size_t left, uint32_t *codePtr, size_t *sizePtr)
-{
-    *sizePtr = 1;
-    *codePtr = p[0];
-    if (p[0] == 0xC2 && left >= 2 && p[1] < 0xA0) {
-        *sizePtr = 2;
-        *codePtr = p[1];
-        return true;
-    }
-    if (p[0] == 0xE2 && left >= 3) {
-        uint32_t c = 0x2000u | (uint32_t)(p[1] & 0x3F) << 6 | (p[2] & 0x3F);
-        *sizePtr = 3;
-        *codePtr = c;
-        return (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-    }
-    return p[0] < 0x20 || p[0] == 0x7F;
-}
-
-/* How many bytes from p on are printable ASCII that needs no backslash. */
-static size_t plainRun(const uint8_t *p, size_t size, bool quoted)
-{
-    size_t n = 0;
-    while (n < size && p[n] >= 0x20 && p[n] < 0x7F && !(quoted && (p[n] == '"' || p[n] == '\\'))) {
-        n++;
-    }
-    return n;
-}
-
-static void addSafe(EtwText *out, const uint8_t *p, size_t size, bool quoted)
-{
-    uint32_t code;
-    for (size_t n; size > 0; p += n, size -= n) {
-        n = plainRun(p, size, quoted);
-        if (n > 0) {
-            EtwTextAdd(out, p, n);
-        } else if (unsafeAt(p, size, &code, &n)) {
-            addVisible(out, code);
-        } else if (quoted && (p[0] == '"' || p[0] == '\\')) {
-            EtwTextChar(out, '\\');
-            EtwTextChar(out, (char)p[0]);
-        } else {
-            EtwTextAdd(out, p, n);
-        }
-    }
-}
-
-void EtwListingSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
-{
-    if (!(EtwTextTraits(bytes, size) & ETW_TEXT_SPECIAL)) {
-        EtwTextAdd(out, bytes, size);
-        return;
-    }
-    sink->scratch.size = 0;
-    EtwTextUtf8(&sink->scratch, bytes, size);
-    addSafe(out, (const uint8_t *)sink->scratch.data, sink->scratch.size, false);
-}
-
-static void addQuotable(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out)
+static void addQuotable(const uint8_t *bytes, size_t size, EtwText *out)
 {
     unsigned traits = EtwTextTraits(bytes, size);
-    if (!(traits & ETW_TEXT_SPECIAL)) {
-        bool quotes = (traits & ETW_TEXT_DELIMITER) != 0;
-        EtwTextReserve(out, size + 2);
-        if (quotes) {
-            EtwTextChar(out, '"');
-        }
-        EtwAddShort(out, bytes, size);
-        if (quotes) {
-            EtwTextChar(out, '"');
-        }
-        return;
-    }
-    sink->scratch.size = 0;
-    EtwTextUtf8(&sink->scratch, bytes, size);
-    const uint8_t *text = (const uint8_t *)sink->scratch.data;
-    bool quotes = (EtwTextTraits(text, sink->scratch.size) & ETW_TEXT_DELIMITER) != 0;
+    bool quotes = (traits & ETW_TEXT_DELIMITER) != 0;
+    EtwTextReserve(out, size + 2);
     if (quotes) {
         EtwTextChar(out, '"');
     }
-    addSafe(out, text, sink->scratch.size, quotes);
+    if (!(traits & ETW_TEXT_SPECIAL)) {
+        EtwAddShort(out, bytes, size);
+    } else if (quotes) {
+        EtwAddSafeQuoted(out, bytes, size);
+    } else {
+        EtwAddSafe(out, bytes, size);
+    }
     if (quotes) {
         EtwTextChar(out, '"');
     }
@@ -114,29 +33,41 @@ static void addQuotable(EtwSink *sink, const uint8_t *bytes, size_t size, EtwTex
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
+/* The names of a map's values come from files, too. */
+static void addFormatted(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
+{
+    if (field->map == NULL) {
+        EtwFormatValue(out, field, v);
+        return;
+    }
+    sink->scratch2.size = 0;
+    EtwFormatValue(&sink->scratch2, field, v);
+    EtwAddSafe(out, sink->scratch2.data, sink->scratch2.size);
+}
+
 void EtwListingFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
 {
     switch (v->kind) {
     case ETW_V_TEXT:
-        addQuotable(sink, v->data, v->size, out);
+        addQuotable(v->data, v->size, out);
         break;
     case ETW_V_TEXT16:
         sink->scratch2.size = 0;
         EtwTextUtf16(&sink->scratch2, v->data, v->size / 2);
-        addQuotable(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        addQuotable((const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
         break;
     case ETW_V_UINT:
         if (v->out == ETW_OUT_DEFAULT && field->map == NULL) {
             EtwAddDecimal(out, v->u);
             break;
         }
-        EtwFormatValue(out, field, v);
+        addFormatted(sink, field, v, out);
         break;
     case ETW_V_NULL:
         ETW_ADD(out, "null");
         break;
     default:
-        EtwFormatValue(out, field, v);
+        addFormatted(sink, field, v, out);
         break;
     }
 }
@@ -144,11 +75,11 @@ void EtwListingFieldValue(EtwSink *sink, const EtwField *field, const EtwValue *
 void EtwListingBareValue(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
 {
     if (v->kind == ETW_V_TEXT) {
-        EtwListingSafe(sink, v->data, v->size, out);
+        EtwAddSafe(out, v->data, v->size);
     } else if (v->kind == ETW_V_TEXT16) {
         sink->scratch2.size = 0;
         EtwTextUtf16(&sink->scratch2, v->data, v->size / 2);
-        EtwListingSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        EtwAddSafe(out, sink->scratch2.data, sink->scratch2.size);
     } else {
         EtwListingFieldValue(sink, field, v, out);
     }
@@ -199,7 +130,7 @@ static bool isObject(const char *name)
 static void addObject(FieldWriter *w)
 {
     ETW_ADD(w->out, " \"");
-    EtwListingSafe(w->sink, (const uint8_t *)w->object, strlen(w->object), w->out);
+    EtwAddSafeStr(w->out, w->object);
     EtwTextChar(w->out, '"');
     w->object = NULL;
 }

@@ -16,13 +16,13 @@ static void addIso(int64_t time, EtwText *out)
     EtwSinkTime(&iso, time, 6, out);
 }
 
-static void addFileLine(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
+static void addFileLine(const EtlInfo *info, const char *path, EtwText *out)
 {
     ETW_ADD(out, "-- ");
-    EtwListingSafe(sink, (const uint8_t *)path, strlen(path), out);
+    EtwAddSafeStr(out, path);
     if (info->loggerName[0] != 0) { /* some merge tools leave it out */
         ETW_ADD(out, ": session ");
-        EtwListingSafe(sink, (const uint8_t *)info->loggerName, strlen(info->loggerName), out);
+        EtwAddSafeStr(out, info->loggerName);
         ETW_ADD(out, ", started ");
     } else {
         ETW_ADD(out, ": started ");
@@ -35,10 +35,11 @@ static void addFileLine(EtwSink *sink, const EtlInfo *info, const char *path, Et
 
 void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
+    (void)sink;
     for (int i = 0; source != NULL && i < EtwSourceFileCount(source); i++) {
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
-        addFileLine(sink, info, path, out);
+        addFileLine(info, path, out);
     }
 }
 
@@ -107,7 +108,7 @@ static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, 
     }
     EtwListingColor(sink, RED, out);
     ETW_ADD(out, "-- LOST: ");
-    EtwListingSafe(sink, (const uint8_t *)path, strlen(path), out);
+    EtwAddSafeStr(out, path);
     ETW_ADD(out, ": the session lost ");
     EtwAddDecimal(out, info->eventsLost);
     EtwTextStr(out, info->eventsLost == 1 ? " event" : " events");
@@ -142,7 +143,7 @@ static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText 
         }
         EtwListingColor(sink, RED, out);
         ETW_ADD(out, "-- LOST: session ");
-        EtwListingSafe(sink, (const uint8_t *)info->name, strlen(info->name), out);
+        EtwAddSafeStr(out, info->name);
         ETW_ADD(out, ": ");
         EtwAddDecimal(out, kinds[i].count);
         EtwTextStr(out, kinds[i].count == 1 ? " event " : " events ");
@@ -190,7 +191,7 @@ static bool compareFile(void *ctx, const EtwSessionInfo *info)
 
 /* Why the losses of a file that was not closed are not known. Says how to see the rest, if there is
  * one. */
-static const char *addRunning(EtwSink *sink, const char *path, EtwText *out)
+static const char *addRunning(const char *path, EtwText *out)
 {
     Writing writing = {.found = false};
     OsFullPath(path, writing.path, sizeof writing.path);
@@ -199,8 +200,7 @@ static const char *addRunning(EtwSink *sink, const char *path, EtwText *out)
         return "a file was not closed";
     }
     EtwText name = {0};
-    EtwListingSafe(
-            sink, (const uint8_t *)writing.session.name, strlen(writing.session.name), &name);
+    EtwAddSafeStr(&name, writing.session.name);
     EtwTextChar(&name, '\0');
     EtwTextPrintf(out, "-- session %s still runs: \"etw flush %s\" brings the file up to date",
             name.data, name.data);
@@ -220,7 +220,7 @@ static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
         ofFiles += (uint64_t)info->eventsLost + info->buffersLost;
-        unknown = info->closed ? unknown : addRunning(sink, path, out);
+        unknown = info->closed ? unknown : addRunning(path, out);
         addLostOfFile(sink, info, path, out);
     }
     bool none = addLostOfSessions(sink, source, &unknown, out);
@@ -243,7 +243,7 @@ void EtwListingWarning(EtwSink *sink, const char *warning, EtwText *out)
 {
     EtwListingColor(sink, YELLOW, out);
     ETW_ADD(out, "-- warning: ");
-    EtwListingSafe(sink, (const uint8_t *)warning, strlen(warning), out);
+    EtwAddSafeStr(out, warning);
     EtwListingColor(sink, RESET, out);
     EtwTextChar(out, '\n');
 }

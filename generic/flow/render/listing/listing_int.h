@@ -73,8 +73,6 @@ typedef struct ListingPrefix {
  * is left over. */
 void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
         const ListingPrefix *prefixes, uint64_t skip, EtwText *out);
-/* Text with control characters made visible: one line, harmless to a terminal. */
-void EtwListingSafe(EtwSink *sink, const uint8_t *bytes, size_t size, EtwText *out);
 /* A value as it stands behind a name; texts that would be ambiguous are quoted. */
 void EtwListingFieldValue(
         EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);

@@ -11,15 +11,6 @@ enum { PROVIDER_WIDTH_MAX = 24 };
 
 /* ---- Providers ------------------------------------------------------------------------------- */
 
-static int columnsOf(const char *text, size_t size)
-{
-    int columns = 0;
-    for (size_t i = 0; i < size; i++) {
-        columns += ((uint8_t)text[i] & 0xC0) != 0x80;
-    }
-    return columns;
-}
-
 /* A provider keeps its colour from one listing to the next. */
 static const char *providerColor(const char *name)
 {
@@ -42,8 +33,8 @@ static void nameProvider(
     const char *name = EtwSinkProvider(sink, event, schema, guid);
     EtwListingColor(sink, providerColor(name), &p->column);
     size_t from = p->column.size;
-    EtwListingSafe(sink, (const uint8_t *)name, strlen(name), &p->column);
-    p->width = columnsOf(p->column.data + from, p->column.size - from);
+    EtwAddSafeStr(&p->column, name);
+    p->width = (int)EtwUtf8Length(p->column.data + from, p->column.size - from);
     EtwListingColor(sink, RESET, &p->column);
 }
 
@@ -213,13 +204,13 @@ static void layoutSocket(ListingLayout *layout, const EtwSchema *schema)
     }
 }
 
-static void makePrefixes(EtwSink *sink, ListingLayout *layout, const EtwSchema *schema)
+static void makePrefixes(ListingLayout *layout, const EtwSchema *schema)
 {
     layout->prefixes = EtwAlloc((size_t)schema->fieldCount * sizeof *layout->prefixes + 1);
     for (int i = 0; i < schema->fieldCount; i++) {
         const char *name = schema->fields[i].name;
         size_t from = layout->prefixText.size;
-        EtwListingSafe(sink, (const uint8_t *)name, strlen(name), &layout->prefixText);
+        EtwAddSafeStr(&layout->prefixText, name);
         EtwTextChar(&layout->prefixText, '=');
         layout->prefixes[i].size = (uint32_t)(layout->prefixText.size - from);
     }
@@ -234,8 +225,8 @@ static ListingLayout *newLayout(EtwSink *sink, const EtwEvent *event, const EtwS
     ListingLayout *layout = EtwAlloc(sizeof *layout);
     layout->schema = schema;
     layout->provider = EtwListingProviderOf(sink, event, schema);
-    EtwListingSafe(sink, (const uint8_t *)schema->event, strlen(schema->event), &layout->name);
-    makePrefixes(sink, layout, schema);
+    EtwAddSafeStr(&layout->name, schema->event);
+    makePrefixes(layout, schema);
     findRoles(layout, schema);
     if (event->classic && strcmp(schema->provider, "EventTrace") == 0) {
         layout->kind = LAYOUT_HIDDEN;

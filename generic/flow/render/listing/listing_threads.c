@@ -21,27 +21,18 @@ static char *putId(char *p, uint32_t id)
     return EtwPutDecimal(p, id);
 }
 
-/* A name from a trace may hold anything: what a terminal would obey is left out, and a long one is
- * cut at a character. */
+/* A long name is cut. */
 static char *putName(char *p, const char *name)
 {
-    size_t size = strnlen(name, TEXT_PROCESS_MAX + 1);
+    EtwText safe = {0};
+    EtwAddSafeStr(&safe, name);
+    size_t size = safe.size;
     if (size > TEXT_PROCESS_MAX) {
-        size = TEXT_PROCESS_MAX;
-        while (size > 0 && ((uint8_t)name[size] & 0xC0) == 0x80) {
-            size--;
-        }
+        size = EtwUtf8Cut(safe.data, TEXT_PROCESS_MAX);
     }
-    for (size_t i = 0; i < size; i++) {
-        bool control = (uint8_t)name[i] < 0x20 || name[i] == 0x7F ||
-                       ((uint8_t)name[i] == 0xC2 && (uint8_t)name[i + 1] < 0xA0);
-        if (control && (uint8_t)name[i] == 0xC2) {
-            i++;
-        } else if (!control) {
-            *p++ = name[i];
-        }
-    }
-    return p;
+    EtwCopyShort(p, safe.data, size);
+    EtwTextFree(&safe);
+    return p + size;
 }
 
 /* pid/tid, name(pid)/tid; name(pid) for the thread that Linux calls by its process. */
@@ -123,10 +114,7 @@ void EtwListingEnter(ListingThread *t, int depth, uint64_t id, int64_t time, boo
     call->open = true;
     call->step = step;
     if (nameSize > TEXT_NAME_MAX) { /* cut at a character */
-        nameSize = TEXT_NAME_MAX;
-        while (nameSize > 0 && (name[nameSize] & 0xC0) == 0x80) {
-            nameSize--;
-        }
+        nameSize = EtwUtf8Cut(name, TEXT_NAME_MAX);
     }
     call->nameSize = (uint8_t)nameSize;
     memcpy(call->name, name, nameSize);

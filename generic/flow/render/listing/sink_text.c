@@ -428,7 +428,7 @@ static bool addMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
     sink->message.size = 0;
     EtwFormatMessage(&sink->message, schema, event);
     ETW_ADD(out, ": ");
-    EtwListingSafe(sink, (const uint8_t *)sink->message.data, sink->message.size, out);
+    EtwAddSafe(out, sink->message.data, sink->message.size);
     return true;
 }
 
@@ -517,7 +517,7 @@ static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
         addBlanks(out, STACK_INDENT);
         sink->scratch2.size = 0;
         EtwTrackFrame(sink->track, event, i, &sink->scratch2);
-        EtwListingSafe(sink, (const uint8_t *)sink->scratch2.data, sink->scratch2.size, out);
+        EtwAddSafe(out, sink->scratch2.data, sink->scratch2.size);
         EtwListingColor(sink, RESET, out);
         if (sink->config.width > 0) {
             cutLine(sink, from, out);

@@ -1,9 +1,8 @@
 /*
  * etwStubs.h --
  *
- *	The C API of etw.h for Tcl extensions: the functions are reached through a table that the
- *	loaded package hands out, so that an extension needs no etw at link time and meets the same
- *	registry, whichever etw is loaded.
+ *	The C API of etw.h, ETW_WRITE included, for Tcl extensions. The functions are reached through a
+ *	table that the loaded package etw provides. An extension therefore links no etw of its own.
  *
  *	    #define USE_ETW_STUBS
  *	    #include "etwStubs.h"
@@ -13,8 +12,8 @@
  *	    }
  *	    prov = Etw_Register("My-Extension", NULL);
  *
- *	Link libetwstub1.0.a. Functions are only ever added, at the end; `size` tells an extension
- *	what its etw has.
+ *	Link libetwstub1.0.a. New functions are added at the end of the table only. Etw_InitStubs fails
+ *	when the loaded etw's table is shorter than the extension's.
  */
 #ifndef ETW_STUBS_H
 #define ETW_STUBS_H
@@ -24,7 +23,7 @@
 #endif
 #include "etw.h"
 
-struct Tcl_Interp; /* tcl.h is the includer's */
+struct Tcl_Interp; /* the extension includes tcl.h */
 
 #define ETW_STUBS_MAGIC 0x57544531 /* "1ETW" */
 
@@ -43,6 +42,8 @@ typedef struct EtwStubs {
     void (*activityGet)(Etw_Guid *activity);
     void (*enableCallbackAdd)(Etw_Provider *provider, Etw_EnableProc *proc, void *ctx);
     void (*enableCallbackRemove)(Etw_Provider *provider, Etw_EnableProc *proc, void *ctx);
+    int (*writeSite)(Etw_Site *site, Etw_Provider *provider, const Etw_Guid *activity,
+            const Etw_Guid *related, const Etw_Data *data, int count);
 } EtwStubs;
 
 #ifdef __cplusplus
@@ -51,10 +52,8 @@ extern "C" {
 
 extern const EtwStubs *etwStubsPtr;
 
-/*
- * Require the package and take its table. The version that was found, or NULL with a message in
- * interp.
- */
+/* Require the package etw and take its table. Returns the version that was loaded, or NULL with a
+ * message and an errorCode in interp. */
 const char *Etw_InitStubs(struct Tcl_Interp *interp, const char *version, int exact);
 
 #ifdef __cplusplus
@@ -67,6 +66,7 @@ const char *Etw_InitStubs(struct Tcl_Interp *interp, const char *version, int ex
 #define Etw_DefineEvent (etwStubsPtr->defineEvent)
 #define Etw_Write (etwStubsPtr->write)
 #define Etw_WriteActivity (etwStubsPtr->writeActivity)
+#define Etw_WriteSite (etwStubsPtr->writeSite)
 #define Etw_ActivityCreate (etwStubsPtr->activityCreate)
 #define Etw_ActivitySet (etwStubsPtr->activitySet)
 #define Etw_ActivityGet (etwStubsPtr->activityGet)

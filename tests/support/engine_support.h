@@ -29,7 +29,7 @@ static char *at(const char *name)
     return p;
 }
 
-static EtwStatus startFile(const char *name, const char *file, EtwError *err)
+CHECK_UNUSED static EtwStatus startFile(const char *name, const char *file, EtwError *err)
 {
     EtwSessionConfig config = {
             .name = name, .file = file, .mode = ETW_FILE_SEQUENTIAL, .bufferKB = 64};
@@ -38,13 +38,13 @@ static EtwStatus startFile(const char *name, const char *file, EtwError *err)
     return status == ETW_OK ? EtwSessionEnable(name, &enable, err) : status;
 }
 
-static int writeOne(uint64_t thread, uint64_t number)
+CHECK_UNUSED static int writeOne(uint64_t thread, uint64_t number)
 {
     return Etw_Write(event, (Etw_Data[]){{&thread, 8}, {&number, 8}}, 2);
 }
 
 /* Count our events in a file, checking that each thread's numbers rise and times do, too. */
-static uint64_t countFile(const char *path, bool wantClosed)
+CHECK_UNUSED static uint64_t countFile(const char *path, bool wantClosed)
 {
     EtlReader *reader;
     EtwEvent e;

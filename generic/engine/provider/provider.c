@@ -14,15 +14,30 @@
 #include "etl/format.h"
 #include "schema/model/schema.h"
 
+/*
+ * An event is never freed, since call sites (Etw_Site) keep pointers to it. The provider's last
+ * Etw_Unregister sets `provider` to NULL; defining the same event again restores it. A class belongs to
+ * one provider, so that an event never gets another one.
+ */
 struct Etw_Event {
-    RegProvider *provider;
+    _Atomic(RegProvider *) provider; /* relaxed: the other members do not change */
     EtwDescriptor desc;
     uint32_t eventClass;
-    Etw_Event *next; /* all of this process, under the registry's lock */
+    Etw_Event *next;
 };
 
-/* Under RegLock. */
+/* All of this process; under RegLock. */
 static Etw_Event *events;
+
+static inline RegProvider *providerOf(const Etw_Event *event)
+{
+    return atomic_load_explicit(&event->provider, memory_order_relaxed);
+}
+
+static inline void setProvider(Etw_Event *event, RegProvider *provider)
+{
+    atomic_store_explicit(&event->provider, provider, memory_order_relaxed);
+}
 
 /* ---- Registering ----------------------------------------------------------------------------- */
 
@@ -60,13 +75,9 @@ void Etw_Unregister(Etw_Provider *pub)
     }
     last = RegRemoveRegistration(provider) == 0;
     if (last) {
-        for (Etw_Event **at = &events; *at != NULL;) {
-            Etw_Event *e = *at;
-            if (e->provider == provider) {
-                *at = e->next;
-                EtwFree(e);
-            } else {
-                at = &e->next;
+        for (Etw_Event *e = events; e != NULL; e = e->next) {
+            if (providerOf(e) == provider) {
+                setProvider(e, NULL);
             }
         }
     }
@@ -122,11 +133,13 @@ Etw_Event *Etw_DefineEvent(
         }
         if (offset != 0 && event == NULL) {
             event = EtwAlloc(sizeof *event);
-            event->provider = provider;
             event->desc = head.desc;
             event->eventClass = offset;
             event->next = events;
             events = event;
+        }
+        if (event != NULL) {
+            setProvider(event, provider);
         }
     }
     RegUnlock();
@@ -271,10 +284,9 @@ static void takeIds(WriteArgs *args, EtwThread *thread)
 
 /* Into every session that wants it. args: all but thread and payload size is set. Inlined, so that
  * each of its callers pays for what it uses. */
-static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
+static inline __attribute__((always_inline)) int writeWanted(RegProvider *provider, WriteArgs *args)
 {
     const Etw_Event *event = args->event;
-    RegProvider *provider = event->provider;
     EtwThread *thread;
     size_t payload = 0;
     uint32_t active;
@@ -311,38 +323,99 @@ static inline __attribute__((always_inline)) int writeWanted(WriteArgs *args)
     return result;
 }
 
-/* event NULL: it could not be defined. */
-static inline bool isEventEnabled(const Etw_Event *event)
+/* The provider of an event that a session has enabled, otherwise NULL. event NULL: it could not be
+ * defined. */
+static inline RegProvider *enabledProvider(const Etw_Event *event)
 {
-    return event != NULL &&
-           Etw_Enabled(&event->provider->pub, event->desc.level, event->desc.keyword);
+    RegProvider *provider = event != NULL ? providerOf(event) : NULL;
+    bool enabled =
+            provider != NULL && Etw_Enabled(&provider->pub, event->desc.level, event->desc.keyword);
+    return enabled ? provider : NULL;
 }
 
 int Etw_WriteActivity(Etw_Event *event, const Etw_Guid *activity, const Etw_Guid *related,
         const Etw_Data *data, int count)
 {
+    RegProvider *provider = enabledProvider(event);
     WriteArgs args = {event, NULL, activity, related, data, count, 0, NULL, NULL};
-    return isEventEnabled(event) ? writeWanted(&args) : ETW_WRITTEN;
+    return provider != NULL ? writeWanted(provider, &args) : ETW_WRITTEN;
 }
 
 int Etw_Write(Etw_Event *event, const Etw_Data *data, int count)
 {
+    RegProvider *provider = enabledProvider(event);
     WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, NULL};
-    return isEventEnabled(event) ? writeWanted(&args) : ETW_WRITTEN;
+    return provider != NULL ? writeWanted(provider, &args) : ETW_WRITTEN;
 }
 
 uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count)
 {
     uint64_t stamp = 0;
     WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, &stamp, NULL};
-    writeWanted(&args);
+    writeWanted(providerOf(event), &args);
     return stamp;
 }
 
 void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const EtwElapsed *elapsed)
 {
     WriteArgs args = {event, NULL, NULL, NULL, data, count, 0, NULL, elapsed};
-    writeWanted(&args);
+    writeWanted(providerOf(event), &args);
+}
+
+/* ---- Call sites ------------------------------------------------------------------------------ */
+
+enum { SITE_EVENTS = sizeof(((Etw_Site *)0)->events) / sizeof(Etw_Event *) };
+
+/* The site's event for a provider, NULL: not defined yet. Acquire: the event was initialized by the
+ * thread that stored its pointer. */
+static inline Etw_Event *siteEvent(Etw_Site *site, const RegProvider *provider)
+{
+    for (int i = 0; i < SITE_EVENTS; i++) {
+        Etw_Event *event = __atomic_load_n(&site->events[i], __ATOMIC_ACQUIRE);
+        if (event == NULL) {
+            break;
+        }
+        if (providerOf(event) == provider) {
+            return event;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Define the site's event for a provider. Threads that do so at once get the same event and may store
+ * it twice. With more providers than the site has members, each replaces the event of another.
+ */
+static __attribute__((noinline)) Etw_Event *defineSiteEvent(Etw_Site *site, Etw_Provider *pub)
+{
+    Etw_Event *event;
+    unsigned next;
+    if (__atomic_load_n(&site->failed, __ATOMIC_RELAXED) == pub) {
+        return NULL; /* the reasons are permanent: malformed, or the registry's arena is full */
+    }
+    event = Etw_DefineEvent(pub, &site->desc, site->fields, site->fieldCount);
+    if (event == NULL) {
+        __atomic_store_n(&site->failed, pub, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    next = __atomic_fetch_add(&site->next, 1, __ATOMIC_RELAXED) % SITE_EVENTS;
+    __atomic_store_n(&site->events[next], event, __ATOMIC_RELEASE);
+    return event;
+}
+
+int Etw_WriteSite(Etw_Site *site, Etw_Provider *pub, const Etw_Guid *activity,
+        const Etw_Guid *related, const Etw_Data *data, int count)
+{
+    RegProvider *provider = (RegProvider *)pub;
+    Etw_Event *event = siteEvent(site, provider);
+    WriteArgs args = {event, NULL, activity, related, data, count, 0, NULL, NULL};
+    if (__builtin_expect(event == NULL, 0)) {
+        args.event = defineSiteEvent(site, pub);
+        if (args.event == NULL) {
+            return ETW_LOST_UNDEFINED;
+        }
+    }
+    return writeWanted(provider, &args);
 }
 
 bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw)

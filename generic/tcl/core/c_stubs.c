@@ -19,6 +19,7 @@ static const EtwStubs stubs = {
         .activityGet = Etw_ActivityGet,
         .enableCallbackAdd = Etw_EnableCallbackAdd,
         .enableCallbackRemove = Etw_EnableCallbackRemove,
+        .writeSite = Etw_WriteSite,
 };
 
 const EtwStubs *EtwStubsTable(void)

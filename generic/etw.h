@@ -1,4 +1,3 @@
-/* clang-format off */
 /*
  * etw.h --
  *
@@ -32,7 +31,6 @@
  *	All functions may be called from any thread. None may be called from a signal handler, except
  *	Etw_Enabled.
  */
-/* clang-format on */
 #ifndef ETW_H
 #define ETW_H
 

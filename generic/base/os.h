@@ -1,8 +1,8 @@
 /*
  * base/os.h --
  *
- *	What a platform must give to the core: clock, CPU number, threads, locks, wake-ups, shared
- *	mappings and files. One implementation a platform: unix/os/linux_os.c, win/os/win_os.c. No policy here.
+ *	What a platform provides to the core: clock, CPU number, threads, locks, wake-ups, shared
+ *	mappings and files. The implementations are the folders unix/os and win/os. No policy here.
  */
 #ifndef ETW_BASE_OS_H
 #define ETW_BASE_OS_H
@@ -37,8 +37,7 @@ extern EtwClock osClock;
 void OsInit(void);          /* idempotent, thread-safe */
 uint64_t OsTicksSlow(void); /* for clocks other than the TSC */
 
-/* The session clock in memory. Not serialising: may be some ns early with respect to other memory.
- */
+/* The session clock. Not serialising: it may be read some ns before earlier memory accesses. */
 static inline uint64_t OsTicks(void)
 {
 #if defined(__x86_64__) && !defined(_WIN32)
@@ -89,25 +88,26 @@ static inline int OsCpu(void)
     return OsCpuSlow();
 }
 uint32_t OsTid(void); /* kernel thread id; cached per thread */
-/* Tells a pid from its reuse; 0 when there is no such process, OS_START_UNKNOWN when that cannot be
- * told just now (no file descriptor left). */
+/* The start time of a process, which distinguishes it from a later process with the same pid. 0: no
+ * such process. OS_START_UNKNOWN: it cannot be read at present (no free file descriptor). */
 #define OS_START_UNKNOWN UINT64_MAX
 uint64_t OsProcessStart(uint32_t pid);
-/* The process that had this start still lives, for all one can tell. */
+/* Whether the process with this start time still runs. True also when that is unknown. */
 static inline bool OsProcessAlive(uint32_t pid, uint64_t start)
 {
     uint64_t now = OsProcessStart(pid);
     return now != 0 && (now == start || now == OS_START_UNKNOWN);
 }
-/* Around each fork of this process, as pthread_atfork; nothing where there is none. */
+/* Functions that are called around each fork of this process, as by pthread_atfork. Windows: never. */
 void OsOnFork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 uint32_t OsCpuMHz(void);
 void OsRandom(void *data, size_t size);
 void OsHostName(char *buf, size_t size);
-void OsUserName(char *buf, size_t size);    /* whose files this process makes; UTF-8 */
-void OsProgramName(char *buf, size_t size); /* that this process runs: the file without folders */
-void OsHostText(char *buf, size_t size);    /* "Linux 6.18 x86_64 ..." */
-/* handle: a file descriptor, on Windows a HANDLE. -1: no terminal; 0: one that does not say. */
+void OsUserName(char *buf, size_t size); /* the owner of files that this process creates; UTF-8 */
+void OsProgramName(
+        char *buf, size_t size);         /* this process's program: its file name without folders */
+void OsHostText(char *buf, size_t size); /* "Linux 6.18 x86_64 ..." */
+/* handle: a file descriptor, on Windows a HANDLE. -1: no terminal; 0: a terminal of unknown width. */
 int OsTerminalColumns(intptr_t handle);
 
 /* ---- Threads, locks, wake-ups ---------------------------------------------------------------- */
@@ -124,8 +124,8 @@ void OsMutexLock(OsMutex *m);
 void OsMutexUnlock(OsMutex *m);
 
 /*
- * A wake-up: any thread posts, one waits. Posting is async-signal-safe and never blocks; posts
- * while nobody waits are remembered as one.
+ * A wake-up: any thread posts, one waits. Posting is async-signal-safe and never blocks. Posts while
+ * no thread waits are remembered as one.
  */
 typedef struct OsWake OsWake;
 OsWake *OsWakeNew(void);
@@ -135,9 +135,9 @@ bool OsWakeWait(
         OsWake *w, int64_t timeoutNs); /* true: posted; false: timed out. timeoutNs < 0: for ever */
 
 /*
- * A wake-up between processes: the word lies in memory that they share, zeroed at first; `name`
- * names it where a platform needs that. Anybody rings, one waits; rings while nobody waits are
- * remembered as one. Ringing never blocks and is a system call only when somebody sleeps (Windows:
+ * A wake-up between processes. The word is in memory that they share, zero at first; `name` is used
+ * where the platform needs one. Any process posts, one waits. Posts while no process waits are
+ * remembered as one. Posting never blocks. It is a system call only when a process waits (Windows:
  * always).
  */
 typedef struct OsSharedWake {
@@ -152,20 +152,20 @@ bool OsSharedWakeWait(
 
 void OsSleepNs(int64_t ns);
 
-/* ---- Counters of one thread (os_counters.c) --------------------------------------------------- */
+/* ---- Counters of one thread (unix/os/linux_counters.c, win/os/win_counters.c) --------------------------------------------------- */
 
 /*
- * What the processor (instructions, branch-misses ...) and the kernel (page-faults ...) count for the
- * thread that opened them, which reads and closes them. Counters of the kernel's own work where it
- * may be seen, else of the program's alone.
+ * Counters of the processor (instructions, branch-misses ...) and of the kernel (page-faults ...) for
+ * the thread that opens them, which also reads and closes them. They include work in the kernel where
+ * the process has the right to see it.
  */
 typedef struct OsCounters OsCounters;
-enum { OS_COUNTERS = 8 }; /* at once */
-/* Of those that this platform knows; NULL: there are not so many. */
+enum { OS_COUNTERS = 8 }; /* at most, per OsCountersOpen */
+/* The name of the platform's counter number `index`; NULL: there is none. */
 const char *OsCounterName(int index);
-/* indices: into these names, count (at most OS_COUNTERS) of them. */
+/* indices: `count` (at most OS_COUNTERS) arguments of OsCounterName. */
 EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count, EtwError *errPtr);
-/* What has been counted since the last time, or the opening. */
+/* The counts since the previous call, or since OsCountersOpen. */
 void OsCountersTake(OsCounters *counters, uint64_t *values);
 void OsCountersClose(OsCounters *counters);
 
@@ -175,7 +175,7 @@ void OsCountersClose(OsCounters *counters);
  */
 void OsProcessFence(void);
 
-/* Per-thread slot: `destroy` runs at thread exit. One per process is enough for the engine. */
+/* A per-thread pointer; `destroy` runs at thread exit. There is one for the whole process. */
 #ifdef _WIN32
 void *OsThreadSlotGet(void);
 #else
@@ -190,9 +190,10 @@ static inline void *OsThreadSlotGet(void)
 void OsThreadSlotSet(void *value, void (*destroy)(void *));
 
 /*
- * Run `proc(argument)` in a process of its own that outlives this one: without its terminal, open
- * files and directory, and ended by proc's return, without exit handlers. *pidPtr: its process id.
- * Windows: a process that finds proc as the function OS_DETACHED_ENTRY of this library.
+ * Run `proc(argument)` in a new process that outlives this one. It has neither this process's
+ * terminal nor its open files and directory. It ends when proc returns, without exit handlers.
+ * *pidPtr: its process id. Windows: the new process calls the function OS_DETACHED_ENTRY of this
+ * library.
  */
 #define OS_DETACHED_ENTRY "EtwDetachedLogger"
 EtwStatus OsDetach(void (*proc)(const char *argument), const char *argument, uint32_t *pidPtr,
@@ -206,22 +207,22 @@ typedef struct OsMap {
     void *handle; /* platform's own */
 } OsMap;
 
-/* Per-user runtime directory (ETW_RUNTIME_DIR wins), created 0700 and verified to be ours. UTF-8.
- */
+/* The user's runtime directory (ETW_RUNTIME_DIR overrides it), created with mode 0700 and checked to
+ * belong to the user. UTF-8. */
 EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *errPtr);
 
 /*
- * Map a file shared and writable. create: made 0600, exclusive, sparse, of `size` bytes; else
- * opened, checked to be ours and a plain file, size taken from it.
+ * Map a file shared and writable. create: the file is created with mode 0600, sparse, with `size`
+ * bytes, and must not exist. Otherwise it must be a regular file of this user, and its size is used.
  */
 EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, EtwError *errPtr);
 EtwStatus OsMapFile(
         OsMap *map, const char *path, EtwError *errPtr); /* read-only, private; size 0: base NULL */
-/* A file's pages leave the process's memory; touching them again brings them back. */
+/* Remove a file's pages from the process's memory. The next access reads them again. */
 void OsMapEvict(OsMap *map);
 /*
- * Copy bytes of a mapped file, all of them inside it, without making its pages part of the
- * process's memory where the platform can: for few bytes here and there.
+ * Copy bytes of a mapped file. Where the platform can, its pages do not become part of the process's
+ * memory. For small pieces. The range must be inside the file.
  */
 void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size);
 void OsUnmap(OsMap *map);
@@ -236,18 +237,19 @@ uint64_t OsFileSize(OsFile *file);
 EtwStatus OsFileTruncate(OsFile *file, uint64_t size, int *osErrorPtr);
 void OsFileClose(OsFile *file);
 /*
- * A file for what is too large for memory: 0600, in TMPDIR (Windows: the user's temporary
- * directory), without a name or gone with its last handle.
+ * A temporary file for data that is too large for memory: mode 0600, in TMPDIR (Windows: the user's
+ * temporary directory). It has no name, or is deleted with its last handle.
  */
 EtwStatus OsFileTemp(OsFile **filePtr, EtwError *errPtr);
-/* Map all of such a file read-only. The file is closed, also on failure; what it has lives as long
- * as the map. */
+/* Map a temporary file read-only. The file is closed, also on failure. Its content exists as long as
+ * the mapping. */
 EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *errPtr);
 bool OsFileRemove(const char *path);
 bool OsFileExists(const char *path);
 
-/* Lock of a file, across processes, freed by the kernel when its holder dies. Not recursive. Those
- * who locked it before its directory was removed lock each other out still. One file a process. */
+/* A lock between processes, on a file. The kernel releases it when its holder dies. Not recursive.
+ * When the directory is removed, processes that locked the file before still exclude each other. A
+ * process uses one file. */
 typedef struct OsFileLock OsFileLock;
 EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *errPtr);
 void OsFileLockRelease(OsFileLock *lock);
@@ -257,9 +259,9 @@ const char *OsErrorName(int osError); /* "EACCES", "ERROR_ACCESS_DENIED", or "" 
 void OsFullPath(const char *path, char *full, size_t size);
 
 /*
- * Call `proc` when the process is about to be ended by SIGINT, SIGTERM, SIGHUP (default disposition
- * only) or by a closed Windows console, on an ordinary thread of ours, then let it end as it would
- * have. Installed once, on the first call.
+ * Call `proc` when SIGINT, SIGTERM or SIGHUP (with default disposition only), or a closed Windows
+ * console, is about to end the process. The call is made on a thread of the library. Afterwards the
+ * process ends as it would have. Installed once, by the first call.
  */
 void OsOnTermination(void (*proc)(void));
 

@@ -1,11 +1,11 @@
 /*
  * engine/engine.h --
  *
- *	The interface of tracing to the rest of the code: sessions, enabling, and where live events
- *	come from. Two engines implement it, the embedded one (session.c, logger.c, ring.c, registry.c) and
- *	the operating system's (win/system); dispatch.c chooses. Providers and writing are etw.h.
- *	Everything may be called from any thread; a session is addressed by name, with "embedded:" or
- *	"system:" in front where both engines have one of that name.
+ *	The engine interface: sessions, enabling, and sources of live events. Two engines implement it:
+ *	the embedded one (engine/session, engine/provider, engine/shared) and the operating system's
+ *	(win/system). dispatch.c chooses. Providers and writing are in etw.h. All functions may be called
+ *	from any thread. A session is addressed by name, with the prefix "embedded:" or "system:" where both
+ *	engines have a session of that name.
  */
 #ifndef ETW_ENGINE_ENGINE_H
 #define ETW_ENGINE_ENGINE_H

@@ -1,9 +1,8 @@
 /*
  * etl/format.h --
  *
- *	Constants of the .etl file format: offsets, flags, record types. Facts:
- *	doc/internals/etl-format, evntrace.h and evntcons.h of the Windows headers. Nothing but numbers
- *	here.
+ *	Constants of the .etl file format: offsets, flags, record types. The Windows headers evntrace.h
+ *	and evntcons.h document most of them. Numbers only.
  */
 #ifndef ETW_ETL_FORMAT_H
 #define ETW_ETL_FORMAT_H

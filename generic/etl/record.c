@@ -1,9 +1,9 @@
 /*
  * etl/record.c --
  *
- *	Record headers of all kinds into EtwEvent, and EtwEvent into the kinds that we
- *	write. Payloads and the content of extended items stay untouched. Layouts:
- *	doc/internals/etl-format.
+ *	Converts record headers of all kinds to EtwEvent, and EtwEvent to the kinds that we write. Payloads
+ *	and the content of extended items are not interpreted. Layouts: evntrace.h and evntcons.h of the
+ *	Windows headers.
  */
 #include "etl/record.h"
 

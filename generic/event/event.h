@@ -1,9 +1,16 @@
 /*
  * event/event.h --
  *
- *	The event: one record of a trace, whoever made it and wherever it was read from. Payload and
- *	metadata are pointers into the source's memory, valid until that source is asked for its next
- *	event.
+ *	The event: one record of a trace, from any writer and any kind of source. Payload and metadata
+ *	are pointers into the source's memory, valid until the source returns its next event.
+ *
+ *	Three clocks are used:
+ *	ticks     the session clock, as recorded: the time-stamp counter, CLOCK_MONOTONIC_RAW in ns, or
+ *	          QueryPerformanceCounter (OsTicks in base/os.h); in files also 100 ns of wall time
+ *	steady    nanoseconds of a clock that is never set: CLOCK_MONOTONIC_RAW, on Windows from
+ *	          QueryPerformanceCounter. event/clock_anchors.h converts ticks to it
+ *	wall      nanoseconds since 1970-01-01 UTC. A session adds the difference of wall and steady time
+ *	          at its start, so that its events keep their order when the system's time is set
  */
 #ifndef ETW_EVENT_EVENT_H
 #define ETW_EVENT_EVENT_H
@@ -24,12 +31,11 @@ typedef struct EtwDescriptor {
     uint64_t keyword;
 } EtwDescriptor;
 
-#define ETW_NO_ID 0xFFFFFFFFu /* pid or tid that the record does not carry */
+#define ETW_NO_ID 0xFFFFFFFFu /* the record has no pid or tid */
 
-/* Which of the file format's record kinds it was: values of the format (etl/format.h). */
 typedef struct EtwEvent {
-    int64_t time;     /* ns since 1970-01-01 UTC */
-    int64_t ticks;    /* the clock value as recorded */
+    int64_t time;     /* wall */
+    int64_t ticks;    /* as recorded */
     EtwGuid provider; /* provider; event class for classic and kernel records */
     EtwDescriptor desc;
     uint32_t pid;
@@ -37,7 +43,7 @@ typedef struct EtwEvent {
     uint16_t cpu;
     uint16_t logger;
     uint16_t hook;       /* kernel records: group << 8 | opcode; else 0 */
-    uint8_t kind;        /* header type of the record, 0x90 for WPP */
+    uint8_t kind;        /* header type of the record (etl/format.h), 0x90 for WPP */
     uint8_t pointerSize; /* 4 or 8 */
     uint16_t flags;      /* EVENT_HEADER_FLAG_* as on disk */
     uint16_t property;   /* EventProperty of an EVENT_HEADER record */
@@ -48,10 +54,11 @@ typedef struct EtwEvent {
     const uint8_t *related; /* 16 bytes or NULL */
     const uint8_t *stack;   /* addresses (EtwEventStackWidth bytes each) or NULL */
     uint32_t stackCount;
-    uint8_t stackWidth;  /* 0: pointerSize. A 32-bit process's event may have a 64-bit stack */
-    uint32_t items;      /* bit n: there is an extended item of type n, see EtwEventItem */
-    uint64_t stackMatch; /* of the stack item: 0, or what the event with its other half has, too */
-    uint64_t stackKey;   /* key into the stack cache rundown, 0: none */
+    uint8_t stackWidth; /* 0: pointerSize. A 32-bit process's event may have a 64-bit stack */
+    uint32_t items;     /* bit n: there is an extended item of type n, see EtwEventItem */
+    uint64_t
+            stackMatch; /* of the stack item: 0, or equal in the two events that have a half each */
+    uint64_t stackKey;  /* key into the stack cache rundown, 0: none */
     const uint8_t *traits; /* TraceLogging provider traits (item 12) or NULL */
     uint32_t traitsSize;
     const uint8_t *meta; /* TraceLogging event metadata (item 11) or NULL */
@@ -60,12 +67,13 @@ typedef struct EtwEvent {
     uint32_t extendedSize;
     const uint8_t *payload;
     uint32_t payloadSize;
-    const char *process; /* name of process pid, as far as the trace told; its source's. Or NULL */
+    const char
+            *process; /* name of process pid; NULL: the trace has not reported it. Of the source */
     const char *object;  /* path of the file or registry key that the payload's FileKey, FileObject
-                              or KeyHandle stands for; the same */
+                              or KeyHandle identifies; NULL: unknown. Of the source */
     uint32_t recordSize; /* padding not included */
-    const uint8_t *record; /* the record as it is in its file; NULL: from elsewhere. What only some
-                              kinds carry is taken from it: etl/record.h */
+    const uint8_t *record; /* the record's bytes in its file; NULL: not from a file. etl/record.h
+                              reads what only some kinds have */
 } EtwEvent;
 
 static inline size_t EtwEventStackWidth(const EtwEvent *event)
@@ -74,7 +82,7 @@ static inline size_t EtwEventStackWidth(const EtwEvent *event)
     return width == 4 ? 4 : 8;
 }
 
-/* A time so many ns away; at the end of what can be told where it would be beyond that. */
+/* time + ns, limited to the range of int64_t. */
 static inline int64_t EtwTimeAdd(int64_t time, int64_t ns)
 {
     int64_t sum;
@@ -83,10 +91,10 @@ static inline int64_t EtwTimeAdd(int64_t time, int64_t ns)
 
 /*
  * The data of the event's first extended item of that type (EVENT_HEADER_EXT_TYPE_*: ETL_ITEM_* of
- * etl/format.h), NULL when there is none. Cheap when it is not there.
+ * etl/format.h), NULL when there is none. Fast when there is none.
  */
 const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr);
-/* A record of the trace file about itself (class EventTrace). */
+/* Whether the event describes its trace file (class EventTrace). */
 bool EtwEventIsHeader(const EtwEvent *event);
 
 #endif

@@ -1,18 +1,18 @@
 /*
  * script/command_creation.c --
  *
- *	Commands that make commands are hooked while anything is traced, so that what they make is
- *	hooked at once, before it can be called. Tcl has no trace of a command's creation.
+ *	Hooks the commands that create commands while anything is traced, so that a new command is hooked
+ *	before it can be called. Tcl has no trace of a command's creation. The new command is named by
  *
- *	proc            its first argument              interp alias, expose    in the interpreter
- *	meant rename          its second                      interp create           the child's command
- *	coroutine       its first                       load                    everything
- *	namespace ensemble create, oo::copy, create and new of any class: what they return
- *	namespace import: everything
- *	package require, source, auto_load, namespace eval ... make commands through these
+ *	proc, coroutine         the first argument
+ *	rename                  the second argument
+ *	interp alias, expose    an argument, in the interpreter that another one names
+ *	interp create           the result: the child's command
+ *	namespace ensemble create, oo::copy, create and new of any class: the result
+ *	load, namespace import  nothing: all commands are examined
  *
- *	Not seen at once: what other commands in C make, and what CHILD alias ... makes (the command
- *	of a child interpreter). They are found later, see hooks.c.
+ *	package require, source, auto_load, namespace eval ... create commands through these. Commands that
+ *	other C code creates, and that CHILD alias ... creates, are found later (command_hooks.c).
  */
 #include "script/script_int.h"
 #include <string.h>

@@ -1,10 +1,11 @@
 /*
  * tests/etl/test_corpus.c --
  *
- *	Reading real files, against what is known about them: counts by an independent decoder
+ *	Reading real files, compared with reference results: counts of an independent decoder
  *	(INDEX.md), Windows' own conversion (HTTP_Server.evtx.xml), another library's text
- *	(*.baseline.txt). Headers only, nothing is decoded. The corpus is ETW_CORPUS, or
- *	../shared/corpus beside the checkout; without it the tests are skipped.
+ *	(*.baseline.txt). Headers only, nothing is decoded. These files belong to the corpus, which is not
+ *	part of this repository: its folder is ETW_CORPUS, or ../shared/corpus beside the checkout. Without
+ *	it the tests are skipped.
  */
 #include "tests/support/check.h"
 #include "base/os.h"

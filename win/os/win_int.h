@@ -1,7 +1,8 @@
 /*
  * win/os/win_int.h --
  *
- *	What the two files of Windows' platform layer share. Included by win/os_*.c only.
+ *	Declarations that the files of Windows' platform layer share (win/os), and conversions of text
+ *	that the system engine uses as well (win/system).
  */
 #ifndef ETW_WIN_INT_H
 #define ETW_WIN_INT_H

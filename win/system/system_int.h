@@ -19,10 +19,8 @@
 #include "base/bytes.h"
 #include "base/os.h"
 #include "engine/engine_int.h"
+#include "win/os/win_int.h"
 #include "win/system/system_abi.h"
-
-char *OsWinToUtf8(const wchar_t *text);   /* win_files.c; caller frees (EtwFree) */
-wchar_t *OsWinFromUtf8(const char *text); /* caller frees */
 
 /* ---- What not every Windows has (system_lazy.c) ---------------------------------------------- */
 

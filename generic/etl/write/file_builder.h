@@ -1,12 +1,13 @@
 /*
  * etl/write/file_builder.h --
  *
- *	Records of one or many traces as the bytes of one .etl file: the header buffer of a file that
- *	stands model, then buffers of one logger and CPU each. Records are copied as they are; only a
- *	time of another clock is converted, by wall time, to the model's. Pure memory: the caller writes
- *	the bytes, and the header once more at the end, when its counts are known.
+ *	Combines records of one or several traces into the bytes of one .etl file: a header buffer, which
+ *	is copied from a template file, then buffers of one logger and CPU each. Records are copied
+ *	unchanged, except that times of another clock are converted, by wall time, to the template's clock.
+ *	In memory only: the caller writes the bytes, and writes the header again at the end, when its
+ *	counts are known.
  *
- *	A session's own file, whose buffers are rewritten while they fill, is etl/write/writer.h's.
+ *	etl/write/writer.h writes a session's own file, whose buffers are rewritten while they fill.
  */
 #ifndef ETW_FILE_BUILDER_H
 #define ETW_FILE_BUILDER_H

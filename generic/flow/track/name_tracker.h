@@ -29,7 +29,7 @@ void EtwTrackFree(EtwTrack *track);
 void EtwTrackEvent(EtwTrack *track, EtwEvent *event);
 /* The same for an event from further on in the trace: it only names what has no name yet. */
 void EtwTrackPrescan(EtwTrack *track, const EtwEvent *event);
-/* Whether the event's class is one that EtwTrackPrescan could learn names from some of its kin. */
+/* Whether events of this event's class may name processes, threads, modules, files or keys. */
 bool EtwTrackIsNaming(const EtwEvent *event);
 /* The classes that name things: for a filter. */
 const EtwGuid *EtwTrackClasses(size_t *countPtr);

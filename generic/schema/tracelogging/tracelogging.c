@@ -1,10 +1,10 @@
 /*
  * schema/tracelogging/tracelogging.c --
  *
- *	TraceLogging's two blobs: event metadata (item 11) and provider traits (item 12),
- *	written and read. What is read comes from files that anybody may have made: every step
- *	is checked against the blob's end, fields and depth are limited. Payloads are
- *	decode.c's. Format: doc/internals/etl-format, section 5.1.
+ *	Writes and reads TraceLogging's two blobs: event metadata (item 11) and provider traits (item 12).
+ *	A blob that is read may come from an untrusted file: every step is checked against its end, the
+ *	number of fields and their depth are limited. decode.c reads payloads. Format:
+ *	TraceLoggingProvider.h of the Windows headers.
  */
 #include "schema/model/schema_int.h"
 #include "schema/tracelogging/tracelogging.h"

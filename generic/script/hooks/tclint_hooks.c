@@ -1,22 +1,23 @@
 /*
  * script/hooks/tclint_hooks.c --
  *
- *	The fast hook layer: the only file that looks inside of Tcl's structures. A hooked command
- *	has its Command.nreProc replaced; objProc, objClientData and deleteProc stay, so that whatever Tcl
- *	tells a command by stays true. A leave is an NRE callback below the command's own ones,
- *	which leaves yield, tailcall and the depth of recursion as they were.
+ *	The fast hook layer: commands. Only the files tclint_*.c use Tcl's private headers, through
+ *	tclint.h. A hooked command has its Command.nreProc replaced; objProc, objClientData and deleteProc
+ *	stay, because Tcl identifies kinds of commands by them. A leave is an NRE callback below the
+ *	command's own ones, so that yield, tailcall and the depth of recursion do not change.
  *
- *	The replaced procedure is given the command's client data and must know from it which
- *	command was entered. A few shared entries find the hook in a hash by client data (procs, objects,
- *	aliases, imports: theirs is their own); where client data is NULL or those entries are
- *	taken, the command gets one of 1024 entries of its own, numbered within its interpreter.
+ *	The replacing procedure receives the command's client data and derives the entered command from
+ *	it. A few shared entries find the hook in a hash table by client data, where it is unique to the
+ *	command (procs, objects, aliases, imports). Where client data is NULL or those entries are taken,
+ *	the command gets one of 1024 entries of its own, numbered within its interpreter.
  *
- *	Coroutines: Tcl tells a coroutine by its nreProc when it injects into one or deletes its
- *	namespace, so that theirs is put back for that long (`exposeCoroutines`, deleteEarly).
+ *	Coroutines: Tcl recognizes a coroutine by its nreProc when it injects into one or deletes its
+ *	namespace. The original nreProc is restored for that time (`exposeCoroutines`, deleteEarly).
  *
- *	Written for Tcl 8.6 and 9.0; compiled out elsewhere. What is not about commands is beside it:
- *	tclint_check.c (the self-check), tclint_script.c (scripts that read like others), tclint_oo.c
- *	(methods), tclint_lines.c (lines).
+ *	Written for Tcl 8.6 and 9.0; compiled out elsewhere. The other users of the private headers:
+ *	tclint_async.c (waking the interpreter), tclint_check.c (the self-check), tclint_code.c (compiled
+ *	bodies), tclint_lines.c (lines), tclint_oo.c (methods), tclint_script.c (scripts with another
+ *	string representation), tclint_stack.c (sampled stacks).
  */
 #include "script/hooks/tclint.h"
 #include "base/bytes.h"

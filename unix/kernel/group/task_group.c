@@ -1,17 +1,22 @@
 /*
  * unix/kernel/group/task_group.c --
  *
- *	What the portable groups stand for on Linux: the table of groups, the event classes, and the
- *	tracepoints of the groups process, thread, contextswitch and systemcall with what becomes of
- *	their fields. tcpip and udpip are in net_group.c. Fields as in doc/internals/EVENTS.md.
+ *	The table of kernel groups, their event classes, and the tracepoints of the groups process, thread,
+ *	contextswitch and systemcall with the conversion of their fields. Events: doc/internals/EVENTS.md.
  *
- *	group          tracepoints process        task:task_newtask, sched:sched_process_exec,
- *	sched:sched_process_exit; exit codes from syscalls:sys_enter_exit_group, sys_enter_exit,
- *	signal:signal_deliver thread         task:task_newtask, sched:sched_process_exit
- *	contextswitch sched:sched_switch systemcall     raw_syscalls:sys_enter,
- *	raw_syscalls:sys_exit tcpip sock:inet_sock_set_state, sock:sock_send_length,
- *	sock:sock_recv_length, tcp:tcp_retransmit_skb udpip          sock:sock_send_length,
- *	sock:sock_recv_length, fib:fib_table_lookup, fib6:fib6_table_lookup
+ *	group          tracepoints
+ *	process        task:task_newtask, sched:sched_process_exec, sched:sched_process_exit;
+ *	               exit codes from syscalls:sys_enter_exit_group, sys_enter_exit, signal:signal_deliver
+ *	thread         task:task_newtask, sched:sched_process_exit
+ *	contextswitch  sched:sched_switch
+ *	systemcall     raw_syscalls:sys_enter, raw_syscalls:sys_exit
+ *	tcpip          sock:inet_sock_set_state, sock:sock_send_length, sock:sock_recv_length,
+ *	               tcp:tcp_retransmit_skb (net_group.c)
+ *	udpip          sock:sock_send_length, sock:sock_recv_length, fib:fib_table_lookup,
+ *	               fib6:fib6_table_lookup (net_group.c)
+ *
+ *	The tracepoints of the other groups are in file_group.c (fileio, virtualalloc), heap_group.c (heap)
+ *	and system_group.c (diskio, pagefault, hardfault, interrupt, dpc, profile).
  */
 #include "unix/kernel/kernel_int.h"
 #include <signal.h>

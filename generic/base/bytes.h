@@ -48,7 +48,7 @@ static inline size_t EtwAlign8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
-/* memcpy without a call for what is short; the two do not overlap. */
+/* memcpy that needs no function call for short sizes. The areas do not overlap. */
 static inline void EtwCopyShort(void *to, const void *from, size_t size)
 {
     uint8_t *d = to;
@@ -83,7 +83,7 @@ static inline int EtwDecimalDigits(uint64_t v)
     return least + (v >= etwPowersOf10[least]);
 }
 
-/* Write v in decimal at p (room for 20); the end. */
+/* Write v in decimal at p (up to 20 bytes, no NUL). Returns the end. */
 static inline char *EtwPutDecimal(char *p, uint64_t v)
 {
     char *end = p + EtwDecimalDigits(v), *at = end;
@@ -150,8 +150,8 @@ static inline uint64_t EtwTake64(EtwBytes *b)
 }
 
 /*
- * EtwText: a growing byte buffer. Owner calls EtwTextFree. Out of memory aborts the process as
- * Tcl's own ckalloc does: the sizes asked for are always bounded by data already held.
+ * EtwText: a growing byte buffer. The owner calls EtwTextFree. When there is no memory the process is
+ * aborted, as Tcl's ckalloc does. The sizes are always bounded by data that is in memory already.
  */
 typedef struct EtwText {
     char *data;

@@ -1,9 +1,9 @@
 /*
  * base/child.h --
  *
- *	A program run for `etw record`: started but held before its first instruction, so that it can be traced from there
- *	on, with this process's standard channels and environment; and Ctrl-C, which must not end the recorder. One
- *	implementation a platform: unix/os/linux_child.c, win/os/win_child.c. No pipes, no shells.
+ *	The program that `etw record` runs. It is started but stopped before its first instruction, so that it can be traced
+ *	from there on. It inherits this process's standard channels and environment. Also catches Ctrl-C, which must not end
+ *	the recorder. Implemented by unix/os/linux_child.c and win/os/win_child.c. No pipes, no shells.
  */
 #ifndef ETW_BASE_CHILD_H
 #define ETW_BASE_CHILD_H
@@ -20,21 +20,21 @@ typedef struct OsChildEnd {
     int code;
 } OsChildEnd;
 
-/* argv: NULL-terminated, in the system's encoding (UTF-8 on Windows); argv[0] is looked for in PATH. Freed by OsChildFree. */
+/* argv: NULL-terminated, in the system's encoding (UTF-8 on Windows); argv[0] is searched for in PATH. Freed by OsChildFree. */
 EtwStatus OsChildStart(char *const argv[], OsChild **childPtr, EtwError *errPtr);
 uint32_t OsChildPid(const OsChild *child);
-/* Let it run. An error: it cannot be executed. To be called once. */
+/* Let the program run. Fails when it cannot be executed. Called once. */
 EtwStatus OsChildResume(OsChild *child, EtwError *errPtr);
-/* Wait for its end, not longer than ms, and not longer than until an interrupt. True: *endPtr is set. */
+/* Wait until the program ends, for at most `ms` milliseconds or until an interrupt. True: it ended, and *endPtr is set. */
 bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr);
-/* Ask it to end, as Ctrl-C does. */
+/* Interrupt the program, as Ctrl-C does. */
 void OsChildInterrupt(OsChild *child);
-/* One that never went is killed; one that runs goes on. */
+/* A program that was never resumed is killed. A running one continues. */
 void OsChildFree(OsChild *child);
 
-/* From now on Ctrl-C and requests to end are counted, and nothing else. */
+/* From now on, Ctrl-C and termination requests are only counted. */
 void OsInterruptsCatch(void);
-/* How many there were; *directPtr (may be NULL): those sent to this process alone, not to all of its terminal. */
+/* Their number. *directPtr (may be NULL): those that were sent to this process only, not to its whole terminal. */
 int OsInterrupts(int *directPtr);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * base/hash_table.h --
  *
- *	A small hash table of nodes that their owner allocates: chains, doubled when full.
- *	Comparing keys is the caller's: it walks the chain.
+ *	A small hash table with chains, which doubles when it is full. The caller allocates the nodes,
+ *	walks a chain and compares keys.
  */
 #ifndef ETW_HASH_TABLE_H
 #define ETW_HASH_TABLE_H
@@ -24,7 +24,7 @@ typedef struct EtwTable { /* zeroed: empty */
 static inline uint64_t EtwHashMix(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * 0x9E3779B97F4A7C15ull;
-    return h ^ h >> 32 ^ h >> 48; /* values that differ in their high bits only go apart, too */
+    return h ^ h >> 32 ^ h >> 48; /* so that values that differ only in high bits get different slots */
 }
 
 static inline uint64_t EtwHashGuid(const EtwGuid *guid)
@@ -77,7 +77,7 @@ static inline void EtwTableAdd(EtwTable *t, EtwTableNode *node, uint64_t hash)
     t->count++;
 }
 
-/* Take a node that is in the table out of it. */
+/* Remove a node, which is in the table. */
 static inline void EtwTableRemove(EtwTable *t, EtwTableNode *node)
 {
     EtwTableNode **at = &t->slots[node->hash & t->mask];

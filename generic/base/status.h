@@ -11,15 +11,15 @@
 typedef enum EtwStatus {
     ETW_OK = 0,
     ETW_END,           /* no more (of a source, a buffer, a list); not an error */
-    ETW_AGAIN,         /* nothing now, ask later (live sources); not an error */
-    ETW_PAUSE,         /* nothing yet, and more to go through: ask again at once; not an error */
-    ETW_E_ARG,         /* a value that cannot be right */
-    ETW_E_STATE,       /* right call, wrong moment: name taken, session stopped */
+    ETW_AGAIN,         /* nothing yet, try again later (live sources); not an error */
+    ETW_PAUSE,         /* nothing yet, but there is more input: try again at once; not an error */
+    ETW_E_ARG,         /* an invalid value */
+    ETW_E_STATE,       /* a valid call in the wrong state: name in use, session stopped */
     ETW_E_LOOKUP,      /* no such session, provider, keyword, field ... */
-    ETW_E_FORMAT,      /* bytes that are not what they should be */
-    ETW_E_IO,          /* the operating system refused to read or write; osError says why */
+    ETW_E_FORMAT,      /* malformed bytes */
+    ETW_E_IO,          /* the operating system refused to read or write; see osError */
     ETW_E_LIMIT,       /* a documented limit was hit */
-    ETW_E_ACCESS,      /* privilege missing; the message names the remedy */
+    ETW_E_ACCESS,      /* a privilege is missing; the message names the remedy */
     ETW_E_UNSUPPORTED, /* not on this platform or kernel */
     ETW_E_MEMORY       /* allocation failed */
 } EtwStatus;
@@ -29,7 +29,7 @@ typedef struct EtwError {
     int osError;     /* errno or GetLastError() value, 0 when none */
     char detail[32]; /* second word of errorCode after the class: EXISTS, SESSION, TRUNCATED ... */
     char subject[160]; /* the thing it is about (a name, a path); may be empty */
-    char message[700]; /* whole sentence for a person, says what to do */
+    char message[700]; /* a sentence for the user: what is wrong and what to do */
 } EtwError;
 
 #if defined(__GNUC__)

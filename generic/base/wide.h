@@ -1,13 +1,12 @@
 /*
  * base/wide.h --
  *
- *	Integers of 128 bits, for what 64 cannot hold: unsigned 64-bit numbers beside negative ones,
- *	times in ns, products on their way to a quotient. A struct on every platform, so that code that
- *	uses it compiles on those whose compiler has no such type (32-bit ones; there, and with
- *	ETW_WIDE_PORTABLE, wide_portable.h computes).
+ *	Integers of 128 bits, for values that 64 bits cannot hold: the union of signed and unsigned 64-bit
+ *	numbers, times in ns, intermediate products. A struct on every platform, because compilers for 32
+ *	bits have no such type; there, and with ETW_WIDE_PORTABLE, wide_portable.h implements it.
  *
  *	Functions that return bool return false where the result needs more than 128 bits; *resultPtr
- *	is then not to be used.
+ *	is undefined then.
  */
 #ifndef ETW_BASE_WIDE_H
 #define ETW_BASE_WIDE_H

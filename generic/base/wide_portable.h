@@ -1,8 +1,8 @@
 /*
  * base/wide_portable.h --
  *
- *	wide.h's integers out of two halves of 64 bits, in two's complement. Private to wide.h, which says what each
- *	function does. Written to be right rather than fast: a division takes 128 steps.
+ *	The integers of wide.h as two halves of 64 bits, in two's complement. Private to wide.h, which describes the
+ *	functions. Simple rather than fast: a division takes 128 steps.
  */
 #ifndef ETW_BASE_WIDE_PORTABLE_H
 #define ETW_BASE_WIDE_PORTABLE_H

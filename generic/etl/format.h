@@ -38,7 +38,7 @@ enum {
     ETL_BUFFER_REFERENCE_TIME = 3,
     ETL_BUFFER_HEADER_TYPE = 4,
     ETL_BUFFER_BATCHED = 5,
-    ETL_BUFFER_EMPTY_MARKER = 6, /* stands for one that was dropped: no records */
+    ETL_BUFFER_EMPTY_MARKER = 6, /* replaces a dropped buffer: no records */
     ETL_BUFFER_DEBUG_INFO = 7
 };
 enum { ETL_STATE_FLUSH = 3 };
@@ -102,7 +102,7 @@ enum {
     ETL_MODE_NO_CPU_BUFFERS = 0x10000000
 };
 
-/* Hooks of the records that stand behind the first one in a header buffer */
+/* Hooks of the records after the first one in a header buffer */
 enum {
     ETL_HOOK_HEADER = 0x0000,
     ETL_HOOK_EXTENSION = 0x0005,

@@ -1,9 +1,9 @@
 /*
  * etl/record.h --
  *
- *	One record's header: bytes <-> EtwEvent. Parsing knows every record kind; building
- *	makes the kinds that we write (EVENT_HEADER64 with its items, FULL64 for classic events, WPP
- *	messages, SYSTEM64 for the file header).
+ *	Converts the header of one record to EtwEvent and back. Parses every record kind; builds the kinds
+ *	that we write (EVENT_HEADER64 with its items, FULL64 for classic events, WPP messages, SYSTEM64 for
+ *	the file header).
  */
 #ifndef ETW_ETL_RECORD_H
 #define ETW_ETL_RECORD_H
@@ -12,7 +12,7 @@
 #include "etl/format.h"
 #include "event/event.h"
 
-#define ETL_NO_TICKS INT64_MIN /* the record has no time of its own: the one before counts */
+#define ETL_NO_TICKS INT64_MIN /* the record has no time: the previous record's applies */
 
 /*
  * Parse the record at data (left bytes available up to the end of the buffer's data). Fills all of
@@ -22,7 +22,7 @@
  */
 bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *sizePtr);
 
-/* How the header of a record kind is laid out; all zero: a kind that nobody described. */
+/* The layout of a record kind's header; all zero: undocumented. */
 typedef struct EtlKind {
     uint8_t header;    /* bytes before the payload */
     uint8_t sizeShift; /* the u16 size, as a shift of the first 8 bytes: 0 or 32 */
@@ -34,8 +34,7 @@ extern const EtlKind EtlKindTable[ETL_KINDS];
 
 /*
  * The record's time and size alone, of any kind. timeAtPtr of the slow form may be NULL; it gets
- * the offset of the time in the record, 0 when there is none. No byte behind the first 0x28 is
- * looked at, whatever left says.
+ * the offset of the time in the record, 0 when there is none. Reads at most the first 0x28 bytes.
  */
 bool EtlRecordPeekAny(
         const uint8_t *data, size_t left, int64_t *ticksPtr, size_t *sizePtr, size_t *timeAtPtr);
@@ -66,7 +65,7 @@ size_t EtlRecordSize(const EtwEvent *event);
 void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size);
 
 /*
- * What only some kinds carry, taken from event->record on demand; false (0, NULL): not there.
+ * Data that only some kinds have, read from event->record on demand. False (0, NULL): absent.
  */
 typedef struct EtlInstance { /* instance records, or item ETL_ITEM_INSTANCE of others */
     uint32_t id, parentId;
@@ -90,7 +89,7 @@ bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message);
 const uint8_t *EtlRecordCounters(
         const EtwEvent *event, uint32_t *countPtr, const uint8_t **pebsPtr);
 
-/* Class GUID of a kernel record's hook (group << 8 | opcode); zero when nobody knows the group. */
+/* Class GUID of a kernel record's hook (group << 8 | opcode); zero for an unknown group. */
 const EtwGuid *EtlGroupGuid(uint16_t hook);
 
 #endif

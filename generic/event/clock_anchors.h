@@ -1,11 +1,10 @@
 /*
  * event/clock_anchors.h --
  *
- *	Conversion of raw clock ticks to steady nanoseconds by anchors: pairs (ticks, steady ns)
- *	taken at the session's start, each second, and at its stop. Each anchor ends a line and begins
- *	the next where that one ends. The last two lines are kept: ticks back to the anchor before the last
- *	one are converted as they were before the last one came, so that time never steps back, also for
- *	who adds an anchor before it has converted what is older.
+ *	Conversion of clock ticks to steady nanoseconds by anchors: pairs (ticks, steady ns) taken at the
+ *	session's start, each second, and at its stop. Between two anchors the conversion is linear; a line
+ *	begins where the previous one ends. The last two lines are kept, so that a caller may add an anchor
+ *	and then convert ticks that are older than it: their times do not change, and time never steps back.
  */
 #ifndef ETW_EVENT_ANCHORS_H
 #define ETW_EVENT_ANCHORS_H
@@ -25,10 +24,10 @@ typedef struct EtwAnchors {
 
 /* Start from one instant; the slope is calibrated over about a millisecond once per process. */
 void EtwAnchorsInit(EtwAnchors *a, const OsInstant *start);
-/* Start late: by the line through the start and now. */
+/* Start later than the session: with the line through `start` and `now`. */
 void EtwAnchorsJoin(EtwAnchors *a, const OsInstant *start, const OsInstant *now);
-/* Continue with a line from where the old one is at `now->ticks` towards the clocks' real relation.
- */
+/* Begin a new line: from the point of the old one at `now->ticks`, with a slope that approaches the
+ * clocks' real relation. */
 void EtwAnchorsAdd(EtwAnchors *a, const OsInstant *now);
 int64_t EtwAnchorsSteady(const EtwAnchors *a, uint64_t ticks);
 

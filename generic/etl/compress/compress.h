@@ -1,23 +1,20 @@
 /*
  * etl/compress/compress.h --
  *
- *	Encoding of the format in which Windows stores compressed files' buffers ([MS-XCA] plain LZ77;
- *	decoding: etl/compress/decompress.h). Private to the room.
+ *	Encoder for the buffers of compressed files ([MS-XCA] plain LZ77). Decoders:
+ *	etl/compress/decompress.h. Private to etl.
  */
 #ifndef ETW_COMPRESS_H
 #define ETW_COMPRESS_H
 
 #include "base/bytes.h"
 
-/* Tables of the search, for one buffer after the other. */
+/* Tables of the search; reused for each buffer. */
 typedef struct EtlXpress EtlXpress;
 
 EtlXpress *EtlXpressNew(void);
 void EtlXpressFree(EtlXpress *x);
-/*
- * *out becomes the bytes that decode to `in`. False: they would not be fewer, and *out is nothing to
- * be used.
- */
+/* Encode `in` to *out. False: the result would not be smaller; *out is undefined. */
 bool EtlXpressEncode(EtlXpress *x, const uint8_t *in, size_t size, EtwText *out);
 
 #endif

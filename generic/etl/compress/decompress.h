@@ -1,9 +1,8 @@
 /*
  * etl/compress/decompress.h --
  *
- *	The three formats in which buffers of compressed files are stored ([MS-XCA]: plain
- *	LZ77 2.4, LZ77+Huffman 2.2, LZNT1 2.5; numbers as RtlDecompressBuffer has them). Only
- *	decoding. Private to the room.
+ *	Decoders for the buffers of compressed files: the three formats of [MS-XCA], plain LZ77 (2.4),
+ *	LZ77+Huffman (2.2) and LZNT1 (2.5), numbered as in RtlDecompressBuffer. Private to etl.
  */
 #ifndef ETW_DECOMPRESS_H
 #define ETW_DECOMPRESS_H
@@ -15,15 +14,15 @@
 enum { ETL_FORMAT_NONE = 0, ETL_FORMAT_LZNT1 = 2, ETL_FORMAT_XPRESS = 3, ETL_FORMAT_HUFFMAN = 4 };
 
 /*
- * Decode up to `room` bytes into out. Result: how many bytes at out are good, which is less than
- * the room when the input ends or is damaged before. A smaller room than the whole gives the head
- * of the same bytes. Never writes behind out + room, never reads outside of in. Bytes between the
- * result and the room are undefined.
+ * Decode up to `room` bytes into out. Returns the number of valid bytes, which is less than `room`
+ * when the input ends or is damaged earlier. With a smaller `room` the result is a prefix of the
+ * same bytes. Never writes beyond out + room or reads outside of `in`. Bytes from the result to
+ * `room` are undefined.
  */
 typedef size_t EtlDecodeProc(const uint8_t *in, size_t size, uint8_t *out, size_t room);
 EtlDecodeProc EtlXpressDecode, EtlHuffmanDecode, EtlLznt1Decode;
 
-/* NULL: nobody knows that format. */
+/* NULL: the format is unknown. */
 static inline EtlDecodeProc *EtlDecoder(unsigned format)
 {
     switch (format) {
@@ -40,7 +39,7 @@ static inline EtlDecodeProc *EtlDecoder(unsigned format)
 
 /*
  * Decode `want` bytes, or as many as there are, into *bytesPtr (owned by the caller; *roomPtr its
- * size), which grows no further than the stream turns out to need. Result: bytes that are good.
+ * size), which grows only as far as the decoded data needs. Returns the number of valid bytes.
  */
 size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
         uint8_t **bytesPtr, size_t *roomPtr);
@@ -49,7 +48,7 @@ size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t w
 static inline void EtlCopyMatch(uint8_t *out, size_t offset, size_t length)
 {
     const uint8_t *from = out - offset;
-    while (length > offset) { /* what is there doubles with each round */
+    while (length > offset) { /* the copied length doubles with each round */
         __builtin_memcpy(out, from, offset);
         out += offset;
         length -= offset;

@@ -1,8 +1,8 @@
 /*
  * etl/read/buffer_cursor.h --
  *
- *	One buffer that is being read: its records in time order, decompressed, filtered and
- *	sorted as needed. Private to the room.
+ *	Reads the records of one buffer in time order. Decompresses, filters and sorts them as needed.
+ *	Private to etl/read.
  */
 #ifndef ETW_BUFFER_CURSOR_H
 #define ETW_BUFFER_CURSOR_H
@@ -22,14 +22,14 @@ typedef struct EtlRecordRef {
  */
 typedef struct EtlCursor {
     const uint8_t *at;   /* next record */
-    const uint8_t *end;  /* end of the records that are good */
+    const uint8_t *end;  /* end of the valid records */
     int64_t ticks;       /* time of the next record */
     const uint8_t *data; /* first record of the buffer */
     uint32_t buffer;     /* in the index; also breaks ties: it rises with CPU and file order */
     uint32_t stream;
     uint16_t cpu, logger;
     bool owned;   /* data is in `bytes`, not in the mapped file */
-    bool damaged; /* at `end` there should be another record */
+    bool damaged; /* the data at `end` is not a valid record */
     bool listed;  /* the records are those of `places`, in that order */
     uint8_t *bytes;
     size_t byteRoom;
@@ -38,12 +38,12 @@ typedef struct EtlCursor {
     struct EtlCursor *nextFree;
 } EtlCursor;
 
-/* At the first record of the buffer that passes; false: there is none (damaged may be set). */
+/* Position the cursor on the first record that passes the filter. False: there is none (damaged may be set). */
 bool EtlCursorOpen(EtlCursor *cursor, const uint8_t *file, const EtlInfo *info,
         const EtlBuffer *buffer, const EtlHeaderFilter *headerFilter);
 void EtlCursorFree(EtlCursor *cursor);
 
-/* Put the cursor behind its record of that size, on the next one; false: there is none. */
+/* Move the cursor over its record, which has that size, to the next one. False: there is none. */
 static inline bool EtlCursorAdvance(EtlCursor *c, size_t size)
 {
     if (c->listed) {

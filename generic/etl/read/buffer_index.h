@@ -1,9 +1,9 @@
 /*
  * etl/read/buffer_index.h --
  *
- *	Which buffers a file has: found by walking their headers once, sorted into streams
- *	(CPU, logger) and by time within a stream. What was odd about them is kept as notes,
- *	reported when reading ends. Private to the room.
+ *	The index of a file's buffers. One pass over their headers finds them and sorts them into streams
+ *	(CPU, logger), by time within a stream. Defects are kept as notes, which are reported when reading
+ *	ends. Private to etl/read.
  */
 #ifndef ETW_BUFFER_INDEX_H
 #define ETW_BUFFER_INDEX_H
@@ -18,7 +18,7 @@ typedef struct EtlBuffer {
     uint64_t tie;  /* order among buffers of one stream that begin at the same tick */
     int64_t first; /* ticks of its first record, of its earliest one in files of unsorted buffers */
     uint32_t end;  /* end of data, relative to `at`, as if it were not compressed */
-    uint32_t packed; /* compressed: bytes behind the buffer's header; 0: it is not */
+    uint32_t packed; /* compressed: bytes after the buffer's header; 0: not compressed */
     uint16_t cpu;
     uint16_t logger;
     bool cut;      /* the file ends inside it: noted already */
@@ -40,8 +40,8 @@ typedef struct EtlIndex {
 } EtlIndex;
 
 /*
- * The file is map, or size bytes of the caller's when the map has no base. What the walk shows of
- * the file goes into *info and, where it decides what ticks mean, into *clock.
+ * The file is `map`, or `size` bytes of the caller when the map has no base. Properties of the file
+ * that the pass finds are stored in *info, and in *clock when they define the meaning of ticks.
  */
 void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
         EtlClock *clock);

@@ -1,7 +1,7 @@
 /*
  * etl/write/append_scan.h --
  *
- *	What a writer must know of a file that it continues. Private to the room.
+ *	Reads the properties of an existing file that a writer needs to continue it. Private to etl/write.
  */
 #ifndef ETW_APPEND_SCAN_H
 #define ETW_APPEND_SCAN_H
@@ -12,12 +12,12 @@ typedef struct EtlAppend {
     bool found; /* false: no such file, or an empty one; nothing else is set then */
     EtlInfo info;
     uint16_t loggerId;
-    uint32_t slots;   /* buffers behind the header buffer, up to the last whole one */
+    uint32_t slots;   /* complete buffers after the header buffer */
     int64_t sequence; /* the largest */
 } EtlAppend;
 
-/* Fails when the file is not one that this writer could have written with that buffer size; a circular
- * one only where the caller says so. */
+/* Fails when this writer cannot have written the file with that buffer size. A circular file is
+ * accepted only where the caller allows it. */
 EtwStatus EtlAppendScan(
         EtlAppend *append, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr);
 

@@ -18,49 +18,48 @@
 
 typedef struct EtlBuilder EtlBuilder;
 
-/* What the header tells in the end. */
+/* Totals that the final header contains. */
 typedef struct EtlBuilderTotals {
     uint64_t eventsLost, buffersLost; /* of all inputs */
     int64_t end;                      /* ns since 1970; 0: the last event's time */
 } EtlBuilderTotals;
 
 /*
- * bufferSize: 0: the model's. compressed: buffers are stored as Windows' own compressed files have
- * them; files of a Windows before Vista cannot have them so. The model's reader stays open until the output is freed.
+ * base: the template; its reader stays open until the output is freed. bufferSize: 0: that of the
+ * template. compressed: as in Windows' compressed files; not for files of a Windows before Vista.
  */
 EtlBuilder *EtlBuilderNew(const EtlInfo *base, uint32_t bufferSize, bool compressed, EtwText *to);
-/* All times of the output are so many ns later (a multiple of 100); before the first record. */
+/* Add `ns` (a multiple of 100) to all times of the output. Called before the first record is added. */
 void EtlBuilderShift(EtlBuilder *output, int64_t ns);
-/* The first tick of the output's clock that is not before that time, and the time that it stands for. */
+/* The first tick of the output's clock that is not before `time`, and the time of that tick. */
 int64_t EtlBuilderTicks(const EtlBuilder *output, int64_t time, int64_t *timePtr);
 /*
  * Append a record to its stream; full buffers go to *to. The events come in time order. ETW_E_LIMIT:
- * the record would have more than 64 KB (nothing is written). edit: what of its header to change, or
- * NULL.
+ * the record would have more than 64 KB (nothing is written). edit: header fields to change, or NULL.
  */
 EtwStatus EtlBuilderAdd(
         EtlBuilder *output, const EtwEvent *event, const EtlEdit *edit, EtwText *to);
-/* Would the record's time be no earlier than that of the last one in its stream? */
+/* Whether the record's time is not earlier than that of the last record in its stream. */
 bool EtlBuilderInOrder(EtlBuilder *output, const EtwEvent *event, const EtlEdit *edit);
-/* Another output of the same header, clock and form, nothing added yet; bufferMax: bounds its buffers. */
+/* A new output with the same header, clock and format. bufferMax: limit of its buffers. */
 EtlBuilder *EtlBuilderNewLike(const EtlBuilder *output, uint32_t bufferMax, EtwText *to);
-/* How large the file would be at most, if it ended after one more record. */
+/* The maximum size of the file if it ended after one more record. */
 uint64_t EtlBuilderSizeAfterNext(const EtlBuilder *output);
-/* What is in memory goes to *to, the final header buffer, which belongs at the file's start, to
- * *header. */
+/* Write the remaining buffers to *to, and the final header buffer, which belongs at the file's start,
+ * to *header. */
 void EtlBuilderEnd(
         EtlBuilder *output, const EtlBuilderTotals *totals, EtwText *to, EtwText *header);
 /*
- * Of a pipe, in which there is no way back to the header: what was added since the last slice as a
- * small file of its own, with the mark of its end (a buffer head that says: empty), instead of
- * EtlBuilderEnd. *to must have all that was given since; it is whole then, and to be emptied before
- * the next record is added, after EtlBuilderRestart.
+ * For a pipe, where the header cannot be rewritten; used instead of EtlBuilderEnd. Completes the
+ * records since the last slice as a small file, which ends with an empty buffer as an end mark. *to must
+ * contain all output since the last slice. The caller empties it and calls EtlBuilderRestart before it
+ * adds the next record.
  */
 void EtlBuilderSlice(EtlBuilder *output, const EtlBuilderTotals *totals, EtwText *to);
 void EtlBuilderRestart(EtlBuilder *output, EtwText *to);
-uint64_t EtlBuilderBytes(const EtlBuilder *output);     /* given out so far */
-uint64_t EtlBuilderConverted(const EtlBuilder *output); /* records whose time was another clock's */
-/* Records that have no place for a field that an edit was to set. */
+uint64_t EtlBuilderBytes(const EtlBuilder *output);     /* written so far */
+uint64_t EtlBuilderConverted(const EtlBuilder *output); /* records whose time was converted from another clock */
+/* Records that lack a field that an edit sets. */
 uint64_t EtlBuilderUnset(const EtlBuilder *output);
 void EtlBuilderFree(EtlBuilder *output);
 

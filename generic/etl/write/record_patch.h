@@ -1,8 +1,7 @@
 /*
  * etl/write/record_patch.h --
  *
- *	Fields of a record's header that are overwritten while it is copied. Payload and extended items
- *	stay as they are.
+ *	Overwrites header fields of a record while it is copied. Payload and extended items do not change.
  */
 #ifndef ETW_RECORD_PATCH_H
 #define ETW_RECORD_PATCH_H
@@ -34,8 +33,8 @@ typedef struct EtlEdit {
 } EtlEdit;
 
 /*
- * Result: bits of those fields that a record of its kind has no place for; the others are set. CPU is
- * the caller's to set, and counts as set.
+ * Returns the bits of the fields that this kind of record does not have; the others are set. The
+ * caller sets the CPU, which is reported as set.
  */
 unsigned EtlEditApply(const EtlEdit *edit, uint8_t *record, size_t size);
 

@@ -1,8 +1,8 @@
 /*
  * etl/write/record_rebuild.h --
  *
- *	A record made of another one: its payload, one of its extended items or its time replaced, all
- *	else to the byte as it was. Of every kind of record that has a place for it.
+ *	Builds a record from another one, with its payload, an extended item or its time replaced. All
+ *	other bytes are copied. Works for every kind of record that has the replaced part.
  */
 #ifndef ETW_RECORD_REBUILD_H
 #define ETW_RECORD_REBUILD_H
@@ -12,8 +12,8 @@
 #include "event/event.h"
 
 /*
- * Where the new record is. Each change turns *event (which keeps its time, CPU and names) to a new
- * record, valid until the one after the next change or until EtlRebuildFree. Zeroed is empty.
+ * The memory of the new record. Each change makes *event (which keeps its time, CPU and names) refer to
+ * a new record, which is valid during the next change and until EtlRebuildFree. Zeroed: empty.
  */
 typedef struct EtlRebuild {
     EtwText bytes[2];
@@ -21,24 +21,22 @@ typedef struct EtlRebuild {
 } EtlRebuild;
 void EtlRebuildFree(EtlRebuild *rebuild);
 
-/* False: the record would have more than 64 KB; nothing has changed then. payload may be part of the
- * event. */
+/* False: the record would have more than 64 KB; it is not changed. payload may be part of the event. */
 bool EtlRebuildPayload(EtlRebuild *rebuild, EtwEvent *event, const void *payload, size_t size);
 /*
- * The first extended item of that type (ETL_ITEM_*) gets this content, is added, or (data is NULL)
- * goes. False: the same, or the kind of record has no extended items.
+ * Replace, add or (data is NULL) remove the first extended item of that type (ETL_ITEM_*). False: as
+ * above, or the kind of record has no extended items.
  */
 bool EtlRebuildItem(
         EtlRebuild *rebuild, EtwEvent *event, unsigned type, const void *data, size_t size);
-/* The event has a record, now at least: one that comes from no file is built. False: it is too large. */
+/* Build a record for an event that does not come from a file. False: it would be too large. */
 bool EtlRebuildWhole(EtlRebuild *rebuild, EtwEvent *event);
-/* The record of the last change, to be overwritten in place: header fields. */
+/* The record of the last change; the caller may overwrite its header fields. */
 static inline uint8_t *EtlRebuildRecord(EtlRebuild *rebuild)
 {
     return (uint8_t *)rebuild->bytes[rebuild->current].data;
 }
-/* ticks: of the clock of the file that the record is for; time: what they mean. False: the record has
- * no time of its own. */
+/* ticks: of the output file's clock; time: the corresponding time. False: the record has no time. */
 bool EtlRebuildTime(EtlRebuild *rebuild, EtwEvent *event, int64_t ticks, int64_t time);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * etl/write/synthetic_header.h --
  *
- *	A header for events that come from no file (a live session, records in memory): that of a file
- *	of this machine. Its ticks are ns since 1970; its start is left open, for whoever rewrites it
- *	to fill in.
+ *	A file header for events that do not come from a file (a live session, records in memory). It
+ *	describes this machine. Its ticks are ns since 1970. The writer of the final header sets its start.
  */
 #ifndef ETW_SYNTHETIC_HEADER_H
 #define ETW_SYNTHETIC_HEADER_H

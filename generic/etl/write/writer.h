@@ -1,12 +1,11 @@
 /*
  * etl/write/writer.h --
  *
- *	Writes a real .etl file: header buffer, then buffers of one CPU each, rising times
- *	inside a buffer, buffers of one CPU never overlapping. Sequential (with a maximum:
- *	then it stops and counts), circular (the oldest buffer is overwritten), append and
- *	new-file. A partial buffer that is flushed is rewritten in place later. The header
- *	is rewritten on each flush of the session's state and at the close, so a killed
- *	process leaves a readable file. Single-threaded: the logger owns it.
+ *	Writes a session's .etl file: a header buffer, then buffers of one CPU each. Times rise within a
+ *	buffer, and buffers of one CPU do not overlap. Modes: sequential (events beyond the maximum size are
+ *	counted as lost), circular (the oldest buffer is overwritten), append, and new-file. A partial buffer
+ *	that is flushed is rewritten in place later. The header is rewritten at each flush and at the close,
+ *	so that a killed process leaves a readable file. Single-threaded: only the logger uses it.
  */
 #ifndef ETW_WRITER_H
 #define ETW_WRITER_H
@@ -16,12 +15,12 @@
 
 typedef struct EtlWriter EtlWriter;
 
-/* A buffer that is being put on disk. Its header, which announces what it holds, is written last. */
+/* A buffer that is written to disk. Its header, which has the size of its data, is written last. */
 typedef struct EtlFlush {
     int cpu;
-    bool done;     /* false: it is about to be, true: it is */
+    bool done;     /* false: before the write, true: after it */
     uint32_t slot; /* its place in the file, in buffers */
-    uint32_t used; /* bytes of it that are announced */
+    uint32_t used; /* bytes of data according to the header */
     int64_t sequence;
     int number; /* of the file, in new-file mode */
 } EtlFlush;
@@ -41,10 +40,10 @@ typedef struct EtlWriterConfig {
     int zoneBias;
     uint32_t cpuMHz;
     uint32_t pid, tid; /* of the starter */
-    /* What a killed writer of this very session left is continued behind its last buffer: whatever the
-     * mode, without a maximum; the losses are the caller's to say anew. */
+    /* Continue the file that a killed writer of the same session left, after its last buffer: in any
+     * mode, without a maximum size. The caller reports the losses again. */
     bool recover;
-    EtlFlushProc *onFlush; /* NULL: nobody asks */
+    EtlFlushProc *onFlush; /* may be NULL */
     void *flushCtx;
 } EtlWriterConfig;
 
@@ -63,8 +62,8 @@ typedef struct EtlWriterState {
 } EtlWriterState;
 
 /*
- * A file that exists is replaced, in append mode continued: it must be one of ours with the same
- * buffer size; its own start time and clock stay, the caller's ticks are converted to them.
+ * An existing file is replaced. In append mode it is continued: it must have been written by this
+ * writer with the same buffer size; it keeps its start time and clock, to which ticks are converted.
  */
 EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *config, EtwError *errPtr);
 /*
@@ -81,7 +80,7 @@ uint8_t *EtlWriterReserve(EtlWriter *writer, int cpu, int64_t ticks, size_t size
 /* Put partial buffers and the header on disk. eventsLost: what the session lost before the writer.
  */
 EtwStatus EtlWriterFlush(EtlWriter *writer, uint64_t eventsLost);
-/* Frees it, whatever the result. endWall: ns since 1970; the last event's time when that is later.
+/* Frees the writer in all cases. endWall: ns since 1970; the last event's time when that is later.
  */
 EtwStatus EtlWriterClose(EtlWriter *writer, uint64_t eventsLost, int64_t endWall, EtwError *errPtr);
 /*

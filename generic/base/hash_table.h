@@ -24,7 +24,8 @@ typedef struct EtwTable { /* zeroed: empty */
 static inline uint64_t EtwHashMix(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * 0x9E3779B97F4A7C15ull;
-    return h ^ h >> 32 ^ h >> 48; /* so that values that differ only in high bits get different slots */
+    return h ^ h >> 32 ^
+           h >> 48; /* so that values that differ only in high bits get different slots */
 }
 
 static inline uint64_t EtwHashGuid(const EtwGuid *guid)

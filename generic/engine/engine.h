@@ -27,7 +27,7 @@ typedef enum EtwFileMode {
 } EtwFileMode;
 
 typedef enum EtwEngine {
-    ETW_ENGINE_AUTO, /* the system's where there is one that works, else the embedded one */
+    ETW_ENGINE_AUTO, /* the system engine where one works, otherwise the embedded one */
     ETW_ENGINE_EMBEDDED,
     ETW_ENGINE_SYSTEM
 } EtwEngine;
@@ -45,9 +45,9 @@ typedef struct EtwSessionConfig {
     uint32_t maxBuffers; /* 0: default 128 */
     uint32_t flushMs;    /* 0: default 1000 */
     uint32_t maxMB;      /* 0: no limit; circular needs one */
-    bool detached;       /* a logger process of its own has it: this one may end. The system's
-                            sessions always are */
-    uint32_t starter;    /* the process that asked for it; 0: this one */
+    bool detached;       /* run by a separate logger process, so that this one may end. Sessions of
+                            the system engine always are */
+    uint32_t starter;    /* the process that requested it; 0: this one */
     bool kernelLogger; /* may have kernel events: in the system engine, one of eight such sessions of
                           the machine; in the embedded one, as every session */
     /* System engine only: */
@@ -64,12 +64,12 @@ typedef struct EtwLost {
     uint64_t noBuffer;  /* writers found no free buffer */
     uint64_t tooBig;    /* event larger than 64 KB or than a buffer */
     uint64_t fileFull;  /* sequential file at its maximum size */
-    uint64_t io;        /* the disk refused */
+    uint64_t io;        /* the disk could not be written */
     uint64_t abandoned; /* a writer died or hung inside a write */
     uint64_t kernel;    /* the kernel's own ring overran */
     uint64_t consumer;  /* live consumers too slow (their own loss, summed) */
-    /* System engine only: whole buffers, nobody knows how many events: */
-    uint64_t fileBuffers; /* the disk refused or was too slow */
+    /* System engine only, in buffers; the number of events is unknown: */
+    uint64_t fileBuffers; /* the disk could not be written, or was too slow */
     uint64_t liveBuffers; /* live consumers too slow */
 } EtwLost;
 
@@ -80,10 +80,10 @@ typedef struct EtwSessionInfo {
     char state[16]; /* running, stopping, stopped */
     uint32_t index;
     uint64_t instance;
-    uint32_t ownerPid;  /* the process that has the logger */
-    uint32_t starter;   /* the process that asked for it, which may be gone */
-    char user[128];     /* whose it is; "": not told */
-    char kernel[512];   /* kernel groups that are on, with blanks between */
+    uint32_t ownerPid;  /* the process that runs the logger */
+    uint32_t starter;   /* the process that requested it, which may have ended */
+    char user[128];     /* its user; "": unknown */
+    char kernel[512];   /* enabled kernel groups, separated by blanks */
     uint32_t consumers; /* live ones */
     int64_t started;    /* ns since 1970 */
     int64_t duration;   /* ns */
@@ -94,7 +94,7 @@ typedef struct EtwSessionInfo {
     uint64_t events;                   /* delivered to the file (or, in memory mode, committed) */
     uint64_t bytes;                    /* on disk */
     uint32_t buffers;                  /* written to disk */
-    uint64_t overwritten; /* circular or memory: events that made room for younger ones */
+    uint64_t overwritten; /* circular or memory: events that were overwritten by newer ones */
     EtwLost lost;
     /* System engine only: */
     uint32_t logMode;     /* EVENT_TRACE_*_MODE */
@@ -107,16 +107,16 @@ EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *errPtr);
 EtwStatus EtwSessionStop(
         const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr); /* infoPtr may be NULL */
 EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *infoPtr,
-        EtwError *errPtr); /* all written before is on disk after */
+        EtwError *errPtr); /* writes all previous events to disk */
 EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
-/* Change flushMs, maxBuffers (down or up to the session's capacity), maxMB, file (a new one is
- * begun); 0/NULL: keep. */
+/* Change flushMs, maxBuffers (up to the session's capacity), maxMB, file (a new file is started).
+ * 0 or NULL: no change. */
 EtwStatus EtwSessionUpdate(const char *name, const EtwSessionConfig *changes,
         EtwSessionInfo *infoPtr, EtwError *errPtr);
-/* Memory mode: put what is in the buffers into a file; the session goes on. */
+/* Memory mode: write the contents of the buffers to a file. The session continues. */
 EtwStatus EtwSessionSnapshot(
         const char *name, const char *file, EtwSessionInfo *infoPtr, EtwError *errPtr);
-/* A marker (event Mark of provider Etw-Session) in that session, whatever is enabled. */
+/* Write a marker (event Mark of provider Etw-Session) into the session, independent of what is enabled. */
 EtwStatus EtwSessionMark(const char *name, const char *text, EtwError *errPtr);
 /* Call visit for each session of the user; false from it ends the walk. */
 void EtwSessionList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx);
@@ -127,14 +127,14 @@ void EtwSessionStopAll(void);
 void EtwSetTclVersion(const char *version);
 
 /*
- * Sessions whose owner died are recovered by whoever looks at sessions next: what they left in shared
- * memory goes into their files, which are closed. Look now, and tell of all that this process has
- * recovered and not told of yet.
+ * When a session's owner has died, the next process that accesses sessions recovers it: the events
+ * in shared memory are written to its file, which is closed. This recovers such sessions now, and
+ * reports each session that this process has recovered and not yet reported.
  */
 typedef struct EtwRecovered {
     char name[256], file[1024];
     uint32_t ownerPid;
-    uint64_t events; /* put into the file now */
+    uint64_t events; /* written to the file by the recovery */
     EtwStatus status;
     EtwError error; /* status not ETW_OK: why the file could not be completed */
 } EtwRecovered;
@@ -143,23 +143,23 @@ EtwStatus EtwSessionRecover(
 
 /* ---- Enabling providers ---------------------------------------------------------------------- */
 
-/* What is added to each event of the provider. Values of EVENT_ENABLE_PROPERTY_*. */
+/* Additions to each event of the provider. Values of EVENT_ENABLE_PROPERTY_*. */
 enum {
     ETW_ENABLE_SID = 0x001,
     ETW_ENABLE_TS_ID = 0x002,
     ETW_ENABLE_STACKS = 0x004,
     ETW_ENABLE_PSM_KEY = 0x008,
-    ETW_ENABLE_IGNORE_KEYWORD_0 = 0x010, /* events without keyword do not pass any mask */
+    ETW_ENABLE_IGNORE_KEYWORD_0 = 0x010, /* events without a keyword pass no mask */
     ETW_ENABLE_PROCESS_START_KEY = 0x080,
     ETW_ENABLE_EVENT_KEY = 0x100,
     ETW_ENABLE_EXCLUDE_INPRIVATE = 0x200
 };
 
-/* One condition on a field of one event; those of the same event hold together. */
+/* A condition on a field of an event. Conditions on the same event are combined by "and". */
 typedef struct EtwPayloadTest {
     uint16_t id;
     uint8_t version;
-    const char *field, *value; /* UTF-8; the value as its manifest's type is written */
+    const char *field, *value; /* UTF-8; the value in the notation of its type in the manifest */
     uint16_t op; /* PAYLOAD_OPERATOR of tdh_types.h: 0 == 1 != 2 <= 3 > 4 < 5 >= 6 between 7
                                   not between 8 mod 20 contains 21 does not contain 30 is 31 is not */
 } EtwPayloadTest;
@@ -173,9 +173,9 @@ typedef struct EtwEnable {
     int pidCount;             /* up to ETW_MAX_PIDS */
     const uint16_t *ids;      /* event ids; NULL: all */
     int idCount;              /* up to 64 */
-    bool pidsByDefault;       /* nobody asked for these pids: the system engine takes all processes,
-                                 as its other tools do */
-    bool captureState;        /* ask the provider to log its state now */
+    bool pidsByDefault;       /* pids is a default of ours: the system engine uses all processes, as
+                                 other tools do */
+    bool captureState;        /* request that the provider writes its state now */
     /* System engine only: */
     uint32_t properties;           /* ETW_ENABLE_* */
     const char *executables;       /* "a.exe;b.exe": only these programs; NULL: all */
@@ -190,7 +190,7 @@ EtwStatus EtwSessionDisable(const char *name, const EtwGuid *provider, EtwError 
 typedef struct EtwProviderInfo {
     EtwGuid guid;
     char name[128];
-    int registrations; /* processes x registrations now; 0: only known to exist */
+    int registrations; /* of all processes; 0: the provider is known but not registered */
     int enables;
     struct {
         const char *engine;
@@ -210,7 +210,7 @@ typedef struct EtwKernelEnable {
     int pidCount;
     bool allPids;
     bool stacks;       /* each event with the stack that led to it */
-    uint32_t interval; /* us of CPU time between the samples of group profile; 0: 1000 */
+    uint32_t interval; /* of group profile: CPU time between samples in us; 0: 1000 */
 } EtwKernelEnable;
 EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
 EtwStatus EtwSessionDisableKernel(const char *name, EtwError *errPtr);

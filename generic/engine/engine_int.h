@@ -1,9 +1,9 @@
 /*
  * engine/engine_int.h --
  *
- *	What an engine implements: a table of calls. dispatch.c chooses one for each call of
- *	engine.h. Names come without an engine's prefix; errPtr may be NULL, and so may infoPtr, but for
- *	query's.
+ *	The functions that an engine implements, as a table. dispatch.c chooses an engine for each call of
+ *	engine.h. Names are passed without an engine's prefix. errPtr may be NULL, and infoPtr too, except
+ *	for `query`.
  */
 #ifndef ETW_ENGINE_INT_H
 #define ETW_ENGINE_INT_H
@@ -15,7 +15,7 @@ typedef bool EtwProviderVisit(void *ctx, const EtwProviderInfo *info);
 
 typedef struct EtwEngineOps {
     const char *name; /* as in -engine, and before the colon of a session's name */
-    /* ETW_OK: such a session runs; ETW_E_LOOKUP: none does; ETW_E_ACCESS: this user is not told. */
+    /* ETW_OK: such a session runs; ETW_E_LOOKUP: none does; ETW_E_ACCESS: this user may not know. */
     EtwStatus (*has)(const char *name);
     EtwStatus (*start)(const EtwSessionConfig *config, EtwError *errPtr);
     EtwStatus (*stop)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
@@ -50,8 +50,8 @@ struct EtwLive {
 
 extern const EtwEngineOps etwEmbeddedOps; /* session.c */
 /*
- * The operating system's own tracing (win/system/system_session.c). NULL: there is none that works here,
- * and *errPtr says why.
+ * The operating system's own tracing (win/system/system_session.c). NULL: not available here, with the
+ * reason in *errPtr.
  */
 const EtwEngineOps *EtwSystemOps(EtwError *errPtr);
 

@@ -1,22 +1,22 @@
 /*
  * engine/provider/enable_callbacks.h --
  *
- *	Enable callbacks: a process is told when what is wanted of one of its providers changes,
- *	whichever process changed it.
+ *	Enable callbacks: they notify a process when the sessions' combined request for one of its
+ *	providers changes, also when another process made the change.
  */
 #ifndef ETW_ENABLE_CALLBACKS_H
 #define ETW_ENABLE_CALLBACKS_H
 
 #include "engine/shared/registry.h"
 
-/* Something has changed for this provider: this process's callback is called, on this thread, and
- * the other processes that registered it are woken. Not under the registry's lock. */
+/* The request for this provider has changed: call this process's callback on this thread, and wake
+ * the other processes that have registered it. Not under the registry's lock. */
 void CallbackNotify(RegProvider *provider);
-/* The operating system asks this process for the provider's state. Not under the registry's lock. */
+/* The operating system requests the provider's state. Not under the registry's lock. */
 void CallbackCaptureState(RegProvider *provider);
-/* Its callbacks go; waits for one that runs on another thread. Not under the registry's lock. */
+/* Remove its callbacks; wait for one that runs on another thread. Not under the registry's lock. */
 void CallbackRemoveProvider(const RegProvider *provider);
-/* All callbacks go, uncalled: of a process that was forked to do something else. */
+/* Remove all callbacks without a call, in a forked process that does not use them. */
 void CallbackRemoveAll(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * engine/provider/native_provider.h --
  *
- *	Providers of etw.h shown to the operating system's own tracing, so that its sessions see their
- *	events, too. Implemented by the platform (win/system/system_provider.c; nothing on unix).
+ *	Registers providers of etw.h with the operating system's own tracing, so that its sessions receive
+ *	their events. Implemented by win/system/system_provider.c; does nothing on unix.
  */
 #ifndef ETW_NATIVE_PROVIDER_H
 #define ETW_NATIVE_PROVIDER_H
@@ -11,7 +11,7 @@
 
 /*
  * This process's first registration of a provider, and its last; not under the registry's lock. In
- * between RegProvider.system may become non-zero: then EtwNativeWrite is to be called.
+ * between, EtwNativeWrite must be called while RegProvider.system is not zero.
  */
 void EtwNativeRegister(RegProvider *provider);
 void EtwNativeUnregister(RegProvider *provider);

@@ -1,27 +1,27 @@
 /*
  * engine/provider/provider.h --
  *
- *	What the engine's own files need of provider.c beyond etw.h.
+ *	Functions of provider.c that are not in etw.h, for the engine and the script provider.
  */
 #ifndef ETW_PROVIDER_H
 #define ETW_PROVIDER_H
 
 #include "engine/shared/registry.h"
 
-/* Our own provider Etw-Session, registered at the first call; NULL: it cannot be (enable.c). */
+/* Our own provider Etw-Session, registered at the first call; NULL: that failed (enable.c). */
 Etw_Provider *EtwOwnProvider(void);
 /* The event Mark of our own provider Etw-Session: one field, counted UTF-8 (enable.c). */
 Etw_Event *EtwMarkEvent(void);
 
 /*
- * Etw_Write, of an event that is defined and that Etw_Enabled was asked for, that returns the ticks the event was stamped with (the last session's, when several
- * took it); 0: nobody took it. Saves the script provider a look at the clock.
+ * Etw_Write for a defined event whose Etw_Enabled was checked. Returns the event's ticks (those of the last session, when several
+ * took it), or 0 when no session took it. Saves the script provider a clock read.
  */
 uint64_t EtwWriteStamped(Etw_Event *event, const Etw_Data *data, int count);
 
 /*
- * The same that fills in a u64 of the payload: the nanoseconds from `since` (ticks) to the event's own time. So a leave's duration is
- * exactly the difference of two events' times, and costs no look at the clock.
+ * The same, which also stores a u64 in the payload: the nanoseconds from `since` (ticks) to the event's time. The duration in a
+ * leave event is therefore exactly the difference of two events' times, and needs no clock read.
  */
 typedef struct EtwElapsed {
     size_t at;      /* offset in the payload; 8 bytes of the data are overwritten in the record */
@@ -30,8 +30,8 @@ typedef struct EtwElapsed {
 } EtwElapsed;
 void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const EtwElapsed *elapsed);
 
-/* The calling thread's next event that does not bring an activity of its own carries this one as its
- * related activity: where the work came from. NULL: none. */
+/* Set the related activity of the calling thread's next event that is written without an activity of
+ * its own: the origin of the work. NULL: none. */
 void EtwActivityRelate(const Etw_Guid *related);
 
 /* An event with its own time and ids, written into one stream of one session by the logger. */
@@ -44,7 +44,7 @@ typedef struct EtwRawEvent {
     const uint8_t *stack; /* 8 bytes an address, the innermost first; NULL: none */
     uint8_t stackCount;
 } EtwRawEvent;
-/* False: no buffer free (the caller makes room and tries again, or counts the loss). */
+/* False: no free buffer (the caller frees one and tries again, or counts the loss). */
 bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * engine/session/session.h --
  *
- *	A session in the process that owns it, as session.c (control) and logger.c (the thread that
- *	drains it) share it.
+ *	A session in the process that owns it: shared by session.c (control) and logger.c (the thread that
+ *	drains it).
  *
- *	Ownership: session.c makes and frees the struct; everything under "logger" belongs to the
- *	logger thread from its start to its end, and other threads reach it only through LoggerCall.
+ *	Ownership: session.c allocates and frees the struct. While the logger thread runs, the members
+ *	under "logger" belong to it, and other threads use them only through LoggerCall.
  */
 #ifndef ETW_SESSION_H
 #define ETW_SESSION_H
@@ -25,7 +25,7 @@ typedef struct LoggerTask {
     struct LoggerTask *next;
 } LoggerTask;
 
-/* Where a stream's reader stands, and since when it has been stuck. */
+/* The position of a stream's reader, and since when it has been blocked. */
 typedef struct LoggerStream {
     RingCursor cursor;
     int64_t blockedSince;        /* steady ns, 0: not blocked */
@@ -34,7 +34,7 @@ typedef struct LoggerStream {
                                 RING_NO_BUFFER; next ones: EtwSession.pinned */
 } LoggerStream;
 
-/* A buffer that is read to its end and waits for the disk: until then it is all that a crash leaves. */
+/* A buffer that is read but not on disk yet. It is kept, because after a crash it is the only copy. */
 typedef struct LoggerPin {
     uint32_t next;
     uint64_t upTo; /* its stream's events up to its end */
@@ -45,7 +45,7 @@ struct EtwSession {
     uint32_t index; /* in the registry */
     uint32_t ownerPid;
     _Atomic int refs; /* controllers inside a call; raised under RegLock, not while it stops */
-    bool stopping;    /* under RegLock: somebody stops it */
+    bool stopping;    /* under RegLock: being stopped */
     Ring *ring;
     OsThread *thread;
     OsMutex *taskMutex; /* guards tasks and ended */
@@ -79,35 +79,35 @@ void LoggerJoin(EtwSession *session);
 /* For procs that LoggerCall runs: */
 void LoggerDrain(
         EtwSession *session); /* everything written before the call goes to the file's buffers */
-void LoggerFlush(EtwSession *session); /* drain, then onto the disk */
+void LoggerFlush(EtwSession *session); /* drain, then write to disk */
 EtwStatus LoggerOpenFile(EtwSession *session, const char *path, EtwError *errPtr);
-EtwStatus LoggerCloseFile(EtwSession *session, int64_t endWall); /* not OK: see what is lost */
-/* Fill the event that a ring record is; false: damaged. Pointers into the ring and the registry. */
+EtwStatus LoggerCloseFile(EtwSession *session, int64_t endWall); /* not OK: events were lost */
+/* Convert a ring record to an event. False: damaged. The event points into the ring and the registry. */
 bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *event);
-uint64_t LoggerLost(const Ring *ring); /* all kinds but the file's own */
+uint64_t LoggerLost(const Ring *ring); /* all kinds except the file's */
 
 void LoggerOnFlush(void *session, const EtlFlush *put); /* an EtlFlushProc */
 
 /* ---- snapshot.c ------------------------------------------------------------------------------ */
 
 EtwStatus LoggerSnapshot(EtwSession *session, const char *path, EtwError *errPtr);
-/* What a memory session's ring holds now, into a new file; *savedPtr: how many events; may be NULL. */
+/* Write the current contents of a memory session's ring to a new file. *savedPtr (may be NULL): number of events. */
 EtwStatus SnapshotRing(Ring *ring, const EtwAnchors *anchors, const EtlWriterConfig *config,
         uint64_t *savedPtr, EtwError *errPtr);
 
 /* ---- crash_recovery.c ------------------------------------------------------------------------------- */
 
 /*
- * Sessions whose owner is dead: what each left in shared memory is written to its file, the session's
- * entry is removed, and the result is kept for EtwSessionRecover. Under the registry's lock.
+ * Recover sessions whose owner is dead: write the events in shared memory to the session's file, remove
+ * the session's entry, and keep the result for EtwSessionRecover. Under the registry's lock.
  */
 void SessionsRecoverDead(void);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 
 /*
- * Registry index of a session of any process, by name as users write it; -1: none, and *errPtr says
- * which there are. Under the registry's lock.
+ * Registry index of a session of any process by its name, in any case of letters. -1: none; *errPtr
+ * lists the existing ones. Under the registry's lock.
  */
 int SessionFind(const char *name, EtwError *errPtr);
 /* On the logger's thread. File paths are absolute or of this process's directory. */
@@ -118,7 +118,7 @@ void SessionKernelOff(EtwSession *session);
 uint32_t SessionFileMode(EtwFileMode mode, bool realtime); /* ETL_MODE_* */
 /* The session is started in this process, also when `detached` says otherwise. */
 EtwStatus SessionStartLocal(const EtwSessionConfig *config, EtwError *errPtr);
-/* Return when this process owns no session any more. */
+/* Wait until this process owns no session. */
 void SessionWaitForAll(void);
 EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
 
@@ -137,7 +137,7 @@ void EmbeddedProviders(EtwProviderVisit *visit, void *ctx);
 
 /* ---- detached_logger.c -------------------------------------------------------------------------------- */
 
-/* Start a checked session in a logger process of its own. */
+/* Start a session, whose configuration was checked, in a separate logger process. */
 EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *errPtr);
 
 /* ---- live_source.c ---------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * engine/shared/registry.h --
  *
- *	This process's view of the user's registry: mapped once, locked for changes. Sessions,
- *	providers, enables and event classes are entries; who holds what is in shared_layout.h.
+ *	Access to the user's registry, which is mapped once per process and locked for changes. It contains
+ *	sessions, providers, enables and event classes; shared_layout.h has the layout.
  */
 #ifndef ETW_REGISTRY_H
 #define ETW_REGISTRY_H
@@ -11,8 +11,8 @@
 #include "engine/shared/ring.h"
 
 /*
- * Map (and on first use in this process, join) the registry. NULL: *errPtr says why; tried again by
- * the next call.
+ * Map the registry, and join it at the first call in this process. NULL: failed, with the reason in
+ * *errPtr; the next call tries again.
  */
 Registry *RegOpen(EtwError *errPtr);
 /* The registry if this process has joined it; never fails, may be NULL. */
@@ -28,7 +28,7 @@ RegProcess *RegSelf(void);
 
 /* Exclusive across threads and processes. Not recursive. */
 EtwStatus RegLock(EtwError *errPtr);
-/* Only against threads of this process, for what is its own: cannot fail. */
+/* Excludes only threads of this process, for its own data. Cannot fail. */
 void RegLockLocal(void);
 void RegUnlock(void); /* either */
 
@@ -37,21 +37,21 @@ void RegUnlock(void); /* either */
 /* Index of a session by name (ASCII case folded), or -1. It may be one whose owner is dead:
  * SessionsRecoverDead (engine/session/session.h) removes those first. */
 int RegFindSession(const char *name);
-void RegDisableSession(int index); /* its enables go */
+void RegDisableSession(int index); /* remove its enables */
 int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, EtwError *errPtr);
 void RegRemoveSession(int index); /* its enables too */
-/* The provider's slot, made if wanted; NULL: not there, or no room. name may be NULL. */
+/* The provider's slot; make: allocate it when there is none. NULL: none, or no free slot. name may be NULL. */
 RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make);
 int RegAddRegistration(RegProvider *provider); /* count of this process after it */
 int RegRemoveRegistration(RegProvider *provider);
-/* This process has no provider but this one: what its parent registered stays the parent's. */
+/* In a forked process: drop its registrations of all other providers, which are the parent's. */
 void RegKeepOnly(const RegProvider *provider);
 int RegRegistrations(const RegProvider *provider); /* all processes */
-/* What processes that died have left goes. */
+/* Remove the entries of processes that have died. */
 void RegSweep(void);
-/* Recompute what Etw_Enabled looks at from the entries in force. */
+/* Recompute the values that Etw_Enabled reads from the active enables. */
 void RegRefreshProvider(RegProvider *provider);
-/* Offset of a class with these contents, made if new; 0: arena full. */
+/* Offset of the class with these contents, which is added when it is new. 0: the arena is full. */
 uint32_t RegClassOf(const RegClass *head, const uint8_t *traits, const uint8_t *meta);
 
 /* ---- Any time -------------------------------------------------------------------------------- */
@@ -61,9 +61,9 @@ const RegClass *RegClassAt(uint32_t offset);
 /* Path of a session's mapping file. */
 void RegSessionPath(uint64_t instance, char *path, size_t size);
 /*
- * This process's mapping of a session, mapped at first use; NULL: gone. To be used inside
- * EtwThreadEnter and EtwThreadLeave only: a foreign session's mapping is retired when another session
- * has taken its index, the owner's own one by RegDetach.
+ * This process's mapping of a session, mapped at first use. NULL: the session has ended. Used only
+ * between EtwThreadEnter and EtwThreadLeave. The mapping is retired when another session has the same
+ * index, or, in the owner, by RegDetach.
  */
 extern _Atomic(Ring *) regRings[ETW_MAX_SESSIONS];
 Ring *RegRingMap(uint32_t index, uint64_t instance);
@@ -77,7 +77,7 @@ static inline Ring *RegRing(uint32_t index, uint64_t instance)
     }
     return RegRingMap(index, instance);
 }
-/* The owner hands its own mapping in, and takes it out: to be unmapped after EtwThreadsQuiesce. */
+/* The owner adds its mapping, and removes it. It is unmapped after EtwThreadsQuiesce. */
 void RegAttach(uint32_t index, Ring *ring);
 void RegDetach(uint32_t index);
 

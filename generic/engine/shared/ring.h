@@ -1,19 +1,19 @@
 /*
  * engine/shared/ring.h --
  *
- *	A session's buffers: lock-free writing by any thread of any process, reading by cursors.
+ *	A session's buffers. Threads of any process write without locks; cursors read.
  *
- *	Who owns a buffer: FREE, nobody; USED, the stream whose `current` names it (writers reserve
- *	in it) until it is closed, then its readers; RECYCLING, the writer that took it and has not
- *	prepared it yet; READ, closed and consumed by the logger, still there for live readers. It returns
- *	to FREE zeroed.
+ *	States of a buffer and its owner. FREE: none. USED: the stream whose `current` names it, in which
+ *	writers reserve; after it is closed, its readers. RECYCLING: the writer that claimed it and has not
+ *	prepared it yet. READ: closed, and read by the logger, but kept for live readers. A buffer is zeroed
+ *	before it becomes FREE.
  *
- *	Hand-over points, the only synchronised places: claiming a buffer (CAS on state), installing
- *	it (CAS on stream->current, release: the zeroed bytes and the control words are visible to who
- *	loads it with acquire), reserving (CAS on reserve, release), committing a record (store of head,
- *	release), closing (CAS on reserve). A writer killed anywhere costs its own event: before the open
- *	mark a hole of zeros stays, after it a record that says its size and its writer; a buffer claimed
- *	and never installed is swept by the logger, when its claimer is dead.
+ *	The only synchronised steps: claiming a buffer (CAS on state), installing it (CAS on
+ *	stream->current, release: a thread that loads it with acquire sees the zeroed bytes and the control
+ *	words), reserving (CAS on reserve, release), committing a record (store of head, release), closing
+ *	(CAS on reserve). A writer that is killed at any point loses only its own event. Before the open mark
+ *	it leaves a hole of zeros, after it a record with its size and its writer. The logger frees a buffer
+ *	that was claimed and not installed when the claimer is dead.
  */
 #ifndef ETW_RING_H
 #define ETW_RING_H
@@ -30,9 +30,9 @@ typedef struct Ring {
     uint8_t *data;
     uint32_t bufferSize, bufferCount, cpus;
     uint64_t instance;
-    uint32_t owner;    /* pid of the process whose session it is, when it is this one's; else 0 */
+    uint32_t owner;    /* this process's pid when it owns the session, otherwise 0 */
     struct Ring *next; /* in the list of retired mappings */
-    OsSharedWake wake; /* the logger's: rung when a buffer was replaced, and for requests */
+    OsSharedWake wake; /* of the logger: posted when a buffer was replaced, and for requests */
 } Ring;
 
 typedef struct RingConfig {
@@ -46,7 +46,7 @@ EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, Etw
 EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *errPtr);
 void RingClose(Ring *ring); /* unmaps it */
 
-/* Touch every page of every buffer, while writers go on: a flight recorder will use them all. */
+/* Access every page of every buffer, while writers run. For a flight recorder, which uses all of them. */
 void RingPrefault(Ring *ring);
 
 static inline uint8_t *RingDataOf(const Ring *ring, uint32_t buffer)
@@ -54,7 +54,7 @@ static inline uint8_t *RingDataOf(const Ring *ring, uint32_t buffer)
     return ring->data + (size_t)buffer * ring->bufferSize;
 }
 
-/* One try. NULL: the stream's buffer is full, there is none, or somebody was faster. */
+/* One attempt. NULL: the stream's buffer is full, there is none, or another writer was faster. */
 static inline RingRecord *RingTryReserve(Ring *ring, uint32_t stream, uint32_t size, uint64_t ticks)
 {
     uint64_t current = atomic_load_explicit(&ring->streams[stream].current, memory_order_acquire);
@@ -79,7 +79,7 @@ static inline RingRecord *RingTryReserve(Ring *ring, uint32_t stream, uint32_t s
     record = (RingRecord *)(RingDataOf(ring, index) + (uint32_t)word);
     ETW_TEST_POINT("record.before-open");
     record->pid = OsPid();
-    /* release: who finds the record open can tell whose it is */
+    /* release: a thread that finds the record open sees its writer */
     atomic_store_explicit(&record->head, size | RING_OPEN, memory_order_release);
     record->ticks = now;
     ETW_TEST_POINT("record.open");
@@ -101,7 +101,7 @@ static inline RingRecord *RingReserve(Ring *ring, uint32_t stream, uint32_t size
 /* Publish a record whose body is stored. */
 static inline void RingCommit(RingRecord *record, uint32_t size)
 {
-    /* release: who sees the mark sees the body */
+    /* release: a thread that sees the mark sees the body */
     atomic_store_explicit(&record->head, size | RING_COMMITTED, memory_order_release);
 }
 
@@ -131,12 +131,12 @@ static inline void RingAdvance(RingCursor *cursor, uint32_t size)
 {
     cursor->offset += size;
 }
-/* Step over what blocks (an open record by its size, a hole up to the next non-zero word). True: it
- * was an open record. */
+/* Skip what blocks: an open record by its size, a hole up to the next non-zero word. True: it was an
+ * open record. */
 bool RingSkip(Ring *ring, RingCursor *cursor);
 /*
- * The blocking record's writer is dead: commit in its place a record of class 0, which every reader
- * steps over. False: it is alive, or it is not known (a hole).
+ * When the blocking record's writer is dead: commit a record of class 0 in its place, which every
+ * reader skips. False: the writer is alive, or unknown (a hole).
  */
 bool RingAbandon(Ring *ring, const RingCursor *cursor);
 /* True while the cursor's buffer is still the one it started to read. */
@@ -149,16 +149,16 @@ typedef struct RingBody {
 } RingBody;
 bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body);
 
-/* The logger is through with a closed buffer: keep it readable (keep), or zero and free it now. */
+/* The logger has finished a closed buffer. keep: it remains readable; otherwise it is zeroed and freed. */
 void RingRelease(Ring *ring, uint32_t buffer, bool keep);
 /* Free READ buffers, oldest first, until at least `wanted` are free. */
 void RingReplenish(Ring *ring, uint32_t wanted);
-/* By the logger, now and then: free buffers that a dead writer claimed and never installed; bury what
- * dead writers left open in buffers that are to be overwritten. */
+/* Called by the logger from time to time: free buffers that dead writers claimed and did not install;
+ * abandon records that they left open in buffers that will be overwritten. */
 void RingSweep(Ring *ring);
 /* Close every stream's current buffer (session stop). */
 void RingCloseAll(Ring *ring);
-/* Committed records in all buffers now (walks them: for queries; a hole hides what is behind it). */
+/* Number of committed records in all buffers. Walks them, so only for queries. Records after a hole are not counted. */
 uint64_t RingEvents(const Ring *ring);
 void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr);
 

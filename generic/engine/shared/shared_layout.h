@@ -1,13 +1,13 @@
 /*
  * engine/shared/shared_layout.h --
  *
- *	What lies in shared memory: the registry (one per user: sessions, providers, what is
- *	enabled, event classes) and a session's mapping (streams, buffers, records). Offsets and indexes,
- *	never pointers; fixed sizes; made sparse at its maximum and never remapped. Every process of the
- *	user may write here, so readers check what they use as an offset.
+ *	The layout of shared memory: the registry (one per user: sessions, providers, enables, event
+ *	classes) and a session's mapping (streams, buffers, records). It contains offsets and indexes, no
+ *	pointers. Sizes are fixed: a file is created sparse at its maximum size and not remapped. Every
+ *	process of the user can write it, so readers check every offset.
  *
- *	Registry state changes under the registry's file lock, but for what is marked atomic. In a
- *	session's mapping nothing is locked: see ring.h for the protocol.
+ *	The registry changes under its file lock, except for members that are atomic. A session's mapping
+ *	has no lock: ring.h describes the protocol.
  */
 #ifndef ETW_SHARED_LAYOUT_H
 #define ETW_SHARED_LAYOUT_H
@@ -39,7 +39,7 @@ typedef struct RegSession {
     char name[256];
 } RegSession;
 
-/* One session's wish for one provider. Valid while its bit in RegProvider.active is set. */
+/* One session's request for one provider. Valid while its bit in RegProvider.active is set. */
 typedef struct RegEnable {
     uint64_t instance;
     uint32_t session; /* index */
@@ -55,13 +55,14 @@ typedef struct RegEnable {
 
 typedef struct RegProvider {
     Etw_Provider pub; /* must be first: what etw.h shows. Read without lock, one relaxed load */
-    _Atomic uint32_t active; /* bit i: enables[i] is in force. Release on set, acquire by writers */
-    /* Processes in which the operating system's tracing listens (native_provider.h), and the sum of what it
-     * wants there; a process that was killed leaves a number too high, which costs looks in vain. */
+    _Atomic uint32_t active; /* bit i: enables[i] is valid. Release on set, acquire by writers */
+    /* Number of processes in which the operating system's tracing has enabled the provider
+     * (native_provider.h), and its combined level and keywords. After a process was killed the number
+     * is too high, which costs unnecessary checks. */
     _Atomic uint32_t system;
     uint32_t systemLevel;
     uint64_t systemKeywords;
-    _Atomic uint32_t captures; /* how often its state was asked for */
+    _Atomic uint32_t captures; /* how often its state was requested */
     uint32_t used;             /* slot taken */
     EtwGuid guid;
     char name[128];
@@ -70,7 +71,7 @@ typedef struct RegProvider {
 
 typedef struct RegProcess {
     uint32_t pid;          /* 0: free */
-    _Atomic uint32_t wake; /* OsSharedWake: what is wanted of its providers has changed */
+    _Atomic uint32_t wake; /* OsSharedWake: the request for one of its providers has changed */
     uint64_t start;
 } RegProcess;
 
@@ -108,8 +109,8 @@ typedef struct Registry {
 /* ---- A session's mapping --------------------------------------------------------------------- */
 
 /*
- * What another process asks of a session's owner: one request at a time. Whoever takes `state` from
- * REQUEST_NONE writes the rest, but for the answer, which is the owner's. session_control.c.
+ * A request by another process to a session's owner, one at a time. The process that changes `state`
+ * from REQUEST_NONE writes the other members; the owner writes the answer. See session_control.c.
  */
 enum {
     REQUEST_NONE,
@@ -121,14 +122,14 @@ enum {
     REQUEST_PIDS = 256
 };
 typedef struct RingRequest {
-    _Atomic uint64_t state; /* the asking process's pid << 32 | REQUEST_* */
+    _Atomic uint64_t state; /* the requesting process's pid << 32 | REQUEST_* */
     uint32_t verb;          /* ControlVerb */
     uint32_t flushMs, maxBuffers, maxMB;
     uint32_t allPids, stacks, interval, groupCount;
     uint32_t pidCount;
     uint32_t pids[REQUEST_PIDS];
     char text[REQUEST_TEXT]; /* a path, or the groups' names; each ends with a NUL */
-    int32_t status;          /* the answer: EtwStatus, and what went wrong */
+    int32_t status;          /* the answer: EtwStatus and message */
     EtwError error;
 } RingRequest;
 
@@ -141,10 +142,9 @@ typedef struct RingStream {
     _Atomic uint64_t lostNoBuffer;
     _Atomic uint64_t lostTooBig;
     /*
-     * For recovery, by the logger: how many of the stream's events it had read at the end of the last
-     * buffer that it read to the end; how many of them need not be saved any more (on disk, or given
-     * up), and how many will need not when the put that goes on is through. Of the stream for writers:
-     * the buffer of the file that is put.
+     * For recovery, written by the logger. passed: the stream's events up to the end of the last buffer
+     * that it has read completely. onDisk: how many of them are on disk or given up. next: the same
+     * after the flush in progress. flush...: the buffer of the file that it writes (writers' stream).
      */
     _Atomic uint64_t passed, onDisk, next;
     _Atomic uint32_t flushSlot, flushUsed;
@@ -160,13 +160,12 @@ typedef struct RingBuffer {
     _Atomic uint32_t state; /* RING_FREE; RING_RECYCLING: between owners; RING_USED; RING_READ:
                                closed, and the logger is through with it */
     _Atomic uint32_t stream;
-    _Atomic uint64_t sequence; /* in its stream, rising */
-    _Atomic uint64_t opened;   /* ticks: age for overwriting */
-    _Atomic uint64_t
-            serial; /* events of the stream before this buffer, as far as the logger counted */
+    _Atomic uint64_t sequence;  /* in its stream, rising */
+    _Atomic uint64_t opened;    /* ticks: age for overwriting */
+    _Atomic uint64_t serial;    /* events of the stream before this buffer, counted by the logger */
     _Atomic uint32_t abandoned; /* a hung writer may still store into it: never reused */
-    _Atomic uint32_t claimer;   /* pid of who took it and has not installed it yet; else 0 */
-    _Atomic uint32_t stuck;     /* overwrite mode: holds a record that somebody left open */
+    _Atomic uint32_t claimer; /* pid of the process that claimed and has not installed it; else 0 */
+    _Atomic uint32_t stuck;   /* overwrite mode: contains a record that was left open */
 } RingBuffer;
 
 typedef struct RingHeader {
@@ -189,7 +188,7 @@ typedef struct RingHeader {
     char name[256];
     char file[1024];
     uint32_t dataOffset; /* of the first buffer, page aligned */
-    /* Written by the logger, read by anybody: */
+    /* Written by the logger, read by all processes: */
     _Atomic uint32_t state; /* RING_RUNNING ... */
     _Atomic uint32_t flushMs, maxMB;
     _Atomic uint64_t events, bytes, fileBuffers, overwritten;
@@ -197,7 +196,7 @@ typedef struct RingHeader {
     _Atomic uint64_t
             kernelUntil; /* ticks: kernel events up to here are in; 0: kernel not enabled */
     _Atomic int64_t stopWall;
-    char kernel[512];            /* groups that are on; for people: may be seen half changed */
+    char kernel[512];            /* enabled groups, for display: may be read while it changes */
     _Atomic uint32_t consumers;  /* live ones */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
     _Atomic uint32_t wake;       /* OsSharedWake of the logger */

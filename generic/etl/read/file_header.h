@@ -1,9 +1,8 @@
 /*
  * etl/read/file_header.h --
  *
- *	The first record of a file: what it says of the session, and the conversion of its
- *	clock to wall time that follows from it. Read and written in one place, private to
- *	the room.
+ *	The first record of a file, which describes the session, and the conversion of the file's clock to
+ *	wall time that it defines. Reads and writes it. Private to etl.
  */
 #ifndef ETW_FILE_HEADER_H
 #define ETW_FILE_HEADER_H
@@ -21,7 +20,7 @@ typedef struct EtlClock {
 } EtlClock;
 
 int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks);
-/* Hostile ticks wrap around: a wrong time, nothing worse. */
+/* Damaged ticks may overflow; the result is then a wrong time. */
 static inline int64_t EtlClockTime(const EtlClock *clock, int64_t ticks)
 {
     if (clock->multiplier != 0) {
@@ -34,28 +33,28 @@ static inline int64_t EtlClockTime(const EtlClock *clock, int64_t ticks)
 /* The first tick whose time is not before `wall`; limits of int64_t stay limits. */
 int64_t EtlClockTicks(const EtlClock *clock, int64_t wall);
 
-/* 100 ns since 1601 <-> ns since 1970; what does not fit is clamped. 0 ("never") stays 0. */
+/* 100 ns since 1601 <-> ns since 1970, clamped to the range of int64_t. 0 ("never") stays 0. */
 int64_t EtlWallOfFiletime(int64_t filetime);
 int64_t EtlFiletimeOfWall(int64_t wall);
 
-/* Do these first bytes of a file look like one of this format? */
+/* Whether these first bytes of a file are those of an .etl file. */
 bool EtlHeaderIsEtl(const uint8_t *data, size_t size);
-/* The header of the file in memory. name: for messages. Fills all of *info that the header tells.
- */
+/* Parse the header of a file in memory. Fills the members of *info that the header defines. name: for
+ * messages. */
 EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, EtlInfo *info,
         EtlClock *clock, EtwError *errPtr);
 
 /*
- * Performance counter logs (PDH) have the events of a FILETIME clock in local time but the header
- * in UTC: called with their first event's tick, which tells whether daylight saving was on.
+ * Performance counter logs (PDH) have events of a FILETIME clock in local time but a header in UTC.
+ * `first` is the tick of the first event; it shows whether daylight saving time was in effect.
  */
 void EtlHeaderLocalTime(EtlInfo *info, EtlClock *clock, int64_t first);
-/* A file whose header knows no start takes the pair (FILETIME, ticks) of its buffers. */
+/* For a file whose header has no start time: use the pair (FILETIME, ticks) of a buffer. */
 void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t ticks);
 
-/* What a writer puts there. Times in FILETIME, so that an appended file keeps its own exactly. */
+/* The contents of a header. Times are FILETIMEs, so that appending to a file does not change them. */
 typedef struct EtlHeader {
-    const char *loggerName, *path; /* UTF-8; cut where they do not fit */
+    const char *loggerName, *path; /* UTF-8; truncated where they do not fit */
     uint32_t bufferSize, cpus, mode, maxMB, buffers, eventsLost, cpuMHz, pid, tid;
     int64_t ticks0, start, end, boot;
     int zoneBias;
@@ -63,22 +62,22 @@ typedef struct EtlHeader {
 } EtlHeader;
 
 /*
- * The header buffer: WMI header and first record, at most bufferSize bytes, without the fill behind
- * it. out has room for bufferSize bytes, at least 4096. Result: bytes used.
+ * Build the header buffer: WMI header and first record, without padding. `out` has space for
+ * bufferSize bytes, at least 4096. Returns the number of bytes used.
  */
 size_t EtlHeaderBuild(const EtlHeader *header, uint8_t *out);
 
 /* The clock of a file that was opened. */
 void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock);
 
-/* What becomes of another file's header when its records are written anew: no part of a circular
- * file any more, and compressed only if it is said here. Times in ns since 1970. */
+/* Changes to an input file's header for an output that contains its records. The output is not
+ * circular, and compressed only if `compressed` is set. Times in ns since 1970. */
 typedef struct EtlHeaderChange {
     uint32_t bufferSize, buffers;
     uint32_t stored; /* bytes that the header buffer takes in the file */
     bool compressed; /* the file's buffers are, as XPRESS */
     uint64_t eventsLost, buffersLost;
-    int64_t start, ticks0; /* put there when the header knows none */
+    int64_t start, ticks0; /* stored when the header has none */
     int64_t end;
     int64_t shift;     /* added to the times that the header has; ns, a multiple of 100 */
     int64_t tickShift; /* the same for a clock of FILETIMEs, in its ticks; else 0 */

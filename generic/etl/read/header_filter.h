@@ -1,8 +1,8 @@
 /*
  * etl/read/header_filter.h --
  *
- *	A filter on record headers, made ready for the scan: ids as a bitmap, times as ticks. Private
- *	to the room; callers see EtlFilter (reader.h).
+ *	The compiled form of EtlFilter (reader.h), a filter on record headers: ids as a bitmap, times as
+ *	ticks. Private to etl/read.
  */
 #ifndef ETW_HEADER_FILTER_H
 #define ETW_HEADER_FILTER_H
@@ -11,7 +11,7 @@
 
 typedef struct EtlHeaderFilter {
     bool active, either;
-    int64_t from, to; /* ticks: from <= t < to, but `to` itself is let in when it is INT64_MAX */
+    int64_t from, to; /* ticks: from <= t < to, but `to` is included when it is INT64_MAX */
     EtwGuid *providers;
     size_t providerCount;
     uint32_t *pids;

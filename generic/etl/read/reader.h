@@ -1,11 +1,11 @@
 /*
  * etl/read/reader.h --
  *
- *	An .etl file, mapped: its header, its events in time order (k-way merge over streams
- *	keyed by logger and CPU), its damage. Reads every kind of record and buffer, also
- *	compressed ones; a buffer is decompressed when its first event is due and forgotten
- *	behind its last. Hostile input: every length is checked against the file; no
- *	allocation is larger than the file justifies. Does not decode payloads (schema/).
+ *	Reads an .etl file: its header, its events in time order (a k-way merge of the streams of loggers
+ *	and CPUs), and reports its damage. Reads every kind of record and buffer. A compressed buffer is
+ *	decompressed when its first event is due, and released after its last. The input is untrusted: every
+ *	length is checked against the file, and allocations are bounded by its size. Does not decode
+ *	payloads (schema/).
  */
 #ifndef ETW_READER_H
 #define ETW_READER_H
@@ -26,7 +26,7 @@ typedef struct EtlLogger {
     uint64_t missing; /* sequence numbers between the first and the last that no buffer has */
 } EtlLogger;
 
-/* What the file says of itself, and what reading it showed. */
+/* What the file's header contains, and what reading the file has found. */
 typedef struct EtlInfo {
     char loggerName[256]; /* UTF-8 */
     char logFile[512];    /* UTF-8 */
@@ -36,7 +36,7 @@ typedef struct EtlInfo {
     char buildLab[128]; /* UTF-8; empty when the header buffer has none */
     uint32_t cpus;
     uint32_t cpuMHz;
-    uint32_t pointerSize; /* of the session's controller; a record tells its own */
+    uint32_t pointerSize; /* of the session's controller; records have their own */
     uint32_t bufferSize;
     uint32_t mode;            /* LogFileMode */
     uint32_t maxFileSize;     /* MB, KB with mode bit 0x2000; 0: no limit */
@@ -54,14 +54,14 @@ typedef struct EtlInfo {
                        are delivered as UTC */
     bool closed;
     uint64_t fileSize;
-    uint64_t handedBytes;    /* what the user gave to be read: less when it came packed */
+    uint64_t handedBytes;    /* size of the user's file: less when it was compressed */
     uint32_t buffers;        /* found, the header buffer included */
-    uint32_t buffersWritten; /* as the header says: stale in files that were not closed */
+    uint32_t buffersWritten; /* in the header: outdated in files that were not closed */
     uint32_t buffersByType[ETL_BUFFER_TYPES]; /* ETL_BUFFER_*; unknown types count as generic */
     unsigned compression; /* of the file's compressed buffers: ETL_FORMAT_*, 0: none */
     uint32_t compressedBuffers;
     uint64_t packedBytes, unpackedBytes; /* of those */
-    uint32_t eventsLost;                 /* as the file's header says */
+    uint32_t eventsLost;                 /* in the file's header */
     uint32_t buffersLost;
     uint32_t eventsLostMarks, buffersLostMarks; /* buffers that are marked so */
     EtlLogger loggers[ETL_LOGGERS_MAX];
@@ -83,14 +83,14 @@ static inline bool EtlIsOld(const EtlInfo *info)
     return info->major < 6;
 }
 
-/* Is the record one of the header buffer, which tells of the file and is no event? */
+/* Whether the record is in the header buffer: it describes the file and is no event. */
 static inline bool EtlInHeader(const EtlInfo *info, const EtwEvent *event)
 {
     return event->record != NULL &&
            (uintptr_t)event->record - (uintptr_t)info->headerBuffer < info->headerBytes;
 }
 
-/* Which events a scan delivers, by their headers; an empty list lets everything pass. */
+/* The events that the reader delivers, by their headers. An empty list passes every event. */
 typedef struct EtlFilter {
     const EtwGuid *providers; /* event classes for kernel and classic records */
     size_t providerCount;
@@ -100,44 +100,44 @@ typedef struct EtlFilter {
     size_t pidCount;
     bool either;      /* a listed provider or a listed id is enough; both lists must have some */
     int64_t from, to; /* ns since 1970: from <= time < to; INT64_MIN, INT64_MAX: no limit */
-    /* Whatever the rest says, records of these are delivered, too, if only they come before `to`. */
+    /* Records of these providers are delivered in addition, if they are before `to`. */
     const EtwGuid *alsoProviders;
     size_t alsoProviderCount;
     const uint16_t *alsoIds;
     size_t alsoIdCount;
 } EtlFilter;
 
-/* Damage or oddity met while reading; `where` is a byte offset in the file. */
+/* Reports damage; `where` is a byte offset in the file. */
 typedef void EtlWarnProc(void *ctx, uint64_t where, const char *message);
 
 EtwStatus EtlReaderOpen(EtlReader **readerPtr, const char *path, EtlWarnProc *warn, void *warnCtx,
         EtwError *errPtr);
 /*
- * The same for a file that is mapped already; *map is taken over, also on failure. handed: bytes that
- * it was unpacked from, which bound what is read of it; 0: it is what the user gave.
+ * The same for a file that is mapped already. The reader owns *map, also on failure. handed: the size
+ * of the compressed file that it was unpacked from, which limits what is read; 0: it was not compressed.
  */
 EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, struct OsMap *map, uint64_t handed,
         const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
-/* The same for a file in memory, which stays the caller's and must outlive the reader. */
+/* The same for a file in memory, which the caller owns and which must outlive the reader. */
 EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size, uint64_t handed,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr);
 /*
- * Next event in time order (ties: lower CPU first, file order within a CPU). ETW_OK or ETW_END; of
- * a narrowed reader (EtlReaderPushFilter) also ETW_PAUSE, after about each MB that it went through.
- * Damage inside a buffer is told (warn) when the events before it have been delivered, everything
- * else at the first ETW_END: a truncated file, damaged or skipped buffers or, when nothing else is
- * wrong, that the file was never closed.
+ * Next event in time order (ties: lower CPU first, file order within a CPU). ETW_OK or ETW_END. A
+ * reader with a filter (EtlReaderPushFilter) also returns ETW_PAUSE, about once per MB of input.
+ * Damage inside a buffer is reported (warn) after the events before it; everything else at the first
+ * ETW_END: a truncated file, damaged or skipped buffers or, when nothing else is wrong, that the file
+ * was not closed.
  */
 EtwStatus EtlReaderNext(EtlReader *reader, EtwEvent *event);
 /*
- * Deliver only what passes, from the file's beginning on (it rewinds); NULL: everything. The filter
- * is copied. With a time limit, a buffer that was written before `from` and whose stream goes on
- * before `from`, too, is not read at all.
+ * Deliver only events that pass; NULL: all. Rewinds to the file's beginning. The filter is copied.
+ * With a time limit, a buffer is not read when it and the start of its stream's next one are before
+ * `from`.
  */
 void EtlReaderSetFilter(EtlReader *reader, const EtlFilter *filter);
 /*
- * The same from the place where the reader is. Events of buffers that it has open come unfiltered,
- * and a file that is left at `to` tells none of the warnings that come with its end.
+ * The same from the current position on. Events of buffers that are open already are not filtered.
+ * When reading stops at `to`, the warnings for the file's end are not reported.
  */
 void EtlReaderPushFilter(EtlReader *reader, const EtlFilter *filter);
 void EtlReaderRewind(EtlReader *reader); /* warnings are not repeated */

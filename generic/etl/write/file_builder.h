@@ -57,8 +57,9 @@ void EtlBuilderEnd(
  */
 void EtlBuilderSlice(EtlBuilder *output, const EtlBuilderTotals *totals, EtwText *to);
 void EtlBuilderRestart(EtlBuilder *output, EtwText *to);
-uint64_t EtlBuilderBytes(const EtlBuilder *output);     /* written so far */
-uint64_t EtlBuilderConverted(const EtlBuilder *output); /* records whose time was converted from another clock */
+uint64_t EtlBuilderBytes(const EtlBuilder *output); /* written so far */
+uint64_t EtlBuilderConverted(
+        const EtlBuilder *output); /* records whose time was converted from another clock */
 /* Records that lack a field that an edit sets. */
 uint64_t EtlBuilderUnset(const EtlBuilder *output);
 void EtlBuilderFree(EtlBuilder *output);

@@ -1,12 +1,14 @@
 /*
  * tests/base/test_base.c --
  *
- *	The small tools of generic/base: decimal numbers and short copies, dates, heap, hash table.
+ *	The small tools of generic/base: decimal numbers and short copies, dates, heap, hash tables, arena.
  */
 #include "base/bytes.h"
 #include "base/calendar.h"
 #include "base/hash_table.h"
 #include "base/heap.h"
+#include "base/arena.h"
+#include "base/slot_table.h"
 #include "tests/support/check.h"
 
 static void checkDecimal(uint64_t value)
@@ -248,6 +250,71 @@ static void hash_1_2_bytes(void)
     CHECK(EtwHashBytes(0, bytes, 20) == EtwHashBytes(0, bytes, 20));
 }
 
+/* ---- Slot table ------------------------------------------------------------------------------ */
+
+typedef struct Slot {
+    uint32_t id;
+    bool wanted;
+} Slot;
+
+typedef struct Slots {
+    Slot *slots;
+    uint32_t room, used;
+} Slots;
+
+static inline uint32_t slotHash(uint64_t key)
+{
+    return (uint32_t)key / 3; /* neighbours collide */
+}
+static inline bool slotWanted(const Slot *slot)
+{
+    return slot->wanted;
+}
+ETW_SLOT_TABLE(Slots, Slots, Slot, id, slotHash, slotWanted, 16)
+
+static void slots_1_1_add_find_drop(void)
+{
+    Slots table = {0};
+    CHECK(SlotsFind(&table, 7) == NULL);
+    for (uint32_t id = 1; id <= 1000; id++) {
+        Slot *slot = SlotsAdd(&table, id);
+        CHECK(!slot->wanted);
+        slot->wanted = id % 10 == 0;
+        CHECK(SlotsAdd(&table, id) == slot);
+        CHECK(SlotsFind(&table, id) == slot);
+    }
+    for (uint32_t id = 10; id <= 1000; id += 10) {
+        const Slot *slot = SlotsFind(&table, id);
+        CHECK(slot != NULL && slot->id == id && slot->wanted);
+    }
+    CHECK(SlotsFind(&table, 0) == NULL);
+    CHECK(SlotsFind(&table, 1) == NULL); /* dropped */
+    CHECK(table.room <= 1024);
+    EtwFree(table.slots);
+}
+
+/* ---- Arena ----------------------------------------------------------------------------------- */
+
+static void arena_1_1_alignment(void)
+{
+    EtwArena arena = {0};
+    size_t all = 0;
+    for (size_t i = 0; i < 3000; i++) {
+        size_t size = i * 7 % 300 + (i % 500 == 0 ? 100000 : 0), align = (size_t)1 << i % 5;
+        uint8_t *p = EtwArenaAlloc(&arena, size, align);
+        CHECK_EQ((uintptr_t)p % align, 0);
+        for (size_t k = 0; k < size; k++) {
+            CHECK(p[k] == 0);
+        }
+        memset(p, 0xEE, size);
+        all += size;
+    }
+    CHECK(arena.bytes > all);
+    CHECK(arena.bytes < all + all / 2);
+    EtwArenaFree(&arena);
+    CHECK_EQ(arena.bytes, 0);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -261,5 +328,7 @@ int main(int argc, char **argv)
     CHECK_RUN(heap_1_2_replaces);
     CHECK_RUN(hash_1_1_add_find_remove);
     CHECK_RUN(hash_1_2_bytes);
+    CHECK_RUN(slots_1_1_add_find_drop);
+    CHECK_RUN(arena_1_1_alignment);
     return CHECK_DONE();
 }

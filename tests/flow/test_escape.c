@@ -38,8 +38,14 @@ static void safe_1_2_direction_and_lines(void)
 /* Cut, overlong, surrogates: a byte each becomes U+FFFD. An overlong ESC is no ESC. */
 static void safe_1_3_invalid(void)
 {
-    CHECK_SAFE("a\xFF" "b", "a\xEF\xBF\xBD" "b");
-    CHECK_SAFE("\x9B" "31m", "\xEF\xBF\xBD" "31m");
+    CHECK_SAFE("a\xFF"
+               "b",
+            "a\xEF\xBF\xBD"
+            "b");
+    CHECK_SAFE("\x9B"
+               "31m",
+            "\xEF\xBF\xBD"
+            "31m");
     CHECK_SAFE("\xC2", "\xEF\xBF\xBD");
     CHECK_SAFE("\xE2\x80", "\xEF\xBF\xBD\xEF\xBF\xBD");
     CHECK_SAFE("\xC0\x9B", "\xEF\xBF\xBD\xEF\xBF\xBD");

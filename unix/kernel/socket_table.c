@@ -5,67 +5,32 @@
  *	reuse) until the table grows.
  */
 #include "unix/kernel/socket_table.h"
-#include "base/bytes.h"
+#include "base/slot_table.h"
 #include <string.h>
 #include <sys/socket.h>
 
-enum { FIRST_ROOM = 128 };
-
-static uint32_t slotOf(const KernelSocks *s, uint64_t sk)
+static inline uint32_t hashOf(uint64_t sk)
 {
-    uint32_t at = (uint32_t)((sk >> 6) * 0x9E3779B97F4A7C15u >> 40) & (s->room - 1);
-    while (s->slots[at].sk != 0 && s->slots[at].sk != sk) {
-        at = (at + 1) & (s->room - 1);
-    }
-    return at;
+    return (uint32_t)((sk >> 6) * 0x9E3779B97F4A7C15u >> 40);
 }
+
+static inline bool isOpen(const KernelSock *sock)
+{
+    return sock->state != TCP_STATE_CLOSE;
+}
+ETW_SLOT_TABLE(Socks, KernelSocks, KernelSock, sk, hashOf, isOpen, 128)
 
 KernelSock *KernelSockFind(const KernelSocks *s, uint64_t sk)
 {
-    KernelSock *sock = s->room == 0 || sk == 0 ? NULL : &s->slots[slotOf(s, sk)];
-    return sock != NULL && sock->sk != 0 ? sock : NULL;
-}
-
-static bool worthKeeping(const KernelSock *sock)
-{
-    return sock->sk != 0 && sock->state != TCP_STATE_CLOSE;
-}
-
-static void grow(KernelSocks *s)
-{
-    KernelSocks old = *s;
-    uint32_t alive = 0;
-    for (uint32_t i = 0; i < old.room; i++) {
-        alive += worthKeeping(&old.slots[i]);
-    }
-    s->room = FIRST_ROOM;
-    while (s->room < 4 * alive) {
-        s->room *= 2;
-    }
-    s->slots = EtwAlloc(s->room * sizeof *s->slots);
-    s->used = 0;
-    for (uint32_t i = 0; i < old.room; i++) {
-        if (worthKeeping(&old.slots[i])) {
-            s->slots[slotOf(s, old.slots[i].sk)] = old.slots[i];
-            s->used++;
-        }
-    }
-    EtwFree(old.slots);
+    return SocksFind(s, sk);
 }
 
 KernelSock *KernelSockAdd(KernelSocks *s, uint64_t sk)
 {
-    KernelSock *sock = KernelSockFind(s, sk);
-    if (sock != NULL) {
-        return sock;
+    KernelSock *sock = SocksAdd(s, sk);
+    if (sock->state == 0) {
+        sock->state = TCP_STATE_CLOSE;
     }
-    if (2 * (s->used + 1) > s->room) {
-        grow(s);
-    }
-    sock = &s->slots[slotOf(s, sk)];
-    sock->sk = sk;
-    sock->state = TCP_STATE_CLOSE;
-    s->used++;
     return sock;
 }
 

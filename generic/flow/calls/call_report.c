@@ -4,6 +4,7 @@
  *	Profiles and trees as text for people, csv, json and folded stacks.
  */
 #include "flow/calls/call_tree.h"
+#include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,25 +80,15 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr)
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static void formatTime(char *room, size_t size, uint64_t ns)
-{
-    double v = (double)ns;
-    if (ns >= 1000000000) {
-        snprintf(room, size, "%.3f s", v / 1e9);
-    } else if (ns >= 1000000) {
-        snprintf(room, size, "%.3f ms", v / 1e6);
-    } else {
-        snprintf(room, size, "%.3f us", v / 1e3);
-    }
-}
-
 static void addTime(EtwText *out, uint64_t ns)
 {
-    char room[24] = "-";
+    size_t from = out->size;
     if (ns > 0) {
-        formatTime(room, sizeof room, ns);
+        EtwAddTime(out, (double)ns, 3, "us");
+    } else {
+        EtwTextChar(out, '-');
     }
-    EtwTextPrintf(out, "%12s", room);
+    EtwColumnRight(out, from, 12);
 }
 
 /* Total and self; where waits are known, each with its own. */
@@ -117,17 +108,6 @@ static void addTimeHeads(EtwText *out, const EtwCalls *calls)
 {
     EtwTextStr(out, "    calls       total");
     EtwTextStr(out, calls->waits > 0 ? "       waits        self  self waits" : "        self");
-}
-
-static void addBytes(EtwText *out, uint64_t bytes)
-{
-    if (bytes >= 1000000) {
-        EtwTextPrintf(out, "%.1f MB", (double)bytes / 1e6);
-    } else if (bytes >= 10000) {
-        EtwTextPrintf(out, "%.1f KB", (double)bytes / 1e3);
-    } else {
-        EtwTextPrintf(out, "%llu bytes", (unsigned long long)bytes);
-    }
 }
 
 /* "waited in poll", "system call read", "tcp send", "Linux-tcpip Connect" */
@@ -222,7 +202,7 @@ static void addCostRow(EtwText *out, const CostRow *paid)
     addWhat(out, paid->cost);
     if (paid->cost->bytes > 0) {
         EtwTextStr(out, ", ");
-        addBytes(out, paid->cost->bytes);
+        EtwAddVolume(out, paid->cost->bytes);
     }
     EtwTextChar(out, '\n');
 }
@@ -275,7 +255,6 @@ static void addCosts(EtwText *out, const EtwCosts *costs)
 {
     enum { SHOWN = 3 };
     size_t count, shown = 0;
-    char room[24];
     const EtwCost **list = EtwCallCosts(costs, &count);
     for (size_t i = 0; i < count; i++) {
         const EtwCost *c = list[i];
@@ -289,12 +268,12 @@ static void addCosts(EtwText *out, const EtwCosts *costs)
         EtwTextStr(out, shown == 1 ? "  [" : "; ");
         addWhat(out, c);
         if (c->ns > 0) {
-            formatTime(room, sizeof room, c->ns);
-            EtwTextPrintf(out, " %s", room);
+            EtwTextChar(out, ' ');
+            EtwAddTime(out, (double)c->ns, 3, "us");
         }
         if (c->bytes > 0) {
             EtwTextChar(out, ' ');
-            addBytes(out, c->bytes);
+            EtwAddVolume(out, c->bytes);
         }
         if (c->count > 1) {
             EtwTextPrintf(out, " x%llu", (unsigned long long)c->count);

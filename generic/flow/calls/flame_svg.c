@@ -5,6 +5,7 @@
  *	button searches (a regular expression) and tells what share matches. Calls are coloured by the
  *	first part of their name, waits are blue, those with errors have a red edge. It loads nothing.
  */
+#include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include "flow/calls/flame.h"
 
@@ -76,16 +77,9 @@ static const char style[] =
 
 static void addAmount(EtwText *out, EtwWeight weight, uint64_t v)
 {
-    static const struct {
-        uint64_t from;
-        double unit;
-        const char *name;
-    } units[] = {{1000000000, 1e9, "s"}, {1000000, 1e6, "ms"}, {1000, 1e3, "\xC2\xB5s"}};
-    for (size_t i = 0; weight != ETW_WEIGHT_COUNT && i < sizeof units / sizeof *units; i++) {
-        if (v >= units[i].from) {
-            EtwTextPrintf(out, "%.2f %s", (double)v / units[i].unit, units[i].name);
-            return;
-        }
+    if (weight != ETW_WEIGHT_COUNT && v >= 1000) {
+        EtwAddTime(out, (double)v, 2, "\xC2\xB5s");
+        return;
     }
     EtwTextPrintf(out, "%llu %s", (unsigned long long)v,
             weight != ETW_WEIGHT_COUNT ? "ns"

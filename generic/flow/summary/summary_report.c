@@ -4,6 +4,7 @@
  *	A summary's results: in order, and as a table for people, as csv, as json. Counts nothing.
  */
 #include "flow/summary/summary_int.h"
+#include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,7 @@ static size_t shown(size_t count, size_t top)
 /* ---- For people ------------------------------------------------------------------------------ */
 
 /* Times of pairs with a unit; other numbers as they are. */
-static void formatFigure(const EtwSummary *s, const EtwFigure *f, char *room, size_t size)
+static void addFigure(const EtwSummary *s, const EtwFigure *f, EtwText *out)
 {
     static const char *const times[] = {"sum", "min", "mean", "p50", "p90", "p99", "max", "missed"};
     bool time = false;
@@ -164,71 +165,56 @@ static void formatFigure(const EtwSummary *s, const EtwFigure *f, char *room, si
         time = time || strcmp(times[i], f->name) == 0;
     }
     if (time) {
-        const char *unit = v >= 1e9 ? "s" : v >= 1e6 ? "ms" : "us";
-        snprintf(room, size, "%.3f %s", v / (v >= 1e9 ? 1e9 : v >= 1e6 ? 1e6 : 1e3), unit);
+        EtwAddTime(out, v, 3, "us");
     } else if (strcmp(f->name, "percent") == 0) {
-        snprintf(room, size, "%.1f %%", v);
+        EtwTextPrintf(out, "%.1f %%", v);
     } else if (strcmp(f->name, "rate") == 0) {
-        snprintf(room, size, "%.*f/s", v < 100 ? 1 : 0, v);
+        EtwTextPrintf(out, "%.*f/s", v < 100 ? 1 : 0, v);
     } else if (f->real) {
-        snprintf(room, size, "%.*f", v < 1000 ? 2 : 0, v);
+        EtwTextPrintf(out, "%.*f", v < 1000 ? 2 : 0, v);
     } else {
-        snprintf(room, size, "%llu", (unsigned long long)f->u);
+        EtwTextDecimal(out, f->u);
     }
-}
-
-/* A cell and blanks up to the width, which counts characters. */
-static void addPlain(EtwText *out, const char *text, size_t size, size_t width)
-{
-    EtwTextReserve(out, width);
-    size_t from = out->size;
-    EtwAddSafe(out, text, size);
-    for (size_t n = EtwUtf8Length(out->data + from, out->size - from); n < width; n++) {
-        EtwTextChar(out, ' ');
-    }
-}
-
-static size_t columnsOf(const char *text, size_t size)
-{
-    EtwText safe = {0};
-    EtwAddSafe(&safe, text, size);
-    size_t columns = EtwUtf8Length(safe.data, safe.size);
-    EtwTextFree(&safe);
-    return columns;
 }
 
 typedef struct Widths {
     size_t cell[ETW_SUMMARY_FIELDS], figure[ETW_FIGURES];
 } Widths;
 
-static void widen(size_t *width, size_t to)
+/* As wide as the text at least; the text is cleared. */
+static void widen(size_t *width, EtwText *text)
 {
-    *width = to > *width ? to : *width;
+    size_t length = EtwUtf8Length(text->data, text->size);
+    *width = length > *width ? length : *width;
+    text->size = 0;
 }
 
 static void measure(const EtwSummary *s, const EtwSummaryGroup *g, Widths *w)
 {
     EtwFigure figures[ETW_FIGURES];
-    char room[64];
+    EtwText text = {0};
     size_t size;
     int count = EtwSummaryFigures(s, g, figures);
     for (int i = 0; g != s->total && i < s->config.byCount; i++) {
         const char *cell = EtwSummaryCell(s, g, i, &size);
-        widen(&w->cell[i], columnsOf(cell, size));
-        widen(&w->cell[i], columnsOf(s->config.by[i], strlen(s->config.by[i])));
+        EtwAddSafe(&text, cell, size);
+        widen(&w->cell[i], &text);
+        EtwAddSafeStr(&text, s->config.by[i]);
+        widen(&w->cell[i], &text);
     }
     for (int i = 0; i < count; i++) {
-        formatFigure(s, &figures[i], room, sizeof room);
-        widen(&w->figure[i], strlen(room));
-        widen(&w->figure[i], strlen(figures[i].name));
+        addFigure(s, &figures[i], &text);
+        widen(&w->figure[i], &text);
+        EtwAddSafeStr(&text, figures[i].name);
+        widen(&w->figure[i], &text);
     }
+    EtwTextFree(&text);
 }
 
 /* group NULL: the heads. */
 static void addRow(const EtwSummary *s, const EtwSummaryGroup *group, const Widths *w, EtwText *out)
 {
     EtwFigure figures[ETW_FIGURES];
-    char room[64];
     int count = EtwSummaryFigures(s, group ? group : s->total, figures);
     for (int i = 0; i < s->config.byCount; i++) {
         size_t size = strlen(s->config.by[i]);
@@ -239,14 +225,19 @@ static void addRow(const EtwSummary *s, const EtwSummaryGroup *group, const Widt
         } else if (group != NULL) {
             text = EtwSummaryCell(s, group, i, &size);
         }
-        addPlain(out, text, size, w->cell[i] + 2);
+        size_t from = out->size;
+        EtwAddSafe(out, text, size);
+        EtwColumnLeft(out, from, w->cell[i] + 2);
     }
     for (int i = 0; i < count; i++) {
+        EtwTextStr(out, i > 0 ? "  " : "");
+        size_t from = out->size;
         if (group != NULL) {
-            formatFigure(s, &figures[i], room, sizeof room);
+            addFigure(s, &figures[i], out);
+        } else {
+            EtwAddSafeStr(out, figures[i].name);
         }
-        EtwTextPrintf(out, "%s%*s", i > 0 ? "  " : "", (int)w->figure[i],
-                group != NULL ? room : figures[i].name);
+        EtwColumnRight(out, from, w->figure[i]);
     }
     EtwTextChar(out, '\n');
 }
@@ -263,11 +254,13 @@ static void addHistogram(const EtwSummary *s, const EtwSummaryGroup *g, EtwText 
         last = count > 0 ? i : last;
     }
     for (int i = first; i <= last; i++) {
-        char room[64];
         uint64_t count = EtwHistogramOctave(&g->values, i, &low);
         EtwFigure from = {.name = "min", .u = low};
-        formatFigure(s, &from, room, sizeof room);
-        EtwTextPrintf(out, "    from %12s %10llu ", room, (unsigned long long)count);
+        EtwTextStr(out, "    from ");
+        size_t column = out->size;
+        addFigure(s, &from, out);
+        EtwColumnRight(out, column, 12);
+        EtwTextPrintf(out, " %10llu ", (unsigned long long)count);
         for (uint64_t k = 0; k < (count * BAR + most - 1) / most; k++) {
             EtwTextChar(out, '#');
         }
@@ -279,15 +272,11 @@ static void addHistogram(const EtwSummary *s, const EtwSummaryGroup *g, EtwText 
 static void addFloor(const EtwSummary *s, EtwText *out)
 {
     EtwFigure floor, *at = &floor;
-    char room[64];
     if (s->others != NULL) {
         addWeight(&at, s, "missed", s->floor);
-        formatFigure(s, &floor, room, sizeof room);
-        EtwTextPrintf(out,
-                "-- groups in (others) have at most %s each; \"missed\": what a group shown may "
-                "have "
-                "there, at most\n",
-                room);
+        EtwTextStr(out, "-- groups in (others) have at most ");
+        addFigure(s, &floor, out);
+        EtwTextStr(out, " each; \"missed\": what a group shown may have there, at most\n");
     }
 }
 

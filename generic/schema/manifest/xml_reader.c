@@ -1,51 +1,31 @@
 /*
  * schema/manifest/xml_reader.c --
  *
- *	Builds the tree out of expat's calls. Everything it keeps lies in chunks that go together.
+ *	Builds the tree out of expat's calls. Everything it keeps lies in one arena.
  *	Knows nothing of what the elements mean.
  */
 #include "schema/manifest/xml_reader.h"
+#include "base/arena.h"
 #include "base/bytes.h"
 #include <expat.h>
 #include <limits.h>
 #include <strings.h>
 
-enum { MAX_DEPTH = 32, MAX_ELEMENTS = 1 << 20, XML_CHUNK = 64 << 10 };
-
-typedef struct XmlChunk {
-    struct XmlChunk *next;
-    size_t used, size;
-    _Alignas(16) char data[];
-} XmlChunk;
+enum { MAX_DEPTH = 32, MAX_ELEMENTS = 1 << 20 };
 
 struct EtwXml {
     EtwElement *root;
     EtwElement *open; /* the innermost element whose end has not come */
-    XmlChunk *chunks;
+    EtwArena arena;
     XML_Parser parser;
     const char *refused; /* why we stopped; NULL: we did not */
     int depth, elements;
 };
 
-static void *keep(EtwXml *xml, const void *data, size_t size, size_t align)
-{
-    XmlChunk *chunk = xml->chunks;
-    size_t at = chunk ? (chunk->used + align - 1) & ~(align - 1) : 0;
-    if (chunk == NULL || chunk->size < at + size) {
-        size_t room = size > XML_CHUNK / 4 ? size : XML_CHUNK;
-        chunk = EtwAlloc(sizeof *chunk + room);
-        chunk->size = room;
-        chunk->next = xml->chunks;
-        xml->chunks = chunk;
-        at = 0;
-    }
-    chunk->used = at + size;
-    return data ? memcpy(chunk->data + at, data, size) : chunk->data + at;
-}
-
 static const char *keepText(EtwXml *xml, const char *text)
 {
-    return keep(xml, text, strlen(text) + 1, 1);
+    size_t size = strlen(text) + 1;
+    return memcpy(EtwArenaAlloc(&xml->arena, size, 1), text, size);
 }
 
 static const char *withoutPrefix(const char *name)
@@ -74,13 +54,13 @@ static void XMLCALL onStart(void *data, const XML_Char *name, const XML_Char **a
         refuse(xml, "there are too many elements");
         return;
     }
-    EtwElement *e = keep(xml, NULL, sizeof *e, 8);
+    EtwElement *e = EtwArenaAlloc(&xml->arena, sizeof *e, 8);
     while (attributes[count] != NULL) {
         count++;
     }
     *e = (EtwElement){.name = keepText(xml, withoutPrefix(name)), .parent = xml->open};
     e->line = (int)XML_GetCurrentLineNumber(xml->parser);
-    e->attributes = keep(xml, NULL, (count + 1) * sizeof *e->attributes, 8);
+    e->attributes = EtwArenaAlloc(&xml->arena, (count + 1) * sizeof *e->attributes, 8);
     for (size_t i = 0; i < count; i++) {
         e->attributes[i] = keepText(xml, i % 2 ? attributes[i] : withoutPrefix(attributes[i]));
     }
@@ -197,10 +177,7 @@ EtwStatus EtwXmlParse(
 void EtwXmlFree(EtwXml *xml)
 {
     if (xml != NULL) {
-        for (XmlChunk *c = xml->chunks, *next; c != NULL; c = next) {
-            next = c->next;
-            EtwFree(c);
-        }
+        EtwArenaFree(&xml->arena);
         EtwFree(xml);
     }
 }

@@ -5,20 +5,13 @@
  *	event_info.c, mof.c, tmf.c, kernel_classes.c and catalog_file.c do.
  */
 #include "schema/model/schema_int.h"
+#include "base/arena.h"
 #include <stdlib.h>
-
-enum { FIRST_CHUNK = 1 << 10, CHUNK = 16 << 10 }; /* many definitions have one message */
-
-typedef struct Chunk {
-    struct Chunk *next;
-    size_t used, size;
-    _Alignas(16) uint8_t data[];
-} Chunk;
 
 /* What building needs; EtwProviderDef first. */
 typedef struct Builder {
     EtwProviderDef def;
-    Chunk *chunks;
+    EtwArena arena;
     EtwText events;                /* EtwEventDef * */
     EtwText names[ETW_NAME_KINDS]; /* EtwNamed */
     EtwText maps;                  /* EtwNamedMap * */
@@ -33,19 +26,10 @@ static Builder *builderOf(EtwProviderDef *def)
 
 void *EtwDefAlloc(EtwProviderDef *def, size_t size)
 {
-    Builder *b = builderOf(def);
-    size = (size + 15) & ~(size_t)15;
-    if (b->chunks == NULL || b->chunks->size - b->chunks->used < size) {
-        size_t usual = b->chunks == NULL ? FIRST_CHUNK : CHUNK;
-        size_t room = size > usual / 4 ? size : usual;
-        Chunk *chunk = EtwAlloc(sizeof *chunk + room);
-        chunk->size = room;
-        chunk->next = b->chunks;
-        b->chunks = chunk;
-        def->bytes += sizeof *chunk + room;
-    }
-    void *p = b->chunks->data + b->chunks->used;
-    b->chunks->used += size;
+    EtwArena *arena = &builderOf(def)->arena;
+    size_t before = arena->bytes;
+    void *p = EtwArenaAlloc(arena, size, 16);
+    def->bytes += arena->bytes - before;
     return p;
 }
 
@@ -90,10 +74,7 @@ void EtwDefFree(EtwProviderDef *def)
         return;
     }
     Builder *b = builderOf(def);
-    for (Chunk *c = b->chunks, *next; c != NULL; c = next) {
-        next = c->next;
-        EtwFree(c);
-    }
+    EtwArenaFree(&b->arena);
     EtwTextFree(&b->events);
     EtwTextFree(&b->maps);
     for (int kind = 0; kind < ETW_NAME_KINDS; kind++) {

@@ -6,6 +6,7 @@
 #include "tcl/consume/info_int.h"
 #include "schema/model/decode.h"
 #include "base/calendar.h"
+#include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include <stdlib.h>
 
@@ -84,19 +85,6 @@ static void line(EtwText *out, const char *name, const char *value)
     }
 }
 
-/* Bytes as people say them. */
-static void addSize(EtwText *out, uint64_t bytes)
-{
-    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
-    double size = (double)bytes;
-    int unit = 0;
-    while (size >= 1024 && unit < 4) {
-        size /= 1024;
-        unit++;
-    }
-    EtwTextPrintf(out, "%.*f %s", unit != 0 && size < 100, size, units[unit]);
-}
-
 static void timeLine(EtwText *out, const char *name, int64_t time, int64_t start)
 {
     if (time == 0) {
@@ -127,7 +115,7 @@ static void bufferLine(EtwText *out, const EtlInfo *info)
 {
     label(out, "Buffers");
     EtwTextPrintf(out, "%u of ", info->buffers);
-    addSize(out, info->bufferSize);
+    EtwAddSize(out, info->bufferSize);
     if (info->compressedBuffers != 0) {
         EtwTextPrintf(out, ", %u compressed (%s, %.1f : 1)", info->compressedBuffers,
                 EtwInfoCompression(info),
@@ -191,7 +179,7 @@ static void headerLines(
 {
     line(out, "File", path);
     label(out, "Size");
-    addSize(out, info->fileSize);
+    EtwAddSize(out, info->fileSize);
     EtwTextStr(out, info->closed ? "\n" : ", not closed\n");
     line(out, "Session", info->loggerName);
     machineLines(out, info, stats);

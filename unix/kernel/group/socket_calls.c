@@ -18,6 +18,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/kernel_int.h"
+#include "base/slot_table.h"
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -25,8 +26,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-
-enum { FIRST_ROOM = 256 };
 
 /* What a descriptor of a process is. */
 typedef struct Descriptor {
@@ -64,49 +63,20 @@ static uint64_t keyOf(uint32_t pid, int32_t fd)
     return (uint64_t)pid << 32 | (uint32_t)fd;
 }
 
-static Descriptor *slotOf(const KernelCalls *c, uint64_t key)
+static inline uint32_t hashOf(uint64_t key)
 {
-    uint32_t at = (uint32_t)(key * 0x9E3779B97F4A7C15u >> 40) & (c->room - 1);
-    while (c->slots[at].key != 0 && c->slots[at].key != key) {
-        at = (at + 1) & (c->room - 1);
-    }
-    return &c->slots[at];
+    return (uint32_t)(key * 0x9E3779B97F4A7C15u >> 40);
 }
 
-static void grow(KernelCalls *c)
+static inline bool isKnown(const Descriptor *d)
 {
-    KernelCalls old = *c;
-    uint32_t known = 0;
-    for (uint32_t i = 0; i < old.room; i++) {
-        known += old.slots[i].key != 0 && old.slots[i].known;
-    }
-    c->room = FIRST_ROOM;
-    while (c->room < 4 * known) {
-        c->room *= 2;
-    }
-    c->slots = EtwAlloc(c->room * sizeof *c->slots);
-    c->used = 0;
-    for (uint32_t i = 0; i < old.room; i++) {
-        if (old.slots[i].key != 0 && old.slots[i].known) {
-            *slotOf(c, old.slots[i].key) = old.slots[i];
-            c->used++;
-        }
-    }
-    EtwFree(old.slots);
+    return d->known;
 }
+ETW_SLOT_TABLE(Descriptors, KernelCalls, Descriptor, key, hashOf, isKnown, 256)
 
 static Descriptor *descriptorOf(KernelCalls *c, uint32_t pid, int32_t fd)
 {
-    Descriptor *d;
-    if (2 * (c->used + 1) > c->room) {
-        grow(c);
-    }
-    d = slotOf(c, keyOf(pid, fd));
-    if (d->key == 0) {
-        d->key = keyOf(pid, fd);
-        c->used++;
-    }
-    return d;
+    return DescriptorsAdd(c, keyOf(pid, fd));
 }
 
 static void setDescriptor(KernelCalls *c, uint32_t pid, int32_t fd, uint64_t sk)
@@ -118,8 +88,8 @@ static void setDescriptor(KernelCalls *c, uint32_t pid, int32_t fd, uint64_t sk)
 
 static void forgetDescriptor(KernelCalls *c, uint32_t pid, int32_t fd)
 {
-    Descriptor *d = c->room ? slotOf(c, keyOf(pid, fd)) : NULL;
-    if (d != NULL && d->key != 0) {
+    Descriptor *d = DescriptorsFind(c, keyOf(pid, fd));
+    if (d != NULL) {
         d->known = false;
         d->sk = 0;
     }

@@ -7,71 +7,40 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/task_table.h"
-#include "base/bytes.h"
+#include "base/slot_table.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* About a second in ticks of either clock; after it a tid means somebody else. */
-enum { FIRST_ROOM = 256 };
+/* About a second in ticks of either clock; after it a tid means another thread. */
 static const uint64_t lingers = (uint64_t)1 << 31;
 
-static uint32_t slotOf(const KernelTasks *t, uint32_t tid)
+static inline uint32_t hashOf(uint64_t tid)
 {
-    uint32_t at = tid * 2654435761u >> 7 & (t->room - 1);
-    while (t->slots[at].tid != 0 && t->slots[at].tid != tid) {
-        at = (at + 1) & (t->room - 1);
-    }
-    return at;
+    return (uint32_t)tid * 2654435761u >> 7;
 }
+
+/* A first thread stays as long as its process has others. */
+static inline bool isAlive(const KernelTask *task)
+{
+    return task->exited == 0 || task->threads > 0;
+}
+ETW_SLOT_TABLE(Tasks, KernelTasks, KernelTask, tid, hashOf, isAlive, 256)
 
 KernelTask *KernelTaskFind(const KernelTasks *t, uint32_t tid)
 {
-    KernelTask *task = t->room == 0 || tid == 0 ? NULL : &t->slots[slotOf(t, tid)];
-    return task != NULL && task->tid != 0 ? task : NULL;
-}
-
-/* Twice the room for the living; a first thread stays as long as its process has others. */
-static void grow(KernelTasks *t)
-{
-    KernelTasks old = *t;
-    uint32_t alive = 0;
-    for (uint32_t i = 0; i < old.room; i++) {
-        alive += old.slots[i].tid != 0 && (old.slots[i].exited == 0 || old.slots[i].threads > 0);
-    }
-    t->room = FIRST_ROOM;
-    while (t->room < 4 * alive) {
-        t->room *= 2;
-    }
-    t->slots = EtwAlloc(t->room * sizeof *t->slots);
-    t->used = 0;
-    for (uint32_t i = 0; i < old.room; i++) {
-        if (old.slots[i].tid != 0 && (old.slots[i].exited == 0 || old.slots[i].threads > 0)) {
-            t->slots[slotOf(t, old.slots[i].tid)] = old.slots[i];
-            t->used++;
-        }
-    }
-    EtwFree(old.slots);
+    return TasksFind(t, tid);
 }
 
 KernelTask *KernelTaskAdd(KernelTasks *t, uint32_t tid, uint32_t pid)
 {
-    KernelTask *task;
-    if (2 * (t->used + 1) > t->room) {
-        grow(t);
-    }
-    task = &t->slots[slotOf(t, tid)];
-    if (task->tid == 0) {
-        t->used++;
-    }
-    memset(task, 0, sizeof *task);
-    task->tid = tid;
-    task->pid = pid;
+    KernelTask *task = TasksAdd(t, tid);
+    *task = (KernelTask){.tid = tid, .pid = pid};
     if (tid == pid) {
         task->threads = 1;
-    } else if (KernelTaskFind(t, pid) != NULL) {
-        KernelTaskFind(t, pid)->threads++;
+    } else if (TasksFind(t, pid) != NULL) {
+        TasksFind(t, pid)->threads++;
     }
     return task;
 }

@@ -87,7 +87,7 @@ static void addCounts(const ListingSink *text, EtwText *out)
     EtwTextStr(out, text->events == 1 ? " event" : " events");
     if (text->events > 1) {
         ETW_ADD(out, " in ");
-        EtwListingDuration(out, (uint64_t)text->lastTime - (uint64_t)text->firstTime);
+        EtwAddDuration(out, (uint64_t)text->lastTime - (uint64_t)text->firstTime);
     }
     addProviders(text, out);
     if (text->hidden > 0) {

@@ -9,6 +9,7 @@
 #ifndef ETW_LISTING_INT_H
 #define ETW_LISTING_INT_H
 
+#include "flow/render/columns.h"
 #include "flow/render/sink_int.h"
 #include "base/hash_table.h"
 
@@ -179,8 +180,5 @@ static inline void EtwListingColor(const EtwSink *sink, const char *escape, EtwT
         EtwTextStr(out, escape);
     }
 }
-
-/* 850 ns, 1.234 us, 4.187 ms, 2.500 s */
-void EtwListingDuration(EtwText *out, uint64_t ns);
 
 #endif

@@ -43,29 +43,6 @@ static void addColumns(EtwSink *sink, const EtwEvent *event, const ListingThread
                                                             : 0));
 }
 
-/* 850 ns, 1.234 us, 4.187 ms, 2.500 s */
-void EtwListingDuration(EtwText *out, uint64_t ns)
-{
-    static const struct {
-        uint64_t unit;
-        const char *name;
-    } units[] = {{1000000000, " s"}, {1000000, " ms"}, {1000, " us"}};
-    for (int i = 0; i < 3; i++) {
-        if (ns >= units[i].unit) {
-            char digits[4];
-            uint32_t thousandths = (uint32_t)(ns % units[i].unit / (units[i].unit / 1000));
-            EtwPutPadded(digits, thousandths, 4);
-            EtwAddDecimal(out, ns / units[i].unit);
-            EtwTextChar(out, '.');
-            EtwTextAdd(out, digits + 1, 3);
-            EtwTextStr(out, units[i].name);
-            return;
-        }
-    }
-    EtwAddDecimal(out, ns);
-    ETW_ADD(out, " ns");
-}
-
 /* Top-level scalars of an event, gathered for the ways of showing that know their fields. */
 enum { MAX_GATHERED = 64 };
 typedef struct Gathered {
@@ -206,7 +183,7 @@ static void addQueued(EtwSink *sink, const ListingLayout *layout, const Gathered
     if (queued != 0) {
         ETW_ADD(out, "  queued ");
         EtwListingColor(sink, YELLOW, out);
-        EtwListingDuration(out, queued);
+        EtwAddDuration(out, queued);
         EtwListingColor(sink, RESET, out);
     }
 }
@@ -314,7 +291,7 @@ static void addLeave(EtwSink *sink, const ListingLayout *layout, const Gathered 
     addLeft(sink, layout, g, thread, out);
     ETW_ADD(out, "  ");
     EtwListingColor(sink, YELLOW, out);
-    EtwListingDuration(out, numberOf(g, layout, ROLE_DURATION));
+    EtwAddDuration(out, numberOf(g, layout, ROLE_DURATION));
     EtwListingColor(sink, RESET, out);
     addOutcome(sink, layout, g, out);
     EtwListingLeave(thread, depth, numberOf(g, layout, ROLE_CALL_ID));
@@ -341,7 +318,7 @@ static void addChannel(EtwSink *sink, const ListingLayout *layout, const Gathere
     }
     ETW_ADD(out, "  ");
     EtwListingColor(sink, YELLOW, out);
-    EtwListingDuration(out, numberOf(g, layout, ROLE_DURATION));
+    EtwAddDuration(out, numberOf(g, layout, ROLE_DURATION));
     EtwListingColor(sink, RESET, out);
     if (code != NULL && code->i != 0) {
         EtwListingColor(sink, RED, out);

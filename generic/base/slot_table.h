@@ -1,0 +1,70 @@
+/*
+ * base/slot_table.h --
+ *
+ *	A hash table whose items lie in one array (open addressing), for small items that are looked up for
+ *	each event. hash_table.h is for nodes that stay where they are. No item is removed; when the table
+ *	is half full, a new array takes over those that are still wanted.
+ *
+ *	The owner is a struct Table with the fields `Item *slots; uint32_t room, used;`, zeroed: empty. An
+ *	Item has an integer field `key`; 0 marks a free slot. The table has FIRST slots (a power of two) or
+ *	more. ETW_SLOT_TABLE defines for them
+ *
+ *	    Item *NameFind(table, key)  NULL: not there. Key 0 never is.
+ *	    Item *NameAdd(table, key)   Found or made (then zeroed but for the key). Items move.
+ *
+ *	with the functions or macros `uint32_t hashOf(key)` and `bool isKept(const Item *item)`.
+ */
+#ifndef ETW_BASE_SLOT_TABLE_H
+#define ETW_BASE_SLOT_TABLE_H
+
+#include "base/bytes.h"
+
+#define ETW_SLOT_TABLE(Name, Table, Item, key, hashOf, isKept, FIRST)                              \
+    static inline Item *Name##Slot(const Table *table, uint64_t wanted)                            \
+    {                                                                                              \
+        uint32_t at = hashOf(wanted) & (table->room - 1);                                          \
+        while (table->slots[at].key != 0 && table->slots[at].key != wanted) {                      \
+            at = (at + 1) & (table->room - 1);                                                     \
+        }                                                                                          \
+        return &table->slots[at];                                                                  \
+    }                                                                                              \
+    static inline Item *Name##Find(const Table *table, uint64_t wanted)                            \
+    {                                                                                              \
+        Item *item = table->room == 0 || wanted == 0 ? NULL : Name##Slot(table, wanted);           \
+        return item != NULL && item->key != 0 ? item : NULL;                                       \
+    }                                                                                              \
+    static void Name##Grow(Table *table)                                                           \
+    {                                                                                              \
+        Item *old = table->slots, *end = old + table->room;                                        \
+        uint32_t kept = 0;                                                                         \
+        for (const Item *item = old; item < end; item++) {                                         \
+            kept += item->key != 0 && isKept(item);                                                \
+        }                                                                                          \
+        table->room = FIRST;                                                                       \
+        while (table->room < 4 * kept) {                                                           \
+            table->room *= 2;                                                                      \
+        }                                                                                          \
+        table->slots = (Item *)EtwAlloc(table->room * sizeof *table->slots);                       \
+        table->used = kept;                                                                        \
+        for (const Item *item = old; item < end; item++) {                                         \
+            if (item->key != 0 && isKept(item)) {                                                  \
+                *Name##Slot(table, item->key) = *item;                                             \
+            }                                                                                      \
+        }                                                                                          \
+        EtwFree(old);                                                                              \
+    }                                                                                              \
+    static inline Item *Name##Add(Table *table, uint64_t wanted)                                   \
+    {                                                                                              \
+        Item *item = Name##Find(table, wanted);                                                    \
+        if (item == NULL) {                                                                        \
+            if (2 * (table->used + 1) > table->room) {                                             \
+                Name##Grow(table);                                                                 \
+            }                                                                                      \
+            item = Name##Slot(table, wanted);                                                      \
+            item->key = (__typeof__(item->key))wanted;                                             \
+            table->used++;                                                                         \
+        }                                                                                          \
+        return item;                                                                               \
+    }
+
+#endif

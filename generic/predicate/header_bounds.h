@@ -1,7 +1,7 @@
 /*
  * predicate/header_bounds.h --
  *
- *	What of a predicate can be told from the headers of records: see header_bounds.c.
+ *	Derives a filter on record headers from a predicate: see header_bounds.c.
  */
 #ifndef ETW_PREDICATE_BOUNDS_H
 #define ETW_PREDICATE_BOUNDS_H

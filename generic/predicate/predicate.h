@@ -1,9 +1,9 @@
 /*
  * predicate/predicate.h --
  *
- *	Filter expressions, compiled: a tree over an event's header and payload fields. Knows
- *	no Tcl; the glue (tcl/filter/where.c) builds it from Tcl's own expression parser and keeps
- *	what this cannot do for Tcl. A field that an event lacks makes its comparison false.
+ *	Compiled filter expressions: a tree over an event's header and payload fields. Independent of Tcl:
+ *	tcl/filter/where.c builds the tree with Tcl's expression parser, and evaluates in Tcl what a predicate
+ *	cannot express. A comparison with a field that an event lacks is false.
  */
 #ifndef ETW_PREDICATE_PREDICATE_H
 #define ETW_PREDICATE_PREDICATE_H
@@ -13,7 +13,7 @@
 typedef enum EtwOp {
     /* leaves */
     ETW_OP_FIELD, /* name: header name or payload field */
-    ETW_OP_PROP,  /* name: payload field whatever its name */
+    ETW_OP_PROP,  /* name: payload field, also when a header field has that name */
     ETW_OP_INT,   /* i; negative where text (its spelling, may be NULL) has no '-': i + 2^64 */
     ETW_OP_DOUBLE,
     ETW_OP_STRING,
@@ -69,10 +69,10 @@ typedef struct EtwPredicate EtwPredicate;
 /* Takes the tree over. ETW_E_ARG: a shape that cannot be evaluated; errPtr names it. */
 EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPtr);
 bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent *event);
-/* Call visit for each payload field that was looked for in some event and was in none. */
+/* Call visit for each payload field that the predicate uses and no event had. */
 void EtwPredicateMissing(
         const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx);
-/* The tree that it was made of, the predicate's own. */
+/* The predicate's tree, which it owns. */
 const EtwNode *EtwPredicateTree(const EtwPredicate *pred);
 void EtwPredicateFree(EtwPredicate *pred);
 

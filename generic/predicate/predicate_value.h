@@ -1,8 +1,8 @@
 /*
  * predicate/predicate_value.h --
  *
- *	Values while a predicate is evaluated, and what can be done with them: Tcl's rules for
- *	numbers and strings. Private to the predicate room.
+ *	Values during the evaluation of a predicate, and operations on them by Tcl's rules for numbers and
+ *	strings. Private to predicate.
  */
 #ifndef ETW_PREDICATE_VALUE_H
 #define ETW_PREDICATE_VALUE_H
@@ -32,12 +32,12 @@ typedef struct Value {
 
 typedef enum Order { ORDER_LESS = -1, ORDER_EQUAL, ORDER_GREATER, ORDER_NONE } Order;
 
-/* What a text says when it is a number, as Tcl reads it (decimal, 0x, 0o, 0b, floating point;
- * blanks around it). */
+/* Parse a number in Tcl's notation (decimal, 0x, 0o, 0b, floating point; blanks around it). False: it
+ * is none. */
 bool EtwTextNumber(const char *text, size_t size, Value *number);
 /* As an operand of && || ! ?: and as the whole. */
 bool EtwValueTrue(const Value *v, const EtwText *scratch);
-/* The value's text, made in *scratch when it has none yet. Not for a missing one. */
+/* Give the value a text, in *scratch, when it has none yet. Not for a missing value. */
 void EtwValueText(Value *v, EtwText *scratch);
 static inline const char *EtwValueChars(const Value *v, const EtwText *scratch)
 {

@@ -1,9 +1,8 @@
 /*
  * schema/catalog/catalog.h --
  *
- *	The catalogue of providers that ship with Windows and .NET: a file, of which a provider is read
- *	when it is first asked for. Definitions stay until the process ends, so whoever found one may
- *	keep it. Thread-safe.
+ *	The catalogue of providers that ship with Windows and .NET: a file, from which a provider is read
+ *	when it is first needed. Definitions are never freed. Thread-safe.
  */
 #ifndef ETW_CATALOG_H
 #define ETW_CATALOG_H
@@ -14,7 +13,7 @@
 void EtwCatalogUse(const char *path);
 /* A provider of the catalogue, read on first demand; NULL: not in it (or no catalogue). */
 const EtwProviderDef *EtwCatalogFind(const EtwGuid *guid);
-/* The same by name (any case), also one whose GUID is not known (zeros). */
+/* The same by name (any case), also one whose GUID is unknown (zeros). */
 const EtwProviderDef *EtwCatalogFindName(const char *name);
 /* The file that was named; "": none. */
 const char *EtwCatalogPath(void);
@@ -24,11 +23,11 @@ const char *EtwCatalogProblem(void);
 const char *EtwCatalogName(const EtwGuid *guid);
 /* GUID of a provider's name (case-insensitive). */
 bool EtwCatalogGuid(const char *name, EtwGuid *guid);
-/* Each provider of the catalogue, by name; guid: zeros when it is not known; events: how many. */
+/* Called for each provider of the catalogue, by name. guid: zeros when unknown; events: their number. */
 typedef void EtwCatalogProc(void *ctx, const EtwGuid *guid, const char *name, int events);
 void EtwCatalogVisit(EtwCatalogProc *visit, void *ctx);
-/* Those whose name, or whose names of tasks, opcodes, fields, maps or keywords, contain a word (lower
- * case; any case is found). */
+/* Visit the providers whose name, tasks, opcodes, fields, maps or keywords contain a word. The word is
+ * in lower case; the comparison ignores case. */
 void EtwCatalogSearch(const char *word, EtwCatalogProc *visit, void *ctx);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * schema/eventinfo/event_info.h --
  *
- *	TRACE_EVENT_INFO and EVENT_MAP_INFO, the structures in which Windows describes events, as merge
- *	tools put them into files: bytes into definitions, and definitions into bytes. They are the
- *	payload of classic events, an opcode each.
+ *	Converts TRACE_EVENT_INFO and EVENT_MAP_INFO, with which Windows describes events, to definitions
+ *	and back. Tools that merge traces add them to files, as payloads of classic events with one opcode
+ *	each.
  */
 #ifndef ETW_EVENT_INFO_H
 #define ETW_EVENT_INFO_H
@@ -21,20 +21,20 @@ typedef struct EtwEventInfoKey {
     bool classic;
 } EtwEventInfoKey;
 
-/* The map of that name, of that provider; NULL: not known (yet). */
+/* The provider's map of that name; NULL: not known (yet). */
 typedef const EtwMap *EtwMapFindProc(void *ctx, const EtwGuid *provider, const char *name);
 
 /* False: not a description, or of events that describe themselves. */
 bool EtwEventInfoKeyOf(const uint8_t *info, size_t size, EtwEventInfoKey *key);
 /*
- * A definition of that one event, finished; NULL: it makes no sense. *missingPtr: it names a map
- * that findMap did not know.
+ * Returns a finished definition of the one event; NULL: malformed. *missingPtr: it refers to a map that
+ * findMap did not find.
  */
 EtwProviderDef *EtwEventInfoParse(
         const uint8_t *info, size_t size, EtwMapFindProc *findMap, void *ctx, bool *missingPtr);
 /*
  * Add a map to a definition that serves as its memory; record is the provider's GUID and the
- * EVENT_MAP_INFO. NULL: it makes no sense. *namePtr is the definition's.
+ * EVENT_MAP_INFO. NULL: malformed. The definition owns *namePtr.
  */
 const EtwMap *EtwMapInfoParse(
         EtwProviderDef *holder, const uint8_t *record, size_t size, const char **namePtr);
@@ -44,8 +44,8 @@ const EtwMap *EtwMapInfoParse(
 /* The name under which the field's map is described, valid until the next call; NULL: it is not. */
 typedef const char *EtwMapInfoProc(void *ctx, const EtwSchema *schema, const EtwField *field);
 /*
- * *out becomes a description of the event, in its own version; schema->def is not NULL. False: it has
- * what such descriptions have no words for.
+ * Store a description of the event's own version in *out. schema->def is not NULL. False: the schema has
+ * features that such descriptions cannot express.
  */
 bool EtwEventInfoBuild(const EtwEvent *event, const EtwSchema *schema, EtwMapInfoProc *useMap,
         void *ctx, EtwText *out);

@@ -1,8 +1,8 @@
 /*
  * schema/eventinfo/event_info_layout.h --
  *
- *	Where things are in TRACE_EVENT_INFO, EVENT_PROPERTY_INFO and EVENT_MAP_INFO (tdh_types.h of Windows
- *	documents them), for whoever reads or writes them. Numbers only.
+ *	Offsets in TRACE_EVENT_INFO, EVENT_PROPERTY_INFO and EVENT_MAP_INFO, which Windows' header tdh.h
+ *	documents. Numbers only.
  */
 #ifndef ETW_EVENT_INFO_LAYOUT_H
 #define ETW_EVENT_INFO_LAYOUT_H

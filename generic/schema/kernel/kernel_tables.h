@@ -1,9 +1,8 @@
 /*
  * schema/kernel/kernel_tables.h --
  *
- *	The tables behind schema/kernel/kernel_classes.c, whose language its header comment explains: those made
- *	from data (kernel_tables.c), those written by hand (kernel_rows.c), and the names of values
- *	(kernel_maps.c).
+ *	The tables that schema/kernel/kernel_classes.c reads; its header comment explains their notation.
+ *	kernel_tables.c is generated, kernel_rows.c is written by hand, kernel_maps.c has the names of values.
  */
 #ifndef ETW_KERNEL_TABLES_H
 #define ETW_KERNEL_TABLES_H
@@ -11,7 +10,7 @@
 #include "schema/model/provider_def.h"
 
 typedef struct EtwKernelRow {
-    const char *versions; /* "2,3"; NULL: a name only, the layout is not known */
+    const char *versions; /* "2,3"; NULL: a name only, the layout is unknown */
     const char *events;   /* "10 Read,11 Write": opcode and name */
     const char *fields;   /* "ProcessId:pid ImageFileName:astr" */
 } EtwKernelRow;

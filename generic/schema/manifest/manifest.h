@@ -1,21 +1,21 @@
 /*
  * schema/manifest/manifest.h --
  *
- *	Instrumentation manifests (XML, http://schemas.microsoft.com/win/2004/08/events): the .man files
- *	of providers, and what EventSource writes into its traces.
+ *	Reads instrumentation manifests (XML, http://schemas.microsoft.com/win/2004/08/events): .man files,
+ *	and the manifests that EventSource writes into traces.
  */
 #ifndef ETW_MANIFEST_H
 #define ETW_MANIFEST_H
 
 #include "schema/model/provider_def.h"
 
-/* As definition_files.h says; strict: whatever Windows' message compiler would refuse and that matters for
- * decoding is an error. */
+/* See definition_files.h. Strict: everything that Windows' message compiler rejects is an error if it
+ * matters for decoding. */
 EtwSchemaReadProc EtwManifestReadFile;
 
 /*
- * The same for a manifest that a trace brought along: events that make no sense are left out, and
- * messages may have {0} for %1.
+ * The same for a manifest in a trace: malformed events are left out, and messages may contain {0}
+ * instead of %1.
  */
 EtwStatus EtwManifestReadInband(const char *from, const void *xml, size_t size, EtwOrigin origin,
         EtwDefProc *add, void *ctx);

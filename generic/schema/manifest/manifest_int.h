@@ -1,7 +1,7 @@
 /*
  * schema/manifest/manifest_int.h --
  *
- *	What manifest.c and manifest_fields.c share: a manifest that is being read.
+ *	The state of reading a manifest, shared by manifest.c and manifest_fields.c.
  */
 #ifndef ETW_MANIFEST_INT_H
 #define ETW_MANIFEST_INT_H
@@ -28,10 +28,10 @@ typedef struct List {
 typedef struct Manifest {
     const char *from;
     EtwOrigin origin;
-    bool strict; /* what makes no sense is an error, else left out */
+    bool strict; /* malformed parts are errors; otherwise they are left out */
     EtwStatus status;
     EtwError *errPtr;
-    size_t limit, spent; /* bytes that the definitions may take, and that finished ones took */
+    size_t limit, spent; /* bytes: the maximum for all definitions, and the size of finished ones */
     EtwField *scratch;   /* manifest_fields.c's: fields of the template that is being read */
     List strings;
     EtwText defs; /* EtwProviderDef * */

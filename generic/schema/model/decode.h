@@ -1,10 +1,9 @@
 /*
  * schema/model/decode.h --
  *
- *	Walks an event's payload along its schema and hands typed values to a visitor: the one
- *	decoder behind text, csv, json, Tcl dicts and predicates. Bounds-checked; a payload
- *	that ends early gives ETW_E_FORMAT after the values that fit; bytes left over at the
- *	end are told through `rest`.
+ *	Decodes an event's payload by its schema and passes typed values to a visitor. All text formats, Tcl
+ *	dicts and predicates use this decoder. Bounds are checked: a payload that ends early returns
+ *	ETW_E_FORMAT after the values that are complete. Bytes after the last field are passed to `rest`.
  */
 #ifndef ETW_DECODE_H
 #define ETW_DECODE_H
@@ -41,8 +40,8 @@ typedef struct EtwValue {
 } EtwValue;
 
 /*
- * An array of characters (one- or two-byte integers shown as strings) is one text: it comes as a
- * single value, without begin and end. Of a fixed array the text ends at the first NUL.
+ * An array of characters (one- or two-byte integers with a string out-type) is passed as one text
+ * value, without begin and end. The text of a fixed array ends at the first NUL.
  */
 static inline bool EtwFieldIsChars(const EtwField *field)
 {
@@ -57,7 +56,7 @@ typedef struct EtwVisitor {
      * A struct array: begin(array), then begin(struct) per element. */
     void (*begin)(void *ctx, const EtwField *field, bool isStruct, int count);
     void (*end)(void *ctx, const EtwField *field, bool isStruct);
-    /* Bytes behind the last field. May be NULL. */
+    /* Bytes after the last field. May be NULL. */
     void (*rest)(void *ctx, const uint8_t *data, size_t size);
 } EtwVisitor;
 
@@ -70,10 +69,10 @@ EtwStatus EtwDecodeField(
         const EtwSchema *schema, const EtwEvent *event, int index, EtwValue *value);
 
 /*
- * How the value is best handed on as data (json, lists, Tcl, comparisons): as the text of
- * EtwFormatValue (true) or as the number in i, u or d (false; a BOOL's is 0 or 1). A value that a
- * map has a name for is text, and so are addresses; hex numbers, ports, error codes are numbers.
- * Times are text here; where they are to be numbers, EtwValueTime has them.
+ * The representation of a value as data (json, lists, Tcl, comparisons). True: the text of
+ * EtwFormatValue. False: the number in i, u or d (0 or 1 for a BOOL). Values with a name in a map and
+ * addresses are text. Hexadecimal numbers, ports and error codes are numbers. Times are text;
+ * EtwValueTime returns them as numbers.
  */
 bool EtwValueIsText(const EtwField *field, const EtwValue *value);
 
@@ -81,14 +80,14 @@ bool EtwValueIsText(const EtwField *field, const EtwValue *value);
 bool EtwValueTime(const EtwValue *value, EtwWide *nsPtr);
 void EtwFormatWide(EtwText *out, EtwWide v);
 
-/* A double as Tcl writes it: the shortest text that gives the same number, with a point or an
- * exponent. */
+/* Append a double in Tcl's notation: the shortest text that reads as the same number, with a point or
+ * an exponent. */
 void EtwFormatDouble(EtwText *out, double d, bool single);
 
 /*
- * Append a value as a person reads it: maps by name (number when unknown), addresses, ports, hex
- * with 0x, GUIDs, times as ISO 8601 UTC, SIDs as S-1-..., bytes as hex. Text is made valid UTF-8,
- * not quoted.
+ * Append a value as text for display: names from maps (numbers when unknown), addresses, ports,
+ * hexadecimal with 0x, GUIDs, times as ISO 8601 UTC, SIDs as S-1-..., bytes as hexadecimal. Text
+ * becomes valid UTF-8 and is not quoted.
  */
 void EtwFormatValue(EtwText *out, const EtwField *field, const EtwValue *value);
 

@@ -1,9 +1,9 @@
 /*
  * schema/model/encode.h --
  *
- *	The inverse of decode.h: walks a schema, asks a source for each field's typed value, and
- *	appends the payload's bytes. What is encoded decodes to the same values; bytes that no value
- *	shows (skipped ones, padding, pointers before a SID) come out as zeros.
+ *	The inverse of decode.h: requests the typed value of each field of a schema from a source and
+ *	appends the payload's bytes. The result decodes to the same values. Bytes that are not part of a
+ *	value (skipped ones, padding, pointers before a SID) are zeros.
  */
 #ifndef ETW_ENCODE_H
 #define ETW_ENCODE_H
@@ -13,18 +13,17 @@
 enum { ETW_ENCODE_MAX = 65535 }; /* bytes: no record of a trace can hold more */
 
 /*
- * Whoever knows the values. Asked in the order in which EtwVisitor is told them. A status other than
- * ETW_OK ends the encoding and is its result: ETW_END for a payload that stops there.
+ * The source of the values. It is called in the order of EtwVisitor's calls. A status other than ETW_OK
+ * ends the encoding and is its result. ETW_END: the payload ends there.
  */
 typedef struct EtwFieldSource {
-    /* A scalar, one element of an array, or the one text of EtwFieldIsChars. value comes zeroed but
-     * for out, for width (of a number: its bytes), and for size (where the schema or an earlier
-     * field says it: the bytes of a text or blob). Its data has to stay valid until the source is
-     * asked again. */
+    /* Set *value: a scalar, an element of an array, or the text of EtwFieldIsChars. It is zeroed on
+     * entry, except out, width (of a number: its bytes) and size (the bytes of a text or blob, where
+     * the schema or an earlier field defines it). Its data must remain valid until the next call. */
     EtwStatus (*value)(void *ctx, const EtwField *field, EtwValue *value, EtwError *errPtr);
-    /* Array (*countPtr: to be set to its elements; comes as what the schema or an earlier field says,
-     * else 0) or struct (isStruct) begins; each that began with ETW_OK ends, unless the encoding
-     * does. */
+    /* Begin an array or a struct (isStruct). *countPtr: set to the number of elements; on entry the
+     * number that the schema or an earlier field defines, else 0. After ETW_OK, `end` follows unless
+     * the encoding ends. */
     EtwStatus (*begin)(
             void *ctx, const EtwField *field, bool isStruct, uint32_t *countPtr, EtwError *errPtr);
     void (*end)(void *ctx, const EtwField *field, bool isStruct);
@@ -32,9 +31,9 @@ typedef struct EtwFieldSource {
 
 /*
  * Append the payload. pointerSize: 4 or 8. ETW_E_ARG: a value is of the wrong kind (detail KIND),
- * out of the field's range (RANGE), too long for it (SIZE), or there are not as many elements or
- * bytes as the schema or another field says (COUNT); subject is the field's name. ETW_E_LIMIT: more
- * than ETW_ENCODE_MAX bytes. What was appended until then stays.
+ * out of the field's range (RANGE), too long for it (SIZE), or the number of elements or bytes differs
+ * from that in the schema or another field (COUNT); subject is the field's name. ETW_E_LIMIT: more
+ * than ETW_ENCODE_MAX bytes. On an error, *out keeps what was appended.
  */
 EtwStatus EtwEncode(EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
         const EtwFieldSource *source, void *ctx, EtwError *errPtr);

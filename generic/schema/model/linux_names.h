@@ -1,9 +1,8 @@
 /*
  * schema/model/linux_names.h --
  *
- *	Names of the numbers that our own Linux kernel events carry: syscalls, errnos, signals,
- *	socket states, families, flags. Records keep the raw numbers; the names are looked up when an
- *	event is decoded.
+ *	Names of numbers in our Linux kernel events: system calls, errors, signals, socket states, families,
+ *	flags. Records contain the numbers; the decoder looks up the names.
  */
 #ifndef ETW_LINUX_NAMES_H
 #define ETW_LINUX_NAMES_H

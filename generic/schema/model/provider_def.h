@@ -1,11 +1,10 @@
 /*
  * schema/model/provider_def.h --
  *
- *	What is known of one provider, whoever told it: its events by id (or, classic, by opcode) and
- *	version, its keywords, tasks, opcodes, levels, channels and maps. Manifests, metadata of merged
- *	files, MOF and TMF texts, the kernel's tables and the catalogue of Windows' providers all become
- *	this. A definition is built by one thread, then finished, and never changes again: after that any
- *	thread may read it.
+ *	The definition of one provider: its events by id (classic: by opcode) and version, keywords, tasks,
+ *	opcodes, levels, channels and maps. All readers of descriptions produce it: manifests, metadata of
+ *	merged files, MOF and TMF texts, the kernel's tables and the catalogue of Windows' providers. One
+ *	thread builds and finishes a definition. Afterwards it does not change, and any thread may read it.
  */
 #ifndef ETW_PROVIDER_DEF_H
 #define ETW_PROVIDER_DEF_H
@@ -37,25 +36,25 @@ typedef struct EtwNamedMap {
 typedef struct EtwEventDef {
     EtwDescriptor desc; /* channel, level, opcode, task, keyword as declared */
     const char *symbol; /* the manifest's own name for it; NULL: none */
-    const char *since;  /* the first Windows that has it; NULL: not known */
+    const char *since;  /* the first version of Windows with it; NULL: unknown */
     EtwSchema schema;
 } EtwEventDef;
 
 typedef struct EtwProviderDef {
     EtwGuid guid;
     const char *name;
-    const char *from; /* file or source it came from; "" for built-in */
+    const char *from; /* its file or source; "" for built-in */
     EtwOrigin origin;
-    bool classic;               /* events are told apart by opcode, not by id */
-    bool checked;               /* of the catalogue: what it says of an event's exact version comes
-                                   before what a trace says, whose manifests are known to be wrong */
+    bool classic;               /* events are identified by opcode, not by id */
+    bool checked;               /* of the catalogue: for the exact version of an event it overrides
+                                   the manifests in traces, which are known to be wrong */
     const EtwEventDef **events; /* finished: rising by id or opcode, then version */
     int eventCount;
     const EtwNamed *names[ETW_NAME_KINDS]; /* finished: rising by value */
     int nameCount[ETW_NAME_KINDS];
     const EtwNamedMap **maps; /* in the order they were added */
     int mapCount;
-    size_t bytes; /* that it takes */
+    size_t bytes; /* of memory */
 } EtwProviderDef;
 
 /* ---- Building -------------------------------------------------------------------------------- */
@@ -64,25 +63,25 @@ EtwProviderDef *EtwDefNew(
         const EtwGuid *guid, const char *name, EtwOrigin origin, const char *from);
 /* Memory that lives as long as the definition; zeroed. */
 void *EtwDefAlloc(EtwProviderDef *def, size_t size);
-/* A copy of the text, made valid UTF-8 and NUL-terminated. */
+/* A copy of the text as valid UTF-8 with a NUL. */
 const char *EtwDefText(EtwProviderDef *def, const void *utf8, size_t size);
 const char *EtwDefText16(EtwProviderDef *def, const uint8_t *utf16, size_t units);
 /* Names are the definition's (EtwDefText). A second name for the same value is ignored. */
 void EtwDefName(EtwProviderDef *def, EtwNameKind kind, const EtwNamed *named);
-/* Copies the entries, whose names are the definition's, and sorts them. Known name: replaced. */
+/* Add a map, or replace the one of that name. Copies and sorts the entries; the definition owns their names. */
 const EtwMap *EtwDefMap(
         EtwProviderDef *def, const char *name, const EtwMapEntry *entries, int count, bool bits);
 const EtwMap *EtwDefFindMap(const EtwProviderDef *def, const char *name);
 /*
- * Add an event; *fields are copied (their names and maps are the definition's), spans and `counts`
- * are set here. NULL: the fields make no sense (members missing, references forward or out of range,
- * too deep). The result may be completed (symbol, schema.message, ...) until EtwDefFinish.
+ * Add an event. *fields are copied (the definition owns their names and maps); this sets spans and
+ * `counts`. NULL: the fields are malformed (members missing, references forward or out of range, too
+ * deep). The caller may set further members (symbol, schema.message, ...) until EtwDefFinish.
  */
 EtwEventDef *EtwDefEvent(
         EtwProviderDef *def, const EtwDescriptor *desc, const EtwField *fields, int count);
 /*
- * Sort, drop doubles (the last one wins), name tasks and opcodes, and give each event without a name
- * one: Task, Task/Opcode, its symbol, or Event(ID).
+ * Sort, remove duplicates except the last, name tasks and opcodes, and name events without a name:
+ * Task, Task/Opcode, the symbol, or Event(ID).
  */
 void EtwDefFinish(EtwProviderDef *def);
 void EtwDefFree(EtwProviderDef *def);
@@ -90,8 +89,8 @@ void EtwDefFree(EtwProviderDef *def);
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
 /*
- * The event's definition: its own version, else the nearest older one (whose fields a newer event
- * begins with), else the nearest newer one. NULL: none of that id or opcode.
+ * The event's definition: that of its version, else of the nearest older one (a newer event begins with
+ * its fields), else of the nearest newer one. NULL: none with that id or opcode.
  */
 const EtwEventDef *EtwDefFind(const EtwProviderDef *def, uint32_t idOrOpcode, uint32_t version);
 /* Name of a task, opcode, level or channel; NULL: it has none. task: for opcodes, else 0. */
@@ -106,9 +105,9 @@ const char *EtwStandardName(EtwNameKind kind, uint64_t value);
 typedef void EtwDefProc(void *ctx, EtwProviderDef *def);
 
 /*
- * Reads all of a file's text; `from` is the path, for messages and EtwProviderDef.from. Hands on
- * definitions (at least one) only when the whole text made sense. ETW_E_FORMAT: not this format, or
- * broken; the message names the line.
+ * Reads the whole text of a file. `from` is the path, for messages and EtwProviderDef.from. Passes on
+ * definitions (at least one) only when the whole text is valid. ETW_E_FORMAT: another format, or
+ * malformed; the message names the line.
  */
 typedef EtwStatus EtwSchemaReadProc(const char *from, const void *data, size_t size,
         EtwDefProc *add, void *ctx, EtwError *errPtr);

@@ -1,18 +1,18 @@
 /*
  * schema/model/schema.h --
  *
- *	What an event's payload bytes mean: named, typed fields. A store finds (and caches) the
- *	schema of an event, asking in this order:
+ *	The meaning of an event's payload: named, typed fields. A store finds and caches the schema of an
+ *	event, from these sources in this order:
  *	  1. the event itself: TraceLogging, or one string;
- *	  2. the catalogue about providers whose manifests in traces are known to be wrong
- *	     (EtwProviderDef.checked), unless the user loaded what describes the event;
- *	  3. its trace: EventSource manifests, metadata of merged files (not about a file's headers);
- *	  4. what the user loaded (schema/store/definition_library.h);
+ *	  2. the catalogue, for providers whose manifests in traces are known to be wrong
+ *	     (EtwProviderDef.checked), unless the user loaded a definition of the event;
+ *	  3. its trace: EventSource manifests, metadata of merged files (not for a file's headers);
+ *	  4. definitions that the user loaded (schema/store/definition_library.h);
  *	  5. the tables of Windows' kernel classes;
  *	  6. the catalogue of known providers (schema/store/definition_library.h);
  *	  7. on Windows, the system itself (schema/store/platform_schema.h).
- *	Names of Linux's kernel constants come from schema/model/linux_names.h. Not thread-safe: one store a flow, a
- *	twin for each further thread (EtwSchemaStoreClone).
+ *	Names of Linux's kernel constants are in schema/model/linux_names.h. A store is not thread-safe: each
+ *	flow has one, and a clone for each further thread (EtwSchemaStoreClone).
  */
 #ifndef ETW_SCHEMA_H
 #define ETW_SCHEMA_H
@@ -35,8 +35,8 @@ typedef struct EtwMap {
 } EtwMap;
 
 /*
- * In-types beyond TraceLogging's (etw.h), those of manifests and classic events. A UTF16Z, ANSIZ or
- * BINARY whose size the schema gives (EtwField.sized) has no NUL or count of its own in the payload.
+ * In-types of manifests and classic events, in addition to TraceLogging's (etw.h). A UTF16Z, ANSIZ or
+ * BINARY whose size the schema defines (EtwField.sized) has no NUL or count in the payload.
  */
 enum {
     ETW_IN_SKIP = 64,          /* `length` bytes (0: a pointer) that are passed over, never shown */
@@ -47,10 +47,10 @@ enum {
 };
 /* Arrays beyond etw.h's. */
 enum {
-    ETW_ARRAY_BY_FIELD = 3, /* field number `count` of the schema says how many */
+    ETW_ARRAY_BY_FIELD = 3, /* the number of elements is in field number `count` of the schema */
     ETW_ARRAY_REST = 4      /* to the end of the payload */
 };
-/* Where the size of a UTF16Z (in characters), ANSIZ or BINARY (in bytes) comes from. */
+/* The source of the size of a UTF16Z (in characters), ANSIZ or BINARY (in bytes). */
 enum {
     ETW_SIZE_OWN = 0,      /* its NUL, or the u16 before it */
     ETW_SIZE_FIXED = 1,    /* `length` */
@@ -74,7 +74,7 @@ typedef struct EtwField {
     const EtwMap *map; /* NULL: none */
 } EtwField;
 
-/* Who described an event. */
+/* The source of an event's description. */
 typedef enum EtwOrigin {
     ETW_ORIGIN_BUILTIN,  /* this package: records of a file's header, events of one string */
     ETW_ORIGIN_SELF,     /* the event itself: TraceLogging, EventSource self-describing */
@@ -90,7 +90,7 @@ typedef enum EtwOrigin {
 /* manifest, metadata, ...: one word a person reads. */
 const char *EtwOriginName(EtwOrigin origin);
 
-/* How a message's text says where values go. */
+/* The notation of inserted values in a message's text. */
 typedef enum EtwMessageStyle {
     ETW_MESSAGE_MANIFEST, /* %1 %2!x! %% %n %t (FormatMessage); EventSource's {0} are %1 by then */
     ETW_MESSAGE_WPP       /* %10!s! %!FUNC!; 10 is the first argument */
@@ -104,57 +104,57 @@ typedef struct EtwSchema {
     const EtwField *fields;
     int fieldCount;   /* all, members of structs included */
     uint8_t origin;   /* EtwOrigin */
-    uint8_t version;  /* the event's version that it was made for; newer events: known prefix */
+    uint8_t version;  /* the described version; of newer events, the known prefix */
     uint8_t style;    /* EtwMessageStyle */
     const char *task; /* names, NULL when unknown or none */
     const char *opcode;
-    const char *message;              /* template, NULL: none */
-    const struct EtwProviderDef *def; /* whose event it is; NULL: it describes itself */
+    const char *message; /* template, NULL: none */
+    const struct EtwProviderDef
+            *def; /* of the event's provider; NULL: the event describes itself */
 } EtwSchema;
 
 typedef struct EtwSchemaStore EtwSchemaStore;
 
 EtwSchemaStore *EtwSchemaStoreNew(void);
 void EtwSchemaStoreFree(EtwSchemaStore *store);
-/* The event's schema, owned by the store; NULL: unknown (its payload is shown raw). Cheap for a
- * known one. */
+/* The event's schema, owned by the store. NULL: unknown (its payload is shown raw). Fast for a cached
+ * schema. */
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
-/* Does the event's own trace describe it, whoever is believed? */
+/* Whether the event's trace describes it, even if another source has precedence. */
 bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event);
 /* Call visit for each schema that an event of this store had; Windows' kernel classes left out. */
 void EtwSchemaVisit(
         const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);
 /*
- * Events that describe others: EventSource manifests, metadata of merged files. A flow shows each to
- * the store, at best before the events that need them. The first tells whether an event is one,
- * cheaply; they are those of id etwSchemaEventId and those of etwSchemaEventProviders.
+ * Events that describe others: EventSource manifests, metadata of merged files. A flow passes each to
+ * the store, if possible before the events that need them. EtwEventIsSchema is fast: such events have
+ * id etwSchemaEventId or a provider of etwSchemaEventProviders.
  */
 bool EtwEventIsSchema(const EtwEvent *event);
 void EtwSchemaHarvest(EtwSchemaStore *store, const EtwEvent *event);
 extern const EtwGuid *const etwSchemaEventProviders[]; /* NULL-terminated */
 extern const uint16_t etwSchemaEventId;
 /*
- * Whoever can find such events before they are due (a file). Asked once, when an event is met that
- * does not describe itself; it calls `learn` for each. The store owns it and frees it through
- * `free`; it may be called from the thread of any twin.
+ * Finds such events before they are due, in a file. Called once, for the first event that does not
+ * describe itself; it calls `learn` for each. The store owns the harvester and frees it through `free`.
+ * It may be called from the thread of any clone.
  */
 typedef struct EtwSchemaHarvester {
-    struct EtwSchemaHarvester *next; /* the store's: it asks several */
+    struct EtwSchemaHarvester *next; /* used by the store, which may have several */
     void (*harvest)(struct EtwSchemaHarvester *harvester,
             void (*learn)(void *ctx, const EtwEvent *event), void *ctx);
     void (*free)(struct EtwSchemaHarvester *harvester);
 } EtwSchemaHarvester;
 void EtwSchemaAddHarvester(EtwSchemaStore *store, EtwSchemaHarvester *harvester);
-/* A store of its own, for another thread, that knows what the other one learns, and vice versa. */
+/* A store for another thread. The two share the in-band schemas that either finds. */
 EtwSchemaStore *EtwSchemaStoreClone(EtwSchemaStore *store);
-/* Name of a provider GUID as far as known (learned from events and built-in ones); NULL: unknown.
- */
+/* Name of a provider GUID, from events and built-in names; NULL: unknown. */
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);
 
 /* ---- TraceLogging (schema/tracelogging/tracelogging.c) ---------------------------------------------------- */
 
-/* Append the metadata blob (item 11) of an event. ETW_E_ARG: malformed field list; errPtr says
- * which. */
+/* Append the metadata blob (item 11) of an event. ETW_E_ARG: malformed field list, described in
+ * *errPtr. */
 EtwStatus EtwTraceLoggingEncode(
         EtwText *out, const char *eventName, const Etw_Field *fields, int count, EtwError *errPtr);
 /* Append the provider traits blob (item 12). group may be NULL. */

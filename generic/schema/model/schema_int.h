@@ -1,7 +1,7 @@
 /*
  * schema/model/schema_int.h --
  *
- *	What the makers of schemas share: limits, and the last step of making one.
+ *	Shared by the readers of descriptions: limits, and the last step of building a schema.
  */
 #ifndef ETW_SCHEMA_INT_H
 #define ETW_SCHEMA_INT_H

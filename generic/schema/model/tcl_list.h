@@ -1,8 +1,8 @@
 /*
  * schema/model/tcl_list.h --
  *
- *	Values and payloads as Tcl lists and dicts, in text, without Tcl: what Tcl's list
- *	parser takes back exactly. Line breaks are always escaped, so a list is one line.
+ *	Formats values and payloads as Tcl lists and dicts, without Tcl. Tcl's list parser returns exactly
+ *	the same values. Line breaks are escaped, so a list is one line.
  */
 #ifndef ETW_TCL_LIST_H
 #define ETW_TCL_LIST_H
@@ -23,9 +23,9 @@ void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *value);
  */
 EtwStatus EtwListProps(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 /*
- * The same, not quoted as an element. tdh: in the form that Windows' decoder gives to programs. Each
- * value is a list, GUIDs are in braces and upper case, numbers that are meant as hexadecimal have all
- * their digits, times are ISO 8601 with milliseconds; without a schema there is _userdata.
+ * The same, not quoted as an element. tdh: in the notation of Windows' decoder. Each value is a list,
+ * GUIDs are in braces and upper case, hexadecimal numbers have all digits, times are ISO 8601 with
+ * milliseconds; without a schema the key is _userdata.
  */
 EtwStatus EtwListDict(EtwText *out, const EtwSchema *schema, const EtwEvent *event, bool tdh);
 /* Append the value of one top-level array or struct as list text (not quoted as an element). */

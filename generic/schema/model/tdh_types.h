@@ -2,15 +2,15 @@
  * schema/model/tdh_types.h --
  *
  *	The types of manifests: their names in XML, their numbers in metadata (TDH_INTYPE_*,
- *	TDH_OUTTYPE_* of Windows' tdh_types.h), and what our decoder calls them. For manifest.c, event_info.c and
- *	whoever else reads descriptions made for Windows.
+ *	TDH_OUTTYPE_* of Windows' tdh.h), and the corresponding types of our decoder. For readers of
+ *	descriptions made for Windows.
  */
 #ifndef ETW_TDH_TYPES_H
 #define ETW_TDH_TYPES_H
 
 #include "schema/model/schema.h"
 
-/* Where a field's size comes from, as descriptions say it. */
+/* The source of a field's size in such descriptions. */
 typedef enum EtwTdhLength {
     ETW_TDH_NO_LENGTH,
     ETW_TDH_LENGTH,         /* field->length bytes or characters */
@@ -20,10 +20,10 @@ typedef enum EtwTdhLength {
 /* Numbers of win:UInt32, xs:unsignedInt and the like (any prefix, or none); -1: no such type. */
 int EtwTdhInType(const char *name);
 int EtwTdhOutType(const char *name);
-/* Set the field's in, out, sized and (for types whose size is implied) length; false: an in-type
- * that nobody knows. */
+/* Set the field's in, out, sized and (for types whose size is implied) length. False: the in-type is
+ * unknown. */
 bool EtwTdhField(EtwField *field, int inType, int outType, EtwTdhLength length);
-/* The other way round: the numbers of which EtwTdhField makes this field; false: there are none. */
+/* The inverse: the numbers for which EtwTdhField sets this field. False: there are none. */
 bool EtwTdhTypes(const EtwField *field, int *inType, int *outType);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * schema/model/text_defs.h --
  *
- *	Definitions that come as plain text: trace message formats of WPP (.tmf, schema/wpp/tmf.c) and
- *	classes of classic providers (.mof, schema/mof/mof.c). Parsing gives finished definitions and puts
- *	them nowhere: schema/store/definition_files.c does.
+ *	Definitions in plain text: trace message formats of WPP (.tmf, schema/wpp/tmf.c) and classes of
+ *	classic providers (.mof, schema/mof/mof.c). The parsers return finished definitions;
+ *	schema/store/definition_files.c adds them to the library.
  */
 #ifndef ETW_TEXT_DEFS_H
 #define ETW_TEXT_DEFS_H
@@ -18,24 +18,23 @@ void EtwTextOfFile(EtwText *out, const uint8_t *data, size_t size);
 
 /*
  * Trace message formats: one definition per message GUID, not classic, events by message number.
- * What a message shows:
+ * The definition of a message:
  *
- *	provider	the component, the word behind the GUID
- *	event		FILE:LINE; where the file is not told, the function, else Message(N)
+ *	provider	the component, the word after the GUID
+ *	event		FILE:LINE; without a file the function, otherwise Message(N)
  *	symbol		the text's own name of the message (Queue_c2319)
- *	task, opcode	the trace flag and the function, NULL when not told
+ *	task, opcode	the trace flag and the function, NULL when absent
  *	desc.level	the level; names other than Windows' own are numbered from 16 on
  *	message		the template, style ETW_MESSAGE_WPP
  *
- * Fields are named as the traced expressions; of two of one name the later ones get their argument
- * number behind it. ETW_E_FORMAT: no message in it, or a line that cannot be (its number is in the
- * message).
+ * Fields have the names of the traced expressions; the argument number is appended to repeated names.
+ * ETW_E_FORMAT: no message, or a malformed line (its number is in the error message).
  */
 EtwStatus EtwTmfRead(const char *from, const void *data, size_t size, EtwDefProc *add, void *ctx,
         EtwError *errPtr);
 
-/* The tag of a TMF's field: which argument of the template it is (from 10), and what it is when the
- * types do not say it. */
+/* The tag of a TMF's field: the number of its argument in the template (from 10), and its kind where
+ * the types do not define it. */
 #define ETW_TMF_ARGUMENT(tag) ((tag)&0xFFFF)
 typedef enum EtwTmfKind {
     ETW_TMF_PLAIN,
@@ -52,15 +51,15 @@ typedef enum EtwTmfKind {
  * (%10 is the first one) by their printf specifications, the standard ones (%1 component, %2 the
  * message's own name, %3 thread, %4 time, %5 kernel time, %6 user time, %7 sequence number,
  * %8 process, %9 CPU), and %!FUNC! %!LEVEL! %!FLAGS! %!COMPNAME! %!STDPREFIX! and their like. An
- * argument that the payload has not shows as <missing>.
+ * argument that is not in the payload is shown as <missing>.
  */
 void EtwFormatMessageWpp(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 
-/* The level that the message's format tells (WPP records have none); 0: none. */
+/* The level in the message's format (WPP records have none); 0: none. */
 uint8_t EtwMessageLevel(const EtwSchema *schema);
 
 /*
- * Append what can be read in bytes that nobody described: runs of at least four printable ASCII
+ * Append the readable parts of bytes without a description: runs of at least four printable ASCII
  * characters, 8- or 16-bit, each in quotes, blanks between; about `most` bytes of them. False: none.
  */
 bool EtwPrintableStrings(EtwText *out, const uint8_t *data, size_t size, size_t most);

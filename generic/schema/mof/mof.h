@@ -1,8 +1,8 @@
 /*
  * schema/mof/mof.h --
  *
- *	Classes of a MOF text as they stand there, between reading them (mof_read.c) and making
- *	definitions of them (mof.c). Nobody else's business.
+ *	The classes of a MOF text: mof_read.c parses them, mof.c converts them to definitions. Private to
+ *	schema/mof.
  */
 #ifndef ETW_MOF_H
 #define ETW_MOF_H
@@ -25,10 +25,10 @@ typedef struct MofProperty {
     struct MofProperty *next;
     const char *name, *type;
     const MofQualifier *qualifiers;
-    const struct EtwMap *map; /* of its values, in the definition that asked last */
+    const struct EtwMap *map; /* of its values, in the last definition that used it */
     const struct EtwProviderDef *madeFor;
     bool array;
-    uint32_t elements; /* of an array; 0: not told */
+    uint32_t elements; /* of an array; 0: unknown */
 } MofProperty;
 
 typedef struct MofClass {
@@ -51,7 +51,7 @@ typedef struct Mof {
 EtwStatus MofRead(Mof *mof, const uint8_t *data, size_t size, const char *from, EtwError *errPtr);
 void MofFree(Mof *mof);
 MofClass *MofFindClass(const Mof *mof, const char *name);
-/* NULL: it has none of that name. Names are compared without case. */
+/* NULL: there is none of that name. The comparison ignores case. */
 const MofQualifier *MofFindQualifier(const MofQualifier *list, const char *name);
 /* The qualifier's first value, "" when it has none; NULL: no such qualifier. */
 const char *MofText(const MofQualifier *list, const char *name);

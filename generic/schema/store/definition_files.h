@@ -1,21 +1,20 @@
 /*
  * schema/store/definition_files.h --
  *
- *	Reading files that describe events into the library: what `etw schema load` does. Each format
- *	has a reader that makes definitions out of text in memory; definition_files.c tells the formats apart.
+ *	Reads files that describe events into the library, for `etw schema load`. Each format has a reader
+ *	that converts text in memory to definitions; definition_files.c recognizes the format.
  */
 #ifndef ETW_DEFINITION_FILES_H
 #define ETW_DEFINITION_FILES_H
 
 #include "schema/model/provider_def.h"
 
-/* Read a file and hand its definitions on: nothing is loaded. */
+/* Read a file and pass its definitions to `add`; the library does not change. */
 EtwStatus EtwSchemaRead(const char *path, EtwDefProc *add, void *ctx, EtwError *errPtr);
 
 /*
- * Read a file into the library: .man or any XML manifest, .tmf, .mof, told apart by the suffix, else
- * by the content.
- * *providersPtr and *eventsPtr (may be NULL): how many it had.
+ * Read a file into the library: .man or any XML manifest, .tmf, .mof, recognized by the suffix, else by
+ * the content. *providersPtr and *eventsPtr (may be NULL): their numbers in the file.
  */
 EtwStatus EtwSchemaLoad(const char *path, int *providersPtr, int *eventsPtr, EtwError *errPtr);
 

@@ -1,8 +1,8 @@
 /*
  * schema/store/definition_library.h --
  *
- *	Definitions that the user loaded (`etw schema load`); they hold for the whole process and stay
- *	until it ends, so whoever found one may keep it. Thread-safe.
+ *	Definitions that the user loaded (`etw schema load`). They apply to the whole process and are never
+ *	freed. Thread-safe.
  */
 #ifndef ETW_DEFINITION_LIBRARY_H
 #define ETW_DEFINITION_LIBRARY_H
@@ -13,7 +13,7 @@
 void EtwLibraryAdd(EtwProviderDef *def);
 /* Forget what the user loaded (tests); the definitions themselves stay alive. */
 void EtwLibraryClear(void);
-/* Rises whenever something was added or forgotten: whoever caches compares it. */
+/* Rises with every addition and removal, so that caches can detect changes. */
 uint32_t EtwLibraryGeneration(void);
 /* The user's definition of an event or, event NULL, of the provider; newest first. NULL: none. */
 const EtwProviderDef *EtwLibraryFind(const EtwGuid *guid, const EtwEvent *event);

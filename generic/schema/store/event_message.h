@@ -1,7 +1,7 @@
 /*
  * schema/store/event_message.h --
  *
- *	An event as the sentence that its provider wrote for it, values inserted.
+ *	Formats an event's message: the sentence that its provider defines, with values inserted.
  */
 #ifndef ETW_EVENT_MESSAGE_H
 #define ETW_EVENT_MESSAGE_H
@@ -9,8 +9,8 @@
 #include "schema/model/schema.h"
 
 /*
- * Append the event's message; false: it has none. Values that the payload does not have leave their
- * mark (%3). Line breaks and blanks at the end are dropped, those inside stay. Costs a decoding.
+ * Append the event's message; false: it has none. For values that are not in the payload, the mark (%3)
+ * is kept. Trailing line breaks and blanks are removed. Decodes the event.
  */
 bool EtwFormatMessage(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 

@@ -1,7 +1,7 @@
 /*
  * schema/store/header_labels.h --
  *
- *	What the numbers in an event's header are called: for columns and fields of listings.
+ *	Names of the numbers in an event's header, for columns and fields of listings.
  */
 #ifndef ETW_HEADER_LABELS_H
 #define ETW_HEADER_LABELS_H
@@ -9,8 +9,8 @@
 #include "schema/model/provider_def.h"
 
 /*
- * Name of the event's level, channel, task or opcode; NULL: it has none. The task of an event that
- * describes itself is its name, that of a classic one its class, as TDH has it. schema may be NULL.
+ * Name of the event's level, channel, task or opcode; NULL: it has none. As in TDH, the task of an event
+ * that describes itself is its name, that of a classic event its class. schema may be NULL.
  */
 const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
 /* Append the names of the event's keywords, as a list. */

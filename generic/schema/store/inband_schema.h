@@ -1,29 +1,29 @@
 /*
  * schema/store/inband_schema.h --
  *
- *	Schemas that a trace carries in-band: manifests of EventSource in pieces, metadata of merged
- *	files. Shared by a schema store and its clones.
+ *	In-band schemas: manifests of EventSource in pieces, metadata of merged files. Shared by a schema
+ *	store and its clones.
  */
 #ifndef ETW_INBAND_SCHEMA_H
 #define ETW_INBAND_SCHEMA_H
 
 #include "schema/model/provider_def.h"
 
-/* What a store and its twins learned from their trace; thread-safe. */
+/* The in-band schemas of a store and its clones. Thread-safe. */
 typedef struct EtwInband EtwInband;
 EtwInband *EtwInbandNew(void);
-EtwInband *EtwInbandRef(EtwInband *inband); /* for one user more, who frees it as well */
+EtwInband *EtwInbandRef(EtwInband *inband); /* add a reference */
 void EtwInbandUnref(EtwInband *inband);
 /* The definition that the event's trace gave; NULL: none. Asks the harvester first. */
 const EtwProviderDef *EtwInbandFind(EtwInband *inband, const EtwEvent *event);
 const char *EtwInbandName(EtwInband *inband, const EtwGuid *guid);
-/* Take in an event that EtwEventIsSchema says is one. */
+/* Add an event for which EtwEventIsSchema is true. */
 void EtwInbandAdd(EtwInband *inband, const EtwEvent *event);
 /* Schema of an event that carries a piece of a manifest; NULL: it is none. */
 const EtwSchema *EtwChunkSchema(const EtwEvent *event);
 /* See EtwSchemaAddHarvester. */
 void EtwInbandAddHarvester(EtwInband *inband, EtwSchemaHarvester *harvester);
-/* Rises with everything new that was learned. */
+/* Rises with every addition. */
 uint32_t EtwInbandGeneration(const EtwInband *inband);
 
 #endif

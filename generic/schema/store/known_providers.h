@@ -1,9 +1,8 @@
 /*
  * schema/store/known_providers.h --
  *
- *	All providers that this process knows without a trace: what the user loaded, the classes of
- *	Windows' kernel, the catalogue. For people who look things up (etw providers, etw schema); decoding
- *	goes through schema.h. Thread-safe.
+ *	All providers that are known without a trace: loaded definitions, the classes of Windows' kernel, the
+ *	catalogue. For the commands etw providers and etw schema; decoding uses schema.h. Thread-safe.
  */
 #ifndef ETW_KNOWN_PROVIDERS_H
 #define ETW_KNOWN_PROVIDERS_H
@@ -11,7 +10,7 @@
 #include "schema/store/definition_library.h"
 
 typedef struct EtwKnownProvider {
-    EtwGuid guid; /* zeros: not known */
+    EtwGuid guid; /* zeros: unknown */
     const char *name;
     const char *from; /* the file it was loaded from; "": none */
     EtwOrigin origin;
@@ -19,13 +18,13 @@ typedef struct EtwKnownProvider {
     const EtwProviderDef *def; /* NULL: the catalogue's, not read yet */
 } EtwKnownProvider;
 
-/* Each of them: loaded ones newest first, kernel classes, the catalogue's by name. One that was
- * loaded and is in the catalogue too comes twice. */
+/* Called for each: loaded ones, newest first; kernel classes; those of the catalogue by name. A provider
+ * that is loaded and in the catalogue is visited twice. */
 typedef void EtwKnownProviderProc(void *ctx, const EtwKnownProvider *known);
 void EtwKnownProviderVisit(EtwKnownProviderProc *visit, void *ctx);
 /* Only those where a word (lower case) may occur in a name of anything. */
 void EtwKnownProviderSearch(const char *word, EtwKnownProviderProc *visit, void *ctx);
-/* The first one of a name (any case) or GUID; false: nobody knows it. */
+/* The first provider with a name (in any case) or GUID; false: unknown. */
 bool EtwKnownProviderFind(const char *nameOrGuid, EtwKnownProvider *known);
 /* It has this name (any case) or GUID. */
 bool EtwKnownProviderIs(const EtwKnownProvider *known, const char *nameOrGuid);

@@ -9,9 +9,9 @@
 #include "schema/model/schema.h"
 
 /*
- * A schema from item 11 of an event, one block to be freed with EtwFree; provider is left "".
- * Fields that make no sense give a schema that has the event's name and no fields. NULL: not even a
- * name. *bytesPtr: what the block takes.
+ * A schema from item 11 of an event, in one block, which the caller frees with EtwFree. provider is "".
+ * With malformed fields, the schema has the event's name and no fields. NULL: the name is malformed,
+ * too. *bytesPtr: size of the block.
  */
 EtwSchema *EtwTraceLoggingParse(const uint8_t *meta, size_t size, size_t *bytesPtr);
 /* The provider's name in item 12; false: none. Neither NUL-terminated nor checked to be UTF-8. */

@@ -1,13 +1,13 @@
 /*
  * unix/kernel/kernel_int.h --
  *
- *	The insides of one EtwKernel, shared by the files of the kernel room: what is enabled, and
- *	how a record of the ring becomes events.
+ *	The struct EtwKernel, shared by the files of unix/kernel: what is enabled, and the conversion of
+ *	records to events.
  *
- *	One tracepoint of the kernel is one Point, found by the type number that its records carry.
- *	A Point may feed several portable groups (through its definition's proc) and may itself have
- *	been asked for by name (raw). Which instance it is collected in is part of its definition:
- *	MAIN is filtered by pid in the kernel, ANY is not and is filtered here, by socket.
+ *	A tracepoint of the kernel is a Point, which is found by the type number in its records. A Point may
+ *	supply several portable groups (through its definition's proc), and may itself be enabled by name
+ *	(raw). Its definition has the instance that collects it: MAIN is filtered by pid in the kernel; ANY
+ *	is filtered by us, by socket.
  */
 #ifndef ETW_KERNEL_INT_H
 #define ETW_KERNEL_INT_H
@@ -20,13 +20,13 @@
 #include "unix/kernel/transport/transport.h"
 
 /*
- * Of two threads, the one that goes and the one that comes (a switch): IN_MAIN where the kernel's
- * filter knows both, as tracefs does; perf would hide those that come, so there IN_ANY.
+ * An event about two threads (a switch, which has an old and a new one): IN_MAIN where the kernel's
+ * filter checks both, as tracefs does. perf would drop events for the new thread, so there IN_ANY.
  */
 enum { IN_PAIR = INSTANCES };
 /*
- * IN_MAIN, and by perf whatever the others come by: a breakpoint, which tracefs would have every
- * process run into, traced or not.
+ * IN_MAIN, and always through perf: these are breakpoints, which with tracefs would be hit by all
+ * processes, traced or not.
  */
 enum { IN_UPROBES = IN_PAIR + 1 };
 
@@ -40,7 +40,7 @@ typedef enum KernelGroupId {
     GROUP_SYSTEMCALL,
     GROUP_TCPIP,
     GROUP_UDPIP,
-    GROUP_WINDOWS4, /* TCP and UDP as Windows' Kernel-Network provider tells of them: */
+    GROUP_WINDOWS4, /* TCP and UDP as events of Windows' Kernel-Network provider: */
     GROUP_WINDOWS6, /* IPv4, IPv6 (windows_net.c) */
     GROUP_FILEIO,
     GROUP_DISKIO,
@@ -238,11 +238,11 @@ extern const KernelTracepointDef *const kernelDiskPoints[],
                                             *const kernelAllocPoints[],
                                                     *const kernelInterruptPoints[],
                                                             *const kernelDpcPoints[];
-/* GROUP_PROFILE: no tracepoint, but looked at like one. */
+/* GROUP_PROFILE: not a tracepoint, but handled like one. */
 extern const KernelTracepointDef kernelSamplePoint;
 extern const KernelTracepointDef *const kernelProfilePoints[];
 struct tep_event *KernelSampleFormat(void);
-/* Before the points of GROUP_FILEIO are looked for: make those that tell of names. */
+/* Before the points of GROUP_FILEIO are looked up: create those that report names. */
 void KernelFilesPrepare(void);
 void KernelFilesFree(EtwKernel *k);
 
@@ -250,7 +250,7 @@ void KernelFilesFree(EtwKernel *k);
 
 extern const KernelClass kernelHeapClasses[];
 extern const KernelTracepointDef *const kernelHeapPoints[];
-/* Before the points of GROUP_HEAP are looked for: make them. */
+/* Before the points of GROUP_HEAP are looked up: create them. */
 EtwStatus KernelHeapPrepare(EtwError *err);
 void KernelHeapFree(EtwKernel *k);
 
@@ -356,7 +356,7 @@ static inline void KernelEmitPut(EtwKernel *k, const TraceEvent *e, Etw_Event *e
     k->emit(k->emitCtx, &record);
 }
 
-/* Who ran when the event fired, traced or not; interrupts included. */
+/* The thread that ran at the event, traced or not; also for interrupts. */
 static inline uint32_t KernelTidOf(const TraceEvent *e)
 {
     return EtwLoad32(e->data + KERNEL_COMMON_PID);

@@ -1,8 +1,8 @@
 /*
  * unix/kernel/socket_probe.h --
  *
- *	Finds out which kernel socket stands behind each descriptor of a process, with addresses and
- *	state: for sockets that were there before tracing began, and those that no event introduces.
+ *	Determines the kernel socket of each descriptor of a process, with addresses and state. For sockets
+ *	that existed before tracing began, and those that no event reports.
  */
 #ifndef ETW_SOCKET_PROBE_H
 #define ETW_SOCKET_PROBE_H

@@ -1,9 +1,8 @@
 /*
  * unix/kernel/socket_table.h --
  *
- *	The sockets of traced processes as far as they are known: addresses, state, and whose they
- *	are. Keyed by the kernel's address of the socket, which is what the tracepoints carry. Owned
- *	by one EtwKernel; the logger's thread only.
+ *	The known sockets of traced processes: addresses, state and owner. The key is the kernel's address of
+ *	the socket, as in tracepoint records. Owned by one EtwKernel; used by the logger's thread only.
  */
 #ifndef ETW_SOCKET_TABLE_H
 #define ETW_SOCKET_TABLE_H
@@ -51,7 +50,7 @@ KernelSock *KernelSockFind(const KernelSocks *s, uint64_t sk);
 /* Found or made (then zeroed but for sk). The pointer is valid until the next KernelSockAdd. */
 KernelSock *KernelSockAdd(KernelSocks *s, uint64_t sk);
 void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state);
-/* Who listens at these local ends: the most exact match; NULL: nobody we know. */
+/* The listening socket at these local ends, by the most exact match; NULL: none is known. */
 const KernelSock *KernelSockListener(const KernelSocks *s, const SockAddrs *ends);
 void KernelSocksFree(KernelSocks *s);
 

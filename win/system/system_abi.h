@@ -1,9 +1,9 @@
 /*
  * win/system/system_abi.h --
  *
- *	What Windows documents and mingw-w64's headers lack, and the layout of everything that the
- *	engine "system" hands to Windows or is handed by it, asserted for 64 and for 32 bits. After
- *	Windows' own headers (system_int.h includes it).
+ *	Declarations that Windows documents and mingw-w64's headers lack, and assertions of the layout of all
+ *	structures that the engine "system" exchanges with Windows, for 64 and 32 bits. Included after
+ *	Windows' own headers by system_int.h.
  */
 #ifndef ETW_SYSTEM_ABI_H
 #define ETW_SYSTEM_ABI_H

@@ -1,8 +1,8 @@
 /*
  * win/system/system_int.h --
  *
- *	What the files of the engine "system" share: Windows' headers in one order, names and errors,
- *	sessions, and the functions that not every Windows has. Included by win/system only.
+ *	Shared by the files of the engine "system": Windows' headers in one order, names and errors,
+ *	sessions, and functions that some versions of Windows lack. Included by win/system only.
  */
 #ifndef ETW_SYSTEM_INT_H
 #define ETW_SYSTEM_INT_H
@@ -65,7 +65,7 @@ EtwStatus SystemUnsupported(EtwError *errPtr, const char *what, const char *sinc
 
 enum { SYSTEM_MAX_NAME = 1024 }; /* characters of a session's name or file, NUL included */
 
-/* EVENT_TRACE_PROPERTIES with room for both names, as ControlTrace wants it. */
+/* EVENT_TRACE_PROPERTIES with space for both names, as ControlTrace requires. */
 typedef struct SystemProperties {
     EVENT_TRACE_PROPERTIES_V2 p;
     wchar_t name[SYSTEM_MAX_NAME];
@@ -76,7 +76,7 @@ typedef struct SystemProperties {
 void SystemPropertiesInit(SystemProperties *properties);
 /* ControlTrace by name; *properties is filled. */
 ULONG SystemControl(const char *name, SystemProperties *properties, ULONG control);
-/* The handle that EnableTraceEx2 and TraceSetInformation want. */
+/* The handle for EnableTraceEx2 and TraceSetInformation. */
 EtwStatus SystemHandle(
         const char *name, TRACEHANDLE *handlePtr, SystemProperties *properties, EtwError *errPtr);
 EtwGuid SystemGuid(const GUID *guid);
@@ -92,7 +92,7 @@ typedef struct SystemScope {
     wchar_t *executables; /* "a.exe;b.exe", EtwFree; NULL: all */
 } SystemScope;
 
-/* What Windows does not tell of a session, or wants to be told with each call about a private one. */
+/* Data of a session that Windows does not report, or that each call about a private session needs. */
 typedef struct SystemOwn {
     TRACEHANDLE handle; /* 0: not started here */
     int64_t started;
@@ -103,7 +103,7 @@ typedef struct SystemOwn {
 
 /* The descriptors point into *scope. Returns how many there are. */
 ULONG SystemScopeFilters(const SystemScope *scope, EVENT_FILTER_DESCRIPTOR filters[2]);
-/* Remember one; *own's scope is taken over. */
+/* Keep one; the scope in *own is owned by it afterwards. */
 void SystemOwnKeep(const wchar_t *name, SystemOwn *own);
 void SystemOwnForget(const wchar_t *name);
 /* A copy: SystemOwnRelease it. All zero: not started here. */

@@ -1,10 +1,10 @@
 /*
  * flow/calls/call_tree.h --
  *
- *	Enter and leave events of scripts become calls: how often, how long, in themselves and with
- *	all that they called, and what the kernel had them wait for and do meanwhile. A profile (a row a
- *	proc, memory bounded by the number of procs and of open calls), and on demand a tree. Events
- *	come in the order of their times; a thread's calls are its own.
+ *	Aggregates enter and leave events of scripts to calls: their number, total and self time, and from
+ *	kernel events what they waited for and did meanwhile. The result is a profile (one row per proc;
+ *	memory is bounded by the number of procs and open calls), and optionally a tree. Events are passed in
+ *	time order. Each thread has its own calls.
  */
 #ifndef ETW_CALL_TREE_H
 #define ETW_CALL_TREE_H
@@ -15,7 +15,7 @@
 
 /* What a call paid for. */
 typedef enum EtwCostKind {
-    ETW_COST_WAIT,    /* off the CPU until something happened: named by the system call, if known */
+    ETW_COST_WAIT,    /* off the CPU until an event: named by the system call, if known */
     ETW_COST_READY,   /* off the CPU, though it could have run */
     ETW_COST_SYSCALL, /* from its enter to its exit, waits included */
     ETW_COST_MOVE,    /* bytes sent, received, allocated */
@@ -48,15 +48,15 @@ typedef struct EtwCallStats {
     uint64_t calls;
     uint64_t errors; /* left with code 1 */
     uint64_t cut;    /* never left: the thread or the trace ended */
-    uint64_t asleep; /* the same, of those that had been left by yield (or whose leave was lost) */
+    uint64_t asleep; /* the same, of calls that were suspended by yield (or whose leave was lost) */
     uint64_t total;  /* ns on the stack; of a recursion only the outermost call's */
-    uint64_t self;   /* of these nobody that it called was there */
+    uint64_t self;   /* of these, samples without a called function */
     uint64_t min, max; /* of one left call */
     EtwCosts own, all; /* what was paid in itself; with all that it called */
 } EtwCallStats;
 uint64_t EtwCostsWait(const EtwCosts *costs); /* ns off the CPU */
 
-/* A proc, or a line that calls are made from. */
+/* A proc, or a source line of calls. */
 typedef struct EtwCallRow {
     EtwTableNode node;
     struct EtwCallRow *next; /* in the order of their first calls */
@@ -89,9 +89,9 @@ typedef struct EtwCallNode {
 uint64_t EtwCallTimeAt(const EtwCallRow *row, double share);
 
 /*
- * Whoever wants each call as it comes and goes: on a thread, pushes and pops nest, and their times
- * never fall. A call that yields is popped and pushed again. thread: its node, whose `own` is the
- * watcher's. Those that are NULL are not called.
+ * Callbacks for each call as it begins and ends. On a thread, pushes and pops nest, and times do not
+ * decrease. A call that yields is popped and pushed again. thread: its node, whose `own` is for use by
+ * the callbacks. Each may be NULL.
  */
 typedef struct EtwCallsSwitch {
     uint32_t oldTid, newTid;
@@ -117,7 +117,7 @@ enum { ETW_CALL_OPEN = -1 };
 typedef struct EtwCallsConfig {
     bool tree, single; /* single: a node for each call, not for each path */
     bool byLine;
-    bool samples; /* take stacks that were sampled, and nothing else */
+    bool samples; /* use sampled stacks only */
     EtwCallsWatch watch;
 } EtwCallsConfig;
 
@@ -128,13 +128,13 @@ typedef struct EtwCalls {
     uint64_t events;      /* taken, those of the kernel included */
     uint64_t calls, cut, asleep;
     uint64_t unmatched; /* leaves without enter: begun before the trace or -from, or lost */
-    uint64_t waits;     /* switches of threads with calls: 0 means that nobody told of waits */
+    uint64_t waits;     /* switches of threads with calls; 0: the trace has no waits */
 } EtwCalls;
 
 /* The store must outlive it. */
 EtwCalls *EtwCallsNew(const EtwCallsConfig *config, EtwSchemaStore *store);
 void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event);
-/* No more events: what is open is cut. Before the results are looked at. */
+/* After the last event: end open calls. Call this before reading results. */
 void EtwCallsEnd(EtwCalls *calls);
 void EtwCallsFree(EtwCalls *calls);
 
@@ -142,7 +142,7 @@ void EtwCallsFree(EtwCalls *calls);
 
 /* The profile's rows, largest self time first; *countPtr of them, EtwFree. */
 const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr);
-/* A node's children: paths by total time, single calls as they came; EtwFree. */
+/* A node's children: paths by total time, single calls in order. The caller frees the array (EtwFree). */
 const EtwCallNode **EtwCallChildren(const EtwCallNode *node, size_t *countPtr);
 /* Costs, those of most time first; EtwFree. */
 const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
@@ -150,7 +150,7 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 /* For people: the profile and what was waited for; the tree. */
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out);
-/* A line for each path with time of its own: NAME;NAME NS, as flame graphs are made from. */
+/* Append a line NAME;NAME NS for each path with self time: the input of flame graph tools. */
 void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out);
 /* For programs: rows under a header row; objects. Times in ns. */
 void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out);

@@ -1,8 +1,8 @@
 /*
  * flow/calls/call_tree_int.h --
  *
- *	What the files of the call tree share: a thread's open calls. call_tree.c moves them, call_events.c
- *	says what an event means, call_stats.c counts.
+ *	Shared by the files of the call tree: a thread's open calls. call_tree.c opens and closes calls,
+ *	call_events.c interprets events, call_stats.c counts.
  */
 #ifndef ETW_CALL_TREE_INT_H
 #define ETW_CALL_TREE_INT_H
@@ -108,7 +108,7 @@ typedef struct CallSample {
 
 /* ---- call_tree.c --------------------------------------------------------------------------------- */
 
-/* The thread of an event, NULL: it has had no calls yet. Made when enter is true. */
+/* The thread of an event. enter: create it; otherwise NULL when it has had no calls. */
 CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter);
 CallThread *EtwCallThreadById(Calls *c, uint32_t tid);
 void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter);
@@ -119,7 +119,7 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
 void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);
 void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample);
-/* Charge whoever is on top of the stack. */
+/* Charge the cost to the top of the stack. */
 void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 
 /* ---- call_stats.c --------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /*
  * flow/calls/flame.h --
  *
- *	A tree of calls as flame graphs have it: frames in the order in which they are drawn, a path's
- *	parent before it, each with a weight of its own and one with all that is on it.
+ *	A tree of calls as a flame graph: frames in drawing order, parents first, each with its self weight
+ *	and its total weight.
  */
 #ifndef ETW_FLAME_H
 #define ETW_FLAME_H

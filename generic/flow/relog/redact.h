@@ -1,9 +1,8 @@
 /*
  * flow/relog/redact.h --
  *
- *	Payload fields of certain names blotted out: texts become "***", numbers 0, bytes none. What
- *	other fields mean stays right (counts and sizes are kept or follow). Header fields, stacks and
- *	extended items are not looked at.
+ *	Redacts payload fields by name: texts become "***", numbers 0, bytes are removed. Counts and sizes
+ *	of other fields remain correct. Header fields, stacks and extended items do not change.
  */
 #ifndef ETW_REDACT_H
 #define ETW_REDACT_H
@@ -16,7 +15,7 @@ typedef struct EtwRedact EtwRedact;
 typedef enum EtwRedacted {
     ETW_REDACT_NONE,   /* the event has no such field */
     ETW_REDACT_DONE,   /* it is a new record now */
-    ETW_REDACT_UNKNOWN /* nobody knows what is in its payload, or it does not fit its schema */
+    ETW_REDACT_UNKNOWN /* its schema is unknown, or its payload does not fit it */
 } EtwRedacted;
 
 /* globs: of names of fields, members of structs and whole structs or arrays; upper and lower case

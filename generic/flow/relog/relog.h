@@ -1,9 +1,9 @@
 /*
  * flow/relog/relog.h --
  *
- *	Events of a source as a new .etl file: which input's header stands model, what is left of the
- *	inputs' header buffers, losses and ends summed up. Writes nothing itself: bytes gather in a text
- *	that the caller empties. Which events are to be kept is the caller's business.
+ *	Writes events of a source as a new .etl file: chooses the input whose header is the template, keeps
+ *	records of the inputs' header buffers, and combines losses and end times. The bytes are collected in
+ *	a text, which the caller writes and empties. The caller selects the events.
  */
 #ifndef ETW_RELOG_H
 #define ETW_RELOG_H
@@ -38,10 +38,10 @@ typedef struct EtwRelog {
     uint64_t tooBig;
     bool plain;       /* it was to be compressed, and cannot be */
     uint64_t schemas; /* events of metadata that were added */
-    uint64_t unknown; /* left out: nobody knows what was to be blotted out of them */
+    uint64_t unknown; /* left out: they could not be redacted */
 } EtwRelog;
 
-/* The header of the input that began first stands model; where no input is a file, one of our own. */
+/* The header of the input that began first is the template; without a file, a synthetic header. */
 EtwStatus EtwRelogOpen(
         EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr);
 /* Is the event a record of an input's header buffer? Such ones are not to be added. */
@@ -57,12 +57,12 @@ void EtwRelogAdd(EtwRelog *relog, const EtwEvent *event);
  * as EtlRebuild says. False: its record has no time.
  */
 bool EtwRelogMove(EtwRelog *relog, EtwEvent *event, int64_t time);
-/* An event whose time is another than that of the input's current one: it is added when it is its
- * turn, wherever that is. EtwRelogMove was called for it. */
+/* Add an event at another time than that of the input's current event; it is written in time order.
+ * EtwRelogMove was called for it. */
 void EtwRelogReorder(EtwRelog *relog, const EtwEvent *event);
 /* Add those that are held up to that time: before the input's event of that time. */
 void EtwRelogAddReordered(EtwRelog *relog, int64_t until);
-/* The logger that events from elsewhere belong to. */
+/* The logger id of events that are not from an input. */
 uint16_t EtwRelogLogger(const EtwRelog *relog);
 /* Append the rest; *header: what belongs at the start of the output, nothing where there are pieces. */
 void EtwRelogEnd(EtwRelog *relog, EtwText *header);

@@ -1,8 +1,8 @@
 /*
  * flow/relog/rename.h --
  *
- *	Names that events carry themselves, replaced: a self-describing provider's in its traits, its
- *	events' in their metadata. Names that a manifest or a table has are not in the trace.
+ *	Replaces names in self-describing events: the provider's name in its traits, event names in the
+ *	metadata. Names that are defined by a manifest or a table are not in the trace.
  */
 #ifndef ETW_RENAME_H
 #define ETW_RENAME_H
@@ -20,7 +20,7 @@ typedef struct EtwRename EtwRename;
 EtwStatus EtwRenameNew(
         EtwRename **renamePtr, const char *const *pairs, int count, EtwError *errPtr);
 void EtwRenameFree(EtwRename *rename); /* accepts NULL */
-/* Did the event have such a name? It is a new record then, valid as EtlRebuild says. */
+/* True: the event had such a name. Its record is new, and valid as described at EtlRebuild. */
 bool EtwRenameEvent(EtwRename *rename, EtlRebuild *rebuild, EtwEvent *event);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * flow/relog/reorder_buffer.h --
  *
- *	Events out of their order (moved, or added from elsewhere) that wait until it is their turn:
- *	copies, by time, of equal times in the order in which they came.
+ *	A reorder buffer: copies of events that were moved or added, until their time is reached. Sorted by
+ *	time; events of equal times keep their order.
  */
 #ifndef ETW_REORDER_BUFFER_H
 #define ETW_REORDER_BUFFER_H
@@ -20,8 +20,8 @@ typedef struct EtwReorder { /* zeroed: empty */
 
 /* The event must have a record: what is kept is a copy of that. */
 void EtwReorderAdd(EtwReorder *reorder, const EtwEvent *event);
-/* The earliest event whose time is not after `until`, taken out; false: there is none. Valid until
- * the next call. */
+/* Remove the earliest event whose time is not after `until`; false: there is none. Valid until the
+ * next call. */
 bool EtwReorderNext(EtwReorder *reorder, int64_t until, EtwEvent *event);
 void EtwReorderFree(EtwReorder *reorder);
 

@@ -1,9 +1,9 @@
 /*
  * flow/relog/rundown.h --
  *
- *	What a part of a trace needs of what came before it: events that describe others, and the latest
- *	that tell of each process, thread, module, file and key which there still is. Copies, in the order
- *	of their times, up to a bound.
+ *	The state rundown of a part of a trace: the earlier events that are needed to understand it. These
+ *	are events that describe others, and the latest event about each existing process, thread, module,
+ *	file and key. Copies, in time order, limited in number.
  */
 #ifndef ETW_RUNDOWN_H
 #define ETW_RUNDOWN_H
@@ -17,7 +17,7 @@ typedef struct EtwRundownEvent {
     EtwEvent event;
     bool isSchema; /* it describes events, of `provider` alone unless that is zero */
     EtwGuid provider;
-    uint32_t pid; /* the process that it tells of; ETW_NO_ID: it may matter to all */
+    uint32_t pid; /* the process that it describes; ETW_NO_ID: relevant for all */
 } EtwRundownEvent;
 
 EtwRundown *EtwRundownNew(EtwSchemaStore *store); /* the store is borrowed */

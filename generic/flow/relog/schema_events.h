@@ -1,10 +1,10 @@
 /*
  * flow/relog/schema_events.h --
  *
- *	What of an event's schema must be put into a file so that it can be decoded anywhere: metadata
- *	as Windows' merge tools add it (schema/eventinfo/event_info.h), once for each kind of event. Nothing for events
- *	that describe themselves or are described in their trace, and for the kernel's own classes, which
- *	every reader knows.
+ *	Adds the schemas of events to a file, so that it can be decoded on any machine: metadata as Windows'
+ *	merge tools add it (schema/eventinfo/event_info.h), once for each kind of event. Not for events that
+ *	describe themselves or are described in their trace, nor for the kernel's classes, which every
+ *	reader knows.
  */
 #ifndef ETW_SCHEMA_EVENTS_H
 #define ETW_SCHEMA_EVENTS_H

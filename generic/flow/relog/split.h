@@ -1,10 +1,9 @@
 /*
  * flow/relog/split.h --
  *
- *	One trace as several outputs, each of which can be read alone: a piece of time or of so many
- *	bytes after the other, or one for each process or provider, side by side. Each gets, besides its
- *	own events, what they need to be understood (flow/relog/rundown.h). Which file a piece becomes is the
- *	business of a sink.
+ *	Splits one trace into several outputs, each readable on its own: by time or size, or one for each
+ *	process or provider. Each output begins with a state rundown (flow/relog/rundown.h). A sink writes the
+ *	files.
  */
 #ifndef ETW_SPLIT_H
 #define ETW_SPLIT_H
@@ -32,7 +31,7 @@ typedef struct EtwPiece {
     void *file;         /* the sink's */
 } EtwPiece;
 
-/* Each returns false when it failed, and says why itself. */
+/* Each returns false when it failed, and reports the reason itself. */
 typedef struct EtwSplitSink {
     bool (*begin)(void *ctx, EtwPiece *piece);
     bool (*write)(void *ctx, EtwPiece *piece); /* piece->bytes to the end of the file */

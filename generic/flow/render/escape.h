@@ -1,8 +1,8 @@
 /*
  * flow/render/escape.h --
  *
- *	Text for readers that would obey parts of it: terminals, JSON, XML. What comes in for JSON and XML
- *	is valid UTF-8; what goes out is valid there in all cases.
+ *	Escapes text for terminals, JSON and XML. The input for JSON and XML is valid UTF-8. The output is
+ *	valid in all cases.
  */
 #ifndef ETW_ESCAPE_H
 #define ETW_ESCAPE_H

@@ -1,9 +1,9 @@
 /*
  * flow/render/sink.h --
  *
- *	Where events go as text: person-readable text, csv, json lines, Tcl list form, and the forms
- *	that other tools open. A sink appends to an EtwText; its caller empties that into a channel when it has grown enough. Decoding
- *	is the sink's own (schema/model/decode.h).
+ *	Sinks: text formats for events. The listing, csv, json lines, Tcl lists, and formats of other tools.
+ *	A sink decodes events (schema/model/decode.h) and appends to an EtwText, which the caller writes to a
+ *	channel and empties when it is large enough.
  */
 #ifndef ETW_SINK_H
 #define ETW_SINK_H
@@ -16,7 +16,7 @@ typedef enum EtwFormat {
     ETW_FORMAT_CSV,
     ETW_FORMAT_JSON,
     ETW_FORMAT_LIST,
-    ETW_FORMAT_TRACERPT, /* csv as tracerpt has it: header columns, then the fields' */
+    ETW_FORMAT_TRACERPT, /* csv in the format of tracerpt: header columns, then the fields' */
     ETW_FORMAT_XML,      /* the Windows event schema, as tracerpt writes it */
     ETW_FORMAT_CHROME,   /* trace event JSON */
     ETW_FORMAT_SPEEDSCOPE,
@@ -55,8 +55,8 @@ typedef struct EtwSinkConfig {
     const EtwSinkTable *table; /* NULL: the form's own columns */
     EtwWeight weight;          /* folded, flamegraph */
     const char *title;         /* flamegraph; valid UTF-8; NULL: the form's own */
-    /* What a sink makes at the end may be more than memory should hold: called in between, to empty
-     * the text. NULL: all of it is wanted at once. */
+    /* Called while the sink produces large output at the end, to write and empty the text. NULL: the
+     * whole output is collected. */
     void (*drain)(void *ctx, EtwText *out);
     void *drainCtx;
 } EtwSinkConfig;

@@ -1,8 +1,8 @@
 /*
  * flow/render/sink_int.h --
  *
- *	What the text forms share: the sink's struct, numbers and times without printf, and
- *	the keys of an event. For sink*.c only.
+ *	Shared by the text formats: the sink's struct, numbers and times without printf, and the keys of an
+ *	event. For sink*.c only.
  */
 #ifndef ETW_SINK_INT_H
 #define ETW_SINK_INT_H
@@ -68,7 +68,7 @@ static inline void EtwAddShort(EtwText *out, const void *data, size_t size)
     out->size += size;
 }
 
-/* Text has come together in a loop of the sink's own: let the caller empty it. */
+/* In a loop of the sink: let the caller empty the text when it is large. */
 static inline void EtwSinkMore(const EtwSink *sink, EtwText *out)
 {
     if (sink->config.drain != NULL && out->size >= 64 * 1024) {
@@ -101,7 +101,7 @@ void EtwSinkHeader(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema
 void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out);
 /* Put the event's message into sink->message; false: it has none, or they are not wanted. */
 bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
-/* What is wrong with an event whose decoding gave ETW_E_FORMAT. */
+/* The error of an event whose decoding returned ETW_E_FORMAT. */
 #define ETW_TOO_SHORT "payload does not fit its schema"
 
 /*

@@ -1,9 +1,9 @@
 /*
  * flow/source/source.h --
  *
- *	Where events come from, all alike: an .etl file, a live session, several of them merged by
- *	time. A source is used by one thread. It owns what it reads; an event's pointers are valid until
- *	the next EtwSourceNext.
+ *	Sources of events with a common interface: an .etl file, a live session, several of them merged by
+ *	time. One thread uses a source. It owns what it reads; an event's pointers are valid until the next
+ *	EtwSourceNext.
  */
 #ifndef ETW_SOURCE_H
 #define ETW_SOURCE_H
@@ -16,19 +16,19 @@
 typedef struct EtwSource EtwSource;
 
 /*
- * Spec as users write it: a path, or session:NAME. A zip archive (.etl.zip, .diagsession) stands for
- * all traces in it, merged by time, ARCHIVE::MEMBER for one of them.
+ * spec: a path, or session:NAME. A zip archive (.etl.zip, .diagsession) means all traces in it, merged
+ * by time; ARCHIVE::MEMBER means one of them.
  */
 EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
 /* Takes the sources over (also on failure). One: returned as it is. */
 EtwSource *EtwSourceMerge(EtwSource **sources, int count);
 /*
- * A source around another, which it takes over: its events have process and object, kernel ones
- * also the pid and tid that their records leave out. stacks: and stacks from records of their own,
- * which then are not delivered themselves.
+ * A source around another one, which it owns. Its events have process and object; kernel events also
+ * have the pid and tid that their records lack. stacks: stacks from separate records are attached to
+ * their events, and these records are not delivered.
  */
 EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks);
-/* What such a source knows as of its last event; NULL: it is none. */
+/* The tracker of such a source, as of its last event; NULL: it is none. */
 struct EtwTrack;
 const struct EtwTrack *EtwSourceTracked(const EtwSource *source);
 /*
@@ -43,26 +43,26 @@ void EtwSourceWake(EtwSource *source);         /* from another thread */
 void EtwSourceClose(EtwSource *source);
 
 /*
- * Another source on the same files, from their beginning, that delivers only what passes: to look
- * ahead. Tells no warnings. To be closed before the first one. NULL: there is none (live ones, or a
- * file that is gone).
+ * Another source on the same files, from their beginning, that delivers only events that pass, to look
+ * ahead. Reports no warnings. It is closed before the first source. NULL: not possible (live sources, or
+ * a file that was removed).
  */
 EtwSource *EtwSourceReopen(const EtwSource *source, const EtlFilter *filter);
 /*
- * From now on only events that pass are needed: the source may leave out others, but need not. What
- * it needs itself, for names and learning, it goes on reading.
+ * Filter push-down: from now on only events that pass are needed. The source may leave out others, but
+ * need not. It continues to read events that it needs for names and schemas.
  */
 void EtwSourcePushFilter(EtwSource *source, const EtlFilter *filter);
 /*
- * Let a store learn from the source, once, before its first event: from files before their events
- * are due, from live sessions as they say it. The store stays alive until the source is closed.
+ * Collect in-band schemas for a store. Called once, before the first event. From files they are
+ * collected before they are needed, from live sessions as they arrive. The store must outlive the source.
  */
 void EtwSourceHarvest(EtwSource *source, EtwSchemaStore *store);
 
-/* What there is to say at the end: files' own infos, losses, warnings. */
+/* At the end: the files' infos, losses, warnings. */
 int EtwSourceFileCount(const EtwSource *source);
 const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char **pathPtr);
-/* Of all files, as they tell; and what was overtaken while live sessions were read. */
+/* Lost events: those that the files report, and those that were overwritten before they were read live. */
 uint64_t EtwSourceLost(const EtwSource *source);
 struct EtwSessionInfo;
 /* The state, and with it the losses, of the live session number `index`. ETW_END: there are not so

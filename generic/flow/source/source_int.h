@@ -1,8 +1,8 @@
 /*
  * flow/source/source_int.h --
  *
- *	What a kind of source implements. For source.c, source_merge.c and tests that make events up;
- *	everybody else uses source.h.
+ *	The functions that a kind of source implements. For source.c, source_merge.c and tests with
+ *	synthetic events; other code uses source.h.
  */
 #ifndef ETW_SOURCE_INT_H
 #define ETW_SOURCE_INT_H
@@ -33,11 +33,11 @@ typedef struct EtwSourceOps {
 /* Each kind's struct begins with this. */
 struct EtwSource {
     const EtwSourceOps *ops;
-    EtwSchemaStore *schemaSink; /* learns from each event that teaches; NULL: nobody */
+    EtwSchemaStore *schemaSink; /* receives each schema event; NULL: none */
 };
 
-/* Give the store a teacher that knows the file's teaching events (schema_harvest.c). False: not all of
- * them, since the file is large. */
+/* Give the store a harvester for the file's schema events (schema_harvest.c). False: not all of them,
+ * since the file is large. */
 bool EtwHarvestFile(const char *path, const EtlInfo *info, EtwSchemaStore *store);
 /* The same at once, for a file in memory that cannot be found again by a path. */
 bool EtwHarvestMemory(const void *data, size_t size, EtwSchemaStore *store);

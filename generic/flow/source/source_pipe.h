@@ -1,17 +1,17 @@
 /*
  * flow/source/source_pipe.h --
  *
- *	A trace that comes through a pipe: slices, each a small complete .etl file in time before the
- *	next, ended by an empty buffer (etl/write/file_builder.h writes them), so that memory is bounded and events
- *	come while the writer still writes. A plain .etl file may come, too: it is read to its end
- *	first.
+ *	Reads a trace from a pipe. It consists of slices, small complete .etl files in time order, each ended
+ *	by an empty buffer (written by etl/write/file_builder.h). Memory is therefore bounded, and events are
+ *	delivered while the writer still runs. A plain .etl file is accepted, too; it is read completely
+ *	before its first event.
  */
 #ifndef ETW_SOURCE_PIPE_H
 #define ETW_SOURCE_PIPE_H
 
 #include "flow/source/source.h"
 
-/* Where bytes come from. */
+/* The source of the bytes. */
 typedef struct EtwPipe {
     /* Up to `size` bytes, at least one unless it is the end; -1: an error, described. */
     int64_t (*read)(void *ctx, void *to, size_t size, EtwError *errPtr);
@@ -20,8 +20,8 @@ typedef struct EtwPipe {
 } EtwPipe;
 
 /*
- * Reads the first slice. The pipe is taken over, also on failure. name: for messages. ETW_E_FORMAT:
- * that is no trace; ETW_E_LIMIT: a plain file of more than a gigabyte.
+ * Reads the first slice. The source owns the pipe, also on failure. name: for messages. ETW_E_FORMAT:
+ * not a trace; ETW_E_LIMIT: a plain file of more than a gigabyte.
  */
 EtwStatus EtwSourcePipe(
         EtwSource **sourcePtr, const EtwPipe *pipe, const char *name, EtwError *errPtr);

@@ -1,14 +1,14 @@
 /*
  * flow/source/source_records.h --
  *
- *	Records in memory as a source: made up ones, without a file around them.
+ *	A source of records in memory, for synthetic events without a file.
  */
 #ifndef ETW_SOURCE_RECORDS_H
 #define ETW_SOURCE_RECORDS_H
 
 #include "flow/source/source.h"
 
-/* A record as a file has it, of any kind; its time is ns since 1970. */
+/* A record of any kind, in the format of a file; its time is ns since 1970. */
 typedef struct EtwRecordPart {
     const uint8_t *data;
     size_t size;

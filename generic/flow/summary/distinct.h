@@ -1,9 +1,9 @@
 /*
  * flow/summary/distinct.h --
  *
- *	How many different values there were, in fixed memory: exact up to ETW_DISTINCT_EXACT, then an
- *	estimate (HyperLogLog, 2048 registers: 2.3 % standard error). Values come as hashes; they need
- *	not be well mixed.
+ *	Counts distinct values in fixed memory: exactly up to ETW_DISTINCT_EXACT, then as an estimate
+ *	(HyperLogLog, 2048 registers: 2.3 % standard error). Values are passed as hashes, which need not be
+ *	well mixed.
  */
 #ifndef ETW_DISTINCT_H
 #define ETW_DISTINCT_H

@@ -1,11 +1,10 @@
 /*
  * flow/summary/summary.h --
  *
- *	A trace in figures: events in groups by header or payload fields, with their counts, sizes and
- *	rates, the different values of fields, and percentiles of a number in the payload or of the time
- *	between paired events. One pass; memory is bounded by the number of groups and of pairs that are
- *	open, whatever the length of the trace: beyond a bound the lighter groups become one, and begins
- *	count as unpaired.
+ *	Statistics of a trace: events in groups by header or payload fields, with counts, sizes and rates,
+ *	numbers of distinct values, and percentiles of a number in the payload or of the time between paired
+ *	events. One pass. Memory is bounded by the number of groups and open pairs, independent of the length
+ *	of the trace: beyond a limit the smaller groups are combined, and begin events count as unpaired.
  */
 #ifndef ETW_SUMMARY_H
 #define ETW_SUMMARY_H

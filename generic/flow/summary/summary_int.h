@@ -1,7 +1,7 @@
 /*
  * flow/summary/summary_int.h --
  *
- *	What the files of a summary share. For summary*.c only.
+ *	Shared by summary*.c only.
  */
 #ifndef ETW_SUMMARY_INT_H
 #define ETW_SUMMARY_INT_H
@@ -57,9 +57,9 @@ void EtwSummaryCount(Summary *s, const EtwEvent *event, const EtwSchema *schema,
 /* A group of this key, or the one of all events; groups (summary_group.c). */
 EtwSummaryGroup *EtwSummaryGroupNew(const char *key, size_t size);
 void EtwSummaryGroupFree(EtwSummaryGroup *group);
-/* The group of this key, made when it is not there. The next call may take it away. */
+/* The group of this key, created when there is none. The next call may remove it. */
 EtwSummaryGroup *EtwSummaryGroupOf(Summary *s, const char *key, size_t size);
-/* Leave so many groups, the heaviest. */
+/* Remove all groups except the `keep` largest. */
 void EtwSummaryGroupsTrim(Summary *s, size_t keep);
 void EtwSummaryGroupsFree(Summary *s);
 /* Take in an event that may begin or end a pair (summary_pair.c). */

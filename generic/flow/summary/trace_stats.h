@@ -1,8 +1,8 @@
 /*
  * flow/summary/trace_stats.h --
  *
- *	What a trace consists of: its kinds of events with their counts, who describes them and how
- *	well that fits, and the facts about the machine that events tell. One look at each event.
+ *	Statistics of a trace's contents: the kinds of events with their counts, the source and coverage of
+ *	their schemas, and facts about the machine from events. One pass.
  */
 #ifndef ETW_TRACE_STATS_H
 #define ETW_TRACE_STATS_H
@@ -16,7 +16,7 @@ typedef enum EtwCoverage {
     ETW_COVER_LONGER,   /* there is more than the description has */
     ETW_COVER_SHORTER,  /* it ends before the description does */
     ETW_COVER_EVENT,    /* the provider is known, this event is not */
-    ETW_COVER_PROVIDER, /* nobody knows the provider */
+    ETW_COVER_PROVIDER, /* the provider is unknown */
     ETW_COVER_FORMAT,   /* a WPP message, whose format (.tmf) was not loaded */
     ETW_COVER_COUNT
 } EtwCoverage;

@@ -1,10 +1,10 @@
 /*
  * flow/timeline/timeline.h --
  *
- *	A whole trace as a picture: read once, kept as columns of numbers (about 30 bytes an event),
- *	asked for what is visible. Lanes: losses and marks, a thread each (its calls nested by depth, its
- *	other events, the gaps while it is off the CPU), a CPU each (which thread it runs). Payloads are
- *	not kept; an event is named by its number, its place in the source. Draws nothing.
+ *	The data of a timeline view. A trace is read once and stored as columns of numbers (about 30 bytes an
+ *	event); queries return the visible part. Lanes: losses and marks; one per thread (nested calls, other
+ *	events, gaps while it is off the CPU); one per CPU (the running thread). Payloads are not stored; an
+ *	event is identified by its number in the source. Draws nothing.
  */
 #ifndef ETW_TIMELINE_H
 #define ETW_TIMELINE_H
@@ -17,7 +17,7 @@ typedef struct EtwTimeline EtwTimeline;
 EtwTimeline *EtwTimelineNew(EtwSchemaStore *store);
 /* Events in the order of their source; ETW_E_LIMIT: it has 2^32 - 2 already, this one is left out. */
 EtwStatus EtwTimelineAdd(EtwTimeline *timeline, const EtwEvent *event);
-/* No more events: what is open is cut. The timeline can be looked at before, too. */
+/* After the last event: end open boxes. Queries are possible before, too. */
 void EtwTimelineEnd(EtwTimeline *timeline);
 void EtwTimelineFree(EtwTimeline *timeline);
 

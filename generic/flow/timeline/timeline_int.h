@@ -1,9 +1,9 @@
 /*
  * flow/timeline/timeline_int.h --
  *
- *	The timeline's columns, shared by timeline*.c. Each column is an array that grows by half;
- *	a row's boxes do not overlap and are in the order of their times, so that whatever is asked for is
- *	found by bisection: there is no second copy of anything for coarser views.
+ *	The timeline's columns, shared by timeline*.c. Each column is an array that grows by half. A row's
+ *	boxes do not overlap and are in time order, so that queries use binary search; there are no copies
+ *	for coarser views.
  */
 #ifndef ETW_TIMELINE_INT_H
 #define ETW_TIMELINE_INT_H

@@ -1,10 +1,9 @@
 /*
  * flow/track/name_tracker.h --
  *
- *	What a trace says of processes, threads, images, files and registry keys, as of the event at
- *	hand: fed with events in order, it gives each the names that its numbers stand for. Names stay
- *	valid as long as the track. It grows with what the trace says, up to fixed bounds: what comes
- *	beyond them has no name.
+ *	Tracks the names of processes, threads, images, files and registry keys as of the current event.
+ *	It receives events in order and adds to each the names of its numbers. Names are valid as long as the
+ *	tracker. Its memory has a fixed limit; objects beyond it have no name.
  */
 #ifndef ETW_NAME_TRACKER_H
 #define ETW_NAME_TRACKER_H
@@ -17,14 +16,14 @@ typedef struct EtwTrack EtwTrack;
 
 /* images: also where modules were loaded, for EtwTrackAddress. */
 EtwTrack *EtwTrackNew(bool images);
-/* Events that are not the kernel's own are known as that store knows them, what it learns included.
- * Before the first event; else the catalogue alone knows them. */
+/* Use this store for the schemas of events that are not the kernel's. Called before the first event;
+ * otherwise only the catalogue is used. */
 void EtwTrackSetStore(EtwTrack *track, EtwSchemaStore *store);
 void EtwTrackFree(EtwTrack *track);
 /*
- * Take in what the event says, and fill what it leaves out: process and object; pid and tid where its
- * record has none (from its payload, else from the thread that its CPU switched to); the width of
- * its pointers (EtwKernelPointerSize).
+ * Process an event, and set its missing members: process and object; pid and tid where its record has
+ * none (from its payload, else the thread that its CPU switched to); the width of its pointers
+ * (EtwKernelPointerSize).
  */
 void EtwTrackEvent(EtwTrack *track, EtwEvent *event);
 /* The same for an event from further on in the trace: it only names what has no name yet. */

@@ -1,9 +1,9 @@
 /*
  * flow/track/stack_matcher.h --
  *
- *	Stacks that a trace tells in records of their own (class StackWalk), brought back to the events
- *	that they belong to: a second reader runs a little ahead of the first and keeps what it meets
- *	until the event comes by. Bounded: what is too far behind its event is lost to it.
+ *	Attaches stacks in separate records (class StackWalk) to the events that they belong to. A second
+ *	reader runs slightly ahead of the first and keeps stacks until their event is delivered. Its memory
+ *	is bounded: a stack that is too far after its event is not attached.
  */
 #ifndef ETW_STACK_MATCHER_H
 #define ETW_STACK_MATCHER_H
@@ -20,11 +20,10 @@ void EtwStacksReadKeys(EtwStacks *stacks, const EtwSource *source);
 void EtwStacksAddKey(EtwStacks *stacks, const EtwEvent *event);
 extern const EtwGuid etwStackWalk; /* the class */
 void EtwStacksFree(EtwStacks *stacks);
-/* Give the event its stack, kernel part first, if one was told; valid until the next call. Events in
- * order, with their tid (flow/track/name_tracker.h). */
+/* Attach the event's stack, if there is one, kernel part first; valid until the next call. Events are
+ * passed in order, with their tid (flow/track/name_tracker.h). */
 void EtwStacksAttach(EtwStacks *stacks, EtwEvent *event);
-/* Whether the event is a record that was brought to where it belongs, or that only served for
- * that. */
+/* Whether the event is a stack record that was attached, or an auxiliary record. */
 bool EtwStacksUsed(const EtwStacks *stacks, const EtwEvent *event);
 
 #endif

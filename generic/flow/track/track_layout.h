@@ -1,8 +1,8 @@
 /*
  * flow/track/track_layout.h --
  *
- *	Which events say something of processes, threads, images, files and registry keys, and where
- *	in their payloads: made once for each schema. For name_tracker.c and stack_matcher.c.
+ *	The layout of events that describe processes, threads, images, files and registry keys: the fields
+ *	with each role, determined once per schema. For name_tracker.c and stack_matcher.c.
  */
 #ifndef ETW_TRACK_LAYOUT_H
 #define ETW_TRACK_LAYOUT_H

@@ -1,9 +1,8 @@
 /*
  * unix/kernel/transport/perf_transport.h --
  *
- *	What the two files of the perf transport share: a perf ring of one CPU (perf_ring.c),
- *	filled by the events that perf_transport.c opens. The format of the ring and of its records is
- *	that of perf_event_open(2).
+ *	Shared by the two files of the perf transport: the perf ring of one CPU (perf_ring.c), which the
+ *	events that perf_transport.c opens fill. perf_event_open(2) documents the ring and its records.
  */
 #ifndef ETW_PERF_TRANSPORT_H
 #define ETW_PERF_TRANSPORT_H
@@ -12,8 +11,8 @@
 #include <linux/perf_event.h>
 
 /*
- * perf stamps with CLOCK_MONOTONIC_RAW; sessions count ticks. Two instants on both clocks, one
- * before the records that are read now and one behind them: between them the clocks are a line.
+ * perf's times are CLOCK_MONOTONIC_RAW; sessions use ticks. Two instants on both clocks, before and
+ * after the records that are read now; times between them are interpolated.
  */
 typedef struct PerfClock {
     OsInstant from, to;

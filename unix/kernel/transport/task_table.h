@@ -1,9 +1,9 @@
 /*
  * unix/kernel/transport/task_table.h --
  *
- *	Which threads are traced, to which process each belongs, and what a process is about to end
- *	with. Filled from /proc when tracing begins, then by the kernel's own fork and exit events
- *	in time order. Owned by one EtwKernel; the logger's thread only.
+ *	The traced threads, their processes, and exit codes of processes that are about to end. Initialized
+ *	from /proc when tracing begins, then updated by the kernel's fork and exit events in time order.
+ *	Owned by one EtwKernel; used by the logger's thread only.
  */
 #ifndef ETW_TASK_TABLE_H
 #define ETW_TASK_TABLE_H
@@ -44,12 +44,12 @@ int KernelTasksOfProcess(
 /* All threads of all processes. */
 void KernelTasksOfAll(KernelTasks *t);
 /*
- * The process of a thread that ran at `ticks`; 0: not a traced one. sure: the kernel's own filter
- * let its event through, so that a thread we do not know (its birth was lost) is asked for in
- * /proc, and is its own process when it is gone already; the same when all are traced.
+ * The process of a thread that ran at `ticks`; 0: not traced. sure: its event passed the kernel's
+ * filter. Then, and when all processes are traced, an unknown thread (whose start event was lost) is
+ * looked up in /proc; if it has ended, its own id is returned.
  */
 uint32_t KernelTaskProcess(KernelTasks *t, uint32_t tid, uint64_t ticks, bool sure);
-/* As /proc says; the thread itself when it is gone. */
+/* According to /proc; the thread's own id when it has ended. */
 uint32_t KernelProcessOfThread(uint32_t tid);
 void KernelTasksFree(KernelTasks *t);
 

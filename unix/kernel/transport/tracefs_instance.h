@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/tracefs_instance.h --
  *
- *	A tracefs instance (tracefs_instance.c) and the walk over its raw pages (tracefs_pages.c). Knows
- *	bytes and ticks, not what an event means. tracefs_transport.c makes a transport of it.
+ *	A tracefs instance (tracefs_instance.c) and the iteration over its raw pages (tracefs_pages.c). Does
+ *	not interpret events. tracefs_transport.c implements a transport with it.
  */
 #ifndef ETW_TRACEFS_INSTANCE_H
 #define ETW_TRACEFS_INSTANCE_H
@@ -11,9 +11,9 @@
 #include <tracefs.h>
 
 /*
- * One trace instance. Its directory carries the owner's pid and start time, so that whoever comes
- * later can tell that the owner is dead (TraceSweep). All open files are ours alone and closed
- * before the directory is removed: the kernel refuses otherwise.
+ * One trace instance. The name of its directory has the owner's pid and start time, so that another
+ * process can recognize that the owner has died (TraceSweep). Open files are not shared, and are closed
+ * before the directory is removed, as the kernel requires.
  */
 typedef struct TraceInstance {
     struct tracefs_instance *fs; /* NULL: not there */
@@ -24,7 +24,7 @@ typedef struct TraceInstance {
 /* tracefs is mounted and its formats may be read, which any transport needs; else the error names
  * the remedy. Never mounts. */
 EtwStatus TraceReadable(EtwError *errPtr);
-/* Instances may be made here: root. */
+/* Whether this process may create instances: it is root. */
 bool TraceUsable(void);
 /*
  * Create etw-PID-START-SESSION SUFFIX with a ring of perCpuKB for each CPU and the session clock.

@@ -1,9 +1,9 @@
 /*
  * unix/kernel/transport/tracepoint_format.h --
  *
- *	Formats of tracepoints, as the running kernel describes them (libtraceevent parses), and the
- *	reading of one field of a record. Offsets are taken once, at enable; a record is checked
- *	once against the furthest field, then read without further checks.
+ *	Formats of tracepoints according to the running kernel (parsed by libtraceevent), and access to a
+ *	field of a record. Offsets are determined once, at the enable. A record's size is checked once
+ *	against the last field; then fields are read without checks.
  */
 #ifndef ETW_TRACEPOINT_FORMAT_H
 #define ETW_TRACEPOINT_FORMAT_H

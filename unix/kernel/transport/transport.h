@@ -1,12 +1,11 @@
 /*
  * unix/kernel/transport/transport.h --
  *
- *	How records of tracepoints, and samples of who runs, get from the kernel to us. There are two ways, each behind the
- *	same few calls: a tracefs instance of our own (tracefs_transport.c: cheap, needs root, knows no
- *	stacks) and perf events (perf_transport.c: with stacks, and for who has CAP_PERFMON). Both hand
- *	the same bytes of a record to the time-ordered walk (ring_merge.c), so that nothing above
- *	here depends on the way an event came. A transport belongs to one EtwKernel or one SockProbe
- *	and to the thread that drives it.
+ *	The transport of tracepoint records and CPU samples from the kernel. There are two implementations of
+ *	one interface: a private tracefs instance (tracefs_transport.c: cheap, requires root, no stacks) and
+ *	perf events (perf_transport.c: with stacks, requires CAP_PERFMON). Both pass the same bytes of a record
+ *	to the merge by time (ring_merge.c), so that other code does not depend on the transport. A transport
+ *	belongs to one EtwKernel or one SockProbe and to the thread that uses it.
  */
 #ifndef ETW_TRANSPORT_H
 #define ETW_TRANSPORT_H
@@ -33,7 +32,7 @@ struct TraceStream {
     bool (*next)(TraceStream *s); /* the next one into event; false: nothing there now */
     TraceEvent event;
     bool queued; /* event waits in the heap */
-    bool missed; /* set by next when the ring tells of lost events */
+    bool missed; /* set by next when the ring reports lost events */
 };
 
 typedef struct TraceMerge TraceMerge;
@@ -43,7 +42,7 @@ void TraceMergeAdd(TraceMerge *m, TraceStream *stream);
 void TraceMergeRefill(TraceMerge *m);
 /* The oldest event not younger than `until`; false: none. */
 bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event);
-/* True once since the last call when a ring told of lost events. */
+/* Whether a ring has reported lost events since the last call. */
 bool TraceMergeMissed(TraceMerge *m);
 void TraceMergeFree(TraceMerge *m); /* before its streams */
 
@@ -66,15 +65,15 @@ typedef struct KernelTransportOps {
     EtwStatus (*enable)(KernelTransport *t, const KernelRequest *request, EtwError *err);
     void (*disable)(KernelTransport *t, const KernelRequest *request);
     /*
-     * All threads of a process, those born while we look, and all they give birth to from now on;
-     * threads of ours that are never traced left out. known: followed already (perhaps as
-     * somebody's child), so that only what was enabled since the last start is new to it.
+     * Follow all threads of a process, including those that start meanwhile, and all their future
+     * children, except our own threads that are never traced. known: it is followed already (perhaps as
+     * a child), so that only what was enabled since the last start is added.
      */
     EtwStatus (*follow)(KernelTransport *t, uint32_t pid, bool known, EtwError *err);
     EtwStatus (*followAll)(KernelTransport *t, EtwError *err);
     EtwStatus (*followOne)(KernelTransport *t, uint32_t tid, EtwError *err); /* this thread alone */
     bool (*hide)(KernelTransport *t, uint32_t tid); /* true: the kernel leaves it out */
-    void (*start)(KernelTransport *t);              /* collect what is enabled, whom is followed */
+    void (*start)(KernelTransport *t); /* collect what is enabled, for what is followed */
     void (*stop)(KernelTransport *t);
     void (*refill)(KernelTransport *t);   /* before each look at the rings; NULL: nothing to do */
     uint64_t (*lost)(KernelTransport *t); /* events so far; costs system calls */

@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/uprobes.h --
  *
- *	Tracepoints of system "etw" on functions of libc: those that a group is made from, placed when
- *	it is enabled and removed when no session has it on any more.
+ *	Uprobes on functions of libc, as tracepoints of system "etw". A group's uprobes are created when it is
+ *	enabled, and removed when no session has it enabled.
  */
 #ifndef ETW_UPROBES_H
 #define ETW_UPROBES_H

@@ -1,10 +1,10 @@
 /*
  * flow/render/listing/listing_int.h --
  *
- *	The person-readable form's state: what it knows of providers, of event classes (layouts)
- *	and of threads. sink_text.c makes the lines, listing_layout.c decides how an event class is
- *	shown, listing_fields.c has the Name=value part, listing_threads.c keeps who called what,
- *	listing_header.c says what there is to say of the whole. For these files only.
+ *	The state of the listing: providers, event classes (layouts) and threads. sink_text.c formats lines,
+ *	listing_layout.c chooses how an event class is shown, listing_fields.c has the Name=value part,
+ *	listing_threads.c tracks calls of threads, listing_header.c has header and footer. For these files
+ *	only.
  */
 #ifndef ETW_LISTING_INT_H
 #define ETW_LISTING_INT_H

@@ -103,7 +103,7 @@ typedef struct SystemOwn {
 
 /* The descriptors point into *scope. Returns how many there are. */
 ULONG SystemScopeFilters(const SystemScope *scope, EVENT_FILTER_DESCRIPTOR filters[2]);
-/* Keep one; the scope in *own is owned by it afterwards. */
+/* Keep one. Takes ownership of its scope. */
 void SystemOwnKeep(const wchar_t *name, SystemOwn *own);
 void SystemOwnForget(const wchar_t *name);
 /* A copy: SystemOwnRelease it. All zero: not started here. */

@@ -1,22 +1,30 @@
 # export.tcl --
 #
-#	etw export: traces in the formats of other tools. Those that are text are made by the binary (generic/tcl/
-#	export_cmd.c); here are the choice of the format by a file's name, and the formats that are made of more than
-#	text, each in a file of its own below export/.
+#	etw export: traces in the formats of other tools (generic/flow/render/format_registry.h). Those that are text are
+#	made by the binary (generic/tcl/consume/export_cmd.c); here are the choice of the format by a file's name, and what
+#	the formats share that are made by Tcl code, each in a file of its own below export/.
 
 namespace eval ::etw::lib {
     # Formats that are made here -> the file that has their command.
     variable exporters {}
-    foreach format {html pcapng sqlite} {
-        dict set exporters $format [file join [file dirname [file normalize [info script]]] export export_$format.tcl]
-    }
-    unset format
-    # Ends of file names -> formats; the first that fits.
-    variable exportSuffixes {
-        .speedscope.json speedscope .folded folded .svg flamegraph .json chrome .jsonl json .ndjson json .csv csv
-        .xml xml .sqlite sqlite .sqlite3 sqlite .db sqlite .html html .htm html .pcapng pcapng
-    }
+    # Ends of file names -> formats.
+    variable exportSuffixes {}
 }
+
+apply {dir {
+    variable exporters
+    variable exportSuffixes
+    foreach row [formats] {
+        dict with row {
+            if {$group eq "tcl"} {
+                dict set exporters $name [file join $dir export export_$name.tcl]
+            }
+            foreach suffix $suffixes {
+                dict set exportSuffixes $suffix $name
+            }
+        }
+    }
+} ::etw::lib} [file dirname [file normalize [info script]]]
 
 # etw export SOURCE ?SOURCE ...? FILE ?-format FORMAT? ?-option value ...?
 proc ::etw::lib::export {args} {
@@ -44,7 +52,7 @@ proc ::etw::lib::export {args} {
     return [uplevel 1 [list ::etw::lib::Export-$format [lrange $words 0 end-1] [lindex $words end] $given]]
 }
 
-# The format, by -format or by the file's name ("": neither tells), and the other options.
+# The format, by -format or by the file's name ("": neither names one), and the other options.
 proc ::etw::lib::ExportFormat {file given} {
     variable exporters
     variable exportSuffixes
@@ -63,10 +71,14 @@ proc ::etw::lib::ExportFormat {file given} {
     if {[info exists format]} {
         return [list $format $others]
     }
-    foreach {suffix format} $exportSuffixes {
-        if {[string match -nocase *$suffix $file]} {
-            return [list $format $others]
+    set found {}
+    foreach suffix [dict keys $exportSuffixes] { ;# the longest: .speedscope.json, not .json
+        if {[string match -nocase *$suffix $file] && [string length $suffix] > [string length $found]} {
+            set found $suffix
         }
+    }
+    if {$found ne ""} {
+        return [list [dict get $exportSuffixes $found] $others]
     }
     if {$others eq ""} {
         return -code error -errorcode {ETW ARG MISSING -format} \

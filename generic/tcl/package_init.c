@@ -9,6 +9,7 @@
 #endif
 #include "tcl/provider/tcl_provider.h"
 #include "tcl/consume/consumer.h"
+#include "tcl/consume/read_command.h"
 #include "tcl/core/c_stubs.h"
 #include "base/os.h"
 #include <stdio.h>
@@ -19,33 +20,26 @@
 #include <dlfcn.h>
 #endif
 
+#define READ_COMMAND(Name, name, ...) {name, Etw##Name##Cmd, NULL, false},
 static const EtwCommand commands[] = {
-        {"activity", EtwActivityCmd, NULL, false},
-        {"calls", EtwCallsCmd, NULL, false},
-        {"consume", EtwConsumeCmd, NULL, false},
+        ETW_READ_COMMANDS(READ_COMMAND){"activity", EtwActivityCmd, NULL, false},
         {"consumer", EtwConsumerCmd, NULL, false},
         {"disable", EtwDisableCmd, NULL, false},
-        {"dump", EtwDumpCmd, NULL, false},
         {"enable", EtwEnableCmd, NULL, false},
         {"enabled", EtwEnabledCmd, NULL, true},
-        {"events", EtwEventsCmd, NULL, false},
-        {"export", EtwExportCmd, NULL, false},
         {"flush", EtwFlushCmd, NULL, false},
         {"foreach", EtwForeachCmd, EtwForeachNreCmd, false},
-        {"info", EtwInfoCmd, NULL, false},
         {"mark", EtwMarkCmd, NULL, false},
         {"pkgconfig", EtwPkgconfigCmd, NULL, false},
         {"provider", EtwProviderCmd, NULL, false},
         {"providers", EtwProvidersCmd, NULL, false},
         {"query", EtwQueryCmd, NULL, false},
         {"recover", EtwRecoverCmd, NULL, false},
-        {"relog", EtwRelogCmd, NULL, false},
         {"schema", EtwSchemaCmd, NULL, false},
         {"sessions", EtwSessionsCmd, NULL, false},
         {"snapshot", EtwSnapshotCmd, NULL, false},
         {"start", EtwStartCmd, NULL, false},
         {"stop", EtwStopCmd, NULL, false},
-        {"summary", EtwSummaryCmd, NULL, false},
         {"test", EtwTestCmd, NULL, false},
         {"timeline", EtwTimelineCmd, NULL, false},
         {"update", EtwUpdateCmd, NULL, false},
@@ -206,6 +200,8 @@ static int initInterp(Tcl_Interp *interp, bool safe)
             result = EtwScriptInit(interp);
             EtwChildInit(interp);
             EtwVisibleInit(interp);
+            Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
+            Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
             addToMap(map, "script");
         }
     }

@@ -11,7 +11,7 @@ namespace eval ::etw::cli {
     # Directory of the package: has pkgIndex.tcl and library.
     variable packageDir {}
 
-    # command -> {usage about how}. How: {proc NAME}, or {pass WORDS ?option value ...?}:
+    # command -> {usage about how}; no about: that of ::etw::lib::commands. How: {proc NAME}, or {pass WORDS ?option value ...?}:
     #	print 1		the result is what is to be shown (else the command writes for itself)
     #	defaults LIST	options unless given
     #	bar 1		reads for long: has -progress
@@ -34,13 +34,13 @@ namespace eval ::etw::cli {
         describe {{PROVIDER|kernel [EVENT]} {what a provider's events are} {proc Describe}}
         profiles {{} {list the recording profiles} {proc Profiles}}
         top {{[OPTION ...] [SESSION]} {a live table of events by rate} {proc Top}}
-        dump {{SOURCE ...} {list events} {pass dump bar 1 flags {stacks messages raw} notes 1}}
-        summary {{SOURCE ...} {count, sum and rank events} {pass summary bar 1 print 1 flags {messages}}}
-        calls {{SOURCE ...} {a profile and tree of a script's calls} {pass calls bar 1 print 1}}
-        info {FILE {what a trace file is} {pass info bar 1 print 1 defaults {-format text}}}
-        export {{SOURCE ... FILE} {write a trace for another tool} {pass export bar 1 notes 1 flags {stacks messages}}}
+        dump {{SOURCE ...} {} {pass dump bar 1 flags {stacks messages raw} notes 1}}
+        summary {{SOURCE ...} {} {pass summary bar 1 print 1 flags {messages}}}
+        calls {{SOURCE ...} {} {pass calls bar 1 print 1}}
+        info {FILE {} {pass info bar 1 print 1 defaults {-format text}}}
+        export {{SOURCE ... FILE} {} {pass export bar 1 notes 1 flags {stacks messages}}}
         load {{DATABASE SOURCE ...} {put traces into a database} {pass load notes 1}}
-        relog {{IN ... OUT} {copy events into another trace} {pass relog bar 1 notes 1 flags {compress schemas}}}
+        relog {{IN ... OUT} {} {pass relog bar 1 notes 1 flags {compress schemas}}}
         view {{SOURCE ...} {browse a trace in a window, or -save it as a picture} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
         help {{[COMMAND]} {this} {proc Help}}
@@ -96,10 +96,16 @@ proc ::etw::cli::Usage {message args} {
 proc ::etw::cli::Commands {} {
     variable commands
     set map [namespace ensemble configure ::etw -map]
-    return [dict filter $commands script {name entry} {
-        lassign [lindex $entry 2] kind what
-        expr {$kind ne "pass" || [dict exists $map $what]}
-    }]
+    set rows [::etw::lib::commands]
+    set known {}
+    dict for {name entry} $commands {
+        lassign $entry usage about how
+        lassign $how kind what
+        if {$kind ne "pass" || [dict exists $map $what]} {
+            dict set known $name [list $usage [expr {$about ne "" ? $about : [dict get $rows $what about]}] $how]
+        }
+    }
+    return $known
 }
 
 proc ::etw::cli::Run {command words} {
@@ -150,15 +156,28 @@ proc ::etw::cli::Help {{command {}}} {
     return 0
 }
 
-# Options of the ensemble's command, as its own message lists them.
+# Options and formats of the ensemble's command. Those that are not in the binary's tables list them in a message.
 proc ::etw::cli::HelpPassed {what} {
-    set probe [expr {$what in {dump calls info summary view} ? "x -?" : $what in {export load relog} ? "x y -?"
-        : $what eq "enable" ? "x Tcl-Script -?" : {}}]
-    catch {::etw $what {*}$probe} message
-    set names [regexp -all -inline {(?:\s)(-[a-z]+)} $message]
+    set rows [::etw::lib::commands]
+    if {[dict exists $rows $what]} {
+        set names [dict get $rows $what options]
+    } else {
+        set probe [expr {$what eq "view" ? "x -?" : $what eq "load" ? "x y -?" : $what eq "enable" ? "x Tcl-Script -?" : {}}]
+        catch {::etw $what {*}$probe} message
+        set names [regexp -all -inline {(?:\s)(?:-[a-z]+)} $message]
+        set names [lmap name $names {string trim $name}]
+    }
     if {$names ne ""} {
         puts "Options (each \"--name VALUE\", \"--name=VALUE\" or \"-name VALUE\"):"
-        puts "  [join [lmap {- name} $names {string cat - $name}] {, }]"
+        puts "  [join [lmap name $names {string cat - $name}] {, }]"
+    }
+    foreach row [::etw::lib::formats] {
+        if {[dict get $row group] eq $what || ($what eq "export" && [dict get $row group] eq "tcl")} {
+            lappend formats [format {  %-12s%s} [dict get $row name] [dict get $row about]]
+        }
+    }
+    if {[info exists formats]} {
+        puts "Formats (--format NAME):\n[join [lsort $formats] \n]"
     }
     puts "The page of \"etw $what\" (man n etw) tells what they mean."
 }

@@ -185,24 +185,10 @@ const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const Et
 
 EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
 {
-    static const EtwSinkOps *const forms[] = {
-            [ETW_FORMAT_TEXT] = &etwSinkText,
-            [ETW_FORMAT_CSV] = &etwSinkCsv,
-            [ETW_FORMAT_JSON] = &etwSinkJson,
-            [ETW_FORMAT_LIST] = &etwSinkList,
-            [ETW_FORMAT_TRACERPT] = &etwSinkTracerpt,
-            [ETW_FORMAT_XML] = &etwSinkXml,
-            [ETW_FORMAT_CHROME] = &etwSinkChrome,
-            [ETW_FORMAT_SPEEDSCOPE] = &etwSinkSpeedscope,
-            [ETW_FORMAT_FOLDED] = &etwSinkFolded,
-            [ETW_FORMAT_FLAMEGRAPH] = &etwSinkFlamegraph,
-            [ETW_FORMAT_ROWS] = &etwSinkRows,
-            [ETW_FORMAT_CALL_ROWS] = &etwSinkCallRows,
-    };
     EtwSink *sink = EtwAlloc(sizeof *sink);
     sink->config = *config;
     sink->store = store;
-    sink->ops = config->table != NULL ? &etwSinkTable : forms[config->format];
+    sink->ops = config->table != NULL ? &etwSinkTable : etwFormats[config->format].sink;
     if (sink->ops->init != NULL) {
         sink->ops->init(sink);
     }

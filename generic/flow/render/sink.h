@@ -8,23 +8,10 @@
 #ifndef ETW_SINK_H
 #define ETW_SINK_H
 
+#include "flow/render/format_registry.h"
 #include "flow/source/source.h"
 #include "schema/model/decode.h"
 
-typedef enum EtwFormat {
-    ETW_FORMAT_TEXT,
-    ETW_FORMAT_CSV,
-    ETW_FORMAT_JSON,
-    ETW_FORMAT_LIST,
-    ETW_FORMAT_TRACERPT, /* csv in the format of tracerpt: header columns, then the fields' */
-    ETW_FORMAT_XML,      /* the Windows event schema, as tracerpt writes it */
-    ETW_FORMAT_CHROME,   /* trace event JSON */
-    ETW_FORMAT_SPEEDSCOPE,
-    ETW_FORMAT_FOLDED,     /* a line a stack of calls, with its weight */
-    ETW_FORMAT_FLAMEGRAPH, /* the same as a picture: svg */
-    ETW_FORMAT_ROWS,       /* events for a database to load: sink_rows.c */
-    ETW_FORMAT_CALL_ROWS   /* calls, the same */
-} EtwFormat;
 /* What the width of a call is. */
 typedef enum EtwWeight { ETW_WEIGHT_TIME, ETW_WEIGHT_COUNT, ETW_WEIGHT_WAIT } EtwWeight;
 typedef enum EtwTimeFormat {

@@ -40,9 +40,7 @@ struct EtwSink {
     int secondSize;
 };
 
-extern const EtwSinkOps etwSinkText, etwSinkCsv, etwSinkJson, etwSinkList, etwSinkTable;
-extern const EtwSinkOps etwSinkTracerpt, etwSinkXml, etwSinkChrome, etwSinkSpeedscope;
-extern const EtwSinkOps etwSinkFolded, etwSinkFlamegraph, etwSinkRows, etwSinkCallRows;
+extern const EtwSinkOps etwSinkTable; /* -fields; the others: format_registry.h */
 
 static inline void EtwAddDecimal(EtwText *out, uint64_t v)
 {

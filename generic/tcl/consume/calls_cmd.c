@@ -308,18 +308,15 @@ static int closeCalls(void *record, int result)
     return result;
 }
 
-int EtwCallsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "source ?source ...? ?-option value ...?",
-            .options = callsOptions,
-            .check = checkOptions,
-            .begin = beginCalls,
-            .event = addCallEvent,
-            .end = endCalls,
-            .close = closeCalls,
-    };
-    CallsReading calls = {.merge = 1};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &calls.reading);
-}
+static const CallsReading callsDefaults = {.merge = 1};
+const EtwReadCommand etwCallsCommand = {
+        .size = sizeof(CallsReading),
+        .defaults = &callsDefaults,
+        .usage = "source ?source ...? ?-option value ...?",
+        .options = callsOptions,
+        .check = checkOptions,
+        .begin = beginCalls,
+        .event = addCallEvent,
+        .end = endCalls,
+        .close = closeCalls,
+};

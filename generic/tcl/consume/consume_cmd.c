@@ -37,19 +37,14 @@ static int endEvents(void *record)
     return EtwQuerySetWarnings(&r->query, r->options.warnings);
 }
 
-int EtwEventsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "source ?source ...? ?-option value ...?",
-            .options = queryOptions,
-            .begin = beginEvents,
-            .event = appendEvent,
-            .end = endEvents,
-    };
-    EtwReading reading = {.result = NULL};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &reading);
-}
+const EtwReadCommand etwEventsCommand = {
+        .size = sizeof(EtwReading),
+        .usage = "source ?source ...? ?-option value ...?",
+        .options = queryOptions,
+        .begin = beginEvents,
+        .event = appendEvent,
+        .end = endEvents,
+};
 
 /* ---- foreach --------------------------------------------------------------------------------- */
 
@@ -254,17 +249,12 @@ static int closeConsume(void *record, int result)
     return delivered == TCL_OK ? result : delivered == TCL_BREAK ? TCL_OK : delivered;
 }
 
-int EtwConsumeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "source ?source ...? ?-option value ...? -command prefix",
-            .options = consumeOptions,
-            .check = checkConsume,
-            .begin = beginConsume,
-            .event = consumeEvent,
-            .close = closeConsume,
-    };
-    Consume consume = {.command = NULL};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &consume.reading);
-}
+const EtwReadCommand etwConsumeCommand = {
+        .size = sizeof(Consume),
+        .usage = "source ?source ...? ?-option value ...? -command prefix",
+        .options = consumeOptions,
+        .check = checkConsume,
+        .begin = beginConsume,
+        .event = consumeEvent,
+        .close = closeConsume,
+};

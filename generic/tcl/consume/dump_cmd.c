@@ -10,8 +10,7 @@
 #include "flow/render/sink.h"
 #include <stdlib.h>
 
-/* Orders of EtwFormat and EtwTimeFormat. */
-static const char *const formatNames[] = {"text", "csv", "json", "list", NULL};
+/* Order of EtwTimeFormat. */
 static const char *const timeNames[] = {"relative", "iso", "ns", "filetime", NULL};
 static const char *const colorNames[] = {"auto", "on", "off", NULL};
 enum { COLOR_AUTO, COLOR_ON };
@@ -34,7 +33,7 @@ typedef struct Dump {
 static const EtwOption dumpOptions[] = {
         {"-color", ETW_OPT_ENUM, AT(color), 0, 0, 0, colorNames},
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
-        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwDumpFormatNames},
         {"-headers", ETW_OPT_LIST, AT(headers), 0, 0, 0, NULL},
         {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
         {"-output", ETW_OPT_OBJ, AT(outputName), 0, 0, 0, NULL},
@@ -91,7 +90,7 @@ static int checkColumns(void *record)
                                  "\"%s\" belongs to \"-fields\", which is not given",
                                  dump->headers ? "-headers" : "-separator");
     }
-    if (dump->format != ETW_FORMAT_CSV && dump->format != ETW_FORMAT_LIST) {
+    if (!EtwFormatTakes((EtwFormat)dump->format, "-fields")) {
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-fields",
                 "\"-fields\" needs \"-format csv\" or \"-format list\"");
     }
@@ -217,18 +216,15 @@ static int closeDump(void *record, int result)
     return EtwOutputClose(&dump->output, result);
 }
 
-int EtwDumpCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "source ?source ...? ?-option value ...?",
-            .options = dumpOptions,
-            .check = checkColumns,
-            .begin = beginDump,
-            .event = dumpEvent,
-            .end = endDump,
-            .close = closeDump,
-    };
-    Dump dump = {.width = -1, .timeFormat = -1};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &dump.reading);
-}
+static const Dump dumpDefaults = {.width = -1, .timeFormat = -1};
+const EtwReadCommand etwDumpCommand = {
+        .size = sizeof(Dump),
+        .defaults = &dumpDefaults,
+        .usage = "source ?source ...? ?-option value ...?",
+        .options = dumpOptions,
+        .check = checkColumns,
+        .begin = beginDump,
+        .event = dumpEvent,
+        .end = endDump,
+        .close = closeDump,
+};

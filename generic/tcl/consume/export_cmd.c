@@ -7,20 +7,15 @@
 #include "tcl/core/text_output.h"
 #include "tcl/consume/read_command.h"
 #include "flow/render/sink.h"
+#include <stdio.h>
 
-/* The last two are for library/export/export_sqlite.tcl. */
-static const char *const formatNames[] = {"chrome", "csv", "flamegraph", "folded", "json",
-        "speedscope", "xml", "callrows", "eventrows", NULL};
-static const EtwFormat formats[] = {ETW_FORMAT_CHROME, ETW_FORMAT_TRACERPT, ETW_FORMAT_FLAMEGRAPH,
-        ETW_FORMAT_FOLDED, ETW_FORMAT_JSON, ETW_FORMAT_SPEEDSCOPE, ETW_FORMAT_XML,
-        ETW_FORMAT_CALL_ROWS, ETW_FORMAT_ROWS};
 /* Order of EtwWeight. */
 static const char *const weightNames[] = {"time", "count", "wait", NULL};
 
 typedef struct Export {
     EtwReading reading;
     /* options */
-    int format; /* index into formats; -1: not given */
+    int format; /* from ETW_FORMAT_EXPORT on; -1: not given */
     int weight; /* -1: not given */
     int messages;
     Tcl_Obj *title;
@@ -32,7 +27,7 @@ typedef struct Export {
 
 #define AT(field) offsetof(Export, field)
 static const EtwOption exportOptions[] = {
-        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwExportFormatNames},
         {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
         {"-title", ETW_OPT_OBJ, AT(title), 0, 0, 0, NULL},
         {"-weight", ETW_OPT_ENUM, AT(weight), 0, 0, 0, weightNames},
@@ -44,35 +39,66 @@ static const EtwOption exportOptions[] = {
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static int belongsTo(
-        Tcl_Interp *interp, const char *option, bool given, const char *formatList, bool fits)
+static EtwFormat formatOf(const Export *o)
 {
-    return !given || fits ? TCL_OK
-                          : EtwTclFail(interp, ETW_E_ARG, "FORMAT", option,
-                                    "\"%s\" belongs to \"-format\" %s", option, formatList);
+    return (EtwFormat)(ETW_FORMAT_EXPORT + o->format);
+}
+
+static int belongs(const Export *o, const char *option, bool given)
+{
+    char formats[200] = "";
+
+    if (!given || EtwFormatTakes(formatOf(o), option)) {
+        return TCL_OK;
+    }
+    for (int i = 0; etwExportFormatNames[i] != NULL; i++) {
+        if (EtwFormatTakes((EtwFormat)(ETW_FORMAT_EXPORT + i), option)) {
+            size_t used = strlen(formats);
+            snprintf(formats + used, sizeof formats - used, "%s%s", used > 0 ? " or " : "",
+                    etwExportFormatNames[i]);
+        }
+    }
+    return EtwTclFail(o->reading.interp, ETW_E_ARG, "FORMAT", option,
+            "\"%s\" belongs to \"-format\" %s", option, formats);
 }
 
 static int checkOptions(void *record)
 {
     const Export *o = record;
-    Tcl_Interp *interp = o->reading.interp;
 
     if (o->format < 0) {
-        return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-format", "\"-format\" is not given");
+        return EtwTclFail(
+                o->reading.interp, ETW_E_ARG, "MISSING", "-format", "\"-format\" is not given");
     }
-    EtwFormat format = formats[o->format];
-    bool flames = format == ETW_FORMAT_FOLDED || format == ETW_FORMAT_FLAMEGRAPH;
-    bool titled = format == ETW_FORMAT_FLAMEGRAPH || format == ETW_FORMAT_SPEEDSCOPE;
-    bool messages = format == ETW_FORMAT_JSON || format == ETW_FORMAT_XML;
-    if (belongsTo(interp, "-weight", o->weight >= 0, "folded or flamegraph", flames) != TCL_OK ||
-            belongsTo(interp, "-title", o->title != NULL, "flamegraph or speedscope", titled) !=
-                    TCL_OK) {
+    if (belongs(o, "-weight", o->weight >= 0) != TCL_OK ||
+            belongs(o, "-title", o->title != NULL) != TCL_OK) {
         return TCL_ERROR;
     }
-    return belongsTo(interp, "-messages", o->messages != 0, "json or xml", messages);
+    return belongs(o, "-messages", o->messages != 0);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
+
+/* etw::lib::formats: a list of dicts, the rows of flow/render/format_registry.h. */
+int EtwFormatsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    (void)clientData, (void)objc, (void)objv;
+
+    for (int i = 0; i < ETW_FORMAT_COUNT; i++) {
+        const EtwFormatRow *row = &etwFormats[i];
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwPut(dict, "name", Tcl_NewStringObj(row->name, -1));
+        EtwPut(dict, "group", Tcl_NewStringObj(row->group, -1));
+        EtwPut(dict, "suffixes", Tcl_NewStringObj(row->suffixes, -1));
+        EtwPut(dict, "options", Tcl_NewStringObj(row->options, -1));
+        EtwPut(dict, "page", Tcl_NewStringObj(*row->group == 'd' ? "etw" : "etw_export", -1));
+        EtwPut(dict, "about", Tcl_NewStringObj(row->about, -1));
+        Tcl_ListObjAppendElement(NULL, list, dict);
+    }
+    Tcl_SetObjResult(interp, list);
+    return TCL_OK;
+}
 
 /* EtwSinkConfig.drain; what goes wrong is told at the next EtwOutputFull. */
 static void drainSink(void *ctx, EtwText *out)
@@ -83,7 +109,7 @@ static void drainSink(void *ctx, EtwText *out)
 
 static EtwSinkConfig sinkConfig(Export *o)
 {
-    return (EtwSinkConfig){.format = formats[o->format],
+    return (EtwSinkConfig){.format = formatOf(o),
             .timeFormat = ETW_TIME_NS,
             .stacks = o->reading.options.stacks != 0,
             .messages = o->messages != 0,
@@ -148,19 +174,16 @@ static int closeExport(void *record, int result)
     return EtwOutputClose(&o->output, result);
 }
 
-int EtwExportCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "source ?source ...? file ?-option value ...?",
-            .words = ETW_WORDS_TARGET,
-            .options = exportOptions,
-            .check = checkOptions,
-            .begin = beginExport,
-            .event = exportEvent,
-            .end = endExport,
-            .close = closeExport,
-    };
-    Export options = {.format = -1, .weight = -1};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &options.reading);
-}
+static const Export exportDefaults = {.format = -1, .weight = -1};
+const EtwReadCommand etwExportCommand = {
+        .size = sizeof(Export),
+        .defaults = &exportDefaults,
+        .usage = "source ?source ...? file ?-option value ...?",
+        .words = ETW_WORDS_TARGET,
+        .options = exportOptions,
+        .check = checkOptions,
+        .begin = beginExport,
+        .event = exportEvent,
+        .end = endExport,
+        .close = closeExport,
+};

@@ -424,19 +424,16 @@ static int closeInfo(void *record, int result)
     return result;
 }
 
-int EtwInfoCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "file ?-option value ...?",
-            .words = ETW_WORDS_FILE,
-            .options = infoOptions,
-            .check = checkFile,
-            .begin = beginInfo,
-            .event = addInfoEvent,
-            .end = endInfo,
-            .close = closeInfo,
-    };
-    InfoReading info = {.providers = 1};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &info.reading);
-}
+static const InfoReading infoDefaults = {.providers = 1};
+const EtwReadCommand etwInfoCommand = {
+        .size = sizeof(InfoReading),
+        .defaults = &infoDefaults,
+        .usage = "file ?-option value ...?",
+        .words = ETW_WORDS_FILE,
+        .options = infoOptions,
+        .check = checkFile,
+        .begin = beginInfo,
+        .event = addInfoEvent,
+        .end = endInfo,
+        .close = closeInfo,
+};

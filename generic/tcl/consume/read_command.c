@@ -94,20 +94,15 @@ static int readQuery(const EtwReadCommand *command, EtwReading *record)
     return result;
 }
 
-int EtwReadCommandRun(const EtwReadCommand *command, EtwInterp *ctx, int objc,
-        Tcl_Obj *const objv[], EtwReading *record)
+static int runRecord(
+        const EtwReadCommand *command, EtwReading *record, int objc, Tcl_Obj *const objv[])
 {
-    Tcl_Interp *interp = ctx->interp;
-
-    record->ctx = ctx;
-    record->interp = interp;
     if (parseWords(command, objc, objv, record) != TCL_OK) {
         return TCL_ERROR;
     }
-    Tcl_Preserve(interp);
     int result = command->check != NULL ? command->check(record) : TCL_OK;
     if (result == TCL_OK) {
-        result = EtwQueryOpen(&record->query, ctx, record->sources, &record->options);
+        result = EtwQueryOpen(&record->query, record->ctx, record->sources, &record->options);
         if (result == TCL_OK) {
             result = readQuery(command, record);
             EtwQueryClose(&record->query);
@@ -118,12 +113,66 @@ int EtwReadCommandRun(const EtwReadCommand *command, EtwInterp *ctx, int objc,
         command->free(record);
     }
     if (result == TCL_OK) {
-        Tcl_SetObjResult(interp, record->result);
+        Tcl_SetObjResult(record->interp, record->result);
     } else if (record->result != NULL) {
         Tcl_DecrRefCount(record->result);
     }
-    Tcl_Release(interp);
     return result == TCL_BREAK ? TCL_OK : result;
+}
+
+/* A record of its own for each run: a callback may run the same command. */
+static int runCommand(
+        const EtwReadCommand *command, EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Interp *interp = ctx->interp;
+    EtwReading *record = EtwAlloc(command->size);
+
+    if (command->defaults != NULL) {
+        memcpy(record, command->defaults, command->size);
+    }
+    record->ctx = ctx;
+    record->interp = interp;
+    Tcl_Preserve(interp);
+    int result = runRecord(command, record, objc, objv);
+    Tcl_Release(interp);
+    EtwFree(record);
+    return result;
+}
+
+/* ---- The registry ---------------------------------------------------------------------------- */
+
+#define COMMAND(Name, ...)                                                                         \
+    int Etw##Name##Cmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])      \
+    {                                                                                              \
+        (void)interp;                                                                              \
+        return runCommand(&etw##Name##Command, clientData, objc, objv);                            \
+    }
+ETW_READ_COMMANDS(COMMAND)
+
+static void putRow(Tcl_Obj *dict, const EtwReadCommand *command, const char *name, const char *page,
+        const char *about)
+{
+    Tcl_Obj *row = Tcl_NewDictObj(), *options = Tcl_NewListObj(0, NULL);
+
+    for (const EtwOption *option = command->options; option->name != NULL; option++) {
+        Tcl_ListObjAppendElement(NULL, options, Tcl_NewStringObj(option->name, -1));
+    }
+    EtwPut(row, "about", Tcl_NewStringObj(about, -1));
+    EtwPut(row, "options", options);
+    EtwPut(row, "page", Tcl_NewStringObj(page, -1));
+    EtwPut(dict, name, row);
+}
+
+/* etw::lib::commands: a dict, name -> {about TEXT options LIST page NAME} */
+int EtwReadCommandsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    (void)clientData, (void)objc, (void)objv;
+
+#define PUT(Name, name, page, about) putRow(dict, &etw##Name##Command, name, page, about);
+    ETW_READ_COMMANDS(PUT)
+    Tcl_SetObjResult(interp, dict);
+    return TCL_OK;
 }
 
 /* ---- What reports share ---------------------------------------------------------------------- */

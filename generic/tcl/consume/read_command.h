@@ -34,7 +34,9 @@ typedef struct EtwReading {
  * (message left in the interpreter), and where it says so TCL_BREAK or TCL_CONTINUE.
  */
 typedef struct EtwReadCommand {
-    const char *usage; /* arguments, for "wrong # args" */
+    size_t size;          /* of the record */
+    const void *defaults; /* a record with the defaults of the options; NULL: zeroed */
+    const char *usage;    /* arguments, for "wrong # args" */
     EtwReadWords words;
     const EtwOption *options;
     int (*check)(void *record); /* the options; TCL_BREAK: nothing is to be read, result is set */
@@ -47,9 +49,28 @@ typedef struct EtwReadCommand {
     void (*free)(void *record); /* in any case after check; the query is closed */
 } EtwReadCommand;
 
-/* Run a command; the record has the defaults of its options, else it is zeroed. */
-int EtwReadCommandRun(const EtwReadCommand *command, EtwInterp *ctx, int objc,
-        Tcl_Obj *const objv[], EtwReading *record);
+/*
+ * The registry of the commands on the frame: to add one, write a file with its declaration
+ * etwNAMECommand and one row here. Columns: the name in C; the name of the command; the page of the manual;
+ * what it does, in one line. The package's commands, etw::lib::commands and the command-line tool's help
+ * read the rows.
+ */
+/* clang-format off */
+#define ETW_READ_COMMANDS(ROW)                                                                     \
+    ROW(Calls, "calls", "etw", "a profile and tree of a script's calls")                           \
+    ROW(Consume, "consume", "etw", "call a command with each event")                               \
+    ROW(Dump, "dump", "etw", "list events")                                                        \
+    ROW(Events, "events", "etw", "events as a list of dicts")                                      \
+    ROW(Export, "export", "etw_export", "write a trace for another tool")                          \
+    ROW(Info, "info", "etw", "what a trace file is")                                               \
+    ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
+    ROW(Summary, "summary", "etw_summary", "count, sum and rank events")
+/* clang-format on */
+
+#define ETW_READ_COMMAND_EXTERN(Name, ...)                                                         \
+    extern const EtwReadCommand etw##Name##Command;                                                \
+    Tcl_ObjCmdProc Etw##Name##Cmd;
+ETW_READ_COMMANDS(ETW_READ_COMMAND_EXTERN)
 
 /* A new text object; *text is freed. */
 Tcl_Obj *EtwTakeText(EtwText *text);

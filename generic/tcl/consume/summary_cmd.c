@@ -272,19 +272,16 @@ static int closeSummary(void *record, int result)
     return result;
 }
 
-int EtwSummaryCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    static const EtwReadCommand command = {
-            .usage = "source ?source ...? ?-option value ...?",
-            .options = summaryOptions,
-            .check = makeConfig,
-            .begin = beginSummary,
-            .event = addSummaryEvent,
-            .end = endSummary,
-            .close = closeSummary,
-            .free = freeNames,
-    };
-    SummaryReading summary = {.groups = GROUPS, .top = -1};
-    (void)interp;
-    return EtwReadCommandRun(&command, clientData, objc, objv, &summary.reading);
-}
+static const SummaryReading summaryDefaults = {.groups = GROUPS, .top = -1};
+const EtwReadCommand etwSummaryCommand = {
+        .size = sizeof(SummaryReading),
+        .defaults = &summaryDefaults,
+        .usage = "source ?source ...? ?-option value ...?",
+        .options = summaryOptions,
+        .check = makeConfig,
+        .begin = beginSummary,
+        .event = addSummaryEvent,
+        .end = endSummary,
+        .close = closeSummary,
+        .free = freeNames,
+};

@@ -9,18 +9,23 @@
 #include "tcl/value/record_value.h"
 #include "tcl/relog/relog_int.h"
 
-typedef struct RelogOptions {
-    EtwQueryOptions query;
-    Tcl_Obj *providers, *inject, *map, *split;
+/* The events that describe others, read apart from a query that would leave them out. */
+typedef struct Descriptions {
+    EtwSource *source; /* NULL: the query delivers them itself */
+    EtwEvent event;    /* the next one */
+} Descriptions;
+
+/* A relog under way. */
+typedef struct Relogging {
+    EtwReading reading;
+    /* options */
+    Tcl_Obj *providers, *inject, *mapPrefix, *split;
     EtwRelogEditOptions edit;
     int compress, schemas;
     EtwSplitKind splitKind; /* of -split */
     int64_t splitAmount;
-} RelogOptions;
-
-/* A relog under way. */
-typedef struct Relogging {
-    EtwQuery *query;
+    /* state */
+    Tcl_Obj *where; /* made of -where and -providers; a reference, or NULL */
     EtwRelog relog;
     EtwRelogEdits edits;
     EtwRelogMap *map;     /* NULL: no -map */
@@ -28,109 +33,93 @@ typedef struct Relogging {
     EtwOutput output;     /* the only file */
     bool slices;          /* the output is a pipe: no way back to its beginning */
     uint64_t sliced;      /* events up to the slice that onIdle put */
+    Descriptions descriptions;
+    bool apart; /* there were some to read apart */
 } Relogging;
 
+#define AT(field) offsetof(Relogging, field)
 /* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
 static const EtwOption relogOptions[] = {
-        ETW_OPTION("-compress", ETW_OPT_BOOL, offsetof(RelogOptions, compress), 0, 0, 0, NULL),
+        ETW_OPTION("-compress", ETW_OPT_BOOL, AT(compress), 0, 0, 0, NULL),
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),
-        ETW_OPTION("-inject", ETW_OPT_LIST, offsetof(RelogOptions, inject), 0, 0, 0, NULL),
+        ETW_OPTION("-inject", ETW_OPT_LIST, AT(inject), 0, 0, 0, NULL),
         ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),
-        ETW_OPTION("-map", ETW_OPT_LIST, offsetof(RelogOptions, map), 0, 0, 0, NULL),
+        ETW_OPTION("-map", ETW_OPT_LIST, AT(mapPrefix), 0, 0, 0, NULL),
         ETW_OPTION_PROGRESS,
-        ETW_OPTION("-providers", ETW_OPT_LIST, offsetof(RelogOptions, providers), 0, 0, 0, NULL),
+        ETW_OPTION("-providers", ETW_OPT_LIST, AT(providers), 0, 0, 0, NULL),
         ETW_OPTION_RECORDS,
-        ETW_OPTION("-redact", ETW_OPT_LIST, offsetof(RelogOptions, edit.redact), 0, 0, 0, NULL),
-        ETW_OPTION("-rename", ETW_OPT_LIST, offsetof(RelogOptions, edit.rename), 0, 0, 0, NULL),
-        ETW_OPTION("-schemas", ETW_OPT_BOOL, offsetof(RelogOptions, schemas), 0, 0, 0, NULL),
-        ETW_OPTION("-set", ETW_OPT_LIST, offsetof(RelogOptions, edit.set), 0, 0, 0, NULL),
-        ETW_OPTION("-split", ETW_OPT_LIST, offsetof(RelogOptions, split), 0, 0, 0, NULL),
-        ETW_OPTION(
-                "-timeshift", ETW_OPT_OBJ, offsetof(RelogOptions, edit.timeshift), 0, 0, 0, NULL),
+        ETW_OPTION("-redact", ETW_OPT_LIST, AT(edit.redact), 0, 0, 0, NULL),
+        ETW_OPTION("-rename", ETW_OPT_LIST, AT(edit.rename), 0, 0, 0, NULL),
+        ETW_OPTION("-schemas", ETW_OPT_BOOL, AT(schemas), 0, 0, 0, NULL),
+        ETW_OPTION("-set", ETW_OPT_LIST, AT(edit.set), 0, 0, 0, NULL),
+        ETW_OPTION("-split", ETW_OPT_LIST, AT(split), 0, 0, 0, NULL),
+        ETW_OPTION("-timeshift", ETW_OPT_OBJ, AT(edit.timeshift), 0, 0, 0, NULL),
         ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),
         ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),
         ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL),
         ETW_OPTION_END,
 };
+#undef AT
 enum { CHANNEL_BUFFER = 256 * 1024, SLICE = 4 << 20 };
-static const char usage[] = "in ?in ...? out ?-option value ...?";
 
-/* ---- Words ----------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
-/* -providers as a part of -where; *wherePtr has a reference, the caller's, or is NULL. */
-static int whereOf(Tcl_Interp *interp, const RelogOptions *options, Tcl_Obj **wherePtr)
+/* -providers becomes a part of -where. */
+static int addProviders(Tcl_Interp *interp, Relogging *r)
 {
-    Tcl_Obj *where = options->query.where, **names;
+    Tcl_Obj *where = r->reading.options.where, **names;
     Tcl_Size count = 0;
 
-    if (options->providers != NULL) {
-        Tcl_ListObjGetElements(NULL, options->providers, &count, &names);
+    if (r->providers == NULL) {
+        return TCL_OK;
     }
+    Tcl_ListObjGetElements(NULL, r->providers, &count, &names);
     for (Tcl_Size i = 0; i < count; i++) {
         if (strpbrk(Tcl_GetString(names[i]), "\\\"[]$") != NULL) {
             return EtwTclFail(interp, ETW_E_ARG, "PROVIDER", Tcl_GetString(names[i]),
                     "\"%.100s\" is not the name of a provider", Tcl_GetString(names[i]));
         }
     }
-    if (options->providers != NULL) {
-        const char *list = Tcl_GetString(options->providers);
-        where = where ? Tcl_ObjPrintf("$provider in {%s} && (%s)", list, Tcl_GetString(where))
-                      : Tcl_ObjPrintf("$provider in {%s}", list);
-    }
-    *wherePtr = where;
-    if (where != NULL) {
-        Tcl_IncrRefCount(where);
-    }
+    const char *list = Tcl_GetString(r->providers);
+    r->where = where ? Tcl_ObjPrintf("$provider in {%s} && (%s)", list, Tcl_GetString(where))
+                     : Tcl_ObjPrintf("$provider in {%s}", list);
+    Tcl_IncrRefCount(r->where);
+    r->reading.options.where = r->where;
     return TCL_OK;
 }
 
-/* "in ?in ...? out ?-option value ...?" */
-static int parseWords(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], RelogOptions *options,
-        Tcl_Obj **sourcesPtr, Tcl_Obj **outPtr)
+static int checkOptions(void *record)
 {
-    int first = 1;
+    Relogging *r = record;
+    Tcl_Interp *interp = r->reading.interp;
 
-    while (first < objc && !EtwIsOption(objv[first])) {
-        first++;
-    }
-    if (first >= 2 && EtwParseOptions(interp, relogOptions, objc - first, objv + first, options,
-                              NULL) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    if (first < (options->query.records != NULL ? 2 : 3)) {
-        Tcl_WrongNumArgs(interp, 1, objv, usage);
-        return TCL_ERROR;
-    }
-    if (options->query.fields != NULL && options->map == NULL) {
+    if (r->reading.options.fields != NULL && r->mapPrefix == NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-fields", "\"-fields\" is for \"-map\"");
     }
-    if (options->split != NULL && options->map != NULL) {
+    if (r->split != NULL && r->mapPrefix != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-split",
                 "\"-map\" may move events in time: split its result");
     }
-    if (options->split != NULL && EtwRelogSplitParse(interp, options->split, &options->splitKind,
-                                          &options->splitAmount) != TCL_OK) {
+    if (r->split != NULL &&
+            EtwRelogSplitParse(interp, r->split, &r->splitKind, &r->splitAmount) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (whereOf(interp, options, &options->query.where) != TCL_OK) {
-        return TCL_ERROR;
+    return addProviders(interp, r);
+}
+
+static void freeWhere(void *record)
+{
+    Relogging *r = record;
+
+    if (r->where != NULL) {
+        Tcl_DecrRefCount(r->where);
     }
-    *outPtr = objv[first - 1];
-    *sourcesPtr = Tcl_NewListObj(first - 2, objv + 1);
-    Tcl_IncrRefCount(*sourcesPtr);
-    return TCL_OK;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 enum { TEACHING_MAX = 16 };
-
-/* The events that describe others, read apart from a query that would leave them out. */
-typedef struct Descriptions {
-    EtwSource *source; /* NULL: the query delivers them itself */
-    EtwEvent event;    /* the next one */
-} Descriptions;
 
 static void nextDescription(Descriptions *d)
 {
@@ -150,7 +139,6 @@ static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQu
     EtwGuid providers[TEACHING_MAX];
     size_t count = 0;
 
-    *d = (Descriptions){.source = NULL};
     if (!o->where && !o->from && !o->to && !o->limit) {
         return;
     }
@@ -250,31 +238,21 @@ static void onIdle(void *clientData)
     }
 }
 
-static int copyEvents(Relogging *r, Descriptions *d)
+static int relogEvent(void *record, EtwEvent *event)
 {
-    bool apart = d->source != NULL;
-    EtwEvent event;
-    int result;
+    Relogging *r = record;
 
-    r->query->keepSchemaEvents = !apart;
-    while ((result = EtwQueryNext(r->query, &event)) == TCL_OK) {
-        if (EtwRelogIsHeader(&r->relog, &event) || (apart && EtwEventIsSchema(&event))) {
-            r->query->taken--;
-            continue;
-        }
-        if (apart) {
-            addDescriptions(d, event.time, &r->relog);
-        }
-        result = addEvent(r, &event);
-        if (result == TCL_BREAK) {
-            break;
-        }
-        if (result == TCL_ERROR || r->relog.failed || putFull(r) != TCL_OK) {
-            return TCL_ERROR;
-        }
+    if (EtwRelogIsHeader(&r->relog, event) || (r->apart && EtwEventIsSchema(event))) {
+        return TCL_CONTINUE;
     }
-    addDescriptions(d, INT64_MAX, &r->relog);
-    return result == TCL_ERROR ? TCL_ERROR : TCL_OK;
+    if (r->apart) {
+        addDescriptions(&r->descriptions, event->time, &r->relog);
+    }
+    int result = addEvent(r, event);
+    if (result == TCL_BREAK) {
+        return TCL_BREAK;
+    }
+    return result == TCL_ERROR || r->relog.failed || putFull(r) != TCL_OK ? TCL_ERROR : TCL_OK;
 }
 
 static int putHeader(Tcl_Interp *interp, Relogging *r)
@@ -300,13 +278,6 @@ static int putHeader(Tcl_Interp *interp, Relogging *r)
     return result;
 }
 
-/* Of -split. */
-static int endFiles(Relogging *r)
-{
-    EtwRelogEnd(&r->relog, NULL);
-    return r->relog.failed ? TCL_ERROR : TCL_OK;
-}
-
 /* ---- The command ----------------------------------------------------------------------------- */
 
 /* The header is written again at the end, where there is a way back; else slices go out. */
@@ -319,41 +290,71 @@ static int checkOutput(Tcl_Interp *interp, Relogging *r)
         return TCL_OK;
     }
     r->slices = output->raw = true;
-    r->query->onIdle = onIdle;
-    r->query->idleCtx = r;
+    r->reading.query.onIdle = onIdle;
+    r->reading.query.idleCtx = r;
     return Tcl_SetChannelOption(interp, output->channel, "-translation", "binary");
 }
 
-static int writeAll(Tcl_Interp *interp, Relogging *r, const RelogOptions *options)
+static int openOutput(Tcl_Interp *interp, Relogging *r)
 {
-    Descriptions descriptions;
+    EtwQuery *query = &r->reading.query;
+    Tcl_Obj *out = r->reading.target;
+    bool isStdout = strcmp(Tcl_GetString(out), "-") == 0;
+
+    if (r->split != NULL) {
+        r->files = EtwRelogFilesNew(interp, r->splitKind, out, query->source, query->filter.store);
+        return TCL_OK;
+    }
+    return EtwOutputOpen(interp, isStdout ? NULL : out, query->source, "relog", true, &r->output) ==
+                           TCL_OK
+                   ? checkOutput(interp, r)
+                   : TCL_ERROR;
+}
+
+static int beginRelog(void *record)
+{
+    Relogging *r = record;
+    Tcl_Interp *interp = r->reading.interp;
+    EtwQuery *query = &r->reading.query;
     EtwError err = {0};
 
-    if (EtwRelogOpen(&r->relog, r->query->source, options->compress, &r->output.text, &err) !=
-            ETW_OK) {
+    if (EtwRelogEditsParse(interp, &r->edit, query->filter.store, &r->edits) != TCL_OK ||
+            openOutput(interp, r) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (EtwRelogOpen(&r->relog, query->source, r->compress, &r->output.text, &err) != ETW_OK) {
         return EtwTclError(interp, &err);
     }
     EtwRelogEditsApply(&r->edits, &r->relog);
     if (r->files != NULL) {
         EtwSplitSink sink = EtwRelogFilesSink(r->files);
-        EtwRelogSplit(
-                &r->relog, options->splitKind, options->splitAmount, &sink, r->query->filter.store);
+        EtwRelogSplit(&r->relog, r->splitKind, r->splitAmount, &sink, query->filter.store);
     }
-    if (options->schemas) {
-        EtwRelogDescribe(&r->relog, r->query->filter.store);
+    if (r->schemas) {
+        EtwRelogDescribe(&r->relog, query->filter.store);
     }
-    if (options->inject != NULL && EtwRelogInject(interp, options->inject, &r->relog) != TCL_OK) {
+    if (r->inject != NULL && EtwRelogInject(interp, r->inject, &r->relog) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (options->map != NULL) {
-        r->map = EtwRelogMapNew(r->query, options->map, &r->relog);
+    if (r->mapPrefix != NULL) {
+        r->map = EtwRelogMapNew(query, r->mapPrefix, &r->relog);
     }
-    openDescriptions(&descriptions, r->query, &options->query);
-    int result = copyEvents(r, &descriptions);
-    if (descriptions.source != NULL) {
-        EtwSourceClose(descriptions.source);
+    openDescriptions(&r->descriptions, query, &r->reading.options);
+    r->apart = r->descriptions.source != NULL;
+    query->keepSchemaEvents = !r->apart;
+    return TCL_OK;
+}
+
+static int endRelog(void *record)
+{
+    Relogging *r = record;
+
+    addDescriptions(&r->descriptions, INT64_MAX, &r->relog);
+    if (r->files == NULL) {
+        return putHeader(r->reading.interp, r);
     }
-    return result != TCL_OK ? TCL_ERROR : r->files != NULL ? endFiles(r) : putHeader(interp, r);
+    EtwRelogEnd(&r->relog, NULL);
+    return r->relog.failed ? TCL_ERROR : TCL_OK;
 }
 
 static void addWarning(
@@ -370,7 +371,7 @@ static void addWarning(
 static Tcl_Obj *resultOf(const Relogging *r)
 {
     const EtwRelog *relog = &r->relog;
-    Tcl_Obj *dict = Tcl_NewDictObj(), *warnings = EtwQueryWarnings(r->query);
+    Tcl_Obj *dict = Tcl_NewDictObj(), *warnings = EtwQueryWarnings(&r->reading.query);
 
     addWarning(warnings, relog, EtwRelogAligned);
     addWarning(warnings, relog, EtwRelogUnset);
@@ -381,7 +382,7 @@ static Tcl_Obj *resultOf(const Relogging *r)
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
     EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
     EtwPut(dict, "bytes", EtwUint64Obj(EtwRelogBytes(relog)));
-    EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->query->source) + relog->tooBig));
+    EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->reading.query.source) + relog->tooBig));
     if (relog->split != NULL) {
         EtwPut(dict, "files", EtwRelogFilesDict(relog->split));
     }
@@ -389,78 +390,35 @@ static Tcl_Obj *resultOf(const Relogging *r)
     return dict;
 }
 
-static int writeFile(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
+static int closeRelog(void *record, int result)
 {
-    bool isStdout = strcmp(Tcl_GetString(out), "-") == 0;
-    if (EtwOutputOpen(interp, isStdout ? NULL : out, r->query->source, "relog", true, &r->output) !=
-            TCL_OK) {
-        return TCL_ERROR;
+    Relogging *r = record;
+
+    if (r->descriptions.source != NULL) {
+        EtwSourceClose(r->descriptions.source);
     }
-    int result = checkOutput(interp, r);
+    result = EtwOutputClose(&r->output, result);
     if (result == TCL_OK) {
-        result = writeAll(interp, r, options);
+        r->reading.result = resultOf(r);
     }
-    return EtwOutputClose(&r->output, result);
-}
-
-static int writeFiles(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
-{
-    EtwQuery *query = r->query;
-    r->files =
-            EtwRelogFilesNew(interp, options->splitKind, out, query->source, query->filter.store);
-    int result = writeAll(interp, r, options);
-    EtwTextFree(&r->output.text);
-    return result;
-}
-
-static int relogOnce(Tcl_Interp *interp, Relogging *r, const RelogOptions *options, Tcl_Obj *out)
-{
-    int result = options->split != NULL ? writeFiles(interp, r, options, out)
-                                        : writeFile(interp, r, options, out);
-    Tcl_Obj *dict = result == TCL_OK ? resultOf(r) : NULL;
     if (r->files != NULL) {
         result = EtwRelogFilesClose(r->files, result);
     }
     EtwRelogMapFree(r->map);
     EtwRelogClose(&r->relog);
-    if (result == TCL_OK) {
-        Tcl_SetObjResult(interp, dict);
-    } else if (dict != NULL) {
-        Tcl_DecrRefCount(dict);
-    }
+    EtwRelogEditsFree(&r->edits);
     return result;
 }
 
-static int relogQuery(
-        Tcl_Interp *interp, EtwQuery *query, const RelogOptions *options, Tcl_Obj *out)
-{
-    Relogging r = {.query = query};
-
-    if (EtwRelogEditsParse(interp, &options->edit, query->filter.store, &r.edits) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    int result = relogOnce(interp, &r, options, out);
-    EtwRelogEditsFree(&r.edits);
-    return result;
-}
-
-int EtwRelogCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    RelogOptions options = {.providers = NULL};
-    EtwQuery query;
-    Tcl_Obj *sources = NULL, *out = NULL;
-
-    if (parseWords(interp, objc, objv, &options, &sources, &out) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    int result = EtwQueryOpen(&query, clientData, sources, &options.query);
-    Tcl_DecrRefCount(sources);
-    if (result == TCL_OK) {
-        result = relogQuery(interp, &query, &options, out);
-        EtwQueryClose(&query);
-    }
-    if (options.query.where != NULL) {
-        Tcl_DecrRefCount(options.query.where);
-    }
-    return result;
-}
+const EtwReadCommand etwRelogCommand = {
+        .size = sizeof(Relogging),
+        .usage = "in ?in ...? out ?-option value ...?",
+        .words = ETW_WORDS_TARGET,
+        .options = relogOptions,
+        .check = checkOptions,
+        .begin = beginRelog,
+        .event = relogEvent,
+        .end = endRelog,
+        .close = closeRelog,
+        .free = freeWhere,
+};

@@ -7,7 +7,7 @@
 #ifndef ETW_RELOG_INT_H
 #define ETW_RELOG_INT_H
 
-#include "tcl/consume/query.h"
+#include "tcl/consume/read_command.h"
 #include "flow/relog/relog.h"
 
 /* ---- Edits (relog_edit.c) -------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
  */
 #include "tcl/relog/relog_int.h"
 #include "tcl/value/dict_encoder.h"
-#include "tcl/consume/consumer.h"
 
 struct EtwRelogMap {
     EtwQuery *query;

@@ -1,0 +1,35 @@
+/*
+ * flow/render/format_registry.c --
+ *
+ *	The rows of flow/render/format_registry.h as tables.
+ */
+#include "flow/render/sink_int.h"
+
+#define NAME(constant, name, ...) name,
+#define SINK(constant, name, sink, ...) extern const EtwSinkOps sink;
+#define DUMP(constant, name, sink, ...) {"dump", name, &sink, __VA_ARGS__},
+#define EXPORT(constant, name, sink, ...) {"export", name, &sink, __VA_ARGS__},
+#define ROWS(constant, name, sink, ...) {"rows", name, &sink, __VA_ARGS__},
+#define TCL(constant, name, sink, ...) {"tcl", name, NULL, __VA_ARGS__},
+
+ETW_SINK_FORMATS(SINK)
+
+const EtwFormatRow etwFormats[] = {ETW_DUMP_FORMATS(DUMP) ETW_EXPORT_FORMATS(EXPORT)
+                ETW_ROW_FORMATS(ROWS) ETW_TCL_FORMATS(TCL)};
+const char *const etwDumpFormatNames[] = {ETW_DUMP_FORMATS(NAME) NULL};
+const char *const etwExportFormatNames[] = {ETW_EXPORT_FORMATS(NAME) ETW_ROW_FORMATS(NAME) NULL};
+
+bool EtwFormatTakes(EtwFormat format, const char *option)
+{
+    const char *word = etwFormats[format].options;
+    size_t size = strlen(option);
+
+    while (*word != 0) {
+        size_t length = strcspn(word, " ");
+        if (length == size && memcmp(word, option, size) == 0) {
+            return true;
+        }
+        word += length + (word[length] == ' ');
+    }
+    return false;
+}

@@ -51,7 +51,7 @@
 
 #define ETW_FORMAT_CONSTANT(constant, ...) ETW_FORMAT_##constant,
 typedef enum EtwFormat {
-    ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMAT_COUNT
+    ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
 } EtwFormat;
 /* The first of each group. */
 enum { ETW_FORMAT_DUMP = ETW_FORMAT_TEXT, ETW_FORMAT_EXPORT = ETW_FORMAT_CHROME };
@@ -63,7 +63,7 @@ typedef struct EtwFormatRow {
     const char *suffixes, *options, *about;
 } EtwFormatRow;
 
-extern const EtwFormatRow etwFormats[ETW_FORMAT_COUNT];
+extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
 /* The names of each command's formats, NULL at the end: the index is the format's, from the first of
  * its group. */
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];

@@ -85,7 +85,7 @@ int EtwFormatsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
     (void)clientData, (void)objc, (void)objv;
 
-    for (int i = 0; i < ETW_FORMAT_COUNT; i++) {
+    for (int i = 0; i < ETW_FORMATS_END; i++) {
         const EtwFormatRow *row = &etwFormats[i];
         Tcl_Obj *dict = Tcl_NewDictObj();
         EtwPut(dict, "name", Tcl_NewStringObj(row->name, -1));

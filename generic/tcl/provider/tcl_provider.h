@@ -8,7 +8,7 @@
 #ifndef ETW_TCL_PROVIDER_H
 #define ETW_TCL_PROVIDER_H
 
-#include "tcl/core/tclglue.h"
+#include "tcl/core/value_bytes.h"
 
 /* ---- Types of fields (event_types.c) ----------------------------------------------------------- */
 
@@ -24,7 +24,9 @@ typedef struct EtwTypeInfo {
     uint8_t in, out;  /* ETW_IN_*, ETW_OUT_* */
     uint8_t size;     /* bytes of a number */
     bool isSigned;
-    EtwEncodeProc *encode;
+    EtwEncodeProc *encode; /* NULL: a struct */
+    EtwBytesProc *bytes;   /* of EtwEncodeBytes, with what it expects, for messages */
+    const char *expected;
 } EtwTypeInfo;
 
 struct EtwType {
@@ -76,20 +78,8 @@ static inline void EtwEncoderFree(EtwEncoder *e)
 /* Append the value of a field: a scalar, a list for an array, a dict for a struct. */
 int EtwEncodeField(Tcl_Interp *interp, EtwEncoder *encoder, const EtwType *type, Tcl_Obj *value);
 
-EtwEncodeProc EtwEncodeString, EtwEncodeStringZ, EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal,
-        EtwEncodeBool;
-EtwEncodeProc EtwEncodeBinary, EtwEncodeGuid, EtwEncodeFiletime, EtwEncodeSystemtime, EtwEncodeSid;
-EtwEncodeProc EtwEncodeIpv4, EtwEncodeIpv6, EtwEncodePort;
-
-/* ms since 1970 as a SYSTEMTIME; false: before its year 0 or after its last. */
-bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16]);
-
-/* Text forms of addresses (address.c); both yield network byte order. */
-bool EtwParseIpv4(const char *text, uint8_t address[4]);
-bool EtwParseIpv6(
-        const char *text, uint8_t address[16]); /* an IPv4 address becomes ::ffff:a.b.c.d */
-/* S-1-...; *sizePtr: bytes used of 68. */
-bool EtwParseSid(const char *text, uint8_t sid[68], size_t *sizePtr);
+EtwEncodeProc EtwEncodeString, EtwEncodeWideString, EtwEncodeBinary, EtwEncodeBytes;
+EtwEncodeProc EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal;
 
 /* ---- Providers (tcl_provider.c) ------------------------------------------------------------------ */
 

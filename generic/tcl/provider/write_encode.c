@@ -5,7 +5,6 @@
  *	listens. Errors name the field. Does not write; write_cmd.c does.
  */
 #include "tcl/provider/tcl_provider.h"
-#include "base/calendar.h"
 
 static int wrongValue(Tcl_Interp *interp, const EtwType *type, Tcl_Obj *value, const char *expected)
 {
@@ -72,39 +71,33 @@ int EtwEncodeString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_
 {
     Tcl_DString ds;
     size_t size;
-    (void)interp;
+    (void)interp, (void)type;
 
     Tcl_DStringInit(&ds);
     const char *text = EtwUtf8Of(value, &ds, &size);
-    if (type->info->in == ETW_IN_COUNTED_ANSI) {
-        putCounted(e, text, size);
-    } else {
-        EtwText wide = {NULL, 0, 0};
-        EtwTextToUtf16(&wide, text, size);
-        putCounted(e, wide.data ? wide.data : "", wide.size);
-        EtwTextFree(&wide);
-    }
+    putCounted(e, text, size);
     Tcl_DStringFree(&ds);
     return TCL_OK;
 }
 
-/* UTF-16 that ends with a NUL: what is behind a NUL of the value's own would be another field. */
-int EtwEncodeStringZ(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+/* UTF-16: counted, or up to its first NUL, which ends it: what is behind would be another field. */
+int EtwEncodeWideString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
 {
-    Tcl_DString ds;
-    size_t size;
     EtwText wide = {NULL, 0, 0};
+    size_t size = 0;
     (void)interp;
-    (void)type;
 
-    Tcl_DStringInit(&ds);
-    const char *text = EtwUtf8Of(value, &ds, &size);
-    const char *nul = memchr(text, 0, size);
-    EtwTextToUtf16(&wide, text, nul ? (size_t)(nul - text) : size);
+    EtwAddUtf16(&wide, value);
     EtwTextAdd(&wide, "\0", 2);
-    put(e, wide.data, wide.size);
+    if (type->info->in == ETW_IN_COUNTED_UTF16) {
+        putCounted(e, wide.data, wide.size - 2);
+    } else {
+        while (EtwLoad16((uint8_t *)wide.data + size) != 0) {
+            size += 2;
+        }
+        put(e, wide.data, size + 2);
+    }
     EtwTextFree(&wide);
-    Tcl_DStringFree(&ds);
     return TCL_OK;
 }
 
@@ -157,18 +150,6 @@ int EtwEncodeReal(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
     return TCL_OK;
 }
 
-int EtwEncodeBool(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    int flag;
-
-    if (Tcl_GetBooleanFromObj(NULL, value, &flag) != TCL_OK) {
-        return wrongValue(interp, type, value, "a boolean");
-    }
-    uint32_t word = flag != 0;
-    put(e, &word, 4);
-    return TCL_OK;
-}
-
 int EtwEncodeBinary(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_Size size;
@@ -180,111 +161,20 @@ int EtwEncodeBinary(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_
     return TCL_OK;
 }
 
-int EtwEncodeGuid(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+/* A form of tcl/core/value_bytes.h. */
+int EtwEncodeBytes(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
 {
-    EtwGuid guid;
+    uint8_t bytes[ETW_VALUE_BYTES];
+    size_t size = type->info->bytes(value, bytes);
 
-    if (!EtwGuidParse(Tcl_GetString(value), &guid)) {
-        return wrongValue(interp, type, value, "a GUID");
+    if (size == 0) {
+        return wrongValue(interp, type, value, type->info->expected);
     }
-    put(e, guid.bytes, 16);
-    return TCL_OK;
-}
-
-int EtwEncodeFiletime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    Tcl_WideInt ns;
-
-    if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
-        return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
+    if (type->info->in == ETW_IN_BINARY) {
+        putCounted(e, bytes, size);
+    } else {
+        put(e, bytes, size);
     }
-    int64_t filetime = EtwFiletimeOfNs(ns);
-    put(e, &filetime, 8);
-    return TCL_OK;
-}
-
-enum { DAY_MS = 86400000 };
-/* What a SYSTEMTIME can say, in days from 1970-01-01: month and day may be 0, the year has 16 bits. */
-#define FIRST_DAY INT64_C(-719560)
-#define LAST_DAY INT64_C(23217004)
-
-bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16])
-{
-    int64_t days = EtwFloorDivide(ms, DAY_MS);
-    int inDay = (int)(ms - days * DAY_MS);
-
-    if (ms < FIRST_DAY * DAY_MS || ms >= LAST_DAY * DAY_MS) {
-        return false;
-    }
-    EtwCivil date = EtwCivilOfDay(days);
-    if (date.year < 0) { /* a month that is 0 stands for the one before January */
-        date = (EtwCivil){.day = (int)(days - FIRST_DAY)};
-    }
-    int weekday = (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
-    const int parts[8] = {(int)date.year, date.month, weekday, date.day, inDay / 3600000,
-            inDay / 60000 % 60, inDay / 1000 % 60, inDay % 1000};
-    for (int i = 0; i < 8; i++) {
-        EtwStore16(systemtime + 2 * i, (uint16_t)parts[i]);
-    }
-    return true;
-}
-
-int EtwEncodeSystemtime(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    Tcl_WideInt ns;
-    uint8_t systemtime[16];
-
-    if (Tcl_GetWideIntFromObj(NULL, value, &ns) != TCL_OK) {
-        return wrongValue(interp, type, value, "a time in nanoseconds since 1970");
-    }
-    EtwSystemtimeOf(EtwFloorDivide(ns, 1000000), systemtime);
-    put(e, systemtime, sizeof systemtime);
-    return TCL_OK;
-}
-
-int EtwEncodeSid(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    uint8_t sid[68];
-    size_t size;
-
-    if (!EtwParseSid(Tcl_GetString(value), sid, &size)) {
-        return wrongValue(interp, type, value, "a SID such as S-1-5-18");
-    }
-    put(e, sid, size);
-    return TCL_OK;
-}
-
-int EtwEncodeIpv4(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    uint8_t address[4];
-
-    if (!EtwParseIpv4(Tcl_GetString(value), address)) {
-        return wrongValue(interp, type, value, "an IPv4 address");
-    }
-    put(e, address, 4);
-    return TCL_OK;
-}
-
-int EtwEncodeIpv6(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    uint8_t address[16];
-
-    if (!EtwParseIpv6(Tcl_GetString(value), address)) {
-        return wrongValue(interp, type, value, "an IP address");
-    }
-    putCounted(e, address, 16);
-    return TCL_OK;
-}
-
-int EtwEncodePort(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
-{
-    Tcl_WideInt port;
-
-    if (Tcl_GetWideIntFromObj(NULL, value, &port) != TCL_OK || !fits(port, type->info)) {
-        return wrongValue(interp, type, value, "a port number");
-    }
-    uint8_t bytes[2] = {(uint8_t)(port >> 8), (uint8_t)port};
-    put(e, bytes, 2);
     return TCL_OK;
 }
 

@@ -6,7 +6,7 @@
  *	dicts and no payload; ranges are checked here so that the message can say them.
  */
 #include "tcl/value/dict_encoder.h"
-#include "tcl/provider/tcl_provider.h"
+#include "tcl/core/value_bytes.h"
 #include "base/calendar.h"
 #include <float.h>
 #include <math.h>
@@ -312,17 +312,7 @@ static void setScratch(EtwText *scratch, EtwValueKind kind, EtwValue *v)
 
 static bool textFromObj(EtwText *scratch, Tcl_Obj *obj, bool wide, EtwValue *v)
 {
-    Tcl_DString ds;
-    size_t size;
-
-    Tcl_DStringInit(&ds);
-    const char *text = EtwUtf8Of(obj, &ds, &size);
-    if (wide) {
-        EtwTextToUtf16(scratch, text, size);
-    } else {
-        EtwTextAdd(scratch, text, size);
-    }
-    Tcl_DStringFree(&ds);
+    (wide ? EtwAddUtf16 : EtwAddUtf8)(scratch, obj);
     setScratch(scratch, wide ? ETW_V_TEXT16 : ETW_V_TEXT, v);
     return true;
 }
@@ -401,43 +391,29 @@ static bool addSockaddr(EtwText *scratch, const char *text, size_t room)
     return true;
 }
 
+/* A form of tcl/core/value_bytes.h. */
+static bool formFromObj(
+        EtwText *scratch, EtwBytesProc *bytes, EtwValueKind kind, Tcl_Obj *obj, EtwValue *v)
+{
+    EtwTextReserve(scratch, ETW_VALUE_BYTES);
+    scratch->size = bytes(obj, (uint8_t *)scratch->data);
+    setScratch(scratch, kind, v);
+    return scratch->size != 0;
+}
+
 static bool addressFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     const char *text = Tcl_GetString(obj);
-    uint8_t address[16];
 
-    if (f->out == ETW_OUT_IPV6 && EtwParseIpv6(text, address)) {
-        EtwTextAdd(scratch, address, 16);
-    } else if (f->out == ETW_OUT_IPV4 && EtwParseIpv4(text, address)) {
-        EtwTextAdd(scratch, address, 4);
-    } else if ((f->out != ETW_OUT_SOCKADDR || !addSockaddr(scratch, text, v->size)) &&
-               !addHex(scratch, text)) {
+    if ((f->out == ETW_OUT_IPV6 && formFromObj(scratch, EtwIpv6Bytes, ETW_V_BYTES, obj, v)) ||
+            (f->out == ETW_OUT_IPV4 && formFromObj(scratch, EtwIpv4Bytes, ETW_V_BYTES, obj, v))) {
+        return true;
+    }
+    if ((f->out != ETW_OUT_SOCKADDR || !addSockaddr(scratch, text, v->size)) &&
+            !addHex(scratch, text)) {
         return false;
     }
     setScratch(scratch, ETW_V_BYTES, v);
-    return true;
-}
-
-static bool guidFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
-{
-    EtwGuid guid;
-    if (!EtwGuidParse(Tcl_GetString(obj), &guid)) {
-        return false;
-    }
-    EtwTextAdd(scratch, guid.bytes, sizeof guid.bytes);
-    setScratch(scratch, ETW_V_GUID, v);
-    return true;
-}
-
-static bool sidFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
-{
-    uint8_t sid[68];
-    size_t size;
-    if (!EtwParseSid(Tcl_GetString(obj), sid, &size)) {
-        return false;
-    }
-    EtwTextAdd(scratch, sid, size);
-    setScratch(scratch, ETW_V_SID, v);
     return true;
 }
 
@@ -468,13 +444,13 @@ bool EtwValueFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue
     case FORM_SHOWN_BYTES:
         return addressFromObj(scratch, f, obj, v);
     case FORM_GUID:
-        return guidFromObj(scratch, obj, v);
+        return formFromObj(scratch, EtwGuidBytes, ETW_V_GUID, obj, v);
     case FORM_SYSTEMTIME:
         return systemtimeFromObj(scratch, obj, v);
     case FORM_WBEM_SID:
-        return *Tcl_GetString(obj) == '\0' || sidFromObj(scratch, obj, v);
+        return *Tcl_GetString(obj) == '\0' || formFromObj(scratch, EtwSidBytes, ETW_V_SID, obj, v);
     case FORM_SID:
-        return sidFromObj(scratch, obj, v);
+        return formFromObj(scratch, EtwSidBytes, ETW_V_SID, obj, v);
     case FORM_NONE:
         break;
     }

@@ -1,10 +1,10 @@
 /*
- * tcl/provider/address.c --
+ * tcl/core/address.c --
  *
  *	Text forms of IPv4 and IPv6 addresses and of SIDs to bytes. Ours rather than the system's:
  *	the same on every platform, and no socket library is pulled in.
  */
-#include "tcl/provider/tcl_provider.h"
+#include "tcl/core/value_bytes.h"
 #include <ctype.h>
 #include <stdlib.h>
 

@@ -179,9 +179,9 @@ static bool describeRegistered(void *clientData, const EtwProviderInfo *info)
         EtwPut(one, "any", EtwUint64Obj(info->enabled[i].any));
         EtwPut(one, "all", EtwUint64Obj(info->enabled[i].all));
         const char *session = info->enabled[i].session;
-        Tcl_DictObjPut(NULL, sessions, EtwTextObj(session, strlen(session)), one);
+        Tcl_DictObjPut(NULL, sessions, EtwStringObj(session), one);
     }
-    EtwPut(description->dict, "name", EtwTextObj(info->name, strlen(info->name)));
+    EtwPut(description->dict, "name", EtwStringObj(info->name));
     EtwPut(description->dict, "registrations", Tcl_NewIntObj(info->registrations));
     EtwPut(description->dict, "sessions", sessions);
     return false;
@@ -218,7 +218,7 @@ static Tcl_Obj *eventsDict(EtwTclProvider *provider)
 static void putOwnEvents(EtwInterp *ctx, const EtwProviderRef *target, Tcl_Obj *dict)
 {
     Tcl_InterpState state = Tcl_SaveInterpState(ctx->interp, TCL_OK);
-    Tcl_Obj *name = EtwTextObj(target->name, strlen(target->name));
+    Tcl_Obj *name = EtwStringObj(target->name);
 
     Tcl_IncrRefCount(name);
     EtwTclProvider *provider = EtwFindProvider(ctx, name);
@@ -231,7 +231,7 @@ static void putOwnEvents(EtwInterp *ctx, const EtwProviderRef *target, Tcl_Obj *
 
 static void addGroup(void *clientData, const char *group, const char *description)
 {
-    EtwPut(clientData, group, EtwTextObj(description, strlen(description)));
+    EtwPut(clientData, group, EtwStringObj(description));
 }
 
 /* Groups of kernel events that this machine has, each with what it stands for. */
@@ -278,7 +278,7 @@ static int describeUnidentified(Tcl_Interp *interp, Tcl_Obj *name, bool events)
         return TCL_ERROR;
     }
     Tcl_Obj *dict = Tcl_NewDictObj();
-    EtwPut(dict, "name", EtwTextObj(known.name, strlen(known.name)));
+    EtwPut(dict, "name", EtwStringObj(known.name));
     EtwPut(dict, "guid", Tcl_NewObj());
     putKnown(name, events, dict);
     Tcl_ResetResult(interp);
@@ -305,7 +305,7 @@ static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     }
     description.guid = target.guid;
     description.dict = Tcl_NewDictObj();
-    EtwPut(description.dict, "name", EtwTextObj(target.name, strlen(target.name)));
+    EtwPut(description.dict, "name", EtwStringObj(target.name));
     EtwPut(description.dict, "guid", EtwGuidObj(&target.guid));
     EtwPut(description.dict, "keywords", keywordsDict(&target));
     EtwPut(description.dict, "registrations", Tcl_NewIntObj(0));

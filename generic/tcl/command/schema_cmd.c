@@ -216,10 +216,10 @@ static int catalogCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     const char *problem = EtwCatalogProblem(), *path = EtwCatalogPath();
     Tcl_Obj *dict = Tcl_NewDictObj();
     EtwCatalogVisit(countCatalogued, &providers);
-    EtwPut(dict, "file", EtwTextObj(path, strlen(path)));
+    EtwPut(dict, "file", EtwStringObj(path));
     EtwPut(dict, "providers", Tcl_NewIntObj(providers));
     if (problem != NULL) {
-        EtwPut(dict, "problem", EtwTextObj(problem, strlen(problem)));
+        EtwPut(dict, "problem", EtwStringObj(problem));
     }
     Tcl_SetObjResult(interp, dict);
     return TCL_OK;
@@ -404,10 +404,10 @@ static Tcl_Obj *addHit(Find *find, const char *kind, const char *name)
 {
     Tcl_Obj *hit = Tcl_NewDictObj();
 
-    EtwPut(hit, "provider", EtwTextObj(find->known->name, strlen(find->known->name)));
+    EtwPut(hit, "provider", EtwStringObj(find->known->name));
     EtwPut(hit, "origin", Tcl_NewStringObj(EtwOriginName(find->known->origin), -1));
     EtwPut(hit, "kind", Tcl_NewStringObj(kind, -1));
-    EtwPut(hit, "name", EtwTextObj(name, strlen(name)));
+    EtwPut(hit, "name", EtwStringObj(name));
     Tcl_ListObjAppendElement(NULL, find->hits, hit);
     find->found++;
     return hit;
@@ -415,7 +415,7 @@ static Tcl_Obj *addHit(Find *find, const char *kind, const char *name)
 
 static void putEvent(Tcl_Obj *hit, const EtwEventDef *event)
 {
-    EtwPut(hit, "event", EtwTextObj(event->schema.event, strlen(event->schema.event)));
+    EtwPut(hit, "event", EtwStringObj(event->schema.event));
     EtwPut(hit, "id",
             Tcl_NewIntObj(event->schema.def->classic ? event->desc.opcode : event->desc.id));
     EtwPut(hit, "version", Tcl_NewIntObj(event->desc.version));
@@ -472,7 +472,7 @@ static void findInNames(Find *find, const EtwProviderDef *def)
         for (int k = 0; k < map->map.count && belowLimit(find); k++) {
             if (has(find, map->map.entries[k].name)) {
                 Tcl_Obj *hit = addHit(find, "value", map->map.entries[k].name);
-                EtwPut(hit, "map", EtwTextObj(map->name, strlen(map->name)));
+                EtwPut(hit, "map", EtwStringObj(map->name));
                 EtwPut(hit, "value", EtwUint64Obj(map->map.entries[k].value));
             }
         }

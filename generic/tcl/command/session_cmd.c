@@ -88,8 +88,8 @@ Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)
     bool system = strcmp(info->engine, "system") == 0;
     char guid[ETW_GUID_TEXT];
 
-    EtwPut(dict, "name", EtwTextObj(info->name, strlen(info->name)));
-    EtwPut(dict, "file", EtwTextObj(info->file, strlen(info->file)));
+    EtwPut(dict, "name", EtwStringObj(info->name));
+    EtwPut(dict, "file", EtwStringObj(info->file));
     EtwPut(dict, "engine", Tcl_NewStringObj(info->engine, -1));
     EtwPut(dict, "state", Tcl_NewStringObj(info->state, -1));
     EtwPut(dict, "mode", Tcl_NewStringObj(modeNames[info->mode], -1));
@@ -97,7 +97,7 @@ Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)
     putCount(dict, "instance", info->instance);
     putCount(dict, "owner", info->ownerPid);
     putCount(dict, "starter", info->starter);
-    EtwPut(dict, "user", EtwTextObj(info->user, strlen(info->user)));
+    EtwPut(dict, "user", EtwStringObj(info->user));
     EtwPut(dict, "started", Tcl_NewWideIntObj(info->started));
     EtwPut(dict, "duration", Tcl_NewWideIntObj(info->duration));
     putCount(dict, "events", info->events);
@@ -112,7 +112,7 @@ Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)
     putCount(dict, "maxsize", info->maxMB);
     putCount(dict, "overwritten", info->overwritten);
     putCount(dict, "consumers", info->consumers);
-    EtwPut(dict, "kernel", EtwTextObj(info->kernel, strlen(info->kernel)));
+    EtwPut(dict, "kernel", EtwStringObj(info->kernel));
     EtwPut(dict, "lost", lostDict(&info->lost, system));
     if (system) {
         EtwGuidFormat(&info->guid, guid);
@@ -213,7 +213,7 @@ typedef struct FileUse {
 static bool usesFile(void *ctx, const EtwSessionInfo *info)
 {
     FileUse *use = ctx;
-    Tcl_Obj *file = EtwTextObj(info->file, strlen(info->file));
+    Tcl_Obj *file = EtwStringObj(info->file);
 
     Tcl_IncrRefCount(file);
     use->used = info->file[0] != '\0' && strcmp(info->state, "running") == 0 &&
@@ -447,14 +447,12 @@ static void addRecovered(void *list, const EtwRecovered *recovered)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    EtwPut(dict, "name", EtwTextObj(recovered->name, strlen(recovered->name)));
-    EtwPut(dict, "file", EtwTextObj(recovered->file, strlen(recovered->file)));
+    EtwPut(dict, "name", EtwStringObj(recovered->name));
+    EtwPut(dict, "file", EtwStringObj(recovered->file));
     putCount(dict, "owner", recovered->ownerPid);
     putCount(dict, "events", recovered->events);
     EtwPut(dict, "error",
-            recovered->status == ETW_OK
-                    ? Tcl_NewObj()
-                    : EtwTextObj(recovered->error.message, strlen(recovered->error.message)));
+            recovered->status == ETW_OK ? Tcl_NewObj() : EtwStringObj(recovered->error.message));
     Tcl_ListObjAppendElement(NULL, list, dict);
 }
 

@@ -60,7 +60,7 @@ static Tcl_Obj *longDict(const Listing *listing, const EtwSessionInfo *info)
 static bool addSession(void *ctx, const EtwSessionInfo *info)
 {
     const Listing *listing = ctx;
-    Tcl_Obj *name = EtwTextObj(info->name, strlen(info->name));
+    Tcl_Obj *name = EtwStringObj(info->name);
 
     Tcl_IncrRefCount(name);
     if (listing->pattern == NULL ||
@@ -119,9 +119,7 @@ static bool addProvider(void *ctx, const EtwProviderInfo *info)
         EtwPut(one, "all", EtwUint64Obj(info->enabled[i].all));
         EtwPut(one, "registrations", Tcl_NewIntObj(info->registrations));
         Tcl_DictObjPut(NULL, providers,
-                info->name[0] != '\0' ? EtwTextObj(info->name, strlen(info->name))
-                                      : EtwGuidObj(&info->guid),
-                one);
+                info->name[0] != '\0' ? EtwStringObj(info->name) : EtwGuidObj(&info->guid), one);
         EtwPut(session, "providers", providers);
     }
     return true;

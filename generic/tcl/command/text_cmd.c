@@ -26,8 +26,7 @@ static int visibleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     } else {
         EtwAddSafeLines(&out, text, size);
     }
-    Tcl_SetObjResult(interp, EtwTextObj(out.data, out.size));
-    EtwTextFree(&out);
+    Tcl_SetObjResult(interp, EtwTakeText(&out));
     Tcl_DStringFree(&ds);
     return TCL_OK;
 }

@@ -38,11 +38,6 @@ static const EtwOption callsOptions[] = {
 
 /* ---- Dicts ----------------------------------------------------------------------------------- */
 
-static Tcl_Obj *textObj(const char *text)
-{
-    return EtwTextObj(text, strlen(text));
-}
-
 static Tcl_Obj *costsObj(const EtwCosts *costs)
 {
     size_t count;
@@ -51,8 +46,8 @@ static Tcl_Obj *costsObj(const EtwCosts *costs)
 
     for (size_t i = 0; i < count; i++) {
         Tcl_Obj *dict = Tcl_NewDictObj();
-        EtwPut(dict, "kind", textObj(EtwCostKindName(list[i]->of->kind)));
-        EtwPut(dict, "what", textObj(list[i]->of->name));
+        EtwPut(dict, "kind", EtwStringObj(EtwCostKindName(list[i]->of->kind)));
+        EtwPut(dict, "what", EtwStringObj(list[i]->of->name));
         EtwPut(dict, "count", EtwUint64Obj(list[i]->count));
         EtwPut(dict, "ns", EtwUint64Obj(list[i]->ns));
         EtwPut(dict, "bytes", EtwUint64Obj(list[i]->bytes));
@@ -105,7 +100,7 @@ static Tcl_Obj *nodeObj(const EtwCallNode *node)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    EtwPut(dict, "call", textObj(node->text ? node->text : node->row->name));
+    EtwPut(dict, "call", EtwStringObj(node->text ? node->text : node->row->name));
     EtwPut(dict, "start", Tcl_NewWideIntObj(node->start));
     putStats(dict, &node->stats);
     if (node->text != NULL) {
@@ -169,7 +164,7 @@ static Tcl_Obj *threadsObj(const EtwCalls *calls)
         EtwPut(dict, "pid", EtwUint64Obj(t->pid));
         EtwPut(dict, "tid", EtwUint64Obj(t->tid));
         if (t->process != NULL) {
-            EtwPut(dict, "process", textObj(t->process));
+            EtwPut(dict, "process", EtwStringObj(t->process));
         }
         EtwPut(dict, "calls", EtwUint64Obj(t->stats.calls));
         EtwPut(dict, "own", costsObj(&t->stats.own));

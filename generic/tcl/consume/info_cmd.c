@@ -12,11 +12,6 @@
 
 /* ---- The header ------------------------------------------------------------------------------- */
 
-static Tcl_Obj *textObj(const char *text)
-{
-    return EtwTextObj(text, strlen(text));
-}
-
 const char *EtwInfoModeName(int bit)
 {
     static const char *const names[32] = {[0] = "sequential",
@@ -82,9 +77,9 @@ static Tcl_Obj *zoneObj(const EtlInfo *info)
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     EtwPut(dict, "bias", Tcl_NewIntObj(info->zoneBias));
-    EtwPut(dict, "standard", textObj(info->standardName));
+    EtwPut(dict, "standard", EtwStringObj(info->standardName));
     EtwPut(dict, "standardbias", Tcl_NewIntObj(info->standardBias));
-    EtwPut(dict, "daylight", textObj(info->daylightName));
+    EtwPut(dict, "daylight", EtwStringObj(info->daylightName));
     EtwPut(dict, "daylightbias", Tcl_NewIntObj(info->daylightBias));
     EtwPut(dict, "localtime", Tcl_NewBooleanObj(info->localTime));
     return dict;
@@ -182,9 +177,9 @@ static void putHeader(Tcl_Obj *dict, const EtlInfo *info, const char *path)
 {
     bool timed = info->closed && info->endTime >= info->startTime;
 
-    EtwPut(dict, "file", textObj(path));
-    EtwPut(dict, "session", textObj(info->loggerName));
-    EtwPut(dict, "logfile", textObj(info->logFile));
+    EtwPut(dict, "file", EtwStringObj(path));
+    EtwPut(dict, "session", EtwStringObj(info->loggerName));
+    EtwPut(dict, "logfile", EtwStringObj(info->logFile));
     EtwPut(dict, "version", Tcl_ObjPrintf("%u.%u.%u", info->major, info->minor, info->build));
     EtwPut(dict, "cpus", EtwUint64Obj(info->cpus));
     EtwPut(dict, "pointersize", EtwUint64Obj(info->pointerSize));
@@ -211,9 +206,8 @@ static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwTraceStats *sta
     EtwText system = {0};
 
     EtwInfoSystem(&system, info, stats);
-    EtwPut(dict, "os", EtwTextObj(system.data, system.size));
-    EtwTextFree(&system);
-    EtwPut(dict, "buildlab", textObj(info->buildLab));
+    EtwPut(dict, "os", EtwTakeText(&system));
+    EtwPut(dict, "buildlab", EtwStringObj(info->buildLab));
     EtwPut(dict, "cpumhz", EtwUint64Obj(info->cpuMHz));
     EtwPut(dict, "layout", Tcl_ObjPrintf("%u.%u", info->layoutMajor, info->layoutMinor));
     EtwPut(dict, "modes", modesObj(info->mode));
@@ -230,7 +224,7 @@ static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwTraceStats *sta
 /* Add to {provider {event count ...} ...}. */
 static void addKind(Tcl_Obj *dict, const EtwTraceStatsKind *kind)
 {
-    Tcl_Obj *path[2] = {textObj(kind->providerName), textObj(kind->event)};
+    Tcl_Obj *path[2] = {EtwStringObj(kind->providerName), EtwStringObj(kind->event)};
     Tcl_Obj *events = NULL, *old = NULL;
     Tcl_WideInt before = 0;
 
@@ -269,7 +263,7 @@ static Tcl_Obj *coverageObj(const EtwInfoProvider *p)
             EtwPut(covered, EtwCoverageName((EtwCoverage)i), EtwUint64Obj(p->covered[i]));
         }
     }
-    EtwPut(dict, "name", textObj(p->name));
+    EtwPut(dict, "name", EtwStringObj(p->name));
     EtwPut(dict, "events", EtwUint64Obj(p->events));
     EtwPut(dict, "decoded", EtwUint64Obj(p->covered[ETW_COVER_FULL]));
     EtwPut(dict, "by", origins);
@@ -293,19 +287,9 @@ static Tcl_Obj *factsObj(const EtwTraceStats *stats)
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     for (const EtwTraceFact *f = stats->facts; f != NULL; f = f->next) {
-        EtwPut(dict, f->name, textObj(f->value));
+        EtwPut(dict, f->name, EtwStringObj(f->value));
     }
     return dict;
-}
-
-static Tcl_Obj *warningsObj(const EtwSource *source)
-{
-    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-
-    for (int i = 0; i < EtwSourceWarningCount(source); i++) {
-        Tcl_ListObjAppendElement(NULL, list, textObj(EtwSourceWarning(source, i)));
-    }
-    return list;
 }
 
 /* The traces of an archive; one: none are listed. */
@@ -317,13 +301,14 @@ static Tcl_Obj *filesObj(const EtwSource *source)
     for (int i = 0; count > 1 && i < count; i++) {
         const char *path = "";
         EtwSourceFileInfo(source, i, &path);
-        Tcl_ListObjAppendElement(NULL, list, textObj(path));
+        Tcl_ListObjAppendElement(NULL, list, EtwStringObj(path));
     }
     return list;
 }
 
-static Tcl_Obj *infoDict(const EtwSource *source, const EtwTraceStats *stats)
+static Tcl_Obj *infoDict(const EtwQuery *query, const EtwTraceStats *stats)
 {
+    const EtwSource *source = query->source;
     Tcl_Obj *dict = Tcl_NewDictObj();
     const char *path = "";
     const EtlInfo *info = EtwSourceFileInfo(source, 0, &path);
@@ -335,7 +320,7 @@ static Tcl_Obj *infoDict(const EtwSource *source, const EtwTraceStats *stats)
         EtwPut(dict, "first", Tcl_NewWideIntObj(stats->first));
         EtwPut(dict, "last", Tcl_NewWideIntObj(stats->last));
         EtwPut(dict, "providers", providersObj(stats));
-        EtwPut(dict, "warnings", warningsObj(source));
+        EtwPut(dict, "warnings", EtwQueryWarnings(query));
     }
     putMore(dict, info, stats);
     if (stats != NULL) {
@@ -402,15 +387,13 @@ static int addInfoEvent(void *record, EtwEvent *event)
 static int endInfo(void *record)
 {
     InfoReading *o = record;
-    const EtwSource *source = o->reading.query.source;
+    const EtwQuery *query = &o->reading.query;
     EtwText text = {0};
 
     if (o->text) {
-        EtwInfoText(&text, source, o->stats);
-        o->reading.result = EtwTakeText(&text);
-    } else {
-        o->reading.result = infoDict(source, o->stats);
+        EtwInfoText(&text, query->source, o->stats);
     }
+    o->reading.result = o->text ? EtwTakeText(&text) : infoDict(query, o->stats);
     return TCL_OK;
 }
 

@@ -247,7 +247,6 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
 void EtwQueryClose(EtwQuery *query)
 {
     if (query->source != NULL) {
-        query->lost = EtwSourceLost(query->source);
         EtwSourceClose(query->source);
         query->source = NULL;
     }

@@ -75,7 +75,6 @@ typedef struct EtwQuery {
                                   count; else they pass as others do */
     bool ended;            /* -progress was told */
     int64_t timeoutNs;     /* -1: none */
-    uint64_t lost;         /* set when the query ends */
     void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
     void *idleCtx;
 } EtwQuery;

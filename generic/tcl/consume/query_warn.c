@@ -84,7 +84,7 @@ static void addMissing(void *ctx, const char *name)
         EtwSchemaVisit(missing->query->filter.store, considerFields, &guess);
     }
     if (guess.best != NULL) {
-        Tcl_Obj *best = EtwTextObj(guess.best, strlen(guess.best));
+        Tcl_Obj *best = EtwStringObj(guess.best);
         Tcl_AppendPrintfToObj(warning, ": did you mean \"%s\"?", Tcl_GetString(best));
         Tcl_DecrRefCount(best);
     }
@@ -113,7 +113,7 @@ Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
 
     for (int i = 0; i < EtwSourceWarningCount(query->source); i++) {
         const char *warning = EtwSourceWarning(query->source, i);
-        Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(warning, strlen(warning)));
+        Tcl_ListObjAppendElement(NULL, warnings, EtwStringObj(warning));
     }
     Tcl_Obj *missing = EtwQueryMissing(query);
     Tcl_ListObjAppendList(NULL, warnings, missing);

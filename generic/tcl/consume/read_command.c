@@ -177,14 +177,6 @@ int EtwReadCommandsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
 
 /* ---- What reports share ---------------------------------------------------------------------- */
 
-Tcl_Obj *EtwTakeText(EtwText *text)
-{
-    Tcl_Obj *result = EtwTextObj(text->data, text->size);
-
-    EtwTextFree(text);
-    return result;
-}
-
 static void addNote(EtwText *out, uint64_t count, const char *what)
 {
     if (count > 0) {

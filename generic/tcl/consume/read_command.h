@@ -72,9 +72,6 @@ typedef struct EtwReadCommand {
     Tcl_ObjCmdProc Etw##Name##Cmd;
 ETW_READ_COMMANDS(ETW_READ_COMMAND_EXTERN)
 
-/* A new text object; *text is freed. */
-Tcl_Obj *EtwTakeText(EtwText *text);
-
 /* Lines of a report's end: what there is of each count, what the query lost and warns of. */
 typedef struct EtwReadNote {
     uint64_t count;

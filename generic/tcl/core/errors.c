@@ -31,7 +31,7 @@ static Tcl_Obj *osErrorCode(int osError)
     Tcl_ListObjAppendElement(NULL, code, Tcl_NewStringObj("POSIX", -1));
     Tcl_ListObjAppendElement(NULL, code, Tcl_NewStringObj(*name ? name : number, -1));
 #endif
-    Tcl_ListObjAppendElement(NULL, code, EtwTextObj(text, strlen(text)));
+    Tcl_ListObjAppendElement(NULL, code, EtwStringObj(text));
     return code;
 }
 
@@ -42,9 +42,9 @@ static Tcl_Obj *ownErrorCode(const EtwError *err)
 
     Tcl_ListObjAppendElement(NULL, code, Tcl_NewStringObj("ETW", -1));
     Tcl_ListObjAppendElement(NULL, code, Tcl_NewStringObj(name, -1));
-    Tcl_ListObjAppendElement(NULL, code, EtwTextObj(err->detail, strlen(err->detail)));
+    Tcl_ListObjAppendElement(NULL, code, EtwStringObj(err->detail));
     if (err->subject[0] != '\0') {
-        Tcl_ListObjAppendElement(NULL, code, EtwTextObj(err->subject, strlen(err->subject)));
+        Tcl_ListObjAppendElement(NULL, code, EtwStringObj(err->subject));
     }
     return code;
 }
@@ -52,7 +52,7 @@ static Tcl_Obj *ownErrorCode(const EtwError *err)
 int EtwTclError(Tcl_Interp *interp, const EtwError *err)
 {
     if (interp != NULL) {
-        Tcl_SetObjResult(interp, EtwTextObj(err->message, strlen(err->message)));
+        Tcl_SetObjResult(interp, EtwStringObj(err->message));
         /* A missing privilege keeps its class: the remedy in the message is ours, not the system's.
          */
         bool byOs = err->osError != 0 && err->status == ETW_E_IO;

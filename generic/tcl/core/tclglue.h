@@ -168,6 +168,8 @@ int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Ob
 const char *EtwUtf8Of(Tcl_Obj *obj, Tcl_DString *dsPtr, size_t *sizePtr);
 /* A Tcl value from bytes that should be UTF-8; others become U+FFFD. */
 Tcl_Obj *EtwTextObj(const char *utf8, size_t size);
+Tcl_Obj *EtwStringObj(const char *utf8); /* up to its NUL */
+Tcl_Obj *EtwTakeText(EtwText *text);     /* of its bytes; *text is freed */
 /* Path of a file in the native file system, as the core takes it. Same ownership as EtwUtf8Of.
  * NULL: error left. */
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);

@@ -25,7 +25,7 @@ int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, c
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
         const char *path;
         EtwSourceFileInfo(source, i, &path);
-        Tcl_Obj *file = EtwTextObj(path, strlen(path));
+        Tcl_Obj *file = EtwStringObj(path);
         Tcl_IncrRefCount(file);
         bool same = EtwSameFile(name, file);
         Tcl_DecrRefCount(file);

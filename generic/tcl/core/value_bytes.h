@@ -15,8 +15,9 @@ enum { ETW_VALUE_BYTES = 68 };
 typedef size_t EtwBytesProc(Tcl_Obj *obj, uint8_t *bytes);
 EtwBytesProc EtwBoolBytes; /* 4 bytes */
 EtwBytesProc EtwGuidBytes, EtwSidBytes;
-EtwBytesProc EtwIpv4Bytes, EtwIpv6Bytes; /* network byte order; IPv4 becomes ::ffff:a.b.c.d in the latter */
-EtwBytesProc EtwPortBytes;               /* network byte order */
+EtwBytesProc EtwIpv4Bytes,
+        EtwIpv6Bytes;      /* network byte order; IPv4 becomes ::ffff:a.b.c.d in the latter */
+EtwBytesProc EtwPortBytes; /* network byte order */
 EtwBytesProc EtwFiletimeBytes, EtwSystemtimeBytes; /* of nanoseconds since 1970 */
 
 /* Append the value's text. */

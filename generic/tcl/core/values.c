@@ -76,6 +76,19 @@ Tcl_Obj *EtwTextObj(const char *utf8, size_t size)
     return obj;
 }
 
+Tcl_Obj *EtwStringObj(const char *utf8)
+{
+    return EtwTextObj(utf8, strlen(utf8));
+}
+
+Tcl_Obj *EtwTakeText(EtwText *text)
+{
+    Tcl_Obj *result = EtwTextObj(text->data, text->size);
+
+    EtwTextFree(text);
+    return result;
+}
+
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr)
 {
     if (Tcl_FSGetNormalizedPath(interp, obj) == NULL) {

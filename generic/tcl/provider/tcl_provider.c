@@ -128,7 +128,7 @@ EtwTclEvent *EtwFindEvent(EtwInterp *ctx, EtwTclProvider *provider, Tcl_Obj *nam
 
 int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider)
 {
-    Tcl_Obj *name = EtwTextObj(provider->name, strlen(provider->name));
+    Tcl_Obj *name = EtwStringObj(provider->name);
     int isNew;
 
     Tcl_IncrRefCount(name);
@@ -148,7 +148,7 @@ int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider)
 
 void EtwProviderRemoveFrom(EtwInterp *ctx, EtwTclProvider *provider)
 {
-    Tcl_Obj *name = EtwTextObj(provider->name, strlen(provider->name));
+    Tcl_Obj *name = EtwStringObj(provider->name);
 
     Tcl_IncrRefCount(name);
     Tcl_HashEntry *entry = providerEntry(ctx, name, NULL);
@@ -351,7 +351,7 @@ int EtwProviderDefine(
                 "an event can describe, or the registry is out of room",
                 desc->name, provider->name);
     }
-    Tcl_Obj *name = EtwTextObj(desc->name, strlen(desc->name));
+    Tcl_Obj *name = EtwStringObj(desc->name);
     Tcl_IncrRefCount(name);
     putEvent(provider, event, name);
     Tcl_DecrRefCount(name);
@@ -363,7 +363,7 @@ int EtwProviderDefine(
 static void addName(Tcl_Obj *dict, const char *name)
 {
     if (*name != '\0') {
-        Tcl_DictObjPut(NULL, dict, EtwTextObj(name, strlen(name)), Tcl_NewObj());
+        Tcl_DictObjPut(NULL, dict, EtwStringObj(name), Tcl_NewObj());
     }
 }
 

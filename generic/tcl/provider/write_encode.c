@@ -184,7 +184,7 @@ static int encodeStruct(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, 
 {
     for (int i = 0; i < type->memberCount; i++) {
         const EtwType *member = &type->members[i];
-        Tcl_Obj *key = EtwTextObj(member->name, strlen(member->name));
+        Tcl_Obj *key = EtwStringObj(member->name);
         Tcl_Obj *found = NULL;
         Tcl_IncrRefCount(key);
         int result = Tcl_DictObjGet(interp, value, key, &found);

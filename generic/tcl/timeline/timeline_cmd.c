@@ -51,7 +51,7 @@ Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text)
     }
     if (t->texts[text] == NULL) {
         const char *utf8 = EtwTimelineText(t->timeline, text);
-        t->texts[text] = EtwTextObj(utf8, strlen(utf8));
+        t->texts[text] = EtwStringObj(utf8);
         Tcl_IncrRefCount(t->texts[text]);
     }
     return t->texts[text];

@@ -66,8 +66,8 @@ void EtwTimelineClose(EtwTclTimeline *t)
         EtwEventMakerFree(t->search.maker);
         t->search.maker = NULL;
     }
+    t->lost = EtwSourceLost(t->query.source);
     EtwQueryClose(&t->query);
-    t->lost = t->query.lost;
     t->reading = false;
 }
 

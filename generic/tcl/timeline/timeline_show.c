@@ -6,11 +6,6 @@
  */
 #include "tcl/timeline/timeline_cmd_int.h"
 
-static Tcl_Obj *textObj(const char *text)
-{
-    return EtwTextObj(text, strlen(text));
-}
-
 static int getTimes(Tcl_Interp *interp, Tcl_Obj *const words[2], int64_t times[2])
 {
     Tcl_WideInt value;
@@ -34,7 +29,7 @@ static Tcl_Obj *laneObj(int lane, const EtwLaneInfo *info)
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     EtwPut(dict, "lane", Tcl_NewIntObj(lane));
-    EtwPut(dict, "kind", textObj(EtwLaneKindName(info->kind)));
+    EtwPut(dict, "kind", EtwStringObj(EtwLaneKindName(info->kind)));
     if (info->kind == ETW_LANE_CPU) {
         EtwPut(dict, "cpu", EtwUint64Obj(info->pid));
     } else if (info->kind == ETW_LANE_THREAD && info->pid != ETW_NO_ID) {
@@ -44,7 +39,7 @@ static Tcl_Obj *laneObj(int lane, const EtwLaneInfo *info)
         EtwPut(dict, "tid", EtwUint64Obj(info->tid));
     }
     if (info->process != NULL) {
-        EtwPut(dict, "process", textObj(info->process));
+        EtwPut(dict, "process", EtwStringObj(info->process));
     }
     EtwPut(dict, "levels", Tcl_NewIntObj(info->levels));
     EtwPut(dict, "events", EtwUint64Obj(info->events));
@@ -178,7 +173,7 @@ int EtwTimelineBoxesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj 
     p.scale = p.width / span;
     p.list = Tcl_NewListObj(0, NULL);
     for (int i = 0; i < KINDS; i++) {
-        p.kinds[i] = textObj(EtwBoxKindName((EtwBoxKind)i));
+        p.kinds[i] = EtwStringObj(EtwBoxKindName((EtwBoxKind)i));
         Tcl_IncrRefCount(p.kinds[i]);
     }
     int result = TCL_OK;
@@ -207,7 +202,7 @@ static Tcl_Obj *boxObj(EtwTclTimeline *t, const EtwTimeBox *box)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    EtwPut(dict, "kind", textObj(EtwBoxKindName(box->kind)));
+    EtwPut(dict, "kind", EtwStringObj(EtwBoxKindName(box->kind)));
     EtwPut(dict, "lane", Tcl_NewIntObj(box->lane));
     EtwPut(dict, "level", Tcl_NewIntObj(box->level));
     EtwPut(dict, "from", Tcl_NewWideIntObj(box->from));

@@ -31,7 +31,7 @@ typedef struct DictEncoder {
 
 static Tcl_Obj *nameObj(const EtwField *f)
 {
-    return EtwTextObj(f->name, strlen(f->name));
+    return EtwStringObj(f->name);
 }
 
 /* The fields directly in a frame are from *endPtr's first to before *endPtr, by span. */

@@ -129,7 +129,7 @@ int EtwHeaderKey(const char *name)
 
 static Tcl_Obj *newTextRef(const char *text)
 {
-    Tcl_Obj *obj = EtwTextObj(text, strlen(text));
+    Tcl_Obj *obj = EtwStringObj(text);
     Tcl_IncrRefCount(obj);
     return obj;
 }
@@ -138,7 +138,7 @@ Tcl_Obj *EtwProviderNameObj(EtwSchemaStore *store, const EtwSchema *schema, cons
 {
     const char *name = schema && schema->provider[0] ? schema->provider
                                                      : EtwProviderName(store, &event->provider);
-    return name && name[0] ? EtwTextObj(name, strlen(name)) : EtwGuidObj(&event->provider);
+    return name && name[0] ? EtwStringObj(name) : EtwGuidObj(&event->provider);
 }
 
 /* Where a payload field's value goes; -1: nowhere. `message` takes one of that name if nobody asks for
@@ -496,9 +496,9 @@ static Tcl_Obj *headerObj(
     case ETW_KEY_RELATED:
         return event->related ? guidBytesObj(event->related) : NULL;
     case ETW_KEY_PROCESS:
-        return event->process ? EtwTextObj(event->process, strlen(event->process)) : NULL;
+        return event->process ? EtwStringObj(event->process) : NULL;
     case ETW_KEY_OBJECT:
-        return event->object ? EtwTextObj(event->object, strlen(event->object)) : NULL;
+        return event->object ? EtwStringObj(event->object) : NULL;
     case ETW_KEY_STACK:
         return event->stackCount ? stackObj(event) : NULL;
     case ETW_KEY_FRAMES:
@@ -616,7 +616,7 @@ static Tcl_Obj *derivedObj(
     case KEY_USER_TIME:
         return Tcl_NewWideIntObj(event->userTime);
     case KEY_TEMPLATE:
-        return template ? EtwTextObj(template, strlen(template)) : NULL;
+        return template ? EtwStringObj(template) : NULL;
     case KEY_KEYWORD_NAMES:
         EtwEventKeywords(&maker->scratch, schema, event);
         break;

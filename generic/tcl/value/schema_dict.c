@@ -6,15 +6,10 @@
  */
 #include "tcl/value/schema_dict.h"
 
-static Tcl_Obj *textObj(const char *text)
-{
-    return EtwTextObj(text, strlen(text));
-}
-
 static void putText(Tcl_Obj *dict, const char *key, const char *text)
 {
     if (text != NULL && *text != 0) {
-        EtwPut(dict, key, textObj(text));
+        EtwPut(dict, key, EtwStringObj(text));
     }
 }
 
@@ -108,8 +103,8 @@ static Tcl_Obj *fieldObj(const EtwSchema *schema, int index)
     const EtwField *f = &schema->fields[index];
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    EtwPut(dict, "name", textObj(f->name));
-    EtwPut(dict, "type", textObj(EtwInTypeName(f->in)));
+    EtwPut(dict, "name", EtwStringObj(f->name));
+    EtwPut(dict, "type", EtwStringObj(EtwInTypeName(f->in)));
     putText(dict, "out", EtwOutTypeName(f->out));
     putSize(dict, schema, f);
     putCount(dict, schema, f);
@@ -145,7 +140,7 @@ static Tcl_Obj *keywordNames(const EtwProviderDef *def, uint64_t mask)
     for (int i = 0; i < def->nameCount[ETW_NAME_KEYWORD]; i++) {
         const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
         if (named->value != 0 && (mask & named->value) == named->value) {
-            Tcl_ListObjAppendElement(NULL, list, textObj(named->name));
+            Tcl_ListObjAppendElement(NULL, list, EtwStringObj(named->name));
         }
     }
     return list;
@@ -159,7 +154,7 @@ Tcl_Obj *EtwEventDefObj(const EtwEventDef *event)
 
     EtwPut(dict, "id", Tcl_NewIntObj(event->desc.id));
     EtwPut(dict, "version", Tcl_NewIntObj(event->desc.version));
-    EtwPut(dict, "name", textObj(schema->event));
+    EtwPut(dict, "name", EtwStringObj(schema->event));
     EtwPut(dict, "level", Tcl_NewIntObj(event->desc.level));
     EtwPut(dict, "opcode", Tcl_NewIntObj(event->desc.opcode));
     EtwPut(dict, "task", Tcl_NewIntObj(event->desc.task));
@@ -186,7 +181,7 @@ static Tcl_Obj *namesObj(const EtwProviderDef *def, EtwNameKind kind)
 
     for (int i = 0; i < def->nameCount[kind]; i++) {
         const EtwNamed *named = &def->names[kind][i];
-        Tcl_DictObjPut(NULL, dict, textObj(named->name), EtwUint64Obj(named->value));
+        Tcl_DictObjPut(NULL, dict, EtwStringObj(named->name), EtwUint64Obj(named->value));
     }
     return dict;
 }
@@ -200,11 +195,11 @@ static Tcl_Obj *mapsObj(const EtwProviderDef *def)
         Tcl_Obj *one = Tcl_NewDictObj(), *values = Tcl_NewDictObj();
         for (int k = 0; k < map->count; k++) {
             Tcl_DictObjPut(NULL, values, EtwUint64Obj(map->entries[k].value),
-                    textObj(map->entries[k].name));
+                    EtwStringObj(map->entries[k].name));
         }
-        EtwPut(one, "kind", textObj(map->bits ? "bits" : "values"));
+        EtwPut(one, "kind", EtwStringObj(map->bits ? "bits" : "values"));
         EtwPut(one, "values", values);
-        Tcl_DictObjPut(NULL, dict, textObj(def->maps[i]->name), one);
+        Tcl_DictObjPut(NULL, dict, EtwStringObj(def->maps[i]->name), one);
     }
     return dict;
 }
@@ -213,9 +208,9 @@ Tcl_Obj *EtwKnownProviderObj(const EtwKnownProvider *known)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    EtwPut(dict, "name", textObj(known->name));
+    EtwPut(dict, "name", EtwStringObj(known->name));
     EtwPut(dict, "guid", EtwGuidIsNull(&known->guid) ? Tcl_NewObj() : EtwGuidObj(&known->guid));
-    EtwPut(dict, "origin", textObj(EtwOriginName(known->origin)));
+    EtwPut(dict, "origin", EtwStringObj(EtwOriginName(known->origin)));
     EtwPut(dict, "events", Tcl_NewIntObj(known->events));
     putText(dict, "file", known->from);
     return dict;

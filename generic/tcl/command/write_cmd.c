@@ -3,7 +3,7 @@
  *
  *	etw write and etw enabled: the commands on a traced program's own path. Look-ups go through
  *	a small cache keyed by the words' Tcl_Obj pointers; nothing is converted and no count of arguments
- *	checked while nobody listens; the payload is built on the stack.
+ *	checked while nobody listens; the payload is built in one buffer of the interpreter.
  */
 #include "tcl/provider/tcl_provider.h"
 
@@ -21,7 +21,8 @@ typedef struct Slot {
 } Slot;
 
 typedef struct EtwWriteCache {
-    unsigned epoch; /* etwProviderEpoch when the slots were filled */
+    unsigned epoch;  /* etwProviderEpoch when the slots were filled */
+    EtwText payload; /* of one event, while it is written */
     Slot slots[CACHE_SLOTS];
 } EtwWriteCache;
 
@@ -38,9 +39,13 @@ static void emptySlot(Slot *slot)
 
 void EtwWriteCacheFree(EtwWriteCache *cache)
 {
-    for (int i = 0; cache != NULL && i < CACHE_SLOTS; i++) {
+    if (cache == NULL) {
+        return;
+    }
+    for (int i = 0; i < CACHE_SLOTS; i++) {
         emptySlot(&cache->slots[i]);
     }
+    EtwTextFree(&cache->payload);
     EtwFree(cache);
 }
 
@@ -113,24 +118,17 @@ static int wrongCount(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *con
 
 /* An event that is too big or finds no buffer is a loss that the session counts, not an error here.
  */
-static int writeEvent(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *const values[])
+static int writeEvent(
+        Tcl_Interp *interp, EtwText *payload, const EtwTclEvent *event, Tcl_Obj *const values[])
 {
-    EtwEncoder encoder;
-    int result = TCL_OK;
-
-    EtwEncoderInit(&encoder);
-    for (int i = 0; i < event->fieldCount && result == TCL_OK; i++) {
-        result = EtwEncodeField(interp, &encoder, &event->fields[i], values[i]);
+    payload->size = 0;
+    for (int i = 0; i < event->fieldCount; i++) {
+        if (EtwEncodeField(interp, payload, &event->fields[i], values[i]) != TCL_OK) {
+            return TCL_ERROR;
+        }
     }
-    if (result == TCL_OK && !encoder.tooBig) {
-        Etw_Write(event->event, &(Etw_Data){encoder.data, encoder.size}, 1);
-    } else if (result == TCL_OK) {
-        uint8_t *big = EtwAlloc(ETW_MAX_PAYLOAD + 1);
-        Etw_Write(event->event, &(Etw_Data){big, ETW_MAX_PAYLOAD + 1}, 1);
-        EtwFree(big);
-    }
-    EtwEncoderFree(&encoder);
-    return result;
+    Etw_Write(event->event, &(Etw_Data){payload->data, payload->size}, payload->size != 0);
+    return TCL_OK;
 }
 
 int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
@@ -150,7 +148,7 @@ int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     if (objc - 3 != event->fieldCount) {
         return wrongCount(interp, event, objv);
     }
-    return writeEvent(interp, event, objv + 3);
+    return writeEvent(interp, &((EtwInterp *)clientData)->writeCache->payload, event, objv + 3);
 }
 
 /* An event of that level and keyword, of a provider that this interpreter did not make: the

@@ -13,11 +13,9 @@
 /* ---- Types of fields (event_types.c) ----------------------------------------------------------- */
 
 typedef struct EtwType EtwType;
-typedef struct EtwEncoder EtwEncoder;
 
 /* Append one scalar; an error is left in interp. */
-typedef int EtwEncodeProc(
-        Tcl_Interp *interp, EtwEncoder *encoder, const EtwType *type, Tcl_Obj *value);
+typedef int EtwEncodeProc(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value);
 
 typedef struct EtwTypeInfo {
     const char *name; /* "uint32" */
@@ -49,34 +47,10 @@ Etw_Field *EtwTypesFlatten(const EtwType *types, int count, int *fieldCountPtr);
 
 /* ---- Payload bytes (write_encode.c) ---------------------------------------------------------------- */
 
-enum { ETW_MAX_PAYLOAD = 65536, ETW_ENCODE_STACK = 1536 };
-
-/*
- * Grows from its own room to the heap, and no further than ETW_MAX_PAYLOAD: beyond that it only
- * notes that the event is too big, so that the engine counts the loss.
- */
-struct EtwEncoder {
-    uint8_t *data;
-    size_t size, room;
-    bool tooBig;
-    uint8_t own[ETW_ENCODE_STACK];
-};
-
-static inline void EtwEncoderInit(EtwEncoder *e)
-{
-    e->data = e->own;
-    e->size = 0;
-    e->room = sizeof e->own;
-    e->tooBig = false;
-}
-static inline void EtwEncoderFree(EtwEncoder *e)
-{
-    if (e->data != e->own) {
-        EtwFree(e->data);
-    }
-}
+/* Bytes. The payload of a value that needs more is larger, too, but not complete: no event can have it. */
+enum { ETW_MAX_PAYLOAD = 65536 };
 /* Append the value of a field: a scalar, a list for an array, a dict for a struct. */
-int EtwEncodeField(Tcl_Interp *interp, EtwEncoder *encoder, const EtwType *type, Tcl_Obj *value);
+int EtwEncodeField(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value);
 
 EtwEncodeProc EtwEncodeString, EtwEncodeWideString, EtwEncodeBinary, EtwEncodeBytes;
 EtwEncodeProc EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal;

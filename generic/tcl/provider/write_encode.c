@@ -13,61 +13,18 @@ static int wrongValue(Tcl_Interp *interp, const EtwType *type, Tcl_Obj *value, c
             Tcl_GetString(value));
 }
 
-static bool grow(EtwEncoder *e, size_t more)
+/* A longer one makes the payload too large for any event. */
+static void putCounted(EtwText *out, const void *data, size_t size)
 {
-    if (e->tooBig || more > ETW_MAX_PAYLOAD || e->size + more > ETW_MAX_PAYLOAD) {
-        e->tooBig = true;
-        return false;
-    }
-    size_t room = e->room;
-    while (room < e->size + more) {
-        room *= 2;
-    }
-    uint8_t *old = e->data == e->own ? NULL : e->data;
-    uint8_t *data = EtwRealloc(old, room);
-    if (old == NULL) {
-        memcpy(data, e->own, e->size);
-    }
-    e->data = data;
-    e->room = room;
-    return true;
-}
+    uint16_t stored = (uint16_t)size;
 
-/* Room for n bytes, already counted; NULL when the event is too big. */
-static inline uint8_t *take(EtwEncoder *e, size_t n)
-{
-    if (__builtin_expect(e->room - e->size < n, 0) && !grow(e, n)) {
-        return NULL;
-    }
-    uint8_t *at = e->data + e->size;
-    e->size += n;
-    return at;
-}
-
-static inline void put(EtwEncoder *e, const void *data, size_t n)
-{
-    uint8_t *at = take(e, n);
-    if (at != NULL) {
-        memcpy(at, data, n);
-    }
-}
-
-static void putCounted(EtwEncoder *e, const void *data, size_t size)
-{
-    if (size > UINT16_MAX) {
-        e->tooBig = true;
-        return;
-    }
-    uint8_t *at = take(e, size + 2);
-    if (at != NULL) {
-        EtwStore16(at, (uint16_t)size);
-        memcpy(at + 2, data, size);
-    }
+    EtwTextAdd(out, &stored, 2);
+    EtwTextAdd(out, data, size < ETW_MAX_PAYLOAD ? size : ETW_MAX_PAYLOAD);
 }
 
 /* ---- Scalars --------------------------------------------------------------------------------- */
 
-int EtwEncodeString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeString(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_DString ds;
     size_t size;
@@ -75,13 +32,13 @@ int EtwEncodeString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_
 
     Tcl_DStringInit(&ds);
     const char *text = EtwUtf8Of(value, &ds, &size);
-    putCounted(e, text, size);
+    putCounted(out, text, size);
     Tcl_DStringFree(&ds);
     return TCL_OK;
 }
 
 /* UTF-16: counted, or up to its first NUL, which ends it: what is behind would be another field. */
-int EtwEncodeWideString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeWideString(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     EtwText wide = {NULL, 0, 0};
     size_t size = 0;
@@ -90,25 +47,25 @@ int EtwEncodeWideString(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, 
     EtwAddUtf16(&wide, value);
     EtwTextAdd(&wide, "\0", 2);
     if (type->info->in == ETW_IN_COUNTED_UTF16) {
-        putCounted(e, wide.data, wide.size - 2);
+        putCounted(out, wide.data, wide.size - 2);
     } else {
         while (EtwLoad16((uint8_t *)wide.data + size) != 0) {
             size += 2;
         }
-        put(e, wide.data, size + 2);
+        EtwTextAdd(out, wide.data, size + 2);
     }
     EtwTextFree(&wide);
     return TCL_OK;
 }
 
-int EtwEncodeWide(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeWide(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_WideInt wide;
 
     if (Tcl_GetWideIntFromObj(NULL, value, &wide) != TCL_OK) {
         return wrongValue(interp, type, value, "an integer");
     }
-    put(e, &wide, 8);
+    EtwTextAdd(out, &wide, 8);
     return TCL_OK;
 }
 
@@ -119,7 +76,7 @@ static bool fits(Tcl_WideInt wide, const EtwTypeInfo *info)
     return wide <= max && wide >= (info->isSigned ? -max - 1 : 0);
 }
 
-int EtwEncodeInteger(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeInteger(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_WideInt wide;
     uint64_t u;
@@ -128,17 +85,17 @@ int EtwEncodeInteger(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl
         if (EtwGetUint64(NULL, value, &u) != TCL_OK) {
             return wrongValue(interp, type, value, "an integer of 0 to 2^64-1");
         }
-        put(e, &u, 8);
+        EtwTextAdd(out, &u, 8);
         return TCL_OK;
     }
     if (Tcl_GetWideIntFromObj(NULL, value, &wide) != TCL_OK || !fits(wide, type->info)) {
         return wrongValue(interp, type, value, type->info->name);
     }
-    put(e, &wide, type->info->size); /* little-endian: the low bytes come first */
+    EtwTextAdd(out, &wide, type->info->size); /* little-endian: the low bytes come first */
     return TCL_OK;
 }
 
-int EtwEncodeReal(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeReal(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     double number;
 
@@ -146,23 +103,23 @@ int EtwEncodeReal(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Ob
         return wrongValue(interp, type, value, "a number");
     }
     float single = (float)number;
-    put(e, type->info->size == 4 ? (void *)&single : (void *)&number, type->info->size);
+    EtwTextAdd(out, type->info->size == 4 ? (void *)&single : (void *)&number, type->info->size);
     return TCL_OK;
 }
 
-int EtwEncodeBinary(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeBinary(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_Size size;
     const unsigned char *bytes = Tcl_GetBytesFromObj(NULL, value, &size);
     if (bytes == NULL) {
         return wrongValue(interp, type, value, "bytes");
     }
-    putCounted(e, bytes, (size_t)size);
+    putCounted(out, bytes, (size_t)size);
     return TCL_OK;
 }
 
 /* A form of tcl/core/value_bytes.h. */
-int EtwEncodeBytes(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeBytes(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     uint8_t bytes[ETW_VALUE_BYTES];
     size_t size = type->info->bytes(value, bytes);
@@ -171,16 +128,16 @@ int EtwEncodeBytes(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_O
         return wrongValue(interp, type, value, type->info->expected);
     }
     if (type->info->in == ETW_IN_BINARY) {
-        putCounted(e, bytes, size);
+        putCounted(out, bytes, size);
     } else {
-        put(e, bytes, size);
+        EtwTextAdd(out, bytes, size);
     }
     return TCL_OK;
 }
 
 /* ---- Structs and arrays ---------------------------------------------------------------------- */
 
-static int encodeStruct(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+static int encodeStruct(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     for (int i = 0; i < type->memberCount; i++) {
         const EtwType *member = &type->members[i];
@@ -196,20 +153,20 @@ static int encodeStruct(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, 
             return EtwTclFail(interp, ETW_E_ARG, "VALUE", type->name,
                     "struct \"%s\" lacks its member \"%s\"", type->name, member->name);
         }
-        if (EtwEncodeField(interp, e, member, found) != TCL_OK) {
+        if (EtwEncodeField(interp, out, member, found) != TCL_OK) {
             return TCL_ERROR;
         }
     }
     return TCL_OK;
 }
 
-static int encodeOne(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+static int encodeOne(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
-    return type->info->encode ? type->info->encode(interp, e, type, value)
-                              : encodeStruct(interp, e, type, value);
+    return type->info->encode ? type->info->encode(interp, out, type, value)
+                              : encodeStruct(interp, out, type, value);
 }
 
-static int encodeArray(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+static int encodeArray(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
     Tcl_Size count;
     Tcl_Obj *element;
@@ -222,21 +179,17 @@ static int encodeArray(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, T
                 "field \"%s\": expected %d elements but got %ld", type->name, type->count,
                 (long)count);
     }
-    if (count > UINT16_MAX) {
-        e->tooBig = true;
-        return TCL_OK;
-    }
     if (type->array == ETW_ARRAY_COUNTED) {
         uint16_t stored = (uint16_t)count;
-        put(e, &stored, 2);
+        EtwTextAdd(out, &stored, 2);
     }
-    for (Tcl_Size i = 0; i < count; i++) {
+    for (Tcl_Size i = 0; i < count && out->size <= ETW_MAX_PAYLOAD; i++) {
         /* Asked for one by one: an element's conversion may shimmer the list. */
         if (Tcl_ListObjIndex(interp, value, i, &element) != TCL_OK || element == NULL) {
             return TCL_ERROR;
         }
         Tcl_IncrRefCount(element);
-        int result = encodeOne(interp, e, type, element);
+        int result = encodeOne(interp, out, type, element);
         Tcl_DecrRefCount(element);
         if (result != TCL_OK) {
             return TCL_ERROR;
@@ -245,8 +198,8 @@ static int encodeArray(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, T
     return TCL_OK;
 }
 
-int EtwEncodeField(Tcl_Interp *interp, EtwEncoder *e, const EtwType *type, Tcl_Obj *value)
+int EtwEncodeField(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value)
 {
-    return type->array == ETW_SCALAR ? encodeOne(interp, e, type, value)
-                                     : encodeArray(interp, e, type, value);
+    return type->array == ETW_SCALAR ? encodeOne(interp, out, type, value)
+                                     : encodeArray(interp, out, type, value);
 }

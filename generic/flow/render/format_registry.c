@@ -21,15 +21,5 @@ const char *const etwExportFormatNames[] = {ETW_EXPORT_FORMATS(NAME) ETW_ROW_FOR
 
 bool EtwFormatTakes(EtwFormat format, const char *option)
 {
-    const char *word = etwFormats[format].options;
-    size_t size = strlen(option);
-
-    while (*word != 0) {
-        size_t length = strcspn(word, " ");
-        if (length == size && memcmp(word, option, size) == 0) {
-            return true;
-        }
-        word += length + (word[length] == ' ');
-    }
-    return false;
+    return strstr(etwFormats[format].options, option) != NULL;
 }

@@ -68,7 +68,7 @@ extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
  * its group. */
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];
 
-/* Does the option belong to the format? */
+/* Does the option belong to the format? No option's name is a part of another's. */
 bool EtwFormatTakes(EtwFormat format, const char *option);
 
 #endif

@@ -307,7 +307,6 @@ static const CallsReading callsDefaults = {.merge = 1};
 const EtwReadCommand etwCallsCommand = {
         .size = sizeof(CallsReading),
         .defaults = &callsDefaults,
-        .usage = "source ?source ...? ?-option value ...?",
         .options = callsOptions,
         .check = checkOptions,
         .begin = beginCalls,

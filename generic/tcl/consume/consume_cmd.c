@@ -39,7 +39,6 @@ static int endEvents(void *record)
 
 const EtwReadCommand etwEventsCommand = {
         .size = sizeof(EtwReading),
-        .usage = "source ?source ...? ?-option value ...?",
         .options = queryOptions,
         .begin = beginEvents,
         .event = appendEvent,

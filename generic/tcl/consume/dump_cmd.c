@@ -220,7 +220,6 @@ static const Dump dumpDefaults = {.width = -1, .timeFormat = -1};
 const EtwReadCommand etwDumpCommand = {
         .size = sizeof(Dump),
         .defaults = &dumpDefaults,
-        .usage = "source ?source ...? ?-option value ...?",
         .options = dumpOptions,
         .check = checkColumns,
         .begin = beginDump,

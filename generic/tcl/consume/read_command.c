@@ -40,7 +40,8 @@ static int parseWords(
         return parsePlain(command, objc, objv, record);
     }
     if (objc < 2) {
-        Tcl_WrongNumArgs(record->interp, 1, objv, command->usage);
+        Tcl_WrongNumArgs(record->interp, 1, objv,
+                command->usage ? command->usage : "source ?source ...? ?-option value ...?");
         return TCL_ERROR;
     }
     return EtwQueryWords(
@@ -197,12 +198,9 @@ void EtwReadNotes(EtwText *out, const EtwQuery *query, const EtwReadNote *notes,
     Tcl_IncrRefCount(warnings);
     Tcl_ListObjGetElements(NULL, warnings, &wordCount, &words);
     for (Tcl_Size i = 0; i < wordCount; i++) {
-        Tcl_DString utf8;
-        Tcl_DStringInit(&utf8);
         EtwTextStr(out, "-- warning: ");
-        EtwTextStr(out, EtwUtf8Of(words[i], &utf8, NULL));
+        EtwAddTextOf(out, words[i], false);
         EtwTextChar(out, '\n');
-        Tcl_DStringFree(&utf8);
     }
     Tcl_DecrRefCount(warnings);
 }

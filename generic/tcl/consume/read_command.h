@@ -36,7 +36,7 @@ typedef struct EtwReading {
 typedef struct EtwReadCommand {
     size_t size;          /* of the record */
     const void *defaults; /* a record with the defaults of the options; NULL: zeroed */
-    const char *usage;    /* arguments, for "wrong # args" */
+    const char *usage;    /* arguments, for "wrong # args"; NULL: sources and options */
     EtwReadWords words;
     const EtwOption *options;
     int (*check)(void *record); /* the options; TCL_BREAK: nothing is to be read, result is set */

@@ -68,12 +68,9 @@ static int takeNames(Tcl_Interp *interp, const char *option, Tcl_Obj *list, EtwT
                 option, ETW_SUMMARY_FIELDS);
     }
     for (Tcl_Size i = 0; i < count; i++) {
-        Tcl_DString utf8;
-        Tcl_DStringInit(&utf8);
         at[i] = text->size;
-        EtwTextStr(text, EtwUtf8Of(words[i], &utf8, NULL));
+        EtwAddTextOf(text, words[i], false);
         EtwTextChar(text, 0);
-        Tcl_DStringFree(&utf8);
     }
     for (Tcl_Size i = 0; i < count; i++) {
         names[i] = text->data + at[i];
@@ -276,7 +273,6 @@ static const SummaryReading summaryDefaults = {.groups = GROUPS, .top = -1};
 const EtwReadCommand etwSummaryCommand = {
         .size = sizeof(SummaryReading),
         .defaults = &summaryDefaults,
-        .usage = "source ?source ...? ?-option value ...?",
         .options = summaryOptions,
         .check = makeConfig,
         .begin = beginSummary,

@@ -166,6 +166,8 @@ int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Ob
 /* Real UTF-8 of a Tcl value (no C0 80, no surrogates). Points into obj or into *dsPtr, which the
  * caller inits and frees. */
 const char *EtwUtf8Of(Tcl_Obj *obj, Tcl_DString *dsPtr, size_t *sizePtr);
+/* Append that, or the same as UTF-16. */
+void EtwAddTextOf(EtwText *out, Tcl_Obj *obj, bool utf16);
 /* A Tcl value from bytes that should be UTF-8; others become U+FFFD. */
 Tcl_Obj *EtwTextObj(const char *utf8, size_t size);
 Tcl_Obj *EtwStringObj(const char *utf8); /* up to its NUL */

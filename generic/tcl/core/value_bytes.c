@@ -107,30 +107,3 @@ size_t EtwSystemtimeBytes(Tcl_Obj *obj, uint8_t *bytes)
     EtwSystemtimeOf(EtwFloorDivide(ns, 1000000), bytes);
     return 16;
 }
-
-/* ---- Texts ----------------------------------------------------------------------------------- */
-
-static void addText(EtwText *out, Tcl_Obj *obj, bool wide)
-{
-    Tcl_DString ds;
-    size_t size;
-
-    Tcl_DStringInit(&ds);
-    const char *text = EtwUtf8Of(obj, &ds, &size);
-    if (wide) {
-        EtwTextToUtf16(out, text, size);
-    } else {
-        EtwTextAdd(out, text, size);
-    }
-    Tcl_DStringFree(&ds);
-}
-
-void EtwAddUtf8(EtwText *out, Tcl_Obj *obj)
-{
-    addText(out, obj, false);
-}
-
-void EtwAddUtf16(EtwText *out, Tcl_Obj *obj)
-{
-    addText(out, obj, true);
-}

@@ -20,10 +20,6 @@ EtwBytesProc EtwIpv4Bytes,
 EtwBytesProc EtwPortBytes; /* network byte order */
 EtwBytesProc EtwFiletimeBytes, EtwSystemtimeBytes; /* of nanoseconds since 1970 */
 
-/* Append the value's text. */
-void EtwAddUtf8(EtwText *out, Tcl_Obj *obj);
-void EtwAddUtf16(EtwText *out, Tcl_Obj *obj);
-
 /* ms since 1970 as a SYSTEMTIME; false: before its year 0 or after its last. */
 bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16]);
 

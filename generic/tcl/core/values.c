@@ -76,6 +76,21 @@ Tcl_Obj *EtwTextObj(const char *utf8, size_t size)
     return obj;
 }
 
+void EtwAddTextOf(EtwText *out, Tcl_Obj *obj, bool utf16)
+{
+    Tcl_DString ds;
+    size_t size;
+
+    Tcl_DStringInit(&ds);
+    const char *text = EtwUtf8Of(obj, &ds, &size);
+    if (utf16) {
+        EtwTextToUtf16(out, text, size);
+    } else {
+        EtwTextAdd(out, text, size);
+    }
+    Tcl_DStringFree(&ds);
+}
+
 Tcl_Obj *EtwStringObj(const char *utf8)
 {
     return EtwTextObj(utf8, strlen(utf8));

@@ -44,7 +44,7 @@ int EtwEncodeWideString(Tcl_Interp *interp, EtwText *out, const EtwType *type, T
     size_t size = 0;
     (void)interp;
 
-    EtwAddUtf16(&wide, value);
+    EtwAddTextOf(&wide, value, true);
     EtwTextAdd(&wide, "\0", 2);
     if (type->info->in == ETW_IN_COUNTED_UTF16) {
         putCounted(out, wide.data, wide.size - 2);

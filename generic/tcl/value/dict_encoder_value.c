@@ -312,7 +312,7 @@ static void setScratch(EtwText *scratch, EtwValueKind kind, EtwValue *v)
 
 static bool textFromObj(EtwText *scratch, Tcl_Obj *obj, bool wide, EtwValue *v)
 {
-    (wide ? EtwAddUtf16 : EtwAddUtf8)(scratch, obj);
+    EtwAddTextOf(scratch, obj, wide);
     setScratch(scratch, wide ? ETW_V_TEXT16 : ETW_V_TEXT, v);
     return true;
 }

@@ -1,9 +1,9 @@
 /*
  * script/builtin_wrappers.h --
  *
- *	Commands of Tcl's own that are shown for what they do, whatever the patterns are: the use of
- *	one, and who shows it. They are hooked while anything is traced in an interpreter; what is
- *	written depends on the keywords that sessions ask for.
+ *	Wrappers of Tcl's built-in commands whose effects are events, independent of the patterns: timers and
+ *	other callbacks, channels, packages. They are hooked while anything is traced in an interpreter. The
+ *	keywords that sessions enable select the events.
  */
 #ifndef ETW_BUILTIN_WRAPPERS_H
 #define ETW_BUILTIN_WRAPPERS_H

@@ -1,9 +1,10 @@
 /*
  * script/script.h --
  *
- *	The script execution provider, "Tcl-Script": traces of one interpreter's procs and commands,
- *	made into events. Commands are in tcl/command/script_cmd.c; hooks into the interpreter in
- *	script/hooks/tclint_hooks.c (private headers, guarded) with script/hooks/public_hooks.c as the fallback.
+ *	The script execution provider, "Tcl-Script": writes events for an interpreter's calls of procs and
+ *	commands. The Tcl commands are in tcl/command/script_cmd.c. The hooks are in
+ *	script/hooks/tclint_hooks.c, which uses Tcl's private headers; script/hooks/public_hooks.c is the
+ *	fallback.
  */
 #ifndef ETW_SCRIPT_SCRIPT_H
 #define ETW_SCRIPT_SCRIPT_H
@@ -49,13 +50,13 @@ int EtwScriptVariable(
 int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
         int ops /* TCL_TRACE_RENAME|TCL_TRACE_DELETE */, int add);
 
-/* The definition of the provider's event number `index`; NULL: there are not so many. */
+/* The definition of the provider's event number `index`; NULL: there is none. */
 const Etw_Field *EtwScriptEventAt(int index, Etw_EventDesc *desc, int *fieldCountPtr);
 
 /*
- * Sample who is on the target's stack each so many milliseconds, in events of keyword `sample`; 0 ends
- * it. Again: with the new interval. counters: a list of names of counters (base/os.h), whose increase
- * each sample has as a dict; NULL: none.
+ * Sample the target's call stack every `milliseconds`, in events of keyword `sample`; 0 stops sampling.
+ * Another call changes the interval. counters: a list of names of counters (base/os.h); each sample has
+ * a dict of their increases. NULL: none.
  */
 int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds, Tcl_Obj *counters);
 

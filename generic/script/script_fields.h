@@ -1,8 +1,8 @@
 /*
  * script/script_fields.h --
  *
- *	The fixed parts of an event's payload, put into a buffer: numbers, short texts, and the
- *	CallId and Depth that enters and leaves begin with. Each returns the end. Room is the caller's care.
+ *	Stores the fixed parts of an event's payload: numbers, short texts, and the CallId and Depth with which
+ *	enters and leaves begin. Each function returns the end. The caller provides enough space.
  */
 #ifndef ETW_SCRIPT_FIELDS_H
 #define ETW_SCRIPT_FIELDS_H
@@ -36,7 +36,7 @@ static inline char *putHead(char *at, const EtwCall *call)
     return put16(at + 8, depth < 0xFFFF ? depth : 0xFFFF);
 }
 
-/* Who runs the command, as a text field of at most ETW_NAME_MAX bytes (script_calls.c). */
+/* The caller of the command, as a text field of at most ETW_NAME_MAX bytes (script_calls.c). */
 char *EtwPutContext(char *at, EtwScriptState *state, const EtwCallSite *place);
 
 #endif

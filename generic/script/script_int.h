@@ -1,9 +1,9 @@
 /*
  * script/script_int.h --
  *
- *	What the files of the script room share: the state of a traced interpreter, its patterns and
- *	the hooks on its commands. Everything here belongs to the interpreter's own thread; only the
- *	provider (script_provider.c) is shared by all threads.
+ *	Shared by the files of generic/script: the state of a traced interpreter, its patterns and the hooks
+ *	on its commands. All of it belongs to the interpreter's thread; only the provider (script_provider.c)
+ *	is shared by all threads.
  */
 #ifndef ETW_SCRIPT_INT_H
 #define ETW_SCRIPT_INT_H
@@ -55,15 +55,15 @@ typedef struct EtwPattern {
 
 /* ---- Where calls are nested (script_calls.c) -------------------------------------------------------- */
 
-/* A running call with -steps full: what runs inside is traced by its rule. Counted, because a
- * coroutine that was made inside keeps it after the call has left. */
+/* A running call with -steps full: commands inside it are traced by its rule. Reference-counted,
+ * because a coroutine that was created inside keeps it after the call has returned. */
 typedef struct EtwScope {
     int refs;
     EtwRule *rule;
     struct EtwScope *outer;
 } EtwScope;
 
-/* A call whose lines are told. */
+/* A call whose lines are reported. */
 typedef struct EtwLineCall {
     uint64_t id;
     const EtwHook *hook; /* only compared */
@@ -111,7 +111,7 @@ EtwScriptState *EtwScriptStateOf(Tcl_Interp *interp);
 EtwScriptState *EtwScriptStateMake(Tcl_Interp *interp);
 EtwScriptState *EtwScriptThreadStates(void); /* all of this thread, a list */
 void EtwScriptStateDrop(EtwScriptState *state);
-/* One more or one less who wants steps. */
+/* Add or remove a user of steps. */
 void EtwScriptStepUser(EtwScriptState *state, int change);
 /* The rule for a command's full name (with leading ::), NULL: none. */
 EtwRule *EtwScriptMatch(EtwScriptState *state, const char *name, bool wild);
@@ -129,7 +129,7 @@ void EtwSampleStop(EtwScriptState *state); /* does nothing where nothing is samp
 enum {
     HOOK_CALL = 1,     /* matches a pattern */
     HOOK_STEP = 2,     /* is seen inside calls that have steps */
-    HOOK_WATCH = 4,    /* makes commands: look for them when it is done */
+    HOOK_WATCH = 4,    /* creates commands: search for them when it has returned */
     HOOK_OPAQUE = 8,   /* tests the nreProc of coroutines: show it the true ones meanwhile */
     HOOK_BUILTIN = 16, /* takes callbacks, moves bytes, loads packages: see builtin_wrappers.c */
     HOOK_METHODS = 32, /* an object: its methods have to be hooked before it runs */
@@ -147,8 +147,8 @@ typedef enum EtwCommandKind {
 } EtwCommandKind;
 
 /*
- * A command that is hooked. Owned by its state's list until the command goes or nothing wants it
- * any more, and by each running call: refs counts both. `token` is NULL once the command is gone.
+ * A hooked command. References are held by its state's list, until the command is deleted or no longer
+ * hooked, and by each running call. `token` is NULL after the command was deleted.
  */
 struct EtwHook {
     EtwScriptState *state;
@@ -175,7 +175,7 @@ struct EtwHook {
     unsigned generation; /* of a method: of the patterns that what and rule are by */
 };
 
-/* Look at a command: hook it, change its hook or unhook it, as patterns and steps want it now. */
+/* Hook a command, change its hook, or unhook it, according to the current patterns and steps. */
 void EtwHookSync(EtwScriptState *state, Tcl_Command token);
 /* The same by name, seen from a namespace (NULL: global); silent when there is none. */
 void EtwHookSyncName(EtwScriptState *state, const char *name, const char *nsName);
@@ -185,7 +185,7 @@ EtwHook *EtwHookMethod(EtwScriptState *state, const char *name);
 void EtwHookMethodRefresh(EtwHook *hook);
 /* Look at every command. */
 void EtwHookScan(EtwScriptState *state);
-/* Before the outermost call: scan when commands have come that nobody announced; rate-limited. */
+/* Before the outermost call: scan for commands whose creation was not noticed. Rate-limited. */
 void EtwHookRefresh(EtwScriptState *state, uint64_t ticks);
 void EtwHookFree(EtwHook *hook);
 static inline void EtwHookUnref(EtwHook *hook)
@@ -209,7 +209,7 @@ void EtwKindsInit(void); /* once a process, from a throw-away interpreter */
 
 /* HOOK_WATCH and HOOK_OPAQUE bits of a command by its name. */
 unsigned EtwWatchOf(const char *name);
-/* After a watched command has ended well: hook what it made. The interpreter's result is kept. */
+/* After a watched command has succeeded: hook the commands that it created. Keeps the interpreter's result. */
 void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
 
 /* ---- Tcl's own commands that are shown for what they do (builtin_wrappers.c) --------------------------- */
@@ -358,7 +358,7 @@ void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, cons
 
 /* ---- The hook layer -------------------------------------------------------------------------- */
 
-/* Who runs a command: pieces of text that stay valid until the next command runs. */
+/* The caller of a command, as pieces of text that are valid until the next command runs. */
 typedef struct EtwCallSite {
     struct {
         const char *text; /* Tcl's UTF-8 */
@@ -379,8 +379,8 @@ typedef struct EtwHookLayer {
     EtwHook *(*find)(EtwScriptState *state, Tcl_Command token);
     bool (*attach)(EtwHook *hook); /* false: cannot be hooked */
     void (*update)(EtwHook *hook); /* `what` has changed */
-    /* The command is no longer to be hooked (or is going away). False: something may still call
-     * through the hook, keep it until the command is gone. */
+    /* Unhook a command, which may be being deleted. False: the hook may still be called, so it must be
+     * kept until the command is deleted. */
     bool (*detach)(EtwHook *hook);
     void (*active)(EtwScriptState *state, bool on); /* there are patterns or steps, or none */
     void (*inlining)(EtwScriptState *state, bool allowed);
@@ -396,22 +396,22 @@ typedef struct EtwHookLayer {
     uint64_t (*count)(EtwScriptState *state);   /* of all commands */
     void *(*callerEnv)(void *env);              /* the environment that runs this one; NULL: none */
     Tcl_Command (*original)(Tcl_Command token); /* that an import stands for */
-    /* Who runs, as text: the outermost first, parted by semicolons. NULL: cannot. */
+    /* The call stack as text: outermost first, separated by semicolons. NULL: not supported. */
     void (*stack)(EtwScriptState *state, char *text, size_t room, int *depthPtr);
     /*
-     * What the interpreter's thread looks at between commands, there as long as the thread is: another
-     * may set a handler's first int to 1, then this. NULL: only Tcl_AsyncMark will do.
+     * The flag that the interpreter's thread checks between commands, valid as long as the thread:
+     * another thread may set a handler's first int to 1, then this. NULL: use Tcl_AsyncMark.
      */
     int *(*asyncReady)(Tcl_Interp *interp);
     /*
-     * A script that reads like `look` and, evaluated, runs these words; a new object. NULL: cannot.
-     * What runs so calls aliasRuns before it evaluates anything, and aliasFailed when it ends
-     * with an error that is logged already: so that neither info frame nor errorInfo show it.
+     * A new object: a script whose string is `look`, and whose evaluation runs these words. NULL: not
+     * supported. Such a script calls aliasRuns before it evaluates anything, and aliasFailed when it
+     * ends with an error that is logged already, so that info frame and errorInfo do not show it.
      */
     Tcl_Obj *(*aliasScript)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
     void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);
     void (*aliasFailed)(Tcl_Interp *interp);
-    bool (*hasLines)(void); /* procs can tell each line they come to; NULL: they cannot */
+    bool (*hasLines)(void); /* lines of procs can be traced; NULL: they cannot */
 } EtwHookLayer;
 
 extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */

@@ -1,10 +1,9 @@
 /*
  * script/script_text.h --
  *
- *	The text fields of an event as a list of pieces: words and values of Tcl are pointed at
- *	where they lie, converted only where Tcl's UTF-8 or the list form asks for it, cut at a
- *	limit and masked. No value gets a string representation that it did not have, as far as the
- *	value's type is one that can be shown without (numbers, byte arrays, lists, dicts).
+ *	The text fields of an event as a list of pieces, which refer to Tcl's words and values in place. They
+ *	are converted only where Tcl's UTF-8 or the list form requires it, truncated at a limit, and masked.
+ *	Numbers, byte arrays, lists and dicts do not get a string representation.
  */
 #ifndef ETW_SCRIPT_TEXT_H
 #define ETW_SCRIPT_TEXT_H
@@ -34,7 +33,7 @@ void EtwPiecesBegin(EtwPieces *p, EtwScriptState *state);
 void EtwPiecesRaw(EtwPieces *p, const void *data, size_t size);
 
 void EtwFieldBegin(EtwPieces *p, size_t limit);
-void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size);     /* known to be real UTF-8 */
+void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size);     /* valid UTF-8 */
 void EtwFieldTcl(EtwPieces *p, const char *text, size_t size);       /* Tcl's own UTF-8 */
 void EtwFieldElement(EtwPieces *p, const char *text, size_t size);   /* as the first of a list */
 void EtwFieldWord(EtwPieces *p, Tcl_Obj *word, const EtwRule *rule); /* as an element of a list */
@@ -44,7 +43,7 @@ uint16_t EtwFieldEnd(EtwPieces *p); /* adds the mark of a cut; bytes of the fiel
 /*
  * The common case, without pieces: a short word or value with a string or an integer, copied to
  * `at` (ETW_FLAT_MAX + 2 bytes of room) as EtwFieldWord and EtwFieldValue would add it. Returns
- * its end; NULL: not that simple, take the pieces.
+ * its end. NULL: not a simple case; use the pieces.
  */
 enum { ETW_FLAT_MAX = 64, ETW_FLAT_WORDS = 8 };
 char *EtwFlatWord(char *at, Tcl_Obj *word);

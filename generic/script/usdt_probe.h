@@ -2,8 +2,8 @@
  * script/usdt_probe.h --
  *
  *	Static probes (USDT) at the enter and the leave of a traced call, for perf, bpftrace and
- *	SystemTap: etw:script__enter and etw:script__leave. Each is a nop behind a semaphore, which
- *	who listens counts up. Where configure found no sys/sdt.h there are none.
+ *	SystemTap: etw:script__enter and etw:script__leave. Each is a nop that is guarded by a semaphore, which
+ *	the tracing tool increments. There are none where configure found no sys/sdt.h.
  */
 #ifndef ETW_USDT_PROBE_H
 #define ETW_USDT_PROBE_H

@@ -1,9 +1,9 @@
 /*
  * script/hooks/tclint.h --
  *
- *	Tcl's private headers, for the files of the fast hook layer (tclint_hooks.c, tclint_*.c) and
- *	nobody else. ETW_TCLINT is defined where they are there and of a version that those files
- *	were written for; elsewhere they compile to nothing.
+ *	Tcl's private headers, for the files of the fast hook layer (tclint_*.c) only. ETW_TCLINT is defined
+ *	where the headers exist and have a version that these files support; elsewhere the files compile to
+ *	nothing.
  */
 #ifndef ETW_TCLINT_H
 #define ETW_TCLINT_H
@@ -74,14 +74,14 @@ bool EtwTclintCheckCode(void);
 
 /* ---- tclint_lines.c -------------------------------------------------------------------------- */
 
-/* A call is about to be traced: its body gets its marks, or loses them, as the hook's rule says. */
+/* Before a traced call: add marks to its body, or remove them, according to the hook's rule. */
 void EtwTclintLines(
         EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
 /* The same for a body that is compiled in a given namespace. */
 void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *ns);
 /* The hooked proc is traced no more. */
 void EtwTclintUnmark(const EtwHook *hook);
-/* A call was not traced because of -depth: its lines are not told either. As the call begins. */
+/* At the start of a call that is not traced because of -depth: do not report its lines either. */
 void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp);
 bool EtwTclintHasLines(void);
 void EtwTclintCheckLines(Tcl_Interp *interp);

@@ -1,7 +1,7 @@
 /*
  * tcl/command/session_cmd_int.h --
  *
- *	What the files about sessions share: a session's state as Tcl sees it.
+ *	Shared by the session commands: a session's state as a Tcl value.
  */
 #ifndef ETW_SESSION_CMD_INT_H
 #define ETW_SESSION_CMD_INT_H

@@ -1,7 +1,7 @@
 /*
  * tcl/consume/info_int.h --
  *
- *	What the two forms of `etw info` share: the dict (info_cmd.c) and the text (info_report.c).
+ *	Shared by the two forms of `etw info`: the dict (info_cmd.c) and the text (info_report.c).
  */
 #ifndef ETW_INFO_INT_H
 #define ETW_INFO_INT_H
@@ -26,7 +26,7 @@ typedef struct EtwInfoProviders {
 } EtwInfoProviders;
 
 EtwInfoProviders EtwInfoProvidersOf(const EtwTraceStats *stats);
-/* The text form; stats NULL: only what the header says. */
+/* The text form; stats NULL: the header only. */
 void EtwInfoText(EtwText *out, const EtwSource *source, const EtwTraceStats *stats);
 
 /* Name of a bit of LogFileMode, NULL: it has none. */

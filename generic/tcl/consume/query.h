@@ -57,9 +57,9 @@ typedef struct EtwFilter {
     EtwSchemaStore *store;
     EtwMoment from, to;
     bool based; /* relative moments have been resolved */
-    int seen;   /* events tested, until the source was told what it may leave out */
+    int seen;   /* events tested before the filter push-down */
 } EtwFilter;
-/* After some calls, the source is told what it may leave out. ETW_OK: passes; ETW_AGAIN: does not; ETW_END: it is past -to, and so is all that follows. */
+/* Test an event. After some calls, pushes the filter down to the source. ETW_OK: passes; ETW_AGAIN: does not; ETW_END: the event and all that follow are after -to. */
 EtwStatus EtwFilterTest(EtwFilter *filter, EtwSource *source, const EtwEvent *event);
 
 typedef struct EtwQuery {
@@ -71,11 +71,11 @@ typedef struct EtwQuery {
     EtwEventMaker *maker;      /* of results */
     EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
     Tcl_WideInt limit, taken;
-    bool keepSchemaEvents; /* events that describe others pass whatever the filter says, and do not
-                                  count; else they pass as others do */
-    bool ended;            /* -progress was told */
-    int64_t timeoutNs;     /* -1: none */
-    void (*onIdle)(void *ctx); /* a live source has nothing now; NULL: nobody cares */
+    bool keepSchemaEvents;     /* events that describe others pass in all cases and are not counted;
+                                  otherwise they are filtered like others */
+    bool ended;                /* the last -progress callback was made */
+    int64_t timeoutNs;         /* -1: none */
+    void (*onIdle)(void *ctx); /* a live source has no events now; may be NULL */
     void *idleCtx;
 } EtwQuery;
 

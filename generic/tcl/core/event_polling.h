@@ -1,8 +1,8 @@
 /*
  * tcl/core/event_polling.h --
  *
- *	What a command that reads for long owes its interpreter and its user: signals, limits and
- *	cancelling take effect, and a -progress callback is told how far it is.
+ *	Event-loop polling in commands that read for a long time: signals, limits and cancelling take effect,
+ *	and the -progress callback is called.
  */
 #ifndef ETW_EVENT_POLLING_H
 #define ETW_EVENT_POLLING_H
@@ -15,7 +15,7 @@ typedef struct EtwPolling {
     Tcl_Interp *interp;
     Tcl_Obj *progress;  /* the callback's prefix, a reference; NULL: none */
     int64_t lastReport; /* steady clock of the last call; 0: none yet */
-    double fraction;    /* of the last call: what is told never falls */
+    double fraction;    /* of the last callback; it never decreases */
     uint64_t read;      /* events read, whether they passed or not */
 } EtwPolling;
 
@@ -24,11 +24,11 @@ void EtwPollingBegin(EtwPolling *polling, Tcl_Interp *interp, Tcl_Obj *progress)
 void EtwPollingEnd(EtwPolling *polling);
 /* What the interpreter is owed now. TCL_OK, else the command has to end with the error left. */
 int EtwPollEvents(EtwPolling *polling);
-/* Count an event; every so many of them, serve and tell how far `source` is. Result as above. */
+/* Count an event. At intervals, poll and report the progress of `source`. Result as above. */
 int EtwPollingRead(EtwPolling *polling, const EtwSource *source);
-/* While there is nothing to read: serve, and tell when it is time. Result as above. */
+/* While there are no events: poll, and report when it is due. Result as above. */
 int EtwPollingIdle(EtwPolling *polling, const EtwSource *source);
-/* Tell that all is read. Result as above. */
+/* Report that all is read. Result as above. */
 int EtwPollingDone(EtwPolling *polling);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * tcl/core/tclcompat.h --
  *
- *	What differs between Tcl 8.6 and 9.0 for code that is written for 9.0. Nothing of ours in
- *	here.
+ *	Lets code that is written for Tcl 9.0 compile with 8.6. Nothing else.
  */
 #ifndef ETW_TCLCOMPAT_H
 #define ETW_TCLCOMPAT_H

@@ -1,9 +1,8 @@
 /*
  * tcl/core/tclglue.h --
  *
- *	What the files of the Tcl room share: the per-interpreter context, errors, options, and
- *	conversions between Tcl values and the core's types. The nouns (provider, query, where, consumer
- *	...) have headers or sections of their own below.
+ *	Shared by the files of generic/tcl: the per-interpreter context, errors, options, and conversions
+ *	between Tcl values and the core's types.
  */
 #ifndef ETW_TCLGLUE_H
 #define ETW_TCLGLUE_H
@@ -59,8 +58,8 @@ struct EtwWriteCache;
 struct EtwTimelines;
 
 /*
- * One an interpreter, its assoc data "etw"; owned by the interpreter and freed with it. Zeroed
- * first, so that the one free routine accepts a half-made one.
+ * The context of an interpreter, its assoc data "etw". The interpreter owns it. It is zeroed first, so
+ * that its free routine accepts a partly initialized one.
  */
 typedef struct EtwInterp {
     Tcl_Interp *interp;
@@ -75,7 +74,7 @@ typedef struct EtwInterp {
     Tcl_Obj *keys[ETW_KEY_COUNT];   /* shared key objects of event dicts */
 } EtwInterp;
 
-/* The context of an interpreter that has the package, NULL when it has not. */
+/* The context of an interpreter; NULL: the package is not loaded there. */
 EtwInterp *EtwInterpOf(Tcl_Interp *interp);
 /* Give a child the commands that it may have: a safe one write and enabled, another one all. */
 int EtwInitChild(Tcl_Interp *interp);
@@ -175,9 +174,9 @@ Tcl_Obj *EtwTakeText(EtwText *text);     /* of its bytes; *text is freed */
 /* Path of a file in the native file system, as the core takes it. Same ownership as EtwUtf8Of.
  * NULL: error left. */
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
-/* The same file of the disk, by whatever names. */
+/* Whether the names refer to the same file. */
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
-/* Edit distance of two short names in any case: how likely one is meant by the other. */
+/* Edit distance of two short names, ignoring case: for suggestions. */
 int EtwNameDistance(const char *a, const char *b);
 /* 0 .. 2^64-1. */
 int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr);
@@ -189,7 +188,7 @@ int EtwGetLevel(Tcl_Interp *interp, Tcl_Obj *obj, uint8_t *levelPtr);
 /* A list of 1 to `room` numbers 0..max into *numbers; option names it in messages. */
 int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int room, Tcl_WideInt max,
         uint32_t *numbers, int *countPtr);
-/* Names of programs as the engines want them, "a.exe;b.exe"; list is a list. In *dsPtr, which the
+/* Names of programs in the engines' format, "a.exe;b.exe"; list is a list. In *dsPtr, which the
  * caller inits and frees. */
 const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr);
 

@@ -1,8 +1,8 @@
 /*
  * tcl/core/text_output.h --
  *
- *	Where text goes, in large pieces: an open channel, or a file of our own. A file that must be
- *	whole or not there at all is written beside its place and renamed at the end.
+ *	Output of text in large pieces, to an open channel or a file. A file that must be complete or absent
+ *	is written under a temporary name in the same directory and renamed at the end.
  */
 #ifndef ETW_TEXT_OUTPUT_H
 #define ETW_TEXT_OUTPUT_H
@@ -16,14 +16,14 @@ typedef struct EtwOutput {
     Tcl_Obj *path; /* where the file has to be at the end; NULL: a channel, or written in place */
     Tcl_Obj *tempPath; /* what it is called until then */
     bool own;          /* we opened the channel */
-    bool raw;          /* takes UTF-8 bytes as they are */
+    bool raw;          /* accepts UTF-8 bytes without conversion */
     bool failed;
     EtwText text; /* not written yet */
 } EtwOutput;
 
 /*
  * A channel of that name (NULL: stdout), else a file, made 0600: traces hold secrets. A file that
- * `source` reads is refused: the error names `option`. beside: appears when it is complete.
+ * `source` reads is refused: the error names `option`. beside: it gets its name when it is complete.
  */
 int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
         bool tempPath, EtwOutput *output);

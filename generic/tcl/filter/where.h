@@ -1,8 +1,7 @@
 /*
  * tcl/filter/where.h --
  *
- *	A filter as users write it (`-where`), taken apart: what C evaluates, and what is left to
- *	Tcl.
+ *	A parsed -where expression: the predicate that C evaluates, and the residual filter for Tcl.
  */
 #ifndef ETW_WHERE_H
 #define ETW_WHERE_H
@@ -15,7 +14,7 @@ typedef struct EtwWhere {
     Tcl_Obj *cText;          /* the conjuncts that it stands for, an expression; NULL: none */
     Tcl_Obj *tclText;        /* the others; NULL: none */
     Tcl_Obj *fields;         /* list of the fields that the others read (for EtwEventMakerSelect) */
-    int required;            /* so many of them, from the first, must be there; the others may */
+    int required;            /* the first so many must be present; the others may be absent */
     /* apply's lambda: the required ones are arguments, then a dict of the rest, then what C says of
      * the parts. */
     Tcl_Obj *lambda;
@@ -27,7 +26,7 @@ typedef struct EtwWhere {
 int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where);
 void EtwWhereFree(EtwWhere *where);
 /*
- * What Tcl has to say of an event that the predicate let through: *passPtr. `maker` has
+ * Evaluate the residual filter for an event that passes the predicate: *passPtr. `maker` has
  * where->fields selected. An event that lacks one of them does not pass.
  */
 int EtwWhereTest(Tcl_Interp *interp, const EtwWhere *where, EtwEventMaker *maker,

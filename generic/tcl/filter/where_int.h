@@ -1,7 +1,7 @@
 /*
  * tcl/filter/where_int.h --
  *
- *	What where.c (expressions to predicates) and where_residual.c (what is left to Tcl) share.
+ *	Shared by where.c (expressions to predicates) and where_residual.c (the residual filter).
  */
 #ifndef ETW_WHERE_INT_H
 #define ETW_WHERE_INT_H
@@ -33,13 +33,13 @@ typedef struct EtwWhereSplit {
 
 /* The tree of a sub-expression, or NULL: not for C. */
 EtwNode *EtwWhereNode(EtwWhereParser *parser, const Tcl_Token *token);
-/* Operands of an operator: the sub-expressions behind its token. Returns how many there are, also
- * beyond `room`. */
+/* Operands of an operator: the sub-expressions after its token. Returns their number, which may be
+ * larger than `room`. */
 int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int room);
 
 /* Add "(token)" to a conjunction, *textPtr NULL: its first part. */
 void EtwWhereAppend(Tcl_Obj **textPtr, const Tcl_Token *token);
-/* One more part for Tcl; p->reason says why. */
+/* Add a part to the residual filter; p->reason has the reason. */
 void EtwWhereAddResidual(EtwWhereParser *parser, const Tcl_Token *token, EtwWhereSplit *split);
 /* Moves Tcl's part from the split to the where. */
 int EtwWhereMakeResidual(Tcl_Interp *interp, EtwWhereSplit *split, EtwWhere *where);

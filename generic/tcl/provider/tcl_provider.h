@@ -1,9 +1,9 @@
 /*
  * tcl/provider/tcl_provider.h --
  *
- *	Providers that Tcl code makes: their keywords, their events, the types of the events'
- *	fields, and how Tcl values become payload bytes. Nothing here but an enable callback holds a
- *	Tcl_Obj, so that a provider can be shared with child interpreters of the same thread.
+ *	Providers that Tcl code creates: their keywords and events, the types of fields, and the encoding of
+ *	Tcl values. Only an enable callback has a Tcl_Obj, so that a provider can be shared with child
+ *	interpreters of the same thread.
  */
 #ifndef ETW_TCL_PROVIDER_H
 #define ETW_TCL_PROVIDER_H
@@ -58,8 +58,8 @@ EtwEncodeProc EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal;
 /* ---- Providers (tcl_provider.c) ------------------------------------------------------------------ */
 
 /*
- * Counted: one reference for each interpreter whose table has it. Deleting it in the interpreter
- * that made it unregisters it at once (`deleted`); others find out at their next look-up.
+ * Reference-counted: one reference for each interpreter whose table has it. Deleting it in the
+ * interpreter that created it unregisters it at once (`deleted`); others notice at their next lookup.
  */
 typedef struct EtwTclCallback EtwTclCallback;
 typedef struct EtwTclProvider {
@@ -85,7 +85,7 @@ typedef struct EtwTclEvent {
     char *spec; /* as given to etw provider event */
 } EtwTclEvent;
 
-/* Rises whenever a provider or an event goes away: what is cached of them is void then. */
+/* Rises when a provider or an event is deleted, which invalidates caches. */
 extern unsigned etwProviderEpoch;
 
 /* A provider of this interpreter, or an error that lists them. */
@@ -107,7 +107,7 @@ void EtwProvidersFree(EtwInterp *ctx);
 
 /* command: a list, which gets {enable|disable|capture level any all} appended. */
 EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj *command);
-void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that made it; accepts NULL */
+void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that created it; accepts NULL */
 
 /* A provider as session commands name it: ours, built in, registered by some process, described
  * somewhere (schema/store/known_providers.h), or a GUID. */

@@ -1,8 +1,8 @@
 /*
  * tcl/relog/relog_int.h --
  *
- *	The parts of `etw relog`: edits of all events (relog_edit.c), a callback that decides about each
- *	(relog_map.c); relog_cmd.c has the command.
+ *	The parts of `etw relog`: edits of all events (relog_edit.c), and a callback for each event
+ *	(relog_map.c). relog_cmd.c has the command.
  */
 #ifndef ETW_RELOG_INT_H
 #define ETW_RELOG_INT_H
@@ -43,8 +43,8 @@ typedef struct EtwRelogMap EtwRelogMap;
 EtwRelogMap *EtwRelogMapNew(EtwQuery *query, Tcl_Obj *prefix, EtwRelog *relog);
 void EtwRelogMapFree(EtwRelogMap *map); /* accepts NULL */
 /*
- * What the command makes of the event. TCL_OK: *event is to be added, maybe as a new record, maybe at
- * another time; TCL_CONTINUE: it is dropped; TCL_BREAK: it and all that follow are; TCL_ERROR.
+ * Call the command for an event. TCL_OK: add *event, which may have a new record or another time;
+ * TCL_CONTINUE: drop it; TCL_BREAK: drop it and all that follow; TCL_ERROR.
  */
 int EtwRelogMapEvent(EtwRelogMap *map, EtwEvent *event);
 
@@ -61,7 +61,7 @@ EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *
 EtwSplitSink EtwRelogFilesSink(EtwRelogFiles *files);
 /* Paths, and how many events each has that are its own. */
 Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split);
-/* result: TCL_OK: they come into their places, else there will be none of them. */
+/* result: TCL_OK: the files get their names; otherwise they are deleted. */
 int EtwRelogFilesClose(EtwRelogFiles *files, int result);
 
 /* ---- Events from elsewhere (relog_cmd.c) ----------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * tcl/timeline/timeline_cmd_int.h --
  *
- *	What the files of `etw timeline` share: a timeline by its name, and the reading that fills it.
+ *	Shared by the files of `etw timeline`: a timeline by its name, and reading into it.
  */
 #ifndef ETW_TIMELINE_CMD_INT_H
 #define ETW_TIMELINE_CMD_INT_H
@@ -47,7 +47,7 @@ Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text);
 /* ---- timeline_read.c ---------------------------------------------------------------------------- */
 
 int EtwTimelineOpen(EtwTclTimeline *t);
-/* For so many ms at most; 0: until there is nothing more (now). */
+/* Read for at most `ms` milliseconds; 0: until there are no more events now. */
 int EtwTimelineRead(EtwTclTimeline *t, int ms);
 void EtwTimelineClose(EtwTclTimeline *t);
 /* Begin a search; "" ends it and forgets what it found. */

@@ -1,8 +1,8 @@
 /*
  * tcl/value/definition_lookup.h --
  *
- *	Definitions of providers and events by what a person calls them, and what to say of a name that
- *	nobody knows.
+ *	Looks up definitions of providers and events by the user's name for them, and suggests names for an
+ *	unknown one.
  */
 #ifndef ETW_DEFINITION_LOOKUP_H
 #define ETW_DEFINITION_LOOKUP_H
@@ -12,7 +12,7 @@
 
 enum { ETW_SUGGESTIONS_MAX = 6 };
 
-/* The names that are nearest to one that nobody knows; each once. Starts with `wrong`, else zeros. */
+/* The known names that are nearest to an unknown one, each once. Initialized with `wrong`, else zeros. */
 typedef struct EtwSuggestions {
     const char *wrong;
     const char *names[ETW_SUGGESTIONS_MAX]; /* nearest first */
@@ -24,17 +24,16 @@ void EtwSuggestionsAdd(EtwSuggestions *near, const char *name);
 int EtwSuggestionsFail(
         Tcl_Interp *interp, const EtwSuggestions *near, const char *what, const char *detail);
 
-/* Who lists the providers to look through. */
+/* Lists the providers to search. */
 typedef void EtwKnownProviderVisitor(void *source, EtwKnownProviderProc *visit, void *ctx);
 /* A provider's definition by name or GUID; visitor NULL: of all that are known. NULL with an error
  * left. */
 const EtwProviderDef *EtwFindDef(
         Tcl_Interp *interp, Tcl_Obj *name, EtwKnownProviderVisitor *visitor, void *source);
-/* The event is meant: its id (opcode, when they are told apart by that), or a pattern of its name or
- * symbol. */
+/* Whether the user's name matches the event: its id (opcode, where events are identified by that), or a
+ * pattern of its name or symbol. */
 bool EtwEventMatches(const EtwProviderDef *def, const EtwEventDef *event, Tcl_Obj *wanted);
-/* The one event that is meant, of that version; -1: the newest. NULL with an error left: none, or
- * several. */
+/* The matching event of that version; -1: the newest. NULL with an error left: none, or several. */
 const EtwEventDef *EtwFindEventDef(
         Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted, int version);
 

@@ -1,9 +1,9 @@
 /*
  * tcl/value/dict_encoder.h --
  *
- *	Payload bytes from a Tcl dict of fields along any event's schema: what the dict of a decoded
- *	event (`props`) has goes back in, and the forms that a person writes. The declared types of `etw
- *	write` are another thing: tcl/provider/write_encode.c.
+ *	Encodes a Tcl dict of fields as the payload of an event of any schema. Accepts the values in a decoded
+ *	event's dict (`props`), and further notations. `etw write` has its own encoder, for declared types:
+ *	tcl/provider/write_encode.c.
  */
 #ifndef ETW_DICT_ENCODER_H
 #define ETW_DICT_ENCODER_H
@@ -22,7 +22,7 @@ typedef enum EtwMissingMode {
 /*
  * Append the payload of an event of this schema. A number that says how many elements or bytes
  * another field has may be left out: it is counted. An error's code is {ETW ARG DETAIL FIELD} (VALUE,
- * MISSING, and EtwEncode's) or {ETW LOOKUP FIELD FIELD}; what was appended until then stays.
+ * MISSING, and EtwEncode's) or {ETW LOOKUP FIELD FIELD}. On an error, *out keeps what was appended.
  */
 int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
         Tcl_Obj *dict, EtwMissingMode mode);
@@ -30,13 +30,13 @@ int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uin
 /* ---- One value (dict_encoder_value.c) --------------------------------------------------------------- */
 
 /*
- * *value comes as EtwFieldSource.value says; false: obj is not a value of the field, and *value is spoiled.
+ * *value on entry: see EtwFieldSource.value. False: obj is not a value of the field; *value is undefined.
  * Its data are in *scratch, in obj or static.
  */
 bool EtwValueFromObj(EtwText *scratch, const EtwField *field, Tcl_Obj *obj, EtwValue *value);
-/* What stands for a value that is not given. */
+/* Set the default for a missing value. */
 void EtwValueSetZero(EtwText *scratch, const EtwField *field, EtwValue *value);
-/* Append what EtwValueFromObj takes: "a number of 0 to 255". width: of the field's numbers. */
+/* Append a description of valid values: "a number of 0 to 255". width: of the field's numbers. */
 void EtwAddExpected(EtwText *out, const EtwField *field, uint8_t width);
 
 #endif

@@ -33,10 +33,10 @@ Tcl_Obj *EtwEventObj(EtwEventMaker *maker, const EtwEvent *event);
  * there, as for a predicate: also those that are 0.
  */
 Tcl_Obj *EtwEventValues(EtwEventMaker *maker, const EtwEvent *event, int required);
-/* Call visit for each of the first `required` that no event had when EtwEventValues was asked. */
+/* Call visit for each of the first `required` fields that no event passed to EtwEventValues had. */
 void EtwEventMakerMissing(const EtwEventMaker *maker, int required,
         void (*visit)(void *ctx, const char *name), void *ctx);
-/* Who knows the modules that `frames` are in, as of the event at hand; NULL: nobody. */
+/* Set the tracker that resolves the modules of `frames`; NULL: none. */
 void EtwEventMakerTrack(EtwEventMaker *maker, const struct EtwTrack *track);
 EtwSchemaStore *EtwEventMakerStore(const EtwEventMaker *maker);
 /* The index of a header name, or -1. */

@@ -1,8 +1,8 @@
 /*
  * tcl/value/record_value.h --
  *
- *	Records as Tcl values, as `etw test event` makes them and -records takes them: a dict of `cpu`
- *	and `record`, the bytes of a record as a file has it, whose time is in ns since 1970.
+ *	Records as Tcl values, which `etw test event` returns and -records accepts: a dict of `cpu` and
+ *	`record`, the bytes of a record in a file's format with its time in ns since 1970.
  */
 #ifndef ETW_RECORD_VALUE_H
 #define ETW_RECORD_VALUE_H

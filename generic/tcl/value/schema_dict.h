@@ -1,8 +1,8 @@
 /*
  * tcl/value/schema_dict.h --
  *
- *	Definitions of providers and events as Tcl values: what etw schema and etw provider describe
- *	answer.
+ *	Definitions of providers and events as Tcl values, for the results of etw schema and etw provider
+ *	describe.
  */
 #ifndef ETW_SCHEMA_DICT_H
 #define ETW_SCHEMA_DICT_H
@@ -10,7 +10,7 @@
 #include "tcl/core/tclglue.h"
 #include "schema/store/known_providers.h"
 
-/* What is told of a provider before its events are read: name, guid, origin, events, file. */
+/* A provider's description without reading its events: name, guid, origin, events, file. */
 Tcl_Obj *EtwKnownProviderObj(const EtwKnownProvider *known);
 /* All of a provider but its events: keywords, tasks, opcodes, levels, channels, maps. */
 Tcl_Obj *EtwDefObj(const EtwProviderDef *def);

@@ -1,8 +1,8 @@
 /*
  * engine/dispatch.c --
  *
- *	engine.h for both engines: finds which one a session's name means, and passes the call on.
- *	"embedded:NAME" and "system:NAME" say it; a plain name means the engine that has such a session.
+ *	Implements engine.h for both engines: determines the engine of a session's name and passes the call on. The
+ *	prefixes "embedded:" and "system:" select an engine; a plain name means the engine that has such a session.
  */
 #include "base/bytes.h"
 #include "engine/engine_int.h"

@@ -1,7 +1,7 @@
 /*
  * event/event.c --
  *
- *	What is found in an event on demand, because few events carry it and fewer readers ask.
+ *	Rarely used data of an event, which is searched on demand.
  */
 #include "event/event.h"
 #include "base/bytes.h"

@@ -1,10 +1,9 @@
 /*
  * predicate/header_bounds.c --
  *
- *	What a predicate's conjuncts ask of an event's header, as a filter that a file's reader can
- *	apply to records before anything is decoded. It lets more pass than the predicate does,
- *	never less. Conjuncts behind one that reads the payload are not looked at: what they would
- *	keep from it, EtwPredicateMissing would not hear of.
+ *	The conditions on an event's header in a predicate, as a filter that a file's reader applies to records before they
+ *	are decoded. It passes every event that the predicate passes, and possibly more. Conjuncts after one that reads the
+ *	payload are not used: events that they exclude would be missing for EtwPredicateMissing.
  */
 #include "predicate/header_bounds.h"
 #include "predicate/predicate_value.h"

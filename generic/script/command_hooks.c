@@ -6,7 +6,7 @@
  *	scripts do not see. How a hooked command is intercepted is the hook layer's business.
  *
  *	What is seen at once: whatever `proc`, `rename`, `interp`, `namespace`, `load`, `coroutine`
- *	and TclOO classes make (watch.c). Commands made from C by anything else are found at the next
+ *	and TclOO classes make (command_creation.c). Commands made from C by anything else are found at the next
  *	outermost traced call, at most ten times a second, or by `etw script list`. Methods are no
  *	commands: tclint_oo.c finds them before their object runs.
  */

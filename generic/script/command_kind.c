@@ -1,8 +1,8 @@
 /*
  * script/command_kind.c --
  *
- *	What kind of command a command is: told by its procedures, which are compared with those of
- *	commands of known kinds, made once a process in a throw-away interpreter. Public API only.
+ *	Determines the kind of a command by its procedures, which are compared with those of commands of known kinds. These are
+ *	created once per process in a temporary interpreter. Public API only.
  */
 #include "script/script_int.h"
 #include <string.h>

@@ -1,10 +1,9 @@
 /*
  * script/script_channels.c --
  *
- *	What goes through channels, and who opens them: puts, gets, read, close, open, socket, exec;
- *	an event of keyword `channel` each, written when it is done. Bytes are those of the data as Tcl
- *	has it (a byte array's, else UTF-8), before translation and encoding; of `gets CHAN VAR`,
- *	characters. fcopy and the channels' own buffering are not shown.
+ *	Events of keyword `channel`: data through channels, and opening them (puts, gets, read, close, open, socket, exec). An
+ *	event is written after the command. Bytes are those of Tcl's data (of a byte array, else of UTF-8), before translation
+ *	and encoding; for `gets CHAN VAR`, characters. fcopy and the channels' buffering are not traced.
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"

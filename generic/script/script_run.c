@@ -1,9 +1,8 @@
 /*
  * script/script_run.c --
  *
- *	Tracing a body as one call of its own; traces of variables and of single commands' renames
- *	and deletes. The traces are Tcl's own (Tcl_TraceVar2, Tcl_TraceCommand); these events are as
- *	rare as the things they tell of.
+ *	Traces a body as a call; traces variables, and renames and deletions of single commands. The traces are Tcl's own
+ *	(Tcl_TraceVar2, Tcl_TraceCommand).
  */
 #include "script/script_text.h"
 #include "base/bytes.h"

@@ -1,8 +1,8 @@
 /*
  * script/usdt_probe.c --
  *
- *	The static probes of usdt_probe.h: their semaphores, and the one place each stands at. The format
- *	of the notes that describe them in the ELF file: sys/sdt.h (Debian: systemtap-sdt-dev).
+ *	The static probes of usdt_probe.h: their semaphores, and the one location of each. sys/sdt.h (Debian:
+ *	systemtap-sdt-dev) has the format of the notes that describe them in the ELF file.
  */
 #include "script/usdt_probe.h"
 

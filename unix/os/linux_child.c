@@ -1,8 +1,8 @@
 /*
  * unix/os/linux_child.c --
  *
- *	base/child.h for Linux: fork, and a pipe at which the child waits before its exec. Its end is awaited through a
- *	pidfd, so that nothing polls and no SIGCHLD handler of somebody else is disturbed.
+ *	base/child.h for Linux: fork, and a pipe on which the child waits before its exec. A pidfd reports its end, so that
+ *	there is no polling, and SIGCHLD handlers of the program are not affected.
  */
 #define _GNU_SOURCE
 #include "base/bytes.h"

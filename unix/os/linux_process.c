@@ -1,8 +1,7 @@
 /*
  * unix/os/linux_process.c --
  *
- *	base/os.h for Linux, what it has between processes: wake-ups in shared memory, and processes
- *	that outlive who made them.
+ *	base/os.h for Linux, functions between processes: wake-ups in shared memory, and processes that outlive their creator.
  */
 #define _GNU_SOURCE
 #include "base/os.h"

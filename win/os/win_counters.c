@@ -1,8 +1,8 @@
 /*
  * win/os/win_counters.c --
  *
- *	base/os.h for Windows: counters of one thread. Windows counts cycles for each thread; the
- *	processor's other counters are a kernel session's affair there and nobody else's.
+ *	base/os.h for Windows: counters of one thread. Windows counts cycles for each thread; the processor's other counters
+ *	are available to kernel sessions only.
  */
 #include "win/os/win_int.h"
 #include "base/bytes.h"

@@ -1,8 +1,8 @@
 /*
  * win/os/win_process.c --
  *
- *	base/os.h for Windows, what it has between processes: wake-ups, which are named events of
- *	the logon session, and processes that outlive who made them: rundll32 with this library.
+ *	base/os.h for Windows, functions between processes: wake-ups, which are named events of the logon session, and
+ *	processes that outlive their creator: rundll32 with this library.
  */
 #include "win/os/win_int.h"
 #include "base/bytes.h"

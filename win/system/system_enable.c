@@ -1,9 +1,9 @@
 /*
  * win/system/system_enable.c --
  *
- *	What a session of Windows' ETW listens to: providers, with their filters (EnableTraceEx2,
- *	ENABLE_TRACE_PARAMETERS, EVENT_FILTER_DESCRIPTOR), and the kernel's groups, by the flags of
- *	EVENT_TRACE_PROPERTIES.EnableFlags or TraceSetInformation.
+ *	Enables for a session of Windows' ETW: providers with their filters (EnableTraceEx2, ENABLE_TRACE_PARAMETERS,
+ *	EVENT_FILTER_DESCRIPTOR), and the kernel's groups, by the flags of EVENT_TRACE_PROPERTIES.EnableFlags or
+ *	TraceSetInformation.
  */
 #include "win/system/system_int.h"
 #include "engine/kernel_events.h"

@@ -1,9 +1,9 @@
 /*
  * win/system/system_lazy.c --
  *
- *	Functions that not every Windows from 7 on has, or that are seldom needed: looked up once, in
- *	DLLs of the system directory only. The one file of the engine "system" that tests replace
- *	(tests/win/): everything else reaches Windows through imports.
+ *	Functions that some versions of Windows from 7 on lack, or that are seldom needed: looked up once, in DLLs of the system
+ *	directory only. This is the one file of the engine "system" that tests replace (tests/win/); all other functions are
+ *	imported.
  */
 #include "win/system/system_int.h"
 

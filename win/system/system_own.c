@@ -1,10 +1,9 @@
 /*
  * win/system/system_own.c --
  *
- *	The sessions of Windows' ETW that this process started: when they began, which Windows does not
- *	say; the handles of those inside of this process, which Windows does not find by name; and of
- *	private sessions what each later call about them must say again: their mode, their provider and
- *	the processes that they are in (ControlTrace, "Configuring and Starting a Private Logger Session").
+ *	Data of the Windows sessions that this process started: the start time, which Windows does not report; the handles of
+ *	sessions inside this process, which Windows does not find by name; and for private sessions the mode, provider and
+ *	processes, which each later call must repeat (ControlTrace, "Configuring and Starting a Private Logger Session").
  */
 #include "win/system/system_int.h"
 

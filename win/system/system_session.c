@@ -1,9 +1,9 @@
 /*
  * win/system/system_session.c --
  *
- *	Sessions of Windows' own ETW: StartTrace, ControlTrace, QueryAllTraces, documented with
- *	EVENT_TRACE_PROPERTIES and "Logging Mode Constants". A session belongs to Windows and outlives this
- *	process, unless it is one inside of the process. What it listens to is system_enable.c's.
+ *	Sessions of Windows' own ETW: StartTrace, ControlTrace, QueryAllTraces, documented with EVENT_TRACE_PROPERTIES and
+ *	"Logging Mode Constants". Windows owns a session, which outlives this process unless it is inside the process.
+ *	system_enable.c enables its providers.
  */
 #include "win/system/system_int.h"
 #include <stdio.h>

@@ -1,10 +1,9 @@
 /*
  * engine/provider/enable_callbacks.c --
  *
- *	See enable_callbacks.h. Each process of the registry has a wake in it; who changes an enable rings those
- *	of the provider's processes. A process with callbacks has one thread, which waits for its wake,
- *	compares what each callback was notified with what is wanted now, and calls. So nothing is looked at
- *	until somebody rings, and a ring in vain costs nothing more.
+ *	See enable_callbacks.h. The registry has a wake-up for each process. A process that changes an enable posts the
+ *	wake-ups of the provider's processes. A process with callbacks has one thread, which waits for its wake-up,
+ *	compares the state that each callback was notified of with the current one, and calls it when they differ.
  */
 #include "engine/provider/enable_callbacks.h"
 #include "base/bytes.h"

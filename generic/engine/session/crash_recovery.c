@@ -1,11 +1,11 @@
 /*
  * engine/session/crash_recovery.c --
  *
- *	What a killed logger left: the records in shared memory that are not in the file go into it,
- *	and it is closed. Which they are is what the logger kept in the streams (shared_layout.h): how many
- *	events of each stream need not be saved any more. A put that it had begun is looked for in the
- *	file. Records of writers that were killed are counted as abandoned, as by the logger. A flight
- *	recorder has no file: what its ring holds goes into a new one beside the registry.
+ *	Recovers the session of a killed logger: writes the records in shared memory that are not yet in the file to it,
+ *	and closes it. The logger has stored in the streams (shared_layout.h) how many events of each stream need not be
+ *	saved. The file is checked for a buffer whose write had begun. Records of killed writers are counted as abandoned,
+ *	as the logger does. A flight recorder has no file: the contents of its ring are written to a new one in the
+ *	registry's directory.
  */
 #include "base/bytes.h"
 #include "engine/session/session.h"

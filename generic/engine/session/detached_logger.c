@@ -1,10 +1,10 @@
 /*
  * engine/session/detached_logger.c --
  *
- *	Sessions whose owner is a process of its own, the logger process, so that who started them
- *	may end. It is made from this library, lives as long as its session, and is controlled as any
- *	other process's session (session_control.c). What it is to start, and how that went, passes through a
- *	file in the runtime directory that both map.
+ *	Sessions that a separate logger process owns, so that the process that started them may end. The logger process
+ *	runs this library, exists as long as its session, and is controlled like any other owner (session_control.c). The
+ *	configuration and the result of the start are passed through a file in the runtime directory that both processes
+ *	map.
  */
 #include "engine/provider/enable_callbacks.h"
 #include "base/bytes.h"

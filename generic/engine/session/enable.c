@@ -1,8 +1,7 @@
 /*
  * engine/session/enable.c --
  *
- *	Which session wants what of which provider; the list of providers; the session's own events
- *	(Host, Mark).
+ *	Enables and disables providers for sessions; lists providers; writes the sessions' own events (Host, Mark).
  */
 #include "base/bytes.h"
 #include "engine/session/session.h"

@@ -1,12 +1,12 @@
 /*
  * engine/session/logger.c --
  *
- *	The logger thread of a session: collects kernel events into the session's kernel streams,
- *	merges each CPU's two streams by time into the file, converts ticks to nanoseconds on the way,
- *	frees what is read. It does not decide when a session starts or ends (session.c).
+ *	The logger thread of a session: collects kernel events into the session's kernel streams, merges each CPU's two
+ *	streams by time into the file, converts ticks to nanoseconds, and frees buffers that are read. session.c starts and
+ *	stops it.
  *
- *	A round takes one instant as its watermark: all that was written before it goes out, younger
- *	events wait, so that the kernel's and the script's events of a CPU can be merged exactly.
+ *	Each round takes one instant as its watermark: everything that was written before it is processed, later events
+ *	wait, so that kernel and script events of a CPU are merged exactly.
  */
 #include "base/bytes.h"
 #include "base/wide.h"

@@ -1,9 +1,9 @@
 /*
  * engine/session/session_control.c --
  *
- *	See session_control.h. One request at a time: whoever takes the request's state from REQUEST_NONE (or
- *	from a process that died) fills it in, posts it and rings; the owner takes it, and answers.
- *	Everything in it was written by another process: nothing is trusted to end or to fit.
+ *	See session_control.h. There is one request at a time: the process that changes the request's state from
+ *	REQUEST_NONE (or takes it from a process that died) fills it in, posts it and wakes the owner, which answers. The
+ *	owner does not trust its contents: lengths and terminators are checked.
  */
 #include "engine/session/session_control.h"
 #include "base/bytes.h"

@@ -1,7 +1,7 @@
 /*
  * engine/session/session_info.c --
  *
- *	What is told of a session, from what its mapping says: any process can read it there.
+ *	Information about a session, from its mapping, which any process of the user can read.
  */
 #include "engine/session/session.h"
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * engine/shared/registry.c --
  *
- *	See registry.h. The registry file is made by the first process of the user and reset by the
- *	first one that finds nobody else alive in it.
+ *	See registry.h. The user's first process creates the registry file. A process that finds no other live process in
+ *	it resets it.
  */
 #include "engine/shared/registry.h"
 #include "base/bytes.h"

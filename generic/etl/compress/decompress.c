@@ -1,9 +1,8 @@
 /*
  * etl/compress/decompress.c --
  *
- *	Memory for decoded buffers. The size that a buffer announces is not believed: streams of a
- *	few bytes can stand for gigabytes, so room is made as the stream proves to need it. Real
- *	buffers fit at once.
+ *	Memory for decoded buffers. The size in a buffer's header is not trusted: streams of a few bytes can decode to
+ *	gigabytes, so memory grows with the data that is actually decoded. Real buffers need one allocation.
  */
 #include "etl/compress/decompress.h"
 #include "base/bytes.h"

@@ -1,9 +1,9 @@
 /*
  * etl/compress/lznt1.c --
  *
- *	LZNT1 of [MS-XCA] 2.5: chunks of 4096 bytes, each with a 2-byte header; in a compressed
- *	one, flag bytes (least significant first) tell literals from 2-byte matches, whose bits
- *	are shared between offset and length by how far the chunk has come.
+ *	LZNT1 of [MS-XCA] 2.5: chunks of 4096 bytes, each with a 2-byte header. In a compressed chunk, flag bytes (least
+ *	significant bit first) distinguish literals from 2-byte matches. The bits of a match are divided between offset and
+ *	length according to the position in the chunk.
  */
 #include "base/bytes.h"
 #include "etl/compress/decompress.h"

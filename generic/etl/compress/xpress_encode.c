@@ -1,9 +1,9 @@
 /*
  * etl/compress/xpress_encode.c --
  *
- *	What etl/compress/xpress.c decodes: words of 32 flags, most significant first, and behind each what they
- *	tell of. Matches are looked for greedily among the last few places in the window whose first
- *	three bytes hash alike; one that begins a byte later and is longer is preferred.
+ *	The encoder for the format that etl/compress/xpress.c decodes: words of 32 flags, most significant first, each
+ *	followed by the literals and matches that they describe. Matches are searched greedily among the last few positions
+ *	in the window whose first three bytes have the same hash; a longer match that begins one byte later is preferred.
  */
 #include "etl/compress/compress.h"
 

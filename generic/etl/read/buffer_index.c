@@ -1,10 +1,9 @@
 /*
  * etl/read/buffer_index.c --
  *
- *	The walk over a file's buffers. Trusts no count in the file: buffers are followed by
- *	their own sizes up to the end of the file; behind a damaged one the walk goes on
- *	where the next would be. Looks at no record but the first of each buffer, unless the
- *	file's mode says that buffers may be unsorted.
+ *	Iterates over a file's buffers. It does not trust any count in the file: it follows the buffers' own sizes to the end
+ *	of the file, and continues after a damaged buffer where the next one would be. It reads only the first record of
+ *	each buffer, unless the file's mode says that buffers may be unsorted.
  */
 #include "etl/read/buffer_index.h"
 #include "base/bytes.h"

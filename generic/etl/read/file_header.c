@@ -1,9 +1,8 @@
 /*
  * etl/read/file_header.c --
  *
- *	Header buffer of a file: parse and build, and the clock it defines. Times of events
- *	are exact: integer arithmetic, truncated once. Does not look at any buffer but the
- *	first.
+ *	The header buffer of a file: parsing, building, and the clock that it defines. Times of events are exact: integer
+ *	arithmetic, truncated once. Reads no other buffer.
  */
 #include "etl/read/file_header.h"
 #include "base/bytes.h"

@@ -1,9 +1,9 @@
 /*
  * etl/write/record_rebuild.c --
  *
- *	Records taken apart into what stands before the payload (header, extended items, counters) and
- *	the payload, and put together anew (etl/write/record_rebuild.h). An event without a record (one from a live
- *	session) becomes one first.
+ *	Splits a record into the part before the payload (header, extended items, counters) and the payload, and builds a
+ *	new record from them (etl/write/record_rebuild.h). A record is built first for an event that has none (of a live
+ *	session).
  */
 #include "etl/write/record_rebuild.h"
 #include "etl/record.h"

@@ -1,8 +1,8 @@
 /*
  * flow/calls/call_samples.c --
  *
- *	Sampled stacks as calls: who was seen running, how often, and for how long the samples stand.
- *	What was entered and left in between is not known, so that there are no times of single calls.
+ *	Sampled stacks as calls: the sampled functions, their numbers of samples, and the time that the samples represent.
+ *	Calls between samples are unknown, so there are no times of single calls.
  */
 #include "flow/calls/call_tree_int.h"
 

@@ -1,9 +1,9 @@
 /*
  * flow/calls/flame_svg.c --
  *
- *	A flame graph as one svg element: hover tells a frame's numbers, a click zooms, Ctrl-F or the
- *	button searches (a regular expression) and tells what share matches. Calls are coloured by the
- *	first part of their name, waits are blue, those with errors have a red edge. It loads nothing.
+ *	A flame graph as one svg element. Pointing at a frame shows its figures, a click zooms, Ctrl-F or the button
+ *	searches (a regular expression) and shows the share of matches. Calls are coloured by the first part of their name,
+ *	waits are blue, calls with errors have a red edge. It loads no other files.
  */
 #include "flow/render/columns.h"
 #include "flow/render/escape.h"

@@ -1,7 +1,7 @@
 /*
  * flow/relog/rundown.c --
  *
- *	Copies by what they tell of: a newer one takes the place of an older (flow/relog/rundown.h).
+ *	Copies of events by the object that they describe; a newer event replaces an older one (flow/relog/rundown.h).
  */
 #include "flow/relog/rundown.h"
 #include "etl/record.h"

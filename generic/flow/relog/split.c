@@ -1,9 +1,8 @@
 /*
  * flow/relog/split.c --
  *
- *	Which piece an event belongs to, and what else goes into it (flow/relog/split.h). Of pieces that follow
- *	each other one is in memory; of those side by side small buffers, whose bytes go out together
- *	when they have become many.
+ *	Chooses the output of each event and adds the rundown (flow/relog/split.h). Of outputs that follow each other, one is
+ *	in memory. Outputs that are written in parallel have small buffers, which are written out when they are full.
  */
 #include "flow/relog/split.h"
 #include "base/hash_table.h"

@@ -1,9 +1,9 @@
 /*
  * flow/source/schema_harvest.c --
  *
- *	Looks in a file for the events that describe others, with a reader of its own, so that the
- *	file's source is not disturbed. Of a large file only both ends are looked at: providers describe
- *	themselves when they are enabled and when they are disabled, merge tools at the end.
+ *	Reads schema events from a file, with a separate reader, so that the file's source is not disturbed. Of a large file
+ *	only both ends are read: providers describe themselves when they are enabled and disabled, merge tools write
+ *	descriptions at the end.
  */
 #include "base/bytes.h"
 #include "flow/source/source_int.h"

@@ -1,9 +1,8 @@
 /*
  * flow/source/source_pipe.c --
  *
- *	Slices of a pipe, one after the other, as one source (flow/source/source_pipe.h). The first slice stays
- *	in memory as long as the source, since what the trace says of itself is in its header; those
- *	behind it share one buffer.
+ *	The slices of a pipe, one after the other, as one source (flow/source/source_pipe.h). The first slice remains in memory
+ *	as long as the source, since its header describes the trace. The following slices share one buffer.
  */
 #include "flow/source/source_pipe.h"
 #include "etl/format.h"

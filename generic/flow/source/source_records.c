@@ -1,8 +1,8 @@
 /*
  * flow/source/source_records.c --
  *
- *	A source of records that somebody has in memory: for tests of filters and callbacks without a
- *	session. Sorts them once and hands them out. Builds none (etl/record.h does).
+ *	A source of records in memory, for tests of filters and callbacks without a session. Sorts and delivers them. It does
+ *	not build records (etl/record.h does).
  */
 #include "flow/source/source_records.h"
 #include "etl/record.h"

@@ -1,8 +1,8 @@
 /*
  * flow/summary/trace_stats.c --
  *
- *	Counts a trace's events by kind and looks at how well each is described. Prints nothing
- *	(tcl/consume/info_cmd.c).
+ *	Counts a trace's events by kind and determines how well each kind is described. tcl/consume/info_cmd.c prints the
+ *	result.
  */
 #include "flow/summary/trace_stats.h"
 #include "etl/format.h"

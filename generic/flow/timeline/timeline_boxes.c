@@ -1,9 +1,8 @@
 /*
  * flow/timeline/timeline_boxes.c --
  *
- *	What of a timeline is visible: goes through a row from one thing that is large enough to be
- *	seen to the next, and over what lies between by galloping bisection. So the cost is that of what is
- *	shown, not of what there is.
+ *	The visible part of a timeline: iterates over a row from one item that is large enough to be shown to the next, and
+ *	skips smaller ones by galloping search. The cost depends on what is shown, not on the size of the trace.
  */
 #include "flow/timeline/timeline_int.h"
 

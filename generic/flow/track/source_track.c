@@ -1,9 +1,9 @@
 /*
  * flow/track/source_track.c --
  *
- *	A source around another that gives its events names (name_tracker.c) and stacks (stack_matcher.c). A trace
- *	often tells names at its end only, so the first event that could need one makes it look ahead
- *	once: through a file that is not large, else through its last seconds.
+ *	A source around another one that adds names (name_tracker.c) and stacks (stack_matcher.c) to its events. A trace often
+ *	reports names only at its end. Therefore the first event that may need a name starts one look-ahead: through the whole
+ *	file if it is not large, otherwise through its last seconds.
  */
 #include "base/bytes.h"
 #include "flow/source/source_int.h"

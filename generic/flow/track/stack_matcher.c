@@ -1,10 +1,9 @@
 /*
  * flow/track/stack_matcher.c --
  *
- *	Matches StackWalk records with events by raw time and thread. A record has either addresses
- *	(opcode 32) or a key (37 kernel, 38 user part) whose addresses are told elsewhere: at its
- *	creation (34), or when it leaves the system's cache (35) or the session ends (36), so all of
- *	those are read beforehand.
+ *	Matches StackWalk records with events by raw time and thread. A record has either addresses (opcode 32) or a key (37
+ *	kernel, 38 user part), whose addresses are in another record: at the key's creation (34), when it leaves the system's
+ *	cache (35), or when the session ends (36). All of those are therefore read beforehand.
  */
 #include "flow/track/stack_matcher.h"
 #include "base/hash_table.h"

@@ -1,11 +1,10 @@
 /*
  * schema/catalog/catalog_file.c --
  *
- *	The catalogue of providers that ship with Windows and .NET: one file (library/catalog.dat, made
- *	by tools/make-catalog.tcl), mapped when first needed; a provider's block is inflated and becomes
- *	a definition when first asked for. The container and the lines of a block are described in
- *	doc/internals/CATALOG.md; field_layout.c decides whether fields make sense. A damaged file is one that
- *	knows nothing: EtwCatalogProblem says why.
+ *	The catalogue of providers that ship with Windows and .NET: one file (library/catalog.dat, made by
+ *	tools/make-catalog.tcl), which is mapped when it is first needed. A provider's block is inflated and parsed when it is
+ *	first requested. doc/internals/CATALOG.md describes the container and the lines of a block; field_layout.c checks
+ *	fields. A damaged file behaves like an empty one; EtwCatalogProblem returns the reason.
  */
 #include "schema/catalog/catalog_text.h"
 #include "schema/catalog/catalog.h"

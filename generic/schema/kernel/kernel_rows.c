@@ -1,9 +1,8 @@
 /*
  * schema/kernel/kernel_rows.c --
  *
- *	Layouts beside those of kernel_tables.c: the records of a file's header (provider
- *	EventTrace), second layouts that a version of an event once had, and classes that merge tools
- *	put into files.
+ *	Layouts that kernel_tables.c lacks: the records of a file's header (provider EventTrace), second layouts that a version
+ *	of an event once had, and classes of tools that merge files.
  */
 #include "schema/kernel/kernel_tables.h"
 

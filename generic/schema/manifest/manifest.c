@@ -1,9 +1,9 @@
 /*
  * schema/manifest/manifest.c --
  *
- *	Manifests into definitions: strings first, then each provider's names, maps, templates
- *	(manifest_fields.c) and events. References are looked up in sorted lists, so that the time stays
- *	in proportion to the text. Filters, pattern maps and <UserData> are passed over. Format:
+ *	Converts manifests to definitions: strings first, then each provider's names, maps, templates (manifest_fields.c) and
+ *	events. References are looked up in sorted lists, so that the time is nearly proportional to the text. Filters, pattern
+ *	maps and <UserData> are ignored. Format:
  *	https://learn.microsoft.com/windows/win32/wes/eventmanifestschema-schema
  */
 #include "schema/manifest/manifest_int.h"

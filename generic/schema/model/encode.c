@@ -1,8 +1,8 @@
 /*
  * schema/model/encode.c --
  *
- *	Builds a payload along its schema, each function the inverse of decode.c's of the same field.
- *	Knows no text forms of values (whoever gives them has parsed them) and makes no records.
+ *	Builds a payload by its schema; each function is the inverse of decode.c's function for the same field. The source of
+ *	the values parses text; this file builds no records.
  */
 #include "schema/model/encode.h"
 #include "schema/model/schema_int.h"

@@ -1,8 +1,8 @@
 /*
  * schema/model/field_layout.c --
  *
- *	What is derived from a schema's flat list of fields: how many fields each covers, and which
- *	numbers others refer to. Everybody who makes schemas ends here.
+ *	Data that is derived from a schema's flat list of fields: how many fields each field covers, and which numbers are
+ *	referred to by others. The last step of all builders of schemas.
  */
 #include "schema/model/schema_int.h"
 

@@ -1,8 +1,8 @@
 /*
  * schema/model/tcl_list.c --
  *
- *	Tcl list text. Quoting follows Tcl's own rules for what may stand bare and what may
- *	stand in braces; where neither will do, each special character gets a backslash.
+ *	Text of Tcl lists. Quoting follows Tcl's rules for elements without quotes and in braces; where neither is possible, a
+ *	backslash precedes each special character.
  */
 #include "schema/model/tcl_list.h"
 #include "schema/model/schema_int.h"

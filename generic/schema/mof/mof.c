@@ -1,10 +1,10 @@
 /*
  * schema/mof/mof.c --
  *
- *	MOF classes as definitions of classic providers. Which qualifiers say what is documented with
- *	Windows' SDK ("Event Tracing MOF Qualifiers"): a class with a Guid is a provider or a class of
- *	events, one with EventType an event (or several of the same fields), properties with WmiDataId its
- *	fields in that order; Guid and EventVersion are inherited. Does not read the text (mof_read.c).
+ *	Converts MOF classes to definitions of classic providers. Windows' SDK documents the qualifiers ("Event Tracing MOF
+ *	Qualifiers"): a class with a Guid is a provider or a class of events, one with EventType is an event (or several with
+ *	the same fields), properties with WmiDataId are its fields in that order. Guid and EventVersion are inherited.
+ *	mof_read.c parses the text.
  */
 #include "schema/mof/mof.h"
 #include "schema/model/schema_int.h"

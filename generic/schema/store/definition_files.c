@@ -1,8 +1,7 @@
 /*
  * schema/store/definition_files.c --
  *
- *	Which reader a file with descriptions of events is for, and its definitions into the library,
- *	all or none of them. Knows nothing of the formats but how to tell them apart.
+ *	Chooses the reader for a file that describes events, and adds its definitions to the library, all or none of them.
  */
 #include "schema/store/definition_files.h"
 #include "base/os.h"

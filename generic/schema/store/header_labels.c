@@ -1,8 +1,8 @@
 /*
  * schema/store/header_labels.c --
  *
- *	Names of an event's numbers: the event's schema knows them, else its provider's definition, else
- *	they are Windows' own.
+ *	Names of an event's numbers: from the event's schema, otherwise from its provider's definition, otherwise Windows'
+ *	standard names.
  */
 #include "schema/store/header_labels.h"
 #include "schema/model/tcl_list.h"

@@ -1,9 +1,8 @@
 /*
  * schema/store/known_providers.c --
  *
- *	Lists and finds providers, whoever described them. Also turns the tables of Windows' kernel
- *	classes into definitions, by asking kernel_classes.c for every opcode and version: only people who look
- *	around need those. Describes nothing itself.
+ *	Lists and finds providers from all sources. Also converts the tables of Windows' kernel classes to definitions, by
+ *	querying kernel_classes.c for every opcode and version; only lists of providers need those.
  */
 #include "schema/store/known_providers.h"
 #include "schema/kernel/kernel_classes.h"

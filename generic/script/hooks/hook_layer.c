@@ -1,8 +1,8 @@
 /*
  * script/hooks/hook_layer.c --
  *
- *	Which hook layer is in use: the fast one where its self-check passes. ETW_SCRIPT_HOOKS=trace
- *	in the environment asks for the other one (the tests run with both).
+ *	Selects the hook layer: the fast one where its self-check passes. ETW_SCRIPT_HOOKS=trace in the environment selects the
+ *	other one (the tests run with both).
  */
 #include "script/script_int.h"
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /*
  * script/hooks/public_hooks.c --
  *
- *	The hook layer that uses Tcl's public API only: one interpreter trace whose callback is
- *	shown every command. The leave is an NRE callback that is pushed inside of the trace's callback,
- *	so that it runs when the command has ended and is given its code. Slower than tclint_hooks.c (160
- *	to 400 ns a command, more in long bodies), chosen where that one's self-check fails.
+ *	The hook layer that uses Tcl's public API only: one interpreter trace, whose callback is called for every command. The
+ *	leave is an NRE callback that the trace's callback pushes, so that it runs when the command has ended and receives its
+ *	return code. Slower than tclint_hooks.c (160 to 400 ns a command, more in long bodies); used where that one's
+ *	self-check fails.
  *
- *	What it cannot: Depth goes wrong between a coroutine's yield and the end of its calls; procs
- *	with an empty body are not seen; imports match by exact name only.
+ *	Limitations: Depth is wrong between a coroutine's yield and the end of its calls; procs with an empty body are not
+ *	seen; imports match by exact name only.
  */
 #include "script/script_int.h"
 #include "base/bytes.h"

@@ -1,11 +1,10 @@
 /*
  * script/hooks/tclint_async.c --
  *
- *	Marking async handlers without a lock. Tcl_AsyncMark holds one over waking the thread, which by
- *	then has seen the mark and wants the same lock: in a third of the cases and more it has to
- *	sleep, for longer than what it is stopped for takes. The two flags behind it are of one writer
- *	each and may be set as they are: the handler's own (its first word) and then the thread's, which
- *	Tcl clears in the other order.
+ *	Marks async handlers without a lock. Tcl_AsyncMark holds a lock while it wakes the thread, which by then has seen the
+ *	mark and needs the same lock: in more than a third of the cases it has to sleep, for longer than the interruption
+ *	takes. Each of the two flags that it sets has one writer and may be set directly: first the handler's own (its first
+ *	word), then the thread's. Tcl clears them in the other order.
  */
 #include "script/hooks/tclint.h"
 

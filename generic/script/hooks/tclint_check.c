@@ -1,8 +1,8 @@
 /*
  * script/hooks/tclint_check.c --
  *
- *	Looks at a throw-away interpreter before anything is changed in a real one: are Tcl's structures
- *	what the headers say that this was compiled with?
+ *	The self-check: verifies with a temporary interpreter that Tcl's structures match the headers that this file was
+ *	compiled with, before anything is changed in a real interpreter.
  */
 #include "script/hooks/tclint.h"
 

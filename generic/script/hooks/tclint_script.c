@@ -1,9 +1,9 @@
 /*
  * script/hooks/tclint_script.c --
  *
- *	A script that reads like one and runs another: a list whose string is not that of its
- *	elements, but which Tcl believes to be canonical and so evaluates by its elements. Whoever asks
- *	for a callback's script (`after info`, `fileevent`) or compares it (`after cancel`) sees the string.
+ *	Scripts with another string representation: a list whose string differs from its elements, which Tcl regards as
+ *	canonical and therefore evaluates by its elements. Code that reads a callback's script (`after info`, `fileevent`) or
+ *	compares it (`after cancel`) sees the string.
  */
 #include "script/hooks/tclint.h"
 #include "script/script_text.h"

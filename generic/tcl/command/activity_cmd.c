@@ -1,8 +1,8 @@
 /*
  * tcl/command/activity_cmd.c --
  *
- *	etw activity: the thread's activity id, which its events carry, scopes of one, and the
- *	related id that says where an activity came from. The ids themselves are the engine's.
+ *	etw activity: the thread's current activity id, which its events have, scopes of an activity, and the related id with
+ *	the origin of an activity. The engine keeps the ids.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "engine/provider/provider.h"

@@ -1,8 +1,7 @@
 /*
  * tcl/core/c_stubs.c --
  *
- *	The table of the C API that the package hands to other extensions (etwStubs.h). Their side
- *	is c_stublib.c.
+ *	The table of the C API for other extensions (etwStubs.h). c_stublib.c is linked with them.
  */
 #include "tcl/core/c_stubs.h"
 

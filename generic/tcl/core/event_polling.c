@@ -1,9 +1,8 @@
 /*
  * tcl/core/event_polling.c --
  *
- *	Runs asynchronous handlers (Ctrl-C), limits and cancelling from the loops that read events, and
- *	the -progress callback about ten times a second. It does not serve the event loop: a callback
- *	that wants it calls update.
+ *	Runs asynchronous handlers (Ctrl-C), limits and cancelling in the loops that read events, and calls the -progress
+ *	callback about ten times a second. It does not run the event loop; a callback may call update.
  */
 #include "tcl/core/event_polling.h"
 #include "base/os.h"

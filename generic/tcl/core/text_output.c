@@ -1,7 +1,7 @@
 /*
  * tcl/core/text_output.c --
  *
- *	Channels and files that text goes to (tcl/core/text_output.h).
+ *	Channels and files for text output (tcl/core/text_output.h).
  */
 #include "tcl/core/text_output.h"
 

@@ -1,9 +1,9 @@
 /*
  * tcl/filter/where.c --
  *
- *	Filter expressions: Tcl's own parser (Tcl_ParseExpr) makes tokens, this turns them into a
- *	predicate tree. The expression is split at its top-level &&: each part that C can do goes into the
- *	predicate, the others are where_residual.c's. Also `etw where`.
+ *	Filter expressions: Tcl's parser (Tcl_ParseExpr) produces tokens, which this file converts to a predicate tree. The
+ *	expression is split at its top-level &&. Parts that C can evaluate become the predicate; the others become the
+ *	residual filter (where_residual.c). Also `etw where`.
  */
 #include "tcl/filter/where_int.h"
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
  * tcl/filter/where_residual.c --
  *
- *	The part of a filter that only Tcl can evaluate: one lambda that is called with the fields of
- *	events which passed the predicate. Inside of it && || ! and ?: join parts that C can do after all
- *	(predicates of their own, their results are arguments), and parts for Tcl, each of which is false
- *	for an event that lacks a field it names. So a comparison means the same wherever it stands.
+ *	The residual filter, which only Tcl can evaluate: one lambda that is called with the fields of events which passed the
+ *	predicate. In it && || ! and ?: combine parts that C can evaluate (predicates, whose results are arguments) and parts
+ *	for Tcl. Each part is false for an event that lacks a field in it, so that a comparison has the same meaning in any
+ *	place.
  */
 #include "tcl/filter/where_int.h"
 #include <ctype.h>

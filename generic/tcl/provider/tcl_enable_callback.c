@@ -1,12 +1,11 @@
 /*
  * tcl/provider/tcl_enable_callback.c --
  *
- *	-enablecallback of etw provider create: a Tcl command that is told when sessions begin and end
- *	to listen to the provider, or ask for its state. The engine calls on any thread; the command runs
- *	on the interpreter's own, from its event loop.
+ *	-enablecallback of etw provider create: a Tcl command that is called when sessions enable or disable the provider, or
+ *	request its state. The engine calls on any thread; the command runs on the interpreter's thread, from its event loop.
  *
- *	Ownership: the provider has the callback, until it is unregistered. No call of the engine and no
- *	notice of the event queue outlives it.
+ *	Ownership: the provider has the callback, until it is unregistered. No call of the engine and no notice of the event
+ *	queue outlives it.
  */
 #include "tcl/provider/tcl_provider.h"
 

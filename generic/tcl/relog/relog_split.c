@@ -1,9 +1,8 @@
 /*
  * tcl/relog/relog_split.c --
  *
- *	The files of `etw relog -split`. Each is written beside its place, opened only while bytes go
- *	into it, since there may be more of them than a process may have open; they come into their places
- *	together when all are complete.
+ *	The files of `etw relog -split`. Each is written under a temporary name and is open only while bytes are written,
+ *	since there may be more files than a process can open. All of them are renamed together when they are complete.
  */
 #include "tcl/core/text_output.h"
 #include "tcl/relog/relog_int.h"

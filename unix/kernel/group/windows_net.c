@@ -1,12 +1,12 @@
 /*
  * unix/kernel/group/windows_net.c --
  *
- *	The groups kernel-network-ipv4 and kernel-network-ipv6: what happens to sockets (net_group.c finds
- *	out) as events of Windows' provider Microsoft-Windows-Kernel-Network, with its ids and the layout of
- *	its manifest, so that whoever knows that provider can read them. They carry no description.
+ *	The groups kernel-network-ipv4 and kernel-network-ipv6: socket operations (detected by net_group.c) as events of
+ *	Windows' provider Microsoft-Windows-Kernel-Network, with its ids and the layout of its manifest, so that tools for that
+ *	provider can read them. The events have no description.
  *
- *	Linux does not tell what belongs into startime, endtime, mss, the options and windows, seqnum and
- *	connid: they are 0. A connection that failed (17, 49) has no event: why it did is not told either.
+ *	startime, endtime, mss, the options and windows, seqnum and connid are 0, because Linux does not report them. There is
+ *	no event for a failed connection (17, 49), whose reason Linux does not report.
  */
 #include "unix/kernel/kernel_int.h"
 

@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/ring_merge.c --
  *
- *	The time-ordered walk over the rings of all CPUs and transports: a heap of the streams that
- *	have an event at hand. What is younger than asked for stays in its ring until the next call.
+ *	Merges the rings of all CPUs and transports by time: a heap of the streams that have an event. Events later than the
+ *	limit remain in their ring until the next call.
  */
 #include "unix/kernel/transport/transport.h"
 #include "base/bytes.h"

@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/tracepoint_format.c --
  *
- *	Loading of tracepoint formats, one by one as they are asked for: loading all 2,500 takes a
- *	second, a system of syscalls a tenth.
+ *	Loads tracepoint formats one by one, when they are needed: loading all 2,500 takes a second, the system syscalls a
+ *	tenth.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracepoint_format.h"

@@ -1,9 +1,9 @@
 /*
  * flow/render/format/sink_tracerpt.c --
  *
- *	csv as tracerpt writes it: its twenty columns, then a column for each value of the payload.
- *	Text is always in quotes. A cell that a spreadsheet would take for a formula begins with an
- *	apostrophe, as spreadsheets themselves mark text. What nobody can decode is one column of hex.
+ *	csv in the format of tracerpt: its twenty columns, then a column for each value of the payload. Text is always
+ *	quoted. A cell that a spreadsheet would interpret as a formula begins with an apostrophe, which is how spreadsheets
+ *	mark text. Data that cannot be decoded is one column in hexadecimal.
  */
 #include "flow/render/sink_int.h"
 

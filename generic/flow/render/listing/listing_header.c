@@ -1,8 +1,7 @@
 /*
  * flow/render/listing/listing_header.c --
  *
- *	What stands before and after the lines of a listing: the files, and then counts,
- *	losses by kind, warnings, and the calls that were never left.
+ *	The listing's header and footer: the files, counts, losses by kind, warnings, and calls that have not returned.
  */
 #include "flow/render/listing/listing_int.h"
 #include "base/os.h"

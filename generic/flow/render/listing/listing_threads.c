@@ -1,8 +1,8 @@
 /*
  * flow/render/listing/listing_threads.c --
  *
- *	Which script calls each thread is in. Depth is what the events say, so lost events or
- *	a trace that begins in the middle do not shift what follows.
+ *	The open script calls of each thread. The depth is taken from the events, so that lost events, or a trace that begins
+ *	within calls, do not shift the following lines.
  */
 #include "flow/render/listing/listing_int.h"
 #include <stdlib.h>

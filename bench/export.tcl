@@ -40,7 +40,11 @@ try {
     set file [file join [bench::tmp] export.etl]
     set events [make $file]
     bench::note "[file size $file] bytes, $events events"
-    foreach format {csv json xml chrome speedscope folded flamegraph html sqlite} {
+    foreach row [etw::lib::formats] {
+        set format [dict get $row name]
+        if {[dict get $row group] ni {export tcl} || $format eq "pcapng"} { ;# packets: see below
+            continue
+        }
         if {$format eq "sqlite" && [catch {package require sqlite3}]} {
             bench::note "no sqlite3 for Tcl (sh tools/deps.sh test)"
             continue

@@ -62,8 +62,7 @@ void EtwAddTime(EtwText *out, double ns, int digits, const char *micro)
     while (i < 2 && ns < (double)times[i].ns) {
         i++;
     }
-    EtwTextPrintf(
-            out, "%.*f %s", digits, ns / (double)times[i].ns, i < 2 ? times[i].name : micro);
+    EtwTextPrintf(out, "%.*f %s", digits, ns / (double)times[i].ns, i < 2 ? times[i].name : micro);
 }
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */

@@ -75,10 +75,6 @@ proc ::etw::lib::PageRead {path} {
 
 # ---- Texts ---------------------------------------------------------------------------------------
 
-proc ::etw::lib::Html {text} {
-    return [string map {& &amp; < &lt; > &gt; \" &quot; ' &#39; \0 \ufffd} $text]
-}
-
 # A JSON string that may stand in a script element, too. Texts come without control characters.
 proc ::etw::lib::Json {text} {
     return \"[string map {\\ \\\\ \" \\\" < \\u003c > \\u003e & \\u0026 \u2028 \\u2028 \u2029 \\u2029 \n \\n \r \\r \t \\t} \
@@ -90,15 +86,6 @@ proc ::etw::lib::PageTime {ns} {
     return [clock format $seconds -format %Y-%m-%dT%H:%M:%S -gmt 1].[format %06lld [expr {$ns / 1000 % 1000000}]]Z
 }
 
-proc ::etw::lib::PageSpan {ns} {
-    foreach {from unit} {1000000000 s 1000000 ms 1000 \u00b5s} {
-        if {$ns >= $from} {
-            return "[format %.2f [expr {$ns / double($from)}]] $unit"
-        }
-    }
-    return "$ns ns"
-}
-
 # ---- Parts ---------------------------------------------------------------------------------------
 
 # Rows of cells under their heads; a head that begins with # is of numbers.
@@ -108,13 +95,13 @@ proc ::etw::lib::PageTable {heads rows} {
     set classes {}
     foreach head $heads {
         lappend classes [expr {[string match #* $head] ? " class=\"n\"" : ""}]
-        append html "<th[lindex $classes end]>[Html [string trimleft $head #]]</th>"
+        append html "<th[lindex $classes end]>[Xml [string trimleft $head #]]</th>"
     }
     append html "</tr></thead><tbody>\n"
     foreach row [lrange $rows 0 $pageRows-1] {
         append html <tr>
         foreach cell $row class $classes {
-            append html "<td$class>[Html $cell]</td>"
+            append html "<td$class>[Xml $cell]</td>"
         }
         append html "</tr>\n"
     }
@@ -130,7 +117,7 @@ proc ::etw::lib::PageSummary {info sources} {
     if {[dict get $info events] > 0} {
         set first [dict get $info first]
         lappend rows [list From [PageTime $first]] [list To [PageTime [dict get $info last]]] \
-            [list Duration [PageSpan [expr {[dict get $info last] - $first}]]]
+            [list Duration [Duration [expr {[dict get $info last] - $first}] 2 \u00b5s]]
     }
     lappend rows [list Calls [dict get $info calls]] [list Lost [dict get $info lost]]
     if {[dict get $info cut]} {
@@ -139,14 +126,14 @@ proc ::etw::lib::PageSummary {info sources} {
     set html "<table class=\"summary\">"
     foreach row $rows {
         lassign $row name value
-        append html "<tr><th>[Html $name]</th><td>[Html $value]</td></tr>\n"
+        append html "<tr><th>[Xml $name]</th><td>[Xml $value]</td></tr>\n"
     }
     append html </table>
     if {[dict get $info lost] > 0} {
         append html "<p class=\"loss\">[dict get $info lost] events were lost: what follows has holes.</p>"
     }
     foreach warning [dict get $info warnings] {
-        append html "<p class=\"warning\">[Html $warning]</p>"
+        append html "<p class=\"warning\">[Xml $warning]</p>"
     }
     return $html
 }
@@ -158,7 +145,7 @@ proc ::etw::lib::PageTotals {timeline info} {
             [dict get $row self]
     }]] {
         lassign $row proc count total errors - self
-        list $proc $count [PageSpan $self] [PageSpan $total] $errors
+        list $proc $count [Duration $self 2 \u00b5s] [Duration $total 2 \u00b5s] $errors
     }]
     set events [lsort -integer -decreasing -index 2 [lmap row [dict get $totals events] {
         list [dict get $row provider] [dict get $row event] [dict get $row count]
@@ -166,7 +153,7 @@ proc ::etw::lib::PageTotals {timeline info} {
     set waits [lmap row [lsort -integer -decreasing -index 2 [lmap row [dict get $totals waits] {
         list [dict get $row cause] [dict get $row count] [dict get $row total]
     }]] {
-        list [lindex $row 0] [lindex $row 1] [PageSpan [lindex $row 2]]
+        list [lindex $row 0] [lindex $row 1] [Duration [lindex $row 2] 2 \u00b5s]
     }]
     set html {}
     foreach {title heads rows} [list Calls {Proc #Calls #Self #Total #Errors} $calls Waits {In #Times #Time} $waits \
@@ -240,8 +227,8 @@ proc ::etw::lib::PageOf {timeline info sources title flame} {
         "<meta name=\"viewport\" content=\"width=device-width\">" \
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline';\
             style-src 'unsafe-inline'\">" \
-        "<title>[Html $title]</title>\n<style>[PageRead [file join $pageDir page.css]]</style></head><body>" \
-        "<h1>[Html $title]</h1>\n[PageSummary $info $sources]" \
+        "<title>[Xml $title]</title>\n<style>[PageRead [file join $pageDir page.css]]</style></head><body>" \
+        "<h1>[Xml $title]</h1>\n[PageSummary $info $sources]" \
         "<section><h2>Timeline</h2><p class=\"help\">Wheel or + and - zoom, drag or arrows move, a double click or 0 shows\
             all.</p><div id=\"timeline\" tabindex=\"0\"><canvas></canvas><div class=\"tip\" hidden></div></div></section>" \
         "<section><h2>Calls by time</h2>$flame</section>" $totals \

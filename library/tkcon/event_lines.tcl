@@ -188,7 +188,7 @@ proc ::etw::tkcon::lines::Enter {props} {
     }
     set parts [list $level 36 "> " bold [expr {$kind eq "" ? [OneLine $command] : $name}]]
     if {[dict exists $props Queued] && [dict get $props Queued] > 0} {
-        lappend parts plain "  queued " 33 [Duration [dict get $props Queued]]
+        lappend parts plain "  queued " 33 [::etw::lib::Duration [dict get $props Queued]]
     }
     return $parts
 }
@@ -205,7 +205,7 @@ proc ::etw::tkcon::lines::Leave {props} {
 
 # How long it took and what became of it.
 proc ::etw::tkcon::lines::Outcome {props} {
-    set parts [list 33 [Duration [dict get $props Duration]]]
+    set parts [list 33 [::etw::lib::Duration [dict get $props Duration]]]
     set code [dict get $props Code]
     set result [expr {[dict exists $props Result] ? [OneLine [dict get $props Result]] : ""}]
     if {$code == 1} {
@@ -241,7 +241,7 @@ proc ::etw::tkcon::lines::Channel {props} {
     if {[dict get $props Detail] ne ""} {
         append said " ([OneLine [dict get $props Detail]])"
     }
-    set parts [list plain "$said  " 33 [Duration [dict get $props Duration]]]
+    set parts [list plain "$said  " 33 [::etw::lib::Duration [dict get $props Duration]]]
     if {[dict get $props Code] != 0} {
         lappend parts error "  ! error"
     }
@@ -316,14 +316,4 @@ proc ::etw::tkcon::lines::OneLine {text} {
         set text "[string range $text 0 [expr {$end - 1}]] ..."
     }
     return [regsub -all {[[:cntrl:]]} [string map {\t " "} $text] \ufffd]
-}
-
-# 850 ns, 1.234 us, 4.187 ms, 2.500 s
-proc ::etw::tkcon::lines::Duration {ns} {
-    foreach {unit size} {s 1e9 ms 1e6 us 1e3} {
-        if {$ns >= $size} {
-            return [format "%.3f %s" [expr {$ns / $size}] $unit]
-        }
-    }
-    return "$ns ns"
 }

@@ -6,11 +6,7 @@ namespace eval ::etw::view {
     variable fontFamily {system-ui, "DejaVu Sans", sans-serif}
 }
 
-# What is text in the trace stays text: no markup, and only characters that XML may have.
-proc ::etw::view::SvgText {text} {
-    regsub -all {[^\t\u0020-\ud7ff\ue000-\ufffd]} $text \ufffd text
-    return [string map {& &amp; < &lt; > &gt; \" &quot; ' &#39;} $text]
-}
+interp alias {} ::etw::view::SvgText {} ::etw::lib::Xml
 
 proc ::etw::view::Svg {drawing width height {fontSize 11}} {
     variable fontFamily

@@ -49,15 +49,7 @@ proc ::etw::view::Ink {fill} {
     return [expr {0.299 * $r + 0.587 * $g + 0.114 * $b > 120 ? "#000000" : "#ffffff"}]
 }
 
-# 850 ns, 1.234 us, 4.187 ms, 2.500 s
-proc ::etw::view::Duration {ns} {
-    foreach {unit size} {s 1000000000 ms 1000000 us 1000} {
-        if {abs($ns) >= $size} {
-            return [format "%.3f %s" [expr {double($ns) / $size}] $unit]
-        }
-    }
-    return "$ns ns"
-}
+interp alias {} ::etw::view::Duration {} ::etw::lib::Duration
 
 # An offset from the trace's start, so exact that two that are `step` apart differ.
 proc ::etw::view::Offset {ns step} {

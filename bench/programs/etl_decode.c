@@ -8,7 +8,7 @@
  *	       payload; every LOOKALIKES-th one is of another provider
  *	       etl_decode read FILE [RUNS]
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/os.h"
 #include "etl/format.h"
 #include "etl/write/writer.h"

@@ -8,6 +8,7 @@
  *	usage: scan make FILE MB PAYLOAD [CPUS]     write a file of events with that payload
  *	       scan read FILE
  */
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/format.h"

@@ -4,7 +4,8 @@
  *	A list of chunks, each filled from its beginning (base/arena.h). Small owners have small chunks.
  */
 #include "base/arena.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
+#include <stdint.h>
 
 enum { FIRST_CHUNK = 1 << 10, CHUNK = 16 << 10 };
 

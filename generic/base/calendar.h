@@ -7,7 +7,7 @@
 #ifndef ETW_BASE_CALENDAR_H
 #define ETW_BASE_CALENDAR_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 
 #define ETW_FILETIME_EPOCH INT64_C(116444736000000000) /* 1970-01-01 as a FILETIME */
 

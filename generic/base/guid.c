@@ -5,7 +5,7 @@
  *	nothing else needs it.
  */
 #include "base/guid.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include "base/os.h"
 #include <stdio.h>
 

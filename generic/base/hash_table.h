@@ -7,6 +7,7 @@
 #ifndef ETW_HASH_TABLE_H
 #define ETW_HASH_TABLE_H
 
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/guid.h"
 

@@ -17,7 +17,7 @@
 #ifndef ETW_BASE_SLOT_TABLE_H
 #define ETW_BASE_SLOT_TABLE_H
 
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 #define ETW_SLOT_TABLE(Name, Table, Item, key, hashOf, isKept, FIRST)                              \
     static inline Item *Name##Slot(const Table *table, uint64_t wanted)                            \

@@ -4,7 +4,7 @@
  *	Implements engine.h for both engines: determines the engine of a session's name and passes the call on. The
  *	prefixes "embedded:" and "system:" select an engine; a plain name means the engine that has such a session.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "engine/engine_int.h"
 
 /* ---- Which engine ---------------------------------------------------------------------------- */

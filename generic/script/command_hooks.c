@@ -11,7 +11,8 @@
  *	commands: tclint_oo.c finds them before their object runs.
  */
 #include "script/script_text.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
+#include <string.h>
 
 /* ---- Records --------------------------------------------------------------------------------- */
 

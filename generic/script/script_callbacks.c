@@ -8,9 +8,10 @@
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_text.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/os.h"
 #include "base/wide.h"
+#include <string.h>
 
 static const char command[] = "::tcl::unsupported::etwCallback"; /* a namespace all interps have */
 

@@ -6,6 +6,7 @@
  *	its calls. How commands are intercepted is the hook layer's business.
  */
 #include "script/script_fields.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "engine/provider/provider.h"
 

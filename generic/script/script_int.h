@@ -10,7 +10,7 @@
 
 #include "script/usdt_probe.h"
 #include "script/script.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/os.h"
 #include "base/status.h"
 #include "etw.h"

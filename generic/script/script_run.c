@@ -5,7 +5,8 @@
  *	(Tcl_TraceVar2, Tcl_TraceCommand).
  */
 #include "script/script_text.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
+#include <string.h>
 
 /* ---- etw script run -------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  *	characters beyond the BMP (two surrogates of three bytes each).
  */
 #include "script/script_text.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include <stdio.h>
 
 /* What a byte does to a word of a list, or to being real UTF-8. */

@@ -5,9 +5,10 @@
  *	interpreter. Patterns and their options; add, remove and list.
  */
 #include "script/script_text.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char assocKey[] = "etw::script";
 

@@ -3,7 +3,7 @@
  *
  *	The small tools of generic/base: decimal numbers and short copies, dates, heap, hash tables, arena.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/calendar.h"
 #include "base/hash_table.h"
 #include "base/heap.h"

@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include "tests/support/check.h"
-#include "base/bytes.h"
 #include "base/os.h"
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *	room, every cut and many flipped bits.
  */
 #include "tests/support/check.h"
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/compress/compress.h"
 #include "etl/compress/decompress.h"
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *	sanitizers' reports: more bytes than an archive's size justifies. With -DFUZZ_SEEDS a program
  *	that writes seeds.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "flow/source/zip_archive.h"
 #include <stdio.h>
 #include <stdlib.h>

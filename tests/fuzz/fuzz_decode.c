@@ -8,7 +8,7 @@
  *	What is looked for are the sanitizers' reports, and output or time out of proportion
  *	to the input.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/os.h"
 #include "etl/format.h"
 #include "flow/render/sink.h"

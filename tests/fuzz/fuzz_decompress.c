@@ -9,7 +9,7 @@
  *	files named on its command line, -DFUZZ_SEEDS one that writes seeds into the
  *	directory named there. Linked with the sources of base/ and etl/.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/os.h"
 #include "etl/compress/decompress.h"
 #include <stdio.h>

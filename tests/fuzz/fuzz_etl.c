@@ -12,6 +12,7 @@
  *
  *	Seeds: *.etl
  */
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/read/reader.h"

@@ -5,7 +5,7 @@
  *	names and stacks, and into a listing. What is looked for are the sanitizers' reports, and time
  *	out of proportion. Under libFuzzer; with -DFUZZ_MAIN a program: fuzz_kernel SECONDS ?SEED?
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/os.h"
 #include "etl/format.h"
 #include "flow/render/sink.h"

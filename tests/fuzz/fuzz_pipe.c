@@ -6,7 +6,6 @@
  *
  *	Seeds: *.etl
  */
-#include "base/bytes.h"
 #include "flow/source/source_pipe.h"
 
 typedef struct Bytes {

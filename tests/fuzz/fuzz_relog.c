@@ -7,7 +7,7 @@
  *
  *	Seeds: *.etl
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/write/file_builder.h"
 #include "etl/read/reader.h"
 #include "etl/write/record_rebuild.h"

@@ -7,7 +7,7 @@
  *
  *	Seeds: *.etl
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/read/reader.h"
 #include "flow/summary/summary.h"
 #include <stdlib.h>

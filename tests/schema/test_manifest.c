@@ -5,6 +5,7 @@
  *	trace says of itself is test_inband_schema.c's.
  */
 #include "tests/support/check.h"
+#include "base/unicode.h"
 #include "tests/support/corpus.h"
 #include "flow/source/source.h"
 #include "schema/store/definition_files.h"

@@ -4,6 +4,7 @@
  *	Trace message formats of WPP and the messages made of them.
  */
 #include "tests/support/check.h"
+#include "base/unicode.h"
 #include "etl/format.h"
 #include "event/event.h"
 #include "schema/model/decode.h"

@@ -8,7 +8,7 @@
 #ifndef ETW_TESTS_ETLFILE_H
 #define ETW_TESTS_ETLFILE_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/os.h"
 #include "etl/read/reader.h"
 #include <stdio.h>

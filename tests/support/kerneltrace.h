@@ -8,7 +8,7 @@
 #ifndef ETW_TESTS_KERNELTRACE_H
 #define ETW_TESTS_KERNELTRACE_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/os.h"
 #include "tests/support/check.h"
 #include "engine/engine.h"

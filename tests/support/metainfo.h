@@ -8,7 +8,7 @@
 #ifndef ETW_TESTS_METAINFO_H
 #define ETW_TESTS_METAINFO_H
 
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include "base/guid.h"
 #include "event/event.h"
 

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/kernel_int.h"
+#include "base/text.h"
 #include "unix/kernel/transport/uprobes.h"
 #include "unix/kernel/transport/tracefs_instance.h"
 #include <pthread.h>

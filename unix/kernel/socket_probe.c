@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/socket_probe.h"
+#include "base/alloc.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

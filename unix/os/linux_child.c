@@ -5,7 +5,7 @@
  *	there is no polling, and SIGCHLD handlers of the program are not affected.
  */
 #define _GNU_SOURCE
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/child.h"
 #include "base/os.h"
 #include <errno.h>

@@ -6,7 +6,7 @@
  *	is scaled by the time that it was really counted.
  */
 #include "base/os.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>

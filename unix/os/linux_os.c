@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "base/os.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <errno.h>
 #include <pthread.h>
 #include <pwd.h>

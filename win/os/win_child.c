@@ -5,7 +5,7 @@
  *	CommandLineToArgvW takes it apart. A console's Ctrl-C reaches both processes.
  */
 #include "win/os/win_int.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/child.h"
 #include <stdatomic.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *	are available to kernel sessions only.
  */
 #include "win/os/win_int.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 struct OsCounters {
     uint64_t last;

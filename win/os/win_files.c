@@ -7,7 +7,7 @@
  *	that others may rename and delete them meanwhile, as on Linux.
  */
 #include "win/os/win_int.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <aclapi.h>
 #include <sddl.h>
 #include <shlobj.h>

@@ -6,7 +6,7 @@
  *	Functions younger than Windows 7 are looked up when needed, never linked.
  */
 #include "win/os/win_int.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/calendar.h"
 #include <process.h>
 #include <stdatomic.h>

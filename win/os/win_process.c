@@ -5,7 +5,7 @@
  *	processes that outlive their creator: rundll32 with this library.
  */
 #include "win/os/win_int.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <stdio.h>
 
 /* ---- Wake-ups -------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  *	TraceSetInformation.
  */
 #include "win/system/system_int.h"
+#include "base/text.h"
 #include "engine/kernel_events.h"
 #include "engine/provider/provider.h"
 #include "etl/record.h"

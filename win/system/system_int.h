@@ -16,7 +16,7 @@
 #include <evntcons.h>
 #include <evntprov.h>
 #include <tdh.h>
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/os.h"
 #include "engine/engine_int.h"
 #include "win/os/win_int.h"

@@ -6,7 +6,7 @@
  *	compares the state that each callback was notified of with the current one, and calls it when they differ.
  */
 #include "engine/provider/enable_callbacks.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <stdio.h>
 
 typedef struct EnableState {

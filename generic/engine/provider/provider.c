@@ -4,7 +4,7 @@
  *	etw.h: registering providers, defining events, writing. A provider handle is its slot in the
  *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/wide.h"
 #include "engine/provider/enable_callbacks.h"
 #include "engine/provider/native_provider.h"

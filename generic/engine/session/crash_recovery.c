@@ -7,6 +7,7 @@
  *	as the logger does. A flight recorder has no file: the contents of its ring are written to a new one in the
  *	registry's directory.
  */
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "engine/session/session.h"
 #include "etl/format.h"

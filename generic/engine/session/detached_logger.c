@@ -7,7 +7,6 @@
  *	map.
  */
 #include "engine/provider/enable_callbacks.h"
-#include "base/bytes.h"
 #include "engine/session/session.h"
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  *	there but the number of consumers and its loss, and keeps what is left readable after the
  *	session's end.
  */
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "engine/session/session.h"
 #include "engine/shared/ring_reader.h"
 

@@ -8,7 +8,7 @@
  *	Each round takes one instant as its watermark: everything that was written before it is processed, later events
  *	wait, so that kernel and script events of a CPU are merged exactly.
  */
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/wide.h"
 #include "engine/session/session_control.h"
 #include "etl/format.h"

@@ -6,7 +6,7 @@
  *	process owns, under the registry's lock.
  */
 #include "engine/session/session_control.h"
-#include "base/bytes.h"
+#include "base/text.h"
 #include "engine/provider/enable_callbacks.h"
 #include "engine/shared/writer_threads.h"
 #include "etl/format.h"

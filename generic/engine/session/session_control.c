@@ -6,7 +6,7 @@
  *	owner does not trust its contents: lengths and terminators are checked.
  */
 #include "engine/session/session_control.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <stdio.h>
 
 enum {

@@ -5,7 +5,6 @@
  *	thread, and for recovery when the logger was killed. Events that are overwritten before they are
  *	reached are simply no longer part of the picture.
  */
-#include "base/bytes.h"
 #include "engine/session/session.h"
 #include "engine/shared/ring_reader.h"
 

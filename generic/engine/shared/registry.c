@@ -5,6 +5,7 @@
  *	it resets it.
  */
 #include "engine/shared/registry.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "engine/shared/writer_threads.h"
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *	See ring_reader.h.
  */
 #include "engine/shared/ring_reader.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 void RingReaderInit(RingReader *t, uint32_t stream)
 {

@@ -5,7 +5,7 @@
  *	and at its exit.
  */
 #include "engine/shared/writer_threads.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/os.h"
 
 static _Atomic(OsMutex *) listMutex;

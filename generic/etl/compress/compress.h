@@ -7,7 +7,7 @@
 #ifndef ETW_COMPRESS_H
 #define ETW_COMPRESS_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 
 /* Tables of the search; reused for each buffer. */
 typedef struct EtlXpress EtlXpress;

@@ -5,7 +5,7 @@
  *	gigabytes, so memory grows with the data that is actually decoded. Real buffers need one allocation.
  */
 #include "etl/compress/decompress.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 enum { USUAL_RATIO = 64, USUAL_ROOM = 4096, GROWTH = 8 };
 

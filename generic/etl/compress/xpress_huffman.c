@@ -6,6 +6,7 @@
  *	whose bits are taken from the top. Long lengths stand as bytes between the words. Files
  *	in this format are rare: the decoder is the plain one of the specification.
  */
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/compress/decompress.h"
 

@@ -6,6 +6,7 @@
  *	their times rise, and which of them pass the filter.
  */
 #include "etl/read/buffer_cursor.h"
+#include "base/alloc.h"
 #include "etl/compress/decompress.h"
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
  *	each buffer, unless the file's mode says that buffers may be unsorted.
  */
 #include "etl/read/buffer_index.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/compress/decompress.h"
 #include "etl/record.h"

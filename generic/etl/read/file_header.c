@@ -5,7 +5,7 @@
  *	arithmetic, truncated once. Reads no other buffer.
  */
 #include "etl/read/file_header.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include "base/calendar.h"
 #include "base/wide.h"
 #include "etl/record.h"

@@ -5,6 +5,7 @@
  *	are refused by a comparison or two, before any of their fields is taken.
  */
 #include "etl/read/header_filter.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/record.h"
 

@@ -12,6 +12,7 @@
  *	each record is checked again when it is delivered.
  */
 #include "etl/read/reader.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/heap.h"
 #include "base/os.h"

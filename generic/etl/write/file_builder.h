@@ -12,7 +12,7 @@
 #ifndef ETW_FILE_BUILDER_H
 #define ETW_FILE_BUILDER_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/write/record_patch.h"
 #include "etl/read/reader.h"
 

@@ -7,7 +7,7 @@
 #ifndef ETW_RECORD_REBUILD_H
 #define ETW_RECORD_REBUILD_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/format.h"
 #include "event/event.h"
 

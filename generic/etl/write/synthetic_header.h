@@ -7,7 +7,7 @@
 #ifndef ETW_SYNTHETIC_HEADER_H
 #define ETW_SYNTHETIC_HEADER_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/read/reader.h"
 
 typedef struct EtlSyntheticHeader { /* zeroed: not made */

@@ -13,7 +13,7 @@
  *	syncs: a crash of the machine may cost more.
  */
 #include "etl/write/writer.h"
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/write/append_scan.h"
 #include "etl/format.h"
 #include "etl/read/file_header.h"

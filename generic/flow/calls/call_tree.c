@@ -8,6 +8,7 @@
  *	back with its own leave, or with a call that is made from it. What events say is call_events.c.
  */
 #include "flow/calls/call_tree_int.h"
+#include "base/unicode.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 

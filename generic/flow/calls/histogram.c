@@ -4,7 +4,7 @@
  *	Counts values in buckets that grow with them. Draws nothing.
  */
 #include "flow/calls/histogram.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 /* Values below ETW_OCTAVE_STEPS have a bucket each: octave 0. */
 static int octaveOf(uint64_t value, int *stepPtr)

@@ -4,6 +4,7 @@
  *	A binary heap of copied records (flow/relog/reorder_buffer.h).
  */
 #include "flow/relog/reorder_buffer.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/heap.h"
 #include "etl/record.h"

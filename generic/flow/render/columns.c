@@ -4,6 +4,7 @@
  *	Columns, durations and sizes (flow/render/columns.h).
  */
 #include "flow/render/columns.h"
+#include "base/unicode.h"
 #include "base/calendar.h"
 
 /* ---- Columns --------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #ifndef ETW_COLUMNS_H
 #define ETW_COLUMNS_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 
 /* Fill up what was appended from `from` on to `width`, with blanks behind it or before it. */
 void EtwColumnLeft(EtwText *out, size_t from, size_t width);

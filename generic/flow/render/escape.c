@@ -4,6 +4,7 @@
  *	Text for terminals, JSON and XML.
  */
 #include "flow/render/escape.h"
+#include "base/unicode.h"
 
 /* ---- What a text has in it -------------------------------------------------------------------- */
 

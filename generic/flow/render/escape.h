@@ -7,7 +7,7 @@
 #ifndef ETW_ESCAPE_H
 #define ETW_ESCAPE_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include <stdbool.h>
 
 /* A string literal. */

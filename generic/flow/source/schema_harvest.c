@@ -5,7 +5,7 @@
  *	only both ends are read: providers describe themselves when they are enabled and disabled, merge tools write
  *	descriptions at the end.
  */
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "flow/source/source_int.h"
 
 /* Bytes of events, unpacked: a quarter of a second or less. */

@@ -5,7 +5,7 @@
  *	on every kind.
  *	Merging is source_merge.c's.
  */
-#include "base/bytes.h"
+#include "base/text.h"
 #include "engine/engine.h"
 #include "flow/source/zip_archive.h"
 #include "flow/source/source_int.h"

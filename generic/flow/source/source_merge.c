@@ -5,7 +5,7 @@
  *	live source that has nothing just now holds the others back for a moment, since it may
  *	still deliver an older event; what then comes too late all the same is marked late.
  */
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/heap.h"
 #include "base/os.h"
 #include "flow/source/source_int.h"

@@ -6,7 +6,7 @@
  *	with their reason.
  */
 #include "flow/source/zip_archive.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include <stdio.h>
 #include <zlib.h>
 

@@ -5,7 +5,8 @@
  *	analysis of a near-optimal cardinality estimation algorithm", 2007.
  */
 #include "flow/summary/distinct.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
+#include <stdbool.h>
 
 enum { REGISTER_BITS = 11, REGISTERS = 1 << REGISTER_BITS, FIRST_ROOM = 8 };
 

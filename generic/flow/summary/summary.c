@@ -6,6 +6,7 @@
  *	text. The groups are summary_group.c's, results summary_report.c's, pairs summary_pair.c's.
  */
 #include "flow/summary/summary_int.h"
+#include "base/unicode.h"
 #include "schema/model/decode.h"
 
 /* ---- What a group depends on ----------------------------------------------------------------- */

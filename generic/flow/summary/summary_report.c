@@ -4,6 +4,7 @@
  *	A summary's results: in order, and as a table for people, as csv, as json. Counts nothing.
  */
 #include "flow/summary/summary_int.h"
+#include "base/unicode.h"
 #include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include <stdio.h>

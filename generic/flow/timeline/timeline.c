@@ -6,6 +6,7 @@
  *	figures are timeline_totals.c.
  */
 #include "flow/timeline/timeline_int.h"
+#include "base/unicode.h"
 #include <stdio.h>
 
 /* ---- Texts ----------------------------------------------------------------------------------- */

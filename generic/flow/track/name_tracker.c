@@ -6,6 +6,7 @@
  *	source_track.c's.
  */
 #include "flow/track/name_tracker.h"
+#include "base/unicode.h"
 #include "flow/track/track_layout.h"
 #include "schema/kernel/kernel_classes.h"
 #include "base/hash_table.h"

@@ -8,7 +8,7 @@
 #ifndef ETW_NAME_TRACKER_H
 #define ETW_NAME_TRACKER_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "event/event.h"
 #include "schema/model/schema.h"
 

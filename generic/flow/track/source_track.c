@@ -5,7 +5,7 @@
  *	reports names only at its end. Therefore the first event that may need a name starts one look-ahead: through the whole
  *	file if it is not large, otherwise through its last seconds.
  */
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "flow/source/source_int.h"
 #include "flow/track/stack_matcher.h"
 #include "flow/track/name_tracker.h"

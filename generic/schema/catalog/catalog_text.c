@@ -6,6 +6,7 @@
  *	Knows nothing of the container (catalog_file.c).
  */
 #include "schema/catalog/catalog_text.h"
+#include "base/unicode.h"
 #include "schema/model/schema_int.h"
 
 /* A task or an opcode that events share. */

@@ -5,6 +5,7 @@
  *	checked; a description that does not hold together describes nothing.
  */
 #include "schema/eventinfo/event_info.h"
+#include "base/unicode.h"
 #include "schema/model/schema_int.h"
 #include "schema/eventinfo/event_info_layout.h"
 #include "schema/model/tdh_types.h"

@@ -5,6 +5,7 @@
  *	one level stand together, members of structs behind all of those above them, as Windows has them.
  */
 #include "schema/model/schema_int.h"
+#include "base/unicode.h"
 #include "schema/model/text_defs.h"
 #include "schema/eventinfo/event_info.h"
 #include "schema/eventinfo/event_info_layout.h"

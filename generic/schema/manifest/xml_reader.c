@@ -6,10 +6,12 @@
  */
 #include "schema/manifest/xml_reader.h"
 #include "base/arena.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <expat.h>
 #include <limits.h>
 #include <strings.h>
+#include <stdint.h>
+#include <string.h>
 
 enum { MAX_DEPTH = 32, MAX_ELEMENTS = 1 << 20 };
 

@@ -5,6 +5,7 @@
  *	event_info.c, mof.c, tmf.c, kernel_classes.c and catalog_file.c do.
  */
 #include "schema/model/schema_int.h"
+#include "base/unicode.h"
 #include "base/arena.h"
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
 #ifndef ETW_SCHEMA_H
 #define ETW_SCHEMA_H
 
-#include "base/bytes.h"
+#include "base/text.h"
 #include "base/status.h"
 #include "event/event.h"
 #include "etw.h" /* ETW_IN_*, ETW_OUT_*, Etw_Field */

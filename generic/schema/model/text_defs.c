@@ -5,6 +5,7 @@
  *	and what looks like text in other bytes.
  */
 #include "schema/model/text_defs.h"
+#include "base/unicode.h"
 
 /* Most of the first characters are ASCII in UTF-16LE. */
 static bool looksLikeUtf16(const uint8_t *data, size_t size)

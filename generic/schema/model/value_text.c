@@ -5,6 +5,7 @@
  *	the sink's business.
  */
 #include "schema/model/decode.h"
+#include "base/unicode.h"
 #include "schema/model/linux_names.h"
 #include "base/calendar.h"
 #include <inttypes.h>

@@ -6,6 +6,7 @@
  *	itself. Those of WPP are wpp_message.c's.
  */
 #include "schema/store/event_message.h"
+#include "base/unicode.h"
 #include "schema/model/decode.h"
 #include "schema/model/text_defs.h"
 #include <stdio.h>

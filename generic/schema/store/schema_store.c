@@ -8,6 +8,7 @@
  *	kernel_classes.c, catalog_file.c do).
  */
 #include "etl/record.h"
+#include "base/unicode.h"
 #include "schema/store/builtin_providers.h"
 #include "schema/kernel/kernel_classes.h"
 #include "schema/store/inband_schema.h"

@@ -7,6 +7,7 @@
  *	TraceLoggingProvider.h of the Windows headers.
  */
 #include "schema/model/schema_int.h"
+#include "base/unicode.h"
 #include "schema/tracelogging/tracelogging.h"
 
 enum {

@@ -8,6 +8,7 @@
  *	each item is stored follows from defaultwpp.ini there. Formatting messages is wpp_message.c's.
  */
 #include "schema/model/text_defs.h"
+#include "base/unicode.h"
 #include "schema/model/schema_int.h"
 #include "base/hash_table.h"
 #include <ctype.h>

@@ -5,6 +5,7 @@
  *	on; below that stand what every message has. Reads no formats (tmf.c).
  */
 #include "schema/model/text_defs.h"
+#include "base/unicode.h"
 #include "schema/model/decode.h"
 #include "base/calendar.h"
 #include "etl/record.h"

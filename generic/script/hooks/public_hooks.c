@@ -10,7 +10,8 @@
  *	seen; imports match by exact name only.
  */
 #include "script/script_int.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
+#include <string.h>
 
 typedef struct Layer {
     Tcl_HashTable byCommand; /* Tcl_Command -> EtwHook * */

@@ -11,7 +11,7 @@
  *	All is looked at before anything is changed: code that is not understood stays as it was.
  */
 #include "script/hooks/tclint.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 #ifdef ETW_TCLINT
 

@@ -20,7 +20,7 @@
  *	string representation), tclint_stack.c (sampled stacks).
  */
 #include "script/hooks/tclint.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 #ifdef ETW_TCLINT
 

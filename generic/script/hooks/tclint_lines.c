@@ -15,7 +15,7 @@
  */
 #include "script/script_fields.h"
 #include "script/hooks/tclint.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 #ifdef ETW_TCLINT
 

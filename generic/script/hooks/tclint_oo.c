@@ -9,7 +9,6 @@
  *	<constructor> and <destructor> as TclOO names them itself.
  */
 #include "script/hooks/tclint.h"
-#include "base/bytes.h"
 
 #ifdef ETW_TCLINT
 

@@ -7,7 +7,6 @@
  */
 #include "script/hooks/tclint.h"
 #include "script/script_text.h"
-#include "base/bytes.h"
 
 #ifdef ETW_TCLINT
 

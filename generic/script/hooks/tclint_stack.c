@@ -6,7 +6,7 @@
  *	being looked up.
  */
 #include "script/hooks/tclint.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 
 #ifdef ETW_TCLINT
 

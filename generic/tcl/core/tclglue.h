@@ -8,7 +8,7 @@
 #define ETW_TCLGLUE_H
 
 #include "tcl/core/tclcompat.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include "base/guid.h"
 #include "base/status.h"
 #include "engine/engine.h"

@@ -6,7 +6,7 @@
  *	Registered beneath as every provider is (sim_provider.c).
  */
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/text.h"
 #include "etl/format.h"
 
 enum {

@@ -5,6 +5,7 @@
  *	ProcessTrace, which then delivers what the session kept for it; files are merged by time.
  */
 #include "tests/win/sim/sim.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/format.h"
 #include "etl/read/file_header.h"

@@ -5,7 +5,7 @@
  *	registered and who enabled what.
  */
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/text.h"
 
 /* ---- Filters -------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
  *	TraceStackTracingInfo named.
  */
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include "etl/format.h"
 #include "etl/record.h"
 

@@ -6,6 +6,7 @@
  *	the session's lock, so a session's events are in order; real sessions have one a CPU.
  */
 #include "tests/win/sim/sim.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/calendar.h"
 #include "base/os.h"

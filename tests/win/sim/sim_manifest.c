@@ -7,6 +7,7 @@
  *	ETWSIM_PROVIDER is set. TdhLoadManifest adds other manifests.
  */
 #include "tests/win/sim/sim_tdh.h"
+#include "base/unicode.h"
 
 #define EVENT(id, task, opcode, template)                                                          \
     "<event value='" id "' symbol='Ev" id "' version='1' level='win:Informational' task='" task    \

@@ -5,6 +5,7 @@
  *	of EventRegister), traits, activity ids.
  */
 #include "tests/win/sim/sim.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/os.h"
 

@@ -7,7 +7,7 @@
  *	providers and consumers live in the process that made them all the same.
  */
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <stdio.h>
 
 enum { PROPERTIES = 8192, WAIT_MS = 60000 };

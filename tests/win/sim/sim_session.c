@@ -6,7 +6,7 @@
  *	Constants".
  */
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 
 enum { MIN_BUFFER_KB = 4, MAX_BUFFER_KB = 16384, DEFAULT_BUFFER_KB = 64, MORE_BUFFERS = 20 };
 

@@ -5,6 +5,7 @@
  *	keywords, levels, tasks, opcodes and channels.
  */
 #include "tests/win/sim/sim_tdh.h"
+#include "base/unicode.h"
 #include "schema/store/definition_files.h"
 #include "schema/manifest/manifest.h"
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #define ETW_TESTS_WIN_SIM_TDH_H
 
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/text.h"
 #include "schema/model/provider_def.h"
 
 extern const char simManifest[];

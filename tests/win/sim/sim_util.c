@@ -5,7 +5,7 @@
  */
 #define INITGUID
 #include "tests/win/sim/sim.h"
-#include "base/bytes.h"
+#include "base/unicode.h"
 #include "base/os.h"
 
 SRWLOCK simLock = SRWLOCK_INIT;

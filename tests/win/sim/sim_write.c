@@ -5,6 +5,7 @@
  *	asked for.
  */
 #include "tests/win/sim/sim.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/format.h"
 

@@ -10,6 +10,7 @@
  *	Also the calls of virtualalloc, since they are pending between enter and exit in the same way.
  */
 #include "unix/kernel/kernel_int.h"
+#include "base/alloc.h"
 #include "unix/kernel/transport/uprobes.h"
 #include <stdio.h>
 #include <stdlib.h>

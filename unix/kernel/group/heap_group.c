@@ -8,6 +8,7 @@
  *	gets from libc; posix_memalign is not seen.
  */
 #include "unix/kernel/kernel_int.h"
+#include "base/alloc.h"
 #include "unix/kernel/transport/uprobes.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))

@@ -8,6 +8,7 @@
  *	anything else as bytes.
  */
 #include "unix/kernel/kernel_int.h"
+#include "base/alloc.h"
 #include <stdio.h>
 
 enum { MOST_FIELDS = 120 };

@@ -6,6 +6,7 @@
  *	and softirqs belong to the thread on top of which they run, whatever they are about.
  */
 #include "unix/kernel/kernel_int.h"
+#include "base/alloc.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/perf_transport.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/wide.h"
 #include <errno.h>

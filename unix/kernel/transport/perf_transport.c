@@ -15,7 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/perf_transport.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  *	limit remain in their ring until the next call.
  */
 #include "unix/kernel/transport/transport.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include "base/heap.h"
 
 struct TraceMerge {

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracefs_instance.h"
 #include "unix/kernel/transport/perf_transport.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *	waiting. libtraceevent's kbuffer walks a page.
  */
 #include "unix/kernel/transport/tracefs_instance.h"
-#include "base/bytes.h"
+#include "base/alloc.h"
 #include <errno.h>
 #include <kbuffer.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
  */
 #include "unix/kernel/transport/task_table.h"
 #include "unix/kernel/transport/tracefs_instance.h"
-#include "base/bytes.h"
+#include "base/text.h"
 #include <errno.h>
 #include <stdio.h>
 

@@ -9,6 +9,7 @@
  *	The format: "Trace Event Format", the Chromium project.
  */
 #include "flow/calls/call_tree.h"
+#include "base/unicode.h"
 #include "flow/render/sink_int.h"
 #include "base/hash_table.h"
 #include <stdio.h>

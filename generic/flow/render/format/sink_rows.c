@@ -8,6 +8,7 @@
  *	databases have no others.
  */
 #include "flow/calls/call_tree.h"
+#include "base/unicode.h"
 #include "flow/render/sink_int.h"
 
 static void addSeparator(EtwText *out)

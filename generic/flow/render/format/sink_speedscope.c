@@ -6,6 +6,7 @@
  *	two for its begin and two for its end, at best.
  */
 #include "flow/calls/call_tree.h"
+#include "base/unicode.h"
 #include "flow/render/sink_int.h"
 
 /* What a thread has done so far. Each event: varint of ns since the one before, varint of twice the

@@ -5,6 +5,7 @@
  *	as a control character.
  */
 #include "flow/render/listing/listing_int.h"
+#include "base/unicode.h"
 #include "schema/model/text_defs.h"
 
 enum { SHOWN_BYTES = 32, SHOWN_STRINGS = 200 }; /* of a payload that nobody can decode */

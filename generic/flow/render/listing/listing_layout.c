@@ -6,6 +6,7 @@
  *	under a known name keep the plain form.
  */
 #include "flow/render/listing/listing_int.h"
+#include "base/unicode.h"
 
 enum { PROVIDER_WIDTH_MAX = 24 };
 

@@ -5,6 +5,7 @@
  *	within calls, do not shift the following lines.
  */
 #include "flow/render/listing/listing_int.h"
+#include "base/unicode.h"
 #include <stdlib.h>
 
 static inline uint64_t threadHash(uint32_t pid, uint32_t tid)

@@ -1,0 +1,82 @@
+/*
+ * base/text.h --
+ *
+ *	A growing buffer for text and records (EtwText), and decimal numbers.
+ */
+#ifndef ETW_BASE_TEXT_H
+#define ETW_BASE_TEXT_H
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+
+/*
+ * EtwText: a growing byte buffer. The owner calls EtwTextFree. When there is no memory the process is
+ * aborted, as Tcl's ckalloc does. The sizes are always bounded by data that is in memory already.
+ */
+typedef struct EtwText {
+    char *data;
+    size_t size;
+    size_t room;
+} EtwText;
+
+void EtwTextReserve(
+        EtwText *t, size_t more); /* after it, `more` bytes may be stored at data+size */
+void EtwTextFree(EtwText *t);
+void EtwTextPrintf(EtwText *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void EtwTextDecimal(EtwText *t, uint64_t v);
+void EtwTextSigned(EtwText *t, int64_t v);
+void EtwTextHex(
+        EtwText *t, uint64_t v, int digits); /* at least `digits` lower-case digits, no 0x */
+
+static inline void EtwTextAdd(EtwText *t, const void *data, size_t size)
+{
+    if (t->room - t->size < size) {
+        EtwTextReserve(t, size);
+    }
+    if (size != 0) {
+        memcpy(t->data + t->size, data, size);
+        t->size += size;
+    }
+}
+static inline void EtwTextChar(EtwText *t, char c)
+{
+    if (t->size == t->room) {
+        EtwTextReserve(t, 1);
+    }
+    t->data[t->size++] = c;
+}
+static inline void EtwTextStr(EtwText *t, const char *s)
+{
+    EtwTextAdd(t, s, strlen(s));
+}
+
+/* ---- Decimal numbers where there is room -------------------------------------------------------- */
+
+/* "00" to "99", end to end; 0, 10, 100 ... */
+extern const char etwDigitPairs[200];
+extern const uint64_t etwPowersOf10[20];
+
+static inline int EtwDecimalDigits(uint64_t v)
+{
+    int least = (64 - __builtin_clzll(v | 1)) * 1233 >> 12; /* log10(2) is 1233 / 4096 */
+    return least + (v >= etwPowersOf10[least]);
+}
+
+/* Write v in decimal at p (up to 20 bytes, no NUL). Returns the end. */
+static inline char *EtwPutDecimal(char *p, uint64_t v)
+{
+    char *end = p + EtwDecimalDigits(v), *at = end;
+    while (v >= 100) {
+        at -= 2;
+        memcpy(at, etwDigitPairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        memcpy(p, etwDigitPairs + 2 * v, 2);
+    } else {
+        *p = (char)('0' + v);
+    }
+    return end;
+}
+
+#endif

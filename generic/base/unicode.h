@@ -1,0 +1,41 @@
+/*
+ * base/unicode.h --
+ *
+ *	UTF-8 and UTF-16. What is not valid becomes U+FFFD.
+ */
+#ifndef ETW_BASE_UNICODE_H
+#define ETW_BASE_UNICODE_H
+
+#include "base/text.h"
+
+/*
+ * The code point at p (left > 0) and its length in bytes. Where no valid UTF-8 is: U+FFFD, length 1.
+ * Overlong forms, surrogates and values past U+10FFFF are not valid.
+ */
+uint32_t EtwUtf8Next(const uint8_t *p, size_t left, size_t *lengthPtr);
+/* The size of the longest part of a text, at most `most` bytes, that ends between two characters. The
+ * text has more than `most` bytes. */
+static inline size_t EtwUtf8Cut(const void *text, size_t most)
+{
+    while (most > 0 && (((const uint8_t *)text)[most] & 0xC0) == 0x80) {
+        most--;
+    }
+    return most;
+}
+/* How many characters the text has. */
+static inline size_t EtwUtf8Length(const void *text, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < size; i++) {
+        length += (((const uint8_t *)text)[i] & 0xC0) != 0x80;
+    }
+    return length;
+}
+/* UTF-16LE (n code units; lone surrogates become U+FFFD) appended as UTF-8. */
+void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units);
+/* UTF-8 (invalid bytes become U+FFFD) appended as UTF-16LE. */
+void EtwTextToUtf16(EtwText *t, const char *utf8, size_t size);
+/* Bytes appended as valid UTF-8: valid sequences kept, others become U+FFFD. */
+void EtwTextUtf8(EtwText *t, const uint8_t *bytes, size_t size);
+
+#endif

@@ -369,22 +369,6 @@ void EtwCallsTreeText(const EtwCalls *calls, EtwText *out)
 
 /* ---- csv ------------------------------------------------------------------------------------- */
 
-static void addCell(EtwText *out, const char *text)
-{
-    if (text[strcspn(text, ",\"\r\n")] == 0) {
-        EtwTextStr(out, text);
-        return;
-    }
-    EtwTextChar(out, '"');
-    for (; *text != 0; text++) {
-        if (*text == '"') {
-            EtwTextChar(out, '"');
-        }
-        EtwTextChar(out, *text);
-    }
-    EtwTextChar(out, '"');
-}
-
 static void addNumbers(EtwText *out, const uint64_t *numbers, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -403,7 +387,7 @@ void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out)
         const EtwCallStats *s = &rows[i]->stats;
         uint64_t p50 = EtwCallTimeAt(rows[i], 0.5);
         uint64_t p99 = EtwCallTimeAt(rows[i], 0.99);
-        addCell(out, rows[i]->name);
+        EtwAddCsv(out, rows[i]->name);
         addNumbers(out,
                 (uint64_t[]){s->calls, s->total, s->self, EtwCostsWait(&s->own), s->min, p50, p99,
                         s->max, s->errors, s->cut, s->asleep},
@@ -427,7 +411,7 @@ static void addCsvNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *n
     const EtwCallStats *s = &node->stats;
     (void)calls;
     EtwTextPrintf(out, "%u,%u,%d,", thread->pid, thread->tid, depth + 1);
-    addCell(out, node->text ? node->text : node->row->name);
+    EtwAddCsv(out, node->text ? node->text : node->row->name);
     addNumbers(out,
             (uint64_t[]){(uint64_t)node->start, s->calls, s->total, s->self, EtwCostsWait(&s->own),
                     s->errors, s->cut, s->asleep},

@@ -1,7 +1,7 @@
 /*
  * flow/render/escape.c --
  *
- *	Text for terminals, JSON and XML.
+ *	Text for terminals, JSON, csv and XML.
  */
 #include "flow/render/escape.h"
 #include "base/unicode.h"
@@ -172,6 +172,31 @@ void EtwAddJson(EtwText *out, const char *text, size_t size)
         }
     }
     EtwTextChar(out, '"');
+}
+
+/* ---- csv ------------------------------------------------------------------------------------- */
+
+void EtwAddCsvQuoted(EtwText *out, const char *prefix, const char *text, size_t size)
+{
+    const char *end = text + size, *quote;
+    EtwTextChar(out, '"');
+    EtwTextStr(out, prefix);
+    while (text < end && (quote = memchr(text, '"', (size_t)(end - text))) != NULL) {
+        EtwTextAdd(out, text, (size_t)(quote + 1 - text));
+        EtwTextChar(out, '"');
+        text = quote + 1;
+    }
+    EtwTextAdd(out, text, (size_t)(end - text));
+    EtwTextChar(out, '"');
+}
+
+void EtwAddCsv(EtwText *out, const char *text)
+{
+    if (text[strcspn(text, ",\"\r\n")] != 0) {
+        EtwAddCsvQuoted(out, "", text, strlen(text));
+    } else {
+        EtwTextStr(out, text);
+    }
 }
 
 /* ---- XML ------------------------------------------------------------------------------------- */

@@ -40,6 +40,10 @@ static inline void EtwAddJsonStr(EtwText *out, const char *text)
 {
     EtwAddJson(out, text, strlen(text));
 }
+/* A cell of a csv file (RFC 4180): in quotes, or only where it must be, with commas as separators. The
+ * prefix stands inside of the quotes. */
+void EtwAddCsvQuoted(EtwText *out, const char *prefix, const char *text, size_t size);
+void EtwAddCsv(EtwText *out, const char *text);
 /* Characters of XML 1.0, for content and for quoted attributes; those that it cannot have become
  * U+FFFD. */
 void EtwAddXml(EtwText *out, const char *text, size_t size);

@@ -314,17 +314,7 @@ static void addCsvCell(EtwText *out, const char *text, size_t size)
 {
     bool formula = size > 0 && memchr("=+-@\t\r", *text, 6) != NULL &&
                    !(*text == '-' && size > 1 && text[1] >= '0' && text[1] <= '9');
-    EtwTextChar(out, '"');
-    if (formula) {
-        EtwTextChar(out, '\'');
-    }
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == '"') {
-            EtwTextChar(out, '"');
-        }
-        EtwTextChar(out, text[i]);
-    }
-    EtwTextChar(out, '"');
+    EtwAddCsvQuoted(out, formula ? "'" : "", text, size);
 }
 
 void EtwSummaryCsv(const EtwSummary *s, size_t top, EtwText *out)

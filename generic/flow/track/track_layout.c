@@ -5,35 +5,20 @@
  *	providers Microsoft-Windows-Kernel-Process and -File and our own kernel groups have for them.
  */
 #include "flow/track/track_layout.h"
+#include "schema/model/tdh_types.h"
 
 enum { MAX_PAYLOAD = UINT16_MAX };
 
 /* Bytes of a scalar, 0 when it has no fixed size. */
 static int scalarSize(const EtwField *f, int pointer)
 {
-    static const uint8_t sizes[ETW_IN_HEX64 + 1] = {[ETW_IN_INT8] = 1,
-            [ETW_IN_UINT8] = 1,
-            [ETW_IN_INT16] = 2,
-            [ETW_IN_UINT16] = 2,
-            [ETW_IN_INT32] = 4,
-            [ETW_IN_UINT32] = 4,
-            [ETW_IN_INT64] = 8,
-            [ETW_IN_UINT64] = 8,
-            [ETW_IN_FLOAT] = 4,
-            [ETW_IN_DOUBLE] = 8,
-            [ETW_IN_BOOL32] = 4,
-            [ETW_IN_GUID] = 16,
-            [ETW_IN_FILETIME] = 8,
-            [ETW_IN_SYSTEMTIME] = 16,
-            [ETW_IN_HEX32] = 4,
-            [ETW_IN_HEX64] = 8};
     if (f->sized == ETW_SIZE_FIXED && f->in == ETW_IN_BINARY) {
         return f->length;
     }
     if (f->in == ETW_IN_SKIP) {
         return f->length ? f->length : pointer;
     }
-    return f->in == ETW_IN_POINTER ? pointer : f->in <= ETW_IN_HEX64 ? sizes[f->in] : 0;
+    return EtwFixedSize(f, pointer);
 }
 
 static bool isNumber(const EtwField *f)

@@ -101,35 +101,11 @@ static int arrange(Builder *b)
     return top;
 }
 
-/* Bytes that a value takes; 0: it varies. */
-static uint16_t sizeOf(const Builder *b, const EtwField *f)
-{
-    static const uint8_t sizes[] = {[ETW_IN_INT8] = 1,
-            [ETW_IN_UINT8] = 1,
-            [ETW_IN_INT16] = 2,
-            [ETW_IN_UINT16] = 2,
-            [ETW_IN_INT32] = 4,
-            [ETW_IN_UINT32] = 4,
-            [ETW_IN_INT64] = 8,
-            [ETW_IN_UINT64] = 8,
-            [ETW_IN_FLOAT] = 4,
-            [ETW_IN_DOUBLE] = 8,
-            [ETW_IN_BOOL32] = 4,
-            [ETW_IN_GUID] = 16,
-            [ETW_IN_FILETIME] = 8,
-            [ETW_IN_SYSTEMTIME] = 16,
-            [ETW_IN_HEX32] = 4,
-            [ETW_IN_HEX64] = 8};
-    return f->in == ETW_IN_POINTER ? b->event->pointerSize
-           : f->in < sizeof sizes  ? sizes[f->in]
-                                   : 0;
-}
-
 static uint32_t setAmounts(const Builder *b, const EtwField *f, uint8_t *p)
 {
     uint32_t flags = 0;
     uint16_t count = f->array == ETW_SCALAR ? 1 : f->count;
-    uint16_t length = f->sized == ETW_SIZE_OWN ? sizeOf(b, f) : 0;
+    uint16_t length = f->sized == ETW_SIZE_OWN ? EtwFixedSize(f, b->event->pointerSize) : 0;
     if (f->array == ETW_ARRAY_BY_FIELD) {
         flags |= PROPERTY_COUNT_BY;
         count = b->propertyOf[f->count];

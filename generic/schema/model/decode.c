@@ -6,6 +6,7 @@
  */
 #include "schema/model/decode.h"
 #include "schema/model/schema_int.h"
+#include "schema/model/tdh_types.h"
 
 /* One walk. `budget` bounds the visits: arrays of elements without bytes would otherwise cost for
  * ever. */
@@ -241,14 +242,6 @@ static void readNumberAs(EtwBytes *b, const EtwField *f, size_t size, uint8_t ou
 /* One element's value; false (the bytes stay unread) when they are not all there. */
 static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwValue *v)
 {
-    static const uint8_t sizes[ETW_IN_UINT64 + 1] = {[ETW_IN_INT8] = 1,
-            [ETW_IN_UINT8] = 1,
-            [ETW_IN_INT16] = 2,
-            [ETW_IN_UINT16] = 2,
-            [ETW_IN_INT32] = 4,
-            [ETW_IN_UINT32] = 4,
-            [ETW_IN_INT64] = 8,
-            [ETW_IN_UINT64] = 8};
     const uint8_t *before = b->at;
     v->width = 0;
     v->out = f->out;
@@ -264,7 +257,7 @@ static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwV
     case ETW_IN_UINT32:
     case ETW_IN_INT64:
     case ETW_IN_UINT64:
-        if (!readNumber(b, f->in, sizes[f->in], v)) {
+        if (!readNumber(b, f->in, etwFixedSizes[f->in], v)) {
             b->failed = true;
         }
         break;

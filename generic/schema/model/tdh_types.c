@@ -196,6 +196,23 @@ bool EtwTdhField(EtwField *f, int inType, int outType, EtwTdhLength length)
     return true;
 }
 
+const uint8_t etwFixedSizes[] = {[ETW_IN_INT8] = 1,
+        [ETW_IN_UINT8] = 1,
+        [ETW_IN_INT16] = 2,
+        [ETW_IN_UINT16] = 2,
+        [ETW_IN_INT32] = 4,
+        [ETW_IN_UINT32] = 4,
+        [ETW_IN_INT64] = 8,
+        [ETW_IN_UINT64] = 8,
+        [ETW_IN_FLOAT] = 4,
+        [ETW_IN_DOUBLE] = 8,
+        [ETW_IN_BOOL32] = 4,
+        [ETW_IN_GUID] = 16,
+        [ETW_IN_FILETIME] = 8,
+        [ETW_IN_SYSTEMTIME] = 16,
+        [ETW_IN_HEX32] = 4,
+        [ETW_IN_HEX64] = 8};
+
 /* ---- Back ------------------------------------------------------------------------------------ */
 
 static int inTypeOf(const EtwField *f)

@@ -26,4 +26,13 @@ bool EtwTdhField(EtwField *field, int inType, int outType, EtwTdhLength length);
 /* The inverse: the numbers for which EtwTdhField sets this field. False: there are none. */
 bool EtwTdhTypes(const EtwField *field, int *inType, int *outType);
 
+/* Bytes of a value, by ETW_IN_*; 0: they vary, or are those of a pointer. */
+extern const uint8_t etwFixedSizes[ETW_IN_HEX64 + 1];
+static inline int EtwFixedSize(const EtwField *field, int pointerSize)
+{
+    return field->in == ETW_IN_POINTER ? pointerSize
+           : field->in <= ETW_IN_HEX64 ? etwFixedSizes[field->in]
+                                       : 0;
+}
+
 #endif

@@ -14,28 +14,10 @@ static void csvBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
     EtwTextStr(out, sink->config.messages ? ",message\n" : "\n");
 }
 
-/* In quotes, those inside doubled. */
-static void addQuoted(EtwText *out, const char *text, size_t size)
-{
-    const char *end = text + size, *quote;
-    EtwTextChar(out, '"');
-    while (text < end && (quote = memchr(text, '"', (size_t)(end - text))) != NULL) {
-        EtwTextAdd(out, text, (size_t)(quote + 1 - text));
-        EtwTextChar(out, '"');
-        text = quote + 1;
-    }
-    EtwTextAdd(out, text, (size_t)(end - text));
-    EtwTextChar(out, '"');
-}
-
 static void addText(EtwText *out, const char *text)
 {
     EtwTextChar(out, ',');
-    if (text[strcspn(text, ",\"\r\n")] != 0) {
-        addQuoted(out, text, strlen(text));
-    } else {
-        EtwTextStr(out, text);
-    }
+    EtwAddCsv(out, text);
 }
 
 static void addNumber(EtwText *out, uint64_t v)
@@ -86,12 +68,12 @@ static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     sink->scratch2.size = 0;
     EtwJsonProps(sink, e, schema, &sink->scratch2, true);
     EtwTextChar(out, ',');
-    addQuoted(out, sink->scratch2.data, sink->scratch2.size);
+    EtwAddCsvQuoted(out, "", sink->scratch2.data, sink->scratch2.size);
     if (sink->config.messages) {
         EtwTextChar(out, ',');
     }
     if (EtwSinkMessage(sink, e, schema)) {
-        addQuoted(out, sink->message.data, sink->message.size);
+        EtwAddCsvQuoted(out, "", sink->message.data, sink->message.size);
     }
     EtwTextChar(out, '\n');
 }

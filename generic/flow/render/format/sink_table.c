@@ -322,14 +322,7 @@ static void quoteCsv(const bool quotes[256], size_t from, EtwText *out, EtwText 
     scratch->size = 0;
     EtwTextAdd(scratch, out->data + from, out->size - from);
     out->size = from;
-    EtwTextChar(out, '"');
-    for (size_t i = 0; i < scratch->size; i++) {
-        if (scratch->data[i] == '"') {
-            EtwTextChar(out, '"');
-        }
-        EtwTextChar(out, scratch->data[i]);
-    }
-    EtwTextChar(out, '"');
+    EtwAddCsvQuoted(out, "", scratch->data, scratch->size);
 }
 
 static void tableBegin(EtwSink *sink, const EtwSource *source, EtwText *out)

@@ -33,6 +33,7 @@ proc ::etw::cli::Paint {channel colour text} {
 # Draw the bar: part is 0 to 1, or negative when nobody knows.
 proc ::etw::cli::Bar {part text} {
     variable barShown
+    set text [::etw::lib::visible $text]
     set columns [Columns stderr]
     if {$columns < 20} {
         return

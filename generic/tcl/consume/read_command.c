@@ -4,6 +4,7 @@
  *	The frame of the commands that read events (tcl/consume/read_command.h).
  */
 #include "tcl/consume/read_command.h"
+#include "flow/render/escape.h"
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -199,7 +200,10 @@ void EtwReadNotes(EtwText *out, const EtwQuery *query, const EtwReadNote *notes,
     Tcl_ListObjGetElements(NULL, warnings, &wordCount, &words);
     for (Tcl_Size i = 0; i < wordCount; i++) {
         EtwTextStr(out, "-- warning: ");
-        EtwAddTextOf(out, words[i], false);
+        Tcl_DString utf8;
+        Tcl_DStringInit(&utf8);
+        EtwAddSafeStr(out, EtwUtf8Of(words[i], &utf8, NULL));
+        Tcl_DStringFree(&utf8);
         EtwTextChar(out, '\n');
     }
     Tcl_DecrRefCount(warnings);

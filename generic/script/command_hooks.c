@@ -99,7 +99,8 @@ static void commandChanged(
     if (!(flags & TCL_TRACE_DELETE) && !isThere(EtwScriptStateOf(interp), hook)) {
         return;
     }
-    if ((hook->what & HOOK_CALL) && EtwScriptOn(KEYWORD_COMMAND) && !Tcl_InterpDeleted(interp)) {
+    if ((hook->what & HOOK_CALL) && EtwScriptOn(ETW_KEYWORD_COMMAND) &&
+            !Tcl_InterpDeleted(interp)) {
         EtwWriteCommand(hook->state, flags, oldName, newName);
     }
     if (flags & TCL_TRACE_DELETE) {

@@ -50,9 +50,6 @@ int EtwScriptVariable(
 int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
         int ops /* TCL_TRACE_RENAME|TCL_TRACE_DELETE */, int add);
 
-/* The definition of the provider's event number `index`; NULL: there is none. */
-const Etw_Field *EtwScriptEventAt(int index, Etw_EventDesc *desc, int *fieldCountPtr);
-
 /*
  * Sample the target's call stack every `milliseconds`, in events of keyword `sample`; 0 stops sampling.
  * Another call changes the interval. counters: a list of names of counters (base/os.h); each sample has

@@ -19,7 +19,7 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
 
     etwHookLayer->place(block->state, &place, false);
     at = EtwPutContext(tail, block->state, &place);
-    if (block->enter == EVENT_CALLBACK_ENTER) {
+    if (block->enter == ETW_SCRIPT_CALLBACK_ENTER) {
         at = putText(at, block->kind, strlen(block->kind));
         EtwStore64(at, queued);
         at += 8;
@@ -43,7 +43,7 @@ static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
     size_t size;
     char *end;
 
-    if (block->leave == EVENT_PACKAGE_LEAVE) {
+    if (block->leave == ETW_SCRIPT_PACKAGE_LEAVE) {
         text = code == TCL_OK ? Tcl_GetString(Tcl_GetObjResult(interp)) : "";
     }
     size = strlen(text) < ETW_NAME_MAX ? strlen(text) : 0;
@@ -54,7 +54,7 @@ static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
 
 static inline uint64_t keywordOf(const EtwBlock *block)
 {
-    return block->enter == EVENT_CALLBACK_ENTER ? KEYWORD_EVENT : KEYWORD_PACKAGE;
+    return block->enter == ETW_SCRIPT_CALLBACK_ENTER ? ETW_KEYWORD_EVENT : ETW_KEYWORD_PACKAGE;
 }
 
 /* ---- Enter and leave ------------------------------------------------------------------------- */
@@ -102,20 +102,21 @@ static int runBlock(const EtwWrapCall *use, const EtwBlock *block)
 /* vwait, update, tkwait */
 int EtwWrapLoop(const EtwWrapCall *use)
 {
-    if ((use->hook->what & HOOK_CALL) || !EtwScriptOn(KEYWORD_EVENT)) {
+    if ((use->hook->what & HOOK_CALL) || !EtwScriptOn(ETW_KEYWORD_EVENT)) {
         return EtwWrapRun(use, use->objc, use->objv);
     }
-    return runBlock(use,
-            &(EtwBlock){
-                    .kind = "loop", .enter = EVENT_CALLBACK_ENTER, .leave = EVENT_CALLBACK_LEAVE});
+    return runBlock(use, &(EtwBlock){.kind = "loop",
+                                 .enter = ETW_SCRIPT_CALLBACK_ENTER,
+                                 .leave = ETW_SCRIPT_CALLBACK_LEAVE});
 }
 
 int EtwWrapPackage(const EtwWrapCall *use)
 {
     const char *sub = use->objc > 2 ? Tcl_GetString(use->objv[1]) : "";
-    if (strcmp(sub, "require") != 0 || !EtwScriptOn(KEYWORD_PACKAGE)) {
+    if (strcmp(sub, "require") != 0 || !EtwScriptOn(ETW_KEYWORD_PACKAGE)) {
         return EtwWrapRun(use, use->objc, use->objv);
     }
-    return runBlock(use,
-            &(EtwBlock){.kind = "", .enter = EVENT_PACKAGE_ENTER, .leave = EVENT_PACKAGE_LEAVE});
+    return runBlock(use, &(EtwBlock){.kind = "",
+                                 .enter = ETW_SCRIPT_PACKAGE_ENTER,
+                                 .leave = ETW_SCRIPT_PACKAGE_LEAVE});
 }

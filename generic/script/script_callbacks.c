@@ -118,8 +118,8 @@ static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     Tcl_Obj *script = wholeScript(objv[2], origin != NULL, objc - 3, objv + 3);
     Tcl_IncrRefCount(script);
     EtwBlock block = {.kind = origin ? origin->kind : "accept",
-            .enter = EVENT_CALLBACK_ENTER,
-            .leave = EVENT_CALLBACK_LEAVE,
+            .enter = ETW_SCRIPT_CALLBACK_ENTER,
+            .leave = ETW_SCRIPT_CALLBACK_LEAVE,
             .aliased = true};
     if (origin != NULL) {
         etwHookLayer->aliasRuns(interp, script);
@@ -142,7 +142,7 @@ static int runObj(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
 static bool wanted(const EtwWrapCall *use)
 {
     Tcl_CmdInfo info;
-    if (!EtwScriptOn(KEYWORD_EVENT) || etwHookLayer->aliasScript == NULL) {
+    if (!EtwScriptOn(ETW_KEYWORD_EVENT) || etwHookLayer->aliasScript == NULL) {
         return false;
     }
     watchLoop();

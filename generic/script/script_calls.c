@@ -185,12 +185,12 @@ static inline bool isStep(const EtwCall *call)
 
 static inline Etw_Event *enterEvent(const EtwCall *call)
 {
-    return etwScriptEvents[isStep(call) ? EVENT_STEP_ENTER : EVENT_ENTER];
+    return etwScriptEvents[isStep(call) ? ETW_SCRIPT_STEP_ENTER : ETW_SCRIPT_ENTER];
 }
 
 static inline Etw_Event *leaveEvent(const EtwCall *call)
 {
-    return etwScriptEvents[isStep(call) ? EVENT_STEP_LEAVE : EVENT_LEAVE];
+    return etwScriptEvents[isStep(call) ? ETW_SCRIPT_STEP_LEAVE : ETW_SCRIPT_LEAVE];
 }
 
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
@@ -326,7 +326,8 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
     } else if (rule->options.steps == ETW_STEPS_FULL) {
         call->packed |= CALL_SCOPE;
     }
-    if (trace == TRACE_STEP || EtwScriptOn(KEYWORD_CALL)) { /* of steps EtwHookWants has asked */
+    if (trace == TRACE_STEP ||
+            EtwScriptOn(ETW_KEYWORD_CALL)) { /* of steps EtwHookWants has asked */
         writeEnter(hook, rule, objc, objv, call);
     }
     if (call->packed & CALL_SCOPE) {
@@ -362,7 +363,7 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
         EtwProbeLeave(
                 hook->name + 2, code, EtwScriptNanoseconds(OsTicks() - call->ticks), call->id);
     }
-    if (EtwScriptOn(step ? KEYWORD_STEP : KEYWORD_CALL)) {
+    if (EtwScriptOn(step ? ETW_KEYWORD_STEP : ETW_KEYWORD_CALL)) {
         /* A step's rule is that of the call around it, which is still open. */
         const EtwRule *rule = step && now->scope ? now->scope->rule : hook->rule;
         if (rule != NULL) {

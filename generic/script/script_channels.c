@@ -43,12 +43,12 @@ static void writeDone(EtwScriptState *state, const Done *done, uint64_t ns, int 
         EtwFieldValue(&p, done->detail, rule);
     }
     put16(detail, EtwFieldEnd(&p));
-    Etw_Write(etwScriptEvents[EVENT_CHANNEL], p.data, p.count);
+    Etw_Write(etwScriptEvents[ETW_SCRIPT_CHANNEL], p.data, p.count);
 }
 
 static inline bool wanted(void)
 {
-    return EtwScriptOn(KEYWORD_CHANNEL);
+    return EtwScriptOn(ETW_KEYWORD_CHANNEL);
 }
 
 static inline int plain(const EtwWrapCall *use)

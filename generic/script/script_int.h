@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/status.h"
 #include "etw.h"
+#include "semantics/declared_events.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -222,36 +223,8 @@ int EtwBuiltinCall(const EtwHook *hook, Tcl_ObjCmdProc *proc, void *clientData, 
 
 /* ---- The provider (script_provider.c) --------------------------------------------------------------- */
 
-enum { SCRIPT_LEVEL = 4 };
-enum {
-    KEYWORD_CALL = 1,
-    KEYWORD_STEP = 2,
-    KEYWORD_VARIABLE = 4,
-    KEYWORD_COMMAND = 8,
-    KEYWORD_PACKAGE = 16,
-    KEYWORD_CHANNEL = 32,
-    KEYWORD_EVENT = 64,
-    KEYWORD_SAMPLE = 128
-};
-enum {
-    EVENT_ENTER,
-    EVENT_LEAVE,
-    EVENT_STEP_ENTER,
-    EVENT_STEP_LEAVE,
-    EVENT_VARIABLE,
-    EVENT_COMMAND,
-    EVENT_CALLBACK_ENTER,
-    EVENT_CALLBACK_LEAVE,
-    EVENT_PACKAGE_ENTER,
-    EVENT_PACKAGE_LEAVE,
-    EVENT_CHANNEL,
-    EVENT_SAMPLE,
-    EVENT_LINE,
-    EVENT_COUNT
-};
-
 extern Etw_Provider *etwScriptProvider; /* set before the first hook exists */
-extern Etw_Event *etwScriptEvents[EVENT_COUNT];
+extern Etw_Event *etwScriptEvents[ETW_SCRIPT_EVENTS];
 
 /* Register the provider and its events, once a process. TCL_ERROR: message left. */
 int EtwScriptProviderOpen(Tcl_Interp *interp);
@@ -269,7 +242,7 @@ extern uint64_t etwScriptScale; /* ns per tick, 32.32 fixed point */
 
 static inline bool EtwScriptOn(uint64_t keywords)
 {
-    return Etw_Enabled(etwScriptProvider, SCRIPT_LEVEL, keywords) != 0;
+    return Etw_Enabled(etwScriptProvider, ETW_LEVEL_INFO, keywords) != 0;
 }
 
 /* ---- Calls (script_calls.c) ------------------------------------------------------------------------- */
@@ -315,10 +288,11 @@ enum { CALL_DEPTH = 0xFFFFFF, CALL_STEP = 1 << 24, CALL_SCOPE = 1 << 25 };
 static inline int EtwHookWants(const EtwHook *hook)
 {
     if (hook->what & HOOK_CALL) {
-        return EtwScriptOn(KEYWORD_CALL | KEYWORD_STEP) || EtwProbed() ? TRACE_CALL : TRACE_NONE;
+        return EtwScriptOn(ETW_KEYWORD_CALL | ETW_KEYWORD_STEP) || EtwProbed() ? TRACE_CALL
+                                                                               : TRACE_NONE;
     }
     if ((hook->what & HOOK_STEP) && hook->state->now.scope != NULL) {
-        return EtwScriptOn(KEYWORD_STEP) ? TRACE_STEP : TRACE_NONE;
+        return EtwScriptOn(ETW_KEYWORD_STEP) ? TRACE_STEP : TRACE_NONE;
     }
     return TRACE_NONE;
 }

@@ -35,7 +35,7 @@ static int runLeave(ClientData data[], Tcl_Interp *interp, int result)
     if (run->call.packed & CALL_SCOPE) {
         state->now.scope = EtwScopePop(state->now.scope);
     }
-    if (EtwScriptOn(KEYWORD_CALL)) {
+    if (EtwScriptOn(ETW_KEYWORD_CALL)) {
         EtwWriteLeave(state, run->rule, &run->call, run->name, run->nameSize, result);
     }
     if (run->call.packed & CALL_SCOPE) {
@@ -66,7 +66,7 @@ static void runEnter(Run *run, Tcl_Interp *interp)
         EtwScriptStepUser(state, 1);
     }
     EtwNestBegin(state, interp, &run->call);
-    if (EtwScriptOn(KEYWORD_CALL)) {
+    if (EtwScriptOn(ETW_KEYWORD_CALL)) {
         EtwWriteEnter(state, run->rule, &run->call, run->name, run->nameSize, 0, NULL);
     }
     if (run->rule->options.steps != ETW_STEPS_OFF) {
@@ -86,7 +86,7 @@ int EtwScriptRun(
     if (EtwScriptProviderOpen(interp) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (EtwScriptOn(KEYWORD_CALL | KEYWORD_STEP)) {
+    if (EtwScriptOn(ETW_KEYWORD_CALL | ETW_KEYWORD_STEP)) {
         Run *run = runNew(EtwScriptStateMake(interp), options, name);
         runEnter(run, interp);
         Tcl_NRAddCallback(interp, runLeave, run, NULL, NULL, NULL);
@@ -148,7 +148,7 @@ static void writeVariable(
         EtwFieldTcl(&p, place.context[i].text, place.context[i].size);
     }
     contextSize = EtwFieldEnd(&p);
-    Etw_Write(etwScriptEvents[EVENT_VARIABLE], p.data, p.count);
+    Etw_Write(etwScriptEvents[ETW_SCRIPT_VARIABLE], p.data, p.count);
 }
 
 static void varTraceFree(VarTrace *trace)
@@ -163,7 +163,7 @@ static char *variableChanged(
 {
     VarTrace *trace = clientData;
     int op = flags & (TCL_TRACE_READS | TCL_TRACE_WRITES | TCL_TRACE_UNSETS);
-    if ((op & trace->ops) && EtwScriptOn(KEYWORD_VARIABLE)) {
+    if ((op & trace->ops) && EtwScriptOn(ETW_KEYWORD_VARIABLE)) {
         bool there = !(op & TCL_TRACE_UNSETS) && !Tcl_InterpDeleted(interp);
         Tcl_Obj *value = there ? Tcl_GetVar2Ex(interp, name1, name2,
                                          flags & (TCL_GLOBAL_ONLY | TCL_NAMESPACE_ONLY))
@@ -248,7 +248,7 @@ void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, cons
     addText(&p, &operationSize, flags & TCL_TRACE_DELETE ? "delete" : "rename");
     addText(&p, &nameSize, oldName);
     addText(&p, &newSize, newName ? newName : "");
-    Etw_Write(etwScriptEvents[EVENT_COMMAND], p.data, p.count);
+    Etw_Write(etwScriptEvents[ETW_SCRIPT_COMMAND], p.data, p.count);
 }
 
 static void commandTraceFree(CommandTrace *trace)
@@ -266,7 +266,7 @@ static void commandChanged(ClientData clientData, Tcl_Interp *interp, const char
     if (!(flags & TCL_TRACE_DESTROYED) && (state == NULL || *findTrace(state, trace) == NULL)) {
         return; /* a trace of the same rename has deleted the command */
     }
-    if ((flags & trace->ops) && EtwScriptOn(KEYWORD_COMMAND)) {
+    if ((flags & trace->ops) && EtwScriptOn(ETW_KEYWORD_COMMAND)) {
         EtwWriteCommand(trace->state, flags, oldName, newName);
     }
     if (flags & TCL_TRACE_DESTROYED) {

@@ -87,7 +87,7 @@ static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uin
     EtwFieldTcl(&p, stack, strlen(stack));
     put16(head + 18, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(putCounters(sampler, counters, tail) - tail));
-    Etw_Write(etwScriptEvents[EVENT_SAMPLE], p.data, p.count);
+    Etw_Write(etwScriptEvents[ETW_SCRIPT_SAMPLE], p.data, p.count);
 }
 
 /* interp is NULL where the event loop waits. */
@@ -97,7 +97,7 @@ static int sampleNow(ClientData clientData, Tcl_Interp *interp, int code)
     uint64_t now = OsTicks(), marked = __atomic_load_n(&sampler->marked, __ATOMIC_RELAXED);
     uint64_t counters[OS_COUNTERS];
     takeCounters(sampler, counters);
-    if (sampler->state->interp != NULL && EtwScriptOn(KEYWORD_SAMPLE)) {
+    if (sampler->state->interp != NULL && EtwScriptOn(ETW_KEYWORD_SAMPLE)) {
         writeSample(sampler, counters, now, marked, interp == NULL);
     }
     sampler->last = now;

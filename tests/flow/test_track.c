@@ -186,11 +186,12 @@ static void names_1_6_plans(void)
     EtwSchema schema = {.provider = "FileIo", .event = "Name", .fields = fields, .fieldCount = 4};
     TrackLayout plan;
     EtwTrackLayoutInit(&plan, &schema);
-    CHECK_EQ(plan.action, TRACK_OBJECT);
-    CHECK_EQ(plan.index[TRACK_FILE], 1);
-    CHECK_EQ(plan.offset[TRACK_FILE][0], -1);
-    CHECK_EQ(plan.offset[TRACK_FILE][1], -1);
-    CHECK_EQ(plan.index[TRACK_NAME], -1);
+    CHECK_EQ(plan.semantics->naming, ETW_NAMES_OBJECT);
+    CHECK_EQ(plan.semantics->field[ETW_ROLE_FILE_OBJECT], 1);
+    CHECK_EQ(plan.places[ETW_ROLE_FILE_OBJECT - TRACK_FIRST].offset[0], -1);
+    CHECK_EQ(plan.places[ETW_ROLE_FILE_OBJECT - TRACK_FIRST].offset[1], -1);
+    CHECK_EQ(plan.semantics->field[ETW_ROLE_NAME], -1);
+    EtwFree(schema.semantics);
 }
 
 static void Loaded(EtwTrack *t, unsigned opcode, uint64_t base, uint64_t size, uint32_t pid,

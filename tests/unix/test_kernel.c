@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "tests/support/check.h"
 #include "schema/model/linux_names.h"
+#include "semantics/declared_events.h"
 
 #ifdef __linux__
 #include "engine/kernel_events.h"
@@ -746,13 +747,13 @@ static void groups_listed(void)
 
 static void names_maps(void)
 {
-    const EtwMap *map = EtwNamesFor("Linux-systemcall", "Exit", "Result");
+    const EtwMap *map = EtwFieldNames("Linux-systemcall", "Exit", "Result");
     REQUIRE(map != NULL);
     CHECK_STR(EtwMapName(map, (uint64_t)-2), "-ENOENT");
     CHECK(EtwMapName(map, 2) == NULL);
-    CHECK_STR(EtwMapName(EtwNamesFor("Linux-systemcall", "Enter", "Syscall"), 41), "socket");
-    CHECK(EtwNamesFor("Linux-systemcall", "Enter", "Arg0") == NULL);
-    CHECK_STR(EtwMapName(EtwNamesFor("Linux-tcpip", "Connect", "NewState"), 1), "ESTABLISHED");
+    CHECK_STR(EtwMapName(EtwFieldNames("Linux-systemcall", "Enter", "Syscall"), 41), "socket");
+    CHECK(EtwFieldNames("Linux-systemcall", "Enter", "Arg0") == NULL);
+    CHECK_STR(EtwMapName(EtwFieldNames("Linux-tcpip", "Connect", "NewState"), 1), "ESTABLISHED");
 }
 
 /* ---- Many events ----------------------------------------------------------------------------- */

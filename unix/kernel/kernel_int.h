@@ -13,6 +13,7 @@
 #define ETW_KERNEL_INT_H
 
 #include "engine/kernel_events.h"
+#include "engine/provider/provider.h"
 #include "unix/kernel/transport/tracepoint_format.h"
 #include "unix/kernel/socket_probe.h"
 #include "unix/kernel/socket_table.h"
@@ -212,6 +213,7 @@ typedef struct KernelGroup {
     const KernelTracepointDef *const
             *points; /* NULL-terminated; without one of them: UNSUPPORTED */
     const KernelTracepointDef *const *extras; /* may be missing; NULL: none */
+    KernelEventId firstEvent; /* the others of the declared provider follow, in their order */
 } KernelGroup;
 extern const KernelGroup kernelGroups[GROUPS];
 /* The points that keep the table of tasks right, whatever is enabled. */
@@ -219,19 +221,8 @@ extern const KernelTracepointDef *const kernelTaskPoints[];
 /* Register the group's provider and define its events. */
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
 
-/* An event of a portable group, in a table that ends with a name of NULL. */
-typedef struct KernelClass {
-    int id;
-    KernelGroupId group;
-    const char *name;
-    uint8_t opcode;
-    const Etw_Field *fields;
-    int count;
-} KernelClass;
-
 /* ---- Files (file_group.c), memory, disks, interrupts (system_group.c) ------------------------- */
 
-extern const KernelClass kernelFileClasses[], kernelSystemClasses[];
 extern const KernelTracepointDef *const kernelFilePoints[], *const kernelFileExtras[];
 extern const KernelTracepointDef *const kernelDiskPoints[],
         *const kernelFaultPoints[], *const kernelHardFaultPoints[],
@@ -248,7 +239,6 @@ void KernelFilesFree(EtwKernel *k);
 
 /* ---- What programs get from libc (heap_group.c) ------------------------------------------------- */
 
-extern const KernelClass kernelHeapClasses[];
 extern const KernelTracepointDef *const kernelHeapPoints[];
 /* Before the points of GROUP_HEAP are looked up: create them. */
 EtwStatus KernelHeapPrepare(EtwError *err);

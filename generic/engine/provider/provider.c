@@ -151,6 +151,14 @@ Etw_Event *Etw_DefineEvent(
     return event;
 }
 
+Etw_Event *EtwDefineDeclared(Etw_Provider *provider, const EtwDeclaredEvent *event)
+{
+    Etw_EventDesc desc;
+    Etw_Field fields[ETW_DECLARED_FIELDS_MAX];
+    int count = EtwDeclaredFields(event, &desc, fields);
+    return Etw_DefineEvent(provider, &desc, fields, count);
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 static bool hasPid(const RegEnable *e, uint32_t pid)

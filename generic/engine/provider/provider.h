@@ -7,9 +7,12 @@
 #define ETW_PROVIDER_H
 
 #include "engine/shared/registry.h"
+#include "semantics/declared_events.h"
 
 /* Our own provider Etw-Session, registered at the first call; NULL: that failed (enable.c). */
 Etw_Provider *EtwOwnProvider(void);
+/* Define one of our own events. NULL: out of room. */
+Etw_Event *EtwDefineDeclared(Etw_Provider *provider, const EtwDeclaredEvent *event);
 /* The event Mark of our own provider Etw-Session: one field, counted UTF-8 (enable.c). */
 Etw_Event *EtwMarkEvent(void);
 

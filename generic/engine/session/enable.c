@@ -236,20 +236,21 @@ Etw_Provider *EtwOwnProvider(void)
     static _Atomic(Etw_Provider *) provider;
     Etw_Provider *p = atomic_load(&provider);
     if (p == NULL) {
-        p = Etw_Register("Etw-Session", NULL);
+        p = Etw_Register(ETW_SESSION_PROVIDER, NULL);
         atomic_store(&provider, p);
     }
     return p;
 }
 
+static Etw_Event *sessionEvent(int number)
+{
+    return EtwDefineDeclared(
+            EtwOwnProvider(), &EtwDeclaredFind(ETW_SESSION_PROVIDER)->events[number]);
+}
+
+/* The payload has the fields of the declared event, in their order. */
 void EtwSessionWriteHost(Ring *ring)
 {
-    static const Etw_Field fields[] = {{"Host", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
-            {"System", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
-            {"Tcl", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
-            {"Processors", ETW_IN_UINT32, 0, 0, 0},
-            {"Clock", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
-            {"Program", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}}; /* of the session's owner */
     static const char *const clocks[] = {"", "x86-tsc", "monotonic-raw", "qpc"};
     char host[256], system[256], program[256];
     uint8_t payload[1000], *at = payload;
@@ -263,17 +264,12 @@ void EtwSessionWriteHost(Ring *ring)
     at += putText(at, clocks[osClock]);
     OsProgramName(program, sizeof program);
     at += putText(at, program);
-    writeOwn(ring,
-            Etw_DefineEvent(
-                    EtwOwnProvider(), &(Etw_EventDesc){.name = "Host", .level = 4}, fields, 6),
-            payload, (size_t)(at - payload));
+    writeOwn(ring, sessionEvent(ETW_SESSION_HOST), payload, (size_t)(at - payload));
 }
 
 Etw_Event *EtwMarkEvent(void)
 {
-    static const Etw_Field fields[] = {{"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
-    return Etw_DefineEvent(
-            EtwOwnProvider(), &(Etw_EventDesc){.name = "Mark", .level = 4}, fields, 1);
+    return sessionEvent(ETW_SESSION_MARK);
 }
 
 EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)

@@ -1,213 +1,69 @@
 /*
  * flow/calls/call_events.c --
  *
- *	What an event means for calls: enters and leaves of Tcl-Script, switches, system calls, bytes
- *	moved and ends of threads of the kernel's, others by name. Decided once per schema, by names and
- *	types of its fields, so that somebody else's events under a known name are just events.
+ *	What events do to the tree of calls: enters and leaves of Tcl-Script; switches, system calls,
+ *	bytes moved and ends of threads from the kernel; other events are counted by name. What an event
+ *	means is stated by semantics/semantics.h.
  */
 #include "flow/calls/call_tree_int.h"
-#include "schema/model/decode.h"
+#include "semantics/semantics.h"
 #include "schema/model/linux_names.h"
 #include <stdio.h>
 
-typedef enum Meaning {
-    MEANS_OTHER,
-    MEANS_ENTER,
-    MEANS_CALLBACK, /* an enter, too */
-    MEANS_PACKAGE,  /* also */
-    MEANS_CHANNEL,
-    MEANS_SAMPLE,
-    MEANS_LINE,
-    MEANS_LEAVE,
-    MEANS_SWITCH,
-    MEANS_SYSCALL,
-    MEANS_SYSRET,
-    MEANS_MOVE,
-    MEANS_THREAD_END,
-    MEANS_PROCESS_END,
-    MEANS_NOTHING
-} Meaning;
-
-enum { FIELDS = 6, ROLES = 32 };
-
-/* The first `needed` fields must be there. */
-static const struct Known {
-    const char *provider, *event;
-    Meaning meaning;
-    int needed;
-    const char *fields[FIELDS];
-    const char *moves; /* what the bytes are called */
-} known[] = {
-        {"Tcl-Script", "Enter", MEANS_ENTER, 4,
-                .fields = {"CallId", "Depth", "Command", "Context", "File", "Line"}},
-        {"Tcl-Script", "StepEnter", MEANS_ENTER, 4,
-                .fields = {"CallId", "Depth", "Command", "Context", "File", "Line"}},
-        {"Tcl-Script", "Line", MEANS_LINE, 6,
-                .fields = {"CallId", "Depth", "Command", "Context", "File", "Line"}},
-        {"Tcl-Script", "CallbackEnter", MEANS_CALLBACK, 6,
-                .fields = {"CallId", "Depth", "Command", "Context", "Kind", "Queued"}},
-        {"Tcl-Script", "PackageEnter", MEANS_PACKAGE, 4,
-                .fields = {"CallId", "Depth", "Command", "Context"}},
-        {"Tcl-Script", "Channel", MEANS_CHANNEL, 4,
-                .fields = {"Operation", "Channel", "Bytes", "Duration"}},
-        {"Tcl-Script", "Sample", MEANS_SAMPLE, 4,
-                .fields = {"Weight", "Late", "Depth", "Stack", "Counters"}},
-        {"Tcl-Script", "Leave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
-        {"Tcl-Script", "CallbackLeave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
-        {"Tcl-Script", "PackageLeave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
-        {"Tcl-Script", "StepLeave", MEANS_LEAVE, 2, .fields = {"CallId", "Code"}},
-        {"Linux-contextswitch", "Switch", MEANS_SWITCH, 3,
-                .fields = {"OldThreadId", "NewThreadId", "OldState", "NewCommand"}},
-        {"Thread", "CSwitch", MEANS_SWITCH, 4,
-                .fields = {"OldThreadId", "NewThreadId", "OldThreadState", "OldThreadWaitReason"}},
-        {"Linux-systemcall", "Enter", MEANS_SYSCALL, 1, .fields = {"Syscall"}},
-        {"Linux-systemcall", "Exit", MEANS_SYSRET, 1, .fields = {"Syscall"}},
-        {"Linux-tcpip", "Send", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "tcp send"},
-        {"Linux-tcpip", "Receive", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "tcp receive"},
-        {"Linux-udpip", "Send", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "udp send"},
-        {"Linux-udpip", "Receive", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "udp receive"},
-        {"TcpIp", "SendIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "tcp send"},
-        {"TcpIp", "RecvIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "tcp receive"},
-        {"UdpIp", "SendIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "udp send"},
-        {"UdpIp", "RecvIPV4", MEANS_MOVE, 1, .fields = {"size"}, .moves = "udp receive"},
-        {"Linux-heap", "Alloc", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "heap alloc"},
-        {"Linux-heap", "Realloc", MEANS_MOVE, 1, .fields = {"Size"}, .moves = "heap realloc"},
-        {"Linux-thread", "Stop", MEANS_THREAD_END, 0, .fields = {NULL}},
-        {"Linux-process", "Stop", MEANS_PROCESS_END, 0, .fields = {NULL}},
-        {"Thread", "End", MEANS_THREAD_END, 0, .fields = {NULL}},
-        {"Process", "End", MEANS_PROCESS_END, 0, .fields = {NULL}},
-        {"EventTrace", NULL, MEANS_NOTHING, 0, .fields = {NULL}},
-        {"Etw-Session", NULL, MEANS_NOTHING, 0, .fields = {NULL}},
-};
-
-/* What is known of the events of one schema. */
-typedef struct Kind {
+/* What events of a schema are charged to. */
+typedef struct ChargedClass {
     EtwTableNode node;
     const EtwSchema *schema;
-    Meaning meaning;
-    bool windows;              /* of a switch: states and reasons are that system's */
-    int fields[FIELDS];        /* index in the schema; -1: not there */
-    uint8_t roles[ROLES];      /* the other way round, plus one; 0: of no interest */
-    const EtwCostClass *class; /* of moves and other events */
-} Kind;
+    const EtwCostClass *class;
+} ChargedClass;
 
-static int fieldOf(const EtwSchema *schema, const char *name)
+/* Bytes moved by "tcp send"; or, of events that are only counted, "Linux-tcpip Connect". */
+static const EtwCostClass *classNew(Calls *c, const EtwSchema *schema)
 {
-    for (int i = 0; i < schema->fieldCount && i < ROLES; i += schema->fields[i].span) {
-        const EtwField *f = &schema->fields[i];
-        if (f->array == ETW_SCALAR && strcmp(f->name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static bool fits(Kind *kind, const struct Known *k)
-{
-    if (strcmp(kind->schema->provider, k->provider) != 0 ||
-            (k->event != NULL && strcmp(kind->schema->event, k->event) != 0)) {
-        return false;
-    }
-    for (int i = 0; i < FIELDS; i++) {
-        kind->fields[i] = k->fields[i] ? fieldOf(kind->schema, k->fields[i]) : -1;
-        if (i < k->needed && kind->fields[i] < 0) {
-            return false;
-        }
-    }
-    for (int i = 0; i < FIELDS; i++) {
-        if (kind->fields[i] >= 0) {
-            kind->roles[kind->fields[i]] = (uint8_t)(i + 1);
-        }
-    }
-    return true;
-}
-
-/* "Linux-tcpip Connect" */
-static const EtwCostClass *eventClass(Calls *c, const EtwSchema *s)
-{
+    const char *moves = EtwSemanticsOf(schema)->moves;
     char name[160];
-    snprintf(name, sizeof name, "%.70s %.70s", s->provider, s->event);
+    if (moves != NULL) {
+        return EtwCostClassOf(c, ETW_COST_MOVE, moves);
+    }
+    snprintf(name, sizeof name, "%.70s %.70s", schema->provider, schema->event);
     return EtwCostClassOf(c, ETW_COST_EVENT, name);
 }
 
-static Kind *kindNew(Calls *c, const EtwSchema *schema, uint64_t hash)
-{
-    Kind *kind = EtwAlloc(sizeof *kind);
-    kind->schema = schema;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (fits(kind, &known[i])) {
-            kind->meaning = known[i].meaning;
-            kind->windows = known[i].provider[0] == 'T';
-            kind->class = known[i].moves ? EtwCostClassOf(c, ETW_COST_MOVE, known[i].moves) : NULL;
-            break;
-        }
-    }
-    if (kind->meaning == MEANS_OTHER) {
-        kind->class = eventClass(c, schema);
-    }
-    EtwTableAdd(&c->kinds, &kind->node, hash);
-    return kind;
-}
-
-static Kind *kindOf(Calls *c, const EtwSchema *schema)
+static const EtwCostClass *classOf(Calls *c, const EtwSchema *schema)
 {
     uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)schema);
-    Kind *kind = (Kind *)EtwTableFirst(&c->kinds, hash);
-    while (kind != NULL && kind->schema != schema) {
-        kind = (Kind *)kind->node.next;
+    ChargedClass *charged = (ChargedClass *)EtwTableFirst(&c->charged, hash);
+    while (charged != NULL && charged->schema != schema) {
+        charged = (ChargedClass *)charged->node.next;
     }
-    return kind ? kind : kindNew(c, schema, hash);
+    if (charged == NULL) {
+        charged = EtwAlloc(sizeof *charged);
+        charged->schema = schema;
+        charged->class = classNew(c, schema);
+        EtwTableAdd(&c->charged, &charged->node, hash);
+    }
+    return charged->class;
 }
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-typedef struct Values {
-    const Kind *kind;
-    EtwValue at[FIELDS]; /* ETW_V_NULL: not there */
-} Values;
-
-static void takeValue(void *ctx, const EtwField *field, const EtwValue *value)
-{
-    Values *v = ctx;
-    size_t index = (size_t)(field - v->kind->schema->fields);
-    int role = index < ROLES ? v->kind->roles[index] : 0;
-    if (role > 0) {
-        v->at[role - 1] = *value;
-    }
-}
-
-static bool decode(Values *v, const Kind *kind, const EtwEvent *event)
-{
-    static const EtwVisitor visitor = {.value = takeValue};
-    v->kind = kind;
-    for (int i = 0; i < FIELDS; i++) {
-        v->at[i].kind = ETW_V_NULL;
-    }
-    return EtwDecode(kind->schema, event, &visitor, v) == ETW_OK;
-}
-
-static uint64_t number(const Values *v, int i)
-{
-    EtwValueKind kind = v->at[i].kind;
-    return kind == ETW_V_UINT || kind == ETW_V_INT || kind == ETW_V_BOOL ? v->at[i].u : 0;
-}
-
-static const char *text(const Values *v, int i, size_t *sizePtr)
-{
-    bool is = v->at[i].kind == ETW_V_TEXT;
-    *sizePtr = is ? v->at[i].size : 0;
-    return is ? (const char *)v->at[i].data : "";
-}
+typedef EtwRoleValues Values;
 
 /* What the value is called, else its number. */
-static const char *called(const Values *v, int i, char *room, size_t roomSize)
+static const char *called(const Values *v, EtwRole role, char *room, size_t roomSize)
 {
-    const EtwMap *map = v->kind->schema->fields[v->kind->fields[i]].map;
-    const char *name = map && !map->bits ? EtwMapName(map, number(v, i)) : NULL;
+    const EtwMap *map = v->schema->fields[v->semantics->field[role]].map;
+    const char *name = map && !map->bits ? EtwMapName(map, EtwRoleNumber(v, role)) : NULL;
     if (name == NULL) {
-        snprintf(room, roomSize, "%llu", (unsigned long long)number(v, i));
+        snprintf(room, roomSize, "%llu", (unsigned long long)EtwRoleNumber(v, role));
     }
     return name ? name : room;
+}
+
+/* A switch that Windows reports: states and reasons are that system's. */
+static bool isWindows(const Values *v)
+{
+    return v->semantics->field[ETW_ROLE_WAIT_REASON] >= 0;
 }
 
 /* ---- On and off the CPU ------------------------------------------------------------------------- */
@@ -216,22 +72,22 @@ static const char *called(const Values *v, int i, char *room, size_t roomSize)
 static bool isReady(const Values *v)
 {
     enum { TASK_PREEMPTED = 256, WINDOWS_WAITING = 5 };
-    uint64_t state = number(v, 2);
-    return v->kind->windows ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
+    uint64_t state = EtwRoleNumber(v, ETW_ROLE_OLD_STATE);
+    return isWindows(v) ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
 }
 
 /* It never comes back: Linux' EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD; Windows' Terminated. */
 static bool isGone(const Values *v)
 {
-    uint64_t state = number(v, 2);
-    return v->kind->windows ? state == 4 : (state & (0x10 | 0x20 | 0x80)) != 0;
+    uint64_t state = EtwRoleNumber(v, ETW_ROLE_OLD_STATE);
+    return isWindows(v) ? state == 4 : (state & (0x10 | 0x20 | 0x80)) != 0;
 }
 
 static const EtwCostClass *waitOf(Calls *c, const Values *v)
 {
     char room[24];
-    return EtwCostClassOf(
-            c, ETW_COST_WAIT, v->kind->windows ? called(v, 3, room, sizeof room) : "");
+    return EtwCostClassOf(c, ETW_COST_WAIT,
+            isWindows(v) ? called(v, ETW_ROLE_WAIT_REASON, room, sizeof room) : "");
 }
 
 static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
@@ -268,10 +124,10 @@ static void switchIn(Calls *c, CallThread *t, int64_t time)
 /* What a callback or a package is called among procs: {after tick}, {package http}. */
 static size_t blockName(const Values *v, CallEnter *enter, char room[CALL_BLOCK_NAME])
 {
-    bool package = v->kind->meaning == MEANS_PACKAGE;
+    bool package = v->semantics->meaning == ETW_MEANS_PACKAGE_ENTER;
     const char *s = enter->command, *end = s + enter->commandSize;
     size_t kindSize, size = 0;
-    const char *kind = package ? "package" : text(v, 4, &kindSize);
+    const char *kind = package ? "package" : EtwRoleText(v, ETW_ROLE_KIND, &kindSize);
     kindSize = package ? strlen(kind) : kindSize < 16 ? kindSize : 16;
     if (strncmp(kind, "loop", kindSize) != 0) { /* vwait, update: their words say it */
         memcpy(room, kind, kindSize);
@@ -293,12 +149,13 @@ static size_t blockName(const Values *v, CallEnter *enter, char room[CALL_BLOCK_
 static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
 {
     char room[CALL_BLOCK_NAME];
-    CallEnter enter = {.id = number(v, 0), .depth = (int)number(v, 1)};
-    enter.command = text(v, 2, &enter.commandSize);
-    enter.context = text(v, 3, &enter.contextSize);
-    if (v->kind->meaning == MEANS_ENTER) {
-        enter.file = text(v, 4, &enter.fileSize);
-        enter.line = (uint32_t)number(v, 5);
+    CallEnter enter = {.id = EtwRoleNumber(v, ETW_ROLE_CALL_ID),
+            .depth = (int)EtwRoleNumber(v, ETW_ROLE_DEPTH)};
+    enter.command = EtwRoleText(v, ETW_ROLE_COMMAND, &enter.commandSize);
+    enter.context = EtwRoleText(v, ETW_ROLE_CONTEXT, &enter.contextSize);
+    if (EtwMeansCall(v->semantics->meaning)) {
+        enter.file = EtwRoleText(v, ETW_ROLE_FILE, &enter.fileSize);
+        enter.line = (uint32_t)EtwRoleNumber(v, ETW_ROLE_LINE);
     } else {
         enter.name = room;
         enter.nameSize = blockName(v, &enter, room);
@@ -306,11 +163,10 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
     CallThread *t = EtwCallThreadOf(c, event, true);
     switchIn(c, t, event->time);
     EtwCallEnterAt(c, t, event->time, &enter);
-    if (v->kind->meaning == MEANS_CALLBACK && number(v, 5) > 0) {
+    uint64_t queued = EtwRoleNumber(v, ETW_ROLE_QUEUED); /* of callbacks only */
+    if (queued > 0) {
         EtwCallCharge(c, t,
-                &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""),
-                        .count = 1,
-                        .ns = number(v, 5)});
+                &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""), .count = 1, .ns = queued});
     }
 }
 
@@ -319,14 +175,15 @@ static void takeChannel(Calls *c, const Values *v, CallThread *t)
 {
     char name[160];
     size_t size[2];
-    const char *operation = text(v, 0, &size[0]), *channel = text(v, 1, &size[1]);
+    const char *operation = EtwRoleText(v, ETW_ROLE_OPERATION, &size[0]);
+    const char *channel = EtwRoleText(v, ETW_ROLE_CHANNEL, &size[1]);
     snprintf(name, sizeof name, "%.*s%s%.*s", (int)(size[0] < 20 ? size[0] : 20), operation,
             size[1] > 0 ? " " : "", (int)(size[1] < 120 ? size[1] : 120), channel);
     EtwCallCharge(c, t,
             &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
                     .count = 1,
-                    .ns = number(v, 3),
-                    .bytes = number(v, 2)});
+                    .ns = EtwRoleNumber(v, ETW_ROLE_DURATION),
+                    .bytes = EtwRoleNumber(v, ETW_ROLE_BYTES)});
 }
 
 static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
@@ -336,16 +193,18 @@ static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
         c->base.unmatched++;
     } else {
         switchIn(c, t, event->time);
-        EtwCallLeaveAt(c, t, event->time, number(v, 0), (int)number(v, 1));
+        EtwCallLeaveAt(c, t, event->time, EtwRoleNumber(v, ETW_ROLE_CALL_ID),
+                (int)EtwRoleNumber(v, ETW_ROLE_CODE));
     }
 }
 
 static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
 {
-    CallEnter line = {.id = number(v, 0), .line = (uint32_t)number(v, 5)};
+    CallEnter line = {.id = EtwRoleNumber(v, ETW_ROLE_CALL_ID),
+            .line = (uint32_t)EtwRoleNumber(v, ETW_ROLE_LINE)};
     CallThread *t = EtwCallThreadOf(c, event, false);
     if (t != NULL) {
-        line.file = text(v, 4, &line.fileSize);
+        line.file = EtwRoleText(v, ETW_ROLE_FILE, &line.fileSize);
         switchIn(c, t, event->time);
         EtwCallLineAt(c, t, event->time, &line);
     }
@@ -354,9 +213,9 @@ static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
 /* A stack counts as one call of each that is on it, as long as the time that it stands for. */
 static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
 {
-    CallSample sample = {.time = event->time, .ns = number(v, 0)};
-    sample.stack = text(v, 3, &sample.stackSize);
-    sample.counters = text(v, 4, &sample.countersSize);
+    CallSample sample = {.time = event->time, .ns = EtwRoleNumber(v, ETW_ROLE_WEIGHT)};
+    sample.stack = EtwRoleText(v, ETW_ROLE_STACK, &sample.stackSize);
+    sample.counters = EtwRoleText(v, ETW_ROLE_COUNTERS, &sample.countersSize);
     EtwCallSample(c, EtwCallThreadOf(c, event, true), &sample);
 }
 
@@ -368,21 +227,20 @@ static void reportSwitch(Calls *c, const Values *v, const EtwEvent *event, const
     if (watch->switched == NULL) {
         return;
     }
-    EtwCallsSwitch what = {(uint32_t)number(v, 0), (uint32_t)number(v, 1), .newName = ""};
+    EtwCallsSwitch what = {(uint32_t)EtwRoleNumber(v, ETW_ROLE_OLD_TID),
+            (uint32_t)EtwRoleNumber(v, ETW_ROLE_TID), .newName = ""};
     what.cause = isGone(v)    ? NULL
                  : isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
                  : old        ? old->syscallWait
                               : waitOf(c, v);
-    if (!v->kind->windows) {
-        what.newName = text(v, 3, &what.newNameSize);
-    }
+    what.newName = EtwRoleText(v, ETW_ROLE_NEW_COMMAND, &what.newNameSize);
     watch->switched(watch->ctx, event, &what);
 }
 
 static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 {
-    CallThread *old = EtwCallThreadById(c, (uint32_t)number(v, 0));
-    CallThread *new = EtwCallThreadById(c, (uint32_t)number(v, 1));
+    CallThread *old = EtwCallThreadById(c, (uint32_t)EtwRoleNumber(v, ETW_ROLE_OLD_TID));
+    CallThread *new = EtwCallThreadById(c, (uint32_t)EtwRoleNumber(v, ETW_ROLE_TID));
     if (old != NULL) {
         switchOut(c, v, old, event->time);
     }
@@ -395,7 +253,7 @@ static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
     char room[24];
-    const char *name = called(v, 0, room, sizeof room);
+    const char *name = called(v, ETW_ROLE_SYSCALL, room, sizeof room);
     switchIn(c, t, time);
     t->inSyscall = true;
     t->syscallSince = time;
@@ -415,99 +273,122 @@ static void takeReturn(Calls *c, CallThread *t, int64_t time)
     }
 }
 
-static void takeMove(Calls *c, const Values *v, CallThread *t)
-{
-    int64_t size = v->at[0].kind == ETW_V_INT ? v->at[0].i : (int64_t)number(v, 0);
-    EtwCallCharge(c, t,
-            &(EtwCost){.of = v->kind->class, .count = 1, .bytes = size > 0 ? (uint64_t)size : 0});
-}
-
-/* Events of a thread that has calls. */
-static void takeOther(Calls *c, const Kind *kind, const EtwEvent *event)
+/* A thread that has calls, which goes on until now; NULL: the event is not of such a thread. */
+static CallThread *threadOf(Calls *c, const EtwEvent *event)
 {
     CallThread *t = EtwCallThreadOf(c, event, false);
+    if (t != NULL) {
+        t->last = event->time > t->last ? event->time : t->last;
+    }
+    return t;
+}
+
+static void takeOfThread(Calls *c, const EtwSchema *schema, const EtwEvent *event)
+{
+    EtwMeaning meaning = EtwMeaningOf(schema);
+    CallThread *t = threadOf(c, event);
     Values v;
     if (t == NULL) {
         return;
     }
-    t->last = event->time > t->last ? event->time : t->last;
-    switch (kind->meaning) {
-    case MEANS_SYSCALL:
-        if (decode(&v, kind, event)) {
-            takeSyscall(c, &v, t, event->time);
-        }
-        break;
-    case MEANS_SYSRET:
+    if (meaning == ETW_MEANS_THREAD_END) {
+        EtwCallThreadEnd(c, t);
+    } else if (meaning == ETW_MEANS_SYSCALL_EXIT) {
         takeReturn(c, t, event->time);
-        break;
-    case MEANS_MOVE:
-        if (decode(&v, kind, event)) {
-            takeMove(c, &v, t);
-        }
-        break;
-    case MEANS_CHANNEL:
-        if (decode(&v, kind, event)) {
+    } else if (EtwRoleValuesRead(&v, schema, event)) {
+        if (meaning == ETW_MEANS_SYSCALL_ENTER) {
+            takeSyscall(c, &v, t, event->time);
+        } else {
             takeChannel(c, &v, t);
         }
-        break;
-    case MEANS_THREAD_END:
-        EtwCallThreadEnd(c, t);
-        break;
-    default:
-        EtwCallCharge(c, t, &(EtwCost){.of = kind->class, .count = 1});
     }
+}
+
+/* Bytes moved, and events that are only counted. */
+static void takeOther(Calls *c, const EtwSchema *schema, const EtwEvent *event)
+{
+    EtwCost cost = {.of = classOf(c, schema), .count = 1}; /* classes are in order of occurrence */
+    CallThread *t = threadOf(c, event);
+    Values v;
+    if (t == NULL) {
+        return;
+    }
+    if (EtwSemanticsOf(schema)->moves != NULL) {
+        if (!EtwRoleValuesRead(&v, schema, event)) {
+            return;
+        }
+        const EtwValue *size = EtwRoleValue(&v, ETW_ROLE_SIZE);
+        cost.bytes = size != NULL && size->i > 0 ? (uint64_t)size->i : 0; /* else an errno */
+    }
+    EtwCallCharge(c, t, &cost);
 }
 
 void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
 {
     Calls *c = (Calls *)calls;
     const EtwSchema *schema = EtwSchemaOf(c->store, event);
-    const Kind *kind = schema ? kindOf(c, schema) : NULL;
+    EtwMeaning meaning = schema ? EtwMeaningOf(schema) : ETW_MEANS_TRACE;
     Values v;
-    if (kind == NULL || kind->meaning == MEANS_NOTHING) {
+    if (meaning == ETW_MEANS_TRACE || meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK) {
         return;
     }
     calls->events++;
-    if (calls->config.samples != (kind->meaning == MEANS_SAMPLE)) {
+    if (calls->config.samples != (meaning == ETW_MEANS_SAMPLE)) {
         return; /* they tell of the same time in another way */
     }
-    switch (kind->meaning) {
-    case MEANS_SAMPLE:
-        if (decode(&v, kind, event)) {
+    switch (meaning) {
+    case ETW_MEANS_SAMPLE:
+        if (EtwRoleValuesRead(&v, schema, event)) {
             takeSample(c, &v, event);
         }
         break;
-    case MEANS_LINE:
-        if (calls->config.byLine && decode(&v, kind, event)) {
+    case ETW_MEANS_LINE:
+        if (calls->config.byLine && EtwRoleValuesRead(&v, schema, event)) {
             takeLine(c, &v, event);
         }
         break;
-    case MEANS_ENTER:
-    case MEANS_CALLBACK:
-    case MEANS_PACKAGE:
-    case MEANS_LEAVE:
-    case MEANS_SWITCH:
-        if (decode(&v, kind, event)) {
-            (kind->meaning == MEANS_LEAVE           ? takeLeave
-                    : kind->meaning == MEANS_SWITCH ? takeSwitch
-                                                    : takeEnter)(c, &v, event);
+    case ETW_MEANS_CALL_ENTER:
+    case ETW_MEANS_STEP_ENTER:
+    case ETW_MEANS_CALLBACK_ENTER:
+    case ETW_MEANS_PACKAGE_ENTER:
+        if (EtwRoleValuesRead(&v, schema, event)) {
+            takeEnter(c, &v, event);
         }
         break;
-    case MEANS_PROCESS_END:
+    case ETW_MEANS_CALL_LEAVE:
+    case ETW_MEANS_STEP_LEAVE:
+    case ETW_MEANS_CALLBACK_LEAVE:
+    case ETW_MEANS_PACKAGE_LEAVE:
+        if (EtwRoleValuesRead(&v, schema, event)) {
+            takeLeave(c, &v, event);
+        }
+        break;
+    case ETW_MEANS_SWITCH:
+        if (EtwRoleValuesRead(&v, schema, event)) {
+            takeSwitch(c, &v, event);
+        }
+        break;
+    case ETW_MEANS_SYSCALL_ENTER:
+    case ETW_MEANS_SYSCALL_EXIT:
+    case ETW_MEANS_CHANNEL:
+    case ETW_MEANS_THREAD_END:
+        takeOfThread(c, schema, event);
+        break;
+    case ETW_MEANS_PROCESS_END:
         EtwCallProcessEnd(c, event->pid);
         break;
     default:
-        takeOther(c, kind, event);
+        takeOther(c, schema, event);
     }
 }
 
-static void freeKind(void *ctx, EtwTableNode *node)
+static void freeClass(void *ctx, EtwTableNode *node)
 {
     (void)ctx;
     EtwFree(node);
 }
 
-void EtwCallKindsFree(Calls *c)
+void EtwCallClassesFree(Calls *c)
 {
-    EtwTableFree(&c->kinds, freeKind);
+    EtwTableFree(&c->charged, freeClass);
 }

@@ -704,6 +704,6 @@ void EtwCallsFree(EtwCalls *calls)
     EtwTableFree(&c->rows, freeRow);
     EtwTableFree(&c->classes, freeClass);
     EtwTableFree(&c->uses, freePlain);
-    EtwCallKindsFree(c);
+    EtwCallClassesFree(c);
     EtwFree(c);
 }

@@ -74,7 +74,7 @@ typedef struct CallThread {
 typedef struct Calls {
     EtwCalls base;
     EtwSchemaStore *store;
-    EtwTable kinds;   /* of events, by schema */
+    EtwTable charged; /* by schema: what other events are charged to */
     EtwTable rows;    /* by name */
     EtwTable classes; /* of costs */
     int classCount;
@@ -136,6 +136,6 @@ void EtwCallStatsFree(EtwCallStats *stats);
 
 /* ---- call_events.c -------------------------------------------------------------------------- */
 
-void EtwCallKindsFree(Calls *c);
+void EtwCallClassesFree(Calls *c);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/hash_table.h"
 
 enum { LAYOUTS = 256, PROCESS_END = 2, SYSTEM_PID = 4 };
-enum { APPLIES_TO_ALL = 100 }; /* beside TrackAction: a kind that is kept as often as it differs */
+enum { APPLIES_TO_ALL = 100 }; /* beside EtwNaming: a kind that is kept as often as it differs */
 #define RUNDOWN_MAX_BYTES (256u << 20)
 
 /* Classes whose every event later ones may need, whatever it says: versions and debug names of
@@ -234,8 +234,8 @@ static const TrackLayout *eventLayoutOf(EtwRundown *c, const EtwEvent *event)
 /* What there is of the process goes when somebody asks for what there is. */
 static void endProcess(EtwRundown *c, uint32_t pid)
 {
-    Subject *s = c->bytes <= RUNDOWN_MAX_BYTES ? subjectOf(c, TRACK_PROCESS, pid, 0)
-                                               : findSubject(c, TRACK_PROCESS, pid, 0);
+    Subject *s = c->bytes <= RUNDOWN_MAX_BYTES ? subjectOf(c, ETW_NAMES_PROCESS, pid, 0)
+                                               : findSubject(c, ETW_NAMES_PROCESS, pid, 0);
     if (s != NULL) {
         forget(c, s);
         s->ended = ++c->order;
@@ -248,7 +248,7 @@ static void sweep(EtwRundown *c)
     for (Copy *copy = c->first, *next; copy != NULL; copy = next) {
         next = (Copy *)copy->entry.next;
         const Subject *process = copy->entry.pid != ETW_NO_ID
-                                         ? findSubject(c, TRACK_PROCESS, copy->entry.pid, 0)
+                                         ? findSubject(c, ETW_NAMES_PROCESS, copy->entry.pid, 0)
                                          : NULL;
         if (process != NULL && copy->order < process->ended) {
             forget(c, copy->subject);
@@ -272,29 +272,29 @@ static const EtwRundownEvent *takeState(
         EtwRundown *c, const TrackLayout *layout, const EtwEvent *event)
 {
     uint64_t pid = event->pid, tid, at = 0;
-    EtwTrackNumber(layout, event, TRACK_PID, &pid);
-    switch (layout->action) {
-    case TRACK_PROCESS:
+    EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid);
+    switch (layout->semantics->naming) {
+    case ETW_NAMES_PROCESS:
         if (event->classic && event->desc.opcode == PROCESS_END) {
             endProcess(c, (uint32_t)pid);
             return NULL;
         }
-        return takeOf(c, TRACK_PROCESS, pid, 0, (uint32_t)pid, event);
-    case TRACK_THREAD:
-        return EtwTrackNumber(layout, event, TRACK_TID, &tid)
-                       ? takeOf(c, TRACK_THREAD, tid, 0, (uint32_t)pid, event)
+        return takeOf(c, ETW_NAMES_PROCESS, pid, 0, (uint32_t)pid, event);
+    case ETW_NAMES_THREAD:
+        return EtwTrackNumber(layout, event, ETW_ROLE_TID, &tid)
+                       ? takeOf(c, ETW_NAMES_THREAD, tid, 0, (uint32_t)pid, event)
                        : NULL;
-    case TRACK_LOAD:
-        EtwTrackNumber(layout, event, TRACK_BASE, &at);
-        return takeOf(c, TRACK_LOAD, pid, at, (uint32_t)pid, event);
-    case TRACK_UNLOAD:
-        EtwTrackNumber(layout, event, TRACK_BASE, &at);
-        forget(c, findSubject(c, TRACK_LOAD, pid, at));
+    case ETW_NAMES_MODULE:
+        EtwTrackNumber(layout, event, ETW_ROLE_BASE, &at);
+        return takeOf(c, ETW_NAMES_MODULE, pid, at, (uint32_t)pid, event);
+    case ETW_NAMES_MODULE_GONE:
+        EtwTrackNumber(layout, event, ETW_ROLE_BASE, &at);
+        forget(c, findSubject(c, ETW_NAMES_MODULE, pid, at));
         return NULL;
-    case TRACK_OBJECT:
-        return EtwTrackNumber(layout, event, TRACK_FILE_KEY, &at) ||
-                               EtwTrackNumber(layout, event, TRACK_FILE, &at)
-                       ? keep(c, TRACK_OBJECT, at, event->classic, event)
+    case ETW_NAMES_OBJECT:
+        return EtwTrackNumber(layout, event, ETW_ROLE_FILE_KEY, &at) ||
+                               EtwTrackNumber(layout, event, ETW_ROLE_FILE_OBJECT, &at)
+                       ? keep(c, ETW_NAMES_OBJECT, at, event->classic, event)
                        : NULL;
     default:
         return NULL;

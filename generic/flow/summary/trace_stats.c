@@ -6,7 +6,7 @@
  */
 #include "flow/summary/trace_stats.h"
 #include "etl/format.h"
-#include "schema/model/decode.h"
+#include "semantics/semantics.h"
 #include "schema/kernel/kernel_classes.h"
 #include "base/hash_table.h"
 
@@ -104,7 +104,11 @@ static char *eventNameOf(const EtwSchema *schema, const EtwEvent *event)
     return takeText(&text);
 }
 
-static bool kindHasFacts(const Kind *k);
+static bool hasFacts(const EtwSchema *schema)
+{
+    EtwMeaning meaning = schema != NULL ? EtwMeaningOf(schema) : ETW_MEANS_OTHER;
+    return meaning == ETW_MEANS_MACHINE || meaning == ETW_MEANS_HOST;
+}
 
 static Kind *newKind(TraceStats *s, const EtwSchema *schema, const EtwEvent *event)
 {
@@ -115,7 +119,7 @@ static Kind *newKind(TraceStats *s, const EtwSchema *schema, const EtwEvent *eve
     k->kind.providerName = providerNameOf(s, schema, event);
     k->kind.event = eventNameOf(schema, event);
     k->kind.origin = schema != NULL ? schema->origin : -1;
-    k->hasFacts = kindHasFacts(k);
+    k->hasFacts = hasFacts(schema);
     *s->kindsEnd = &k->kind;
     s->kindsEnd = &k->kind.next;
     return k;
@@ -193,46 +197,14 @@ static EtwCoverage coverageOf(TraceStats *s, const EtwSchema *schema, const EtwE
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *provider, *event, *field, *fact;
-} facts[] = {{"SystemConfig", "CPU", "ComputerName", "computer"},
-        {"SystemConfig", "CPU", "DomainName", "domain"},
-        {"SystemConfig", "CPU", "NumberOfProcessors", "cpus"},
-        {"SystemConfig", "CPU", "MHz", "mhz"}, {"SystemConfig", "CPU", "MemSize", "memory"},
-        {"SystemConfig", "CPU", "ProcessorArchitecture", "architecture"},
-        {"SystemConfig", "Processors", "ProcessorName", "processor"},
-        {"SystemConfig", "Platform", "SystemManufacturer", "manufacturer"},
-        {"SystemConfig", "Platform", "SystemProductName", "model"},
-        {"SystemConfig", "Platform", "BiosVersion", "bios"},
-        {"SysConfigEx", "BuildInfo", "ProductName", "product"},
-        {"SysConfigEx", "BuildInfo", "BuildLab", "buildlab"},
-        {"Etw-Session", "Host", "Host", "computer"}, {"Etw-Session", "Host", "System", "system"},
-        {"Etw-Session", "Host", "Tcl", "tcl"}, {"Etw-Session", "Host", "Processors", "cpus"}};
-
-static bool isFactOf(const Kind *k, size_t fact)
-{
-    return k->schema != NULL && strcmp(k->kind.providerName, facts[fact].provider) == 0 &&
-           strcmp(k->kind.event, facts[fact].event) == 0;
-}
-
-static bool kindHasFacts(const Kind *k)
-{
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (isFactOf(k, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int fieldOf(const EtwSchema *schema, const char *name)
-{
-    for (int i = 0; i < schema->fieldCount; i += schema->fields[i].span) {
-        if (strcmp(schema->fields[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
+    EtwRole role;
+    const char *fact;
+} facts[] = {{ETW_ROLE_COMPUTER, "computer"}, {ETW_ROLE_DOMAIN, "domain"},
+        {ETW_ROLE_SYSTEM, "system"}, {ETW_ROLE_TCL, "tcl"}, {ETW_ROLE_PROCESSORS, "cpus"},
+        {ETW_ROLE_MHZ, "mhz"}, {ETW_ROLE_MEMORY, "memory"}, {ETW_ROLE_ARCHITECTURE, "architecture"},
+        {ETW_ROLE_PROCESSOR, "processor"}, {ETW_ROLE_MANUFACTURER, "manufacturer"},
+        {ETW_ROLE_MODEL, "model"}, {ETW_ROLE_BIOS, "bios"}, {ETW_ROLE_PRODUCT, "product"},
+        {ETW_ROLE_BUILD, "buildlab"}};
 
 static void addFact(TraceStats *s, const char *name, const EtwField *field, const EtwValue *value)
 {
@@ -253,7 +225,7 @@ static void takeFacts(TraceStats *s, const Kind *k, const EtwEvent *event)
 {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         EtwValue value;
-        int field = isFactOf(k, i) ? fieldOf(k->schema, facts[i].field) : -1;
+        int field = EtwSemanticsOf(k->schema)->field[facts[i].role];
         if (field >= 0 && EtwDecodeField(k->schema, event, field, &value) == ETW_OK) {
             addFact(s, facts[i].fact, &k->schema->fields[field], &value);
         }

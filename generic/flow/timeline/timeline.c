@@ -6,6 +6,7 @@
  *	figures are timeline_totals.c.
  */
 #include "flow/timeline/timeline_int.h"
+#include "semantics/semantics.h"
 #include "base/unicode.h"
 #include <stdio.h>
 
@@ -105,22 +106,11 @@ static bool isError(const EtwEvent *event)
     return event->desc.level == 1 || event->desc.level == 2;
 }
 
-static unsigned schemaMarks(const EtwSchema *s)
+static unsigned meaningMarks(EtwMeaning meaning)
 {
-    if (strcmp(s->provider, "Etw-Session") == 0) {
-        return strcmp(s->event, "Mark") == 0 ? ETW_MARK_NOTE : 0;
-    }
-    return strcmp(s->provider, "Lost_Event") == 0 ? ETW_MARK_LOSS : 0;
-}
-
-static bool isCall(const EtwSchema *s)
-{
-    static const char *const names[] = {"Enter", "Leave", "StepEnter", "StepLeave"};
-    bool found = false;
-    for (int i = 0; i < 4 && !found; i++) {
-        found = strcmp(s->event, names[i]) == 0;
-    }
-    return found && strcmp(s->provider, "Tcl-Script") == 0;
+    return meaning == ETW_MEANS_MARK   ? ETW_MARK_NOTE
+           : meaning == ETW_MEANS_LOSS ? ETW_MARK_LOSS
+                                       : 0;
 }
 
 static uint32_t providerText(EtwTimeline *t, const EtwEvent *event, const EtwSchema *schema)
@@ -146,25 +136,19 @@ static uint32_t eventText(EtwTimeline *t, const EtwEvent *event, const EtwSchema
     return textOf(t, room, (size_t)size);
 }
 
-/* The first event of a session of ours. */
-static bool isHost(const EtwSchema *schema)
-{
-    return strcmp(schema->provider, "Etw-Session") == 0 && strcmp(schema->event, "Host") == 0;
-}
-
 static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *key, uint64_t hash)
 {
     KindNode *n = EtwAlloc(sizeof *n);
     const EtwSchema *schema = key->schema;
+    EtwMeaning meaning = schema ? EtwMeaningOf(schema) : ETW_MEANS_OTHER;
     TIME_GROW(t->kinds, t->kindCount, t->kindRoom);
     *n = *key;
     n->kind = t->kindCount++;
     t->kinds[n->kind] = (TimeKind){.provider = providerText(t, event, schema),
             .event = eventText(t, event, schema),
-            .marks = (uint8_t)((schema ? schemaMarks(schema) : 0) |
-                               (key->level ? ETW_MARK_ERROR : 0)),
-            .call = schema != NULL && isCall(schema),
-            .own = EtwEventIsHeader(event) || (schema != NULL && isHost(schema))};
+            .marks = (uint8_t)(meaningMarks(meaning) | (key->level ? ETW_MARK_ERROR : 0)),
+            .call = EtwMeansCall(meaning),
+            .own = EtwEventIsHeader(event) || meaning == ETW_MEANS_HOST};
     EtwTableAdd(&t->kindTable, &n->node, hash);
     return n->kind;
 }

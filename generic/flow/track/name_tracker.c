@@ -126,8 +126,8 @@ static const char *keepName(EtwTrack *t)
 /* The value of the name's field. A text whose place is known is read without what is before it. */
 static bool nameValue(const TrackLayout *layout, const EtwEvent *event, EtwValue *value)
 {
-    int index = layout->index[TRACK_NAME];
-    int32_t at = layout->offset[TRACK_NAME][event->pointerSize != 4];
+    int index = layout->semantics->field[ETW_ROLE_NAME];
+    int32_t at = layout->places[ETW_ROLE_NAME - TRACK_FIRST].offset[event->pointerSize != 4];
     if (index < 0) {
         return false;
     }
@@ -328,7 +328,8 @@ void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, Etw
 static void takeProcess(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t pid = event->pid; /* its own, where it names none */
-    bool told = layout->index[TRACK_PID] < 0 || EtwTrackNumber(layout, event, TRACK_PID, &pid);
+    bool told = layout->semantics->field[ETW_ROLE_PID] < 0 ||
+                EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid);
     const char *name = nameOf(t, layout, event, true);
     Process *p = name && told && (uint32_t)pid != ETW_NO_ID ? processOf(t, (uint32_t)pid) : NULL;
     if (p != NULL && (p->name == NULL || !ahead)) {
@@ -340,7 +341,7 @@ static void takeProcessName(EtwTrack *t, const TrackLayout *layout, const EtwEve
 {
     uint64_t tid;
     if (event->pid == ETW_NO_ID || processName(t, event->pid) != NULL ||
-            (EtwTrackNumber(layout, event, TRACK_OLD_TID, &tid) &&
+            (EtwTrackNumber(layout, event, ETW_ROLE_OLD_TID, &tid) &&
                     (tid != event->tid ||
                             tid != event->pid))) { /* a thread may have its own name */
         return;
@@ -355,8 +356,8 @@ static void takeProcessName(EtwTrack *t, const TrackLayout *layout, const EtwEve
 static void takeThread(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t pid, tid;
-    if (!EtwTrackNumber(layout, event, TRACK_PID, &pid) ||
-            !EtwTrackNumber(layout, event, TRACK_TID, &tid)) {
+    if (!EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid) ||
+            !EtwTrackNumber(layout, event, ETW_ROLE_TID, &tid)) {
         return;
     }
     Thread *thread = findThread(t, (uint32_t)tid);
@@ -374,9 +375,9 @@ static void takeModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
 {
     Module m;
     uint64_t pid;
-    if (!t->images || !EtwTrackNumber(layout, event, TRACK_BASE, &m.base) ||
-            !EtwTrackNumber(layout, event, TRACK_SIZE, &m.size) || m.size == 0 ||
-            m.base + (m.size - 1) < m.base || !EtwTrackNumber(layout, event, TRACK_PID, &pid)) {
+    if (!t->images || !EtwTrackNumber(layout, event, ETW_ROLE_BASE, &m.base) ||
+            !EtwTrackNumber(layout, event, ETW_ROLE_MODULE_SIZE, &m.size) || m.size == 0 ||
+            m.base + (m.size - 1) < m.base || !EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid)) {
         return;
     }
     Process *p = processOf(t, homeOf((uint32_t)pid));
@@ -393,8 +394,8 @@ static void dropModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
         takeModule(t, layout, event, true); /* it was there until now */
         return;
     }
-    if (!t->images || !EtwTrackNumber(layout, event, TRACK_BASE, &base) ||
-            !EtwTrackNumber(layout, event, TRACK_PID, &pid)) {
+    if (!t->images || !EtwTrackNumber(layout, event, ETW_ROLE_BASE, &base) ||
+            !EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid)) {
         return;
     }
     Process *p = findProcess(t, homeOf((uint32_t)pid));
@@ -407,8 +408,8 @@ static void dropModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
 static void takeObject(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t address;
-    if (!EtwTrackNumber(layout, event, TRACK_FILE_KEY, &address) &&
-            !EtwTrackNumber(layout, event, TRACK_FILE, &address)) {
+    if (!EtwTrackNumber(layout, event, ETW_ROLE_FILE_KEY, &address) &&
+            !EtwTrackNumber(layout, event, ETW_ROLE_FILE_OBJECT, &address)) {
         return;
     }
     Object *object = findObject(t, address);
@@ -429,31 +430,31 @@ static void takeObject(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
 static void takeIn(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t tid;
-    switch (layout->action) {
-    case TRACK_PROCESS:
+    switch (layout->semantics->naming) {
+    case ETW_NAMES_PROCESS:
         takeProcess(t, layout, event, ahead);
         break;
-    case TRACK_PROCESS_NAME:
+    case ETW_NAMES_OWN_PROCESS:
         takeProcessName(t, layout, event);
         break;
-    case TRACK_THREAD:
+    case ETW_NAMES_THREAD:
         takeThread(t, layout, event, ahead);
         break;
-    case TRACK_LOAD:
+    case ETW_NAMES_MODULE:
         takeModule(t, layout, event, ahead);
         break;
-    case TRACK_UNLOAD:
+    case ETW_NAMES_MODULE_GONE:
         dropModule(t, layout, event, ahead);
         break;
-    case TRACK_OBJECT:
+    case ETW_NAMES_OBJECT:
         takeObject(t, layout, event, ahead);
         break;
-    case TRACK_SWITCH:
-        if (!ahead && EtwTrackNumber(layout, event, TRACK_TID, &tid)) {
+    case ETW_NAMES_RUNNING:
+        if (!ahead && EtwTrackNumber(layout, event, ETW_ROLE_TID, &tid)) {
             t->current[event->cpu % CPUS] = (uint32_t)tid;
         }
         break;
-    case TRACK_NOTHING:
+    case ETW_NAMES_NOTHING:
         break;
     }
 }
@@ -492,11 +493,11 @@ static void fillIds(const EtwTrack *t, const TrackLayout *layout, EtwEvent *even
 {
     uint64_t number;
     bool told = false;
-    if (event->tid == ETW_NO_ID && EtwTrackNumber(layout, event, TRACK_TID, &number)) {
+    if (event->tid == ETW_NO_ID && EtwTrackNumber(layout, event, ETW_ROLE_TID, &number)) {
         event->tid = (uint32_t)number;
         told = true;
     }
-    if (event->pid == ETW_NO_ID && EtwTrackNumber(layout, event, TRACK_PID, &number)) {
+    if (event->pid == ETW_NO_ID && EtwTrackNumber(layout, event, ETW_ROLE_PID, &number)) {
         event->pid = (uint32_t)number;
         told = true;
     }
@@ -513,10 +514,10 @@ static const char *pathOf(const EtwTrack *t, const TrackLayout *layout, const Et
 {
     uint64_t address;
     const Object *object = NULL;
-    if (EtwTrackNumber(layout, event, TRACK_FILE_KEY, &address)) {
+    if (EtwTrackNumber(layout, event, ETW_ROLE_FILE_KEY, &address)) {
         object = findObject(t, address);
     }
-    if (object == NULL && EtwTrackNumber(layout, event, TRACK_FILE, &address)) {
+    if (object == NULL && EtwTrackNumber(layout, event, ETW_ROLE_FILE_OBJECT, &address)) {
         object = findObject(t, address);
     }
     return object ? object->path : NULL;
@@ -529,7 +530,7 @@ void EtwTrackEvent(EtwTrack *t, EtwEvent *event)
         event->pointerSize = EtwKernelPointerSize(event);
         takeIn(t, layout, event, false);
         fillIds(t, layout, event);
-        if (layout->action != TRACK_OBJECT) {
+        if (layout->semantics->naming != ETW_NAMES_OBJECT) {
             event->object = pathOf(t, layout, event);
         }
     }
@@ -539,7 +540,7 @@ void EtwTrackEvent(EtwTrack *t, EtwEvent *event)
 void EtwTrackPrescan(EtwTrack *t, const EtwEvent *event)
 {
     const TrackLayout *layout = eventLayoutOf(t, event);
-    if (layout != NULL && layout->action != TRACK_NOTHING) {
+    if (layout != NULL && layout->semantics->naming != ETW_NAMES_NOTHING) {
         EtwEvent copy = *event;
         copy.pointerSize = EtwKernelPointerSize(event);
         takeIn(t, layout, &copy, true);

@@ -1,11 +1,12 @@
 /*
  * schema/model/linux_names.c --
  *
- *	Names of the numbers in our own Linux events: which field has which map. Portable groups are
- *	listed by name; of raw tracepoints (Linux-<subsystem>) only fields whose meaning is the same
- *	wherever they appear in that subsystem. The big tables are generated (linux_names_data.c).
+ *	Names of the numbers in Linux events, and which field of a raw tracepoint (Linux-<subsystem>)
+ *	has which: only fields whose meaning is the same wherever they appear in that subsystem. The
+ *	fields of our own events are in semantics/declared_events.c. The big tables are generated
+ *	(linux_names_data.c).
  */
-#include "schema/model/linux_names_int.h"
+#include "schema/model/linux_names.h"
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -13,13 +14,13 @@
 static const EtwMapEntry tcpStates[] = {{1, "ESTABLISHED"}, {2, "SYN_SENT"}, {3, "SYN_RECV"},
         {4, "FIN_WAIT1"}, {5, "FIN_WAIT2"}, {6, "TIME_WAIT"}, {7, "CLOSE"}, {8, "CLOSE_WAIT"},
         {9, "LAST_ACK"}, {10, "LISTEN"}, {11, "CLOSING"}, {12, "NEW_SYN_RECV"}};
-static const EtwMap tcpStateMap = {tcpStates, COUNT(tcpStates), false};
+const EtwMap etwMapTcpState = {tcpStates, COUNT(tcpStates), false};
 
 /* What a thread that leaves the CPU goes to: the letters of ps in words. */
 static const EtwMapEntry taskStates[] = {{0, "running"}, {1, "sleeping"}, {2, "uninterruptible"},
         {4, "stopped"}, {8, "traced"}, {16, "dead"}, {32, "zombie"}, {64, "parked"}, {128, "idle"},
         {256, "preempted"}};
-static const EtwMap taskStateMap = {taskStates, COUNT(taskStates), false};
+const EtwMap etwMapTaskState = {taskStates, COUNT(taskStates), false};
 
 static const EtwMapEntry cloneFlags[] = {{0x80, "CLONE_NEWTIME"}, {0x100, "CLONE_VM"},
         {0x200, "CLONE_FS"}, {0x400, "CLONE_FILES"}, {0x800, "CLONE_SIGHAND"},
@@ -42,31 +43,22 @@ static const struct {
     const char *provider, *event, *field;
     const EtwMap *map;
 } fieldMaps[] = {
-        {"Linux-tcpip", NULL, "OldState", &tcpStateMap},
-        {"Linux-tcpip", NULL, "NewState", &tcpStateMap},
-        {"Linux-tcpip", NULL, "Family", &etwMapFamily},
-        {"Linux-tcpip", NULL, "Size", &etwMapErrno},
-        {"Linux-udpip", NULL, "Family", &etwMapFamily},
-        {"Linux-udpip", NULL, "Size", &etwMapErrno},
-        {"Linux-contextswitch", NULL, "OldState", &taskStateMap},
-        {"Linux-systemcall", NULL, "Syscall", &etwMapSyscall},
-        {"Linux-systemcall", "Exit", "Result", &etwMapErrno},
         {"Linux-raw_syscalls", NULL, "id", &etwMapSyscall},
         {"Linux-raw_syscalls", "sys_exit", "ret", &etwMapErrno},
         {"Linux-syscalls", NULL, "__syscall_nr", &etwMapSyscall},
         {"Linux-syscalls", NULL, "ret", &etwMapErrno},
-        {"Linux-sock", NULL, "oldstate", &tcpStateMap},
-        {"Linux-sock", NULL, "newstate", &tcpStateMap},
+        {"Linux-sock", NULL, "oldstate", &etwMapTcpState},
+        {"Linux-sock", NULL, "newstate", &etwMapTcpState},
         {"Linux-sock", NULL, "family", &etwMapFamily},
         {"Linux-sock", NULL, "protocol", &etwMapProtocol},
         {"Linux-sock", NULL, "flags", &etwMapMessage},
         {"Linux-sock", NULL, "ret", &etwMapErrno},
-        {"Linux-tcp", NULL, "state", &tcpStateMap},
+        {"Linux-tcp", NULL, "state", &etwMapTcpState},
         {"Linux-tcp", NULL, "family", &etwMapFamily},
         {"Linux-udp", NULL, "family", &etwMapFamily},
         {"Linux-fib", NULL, "proto", &etwMapProtocol},
         {"Linux-fib6", NULL, "proto", &etwMapProtocol},
-        {"Linux-sched", "sched_switch", "prev_state", &taskStateMap},
+        {"Linux-sched", "sched_switch", "prev_state", &etwMapTaskState},
         {"Linux-task", "task_newtask", "clone_flags", &cloneMap},
         {"Linux-signal", NULL, "sig", &etwMapSignal},
         {"Linux-irq", "softirq_entry", "vec", &softirqMap},
@@ -74,7 +66,7 @@ static const struct {
         {"Linux-irq", "softirq_raise", "vec", &softirqMap},
 };
 
-const EtwMap *EtwNamesFor(const char *provider, const char *event, const char *field)
+const EtwMap *EtwTracepointNames(const char *provider, const char *event, const char *field)
 {
     for (int i = 0; i < COUNT(fieldMaps); i++) {
         if (strcmp(fieldMaps[i].field, field) == 0 &&

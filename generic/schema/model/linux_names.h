@@ -9,8 +9,12 @@
 
 #include "schema/model/schema.h"
 
-/* Map for a field of a Linux-* provider's event; NULL: plain number. */
-const EtwMap *EtwNamesFor(const char *provider, const char *event, const char *field);
+/* Generated (linux_names_data.c), except for the states. */
+extern const EtwMap etwMapSyscall, etwMapErrno, etwMapSignal, etwMapFamily, etwMapProtocol,
+        etwMapMessage, etwMapTcpState, etwMapTaskState;
+
+/* Map for a field of a raw tracepoint's event; NULL: plain number. */
+const EtwMap *EtwTracepointNames(const char *provider, const char *event, const char *field);
 /* Name of a value in a map, NULL when it has none (exact maps). */
 const char *EtwMapName(const EtwMap *map, uint64_t value);
 

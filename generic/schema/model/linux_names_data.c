@@ -4,7 +4,7 @@
  *	Made by tools/gen-names.sh from the headers of Linux x86_64; do not edit. Names of
  *	syscalls, (negative) errnos, signals, address families, protocols and message flags.
  */
-#include "schema/model/linux_names_int.h"
+#include "schema/model/linux_names.h"
 
 /* clang-format off */
 static const EtwMapEntry SyscallEntries[] = {

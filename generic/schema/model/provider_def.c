@@ -75,6 +75,9 @@ void EtwDefFree(EtwProviderDef *def)
         return;
     }
     Builder *b = builderOf(def);
+    for (int i = 0; i < def->eventCount; i++) {
+        EtwFree(def->events[i]->schema.semantics);
+    }
     EtwArenaFree(&b->arena);
     EtwTextFree(&b->events);
     EtwTextFree(&b->maps);

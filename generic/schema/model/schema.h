@@ -111,6 +111,9 @@ typedef struct EtwSchema {
     const char *message; /* template, NULL: none */
     const struct EtwProviderDef
             *def; /* of the event's provider; NULL: the event describes itself */
+    /* What its events mean (semantics/semantics.h): NULL until it is asked for; freed with the
+     * schema. */
+    struct EtwSemantics *semantics;
 } EtwSchema;
 
 typedef struct EtwSchemaStore EtwSchemaStore;

@@ -138,7 +138,7 @@ const EtwSchema *EtwChunkSchema(const EtwEvent *event)
             {.name = "TotalChunks", .in = ETW_IN_UINT16, .span = 1},
             {.name = "ChunkNumber", .in = ETW_IN_UINT16, .span = 1},
             {.name = "Data", .in = ETW_IN_BINARY, .sized = ETW_SIZE_REST, .span = 1}};
-    static const EtwSchema chunk = {.provider = "",
+    static EtwSchema chunk = {.provider = "",
             .event = "ManifestData",
             .fields = fields,
             .fieldCount = sizeof fields / sizeof *fields,

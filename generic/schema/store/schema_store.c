@@ -8,15 +8,14 @@
  *	kernel_classes.c, catalog_file.c do).
  */
 #include "etl/record.h"
+#include "semantics/declared_events.h"
 #include "base/unicode.h"
-#include "schema/store/builtin_providers.h"
 #include "schema/kernel/kernel_classes.h"
 #include "schema/store/inband_schema.h"
 #include "schema/tracelogging/tracelogging.h"
 #include "schema/catalog/catalog.h"
 #include "schema/model/schema_int.h"
 #include "schema/store/definition_library.h"
-#include "schema/model/linux_names.h"
 #include "schema/store/platform_schema.h"
 #include "base/hash_table.h"
 
@@ -152,7 +151,7 @@ static void nameEntry(EtwSchemaStore *store, Entry *entry, const EtwEvent *event
     entry->schema->provider = name;
     for (int i = 0; strncmp(name, "Linux-", 6) == 0 && i < entry->schema->fieldCount; i++) {
         EtwField *f = &entry->fields[i];
-        f->map = EtwNamesFor(name, entry->schema->event, f->name);
+        f->map = EtwFieldNames(name, entry->schema->event, f->name);
     }
 }
 
@@ -190,8 +189,10 @@ static Entry *addEntry(EtwSchemaStore *store, const EtwEvent *event, uint64_t ha
 
 static void freeEntry(void *ctx, EtwTableNode *node)
 {
+    EtwSchema *schema = ((Entry *)node)->schema;
     (void)ctx;
-    EtwFree(((Entry *)node)->schema);
+    EtwFree(schema != NULL ? schema->semantics : NULL);
+    EtwFree(schema);
     EtwFree(node);
 }
 
@@ -402,10 +403,10 @@ static EtwSchemaStore *newStore(EtwInband *inband)
     store->inband = inband;
     store->library = EtwLibraryGeneration();
     store->inbandGeneration = EtwInbandGeneration(inband);
-    for (int i = 0; etwOwnProviders[i] != NULL; i++) {
+    for (const EtwDeclaredProvider *p = etwDeclaredProviders; p->name != NULL; p++) {
         EtwGuid guid;
-        EtwGuidFromName(etwOwnProviders[i], &guid);
-        addProvider(store, &guid, (const uint8_t *)etwOwnProviders[i], strlen(etwOwnProviders[i]));
+        EtwGuidFromName(p->name, &guid);
+        addProvider(store, &guid, (const uint8_t *)p->name, strlen(p->name));
     }
     return store;
 }

@@ -257,7 +257,7 @@ static int callTraced(EtwHook *hook, int trace, ClientData cd, Tcl_Interp *inter
         if (state->now.depth == 0) {
             EtwHookRefresh(state, OsTicks());
         }
-        lines = trace == TRACE_CALL && EtwScriptOn(KEYWORD_STEP);
+        lines = trace == TRACE_CALL && EtwScriptOn(ETW_KEYWORD_STEP);
         if (lines) {
             EtwTclintLines(hook, cd, interp, objc, objv);
         }

@@ -62,7 +62,7 @@ static void reportLine(const Lines *lines, Mark *mark)
         return;
     }
     EtwScriptState *state = hook->state;
-    if (!EtwScriptOn(KEYWORD_STEP) || !(hook->what & HOOK_CALL) || hook->rule != lines->rule ||
+    if (!EtwScriptOn(ETW_KEYWORD_STEP) || !(hook->what & HOOK_CALL) || hook->rule != lines->rule ||
             state->interp == NULL || Tcl_InterpDeleted(state->interp)) {
         return;
     }
@@ -74,7 +74,7 @@ static void reportLine(const Lines *lines, Mark *mark)
         EtwCall call = {
                 .id = EtwLineCallId(&state->now, hook), .packed = (uint64_t)state->now.depth};
         putHead(payload, &call);
-        Etw_Write(etwScriptEvents[EVENT_LINE], &(Etw_Data){payload, mark->size}, 1);
+        Etw_Write(etwScriptEvents[ETW_SCRIPT_LINE], &(Etw_Data){payload, mark->size}, 1);
     }
 }
 

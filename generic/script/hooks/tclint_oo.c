@@ -51,14 +51,14 @@ static int methodRuns(void *clientData, Tcl_Interp *interp, Tcl_ObjectContext co
     if (trace == TRACE_NONE) {
         return TCL_OK;
     }
-    if (EtwScriptOn(KEYWORD_STEP)) {
+    if (EtwScriptOn(ETW_KEYWORD_STEP)) {
         EtwTclintLinesOf(hook, interp, frame->procPtr, frame->nsPtr);
     }
     if (enterFrom(hook, (Interp *)interp, frame, skip, trace, &call)) {
         ClientData words[3];
         EtwCallPack(&call, words);
         Tcl_NRAddCallback(interp, EtwTclintLeave, hook, words[0], words[1], words[2]);
-    } else if (hook->rule->options.steps == ETW_STEPS_LINE && EtwScriptOn(KEYWORD_STEP)) {
+    } else if (hook->rule->options.steps == ETW_STEPS_LINE && EtwScriptOn(ETW_KEYWORD_STEP)) {
         EtwTclintTooDeep(hook, interp);
     }
     return TCL_OK;

@@ -160,19 +160,19 @@ static int describeOwn(EventBuilder *m, EtwTclProvider *provider, Tcl_Obj *name)
 
 static int describeScript(EventBuilder *m, Tcl_Obj *name)
 {
-    static const char provider[] = "Tcl-Script";
+    const EtwDeclaredProvider *provider = EtwDeclaredFind(ETW_SCRIPT_PROVIDER);
     EtwSuggestions near = {.wrong = Tcl_GetString(name)};
-    const Etw_Field *fields;
+    Etw_Field fields[ETW_DECLARED_FIELDS_MAX];
     Etw_EventDesc desc;
     EtwGuid guid;
-    int count;
 
-    for (int i = 0; (fields = EtwScriptEventAt(i, &desc, &count)) != NULL; i++) {
-        if (strcmp(desc.name, near.wrong) == 0) {
-            EtwGuidFromName(provider, &guid);
-            return describe(m, provider, &guid, &desc, fields, count);
+    for (int i = 0; i < provider->eventCount; i++) {
+        if (strcmp(provider->events[i].name, near.wrong) == 0) {
+            int count = EtwDeclaredFields(&provider->events[i], &desc, fields);
+            EtwGuidFromName(provider->name, &guid);
+            return describe(m, provider->name, &guid, &desc, fields, count);
         }
-        EtwSuggestionsAdd(&near, desc.name);
+        EtwSuggestionsAdd(&near, provider->events[i].name);
     }
     return EtwSuggestionsFail(m->ctx->interp, &near, "no event", "EVENT");
 }
@@ -308,7 +308,7 @@ static int findSchema(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
         return describeOwn(m, own, name);
     }
     Tcl_ResetResult(m->ctx->interp);
-    return Tcl_StringCaseMatch(Tcl_GetString(provider), "Tcl-Script", TCL_MATCH_NOCASE)
+    return Tcl_StringCaseMatch(Tcl_GetString(provider), ETW_SCRIPT_PROVIDER, TCL_MATCH_NOCASE)
                    ? describeScript(m, name)
                    : findKnown(m, provider, name);
 }

@@ -7,6 +7,7 @@
 #ifndef ETW_TCLGLUE_H
 #define ETW_TCLGLUE_H
 
+#include "semantics/declared_events.h"
 #include "tcl/core/tclcompat.h"
 #include "base/unicode.h"
 #include "base/guid.h"
@@ -192,10 +193,6 @@ int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int roo
  * caller inits and frees. */
 const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr);
 
-typedef struct EtwKeyword {
-    const char *name;
-    uint64_t mask;
-} EtwKeyword;
 /* A number, or a list of numbers and of names that `names` has. provider is for the message. */
 int EtwGetKeywords(Tcl_Interp *interp, Tcl_Obj *obj, const char *provider, const EtwKeyword *names,
         int count, uint64_t *maskPtr);

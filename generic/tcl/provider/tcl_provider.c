@@ -20,18 +20,8 @@ static void bumpEpoch(void)
 
 /* ---- Built-in providers ---------------------------------------------------------------------- */
 
-static const EtwKeyword scriptKeywords[] = {{"call", 1}, {"step", 2}, {"variable", 4},
-        {"command", 8}, {"package", 16}, {"channel", 32}, {"event", 64}, {"sample", 128}};
-
-typedef struct BuiltIn {
-    const char *name;
-    const EtwKeyword *keywords;
-    int count;
-} BuiltIn;
-static const BuiltIn builtIns[] = {
-        {"Tcl-Script", scriptKeywords, sizeof scriptKeywords / sizeof scriptKeywords[0]},
-        {"Etw-Session", NULL, 0},
-};
+/* Providers that register when they are needed first: they can be enabled before that. */
+static const char *const builtIns[] = {ETW_SCRIPT_PROVIDER, ETW_SESSION_PROVIDER};
 enum { BUILT_INS = sizeof builtIns / sizeof builtIns[0] };
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -260,8 +250,7 @@ static int checkName(Tcl_Interp *interp, const char *name)
                 "\"kernel\" or \"linux:...\"",
                 name);
     }
-    if (strcmp(name, "Tcl-Script") == 0 || strcmp(name, "Etw-Session") == 0 ||
-            strncmp(name, "Linux-", 6) == 0) {
+    if (EtwDeclaredFind(name) != NULL || strncmp(name, "Linux-", 6) == 0) {
         return EtwTclFail(
                 interp, ETW_E_ARG, "NAME", name, "\"%.100s\" is built in: take another name", name);
     }
@@ -391,7 +380,7 @@ Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known)
     int done;
 
     for (int i = 0; i < BUILT_INS; i++) {
-        addName(dict, builtIns[i].name);
+        addName(dict, builtIns[i]);
     }
     EtwProviderList(addRegistered, dict);
     if (known) {
@@ -466,11 +455,12 @@ static bool findOwn(EtwInterp *ctx, Tcl_Obj *name, EtwProviderRef *target)
 static bool findBuiltIn(const char *name, EtwProviderRef *target)
 {
     for (int i = 0; i < BUILT_INS; i++) {
-        if (Tcl_StringCaseMatch(name, builtIns[i].name, TCL_MATCH_NOCASE)) {
-            snprintf(target->name, sizeof target->name, "%s", builtIns[i].name);
-            EtwGuidFromName(builtIns[i].name, &target->guid);
-            target->keywords = builtIns[i].keywords;
-            target->keywordCount = builtIns[i].count;
+        if (Tcl_StringCaseMatch(name, builtIns[i], TCL_MATCH_NOCASE)) {
+            const EtwDeclaredProvider *declared = EtwDeclaredFind(builtIns[i]);
+            snprintf(target->name, sizeof target->name, "%s", declared->name);
+            EtwGuidFromName(declared->name, &target->guid);
+            target->keywords = declared->keywords;
+            target->keywordCount = declared->keywordCount;
             return true;
         }
     }

@@ -185,19 +185,3 @@ POINT(free, "address != 0", onFree, "address");
 const KernelTracepointDef *const kernelHeapPoints[] = {&point_malloc, &point_malloc_done,
         &point_calloc, &point_calloc_done, &point_realloc, &point_realloc_done,
         &point_aligned_alloc, &point_aligned_alloc_done, &point_free, NULL};
-
-#define NUMBER(name, in)                                                                           \
-    {                                                                                              \
-        name, in, ETW_OUT_DEFAULT, ETW_SCALAR, 0                                                   \
-    }
-static const Etw_Field alloc[] = {NUMBER("Address", ETW_IN_HEX64), NUMBER("Size", ETW_IN_UINT64)};
-static const Etw_Field again[] = {NUMBER("Address", ETW_IN_HEX64), NUMBER("Size", ETW_IN_UINT64),
-        NUMBER("OldAddress", ETW_IN_HEX64)};
-static const Etw_Field freed[] = {NUMBER("Address", ETW_IN_HEX64)};
-
-const KernelClass kernelHeapClasses[] = {
-        {EV_HEAP_ALLOC, GROUP_HEAP, "Alloc", ETW_OPCODE_INFO, alloc, COUNT(alloc)},
-        {EV_HEAP_REALLOC, GROUP_HEAP, "Realloc", ETW_OPCODE_INFO, again, COUNT(again)},
-        {EV_HEAP_FREE, GROUP_HEAP, "Free", ETW_OPCODE_INFO, freed, COUNT(freed)},
-        {.name = NULL},
-};

@@ -1,8 +1,8 @@
 /*
  * unix/kernel/group/task_group.c --
  *
- *	The table of kernel groups, their event classes, and the tracepoints of the groups process, thread,
- *	contextswitch and systemcall with the conversion of their fields. Events: doc/internals/EVENTS.md.
+ *	The table of kernel groups, and the tracepoints of the groups process, thread, contextswitch and
+ *	systemcall with the conversion of their fields. Events: semantics/declared_events.c.
  *
  *	group          tracepoints
  *	process        task:task_newtask, sched:sched_process_exec, sched:sched_process_exit;
@@ -20,8 +20,6 @@
  */
 #include "unix/kernel/kernel_int.h"
 #include <signal.h>
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- Birth, exec, death: process and thread -------------------------------------------------- */
 
@@ -266,129 +264,56 @@ static const KernelTracepointDef *const windowsExtras[] = {
 
 const KernelGroup kernelGroups[GROUPS] = {
         [GROUP_PROCESS] = {"process", "processes start, exec a program, stop (with exit code)",
-                kernelTaskPoints, processExtras},
-        [GROUP_THREAD] = {"thread", "threads start and stop", kernelTaskPoints, NULL},
-        [GROUP_CONTEXTSWITCH] = {"contextswitch", "threads get and leave a CPU", switchPoints,
-                NULL},
+                kernelTaskPoints, processExtras, EV_PROCESS_START},
+        [GROUP_THREAD] = {"thread", "threads start and stop", kernelTaskPoints, NULL,
+                EV_THREAD_START},
+        [GROUP_CONTEXTSWITCH] = {"contextswitch", "threads get and leave a CPU", switchPoints, NULL,
+                EV_SWITCH},
         [GROUP_SYSTEMCALL] = {"systemcall", "system calls: enter with arguments, exit with result",
-                callPoints, NULL},
+                callPoints, NULL, EV_SYSCALL_ENTER},
         [GROUP_TCPIP] = {"tcpip",
                 "TCP: connect, accept, send, receive, disconnect, state changes, retransmissions",
-                tcpPoints, tcpExtras},
-        [GROUP_UDPIP] = {"udpip", "UDP: send and receive", udpPoints, udpExtras},
+                tcpPoints, tcpExtras, EV_TCP_CONNECT},
+        [GROUP_UDPIP] = {"udpip", "UDP: send and receive", udpPoints, udpExtras, EV_UDP_SEND},
         [GROUP_WINDOWS4] = {"kernel-network-ipv4",
                 "TCP and UDP over IPv4 as events of Microsoft-Windows-Kernel-Network", tcpPoints,
-                windowsExtras},
-        [GROUP_WINDOWS6] = {"kernel-network-ipv6", "the same over IPv6", tcpPoints, windowsExtras},
+                windowsExtras, EV_WIN_SENT},
+        [GROUP_WINDOWS6] = {"kernel-network-ipv6", "the same over IPv6", tcpPoints, windowsExtras,
+                EV_WIN_SENT},
         [GROUP_FILEIO] = {"fileio",
                 "files: create (open), read, write, flush, close, delete, rename, with their names",
-                kernelFilePoints, kernelFileExtras},
-        [GROUP_DISKIO] = {"diskio", "requests to disks: begun, and done", kernelDiskPoints, NULL},
-        [GROUP_PAGEFAULT] = {"pagefault", "page faults of programs", kernelFaultPoints, NULL},
+                kernelFilePoints, kernelFileExtras, EV_FILE_CREATE},
+        [GROUP_DISKIO] = {"diskio", "requests to disks: begun, and done", kernelDiskPoints, NULL,
+                EV_DISK_INIT},
+        [GROUP_PAGEFAULT] = {"pagefault", "page faults of programs", kernelFaultPoints, NULL,
+                EV_FAULT},
         [GROUP_HARDFAULT] = {"hardfault", "page faults that had to read a file",
-                kernelHardFaultPoints, NULL},
+                kernelHardFaultPoints, NULL, EV_HARD_FAULT},
         [GROUP_VIRTUALALLOC] = {"virtualalloc", "memory is mapped and unmapped", kernelAllocPoints,
-                NULL},
+                NULL, EV_ALLOC},
         [GROUP_INTERRUPT] = {"interrupt", "interrupt handlers, on top of whom they run",
-                kernelInterruptPoints, NULL},
+                kernelInterruptPoints, NULL, EV_ISR_ENTER},
         [GROUP_PROFILE] = {"profile", "samples of who runs, at an interval of CPU time",
-                kernelProfilePoints, NULL},
+                kernelProfilePoints, NULL, EV_SAMPLE},
         [GROUP_HEAP] = {"heap",
                 "memory from libc: allocated, moved, freed (costs microseconds a call)",
-                kernelHeapPoints, NULL},
-        [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL},
+                kernelHeapPoints, NULL, EV_HEAP_ALLOC},
+        [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL,
+                EV_DPC_ENTER},
 };
 
-/* ---- Event classes --------------------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
-#define NUMBER(name, in)                                                                           \
-    {                                                                                              \
-        name, in, ETW_OUT_DEFAULT, ETW_SCALAR, 0                                                   \
-    }
-#define SHOWN(name, in, out)                                                                       \
-    {                                                                                              \
-        name, in, out, ETW_SCALAR, 0                                                               \
-    }
-#define TEXT(name) SHOWN(name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8)
-#define ENDS4                                                                                      \
-    NUMBER("Socket", ETW_IN_HEX64), NUMBER("Family", ETW_IN_UINT16),                               \
-            SHOWN("LocalAddr", ETW_IN_UINT32, ETW_OUT_IPV4),                                       \
-            SHOWN("LocalPort", ETW_IN_UINT16, ETW_OUT_PORT),                                       \
-            SHOWN("RemoteAddr", ETW_IN_UINT32, ETW_OUT_IPV4),                                      \
-            SHOWN("RemotePort", ETW_IN_UINT16, ETW_OUT_PORT)
-#define ENDS6                                                                                      \
-    NUMBER("Socket", ETW_IN_HEX64), NUMBER("Family", ETW_IN_UINT16),                               \
-            SHOWN("LocalAddr", ETW_IN_BINARY, ETW_OUT_IPV6),                                       \
-            SHOWN("LocalPort", ETW_IN_UINT16, ETW_OUT_PORT),                                       \
-            SHOWN("RemoteAddr", ETW_IN_BINARY, ETW_OUT_IPV6),                                      \
-            SHOWN("RemotePort", ETW_IN_UINT16, ETW_OUT_PORT)
-
-static const Etw_Field processStart[] = {SHOWN("ParentId", ETW_IN_UINT32, ETW_OUT_PID),
-        SHOWN("ProcessId", ETW_IN_UINT32, ETW_OUT_PID), TEXT("Command")};
-static const Etw_Field processExec[] = {TEXT("FileName")};
-static const Etw_Field processStop[] = {NUMBER("ExitCode", ETW_IN_INT32), TEXT("Command")};
-static const Etw_Field thread[] = {SHOWN("ThreadId", ETW_IN_UINT32, ETW_OUT_TID),
-        SHOWN("ProcessId", ETW_IN_UINT32, ETW_OUT_PID), TEXT("Command")};
-static const Etw_Field contextSwitch[] = {SHOWN("OldThreadId", ETW_IN_UINT32, ETW_OUT_TID),
-        SHOWN("NewThreadId", ETW_IN_UINT32, ETW_OUT_TID), NUMBER("OldState", ETW_IN_UINT16),
-        NUMBER("OldPriority", ETW_IN_INT32), NUMBER("NewPriority", ETW_IN_INT32),
-        TEXT("OldCommand"), TEXT("NewCommand")};
-static const Etw_Field callEnter[] = {NUMBER("Syscall", ETW_IN_UINT32),
-        NUMBER("Arg0", ETW_IN_HEX64), NUMBER("Arg1", ETW_IN_HEX64), NUMBER("Arg2", ETW_IN_HEX64),
-        NUMBER("Arg3", ETW_IN_HEX64), NUMBER("Arg4", ETW_IN_HEX64), NUMBER("Arg5", ETW_IN_HEX64)};
-static const Etw_Field callExit[] = {
-        NUMBER("Syscall", ETW_IN_UINT32), NUMBER("Result", ETW_IN_INT64)};
-#define STATES                                                                                     \
-    NUMBER("OldState", ETW_IN_UINT8), NUMBER("NewState", ETW_IN_UINT8),                            \
-            SHOWN("ContextPid", ETW_IN_UINT32, ETW_OUT_PID)
-static const Etw_Field state4[] = {ENDS4, STATES}, state6[] = {ENDS6, STATES};
-static const Etw_Field transfer4[] = {ENDS4, NUMBER("Size", ETW_IN_INT32)};
-static const Etw_Field transfer6[] = {ENDS6, NUMBER("Size", ETW_IN_INT32)};
-static const Etw_Field ends4[] = {ENDS4}, ends6[] = {ENDS6};
-
-#define CLASS(id, group, name, opcode, fields)                                                     \
-    {                                                                                              \
-        id, group, name, opcode, fields, COUNT(fields)                                             \
-    }
-#define CLASS46(id, group, name, fields)                                                           \
-    CLASS(id, group, name, ETW_OPCODE_INFO, fields##4),                                            \
-            CLASS((id) + 1, group, name, ETW_OPCODE_INFO, fields##6)
-
-static const KernelClass classes[] = {
-        CLASS(EV_PROCESS_START, GROUP_PROCESS, "Start", ETW_OPCODE_START, processStart),
-        CLASS(EV_PROCESS_EXEC, GROUP_PROCESS, "Exec", ETW_OPCODE_INFO, processExec),
-        CLASS(EV_PROCESS_STOP, GROUP_PROCESS, "Stop", ETW_OPCODE_STOP, processStop),
-        CLASS(EV_THREAD_START, GROUP_THREAD, "Start", ETW_OPCODE_START, thread),
-        CLASS(EV_THREAD_STOP, GROUP_THREAD, "Stop", ETW_OPCODE_STOP, thread),
-        CLASS(EV_SWITCH, GROUP_CONTEXTSWITCH, "Switch", ETW_OPCODE_INFO, contextSwitch),
-        CLASS(EV_SYSCALL_ENTER, GROUP_SYSTEMCALL, "Enter", ETW_OPCODE_START, callEnter),
-        CLASS(EV_SYSCALL_EXIT, GROUP_SYSTEMCALL, "Exit", ETW_OPCODE_STOP, callExit),
-        CLASS46(EV_TCP_CONNECT, GROUP_TCPIP, "Connect", state),
-        CLASS46(EV_TCP_ACCEPT, GROUP_TCPIP, "Accept", state),
-        CLASS46(EV_TCP_DISCONNECT, GROUP_TCPIP, "Disconnect", state),
-        CLASS46(EV_TCP_STATE, GROUP_TCPIP, "StateChange", state),
-        CLASS46(EV_TCP_SEND, GROUP_TCPIP, "Send", transfer),
-        CLASS46(EV_TCP_RECEIVE, GROUP_TCPIP, "Receive", transfer),
-        CLASS46(EV_TCP_RETRANSMIT, GROUP_TCPIP, "Retransmit", ends),
-        CLASS46(EV_UDP_SEND, GROUP_UDPIP, "Send", transfer),
-        CLASS46(EV_UDP_RECEIVE, GROUP_UDPIP, "Receive", transfer),
-        {.name = NULL},
-};
-
-/* Those of the table that are the group's. */
-static EtwStatus defineClasses(
-        EtwKernel *k, KernelGroupId group, const KernelClass *class, EtwError *err)
+/* Those of the group's provider are declared in semantics/declared_events.c. */
+static EtwStatus defineEvents(
+        EtwKernel *k, KernelGroupId group, const EtwDeclaredProvider *declared, EtwError *err)
 {
-    for (; class->name != NULL; class ++) {
-        if (class->group == group) {
-            Etw_EventDesc desc = {
-                    .name = class->name, .level = ETW_LEVEL_INFO, .opcode = class->opcode};
-            k->events[class->id] =
-                    Etw_DefineEvent(k->providers[group], &desc, class->fields, class->count);
-            if (k->events[class->id] == NULL) {
-                return EtwFail(err, ETW_E_LIMIT, "EVENTS", kernelGroups[group].name,
-                        "no room for the events of Linux-%s", kernelGroups[group].name);
-            }
+    Etw_Event **events = &k->events[kernelGroups[group].firstEvent];
+    for (int i = 0; i < declared->eventCount; i++) {
+        events[i] = EtwDefineDeclared(k->providers[group], &declared->events[i]);
+        if (events[i] == NULL) {
+            return EtwFail(err, ETW_E_LIMIT, "EVENTS", kernelGroups[group].name,
+                    "no room for the events of %s", declared->name);
         }
     }
     return ETW_OK;
@@ -405,11 +330,5 @@ EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
     if (k->providers[group] == NULL) {
         return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
     }
-    static const KernelClass *const tables[] = {
-            classes, kernelFileClasses, kernelSystemClasses, kernelHeapClasses};
-    EtwStatus status = ETW_OK;
-    for (int i = 0; status == ETW_OK && i < COUNT(tables); i++) {
-        status = defineClasses(k, group, tables[i], err);
-    }
-    return status;
+    return defineEvents(k, group, EtwDeclaredFind(name), err);
 }

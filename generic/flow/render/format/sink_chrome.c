@@ -9,6 +9,7 @@
  *	The format: "Trace Event Format", the Chromium project.
  */
 #include "flow/calls/call_tree.h"
+#include "semantics/semantics.h"
 #include "base/unicode.h"
 #include "flow/render/sink_int.h"
 #include "base/hash_table.h"
@@ -304,21 +305,6 @@ static void onSpent(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost 
     EtwTextChar(c->out, '}');
 }
 
-/* Enters and leaves are told as calls. */
-static bool isCall(const EtwSchema *schema)
-{
-    static const char *const names[] = {"Enter", "Leave", "StepEnter", "StepLeave"};
-    if (strcmp(schema->provider, "Tcl-Script") != 0) {
-        return false;
-    }
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(schema->event, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- Other events ---------------------------------------------------------------------------- */
 
 static void addInstant(Chrome *c, const EtwEvent *e, const EtwSchema *schema)
@@ -347,7 +333,7 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
     nameProcess(c, event);
     registerThread(c, event);
     EtwCallsAdd(c->calls, event);
-    if (schema == NULL || !isCall(schema)) {
+    if (schema == NULL || !EtwMeansCall(EtwMeaningOf(schema))) { /* the tree has calls */
         addInstant(c, event, schema);
     }
 }

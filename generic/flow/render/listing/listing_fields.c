@@ -97,6 +97,7 @@ typedef struct FieldWriter {
     uint64_t lists;     /* a bit for each open container, the innermost lowest; 1: elements have no
                        names */
     const char *object; /* the event's, until it is told */
+    uint64_t objects;   /* a bit for each field that stands for it */
     int hidden;         /* open containers that are not shown */
     bool first;         /* in the innermost container */
     bool bare;          /* the schema has no fields */
@@ -121,11 +122,22 @@ static inline void addName(FieldWriter *w, const EtwField *field)
     }
 }
 
-/* Fields that stand for a file or key: the first of them is told by its path, too. */
-static bool isObject(const char *name)
+/* Fields that stand for a file or key: the first of them is shown with its path, too. */
+static uint64_t objectFields(const EtwSchema *schema)
 {
-    return strcmp(name, "FileKey") == 0 || strcmp(name, "FileObject") == 0 ||
-           strcmp(name, "KeyHandle") == 0;
+    static const EtwRole roles[] = {ETW_ROLE_FILE_KEY, ETW_ROLE_FILE_OBJECT};
+    uint64_t fields = 0;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        int field = EtwSemanticsOf(schema)->field[roles[i]];
+        fields |= field >= 0 && field < ETW_ROLE_FIELDS ? 1ull << field : 0;
+    }
+    return fields;
+}
+
+static inline bool isObject(const FieldWriter *w, const EtwField *field)
+{
+    size_t index = (size_t)(field - w->fields);
+    return w->object != NULL && index < ETW_ROLE_FIELDS && (w->objects >> index & 1) != 0;
 }
 
 static void addObject(FieldWriter *w)
@@ -142,7 +154,7 @@ static void fieldValue(void *ctx, const EtwField *field, const EtwValue *value)
     if (!isHidden(w, field)) {
         addName(w, field);
         EtwListingFieldValue(w->sink, field, value, w->out);
-        if (w->object != NULL && isObject(field->name)) {
+        if (isObject(w, field)) {
             addObject(w);
         }
     }
@@ -211,6 +223,7 @@ void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
             .prefixes = prefixes,
             .skip = skip,
             .object = event->object,
+            .objects = event->object != NULL && schema != NULL ? objectFields(schema) : 0,
             .bare = by->fieldCount == 0};
     if (EtwDecode(by, event, &visitor, &w) != ETW_OK) {
         ETW_ADD(out, " (" ETW_TOO_SHORT ")");

@@ -11,6 +11,7 @@
 
 #include "flow/render/columns.h"
 #include "flow/render/sink_int.h"
+#include "semantics/semantics.h"
 #include "base/hash_table.h"
 
 /* ---- Threads (listing_threads.c) ---------------------------------------------------------------- */
@@ -100,33 +101,6 @@ typedef enum ListingLayoutKind {
     LAYOUT_HIDDEN
 } ListingLayoutKind;
 
-/* Fields that a way of showing knows, by what they mean; an index into EtwSchema.fields, or -1. */
-typedef enum ListingRole {
-    ROLE_CALL_ID,
-    ROLE_DEPTH,
-    ROLE_COMMAND,
-    ROLE_FILE,
-    ROLE_LINE,
-    ROLE_CODE,
-    ROLE_DURATION,
-    ROLE_RESULT,
-    ROLE_LOCAL_ADDR,
-    ROLE_LOCAL_PORT,
-    ROLE_REMOTE_ADDR,
-    ROLE_REMOTE_PORT,
-    ROLE_SIZE,
-    ROLE_OLD_STATE,
-    ROLE_NEW_STATE,
-    ROLE_CONTEXT_PID,
-    ROLE_KIND,
-    ROLE_QUEUED,
-    ROLE_OPERATION,
-    ROLE_CHANNEL,
-    ROLE_BYTES,
-    ROLE_DETAIL,
-    ROLE_COUNT
-} ListingRole;
-
 typedef struct ListingLayout {
     EtwTableNode node;
     const EtwSchema *schema;
@@ -137,7 +111,6 @@ typedef struct ListingLayout {
     EtwText name;              /* the event's; safe to print */
     ListingPrefix *prefixes;
     EtwText prefixText;
-    int8_t roles[ROLE_COUNT];
     uint64_t shown; /* a bit for each field that the way of showing takes care of */
 } ListingLayout;
 

@@ -1,11 +1,11 @@
 /*
  * flow/render/listing/listing_layout.c --
  *
- *	What a listing knows of each provider, and how each event class is to be shown:
- *	decided once, by the names and types of its fields, so that somebody else's events
- *	under a known name keep the plain form.
+ *	What a listing knows of each provider, and how each event class is to be shown: decided
+ *	once, by what its events mean (semantics/semantics.h). Events without a meaning have the plain form.
  */
 #include "flow/render/listing/listing_int.h"
+#include "semantics/declared_events.h"
 #include "base/unicode.h"
 
 enum { PROVIDER_WIDTH_MAX = 24 };
@@ -18,7 +18,7 @@ static const char *providerColor(const char *name)
     static const char *const colors[] = {"\033[33m", "\033[35m", "\033[34m", "\033[32m", "\033[93m",
             "\033[95m", "\033[94m", "\033[92m"};
     uint64_t hash = 0;
-    if (strcmp(name, "Tcl-Script") == 0) {
+    if (strcmp(name, ETW_SCRIPT_PROVIDER) == 0) {
         return "\033[36m";
     }
     for (; *name != 0; name++) {
@@ -66,143 +66,52 @@ ListingProvider *EtwListingProviderOf(EtwSink *sink, const EtwEvent *event, cons
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-static const char *const roleNames[ROLE_COUNT] = {
-        [ROLE_CALL_ID] = "CallId",
-        [ROLE_DEPTH] = "Depth",
-        [ROLE_COMMAND] = "Command",
-        [ROLE_FILE] = "File",
-        [ROLE_LINE] = "Line",
-        [ROLE_CODE] = "Code",
-        [ROLE_DURATION] = "Duration",
-        [ROLE_RESULT] = "Result",
-        [ROLE_LOCAL_ADDR] = "LocalAddr",
-        [ROLE_LOCAL_PORT] = "LocalPort",
-        [ROLE_REMOTE_ADDR] = "RemoteAddr",
-        [ROLE_REMOTE_PORT] = "RemotePort",
-        [ROLE_SIZE] = "Size",
-        [ROLE_OLD_STATE] = "OldState",
-        [ROLE_NEW_STATE] = "NewState",
-        [ROLE_CONTEXT_PID] = "ContextPid",
-        [ROLE_KIND] = "Kind",
-        [ROLE_QUEUED] = "Queued",
-        [ROLE_OPERATION] = "Operation",
-        [ROLE_CHANNEL] = "Channel",
-        [ROLE_BYTES] = "Bytes",
-        [ROLE_DETAIL] = "Detail",
-};
-
-static bool isNumber(const EtwField *f)
+static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *semantics)
 {
-    return f->in >= ETW_IN_INT8 && f->in <= ETW_IN_UINT64;
-}
-
-static bool isText(const EtwField *f)
-{
-    return f->in == ETW_IN_COUNTED_ANSI || f->in == ETW_IN_ANSIZ || f->in == ETW_IN_COUNTED_UTF16 ||
-           f->in == ETW_IN_UTF16Z;
-}
-
-/* A field may carry a role's name and be something else altogether: then it has not got the role.
- */
-static bool fitsRole(const EtwField *f, int role)
-{
-    if (f->array != ETW_SCALAR) {
-        return false;
-    }
-    switch (role) {
-    case ROLE_COMMAND:
-    case ROLE_FILE:
-    case ROLE_RESULT:
-    case ROLE_KIND:
-    case ROLE_OPERATION:
-    case ROLE_CHANNEL:
-    case ROLE_DETAIL:
-        return isText(f);
-    case ROLE_LOCAL_ADDR:
-    case ROLE_REMOTE_ADDR:
-        return f->out == ETW_OUT_IPV4 || f->out == ETW_OUT_IPV6;
+    static const uint64_t leave = ETW_ROLE_BIT(ETW_ROLE_DEPTH) | ETW_ROLE_BIT(ETW_ROLE_DURATION);
+    switch (semantics->meaning) {
+    case ETW_MEANS_CALL_ENTER:
+    case ETW_MEANS_STEP_ENTER:
+    case ETW_MEANS_CALLBACK_ENTER:
+    case ETW_MEANS_PACKAGE_ENTER:
+        return LAYOUT_ENTER;
+    case ETW_MEANS_CALL_LEAVE:
+    case ETW_MEANS_STEP_LEAVE:
+    case ETW_MEANS_CALLBACK_LEAVE:
+    case ETW_MEANS_PACKAGE_LEAVE:
+        return (leave & ~semantics->roles) == 0 ? LAYOUT_LEAVE : LAYOUT_FIELDS;
+    case ETW_MEANS_LINE:
+        return LAYOUT_LINE;
+    case ETW_MEANS_CHANNEL:
+        return LAYOUT_CHANNEL;
+    case ETW_MEANS_TRACE:
+        return event->classic ? LAYOUT_HIDDEN : LAYOUT_FIELDS;
     default:
-        return isNumber(f);
+        return LAYOUT_FIELDS;
     }
 }
 
-static void findRoles(ListingLayout *layout, const EtwSchema *schema)
+/* What the line of a socket's event shows in its own way, or not at all: it is of no use to a reader. */
+static const EtwRole socketRoles[] = {ETW_ROLE_LOCAL_ADDR, ETW_ROLE_LOCAL_PORT,
+        ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, ETW_ROLE_SIZE, ETW_ROLE_OLD_STATE,
+        ETW_ROLE_NEW_STATE, ETW_ROLE_CONTEXT_PID, ETW_ROLE_SOCKET, ETW_ROLE_FAMILY};
+enum { SOCKET_ENDS = 4 }; /* the first roles: an event without one of them is shown as others are */
+
+static void layoutSocket(ListingLayout *layout, const EtwSemantics *semantics)
 {
-    memset(layout->roles, -1, sizeof layout->roles);
-    for (int i = 0; i < schema->fieldCount && i < 64; i += schema->fields[i].span) {
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            if (layout->roles[role] < 0 && strcmp(schema->fields[i].name, roleNames[role]) == 0 &&
-                    fitsRole(&schema->fields[i], role)) {
-                layout->roles[role] = (int8_t)i;
-            }
+    EtwMeaning meaning = semantics->meaning;
+    uint64_t shown = 0;
+    for (size_t i = 0; i < sizeof socketRoles / sizeof *socketRoles; i++) {
+        int field = semantics->field[socketRoles[i]];
+        if (field < 0 && i < SOCKET_ENDS) {
+            return;
         }
+        shown |= field >= 0 ? 1ull << field : 0;
     }
-}
-
-static bool hasRoles(const ListingLayout *layout, const ListingRole *roles, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (layout->roles[roles[i]] < 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The roles that are there, as a mask of fields. */
-static uint64_t fieldsOf(const ListingLayout *layout, int first, int last)
-{
-    uint64_t fields = 0;
-    for (int role = first; role <= last; role++) {
-        if (layout->roles[role] >= 0) {
-            fields |= 1ull << layout->roles[role];
-        }
-    }
-    return fields;
-}
-
-static void layoutScript(ListingLayout *layout, const char *event)
-{
-    static const ListingRole enter[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_COMMAND};
-    static const ListingRole leave[] = {ROLE_CALL_ID, ROLE_DEPTH, ROLE_CODE, ROLE_DURATION};
-    static const ListingRole channel[] = {
-            ROLE_OPERATION, ROLE_CHANNEL, ROLE_BYTES, ROLE_DURATION, ROLE_CODE, ROLE_DETAIL};
-    static const char *const starts[] = {"Enter", "StepEnter", "CallbackEnter", "PackageEnter"};
-    static const char *const ends[] = {"Leave", "StepLeave", "CallbackLeave", "PackageLeave"};
-    layout->step = strncmp(event, "Step", 4) == 0;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (strcmp(event, starts[i]) == 0 && hasRoles(layout, enter, 3)) {
-            layout->kind = LAYOUT_ENTER;
-        } else if (strcmp(event, ends[i]) == 0 && hasRoles(layout, leave, 4)) {
-            layout->kind = LAYOUT_LEAVE;
-        }
-    }
-    static const ListingRole line[] = {ROLE_DEPTH, ROLE_COMMAND, ROLE_FILE, ROLE_LINE};
-    if (strcmp(event, "Line") == 0 && hasRoles(layout, line, 4)) {
-        layout->kind = LAYOUT_LINE;
-    }
-    if (strcmp(event, "Channel") == 0 && hasRoles(layout, channel, 6)) {
-        layout->kind = LAYOUT_CHANNEL;
-    }
-}
-
-static void layoutSocket(ListingLayout *layout, const EtwSchema *schema)
-{
-    static const ListingRole ends[] = {
-            ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT};
-    if (!hasRoles(layout, ends, 4)) {
-        return;
-    }
-    bool inward = strcmp(schema->event, "Receive") == 0 || strcmp(schema->event, "Accept") == 0;
+    bool inward = meaning == ETW_MEANS_SOCKET_RECEIVE || meaning == ETW_MEANS_SOCKET_ACCEPT;
     layout->kind = LAYOUT_SOCKET;
     layout->arrow = inward ? " <- " : " -> ";
-    layout->shown = fieldsOf(layout, ROLE_LOCAL_ADDR, ROLE_CONTEXT_PID);
-    for (int i = 0; i < schema->fieldCount && i < 64; i++) { /* of no use to a reader */
-        if (strcmp(schema->fields[i].name, "Socket") == 0 ||
-                strcmp(schema->fields[i].name, "Family") == 0) {
-            layout->shown |= 1ull << i;
-        }
-    }
+    layout->shown = shown;
 }
 
 static void makePrefixes(ListingLayout *layout, const EtwSchema *schema)
@@ -228,14 +137,13 @@ static ListingLayout *newLayout(EtwSink *sink, const EtwEvent *event, const EtwS
     layout->provider = EtwListingProviderOf(sink, event, schema);
     EtwAddSafeStr(&layout->name, schema->event);
     makePrefixes(layout, schema);
-    findRoles(layout, schema);
-    if (event->classic && strcmp(schema->provider, "EventTrace") == 0) {
-        layout->kind = LAYOUT_HIDDEN;
-    } else if (strcmp(schema->provider, "Tcl-Script") == 0) {
-        layoutScript(layout, schema->event);
-    } else if (strcmp(schema->provider, "Linux-tcpip") == 0 ||
-               strcmp(schema->provider, "Linux-udpip") == 0) {
-        layoutSocket(layout, schema);
+    const EtwSemantics *semantics = EtwSemanticsOf(schema);
+    layout->kind = layoutKind(event, semantics);
+    layout->step = semantics->meaning == ETW_MEANS_STEP_ENTER ||
+                   semantics->meaning == ETW_MEANS_STEP_LEAVE;
+    if (semantics->meaning >= ETW_MEANS_SOCKET_CONNECT &&
+            semantics->meaning <= ETW_MEANS_SOCKET_RECEIVE) {
+        layoutSocket(layout, semantics);
     }
     return layout;
 }

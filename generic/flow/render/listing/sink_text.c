@@ -43,37 +43,11 @@ static void addColumns(EtwSink *sink, const EtwEvent *event, const ListingThread
                                                             : 0));
 }
 
-/* Top-level scalars of an event, gathered for the ways of showing that know their fields. */
-enum { MAX_GATHERED = 64 };
-typedef struct Gathered {
-    const EtwField *fields;
-    uint64_t found; /* a bit for each field */
-    EtwValue values[MAX_GATHERED];
-} Gathered;
-
-static void gatherValue(void *ctx, const EtwField *field, const EtwValue *value)
+static void addBare(EtwSink *sink, const EtwRoleValues *g, EtwRole role, EtwText *out)
 {
-    Gathered *g = ctx;
-    size_t index = (size_t)(field - g->fields);
-    if (index < MAX_GATHERED) {
-        g->values[index] = *value;
-        g->found |= 1ull << index;
-    }
-}
-
-/* NULL: the event has no such field, or its payload ends before it. */
-static const EtwValue *valueOf(const Gathered *g, const ListingLayout *layout, ListingRole role)
-{
-    int index = layout->roles[role];
-    return index >= 0 && (g->found >> index & 1) ? &g->values[index] : NULL;
-}
-
-static void addBare(EtwSink *sink, const ListingLayout *layout, const Gathered *g, ListingRole role,
-        EtwText *out)
-{
-    const EtwValue *v = valueOf(g, layout, role);
+    const EtwValue *v = EtwRoleValue(g, role);
     if (v != NULL) {
-        EtwListingBareValue(sink, &layout->schema->fields[layout->roles[role]], v, out);
+        EtwListingBareValue(sink, &g->schema->fields[g->semantics->field[role]], v, out);
     }
 }
 
@@ -94,15 +68,14 @@ static size_t nameSize(const uint8_t *text, size_t size)
  * A command of several lines (a loop with its body) by its first one; csv, json and list have them
  * all. Returns where the command's name ends in `out`.
  */
-static size_t addCommand(
-        EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static size_t addCommand(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
-    const EtwValue *v = valueOf(g, layout, ROLE_COMMAND);
+    const EtwValue *v = EtwRoleValue(g, ETW_ROLE_COMMAND);
     if (v == NULL || v->kind != ETW_V_TEXT) {
-        addBare(sink, layout, g, ROLE_COMMAND, out);
+        addBare(sink, g, ETW_ROLE_COMMAND, out);
         return out->size;
     }
-    const EtwField *field = &layout->schema->fields[layout->roles[ROLE_COMMAND]];
+    const EtwField *field = &g->schema->fields[g->semantics->field[ETW_ROLE_COMMAND]];
     const uint8_t *end = v->size > 0 ? memchr(v->data, '\n', v->size) : NULL;
     size_t size = end ? (size_t)(end - v->data) : v->size;
     EtwValue part = *v;
@@ -118,30 +91,24 @@ static size_t addCommand(
     return nameEnd;
 }
 
-static uint64_t numberOf(const Gathered *g, const ListingLayout *layout, ListingRole role)
+static bool hasText(const EtwRoleValues *g, EtwRole role)
 {
-    const EtwValue *v = valueOf(g, layout, role);
-    return v ? v->u : 0;
-}
-
-static bool hasText(const Gathered *g, const ListingLayout *layout, ListingRole role)
-{
-    const EtwValue *v = valueOf(g, layout, role);
+    const EtwValue *v = EtwRoleValue(g, role);
     return v != NULL && v->size > 0;
 }
 
 /* ---- Script events --------------------------------------------------------------------------- */
 
-static int depthOf(const Gathered *g, const ListingLayout *layout)
+static int depthOf(const EtwRoleValues *g)
 {
-    uint64_t depth = numberOf(g, layout, ROLE_DEPTH);
+    uint64_t depth = EtwRoleNumber(g, ETW_ROLE_DEPTH);
     return depth < 1 ? 1 : depth > 0xFFFF ? 0xFFFF : (int)depth;
 }
 
 /* file.tcl:12: the file without its folders, which csv, json and list have. */
-static void addFileLine(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static void addFileLine(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
-    const EtwValue *file = valueOf(g, layout, ROLE_FILE);
+    const EtwValue *file = EtwRoleValue(g, ETW_ROLE_FILE);
     EtwValue tail = *file;
     for (size_t i = 0; file->kind == ETW_V_TEXT && i < file->size; i++) {
         if (file->data[i] == '/' && i + 1 < file->size) {
@@ -149,23 +116,24 @@ static void addFileLine(EtwSink *sink, const ListingLayout *layout, const Gather
             tail.size = file->size - i - 1;
         }
     }
-    EtwListingBareValue(sink, &layout->schema->fields[layout->roles[ROLE_FILE]], &tail, out);
+    EtwListingBareValue(sink, &g->schema->fields[g->semantics->field[ETW_ROLE_FILE]], &tail, out);
     EtwTextChar(out, ':');
-    addBare(sink, layout, g, ROLE_LINE, out);
+    addBare(sink, g, ETW_ROLE_LINE, out);
 }
 
-static void addLocation(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static void addLocation(
+        EtwSink *sink, const ListingLayout *layout, const EtwRoleValues *g, EtwText *out)
 {
     EtwListingColor(sink, layout->step ? DIM : RESET DIM, out);
     ETW_ADD(out, " (");
-    addFileLine(sink, layout, g, out);
+    addFileLine(sink, g, out);
     EtwTextChar(out, ')');
     EtwListingColor(sink, layout->step ? RESET : RESET BOLD, out);
 }
 
 /* The location goes behind the command's name: at the end of a long line nobody would see it. */
 static void insertLocation(
-        EtwSink *sink, const ListingLayout *layout, const Gathered *g, size_t at, EtwText *out)
+        EtwSink *sink, const ListingLayout *layout, const EtwRoleValues *g, size_t at, EtwText *out)
 {
     EtwText *location = &((ListingSink *)sink->own)->location;
     location->size = 0;
@@ -177,9 +145,9 @@ static void insertLocation(
 }
 
 /* How long a callback was due before it ran. */
-static void addQueued(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static void addQueued(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
-    uint64_t queued = numberOf(g, layout, ROLE_QUEUED);
+    uint64_t queued = EtwRoleNumber(g, ETW_ROLE_QUEUED);
     if (queued != 0) {
         ETW_ADD(out, "  queued ");
         EtwListingColor(sink, YELLOW, out);
@@ -190,9 +158,9 @@ static void addQueued(EtwSink *sink, const ListingLayout *layout, const Gathered
 
 /* > http::geturl (file.tcl:12) http://127.0.0.1:8080/ -timeout 5000 */
 static void addEnter(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
-        const Gathered *g, ListingThread *thread, EtwText *out)
+        const EtwRoleValues *g, ListingThread *thread, EtwText *out)
 {
-    int depth = depthOf(g, layout);
+    int depth = depthOf(g);
     EtwListingIndent(thread, depth - 1, out);
     if (layout->step) {
         ETW_ADD(out, ". ");
@@ -201,49 +169,49 @@ static void addEnter(EtwSink *sink, const EtwEvent *event, const ListingLayout *
         ETW_ADD(out, "> ");
     }
     size_t from = out->size;
-    if (hasText(g, layout, ROLE_KIND)) { /* [after] tick */
+    if (hasText(g, ETW_ROLE_KIND)) { /* [after] tick */
         EtwTextChar(out, '[');
-        addBare(sink, layout, g, ROLE_KIND, out);
+        addBare(sink, g, ETW_ROLE_KIND, out);
         ETW_ADD(out, "] ");
     }
-    size_t nameEnd = addCommand(sink, layout, g, out);
-    EtwListingEnter(thread, depth, numberOf(g, layout, ROLE_CALL_ID), event->time, layout->step,
+    size_t nameEnd = addCommand(sink, g, out);
+    EtwListingEnter(thread, depth, EtwRoleNumber(g, ETW_ROLE_CALL_ID), event->time, layout->step,
             (const uint8_t *)out->data + from, out->size - from);
-    if (hasText(g, layout, ROLE_FILE)) {
+    if (hasText(g, ETW_ROLE_FILE)) {
         insertLocation(sink, layout, g, nameEnd, out);
     }
     if (!layout->step) {
         EtwListingColor(sink, RESET, out);
     }
-    addQueued(sink, layout, g, out);
+    addQueued(sink, g, out);
 }
 
 /* file.tcl:12  set x 1; of code that has no file, "line 3" of its body. */
-static void addLine(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static void addLine(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     EtwListingColor(sink, DIM, out);
-    if (hasText(g, layout, ROLE_FILE)) {
-        addFileLine(sink, layout, g, out);
+    if (hasText(g, ETW_ROLE_FILE)) {
+        addFileLine(sink, g, out);
     } else {
         ETW_ADD(out, "line ");
-        addBare(sink, layout, g, ROLE_LINE, out);
+        addBare(sink, g, ETW_ROLE_LINE, out);
     }
     EtwListingColor(sink, RESET, out);
     ETW_ADD(out, "  ");
-    addBare(sink, layout, g, ROLE_COMMAND, out);
+    addBare(sink, g, ETW_ROLE_COMMAND, out);
 }
 
 /* What became of a call: = result, ! error message, or the other code's name and the result. */
-static void addOutcome(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static void addOutcome(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     static const char *const codes[] = {"ok", "error", "return", "break", "continue"};
-    const EtwValue *code = valueOf(g, layout, ROLE_CODE);
+    const EtwValue *code = EtwRoleValue(g, ETW_ROLE_CODE);
     int64_t c = code ? code->i : 0;
-    bool result = hasText(g, layout, ROLE_RESULT);
+    bool result = hasText(g, ETW_ROLE_RESULT);
     if (c == 1) {
         EtwListingColor(sink, RED, out);
         ETW_ADD(out, "  ! error ");
-        addBare(sink, layout, g, ROLE_RESULT, out);
+        addBare(sink, g, ETW_ROLE_RESULT, out);
         EtwListingColor(sink, RESET, out);
         return;
     }
@@ -256,20 +224,20 @@ static void addOutcome(EtwSink *sink, const ListingLayout *layout, const Gathere
     }
     if (result) {
         ETW_ADD(out, "  = ");
-        addBare(sink, layout, g, ROLE_RESULT, out);
+        addBare(sink, g, ETW_ROLE_RESULT, out);
     }
 }
 
 /* The call's name: callbacks and packages say it when they begin only. */
-static void addLeft(EtwSink *sink, const ListingLayout *layout, const Gathered *g,
+static void addLeft(EtwSink *sink, const ListingLayout *layout, const EtwRoleValues *g,
         const ListingThread *thread, EtwText *out)
 {
-    if (layout->roles[ROLE_COMMAND] >= 0) {
-        addBare(sink, layout, g, ROLE_COMMAND, out);
+    if (g->semantics->field[ETW_ROLE_COMMAND] >= 0) {
+        addBare(sink, g, ETW_ROLE_COMMAND, out);
         return;
     }
     const ListingCall *call =
-            EtwListingOpenCall(thread, depthOf(g, layout), numberOf(g, layout, ROLE_CALL_ID));
+            EtwListingOpenCall(thread, depthOf(g), EtwRoleNumber(g, ETW_ROLE_CALL_ID));
     if (call != NULL) {
         EtwTextAdd(out, call->name, call->nameSize);
     } else {
@@ -278,10 +246,10 @@ static void addLeft(EtwSink *sink, const ListingLayout *layout, const Gathered *
 }
 
 /* < http::geturl  4.187 ms  = ::http::1 */
-static void addLeave(EtwSink *sink, const ListingLayout *layout, const Gathered *g,
+static void addLeave(EtwSink *sink, const ListingLayout *layout, const EtwRoleValues *g,
         ListingThread *thread, EtwText *out)
 {
-    int depth = depthOf(g, layout);
+    int depth = depthOf(g);
     EtwListingIndent(thread, depth - 1, out);
     if (layout->step) {
         ETW_ADD(out, ": ");
@@ -291,34 +259,34 @@ static void addLeave(EtwSink *sink, const ListingLayout *layout, const Gathered 
     addLeft(sink, layout, g, thread, out);
     ETW_ADD(out, "  ");
     EtwListingColor(sink, YELLOW, out);
-    EtwAddDuration(out, numberOf(g, layout, ROLE_DURATION));
+    EtwAddDuration(out, EtwRoleNumber(g, ETW_ROLE_DURATION));
     EtwListingColor(sink, RESET, out);
-    addOutcome(sink, layout, g, out);
-    EtwListingLeave(thread, depth, numberOf(g, layout, ROLE_CALL_ID));
+    addOutcome(sink, g, out);
+    EtwListingLeave(thread, depth, EtwRoleNumber(g, ETW_ROLE_CALL_ID));
 }
 
 /* read file5 5500 bytes  12.699 us; open file5 (/etc/hosts r)  41.031 us */
-static void addChannel(EtwSink *sink, const ListingLayout *layout, const Gathered *g, EtwText *out)
+static void addChannel(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
-    const EtwValue *code = valueOf(g, layout, ROLE_CODE);
-    addBare(sink, layout, g, ROLE_OPERATION, out);
-    if (hasText(g, layout, ROLE_CHANNEL)) {
+    const EtwValue *code = EtwRoleValue(g, ETW_ROLE_CODE);
+    addBare(sink, g, ETW_ROLE_OPERATION, out);
+    if (hasText(g, ETW_ROLE_CHANNEL)) {
         EtwTextChar(out, ' ');
-        addBare(sink, layout, g, ROLE_CHANNEL, out);
+        addBare(sink, g, ETW_ROLE_CHANNEL, out);
     }
-    if (numberOf(g, layout, ROLE_BYTES) != 0) {
+    if (EtwRoleNumber(g, ETW_ROLE_BYTES) != 0) {
         EtwTextChar(out, ' ');
-        addBare(sink, layout, g, ROLE_BYTES, out);
+        addBare(sink, g, ETW_ROLE_BYTES, out);
         ETW_ADD(out, " bytes");
     }
-    if (hasText(g, layout, ROLE_DETAIL)) {
+    if (hasText(g, ETW_ROLE_DETAIL)) {
         ETW_ADD(out, " (");
-        addBare(sink, layout, g, ROLE_DETAIL, out);
+        addBare(sink, g, ETW_ROLE_DETAIL, out);
         EtwTextChar(out, ')');
     }
     ETW_ADD(out, "  ");
     EtwListingColor(sink, YELLOW, out);
-    EtwAddDuration(out, numberOf(g, layout, ROLE_DURATION));
+    EtwAddDuration(out, EtwRoleNumber(g, ETW_ROLE_DURATION));
     EtwListingColor(sink, RESET, out);
     if (code != NULL && code->i != 0) {
         EtwListingColor(sink, RED, out);
@@ -329,50 +297,49 @@ static void addChannel(EtwSink *sink, const ListingLayout *layout, const Gathere
 
 /* ---- Socket events --------------------------------------------------------------------------- */
 
-static void addEnd(EtwSink *sink, const ListingLayout *layout, const Gathered *g, ListingRole addr,
-        ListingRole port, EtwText *out)
+static void addEnd(EtwSink *sink, const EtwRoleValues *g, EtwRole addr, EtwRole port, EtwText *out)
 {
-    const EtwValue *v = valueOf(g, layout, addr);
+    const EtwValue *v = EtwRoleValue(g, addr);
     bool six = v != NULL && v->kind == ETW_V_BYTES;
     if (six) {
         EtwTextChar(out, '[');
     }
-    addBare(sink, layout, g, addr, out);
+    addBare(sink, g, addr, out);
     if (six) {
         EtwTextChar(out, ']');
     }
     EtwTextChar(out, ':');
-    addBare(sink, layout, g, port, out);
+    addBare(sink, g, port, out);
 }
 
 /* Send 127.0.0.1:40000 -> 127.0.0.1:8080 142 bytes */
 static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
-        const Gathered *g, EtwText *out)
+        const EtwRoleValues *g, EtwText *out)
 {
-    const EtwValue *size = valueOf(g, layout, ROLE_SIZE);
-    const EtwValue *context = valueOf(g, layout, ROLE_CONTEXT_PID);
+    const EtwValue *size = EtwRoleValue(g, ETW_ROLE_SIZE);
+    const EtwValue *context = EtwRoleValue(g, ETW_ROLE_CONTEXT_PID);
     EtwTextAdd(out, layout->name.data, layout->name.size);
     EtwTextChar(out, ' ');
-    addEnd(sink, layout, g, ROLE_LOCAL_ADDR, ROLE_LOCAL_PORT, out);
+    addEnd(sink, g, ETW_ROLE_LOCAL_ADDR, ETW_ROLE_LOCAL_PORT, out);
     EtwTextStr(out, layout->arrow);
-    addEnd(sink, layout, g, ROLE_REMOTE_ADDR, ROLE_REMOTE_PORT, out);
+    addEnd(sink, g, ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, out);
     if (size != NULL && size->kind == ETW_V_INT && size->i < 0) {
         ETW_ADD(out, " failed: ");
         size_t from = out->size;
-        addBare(sink, layout, g, ROLE_SIZE, out);
+        addBare(sink, g, ETW_ROLE_SIZE, out);
         if (out->data[from] == '-') { /* -EAGAIN */
             memmove(out->data + from, out->data + from + 1, --out->size - from);
         }
     } else if (size != NULL) {
         EtwTextChar(out, ' ');
-        addBare(sink, layout, g, ROLE_SIZE, out);
+        addBare(sink, g, ETW_ROLE_SIZE, out);
         ETW_ADD(out, " bytes");
     }
-    if (valueOf(g, layout, ROLE_OLD_STATE) && valueOf(g, layout, ROLE_NEW_STATE)) {
+    if (EtwRoleValue(g, ETW_ROLE_OLD_STATE) && EtwRoleValue(g, ETW_ROLE_NEW_STATE)) {
         EtwTextChar(out, ' ');
-        addBare(sink, layout, g, ROLE_OLD_STATE, out);
+        addBare(sink, g, ETW_ROLE_OLD_STATE, out);
         ETW_ADD(out, " > ");
-        addBare(sink, layout, g, ROLE_NEW_STATE, out);
+        addBare(sink, g, ETW_ROLE_NEW_STATE, out);
     }
     if (context != NULL && context->u != 0 && context->u != event->pid) {
         ETW_ADD(out, " (in process ");
@@ -425,11 +392,8 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const ListingLayout *l
         }
         return;
     }
-    static const EtwVisitor gather = {.value = gatherValue};
-    Gathered g;
-    g.fields = layout->schema->fields;
-    g.found = 0;
-    bool whole = EtwDecode(layout->schema, event, &gather, &g) == ETW_OK;
+    EtwRoleValues g;
+    bool whole = EtwRoleValuesRead(&g, layout->schema, event);
     if (layout->kind == LAYOUT_SOCKET) {
         EtwListingIndent(thread, thread->level, out);
         addSocket(sink, event, layout, &g, out);
@@ -438,7 +402,7 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const ListingLayout *l
     }
     if (layout->kind == LAYOUT_CHANNEL || layout->kind == LAYOUT_LINE) {
         EtwListingIndent(thread, thread->level, out);
-        (layout->kind == LAYOUT_LINE ? addLine : addChannel)(sink, layout, &g, out);
+        (layout->kind == LAYOUT_LINE ? addLine : addChannel)(sink, &g, out);
     } else if (layout->kind == LAYOUT_ENTER) {
         addEnter(sink, event, layout, &g, thread, out);
     } else {

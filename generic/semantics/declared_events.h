@@ -1,0 +1,91 @@
+/*
+ * semantics/declared_events.h --
+ *
+ *	The declaration of our own events: providers, keywords, events, fields, what they mean and how
+ *	they are documented. The providers define their events from it (EtwDeclaredFields), the
+ *	semantics table is made from it, and so are the tables in doc/internals/EVENTS.md
+ *	(tools/gen-events.sh). A change here is a change of the file format that users' scripts see.
+ */
+#ifndef ETW_DECLARED_EVENTS_H
+#define ETW_DECLARED_EVENTS_H
+
+#include "semantics/semantics.h"
+
+typedef struct EtwDeclaredField {
+    const char *name;
+    uint8_t in, out;     /* ETW_IN_*, ETW_OUT_* */
+    const EtwMap *names; /* of its values; NULL: none */
+    uint8_t role;        /* EtwRole */
+    const char *text;
+} EtwDeclaredField;
+
+/* All events have level 4 (ETW_LEVEL_INFO). */
+typedef struct EtwDeclaredEvent {
+    const char *name;
+    uint8_t opcode;
+    uint64_t keyword;
+    uint8_t meaning, naming; /* EtwMeaning, EtwNaming */
+    const char *moves;       /* EtwSemantics.moves */
+    const EtwDeclaredField *fields;
+    int fieldCount;
+    const char *text;
+} EtwDeclaredEvent;
+
+typedef struct EtwKeyword {
+    const char *name;
+    uint64_t mask;
+} EtwKeyword;
+
+typedef struct EtwDeclaredProvider {
+    const char *name;
+    const EtwKeyword *keywords;
+    int keywordCount;
+    const EtwDeclaredEvent *events; /* in the order in which the provider numbers them */
+    int eventCount;
+} EtwDeclaredProvider;
+
+#define ETW_SCRIPT_PROVIDER "Tcl-Script"
+#define ETW_SESSION_PROVIDER "Etw-Session"
+
+/* Keywords and events of Tcl-Script, by number. */
+enum {
+    ETW_KEYWORD_CALL = 1,
+    ETW_KEYWORD_STEP = 2,
+    ETW_KEYWORD_VARIABLE = 4,
+    ETW_KEYWORD_COMMAND = 8,
+    ETW_KEYWORD_PACKAGE = 16,
+    ETW_KEYWORD_CHANNEL = 32,
+    ETW_KEYWORD_EVENT = 64,
+    ETW_KEYWORD_SAMPLE = 128
+};
+enum {
+    ETW_SCRIPT_ENTER,
+    ETW_SCRIPT_LEAVE,
+    ETW_SCRIPT_STEP_ENTER,
+    ETW_SCRIPT_STEP_LEAVE,
+    ETW_SCRIPT_VARIABLE,
+    ETW_SCRIPT_COMMAND,
+    ETW_SCRIPT_CALLBACK_ENTER,
+    ETW_SCRIPT_CALLBACK_LEAVE,
+    ETW_SCRIPT_PACKAGE_ENTER,
+    ETW_SCRIPT_PACKAGE_LEAVE,
+    ETW_SCRIPT_CHANNEL,
+    ETW_SCRIPT_SAMPLE,
+    ETW_SCRIPT_LINE,
+    ETW_SCRIPT_EVENTS
+};
+/* Events of Etw-Session. */
+enum { ETW_SESSION_HOST, ETW_SESSION_MARK };
+
+extern const EtwDeclaredProvider etwDeclaredProviders[]; /* ends with a name of NULL */
+
+/* NULL: none of ours has that name. */
+const EtwDeclaredProvider *EtwDeclaredFind(const char *name);
+/* Names of the values of a field, of our own events or of raw tracepoints; NULL: none. */
+const EtwMap *EtwFieldNames(const char *provider, const char *event, const char *field);
+/* As Etw_DefineEvent takes it: fills desc and fields, returns the number of fields. */
+enum { ETW_DECLARED_FIELDS_MAX = 10 };
+int EtwDeclaredFields(const EtwDeclaredEvent *event, Etw_EventDesc *desc,
+        Etw_Field fields[ETW_DECLARED_FIELDS_MAX]);
+
+#endif

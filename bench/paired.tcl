@@ -2,8 +2,7 @@
 #
 #	Two builds side by side: is the second one slower than the first? Each workload runs in a process of its own, the builds
 #	in turn, so that a slow moment of the machine meets both. Prints for each workload the best time of either build and two
-#	ratios, new / old: of the best times, and the median of the pairs. Times are of the thread that works, as the
-#	scheduler accounts for them; the C programs time themselves.
+#	ratios, new / old: of the best times, and the median of the pairs. Run it on a quiet machine.
 #
 #	    tclsh bench/paired.tcl OLD-BUILD NEW-BUILD ?ROUNDS? ?PATTERN ...?     ROUNDS: default 7; patterns of workload names
 #
@@ -15,18 +14,13 @@ set corpus [expr {[info exists env(ETW_CORPUS)] ? $env(ETW_CORPUS) : [file join 
 # ---- One run of one workload, in a process of its own --------------------------------------------
 
 namespace eval work {
-    # ns that this thread has run.
-    proc Now {} {
-        set f [open /proc/self/schedstat]
-        set ns [lindex [read $f] 0]
-        close $f
-        return $ns
-    }
-    # ns of SCRIPT, which runs in the global scope.
+    # Microseconds of SCRIPT, which runs in the global scope: the best of three runs.
     proc Time {script} {
-        set before [Now]
-        uplevel #0 $script
-        return [expr {[Now] - $before}]
+        set best 1e12
+        for {set i 0} {$i < 3} {incr i} {
+            set best [expr {min($best, [lindex [uplevel #0 [list time $script 1]] 0])}]
+        }
+        return $best
     }
     # The value that a C program prints behind NAME, in a form in which less is better.
     proc Program {name program args} {
@@ -62,16 +56,16 @@ set workloads {
     scan-events {plain {work::Program scan.all scan read $file}}
     scan-filter {plain {work::Program scan.provider scan read $file}}
     decode-values {decode {work::Program decode.rate etl_decode read $file 3}}
-    script-call {- {work::session Tcl-Script; etw script add fib; fib 12; work::Time {fib 22}}}
-    script-line {- {work::session Tcl-Script; etw script add loop -steps line; loop 10; work::Time {loop 200000}}}
-    script-untraced {- {work::session Tcl-Script; etw script add nothing*; fib 12; work::Time {fib 24}}}
+    script-call {- {work::session Tcl-Script; etw script add fib; fib 12; work::Time {fib 25}}}
+    script-line {- {work::session Tcl-Script; etw script add loop -steps line; loop 10; work::Time {loop 1000000}}}
+    script-untraced {- {work::session Tcl-Script; etw script add nothing*; fib 12; work::Time {fib 26}}}
     tcl-write {- {
         etw provider create Paired
         etw provider event Paired Sent {Bytes uint32 Peer string Time double}
         work::session Paired
         proc many {n} {for {set i 0} {$i < $n} {incr i} {::etw::write Paired Sent $i peer 1.5}}
         many 100
-        work::Time {many 300000}
+        work::Time {many 600000}
     }}
     info {calls {work::Time {etw info $file}}}
     dump-text {decode {work::Time {etw dump $file -output /dev/null}}}
@@ -86,7 +80,7 @@ set workloads {
     calls-profile {calls {work::Time {etw calls $file -as profile}}}
     calls-tree {calls {work::Time {etw calls $file -as tree}}}
     export-chrome {calls {work::Time {etw export $file /dev/null -format chrome}}}
-    timeline {calls {work::Time {etw timeline create t $file; etw timeline read t}}}
+    timeline {calls {work::Time {set t t[incr n]; etw timeline create $t $file; etw timeline read $t}}}
     relog-copy {plain {work::Time {etw relog $file $out}}}
     relog-set {plain {work::Time {etw relog $file $out -set {level 3}}}}
     relog-redact {decode {work::Time {etw relog $file $out -redact Path}}}
@@ -118,8 +112,8 @@ file mkdir $tmp
 # The inputs, made once by the old build.
 proc inputs {} {
     global old tmp corpus files
-    exec [program $old scan] make $tmp/plain.etl 100 56
-    exec [program $old etl_decode] make $tmp/decode.etl 400000 1000
+    exec [program $old scan] make $tmp/plain.etl 200 56
+    exec [program $old etl_decode] make $tmp/decode.etl 500000 1000
     exec [info nameofexecutable] << [format {
         set env(ETW_RUNTIME_DIR) %s/run
         set auto_path [linsert $auto_path 0 %s]
@@ -128,7 +122,7 @@ proc inputs {} {
         etw start make -file %s/calls.etl -buffersize 1024 -buffers 64,512
         etw enable make Tcl-Script
         etw script add fib
-        for {set i 0} {$i < 10} {incr i} {fib 20; etw flush make}
+        for {set i 0} {$i < 40} {incr i} {fib 20; etw flush make}
         etw stop make
     } $tmp $old $tmp]
     set files [dict create - "" plain $tmp/plain.etl decode $tmp/decode.etl calls $tmp/calls.etl]

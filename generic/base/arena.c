@@ -21,12 +21,12 @@ void *EtwArenaAlloc(EtwArena *arena, size_t size, size_t align)
     size_t at = chunk != NULL ? (chunk->used + align - 1) & ~(align - 1) : 0;
     if (chunk == NULL || at > chunk->size || chunk->size - at < size) {
         size_t usual = chunk == NULL ? FIRST_CHUNK : CHUNK;
-        size_t room = size > usual / 4 ? size : usual;
-        chunk = EtwAlloc(sizeof *chunk + room);
-        chunk->size = room;
+        size_t capacity = size > usual / 4 ? size : usual;
+        chunk = EtwAlloc(sizeof *chunk + capacity);
+        chunk->size = capacity;
         chunk->next = arena->chunks;
         arena->chunks = chunk;
-        arena->bytes += sizeof *chunk + room;
+        arena->bytes += sizeof *chunk + capacity;
         at = 0;
     }
     chunk->used = at + size;

@@ -22,29 +22,29 @@
 #define ETW_SLOT_TABLE(Name, Table, Item, key, hashOf, isKept, FIRST)                              \
     static inline Item *Name##Slot(const Table *table, uint64_t wanted)                            \
     {                                                                                              \
-        uint32_t at = hashOf(wanted) & (table->room - 1);                                          \
+        uint32_t at = hashOf(wanted) & (table->capacity - 1);                                      \
         while (table->slots[at].key != 0 && table->slots[at].key != wanted) {                      \
-            at = (at + 1) & (table->room - 1);                                                     \
+            at = (at + 1) & (table->capacity - 1);                                                 \
         }                                                                                          \
         return &table->slots[at];                                                                  \
     }                                                                                              \
     static inline Item *Name##Find(const Table *table, uint64_t wanted)                            \
     {                                                                                              \
-        Item *item = table->room == 0 || wanted == 0 ? NULL : Name##Slot(table, wanted);           \
+        Item *item = table->capacity == 0 || wanted == 0 ? NULL : Name##Slot(table, wanted);       \
         return item != NULL && item->key != 0 ? item : NULL;                                       \
     }                                                                                              \
     static void Name##Grow(Table *table)                                                           \
     {                                                                                              \
-        Item *old = table->slots, *end = old + table->room;                                        \
+        Item *old = table->slots, *end = old + table->capacity;                                    \
         uint32_t kept = 0;                                                                         \
         for (const Item *item = old; item < end; item++) {                                         \
             kept += item->key != 0 && isKept(item);                                                \
         }                                                                                          \
-        table->room = FIRST;                                                                       \
-        while (table->room < 4 * kept) {                                                           \
-            table->room *= 2;                                                                      \
+        table->capacity = FIRST;                                                                   \
+        while (table->capacity < 4 * kept) {                                                       \
+            table->capacity *= 2;                                                                  \
         }                                                                                          \
-        table->slots = (Item *)EtwAlloc(table->room * sizeof *table->slots);                       \
+        table->slots = (Item *)EtwAlloc(table->capacity * sizeof *table->slots);                   \
         table->used = kept;                                                                        \
         for (const Item *item = old; item < end; item++) {                                         \
             if (item->key != 0 && isKept(item)) {                                                  \
@@ -57,7 +57,7 @@
     {                                                                                              \
         Item *item = Name##Find(table, wanted);                                                    \
         if (item == NULL) {                                                                        \
-            if (2 * (table->used + 1) > table->room) {                                             \
+            if (2 * (table->used + 1) > table->capacity) {                                         \
                 Name##Grow(table);                                                                 \
             }                                                                                      \
             item = Name##Slot(table, wanted);                                                      \

@@ -11,13 +11,13 @@
 void EtwTextReserve(EtwText *t, size_t more)
 {
     size_t need = t->size + more;
-    if (need > t->room) {
-        size_t room = t->room < 256 ? 256 : t->room * 2;
-        if (room < need) {
-            room = need;
+    if (need > t->capacity) {
+        size_t capacity = t->capacity < 256 ? 256 : t->capacity * 2;
+        if (capacity < need) {
+            capacity = need;
         }
-        t->data = EtwRealloc(t->data, room);
-        t->room = room;
+        t->data = EtwRealloc(t->data, capacity);
+        t->capacity = capacity;
     }
 }
 
@@ -25,7 +25,7 @@ void EtwTextFree(EtwText *t)
 {
     free(t->data);
     t->data = NULL;
-    t->size = t->room = 0;
+    t->size = t->capacity = 0;
 }
 
 void EtwTextPrintf(EtwText *t, const char *format, ...)
@@ -34,12 +34,12 @@ void EtwTextPrintf(EtwText *t, const char *format, ...)
     int n;
     EtwTextReserve(t, 128);
     va_start(args, format);
-    n = vsnprintf(t->data + t->size, t->room - t->size, format, args);
+    n = vsnprintf(t->data + t->size, t->capacity - t->size, format, args);
     va_end(args);
-    if (n > 0 && (size_t)n >= t->room - t->size) {
+    if (n > 0 && (size_t)n >= t->capacity - t->size) {
         EtwTextReserve(t, (size_t)n + 1);
         va_start(args, format);
-        n = vsnprintf(t->data + t->size, t->room - t->size, format, args);
+        n = vsnprintf(t->data + t->size, t->capacity - t->size, format, args);
         va_end(args);
     }
     if (n > 0) {

@@ -16,7 +16,7 @@
 typedef struct EtwText {
     char *data;
     size_t size;
-    size_t room;
+    size_t capacity;
 } EtwText;
 
 void EtwTextReserve(
@@ -30,7 +30,7 @@ void EtwTextHex(
 
 static inline void EtwTextAdd(EtwText *t, const void *data, size_t size)
 {
-    if (t->room - t->size < size) {
+    if (t->capacity - t->size < size) {
         EtwTextReserve(t, size);
     }
     if (size != 0) {
@@ -40,7 +40,7 @@ static inline void EtwTextAdd(EtwText *t, const void *data, size_t size)
 }
 static inline void EtwTextChar(EtwText *t, char c)
 {
-    if (t->size == t->room) {
+    if (t->size == t->capacity) {
         EtwTextReserve(t, 1);
     }
     t->data[t->size++] = c;

@@ -41,7 +41,7 @@ typedef struct Message {
     size_t header;
 } Message;
 
-static Message MessageLayout(unsigned options)
+static Message messageLayout(unsigned options)
 {
     Message m = {.header = 8};
     if (options & MESSAGE_SEQUENCE) {
@@ -76,7 +76,7 @@ typedef struct Frame {
     uint32_t size;
 } Frame;
 
-static inline bool TypedFrame(uint64_t word, size_t left, Frame *f)
+static inline bool typedFrame(uint64_t word, size_t left, Frame *f)
 {
     f->type = (uint8_t)(word >> 16);
     if (f->type == 0 || f->type >= ETL_KINDS) {
@@ -90,16 +90,16 @@ static inline bool TypedFrame(uint64_t word, size_t left, Frame *f)
     return f->size >= f->kind->header && f->size <= left;
 }
 
-static bool MessageFrame(uint64_t word, size_t left, Frame *f)
+static bool messageFrame(uint64_t word, size_t left, Frame *f)
 {
     f->kind = NULL;
     f->type = ETL_MESSAGE;
     f->size = word & 0xFFFF;
-    f->message = MessageLayout(word >> 48);
+    f->message = messageLayout(word >> 48);
     return f->size >= f->message.header && f->size <= left;
 }
 
-static inline bool FrameOf(const uint8_t *data, size_t left, Frame *f)
+static inline bool frameOf(const uint8_t *data, size_t left, Frame *f)
 {
     if (left < 8) {
         return false;
@@ -107,9 +107,9 @@ static inline bool FrameOf(const uint8_t *data, size_t left, Frame *f)
     uint64_t word = f->word = EtwLoad64(data);
     switch (word >> 24 & 0xFF) {
     case ETL_MARK_TYPED:
-        return TypedFrame(word, left, f);
+        return typedFrame(word, left, f);
     case ETL_MARK_MESSAGE:
-        return (word >> 16 & 0xFF) == 0 && MessageFrame(word, left, f);
+        return (word >> 16 & 0xFF) == 0 && messageFrame(word, left, f);
     default:
         return false;
     }
@@ -119,7 +119,7 @@ bool EtlRecordPeekAny(
         const uint8_t *data, size_t left, int64_t *ticksPtr, size_t *sizePtr, size_t *timeAtPtr)
 {
     Frame f;
-    if (!FrameOf(data, left, &f)) {
+    if (!frameOf(data, left, &f)) {
         return false;
     }
     size_t timeAt = f.kind != NULL ? f.kind->timeAt : f.message.timeAt;
@@ -131,7 +131,7 @@ bool EtlRecordPeekAny(
     return true;
 }
 
-static void TakeStack(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
+static void takeStack(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
 {
     if (size >= 8 && (width == event->pointerSize || event->stack == NULL)) {
         event->stackWidth = width;
@@ -141,7 +141,7 @@ static void TakeStack(EtwEvent *event, const uint8_t *data, uint32_t size, uint8
     }
 }
 
-static void TakeStackKey(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
+static void takeStackKey(EtwEvent *event, const uint8_t *data, uint32_t size, uint8_t width)
 {
     if (size >= 8u + width) {
         event->stackMatch = EtwLoad64(data);
@@ -149,7 +149,7 @@ static void TakeStackKey(EtwEvent *event, const uint8_t *data, uint32_t size, ui
     }
 }
 
-static void TakeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32_t size)
+static void takeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32_t size)
 {
     event->items |= type < 32 ? 1u << type : 0;
     switch (type) {
@@ -159,16 +159,16 @@ static void TakeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32
         }
         break;
     case ETL_ITEM_STACK32:
-        TakeStack(event, data, size, 4);
+        takeStack(event, data, size, 4);
         break;
     case ETL_ITEM_STACK64:
-        TakeStack(event, data, size, 8);
+        takeStack(event, data, size, 8);
         break;
     case ETL_ITEM_STACK_KEY32:
-        TakeStackKey(event, data, size, 4);
+        takeStackKey(event, data, size, 4);
         break;
     case ETL_ITEM_STACK_KEY64:
-        TakeStackKey(event, data, size, 8);
+        takeStackKey(event, data, size, 8);
         break;
     case ETL_ITEM_SCHEMA_TL:
         event->meta = data;
@@ -187,7 +187,7 @@ static void TakeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32
  * The chain of extended items at the start of `data`; result: its length. A broken chain makes all
  * the rest of the record "extended": where its payload begins is not knowable then.
  */
-static size_t TakeItems(EtwEvent *event, const uint8_t *data, size_t size)
+static size_t takeItems(EtwEvent *event, const uint8_t *data, size_t size)
 {
     size_t at = 0;
     bool more = true;
@@ -200,16 +200,16 @@ static size_t TakeItems(EtwEvent *event, const uint8_t *data, size_t size)
             return size;
         }
         more = EtwLoad16(data + at + 4) & 1;
-        TakeItem(event, EtwLoad16(data + at + 2), data + at + 8, length);
-        size_t room = EtwAlign8(8 + (size_t)length);
-        at += room < size - at ? room : size - at;
+        takeItem(event, EtwLoad16(data + at + 2), data + at + 8, length);
+        size_t capacity = EtwAlign8(8 + (size_t)length);
+        at += capacity < size - at ? capacity : size - at;
     }
     return at;
 }
 
 /* memset in pieces that compilers turn into plain stores; for one this large they take a string
  * instruction, which starts slowly. */
-static inline void Zero(void *to, size_t size)
+static inline void zero(void *to, size_t size)
 {
     uint8_t *at = to, *end = at + size;
     for (; (size_t)(end - at) >= 64; at += 64) {
@@ -220,9 +220,9 @@ static inline void Zero(void *to, size_t size)
 }
 
 /* Nothing but the parts that every kind sets anyway is left to the callers. */
-static inline void Blank(EtwEvent *event, const uint8_t *data, const Frame *f)
+static inline void blank(EtwEvent *event, const uint8_t *data, const Frame *f)
 {
-    Zero(&event->ticks, sizeof *event - offsetof(EtwEvent, ticks));
+    zero(&event->ticks, sizeof *event - offsetof(EtwEvent, ticks));
     event->kind = f->type;
     event->record = data;
     event->recordSize = f->size;
@@ -237,11 +237,11 @@ static inline void Blank(EtwEvent *event, const uint8_t *data, const Frame *f)
 }
 
 /* EVENT_HEADER; clears what the header does not set. The words of a record are loaded once. */
-static void ParseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
+static void parseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
 {
     _Static_assert(sizeof event->desc == 16, "EVENT_DESCRIPTOR");
     uint8_t type = (uint8_t)(word >> 16);
-    Zero(&event->related, sizeof *event - offsetof(EtwEvent, related));
+    zero(&event->related, sizeof *event - offsetof(EtwEvent, related));
     event->ticks = (int64_t)EtwLoad64(data + 0x10);
     memcpy(&event->provider, data + 0x18, sizeof event->provider);
     memcpy(&event->desc, data + 0x28, sizeof event->desc);
@@ -261,7 +261,7 @@ static void ParseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
     event->payload = data + ETL_EVENT_HEADER;
     event->payloadSize = event->recordSize - ETL_EVENT_HEADER;
     if (event->flags & ETL_EVENT_FLAG_EXTENDED && type != ETL_ERROR) {
-        size_t length = TakeItems(event, event->payload, event->payloadSize);
+        size_t length = takeItems(event, event->payload, event->payloadSize);
         event->extended = event->payload;
         event->extendedSize = (uint32_t)length;
         event->payload += length;
@@ -270,17 +270,17 @@ static void ParseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
 }
 
 /* What a version word announces between header and payload. */
-static uint32_t CounterBytes(unsigned version)
+static uint32_t counterBytes(unsigned version)
 {
     return 8 * ((version >> 8 & 7) + (version >> 15));
 }
 
 /* System, compact and PerfInfo headers: the hook names the class, the version word may announce
  * counters. */
-static void ParseKernel(EtwEvent *event, const uint8_t *data)
+static void parseKernel(EtwEvent *event, const uint8_t *data)
 {
     unsigned version = EtwLoad16(data);
-    uint32_t counters = CounterBytes(version);
+    uint32_t counters = counterBytes(version);
     event->classic = true;
     event->hook = (uint16_t)(data[7] << 8 | data[6]);
     event->provider = *EtlGroupGuid(event->hook);
@@ -301,7 +301,7 @@ static void ParseKernel(EtwEvent *event, const uint8_t *data)
 }
 
 /* EVENT_TRACE_HEADER and its instance form, whose further fields EtlRecordInstance gives. */
-static void ParseFull(EtwEvent *event, const uint8_t *data)
+static void parseFull(EtwEvent *event, const uint8_t *data)
 {
     event->classic = true;
     event->desc.opcode = data[4];
@@ -314,7 +314,7 @@ static void ParseFull(EtwEvent *event, const uint8_t *data)
     event->userTime = EtwLoad32(data + 0x2c);
 }
 
-static void ParseMessage(EtwEvent *event, const uint8_t *data, const Frame *f)
+static void parseMessage(EtwEvent *event, const uint8_t *data, const Frame *f)
 {
     const Message *m = &f->message;
     event->desc.id = EtwLoad16(data + 4);
@@ -334,15 +334,15 @@ static void ParseMessage(EtwEvent *event, const uint8_t *data, const Frame *f)
 bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *sizePtr)
 {
     Frame f;
-    if (!FrameOf(data, left, &f)) {
+    if (!frameOf(data, left, &f)) {
         return false;
     }
     *sizePtr = EtwAlign8(f.size);
     if (f.type == ETL_EVENT64 || f.type == ETL_EVENT32 || f.type == ETL_ERROR) {
-        ParseEvent(event, data, f.word);
+        parseEvent(event, data, f.word);
         return true;
     }
-    Blank(event, data, &f);
+    blank(event, data, &f);
     switch (f.type) {
     case ETL_SYSTEM32:
     case ETL_SYSTEM64:
@@ -350,16 +350,16 @@ bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *s
     case ETL_COMPACT64:
     case ETL_PERFINFO32:
     case ETL_PERFINFO64:
-        ParseKernel(event, data);
+        parseKernel(event, data);
         break;
     case ETL_FULL32:
     case ETL_FULL64:
     case ETL_INSTANCE32:
     case ETL_INSTANCE64:
-        ParseFull(event, data);
+        parseFull(event, data);
         break;
     case ETL_MESSAGE:
-        ParseMessage(event, data, &f);
+        parseMessage(event, data, &f);
         break;
     default: /* unknown: the record whole, as it is */
         event->payload = data;
@@ -393,7 +393,7 @@ bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message)
     }
     const uint8_t *data = event->record;
     message->options = EtwLoad16(data + 6);
-    Message m = MessageLayout(message->options);
+    Message m = messageLayout(message->options);
     if (m.header > event->recordSize) { /* the file changed behind our back */
         return false;
     }
@@ -404,7 +404,7 @@ bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message)
     return true;
 }
 
-static bool IsKernel(unsigned kind)
+static bool isKernel(unsigned kind)
 {
     return (kind >= ETL_SYSTEM32 && kind <= ETL_COMPACT64) || kind == ETL_PERFINFO32 ||
            kind == ETL_PERFINFO64;
@@ -418,7 +418,7 @@ const uint8_t *EtlRecordCounters(const EtwEvent *event, uint32_t *countPtr, cons
     if (pebsSize < 8) {
         *pebsPtr = NULL;
     }
-    if (event->record != NULL && IsKernel(event->kind)) {
+    if (event->record != NULL && isKernel(event->kind)) {
         at = event->record + EtlKindTable[event->kind].header;
         size = (uint32_t)(event->payload - at);
         if (size != 0 && EtwLoad16(event->record) >> 15) {
@@ -431,72 +431,72 @@ const uint8_t *EtlRecordCounters(const EtwEvent *event, uint32_t *countPtr, cons
     return *countPtr != 0 ? at : NULL;
 }
 
-static size_t ItemRoom(size_t size)
+static size_t itemCapacity(size_t size)
 {
     return EtwAlign8(8 + size);
 }
 
-static size_t StackBytes(const EtwEvent *event)
+static size_t stackBytes(const EtwEvent *event)
 {
     return 8 + (size_t)event->stackCount * EtwEventStackWidth(event);
 }
 
 /* Where the payload of the record to be built begins. */
-static size_t PayloadAt(const EtwEvent *event)
+static size_t payloadStart(const EtwEvent *event)
 {
     size_t size = ETL_EVENT_HEADER;
     if (event->kind == ETL_MESSAGE) {
-        return MessageLayout(MESSAGE_BUILT).header;
+        return messageLayout(MESSAGE_BUILT).header;
     }
     if (event->classic) {
         return EtlKindTable[ETL_FULL64].header;
     }
-    size += event->related != NULL ? ItemRoom(16) : 0;
-    size += event->stack != NULL ? ItemRoom(StackBytes(event)) : 0;
-    size += event->traits != NULL ? ItemRoom(event->traitsSize) : 0;
-    size += event->meta != NULL ? ItemRoom(event->metaSize) : 0;
+    size += event->related != NULL ? itemCapacity(16) : 0;
+    size += event->stack != NULL ? itemCapacity(stackBytes(event)) : 0;
+    size += event->traits != NULL ? itemCapacity(event->traitsSize) : 0;
+    size += event->meta != NULL ? itemCapacity(event->metaSize) : 0;
     return size;
 }
 
 size_t EtlRecordSize(const EtwEvent *event)
 {
-    size_t size = PayloadAt(event) + event->payloadSize;
+    size_t size = payloadStart(event) + event->payloadSize;
     return size <= ETL_MAX_RECORD ? EtwAlign8(size) : 0;
 }
 
 /* One item; `prefix` zero bytes stand before the data (the match id of a stack). */
-static uint8_t *PutItem(uint8_t *out, unsigned type, const void *data, size_t size, size_t prefix)
+static uint8_t *putItem(uint8_t *out, unsigned type, const void *data, size_t size, size_t prefix)
 {
-    size_t room = ItemRoom(prefix + size);
-    EtwStore64(out + room - 8, 0); /* padding */
-    EtwStore16(out, (uint16_t)room);
+    size_t capacity = itemCapacity(prefix + size);
+    EtwStore64(out + capacity - 8, 0); /* padding */
+    EtwStore16(out, (uint16_t)capacity);
     EtwStore16(out + 2, (uint16_t)type);
     EtwStore16(out + 4, 1); /* another item follows: undone for the last one */
     EtwStore16(out + 6, (uint16_t)(prefix + size));
     memset(out + 8, 0, prefix);
     memcpy(out + 8 + prefix, data, size);
-    return out + room;
+    return out + capacity;
 }
 
-static void PutItems(const EtwEvent *event, uint8_t *out)
+static void putItems(const EtwEvent *event, uint8_t *out)
 {
     uint8_t *last = NULL;
     if (event->related != NULL) {
         last = out;
-        out = PutItem(out, ETL_ITEM_RELATED_ACTIVITY, event->related, 16, 0);
+        out = putItem(out, ETL_ITEM_RELATED_ACTIVITY, event->related, 16, 0);
     }
     if (event->stack != NULL) {
         unsigned type = EtwEventStackWidth(event) == 4 ? ETL_ITEM_STACK32 : ETL_ITEM_STACK64;
         last = out;
-        out = PutItem(out, type, event->stack, StackBytes(event) - 8, 8);
+        out = putItem(out, type, event->stack, stackBytes(event) - 8, 8);
     }
     if (event->traits != NULL) {
         last = out;
-        out = PutItem(out, ETL_ITEM_PROV_TRAITS, event->traits, event->traitsSize, 0);
+        out = putItem(out, ETL_ITEM_PROV_TRAITS, event->traits, event->traitsSize, 0);
     }
     if (event->meta != NULL) {
         last = out;
-        PutItem(out, ETL_ITEM_SCHEMA_TL, event->meta, event->metaSize, 0);
+        putItem(out, ETL_ITEM_SCHEMA_TL, event->meta, event->metaSize, 0);
     }
     if (last != NULL) {
         EtwStore16(last + 4, 0);
@@ -504,7 +504,7 @@ static void PutItems(const EtwEvent *event, uint8_t *out)
 }
 
 /* EVENT_TRACE_HEADER: as ParseFull reads it. */
-static void BuildFull(const EtwEvent *event, uint8_t *out)
+static void buildFull(const EtwEvent *event, uint8_t *out)
 {
     out[2] = event->pointerSize == 4 ? ETL_FULL32 : ETL_FULL64;
     out[3] = ETL_MARK_TYPED;
@@ -519,9 +519,9 @@ static void BuildFull(const EtwEvent *event, uint8_t *out)
     EtwStore32(out + 0x2c, event->userTime);
 }
 
-static void BuildMessage(const EtwEvent *event, uint8_t *out)
+static void buildMessage(const EtwEvent *event, uint8_t *out)
 {
-    Message m = MessageLayout(MESSAGE_BUILT);
+    Message m = messageLayout(MESSAGE_BUILT);
     out[2] = 0;
     out[3] = ETL_MARK_MESSAGE;
     EtwStore16(out + 4, event->desc.id);
@@ -532,7 +532,7 @@ static void BuildMessage(const EtwEvent *event, uint8_t *out)
     EtwStore32(out + m.systemAt + 4, event->pid);
 }
 
-static void BuildEvent(const EtwEvent *event, uint8_t *out, size_t payloadAt)
+static void buildEvent(const EtwEvent *event, uint8_t *out, size_t payloadAt)
 {
     uint16_t flags = event->flags & (uint16_t)~ETL_EVENT_FLAG_EXTENDED;
     out[2] = event->pointerSize == 4 ? ETL_EVENT32 : ETL_EVENT64;
@@ -553,20 +553,20 @@ static void BuildEvent(const EtwEvent *event, uint8_t *out, size_t payloadAt)
     EtwStore32(out + 0x38, event->kernelTime);
     EtwStore32(out + 0x3c, event->userTime);
     memcpy(out + 0x40, &event->activity, 16);
-    PutItems(event, out + ETL_EVENT_HEADER);
+    putItems(event, out + ETL_EVENT_HEADER);
 }
 
 void EtlRecordBuild(const EtwEvent *event, uint8_t *out, size_t size)
 {
-    size_t payloadAt = PayloadAt(event);
+    size_t payloadAt = payloadStart(event);
     EtwStore64(out + size - 8, 0); /* padding */
     EtwStore16(out, (uint16_t)(payloadAt + event->payloadSize));
     if (event->kind == ETL_MESSAGE) {
-        BuildMessage(event, out);
+        buildMessage(event, out);
     } else if (event->classic) {
-        BuildFull(event, out);
+        buildFull(event, out);
     } else {
-        BuildEvent(event, out, payloadAt);
+        buildEvent(event, out, payloadAt);
     }
     if (event->payloadSize != 0) {
         memcpy(out + payloadAt, event->payload, event->payloadSize);

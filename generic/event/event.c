@@ -33,12 +33,12 @@ const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *size
             *sizePtr = size;
             return at + ITEM_HEADER;
         }
-        size_t room = EtwAlign8(ITEM_HEADER + (size_t)size);
-        if (!(EtwLoad16(at + ITEM_LINKED) & 1) || room > left) {
+        size_t capacity = EtwAlign8(ITEM_HEADER + (size_t)size);
+        if (!(EtwLoad16(at + ITEM_LINKED) & 1) || capacity > left) {
             break;
         }
-        at += room;
-        left -= room;
+        at += capacity;
+        left -= capacity;
     }
     return NULL;
 }

@@ -335,15 +335,15 @@ void EtwHookMethodRefresh(EtwHook *hook)
 
 typedef struct Tokens {
     Tcl_Command *list;
-    size_t count, room;
+    size_t count, capacity;
 } Tokens;
 
 static void collect(void *ctx, Tcl_Command token)
 {
     Tokens *tokens = ctx;
-    if (tokens->count == tokens->room) {
-        tokens->room = tokens->room ? tokens->room * 2 : 1024;
-        tokens->list = EtwRealloc(tokens->list, tokens->room * sizeof *tokens->list);
+    if (tokens->count == tokens->capacity) {
+        tokens->capacity = tokens->capacity ? tokens->capacity * 2 : 1024;
+        tokens->list = EtwRealloc(tokens->list, tokens->capacity * sizeof *tokens->list);
     }
     tokens->list[tokens->count++] = token;
 }

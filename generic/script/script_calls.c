@@ -77,7 +77,7 @@ static void contextClear(EtwContext *context)
     context->scope = NULL;
     EtwFree(context->lineCalls);
     context->lineCalls = NULL;
-    context->lineRoom = 0;
+    context->lineCapacity = 0;
 }
 
 void EtwContextSwitch(EtwScriptState *state, void *env)
@@ -298,12 +298,12 @@ static void writeEnter(
 /* The context is as deep as the call. */
 static void keepLineCall(EtwContext *now, const EtwHook *hook, uint64_t id)
 {
-    if (now->depth >= now->lineRoom) {
-        int room = now->depth * 2 + 16;
-        now->lineCalls = EtwRealloc(now->lineCalls, (size_t)room * sizeof *now->lineCalls);
-        memset(now->lineCalls + now->lineRoom, 0,
-                (size_t)(room - now->lineRoom) * sizeof *now->lineCalls);
-        now->lineRoom = room;
+    if (now->depth >= now->lineCapacity) {
+        int capacity = now->depth * 2 + 16;
+        now->lineCalls = EtwRealloc(now->lineCalls, (size_t)capacity * sizeof *now->lineCalls);
+        memset(now->lineCalls + now->lineCapacity, 0,
+                (size_t)(capacity - now->lineCapacity) * sizeof *now->lineCalls);
+        now->lineCapacity = capacity;
     }
     now->lineCalls[now->depth] = (EtwLineCall){.id = id, .hook = hook};
 }

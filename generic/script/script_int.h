@@ -78,7 +78,7 @@ typedef struct EtwContext {
     int tooDeep;     /* calls that run and were not traced, with their lines, because of -depth */
     EtwScope *scope; /* innermost call with full steps, a reference */
     EtwLineCall *lineCalls; /* by depth: those that are open, and others that were */
-    int lineRoom;
+    int lineCapacity;
     struct EtwContext *next;
 } EtwContext;
 
@@ -317,7 +317,7 @@ EtwScope *EtwScopePop(EtwScope *scope); /* the outer one */
 /* The hooked call whose line runs: its id; 0: it was not traced. */
 static inline uint64_t EtwLineCallId(const EtwContext *now, const EtwHook *hook)
 {
-    return now->depth < now->lineRoom && now->lineCalls[now->depth].hook == hook
+    return now->depth < now->lineCapacity && now->lineCalls[now->depth].hook == hook
                    ? now->lineCalls[now->depth].id
                    : 0;
 }
@@ -371,7 +371,7 @@ typedef struct EtwHookLayer {
     void *(*callerEnv)(void *env);              /* the environment that runs this one; NULL: none */
     Tcl_Command (*original)(Tcl_Command token); /* that an import stands for */
     /* The call stack as text: outermost first, separated by semicolons. NULL: not supported. */
-    void (*stack)(EtwScriptState *state, char *text, size_t room, int *depthPtr);
+    void (*stack)(EtwScriptState *state, char *text, size_t capacity, int *depthPtr);
     /*
      * The flag that the interpreter's thread checks between commands, valid as long as the thread:
      * another thread may set a handler's first int to 1, then this. NULL: use Tcl_AsyncMark.

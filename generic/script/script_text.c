@@ -133,20 +133,20 @@ void EtwFieldBegin(EtwPieces *p, size_t limit)
 }
 
 /* Once something was left out, all that follows is. */
-static size_t roomFor(EtwPieces *p, const char *text, size_t size)
+static size_t capacityFor(EtwPieces *p, const char *text, size_t size)
 {
-    size_t room = p->lost == 0 ? p->limit - p->size : 0;
-    if (size <= room) {
+    size_t capacity = p->lost == 0 ? p->limit - p->size : 0;
+    if (size <= capacity) {
         return size;
     }
-    room = EtwUtf8Cut(text, room);
-    p->lost += size - room;
-    return room;
+    capacity = EtwUtf8Cut(text, capacity);
+    p->lost += size - capacity;
+    return capacity;
 }
 
 static void addUtf8(EtwPieces *p, const char *utf8, size_t size, bool stays)
 {
-    addPiece(p, utf8, roomFor(p, utf8, size), stays);
+    addPiece(p, utf8, capacityFor(p, utf8, size), stays);
 }
 
 void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size)
@@ -157,7 +157,7 @@ void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size)
 /* The conversion never grows, so that cutting first is right to within a character. */
 static void addConverted(EtwPieces *p, const char *text, size_t size)
 {
-    size_t keep = roomFor(p, text, size);
+    size_t keep = capacityFor(p, text, size);
     char *copy;
     if (keep >= 3 && (uint8_t)text[keep - 3] == 0xED && (uint8_t)text[keep - 2] >= 0xA0 &&
             (uint8_t)text[keep - 2] <= 0xAF && keep < size) {

@@ -259,7 +259,7 @@ typedef struct Slot {
 
 typedef struct Slots {
     Slot *slots;
-    uint32_t room, used;
+    uint32_t capacity, used;
 } Slots;
 
 static inline uint32_t slotHash(uint64_t key)
@@ -289,7 +289,7 @@ static void slots_1_1_add_find_drop(void)
     }
     CHECK(SlotsFind(&table, 0) == NULL);
     CHECK(SlotsFind(&table, 1) == NULL); /* dropped */
-    CHECK(table.room <= 1024);
+    CHECK(table.capacity <= 1024);
     EtwFree(table.slots);
 }
 

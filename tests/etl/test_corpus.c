@@ -177,7 +177,7 @@ static void index_md(void)
 
 /* ---- HTTP_Server.etl: Windows' own conversion ------------------------------------------------- */
 
-static bool Attribute(const char *line, const char *name, char *out, size_t room)
+static bool Attribute(const char *line, const char *name, char *out, size_t capacity)
 {
     char pattern[40];
     snprintf(pattern, sizeof pattern, "%s=\"", name);
@@ -187,7 +187,7 @@ static bool Attribute(const char *line, const char *name, char *out, size_t room
     }
     at += strlen(pattern);
     size_t n = strcspn(at, "\"");
-    n = n < room ? n : room - 1;
+    n = n < capacity ? n : capacity - 1;
     memcpy(out, at, n);
     out[n] = 0;
     return true;

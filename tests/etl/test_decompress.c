@@ -84,14 +84,14 @@ static void example_lznt1(void)
 
 typedef struct Plain {
     uint8_t *data;
-    size_t size, room;
+    size_t size, capacity;
 } Plain;
 
 static void PlainAdd(Plain *p, size_t offset, size_t length, uint8_t literal)
 {
-    if (p->room - p->size < length) {
-        p->room = 2 * p->room + length + 64;
-        p->data = EtwRealloc(p->data, p->room);
+    if (p->capacity - p->size < length) {
+        p->capacity = 2 * p->capacity + length + 64;
+        p->data = EtwRealloc(p->data, p->capacity);
     }
     for (size_t i = 0; i < length; i++, p->size++) {
         p->data[p->size] = offset != 0 ? p->data[p->size - offset] : literal;
@@ -328,12 +328,13 @@ static EtwText Stream(unsigned format, Plain *p, size_t size)
 }
 
 /* In blocks of their own, so that a byte too far is seen. */
-static size_t Decode(unsigned format, const void *in, size_t size, size_t room, uint8_t **outPtr)
+static size_t Decode(
+        unsigned format, const void *in, size_t size, size_t capacity, uint8_t **outPtr)
 {
     uint8_t *copy = EtwRealloc(NULL, size != 0 ? size : 1);
-    uint8_t *out = EtwRealloc(NULL, room != 0 ? room : 1);
+    uint8_t *out = EtwRealloc(NULL, capacity != 0 ? capacity : 1);
     memcpy(copy, in, size);
-    size_t got = EtlDecoder(format)(copy, size, out, room);
+    size_t got = EtlDecoder(format)(copy, size, out, capacity);
     EtwFree(copy);
     *outPtr = out;
     return got;
@@ -350,9 +351,9 @@ static void RoundTrips(unsigned format)
         CHECK_MEM(out, got, p.data, p.size);
         EtwFree(out);
         for (int i = 0; i < 40; i++) { /* the head of it */
-            size_t room = Random((uint32_t)p.size + 1);
-            got = Decode(format, in.data, in.size, room, &out);
-            CHECK_MEM(out, got, p.data, room);
+            size_t capacity = Random((uint32_t)p.size + 1);
+            got = Decode(format, in.data, in.size, capacity, &out);
+            CHECK_MEM(out, got, p.data, capacity);
             EtwFree(out);
         }
         got = Decode(format, in.data, in.size, p.size + 1000, &out); /* more than there is */

@@ -48,9 +48,9 @@ static void record_instance(void)
 /* An item at the end of the record that is being built. */
 static void ItemAdd(Image *f, unsigned type, uint16_t size, bool more)
 {
-    size_t at = f->size, room = (8u + size + 7u) & ~7u;
-    ImageGrow(f, room, 0);
-    EtwStore16(f->data + at, (uint16_t)room);
+    size_t at = f->size, capacity = (8u + size + 7u) & ~7u;
+    ImageGrow(f, capacity, 0);
+    EtwStore16(f->data + at, (uint16_t)capacity);
     EtwStore16(f->data + at + 2, (uint16_t)type);
     EtwStore16(f->data + at + 4, more);
     EtwStore16(f->data + at + 6, size);

@@ -142,7 +142,7 @@ static void describe(EtwText *out, const EtwCallNode *node)
 
 static const char *tree(void)
 {
-    static char room[2000];
+    static char capacity[2000];
     EtwText out = {0};
     EtwCallsEnd(calls);
     for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
@@ -150,9 +150,9 @@ static const char *tree(void)
         describe(&out, t);
     }
     EtwTextChar(&out, 0);
-    snprintf(room, sizeof room, "%s", out.data);
+    snprintf(capacity, sizeof capacity, "%s", out.data);
     EtwTextFree(&out);
-    return room;
+    return capacity;
 }
 
 static const EtwCallRow *rowOf(const char *name)

@@ -24,11 +24,12 @@ static void Must(bool good, const char *what)
 }
 
 /* Into a block of its own, so that a byte too far is seen. */
-static size_t Decode(unsigned format, const uint8_t *in, size_t size, size_t room, uint8_t **outPtr)
+static size_t Decode(
+        unsigned format, const uint8_t *in, size_t size, size_t capacity, uint8_t **outPtr)
 {
-    *outPtr = EtwAlloc(room + (room == 0));
-    size_t got = EtlDecoder(format)(in, size, *outPtr, room);
-    Must(got <= room, "more than there is room for");
+    *outPtr = EtwAlloc(capacity + (capacity == 0));
+    size_t got = EtlDecoder(format)(in, size, *outPtr, capacity);
+    Must(got <= capacity, "more than there is room for");
     return got;
 }
 
@@ -40,9 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     unsigned format = formats[data[0] % 3];
-    size_t room = EtwLoad16(data + 1);
-    size_t got = Decode(format, data + 3, size - 3, room, &whole);
-    for (size_t part = 0; part < room; part = 2 * part + 7) {
+    size_t capacity = EtwLoad16(data + 1);
+    size_t got = Decode(format, data + 3, size - 3, capacity, &whole);
+    for (size_t part = 0; part < capacity; part = 2 * part + 7) {
         size_t some = Decode(format, data + 3, size - 3, part, &head);
         Must(some == (part < got ? part : got), "another length in a smaller room");
         Must(memcmp(head, whole, some) == 0, "other bytes in a smaller room");

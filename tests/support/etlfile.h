@@ -21,14 +21,14 @@ typedef struct Image {
     size_t size;
     uint32_t bufferSize;
     size_t buffer; /* start of the buffer that is being filled */
-    size_t room;
+    size_t capacity;
 } Image;
 
 __attribute__((unused)) static void ImageGrow(Image *f, size_t size, uint8_t fill)
 {
-    if (f->room < f->size + size) { /* doubled: the sanitizers make much of each new place */
-        f->room = 2 * (f->size + size);
-        f->data = EtwRealloc(f->data, f->room);
+    if (f->capacity < f->size + size) { /* doubled: the sanitizers make much of each new place */
+        f->capacity = 2 * (f->size + size);
+        f->data = EtwRealloc(f->data, f->capacity);
     }
     memset(f->data + f->size, fill, size);
     f->size += size;
@@ -221,11 +221,11 @@ __attribute__((unused)) static void SeenWarn(void *ctx, uint64_t where, const ch
 __attribute__((unused)) static void SeenFrom(Seen *seen, EtlReader *reader)
 {
     EtwEvent event;
-    size_t room = 0;
+    size_t capacity = 0;
     while (EtlReaderNext(reader, &event) == ETW_OK) {
-        if (seen->count == room) {
-            room = room != 0 ? 2 * room : 64;
-            seen->events = EtwRealloc(seen->events, room * sizeof event);
+        if (seen->count == capacity) {
+            capacity = capacity != 0 ? 2 * capacity : 64;
+            seen->events = EtwRealloc(seen->events, capacity * sizeof event);
         }
         seen->events[seen->count++] = event;
     }

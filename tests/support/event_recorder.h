@@ -21,16 +21,16 @@ typedef struct TapeItem {
 
 typedef struct Tape {
     TapeItem *items;
-    size_t size, room;
+    size_t size, capacity;
     size_t at;   /* of the next one to be given */
     size_t rest; /* bytes that the decoder left */
 } Tape;
 
 static inline TapeItem *TapeAdd(Tape *tape, TapeStep step, const EtwField *field)
 {
-    if (tape->size == tape->room) {
-        tape->room = tape->room ? tape->room * 2 : 64;
-        tape->items = EtwRealloc(tape->items, tape->room * sizeof *tape->items);
+    if (tape->size == tape->capacity) {
+        tape->capacity = tape->capacity ? tape->capacity * 2 : 64;
+        tape->items = EtwRealloc(tape->items, tape->capacity * sizeof *tape->items);
     }
     TapeItem *item = &tape->items[tape->size++];
     *item = (TapeItem){.step = step, .field = field};

@@ -42,7 +42,7 @@ typedef struct Seen {
 } Seen;
 
 static Seen *seen;
-static int seenCount, seenRoom;
+static int seenCount, seenCapacity;
 static bool wantStacks;  /* startTrace asks for them */
 static uint32_t seenPid; /* look at the events of this process only; 0: of all */
 
@@ -93,9 +93,9 @@ static void keep(const EtwSchema *schema, const EtwEvent *event)
     if (strncmp(schema->provider, "Linux-", 6) != 0 || (seenPid != 0 && event->pid != seenPid)) {
         return;
     }
-    if (seenCount == seenRoom) {
-        seenRoom = seenRoom ? 2 * seenRoom : 1024;
-        seen = EtwRealloc(seen, (size_t)seenRoom * sizeof *seen);
+    if (seenCount == seenCapacity) {
+        seenCapacity = seenCapacity ? 2 * seenCapacity : 1024;
+        seen = EtwRealloc(seen, (size_t)seenCapacity * sizeof *seen);
     }
     s = &seen[seenCount++];
     memset(s, 0, sizeof *s);

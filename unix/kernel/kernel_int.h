@@ -177,7 +177,7 @@ struct EtwKernel {
     uint32_t groups;
     uint32_t prepared; /* those that were tried: what is theirs in the kernel is to be removed */
     KernelTracepoint **points; /* by type number; NULL entries: not ours */
-    uint32_t pointRoom;
+    uint32_t pointCapacity;
     Etw_Provider *providers[GROUPS];
     Etw_Event *events[EVENTS];
 
@@ -326,8 +326,8 @@ static inline void Put64(KernelPut *p, uint64_t v)
 /* u16 count and bytes, cut where the room ends. */
 static inline void PutBytes(KernelPut *p, const uint8_t *data, size_t size)
 {
-    size_t room = p->end - p->at > 2 ? (size_t)(p->end - p->at) - 2 : 0;
-    size = size > room ? room : size;
+    size_t capacity = p->end - p->at > 2 ? (size_t)(p->end - p->at) - 2 : 0;
+    size = size > capacity ? capacity : size;
     Put16(p, (uint16_t)size);
     memcpy(p->at, data, size);
     p->at += size;

@@ -84,11 +84,11 @@ void EtwKernelIgnoreThread(uint32_t tid)
 static KernelTracepoint *pointOf(EtwKernel *k, struct tep_event *format)
 {
     uint32_t id = (uint32_t)format->id & 0xffff;
-    if (id >= k->pointRoom) {
-        uint32_t room = (id | 255) + 1;
-        k->points = EtwRealloc(k->points, room * sizeof *k->points);
-        memset(k->points + k->pointRoom, 0, (room - k->pointRoom) * sizeof *k->points);
-        k->pointRoom = room;
+    if (id >= k->pointCapacity) {
+        uint32_t capacity = (id | 255) + 1;
+        k->points = EtwRealloc(k->points, capacity * sizeof *k->points);
+        memset(k->points + k->pointCapacity, 0, (capacity - k->pointCapacity) * sizeof *k->points);
+        k->pointCapacity = capacity;
     }
     if (k->points[id] == NULL) {
         k->points[id] = EtwAlloc(sizeof *k->points[id]);
@@ -414,7 +414,7 @@ static EtwStatus followIn(EtwKernel *k, uint32_t pid, bool known, EtwError *err)
 static EtwStatus followKnown(EtwKernel *k, EtwError *err)
 {
     EtwStatus status = ETW_OK;
-    for (uint32_t i = 0; status == ETW_OK && i < k->tasks.room; i++) {
+    for (uint32_t i = 0; status == ETW_OK && i < k->tasks.capacity; i++) {
         if (isLiveProcess(&k->tasks.slots[i])) {
             status = followIn(k, k->tasks.slots[i].pid, true, err);
         }
@@ -473,7 +473,7 @@ static void probeAll(EtwKernel *k)
 {
     bool wanted = (k->groups & KERNEL_SOCKET_GROUPS) != 0;
     uint64_t now = OsTicks();
-    for (uint32_t i = 0; wanted && i < k->tasks.room; i++) {
+    for (uint32_t i = 0; wanted && i < k->tasks.capacity; i++) {
         if (k->tasks.slots[i].tid != 0 && k->tasks.slots[i].tid == k->tasks.slots[i].pid) {
             k->probedCount = 0;
             KernelSockProbe(k, k->tasks.slots[i].pid, now);
@@ -550,7 +550,7 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
 static void stopOldTransports(EtwKernel *k)
 {
     uint64_t now = OsTicks();
-    for (uint32_t id = 0; id < k->pointRoom; id++) {
+    for (uint32_t id = 0; id < k->pointCapacity; id++) {
         KernelTracepoint *p = k->points[id];
         if (p != NULL && p->since == UINT64_MAX) {
             KernelRequest was = {.format = p->format, .instance = p->oldInstance};
@@ -603,7 +603,7 @@ EtwStatus EtwKernelOpen(
 static void dispatch(EtwKernel *k, const TraceEvent *e)
 {
     uint32_t id = e->size >= KERNEL_COMMON ? EtwLoad16(e->data + KERNEL_COMMON_TYPE) : UINT32_MAX;
-    const KernelTracepoint *p = id < k->pointRoom ? k->points[id] : NULL;
+    const KernelTracepoint *p = id < k->pointCapacity ? k->points[id] : NULL;
     if (p == NULL || (p->transport == e->transport) != (e->ticks >= p->since) ||
             (!(k->hidesThreads && e->transport == BY_TRACEFS) && p->instance == IN_MAIN &&
                     KernelIsIgnored(KernelTidOf(e)))) {
@@ -676,7 +676,7 @@ static void freeKernel(EtwKernel *k)
     KernelCallsFree(k);
     KernelFilesFree(k);
     KernelHeapFree(k);
-    for (uint32_t id = 0; id < k->pointRoom; id++) {
+    for (uint32_t id = 0; id < k->pointCapacity; id++) {
         if (k->points[id] != NULL) {
             KernelRawFree(k->points[id]->raw);
             EtwFree(k->points[id]);

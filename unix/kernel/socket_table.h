@@ -41,8 +41,8 @@ typedef struct KernelSock {
 
 typedef struct KernelSocks {
     KernelSock *slots;
-    uint32_t room, used; /* room: a power of two */
-    uint64_t *listening; /* those in state LISTEN: few, walked at each accept */
+    uint32_t capacity, used; /* room: a power of two */
+    uint64_t *listening;     /* those in state LISTEN: few, walked at each accept */
     uint32_t listeners;
 } KernelSocks;
 

@@ -118,7 +118,7 @@ static SID *userSid(void)
 {
     static union {
         TOKEN_USER user;
-        uint8_t room[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
+        uint8_t capacity[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
     } info;
     static volatile LONG done;
     if (!done) {
@@ -134,11 +134,11 @@ static SID *userSid(void)
         }
         CloseHandle(token);
         /* Two threads may do this at once: both store the same bytes. */
-        memcpy(info.room + sizeof(TOKEN_USER), ((TOKEN_USER *)(void *)fresh)->User.Sid,
+        memcpy(info.capacity + sizeof(TOKEN_USER), ((TOKEN_USER *)(void *)fresh)->User.Sid,
                 GetLengthSid(((TOKEN_USER *)(void *)fresh)->User.Sid));
         InterlockedExchange(&done, 1);
     }
-    return (SID *)(void *)(info.room + sizeof(TOKEN_USER));
+    return (SID *)(void *)(info.capacity + sizeof(TOKEN_USER));
 }
 
 /*

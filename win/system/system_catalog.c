@@ -31,7 +31,7 @@ static size_t textAt(const uint8_t *data, size_t size, size_t offset, const uint
     return units;
 }
 
-static void copyText(const uint8_t *data, size_t size, size_t offset, char *to, size_t room)
+static void copyText(const uint8_t *data, size_t size, size_t offset, char *to, size_t capacity)
 {
     const uint8_t *text;
     wchar_t wide[256];
@@ -42,7 +42,7 @@ static void copyText(const uint8_t *data, size_t size, size_t offset, char *to, 
         memcpy(wide, text, units * 2);
         wide[units] = 0;
         char *utf8 = OsWinToUtf8(wide);
-        snprintf(to, room, "%s", utf8);
+        snprintf(to, capacity, "%s", utf8);
         EtwFree(utf8);
     }
 }

@@ -127,7 +127,7 @@ static Batch *newBatch(SystemLive *l)
 }
 
 /* Room for a record in the batch being filled; NULL: no place for it, it is counted. */
-static Slot *roomFor(SystemLive *l, size_t size)
+static Slot *capacityFor(SystemLive *l, size_t size)
 {
     if (l->filling != NULL && l->filling->used + sizeof(Slot) + size > BATCH_SIZE) {
         publish(l, false);
@@ -157,16 +157,16 @@ static uint8_t *putItems(uint8_t *at, const EVENT_RECORD *r)
 {
     for (unsigned i = 0; i < r->ExtendedDataCount; i++) {
         const EVENT_HEADER_EXTENDED_DATA_ITEM *item = &r->ExtendedData[i];
-        size_t room = EtwAlign8(ITEM_ROOM + (size_t)item->DataSize);
-        memset(at, 0, room);
-        EtwStore16(at, (uint16_t)room);
+        size_t capacity = EtwAlign8(ITEM_ROOM + (size_t)item->DataSize);
+        memset(at, 0, capacity);
+        EtwStore16(at, (uint16_t)capacity);
         EtwStore16(at + 2, item->ExtType);
         EtwStore16(at + 4, i + 1u < r->ExtendedDataCount ? 1 : 0);
         EtwStore16(at + 6, item->DataSize);
         if (item->DataSize > 0) {
             memcpy(at + ITEM_ROOM, (const void *)(ULONG_PTR)item->DataPtr, item->DataSize);
         }
-        at += room;
+        at += capacity;
     }
     return at;
 }
@@ -203,7 +203,7 @@ static void WINAPI onEvent(EVENT_RECORD *r)
         InterlockedIncrement64(&l->lost);
         return;
     }
-    Slot *slot = roomFor(l, EtwAlign8(size));
+    Slot *slot = capacityFor(l, EtwAlign8(size));
     if (slot == NULL) {
         return;
     }

@@ -86,10 +86,10 @@ static void copyOut(const SystemProperties *s, ULONG offset, char *to, size_t si
         *to = '\0';
         return;
     }
-    size_t room = (sizeof *s - offset) / sizeof(wchar_t);
-    room = room < SYSTEM_MAX_NAME ? room : SYSTEM_MAX_NAME - 1;
-    memcpy(text, (const uint8_t *)s + offset, room * sizeof(wchar_t));
-    text[room] = 0;
+    size_t capacity = (sizeof *s - offset) / sizeof(wchar_t);
+    capacity = capacity < SYSTEM_MAX_NAME ? capacity : SYSTEM_MAX_NAME - 1;
+    memcpy(text, (const uint8_t *)s + offset, capacity * sizeof(wchar_t));
+    text[capacity] = 0;
     utf8 = OsWinToUtf8(text);
     snprintf(to, size, "%s", utf8);
     EtwFree(utf8);
@@ -177,7 +177,7 @@ EtwStatus SystemHandle(const char *name, TRACEHANDLE *handlePtr, SystemPropertie
     return ETW_OK;
 }
 
-static EtwStatus SystemHas(const char *name)
+static EtwStatus systemHas(const char *name)
 {
     SystemProperties s;
     SystemPropertiesInit(&s);
@@ -378,7 +378,7 @@ static EtwStatus startOwn(
     return ETW_OK;
 }
 
-static EtwStatus SystemStart(const EtwSessionConfig *c, EtwError *err)
+static EtwStatus systemStart(const EtwSessionConfig *c, EtwError *err)
 {
     SystemProperties s;
     EtwStatus status = checkConfig(c, err);
@@ -398,7 +398,7 @@ static EtwStatus SystemStart(const EtwSessionConfig *c, EtwError *err)
 
 /* ---- While it runs --------------------------------------------------------------------------- */
 
-static EtwStatus SystemStop(const char *name, EtwSessionInfo *info, EtwError *err)
+static EtwStatus systemStop(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     SystemProperties s;
     OsInstant now;
@@ -432,12 +432,12 @@ static EtwStatus control(
     return ETW_OK;
 }
 
-static EtwStatus SystemQuery(const char *name, EtwSessionInfo *info, EtwError *err)
+static EtwStatus systemQuery(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     return control(name, EVENT_TRACE_CONTROL_QUERY, "query session", info, err);
 }
 
-static EtwStatus SystemFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+static EtwStatus systemFlush(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     SystemProperties s;
     SystemPropertiesInit(&s);
@@ -446,10 +446,10 @@ static EtwStatus SystemFlush(const char *name, EtwSessionInfo *info, EtwError *e
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "flush session", name);
     }
-    return info != NULL ? SystemQuery(name, info, err) : ETW_OK;
+    return info != NULL ? systemQuery(name, info, err) : ETW_OK;
 }
 
-static EtwStatus SystemSnapshot(
+static EtwStatus systemSnapshot(
         const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
 {
     SystemProperties s;
@@ -469,11 +469,11 @@ static EtwStatus SystemSnapshot(
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "save session", name);
     }
-    return info != NULL ? SystemQuery(name, info, err) : ETW_OK;
+    return info != NULL ? systemQuery(name, info, err) : ETW_OK;
 }
 
 /* Everything that an update carries is set: so what is not to change is asked for first. */
-static EtwStatus SystemUpdate(
+static EtwStatus systemUpdate(
         const char *name, const EtwSessionConfig *c, EtwSessionInfo *info, EtwError *err)
 {
     SystemProperties s;
@@ -501,10 +501,10 @@ static EtwStatus SystemUpdate(
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "update session", name);
     }
-    return info != NULL ? SystemQuery(name, info, err) : ETW_OK;
+    return info != NULL ? systemQuery(name, info, err) : ETW_OK;
 }
 
-static void SystemList(EtwSessionVisit *visit, void *ctx)
+static void systemList(EtwSessionVisit *visit, void *ctx)
 {
     SystemProperties *all = EtwAlloc(MAX_SESSIONS * sizeof *all);
     EVENT_TRACE_PROPERTIES *each[MAX_SESSIONS];
@@ -529,15 +529,15 @@ static void SystemList(EtwSessionVisit *visit, void *ctx)
 /* ---- The engine ------------------------------------------------------------------------------ */
 
 static const EtwEngineOps ops = {.name = "system",
-        .has = SystemHas,
-        .start = SystemStart,
-        .stop = SystemStop,
-        .flush = SystemFlush,
-        .query = SystemQuery,
-        .update = SystemUpdate,
-        .snapshot = SystemSnapshot,
+        .has = systemHas,
+        .start = systemStart,
+        .stop = systemStop,
+        .flush = systemFlush,
+        .query = systemQuery,
+        .update = systemUpdate,
+        .snapshot = systemSnapshot,
         .mark = SystemMark,
-        .list = SystemList,
+        .list = systemList,
         .enable = SystemEnable,
         .disable = SystemDisable,
         .enableKernel = SystemEnableKernel,

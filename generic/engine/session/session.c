@@ -355,7 +355,7 @@ EtwStatus SessionStartLocal(const EtwSessionConfig *config, EtwError *err)
     return status;
 }
 
-static EtwStatus EmbeddedStart(const EtwSessionConfig *config, EtwError *err)
+static EtwStatus embeddedStart(const EtwSessionConfig *config, EtwError *err)
 {
     EtwStatus status = checkConfig(config, err);
     if (status != ETW_OK) {
@@ -473,7 +473,7 @@ static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
     return status;
 }
 
-static EtwStatus EmbeddedStop(const char *name, EtwSessionInfo *info, EtwError *err)
+static EtwStatus embeddedStop(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     EtwSession *s;
     Providers changed = {{0}};
@@ -566,7 +566,7 @@ void SessionWaitForAll(void)
 
 /* ---- While it runs --------------------------------------------------------------------------- */
 
-static EtwStatus EmbeddedHas(const char *name)
+static EtwStatus embeddedHas(const char *name)
 {
     bool there = false;
     if (RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
@@ -613,7 +613,7 @@ EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *info, EtwError *err)
     return status;
 }
 
-static void EmbeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx)
+static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx)
 {
     Registry *r = RegOpen(NULL);
     EtwSessionInfo info;
@@ -777,30 +777,30 @@ static EtwStatus call(
     return c.status;
 }
 
-static EtwStatus EmbeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)
+static EtwStatus embeddedFlush(const char *name, EtwSessionInfo *info, EtwError *err)
 {
     return call(name, &(ControlRequest){.verb = CONTROL_FLUSH}, info, err);
 }
 
-static EtwStatus EmbeddedUpdate(
+static EtwStatus embeddedUpdate(
         const char *name, const EtwSessionConfig *changes, EtwSessionInfo *info, EtwError *err)
 {
     return call(name, &(ControlRequest){.verb = CONTROL_UPDATE, .changes = changes}, info, err);
 }
 
-static EtwStatus EmbeddedSnapshot(
+static EtwStatus embeddedSnapshot(
         const char *name, const char *file, EtwSessionInfo *info, EtwError *err)
 {
     return call(name, &(ControlRequest){.verb = CONTROL_SNAPSHOT, .file = file}, info, err);
 }
 
-static EtwStatus EmbeddedEnableKernel(
+static EtwStatus embeddedEnableKernel(
         const char *name, const EtwKernelEnable *enable, EtwError *err)
 {
     return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_ON, .kernel = enable}, NULL, err);
 }
 
-static EtwStatus EmbeddedDisableKernel(const char *name, EtwError *err)
+static EtwStatus embeddedDisableKernel(const char *name, EtwError *err)
 {
     return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_OFF}, NULL, err);
 }
@@ -808,18 +808,18 @@ static EtwStatus EmbeddedDisableKernel(const char *name, EtwError *err)
 /* ---- The engine ------------------------------------------------------------------------------ */
 
 const EtwEngineOps etwEmbeddedOps = {.name = "embedded",
-        .has = EmbeddedHas,
-        .start = EmbeddedStart,
-        .stop = EmbeddedStop,
-        .flush = EmbeddedFlush,
+        .has = embeddedHas,
+        .start = embeddedStart,
+        .stop = embeddedStop,
+        .flush = embeddedFlush,
         .query = EmbeddedQuery,
-        .update = EmbeddedUpdate,
-        .snapshot = EmbeddedSnapshot,
+        .update = embeddedUpdate,
+        .snapshot = embeddedSnapshot,
         .mark = EmbeddedMark,
-        .list = EmbeddedList,
+        .list = embeddedList,
         .enable = EmbeddedEnable,
         .disable = EmbeddedDisable,
-        .enableKernel = EmbeddedEnableKernel,
-        .disableKernel = EmbeddedDisableKernel,
+        .enableKernel = embeddedEnableKernel,
+        .disableKernel = embeddedDisableKernel,
         .providers = EmbeddedProviders,
         .liveOpen = EmbeddedLiveOpen};

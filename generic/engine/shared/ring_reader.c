@@ -39,9 +39,9 @@ static bool copyOut(Ring *ring, RingReader *t, const RingRecord *record, uint32_
     bool first = t->cursor.offset == 0;
     uint64_t serial =
             atomic_load_explicit(&ring->buffers[t->cursor.buffer].serial, memory_order_relaxed);
-    if (t->room < size) {
+    if (t->capacity < size) {
         t->copy = EtwRealloc(t->copy, size); /* at most a buffer's size */
-        t->room = size;
+        t->capacity = size;
     }
     memcpy(t->copy, record, size);
     if (!RingStill(ring, &t->cursor)) {

@@ -13,7 +13,7 @@
 typedef struct RingReader {
     RingCursor cursor;
     uint8_t *copy; /* the record, 8-aligned; owned */
-    uint32_t room;
+    uint32_t capacity;
     uint32_t size;        /* 0: no record */
     bool blocked;         /* a writer is inside a record here */
     int64_t blockedSince; /* steady ns, set by the caller; each record resets it to 0 */

@@ -10,18 +10,18 @@
 enum { USUAL_RATIO = 64, USUAL_ROOM = 4096, GROWTH = 8 };
 
 size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
-        uint8_t **bytesPtr, size_t *roomPtr)
+        uint8_t **bytesPtr, size_t *capacityPtr)
 {
-    size_t room = size * USUAL_RATIO + USUAL_ROOM;
-    for (;; room *= GROWTH) {
-        room = room < want ? room : want;
-        if (*roomPtr < room) {
+    size_t capacity = size * USUAL_RATIO + USUAL_ROOM;
+    for (;; capacity *= GROWTH) {
+        capacity = capacity < want ? capacity : want;
+        if (*capacityPtr < capacity) {
             EtwFree(*bytesPtr);
-            *bytesPtr = EtwRealloc(NULL, room);
-            *roomPtr = room;
+            *bytesPtr = EtwRealloc(NULL, capacity);
+            *capacityPtr = capacity;
         }
-        size_t got = decode(in, size, *bytesPtr, room);
-        if (got < room || room == want) {
+        size_t got = decode(in, size, *bytesPtr, capacity);
+        if (got < capacity || capacity == want) {
             return got;
         }
     }

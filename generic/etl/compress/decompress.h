@@ -19,7 +19,7 @@ enum { ETL_FORMAT_NONE = 0, ETL_FORMAT_LZNT1 = 2, ETL_FORMAT_XPRESS = 3, ETL_FOR
  * same bytes. Never writes beyond out + room or reads outside of `in`. Bytes from the result to
  * `room` are undefined.
  */
-typedef size_t EtlDecodeProc(const uint8_t *in, size_t size, uint8_t *out, size_t room);
+typedef size_t EtlDecodeProc(const uint8_t *in, size_t size, uint8_t *out, size_t capacity);
 EtlDecodeProc EtlXpressDecode, EtlHuffmanDecode, EtlLznt1Decode;
 
 /* NULL: the format is unknown. */
@@ -42,7 +42,7 @@ static inline EtlDecodeProc *EtlDecoder(unsigned format)
  * size), which grows only as far as the decoded data needs. Returns the number of valid bytes.
  */
 size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
-        uint8_t **bytesPtr, size_t *roomPtr);
+        uint8_t **bytesPtr, size_t *capacityPtr);
 
 /* Repeat `length` bytes that begin `offset` (at least 1) before out; the caller checked both. */
 static inline void EtlCopyMatch(uint8_t *out, size_t offset, size_t length)

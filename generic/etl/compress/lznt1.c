@@ -11,7 +11,7 @@
 enum { CHUNK = 4096, CHUNK_COMPRESSED = 0x8000, CHUNK_SIZE = 0x0FFF, MATCH_MIN = 3 };
 
 /* Bits of a match that are its length, `done` bytes into the chunk. */
-static unsigned LengthBits(size_t done)
+static unsigned lengthBits(size_t done)
 {
     unsigned bits = 12;
     for (size_t rest = done - 1; rest >= 16; rest >>= 1) {
@@ -21,13 +21,13 @@ static unsigned LengthBits(size_t done)
 }
 
 /* One compressed chunk; result: its bytes, at most `room`. *badPtr: it does not make sense. */
-static size_t Chunk(
-        const uint8_t *in, const uint8_t *inEnd, uint8_t *out, size_t room, bool *badPtr)
+static size_t chunk(
+        const uint8_t *in, const uint8_t *inEnd, uint8_t *out, size_t capacity, bool *badPtr)
 {
     size_t done = 0;
-    while (in < inEnd && done < room) {
+    while (in < inEnd && done < capacity) {
         unsigned flags = *in++;
-        for (int i = 0; i < 8 && in < inEnd && done < room; i++, flags >>= 1) {
+        for (int i = 0; i < 8 && in < inEnd && done < capacity; i++, flags >>= 1) {
             if (!(flags & 1)) {
                 out[done++] = *in++;
                 continue;
@@ -36,14 +36,14 @@ static size_t Chunk(
                 *badPtr = true;
                 return done;
             }
-            unsigned word = EtwLoad16(in), bits = LengthBits(done);
+            unsigned word = EtwLoad16(in), bits = lengthBits(done);
             size_t offset = (word >> bits) + 1, length = (word & ((1u << bits) - 1)) + MATCH_MIN;
             in += 2;
             if (offset > done) {
                 *badPtr = true;
                 return done;
             }
-            length = length < room - done ? length : room - done;
+            length = length < capacity - done ? length : capacity - done;
             EtlCopyMatch(out + done, offset, length);
             done += length;
         }
@@ -51,14 +51,14 @@ static size_t Chunk(
     return done;
 }
 
-size_t EtlLznt1Decode(const uint8_t *in, size_t size, uint8_t *out, size_t room)
+size_t EtlLznt1Decode(const uint8_t *in, size_t size, uint8_t *out, size_t capacity)
 {
     const uint8_t *inEnd = in + size;
     size_t done = 0;
     bool bad = false;
-    while (inEnd - in >= 2 && done < room && !bad) {
+    while (inEnd - in >= 2 && done < capacity && !bad) {
         unsigned head = EtwLoad16(in);
-        size_t length = (head & CHUNK_SIZE) + 1, left = room - done;
+        size_t length = (head & CHUNK_SIZE) + 1, left = capacity - done;
         in += 2;
         if (head == 0 || length > (size_t)(inEnd - in)) {
             break;
@@ -72,7 +72,7 @@ size_t EtlLznt1Decode(const uint8_t *in, size_t size, uint8_t *out, size_t room)
         }
         left = left < CHUNK ? left : CHUNK;
         if (head & CHUNK_COMPRESSED) {
-            done += Chunk(in, in + length, out + done, left, &bad);
+            done += chunk(in, in + length, out + done, left, &bad);
         } else {
             size_t n = length < left ? length : left;
             memcpy(out + done, in, n);

@@ -24,7 +24,7 @@ typedef struct Decoder {
 } Decoder;
 
 /* The rest of a length whose 3 bits were all set; false: the input ends. */
-static bool LongLength(Decoder *d, size_t *lengthPtr)
+static bool longLength(Decoder *d, size_t *lengthPtr)
 {
     size_t length;
     if (d->half != NULL) {
@@ -65,23 +65,23 @@ static bool LongLength(Decoder *d, size_t *lengthPtr)
     return length >= 15 + 7;
 }
 
-static inline void CopyWide(uint8_t *out, const uint8_t *from)
+static inline void copyWide(uint8_t *out, const uint8_t *from)
 {
     memcpy(out, from, WIDE);
 }
 
 /* The same where `room` bytes from out on may be written, so that the copy may overshoot. */
-static inline void CopyMatch(uint8_t *out, size_t offset, size_t length, size_t room)
+static inline void copyMatch(uint8_t *out, size_t offset, size_t length, size_t capacity)
 {
     const uint8_t *from = out - offset;
-    if (offset >= WIDE && length + WIDE <= room) {
+    if (offset >= WIDE && length + WIDE <= capacity) {
         const uint8_t *end = out + length;
         do {
-            CopyWide(out, from);
+            copyWide(out, from);
             out += WIDE;
             from += WIDE;
         } while (out < end);
-    } else if (offset >= 8 && length + 8 <= room) {
+    } else if (offset >= 8 && length + 8 <= capacity) {
         const uint8_t *end = out + length;
         do {
             memcpy(out, from, 8);
@@ -93,19 +93,19 @@ static inline void CopyMatch(uint8_t *out, size_t offset, size_t length, size_t 
     }
 }
 
-size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t room)
+size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capacity)
 {
     Decoder d = {in, in + size, NULL};
-    uint8_t *at = out, *end = out + room;
+    uint8_t *at = out, *end = out + capacity;
     uint64_t flags = 1ull << 63; /* the flags left, then a mark: nothing left */
     for (;;) {
         bool roomy = d.inEnd - d.in >= ROOMY && end - at >= ROOMY;
         size_t run = (size_t)__builtin_clzll(flags);
         flags = flags << run << 1;
         if (roomy) {
-            CopyWide(at, d.in);
+            copyWide(at, d.in);
             if (run > WIDE) {
-                CopyWide(at + WIDE, d.in + WIDE);
+                copyWide(at + WIDE, d.in + WIDE);
             }
         } else {
             size_t most = (size_t)(d.inEnd - d.in);
@@ -130,7 +130,7 @@ size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t room
         }
         size_t word = EtwLoad16(d.in), offset = (word >> LENGTH_BITS) + 1, length = word & 7;
         d.in += 2;
-        if (length == 7 && !LongLength(&d, &length)) {
+        if (length == 7 && !longLength(&d, &length)) {
             break;
         }
         length += MATCH_MIN;
@@ -140,7 +140,7 @@ size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t room
         if (length > (size_t)(end - at)) {
             length = (size_t)(end - at);
         }
-        CopyMatch(at, offset, length, (size_t)(end - at));
+        copyMatch(at, offset, length, (size_t)(end - at));
         at += length;
     }
     return (size_t)(at - out);

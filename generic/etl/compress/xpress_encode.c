@@ -59,17 +59,17 @@ static void enter(Encoder *e, size_t until)
 }
 
 /* How many bytes are alike, at most `room`. */
-static inline size_t alike(const uint8_t *a, const uint8_t *b, size_t room)
+static inline size_t alike(const uint8_t *a, const uint8_t *b, size_t capacity)
 {
     size_t n = 0;
-    while (n + 8 <= room) {
+    while (n + 8 <= capacity) {
         uint64_t differ = EtwLoad64(a + n) ^ EtwLoad64(b + n);
         if (differ != 0) {
             return n + (size_t)(__builtin_ctzll(differ) >> 3);
         }
         n += 8;
     }
-    while (n < room && a[n] == b[n]) {
+    while (n < capacity && a[n] == b[n]) {
         n++;
     }
     return n;
@@ -78,8 +78,8 @@ static inline size_t alike(const uint8_t *a, const uint8_t *b, size_t room)
 /* The longest that is longer than `least`, if any; *best is left alone otherwise. */
 static void search(Encoder *e, size_t at, size_t least, Match *best)
 {
-    size_t room = e->size - at;
-    if (room <= least) {
+    size_t capacity = e->size - at;
+    if (capacity <= least) {
         return;
     }
     enter(e, at);
@@ -90,11 +90,11 @@ static void search(Encoder *e, size_t at, size_t least, Match *best)
             break;
         }
         if (e->in[place + least] == e->in[at + least]) {
-            size_t length = alike(e->in + place, e->in + at, room);
+            size_t length = alike(e->in + place, e->in + at, capacity);
             if (length > least) {
                 *best = (Match){length, at - place};
                 least = length;
-                if (length >= LONG_ENOUGH || length == room) {
+                if (length >= LONG_ENOUGH || length == capacity) {
                     break;
                 }
             }

@@ -26,7 +26,7 @@ typedef struct Bits {
 } Bits;
 
 /* False: these lengths are not a complete code. */
-static bool BuildTable(const uint8_t *lengths, uint16_t *table)
+static bool buildTable(const uint8_t *lengths, uint16_t *table)
 {
     size_t entry = 0;
     for (unsigned bits = 1; bits <= CODE_BITS; bits++) {
@@ -48,7 +48,7 @@ static bool BuildTable(const uint8_t *lengths, uint16_t *table)
 }
 
 /* Words behind the end count as zeros: the last codes of a stream end before them. */
-static void Drop(Bits *b, int count)
+static void drop(Bits *b, int count)
 {
     b->next <<= count;
     b->spare -= count;
@@ -58,7 +58,7 @@ static void Drop(Bits *b, int count)
     }
 }
 
-static bool LongLength(Bits *b, size_t *lengthPtr)
+static bool longLength(Bits *b, size_t *lengthPtr)
 {
     size_t length = EtwTake8(&b->in);
     if (length < 255) {
@@ -74,27 +74,27 @@ static bool LongLength(Bits *b, size_t *lengthPtr)
 }
 
 /* One match behind its symbol. False: it does not make sense. */
-static bool Match(Bits *b, unsigned symbol, const uint8_t *out, uint8_t **atPtr, size_t room)
+static bool match(Bits *b, unsigned symbol, const uint8_t *out, uint8_t **atPtr, size_t capacity)
 {
     size_t length = symbol & 15;
     int offsetBits = (int)(symbol >> 4 & 15);
-    if (length == 15 && !LongLength(b, &length)) {
+    if (length == 15 && !longLength(b, &length)) {
         return false;
     }
     size_t offset = ((size_t)1 << offsetBits) + ((uint64_t)b->next >> (32 - offsetBits));
-    Drop(b, offsetBits);
+    drop(b, offsetBits);
     length += MATCH_MIN;
     if (offset > (size_t)(*atPtr - out)) {
         return false;
     }
-    length = length < room ? length : room;
+    length = length < capacity ? length : capacity;
     EtlCopyMatch(*atPtr, offset, length);
     *atPtr += length;
     return true;
 }
 
 /* One block; *badPtr: no more can follow. */
-static uint8_t *Block(
+static uint8_t *block(
         Bits *b, const uint16_t *table, const uint8_t *out, uint8_t *at, uint8_t *end, bool *badPtr)
 {
     const uint8_t *blockEnd = end - at < BLOCK ? end : at + BLOCK;
@@ -104,10 +104,10 @@ static uint8_t *Block(
     while (at < blockEnd && !b->in.failed) {
         unsigned entry = table[b->next >> (32 - CODE_BITS)];
         unsigned symbol = entry & (SYMBOLS - 1);
-        Drop(b, (int)(entry >> SYMBOL_BITS));
+        drop(b, (int)(entry >> SYMBOL_BITS));
         if (symbol < 256) {
             *at++ = (uint8_t)symbol;
-        } else if (!Match(b, symbol - 256, out, &at, (size_t)(end - at))) {
+        } else if (!match(b, symbol - 256, out, &at, (size_t)(end - at))) {
             *badPtr = true;
             break;
         }
@@ -115,18 +115,18 @@ static uint8_t *Block(
     return at;
 }
 
-size_t EtlHuffmanDecode(const uint8_t *in, size_t size, uint8_t *out, size_t room)
+size_t EtlHuffmanDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capacity)
 {
     Bits b = {.in = EtwBytesOf(in, size)};
-    uint8_t *at = out, *end = out + room;
+    uint8_t *at = out, *end = out + capacity;
     uint16_t *table = EtwAlloc(sizeof *table << CODE_BITS);
     bool bad = false;
     while (at < end && !bad && !b.in.failed) {
         const uint8_t *lengths = EtwTake(&b.in, TABLE_BYTES);
-        if (lengths == NULL || !BuildTable(lengths, table)) {
+        if (lengths == NULL || !buildTable(lengths, table)) {
             break;
         }
-        at = Block(&b, table, out, at, end, &bad);
+        at = block(&b, table, out, at, end, &bad);
     }
     EtwFree(table);
     return (size_t)(at - out);

@@ -10,11 +10,11 @@
 #include "etl/compress/decompress.h"
 #include <stdlib.h>
 
-static void AddRecordRef(EtlCursor *c, int64_t ticks, const uint8_t *at)
+static void addRecordRef(EtlCursor *c, int64_t ticks, const uint8_t *at)
 {
-    if (c->placeCount == c->placeRoom) {
-        c->placeRoom = c->placeRoom != 0 ? 2 * c->placeRoom : 64;
-        c->places = EtwRealloc(c->places, c->placeRoom * sizeof *c->places);
+    if (c->placeCount == c->placeCapacity) {
+        c->placeCapacity = c->placeCapacity != 0 ? 2 * c->placeCapacity : 64;
+        c->places = EtwRealloc(c->places, c->placeCapacity * sizeof *c->places);
     }
     c->places[c->placeCount++] = (EtlRecordRef){ticks, (uint32_t)(at - c->data)};
 }
@@ -24,7 +24,7 @@ static void AddRecordRef(EtlCursor *c, int64_t ticks, const uint8_t *at)
  * a walk over a mapping that is in no cache waits for memory at each of them: what will be walked over
  * AHEAD from now is asked for early. Past 1 KB a record's payload would be fetched in vain.
  */
-static inline const uint8_t *Next(const EtlCursor *c, const uint8_t *at, size_t size)
+static inline const uint8_t *next(const EtlCursor *c, const uint8_t *at, size_t size)
 {
     enum { AHEAD = 1024, LINE = 64 };
     for (size_t i = 0; !c->owned && i < size && i < AHEAD; i += LINE) {
@@ -35,7 +35,7 @@ static inline const uint8_t *Next(const EtlCursor *c, const uint8_t *at, size_t 
 }
 
 /* The end of the good records; result: do the times rise? */
-static bool CheckOrder(EtlCursor *c)
+static bool checkOrder(EtlCursor *c)
 {
     const uint8_t *at = c->data, *end = c->end;
     int64_t last = INT64_MIN, ticks;
@@ -51,13 +51,13 @@ static bool CheckOrder(EtlCursor *c)
             sorted &= ticks >= last;
             last = ticks;
         }
-        at = Next(c, at, size);
+        at = next(c, at, size);
     }
     return sorted;
 }
 
 /* The same, but the records that pass go into the list. */
-static bool List(EtlCursor *c, const EtlHeaderFilter *headerFilter)
+static bool list(EtlCursor *c, const EtlHeaderFilter *headerFilter)
 {
     const uint8_t *at = c->data, *end = c->end;
     int64_t last = c->ticks, highest = INT64_MIN, ticks;
@@ -76,14 +76,14 @@ static bool List(EtlCursor *c, const EtlHeaderFilter *headerFilter)
                 EtlHeaderFilterPass(headerFilter, at, (size_t)(end - at), last)) {
             sorted &= last >= highest;
             highest = last;
-            AddRecordRef(c, last, at);
+            addRecordRef(c, last, at);
         }
-        at = Next(c, at, size);
+        at = next(c, at, size);
     }
     return sorted;
 }
 
-static int CompareRecordRefs(const void *left, const void *right)
+static int compareRecordRefs(const void *left, const void *right)
 {
     const EtlRecordRef *a = left, *b = right;
     if (a->ticks != b->ticks) {
@@ -93,11 +93,11 @@ static int CompareRecordRefs(const void *left, const void *right)
 }
 
 /* The buffer's data into memory of our own. Less than announced counts as damage. */
-static void Unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const EtlBuffer *buffer)
+static void unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const EtlBuffer *buffer)
 {
     size_t want = buffer->end - ETL_BUFFER_HEADER;
     EtlDecodeProc *decode = EtlDecoder(info->compression);
-    size_t got = EtlUnpack(decode, in, buffer->packed, want, &c->bytes, &c->byteRoom);
+    size_t got = EtlUnpack(decode, in, buffer->packed, want, &c->bytes, &c->byteCapacity);
     c->owned = true;
     c->damaged = got < want;
     c->data = c->bytes;
@@ -113,17 +113,17 @@ bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const
     c->logger = buffer->logger;
     c->ticks = buffer->first; /* also the time of leading records that have none */
     if (buffer->packed != 0) {
-        Unpack(c, data, info, buffer);
+        unpack(c, data, info, buffer);
     } else {
         c->data = data;
         c->end = file + buffer->at + buffer->end;
     }
     c->at = c->data;
-    if (!headerFilter->active && CheckOrder(c)) {
+    if (!headerFilter->active && checkOrder(c)) {
         return c->at < c->end;
     }
-    if (!List(c, headerFilter)) {
-        qsort(c->places, c->placeCount, sizeof *c->places, CompareRecordRefs);
+    if (!list(c, headerFilter)) {
+        qsort(c->places, c->placeCount, sizeof *c->places, compareRecordRefs);
     }
     if (c->placeCount == 0) {
         return false;

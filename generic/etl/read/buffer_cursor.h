@@ -32,9 +32,9 @@ typedef struct EtlCursor {
     bool damaged; /* the data at `end` is not a valid record */
     bool listed;  /* the records are those of `places`, in that order */
     uint8_t *bytes;
-    size_t byteRoom;
+    size_t byteCapacity;
     EtlRecordRef *places;
-    uint32_t placeCount, placeRoom, place;
+    uint32_t placeCount, placeCapacity, place;
     struct EtlCursor *nextFree;
 } EtlCursor;
 

@@ -49,8 +49,8 @@ typedef struct Walk {
     } sequences[ETL_LOGGERS_MAX];
 } Walk;
 
-static void Note(EtlIndex *index, uint64_t where, const char *format, ...) ETW_PRINTF(3, 4);
-static void Note(EtlIndex *index, uint64_t where, const char *format, ...)
+static void addNote(EtlIndex *index, uint64_t where, const char *format, ...) ETW_PRINTF(3, 4);
+static void addNote(EtlIndex *index, uint64_t where, const char *format, ...)
 {
     if (index->noteCount++ >= ETL_MAX_NOTES) {
         return;
@@ -66,7 +66,7 @@ static void Note(EtlIndex *index, uint64_t where, const char *format, ...)
 }
 
 /* Is the start of a buffer blank: never written, as in preallocated files? */
-static int BlankKind(const uint8_t *at, uint64_t rest)
+static int blankKind(const uint8_t *at, uint64_t rest)
 {
     size_t n = rest < ETL_BUFFER_HEADER ? (size_t)rest : ETL_BUFFER_HEADER;
     int blank = BLANK_ZERO | BLANK_ONES;
@@ -80,7 +80,7 @@ static int BlankKind(const uint8_t *at, uint64_t rest)
  * Can a buffer of that size start with `rest` bytes left of the file? One that reaches past the end
  * is a truncated one if its size is the session's, else a damaged size.
  */
-static bool Plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
+static bool plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
 {
     if (bufferSize < ETL_BUFFER_HEADER || bufferSize == UINT32_MAX) {
         return false;
@@ -92,7 +92,7 @@ static bool Plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
 }
 
 /* Earliest tick (of all records, or up to the first that has one); false: no record at all. */
-static bool FirstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int64_t *firstPtr)
+static bool firstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int64_t *firstPtr)
 {
     bool all = (w->info->mode & MODE_UNSORTED) != 0;
     bool any = false;
@@ -113,7 +113,7 @@ static bool FirstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int
 }
 
 /* From the first record's head alone; false: that is not enough. */
-static bool HeadTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
+static bool headTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
 {
     size_t size;
     return !(w->info->mode & MODE_UNSORTED) &&
@@ -121,32 +121,32 @@ static bool HeadTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, in
            *firstPtr != ETL_NO_TICKS;
 }
 
-static bool FirstTicksPacked(Walk *w, const EtlBuffer *b, int64_t *firstPtr)
+static bool firstTicksPacked(Walk *w, const EtlBuffer *b, int64_t *firstPtr)
 {
     const uint8_t *data = w->file + b->at + ETL_BUFFER_HEADER;
     EtlDecodeProc *decode = EtlDecoder(w->info->compression);
     size_t want = b->end - ETL_BUFFER_HEADER, size;
     uint8_t head[HEAD_BYTES] = {0};
     decode(data, b->packed, head, want < HEAD_BYTES ? want : HEAD_BYTES);
-    if (HeadTicks(w, head, b, firstPtr)) {
+    if (headTicks(w, head, b, firstPtr)) {
         return true;
     }
     size = EtlUnpack(decode, data, b->packed, want, &w->scratch, &w->scratchSize);
-    return FirstTicks(w, w->scratch, w->scratch + size, firstPtr);
+    return firstTicks(w, w->scratch, w->scratch + size, firstPtr);
 }
 
-static void AddBuffer(Walk *w, const EtlBuffer *buffer)
+static void addBuffer(Walk *w, const EtlBuffer *buffer)
 {
     EtlIndex *index = w->index;
-    if (index->count == index->room) {
-        index->room = index->room != 0 ? 2 * index->room : 16;
-        index->buffers = EtwRealloc(index->buffers, index->room * sizeof *index->buffers);
+    if (index->count == index->capacity) {
+        index->capacity = index->capacity != 0 ? 2 * index->capacity : 16;
+        index->buffers = EtwRealloc(index->buffers, index->capacity * sizeof *index->buffers);
     }
     index->buffers[index->count++] = *buffer;
 }
 
 /* What the buffer's header says of losses and of its kind. */
-static void CountBuffer(Walk *w, unsigned flags, unsigned type)
+static void countBuffer(Walk *w, unsigned flags, unsigned type)
 {
     EtlInfo *info = w->info;
     info->buffers = ++w->index->found;
@@ -156,7 +156,7 @@ static void CountBuffer(Walk *w, unsigned flags, unsigned type)
 }
 
 /* Index of a logger in the list, which grows; ETL_LOGGERS_MAX: it is full. */
-static uint32_t LoggerOf(Walk *w, uint16_t id)
+static uint32_t loggerOf(Walk *w, uint16_t id)
 {
     EtlInfo *info = w->info;
     if (w->logger >= info->loggerCount || info->loggers[w->logger].id != id) {
@@ -175,9 +175,9 @@ static uint32_t LoggerOf(Walk *w, uint16_t id)
 }
 
 /* Of a buffer behind the header. */
-static void CountLogger(Walk *w, const uint8_t *head)
+static void countLogger(Walk *w, const uint8_t *head)
 {
-    uint32_t i = LoggerOf(w, EtwLoad16(head + ETL_BUF_LOGGER));
+    uint32_t i = loggerOf(w, EtwLoad16(head + ETL_BUF_LOGGER));
     int64_t sequence = (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE);
     if (i < ETL_LOGGERS_MAX) {
         int64_t first = w->sequences[i].first, last = w->sequences[i].last;
@@ -187,7 +187,7 @@ static void CountLogger(Walk *w, const uint8_t *head)
     }
 }
 
-static bool Refuse(Walk *w, const EtlBuffer *b)
+static bool refuse(Walk *w, const EtlBuffer *b)
 {
     if (w->refused++ == 0) {
         w->refusedAt = b->at;
@@ -199,17 +199,17 @@ static bool Refuse(Walk *w, const EtlBuffer *b)
  * Data that was packed, once or twice, can grow without bounds; what is read of it may not: real
  * traces are packed 5 to 15 times.
  */
-static bool TakeRoom(Walk *w, const EtlBuffer *b)
+static bool takeCapacity(Walk *w, const EtlBuffer *b)
 {
     if (w->data + b->end > EXPANSION_MAX * w->info->handedBytes) {
-        return Refuse(w, b);
+        return refuse(w, b);
     }
     w->data += b->end;
     return true;
 }
 
 /* The packed part of a buffer's description; false: it cannot be read. */
-static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
+static bool takePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
 {
     EtlInfo *info = w->info;
     uint32_t most = info->bufferSize < UNPACKED_MAX ? info->bufferSize : UNPACKED_MAX;
@@ -221,7 +221,7 @@ static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
     b->packed = limit > ETL_BUFFER_HEADER ? limit - ETL_BUFFER_HEADER : 0;
     b->end = saved < most ? saved : most;
     if (EtlDecoder(info->compression) == NULL || b->packed == 0 || b->end <= ETL_BUFFER_HEADER) {
-        return Refuse(w, b);
+        return refuse(w, b);
     }
     info->packedBytes += b->packed;
     info->unpackedBytes += b->end - ETL_BUFFER_HEADER;
@@ -229,7 +229,7 @@ static bool TakePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
 }
 
 /* Persisted real-time buffers bring their own reference time: for files whose header has none. */
-static void TakeReference(Walk *w, const uint8_t *head, unsigned flags)
+static void takeReference(Walk *w, const uint8_t *head, unsigned flags)
 {
     int64_t start = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE);
     int64_t ticks = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE + 8);
@@ -239,18 +239,18 @@ static void TakeReference(Walk *w, const uint8_t *head, unsigned flags)
 }
 
 /* head: the buffer's header and the start of what is behind it */
-static bool FirstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
+static bool firstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
 {
     if (b->packed != 0) {
-        return FirstTicksPacked(w, b, firstPtr);
+        return firstTicksPacked(w, b, firstPtr);
     }
     const uint8_t *data = w->file + b->at;
-    return HeadTicks(w, head + ETL_BUFFER_HEADER, b, firstPtr) ||
-           FirstTicks(w, data + ETL_BUFFER_HEADER, data + b->end, firstPtr);
+    return headTicks(w, head + ETL_BUFFER_HEADER, b, firstPtr) ||
+           firstTicks(w, data + ETL_BUFFER_HEADER, data + b->end, firstPtr);
 }
 
 /* Performance counter logs begin with the list of their counters, of a class of its own. */
-static void CheckLocalTime(Walk *w, const EtlBuffer *b)
+static void checkLocalTime(Walk *w, const EtlBuffer *b)
 {
     static const EtwGuid pdh = {{0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
             0xbb, 0x14, 0xc1, 0x44, 0x79}};
@@ -266,46 +266,46 @@ static void CheckLocalTime(Walk *w, const EtlBuffer *b)
 }
 
 /* Where the data of the buffer ends; false: there is none to be read. */
-static bool TakeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit)
+static bool takeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit)
 {
     uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
     if (flags & ETL_FLAG_COMPRESSED) {
-        return TakePacked(w, b, saved, limit);
+        return takePacked(w, b, saved, limit);
     }
     b->end = saved > offset ? saved : offset;
     b->end = b->end < limit ? b->end : limit;
     return b->end > ETL_BUFFER_HEADER;
 }
 
-static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t *head)
+static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t *head)
 {
     uint64_t rest = w->size - at;
     unsigned flags = w->old ? 0 : EtwLoad16(head + ETL_BUF_FLAG);
     unsigned type = w->old ? ETL_BUFFER_GENERIC : EtwLoad16(head + ETL_BUF_TYPE);
     EtlBuffer b = {.at = at, .cut = bufferSize > rest};
-    CountBuffer(w, flags, type);
+    countBuffer(w, flags, type);
     if (at != 0) {
-        CountLogger(w, head);
+        countLogger(w, head);
     }
     if (b.cut) {
-        Note(w->index, w->size, "the file ends inside the buffer that starts at byte %llu",
+        addNote(w->index, w->size, "the file ends inside the buffer that starts at byte %llu",
                 (unsigned long long)at);
     }
     if (type == ETL_BUFFER_EMPTY_MARKER ||
-            !TakeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize) ||
-            !TakeRoom(w, &b)) {
+            !takeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize) ||
+            !takeCapacity(w, &b)) {
         return;
     }
     uint16_t cpu = EtwLoad16(head + ETL_BUF_CPU);
     b.cpu = flags & ETL_FLAG_PROC_INDEX ? cpu & 0x7FF : cpu & 0xFF;
     b.logger = EtwLoad16(head + ETL_BUF_LOGGER);
     b.tie = w->info->mode & ETL_MODE_CIRCULAR ? EtwLoad64(head + ETL_BUF_SEQUENCE) : at;
-    TakeReference(w, head, flags);
-    if (FirstTicksOf(w, head, &b, &b.first)) {
-        CheckLocalTime(w, &b);
-        AddBuffer(w, &b);
+    takeReference(w, head, flags);
+    if (firstTicksOf(w, head, &b, &b.first)) {
+        checkLocalTime(w, &b);
+        addBuffer(w, &b);
     } else if (!b.cut) {
-        Note(w->index, at + ETL_BUFFER_HEADER,
+        addNote(w->index, at + ETL_BUFFER_HEADER,
                 "no record at the start of a buffer: its %lu bytes of %sdata are skipped",
                 (unsigned long)(EtlBufferBytes(&b) - ETL_BUFFER_HEADER),
                 b.packed != 0 ? "compressed " : "");
@@ -313,12 +313,12 @@ static void TakeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
 }
 
 /* The damage that the walk was in ends here. A blank tail is no damage: space never used. */
-static void EndGap(Walk *w, uint64_t at)
+static void endGap(Walk *w, uint64_t at)
 {
     uint64_t length = at - w->gapAt;
     bool unused = at == w->size && w->gapBlank != 0 && length >= ETL_BUFFER_HEADER;
     if (w->inGap && !unused) {
-        Note(w->index, w->gapAt, "damaged: no buffer starts here, %llu bytes are skipped",
+        addNote(w->index, w->gapAt, "damaged: no buffer starts here, %llu bytes are skipped",
                 (unsigned long long)length);
     }
     w->inGap = false;
@@ -326,7 +326,7 @@ static void EndGap(Walk *w, uint64_t at)
 
 /* Fields that agree in real buffers; compressed bytes may look like anything, but hardly like that.
  */
-static bool LooksLikeBuffer(const Walk *w, uint64_t at)
+static bool looksLikeBuffer(const Walk *w, uint64_t at)
 {
     const uint8_t *head = w->file + at;
     uint32_t saved = w->size - at >= ETL_BUFFER_HEADER ? EtwLoad32(head + ETL_BUF_SAVED) : 0;
@@ -334,12 +334,12 @@ static bool LooksLikeBuffer(const Walk *w, uint64_t at)
            saved == EtwLoad32(head + ETL_BUF_OFFSET) &&
            EtwLoad32(head + ETL_BUF_STATE) == ETL_STATE_FLUSH &&
            EtwLoad16(head + ETL_BUF_TYPE) < ETL_BUFFER_TYPES &&
-           Plausible(w, EtwLoad32(head + ETL_BUF_SIZE), w->size - at);
+           plausible(w, EtwLoad32(head + ETL_BUF_SIZE), w->size - at);
 }
 
-static uint64_t FindBuffer(const Walk *w, uint64_t at, uint64_t end)
+static uint64_t findBuffer(const Walk *w, uint64_t at, uint64_t end)
 {
-    while (at < end && !LooksLikeBuffer(w, at)) {
+    while (at < end && !looksLikeBuffer(w, at)) {
         at++;
     }
     return at < end ? at : end;
@@ -349,32 +349,32 @@ static uint64_t FindBuffer(const Walk *w, uint64_t at, uint64_t end)
  * Buffers of compressed files stand anywhere: when none is where this one's size says, the size may
  * be what is wrong.
  */
-static uint64_t NextBuffer(const Walk *w, uint64_t at, uint32_t bufferSize)
+static uint64_t nextBuffer(const Walk *w, uint64_t at, uint32_t bufferSize)
 {
     uint64_t next = at + bufferSize;
-    if (!w->compressed || next >= w->size || LooksLikeBuffer(w, next)) {
+    if (!w->compressed || next >= w->size || looksLikeBuffer(w, next)) {
         return next;
     }
-    return FindBuffer(w, at + ETL_BUFFER_HEADER, next);
+    return findBuffer(w, at + ETL_BUFFER_HEADER, next);
 }
 
 /* Where to look for a buffer behind a damaged one. */
-static uint64_t Skip(Walk *w, uint64_t at, uint64_t rest)
+static uint64_t skip(Walk *w, uint64_t at, uint64_t rest)
 {
     if (!w->inGap) {
         w->inGap = true;
         w->gapAt = at;
         w->gapBlank = BLANK_ZERO | BLANK_ONES;
     }
-    w->gapBlank &= BlankKind(w->file + at, rest);
+    w->gapBlank &= blankKind(w->file + at, rest);
     if (w->compressed) {
-        return FindBuffer(w, at + 1, w->size);
+        return findBuffer(w, at + 1, w->size);
     }
     uint64_t stride = w->info->bufferSize;
     return stride >= ETL_BUFFER_HEADER && stride < rest ? at + stride : w->size;
 }
 
-static int CompareBuffers(const void *left, const void *right)
+static int compareBuffers(const void *left, const void *right)
 {
     const EtlBuffer *a = left, *b = right;
     if (a->cpu != b->cpu) {
@@ -394,12 +394,12 @@ static int CompareBuffers(const void *left, const void *right)
 
 /* How many CPUs each logger has, of buffers sorted into streams; what is missing among its buffers.
  */
-static void FinishLoggers(Walk *w)
+static void finishLoggers(Walk *w)
 {
     for (size_t i = 0; i < w->index->count; i++) {
         const EtlBuffer *b = &w->index->buffers[i];
         bool last = i + 1 == w->index->count || b[1].cpu != b->cpu || b[1].logger != b->logger;
-        uint32_t logger = last && b->at != 0 ? LoggerOf(w, b->logger) : ETL_LOGGERS_MAX;
+        uint32_t logger = last && b->at != 0 ? loggerOf(w, b->logger) : ETL_LOGGERS_MAX;
         if (logger < ETL_LOGGERS_MAX) {
             w->info->loggers[logger].cpus++;
         }
@@ -412,7 +412,7 @@ static void FinishLoggers(Walk *w)
 }
 
 /* The pages that the walk touched are not needed soon; a large file would fill the memory. */
-static void EvictPages(Walk *w, uint64_t at, uint64_t *forgottenPtr)
+static void evictPages(Walk *w, uint64_t at, uint64_t *forgottenPtr)
 {
     if (at - *forgottenPtr >= FORGET_BYTES) {
         OsMapEvict(w->map);
@@ -421,7 +421,7 @@ static void EvictPages(Walk *w, uint64_t at, uint64_t *forgottenPtr)
 }
 
 /* The first bytes of a buffer; zeros behind the end of the file. */
-static void TakeHead(const Walk *w, uint64_t at, uint8_t *head)
+static void takeHead(const Walk *w, uint64_t at, uint8_t *head)
 {
     size_t n = w->size - at < BUFFER_HEAD_BYTES ? (size_t)(w->size - at) : BUFFER_HEAD_BYTES;
     memset(head + n, 0, BUFFER_HEAD_BYTES - n);
@@ -432,24 +432,24 @@ static void TakeHead(const Walk *w, uint64_t at, uint8_t *head)
     }
 }
 
-static void WalkBuffers(Walk *w)
+static void walkBuffers(Walk *w)
 {
     uint8_t head[BUFFER_HEAD_BYTES];
     uint64_t forgotten = 0;
     for (uint64_t at = 0; at < w->size;) {
         uint64_t rest = w->size - at;
-        TakeHead(w, at, head);
+        takeHead(w, at, head);
         uint32_t bufferSize = rest >= ETL_BUFFER_HEADER ? EtwLoad32(head + ETL_BUF_SIZE) : 0;
-        if (!Plausible(w, bufferSize, rest)) {
-            at = Skip(w, at, rest);
+        if (!plausible(w, bufferSize, rest)) {
+            at = skip(w, at, rest);
             continue;
         }
-        EndGap(w, at);
-        TakeBuffer(w, at, bufferSize, head);
-        at = NextBuffer(w, at, bufferSize);
-        EvictPages(w, at, &forgotten);
+        endGap(w, at);
+        takeBuffer(w, at, bufferSize, head);
+        at = nextBuffer(w, at, bufferSize);
+        evictPages(w, at, &forgotten);
     }
-    EndGap(w, w->size);
+    endGap(w, w->size);
 }
 
 void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
@@ -459,19 +459,19 @@ void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t si
     w.compressed = (info->mode & ETL_MODE_COMPRESSED) != 0;
     w.old = EtlIsOld(info);
     memset(index, 0, sizeof *index);
-    WalkBuffers(&w);
+    walkBuffers(&w);
     EtwFree(w.scratch);
     if (w.refused != 0) {
         bool unknown = info->compressedBuffers != 0 && EtlDecoder(info->compression) == NULL;
-        Note(index, w.refusedAt, "%llu compressed buffers are skipped: %s",
+        addNote(index, w.refusedAt, "%llu compressed buffers are skipped: %s",
                 (unsigned long long)w.refused,
                 unknown ? "their format is not known"
                         : "their sizes are more than the file justifies");
     }
     if (index->count > 1) {
-        qsort(index->buffers, index->count, sizeof *index->buffers, CompareBuffers);
+        qsort(index->buffers, index->count, sizeof *index->buffers, compareBuffers);
     }
-    FinishLoggers(&w);
+    finishLoggers(&w);
 }
 
 void EtlIndexFree(EtlIndex *index)

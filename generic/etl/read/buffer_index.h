@@ -33,7 +33,7 @@ enum { ETL_MAX_NOTES = 32 };
 
 typedef struct EtlIndex {
     EtlBuffer *buffers; /* sorted by cpu, logger, first, tie */
-    size_t count, room;
+    size_t count, capacity;
     uint32_t found; /* all buffers of the file, empty and skipped ones, too */
     EtlNote *notes; /* ETL_MAX_NOTES at most, then only counted */
     int noteCount;

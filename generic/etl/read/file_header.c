@@ -85,7 +85,7 @@ int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks)
 }
 
 /* ceil(a * b / c) of any sign of a, clamped. */
-static int64_t ScaleUp(EtwWide a, int64_t b, int64_t c)
+static int64_t scaleUp(EtwWide a, int64_t b, int64_t c)
 {
     EtwWide product, quotient, rest;
     int64_t result;
@@ -105,17 +105,17 @@ int64_t EtlClockTicks(const EtlClock *clock, int64_t wall)
         return wall;
     }
     if (clock->filetime) {
-        return ScaleUp(EtwWideInt(wall), 1, 100) + ETW_FILETIME_EPOCH - clock->localBias;
+        return scaleUp(EtwWideInt(wall), 1, 100) + ETW_FILETIME_EPOCH - clock->localBias;
     }
     EtwWide elapsed;
     int64_t ticks;
     EtwWideSub(EtwWideInt(wall), EtwWideInt(clock->start), &elapsed);
     bool over = __builtin_add_overflow(
-            ScaleUp(elapsed, (int64_t)clock->frequency, NS_A_SECOND), clock->ticks0, &ticks);
+            scaleUp(elapsed, (int64_t)clock->frequency, NS_A_SECOND), clock->ticks0, &ticks);
     return !over ? ticks : clock->ticks0 < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void ClockOf(const EtlInfo *info, int64_t startFiletime, EtlClock *clock)
+static void clockOf(const EtlInfo *info, int64_t startFiletime, EtlClock *clock)
 {
     clock->ticks0 = info->ticks0;
     clock->start = EtlWallOfFiletime(startFiletime);
@@ -129,7 +129,7 @@ static void ClockOf(const EtlInfo *info, int64_t startFiletime, EtlClock *clock)
 void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock)
 {
     memset(clock, 0, sizeof *clock);
-    ClockOf(info, EtlFiletimeOfWall(info->startTime), clock);
+    clockOf(info, EtlFiletimeOfWall(info->startTime), clock);
     clock->localBias = info->localBias;
 }
 
@@ -145,7 +145,7 @@ bool EtlHeaderIsEtl(const uint8_t *data, size_t size)
 }
 
 /* UTF-16 text up to its NUL as UTF-8, cut to the room; the cursor is put behind the NUL. */
-static void TakeText(EtwBytes *b, char *out, size_t room)
+static void takeText(EtwBytes *b, char *out, size_t capacity)
 {
     const uint8_t *start = b->at;
     size_t units = 0;
@@ -153,8 +153,8 @@ static void TakeText(EtwBytes *b, char *out, size_t room)
         units++;
     }
     EtwText text = {0};
-    EtwTextUtf16(&text, start, units < room ? units : room);
-    size_t size = text.size < room ? text.size : EtwUtf8Cut(text.data, room - 1);
+    EtwTextUtf16(&text, start, units < capacity ? units : capacity);
+    size_t size = text.size < capacity ? text.size : EtwUtf8Cut(text.data, capacity - 1);
     memcpy(out, size != 0 ? text.data : "", size);
     out[size] = 0;
     EtwTextFree(&text);
@@ -162,7 +162,7 @@ static void TakeText(EtwBytes *b, char *out, size_t room)
 
 /* The clock's rate in ticks per second; a header that gives none that can be used gets the usual
  * one. */
-static int64_t Frequency(const EtlInfo *info, int64_t perfFrequency, uint32_t mhz)
+static int64_t frequencyOf(const EtlInfo *info, int64_t perfFrequency, uint32_t mhz)
 {
     if (info->clock == CLOCK_CYCLES && mhz != 0) {
         return (int64_t)mhz * 1000000;
@@ -177,7 +177,7 @@ static int64_t Frequency(const EtlInfo *info, int64_t perfFrequency, uint32_t mh
  * Files from before Windows Vista may have no clock kind: then FILETIME was the default, and the
  * session's start reads the same on both clocks.
  */
-static uint32_t ClockKind(uint32_t kind, int64_t ticks0, int64_t start)
+static uint32_t clockKind(uint32_t kind, int64_t ticks0, int64_t start)
 {
     if (kind >= CLOCK_QPC && kind <= CLOCK_CYCLES) {
         return kind;
@@ -187,18 +187,18 @@ static uint32_t ClockKind(uint32_t kind, int64_t ticks0, int64_t start)
                                                                           : CLOCK_QPC;
 }
 
-static void ParseZone(const uint8_t *late, EtlInfo *info)
+static void parseZone(const uint8_t *late, EtlInfo *info)
 {
     EtwBytes standard = EtwBytesOf(late + LOG_STANDARD_NAME, ZONE_NAME_BYTES);
     EtwBytes daylight = EtwBytesOf(late + LOG_DAYLIGHT_NAME, ZONE_NAME_BYTES);
     info->zoneBias = (int32_t)EtwLoad32(late + LOG_ZONE);
     info->standardBias = (int32_t)EtwLoad32(late + LOG_STANDARD_BIAS);
     info->daylightBias = (int32_t)EtwLoad32(late + LOG_DAYLIGHT_BIAS);
-    TakeText(&standard, info->standardName, sizeof info->standardName);
-    TakeText(&daylight, info->daylightName, sizeof info->daylightName);
+    takeText(&standard, info->standardName, sizeof info->standardName);
+    takeText(&daylight, info->daylightName, sizeof info->daylightName);
 }
 
-static void ParseFixed(const uint8_t *log, size_t shift, EtlInfo *info, EtlClock *clock)
+static void parseFixed(const uint8_t *log, size_t shift, EtlInfo *info, EtlClock *clock)
 {
     const uint8_t *late = log - shift; /* fields behind the pointers */
     int64_t start = (int64_t)EtwLoad64(late + LOG_START);
@@ -218,14 +218,14 @@ static void ParseFixed(const uint8_t *log, size_t shift, EtlInfo *info, EtlClock
     info->eventsLost = EtwLoad32(log + LOG_EVENTS_LOST);
     info->endTime = EtlWallOfFiletime((int64_t)EtwLoad64(log + LOG_END));
     info->closed = info->endTime != 0;
-    ParseZone(late, info);
+    parseZone(late, info);
     info->bootTime = EtlWallOfFiletime((int64_t)EtwLoad64(late + LOG_BOOT));
-    info->clock = ClockKind(EtwLoad32(late + LOG_CLOCK), info->ticks0, start);
+    info->clock = clockKind(EtwLoad32(late + LOG_CLOCK), info->ticks0, start);
     int64_t frequency = (int64_t)EtwLoad64(late + LOG_FREQUENCY);
-    info->frequency = Frequency(info, frequency, info->cpuMHz);
+    info->frequency = frequencyOf(info, frequency, info->cpuMHz);
     info->buffersLost = EtwLoad32(late + LOG_BUFFERS_LOST);
     info->startTime = EtlWallOfFiletime(start);
-    ClockOf(info, start, clock);
+    clockOf(info, start, clock);
 }
 
 void EtlHeaderLocalTime(EtlInfo *info, EtlClock *clock, int64_t first)
@@ -246,12 +246,12 @@ void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t t
 {
     info->ticks0 = ticks;
     info->startTime = EtlWallOfFiletime(start);
-    ClockOf(info, start, clock);
+    clockOf(info, start, clock);
 }
 
 /* The records behind the first one in the header buffer, as far as they say something of the file.
  */
-static void ParseFurther(const uint8_t *at, const uint8_t *end, EtlInfo *info)
+static void parseFurther(const uint8_t *at, const uint8_t *end, EtlInfo *info)
 {
     EtwEvent event;
     size_t size;
@@ -304,10 +304,10 @@ EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, Etl
     memset(info, 0, sizeof *info);
     info->fileSize = size;
     info->ticks0 = (int64_t)EtwLoad64(record + 0x10);
-    ParseFixed(data + LOG_AT, shift, info, clock);
+    parseFixed(data + LOG_AT, shift, info, clock);
     EtwBytes strings = EtwBytesOf(record + fixed, length - fixed);
-    TakeText(&strings, info->loggerName, sizeof info->loggerName);
-    TakeText(&strings, info->logFile, sizeof info->logFile);
+    takeText(&strings, info->loggerName, sizeof info->loggerName);
+    takeText(&strings, info->logFile, sizeof info->logFile);
     size_t end = EtwLoad32(data + ETL_BUF_OFFSET), used = ETL_BUFFER_HEADER + EtwAlign8(length);
     size_t whole = EtwLoad32(data + ETL_BUF_SIZE);
     whole = whole < size ? whole : size;
@@ -316,7 +316,7 @@ EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, Etl
     info->headerBytes =
             (uint32_t)(end > ETL_BUFFER_HEADER + length ? end : ETL_BUFFER_HEADER + length);
     if (used < end) {
-        ParseFurther(data + used, data + end, info);
+        parseFurther(data + used, data + end, info);
     }
     return ETW_OK;
 }
@@ -337,20 +337,20 @@ void EtlBufferHeadBuild(const EtlBufferHead *head, uint8_t *out)
     EtwStore16(out + ETL_BUF_TYPE, head->type);
 }
 
-static uint32_t Clamp32(uint64_t count)
+static uint32_t clamp32(uint64_t count)
 {
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
 /* To the time, unless there is none. */
-static void Shift64(uint8_t *at, int64_t by)
+static void shift64(uint8_t *at, int64_t by)
 {
     uint64_t old = EtwLoad64(at);
     EtwStore64(at, old != 0 ? old + (uint64_t)by : 0);
 }
 
 /* The times of the records in the header buffer. */
-static void ShiftRecords(uint8_t *data, size_t used, int64_t by)
+static void shiftRecords(uint8_t *data, size_t used, int64_t by)
 {
     int64_t ticks;
     size_t size, timeAt;
@@ -358,7 +358,7 @@ static void ShiftRecords(uint8_t *data, size_t used, int64_t by)
             at < used && EtlRecordPeekAny(data + at, used - at, &ticks, &size, &timeAt);
             at += size) {
         if (timeAt != 0) {
-            Shift64(data + at + timeAt, by);
+            shift64(data + at + timeAt, by);
         }
         if (size > used - at) {
             break;
@@ -389,31 +389,31 @@ void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
     EtwStore32(log + LOG_MODE, (mode & ~(uint32_t)GONE) | sequential | packed);
     EtwStore32(log + LOG_MAX_SIZE, 0);
     EtwStore32(log + LOG_BUFFERS, change->buffers);
-    EtwStore32(log + LOG_EVENTS_LOST, Clamp32(change->eventsLost));
-    EtwStore32(late + LOG_BUFFERS_LOST, Clamp32(change->buffersLost));
+    EtwStore32(log + LOG_EVENTS_LOST, clamp32(change->eventsLost));
+    EtwStore32(late + LOG_BUFFERS_LOST, clamp32(change->buffersLost));
     EtwStore64(log + LOG_END, (uint64_t)EtlFiletimeOfWall(change->end) + (change->end % 100 != 0));
     if (EtwLoad64(late + LOG_START) == 0) {
         EtwStore64(late + LOG_START, (uint64_t)EtlFiletimeOfWall(change->start));
         EtwStore64(data + ETL_BUFFER_HEADER + 0x10, (uint64_t)change->ticks0);
     }
     if (change->shift != 0) {
-        Shift64(late + LOG_START, change->shift / 100);
-        Shift64(late + LOG_BOOT, change->shift / 100);
-        Shift64(log + LOG_END, change->shift / 100);
+        shift64(late + LOG_START, change->shift / 100);
+        shift64(late + LOG_BOOT, change->shift / 100);
+        shift64(log + LOG_END, change->shift / 100);
     }
     if (change->tickShift != 0) {
-        ShiftRecords(data, used, change->tickShift);
+        shiftRecords(data, used, change->tickShift);
     }
 }
 
 /* The text as UTF-16 with its NUL at out, at most `room` bytes (at least 2). Result: bytes. */
-static size_t PutText(uint8_t *out, size_t room, const char *text)
+static size_t putText(uint8_t *out, size_t capacity, const char *text)
 {
     EtwText wide = {0};
     EtwTextToUtf16(&wide, text, strlen(text));
     size_t size = wide.size;
-    if (size > room - 2) {
-        size = (room - 2) & ~(size_t)1;
+    if (size > capacity - 2) {
+        size = (capacity - 2) & ~(size_t)1;
         if (size >= 2 && ((uint8_t)wide.data[size - 1] & 0xFC) == 0xD8) {
             size -= 2; /* not between the halves of a pair */
         }
@@ -426,7 +426,7 @@ static size_t PutText(uint8_t *out, size_t room, const char *text)
     return size + 2;
 }
 
-static void PutFixed(const EtlHeader *h, uint8_t *log)
+static void putFixed(const EtlHeader *h, uint8_t *log)
 {
     memset(log, 0, ETL_LOGFILE_HEADER64);
     EtwStore32(log + LOG_BUFFER_SIZE, h->bufferSize);
@@ -451,7 +451,7 @@ static void PutFixed(const EtlHeader *h, uint8_t *log)
     EtwStore32(log + LOG_CLOCK, CLOCK_QPC);
 }
 
-static void PutRecordHead(const EtlHeader *h, uint8_t *record, size_t size)
+static void putRecordHead(const EtlHeader *h, uint8_t *record, size_t size)
 {
     memset(record, 0, ETL_SYSTEM_HEADER);
     EtwStore16(record, 2); /* version */
@@ -467,10 +467,10 @@ size_t EtlHeaderBuild(const EtlHeader *h, uint8_t *out)
 {
     size_t limit = h->bufferSize < ETL_MAX_RECORD ? h->bufferSize : ETL_MAX_RECORD - 7;
     size_t used = LOG_AT + ETL_LOGFILE_HEADER64;
-    PutFixed(h, out + LOG_AT);
-    used += PutText(out + used, 1024, h->loggerName);
-    used += PutText(out + used, limit - used, h->path);
-    PutRecordHead(h, out + ETL_BUFFER_HEADER, used - ETL_BUFFER_HEADER);
+    putFixed(h, out + LOG_AT);
+    used += putText(out + used, 1024, h->loggerName);
+    used += putText(out + used, limit - used, h->path);
+    putRecordHead(h, out + ETL_BUFFER_HEADER, used - ETL_BUFFER_HEADER);
     while (used % 8 != 0) {
         out[used++] = 0;
     }

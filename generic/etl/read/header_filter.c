@@ -11,12 +11,12 @@
 
 enum { ID_BYTES = 65536 / 8 };
 
-static void *Copy(const void *data, size_t size)
+static void *copy(const void *data, size_t size)
 {
     return size != 0 ? memcpy(EtwAlloc(size), data, size) : NULL;
 }
 
-static uint8_t *BitsOf(const uint16_t *ids, size_t count)
+static uint8_t *bitsOf(const uint16_t *ids, size_t count)
 {
     uint8_t *bits = count != 0 ? EtwAlloc(ID_BYTES) : NULL;
     for (size_t i = 0; i < count; i++) {
@@ -25,12 +25,12 @@ static uint8_t *BitsOf(const uint16_t *ids, size_t count)
     return bits;
 }
 
-static inline bool HasBit(const uint8_t *bits, uint16_t id)
+static inline bool hasBit(const uint8_t *bits, uint16_t id)
 {
     return (bits[id / 8] >> id % 8 & 1) != 0;
 }
 
-static inline uint64_t HashBit(const void *provider)
+static inline uint64_t hashBit(const void *provider)
 {
     return 1ull << (EtwLoad32(provider) * 0x9E3779B1u >> 26);
 }
@@ -45,16 +45,16 @@ void EtlHeaderFilterFree(EtlHeaderFilter *s)
     memset(s, 0, sizeof *s);
 }
 
-static void SetAlso(EtlHeaderFilter *s, const EtlFilter *filter)
+static void setAlso(EtlHeaderFilter *s, const EtlFilter *filter)
 {
     size_t count = filter->alsoProviderCount;
     s->also = count != 0 || filter->alsoIdCount != 0;
-    s->alsoProviders = Copy(filter->alsoProviders, count * sizeof *filter->alsoProviders);
+    s->alsoProviders = copy(filter->alsoProviders, count * sizeof *filter->alsoProviders);
     s->alsoProviderCount = count;
     for (size_t i = 0; i < count; i++) {
-        s->alsoBits |= HashBit(&s->alsoProviders[i]);
+        s->alsoBits |= hashBit(&s->alsoProviders[i]);
     }
-    s->alsoIds = BitsOf(filter->alsoIds, filter->alsoIdCount);
+    s->alsoIds = bitsOf(filter->alsoIds, filter->alsoIdCount);
 }
 
 void EtlHeaderFilterSet(EtlHeaderFilter *s, const EtlFilter *filter, const EtlClock *clock)
@@ -67,15 +67,15 @@ void EtlHeaderFilterSet(EtlHeaderFilter *s, const EtlFilter *filter, const EtlCl
     s->either = filter->either && filter->providerCount != 0 && filter->idCount != 0;
     s->from = EtlClockTicks(clock, filter->from);
     s->to = EtlClockTicks(clock, filter->to);
-    s->providers = Copy(filter->providers, filter->providerCount * sizeof *filter->providers);
+    s->providers = copy(filter->providers, filter->providerCount * sizeof *filter->providers);
     s->providerCount = filter->providerCount;
-    s->pids = Copy(filter->pids, filter->pidCount * sizeof *filter->pids);
+    s->pids = copy(filter->pids, filter->pidCount * sizeof *filter->pids);
     s->pidCount = filter->pidCount;
-    s->ids = BitsOf(filter->ids, filter->idCount);
-    SetAlso(s, filter);
+    s->ids = bitsOf(filter->ids, filter->idCount);
+    setAlso(s, filter);
 }
 
-static inline bool ProviderPasses(const EtlHeaderFilter *s, const void *provider)
+static inline bool providerPasses(const EtlHeaderFilter *s, const void *provider)
 {
     uint64_t low = EtwLoad64(provider);
     for (size_t i = 0; i < s->providerCount; i++) {
@@ -87,18 +87,18 @@ static inline bool ProviderPasses(const EtlHeaderFilter *s, const void *provider
     return s->providerCount == 0;
 }
 
-static inline bool IdPasses(const EtlHeaderFilter *s, uint16_t id)
+static inline bool idPasses(const EtlHeaderFilter *s, uint16_t id)
 {
-    return s->ids == NULL || HasBit(s->ids, id);
+    return s->ids == NULL || hasBit(s->ids, id);
 }
 
-static inline bool NamePasses(const EtlHeaderFilter *s, uint16_t id, const void *provider)
+static inline bool namePasses(const EtlHeaderFilter *s, uint16_t id, const void *provider)
 {
-    return s->either ? IdPasses(s, id) || ProviderPasses(s, provider)
-                     : IdPasses(s, id) && ProviderPasses(s, provider);
+    return s->either ? idPasses(s, id) || providerPasses(s, provider)
+                     : idPasses(s, id) && providerPasses(s, provider);
 }
 
-static inline bool PidPasses(const EtlHeaderFilter *s, uint32_t pid)
+static inline bool pidPasses(const EtlHeaderFilter *s, uint32_t pid)
 {
     for (size_t i = 0; i < s->pidCount; i++) {
         if (s->pids[i] == pid) {
@@ -108,12 +108,12 @@ static inline bool PidPasses(const EtlHeaderFilter *s, uint32_t pid)
     return s->pidCount == 0;
 }
 
-static bool AlsoPasses(const EtlHeaderFilter *s, uint16_t id, const void *provider)
+static bool alsoPasses(const EtlHeaderFilter *s, uint16_t id, const void *provider)
 {
-    if (s->alsoIds != NULL && HasBit(s->alsoIds, id)) {
+    if (s->alsoIds != NULL && hasBit(s->alsoIds, id)) {
         return true;
     }
-    if ((s->alsoBits & HashBit(provider)) == 0) {
+    if ((s->alsoBits & hashBit(provider)) == 0) {
         return false;
     }
     for (size_t i = 0; i < s->alsoProviderCount; i++) {
@@ -125,30 +125,30 @@ static bool AlsoPasses(const EtlHeaderFilter *s, uint16_t id, const void *provid
 }
 
 /* timely: it does not come before `from`. */
-static inline bool HeadPasses(
+static inline bool headPasses(
         const EtlHeaderFilter *s, bool timely, uint16_t id, const void *provider, uint32_t pid)
 {
-    return (timely && NamePasses(s, id, provider) && PidPasses(s, pid)) ||
-           (s->also && AlsoPasses(s, id, provider));
+    return (timely && namePasses(s, id, provider) && pidPasses(s, pid)) ||
+           (s->also && alsoPasses(s, id, provider));
 }
 
-static bool ParsedPasses(const EtlHeaderFilter *s, bool timely, const uint8_t *record, size_t left)
+static bool parsedPasses(const EtlHeaderFilter *s, bool timely, const uint8_t *record, size_t left)
 {
     EtwEvent event;
     size_t size;
     return EtlRecordParse(record, left, &event, &size) &&
-           HeadPasses(s, timely, event.desc.id, &event.provider, event.pid);
+           headPasses(s, timely, event.desc.id, &event.provider, event.pid);
 }
 
 /* Kernel and classic records have no id: theirs counts as 0, like EtwEvent's. */
-static bool ClassicPasses(
+static bool classicPasses(
         const EtlHeaderFilter *s, bool timely, const uint8_t *record, unsigned type)
 {
     bool full = type == ETL_FULL32 || type == ETL_FULL64;
     bool bare = type == ETL_PERFINFO32 || type == ETL_PERFINFO64;
     const void *provider =
             full ? (const void *)(record + 0x18) : EtlGroupGuid(EtwLoad16(record + 6));
-    return HeadPasses(s, timely, 0, provider, bare ? ETW_NO_ID : EtwLoad32(record + 0x0c));
+    return headPasses(s, timely, 0, provider, bare ? ETW_NO_ID : EtwLoad32(record + 0x0c));
 }
 
 bool EtlHeaderFilterPass(
@@ -160,12 +160,12 @@ bool EtlHeaderFilterPass(
         return false;
     }
     if (record[3] != ETL_MARK_TYPED) {
-        return ParsedPasses(s, timely, record, left);
+        return parsedPasses(s, timely, record, left);
     }
     switch (type) {
     case ETL_EVENT32:
     case ETL_EVENT64:
-        return HeadPasses(
+        return headPasses(
                 s, timely, EtwLoad16(record + 0x28), record + 0x18, EtwLoad32(record + 0x0c));
     case ETL_SYSTEM32:
     case ETL_SYSTEM64:
@@ -175,8 +175,8 @@ bool EtlHeaderFilterPass(
     case ETL_PERFINFO64:
     case ETL_FULL32:
     case ETL_FULL64:
-        return ClassicPasses(s, timely, record, type);
+        return classicPasses(s, timely, record, type);
     default:
-        return ParsedPasses(s, timely, record, left);
+        return parsedPasses(s, timely, record, left);
     }
 }

@@ -54,7 +54,7 @@ struct EtlReader {
     EtlCursor *current; /* not in the heap; NULL at the end */
     int64_t limit;      /* current keeps its turn while its ticks are below */
     Waiting *heap; /* earliest first; never more than a buffer and the cursors of each stream */
-    size_t heapCount, heapRoom;
+    size_t heapCount, heapCapacity;
     EtlCursor *freeCursors;
     int freeCount;
     EtlCursor *delivered;  /* used up, but the event last delivered points into its memory */
@@ -69,27 +69,27 @@ struct EtlReader {
     uint64_t damage, damageSize; /* to be reported; size 0: nothing */
 };
 
-static inline bool Earlier(Waiting a, Waiting b)
+static inline bool earlier(Waiting a, Waiting b)
 {
     return a.ticks != b.ticks ? a.ticks < b.ticks : a.buffer < b.buffer;
 }
-ETW_HEAP(Waiting, Waiting, Earlier)
+ETW_HEAP(Waiting, Waiting, earlier)
 
-static void HeapPush(EtlReader *r, Waiting w)
+static void heapPush(EtlReader *r, Waiting w)
 {
-    if (r->heapCount == r->heapRoom) {
-        r->heapRoom = r->heapRoom != 0 ? 2 * r->heapRoom : 16;
-        r->heap = EtwRealloc(r->heap, r->heapRoom * sizeof *r->heap);
+    if (r->heapCount == r->heapCapacity) {
+        r->heapCapacity = r->heapCapacity != 0 ? 2 * r->heapCapacity : 16;
+        r->heap = EtwRealloc(r->heap, r->heapCapacity * sizeof *r->heap);
     }
     WaitingPush(r->heap, r->heapCount++, w);
 }
 
-static void HeapDrop(EtlReader *r)
+static void heapDrop(EtlReader *r)
 {
     WaitingPop(r->heap, --r->heapCount);
 }
 
-static EtlCursor *NewCursor(EtlReader *r)
+static EtlCursor *newCursor(EtlReader *r)
 {
     EtlCursor *c = r->freeCursors;
     if (c == NULL) {
@@ -100,7 +100,7 @@ static EtlCursor *NewCursor(EtlReader *r)
     return c;
 }
 
-static void FreeCursor(EtlReader *r, EtlCursor *c)
+static void freeCursor(EtlReader *r, EtlCursor *c)
 {
     if (r->freeCount == SPARE_CURSORS) {
         EtlCursorFree(c);
@@ -112,7 +112,7 @@ static void FreeCursor(EtlReader *r, EtlCursor *c)
 }
 
 /* At most one buffer is used up by a delivery, so one place is enough. */
-static void WarnDamage(EtlReader *r)
+static void warnDamage(EtlReader *r)
 {
     char text[160];
     snprintf(text, sizeof text,
@@ -125,7 +125,7 @@ static void WarnDamage(EtlReader *r)
 }
 
 /* The buffer behind a cursor is done with. */
-static void FinishBuffer(EtlReader *r, EtlCursor *c)
+static void finishBuffer(EtlReader *r, EtlCursor *c)
 {
     EtlBuffer *buffer = &r->index.buffers[c->buffer];
     uint64_t bytes = EtlBufferBytes(buffer);
@@ -146,31 +146,31 @@ static void FinishBuffer(EtlReader *r, EtlCursor *c)
 }
 
 /* The current cursor has nothing left. */
-static void RetireCursor(EtlReader *r)
+static void retireCursor(EtlReader *r)
 {
     EtlCursor *c = r->current;
     r->current = NULL;
-    FinishBuffer(r, c);
+    finishBuffer(r, c);
     if (c->owned) {
         if (r->delivered != NULL) {
-            FreeCursor(r, r->delivered);
+            freeCursor(r, r->delivered);
         }
         r->delivered = c;
         r->deferred = true;
     } else {
-        FreeCursor(r, c);
+        freeCursor(r, c);
     }
 }
 
-static void FinishDeferred(EtlReader *r)
+static void finishDeferred(EtlReader *r)
 {
     r->deferred = false;
     if (r->delivered != NULL) {
-        FreeCursor(r, r->delivered);
+        freeCursor(r, r->delivered);
         r->delivered = NULL;
     }
     if (r->damageSize != 0) {
-        WarnDamage(r);
+        warnDamage(r);
     }
 }
 
@@ -178,7 +178,7 @@ static void FinishDeferred(EtlReader *r)
  * Is the stream's next buffer out of the filter's time range? Before it: it was written before, and
  * the buffer behind it begins before, too.
  */
-static bool OutOfRange(const EtlReader *r, const Stream *stream)
+static bool outOfRange(const EtlReader *r, const Stream *stream)
 {
     const EtlBuffer *b = &r->index.buffers[stream->next];
     if (!r->headerFilter.active || r->headerFilter.also || stream->next + 1 >= stream->end ||
@@ -189,10 +189,10 @@ static bool OutOfRange(const EtlReader *r, const Stream *stream)
 }
 
 /* What of the stream is to wait next; false: nothing. */
-static bool NextBuffer(EtlReader *r, uint32_t number, Waiting *w)
+static bool nextBuffer(EtlReader *r, uint32_t number, Waiting *w)
 {
     Stream *stream = &r->streams[number];
-    while (stream->next < stream->end && OutOfRange(r, stream)) {
+    while (stream->next < stream->end && outOfRange(r, stream)) {
         r->bytesDone += EtlBufferBytes(&r->index.buffers[stream->next++]);
     }
     if (stream->next >= stream->end) {
@@ -209,30 +209,30 @@ static bool NextBuffer(EtlReader *r, uint32_t number, Waiting *w)
 }
 
 /* The buffer at the top of the heap is due: the stream's next one waits in its stead. */
-static void OpenTop(EtlReader *r)
+static void openTop(EtlReader *r)
 {
     Waiting top = r->heap[0], next;
-    if (NextBuffer(r, top.stream, &next)) {
+    if (nextBuffer(r, top.stream, &next)) {
         WaitingReplace(r->heap, r->heapCount, next);
     } else {
-        HeapDrop(r);
+        heapDrop(r);
     }
-    EtlCursor *c = NewCursor(r);
+    EtlCursor *c = newCursor(r);
     c->buffer = top.buffer;
     c->stream = top.stream;
     if (EtlCursorOpen(c, r->file, &r->info, &r->index.buffers[top.buffer], &r->headerFilter)) {
-        HeapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
+        heapPush(r, (Waiting){c->ticks, c->buffer, c->stream, c});
         return;
     }
     if (r->damageSize != 0) { /* of another buffer */
-        WarnDamage(r);
+        warnDamage(r);
     }
-    FinishBuffer(r, c);
-    FreeCursor(r, c);
+    finishBuffer(r, c);
+    freeCursor(r, c);
 }
 
 /* The tick up to which (exclusive) the current cursor may go on. */
-static void SetLimit(EtlReader *r)
+static void setLimit(EtlReader *r)
 {
     r->limit = INT64_MAX;
     if (r->heapCount != 0) {
@@ -243,26 +243,26 @@ static void SetLimit(EtlReader *r)
 }
 
 /* Buffers of which nothing passes must not keep the caller for long. */
-static inline bool IsPauseDue(const EtlReader *r)
+static inline bool isPauseDue(const EtlReader *r)
 {
     return r->filterPushed && r->bytesBusy >= PAUSE_BYTES;
 }
 
 /* Choose the current cursor; there is none now, and if a pause is due, there may be none after. */
-static void SelectCursor(EtlReader *r)
+static void selectCursor(EtlReader *r)
 {
-    while (r->heapCount != 0 && r->heap[0].cursor == NULL && !IsPauseDue(r)) {
-        OpenTop(r);
+    while (r->heapCount != 0 && r->heap[0].cursor == NULL && !isPauseDue(r)) {
+        openTop(r);
     }
     if (r->heapCount != 0 && r->heap[0].cursor != NULL) {
         r->current = r->heap[0].cursor;
-        HeapDrop(r);
-        SetLimit(r);
+        heapDrop(r);
+        setLimit(r);
     }
 }
 
 /* The current cursor is not the earliest any more. */
-static void SwitchCursor(EtlReader *r)
+static void switchCursor(EtlReader *r)
 {
     EtlCursor *c = r->current;
     Waiting w = {c->ticks, c->buffer, c->stream, c};
@@ -272,16 +272,16 @@ static void SwitchCursor(EtlReader *r)
     if (r->heap[0].cursor != NULL) {
         r->current = r->heap[0].cursor;
         WaitingReplace(r->heap, r->heapCount, w);
-        SetLimit(r);
+        setLimit(r);
     } else {
-        HeapPush(r, w);
+        heapPush(r, w);
         r->current = NULL;
-        SelectCursor(r);
+        selectCursor(r);
     }
 }
 
 /* Losses that the file's writer marked at buffers. */
-static void WarnLossMarks(EtlReader *r)
+static void warnLossMarks(EtlReader *r)
 {
     const EtlInfo *info = &r->info;
     char text[160];
@@ -295,7 +295,7 @@ static void WarnLossMarks(EtlReader *r)
     }
 }
 
-static void WarnNotes(EtlReader *r)
+static void warnNotes(EtlReader *r)
 {
     const EtlIndex *index = &r->index;
     if (r->reported || r->left || r->warn == NULL) {
@@ -311,7 +311,7 @@ static void WarnNotes(EtlReader *r)
                 index->noteCount - ETL_MAX_NOTES);
         r->warn(r->warnCtx, r->info.fileSize, text);
     }
-    WarnLossMarks(r);
+    warnLossMarks(r);
     if (index->noteCount == 0 && !r->info.closed) {
         r->warn(r->warnCtx, r->info.fileSize,
                 "the file was not closed: its session still runs or was killed");
@@ -321,22 +321,22 @@ static void WarnNotes(EtlReader *r)
 EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
 {
     if (r->deferred) {
-        FinishDeferred(r);
+        finishDeferred(r);
     }
     while (r->current != NULL || r->heapCount != 0) {
         EtlCursor *c = r->current;
         size_t size;
-        if (c == NULL && IsPauseDue(r)) {
+        if (c == NULL && isPauseDue(r)) {
             r->bytesBusy = 0;
             return ETW_PAUSE;
         }
         if (c == NULL) {
-            SelectCursor(r);
+            selectCursor(r);
             continue;
         }
         if (!EtlRecordParse(c->at, (size_t)(c->end - c->at), event, &size)) {
-            RetireCursor(r); /* the bytes changed since they were surveyed */
-            SelectCursor(r);
+            retireCursor(r); /* the bytes changed since they were surveyed */
+            selectCursor(r);
             continue;
         }
         event->ticks = c->ticks;
@@ -345,22 +345,22 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
         event->logger = c->logger;
         r->info.records++;
         if (!EtlCursorAdvance(c, size)) {
-            RetireCursor(r);
-            SelectCursor(r);
+            retireCursor(r);
+            selectCursor(r);
         } else if (c->ticks >= r->limit) {
-            SwitchCursor(r);
+            switchCursor(r);
         }
         return ETW_OK;
     }
     if (r->deferred) {
-        FinishDeferred(r);
+        finishDeferred(r);
     }
-    WarnNotes(r);
+    warnNotes(r);
     return ETW_END;
 }
 
 /* Streams from the sorted index; the first buffer of each waits. */
-static void StartStreams(EtlReader *r)
+static void startStreams(EtlReader *r)
 {
     const EtlBuffer *buffers = r->index.buffers;
     uint32_t count = 0;
@@ -374,38 +374,38 @@ static void StartStreams(EtlReader *r)
     }
     r->streamCount = count;
     for (uint32_t i = 0; i < count; i++) {
-        if (NextBuffer(r, i, &w)) {
-            HeapPush(r, w);
+        if (nextBuffer(r, i, &w)) {
+            heapPush(r, w);
         }
     }
-    SelectCursor(r);
+    selectCursor(r);
 }
 
-static void DropCursors(EtlReader *r)
+static void dropCursors(EtlReader *r)
 {
     if (r->current != NULL) {
-        FreeCursor(r, r->current);
+        freeCursor(r, r->current);
         r->current = NULL;
     }
     if (r->delivered != NULL) {
-        FreeCursor(r, r->delivered);
+        freeCursor(r, r->delivered);
         r->delivered = NULL;
     }
     while (r->heapCount != 0) {
         EtlCursor *c = r->heap[--r->heapCount].cursor;
         if (c != NULL) {
-            FreeCursor(r, c);
+            freeCursor(r, c);
         }
     }
 }
 
 void EtlReaderRewind(EtlReader *r)
 {
-    DropCursors(r);
+    dropCursors(r);
     r->bytesDone = r->bytesBusy = 0;
     r->info.records = 0;
     r->left = false;
-    StartStreams(r);
+    startStreams(r);
 }
 
 void EtlReaderSetFilter(EtlReader *r, const EtlFilter *filter)
@@ -422,7 +422,7 @@ void EtlReaderPushFilter(EtlReader *r, const EtlFilter *filter)
     EtlHeaderFilterSet(&r->headerFilter, filter, &r->clock);
 }
 
-static uint32_t CountStreams(const EtlIndex *index)
+static uint32_t countStreams(const EtlIndex *index)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < index->count; i++) {
@@ -435,7 +435,7 @@ static uint32_t CountStreams(const EtlIndex *index)
 /* The smallest that a file counts as: one buffer of a sparse session is larger than most tests. */
 enum { HANDED_MIN = 1 << 20 };
 
-static EtwStatus Open(EtlReader **readerPtr, OsMap map, const void *data, size_t size,
+static EtwStatus open(EtlReader **readerPtr, OsMap map, const void *data, size_t size,
         uint64_t handed, const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {
     EtlReader *r = EtwAlloc(sizeof *r);
@@ -450,8 +450,8 @@ static EtwStatus Open(EtlReader **readerPtr, OsMap map, const void *data, size_t
     }
     r->info.handedBytes = handed != 0 ? handed : size > HANDED_MIN ? size : HANDED_MIN;
     EtlIndexBuild(&r->index, &r->map, r->file, size, &r->info, &r->clock);
-    r->streams = EtwAlloc((CountStreams(&r->index) + 1) * sizeof *r->streams);
-    StartStreams(r);
+    r->streams = EtwAlloc((countStreams(&r->index) + 1) * sizeof *r->streams);
+    startStreams(r);
     *readerPtr = r;
     return ETW_OK;
 }
@@ -464,7 +464,7 @@ EtwStatus EtlReaderOpen(
     if (status != ETW_OK) {
         return status;
     }
-    return Open(readerPtr, map, map.base, map.size, 0, path, warn, warnCtx, errPtr);
+    return open(readerPtr, map, map.base, map.size, 0, path, warn, warnCtx, errPtr);
 }
 
 EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, OsMap *map, uint64_t handed, const char *name,
@@ -472,14 +472,14 @@ EtwStatus EtlReaderOpenMap(EtlReader **readerPtr, OsMap *map, uint64_t handed, c
 {
     OsMap own = *map;
     *map = (OsMap){0};
-    return Open(readerPtr, own, own.base, own.size, handed, name, warn, warnCtx, errPtr);
+    return open(readerPtr, own, own.base, own.size, handed, name, warn, warnCtx, errPtr);
 }
 
 EtwStatus EtlReaderOpenMemory(EtlReader **readerPtr, const void *data, size_t size, uint64_t handed,
         EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {
     OsMap none = {0};
-    return Open(readerPtr, none, data, size, handed, "(memory)", warn, warnCtx, errPtr);
+    return open(readerPtr, none, data, size, handed, "(memory)", warn, warnCtx, errPtr);
 }
 
 const EtlInfo *EtlReaderInfo(const EtlReader *r)
@@ -504,7 +504,7 @@ void EtlReaderClose(EtlReader *r)
     if (r == NULL) {
         return;
     }
-    DropCursors(r);
+    dropCursors(r);
     while (r->freeCursors != NULL) {
         EtlCursor *next = r->freeCursors->nextFree;
         EtlCursorFree(r->freeCursors);

@@ -11,7 +11,7 @@
 
 enum { NS_A_SECOND = 1000000000 };
 
-static EtwStatus CheckOurs(
+static EtwStatus checkOurs(
         const EtlInfo *info, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
 {
     if (info->clock != 1 || info->frequency != NS_A_SECOND || info->mode & ETL_MODE_COMPRESSED) {
@@ -33,7 +33,7 @@ static EtwStatus CheckOurs(
 }
 
 /* Whole buffers count; damaged ones are left where they are if whole ones follow. */
-static void WalkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
+static void walkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
 {
     uint32_t slot = 1;
     for (uint64_t at = bufferSize; at + bufferSize <= map->size; at += bufferSize, slot++) {
@@ -63,12 +63,12 @@ EtwStatus EtlAppendScan(
     if (map.size != 0) {
         status = EtlHeaderParse(map.base, map.size, path, &a->info, &clock, errPtr);
         if (status == ETW_OK) {
-            status = CheckOurs(&a->info, path, bufferSize, circular, errPtr);
+            status = checkOurs(&a->info, path, bufferSize, circular, errPtr);
         }
         if (status == ETW_OK) {
             a->found = true;
             a->loggerId = EtwLoad16(map.base + ETL_BUF_LOGGER);
-            WalkSlots(a, &map, bufferSize);
+            walkSlots(a, &map, bufferSize);
         }
         OsUnmap(&map);
     }

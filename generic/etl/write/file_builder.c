@@ -32,10 +32,10 @@ struct EtlBuilder {
     uint32_t bufferSize;
     Stream *streams;
     uint32_t streamCount;
-    uint32_t *table;  /* index into streams + 1; 0: free */
-    uint32_t room;    /* of the table, a power of 2, at least twice streamCount */
-    uint32_t current; /* stream of the last record */
-    uint32_t begun;   /* streams that have a buffer in memory */
+    uint32_t *table;   /* index into streams + 1; 0: free */
+    uint32_t capacity; /* of the table, a power of 2, at least twice streamCount */
+    uint32_t current;  /* stream of the last record */
+    uint32_t begun;    /* streams that have a buffer in memory */
     Numbering *numbers;
     uint32_t numberCount;
     uint32_t buffers; /* given out, the header buffer included */
@@ -49,36 +49,36 @@ struct EtlBuilder {
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-static uint32_t Slot(const EtlBuilder *o, uint32_t key)
+static uint32_t slot(const EtlBuilder *o, uint32_t key)
 {
-    uint32_t at = key * 0x9E3779B1u & (o->room - 1);
+    uint32_t at = key * 0x9E3779B1u & (o->capacity - 1);
     while (o->table[at] != 0 && o->streams[o->table[at] - 1].key != key) {
-        at = (at + 1) & (o->room - 1);
+        at = (at + 1) & (o->capacity - 1);
     }
     return at;
 }
 
-static void GrowTable(EtlBuilder *o)
+static void growTable(EtlBuilder *o)
 {
-    o->room = o->room != 0 ? 2 * o->room : FIRST_ROOM;
+    o->capacity = o->capacity != 0 ? 2 * o->capacity : FIRST_ROOM;
     EtwFree(o->table);
-    o->table = EtwAlloc(o->room * sizeof *o->table);
-    o->streams = EtwRealloc(o->streams, o->room / 2 * sizeof *o->streams);
+    o->table = EtwAlloc(o->capacity * sizeof *o->table);
+    o->streams = EtwRealloc(o->streams, o->capacity / 2 * sizeof *o->streams);
     for (uint32_t i = 0; i < o->streamCount; i++) {
-        o->table[Slot(o, o->streams[i].key)] = i + 1;
+        o->table[slot(o, o->streams[i].key)] = i + 1;
     }
 }
 
-static Stream *StreamOf(EtlBuilder *o, uint16_t logger, uint16_t cpu)
+static Stream *streamOf(EtlBuilder *o, uint16_t logger, uint16_t cpu)
 {
     uint32_t key = (uint32_t)logger << 16 | cpu;
     if (o->current < o->streamCount && o->streams[o->current].key == key) {
         return &o->streams[o->current];
     }
-    if (o->streamCount == o->room / 2) {
-        GrowTable(o);
+    if (o->streamCount == o->capacity / 2) {
+        growTable(o);
     }
-    uint32_t at = Slot(o, key);
+    uint32_t at = slot(o, key);
     if (o->table[at] == 0) {
         o->streams[o->streamCount] = (Stream){.key = key};
         o->table[at] = ++o->streamCount;
@@ -87,7 +87,7 @@ static Stream *StreamOf(EtlBuilder *o, uint16_t logger, uint16_t cpu)
     return &o->streams[o->current];
 }
 
-static int64_t NextNumber(EtlBuilder *o, uint16_t logger)
+static int64_t nextNumber(EtlBuilder *o, uint16_t logger)
 {
     uint32_t i = 0;
     while (i < o->numberCount && o->numbers[i].logger != logger) {
@@ -103,7 +103,7 @@ static int64_t NextNumber(EtlBuilder *o, uint16_t logger)
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
 /* The first buffers say it when the inputs' buffers were marked with losses. */
-static uint16_t LossFlags(const EtlBuilder *o)
+static uint16_t lossFlags(const EtlBuilder *o)
 {
     if (o->buffers != 1) {
         return 0;
@@ -113,13 +113,13 @@ static uint16_t LossFlags(const EtlBuilder *o)
 }
 
 /* A record of its own size may need more than the usual buffer. */
-static uint32_t SizeFor(const EtlBuilder *o, size_t used)
+static uint32_t sizeFor(const EtlBuilder *o, size_t used)
 {
     return used <= o->bufferSize ? o->bufferSize
                                  : (uint32_t)(used + SIZE_UNIT - 1) & ~(uint32_t)(SIZE_UNIT - 1);
 }
 
-static void EmitBuffer(EtlBuilder *o, EtwText *to, const void *data, size_t used, size_t size)
+static void emitBuffer(EtlBuilder *o, EtwText *to, const void *data, size_t used, size_t size)
 {
     EtwTextAdd(to, data, used);
     EtwTextReserve(to, size - used);
@@ -130,7 +130,7 @@ static void EmitBuffer(EtlBuilder *o, EtwText *to, const void *data, size_t used
 }
 
 /* A buffer of a compressed file: no fill, its head plain; as it is when it becomes no smaller. */
-static void EmitPacked(EtlBuilder *o, EtwText *to, EtlBufferHead *head, EtwText *data)
+static void emitPacked(EtlBuilder *o, EtwText *to, EtlBufferHead *head, EtwText *data)
 {
     const uint8_t *records = (const uint8_t *)data->data + ETL_BUFFER_HEADER;
     bool smaller = EtlXpressEncode(o->xpress, records, data->size - ETL_BUFFER_HEADER, &o->packed);
@@ -140,37 +140,37 @@ static void EmitPacked(EtlBuilder *o, EtwText *to, EtlBufferHead *head, EtwText 
     if (smaller) {
         memcpy(data->data + ETL_BUFFER_HEADER, o->packed.data, o->packed.size);
     }
-    EmitBuffer(o, to, data->data, head->size, head->size);
+    emitBuffer(o, to, data->data, head->size, head->size);
 }
 
-static void PutBuffer(EtlBuilder *o, Stream *s, EtwText *to)
+static void putBuffer(EtlBuilder *o, Stream *s, EtwText *to)
 {
     uint16_t logger = (uint16_t)(s->key >> 16);
-    uint32_t size = SizeFor(o, s->data.size);
-    EtlBufferHead head = {size, (uint32_t)s->data.size, s->last, NextNumber(o, logger),
-            (uint16_t)s->key, logger, LossFlags(o), ETL_BUFFER_GENERIC};
+    uint32_t size = sizeFor(o, s->data.size);
+    EtlBufferHead head = {size, (uint32_t)s->data.size, s->last, nextNumber(o, logger),
+            (uint16_t)s->key, logger, lossFlags(o), ETL_BUFFER_GENERIC};
     if (o->xpress != NULL) {
-        EmitPacked(o, to, &head, &s->data);
+        emitPacked(o, to, &head, &s->data);
     } else {
         EtlBufferHeadBuild(&head, (uint8_t *)s->data.data);
-        EmitBuffer(o, to, s->data.data, s->data.size, size);
+        emitBuffer(o, to, s->data.data, s->data.size, size);
     }
     s->data.size = 0;
     o->begun--;
 }
 
 /* Room for a record of that padded size in the stream's buffer. */
-static uint8_t *Reserve(EtlBuilder *o, Stream *s, size_t size, EtwText *to)
+static uint8_t *reserve(EtlBuilder *o, Stream *s, size_t size, EtwText *to)
 {
     if (s->data.size != 0 && s->data.size + size > o->bufferSize) {
-        PutBuffer(o, s, to);
+        putBuffer(o, s, to);
     }
     if (s->data.size == 0) {
         EtwTextReserve(&s->data, ETL_BUFFER_HEADER);
         s->data.size = ETL_BUFFER_HEADER;
         o->begun++;
     }
-    if (s->data.room - s->data.size < size) {
+    if (s->data.capacity - s->data.size < size) {
         EtwTextReserve(&s->data, size);
     }
     uint8_t *out = (uint8_t *)s->data.data + s->data.size;
@@ -181,7 +181,7 @@ static uint8_t *Reserve(EtlBuilder *o, Stream *s, size_t size, EtwText *to)
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* The event's time in ticks of the output: as they are, when they mean that time there, too. */
-static int64_t TicksOf(EtlBuilder *o, const EtwEvent *event)
+static int64_t ticksOf(EtlBuilder *o, const EtwEvent *event)
 {
     if (event->time == EtlClockTime(&o->clock, event->ticks)) {
         return event->ticks;
@@ -190,7 +190,7 @@ static int64_t TicksOf(EtlBuilder *o, const EtwEvent *event)
     return EtlClockTicks(&o->clock, event->time);
 }
 
-static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_t size)
+static void copyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_t size)
 {
     int64_t old;
     size_t peeked, timeAt;
@@ -202,15 +202,15 @@ static void CopyRecord(const EtwEvent *event, int64_t ticks, uint8_t *out, size_
     }
 }
 
-static Stream *StreamFor(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edit)
+static Stream *streamFor(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edit)
 {
     bool moved = edit != NULL && edit->fields >> ETL_EDIT_CPU & 1;
-    return StreamOf(o, event->logger, moved ? edit->cpu : event->cpu);
+    return streamOf(o, event->logger, moved ? edit->cpu : event->cpu);
 }
 
 bool EtlBuilderInOrder(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edit)
 {
-    const Stream *s = StreamFor(o, event, edit);
+    const Stream *s = streamFor(o, event, edit);
     int64_t time = s->any ? EtlClockTime(&o->clock, s->last - o->tickShift) : INT64_MIN;
     return event->time >= time;
 }
@@ -222,11 +222,11 @@ EtwStatus EtlBuilderAdd(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edi
     if (size < 8) {
         return ETW_E_LIMIT;
     }
-    Stream *s = StreamFor(o, event, edit);
-    uint8_t *out = Reserve(o, s, size, to);
-    int64_t ticks = (int64_t)((uint64_t)TicksOf(o, event) + (uint64_t)o->tickShift);
+    Stream *s = streamFor(o, event, edit);
+    uint8_t *out = reserve(o, s, size, to);
+    int64_t ticks = (int64_t)((uint64_t)ticksOf(o, event) + (uint64_t)o->tickShift);
     if (copy) {
-        CopyRecord(event, ticks, out, size);
+        copyRecord(event, ticks, out, size);
     } else {
         EtwEvent own = *event;
         own.ticks = ticks;
@@ -246,19 +246,19 @@ EtwStatus EtlBuilderAdd(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edi
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 /* The model's header buffer with its size and counts changed. */
-static void BuildHeader(const EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *header)
+static void buildHeader(const EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *header)
 {
     const EtlInfo *base = o->base;
     uint32_t used = base->headerBytes;
     /* A model without a start has ticks of ns since 1970. */
     int64_t start = base->startTime != 0 ? base->startTime : o->firstTime - o->firstTime % 100;
-    uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : SizeFor(o, used);
+    uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : sizeFor(o, used);
     EtwTextAdd(header, base->headerBuffer, used);
     size_t fill = stored - used;
     EtwTextReserve(header, fill);
     memset(header->data + header->size, 0xFF, fill);
     header->size += fill;
-    EtlHeaderChange change = {.bufferSize = SizeFor(o, used),
+    EtlHeaderChange change = {.bufferSize = sizeFor(o, used),
             .buffers = o->buffers,
             .stored = stored,
             .compressed = o->xpress != NULL,
@@ -282,9 +282,9 @@ EtlBuilder *EtlBuilderNew(const EtlInfo *base, uint32_t bufferSize, bool compres
     o->bufferSize &= ~(uint32_t)(SIZE_UNIT - 1);
     EtlClockOfInfo(base, &o->clock);
     o->xpress = compressed && !EtlIsOld(base) ? EtlXpressNew() : NULL;
-    GrowTable(o);
-    BuildHeader(o, &(EtlBuilderTotals){0}, &header);
-    EmitBuffer(o, to, header.data, header.size, header.size);
+    growTable(o);
+    buildHeader(o, &(EtlBuilderTotals){0}, &header);
+    emitBuffer(o, to, header.data, header.size, header.size);
     EtwTextFree(&header);
     return o;
 }
@@ -320,14 +320,14 @@ void EtlBuilderEnd(EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *to, E
 {
     for (uint32_t i = 0; i < o->streamCount; i++) {
         if (o->streams[i].data.size != 0) {
-            PutBuffer(o, &o->streams[i], to);
+            putBuffer(o, &o->streams[i], to);
         }
     }
     EtlBuilderTotals own = *totals;
     if (own.end == 0) { /* whoever did not close the inputs, this file is complete */
         own.end = o->any ? o->lastTime : o->base->startTime;
     }
-    BuildHeader(o, &own, header);
+    buildHeader(o, &own, header);
 }
 
 void EtlBuilderSlice(EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *to)
@@ -351,8 +351,8 @@ void EtlBuilderRestart(EtlBuilder *o, EtwText *to)
     for (uint32_t i = 0; i < o->numberCount; i++) {
         o->numbers[i].sequence = 0;
     }
-    BuildHeader(o, &(EtlBuilderTotals){0}, &header);
-    EmitBuffer(o, to, header.data, header.size, header.size);
+    buildHeader(o, &(EtlBuilderTotals){0}, &header);
+    emitBuffer(o, to, header.data, header.size, header.size);
     EtwTextFree(&header);
 }
 

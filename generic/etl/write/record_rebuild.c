@@ -17,7 +17,7 @@ void EtlRebuildFree(EtlRebuild *rebuild)
 }
 
 /* The buffer that the event's record is not in, empty. */
-static EtwText *Begin(EtlRebuild *rebuild)
+static EtwText *begin(EtlRebuild *rebuild)
 {
     EtwText *to = &rebuild->bytes[!rebuild->current];
     to->size = 0;
@@ -26,7 +26,7 @@ static EtwText *Begin(EtlRebuild *rebuild)
 
 /* The event is the record that Begin's buffer has now; false: it does not read with that payload, as
  * that of a damaged record may not. */
-static bool Finish(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
+static bool finish(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 {
     EtwText *to = &rebuild->bytes[!rebuild->current];
     EtwEvent made = *event;
@@ -50,7 +50,7 @@ static bool Finish(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 }
 
 /* The same for one whose size has changed. */
-static bool FinishSized(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
+static bool finishSized(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 {
     EtwText *to = &rebuild->bytes[!rebuild->current];
     size_t at = event->kind < ETL_KINDS ? EtlKindTable[event->kind].sizeShift / 8 : 0;
@@ -58,7 +58,7 @@ static bool FinishSized(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
         return false;
     }
     EtwStore16(to->data + at, (uint16_t)to->size);
-    return Finish(rebuild, event, payload);
+    return finish(rebuild, event, payload);
 }
 
 bool EtlRebuildWhole(EtlRebuild *rebuild, EtwEvent *event)
@@ -67,11 +67,11 @@ bool EtlRebuildWhole(EtlRebuild *rebuild, EtwEvent *event)
     if (size == 0) {
         return event->record != NULL;
     }
-    EtwText *to = Begin(rebuild);
+    EtwText *to = begin(rebuild);
     EtwTextReserve(to, size + 8);
     EtlRecordBuild(event, (uint8_t *)to->data, size);
     to->size = size;
-    return Finish(rebuild, event, event->payloadSize);
+    return finish(rebuild, event, event->payloadSize);
 }
 
 bool EtlRebuildPayload(EtlRebuild *rebuild, EtwEvent *event, const void *payload, size_t size)
@@ -79,25 +79,25 @@ bool EtlRebuildPayload(EtlRebuild *rebuild, EtwEvent *event, const void *payload
     if (size > ETL_MAX_RECORD || !EtlRebuildWhole(rebuild, event)) {
         return false;
     }
-    EtwText *to = Begin(rebuild);
+    EtwText *to = begin(rebuild);
     EtwTextAdd(to, event->record, (size_t)(event->payload - event->record));
     EtwTextAdd(to, payload, size);
-    return FinishSized(rebuild, event, size);
+    return finishSized(rebuild, event, size);
 }
 
 /* ---- Extended items -------------------------------------------------------------------------- */
 
 /* Where the last item's bit says that more follow; *lastPtr: offset of the last item, 0: none. */
-static void PutItem(EtwText *to, size_t *lastPtr, unsigned type, const void *data, size_t size)
+static void putItem(EtwText *to, size_t *lastPtr, unsigned type, const void *data, size_t size)
 {
-    size_t at = to->size, room = EtwAlign8(ITEM_HEADER + size);
-    EtwTextReserve(to, room);
-    memset(to->data + at, 0, room);
-    EtwStore16(to->data + at, (uint16_t)room);
+    size_t at = to->size, capacity = EtwAlign8(ITEM_HEADER + size);
+    EtwTextReserve(to, capacity);
+    memset(to->data + at, 0, capacity);
+    EtwStore16(to->data + at, (uint16_t)capacity);
     EtwStore16(to->data + at + ITEM_TYPE, (uint16_t)type);
     EtwStore16(to->data + at + ITEM_SIZE, (uint16_t)size);
     memcpy(to->data + at + ITEM_HEADER, data, size);
-    to->size += room;
+    to->size += capacity;
     if (*lastPtr != 0) {
         EtwStore16(to->data + *lastPtr + ITEM_MORE, 1);
     }
@@ -105,38 +105,38 @@ static void PutItem(EtwText *to, size_t *lastPtr, unsigned type, const void *dat
 }
 
 /* Bytes of the item at the start of what is left, its padding included; 0: the chain is broken. */
-static size_t ItemRoom(const uint8_t *item, size_t left)
+static size_t itemCapacity(const uint8_t *item, size_t left)
 {
     size_t length = left >= ITEM_HEADER ? EtwLoad16(item + ITEM_SIZE) : 0;
     if (left < ITEM_HEADER || length > left - ITEM_HEADER) {
         return 0;
     }
-    size_t room = EtwAlign8(ITEM_HEADER + length);
-    return room < left ? room : left;
+    size_t capacity = EtwAlign8(ITEM_HEADER + length);
+    return capacity < left ? capacity : left;
 }
 
 /* The event's items, that of the type replaced; false: their chain is broken. */
-static bool PutItems(
+static bool putItems(
         EtwText *to, const EtwEvent *event, unsigned type, const void *data, size_t size)
 {
-    size_t at = 0, last = 0, room;
+    size_t at = 0, last = 0, capacity;
     bool placed = data == NULL;
-    for (; at < event->extendedSize; at += room) {
+    for (; at < event->extendedSize; at += capacity) {
         const uint8_t *item = event->extended + at;
-        room = ItemRoom(item, event->extendedSize - at);
-        if (room == 0) {
+        capacity = itemCapacity(item, event->extendedSize - at);
+        if (capacity == 0) {
             return false;
         }
         if (EtwLoad16(item + ITEM_TYPE) != type) {
-            PutItem(to, &last, EtwLoad16(item + ITEM_TYPE), item + ITEM_HEADER,
+            putItem(to, &last, EtwLoad16(item + ITEM_TYPE), item + ITEM_HEADER,
                     EtwLoad16(item + ITEM_SIZE));
         } else if (!placed) {
-            PutItem(to, &last, type, data, size);
+            putItem(to, &last, type, data, size);
             placed = true;
         }
     }
     if (!placed) {
-        PutItem(to, &last, type, data, size);
+        putItem(to, &last, type, data, size);
     }
     unsigned flags = EtwLoad16(to->data + FLAGS_AT) & ~(unsigned)ETL_EVENT_FLAG_EXTENDED;
     EtwStore16(to->data + FLAGS_AT, (uint16_t)(flags | (last != 0 ? ETL_EVENT_FLAG_EXTENDED : 0)));
@@ -150,13 +150,13 @@ bool EtlRebuildItem(
             (event->kind != ETL_EVENT32 && event->kind != ETL_EVENT64)) {
         return false;
     }
-    EtwText *to = Begin(rebuild);
+    EtwText *to = begin(rebuild);
     EtwTextAdd(to, event->record, ETL_EVENT_HEADER);
-    if (!PutItems(to, event, type, data, size)) {
+    if (!putItems(to, event, type, data, size)) {
         return false;
     }
     EtwTextAdd(to, event->payload, event->payloadSize);
-    return FinishSized(rebuild, event, event->payloadSize);
+    return finishSized(rebuild, event, event->payloadSize);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
@@ -170,10 +170,10 @@ bool EtlRebuildTime(EtlRebuild *rebuild, EtwEvent *event, int64_t ticks, int64_t
             timeAt == 0) {
         return false;
     }
-    EtwText *to = Begin(rebuild);
+    EtwText *to = begin(rebuild);
     EtwTextAdd(to, event->record, event->recordSize);
     EtwStore64(to->data + timeAt, (uint64_t)ticks);
-    if (!Finish(rebuild, event, event->payloadSize)) {
+    if (!finish(rebuild, event, event->payloadSize)) {
         return false;
     }
     event->ticks = ticks;

@@ -77,7 +77,7 @@ struct EtlWriter {
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 /* The open buffer's events are all older than what would be overwritten instead: they go. */
-static void DropOpen(EtlWriter *w, uint32_t cpu)
+static void dropOpen(EtlWriter *w, uint32_t cpu)
 {
     Stream *s = &w->streams[cpu];
     w->overwritten += s->events;
@@ -90,7 +90,7 @@ static void DropOpen(EtlWriter *w, uint32_t cpu)
  * for those of open buffers: they are passed over as long as their events are younger than the next
  * one's.
  */
-static uint32_t OldestSlot(EtlWriter *w)
+static uint32_t oldestSlot(EtlWriter *w)
 {
     uint32_t owned = UINT32_MAX, k = w->ringNext;
     for (uint32_t n = 0; n < w->slotsMax; n++, k = (k + 1) % w->slotsMax) {
@@ -102,7 +102,7 @@ static uint32_t OldestSlot(EtlWriter *w)
         }
     }
     if (owned != UINT32_MAX && (w->ring[k].owner >= 0 || w->ring[owned].last < w->ring[k].last)) {
-        DropOpen(w, (uint32_t)w->ring[owned].owner);
+        dropOpen(w, (uint32_t)w->ring[owned].owner);
         k = owned;
     } else {
         w->ringNext = (k + 1) % w->slotsMax;
@@ -112,80 +112,80 @@ static uint32_t OldestSlot(EtlWriter *w)
     return k + 1;
 }
 
-static uint64_t SlotAt(const EtlWriter *w, uint32_t slot)
+static uint64_t slotAt(const EtlWriter *w, uint32_t slot)
 {
     return (uint64_t)slot * w->bufferSize;
 }
 
-static bool Write(EtlWriter *w, uint64_t at, const void *data, size_t size)
+static bool writeAt(EtlWriter *w, uint64_t at, const void *data, size_t size)
 {
     return OsFileWriteAt(w->file, at, data, size, &w->osError) == ETW_OK;
 }
 
 /* A whole buffer into a slot behind the end of the file. */
-static bool WriteNew(EtlWriter *w, const Stream *s, uint32_t slot)
+static bool writeNew(EtlWriter *w, const Stream *s, uint32_t slot)
 {
-    if (Write(w, SlotAt(w, slot), s->data, w->bufferSize)) {
+    if (writeAt(w, slotAt(w, slot), s->data, w->bufferSize)) {
         return true;
     }
     int ignored;
-    OsFileTruncate(w->file, SlotAt(w, slot), &ignored); /* no half buffer at the end */
+    OsFileTruncate(w->file, slotAt(w, slot), &ignored); /* no half buffer at the end */
     return false;
 }
 
 /* A whole buffer over an older one, which stops to exist first. */
-static bool WriteOver(EtlWriter *w, const Stream *s, uint32_t slot)
+static bool writeOver(EtlWriter *w, const Stream *s, uint32_t slot)
 {
     uint8_t head[ETL_BUFFER_HEADER];
     EtlBufferHead empty = {w->bufferSize, ETL_BUFFER_HEADER, 0, s->sequence, 0, w->header.loggerId,
             0, ETL_BUFFER_GENERIC};
     EtlBufferHeadBuild(&empty, head);
-    return Write(w, SlotAt(w, slot), head, sizeof head) &&
-           Write(w, SlotAt(w, slot) + sizeof head, s->data + sizeof head,
+    return writeAt(w, slotAt(w, slot), head, sizeof head) &&
+           writeAt(w, slotAt(w, slot) + sizeof head, s->data + sizeof head,
                    w->bufferSize - sizeof head) &&
-           Write(w, SlotAt(w, slot), s->data, sizeof head);
+           writeAt(w, slotAt(w, slot), s->data, sizeof head);
 }
 
 /* What was added to a buffer whose first part is on disk. */
-static bool WriteMore(EtlWriter *w, const Stream *s)
+static bool writeMore(EtlWriter *w, const Stream *s)
 {
-    uint64_t at = SlotAt(w, s->slot);
-    return Write(w, at + s->written, s->data + s->written, s->used - s->written) &&
-           Write(w, at, s->data, ETL_BUFFER_HEADER);
+    uint64_t at = slotAt(w, s->slot);
+    return writeAt(w, at + s->written, s->data + s->written, s->used - s->written) &&
+           writeAt(w, at, s->data, ETL_BUFFER_HEADER);
 }
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
 /* Ticks of the session as ticks of the file. */
-static int64_t FileTicks(const EtlWriter *w, int64_t ticks)
+static int64_t fileTicks(const EtlWriter *w, int64_t ticks)
 {
     return (int64_t)((uint64_t)ticks + (uint64_t)w->delta);
 }
 
 /* Records are built with the session's own ticks; an appended file has another start. */
-static void Rebase(const EtlWriter *w, Stream *s)
+static void rebase(const EtlWriter *w, Stream *s)
 {
     size_t size, timeAt, at = s->rebased;
     int64_t ticks;
     while (w->delta != 0 && at < s->used &&
             EtlRecordPeekAny(s->data + at, s->used - at, &ticks, &size, &timeAt)) {
         if (timeAt != 0) {
-            EtwStore64(s->data + at + timeAt, (uint64_t)FileTicks(w, ticks));
+            EtwStore64(s->data + at + timeAt, (uint64_t)fileTicks(w, ticks));
         }
         at += size;
     }
     s->rebased = s->used;
 }
 
-static void BuildHead(const EtlWriter *w, const Stream *s, bool partial)
+static void buildHead(const EtlWriter *w, const Stream *s, bool partial)
 {
-    EtlBufferHead head = {w->bufferSize, s->used, FileTicks(w, s->last), s->sequence,
+    EtlBufferHead head = {w->bufferSize, s->used, fileTicks(w, s->last), s->sequence,
             (uint16_t)(s - w->streams), w->header.loggerId, partial ? ETL_FLAG_FLUSH_MARKER : 0,
             ETL_BUFFER_GENERIC};
     EtlBufferHeadBuild(&head, s->data);
 }
 
-static void NotifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
+static void notifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
 {
     if (w->onFlush != NULL) {
         EtlFlush put = {(int)(s - w->streams), done, slot, s->used, s->sequence, w->number};
@@ -194,15 +194,15 @@ static void NotifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
 }
 
 /* First write of a buffer: gives it its slot. */
-static bool FlushFirst(EtlWriter *w, Stream *s, bool partial)
+static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
 {
     bool grow = !w->circular || w->slotsUsed < w->slotsMax;
-    uint32_t slot = grow ? w->slotsUsed + 1 : OldestSlot(w);
+    uint32_t slot = grow ? w->slotsUsed + 1 : oldestSlot(w);
     memset(s->data + s->used, 0xFF, w->bufferSize - s->used);
     s->sequence = w->sequence + 1;
-    BuildHead(w, s, partial);
-    NotifyFlush(w, s, slot, false);
-    if (!(grow ? WriteNew(w, s, slot) : WriteOver(w, s, slot))) {
+    buildHead(w, s, partial);
+    notifyFlush(w, s, slot, false);
+    if (!(grow ? writeNew(w, s, slot) : writeOver(w, s, slot))) {
         return false;
     }
     w->slotsUsed += grow;
@@ -214,17 +214,17 @@ static bool FlushFirst(EtlWriter *w, Stream *s, bool partial)
 
 /* Write what is not on disk yet; the buffer stays open. False: it stays as it is, osError is set.
  */
-static bool Put(EtlWriter *w, Stream *s, bool partial)
+static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
 {
-    Rebase(w, s);
+    rebase(w, s);
     if (s->slot == NO_SLOT) {
-        if (!FlushFirst(w, s, partial)) {
+        if (!flushFirst(w, s, partial)) {
             return false;
         }
     } else if (s->written != s->used) {
-        BuildHead(w, s, partial);
-        NotifyFlush(w, s, s->slot, false);
-        if (!WriteMore(w, s)) {
+        buildHead(w, s, partial);
+        notifyFlush(w, s, s->slot, false);
+        if (!writeMore(w, s)) {
             return false;
         }
     } else {
@@ -233,7 +233,7 @@ static bool Put(EtlWriter *w, Stream *s, bool partial)
     s->written = s->used;
     s->eventsWritten = s->events;
     w->headerStale = true;
-    NotifyFlush(w, s, s->slot, true);
+    notifyFlush(w, s, s->slot, true);
     if (w->circular) {
         w->ring[s->slot - 1] = (Slot){s->last, s->events, (int32_t)(s - w->streams)};
     }
@@ -241,7 +241,7 @@ static bool Put(EtlWriter *w, Stream *s, bool partial)
 }
 
 /* The buffer is on disk: the CPU begins another with its next event. */
-static void End(EtlWriter *w, Stream *s)
+static void endBuffer(EtlWriter *w, Stream *s)
 {
     if (w->circular) {
         w->ring[s->slot - 1].owner = -1;
@@ -250,11 +250,11 @@ static void End(EtlWriter *w, Stream *s)
     s->slot = NO_SLOT;
 }
 
-static bool FlushAll(EtlWriter *w)
+static bool flushAll(EtlWriter *w)
 {
     bool good = true;
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
-        if (w->streams[cpu].limit != 0 && !Put(w, &w->streams[cpu], true)) {
+        if (w->streams[cpu].limit != 0 && !putBuffer(w, &w->streams[cpu], true)) {
             good = false;
         }
     }
@@ -263,12 +263,12 @@ static bool FlushAll(EtlWriter *w)
 
 /* ---- The header buffer ----------------------------------------------------------------------- */
 
-static uint64_t Lost(const EtlWriter *w, uint64_t eventsLost)
+static uint64_t totalLost(const EtlWriter *w, uint64_t eventsLost)
 {
     return w->lostBefore + eventsLost + w->lostFull + w->lostIo + w->tooBig;
 }
 
-static bool WriteHeader(EtlWriter *w, bool whole)
+static bool writeHeader(EtlWriter *w, bool whole)
 {
     size_t used;
     w->header.cpus = w->cpus > w->header.cpus ? w->cpus : w->header.cpus;
@@ -278,11 +278,11 @@ static bool WriteHeader(EtlWriter *w, bool whole)
         memset(w->headerData + used, 0xFF, w->bufferSize - used);
         used = w->bufferSize;
     }
-    w->headerStale = !Write(w, 0, w->headerData, used);
+    w->headerStale = !writeAt(w, 0, w->headerData, used);
     return !w->headerStale;
 }
 
-static void SetLost(EtlWriter *w, uint64_t lost)
+static void setLost(EtlWriter *w, uint64_t lost)
 {
     uint32_t shown = lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX;
     w->headerStale |= shown != w->header.eventsLost;
@@ -290,14 +290,14 @@ static void SetLost(EtlWriter *w, uint64_t lost)
 }
 
 /* The header's end time: endWall or, when that is later, the last event's time. */
-static void SetEnd(EtlWriter *w, int64_t endWall)
+static void setEnd(EtlWriter *w, int64_t endWall)
 {
     const EtlHeader *h = &w->header;
     EtlClock clock = {.ticks0 = h->ticks0, .start = EtlWallOfFiletime(h->start), .multiplier = 1};
     int64_t end = endWall;
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
         int64_t last = w->streams[cpu].last;
-        int64_t wall = EtlClockTime(&clock, FileTicks(w, last));
+        int64_t wall = EtlClockTime(&clock, fileTicks(w, last));
         end = last != INT64_MIN && wall > end ? wall : end;
     }
     end = end != 0 ? end : clock.start; /* no event at all: 0 would say "not closed" */
@@ -306,7 +306,7 @@ static void SetEnd(EtlWriter *w, int64_t endWall)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static uint32_t SlotsOf(const EtlWriter *w, uint32_t maxMB)
+static uint32_t slotsOf(const EtlWriter *w, uint32_t maxMB)
 {
     uint64_t slots = ((uint64_t)maxMB << 20) / w->bufferSize;
     slots = slots > 1 ? slots - 1 : 1;
@@ -314,7 +314,7 @@ static uint32_t SlotsOf(const EtlWriter *w, uint32_t maxMB)
 }
 
 /* New-file mode: the path of the file with that number. */
-static char *NumberedPath(const char *pattern, int number)
+static char *numberedPath(const char *pattern, int number)
 {
     const char *mark = strstr(pattern, "%d");
     EtwText text = {0};
@@ -324,11 +324,11 @@ static char *NumberedPath(const char *pattern, int number)
     return text.data;
 }
 
-static void SetPath(EtlWriter *w, char *path)
+static void setPath(EtlWriter *w, char *path)
 {
-    static const size_t room = 4096;
-    char *full = EtwAlloc(room);
-    OsFullPath(path, full, room);
+    static const size_t capacity = 4096;
+    char *full = EtwAlloc(capacity);
+    OsFullPath(path, full, capacity);
     EtwFree(w->path);
     EtwFree((char *)w->header.path);
     w->path = path;
@@ -337,45 +337,45 @@ static void SetPath(EtlWriter *w, char *path)
 
 /* Finish the current file of new-file mode and go on with the next. False: the current one stays.
  */
-static bool NextFile(EtlWriter *w)
+static bool nextFile(EtlWriter *w)
 {
     OsFile *next;
-    char *path = NumberedPath(w->pattern, w->number + 1);
+    char *path = numberedPath(w->pattern, w->number + 1);
     EtwError error = {0};
-    if (!FlushAll(w) || OsFileCreate(&next, path, false, &error) != ETW_OK) {
+    if (!flushAll(w) || OsFileCreate(&next, path, false, &error) != ETW_OK) {
         w->osError = error.osError != 0 ? error.osError : w->osError;
         EtwFree(path);
         return false;
     }
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
         if (w->streams[cpu].limit != 0) {
-            End(w, &w->streams[cpu]);
+            endBuffer(w, &w->streams[cpu]);
         }
     }
-    SetEnd(w, 0);
-    WriteHeader(w, false);
+    setEnd(w, 0);
+    writeHeader(w, false);
     OsFileClose(w->file);
-    w->bytesBefore += SlotAt(w, w->slotsUsed + 1);
+    w->bytesBefore += slotAt(w, w->slotsUsed + 1);
     w->file = next;
     w->number++;
     w->slotsUsed = w->slotsReserved = 0;
     w->header.end = 0;
     w->buffers++;
-    SetPath(w, path);
-    WriteHeader(w, true); /* if it fails, the flush tries again: headerStale */
+    setPath(w, path);
+    writeHeader(w, true); /* if it fails, the flush tries again: headerStale */
     return true;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static uint8_t *Refuse(EtlWriter *w, EtwStatus status, uint64_t *countPtr)
+static uint8_t *refuse(EtlWriter *w, EtwStatus status, uint64_t *countPtr)
 {
     w->refusal = status;
     ++*countPtr;
     return NULL;
 }
 
-static void GrowStreams(EtlWriter *w, uint32_t cpus)
+static void growStreams(EtlWriter *w, uint32_t cpus)
 {
     w->streams = EtwRealloc(w->streams, cpus * sizeof *w->streams);
     for (; w->cpus < cpus; w->cpus++) {
@@ -383,38 +383,38 @@ static void GrowStreams(EtlWriter *w, uint32_t cpus)
     }
 }
 
-static bool Try(EtlWriter *w, bool done)
+static bool try(EtlWriter *w, bool done)
 {
     w->retryIn = done ? 0 : RETRY_AFTER;
     return done;
 }
 
 /* A buffer with room for `size` bytes, for a CPU that has none: the slow path of Reserve. */
-static uint8_t *ReserveInNew(EtlWriter *w, uint32_t cpu, int64_t ticks, size_t size)
+static uint8_t *reserveInNew(EtlWriter *w, uint32_t cpu, int64_t ticks, size_t size)
 {
     if (cpu >= w->cpus) {
-        GrowStreams(w, cpu + 1);
+        growStreams(w, cpu + 1);
     }
     Stream *s = &w->streams[cpu];
     if (size > w->bufferSize - ETL_BUFFER_HEADER || size > ETL_MAX_RECORD + 1) {
-        return Refuse(w, ETW_E_LIMIT, &w->tooBig);
+        return refuse(w, ETW_E_LIMIT, &w->tooBig);
     }
     if (w->retryIn != 0) {
         w->retryIn--; /* the disk refused a moment ago: do not ask it for every event */
-        return Refuse(w, ETW_E_IO, &w->lostIo);
+        return refuse(w, ETW_E_IO, &w->lostIo);
     }
     if (s->limit != 0) {
-        if (!Try(w, Put(w, s, false))) {
-            return Refuse(w, ETW_E_IO, &w->lostIo);
+        if (!try(w, putBuffer(w, s, false))) {
+            return refuse(w, ETW_E_IO, &w->lostIo);
         }
-        End(w, s);
+        endBuffer(w, s);
     }
     if (!w->circular && w->slotsMax != 0 && w->slotsReserved >= w->slotsMax) {
         if (w->pattern == NULL) {
-            return Refuse(w, ETW_E_LIMIT, &w->lostFull);
+            return refuse(w, ETW_E_LIMIT, &w->lostFull);
         }
-        if (!Try(w, NextFile(w))) {
-            return Refuse(w, ETW_E_IO, &w->lostIo);
+        if (!try(w, nextFile(w))) {
+            return refuse(w, ETW_E_IO, &w->lostIo);
         }
     }
     if (s->data == NULL) {
@@ -431,11 +431,11 @@ uint8_t *EtlWriterReserve(EtlWriter *w, int cpuNumber, int64_t ticks, size_t siz
 {
     uint32_t cpu = (uint32_t)cpuNumber % MAX_CPUS;
     if (cpu >= w->cpus) {
-        return ReserveInNew(w, cpu, ticks, size);
+        return reserveInNew(w, cpu, ticks, size);
     }
     Stream *s = &w->streams[cpu];
     if (size > s->limit || s->used > s->limit - size) {
-        return ReserveInNew(w, cpu, ticks, size);
+        return reserveInNew(w, cpu, ticks, size);
     }
     uint8_t *out = s->data + s->used;
     s->used += (uint32_t)size;
@@ -449,7 +449,7 @@ EtwStatus EtlWriterAdd(EtlWriter *w, const EtwEvent *event)
 {
     size_t size = EtlRecordSize(event);
     if (size == 0) {
-        Refuse(w, ETW_E_LIMIT, &w->tooBig);
+        refuse(w, ETW_E_LIMIT, &w->tooBig);
         return ETW_E_LIMIT;
     }
     uint8_t *out = EtlWriterReserve(w, event->cpu, event->ticks, size);
@@ -466,7 +466,7 @@ EtwStatus EtlWriterAdd(EtlWriter *w, const EtwEvent *event)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static EtwStatus CheckPattern(const EtlWriterConfig *c, EtwError *errPtr)
+static EtwStatus checkPattern(const EtlWriterConfig *c, EtwError *errPtr)
 {
     const char *mark = strstr(c->path, "%d");
     if (mark == NULL || strstr(mark + 2, "%d") != NULL) {
@@ -481,7 +481,7 @@ static EtwStatus CheckPattern(const EtlWriterConfig *c, EtwError *errPtr)
     return ETW_OK;
 }
 
-static EtwStatus CheckConfig(const EtlWriterConfig *c, EtwError *errPtr)
+static EtwStatus checkConfig(const EtlWriterConfig *c, EtwError *errPtr)
 {
     uint32_t modes =
             c->recover ? 0 : c->mode & (ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE);
@@ -509,12 +509,12 @@ static EtwStatus CheckConfig(const EtlWriterConfig *c, EtwError *errPtr)
                 "%lu MB have no room for two buffers of %lu KB", (unsigned long)c->maxMB,
                 (unsigned long)(c->bufferSize / 1024));
     }
-    return modes == ETL_MODE_NEWFILE ? CheckPattern(c, errPtr) : ETW_OK;
+    return modes == ETL_MODE_NEWFILE ? checkPattern(c, errPtr) : ETW_OK;
 }
 
 /* FILETIMEs have 100 ns: what is left of the start's wall time moves the tick that belongs to it.
  */
-static void FirstHeader(EtlWriter *w, const EtlWriterConfig *c)
+static void firstHeader(EtlWriter *w, const EtlWriterConfig *c)
 {
     EtlHeader *h = &w->header;
     h->loggerName = w->loggerName;
@@ -532,7 +532,7 @@ static void FirstHeader(EtlWriter *w, const EtlWriterConfig *c)
     h->loggerId = c->loggerId;
 }
 
-static void Continue(EtlWriter *w, const EtlAppend *a)
+static void continueFile(EtlWriter *w, const EtlAppend *a)
 {
     EtlHeader *h = &w->header;
     int64_t start = EtlFiletimeOfWall(a->info.startTime);
@@ -549,17 +549,17 @@ static void Continue(EtlWriter *w, const EtlAppend *a)
     w->buffers = a->slots + 1;
 }
 
-static EtwStatus OpenFile(EtlWriter *w, const EtlAppend *append, EtwError *errPtr)
+static EtwStatus openFile(EtlWriter *w, const EtlAppend *append, EtwError *errPtr)
 {
     EtwStatus status = OsFileCreate(&w->file, w->path, append->found, errPtr);
     if (status != ETW_OK) {
         return status;
     }
-    uint64_t end = SlotAt(w, w->slotsUsed + 1);
+    uint64_t end = slotAt(w, w->slotsUsed + 1);
     if (append->found && OsFileSize(w->file) > end) {
         OsFileTruncate(w->file, end, &w->osError); /* a buffer that was cut */
     }
-    if (!WriteHeader(w, true)) {
+    if (!writeHeader(w, true)) {
         status = EtwFailOs(
                 errPtr, ETW_E_IO, w->osError, "WRITE", w->path, "cannot write \"%s\"", w->path);
         if (!append->found) {
@@ -569,7 +569,7 @@ static EtwStatus OpenFile(EtlWriter *w, const EtlAppend *append, EtwError *errPt
     return status;
 }
 
-static void FreeWriter(EtlWriter *w)
+static void freeWriter(EtlWriter *w)
 {
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
         EtwFree(w->streams[cpu].data);
@@ -587,7 +587,7 @@ static void FreeWriter(EtlWriter *w)
     EtwFree(w);
 }
 
-static EtlWriter *NewWriter(const EtlWriterConfig *c)
+static EtlWriter *newWriter(const EtlWriterConfig *c)
 {
     EtlWriter *w = EtwAlloc(sizeof *w);
     bool newFile = (c->mode & ETL_MODE_NEWFILE) != 0 && !c->recover;
@@ -597,34 +597,34 @@ static EtlWriter *NewWriter(const EtlWriterConfig *c)
     w->number = 1;
     w->buffers = 1;
     w->headerData = EtwAlloc(c->bufferSize);
-    FirstHeader(w, c);
-    SetPath(w, newFile ? NumberedPath(c->path, 1) : EtwStrdup(c->path));
-    GrowStreams(w, (uint32_t)c->cpus);
+    firstHeader(w, c);
+    setPath(w, newFile ? numberedPath(c->path, 1) : EtwStrdup(c->path));
+    growStreams(w, (uint32_t)c->cpus);
     return w;
 }
 
 EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwError *errPtr)
 {
     EtlAppend append = {0};
-    EtwStatus status = CheckConfig(c, errPtr);
+    EtwStatus status = checkConfig(c, errPtr);
     if (status == ETW_OK && (c->mode & ETL_MODE_APPEND || c->recover)) {
         status = EtlAppendScan(&append, c->path, c->bufferSize, c->recover, errPtr);
     }
     if (status != ETW_OK) {
         return status;
     }
-    EtlWriter *w = NewWriter(c);
+    EtlWriter *w = newWriter(c);
     if (append.found) {
-        Continue(w, &append);
+        continueFile(w, &append);
         w->lostBefore = c->recover ? 0 : w->lostBefore;
     }
     w->onFlush = c->onFlush;
     w->flushCtx = c->flushCtx;
     w->circular = (c->mode & ETL_MODE_CIRCULAR) != 0 && !c->recover;
     EtlWriterSetLimit(w, c->maxMB);
-    status = OpenFile(w, &append, errPtr);
+    status = openFile(w, &append, errPtr);
     if (status != ETW_OK) {
-        FreeWriter(w);
+        freeWriter(w);
         return status;
     }
     *writerPtr = w;
@@ -633,7 +633,7 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwErro
 
 void EtlWriterSetLimit(EtlWriter *w, uint32_t maxMB)
 {
-    uint32_t slots = maxMB != 0 ? SlotsOf(w, maxMB) : 0;
+    uint32_t slots = maxMB != 0 ? slotsOf(w, maxMB) : 0;
     if (!w->circular) {
         w->slotsMax = slots;
     } else if (slots != 0) {
@@ -653,15 +653,15 @@ void EtlWriterSetLimit(EtlWriter *w, uint32_t maxMB)
 
 EtwStatus EtlWriterFlush(EtlWriter *w, uint64_t eventsLost)
 {
-    bool good = Try(w, FlushAll(w));
-    SetLost(w, Lost(w, eventsLost));
+    bool good = try(w, flushAll(w));
+    setLost(w, totalLost(w, eventsLost));
     if (w->headerStale) {
-        good &= WriteHeader(w, false);
+        good &= writeHeader(w, false);
     }
     return good ? ETW_OK : ETW_E_IO;
 }
 
-static uint64_t Unwritten(const EtlWriter *w)
+static uint64_t unwrittenEvents(const EtlWriter *w)
 {
     uint64_t count = 0;
     for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
@@ -674,30 +674,30 @@ static uint64_t Unwritten(const EtlWriter *w)
 EtwStatus EtlWriterClose(EtlWriter *w, uint64_t eventsLost, int64_t endWall, EtwError *errPtr)
 {
     EtwStatus status = ETW_OK;
-    FlushAll(w);
-    uint64_t unwritten = Unwritten(w);
-    SetLost(w, Lost(w, eventsLost) + unwritten);
-    SetEnd(w, endWall);
-    if (!WriteHeader(w, false) || unwritten != 0) {
+    flushAll(w);
+    uint64_t unwritten = unwrittenEvents(w);
+    setLost(w, totalLost(w, eventsLost) + unwritten);
+    setEnd(w, endWall);
+    if (!writeHeader(w, false) || unwritten != 0) {
         status = EtwFailOs(errPtr, ETW_E_IO, w->osError, "WRITE", w->path,
                 "cannot write the last %llu events and the end of \"%s\"",
                 (unsigned long long)unwritten, w->path);
     }
-    FreeWriter(w);
+    freeWriter(w);
     return status;
 }
 
 void EtlWriterGetState(const EtlWriter *w, EtlWriterState *state)
 {
     memset(state, 0, sizeof *state);
-    state->bytes = w->bytesBefore + SlotAt(w, w->slotsUsed + 1);
+    state->bytes = w->bytesBefore + slotAt(w, w->slotsUsed + 1);
     state->buffers = w->buffers;
     state->events = w->events;
     state->lostFull = w->lostFull;
     state->lostIo = w->lostIo;
     state->tooBig = w->tooBig;
     state->overwritten = w->overwritten;
-    state->unwritten = w->osError != 0 ? Unwritten(w) : 0;
+    state->unwritten = w->osError != 0 ? unwrittenEvents(w) : 0;
     state->osError = w->osError;
     state->number = w->number;
 }

@@ -50,14 +50,14 @@ static const EtwCostClass *classOf(Calls *c, const EtwSchema *schema)
 typedef EtwRoleValues Values;
 
 /* What the value is called, else its number. */
-static const char *called(const Values *v, EtwRole role, char *room, size_t roomSize)
+static const char *called(const Values *v, EtwRole role, char *capacity, size_t capacitySize)
 {
     const EtwMap *map = v->schema->fields[v->semantics->field[role]].map;
     const char *name = map && !map->bits ? EtwMapName(map, EtwRoleNumber(v, role)) : NULL;
     if (name == NULL) {
-        snprintf(room, roomSize, "%llu", (unsigned long long)EtwRoleNumber(v, role));
+        snprintf(capacity, capacitySize, "%llu", (unsigned long long)EtwRoleNumber(v, role));
     }
-    return name ? name : room;
+    return name ? name : capacity;
 }
 
 /* A switch that Windows reports: states and reasons are that system's. */
@@ -85,9 +85,9 @@ static bool isGone(const Values *v)
 
 static const EtwCostClass *waitOf(Calls *c, const Values *v)
 {
-    char room[24];
+    char capacity[24];
     return EtwCostClassOf(c, ETW_COST_WAIT,
-            isWindows(v) ? called(v, ETW_ROLE_WAIT_REASON, room, sizeof room) : "");
+            isWindows(v) ? called(v, ETW_ROLE_WAIT_REASON, capacity, sizeof capacity) : "");
 }
 
 static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
@@ -122,7 +122,7 @@ static void switchIn(Calls *c, CallThread *t, int64_t time)
 /* ---- Script ---------------------------------------------------------------------------------- */
 
 /* What a callback or a package is called among procs: {after tick}, {package http}. */
-static size_t blockName(const Values *v, CallEnter *enter, char room[CALL_BLOCK_NAME])
+static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BLOCK_NAME])
 {
     bool package = v->semantics->meaning == ETW_MEANS_PACKAGE_ENTER;
     const char *s = enter->command, *end = s + enter->commandSize;
@@ -130,8 +130,8 @@ static size_t blockName(const Values *v, CallEnter *enter, char room[CALL_BLOCK_
     const char *kind = package ? "package" : EtwRoleText(v, ETW_ROLE_KIND, &kindSize);
     kindSize = package ? strlen(kind) : kindSize < 16 ? kindSize : 16;
     if (strncmp(kind, "loop", kindSize) != 0) { /* vwait, update: their words say it */
-        memcpy(room, kind, kindSize);
-        room[kindSize] = ' ';
+        memcpy(capacity, kind, kindSize);
+        capacity[kindSize] = ' ';
         size = kindSize + 1;
     }
     for (int skip = package ? 2 : 0; skip > 0 && s < end; s++) {
@@ -141,14 +141,14 @@ static size_t blockName(const Values *v, CallEnter *enter, char room[CALL_BLOCK_
         s++;
     }
     for (; s < end && (uint8_t)*s > ' ' && *s != ';' && size < CALL_BLOCK_NAME - 1; s++) {
-        room[size++] = *s;
+        capacity[size++] = *s;
     }
     return size;
 }
 
 static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
 {
-    char room[CALL_BLOCK_NAME];
+    char capacity[CALL_BLOCK_NAME];
     CallEnter enter = {.id = EtwRoleNumber(v, ETW_ROLE_CALL_ID),
             .depth = (int)EtwRoleNumber(v, ETW_ROLE_DEPTH)};
     enter.command = EtwRoleText(v, ETW_ROLE_COMMAND, &enter.commandSize);
@@ -157,8 +157,8 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
         enter.file = EtwRoleText(v, ETW_ROLE_FILE, &enter.fileSize);
         enter.line = (uint32_t)EtwRoleNumber(v, ETW_ROLE_LINE);
     } else {
-        enter.name = room;
-        enter.nameSize = blockName(v, &enter, room);
+        enter.name = capacity;
+        enter.nameSize = blockName(v, &enter, capacity);
     }
     CallThread *t = EtwCallThreadOf(c, event, true);
     switchIn(c, t, event->time);
@@ -252,8 +252,8 @@ static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 
 static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
-    char room[24];
-    const char *name = called(v, ETW_ROLE_SYSCALL, room, sizeof room);
+    char capacity[24];
+    const char *name = called(v, ETW_ROLE_SYSCALL, capacity, sizeof capacity);
     switchIn(c, t, time);
     t->inSyscall = true;
     t->syscallSince = time;

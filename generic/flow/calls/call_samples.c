@@ -10,11 +10,11 @@ enum { COUNTERS = 16 }; /* more than a sample has */
 
 /* A name and a number, parted by single blanks from each other and the next. */
 static bool nextCounter(
-        const char **atPtr, const char *end, char *name, size_t room, uint64_t *count)
+        const char **atPtr, const char *end, char *name, size_t capacity, uint64_t *count)
 {
     const char *at = *atPtr, *blank = at < end ? memchr(at, ' ', (size_t)(end - at)) : NULL;
     size_t size = blank != NULL ? (size_t)(blank - at) : 0;
-    if (size == 0 || size >= room) {
+    if (size == 0 || size >= capacity) {
         return false;
     }
     memcpy(name, at, size);

@@ -47,9 +47,9 @@ void EtwCostAdd(EtwCosts *costs, const EtwCost *cost)
     while (i < costs->count && costs->list[i].of != cost->of) {
         i++;
     }
-    if (i == costs->room) {
-        costs->room = costs->room ? 2 * costs->room : 4;
-        costs->list = EtwRealloc(costs->list, (size_t)costs->room * sizeof *costs->list);
+    if (i == costs->capacity) {
+        costs->capacity = costs->capacity ? 2 * costs->capacity : 4;
+        costs->list = EtwRealloc(costs->list, (size_t)costs->capacity * sizeof *costs->list);
     }
     if (i == costs->count) {
         costs->list[costs->count++] = (EtwCost){.of = cost->of};

@@ -3,7 +3,7 @@
  *
  *	Pairs enters with leaves and keeps each thread's stack of open calls. A thread's calls do not
  *	simply nest: a coroutine leaves by yield in the middle of its calls, which is no event, and an
- *	interpreter that calls another counts its own depth (a lane). An enter at a depth that is taken
+ *	interpreter that calls another counts its own depth. An enter at a depth that is taken
  *	shows that whoever is there has yielded (or that its leave was lost): it falls asleep. It is
  *	back with its own leave, or with a call that is made from it. What events say is call_events.c.
  */
@@ -54,7 +54,7 @@ static CallFrame *frameNew(Calls *c)
     }
     EtwCosts paid = f->paid; /* keeps its memory */
     c->freeFrames = f->nextFree;
-    *f = (CallFrame){.paid = {.list = paid.list, .room = paid.room}};
+    *f = (CallFrame){.paid = {.list = paid.list, .capacity = paid.capacity}};
     return f;
 }
 
@@ -72,19 +72,19 @@ static int64_t account(CallThread *t, int64_t time)
     return time;
 }
 
-static void push(Calls *c, CallThread *t, CallFrame *f, int lane, const CallEnter *enter)
+static void push(Calls *c, CallThread *t, CallFrame *f, int interp, const CallEnter *enter)
 {
     const EtwCallsWatch *watch = &c->base.config.watch;
-    if (t->count == t->room) {
-        t->room = t->room ? 2 * t->room : 16;
-        t->stack = EtwRealloc(t->stack, (size_t)t->room * sizeof(CallFrame *));
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 16;
+        t->stack = EtwRealloc(t->stack, (size_t)t->capacity * sizeof(CallFrame *));
     }
     f->since = t->mark;
-    f->lane = lane;
-    f->below = t->lanes[lane].top;
+    f->interp = interp;
+    f->below = t->interps[interp].top;
     f->index = t->count;
     f->outermost = f->use->active++ == 0;
-    t->lanes[lane].top = t->count;
+    t->interps[interp].top = t->count;
     t->stack[t->count++] = f;
     if (watch->push != NULL) {
         watch->push(watch->ctx, t->root, t->mark, f->proc, enter ? enter->command : "",
@@ -127,7 +127,7 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
         t->root->stats.total += ns;
     }
     f->self = 0;
-    t->lanes[f->lane].top = f->below;
+    t->interps[f->interp].top = f->below;
     chargeParent(t, f);
     if (watch->pop != NULL) {
         watch->pop(watch->ctx, t->root, t->mark, f->proc, code);
@@ -147,7 +147,7 @@ static void putAsleep(Calls *c, CallThread *t, int index)
 }
 
 /* It, and below it its callers that fell asleep with it. */
-static void wake(Calls *c, CallThread *t, CallFrame *f, int lane)
+static void wake(Calls *c, CallThread *t, CallFrame *f, int interp)
 {
     CallFrame *chain = NULL;
     uint64_t batch = f->batch;
@@ -160,49 +160,49 @@ static void wake(Calls *c, CallThread *t, CallFrame *f, int lane)
     }
     for (; chain != NULL; chain = f) {
         f = chain->nextFree;
-        push(c, t, chain, lane, NULL);
+        push(c, t, chain, interp, NULL);
     }
 }
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
+/* ---- Interpreters ----------------------------------------------------------------------------------- */
 
 enum { IDS_A_BLOCK = 256 };
 
-static bool continues(const CallThread *t, const CallInterp *lane, int depth)
+static bool continues(const CallThread *t, const CallInterp *interp, int depth)
 {
-    return lane->lastId % IDS_A_BLOCK == 0 ||
-           (depth > 1 && lane->top >= 0 && t->stack[lane->top]->depth >= depth - 1);
+    return interp->lastId % IDS_A_BLOCK == 0 ||
+           (depth > 1 && interp->top >= 0 && t->stack[interp->top]->depth >= depth - 1);
 }
 
-static int laneNew(CallThread *t)
+static int interpNew(CallThread *t)
 {
-    if (t->laneCount == t->laneRoom) {
-        t->laneRoom = t->laneRoom ? 2 * t->laneRoom : 1;
-        t->lanes = EtwRealloc(t->lanes, (size_t)t->laneRoom * sizeof *t->lanes);
+    if (t->interpCount == t->interpCapacity) {
+        t->interpCapacity = t->interpCapacity ? 2 * t->interpCapacity : 1;
+        t->interps = EtwRealloc(t->interps, (size_t)t->interpCapacity * sizeof *t->interps);
     }
-    t->lanes[t->laneCount] = (CallInterp){.top = -1};
-    return t->laneCount++;
+    t->interps[t->interpCount] = (CallInterp){.top = -1};
+    return t->interpCount++;
 }
 
-static int laneOf(CallThread *t, uint64_t id, int depth)
+static int interpOf(CallThread *t, uint64_t id, int depth)
 {
     uint64_t block = (id - 1) / IDS_A_BLOCK;
     int found = -1, unused = -1;
-    for (int i = 0; i < t->laneCount; i++) {
-        const CallInterp *lane = &t->lanes[i];
-        if (lane->block == block) {
+    for (int i = 0; i < t->interpCount; i++) {
+        const CallInterp *interp = &t->interps[i];
+        if (interp->block == block) {
             return i;
         }
-        if (continues(t, lane, depth) && (found < 0 || lane->top > t->lanes[found].top)) {
+        if (continues(t, interp, depth) && (found < 0 || interp->top > t->interps[found].top)) {
             found = i;
         }
-        unused = lane->top < 0 ? i : unused;
+        unused = interp->top < 0 ? i : unused;
     }
-    if (found < 0 && unused < 0 && t->laneCount < CALL_INTERPS) {
-        unused = laneNew(t);
+    if (found < 0 && unused < 0 && t->interpCount < CALL_INTERPS) {
+        unused = interpNew(t);
     }
     found = found >= 0 ? found : unused >= 0 ? unused : 0;
-    t->lanes[found].block = block;
+    t->interps[found].block = block;
     return found;
 }
 
@@ -215,12 +215,12 @@ static bool isCalled(const EtwCallRow *proc, const CallEnter *e)
            memcmp(e->context + 2, proc->name, proc->nameSize) == 0;
 }
 
-/* The running caller in its lane: by depth and name, or else by depth. */
+/* The running caller in its interpreter: by depth and name, or else by depth. */
 static CallFrame *runningCaller(
-        CallThread *t, const CallInterp *lane, const CallEnter *e, bool named)
+        CallThread *t, const CallInterp *interp, const CallEnter *e, bool named)
 {
     enum { LOOK = 64 };
-    int at = lane->top;
+    int at = interp->top;
     for (int i = 0; at >= 0 && i < LOOK; i++, at = t->stack[at]->below) {
         CallFrame *f = t->stack[at];
         if (f->depth == e->depth - 1 && (!named || isCalled(f->proc, e))) {
@@ -240,10 +240,10 @@ static CallFrame *sleepingCaller(Calls *c, const CallThread *t, const CallEnter 
 }
 
 /* Whoever is as deep as the call that begins, and who stands on it, has yielded. */
-static void suspendAtDepth(Calls *c, CallThread *t, const CallInterp *lane, int depth)
+static void suspendAtDepth(Calls *c, CallThread *t, const CallInterp *interp, int depth)
 {
     int cut = -1;
-    for (int at = lane->top; at >= 0 && t->stack[at]->depth >= depth; at = t->stack[at]->below) {
+    for (int at = interp->top; at >= 0 && t->stack[at]->depth >= depth; at = t->stack[at]->below) {
         cut = at;
     }
     if (cut >= 0) {
@@ -251,10 +251,10 @@ static void suspendAtDepth(Calls *c, CallThread *t, const CallInterp *lane, int 
     }
 }
 
-/* What is on the caller in its lane has yielded. */
-static void suspendAbove(Calls *c, CallThread *t, const CallInterp *lane, const CallFrame *caller)
+/* What is on the caller in its interpreter has yielded. */
+static void suspendAbove(Calls *c, CallThread *t, const CallInterp *interp, const CallFrame *caller)
 {
-    int above = lane->top;
+    int above = interp->top;
     if (above == caller->index) {
         return;
     }
@@ -264,14 +264,14 @@ static void suspendAbove(Calls *c, CallThread *t, const CallInterp *lane, const 
     putAsleep(c, t, above);
 }
 
-/* Bring the stack to where the caller is on top of its lane. */
-static void findCaller(Calls *c, CallThread *t, int lane, const CallEnter *e)
+/* Bring the stack to where the caller is on top of its interpreter's calls. */
+static void findCaller(Calls *c, CallThread *t, int interp, const CallEnter *e)
 {
-    const CallInterp *l = &t->lanes[lane];
+    const CallInterp *l = &t->interps[interp];
     CallFrame *caller = runningCaller(t, l, e, true);
     CallFrame *sleeper = caller ? NULL : sleepingCaller(c, t, e);
     if (sleeper != NULL) { /* whoever resumed it, at whatever depth, is below it */
-        wake(c, t, sleeper, lane);
+        wake(c, t, sleeper, interp);
         return;
     }
     if (caller == NULL) {
@@ -284,7 +284,7 @@ static void findCaller(Calls *c, CallThread *t, int lane, const CallEnter *e)
 }
 
 /* The name is the first word of a list: plain, in braces, or with backslashes. */
-static size_t nameOf(const CallEnter *e, const char **namePtr, char *room, size_t roomSize)
+static size_t nameOf(const CallEnter *e, const char **namePtr, char *capacity, size_t capacitySize)
 {
     const char *s = e->command, *end = s + e->commandSize;
     size_t size = 0;
@@ -305,11 +305,11 @@ static size_t nameOf(const CallEnter *e, const char **namePtr, char *room, size_
     if (s == end || *s == ' ') {
         return (size_t)(s - *namePtr);
     }
-    for (s = e->command; s < end && *s != ' ' && size < roomSize; s++) {
+    for (s = e->command; s < end && *s != ' ' && size < capacitySize; s++) {
         s += *s == '\\' && s + 1 < end;
-        room[size++] = *s;
+        capacity[size++] = *s;
     }
-    *namePtr = room;
+    *namePtr = capacity;
     return size;
 }
 
@@ -322,11 +322,11 @@ static size_t lambdaName(const CallEnter *e)
 
 static EtwCallRow *procOf(Calls *c, const CallEnter *e)
 {
-    char room[512];
+    char capacity[512];
     const char *name = e->name;
     size_t size = e->nameSize;
     if (name == NULL) {
-        size = nameOf(e, &name, room, sizeof room);
+        size = nameOf(e, &name, capacity, sizeof capacity);
     }
     if (size == 5 && memcmp(name, "apply", 5) == 0) {
         name = e->command;
@@ -376,8 +376,8 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     if (frameById(c, t, enter->id) != NULL) {
         return; /* the same record again: files that overlap */
     }
-    int lane = laneOf(t, enter->id, enter->depth);
-    findCaller(c, t, lane, enter);
+    int interp = interpOf(t, enter->id, enter->depth);
+    findCaller(c, t, interp, enter);
     CallFrame *f = frameNew(c);
     f->thread = t;
     f->id = enter->id;
@@ -387,13 +387,13 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     f->use = EtwCallUseOf(c, t, c->base.config.byLine ? lineOf(c, enter) : f->proc);
     f->placeless = c->base.config.byLine && enter->fileSize == 0 && enter->line == 0;
     countUse(f->use, 1);
-    f->parentId = t->lanes[lane].top >= 0 ? t->stack[t->lanes[lane].top]->id : 0;
+    f->parentId = t->interps[interp].top >= 0 ? t->stack[t->interps[interp].top]->id : 0;
     if (c->base.config.tree) {
         addToTree(c, t, f, enter);
     }
     EtwTableAdd(&c->open, &f->byId, idHash(t, f->id));
-    t->lanes[lane].lastId = enter->id;
-    push(c, t, f, lane, enter);
+    t->interps[interp].lastId = enter->id;
+    push(c, t, f, interp, enter);
     t->root->stats.calls++;
     c->base.calls++;
 }
@@ -424,8 +424,8 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
         return;
     }
     if (f->index < 0) {
-        int lane = f->lane;
-        wake(c, t, f, lane);
+        int interp = f->interp;
+        wake(c, t, f, interp);
     }
     putAsleep(c, t, f->index + 1);
     pop(c, t, code);
@@ -458,7 +458,7 @@ static void assignNextLine(Calls *c, CallThread *t, CallFrame *f, CallUse *use)
     EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
     f->booked = f->total;
     f->use = use;
-    push(c, t, f, f->lane, NULL);
+    push(c, t, f, f->interp, NULL);
 }
 
 void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
@@ -469,9 +469,9 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
         return;
     }
     if (f->index < 0) {
-        wake(c, t, f, f->lane);
+        wake(c, t, f, f->interp);
     }
-    suspendAbove(c, t, &t->lanes[f->lane], f);
+    suspendAbove(c, t, &t->interps[f->interp], f);
     if (f->index != t->count - 1) {
         return; /* another interpreter's call has not left yet: a leave was lost */
     }
@@ -562,7 +562,7 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
     }
     EtwFree(t->stack);
     t->stack = NULL;
-    t->room = 0;
+    t->capacity = 0;
     t->ended = true;
     EtwTableRemove(&c->threads, &t->node);
     EtwTableRemove(&c->processes, &t->byPid);
@@ -683,7 +683,7 @@ static void freeThreads(Calls *c)
         next = t->nextThread;
         freeNode(NULL, &t->root->node);
         EtwFree(t->stack);
-        EtwFree(t->lanes);
+        EtwFree(t->interps);
         EtwFree(t);
     }
     EtwFree(c->threads.slots);

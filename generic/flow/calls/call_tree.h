@@ -41,7 +41,7 @@ typedef struct EtwCost {
 
 typedef struct EtwCosts {
     EtwCost *list;
-    int count, room;
+    int count, capacity;
 } EtwCosts;
 
 typedef struct EtwCallStats {

@@ -24,11 +24,11 @@ typedef struct CallFrame {
     EtwTableNode byId;    /* in Calls.open */
     EtwTableNode byPlace; /* in Calls.asleep, while it is */
     struct CallThread *thread;
-    uint64_t id, parentId; /* parentId: what was below it in its lane; 0: nothing */
+    uint64_t id, parentId; /* parentId: what was below it in its interpreter; 0: nothing */
     uint64_t batch;        /* those that fell asleep together have the same */
     int index;             /* on the stack; -1: asleep */
-    int depth, lane;
-    int below; /* the lane's next frame down the stack; -1: none */
+    int depth, interp;
+    int below; /* the interpreter's next frame down the stack; -1: none */
     bool outermost;
     EtwCallRow *proc; /* by name; the profile's row by line is use->row */
     CallUse *use;
@@ -56,9 +56,9 @@ typedef struct CallThread {
     uint32_t pid, tid;
     uint64_t serial;
     CallFrame **stack;
-    int count, room;
-    CallInterp *lanes; /* CALL_INTERPS at most */
-    int laneCount, laneRoom;
+    int count, capacity;
+    CallInterp *interps; /* CALL_INTERPS at most */
+    int interpCount, interpCapacity;
     int64_t mark; /* until then time is accounted for */
     int64_t last; /* event */
     EtwCallNode *root;

@@ -13,9 +13,9 @@
 static int frameNew(EtwFlame *f, int parent, const char *name, size_t size)
 {
     size_t at = f->names.size;
-    if (f->count == f->room) {
-        f->room = f->room ? 2 * f->room : 64;
-        f->frames = EtwRealloc(f->frames, (size_t)f->room * sizeof *f->frames);
+    if (f->count == f->capacity) {
+        f->capacity = f->capacity ? 2 * f->capacity : 64;
+        f->frames = EtwRealloc(f->frames, (size_t)f->capacity * sizeof *f->frames);
     }
     EtwAddSafe(&f->names, name, size);
     EtwTextChar(&f->names, 0);

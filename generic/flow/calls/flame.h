@@ -21,7 +21,7 @@ typedef struct EtwFlameFrame {
 
 typedef struct EtwFlame {
     EtwFlameFrame *frames;
-    int count, room;
+    int count, capacity;
     int depth;      /* how many levels */
     uint64_t total; /* of all threads */
     EtwText names;

@@ -31,9 +31,9 @@ struct EtwRedact {
     EtwTable redactions;
     Redaction *last;
     Step *steps; /* of the event at hand */
-    size_t stepCount, stepRoom, at;
+    size_t stepCount, stepCapacity, at;
     size_t *open; /* begins that have not ended: index of their step */
-    size_t openCount, openRoom;
+    size_t openCount, openCapacity;
     EtwText payload, filler;
 };
 
@@ -86,9 +86,9 @@ static Redaction *redactionOf(EtwRedact *r, const EtwSchema *schema)
 
 static Step *addStep(EtwRedact *r, StepKind kind)
 {
-    if (r->stepCount == r->stepRoom) {
-        r->stepRoom = r->stepRoom != 0 ? 2 * r->stepRoom : 64;
-        r->steps = EtwRealloc(r->steps, r->stepRoom * sizeof *r->steps);
+    if (r->stepCount == r->stepCapacity) {
+        r->stepCapacity = r->stepCapacity != 0 ? 2 * r->stepCapacity : 64;
+        r->steps = EtwRealloc(r->steps, r->stepCapacity * sizeof *r->steps);
     }
     Step *step = &r->steps[r->stepCount++];
     *step = (Step){.kind = kind};
@@ -118,9 +118,9 @@ static void onBegin(void *ctx, const EtwField *field, bool isStruct, int count)
     (void)isStruct;
     (void)count;
     countElement(r);
-    if (r->openCount == r->openRoom) {
-        r->openRoom = r->openRoom != 0 ? 2 * r->openRoom : 16;
-        r->open = EtwRealloc(r->open, r->openRoom * sizeof *r->open);
+    if (r->openCount == r->openCapacity) {
+        r->openCapacity = r->openCapacity != 0 ? 2 * r->openCapacity : 16;
+        r->open = EtwRealloc(r->open, r->openCapacity * sizeof *r->open);
     }
     addStep(r, STEP_BEGIN);
     r->open[r->openCount++] = r->stepCount - 1;

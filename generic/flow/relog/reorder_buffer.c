@@ -15,14 +15,14 @@ struct EtwReorderEvent {
     uint8_t bytes[];
 };
 
-static inline bool Before(const EtwReorderEvent *a, const EtwReorderEvent *b)
+static inline bool before(const EtwReorderEvent *a, const EtwReorderEvent *b)
 {
     return a->event.time != b->event.time ? a->event.time < b->event.time : a->order < b->order;
 }
-ETW_HEAP(Heap, EtwReorderEvent *, Before)
+ETW_HEAP(Heap, EtwReorderEvent *, before)
 
 /* The event with its record, and all that points into it, in the copy. */
-static EtwReorderEvent *Copy(const EtwEvent *event)
+static EtwReorderEvent *copyRecord(const EtwEvent *event)
 {
     size_t size = EtwAlign8(event->recordSize), next;
     EtwReorderEvent *copy = EtwAlloc(sizeof *copy + size);
@@ -37,11 +37,11 @@ static EtwReorderEvent *Copy(const EtwEvent *event)
 
 void EtwReorderAdd(EtwReorder *h, const EtwEvent *event)
 {
-    if (h->count == h->room) {
-        h->room = h->room != 0 ? 2 * h->room : 64;
-        h->heap = (EtwReorderEvent **)EtwRealloc(h->heap, h->room * sizeof *h->heap);
+    if (h->count == h->capacity) {
+        h->capacity = h->capacity != 0 ? 2 * h->capacity : 64;
+        h->heap = (EtwReorderEvent **)EtwRealloc(h->heap, h->capacity * sizeof *h->heap);
     }
-    EtwReorderEvent *copy = Copy(event);
+    EtwReorderEvent *copy = copyRecord(event);
     copy->order = h->added++;
     HeapPush(h->heap, h->count++, copy);
 }

@@ -13,7 +13,7 @@ typedef struct EtwReorderEvent EtwReorderEvent;
 
 typedef struct EtwReorder { /* zeroed: empty */
     EtwReorderEvent **heap;
-    size_t count, room;
+    size_t count, capacity;
     uint64_t added;
     EtwReorderEvent *given; /* by EtwReorderNext: lives until the next call */
 } EtwReorder;

@@ -59,7 +59,7 @@ static inline void EtwAddSigned(EtwText *out, int64_t v)
 /* A name or text that is most often a few bytes: without a call then. */
 static inline void EtwAddShort(EtwText *out, const void *data, size_t size)
 {
-    if (out->room - out->size < size) {
+    if (out->capacity - out->size < size) {
         EtwTextReserve(out, size);
     }
     EtwCopyShort(out->data + out->size, data, size);

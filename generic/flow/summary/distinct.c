@@ -21,11 +21,11 @@ static uint64_t mix(uint64_t h)
 /* ---- Exact ----------------------------------------------------------------------------------- */
 
 /* False: it is there already. There is a free place. */
-static bool put(uint64_t *slots, uint32_t room, uint64_t hash)
+static bool put(uint64_t *slots, uint32_t capacity, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash & (room - 1);
+    uint32_t at = (uint32_t)hash & (capacity - 1);
     while (slots[at] != 0 && slots[at] != hash) {
-        at = (at + 1) & (room - 1);
+        at = (at + 1) & (capacity - 1);
     }
     bool isNew = slots[at] == 0;
     slots[at] = hash;
@@ -34,16 +34,16 @@ static bool put(uint64_t *slots, uint32_t room, uint64_t hash)
 
 static void grow(EtwDistinct *d)
 {
-    uint32_t room = d->room ? 2 * d->room : FIRST_ROOM;
-    uint64_t *slots = EtwAlloc(room * sizeof *slots);
-    for (uint32_t i = 0; i < d->room; i++) {
+    uint32_t capacity = d->capacity ? 2 * d->capacity : FIRST_ROOM;
+    uint64_t *slots = EtwAlloc(capacity * sizeof *slots);
+    for (uint32_t i = 0; i < d->capacity; i++) {
         if (d->exact[i] != 0) {
-            put(slots, room, d->exact[i]);
+            put(slots, capacity, d->exact[i]);
         }
     }
     EtwFree(d->exact);
     d->exact = slots;
-    d->room = room;
+    d->capacity = capacity;
 }
 
 /* ---- Estimated ------------------------------------------------------------------------------- */
@@ -59,14 +59,14 @@ static void note(uint8_t *registers, uint64_t hash)
 static void estimateFromNow(EtwDistinct *d)
 {
     d->registers = EtwAlloc(REGISTERS);
-    for (uint32_t i = 0; i < d->room; i++) {
+    for (uint32_t i = 0; i < d->capacity; i++) {
         if (d->exact[i] != 0) {
             note(d->registers, d->exact[i]);
         }
     }
     EtwFree(d->exact);
     d->exact = NULL;
-    d->room = 0;
+    d->capacity = 0;
 }
 
 /* Of x >= 1, without the mathematical library: x = m * 2^k with m below 2, then the series of
@@ -111,10 +111,10 @@ static void add(EtwDistinct *d, uint64_t hash)
         note(d->registers, hash);
         return;
     }
-    if (2 * d->count >= d->room) {
+    if (2 * d->count >= d->capacity) {
         grow(d);
     }
-    d->count += put(d->exact, d->room, hash);
+    d->count += put(d->exact, d->capacity, hash);
     if (d->count > ETW_DISTINCT_EXACT) {
         estimateFromNow(d);
     }
@@ -128,7 +128,7 @@ void EtwDistinctAdd(EtwDistinct *d, uint64_t hash)
 
 void EtwDistinctMerge(EtwDistinct *d, const EtwDistinct *other)
 {
-    for (uint32_t i = 0; i < other->room; i++) {
+    for (uint32_t i = 0; i < other->capacity; i++) {
         if (other->exact[i] != 0) {
             add(d, other->exact[i]);
         }

@@ -14,7 +14,7 @@ enum { ETW_DISTINCT_EXACT = 256 };
 
 typedef struct EtwDistinct { /* zeroed: empty */
     uint64_t *exact;         /* open addressing, 0: free */
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint8_t *registers; /* NULL: still exact */
 } EtwDistinct;
 

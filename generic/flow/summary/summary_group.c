@@ -88,7 +88,7 @@ static int compareRanks(const void *left, const void *right)
                                 (a->group->keySize < b->group->keySize);
 }
 
-static size_t roomOf(const Summary *s)
+static size_t capacityOf(const Summary *s)
 {
     enum { LEAST = 512 }; /* few groups may well be asked for of more that are there */
     return s->pub.config.groupsMax > LEAST ? s->pub.config.groupsMax : LEAST;
@@ -123,8 +123,8 @@ EtwSummaryGroup *EtwSummaryGroupOf(Summary *s, const char *key, size_t size)
         g = (EtwSummaryGroup *)g->node.next;
     }
     if (g == NULL) {
-        if (s->groups.count >= 2 * roomOf(s)) {
-            EtwSummaryGroupsTrim(s, roomOf(s));
+        if (s->groups.count >= 2 * capacityOf(s)) {
+            EtwSummaryGroupsTrim(s, capacityOf(s));
         }
         g = EtwSummaryGroupNew(key, size);
         g->missed = s->pub.floor;

@@ -54,7 +54,7 @@ static uint32_t textNew(EtwTimeline *t, const EtwText *text, uint64_t hash)
     if (text->size > 0) {
         memcpy(copy, text->data, text->size);
     }
-    TIME_GROW(t->texts, t->textCount, t->textRoom);
+    TIME_GROW(t->texts, t->textCount, t->textCapacity);
     t->texts[t->textCount] = copy;
     n->text = t->textCount++;
     EtwTableAdd(&t->textTable, &n->node, hash);
@@ -127,13 +127,13 @@ static uint32_t providerText(EtwTimeline *t, const EtwEvent *event, const EtwSch
 
 static uint32_t eventText(EtwTimeline *t, const EtwEvent *event, const EtwSchema *schema)
 {
-    char room[40];
+    char capacity[40];
     if (schema && schema->event[0]) {
         return textOf(t, schema->event, strlen(schema->event));
     }
-    int size = snprintf(room, sizeof room, event->classic ? "opcode %u" : "id %u",
+    int size = snprintf(capacity, sizeof capacity, event->classic ? "opcode %u" : "id %u",
             event->classic ? event->desc.opcode : event->desc.id);
-    return textOf(t, room, (size_t)size);
+    return textOf(t, capacity, (size_t)size);
 }
 
 static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *key, uint64_t hash)
@@ -141,7 +141,7 @@ static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *k
     KindNode *n = EtwAlloc(sizeof *n);
     const EtwSchema *schema = key->schema;
     EtwMeaning meaning = schema ? EtwMeaningOf(schema) : ETW_MEANS_OTHER;
-    TIME_GROW(t->kinds, t->kindCount, t->kindRoom);
+    TIME_GROW(t->kinds, t->kindCount, t->kindCapacity);
     *n = *key;
     n->kind = t->kindCount++;
     t->kinds[n->kind] = (TimeKind){.provider = providerText(t, event, schema),
@@ -212,7 +212,7 @@ static TimeLane *laneNew(
         EtwTimeline *t, EtwLaneKind kind, uint32_t pid, uint32_t tid, uint64_t hash)
 {
     TimeLane *lane = EtwAlloc(sizeof *lane);
-    TIME_GROW(t->lanes, t->laneCount, t->laneRoom);
+    TIME_GROW(t->lanes, t->laneCount, t->laneCapacity);
     lane->number = (uint32_t)t->laneCount;
     t->lanes[t->laneCount++] = lane;
     lane->info = (EtwLaneInfo){.kind = kind, .pid = pid, .tid = tid};
@@ -257,16 +257,16 @@ static int64_t laneTime(EtwTimeline *t, TimeLane *lane, int64_t time)
 
 static void rowReserve(TimeRow *row)
 {
-    if (row->count < row->room) {
+    if (row->count < row->capacity) {
         return;
     }
-    uint32_t room = row->room + row->room / 2 + 8;
-    row->start = EtwRealloc(row->start, room * sizeof *row->start);
-    row->end = EtwRealloc(row->end, room * sizeof *row->end);
-    row->text = EtwRealloc(row->text, room * sizeof *row->text);
-    row->event = EtwRealloc(row->event, room * sizeof *row->event);
-    row->marks = EtwRealloc(row->marks, room * sizeof *row->marks);
-    row->room = room;
+    uint32_t capacity = row->capacity + row->capacity / 2 + 8;
+    row->start = EtwRealloc(row->start, capacity * sizeof *row->start);
+    row->end = EtwRealloc(row->end, capacity * sizeof *row->end);
+    row->text = EtwRealloc(row->text, capacity * sizeof *row->text);
+    row->event = EtwRealloc(row->event, capacity * sizeof *row->event);
+    row->marks = EtwRealloc(row->marks, capacity * sizeof *row->marks);
+    row->capacity = capacity;
 }
 
 static bool rowIsOpen(const TimeRow *row)
@@ -283,7 +283,7 @@ static void rowClose(TimeRow *row, int64_t time, unsigned marks)
     row->end[i] = time > row->start[i] ? time : row->start[i];
     row->marks[i] |= (uint8_t)marks;
     if (marks & ETW_MARK_ERROR) {
-        TIME_GROW(row->bad, row->badCount, row->badRoom);
+        TIME_GROW(row->bad, row->badCount, row->badCapacity);
         row->bad[row->badCount++] = i;
     }
 }
@@ -302,10 +302,10 @@ static void rowOpen(TimeRow *row, int64_t time, uint32_t text, uint32_t event)
 
 void EtwTimePoint(TimePoints *p, int64_t time, uint32_t event)
 {
-    if (p->count == p->room) {
-        p->room += p->room / 2 + 8;
-        p->time = EtwRealloc(p->time, p->room * sizeof *p->time);
-        p->event = EtwRealloc(p->event, p->room * sizeof *p->event);
+    if (p->count == p->capacity) {
+        p->capacity += p->capacity / 2 + 8;
+        p->time = EtwRealloc(p->time, p->capacity * sizeof *p->time);
+        p->event = EtwRealloc(p->event, p->capacity * sizeof *p->event);
     }
     p->time[p->count] = time;
     p->event[p->count++] = event;
@@ -394,11 +394,11 @@ static void threadOffCpu(EtwTimeline *t, uint32_t tid, int64_t time, const EtwCo
 
 static TimeLane *cpuLane(EtwTimeline *t, uint16_t cpu)
 {
-    if (cpu >= t->cpuRoom) {
-        uint32_t room = cpu + 16u;
-        t->cpus = (TimeLane **)EtwRealloc(t->cpus, room * sizeof *t->cpus);
-        memset(t->cpus + t->cpuRoom, 0, (room - t->cpuRoom) * sizeof *t->cpus);
-        t->cpuRoom = room;
+    if (cpu >= t->cpuCapacity) {
+        uint32_t capacity = cpu + 16u;
+        t->cpus = (TimeLane **)EtwRealloc(t->cpus, capacity * sizeof *t->cpus);
+        memset(t->cpus + t->cpuCapacity, 0, (capacity - t->cpuCapacity) * sizeof *t->cpus);
+        t->cpuCapacity = capacity;
     }
     if (t->cpus[cpu] == NULL) {
         t->cpus[cpu] = laneOf(t, ETW_LANE_CPU, cpu, 0);
@@ -469,18 +469,18 @@ static void switched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *wha
 
 static void addColumns(EtwTimeline *t, const EtwEvent *event, uint32_t lane, uint32_t kind)
 {
-    if (t->count == t->room) {
-        uint32_t room = t->room + t->room / 2 + 64;
-        room = room > t->room ? room : UINT32_MAX;
-        t->time = EtwRealloc(t->time, (size_t)room * sizeof *t->time);
-        t->lane = EtwRealloc(t->lane, (size_t)room * sizeof *t->lane);
-        t->kind = EtwRealloc(t->kind, (size_t)room * sizeof *t->kind);
-        t->cpu = EtwRealloc(t->cpu, (size_t)room * sizeof *t->cpu);
-        t->room = room;
+    if (t->count == t->capacity) {
+        uint32_t capacity = t->capacity + t->capacity / 2 + 64;
+        capacity = capacity > t->capacity ? capacity : UINT32_MAX;
+        t->time = EtwRealloc(t->time, (size_t)capacity * sizeof *t->time);
+        t->lane = EtwRealloc(t->lane, (size_t)capacity * sizeof *t->lane);
+        t->kind = EtwRealloc(t->kind, (size_t)capacity * sizeof *t->kind);
+        t->cpu = EtwRealloc(t->cpu, (size_t)capacity * sizeof *t->cpu);
+        t->capacity = capacity;
     }
     t->first = t->count == 0 || event->time < t->first ? event->time : t->first;
     t->last = t->count == 0 || event->time > t->last ? event->time : t->last;
-    TIME_GROW(t->blockMax, t->count / BLOCK, t->blockRoom);
+    TIME_GROW(t->blockMax, t->count / BLOCK, t->blockCapacity);
     t->blockMax[t->count / BLOCK] = t->last;
     t->time[t->count] = event->time;
     t->lane[t->count] = lane;
@@ -585,13 +585,13 @@ void EtwTimelineEnd(EtwTimeline *t)
 
 static size_t rowMemory(const TimeRow *row)
 {
-    return row->room * (2 * sizeof(int64_t) + 2 * sizeof(uint32_t) + 1) +
-           row->badRoom * sizeof(uint32_t);
+    return row->capacity * (2 * sizeof(int64_t) + 2 * sizeof(uint32_t) + 1) +
+           row->badCapacity * sizeof(uint32_t);
 }
 
 static size_t pointsMemory(const TimePoints *p)
 {
-    return p->room * (sizeof(int64_t) + sizeof(uint32_t));
+    return p->capacity * (sizeof(int64_t) + sizeof(uint32_t));
 }
 
 static size_t laneMemory(const TimeLane *lane)
@@ -622,7 +622,7 @@ void EtwTimelineGetInfo(const EtwTimeline *t, EtwTimelineInfo *info)
     info->begin = t->begin != INT64_MAX ? t->begin : info->first;
     info->unordered = t->unordered;
     info->reported = t->reported;
-    info->memory = (size_t)t->room * 18 + t->blockRoom * 8 + t->matchRoom * 4;
+    info->memory = (size_t)t->capacity * 18 + t->blockCapacity * 8 + t->matchCapacity * 4;
     for (int i = 0; i < t->laneCount; i++) {
         info->memory += laneMemory(t->lanes[i]);
     }

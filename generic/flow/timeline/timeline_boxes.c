@@ -283,7 +283,7 @@ void EtwTimelineMatch(EtwTimeline *t, uint32_t event)
     if (event >= t->count || (t->matchCount > 0 && t->matched[t->matchCount - 1] >= event)) {
         return;
     }
-    TIME_GROW(t->matched, t->matchCount, t->matchRoom);
+    TIME_GROW(t->matched, t->matchCount, t->matchCapacity);
     t->matched[t->matchCount++] = event;
     TimePoints *p = &t->lanes[t->lane[event]]->matches;
     int64_t last = p->count ? p->time[p->count - 1] : INT64_MIN;

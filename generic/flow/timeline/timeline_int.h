@@ -17,16 +17,16 @@ typedef struct TimeRow {
     int64_t *start, *end;
     uint32_t *text, *event;
     uint8_t *marks;
-    uint32_t count, room;
+    uint32_t count, capacity;
     uint32_t *bad; /* numbers of the boxes with ETW_MARK_ERROR */
-    uint32_t badCount, badRoom;
+    uint32_t badCount, badCapacity;
 } TimeRow;
 
 /* Moments of one lane. */
 typedef struct TimePoints {
     int64_t *time;
     uint32_t *event;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } TimePoints;
 
 typedef struct TimeLane {
@@ -59,34 +59,35 @@ struct EtwTimeline {
     bool ending;
     EtwTable laneTable, textTable, kindTable, rowTable, threadTable;
     TimeLane **lanes;
-    int laneCount, laneRoom;
+    int laneCount, laneCapacity;
     TimeLane *lastLane;
     TimeLane **cpus; /* by number; NULL: none yet */
-    uint32_t cpuRoom;
+    uint32_t cpuCapacity;
     char **texts;
-    uint32_t textCount, textRoom;
+    uint32_t textCount, textCapacity;
     TimeKind *kinds;
-    uint32_t kindCount, kindRoom;
+    uint32_t kindCount, kindCapacity;
     /* Columns of all events. */
     int64_t *time;
     uint32_t *lane, *kind;
     uint16_t *cpu;
-    uint32_t count, room;
+    uint32_t count, capacity;
     int64_t *blockMax; /* largest time up to the end of each BLOCK: to find times */
-    uint32_t blockRoom;
+    uint32_t blockCapacity;
     int64_t first, last;
     int64_t begin; /* of the first event that is not about the session; INT64_MAX: none */
     uint32_t *matched;
-    uint32_t matchCount, matchRoom;
+    uint32_t matchCount, matchCapacity;
     uint64_t unordered, reported;
     EtwTimelineInfo final; /* counts of the calls, once ended */
 };
 
 /* Room for one more element of a column: capacities grow by half. */
-#define TIME_GROW(array, count, room)                                                              \
-    ((count) < (room) ? (void)0                                                                    \
-                      : (void)((room) = (room) + (room) / 2 + 8,                                   \
-                                (array) = EtwRealloc((array), (size_t)(room) * sizeof *(array))))
+#define TIME_GROW(array, count, capacity)                                                          \
+    ((count) < (capacity) ? (void)0                                                                \
+                          : (void)((capacity) = (capacity) + (capacity) / 2 + 8,                   \
+                                    (array) = EtwRealloc(                                          \
+                                            (array), (size_t)(capacity) * sizeof *(array))))
 
 /* Append a moment; times must not fall. */
 void EtwTimePoint(TimePoints *points, int64_t time, uint32_t event);

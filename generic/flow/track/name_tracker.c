@@ -38,7 +38,7 @@ typedef struct Process {
     uint32_t pid;
     const char *name; /* NULL: not known */
     Module *modules;  /* rising by base, no two overlap */
-    int moduleCount, moduleRoom;
+    int moduleCount, moduleCapacity;
 } Process;
 
 typedef struct Thread {
@@ -281,9 +281,9 @@ static void addModule(EtwTrack *t, Process *p, const Module *m, bool ahead)
         return;
     }
     removeModules(t, p, from, to); /* what lies there now was unloaded, whoever did not say so */
-    if (p->moduleCount == p->moduleRoom) {
-        p->moduleRoom = p->moduleRoom ? 2 * p->moduleRoom : 16;
-        p->modules = EtwRealloc(p->modules, sizeof(Module) * (size_t)p->moduleRoom);
+    if (p->moduleCount == p->moduleCapacity) {
+        p->moduleCapacity = p->moduleCapacity ? 2 * p->moduleCapacity : 16;
+        p->modules = EtwRealloc(p->modules, sizeof(Module) * (size_t)p->moduleCapacity);
     }
     memmove(p->modules + from + 1, p->modules + from,
             sizeof(Module) * (size_t)(p->moduleCount - from));

@@ -25,9 +25,9 @@ static const uint8_t *stringAt(
     if (offset == 0 || offset >= size) {
         return NULL;
     }
-    size_t room = (size - offset) / 2 < most ? (size - offset) / 2 : most;
+    size_t capacity = (size - offset) / 2 < most ? (size - offset) / 2 : most;
     const uint8_t *text = data + offset;
-    while (units < room && EtwLoad16(text + 2 * units) != 0) {
+    while (units < capacity && EtwLoad16(text + 2 * units) != 0) {
         units++;
     }
     while (units > 0 && EtwLoad16(text + 2 * (units - 1)) <= ' ') {

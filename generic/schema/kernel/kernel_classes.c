@@ -227,14 +227,14 @@ static int parseFields(EtwProviderDef *def, const char *text, EtwField *fields, 
 typedef struct Draft {
     EtwProviderDef *def;
     Layout *layouts;
-    int count, room;
+    int count, capacity;
 } Draft;
 
 static void addLayout(Draft *d, const Layout *layout)
 {
-    if (d->count == d->room) {
-        d->room = d->room ? 2 * d->room : 32;
-        d->layouts = EtwRealloc(d->layouts, sizeof *d->layouts * (size_t)d->room);
+    if (d->count == d->capacity) {
+        d->capacity = d->capacity ? 2 * d->capacity : 32;
+        d->layouts = EtwRealloc(d->layouts, sizeof *d->layouts * (size_t)d->capacity);
     }
     d->layouts[d->count++] = *layout;
 }

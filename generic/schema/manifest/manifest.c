@@ -98,12 +98,12 @@ static void emptyList(List *list)
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
 /* "$(string.ID)": the ID, copied to `id`. */
-static bool stringId(const char *reference, char *id, size_t room)
+static bool stringId(const char *reference, char *id, size_t capacity)
 {
     static const char open[] = "$(string.";
     size_t n = strlen(reference);
     if (strncmp(reference, open, sizeof open - 1) != 0 || reference[n - 1] != ')' ||
-            n - sizeof open >= room) {
+            n - sizeof open >= capacity) {
         return false;
     }
     n -= sizeof open;

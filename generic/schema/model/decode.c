@@ -469,14 +469,14 @@ static bool takeCount(Walk *w, const EtwField *f, size_t *countPtr)
 static bool readChars(Walk *w, const EtwField *f, EtwValue *v)
 {
     EtwBytes *b = &w->bytes;
-    size_t width = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2, count, room;
+    size_t width = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2, count, capacity;
     const uint8_t *before = b->at;
     bool counted = takeCount(w, f, &count);
-    room = EtwBytesLeft(b) / width;
+    capacity = EtwBytesLeft(b) / width;
     if (f->array == ETW_ARRAY_REST) {
-        count = room;
+        count = capacity;
     }
-    if (!counted || count > room) {
+    if (!counted || count > capacity) {
         b->at = before;
         b->failed = true;
         return false;

@@ -263,24 +263,24 @@ static EtwStatus putScalar(Build *b, const EtwField *f, const EtwValue *v)
 /* ---- Sizes that the schema gives ------------------------------------------------------------- */
 
 /* A text of a fixed room is padded with zeros; bytes are given whole. */
-static EtwStatus putRoom(
-        Build *b, const EtwField *f, const EtwValue *v, EtwValueKind kind, size_t room)
+static EtwStatus putCapacity(
+        Build *b, const EtwField *f, const EtwValue *v, EtwValueKind kind, size_t capacity)
 {
     if (v->kind != kind || (kind == ETW_V_TEXT16 && v->size % 2 != 0)) {
         return wrongKind(b, f);
     }
-    if (v->size > room) {
-        return tooLong(b, f, v->size, room);
+    if (v->size > capacity) {
+        return tooLong(b, f, v->size, capacity);
     }
-    if (kind == ETW_V_BYTES && v->size != room) {
-        return wrongCount(b, f, v->size, room);
+    if (kind == ETW_V_BYTES && v->size != capacity) {
+        return wrongCount(b, f, v->size, capacity);
     }
     EtwStatus status = put(b, v->data, v->size);
-    return status == ETW_OK ? putZeros(b, room - v->size) : status;
+    return status == ETW_OK ? putZeros(b, capacity - v->size) : status;
 }
 
 /* Bytes that the schema or another field says; 0: nobody does. */
-static size_t roomOf(const Build *b, const EtwField *f)
+static size_t capacityOf(const Build *b, const EtwField *f)
 {
     size_t unit = f->in == ETW_IN_UTF16Z ? 2 : 1;
     return f->sized == ETW_SIZE_FIXED      ? unit * f->length
@@ -293,7 +293,7 @@ static EtwStatus putSized(Build *b, const EtwField *f, const EtwValue *v)
     EtwValueKind kind = f->in == ETW_IN_UTF16Z  ? ETW_V_TEXT16
                         : f->in == ETW_IN_ANSIZ ? ETW_V_TEXT
                                                 : binaryKind(f->out);
-    return putRoom(b, f, v, kind, f->sized == ETW_SIZE_REST ? v->size : roomOf(b, f));
+    return putCapacity(b, f, v, kind, f->sized == ETW_SIZE_REST ? v->size : capacityOf(b, f));
 }
 
 /* ---- The walk -------------------------------------------------------------------------------- */
@@ -334,7 +334,7 @@ static EtwStatus buildElement(Build *b, const EtwField *f)
     EtwValue value = {.kind = ETW_V_NULL,
             .out = f->out,
             .width = (uint8_t)numberSize(f->in, b->pointerSize),
-            .size = roomOf(b, f)};
+            .size = capacityOf(b, f)};
     if (b->budget-- == 0) {
         return EtwFail(b->errPtr, ETW_E_LIMIT, "PAYLOAD", f->name,
                 "field \"%s\": too many elements", f->name);
@@ -379,15 +379,16 @@ static EtwStatus buildChars(Build *b, const EtwField *f)
     size_t unit = f->in == ETW_IN_INT8 || f->in == ETW_IN_UINT8 ? 1 : 2;
     EtwValue value = {.kind = ETW_V_NULL, .out = f->out, .width = (uint8_t)unit};
     EtwStatus status = b->source->value(b->ctx, f, &value, b->errPtr);
-    size_t room = f->array == ETW_ARRAY_FIXED      ? unit * f->count
-                  : f->array == ETW_ARRAY_BY_FIELD ? unit * (size_t)b->numbers[f->count]
-                                                   : value.size;
+    size_t capacity = f->array == ETW_ARRAY_FIXED      ? unit * f->count
+                      : f->array == ETW_ARRAY_BY_FIELD ? unit * (size_t)b->numbers[f->count]
+                                                       : value.size;
     if (status == ETW_OK && f->array == ETW_ARRAY_COUNTED) {
         status = putCount(
                 b, f, value.size / unit > UINT32_MAX ? UINT32_MAX : (uint32_t)(value.size / unit));
     }
-    return status == ETW_OK ? putRoom(b, f, &value, unit == 1 ? ETW_V_TEXT : ETW_V_TEXT16, room)
-                            : status;
+    return status == ETW_OK
+                   ? putCapacity(b, f, &value, unit == 1 ? ETW_V_TEXT : ETW_V_TEXT16, capacity)
+                   : status;
 }
 
 static EtwStatus buildArray(Build *b, const EtwField *f)

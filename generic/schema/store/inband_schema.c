@@ -213,15 +213,15 @@ static bool harvestXml(EtwInband *l, const uint8_t *xml, size_t size, EtwOrigin 
 
 static bool harvestPerfTrack(EtwInband *l, const EtwEvent *e)
 {
-    size_t room = e->payloadSize >= 4 ? EtwLoad32(e->payload) : 0;
-    if (room == 0 || room > PERFTRACK_MAX_XML || !isNew(l, 1, e->payload, e->payloadSize)) {
+    size_t capacity = e->payloadSize >= 4 ? EtwLoad32(e->payload) : 0;
+    if (capacity == 0 || capacity > PERFTRACK_MAX_XML || !isNew(l, 1, e->payload, e->payloadSize)) {
         return false;
     }
     /* A chunk of 4096 takes 6 bytes at least. */
     size_t most = (size_t)e->payloadSize * 1024;
-    room = room < most ? room : most;
-    uint8_t *xml = EtwAlloc(room);
-    size_t size = EtlLznt1Decode(e->payload + 4, e->payloadSize - 4, xml, room);
+    capacity = capacity < most ? capacity : most;
+    uint8_t *xml = EtwAlloc(capacity);
+    size_t size = EtlLznt1Decode(e->payload + 4, e->payloadSize - 4, xml, capacity);
     bool good = harvestXml(l, xml, size, ETW_ORIGIN_METADATA);
     EtwFree(xml);
     return good;

@@ -99,7 +99,7 @@ static Provider *addProvider(
     p->guid = *guid;
     p->name = text.data;
     EtwTableAdd(&store->providers, &p->node, EtwHashGuid(guid));
-    store->bytes += sizeof *p + text.room;
+    store->bytes += sizeof *p + text.capacity;
     return p;
 }
 

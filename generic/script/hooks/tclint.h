@@ -90,7 +90,7 @@ void EtwTclintCheckLines(Tcl_Interp *interp);
 
 int *EtwTclintAsyncReady(Tcl_Interp *interp);
 void EtwTclintCheckAsync(Tcl_Interp *interp);
-void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPtr);
+void EtwTclintStack(EtwScriptState *state, char *text, size_t capacity, int *depthPtr);
 
 /* ---- tclint_oo.c ----------------------------------------------------------------------------- */
 

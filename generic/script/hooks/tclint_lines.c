@@ -328,11 +328,11 @@ static Tcl_Obj *newSecond(Lines *lines)
 
 static void roomForLiterals(CompileEnv *env, int count)
 {
-    int room = env->literalArrayNext + count;
-    if (room <= env->literalArrayEnd) {
+    int capacity = env->literalArrayNext + count;
+    if (capacity <= env->literalArrayEnd) {
         return;
     }
-    size_t size = (size_t)room * sizeof *env->literalArrayPtr;
+    size_t size = (size_t)capacity * sizeof *env->literalArrayPtr;
     LiteralEntry *array = (LiteralEntry *)Tcl_Alloc((unsigned)size);
     memcpy(array, env->literalArrayPtr,
             (size_t)env->literalArrayNext * sizeof *env->literalArrayPtr);
@@ -341,7 +341,7 @@ static void roomForLiterals(CompileEnv *env, int count)
     }
     env->mallocedLiteralArray = 1;
     env->literalArrayPtr = array;
-    env->literalArrayEnd = room;
+    env->literalArrayEnd = capacity;
 }
 
 /* The code owns it from here on. Nothing looks for a literal by its text any more. */
@@ -383,9 +383,9 @@ static int findMarks(const CompileEnv *env, Place *places, EtwCodeMark *marks)
 
 static void markCode(CompileEnv *env, Lines *lines)
 {
-    size_t room = (size_t)env->numCommands;
-    Place *places = EtwAlloc((room + 1) * sizeof *places);
-    EtwCodeMark *marks = EtwAlloc((room + 1) * sizeof *marks);
+    size_t capacity = (size_t)env->numCommands;
+    Place *places = EtwAlloc((capacity + 1) * sizeof *places);
+    EtwCodeMark *marks = EtwAlloc((capacity + 1) * sizeof *marks);
     int count = findMarks(env, places, marks);
     unsigned second = (unsigned)(env->literalArrayNext + count);
     bool marked = EtwTclintMark(env, marks, count, second);

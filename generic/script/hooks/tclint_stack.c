@@ -12,13 +12,13 @@
 
 typedef struct Out {
     char *text;
-    size_t size, room;
+    size_t size, capacity;
 } Out;
 
 /* What would part frames or lines becomes something else. */
 static void add(Out *out, const char *text, size_t size)
 {
-    for (size_t i = 0; i < size && out->size + 1 < out->room; i++) {
+    for (size_t i = 0; i < size && out->size + 1 < out->capacity; i++) {
         char c = text[i];
         out->text[out->size++] = c == ';' ? ',' : (uint8_t)c < ' ' ? ' ' : c;
     }
@@ -85,11 +85,11 @@ static void addFrame(Out *out, const CallFrame *frame)
     }
 }
 
-void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPtr)
+void EtwTclintStack(EtwScriptState *state, char *text, size_t capacity, int *depthPtr)
 {
     enum { DEEPEST = 100 };
     const CallFrame *frames[DEEPEST];
-    Out out = {text, 0, room};
+    Out out = {text, 0, capacity};
     int count = 0;
     const CallFrame *frame = ((Interp *)state->interp)->framePtr;
     for (; frame != NULL && count < DEEPEST; frame = frame->callerPtr) {
@@ -101,7 +101,7 @@ void EtwTclintStack(EtwScriptState *state, char *text, size_t room, int *depthPt
         add(&out, "...", 3); /* the innermost are what counts */
     }
     for (int i = count; i-- > 0;) {
-        if (out.size > 0 && out.size + 1 < room) {
+        if (out.size > 0 && out.size + 1 < capacity) {
             text[out.size++] = ';';
         }
         addFrame(&out, frames[i]);

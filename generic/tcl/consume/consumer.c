@@ -27,7 +27,7 @@ typedef struct Batch {
     int count;
     int delivered;
     uint8_t *bytes; /* what the events point to */
-    size_t used, room;
+    size_t used, capacity;
     EtwEvent events[BATCH_EVENTS];
 } Batch;
 
@@ -57,7 +57,7 @@ typedef struct EtwConsumer {
     bool exhausted;   /* atomic: the worker has returned */
     uint64_t dropped; /* atomic */
     uint64_t lost;    /* atomic: of the sources */
-    OsWake *room;     /* posted when a batch has become free */
+    OsWake *capacity; /* posted when a batch has become free */
 
     OsMutex *mutex;
     Batch *filled, **filledEnd;
@@ -99,8 +99,8 @@ static Batch *takeFree(EtwConsumer *c)
     OsMutexUnlock(c->mutex);
     if (make) {
         batch = EtwAlloc(sizeof *batch);
-        batch->room = BATCH_BYTES;
-        batch->bytes = EtwAlloc(batch->room);
+        batch->capacity = BATCH_BYTES;
+        batch->bytes = EtwAlloc(batch->capacity);
     }
     if (batch != NULL) {
         batch->next = NULL;
@@ -116,7 +116,7 @@ static void returnBatch(EtwConsumer *c, Batch *batch)
     batch->next = c->free;
     c->free = batch;
     OsMutexUnlock(c->mutex);
-    OsWakePost(c->room);
+    OsWakePost(c->capacity);
 }
 
 static Batch *takeFilled(EtwConsumer *c)
@@ -258,7 +258,7 @@ static Batch *batchToFill(EtwConsumer *c)
     Batch *batch = takeFree(c);
 
     while (batch == NULL && !c->live && !LOAD(c->cancelled)) {
-        OsWakeWait(c->room, -1);
+        OsWakeWait(c->capacity, -1);
         batch = takeFree(c);
     }
     return batch;
@@ -269,7 +269,7 @@ static void addEvent(EtwConsumer *c, Batch **batchPtr, const EtwEvent *event)
     size_t bytes = bytesOf(event);
     Batch *batch = *batchPtr;
 
-    if (batch != NULL && (batch->count == BATCH_EVENTS || batch->room - batch->used < bytes)) {
+    if (batch != NULL && (batch->count == BATCH_EVENTS || batch->capacity - batch->used < bytes)) {
         queueBatch(c, batchPtr);
     }
     if (*batchPtr == NULL) {
@@ -280,9 +280,9 @@ static void addEvent(EtwConsumer *c, Batch **batchPtr, const EtwEvent *event)
         STORE(c->dropped, LOAD(c->dropped) + 1); /* the worker is its only writer */
         return;
     }
-    if (batch->room < bytes) { /* empty: a batch with events was handed over above */
+    if (batch->capacity < bytes) { /* empty: a batch with events was handed over above */
         batch->bytes = EtwRealloc(batch->bytes, bytes);
-        batch->room = bytes;
+        batch->capacity = bytes;
     }
     copyEvent(batch, event);
 }
@@ -347,7 +347,7 @@ static void endConsumer(EtwConsumer *c, State state)
     STORE(c->cancelled, true);
     if (c->thread != NULL) {
         EtwSourceWake(c->query.source);
-        OsWakePost(c->room);
+        OsWakePost(c->capacity);
         OsThreadJoin(c->thread);
         c->thread = NULL;
     }
@@ -369,7 +369,7 @@ static void endConsumer(EtwConsumer *c, State state)
     c->filledEnd = &c->filled;
     Tcl_DecrRefCount(c->command);
     OsMutexFree(c->mutex);
-    OsWakeFree(c->room);
+    OsWakeFree(c->capacity);
 }
 
 static void freeConsumer(void *block)
@@ -628,7 +628,7 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *op
     c->workerFilter.store = EtwSchemaStoreClone(c->query.filter.store);
     c->workerLimit = c->query.where.lambda ? 0 : (uint64_t)c->query.limit;
     c->live = EtwSourceIsLive(c->query.source);
-    c->room = OsWakeNew();
+    c->capacity = OsWakeNew();
     c->mutex = OsMutexNew();
     c->filledEnd = &c->filled;
     c->notice = newNotice(c);

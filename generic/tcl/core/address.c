@@ -61,17 +61,17 @@ static const char *takeGroup(const char *text, uint8_t pair[2])
 }
 
 /* Groups, and an IPv4 address as the last of them; stops behind "::". Bytes stored, or -1. */
-static int takeGroups(const char **textPtr, uint8_t *bytes, int room)
+static int takeGroups(const char **textPtr, uint8_t *bytes, int capacity)
 {
     const char *text = *textPtr;
     int size = 0;
 
     while (*text != '\0' && *text != ':') {
-        if (size + 4 <= room && EtwParseIpv4(text, bytes + size)) {
+        if (size + 4 <= capacity && EtwParseIpv4(text, bytes + size)) {
             *textPtr = text + strlen(text);
             return size + 4;
         }
-        if (size + 2 > room || (text = takeGroup(text, bytes + size)) == NULL) {
+        if (size + 2 > capacity || (text = takeGroup(text, bytes + size)) == NULL) {
             return -1;
         }
         size += 2;

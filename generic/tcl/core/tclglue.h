@@ -187,8 +187,8 @@ int EtwGetGuid(Tcl_Interp *interp, Tcl_Obj *obj, EtwGuid *guidPtr);
 /* 0..255, or critical error warning information verbose. */
 int EtwGetLevel(Tcl_Interp *interp, Tcl_Obj *obj, uint8_t *levelPtr);
 /* A list of 1 to `room` numbers 0..max into *numbers; option names it in messages. */
-int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int room, Tcl_WideInt max,
-        uint32_t *numbers, int *countPtr);
+int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int capacity,
+        Tcl_WideInt max, uint32_t *numbers, int *countPtr);
 /* Names of programs in the engines' format, "a.exe;b.exe"; list is a list. In *dsPtr, which the
  * caller inits and frees. */
 const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr);

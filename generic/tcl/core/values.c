@@ -248,8 +248,8 @@ int EtwGetLevel(Tcl_Interp *interp, Tcl_Obj *obj, uint8_t *levelPtr)
     return TCL_OK;
 }
 
-int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int room, Tcl_WideInt max,
-        uint32_t *numbers, int *countPtr)
+int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int capacity,
+        Tcl_WideInt max, uint32_t *numbers, int *countPtr)
 {
     Tcl_Size count;
     Tcl_Obj **words;
@@ -258,9 +258,9 @@ int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int roo
     if (Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (count < 1 || count > room) {
+    if (count < 1 || count > capacity) {
         return EtwTclFail(interp, ETW_E_LIMIT, "COUNT", option,
-                "\"%s\" takes 1 to %d numbers, not %ld", option, room, (long)count);
+                "\"%s\" takes 1 to %d numbers, not %ld", option, capacity, (long)count);
     }
     for (Tcl_Size i = 0; i < count; i++) {
         if (Tcl_GetWideIntFromObj(interp, words[i], &value) != TCL_OK) {

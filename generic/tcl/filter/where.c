@@ -291,14 +291,14 @@ static const Operator *findOperator(const Tcl_Token *token, int operands)
     return NULL;
 }
 
-int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int room)
+int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int capacity)
 {
     const Tcl_Token *at = token + 2;
     const Tcl_Token *end = token + 1 + token->numComponents;
     int count = 0;
 
     for (; at < end; at += 1 + at->numComponents) {
-        if (count < room) {
+        if (count < capacity) {
             operands[count] = at;
         }
         count++;

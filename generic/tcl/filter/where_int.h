@@ -35,7 +35,7 @@ typedef struct EtwWhereSplit {
 EtwNode *EtwWhereNode(EtwWhereParser *parser, const Tcl_Token *token);
 /* Operands of an operator: the sub-expressions after its token. Returns their number, which may be
  * larger than `room`. */
-int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int room);
+int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int capacity);
 
 /* Add "(token)" to a conjunction, *textPtr NULL: its first part. */
 void EtwWhereAppend(Tcl_Obj **textPtr, const Tcl_Token *token);

@@ -43,11 +43,11 @@ static EtwTclTimeline *findIdleTimeline(EtwInterp *ctx, Tcl_Obj *name)
 Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text)
 {
     uint32_t count = EtwTimelineTextCount(t->timeline);
-    if (count > t->textRoom) {
-        uint32_t room = count + count / 2;
-        t->texts = (Tcl_Obj **)EtwRealloc(t->texts, room * sizeof *t->texts);
-        memset(t->texts + t->textRoom, 0, (room - t->textRoom) * sizeof *t->texts);
-        t->textRoom = room;
+    if (count > t->textCapacity) {
+        uint32_t capacity = count + count / 2;
+        t->texts = (Tcl_Obj **)EtwRealloc(t->texts, capacity * sizeof *t->texts);
+        memset(t->texts + t->textCapacity, 0, (capacity - t->textCapacity) * sizeof *t->texts);
+        t->textCapacity = capacity;
     }
     if (t->texts[text] == NULL) {
         const char *utf8 = EtwTimelineText(t->timeline, text);
@@ -90,7 +90,7 @@ static void freeTimeline(EtwTclTimeline *t)
     if (t->warnings != NULL) {
         Tcl_DecrRefCount(t->warnings);
     }
-    freeObjs(t->texts, t->textRoom);
+    freeObjs(t->texts, t->textCapacity);
     freeObjs(t->kept, ETW_TIMELINE_KEPT);
     holdOptions(&t->options, false);
     Tcl_DecrRefCount(t->sources);

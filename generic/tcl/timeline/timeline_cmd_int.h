@@ -36,7 +36,7 @@ typedef struct EtwTclTimeline {
     Tcl_Obj *warnings; /* NULL: it is being read */
     EtwTimelineSearch search;
     Tcl_Obj **texts; /* of the timeline, as far as they were asked for */
-    uint32_t textRoom;
+    uint32_t textCapacity;
     Tcl_Obj **kept; /* live: ring of ETW_TIMELINE_KEPT event dicts */
 } EtwTclTimeline;
 

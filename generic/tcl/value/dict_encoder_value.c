@@ -362,7 +362,7 @@ static bool addHex(EtwText *scratch, const char *text)
 }
 
 /* ADDRESS:PORT or [ADDRESS]:PORT as Windows' SOCKADDR_IN or SOCKADDR_IN6. */
-static bool addSockaddr(EtwText *scratch, const char *text, size_t room)
+static bool addSockaddr(EtwText *scratch, const char *text, size_t capacity)
 {
     enum { INET = 2, INET6 = 23, SIZE = 16, SIZE6 = 28 };
     char host[64];
@@ -385,7 +385,7 @@ static bool addSockaddr(EtwText *scratch, const char *text, size_t room)
     address[2] = (uint8_t)(port >> 8);
     address[3] = (uint8_t)port;
     EtwTextAdd(scratch, address, six ? SIZE6 : SIZE);
-    while (scratch->size < room && room <= ETW_ENCODE_MAX) {
+    while (scratch->size < capacity && capacity <= ETW_ENCODE_MAX) {
         EtwTextChar(scratch, '\0');
     }
     return true;

@@ -265,7 +265,7 @@ void SimServe(void); /* be one that others control, if ETWSIM_SERVE says so; ide
 bool SimIsRemote(void);
 ULONG SimRemoteControl(
         TRACEHANDLE handle, LPCWSTR name, EVENT_TRACE_PROPERTIES *properties, ULONG code);
-ULONG SimRemoteList(EVENT_TRACE_PROPERTIES **array, ULONG room, ULONG *countPtr);
+ULONG SimRemoteList(EVENT_TRACE_PROPERTIES **array, ULONG capacity, ULONG *countPtr);
 ULONG SimRemoteEnable(TRACEHANDLE handle, const GUID *guid, ULONG code, UCHAR level, ULONGLONG any,
         ULONGLONG all, ULONG timeout);
 

@@ -202,10 +202,10 @@ ULONG WINAPI EnableTraceEx(LPCGUID guid, LPCGUID source, TRACEHANDLE handle, ULO
 
 /* ---- Who is there ----------------------------------------------------------------------------------- */
 
-static ULONG Give(const void *data, ULONG size, void *out, ULONG room, PULONG returned)
+static ULONG Give(const void *data, ULONG size, void *out, ULONG capacity, PULONG returned)
 {
     *returned = size;
-    if (size > room) {
+    if (size > capacity) {
         return ERROR_INSUFFICIENT_BUFFER;
     }
     memcpy(out, data, size);

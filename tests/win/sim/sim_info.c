@@ -8,12 +8,12 @@
 
 static TRACE_PROFILE_INTERVAL profile = {0, 10000};
 
-static ULONG Give(const void *data, ULONG size, void *out, ULONG room, PULONG returned)
+static ULONG Give(const void *data, ULONG size, void *out, ULONG capacity, PULONG returned)
 {
     if (returned != NULL) {
         *returned = size;
     }
-    if (out == NULL || room < size) {
+    if (out == NULL || capacity < size) {
         return ERROR_BAD_LENGTH;
     }
     memcpy(out, data, size);
@@ -84,30 +84,30 @@ ULONG WINAPI TraceSetInformation(TRACEHANDLE handle, TRACE_INFO_CLASS class, PVO
 }
 
 ULONG WINAPI TraceQueryInformation(
-        TRACEHANDLE handle, TRACE_INFO_CLASS class, PVOID out, ULONG room, PULONG returned)
+        TRACEHANDLE handle, TRACE_INFO_CLASS class, PVOID out, ULONG capacity, PULONG returned)
 {
     static const ULONG maxLoggers = SIM_SESSIONS;
     static const TRACE_VERSION_INFO version = {1, 0};
     ULONG error = ERROR_NOT_SUPPORTED;
     SimInit();
     if (class == TraceMaxLoggersQuery) {
-        return Give(&maxLoggers, sizeof maxLoggers, out, room, returned);
+        return Give(&maxLoggers, sizeof maxLoggers, out, capacity, returned);
     }
     if (class == TraceVersionInfo) {
-        return Give(&version, sizeof version, out, room, returned);
+        return Give(&version, sizeof version, out, capacity, returned);
     }
     if (class == TraceSampledProfileIntervalInfo) {
-        return Give(&profile, sizeof profile, out, room, returned);
+        return Give(&profile, sizeof profile, out, capacity, returned);
     }
     AcquireSRWLockShared(&simLock);
     const SimSession *s = SimSessionFind(handle, NULL);
     if (s == NULL) {
         error = ERROR_WMI_INSTANCE_NOT_FOUND;
     } else if (class == TraceSystemTraceEnableFlagsInfo) {
-        error = Give(s->groupMasks, sizeof s->groupMasks, out, room, returned);
+        error = Give(s->groupMasks, sizeof s->groupMasks, out, capacity, returned);
     } else if (class == TraceStackTracingInfo) {
-        error = Give(s->stackEvents, s->stackEventCount * (ULONG)sizeof *s->stackEvents, out, room,
-                returned);
+        error = Give(s->stackEvents, s->stackEventCount * (ULONG)sizeof *s->stackEvents, out,
+                capacity, returned);
     }
     ReleaseSRWLockShared(&simLock);
     return error;

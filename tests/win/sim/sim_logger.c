@@ -59,7 +59,7 @@ static int64_t Steady(const SimSession *s, int64_t ticks)
 
 /* ---- Records ------------------------------------------------------------------------------------ */
 
-static uint32_t BufferRoom(const SimSession *s)
+static uint32_t BufferCapacity(const SimSession *s)
 {
     return s->bufferKB * 1024 - ETL_BUFFER_HEADER;
 }
@@ -79,7 +79,7 @@ static SimBuffer *NextBuffer(SimSession *s)
 {
     SimBuffer *b = SimQueueTake(&s->free);
     if (b == NULL && s->buffers < s->maxBuffers) {
-        b = EtwAlloc(sizeof *b + BufferRoom(s));
+        b = EtwAlloc(sizeof *b + BufferCapacity(s));
         s->buffers++;
     }
     if (b == NULL && s->mode & EVENT_TRACE_BUFFERING_MODE) {
@@ -111,10 +111,10 @@ uint8_t *SimRecordBegin(SimSession *s, size_t size, int64_t *ticksPtr, ULONG *er
     if (s->stopping) {
         return Refuse(s, ERROR_SUCCESS, errorPtr);
     }
-    if (size + sizeof(SimItem) > BufferRoom(s)) {
+    if (size + sizeof(SimItem) > BufferCapacity(s)) {
         return Refuse(s, ERROR_MORE_DATA, errorPtr);
     }
-    if (s->current != NULL && s->current->used + size + sizeof(SimItem) > BufferRoom(s)) {
+    if (s->current != NULL && s->current->used + size + sizeof(SimItem) > BufferCapacity(s)) {
         CloseCurrent(s);
     }
     if (s->current == NULL) {

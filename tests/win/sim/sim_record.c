@@ -29,8 +29,8 @@ static void AddItems(SimRecord *out, const EtwEvent *event)
     EtwBytes b = EtwBytesOf(event->extended, event->extendedSize);
     while (EtwBytesLeft(&b) >= 8) {
         const uint8_t *at = b.at;
-        uint16_t room = EtwLoad16(at), size = EtwLoad16(at + 6);
-        if (room < 8 || EtwTake(&b, room) == NULL || size > room - 8) {
+        uint16_t capacity = EtwLoad16(at), size = EtwLoad16(at + 6);
+        if (capacity < 8 || EtwTake(&b, capacity) == NULL || size > capacity - 8) {
             break;
         }
         AddItem(out, EtwLoad16(at + 2), at + 8, size);

@@ -34,9 +34,9 @@ typedef struct Reply {
     ULONGLONG properties[PROPERTIES / sizeof(ULONGLONG)];
 } Reply;
 
-static void PipeName(WCHAR *out, size_t room, ULONG pid)
+static void PipeName(WCHAR *out, size_t capacity, ULONG pid)
 {
-    _snwprintf(out, room, L"\\\\.\\pipe\\etwsim-%lu", (unsigned long)pid);
+    _snwprintf(out, capacity, L"\\\\.\\pipe\\etwsim-%lu", (unsigned long)pid);
 }
 
 /* ---- The process that has the sessions ------------------------------------------------------------ */
@@ -45,16 +45,16 @@ static void PipeName(WCHAR *out, size_t room, ULONG pid)
 static ULONG List(const Request *request, Reply *reply)
 {
     EVENT_TRACE_PROPERTIES *all[SIM_SESSIONS];
-    uint8_t *room = EtwAlloc((size_t)SIM_SESSIONS * PROPERTIES);
+    uint8_t *capacity = EtwAlloc((size_t)SIM_SESSIONS * PROPERTIES);
     for (ULONG i = 0; i < SIM_SESSIONS; i++) {
-        all[i] = (EVENT_TRACE_PROPERTIES *)(void *)(room + (size_t)i * PROPERTIES);
+        all[i] = (EVENT_TRACE_PROPERTIES *)(void *)(capacity + (size_t)i * PROPERTIES);
         memcpy(all[i], request->properties, PROPERTIES);
     }
     ULONG error = QueryAllTracesW(all, SIM_SESSIONS, &reply->count);
     if (error == ERROR_SUCCESS && request->index < reply->count) {
         memcpy(reply->properties, all[request->index], PROPERTIES);
     }
-    EtwFree(room);
+    EtwFree(capacity);
     return error;
 }
 
@@ -177,12 +177,12 @@ ULONG SimRemoteControl(TRACEHANDLE handle, LPCWSTR name, EVENT_TRACE_PROPERTIES 
     return error;
 }
 
-ULONG SimRemoteList(EVENT_TRACE_PROPERTIES **array, ULONG room, ULONG *countPtr)
+ULONG SimRemoteList(EVENT_TRACE_PROPERTIES **array, ULONG capacity, ULONG *countPtr)
 {
     ULONG error = ERROR_SUCCESS;
     Reply *reply = EtwAlloc(sizeof *reply);
     *countPtr = 0;
-    for (ULONG i = 0; i < room && (i == 0 || i < reply->count) && error == ERROR_SUCCESS; i++) {
+    for (ULONG i = 0; i < capacity && (i == 0 || i < reply->count) && error == ERROR_SUCCESS; i++) {
         if (!Fits(array[i])) {
             error = ERROR_INVALID_PARAMETER;
             break;
@@ -198,7 +198,7 @@ ULONG SimRemoteList(EVENT_TRACE_PROPERTIES **array, ULONG room, ULONG *countPtr)
     }
     *countPtr = error == ERROR_SUCCESS ? reply->count : 0;
     EtwFree(reply);
-    return error == ERROR_SUCCESS && *countPtr > room ? ERROR_MORE_DATA : error;
+    return error == ERROR_SUCCESS && *countPtr > capacity ? ERROR_MORE_DATA : error;
 }
 
 ULONG SimRemoteEnable(TRACEHANDLE handle, const GUID *guid, ULONG code, UCHAR level, ULONGLONG any,

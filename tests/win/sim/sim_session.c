@@ -68,7 +68,7 @@ static ULONG CheckLayout(const EVENT_TRACE_PROPERTIES *p)
 }
 
 /* Characters from an offset on: to the other name, when that follows, or to the end. */
-static size_t Room(const EVENT_TRACE_PROPERTIES *p, ULONG at, ULONG other)
+static size_t Capacity(const EVENT_TRACE_PROPERTIES *p, ULONG at, ULONG other)
 {
     ULONG end = other > at ? other : p->Wnode.BufferSize;
     return (end - at) / sizeof(WCHAR);
@@ -79,7 +79,7 @@ static bool PutName(EVENT_TRACE_PROPERTIES *p, ULONG at, ULONG other, const WCHA
     if (at == 0) {
         return true;
     }
-    if (wcslen(name) + 1 > Room(p, at, other)) {
+    if (wcslen(name) + 1 > Capacity(p, at, other)) {
         return false;
     }
     memcpy((uint8_t *)p + at, name, (wcslen(name) + 1) * sizeof(WCHAR));
@@ -94,9 +94,9 @@ static bool TakeFile(const EVENT_TRACE_PROPERTIES *p, WCHAR *file)
         return true;
     }
     const WCHAR *name = (const WCHAR *)((const uint8_t *)p + p->LogFileNameOffset);
-    size_t room = Room(p, p->LogFileNameOffset, p->LoggerNameOffset);
-    size_t length = wcsnlen(name, room);
-    if (length == room || length > SIM_NAME) {
+    size_t capacity = Capacity(p, p->LogFileNameOffset, p->LoggerNameOffset);
+    size_t length = wcsnlen(name, capacity);
+    if (length == capacity || length > SIM_NAME) {
         return false;
     }
     memcpy(file, name, (length + 1) * sizeof(WCHAR));
@@ -160,7 +160,7 @@ static ULONG CheckStart(
     if (SimGuidEqual(&p->Wnode.Guid, &SystemTraceControlGuid) && !IsKernelName(name)) {
         return ERROR_INVALID_PARAMETER;
     }
-    if (wcslen(name) + 1 > Room(p, p->LoggerNameOffset, p->LogFileNameOffset)) {
+    if (wcslen(name) + 1 > Capacity(p, p->LoggerNameOffset, p->LogFileNameOffset)) {
         return ERROR_BAD_LENGTH;
     }
     error = SimScopeOf(&(SimScope){0}, p);
@@ -493,17 +493,17 @@ ULONG WINAPI FlushTraceW(TRACEHANDLE handle, LPCWSTR name, PEVENT_TRACE_PROPERTI
     return ControlTraceW(handle, name, p, EVENT_TRACE_CONTROL_FLUSH);
 }
 
-ULONG WINAPI QueryAllTracesW(PEVENT_TRACE_PROPERTIES *array, ULONG room, PULONG countPtr)
+ULONG WINAPI QueryAllTracesW(PEVENT_TRACE_PROPERTIES *array, ULONG capacity, PULONG countPtr)
 {
     ULONG count = 0, error = ERROR_SUCCESS;
     SimInit();
-    if (array == NULL || countPtr == NULL || room == 0 || room > SIM_SESSIONS) {
+    if (array == NULL || countPtr == NULL || capacity == 0 || capacity > SIM_SESSIONS) {
         return ERROR_INVALID_PARAMETER;
     }
     if (SimIsRemote()) {
-        return SimRemoteList(array, room, countPtr);
+        return SimRemoteList(array, capacity, countPtr);
     }
-    for (ULONG i = 0; i < room; i++) {
+    for (ULONG i = 0; i < capacity; i++) {
         error = CheckLayout(array[i]);
         if (error != ERROR_SUCCESS) {
             return error;
@@ -514,12 +514,12 @@ ULONG WINAPI QueryAllTracesW(PEVENT_TRACE_PROPERTIES *array, ULONG room, PULONG 
         if (simSessions[id] == NULL || !SimMayControl(IsKernelName(simSessions[id]->name))) {
             continue;
         }
-        if (count < room) {
+        if (count < capacity) {
             Fill(array[count], simSessions[id]);
         }
         count++;
     }
     ReleaseSRWLockShared(&simLock);
     *countPtr = count;
-    return count > room ? ERROR_MORE_DATA : ERROR_SUCCESS;
+    return count > capacity ? ERROR_MORE_DATA : ERROR_SUCCESS;
 }

@@ -120,8 +120,8 @@ static void Spoil(EtwText *data)
 ULONG SimTdhGive(EtwText *from, void *buffer, ULONG *sizePtr)
 {
     Spoil(from);
-    ULONG room = *sizePtr, size = (ULONG)EtwAlign8(from->size);
-    ULONG error = buffer == NULL || room < size ? ERROR_INSUFFICIENT_BUFFER : ERROR_SUCCESS;
+    ULONG capacity = *sizePtr, size = (ULONG)EtwAlign8(from->size);
+    ULONG error = buffer == NULL || capacity < size ? ERROR_INSUFFICIENT_BUFFER : ERROR_SUCCESS;
     *sizePtr = size;
     if (error == ERROR_SUCCESS) {
         memset((uint8_t *)buffer + from->size, 0, size - from->size);

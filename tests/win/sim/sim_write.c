@@ -123,14 +123,14 @@ static void Gather(const Event *e, bool meta, uint8_t *to)
     }
 }
 
-static size_t ItemRoom(const Item *item)
+static size_t ItemCapacity(const Item *item)
 {
     return EtwAlign8(ITEM_HEAD + item->size);
 }
 
 static void PutItem(const Event *e, uint8_t *out, const Item *item, bool more)
 {
-    EtwStore16(out, (uint16_t)ItemRoom(item));
+    EtwStore16(out, (uint16_t)ItemCapacity(item));
     EtwStore16(out + 2, item->type);
     EtwStore16(out + 4, more);
     EtwStore16(out + 6, (uint16_t)item->size);
@@ -172,7 +172,7 @@ static ULONG WriteTo(const Event *e, const SimEnable *enable)
     int count = Items(e, enable, items, stack);
     size_t at = ETL_EVENT_HEADER, size = at + e->payload;
     for (int i = 0; i < count; i++) {
-        size += ItemRoom(&items[i]);
+        size += ItemCapacity(&items[i]);
     }
     if (size > ETL_MAX_RECORD) {
         return ERROR_ARITHMETIC_OVERFLOW;
@@ -185,7 +185,7 @@ static ULONG WriteTo(const Event *e, const SimEnable *enable)
     PutHeader(e, enable, out, size, ticks, count != 0);
     for (int i = 0; i < count; i++) {
         PutItem(e, out + at, &items[i], i + 1 < count);
-        at += ItemRoom(&items[i]);
+        at += ItemCapacity(&items[i]);
     }
     Gather(e, false, out + at);
     SimRecordEnd(enable->session);

@@ -36,8 +36,8 @@ typedef struct Descriptor {
 
 struct KernelCalls {
     Descriptor *slots;
-    uint32_t room, used; /* room: a power of two */
-    uint64_t numbers;    /* last of our own names for sockets */
+    uint32_t capacity, used; /* room: a power of two */
+    uint64_t numbers;        /* last of our own names for sockets */
 };
 
 void KernelCallsUse(EtwKernel *k)
@@ -114,7 +114,7 @@ static bool sameAddrs(const SockAddrs *a, const SockAddrs *b)
 
 static KernelSock *tcpByAddrs(const KernelSocks *s, const SockAddrs *ends)
 {
-    for (uint32_t i = 0; i < s->room; i++) {
+    for (uint32_t i = 0; i < s->capacity; i++) {
         KernelSock *sock = &s->slots[i];
         if (sock->sk != 0 && sock->protocol == IPPROTO_TCP && sock->state != TCP_STATE_CLOSE &&
                 sameAddrs(&sock->ends, ends)) {
@@ -141,7 +141,7 @@ void KernelCallIdentify(EtwKernel *k, uint64_t sk, const SockAddrs *ends)
     known->sk = sk;
     known->state = TCP_STATE_CLOSE;
     KernelSockState(&k->socks, known, old.state);
-    for (uint32_t i = 0; i < k->calls->room; i++) { /* rare: once for each such socket */
+    for (uint32_t i = 0; i < k->calls->capacity; i++) { /* rare: once for each such socket */
         if (k->calls->slots[i].sk == old.sk) {
             k->calls->slots[i].sk = sk;
         }
@@ -257,7 +257,7 @@ static KernelSock *takeAccepted(EtwKernel *k, uint32_t pid, int32_t listenerFd)
     const KernelSock *listener = sockOfCall(k, pid, listenerFd);
     uint16_t port = listener ? listener->ends.localPort : 0;
     KernelSock *best = NULL;
-    for (uint32_t i = 0; port != 0 && i < k->socks.room; i++) {
+    for (uint32_t i = 0; port != 0 && i < k->socks.capacity; i++) {
         KernelSock *sock = &k->socks.slots[i];
         if (sock->sk != 0 && sock->waiting != 0 && sock->ends.localPort == port &&
                 sock->state != TCP_STATE_SYN_RECV &&

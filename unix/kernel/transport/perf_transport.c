@@ -31,7 +31,7 @@ typedef struct PerfPoint {
     bool wide;  /* its files are of whole CPUs */
     int trial;  /* open until the others are: the last one to close takes the kernel 45 ms; -1 */
     int *files;
-    int count, room;
+    int count, capacity;
 } PerfPoint;
 
 typedef struct Perf {
@@ -154,9 +154,9 @@ static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
 
 static void keepFile(PerfPoint *p, int fd)
 {
-    if (p->count == p->room) {
-        p->room = p->room ? 2 * p->room : 8;
-        p->files = EtwRealloc(p->files, (size_t)p->room * sizeof *p->files);
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity ? 2 * p->capacity : 8;
+        p->files = EtwRealloc(p->files, (size_t)p->capacity * sizeof *p->files);
     }
     p->files[p->count++] = fd;
 }
@@ -255,7 +255,7 @@ static EtwStatus enable(KernelTransport *transport, const KernelRequest *w, EtwE
 
 typedef struct Threads {
     int *tids;
-    int count, room;
+    int count, capacity;
 } Threads;
 
 /* The threads of a process that may be traced, in the order in which they were born. */
@@ -272,9 +272,9 @@ static void listThreads(Threads *list, uint32_t pid)
         if (tid <= 0 || KernelIsIgnored((uint32_t)tid)) {
             continue;
         }
-        if (list->count == list->room) {
-            list->room = list->room ? 2 * list->room : 64;
-            list->tids = EtwRealloc(list->tids, (size_t)list->room * sizeof *list->tids);
+        if (list->count == list->capacity) {
+            list->capacity = list->capacity ? 2 * list->capacity : 64;
+            list->tids = EtwRealloc(list->tids, (size_t)list->capacity * sizeof *list->tids);
         }
         list->tids[list->count++] = tid;
     }

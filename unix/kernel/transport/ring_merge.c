@@ -50,11 +50,11 @@ bool TraceMergeMissed(TraceMerge *m)
 
 /* ---- The heap -------------------------------------------------------------------------------- */
 
-static inline bool IsOlder(const TraceStream *a, const TraceStream *b)
+static inline bool isOlder(const TraceStream *a, const TraceStream *b)
 {
     return a->event.ticks < b->event.ticks;
 }
-ETW_HEAP(Queue, TraceStream *, IsOlder)
+ETW_HEAP(Queue, TraceStream *, isOlder)
 
 /* The event handed out last is done with: its stream goes on, or leaves the heap. */
 static void settle(TraceMerge *m)

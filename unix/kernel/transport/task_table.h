@@ -28,8 +28,8 @@ typedef struct KernelTask {
 
 typedef struct KernelTasks {
     KernelTask *slots;
-    uint32_t room, used; /* room: a power of two */
-    bool all;            /* every process is traced: unknown threads are looked up in /proc */
+    uint32_t capacity, used; /* room: a power of two */
+    bool all;                /* every process is traced: unknown threads are looked up in /proc */
 } KernelTasks;
 
 /* Tid 0 is never known. The pointer is valid until the next KernelTaskAdd. */

@@ -9,7 +9,7 @@
 #include "flow/source/source_int.h"
 
 /* Bytes of events, unpacked: a quarter of a second or less. */
-enum { WHOLE_FILE = 256 << 20, PART = 128 << 20, PROVIDERS_MAX = 8 };
+enum { WHOLE_FILE = 256 << 20, PART = 128 << 20 };
 #define UNCLOSED_SPAN_NS 10000000000LL /* looked at of a large file whose end is not known */
 
 typedef struct FileHarvester {
@@ -21,14 +21,8 @@ typedef void HarvestProc(void *ctx, const EtwEvent *event);
 
 static void scan(EtlReader *reader, int64_t from, int64_t to, HarvestProc *learn, void *ctx)
 {
-    EtwGuid providers[PROVIDERS_MAX];
-    size_t count = 0;
-    while (count < PROVIDERS_MAX && etwSchemaEventProviders[count] != NULL) {
-        providers[count] = *etwSchemaEventProviders[count];
-        count++;
-    }
-    EtlFilter filter = {.providers = providers,
-            .providerCount = count,
+    EtlFilter filter = {.providers = etwSchemaEventProviders,
+            .providerCount = ETW_SCHEMA_EVENT_PROVIDERS,
             .ids = &etwSchemaEventId,
             .idCount = 1,
             .either = true,

@@ -106,8 +106,8 @@ static void filePushFilter(EtwSource *source, const EtlFilter *filter)
     for (size_t i = 0; i < count && i < ALSO_MAX; i++) {
         also[i] = filter->alsoProviders[i];
     }
-    for (size_t i = 0; etwSchemaEventProviders[i] != NULL && count < ALSO_MAX; i++) {
-        also[count++] = *etwSchemaEventProviders[i];
+    for (size_t i = 0; i < ETW_SCHEMA_EVENT_PROVIDERS && count < ALSO_MAX; i++) {
+        also[count++] = etwSchemaEventProviders[i];
     }
     more.alsoProviders = also;
     more.alsoProviderCount = count;

@@ -135,7 +135,8 @@ void EtwSchemaVisit(
  */
 bool EtwEventIsSchema(const EtwEvent *event);
 void EtwSchemaHarvest(EtwSchemaStore *store, const EtwEvent *event);
-extern const EtwGuid *const etwSchemaEventProviders[]; /* NULL-terminated */
+enum { ETW_SCHEMA_EVENT_PROVIDERS = 2 };
+extern const EtwGuid etwSchemaEventProviders[ETW_SCHEMA_EVENT_PROVIDERS];
 extern const uint16_t etwSchemaEventId;
 /*
  * Finds such events before they are due, in a file. Called once, for the first event that does not

@@ -31,10 +31,21 @@ enum {
 };
 
 /* {bbccf6c1-6cd1-48c4-80ff-839482e37671}, {bf6ef1cb-89b5-490a-80ac-b180cfbcff0f} */
-const EtwGuid etwMetadataClass = {{0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80, 0xff, 0x83,
-        0x94, 0x82, 0xe3, 0x76, 0x71}};
-static const EtwGuid perfTrackGuid = {{0xcb, 0xf1, 0x6e, 0xbf, 0xb5, 0x89, 0x0a, 0x49, 0x80, 0xac,
-        0xb1, 0x80, 0xcf, 0xbc, 0xff, 0x0f}};
+#define METADATA_CLASS                                                                             \
+    {                                                                                              \
+        {                                                                                          \
+            0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3,    \
+                    0x76, 0x71                                                                     \
+        }                                                                                          \
+    }
+#define PERFTRACK                                                                                  \
+    {                                                                                              \
+        {                                                                                          \
+            0xcb, 0xf1, 0x6e, 0xbf, 0xb5, 0x89, 0x0a, 0x49, 0x80, 0xac, 0xb1, 0x80, 0xcf, 0xbc,    \
+                    0xff, 0x0f                                                                     \
+        }                                                                                          \
+    }
+const EtwGuid etwMetadataClass = METADATA_CLASS;
 
 /* A manifest in pieces, which are kept in the order of their numbers. */
 typedef struct Piece {
@@ -123,10 +134,11 @@ bool EtwEventIsSchema(const EtwEvent *e)
     if (EtwGuidEqual(&e->provider, &etwMetadataClass)) {
         return e->desc.opcode == ETW_METADATA_EVENT || e->desc.opcode == ETW_METADATA_MAP;
     }
-    return e->desc.opcode == OPCODE_PERFTRACK && EtwGuidEqual(&e->provider, &perfTrackGuid);
+    return e->desc.opcode == OPCODE_PERFTRACK &&
+           EtwGuidEqual(&e->provider, &etwSchemaEventProviders[1]);
 }
 
-const EtwGuid *const etwSchemaEventProviders[] = {&etwMetadataClass, &perfTrackGuid, NULL};
+const EtwGuid etwSchemaEventProviders[ETW_SCHEMA_EVENT_PROVIDERS] = {METADATA_CLASS, PERFTRACK};
 const uint16_t etwSchemaEventId = MANIFEST_EVENT;
 
 const EtwSchema *EtwChunkSchema(const EtwEvent *event)

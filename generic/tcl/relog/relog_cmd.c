@@ -119,8 +119,6 @@ static void freeWhere(void *record)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-enum { TEACHING_MAX = 16 };
-
 static void nextDescription(Descriptions *d)
 {
     EtwStatus status = d->source != NULL ? ETW_OK : ETW_END;
@@ -136,18 +134,11 @@ static void nextDescription(Descriptions *d)
 
 static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQueryOptions *o)
 {
-    EtwGuid providers[TEACHING_MAX];
-    size_t count = 0;
-
     if (!o->where && !o->from && !o->to && !o->limit) {
         return;
     }
-    while (count < TEACHING_MAX && etwSchemaEventProviders[count] != NULL) {
-        providers[count] = *etwSchemaEventProviders[count];
-        count++;
-    }
-    EtlFilter filter = {.providers = providers,
-            .providerCount = count,
+    EtlFilter filter = {.providers = etwSchemaEventProviders,
+            .providerCount = ETW_SCHEMA_EVENT_PROVIDERS,
             .ids = &etwSchemaEventId,
             .idCount = 1,
             .either = true,

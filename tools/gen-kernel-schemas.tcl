@@ -10,7 +10,7 @@
 #
 #	What the data does not say, how a field is shown, is in the tables below: they turn plain
 #	integers into ids, addresses, error codes and values with names (schema/kernel/kernel_maps.c).
-#	schema/kernel/kernel_rows.c adds what is not in the data.
+#	schema/kernel/kernel_extra_rows.c adds what is not in the data.
 
 set top [file dirname [file dirname [file normalize [info script]]]]
 set target [file join $top generic schema kernel kernel_tables.c]
@@ -167,7 +167,7 @@ proc load {} {
     foreach row [lrange [rows kernel-events.tsv] 1 end] {
         lassign $row guid group opcode version mof name size32 size64 fields
         if {$group eq "0x00"} {
-            continue ;# the records of a file's header: schema/kernel/kernel_rows.c has more of them
+            continue ;# the records of a file's header: schema/kernel/kernel_extra_rows.c has more of them
         }
         set key $group
         if {![dict exists $::classNames $group]} {

@@ -218,6 +218,8 @@ typedef struct KernelGroup {
 extern const KernelGroup kernelGroups[GROUPS];
 /* The points that keep the table of tasks right, whatever is enabled. */
 extern const KernelTracepointDef *const kernelTaskPoints[];
+extern const KernelTracepointDef *const kernelProcessExtras[], *const kernelSwitchPoints[],
+                                                                       *const kernelCallPoints[];
 /* Register the group's provider and define its events. */
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
 

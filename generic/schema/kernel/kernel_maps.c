@@ -2,7 +2,7 @@
  * schema/kernel/kernel_maps.c --
  *
  *	Names of values in the events of Windows' kernel, as its public headers and the
- *	documentation of the events call them. Layouts are in kernel_tables.c and kernel_rows.c.
+ *	documentation of the events call them. Layouts are in kernel_tables.c and kernel_extra_rows.c.
  */
 #include "schema/kernel/kernel_tables.h"
 

@@ -2,7 +2,7 @@
  * schema/kernel/kernel_tables.h --
  *
  *	The tables that schema/kernel/kernel_classes.c reads; its header comment explains their notation.
- *	kernel_tables.c is generated, kernel_rows.c is written by hand, kernel_maps.c has the names of values.
+ *	kernel_tables.c is generated, kernel_extra_rows.c is written by hand, kernel_maps.c has the names of values.
  */
 #ifndef ETW_KERNEL_TABLES_H
 #define ETW_KERNEL_TABLES_H

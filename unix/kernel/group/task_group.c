@@ -1,22 +1,8 @@
 /*
  * unix/kernel/group/task_group.c --
  *
- *	The table of kernel groups, and the tracepoints of the groups process, thread, contextswitch and
- *	systemcall with the conversion of their fields. Events: semantics/declared_events.c.
- *
- *	group          tracepoints
- *	process        task:task_newtask, sched:sched_process_exec, sched:sched_process_exit;
- *	               exit codes from syscalls:sys_enter_exit_group, sys_enter_exit, signal:signal_deliver
- *	thread         task:task_newtask, sched:sched_process_exit
- *	contextswitch  sched:sched_switch
- *	systemcall     raw_syscalls:sys_enter, raw_syscalls:sys_exit
- *	tcpip          sock:inet_sock_set_state, sock:sock_send_length, sock:sock_recv_length,
- *	               tcp:tcp_retransmit_skb (net_group.c)
- *	udpip          sock:sock_send_length, sock:sock_recv_length, fib:fib_table_lookup,
- *	               fib6:fib6_table_lookup (net_group.c)
- *
- *	The tracepoints of the other groups are in file_group.c (fileio, virtualalloc), heap_group.c (heap)
- *	and system_group.c (diskio, pagefault, hardfault, interrupt, dpc, profile).
+ *	The tracepoints of the groups process, thread, contextswitch and systemcall, and the conversion of
+ *	their fields. Events: semantics/declared_events.c. The table of all groups: group_table.c.
  */
 #include "unix/kernel/kernel_int.h"
 #include <signal.h>
@@ -251,84 +237,7 @@ const KernelTracepointDef kernelSocketExitPoint = {
         "raw_syscalls", "sys_exit", IN_MAIN, SOCKET_CALLS, onSyscallExit, {"id", "ret"}};
 
 const KernelTracepointDef *const kernelTaskPoints[] = {&newTask, &exec, &exitPoint, NULL};
-static const KernelTracepointDef *const processExtras[] = {
+const KernelTracepointDef *const kernelProcessExtras[] = {
         &exitGroup, &exitThread, &signalPoint, NULL};
-static const KernelTracepointDef *const switchPoints[] = {&switchPoint, NULL};
-static const KernelTracepointDef *const callPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};
-static const KernelTracepointDef *const tcpPoints[] = {&kernelStatePoint, NULL};
-static const KernelTracepointDef *const tcpExtras[] = {&kernelRetransmitPoint, NULL};
-static const KernelTracepointDef *const udpPoints[] = {NULL};
-static const KernelTracepointDef *const udpExtras[] = {&kernelRoutePoint, &kernelRoute6Point, NULL};
-static const KernelTracepointDef *const windowsExtras[] = {
-        &kernelRetransmitPoint, &kernelRoutePoint, &kernelRoute6Point, NULL};
-
-const KernelGroup kernelGroups[GROUPS] = {
-        [GROUP_PROCESS] = {"process", "processes start, exec a program, stop (with exit code)",
-                kernelTaskPoints, processExtras, EV_PROCESS_START},
-        [GROUP_THREAD] = {"thread", "threads start and stop", kernelTaskPoints, NULL,
-                EV_THREAD_START},
-        [GROUP_CONTEXTSWITCH] = {"contextswitch", "threads get and leave a CPU", switchPoints, NULL,
-                EV_SWITCH},
-        [GROUP_SYSTEMCALL] = {"systemcall", "system calls: enter with arguments, exit with result",
-                callPoints, NULL, EV_SYSCALL_ENTER},
-        [GROUP_TCPIP] = {"tcpip",
-                "TCP: connect, accept, send, receive, disconnect, state changes, retransmissions",
-                tcpPoints, tcpExtras, EV_TCP_CONNECT},
-        [GROUP_UDPIP] = {"udpip", "UDP: send and receive", udpPoints, udpExtras, EV_UDP_SEND},
-        [GROUP_WINDOWS4] = {"kernel-network-ipv4",
-                "TCP and UDP over IPv4 as events of Microsoft-Windows-Kernel-Network", tcpPoints,
-                windowsExtras, EV_WIN_SENT},
-        [GROUP_WINDOWS6] = {"kernel-network-ipv6", "the same over IPv6", tcpPoints, windowsExtras,
-                EV_WIN_SENT},
-        [GROUP_FILEIO] = {"fileio",
-                "files: create (open), read, write, flush, close, delete, rename, with their names",
-                kernelFilePoints, kernelFileExtras, EV_FILE_CREATE},
-        [GROUP_DISKIO] = {"diskio", "requests to disks: begun, and done", kernelDiskPoints, NULL,
-                EV_DISK_INIT},
-        [GROUP_PAGEFAULT] = {"pagefault", "page faults of programs", kernelFaultPoints, NULL,
-                EV_FAULT},
-        [GROUP_HARDFAULT] = {"hardfault", "page faults that had to read a file",
-                kernelHardFaultPoints, NULL, EV_HARD_FAULT},
-        [GROUP_VIRTUALALLOC] = {"virtualalloc", "memory is mapped and unmapped", kernelAllocPoints,
-                NULL, EV_ALLOC},
-        [GROUP_INTERRUPT] = {"interrupt", "interrupt handlers, on top of whom they run",
-                kernelInterruptPoints, NULL, EV_ISR_ENTER},
-        [GROUP_PROFILE] = {"profile", "samples of who runs, at an interval of CPU time",
-                kernelProfilePoints, NULL, EV_SAMPLE},
-        [GROUP_HEAP] = {"heap",
-                "memory from libc: allocated, moved, freed (costs microseconds a call)",
-                kernelHeapPoints, NULL, EV_HEAP_ALLOC},
-        [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL,
-                EV_DPC_ENTER},
-};
-
-/* ---- Events ---------------------------------------------------------------------------------- */
-
-/* Those of the group's provider are declared in semantics/declared_events.c. */
-static EtwStatus defineEvents(
-        EtwKernel *k, KernelGroupId group, const EtwDeclaredProvider *declared, EtwError *err)
-{
-    Etw_Event **events = &k->events[kernelGroups[group].firstEvent];
-    for (int i = 0; i < declared->eventCount; i++) {
-        events[i] = EtwDefineDeclared(k->providers[group], &declared->events[i]);
-        if (events[i] == NULL) {
-            return EtwFail(err, ETW_E_LIMIT, "EVENTS", kernelGroups[group].name,
-                    "no room for the events of %s", declared->name);
-        }
-    }
-    return ETW_OK;
-}
-
-EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
-{
-    char name[64] = "Linux-";
-    if (group == GROUP_WINDOWS4 || group == GROUP_WINDOWS6) {
-        return KernelWindowsDefine(k, group, err);
-    }
-    strcat(name, kernelGroups[group].name);
-    k->providers[group] = Etw_Register(name, NULL);
-    if (k->providers[group] == NULL) {
-        return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
-    }
-    return defineEvents(k, group, EtwDeclaredFind(name), err);
-}
+const KernelTracepointDef *const kernelSwitchPoints[] = {&switchPoint, NULL};
+const KernelTracepointDef *const kernelCallPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};

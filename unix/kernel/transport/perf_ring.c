@@ -10,7 +10,6 @@
 #include "unix/kernel/transport/perf_transport.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "base/wide.h"
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -116,16 +115,6 @@ uint64_t PerfRingLost(const PerfRing *r)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static uint64_t ticksOf(const PerfClock *c, uint64_t time)
-{
-    uint64_t ticks = c->to.ticks - c->from.ticks, ns = (uint64_t)(c->to.steady - c->from.steady);
-    int64_t since = (int64_t)time - c->from.steady;
-    if (osClock == ETW_CLOCK_MONO_RAW || ns == 0) {
-        return time;
-    }
-    return c->from.ticks + (uint64_t)EtwMulDivSigned(since, ticks, ns);
-}
-
 /* The record's bytes in one piece; positions are multiples of 8, so that a header never wraps. */
 static const uint8_t *record(PerfRing *r, uint16_t size)
 {
@@ -167,7 +156,7 @@ static uint8_t takeStack(PerfRing *r, const uint8_t *addresses, uint64_t count)
 static void takeWhen(PerfRing *r, uint64_t time, const uint8_t *addresses, uint64_t count)
 {
     TraceEvent *e = &r->stream.event;
-    uint64_t ticks = ticksOf(r->clock, time);
+    uint64_t ticks = PerfClockTicks(r->clock, time);
     e->ticks = ticks > e->ticks ? ticks : e->ticks;
     e->stackCount = takeStack(r, addresses, count);
     e->stack = e->stackCount > 0 ? (const uint8_t *)r->stack : NULL;

@@ -407,14 +407,9 @@ static void stop(KernelTransport *transport)
     eachFile((Perf *)transport, PERF_EVENT_IOC_DISABLE);
 }
 
-/* All that is in the rings now lies before `to`; an interval of a millisecond keeps its slope. */
 static void refill(KernelTransport *transport)
 {
-    PerfClock *c = &((Perf *)transport)->clock;
-    if (c->to.steady - c->from.steady >= 1000000) {
-        c->from = c->to;
-    }
-    OsNow(&c->to);
+    PerfClockAdvance(&((Perf *)transport)->clock);
 }
 
 static uint64_t lost(KernelTransport *transport)
@@ -512,8 +507,7 @@ EtwStatus PerfOpen(KernelTransport **tPtr, const KernelTransportConfig *c, EtwEr
     int why;
     t->base.ops = &ops;
     t->samples = c->samples;
-    OsNow(&t->clock.from);
-    t->clock.to = t->clock.from;
+    PerfClockInit(&t->clock);
     t->cpus = OsCpuCount();
     t->rings = EtwAlloc((size_t)t->cpus * sizeof(PerfRing *));
     why = openLargestRings(t, c->perCpuKB, c->number);

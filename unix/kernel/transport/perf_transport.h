@@ -7,16 +7,9 @@
 #ifndef ETW_PERF_TRANSPORT_H
 #define ETW_PERF_TRANSPORT_H
 
+#include "unix/kernel/transport/perf_clock.h"
 #include "unix/kernel/transport/transport.h"
 #include <linux/perf_event.h>
-
-/*
- * perf's times are CLOCK_MONOTONIC_RAW; sessions use ticks. Two instants on both clocks, before and
- * after the records that are read now; times between them are interpolated.
- */
-typedef struct PerfClock {
-    OsInstant from, to;
-} PerfClock;
 
 typedef struct PerfRing PerfRing;
 

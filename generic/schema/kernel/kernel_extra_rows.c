@@ -1,5 +1,5 @@
 /*
- * schema/kernel/kernel_rows.c --
+ * schema/kernel/kernel_extra_rows.c --
  *
  *	Layouts that kernel_tables.c lacks: the records of a file's header (provider EventTrace), second layouts that a version
  *	of an event once had, and classes of tools that merge files.

@@ -13,6 +13,7 @@
 #ifdef __linux__
 #include "engine/kernel_events.h"
 #include "tests/support/kerneltrace.h"
+#include "unix/kernel/kernel_int.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -738,6 +739,31 @@ static void onGroup(void *ctx, const char *group, const char *description)
     *found |= strcmp(group, "linux:sched") == 0 && strstr(description, " sched_switch") ? 2 : 0;
 }
 
+/* Each group has a provider in the declaration, and its events have numbers of their own. */
+static void groups_declared(void)
+{
+    int owner[EVENTS];
+    memset(owner, -1, sizeof owner);
+    for (int g = 0; g < GROUPS; g++) {
+        char name[64];
+        if (g == GROUP_WINDOWS4 || g == GROUP_WINDOWS6) {
+            continue; /* Microsoft-Windows-Kernel-Network */
+        }
+        snprintf(name, sizeof name, "Linux-%s", kernelGroups[g].name);
+        const EtwDeclaredProvider *declared = EtwDeclaredFind(name);
+        if (!CHECK_MSG(declared != NULL, "%s is not declared", name)) {
+            continue;
+        }
+        for (int e = 0; e < declared->eventCount; e++) {
+            int number = (int)kernelGroups[g].firstEvent + e;
+            REQUIRE(number < EVENTS);
+            CHECK_MSG(owner[number] < 0, "event %d belongs to %s and to %s", number,
+                    kernelGroups[owner[number] < 0 ? g : owner[number]].name, kernelGroups[g].name);
+            owner[number] = g;
+        }
+    }
+}
+
 static void groups_listed(void)
 {
     int found = 0;
@@ -867,6 +893,7 @@ int main(int argc, char **argv)
     CHECK_ARGS(argc, argv);
     OsInit();
     CHECK_RUN(names_maps);
+    CHECK_RUN(groups_declared);
     if (prepare()) {
         CHECK_RUN(groups_listed);
         CHECK_RUN(errors_without_root);

@@ -97,5 +97,10 @@ EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
     if (k->providers[group] == NULL) {
         return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
     }
-    return defineEvents(k, group, EtwDeclaredFind(name), err);
+    const EtwDeclaredProvider *declared = EtwDeclaredFind(name);
+    if (declared == NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "EVENTS", name,
+                "the events of provider %s are not declared in semantics/declared_events.c", name);
+    }
+    return defineEvents(k, group, declared, err);
 }

@@ -210,7 +210,7 @@ proc zips::All {} {
     steps::End "zips for Windows" $option(-totals)
 }
 
-source [file join $zips::top tests steps.tcl]
+source [file join $zips::top tests project steps.tcl]
 source [file join $zips::top tests win pe.tcl]
 array set zips::option $argv
 zips::All

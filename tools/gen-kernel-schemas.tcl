@@ -10,7 +10,8 @@
 #
 #	What the data does not say, how a field is shown, is in the tables below: they turn plain
 #	integers into ids, addresses, error codes and values with names (schema/kernel/kernel_maps.c).
-#	schema/kernel/kernel_extra_rows.c adds what is not in the data.
+#	schema/kernel/kernel_extra_rows.c adds what is not in the data. A new class needs a name in classNames
+#	below, a new group also a GUID in generic/etl/kernel_class_guids.c.
 
 set top [file dirname [file dirname [file normalize [info script]]]]
 set target [file join $top generic schema kernel kernel_tables.c]
@@ -177,6 +178,9 @@ proc load {} {
             set fields {}
         }
         checkSizes $row $fields
+        if {![dict exists $::classNames $key]} {
+            fail "class $key of tools/data/kernel-events.tsv has no name: add one to classNames"
+        }
         set class [dict get $::classNames $key]
         dict set classes $class [list $key $guid]
         dict lappend events $class [list $version $opcode $name [translate $class $fields]]

@@ -1,7 +1,8 @@
 /*
  * unix/kernel/group/group_table.c --
  *
- *	The table of all kernel groups: name, description, tracepoints and events of each.
+ *	The table of all kernel groups: name, description, tracepoints and events of each. How to add a
+ *	group: CONTRIBUTING.md, "Add a Linux tracepoint group".
  *
  *	group          tracepoints
  *	process        task:task_newtask, sched:sched_process_exec, sched:sched_process_exit;

@@ -241,7 +241,7 @@ static EtwSemantics *newSemantics(const EtwSchema *schema)
 
 const EtwSemantics *EtwSemanticsFind(const EtwSchema *schema)
 {
-    const EtwSemantics *other = NULL;
+    EtwSemantics *other = NULL;
     EtwSemantics *s = newSemantics(schema);
     /* The slot is the one part of a schema that changes; release: the reader sees what s says. */
     if (!__atomic_compare_exchange_n(&((EtwSchema *)schema)->semantics, &other, s, false,

@@ -261,7 +261,7 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid);
 void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool send, int32_t size,
         uint32_t pid, uint32_t tid);
 
-/* ---- As Windows tells it (windows_net.c) -------------------------------------------------- */
+/* ---- In the form of Windows (windows_net.c) ------------------------------------------------ */
 
 /* Register the provider and define the events of GROUP_WINDOWS4 or 6. */
 EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);

@@ -116,8 +116,8 @@ static bool takeFields(KernelTracepoint *p, const KernelTracepointDef *def, cons
 }
 
 /*
- * Have a tracepoint collected in a way that serves all who asked for it. What tracefs collects
- * already goes over to perf when somebody wants its stacks (stopOldTransports).
+ * Collect a tracepoint in a way that serves all its groups. A tracepoint that tracefs collects moves to
+ * perf when a group requests stacks (stopOldTransports).
  */
 static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, const char *filter,
         bool stacks, EtwError *err)

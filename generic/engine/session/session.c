@@ -371,7 +371,7 @@ static void finishProc(EtwSession *s, void *arg)
     EtwStatus *statusPtr = arg;
     OsInstant now;
     RingHeader *h = s->ring->header;
-    s->blockTimeout = 200000000; /* nobody of this process is inside a write any more */
+    s->blockTimeout = 200000000; /* no thread of this process is inside a write any more */
     if (s->kernel != NULL) {
         EtwKernelQuiesce(s->kernel);
     }
@@ -467,7 +467,7 @@ static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
         SessionFillInfo(s->ring, s->index, info);
     }
     forget(s);
-    EtwThreadsQuiesce(); /* nobody of this process looks at the mapping any more */
+    EtwThreadsQuiesce(); /* no thread of this process uses the mapping any more */
     freeSession(s);
     OsWakePost(idle);
     return status;

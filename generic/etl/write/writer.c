@@ -70,7 +70,7 @@ struct EtlWriter {
     uint64_t events, lostFull, lostIo, tooBig, overwritten;
     uint32_t buffers; /* written in all, header buffers included */
     int osError;
-    EtlFlushProc *onFlush; /* NULL: nobody asks */
+    EtlFlushProc *onFlush; /* NULL: no callback */
     void *flushCtx;
 };
 

@@ -104,7 +104,7 @@ static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
 
 /*
  * The thread runs: a switch says so, or something that only a running thread can do. Kernels do not
- * tell of every switch from an idle processor (seen on Linux 6.18 in a virtual machine).
+ * report every switch from an idle processor (seen on Linux 6.18 in a virtual machine).
  */
 static void switchIn(Calls *c, CallThread *t, int64_t time)
 {
@@ -334,7 +334,7 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     }
     calls->events++;
     if (calls->config.samples != (meaning == ETW_MEANS_SAMPLE)) {
-        return; /* they tell of the same time in another way */
+        return; /* they count the same time in another way */
     }
     switch (meaning) {
     case ETW_MEANS_SAMPLE:

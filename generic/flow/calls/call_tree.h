@@ -81,7 +81,7 @@ typedef struct EtwCallNode {
     char *text;     /* a single call: command with its words; else NULL */
     int code;       /* a single call: how it was left */
     uint32_t pid, tid; /* of a thread */
-    char *process;     /* NULL: not told */
+    char *process;     /* NULL: unknown */
     void *own;         /* of a thread: its watcher's */
 } EtwCallNode;
 

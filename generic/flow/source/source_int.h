@@ -25,8 +25,8 @@ typedef struct EtwSourceOps {
     double (*progress)(const EtwSource *source);
     EtwSource *(*reopen)(const EtwSource *source, const EtlFilter *filter);
     void (*pushFilter)(EtwSource *source, const EtlFilter *filter);
-    /* What EtwSourceHarvest asks for; NULL: the events are learned from as they come. True: that is
-     * not needed any more. */
+    /* EtwSourceHarvest calls this. NULL: schema events are taken as they come. Returns true when that is
+     * no longer needed. */
     bool (*harvest)(EtwSource *source, EtwSchemaStore *store);
 } EtwSourceOps;
 

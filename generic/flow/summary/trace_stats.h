@@ -53,7 +53,7 @@ typedef struct EtwTraceStats {
 EtwTraceStats *EtwTraceStatsNew(EtwSchemaStore *store);
 void EtwTraceStatsFree(EtwTraceStats *stats);
 void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event);
-const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name); /* NULL: not told */
+const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name); /* NULL: unknown */
 
 /*
  * What people call that Windows: "Windows 11 23H2"; builds that are not listed are "Windows 10 build

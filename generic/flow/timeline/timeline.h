@@ -50,7 +50,7 @@ const char *EtwLaneKindName(EtwLaneKind kind);
 typedef struct EtwLaneInfo {
     EtwLaneKind kind;
     uint32_t pid, tid;   /* of a thread; pid of a CPU: its number */
-    const char *process; /* NULL: not told */
+    const char *process; /* NULL: unknown */
     int levels;          /* rows of nested calls that it has had */
     uint64_t events;
     bool gaps; /* somebody told when it was off the CPU */

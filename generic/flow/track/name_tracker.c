@@ -1,9 +1,9 @@
 /*
  * flow/track/name_tracker.c --
  *
- *	Tables of processes, threads, modules, files and registry keys, as the trace has told of them
- *	so far. Which events tell is track_layout.c's; reading ahead for names that are told late is
- *	source_track.c's.
+ *	Tables of the processes, threads, modules, files and registry keys that the trace has named so
+ *	far. track_layout.c determines which events carry names. source_track.c reads ahead for names that
+ *	come late in a trace.
  */
 #include "flow/track/name_tracker.h"
 #include "base/unicode.h"
@@ -12,7 +12,7 @@
 #include "base/hash_table.h"
 
 enum { LAYOUTS = 256, CPUS = 2048, RECENT_PIDS = 256 };
-/* Bounds; a name takes its bytes once, however often it is told. */
+/* Bounds; a name is stored once, however often it occurs. */
 enum {
     NAMES_MAX_BYTES = 32 << 20,
     OBJECTS_MAX = 400000,
@@ -238,7 +238,7 @@ static Object *findObject(const EtwTrack *t, uint64_t address)
 
 /* ---- Modules --------------------------------------------------------------------------------- */
 
-/* The kernel's own are told as those of process 0, or of the system's. */
+/* The kernel's modules are named as those of process 0, or of the process System. */
 enum { SYSTEM_PID = 4 };
 static uint32_t homeOf(uint32_t pid)
 {
@@ -328,10 +328,10 @@ void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, Etw
 static void takeProcess(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t pid = event->pid; /* its own, where it names none */
-    bool told = layout->semantics->field[ETW_ROLE_PID] < 0 ||
-                EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid);
+    bool named = layout->semantics->field[ETW_ROLE_PID] < 0 ||
+                 EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid);
     const char *name = nameOf(t, layout, event, true);
-    Process *p = name && told && (uint32_t)pid != ETW_NO_ID ? processOf(t, (uint32_t)pid) : NULL;
+    Process *p = name && named && (uint32_t)pid != ETW_NO_ID ? processOf(t, (uint32_t)pid) : NULL;
     if (p != NULL && (p->name == NULL || !ahead)) {
         p->name = name;
     }
@@ -492,16 +492,16 @@ static const TrackLayout *eventLayoutOf(EtwTrack *t, const EtwEvent *event)
 static void fillIds(const EtwTrack *t, const TrackLayout *layout, EtwEvent *event)
 {
     uint64_t number;
-    bool told = false;
+    bool named = false;
     if (event->tid == ETW_NO_ID && EtwTrackNumber(layout, event, ETW_ROLE_TID, &number)) {
         event->tid = (uint32_t)number;
-        told = true;
+        named = true;
     }
     if (event->pid == ETW_NO_ID && EtwTrackNumber(layout, event, ETW_ROLE_PID, &number)) {
         event->pid = (uint32_t)number;
-        told = true;
+        named = true;
     }
-    if (!told && event->tid == ETW_NO_ID) {
+    if (!named && event->tid == ETW_NO_ID) {
         event->tid = t->current[event->cpu % CPUS];
     }
     if (event->pid == ETW_NO_ID && event->tid != ETW_NO_ID) {

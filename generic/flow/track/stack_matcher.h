@@ -14,8 +14,9 @@ typedef struct EtwStacks EtwStacks;
 
 /* NULL: the source cannot be read a second time. */
 EtwStacks *EtwStacksNew(const EtwSource *source);
-/* Learn from all records of the class first, what the keys mean that others refer to: by reading them
- * here, or, where somebody reads them anyway, one by one. */
+/* Collect the stacks behind the keys that other records refer to, before those records are matched:
+ * EtwStacksReadKeys reads all records of the class itself; a caller that reads them anyway passes each
+ * to EtwStacksAddKey. */
 void EtwStacksReadKeys(EtwStacks *stacks, const EtwSource *source);
 void EtwStacksAddKey(EtwStacks *stacks, const EtwEvent *event);
 extern const EtwGuid etwStackWalk; /* the class */

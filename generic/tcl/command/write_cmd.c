@@ -2,8 +2,9 @@
  * tcl/command/write_cmd.c --
  *
  *	etw write and etw enabled: the commands on a traced program's own path. Look-ups go through
- *	a small cache keyed by the words' Tcl_Obj pointers; nothing is converted and no count of arguments
- *	checked while nobody listens; the payload is built in one buffer of the interpreter.
+ *	a small cache keyed by the words' Tcl_Obj pointers; nothing is converted and the number of
+ *	arguments is not checked while no session has enabled the event. The payload is built in one buffer of
+ *	the interpreter.
  */
 #include "tcl/provider/tcl_provider.h"
 

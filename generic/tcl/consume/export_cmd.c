@@ -100,7 +100,7 @@ int EtwFormatsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     return TCL_OK;
 }
 
-/* EtwSinkConfig.drain; what goes wrong is told at the next EtwOutputFull. */
+/* EtwSinkConfig.drain; what goes wrong is reported by the next EtwOutputFull. */
 static void drainSink(void *ctx, EtwText *out)
 {
     (void)out;
@@ -144,7 +144,7 @@ static int beginExport(void *record)
     return TCL_OK;
 }
 
-/* The files' own records tell about the file, they are no events. */
+/* Records that describe the file itself are not exported. */
 static int exportEvent(void *record, EtwEvent *event)
 {
     Export *o = record;

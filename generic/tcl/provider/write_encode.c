@@ -1,8 +1,8 @@
 /*
  * tcl/provider/write_encode.c --
  *
- *	Tcl values to payload bytes along an event's types: what `etw write` does when somebody
- *	listens. Errors name the field. Does not write; write_cmd.c does.
+ *	Tcl values to payload bytes along an event's types: what `etw write` does when a session
+ *	has enabled the event. Errors name the field. write_cmd.c writes the event.
  */
 #include "tcl/provider/tcl_provider.h"
 

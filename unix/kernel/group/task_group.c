@@ -154,7 +154,7 @@ static void onSwitch(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
         return;
     }
     if ((pid == 0 && !k->tasks.all) || KernelIsIgnored(old)) {
-        tid = new; /* somebody else makes room for a thread of ours: that one's event */
+        tid = new; /* an untraced thread gives way to a traced one: the event is that of the traced one */
         pid = KernelTaskProcess(&k->tasks, new, e->ticks, filtered);
         mine.stackCount = 0; /* it is the other one's */
         if (!filtered && (pid == 0 || KernelIsIgnored(new))) {

@@ -31,7 +31,7 @@ typedef struct Cpu {
 typedef struct Thread {
     EtwTableNode node;
     uint32_t tid, pid;
-    char *process; /* NULL: not told */
+    char *process; /* NULL: unknown */
 } Thread;
 
 typedef struct Chrome {

@@ -54,7 +54,7 @@ ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event
 void EtwListingEnter(ListingThread *thread, int depth, uint64_t id, int64_t time, bool step,
         const uint8_t *name, size_t nameSize);
 void EtwListingLeave(ListingThread *thread, int depth, uint64_t id);
-/* The open call of that depth, as it was entered; NULL: not that one, or nobody saw it enter. */
+/* The open call of that depth, as it was entered; NULL: another call, or its enter is not in the trace. */
 const ListingCall *EtwListingOpenCall(const ListingThread *thread, int depth, uint64_t id);
 /* What stands before the text of something at that depth: a bar for each call around it, blanks for
  * each step. */

@@ -1,8 +1,8 @@
 /*
  * flow/render/listing/listing_layout.c --
  *
- *	What a listing knows of each provider, and how each event class is to be shown: decided
- *	once, by what its events mean (semantics/semantics.h). Events without a meaning have the plain form.
+ *	The name and colour of each provider, and how each event class is shown: decided once, by the
+ *	meaning of its events (semantics/semantics.h). Events without a meaning have the plain form.
  */
 #include "flow/render/listing/listing_int.h"
 #include "semantics/declared_events.h"

@@ -314,6 +314,11 @@ static int endQuery(EtwQuery *query)
     return result == TCL_OK ? TCL_BREAK : TCL_ERROR;
 }
 
+static bool passesAll(const EtwFilter *filter)
+{
+    return filter->predicate == NULL && !filter->from.given && !filter->to.given;
+}
+
 /* The next event that passes what needs no Tcl. TCL_OK, TCL_BREAK or TCL_ERROR. */
 static int nextFiltered(EtwQuery *query, EtwEvent *event)
 {
@@ -328,7 +333,7 @@ static int nextFiltered(EtwQuery *query, EtwEvent *event)
         if (status == ETW_OK && query->keepSchemaEvents && EtwEventIsSchema(event)) {
             return TCL_OK;
         }
-        if (status == ETW_OK) {
+        if (status == ETW_OK && !passesAll(&query->filter)) {
             status = EtwFilterTest(&query->filter, query->source, event);
         }
     } while (status == ETW_AGAIN);

@@ -347,7 +347,10 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event)
     if (query->limit > 0 && query->taken >= query->limit) {
         return endQuery(query);
     }
-    EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
+    if (query->taken ==
+            0) { /* not in EtwQueryOpen: background consumers use the maker without a track */
+        EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
+    }
     do {
         int result = nextFiltered(query, event);
         if (result != TCL_OK) {

@@ -1,22 +1,26 @@
 /*
  * engine/dispatch.c --
  *
- *	Implements engine.h for both engines: determines the engine of a session's name and passes the call on. The
- *	prefixes "embedded:" and "system:" select an engine; a plain name means the engine that has such a session.
+ *	Implements engine.h for both engines: finds the engine that a session name refers to and
+ *	calls its functions. The prefixes "embedded:" and "system:" select an engine. A name without
+ *	a prefix refers to the engine that has such a session.
  */
 #include "base/text.h"
 #include "engine/engine_int.h"
 
-/* ---- Which engine ---------------------------------------------------------------------------- */
+/* ---- Choosing the engine --------------------------------------------------------------------- */
 
-/* The name behind "ENGINE:", NULL when the name does not begin so. */
+/* The part of the name after "ENGINE:". NULL: the name does not begin with this prefix. */
 static const char *behindPrefix(const char *name, const char *engine)
 {
     size_t n = strlen(engine);
     return strncmp(name, engine, n) == 0 && name[n] == ':' ? name + n + 1 : NULL;
 }
 
-/* By the name's prefix: *namePtr loses it. ETW_END: it has none. */
+/*
+ * The engine that the name's prefix selects; the prefix is removed from *namePtr. ETW_END: no
+ * prefix.
+ */
 static EtwStatus byPrefix(const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
 {
     const char *rest = behindPrefix(*namePtr, etwEmbeddedOps.name);
@@ -49,7 +53,7 @@ static EtwStatus noSession(const char *name, EtwError *err)
     return ETW_E_LOOKUP;
 }
 
-/* Of a session that is to exist. */
+/* The engine that has the session. ETW_E_LOOKUP: neither has it. */
 static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
 {
     EtwStatus status = byPrefix(namePtr, opsPtr, err);
@@ -66,11 +70,14 @@ static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, Etw
                 *namePtr, *namePtr, *namePtr);
     }
     *opsPtr = own ? &etwEmbeddedOps : system;
-    /* Where the system does not tell, its refusal will say so. */
+    /*
+     * When the system engine cannot say whether it has the session, it reports the error of the
+     * call itself.
+     */
     return own || foreign != ETW_E_LOOKUP ? ETW_OK : noSession(*namePtr, err);
 }
 
-/* Of a session that is to be started. */
+/* The engine that is to start the session. */
 static EtwStatus engineFor(
         EtwEngine request, const char **namePtr, const EtwEngineOps **opsPtr, EtwError *err)
 {
@@ -198,12 +205,12 @@ EtwStatus EtwSessionDisableKernel(const char *name, EtwError *err)
     return status == ETW_OK ? ops->disableKernel(name, err) : status;
 }
 
-/* One that is registered with both engines comes once. */
+/* A provider that is registered with both engines is visited once. */
 typedef struct ProviderVisit {
     EtwProviderVisit *visit;
     void *ctx;
     const EtwEngineOps *system; /* NULL: none */
-    EtwText seen;               /* GUIDs that were visited */
+    EtwText seen;               /* GUIDs of visited providers */
     bool ended;
 } ProviderVisit;
 

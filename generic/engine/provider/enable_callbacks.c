@@ -20,21 +20,21 @@ typedef struct Hook {
     Etw_EnableProc *proc;
     void *ctx;
     EnableState notified;
-    uint32_t captures; /* of the provider, as far as it was asked */
-    bool captureAsked; /* for its state, by the operating system */
-    uint32_t busy;     /* the thread that is calling it; 0: none */
+    uint32_t captures; /* RegProvider.captures as last seen */
+    bool captureAsked; /* the operating system has requested the provider's state */
+    uint32_t busy;     /* id of the thread that is calling it; 0: none */
     struct Hook *next;
 } Hook;
 
-/* Under RegLock. */
+/* Guarded by RegLock. */
 static Hook *hooks;
-static uint32_t callbackPid; /* of the process whose thread listens */
+static uint32_t callbackPid; /* pid of the process that runs the callback thread */
 
 enum {
-    MAX_WAIT_NS = 1000 * 1000000 /* ns: a ring may be lost with the process that was to ring */
+    MAX_WAIT_NS = 1000 * 1000000 /* a process may die before it posts a wake-up */
 };
 
-/* ---- Calling --------------------------------------------------------------------------------- */
+/* ---- Calling callbacks ----------------------------------------------------------------------- */
 
 static EnableState enableStateOf(const RegProvider *provider)
 {
@@ -55,7 +55,10 @@ static bool isNotified(const Hook *h, const EnableState *w)
            h->notified.any == w->any && h->notified.all == w->all;
 }
 
-/* What a callback does not know yet, as ETW_CONTROL_*; it is taken as notified. -1: it knows all. */
+/*
+ * The next change that this callback has not been notified of, as ETW_CONTROL_*, and marks it as
+ * notified. -1: none.
+ */
 static int takeControl(Hook *h)
 {
     EnableState now = enableStateOf(h->provider);
@@ -70,7 +73,10 @@ static int takeControl(Hook *h)
     return captureAsked && now.enabled ? ETW_CONTROL_CAPTURE_STATE : -1;
 }
 
-/* A callback with news, marked as being called; NULL: none. provider NULL: of any. */
+/*
+ * The next callback to notify of a change, marked as busy; NULL: none. provider NULL: of any
+ * provider.
+ */
 static Hook *nextPending(const RegProvider *provider, Hook *copy, int *controlPtr)
 {
     for (Hook *h = hooks; h != NULL; h = h->next) {
@@ -84,7 +90,10 @@ static Hook *nextPending(const RegProvider *provider, Hook *copy, int *controlPt
     return NULL;
 }
 
-/* Unless the callback itself has unregistered the provider. CallbackRemoveProvider waits for this. */
+/*
+ * The callback has returned. The hook is gone if the callback has unregistered its provider.
+ * CallbackRemoveProvider waits for this.
+ */
 static void called(const Hook *which)
 {
     RegLockLocal();
@@ -97,8 +106,8 @@ static void called(const Hook *which)
 }
 
 /*
- * A callback runs without the lock: it may define events, or enable. What changes meanwhile is notified
- * by the thread that is calling already.
+ * Callbacks run without the lock, because a callback may define events or enable providers. A
+ * change during a callback is notified by the thread that is running it.
  */
 static void callHooks(const RegProvider *provider)
 {
@@ -118,7 +127,7 @@ static void callHooks(const RegProvider *provider)
     }
 }
 
-/* ---- Waking others --------------------------------------------------------------------------- */
+/* ---- Waking other processes ------------------------------------------------------------------ */
 
 static void openWake(OsSharedWake *wake, RegProcess *process)
 {
@@ -127,7 +136,7 @@ static void openWake(OsSharedWake *wake, RegProcess *process)
     OsSharedWakeOpen(wake, &process->wake, name);
 }
 
-/* Under RegLock. */
+/* Call under RegLock. */
 static void wakeOthers(const RegProvider *provider)
 {
     Registry *r = RegGet();
@@ -153,7 +162,7 @@ void CallbackNotify(RegProvider *provider)
     callHooks(provider);
 }
 
-/* ---- Listening ------------------------------------------------------------------------------- */
+/* ---- The callback thread --------------------------------------------------------------------- */
 
 static void callbackMain(void *arg)
 {
@@ -165,7 +174,7 @@ static void callbackMain(void *arg)
     }
 }
 
-/* Under RegLock: the thread, at the first callback. */
+/* Starts the callback thread of this process if it has callbacks. Call under RegLock. */
 static void startCallbackThread(void)
 {
     OsThread *thread; /* never joined */
@@ -176,14 +185,14 @@ static void startCallbackThread(void)
     }
 }
 
-/* This process has joined the registry again, as the child of a fork. Not under the registry's lock. */
+/* This process has joined the registry again, as a forked child. Call without RegLock. */
 static void rejoined(void)
 {
     if (RegLock(NULL) != ETW_OK) {
         return;
     }
     for (Hook *h = hooks; h != NULL; h = h->next) {
-        h->busy = 0; /* the thread that was calling it stayed behind in the parent */
+        h->busy = 0; /* the calling thread exists only in the parent */
     }
     startCallbackThread();
     RegUnlock();
@@ -205,10 +214,10 @@ void Etw_EnableCallbackAdd(Etw_Provider *pub, Etw_EnableProc *proc, void *ctx)
     hooks = hook;
     startCallbackThread();
     RegUnlock();
-    callHooks((RegProvider *)pub); /* it may be enabled already */
+    callHooks((RegProvider *)pub); /* the provider may be enabled already */
 }
 
-/* proc NULL: any callback of the provider. */
+/* The link to the callback. proc NULL: to any callback of the provider. */
 static Hook **find(const RegProvider *provider, Etw_EnableProc *proc, const void *ctx)
 {
     Hook **at = &hooks;

@@ -1,8 +1,9 @@
 /*
  * engine/provider/provider.c --
  *
- *	etw.h: registering providers, defining events, writing. A provider handle is its slot in the
- *	shared registry; an Etw_Event is this process's, and points to its class in the registry's arena.
+ *	Implements etw.h: registers providers, defines and writes events. A provider handle is a
+ *	slot of the shared registry. An Etw_Event belongs to this process and refers to its class in
+ *	the registry's arena.
  */
 #include "base/text.h"
 #include "base/wide.h"
@@ -15,18 +16,18 @@
 #include "schema/model/schema.h"
 
 /*
- * An event is never freed, since call sites (Etw_Site) keep pointers to it. The provider's last
- * Etw_Unregister sets `provider` to NULL; defining the same event again restores it. A class belongs to
- * one provider, so that an event never gets another one.
+ * An event is never freed, because call sites (Etw_Site) keep pointers to it. The provider's last
+ * Etw_Unregister sets `provider` to NULL; defining the same event again restores it. A class
+ * belongs to one provider, so an event never changes to another provider.
  */
 struct Etw_Event {
-    _Atomic(RegProvider *) provider; /* relaxed: the other members do not change */
+    _Atomic(RegProvider *) provider; /* relaxed: the other members are constant */
     EtwDescriptor desc;
     uint32_t eventClass;
     Etw_Event *next;
 };
 
-/* All of this process; under RegLock. */
+/* All events of this process. Guarded by RegLock. */
 static Etw_Event *events;
 
 static inline RegProvider *providerOf(const Etw_Event *event)
@@ -88,7 +89,9 @@ void Etw_Unregister(Etw_Provider *pub)
     }
 }
 
-/* The constant part of an event; one without a description has no metadata. */
+/*
+ * Fill in the constant part of an event's records. An event that is not described has no metadata.
+ */
 static void fillClass(RegClass *head, const RegProvider *provider, const Etw_EventDesc *desc,
         const EtwText *traits, const EtwText *meta)
 {
@@ -186,7 +189,7 @@ static inline bool wanted(const RegEnable *e, const EtwDescriptor *desc)
                     ((desc->keyword & e->any) == 0 || (desc->keyword & e->all) != e->all))) {
         return false;
     }
-    /* A session for one process is the common case. */
+    /* Most filters have one process, so pids[0] is compared first. */
     return (e->pidCount == 0 || e->pids[0] == OsPid() || hasPid(e, OsPid())) &&
            (e->idCount == 0 || hasId(e, desc->id));
 }
@@ -202,7 +205,7 @@ static inline uint8_t *putPieces(uint8_t *at, const Etw_Data *data, int count)
 
 static inline void putElapsed(uint8_t *payload, const EtwElapsed *e, uint64_t now)
 {
-    uint64_t ticks = now > e->since ? now - e->since : 0; /* CPUs may differ by some ticks */
+    uint64_t ticks = now > e->since ? now - e->since : 0; /* the CPUs' clocks may differ */
     EtwStore64(payload + e->at, EtwMulShift32(ticks, e->scale));
 }
 
@@ -213,8 +216,8 @@ typedef struct WriteArgs {
     const Etw_Data *data;
     int count;
     uint32_t payload;
-    uint64_t *stamp;           /* NULL: not wanted */
-    const EtwElapsed *elapsed; /* NULL: nothing to fill in */
+    uint64_t *stamp;           /* where to return the time; NULL: nowhere */
+    const EtwElapsed *elapsed; /* the duration to store in the payload; NULL: none */
 } WriteArgs;
 
 static inline __attribute__((always_inline)) int writeTo(Ring *ring, const WriteArgs *w)
@@ -238,7 +241,7 @@ static inline __attribute__((always_inline)) int writeTo(Ring *ring, const Write
         *w->stamp = record->ticks;
     }
     record->eventClass = w->event->eventClass;
-    record->tid = w->thread->tid; /* the process is in it already */
+    record->tid = w->thread->tid; /* RingReserve has stored the pid */
     record->payloadSize = (uint16_t)w->payload;
     record->flags =
             (uint8_t)((w->activity ? RING_HAS_ACTIVITY : 0) | (w->related ? RING_HAS_RELATED : 0));
@@ -260,7 +263,7 @@ static inline __attribute__((always_inline)) int writeTo(Ring *ring, const Write
     return ETW_WRITTEN;
 }
 
-/* To the operating system's sessions. What is filled in is so in a copy. */
+/* Write to the operating system's sessions. A duration is stored in a copy of the payload. */
 static int writeNative(const RegProvider *provider, const WriteArgs *w)
 {
     uint8_t copy[2048];
@@ -280,7 +283,7 @@ static int writeNative(const RegProvider *provider, const WriteArgs *w)
     return EtwNativeWrite(provider, &event);
 }
 
-/* The thread's activity, and what its next event is related to. */
+/* Set the activity and related activity of the thread. */
 static void takeIds(WriteArgs *args, EtwThread *thread)
 {
     args->activity = thread->hasActivity ? &thread->activity : NULL;
@@ -290,8 +293,10 @@ static void takeIds(WriteArgs *args, EtwThread *thread)
     }
 }
 
-/* Into every session that wants it. args: all but thread and payload size is set. Inlined, so that
- * each of its callers pays for what it uses. */
+/*
+ * Write the event to every session that has enabled it. The caller sets all members of args except
+ * thread and payload size. Inlined, so that each caller pays only for the members it uses.
+ */
 static inline __attribute__((always_inline)) int writeWanted(RegProvider *provider, WriteArgs *args)
 {
     const Etw_Event *event = args->event;
@@ -306,13 +311,13 @@ static inline __attribute__((always_inline)) int writeWanted(RegProvider *provid
     args->thread = thread = EtwThreadSelf();
     if (__builtin_expect(thread->pid != OsPid(), 0)) {
         EtwThreadRefresh(thread);
-        RegOpen(NULL); /* forked: this process takes its own place among the registered ones */
+        RegOpen(NULL); /* forked child: join the registry */
     }
     if (args->activity == NULL && (thread->hasActivity || thread->hasRelated)) {
         takeIds(args, thread);
     }
     EtwThreadEnter(thread);
-    /* acquire: the entries whose bits are seen are complete */
+    /* acquire: an entry whose bit is set is complete */
     active = atomic_load_explicit(&provider->active, memory_order_acquire);
     while (active != 0) {
         const RegEnable *e = &provider->enables[__builtin_ctz(active)];
@@ -331,8 +336,10 @@ static inline __attribute__((always_inline)) int writeWanted(RegProvider *provid
     return result;
 }
 
-/* The provider of an event that a session has enabled, otherwise NULL. event NULL: it could not be
- * defined. */
+/*
+ * The event's provider if a session has enabled the event, otherwise NULL. event NULL: defining it
+ * has failed.
+ */
 static inline RegProvider *enabledProvider(const Etw_Event *event)
 {
     RegProvider *provider = event != NULL ? providerOf(event) : NULL;
@@ -374,8 +381,10 @@ void EtwWriteElapsed(Etw_Event *event, const Etw_Data *data, int count, const Et
 
 enum { SITE_EVENTS = sizeof(((Etw_Site *)0)->events) / sizeof(Etw_Event *) };
 
-/* The site's event for a provider, NULL: not defined yet. Acquire: the event was initialized by the
- * thread that stored its pointer. */
+/*
+ * The site's event for this provider; NULL: not defined yet. Acquire: another thread may have
+ * initialized the event before it stored the pointer.
+ */
 static inline Etw_Event *siteEvent(Etw_Site *site, const RegProvider *provider)
 {
     for (int i = 0; i < SITE_EVENTS; i++) {
@@ -391,15 +400,16 @@ static inline Etw_Event *siteEvent(Etw_Site *site, const RegProvider *provider)
 }
 
 /*
- * Define the site's event for a provider. Threads that do so at once get the same event and may store
- * it twice. With more providers than the site has members, each replaces the event of another.
+ * Define the site's event for a provider. Threads that do so at the same time get the same event
+ * and may store it twice. With more providers than SITE_EVENTS, the site replaces the event of
+ * another provider.
  */
 static __attribute__((noinline)) Etw_Event *defineSiteEvent(Etw_Site *site, Etw_Provider *pub)
 {
     Etw_Event *event;
     unsigned next;
     if (__atomic_load_n(&site->failed, __ATOMIC_RELAXED) == pub) {
-        return NULL; /* the reasons are permanent: malformed, or the registry's arena is full */
+        return NULL; /* failure is permanent: malformed fields, or the registry's arena is full */
     }
     event = Etw_DefineEvent(pub, &site->desc, site->fields, site->fieldCount);
     if (event == NULL) {
@@ -442,7 +452,7 @@ bool EtwProviderWriteTo(Ring *ring, uint32_t stream, const EtwRawEvent *raw)
     record->eventClass = raw->event->eventClass;
     record->tid = raw->tid;
     if (record->pid != raw->pid) {
-        record->pid = raw->pid; /* the logger's own record: nobody else looks before its commit */
+        record->pid = raw->pid; /* safe before the commit, which makes the record readable */
     }
     record->payloadSize = (uint16_t)raw->size;
     record->flags = 0;

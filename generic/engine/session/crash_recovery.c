@@ -1,11 +1,12 @@
 /*
  * engine/session/crash_recovery.c --
  *
- *	Recovers the session of a killed logger: writes the records in shared memory that are not yet in the file to it,
- *	and closes it. The logger has stored in the streams (shared_layout.h) how many events of each stream need not be
- *	saved. The file is checked for a buffer whose write had begun. Records of killed writers are counted as abandoned,
- *	as the logger does. A flight recorder has no file: the contents of its ring are written to a new one in the
- *	registry's directory.
+ *	Recovers the session of a killed logger: writes those records in shared memory that are not
+ *	in the file yet, and closes the file. For each stream the logger has stored how many events
+ *	are on disk (shared_layout.h). A buffer whose write had begun is looked up in the file.
+ *	Records that killed writers left open are counted as abandoned, as the logger does. A
+ *	session without a file (flight recorder) is written to a new file in the registry's
+ *	directory.
  */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -13,17 +14,14 @@
 #include "etl/format.h"
 #include <stdio.h>
 
-enum {
-    MAX_WAITS = 200,
-    /* ms for writers that are inside a record */ MAX_REPORTED = ETW_MAX_SESSIONS
-};
+enum { MAX_WAITS = 200, MAX_REPORTED = ETW_MAX_SESSIONS };
 
-static EtwRecovered recoveredList[MAX_REPORTED]; /* under RegLock */
+static EtwRecovered recoveredList[MAX_REPORTED]; /* guarded by RegLock */
 static int recoveredCount;
 
-/* ---- What is on disk ------------------------------------------------------------------------- */
+/* ---- What is in the file --------------------------------------------------------------------- */
 
-/* The buffer that was being put is in the file, up to where it was to be announced. */
+/* True if the file contains the buffer whose write had begun, up to the announced end. */
 static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *user)
 {
     uint64_t at = (uint64_t)atomic_load(&user->flushSlot) * bufferSize;
@@ -33,7 +31,7 @@ static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *
            EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->flushUsed);
 }
 
-/* Puts that were done and not noted any more are noted. */
+/* Advance onDisk of streams whose last buffer was written but not noted. */
 static void settleFlushes(Ring *ring, const char *path)
 {
     OsMap file = {0};
@@ -52,18 +50,20 @@ static void settleFlushes(Ring *ring, const char *path)
     OsUnmap(&file);
 }
 
-/* ---- Reading the rest ------------------------------------------------------------------------ */
+/* ---- Reading unsaved records ----------------------------------------------------------------- */
 
 typedef struct UnsavedReader {
     Ring *ring;
     RingCursor cursor;
-    uint32_t buffer; /* whose serial was looked at */
-    uint64_t index;  /* of the next record in its stream, as the logger counted */
+    uint32_t buffer; /* the buffer that `index` was set for */
+    uint64_t index;  /* of the next record in its stream, as counted by the logger */
     RingRecord *record;
     uint32_t size;
 } UnsavedReader;
 
-/* The first record of a buffer: where the logger had been, it says the index. */
+/*
+ * At a buffer's first record: set the index from the serial, if the logger has reached this buffer.
+ */
 static void beginBuffer(UnsavedReader *r)
 {
     uint64_t serial = atomic_load(&r->ring->buffers[r->cursor.buffer].serial);
@@ -75,14 +75,14 @@ static void skipBlockedRecord(UnsavedReader *r, int *waitsLeft)
 {
     if (*waitsLeft > 0 && !RingAbandon(r->ring, &r->cursor)) {
         --*waitsLeft;
-        OsSleepNs(1000000); /* a writer that lives */
+        OsSleepNs(1000000); /* the writer is alive */
     } else if (*waitsLeft <= 0) {
         RingSkip(r->ring, &r->cursor);
         atomic_fetch_add(&r->ring->header->lostAbandoned, 1);
     }
 }
 
-/* Have the next record that is not on disk; false: there is none. */
+/* Read the next record that is not on disk. False: there is none. */
 static bool next(UnsavedReader *r, int *waitsLeft)
 {
     uint64_t onDisk = atomic_load(&r->ring->streams[r->cursor.stream].onDisk);
@@ -107,7 +107,7 @@ static bool next(UnsavedReader *r, int *waitsLeft)
             r->record = NULL;
             return false;
         case RING_DONE:
-            r->buffer = RING_NO_BUFFER; /* the next one may be the same, used again */
+            r->buffer = RING_NO_BUFFER; /* the same buffer may be reused as the next one */
             r->record = NULL;
             break;
         case RING_OVERTAKEN:
@@ -149,7 +149,10 @@ static uint64_t save(Ring *ring, EtlWriter *writer, int cpu, const EtwAnchors *a
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* As it was named when the logger died: in new-file mode with its number, or the one `ahead`. */
+/*
+ * The file's path when the logger died. In new-file mode `ahead` is added to the current file's
+ * number.
+ */
 static void filePath(const RingHeader *h, uint32_t ahead, char *path, size_t size)
 {
     const char *mark = h->mode == ETW_FILE_NEWFILE ? strstr(h->file, "%d") : NULL;
@@ -161,7 +164,10 @@ static void filePath(const RingHeader *h, uint32_t ahead, char *path, size_t siz
     }
 }
 
-/* New-file mode: killed right behind the making of the next file, before there was an event in it. */
+/*
+ * In new-file mode the logger may have died after it made the next file and before it wrote an
+ * event there.
+ */
 static void removeEmptyNext(const RingHeader *h)
 {
     OsMap file = {0};
@@ -170,14 +176,14 @@ static void removeEmptyNext(const RingHeader *h)
     if (h->mode != ETW_FILE_NEWFILE || OsMapFile(&file, path, NULL) != ETW_OK) {
         return;
     }
-    bool empty = file.size <= h->bufferSize; /* the file's header at most */
+    bool empty = file.size <= h->bufferSize; /* only the file's header */
     OsUnmap(&file);
     if (empty) {
         OsFileRemove(path);
     }
 }
 
-/* name: 257 bytes, which the configuration points to. */
+/* The configuration points to `name`, which has 257 bytes. */
 static EtlWriterConfig configOf(const RingHeader *h, int index, const char *path, char *name)
 {
     snprintf(name, 257, "%.255s", h->name);
@@ -209,7 +215,7 @@ static EtwStatus openFile(
     return EtlWriterOpen(writerPtr, &config, err);
 }
 
-/* A flight recorder. */
+/* Write a flight recorder's buffers to a new file. */
 static EtwStatus recoverRing(Ring *ring, int index, EtwRecovered *r)
 {
     const RingHeader *h = ring->header;
@@ -256,7 +262,7 @@ static void recoverSession(int index)
             &recoveredList[recoveredCount < MAX_REPORTED ? recoveredCount : MAX_REPORTED - 1];
     RegSessionPath(instance, path, sizeof path);
     if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
-        return; /* it died while it started */
+        return; /* the owner died while it started the session */
     }
     bool memory = ring.header->overwrite != 0;
     if ((memory || ring.header->file[0] != '\0') &&

@@ -1,24 +1,24 @@
 /*
  * engine/session/detached_logger.c --
  *
- *	Sessions that a separate logger process owns, so that the process that started them may end. The logger process
- *	runs this library, exists as long as its session, and is controlled like any other owner (session_control.c). The
- *	configuration and the result of the start are passed through a file in the runtime directory that both processes
- *	map.
+ *	Sessions that run in a separate logger process, so that the process that starts them may
+ *	end. The logger process runs this library, ends with its session, and is controlled like any
+ *	other owner (session_control.c). The configuration and the result of the start are passed
+ *	through a file in the runtime directory that both processes map.
  */
 #include "engine/provider/enable_callbacks.h"
 #include "engine/session/session.h"
 #include <stdio.h>
 
-enum { PATIENCE = 60 * 1000 /* ms for a new process to start its session */ };
+enum { PATIENCE = 60 * 1000 /* ms for the new process to start its session */ };
 
 typedef struct Launch {
-    char name[256], file[1024]; /* file: empty: none */
+    char name[256], file[1024]; /* file: "" without a file */
     char tclVersion[32];
     int32_t mode, realtime;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
     uint32_t starter;
-    _Atomic uint32_t done; /* release: the rest is the answer */
+    _Atomic uint32_t done; /* release: the members below are valid */
     int32_t status;
     EtwError error;
 } Launch;
@@ -39,8 +39,10 @@ static void fillConfig(const Launch *l, EtwSessionConfig *config)
             .starter = l->starter};
 }
 
-/* Forked: the providers of the process that asked for the session are not this one's. The engine's
- * own has events that may be in use. */
+/*
+ * In a forked process: drop the registrations of the parent's providers. The engine's own provider
+ * stays, because its events may be in use.
+ */
 static void dropParentState(void)
 {
     CallbackRemoveAll();
@@ -60,7 +62,7 @@ static void loggerProcess(const char *path)
     EtwStatus status;
     OsInit();
     if (OsMapShared(&map, path, false, 0, NULL) != ETW_OK || map.size < sizeof *l) {
-        return; /* who asked has gone */
+        return; /* the starter has given up */
     }
     l = (Launch *)map.base;
     fillConfig(l, &config);
@@ -77,7 +79,7 @@ static void loggerProcess(const char *path)
 }
 
 #ifdef _WIN32
-/* As rundll32 calls it. */
+/* Called by rundll32. */
 __declspec(dllexport) void __stdcall EtwDetachedLogger(
         void *window, void *module, char *argument, int show);
 void __stdcall EtwDetachedLogger(void *window, void *module, char *argument, int show)
@@ -89,7 +91,7 @@ void __stdcall EtwDetachedLogger(void *window, void *module, char *argument, int
 }
 #endif
 
-/* ---- Who starts it --------------------------------------------------------------------------- */
+/* ---- The starting process -------------------------------------------------------------------- */
 
 static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
 {

@@ -26,7 +26,7 @@ static void fillEnable(RegEnable *e, const EtwEnable *request)
     }
 }
 
-/* The entry of this instance, else a free one, else -1. */
+/* The index of this instance's entry, otherwise of a free one, otherwise -1. */
 static int entryFor(const RegProvider *p, uint64_t instance)
 {
     uint32_t active = atomic_load(&p->active);
@@ -168,7 +168,7 @@ static void fillProvider(const RegProvider *p, EtwProviderInfo *info)
     }
 }
 
-/* The next one from *atPtr on that somebody has or wants; *atPtr moves behind it. */
+/* The next provider from *atPtr on that is registered or enabled; *atPtr moves behind it. */
 static bool nextProvider(const Registry *r, int *atPtr, EtwProviderInfo *info)
 {
     while (*atPtr < REG_PROVIDERS) {
@@ -194,7 +194,7 @@ void EmbeddedProviders(bool (*visit)(void *ctx, const EtwProviderInfo *info), vo
             RegSweep();
         }
         there = nextProvider(r, &at, &info);
-        RegUnlock(); /* a visitor may take it */
+        RegUnlock(); /* a visitor may take the lock */
         there = there && visit(ctx, &info);
     }
 }
@@ -221,7 +221,7 @@ static size_t putText(uint8_t *at, const char *text)
     return n + 2;
 }
 
-/* Straight into one session, whatever is enabled there. */
+/* Write an event to one session, whether or not it is enabled there. */
 static void writeOwn(Ring *ring, Etw_Event *event, const uint8_t *payload, size_t size)
 {
     EtwRawEvent raw = {event, 0, OsPid(), OsTid(), payload, size, NULL, 0};
@@ -248,7 +248,7 @@ static Etw_Event *sessionEvent(int number)
             EtwOwnProvider(), &EtwDeclaredFind(ETW_SESSION_PROVIDER)->events[number]);
 }
 
-/* The payload has the fields of the declared event, in their order. */
+/* The payload has the fields of the declared event, in the same order. */
 void EtwSessionWriteHost(Ring *ring)
 {
     static const char *const clocks[] = {"", "x86-tsc", "monotonic-raw", "qpc"};

@@ -1,22 +1,20 @@
 /*
  * engine/session/live_source.c --
  *
- *	A live consumer of a session, in any process of the user: reads all streams by cursors of
- *	its own and delivers in time order up to a watermark. It maps the session itself, writes nothing
- *	there but the number of consumers and its loss, and keeps what is left readable after the
- *	session's end.
+ *	A live consumer of a session, in any process of the user. It maps the session, reads all
+ *	streams with its own cursors, and delivers events in time order up to a watermark. It writes
+ *	only the number of consumers and its loss. After the session's end it delivers what remains.
  */
 #include "base/alloc.h"
 #include "engine/session/session.h"
 #include "engine/shared/ring_reader.h"
 
 enum {
-    BLOCK_TIMEOUT_NS =
-            50 * 1000000, /* ns that one writer inside a record may hold back all others */
-    SKIP_TIMEOUT_NS = 2000 * 1000000, /* ns after which its event is given up, as the logger does */
+    BLOCK_TIMEOUT_NS = 50 * 1000000,  /* ns that a writer's open record may delay delivery */
+    SKIP_TIMEOUT_NS = 2000 * 1000000, /* ns after which an open record is skipped */
     SECOND = 1000 * 1000000,
     WAIT_LEAST = 1000000,
-    WAIT_MOST = 4000000 /* ns between looks at an idle session: half of it is the mean latency */
+    WAIT_MOST = 4000000 /* ns between polls of an idle session; the mean latency is half of it */
 };
 
 typedef struct EmbeddedLive {
@@ -26,19 +24,19 @@ typedef struct EmbeddedLive {
     uint32_t count;
     EtwAnchors anchors;
     OsInstant lastAnchor;
-    uint64_t ownerStart; /* tells the owner from another process with its pid */
+    uint64_t ownerStart; /* distinguishes the owner from a later process with its pid */
     bool ended;          /* the session stopped, or its owner died */
-    uint64_t watermark;  /* ticks: everything up to here may be delivered */
-    uint64_t last;       /* ticks of the youngest event delivered */
-    int64_t lastTime;    /* and its time */
+    uint64_t watermark;  /* ticks: events up to here may be delivered */
+    uint64_t last;       /* ticks of the last event delivered */
+    int64_t lastTime;    /* its time in ns */
     int64_t blockedSince;
     int64_t wait;
-    uint64_t reported; /* of lost, already added to the session's header */
-    RingReader *given; /* whose record the caller still looks at */
+    uint64_t reported; /* part of the loss that is already added to the session's header */
+    RingReader *given; /* the reader of the event that the caller still uses */
     OsWake *wake;
 } EmbeddedLive;
 
-/* Whom nobody waits for any longer: writers that died or hang inside a record. */
+/* Skip the open records of writers that died or hang. */
 static void skipBlocked(EmbeddedLive *l, int64_t now)
 {
     for (uint32_t i = 0; i < l->count; i++) {
@@ -52,7 +50,7 @@ static void skipBlocked(EmbeddedLive *l, int64_t now)
     }
 }
 
-/* How far everything is complete, as of now. */
+/* Set the time up to which all streams are complete. */
 static void moveWatermark(EmbeddedLive *l)
 {
     OsInstant now;
@@ -69,7 +67,7 @@ static void moveWatermark(EmbeddedLive *l)
     skipBlocked(l, now.steady);
 }
 
-/* Oldest record at hand; *blockedPtr: some stream is held up by a writer. */
+/* The reader with the oldest record. *blockedPtr: an open record blocks a stream. */
 static RingReader *oldest(EmbeddedLive *l, bool *blockedPtr)
 {
     RingReader *best = NULL;
@@ -134,7 +132,7 @@ static bool deliver(EmbeddedLive *l, RingReader *t, EtwEvent *event)
     event->late = record->ticks < l->last;
     if (!event->late) {
         l->last = record->ticks;
-        /* A new anchor may see what is older than the one before it some ns earlier. */
+        /* A new anchor may convert a later event to a time some ns earlier: keep the order. */
         l->lastTime = event->time > l->lastTime ? event->time : l->lastTime;
         event->time = l->lastTime;
     }
@@ -222,7 +220,7 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
     l->tails = EtwAlloc(l->count * sizeof *l->tails);
     for (uint32_t i = 0; i < l->count; i++) {
         RingReaderInit(&l->tails[i], i);
-        /* What comes from here on and is overtaken is its loss, also in a stream that it never read. */
+        /* Events from here on that are overwritten unread count as loss. */
         l->tails[i].expected = atomic_load(&l->ring.streams[i].passed);
         l->tails[i].entered = true;
     }

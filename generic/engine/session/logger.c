@@ -1,12 +1,12 @@
 /*
  * engine/session/logger.c --
  *
- *	The logger thread of a session: collects kernel events into the session's kernel streams, merges each CPU's two
- *	streams by time into the file, converts ticks to nanoseconds, and frees buffers that are read. session.c starts and
- *	stops it.
+ *	The logger thread of a session: stores kernel events in the session's kernel streams, merges
+ *	each CPU's two streams by time into the file, converts ticks to nanoseconds, and frees
+ *	buffers that it has read. session.c starts and stops it.
  *
- *	Each round takes one instant as its watermark: everything that was written before it is processed, later events
- *	wait, so that kernel and script events of a CPU are merged exactly.
+ *	Each round has a watermark: events up to it are processed, later events wait for the next
+ *	round. So kernel and script events of a CPU are merged in exact order.
  */
 #include "base/alloc.h"
 #include "base/wide.h"
@@ -14,12 +14,11 @@
 #include "etl/format.h"
 
 enum {
-    KERNEL_INTERVAL = 20 * 1000000, /* ns between drains while kernel events are collected */
-    CHECK_WRITER_AFTER_NS =
-            20 * 1000000,             /* ns in a record before a writer is suspected to be dead */
-    ANCHOR_INTERVAL = 1000 * 1000000, /* ns between clock anchors */
-    SETTLE = 200 *
-             1000 /* ns: an event stamped this long ago is visible, also in the kernel's rings */
+    KERNEL_INTERVAL = 20 * 1000000,       /* ns between drains while kernel tracing is on */
+    CHECK_WRITER_AFTER_NS = 20 * 1000000, /* ns after which a blocking writer is checked */
+    ANCHOR_INTERVAL = 1000 * 1000000,     /* ns between clock anchors */
+    SETTLE =
+            200 * 1000 /* ns after which a stamped event is visible, also in the kernel's buffers */
 };
 
 /* ---- Records to events ----------------------------------------------------------------------- */
@@ -58,16 +57,19 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
     return true;
 }
 
-/* ---- What is not on disk yet ----------------------------------------------------------------- */
+/* ---- Events that are not on disk yet --------------------------------------------------------- */
 
-/* What the writer was given up to now need not be saved once this put is done: its ring buffers may go
- * then. Recovery asks the file itself whether a put that was begun was done. */
+/*
+ * Called before and after a buffer is written to the file. Afterwards the events that the writer
+ * had received need no saving, so their ring buffers may be freed. After a crash between the two
+ * calls, recovery looks for the buffer in the file.
+ */
 void LoggerOnFlush(void *ctx, const EtlFlush *put)
 {
     EtwSession *s = ctx;
     uint32_t cpus = s->ring->cpus, cpu = (uint32_t)put->cpu;
     if (s->streams == NULL || cpu >= cpus) {
-        return; /* closed without a logger */
+        return; /* closed without a logger thread */
     }
     RingStream *user = &s->ring->streams[cpu], *kernel = &s->ring->streams[cpus + cpu];
     if (put->done) {
@@ -75,7 +77,7 @@ void LoggerOnFlush(void *ctx, const EtlFlush *put)
         atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
         return;
     }
-    atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
+    atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* for recovery */
     atomic_store(&user->flushSlot, put->slot);
     atomic_store(&user->flushUsed, put->used);
     atomic_store(&user->flushSequence, put->sequence);
@@ -83,7 +85,7 @@ void LoggerOnFlush(void *ctx, const EtlFlush *put)
     atomic_store(&user->next, s->streams[cpu].events);
 }
 
-/* Free a stream's pinned buffers, those that are on disk or all. */
+/* Free the stream's pinned buffers: those that are on disk, or all. */
 static void releasePinned(EtwSession *s, uint32_t stream, bool all)
 {
     LoggerStream *l = &s->streams[stream];
@@ -98,7 +100,7 @@ static void releasePinned(EtwSession *s, uint32_t stream, bool all)
 
 static void flushToDisk(EtwSession *s);
 
-/* A buffer was read to its end. */
+/* Pin a buffer that was read to its end; without a file, release it. */
 static void pinBuffer(EtwSession *s, LoggerStream *l, uint32_t buffer)
 {
     uint32_t stream = (uint32_t)(l - s->streams);
@@ -117,7 +119,7 @@ static void pinBuffer(EtwSession *s, LoggerStream *l, uint32_t buffer)
     s->pinnedCount++;
     releasePinned(s, stream, false);
     if (s->pinnedCount * 4 >= atomic_load(&s->ring->header->maxBuffers)) {
-        flushToDisk(s); /* the writers need them */
+        flushToDisk(s); /* writers run out of free buffers */
     }
 }
 
@@ -125,15 +127,14 @@ static void pinBuffer(EtwSession *s, LoggerStream *l, uint32_t buffer)
 
 typedef struct Head {
     LoggerStream *stream;
-    RingRecord *record; /* NULL: nothing to take */
+    RingRecord *record; /* NULL: none up to the watermark */
     uint32_t size;
     bool blocked;
 } Head;
 
 /*
- * Wait for a writer that has reserved and not committed; when its process is dead, or after the
- * session's blockTimeout, give its event up. A writer that may still be alive keeps the buffer: it is
- * never reused.
+ * Wait for a writer with an open record. Abandon the record when the writer is dead, or after the
+ * session's blockTimeout. The buffer of a writer that may be alive is never reused.
  */
 static bool abandonBlocked(EtwSession *s, LoggerStream *stream)
 {
@@ -147,7 +148,7 @@ static bool abandonBlocked(EtwSession *s, LoggerStream *stream)
         return false;
     }
     if (RingAbandon(s->ring, &stream->cursor)) {
-        return true; /* its place is read as a damaged event now */
+        return true; /* the record is read as damaged now */
     }
     if (now.steady - stream->blockedSince < s->blockTimeout) {
         return false;
@@ -159,7 +160,7 @@ static bool abandonBlocked(EtwSession *s, LoggerStream *stream)
     return true;
 }
 
-/* Look at a stream's next record; frees buffers that are read to their end. */
+/* Read a stream's next record; pin buffers that are read to their end. */
 static void look(EtwSession *s, Head *head, uint64_t until)
 {
     uint32_t buffer;
@@ -183,7 +184,7 @@ static void look(EtwSession *s, Head *head, uint64_t until)
                 return;
             }
             break;
-        case RING_OVERTAKEN: /* cannot be: only the logger frees here */
+        case RING_OVERTAKEN: /* impossible: only the logger frees buffers here */
             break;
         case RING_EMPTY:
             head->record = NULL;
@@ -196,7 +197,7 @@ static void store(EtwSession *s, int cpu, Head *head)
 {
     EtwEvent event;
     if (head->stream->cursor.offset ==
-            0) { /* live readers count what overtook them by it; 0 means unknown */
+            0) { /* live readers compute their loss from it; 0: unknown */
         atomic_store_explicit(&s->ring->buffers[head->stream->cursor.buffer].serial,
                 head->stream->events + 1, memory_order_relaxed);
     }
@@ -216,7 +217,7 @@ static void drainCpu(EtwSession *s, int cpu, uint64_t until)
          kernel = {.stream = &s->streams[s->ring->cpus + (uint32_t)cpu]};
     look(s, &user, until);
     look(s, &kernel, until);
-    /* While one stream is blocked the other may not pass: its next event could be older. */
+    /* While one stream is blocked, the other one waits too: its next event could be later. */
     while (!user.blocked && !kernel.blocked && (user.record || kernel.record)) {
         bool fromUser = kernel.record == NULL ||
                         (user.record && user.record->ticks <= kernel.record->ticks);
@@ -229,7 +230,7 @@ static void drainCpu(EtwSession *s, int cpu, uint64_t until)
 static void drainRing(EtwSession *s, uint64_t until)
 {
     if (s->ring->header->overwrite) {
-        return; /* the writers themselves make room; a snapshot reads */
+        return; /* writers reuse buffers; only snapshots read */
     }
     for (uint32_t cpu = 0; cpu < s->ring->cpus; cpu++) {
         drainCpu(s, (int)cpu, until);
@@ -247,7 +248,7 @@ static void emitKernel(void *ctx, const EtwKernelRecord *k)
     if (EtwProviderWriteTo(s->ring, stream, &raw)) {
         return;
     }
-    drainRing(s, k->ticks - 1); /* kernel events come in time order: all before this one are in */
+    drainRing(s, k->ticks - 1); /* kernel events are in time order: earlier ones are all stored */
     if (s->pinnedCount > 0) {
         flushToDisk(s);
     }
@@ -294,7 +295,7 @@ static void publishFiles(EtwSession *s)
     RingHeader *h = s->ring->header;
     EtlWriterState w = {0};
     if (s->writer != NULL) {
-        EtlWriterGetState(s->writer, &w); /* its number is of this file */
+        EtlWriterGetState(s->writer, &w); /* its number of this file */
     }
     addState(&w, &s->left);
     atomic_store(&h->events, w.events);
@@ -320,7 +321,7 @@ static void publishState(EtwSession *s)
     }
 }
 
-/* The one that is not in force is written, then put in force: a crash leaves a whole one. */
+/* Write the inactive copy, then make it active, so that a crash leaves a complete one. */
 static void publishAnchors(EtwSession *s)
 {
     RingHeader *h = s->ring->header;
@@ -338,7 +339,7 @@ static void anchor(EtwSession *s, const OsInstant *now)
     }
 }
 
-/* margin: ns that the watermark stays behind, so that what was stamped before it is all there. */
+/* margin: ns that the watermark lies in the past, so that all earlier events are visible. */
 static void drain(EtwSession *s, int64_t margin)
 {
     OsInstant now;
@@ -373,7 +374,7 @@ static void flushToDisk(EtwSession *s)
         EtlWriterFlush(s->writer, LoggerLost(s->ring));
         publishState(s);
     }
-    /* Where the disk refuses, nothing is kept for it: the writers go on. */
+    /* The file cannot be written: free the buffers, so that writers can continue. */
     for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
         atomic_store(&s->ring->streams[i].onDisk, s->streams[i].events);
         releasePinned(s, i, true);
@@ -391,7 +392,7 @@ EtwStatus LoggerCloseFile(EtwSession *s, int64_t endWall)
     EtwStatus flushed = EtlWriterFlush(s->writer, LoggerLost(s->ring)), closed;
     EtlWriterState w;
     EtlWriterGetState(s->writer, &w);
-    w.lostIo += w.unwritten; /* the close drops what is not on disk */
+    w.lostIo += w.unwritten; /* closing discards what is not on disk */
     addState(&s->left, &w);
     closed = EtlWriterClose(s->writer, LoggerLost(s->ring), endWall, NULL);
     s->writer = NULL;

@@ -2,8 +2,8 @@
  * engine/session/session.c --
  *
  *	Control of the embedded engine's sessions: start, stop, query, flush, update, snapshot,
- *	enable. What happens between start and stop is the logger's. One table of the sessions that this
- *	process owns, under the registry's lock.
+ *	kernel events. It keeps a table of the sessions that this process owns, guarded by RegLock.
+ *	logger.c does the work of a running session.
  */
 #include "engine/session/session_control.h"
 #include "base/text.h"
@@ -23,9 +23,8 @@ enum {
     LOOK_AROUND = 1000 * 1000000 /* ns */
 };
 
-static EtwSession *owned[ETW_MAX_SESSIONS]; /* by registry index; under RegLock */
-static OsWake *idle; /* posted when a controller leaves, and when a session has stopped; made once,
-                        for all sessions: it outlives who posts it */
+static EtwSession *owned[ETW_MAX_SESSIONS]; /* by registry index; guarded by RegLock */
+static OsWake *idle; /* posted when a session is released or has stopped; never freed */
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -83,7 +82,7 @@ int SessionFind(const char *name, EtwError *err)
     return index;
 }
 
-/* Under the registry's lock. ETW_AGAIN: another process owns it. */
+/* Call under RegLock. ETW_AGAIN: another process owns the session. */
 static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
     Registry *r = RegGet();
@@ -95,7 +94,7 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
     if (r->sessions[index].ownerPid != OsPid()) {
         return ETW_AGAIN;
     }
-    if (s == NULL) { /* of a process that had this id before: the next look removes it */
+    if (s == NULL) { /* the owner was an earlier process with this pid */
         return EtwFail(err, ETW_E_STATE, "OWNER", name, "session \"%s\" has lost its owner", name);
     }
     if (s->stopping) {
@@ -107,8 +106,8 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
 }
 
 /*
- * Find a session that this process owns and hold it against being freed. Takes and leaves the
- * registry's lock. ETW_AGAIN: another process owns it.
+ * Find a session that this process owns and prevent that it is freed. Takes and leaves RegLock.
+ * ETW_AGAIN: another process owns it.
  */
 static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
@@ -127,7 +126,7 @@ static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *er
     return status;
 }
 
-/* The session may be gone right behind the count. */
+/* The session may be freed as soon as the count has changed. */
 static void release(EtwSession *s)
 {
     atomic_fetch_sub(&s->refs, 1);
@@ -206,7 +205,10 @@ static EtwStatus makeRing(
             .cpus = (uint32_t)OsCpuCount(),
             .bufferSize = (c->bufferKB ? c->bufferKB : DEFAULT_BUFFER_KB) * 1024};
     EtwStatus status;
-    /* Two a CPU is the least with which a CPU can switch without waiting for the logger. */
+    /*
+     * With two buffers for each CPU, a writer can replace a full buffer without waiting for the
+     * logger.
+     */
     config.buffers = c->maxBuffers ? c->maxBuffers : DEFAULT_BUFFERS;
     config.minBuffers = c->minBuffers                     ? c->minBuffers
                         : config.cpus * 2 > DEFAULT_LEAST ? config.cpus * 2
@@ -283,12 +285,12 @@ static EtwSession *newSession(const char *name, int index)
     snprintf(s->name, sizeof s->name, "%s", name);
     s->index = (uint32_t)index;
     s->ownerPid = OsPid();
-    s->refs = 1; /* the starter's, until its first event is written */
+    s->refs = 1; /* the starter's, until the Host event is written */
     s->taskMutex = OsMutexNew();
     return s;
 }
 
-/* Under the registry's lock. */
+/* Call under RegLock. */
 static EtwStatus startLocked(
         const EtwSessionConfig *c, const char *name, EtwSession **sessionPtr, EtwError *err)
 {
@@ -383,7 +385,7 @@ static void finishProc(EtwSession *s, void *arg)
         if (used == 0 || h->overwrite) {
             break;
         }
-        OsSleepNs(20000000); /* another process holds an open record: wait for its commit */
+        OsSleepNs(20000000); /* an open record of another process: wait for its commit */
         LoggerFlush(s);
     }
     if (s->kernel != NULL) {
@@ -403,7 +405,7 @@ typedef struct Providers {
     uint8_t bits[REG_PROVIDERS / 8];
 } Providers;
 
-/* Under the registry's lock: nobody is told any more to write here. */
+/* Disable all providers for this session. Call under RegLock. */
 static void disableAll(const EtwSession *s, Providers *changed)
 {
     Registry *r = RegGet();
@@ -429,7 +431,7 @@ static void notifyAll(const Providers *changed)
     }
 }
 
-/* Under the registry's lock: from here on the session is the caller's to stop. */
+/* The caller will stop this session; no other thread may. Call under RegLock. */
 static void beginStop(EtwSession *s, Providers *changed)
 {
     s->stopping = true;
@@ -437,8 +439,10 @@ static void beginStop(EtwSession *s, Providers *changed)
     disableAll(s, changed);
 }
 
-/* Nobody finds it any more. Without the registry's lock (no file descriptor left, its directory
- * removed) the registry's entry stays until this process ends. */
+/*
+ * Remove the session from all tables. When RegLock fails (no file descriptor left, its directory
+ * removed), the registry's entry stays until this process ends.
+ */
 static void forget(EtwSession *s)
 {
     bool shared = RegLock(NULL) == ETW_OK;
@@ -457,7 +461,7 @@ static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
 {
     EtwStatus status = ETW_OK;
     while (atomic_load(&s->refs) > 0) {
-        OsWakeWait(idle, 10000000); /* a post may wake another stopper instead */
+        OsWakeWait(idle, 10000000); /* with a timeout: the post may wake another waiting thread */
     }
     atomic_store(&s->ring->header->state, RING_STOPPING);
     EtwThreadsQuiesce();
@@ -506,13 +510,13 @@ static EtwStatus embeddedStop(const char *name, EtwSessionInfo *info, EtwError *
     return status;
 }
 
-/* A session of this process that is still there; *minePtr: it is the caller's to stop. */
+/* A session that this process owns. *minePtr: the caller has to stop it. */
 static EtwSession *nextOwned(bool *minePtr)
 {
     EtwSession *s = NULL;
     Providers ignored = {{0}};
     if (RegLock(NULL) != ETW_OK) {
-        RegLockLocal(); /* the files are to be closed whatever has become of the registry */
+        RegLockLocal(); /* files must be closed even if the registry cannot be locked */
     }
     for (int i = 0; i < ETW_MAX_SESSIONS && (s == NULL || !*minePtr); i++) {
         if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
@@ -527,7 +531,9 @@ static EtwSession *nextOwned(bool *minePtr)
     return s;
 }
 
-/* Also waits for those that other threads are stopping: the process ends behind this. */
+/*
+ * Also waits for sessions that other threads are stopping, because the process may end after this.
+ */
 void EtwSessionStopAll(void)
 {
     bool mine = false;
@@ -561,7 +567,7 @@ void SessionWaitForAll(void)
             reachable = OsFileExists(path);
         }
     }
-    EtwSessionStopAll(); /* whose mapping was removed can be stopped by nobody else */
+    EtwSessionStopAll(); /* no other process can stop a session whose mapping was removed */
 }
 
 /* ---- While it runs --------------------------------------------------------------------------- */
@@ -577,7 +583,7 @@ static EtwStatus embeddedHas(const char *name)
     return there ? ETW_OK : ETW_E_LOOKUP;
 }
 
-/* Any process's session: what is in shared memory is enough. */
+/* Query a session of any process, from shared memory. */
 static EtwStatus queryLocked(int index, EtwSessionInfo *info)
 {
     Registry *r = RegGet();
@@ -620,7 +626,7 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
     for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
         bool there = false;
         if (atomic_load(&r->sessions[i].instance) == 0) {
-            continue; /* the lock costs more than the rest */
+            continue; /* saves taking the lock */
         }
         if (RegLock(NULL) != ETW_OK) {
             return;
@@ -679,7 +685,7 @@ EtwStatus SessionSnapshot(EtwSession *s, const char *path, EtwError *err)
     return LoggerSnapshot(s, path, err);
 }
 
-/* Add what is not told yet, as far as there is room. */
+/* Add the names that are missing, while there is space. */
 static void addGroupNames(RingHeader *h, const EtwKernelEnable *enable)
 {
     for (int i = 0; i < enable->groupCount; i++) {
@@ -700,8 +706,10 @@ EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError
     RingHeader *h = s->ring->header;
     if (status == ETW_OK) {
         addGroupNames(h, enable);
-        /* Live consumers wait from now on, not only from the first round: else what a script does
-         * at once would overtake the kernel's events of it. */
+        /*
+         * From now on live consumers wait for kernel events. Otherwise script events of the first
+         * round would be delivered before earlier kernel events.
+         */
         if (atomic_load(&h->kernelUntil) == 0) {
             OsInstant now;
             OsNow(&now);
@@ -751,12 +759,12 @@ static void callProc(EtwSession *s, void *arg)
     case CONTROL_KERNEL_OFF:
         SessionKernelOff(s);
         break;
-    case CONTROL_STOP: /* ends the logger: not on its thread */
+    case CONTROL_STOP: /* ends the logger, so it runs on another thread */
         break;
     }
 }
 
-/* Have the session's logger do it, here or in the process that owns it. */
+/* Execute the request on the logger's thread, in this process or in the owner. */
 static EtwStatus call(
         const char *name, const ControlRequest *request, EtwSessionInfo *info, EtwError *err)
 {

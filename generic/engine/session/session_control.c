@@ -1,9 +1,10 @@
 /*
  * engine/session/session_control.c --
  *
- *	See session_control.h. There is one request at a time: the process that changes the request's state from
- *	REQUEST_NONE (or takes it from a process that died) fills it in, posts it and wakes the owner, which answers. The
- *	owner does not trust its contents: lengths and terminators are checked.
+ *	See session_control.h. A session has one request at a time. The process that changes the
+ *	request's state from REQUEST_NONE (or takes it from a process that died) fills it in, posts
+ *	it and wakes the owner, which answers. The owner checks all lengths and terminators of a
+ *	request.
  */
 #include "engine/session/session_control.h"
 #include "base/alloc.h"
@@ -11,11 +12,11 @@
 
 enum {
     ANSWER_TIMEOUT_MS =
-            60 * 1000, /* ms for an owner that lives and does not serve (stopped by a signal) */
+            60 * 1000, /* ms to wait for an owner that is alive (it may be stopped by a signal) */
     GROUPS = 256
 };
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Sending a request ----------------------------------------------------------------------- */
 
 typedef struct Owner {
     int index; /* of the session */
@@ -52,7 +53,7 @@ static uint64_t stateOf(uint32_t step)
     return (uint64_t)OsPid() << 32 | step;
 }
 
-/* Polling: control is no hot path, and an owner that dies rings nobody. */
+/* Polls, because control is not performance-critical and an owner that dies posts no wake-up. */
 static void backOff(int turn)
 {
     OsSleepNs(turn < 50 ? 200000 : 2000000);
@@ -114,7 +115,7 @@ static EtwStatus fill(RingRequest *q, const ControlRequest *r, EtwError *err)
     q->maxBuffers = r->changes ? r->changes->maxBuffers : 0;
     q->maxMB = r->changes ? r->changes->maxMB : 0;
     if (path != NULL) {
-        OsFullPath(path, q->text, sizeof q->text); /* the owner may be in another directory */
+        OsFullPath(path, q->text, sizeof q->text); /* the owner's directory may differ */
     }
     return r->kernel != NULL ? fillGroups(q, r->kernel, err) : ETW_OK;
 }
@@ -124,7 +125,7 @@ static EtwStatus checkAnswer(
         Ring *ring, const char *name, const Owner *owner, ControlVerb verb, EtwError *err)
 {
     RingRequest *q = &ring->header->request;
-    /* in this order: whoever is gone has answered before */
+    /* Read in this order: an owner that is gone may have answered before. */
     bool alive = OsProcessAlive(owner->pid, owner->start);
     bool gone = atomic_load(&RegGet()->sessions[owner->index].instance) != owner->instance;
     bool stopped = atomic_load(&ring->header->state) == RING_STOPPED;
@@ -158,7 +159,7 @@ static EtwStatus waitForAnswer(
         if (now.steady - start.steady > ANSWER_TIMEOUT_MS * 1000000ll &&
                 atomic_compare_exchange_strong(
                         &ring->header->request.state, &posted, stateOf(REQUEST_FILLING))) {
-            return answerFailed(name, owner, err); /* taken back */
+            return answerFailed(name, owner, err); /* request withdrawn */
         }
         backOff(turn);
     }
@@ -214,7 +215,7 @@ EtwStatus ControlSend(
     return status;
 }
 
-/* ---- Serving --------------------------------------------------------------------------------- */
+/* ---- Serving requests ------------------------------------------------------------------------ */
 
 static void answer(RingRequest *q, EtwStatus status, const EtwError *err)
 {
@@ -252,11 +253,13 @@ static EtwStatus serveUpdate(EtwSession *s, const RingRequest *q, const char *te
     return SessionUpdate(s, &changes, err);
 }
 
-/* Stopping ends the logger, so it is not the logger that does it. Serial, by the registry's lock
- * and here: one thread at a time is joined by the next. */
+/*
+ * Stopping a session ends its logger, so another thread does it. One such thread runs at a time:
+ * RegLock guards it, and each start joins the previous thread.
+ */
 typedef struct Stopper {
     char name[256];
-    Ring ring; /* a mapping of its own: the answer comes when the session's is gone */
+    Ring ring; /* for the answer, after the session's own mapping is gone */
 } Stopper;
 static OsThread *_Atomic stopThread;
 
@@ -288,7 +291,7 @@ static EtwStatus serveStop(EtwSession *s, EtwError *err)
     snprintf(stopper->name, sizeof stopper->name, "%s", s->name);
     status = RingOpen(&stopper->ring, path, s->ring->instance, err);
     if (status == ETW_OK) {
-        /* The one before has answered, or is about to: a logger cannot be waiting for it. */
+        /* The previous thread has answered or is about to: it does not wait for a logger. */
         ControlFinish();
         if (OsThreadStart(&thread, "etw-stop", stopMain, stopper) == ETW_OK) {
             atomic_store(&stopThread, thread);
@@ -301,7 +304,7 @@ static EtwStatus serveStop(EtwSession *s, EtwError *err)
     return status;
 }
 
-/* ETW_AGAIN: another thread will answer. */
+/* ETW_AGAIN: another thread answers. */
 static EtwStatus serve(EtwSession *s, const RingRequest *q, EtwError *err)
 {
     char text[REQUEST_TEXT + 1];

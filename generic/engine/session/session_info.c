@@ -1,7 +1,7 @@
 /*
  * engine/session/session_info.c --
  *
- *	Information about a session, from its mapping, which any process of the user can read.
+ *	Fills EtwSessionInfo from the session's mapping, which any process of the user can read.
  */
 #include "engine/session/session.h"
 #include <stdio.h>
@@ -31,7 +31,7 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
     memset(info, 0, sizeof *info);
     OsNow(&now);
     info->engine = etwEmbeddedOps.name;
-    /* No text of shared memory is trusted to end. */
+    /* Text in shared memory may lack its terminator. */
     snprintf(info->name, sizeof info->name, "%.255s", h->name);
     snprintf(info->file, sizeof info->file, "%.1023s", h->file);
     snprintf(info->state, sizeof info->state, "%s", states[state <= 3 ? state : 0]);

@@ -1,25 +1,25 @@
 /*
  * engine/session/snapshot.c --
  *
- *	A memory session's buffers into a file, while writers go on: for etw snapshot on the logger's
- *	thread, and for recovery when the logger was killed. Events that are overwritten before they are
- *	reached are simply no longer part of the picture.
+ *	Writes a memory session's buffers to a file while writers continue: for `etw snapshot` on
+ *	the logger's thread, and for recovery after the logger was killed. Events that are
+ *	overwritten before they are read are not included.
  */
 #include "engine/session/session.h"
 #include "engine/shared/ring_reader.h"
 
-enum { PATIENCE = 100 }; /* ms that a whole snapshot may wait for writers inside a record */
+enum { PATIENCE = 100 }; /* ms that a snapshot waits for open records in total */
 
 typedef struct Picture {
     Ring *ring;
     const EtwAnchors *anchors;
     EtlWriter *writer;
-    uint64_t until;   /* ticks: younger events are not in it */
+    uint64_t until;   /* ticks: later events are not included */
     int blockTimeout; /* ms */
     uint64_t saved;   /* events */
 } Picture;
 
-/* A next event. Who is inside a record is waited for a little, then left out. */
+/* Read the reader's next record. Waits a limited time for an open record, then skips it. */
 static bool ready(Picture *p, RingReader *t)
 {
     while (!RingReaderPeek(p->ring, t)) {
@@ -81,6 +81,6 @@ EtwStatus LoggerSnapshot(EtwSession *s, const char *path, EtwError *err)
 {
     EtlWriterConfig config = s->fileConfig;
     config.path = path;
-    config.onFlush = NULL; /* no part of what the session keeps */
+    config.onFlush = NULL; /* does not change the session's state */
     return SnapshotRing(s->ring, &s->anchors, &config, NULL, err);
 }

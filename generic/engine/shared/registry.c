@@ -12,22 +12,24 @@
 #include <stdlib.h>
 
 static struct {
-    _Atomic(OsMutex *) mutex; /* threads of this process; the file lock is for processes */
+    _Atomic(OsMutex *) mutex; /* between threads; the file lock is between processes */
     OsFileLock *fileLock;     /* while locked */
     OsMap map;
     _Atomic(Registry *) registry;
     char dir[900];
-    uint32_t joinedPid; /* who joined: a forked child joins anew */
-    int process;        /* our index in processes[] */
+    uint32_t joinedPid; /* process that has joined; a forked child joins again */
+    int process;        /* this process's index in processes[] */
 } reg;
 
 _Atomic(Ring *) regRings[ETW_MAX_SESSIONS];
-static _Atomic(Ring *) retired; /* replaced in regRings; unmapped when no writer may look at them */
+static _Atomic(Ring *) retired; /* replaced in regRings; unmapped when no writer uses them */
 
 /* ---- Locking --------------------------------------------------------------------------------- */
 
-/* A fork waits until no thread of the process is in here: the child would find the mutex locked for
- * ever, and hold a copy of the file lock. */
+/*
+ * A fork waits until no thread of this process holds the lock. Otherwise the child would have a
+ * mutex that is never unlocked, and a copy of the file lock.
+ */
 static void beforeFork(void)
 {
     OsMutexLock(reg.mutex);
@@ -66,7 +68,7 @@ EtwStatus RegLock(EtwError *err)
     EtwStatus status;
     OsInit();
     OsMutexLock(mutexOnce());
-    /* Asked for until it is joined, then kept: at exit the environment may be gone already. */
+    /* Determined once: at exit the environment may no longer be available. */
     status = atomic_load(&reg.registry) != NULL ? ETW_OK
                                                 : OsRuntimeDir(reg.dir, sizeof reg.dir, err);
     if (status == ETW_OK) {
@@ -124,7 +126,7 @@ static int sweepProcesses(Registry *r)
     return alive;
 }
 
-/* Those of dead processes are looked at, and what they left is saved, by whoever looks at names. */
+/* Sessions of dead processes count too: they are recovered when sessions are next accessed. */
 static bool anySession(const Registry *r)
 {
     bool any = false;
@@ -134,7 +136,7 @@ static bool anySession(const Registry *r)
     return any;
 }
 
-/* Nobody is in it: the registry begins anew. */
+/* No live process uses the registry: clear it. */
 static void reset(Registry *r)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
@@ -153,7 +155,7 @@ static void reset(Registry *r)
     r->arenaUsed = 64; /* offset 0 means "none" */
 }
 
-/* A forked child has the providers that its parent had. */
+/* Give a forked child the registrations of its parent. */
 static void inherit(Registry *r, int parent, int child)
 {
     for (int i = 0, free = 0; i < REG_REGISTRATIONS; i++) {
@@ -198,11 +200,11 @@ static EtwStatus mapLocked(EtwError *err)
     status = OsMapShared(&reg.map, path, false, 0, err);
     if (status == ETW_OK && reg.map.size < sizeof(Registry)) {
         OsUnmap(&reg.map);
-        OsFileRemove(path); /* of another version, or cut short while it was made */
+        OsFileRemove(path); /* made by another version, or truncated */
         status = ETW_E_LOOKUP;
     }
     if (status == ETW_E_FORMAT) {
-        OsFileRemove(path); /* its maker died before it had a size */
+        OsFileRemove(path); /* its creator died before it set the size */
     }
     if (status == ETW_E_LOOKUP || status == ETW_E_FORMAT) {
         status = OsMapShared(&reg.map, path, true, sizeof(Registry), err);
@@ -333,8 +335,10 @@ int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, Et
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         RegSession *s = &r->sessions[i];
         if (atomic_load(&s->instance) == 0) {
-            /* The wall clock makes instances differ also when the registry itself was lost and made
-             * anew. */
+            /*
+             * Derived from the wall clock, so that an instance does not recur when the registry was
+             * lost and created again.
+             */
             uint64_t instance = (uint64_t)startWall > r->lastInstance ? (uint64_t)startWall
                                                                       : r->lastInstance + 1;
             r->lastInstance = instance;
@@ -546,14 +550,14 @@ static void freeMapping(Ring *ring)
 static void retire(Ring *ring)
 {
     if (ring == NULL || ring->owner == OsPid()) {
-        return; /* its session frees it */
+        return; /* freed by its session */
     }
     ring->next = atomic_load(&retired);
     while (!atomic_compare_exchange_weak(&retired, &ring->next, ring)) {
     }
 }
 
-/* Unmap what is retired, if nobody may look at it: else the next call does. */
+/* Unmap the retired mappings if no writer uses them; otherwise a later call does. */
 static void unmapRetired(void)
 {
     Ring *list = atomic_exchange(&retired, NULL), *next;
@@ -573,7 +577,9 @@ Ring *RegRingMap(uint32_t index, uint64_t instance)
     Registry *r = RegGet();
     char path[1024];
     Ring *old, *mine;
-    /* What a writer found in an entry that is being changed need not belong together. */
+    /*
+     * A writer may have read index and instance while the entry changed, so that they do not match.
+     */
     if (index >= ETW_MAX_SESSIONS || atomic_load(&r->sessions[index].instance) != instance) {
         return NULL;
     }

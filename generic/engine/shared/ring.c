@@ -1,7 +1,7 @@
 /*
  * engine/shared/ring.c --
  *
- *	See ring.h. Knows nothing of sessions, files or providers.
+ *	See ring.h. This file does not depend on sessions, files or providers.
  */
 #include "engine/shared/ring.h"
 #include "base/bytes.h"
@@ -67,7 +67,7 @@ EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, Etw
     h->overwrite = config->overwrite;
     h->dataOffset = (uint32_t)control;
     bindPointers(ring);
-    /* The first buffers are touched now: a page fault inside a writer costs more than the event. */
+    /* Touch the first buffers now: a page fault inside a write costs more than the write. */
     for (size_t at = 0; at < (size_t)config->minBuffers * config->bufferSize; at += PAGE) {
         ((volatile uint8_t *)ring->data)[at] = 0;
     }
@@ -105,11 +105,13 @@ void RingPrefault(Ring *ring)
 
 /* ---- Claiming a buffer ----------------------------------------------------------------------- */
 
-/* Whose it is until it is installed: see RingSweep. Killed between the two steps, a claimer costs the
- * session one buffer. */
+/*
+ * Take a buffer and store the claimer for RingSweep. A process that is killed between the two steps
+ * costs the session one buffer.
+ */
 static bool take(RingBuffer *b, uint32_t from)
 {
-    /* acquire: the zeroing by who freed it is visible */
+    /* acquire: the zeroed bytes are visible */
     if (!atomic_compare_exchange_strong_explicit(
                 &b->state, &from, RING_RECYCLING, memory_order_acquire, memory_order_relaxed)) {
         return false;
@@ -124,7 +126,10 @@ static void returnBuffer(RingBuffer *b, uint32_t state)
     atomic_store_explicit(&b->state, state, memory_order_release);
 }
 
-/* Lowest first: the hottest memory, and pages never needed are never touched. */
+/*
+ * Lowest index first: it is most likely in the cache, and pages that are never needed stay
+ * untouched.
+ */
 static uint32_t claimFree(Ring *ring)
 {
     uint32_t most = atomic_load_explicit(&ring->header->maxBuffers, memory_order_relaxed);
@@ -148,7 +153,7 @@ static uint32_t endOf(const Ring *ring, uint64_t word)
     return end > ring->bufferSize ? ring->bufferSize : end;
 }
 
-/* A record's head says a size that can be one, with so many bytes left. */
+/* True if the record's head contains a valid size of at most `left` bytes. */
 static bool fits(uint32_t head, uint32_t left)
 {
     uint32_t size = head & RING_SIZE_MASK;
@@ -156,8 +161,8 @@ static bool fits(uint32_t head, uint32_t left)
 }
 
 /*
- * Committed records up to `end`. Open ones are stepped over, a hole ends the count; *wholePtr says
- * that there was neither: no writer is inside any more.
+ * The number of committed records up to `end`. Open records are skipped, a hole ends the count.
+ * *wholePtr: neither was found, so no writer is inside.
  */
 static uint64_t countCommitted(const Ring *ring, uint32_t buffer, uint32_t end, bool *wholePtr)
 {
@@ -179,7 +184,7 @@ static uint64_t countCommitted(const Ring *ring, uint32_t buffer, uint32_t end, 
     return count;
 }
 
-/* A closed buffer as it was when it was chosen. */
+/* A closed buffer, with its state when it was selected. */
 typedef struct Closed {
     uint32_t buffer;
     uint64_t opened, word;
@@ -203,7 +208,7 @@ static bool oldestClosed(const Ring *ring, uint32_t state, uint64_t after, Close
     return best->buffer != RING_NO_BUFFER;
 }
 
-/* The generation moves first, so that readers notice, then the bytes go. */
+/* The generation changes before the bytes are cleared, so that readers notice. */
 static void wipe(Ring *ring, uint32_t buffer)
 {
     RingBuffer *b = &ring->buffers[buffer];
@@ -217,9 +222,9 @@ static void wipe(Ring *ring, uint32_t buffer)
 }
 
 /*
- * Take a closed buffer away from its readers. Since it was chosen somebody else may have recycled it
- * and even filled it anew: a closed buffer's word changes with its generation only, so that one look
- * tells.
+ * Claim a closed buffer. Another writer may have recycled and even filled it since it was selected.
+ * The reserve word of a closed buffer changes only with its generation, so comparing it is
+ * sufficient.
  */
 static bool recycle(Ring *ring, const Closed *old, uint32_t state)
 {
@@ -233,13 +238,13 @@ static bool recycle(Ring *ring, const Closed *old, uint32_t state)
         wipe(ring, old->buffer);
         return true;
     }
-    /* Not a store: whoever has it may have given it back meanwhile. */
+    /* Not a store: the writer that owns the buffer may have returned it meanwhile. */
     atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
     atomic_compare_exchange_strong(&b->state, &taken, state);
     return false;
 }
 
-/* Overwrite mode: take the oldest closed buffer whose records are all committed. */
+/* Overwrite mode: claim the oldest closed buffer whose records are all committed. */
 static uint32_t claimOldest(Ring *ring)
 {
     Closed old = {.opened = 0};
@@ -256,7 +261,7 @@ static uint32_t claimOldest(Ring *ring)
             atomic_fetch_add_explicit(&ring->header->overwritten, events, memory_order_relaxed);
             return old.buffer;
         } else {
-            old.opened = after; /* it was taken by somebody else: look again */
+            old.opened = after; /* another writer has claimed it: search again */
         }
     }
 }
@@ -278,14 +283,14 @@ static uint32_t claim(Ring *ring)
 
 /* ---- Reserving ------------------------------------------------------------------------------- */
 
-/* Close the buffer that `current` names, if it still is that generation. */
+/* Close the buffer that `current` refers to, if its generation is unchanged. */
 static void closeCurrent(Ring *ring, uint64_t current)
 {
     uint32_t index = (uint32_t)current - 1;
     RingBuffer *b = &ring->buffers[index];
     uint64_t word;
     if (index >= ring->bufferCount) {
-        return; /* none, or damaged */
+        return; /* no buffer, or damaged */
     }
     word = atomic_load_explicit(&b->reserve, memory_order_relaxed);
     while (word >> 32 == current >> 32 && !(word & RING_CLOSED)) {
@@ -297,8 +302,8 @@ static void closeCurrent(Ring *ring, uint64_t current)
 }
 
 /*
- * Replace a stream's full (or missing) buffer. Several writers may come here at once: each brings a
- * buffer, one installs its own, the others give theirs back. False: no buffer to be had.
+ * Replace a stream's full or missing buffer. Several writers may do this at once: each claims a
+ * buffer, one installs its own, the others return theirs. False: no buffer is free.
  */
 static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
 {
@@ -308,7 +313,7 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
     uint32_t i;
     closeCurrent(ring, current);
     if (atomic_load_explicit(&s->current, memory_order_relaxed) != current) {
-        return true; /* somebody else was faster */
+        return true; /* another writer has replaced it */
     }
     ETW_TEST_POINT("switch.before-claim");
     i = claim(ring);
@@ -326,24 +331,24 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
     atomic_store_explicit(&b->serial, 0, memory_order_relaxed);
     atomic_store_explicit(&b->stuck, 0, memory_order_relaxed);
     atomic_store_explicit(&b->reserve, generation << 32, memory_order_relaxed);
-    /* release: not closed any more, before anybody may look for a closed one here */
+    /* release: the buffer is open before its state allows others to search it for closed ones */
     atomic_store_explicit(&b->state, RING_USED, memory_order_release);
     ETW_TEST_POINT("switch.before-install");
-    /* release: control words and zeroed bytes are visible to who loads current */
+    /* release: control words and zeroed bytes are visible after loading `current` */
     if (!atomic_compare_exchange_strong_explicit(&s->current, &current, generation << 32 | (i + 1),
                 memory_order_release, memory_order_relaxed)) {
         atomic_store_explicit(&b->reserve, generation << 32 | RING_CLOSED, memory_order_relaxed);
-        returnBuffer(b, RING_FREE); /* never written: still zeroed */
+        returnBuffer(b, RING_FREE); /* nothing was written: still zeroed */
         return true;
     }
     atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
     if (!ring->header->overwrite) {
-        OsSharedWakePost(&ring->wake); /* a buffer is full: the logger's moment */
+        OsSharedWakePost(&ring->wake); /* a buffer is full: wake the logger */
     }
     return true;
 }
 
-/* The stream has no buffer, or not one with so many bytes left. */
+/* True if the stream has no buffer, or one with less than `size` bytes left. */
 static bool isFull(const Ring *ring, uint64_t current, uint32_t size)
 {
     uint32_t index = (uint32_t)current - 1;
@@ -373,13 +378,15 @@ RingRecord *RingReserveSlow(Ring *ring, uint32_t stream, uint32_t size, uint64_t
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Make the buffer the cursor's if it is of its stream, holds anything, and lies between the cursor's
- * sequence and *bestPtr. True: it is, or it changed just now. */
+/*
+ * Select the buffer for the cursor if it belongs to the cursor's stream, is not empty, and its
+ * sequence lies between the cursor's and *bestPtr. True: it was selected, or has just changed.
+ */
 static bool consider(const Ring *ring, uint32_t buffer, RingCursor *c, uint64_t *bestPtr)
 {
     const RingBuffer *b = &ring->buffers[buffer];
     uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
-    /* acquire: who sees what the next owner stored here sees the new generation below */
+    /* acquire: after the next owner's values, the new generation is visible below */
     uint64_t sequence = atomic_load_explicit(&b->sequence, memory_order_acquire);
     uint32_t stream = atomic_load_explicit(&b->stream, memory_order_acquire);
     if (((uint32_t)word & ~RING_CLOSED) == 0 || stream != c->stream || sequence <= c->sequence ||
@@ -387,7 +394,7 @@ static bool consider(const Ring *ring, uint32_t buffer, RingCursor *c, uint64_t 
         return false;
     }
     ETW_TEST_POINT("next.considered");
-    /* Recycled meanwhile? The new sequence does not belong to the old generation. */
+    /* If it was recycled meanwhile, the new sequence does not belong to the old generation. */
     if (atomic_load_explicit(&b->reserve, memory_order_relaxed) >> 32 == word >> 32) {
         *bestPtr = sequence;
         c->buffer = buffer;
@@ -397,10 +404,9 @@ static bool consider(const Ring *ring, uint32_t buffer, RingCursor *c, uint64_t 
 }
 
 /*
- * The stream's oldest buffer behind the cursor's sequence that holds anything. While one walk goes on,
- * a buffer that it has passed may be installed and filled, and a younger one be found: who was
- * installed before what a walk has found is seen by the next walk, so the last one must find nothing
- * older.
+ * Find the oldest buffer of the stream after the cursor's sequence that is not empty. During one
+ * pass, a buffer already passed may be installed and filled before a later one that the pass finds.
+ * The next pass sees the earlier one. So the search ends with a pass that selects nothing.
  */
 static bool nextBuffer(const Ring *ring, RingCursor *c)
 {
@@ -422,7 +428,7 @@ static bool nextBuffer(const Ring *ring, RingCursor *c)
 bool RingStill(const Ring *ring, const RingCursor *c)
 {
     atomic_thread_fence(
-            memory_order_acquire); /* what was read came before this look at the generation */
+            memory_order_acquire); /* the bytes were read before this load of the generation */
     return atomic_load_explicit(&ring->buffers[c->buffer].reserve, memory_order_relaxed) >> 32 ==
            c->generation;
 }
@@ -479,7 +485,7 @@ bool RingSkip(Ring *ring, RingCursor *c)
     return false;
 }
 
-/* An open record, by its size, whose writer is dead. */
+/* Abandon an open record whose size is known and whose writer is dead. */
 static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
 {
     RingRecord *record = (RingRecord *)(RingDataOf(ring, buffer) + offset);
@@ -490,7 +496,7 @@ static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
         return false;
     }
     record->eventClass = 0;
-    record->ticks = 0; /* it may not have been stored: too young an event would wait for its time */
+    record->ticks = 0; /* may not be stored yet: a time in the future would delay the event */
     RingCommit(record, head & RING_SIZE_MASK);
     return true;
 }
@@ -534,7 +540,7 @@ bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
 static void freeBuffer(Ring *ring, uint32_t buffer)
 {
     wipe(ring, buffer);
-    returnBuffer(&ring->buffers[buffer], RING_FREE); /* zeroes first */
+    returnBuffer(&ring->buffers[buffer], RING_FREE); /* the bytes are zeroed before this */
 }
 
 void RingRelease(Ring *ring, uint32_t buffer, bool keep)
@@ -570,7 +576,7 @@ void RingReplenish(Ring *ring, uint32_t wanted)
     }
 }
 
-/* Taken by who is dead now. Whatever it was about to do with it, nobody else will touch it. */
+/* Return a buffer that a dead process had claimed. No other process touches it. */
 static void sweepClaim(Ring *ring, uint32_t buffer)
 {
     RingBuffer *b = &ring->buffers[buffer];
@@ -580,16 +586,16 @@ static void sweepClaim(Ring *ring, uint32_t buffer)
                                                       ((word >> 32) << 32 | (buffer + 1));
     if (endOf(ring, word) == 0 && !current) {
         memset(RingDataOf(ring, buffer), 0,
-                ring->bufferSize); /* it may have died while it zeroed */
+                ring->bufferSize); /* the claimer may have died while it zeroed the buffer */
         returnBuffer(b, RING_FREE);
     } else if (atomic_load(&b->state) == RING_RECYCLING) {
         returnBuffer(b, ring->header->overwrite ? RING_USED : RING_READ); /* not wiped yet */
     } else {
-        atomic_store(&b->claimer, 0); /* died right behind installing it */
+        atomic_store(&b->claimer, 0); /* died after installing it */
     }
 }
 
-/* What dead writers left open in a buffer would keep it from ever being overwritten. */
+/* Abandon the open records of dead writers. Otherwise the buffer would never be reused. */
 static void abandonAll(Ring *ring, uint32_t buffer)
 {
     uint32_t end = endOf(ring, atomic_load(&ring->buffers[buffer].reserve)), size;

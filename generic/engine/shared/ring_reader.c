@@ -20,8 +20,8 @@ void RingReaderFree(RingReader *t)
 }
 
 /*
- * At the first record of a buffer: the logger's serial number, where it has counted already, tells
- * how many events went by unseen.
+ * At a buffer's first record: the number of events that were missed follows from the logger's
+ * serial number, if it has counted the buffer already.
  */
 static void enterBuffer(RingReader *t, uint64_t serial)
 {
@@ -71,11 +71,11 @@ bool RingReaderPeek(Ring *ring, RingReader *t)
             if (copyOut(ring, t, record, size)) {
                 return true;
             }
-            break; /* overtaken: the next peek says so */
+            break; /* overwritten: the next RingPeek returns RING_OVERTAKEN */
         case RING_DONE:
             break;
         case RING_OVERTAKEN:
-            t->lost += ring->header->overwrite ? 1 : 0; /* nobody counts there: at least one */
+            t->lost += ring->header->overwrite ? 1 : 0; /* not counted there: at least 1 */
             break;
         case RING_BLOCKED:
             t->blocked = RingStill(ring, &t->cursor);

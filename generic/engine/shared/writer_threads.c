@@ -1,8 +1,8 @@
 /*
  * engine/shared/writer_threads.c --
  *
- *	See writer_threads.h. The list of threads is guarded by one mutex, taken at a thread's first write
- *	and at its exit.
+ *	See writer_threads.h. One mutex guards the list of threads. A thread locks it at its first
+ *	write and at its exit.
  */
 #include "engine/shared/writer_threads.h"
 #include "base/alloc.h"
@@ -57,7 +57,7 @@ EtwThread *EtwThreadNew(void)
     return self;
 }
 
-/* Whether each thread but the caller's was seen outside in this round or a later one. */
+/* True if each other thread was outside of a write in this round or a later one. */
 static bool allQuiet(uint64_t round)
 {
     EtwThread *self = OsThreadSlotGet();
@@ -85,8 +85,10 @@ static uint64_t newRound(void)
     return round;
 }
 
-/* The list is not locked while this waits: a writer may need it. A thread that is killed or stopped
- * inside does not exist within one process, so this ends. */
+/*
+ * Waits without the list's lock, because a writer may need it. A single thread of a process cannot
+ * be killed or stopped inside a write, so this ends.
+ */
 void EtwThreadsQuiesce(void)
 {
     uint64_t round = newRound();

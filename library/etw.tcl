@@ -127,6 +127,7 @@ source [file join [file dirname [info script]] schema_text.tcl]
 ::etw schema catalog [file join [file dirname [file normalize [info script]]] catalog.dat]
 
 # etw export.
+source [file join [file dirname [info script]] files.tcl]
 source [file join [file dirname [info script]] text.tcl]
 source [file join [file dirname [info script]] export.tcl]
 

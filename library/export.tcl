@@ -136,11 +136,11 @@ proc ::etw::lib::ExportViaTemp {file make} {
     set path $file.[pid]-[clock clicks].part
     try {
         # Readable by its owner only, before there is anything to read.
-        close [open $path {WRONLY CREAT EXCL} 0600]
+        close [OpenFile $path {WRONLY CREAT EXCL} 0600]
         set result [uplevel 1 $body]
-        file rename -force $path $file
+        file rename -force -- $path $file
         return $result
     } finally {
-        file delete $path
+        file delete -- $path
     }
 }

@@ -56,7 +56,7 @@ proc ::etw::cli::Profiles {args} {
 
 # The dict of a file, checked.
 proc ::etw::cli::ReadProfile {path} {
-    set f [open $path]
+    set f [::etw::lib::OpenFile $path]
     try {
         fconfigure $f -encoding utf-8
         set text [read $f]

@@ -216,7 +216,7 @@ proc ::etw::cli::RecordEnd {options stats} {
 # {tcl|static|starkit|other note} of a program's name or path.
 proc ::etw::cli::ProgramKind {name} {
     set path [lindex [auto_execok $name] 0]
-    if {$path eq "" || [catch {open $path rb} f]} {
+    if {$path eq "" || [catch {::etw::lib::OpenFile $path rb} f]} {
         return {other {}}
     }
     try {

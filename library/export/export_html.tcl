@@ -43,7 +43,7 @@ proc ::etw::lib::PageWrite {path sources title filter} {
     } finally {
         ::etw timeline delete $timeline
     }
-    set chan [open $path w]
+    set chan [OpenFile $path w]
     try {
         fconfigure $chan -encoding utf-8 -translation lf
         puts -nonewline $chan $page
@@ -59,12 +59,12 @@ proc ::etw::lib::PageFlame {path sources filter} {
         ::etw::export {*}$sources $path.svg {*}$filter -format flamegraph
         return [regsub {^<\?xml[^>]*>} [PageRead $path.svg] {}]
     } finally {
-        file delete $path.svg
+        file delete -- $path.svg
     }
 }
 
 proc ::etw::lib::PageRead {path} {
-    set chan [open $path]
+    set chan [OpenFile $path]
     try {
         fconfigure $chan -encoding utf-8
         return [read $chan]

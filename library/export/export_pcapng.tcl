@@ -35,7 +35,7 @@ proc ::etw::lib::Export-pcapng {sources file options} {
 # State of a capture that is written: chan, links (interface -> its number), parts (interface and CPU -> fragments so far),
 # counts of packets, and of those that lack their begin or end.
 proc ::etw::lib::PcapWrite {path sources options} {
-    set state [dict create chan [open $path wb] links {} parts {} events 0 packets 0 incomplete 0]
+    set state [dict create chan [OpenFile $path wb] links {} parts {} events 0 packets 0 incomplete 0]
     set warnings {}
     try {
         set app [encoding convertto utf-8 "etw [package provide etw]"]

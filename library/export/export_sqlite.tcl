@@ -60,7 +60,7 @@ proc ::etw::lib::SqliteLoad {db path sources options format table} {
         $db copy abort $table $rows \x1f \x03
         return $result
     } finally {
-        file delete $rows
+        file delete -- $rows
     }
 }
 

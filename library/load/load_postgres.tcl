@@ -111,7 +111,7 @@ oo::class create ::etw::load::Postgres {
     method Failed {} {
         catch {close $chan}
         unset chan
-        set f [open $errors]
+        set f [::etw::lib::OpenFile $errors]
         set message [string trim [read $f]]
         close $f
         return -level 2 -code error -errorcode {ETW IO DATABASE} "psql: $message"
@@ -121,7 +121,7 @@ oo::class create ::etw::load::Postgres {
     }
     method Stage {table path told} {
         my Send "COPY $table FROM STDIN (FORMAT csv, DELIMITER E'\\x1f', QUOTE E'\\x02', NULL E'\\x03');\n"
-        set rows [open $path rb]
+        set rows [::etw::lib::OpenFile $path rb]
         try {
             set size [file size $path]
             for {set done 0} {$done < $size} {{*}$told $done $size} {

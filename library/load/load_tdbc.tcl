@@ -64,7 +64,7 @@ oo::class create ::etw::load::Tdbc {
 
     method Stage {table path told} {
         lappend staged $table
-        set rows [open $path]
+        set rows [::etw::lib::OpenFile $path]
         fconfigure $rows -encoding utf-8 -translation lf
         try {
             my Do {$db begintransaction}

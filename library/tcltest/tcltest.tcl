@@ -242,7 +242,7 @@ proc ::etw::tcltest::Excerpt {file mark text} {
         !([string match {tcltest::*} $Command] || [string match {::tcltest::*} $Command]
             || ($event eq "Channel" && $Channel in {stdout stderr}))
     }
-    set f [open $text]
+    set f [::etw::lib::OpenFile $text]
     try {
         fconfigure $f -encoding utf-8
         return [split [string trimright [read $f] \n] \n]

@@ -358,7 +358,7 @@ proc ::etw::twapi::etw_dump_to_file {args} {
     if {$own && [file exists $output]} {
         BadArgs "File $output already exists."
     }
-    set chan [expr {$own ? [AsWindows {open $output w}] : $output}]
+    set chan [expr {$own ? [AsWindows {::etw::lib::OpenFile $output w}] : $output}]
     try {
         if {$own} {
             fconfigure $chan -encoding utf-8

@@ -18,7 +18,7 @@ proc ::etw::view::Save {file drawing width height {lineHeight 14}} {
                 "a picture's name ends in .svg or .png, not \"[file extension $file]\""
         }
     }
-    set f [open $file wb]
+    set f [::etw::lib::OpenFile $file wb]
     try {
         puts -nonewline $f $data
     } finally {

@@ -1,13 +1,13 @@
 /*
  * unix/kernel/kernel_int.h --
  *
- *	The struct EtwKernel, shared by the files of unix/kernel: what is enabled, and the conversion of
- *	records to events.
+ *	The struct EtwKernel, shared by the files of unix/kernel: what is enabled, and the
+ *	conversion of records to events.
  *
- *	A tracepoint of the kernel is a Point, which is found by the type number in its records. A Point may
- *	supply several portable groups (through its definition's proc), and may itself be enabled by name
- *	(raw). Its definition has the instance that collects it: MAIN is filtered by pid in the kernel; ANY
- *	is filtered by us, by socket.
+ *	A tracepoint is a KernelTracepoint, found by the type number in its records. It may supply
+ *	several portable groups (through its definition's proc), and may also be enabled by name
+ *	(raw). Its definition has the instance that collects it: the kernel filters IN_MAIN by pid;
+ *	the drain filters IN_ANY by socket.
  */
 #ifndef ETW_KERNEL_INT_H
 #define ETW_KERNEL_INT_H
@@ -21,13 +21,13 @@
 #include "unix/kernel/transport/transport.h"
 
 /*
- * An event about two threads (a switch, which has an old and a new one): IN_MAIN where the kernel's
- * filter checks both, as tracefs does. perf would drop events for the new thread, so there IN_ANY.
+ * An event about two threads (a switch from one to another): IN_MAIN where the kernel's filter
+ * checks both threads, as tracefs does. perf would drop events for the new thread, so there IN_ANY.
  */
 enum { IN_PAIR = INSTANCES };
 /*
- * IN_MAIN, and always through perf: these are breakpoints, which with tracefs would be hit by all
- * processes, traced or not.
+ * IN_MAIN, and always through perf. These are breakpoints: with tracefs all processes would hit
+ * them, traced or not.
  */
 enum { IN_UPROBES = IN_PAIR + 1 };
 
@@ -55,7 +55,9 @@ typedef enum KernelGroupId {
     GROUPS
 } KernelGroupId;
 
-/* Event classes of the groups. Those of sockets come in two layouts: IPv4, and IPv6 just behind. */
+/*
+ * Event classes of the groups. Those of sockets have two layouts: IPv4, directly followed by IPv6.
+ */
 typedef enum KernelEventId {
     EV_PROCESS_START,
     EV_PROCESS_EXEC,
@@ -109,7 +111,7 @@ typedef enum KernelEventId {
     EVENTS
 } KernelEventId;
 
-/* Those that are about sockets; bits of EtwKernel.groups. */
+/* The groups about sockets; bits of EtwKernel.groups. */
 #define KERNEL_SOCKET_GROUPS                                                                       \
     (1u << GROUP_TCPIP | 1u << GROUP_UDPIP | 1u << GROUP_WINDOWS4 | 1u << GROUP_WINDOWS6)
 
@@ -117,14 +119,13 @@ enum { TRACEPOINT_FIELDS = 12 };
 typedef struct KernelTracepoint KernelTracepoint;
 typedef void KernelTracepointProc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e);
 
-/* A tracepoint that portable groups are made from: static data. */
+/* A tracepoint that supplies portable groups: static data. */
 typedef struct KernelTracepointDef {
     const char *system, *name;
     uint8_t instance;
-    const char *filter; /* evaluated by the kernel; what it drops the proc would drop as well */
+    const char *filter; /* evaluated by the kernel; drops only what the proc ignores */
     KernelTracepointProc *proc;
-    const char
-            *fields[TRACEPOINT_FIELDS + 1]; /* in the order that proc knows; '?': may be missing */
+    const char *fields[TRACEPOINT_FIELDS + 1]; /* in the order that proc expects; '?': optional */
 } KernelTracepointDef;
 
 typedef struct KernelCalls KernelCalls; /* socket_calls.c */
@@ -134,54 +135,54 @@ typedef struct KernelHeap KernelHeap;   /* heap_group.c */
 typedef struct KernelRaw KernelRaw;     /* named_tracepoints.c */
 
 struct KernelTracepoint {
-    const KernelTracepointDef *def; /* NULL: only asked for by name */
+    const KernelTracepointDef *def; /* NULL: only enabled by name */
     struct tep_event *format;
     KernelField f[TRACEPOINT_FIELDS];
-    uint32_t need; /* a record must be as long as this for f */
-    bool on;       /* collected, in the way that follows */
+    uint32_t need; /* minimum size of a record for f */
+    bool on;       /* collected, as described by the next members */
     uint8_t transport;
     uint8_t instance;
     bool stacks;
     const char *filter;
     uint64_t interval; /* ns; of samples */
-    /* When it came over from another transport: what is older counts there, what is younger here. */
-    uint64_t since; /* ticks; UINT64_MAX: as soon as all is started; 0: was never elsewhere */
+    /* After a move from another transport, older events count there, later ones here. */
+    uint64_t since; /* ticks; UINT64_MAX: not started yet; 0: never moved */
     uint8_t oldTransport, oldInstance;
-    KernelRaw *raw; /* NULL: not asked for by name */
+    KernelRaw *raw; /* NULL: not enabled by name */
 };
 
-/* What a thread's last UDP route lookup said: for the send that follows. */
+/* The result of a thread's last UDP route lookup, for the send that follows. */
 typedef struct KernelRoute {
     uint32_t tid;
-    bool fresh;     /* no send has used it yet */
+    bool fresh;     /* not used by a send yet */
     bool connected; /* two lookups, as connect makes them */
     SockAddrs ends;
 } KernelRoute;
 enum { ROUTES = 64, CONTEXTS = 64, PROBED = 16 };
 
-/* Tests: perf also where tracefs would do. */
+/* For tests: use perf even where tracefs would do. */
 extern bool kernelPerf;
 
 struct EtwKernel {
     char *session;
     struct tep_handle *formats;
-    KernelTransport *transport[TRANSPORTS]; /* NULL: not needed so far */
+    KernelTransport *transport[TRANSPORTS]; /* NULL: not opened */
     TraceMerge *merge;
-    _Atomic bool hidesThreads; /* tracefs leaves out the threads that are never traced */
-    SockProbe *probe;          /* NULL: no socket group, or not possible */
+    _Atomic bool hidesThreads; /* tracefs excludes the threads that are never traced */
+    SockProbe *probe;          /* NULL: no socket group is enabled, or not possible */
 
-    /* What is enabled, and how what is added now is to be collected. */
+    /* What is enabled, and how new tracepoints are collected. */
     uint8_t by;
     bool stacks;
     uint64_t interval; /* ns between samples */
     uint32_t groups;
-    uint32_t prepared; /* those that were tried: what is theirs in the kernel is to be removed */
-    KernelTracepoint **points; /* by type number; NULL entries: not ours */
+    uint32_t prepared;         /* groups that were prepared, whose kernel objects must be removed */
+    KernelTracepoint **points; /* by type number; NULL entries: not enabled */
     uint32_t pointCapacity;
     Etw_Provider *providers[GROUPS];
     Etw_Event *events[EVENTS];
 
-    /* What is known. */
+    /* State of the traced system. */
     KernelTasks tasks;
     KernelSocks socks;
     KernelCalls *calls;         /* socket_calls.c; NULL: the kernel has socket lengths */
@@ -192,9 +193,9 @@ struct EtwKernel {
     struct {
         uint32_t tid, pid;
         uint64_t ticks;
-    } contexts[CONTEXTS]; /* by tid: processes of untraced threads, for a second */
+    } contexts[CONTEXTS]; /* by tid: processes of untraced threads, valid for a second */
     uint32_t probed[PROBED];
-    int probedCount; /* processes whose sockets were asked for in this drain */
+    int probedCount; /* processes whose sockets were probed in this drain */
     uint64_t lost;
     bool counted; /* lost is final */
 
@@ -212,11 +213,11 @@ typedef struct KernelGroup {
     const char *name, *description;
     const KernelTracepointDef *const
             *points; /* NULL-terminated; without one of them: UNSUPPORTED */
-    const KernelTracepointDef *const *extras; /* may be missing; NULL: none */
+    const KernelTracepointDef *const *extras; /* optional tracepoints; NULL: none */
     KernelEventId firstEvent; /* the others of the declared provider follow, in their order */
 } KernelGroup;
 extern const KernelGroup kernelGroups[GROUPS];
-/* The points that keep the table of tasks right, whatever is enabled. */
+/* The tracepoints that maintain the table of tasks, whatever else is enabled. */
 extern const KernelTracepointDef *const kernelTaskPoints[];
 extern const KernelTracepointDef *const kernelProcessExtras[], *const kernelSwitchPoints[],
                                                                        *const kernelCallPoints[];
@@ -239,7 +240,7 @@ struct tep_event *KernelSampleFormat(void);
 void KernelFilesPrepare(void);
 void KernelFilesFree(EtwKernel *k);
 
-/* ---- What programs get from libc (heap_group.c) ------------------------------------------------- */
+/* ---- Heap of libc (heap_group.c) ---------------------------------------------------------------- */
 
 extern const KernelTracepointDef *const kernelHeapPoints[];
 /* Before the points of GROUP_HEAP are looked up: create them. */
@@ -250,9 +251,9 @@ void KernelHeapFree(EtwKernel *k);
 
 extern const KernelTracepointDef kernelStatePoint, kernelRetransmitPoint, kernelSendPoint,
         kernelReceivePoint, kernelRoutePoint, kernelRoute6Point;
-/* The socket of a traced process was found by asking. */
+/* Add a socket of a traced process that probing has found. */
 void KernelSockAddFound(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks);
-/* Ask for the sockets of a process, at most once in a drain. */
+/* Probe the sockets of a process, at most once in a drain. */
 void KernelSockProbe(EtwKernel *k, uint32_t pid, uint64_t ticks);
 
 /* A UDP socket is about to send: take its ends from the thread's route lookup, if it made one. */
@@ -261,7 +262,7 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid);
 void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool send, int32_t size,
         uint32_t pid, uint32_t tid);
 
-/* ---- In the form of Windows (windows_net.c) ------------------------------------------------ */
+/* ---- Windows' events (windows_net.c) ------------------------------------------------------- */
 
 /* Register the provider and define the events of GROUP_WINDOWS4 or 6. */
 EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
@@ -276,13 +277,13 @@ extern const KernelTracepointDef kernelSocketEnterPoint,
         kernelSocketExitPoint; /* those on sockets */
 /* From now on sends and receives come from system calls. */
 void KernelCallsUse(EtwKernel *k);
-/* What the open descriptors of a process are. */
+/* Determine the sockets of a process's open descriptors. */
 void KernelCallsScan(EtwKernel *k, uint32_t pid);
 void KernelCallsFree(EtwKernel *k);
 void KernelCallEnter(EtwKernel *k, const TraceEvent *e, uint32_t id, const uint8_t *args);
 /* A socket of a traced process has changed its state, perhaps inside a call. */
 void KernelCallState(EtwKernel *k, const TraceEvent *e, KernelSock *sock);
-/* A socket that we know by a number of our own may be this one: what it is called from now on. */
+/* A socket that has a number instead of an address may be this one: replace the number. */
 void KernelCallIdentify(EtwKernel *k, uint64_t sk, const SockAddrs *ends);
 void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result);
 
@@ -295,8 +296,8 @@ void KernelRawFree(KernelRaw *raw);
 /* ---- Payloads -------------------------------------------------------------------------------- */
 
 /*
- * Counted texts and bytes end at half of the buffer, which is more than a page of the ring: plain
- * fields, which are copied from one record, always have room behind.
+ * Counted texts and bytes end at half of the buffer. The other half is larger than a page of the
+ * ring, so plain fields, which are copied from one record, always fit behind.
  */
 typedef struct KernelPut {
     uint8_t *at, *end;
@@ -325,7 +326,7 @@ static inline void Put64(KernelPut *p, uint64_t v)
     EtwStore64(p->at, v);
     p->at += 8;
 }
-/* u16 count and bytes, cut where the room ends. */
+/* u16 count and bytes, truncated where the space ends. */
 static inline void PutBytes(KernelPut *p, const uint8_t *data, size_t size)
 {
     size_t capacity = p->end - p->at > 2 ? (size_t)(p->end - p->at) - 2 : 0;
@@ -353,7 +354,7 @@ static inline uint32_t KernelTidOf(const TraceEvent *e)
 {
     return EtwLoad32(e->data + KERNEL_COMMON_PID);
 }
-/* The thread itself did it: no interrupt on top of it. */
+/* True if the event was caused by the thread itself, not by an interrupt on top of it. */
 static inline bool KernelInThread(const TraceEvent *e)
 {
     return (e->data[KERNEL_COMMON_FLAGS] & (KERNEL_FLAG_HARDIRQ | KERNEL_FLAG_SOFTIRQ)) == 0;

@@ -1,12 +1,12 @@
 /*
  * unix/kernel/linux_kernel.c --
  *
- *	engine/kernel_events.h on Linux: enabling, draining, closing. What is collected is decided here;
- *	what it means is in task_group.c, net_group.c, named_tracepoints.c.
+ *	Implements engine/kernel_events.h on Linux: enabling, draining, closing. This file decides
+ *	which tracepoints are collected. The files in group/ convert their records to events.
  *
- *	An EtwKernel belongs to its session's logger thread. The list of all of this process (for
- *	threads that must not be traced) and libtracefs, which is not thread-safe, are under one
- *	lock.
+ *	An EtwKernel belongs to its session's logger thread. One lock guards the list of all
+ *	EtwKernels of this process (used for threads that must not be traced) and libtracefs, which
+ *	is not thread-safe.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/kernel_int.h"
@@ -19,12 +19,12 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-enum { MAX_IGNORED = 64, INTERVAL = 1000 /* us between samples, as Windows has it */ };
+enum { MAX_IGNORED = 64, INTERVAL = 1000 /* us between samples, as on Windows */ };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static EtwKernel *kernels; /* all of this process */
 static _Atomic uint32_t
-        ignored[MAX_IGNORED]; /* threads of ours that are never traced; drains read */
+        ignored[MAX_IGNORED]; /* own threads that are never traced; read while draining */
 static _Atomic int ignoredCount;
 
 bool kernelPerf;
@@ -44,7 +44,7 @@ bool KernelIsIgnored(uint32_t tid)
     return false;
 }
 
-/* Forget those that ended: their ids come back as somebody else. */
+/* Remove threads that have ended, because their ids are reused. */
 static void pruneIgnored(void)
 {
     int kept = 0;
@@ -79,7 +79,7 @@ void EtwKernelIgnoreThread(uint32_t tid)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- Points ---------------------------------------------------------------------------------- */
+/* ---- Tracepoints ----------------------------------------------------------------------------- */
 
 static KernelTracepoint *pointOf(EtwKernel *k, struct tep_event *format)
 {
@@ -97,7 +97,7 @@ static KernelTracepoint *pointOf(EtwKernel *k, struct tep_event *format)
     return k->points[id];
 }
 
-/* False: a field that the proc cannot do without is missing; *missing names it. */
+/* False: a required field is missing; *missing is its name. */
 static bool takeFields(KernelTracepoint *p, const KernelTracepointDef *def, const char **missing)
 {
     for (int i = 0; def->fields[i] != NULL; i++) {
@@ -116,8 +116,8 @@ static bool takeFields(KernelTracepoint *p, const KernelTracepointDef *def, cons
 }
 
 /*
- * Collect a tracepoint in a way that serves all its groups. A tracepoint that tracefs collects moves to
- * perf when a group requests stacks (stopOldTransports).
+ * Collect a tracepoint in a way that serves all its groups. A tracepoint that is collected through
+ * tracefs moves to perf when a group requests stacks (stopOldTransports).
  */
 static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, const char *filter,
         bool stacks, EtwError *err)
@@ -158,7 +158,7 @@ static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, co
     return ETW_OK;
 }
 
-/* What one user of a tracepoint filters another may need. */
+/* Two users of a tracepoint with different filters: no filter. */
 static const char *filterOf(const KernelTracepoint *p, const KernelTracepointDef *def)
 {
     return !p->on || p->filter == def->filter ? def->filter : NULL;
@@ -206,8 +206,8 @@ static EtwStatus addPoints(
 /* ---- Transports ------------------------------------------------------------------------------ */
 
 /*
- * 4 MB a CPU hold 60,000 events, 50 ms of a program that does nothing but system calls; on machines
- * with many CPUs less, 256 MB in all.
+ * 4 MB for each CPU hold 60,000 events: 50 ms of a program that only makes system calls. On
+ * machines with many CPUs less, 256 MB in total.
  */
 static size_t ringKB(void)
 {
@@ -215,7 +215,10 @@ static size_t ringKB(void)
     return share > 4096 ? 4096 : share < 256 ? 256 : share;
 }
 
-/* Samples come a thousand times a second: a sixteenth of that holds as many seconds of them. */
+/*
+ * There are 1,000 samples per second and CPU, far fewer than events: a sixteenth of the size holds
+ * as many seconds.
+ */
 static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
 {
     KernelTransportConfig config = {.session = k->session,
@@ -261,7 +264,10 @@ static int groupOf(const char *name)
     return -1;
 }
 
-/* Sends and receives of sockets: from their own tracepoints, else from system calls. */
+/*
+ * Sends and receives of sockets: from the socket tracepoints if the kernel has them, otherwise from
+ * system calls.
+ */
 static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
 {
     EtwStatus status = addPoint(k, &kernelSendPoint, group, err);
@@ -278,7 +284,7 @@ static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
     return status;
 }
 
-/* What there must be before its points are looked for. */
+/* Create what must exist before the group's tracepoints are looked up. */
 static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     EtwStatus status;
@@ -300,7 +306,7 @@ static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     const KernelGroup *g = &kernelGroups[id];
-    bool again = (k->groups & 1u << id) != 0; /* perhaps with stacks now */
+    bool again = (k->groups & 1u << id) != 0; /* may request stacks this time */
     EtwStatus status = prepareGroup(k, id, err);
     if (status == ETW_OK) {
         status = addPoints(k, g->points, g->name, err);
@@ -377,7 +383,7 @@ static EtwStatus addRaw(EtwKernel *k, const char *name, EtwError *err)
     return status;
 }
 
-/* A wrong name enables nothing, wherever it stands in the list. */
+/* If any name in the list is wrong, nothing is enabled. */
 static EtwStatus checkNames(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
     EtwStatus status = ETW_OK;
@@ -393,7 +399,7 @@ static EtwStatus checkNames(EtwKernel *k, const EtwKernelEnable *enable, EtwErro
     return status;
 }
 
-/* ---- Whom to trace --------------------------------------------------------------------------- */
+/* ---- Processes to trace ---------------------------------------------------------------------- */
 
 static bool isLiveProcess(const KernelTask *task)
 {
@@ -410,7 +416,7 @@ static EtwStatus followIn(EtwKernel *k, uint32_t pid, bool known, EtwError *err)
     return status;
 }
 
-/* What was enabled just now also from those who are traced already. */
+/* Apply newly enabled tracepoints to the processes that are already traced. */
 static EtwStatus followKnown(EtwKernel *k, EtwError *err)
 {
     EtwStatus status = ETW_OK;
@@ -444,14 +450,14 @@ static EtwStatus tracePid(EtwKernel *k, uint32_t pid, EtwError *err)
         return ETW_OK;
     }
     status = followIn(k, pid, false, err);
-    /* The kernel follows now whom these threads make, so that none is missed here. */
+    /* From here on the kernel follows new threads of these threads, so none is missed. */
     if (status == ETW_OK && KernelTasksOfProcess(&k->tasks, pid, NULL, NULL) == 0) {
         status = EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
     }
     return status;
 }
 
-/* What is asked for comes on top of what was: a session has one scope, the widest. */
+/* Add to the session's scope. A session has one scope, which only grows. */
 static EtwStatus widenScope(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
     EtwStatus status;
@@ -468,7 +474,7 @@ static EtwStatus widenScope(EtwKernel *k, const EtwKernelEnable *enable, EtwErro
     return status;
 }
 
-/* Sockets that are there already. */
+/* Find the sockets that exist already. */
 static void probeAll(EtwKernel *k)
 {
     bool wanted = (k->groups & KERNEL_SOCKET_GROUPS) != 0;
@@ -505,7 +511,7 @@ static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError 
     return ETW_OK;
 }
 
-/* tracefs costs the traced code less; perf knows stacks, and needs no root. */
+/* tracefs costs the traced code less. perf can record stacks and does not need root. */
 static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
     k->stacks = enable->stacks;
@@ -514,12 +520,15 @@ static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, Et
     return openBy(k, k->by, err);
 }
 
-/* The table of tasks is kept right where that is allowed: system calls alone do without. */
+/*
+ * Collect the events that maintain the table of tasks. Without the right to do so, the group
+ * systemcall alone still works.
+ */
 static EtwStatus addTaskPoints(EtwKernel *k, EtwError *err)
 {
     bool stacks = k->stacks;
     EtwStatus status;
-    k->stacks = false; /* unless the group itself is asked for */
+    k->stacks = false; /* unless the group itself is enabled */
     status = addPoints(k, kernelTaskPoints, "process", err);
     k->stacks = stacks;
     return status == ETW_E_ACCESS && k->by == BY_PERF ? ETW_OK : status;
@@ -546,7 +555,10 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
     return status == ETW_OK ? widenScope(k, enable, err) : status;
 }
 
-/* Those that came over to another transport leave the old one, now that the new one works. */
+/*
+ * Remove tracepoints that have moved to another transport from their old one, after the new one has
+ * started.
+ */
 static void stopOldTransports(EtwKernel *k)
 {
     uint64_t now = OsTicks();
@@ -571,8 +583,8 @@ static void startAll(EtwKernel *k)
 }
 
 /*
- * State changes are collected before the sockets are asked for, so that none falls between; the
- * drain then applies what has happened since to what was found.
+ * State changes are collected before existing sockets are looked up, so that no change is missed
+ * between the two. The drain applies the changes since then to the sockets found.
  */
 EtwStatus EtwKernelOpen(
         EtwKernel **kernelPtr, const char *session, const EtwKernelEnable *enable, EtwError *err)
@@ -728,7 +740,7 @@ int EtwKernelSweep(void)
 static bool havePoint(const KernelTracepointDef *def)
 {
     return def == &kernelSamplePoint ||
-           (def->instance == IN_UPROBES && KernelUprobesPossible()) || /* made when it is enabled */
+           (def->instance == IN_UPROBES && KernelUprobesPossible()) || /* created on demand */
            tracefs_event_file_exists(NULL, def->system, def->name, "format");
 }
 
@@ -740,7 +752,7 @@ static bool havePoints(const KernelTracepointDef *const *defs)
     return defs == NULL || *defs == NULL;
 }
 
-/* A group with what it stands for, and with what is missing to use it (NULL: nothing). */
+/* Report a group with its description, and with what is missing to use it (NULL: nothing). */
 static void visitGroup(void (*visit)(void *ctx, const char *group, const char *description),
         void *ctx, const KernelGroup *group, const char *missing)
 {
@@ -754,7 +766,7 @@ static void visitGroup(void (*visit)(void *ctx, const char *group, const char *d
     EtwTextFree(&text);
 }
 
-/* One entry a system: "linux:sched" stands for linux:sched:EVENT with the events listed. */
+/* One entry for each system: "linux:sched" represents linux:sched:EVENT for the events listed. */
 static void visitSystem(void (*visit)(void *ctx, const char *group, const char *description),
         void *ctx, const char *system)
 {

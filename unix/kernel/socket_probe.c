@@ -1,18 +1,20 @@
 /*
  * unix/kernel/socket_probe.c --
  *
- *	Tracepoints name a socket by its address in the kernel, /proc by inode, and nothing that is
- *	readable joins the two. So this thread makes a call on each socket that does nothing but
- *	fire a tracepoint, through a transport of its own that follows this thread only, and reads
- *	there which socket it was:
+ *	Determines which kernel socket a descriptor refers to. Tracepoints identify a socket by its
+ *	address in the kernel, /proc by its inode, and no readable source relates the two. So this
+ *	thread makes a call on each socket that has no effect except that a tracepoint fires. A
+ *	private transport, which follows only this thread, returns the record with the address.
  *
  *	TCP: recv(MSG_OOB | MSG_PEEK | MSG_DONTWAIT). It fails with EINVAL (no urgent data) before
- *	it looks at anything, pending errors included, and consumes nothing when there is some.
- *	UDP: send(MSG_OOB) of nothing. It fails with EOPNOTSUPP before anything else; only asked of
- *	sockets that are bound, because an unbound one would get a port from it.
+ *	anything else is checked, pending errors included. If there is urgent data, it is not
+ *	consumed.
  *
- *	Other processes' sockets are borrowed with pidfd_getfd for that moment. Addresses come from
- *	getsockname and getpeername, the state from TCP_INFO.
+ *	UDP: send(MSG_OOB) without data. It fails with EOPNOTSUPP before anything else is checked.
+ *	It is only used on bound sockets, because it would bind an unbound one to a port.
+ *
+ *	Sockets of other processes are duplicated with pidfd_getfd for this purpose. Addresses come
+ *	from getsockname and getpeername, the state from TCP_INFO.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/socket_probe.h"
@@ -32,15 +34,15 @@
 enum { BATCH = 256, PROBE_KB = 64 };
 
 struct SockProbe {
-    KernelTransport *transport; /* of its own */
+    KernelTransport *transport; /* used only for probing */
     TraceMerge *merge;
-    uint32_t tid; /* the thread that it listens to */
+    uint32_t tid; /* the thread whose events it collects */
     KernelField sk;
-    SockFound batch[BATCH]; /* probed, not read yet */
+    SockFound batch[BATCH]; /* probed, record not read yet */
     int count;
 };
 
-/* Nothing comes before a thread is named. */
+/* Enable the two tracepoints. No record is collected before a thread is followed. */
 static EtwStatus openProbe(SockProbe *p, struct tep_event *recvEvent, struct tep_event *sendEvent,
         const KernelTransportConfig *config, KernelTransportOpen *openTransport)
 {
@@ -147,7 +149,7 @@ static bool describe(int fd, SockFound *f)
     if ((protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) ||
             getsockname(fd, (struct sockaddr *)&here, &size) != 0 ||
             !addressOf(&here, local, &localPort) || localPort == 0) {
-        return false; /* what is not bound has nothing to tell, and would be bound by asking */
+        return false; /* an unbound socket has no address, and probing would bind it */
     }
     size = sizeof there;
     f->peer = getpeername(fd, (struct sockaddr *)&there, &size) == 0 &&
@@ -171,8 +173,8 @@ static void triggerTracepoint(int fd, const SockFound *f)
 /* ---- A process ------------------------------------------------------------------------------- */
 
 /*
- * As many events as sockets were touched, in that order, or the batch is worth nothing: a wrong
- * address is worse than none.
+ * The batch is only used if there are exactly as many records as probed sockets, in the same order.
+ * A wrong address is worse than none.
  */
 static void readBatch(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ctx)
 {
@@ -196,7 +198,7 @@ static void readBatch(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ct
     p->count = 0;
 }
 
-/* The descriptor as one of this process; -1: not a socket, gone, or not allowed. */
+/* Duplicate a descriptor of a process into this one. -1: not a socket, closed, or not permitted. */
 static int duplicateDescriptor(int pidfd, const char *path, const char *name)
 {
     char link[400], target[32];
@@ -247,7 +249,7 @@ bool SockProbeProcess(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ct
     dir = opendir(path);
     if (dir != NULL) {
         p->count = 0;
-        readBatch(p, pid, found, ctx); /* leftovers, if ever there are any */
+        readBatch(p, pid, found, ctx); /* remove records of earlier probes */
         walkDescriptors(p, pid, pidfd, dir, found, ctx);
         closedir(dir);
     }

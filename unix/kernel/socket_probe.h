@@ -21,10 +21,10 @@ typedef struct SockFound {
 typedef void SockFoundProc(void *ctx, uint32_t pid, const SockFound *found);
 
 typedef struct SockProbe SockProbe;
-/* NULL: this kernel lacks the tracepoints, or something refused; there is then nothing to learn. */
+/* NULL: this kernel lacks the tracepoints, or access was refused; sockets are not probed then. */
 SockProbe *SockProbeNew(
         const char *session, struct tep_handle *formats, KernelTransportOpen *openTransport);
-/* Ask for all TCP and UDP sockets of a process. False: not allowed to. */
+/* Probe all TCP and UDP sockets of a process. False: not permitted. */
 bool SockProbeProcess(SockProbe *p, uint32_t pid, SockFoundProc *found, void *ctx);
 /* Addresses and state of one descriptor (sk stays 0). False: gone, or no TCP or UDP socket. */
 bool SockDescribe(uint32_t pid, int fd, SockFound *found);

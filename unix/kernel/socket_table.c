@@ -1,8 +1,8 @@
 /*
  * unix/kernel/socket_table.c --
  *
- *	The table of sockets: open addressing by address; sockets that are closed stay (late events,
- *	reuse) until the table grows.
+ *	The table of sockets: open addressing by the kernel's address of the socket. Closed sockets
+ *	stay until the table grows, because late events may refer to them and addresses are reused.
  */
 #include "unix/kernel/socket_table.h"
 #include "base/slot_table.h"
@@ -49,7 +49,7 @@ void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state)
     }
 }
 
-/* 0: no match; else the better the more exact. */
+/* 0: no match. A higher value is a more exact match. */
 static int matches(const KernelSock *listener, const SockAddrs *ends)
 {
     static const uint8_t any[16];
@@ -58,7 +58,7 @@ static int matches(const KernelSock *listener, const SockAddrs *ends)
         return 0;
     }
     if (memcmp(listener->ends.local, any, size) == 0) {
-        return listener->ends.v6 == ends->v6 ? 2 : listener->ends.v6; /* :: hears IPv4 as well */
+        return listener->ends.v6 == ends->v6 ? 2 : listener->ends.v6; /* :: also accepts IPv4 */
     }
     return listener->ends.v6 == ends->v6 && memcmp(listener->ends.local, ends->local, size) == 0
                    ? 3
@@ -101,7 +101,7 @@ void SockAddrsSet(SockAddrs *ends, int family, const uint8_t *local, uint16_t lo
     ends->localPort = localPort;
     ends->remotePort = remotePort;
     if (family == AF_INET6 && (isMapped(local) || isMapped(remote))) {
-        /* One end may still be unspecified (::). */
+        /* One of the addresses may be unspecified (::). */
         memcpy(ends->local, memcmp(local, any, 16) == 0 ? any : local + 12, 4);
         memcpy(ends->remote, memcmp(remote, any, 16) == 0 ? any : remote + 12, 4);
         return;

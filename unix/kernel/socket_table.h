@@ -20,8 +20,10 @@ enum {
     TCP_STATE_NEW_SYN_RECV = 12
 };
 
-/* Both ends, as events carry them: network byte order, IPv4 in the first four bytes; an IPv4
- * address in IPv6's clothes is an IPv4 address. */
+/*
+ * Both addresses, as in events: network byte order, IPv4 in the first four bytes. An IPv4-mapped
+ * IPv6 address is stored as IPv4.
+ */
 typedef struct SockAddrs {
     bool v6;
     uint16_t localPort, remotePort;
@@ -34,27 +36,28 @@ typedef struct KernelSock {
     uint32_t pid, tid; /* owner; the thread that used it last */
     uint8_t protocol;  /* IPPROTO_* */
     uint8_t state;     /* TCP; UDP: CLOSE */
-    bool peer;         /* UDP: connected, remote is everybody we hear from */
+    bool peer;         /* UDP: connected, remote is the only sender */
     uint64_t waiting;  /* ticks since when a connection waits for accept (socket_calls.c) */
-    uint64_t checked;  /* ticks when its ends were last asked for (UDP) */
+    uint64_t checked;  /* ticks when its addresses were last probed (UDP) */
 } KernelSock;
 
 typedef struct KernelSocks {
     KernelSock *slots;
-    uint32_t capacity, used; /* room: a power of two */
-    uint64_t *listening;     /* those in state LISTEN: few, walked at each accept */
+    uint32_t capacity, used; /* capacity: a power of two */
+    uint64_t *listening;     /* those in state LISTEN: few, searched at each accept */
     uint32_t listeners;
 } KernelSocks;
 
 KernelSock *KernelSockFind(const KernelSocks *s, uint64_t sk);
-/* Found or made (then zeroed but for sk). The pointer is valid until the next KernelSockAdd. */
+/* Find or add (then zeroed except for sk). The pointer is valid until the next KernelSockAdd. */
 KernelSock *KernelSockAdd(KernelSocks *s, uint64_t sk);
 void KernelSockState(KernelSocks *s, KernelSock *sock, uint8_t state);
-/* The listening socket at these local ends, by the most exact match; NULL: none is known. */
+/* The listening socket at these local addresses, by the most exact match; NULL: none is known. */
 const KernelSock *KernelSockListener(const KernelSocks *s, const SockAddrs *ends);
 void KernelSocksFree(KernelSocks *s);
 
-/* Ends from raw addresses of a family (AF_INET, AF_INET6: 16 bytes each), ports in network order.
+/*
+ * Addresses from raw bytes of a family (AF_INET, AF_INET6: 16 bytes each), ports in network order.
  */
 void SockAddrsSet(SockAddrs *ends, int family, const uint8_t *local, uint16_t localPort,
         const uint8_t *remote, uint16_t remotePort);

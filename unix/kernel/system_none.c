@@ -1,7 +1,8 @@
 /*
  * unix/kernel/system_none.c --
  *
- *	engine/engine_int.h, engine/provider/native_provider.h and schema/store/platform_schema.h where the operating system has no ETW of its own.
+ *	Stubs of engine/engine_int.h, engine/provider/native_provider.h and
+ *	schema/store/platform_schema.h for operating systems without ETW.
  */
 #include "engine/provider/native_provider.h"
 #include "engine/engine_int.h"

@@ -1,8 +1,9 @@
 /*
  * unix/os/linux_child.c --
  *
- *	base/child.h for Linux: fork, and a pipe on which the child waits before its exec. A pidfd reports its end, so that
- *	there is no polling, and SIGCHLD handlers of the program are not affected.
+ *	Implements base/child.h on Linux: fork, and a pipe on which the child waits before its exec.
+ *	A pidfd reports the child's end, so there is no polling, and the program's SIGCHLD handlers
+ *	are not affected.
  */
 #define _GNU_SOURCE
 #include "base/alloc.h"
@@ -20,15 +21,15 @@
 
 struct OsChild {
     pid_t pid;
-    int go;      /* a byte here lets it run; closed: it ends. -1: it went */
-    int failure; /* its errno, when exec failed; end of file when it did not */
-    int pidfd;   /* -1: this kernel has none */
+    int go;      /* writing a byte starts the program; closing ends the child. -1: started */
+    int failure; /* the child writes errno if exec fails; end of file if it succeeds */
+    int pidfd;   /* -1: not supported by this kernel */
     bool ended;
     OsChildEnd end;
     char *program; /* for messages */
 };
 
-/* ---- In the child: only what is async-signal-safe ---------------------------------------------- */
+/* ---- In the child: async-signal-safe calls only ------------------------------------------------ */
 
 static void runChild(char *const argv[], int go, int failure)
 {
@@ -51,7 +52,7 @@ static void runChild(char *const argv[], int go, int failure)
     _exit(127);
 }
 
-/* ---- In the recorder --------------------------------------------------------------------------- */
+/* ---- In the recording process ------------------------------------------------------------------ */
 
 static void closePipe(int fds[2])
 {
@@ -105,7 +106,7 @@ EtwStatus OsChildResume(OsChild *child, EtwError *err)
     int code = 0;
     ssize_t n;
 
-    n = write(child->go, "g", 1); /* when it was killed meanwhile, its end tells */
+    n = write(child->go, "g", 1); /* if it was killed meanwhile, waiting for it reports that */
     close(child->go);
     child->go = -1;
     do {
@@ -119,7 +120,7 @@ EtwStatus OsChildResume(OsChild *child, EtwError *err)
             err, ETW_E_IO, code, "CHILD", child->program, "cannot execute \"%s\"", child->program);
 }
 
-/* Without a pidfd: look, and sleep a little. */
+/* Without a pidfd: sleep a little, then the caller polls. */
 static void waitBriefly(const OsChild *child, int ms)
 {
     struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
@@ -157,7 +158,7 @@ bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr)
         }
         waitBriefly(child, ms);
         if (ms > 0) {
-            ms = 0; /* once more, then it is enough */
+            ms = 0; /* one more check, then give up */
         }
     }
     *endPtr = child->end;
@@ -174,7 +175,7 @@ void OsChildInterrupt(OsChild *child)
 void OsChildFree(OsChild *child)
 {
     if (child->go >= 0) {
-        close(child->go); /* it ends by itself */
+        close(child->go); /* the child ends when it reads end of file */
         reap(child, 0);
     }
     close(child->failure);
@@ -193,11 +194,11 @@ static void onInterrupt(int sig, siginfo_t *info, void *context)
 {
     (void)sig;
     (void)context;
-    if (info->si_code <= 0) { /* kill(2), not the terminal */
+    if (info->si_code <= 0) { /* sent by kill(2), not by the terminal */
         atomic_fetch_add_explicit(&direct, 1, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(
-            &interrupts, 1, memory_order_relaxed); /* counts only: no order is needed */
+            &interrupts, 1, memory_order_relaxed); /* counters only: no order is needed */
 }
 
 void OsInterruptsCatch(void)

@@ -1,9 +1,9 @@
 /*
  * unix/os/linux_counters.c --
  *
- *	base/os.h for Linux: counters of one thread, each an event of perf_event_open(2) that is only
- *	read. The processor's share its registers when there are more of them than it has: such a count
- *	is scaled by the time that it was really counted.
+ *	base/os.h for Linux: performance counters of one thread. Each counter is an event of
+ *	perf_event_open(2) that is only read. When there are more counters than hardware registers,
+ *	the kernel multiplexes them: a value is then scaled by the time in which it was counted.
  */
 #include "base/os.h"
 #include "base/alloc.h"
@@ -39,7 +39,7 @@ static const struct {
         {"cpu-migrations", SOFTWARE(CPU_MIGRATIONS)},
 };
 
-/* What read(2) gives with READ_FORMAT. */
+/* The result of read(2) with READ_FORMAT. */
 #define READ_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 typedef struct Reading {
     uint64_t value, enabled, running;
@@ -91,7 +91,9 @@ static int openFile(struct perf_event_attr *attr)
     return (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Without the kernel's share where that is not to be seen; some counters have no other. */
+/*
+ * Excludes the kernel where it may not be counted. Counters of kernel activity cannot exclude it.
+ */
 static int openOne(int index)
 {
     struct perf_event_attr attr = {.type = known[index].type,
@@ -127,7 +129,7 @@ EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count
     return ETW_OK;
 }
 
-/* Scaled to the time in which the counter had no register. */
+/* The difference, scaled up for the time in which the counter had no register. */
 static uint64_t countedIn(const Reading *from, const Reading *to)
 {
     uint64_t value = to->value - from->value, enabled = to->enabled - from->enabled,

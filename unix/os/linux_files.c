@@ -2,8 +2,8 @@
  * unix/os/linux_files.c --
  *
  *	base/os.h for Linux: the runtime directory, shared mappings, positional files, file locks.
- *	Everything is made for its user alone: directories 0700, files 0600, and what somebody else
- *	planted is refused.
+ *	Everything is created for this user only: directories 0700, files 0600. Files of other users
+ *	are refused.
  */
 #define _GNU_SOURCE
 #include "base/os.h"
@@ -72,8 +72,10 @@ static EtwStatus checkOurs(int fd, const char *path, struct stat *st, EtwError *
     return ETW_OK;
 }
 
-/* The file is sparse: where its pages have no room, a writer would die of SIGBUS when it touches
- * them. What there is now is all that can be asked. */
+/*
+ * The file is sparse. If the file system is full, a write to a new page raises SIGBUS, so check the
+ * free space now. It may still shrink later.
+ */
 static EtwStatus checkDiskSpace(int fd, const char *path, size_t size, EtwError *err)
 {
     struct statvfs fs;
@@ -199,9 +201,9 @@ struct OsFile {
 };
 
 /*
- * A file that is made anew gets a new inode where the directory allows it: whoever has the old one
- * mapped goes on reading it (truncating would kill that process), and the new one is 0600 whatever
- * the old one was.
+ * A new file gets a new inode where the directory allows it. A process that has mapped the old file
+ * keeps it (truncating would kill that process), and the new file has mode 0600 regardless of the
+ * old mode.
  */
 static void removeExisting(const char *path)
 {
@@ -218,7 +220,7 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     if (!keepContent) {
         removeExisting(path);
     }
-    /* O_NONBLOCK: a FIFO without a reader must not hang the controller. */
+    /* O_NONBLOCK: opening a FIFO without a reader must not block the controller. */
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | (keepContent ? 0 : O_TRUNC), 0600);
     if (fd < 0) {
         return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path, "cannot write \"%s\"", path);
@@ -297,7 +299,7 @@ void OsFileClose(OsFile *file)
     }
 }
 
-/* /var/tmp, not /tmp, which often is memory. */
+/* /var/tmp before /tmp, which is often in memory. */
 EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
 {
     const char *dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
@@ -367,8 +369,9 @@ struct OsFileLock {
 };
 
 /*
- * The lock file as this process found it first, without access: when somebody removes it, those who
- * had it still lock the same one. The program may close the descriptor, and use its number again.
+ * The lock file that this process opened first, without access rights. If the file is removed,
+ * processes that had it continue to lock the same inode. The program may close the descriptor and
+ * reuse its number.
  */
 static _Atomic int firstLock = -1;
 static struct stat firstStat;
@@ -427,7 +430,7 @@ EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *er
 void OsFileLockRelease(OsFileLock *lock)
 {
     if (lock != NULL) {
-        /* Closing alone would leave it locked while a child forked meanwhile has the descriptor. */
+        /* Closing alone would leave it locked while a forked child has the descriptor. */
         flock(lock->fd, LOCK_UN);
         close(lock->fd);
         EtwFree(lock);

@@ -1,8 +1,9 @@
 /*
  * unix/os/linux_os.c --
  *
- *	base/os.h for Linux: clock, CPU, process and thread facts, threads, locks, wake-ups,
- *	termination signals. Files and mappings are in unix/os/linux_files.c.
+ *	base/os.h for Linux: clock; facts about machine, process and thread; threads, locks,
+ *	wake-ups; termination signals. Files and mappings are in linux_files.c, functions between
+ *	processes in linux_process.c.
  */
 #define _GNU_SOURCE
 #include "base/os.h"
@@ -31,8 +32,10 @@ EtwClock osClock = ETW_CLOCK_MONO_RAW;
 
 static pthread_once_t initOnce = PTHREAD_ONCE_INIT;
 _Atomic uint32_t osPid;
-/* initial-exec: one instruction instead of a call, also in a shared library (16 bytes of the static
- * surplus). */
+/*
+ * initial-exec: one instruction instead of a call, also in a shared library (uses 16 bytes of the
+ * static TLS surplus).
+ */
 #define FAST_TLS __attribute__((tls_model("initial-exec")))
 static __thread uint32_t cachedTid FAST_TLS;
 static pthread_key_t slotKey;
@@ -42,8 +45,8 @@ static void (*_Atomic slotDestroy)(void *); /* the same for all threads */
 /* ---- Clock ----------------------------------------------------------------------------------- */
 
 /*
- * The TSC is a clock when the CPU says that it is invariant and the kernel, which has checked that
- * all CPUs agree, uses it as its own clock source.
+ * The TSC is used if the CPU reports it as invariant and the kernel uses it as its clock source
+ * (the kernel has checked that all CPUs agree).
  */
 static bool tscIsGood(void)
 {
@@ -123,7 +126,7 @@ static void afterForkInChild(void)
 static void threadGone(void *value)
 {
     void (*destroy)(void *) = atomic_load(&slotDestroy);
-    osThreadSlot = NULL; /* other destructors of this thread may still write: they get a new one */
+    osThreadSlot = NULL; /* if later destructors write events, they get a new slot */
     if (destroy != NULL) {
         destroy(value);
     }
@@ -135,7 +138,7 @@ static void initAll(void)
     atomic_store(&osPid, (uint32_t)getpid());
     pthread_key_create(&slotKey, threadGone);
     pthread_atfork(NULL, NULL, afterForkInChild);
-    /* Registering is a slow call; without it the expedited barrier is refused. */
+    /* Registration is slow, so it is done once. The expedited barrier requires it. */
     syscall(SYS_membarrier, 1 << 4 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */, 0, 0);
 }
 
@@ -178,14 +181,14 @@ uint64_t OsProcessStart(uint32_t pid)
     n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    p = strrchr(text, ')'); /* the command's name may hold anything */
+    p = strrchr(text, ')'); /* the command's name may contain any characters */
     if (p == NULL || sscanf(p + 1,
                              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
                              "%*d %*d %llu",
                              &start) != 1) {
         return 0;
     }
-    return p[2] == 'Z' || p[2] == 'X' ? 0 : start; /* a zombie owns nothing any more */
+    return p[2] == 'Z' || p[2] == 'X' ? 0 : start; /* a zombie counts as dead */
 }
 
 void OsOnFork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
@@ -351,7 +354,10 @@ void OsWakeFree(OsWake *w)
 void OsWakePost(OsWake *w)
 {
     int value;
-    /* What the waiter is to see is stored before the look at a post that it may be consuming. */
+    /*
+     * What the waiter will read must be stored before the semaphore's value is checked: the waiter
+     * may be consuming an earlier post.
+     */
     atomic_thread_fence(memory_order_seq_cst);
     if (sem_getvalue(&w->sem, &value) != 0 || value <= 0) {
         sem_post(&w->sem);
@@ -407,9 +413,9 @@ static sem_t terminationSem;
 static _Atomic int terminationSignal;
 
 /*
- * Async-signal-safe. The first signal is handed to the waiting thread, which stops the sessions and
- * then ends the process by the same signal; this thread goes on meanwhile, because it may hold
- * locks (malloc's) that stopping needs. A second signal ends the process at once.
+ * Async-signal-safe. The first signal is passed to the waiting thread, which stops the sessions and
+ * then ends the process with the same signal. The interrupted thread continues meanwhile, because
+ * it may hold locks (malloc's) that stopping needs. A second signal ends the process at once.
  */
 static void onSignal(int sig)
 {
@@ -426,7 +432,7 @@ static void onSignal(int sig)
 static const int terminationSignals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { TERMINATION_SIGNALS = sizeof terminationSignals / sizeof *terminationSignals };
 
-/* A forked child has no thread that would act on the signals: they are ordinary ones there. */
+/* A forked child has no thread that handles the signals: restore the default actions. */
 static void terminationAfterFork(void)
 {
     for (int i = 0; i < TERMINATION_SIGNALS; i++) {
@@ -436,7 +442,7 @@ static void terminationAfterFork(void)
         }
     }
     atomic_store(&terminationSignal, 0);
-    terminationInstalled = false; /* until it starts a session itself */
+    terminationInstalled = false; /* until the child starts a session */
 }
 
 static void terminationThread(void *unused)

@@ -1,7 +1,8 @@
 /*
  * unix/os/linux_process.c --
  *
- *	base/os.h for Linux, functions between processes: wake-ups in shared memory, and processes that outlive their creator.
+ *	base/os.h for Linux, functions between processes: wake-ups in shared memory, detached
+ *	processes.
  */
 #define _GNU_SOURCE
 #include "base/os.h"
@@ -18,7 +19,7 @@
 
 /* ---- Wake-ups -------------------------------------------------------------------------------- */
 
-enum { SILENT = 0, RUNG = 1, ASLEEP = 2 /* somebody waits in the kernel */ };
+enum { SILENT = 0, RUNG = 1, ASLEEP = 2 /* a thread waits in the kernel */ };
 
 void OsSharedWakeOpen(OsSharedWake *wake, _Atomic uint32_t *word, const char *name)
 {
@@ -34,7 +35,9 @@ void OsSharedWakeClose(OsSharedWake *wake)
 
 void OsSharedWakePost(const OsSharedWake *wake)
 {
-    /* seq_cst: what the waiter is to see is stored before, and its going to sleep is not missed */
+    /*
+     * seq_cst: the data for the waiter is stored first, and a waiter that starts to sleep is woken
+     */
     if (atomic_exchange(wake->word, RUNG) == ASLEEP) {
         syscall(SYS_futex, wake->word, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
@@ -56,11 +59,11 @@ bool OsSharedWakeWait(const OsSharedWake *wake, int64_t timeoutNs)
             return true;
         }
         if (left <= 0) {
-            /* A ring that comes between the two is found by the next wait. */
+            /* A post between the two is found by the next wait. */
             atomic_compare_exchange_strong(wake->word, &seen, SILENT);
             return false;
         }
-        /* Not one of ours: anybody may write there. */
+        /* Other values than ours are possible, because every process of the user can write here. */
         if (seen == ASLEEP || atomic_compare_exchange_strong(wake->word, &seen, ASLEEP)) {
             struct timespec t = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
             syscall(SYS_futex, wake->word, FUTEX_WAIT, ASLEEP, &t, NULL, 0);
@@ -84,13 +87,13 @@ static void closeInherited(void)
         }
     }
     if (chdir("/") != 0) {
-        return; /* then some directory stays busy */
+        return; /* otherwise a directory would stay in use */
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A signal that the program handles would call into a program that is not there any more. */
+/* A handler of the program would refer to code that no longer exists. */
 static void resetHandlers(void)
 {
     for (int sig = 1; sig < NSIG; sig++) {
@@ -128,7 +131,9 @@ static bool readPid(int fd, pid_t *pidPtr)
     return n == (ssize_t)sizeof *pidPtr && *pidPtr > 0;
 }
 
-/* Forked, not executed: a program with the engine linked in has no other file to run. */
+/*
+ * Fork without exec: when the engine is linked into a program, there is no other file to execute.
+ */
 EtwStatus OsDetach(
         void (*proc)(const char *argument), const char *argument, uint32_t *pidPtr, EtwError *err)
 {

@@ -1,13 +1,15 @@
 /*
  * unix/kernel/group/file_group.c --
  *
- *	The group fileio: system calls on files as events Create, Read, Write, Flush, Close, Delete and Rename, made when
- *	the call is done. Sockets, pipes and the like are left out. A name comes from, in this order: a uprobe on libc's
- *	open functions, which reads it when the file is opened (NameSource 1); the link in /proc, when the event is drained,
- *	by which time the descriptor may mean something else (2); else it is empty (0). Calls that are made without libc,
- *	and io_uring, mmap and splice, show no names, or nothing.
+ *	The group fileio: system calls on files as events Create, Read, Write, Flush, Close, Delete
+ *	and Rename, emitted when the call returns. Sockets, pipes and the like are ignored. Sources
+ *	of file names, in order of preference: a uprobe on libc's open functions, which reads the
+ *	name when the file is opened (NameSource 1); the link in /proc, read when the event is
+ *	drained, when the descriptor may already refer to another file (2); none, the name is empty
+ *	(0). Calls that bypass libc have no name from source 1. io_uring, mmap and splice are not
+ *	seen.
  *
- *	Also the calls of virtualalloc, since they are pending between enter and exit in the same way.
+ *	Also the group virtualalloc, whose calls are pending between enter and exit in the same way.
  */
 #include "unix/kernel/kernel_int.h"
 #include "base/alloc.h"
@@ -22,22 +24,28 @@
 enum { PENDING = 512, NAMES = 4096, NAME_ROOM = 256 };
 typedef enum NameSource { NAME_UNKNOWN, NAME_OPENED, NAME_LATER } NameSource;
 
-/* A call that a thread is in, at tid % PENDING: a collision loses the older one's event. */
+/*
+ * A call that a thread has entered, at tid % PENDING. On a collision the event of the older call is
+ * lost.
+ */
 typedef struct Pending {
     uint32_t tid;
     uint16_t event; /* EV_FILE_*, EV_ALLOC, EV_FREE; 0: none */
     int32_t fd;
     uint64_t size, offset, flags;
-    bool named, renamed; /* name, newName were told for the next call */
+    bool named, renamed; /* name, newName are set for the next call */
     char name[NAME_ROOM], newName[NAME_ROOM];
 } Pending;
 
-/* What a descriptor is, at a hash of both: a cache, /proc knows the rest. */
+/*
+ * The file that a descriptor refers to, at a hash of pid and descriptor. A cache: /proc is read for
+ * the others.
+ */
 typedef struct Named {
     uint32_t pid;
     int32_t fd;
     uint8_t source;
-    bool file; /* no socket, pipe ... */
+    bool file; /* a file, not a socket or pipe */
     char *name;
 } Named;
 
@@ -93,7 +101,7 @@ static void forget(EtwKernel *k, uint32_t pid, int32_t fd)
     }
 }
 
-/* What the descriptor is; NULL: nobody can tell any more. */
+/* The file that the descriptor refers to; NULL: unknown. */
 static const Named *nameOf(EtwKernel *k, uint32_t pid, int32_t fd)
 {
     Named *slot = slotOf(k, pid, fd);
@@ -112,7 +120,7 @@ static const Named *nameOf(EtwKernel *k, uint32_t pid, int32_t fd)
     return slot->pid == pid ? slot : NULL;
 }
 
-/* ---- Names as they are opened: uprobes on libc --------------------------------------------------- */
+/* ---- Names at open: uprobes on libc -------------------------------------------------------------- */
 
 static const KernelUprobe probes[] = {
         {"open", "open64", "path=+0(" ARG_1 "):ustring", false},
@@ -125,7 +133,7 @@ static const KernelUprobe probes[] = {
 
 void KernelFilesPrepare(void)
 {
-    KernelUprobesMake(probes, COUNT(probes), NULL); /* refused: names come from /proc */
+    KernelUprobesMake(probes, COUNT(probes), NULL); /* on failure, names come from /proc */
 }
 
 void KernelFilesFree(EtwKernel *k)
@@ -151,7 +159,7 @@ static void copyText(char *to, const KernelField *f, const TraceEvent *e)
     to[size] = '\0';
 }
 
-/* It is about to call: the names wait for the call. */
+/* The uprobe fires before the system call: keep the names for it. */
 static void onName(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     Pending *pending = pendingOf(k, KernelTidOf(e));
@@ -163,7 +171,7 @@ static void onName(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
     }
 }
 
-/* ---- Enter: keep what the call was given ---------------------------------------------------------- */
+/* ---- Enter: keep the arguments -------------------------------------------------------------------- */
 
 static Pending *enter(EtwKernel *k, const TraceEvent *e, int event)
 {

@@ -1,11 +1,12 @@
 /*
  * unix/kernel/group/heap_group.c --
  *
- *	The group heap: what a program gets from libc's malloc, calloc, realloc and aligned_alloc and
- *	gives back with free, by breakpoints on these functions: microseconds a call for the traced
- *	processes (bench/kernel.tcl). They are perf's, which places them in those processes alone;
- *	tracefs would have the whole machine pay. A program with an allocator of its own shows what that
- *	gets from libc; posix_memalign is not seen.
+ *	The group heap: memory that a program allocates with libc's malloc, calloc, realloc and
+ *	aligned_alloc and releases with free. It uses uprobes, which cost the traced processes
+ *	microseconds for each call (bench/kernel.tcl). They are always opened through perf, which
+ *	places them in those processes only; with tracefs every process of the machine would hit
+ *	them. Of a program with an allocator of its own, only its calls to libc are seen.
+ *	posix_memalign is not seen.
  */
 #include "unix/kernel/kernel_int.h"
 #include "base/alloc.h"
@@ -22,11 +23,14 @@ typedef enum HeapCallKind {
     HEAP_ALIGNED
 } HeapCallKind;
 
-/* A call that a thread is in, at tid % PENDING: a collision loses the older one's event. */
+/*
+ * A call that a thread has entered, at tid % PENDING. On a collision the event of the older call is
+ * lost.
+ */
 typedef struct HeapCall {
     uint32_t tid;
     uint8_t kind;
-    bool nested; /* a malloc that the other calls make themselves: at most one, and not told */
+    bool nested; /* inside a malloc that another of these calls makes: not reported */
     uint64_t size, old;
 } HeapCall;
 
@@ -66,7 +70,7 @@ static void onCalloc(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
 {
     uint64_t size;
     if (__builtin_mul_overflow(KernelUint(p->f[0], e->data), KernelUint(p->f[1], e->data), &size)) {
-        size = UINT64_MAX; /* it will fail */
+        size = UINT64_MAX; /* the call will fail */
     }
     enter(k, e, HEAP_CALLOC, size, 0);
 }

@@ -1,11 +1,11 @@
 /*
  * unix/kernel/group/named_tracepoints.c --
  *
- *	Tracepoints asked for by name (linux:SYSTEM:EVENT): the event class is made from the
- *	kernel's own description of the fields, provider Linux-SYSTEM, event = tracepoint, fields as
- *	the kernel names them. Numbers by size and sign, char arrays as text, arrays of numbers as
- *	arrays, pointers in hex, four- and sixteen-byte arrays with an address's name as addresses;
- *	anything else as bytes.
+ *	Tracepoints that are enabled by name (linux:SYSTEM:EVENT). The event class is made from the
+ *	kernel's own description of the fields. Its provider is Linux-SYSTEM, its event name the
+ *	tracepoint's, its field names the kernel's. Numbers keep size and sign, char arrays become
+ *	text, arrays of numbers stay arrays, pointers are hexadecimal, arrays of 4 or 16 bytes with
+ *	the name of an address become addresses. All other fields are bytes.
  */
 #include "unix/kernel/kernel_int.h"
 #include "base/alloc.h"
@@ -13,10 +13,10 @@
 
 enum { MOST_FIELDS = 120 };
 
-/* How a field's bytes get from the record into the payload. */
+/* How a field is copied from the record into the payload. */
 typedef enum CopyKind {
-    COPY_PLAIN, /* as they are: numbers, arrays of numbers, IPv4 addresses */
-    COPY_TEXT,  /* char array: counted, cut at the NUL */
+    COPY_PLAIN, /* unchanged: numbers, arrays of numbers, IPv4 addresses */
+    COPY_TEXT,  /* char array: counted, up to the NUL */
     COPY_BYTES, /* counted */
     COPY_DYNAMIC_TEXT,
     COPY_DYNAMIC_BYTES
@@ -31,12 +31,12 @@ typedef struct RawField {
 struct KernelRaw {
     Etw_Provider *provider;
     Etw_Event *event;
-    uint32_t need; /* a record must be as long as this */
+    uint32_t need; /* minimum size of a record */
     int count;
     RawField fields[MOST_FIELDS];
 };
 
-/* ---- Making ---------------------------------------------------------------------------------- */
+/* ---- Defining events ------------------------------------------------------------------------- */
 
 static bool isOneOf(const char *name, const char *const *names)
 {
@@ -62,7 +62,7 @@ static uint8_t numberType(int size, bool isSigned)
     }
 }
 
-/* A u8 array that is an address; the tracepoints of the network all use these names. */
+/* True if a u8 array is an address. All network tracepoints use these names. */
 static bool asAddress(const struct tep_format_field *f, Etw_Field *field, RawField *raw)
 {
     static const char *const names4[] = {"saddr", "daddr", "src", "dst", "gw4", NULL};
@@ -104,7 +104,7 @@ static void asArray(const struct tep_format_field *f, Etw_Field *field, RawField
     raw->kind = COPY_BYTES;
 }
 
-/* The library takes arrays of u8 for strings as well. */
+/* libtraceevent also treats arrays of u8 as strings. */
 static bool isText(const struct tep_format_field *f)
 {
     return f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") != NULL &&
@@ -151,7 +151,7 @@ KernelRaw *KernelRawNew(struct tep_event *format, EtwError *err)
     for (const struct tep_format_field *f = format->format.fields;
             f != NULL && raw->count < MOST_FIELDS; f = f->next) {
         if (f->offset < 0 || f->size <= 0 || f->offset + f->size > UINT16_MAX) {
-            continue; /* a dynamic array without a place: nothing to copy */
+            continue; /* a dynamic array without an offset */
         }
         describeField(f, &fields[raw->count], &raw->fields[raw->count]);
         if ((uint32_t)(f->offset + f->size) > raw->need) {
@@ -189,7 +189,7 @@ static void copyField(KernelPut *put, const RawField *f, const TraceEvent *e)
     EtwBytes bytes;
     switch (f->kind) {
     case COPY_PLAIN:
-        memcpy(put->at, data, f->at.size); /* no more than the record, which the buffer exceeds */
+        memcpy(put->at, data, f->at.size); /* a record is smaller than the buffer */
         put->at += f->at.size;
         return;
     case COPY_TEXT:

@@ -1,18 +1,18 @@
 /*
  * unix/kernel/group/net_group.c --
  *
- *	The groups tcpip and udpip: from the socket tracepoints to Connect, Accept, Send ... with
- *	both addresses and the process that owns the socket.
+ *	The groups tcpip and udpip: converts records of the socket tracepoints to the events
+ *	Connect, Accept, Send ... with both addresses and the process that owns the socket.
  *
- *	State changes fire in whatever context runs, often an interrupt on top of a stranger, so
- *	they are collected from everybody and kept only for sockets of traced processes. A socket's
- *	owner is who connected or listens; an accepted socket belongs to its listener's owner until
- *	a process uses it: who sends or receives owns it from then on. Sends and receives carry only
- *	the socket (kernel 6.3 and later; socket_calls.c for older ones): addresses come from the
- *	state changes, from asking (socket_probe.c), and for UDP from the route lookup that the send
- *	made.
+ *	State changes fire in any context, often in an interrupt on top of an unrelated thread. So
+ *	they are collected from all threads and kept only for sockets of traced processes. The owner
+ *	of a socket is the process that connects or listens. An accepted socket belongs to the
+ *	listener's owner until another process sends or receives on it, which then owns it. Records
+ *	of sends and receives identify only the socket (kernel 6.3 and later; socket_calls.c for
+ *	older ones). Addresses come from the state changes, from probing (socket_probe.c), and for
+ *	UDP from the route lookup that the send has made.
  *
- *	Not seen: splice and sendfile from a socket, kernel users of sockets, MPTCP.
+ *	Not seen: splice and sendfile from a socket, sockets of the kernel, MPTCP.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/kernel_int.h"
@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 enum { MSG_PEEK_BIT = 0x2, MSG_ERRQUEUE_BIT = 0x2000 };
-/* About a second in ticks of either clock: how long what was asked about a UDP socket holds. */
+/* About a second in ticks of either clock: how long the probed state of a UDP socket is used. */
 static const uint64_t holds = (uint64_t)1 << 31;
 
 /* ---- Payload --------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static void putAddrs(KernelPut *put, uint64_t sk, const SockAddrs *ends)
     Put16(put, ends->remotePort);
 }
 
-/* ---- Asking about sockets -------------------------------------------------------------------- */
+/* ---- Probing sockets ------------------------------------------------------------------------- */
 
 void KernelSockAddFound(EtwKernel *k, uint32_t pid, const SockFound *found, uint64_t ticks)
 {
@@ -71,8 +71,9 @@ static void addFound(void *ctx, uint32_t pid, const SockFound *found)
 }
 
 /*
- * What is asked is the present, what is drained the past of a few milliseconds: asking again
- * within a drain tells nothing new. More processes than fit in the list wait for the next drain.
+ * A probe returns the present state, while the drain processes events of the last milliseconds. So
+ * probing twice within a drain is useless. Processes that exceed the list are probed in the next
+ * drain.
  */
 void KernelSockProbe(EtwKernel *k, uint32_t pid, uint64_t ticks)
 {
@@ -104,7 +105,7 @@ enum {
     STATE_DADDR6
 };
 
-/* The process of a thread that is not traced: /proc knows, asked at most once a second. */
+/* The process of a thread that is not traced, from /proc, read at most once a second. */
 static uint32_t contextPid(EtwKernel *k, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
@@ -128,7 +129,7 @@ static int classOf(int old, int new)
                : old == TCP_STATE_SYN_RECV ? EV_TCP_ACCEPT
                                            : EV_TCP_STATE;
     }
-    /* The end of what was a connection; a refused one never was. */
+    /* Closing counts as a disconnect only if the connection was established. */
     return new == TCP_STATE_CLOSE &&old != TCP_STATE_SYN_SENT &&old != TCP_STATE_SYN_RECV &&old !=
                            TCP_STATE_NEW_SYN_RECV &&old != TCP_STATE_LISTEN &&old != TCP_STATE_CLOSE
                    ? EV_TCP_DISCONNECT
@@ -146,8 +147,8 @@ static void addrsOf(const KernelTracepoint *p, const TraceEvent *e, SockAddrs *e
 }
 
 /*
- * The socket that an event is about, made when a traced process has just got one; NULL: not of a
- * traced process. runner: the traced process that did it itself, or 0.
+ * The socket of an event, added when a traced process has just created it. NULL: not of a traced
+ * process. runner: the traced process that caused the event itself, or 0.
  */
 static KernelSock *sockOf(EtwKernel *k, const TraceEvent *e, uint64_t sk, const SockAddrs *ends,
         int old, int new, uint32_t runner)
@@ -165,7 +166,7 @@ static KernelSock *sockOf(EtwKernel *k, const TraceEvent *e, uint64_t sk, const 
         tid = listener ? listener->tid : 0;
     }
     if (pid == 0 && !k->tasks.all) {
-        if (sock != NULL) { /* a stranger got memory that was a socket of ours */
+        if (sock != NULL) { /* the address was reused by an untraced process */
             KernelSockState(&k->socks, sock, TCP_STATE_CLOSE);
             sock->pid = 0;
         }
@@ -223,7 +224,7 @@ static void onState(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e
         return;
     }
     if (new != TCP_STATE_CLOSE || sock->ends.localPort == 0) {
-        sock->ends = ends; /* a socket that closes may have forgotten its addresses */
+        sock->ends = ends; /* a closing socket may have lost its addresses */
     }
     if (runner != 0 && new != TCP_STATE_SYN_RECV) {
         sock->pid = runner;
@@ -258,7 +259,7 @@ static void onRetransmit(EtwKernel *k, const KernelTracepoint *p, const TraceEve
 
 enum { TRANSFER_SK, TRANSFER_FAMILY, TRANSFER_PROTOCOL, TRANSFER_RESULT, TRANSFER_FLAGS };
 
-/* Nothing was or could have been moved: not worth an event. */
+/* No data was or could have been transferred: no event. */
 static bool isNoTransfer(int64_t result)
 {
     return result == -EAGAIN || result == -EINTR || (result <= -512 && result >= -516);
@@ -276,7 +277,7 @@ void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool
     sock->pid = pid;
     sock->tid = tid;
     if (udp && !send && !sock->peer) {
-        ends.remotePort = 0; /* from whom is not told by anything */
+        ends.remotePort = 0; /* no tracepoint reports the sender */
         memset(ends.remote, 0, sizeof ends.remote);
     }
     if (size > 0) {
@@ -290,7 +291,7 @@ void KernelNetTransfer(EtwKernel *k, const TraceEvent *e, KernelSock *sock, bool
     KernelEmitPut(k, e, k->events[id + ends.v6], pid, tid, &put);
 }
 
-/* A socket that nothing is known of, even after asking: an event without addresses. */
+/* A socket that probing did not find: its events have no addresses. */
 static KernelSock *unknownSock(EtwKernel *k, uint64_t sk, bool v6, uint8_t protocol, uint64_t ticks)
 {
     KernelSock *sock = KernelSockAdd(&k->socks, sk);
@@ -339,7 +340,7 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid)
     }
     route->fresh = false;
     if (sock->peer) {
-        return; /* the lookup was another socket's: this one has its peer */
+        return; /* the lookup was for another socket: this one is connected */
     }
     sock->ends = route->ends;
     sock->peer = route->connected;
@@ -352,9 +353,9 @@ void KernelSockRoute(EtwKernel *k, KernelSock *sock, uint32_t tid)
 }
 
 /*
- * The UDP socket as it was when it sent or received. A send that is not from a connected socket
- * has just looked up its route; for the rest the socket is asked for, again after a second,
- * because nothing tells when a UDP socket is closed and its memory becomes another one.
+ * The UDP socket in its state at a send or receive. A send on an unconnected socket has just looked
+ * up its route. Otherwise the socket is probed, and again after a second, because no event reports
+ * that a UDP socket was closed and its address reused.
  */
 static KernelSock *udpSock(
         EtwKernel *k, uint64_t sk, bool v6, uint32_t pid, const TraceEvent *e, bool send)
@@ -370,7 +371,7 @@ static KernelSock *udpSock(
     if (sock == NULL || sock->protocol != IPPROTO_UDP) {
         sock = unknownSock(k, sk, v6, IPPROTO_UDP, e->ticks);
     } else if (known && sock->checked != e->ticks) {
-        sock->checked = e->ticks; /* closed meanwhile: no use to ask for it again soon */
+        sock->checked = e->ticks; /* closed meanwhile: do not probe again soon */
         sock->peer = sock->peer && route == NULL;
     }
     if (send) {
@@ -421,8 +422,8 @@ static void onReceive(EtwKernel *k, const KernelTracepoint *p, const TraceEvent 
 enum { ROUTE_PROTO, ROUTE_SRC, ROUTE_DST, ROUTE_SPORT, ROUTE_DPORT };
 
 /*
- * connect looks up twice, without and with the source address that the first lookup found;
- * sendto once.
+ * connect looks up the route twice: without and with the source address that the first lookup
+ * returned. sendto looks it up once.
  */
 static void onAnyRoute(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e, int family)
 {
@@ -457,7 +458,7 @@ static void onRoute6(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
     onAnyRoute(k, p, e, AF_INET6);
 }
 
-/* ---- The points ------------------------------------------------------------------------------ */
+/* ---- The tracepoints ------------------------------------------------------------------------- */
 
 #define TRANSFER_FILTER "(protocol == 6 || protocol == 17) && ret != -11 && !(flags & 2)"
 

@@ -1,20 +1,20 @@
 /*
  * unix/kernel/group/socket_calls.c --
  *
- *	Sends and receives on kernels whose sockets do not tell them (before 6.3: no
- *	sock_send_length): from the system calls of traced threads, joined with sockets through the
- *	descriptor.
+ *	Sends and receives on kernels without tracepoints for them (before 6.3: no
+ *	sock_send_length). They are derived from the system calls of traced threads, and joined with
+ *	sockets through the descriptor.
  *
- *	Which socket a descriptor means is learned from the calls themselves (the state change
- *	inside connect or listen is that socket's; accept hands out a listener's connections in the
- *	order in which they were made; dup, fork and close as one expects), else by asking for the
- *	descriptor while it is open. A socket whose kernel address never shows gets a number of our
- *	own instead (Socket = 0x1, 0x2 ...).
+ *	The socket of a descriptor follows from the calls themselves: a state change inside connect
+ *	or listen is that socket's; accept returns a listener's connections in the order in which
+ *	they were made; dup, fork and close are tracked. Otherwise the descriptor is probed while it
+ *	is open. A socket whose kernel address is never reported gets a number instead (Socket =
+ *	0x1, 0x2 ...).
  *
- *	Not known this way: the bytes of sendmmsg and recvmmsg (Size is 0), sockets of 32-bit
- *	programs, and descriptors that were closed before anybody could ask and that no call
- *	introduced. Only used where nothing better is there: following calls costs every process
- *	some 70 ns a call.
+ *	Not supported: the sizes of sendmmsg and recvmmsg (Size is 0), sockets of 32-bit programs,
+ *	and descriptors that no observed call returned and that were closed before they could be
+ *	probed. Only used without the socket tracepoints: tracing the calls costs every process
+ *	about 70 ns for each call.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/kernel_int.h"
@@ -27,17 +27,17 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* What a descriptor of a process is. */
+/* The socket that a process's descriptor refers to. */
 typedef struct Descriptor {
     uint64_t key; /* pid << 32 | fd; 0: free slot */
-    uint64_t sk;  /* 0: not an internet socket, or not known yet (known false) */
+    uint64_t sk;  /* 0: not an internet socket, or unknown (known is false) */
     bool known;
 } Descriptor;
 
 struct KernelCalls {
     Descriptor *slots;
-    uint32_t capacity, used; /* room: a power of two */
-    uint64_t numbers;        /* last of our own names for sockets */
+    uint32_t capacity, used; /* capacity: a power of two */
+    uint64_t numbers;        /* last number given to a socket */
 };
 
 void KernelCallsUse(EtwKernel *k)
@@ -141,14 +141,14 @@ void KernelCallIdentify(EtwKernel *k, uint64_t sk, const SockAddrs *ends)
     known->sk = sk;
     known->state = TCP_STATE_CLOSE;
     KernelSockState(&k->socks, known, old.state);
-    for (uint32_t i = 0; i < k->calls->capacity; i++) { /* rare: once for each such socket */
+    for (uint32_t i = 0; i < k->calls->capacity; i++) { /* once for each such socket */
         if (k->calls->slots[i].sk == old.sk) {
             k->calls->slots[i].sk = sk;
         }
     }
 }
 
-/* Ask what an open descriptor is; 0: no socket, or closed already. */
+/* Find the socket of an open descriptor. 0: not a socket, or already closed. */
 static uint64_t probeDescriptor(EtwKernel *k, uint32_t pid, int32_t fd)
 {
     SockFound found;
@@ -167,7 +167,7 @@ static uint64_t probeDescriptor(EtwKernel *k, uint32_t pid, int32_t fd)
     return sock->sk;
 }
 
-/* The socket behind a descriptor; NULL: none. */
+/* The socket of a descriptor; NULL: none. */
 static KernelSock *sockOfCall(EtwKernel *k, uint32_t pid, int32_t fd)
 {
     Descriptor *d = descriptorOf(k->calls, pid, fd);
@@ -180,7 +180,7 @@ static KernelSock *sockOfCall(EtwKernel *k, uint32_t pid, int32_t fd)
     sk = probeDescriptor(k, pid, fd);
     task = KernelTaskFind(&k->tasks, pid);
     if (sk == 0 && task != NULL && task->parent != 0 && task->parent != pid) {
-        d = descriptorOf(k->calls, task->parent, fd); /* inherited, and closed before we asked */
+        d = descriptorOf(k->calls, task->parent, fd); /* inherited, closed before probing */
         sk = d->known ? d->sk : 0;
     }
     setDescriptor(k->calls, pid, fd, sk);
@@ -229,7 +229,7 @@ void KernelCallEnter(EtwKernel *k, const TraceEvent *e, uint32_t id, const uint8
         forgetDescriptor(k->calls, pid, task->fd);
     } else if (id == SYS_socket) {
         uint64_t type = EtwLoad64(args + 8) & 0xf;
-        /* For the exit: what it makes, as a negative "descriptor". */
+        /* For the exit: the kind of socket to be created, as a negative descriptor. */
         task->fd = (EtwLoad64(args) == AF_INET || EtwLoad64(args) == AF_INET6) && type == SOCK_DGRAM
                            ? -2
                            : -1;
@@ -247,11 +247,11 @@ void KernelCallState(EtwKernel *k, const TraceEvent *e, KernelSock *sock)
         setDescriptor(k->calls, task->pid, task->fd, sock->sk);
     }
     if (sock->state == TCP_STATE_SYN_RECV) {
-        sock->waiting = e->ticks; /* until an accept takes it; it will be established by then */
+        sock->waiting = e->ticks; /* until an accept returns it; it will be established by then */
     }
 }
 
-/* The connection that accept on this listener has handed out: the one that waits longest. */
+/* The connection that accept on this listener has returned: the one that has waited longest. */
 static KernelSock *takeAccepted(EtwKernel *k, uint32_t pid, int32_t listenerFd)
 {
     const KernelSock *listener = sockOfCall(k, pid, listenerFd);
@@ -305,7 +305,7 @@ void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result)
     if (found == NULL || found->call == 0) {
         return;
     }
-    task = *found; /* the table may move meanwhile */
+    task = *found; /* a copy, because the table may be reallocated */
     found->call = 0;
     switch (task.call - 1) {
     case SYS_read:
@@ -333,7 +333,10 @@ void KernelCallExit(EtwKernel *k, const TraceEvent *e, int64_t result)
     }
     switch (task.call - 1) {
     case SYS_socket:
-        /* A stream is not known before it connects or listens: its address is told then. */
+        /*
+         * A stream socket is added when it connects or listens: the state change reports its
+         * address.
+         */
         forgetDescriptor(k->calls, task.pid, (int32_t)result);
         if (task.fd == -2) {
             setDescriptor(k->calls, task.pid, (int32_t)result, placeholderSock(k, IPPROTO_UDP)->sk);

@@ -1,9 +1,10 @@
 /*
  * unix/kernel/group/system_group.c --
  *
- *	The groups diskio, pagefault, hardfault, interrupt, dpc and profile. A request to a disk belongs to the thread that made it
- *	(often a kernel thread, for what was written long before), and is collected from all and kept by owner; interrupts
- *	and softirqs belong to the thread on top of which they run, whatever they are about.
+ *	The groups diskio, pagefault, hardfault, interrupt, dpc and profile. A disk request belongs
+ *	to the thread that issued it, often a kernel thread that writes older data. Requests are
+ *	collected from all threads and filtered by owner. Interrupts and softirqs are attributed to
+ *	the thread that they interrupt.
  */
 #include "unix/kernel/kernel_int.h"
 #include "base/alloc.h"
@@ -14,7 +15,10 @@
 
 enum { REQUESTS = 256 };
 
-/* Requests on their way, by device and sector: whose they are. A collision forgets the older one's owner. */
+/*
+ * Pending requests with their owner, by device and sector. On a collision the older request loses
+ * its owner.
+ */
 typedef struct Request {
     uint64_t sector;
     uint32_t device, size, pid, tid;
@@ -34,7 +38,7 @@ static Request *requestOf(EtwKernel *k, uint32_t device, uint64_t sector)
     return &k->disks->requests[(sector ^ sector >> 9 ^ device) % REQUESTS];
 }
 
-/* "R", "WS", "FWFS", "D" ...: a flush in front of a write is a write. */
+/* Kinds are "R", "WS", "FWFS", "D" ... A flush before a write counts as a write. */
 static int diskEvent(const KernelTracepoint *p, const TraceEvent *e)
 {
     const char *kind = (const char *)e->data + p->f[RQ_KIND].offset;
@@ -48,7 +52,7 @@ static int diskEvent(const KernelTracepoint *p, const TraceEvent *e)
     return memchr(kind, 'F', size) != NULL ? EV_DISK_FLUSH : EV_DISK_OTHER;
 }
 
-/* dev_t of the kernel: 12 bits major, 20 bits minor. */
+/* A dev_t of the kernel has 12 bits major and 20 bits minor. */
 static void putDisk(KernelPut *put, uint32_t device, uint64_t sector, uint32_t size)
 {
     Put32(put, device >> 20);
@@ -119,7 +123,7 @@ static void onHardFault(EtwKernel *k, const KernelTracepoint *p, const TraceEven
 
 /* ---- Interrupts ------------------------------------------------------------------------------------ */
 
-/* To the thread below: only a traced one's, unless all are. */
+/* Emit the event for the interrupted thread, if it or everything is traced. */
 static void emitInterrupt(EtwKernel *k, const TraceEvent *e, KernelEventId id, const KernelPut *put)
 {
     uint32_t tid = KernelTidOf(e);

@@ -7,10 +7,10 @@
 #include "unix/kernel/kernel_int.h"
 #include <signal.h>
 
-/* ---- Birth, exec, death: process and thread -------------------------------------------------- */
+/* ---- Start, exec and exit: process and thread ------------------------------------------------ */
 
 enum { NEW_PID, NEW_COMM, NEW_FLAGS };
-static const uint64_t cloneThread = 0x00010000; /* CLONE_THREAD: of the same process */
+static const uint64_t cloneThread = 0x00010000; /* CLONE_THREAD: a thread of the same process */
 
 static void onNewTask(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
@@ -44,9 +44,9 @@ static void onExec(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
     uint32_t old = (uint32_t)KernelUint(p->f[EXEC_OLD], e->data);
     EtwBytes file = KernelDynamic(p->f[EXEC_FILE], false, e->data, e->size);
     if (old != pid) {
-        KernelTaskExit(&k->tasks, old, e->ticks); /* another thread takes the process's own id */
+        KernelTaskExit(&k->tasks, old, e->ticks); /* its exec takes over the process's id */
     }
-    /* All other threads are gone now, and what ended them is not what will end the process. */
+    /* All other threads have ended. Their exit code is not the process's. */
     KernelTaskAdd(&k->tasks, pid, pid);
     if (k->events[EV_PROCESS_EXEC] != NULL) {
         KernelPut put = KernelPutOf(k);
@@ -81,9 +81,9 @@ static void onExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
     KernelTaskExit(&k->tasks, tid, e->ticks);
 }
 
-/* ---- What a process ends with ---------------------------------------------------------------- */
+/* ---- Exit codes ------------------------------------------------------------------------------ */
 
-/* The first word counts: the other threads of a dying process are killed by SIGKILL. */
+/* The first exit code counts: the other threads of an exiting process are killed by SIGKILL. */
 static void setExit(EtwKernel *k, uint32_t pid, int32_t code)
 {
     KernelTask *first = KernelTaskFind(&k->tasks, pid);
@@ -99,7 +99,7 @@ static void onExitGroup(EtwKernel *k, const KernelTracepoint *p, const TraceEven
             (int32_t)(KernelUint(p->f[0], e->data) & 0xff));
 }
 
-/* exit(2) ends a thread; its value is the process's when the first thread gives it. */
+/* exit(2) ends a thread. Its value is the process's exit code if the main thread calls it. */
 static void onExitThread(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     KernelTask *task = KernelTaskFind(&k->tasks, KernelTidOf(e));
@@ -122,7 +122,7 @@ static void onSignal(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
     case SIGTSTP:
     case SIGTTIN:
     case SIGTTOU:
-        return; /* by default these end nothing */
+        return; /* by default these do not end the process */
     default:
         if (KernelUint(p->f[SIGNAL_HANDLER], e->data) == 0) { /* SIG_DFL */
             setExit(k, KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, true), -sig);
@@ -147,16 +147,16 @@ static void onSwitch(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
     uint32_t old = (uint32_t)KernelUint(p->f[SWITCH_OLD], e->data);
     uint32_t new = (uint32_t)KernelUint(p->f[SWITCH_NEW], e->data);
     uint32_t tid = old, pid = KernelTaskProcess(&k->tasks, old, e->ticks, false);
-    bool filtered = p->instance == IN_MAIN || k->tasks.all; /* one of them is traced */
+    bool filtered = p->instance == IN_MAIN || k->tasks.all; /* one of the two is traced */
     TraceEvent mine = *e;
     KernelPut put = KernelPutOf(k);
     if (k->events[EV_SWITCH] == NULL || (KernelIsIgnored(old) && new == 0)) {
         return;
     }
     if ((pid == 0 && !k->tasks.all) || KernelIsIgnored(old)) {
-        tid = new; /* an untraced thread gives way to a traced one: the event is that of the traced one */
+        tid = new; /* an untraced thread is switched out for a traced one: report the latter */
         pid = KernelTaskProcess(&k->tasks, new, e->ticks, filtered);
-        mine.stackCount = 0; /* it is the other one's */
+        mine.stackCount = 0; /* the stack is the other thread's */
         if (!filtered && (pid == 0 || KernelIsIgnored(new))) {
             return;
         }
@@ -207,7 +207,10 @@ static void onSyscallExit(EtwKernel *k, const KernelTracepoint *p, const TraceEv
 
 /* ---- The tables ------------------------------------------------------------------------------ */
 
-/* The calls that socket_calls.c follows. Numbers of x86_64: there is no other name for a call. */
+/*
+ * The system calls that socket_calls.c follows, by x86_64 number, because the raw_syscalls
+ * tracepoints contain only numbers.
+ */
 #define SOCKET_CALLS                                                                               \
     "(id >= 40 && id <= 50 && id != 48) || id == 0 || id == 1 || id == 3 || id == 19 || "          \
     "id == 20 || id == 32 || id == 33 || id == 288 || id == 292 || id == 299 || id == 307"

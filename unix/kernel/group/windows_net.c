@@ -1,18 +1,23 @@
 /*
  * unix/kernel/group/windows_net.c --
  *
- *	The groups kernel-network-ipv4 and kernel-network-ipv6: socket operations (detected by net_group.c) as events of
- *	Windows' provider Microsoft-Windows-Kernel-Network, with its ids and the layout of its manifest, so that tools for that
- *	provider can read them. The events have no description.
+ *	The groups kernel-network-ipv4 and kernel-network-ipv6: socket operations (detected by
+ *	net_group.c) as events of Windows' provider Microsoft-Windows-Kernel-Network, with the ids
+ *	and layout of its manifest, so that tools for that provider can read them. The events have
+ *	no metadata.
  *
- *	startime, endtime, mss, the options and windows, seqnum and connid are 0, because Linux does not report them. There is
- *	no event for a failed connection (17, 49), whose reason Linux does not report.
+ *	The fields startime, endtime, mss, options and windows, seqnum and connid are 0, because
+ *	Linux does not report them. There is no event for a failed connection (17, 49), because
+ *	Linux does not report the reason.
  */
 #include "unix/kernel/kernel_int.h"
 
 enum { TASK_TCP = 10, TASK_UDP = 11, KEYWORD_IPV4 = 0x10, KEYWORD_IPV6 = 0x20 };
 
-/* Ids of IPv4; those of IPv6 are 16 higher. `between`: bytes of fields that are 0, before seqnum. */
+/*
+ * The ids for IPv4; those for IPv6 are 16 higher. `between`: size of the fields before seqnum,
+ * which are 0.
+ */
 static const struct {
     KernelEventId event;
     uint16_t id, task;
@@ -86,6 +91,6 @@ void KernelWindowsEmit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint
     putRaw(&put, ends->local, address);
     putRaw(&put, &ends->remotePort, 2);
     putRaw(&put, &ends->localPort, 2);
-    putZeros(&put, classes[i].between + 8u); /* and seqnum, connid */
+    putZeros(&put, classes[i].between + 8u); /* including seqnum and connid */
     KernelEmitPut(k, e, event, pid ? pid : ETW_NO_ID, pid ? tid : ETW_NO_ID, &put);
 }

@@ -6,7 +6,7 @@
 #include "unix/kernel/transport/perf_clock.h"
 #include "base/wide.h"
 
-enum { MIN_INTERVAL = 1000000 }; /* ns: a shorter interval gives no good slope */
+enum { MIN_INTERVAL = 1000000 }; /* ns: a shorter interval is too inexact for a slope */
 
 void PerfClockInit(PerfClock *c)
 {

@@ -1,8 +1,9 @@
 /*
  * unix/kernel/transport/perf_clock.h --
  *
- *	Conversion of the time stamps of perf's records to session ticks. (tracefs stamps its records with
- *	the session's clock: nothing is converted there. Ticks become nanoseconds in event/clock_anchors.c.)
+ *	Converts time stamps of perf's records to session ticks. tracefs stamps its records with the
+ *	session's clock, so they need no conversion. event/clock_anchors.c converts ticks to
+ *	nanoseconds.
  */
 #ifndef ETW_PERF_CLOCK_H
 #define ETW_PERF_CLOCK_H

@@ -1,10 +1,11 @@
 /*
  * unix/kernel/transport/perf_ring.c --
  *
- *	A perf ring of one CPU as a stream of the merge: mapped from a dummy event, read where it
- *	lies (a record that wraps is copied), given back record by record. Stamps become session
- *	ticks here; times never fall within a ring (an interrupt between stamp and reservation may
- *	swap two records: the second then gets the first one's time, off by a microsecond at most).
+ *	The perf ring of one CPU as a stream of the merge. The ring is mapped from a dummy event.
+ *	Records are read in place (a record that wraps is copied) and released one by one. Time
+ *	stamps are converted to session ticks. Times never decrease within a ring: an interrupt
+ *	between time stamp and reservation may swap two records. The second record then gets the
+ *	time of the first, which is at most a microsecond off.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/perf_transport.h"
@@ -19,17 +20,17 @@
 enum { RECORD_ROOM = 65536, MOST_STACK = 255 };
 
 struct PerfRing {
-    TraceStream stream; /* must be first: next gets it */
+    TraceStream stream; /* must be first: next receives it */
     const PerfClock *clock;
     int fd;
     struct perf_event_mmap_page *control;
     const uint8_t *data;
     size_t size; /* of data; a power of two */
-    uint64_t at; /* where the next record begins, ever rising */
+    uint64_t at; /* position of the next record, never decreasing */
     uint64_t head;
     uint64_t lost;
-    bool samples;     /* PERF_SAMPLES, else PERF_LAYOUT */
-    KernelSample who; /* what the event of a sample is */
+    bool samples;     /* true: PERF_SAMPLES; false: PERF_LAYOUT */
+    KernelSample who; /* the data of a sample's event */
     uint64_t stack[MOST_STACK];
     uint8_t copy[RECORD_ROOM];
 };
@@ -42,7 +43,7 @@ int PerfOpenFd(struct perf_event_attr *attr, int tid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* ---- Making ---------------------------------------------------------------------------------- */
+/* ---- Creating -------------------------------------------------------------------------------- */
 
 static bool map(PerfRing *r, size_t kb)
 {
@@ -115,7 +116,7 @@ uint64_t PerfRingLost(const PerfRing *r)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The record's bytes in one piece; positions are multiples of 8, so that a header never wraps. */
+/* The record as one block. Positions are multiples of 8, so a header never wraps. */
 static const uint8_t *record(PerfRing *r, uint16_t size)
 {
     size_t offset = (size_t)r->at & (r->size - 1), first = r->size - offset;
@@ -127,15 +128,15 @@ static const uint8_t *record(PerfRing *r, uint16_t size)
     return r->copy;
 }
 
-/* Where code may lie: beyond it the kernel took something else for a frame. */
+/* True if code may be at this address. Other values are not frames. */
 static bool isCode(uint64_t address)
 {
     return address >= 4096 && (address < (uint64_t)1 << 56 || address >> 63 != 0);
 }
 
 /*
- * Addresses without the marks that stand between those of the kernel and of the program; what can
- * be no address ends them.
+ * Copy addresses without the context markers between kernel and user addresses. The first
+ * impossible address ends the stack.
  */
 static uint8_t takeStack(PerfRing *r, const uint8_t *addresses, uint64_t count)
 {
@@ -162,7 +163,7 @@ static void takeWhen(PerfRing *r, uint64_t time, const uint8_t *addresses, uint6
     e->stack = e->stackCount > 0 ? (const uint8_t *)r->stack : NULL;
 }
 
-/* PERF_RECORD_SAMPLE in PERF_LAYOUT. False: not what was asked for. */
+/* Parse a PERF_RECORD_SAMPLE in PERF_LAYOUT. False: malformed. */
 static bool takeRecord(PerfRing *r, const uint8_t *p, uint32_t size)
 {
     TraceEvent *e = &r->stream.event;
@@ -180,7 +181,7 @@ static bool takeRecord(PerfRing *r, const uint8_t *p, uint32_t size)
     return true;
 }
 
-/* The same in PERF_SAMPLES. */
+/* Parse a PERF_RECORD_SAMPLE in PERF_SAMPLES. False: malformed. */
 static bool takeSample(PerfRing *r, const uint8_t *p, uint32_t size)
 {
     TraceEvent *e = &r->stream.event;
@@ -204,13 +205,13 @@ static bool next(TraceStream *stream)
 {
     PerfRing *r = (PerfRing *)stream;
     bool found = false;
-    /* The kernel may have back what was read before (release: our reads are done). */
+    /* Release the records that were read (release: our reads are complete). */
     __atomic_store_n(&r->control->data_tail, r->at, __ATOMIC_RELEASE);
     while (!found) {
         const uint8_t *p;
         uint16_t size;
         if (r->at == r->head) {
-            /* acquire: what lies before head is written */
+            /* acquire: all records before head are written */
             r->head = __atomic_load_n(&r->control->data_head, __ATOMIC_ACQUIRE);
         }
         if (r->head - r->at < sizeof(struct perf_event_header)) {
@@ -218,7 +219,7 @@ static bool next(TraceStream *stream)
         }
         size = EtwLoad16(r->data + ((size_t)r->at & (r->size - 1)) + 6);
         if (size < sizeof(struct perf_event_header) || size > r->head - r->at) {
-            r->at = r->head; /* cannot be; better than to loop */
+            r->at = r->head; /* malformed: skip everything */
             return false;
         }
         p = record(r, size);

@@ -1,17 +1,18 @@
 /*
  * unix/kernel/transport/perf_transport.c --
  *
- *	The transport through perf_event_open(2): an event for each tracepoint, thread and CPU, all
- *	of a CPU into one ring. Threads that a followed thread makes inherit its events, processes
- *	too. With stacks where they are asked for (the kernel walks frame pointers: a program
- *	without them shows its innermost frame and what happens to look like more).
+ *	The transport through perf_event_open(2): one event for each tracepoint, thread and CPU. All
+ *	events of a CPU write to one ring. New threads and processes of a followed thread inherit
+ *	its events. Stacks are recorded on request. The kernel walks frame pointers, so for a
+ *	program without them only the innermost frame is reliable.
  *
- *	A thread that is born while the events of its process are being opened may have inherited
- *	some of them: the whole set is then closed and opened anew, so that no event comes twice. A
- *	program that makes threads faster than that is left as it is after some tries: threads that
- *	were born during the last one may lack some tracepoints.
- *	Files: tracepoints x threads x CPUs. That may be many; the limit is the process's own, and
- *	is not raised here: select() of the traced program would suffer.
+ *	A thread that starts while the events of its process are being opened may have inherited
+ *	some of them. The whole set is then closed and opened again, so that no event is reported
+ *	twice. For a program that starts threads faster than that, this stops after some tries:
+ *	threads that started during the last one may lack some tracepoints.
+ *
+ *	Number of files: tracepoints x threads x CPUs. The limit is that of the process. It is not
+ *	raised here, because that would break select() in the traced program.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/perf_transport.h"
@@ -27,27 +28,27 @@ enum { LEAST_KB = 64, TRIES = 8, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST, since
 
 typedef struct PerfPoint {
     KernelRequest request;
-    bool fresh; /* not yet collected from those who are followed */
-    bool wide;  /* its files are of whole CPUs */
-    int trial;  /* open until the others are: the last one to close takes the kernel 45 ms; -1 */
+    bool fresh; /* not opened yet for the processes that are already followed */
+    bool wide;  /* opened for whole CPUs, not for threads */
+    int trial;  /* keeps the tracepoint in use: the last close takes 45 ms. -1: none */
     int *files;
     int count, capacity;
 } PerfPoint;
 
 typedef struct Perf {
     KernelTransport base; /* must be first */
-    PerfRing **rings;     /* by CPU; NULL: not there */
+    PerfRing **rings;     /* by CPU; NULL: CPU not there */
     int cpus;
     PerfPoint *points;
     int pointCount;
     PerfClock clock;
     bool all;          /* every process */
-    bool alone;        /* one thread, without those it makes */
-    bool samples;      /* of a clock, else tracepoints */
-    uint64_t lostThen; /* by files that are closed */
+    bool alone;        /* one thread, without its children */
+    bool samples;      /* true: clock samples; false: tracepoints */
+    uint64_t lostThen; /* lost by files that are closed */
 } Perf;
 
-/* ---- Rights ---------------------------------------------------------------------------------- */
+/* ---- Permissions ----------------------------------------------------------------------------- */
 
 int PerfParanoid(void)
 {
@@ -62,7 +63,10 @@ int PerfParanoid(void)
     return level;
 }
 
-/* An event of a whole CPU, the kernel included, is what only the privileged open at level 1. */
+/*
+ * True if this process may open an event of a whole CPU, kernel included. At level 1 this requires
+ * CAP_PERFMON.
+ */
 bool PerfAllowed(void)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
@@ -111,10 +115,10 @@ static EtwStatus refused(const Perf *t, int osError, const KernelRequest *w, Etw
 
 /* ---- Files of a tracepoint ------------------------------------------------------------------- */
 
-/* Events that a file's own event could not put into the ring, its children's included. */
+/* Events that could not be written to the ring, including those of inherited events. */
 static uint64_t lostOf(int fd)
 {
-    uint64_t values[2] = {0, 0}; /* the count, the loss */
+    uint64_t values[2] = {0, 0}; /* count, loss */
     return read(fd, values, sizeof values) == (ssize_t)sizeof values ? values[1] : 0;
 }
 
@@ -145,7 +149,7 @@ static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
             .exclude_callchain_kernel = !w->stacks,
             .exclude_callchain_user = !w->stacks};
     int fd = PerfOpenFd(&attr, tid, cpu);
-    if (fd < 0 && errno == EINVAL) { /* a kernel that does not count by file: the ring does */
+    if (fd < 0 && errno == EINVAL) { /* older kernel: PerfRingLost counts the loss */
         attr.read_format = 0;
         fd = PerfOpenFd(&attr, tid, cpu);
     }
@@ -161,7 +165,7 @@ static void keepFile(PerfPoint *p, int fd)
     p->files[p->count++] = fd;
 }
 
-/* On every CPU, of a thread (-1: of all). A thread that is gone has no events: not an error. */
+/* Open on every CPU, for a thread (-1: for all). A thread that has ended is not an error. */
 static EtwStatus openOn(Perf *t, PerfPoint *p, int tid, EtwError *err)
 {
     for (int cpu = 0; cpu < t->cpus; cpu++) {
@@ -195,7 +199,7 @@ static EtwStatus openWide(Perf *t, PerfPoint *p, EtwError *err)
     return status;
 }
 
-/* ---- Points ---------------------------------------------------------------------------------- */
+/* ---- Tracepoints ----------------------------------------------------------------------------- */
 
 static PerfPoint *pointOf(Perf *t, const struct tep_event *format)
 {
@@ -227,7 +231,7 @@ static void disable(KernelTransport *transport, const KernelRequest *w)
     }
 }
 
-/* Whether it may be collected at all shows at once, before anything depends on it. */
+/* Check whether the tracepoint may be collected, before anything depends on it. */
 static EtwStatus openTrial(Perf *t, PerfPoint *p, EtwError *err)
 {
     p->trial = openEvent(t, &p->request, 0, -1);
@@ -251,14 +255,14 @@ static EtwStatus enable(KernelTransport *transport, const KernelRequest *w, EtwE
     return status;
 }
 
-/* ---- Whom ------------------------------------------------------------------------------------ */
+/* ---- Threads to follow ----------------------------------------------------------------------- */
 
 typedef struct Threads {
     int *tids;
     int count, capacity;
 } Threads;
 
-/* The threads of a process that may be traced, in the order in which they were born. */
+/* The threads of a process that may be traced, in order of creation. */
 static void listThreads(Threads *list, uint32_t pid)
 {
     char path[64];
@@ -317,7 +321,10 @@ static EtwStatus openThreads(Perf *t, const Threads *list, bool known, EtwError 
     return status;
 }
 
-/* One pass: all threads, and whether there are others now. On failure nothing of it stays. */
+/*
+ * One pass over all threads. *settledPtr: no thread has started meanwhile. On failure, the files
+ * opened here are closed.
+ */
 static EtwStatus pass(Perf *t, uint32_t pid, bool known, bool last, bool *settledPtr,
         Threads lists[2], EtwError *err)
 {
@@ -373,7 +380,7 @@ static EtwStatus followOne(KernelTransport *transport, uint32_t tid, EtwError *e
     return status;
 }
 
-/* Not by the kernel: the drain does. */
+/* perf cannot exclude a thread: the drain ignores its events. */
 static bool hide(KernelTransport *transport, uint32_t tid)
 {
     (void)transport;
@@ -467,7 +474,7 @@ static EtwStatus noRings(int osError, EtwError *err)
             PerfParanoid());
 }
 
-/* A ring for every CPU that is there, all of one size; else none. 0, or errno. */
+/* Open a ring of the same size for every CPU, or none. Returns 0 or errno. */
 static int openRings(Perf *t, size_t kb, uint8_t transport)
 {
     int why = ENODEV;
@@ -486,7 +493,7 @@ static int openRings(Perf *t, size_t kb, uint8_t transport)
     return why;
 }
 
-/* What may be locked is limited for who is not root: the CPUs share what there is. */
+/* Without CAP_IPC_LOCK locked memory is limited: halve the size until all CPUs have a ring. */
 static int openLargestRings(Perf *t, size_t wantKB, uint8_t transport)
 {
     size_t kb = LEAST_KB;

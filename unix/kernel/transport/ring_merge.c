@@ -9,11 +9,11 @@
 #include "base/heap.h"
 
 struct TraceMerge {
-    TraceStream **streams; /* all */
+    TraceStream **streams; /* all streams */
     int count;
-    TraceStream **heap; /* of those with an event, the oldest first */
+    TraceStream **heap; /* streams with an event, oldest first */
     size_t queued;
-    TraceStream *given; /* whose event the caller has; advanced by the next call */
+    TraceStream *given; /* the stream whose event the caller uses; the next call advances it */
 };
 
 TraceMerge *TraceMergeNew(void)
@@ -56,7 +56,7 @@ static inline bool isOlder(const TraceStream *a, const TraceStream *b)
 }
 ETW_HEAP(Queue, TraceStream *, isOlder)
 
-/* The event handed out last is done with: its stream goes on, or leaves the heap. */
+/* Advance the stream of the last event, or remove it from the heap when it has no further event. */
 static void settle(TraceMerge *m)
 {
     TraceStream *s = m->given;
@@ -91,7 +91,7 @@ bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event)
     if (s == NULL || s->event.ticks > until) {
         return false;
     }
-    m->given = s; /* it is the heap's first and stays there until settled */
+    m->given = s; /* it is the heap's first and stays there until settle() */
     *event = s->event;
     return true;
 }

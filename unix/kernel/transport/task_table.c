@@ -1,9 +1,9 @@
 /*
  * unix/kernel/transport/task_table.c --
  *
- *	The table of traced threads: open addressing by tid. A thread that ended is kept for about a
- *	second (it closes its sockets and is switched out after its exit event), and dropped when
- *	the table grows.
+ *	The table of traced threads: open addressing by tid. A thread that has ended is kept for
+ *	about a second, because it closes its sockets and is switched out after its exit event. It
+ *	is removed when the table grows.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/task_table.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About a second in ticks of either clock; after it a tid means another thread. */
+/* About a second in ticks of either clock. After it the tid may belong to a new thread. */
 static const uint64_t lingers = (uint64_t)1 << 31;
 
 static inline uint32_t hashOf(uint64_t tid)
@@ -21,7 +21,7 @@ static inline uint32_t hashOf(uint64_t tid)
     return (uint32_t)tid * 2654435761u >> 7;
 }
 
-/* A first thread stays as long as its process has others. */
+/* The main thread's entry stays while its process has other threads. */
 static inline bool isAlive(const KernelTask *task)
 {
     return task->exited == 0 || task->threads > 0;

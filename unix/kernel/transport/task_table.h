@@ -14,21 +14,21 @@
 typedef struct KernelTask {
     uint32_t tid; /* 0: free slot */
     uint32_t pid;
-    uint32_t parent; /* the process that made it, when we saw that */
+    uint32_t parent; /* the process that created it, if its start was observed */
     uint64_t exited; /* ticks of its exit; 0: alive */
-    /* The system call that it is in (socket_calls.c). */
-    uint32_t call;  /* number + 1; 0: none that matters */
+    /* The system call that the thread has entered (socket_calls.c). */
+    uint32_t call;  /* number + 1; 0: none that is followed */
     int32_t fd;     /* its first argument */
-    bool uncounted; /* what it moves does not count: a peek, the error queue */
-    /* Of a process, kept at its first thread (tid == pid): */
+    bool uncounted; /* the transfer does not count: a peek, the error queue */
+    /* Of a process, stored in its main thread (tid == pid): */
     int32_t threads;
-    int32_t exitCode; /* 0-255 as given to exit, or minus the signal that ended it */
+    int32_t exitCode; /* 0-255 as passed to exit, or minus the signal that ended it */
     bool exitKnown;
 } KernelTask;
 
 typedef struct KernelTasks {
     KernelTask *slots;
-    uint32_t capacity, used; /* room: a power of two */
+    uint32_t capacity, used; /* capacity: a power of two */
     bool all;                /* every process is traced: unknown threads are looked up in /proc */
 } KernelTasks;
 
@@ -37,11 +37,13 @@ KernelTask *KernelTaskFind(const KernelTasks *t, uint32_t tid);
 /* A new (or reused) thread. */
 KernelTask *KernelTaskAdd(KernelTasks *t, uint32_t tid, uint32_t pid);
 void KernelTaskExit(KernelTasks *t, uint32_t tid, uint64_t ticks);
-/* All threads of a process as /proc lists them now; visit (may be NULL) is called for those that
- * were not known. How many that were. */
+/*
+ * Add all threads that /proc lists for a process; visit (may be NULL) is called for new ones.
+ * Returns the number of new ones.
+ */
 int KernelTasksOfProcess(
         KernelTasks *t, uint32_t pid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
-/* All threads of all processes. */
+/* Add all threads of all processes. */
 void KernelTasksOfAll(KernelTasks *t);
 /*
  * The process of a thread that ran at `ticks`; 0: not traced. sure: its event passed the kernel's

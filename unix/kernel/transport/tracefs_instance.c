@@ -1,9 +1,8 @@
 /*
  * unix/kernel/transport/tracefs_instance.c --
  *
- *	A tracefs instance of our own: made, set up, switched off, removed. Through libtracefs; the
- *	one thing it does not leave to that library is finding out whether tracefs is mounted,
- *	because the library would mount it.
+ *	Private tracefs instances: create, configure, switch off, remove. Uses libtracefs, except to
+ *	find the mount point: the library would mount tracefs if it is not mounted.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracefs_instance.h"
@@ -24,8 +23,8 @@ static EtwStatus refused(EtwError *err, int osError, const char *what)
 }
 
 /*
- * Where tracefs is mounted; NULL: it is not. Kept, because the library forgets a copy of its answer
- * at each call, and asked again when it is no longer true.
+ * The mount point of tracefs; NULL: not mounted. Cached, because the library leaks its result at
+ * each call. Checked again when the cached path is gone.
  */
 static const char *mountPoint(void)
 {
@@ -41,7 +40,10 @@ static const char *mountPoint(void)
     return tracefs_tracing_dir_is_mounted(false, &known) > 0 ? known : NULL;
 }
 
-/* A group that may read makes tracepoints known; collecting them then takes perf's rights. */
+/*
+ * The error for unreadable tracefs. Read access by group suffices to list tracepoints; collecting
+ * them requires perf's permissions.
+ */
 static EtwStatus unreadable(const char *dir, int osError, EtwError *err)
 {
     return EtwFailOs(err, ETW_E_ACCESS, osError, "TRACEFS", dir,
@@ -58,7 +60,7 @@ EtwStatus TraceReadable(EtwError *err)
 {
     const char *dir;
     char path[512];
-    tracefs_set_loglevel(TEP_LOG_NONE); /* errors are told by us */
+    tracefs_set_loglevel(TEP_LOG_NONE); /* errors are reported by our code */
     dir = mountPoint();
     if (dir == NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEFS", "/sys/kernel/tracing",
@@ -113,7 +115,7 @@ EtwStatus TraceEnable(
 {
     char name[200];
     snprintf(name, sizeof name, "%s:%s", system, event);
-    /* "0" takes a filter away; a fresh instance has none. */
+    /* "0" removes a filter; a new instance has none. */
     if (tracefs_event_file_write(t->fs, system, event, "filter", filter ? filter : "0") < 0 &&
             filter != NULL) {
         return refused(err, errno, name);
@@ -126,10 +128,9 @@ void TraceDisable(TraceInstance *t, const char *system, const char *event)
     tracefs_event_disable(t->fs, system, event);
 }
 
-/* ---- Making and removing --------------------------------------------------------------------- */
+/* ---- Creating and removing ------------------------------------------------------------------- */
 
-/* Names of directories are not names of sessions: what tracefs or a shell might mind becomes '_'.
- */
+/* Characters of a session's name that tracefs or a shell could misinterpret are replaced by '_'. */
 static void instanceName(char *name, size_t size, const char *session, const char *suffix, int nth)
 {
     char clean[64];
@@ -161,14 +162,14 @@ static EtwStatus makeInstance(
         if (tracefs_instance_is_new(t->fs)) {
             return ETW_OK;
         }
-        tracefs_instance_free(t->fs); /* another session of ours whose name looks the same */
+        tracefs_instance_free(t->fs); /* used by another session of this process */
         t->fs = NULL;
     }
     return EtwFail(
             err, ETW_E_LIMIT, "INSTANCE", name, "no free name for a trace instance (%s)", name);
 }
 
-/* Files of CPUs that are configured but were never on are missing: not an error. */
+/* Files of CPUs that are configured but have never been online are missing: not an error. */
 static EtwStatus openPipes(TraceInstance *t, EtwError *err)
 {
     int opened = 0, why = ENOENT;
@@ -253,9 +254,9 @@ uint64_t TraceLost(TraceInstance *t)
     return lost;
 }
 
-/* ---- What the dead left ---------------------------------------------------------------------- */
+/* ---- Instances of dead processes ------------------------------------------------------------- */
 
-/* etw-PID-START-...: false for any other name. */
+/* Parse etw-PID-START-...; false: another name. */
 static bool ownerOf(const char *name, uint32_t *pid, uint64_t *start)
 {
     unsigned p;

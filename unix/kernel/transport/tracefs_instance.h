@@ -16,13 +16,15 @@
  * before the directory is removed, as the kernel requires.
  */
 typedef struct TraceInstance {
-    struct tracefs_instance *fs; /* NULL: not there */
+    struct tracefs_instance *fs; /* NULL: not created */
     int cpus;
     int *pipes; /* per_cpu/cpuN/trace_pipe_raw, non-blocking; -1: CPU not there */
 } TraceInstance;
 
-/* tracefs is mounted and its formats may be read, which any transport needs; else the error names
- * the remedy. Never mounts. */
+/*
+ * Check that tracefs is mounted and its formats are readable, which every transport requires. The
+ * error names the remedy. Never mounts.
+ */
 EtwStatus TraceReadable(EtwError *errPtr);
 /* Whether this process may create instances: it is root. */
 bool TraceUsable(void);
@@ -41,15 +43,15 @@ EtwStatus TraceWrite(TraceInstance *t, const char *file, const char *text, EtwEr
 EtwStatus TraceAppend(TraceInstance *t, const char *file, const char *text, EtwError *errPtr);
 bool TraceHas(TraceInstance *t, const char *file);
 void TraceOff(TraceInstance *t);
-void TraceOn(TraceInstance *t); /* as it is when made */
-/* Events that the ring overwrote or refused, so far (reads a file a CPU). */
+void TraceOn(TraceInstance *t); /* the state after creation */
+/* Events that the ring overwrote or refused so far. Reads one file for each CPU. */
 uint64_t TraceLost(TraceInstance *t);
 void TraceClose(TraceInstance *t);
 int TraceSweep(void);
 
 /* ---- Pages (tracefs_pages.c) ------------------------------------------------------------------ */
 
-/* The stream of one trace_pipe_raw; fd stays the caller's. */
+/* The stream of one trace_pipe_raw. The caller keeps fd. */
 typedef struct TracePages TracePages;
 TracePages *TracePagesNew(int fd, uint16_t cpu, uint8_t transport, size_t pageSize);
 TraceStream *TracePagesStream(TracePages *pages);

@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/tracefs_pages.c --
  *
- *	The ring of one CPU of a tracefs instance: raw pages, read one at a time without ever
- *	waiting. libtraceevent's kbuffer walks a page.
+ *	The ring of one CPU of a tracefs instance: reads raw pages one at a time without blocking.
+ *	libtraceevent's kbuffer iterates over a page.
  */
 #include "unix/kernel/transport/tracefs_instance.h"
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct TracePages {
-    TraceStream stream; /* must be first: next gets it */
+    TraceStream stream; /* must be first: next receives it */
     struct kbuffer *kbuf;
     uint8_t *page;
     size_t pageSize;
@@ -29,7 +29,7 @@ static bool setEvent(TracePages *s, const uint8_t *data, unsigned long long tick
     return data != NULL;
 }
 
-/* The stream's next page that holds an event; false: nothing there now. */
+/* Read the stream's next page that contains an event. False: none now. */
 static bool nextPage(TracePages *s)
 {
     for (;;) {
@@ -40,7 +40,7 @@ static bool nextPage(TracePages *s)
             n = read(s->fd, s->page, s->pageSize);
         } while (n < 0 && errno == EINTR);
         if (n < 16) {
-            return false; /* EAGAIN, or the ring is gone */
+            return false; /* EAGAIN, or the ring was removed */
         }
         if ((size_t)n < s->pageSize) {
             memset(s->page + n, 0, s->pageSize - (size_t)n);

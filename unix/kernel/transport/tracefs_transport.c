@@ -1,9 +1,10 @@
 /*
  * unix/kernel/transport/tracefs_transport.c --
  *
- *	The transport through tracefs: up to two trace instances, one that the kernel filters by
- *	thread (and lets follow forks), one that hears everybody. Cheapest, for root alone; no
- *	stacks: there they would come as events of their own, unjoined.
+ *	The transport through tracefs: up to two trace instances. The kernel filters one by thread
+ *	and follows forks; the other one receives the events of all threads. The cheapest transport;
+ *	requires root. It has no stacks: tracefs would report them as separate events that are not
+ *	joined to theirs.
  */
 #include "unix/kernel/transport/task_table.h"
 #include "unix/kernel/transport/tracefs_instance.h"
@@ -30,7 +31,7 @@ static void disable(KernelTransport *t, const KernelRequest *w)
     TraceDisable(&((Tracefs *)t)->instance[w->instance], w->format->system, w->format->name);
 }
 
-/* ---- Whom ------------------------------------------------------------------------------------ */
+/* ---- Threads to follow ----------------------------------------------------------------------- */
 
 static void appendPid(void *ctx, uint32_t tid)
 {
@@ -40,7 +41,7 @@ static void appendPid(void *ctx, uint32_t tid)
     }
 }
 
-/* Round by round, until one finds no thread that was born meanwhile; then event-fork follows. */
+/* Repeat until a round finds no new thread. From then on event-fork follows. */
 static EtwStatus follow(KernelTransport *transport, uint32_t pid, bool known, EtwError *err)
 {
     Tracefs *t = (Tracefs *)transport;
@@ -77,7 +78,7 @@ static EtwStatus followOne(KernelTransport *t, uint32_t tid, EtwError *err)
     return TraceWrite(&((Tracefs *)t)->instance[IN_MAIN], "set_event_pid", text, err);
 }
 
-/* The kernel drops the thread's events itself (5.7 and later); else the drain does. */
+/* The kernel drops the thread's events (5.7 and later). False: the drain has to. */
 static bool hide(KernelTransport *t, uint32_t tid)
 {
     TraceInstance *main = &((Tracefs *)t)->instance[IN_MAIN];
@@ -137,7 +138,7 @@ static void addPages(Tracefs *t, const TraceInstance *from, const KernelTranspor
     }
 }
 
-/* What fires in a stranger's context is a small part of it all: half of the room. */
+/* Events in the context of unrelated threads are few: half of the buffer size. */
 EtwStatus TracefsOpen(KernelTransport **tPtr, const KernelTransportConfig *c, EtwError *err)
 {
     Tracefs *t = EtwAlloc(sizeof *t);
@@ -155,7 +156,7 @@ EtwStatus TracefsOpen(KernelTransport **tPtr, const KernelTransportConfig *c, Et
         closeAll(&t->base);
         return status;
     }
-    /* Off until it is known whom to trace: without a pid the kernel would take everybody. */
+    /* Off until a process is followed: without a pid, the kernel would trace all. */
     TraceOff(&t->instance[IN_MAIN]);
     for (int i = 0; i < INSTANCES; i++) {
         addPages(t, &t->instance[i], c);

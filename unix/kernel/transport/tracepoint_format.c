@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/tracepoint_format.c --
  *
- *	Loads tracepoint formats one by one, when they are needed: loading all 2,500 takes a second, the system syscalls a
- *	tenth.
+ *	Loads tracepoint formats one by one on demand: loading all 2,500 takes a second, the system
+ *	syscalls a tenth of a second.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracepoint_format.h"
@@ -64,7 +64,9 @@ struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system,
         int size = 0;
         char *text = tracefs_event_file_read(NULL, system, name, "format", &size);
         if (text != NULL) {
-            /* A "print fmt" that the library cannot parse is an error, but not ours. */
+            /*
+             * The call fails if the library cannot parse the "print fmt", which is not needed here.
+             */
             tep_parse_event(formats, text, (unsigned long)size, system);
             free(text);
             event = tep_find_event_by_name(formats, system, name);
@@ -99,9 +101,9 @@ EtwBytes KernelDynamic(KernelField f, bool relative, const uint8_t *data, uint32
                    : EtwBytesOf(data + offset, length);
 }
 
-/* ---- Did you mean ---------------------------------------------------------------------------- */
+/* ---- Suggestions for misspelt names ---------------------------------------------------------- */
 
-/* Edits that turn a into b (both short), letters alike in either case. */
+/* The edit distance of two short names, ignoring case. */
 static int distance(const char *a, const char *b)
 {
     int row[128], m = (int)strlen(b);

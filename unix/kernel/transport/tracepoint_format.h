@@ -18,9 +18,9 @@ typedef struct KernelField {
     bool isSigned;
 } KernelField;
 
-/* The common fields have stood at these places since there are tracepoints; checked at load. */
+/* The common fields have always had these offsets; checked at load. */
 enum { KERNEL_COMMON_TYPE = 0, KERNEL_COMMON_FLAGS = 2, KERNEL_COMMON_PID = 4, KERNEL_COMMON = 8 };
-/* Bits of the common flags: what ran was an interrupt, not the thread that it names. */
+/* Bits of the common flags: the code that ran was an interrupt, not the thread. */
 enum { KERNEL_FLAG_HARDIRQ = 0x08, KERNEL_FLAG_SOFTIRQ = 0x10 };
 
 /* Tests: tracepoints (" sock:sock_send_length ...") to treat as missing, as on an older kernel. */
@@ -29,11 +29,11 @@ extern const char *kernelHidden;
 struct tep_handle *KernelFormatsNew(EtwError *errPtr);
 void KernelFormatsFree(struct tep_handle *formats);
 size_t KernelFormatsPage(struct tep_handle *formats); /* bytes of a ring's page */
-/* NULL: this kernel has no such tracepoint (or not with the common fields that we know). */
+/* NULL: this kernel has no such tracepoint, or not with the common fields expected. */
 struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system, const char *event);
 KernelField KernelFieldOf(struct tep_event *event, const char *name);
 
-/* The names that are there for one that is not: the nearest, or NULL. Result is malloc'ed. */
+/* The existing name that is nearest to an unknown one, or NULL. The result is malloc'ed. */
 char *KernelSuggest(char **names, const char *name);
 
 static inline uint64_t KernelUint(KernelField f, const uint8_t *data)

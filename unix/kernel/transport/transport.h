@@ -14,22 +14,22 @@
 #include "base/status.h"
 #include <event-parse.h>
 
-/* ---- Walk (ring_merge.c) ------------------------------------------------------------------- */
+/* ---- Merge (ring_merge.c) ------------------------------------------------------------------ */
 
 typedef struct TraceEvent {
     uint64_t ticks;
     const uint8_t *data; /* the record, common fields first; valid until the next call */
     uint32_t size;
     uint16_t cpu;
-    uint8_t transport;    /* as its transport was told when it was opened */
+    uint8_t transport;    /* KernelTransportConfig.number of its transport */
     uint8_t stackCount;   /* addresses that follow, the innermost first */
     const uint8_t *stack; /* 8 bytes each; valid as long as data */
 } TraceEvent;
 
-/* A ring of one CPU. Its transport makes and frees it. */
+/* A ring of one CPU. Its transport creates and frees it. */
 typedef struct TraceStream TraceStream;
 struct TraceStream {
-    bool (*next)(TraceStream *s); /* the next one into event; false: nothing there now */
+    bool (*next)(TraceStream *s); /* read the next event; false: none now */
     TraceEvent event;
     bool queued; /* event waits in the heap */
     bool missed; /* set by next when the ring reports lost events */
@@ -38,7 +38,7 @@ struct TraceStream {
 typedef struct TraceMerge TraceMerge;
 TraceMerge *TraceMergeNew(void);
 void TraceMergeAdd(TraceMerge *m, TraceStream *stream);
-/* Look at the rings again: streams that were empty may have got events. */
+/* Check the rings again: streams that were empty may have events. */
 void TraceMergeRefill(TraceMerge *m);
 /* The oldest event not younger than `until`; false: none. */
 bool TraceMergeNext(TraceMerge *m, uint64_t until, TraceEvent *event);
@@ -48,7 +48,7 @@ void TraceMergeFree(TraceMerge *m); /* before its streams */
 
 /* ---- Transports ------------------------------------------------------------------------------ */
 
-/* Where a tracepoint is collected: from followed threads, or from everybody. */
+/* Where a tracepoint is collected: from followed threads, or from all threads. */
 enum { IN_MAIN, IN_ANY, INSTANCES };
 
 typedef struct KernelRequest {
@@ -61,7 +61,7 @@ typedef struct KernelRequest {
 
 typedef struct KernelTransport KernelTransport;
 typedef struct KernelTransportOps {
-    /* Collect a tracepoint, or collect it otherwise than before. */
+    /* Collect a tracepoint, or change how it is collected. */
     EtwStatus (*enable)(KernelTransport *t, const KernelRequest *request, EtwError *err);
     void (*disable)(KernelTransport *t, const KernelRequest *request);
     /*
@@ -72,10 +72,10 @@ typedef struct KernelTransportOps {
     EtwStatus (*follow)(KernelTransport *t, uint32_t pid, bool known, EtwError *err);
     EtwStatus (*followAll)(KernelTransport *t, EtwError *err);
     EtwStatus (*followOne)(KernelTransport *t, uint32_t tid, EtwError *err); /* this thread alone */
-    bool (*hide)(KernelTransport *t, uint32_t tid); /* true: the kernel leaves it out */
+    bool (*hide)(KernelTransport *t, uint32_t tid); /* true: the kernel excludes it */
     void (*start)(KernelTransport *t); /* collect what is enabled, for what is followed */
     void (*stop)(KernelTransport *t);
-    void (*refill)(KernelTransport *t);   /* before each look at the rings; NULL: nothing to do */
+    void (*refill)(KernelTransport *t);   /* before the rings are checked; NULL: nothing to do */
     uint64_t (*lost)(KernelTransport *t); /* events so far; costs system calls */
     void (*close)(KernelTransport *t);
 } KernelTransportOps;
@@ -88,28 +88,28 @@ typedef struct KernelTransportConfig {
     const char *session, *suffix; /* for names that an administrator may see */
     size_t perCpuKB;              /* ring of each CPU */
     size_t page;                  /* bytes of a tracefs page */
-    bool any;                     /* IN_ANY will be asked for */
+    bool any;                     /* IN_ANY will be used */
     bool samples;                 /* perf: samples only, else tracepoints only */
     uint8_t number;               /* for TraceEvent.transport */
-    TraceMerge *merge;            /* gets the rings */
+    TraceMerge *merge;            /* receives the rings */
 } KernelTransportConfig;
 
 typedef EtwStatus KernelTransportOpen(
         KernelTransport **tPtr, const KernelTransportConfig *config, EtwError *err);
 KernelTransportOpen TracefsOpen, PerfOpen;
 
-/* A sample, in the form of a record: with the type that no tracepoint has. */
+/* A sample in the form of a record, with a type that no tracepoint has. */
 enum { SAMPLE_TYPE_ID = 0 };
 typedef struct KernelSample {
     uint16_t type;
     uint8_t flags, preempted;
-    uint32_t tid; /* up to here: as common fields have it */
+    uint32_t tid; /* up to here the common fields */
     uint32_t pid;
     uint32_t inKernel;
     uint64_t address;
 } KernelSample;
 
-/* A thread of ours that is never traced. */
+/* True if a thread of ours must never be traced. */
 bool KernelIsIgnored(uint32_t tid);
 
 #endif

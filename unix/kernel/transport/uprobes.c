@@ -1,8 +1,8 @@
 /*
  * unix/kernel/transport/uprobes.c --
  *
- *	See uprobes.h. A uprobe is a breakpoint at an offset in a file: that of the libc which
- *	this process has loaded itself. Format of the definitions: the kernel's
+ *	See uprobes.h. A uprobe is a breakpoint at an offset in a file, here the libc that this
+ *	process has loaded. Format of the definitions: the kernel's
  *	Documentation/trace/uprobetracer.rst.
  */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-/* The file and the offset in it of a function's first instruction. */
+/* A function's file, and the offset of its first instruction in it. */
 typedef struct Symbol {
     const uint8_t *address;
     const char *path;
@@ -39,7 +39,7 @@ static int findOffset(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-/* Of libc, also where something in front of it (a sanitizer, LD_PRELOAD) has the same name. */
+/* Finds the function of libc, even if another library (a sanitizer, LD_PRELOAD) interposes it. */
 static bool findFunction(const char *function, Symbol *symbol)
 {
     static void *libc;
@@ -58,12 +58,12 @@ bool KernelUprobesPossible(void)
 static bool isThere(const KernelUprobe *probe)
 {
     char *known = tracefs_event_get_file(NULL, "etw", probe->name, "id");
-    bool there = known != NULL && access(known, F_OK) == 0; /* another session made it */
+    bool there = known != NULL && access(known, F_OK) == 0; /* another session has created it */
     tracefs_put_tracing_file(known);
     return there;
 }
 
-/* 0, or errno. */
+/* Create the uprobe. Returns 0 or errno. */
 static int place(const KernelUprobe *probe, const Symbol *symbol)
 {
     struct tracefs_dynevent *event =

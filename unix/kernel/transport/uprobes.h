@@ -10,7 +10,10 @@
 #include "base/status.h"
 #include <stdbool.h>
 
-/* The registers of a call's first arguments, as the kernel calls them; "": not known here. */
+/*
+ * The registers of a call's first arguments, in the kernel's notation; "": not known for this
+ * processor.
+ */
 #if defined(__x86_64__)
 #define ARG_1 "%di"
 #define ARG_2 "%si"
@@ -28,14 +31,14 @@
 typedef struct KernelUprobe {
     const char *name; /* of the tracepoint */
     const char *function;
-    const char *arguments; /* fields of the tracepoint, in the kernel's words */
+    const char *arguments; /* fields of the tracepoint, in the kernel's notation */
     bool atReturn;
 } KernelUprobe;
 
-bool KernelUprobesPossible(void); /* by the kernel and the processor */
-/* Those that are not there yet. In every process that has the libc that this one has loaded. */
+bool KernelUprobesPossible(void); /* by kernel and processor */
+/* Create those that do not exist. They fire in every process that uses the libc of this process. */
 EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err);
-/* The kernel keeps those that another session has on. */
+/* Those that another session uses stay. */
 void KernelUprobesRemove(const KernelUprobe *probes, int count);
 
 #endif

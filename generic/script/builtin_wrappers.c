@@ -1,9 +1,9 @@
 /*
  * script/builtin_wrappers.c --
  *
- *	Which of Tcl's own commands are shown for what they do, see builtin_wrappers.h. The fast hook layer
- *	only. A command that scripts have renamed is still known; one that they defined in its place is
- *	theirs.
+ *	The table of Tcl commands with wrappers; see builtin_wrappers.h. Used by the fast hook layer
+ *	only. A command is recognized after a script has renamed it. A command that a script has
+ *	defined under the same name is not wrapped.
  */
 #include "script/builtin_wrappers.h"
 #include <string.h>

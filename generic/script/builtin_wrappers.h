@@ -19,29 +19,32 @@ typedef struct EtwWrapCall {
     Tcl_Obj *const *objv;
 } EtwWrapCall;
 
-/* Runs the command, with these words in place of its own. */
+/* Runs the command with these words instead of its own. */
 static inline int EtwWrapRun(const EtwWrapCall *use, int objc, Tcl_Obj *const objv[])
 {
     return use->proc(use->clientData, use->interp, objc, objv);
 }
 
 /*
- * What texts of no pattern's call are cut and masked by: the options of the newest pattern that masks,
- * else of the newest. A reference of the state's.
+ * The rule that truncates and masks texts that belong to no pattern's call: of the newest pattern
+ * with masks, otherwise of the newest pattern. The state keeps the reference.
  */
 const EtwRule *EtwBuiltinRule(const EtwScriptState *state);
 
-/* ---- script_callbacks.c: what the event loop will run ------------------------------------------------ */
+/* ---- script_callbacks.c: callbacks of the event loop ------------------------------------------------- */
 
 int EtwWrapAfter(const EtwWrapCall *use);
 int EtwWrapFileevent(const EtwWrapCall *use);
 int EtwWrapCopy(const EtwWrapCall *use);
-/* The words with the script of -server replaced, each a reference; NULL: as they are. EtwFree. */
+/*
+ * The words with the script of -server replaced, each with a reference; NULL: unchanged. Free with
+ * EtwFree.
+ */
 Tcl_Obj **EtwServerWords(const EtwWrapCall *use);
 
-/* ---- script_blocks.c: what is entered and left without being a traced call ---------------------------- */
+/* ---- script_blocks.c: enter and leave without a traced command ---------------------------------------- */
 
-/* One that runs; freed by its end. */
+/* A running block. Its end frees it. */
 typedef struct EtwBlock {
     EtwScriptState *state; /* a reference */
     EtwCall call;
@@ -50,7 +53,10 @@ typedef struct EtwBlock {
     bool aliased;
 } EtwBlock;
 
-/* Writes the enter; its leave is written when what is then evaluated has ended. queued: ns. */
+/*
+ * Writes the enter event. The leave event is written when the evaluation that follows has ended.
+ * queued: ns.
+ */
 void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *block,
         Tcl_Obj *command, uint64_t queued);
 int EtwWrapLoop(const EtwWrapCall *use);

@@ -1,31 +1,32 @@
 /*
  * script/command_creation.c --
  *
- *	Hooks the commands that create commands while anything is traced, so that a new command is hooked
- *	before it can be called. Tcl has no trace of a command's creation. The new command is named by
+ *	While an interpreter is traced, hooks the commands that create commands, so that a new
+ *	command is hooked before it can be called. Tcl has no trace for the creation of commands.
+ *	The name of the new command is found as follows:
  *
- *	proc, coroutine         the first argument
- *	rename                  the second argument
- *	interp alias, expose    an argument, in the interpreter that another one names
- *	interp create           the result: the child's command
- *	namespace ensemble create, oo::copy, create and new of any class: the result
- *	load, namespace import  nothing: all commands are examined
+ *	  proc, coroutine         the first argument
+ *	  rename                  the second argument
+ *	  interp alias, expose    an argument, in the interpreter that another argument names
+ *	  interp create           the result: the child's command
+ *	  namespace ensemble create, oo::copy, create and new of any class: the result
+ *	  load, namespace import  unknown: all commands are examined
  *
- *	package require, source, auto_load, namespace eval ... create commands through these. Commands that
- *	other C code creates, and that CHILD alias ... creates, are found later (command_hooks.c).
+ *	package require, source, auto_load, namespace eval ... use these commands. Commands that
+ *	other C code creates, and those of CHILD alias ..., are found later (command_hooks.c).
  */
 #include "script/script_int.h"
 #include <string.h>
 
-#ifndef Tcl_GetChild /* its name before 8.6.11 */
+#ifndef Tcl_GetChild /* renamed in Tcl 8.6.11 */
 #define Tcl_GetChild Tcl_GetSlave
 #endif
 
 typedef enum WatchKind {
     WATCH_NONE,
     WATCH_FIRST,  /* the first argument is the name */
-    WATCH_SECOND, /* the second is */
-    WATCH_RESULT, /* the result is */
+    WATCH_SECOND, /* the second argument */
+    WATCH_RESULT, /* the result */
     WATCH_ALL,
     WATCH_INTERP,
     WATCH_BLANKET

@@ -1,14 +1,14 @@
 /*
  * script/command_hooks.c --
  *
- *	The records of hooked commands: which commands are to be hooked, why, under what name, and
- *	until when. A command's rename and deletion are learned by a command trace in C, which
- *	scripts do not see. How a hooked command is intercepted is the hook layer's business.
+ *	The records of hooked commands: which commands are hooked, why, under which name, and until
+ *	when. A command trace in C, which scripts cannot see, reports a command's rename and
+ *	deletion. The hook layer intercepts the calls.
  *
- *	What is seen at once: whatever `proc`, `rename`, `interp`, `namespace`, `load`, `coroutine`
- *	and TclOO classes make (command_creation.c). Commands made from C by anything else are found at the next
- *	outermost traced call, at most ten times a second, or by `etw script list`. Methods are no
- *	commands: tclint_oo.c finds them before their object runs.
+ *	Commands that `proc`, `rename`, `interp`, `namespace`, `load`, `coroutine` and TclOO classes
+ *	create are hooked at once (command_creation.c). Commands that other C code creates are found
+ *	at the next outermost traced call, at most ten times a second, or by `etw script list`.
+ *	Methods are not commands: tclint_oo.c hooks them before their object runs.
  */
 #include "script/script_text.h"
 #include "base/alloc.h"
@@ -29,8 +29,7 @@ static void setName(EtwHook *hook, const char *name)
 {
     size_t size = strlen(name);
     int flags = 0;
-    hook->builtin =
-            hook->builtin ? hook->builtin : EtwBuiltinOf(name); /* also when it is renamed */
+    hook->builtin = hook->builtin ? hook->builtin : EtwBuiltinOf(name); /* kept at a rename */
     EtwFree(hook->name);
     hook->name = EtwAlloc(size + 1);
     hook->nameSize = EtwScriptTextConvert(hook->name, name, size);
@@ -62,7 +61,7 @@ static void linkHook(EtwHook *hook)
     hook->listed = true;
 }
 
-/* The list's reference goes, too. */
+/* Also drops the list's reference. */
 static void unlinkHook(EtwHook *hook)
 {
     if (!hook->listed) {
@@ -80,9 +79,12 @@ static void unlinkHook(EtwHook *hook)
     EtwHookUnref(hook);
 }
 
-/* ---- The command goes or changes its name ---------------------------------------------------- */
+/* ---- Rename and deletion of commands --------------------------------------------------------- */
 
-/* A trace of a rename that deletes the command: Tcl still calls the other traces of the rename. */
+/*
+ * False if a trace of a rename has deleted the command: Tcl still calls the other traces of the
+ * rename.
+ */
 static bool isThere(const EtwScriptState *state, const EtwHook *hook)
 {
     const EtwHook *h = state != NULL ? state->hooks : NULL;
@@ -126,7 +128,7 @@ static bool isTraced(Tcl_Interp *interp, const char *name, const EtwHook *hook)
     return false;
 }
 
-/* The command trace goes by name: false when that name does not lead to the command. */
+/* Tcl_TraceCommand takes a name. False: the name does not refer to the command. */
 static bool traceCommand(EtwHook *hook, const char *name)
 {
     Tcl_Interp *interp = hook->state->interp;
@@ -134,7 +136,7 @@ static bool traceCommand(EtwHook *hook, const char *name)
            Tcl_TraceCommand(interp, name, TRACE_FLAGS, commandChanged, hook) == TCL_OK;
 }
 
-/* False: the command is hidden and keeps its trace, thus the hook must stay. */
+/* False: the command is hidden and keeps its trace, so the hook must be kept. */
 static bool untraceCommand(EtwHook *hook)
 {
     Tcl_Interp *interp = hook->state->interp;
@@ -150,14 +152,14 @@ static bool untraceCommand(EtwHook *hook)
     return gone;
 }
 
-/* ---- Which commands -------------------------------------------------------------------------- */
+/* ---- Which commands are hooked --------------------------------------------------------------- */
 
 static bool wildcardsMatch(EtwScriptState *state, Tcl_Command token, EtwCommandKind kind)
 {
     if (kind != ETW_KIND_IMPORT) {
         return kind != ETW_KIND_C;
     }
-    /* An import is a second way into its command: one pair of events is enough. */
+    /* An import calls its original: one pair of events is enough. */
     Tcl_Command original = etwHookLayer->scans ? etwHookLayer->original(token) : NULL;
     EtwHook *hook = original != NULL ? etwHookLayer->find(state, original) : NULL;
     if (original == NULL || (hook != NULL && (hook->what & HOOK_CALL))) {
@@ -178,7 +180,7 @@ typedef struct HookRequest {
     EtwCommandKind kind;
 } HookRequest;
 
-/* Lambdas are a script's own, though `apply` is Tcl's. */
+/* Lambdas belong to the script, although `apply` is a command of Tcl. */
 static bool isApply(const char *name)
 {
     return strcmp(name, "::apply") == 0;
@@ -356,7 +358,7 @@ void EtwHookScan(EtwScriptState *state)
     }
     state->scanning = true;
     state->needsScan = false;
-    /* Hooks first: those of hidden commands are in no namespace. */
+    /* Hooks first: hidden commands are in no namespace. */
     for (EtwHook *h = state->hooks, *next; h != NULL; h = next) {
         next = h->next;
         EtwHookSync(state, h->token);

@@ -1,8 +1,9 @@
 /*
  * script/command_kind.c --
  *
- *	Determines the kind of a command by its procedures, which are compared with those of commands of known kinds. These are
- *	created once per process in a temporary interpreter. Public API only.
+ *	Determines the kind of a command by comparing its C procedures with those of sample
+ *	commands, which are created once per process in a temporary interpreter. Uses the public API
+ *	only.
  */
 #include "script/script_int.h"
 #include <string.h>
@@ -55,7 +56,7 @@ static bool startsWith(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Tcl's own ensembles keep their parts below ::tcl. */
+/* Tcl's own ensembles have their subcommands below ::tcl. */
 static EtwCommandKind ensembleKind(Tcl_Command token)
 {
     Tcl_Namespace *ns;
@@ -66,7 +67,7 @@ static EtwCommandKind ensembleKind(Tcl_Command token)
     return ETW_KIND_ENSEMBLE;
 }
 
-/* What TclOO itself is made of; objects made with `new` are ::oo::Obj12. */
+/* True for TclOO's own classes. Objects created with `new` are named ::oo::Obj12. */
 bool EtwKindIsCoreOO(const char *name)
 {
     return startsWith(name, "::oo::") && !startsWith(name, "::oo::Obj");

@@ -1,8 +1,8 @@
 /*
  * script/script_blocks.c --
  *
- *	Blocks: what is entered and left, and has a place among the calls, without being a traced
- *	command: callbacks, waits in the event loop, `package require`.
+ *	Blocks: operations that have an enter and a leave event and nest among the calls, but are
+ *	not traced commands: callbacks, waits in the event loop, `package require`.
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"

@@ -1,10 +1,10 @@
 /*
  * script/script_callbacks.c --
  *
- *	Callbacks of the event loop: scripts that are given to after, fileevent, fcopy and
- *	`socket -server` are replaced by ones that tell when they run and how long they had to wait for
- *	it. To a script they look as they were given (see aliasScript in script_int.h), but for that of `socket
- *	-server`, which nobody can ask for. Callbacks that were given before are not told of.
+ *	Callbacks of the event loop: scripts passed to after, fileevent, fcopy and `socket -server`
+ *	are replaced by scripts that report when they run and how long they were queued. Commands
+ *	that return a callback's script (`after info`, `fileevent`) return the original one (see
+ *	aliasScript in script_int.h). Callbacks that were set before tracing began are not reported.
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_text.h"
@@ -13,9 +13,10 @@
 #include "base/wide.h"
 #include <string.h>
 
-static const char command[] = "::tcl::unsupported::etwCallback"; /* a namespace all interps have */
+static const char command[] =
+        "::tcl::unsupported::etwCallback"; /* a namespace of every interpreter */
 
-/* ---- When the event loop has looked for events ------------------------------------------------ */
+/* ---- When the event loop last checked for events ---------------------------------------------- */
 
 static __thread uint64_t loopTime; /* ticks */
 static __thread bool watching;
@@ -33,7 +34,7 @@ static void loopSetup(ClientData clientData, int flags)
     (void)flags;
 }
 
-/* Until the thread ends: one clock read each time its loop has waited. */
+/* Installed until the thread ends. Costs one clock read after each wait of the event loop. */
 static void watchLoop(void)
 {
     if (!watching) {
@@ -42,13 +43,13 @@ static void watchLoop(void)
     }
 }
 
-/* ---- What a callback is ---------------------------------------------------------------------- */
+/* ---- The origin of a callback ---------------------------------------------------------------- */
 
-/* A callback that was asked for; counted by the values that hold it. */
+/* Describes a callback; reference-counted by the values that contain it. */
 typedef struct Origin {
     int refs;
     const char *kind;
-    uint64_t due; /* ticks; 0: when the loop has noticed it */
+    uint64_t due; /* ticks; 0: when the event loop has noticed the event */
 } Origin;
 
 static void originFree(Tcl_Obj *obj)
@@ -67,7 +68,7 @@ static void originCopy(Tcl_Obj *from, Tcl_Obj *to)
     to->typePtr = from->typePtr;
 }
 
-/* Its string is the kind: all that is left of it where its type is lost. */
+/* Its string is the kind. Only the string remains when a conversion removes the type. */
 static const Tcl_ObjType originType = {
         .name = "etwCallback", .freeIntRepProc = originFree, .dupIntRepProc = originCopy};
 
@@ -87,9 +88,12 @@ static uint64_t waited(const Origin *origin)
     return from != 0 && now > from ? EtwScriptNanoseconds(now - from) : 0;
 }
 
-/* ---- Running one ----------------------------------------------------------------------------- */
+/* ---- Running a callback ---------------------------------------------------------------------- */
 
-/* The script with the words that were added to it: as a list, or, as text, by blanks. */
+/*
+ * The script with the words that the caller has appended: as list elements, or as text separated by
+ * blanks.
+ */
 static Tcl_Obj *wholeScript(Tcl_Obj *script, bool list, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *whole = objc > 0 ? Tcl_DuplicateObj(script) : script;
@@ -128,7 +132,7 @@ static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
         EtwBlockBegin(state, interp, &block, script, waited(origin));
     }
     int result = Tcl_NREvalObj(interp, script, TCL_EVAL_GLOBAL | (origin ? 0 : TCL_EVAL_DIRECT));
-    Tcl_DecrRefCount(script); /* the evaluation holds it */
+    Tcl_DecrRefCount(script); /* the evaluation has a reference */
     return result;
 }
 
@@ -158,7 +162,7 @@ static Tcl_Obj *aliased(Tcl_Obj *script, const char *kind, uint64_t due)
     return etwHookLayer->aliasScript(script, 3, words);
 }
 
-/* The script behind one of ours, else NULL. */
+/* The original of an aliased script; NULL: not an aliased script. */
 static Tcl_Obj *unaliased(Tcl_Obj *script)
 {
     Tcl_Size count;
@@ -171,7 +175,7 @@ static Tcl_Obj *unaliased(Tcl_Obj *script)
     return words[2];
 }
 
-/* Run with one word replaced. */
+/* Run the command with one word replaced. */
 static int runWith(const EtwWrapCall *use, int at, Tcl_Obj *word)
 {
     Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
@@ -263,7 +267,10 @@ int EtwWrapCopy(const EtwWrapCall *use)
     return EtwWrapRun(use, use->objc, use->objv);
 }
 
-/* socket -server PREFIX ?-myaddr ADDR? PORT; Tcl keeps a text, and adds channel, address and port */
+/*
+ * socket -server PREFIX ?-myaddr ADDR? PORT. Tcl keeps the prefix as text and appends channel,
+ * address and port.
+ */
 Tcl_Obj **EtwServerWords(const EtwWrapCall *use)
 {
     int at = 1;

@@ -1,9 +1,9 @@
 /*
  * script/script_calls.c --
  *
- *	What happens at the enter and the leave of a traced command: nesting, and the events.
- *	Nesting is kept per execution environment, because a coroutine leaves by `yield` in the middle of
- *	its calls. How commands are intercepted is the hook layer's business.
+ *	Enter and leave of a traced command: nesting, and the events. Nesting is kept per execution
+ *	environment, because a coroutine's `yield` leaves it in the middle of its calls. The hook
+ *	layer intercepts the commands.
  */
 #include "script/script_fields.h"
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ EtwScope *EtwScopePush(EtwScope *outer, EtwRule *rule)
     EtwScope *scope = EtwAlloc(sizeof *scope);
     scope->refs = 1;
     scope->rule = EtwRuleKeep(rule);
-    scope->outer = outer; /* takes the reference over */
+    scope->outer = outer; /* takes over the caller's reference */
     return scope;
 }
 
@@ -59,7 +59,7 @@ static EtwContext **findWaiting(EtwScriptState *state, const void *env)
     return at;
 }
 
-/* An environment without open calls is as deep as the one that runs it. */
+/* An environment without open calls starts at the depth of the environment that runs it. */
 static void inherit(EtwScriptState *state, EtwContext *context)
 {
     const EtwContext *from = NULL;
@@ -83,7 +83,7 @@ static void contextClear(EtwContext *context)
 void EtwContextSwitch(EtwScriptState *state, void *env)
 {
     EtwContext **at, *found;
-    /* Put the old one aside even when it has no open calls: the new one may inherit from it. */
+    /* Save the old one even without open calls: the new one may inherit from it. */
     EtwContext *old = EtwAlloc(sizeof *old);
     *old = state->now;
     old->next = state->waiting;
@@ -121,12 +121,13 @@ void EtwContextFree(EtwScriptState *state)
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /*
- * The fixed parts of an event and the names beside them are put into a buffer or two of this size, so
- * that a call without words takes one or two pieces; words and results are pieces of their own.
+ * The fixed parts of an event and the names next to them are stored in one or two buffers of this
+ * size. A call without words therefore needs one or two pieces. Words and results are separate
+ * pieces.
  */
 enum { PART = 2 * ETW_NAME_MAX + 64 };
 
-/* A text field of at most ETW_NAME_MAX bytes, mark included. */
+/* Store a text field of at most ETW_NAME_MAX bytes, including the mark of truncation. */
 static char *putName(char *at, EtwScriptState *state, const EtwCallSite *place)
 {
     EtwPieces p;
@@ -165,7 +166,7 @@ static char *putFile(char *at, EtwScriptState *state, const EtwCallSite *place)
     return at;
 }
 
-/* The words of a command, of which the first is its name. */
+/* Add the words of a command; the first one is its name. */
 static void addWords(EtwPieces *p, const EtwRule *rule, const char *name, size_t nameSize, int objc,
         Tcl_Obj *const objv[])
 {
@@ -214,8 +215,8 @@ uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall
 }
 
 /*
- * The common case where cost matters, in one piece: short and plain words, no source. Sets
- * call->ticks. False: not that simple, nothing was written.
+ * Write the event as one piece if all words are short and plain and no source is requested. This is
+ * the common case where cost matters. Sets call->ticks. False: not possible, nothing was written.
  */
 static bool writeFlatEnter(
         EtwHook *hook, const EtwRule *rule, EtwCall *call, int objc, Tcl_Obj *const objv[])
@@ -246,7 +247,7 @@ static bool writeFlatEnter(
     return true;
 }
 
-/* The Result field where there is none, or it is short and plain; else NULL. */
+/* Store the Result field if it is empty, or short and plain; otherwise NULL. */
 static inline char *putFlatResult(char *at, EtwScriptState *state, const EtwRule *rule)
 {
     char *end = at + 2;
@@ -273,7 +274,7 @@ void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *ca
         EtwWriteElapsed(leaveEvent(call), &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
         return;
     }
-    /* The result has to be made into text first: what that costs is not the call's. */
+    /* Convert the result after taking the time: the call's duration excludes the conversion. */
     EtwStore64(duration, EtwScriptNanoseconds(OsTicks() - call->ticks));
     EtwPiecesBegin(&p, state);
     EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
@@ -285,7 +286,7 @@ void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *ca
 
 /* ---- Enter and leave ------------------------------------------------------------------------- */
 
-/* A command is shown by its full name without the leading ::. */
+/* The event has the command's full name without the leading ::. */
 static void writeEnter(
         EtwHook *hook, const EtwRule *rule, int objc, Tcl_Obj *const objv[], EtwCall *call)
 {
@@ -295,7 +296,7 @@ static void writeEnter(
     }
 }
 
-/* The context is as deep as the call. */
+/* Store the call at the context's current depth. */
 static void keepLineCall(EtwContext *now, const EtwHook *hook, uint64_t id)
 {
     if (now->depth >= now->lineCapacity) {
@@ -327,7 +328,7 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
         call->packed |= CALL_SCOPE;
     }
     if (trace == TRACE_STEP ||
-            EtwScriptOn(ETW_KEYWORD_CALL)) { /* of steps EtwHookWants has asked */
+            EtwScriptOn(ETW_KEYWORD_CALL)) { /* for steps EtwHookWants has checked the keyword */
         writeEnter(hook, rule, objc, objv, call);
     }
     if (call->packed & CALL_SCOPE) {
@@ -364,7 +365,7 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
                 hook->name + 2, code, EtwScriptNanoseconds(OsTicks() - call->ticks), call->id);
     }
     if (EtwScriptOn(step ? ETW_KEYWORD_STEP : ETW_KEYWORD_CALL)) {
-        /* A step's rule is that of the call around it, which is still open. */
+        /* A step uses the rule of the enclosing call, which is still open. */
         const EtwRule *rule = step && now->scope ? now->scope->rule : hook->rule;
         if (rule != NULL) {
             EtwWriteLeave(state, rule, call, hook->name + 2, hook->nameSize - 2, code);
@@ -373,7 +374,7 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
     EtwHookUnref(hook);
 }
 
-/* ---- Calls that are no hooked commands ------------------------------------------------------- */
+/* ---- Calls without a hooked command ---------------------------------------------------------- */
 
 static void followEnv(EtwScriptState *state, Tcl_Interp *interp)
 {

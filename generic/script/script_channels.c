@@ -1,19 +1,20 @@
 /*
  * script/script_channels.c --
  *
- *	Events of keyword `channel`: data through channels, and opening them (puts, gets, read, close, open, socket, exec). An
- *	event is written after the command. Bytes are those of Tcl's data (of a byte array, else of UTF-8), before translation
- *	and encoding; for `gets CHAN VAR`, characters. fcopy and the channels' buffering are not traced.
+ *	Events of keyword `channel`: transfers through channels, and opening them (puts, gets, read,
+ *	close, open, socket, exec). An event is written after the command. Byte counts refer to
+ *	Tcl's data (a byte array, otherwise UTF-8) before translation and encoding; `gets CHAN VAR`
+ *	counts characters. fcopy and the channels' buffering are not traced.
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"
 
-/* What an event says beside the time it took. */
+/* The fields of an event except its duration. */
 typedef struct Done {
     const char *operation;
-    Tcl_Obj *channel; /* NULL: there is none */
+    Tcl_Obj *channel; /* NULL: no channel */
     uint64_t bytes;
-    Tcl_Obj *detail; /* NULL: nothing */
+    Tcl_Obj *detail; /* NULL: none */
 } Done;
 
 static void addName(EtwPieces *p, char size[2], const char *name)
@@ -56,7 +57,7 @@ static inline int plain(const EtwWrapCall *use)
     return EtwWrapRun(use, use->objc, use->objv);
 }
 
-/* The rest of *done is known only now. */
+/* Called when the command has ended and *done is complete. */
 static void writeOperation(const EtwWrapCall *use, uint64_t since, const Done *done, int code)
 {
     if (use->hook->state->interp != NULL) {
@@ -129,7 +130,7 @@ int EtwWrapClose(const EtwWrapCall *use)
     return code;
 }
 
-/* What is opened is in the words behind the command's name; the channel is the result. */
+/* The words after the command's name say what is opened; the result is the channel. */
 static int runOpen(const EtwWrapCall *use, const char *operation, Tcl_Obj *const words[])
 {
     uint64_t since = OsTicks();

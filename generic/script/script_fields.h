@@ -22,7 +22,7 @@ static inline char *put32(char *at, uint32_t value)
     return at + 4;
 }
 
-/* A text field that is real UTF-8. */
+/* A text field in standard UTF-8. */
 static inline char *putText(char *at, const char *text, size_t size)
 {
     EtwCopyShort(put16(at, size), text, size);

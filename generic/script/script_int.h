@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #ifndef TCL_SIZE_MAX
-typedef int Tcl_Size; /* as in tcl/core/tclcompat.h, which is above this room */
+typedef int Tcl_Size; /* defined as in tcl/core/tclcompat.h, which this room must not include */
 #endif
 
 typedef struct EtwScriptState EtwScriptState;
@@ -34,7 +34,7 @@ typedef struct EtwRule {
     int refs;
     EtwScriptOptions options; /* redact is NULL: its globs are below */
     size_t maxLength;
-    bool flat; /* nothing is masked, and a few short words are never cut */
+    bool flat; /* nothing is masked, and short words fit without truncation */
     int redactCount;
     char **redact;
 } EtwRule;
@@ -51,10 +51,10 @@ typedef struct EtwPattern {
     char *glob; /* without a leading :: */
     bool exact; /* has no glob character */
     EtwRule *rule;
-    struct EtwPattern *next; /* the newest first: it wins */
+    struct EtwPattern *next; /* the newest first: it takes precedence */
 } EtwPattern;
 
-/* ---- Where calls are nested (script_calls.c) -------------------------------------------------------- */
+/* ---- Nesting of calls (script_calls.c) -------------------------------------------------------------- */
 
 /* A running call with -steps full: commands inside it are traced by its rule. Reference-counted,
  * because a coroutine that was created inside keeps it after the call has returned. */
@@ -70,14 +70,14 @@ typedef struct EtwLineCall {
     const EtwHook *hook; /* only compared */
 } EtwLineCall;
 
-/* Nesting in one execution environment: the interpreter's own, or a coroutine's. */
+/* Nesting in one execution environment: that of the interpreter or of a coroutine. */
 typedef struct EtwContext {
     void *env;
     int depth;       /* of traced calls and steps */
     int open;        /* calls entered in this environment and not yet left */
-    int tooDeep;     /* calls that run and were not traced, with their lines, because of -depth */
+    int tooDeep;     /* running calls that are not traced because of -depth, nor are their lines */
     EtwScope *scope; /* innermost call with full steps, a reference */
-    EtwLineCall *lineCalls; /* by depth: those that are open, and others that were */
+    EtwLineCall *lineCalls; /* by depth; entries beyond the current depth are outdated */
     int lineCapacity;
     struct EtwContext *next;
 } EtwContext;
@@ -86,7 +86,7 @@ typedef struct EtwContext {
 
 struct EtwScriptState {
     Tcl_Interp *interp; /* NULL once it is deleted */
-    int refs;           /* the interpreter's, and one a hook */
+    int refs;           /* the interpreter's, and one for each hook */
     EtwPattern *patterns;
     unsigned generation;                   /* counts changes of the patterns */
     EtwSampler *sampler;                   /* NULL: stacks are not sampled */
@@ -95,19 +95,19 @@ struct EtwScriptState {
     int stepUsers;                         /* patterns and running `run`s with full steps */
     bool stepping;                         /* inlining is off and every command is hooked */
     bool scanning;                         /* guards against a scan inside a scan */
-    bool needsScan;                        /* something was created that was not seen */
+    bool needsScan;                        /* commands were created that are not hooked yet */
     Tcl_Obj *missed;     /* during a scan for `list`: names that could not be hooked */
     uint64_t lastScan;   /* ticks */
-    uint64_t lastCount;  /* commands there were */
+    uint64_t lastCount;  /* number of commands at that time */
     EtwContext now;      /* of the environment that ran last */
     EtwContext *waiting; /* other environments that have open calls */
     uint64_t nextId, endId;
     char *scratch;                /* ETW_SCRATCH bytes for text that must be converted */
-    void *layer;                  /* the hook layer's own */
+    void *layer;                  /* private data of the hook layer */
     EtwScriptState *nextInThread; /* of this thread */
 };
 
-/* The state of an interpreter, NULL when it was never traced. Made on demand by the second. */
+/* The state of an interpreter, NULL if it was never traced. The second function creates it. */
 EtwScriptState *EtwScriptStateOf(Tcl_Interp *interp);
 EtwScriptState *EtwScriptStateMake(Tcl_Interp *interp);
 EtwScriptState *EtwScriptThreadStates(void); /* all of this thread, a list */
@@ -123,16 +123,16 @@ int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, cons
 /* ---- Sampling (script_sample.c) --------------------------------------------------------------------- */
 
 enum { ETW_STACK_TEXT = 8000 };
-void EtwSampleStop(EtwScriptState *state); /* does nothing where nothing is sampled */
+void EtwSampleStop(EtwScriptState *state); /* does nothing if sampling is off */
 
-/* ---- Hooks (hooks.c) ------------------------------------------------------------------------- */
+/* ---- Hooks (command_hooks.c) ----------------------------------------------------------------- */
 
 enum {
     HOOK_CALL = 1,     /* matches a pattern */
-    HOOK_STEP = 2,     /* is seen inside calls that have steps */
+    HOOK_STEP = 2,     /* reported inside calls that have steps */
     HOOK_WATCH = 4,    /* creates commands: search for them when it has returned */
-    HOOK_OPAQUE = 8,   /* tests the nreProc of coroutines: show it the true ones meanwhile */
-    HOOK_BUILTIN = 16, /* takes callbacks, moves bytes, loads packages: see builtin_wrappers.c */
+    HOOK_OPAQUE = 8,   /* checks the nreProc of coroutines: restored during its call */
+    HOOK_BUILTIN = 16, /* see builtin_wrappers.c */
     HOOK_METHODS = 32, /* an object: its methods have to be hooked before it runs */
 };
 
@@ -144,7 +144,7 @@ typedef enum EtwCommandKind {
     ETW_KIND_COROUTINE,
     ETW_KIND_OBJECT,
     ETW_KIND_IMPORT,
-    ETW_KIND_METHOD /* no command: token is NULL, no hook layer knows it */
+    ETW_KIND_METHOD /* not a command: token is NULL, hook layers do not handle it */
 } EtwCommandKind;
 
 /*
@@ -156,8 +156,8 @@ struct EtwHook {
     Tcl_Command token;
     unsigned what;
     int refs;
-    EtwRule *rule; /* the last one of HOOK_CALL: calls that are running still leave by it */
-    char *name;    /* real UTF-8, with leading :: */
+    EtwRule *rule; /* of the last HOOK_CALL; running calls use it for their leave */
+    char *name;    /* standard UTF-8, with leading :: */
     size_t nameSize;
     char *word; /* the name without leading ::, as an element of a list */
     size_t wordSize;
@@ -165,7 +165,7 @@ struct EtwHook {
     const EtwBuiltin *builtin; /* of HOOK_BUILTIN */
     bool listed;               /* in state->hooks */
     EtwHook *previous, *next;  /* in state->hooks */
-    /* What follows is the hook layer's own. */
+    /* The following members belong to the hook layer. */
     int slot;
     void *key;
     Tcl_ObjCmdProc *nreProc;
@@ -173,18 +173,21 @@ struct EtwHook {
     bool swapped;
     void *trace;         /* of the command, see keepTrace */
     int epochs[2];       /* of an object: when its methods were hooked */
-    unsigned generation; /* of a method: of the patterns that what and rule are by */
+    unsigned generation; /* of a method: state->generation of `what` and `rule` */
 };
 
 /* Hook a command, change its hook, or unhook it, according to the current patterns and steps. */
 void EtwHookSync(EtwScriptState *state, Tcl_Command token);
-/* The same by name, seen from a namespace (NULL: global); silent when there is none. */
+/*
+ * The same by name, resolved in a namespace (NULL: global). Does nothing if there is no such
+ * command.
+ */
 void EtwHookSyncName(EtwScriptState *state, const char *name, const char *nsName);
 /* For a method, by its full name; the caller's reference. */
 EtwHook *EtwHookMethod(EtwScriptState *state, const char *name);
-/* Before a method runs: what and rule as the patterns are now. */
+/* Before a method runs: update `what` and `rule` from the current patterns. */
 void EtwHookMethodRefresh(EtwHook *hook);
-/* Look at every command. */
+/* Examine every command. */
 void EtwHookScan(EtwScriptState *state);
 /* Before the outermost call: scan for commands whose creation was not noticed. Rate-limited. */
 void EtwHookRefresh(EtwScriptState *state, uint64_t ticks);
@@ -206,18 +209,18 @@ bool EtwKindIsCoreOO(const char *name);
 bool EtwKindIsClass(Tcl_Interp *interp, const char *name); /* of an ETW_KIND_OBJECT */
 void EtwKindsInit(void); /* once a process, from a throw-away interpreter */
 
-/* ---- Commands that make commands (watch.c) --------------------------------------------------- */
+/* ---- Commands that create commands (command_creation.c) -------------------------------------- */
 
 /* HOOK_WATCH and HOOK_OPAQUE bits of a command by its name. */
 unsigned EtwWatchOf(const char *name);
 /* After a watched command has succeeded: hook the commands that it created. Keeps the interpreter's result. */
 void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
 
-/* ---- Tcl's own commands that are shown for what they do (builtin_wrappers.c) --------------------------- */
+/* ---- Wrapped commands of Tcl (builtin_wrappers.c) ------------------------------------------------------ */
 
-/* NULL: none of them. */
+/* NULL: not a wrapped command. */
 const EtwBuiltin *EtwBuiltinOf(const char *name);
-/* Instead of proc, which it calls. To be called by an NRE procedure as the last thing it does. */
+/* Called instead of proc, which it calls. Must be the last call of an NRE procedure. */
 int EtwBuiltinCall(const EtwHook *hook, Tcl_ObjCmdProc *proc, void *clientData, Tcl_Interp *interp,
         int objc, Tcl_Obj *const objv[]);
 
@@ -249,15 +252,17 @@ static inline bool EtwScriptOn(uint64_t keywords)
 
 enum { TRACE_NONE, TRACE_CALL, TRACE_STEP };
 
-/* What is carried from enter to leave. */
+/* Data passed from enter to leave. */
 typedef struct EtwCall {
     uint64_t id;
     uint64_t ticks;
     uint64_t packed; /* depth, CALL_* */
 } EtwCall;
 
-/* A running call rides in three words of an NRE callback: itself where it fits, else as a copy, which
- * EtwCallUnpack, called once, frees. */
+/*
+ * A running call is stored in three words of an NRE callback: directly if it fits, otherwise as a
+ * copy. EtwCallUnpack must be called once and frees the copy.
+ */
 static inline void EtwCallPack(const EtwCall *call, ClientData words[3])
 {
     if (sizeof(ClientData) == sizeof(uint64_t)) {
@@ -283,8 +288,7 @@ static inline EtwCall EtwCallUnpack(ClientData words[3])
 }
 enum { CALL_DEPTH = 0xFFFFFF, CALL_STEP = 1 << 24, CALL_SCOPE = 1 << 25 };
 
-/* Whether a call of this command is to be traced; st->now must be that of the running environment.
- */
+/* True if a call of this command is traced. state->now must be that of the running environment. */
 static inline int EtwHookWants(const EtwHook *hook)
 {
     if (hook->what & HOOK_CALL) {
@@ -298,36 +302,38 @@ static inline int EtwHookWants(const EtwHook *hook)
 }
 
 /*
- * st->now must be that of the running environment for both. False: not traced after all (too deep).
- * True: EtwCallLeave must follow; the hook is referenced until then.
+ * For both, state->now must be that of the running environment. False: not traced (too deep). True:
+ * EtwCallLeave must follow; the hook has a reference until then.
  */
 bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call);
 void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code);
 /*
- * A call that is no hooked command: a body, a callback. Begin sets *call, all but its ticks; End
- * must follow.
+ * A call without a hooked command: a body, a callback. Begin sets all members of *call except
+ * ticks. End must follow.
  */
 void EtwNestBegin(EtwScriptState *state, Tcl_Interp *interp, EtwCall *call);
 void EtwNestEnd(EtwScriptState *state, Tcl_Interp *interp, const EtwCall *call);
-/* Another execution environment runs now. */
+/* Another execution environment is running now. */
 void EtwContextSwitch(EtwScriptState *state, void *env);
 void EtwContextFree(EtwScriptState *state);
 EtwScope *EtwScopePush(EtwScope *outer, EtwRule *rule);
 EtwScope *EtwScopePop(EtwScope *scope); /* the outer one */
-/* The hooked call whose line runs: its id; 0: it was not traced. */
+/* The id of the hooked call whose line is executed; 0: it is not traced. */
 static inline uint64_t EtwLineCallId(const EtwContext *now, const EtwHook *hook)
 {
     return now->depth < now->lineCapacity && now->lineCalls[now->depth].hook == hook
                    ? now->lineCalls[now->depth].id
                    : 0;
 }
-/* The first word is shown as `name`. Returns the event's ticks, 0: no session took it. */
+/* The first word is written as `name`. Returns the event's ticks, 0: no session took it. */
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[]);
 void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int code);
 
-/* That a command was renamed or deleted, by the flags of its trace (script_run.c). */
+/*
+ * Write an event for the rename or deletion of a command, by the flags of its trace (script_run.c).
+ */
 void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName);
 
 /* ---- The hook layer -------------------------------------------------------------------------- */
@@ -339,15 +345,15 @@ typedef struct EtwCallSite {
         size_t size;
     } context[3];
     int pieces;
-    bool real;     /* there is one piece, and it is real UTF-8 */
+    bool real;     /* there is one piece, and it is standard UTF-8 */
     Tcl_Obj *file; /* NULL: not known; a reference of the caller's otherwise */
     uint32_t line;
 } EtwCallSite;
 
-/* How commands are intercepted. One of two, chosen once a process by a self-check. */
+/* How commands are intercepted. One of two layers, selected once per process by a self-check. */
 typedef struct EtwHookLayer {
     const char *name;
-    bool (*check)(void); /* NULL: not to be had */
+    bool (*check)(void); /* NULL: not available */
     void (*open)(EtwScriptState *state);
     void (*close)(EtwScriptState *state);
     EtwHook *(*find)(EtwScriptState *state, Tcl_Command token);
@@ -362,8 +368,8 @@ typedef struct EtwHookLayer {
     /* Fills in all of *place; file and line with `source` only. */
     void (*place)(EtwScriptState *state, EtwCallSite *place, bool source);
     /*
-     * Commands must be found before they run; else each is shown to EtwHookSync at its first
-     * call, there is one environment only, and what follows is NULL.
+     * Commands must be found before they are called. Otherwise EtwHookSync is called at the first
+     * call of each command, there is only one environment, and the following members are NULL.
      */
     bool scans;
     void (*each)(EtwScriptState *state, void (*visit)(void *ctx, Tcl_Command token), void *ctx);
@@ -378,9 +384,10 @@ typedef struct EtwHookLayer {
      */
     int *(*asyncReady)(Tcl_Interp *interp);
     /*
-     * A new object: a script whose string is `look`, and whose evaluation runs these words. NULL: not
-     * supported. Such a script calls aliasRuns before it evaluates anything, and aliasFailed when it
-     * ends with an error that is logged already, so that info frame and errorInfo do not show it.
+     * A new object: a script whose string is `look`, and whose evaluation runs these words. NULL:
+     * not supported. Such a script calls aliasRuns before it evaluates anything, and aliasFailed if
+     * it ends with an error that is already logged, so that info frame and errorInfo do not show
+     * it.
      */
     Tcl_Obj *(*aliasScript)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
     void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);
@@ -390,7 +397,7 @@ typedef struct EtwHookLayer {
 
 extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */
 extern const EtwHookLayer etwHookPublic;
-const EtwHookLayer *EtwHookLayerGet(void); /* the one in use; EtwScriptProviderOpen chooses */
+const EtwHookLayer *EtwHookLayerGet(void); /* the one in use; EtwScriptProviderOpen selects it */
 extern const EtwHookLayer *etwHookLayer;
 
 #endif

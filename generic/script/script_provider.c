@@ -1,9 +1,9 @@
 /*
  * script/script_provider.c --
  *
- *	The provider Tcl-Script and its events (semantics/declared_events.c): registered and defined
- *	once a process, when the first script is to be traced. Also what all threads share beside: call
- *	ids, and the scale from ticks to nanoseconds.
+ *	The provider Tcl-Script and its events (semantics/declared_events.c), which are registered
+ *	and defined once per process, when tracing of a script is first requested. Also the other
+ *	data that all threads share: call ids, and the scale from ticks to nanoseconds.
  */
 #include "script/script_text.h"
 #include "engine/provider/provider.h"
@@ -69,7 +69,7 @@ int EtwScriptProviderOpen(Tcl_Interp *interp)
     return TCL_OK;
 }
 
-/* So many that threads do not fight for one word. */
+/* Takes a block of ids, so that threads rarely compete for the counter. */
 void EtwScriptTakeIds(EtwScriptState *state)
 {
     enum { BLOCK = 256 };

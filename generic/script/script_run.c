@@ -1,8 +1,8 @@
 /*
  * script/script_run.c --
  *
- *	Traces a body as a call; traces variables, and renames and deletions of single commands. The traces are Tcl's own
- *	(Tcl_TraceVar2, Tcl_TraceCommand).
+ *	Traces a body as a call (`etw script run`); traces variables, and renames and deletions of
+ *	single commands. Uses Tcl's own traces (Tcl_TraceVar2, Tcl_TraceCommand).
  */
 #include "script/script_text.h"
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 
 /* ---- etw script run -------------------------------------------------------------------------- */
 
-/* One body that runs. Freed by its leave. */
+/* One running body. Its leave frees it. */
 typedef struct Run {
     EtwScriptState *state; /* a reference */
     EtwRule *rule;
@@ -96,12 +96,12 @@ int EtwScriptRun(
 
 /* ---- Variables ------------------------------------------------------------------------------- */
 
-/* One traced variable; owned by its trace, which says when it goes. */
+/* One traced variable. Freed when Tcl reports that its trace was removed. */
 typedef struct VarTrace {
     EtwScriptState *state; /* a reference */
     int ops;
-    Tcl_Obj *name; /* as it was given */
-    bool whole;    /* an array may be meant: elements are named behind it */
+    Tcl_Obj *name; /* as passed by the caller */
+    bool whole;    /* may be an array: the element's name is appended */
 } VarTrace;
 
 static const EtwRule *plainRule(void)
@@ -196,7 +196,7 @@ static int removeVariable(Tcl_Interp *interp, Tcl_Obj *name, int ops)
             "variable \"%.100s\" has no trace of etw for these operations", text);
 }
 
-/* A variable is looked for where the caller stands. */
+/* The variable is resolved in the caller's frame. */
 int EtwScriptVariable(Tcl_Interp *interp, Tcl_Obj *name, int ops, int add)
 {
     const char *text = Tcl_GetString(name);
@@ -228,7 +228,7 @@ int EtwScriptVariable(Tcl_Interp *interp, Tcl_Obj *name, int ops, int add)
 typedef struct EtwCommandTrace {
     EtwScriptState *state; /* a reference */
     int ops;
-    struct EtwCommandTrace *next; /* of the state's */
+    struct EtwCommandTrace *next; /* in the state's list */
 } CommandTrace;
 
 static CommandTrace **findTrace(EtwScriptState *state, const CommandTrace *trace)
@@ -264,7 +264,7 @@ static void commandChanged(ClientData clientData, Tcl_Interp *interp, const char
     CommandTrace *trace = clientData;
     EtwScriptState *state = EtwScriptStateOf(interp);
     if (!(flags & TCL_TRACE_DESTROYED) && (state == NULL || *findTrace(state, trace) == NULL)) {
-        return; /* a trace of the same rename has deleted the command */
+        return; /* another trace of this rename has deleted the command */
     }
     if ((flags & trace->ops) && EtwScriptOn(ETW_KEYWORD_COMMAND)) {
         EtwWriteCommand(trace->state, flags, oldName, newName);

@@ -1,14 +1,14 @@
 /*
  * script/script_text.c --
  *
- *	See script_text.h. Tcl's UTF-8 differs from the real one in NUL (C0 80) and, in Tcl 8.6, in
- *	characters beyond the BMP (two surrogates of three bytes each).
+ *	See script_text.h. Tcl's UTF-8 differs from standard UTF-8 in NUL (C0 80) and, in Tcl 8.6,
+ *	in characters beyond the BMP (two surrogates of three bytes each).
  */
 #include "script/script_text.h"
 #include "base/unicode.h"
 #include <stdio.h>
 
-/* What a byte does to a word of a list, or to being real UTF-8. */
+/* The effect of a byte on a list element's quoting, or on the validity as UTF-8. */
 enum { QUOTE = 1, BRACE = 2, SPECIAL = 4 };
 static const uint8_t byteClass[256] = {
         [' '] = QUOTE,
@@ -46,7 +46,7 @@ void EtwPiecesRaw(EtwPieces *p, const void *data, size_t size)
     p->data[p->count++] = (Etw_Data){data, size};
 }
 
-/* Copy into the scratch; one piece with the copy before it. */
+/* Copy into the scratch buffer; extends the previous piece if that is the copy before it. */
 static void addCopy(EtwPieces *p, const char *data, size_t size)
 {
     char *at = p->scratch + p->used;
@@ -60,8 +60,10 @@ static void addCopy(EtwPieces *p, const char *data, size_t size)
     }
 }
 
-/* The scratch holds all fields of an event at their limits. Some slots are kept for the fixed parts
- * and the fields that follow. */
+/*
+ * The scratch buffer can hold all fields of an event at their limits. Some pieces are reserved for
+ * the fixed parts and the fields that follow.
+ */
 static void addPiece(EtwPieces *p, const char *data, size_t size, bool stays)
 {
     bool copy = !stays || size < 48 || p->count > ETW_PIECES - 16;
@@ -76,7 +78,7 @@ static void addPiece(EtwPieces *p, const char *data, size_t size, bool stays)
     }
 }
 
-/* ---- Real UTF-8 ------------------------------------------------------------------------------ */
+/* ---- Standard UTF-8 -------------------------------------------------------------------------- */
 
 bool EtwScriptTextNeedsConversion(const char *text, size_t size)
 {
@@ -132,7 +134,7 @@ void EtwFieldBegin(EtwPieces *p, size_t limit)
     p->guessed = false;
 }
 
-/* Once something was left out, all that follows is. */
+/* The number of bytes that fit. After the first truncation it is 0. */
 static size_t capacityFor(EtwPieces *p, const char *text, size_t size)
 {
     size_t capacity = p->lost == 0 ? p->limit - p->size : 0;
@@ -154,14 +156,14 @@ void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size)
     addUtf8(p, utf8, size, true);
 }
 
-/* The conversion never grows, so that cutting first is right to within a character. */
+/* The conversion never increases the size, so truncating first is exact to within one character. */
 static void addConverted(EtwPieces *p, const char *text, size_t size)
 {
     size_t keep = capacityFor(p, text, size);
     char *copy;
     if (keep >= 3 && (uint8_t)text[keep - 3] == 0xED && (uint8_t)text[keep - 2] >= 0xA0 &&
             (uint8_t)text[keep - 2] <= 0xAF && keep < size) {
-        keep -= 3; /* not between two surrogates */
+        keep -= 3; /* do not split a surrogate pair */
         p->lost += 3;
     }
     copy = EtwAlloc(keep + 1);
@@ -198,7 +200,7 @@ uint16_t EtwFieldEnd(EtwPieces *p)
 
 /* ---- Values without a string representation -------------------------------------------------- */
 
-/* Types of values that can be shown without giving them one. */
+/* Types whose values can be shown without generating a string representation. */
 static struct {
     const Tcl_ObjType *integer, *wide, *real, *list, *dict, *bytes;
 } types;
@@ -224,14 +226,14 @@ void EtwScriptTextInit(void)
 }
 
 /*
- * Text of a value for looking at: its own string, or one made in `made`, of which no more than
- * about `limit` bytes. `lost`: an estimate of what was left out of the latter.
+ * The text of a value: its own string, or one generated in `made` with a size of about `limit`
+ * bytes at most. `lost`: estimated size of the part of the latter that was omitted.
  */
 typedef struct Shown {
     const char *text;
     size_t size;
     size_t lost;
-    bool own; /* the value's string, stays as long as the value */
+    bool own; /* it is the value's string, valid as long as the value */
     char number[TCL_DOUBLE_SPACE];
     EtwText made;
 } Shown;
@@ -294,7 +296,7 @@ static void showDict(Shown *s, Tcl_Obj *obj, size_t limit)
     }
 }
 
-/* As Tcl's: each byte is a character. */
+/* Each byte is a character, as in Tcl. */
 static void showBytes(Shown *s, Tcl_Obj *obj, size_t limit)
 {
     Tcl_Size count = 0;
@@ -302,7 +304,7 @@ static void showBytes(Shown *s, Tcl_Obj *obj, size_t limit)
     Tcl_Size i;
     for (i = 0; i < count && s->made.size <= limit; i++) {
         if (bytes[i] == 0) {
-            EtwTextAdd(&s->made, "\xC0\x80", 2); /* Tcl's form, as in all text here */
+            EtwTextAdd(&s->made, "\xC0\x80", 2); /* in Tcl's UTF-8, like all text here */
         } else if (bytes[i] < 0x80) {
             EtwTextChar(&s->made, (char)bytes[i]);
         } else {
@@ -313,7 +315,7 @@ static void showBytes(Shown *s, Tcl_Obj *obj, size_t limit)
     s->lost = (size_t)(count - i);
 }
 
-/* Of a value whose type is one of the two for integers. */
+/* The value's type must be one of the two integer types. */
 static inline Tcl_WideInt integerOf(const Tcl_Obj *obj)
 {
 #if TCL_MAJOR_VERSION == 8
@@ -329,7 +331,7 @@ static inline bool isInteger(const Tcl_Obj *obj)
     return obj->typePtr != NULL && (obj->typePtr == types.integer || obj->typePtr == types.wide);
 }
 
-/* Room for 20 bytes; the end. */
+/* Needs 20 bytes at `at`; returns the end. */
 static inline char *putInteger(char *at, Tcl_WideInt wide)
 {
     if (wide < 0) {
@@ -344,7 +346,7 @@ static bool showNumber(Shown *s, Tcl_Obj *obj)
     if (isInteger(obj)) {
         s->text = s->number;
         s->size = (size_t)(putInteger(s->number, integerOf(obj)) - s->number);
-        s->number[s->size] = '\0'; /* masks want an end */
+        s->number[s->size] = '\0'; /* masks need a terminator */
         return true;
     }
     if (obj->typePtr == types.real && Tcl_GetDoubleFromObj(NULL, obj, &real) == TCL_OK) {
@@ -356,7 +358,7 @@ static bool showNumber(Shown *s, Tcl_Obj *obj)
     return false;
 }
 
-/* True: text of ours, false: the type has to make its string. */
+/* True: the text was generated here. False: the type must generate its string. */
 static bool showType(Shown *s, Tcl_Obj *obj, size_t limit)
 {
     if (showNumber(s, obj)) {
@@ -371,7 +373,7 @@ static bool showType(Shown *s, Tcl_Obj *obj, size_t limit)
     } else {
         return false;
     }
-    EtwTextChar(&s->made, '\0'); /* masks want an end */
+    EtwTextChar(&s->made, '\0'); /* masks need a terminator */
     s->text = s->made.data;
     s->size = s->made.size - 1;
     return true;
@@ -407,9 +409,9 @@ uint64_t EtwScriptTextBytes(Tcl_Obj *obj)
     return (uint64_t)size;
 }
 
-/* ---- Short and plain ------------------------------------------------------------------------- */
+/* ---- Short and plain values ------------------------------------------------------------------ */
 
-/* Copied bytes, and what they would do to a word of a list. NULL: not that simple. */
+/* Copies the bytes and collects their effect on a list element. NULL: not a simple case. */
 static inline __attribute__((always_inline)) char *flatCopy(
         char *at, const Tcl_Obj *obj, unsigned *classesPtr)
 {
@@ -457,7 +459,7 @@ char *EtwFlatWord(char *at, Tcl_Obj *word)
 
 /* ---- Masking --------------------------------------------------------------------------------- */
 
-enum { MASK_DEPTH = 4 }; /* lists in lists that are looked into */
+enum { MASK_DEPTH = 4 }; /* depth up to which nested lists are searched */
 
 static bool masked(const EtwRule *rule, const char *text)
 {
@@ -472,7 +474,7 @@ static bool masked(const EtwRule *rule, const char *text)
 static bool maskInto(
         Tcl_DString *out, const char *text, size_t size, const EtwRule *rule, int depth);
 
-/* Elements of a well-formed list; false: nothing to mask, or no list. */
+/* Mask the elements of a well-formed list. False: nothing was masked, or not a list. */
 static bool maskElements(Tcl_DString *out, const char *text, const EtwRule *rule, int depth)
 {
     Tcl_Size count;
@@ -503,7 +505,7 @@ static bool isBlank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Words between blanks, of any text. */
+/* Mask the words of any text that are separated by white space. */
 static bool maskWords(Tcl_DString *out, const char *text, size_t size, const EtwRule *rule)
 {
     bool changed = false;
@@ -523,7 +525,7 @@ static bool maskWords(Tcl_DString *out, const char *text, size_t size, const Etw
     return changed;
 }
 
-/* The text with what matches replaced; true: something did. */
+/* Appends the text with all matches replaced. True: there was a match. */
 static bool maskInto(
         Tcl_DString *out, const char *text, size_t size, const EtwRule *rule, int depth)
 {
@@ -543,7 +545,7 @@ static bool maskInto(
 
 /* ---- Words and values ------------------------------------------------------------------------ */
 
-/* Can the text stand in braces as it is, within a list? */
+/* True if the text can be put in braces unchanged as a list element. */
 static bool bracesFit(const char *text, size_t size)
 {
     int level = 0;
@@ -578,14 +580,14 @@ static void addWord(EtwPieces *p, const char *text, size_t size, bool stays)
     size_t look = size < p->limit ? size : p->limit;
     unsigned classes = size == 0 ? QUOTE : 0;
     if (p->lost != 0) {
-        p->lost += size; /* how it would be quoted does not matter any more */
+        p->lost += size; /* its quoting does not matter any more */
         return;
     }
     for (size_t i = 0; i < look; i++) {
         classes |= byteClass[(uint8_t)text[i]];
     }
     if (look < size) {
-        addTcl(p, text, size, stays); /* will be cut: counting quotes would mean reading it all */
+        addTcl(p, text, size, stays); /* truncated, so its quoting does not matter */
     } else if (classes == 0) {
         addUtf8(p, text, size, stays);
     } else if (classes & (QUOTE | BRACE)) {

@@ -29,16 +29,16 @@ typedef struct EtwPieces {
 } EtwPieces;
 
 void EtwPiecesBegin(EtwPieces *p, EtwScriptState *state);
-/* A fixed part; `data` must stay until the event is written. */
+/* A fixed part. `data` must remain valid until the event is written. */
 void EtwPiecesRaw(EtwPieces *p, const void *data, size_t size);
 
 void EtwFieldBegin(EtwPieces *p, size_t limit);
 void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size);     /* valid UTF-8 */
 void EtwFieldTcl(EtwPieces *p, const char *text, size_t size);       /* Tcl's own UTF-8 */
-void EtwFieldElement(EtwPieces *p, const char *text, size_t size);   /* as the first of a list */
+void EtwFieldElement(EtwPieces *p, const char *text, size_t size);   /* first element of a list */
 void EtwFieldWord(EtwPieces *p, Tcl_Obj *word, const EtwRule *rule); /* as an element of a list */
 void EtwFieldValue(EtwPieces *p, Tcl_Obj *value, const EtwRule *rule);
-uint16_t EtwFieldEnd(EtwPieces *p); /* adds the mark of a cut; bytes of the field */
+uint16_t EtwFieldEnd(EtwPieces *p); /* adds the mark of truncation; returns the size of the field */
 
 /*
  * The common case, without pieces: a short word or value with a string or an integer, copied to
@@ -49,12 +49,15 @@ enum { ETW_FLAT_MAX = 64, ETW_FLAT_WORDS = 8 };
 char *EtwFlatWord(char *at, Tcl_Obj *word);
 char *EtwFlatValue(char *at, Tcl_Obj *value);
 
-/* Which types can be shown without a string representation; once a process. */
+/* Determines which types can be shown without a string representation; once per process. */
 void EtwScriptTextInit(void);
-/* Real UTF-8 from Tcl's, at most size bytes of it, into out (as long); returns the length. */
+/*
+ * Converts Tcl's UTF-8 to standard UTF-8, at most size bytes, into out (of the same size). Returns
+ * the length.
+ */
 size_t EtwScriptTextConvert(char *out, const char *text, size_t size);
 bool EtwScriptTextNeedsConversion(const char *text, size_t size);
-bool EtwScriptTextIsList(const Tcl_Obj *obj); /* as it is, without looking into its text */
+bool EtwScriptTextIsList(const Tcl_Obj *obj); /* by its type, without parsing its string */
 /* A byte array's bytes, or those of its string. */
 uint64_t EtwScriptTextBytes(Tcl_Obj *obj);
 

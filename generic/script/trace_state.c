@@ -1,8 +1,8 @@
 /*
  * script/trace_state.c --
  *
- *	A traced interpreter's state: made at the first `etw script` that needs it, freed with the
- *	interpreter. Patterns and their options; add, remove and list.
+ *	The state of a traced interpreter: created at the first `etw script` command that needs it,
+ *	freed with the interpreter. Patterns and their options; add, remove and list.
  */
 #include "script/script_text.h"
 #include "base/alloc.h"
@@ -135,7 +135,7 @@ EtwRule *EtwScriptMatch(EtwScriptState *state, const char *name, bool wild)
     for (const EtwPattern *p = state->patterns; p != NULL; p = p->next) {
         if (p->exact) {
             if (strcmp(p->glob, name) == 0) {
-                return p->rule; /* says more than any wildcard */
+                return p->rule; /* takes precedence over all wildcards */
             }
         } else if (rule == NULL && (wild || p->rule->options.builtins) && !isOwnCommand(name) &&
                    Tcl_StringMatch(name, p->glob)) {
@@ -179,7 +179,7 @@ static void forgetState(EtwScriptState *state)
     }
 }
 
-/* The interpreter goes. Its commands have gone before, hidden ones as well. */
+/* The interpreter is being deleted. Its commands were deleted before, including the hidden ones. */
 static void deleteState(void *clientData, Tcl_Interp *interp)
 {
     EtwScriptState *state = clientData;
@@ -210,7 +210,7 @@ EtwScriptState *EtwScriptStateMake(Tcl_Interp *interp)
     return state;
 }
 
-/* Bring hooks in line with patterns and step users. */
+/* Update the hooks to the current patterns and users of steps. */
 static void apply(EtwScriptState *state)
 {
     bool stepping = state->stepUsers > 0;
@@ -313,7 +313,7 @@ int EtwScriptRemove(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *
     }
     for (int i = 0; i < count; i++) {
         EtwPattern **at = findPattern(state, withoutColons(Tcl_GetString(patterns[i])));
-        if (*at != NULL) { /* a pattern may be given twice */
+        if (*at != NULL) { /* a pattern may occur twice in the arguments */
             unlinkPattern(state, at);
         }
     }

@@ -1,8 +1,9 @@
 /*
  * script/usdt_probe.c --
  *
- *	The static probes of usdt_probe.h: their semaphores, and the one location of each. sys/sdt.h (Debian:
- *	systemtap-sdt-dev) has the format of the notes that describe them in the ELF file.
+ *	Defines the static probes of usdt_probe.h: their semaphores, and the one location of each.
+ *	sys/sdt.h (Debian: systemtap-sdt-dev) documents the format of the ELF notes that describe
+ *	them.
  */
 #include "script/usdt_probe.h"
 
@@ -11,7 +12,7 @@
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
-/* In a section of their own, as the notes want it; hidden, so that they are addressed directly. */
+/* In a separate section, as the ELF notes require; hidden, so that they are addressed directly. */
 #define SEMAPHORE                                                                                  \
     __attribute__((section(".probes"), used, visibility("hidden"))) volatile unsigned short
 SEMAPHORE etw_script__enter_semaphore = 0, etw_script__leave_semaphore = 0;

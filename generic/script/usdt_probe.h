@@ -13,7 +13,7 @@
 
 #ifdef ETW_HAVE_SDT
 
-/* The tracer, or the kernel for it, writes here: so volatile. */
+/* Volatile: the tracing tool or the kernel writes here. */
 extern volatile unsigned short etw_script__enter_semaphore, etw_script__leave_semaphore;
 
 static inline bool EtwProbed(void)
@@ -21,7 +21,9 @@ static inline bool EtwProbed(void)
     return __builtin_expect(etw_script__enter_semaphore | etw_script__leave_semaphore, 0) != 0;
 }
 
-/* The command's name without leading ::, how deep it is nested, the call's id (of the process). */
+/*
+ * The command's name without leading ::, its nesting depth, the call's id (unique in the process).
+ */
 void EtwProbeEnter(const char *name, unsigned depth, uint64_t id);
 /* The name, Tcl's return code, nanoseconds since the enter, the call's id. */
 void EtwProbeLeave(const char *name, int code, uint64_t duration, uint64_t id);

@@ -188,7 +188,7 @@ static const EtwDeclaredField state4[] = {ENDS(IPV4), STATES}, state6[] = {ENDS(
 static const EtwDeclaredField transfer4[] = {ENDS(IPV4), SIZE}, transfer6[] = {ENDS(IPV6), SIZE};
 static const EtwDeclaredField ends4[] = {ENDS(IPV4)}, ends6[] = {ENDS(IPV6)};
 
-/* Two event classes of the same name: IPv4, and IPv6 just behind. */
+/* Two event classes with the same name: IPv4, directly followed by IPv6. */
 #define EVENT46(name, meaning, moves, fields, text)                                                \
     {name, INFO, 0, M(meaning), 0, moves, COUNT(fields##4), text},                                 \
     {name, INFO, 0, M(meaning), 0, moves, COUNT(fields##6), text}

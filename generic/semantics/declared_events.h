@@ -1,10 +1,10 @@
 /*
  * semantics/declared_events.h --
  *
- *	The declaration of our own events: providers, keywords, events, fields, what they mean and how
- *	they are documented. The providers define their events from it (EtwDeclaredFields), the
- *	semantics table is made from it, and so are the tables in doc/internals/EVENTS.md
- *	(tools/gen-events.sh). A change here is a change of the file format that users' scripts see.
+ *	The declaration of our own events: providers, keywords, events, fields, their meaning and
+ *	documentation. The providers define their events from it (EtwDeclaredFields). The semantics
+ *	table and the tables in doc/internals/EVENTS.md (tools/gen-events.sh) are generated from it.
+ *	A change here changes the file format that users' scripts read.
  */
 #ifndef ETW_DECLARED_EVENTS_H
 #define ETW_DECLARED_EVENTS_H
@@ -79,11 +79,11 @@ enum { ETW_SESSION_HOST, ETW_SESSION_MARK };
 
 extern const EtwDeclaredProvider etwDeclaredProviders[]; /* ends with a name of NULL */
 
-/* NULL: none of ours has that name. */
+/* NULL: not one of our own providers. */
 const EtwDeclaredProvider *EtwDeclaredFind(const char *name);
 /* Names of the values of a field, of our own events or of raw tracepoints; NULL: none. */
 const EtwMap *EtwFieldNames(const char *provider, const char *event, const char *field);
-/* As Etw_DefineEvent takes it: fills desc and fields, returns the number of fields. */
+/* In the form that Etw_DefineEvent takes: fills desc and fields, returns the number of fields. */
 enum { ETW_DECLARED_FIELDS_MAX = 10 };
 int EtwDeclaredFields(const EtwDeclaredEvent *event, Etw_EventDesc *desc,
         Etw_Field fields[ETW_DECLARED_FIELDS_MAX]);

@@ -1,9 +1,9 @@
 /*
  * semantics/semantics.c --
  *
- *	Finds what the events of a schema mean (semantics/semantics.h): by the declaration of our own
- *	events, and by tables of the names that Windows' kernel classes and the providers
- *	Microsoft-Windows-Kernel-Process and -File have for their events and fields.
+ *	Determines what the events of a schema mean (semantics/semantics.h). It uses the declaration
+ *	of our own events, and tables of the events and fields of Windows' kernel classes and of the
+ *	providers Microsoft-Windows-Kernel-Process and -File.
  */
 #include "semantics/declared_events.h"
 
@@ -54,7 +54,9 @@ static const struct {
         {"BiosVersion", ETW_ROLE_BIOS}, {"ProductName", ETW_ROLE_PRODUCT},
         {"BuildLab", ETW_ROLE_BUILD}};
 
-/* The first row that fits decides. A name that ends with a star stands for all that begin so. */
+/*
+ * The first matching row applies. A name that ends with a star matches all names with this prefix.
+ */
 static const struct {
     const char *provider, *event;
     EtwMeaning meaning;
@@ -111,7 +113,7 @@ static bool isCalled(const char *pattern, const char *name)
 
 /* ---- Meanings -------------------------------------------------------------------------------- */
 
-/* The roles without which an event has not got the meaning. */
+/* The roles that an event must have for this meaning. */
 static uint64_t neededRoles(EtwMeaning meaning, bool windows)
 {
     static const uint64_t enter = ETW_ROLE_BIT(ETW_ROLE_CALL_ID) | ETW_ROLE_BIT(ETW_ROLE_DEPTH) |
@@ -180,7 +182,7 @@ static EtwRole windowsRole(const char *field)
     return ETW_ROLE_NONE;
 }
 
-/* event: NULL when it is not one of ours. */
+/* event: NULL if it is not one of our own. */
 static void giveRoles(EtwSemantics *s, const EtwSchema *schema, const EtwDeclaredEvent *event)
 {
     int most = event != NULL ? ETW_ROLE_FIELDS : INT16_MAX;
@@ -211,7 +213,7 @@ static void findWindows(EtwSemantics *s, const EtwSchema *schema)
     }
 }
 
-/* Two events of a name (IPv4, IPv6) have the same meaning and roles. */
+/* Events with the same name (IPv4, IPv6) have the same meaning and roles. */
 static void findDeclared(
         EtwSemantics *s, const EtwSchema *schema, const EtwDeclaredProvider *provider)
 {
@@ -243,7 +245,10 @@ const EtwSemantics *EtwSemanticsFind(const EtwSchema *schema)
 {
     EtwSemantics *other = NULL;
     EtwSemantics *s = newSemantics(schema);
-    /* The slot is the one part of a schema that changes; release: the reader sees what s says. */
+    /*
+     * The slot is the only part of a schema that changes. Release: the contents of s are visible
+     * with its pointer.
+     */
     if (!__atomic_compare_exchange_n(&((EtwSchema *)schema)->semantics, &other, s, false,
                 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
         EtwFree(s); /* another thread was first */

@@ -1,10 +1,10 @@
 /*
  * semantics/semantics.h --
  *
- *	What events mean: one table from an event's schema to its meaning, to what it says about names,
- *	and to the fields that have a role. It covers our own events (semantics/declared_events.h) and
- *	the Windows kernel classes that this package interprets. An event that has a known name but
- *	other fields or types is an event without a meaning.
+ *	The meaning of events: one table from an event's schema to its meaning, to what it says
+ *	about names, and to the fields that have a role. It covers our own events
+ *	(semantics/declared_events.h) and the Windows kernel classes that this package interprets.
+ *	An event with a known name but other fields or types has no meaning.
  */
 #ifndef ETW_SEMANTICS_H
 #define ETW_SEMANTICS_H
@@ -13,7 +13,7 @@
 
 /* What happened. */
 typedef enum EtwMeaning {
-    ETW_MEANS_OTHER, /* nothing that is known here */
+    ETW_MEANS_OTHER, /* unknown */
     ETW_MEANS_CALL_ENTER,
     ETW_MEANS_CALL_LEAVE,
     ETW_MEANS_STEP_ENTER,
@@ -38,7 +38,7 @@ typedef enum EtwMeaning {
     ETW_MEANS_ALLOC, /* memory from a heap */
     ETW_MEANS_THREAD_END,
     ETW_MEANS_PROCESS_END,
-    ETW_MEANS_HOST,    /* the first event of a session of ours: the machine and the program */
+    ETW_MEANS_HOST,    /* the first event of one of our own sessions: machine and program */
     ETW_MEANS_MARK,    /* a note in the trace */
     ETW_MEANS_MACHINE, /* facts of a Windows machine */
     ETW_MEANS_TRACE,   /* records of a file's own header */
@@ -49,7 +49,7 @@ typedef enum EtwMeaning {
 typedef enum EtwNaming {
     ETW_NAMES_NOTHING,
     ETW_NAMES_PROCESS,     /* a process and its name */
-    ETW_NAMES_OWN_PROCESS, /* the event's own process, where nothing better is known */
+    ETW_NAMES_OWN_PROCESS, /* the event's own process, if no better name is known */
     ETW_NAMES_THREAD,      /* a thread and its process */
     ETW_NAMES_MODULE,      /* a module at an address */
     ETW_NAMES_MODULE_GONE,
@@ -57,7 +57,7 @@ typedef enum EtwNaming {
     ETW_NAMES_RUNNING /* the thread that a CPU runs from now on */
 } EtwNaming;
 
-/* What a field stands for. Each role accepts some types only (fitsRole in semantics.c). */
+/* The purpose of a field. Each role accepts certain types only (fitsRole in semantics.c). */
 typedef enum EtwRole {
     ETW_ROLE_NONE,
     /* texts: Tcl scripts, and the name of the thread that gets a CPU */
@@ -126,7 +126,7 @@ _Static_assert(ETW_ROLE_COUNT <= 64, "EtwSemantics.roles has a bit for each role
 typedef struct EtwSemantics {
     EtwMeaning meaning;
     EtwNaming naming;
-    const char *moves;             /* what moved the bytes of ETW_ROLE_SIZE: "tcp send"; or NULL */
+    const char *moves;             /* the transfer that ETW_ROLE_SIZE counts: "tcp send"; or NULL */
     uint64_t roles;                /* ETW_ROLE_BIT of each role that a field has */
     int16_t field[ETW_ROLE_COUNT]; /* index in EtwSchema.fields; -1: no field has the role */
 } EtwSemantics;
@@ -134,7 +134,7 @@ typedef struct EtwSemantics {
 #define ETW_ROLE_BIT(role) (1ull << (role))
 
 /*
- * What the events of a schema mean. Worked out once for a schema, which owns the result. Any thread
+ * The meaning of a schema's events. Determined once for a schema, which owns the result. Any thread
  * may call it for a schema that it may read.
  */
 const EtwSemantics *EtwSemanticsFind(const EtwSchema *schema);

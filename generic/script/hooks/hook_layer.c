@@ -1,8 +1,8 @@
 /*
  * script/hooks/hook_layer.c --
  *
- *	Selects the hook layer: the fast one where its self-check passes. ETW_SCRIPT_HOOKS=trace in the environment selects the
- *	other one (the tests run with both).
+ *	Selects the hook layer: the fast one if its self-check passes, otherwise the public one.
+ *	ETW_SCRIPT_HOOKS=trace in the environment selects the latter (the tests run with both).
  */
 #include "script/script_int.h"
 #include <stdlib.h>

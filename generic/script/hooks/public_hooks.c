@@ -1,13 +1,13 @@
 /*
  * script/hooks/public_hooks.c --
  *
- *	The hook layer that uses Tcl's public API only: one interpreter trace, whose callback is called for every command. The
- *	leave is an NRE callback that the trace's callback pushes, so that it runs when the command has ended and receives its
- *	return code. Slower than tclint_hooks.c (160 to 400 ns a command, more in long bodies); used where that one's
- *	self-check fails.
+ *	The hook layer that uses Tcl's public API only: one interpreter trace, whose callback is
+ *	called for every command. The callback pushes an NRE callback, which runs when the command
+ *	has ended and receives its return code: the leave. Slower than tclint_hooks.c (160 to 400 ns
+ *	a command, more in long bodies); used if the self-check of that layer fails.
  *
- *	Limitations: Depth is wrong between a coroutine's yield and the end of its calls; procs with an empty body are not
- *	seen; imports match by exact name only.
+ *	Limitations: Depth is wrong between a coroutine's yield and the end of its calls; procs with
+ *	an empty body are not seen; imports match by exact name only.
  */
 #include "script/script_int.h"
 #include "base/alloc.h"
@@ -20,9 +20,9 @@ typedef struct Layer {
     bool noInlining; /* steps */
     int builtins;    /* hooked commands that could be inlined */
     Tcl_CmdInfo level,
-            frame; /* ::tcl::info::level and frame, their procedures taken at the start */
+            frame; /* the procedures of ::tcl::info::level and frame, looked up at the start */
     Tcl_Obj *levelWords[2], *frameWords[2];
-    Tcl_Obj *context; /* name of the last caller */
+    Tcl_Obj *context; /* name of the previous caller */
 } Layer;
 
 /* ---- The trace ------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void inlining(EtwScriptState *state, bool allowed)
     recreateTrace(state);
 }
 
-/* ---- Hooks: every command that was seen has one, so that it is looked at once ---------------- */
+/* ---- Hooks: every command that was called has one, so that it is examined once --------------- */
 
 static void countBuiltin(EtwHook *hook, bool is)
 {
@@ -175,21 +175,21 @@ static void closeLayer(EtwScriptState *state)
     EtwFree(layer);
 }
 
-/* Coroutines are not told apart. */
+/* This layer does not distinguish coroutines. */
 static void *currentEnv(Tcl_Interp *interp)
 {
     (void)interp;
     return NULL;
 }
 
-/* ---- Who calls: asked of `info`, whose result is the trace's own business -------------------- */
+/* ---- The caller, queried through `info`; the interpreter's result is saved and restored ------ */
 
 static bool queryInfo(Tcl_Interp *interp, const Tcl_CmdInfo *info, Tcl_Obj *const words[])
 {
     return info->objProc != NULL && info->objProc(info->objClientData, interp, 2, words) == TCL_OK;
 }
 
-/* The full name of the proc whose frame is the current one, into layer->context. */
+/* Store the full name of the proc in the current frame in layer->context. */
 static bool callerName(Tcl_Interp *interp, Layer *layer)
 {
     Tcl_Obj *name;

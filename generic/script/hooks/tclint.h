@@ -26,7 +26,7 @@
 
 #ifdef ETW_TCLINT
 
-/* ---- What Tcl 8.6 and 9.0 call differently ---------------------------------------------------- */
+/* ---- Differences between Tcl 8.6 and 9.0 ------------------------------------------------------ */
 
 typedef void TclintOptimizer(void *compileEnv);
 #if TCL_MAJOR_VERSION > 8
@@ -68,7 +68,10 @@ typedef struct EtwCodeMark {
     unsigned literal;
 } EtwCodeMark;
 
-/* Mark the code of a CompileEnv. False: it is not understood, and stays as it was. */
+/*
+ * Insert marks into the code of a CompileEnv. False: the code has an unknown construct and is
+ * unchanged.
+ */
 bool EtwTclintMark(void *compileEnv, const EtwCodeMark *marks, int count, unsigned second);
 bool EtwTclintCheckCode(void);
 
@@ -79,7 +82,7 @@ void EtwTclintLines(
         EtwHook *hook, void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[]);
 /* The same for a body that is compiled in a given namespace. */
 void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *ns);
-/* The hooked proc is traced no more. */
+/* The hooked proc is no longer traced. */
 void EtwTclintUnmark(const EtwHook *hook);
 /* At the start of a call that is not traced because of -depth: do not report its lines either. */
 void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp);
@@ -94,7 +97,7 @@ void EtwTclintStack(EtwScriptState *state, char *text, size_t capacity, int *dep
 
 /* ---- tclint_oo.c ----------------------------------------------------------------------------- */
 
-/* An object is about to run: hook the methods that it could run and that are not yet. */
+/* An object is about to be called: hook its methods that are not hooked yet. */
 void EtwTclintMethods(EtwHook *objectHook, void *object);
 /* The hook of a method's frame; NULL: it has none. */
 const EtwHook *EtwTclintMethodOf(const CallFrame *frame);

@@ -1,8 +1,9 @@
 /*
  * script/hooks/tclint_check.c --
  *
- *	The self-check: verifies with a temporary interpreter that Tcl's structures match the headers that this file was
- *	compiled with, before anything is changed in a real interpreter.
+ *	The self-check: verifies with a temporary interpreter that Tcl's structures match the
+ *	headers that these files were compiled with, before anything is changed in a real
+ *	interpreter.
  */
 #include "script/hooks/tclint.h"
 
@@ -11,7 +12,7 @@
 static struct {
     Tcl_ObjCmdProc *true_;
     int entered, left, code;
-} checked; /* under the provider's lock */
+} checked; /* guarded by the provider's lock */
 
 static int checkLeft(ClientData data[], Tcl_Interp *interp, int result)
 {
@@ -29,7 +30,7 @@ static int checkEntry(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     return checked.true_(cd, interp, objc, objv);
 }
 
-/* What the public API says of a command, its structure must say, too. */
+/* The command's structure must contain the same values as the public API returns. */
 static bool checkCommand(Tcl_Interp *interp, Tcl_Command token)
 {
     const Command *cmd = (const Command *)token;
@@ -49,7 +50,7 @@ static int noTrace(ClientData cd, Tcl_Interp *interp, int level, const char *com
     return TCL_OK;
 }
 
-/* A trace of the public API must move the three fields that `inlining` moves. */
+/* A trace of the public API must change the three fields that `inlining` changes. */
 static bool checkInlining(Tcl_Interp *interp)
 {
     const Interp *iPtr = (const Interp *)interp;

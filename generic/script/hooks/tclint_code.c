@@ -1,14 +1,15 @@
 /*
  * script/hooks/tclint_code.c --
  *
- *	Puts marks into bytecode that has just been compiled and is not yet in use: before chosen
- *	commands two literals are pushed, compared and dropped (tclint_lines.c knows what for). Jumps, jump
- *	tables, loops, exception ranges and the map of commands are moved along, so that the code does what it
- *	did, and every place in it is told as before. Instructions are tclCompile.h's and tclExecute.c's;
- *	which of their operands are offsets Tcl's own table of instructions says, but for those of jump
- *	tables, foreach and returnCodeBranch.
+ *	Inserts marks into bytecode that has just been compiled and is not yet in use: before
+ *	selected commands, two literals are pushed, compared and dropped (tclint_lines.c describes
+ *	the purpose). Jumps, jump tables, loops, exception ranges and the map of commands are
+ *	adjusted, so that the code has the same effect and the same source positions as before.
+ *	tclCompile.h and tclExecute.c define the instructions. Tcl's table of instructions shows
+ *	which operands are offsets, except for jump tables, foreach and returnCodeBranch.
  *
- *	All is looked at before anything is changed: code that is not understood stays as it was.
+ *	All code is checked before anything is changed. Code with an unknown construct stays
+ *	unchanged.
  */
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"
@@ -21,11 +22,11 @@ enum {
     FOREACH_SIZE = 5 /* of foreach_start */
 };
 
-/* An instruction of the old code. */
+/* An instruction of the original code. */
 typedef struct Step {
     int at, size;
-    int newAt, newSize; /* newAt: of the first mark before it */
-    int mark, marks;    /* those before it, in the list of marks */
+    int newAt, newSize; /* newAt: offset of the first mark before it */
+    int mark, marks;    /* the marks before it, as a range of the list of marks */
     bool fixed;         /* must keep its size */
 } Step;
 
@@ -33,11 +34,11 @@ typedef struct Code {
     CompileEnv *env;
     const EtwCodeMark *marks;
     int markCount;
-    unsigned second; /* the literal that all marks are compared with */
+    unsigned second; /* the literal that every mark is compared with */
     int size, newSize;
     Step *steps;
     int count;
-    int *stepAt; /* by old offset, -1: none begins there; one more for the end */
+    int *stepAt; /* instruction at an original offset, -1: none; one more entry for the end */
 } Code;
 
 static const InstructionDesc *describe(unsigned char op)
@@ -46,7 +47,7 @@ static const InstructionDesc *describe(unsigned char op)
     return op <= LAST_INST_OPCODE ? &table[op] : NULL;
 }
 
-/* ---- Taking it apart ------------------------------------------------------------------------- */
+/* ---- Parsing the code ------------------------------------------------------------------------ */
 
 static bool splitInstructions(Code *c)
 {
@@ -83,7 +84,10 @@ static bool placeMarks(Code *c)
     return true;
 }
 
-/* What follows a returnCodeBranch is jumped into by numbers that nobody can change. */
+/*
+ * A returnCodeBranch jumps into the instructions after it by fixed distances, so their sizes must
+ * not change.
+ */
 static bool fixBranches(Code *c)
 {
     for (int i = 0; i < c->count; i++) {
@@ -101,7 +105,7 @@ static bool fixBranches(Code *c)
     return true;
 }
 
-/* ---- Where things come to be ----------------------------------------------------------------- */
+/* ---- New offsets ----------------------------------------------------------------------------- */
 
 static int instructionAt(const Step *s)
 {
@@ -109,8 +113,8 @@ static int instructionAt(const Step *s)
 }
 
 /*
- * Where a jump from one old offset to another leads: to the marks before the instruction, but not to
- * those of a command that the jump comes from within.
+ * The new target of a jump between two original offsets: the marks before the instruction, except
+ * marks of a command that contains the jump.
  */
 static int targetOf(const Code *c, int from, int to)
 {
@@ -151,7 +155,7 @@ static void layOut(Code *c)
     c->newSize = at;
 }
 
-/* A jump that no longer reaches is made a long one. */
+/* Replace each short jump whose target is too far by a long one. */
 static bool widen(Code *c)
 {
     for (bool again = true; again;) {
@@ -177,7 +181,7 @@ static bool widen(Code *c)
     return true;
 }
 
-/* ---- What else has offsets ------------------------------------------------------------------- */
+/* ---- Other places with offsets --------------------------------------------------------------- */
 
 static void *auxOf(const Code *c, const Step *s)
 {
@@ -185,7 +189,7 @@ static void *auxOf(const Code *c, const Step *s)
     return (int)index < c->env->auxDataArrayNext ? c->env->auxDataArrayPtr[index].clientData : NULL;
 }
 
-/* With `change` false: whether it can be moved. */
+/* With `change` false, only checks whether it can be moved. */
 static bool moveTable(const Code *c, const Step *s, bool change)
 {
     JumptableInfo *table = auxOf(c, s);
@@ -207,7 +211,7 @@ static bool moveTable(const Code *c, const Step *s, bool change)
     return true;
 }
 
-/* foreach_start jumps to foreach_step and that back behind it, by one number for both. */
+/* foreach_start jumps to foreach_step, and foreach_step jumps back. One number encodes both. */
 static bool moveLoop(const Code *c, const Step *s, bool change)
 {
     ForeachInfo *info = auxOf(c, s);
@@ -222,7 +226,7 @@ static bool moveLoop(const Code *c, const Step *s, bool change)
     return c->steps[c->stepAt[step]].marks == 0;
 }
 
-/* Of Tcl 8.6, which no longer compiles to it. */
+/* Instructions of older versions that Tcl 8.6 no longer generates. */
 static inline bool isOldLoop(unsigned char op)
 {
 #if TCL_MAJOR_VERSION > 8
@@ -245,7 +249,7 @@ static bool moveAux(const Code *c, bool change)
     return true;
 }
 
-/* -1: there is none. */
+/* The value -1 means none. */
 static bool moveOffset(const Code *c, int from, TclintOffset *offset, bool change)
 {
     if (*offset == -1) {
@@ -294,7 +298,7 @@ static bool moveRanges(const Code *c, bool change)
     return ok;
 }
 
-/* ---- Putting it together --------------------------------------------------------------------- */
+/* ---- Generating the new code ----------------------------------------------------------------- */
 
 static unsigned char *putPush(unsigned char *at, unsigned literal)
 {
@@ -313,7 +317,7 @@ static unsigned char *putMarks(const Code *c, const Step *s, unsigned char *at)
     return at;
 }
 
-/* Whether its first operand is an offset; *offset: it. */
+/* True if the first operand is an offset, which is stored in *offset. */
 static bool hasOffset(const Code *c, const Step *s, int *offset)
 {
     const unsigned char *at = c->env->codeStart + s->at;
@@ -351,7 +355,7 @@ static void putInstruction(const Code *c, const Step *s, unsigned char *at)
         return;
     }
     if (s->size == 2) {
-        at[0]++; /* the long jumps stand behind the short ones */
+        at[0]++; /* the opcode of the long jump is one higher */
     }
     TclStoreInt4AtPtr(offset, at + 1);
 }

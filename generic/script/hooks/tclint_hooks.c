@@ -1,23 +1,25 @@
 /*
  * script/hooks/tclint_hooks.c --
  *
- *	The fast hook layer: commands. Only the files tclint_*.c use Tcl's private headers, through
- *	tclint.h. A hooked command has its Command.nreProc replaced; objProc, objClientData and deleteProc
- *	stay, because Tcl identifies kinds of commands by them. A leave is an NRE callback below the
- *	command's own ones, so that yield, tailcall and the depth of recursion do not change.
+ *	The fast hook layer: commands. A hooked command has its Command.nreProc replaced. objProc,
+ *	objClientData and deleteProc stay, because Tcl identifies kinds of commands by them. A leave
+ *	is an NRE callback below the command's own ones, so that yield, tailcall and the depth of
+ *	recursion do not change.
  *
- *	The replacing procedure receives the command's client data and derives the entered command from
- *	it. A few shared entries find the hook in a hash table by client data, where it is unique to the
- *	command (procs, objects, aliases, imports). Where client data is NULL or those entries are taken,
- *	the command gets one of 1024 entries of its own, numbered within its interpreter.
+ *	The replacing procedure receives the command's client data and derives the entered command
+ *	from it. A few shared entries find the hook in a hash table by client data, if it is unique
+ *	to the command (procs, objects, aliases, imports). If client data is NULL or those entries
+ *	are in use, the command gets one of 1024 private entries, numbered within its interpreter.
  *
- *	Coroutines: Tcl recognizes a coroutine by its nreProc when it injects into one or deletes its
- *	namespace. The original nreProc is restored for that time (`exposeCoroutines`, deleteEarly).
+ *	Coroutines: Tcl recognizes a coroutine by its nreProc when it injects into one or deletes
+ *	its namespace. The original nreProc is restored for that time (`exposeCoroutines`,
+ *	deleteEarly).
  *
- *	Written for Tcl 8.6 and 9.0; compiled out elsewhere. The other users of the private headers:
- *	tclint_async.c (waking the interpreter), tclint_check.c (the self-check), tclint_code.c (compiled
- *	bodies), tclint_lines.c (lines), tclint_oo.c (methods), tclint_script.c (scripts with another
- *	string representation), tclint_stack.c (sampled stacks).
+ *	Supports Tcl 8.6 and 9.0; compiled out for other versions. Only the files tclint_*.c use
+ *	Tcl's private headers, through tclint.h. The others: tclint_async.c (waking the
+ *	interpreter), tclint_check.c (the self-check), tclint_code.c (compiled bodies),
+ *	tclint_lines.c (lines), tclint_oo.c (methods), tclint_script.c (scripts with another string
+ *	representation), tclint_stack.c (sampled stacks).
  */
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"
@@ -25,9 +27,9 @@
 #ifdef ETW_TCLINT
 
 enum {
-    SHARED = 4,    /* entries that look their hook up by client data */
-    OWN = 1024,    /* entries that belong to one command of an interpreter */
-    MIN_SLOTS = 64 /* of a table, a power of two */
+    SHARED = 4,    /* entries that find their hook by client data */
+    OWN = 1024,    /* entries for one command of an interpreter each */
+    MIN_SLOTS = 64 /* minimum size of a table, a power of two */
 };
 
 typedef struct Table {
@@ -41,7 +43,7 @@ typedef struct Layer {
     EtwHook *own[OWN];
     int ownHint;
     Tcl_HashTable byCommand;      /* Command * -> EtwHook * */
-    CommandTrace **retiredTraces; /* traces of commands that are gone, see keepTrace */
+    CommandTrace **retiredTraces; /* traces of deleted commands, see keepTrace */
     int retiredCount, retiredCapacity;
 } Layer;
 
@@ -96,7 +98,7 @@ static void tableAdd(Table *table, EtwHook *hook)
     tablePut(table, hook);
 }
 
-/* The run behind the gap is put in again, so that probing never meets a gap too early. */
+/* The entries behind the gap are inserted again, so that probing does not stop at the gap. */
 static void tableRemove(Table *table, const EtwHook *hook)
 {
     unsigned i = hashOf(hook->key) & table->mask;
@@ -140,7 +142,7 @@ static inline EtwScriptState *stateOf(Tcl_Interp *interp)
     return __builtin_expect(recent.interp == interp, 1) ? recent.state : stateSlow(interp);
 }
 
-/* Somebody gave the command other client data with Tcl_SetCommandInfo. */
+/* The client data was replaced with Tcl_SetCommandInfo: search all hooks. */
 static EtwHook *findByClientData(EtwScriptState *state, int slot, const void *clientData)
 {
     for (EtwHook *h = state ? state->hooks : NULL; h != NULL; h = h->next) {
@@ -154,7 +156,7 @@ static EtwHook *findByClientData(EtwScriptState *state, int slot, const void *cl
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* A coroutine may have been entered or left since. */
+/* Switches the context if a coroutine was entered or left since. */
 static inline void followContext(EtwScriptState *state, const Tcl_Interp *interp)
 {
     void *env = ((const Interp *)interp)->execEnvPtr;
@@ -186,7 +188,7 @@ static int watchCallback(ClientData data[], Tcl_Interp *interp, int result)
     return result;
 }
 
-/* Its own procedure is read at each call: Tcl_SetCommandInfo may have changed it. */
+/* Read at each call, because Tcl_SetCommandInfo may have changed it. */
 static inline Tcl_ObjCmdProc *procOf(const EtwHook *hook)
 {
     return hook->nreProc != NULL ? hook->nreProc : ((Command *)hook->token)->objProc;
@@ -279,7 +281,7 @@ static int hookLost(Tcl_Interp *interp)
     return TCL_ERROR;
 }
 
-/* `string length` runs tcl::string::length: one step, which is the ensemble's. */
+/* `string length` calls tcl::string::length: only the ensemble is reported as a step. */
 static inline bool isEnsemblePart(const EtwHook *hook, Tcl_Interp *interp)
 {
     return hook->kind == ETW_KIND_C && ((Interp *)interp)->ensembleRewrite.sourceObjs != NULL;
@@ -330,7 +332,7 @@ static int enterOwn(int slot, ClientData cd, Tcl_Interp *interp, int objc, Tcl_O
     return enter(hook, cd, interp, objc, objv);
 }
 
-/* ---- The entries ----------------------------------------------------------------------------- */
+/* ---- The entry procedures -------------------------------------------------------------------- */
 
 #define SHARED_ENTRY(n)                                                                            \
     static int shared##n(ClientData cd, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])       \
@@ -374,7 +376,7 @@ static Tcl_ObjCmdProc *entryOf(int slot)
     return slot < SHARED ? sharedEntries[slot] : ownEntries[slot - SHARED];
 }
 
-/* ---- Putting a hook in and taking it out ----------------------------------------------------- */
+/* ---- Attaching and detaching hooks ----------------------------------------------------------- */
 
 static int takeOwn(Layer *layer)
 {
@@ -398,7 +400,7 @@ static int takeSlot(Layer *layer, const void *key)
     return takeOwn(layer);
 }
 
-/* Inlined by the bytecode compiler, a command would not be seen. */
+/* Calls that the bytecode compiler inlines would not be seen. */
 static void hideCompiler(EtwHook *hook, bool hide)
 {
     Command *cmd = (Command *)hook->token;
@@ -417,14 +419,14 @@ static void hideCompiler(EtwHook *hook, bool hide)
 
 static void deleteEarly(ClientData clientData);
 
-/* A namespace deletes its coroutines first, and tells them by their nreProc. */
+/* A namespace deletes its coroutines first, and recognizes them by their nreProc. */
 static bool prepareCoroutine(Command *cmd)
 {
     Namespace *ns = cmd->nsPtr;
     if (ns->earlyDeleteProc == NULL) {
         ns->earlyDeleteProc = deleteEarly;
     }
-    return ns->earlyDeleteProc == deleteEarly; /* else it is an object's own namespace */
+    return ns->earlyDeleteProc == deleteEarly; /* otherwise it is the namespace of an object */
 }
 
 static void swapIn(EtwHook *hook)
@@ -434,9 +436,9 @@ static void swapIn(EtwHook *hook)
 }
 
 /*
- * Where a script's trace of a rename deletes the command, Tcl frees all traces of it and goes on with
- * the next one: that is ours, which came first. So each of ours has one reference more, until no
- * trace runs.
+ * If a script's trace of a rename deletes the command, Tcl frees all its traces and continues with
+ * the next one, which is ours, because it was added first. So our traces have an additional
+ * reference until no trace runs.
  */
 static void keepTrace(EtwHook *hook)
 {
@@ -531,13 +533,13 @@ static bool detach(EtwHook *hook)
     Tcl_HashEntry *entry = Tcl_FindHashEntry(&layer->byCommand, (char *)cmd);
     bool dying = (cmd->flags & CMD_IS_DELETED) != 0;
     if (entry == NULL || Tcl_GetHashValue(entry) != hook) {
-        return true; /* was taken out before */
+        return true; /* already detached */
     }
     hideCompiler(hook, false);
     if (hook->swapped && cmd->nreProc == entryOf(hook->slot)) {
         cmd->nreProc = hook->nreProc;
     } else if (hook->swapped && cmd->nreProc != NULL && !dying) {
-        return false; /* somebody has wrapped ours, and calls it */
+        return false; /* other code has wrapped this entry and calls it */
     }
     hook->swapped = false;
     retireTrace(hook);
@@ -553,7 +555,7 @@ static EtwHook *find(EtwScriptState *state, Tcl_Command token)
     return entry ? Tcl_GetHashValue(entry) : NULL;
 }
 
-/* Show the true procedures of coroutines, or hook them again. */
+/* Restore the original procedures of coroutines, or hook them again. */
 static void exposeCoroutines(EtwScriptState *state, bool on)
 {
     for (EtwHook *h = state->hooks; h != NULL; h = h->next) {
@@ -570,8 +572,10 @@ static void exposeCoroutines(EtwScriptState *state, bool on)
     }
 }
 
-/* Called with the client data of a namespace that is being deleted, which tells nothing: all hooked
- * coroutines of this thread are shown as they are, and hooked again by the next scan. */
+/*
+ * Called with the client data of a namespace that is being deleted, which does not identify the
+ * namespace. So all hooked coroutines of this thread are unhooked; the next scan hooks them again.
+ */
 static void deleteEarly(ClientData clientData)
 {
     (void)clientData;
@@ -601,7 +605,7 @@ static void closeLayer(EtwScriptState *state)
     freeRetiredTraces(layer);
     EtwFree(layer->retiredTraces);
     EtwFree(layer);
-    recent.interp = NULL; /* another interpreter may come to lie at that address */
+    recent.interp = NULL; /* another interpreter may get the same address */
 }
 
 static void active(EtwScriptState *state, bool on)
@@ -611,7 +615,7 @@ static void active(EtwScriptState *state, bool on)
     }
 }
 
-/* As Tcl_CreateObjTrace does it for a trace that forbids inlining. */
+/* The same steps as in Tcl_CreateObjTrace for a trace that forbids inlining. */
 static void inlining(EtwScriptState *state, bool allowed)
 {
     Interp *iPtr = (Interp *)state->interp;
@@ -692,7 +696,7 @@ static Tcl_Command original(Tcl_Command token)
     return TclGetOriginalCommand(token);
 }
 
-/* ---- Who calls, and from where --------------------------------------------------------------- */
+/* ---- The caller and its source position ------------------------------------------------------ */
 
 static void addContext(EtwCallSite *place, const char *text, size_t size)
 {
@@ -722,9 +726,9 @@ static bool isCommandOf(const Tcl_HashEntry *entry, const Proc *proc)
 }
 
 /*
- * The command of a proc that runs and is not hooked. Proc.cmdPtr dangles once the command was
- * deleted, so that it is only compared: with the namespace's command of the name that was called,
- * else with all of the namespace's. NULL: not there any more.
+ * The command of a running proc that is not hooked. Proc.cmdPtr dangles after the command was
+ * deleted, so it is only compared: with the command in the namespace that has the called name, then
+ * with all commands of the namespace. NULL: deleted.
  */
 static const Command *commandOf(const CallFrame *frame)
 {
@@ -749,7 +753,10 @@ static const Command *commandOf(const CallFrame *frame)
     return entry != NULL ? Tcl_GetHashValue(entry) : NULL;
 }
 
-/* The hook of the proc that runs; NULL: there is none. A lambda's or a method's Command is no real one. */
+/*
+ * The hook of the running proc; NULL: not hooked. The Command of a lambda or a method is not a real
+ * one.
+ */
 static inline const EtwHook *callerHook(const EtwScriptState *state, const CallFrame *frame)
 {
     if ((frame->isProcCallFrame & (FRAME_IS_PROC | FRAME_IS_LAMBDA | FRAME_IS_METHOD)) !=
@@ -759,7 +766,7 @@ static inline const EtwHook *callerHook(const EtwScriptState *state, const CallF
     return tableFind(&((const Layer *)state->layer)->tables[0], frame->procPtr);
 }
 
-/* Where no hook tells: the proc's command, else the namespace. */
+/* Without a hook: the proc's command, otherwise the namespace. */
 static __attribute__((noinline)) void placeUnhooked(EtwCallSite *place, const CallFrame *frame)
 {
     const Command *cmd = NULL;
@@ -775,7 +782,7 @@ static __attribute__((noinline)) void placeUnhooked(EtwCallSite *place, const Ca
     }
 }
 
-/* The place of one frame, as `info frame` finds it. True: it is one in a file. */
+/* The position of one frame, determined as by `info frame`. True: it is in a file. */
 static bool frameCallSite(const CmdFrame *from, EtwCallSite *place)
 {
     CmdFrame frame = *from;
@@ -799,8 +806,9 @@ static bool frameCallSite(const CmdFrame *from, EtwCallSite *place)
 }
 
 /*
- * Tcl does not know where in a file a script within an expression is, nor one that was put together:
- * that of the command around it says more than a line within the script.
+ * Tcl does not know the position in a file of a script inside an expression or of a generated
+ * script. Then the position of the enclosing command is used, which is more useful than a line
+ * within the script.
  */
 static __attribute__((noinline)) void callSiteSource(EtwScriptState *state, EtwCallSite *place)
 {

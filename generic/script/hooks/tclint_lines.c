@@ -1,17 +1,20 @@
 /*
  * script/hooks/tclint_lines.c --
  *
- *	Line steps: an event for each command that a traced proc, method or lambda comes to, with
- *	its file and line, at a cost near that of the event's own. Before the traced call its body is compiled
- *	as ever (through the pointer Tcl has for optimizers), and a mark put before each command of the
- *	bytecode (tclint_code.c). Body, source map, epochs and variables stay Tcl's own.
+ *	Line steps: an event for each command that a traced proc, method or lambda executes, with
+ *	its file and line, at a cost close to that of the event itself. Before the traced call its
+ *	body is compiled by Tcl's compiler. Tcl's hook for optimizers is used to insert a mark
+ *	before each command of the bytecode (tclint_code.c). Body, source map, epochs and variables
+ *	are unchanged.
  *
- *	A mark is no command, so that nothing of Tcl sees one: two literals are compared. The first has
- *	no string, and giving it one is what tells the event. It thereby takes away the string of the second,
- *	which, given it back, takes that of the first: ready for the next time.
+ *	A mark is not a command, so Tcl's traces do not see it: two literals are compared. The first
+ *	literal has no string. Its updateStringProc writes the event. It also removes the string of
+ *	the second literal, whose updateStringProc in turn removes that of the first, so that the
+ *	mark works again the next time.
  *
- *	Marked are the commands of scripts that the compiler inlines; of those in brackets the ones that begin on
- *	another line than the command around them. A script that is evaluated (eval, uplevel) has none.
+ *	Commands of scripts that the compiler inlines are marked. Commands in brackets are marked if
+ *	they begin on another line than the enclosing command. A script that is evaluated (eval,
+ *	uplevel) has no marks.
  */
 #include "script/script_fields.h"
 #include "script/hooks/tclint.h"
@@ -19,19 +22,19 @@
 
 #ifdef ETW_TCLINT
 
-/* What the marks of one compiled body share; counted by them. */
+/* Data shared by the marks of one compiled body; reference-counted by them. */
 typedef struct Lines {
     int refs;
-    EtwHook *hook; /* a reference; NULL: of the self-check */
-    EtwRule *rule; /* a reference: that texts are made by */
-    bool stale;    /* somebody has asked for a mark's string: it tells nothing any more */
+    EtwHook *hook; /* a reference; NULL: in the self-check */
+    EtwRule *rule; /* a reference; used to format texts */
+    bool stale;    /* other code has requested a mark's string, so the marks no longer work */
     Tcl_Obj *second, *fired;
     char *secondBytes;
 } Lines;
 
-enum { HEAD = 8 + 2 }; /* CallId and Depth of a payload */
+enum { HEAD = 8 + 2 }; /* size of CallId and Depth in a payload */
 
-/* Behind it the payload of its event. */
+/* Followed by the payload of its event. */
 typedef struct Mark {
     Lines *lines;
     size_t size;
@@ -39,13 +42,13 @@ typedef struct Mark {
 
 static bool able; /* the self-check has passed */
 static int checkedMarks;
-static const Tcl_ObjType *codeType, *lambdaType; /* learned by the check */
+static const Tcl_ObjType *codeType, *lambdaType; /* found by the self-check */
 
-/* ---- Marks that are passed ------------------------------------------------------------------- */
+/* ---- Executing marks ------------------------------------------------------------------------- */
 
 static char markString[] = "l";
 
-/* One that Tcl may free. */
+/* A copy that Tcl may free. */
 static char *ownString(void)
 {
     char *bytes = Tcl_Alloc(sizeof markString);
@@ -78,7 +81,7 @@ static void reportLine(const Lines *lines, Mark *mark)
     }
 }
 
-/* Running, it has its literal's reference and the stack's. */
+/* During execution a mark has two references: the literal's and the stack's. */
 static void markFires(Tcl_Obj *obj)
 {
     Mark *mark = obj->internalRep.twoPtrValue.ptr1;
@@ -149,19 +152,19 @@ static const Tcl_ObjType secondType = {.name = "etwLines",
         .dupIntRepProc = copyString,
         .updateStringProc = secondFires};
 
-/* ---- Which commands -------------------------------------------------------------------------- */
+/* ---- Which commands are marked --------------------------------------------------------------- */
 
-/* A command of the code that is compiled. */
+/* A command of the compiled code. */
 typedef struct Place {
     int from, end; /* in the source */
     int parent;    /* -1: none */
-    int last;      /* the last command inside of it so far, -1: none */
+    int last;      /* the last command inside it so far, -1: none */
     int line;
-    int shown; /* the line that stands for it: its own, or that of a marked one around it */
+    int shown; /* the line reported for it: its own, or that of an enclosing marked command */
     bool bracketed, marked;
 } Place;
 
-/* Only what may stand between two commands of a script. */
+/* True if the text contains only what may separate two commands of a script. */
 static bool isGap(const char *at, const char *end)
 {
     while (at < end) {
@@ -205,8 +208,8 @@ static int countLines(const char *at, const char *end)
 }
 
 /*
- * Tcl keeps the lines of words that are literal, but for those within expressions. Backslashed newlines
- * are not in the text any more: the later of both lines is right.
+ * Tcl stores the lines of literal words, except inside expressions. Backslash-newlines are missing
+ * in the text, so the later one of both lines is correct.
  */
 static int lineOf(const CompileEnv *env, int i, const Place *around)
 {
@@ -240,7 +243,7 @@ static void findPlace(const CompileEnv *env, Place *places, int i)
     }
 }
 
-/* ---- Making marks ---------------------------------------------------------------------------- */
+/* ---- Creating marks -------------------------------------------------------------------------- */
 
 static void addField(Tcl_DString *to, EtwPieces *p)
 {
@@ -277,7 +280,7 @@ static void addName(Tcl_DString *to, const Lines *lines, const char *name, size_
     addField(to, &p);
 }
 
-/* The fields of an Enter, CallId and Depth to be filled in. */
+/* The fields of an Enter event. CallId and Depth are filled in later. */
 static void addPayload(
         Tcl_DString *to, const Lines *lines, const CompileEnv *env, const Place *place)
 {
@@ -344,7 +347,7 @@ static void roomForLiterals(CompileEnv *env, int count)
     env->literalArrayEnd = capacity;
 }
 
-/* The code owns it from here on. Nothing looks for a literal by its text any more. */
+/* The code takes ownership. No later compilation step searches the literal table by text. */
 static void addLiteral(CompileEnv *env, Tcl_Obj *obj)
 {
     LiteralEntry *entry = &env->literalArrayPtr[env->literalArrayNext++];
@@ -352,7 +355,9 @@ static void addLiteral(CompileEnv *env, Tcl_Obj *obj)
     Tcl_IncrRefCount(obj);
 }
 
-/* What follows is about an environment that is read by a private structure: it must look like one. */
+/*
+ * A plausibility check of the compile environment, which is accessed through a private structure.
+ */
 static bool looksValid(const CompileEnv *env, const Interp *iPtr)
 {
     return env->iPtr == iPtr && env->codeStart != NULL && env->codeNext > env->codeStart &&
@@ -364,7 +369,7 @@ static bool looksValid(const CompileEnv *env, const Interp *iPtr)
            env->extCmdMapPtr != NULL && env->extCmdMapPtr->nuloc == env->numCommands;
 }
 
-/* Marks are told as literals from env->literalArrayNext on, in order. Returns how many. */
+/* Marks refer to literals from env->literalArrayNext on, in order. Returns the number of marks. */
 static int findMarks(const CompileEnv *env, Place *places, EtwCodeMark *marks)
 {
     int count = 0;
@@ -395,15 +400,14 @@ static void markCode(CompileEnv *env, Lines *lines)
             addLiteral(env, newMark(lines, env, &places[i]));
         }
     }
-    addLiteral(
-            env, newSecond(lines)); /* without marks, too: so that it is not tried at each call */
+    addLiteral(env, newSecond(lines)); /* also without marks: avoids recompiling at each call */
     EtwFree(places);
     EtwFree(marks);
 }
 
 /* ---- Compiling ------------------------------------------------------------------------------- */
 
-/* While a body is compiled. */
+/* Valid during the compilation of a body. */
 static __thread struct {
     void (*optimizer)(void *env);
     Interp *iPtr;
@@ -445,7 +449,10 @@ static bool isValid(const ByteCode *code, const Interp *iPtr, const Proc *proc, 
            code->nsEpoch == ns->resolverEpoch && code->procPtr == proc;
 }
 
-/* An older epoch than now: Tcl compiles it anew before it is used again. What runs goes on. */
+/*
+ * Sets an outdated epoch, so that Tcl recompiles the code before its next use. Running code is not
+ * affected.
+ */
 static void makeStale(ByteCode *code, const Interp *iPtr)
 {
     code->compileEpoch = iPtr->compileEpoch - 1;
@@ -481,7 +488,7 @@ static Lines *linesNew(EtwHook *hook)
     return lines;
 }
 
-/* Code that tells nobody's lines is compiled anew at its next call. */
+/* Marked code whose lines are no longer traced is recompiled at its next call. */
 static void unmark(const Proc *proc, const Interp *iPtr)
 {
     ByteCode *code = codeOf(proc);
@@ -514,7 +521,7 @@ static void lambdaLines(EtwHook *hook, Tcl_Interp *interp, Tcl_Obj *lambda)
 {
     if (lambda->typePtr != lambdaType && lambdaType->setFromAnyProc(interp, lambda) != TCL_OK) {
         Tcl_ResetResult(interp);
-        return; /* apply itself says why */
+        return; /* apply itself reports the error */
     }
     Proc *proc = lambda->internalRep.twoPtrValue.ptr1;
     Tcl_Obj *name = lambda->internalRep.twoPtrValue.ptr2;
@@ -547,7 +554,7 @@ bool EtwTclintHasLines(void)
     return able;
 }
 
-/* ---- Calls that are too deep ----------------------------------------------------------------- */
+/* ---- Calls deeper than -depth ---------------------------------------------------------------- */
 
 static int leaveTooDeep(ClientData data[], Tcl_Interp *interp, int result)
 {
@@ -585,7 +592,7 @@ static const Tcl_ObjType *typeOfLambda(Tcl_Interp *interp)
     return type != NULL && strcmp(type->name, "lambdaExpr") == 0 ? type : NULL;
 }
 
-/* A body with every kind of offset; eleven marks are passed for n = 2. */
+/* A body with every kind of offset. For n = 2, eleven marks are executed. */
 static const char checkBody[] = "proc ::etwLines n {\n"
                                 "    set sum 0\n"
                                 "    foreach x {1 2} {\n"

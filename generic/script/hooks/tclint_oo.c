@@ -1,29 +1,29 @@
 /*
  * script/hooks/tclint_oo.c --
  *
- *	Methods of TclOO, constructors and destructors: their enters and leaves, whoever calls them
- *	(an object's command, my, next). Before an object's command runs, the methods of its classes and
- *	its own that are made by scripts get a pre-call procedure, a field of the method that TclOO has for
- *	extensions; nothing else of the method changes. It stays until the method is deleted, and costs
- *	a comparison where no pattern matches. A method is called CLASS::NAME (OBJECT::NAME), with
- *	<constructor> and <destructor> as TclOO names them itself.
+ *	Methods, constructors and destructors of TclOO: their enter and leave events, however they
+ *	are called (an object's command, my, next). Before an object's command runs, the script
+ *	methods of its classes and its own get a pre-call procedure, a field of the method that
+ *	TclOO provides for extensions. Nothing else of the method changes. It stays until the method
+ *	is deleted, and costs one comparison if no pattern matches. A method's name is CLASS::NAME
+ *	(OBJECT::NAME), with <constructor> and <destructor> as in TclOO.
  */
 #include "script/hooks/tclint.h"
 
 #ifdef ETW_TCLINT
 
-enum { DEEPEST = 32 }; /* of a class hierarchy */
+enum { DEEPEST = 32 }; /* maximum depth of a class hierarchy */
 
-static const Tcl_MethodType *procType; /* of methods that scripts make; learned by the check */
+static const Tcl_MethodType *procType; /* the type of script methods; found by the self-check */
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* The method's frame is pushed already, but it is from its caller that it is called. */
+/* The method's frame is already pushed, but the event's context is the caller's frame. */
 static bool enterFrom(
         EtwHook *hook, Interp *iPtr, const CallFrame *frame, int skip, int trace, EtwCall *call)
 {
     CallFrame *running = iPtr->varFramePtr;
-    bool words = skip > 0 && frame->objc >= skip; /* a destructor has none */
+    bool words = skip > 0 && frame->objc >= skip; /* a destructor has no words */
     iPtr->varFramePtr = frame->callerVarPtr;
     bool entered = EtwCallEnter(hook, words ? frame->objc - skip + 1 : 1,
             words ? frame->objv + skip - 1 : frame->objv, trace, call);
@@ -85,12 +85,12 @@ static void hookMethod(EtwScriptState *state, Object *owner, Method *method, con
     ProcedureMethod *pm;
     Tcl_Obj *full;
     if (method == NULL || method->typePtr != procType) {
-        return; /* forwarded, written in C, or only a mark of export */
+        return; /* forwarded, written in C, or only an export flag */
     }
     pm = method->clientData;
     if (pm->version != 0 || (pm->preCallProc != NULL && pm->preCallProc != methodRuns) ||
             pm->clientData != NULL) {
-        return; /* ours already, or some other extension's */
+        return; /* already hooked, or used by another extension */
     }
     full = Tcl_NewObj();
     Tcl_GetCommandFullName(state->interp, owner->command, full);
@@ -130,7 +130,9 @@ static void hookClass(EtwScriptState *state, Class *class, int depth)
     }
 }
 
-/* A class without instances may change without its epochs telling: it is looked at each time. */
+/*
+ * A class without instances may change without a change of its epochs, so it is examined each time.
+ */
 void EtwTclintMethods(EtwHook *objectHook, void *clientData)
 {
     Object *object = clientData;

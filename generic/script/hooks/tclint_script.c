@@ -1,16 +1,17 @@
 /*
  * script/hooks/tclint_script.c --
  *
- *	Scripts with another string representation: a list whose string differs from its elements, which Tcl regards as
- *	canonical and therefore evaluates by its elements. Code that reads a callback's script (`after info`, `fileevent`) or
- *	compares it (`after cancel`) sees the string.
+ *	Scripts with another string representation: lists whose string differs from their elements.
+ *	Tcl regards them as canonical and therefore evaluates the elements. Code that reads a
+ *	callback's script (`after info`, `fileevent`) or compares it (`after cancel`) uses the
+ *	string.
  */
 #include "script/hooks/tclint.h"
 #include "script/script_text.h"
 
 #ifdef ETW_TCLINT
 
-/* Its string is that of its elements, Tcl is told. */
+/* Set the flag that marks the string as canonical. */
 static void setCanonical(Tcl_Obj *list)
 {
 #if TCL_MAJOR_VERSION > 8
@@ -33,8 +34,8 @@ Tcl_Obj *EtwTclintAlias(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[])
 }
 
 /*
- * Tcl pushed a frame for the list, and will pop to below it whatever is on top then. A script that is
- * a list itself has one of these, whose text is that of the disguise.
+ * Tcl has pushed a frame for the list, and will later pop to the frame below it. Remove it, unless
+ * the script is itself a list, which has such a frame; its text is then that of the alias.
  */
 void EtwTclintAliasRuns(Tcl_Interp *interp, Tcl_Obj *script)
 {

@@ -1,9 +1,9 @@
 /*
  * script/hooks/tclint_stack.c --
  *
- *	Who is on an interpreter's stack: procs, methods and lambdas, the outermost first, parted by
- *	semicolons, as flame graphs have them. Names are made from what is there without a command
- *	being looked up.
+ *	The call stack of an interpreter as text: procs, methods and lambdas, outermost first,
+ *	separated by semicolons (the format of flame graphs). Names are taken from the frames
+ *	without looking up commands.
  */
 #include "script/hooks/tclint.h"
 #include "base/unicode.h"
@@ -15,7 +15,7 @@ typedef struct Out {
     size_t size, capacity;
 } Out;
 
-/* What would part frames or lines becomes something else. */
+/* Characters that separate frames or lines are replaced. */
 static void add(Out *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size && out->size + 1 < out->capacity; i++) {
@@ -24,7 +24,7 @@ static void add(Out *out, const char *text, size_t size)
     }
 }
 
-/* A character is never cut. */
+/* Truncates between characters only. */
 static void addStart(Out *out, const char *text)
 {
     enum { SHOWN = 60 };
@@ -98,7 +98,7 @@ void EtwTclintStack(EtwScriptState *state, char *text, size_t capacity, int *dep
         }
     }
     if (frame != NULL) {
-        add(&out, "...", 3); /* the innermost are what counts */
+        add(&out, "...", 3); /* only the outermost frames are dropped */
     }
     for (int i = count; i-- > 0;) {
         if (out.size > 0 && out.size + 1 < capacity) {

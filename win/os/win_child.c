@@ -1,8 +1,9 @@
 /*
  * win/os/win_child.c --
  *
- *	base/child.h for Windows: a process created suspended, with our standard handles; the command line is quoted as
- *	CommandLineToArgvW takes it apart. A console's Ctrl-C reaches both processes.
+ *	Implements base/child.h on Windows: a process that is created suspended, with our standard
+ *	handles. The command line is quoted for CommandLineToArgvW. Ctrl-C in a console reaches both
+ *	processes.
  */
 #include "win/os/win_int.h"
 #include "base/alloc.h"
@@ -17,7 +18,7 @@ struct OsChild {
 
 /* ---- The command line -------------------------------------------------------------------------- */
 
-/* One argument, quoted: backslashes count double before a quote. Returns the end. */
+/* Append one quoted argument: backslashes are doubled before a quote. Returns the end. */
 static char *putQuoted(char *at, const char *text)
 {
     size_t slashes = 0;
@@ -114,7 +115,10 @@ bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr)
     return true;
 }
 
-/* Ctrl-C is the console's own matter; for other ways to ask there is none that a program hears. */
+/*
+ * Does nothing: the console sends Ctrl-C to the child, and Windows has no other request to end that
+ * all programs receive.
+ */
 void OsChildInterrupt(OsChild *child)
 {
     (void)child;
@@ -137,7 +141,7 @@ static atomic_int interrupts;
 static BOOL WINAPI onControl(DWORD kind)
 {
     atomic_fetch_add_explicit(
-            &interrupts, 1, memory_order_relaxed); /* a count only: no order is needed */
+            &interrupts, 1, memory_order_relaxed); /* a counter only: no order is needed */
     return kind == CTRL_C_EVENT || kind == CTRL_BREAK_EVENT;
 }
 

@@ -1,8 +1,8 @@
 /*
  * win/os/win_counters.c --
  *
- *	base/os.h for Windows: counters of one thread. Windows counts cycles for each thread; the processor's other counters
- *	are available to kernel sessions only.
+ *	base/os.h for Windows: counters of one thread. Windows counts cycles for each thread. The
+ *	processor's other counters are available to kernel sessions only.
  */
 #include "win/os/win_int.h"
 #include "base/alloc.h"
@@ -28,7 +28,7 @@ EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count
 {
     uint64_t now;
     (void)indices;
-    (void)count; /* there is one */
+    (void)count; /* there is only one counter */
     if (!readCycles(&now)) {
         return EtwFailOs(errPtr, ETW_E_UNSUPPORTED, (int)GetLastError(), "COUNTER", "cycles",
                 "this machine does not count the cycles of threads");

@@ -2,9 +2,9 @@
  * win/os/win_files.c --
  *
  *	base/os.h for Windows: the runtime directory, shared mappings, positional files, file locks.
- *	Paths are UTF-8 outside and UTF-16 inside. Everything is made for its user alone (a
- *	protected DACL), and what somebody else owns or may open is refused. Files are opened so
- *	that others may rename and delete them meanwhile, as on Linux.
+ *	Paths are UTF-8 in the interface and UTF-16 internally. Everything is created for this user
+ *	only (a protected DACL). Files that another user owns or may open are refused. Files are
+ *	opened so that other processes may rename and delete them meanwhile, as on Linux.
  */
 #include "win/os/win_int.h"
 #include "base/alloc.h"
@@ -16,7 +16,9 @@
 
 static const DWORD shareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
-/* Files that were removed while mapped are renamed to NAME.etw-gone-XXXXXXXX, and deleted later. */
+/*
+ * A file that is removed while it is mapped is renamed to NAME.etw-gone-XXXXXXXX and deleted later.
+ */
 #define GONE_MARK L".etw-gone-"
 
 /* ---- Text and paths -------------------------------------------------------------------------- */
@@ -37,7 +39,7 @@ wchar_t *OsWinFromUtf8(const char *text)
     return wide;
 }
 
-/* Absolute, with backslashes; NULL when it is no path. Caller frees. */
+/* The absolute path with backslashes; NULL: not a path. Caller frees. */
 static wchar_t *fullPath(const char *path)
 {
     wchar_t *wide = OsWinFromUtf8(path), *full = NULL;
@@ -53,13 +55,13 @@ static wchar_t *fullPath(const char *path)
     return full;
 }
 
-/* A path as the system's functions take it: those longer than MAX_PATH need a prefix. */
+/* A path for system functions, which require a prefix for paths longer than MAX_PATH. */
 static wchar_t *systemPath(const char *path)
 {
     wchar_t *full = fullPath(path), *wide;
     size_t n;
     if (full == NULL) {
-        return OsWinFromUtf8(path); /* the system's own error is the best one */
+        return OsWinFromUtf8(path); /* the system reports the best error */
     }
     n = wcslen(full);
     if (n < 240 || wcsncmp(full, L"\\\\", 2) == 0) {
@@ -79,7 +81,7 @@ void OsFullPath(const char *path, char *full, size_t size)
     snprintf(full, size, "%s", utf8 != NULL ? utf8 : path);
     for (char *p = full; *p != '\0'; p++) {
         if (*p == '\\') {
-            *p = '/'; /* as Tcl writes paths */
+            *p = '/'; /* Tcl's path separator */
         }
     }
     EtwFree(utf8);
@@ -111,9 +113,9 @@ static EtwStatus statusOf(DWORD e)
     }
 }
 
-/* ---- Ours alone ------------------------------------------------------------------------------ */
+/* ---- Private files --------------------------------------------------------------------------- */
 
-/* The SID of this process's user, found once: {TOKEN_USER, its SID}. */
+/* The SID of this process's user, determined once: {TOKEN_USER, its SID}. */
 static SID *userSid(void)
 {
     static union {
@@ -133,7 +135,7 @@ static SID *userSid(void)
             return NULL;
         }
         CloseHandle(token);
-        /* Two threads may do this at once: both store the same bytes. */
+        /* If two threads do this at the same time, both store the same bytes. */
         memcpy(info.capacity + sizeof(TOKEN_USER), ((TOKEN_USER *)(void *)fresh)->User.Sid,
                 GetLengthSid(((TOKEN_USER *)(void *)fresh)->User.Sid));
         InterlockedExchange(&done, 1);
@@ -142,8 +144,8 @@ static SID *userSid(void)
 }
 
 /*
- * Full access for the user and the system, for nobody else, nothing inherited. NULL when the
- * system cannot say who the user is.
+ * A descriptor that grants full access to the user and the system only, and inherits nothing. NULL:
+ * the user is unknown.
  */
 static SECURITY_DESCRIPTOR *ownerOnly(SECURITY_ATTRIBUTES *attributes)
 {
@@ -164,7 +166,9 @@ static SECURITY_DESCRIPTOR *ownerOnly(SECURITY_ATTRIBUTES *attributes)
     return sd;
 }
 
-/* The user, or one that may do everything anyway: the system, the administrators, "owner rights".
+/*
+ * True for the user, and for accounts that have all rights anyway: the system, the administrators,
+ * "owner rights".
  */
 static bool isTrusted(PSID sid)
 {
@@ -183,7 +187,7 @@ static bool isTrusted(PSID sid)
     return trusted;
 }
 
-/* Does the list let anybody else in? A missing list lets everybody in. */
+/* True if the list grants no access to other users. A missing list grants access to all. */
 static bool isPrivate(PACL acl)
 {
     if (acl == NULL) {
@@ -206,7 +210,10 @@ static bool isPrivate(PACL acl)
     return true;
 }
 
-/* 0: owned by the user (or the administrators) and closed to others; else a Windows error. */
+/*
+ * Returns 0 if the file is owned by the user (or the administrators) and other users have no
+ * access, otherwise a Windows error.
+ */
 static DWORD checkOurs(HANDLE file)
 {
     PSID owner = NULL;
@@ -221,7 +228,7 @@ static DWORD checkOurs(HANDLE file)
     return e;
 }
 
-/* A plain file of the disk: no directory, device, pipe, link. */
+/* True for a regular file on a disk, not a directory, device, pipe or link. */
 static bool isPlain(HANDLE file)
 {
     BY_HANDLE_FILE_INFORMATION info;
@@ -243,8 +250,8 @@ static EtwStatus checkPlainAndOurs(HANDLE file, const char *path, EtwError *err)
 /* ---- Runtime directory ----------------------------------------------------------------------- */
 
 /*
- * What was renamed away because it was mapped when it was removed can go once nobody maps it. The
- * leftovers of one file, or, with path "DIR\\", of all in a directory.
+ * Deletes renamed files (see GONE_MARK) that are no longer mapped: those of one file, or, with path
+ * "DIR\\", all in a directory.
  */
 static void sweepGone(const char *path)
 {
@@ -304,7 +311,7 @@ static EtwStatus checkDir(const char *path, EtwError *err)
     return status;
 }
 
-/* An environment variable as UTF-8, or NULL when unset or empty. Caller frees. */
+/* An environment variable as UTF-8; NULL: unset or empty. Caller frees. */
 static char *environment(const wchar_t *name)
 {
     DWORD n = GetEnvironmentVariableW(name, NULL, 0);
@@ -356,7 +363,7 @@ EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *err)
 
 /* ---- Mappings -------------------------------------------------------------------------------- */
 
-/* Sparse files are NTFS's; elsewhere the file is simply as large as it says. */
+/* Only NTFS has sparse files. On other file systems the file occupies its full size. */
 static bool setSize(HANDLE file, size_t size)
 {
     FILE_END_OF_FILE_INFO end;
@@ -366,7 +373,7 @@ static bool setSize(HANDLE file, size_t size)
     return SetFileInformationByHandle(file, FileEndOfFileInfo, &end, sizeof end);
 }
 
-/* The view keeps file and mapping alive: both handles are closed by the caller and here. */
+/* The view keeps the file and the mapping, so both handles are closed. */
 static EtwStatus mapView(OsMap *map, HANDLE file, bool writable, size_t size)
 {
     HANDLE mapping =
@@ -434,7 +441,7 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
 EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
 {
     HANDLE file = openFile(path, GENERIC_READ, OPEN_EXISTING,
-            FILE_FLAG_BACKUP_SEMANTICS /* open directories */, NULL);
+            FILE_FLAG_BACKUP_SEMANTICS /* required for directories */, NULL);
     LARGE_INTEGER size;
     EtwStatus status = ETW_OK;
     *map = noMap;
@@ -460,7 +467,10 @@ void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
     memcpy(to, map->base + at, size);
 }
 
-/* Unlocking what is not locked takes it out of the working set: documented, its failure too. */
+/*
+ * Unlocking memory that is not locked removes it from the working set, as documented; the call then
+ * fails.
+ */
 void OsMapEvict(OsMap *map)
 {
     if (map->base != NULL) {
@@ -473,7 +483,7 @@ void OsUnmap(OsMap *map)
     if (map->base != NULL) {
         UnmapViewOfFile(map->base);
     }
-    if (map->handle != NULL) { /* a temporary file, deleted by this */
+    if (map->handle != NULL) { /* a temporary file, which is deleted by this */
         CloseHandle(map->handle);
     }
     *map = noMap;
@@ -486,14 +496,14 @@ struct OsFile {
 };
 
 /*
- * A file that is made anew is another file: whoever reads the old one goes on reading it (Windows
- * would refuse to truncate it), and the new one is for its owner alone whatever the old one was.
+ * A new file is a different file: a process that reads the old file is not affected (Windows would
+ * refuse to truncate it), and the new file is private regardless of the old one.
  */
 static void removeExisting(const char *path)
 {
     if (OsFileExists(path)) {
         sweepGone(path);
-        OsFileRemove(path); /* refuses directories; what it cannot remove, opening tells */
+        OsFileRemove(path); /* refuses directories; if it fails, opening reports the error */
     }
 }
 
@@ -518,7 +528,7 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     }
     *filePtr = EtwAlloc(sizeof **filePtr);
     (*filePtr)->handle = file;
-    /* Not CREATE_ALWAYS: it refuses hidden files and would take away what the file allows. */
+    /* Not CREATE_ALWAYS, which fails for hidden files and would reset the permissions. */
     if (!keepContent && OsFileTruncate(*filePtr, 0, &e) != ETW_OK) {
         OsFileClose(*filePtr);
         *filePtr = NULL;
@@ -527,7 +537,9 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     return ETW_OK;
 }
 
-/* On a handle that was not opened overlapped the offset is taken and the call still waits. */
+/*
+ * On a handle that was not opened as overlapped, the call uses the offset and is still synchronous.
+ */
 static OVERLAPPED atOffset(uint64_t offset)
 {
     OVERLAPPED o = {0};
@@ -627,7 +639,7 @@ EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
     return ETW_OK;
 }
 
-/* The map keeps the handle: the file goes with it. */
+/* The map keeps the handle: closing it deletes the file. */
 EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
 {
     size_t size = (size_t)OsFileSize(file);
@@ -647,9 +659,9 @@ EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
 }
 
 /*
- * Windows does not delete a file that somebody maps, and keeps the name of one that somebody has
- * open until the last handle closes; either way the name must be free when this returns, as on
- * Linux. So the file is renamed first, which both allow, and what cannot go yet is swept later.
+ * Windows does not delete a mapped file, and an open file keeps its name until the last handle is
+ * closed. After this call the name must be free, as on Linux. So the file is renamed first, which
+ * Windows permits in both cases. Files that cannot be deleted yet are deleted later (sweepGone).
  */
 bool OsFileRemove(const char *path)
 {
@@ -661,7 +673,7 @@ bool OsFileRemove(const char *path)
     OsRandom(&random, sizeof random);
     _snwprintf(gone, n, L"%ls" GONE_MARK L"%08x", wide, random);
     if (GetFileAttributesW(wide) & FILE_ATTRIBUTE_DIRECTORY) {
-        removed = false; /* or does not exist: all bits are set then */
+        removed = false; /* also if it does not exist: all bits are set then */
     } else if (MoveFileExW(wide, gone, 0)) {
         DeleteFileW(gone);
         removed = true;
@@ -718,7 +730,7 @@ void OsFileLockRelease(OsFileLock *lock)
 {
     if (lock != NULL) {
         OVERLAPPED o = atOffset(0);
-        /* Closing releases, too, but the system says that it may take its time over that. */
+        /* Closing the handle also unlocks, but possibly later. */
         UnlockFileEx(lock->handle, 0, 1, 0, &o);
         CloseHandle(lock->handle);
         EtwFree(lock);

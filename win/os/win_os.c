@@ -1,9 +1,10 @@
 /*
  * win/os/win_os.c --
  *
- *	base/os.h for Windows (7 and later, and Wine): clock, CPU, process and thread facts,
- *	threads, locks, wake-ups, console endings, error names. Files and mappings are in win/os/win_files.c.
- *	Functions younger than Windows 7 are looked up when needed, never linked.
+ *	base/os.h for Windows (7 and later, and Wine): clock; facts about machine, process and
+ *	thread; threads, locks, wake-ups, console events, names of errors. Files and mappings are in
+ *	win_files.c, functions between processes in win_process.c. Functions that Windows 7 lacks
+ *	are looked up at run time, never linked.
  */
 #include "win/os/win_int.h"
 #include "base/alloc.h"
@@ -12,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Present since Windows XP under this name only. */
+/* RtlGenRandom. Exported under this name only, since Windows XP. */
 BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG size);
 
 EtwClock osClock = ETW_CLOCK_QPC;
@@ -28,8 +29,10 @@ static void (*slotDestroy)(void *);
 static void(WINAPI *systemTime)(FILETIME *) = GetSystemTimeAsFileTime;
 static BOOLEAN(NTAPI *shutdownInProgress)(void);
 
-/* GetProcAddress's result is a pointer to a function of no particular type; through a union it
- * becomes one of the wanted type without a warning. */
+/*
+ * Converts the result of GetProcAddress, a generic function pointer, through a union, which avoids
+ * a warning.
+ */
 #define LOOKUP(library, name, target)                                                              \
     do {                                                                                           \
         union {                                                                                    \
@@ -51,7 +54,7 @@ uint64_t OsTicksSlow(void)
     return (uint64_t)t.QuadPart;
 }
 
-/* Whole seconds apart from the rest: a count times 10^9 overflows within minutes. */
+/* Seconds and remainder separately: a count times 10^9 overflows within minutes. */
 static int64_t ticksToNs(uint64_t ticks)
 {
     uint64_t f = (uint64_t)qpcFrequency;
@@ -107,7 +110,7 @@ int OsTimeZoneBias(void)
 
 /* ---- Machine, process, thread ---------------------------------------------------------------- */
 
-/* Other threads are gone when the process ends: what they left locked must not be waited for. */
+/* At process exit the other threads are gone: do not wait for locks that they held. */
 static void CALLBACK threadGone(void *value)
 {
     if (value != NULL && slotDestroy != NULL &&
@@ -164,7 +167,7 @@ int OsCpuSlow(void)
     int cpu;
     GetCurrentProcessorNumberEx(&n);
     cpu = (n.Group < groupCount ? groupBase[n.Group] : 0) + n.Number;
-    return cpu < cpuCount ? cpu : cpu % cpuCount; /* a CPU added since OsInit */
+    return cpu < cpuCount ? cpu : cpu % cpuCount; /* a CPU was added after OsInit */
 }
 
 uint32_t OsTid(void)
@@ -178,10 +181,10 @@ uint64_t OsProcessStart(uint32_t pid)
     uint64_t start = 0;
     HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE, FALSE, pid);
     if (process == NULL) {
-        /* Somebody else's: it exists, and is none that this user ever saw the start of. */
+        /* Another user's process: it exists, but its start time is not accessible. */
         return GetLastError() == ERROR_ACCESS_DENIED ? 1 : 0;
     }
-    /* A process that has ended stays openable while anybody holds a handle of it. */
+    /* A process that has ended can be opened while a handle to it exists. */
     if (WaitForSingleObject(process, 0) == WAIT_TIMEOUT &&
             GetProcessTimes(process, &created, &exited, &kernel, &user)) {
         start = (uint64_t)created.dwHighDateTime << 32 | created.dwLowDateTime;
@@ -255,7 +258,10 @@ void OsProgramName(char *buf, size_t size)
 
 void OsHostText(char *buf, size_t size)
 {
-    /* GetVersionEx answers with what the program's manifest claims; this one tells the truth. */
+    /*
+     * GetVersionEx returns the version in the program's manifest. RtlGetVersion returns the real
+     * one.
+     */
     LONG(NTAPI * getVersion)(OSVERSIONINFOW *) = NULL;
     const char *(CDECL * wineVersion)(void) = NULL;
     OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof v};
@@ -310,7 +316,7 @@ EtwStatus OsThreadStart(OsThread **threadPtr, const char *name, void (*proc)(voi
     for (int i = 0; i < 15 && name[i] != '\0'; i++) {
         t->name[i] = (unsigned char)name[i];
     }
-    /* Not CreateThread: the C library's state of the thread would be left behind. */
+    /* Not CreateThread, which would leak the C library's data of the thread. */
     t->handle = (HANDLE)_beginthreadex(NULL, 0, threadMain, t, 0, NULL);
     if (t->handle == NULL) {
         EtwFree(t);
@@ -353,7 +359,7 @@ void OsMutexUnlock(OsMutex *m)
     ReleaseSRWLockExclusive(&m->lock);
 }
 
-/* An auto-reset event is exactly what a wake-up must be: posts while nobody waits are one. */
+/* An auto-reset event: several posts while no thread waits count as one, as os.h requires. */
 struct OsWake {
     HANDLE event;
 };
@@ -376,7 +382,7 @@ void OsWakePost(OsWake *w)
     SetEvent(w->event);
 }
 
-/* Milliseconds, rounded up, so that a short wait is a wait. */
+/* In milliseconds, rounded up, so that a short wait is not zero. */
 DWORD OsWinToMs(int64_t ns)
 {
     int64_t ms = ns / 1000000 + (ns % 1000000 > 0);
@@ -399,7 +405,7 @@ void OsProcessFence(void)
     FlushProcessWriteBuffers();
 }
 
-/* A fiber-local slot, because only those are told when their thread ends. */
+/* A fiber-local slot, because only these have a callback at the end of the thread. */
 void *OsThreadSlotGet(void)
 {
     return FlsGetValue(slotIndex);
@@ -417,9 +423,9 @@ static void (*terminationProc)(void);
 static atomic_flag terminating = ATOMIC_FLAG_INIT;
 
 /*
- * Windows calls this on a thread that it makes for the purpose; handlers installed after us run
- * first and keep the event from us when they handle it. FALSE: the next handler, in the end
- * Windows' own, ends the process.
+ * Windows calls this on a thread created for the purpose. Handlers that were installed later run
+ * first and may consume the event. FALSE: the next handler runs, and finally that of Windows, which
+ * ends the process.
  */
 static BOOL WINAPI onConsole(DWORD event)
 {
@@ -464,7 +470,7 @@ const char *OsErrorText(int osError, char *buf, size_t size)
 
 const char *OsErrorName(int osError)
 {
-    /* Those that files, mappings, processes and tracing meet. */
+    /* The errors of files, mappings, processes and tracing. */
     static const struct {
         int code;
         const char *name;

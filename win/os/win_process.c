@@ -1,8 +1,8 @@
 /*
  * win/os/win_process.c --
  *
- *	base/os.h for Windows, functions between processes: wake-ups, which are named events of the logon session, and
- *	processes that outlive their creator: rundll32 with this library.
+ *	base/os.h for Windows, functions between processes: wake-ups, which are named events of the
+ *	logon session, and detached processes: rundll32 with this library.
  */
 #include "win/os/win_int.h"
 #include "base/alloc.h"
@@ -46,7 +46,7 @@ bool OsSharedWakeWait(const OsSharedWake *wake, int64_t timeoutNs)
 
 /* ---- Detached processes ---------------------------------------------------------------------- */
 
-/* The file that this code is in, when that is a library which has the entry; else false. */
+/* The path of the DLL that contains this code. False: not a DLL with the entry point. */
 static bool ownLibrary(wchar_t *path, DWORD size)
 {
     HMODULE self;
@@ -65,7 +65,7 @@ EtwStatus OsDetach(
     STARTUPINFOW start = {.cb = sizeof start};
     PROCESS_INFORMATION process;
     BOOL made;
-    (void)proc; /* it is what the entry calls */
+    (void)proc; /* the entry point calls it */
     if (!ownLibrary(library, 1024)) {
         EtwFree(wide);
         return EtwFail(err, ETW_E_UNSUPPORTED, "DETACHED", "",

@@ -1,9 +1,8 @@
 /*
  * win/system/kernel_none.c --
  *
- *	engine/kernel_events.h on Windows, where the embedded engine has no kernel events: Windows gives
- *	them through its own ETW, the system engine (system_enable.c, which also lists the groups).
- *	Everything here refuses or does nothing.
+ *	Stubs of engine/kernel_events.h on Windows, where the embedded engine has no kernel events.
+ *	The system engine provides them (system_enable.c, which also lists the groups).
  */
 #include "engine/kernel_events.h"
 

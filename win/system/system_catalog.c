@@ -1,10 +1,11 @@
 /*
  * win/system/system_catalog.c --
  *
- *	What Windows knows of providers: who is registered and enabled by whom (EnumerateTraceGuidsEx),
- *	their names (TdhEnumerateProviders), and, for schema/store/platform_schema.h, what their events mean
- *	(TdhGetEventInformation and its like, whose TRACE_EVENT_INFO schema/eventinfo/event_info.c reads). Buffers that
- *	Windows filled are read through bounds all the same.
+ *	Windows' information on providers: registered processes and enabling sessions
+ *	(EnumerateTraceGuidsEx), names (TdhEnumerateProviders), and, for
+ *	schema/store/platform_schema.h, descriptions of events (TdhGetEventInformation and related
+ *	functions, whose TRACE_EVENT_INFO schema/eventinfo/event_info.c reads). All offsets in
+ *	buffers that Windows has filled are checked.
  */
 #include "win/system/system_int.h"
 #include "schema/eventinfo/event_info.h"
@@ -16,7 +17,10 @@ enum { TRIES = 10, MAX_BUFFER = 64 << 20, MAX_SESSIONS = 64, FIELD_MAX = 4096 };
 
 /* ---- Texts in buffers ------------------------------------------------------------------------ */
 
-/* UTF-16 units of the text at an offset of a buffer; *textPtr NULL: none, or not inside. */
+/*
+ * The number of UTF-16 units of the text at an offset of a buffer; *textPtr NULL: no text, or
+ * outside of the buffer.
+ */
 static size_t textAt(const uint8_t *data, size_t size, size_t offset, const uint8_t **textPtr)
 {
     size_t units = 0;
@@ -47,11 +51,13 @@ static void copyText(const uint8_t *data, size_t size, size_t offset, char *to, 
     }
 }
 
-/* ---- Buffers that Windows fills -------------------------------------------------------------- */
+/* ---- Buffers filled by Windows --------------------------------------------------------------- */
 
 typedef ULONG FillProc(void *ctx, void *buffer, ULONG *sizePtr);
 
-/* Call fill with ever larger buffers until it is content. NULL: it failed. EtwFree. */
+/*
+ * Call fill with larger and larger buffers until it succeeds. NULL: it failed. Free with EtwFree.
+ */
 static uint8_t *filled(FillProc *fill, void *ctx, ULONG first, size_t *sizePtr)
 {
     ULONG size = first;
@@ -67,7 +73,7 @@ static uint8_t *filled(FillProc *fill, void *ctx, ULONG first, size_t *sizePtr)
         if (code != ERROR_INSUFFICIENT_BUFFER && code != ERROR_MORE_DATA) {
             return NULL;
         }
-        size = wanted > size ? wanted : size * 2; /* it may grow in between */
+        size = wanted > size ? wanted : size * 2; /* the data may grow between the calls */
     }
     return NULL;
 }
@@ -89,7 +95,7 @@ static ULONG fillInfo(void *ctx, void *buffer, ULONG *sizePtr)
     return EnumerateTraceGuidsEx(TraceGuidQueryInfo, ctx, sizeof(GUID), buffer, *sizePtr, sizePtr);
 }
 
-/* ---- Who is there ---------------------------------------------------------------------------- */
+/* ---- Registrations and sessions -------------------------------------------------------------- */
 
 typedef struct SessionName {
     uint32_t id;
@@ -133,7 +139,7 @@ static void addEnable(EtwProviderInfo *info, const TRACE_ENABLE_INFO *e, const S
     }
 }
 
-/* Add what the system says of the provider to *info, which has its GUID. */
+/* Add Windows' data on the provider to *info, which has its GUID. */
 static void addState(EtwProviderInfo *info, const Sessions *sessions)
 {
     GUID guid;
@@ -165,7 +171,7 @@ static void addState(EtwProviderInfo *info, const Sessions *sessions)
             }
         }
         if (instance.NextOffset < sizeof instance || instance.NextOffset > size - at) {
-            break; /* 0: the last one; else it makes no sense */
+            break; /* 0: the last one; other values: malformed */
         }
         at += instance.NextOffset;
     }
@@ -187,11 +193,11 @@ void SystemProviderState(EtwProviderInfo *info)
     Sessions *sessions = allSessions();
     int registrations = info->registrations;
     addState(info, sessions);
-    info->registrations = registrations; /* ours are registered with both */
+    info->registrations = registrations; /* our providers are registered with both engines */
     EtwFree(sessions);
 }
 
-/* ---- Their names ----------------------------------------------------------------------------- */
+/* ---- Names of providers ---------------------------------------------------------------------- */
 
 typedef struct Names {
     uint8_t *data; /* PROVIDER_ENUMERATION_INFO; NULL: none */
@@ -230,7 +236,7 @@ static void copyName(const Names *names, ULONG index, EtwProviderInfo *info)
             sizeof info->name);
 }
 
-/* The registered ones, then those that are only known. */
+/* Visits the registered providers, then those that are only known. */
 void SystemProviders(EtwProviderVisit *visit, void *ctx)
 {
     Names names = allNames();
@@ -267,14 +273,14 @@ void SystemProviders(EtwProviderVisit *visit, void *ctx)
     EtwFree(names.data);
 }
 
-/* ---- Definitions, kept ----------------------------------------------------------------------- */
+/* ---- Cached definitions ---------------------------------------------------------------------- */
 
 typedef struct Described {
     EtwTableNode node;
     EtwGuid guid;
-    uint32_t code; /* id, opcode for classic ones; WHOLE: the provider */
+    uint32_t code; /* event id, opcode of a classic event, or WHOLE: the provider */
     uint8_t version;
-    const EtwProviderDef *def; /* NULL: Windows does not know it */
+    const EtwProviderDef *def; /* NULL: unknown to Windows */
 } Described;
 #define WHOLE 0xFFFFFFFFu
 static EtwTable described; /* never freed: schemas point into it */
@@ -297,7 +303,7 @@ static const Described *lockedFind(const EtwGuid *guid, uint32_t code, uint8_t v
     return NULL;
 }
 
-/* *knownPtr: somebody has asked before. */
+/* *knownPtr: an earlier lookup is cached, possibly with the result NULL. */
 static const EtwProviderDef *find(
         const EtwGuid *guid, uint32_t code, uint8_t version, bool *knownPtr)
 {
@@ -309,7 +315,7 @@ static const EtwProviderDef *find(
     return def;
 }
 
-/* Keep it, also that there is none. The one that another thread was faster with wins. */
+/* Cache a result, also NULL. If another thread has cached one meanwhile, that one is used. */
 static const EtwProviderDef *keep(
         const EtwGuid *guid, uint32_t code, uint8_t version, EtwProviderDef *def)
 {
@@ -353,7 +359,7 @@ typedef struct AskedMap {
 static ULONG fillMap(void *ctx, void *buffer, ULONG *sizePtr)
 {
     const AskedMap *map = ctx;
-    /* Behind the provider's GUID, as in files. */
+    /* After the provider's GUID, as in files. */
     ULONG size = *sizePtr > sizeof(GUID) ? *sizePtr - (ULONG)sizeof(GUID) : 0;
     ULONG code = SystemLazyGet()->tdhGetEventMapInformation(&map->asked->record, map->name,
             (EVENT_MAP_INFO *)(void *)((uint8_t *)buffer + sizeof(GUID)), &size);
@@ -423,7 +429,7 @@ const EtwProviderDef *EtwPlatformEvent(const EtwEvent *event)
         made = EtwEventInfoParse(info, size, findMap, &asked, &missing);
         EtwFree(info);
     }
-    /* asked.holder stays: the definition's fields point to its maps. */
+    /* asked.holder is not freed: the definition's fields point to its maps. */
     return keep(&event->provider, code, event->desc.version, made);
 }
 
@@ -441,7 +447,7 @@ static ULONG fillFields(void *ctx, void *buffer, ULONG *sizePtr)
             &asked->guid, asked->type, buffer, sizePtr);
 }
 
-/* Names of keywords, tasks ...: PROVIDER_FIELD_INFOARRAY. */
+/* Add names of keywords, tasks ... from a PROVIDER_FIELD_INFOARRAY. */
 static void addNames(EtwProviderDef *def, const GUID *guid, EVENT_FIELD_TYPE type, EtwNameKind kind)
 {
     AskedField asked = {*guid, type};
@@ -455,7 +461,7 @@ static void addNames(EtwProviderDef *def, const GUID *guid, EVENT_FIELD_TYPE typ
         size_t units = textAt(data, size, field.NameOffset, &text);
         size_t messageUnits = textAt(data, size, field.DescriptionOffset, &message);
         if (text != NULL) {
-            /* An opcode's value has its task in the low half. */
+            /* The low half of an opcode's value is its task. */
             bool opcode = kind == ETW_NAME_OPCODE;
             EtwNamed named = {.value = opcode ? field.Value >> 16 & 0xFF : field.Value,
                     .task = (uint16_t)(opcode ? field.Value & 0xFFFF : 0),
@@ -473,7 +479,7 @@ static ULONG fillList(void *ctx, void *buffer, ULONG *sizePtr)
     return SystemLazyGet()->tdhEnumerateManifestProviderEvents(ctx, buffer, sizePtr);
 }
 
-/* The events alone: what their fields are is asked when one comes. */
+/* Adds the events without their fields, which are looked up when an event occurs. */
 static void addEvents(EtwProviderDef *def, GUID *guid)
 {
     size_t size, at = offsetof(SystemEventList, EventDescriptorsArray);

@@ -1,9 +1,9 @@
 /*
  * win/system/system_enable.c --
  *
- *	Enables for a session of Windows' ETW: providers with their filters (EnableTraceEx2, ENABLE_TRACE_PARAMETERS,
- *	EVENT_FILTER_DESCRIPTOR), and the kernel's groups, by the flags of EVENT_TRACE_PROPERTIES.EnableFlags or
- *	TraceSetInformation.
+ *	Enabling for sessions of Windows' ETW: providers with their filters (EnableTraceEx2,
+ *	ENABLE_TRACE_PARAMETERS, EVENT_FILTER_DESCRIPTOR), and kernel groups, through
+ *	EVENT_TRACE_PROPERTIES.EnableFlags or TraceSetInformation.
  */
 #include "win/system/system_int.h"
 #include "base/text.h"
@@ -16,16 +16,16 @@ enum { SYNC_MS = 2000, MAX_PAYLOADS = 16, MAX_STACK_EVENTS = 256 };
 
 /* ---- Filters --------------------------------------------------------------------------------- */
 
-/* What the descriptors of one enable point to. */
+/* The data that the filter descriptors of one enable point to. */
 typedef struct Filters {
     EVENT_FILTER_DESCRIPTOR list[SYSTEM_MAX_FILTERS];
     ULONG count;
     SystemFilterEventId ids, stackIds;
     SystemScope scope;
-    ULONG sessionScope; /* so many at the start of the list are the session's own */
+    ULONG sessionScope; /* number of entries at the start of the list that are the session's own */
     PVOID payloads[MAX_PAYLOADS];
     int payloadCount;
-    EVENT_FILTER_DESCRIPTOR *aggregate; /* TDH's to free; NULL: none */
+    EVENT_FILTER_DESCRIPTOR *aggregate; /* freed by TDH; NULL: none */
 } Filters;
 
 static void addFilter(Filters *f, ULONG type, const void *data, size_t size)
@@ -50,7 +50,7 @@ static bool sameEvent(const EtwPayloadTest *a, const EtwPayloadTest *b)
     return a->id == b->id && a->version == b->version;
 }
 
-/* The tests of the event that tests[first] is about, as one of TDH's filters. */
+/* Converts all tests of the same event as tests[first] to one TDH filter. */
 static ULONG makePayload(Filters *f, const EtwEnable *request, int first)
 {
     const EtwPayloadTest *test = &request->payload[first];
@@ -118,12 +118,15 @@ static void freeFilters(Filters *f)
     EtwFree(f->scope.executables);
 }
 
-/* Those of the enabling; of a private session those that it was started with, with each call. */
+/*
+ * Add the processes of the request. Of a private session, add those that it was started with, which
+ * each call must repeat.
+ */
 static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *request, EtwError *err)
 {
     bool pids = request->pidCount > 0 && !request->pidsByDefault;
     SystemOwn own = SystemOwnFind(session);
-    f->scope = own.scope; /* taken over */
+    f->scope = own.scope; /* now owned by f */
     f->count = f->sessionScope = SystemScopeFilters(&f->scope, f->list);
     if (f->count > 0) {
         return !pids && request->executables == NULL
@@ -169,15 +172,17 @@ static EtwStatus fillFilters(
 
 /* ---- Providers ------------------------------------------------------------------------------- */
 
-/* The first filters of the list. */
+/* Use the first `count` filters of the list. */
 static void setFilters(ENABLE_TRACE_PARAMETERS *parameters, Filters *f, ULONG count)
 {
     parameters->EnableFilterDesc = count > 0 ? f->list : NULL;
     parameters->FilterDescCount = count;
 }
 
-/* The provider's callbacks are through when this returns, so that the next event is not missed; one
- * that takes long goes on alone. */
+/*
+ * Waits until the provider's callbacks have returned, so that the next event is not missed, but at
+ * most SYNC_MS.
+ */
 static ULONG enableTrace(TRACEHANDLE handle, const EtwGuid *provider, ULONG control, UCHAR level,
         const EtwEnable *request, ENABLE_TRACE_PARAMETERS *parameters)
 {
@@ -246,7 +251,7 @@ EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *err
     return status;
 }
 
-/* No session can be written to by itself: our own provider is let in for one event. */
+/* Only providers can write to a session: our own provider is enabled for one event. */
 EtwStatus SystemMark(const char *name, const char *text, EtwError *err)
 {
     SystemProperties s;
@@ -275,12 +280,12 @@ EtwStatus SystemMark(const char *name, const char *text, EtwError *err)
 
 /* ---- Kernel groups --------------------------------------------------------------------------- */
 
-/* Portable names first; those of Windows' own tools are taken, too. */
+/* Each group has our portable name and the name that Windows' own tools use. */
 typedef struct Group {
     const char *name, *also;
     ULONG flags;
     const char *what;
-    uint16_t hooks[8]; /* group << 8 | opcode of the events whose stacks make sense */
+    uint16_t hooks[8]; /* group << 8 | opcode of the events for which stacks are useful */
 } Group;
 static const Group groups[] = {
         {"process", "proc", EVENT_TRACE_FLAG_PROCESS, "processes start and end", {0x0301, 0x0302}},
@@ -359,8 +364,10 @@ void EtwKernelGroups(
     }
 }
 
-/* Flags of the kernel's loggers: of the one that every Windows has by its properties, of the others
- * as the first of eight masks. */
+/*
+ * Set the flags of a kernel logger: through the properties for the NT Kernel Logger, for others as
+ * the first of eight masks.
+ */
 static ULONG setFlags(const char *name, TRACEHANDLE handle, SystemProperties *s, ULONG flags)
 {
     const SystemLazy *lazy = SystemLazyGet();
@@ -370,7 +377,7 @@ static ULONG setFlags(const char *name, TRACEHANDLE handle, SystemProperties *s,
                 handle, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
     }
     s->p.EnableFlags = flags;
-    s->p.LogFileNameOffset = 0; /* a name would begin a new file */
+    s->p.LogFileNameOffset = 0; /* a name would start a new file */
     return SystemControl(name, s, EVENT_TRACE_CONTROL_UPDATE);
 }
 
@@ -392,7 +399,7 @@ static ULONG setStacks(TRACEHANDLE handle, const EtwKernelEnable *request)
             handle, TraceStackTracingInfo, ids, (ULONG)count * (ULONG)sizeof *ids);
 }
 
-/* Of the whole machine: Windows has one. */
+/* The interval applies to the whole machine. */
 static ULONG setInterval(uint32_t microseconds)
 {
     TRACE_PROFILE_INTERVAL interval = {.Source = 0, .Interval = microseconds * 10};

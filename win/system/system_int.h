@@ -22,9 +22,9 @@
 #include "win/os/win_int.h"
 #include "win/system/system_abi.h"
 
-/* ---- What not every Windows has (system_lazy.c) ---------------------------------------------- */
+/* ---- Functions that some versions of Windows lack (system_lazy.c) ---------------------------- */
 
-/* NULL where this Windows lacks it. */
+/* NULL: missing in this version of Windows. */
 typedef struct SystemLazy {
     LONG(NTAPI *rtlGetVersion)(OSVERSIONINFOW *);
     ULONG(WINAPI *traceSetInformation)(TRACEHANDLE, TRACE_INFO_CLASS, PVOID, ULONG);
@@ -48,17 +48,17 @@ typedef struct SystemLazy {
 } SystemLazy;
 
 const SystemLazy *SystemLazyGet(void);
-/* Why the system's tracing functions are of no use here (Wine's do nothing); NULL: they are. */
+/* Why the system's tracing functions do not work (Wine's do nothing); NULL: they work. */
 const char *SystemUnusable(void);
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 /*
- * Fill *errPtr with Windows' error, what was being done ("start session") and to what, and a remedy
- * where there is one; ETW_E_IO, so that a script sees {ETW WIN32 5 ERROR_ACCESS_DENIED text}.
+ * Fill *errPtr with Windows' error, the operation ("start session"), its subject, and a remedy if
+ * there is one; ETW_E_IO, so that a script sees {ETW WIN32 5 ERROR_ACCESS_DENIED text}.
  */
 EtwStatus SystemFail(EtwError *errPtr, ULONG code, const char *doing, const char *subject);
-/* The function is not in this Windows. */
+/* This version of Windows lacks the function. */
 EtwStatus SystemUnsupported(EtwError *errPtr, const char *what, const char *since);
 
 /* ---- Sessions (system_session.c) ------------------------------------------------------------- */
@@ -72,9 +72,9 @@ typedef struct SystemProperties {
     wchar_t file[SYSTEM_MAX_NAME];
 } SystemProperties;
 
-/* Ready for a query. */
+/* Prepare for a query. */
 void SystemPropertiesInit(SystemProperties *properties);
-/* ControlTrace by name; *properties is filled. */
+/* ControlTrace by name; fills *properties. */
 ULONG SystemControl(const char *name, SystemProperties *properties, ULONG control);
 /* The handle for EnableTraceEx2 and TraceSetInformation. */
 EtwStatus SystemHandle(
@@ -85,7 +85,7 @@ bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name);
 
 /* ---- Sessions that this process started (system_own.c) ---------------------------------------- */
 
-/* Processes that a filter names: by number, by program. */
+/* Processes that a filter selects: by id, by program. */
 typedef struct SystemScope {
     ULONG pids[SYSTEM_MAX_PIDS];
     int pidCount;         /* 0: all */
@@ -101,16 +101,16 @@ typedef struct SystemOwn {
     SystemScope scope; /* private sessions in other processes */
 } SystemOwn;
 
-/* The descriptors point into *scope. Returns how many there are. */
+/* Fill descriptors that point into *scope. Returns their number. */
 ULONG SystemScopeFilters(const SystemScope *scope, EVENT_FILTER_DESCRIPTOR filters[2]);
-/* Keep one. Takes ownership of its scope. */
+/* Store data of a session. Takes ownership of its scope. */
 void SystemOwnKeep(const wchar_t *name, SystemOwn *own);
 void SystemOwnForget(const wchar_t *name);
-/* A copy: SystemOwnRelease it. All zero: not started here. */
+/* Returns a copy, to be released with SystemOwnRelease. All zero: not started here. */
 SystemOwn SystemOwnFind(const char *name);
 void SystemOwnRelease(SystemOwn *own);
 
-/* ---- The other files' parts of the table of the engine --------------------------------------- */
+/* ---- Functions of the other files for the engine's table ------------------------------------- */
 
 EtwStatus SystemEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
 EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);

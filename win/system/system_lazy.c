@@ -1,9 +1,9 @@
 /*
  * win/system/system_lazy.c --
  *
- *	Functions that some versions of Windows from 7 on lack, or that are seldom needed: looked up once, in DLLs of the system
- *	directory only. This is the one file of the engine "system" that tests replace (tests/win/); all other functions are
- *	imported.
+ *	Functions that some versions of Windows from 7 on lack, or that are rarely needed. They are
+ *	looked up once, in DLLs of the system directory only. This is the only file of the engine
+ *	"system" that tests replace (tests/win/). All other functions are imported.
  */
 #include "win/system/system_int.h"
 
@@ -13,7 +13,7 @@ static INIT_ONCE once = INIT_ONCE_STATIC_INIT;
 
 static HMODULE systemDll(const wchar_t *name)
 {
-    /* Windows 7 without update KB2533623 refuses the flag: then by the directory's name. */
+    /* Windows 7 without update KB2533623 does not support the flag: use the directory's name. */
     HMODULE dll = LoadLibraryExW(name, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (dll == NULL && GetLastError() == ERROR_INVALID_PARAMETER) {
         wchar_t path[MAX_PATH + 32];

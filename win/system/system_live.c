@@ -1,15 +1,15 @@
 /*
  * win/system/system_live.c --
  *
- *	A live consumer of a session of Windows' ETW: ProcessTrace on a thread of its own, whose
- *	callback turns each EVENT_RECORD into the bytes that the record has in a file and puts them into
- *	batches; EtwLiveNext parses those as a file's reader does, so that nothing of an event is lost on
- *	the way. The queue of batches is bounded: what comes when it is full is dropped and counted. Files
- *	are read by etl/, not here.
+ *	A live consumer of a session of Windows' ETW. ProcessTrace runs on its own thread (the
+ *	worker). Its callback converts each EVENT_RECORD to the bytes that the record has in a file
+ *	and stores them in batches. EtwLiveNext parses these with the parser for files, so that no
+ *	part of an event is lost. The queue of batches is bounded: events that occur while it is
+ *	full are dropped and counted. Files are read by etl/, not here.
  *
- *	Ownership: a batch belongs to the worker until it is published, then to the queue, then to the
- *	reader. The struct is freed by whoever of both leaves last: where ProcessTrace does not return in
- *	time, its thread is left to itself.
+ *	Ownership: a batch belongs to the worker until it is published, then to the queue, then to
+ *	the reader. Worker and reader each have a reference to the struct; the last one frees it. If
+ *	ProcessTrace does not return in time, its thread is not joined.
  */
 #include "win/system/system_int.h"
 #include "etl/record.h"
@@ -30,7 +30,7 @@ typedef struct Batch {
     uint8_t data[BATCH_SIZE];
 } Batch;
 
-/* In front of each record in a batch; records are 8-aligned. */
+/* Precedes each record in a batch; records are 8-aligned. */
 typedef struct Slot {
     uint32_t size; /* of the record, 8-aligned */
     uint16_t cpu, logger;
@@ -44,22 +44,22 @@ typedef struct SystemLive {
     OsThread *thread;
     OsWake *wake, *done;
     volatile LONG refs;    /* reader and worker */
-    volatile LONG closing; /* the reader has gone: nothing is wanted any more */
-    volatile LONG waiting; /* the reader has nothing: publish at once */
+    volatile LONG closing; /* the reader has closed: drop all events */
+    volatile LONG waiting; /* the reader waits: publish at once */
     volatile LONG64 lost;
     SRWLOCK lock; /* guards the queue, spares and ended */
     Batch *first, *last;
-    volatile LONG count; /* changed under the lock; looked at without it, too */
-    Batch *spares;       /* read, to be filled again */
+    volatile LONG count; /* changed under the lock; also read without it */
+    Batch *spares;       /* read batches, to be reused */
     int spareCount;
     bool ended;
-    Batch *filling;    /* worker */
-    LONGLONG youngest; /* worker: time of the youngest event so far */
-    Batch *reading;    /* reader, with `at` */
+    Batch *filling;    /* used by the worker */
+    LONGLONG youngest; /* used by the worker: latest time of an event so far */
+    Batch *reading;    /* used by the reader, with `at` */
     size_t at;
 } SystemLive;
 
-/* Events with which a session tells a live consumer what it lost (documented as RT_LostEvent). */
+/* Events that report to a live consumer what the session has lost (documented as RT_LostEvent). */
 static const GUID lostGuid = {
         0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}};
 
@@ -88,7 +88,7 @@ static void freeLive(SystemLive *l)
     EtwFree(l);
 }
 
-/* By the worker. */
+/* Called by the worker. */
 static void publish(SystemLive *l, bool ended)
 {
     Batch *batch = l->filling;
@@ -108,10 +108,10 @@ static void publish(SystemLive *l, bool ended)
     }
 }
 
-/* A batch to be filled; NULL: the queue is full. By the worker. */
+/* A batch to fill; NULL: the queue is full. Called by the worker. */
 static Batch *newBatch(SystemLive *l)
 {
-    if (l->count >= MAX_BATCHES) { /* no lock: asked for each event, it would keep the reader out */
+    if (l->count >= MAX_BATCHES) { /* unlocked, because it is checked for each event */
         return NULL;
     }
     AcquireSRWLockExclusive(&l->lock);
@@ -126,7 +126,7 @@ static Batch *newBatch(SystemLive *l)
     return batch;
 }
 
-/* Room for a record in the batch being filled; NULL: no place for it, it is counted. */
+/* Reserve a record in the current batch. NULL: no space; the event is counted as lost. */
 static Slot *capacityFor(SystemLive *l, size_t size)
 {
     if (l->filling != NULL && l->filling->used + sizeof(Slot) + size > BATCH_SIZE) {
@@ -171,7 +171,7 @@ static uint8_t *putItems(uint8_t *at, const EVENT_RECORD *r)
     return at;
 }
 
-/* An EVENT_HEADER has in a callback the layout that it has in a file, but for the first words. */
+/* In a callback an EVENT_HEADER has the same layout as in a file, except for the first words. */
 static void putRecord(uint8_t *out, const EVENT_RECORD *r, size_t size, bool items)
 {
     const EVENT_HEADER *h = &r->EventHeader;
@@ -221,7 +221,7 @@ static void WINAPI onEvent(EVENT_RECORD *r)
     }
 }
 
-/* Behind each of the session's buffers. FALSE ends ProcessTrace. */
+/* Called after each buffer of the session. FALSE ends ProcessTrace. */
 static ULONG WINAPI onBuffer(EVENT_TRACE_LOGFILEW *log)
 {
     SystemLive *l = log->Context;
@@ -239,9 +239,9 @@ static void work(void *arg)
     freeLive(l);
 }
 
-/* ---- The reader's side ----------------------------------------------------------------------- */
+/* ---- The reader ------------------------------------------------------------------------------ */
 
-/* The next batch for the one that was read; NULL: none just now. */
+/* Return the batch that was read and get the next one; NULL: none now. */
 static Batch *take(SystemLive *l, Batch *done, bool *endedPtr)
 {
     AcquireSRWLockExclusive(&l->lock);
@@ -316,7 +316,7 @@ static void liveClose(EtwLive *live)
     CloseTrace(l->trace); /* ERROR_CTX_CLOSE_PENDING: ProcessTrace returns soon */
     if (OsWakeWait(l->done, JOIN_NS)) {
         OsThreadJoin(l->thread);
-    } else { /* its thread goes on: its code must stay */
+    } else { /* the thread continues: keep its code loaded */
         GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
                 (LPCWSTR)(const void *)&lostGuid, &self);
     }
@@ -353,7 +353,7 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
     l->wake = OsWakeNew();
     l->done = OsWakeNew();
     InitializeSRWLock(&l->lock);
-    log.LoggerName = s.name; /* as Windows spells it */
+    log.LoggerName = s.name; /* in Windows' spelling */
     log.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD;
     log.BufferCallback = onBuffer;
     log.EventRecordCallback = onEvent;
@@ -365,7 +365,7 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
         l->refs = 2;
         status = OsThreadStart(&l->thread, "etw-live", work, l);
         if (status == ETW_OK) {
-            OsWakeWait(l->done, JOIN_NS); /* it is on its way: Windows does not tell more */
+            OsWakeWait(l->done, JOIN_NS); /* started, as far as can be determined */
         } else {
             l->refs = 1;
             CloseTrace(l->trace);

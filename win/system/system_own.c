@@ -16,7 +16,7 @@ typedef struct Slot {
 static Slot slots[OWN];
 static SRWLOCK lock = SRWLOCK_INIT;
 
-/* ---- Which processes --------------------------------------------------------------------------- */
+/* ---- Filters by process ------------------------------------------------------------------------ */
 
 static void addFilter(EVENT_FILTER_DESCRIPTOR *d, ULONG type, const void *data, size_t size)
 {

@@ -1,11 +1,11 @@
 /*
  * win/system/system_provider.c --
  *
- *	engine/provider/native_provider.h on Windows: each provider of etw.h is registered with EventRegister, too, and
- *	its events are written with EventWriteTransfer in TraceLogging's way, so that any tool of Windows
- *	can enable and decode them. A provider with events of the classic kind is registered in that way,
- *	too (RegisterTraceGuids), and writes them with TraceEvent. Does nothing where Windows' tracing is of
- *	no use (Wine).
+ *	engine/provider/native_provider.h on Windows: each provider of etw.h is also registered with
+ *	EventRegister, and its events are written with EventWriteTransfer in TraceLogging format, so
+ *	that any Windows tool can enable and decode them. A provider with classic events is also
+ *	registered with RegisterTraceGuids and writes them with TraceEvent. Does nothing if Windows'
+ *	tracing does not work (Wine).
  */
 #include "win/system/system_int.h"
 #include "engine/provider/enable_callbacks.h"
@@ -13,14 +13,14 @@
 #include "engine/provider/provider.h"
 #include "schema/model/schema.h"
 
-/* Of this process, by the provider's slot in the registry. */
+/* This process's registration of each provider, by slot in the registry. */
 typedef struct Native {
     REGHANDLE handle; /* 0: not registered */
-    bool enabled;     /* under the registry's lock: this process counts in RegProvider.system */
+    bool enabled;     /* guarded by RegLock: this process counts in RegProvider.system */
     volatile LONG hasClassic;
-    TRACEHANDLE classic;              /* 0: not registered in the classic way */
-    volatile LONG64 session;          /* to which classic events go; 0: nobody listens */
-    GUID eventClass;                  /* as long as it is registered */
+    TRACEHANDLE classic;              /* 0: not registered as a classic provider */
+    volatile LONG64 session;          /* the session that receives classic events; 0: none */
+    GUID eventClass;                  /* valid while registered */
     TRACE_GUID_REGISTRATION classReg; /* Windows fills in a handle */
 } Native;
 static Native natives[REG_PROVIDERS];
@@ -30,15 +30,15 @@ static Native *nativeOf(const RegProvider *provider)
     return &natives[provider - RegGet()->providers];
 }
 
-/* ---- Who listens ----------------------------------------------------------------------------- */
+/* ---- State of enabling ----------------------------------------------------------------------- */
 
-/* Under the registry's lock. */
+/* Call under RegLock. */
 static void setWanted(RegProvider *provider, bool enabled, uint8_t level, uint64_t any)
 {
     Native *mirror = nativeOf(provider);
     uint32_t before = atomic_load(&provider->system);
     if (enabled) {
-        /* What several processes are told is summed up: too much wanted costs little. */
+        /* The requests in several processes are combined. Too broad a request costs little. */
         bool more = before > 0 && !(before == 1 && mirror->enabled);
         provider->systemLevel =
                 more && provider->systemLevel > level ? provider->systemLevel : level;
@@ -70,7 +70,10 @@ static VOID NTAPI onEnable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG an
 
 /* ---- Registering ----------------------------------------------------------------------------- */
 
-/* Tools show the provider's name by these; where Windows cannot take them, each event has them. */
+/*
+ * Tools read the provider's name from the traits. If Windows does not support setting them, each
+ * event contains them.
+ */
 static void setTraits(REGHANDLE handle, const char *name)
 {
     const SystemLazy *lazy = SystemLazyGet();
@@ -83,8 +86,10 @@ static void setTraits(REGHANDLE handle, const char *name)
     EtwTextFree(&traits);
 }
 
-/* Windows may call back any time as long as a provider is registered, and some are until the process
- * ends: the code stays. */
+/*
+ * Windows may call back at any time while a provider is registered, and some are registered until
+ * the process ends: keep the code loaded.
+ */
 static void pinModule(void)
 {
     HMODULE self;
@@ -104,7 +109,10 @@ void EtwNativeRegister(RegProvider *provider)
     nativeOf(provider)->handle = handle;
 }
 
-/* Which session listens: the last one that enabled the provider, Windows has one for a classic provider. */
+/*
+ * Store the session that receives classic events: the last one that enabled the provider. Windows
+ * supports only one.
+ */
 static ULONG WINAPI onClassic(WMIDPREQUESTCODE code, PVOID context, ULONG *reserved, PVOID buffer)
 {
     Native *mirror = context;
@@ -127,7 +135,7 @@ void EtwNativeDefineClassic(RegProvider *provider, const EtwGuid *eventClass)
     mirror->classReg.Guid = &mirror->eventClass;
     if (RegisterTraceGuidsW(onClassic, mirror, (LPCGUID)(const void *)&provider->guid, 1,
                 &mirror->classReg, NULL, NULL, &mirror->classic) != ERROR_SUCCESS) {
-        mirror->classic = 0; /* its events go the other way, without the mark of the classic kind */
+        mirror->classic = 0; /* its classic events are written like others */
     }
 }
 
@@ -151,7 +159,7 @@ void EtwNativeUnregister(RegProvider *provider)
     }
     unregisterClassic(mirror);
     mirror->handle = 0;
-    EventUnregister(handle); /* behind it no callback runs */
+    EventUnregister(handle); /* after this no callback runs */
     if (RegLock(NULL) == ETW_OK) {
         setWanted(provider, false, 0, 0);
         RegUnlock();
@@ -167,7 +175,7 @@ static void describe(EVENT_DATA_DESCRIPTOR *d, const void *data, size_t size, UL
     d->Reserved = type;
 }
 
-/* All data end to end. EtwFree. */
+/* A copy of all data in one block. Free with EtwFree. */
 static uint8_t *flatten(const EtwNativeEvent *event)
 {
     uint8_t *flat = EtwAlloc(event->size + 1), *at = flat;
@@ -208,7 +216,7 @@ static int writeDescribed(const Native *mirror, const RegClass *class, const Etw
     return resultOf(code);
 }
 
-/* Windows puts it into the session as it is: what the session wants is looked at here. */
+/* Windows writes the event to the session unconditionally, so level and flags are checked here. */
 static int writeClassic(Native *mirror, const RegClass *class, const EtwNativeEvent *event)
 {
     struct {

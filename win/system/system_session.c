@@ -1,9 +1,10 @@
 /*
  * win/system/system_session.c --
  *
- *	Sessions of Windows' own ETW: StartTrace, ControlTrace, QueryAllTraces, documented with EVENT_TRACE_PROPERTIES and
- *	"Logging Mode Constants". Windows owns a session, which outlives this process unless it is inside the process.
- *	system_enable.c enables its providers.
+ *	Sessions of Windows' own ETW: StartTrace, ControlTrace, QueryAllTraces, documented with
+ *	EVENT_TRACE_PROPERTIES and "Logging Mode Constants". A session belongs to Windows and
+ *	outlives this process, unless it is inside the process. system_enable.c enables its
+ *	providers.
  */
 #include "win/system/system_int.h"
 #include <stdio.h>
@@ -70,7 +71,7 @@ bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
     return fits;
 }
 
-/* Sessions are made by a service with another current directory: only whole paths mean the same. */
+/* A service with another current directory creates the file, so the path must be absolute. */
 static bool copyPath(wchar_t to[SYSTEM_MAX_NAME], const char *path)
 {
     char full[4 * SYSTEM_MAX_NAME];
@@ -111,7 +112,7 @@ static EVENT_TRACE_PROPERTIES *plain(SystemProperties *s)
     return (EVENT_TRACE_PROPERTIES *)(void *)&s->p;
 }
 
-/* From here on a call with *s says which processes; what it points to must stay meanwhile. */
+/* Select the processes for calls with *s. The filters and their data must remain valid. */
 static void addFilters(SystemProperties *s, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
 {
     if (count > 0) {
@@ -130,7 +131,7 @@ static void dropFilters(SystemProperties *s)
     s->p.FilterDesc = NULL;
 }
 
-/* A private session is found by its mode and its provider, too, and in the same processes. */
+/* A private session is identified by name, mode, provider and processes. */
 static ULONG controlOwn(const wchar_t *name, const SystemOwn *own, SystemProperties *s, ULONG how)
 {
     EVENT_FILTER_DESCRIPTOR filters[2];
@@ -140,7 +141,7 @@ static ULONG controlOwn(const wchar_t *name, const SystemOwn *own, SystemPropert
         addFilters(s, filters, SystemScopeFilters(&own->scope, filters));
     }
     ULONG code = ControlTraceW(0, name, plain(s), how);
-    if (code == ERROR_WMI_INSTANCE_NOT_FOUND && own->handle != 0) { /* one inside of this process */
+    if (code == ERROR_WMI_INSTANCE_NOT_FOUND && own->handle != 0) { /* inside this process */
         code = ControlTraceW(own->handle, NULL, plain(s), how);
     }
     dropFilters(s);
@@ -160,7 +161,7 @@ ULONG SystemControl(const char *name, SystemProperties *s, ULONG control)
             code == ERROR_WMI_INSTANCE_NOT_FOUND) {
         SystemOwnForget(wide);
     }
-    /* More names than fit into our room: all else is there. */
+    /* More names than fit: all other members are complete. */
     return code == ERROR_MORE_DATA ? ERROR_SUCCESS : code;
 }
 
@@ -187,7 +188,7 @@ static EtwStatus systemHas(const char *name)
                                          : ETW_E_LOOKUP;
 }
 
-/* ---- Facts ----------------------------------------------------------------------------------- */
+/* ---- Information ----------------------------------------------------------------------------- */
 
 static EtwFileMode modeOf(ULONG bits)
 {
@@ -198,7 +199,7 @@ static EtwFileMode modeOf(ULONG bits)
                                                    : ETW_FILE_SEQUENTIAL;
 }
 
-/* 0: another process started it. */
+/* 0: started by another process. */
 static int64_t startedAt(const char *name)
 {
     SystemOwn own = SystemOwnFind(name);
@@ -218,7 +219,7 @@ static void fillInfo(const SystemProperties *s, const char *state, EtwSessionInf
     copyOut(s, p->LogFileNameOffset, info->file, sizeof info->file);
     snprintf(info->state, sizeof info->state, "%s", state);
     info->index = (uint32_t)(p->Wnode.HistoricalContext & 0xFFFF);
-    /* A logger's number is used again, together with its thread's rarely. */
+    /* A logger's number is reused, but rarely together with the id of its thread. */
     info->instance = (uint64_t)(uintptr_t)p->LoggerThreadId << 16 | info->index;
     info->started = startedAt(info->name);
     info->ownerPid = info->started != 0 ? OsPid() : 0;
@@ -331,7 +332,7 @@ static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
     }
 }
 
-/* Older ones would take the filters for nothing, and be in all processes. */
+/* Older versions would ignore the filters and apply the session to all processes. */
 static bool supportsFilters(void)
 {
     OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof v};
@@ -355,7 +356,7 @@ static SystemOwn ownOf(const EtwSessionConfig *c)
     return own;
 }
 
-/* s is filled and has its file. */
+/* s is complete, including the file. */
 static EtwStatus startOwn(
         const EtwSessionConfig *c, SystemOwn *own, SystemProperties *s, EtwError *err)
 {
@@ -396,7 +397,7 @@ static EtwStatus systemStart(const EtwSessionConfig *c, EtwError *err)
     return status;
 }
 
-/* ---- While it runs --------------------------------------------------------------------------- */
+/* ---- Running sessions ------------------------------------------------------------------------ */
 
 static EtwStatus systemStop(const char *name, EtwSessionInfo *info, EtwError *err)
 {
@@ -441,7 +442,7 @@ static EtwStatus systemFlush(const char *name, EtwSessionInfo *info, EtwError *e
 {
     SystemProperties s;
     SystemPropertiesInit(&s);
-    s.p.LogFileNameOffset = 0; /* a name would be that of a snapshot */
+    s.p.LogFileNameOffset = 0; /* a name would be the file of a snapshot */
     ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_FLUSH);
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "flush session", name);
@@ -472,7 +473,7 @@ static EtwStatus systemSnapshot(
     return info != NULL ? systemQuery(name, info, err) : ETW_OK;
 }
 
-/* Everything that an update carries is set: so what is not to change is asked for first. */
+/* An update sets all members, so the current values are queried first. */
 static EtwStatus systemUpdate(
         const char *name, const EtwSessionConfig *c, EtwSessionInfo *info, EtwError *err)
 {
@@ -515,7 +516,7 @@ static void systemList(EtwSessionVisit *visit, void *ctx)
         each[i] = plain(&all[i]);
     }
     ULONG code = QueryAllTracesW(each, MAX_SESSIONS, &count);
-    /* Where more run than that, those that fit are there. */
+    /* If more sessions run, those that fit are listed. */
     count = code == ERROR_SUCCESS ? count : code == ERROR_MORE_DATA ? MAX_SESSIONS : 0;
     for (ULONG i = 0; i < count && i < MAX_SESSIONS; i++) {
         fillInfo(&all[i], "running", &info);

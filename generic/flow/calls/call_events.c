@@ -1,23 +1,26 @@
 /*
  * flow/calls/call_events.c --
  *
- *	What events do to the tree of calls: enters and leaves of Tcl-Script; switches, system calls,
- *	bytes moved and ends of threads from the kernel; other events are counted by name. What an event
- *	means is stated by semantics/semantics.h.
+ *	Applies events to the tree of calls: enters and leaves of Tcl-Script; switches, system
+ *	calls, transfers and ends of threads from the kernel. Other events are counted by name.
+ *	semantics/semantics.h states the meaning of an event.
  */
 #include "flow/calls/call_tree_int.h"
 #include "semantics/semantics.h"
 #include "schema/model/linux_names.h"
 #include <stdio.h>
 
-/* What events of a schema are charged to. */
+/* The cost class of the events of a schema. */
 typedef struct ChargedClass {
     EtwTableNode node;
     const EtwSchema *schema;
     const EtwCostClass *class;
 } ChargedClass;
 
-/* Bytes moved by "tcp send"; or, of events that are only counted, "Linux-tcpip Connect". */
+/*
+ * Transfers have a class such as "tcp send". Events that are only counted have one such as
+ * "Linux-tcpip Connect".
+ */
 static const EtwCostClass *classNew(Calls *c, const EtwSchema *schema)
 {
     const char *moves = EtwSemanticsOf(schema)->moves;
@@ -49,7 +52,7 @@ static const EtwCostClass *classOf(Calls *c, const EtwSchema *schema)
 
 typedef EtwRoleValues Values;
 
-/* What the value is called, else its number. */
+/* The name of the value, otherwise its number. */
 static const char *called(const Values *v, EtwRole role, char *capacity, size_t capacitySize)
 {
     const EtwMap *map = v->schema->fields[v->semantics->field[role]].map;
@@ -60,7 +63,7 @@ static const char *called(const Values *v, EtwRole role, char *capacity, size_t 
     return name ? name : capacity;
 }
 
-/* A switch that Windows reports: states and reasons are that system's. */
+/* True for a switch event of Windows, which has other states and reasons. */
 static bool isWindows(const Values *v)
 {
     return v->semantics->field[ETW_ROLE_WAIT_REASON] >= 0;
@@ -68,7 +71,7 @@ static bool isWindows(const Values *v)
 
 /* ---- On and off the CPU ------------------------------------------------------------------------- */
 
-/* The thread that goes could still run. */
+/* The thread that was switched out is still runnable. */
 static bool isReady(const Values *v)
 {
     enum { TASK_PREEMPTED = 256, WINDOWS_WAITING = 5 };
@@ -76,7 +79,7 @@ static bool isReady(const Values *v)
     return isWindows(v) ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
 }
 
-/* It never comes back: Linux' EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD; Windows' Terminated. */
+/* The thread has ended: Linux' EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD; Windows' Terminated. */
 static bool isGone(const Values *v)
 {
     uint64_t state = EtwRoleNumber(v, ETW_ROLE_OLD_STATE);
@@ -103,8 +106,9 @@ static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
 }
 
 /*
- * The thread runs: a switch says so, or something that only a running thread can do. Kernels do not
- * report every switch from an idle processor (seen on Linux 6.18 in a virtual machine).
+ * The thread runs. This is known from a switch, or from an event that only a running thread can
+ * cause. Kernels do not report every switch from an idle processor (seen on Linux 6.18 in a virtual
+ * machine).
  */
 static void switchIn(Calls *c, CallThread *t, int64_t time)
 {
@@ -121,7 +125,7 @@ static void switchIn(Calls *c, CallThread *t, int64_t time)
 
 /* ---- Script ---------------------------------------------------------------------------------- */
 
-/* What a callback or a package is called among procs: {after tick}, {package http}. */
+/* The name of a callback or package among the procs: {after tick}, {package http}. */
 static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BLOCK_NAME])
 {
     bool package = v->semantics->meaning == ETW_MEANS_PACKAGE_ENTER;
@@ -129,13 +133,13 @@ static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BL
     size_t kindSize, size = 0;
     const char *kind = package ? "package" : EtwRoleText(v, ETW_ROLE_KIND, &kindSize);
     kindSize = package ? strlen(kind) : kindSize < 16 ? kindSize : 16;
-    if (strncmp(kind, "loop", kindSize) != 0) { /* vwait, update: their words say it */
+    if (strncmp(kind, "loop", kindSize) != 0) { /* vwait, update: the command itself is the name */
         memcpy(capacity, kind, kindSize);
         capacity[kindSize] = ' ';
         size = kindSize + 1;
     }
     for (int skip = package ? 2 : 0; skip > 0 && s < end; s++) {
-        skip -= *s == ' '; /* package require */
+        skip -= *s == ' '; /* skip "package require" */
     }
     while (s < end && (uint8_t)*s <= ' ') {
         s++;
@@ -163,14 +167,14 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
     CallThread *t = EtwCallThreadOf(c, event, true);
     switchIn(c, t, event->time);
     EtwCallEnterAt(c, t, event->time, &enter);
-    uint64_t queued = EtwRoleNumber(v, ETW_ROLE_QUEUED); /* of callbacks only */
+    uint64_t queued = EtwRoleNumber(v, ETW_ROLE_QUEUED); /* only callbacks have it */
     if (queued > 0) {
         EtwCallCharge(c, t,
                 &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_QUEUE, ""), .count = 1, .ns = queued});
     }
 }
 
-/* "read sock5": what a channel moved, and how long that took. */
+/* Charge a transfer on a channel, such as "read sock5", with its duration. */
 static void takeChannel(Calls *c, const Values *v, CallThread *t)
 {
     char name[160];
@@ -210,7 +214,7 @@ static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
     }
 }
 
-/* A stack counts as one call of each that is on it, as long as the time that it stands for. */
+/* A sampled stack counts as one call of each of its procs, with the duration that it represents. */
 static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
 {
     CallSample sample = {.time = event->time, .ns = EtwRoleNumber(v, ETW_ROLE_WEIGHT)};
@@ -273,7 +277,7 @@ static void takeReturn(Calls *c, CallThread *t, int64_t time)
     }
 }
 
-/* A thread that has calls, which goes on until now; NULL: the event is not of such a thread. */
+/* The thread of an event if it has calls, with its last activity updated; otherwise NULL. */
 static CallThread *threadOf(Calls *c, const EtwEvent *event)
 {
     CallThread *t = EtwCallThreadOf(c, event, false);
@@ -304,7 +308,7 @@ static void takeOfThread(Calls *c, const EtwSchema *schema, const EtwEvent *even
     }
 }
 
-/* Bytes moved, and events that are only counted. */
+/* Charge transfers, and events that are only counted. */
 static void takeOther(Calls *c, const EtwSchema *schema, const EtwEvent *event)
 {
     EtwCost cost = {.of = classOf(c, schema), .count = 1}; /* classes are in order of occurrence */
@@ -318,7 +322,7 @@ static void takeOther(Calls *c, const EtwSchema *schema, const EtwEvent *event)
             return;
         }
         const EtwValue *size = EtwRoleValue(&v, ETW_ROLE_SIZE);
-        cost.bytes = size != NULL && size->i > 0 ? (uint64_t)size->i : 0; /* else an errno */
+        cost.bytes = size != NULL && size->i > 0 ? (uint64_t)size->i : 0; /* otherwise an errno */
     }
     EtwCallCharge(c, t, &cost);
 }
@@ -334,7 +338,7 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     }
     calls->events++;
     if (calls->config.samples != (meaning == ETW_MEANS_SAMPLE)) {
-        return; /* they count the same time in another way */
+        return; /* samples and calls count the same time twice */
     }
     switch (meaning) {
     case ETW_MEANS_SAMPLE:

@@ -1,7 +1,7 @@
 /*
  * flow/calls/call_report.c --
  *
- *	Profiles and trees as text for people, csv, json and folded stacks.
+ *	Profiles and trees as readable text, csv, json and folded stacks.
  */
 #include "flow/calls/call_tree.h"
 #include "flow/render/columns.h"
@@ -91,7 +91,7 @@ static void addTime(EtwText *out, uint64_t ns)
     EtwColumnRight(out, from, 12);
 }
 
-/* Total and self; where waits are known, each with its own. */
+/* Total and self time; each followed by its waiting time if waits are known. */
 static void addTimes(EtwText *out, const EtwCalls *calls, const EtwCallStats *s)
 {
     addTime(out, s->total);
@@ -207,7 +207,7 @@ static void addCostRow(EtwText *out, const CostRow *paid)
     EtwTextChar(out, '\n');
 }
 
-/* What each row paid for by itself: waits first of all, or what else. */
+/* The largest costs that rows have themselves: either waits, or all others. */
 static void addCostRows(EtwText *out, const EtwCalls *calls, bool waits, const char *title)
 {
     enum { SHOWN = 30 };
@@ -259,7 +259,7 @@ static void addCosts(EtwText *out, const EtwCosts *costs)
     for (size_t i = 0; i < count; i++) {
         const EtwCost *c = list[i];
         if (c->of->kind == ETW_COST_SYSCALL || (c->of->kind <= ETW_COST_READY && c->ns < 1000)) {
-            continue; /* that they waited is what counts */
+            continue; /* shown only by the waits that they caused */
         }
         if (shown++ == SHOWN) {
             EtwTextStr(out, "; ...");
@@ -318,7 +318,7 @@ static void addThread(EtwText *out, const EtwCalls *calls, const EtwCallNode *th
 
 typedef void Visit(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth);
 
-/* A tree may be deeper than this thread's stack: no recursion. */
+/* A tree may be deeper than this thread's stack allows for recursion. */
 typedef struct Level {
     const EtwCallNode **list;
     size_t count, at;
@@ -331,7 +331,7 @@ static void pushLevel(EtwText *levels, const EtwCallNode *node)
     EtwTextAdd(levels, &level, sizeof level);
 }
 
-/* enter before and leave (may be NULL) after a node's children. */
+/* Call `enter` before and `leave` (may be NULL) after a node's children. */
 static void walk(
         const EtwCalls *calls, const EtwCallNode *root, Visit *enter, Visit *leave, EtwText *out)
 {
@@ -522,7 +522,7 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
 
 /* ---- Folded stacks --------------------------------------------------------------------------- */
 
-/* A name must not look like several. */
+/* Semicolons separate frames, so they are replaced in names. */
 static void addFoldedName(EtwText *out, const char *name)
 {
     size_t at = out->size;
@@ -547,7 +547,7 @@ static void addFoldedPath(EtwText *out, const EtwCallNode *node)
     EtwTextFree(&path);
 }
 
-/* The node behind this one, callers before whom they call; NULL: that was the last below top. */
+/* The next node in preorder; NULL: node was the last one below top. */
 static const EtwCallNode *following(const EtwCallNode *node, const EtwCallNode *top)
 {
     if (node->first != NULL) {

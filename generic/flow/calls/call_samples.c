@@ -6,9 +6,9 @@
  */
 #include "flow/calls/call_tree_int.h"
 
-enum { COUNTERS = 16 }; /* more than a sample has */
+enum { COUNTERS = 16 }; /* at least as many as a sample has */
 
-/* A name and a number, parted by single blanks from each other and the next. */
+/* Parse a name and a number, separated by single blanks. */
 static bool nextCounter(
         const char **atPtr, const char *end, char *name, size_t capacity, uint64_t *count)
 {
@@ -52,7 +52,7 @@ static void addCounters(EtwCosts *costs, const Counters *counters)
     }
 }
 
-/* One sample more; of the leaf, its own. */
+/* Count a sample; countOwn also counts it as the leaf's own. */
 static void count(EtwCallStats *stats, uint64_t ns, const Counters *counters)
 {
     stats->calls++;
@@ -66,7 +66,10 @@ static void countOwn(EtwCallStats *stats, uint64_t ns, const Counters *counters)
     addCounters(&stats->own, counters);
 }
 
-/* Rows count a stack once, however often it has them; nodes are places in it. */
+/*
+ * A row counts a stack once, even if it occurs in it several times. A node is a position in the
+ * stack.
+ */
 static EtwCallNode *countFrame(Calls *c, EtwCallNode *parent, EtwCallRow *row,
         const CallSample *sample, const Counters *counters)
 {

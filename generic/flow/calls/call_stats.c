@@ -1,8 +1,8 @@
 /*
  * flow/calls/call_stats.c --
  *
- *	What calls are counted in: rows, nodes of the tree, costs. Histograms
- *	of their times are histogram.c's.
+ *	The counters of calls: rows, nodes of the tree, costs. histogram.c implements the histograms
+ *	of durations.
  */
 #include "flow/calls/call_tree_int.h"
 
@@ -15,7 +15,7 @@ const char *EtwCostKindName(EtwCostKind kind)
     return names[kind];
 }
 
-/* What a trace could name without end: further names are one. */
+/* Limits the number of names; further names share one class. */
 enum { CLASSES_MAX = 512 };
 
 const EtwCostClass *EtwCostClassOf(Calls *c, EtwCostKind kind, const char *name)
@@ -76,7 +76,7 @@ uint64_t EtwCostsWait(const EtwCosts *costs)
     return ns;
 }
 
-/* A bucket's middle may be beyond the only value in it. */
+/* The middle of a bucket may be outside of the range of the values in it. */
 uint64_t EtwCallTimeAt(const EtwCallRow *row, double share)
 {
     uint64_t ns = EtwHistogramAt(&row->times, share);

@@ -1,11 +1,12 @@
 /*
  * flow/calls/call_tree.c --
  *
- *	Pairs enters with leaves and keeps each thread's stack of open calls. A thread's calls do not
- *	simply nest: a coroutine leaves by yield in the middle of its calls, which is no event, and an
- *	interpreter that calls another counts its own depth. An enter at a depth that is taken
- *	shows that whoever is there has yielded (or that its leave was lost): it falls asleep. It is
- *	back with its own leave, or with a call that is made from it. What events say is call_events.c.
+ *	Pairs enters with leaves and keeps each thread's stack of open calls. A thread's calls do
+ *	not nest strictly: a coroutine's yield leaves in the middle of its calls without an event,
+ *	and an interpreter that calls another one counts its own depth. An enter at a depth that is
+ *	occupied shows that the call there has yielded (or that its leave was lost): it is
+ *	suspended. It is resumed by its own leave, or by a call made from it. call_events.c
+ *	interprets the events.
  */
 #include "flow/calls/call_tree_int.h"
 #include "base/unicode.h"
@@ -36,7 +37,7 @@ static CallFrame *frameOfPlace(EtwTableNode *node)
     return node ? (CallFrame *)((char *)node - offsetof(CallFrame, byPlace)) : NULL;
 }
 
-/* The last that fell asleep there. */
+/* The call at this place that was suspended last. */
 static CallFrame *asleepAt(const Calls *c, const CallThread *t, int depth, const EtwCallRow *proc)
 {
     CallFrame *f = frameOfPlace(EtwTableFirst(&c->asleep, placeHash(t, depth, proc)));
@@ -52,7 +53,7 @@ static CallFrame *frameNew(Calls *c)
     if (f == NULL) {
         return EtwAlloc(sizeof *f);
     }
-    EtwCosts paid = f->paid; /* keeps its memory */
+    EtwCosts paid = f->paid; /* reuse its memory */
     c->freeFrames = f->nextFree;
     *f = (CallFrame){.paid = {.list = paid.list, .capacity = paid.capacity}};
     return f;
@@ -60,7 +61,7 @@ static CallFrame *frameNew(Calls *c)
 
 /* ---- The stack ------------------------------------------------------------------------------- */
 
-/* Time up to now is of whoever is on top. */
+/* Add the time until now to the innermost call. */
 static int64_t account(CallThread *t, int64_t time)
 {
     time = time > t->mark ? time : t->mark;
@@ -107,7 +108,7 @@ static void chargeParent(CallThread *t, CallFrame *f)
     f->paid.count = 0;
 }
 
-/* Take the top off the stack and book what it has had there. Time is accounted. */
+/* Pop the innermost call and add its time to its statistics. The time must be accounted. */
 static CallFrame *pop(Calls *c, CallThread *t, int code)
 {
     const EtwCallsWatch *watch = &c->base.config.watch;
@@ -135,7 +136,7 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
     return f;
 }
 
-/* All from that index on have yielded. */
+/* Suspend all calls from that index on. */
 static void putAsleep(Calls *c, CallThread *t, int index)
 {
     uint64_t batch = ++c->batches;
@@ -146,7 +147,7 @@ static void putAsleep(Calls *c, CallThread *t, int index)
     }
 }
 
-/* It, and below it its callers that fell asleep with it. */
+/* Resume a suspended call, and below it the callers that were suspended with it. */
 static void wake(Calls *c, CallThread *t, CallFrame *f, int interp)
 {
     CallFrame *chain = NULL;
@@ -208,14 +209,14 @@ static int interpOf(CallThread *t, uint64_t id, int depth)
 
 /* ---- Enter ----------------------------------------------------------------------------------- */
 
-/* The caller is shown with its ::, its row is without. */
+/* The event's caller has a leading ::, the row's name does not. */
 static bool isCalled(const EtwCallRow *proc, const CallEnter *e)
 {
     return e->contextSize == proc->nameSize + 2 &&
            memcmp(e->context + 2, proc->name, proc->nameSize) == 0;
 }
 
-/* The running caller in its interpreter: by depth and name, or else by depth. */
+/* The caller among the running calls of its interpreter: by depth and name, or by depth only. */
 static CallFrame *runningCaller(
         CallThread *t, const CallInterp *interp, const CallEnter *e, bool named)
 {
@@ -239,7 +240,7 @@ static CallFrame *sleepingCaller(Calls *c, const CallThread *t, const CallEnter 
     return proc ? asleepAt(c, t, e->depth - 1, proc) : NULL;
 }
 
-/* Whoever is as deep as the call that begins, and who stands on it, has yielded. */
+/* Suspend the calls of the interpreter at this depth or deeper, and all calls above them. */
 static void suspendAtDepth(Calls *c, CallThread *t, const CallInterp *interp, int depth)
 {
     int cut = -1;
@@ -251,7 +252,7 @@ static void suspendAtDepth(Calls *c, CallThread *t, const CallInterp *interp, in
     }
 }
 
-/* What is on the caller in its interpreter has yielded. */
+/* Suspend the calls above the caller in its interpreter. */
 static void suspendAbove(Calls *c, CallThread *t, const CallInterp *interp, const CallFrame *caller)
 {
     int above = interp->top;
@@ -264,13 +265,13 @@ static void suspendAbove(Calls *c, CallThread *t, const CallInterp *interp, cons
     putAsleep(c, t, above);
 }
 
-/* Bring the stack to where the caller is on top of its interpreter's calls. */
+/* Rearrange the stack so that the caller is the innermost call of its interpreter. */
 static void findCaller(Calls *c, CallThread *t, int interp, const CallEnter *e)
 {
     const CallInterp *l = &t->interps[interp];
     CallFrame *caller = runningCaller(t, l, e, true);
     CallFrame *sleeper = caller ? NULL : sleepingCaller(c, t, e);
-    if (sleeper != NULL) { /* whoever resumed it, at whatever depth, is below it */
+    if (sleeper != NULL) { /* the call that resumed it is below it, at any depth */
         wake(c, t, sleeper, interp);
         return;
     }
@@ -283,7 +284,7 @@ static void findCaller(Calls *c, CallThread *t, int interp, const CallEnter *e)
     }
 }
 
-/* The name is the first word of a list: plain, in braces, or with backslashes. */
+/* The name is the first element of a list: plain, in braces, or with backslashes. */
 static size_t nameOf(const CallEnter *e, const char **namePtr, char *capacity, size_t capacitySize)
 {
     const char *s = e->command, *end = s + e->commandSize;
@@ -313,7 +314,7 @@ static size_t nameOf(const CallEnter *e, const char **namePtr, char *capacity, s
     return size;
 }
 
-/* Lambdas are told apart by how they begin. */
+/* The name of a lambda is the start of its text. */
 static size_t lambdaName(const CallEnter *e)
 {
     enum { SHOWN = 72 };
@@ -374,7 +375,7 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
 {
     account(t, time);
     if (frameById(c, t, enter->id) != NULL) {
-        return; /* the same record again: files that overlap */
+        return; /* duplicate record: overlapping files */
     }
     int interp = interpOf(t, enter->id, enter->depth);
     findCaller(c, t, interp, enter);
@@ -441,7 +442,7 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* What was before its first line is that line's. */
+/* The time before the first line of a call is assigned to that line. */
 static void assignFirstLine(CallFrame *f, CallUse *use)
 {
     countUse(f->use, -1);
@@ -473,7 +474,7 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
     }
     suspendAbove(c, t, &t->interps[f->interp], f);
     if (f->index != t->count - 1) {
-        return; /* another interpreter's call has not left yet: a leave was lost */
+        return; /* a call of another interpreter has no leave: it was lost */
     }
     CallUse *use = EtwCallUseOf(c, t, lineOf(c, line));
     if (f->placeless) {
@@ -532,7 +533,7 @@ CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter)
         if (!enter) {
             return NULL;
         }
-        EtwCallThreadEnd(c, t); /* its id has a new owner */
+        EtwCallThreadEnd(c, t); /* the id was reused */
         t = NULL;
     }
     return t == NULL && enter ? threadNew(c, event) : t;

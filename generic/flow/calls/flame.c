@@ -1,15 +1,15 @@
 /*
  * flow/calls/flame.c --
  *
- *	Call trees as flame graphs' frames, and as folded stacks: a line a stack, its frames joined by
- *	semicolons, then the weight. The picture is flame_svg.c.
+ *	Call trees as frames of flame graphs, and as folded stacks: one line for each stack, with
+ *	its frames separated by semicolons, then the weight. flame_svg.c draws the picture.
  */
 #include "flow/calls/flame.h"
 #include "flow/render/sink_int.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Names are kept as offsets while the text grows, and made pointers at the end. */
+/* Names are stored as offsets while the text grows, and converted to pointers at the end. */
 static int frameNew(EtwFlame *f, int parent, const char *name, size_t size)
 {
     size_t at = f->names.size;
@@ -63,7 +63,7 @@ static int addCall(EtwFlame *f, EtwWeight weight, const EtwCallNode *node, int p
     return at;
 }
 
-/* "tclsh 17/18", the pid and the tid */
+/* "tclsh 17/18": name, pid and tid */
 static int addThread(EtwFlame *f, const EtwCallNode *thread)
 {
     EtwText name = {0};
@@ -75,11 +75,11 @@ static int addThread(EtwFlame *f, const EtwCallNode *thread)
     return at;
 }
 
-/* Trees may be deeper than this thread's stack: no recursion. */
+/* A tree may be deeper than this thread's stack allows for recursion. */
 typedef struct Level {
     const EtwCallNode **list;
     size_t count, at;
-    int frame; /* whose children they are */
+    int frame; /* parent of these children */
 } Level;
 
 static void pushLevel(EtwText *levels, const EtwCallNode *node, int frame)
@@ -130,7 +130,7 @@ void EtwFlameFree(EtwFlame *f)
 
 /* ---- Folded stacks --------------------------------------------------------------------------- */
 
-/* Semicolons separate frames: in a name they are colons. */
+/* Semicolons separate frames, so names get colons instead. */
 static void addFoldedName(EtwText *path, const char *name)
 {
     for (; *name != 0; name++) {
@@ -141,7 +141,7 @@ static void addFoldedName(EtwText *path, const char *name)
 static void addFolded(const EtwSink *sink, const EtwFlame *f, EtwText *out)
 {
     EtwText path = {0};
-    size_t *ends = EtwAlloc(((size_t)f->depth + 1) * sizeof *ends); /* of the path, by depth */
+    size_t *ends = EtwAlloc(((size_t)f->depth + 1) * sizeof *ends); /* path lengths by depth */
     for (int i = 0; i < f->count; i++) {
         const EtwFlameFrame *frame = &f->frames[i];
         path.size = frame->depth > 0 ? ends[frame->depth - 1] : 0;

@@ -1,20 +1,25 @@
 /*
  * flow/calls/flame_svg.c --
  *
- *	A flame graph as one svg element. Pointing at a frame shows its figures, a click zooms, Ctrl-F or the button
- *	searches (a regular expression) and shows the share of matches. Calls are coloured by the first part of their name,
- *	waits are blue, calls with errors have a red edge. It loads no other files.
+ *	A flame graph as one svg element. Pointing at a frame shows its numbers, a click zooms,
+ *	Ctrl-F or the button searches (a regular expression) and shows the share of matches. Colours
+ *	depend on the first part of a call's name; waits are blue, calls with errors have a red
+ *	border. It loads no other files.
  */
 #include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include "flow/calls/flame.h"
 
 enum { WIDTH = 1200, ROW = 18, TOP = 56, SIDE = 10, BOTTOM = 30, DEEPEST = 500 };
-/* Narrower frames than this, in px, are left out: nobody sees them, and a picture has an end. */
+/*
+ * Minimum width of a frame in px. Smaller frames are omitted, which limits the size of the picture.
+ */
 static const double narrowest = 0.05;
 
-/* What follows works on the svg that it stands in: frames carry their place in the whole (data-x,
- * data-w: shares of it), zooming stretches a part of it. */
+/*
+ * The script works on the svg that contains it. Frames store their position as shares of the total
+ * (data-x, data-w). Zooming scales a part of it.
+ */
 static const char script[] =
         "(function(){'use strict';\n"
         "var "
@@ -115,7 +120,7 @@ static void addTitle(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight we
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Warm colours, the same for names that begin alike up to a "::". */
+/* Warm colours. Names with the same prefix before "::" have the same colour. */
 static void addColor(const EtwFlameFrame *f, EtwText *out)
 {
     uint32_t hash = 2166136261u;
@@ -155,7 +160,7 @@ static bool isVisible(const EtwFlame *flame, const EtwFlameFrame *f)
            share(f->total, flame->total) * (WIDTH - 2 * SIDE) >= narrowest;
 }
 
-/* Siblings stand side by side from where their parent begins. */
+/* Siblings are placed side by side from the start of their parent. */
 static int addFrames(const EtwFlame *flame, EtwWeight weight, int height, EtwText *out)
 {
     uint64_t *starts = EtwAlloc(((size_t)flame->depth + 2) * sizeof *starts);

@@ -1,19 +1,19 @@
 /*
  * flow/calls/histogram.c --
  *
- *	Counts values in buckets that grow with them. Draws nothing.
+ *	Counts values in buckets whose width grows with the value.
  */
 #include "flow/calls/histogram.h"
 #include "base/alloc.h"
 
-/* Values below ETW_OCTAVE_STEPS have a bucket each: octave 0. */
+/* Each value below ETW_OCTAVE_STEPS has its own bucket: octave 0. */
 static int octaveOf(uint64_t value, int *stepPtr)
 {
     if (value < ETW_OCTAVE_STEPS) {
         *stepPtr = (int)value;
         return 0;
     }
-    int shift = 58 - __builtin_clzll(value); /* that leaves 6 bits, the first of them 1 */
+    int shift = 58 - __builtin_clzll(value); /* leaves the 6 most significant bits */
     *stepPtr = (int)(value >> shift) - ETW_OCTAVE_STEPS;
     return shift + 1;
 }

@@ -1,16 +1,16 @@
 /*
  * flow/source/schema_harvest.c --
  *
- *	Reads schema events from a file, with a separate reader, so that the file's source is not disturbed. Of a large file
- *	only both ends are read: providers describe themselves when they are enabled and disabled, merge tools write
- *	descriptions at the end.
+ *	Reads schema events from a file with a separate reader, so that the file's source is not
+ *	disturbed. Of a large file only both ends are read: providers describe themselves when they
+ *	are enabled and disabled, and merge tools write descriptions at the end.
  */
 #include "base/alloc.h"
 #include "flow/source/source_int.h"
 
-/* Bytes of events, unpacked: a quarter of a second or less. */
+/* Bytes of uncompressed events; reading them takes at most a quarter of a second. */
 enum { WHOLE_FILE = 256 << 20, PART = 128 << 20 };
-#define UNCLOSED_SPAN_NS 10000000000LL /* looked at of a large file whose end is not known */
+#define UNCLOSED_SPAN_NS 10000000000LL /* part of a large file to read if its end is unknown */
 
 typedef struct FileHarvester {
     EtwSchemaHarvester base;
@@ -37,7 +37,7 @@ static void scan(EtlReader *reader, int64_t from, int64_t to, HarvestProc *learn
     }
 }
 
-/* What there is to read through. */
+/* The number of uncompressed bytes to read. */
 static uint64_t bytesOf(const EtlInfo *info)
 {
     return info->fileSize - info->packedBytes + info->unpackedBytes;
@@ -64,7 +64,7 @@ static void harvestFile(EtwSchemaHarvester *harvester, HarvestProc *learn, void 
     if (EtlReaderOpen(&reader, ((FileHarvester *)harvester)->path, NULL, NULL, NULL) == ETW_OK) {
         scanHeadAndTail(reader, learn, ctx);
         EtlReaderClose(reader);
-    } /* else gone since; its events speak for themselves, later */
+    } /* on failure schemas come from the events themselves */
 }
 
 static void freeHarvester(EtwSchemaHarvester *harvester)

@@ -1,9 +1,8 @@
 /*
  * flow/source/source.c --
  *
- *	Single sources, a file (also packed in an archive) and a live session, and the calls that work
- *	on every kind.
- *	Merging is source_merge.c's.
+ *	Single sources: a file (also in an archive) and a live session. Also the functions that work
+ *	on every kind of source. source_merge.c merges sources.
  */
 #include "base/text.h"
 #include "engine/engine.h"
@@ -12,17 +11,16 @@
 
 /* ---- A file ---------------------------------------------------------------------------------- */
 
-enum { FILE_MAX_WARNINGS = 100 }; /* kept; a damaged file may give one for each of its buffers */
-enum { ALSO_MAX = 32 };           /* providers that pass whatever a filter says */
+enum { FILE_MAX_WARNINGS = 100 }; /* stored; a damaged file may have one for each of its buffers */
+enum { ALSO_MAX = 32 };           /* providers that pass regardless of a filter */
 
 typedef struct FileSource {
     EtwSource base;
     EtlReader *reader;
     char *path;
-    OsMap unpacked; /* of an archive's member: what the reader, or that of the source that this one
-                       was made from, owns */
+    OsMap unpacked; /* of an archive's member; owned by the reader that opened it first */
     uint64_t packed;
-    char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many more there were */
+    char *warnings[FILE_MAX_WARNINGS + 1]; /* the last one says how many were omitted */
     int warningCount;
     uint64_t unkept;
 } FileSource;
@@ -97,7 +95,7 @@ static double fileProgress(const EtwSource *source)
     return EtlReaderProgress(((const FileSource *)source)->reader);
 }
 
-/* Events that teach are read on: the store may learn from them as they come. */
+/* Schema events pass every filter, because the store needs them. */
 static void filePushFilter(EtwSource *source, const EtlFilter *filter)
 {
     EtlFilter more = *filter;
@@ -138,7 +136,9 @@ static const EtwSourceOps fileOps = {.next = fileNext,
         .pushFilter = filePushFilter,
         .reopen = fileReopen};
 
-/* *map is what the file has, taken over; packed: its bytes in an archive, 0: it is in none. */
+/*
+ * Takes ownership of map, the file's content. packed: its size in an archive, 0: not in an archive.
+ */
 static EtwStatus openTrace(
         EtwSource **sourcePtr, const char *path, OsMap *map, uint64_t packed, EtwError *errPtr)
 {
@@ -174,7 +174,7 @@ static EtwStatus openMember(EtwSource **sourcePtr, const EtwArchive *archive, in
     return status;
 }
 
-/* All of its traces, merged by time, or the one of that name. */
+/* Open all traces of the archive, merged by time, or the one with that name. */
 static EtwStatus openMembers(EtwSource **sourcePtr, const EtwArchive *archive, const char *path,
         const char *member, EtwError *errPtr)
 {
@@ -214,7 +214,7 @@ static EtwStatus openArchive(EtwSource **sourcePtr, const OsMap *map, const char
     return status;
 }
 
-/* A file of whatever kind. member: part of an archive that is wanted, or NULL. */
+/* Open a file of any kind. member: the part of an archive to open, or NULL. */
 static EtwStatus openPath(
         EtwSource **sourcePtr, const char *path, const char *member, EtwError *errPtr)
 {
@@ -241,7 +241,7 @@ static EtwStatus openPath(
     return status;
 }
 
-/* "PATH", or "PATH::MEMBER" of an archive when there is no file of the whole name. */
+/* Open "PATH", or, if there is no such file, "PATH::MEMBER" of an archive. */
 static EtwStatus openFile(EtwSource **sourcePtr, const char *spec, EtwError *errPtr)
 {
     const char *colons = OsFileExists(spec) ? NULL : strstr(spec, "::");
@@ -262,7 +262,7 @@ typedef struct LiveSource {
     EtwSource base;
     EtwLive *live;
     char *name;
-    uint64_t instance; /* another session may take the name later */
+    uint64_t instance; /* another session may reuse the name later */
 } LiveSource;
 
 static EtwStatus liveNext(EtwSource *source, EtwEvent *event)
@@ -414,7 +414,7 @@ const char *EtwSourceWarning(const EtwSource *source, int index)
                                                                : NULL;
 }
 
-/* A second reader of what was unpacked. */
+/* A second reader of the unpacked data. */
 static EtwSource *reopenMember(const FileSource *member)
 {
     FileSource *f = EtwAlloc(sizeof *f);
@@ -438,7 +438,7 @@ static EtwSource *reopenPath(const char *path)
     if (EtwSourceOpen(&other, path, &error) != ETW_OK) {
         return NULL;
     }
-    if (other->ops != &fileOps) { /* another file is there now */
+    if (other->ops != &fileOps) { /* the file has been replaced */
         EtwSourceClose(other);
         return NULL;
     }

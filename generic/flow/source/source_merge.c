@@ -1,16 +1,16 @@
 /*
  * flow/source/source_merge.c --
  *
- *	Several sources as one, by time; of equal times the one named first comes first. A
- *	live source that has nothing just now holds the others back for a moment, since it may
- *	still deliver an older event; what then comes too late all the same is marked late.
+ *	Merges several sources by time. For equal times, the order of the sources applies. A live
+ *	source without events delays the others for a moment, because it may still deliver an older
+ *	event. An event that arrives later than that is marked as late.
  */
 #include "base/alloc.h"
 #include "base/heap.h"
 #include "base/os.h"
 #include "flow/source/source_int.h"
 
-/* An event is not older than this when it becomes visible, unless its session is in trouble. */
+/* The maximum age of an event when it becomes visible, unless its session is overloaded. */
 #define HOLD_BACK_NS 50000000LL
 #define WAIT_SLICE_NS 10000000LL
 
@@ -19,19 +19,19 @@ typedef enum HeadState { HEAD_WANTED, HEAD_READY, HEAD_ENDED } HeadState;
 typedef struct Head {
     EtwSource *source;
     HeadState state;
-    EtwEvent event; /* when ready: the source's next one */
+    EtwEvent event; /* valid in state ready: the source's next event */
 } Head;
 
 typedef struct MergeSource {
     EtwSource base;
     int count;
-    int waitTurn;     /* live sources take turns in being waited for */
+    int waitTurn;     /* the live source to wait for next */
     int32_t woken;    /* set by another thread */
-    int64_t lastTime; /* of the event delivered last */
-    bool timed;       /* lastTime is one */
-    bool paused;      /* one of the sources pauses: what it has next may be the oldest */
+    int64_t lastTime; /* of the last event delivered */
+    bool timed;       /* lastTime is valid */
+    bool paused;      /* a source is paused: its next event may be the oldest */
     int heapSize;
-    Head **heap; /* the ready ones, earliest first */
+    Head **heap; /* the sources in state ready, earliest first */
     Head heads[];
 } MergeSource;
 
@@ -46,7 +46,7 @@ ETW_HEAP(Heads, Head *, headBefore)
 
 /* ---- The source ------------------------------------------------------------------------------ */
 
-/* Ask a source for its next event. False: it is a live one that has none just now. */
+/* Get the source's next event. False: it is a live source without events now. */
 static bool fillHead(MergeSource *m, Head *head)
 {
     EtwStatus status = EtwSourceNext(head->source, &head->event);
@@ -57,8 +57,8 @@ static bool fillHead(MergeSource *m, Head *head)
 }
 
 /*
- * Bring the heap up to date; the number of live sources that have nothing just now. `asked` (may be
- * NULL) said so a moment ago. Not all of it if one pauses.
+ * Fill the heap. Returns the number of live sources without events now. `asked` (may be NULL) is
+ * known to be one of them. Incomplete if a source is paused.
  */
 static int fillHeads(MergeSource *m, const Head *asked)
 {
@@ -83,8 +83,8 @@ static bool tooYoung(const Head *head)
 }
 
 /*
- * The earliest head was delivered by the last call: its source may move on only now. That head if
- * its source has nothing just now, else NULL.
+ * Advance the source of the event that the last call delivered. Returns its head if it has no event
+ * now, otherwise NULL.
  */
 static const Head *advanceDelivered(MergeSource *m)
 {
@@ -128,7 +128,7 @@ static EtwStatus mergeNext(EtwSource *source, EtwEvent *event)
     return ETW_OK;
 }
 
-/* Waits for one of the idle live sources, in slices so that each gets its turn. */
+/* Waits for one of the idle live sources, in time slices, so that each one is checked. */
 static void mergeWait(EtwSource *source, int64_t timeoutNs)
 {
     MergeSource *m = (MergeSource *)source;
@@ -165,7 +165,7 @@ static void mergeClose(EtwSource *source)
     EtwFree(m);
 }
 
-/* ---- What there is to say -------------------------------------------------------------------- */
+/* ---- Information ----------------------------------------------------------------------------- */
 
 static int mergeFileCount(const EtwSource *source)
 {
@@ -234,7 +234,7 @@ static const char *mergeWarning(const EtwSource *source, int index)
     return NULL;
 }
 
-/* By the files' sizes. */
+/* Weighted by file size. */
 static double mergeProgress(const EtwSource *source)
 {
     const MergeSource *m = (const MergeSource *)source;
@@ -248,7 +248,7 @@ static double mergeProgress(const EtwSource *source)
     return all > 0 ? done / all : 0;
 }
 
-/* Each looks after itself. */
+/* Each source harvests its own schemas. */
 static bool mergeHarvest(EtwSource *source, EtwSchemaStore *store)
 {
     MergeSource *m = (MergeSource *)source;
@@ -258,7 +258,7 @@ static bool mergeHarvest(EtwSource *source, EtwSchemaStore *store)
     return true;
 }
 
-/* Of those that can. */
+/* Reopens the sources that support it. */
 static EtwSource *mergeReopen(const EtwSource *source, const EtlFilter *filter)
 {
     const MergeSource *m = (const MergeSource *)source;

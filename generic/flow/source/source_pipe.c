@@ -1,8 +1,9 @@
 /*
  * flow/source/source_pipe.c --
  *
- *	The slices of a pipe, one after the other, as one source (flow/source/source_pipe.h). The first slice remains in memory
- *	as long as the source, since its header describes the trace. The following slices share one buffer.
+ *	The slices of a pipe, one after the other, as one source (flow/source/source_pipe.h). The
+ *	first slice stays in memory as long as the source, because its header describes the trace.
+ *	The following slices share one buffer.
  */
 #include "flow/source/source_pipe.h"
 #include "etl/format.h"
@@ -14,11 +15,11 @@ typedef struct PipeSource {
     EtwSource base;
     EtwPipe pipe;
     char *name;
-    EtwText first, later;      /* bytes of the slices */
+    EtwText first, later;      /* contents of the slices */
     EtlReader *reader, *model; /* of the current slice; of the first one */
-    EtlInfo info;              /* of the first one, with what later ones add */
-    bool ended, failed;        /* the pipe's end was seen; reading failed */
-    EtwError error;            /* why */
+    EtlInfo info;              /* of the first slice, updated from later ones */
+    bool ended, failed;        /* the end of the pipe was reached; reading failed */
+    EtwError error;            /* the reason */
     char *warnings[MAX_WARNINGS];
     int warningCount;
 } PipeSource;
@@ -37,7 +38,7 @@ static void keepWarning(void *ctx, uint64_t where, const char *message)
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
-/* So many more bytes; fewer only at the end. */
+/* Read `size` more bytes; fewer only at the end. */
 static EtwStatus take(PipeSource *p, EtwText *to, size_t size)
 {
     while (size > 0 && !p->ended) {
@@ -55,7 +56,7 @@ static EtwStatus take(PipeSource *p, EtwText *to, size_t size)
     return ETW_OK;
 }
 
-/* Not one of our slices: all that comes belongs to it. */
+/* Not in slices: the whole input is one file. */
 static EtwStatus takeRest(PipeSource *p, EtwText *to)
 {
     EtwStatus status = ETW_OK;
@@ -71,7 +72,7 @@ static EtwStatus takeRest(PipeSource *p, EtwText *to)
     return status;
 }
 
-/* One buffer; *lastPtr: it was the mark of a slice's end, and is not kept. */
+/* Read one buffer. *lastPtr: it was the end mark of a slice, which is not stored. */
 static EtwStatus takeBuffer(PipeSource *p, EtwText *to, bool *lastPtr)
 {
     size_t at = to->size;
@@ -92,7 +93,7 @@ static EtwStatus takeBuffer(PipeSource *p, EtwText *to, bool *lastPtr)
     return to->size <= PLAIN_MAX ? take(p, to, size - ETL_BUFFER_HEADER) : takeRest(p, to);
 }
 
-/* ETW_END: there is none any more. */
+/* ETW_END: there are no more slices. */
 static EtwStatus takeSlice(PipeSource *p, EtwText *to)
 {
     bool last = false;
@@ -116,7 +117,7 @@ static EtwStatus openSlice(PipeSource *p, const EtwText *bytes, EtwError *errPtr
     return status;
 }
 
-/* What the trace says, and the slices behind the first add. */
+/* Store the trace's information, or add that of a later slice. */
 static void settle(PipeSource *p)
 {
     const EtlInfo *info = EtlReaderInfo(p->reader);
@@ -142,7 +143,7 @@ static EtwStatus nextSlice(PipeSource *p)
         status = openSlice(p, &p->later, &p->error);
         p->failed |= status != ETW_OK;
     }
-    if (p->failed) { /* what came before it was good */
+    if (p->failed) { /* the data before the failure is valid */
         keepWarning(p, 0, p->error.message);
         status = ETW_END;
     }
@@ -156,7 +157,7 @@ static EtwStatus pipeNext(EtwSource *source, EtwEvent *event)
         EtwStatus status = EtlReaderNext(p->reader, event);
         if (status == ETW_OK && p->reader != p->model &&
                 EtlInHeader(EtlReaderInfo(p->reader), event)) {
-            continue; /* the first slice's header stands for all */
+            continue; /* only the first slice's header events are delivered */
         }
         if (status == ETW_OK || status == ETW_PAUSE) {
             return status;
@@ -187,7 +188,7 @@ static void pipeClose(EtwSource *source)
     EtwFree(p);
 }
 
-/* ---- What there is to say -------------------------------------------------------------------- */
+/* ---- Information ----------------------------------------------------------------------------- */
 
 static int pipeFileCount(const EtwSource *source)
 {

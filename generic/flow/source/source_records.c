@@ -1,8 +1,8 @@
 /*
  * flow/source/source_records.c --
  *
- *	A source of records in memory, for tests of filters and callbacks without a session. Sorts and delivers them. It does
- *	not build records (etl/record.h does).
+ *	A source of records in memory, for tests of filters and callbacks without a session. Sorts
+ *	and delivers the records; etl/record.h builds them.
  */
 #include "flow/source/source_records.h"
 #include "etl/record.h"
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 typedef struct Kept {
-    size_t at; /* of the record in `bytes` */
+    size_t at; /* offset of the record in `bytes` */
     size_t size;
     int64_t time;
-    int order; /* as given */
+    int order; /* in the input */
     uint16_t cpu;
 } Kept;
 
@@ -25,7 +25,7 @@ typedef struct Records {
     int count, next;
 } Records;
 
-/* False: not a whole record. */
+/* False: not a complete record. */
 static bool parse(const Records *r, const Kept *kept, EtwEvent *event)
 {
     size_t size;
@@ -63,7 +63,7 @@ static double recordsProgress(const EtwSource *source)
     return r->count != 0 ? (double)r->next / r->count : 1;
 }
 
-/* Those that describe others may come behind them. */
+/* Schema events may follow the events that they describe. */
 static bool recordsHarvest(EtwSource *source, EtwSchemaStore *store)
 {
     const Records *r = (const Records *)source;
@@ -83,7 +83,7 @@ static int compare(const void *a, const void *b)
                               : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Copies one; the time of a record without one is that before it. */
+/* Copy a record. A record without a time gets the time of the previous one. */
 static bool keep(Records *r, const EtwRecordPart *part)
 {
     static const char padding[8];

@@ -1,9 +1,9 @@
 /*
  * flow/source/zip_archive.c --
  *
- *	Zip archives, as APPNOTE.TXT of PKWARE describes them: the directory at the end (zip64, too),
- *	members that are stored or deflated. Encrypted and split archives and other methods are refused
- *	with their reason.
+ *	Zip archives, documented in PKWARE's APPNOTE.TXT: the directory at the end (also zip64),
+ *	members that are stored or deflated. Encrypted or split archives and other methods are
+ *	rejected with the reason.
  */
 #include "flow/source/zip_archive.h"
 #include "base/unicode.h"
@@ -27,22 +27,21 @@ enum {
 enum { SIGNATURE_ENTRY = 0x02014b50, SIGNATURE_LOCAL = 0x04034b50, SIGNATURE_END = 0x06054b50 };
 enum { SIGNATURE_END64 = 0x06064b50, SIGNATURE_LOCATOR = 0x07064b50 };
 #define MAX_RATIO 100ull
-#define FREE_BYTES                                                                                 \
-    (64ull << 20) /* that the ratio does not count: buffers are mostly empty at times */
-#define FREE_SHARE (1ull << 20) /* small members, all together, count as that much */
+#define FREE_BYTES (64ull << 20) /* exempt from the ratio: buffers may be mostly empty */
+#define FREE_SHARE (1ull << 20)  /* total exemption for small members */
 
 typedef struct Member {
     char *name;
     uint16_t flags, method;
     uint32_t crc;
-    uint64_t packed, size, header; /* header: where its local header is */
+    uint64_t packed, size, header; /* header: offset of its local header */
 } Member;
 
 struct EtwArchive {
     const uint8_t *data;
     size_t size;
     char *path;
-    uint64_t shift; /* bytes in front of the archive: offsets do not count them */
+    uint64_t shift; /* bytes before the archive, which offsets do not count */
     int count;
     Member members[MAX_MEMBERS];
 };
@@ -79,10 +78,10 @@ static EtwStatus damaged(const EtwArchive *a, EtwError *errPtr, const char *what
 
 typedef struct Directory {
     uint64_t entries, size, offset;
-    uint64_t end; /* where the record behind it is */
+    uint64_t end; /* offset of the record after it */
 } Directory;
 
-/* The end record: the last one whose comment reaches to the end of the file. NULL: none. */
+/* The end record: the last one whose comment extends to the end of the file. NULL: none. */
 static const uint8_t *findEnd(const EtwArchive *a)
 {
     if (a->size < END_SIZE) {
@@ -98,7 +97,7 @@ static const uint8_t *findEnd(const EtwArchive *a)
     return NULL;
 }
 
-/* Replace what did not fit into the end record, when there is a zip64 one. */
+/* Replace values that exceed the end record, if there is a zip64 record. */
 static bool readEnd64(const EtwArchive *a, Directory *d)
 {
     if (d->end < LOCATOR_SIZE) {
@@ -144,7 +143,7 @@ static EtwStatus findDirectory(EtwArchive *a, Directory *d, EtwError *errPtr)
     return ETW_OK;
 }
 
-/* Sizes and offset that are in the zip64 extra field, in this order, where the entry has -1. */
+/* Read sizes and offset from the zip64 extra field, in this order, where the entry has -1. */
 static bool readExtra(const uint8_t *extra, size_t size, Member *m)
 {
     EtwBytes b = EtwBytesOf(extra, size);
@@ -165,7 +164,10 @@ static bool readExtra(const uint8_t *extra, size_t size, Member *m)
     return true;
 }
 
-/* Not what the Finder of macOS adds for each file: its attributes, under the file's name. */
+/*
+ * Excludes the entries that macOS' Finder adds for the attributes of each file, under the file's
+ * name.
+ */
 static bool isTrace(const uint8_t *name, size_t size)
 {
     static const char suffix[] = ".etl", attributes[] = "__MACOSX/";
@@ -237,7 +239,7 @@ static EtwStatus readDirectory(EtwArchive *a, EtwError *errPtr)
     return status;
 }
 
-/* Together they may not take more than the archive justifies. */
+/* The members' total size must not exceed a multiple of the archive's size. */
 static EtwStatus checkTotal(const EtwArchive *a, EtwError *errPtr)
 {
     uint64_t total = 0, packed = 0, most = FREE_BYTES + MAX_RATIO * a->size;
@@ -341,7 +343,7 @@ static EtwStatus badMember(const Unpacking *u, EtwStatus status, const char *wha
             u->archive->path, u->member->name, what);
 }
 
-/* Where the member's bytes are; NULL: they are not all there. */
+/* The packed bytes of the member; NULL: not all present. */
 static const uint8_t *packedBytes(const EtwArchive *a, const Member *m)
 {
     uint64_t at = m->header;
@@ -396,7 +398,7 @@ static EtwStatus inflateMember(Unpacking *u, const uint8_t *data)
     while (result == Z_OK && status == ETW_OK) {
         if (z.avail_in == 0 && left != 0) {
             z.avail_in = left < CHUNK ? (uInt)left : CHUNK;
-            z.next_in = (Bytef *)data; /* not written to */
+            z.next_in = (Bytef *)data; /* zlib only reads it */
             data += z.avail_in;
             left -= z.avail_in;
         }

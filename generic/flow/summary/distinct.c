@@ -1,8 +1,9 @@
 /*
  * flow/summary/distinct.c --
  *
- *	Counts different values. HyperLogLog is described by Flajolet and others, "HyperLogLog: the
- *	analysis of a near-optimal cardinality estimation algorithm", 2007.
+ *	Counts distinct values, exactly while there are few, then by HyperLogLog, described by
+ *	Flajolet and others, "HyperLogLog: the analysis of a near-optimal cardinality estimation
+ *	algorithm", 2007.
  */
 #include "flow/summary/distinct.h"
 #include "base/alloc.h"
@@ -20,7 +21,7 @@ static uint64_t mix(uint64_t h)
 
 /* ---- Exact ----------------------------------------------------------------------------------- */
 
-/* False: it is there already. There is a free place. */
+/* False: it is already contained. There must be a free slot. */
 static bool put(uint64_t *slots, uint32_t capacity, uint64_t hash)
 {
     uint32_t at = (uint32_t)hash & (capacity - 1);
@@ -50,7 +51,7 @@ static void grow(EtwDistinct *d)
 
 static void note(uint8_t *registers, uint64_t hash)
 {
-    uint64_t rest = hash << REGISTER_BITS | 1ull << (REGISTER_BITS - 1); /* ends somewhere */
+    uint64_t rest = hash << REGISTER_BITS | 1ull << (REGISTER_BITS - 1); /* never 0 */
     uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
     uint8_t *r = &registers[hash >> (64 - REGISTER_BITS)];
     *r = rank > *r ? rank : *r;
@@ -69,8 +70,10 @@ static void estimateFromNow(EtwDistinct *d)
     d->capacity = 0;
 }
 
-/* Of x >= 1, without the mathematical library: x = m * 2^k with m below 2, then the series of
- * 2 artanh((m - 1) / (m + 1)). */
+/*
+ * For x >= 1, without the math library: x = m * 2^k with m below 2, then the series of 2 artanh((m
+ * - 1) / (m + 1)).
+ */
 static double naturalLog(double x)
 {
     double sum = 0, power;
@@ -102,9 +105,9 @@ static uint64_t estimate(const uint8_t *registers)
     return (uint64_t)(guess + 0.5);
 }
 
-/* ---- Both ------------------------------------------------------------------------------------ */
+/* ---- Both methods ---------------------------------------------------------------------------- */
 
-/* What stands for one value: mixed, not 0. */
+/* Adds the hash of a value: mixed, not 0. */
 static void add(EtwDistinct *d, uint64_t hash)
 {
     if (d->registers != NULL) {

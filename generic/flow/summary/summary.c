@@ -1,15 +1,16 @@
 /*
  * flow/summary/summary.c --
  *
- *	Puts events into their groups. Where a group depends on the header alone, the few words that it
- *	depends on lead to it without any text being made (a small direct-mapped cache); else its key is
- *	text. The groups are summary_group.c's, results summary_report.c's, pairs summary_pair.c's.
+ *	Assigns events to their groups. If a group depends on the header only, a small direct-mapped
+ *	cache of the relevant words finds it without generating text. Otherwise its key is a text.
+ *	summary_group.c keeps the groups, summary_report.c prints the results, summary_pair.c finds
+ *	pairs.
  */
 #include "flow/summary/summary_int.h"
 #include "base/unicode.h"
 #include "schema/model/decode.h"
 
-/* ---- What a group depends on ----------------------------------------------------------------- */
+/* ---- Inputs of a group ----------------------------------------------------------------------- */
 
 enum {
     BY_SCHEMA = 1,
@@ -19,7 +20,7 @@ enum {
     BY_TID = 16,
     BY_CPU = 32,
     BY_PROCESS = 64,
-    BY_TEXT = 128 /* what words do not tell */
+    BY_TEXT = 128 /* not expressible as words: the key is text */
 };
 
 static unsigned dependsOn(const char *name)
@@ -48,7 +49,7 @@ static void wordsOf(const Summary *s, const EtwEvent *e, const EtwSchema *schema
     if (s->needs & BY_SCHEMA) {
         w->words[0] = (uintptr_t)schema;
     }
-    /* Without a schema the provider is named by its GUID. */
+    /* Without a schema, the provider's name is its GUID. */
     if (s->needs & BY_PROVIDER) {
         w->words[1] = EtwLoad64(e->provider.bytes);
         w->words[2] = EtwLoad64(e->provider.bytes + 8);
@@ -64,7 +65,7 @@ static void wordsOf(const Summary *s, const EtwEvent *e, const EtwSchema *schema
 
 /* ---- Keys ------------------------------------------------------------------------------------- */
 
-/* Cut at a character's end: the text is valid UTF-8. */
+/* Truncates between characters: the text is valid UTF-8. */
 static size_t cutSize(const char *text, size_t size)
 {
     return size > ETW_SUMMARY_CELL ? EtwUtf8Cut(text, ETW_SUMMARY_CELL) : size;
@@ -74,7 +75,7 @@ void EtwSummaryKey(
         Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin, EtwText *out)
 {
     out->size = 0;
-    EtwTextReserve(out, 1); /* there is a key also where it is empty */
+    EtwTextReserve(out, 1); /* so that an empty key is not NULL */
     for (int i = 0; i < s->pub.config.byCount; i++) {
         s->cell.size = 0;
         EtwColumnAdd(s->by[i], s->sink, event, schema, &s->cell);
@@ -100,7 +101,7 @@ static EtwSummaryGroup *groupByText(
     return EtwSummaryGroupOf(s, s->key.data, s->key.size);
 }
 
-/* The products do not wait for one another. What collides costs the shortcut, nothing else. */
+/* The multiplications are independent. A collision costs a cache miss only. */
 static uint64_t hashOf(const Words *w)
 {
     static const uint64_t odd[WORDS] = {0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
@@ -125,7 +126,7 @@ static EtwSummaryGroup *groupByWords(Summary *s, const EtwEvent *event, const Et
     return c->group;
 }
 
-/* ---- Figures --------------------------------------------------------------------------------- */
+/* ---- Statistics ------------------------------------------------------------------------------ */
 
 static void countEvent(EtwSummaryGroup *g, const EtwEvent *event)
 {
@@ -135,7 +136,7 @@ static void countEvent(EtwSummaryGroup *g, const EtwEvent *event)
     g->last = event->time > g->last ? event->time : g->last;
 }
 
-/* real: what is added up; value: its whole part, for the percentiles. */
+/* real: the value to add; value: its integer part, for the percentiles. */
 static void countValue(EtwSummaryGroup *g, uint64_t value, double real)
 {
     EtwHistogramAdd(&g->values, value);
@@ -158,7 +159,7 @@ static void countDistinct(
     }
 }
 
-/* A number of the payload; false: there is none, or it has no place among the values. */
+/* Read a number from the payload. False: there is none, or it is out of range. */
 static bool numberOf(Summary *s, const EtwEvent *event, const EtwSchema *schema, uint64_t *wholePtr,
         double *realPtr)
 {
@@ -198,7 +199,7 @@ void EtwSummaryCount(Summary *s, const EtwEvent *event, const EtwSchema *schema,
     }
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Create and free ------------------------------------------------------------------------- */
 
 static void newColumns(EtwColumn **columns, const char *const *names, int count)
 {

@@ -1,14 +1,15 @@
 /*
  * flow/summary/summary_group.c --
  *
- *	The groups of a summary, and which of them stay when there are more than there is room for: the
- *	heaviest, in whatever order they come. When twice the room is taken (which is not small) the lighter
- *	half of the groups goes into one, the others, and the heaviest weight that went is the floor: what any group
- *	that is not there may have had. A group that comes (again) is counted from then on, and keeps
- *	the floor of that moment as what it may have missed. The floor is at most the weight of all
- *	divided by the room: an event adds 1 to the weights above the floor, and a floor that rises by 1
- *	takes 1 from each group that goes or stays. (After Misra and Gries, "Finding repeated elements",
- *	1982, and Metwally and others, "Efficient computation of frequent and top-k elements", 2005.)
+ *	The groups of a summary, and which of them are kept when there are too many: the heaviest,
+ *	independent of their order. When the number of groups reaches twice the limit (which is not
+ *	small), the lighter half is merged into the group "others". The highest weight among them is
+ *	the floor: an upper bound for the weight of any group that is not kept. A group that occurs
+ *	(again) is counted from then on, and stores the current floor as the amount that it may have
+ *	missed. The floor is at most the total weight divided by the limit: an event adds 1 to the
+ *	weights above the floor, and a floor that rises by 1 takes 1 from each group that is removed
+ *	or kept. (After Misra and Gries, "Finding repeated elements", 1982, and Metwally and others,
+ *	"Efficient computation of frequent and top-k elements", 2005.)
  */
 #include "flow/summary/summary_int.h"
 #include <stdlib.h>
@@ -40,7 +41,7 @@ double EtwSummaryWeight(const EtwSummary *s, const EtwSummaryGroup *g)
     return EtwSummaryMeasures(s) ? g->sum : (double)g->count;
 }
 
-/* What is counted of one group becomes another's. */
+/* Add one group's statistics to another. */
 static void addGroup(EtwSummaryGroup *to, const EtwSummaryGroup *g)
 {
     to->count += g->count;
@@ -57,7 +58,7 @@ static void addGroup(EtwSummaryGroup *to, const EtwSummaryGroup *g)
 }
 
 typedef struct Ranked {
-    double most; /* what it may weigh */
+    double most; /* upper bound of its weight */
     EtwSummaryGroup *group;
 } Ranked;
 
@@ -74,7 +75,7 @@ static void rank(void *ctx, EtwTableNode *node)
     r->list[r->count++] = (Ranked){EtwSummaryWeight(r->summary, g) + g->missed, g};
 }
 
-/* Equally heavy ones by key: the same trace has the same result. */
+/* Equal weights are ordered by key, so that results are reproducible. */
 static int compareRanks(const void *left, const void *right)
 {
     const Ranked *a = left, *b = right;
@@ -90,7 +91,7 @@ static int compareRanks(const void *left, const void *right)
 
 static size_t capacityOf(const Summary *s)
 {
-    enum { LEAST = 512 }; /* few groups may well be asked for of more that are there */
+    enum { LEAST = 512 }; /* minimum, because few groups may be requested of many that occur */
     return s->pub.config.groupsMax > LEAST ? s->pub.config.groupsMax : LEAST;
 }
 
@@ -112,7 +113,7 @@ void EtwSummaryGroupsTrim(Summary *s, size_t keep)
         EtwSummaryGroupFree(r.list[i].group);
     }
     EtwFree(r.list);
-    memset(s->shortcuts, 0, sizeof s->shortcuts); /* they lead to groups that are gone */
+    memset(s->shortcuts, 0, sizeof s->shortcuts); /* they may refer to removed groups */
 }
 
 EtwSummaryGroup *EtwSummaryGroupOf(Summary *s, const char *key, size_t size)

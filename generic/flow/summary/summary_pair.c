@@ -1,7 +1,7 @@
 /*
  * flow/summary/summary_pair.c --
  *
- *	Finds the event that ended what another one began. Fields that the user named as the key are
+ *	Finds the event that ends an operation which another event began. The user's key fields are
  *	compared by a 64-bit hash of their texts.
  */
 #include "flow/summary/summary_int.h"
@@ -24,7 +24,7 @@ static int roleOf(Summary *s, const EtwSchema *schema)
     return r->role;
 }
 
-/* Whose events may belong together: `who`, a process or thread, and `key` within. */
+/* Identifies events that belong together: `who`, a process or thread, and `key` within it. */
 static void keyOf(
         Summary *s, const EtwEvent *event, const EtwSchema *schema, uint64_t *who, uint64_t *key)
 {
@@ -48,7 +48,7 @@ static void keyOf(
     }
 }
 
-/* Out of the ring and the table; the caller frees it. */
+/* Remove it from list and table; the caller frees it. */
 static void unlinkOpen(Summary *s, Open *o)
 {
     *(o->older ? &o->older->younger : &s->oldest) = o->younger;
@@ -56,7 +56,10 @@ static void unlinkOpen(Summary *s, Open *o)
     EtwTableRemove(&s->open, &o->node);
 }
 
-/* Chains have their youngest first, also when all nodes are put in anew: the table never grows. */
+/*
+ * Chains have the newest node first. The table has a fixed size, so that rehashing does not change
+ * this order.
+ */
 static void emptyTable(Summary *s)
 {
     enum { SLOTS = 2 * ETW_SUMMARY_OPEN_MAX };
@@ -68,7 +71,7 @@ static void emptyTable(Summary *s)
     s->open.count = 0;
 }
 
-/* The older half: one at a time, each would have to be looked for. */
+/* Removes the older half at once, because removing single nodes requires a search each time. */
 static void evictOldest(Summary *s)
 {
     for (int i = 0; i < ETW_SUMMARY_OPEN_MAX / 2; i++) {
@@ -117,7 +120,7 @@ static void end(Summary *s, const EtwEvent *event, const EtwSchema *schema)
         s->pub.unpaired++;
         return;
     }
-    /* Clocks of two CPUs may be a little apart. */
+    /* Clocks of two CPUs may differ slightly. */
     uint64_t ns = event->time > o->time ? (uint64_t)event->time - (uint64_t)o->time : 0;
     unlinkOpen(s, o);
     EtwSummaryCount(s, event, schema, o->cells, &ns);

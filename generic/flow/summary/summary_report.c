@@ -1,7 +1,7 @@
 /*
  * flow/summary/summary_report.c --
  *
- *	A summary's results: in order, and as a table for people, as csv, as json. Counts nothing.
+ *	Results of a summary: sorting, and output as a readable table, csv and json.
  */
 #include "flow/summary/summary_int.h"
 #include "base/unicode.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- In order -------------------------------------------------------------------------------- */
+/* ---- Sorting --------------------------------------------------------------------------------- */
 
 static int compareGroups(const void *left, const void *right)
 {
@@ -68,7 +68,7 @@ const char *EtwSummaryCell(
     return at + 1;
 }
 
-/* ---- Figures --------------------------------------------------------------------------------- */
+/* ---- Statistics ------------------------------------------------------------------------------ */
 
 static void addWhole(EtwFigure **at, const char *name, uint64_t value)
 {
@@ -89,7 +89,7 @@ static double secondsOf(const EtwSummaryGroup *g)
     return g->count > 0 ? (double)((uint64_t)g->last - (uint64_t)g->first) / 1e9 : 0;
 }
 
-/* The middle of a bucket may lie beyond what was there. */
+/* The middle of a bucket may be outside of the range of the values. */
 static uint64_t percentile(const EtwSummaryGroup *g, double share)
 {
     uint64_t v = EtwHistogramAt(&g->values, share);
@@ -97,7 +97,7 @@ static uint64_t percentile(const EtwSummaryGroup *g, double share)
     return g->values.count > 0 && v < g->min ? g->min : v;
 }
 
-/* In the unit of what is ranked. */
+/* In the unit of the ranking value. */
 static void addWeight(EtwFigure **at, const EtwSummary *s, const char *name, double weight)
 {
     if (EtwSummaryMeasures(s)) {
@@ -137,7 +137,7 @@ int EtwSummaryFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwFigure f
     return (int)(at - figures);
 }
 
-/* As programs read it: no exponent for what is whole. */
+/* For programs: integers have no exponent. */
 static void addNumber(EtwText *out, const EtwFigure *f)
 {
     if (!f->real) {
@@ -154,9 +154,9 @@ static size_t shown(size_t count, size_t top)
     return top != 0 && top < count ? top : count;
 }
 
-/* ---- For people ------------------------------------------------------------------------------ */
+/* ---- Readable table -------------------------------------------------------------------------- */
 
-/* Times of pairs with a unit; other numbers as they are. */
+/* Durations of pairs have a unit; other numbers are plain. */
 static void addFigure(const EtwSummary *s, const EtwFigure *f, EtwText *out)
 {
     static const char *const times[] = {"sum", "min", "mean", "p50", "p90", "p99", "max", "missed"};
@@ -182,7 +182,7 @@ typedef struct Widths {
     size_t cell[ETW_SUMMARY_FIELDS], figure[ETW_FIGURES];
 } Widths;
 
-/* As wide as the text at least; the text is cleared. */
+/* Widen a column to the text's width, and clear the text. */
 static void widen(size_t *width, EtwText *text)
 {
     size_t length = EtwUtf8Length(text->data, text->size);
@@ -212,7 +212,7 @@ static void measure(const EtwSummary *s, const EtwSummaryGroup *g, Widths *w)
     EtwTextFree(&text);
 }
 
-/* group NULL: the heads. */
+/* group NULL: the header row. */
 static void addRow(const EtwSummary *s, const EtwSummaryGroup *group, const Widths *w, EtwText *out)
 {
     EtwFigure figures[ETW_FIGURES];
@@ -269,7 +269,7 @@ static void addHistogram(const EtwSummary *s, const EtwSummaryGroup *g, EtwText 
     }
 }
 
-/* What is not known of groups that there was no room for. */
+/* Explains the uncertainty of groups that were not kept. */
 static void addFloor(const EtwSummary *s, EtwText *out)
 {
     EtwFigure floor, *at = &floor;
@@ -287,7 +287,7 @@ void EtwSummaryText(const EtwSummary *s, size_t top, bool histogram, EtwText *ou
     const EtwSummaryGroup **groups = EtwSummaryGroups(s, &count);
     size_t show = shown(count, top);
     Widths widths = {{0}, {0}};
-    widths.cell[0] = s->config.byCount > 0 ? 5 : 0; /* (all) */
+    widths.cell[0] = s->config.byCount > 0 ? 5 : 0; /* width of "(all)" */
     measure(s, s->total, &widths);
     for (size_t i = 0; i < show; i++) {
         measure(s, groups[i], &widths);
@@ -309,7 +309,7 @@ void EtwSummaryText(const EtwSummary *s, size_t top, bool histogram, EtwText *ou
 
 /* ---- csv ------------------------------------------------------------------------------------- */
 
-/* A text that a spreadsheet would take for a formula begins with an apostrophe. */
+/* A text that a spreadsheet would interpret as a formula gets an apostrophe in front. */
 static void addCsvCell(EtwText *out, const char *text, size_t size)
 {
     bool formula = size > 0 && memchr("=+-@\t\r", *text, 6) != NULL &&

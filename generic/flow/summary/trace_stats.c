@@ -1,8 +1,8 @@
 /*
  * flow/summary/trace_stats.c --
  *
- *	Counts a trace's events by kind and determines how well each kind is described. tcl/consume/info_cmd.c prints the
- *	result.
+ *	Counts a trace's events by kind and determines how completely each kind is decoded. `etw
+ *	info` (tcl/consume) reports the result.
  */
 #include "flow/summary/trace_stats.h"
 #include "etl/format.h"
@@ -10,21 +10,21 @@
 #include "schema/kernel/kernel_classes.h"
 #include "base/hash_table.h"
 
-enum { KINDS_MAX = 25000 }; /* told apart; all further ones are one */
+enum { KINDS_MAX = 25000 }; /* further kinds are counted as one */
 
 typedef struct Kind {
     EtwTableNode node;
     EtwTraceStatsKind kind;
     const EtwSchema *schema;
-    EtwDescriptor desc; /* id and opcode, when there is no schema */
-    bool hasFacts;      /* its first event has facts of the machine */
+    EtwDescriptor desc; /* id and opcode, if there is no schema */
+    bool hasFacts;      /* its first event contains facts of the machine */
 } Kind;
 
 typedef struct TraceStats {
     EtwTraceStats stats;
     EtwSchemaStore *store;
     EtwTable table;
-    Kind *last, *others; /* others: NULL: there is room for all */
+    Kind *last, *others; /* others: NULL if all kinds fit */
     EtwTraceStatsKind **kindsEnd;
     EtwTraceFact **factsEnd;
 } TraceStats;
@@ -125,7 +125,7 @@ static Kind *newKind(TraceStats *s, const EtwSchema *schema, const EtwEvent *eve
     return k;
 }
 
-/* The kind of all that there is no room for. */
+/* The kind of all events beyond the limit. */
 static Kind *othersOf(TraceStats *s)
 {
     if (s->others == NULL) {
@@ -249,8 +249,7 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
         stats->header++;
         return;
     }
-    EtwEvent
-            fitting; /* with the width of pointers that listings (flow/track/name_tracker.c) decode it with */
+    EtwEvent fitting; /* with the pointer width that listings use (flow/track/name_tracker.c) */
     uint8_t width = event->classic ? EtwKernelPointerSize(event) : event->pointerSize;
     if (width != event->pointerSize) {
         fitting = *event;
@@ -270,7 +269,7 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
     }
 }
 
-/* ---- Names of Windows ------------------------------------------------------------------------- */
+/* ---- Versions of Windows ---------------------------------------------------------------------- */
 
 static const struct {
     unsigned build;

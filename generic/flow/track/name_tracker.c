@@ -1,9 +1,9 @@
 /*
  * flow/track/name_tracker.c --
  *
- *	Tables of the processes, threads, modules, files and registry keys that the trace has named so
- *	far. track_layout.c determines which events carry names. source_track.c reads ahead for names that
- *	come late in a trace.
+ *	Tables of the processes, threads, modules, files and registry keys that events have named so
+ *	far. track_layout.c locates the fields with names. source_track.c reads ahead for names that
+ *	occur late in a trace.
  */
 #include "flow/track/name_tracker.h"
 #include "base/unicode.h"
@@ -12,7 +12,7 @@
 #include "base/hash_table.h"
 
 enum { LAYOUTS = 256, CPUS = 2048, RECENT_PIDS = 256 };
-/* Bounds; a name is stored once, however often it occurs. */
+/* Limits. A name is stored once, however often it occurs. */
 enum {
     NAMES_MAX_BYTES = 32 << 20,
     OBJECTS_MAX = 400000,
@@ -36,8 +36,8 @@ typedef struct Module {
 typedef struct Process {
     EtwTableNode node;
     uint32_t pid;
-    const char *name; /* NULL: not known */
-    Module *modules;  /* rising by base, no two overlap */
+    const char *name; /* NULL: unknown */
+    Module *modules;  /* ascending by base, not overlapping */
     int moduleCount, moduleCapacity;
 } Process;
 
@@ -55,13 +55,13 @@ typedef struct Object {
 
 struct EtwTrack {
     bool images;
-    EtwSchemaStore *store; /* of events that are not the kernel's own; NULL: none was met */
+    EtwSchemaStore *store; /* for events that are not classic kernel events; NULL: none occurred */
     EtwTable names, processes, threads, objects;
     size_t nameBytes;
     int moduleCount;
     TrackLayout layouts[LAYOUTS];
     Process *recent[RECENT_PIDS];
-    uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: not known */
+    uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: unknown */
     EtwText scratch;
 };
 
@@ -87,7 +87,7 @@ static const EtwGuid classes[] = {
         {{0xc9, 0x16, 0x51, 0x53, 0x20, 0x38, 0x6b, 0x59, 0x44, 0xa2, 0xb0, 0x9d, 0x66, 0x6c, 0x3b,
                 0x9d}}, /* Linux-contextswitch */
 };
-/* The last is not worth being looked for: there are many, which say little. */
+/* The last one is not read ahead: it has many events with little information. */
 enum { CLASSES = sizeof classes / sizeof *classes, SOUGHT = CLASSES - 1 };
 enum { FIRST_MANIFEST = 5, ETW_SESSION = 8 };
 
@@ -99,7 +99,7 @@ const EtwGuid *EtwTrackClasses(size_t *countPtr)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* The text in *scratch, kept once; NULL: out of room. */
+/* The text in *scratch, stored once; NULL: the limit was reached. */
 static const char *keepName(EtwTrack *t)
 {
     const EtwText *text = &t->scratch;
@@ -123,7 +123,10 @@ static const char *keepName(EtwTrack *t)
     return name->text;
 }
 
-/* The value of the name's field. A text whose place is known is read without what is before it. */
+/*
+ * The value of the name's field. A text at a known offset is read without decoding the fields
+ * before it.
+ */
 static bool nameValue(const TrackLayout *layout, const EtwEvent *event, EtwValue *value)
 {
     int index = layout->semantics->field[ETW_ROLE_NAME];
@@ -142,7 +145,7 @@ static bool nameValue(const TrackLayout *layout, const EtwEvent *event, EtwValue
     return EtwDecodeField(&only, &part, 0, value) == ETW_OK;
 }
 
-/* The event's name, a bare one without its folders; NULL: none. */
+/* The event's name, `bare` without its folders; NULL: none. */
 static const char *nameOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool bare)
 {
     EtwValue value;
@@ -157,7 +160,7 @@ static const char *nameOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent
         EtwTextUtf8(text, value.data, value.size);
     }
     bool path = text->size > 0 &&
-                (text->data[0] == '/' || text->data[0] == '.'); /* kworker/0:1 is none */
+                (text->data[0] == '/' || text->data[0] == '.'); /* kworker/0:1 is not a path */
     for (size_t i = text->size; bare && i > 0; i--) {
         if (text->data[i - 1] == '\\' || (path && text->data[i - 1] == '/')) {
             memmove(text->data, text->data + i, text->size - i);
@@ -185,7 +188,7 @@ static Process *findProcess(const EtwTrack *t, uint32_t pid)
     return NULL;
 }
 
-/* NULL: there are too many. */
+/* NULL: the limit was reached. */
 static Process *processOf(EtwTrack *t, uint32_t pid)
 {
     Process *p = findProcess(t, pid);
@@ -238,7 +241,7 @@ static Object *findObject(const EtwTrack *t, uint64_t address)
 
 /* ---- Modules --------------------------------------------------------------------------------- */
 
-/* The kernel's modules are named as those of process 0, or of the process System. */
+/* The kernel's modules belong to process 0 or to the process System. */
 enum { SYSTEM_PID = 4 };
 static uint32_t homeOf(uint32_t pid)
 {
@@ -280,7 +283,7 @@ static void addModule(EtwTrack *t, Process *p, const Module *m, bool ahead)
             p->moduleCount >= MODULES_OF_PROCESS) {
         return;
     }
-    removeModules(t, p, from, to); /* what lies there now was unloaded, whoever did not say so */
+    removeModules(t, p, from, to); /* modules in this range were unloaded without an event */
     if (p->moduleCount == p->moduleCapacity) {
         p->moduleCapacity = p->moduleCapacity ? 2 * p->moduleCapacity : 16;
         p->modules = EtwRealloc(p->modules, sizeof(Module) * (size_t)p->moduleCapacity);
@@ -323,11 +326,11 @@ void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, Etw
     EtwTextHex(out, path ? offset : address, 1);
 }
 
-/* ---- What events say -------------------------------------------------------------------------- */
+/* ---- Applying events -------------------------------------------------------------------------- */
 
 static void takeProcess(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
-    uint64_t pid = event->pid; /* its own, where it names none */
+    uint64_t pid = event->pid; /* the event's process, if it names none */
     bool named = layout->semantics->field[ETW_ROLE_PID] < 0 ||
                  EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid);
     const char *name = nameOf(t, layout, event, true);
@@ -343,7 +346,7 @@ static void takeProcessName(EtwTrack *t, const TrackLayout *layout, const EtwEve
     if (event->pid == ETW_NO_ID || processName(t, event->pid) != NULL ||
             (EtwTrackNumber(layout, event, ETW_ROLE_OLD_TID, &tid) &&
                     (tid != event->tid ||
-                            tid != event->pid))) { /* a thread may have its own name */
+                            tid != event->pid))) { /* a thread may have a different name */
         return;
     }
     const char *name = nameOf(t, layout, event, false);
@@ -391,7 +394,7 @@ static void dropModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
 {
     uint64_t base, pid;
     if (ahead) {
-        takeModule(t, layout, event, true); /* it was there until now */
+        takeModule(t, layout, event, true); /* it was loaded until now */
         return;
     }
     if (!t->images || !EtwTrackNumber(layout, event, ETW_ROLE_BASE, &base) ||
@@ -475,7 +478,7 @@ static const EtwSchema *schemaOf(EtwTrack *t, const EtwEvent *event)
     return NULL;
 }
 
-/* NULL: the event says nothing that matters here. */
+/* NULL: the event carries no names. */
 static const TrackLayout *eventLayoutOf(EtwTrack *t, const EtwEvent *event)
 {
     const EtwSchema *schema = schemaOf(t, event);

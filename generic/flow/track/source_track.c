@@ -10,8 +10,7 @@
 #include "flow/track/stack_matcher.h"
 #include "flow/track/name_tracker.h"
 
-#define WHOLE_MAX_BYTES                                                                            \
-    (64ull << 20) /* of all files together: looked through from their beginning */
+#define WHOLE_MAX_BYTES (64ull << 20) /* total size of all files: up to it, all is read ahead */
 #define TAIL_NS 3000000000LL
 enum { AHEAD_MAX_EVENTS = 4000000, CLASSES_MAX = 16 };
 
@@ -20,10 +19,10 @@ typedef struct TrackSource {
     EtwSource *inner;
     EtwTrack *track;
     EtwStacks *stacks;
-    bool wantsStacks, looked; /* looked: ahead, if that can be done */
+    bool wantsStacks, looked; /* looked: the look-ahead was done, if possible */
 } TrackSource;
 
-/* What the files hold, unpacked; *endPtr: when the last one ends, 0: not told. */
+/* Uncompressed size of the files. *endPtr: end of the last one, 0: unknown. */
 static uint64_t bytesOf(const EtwSource *source, int64_t *endPtr)
 {
     uint64_t bytes = 0;
@@ -49,8 +48,10 @@ static void readAhead(TrackSource *t, const EtlFilter *filter)
     EtwSourceClose(ahead);
 }
 
-/* One pass for names and stack keys where that is the whole file; of a large one the keys are all
- * read, names only at its end. */
+/*
+ * For small files, one pass reads names and stack keys. For large ones, all keys are read, but
+ * names only near the end.
+ */
 static void prescan(TrackSource *t)
 {
     EtwGuid classes[CLASSES_MAX];
@@ -107,7 +108,7 @@ static void trackClose(EtwSource *source)
     EtwFree(t);
 }
 
-/* ---- All else is the inner source's ----------------------------------------------------------- */
+/* ---- Functions of the inner source ------------------------------------------------------------ */
 
 static EtwSource *innerOf(const EtwSource *source)
 {
@@ -171,7 +172,10 @@ static EtwSource *trackReopen(const EtwSource *source, const EtlFilter *filter)
     return EtwSourceReopen(innerOf(source), filter);
 }
 
-/* Whether a file says that kernel groups were enabled, or is a merge and may have some. */
+/*
+ * True if a file's header says that kernel groups were enabled, or if a file is a merge, which may
+ * contain kernel events.
+ */
 static bool hasKernel(const EtwSource *source)
 {
     const EtlInfo *info;
@@ -184,8 +188,8 @@ static bool hasKernel(const EtwSource *source)
 }
 
 /*
- * The classes that name things are read on. Stacks have their addresses in events of their own, and
- * which of them are needed is not to be seen from their headers.
+ * Classes with names pass every filter. If stacks are requested, nothing is filtered: their
+ * addresses are in separate events, and the headers do not show which of them are needed.
  */
 static void trackPushFilter(EtwSource *source, const EtlFilter *filter)
 {
@@ -194,7 +198,7 @@ static void trackPushFilter(EtwSource *source, const EtlFilter *filter)
     if (t->wantsStacks) {
         return;
     }
-    if (!t->looked && hasKernel(t->inner)) { /* what would have asked for it may be left out now */
+    if (!t->looked && hasKernel(t->inner)) { /* the filter may exclude the event that starts it */
         prescan(t);
     }
     more.alsoProviders = EtwTrackClasses(&more.alsoProviderCount);

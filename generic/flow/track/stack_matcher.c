@@ -1,9 +1,10 @@
 /*
  * flow/track/stack_matcher.c --
  *
- *	Matches StackWalk records with events by raw time and thread. A record has either addresses (opcode 32) or a key (37
- *	kernel, 38 user part), whose addresses are in another record: at the key's creation (34), when it leaves the system's
- *	cache (35), or when the session ends (36). All of those are therefore read beforehand.
+ *	Matches StackWalk records with events by raw time and thread. A record contains either
+ *	addresses (opcode 32) or a key (37 kernel, 38 user part). The addresses of a key are in
+ *	another record: written when the key is created (34), when it leaves the system's cache
+ *	(35), or when the session ends (36). All of those are therefore read beforehand.
  */
 #include "flow/track/stack_matcher.h"
 #include "base/hash_table.h"
@@ -28,7 +29,7 @@ enum {
 const EtwGuid etwStackWalk = {{0x46, 0xfe, 0xf2, 0xde, 0xd6, 0x7b, 0x80, 0x4b, 0xbd, 0x94, 0xf5,
         0x7f, 0xe2, 0x0d, 0x0c, 0xe3}};
 
-/* The addresses of a key, as told at a time. Keys are used again: several may share one. */
+/* The addresses of a key at a time. Keys are reused: several definitions may have the same key. */
 typedef struct Definition {
     EtwTableNode node;
     uint64_t key;
@@ -37,7 +38,7 @@ typedef struct Definition {
     uint64_t frames[];
 } Definition;
 
-/* A stack that waits for its event. */
+/* A stack whose event has not occurred yet. */
 typedef struct Waiting {
     EtwTableNode node;
     struct Waiting *younger;
@@ -46,19 +47,18 @@ typedef struct Waiting {
     uint32_t tid;
     uint16_t cpu;
     bool taken;
-    uint32_t count,
-            kernel; /* addresses, and how many of them, at the beginning, are the kernel's */
+    uint32_t count, kernel; /* number of addresses; the first `kernel` of them are the kernel's */
     uint64_t *frames;
 } Waiting;
 
 struct EtwStacks {
     EtwSource *ahead;
-    bool ended, held; /* held: the next record is in `event` */
+    bool ended, held; /* held: `event` contains the next record */
     EtwEvent event;
     EtwTable keys, waiting;
     size_t keyBytes;
     Waiting *oldest, *youngest;
-    uint64_t frames[FRAMES_MAX]; /* of the event at hand */
+    uint64_t frames[FRAMES_MAX]; /* of the current event */
 };
 
 static inline uint64_t hashOf(uint64_t v)
@@ -76,7 +76,7 @@ static uint64_t addressAt(const uint8_t *at, size_t width)
     return width == 4 ? EtwLoad32(at) : EtwLoad64(at);
 }
 
-/* Whether so many of one hash are kept that a walk through them would take long. */
+/* True if the hash has so many entries that walking them would be slow. */
 static bool isCrowded(const EtwTable *table, uint64_t hash)
 {
     int count = 0;
@@ -110,8 +110,10 @@ static void addDefinition(EtwStacks *s, const EtwEvent *event)
     EtwTableAdd(&s->keys, &d->node, hashOf(d->key));
 }
 
-/* What the key meant at that time: the first that was told since, else the last. Younger ones come
- * first in the chain. */
+/*
+ * The definition of a key at a time: the first one after it, otherwise the last one. Chains have
+ * the newest first.
+ */
 static const Definition *findDefinition(const EtwStacks *s, uint64_t key, int64_t time)
 {
     const Definition *found = NULL;
@@ -160,7 +162,10 @@ static Waiting *findWaiting(const EtwStacks *s, int64_t ticks, uint32_t tid)
     return NULL;
 }
 
-/* Another thread's of the same moment and CPU: that of the one that made a thread ready. */
+/*
+ * The stack of another thread at the same time and CPU: that of the thread that made a thread
+ * ready.
+ */
 static Waiting *findOtherThread(const EtwStacks *s, int64_t ticks, uint16_t cpu)
 {
     for (EtwTableNode *n = EtwTableFirst(&s->waiting, hashOf((uint64_t)ticks)); n != NULL;
@@ -173,7 +178,7 @@ static Waiting *findOtherThread(const EtwStacks *s, int64_t ticks, uint16_t cpu)
     return NULL;
 }
 
-/* NULL: too many wait for the same moment. */
+/* NULL: too many stacks for the same time. */
 static Waiting *waitingOf(EtwStacks *s, const EtwEvent *event, int64_t ticks, uint32_t tid)
 {
     Waiting *w = findWaiting(s, ticks, tid);
@@ -193,7 +198,7 @@ static Waiting *waitingOf(EtwStacks *s, const EtwEvent *event, int64_t ticks, ui
     return w;
 }
 
-/* The kernel's addresses go before those of user code, whichever was told first. */
+/* The kernel's addresses are stored before those of user code, whichever record comes first. */
 static void addFrames(Waiting *w, const uint64_t *frames, uint32_t count, bool kernel)
 {
     if (count > FRAMES_MAX - w->count) {
@@ -254,7 +259,7 @@ static void unlinkWaiting(EtwStacks *s, Waiting *w)
     EtwFree(w);
 }
 
-/* What was told before that time waits in vain: its event was older still. */
+/* Drop stacks that were reported before that time: their events did not occur. */
 static void dropOld(EtwStacks *s, int64_t time)
 {
     while (s->oldest != NULL && s->oldest->told < time) {
@@ -350,7 +355,7 @@ void EtwStacksFree(EtwStacks *s)
 {
     if (s != NULL) {
         dropOld(s, INT64_MAX);
-        while (s->oldest != NULL) { /* told at the end of time */
+        while (s->oldest != NULL) { /* reported at the maximum time */
             Waiting *w = s->oldest;
             s->oldest = w->younger;
             unlinkWaiting(s, w);

@@ -1,15 +1,15 @@
 /*
  * flow/track/track_layout.c --
  *
- *	Finds where the fields that name_tracker.c needs are in a payload. Which fields those are is stated by
- *	semantics/semantics.h.
+ *	Locates the fields that name_tracker.c needs in a payload. semantics/semantics.h states
+ *	which fields these are.
  */
 #include "flow/track/track_layout.h"
 #include "schema/model/tdh_types.h"
 
 enum { MAX_PAYLOAD = UINT16_MAX };
 
-/* Bytes of a scalar, 0 when it has no fixed size. */
+/* Size of a scalar, 0: not fixed. */
 static int scalarSize(const EtwField *f, int pointer)
 {
     if (f->sized == ETW_SIZE_FIXED && f->in == ETW_IN_BINARY) {
@@ -21,7 +21,7 @@ static int scalarSize(const EtwField *f, int pointer)
     return EtwFixedSize(f, pointer);
 }
 
-/* Where a field begins and how wide it is, with 4- and 8-byte pointers. */
+/* Store offset and width of a field, for 4- and 8-byte pointers. */
 static void place(TrackPlace *place, const EtwField *f, const int at[2])
 {
     for (int wide = 0; wide < 2; wide++) {
@@ -32,7 +32,7 @@ static void place(TrackPlace *place, const EtwField *f, const int at[2])
 
 void EtwTrackLayoutInit(TrackLayout *layout, const EtwSchema *schema)
 {
-    int at[2] = {0, 0}; /* -1 behind a field whose size varies */
+    int at[2] = {0, 0}; /* -1 after a field of variable size */
     const EtwSemantics *semantics = EtwSemanticsOf(schema);
     memset(layout, 0, sizeof *layout);
     memset(layout->places, 0xFF, sizeof layout->places);

@@ -412,7 +412,7 @@ static void empty_registry(void)
     snprintf(path, sizeof path, "%s/fresh", dir);
     REQUIRE(mkdir(path, 0700) == 0);
     setenv("ETW_RUNTIME_DIR", path, 1);
-    snprintf(path, sizeof path, "%s/fresh/registry-3", dir);
+    snprintf(path, sizeof path, "%s/fresh/registry-4", dir);
     FILE *f = fopen(path, "w");
     fchmod(fileno(f), 0600);
     fclose(f);

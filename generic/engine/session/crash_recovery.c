@@ -1,12 +1,15 @@
 /*
  * engine/session/crash_recovery.c --
  *
- *	Recovers the session of a killed logger: writes those records in shared memory that are not
- *	in the file yet, and closes the file. For each stream the logger has stored how many events
- *	are on disk (shared_layout.h). A buffer whose write had begun is looked up in the file.
- *	Records that killed writers left open are counted as abandoned, as the logger does. A
- *	session without a file (flight recorder) is written to a new file in the registry's
- *	directory.
+ *	Recovers the session of a killed logger: writes the records in shared memory that are not yet in the file to it,
+ *	and closes it. The logger has stored in the streams (shared_layout.h) how many events of each stream need not be
+ *	saved. The file is checked for a buffer whose write had begun. Records of killed writers are counted as abandoned,
+ *	as the logger does. A flight recorder has no file: the contents of its ring are written to a new one in the
+ *	registry's directory.
+ *
+ *	The recovery records its own writes in the streams, as the logger does, so that it may be killed or fail at any
+ *	point, and another process continues it. While the operating system refuses to write, the session's mapping is
+ *	kept, and each later call tries again.
  */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -14,24 +17,26 @@
 #include "etl/format.h"
 #include <stdio.h>
 
-enum { MAX_WAITS = 200, MAX_REPORTED = ETW_MAX_SESSIONS };
+enum { MAX_WAITS = 200 /* ms for writers that are inside a record */ };
+enum { MAX_REPORTED = ETW_MAX_SESSIONS };
 
 static EtwRecovered recoveredList[MAX_REPORTED]; /* guarded by RegLock */
 static int recoveredCount;
 
 /* ---- What is in the file --------------------------------------------------------------------- */
 
-/* True if the file contains the buffer whose write had begun, up to the announced end. */
-static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *user)
+/* The buffer whose write had begun is in the file, up to where its header is to announce it. The header
+ * is written last. */
+static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *user, uint32_t cpu)
 {
     uint64_t at = (uint64_t)atomic_load(&user->flushSlot) * bufferSize;
     const uint8_t *head = file->base + at;
-    return at + ETL_BUFFER_HEADER <= file->size &&
+    return at + bufferSize <= file->size && EtwLoad16(head + ETL_BUF_CPU) == cpu &&
            (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE) == atomic_load(&user->flushSequence) &&
            EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->flushUsed);
 }
 
-/* Advance onDisk of streams whose last buffer was written but not noted. */
+/* Record the writes that were completed but not recorded. */
 static void settleFlushes(Ring *ring, const char *path)
 {
     OsMap file = {0};
@@ -42,7 +47,7 @@ static void settleFlushes(Ring *ring, const char *path)
         RingStream *user = &ring->streams[cpu], *kernel = &ring->streams[ring->cpus + cpu];
         uint64_t userNext = atomic_load(&user->next), kernelNext = atomic_load(&kernel->next);
         if ((userNext > atomic_load(&user->onDisk) || kernelNext > atomic_load(&kernel->onDisk)) &&
-                isFlushed(&file, ring->bufferSize, user)) {
+                isFlushed(&file, ring->bufferSize, user, cpu)) {
             atomic_store(&user->onDisk, userNext);
             atomic_store(&kernel->onDisk, kernelNext);
         }
@@ -53,96 +58,93 @@ static void settleFlushes(Ring *ring, const char *path)
 /* ---- Reading unsaved records ----------------------------------------------------------------- */
 
 typedef struct UnsavedReader {
-    Ring *ring;
     RingCursor cursor;
-    uint32_t buffer; /* the buffer that `index` was set for */
-    uint64_t index;  /* of the next record in its stream, as counted by the logger */
-    RingRecord *record;
+    RingRecord *record; /* NULL: none */
     uint32_t size;
 } UnsavedReader;
 
-/*
- * At a buffer's first record: set the index from the serial, if the logger has reached this buffer.
- */
-static void beginBuffer(UnsavedReader *r)
-{
-    uint64_t serial = atomic_load(&r->ring->buffers[r->cursor.buffer].serial);
-    r->buffer = r->cursor.buffer;
-    r->index = serial != 0 ? serial - 1 : r->index;
-}
+typedef struct Recovery {
+    Ring *ring;
+    EtlWriter *writer;
+    UnsavedReader *readers; /* one per stream */
+    int waitsLeft;          /* ms */
+    uint64_t saved;
+    uint64_t abandoned; /* not in the ring's count yet */
+} Recovery;
 
-static void skipBlockedRecord(UnsavedReader *r, int *waitsLeft)
+/* An EtlFlushProc: a recovery that is killed or fails is continued where it has left off. */
+static void onFlush(void *ctx, const EtlFlush *put)
 {
-    if (*waitsLeft > 0 && !RingAbandon(r->ring, &r->cursor)) {
-        --*waitsLeft;
-        OsSleepNs(1000000); /* the writer is alive */
-    } else if (*waitsLeft <= 0) {
-        RingSkip(r->ring, &r->cursor);
-        atomic_fetch_add(&r->ring->header->lostAbandoned, 1);
+    Recovery *r = ctx;
+    uint32_t cpu = (uint32_t)put->cpu;
+    if (cpu >= r->ring->cpus) {
+        return;
+    }
+    LoggerNoteFlush(r->ring, put, &r->readers[cpu].cursor, &r->readers[r->ring->cpus + cpu].cursor);
+    if (put->done) {
+        atomic_fetch_add(&r->ring->header->lostAbandoned, r->abandoned);
+        r->abandoned = 0;
     }
 }
 
-/* Read the next record that is not on disk. False: there is none. */
-static bool next(UnsavedReader *r, int *waitsLeft)
+static void skipBlockedRecord(Recovery *r, UnsavedReader *reader)
 {
-    uint64_t onDisk = atomic_load(&r->ring->streams[r->cursor.stream].onDisk);
-    uint32_t buffer;
-    while (r->record == NULL) {
-        switch (RingPeek(r->ring, &r->cursor, &r->record, &r->size, &buffer)) {
-        case RING_RECORD:
-            if (r->cursor.buffer != r->buffer) {
-                beginBuffer(r);
-            }
-            if (r->index < onDisk) {
-                r->record = NULL;
-                r->index++;
-                RingAdvance(&r->cursor, r->size);
-            }
-            break;
-        case RING_BLOCKED:
-            r->record = NULL;
-            skipBlockedRecord(r, waitsLeft);
-            break;
-        case RING_EMPTY:
-            r->record = NULL;
+    if (r->waitsLeft > 0 && !RingAbandon(r->ring, &reader->cursor)) {
+        r->waitsLeft--;
+        OsSleepNs(1000000); /* its writer is alive */
+    } else if (r->waitsLeft <= 0) {
+        RingSkip(r->ring, &reader->cursor);
+        r->abandoned++;
+    }
+}
+
+/* Set the reader's next record that is not on disk; false: there is none. */
+static bool next(Recovery *r, UnsavedReader *reader)
+{
+    uint64_t onDisk = atomic_load(&r->ring->streams[reader->cursor.stream].onDisk);
+    while (reader->record == NULL) {
+        uint32_t buffer;
+        RingPeekResult result =
+                RingPeek(r->ring, &reader->cursor, &reader->record, &reader->size, &buffer);
+        if (result == RING_RECORD && RingPosition(&reader->cursor) >= onDisk) {
+            return true;
+        }
+        reader->record = NULL;
+        if (result == RING_RECORD) {
+            RingAdvance(&reader->cursor, reader->size);
+        } else if (result == RING_BLOCKED) {
+            skipBlockedRecord(r, reader);
+        } else if (result == RING_EMPTY) {
             return false;
-        case RING_DONE:
-            r->buffer = RING_NO_BUFFER; /* the same buffer may be reused as the next one */
-            r->record = NULL;
-            break;
-        case RING_OVERTAKEN:
-            r->record = NULL;
-            break;
         }
     }
     return true;
 }
 
-static uint64_t save(Ring *ring, EtlWriter *writer, int cpu, const EtwAnchors *anchors)
+/* Write a CPU's records to the file. ETW_E_IO: the disk refuses; this record and those behind it remain. */
+static EtwStatus save(Recovery *r, int cpu, const EtwAnchors *anchors)
 {
-    UnsavedReader user = {.ring = ring, .buffer = RING_NO_BUFFER}, kernel = user;
-    int waitsLeft = MAX_WAITS;
-    uint64_t saved = 0;
-    user.cursor = (RingCursor){.stream = (uint32_t)cpu, .buffer = RING_NO_BUFFER};
-    kernel.cursor = (RingCursor){.stream = ring->cpus + (uint32_t)cpu, .buffer = RING_NO_BUFFER};
-    user.index = atomic_load(&ring->streams[user.cursor.stream].passed);
-    kernel.index = atomic_load(&ring->streams[kernel.cursor.stream].passed);
+    UnsavedReader *user = &r->readers[cpu], *kernel = &r->readers[(int)r->ring->cpus + cpu];
     for (;;) {
-        bool haveUser = next(&user, &waitsLeft), haveKernel = next(&kernel, &waitsLeft);
-        bool fromUser = !haveKernel || (haveUser && user.record->ticks <= kernel.record->ticks);
-        UnsavedReader *from = fromUser ? &user : &kernel;
+        bool haveUser = next(r, user), haveKernel = next(r, kernel);
+        bool fromUser = !haveKernel || (haveUser && user->record->ticks <= kernel->record->ticks);
+        UnsavedReader *from = fromUser ? user : kernel;
         EtwEvent event;
+        EtwStatus status;
         if (!haveUser && !haveKernel) {
-            return saved;
+            return ETW_OK;
         }
         if (LoggerEventOf(from->record, from->size, cpu, &event)) {
             event.ticks = EtwAnchorsSteady(anchors, from->record->ticks);
-            saved += EtlWriterAdd(writer, &event) == ETW_OK;
+            status = EtlWriterAdd(r->writer, &event);
+            if (status == ETW_E_IO) {
+                return status;
+            }
+            r->saved += status == ETW_OK;
         } else {
-            atomic_fetch_add(&ring->header->lostAbandoned, 1);
+            r->abandoned++;
         }
         from->record = NULL;
-        from->index++;
         RingAdvance(&from->cursor, from->size);
     }
 }
@@ -202,17 +204,18 @@ static EtlWriterConfig configOf(const RingHeader *h, int index, const char *path
             .pid = h->ownerPid};
 }
 
-static EtwStatus openFile(
-        EtlWriter **writerPtr, const Ring *ring, int index, const char *path, EtwError *err)
+static EtwStatus openFile(Recovery *r, int index, const char *path, EtwError *err)
 {
     char name[257];
-    EtlWriterConfig config = configOf(ring->header, index, path, name);
+    EtlWriterConfig config = configOf(r->ring->header, index, path, name);
     config.recover = true;
+    config.onFlush = onFlush;
+    config.flushCtx = r;
     if (!OsFileExists(path)) {
         return EtwFail(err, ETW_E_LOOKUP, "FILE", path,
                 "the file \"%s\" of session \"%s\", which was killed, is gone", path, name);
     }
-    return EtlWriterOpen(writerPtr, &config, err);
+    return EtlWriterOpen(&r->writer, &config, err);
 }
 
 /* Write a flight recorder's buffers to a new file. */
@@ -224,68 +227,143 @@ static EtwStatus recoverRing(Ring *ring, int index, EtwRecovered *r)
     EtlWriterConfig config = configOf(h, index, r->file, name);
     RegSessionPath(h->instance, path, sizeof path);
     snprintf(r->file, sizeof r->file, "%s.etl", path);
-    return SnapshotRing(ring, &anchors, &config, &r->events, &r->error);
+    EtwStatus status = SnapshotRing(ring, &anchors, &config, &r->events, &r->error);
+    if (status != ETW_OK) {
+        OsFileRemove(r->file); /* the next attempt makes it again */
+    }
+    return status;
+}
+
+static EtwStatus saveAll(Recovery *recovery, EtwRecovered *r)
+{
+    const Ring *ring = recovery->ring;
+    const RingHeader *h = ring->header;
+    EtwAnchors anchors = h->anchors[atomic_load(&h->anchorTurn) % 2];
+    EtwStatus saved = ETW_OK, closed;
+    for (uint32_t i = 0; i < 2 * ring->cpus; i++) {
+        recovery->readers[i].cursor = (RingCursor){.stream = i, .buffer = RING_NO_BUFFER};
+    }
+    for (int cpu = 0; cpu < (int)ring->cpus && saved == ETW_OK; cpu++) {
+        saved = save(recovery, cpu, &anchors);
+    }
+    uint64_t lost = LoggerLost(ring) + recovery->abandoned + atomic_load(&h->lostFull) +
+                    atomic_load(&h->lostIo) + atomic_load(&h->lostTooBig);
+    closed = EtlWriterClose(recovery->writer, lost, atomic_load(&h->aliveWall), &r->error);
+    if (closed == ETW_OK && saved != ETW_OK) {
+        closed = EtwFail(&r->error, saved, "WRITE", r->file, "cannot write \"%s\"", r->file);
+    }
+    return closed;
 }
 
 static EtwStatus recoverFile(Ring *ring, int index, EtwRecovered *r)
 {
     RingHeader *h = ring->header;
-    EtwAnchors anchors = h->anchors[atomic_load(&h->anchorTurn) % 2];
-    EtlWriter *writer;
-    uint64_t lost;
+    Recovery recovery = {.ring = ring, .waitsLeft = MAX_WAITS};
     EtwStatus status;
     filePath(h, 0, r->file, sizeof r->file);
     removeEmptyNext(h);
     RingCloseAll(ring);
     settleFlushes(ring, r->file);
-    status = openFile(&writer, ring, index, r->file, &r->error);
-    if (status != ETW_OK) {
-        return status;
+    recovery.readers = EtwAlloc(2 * ring->cpus * sizeof *recovery.readers);
+    status = openFile(&recovery, index, r->file, &r->error);
+    if (status == ETW_OK) {
+        status = saveAll(&recovery, r);
+        r->events = recovery.saved;
     }
-    for (int cpu = 0; cpu < (int)ring->cpus; cpu++) {
-        r->events += save(ring, writer, cpu, &anchors);
-    }
-    lost = LoggerLost(ring) + atomic_load(&h->lostFull) + atomic_load(&h->lostIo) +
-           atomic_load(&h->lostTooBig);
-    return EtlWriterClose(writer, lost, atomic_load(&h->aliveWall), &r->error);
+    EtwFree(recovery.readers);
+    return status;
 }
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-static void recoverSession(int index)
+/* The entry of the list for a session; that of an earlier attempt which has failed is used again. */
+static EtwRecovered *resultOf(const RegSession *session)
+{
+    EtwRecovered *r = recoveredList;
+    while (r < recoveredList + recoveredCount &&
+            (r->status == ETW_OK || r->ownerPid != session->ownerPid ||
+                    strcmp(r->name, session->name) != 0)) {
+        r++;
+    }
+    if (r == recoveredList + MAX_REPORTED) {
+        r--;
+    } else if (r == recoveredList + recoveredCount) {
+        recoveredCount++;
+    }
+    memset(r, 0, sizeof *r);
+    snprintf(r->name, sizeof r->name, "%.255s", session->name);
+    r->ownerPid = session->ownerPid;
+    return r;
+}
+
+/* False: the operating system refuses, and the events are in shared memory only. */
+static bool recoverSession(int index)
 {
     const RegSession *session = &RegGet()->sessions[index];
     uint64_t instance = atomic_load(&session->instance);
     Ring ring = {0};
     char path[1024];
-    EtwRecovered *r =
-            &recoveredList[recoveredCount < MAX_REPORTED ? recoveredCount : MAX_REPORTED - 1];
+    bool memory, failed = false;
     RegSessionPath(instance, path, sizeof path);
-    if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
-        return; /* the owner died while it started the session */
+    EtwStatus status = RingOpen(&ring, path, instance, NULL);
+    if (status != ETW_OK) { /* LOOKUP, FORMAT: it died while it started */
+        return status == ETW_E_LOOKUP || status == ETW_E_FORMAT;
     }
-    bool memory = ring.header->overwrite != 0;
+    memory = ring.header->overwrite != 0;
     if ((memory || ring.header->file[0] != '\0') &&
             atomic_load(&ring.header->state) != RING_STOPPED) {
-        memset(r, 0, sizeof *r);
-        snprintf(r->name, sizeof r->name, "%.255s", session->name);
-        r->ownerPid = session->ownerPid;
+        EtwRecovered *r = resultOf(session);
         r->status = memory ? recoverRing(&ring, index, r) : recoverFile(&ring, index, r);
-        recoveredCount += recoveredCount < MAX_REPORTED;
+        failed = r->status == ETW_E_IO;
     }
     RingClose(&ring);
+    return !failed;
 }
 
 void SessionsRecoverDead(void)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
-        const RegSession *s = &RegGet()->sessions[i];
+        RegSession *s = &RegGet()->sessions[i];
         if (atomic_load(&s->instance) != 0 && !OsProcessAlive(s->ownerPid, s->ownerStart)) {
             RegDisableSession(i);
-            recoverSession(i);
-            RegRemoveSession(i);
+            s->unsaved = !recoverSession(i);
+            if (!s->unsaved) {
+                RegRemoveSession(i);
+            }
         }
     }
+}
+
+static bool writesTo(uint64_t instance, const char *file)
+{
+    Ring ring = {0};
+    char path[1024];
+    RegSessionPath(instance, path, sizeof path);
+    if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
+        return false;
+    }
+    bool same = strncmp(ring.header->file, file, sizeof ring.header->file) == 0;
+    RingClose(&ring);
+    return same;
+}
+
+bool SessionUnsaved(const char *name, const char *file, EtwError *err)
+{
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        const RegSession *s = &RegGet()->sessions[i];
+        uint64_t instance = atomic_load(&s->instance);
+        if (instance == 0 || !s->unsaved || (name != NULL && strcmp(s->name, name) != 0) ||
+                (file != NULL && !writesTo(instance, file))) {
+            continue;
+        }
+        EtwFail(err, ETW_E_STATE, "UNSAVED", s->name,
+                "the logger of session \"%.255s\" was killed, and its last events could not be "
+                "written to its file yet: free disk space and run \"etw recover\", or delete the "
+                "file to give these events up",
+                s->name);
+        return true;
+    }
+    return false;
 }
 
 EtwStatus EtwSessionRecover(

@@ -59,11 +59,25 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
 
 /* ---- Events that are not on disk yet --------------------------------------------------------- */
 
-/*
- * Called before and after a buffer is written to the file. Afterwards the events that the writer
- * had received need no saving, so their ring buffers may be freed. After a crash between the two
- * calls, recovery looks for the buffer in the file.
- */
+void LoggerNoteFlush(
+        Ring *ring, const EtlFlush *put, const RingCursor *userAt, const RingCursor *kernelAt)
+{
+    RingStream *user = &ring->streams[put->cpu],
+               *kernel = &ring->streams[(int)ring->cpus + put->cpu];
+    if (put->done) {
+        atomic_store(&user->onDisk, atomic_load(&user->next));
+        atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
+        return;
+    }
+    atomic_store(&user->flushSlot, put->slot);
+    atomic_store(&user->flushUsed, put->used);
+    atomic_store(&user->flushSequence, put->sequence);
+    atomic_store(&kernel->next, RingPosition(kernelAt));
+    atomic_store(&user->next, RingPosition(userAt));
+}
+
+/* What the writer was given up to now need not be saved once this put is done: its ring buffers may go
+ * then. Recovery asks the file itself whether a put that was begun was done. */
 void LoggerOnFlush(void *ctx, const EtlFlush *put)
 {
     EtwSession *s = ctx;
@@ -71,18 +85,8 @@ void LoggerOnFlush(void *ctx, const EtlFlush *put)
     if (s->streams == NULL || cpu >= cpus) {
         return; /* closed without a logger thread */
     }
-    RingStream *user = &s->ring->streams[cpu], *kernel = &s->ring->streams[cpus + cpu];
-    if (put->done) {
-        atomic_store(&user->onDisk, atomic_load(&user->next));
-        atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
-        return;
-    }
-    atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* for recovery */
-    atomic_store(&user->flushSlot, put->slot);
-    atomic_store(&user->flushUsed, put->used);
-    atomic_store(&user->flushSequence, put->sequence);
-    atomic_store(&kernel->next, s->streams[cpus + cpu].events);
-    atomic_store(&user->next, s->streams[cpu].events);
+    atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
+    LoggerNoteFlush(s->ring, put, &s->streams[cpu].cursor, &s->streams[cpus + cpu].cursor);
 }
 
 /* Free the stream's pinned buffers: those that are on disk, or all. */
@@ -109,7 +113,7 @@ static void pinBuffer(EtwSession *s, LoggerStream *l, uint32_t buffer)
         RingRelease(s->ring, buffer, s->ring->header->realtime);
         return;
     }
-    s->pinned[buffer] = (LoggerPin){RING_NO_BUFFER, l->events};
+    s->pinned[buffer] = (LoggerPin){RING_NO_BUFFER, RingPosition(&l->cursor)};
     if (l->pinned == RING_NO_BUFFER) {
         l->pinned = buffer;
     } else {
@@ -376,7 +380,7 @@ static void flushToDisk(EtwSession *s)
     }
     /* The file cannot be written: free the buffers, so that writers can continue. */
     for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
-        atomic_store(&s->ring->streams[i].onDisk, s->streams[i].events);
+        atomic_store(&s->ring->streams[i].onDisk, RingPosition(&s->streams[i].cursor));
         releasePinned(s, i, true);
     }
 }

@@ -49,8 +49,11 @@ static void noSession(const char *name, EtwError *err)
 {
     EtwText list = {0};
     Registry *r = RegGet();
+    if (r != NULL && SessionUnsaved(name, NULL, err)) {
+        return;
+    }
     for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
-        if (atomic_load(&r->sessions[i].instance) != 0) {
+        if (atomic_load(&r->sessions[i].instance) != 0 && !r->sessions[i].unsaved) {
             EtwTextPrintf(&list, "%s%.255s", list.size ? ", " : "", r->sessions[i].name);
         }
     }
@@ -298,11 +301,18 @@ static EtwStatus startLocked(
     uint64_t instance;
     EtwStatus status;
     EtwSession *s;
+    char full[1024];
     int index;
     SessionsRecoverDead();
     index = RegFindSession(name);
     if (index >= 0) {
         return nameTaken(&RegGet()->sessions[index], err);
+    }
+    if (c->file != NULL) {
+        OsFullPath(c->file, full, sizeof full);
+        if (SessionUnsaved(NULL, full, err)) {
+            return ETW_E_STATE;
+        }
     }
     OsNow(&now);
     index = RegNewSession(name, now.wall, &instance, err);
@@ -632,7 +642,7 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
             return;
         }
         SessionsRecoverDead();
-        if (atomic_load(&r->sessions[i].instance) != 0) {
+        if (atomic_load(&r->sessions[i].instance) != 0 && !r->sessions[i].unsaved) {
             there = queryLocked(i, &info) == ETW_OK;
         }
         RegUnlock();

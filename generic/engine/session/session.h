@@ -37,7 +37,7 @@ typedef struct LoggerStream {
 /* A buffer that is read but not on disk yet. It is kept, because after a crash it is the only copy. */
 typedef struct LoggerPin {
     uint32_t next;
-    uint64_t upTo; /* its stream's events up to its end */
+    uint64_t upTo; /* RingPosition of its end */
 } LoggerPin;
 
 struct EtwSession {
@@ -87,6 +87,9 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
 uint64_t LoggerLost(const Ring *ring); /* all kinds except the file's */
 
 void LoggerOnFlush(void *session, const EtlFlush *put); /* an EtlFlushProc */
+/* Record in the ring what a write to the file saves: the events of its CPU before these cursors. */
+void LoggerNoteFlush(
+        Ring *ring, const EtlFlush *put, const RingCursor *user, const RingCursor *kernel);
 
 /* ---- snapshot.c ------------------------------------------------------------------------------ */
 
@@ -99,9 +102,13 @@ EtwStatus SnapshotRing(Ring *ring, const EtwAnchors *anchors, const EtlWriterCon
 
 /*
  * Recover sessions whose owner is dead: write the events in shared memory to the session's file, remove
- * the session's entry, and keep the result for EtwSessionRecover. Under the registry's lock.
+ * the session's entry, and keep the result for EtwSessionRecover. A session whose events cannot be
+ * written is marked `unsaved` and tried again by the next call. Under the registry's lock.
  */
 void SessionsRecoverDead(void);
+/* An unsaved session with this name or this file (absolute, or as in its configuration); either may be
+ * NULL. The reason is in *errPtr. Under the registry's lock. */
+bool SessionUnsaved(const char *name, const char *file, EtwError *errPtr);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 

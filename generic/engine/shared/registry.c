@@ -196,7 +196,7 @@ static EtwStatus mapLocked(EtwError *err)
 {
     char path[1024];
     EtwStatus status;
-    snprintf(path, sizeof path, "%s/registry-3", reg.dir);
+    snprintf(path, sizeof path, "%s/registry-4", reg.dir);
     status = OsMapShared(&reg.map, path, false, 0, err);
     if (status == ETW_OK && reg.map.size < sizeof(Registry)) {
         OsUnmap(&reg.map);
@@ -322,7 +322,7 @@ int RegFindSession(const char *name)
     Registry *r = RegGet();
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         RegSession *s = &r->sessions[i];
-        if (atomic_load(&s->instance) != 0 && sameName(s->name, name)) {
+        if (atomic_load(&s->instance) != 0 && !s->unsaved && sameName(s->name, name)) {
             return i;
         }
     }
@@ -345,6 +345,7 @@ int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, Et
             s->ownerPid = OsPid();
             s->ownerStart = OsProcessStart(OsPid());
             s->stopping = 0;
+            s->unsaved = 0;
             s->startWall = startWall;
             snprintf(s->name, sizeof s->name, "%s", name);
             *instancePtr = instance;

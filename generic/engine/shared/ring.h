@@ -116,6 +116,12 @@ typedef struct RingCursor {
 } RingCursor;
 #define RING_NO_BUFFER 0xFFFFFFFFu
 
+/* A cursor's place in its stream, as a number that rises. Buffers are at most 1 MB. */
+static inline uint64_t RingPosition(const RingCursor *c)
+{
+    return c->sequence << 24 | c->offset;
+}
+
 typedef enum RingPeekResult {
     RING_RECORD,   /* *recordPtr, *sizePtr: a committed record */
     RING_EMPTY,    /* nothing yet */

@@ -25,8 +25,8 @@ enum {
     REG_CLASS_BUCKETS = 4096,
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
-#define REG_MAGIC 0x3347455257544545ull  /* "EETWREG3" */
-#define RING_MAGIC 0x344e455357544545ull /* "EETWSEN4" */
+#define REG_MAGIC 0x3447455257544545ull  /* "EETWREG4" */
+#define RING_MAGIC 0x354e455357544545ull /* "EETWSEN5" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -36,6 +36,8 @@ typedef struct RegSession {
     uint32_t stopping;
     uint64_t ownerStart; /* OsProcessStart of the owner */
     int64_t startWall;
+    uint32_t
+            unsaved; /* the owner is dead and its events could not be written yet: its name is free */
     char name[256];
 } RegSession;
 
@@ -142,9 +144,10 @@ typedef struct RingStream {
     _Atomic uint64_t lostNoBuffer;
     _Atomic uint64_t lostTooBig;
     /*
-     * For recovery, written by the logger. passed: the stream's events up to the end of the last buffer
-     * that it has read completely. onDisk: how many of them are on disk or given up. next: the same
-     * after the flush in progress. flush...: the buffer of the file that it writes (writers' stream).
+     * Written by the logger. passed: for live readers, the stream's events up to the end of the last
+     * buffer that it has read completely. The others are for recovery, which also writes them.
+     * onDisk: records before this RingPosition are on disk or given up. next: the same after the flush
+     * in progress. flush...: the buffer of the file that it writes (writers' stream).
      */
     _Atomic uint64_t passed, onDisk, next;
     _Atomic uint32_t flushSlot, flushUsed;

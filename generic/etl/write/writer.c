@@ -122,10 +122,19 @@ static bool writeAt(EtlWriter *w, uint64_t at, const void *data, size_t size)
     return OsFileWriteAt(w->file, at, data, size, &w->osError) == ETW_OK;
 }
 
+/* A whole buffer, its header last: when the process is killed inside a write, the kernel may have
+ * written the first pages only. */
+static bool writeWhole(EtlWriter *w, const Stream *s, uint32_t slot)
+{
+    return writeAt(w, slotAt(w, slot) + ETL_BUFFER_HEADER, s->data + ETL_BUFFER_HEADER,
+                   w->bufferSize - ETL_BUFFER_HEADER) &&
+           writeAt(w, slotAt(w, slot), s->data, ETL_BUFFER_HEADER);
+}
+
 /* A whole buffer into a slot behind the end of the file. */
 static bool writeNew(EtlWriter *w, const Stream *s, uint32_t slot)
 {
-    if (writeAt(w, slotAt(w, slot), s->data, w->bufferSize)) {
+    if (writeWhole(w, s, slot)) {
         return true;
     }
     int ignored;
@@ -140,10 +149,7 @@ static bool writeOver(EtlWriter *w, const Stream *s, uint32_t slot)
     EtlBufferHead empty = {w->bufferSize, ETL_BUFFER_HEADER, 0, s->sequence, 0, w->header.loggerId,
             0, ETL_BUFFER_GENERIC};
     EtlBufferHeadBuild(&empty, head);
-    return writeAt(w, slotAt(w, slot), head, sizeof head) &&
-           writeAt(w, slotAt(w, slot) + sizeof head, s->data + sizeof head,
-                   w->bufferSize - sizeof head) &&
-           writeAt(w, slotAt(w, slot), s->data, sizeof head);
+    return writeAt(w, slotAt(w, slot), head, sizeof head) && writeWhole(w, s, slot);
 }
 
 /* What was added to a buffer whose first part is on disk. */

@@ -1,0 +1,264 @@
+/*
+ * tests/engine/test_crash.c --
+ *
+ *	The logger, or the process that recovers its session, is killed after each page that it writes, or finds the disk full
+ *	there. The program replaces pwrite, which writes page by page here, as the kernel does when a process is killed inside
+ *	it. Whatever happens, each acknowledged event is in the file once, and in order. Linux only.
+ */
+#define _GNU_SOURCE
+#ifdef _WIN32
+#include <stdio.h>
+int main(void)
+{
+    printf("0 passed, 0 failed, 1 skipped\n");
+    return 0;
+}
+#else
+#include "tests/support/engine_support.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, EVENTS = 3000, FLUSH_EACH = 700, STEP_LIMIT = 400 };
+
+/* ---- pwrite ---------------------------------------------------------------------------------- */
+
+static _Atomic long pagesLeft =
+        -1;                   /* until the process is killed, or the disk is full; -1: never */
+static _Atomic bool diskFull; /* the end is ENOSPC, not SIGKILL */
+
+static ssize_t putPage(int fd, const char *data, size_t size, off_t at)
+{
+    if (pagesLeft == 0) {
+        if (!diskFull) {
+            kill(getpid(), SIGKILL);
+        }
+        errno = ENOSPC;
+        return -1;
+    }
+    pagesLeft -= pagesLeft > 0;
+    return syscall(SYS_pwrite64, fd, data, size, at);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t page = PAGE - (size_t)(at + (off_t)done) % PAGE;
+        size_t piece = size - done < page ? size - done : page;
+        ssize_t n = putPage(fd, (const char *)data + done, piece, at + (off_t)done);
+        if (n < 0) {
+            return done > 0 ? (ssize_t)done : -1;
+        }
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+/* ---- Processes that die ---------------------------------------------------------------------- */
+
+static _Atomic uint64_t *acknowledged; /* events, shared with the children */
+
+/* A child that owns a session and writes into it. It is killed after so many pages, at last when it has written all. */
+static void ownerDies(const EtwSessionConfig *config, long pages, bool flushes)
+{
+    pid_t child;
+    int status;
+    *acknowledged = 0;
+    child = fork();
+    if (child == 0) {
+        EtwEnable enable = {.provider = guid};
+        EtwError err;
+        alarm(60);
+        pagesLeft = pages;
+        if (EtwSessionStart(config, &err) != ETW_OK ||
+                EtwSessionEnable(config->name, &enable, &err) != ETW_OK) {
+            _exit(1);
+        }
+        for (uint64_t i = 0; i < EVENTS; i++) {
+            while (writeOne(0, i) != ETW_WRITTEN) {
+                OsSleepNs(1000000);
+            }
+            *acknowledged = i + 1;
+            if (flushes && i % FLUSH_EACH == FLUSH_EACH - 1) {
+                EtwSessionFlush(config->name, NULL, NULL);
+            }
+        }
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static EtwRecovered seen;
+static int seenCount;
+static void see(void *ctx, const EtwRecovered *recovered)
+{
+    (void)ctx;
+    seen = *recovered;
+    seenCount++;
+}
+
+static void recover(void)
+{
+    EtwError err;
+    seenCount = 0;
+    seen = (EtwRecovered){.name = ""};
+    CHECK_EQ(EtwSessionRecover(see, NULL, &err), ETW_OK);
+}
+
+/* A child that recovers, and is killed after so many pages. False: it needed fewer. */
+static bool recovererDies(long pages)
+{
+    pid_t child = fork();
+    int status;
+    if (child == 0) {
+        alarm(60);
+        pagesLeft = pages;
+        EtwSessionRecover(see, NULL, NULL);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* Our events in a file are 0, 1, 2 ... up to the last acknowledged one at least. */
+static bool complete(const char *path, const char *what, long pages)
+{
+    EtlReader *reader;
+    EtwEvent e;
+    EtwError err;
+    uint64_t next = 0;
+    bool good = true;
+    if (!CHECK_MSG(EtlReaderOpen(&reader, path, NULL, NULL, &err) == ETW_OK, "%s, %ld pages: %s",
+                what, pages, err.message)) {
+        return false;
+    }
+    good = CHECK_MSG(EtlReaderInfo(reader)->closed, "%s, %ld pages: not closed", what, pages);
+    while (good && EtlReaderNext(reader, &e) == ETW_OK) {
+        if (EtwGuidEqual(&e.provider, &guid) && e.payloadSize == 16) {
+            uint64_t number = EtwLoad64(e.payload + 8);
+            good = CHECK_MSG(number == next, "%s, %ld pages: event %llu where %llu is expected",
+                    what, pages, (unsigned long long)number, (unsigned long long)next);
+            next++;
+        }
+    }
+    good = good &&
+           CHECK_MSG(next >= *acknowledged, "%s, %ld pages: %llu of %llu acknowledged events", what,
+                   pages, (unsigned long long)next, (unsigned long long)*acknowledged);
+    EtlReaderClose(reader);
+    return good;
+}
+
+/* ---- The tests ------------------------------------------------------------------------------- */
+
+static EtwSessionConfig config(const char *file, uint32_t flushMs)
+{
+    return (EtwSessionConfig){.name = "crash",
+            .file = file,
+            .mode = ETW_FILE_SEQUENTIAL,
+            .bufferKB = 16,
+            .maxBuffers = 64,
+            .flushMs = flushMs};
+}
+
+/* The kernel cuts the last write of a killed process between pages. */
+static void logger_killed_at_each_page(void)
+{
+    const char *file = at("logger.etl");
+    EtwSessionConfig c = config(file, 5);
+    for (long pages = 5, good = true; good && pages < STEP_LIMIT && *acknowledged < EVENTS;
+            pages++) {
+        ownerDies(&c, pages, true);
+        recover();
+        good = complete(file, "logger", pages);
+    }
+}
+
+static void recoverer_killed_at_each_page(void)
+{
+    const char *file = at("recoverer.etl");
+    EtwSessionConfig c = config(file, 60000);
+    bool good = true, died = true;
+    for (long pages = 0; good && died && pages < STEP_LIMIT; pages++) {
+        ownerDies(&c, -1, pages % 2);
+        died = recovererDies(pages);
+        recover();
+        good = complete(file, "recoverer", pages);
+    }
+}
+
+/* Two die one after the other, the second where the first has left off. */
+static void recoverers_killed_twice(void)
+{
+    const char *file = at("twice.etl");
+    EtwSessionConfig c = config(file, 60000);
+    bool good = true, died = true;
+    for (long pages = 1; good && died && pages < STEP_LIMIT; pages += 3) {
+        ownerDies(&c, -1, true);
+        died = recovererDies(pages);
+        recovererDies(pages / 2);
+        recover();
+        good = complete(file, "twice", pages);
+    }
+}
+
+/* While a session's events cannot be written, its name may be used again, but not its file. The disk is still full. */
+static void nameIsFreeFileIsNot(const char *file, long pages)
+{
+    EtwSessionConfig other = {.name = "crash", .realtime = true}, same = config(file, 5);
+    EtwError err = {0};
+    diskFull = true;
+    pagesLeft = pages / 2;
+    CHECK_EQ(EtwSessionStart(&same, &err), ETW_E_STATE);
+    CHECK_STR(err.detail, "UNSAVED");
+    CHECK(EtwSessionQuery("crash", &(EtwSessionInfo){0}, &err) != ETW_OK);
+    CHECK_STR(err.detail, "UNSAVED");
+    CHECK_EQ(EtwSessionStart(&other, &err), ETW_OK);
+    CHECK_EQ(EtwSessionStop("crash", NULL, &err), ETW_OK);
+    pagesLeft = -1;
+    diskFull = false;
+}
+
+/* The disk is full at the first look: the events stay in memory until they can be written. */
+static void disk_full_in_recovery(void)
+{
+    const char *file = at("full.etl");
+    EtwSessionConfig c = config(file, 60000);
+    bool good = true, failed = true;
+    for (long pages = 0; good && failed && pages < STEP_LIMIT; pages++) {
+        ownerDies(&c, -1, pages % 2);
+        diskFull = true;
+        pagesLeft = pages;
+        recover();
+        failed = seen.status != ETW_OK;
+        CHECK(!failed || seen.error.osError == ENOSPC);
+        pagesLeft = -1;
+        diskFull = false;
+        if (failed) {
+            nameIsFreeFileIsNot(file, pages);
+            recover();
+            CHECK_EQ(seenCount, 1);
+            CHECK_EQ(seen.status, ETW_OK);
+        }
+        good = complete(file, "full", pages);
+    }
+    recover();
+    CHECK_EQ(seenCount, 0);
+}
+
+int main(int argc, char **argv)
+{
+    setUp(false);
+    acknowledged = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK_ARGS(argc, argv);
+    CHECK_RUN(logger_killed_at_each_page);
+    CHECK_RUN(recoverer_killed_at_each_page);
+    CHECK_RUN(recoverers_killed_twice);
+    CHECK_RUN(disk_full_in_recovery);
+    return CHECK_DONE();
+}
+#endif

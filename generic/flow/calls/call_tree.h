@@ -1,10 +1,10 @@
 /*
  * flow/calls/call_tree.h --
  *
- *	Aggregates enter and leave events of scripts to calls: their number, total and self time, and from
- *	kernel events what they waited for and did meanwhile. The result is a profile (one row per proc;
- *	memory is bounded by the number of procs and open calls), and optionally a tree. Events are passed in
- *	time order. Each thread has its own calls.
+ *	Aggregates enter and leave events of scripts into calls: their number, total and self time,
+ *	and from kernel events their waits, system calls and transfers. The result is a profile (one
+ *	row for each proc; memory is bounded by the number of procs and open calls), and optionally
+ *	a tree. Events must be passed in time order. Each thread has its own calls.
  */
 #ifndef ETW_CALL_TREE_H
 #define ETW_CALL_TREE_H
@@ -13,24 +13,24 @@
 #include "schema/model/schema.h"
 #include "base/hash_table.h"
 
-/* What a call paid for. */
+/* A kind of cost of a call. */
 typedef enum EtwCostKind {
     ETW_COST_WAIT,    /* off the CPU until an event: named by the system call, if known */
-    ETW_COST_READY,   /* off the CPU, though it could have run */
-    ETW_COST_SYSCALL, /* from its enter to its exit, waits included */
+    ETW_COST_READY,   /* off the CPU, although runnable */
+    ETW_COST_SYSCALL, /* from enter to exit, including waits */
     ETW_COST_MOVE,    /* bytes sent, received, allocated */
     ETW_COST_EVENT,   /* any other event of the thread */
-    ETW_COST_QUEUE,   /* a callback's, before it ran: from when it was due or noticed */
-    ETW_COST_COUNTER, /* a counter's increase, of samples */
+    ETW_COST_QUEUE,   /* delay of a callback: from the time it was due or noticed until it ran */
+    ETW_COST_COUNTER, /* increase of a counter, from samples */
     ETW_COST_KINDS
 } EtwCostKind;
 const char *EtwCostKindName(EtwCostKind kind);
 
-/* One kind and name; shared by all costs of it. */
+/* A kind and name; shared by all its costs. */
 typedef struct EtwCostClass {
     EtwTableNode node;
     EtwCostKind kind;
-    int order; /* of its first event */
+    int order; /* by first occurrence */
     char *name;
 } EtwCostClass;
 
@@ -46,43 +46,42 @@ typedef struct EtwCosts {
 
 typedef struct EtwCallStats {
     uint64_t calls;
-    uint64_t errors; /* left with code 1 */
-    uint64_t cut;    /* never left: the thread or the trace ended */
-    uint64_t asleep; /* the same, of calls that were suspended by yield (or whose leave was lost) */
-    uint64_t total;  /* ns on the stack; of a recursion only the outermost call's */
-    uint64_t self;   /* of these, samples without a called function */
-    uint64_t min, max; /* of one left call */
-    EtwCosts own, all; /* what was paid in itself; with all that it called */
+    uint64_t errors;   /* left with code 1 */
+    uint64_t cut;      /* never left: the thread or the trace ended */
+    uint64_t asleep;   /* the same, of calls suspended by yield (or whose leave was lost) */
+    uint64_t total;    /* ns on the stack; in a recursion only of the outermost call */
+    uint64_t self;     /* of these without callees; samples: without a called function */
+    uint64_t min, max; /* of a single completed call */
+    EtwCosts own, all; /* own costs; including those of callees */
 } EtwCallStats;
 uint64_t EtwCostsWait(const EtwCosts *costs); /* ns off the CPU */
 
 /* A proc, or a source line of calls. */
 typedef struct EtwCallRow {
     EtwTableNode node;
-    struct EtwCallRow *next; /* in the order of their first calls */
-    char *name;              /* or, by line, FILE:LINE */
+    struct EtwCallRow *next; /* in order of first call */
+    char *name;              /* with byLine FILE:LINE */
     size_t nameSize;
-    int order;       /* of its first call: 0, 1, ... */
-    bool profiled;   /* false: only the tree has it */
-    uint64_t sample; /* the last that it was in */
+    int order;       /* by first call: 0, 1, ... */
+    bool profiled;   /* false: used by the tree only */
+    uint64_t sample; /* serial of the last sample that contained it */
     EtwCallStats stats;
     EtwHistogram times;
 } EtwCallRow;
 
-/* Calls of one proc below the same callers, or a single call; a thread when row is NULL. */
+/* Calls of one proc with the same call path, or a single call; a thread if row is NULL. */
 typedef struct EtwCallNode {
     EtwTableNode node;
     struct EtwCallNode *parent, *next, *first, *last;
     const EtwCallRow *row;
-    EtwCallStats
-            stats;  /* total: all of it also in a recursion, whose calls have nodes of their own */
-    int64_t start;  /* of the first call */
-    uint64_t slept; /* a single call: ns between its enter and leave that it was not there */
-    char *text;     /* a single call: command with its words; else NULL */
-    int code;       /* a single call: how it was left */
-    uint32_t pid, tid; /* of a thread */
-    char *process;     /* NULL: unknown */
-    void *own;         /* of a thread: its watcher's */
+    EtwCallStats stats; /* total: in a recursion of all levels, because each has its own node */
+    int64_t start;      /* of the first call */
+    uint64_t slept;     /* a single call: ns between enter and leave in which it was suspended */
+    char *text;         /* a single call: command with its words; otherwise NULL */
+    int code;           /* a single call: return code */
+    uint32_t pid, tid;  /* of a thread */
+    char *process;      /* NULL: unknown */
+    void *own;          /* of a thread: for the callbacks */
 } EtwCallNode;
 
 /* The time that this share of the row's calls does not exceed. */
@@ -95,21 +94,21 @@ uint64_t EtwCallTimeAt(const EtwCallRow *row, double share);
  */
 typedef struct EtwCallsSwitch {
     uint32_t oldTid, newTid;
-    const EtwCostClass *cause; /* what the old one waits for; NULL: it has ended */
-    const char *newName;       /* what the new one is called, not NUL-terminated */
-    size_t newNameSize;        /* 0: not told */
+    const EtwCostClass *cause; /* reason of the old thread's wait; NULL: it has ended */
+    const char *newName;       /* name of the new thread, not NUL-terminated */
+    size_t newNameSize;        /* 0: unknown */
 } EtwCallsSwitch;
 
 typedef struct EtwCallsWatch {
-    /* text: the command with its words; size 0: it is back from a yield. */
+    /* text: the command with its words; size 0: it resumes after a yield. */
     void (*push)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc,
             const char *text, size_t size);
-    /* code: how it was left; ETW_CALL_OPEN: it was not (a yield, the end of the trace). */
+    /* code: return code; ETW_CALL_OPEN: no leave (a yield, the end of the trace). */
     void (*pop)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code);
-    /* Time that has just ended was spent in the kernel, or off the CPU. */
+    /* A period in the kernel or off the CPU has just ended. */
     void (*spent)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost);
     void *ctx;
-    /* The event's CPU went from one thread to another. */
+    /* The event's CPU has switched to another thread. */
     void (*switched)(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what);
 } EtwCallsWatch;
 enum { ETW_CALL_OPEN = -1 };
@@ -124,8 +123,8 @@ typedef struct EtwCallsConfig {
 typedef struct EtwCalls {
     EtwCallsConfig config;
     EtwCallRow *rows;
-    EtwCallNode *threads; /* those with calls, in the order of their first */
-    uint64_t events;      /* taken, those of the kernel included */
+    EtwCallNode *threads; /* threads with calls, in order of first call */
+    uint64_t events;      /* all events, including the kernel's */
     uint64_t calls, cut, asleep;
     uint64_t unmatched; /* leaves without enter: begun before the trace or -from, or lost */
     uint64_t waits;     /* switches of threads with calls; 0: the trace has no waits */
@@ -144,15 +143,15 @@ void EtwCallsFree(EtwCalls *calls);
 const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr);
 /* A node's children: paths by total time, single calls in order. The caller frees the array (EtwFree). */
 const EtwCallNode **EtwCallChildren(const EtwCallNode *node, size_t *countPtr);
-/* Costs, those of most time first; EtwFree. */
+/* Costs, largest time first. The caller frees the array (EtwFree). */
 const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 
-/* For people: the profile and what was waited for; the tree. */
+/* Readable text: the profile and the waits; the tree. */
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out);
 /* Append a line NAME;NAME NS for each path with self time: the input of flame graph tools. */
 void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out);
-/* For programs: rows under a header row; objects. Times in ns. */
+/* For programs: csv with a header row; json objects. Times in ns. */
 void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out);
 void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out);

@@ -11,7 +11,9 @@
 
 struct CallThread;
 
-/* How many calls of a row are on a thread's stack: only the outermost counts for the row's total. */
+/*
+ * The number of calls of a row on a thread's stack. Only the outermost counts for the row's total.
+ */
 typedef struct CallUse {
     EtwTableNode node;
     const struct CallThread *thread;
@@ -19,31 +21,31 @@ typedef struct CallUse {
     uint32_t active;
 } CallUse;
 
-/* An open call: on its thread's stack, or asleep (a coroutine that has yielded). */
+/* An open call: on its thread's stack, or suspended (a coroutine that has yielded). */
 typedef struct CallFrame {
     EtwTableNode byId;    /* in Calls.open */
-    EtwTableNode byPlace; /* in Calls.asleep, while it is */
+    EtwTableNode byPlace; /* in Calls.asleep while suspended */
     struct CallThread *thread;
-    uint64_t id, parentId; /* parentId: what was below it in its interpreter; 0: nothing */
-    uint64_t batch;        /* those that fell asleep together have the same */
-    int index;             /* on the stack; -1: asleep */
+    uint64_t id, parentId; /* parentId: the call below it in its interpreter; 0: none */
+    uint64_t batch;        /* the same for calls that were suspended together */
+    int index;             /* on the stack; -1: suspended */
     int depth, interp;
-    int below; /* the interpreter's next frame down the stack; -1: none */
+    int below; /* index of the interpreter's next call down the stack; -1: none */
     bool outermost;
     EtwCallRow *proc; /* by name; the profile's row by line is use->row */
     CallUse *use;
-    EtwCallNode *node;      /* NULL: no tree is wanted */
-    int64_t entered, since; /* since: on the stack */
-    bool placeless;         /* nobody has told a line of it: use is of "(no source)" */
+    EtwCallNode *node;      /* NULL: no tree requested */
+    int64_t entered, since; /* since: on the stack since then */
+    bool placeless;         /* no line was reported yet: use refers to "(no source)" */
     uint64_t total, self;
-    uint64_t booked; /* of total, on lines that it has left */
-    EtwCosts paid;   /* since then, those of calls from here included */
+    uint64_t booked; /* part of total that belongs to earlier lines */
+    EtwCosts paid;   /* costs since then, including those of callees */
     struct CallFrame *nextFree;
 } CallFrame;
 
-/* The calls of one interpreter of a thread: depths rise within it. */
+/* The calls of one interpreter of a thread, with increasing depths. */
 typedef struct CallInterp {
-    uint64_t block; /* of 256 ids, which one interpreter gets */
+    uint64_t block; /* number of the block of 256 ids that the interpreter uses */
     uint64_t lastId;
     int top; /* index on the stack; -1: none */
 } CallInterp;
@@ -59,11 +61,11 @@ typedef struct CallThread {
     int count, capacity;
     CallInterp *interps; /* CALL_INTERPS at most */
     int interpCount, interpCapacity;
-    int64_t mark; /* until then time is accounted for */
-    int64_t last; /* event */
+    int64_t mark; /* time is accounted until here */
+    int64_t last; /* time of the last event */
     EtwCallNode *root;
     bool ended;
-    /* What the kernel said. */
+    /* State reported by the kernel. */
     bool out, ready; /* off the CPU since outSince; ready: could run */
     int64_t outSince;
     bool inSyscall;
@@ -74,7 +76,7 @@ typedef struct CallThread {
 typedef struct Calls {
     EtwCalls base;
     EtwSchemaStore *store;
-    EtwTable charged; /* by schema: what other events are charged to */
+    EtwTable charged; /* by schema: cost classes of other events */
     EtwTable rows;    /* by name */
     EtwTable classes; /* of costs */
     int classCount;
@@ -93,33 +95,36 @@ typedef struct CallEnter {
     int depth;
     const char *command, *context, *file;
     size_t commandSize, contextSize, fileSize;
-    const char *name; /* what it is called; NULL: by its first word */
+    const char *name; /* its display name; NULL: the first word */
     size_t nameSize;
     uint32_t line;
 } CallEnter;
 
-/* A stack, the outermost first, parted by semicolons, and {NAME INCREASE ...}; not terminated. */
+/* A stack, outermost first, separated by semicolons, and {NAME INCREASE ...}; not terminated. */
 typedef struct CallSample {
     int64_t time;
-    uint64_t ns; /* that it stands for */
+    uint64_t ns; /* that the sample represents */
     const char *stack, *counters;
     size_t stackSize, countersSize;
 } CallSample;
 
 /* ---- call_tree.c --------------------------------------------------------------------------------- */
 
-/* The thread of an event. enter: create it; otherwise NULL when it has had no calls. */
+/* The thread of an event. enter: create it; otherwise NULL if it has no calls. */
 CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter);
 CallThread *EtwCallThreadById(Calls *c, uint32_t tid);
 void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter);
 void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code);
-/* With byLine: the open call of that id comes to file and line; the time from here on is that row's. */
+/*
+ * With byLine: the open call with that id executes this file and line; the following time belongs
+ * to that row.
+ */
 void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line);
-/* The thread, or all threads of the process, have come to their end. */
+/* The thread, or all threads of the process, have ended. */
 void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);
 void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample);
-/* Charge the cost to the top of the stack. */
+/* Charge the cost to the innermost call. */
 void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 
 /* ---- call_stats.c --------------------------------------------------------------------------- */
@@ -127,7 +132,7 @@ void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 EtwCallRow *EtwCallRowFind(Calls *c, const char *name, size_t size);
 EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size);
 CallUse *EtwCallUseOf(Calls *c, const CallThread *thread, EtwCallRow *row);
-/* A child of parent for one more call. */
+/* The child of parent for another call. */
 EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row);
 const EtwCostClass *EtwCostClassOf(Calls *c, EtwCostKind kind, const char *name);
 void EtwCostAdd(EtwCosts *costs, const EtwCost *cost);

@@ -11,28 +11,32 @@
 #include "flow/render/sink.h"
 
 typedef struct EtwFlameFrame {
-    const char *name; /* valid UTF-8 without control characters; the flame's */
+    const char *name; /* valid UTF-8 without control characters; owned by the flame graph */
     int parent;       /* index; -1: a thread */
     int depth;        /* 0: a thread */
     uint64_t self, total;
     uint64_t calls, errors;
-    bool waiting; /* not a call, but what its caller waited for */
+    bool waiting; /* not a call, but its caller's wait */
 } EtwFlameFrame;
 
 typedef struct EtwFlame {
     EtwFlameFrame *frames;
     int count, capacity;
-    int depth;      /* how many levels */
+    int depth;      /* number of levels */
     uint64_t total; /* of all threads */
     EtwText names;
 } EtwFlame;
 
-/* Weights: ns of self time, number of calls, ns off the CPU (under frames that say in what). The
- * calls have come to their end, with a tree. */
+/*
+ * Weights: ns of self time, number of calls, ns off the CPU (with frames for the reason). The calls
+ * must be complete (EtwCallsEnd) and have a tree.
+ */
 EtwFlame *EtwFlameNew(const EtwCalls *calls, EtwWeight weight);
 void EtwFlameFree(EtwFlame *flame);
-/* An svg element that needs nothing beside itself; its script only looks at itself, so that it also
- * works inside of a page. */
+/*
+ * A self-contained svg element. Its script accesses only the element, so that it also works inside
+ * a page.
+ */
 void EtwFlameSvg(const EtwFlame *flame, EtwWeight weight, const char *title, EtwText *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * flow/calls/histogram.h --
  *
- *	Values in buckets, ETW_OCTAVE_STEPS to each power of two: a percentile is at most 1.6 % off. An
- *	octave has memory once a value fell into it: at most 8 KB.
+ *	Values in buckets, ETW_OCTAVE_STEPS for each power of two: the error of a percentile is at
+ *	most 1.6 %. An octave is allocated when it gets its first value: at most 8 KB.
  */
 #ifndef ETW_HISTOGRAM_H
 #define ETW_HISTOGRAM_H
@@ -15,11 +15,11 @@ typedef struct EtwHistogram {
     uint64_t count;
 } EtwHistogram;
 void EtwHistogramAdd(EtwHistogram *h, uint64_t value);
-/* All values of the other one, too. */
+/* Add all values of another histogram. */
 void EtwHistogramMerge(EtwHistogram *h, const EtwHistogram *other);
 /* The value that this share (0..1) of all values does not exceed; 0 when there are none. */
 uint64_t EtwHistogramAt(const EtwHistogram *h, double share);
-/* How many values one octave has; *lowPtr: the smallest that it could have. */
+/* The number of values in an octave; *lowPtr: its lower bound. */
 uint64_t EtwHistogramOctave(const EtwHistogram *h, int octave, uint64_t *lowPtr);
 void EtwHistogramFree(EtwHistogram *h);
 

@@ -1,26 +1,27 @@
 /*
  * flow/relog/redact.c --
  *
- *	An event with a field to blot out is decoded into a list of values, and encoded again from it
- *	with blots in their places (flow/relog/redact.h). Which fields those are is found once for each schema.
+ *	Redacts fields of an event (flow/relog/redact.h). The event is decoded to a list of steps,
+ *	and encoded again with the redacted values replaced. The fields are determined once for each
+ *	schema.
  */
 #include "flow/relog/redact.h"
 #include "predicate/glob.h"
 #include "schema/model/encode.h"
 #include "base/hash_table.h"
 
-typedef struct Redaction { /* of a schema */
+typedef struct Redaction { /* for one schema */
     EtwTableNode node;
     const EtwSchema *schema;
     bool any;
     bool *redacted; /* for each field */
 } Redaction;
 
-/* What the decoder told, in its order. */
+/* One callback of the decoder, in order. */
 typedef enum StepKind { STEP_VALUE, STEP_BEGIN, STEP_END } StepKind;
 typedef struct Step {
     StepKind kind;
-    uint32_t count; /* STEP_BEGIN of an array: its elements */
+    uint32_t count; /* STEP_BEGIN of an array: number of its elements */
     EtwValue value;
 } Step;
 
@@ -30,14 +31,14 @@ struct EtwRedact {
     int globCount;
     EtwTable redactions;
     Redaction *last;
-    Step *steps; /* of the event at hand */
+    Step *steps; /* of the current event */
     size_t stepCount, stepCapacity, at;
-    size_t *open; /* begins that have not ended: index of their step */
+    size_t *open; /* indexes of steps that begin an open struct or array */
     size_t openCount, openCapacity;
     EtwText payload, filler;
 };
 
-/* ---- Plans ----------------------------------------------------------------------------------- */
+/* ---- Fields to redact ------------------------------------------------------------------------ */
 
 static bool matches(const EtwRedact *r, const char *name)
 {
@@ -49,7 +50,7 @@ static bool matches(const EtwRedact *r, const char *name)
     return false;
 }
 
-/* A number that counts another field stays: what it counts is blotted out by its own name. */
+/* A number that counts another field is not redacted: the field that it counts has its own name. */
 static Redaction *newRedaction(EtwRedact *r, const EtwSchema *schema)
 {
     Redaction *redaction = EtwAlloc(sizeof *redaction);
@@ -95,7 +96,7 @@ static Step *addStep(EtwRedact *r, StepKind kind)
     return step;
 }
 
-/* A value or struct is an element of the array that is open, if one is. */
+/* A value or struct is an element of the innermost open array. */
 static void countElement(EtwRedact *r)
 {
     if (r->openCount != 0) {
@@ -137,14 +138,14 @@ static void onEnd(void *ctx, const EtwField *field, bool isStruct)
 
 static const EtwVisitor visitor = {onValue, onBegin, onEnd, NULL};
 
-/* ---- Giving them back ------------------------------------------------------------------------ */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
 static Step *nextStep(EtwRedact *r, StepKind kind)
 {
     return r->at < r->stepCount && r->steps[r->at].kind == kind ? &r->steps[r->at++] : NULL;
 }
 
-/* As long as size says where a size is given, else "***". */
+/* Replace a text by stars: as many as `given` requires, otherwise "***". */
 static void redactText(EtwRedact *r, EtwValue *value, size_t given)
 {
     bool wide = value->kind == ETW_V_TEXT16;
@@ -166,7 +167,7 @@ static void redactBytes(EtwRedact *r, EtwValue *value, size_t size)
     value->size = size;
 }
 
-/* given: the size that an earlier field or the schema says, 0: none does. */
+/* given: the size that the schema or an earlier field requires, 0: none. */
 static void redactValue(EtwRedact *r, EtwValue *value, size_t given)
 {
     static const uint8_t nobody[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* S-1-0-0 */
@@ -187,7 +188,7 @@ static void redactValue(EtwRedact *r, EtwValue *value, size_t given)
         value->size = sizeof nobody;
         break;
     default:
-        value->u = 0; /* of a double, too */
+        value->u = 0; /* a double, too */
         break;
     }
 }

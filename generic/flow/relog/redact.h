@@ -14,15 +14,17 @@ typedef struct EtwRedact EtwRedact;
 
 typedef enum EtwRedacted {
     ETW_REDACT_NONE,   /* the event has no such field */
-    ETW_REDACT_DONE,   /* it is a new record now */
+    ETW_REDACT_DONE,   /* its record was replaced */
     ETW_REDACT_UNKNOWN /* its schema is unknown, or its payload does not fit it */
 } EtwRedacted;
 
-/* globs: of names of fields, members of structs and whole structs or arrays; upper and lower case
- * are the same. Copied. The store must outlive it. */
+/*
+ * globs match names of fields, members of structs, and whole structs or arrays, ignoring case.
+ * Copied. The store must outlive it.
+ */
 EtwRedact *EtwRedactNew(EtwSchemaStore *store, const char *const *globs, int count);
 void EtwRedactFree(EtwRedact *redact); /* accepts NULL */
-/* A new record is valid as EtlRebuild says. */
+/* The new record is valid as described at EtlRebuild. */
 EtwRedacted EtwRedactEvent(EtwRedact *redact, EtlRebuild *rebuild, EtwEvent *event);
 
 #endif

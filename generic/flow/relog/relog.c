@@ -1,14 +1,14 @@
 /*
  * flow/relog/relog.c --
  *
- *	What there is to decide between a source and an output file (flow/relog/relog.h).
+ *	Writes a source as a new file: header, order of events, losses (flow/relog/relog.h).
  */
 #include "flow/relog/relog.h"
 #include "engine/engine.h"
 
 enum { PLAIN_BUFFER = 64 * 1024 };
 
-/* The input that began first: its clock counts from before all events. */
+/* The input that began first: its clock starts before all events. */
 static const EtlInfo *baseInfoOf(const EtwSource *source)
 {
     const EtlInfo *base = NULL;
@@ -22,7 +22,10 @@ static const EtlInfo *baseInfoOf(const EtwSource *source)
     return base;
 }
 
-/* As large as any input's; those of compressed files would be mostly empty. */
+/*
+ * The largest buffer size of all inputs. Inputs with compressed buffers count as PLAIN_BUFFER,
+ * because uncompressed buffers of their size would be mostly empty.
+ */
 static uint32_t bufferSizeOf(const EtwSource *source)
 {
     uint32_t size = 0;
@@ -35,7 +38,7 @@ static uint32_t bufferSizeOf(const EtwSource *source)
     return size;
 }
 
-/* Named after the session. */
+/* Uses the session's name. */
 static EtwStatus initSyntheticHeader(EtwRelog *relog, EtwError *errPtr)
 {
     EtwSessionInfo *session = EtwAlloc(sizeof *session);
@@ -58,7 +61,7 @@ static bool isUsed(const EtwSource *source, uint16_t logger)
     return false;
 }
 
-/* The number of a logger that no input has. */
+/* A logger number that no input uses. */
 static uint16_t freeLogger(const EtwSource *source)
 {
     uint16_t logger = UINT16_MAX - 1;
@@ -80,7 +83,7 @@ EtwStatus EtwRelogOpen(
         }
         base = &relog->own.info;
     }
-    relog->mixed = EtwSourceIsLive(source); /* some are late */
+    relog->mixed = EtwSourceIsLive(source); /* some events are late */
     relog->plain = compressed && EtlIsOld(base);
     relog->output = EtlBuilderNew(base, bufferSizeOf(source), compressed, to);
     relog->logger = base->loggerCount != 0 ? base->loggers[0].id : 0;
@@ -100,7 +103,7 @@ bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
     return false;
 }
 
-/* What needs a new record; false: the event is left out. */
+/* Changes that require a new record. False: omit the event. */
 static bool rebuild(EtwRelog *relog, EtwEvent *event)
 {
     if (relog->redact != NULL &&
@@ -133,7 +136,7 @@ static void putSchema(void *ctx, const EtwEvent *event)
     relog->schemas += addRecord(relog, event, NULL) == ETW_OK;
 }
 
-/* The event as it is in the end, and before it what describes it. */
+/* Write the event in its final form, preceded by the events that describe it. */
 static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
 {
     if (relog->describe != NULL) {
@@ -146,7 +149,7 @@ static void put(EtwRelog *relog, const EtwEvent *event, const EtlEdit *edit)
     }
 }
 
-/* Kept until the end; false: it cannot be. */
+/* Keep a late event until the end. False: not possible. */
 static bool queueLate(EtwRelog *relog, const EtwEvent *event)
 {
     EtwEvent whole = *event;
@@ -196,7 +199,10 @@ void EtwRelogAddReordered(EtwRelog *relog, int64_t until)
     }
 }
 
-/* Streams of a logger of their own, since readers expect each stream in order. */
+/*
+ * Late events get streams with their own logger number, because readers expect each stream to be in
+ * order.
+ */
 static void addLate(EtwRelog *relog)
 {
     EtwEvent event;
@@ -211,7 +217,7 @@ uint16_t EtwRelogLogger(const EtwRelog *relog)
     return relog->logger;
 }
 
-/* What the inputs say of losses and their ends. */
+/* Losses and end times of the inputs. */
 static EtlBuilderTotals totalsOf(const EtwRelog *relog)
 {
     EtlBuilderTotals totals = {.eventsLost = relog->tooBig};
@@ -233,7 +239,7 @@ void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const Etw
         EtwSchemaStore *store)
 {
     EtlBuilderTotals totals = totalsOf(relog);
-    totals.end = 0; /* each has its own */
+    totals.end = 0; /* each output has its own */
     relog->split = EtwSplitNew(kind, amount, sink, store, relog->output, &totals);
     relog->to->size = 0;
 }

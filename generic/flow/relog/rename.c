@@ -1,8 +1,8 @@
 /*
  * flow/relog/rename.c --
  *
- *	The two blobs that carry names (flow/relog/rename.h): provider traits (item 12) begin with a size and
- *	the name, an event's metadata (item 11) with a size, tags and the name.
+ *	Replaces names (flow/relog/rename.h) in two blobs: provider traits (item 12) begin with a
+ *	size and the name, an event's metadata (item 11) with a size, tags and the name.
  */
 #include "flow/relog/rename.h"
 #include "etl/write/record_patch.h"
@@ -10,9 +10,9 @@
 enum { TRAITS_NAME = 2, META_TAGS = 2 };
 
 typedef struct Name {
-    char *provider, *event; /* old ones; event NULL: it is the provider that gets a new name */
+    char *provider, *event; /* old names; event NULL: the provider is renamed */
     char *to;
-    EtwGuid made, toMade; /* of a provider's names */
+    EtwGuid made, toMade; /* derived from the provider's names */
 } Name;
 
 struct EtwRename {
@@ -21,7 +21,7 @@ struct EtwRename {
     EtwText blob;
 };
 
-/* The NUL-terminated text at `at`; NULL: it has no end. */
+/* The NUL-terminated text at `at`; NULL: not terminated. */
 static const char *nameAt(const uint8_t *blob, size_t size, size_t at)
 {
     return at < size && memchr(blob + at, 0, size - at) != NULL ? (const char *)blob + at : NULL;
@@ -32,7 +32,7 @@ static const char *providerName(const EtwEvent *event)
     return event->traits != NULL ? nameAt(event->traits, event->traitsSize, TRAITS_NAME) : NULL;
 }
 
-/* Behind the tags, whose bytes go on as long as their highest bit is set. */
+/* The name follows the tags, which continue while their highest bit is set. */
 static const char *eventName(const EtwEvent *event)
 {
     size_t at = META_TAGS;
@@ -45,7 +45,10 @@ static const char *eventName(const EtwEvent *event)
     return nameAt(event->meta, event->metaSize, at + 1);
 }
 
-/* The blob with another name in the place of `old`, which is in it; its size is in front. */
+/*
+ * Copy the blob with the name `old`, which is part of it, replaced. The blob's size is stored in
+ * front.
+ */
 static void replaceName(
         EtwText *out, const uint8_t *blob, size_t size, const char *old, const char *name)
 {
@@ -99,7 +102,7 @@ bool EtwRenameEvent(EtwRename *r, EtlRebuild *rebuild, EtwEvent *event)
     const Name *ofEvent = name != NULL ? find(r, provider, name) : NULL;
     const Name *ofProvider = provider != NULL ? find(r, provider, NULL) : NULL;
     bool done = ofEvent != NULL && renameEvent(r, rebuild, event, name, ofEvent->to);
-    if (ofProvider != NULL) { /* its name has moved with the record */
+    if (ofProvider != NULL) { /* the new record has the name at another address */
         done |= renameProvider(r, rebuild, event, providerName(event), ofProvider);
     }
     return done;

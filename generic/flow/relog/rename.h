@@ -13,9 +13,9 @@
 typedef struct EtwRename EtwRename;
 
 /*
- * pairs: old and new, count of both. "PROVIDER" renames a provider, "PROVIDER/EVENT" (the provider's
- * old name, or *) an event. A GUID that was made of a provider's old name becomes that of its new
- * one. Copied. ETW_E_ARG: an empty name.
+ * pairs: old and new name, alternating; count of both. "PROVIDER" renames a provider,
+ * "PROVIDER/EVENT" (the provider's old name, or *) an event. A GUID that is derived from a
+ * provider's old name is replaced by that of the new one. Copied. ETW_E_ARG: an empty name.
  */
 EtwStatus EtwRenameNew(
         EtwRename **renamePtr, const char *const *pairs, int count, EtwError *errPtr);

@@ -10,7 +10,7 @@
 #include "etl/record.h"
 
 struct EtwReorderEvent {
-    EtwEvent event; /* its record is `bytes` */
+    EtwEvent event; /* its record points to `bytes` */
     uint64_t order;
     uint8_t bytes[];
 };
@@ -21,7 +21,7 @@ static inline bool before(const EtwReorderEvent *a, const EtwReorderEvent *b)
 }
 ETW_HEAP(Heap, EtwReorderEvent *, before)
 
-/* The event with its record, and all that points into it, in the copy. */
+/* Copy the event with its record. All pointers refer to the copy. */
 static EtwReorderEvent *copyRecord(const EtwEvent *event)
 {
     size_t size = EtwAlign8(event->recordSize), next;

@@ -15,10 +15,10 @@ typedef struct EtwReorder { /* zeroed: empty */
     EtwReorderEvent **heap;
     size_t count, capacity;
     uint64_t added;
-    EtwReorderEvent *given; /* by EtwReorderNext: lives until the next call */
+    EtwReorderEvent *given; /* result of EtwReorderNext: valid until the next call */
 } EtwReorder;
 
-/* The event must have a record: what is kept is a copy of that. */
+/* The event must have a record, which is copied. */
 void EtwReorderAdd(EtwReorder *reorder, const EtwEvent *event);
 /* Remove the earliest event whose time is not after `until`; false: there is none. Valid until the
  * next call. */

@@ -1,7 +1,8 @@
 /*
  * flow/relog/rundown.c --
  *
- *	Copies of events by the object that they describe; a newer event replaces an older one (flow/relog/rundown.h).
+ *	The state rundown (flow/relog/rundown.h): copies of events, one for each object that they
+ *	describe. A newer event replaces an older one.
  */
 #include "flow/relog/rundown.h"
 #include "etl/record.h"
@@ -12,31 +13,33 @@
 #include "base/hash_table.h"
 
 enum { LAYOUTS = 256, PROCESS_END = 2, SYSTEM_PID = 4 };
-enum { APPLIES_TO_ALL = 100 }; /* beside EtwNaming: a kind that is kept as often as it differs */
+enum { APPLIES_TO_ALL = 100 }; /* kind beside EtwNaming: keep all different events */
 #define RUNDOWN_MAX_BYTES (256u << 20)
 
-/* Classes whose every event later ones may need, whatever it says: versions and debug names of
- * images, what the machine is made of. */
+/*
+ * Classes of which every event is kept, because later events may need them: versions and debug
+ * names of images, the machine's hardware.
+ */
 static const char *const globalClasses[] = {"b3e675d7-2554-4f18-830b-2762732560de",
         "9b79ee91-b5fd-41c0-a243-4248e266e9d0", "01853a65-418f-4f36-aefc-dc0f1d2fd235"};
 enum { IMAGE_ID = 0, GLOBAL_CLASSES = sizeof globalClasses / sizeof *globalClasses };
 
 typedef struct Copy {
-    EtwRundownEvent entry; /* first */
+    EtwRundownEvent entry; /* must be first */
     struct Copy *previous;
     struct Subject *subject;
-    uint64_t order; /* in which it was made */
+    uint64_t order; /* order of creation */
     size_t bytes;
     uint8_t record[];
 } Copy;
 
-/* What copies are kept by. */
+/* The object that a copy describes. */
 typedef struct Subject {
     EtwTableNode node;
     int kind;
     uint64_t a, b;
-    uint64_t ended; /* a process: what was told of it before this order is gone; 0: nothing */
-    Copy *copy;     /* NULL: it is gone */
+    uint64_t ended; /* a process: older events about it are obsolete; 0: not ended */
+    Copy *copy;     /* NULL: obsolete */
 } Subject;
 
 struct EtwRundown {
@@ -46,7 +49,7 @@ struct EtwRundown {
     Copy *first, *last;
     size_t bytes;
     uint64_t order, leftOut;
-    bool stale; /* processes ended whose copies are still there */
+    bool stale; /* there are copies of processes that have ended */
     TrackLayout layouts[LAYOUTS];
 };
 
@@ -109,7 +112,7 @@ static uint64_t hashOf(int kind, uint64_t a, uint64_t b)
     return EtwHashMix(EtwHashMix((uint64_t)kind, a), b);
 }
 
-/* NULL: nothing was told of it. */
+/* NULL: no event has described it. */
 static Subject *findSubject(const EtwRundown *c, int kind, uint64_t a, uint64_t b)
 {
     EtwTableNode *n = EtwTableFirst(&c->subjects, hashOf(kind, a, b));
@@ -165,7 +168,7 @@ static EtwRundownEvent *keep(EtwRundown *c, int kind, uint64_t a, uint64_t b, co
     return &copy->entry;
 }
 
-/* ---- Which events ---------------------------------------------------------------------------- */
+/* ---- Selecting events ------------------------------------------------------------------------ */
 
 static bool isGlobalClass(const EtwRundown *c, const EtwEvent *event)
 {
@@ -177,13 +180,15 @@ static bool isGlobalClass(const EtwRundown *c, const EtwEvent *event)
     return false;
 }
 
-/* Debug names of an image (ImageID) are of use to its process; what has no pid, to all. */
+/*
+ * An image's debug names (ImageID) are relevant for its process; without a pid, for all processes.
+ */
 static uint32_t pidOfImage(const EtwRundown *c, const EtwEvent *event)
 {
     enum {
         NAME = 0,
         VERSION = 64
-    }; /* opcodes: {base, size, pid, ...}; no pid; others {base, pid, ...} */
+    }; /* NAME: {base, size, pid, ...}; VERSION: no pid; others: {base, pid, ...} */
     size_t width = event->pointerSize == 4 ? 4 : 8;
     size_t at = event->desc.opcode == NAME ? 2 * width : width;
     if (!EtwGuidEqual(&c->all[IMAGE_ID], &event->provider) || event->desc.opcode == VERSION ||
@@ -194,7 +199,7 @@ static uint32_t pidOfImage(const EtwRundown *c, const EtwEvent *event)
     return pid == 0 || pid == SYSTEM_PID ? ETW_NO_ID : pid;
 }
 
-/* The same bytes are needed once. */
+/* Events with the same bytes are kept once. */
 static const EtwRundownEvent *takeWhole(EtwRundown *c, const EtwEvent *event, bool isSchema)
 {
     uint64_t hash = EtwHashBytes(EtwHashGuid(&event->provider), event->payload, event->payloadSize);
@@ -231,7 +236,7 @@ static const TrackLayout *eventLayoutOf(EtwRundown *c, const EtwEvent *event)
     return layout;
 }
 
-/* What there is of the process goes when somebody asks for what there is. */
+/* The copies of an ended process are removed when the rundown is next read. */
 static void endProcess(EtwRundown *c, uint32_t pid)
 {
     Subject *s = c->bytes <= RUNDOWN_MAX_BYTES ? subjectOf(c, ETW_NAMES_PROCESS, pid, 0)
@@ -257,7 +262,7 @@ static void sweep(EtwRundown *c)
     c->stale = false;
 }
 
-/* What tells of a process, and is of use to those who read that process's events alone. */
+/* Keep an event about a process, which is relevant only for that process's events. */
 static const EtwRundownEvent *takeOf(
         EtwRundown *c, int kind, uint64_t a, uint64_t b, uint32_t pid, const EtwEvent *event)
 {
@@ -323,7 +328,7 @@ const EtwRundownEvent *EtwRundownAdd(EtwRundown *c, const EtwEvent *event)
     return layout != NULL ? takeState(c, layout, event) : NULL;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- Create and free ------------------------------------------------------------------------- */
 
 EtwRundown *EtwRundownNew(EtwSchemaStore *store)
 {

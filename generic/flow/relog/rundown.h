@@ -13,19 +13,19 @@
 typedef struct EtwRundown EtwRundown;
 
 typedef struct EtwRundownEvent {
-    struct EtwRundownEvent *next; /* later ones */
+    struct EtwRundownEvent *next; /* newer copies */
     EtwEvent event;
-    bool isSchema; /* it describes events, of `provider` alone unless that is zero */
+    bool isSchema; /* it describes events: of `provider`, or of all if that is zero */
     EtwGuid provider;
     uint32_t pid; /* the process that it describes; ETW_NO_ID: relevant for all */
 } EtwRundownEvent;
 
 EtwRundown *EtwRundownNew(EtwSchemaStore *store); /* the store is borrowed */
 void EtwRundownFree(EtwRundown *c);
-/* Keep the event, if it is one that later ones need. Result: it is, and this is the copy. */
+/* Keep a copy of the event if later events need it. Returns the copy, or NULL. */
 const EtwRundownEvent *EtwRundownAdd(EtwRundown *c, const EtwEvent *event);
 /* The oldest; NULL: none. */
 const EtwRundownEvent *EtwRundownFirst(EtwRundown *c);
-uint64_t EtwRundownDropped(const EtwRundown *c); /* events that would have been too much */
+uint64_t EtwRundownDropped(const EtwRundown *c); /* events that exceeded the limit */
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * flow/relog/schema_events.c --
  *
- *	Which kinds of events and which maps were described already, and the events that describe the
- *	others (flow/relog/schema_events.h).
+ *	Adds the events that describe other events (flow/relog/schema_events.h), and tracks which
+ *	kinds of events and which maps are described already.
  */
 #include "flow/relog/schema_events.h"
 #include "schema/eventinfo/event_info.h"
@@ -10,7 +10,7 @@
 
 enum {
     RECENT = 256,
-    KINDS_MAX = 1 << 20, /* told apart, so that hostile files end somewhere */
+    KINDS_MAX = 1 << 20, /* limits memory for hostile files */
     PAYLOAD_MAX = 0xFFFF - 0x30
 };
 
@@ -24,7 +24,7 @@ typedef struct Kind {
 typedef struct Mapped {
     EtwTableNode node;
     const EtwMap *map;
-    char name[]; /* "": it does not fit into an event */
+    char name[]; /* "": too large for an event */
 } Mapped;
 
 struct EtwSchemaEvents {
@@ -33,7 +33,7 @@ struct EtwSchemaEvents {
     const Kind *recent[RECENT];
     EtwText bytes, mapBytes;
     uint64_t unsupported;
-    /* of the event that is being described: */
+    /* the event to describe: */
     const EtwEvent *event;
     EtwSchemaEventsProc *add;
     void *ctx;
@@ -53,7 +53,7 @@ static inline bool isKind(const Kind *k, const EtwEvent *e)
            EtwGuidEqual(&k->provider, &e->provider);
 }
 
-/* Was an event of this kind never seen before? */
+/* True for the first event of its kind. */
 static bool isNew(EtwSchemaEvents *d, const EtwEvent *e)
 {
     uint64_t hash = EtwHashMix(EtwHashGuid(&e->provider), codeOf(e));
@@ -110,7 +110,7 @@ static Mapped *findMap(const EtwSchemaEvents *d, const EtwMap *map, uint64_t has
     return NULL;
 }
 
-/* A map that its provider has no name for gets that of the field and event that had it first. */
+/* A map without a name of its own gets a name from the first field and event that use it. */
 static void nameMap(
         EtwText *out, const EtwSchema *schema, const EtwField *field, const EtwEvent *event)
 {
@@ -145,7 +145,7 @@ static const char *useMap(void *ctx, const EtwSchema *schema, const EtwField *fi
     return m->name;
 }
 
-/* Is it the readers' own business to know the schema? */
+/* True if readers know the schema from another source. */
 static bool isDescribedElsewhere(const EtwSchema *schema)
 {
     return schema == NULL || schema->def == NULL || schema->origin == ETW_ORIGIN_BUILTIN ||
@@ -172,7 +172,7 @@ void EtwSchemaEventsAdd(
     }
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- Create and free ------------------------------------------------------------------------- */
 
 EtwSchemaEvents *EtwSchemaEventsNew(EtwSchemaStore *store)
 {

@@ -15,12 +15,16 @@ typedef struct EtwSchemaEvents EtwSchemaEvents;
 
 EtwSchemaEvents *EtwSchemaEventsNew(EtwSchemaStore *store); /* the store is borrowed */
 void EtwSchemaEventsFree(EtwSchemaEvents *d);
-/* Call add for each event of metadata that this one needs and that was not added before. It has the
- * event's time and CPU. */
+/*
+ * Call add for each schema event that this event needs and that was not added before. It has the
+ * event's time and CPU.
+ */
 typedef void EtwSchemaEventsProc(void *ctx, const EtwEvent *event);
 void EtwSchemaEventsAdd(
         EtwSchemaEvents *d, const EtwEvent *event, EtwSchemaEventsProc *add, void *ctx);
-/* Kinds of events that are known, but that metadata cannot describe: a sentence, or false. */
+/*
+ * Kinds of events with a schema that metadata cannot express: appends a sentence, or returns false.
+ */
 bool EtwSchemaEventsUnsupported(const EtwSchemaEvents *d, EtwText *out);
 
 #endif

@@ -1,20 +1,21 @@
 /*
  * flow/relog/split.c --
  *
- *	Chooses the output of each event and adds the rundown (flow/relog/split.h). Of outputs that follow each other, one is
- *	in memory. Outputs that are written in parallel have small buffers, which are written out when they are full.
+ *	Selects the output of each event and adds the state rundown (flow/relog/split.h). Of
+ *	sequential outputs, one is in memory. Parallel outputs have small buffers, which are written
+ *	when they are full.
  */
 #include "flow/relog/split.h"
 #include "base/hash_table.h"
 
 enum {
     PARALLEL_BUFFER = 16 * 1024,
-    SIZE_BUFFERS = 8, /* that fit into a piece of a size, at least */
+    SIZE_BUFFERS = 8, /* minimum number of buffers for a piece of a given size */
     PIECE_BYTES = 256 * 1024,
     PENDING_BYTES = 64 << 20
 };
 
-typedef struct Place { /* a piece, by what it is of */
+typedef struct Place { /* a piece, by process or provider */
     EtwTableNode node;
     EtwPiece *piece;
 } Place;
@@ -26,14 +27,14 @@ struct EtwSplit {
     EtwSchemaStore *store;
     const EtlBuilder *like;
     EtlBuilderTotals totals;
-    const EtlEdit *edit; /* of events that tell of a state */
+    const EtlEdit *edit; /* for events of the rundown */
     EtwRundown *rundown;
     EtwPiece *first, *last, *current;
     int count;
     EtwTable places;
-    int64_t until; /* by time: of the current piece */
+    int64_t until; /* split by time: end of the current piece */
     size_t pending;
-    uint64_t bytes, converted, unset; /* of complete pieces */
+    uint64_t bytes, converted, unset; /* sums of completed pieces */
     bool failed;
 };
 
@@ -76,7 +77,7 @@ static bool isParallel(const EtwSplit *s)
     return s->kind == ETW_SPLIT_PROCESS || s->kind == ETW_SPLIT_PROVIDER;
 }
 
-/* Do the piece's events need what is carried? */
+/* True if the piece's events need the rundown event. */
 static bool needs(const EtwSplit *s, const EtwPiece *piece, const EtwRundownEvent *entry)
 {
     if (s->kind == ETW_SPLIT_PROCESS) {
@@ -108,7 +109,7 @@ static EtwPiece *begin(EtwSplit *s, const EtwEvent *event)
     piece->pid = event->pid;
     piece->provider = event->provider;
     piece->output = EtlBuilderNewLike(s->like, bufferOf(s), &piece->bytes);
-    EtwSchemaOf(s->store, event); /* now the provider's name is known, if the event tells it */
+    EtwSchemaOf(s->store, event); /* harvests the provider's name from the event */
     s->pending += piece->bytes.size;
     if (s->last != NULL) {
         s->last->next = piece;
@@ -140,7 +141,7 @@ static void end(EtwSplit *s, EtwPiece *piece)
     EtwTextFree(&header);
 }
 
-/* ---- One after the other --------------------------------------------------------------------- */
+/* ---- Sequential pieces ----------------------------------------------------------------------- */
 
 static bool isFull(const EtwSplit *s, const EtwEvent *event)
 {
@@ -150,7 +151,7 @@ static bool isFull(const EtwSplit *s, const EtwEvent *event)
                              EtlBuilderSizeAfterNext(s->current->output) > (uint64_t)s->amount;
 }
 
-/* The next piece begins at a whole number of durations behind the first one. */
+/* Pieces begin at multiples of the duration after the first one. */
 static void moveUntil(EtwSplit *s, int64_t time)
 {
     uint64_t amount = (uint64_t)s->amount;
@@ -176,7 +177,7 @@ static EtwPiece *sequentialPiece(EtwSplit *s, const EtwEvent *event)
     return begin(s, event);
 }
 
-/* ---- Side by side ---------------------------------------------------------------------------- */
+/* ---- Parallel pieces ------------------------------------------------------------------------- */
 
 static bool belongs(const EtwSplit *s, const EtwPiece *piece, const EtwEvent *event)
 {
@@ -211,7 +212,7 @@ static void putParallel(EtwSplit *s, const EtwPiece *own, const EtwRundownEvent 
     }
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- All pieces ------------------------------------------------------------------------------ */
 
 EtwStatus EtwSplitAdd(EtwSplit *s, const EtwEvent *event, const EtlEdit *edit)
 {
@@ -222,7 +223,7 @@ EtwStatus EtwSplitAdd(EtwSplit *s, const EtwEvent *event, const EtlEdit *edit)
     if (s->failed) {
         return ETW_E_IO;
     }
-    if (!beside || !EtwEventIsSchema(event)) { /* which is no reason for a piece of its own */
+    if (!beside || !EtwEventIsSchema(event)) { /* a schema event does not start a piece */
         own = beside ? parallelPiece(s, event) : sequentialPiece(s, event);
         status = s->failed ? ETW_E_IO : put(s, own, event, edit);
         own->events += status == ETW_OK;

@@ -17,7 +17,7 @@ typedef enum EtwSplitKind {
     ETW_SPLIT_SIZE, /* amount: bytes */
     ETW_SPLIT_TIME  /* amount: ns */
 } EtwSplitKind;
-/* Pieces: of those side by side, each has buffers in memory. */
+/* A piece. Each parallel piece has buffers in memory. */
 enum { ETW_SPLIT_MAX_PARALLEL = 1000, ETW_SPLIT_MAX = 10000 };
 
 typedef struct EtwPiece {
@@ -25,34 +25,40 @@ typedef struct EtwPiece {
     int number; /* from 1 */
     uint32_t pid;
     EtwGuid provider;
-    EtlBuilder *output; /* NULL: it is complete */
-    EtwText bytes;      /* not written yet: the sink empties it */
-    uint64_t events;    /* of its own */
-    void *file;         /* the sink's */
+    EtlBuilder *output; /* NULL: complete */
+    EtwText bytes;      /* to be written and cleared by the sink */
+    uint64_t events;    /* without the rundown */
+    void *file;         /* used by the sink */
 } EtwPiece;
 
-/* Each returns false when it failed, and reports the reason itself. */
+/* Each returns false on failure, after reporting the reason. */
 typedef struct EtwSplitSink {
     bool (*begin)(void *ctx, EtwPiece *piece);
-    bool (*write)(void *ctx, EtwPiece *piece); /* piece->bytes to the end of the file */
-    bool (*end)(void *ctx, EtwPiece *piece, const EtwText *header); /* which is its beginning */
+    bool (*write)(void *ctx, EtwPiece *piece); /* append piece->bytes to the file */
+    bool (*end)(
+            void *ctx, EtwPiece *piece, const EtwText *header); /* header: the start of the file */
     void *ctx;
 } EtwSplitSink;
 
 typedef struct EtwSplit EtwSplit;
 
-/* like: an output of which each piece's is a copy; totals: what their headers tell. */
+/* like: an output with the format of each piece; totals: for their headers. */
 EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
         EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals);
 void EtwSplitFree(EtwSplit *split); /* accepts NULL */
-/* edit: as EtlBuilderAdd has it, the same for all. ETW_E_LIMIT: the record is too large; ETW_E_IO: the
- * sink failed, and so will all that follows. */
+/*
+ * edit: as in EtlBuilderAdd, the same for all. ETW_E_LIMIT: the record is too large; ETW_E_IO: the
+ * sink has failed, and all further calls fail.
+ */
 EtwStatus EtwSplitAdd(EtwSplit *split, const EtwEvent *event, const EtlEdit *edit);
 EtwStatus EtwSplitEnd(EtwSplit *split);
 const EtwPiece *EtwSplitFirst(const EtwSplit *split);
-/* Of all pieces: bytes given out, records whose time was converted, that could not be edited. */
+/*
+ * Sums of all pieces: bytes written, records whose time was converted, records that could not be
+ * edited.
+ */
 void EtwSplitCounts(const EtwSplit *split, uint64_t *bytes, uint64_t *converted, uint64_t *unset);
-/* What could not be carried into later pieces: a sentence, or false. */
+/* Rundown events that exceeded the limit: appends a sentence, or returns false. */
 bool EtwSplitRundownDropped(const EtwSplit *split, EtwText *out);
 
 #endif

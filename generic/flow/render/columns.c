@@ -9,7 +9,7 @@
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* How many blanks are missing; there is room for them. */
+/* The number of blanks missing; reserves space for them. */
 static size_t missing(EtwText *out, size_t from, size_t width)
 {
     EtwTextReserve(out, width);

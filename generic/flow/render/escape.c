@@ -1,15 +1,18 @@
 /*
  * flow/render/escape.c --
  *
- *	Text for terminals, JSON, csv and XML.
+ *	Escaping of text for terminals, JSON, csv and XML.
  */
 #include "flow/render/escape.h"
 #include "base/unicode.h"
 
-/* ---- What a text has in it -------------------------------------------------------------------- */
+/* ---- Properties of a text --------------------------------------------------------------------- */
 
-/* Eight bytes at a time: the top bit of a byte in the result tells that it has what was asked for.
- * Behind such a byte others may be told wrongly, so only whether there is any counts. */
+/*
+ * Tests eight bytes at a time. In the result, a byte's top bit is set if the byte has the property.
+ * Bytes after such a byte may have a wrong result, so only the whole being zero or not is
+ * meaningful.
+ */
 #define ONES 0x0101010101010101ull
 #define TOPS 0x8080808080808080ull
 
@@ -50,7 +53,7 @@ unsigned EtwTextTraits(const uint8_t *p, size_t size)
         for (; p < end; p += 8) {
             look(&found, EtwLoad64(p));
         }
-        last = EtwLoad64(end); /* overlaps what was looked at */
+        last = EtwLoad64(end); /* overlaps with bytes that are tested already */
     }
     look(&found, last);
     return ((found.special & TOPS) != 0 ? ETW_TEXT_SPECIAL : 0u) |
@@ -77,7 +80,7 @@ static void addVisible(EtwText *out, uint32_t c)
     }
 }
 
-/* How many bytes from p on are printable ASCII that needs no backslash. */
+/* The number of printable ASCII bytes from p on that need no backslash. */
 static size_t plainRun(const uint8_t *p, size_t size, bool quoted)
 {
     size_t n = 0;

@@ -12,8 +12,9 @@
 #include <stdbool.h>
 
 /*
- * Columns: the format's constant; its name; its sink; the suffixes of its files; the options that not
- * every format of the command has; what it is, in one line. Suffixes and options are separated by blanks.
+ * Columns: the format's constant; its name; its sink; the suffixes of its files; the options that
+ * not every format of the command has; a description of one line. Suffixes and options are
+ * separated by blanks.
  */
 /* clang-format off */
 #define ETW_DUMP_FORMATS(ROW)                                                                      \
@@ -40,7 +41,7 @@
     ROW(CALL_ROWS, "callrows", etwSinkCallRows, "", "", "calls")                                   \
     ROW(ROWS, "eventrows", etwSinkRows, "", "", "events")
 
-/* Made by Tcl code: library/export/export_NAME.tcl, loaded when it is first used. No sink. */
+/* Implemented in Tcl: library/export/export_NAME.tcl, loaded at first use. No sink. */
 #define ETW_TCL_FORMATS(ROW)                                                                       \
     ROW(HTML, "html", -, ".html .htm", "-title", "one page: timeline, flame graph, tables")        \
     ROW(PCAPNG, "pcapng", -, ".pcapng", "", "captured packets, for Wireshark")                     \
@@ -59,16 +60,18 @@ enum { ETW_FORMAT_DUMP = ETW_FORMAT_TEXT, ETW_FORMAT_EXPORT = ETW_FORMAT_CHROME 
 typedef struct EtwFormatRow {
     const char *group; /* dump, export, rows or tcl */
     const char *name;
-    const struct EtwSinkOps *sink; /* NULL: made by Tcl code */
+    const struct EtwSinkOps *sink; /* NULL: implemented in Tcl */
     const char *suffixes, *options, *about;
 } EtwFormatRow;
 
 extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
-/* The names of each command's formats, NULL at the end: the index is the format's, from the first of
- * its group. */
+/*
+ * The names of each command's formats, NULL at the end. The index is relative to the first format
+ * of the group.
+ */
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];
 
-/* Does the option belong to the format? No option's name is a part of another's. */
+/* True if the format has the option. No option's name is part of another's. */
 bool EtwFormatTakes(EtwFormat format, const char *option);
 
 #endif

@@ -1,9 +1,8 @@
 /*
  * flow/render/sink.c --
  *
- *	What all text forms have in common: making and freeing a sink, times, names. What a
- *	line looks like is sink_text.c's, sink_csv.c's, sink_json.c's and sink_list.c's
- *	business.
+ *	Functions shared by all text formats: creating and freeing a sink, times, names. The files
+ *	format/sink_*.c and listing/sink_text.c implement the formats.
  */
 #include "flow/render/sink_int.h"
 #include "etl/format.h"
@@ -11,7 +10,7 @@
 
 /* ---- Times ----------------------------------------------------------------------------------- */
 
-/* The part of a time before the point; it is the same for many events on end. */
+/* The part of a time before the decimal point, which many successive events share. */
 static void renewSecond(EtwSink *sink, int64_t second, bool negative)
 {
     char *p = sink->secondText;
@@ -195,8 +194,10 @@ EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store)
     return sink;
 }
 
-/* Relative times count from the start of the earliest file's session, so that a filter does not
- * shift them. */
+/*
+ * Relative times start at the session start of the earliest file, so that a filter does not shift
+ * them.
+ */
 void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     for (int i = 0; source != NULL && i < EtwSourceFileCount(source); i++) {

@@ -12,22 +12,24 @@
 #include "flow/source/source.h"
 #include "schema/model/decode.h"
 
-/* What the width of a call is. */
+/* What the width of a frame represents. */
 typedef enum EtwWeight { ETW_WEIGHT_TIME, ETW_WEIGHT_COUNT, ETW_WEIGHT_WAIT } EtwWeight;
 typedef enum EtwTimeFormat {
-    /* Seconds since the start of the earliest file, live since the first event (text's default). */
+    /*
+     * Seconds since the start of the earliest file; live since the first event (default of text).
+     */
     ETW_TIME_RELATIVE,
     ETW_TIME_ISO,
     ETW_TIME_NS, /* ns since 1970 */
     ETW_TIME_FILETIME
 } EtwTimeFormat;
 
-/* Columns of the caller's choice, for csv and list; the caller's until the sink is freed. */
+/* Columns selected by the caller, for csv and list; borrowed until the sink is freed. */
 typedef struct EtwSinkTable {
     const char *const *columns; /* sink_table.c has their names */
     int count;
     const char *const *headers; /* csv: the header row; NULL: the columns' names */
-    int headerCount;            /* 0, and headers: no header row */
+    int headerCount;            /* 0 and headers not NULL: no header row */
     char separator;
 } EtwSinkTable;
 
@@ -35,13 +37,13 @@ typedef struct EtwSinkConfig {
     EtwFormat format;
     EtwTimeFormat timeFormat;
     bool color;
-    bool stacks; /* text: a line for each address of a stack; json, list: `frames` beside `stack` */
-    int width;   /* text: cut lines at this many columns; 0: never */
-    bool messages; /* the events' messages: in text instead of their fields (those of WPP in any
-                      case), else as a key or column more */
-    const EtwSinkTable *table; /* NULL: the form's own columns */
+    bool stacks;   /* text: a line for each address of a stack; json, list: `frames` in addition to
+                    `stack` */
+    int width;     /* text: cut lines at this many columns; 0: never */
+    bool messages; /* messages: in text instead of fields (always for WPP), else in addition */
+    const EtwSinkTable *table; /* NULL: the format's own columns */
     EtwWeight weight;          /* folded, flamegraph */
-    const char *title;         /* flamegraph; valid UTF-8; NULL: the form's own */
+    const char *title;         /* flamegraph; valid UTF-8; NULL: the default */
     /* Called while the sink produces large output at the end, to write and empty the text. NULL: the
      * whole output is collected. */
     void (*drain)(void *ctx, EtwText *out);
@@ -52,10 +54,9 @@ typedef struct EtwSink EtwSink;
 EtwSink *EtwSinkNew(const EtwSinkConfig *config, EtwSchemaStore *store);
 void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
 void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out);
-void EtwSinkEnd(EtwSink *sink, const EtwSource *source,
-        EtwText *out); /* losses, warnings, what was left open */
-/* A warning of the caller's own, behind those that EtwSinkEnd told; text shows it, the others do
- * not. */
+void EtwSinkEnd(
+        EtwSink *sink, const EtwSource *source, EtwText *out); /* losses, warnings, open calls */
+/* A warning of the caller after those of EtwSinkEnd. Shown by text, ignored by the others. */
 void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
 void EtwSinkFree(EtwSink *sink);
 

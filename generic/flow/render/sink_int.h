@@ -12,7 +12,7 @@
 #include "flow/track/name_tracker.h"
 #include "base/calendar.h"
 
-/* One text form. All but event may be NULL. */
+/* A text format. All members except event may be NULL. */
 typedef struct EtwSinkOps {
     void (*init)(EtwSink *sink);
     void (*begin)(EtwSink *sink, const EtwSource *source, EtwText *out);
@@ -27,15 +27,15 @@ struct EtwSink {
     EtwSchemaStore *store;
     const EtwTrack *track; /* of the source, NULL: it has none */
     const EtwSinkOps *ops;
-    void *own;       /* the form's */
+    void *own;       /* state of the format */
     EtwText scratch; /* one value, or one column */
     EtwText scratch2;
     EtwText message;
     int64_t base; /* time zero of relative times */
     bool based;
-    int64_t second;  /* whole second that secondText is of, relative or since 1970 */
-    bool negative;   /* of secondText, when relative */
-    int secondWidth; /* relative whole seconds are padded to so many digits */
+    int64_t second;  /* the whole second in secondText, relative or since 1970 */
+    bool negative;   /* relative: secondText is negative */
+    int secondWidth; /* relative whole seconds are padded to this number of digits */
     char secondText[32];
     int secondSize;
 };
@@ -56,7 +56,7 @@ static inline void EtwAddSigned(EtwText *out, int64_t v)
     EtwAddDecimal(out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-/* A name or text that is most often a few bytes: without a call then. */
+/* Appends a text that is usually a few bytes, without a function call in that case. */
 static inline void EtwAddShort(EtwText *out, const void *data, size_t size)
 {
     if (out->capacity - out->size < size) {
@@ -66,7 +66,7 @@ static inline void EtwAddShort(EtwText *out, const void *data, size_t size)
     out->size += size;
 }
 
-/* In a loop of the sink: let the caller empty the text when it is large. */
+/* Called in loops of the sink: the caller writes and empties a large text. */
 static inline void EtwSinkMore(const EtwSink *sink, EtwText *out)
 {
     if (sink->config.drain != NULL && out->size >= 64 * 1024) {
@@ -75,8 +75,8 @@ static inline void EtwSinkMore(const EtwSink *sink, EtwText *out)
 }
 
 /*
- * The event's time by the sink's format: +0.000123, 2026-11-21T08:23:12.123456789Z, ns or FILETIME.
- * `digits` (6 or 9) are those behind the point. *out has room for 64 bytes more.
+ * The event's time in the sink's format: +0.000123, 2026-11-21T08:23:12.123456789Z, ns or FILETIME.
+ * `digits` (6 or 9) are the decimals. *out must have space for 64 bytes.
  */
 void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out);
 /* Name of the event's provider, or its GUID as text (in `guid`). */
@@ -88,37 +88,40 @@ static inline const char *EtwSinkEventName(const EtwSchema *schema)
 }
 
 /*
- * The header's keys and values, in the order that lists and json have them; those that mean nothing
- * for this event are left out.
+ * The header's keys and values, in the order of the formats list and json, without those that do
+ * not apply to this event.
  */
 typedef void EtwHeaderProc(
         EtwText *out, const char *key, const char *text, size_t size, bool number);
 void EtwSinkHeader(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out,
         EtwHeaderProc *proc);
-/* EtwSinkTime without the plus sign, ns shown. */
+/* EtwSinkTime without the plus sign and with ns. */
 void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out);
-/* Put the event's message into sink->message; false: it has none, or they are not wanted. */
+/*
+ * Store the event's message in sink->message. False: there is none, or messages are not requested.
+ */
 bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
 /* The error of an event whose decoding returned ETW_E_FORMAT. */
 #define ETW_TOO_SHORT "payload does not fit its schema"
 
 /*
- * The payload as a JSON object (sink_json.c), with what the schema does not cover under _payload or
- * _rest. withError: a payload that ends early is told under _error. ETW_FORMAT_ROWS: numbers beyond
- * 63 bits are text. The result is EtwDecode's.
+ * The payload as a JSON object (sink_json.c), with bytes that the schema does not cover in _payload
+ * or _rest. withError: a truncated payload is reported in _error. ETW_FORMAT_ROWS: numbers beyond
+ * 63 bits are text. Returns the result of EtwDecode.
  */
 EtwStatus EtwJsonProps(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out,
         bool withError);
 
 /*
- * One column of the caller's choice (sink_table.c): a name of the header's, else a field of the payload.
- * Append the event's value as text, nothing where it has none; the sink gives times and names.
+ * A column selected by the caller (sink_table.c): the name of a header column, otherwise of a
+ * payload field. Appends the event's value as text, nothing if it has none; the sink formats times
+ * and names.
  */
 typedef struct EtwColumn EtwColumn;
 EtwColumn *EtwColumnNew(const char *name);
 void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
         EtwText *out);
-/* Index of the payload's field, -1: the schema has no such one, or it is a column of the header. */
+/* Index of the payload's field, -1: the schema has no such field, or it is a header column. */
 int EtwColumnField(EtwColumn *column, const EtwSchema *schema);
 void EtwColumnFree(EtwColumn *column);
 

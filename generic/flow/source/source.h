@@ -20,7 +20,7 @@ typedef struct EtwSource EtwSource;
  * by time; ARCHIVE::MEMBER means one of them.
  */
 EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
-/* Takes the sources over (also on failure). One: returned as it is. */
+/* Takes ownership of the sources (also on failure). A single one is returned unchanged. */
 EtwSource *EtwSourceMerge(EtwSource **sources, int count);
 /*
  * A source around another one, which it owns. Its events have process and object; kernel events also
@@ -28,18 +28,18 @@ EtwSource *EtwSourceMerge(EtwSource **sources, int count);
  * their events, and these records are not delivered.
  */
 EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks);
-/* The tracker of such a source, as of its last event; NULL: it is none. */
+/* The tracker of such a source, as of its last event; NULL: not such a source. */
 struct EtwTrack;
 const struct EtwTrack *EtwSourceTracked(const EtwSource *source);
 /*
- * ETW_OK, ETW_END, or for live ones ETW_AGAIN; of one that was narrowed also ETW_PAUSE, so that the
- * caller can see to others while nothing passes.
+ * ETW_OK, ETW_END, or ETW_AGAIN from live sources. With a pushed-down filter also ETW_PAUSE, so
+ * that the caller can do other work while no event passes.
  */
 EtwStatus EtwSourceNext(EtwSource *source, EtwEvent *event);
 bool EtwSourceIsLive(const EtwSource *source);
-void EtwSourceWait(
-        EtwSource *source, int64_t timeoutNs); /* live: until there may be more, or EtwSourceWake */
-void EtwSourceWake(EtwSource *source);         /* from another thread */
+void EtwSourceWait(EtwSource *source, int64_t timeoutNs); /* live: until there may be events, or
+                                                  EtwSourceWake */
+void EtwSourceWake(EtwSource *source);                    /* from another thread */
 void EtwSourceClose(EtwSource *source);
 
 /*
@@ -49,8 +49,8 @@ void EtwSourceClose(EtwSource *source);
  */
 EtwSource *EtwSourceReopen(const EtwSource *source, const EtlFilter *filter);
 /*
- * Filter push-down: from now on only events that pass are needed. The source may leave out others, but
- * need not. It continues to read events that it needs for names and schemas.
+ * Filter push-down: from now on only events that pass are needed. The source may omit others, but
+ * need not. It still reads events with names and schemas that it needs.
  */
 void EtwSourcePushFilter(EtwSource *source, const EtlFilter *filter);
 /*
@@ -59,14 +59,16 @@ void EtwSourcePushFilter(EtwSource *source, const EtlFilter *filter);
  */
 void EtwSourceHarvest(EtwSource *source, EtwSchemaStore *store);
 
-/* At the end: the files' infos, losses, warnings. */
+/* At the end: information on the files, losses, warnings. */
 int EtwSourceFileCount(const EtwSource *source);
 const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char **pathPtr);
 /* Lost events: those that the files report, and those that were overwritten before they were read live. */
 uint64_t EtwSourceLost(const EtwSource *source);
 struct EtwSessionInfo;
-/* The state, and with it the losses, of the live session number `index`. ETW_END: there are not so
- * many; another error: it has stopped meanwhile. */
+/*
+ * The state and losses of the live session number `index`. ETW_END: there are fewer sessions;
+ * another error: it has stopped.
+ */
 EtwStatus EtwSourceSession(const EtwSource *source, int index, struct EtwSessionInfo *info);
 int EtwSourceWarningCount(const EtwSource *source);
 const char *EtwSourceWarning(const EtwSource *source, int index); /* "FILE: at byte N: ..." */

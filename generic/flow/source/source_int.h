@@ -15,7 +15,7 @@ typedef struct EtwSourceOps {
     void (*wait)(EtwSource *source, int64_t timeoutNs); /* live ones only, else NULL */
     void (*wake)(EtwSource *source);                    /* live ones only, else NULL */
     void (*close)(EtwSource *source);                   /* frees the source */
-    /* The rest may be NULL: none, 0. */
+    /* The others may be NULL: none, 0. */
     int (*fileCount)(const EtwSource *source);
     const EtlInfo *(*fileInfo)(const EtwSource *source, int index, const char **pathPtr);
     uint64_t (*lost)(const EtwSource *source);
@@ -25,21 +25,25 @@ typedef struct EtwSourceOps {
     double (*progress)(const EtwSource *source);
     EtwSource *(*reopen)(const EtwSource *source, const EtlFilter *filter);
     void (*pushFilter)(EtwSource *source, const EtlFilter *filter);
-    /* EtwSourceHarvest calls this. NULL: schema events are taken as they come. Returns true when that is
-     * no longer needed. */
+    /*
+     * Called by EtwSourceHarvest. NULL: schema events are harvested as they occur. Returns true if
+     * that is not needed any more.
+     */
     bool (*harvest)(EtwSource *source, EtwSchemaStore *store);
 } EtwSourceOps;
 
-/* Each kind's struct begins with this. */
+/* The first member of each kind's struct. */
 struct EtwSource {
     const EtwSourceOps *ops;
     EtwSchemaStore *schemaSink; /* receives each schema event; NULL: none */
 };
 
-/* Give the store a harvester for the file's schema events (schema_harvest.c). False: not all of them,
- * since the file is large. */
+/*
+ * Add a harvester for the file's schema events to the store (schema_harvest.c). False: it does not
+ * read all of them, because the file is large.
+ */
 bool EtwHarvestFile(const char *path, const EtlInfo *info, EtwSchemaStore *store);
-/* The same at once, for a file in memory that cannot be found again by a path. */
+/* The same at once, for a file in memory that has no path. */
 bool EtwHarvestMemory(const void *data, size_t size, EtwSchemaStore *store);
 
 #endif

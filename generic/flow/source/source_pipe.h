@@ -1,10 +1,10 @@
 /*
  * flow/source/source_pipe.h --
  *
- *	Reads a trace from a pipe. It consists of slices, small complete .etl files in time order, each ended
- *	by an empty buffer (written by etl/write/file_builder.h). Memory is therefore bounded, and events are
- *	delivered while the writer still runs. A plain .etl file is accepted, too; it is read completely
- *	before its first event.
+ *	Reads a trace from a pipe. It consists of slices: small complete .etl files in time order,
+ *	each ended by an empty buffer (written by etl/write/file_builder.h). Memory is therefore
+ *	bounded, and events are delivered while the writer still runs. A plain .etl file is also
+ *	accepted; it is read completely before its first event.
  */
 #ifndef ETW_SOURCE_PIPE_H
 #define ETW_SOURCE_PIPE_H
@@ -13,7 +13,7 @@
 
 /* The source of the bytes. */
 typedef struct EtwPipe {
-    /* Up to `size` bytes, at least one unless it is the end; -1: an error, described. */
+    /* Up to `size` bytes, 0 only at the end; -1: an error, described in *errPtr. */
     int64_t (*read)(void *ctx, void *to, size_t size, EtwError *errPtr);
     void (*close)(void *ctx);
     void *ctx;

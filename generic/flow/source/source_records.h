@@ -16,8 +16,8 @@ typedef struct EtwRecordPart {
 } EtwRecordPart;
 
 /*
- * Delivers them by time; of equal times in the order given. Copies them. It has no file and no losses.
- * ETW_E_FORMAT: one is no record, or is cut off; subject is its number, from 0.
+ * Delivers the records by time; equal times in their order. Copies them. It has no file and no
+ * losses. ETW_E_FORMAT: a record is malformed or truncated; subject is its number, from 0.
  */
 EtwStatus EtwSourceRecords(
         EtwSource **sourcePtr, const EtwRecordPart *parts, int count, EtwError *errPtr);

@@ -11,11 +11,11 @@
 
 #include "base/os.h"
 
-/* What a file begins with. */
+/* The kind of file, by its first bytes. */
 typedef enum EtwPacking {
-    ETW_PACKING_NONE, /* none that is known: a trace, or something else */
+    ETW_PACKING_NONE, /* not packed, or unknown */
     ETW_PACKING_ZIP,
-    ETW_PACKING_OTHER /* packed in a way that is not read here */
+    ETW_PACKING_OTHER /* a packed format that is not supported */
 } EtwPacking;
 /* *namePtr: "7-Zip", "cabinet", ... */
 EtwPacking EtwPackingOf(const uint8_t *data, size_t size, const char **namePtr);
@@ -28,13 +28,16 @@ EtwStatus EtwArchiveOpen(EtwArchive **archivePtr, const uint8_t *data, size_t si
 void EtwArchiveClose(EtwArchive *archive);
 /* Its .etl members, in the order of the directory. */
 int EtwArchiveCount(const EtwArchive *archive);
-/* UTF-8, as the archive has it. */
+/* UTF-8, converted from the archive's encoding. */
 const char *EtwArchiveName(const EtwArchive *archive, int index);
-/* Index of the member of that name, or, when only one's last part is that, of this; -1: none. */
+/*
+ * Index of the member with that name, or of the only member whose last path component is that name;
+ * -1: none.
+ */
 int EtwArchiveFind(const EtwArchive *archive, const char *name);
-/* The bytes of the archive that a member may be said to be made of: they bound what is read of it. */
+/* The number of packed bytes that limits how much of a member is read. */
 uint64_t EtwArchiveShare(const EtwArchive *archive, int index);
-/* Unpack a member; its size and checksum are right when this returns ETW_OK. */
+/* Unpack a member. ETW_OK: its size and checksum are correct. */
 EtwStatus EtwArchiveUnpack(const EtwArchive *archive, int index, OsMap *map, EtwError *errPtr);
 
 #endif

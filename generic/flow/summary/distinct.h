@@ -19,7 +19,7 @@ typedef struct EtwDistinct { /* zeroed: empty */
 } EtwDistinct;
 
 void EtwDistinctAdd(EtwDistinct *d, uint64_t hash);
-/* All values of the other one, too. */
+/* Add all values of the other one. */
 void EtwDistinctMerge(EtwDistinct *d, const EtwDistinct *other);
 uint64_t EtwDistinctCount(const EtwDistinct *d);
 void EtwDistinctFree(EtwDistinct *d);

@@ -15,22 +15,27 @@
 #include "base/hash_table.h"
 
 enum {
-    ETW_SUMMARY_FIELDS = 8, /* of one kind, at most */
-    ETW_SUMMARY_CELL = 200, /* bytes of a group's value that are told apart */
+    ETW_SUMMARY_FIELDS = 8, /* maximum of each kind */
+    ETW_SUMMARY_CELL = 200, /* significant bytes of a group's value */
     ETW_SUMMARY_OPEN_MAX =
-            1 << 16 /* events that wait for their partner; then the older half gives way */
+            1 << 16 /* begin events without an end; beyond this the older half is dropped */
 };
 
 typedef struct EtwSummaryConfig {
-    const char *const *by; /* names as columns have them (sink_table.c) */
+    const char *const *by; /* names of columns (sink_table.c) */
     int byCount;
     const char *const *distinct;
     int distinctCount;
     const char *value; /* a payload field with numbers; NULL: none */
-    /* Names of the events that begin and end a pair; NULL: no pairs. Only ends are counted then,
-     * grouped by their own fields, or the begin's where they have none. */
+    /*
+     * Names of the events that begin and end a pair; NULL: no pairs. Then only ends are counted,
+     * grouped by their own fields, or by those of the begin if they have none.
+     */
     const char *enter, *leave;
-    /* Fields equal in both. None: CallId where events have it, else the thread, innermost first. */
+    /*
+     * Fields that are equal in both. None: CallId if events have it, otherwise the thread,
+     * innermost first.
+     */
     const char *const *key;
     int keyCount;
     size_t groupsMax; /* at least 1 */
@@ -40,37 +45,37 @@ typedef struct EtwSummaryGroup {
     EtwTableNode node;
     uint64_t count, bytes;
     int64_t first, last;
-    /* Of the value, or the pair's ns: */
+    /* Of the value, or of the pair's duration in ns: */
     EtwHistogram values;
     double sum;
     uint64_t min, max;
     EtwDistinct distinct[ETW_SUMMARY_FIELDS];
-    double missed; /* weight that it may have, at most, among the others */
+    double missed; /* upper bound of its weight that is counted in the others */
     size_t keySize;
-    char key[]; /* a byte for the size, then so many of text, for each field of `by` */
+    char key[]; /* for each field of `by`: a byte with the size, followed by the text */
 } EtwSummaryGroup;
 
 typedef struct EtwSummary {
     EtwSummaryConfig config;
     EtwSummaryGroup *total;  /* of all groups */
-    EtwSummaryGroup *others; /* of those that are not the heaviest; NULL: there was room for all */
-    double floor;            /* none of these weighs more */
+    EtwSummaryGroup *others; /* of those that are not the heaviest; NULL: all groups were kept */
+    double floor;            /* maximum weight of any of these */
     uint64_t header;         /* records of the file itself: not counted */
     uint64_t unpaired;       /* begins without an end, and ends without a begin */
-    uint64_t negative;       /* values below 0 (or no numbers): in no percentile */
+    uint64_t negative;       /* values below 0 (or no numbers): not in percentiles */
 } EtwSummary;
 
 /* The store must outlive it; so must the config's texts. */
 EtwSummary *EtwSummaryNew(const EtwSummaryConfig *config, EtwSchemaStore *store);
 void EtwSummaryAdd(EtwSummary *summary, const EtwEvent *event);
-/* No more events: what is open is unpaired. */
+/* After the last event: open begin events count as unpaired. */
 void EtwSummaryEnd(EtwSummary *summary);
 void EtwSummaryFree(EtwSummary *summary);
 
-/* What a group has of what is ranked: events, or the sum of its values or times. */
+/* A group's ranking value: number of events, or sum of values or durations. */
 double EtwSummaryWeight(const EtwSummary *summary, const EtwSummaryGroup *group);
 
-/* Whether groups have percentiles. */
+/* True if groups have percentiles. */
 static inline bool EtwSummaryMeasures(const EtwSummary *s)
 {
     return s->config.value != NULL || s->config.enter != NULL;
@@ -78,17 +83,19 @@ static inline bool EtwSummaryMeasures(const EtwSummary *s)
 
 /* ---- Results (summary_report.c) ---------------------------------------------------------------- */
 
-/* The groups, most events first (with percentiles the largest sum), others last; *countPtr of them,
- * EtwFree. */
+/*
+ * The groups, most events first (with percentiles the largest sum), others last; *countPtr of them.
+ * The caller frees the array (EtwFree).
+ */
 const EtwSummaryGroup **EtwSummaryGroups(const EtwSummary *summary, size_t *countPtr);
 /* Field number `index` of the group's; "(others)" for the group of the lighter ones. */
 const char *EtwSummaryCell(
         const EtwSummary *summary, const EtwSummaryGroup *group, int index, size_t *sizePtr);
 
-/* One figure of a group; its name is that of a column. */
+/* One statistic of a group; its name is the column's. */
 typedef struct EtwFigure {
     char name[40];
-    bool real; /* d, else u */
+    bool real; /* true: d, false: u */
     uint64_t u;
     double d;
 } EtwFigure;
@@ -96,10 +103,13 @@ enum { ETW_FIGURES = 17 + ETW_SUMMARY_FIELDS };
 int EtwSummaryFigures(
         const EtwSummary *summary, const EtwSummaryGroup *group, EtwFigure figures[ETW_FIGURES]);
 
-/* At most `top` groups (0: all), what follows them is told; histogram: also one of each. */
+/*
+ * At most `top` groups (0: all), followed by the number of omitted ones; histogram: one for each
+ * group.
+ */
 void EtwSummaryText(const EtwSummary *summary, size_t top, bool histogram, EtwText *out);
 void EtwSummaryCsv(const EtwSummary *summary, size_t top, EtwText *out);
-/* An object without its closing brace: the caller adds what it knows. */
+/* An object without its closing brace, so that the caller can add members. */
 void EtwSummaryJson(const EtwSummary *summary, size_t top, EtwText *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * flow/summary/summary_int.h --
  *
- *	Shared by summary*.c only.
+ *	Shared by the files of the summary: groups, pairs, cache.
  */
 #ifndef ETW_SUMMARY_INT_H
 #define ETW_SUMMARY_INT_H
@@ -11,7 +11,7 @@
 
 enum { WORDS = 8, SHORTCUTS = 4096, ROLES = 64 };
 
-/* What of an event's header its group depends on; the rest is 0. */
+/* The parts of an event's header that its group depends on; others are 0. */
 typedef struct Words {
     uint64_t words[WORDS];
 } Words;
@@ -21,7 +21,7 @@ typedef struct Shortcut {
     EtwSummaryGroup *group; /* NULL: free */
 } Shortcut;
 
-/* An event that waits for its partner. In a table by key, the youngest first, and in a ring by age. */
+/* A begin event without an end so far. In a table by key, newest first, and in a list by age. */
 typedef struct Open {
     EtwTableNode node;
     struct Open *older, *younger;
@@ -33,8 +33,8 @@ typedef struct Open {
 typedef struct Summary {
     EtwSummary pub;
     EtwSchemaStore *store;
-    EtwSink *sink;  /* gives columns their names and times; writes nothing */
-    unsigned needs; /* what groups depend on */
+    EtwSink *sink;  /* formats columns; writes nothing */
+    unsigned needs; /* inputs of a group (BY_*) */
     EtwColumn *by[ETW_SUMMARY_FIELDS], *distinct[ETW_SUMMARY_FIELDS], *pairKey[ETW_SUMMARY_FIELDS];
     EtwColumn *value, *callId;
     EtwTable groups;
@@ -42,19 +42,19 @@ typedef struct Summary {
     Open *oldest, *youngest;
     struct Role {
         const EtwSchema *schema;
-        int role; /* of its events: a begin, an end (summary_pair.c) */
+        int role; /* whether its events begin or end a pair (summary_pair.c) */
     } roles[ROLES];
     EtwText cell, key;
     Shortcut shortcuts[SHORTCUTS];
 } Summary;
 
-/* The event's values of the fields of `by`; where it has none, those of its begin (may be NULL). */
+/* The event's values of the fields of `by`; missing ones are taken from its begin (may be NULL). */
 void EtwSummaryKey(Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin,
         EtwText *out);
-/* Count an event in its group; ns: how long its pair took, begin: the values of its begin. */
+/* Count an event in its group. ns: duration of its pair; begin: the values of its begin. */
 void EtwSummaryCount(Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin,
         const uint64_t *ns);
-/* A group of this key, or the one of all events; groups (summary_group.c). */
+/* Create a group with this key, or the group of all events (summary_group.c). */
 EtwSummaryGroup *EtwSummaryGroupNew(const char *key, size_t size);
 void EtwSummaryGroupFree(EtwSummaryGroup *group);
 /* The group of this key, created when there is none. The next call may remove it. */
@@ -62,9 +62,9 @@ EtwSummaryGroup *EtwSummaryGroupOf(Summary *s, const char *key, size_t size);
 /* Remove all groups except the `keep` largest. */
 void EtwSummaryGroupsTrim(Summary *s, size_t keep);
 void EtwSummaryGroupsFree(Summary *s);
-/* Take in an event that may begin or end a pair (summary_pair.c). */
+/* Process an event that may begin or end a pair (summary_pair.c). */
 void EtwSummaryPair(Summary *s, const EtwEvent *event, const EtwSchema *schema);
-/* Forget those that wait; how many they were. */
+/* Drop all open begin events; returns their number. */
 uint64_t EtwSummaryPairsFree(Summary *s);
 
 #endif

@@ -9,27 +9,29 @@
 
 #include "schema/model/schema.h"
 
-/* How well an event's payload is described. */
+/* How completely an event's payload is described. */
 typedef enum EtwCoverage {
     ETW_COVER_FULL,     /* every byte is a named field */
-    ETW_COVER_NEWER,    /* of a newer version: its known beginning */
-    ETW_COVER_LONGER,   /* there is more than the description has */
-    ETW_COVER_SHORTER,  /* it ends before the description does */
+    ETW_COVER_NEWER,    /* newer version than the schema: its first fields are known */
+    ETW_COVER_LONGER,   /* longer than the schema */
+    ETW_COVER_SHORTER,  /* shorter than the schema */
     ETW_COVER_EVENT,    /* the provider is known, this event is not */
     ETW_COVER_PROVIDER, /* the provider is unknown */
-    ETW_COVER_FORMAT,   /* a WPP message, whose format (.tmf) was not loaded */
+    ETW_COVER_FORMAT,   /* a WPP message whose format (.tmf) was not loaded */
     ETW_COVER_COUNT
 } EtwCoverage;
 const char *EtwCoverageName(EtwCoverage coverage); /* full, newer, ... format */
 
-/* Events of one id or opcode with one description; in a trace of more kinds than anybody looks at, the
- * last one, "(others)", has the rest. */
+/*
+ * Events with the same id or opcode and schema. Beyond a maximum number of kinds, the last one,
+ * "(others)", has the rest.
+ */
 typedef struct EtwTraceStatsKind {
-    struct EtwTraceStatsKind *next; /* in the order of their first events */
+    struct EtwTraceStatsKind *next; /* in order of first event */
     EtwGuid provider;
-    const char *providerName; /* its GUID when it has none */
+    const char *providerName; /* GUID if it has no name */
     const char *event;        /* "id 7", "opcode 7" when it has no name */
-    int origin;               /* EtwOrigin; -1: nobody describes it */
+    int origin;               /* EtwOrigin; -1: no schema */
     uint64_t count;
     uint64_t covered[ETW_COVER_COUNT];
 } EtwTraceStatsKind;
@@ -45,7 +47,7 @@ typedef struct EtwTraceStats {
     EtwTraceStatsKind *kinds;
     EtwTraceFact *facts;
     uint64_t events, header; /* header: records of the file itself, which are no events */
-    uint64_t metadata;       /* of the events: those that describe others */
+    uint64_t metadata;       /* number of schema events among them */
     int64_t first, last;     /* times; 0: no event */
 } EtwTraceStats;
 
@@ -56,8 +58,8 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event);
 const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name); /* NULL: unknown */
 
 /*
- * What people call that Windows: "Windows 11 23H2"; builds that are not listed are "Windows 10 build
- * N". product: what the trace calls it, may be NULL.
+ * The common name of a version of Windows: "Windows 11 23H2"; unlisted builds are "Windows 10 build
+ * N". product: the name in the trace, may be NULL.
  */
 void EtwWindowsName(
         EtwText *out, unsigned major, unsigned minor, unsigned build, const char *product);

@@ -1,9 +1,9 @@
 /*
  * flow/timeline/timeline.c --
  *
- *	Fills the timeline's columns: lanes as their events come, calls as flow/calls/call_tree.c nests them,
- *	gaps and runs from switches, texts and kinds once each. What is visible is timeline_boxes.c,
- *	figures are timeline_totals.c.
+ *	Fills the timeline's columns: lanes from events, calls as nested by flow/calls/call_tree.c,
+ *	gaps and runs from switches. Each text and each kind is stored once. timeline_boxes.c
+ *	returns the visible part, timeline_totals.c the statistics.
  */
 #include "flow/timeline/timeline_int.h"
 #include "semantics/semantics.h"
@@ -19,7 +19,7 @@ typedef struct TextNode {
     uint32_t text;
 } TextNode;
 
-/* Control characters, which nobody can see or should obey, as their symbols (U+2400...). */
+/* Control characters are shown as their symbols (U+2400...). */
 static void addVisible(EtwText *out, const char *utf8, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -33,7 +33,7 @@ static void addVisible(EtwText *out, const char *utf8, size_t size)
     }
 }
 
-/* Cut between characters. */
+/* Truncate between characters. */
 static void cutText(EtwText *text)
 {
     if (text->size <= TEXT_MAX) {
@@ -94,10 +94,10 @@ uint32_t EtwTimelineTextCount(const EtwTimeline *t)
 typedef struct KindNode {
     EtwTableNode node;
     const EtwSchema *schema;
-    EtwGuid provider; /* without a schema */
+    EtwGuid provider; /* used without a schema */
     uint16_t id;
     uint8_t opcode;
-    uint8_t level; /* only whether it is that of an error */
+    uint8_t level; /* only whether it is an error level */
     uint32_t kind;
 } KindNode;
 
@@ -181,7 +181,7 @@ const char *EtwLaneKindName(EtwLaneKind kind)
     return laneKinds[kind];
 }
 
-/* Which lane a thread id stands for now. */
+/* The lane that a thread id refers to now. */
 typedef struct ThreadNode {
     EtwTableNode node;
     uint32_t tid;
@@ -243,7 +243,7 @@ static TimeLane *threadLane(EtwTimeline *t, uint32_t pid, uint32_t tid)
     return lane;
 }
 
-/* A lane's times never fall. */
+/* Times of a lane never decrease. */
 static int64_t laneTime(EtwTimeline *t, TimeLane *lane, int64_t time)
 {
     if (time < lane->last) {
@@ -311,7 +311,7 @@ void EtwTimePoint(TimePoints *p, int64_t time, uint32_t event)
     p->event[p->count++] = event;
 }
 
-/* ---- What the calls say ---------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* The text of a proc, by its row. */
 typedef struct RowNode {
@@ -373,7 +373,7 @@ static void popCall(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallR
 
 /* ---- Switches --------------------------------------------------------------------------------- */
 
-/* "waits: futex", "waits", "ready, but off the CPU" */
+/* "waits: futex", "waits", "could run" */
 static uint32_t textOfCause(EtwTimeline *t, const EtwCostClass *cause)
 {
     char text[200];
@@ -406,7 +406,7 @@ static TimeLane *cpuLane(EtwTimeline *t, uint16_t cpu)
     return t->cpus[cpu];
 }
 
-/* "tclsh8.6 4711/4712"; of a thread without a lane what the switch called it. */
+/* "tclsh8.6 4711/4712". For a thread without a lane, the name in the switch. */
 static uint32_t textOfThread(
         EtwTimeline *t, uint32_t tid, const TimeLane *lane, const EtwCallsSwitch *what)
 {
@@ -424,7 +424,7 @@ static uint32_t textOfThread(
     return textOf(t, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
 }
 
-/* From now on the CPU runs the new thread; 0: none. */
+/* The CPU runs the new thread from now on; 0: none. */
 static void run(EtwTimeline *t, TimeLane *cpu, const EtwCallsSwitch *what, int64_t time)
 {
     rowClose(&cpu->spans, time, 0);
@@ -435,7 +435,9 @@ static void run(EtwTimeline *t, TimeLane *cpu, const EtwCallsSwitch *what, int64
     }
 }
 
-/* Nobody tells of switches: a CPU runs a thread from its first event to its last in a row. */
+/*
+ * Without switch events: a CPU runs a thread from the first to the last of its consecutive events.
+ */
 static void inferRunning(EtwTimeline *t, TimeLane *cpu, const TimeLane *lane, int64_t time)
 {
     TimeRow *row = &cpu->spans;
@@ -488,14 +490,14 @@ static void addColumns(EtwTimeline *t, const EtwEvent *event, uint32_t lane, uin
     t->cpu[t->count++] = event->cpu;
 }
 
-/* Marks and losses have a lane of their own, the first. */
+/* Marks and losses have their own lane, the first one. */
 static TimeLane *laneOfEvent(EtwTimeline *t, const EtwEvent *event, const TimeKind *kind)
 {
     return kind->marks & (ETW_MARK_LOSS | ETW_MARK_NOTE) ? t->lanes[0]
                                                          : threadLane(t, event->pid, event->tid);
 }
 
-/* What it runs last: a process is called by whose child it is until it runs a program of its own. */
+/* The last name counts: until a process calls exec, it has the name of its parent. */
 static void nameProcess(TimeLane *lane, const EtwEvent *event)
 {
     if (lane->lastProcess == event->process || event->process == NULL ||
@@ -523,7 +525,7 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
     TimeLane *lane = laneOfEvent(t, event, &kind);
     nameProcess(lane, event);
     int64_t time = laneTime(t, lane, event->time);
-    rowClose(&lane->spans, time, 0); /* it does something: it is on a CPU, whoever told of it */
+    rowClose(&lane->spans, time, 0); /* an event shows that the thread is on a CPU */
     EtwCallsAdd(t->calls, event);
     if (!kind.call) {
         EtwTimePoint(&lane->points, time, t->count);
@@ -547,7 +549,7 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
     return ETW_OK;
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Create and end ---------------------------------------------------------------------------- */
 
 EtwTimeline *EtwTimelineNew(EtwSchemaStore *store)
 {

@@ -54,7 +54,7 @@ static uint64_t lengthOf(const EtwTimeline *t, const TimeRow *row, uint32_t i)
     return (uint64_t)EtwTimeEnd(t, row, i) - (uint64_t)row->start[i];
 }
 
-/* Of the boxes [first, last) a few are looked at: the longest names them all. */
+/* Samples a few of the boxes [first, last); the longest one names the group. */
 static uint32_t longestBox(const EtwTimeline *t, const TimeRow *row, uint32_t first, uint32_t last)
 {
     enum { LOOK = 8 };
@@ -111,7 +111,7 @@ static void showMany(
     v->visit(v->ctx, box);
 }
 
-/* A time that far on, or the end of time. */
+/* The sum, limited to INT64_MAX. */
 static int64_t later(int64_t time, int64_t by)
 {
     return time > INT64_MAX - by ? INT64_MAX : time + by;
@@ -120,21 +120,21 @@ static int64_t later(int64_t time, int64_t by)
 static void rowBoxes(const View *v, const TimeRow *row, EtwBoxKind kind, int level)
 {
     EtwTimeBox box = {.kind = kind, .lane = v->lane, .level = level};
-    /* the last one ends at TIME_OPEN, if at all: ends rise as starts do */
+    /* ends increase like starts; only the last may be TIME_OPEN */
     uint32_t i = EtwTimeLower(row->end, 0, row->count, v->from);
     while (i < row->count && row->start[i] <= v->to) {
         if (lengthOf(v->timeline, row, i) >= (uint64_t)v->grain) {
             showOne(v, row, &box, i++);
             continue;
         }
-        /* all that lies within a grain from here */
+        /* all boxes within a grain from here */
         uint32_t next = EtwTimeUpper(row->end, i + 1, row->count, later(row->start[i], v->grain));
         showMany(v, row, &box, i, next);
         i = next;
     }
 }
 
-/* ---- Moments ------------------------------------------------------------------------------------ */
+/* ---- Points ------------------------------------------------------------------------------------- */
 
 static void showPoints(const View *v, const TimePoints *p, EtwBoxKind kind, const TimePoints *bad)
 {
@@ -176,7 +176,7 @@ void EtwTimelineBoxes(const EtwTimeline *t, int lane, int64_t from, int64_t to, 
     showPoints(&v, &l->matches, ETW_BOX_MATCH, NULL);
 }
 
-/* ---- What is at a point --------------------------------------------------------------------------- */
+/* ---- Boxes at a point ----------------------------------------------------------------------------- */
 
 static void keepBox(void *ctx, const EtwTimeBox *box)
 {
@@ -187,7 +187,7 @@ static bool boxAt(const View *v, const TimeRow *row, EtwTimeBox *box, int64_t ti
 {
     uint32_t i = EtwTimeLower(row->end, 0, row->count, time);
     if (i < row->count && row->end[i] == time && i + 1 < row->count && row->start[i + 1] == time) {
-        i++; /* of two that touch, the one that begins */
+        i++; /* of two adjacent boxes, the one that begins here */
     }
     if (i == row->count || row->start[i] > time) {
         return false;
@@ -207,7 +207,7 @@ static bool pointAt(
     uint32_t i = EtwTimeLower(p->time, 0, p->count, time);
     if (i > 0 && (i == p->count ||
                          timeDistance(p->time[i - 1], time) < timeDistance(p->time[i], time))) {
-        i = EtwTimeLower(p->time, 0, p->count, p->time[i - 1]); /* the first of that time */
+        i = EtwTimeLower(p->time, 0, p->count, p->time[i - 1]); /* the first one at that time */
     }
     if (i == p->count || timeDistance(p->time[i], time) > (uint64_t)slack) {
         return false;

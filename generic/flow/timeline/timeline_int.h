@@ -10,9 +10,9 @@
 
 #include "flow/timeline/timeline.h"
 
-#define TIME_OPEN INT64_MAX /* end of a box that goes on */
+#define TIME_OPEN INT64_MAX /* end of a box that has not ended */
 
-/* Boxes of one level of a lane, its gaps, or what a CPU runs. */
+/* Boxes of one level of a lane, its gaps, or the runs of a CPU. */
 typedef struct TimeRow {
     int64_t *start, *end;
     uint32_t *text, *event;
@@ -22,7 +22,7 @@ typedef struct TimeRow {
     uint32_t badCount, badCapacity;
 } TimeRow;
 
-/* Moments of one lane. */
+/* Points of one lane. */
 typedef struct TimePoints {
     int64_t *time;
     uint32_t *event;
@@ -35,12 +35,12 @@ typedef struct TimeLane {
     uint32_t number;
     int64_t last;
     TimeRow *levels;
-    int depth;     /* of the calls that are open */
+    int depth;     /* number of open calls */
     TimeRow spans; /* a thread's gaps, a CPU's runs */
     TimePoints points, bad, matches;
-    const struct TimeLane *running; /* a CPU without told switches: whose event it had last */
-    bool hasSwitches;               /* a CPU: by switches */
-    const char *lastProcess;        /* info.process as events had it: to be compared only */
+    const struct TimeLane *running; /* a CPU without switch events: lane of its last event */
+    bool hasSwitches;               /* a CPU: has switch events */
+    const char *lastProcess;        /* info.process as in the last event: only compared */
 } TimeLane;
 
 /* A kind of event. */
@@ -72,29 +72,32 @@ struct EtwTimeline {
     uint32_t *lane, *kind;
     uint16_t *cpu;
     uint32_t count, capacity;
-    int64_t *blockMax; /* largest time up to the end of each BLOCK: to find times */
+    int64_t *blockMax; /* largest time up to the end of each BLOCK, for searching by time */
     uint32_t blockCapacity;
     int64_t first, last;
     int64_t begin; /* of the first event that is not about the session; INT64_MAX: none */
     uint32_t *matched;
     uint32_t matchCount, matchCapacity;
     uint64_t unordered, reported;
-    EtwTimelineInfo final; /* counts of the calls, once ended */
+    EtwTimelineInfo final; /* counts of the calls, valid after the end */
 };
 
-/* Room for one more element of a column: capacities grow by half. */
+/* Reserve one more element of a column. Capacities grow by half. */
 #define TIME_GROW(array, count, capacity)                                                          \
     ((count) < (capacity) ? (void)0                                                                \
                           : (void)((capacity) = (capacity) + (capacity) / 2 + 8,                   \
                                     (array) = EtwRealloc(                                          \
                                             (array), (size_t)(capacity) * sizeof *(array))))
 
-/* Append a moment; times must not fall. */
+/* Append a point; times must not decrease. */
 void EtwTimePoint(TimePoints *points, int64_t time, uint32_t event);
-/* The first index in [low, count) whose value is not below / is above `value`; looks near `low`. */
+/*
+ * The first index in [low, count) whose value is not less than / greater than `value`. Fast if it
+ * is near `low`.
+ */
 uint32_t EtwTimeLower(const int64_t *values, uint32_t low, uint32_t count, int64_t value);
 uint32_t EtwTimeUpper(const int64_t *values, uint32_t low, uint32_t count, int64_t value);
-/* The end of a box, of one that goes on the trace's. */
+/* The end of a box; of an open box the end of the trace. */
 static inline int64_t EtwTimeEnd(const EtwTimeline *t, const TimeRow *row, uint32_t i)
 {
     return row->end[i] != TIME_OPEN  ? row->end[i]

@@ -1,8 +1,8 @@
 /*
  * flow/timeline/timeline_totals.c --
  *
- *	A span of a timeline in figures: calls by proc with their own and whole time as far as it lies
- *	in the span, events by kind, gaps by cause. One pass over what is in the span.
+ *	Statistics of a span of a timeline: calls by proc with their self and total time within the
+ *	span, events by kind, gaps by cause. One pass over the span.
  */
 #include "flow/timeline/timeline_int.h"
 #include <stdlib.h>
@@ -14,7 +14,7 @@ typedef struct Sums {
     EtwSpanWait *waits; /* by text */
 } Sums;
 
-/* ns of the box that lie in the span. */
+/* The part of the box in ns that lies in the span. */
 static uint64_t inside(const Sums *s, const TimeRow *row, uint32_t i)
 {
     int64_t end = EtwTimeEnd(s->timeline, row, i);
@@ -40,7 +40,7 @@ static void addLevel(Sums *s, const TimeRow *row)
     }
 }
 
-/* What is one level deeper takes its time from whoever it lies in. */
+/* Subtract the time of calls one level deeper from the self time of their callers. */
 static void subtractChildren(Sums *s, const TimeRow *parents, const TimeRow *row)
 {
     uint32_t p = firstIn(s, parents);
@@ -100,7 +100,7 @@ static int byCount(const void *a, const void *b)
                                       : 1;
 }
 
-/* Those that are there, in order. */
+/* Keep the entries that are used, in order. */
 static void keepCalls(const EtwTimeline *t, EtwSpan *span)
 {
     for (uint32_t i = 0; i < t->textCount; i++) {
@@ -117,7 +117,7 @@ static void keepCalls(const EtwTimeline *t, EtwSpan *span)
     qsort(span->waits, span->waitCount, sizeof *span->waits, byTotal);
 }
 
-/* Kinds of one name (versions, levels) are one line. */
+/* Kinds with the same name (versions, levels) are combined. */
 static void addEvents(EtwSpan *span, const TimeKind *kind, uint64_t count)
 {
     for (size_t i = 0; i < span->eventCount; i++) {

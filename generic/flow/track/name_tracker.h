@@ -14,28 +14,30 @@
 
 typedef struct EtwTrack EtwTrack;
 
-/* images: also where modules were loaded, for EtwTrackAddress. */
+/* images: also track where modules are loaded, for EtwTrackAddress. */
 EtwTrack *EtwTrackNew(bool images);
-/* Use this store for the schemas of events that are not the kernel's. Called before the first event;
- * otherwise only the catalogue is used. */
+/*
+ * The store for the schemas of events that are not classic kernel events. Called before the first
+ * event; otherwise only the catalogue is used.
+ */
 void EtwTrackSetStore(EtwTrack *track, EtwSchemaStore *store);
 void EtwTrackFree(EtwTrack *track);
 /*
- * Process an event, and set its missing members: process and object; pid and tid where its record has
- * none (from its payload, else the thread that its CPU switched to); the width of its pointers
+ * Process an event, and set its missing members: process and object; pid and tid if its record has
+ * none (from its payload, otherwise the thread that its CPU switched to); the width of its pointers
  * (EtwKernelPointerSize).
  */
 void EtwTrackEvent(EtwTrack *track, EtwEvent *event);
-/* The same for an event from further on in the trace: it only names what has no name yet. */
+/* The same for a later event of the trace: it only adds names that are missing. */
 void EtwTrackPrescan(EtwTrack *track, const EtwEvent *event);
-/* Whether events of this event's class may name processes, threads, modules, files or keys. */
+/* True if events of this event's class may name processes, threads, modules, files or keys. */
 bool EtwTrackIsNaming(const EtwEvent *event);
-/* The classes that name things: for a filter. */
+/* The classes with names, for a filter. */
 const EtwGuid *EtwTrackClasses(size_t *countPtr);
 
-/* NULL: not known. */
+/* NULL: unknown. */
 const char *EtwTrackProcess(const EtwTrack *track, uint32_t pid);
-/* The path of the module that an address of the process, or of the kernel, lies in; NULL: none. */
+/* The path of the module of the process, or of the kernel, that contains an address; NULL: none. */
 const char *EtwTrackAddress(
         const EtwTrack *track, uint32_t pid, uint64_t address, uint64_t *offsetPtr);
 /* Append address number `index` of the event's stack: ntdll.dll+0x1234, or 0x7ff812345678. track may

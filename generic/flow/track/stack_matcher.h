@@ -14,9 +14,11 @@ typedef struct EtwStacks EtwStacks;
 
 /* NULL: the source cannot be read a second time. */
 EtwStacks *EtwStacksNew(const EtwSource *source);
-/* Collect the stacks behind the keys that other records refer to, before those records are matched:
- * EtwStacksReadKeys reads all records of the class itself; a caller that reads them anyway passes each
- * to EtwStacksAddKey. */
+/*
+ * Collect the stacks of the keys in other records, before those records are matched.
+ * EtwStacksReadKeys reads all records of the class. A caller that reads them anyway passes each one
+ * to EtwStacksAddKey.
+ */
 void EtwStacksReadKeys(EtwStacks *stacks, const EtwSource *source);
 void EtwStacksAddKey(EtwStacks *stacks, const EtwEvent *event);
 extern const EtwGuid etwStackWalk; /* the class */
@@ -24,7 +26,7 @@ void EtwStacksFree(EtwStacks *stacks);
 /* Attach the event's stack, if there is one, kernel part first; valid until the next call. Events are
  * passed in order, with their tid (flow/track/name_tracker.h). */
 void EtwStacksAttach(EtwStacks *stacks, EtwEvent *event);
-/* Whether the event is a stack record that was attached, or an auxiliary record. */
+/* True if the event is a stack record that was attached, or an auxiliary record. */
 bool EtwStacksUsed(const EtwStacks *stacks, const EtwEvent *event);
 
 #endif

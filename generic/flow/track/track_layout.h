@@ -1,15 +1,16 @@
 /*
  * flow/track/track_layout.h --
  *
- *	Where in a payload the numbers and names are that identify processes, threads, modules, files
- *	and registry keys: made once for each schema. For name_tracker.c and rundown.c.
+ *	The offsets of the numbers and names that identify processes, threads, modules, files and
+ *	registry keys in a payload: determined once for each schema. For name_tracker.c and
+ *	rundown.c.
  */
 #ifndef ETW_TRACK_LAYOUT_H
 #define ETW_TRACK_LAYOUT_H
 
 #include "semantics/semantics.h"
 
-/* The roles of fields that are read from where they are in the payload. */
+/* The roles of fields that are read at their offset in the payload. */
 enum {
     TRACK_FIRST = ETW_ROLE_PID,
     TRACK_LAST = ETW_ROLE_NAME,
@@ -18,7 +19,7 @@ enum {
 
 /* [0] with 4-byte pointers, [1] with 8-byte pointers. */
 typedef struct TrackPlace {
-    int32_t offset[2]; /* -1: it varies */
+    int32_t offset[2]; /* -1: variable */
     uint8_t width[2];  /* bytes of a number */
 } TrackPlace;
 
@@ -30,7 +31,7 @@ typedef struct TrackLayout {
 
 void EtwTrackLayoutInit(TrackLayout *layout, const EtwSchema *schema);
 
-/* A number of the payload by its role; false: there is none, or the payload ends before it. */
+/* A number of the payload by its role. False: no such field, or the payload is too short. */
 static inline bool EtwTrackNumber(
         const TrackLayout *layout, const EtwEvent *event, EtwRole role, uint64_t *numberPtr)
 {

@@ -1,12 +1,12 @@
 /*
  * flow/render/format/sink_chrome.c --
  *
- *	Trace event JSON, which Perfetto and chrome://tracing open: calls are duration events (B, E),
- *	waits and system calls complete ones (X) inside of them, everything else an instant with its
- *	fields. Where the trace tells of switches, each CPU is a thread of a process of its own, CPUs,
- *	with complete events for what ran there. Times are us since the trace's start, which otherData
- *	tells.
- *	The format: "Trace Event Format", the Chromium project.
+ *	Trace event JSON, which Perfetto and chrome://tracing open. Calls are duration events (B,
+ *	E), waits and system calls are complete events (X) inside of them, all other events are
+ *	instants with their fields. If the trace has context switches, each CPU is a thread of a
+ *	process "CPUs", with complete events for the threads that ran there. Times are us since the
+ *	trace's start, which otherData contains. The format: "Trace Event Format", the Chromium
+ *	project.
  */
 #include "flow/calls/call_tree.h"
 #include "semantics/semantics.h"
@@ -15,19 +15,19 @@
 #include "base/hash_table.h"
 #include <stdio.h>
 
-/* No process has this pid: Linux's are below 2^22, Windows' multiples of 4. */
+/* A pid that no process has: Linux' are below 2^22, Windows' are multiples of 4. */
 enum { CPUS_PID = 0x7FFFFFFF, ROOM_STEP = 16 };
 
-/* A CPU that was told of by a switch. */
+/* A CPU that a switch has reported. */
 typedef struct Cpu {
     bool named;
-    uint32_t tid; /* runs, since: */
+    uint32_t tid; /* the running thread; 0: none */
     int64_t since;
-    uint32_t pid; /* as it was then */
+    uint32_t pid; /* known at the switch */
     char *process;
 } Cpu;
 
-/* Whose a thread is, as its last event says. */
+/* The process of a thread, from the thread's last event. */
 typedef struct Thread {
     EtwTableNode node;
     uint32_t tid, pid;
@@ -37,16 +37,16 @@ typedef struct Thread {
 typedef struct Chrome {
     EtwSink *sink;
     EtwCalls *calls;
-    EtwText *out; /* while an event is taken */
+    EtwText *out; /* valid during an event */
     EtwTable named, threads;
     Thread *lastThread;
     Cpu *cpus;
     uint32_t cpuCount;
-    bool some;    /* there are events: a comma is due */
+    bool some;    /* an event was written: the next one needs a comma */
     int64_t last; /* time of the last event */
 } Chrome;
 
-/* A process whose name was told. */
+/* A process whose name was written. */
 typedef struct Named {
     EtwTableNode node;
     uint32_t pid;
@@ -54,7 +54,7 @@ typedef struct Named {
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-/* us since the start, ns behind the point. */
+/* us since the start, with ns as decimals. */
 static void addTime(const Chrome *c, const char *key, int64_t ns)
 {
     uint64_t v = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
@@ -156,7 +156,7 @@ static Cpu *cpuOf(Chrome *c, uint32_t number)
     return &c->cpus[number];
 }
 
-/* A fact of the CPUs' process, or of one of its threads; value is JSON. */
+/* Metadata of the process "CPUs" or of one of its threads; value is JSON. */
 static void addCpuName(Chrome *c, uint32_t number, const char *what, const char *value)
 {
     begin(c, 'M', c->last, CPUS_PID, number);
@@ -174,7 +174,7 @@ static void nameCpu(Chrome *c, uint32_t number)
     addCpuName(c, number, "thread_sort_index", value);
 }
 
-/* "PROCESS PID/TID", as far as it is known. */
+/* "PROCESS PID/TID", as far as known. */
 static void addRunName(Chrome *c, const Cpu *cpu)
 {
     EtwText *name = &c->sink->scratch;
@@ -191,14 +191,14 @@ static void addRunName(Chrome *c, const Cpu *cpu)
     addKey(c->out, "name", name->data, name->size);
 }
 
-/* What ran there did so until now. */
+/* End the run of the CPU's current thread. */
 static void endRun(Chrome *c, uint32_t number, int64_t time)
 {
     Cpu *cpu = &c->cpus[number];
     if (cpu->tid != 0) {
         const Thread *t = findThread(c, cpu->tid);
-        if (t != NULL && (cpu->pid == ETW_NO_ID ||
-                                 cpu->process == NULL)) { /* it said meanwhile whose it is */
+        if (t != NULL &&
+                (cpu->pid == ETW_NO_ID || cpu->process == NULL)) { /* identified by a later event */
             EtwFree(cpu->process);
             cpu->pid = t->pid;
             cpu->process = t->process != NULL ? EtwStrdup(t->process) : NULL;
@@ -214,7 +214,7 @@ static void endRun(Chrome *c, uint32_t number, int64_t time)
     cpu->tid = 0;
 }
 
-/* What the switch called a thread that has no events of its own; NULL: nothing. */
+/* The name in the switch of a thread without events of its own; NULL: none. */
 static char *calledBySwitch(const EtwCallsSwitch *what)
 {
     EtwText name = {0};
@@ -245,7 +245,7 @@ static void onSwitched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *w
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* A command's words may be cut in the middle of a character, or be no text at all. */
+/* A command's words may be truncated within a character, or be arbitrary bytes. */
 static void addLoose(Chrome *c, const char *text, size_t size)
 {
     EtwText *valid = &c->sink->scratch;
@@ -333,7 +333,7 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
     nameProcess(c, event);
     registerThread(c, event);
     EtwCallsAdd(c->calls, event);
-    if (schema == NULL || !EtwMeansCall(EtwMeaningOf(schema))) { /* the tree has calls */
+    if (schema == NULL || !EtwMeansCall(EtwMeaningOf(schema))) { /* the tree contains the calls */
         addInstant(c, event, schema);
     }
 }

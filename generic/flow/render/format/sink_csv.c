@@ -1,7 +1,7 @@
 /*
  * flow/render/format/sink_csv.c --
  *
- *	A row an event under a fixed header row (RFC 4180, line feeds); the payload is one
+ *	One row for each event, after a fixed header row (RFC 4180, line feeds). The payload is one
  *	column, a JSON object.
  */
 #include "flow/render/sink_int.h"
@@ -35,7 +35,7 @@ static void addId(EtwText *out, uint32_t id)
     }
 }
 
-/* An absent one is an empty column. */
+/* An absent GUID is an empty column. */
 static void addGuid(EtwText *out, const uint8_t *bytes)
 {
     static const EtwGuid null;

@@ -1,8 +1,8 @@
 /*
  * flow/render/format/sink_json.c --
  *
- *	One JSON object a line. Numbers stay numbers, also 64-bit ones beyond 2^53; bytes are
- *	hex digits; text is valid UTF-8. Also makes the props column of sink_csv.c.
+ *	One JSON object per line. Numbers stay numbers, also 64-bit ones beyond 2^53. Bytes are
+ *	hexadecimal digits. Text is valid UTF-8. Also produces the props column of sink_csv.c.
  */
 #include "flow/render/escape.h"
 #include "flow/render/sink_int.h"
@@ -12,13 +12,12 @@
 typedef struct JsonBuilder {
     EtwText *out;
     EtwText *scratch;
-    uint64_t lists; /* a bit for each open container, the innermost lowest; 1: a list, its elements
-                       have no names */
-    bool narrow;    /* numbers have 63 bits */
-    bool bare;      /* the schema has no fields: what is left is all there is */
+    uint64_t lists; /* a bit for each open container, innermost lowest; 1: a list (no names) */
+    bool narrow;    /* numbers are limited to 63 bits */
+    bool bare;      /* the schema has no fields: the remaining bytes are the payload */
 } JsonBuilder;
 
-/* A comma where one is due, and the name before a value in an object. */
+/* Add a comma if needed, and in an object the name of the value. */
 static void addName(JsonBuilder *b, const char *name)
 {
     char last = b->out->data[b->out->size - 1];
@@ -50,7 +49,7 @@ static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
         EtwTextPrintf(out, "\"%llu\"", (unsigned long long)v->u);
     } else if (v->kind == ETW_V_UINT) {
         EtwAddDecimal(out, v->u);
-    } else { /* true, false; a number with a point */
+    } else { /* true, false, or a number with a decimal point */
         EtwFormatValue(out, field, v);
     }
 }

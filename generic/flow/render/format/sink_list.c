@@ -1,7 +1,7 @@
 /*
  * flow/render/format/sink_list.c --
  *
- *	One Tcl dict a line, with the keys and values that `etw consume` gives.
+ *	One Tcl dict per line, with the keys and values of `etw consume`.
  */
 #include "flow/render/sink_int.h"
 #include "schema/model/tcl_list.h"

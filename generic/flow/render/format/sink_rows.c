@@ -1,11 +1,11 @@
 /*
  * flow/render/format/sink_rows.c --
  *
- *	Rows for a database to load: a line each, columns separated by U+001F, an absent value U+0003.
- *	One form has the events, the other the calls that they are. Names have no control characters, other
- *	texts are JSON where they could be a separator (words of calls then begin with U+0001). Numbers
- *	beyond 63 bits are text in the payload, and in the header the signed number of the same bits, as
- *	databases have no others.
+ *	Rows for loading into a database: one per line, columns separated by U+001F, an absent value
+ *	is U+0003. One format has the events, the other one the calls. Names contain no control
+ *	characters; other texts are JSON if they could contain a separator (words of calls then
+ *	begin with U+0001). Numbers beyond 63 bits are text in the payload, and in the header the
+ *	signed number with the same bits, because databases have no unsigned 64-bit numbers.
  */
 #include "flow/calls/call_tree.h"
 #include "base/unicode.h"
@@ -16,7 +16,7 @@ static void addSeparator(EtwText *out)
     EtwTextChar(out, 0x1F);
 }
 
-/* A separator before each but the first column. */
+/* Each column except the first is preceded by a separator. */
 static void addNumber(EtwText *out, int64_t v)
 {
     addSeparator(out);
@@ -75,7 +75,7 @@ static void addGuid(EtwText *out, const uint8_t *bytes)
 
 static void rowsInit(EtwSink *sink)
 {
-    sink->own = EtwAlloc(sizeof(uint64_t)); /* the last one's number */
+    sink->own = EtwAlloc(sizeof(uint64_t)); /* number of the last event */
 }
 
 static void rowsEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, EtwText *out)
@@ -119,15 +119,15 @@ typedef struct Open {
     uint64_t id;
     int depth;
     int64_t start;
-    uint64_t wait;  /* ns off the CPU in itself */
-    uint64_t inner; /* ns in calls from here */
-    EtwText words;  /* empty: it is back from a yield */
+    uint64_t wait;  /* ns off the CPU in the call itself */
+    uint64_t inner; /* ns in called calls */
+    EtwText words;  /* empty: resumed after a yield */
 } Open;
 
 typedef struct CallRows {
     EtwSink *sink;
     EtwCalls *calls;
-    EtwText *out; /* while an event is taken */
+    EtwText *out; /* valid during an event */
     uint64_t last;
     Open *free;
 } CallRows;

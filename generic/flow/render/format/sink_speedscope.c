@@ -1,16 +1,18 @@
 /*
  * flow/render/format/sink_speedscope.c --
  *
- *	speedscope's file format (https://www.speedscope.app/file-format-schema.json): an evented
- *	profile a thread with calls, its frames the procs. Until the end a call is some bytes in memory:
- *	two for its begin and two for its end, at best.
+ *	speedscope's file format (https://www.speedscope.app/file-format-schema.json): one evented
+ *	profile for each thread with calls; its frames are the procs. Calls are kept in memory until
+ *	the end, at least two bytes each for begin and end.
  */
 #include "flow/calls/call_tree.h"
 #include "base/unicode.h"
 #include "flow/render/sink_int.h"
 
-/* What a thread has done so far. Each event: varint of ns since the one before, varint of twice the
- * frame's number, plus one for an open. */
+/*
+ * The calls of a thread so far. Each event: varint of ns since the previous one, varint of twice
+ * the frame's number, plus one for an open.
+ */
 typedef struct Lane {
     struct Lane *next;
     const EtwCallNode *thread;
@@ -23,7 +25,7 @@ typedef struct Speedscope {
     Lane *lanes, **end;
 } Speedscope;
 
-/* ---- While events come ------------------------------------------------------------------------ */
+/* ---- Collecting events ------------------------------------------------------------------------ */
 
 static void putVarint(EtwText *text, uint64_t v)
 {
@@ -154,7 +156,10 @@ static void addProfile(EtwSink *sink, const Lane *lane, EtwText *out)
     EtwTextFree(&name);
 }
 
-/* A trace without calls has one empty profile: without any, speedscope opens nothing. */
+/*
+ * A trace without calls has one empty profile, because speedscope does not open a file without
+ * profiles.
+ */
 static void scopeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     const Speedscope *s = sink->own;

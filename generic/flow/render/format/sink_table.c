@@ -1,8 +1,8 @@
 /*
  * flow/render/format/sink_table.c --
  *
- *	Columns of the caller's choice: csv under a header row, or one Tcl list a line. A column is what
- *	the table below has, or else a field of the payload by its name.
+ *	Columns selected by the caller: csv with a header row, or one Tcl list per line. A column is
+ *	a row of the table below, otherwise a payload field with that name.
  */
 #include "flow/render/sink_int.h"
 #include "schema/store/header_labels.h"
@@ -19,13 +19,13 @@ typedef void ColumnProc(const Cell *cell, EtwText *out);
 
 struct EtwColumn {
     ColumnProc *proc;        /* NULL: a field of the payload */
-    char *field;             /* its name */
-    const EtwSchema *schema; /* that index is of */
-    int index;               /* -1: it has no such field */
+    char *field;             /* name of the field */
+    const EtwSchema *schema; /* the schema that `index` refers to */
+    int index;               /* -1: the schema has no such field */
 };
 
 typedef struct Rows {
-    bool quotes[256]; /* csv: a column with one of these is quoted */
+    bool quotes[256]; /* csv: a value that contains one of these is quoted */
     EtwColumn columns[];
 } Rows;
 
@@ -163,7 +163,7 @@ static void addTemplate(const Cell *c, EtwText *out)
     addText(out, c->schema ? c->schema->message : NULL);
 }
 
-/* The message; of an event without one, what it has. */
+/* The message; for an event without one, its properties. */
 static void addMessageOrProps(const Cell *c, EtwText *out)
 {
     if (c->schema == NULL || c->schema->message == NULL) {
@@ -223,7 +223,7 @@ static int fieldOf(EtwColumn *column, const EtwSchema *schema)
     return column->index;
 }
 
-/* A field that the event does not have is empty. */
+/* Empty if the event does not have the field. */
 static void addField(EtwColumn *column, const Cell *c, EtwText *out)
 {
     int index = c->schema ? fieldOf(column, c->schema) : -1;
@@ -255,7 +255,7 @@ static void addCell(EtwColumn *column, const Cell *c, EtwText *out)
     }
 }
 
-/* ---- A column alone --------------------------------------------------------------------------- */
+/* ---- A single column -------------------------------------------------------------------------- */
 
 EtwColumn *EtwColumnNew(const char *name)
 {
@@ -286,7 +286,7 @@ void EtwColumnFree(EtwColumn *column)
 
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
-/* The bytes that nothing has to be quoted for are those that are 0 here. */
+/* Set the bytes that require quoting. */
 static void initQuotes(const EtwSinkTable *table, bool quotes[256])
 {
     static const char always[] = "\"\r\n";
@@ -308,7 +308,7 @@ static void tableInit(EtwSink *sink)
     sink->own = rows;
 }
 
-/* Quote what was appended from `from` on, if it must be. */
+/* Quote the text that was appended from `from` on, if required. */
 static void quoteCsv(const bool quotes[256], size_t from, EtwText *out, EtwText *scratch)
 {
     const uint8_t *at = (const uint8_t *)out->data + from;

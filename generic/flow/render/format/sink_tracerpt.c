@@ -139,7 +139,7 @@ static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     addHex(out, e->pid, 8);
     addHex(out, e->tid, 8);
     addNumber(out, e->cpu);
-    ETW_ADD(out, ",,"); /* instances are not told */
+    ETW_ADD(out, ",,"); /* instances are not supported */
     addGuid(out, e->activity.bytes);
     addGuid(out, e->related);
     EtwTextChar(out, ',');

@@ -1,10 +1,10 @@
 /*
  * flow/render/format/sink_xml.c --
  *
- *	XML as tracerpt writes it: the Windows event schema
- *	(http://schemas.microsoft.com/win/2004/08/events/event), an Event element each. Fields are Data
- *	elements, structs ComplexData, elements of arrays repeat their name; a payload without a
- *	description is BinaryEventData, one that does not fit its description ProcessingErrorData.
+ *	XML in the format of tracerpt: the Windows event schema
+ *	(http://schemas.microsoft.com/win/2004/08/events/event), one Event element for each event.
+ *	Fields are Data elements, structs ComplexData; elements of arrays repeat the name. A payload
+ *	without a schema is BinaryEventData, one that does not match its schema ProcessingErrorData.
  */
 #include "flow/render/sink_int.h"
 
@@ -131,7 +131,7 @@ static void addFields(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema,
         ETW_ADD(out, "</EventData>\n");
         return;
     }
-    out->size = start; /* elements may be open; the bytes have all of it */
+    out->size = start; /* discard elements that may be open: the bytes contain everything */
     addNumber(out, "<ProcessingErrorData><ErrorCode>", ERROR_EVT_INVALID_EVENT_DATA,
             "</ErrorCode><DataItemName/><EventPayload>");
     addBytes(out, e->payload, e->payloadSize);

@@ -1,14 +1,13 @@
 /*
  * flow/render/listing/listing_fields.c --
  *
- *	The Name=value part of a line. Nothing that comes from an event reaches the terminal
- *	as a control character.
+ *	The Name=value part of a line. Control characters in an event's data are escaped.
  */
 #include "flow/render/listing/listing_int.h"
 #include "base/unicode.h"
 #include "schema/model/text_defs.h"
 
-enum { SHOWN_BYTES = 32, SHOWN_STRINGS = 200 }; /* of a payload that nobody can decode */
+enum { SHOWN_BYTES = 32, SHOWN_STRINGS = 200 }; /* of a payload that cannot be decoded */
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
@@ -34,7 +33,7 @@ static void addQuotable(const uint8_t *bytes, size_t size, EtwText *out)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* The names of a map's values come from files, too. */
+/* Names of a map's values may come from files, so they are escaped. */
 static void addFormatted(EtwSink *sink, const EtwField *field, const EtwValue *v, EtwText *out)
 {
     if (field->map == NULL) {
@@ -94,11 +93,10 @@ typedef struct FieldWriter {
     const EtwField *fields;
     const ListingPrefix *prefixes;
     uint64_t skip;
-    uint64_t lists;     /* a bit for each open container, the innermost lowest; 1: elements have no
-                       names */
-    const char *object; /* the event's, until it is told */
-    uint64_t objects;   /* a bit for each field that stands for it */
-    int hidden;         /* open containers that are not shown */
+    uint64_t lists;     /* a bit for each open container, innermost lowest; 1: a list (no names) */
+    const char *object; /* the event's object, until it is shown */
+    uint64_t objects;   /* a bit for each field that identifies it */
+    int hidden;         /* number of open containers that are not shown */
     bool first;         /* in the innermost container */
     bool bare;          /* the schema has no fields */
 } FieldWriter;
@@ -122,7 +120,7 @@ static inline void addName(FieldWriter *w, const EtwField *field)
     }
 }
 
-/* Fields that stand for a file or key: the first of them is shown with its path, too. */
+/* Fields that identify a file or key. The first of them is shown together with its path. */
 static uint64_t objectFields(const EtwSchema *schema)
 {
     static const EtwRole roles[] = {ETW_ROLE_FILE_KEY, ETW_ROLE_FILE_OBJECT};

@@ -19,7 +19,7 @@ static void addFileLine(const EtlInfo *info, const char *path, EtwText *out)
 {
     ETW_ADD(out, "-- ");
     EtwAddSafeStr(out, path);
-    if (info->loggerName[0] != 0) { /* some merge tools leave it out */
+    if (info->loggerName[0] != 0) { /* empty in files of some merge tools */
         ETW_ADD(out, ": session ");
         EtwAddSafeStr(out, info->loggerName);
         ETW_ADD(out, ", started ");
@@ -99,7 +99,7 @@ static void addCounts(const ListingSink *text, EtwText *out)
 
 #define MORE_BUFFERS "raise -buffersize or -buffers of \"etw start\""
 
-/* A file has no kinds: what it says is most often the one that more buffers help against. */
+/* A file's header has no kinds of loss. Most often the loss is one that more buffers prevent. */
 static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
 {
     if (info->eventsLost == 0 && info->buffersLost == 0) {
@@ -121,7 +121,7 @@ static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, 
     EtwTextChar(out, '\n');
 }
 
-/* A line for each kind, with what helps: what consumers lost is told by each of them. */
+/* A line for each kind of loss, with its remedy. Each consumer reports its own loss. */
 static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText *out)
 {
     const struct {
@@ -154,7 +154,10 @@ static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText 
     return any;
 }
 
-/* The losses that live sessions tell. False: there are some, or one that cannot tell any more. */
+/*
+ * Add the losses reported by live sessions. False: there are losses, or a session no longer reports
+ * any.
+ */
 static bool addLostOfSessions(
         EtwSink *sink, const EtwSource *source, const char **unknownPtr, EtwText *out)
 {
@@ -171,7 +174,7 @@ static bool addLostOfSessions(
     return none;
 }
 
-/* The session that still writes a file. */
+/* The session that is writing a file. */
 typedef struct Writing {
     char path[1024];
     EtwSessionInfo session;
@@ -188,8 +191,10 @@ static bool compareFile(void *ctx, const EtwSessionInfo *info)
     return !writing->found;
 }
 
-/* Why the losses of a file that was not closed are not known. Says how to see the rest, if there is
- * one. */
+/*
+ * Why the losses of a file that was not closed are unknown. If a session is writing it, says how to
+ * see the rest.
+ */
 static const char *addRunning(const char *path, EtwText *out)
 {
     Writing writing = {.found = false};

@@ -24,7 +24,7 @@ enum {
     TEXT_LEVELS_KEPT = 256
 };
 
-/* A call or step that was entered and not left yet. */
+/* A call or step without a leave so far. */
 typedef struct ListingCall {
     uint64_t id;
     int64_t time;
@@ -37,10 +37,10 @@ typedef struct ListingCall {
 typedef struct ListingThread {
     EtwTableNode node;
     uint32_t pid, tid;
-    const char *process; /* its name when the label was made; NULL: not known */
+    const char *process; /* its name when the label was made; NULL: unknown */
     uint8_t labelSize;
     char label[TEXT_LABEL_MAX]; /* PID/TID, or NAME(PID)/TID */
-    int level; /* of script calls that this thread is in: what it does is shown below them */
+    int level; /* number of script calls that the thread is in; events are indented below them */
     int kept;  /* calls in use, <= TEXT_LEVELS_KEPT; calls[n - 1] is that of depth n */
     ListingCall *calls;
 } ListingThread;
@@ -54,10 +54,11 @@ ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event
 void EtwListingEnter(ListingThread *thread, int depth, uint64_t id, int64_t time, bool step,
         const uint8_t *name, size_t nameSize);
 void EtwListingLeave(ListingThread *thread, int depth, uint64_t id);
-/* The open call of that depth, as it was entered; NULL: another call, or its enter is not in the trace. */
+/*
+ * The open call at that depth with that id; NULL: another call, or its enter is not in the trace.
+ */
 const ListingCall *EtwListingOpenCall(const ListingThread *thread, int depth, uint64_t id);
-/* What stands before the text of something at that depth: a bar for each call around it, blanks for
- * each step. */
+/* The indentation at that depth: a bar for each enclosing call, blanks for each step. */
 void EtwListingIndent(const ListingThread *thread, int depth, EtwText *out);
 /* Call visit for each open call, outermost first in each thread, threads by pid and tid. */
 void EtwListingOpenCalls(const ListingThreads *threads,
@@ -67,15 +68,17 @@ void EtwListingThreadsFree(ListingThreads *threads);
 /* ---- Fields (listing_fields.c) ------------------------------------------------------------------ */
 
 typedef struct ListingPrefix {
-    const char *text; /* "Name=", nothing in it that a terminal would obey */
+    const char *text; /* "Name=", safe to print */
     uint32_t size;
 } ListingPrefix;
 
-/* " Name=value" for each field whose bit in `skip` is not set (only the first 64 can be), then what
- * is left over. */
+/*
+ * " Name=value" for each field whose bit in `skip` is not set (only the first 64 fields have one),
+ * then the remaining bytes.
+ */
 void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
         const ListingPrefix *prefixes, uint64_t skip, EtwText *out);
-/* A value as it stands behind a name; texts that would be ambiguous are quoted. */
+/* A value as shown after a name; ambiguous texts are quoted. */
 void EtwListingFieldValue(
         EtwSink *sink, const EtwField *field, const EtwValue *value, EtwText *out);
 /* A text value without quotes. */
@@ -111,7 +114,7 @@ typedef struct ListingLayout {
     EtwText name;              /* the event's; safe to print */
     ListingPrefix *prefixes;
     EtwText prefixText;
-    uint64_t shown; /* a bit for each field that the way of showing takes care of */
+    uint64_t shown; /* a bit for each field that the layout handles */
 } ListingLayout;
 
 enum { RECENT_LAYOUTS = 256 };
@@ -133,7 +136,7 @@ ListingProvider *EtwListingProviderOf(
 ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
 void EtwListingLayoutsFree(ListingSink *text);
 
-/* ---- Beginning and end (listing_header.c) --------------------------------------------------------- */
+/* ---- Header and footer (listing_header.c) --------------------------------------------------------- */
 
 void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
 void EtwListingEnd(EtwSink *sink, const EtwSource *source, EtwText *out);

@@ -1,8 +1,9 @@
 /*
  * flow/render/listing/listing_layout.c --
  *
- *	The name and colour of each provider, and how each event class is shown: decided once, by the
- *	meaning of its events (semantics/semantics.h). Events without a meaning have the plain form.
+ *	The name and colour of each provider, and the layout of each event class, which is
+ *	determined once from the meaning of its events (semantics/semantics.h). Events without a
+ *	meaning have the plain layout.
  */
 #include "flow/render/listing/listing_int.h"
 #include "semantics/declared_events.h"
@@ -12,7 +13,7 @@ enum { PROVIDER_WIDTH_MAX = 24 };
 
 /* ---- Providers ------------------------------------------------------------------------------- */
 
-/* A provider keeps its colour from one listing to the next. */
+/* A provider has the same colour in all listings. */
 static const char *providerColor(const char *name)
 {
     static const char *const colors[] = {"\033[33m", "\033[35m", "\033[34m", "\033[32m", "\033[93m",
@@ -56,7 +57,7 @@ ListingProvider *EtwListingProviderOf(EtwSink *sink, const EtwEvent *event, cons
         p->guid = event->provider;
         nameProvider(sink, p, event, schema);
         if (p->width > text->providerWidth && p->width <= PROVIDER_WIDTH_MAX) {
-            text->providerWidth = p->width; /* a longer one is not worth everybody's room */
+            text->providerWidth = p->width; /* a longer name does not widen the column */
         }
         EtwTableAdd(&text->providers, &p->node, hash);
     }
@@ -64,7 +65,7 @@ ListingProvider *EtwListingProviderOf(EtwSink *sink, const EtwEvent *event, cons
     return p;
 }
 
-/* ---- Plans ----------------------------------------------------------------------------------- */
+/* ---- Layouts --------------------------------------------------------------------------------- */
 
 static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *semantics)
 {
@@ -91,11 +92,11 @@ static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *s
     }
 }
 
-/* What the line of a socket's event shows in its own way, or not at all: it is of no use to a reader. */
+/* Fields that a socket layout shows in its own way or not at all. */
 static const EtwRole socketRoles[] = {ETW_ROLE_LOCAL_ADDR, ETW_ROLE_LOCAL_PORT,
         ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, ETW_ROLE_SIZE, ETW_ROLE_OLD_STATE,
         ETW_ROLE_NEW_STATE, ETW_ROLE_CONTEXT_PID, ETW_ROLE_SOCKET, ETW_ROLE_FAMILY};
-enum { SOCKET_ENDS = 4 }; /* the first roles: an event without one of them is shown as others are */
+enum { SOCKET_ENDS = 4 }; /* the first roles, which the layout requires */
 
 static void layoutSocket(ListingLayout *layout, const EtwSemantics *semantics)
 {

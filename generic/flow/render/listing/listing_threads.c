@@ -1,8 +1,8 @@
 /*
  * flow/render/listing/listing_threads.c --
  *
- *	The open script calls of each thread. The depth is taken from the events, so that lost events, or a trace that begins
- *	within calls, do not shift the following lines.
+ *	The open script calls of each thread. The depth is taken from the events, so that lost
+ *	events, or a trace that begins within calls, do not shift the following lines.
  */
 #include "flow/render/listing/listing_int.h"
 #include "base/unicode.h"
@@ -22,7 +22,7 @@ static char *putId(char *p, uint32_t id)
     return EtwPutDecimal(p, id);
 }
 
-/* A long name is cut. */
+/* A long name is truncated. */
 static char *putName(char *p, const char *name)
 {
     EtwText safe = {0};
@@ -36,7 +36,7 @@ static char *putName(char *p, const char *name)
     return p + size;
 }
 
-/* pid/tid, name(pid)/tid; name(pid) for the thread that Linux calls by its process. */
+/* pid/tid, name(pid)/tid; name(pid) for a thread whose tid is the pid. */
 static void label(ListingThread *t, const char *process)
 {
     char *p = t->label;
@@ -82,7 +82,7 @@ ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event
     return t;
 }
 
-/* Forget what is at `depth` and deeper. */
+/* Remove the calls at `depth` and deeper. */
 static void cutCalls(ListingThread *t, int depth)
 {
     while (t->kept >= depth) {
@@ -114,7 +114,7 @@ void EtwListingEnter(ListingThread *t, int depth, uint64_t id, int64_t time, boo
     call->time = time;
     call->open = true;
     call->step = step;
-    if (nameSize > TEXT_NAME_MAX) { /* cut at a character */
+    if (nameSize > TEXT_NAME_MAX) { /* truncate between characters */
         nameSize = EtwUtf8Cut(name, TEXT_NAME_MAX);
     }
     call->nameSize = (uint8_t)nameSize;
@@ -127,7 +127,7 @@ void EtwListingLeave(ListingThread *t, int depth, uint64_t id)
     if (depth < 1 || depth > t->kept) {
         return;
     }
-    /* A coroutine's call may be left when another one has its place by now: that one stays. */
+    /* When a coroutine's call is left, another call may have its place by now, which is kept. */
     if (t->calls[depth - 1].id == id) {
         cutCalls(t, depth);
     }

@@ -1,15 +1,14 @@
 /*
  * flow/render/listing/sink_text.c --
  *
- *	The listing that a person reads: a line an event, in columns for time, PID/TID and
- *	provider, and then the event, set in to where its thread's script is. Script calls,
- *	socket traffic and everything else have a way each of being shown (listing_layout.c says
- *	which).
+ *	The listing: one line for each event, with columns for time, PID/TID and provider, followed
+ *	by the event, indented to the script's call depth. Script calls, socket events and other
+ *	events have different layouts (listing_layout.c).
  */
 #include "flow/render/listing/listing_int.h"
 #include "schema/store/event_message.h"
 
-enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12, STACK_INDENT = 16 }; /* columns, to begin with */
+enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12, STACK_INDENT = 16 }; /* initial widths */
 
 /* ---- Parts of a line ------------------------------------------------------------------------- */
 
@@ -22,7 +21,7 @@ static inline void addBlanks(EtwText *out, int count)
     }
 }
 
-/* Time, PID/TID and provider. */
+/* The columns time, PID/TID and provider. */
 static void addColumns(EtwSink *sink, const EtwEvent *event, const ListingThread *thread,
         const ListingProvider *provider, EtwText *out)
 {
@@ -51,7 +50,7 @@ static void addBare(EtwSink *sink, const EtwRoleValues *g, EtwRole role, EtwText
     }
 }
 
-/* Where a command's name ends: it is the first element of a list. */
+/* The end of a command's name, the first element of a list. */
 static size_t nameSize(const uint8_t *text, size_t size)
 {
     int depth = 0;
@@ -65,8 +64,8 @@ static size_t nameSize(const uint8_t *text, size_t size)
 }
 
 /*
- * A command of several lines (a loop with its body) by its first one; csv, json and list have them
- * all. Returns where the command's name ends in `out`.
+ * Shows only the first line of a command with several lines (a loop with its body); csv, json and
+ * list have all of them. Returns the end of the command's name in `out`.
  */
 static size_t addCommand(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
@@ -105,7 +104,7 @@ static int depthOf(const EtwRoleValues *g)
     return depth < 1 ? 1 : depth > 0xFFFF ? 0xFFFF : (int)depth;
 }
 
-/* file.tcl:12: the file without its folders, which csv, json and list have. */
+/* file.tcl:12. The file's folders are shown only by csv, json and list. */
 static void addFileLine(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     const EtwValue *file = EtwRoleValue(g, ETW_ROLE_FILE);
@@ -131,7 +130,10 @@ static void addLocation(
     EtwListingColor(sink, layout->step ? RESET : RESET BOLD, out);
 }
 
-/* The location goes behind the command's name: at the end of a long line nobody would see it. */
+/*
+ * The location is inserted after the command's name, because at the end of a long line it would not
+ * be visible.
+ */
 static void insertLocation(
         EtwSink *sink, const ListingLayout *layout, const EtwRoleValues *g, size_t at, EtwText *out)
 {
@@ -144,7 +146,7 @@ static void insertLocation(
     out->size += location->size;
 }
 
-/* How long a callback was due before it ran. */
+/* The time between a callback's due time and its start. */
 static void addQueued(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     uint64_t queued = EtwRoleNumber(g, ETW_ROLE_QUEUED);
@@ -186,7 +188,7 @@ static void addEnter(EtwSink *sink, const EtwEvent *event, const ListingLayout *
     addQueued(sink, g, out);
 }
 
-/* file.tcl:12  set x 1; of code that has no file, "line 3" of its body. */
+/* file.tcl:12 set x 1; for code without a file, "line 3" of its body. */
 static void addLine(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     EtwListingColor(sink, DIM, out);
@@ -201,7 +203,7 @@ static void addLine(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
     addBare(sink, g, ETW_ROLE_COMMAND, out);
 }
 
-/* What became of a call: = result, ! error message, or the other code's name and the result. */
+/* The outcome of a call: = result, ! error message, or the name of another code and the result. */
 static void addOutcome(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     static const char *const codes[] = {"ok", "error", "return", "break", "continue"};
@@ -228,7 +230,7 @@ static void addOutcome(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
     }
 }
 
-/* The call's name: callbacks and packages say it when they begin only. */
+/* The call's name. Leave events of callbacks and packages do not contain it. */
 static void addLeft(EtwSink *sink, const ListingLayout *layout, const EtwRoleValues *g,
         const ListingThread *thread, EtwText *out)
 {
@@ -361,7 +363,7 @@ static void addUnnamed(EtwText *out, const EtwEvent *event)
     }
 }
 
-/* The message instead of the fields, where it is wanted or says more than they do. */
+/* Show the message instead of the fields, if requested or for WPP. */
 static bool addMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     bool wanted = schema != NULL && schema->message != NULL &&
@@ -413,7 +415,10 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const ListingLayout *l
     }
 }
 
-/* Cut the line that begins at `from` to so many columns; colour takes none. */
+/*
+ * Truncate the line that begins at `from` to the given number of columns; escape sequences of
+ * colours have no width.
+ */
 static void cutLine(EtwSink *sink, size_t from, EtwText *out)
 {
     int columns = 0;
@@ -449,7 +454,7 @@ static void count(ListingSink *text, ListingProvider *provider, const EtwEvent *
     provider->events++;
 }
 
-/* A line for each address of the stack, set in below the event. */
+/* A line for each address of the stack, indented below the event. */
 static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
     for (uint32_t i = 0; i < event->stackCount; i++) {

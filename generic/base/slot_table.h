@@ -5,8 +5,8 @@
  *	each event. hash_table.h is for nodes that stay where they are. No item is removed; when the table
  *	is half full, a new array takes over those that are still wanted.
  *
- *	The owner is a struct Table with the fields `Item *slots; uint32_t room, used;`, zeroed: empty. An
- *	Item has an integer field `key`; 0 marks a free slot. The table has FIRST slots (a power of two) or
+ *	The owner is a struct Table with the fields `Item *slots; uint32_t capacity, used;`; zeroed, it is empty.
+ *	An Item has an integer field `key`; 0 marks a free slot. The table has FIRST slots (a power of two) or
  *	more. ETW_SLOT_TABLE defines for them
  *
  *	    Item *NameFind(table, key)  NULL: not there. Key 0 never is.

@@ -104,7 +104,7 @@ static const struct {
         {"Lost_Event", "*", ETW_MEANS_LOSS, ETW_NAMES_NOTHING, NULL},
 };
 
-static bool isCalled(const char *pattern, const char *name)
+static bool matchesName(const char *pattern, const char *name)
 {
     size_t size = strlen(pattern);
     bool prefix = size > 0 && pattern[size - 1] == '*';
@@ -154,7 +154,7 @@ static uint64_t neededRoles(EtwMeaning meaning, bool windows)
     }
 }
 
-static void giveRole(EtwSemantics *s, const EtwField *f, int index, EtwRole role)
+static void assignRole(EtwSemantics *s, const EtwField *f, int index, EtwRole role)
 {
     if (role != ETW_ROLE_NONE && s->field[role] < 0 && fitsRole(f, role)) {
         s->field[role] = (int16_t)index;
@@ -183,12 +183,12 @@ static EtwRole windowsRole(const char *field)
 }
 
 /* event: NULL if it is not one of our own. */
-static void giveRoles(EtwSemantics *s, const EtwSchema *schema, const EtwDeclaredEvent *event)
+static void assignRoles(EtwSemantics *s, const EtwSchema *schema, const EtwDeclaredEvent *event)
 {
     int most = event != NULL ? ETW_ROLE_FIELDS : INT16_MAX;
     for (int i = 0; i < schema->fieldCount && i < most; i += schema->fields[i].span) {
         const EtwField *f = &schema->fields[i];
-        giveRole(s, f, i, event ? declaredRole(event, f->name) : windowsRole(f->name));
+        assignRole(s, f, i, event ? declaredRole(event, f->name) : windowsRole(f->name));
     }
 }
 
@@ -200,12 +200,12 @@ static void setMeaning(EtwSemantics *s, EtwMeaning meaning, const char *moves, b
     }
 }
 
-static void findWindows(EtwSemantics *s, const EtwSchema *schema)
+static void fillWindows(EtwSemantics *s, const EtwSchema *schema)
 {
-    giveRoles(s, schema, NULL);
+    assignRoles(s, schema, NULL);
     for (size_t i = 0; i < sizeof windowsEvents / sizeof *windowsEvents; i++) {
         if (strcmp(windowsEvents[i].provider, schema->provider) == 0 &&
-                isCalled(windowsEvents[i].event, schema->event)) {
+                matchesName(windowsEvents[i].event, schema->event)) {
             s->naming = windowsEvents[i].naming;
             setMeaning(s, windowsEvents[i].meaning, windowsEvents[i].moves, true);
             return;
@@ -214,13 +214,13 @@ static void findWindows(EtwSemantics *s, const EtwSchema *schema)
 }
 
 /* Events with the same name (IPv4, IPv6) have the same meaning and roles. */
-static void findDeclared(
+static void fillDeclared(
         EtwSemantics *s, const EtwSchema *schema, const EtwDeclaredProvider *provider)
 {
     for (int i = 0; i < provider->eventCount; i++) {
         const EtwDeclaredEvent *event = &provider->events[i];
         if (strcmp(event->name, schema->event) == 0) {
-            giveRoles(s, schema, event);
+            assignRoles(s, schema, event);
             s->naming = event->naming;
             setMeaning(s, event->meaning, event->moves, false);
             return;
@@ -234,9 +234,9 @@ static EtwSemantics *newSemantics(const EtwSchema *schema)
     EtwSemantics *s = EtwAlloc(sizeof *s);
     memset(s->field, 0xFF, sizeof s->field);
     if (own != NULL) {
-        findDeclared(s, schema, own);
+        fillDeclared(s, schema, own);
     } else {
-        findWindows(s, schema);
+        fillWindows(s, schema);
     }
     return s;
 }

@@ -633,7 +633,12 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
 {
     Registry *r = RegOpen(NULL);
     EtwSessionInfo info;
-    for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
+    if (r == NULL || RegLock(NULL) != ETW_OK) {
+        return;
+    }
+    SessionsRecoverDead();
+    RegUnlock();
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         bool there = false;
         if (atomic_load(&r->sessions[i].instance) == 0) {
             continue; /* saves taking the lock */
@@ -641,7 +646,6 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
         if (RegLock(NULL) != ETW_OK) {
             return;
         }
-        SessionsRecoverDead();
         if (atomic_load(&r->sessions[i].instance) != 0 && !r->sessions[i].unsaved) {
             there = queryLocked(i, &info) == ETW_OK;
         }

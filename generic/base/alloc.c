@@ -1,7 +1,7 @@
 /*
  * base/alloc.c --
  *
- *	Allocation (base/alloc.h).
+ *	Allocation that aborts on failure (base/alloc.h).
  */
 #include "base/alloc.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * base/arena.h --
  *
- *	Memory that is freed all at once: for trees and definitions whose parts go together.
+ *	Memory that is freed all at once, for trees and definitions.
  */
 #ifndef ETW_BASE_ARENA_H
 #define ETW_BASE_ARENA_H
@@ -10,7 +10,7 @@
 
 typedef struct EtwArena { /* zeroed: empty */
     struct EtwChunk *chunks;
-    size_t bytes; /* all that it has from the system */
+    size_t bytes; /* total allocated from the system */
 } EtwArena;
 
 /* Zeroed memory, aligned to `align` (a power of two up to 16), valid until the arena is freed. */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Host is little-endian on every platform we build for; memcpy keeps it alignment-safe. */
+/* All supported platforms are little-endian. memcpy is safe for unaligned addresses. */
 static inline uint16_t EtwLoad16(const void *p)
 {
     uint16_t v;

@@ -1,8 +1,8 @@
 /*
  * base/calendar.c --
  *
- *	Dates (base/calendar.h). Years are counted from March, so that a leap day is a year's last, and in
- *	eras of 400 years, which all have the same days.
+ *	Dates (base/calendar.h). Years begin in March, so that a leap day is the last day of a year.
+ *	Eras of 400 years all have the same number of days.
  */
 #include "base/calendar.h"
 

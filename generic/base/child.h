@@ -34,7 +34,10 @@ void OsChildFree(OsChild *child);
 
 /* From now on, Ctrl-C and termination requests are only counted. */
 void OsInterruptsCatch(void);
-/* Their number. *directPtr (may be NULL): those that were sent to this process only, not to its whole terminal. */
+/*
+ * Their number. *directPtr (may be NULL): the number of those sent to this process only, not to its
+ * whole terminal.
+ */
 int OsInterrupts(int *directPtr);
 
 #endif

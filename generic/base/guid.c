@@ -1,15 +1,15 @@
 /*
  * base/guid.c --
  *
- *	GUID text and the name-derived GUID of EventSource. SHA-1 (FIPS 180-4) is here because
- *	nothing else needs it.
+ *	GUIDs as text, and GUIDs derived from names as EventSource does. Contains SHA-1 (FIPS
+ *	180-4), which no other file needs.
  */
 #include "base/guid.h"
 #include "base/unicode.h"
 #include "base/os.h"
 #include <stdio.h>
 
-/* Text order of the 16 bytes: Data1..3 are little-endian in memory and big-endian in text. */
+/* Order of the 16 bytes in text: Data1..3 are little-endian in memory and big-endian in text. */
 static const uint8_t textOrder[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
 
 void EtwGuidFormat(const EtwGuid *guid, char text[ETW_GUID_TEXT])
@@ -130,7 +130,7 @@ static void sha1(const uint8_t *data, size_t size, uint8_t digest[20])
     }
 }
 
-/* ASCII and Latin-1 letters only: what provider names are made of. */
+/* Converts only ASCII and Latin-1 letters, which suffices for names of providers. */
 static uint16_t upper(uint16_t c)
 {
     if ((c >= 'a' && c <= 'z') || (c >= 0xE0 && c <= 0xFE && c != 0xF7)) {

@@ -46,7 +46,7 @@ static inline uint64_t EtwHashBytes(uint64_t h, const uint8_t *p, size_t size)
     return h;
 }
 
-/* The chain that nodes of this hash are in. */
+/* The chain of nodes with this hash. */
 static inline EtwTableNode *EtwTableFirst(const EtwTable *t, uint64_t hash)
 {
     return t->slots ? t->slots[hash & t->mask] : NULL;
@@ -79,7 +79,7 @@ static inline void EtwTableAdd(EtwTable *t, EtwTableNode *node, uint64_t hash)
     t->count++;
 }
 
-/* Remove a node, which is in the table. */
+/* Remove a node that is in the table. */
 static inline void EtwTableRemove(EtwTable *t, EtwTableNode *node)
 {
     EtwTableNode **at = &t->slots[node->hash & t->mask];
@@ -90,7 +90,7 @@ static inline void EtwTableRemove(EtwTable *t, EtwTableNode *node)
     t->count--;
 }
 
-/* Call visit for each node, in no order; it may free the node. */
+/* Call visit for each node, in undefined order. It may free the node. */
 static inline void EtwTableVisit(
         const EtwTable *t, void (*visit)(void *ctx, EtwTableNode *node), void *ctx)
 {

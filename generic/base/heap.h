@@ -2,13 +2,14 @@
  * base/heap.h --
  *
  *	A binary heap in an array that its owner allocates, counts and frees; item 0 is the first.
- *	ETW_HEAP(Name, Item, isBefore) defines the functions for one type of item, so that the comparison
- *	`bool isBefore(Item a, Item b)` or a macro of that form is inlined.
+ *	ETW_HEAP(Name, Item, isBefore) defines the functions for one type of item, so that the
+ *	comparison `bool isBefore(Item a, Item b)` or a macro of that form is inlined.
  *
- *	    NamePush(heap, count, item)     Add item. There is room for count + 1 items, count before.
- *	    NameReplace(heap, count, item)  Put item in place of the first; also restores the order after
- *	                                    the first has changed. The count is at least 1.
- *	    NamePop(heap, count)            Remove the first. The count is the one after it.
+ *	    NamePush(heap, count, item)     Add an item. The array must have space for count + 1 items;
+ *	                                    count is the number before.
+ *	    NameReplace(heap, count, item)  Replace the first item; also restores the order after the
+ *	                                    first item was changed. The count is at least 1.
+ *	    NamePop(heap, count)            Remove the first item. The count is the number afterwards.
  */
 #ifndef ETW_BASE_HEAP_H
 #define ETW_BASE_HEAP_H

@@ -65,7 +65,7 @@ int OsTimeZoneBias(void); /* minutes, UTC = local + bias */
 
 int OsCpuCount(void); /* configured CPUs: an upper bound of OsCpu() + 1 */
 int OsCpuSlow(void);
-/* Process id, kept right over a fork. Written by the platform layer only. */
+/* Process id, updated after a fork. Written by the platform layer only. */
 extern _Atomic uint32_t osPid;
 static inline uint32_t OsPid(void)
 {
@@ -92,7 +92,7 @@ uint32_t OsTid(void); /* kernel thread id; cached per thread */
  * such process. OS_START_UNKNOWN: it cannot be read at present (no free file descriptor). */
 #define OS_START_UNKNOWN UINT64_MAX
 uint64_t OsProcessStart(uint32_t pid);
-/* Whether the process with this start time still runs. True also when that is unknown. */
+/* True if the process with this start time still runs, or if that is unknown. */
 static inline bool OsProcessAlive(uint32_t pid, uint64_t start)
 {
     uint64_t now = OsProcessStart(pid);
@@ -161,7 +161,7 @@ void OsSleepNs(int64_t ns);
  */
 typedef struct OsCounters OsCounters;
 enum { OS_COUNTERS = 8 }; /* at most, per OsCountersOpen */
-/* The name of the platform's counter number `index`; NULL: there is none. */
+/* The name of the platform's counter number `index`; NULL: no such counter. */
 const char *OsCounterName(int index);
 /* indices: `count` (at most OS_COUNTERS) arguments of OsCounterName. */
 EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count, EtwError *errPtr);
@@ -221,8 +221,8 @@ EtwStatus OsMapFile(
 /* Remove a file's pages from the process's memory. The next access reads them again. */
 void OsMapEvict(OsMap *map);
 /*
- * Copy bytes of a mapped file. Where the platform can, its pages do not become part of the process's
- * memory. For small pieces. The range must be inside the file.
+ * Copy bytes of a mapped file. If the platform supports it, the pages do not become part of the
+ * process's memory. For small pieces. The range must be inside the file.
  */
 void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size);
 void OsUnmap(OsMap *map);

@@ -1,16 +1,17 @@
 /*
  * base/slot_table.h --
  *
- *	A hash table whose items lie in one array (open addressing), for small items that are looked up for
- *	each event. hash_table.h is for nodes that stay where they are. No item is removed; when the table
- *	is half full, a new array takes over those that are still wanted.
+ *	A hash table whose items are in one array (open addressing), for small items that are looked
+ *	up for each event. The items of hash_table.h do not move. Items are not removed
+ *	individually: when the table is half full, the items that are still needed are moved to a
+ *	new array.
  *
- *	The owner is a struct Table with the fields `Item *slots; uint32_t capacity, used;`; zeroed, it is empty.
- *	An Item has an integer field `key`; 0 marks a free slot. The table has FIRST slots (a power of two) or
- *	more. ETW_SLOT_TABLE defines for them
+ *	The owner is a struct Table with the members `Item *slots; uint32_t capacity, used;`,
+ *	zeroed: empty. An Item has an integer member `key`; 0 marks a free slot. The table has FIRST
+ *	slots (a power of two) or more. ETW_SLOT_TABLE defines
  *
- *	    Item *NameFind(table, key)  NULL: not there. Key 0 never is.
- *	    Item *NameAdd(table, key)   Found or made (then zeroed but for the key). Items move.
+ *	    Item *NameFind(table, key)  NULL: not found. Key 0 is never found.
+ *	    Item *NameAdd(table, key)   Found or added (then zeroed except for the key). Items may move.
  *
  *	with the functions or macros `uint32_t hashOf(key)` and `bool isKept(const Item *item)`.
  */

@@ -1,7 +1,7 @@
 /*
  * base/status.c --
  *
- *	Filling an EtwError. No translation, no output.
+ *	Fills an EtwError. No translation, no output.
  */
 #include "base/status.h"
 #include "base/os.h"

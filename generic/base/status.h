@@ -1,9 +1,9 @@
 /*
  * base/status.h --
  *
- *	How a core function reports failure: a small status enum as its result, and, where a person
- *	will read it, an EtwError filled on the way. The Tcl glue turns an EtwError into a result
- *	and an errorCode {ETW CLASS DETAIL ...} in one place (tcl/core/errors.c). The core knows no Tcl.
+ *	How a core function reports failure: a status enum as its result, and an EtwError with a
+ *	message for the user. One place (tcl/core/errors.c) converts an EtwError to a Tcl result and
+ *	an errorCode {ETW CLASS DETAIL ...}. The core does not depend on Tcl.
  */
 #ifndef ETW_BASE_STATUS_H
 #define ETW_BASE_STATUS_H

@@ -75,7 +75,10 @@ void EtwTextSigned(EtwText *t, int64_t v)
     }
 }
 
-/* The digits of 32 bits, the highest first in memory: nibbles are spread to bytes, then made letters. */
+/*
+ * The hexadecimal digits of 32 bits, highest first in memory: nibbles are spread to bytes, then
+ * converted to characters.
+ */
 static uint64_t hexDigits(uint32_t v)
 {
     uint64_t x = v;

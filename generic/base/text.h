@@ -10,8 +10,9 @@
 #include "base/bytes.h"
 
 /*
- * EtwText: a growing byte buffer. The owner calls EtwTextFree. When there is no memory the process is
- * aborted, as Tcl's ckalloc does. The sizes are always bounded by data that is in memory already.
+ * EtwText: a growing byte buffer. The owner calls EtwTextFree. When memory is exhausted, the
+ * process is aborted, as by Tcl's ckalloc. The sizes are always bounded by data that is already in
+ * memory.
  */
 typedef struct EtwText {
     char *data;
@@ -19,8 +20,7 @@ typedef struct EtwText {
     size_t capacity;
 } EtwText;
 
-void EtwTextReserve(
-        EtwText *t, size_t more); /* after it, `more` bytes may be stored at data+size */
+void EtwTextReserve(EtwText *t, size_t more); /* then `more` bytes may be stored at data + size */
 void EtwTextFree(EtwText *t);
 void EtwTextPrintf(EtwText *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void EtwTextDecimal(EtwText *t, uint64_t v);
@@ -50,9 +50,9 @@ static inline void EtwTextStr(EtwText *t, const char *s)
     EtwTextAdd(t, s, strlen(s));
 }
 
-/* ---- Decimal numbers where there is room -------------------------------------------------------- */
+/* ---- Decimal numbers in allocated space --------------------------------------------------------- */
 
-/* "00" to "99", end to end; 0, 10, 100 ... */
+/* "00" to "99" concatenated; 0, 10, 100 ... */
 extern const char etwDigitPairs[200];
 extern const uint64_t etwPowersOf10[20];
 

@@ -1,7 +1,7 @@
 /*
  * base/unicode.c --
  *
- *	UTF-8 and UTF-16, appended to each other's texts (base/unicode.h).
+ *	Conversions between UTF-8 and UTF-16, appended to a text (base/unicode.h).
  */
 #include "base/unicode.h"
 
@@ -31,12 +31,12 @@ static void addCodePoint(EtwText *t, uint32_t c)
     EtwTextAdd(t, out, n);
 }
 
-/* How many units from the beginning are ASCII, in steps of four; they are appended. */
+/* Appends the ASCII units at the start in steps of four; returns their number. */
 static size_t addAscii16(EtwText *t, const uint8_t *utf16, size_t units)
 {
     size_t i = 0;
     if (units < 4) {
-        return 0; /* of an empty text there may be no memory at all */
+        return 0; /* an empty text may have a NULL buffer */
     }
     EtwTextReserve(t, units);
     char *to = t->data + t->size;

@@ -1,7 +1,7 @@
 /*
  * base/unicode.h --
  *
- *	UTF-8 and UTF-16. What is not valid becomes U+FFFD.
+ *	UTF-8 and UTF-16. Invalid text becomes U+FFFD.
  */
 #ifndef ETW_BASE_UNICODE_H
 #define ETW_BASE_UNICODE_H
@@ -9,8 +9,8 @@
 #include "base/text.h"
 
 /*
- * The code point at p (left > 0) and its length in bytes. Where no valid UTF-8 is: U+FFFD, length 1.
- * Overlong forms, surrogates and values past U+10FFFF are not valid.
+ * The code point at p (left > 0) and its length in bytes. Invalid UTF-8: U+FFFD, length 1. Overlong
+ * forms, surrogates and values past U+10FFFF are invalid.
  */
 uint32_t EtwUtf8Next(const uint8_t *p, size_t left, size_t *lengthPtr);
 /* The size of the longest part of a text, at most `most` bytes, that ends between two characters. The
@@ -22,7 +22,7 @@ static inline size_t EtwUtf8Cut(const void *text, size_t most)
     }
     return most;
 }
-/* How many characters the text has. */
+/* The number of characters in the text. */
 static inline size_t EtwUtf8Length(const void *text, size_t size)
 {
     size_t length = 0;
@@ -35,7 +35,7 @@ static inline size_t EtwUtf8Length(const void *text, size_t size)
 void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units);
 /* UTF-8 (invalid bytes become U+FFFD) appended as UTF-16LE. */
 void EtwTextToUtf16(EtwText *t, const char *utf8, size_t size);
-/* Bytes appended as valid UTF-8: valid sequences kept, others become U+FFFD. */
+/* Bytes appended as valid UTF-8: valid sequences are unchanged, others become U+FFFD. */
 void EtwTextUtf8(EtwText *t, const uint8_t *bytes, size_t size);
 
 #endif

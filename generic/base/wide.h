@@ -33,7 +33,7 @@ static inline EtwWide EtwWideUint(uint64_t u)
     return (EtwWide){u};
 }
 
-/* Whether it is a 64-bit number, and which. */
+/* True if it fits 64 bits; stores the number. */
 static inline bool EtwWideFits(EtwWide a, int64_t *resultPtr)
 {
     *resultPtr = (int64_t)a.v;
@@ -69,7 +69,7 @@ static inline bool EtwWideMul(EtwWide a, EtwWide b, EtwWide *resultPtr)
 /* Rounded down, as Tcl does; the remainder has the sign of b. b is not 0. */
 static inline bool EtwWideDivide(EtwWide a, EtwWide b, EtwWide *quotientPtr, EtwWide *restPtr)
 {
-    if (b.v == -1) { /* the smallest number has no opposite */
+    if (b.v == -1) { /* the smallest number cannot be negated */
         *restPtr = EtwWideInt(0);
         return EtwWideSub(*restPtr, a, quotientPtr);
     }
@@ -97,7 +97,7 @@ static inline EtwWide EtwWideXor(EtwWide a, EtwWide b)
     return (EtwWide){a.v ^ b.v};
 }
 
-/* By 0 to 126 bits; the sign is kept. */
+/* Shift by 0 to 126 bits; the sign is kept. */
 static inline EtwWide EtwWideShiftRight(EtwWide a, int bits)
 {
     return (EtwWide){a.v >> bits};
@@ -131,7 +131,7 @@ static inline uint64_t EtwMulDiv(uint64_t a, uint64_t b, uint64_t c)
 #include "base/wide_portable.h"
 #endif
 
-/* ---- From the above ---------------------------------------------------------------------------- */
+/* ---- Derived functions ------------------------------------------------------------------------- */
 
 static inline int EtwWideSign(EtwWide a)
 {

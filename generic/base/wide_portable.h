@@ -43,7 +43,7 @@ static inline int EtwWideOrder(EtwWide a, EtwWide b)
                                               : wideOrderUnsigned(a, b);
 }
 
-/* ---- Sums: modulo 2^128, then whether the signs are right --------------------------------------- */
+/* ---- Sums: modulo 2^128, then checked by the signs ---------------------------------------------- */
 
 static inline EtwWide wideSum(EtwWide a, EtwWide b)
 {
@@ -130,7 +130,7 @@ static inline EtwWide wideProduct(uint64_t a, uint64_t b)
     return (EtwWide){other << 32 | (uint32_t)(a0 * b0), a1 * b1 + (middle >> 32) + (other >> 32)};
 }
 
-/* A magnitude with its sign; false: 2^127 and above, but for the smallest number. */
+/* A magnitude with its sign. False: 2^127 and above, except the smallest number. */
 static inline bool wideSigned(EtwWide magnitude, bool negative, EtwWide *resultPtr)
 {
     *resultPtr = negative ? wideOpposite(magnitude) : magnitude;
@@ -149,7 +149,7 @@ static inline bool EtwWideMul(EtwWide a, EtwWide b, EtwWide *resultPtr)
     return cross.high == 0 && product.high >= cross.low && wideSigned(product, negative, resultPtr);
 }
 
-/* Schoolbook division, a bit at a time. */
+/* Long division, one bit at a time. */
 static inline EtwWide wideQuotient(EtwWide a, EtwWide b, EtwWide *restPtr)
 {
     EtwWide quotient = {0, 0}, rest = {0, 0};
@@ -170,7 +170,7 @@ static inline bool EtwWideDivide(EtwWide a, EtwWide b, EtwWide *quotientPtr, Etw
 {
     EtwWide rest, quotient = wideQuotient(wideMagnitude(a), wideMagnitude(b), &rest);
     bool negative = wideNegative(a) != wideNegative(b);
-    if (negative && (rest.low | rest.high) != 0) { /* down, not towards 0 */
+    if (negative && (rest.low | rest.high) != 0) { /* round down, not towards 0 */
         quotient = wideSum(quotient, EtwWideUint(1));
         rest = wideSum(wideMagnitude(b), wideOpposite(rest));
     }

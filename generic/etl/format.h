@@ -17,8 +17,8 @@ enum {
     ETL_BUF_SEQUENCE = 0x18, /* i64 */
     ETL_BUF_CPU = 0x28,      /* u16 */
     ETL_BUF_LOGGER = 0x2a,   /* u16 */
-    ETL_BUF_STATE = 0x2c,    /* u32; 3: flush */
-    ETL_BUF_OFFSET = 0x30,   /* u32 end of data again */
+    ETL_BUF_STATE = 0x2c,    /* u32; 3: flushed */
+    ETL_BUF_OFFSET = 0x30,   /* u32 end of data, repeated */
     ETL_BUF_FLAG = 0x34,     /* u16 */
     ETL_BUF_TYPE = 0x36,     /* u16 */
     ETL_BUF_REFERENCE = 0x38 /* FILETIME and clock at that time; in real-time backups only */

@@ -1,12 +1,12 @@
 /*
  * etl/kernel_class_guids.c --
  *
- *	The class GUIDs under which Windows presents kernel records, by the group in their
- *	hook id. Only the names of the classes; their payloads belong to schema/.
+ *	The class GUIDs of Windows' kernel records, by the group in their hook id. schema/kernel
+ *	describes their payloads.
  */
 #include "etl/record.h"
 
-/* A GUID as it is printed: 32-16-16-16-48 bits; Data1..3 are little-endian in memory. */
+/* A GUID as printed: 32-16-16-16-48 bits; Data1..3 are little-endian in memory. */
 #define GUID(a, b, c, d, e) GUID_BYTES(a, b, c, d, (uint64_t)(e))
 #define GUID_BYTES(a, b, c, d, e)                                                                  \
     {                                                                                              \
@@ -59,7 +59,7 @@ const EtwGuid *EtlGroupGuid(uint16_t hook)
     static const EtwGuid none;
     unsigned group = hook >> 8;
     if (group == GROUP_PROCESS && (hook & 0xFF) == OPCODE_LOAD) {
-        group = GROUP_IMAGE; /* the loader's event kept its old hook id */
+        group = GROUP_IMAGE; /* this event has the hook id of an older class */
     }
     return group < sizeof groupGuids / sizeof *groupGuids ? &groupGuids[group] : &none;
 }

@@ -22,10 +22,10 @@ const EtlKind EtlKindTable[ETL_KINDS] = {[ETL_SYSTEM32] = {0x20, SIZE_AT_4, 0x10
         [ETL_EVENT64] = {0x50, SIZE_AT_0, 0x10, 8},
         [ETL_FULL64] = {0x30, SIZE_AT_0, 0x10, 8},
         [ETL_INSTANCE64] = {0x48, SIZE_AT_0, 0x10, 8}};
-/* Kinds that nobody described: their size is where most kinds have it, the rest is opaque. */
+/* Undocumented kinds: the size is where most kinds have it, the rest is opaque. */
 static const EtlKind opaqueKind = {OPAQUE_HEADER, SIZE_AT_0, 0, 8};
 
-/* Options of a WPP message: which fields follow its 8-byte header, in this order. */
+/* Options of a WPP message: the fields after its 8-byte header, in this order. */
 enum {
     MESSAGE_SEQUENCE = 0x01,
     MESSAGE_GUID = 0x02,
@@ -34,7 +34,7 @@ enum {
     MESSAGE_PERFORMANCE = 0x10,
     MESSAGE_SYSTEM = 0x20,
     MESSAGE_POINTER32 = 0x40,
-    MESSAGE_BUILT = MESSAGE_GUID | MESSAGE_TIME | MESSAGE_SYSTEM /* those that we write */
+    MESSAGE_BUILT = MESSAGE_GUID | MESSAGE_TIME | MESSAGE_SYSTEM /* written by us */
 };
 typedef struct Message {
     size_t sequenceAt, guidAt, componentAt, timeAt, systemAt; /* 0: absent */
@@ -66,8 +66,10 @@ static Message messageLayout(unsigned options)
     return m;
 }
 
-/* What frames a record: its kind and size, checked against left. Loads each byte once (the file may
- * change). */
+/*
+ * The frame of a record: its kind and size, checked against the available bytes. Each byte is
+ * loaded once, because the file may change.
+ */
 typedef struct Frame {
     const EtlKind *kind; /* NULL: a WPP message */
     Message message;
@@ -179,13 +181,13 @@ static void takeItem(EtwEvent *event, unsigned type, const uint8_t *data, uint32
         event->traitsSize = size;
         break;
     default:
-        break; /* stays in `extended` */
+        break; /* only in `extended` */
     }
 }
 
 /*
- * The chain of extended items at the start of `data`; result: its length. A broken chain makes all
- * the rest of the record "extended": where its payload begins is not knowable then.
+ * Parse the chain of extended items at the start of `data`; returns its length. After a broken
+ * chain the start of the payload is unknown, so the rest of the record becomes "extended".
  */
 static size_t takeItems(EtwEvent *event, const uint8_t *data, size_t size)
 {
@@ -207,8 +209,10 @@ static size_t takeItems(EtwEvent *event, const uint8_t *data, size_t size)
     return at;
 }
 
-/* memset in pieces that compilers turn into plain stores; for one this large they take a string
- * instruction, which starts slowly. */
+/*
+ * memset in pieces that compilers convert to plain stores. For the whole size they use a string
+ * instruction, which starts slowly.
+ */
 static inline void zero(void *to, size_t size)
 {
     uint8_t *at = to, *end = at + size;
@@ -219,7 +223,7 @@ static inline void zero(void *to, size_t size)
     memset(end - 64, 0, 64);
 }
 
-/* Nothing but the parts that every kind sets anyway is left to the callers. */
+/* Initialize all members, except those that every kind sets. */
 static inline void blank(EtwEvent *event, const uint8_t *data, const Frame *f)
 {
     zero(&event->ticks, sizeof *event - offsetof(EtwEvent, ticks));
@@ -236,7 +240,10 @@ static inline void blank(EtwEvent *event, const uint8_t *data, const Frame *f)
     }
 }
 
-/* EVENT_HEADER; clears what the header does not set. The words of a record are loaded once. */
+/*
+ * Parse an EVENT_HEADER; clears members that the header does not set. The record's words are loaded
+ * once.
+ */
 static void parseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
 {
     _Static_assert(sizeof event->desc == 16, "EVENT_DESCRIPTOR");
@@ -269,14 +276,16 @@ static void parseEvent(EtwEvent *event, const uint8_t *data, uint64_t word)
     }
 }
 
-/* What a version word announces between header and payload. */
+/* The size of the counters between header and payload, according to the version word. */
 static uint32_t counterBytes(unsigned version)
 {
     return 8 * ((version >> 8 & 7) + (version >> 15));
 }
 
-/* System, compact and PerfInfo headers: the hook names the class, the version word may announce
- * counters. */
+/*
+ * System, compact and PerfInfo headers: the hook determines the class; the version word may
+ * announce counters.
+ */
 static void parseKernel(EtwEvent *event, const uint8_t *data)
 {
     unsigned version = EtwLoad16(data);
@@ -300,13 +309,13 @@ static void parseKernel(EtwEvent *event, const uint8_t *data)
     }
 }
 
-/* EVENT_TRACE_HEADER and its instance form, whose further fields EtlRecordInstance gives. */
+/* EVENT_TRACE_HEADER and its instance form, whose further fields EtlRecordInstance returns. */
 static void parseFull(EtwEvent *event, const uint8_t *data)
 {
     event->classic = true;
     event->desc.opcode = data[4];
     event->desc.level = data[5];
-    event->desc.version = data[6]; /* of 16 bits: as Windows presents it */
+    event->desc.version = data[6]; /* of 16 bits, as Windows does */
     event->tid = EtwLoad32(data + 0x08);
     event->pid = EtwLoad32(data + 0x0c);
     memcpy(&event->provider, data + 0x18, sizeof event->provider);
@@ -361,7 +370,7 @@ bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *s
     case ETL_MESSAGE:
         parseMessage(event, data, &f);
         break;
-    default: /* unknown: the record whole, as it is */
+    default: /* unknown: the whole record */
         event->payload = data;
         event->payloadSize = f.size;
         break;
@@ -394,7 +403,7 @@ bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message)
     const uint8_t *data = event->record;
     message->options = EtwLoad16(data + 6);
     Message m = messageLayout(message->options);
-    if (m.header > event->recordSize) { /* the file changed behind our back */
+    if (m.header > event->recordSize) { /* the file was changed meanwhile */
         return false;
     }
     message->sequence = m.sequenceAt != 0 ? EtwLoad32(data + m.sequenceAt) : 0;
@@ -441,7 +450,7 @@ static size_t stackBytes(const EtwEvent *event)
     return 8 + (size_t)event->stackCount * EtwEventStackWidth(event);
 }
 
-/* Where the payload of the record to be built begins. */
+/* The offset of the payload in the record to be built. */
 static size_t payloadStart(const EtwEvent *event)
 {
     size_t size = ETL_EVENT_HEADER;
@@ -464,14 +473,14 @@ size_t EtlRecordSize(const EtwEvent *event)
     return size <= ETL_MAX_RECORD ? EtwAlign8(size) : 0;
 }
 
-/* One item; `prefix` zero bytes stand before the data (the match id of a stack). */
+/* Store an item; `prefix` zero bytes precede the data (the match id of a stack). */
 static uint8_t *putItem(uint8_t *out, unsigned type, const void *data, size_t size, size_t prefix)
 {
     size_t capacity = itemCapacity(prefix + size);
     EtwStore64(out + capacity - 8, 0); /* padding */
     EtwStore16(out, (uint16_t)capacity);
     EtwStore16(out + 2, (uint16_t)type);
-    EtwStore16(out + 4, 1); /* another item follows: undone for the last one */
+    EtwStore16(out + 4, 1); /* another item follows; cleared in the last one */
     EtwStore16(out + 6, (uint16_t)(prefix + size));
     memset(out + 8, 0, prefix);
     memcpy(out + 8 + prefix, data, size);
@@ -503,7 +512,7 @@ static void putItems(const EtwEvent *event, uint8_t *out)
     }
 }
 
-/* EVENT_TRACE_HEADER: as ParseFull reads it. */
+/* Build an EVENT_TRACE_HEADER, as parseFull reads it. */
 static void buildFull(const EtwEvent *event, uint8_t *out)
 {
     out[2] = event->pointerSize == 4 ? ETL_FULL32 : ETL_FULL64;

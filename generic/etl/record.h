@@ -15,10 +15,9 @@
 #define ETL_NO_TICKS INT64_MIN /* the record has no time: the previous record's applies */
 
 /*
- * Parse the record at data (left bytes available up to the end of the buffer's data). Fills all of
- * *event but time, cpu and logger, which the caller knows; ticks may be ETL_NO_TICKS. *sizePtr:
- * bytes to the next record (8-aligned, may reach past left for the last one). False: not a record
- * (event untouched).
+ * Parse the record at data (left bytes available up to the end of the buffer's data). Fills all
+ * members of *event except time, cpu and logger; ticks may be ETL_NO_TICKS. *sizePtr: bytes to the
+ * next record (8-aligned, may exceed left for the last one). False: not a record (event unchanged).
  */
 bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *sizePtr);
 
@@ -26,15 +25,15 @@ bool EtlRecordParse(const uint8_t *data, size_t left, EtwEvent *event, size_t *s
 typedef struct EtlKind {
     uint8_t header;    /* bytes before the payload */
     uint8_t sizeShift; /* the u16 size, as a shift of the first 8 bytes: 0 or 32 */
-    uint8_t timeAt;    /* where the time is */
+    uint8_t timeAt;    /* offset of the time */
     uint8_t pointer;
 } EtlKind;
 enum { ETL_KINDS = 32 };
 extern const EtlKind EtlKindTable[ETL_KINDS];
 
 /*
- * The record's time and size alone, of any kind. timeAtPtr of the slow form may be NULL; it gets
- * the offset of the time in the record, 0 when there is none. Reads at most the first 0x28 bytes.
+ * Only the record's time and size, for any kind. timeAtPtr of the slow form may be NULL; it gets
+ * the offset of the time in the record, 0 if it has none. Reads at most the first 0x28 bytes.
  */
 bool EtlRecordPeekAny(
         const uint8_t *data, size_t left, int64_t *ticksPtr, size_t *sizePtr, size_t *timeAtPtr);
@@ -74,7 +73,7 @@ typedef struct EtlInstance { /* instance records, or item ETL_ITEM_INSTANCE of o
 bool EtlRecordInstance(const EtwEvent *event, EtlInstance *instance);
 
 typedef struct EtlMessage {    /* WPP: number and GUID are the event's id and provider */
-    uint16_t options;          /* TRACE_MESSAGE_*: which of the following are there */
+    uint16_t options;          /* TRACE_MESSAGE_*: which of the following are present */
     uint32_t sequence;         /* option 1 */
     uint32_t component;        /* option 4: instead of the GUID */
     bool hasTime, performance; /* option 8; 0x10: time of the performance counter */
@@ -83,8 +82,8 @@ bool EtlRecordMessage(const EtwEvent *event, EtlMessage *message);
 
 /*
  * Performance counters of a kernel record (the words between header and payload) or of item
- * ETL_ITEM_PMC_COUNTERS. Result: u64s, unaligned. *pebsPtr: the PEBS index in front of them or of
- * its own item, NULL when there is none.
+ * ETL_ITEM_PMC_COUNTERS. Result: u64s, unaligned. *pebsPtr: the PEBS index before them or in its
+ * own item, NULL if there is none.
  */
 const uint8_t *EtlRecordCounters(
         const EtwEvent *event, uint32_t *countPtr, const uint8_t **pebsPtr);

@@ -1,8 +1,8 @@
 /*
  * event/clock_anchors.c --
  *
- *	See clock_anchors.h. Fixed point 32.32 with a 128-bit product: exact to under a nanosecond over an
- *	hour.
+ *	See clock_anchors.h. Uses 32.32 fixed point with a 128-bit product: the error is below a
+ *	nanosecond over an hour.
  */
 #include "event/clock_anchors.h"
 #include "base/wide.h"
@@ -14,8 +14,8 @@ static uint64_t slope(uint64_t ticks, int64_t steady)
 }
 
 /*
- * Calibrated once: the TSC against the steady clock over ~1 ms is right to about 100 ppm, enough
- * until the first anchor a second later; other clocks count in known units.
+ * Calibrated once: measuring the TSC against the steady clock for about 1 ms has an error of about
+ * 100 ppm, which suffices until the first anchor a second later. Other clocks have known units.
  */
 static uint64_t initialScale(void)
 {
@@ -53,12 +53,12 @@ void EtwAnchorsAdd(EtwAnchors *a, const OsInstant *now)
     uint64_t ticks = now->ticks;
     int64_t here;
     if (ticks < a->ticks1 || ticks - a->ticks0 < (uint64_t)1 << 20) {
-        return; /* too near to the first anchor to say anything about the slope */
+        return; /* too close to the first anchor to determine the slope */
     }
     /*
-     * The new line starts where the old one ends (no step in time, so conversion stays monotone)
-     * and takes the slope from the first anchor: long baselines beat short ones, and the start is
-     * where both clocks were equal.
+     * The new line starts at the end of the old one, so that the conversion is monotonic. Its slope
+     * is computed from the first anchor: a long interval is more exact than a short one, and both
+     * clocks were equal at the start.
      */
     here = EtwAnchorsSteady(a, ticks);
     a->ticksBefore = a->ticks1;
@@ -67,7 +67,7 @@ void EtwAnchorsAdd(EtwAnchors *a, const OsInstant *now)
     a->scale = slope(ticks - a->ticks0, now->steady - a->steady0);
     a->ticks1 = ticks;
     a->steady1 = here;
-    /* What is left of the difference is closed over the next second, at most 500 ppm either way. */
+    /* The remaining difference is removed during the next second, by at most 500 ppm. */
     int64_t error = now->steady - here;
     int64_t most = 500000;
     error = error > most ? most : error < -most ? -most : error;

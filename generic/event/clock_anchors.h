@@ -19,15 +19,17 @@ typedef struct EtwAnchors {
     uint64_t scale; /* ns per tick, 32.32 fixed point, of the line */
     uint64_t ticksBefore;
     int64_t steadyBefore;
-    uint64_t scaleBefore; /* of the line that ends at ticks1 */
+    uint64_t scaleBefore; /* of the previous line, which ends at ticks1 */
 } EtwAnchors;
 
 /* Start from one instant; the slope is calibrated over about a millisecond once per process. */
 void EtwAnchorsInit(EtwAnchors *a, const OsInstant *start);
-/* Start later than the session: with the line through `start` and `now`. */
+/* Start later than the session, with the line through `start` and `now`. */
 void EtwAnchorsJoin(EtwAnchors *a, const OsInstant *start, const OsInstant *now);
-/* Begin a new line: from the point of the old one at `now->ticks`, with a slope that approaches the
- * clocks' real relation. */
+/*
+ * Begin a new line at the old line's point at `now->ticks`, with a slope that approaches the
+ * clocks' real relation.
+ */
 void EtwAnchorsAdd(EtwAnchors *a, const OsInstant *now);
 int64_t EtwAnchorsSteady(const EtwAnchors *a, uint64_t ticks);
 

@@ -1,7 +1,7 @@
 /*
  * event/event.c --
  *
- *	Rarely used data of an event, which is searched on demand.
+ *	Rarely used data of an event, which is parsed on demand.
  */
 #include "event/event.h"
 #include "base/bytes.h"

@@ -35,7 +35,7 @@ typedef struct EtwDescriptor {
 
 typedef struct EtwEvent {
     int64_t time;     /* wall */
-    int64_t ticks;    /* as recorded */
+    int64_t ticks;    /* as in the record */
     EtwGuid provider; /* provider; event class for classic and kernel records */
     EtwDescriptor desc;
     uint32_t pid;
@@ -47,18 +47,18 @@ typedef struct EtwEvent {
     uint8_t pointerSize; /* 4 or 8 */
     uint16_t flags;      /* EVENT_HEADER_FLAG_* as on disk */
     uint16_t property;   /* EventProperty of an EVENT_HEADER record */
-    bool late;           /* live: delivered after younger events */
+    bool late;           /* live: delivered after later events */
     bool classic;        /* classic (MOF) or kernel record: provider is a class GUID */
     uint32_t kernelTime, userTime;
-    EtwGuid activity;       /* zero when absent */
+    EtwGuid activity;       /* zero if absent */
     const uint8_t *related; /* 16 bytes or NULL */
     const uint8_t *stack;   /* addresses (EtwEventStackWidth bytes each) or NULL */
     uint32_t stackCount;
-    uint8_t stackWidth; /* 0: pointerSize. A 32-bit process's event may have a 64-bit stack */
-    uint32_t items;     /* bit n: there is an extended item of type n, see EtwEventItem */
-    uint64_t
-            stackMatch; /* of the stack item: 0, or equal in the two events that have a half each */
-    uint64_t stackKey;  /* key into the stack cache rundown, 0: none */
+    uint8_t stackWidth;    /* 0: pointerSize. A 32-bit process's event may have a 64-bit stack */
+    uint32_t items;        /* bit n: there is an extended item of type n, see EtwEventItem */
+    uint64_t stackMatch;   /* of the stack item: 0, or equal in the two events that each have half
+                           of the stack */
+    uint64_t stackKey;     /* key into the stack cache rundown, 0: none */
     const uint8_t *traits; /* TraceLogging provider traits (item 12) or NULL */
     uint32_t traitsSize;
     const uint8_t *meta; /* TraceLogging event metadata (item 11) or NULL */
@@ -67,11 +67,11 @@ typedef struct EtwEvent {
     uint32_t extendedSize;
     const uint8_t *payload;
     uint32_t payloadSize;
-    const char
-            *process; /* name of process pid; NULL: the trace has not reported it. Of the source */
-    const char *object;  /* path of the file or registry key that the payload's FileKey, FileObject
-                              or KeyHandle identifies; NULL: unknown. Of the source */
-    uint32_t recordSize; /* padding not included */
+    const char *process;   /* name of process pid; NULL: unknown. Owned by the source */
+    const char *object;    /* path of the file or registry key that the payload's FileKey,
+                            FileObject or KeyHandle identifies; NULL: unknown. Owned by the
+                            source */
+    uint32_t recordSize;   /* padding not included */
     const uint8_t *record; /* the record's bytes in its file; NULL: not from a file. etl/record.h
                               reads what only some kinds have */
 } EtwEvent;
@@ -91,10 +91,10 @@ static inline int64_t EtwTimeAdd(int64_t time, int64_t ns)
 
 /*
  * The data of the event's first extended item of that type (EVENT_HEADER_EXT_TYPE_*: ETL_ITEM_* of
- * etl/format.h), NULL when there is none. Fast when there is none.
+ * etl/format.h), NULL if it has none. Fast if it has none.
  */
 const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr);
-/* Whether the event describes its trace file (class EventTrace). */
+/* True if the event describes its trace file (class EventTrace). */
 bool EtwEventIsHeader(const EtwEvent *event);
 
 #endif

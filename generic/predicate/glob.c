@@ -1,9 +1,8 @@
 /*
  * predicate/glob.c --
  *
- *	Tcl's string match on UTF-8: * ? [a-z] \x. Never backtracks more than to the last
- *	star. -nocase folds the letters of Latin, Greek and Cyrillic, not those of the whole
- *	of Unicode.
+ *	Tcl's string match on UTF-8: * ? [a-z] \x. Backtracks only to the last star. -nocase folds
+ *	letters of Latin, Greek and Cyrillic, not all of Unicode.
  */
 #include "predicate/glob.h"
 #include <stdint.h>
@@ -14,7 +13,7 @@ typedef struct Chars {
     const uint8_t *end;
 } Chars;
 
-/* The next character; invalid bytes stand for themselves. Not at the end. */
+/* The next character; each invalid byte counts as one. Must not be called at the end. */
 static uint32_t nextChar(Chars *c)
 {
     static const uint8_t lengths[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3};
@@ -57,7 +56,7 @@ static uint32_t nextFolded(Chars *c, bool nocase)
     return nocase ? fold(code) : code;
 }
 
-/* Behind a '[': does c belong to the set? Moves past the ']' (or to the pattern's end). */
+/* After a '[': true if c is in the set. Moves past the ']' (or to the end of the pattern). */
 static bool inSet(Chars *p, uint32_t c, bool nocase)
 {
     bool found = false;
@@ -79,7 +78,7 @@ static bool inSet(Chars *p, uint32_t c, bool nocase)
     return found;
 }
 
-/* One pattern element other than a star against one character. */
+/* Match a pattern element other than a star against a character. */
 static bool matchOne(Chars *p, uint32_t c, bool nocase)
 {
     switch (*p->at) {
@@ -120,7 +119,7 @@ bool EtwGlobMatch(
         if (starPattern.at == NULL || starText.at == starText.end) {
             return false;
         }
-        nextChar(&starText); /* the star takes one more */
+        nextChar(&starText); /* the star matches one more */
         p = starPattern;
         t = starText;
     }

@@ -8,9 +8,9 @@
 #include "predicate/header_bounds.h"
 #include "predicate/predicate_value.h"
 
-enum { MAX_ITEMS = 64 }; /* of a list: a record is compared with each */
+enum { MAX_ITEMS = 64 }; /* maximum of a list, because each record is compared with all items */
 
-/* Whether an event's payload is looked into. */
+/* True if evaluating it reads an event's payload. */
 static bool readsPayload(const EtwNode *node)
 {
     if (node->op == ETW_OP_PROP || (node->op == ETW_OP_FIELD && !EtwIsHeaderName(node->text))) {
@@ -29,7 +29,7 @@ static bool isField(const EtwNode *node, const char *name)
     return node->op == ETW_OP_FIELD && strcmp(node->text, name) == 0;
 }
 
-/* A constant that is an integer, however it is written. */
+/* A constant that is an integer in any notation. */
 static bool integerOf(const EtwNode *node, EtwWide *iPtr)
 {
     Value number;
@@ -62,7 +62,7 @@ static bool addId(EtwText *list, const EtwNode *item)
     if (!integerOf(item, &wide)) {
         return false;
     }
-    if (EtwWideFits(wide, &i) && i >= 0 && i <= UINT16_MAX) { /* others are no event's */
+    if (EtwWideFits(wide, &i) && i >= 0 && i <= UINT16_MAX) { /* no event has other ids */
         uint16_t id = (uint16_t)i;
         EtwTextAdd(list, &id, sizeof id);
     }
@@ -83,10 +83,10 @@ static bool addPid(EtwText *list, const EtwNode *item)
     return true;
 }
 
-/* The field is one of these constants. A second list for the same field is left to the predicate. */
+/* The field is one of these constants. A second list for the same field is not used. */
 static void takeSet(EtwBounds *b, const EtwNode *field, EtwNode *const *items, int count)
 {
-    static const uint32_t none = ETW_NO_ID; /* a source may find out whose such an event is */
+    static const uint32_t none = ETW_NO_ID; /* a source may determine the pid of such an event */
     bool pid = isField(field, "pid"), id = isField(field, "id");
     EtwText *list = pid ? &b->pids : id ? &b->ids : &b->providers;
     if ((!pid && !id && !isField(field, "provider")) || list->size != 0 || count > MAX_ITEMS) {
@@ -132,7 +132,7 @@ static void takeConjunct(EtwBounds *b, const EtwNode *node)
     }
 }
 
-/* False: the conjuncts behind this one are not to be looked at. */
+/* False: the conjuncts after this one must not be used. */
 static bool take(EtwBounds *b, const EtwNode *node)
 {
     if (node->op == ETW_OP_AND) {

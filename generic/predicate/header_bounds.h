@@ -10,13 +10,13 @@
 #include "predicate/predicate.h"
 
 typedef struct EtwBounds {
-    EtlFilter filter;             /* what it points to is in the texts */
-    EtwText providers, ids, pids; /* EtwGuid, uint16_t, uint32_t end to end */
+    EtlFilter filter;             /* its lists point into the texts */
+    EtwText providers, ids, pids; /* arrays of EtwGuid, uint16_t, uint32_t */
 } EtwBounds;
 
 /* pred NULL: none. */
 void EtwBoundsOf(EtwBounds *bounds, const EtwPredicate *pred);
-/* Whether anything is kept out. */
+/* True if the filter excludes any event. */
 bool EtwBoundsAny(const EtwBounds *bounds);
 void EtwBoundsFree(EtwBounds *bounds);
 

@@ -1,9 +1,9 @@
 /*
  * predicate/predicate.c --
  *
- *	The tree and its evaluator. Compiling numbers the nodes, resolves header names and
- *	reads constants once; evaluating finds a payload field's place in its schema once for
- *	each schema on end. No Tcl, no side effects.
+ *	Compiles filter expressions and evaluates them. Compiling numbers the nodes, resolves header
+ *	names and parses constants. Evaluating looks up the index of a payload field once for
+ *	successive events of the same schema. No Tcl, no side effects.
  */
 #include "predicate/predicate.h"
 #include "predicate/predicate_value.h"
@@ -30,16 +30,16 @@ typedef enum Header {
     HEADER_RELATED,
     HEADER_PROCESS,
     HEADER_OBJECT,
-    HEADER_SESSION, /* no event has one yet */
+    HEADER_SESSION, /* not set in any event yet */
     HEADER_COUNT,
-    HEADER_WHOLE = HEADER_COUNT, /* from here on: not a value that could be compared */
+    HEADER_WHOLE = HEADER_COUNT, /* from here on: values that cannot be compared */
 } Header;
 
 static const char *const headerNames[] = {"time", "provider", "event", "id", "version", "channel",
         "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity", "related", "process",
         "object", "session", "props", "stack", "frames", "raw", "error", "late", NULL};
 
-/* A node as it is evaluated. */
+/* A node in its compiled form. */
 typedef struct Step {
     EtwOp op;
     int childCount;
@@ -47,11 +47,11 @@ typedef struct Step {
     const char *name; /* of a field */
     Header header;
     Value constant;
-    bool isGuid; /* the constant is a GUID's text: it equals the GUID, however written */
+    bool isGuid; /* the constant is a GUID's text: it equals the GUID in any notation */
     EtwGuid guid;
-    const EtwSchema *schema; /* where `index` was found last; -1: that schema has no such field */
+    const EtwSchema *schema; /* the schema of `index`; index -1: that schema has no such field */
     int index;
-    bool found; /* some schema had the field */
+    bool found; /* a schema had the field */
 } Step;
 
 struct EtwPredicate {
@@ -61,7 +61,7 @@ struct EtwPredicate {
     EtwText scratch;
 };
 
-/* One evaluation. The schema is looked for when a field asks for it. */
+/* One evaluation. The schema is looked up when a field needs it. */
 typedef struct Run {
     EtwPredicate *pred;
     EtwSchemaStore *store;
@@ -94,7 +94,7 @@ void EtwNodeFree(EtwNode *node)
     EtwFree(node);
 }
 
-/* Children that an operator takes; -1: any number. */
+/* The number of children of an operator; -1: any number. */
 static int arity(EtwOp op)
 {
     if (op == ETW_OP_LIST) {
@@ -158,7 +158,7 @@ static void compileConstant(Step *step, const EtwNode *node)
         v->kind = VALUE_INT;
         v->i = EtwWideInt(node->i);
         if (node->i < 0 && node->text != NULL && node->text[0] != '-') {
-            v->i = EtwWideUint((uint64_t)node->i); /* 2^63 and above, by its bits */
+            v->i = EtwWideUint((uint64_t)node->i); /* 2^63 and above, stored with the same bits */
         }
     } else if (node->op == ETW_OP_DOUBLE) {
         v->kind = VALUE_DOUBLE;
@@ -171,7 +171,7 @@ static void compileConstant(Step *step, const EtwNode *node)
     }
 }
 
-/* Adds the node's steps, children first; its own index. */
+/* Add the node's steps, children first. Returns the node's own index. */
 static int compileNode(EtwPredicate *pred, const EtwNode *node)
 {
     int *children = node->childCount ? EtwAlloc((size_t)node->childCount * sizeof(int)) : NULL;
@@ -260,7 +260,7 @@ static Value textValue(const char *text, size_t size)
     return (Value){.kind = VALUE_TEXT, .text = text, .size = size};
 }
 
-/* What was appended to the scratch from `from` on. */
+/* The text that was appended to the scratch buffer from `from` on. */
 static Value scratchValue(const EtwText *scratch, size_t from)
 {
     return (Value){.kind = VALUE_TEXT, .at = from, .size = scratch->size - from};
@@ -305,7 +305,7 @@ static int64_t idOf(uint32_t id)
     return id == ETW_NO_ID ? -1 : (int64_t)id;
 }
 
-/* The GUID behind a header field; NULL: it has none, or is none. */
+/* The GUID of a header field; NULL: absent, or not a GUID. */
 static const uint8_t *headerGuid(const EtwEvent *event, Header header)
 {
     switch (header) {
@@ -369,7 +369,7 @@ static Value headerValue(Run *run, Header header)
     }
 }
 
-/* Bytes as Tcl has them: each a character. */
+/* Converts bytes as Tcl does: each is a character. */
 static void addBytesAsText(EtwText *out, const EtwValue *v)
 {
     for (size_t i = 0; i < v->size; i++) {
@@ -465,7 +465,7 @@ static Value payloadValue(Run *run, Step *step)
                        ? valueOfField(run, field, &v)
                        : missing;
     }
-    size_t from = scratch->size; /* an array or a struct: the list that Tcl would see */
+    size_t from = scratch->size; /* an array or a struct: the same list as in Tcl */
     EtwStatus status = EtwListField(scratch, schema, run->event, step->index);
     return status != ETW_OK && scratch->size == from ? missing : scratchValue(scratch, from);
 }
@@ -479,8 +479,10 @@ static Value boolValue(bool is)
     return intValue(is);
 }
 
-/* A header GUID against a constant that is a GUID's text, in any spelling. False: this is no such
- * pair. */
+/*
+ * Compare a header GUID with a constant that is a GUID's text in any notation. False: not such a
+ * pair.
+ */
 static bool compareGuids(Run *run, const Step *a, const Step *b, bool *equalPtr)
 {
     const Step *field = a->op == ETW_OP_FIELD ? a : b, *constant = field == a ? b : a;
@@ -537,7 +539,7 @@ static bool isMember(Run *run, Value *v, const Step *field, const Step *list)
                                                    : EtwValueSameText(v, &constant, scratch)) {
             return true;
         }
-        /* A number that has a name may be asked for by either. */
+        /* A number with a name may be compared by either. */
         if (v->kind == VALUE_INT && v->named && constant.kind == VALUE_TEXT &&
                 EtwTextNumber(constant.text, constant.size, &number) && number.kind == VALUE_INT &&
                 EtwWideOrder(number.i, v->i) == 0) {

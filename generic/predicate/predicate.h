@@ -14,7 +14,8 @@ typedef enum EtwOp {
     /* leaves */
     ETW_OP_FIELD, /* name: header name or payload field */
     ETW_OP_PROP,  /* name: payload field, also when a header field has that name */
-    ETW_OP_INT,   /* i; negative where text (its spelling, may be NULL) has no '-': i + 2^64 */
+    ETW_OP_INT,   /* i; if i is negative and text (its notation, may be NULL) has no '-', the
+                     value is i + 2^64 */
     ETW_OP_DOUBLE,
     ETW_OP_STRING,
     ETW_OP_LIST, /* children: constants, for in / ni */
@@ -63,13 +64,13 @@ struct EtwNode {
     double d;
 };
 EtwNode *EtwNodeNew(EtwOp op, int childCount); /* children NULL, to be filled by the caller */
-void EtwNodeFree(EtwNode *node);               /* and everything below; NULL is fine */
+void EtwNodeFree(EtwNode *node);               /* with all nodes below it; accepts NULL */
 
 typedef struct EtwPredicate EtwPredicate;
-/* Takes the tree over. ETW_E_ARG: a shape that cannot be evaluated; errPtr names it. */
+/* Takes ownership of the tree. ETW_E_ARG: a node that cannot be evaluated; errPtr names it. */
 EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPtr);
 bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent *event);
-/* Call visit for each payload field that the predicate uses and no event had. */
+/* Call visit for each payload field that the predicate uses and that no event had. */
 void EtwPredicateMissing(
         const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx);
 /* The predicate's tree, which it owns. */

@@ -1,8 +1,8 @@
 /*
  * predicate/predicate_value.c --
  *
- *	Numbers and texts by Tcl's rules. Integers have 128 bits, so that unsigned 64-bit
- *	masks and sums of them are exact; what would need more is treated as missing.
+ *	Numbers and texts by Tcl's rules. Integers have 128 bits, so that unsigned 64-bit masks and
+ *	their sums are exact. Larger values count as missing.
  */
 #include "predicate/predicate_value.h"
 #include "predicate/predicate.h"
@@ -21,7 +21,7 @@ static Value doubleValue(double d)
     return (Value){.kind = VALUE_DOUBLE, .d = d};
 }
 
-/* ---- Texts that are numbers ------------------------------------------------------------------ */
+/* ---- Texts that represent numbers ------------------------------------------------------------ */
 
 static bool isBlank(char c)
 {
@@ -48,7 +48,7 @@ static int takeBase(const char **atPtr, const char *end)
     return base;
 }
 
-/* Whole of the text is digits of the base, and few enough. */
+/* The whole text consists of digits of the base, and the number fits. */
 static bool wholeNumber(const char *at, const char *end, int base, EtwWide *numberPtr)
 {
     EtwWide v = EtwWideInt(0);
@@ -73,7 +73,7 @@ static bool realNumber(const char *at, const char *end, double *numberPtr)
     if (size == 0 || size >= sizeof text || (digitOf(*at) > 9 && *at != '.')) {
         return false;
     }
-    for (size_t i = 0; i < size; i++) { /* strtod takes more than Tcl */
+    for (size_t i = 0; i < size; i++) { /* strtod accepts more than Tcl */
         if (digitOf(at[i]) > 9 && strchr(".eE+-", at[i]) == NULL) {
             return false;
         }
@@ -101,7 +101,7 @@ bool EtwTextNumber(const char *text, size_t size, Value *number)
     double d;
     if (wholeNumber(digits, end, base, &i)) {
         if (negative) {
-            EtwWideSub(EtwWideInt(0), i, &i); /* what is not negative has an opposite */
+            EtwWideSub(EtwWideInt(0), i, &i); /* a non-negative number can always be negated */
         }
         *number = intValue(i);
         return true;
@@ -113,7 +113,7 @@ bool EtwTextNumber(const char *text, size_t size, Value *number)
     return false;
 }
 
-/* The value as a number; false: it is none. */
+/* The value as a number. False: not a number. */
 static bool numberOf(const Value *v, const EtwText *scratch, Value *number)
 {
     if (v->kind == VALUE_TEXT) {
@@ -266,7 +266,7 @@ static Value arithDouble(int op, double a, double b)
         return doubleValue(a * b);
     case ETW_OP_DIV:
         return b == 0 ? missing : doubleValue(a / b);
-    default: /* % & | ^ << >> are for integers */
+    default: /* % & | ^ << >> require integers */
         return missing;
     }
 }

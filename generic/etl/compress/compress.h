@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* Tables of the search; reused for each buffer. */
+/* Tables for the search; reused for each buffer. */
 typedef struct EtlXpress EtlXpress;
 
 EtlXpress *EtlXpressNew(void);

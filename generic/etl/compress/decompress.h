@@ -14,10 +14,10 @@
 enum { ETL_FORMAT_NONE = 0, ETL_FORMAT_LZNT1 = 2, ETL_FORMAT_XPRESS = 3, ETL_FORMAT_HUFFMAN = 4 };
 
 /*
- * Decode up to `room` bytes into out. Returns the number of valid bytes, which is less than `room`
- * when the input ends or is damaged earlier. With a smaller `room` the result is a prefix of the
- * same bytes. Never writes beyond out + room or reads outside of `in`. Bytes from the result to
- * `room` are undefined.
+ * Decode up to `capacity` bytes into out. Returns the number of valid bytes, which is less than
+ * `capacity` when the input ends or is damaged earlier. With a smaller `capacity` the result is a
+ * prefix of the same bytes. Never writes beyond out + capacity or reads outside of `in`. Bytes from
+ * the result to `capacity` are undefined.
  */
 typedef size_t EtlDecodeProc(const uint8_t *in, size_t size, uint8_t *out, size_t capacity);
 EtlDecodeProc EtlXpressDecode, EtlHuffmanDecode, EtlLznt1Decode;
@@ -38,13 +38,15 @@ static inline EtlDecodeProc *EtlDecoder(unsigned format)
 }
 
 /*
- * Decode `want` bytes, or as many as there are, into *bytesPtr (owned by the caller; *roomPtr its
- * size), which grows only as far as the decoded data needs. Returns the number of valid bytes.
+ * Decode `want` bytes, or as many as there are, into *bytesPtr (owned by the caller; *capacityPtr
+ * its size), which grows only as far as the decoded data needs. Returns the number of valid bytes.
  */
 size_t EtlUnpack(EtlDecodeProc *decode, const uint8_t *in, size_t size, size_t want,
         uint8_t **bytesPtr, size_t *capacityPtr);
 
-/* Repeat `length` bytes that begin `offset` (at least 1) before out; the caller checked both. */
+/*
+ * Repeat `length` bytes that begin `offset` (at least 1) before out; the caller has checked both.
+ */
 static inline void EtlCopyMatch(uint8_t *out, size_t offset, size_t length)
 {
     const uint8_t *from = out - offset;

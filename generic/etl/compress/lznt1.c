@@ -10,7 +10,7 @@
 
 enum { CHUNK = 4096, CHUNK_COMPRESSED = 0x8000, CHUNK_SIZE = 0x0FFF, MATCH_MIN = 3 };
 
-/* Bits of a match that are its length, `done` bytes into the chunk. */
+/* The number of length bits of a match, `done` bytes into the chunk. */
 static unsigned lengthBits(size_t done)
 {
     unsigned bits = 12;
@@ -20,7 +20,7 @@ static unsigned lengthBits(size_t done)
     return bits;
 }
 
-/* One compressed chunk; result: its bytes, at most `room`. *badPtr: it does not make sense. */
+/* Decode a compressed chunk. Returns its size, at most `capacity`. *badPtr: malformed. */
 static size_t chunk(
         const uint8_t *in, const uint8_t *inEnd, uint8_t *out, size_t capacity, bool *badPtr)
 {
@@ -63,7 +63,7 @@ size_t EtlLznt1Decode(const uint8_t *in, size_t size, uint8_t *out, size_t capac
         if (head == 0 || length > (size_t)(inEnd - in)) {
             break;
         }
-        if (done % CHUNK != 0) { /* a short chunk stands for a whole one, unless it is the last */
+        if (done % CHUNK != 0) { /* a chunk that is too short is padded, unless it is the last */
             size_t gap = CHUNK - done % CHUNK;
             gap = gap < left ? gap : left;
             memset(out + done, 0, gap);

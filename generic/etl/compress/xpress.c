@@ -1,10 +1,11 @@
 /*
  * etl/compress/xpress.c --
  *
- *	Plain LZ77 of [MS-XCA] 2.4, the format of compressed .etl files in practice: words of 32
- *	flags, most significant first; 0 is a literal byte, 1 a match {offset-1 : 13, length-3 : 3}
- *	whose length may go on in a half byte shared by two matches, a byte, a word and a long.
- *	Reading a merged file is mostly this loop: far from the ends it copies in wide pieces.
+ *	Plain LZ77 of [MS-XCA] 2.4, the usual format of compressed .etl files: words of 32 flags,
+ *	most significant first; 0 is a literal byte, 1 a match {offset-1 : 13, length-3 : 3}. A
+ *	longer length continues in a half byte shared by two matches, a byte, a word and a long.
+ *	This loop dominates the time of reading a merged file, so far from the ends of the buffers
+ *	it copies in wide pieces.
  */
 #include "base/bytes.h"
 #include "etl/compress/decompress.h"
@@ -13,17 +14,17 @@ enum {
     FLAGS = 32,
     MATCH_MIN = 3,
     LENGTH_BITS = 3,
-    /* one round takes at most: 32 literals, a match of 2 + 1 + 1 + 2 + 4 bytes */
+    /* maximum input of one round: 32 literals, a match of 2 + 1 + 1 + 2 + 4 bytes */
     ROOMY = 48,
     WIDE = 16
 };
 
 typedef struct Decoder {
     const uint8_t *in, *inEnd;
-    const uint8_t *half; /* the byte whose upper half is not used yet, or NULL */
+    const uint8_t *half; /* the byte whose upper half is unused, or NULL */
 } Decoder;
 
-/* The rest of a length whose 3 bits were all set; false: the input ends. */
+/* Decode the rest of a length whose 3 bits are all set. False: end of input. */
 static bool longLength(Decoder *d, size_t *lengthPtr)
 {
     size_t length;
@@ -70,7 +71,7 @@ static inline void copyWide(uint8_t *out, const uint8_t *from)
     memcpy(out, from, WIDE);
 }
 
-/* The same where `room` bytes from out on may be written, so that the copy may overshoot. */
+/* The same if `capacity` bytes from out on may be written, so that copying may overshoot. */
 static inline void copyMatch(uint8_t *out, size_t offset, size_t length, size_t capacity)
 {
     const uint8_t *from = out - offset;
@@ -97,7 +98,7 @@ size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capa
 {
     Decoder d = {in, in + size, NULL};
     uint8_t *at = out, *end = out + capacity;
-    uint64_t flags = 1ull << 63; /* the flags left, then a mark: nothing left */
+    uint64_t flags = 1ull << 63; /* the remaining flags, followed by an end mark */
     for (;;) {
         bool roomy = d.inEnd - d.in >= ROOMY && end - at >= ROOMY;
         size_t run = (size_t)__builtin_clzll(flags);
@@ -117,7 +118,7 @@ size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capa
         }
         at += run;
         d.in += run;
-        if (flags == 0) { /* that was the mark */
+        if (flags == 0) { /* only the end mark is left */
             if (d.inEnd - d.in < 4 || at == end) {
                 break;
             }

@@ -11,17 +11,17 @@ enum {
     WINDOW = 8192, /* 13 bits of offset */
     HASH_BITS = 13,
     MATCH_MIN = 3,
-    TRIES = 12,         /* places looked at for a match */
-    LONG_ENOUGH = 48,   /* to look no further */
-    LENGTH_SHORT = 7,   /* what 3 bits hold; this one: more follows */
-    LENGTH_HALF = 15,   /* half a byte, the same */
-    LENGTH_BYTE = 0xFF, /* a byte, the same */
-    ITEM_MAX = 16       /* bytes of one match, and flags */
+    TRIES = 12,         /* positions examined for a match */
+    LONG_ENOUGH = 48,   /* length at which the search stops */
+    LENGTH_SHORT = 7,   /* maximum of 3 bits, meaning that the length continues */
+    LENGTH_HALF = 15,   /* the same for half a byte */
+    LENGTH_BYTE = 0xFF, /* the same for a byte */
+    ITEM_MAX = 16       /* maximum size of a match and its flags */
 };
 
 struct EtlXpress {
-    uint32_t head[1 << HASH_BITS]; /* the last place of a hash + 1; 0: none */
-    uint32_t before[WINDOW];       /* of a place: the one before it of the same hash, + 1 */
+    uint32_t head[1 << HASH_BITS]; /* last position with a hash, + 1; 0: none */
+    uint32_t before[WINDOW];       /* previous position with the same hash, + 1 */
 };
 
 typedef struct Match {
@@ -31,9 +31,9 @@ typedef struct Match {
 typedef struct Encoder {
     EtlXpress *x;
     const uint8_t *in;
-    size_t size, entered;    /* places before `entered` are in the tables */
-    uint8_t *at;             /* of the output */
-    uint8_t *flagsAt, *half; /* half: the byte whose upper half is free, or NULL */
+    size_t size, entered;    /* positions before `entered` are in the tables */
+    uint8_t *at;             /* in the output */
+    uint8_t *flagsAt, *half; /* half: the byte whose upper half is unused, or NULL */
     uint32_t flags;
     int count;
 } Encoder;
@@ -46,7 +46,7 @@ static inline uint32_t hashAt(const uint8_t *p)
     return three * 0x9E3779B1u >> (32 - HASH_BITS);
 }
 
-/* Make the places up to there known. */
+/* Enter the positions before `until` into the tables. */
 static void enter(Encoder *e, size_t until)
 {
     size_t last = e->size >= MATCH_MIN ? e->size - MATCH_MIN + 1 : 0;
@@ -58,7 +58,7 @@ static void enter(Encoder *e, size_t until)
     }
 }
 
-/* How many bytes are alike, at most `room`. */
+/* The length of the common prefix, at most `capacity`. */
 static inline size_t alike(const uint8_t *a, const uint8_t *b, size_t capacity)
 {
     size_t n = 0;
@@ -75,7 +75,7 @@ static inline size_t alike(const uint8_t *a, const uint8_t *b, size_t capacity)
     return n;
 }
 
-/* The longest that is longer than `least`, if any; *best is left alone otherwise. */
+/* Find the longest match that is longer than `least`; otherwise *best is unchanged. */
 static void search(Encoder *e, size_t at, size_t least, Match *best)
 {
     size_t capacity = e->size - at;
@@ -100,7 +100,7 @@ static void search(Encoder *e, size_t at, size_t least, Match *best)
             }
         }
         next = e->x->before[place % WINDOW];
-        if (next > place) { /* overwritten: that was the window's end */
+        if (next > place) { /* overwritten: beyond the window */
             break;
         }
     }
@@ -119,7 +119,7 @@ static inline void putFlag(Encoder *e, uint32_t flag)
     }
 }
 
-/* What of a length does not fit into a match's 3 bits. */
+/* Store the part of a length that exceeds a match's 3 bits. */
 static void putLength(Encoder *e, size_t length)
 {
     size_t rest = length - LENGTH_SHORT;
@@ -166,7 +166,7 @@ static void putLiteral(Encoder *e, uint8_t byte)
     putFlag(e, 0);
 }
 
-/* Flags that nobody needs any more say "match", behind which nothing is. */
+/* Unused flags say "match", followed by the end of the data. */
 static void finish(Encoder *e)
 {
     int left = 32 - e->count;
@@ -174,9 +174,9 @@ static void finish(Encoder *e)
     EtwStore32(e->flagsAt, (uint32_t)flags);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
-/* What stands at `at`; where the byte after it begins a longer match, a literal. */
+/* The match at `at`; none if a longer match begins at the next byte. */
 static Match matchAt(Encoder *e, size_t at)
 {
     Match match = {0, 0}, later = {0, 0};

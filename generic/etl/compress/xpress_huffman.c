@@ -1,10 +1,10 @@
 /*
  * etl/compress/xpress_huffman.c --
  *
- *	LZ77+Huffman of [MS-XCA] 2.2: blocks of 64 KiB output, each with a table of 512 code
- *	lengths (4 bits each, canonical codes of at most 15 bits) and a stream of 16-bit words
- *	whose bits are taken from the top. Long lengths stand as bytes between the words. Files
- *	in this format are rare: the decoder is the plain one of the specification.
+ *	LZ77+Huffman of [MS-XCA] 2.2: blocks of 64 KiB output, each with a table of 512 code lengths
+ *	(4 bits each, canonical codes of at most 15 bits) and a stream of 16-bit words, read from
+ *	their highest bit. Bytes of long lengths are stored between the words. Files in this format
+ *	are rare, so the decoder follows the specification without optimization.
  */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -16,16 +16,16 @@ enum {
     CODE_BITS = 15,
     BLOCK = 65536,
     MATCH_MIN = 3,
-    SYMBOL_BITS = 9 /* an entry: code length above the symbol */
+    SYMBOL_BITS = 9 /* in an entry the code length is above these bits */
 };
 
 typedef struct Bits {
     EtwBytes in;
-    uint32_t next; /* the next bit is the top one */
-    int spare;     /* bits in it beyond the first 16 */
+    uint32_t next; /* the next bit is the highest one */
+    int spare;     /* number of bits in it beyond 16 */
 } Bits;
 
-/* False: these lengths are not a complete code. */
+/* False: the lengths are not a complete code. */
 static bool buildTable(const uint8_t *lengths, uint16_t *table)
 {
     size_t entry = 0;
@@ -47,7 +47,7 @@ static bool buildTable(const uint8_t *lengths, uint16_t *table)
     return entry == (size_t)1 << CODE_BITS;
 }
 
-/* Words behind the end count as zeros: the last codes of a stream end before them. */
+/* Words beyond the end count as zeros, because the last codes of a stream end before them. */
 static void drop(Bits *b, int count)
 {
     b->next <<= count;
@@ -73,7 +73,7 @@ static bool longLength(Bits *b, size_t *lengthPtr)
     return !b->in.failed && length >= 15;
 }
 
-/* One match behind its symbol. False: it does not make sense. */
+/* Decode a match after its symbol. False: malformed. */
 static bool match(Bits *b, unsigned symbol, const uint8_t *out, uint8_t **atPtr, size_t capacity)
 {
     size_t length = symbol & 15;
@@ -93,7 +93,7 @@ static bool match(Bits *b, unsigned symbol, const uint8_t *out, uint8_t **atPtr,
     return true;
 }
 
-/* One block; *badPtr: no more can follow. */
+/* Decode a block. *badPtr: no block can follow. */
 static uint8_t *block(
         Bits *b, const uint16_t *table, const uint8_t *out, uint8_t *at, uint8_t *end, bool *badPtr)
 {

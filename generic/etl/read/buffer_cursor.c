@@ -1,9 +1,9 @@
 /*
  * etl/read/buffer_cursor.c --
  *
- *	Opening a buffer: it is decompressed when it has to be, and walked once. That walk costs
- *	little, as the bytes are needed next anyway; it finds where the good records end, whether
- *	their times rise, and which of them pass the filter.
+ *	Opens a buffer: decompresses it if necessary, and iterates over it once, which costs little
+ *	because the bytes are needed next. The iteration finds the end of the valid records, whether
+ *	they are in time order, and which of them pass the filter.
  */
 #include "etl/read/buffer_cursor.h"
 #include "base/alloc.h"
@@ -20,9 +20,9 @@ static void addRecordRef(EtlCursor *c, int64_t ticks, const uint8_t *at)
 }
 
 /*
- * Where the next record begins. Each record's size has to be there before the next is found, so that
- * a walk over a mapping that is in no cache waits for memory at each of them: what will be walked over
- * AHEAD from now is asked for early. Past 1 KB a record's payload would be fetched in vain.
+ * The position of the next record. It depends on the current record's size, so an iteration over
+ * uncached memory would wait at each record. Memory AHEAD bytes further on is therefore prefetched.
+ * Beyond 1 KB prefetching a record's payload would be useless.
  */
 static inline const uint8_t *next(const EtlCursor *c, const uint8_t *at, size_t size)
 {
@@ -34,7 +34,7 @@ static inline const uint8_t *next(const EtlCursor *c, const uint8_t *at, size_t 
     return at + (size < left ? size : left);
 }
 
-/* The end of the good records; result: do the times rise? */
+/* Find the end of the valid records. True: they are in time order. */
 static bool checkOrder(EtlCursor *c)
 {
     const uint8_t *at = c->data, *end = c->end;
@@ -56,7 +56,7 @@ static bool checkOrder(EtlCursor *c)
     return sorted;
 }
 
-/* The same, but the records that pass go into the list. */
+/* The same, and list the records that pass the filter. */
 static bool list(EtlCursor *c, const EtlHeaderFilter *headerFilter)
 {
     const uint8_t *at = c->data, *end = c->end;
@@ -92,7 +92,7 @@ static int compareRecordRefs(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* The buffer's data into memory of our own. Less than announced counts as damage. */
+/* Decompress the buffer into owned memory. Less data than announced counts as damage. */
 static void unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const EtlBuffer *buffer)
 {
     size_t want = buffer->end - ETL_BUFFER_HEADER;
@@ -111,7 +111,7 @@ bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const
     c->damaged = c->owned = c->listed = false;
     c->cpu = buffer->cpu;
     c->logger = buffer->logger;
-    c->ticks = buffer->first; /* also the time of leading records that have none */
+    c->ticks = buffer->first; /* also the time of records at the start that have none */
     if (buffer->packed != 0) {
         unpack(c, data, info, buffer);
     } else {

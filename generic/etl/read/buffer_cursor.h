@@ -11,15 +11,13 @@
 #include "etl/read/buffer_index.h"
 #include "etl/record.h"
 
-/* A record of a buffer that is not read from front to back. */
+/* A record of a buffer that is not read sequentially. */
 typedef struct EtlRecordRef {
     int64_t ticks;
     uint32_t at; /* from the start of the cursor's data */
 } EtlRecordRef;
 
-/*
- * Owns `bytes` and `places`, and keeps them when it is opened again: the reader reuses cursors.
- */
+/* Owns `bytes` and `places`, and keeps them when it is reopened: the reader reuses cursors. */
 typedef struct EtlCursor {
     const uint8_t *at;   /* next record */
     const uint8_t *end;  /* end of the valid records */

@@ -14,15 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Private loggers and sessions without a buffer per CPU: times may go back within a buffer. */
+/*
+ * Sessions whose buffers may not be in time order: private ones, and those without a buffer for
+ * each CPU.
+ */
 enum { MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE_NO_CPU_BUFFERS };
 enum { BLANK_ZERO = 1, BLANK_ONES = 2 };
 enum {
     BUFFER_HEAD_BYTES = 0x88,
-    HEAD_BYTES = 0x40,       /* of a record, enough for its time */
-    FORGET_BYTES = 32 << 20, /* walked pages are given back each so many bytes */
-    UNPACKED_MAX = 64 << 20, /* a buffer never has more data */
-    EXPANSION_MAX = 32       /* a file's data, in sizes of what was handed over */
+    HEAD_BYTES = 0x40,       /* start of a record, sufficient for its time */
+    FORGET_BYTES = 32 << 20, /* evict pages after this number of bytes */
+    UNPACKED_MAX = 64 << 20, /* maximum data of a buffer */
+    EXPANSION_MAX = 32       /* maximum data of a file, relative to the input's size */
 };
 
 typedef struct Walk {
@@ -32,18 +35,18 @@ typedef struct Walk {
     uint64_t size;
     EtlInfo *info;
     EtlClock *clock;
-    bool compressed;  /* by the file's mode */
-    bool old;         /* from before Windows Vista */
-    uint8_t *scratch; /* for compressed buffers whose first record does not tell a time. Owned. */
+    bool compressed;  /* according to the file's mode */
+    bool old;         /* written before Windows Vista */
+    uint8_t *scratch; /* for compressed buffers whose first record has no time. Owned. */
     size_t scratchSize;
-    uint64_t data;      /* bytes in the buffers taken so far, unpacked */
-    uint64_t refused;   /* buffers skipped for their compression or their size */
-    uint64_t refusedAt; /* the first of them */
-    uint64_t gapAt;     /* start of the damage that the walk is in */
+    uint64_t data;      /* bytes in the buffers found so far, uncompressed */
+    uint64_t refused;   /* number of buffers skipped because of their compression or size */
+    uint64_t refusedAt; /* offset of the first of them */
+    uint64_t gapAt;     /* start of the current damage */
     bool inGap;
-    int gapBlank;    /* BLANK_* bits that held for all of it so far */
-    bool anyData;    /* a buffer behind the header was taken */
-    uint32_t logger; /* in the list: the last one that was asked for */
+    int gapBlank;    /* BLANK_* bits that apply to all of it so far */
+    bool anyData;    /* a buffer after the header was found */
+    uint32_t logger; /* in the list: the last one used */
     struct {
         int64_t first, last;
     } sequences[ETL_LOGGERS_MAX];
@@ -65,7 +68,7 @@ static void addNote(EtlIndex *index, uint64_t where, const char *format, ...)
     note->where = where;
 }
 
-/* Is the start of a buffer blank: never written, as in preallocated files? */
+/* Check whether the start of a buffer was never written, as in preallocated files. */
 static int blankKind(const uint8_t *at, uint64_t rest)
 {
     size_t n = rest < ETL_BUFFER_HEADER ? (size_t)rest : ETL_BUFFER_HEADER;
@@ -77,8 +80,9 @@ static int blankKind(const uint8_t *at, uint64_t rest)
 }
 
 /*
- * Can a buffer of that size start with `rest` bytes left of the file? One that reaches past the end
- * is a truncated one if its size is the session's, else a damaged size.
+ * Check whether a buffer of that size can start with `rest` bytes left in the file. One that
+ * extends past the end is truncated if it has the session's buffer size, otherwise its size is
+ * damaged.
  */
 static bool plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
 {
@@ -91,7 +95,7 @@ static bool plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
     return w->compressed && bufferSize <= (uint64_t)w->info->bufferSize + ETL_BUFFER_HEADER;
 }
 
-/* Earliest tick (of all records, or up to the first that has one); false: no record at all. */
+/* The earliest tick of all records, or that of the first record with a time. False: no record. */
 static bool firstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int64_t *firstPtr)
 {
     bool all = (w->info->mode & MODE_UNSORTED) != 0;
@@ -112,7 +116,7 @@ static bool firstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int
     return any;
 }
 
-/* From the first record's head alone; false: that is not enough. */
+/* From the start of the first record only. False: not possible. */
 static bool headTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
 {
     size_t size;
@@ -145,7 +149,7 @@ static void addBuffer(Walk *w, const EtlBuffer *buffer)
     index->buffers[index->count++] = *buffer;
 }
 
-/* What the buffer's header says of losses and of its kind. */
+/* Count the losses and the kind in the buffer's header. */
 static void countBuffer(Walk *w, unsigned flags, unsigned type)
 {
     EtlInfo *info = w->info;
@@ -155,7 +159,7 @@ static void countBuffer(Walk *w, unsigned flags, unsigned type)
     info->buffersLostMarks += (flags & ETL_FLAG_BUFFER_LOST) != 0;
 }
 
-/* Index of a logger in the list, which grows; ETL_LOGGERS_MAX: it is full. */
+/* Index of a logger in the list, which is extended; ETL_LOGGERS_MAX: the list is full. */
 static uint32_t loggerOf(Walk *w, uint16_t id)
 {
     EtlInfo *info = w->info;
@@ -174,7 +178,7 @@ static uint32_t loggerOf(Walk *w, uint16_t id)
     return w->logger;
 }
 
-/* Of a buffer behind the header. */
+/* Count a buffer after the header. */
 static void countLogger(Walk *w, const uint8_t *head)
 {
     uint32_t i = loggerOf(w, EtwLoad16(head + ETL_BUF_LOGGER));
@@ -196,8 +200,8 @@ static bool refuse(Walk *w, const EtlBuffer *b)
 }
 
 /*
- * Data that was packed, once or twice, can grow without bounds; what is read of it may not: real
- * traces are packed 5 to 15 times.
+ * Compressed data can expand without limit, so the amount that is read is limited. Real traces are
+ * compressed 5 to 15 times.
  */
 static bool takeCapacity(Walk *w, const EtlBuffer *b)
 {
@@ -208,13 +212,13 @@ static bool takeCapacity(Walk *w, const EtlBuffer *b)
     return true;
 }
 
-/* The packed part of a buffer's description; false: it cannot be read. */
+/* Fill in the compressed part of a buffer's entry. False: not readable. */
 static bool takePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
 {
     EtlInfo *info = w->info;
     uint32_t most = info->bufferSize < UNPACKED_MAX ? info->bufferSize : UNPACKED_MAX;
     if (info->compression == ETL_FORMAT_NONE) {
-        /* the header buffer's state word; without the mode bit it means something else */
+        /* the header buffer's state word; without the mode bit it has another meaning */
         info->compression = w->compressed ? EtwLoad16(w->file + ETL_BUF_STATE) : ETL_FORMAT_XPRESS;
     }
     info->compressedBuffers++;
@@ -228,7 +232,10 @@ static bool takePacked(Walk *w, EtlBuffer *b, uint32_t saved, uint32_t limit)
     return true;
 }
 
-/* Persisted real-time buffers bring their own reference time: for files whose header has none. */
+/*
+ * Persisted real-time buffers contain a reference time, which is used if the file's header has
+ * none.
+ */
 static void takeReference(Walk *w, const uint8_t *head, unsigned flags)
 {
     int64_t start = (int64_t)EtwLoad64(head + ETL_BUF_REFERENCE);
@@ -238,7 +245,7 @@ static void takeReference(Walk *w, const uint8_t *head, unsigned flags)
     }
 }
 
-/* head: the buffer's header and the start of what is behind it */
+/* head: the buffer's header and the start of its data */
 static bool firstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
 {
     if (b->packed != 0) {
@@ -249,7 +256,7 @@ static bool firstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64
            firstTicks(w, data + ETL_BUFFER_HEADER, data + b->end, firstPtr);
 }
 
-/* Performance counter logs begin with the list of their counters, of a class of its own. */
+/* Performance counter logs begin with the list of their counters, which has its own event class. */
 static void checkLocalTime(Walk *w, const EtlBuffer *b)
 {
     static const EtwGuid pdh = {{0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
@@ -265,7 +272,7 @@ static void checkLocalTime(Walk *w, const EtlBuffer *b)
     w->anyData |= b->at != 0;
 }
 
-/* Where the data of the buffer ends; false: there is none to be read. */
+/* Determine the end of the buffer's data. False: it has no readable data. */
 static bool takeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit)
 {
     uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
@@ -312,7 +319,7 @@ static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
     }
 }
 
-/* The damage that the walk was in ends here. A blank tail is no damage: space never used. */
+/* End the current damage. A blank end of a file is not damage, but unused space. */
 static void endGap(Walk *w, uint64_t at)
 {
     uint64_t length = at - w->gapAt;
@@ -324,8 +331,7 @@ static void endGap(Walk *w, uint64_t at)
     w->inGap = false;
 }
 
-/* Fields that agree in real buffers; compressed bytes may look like anything, but hardly like that.
- */
+/* Fields that are consistent in a real buffer. Compressed bytes rarely look like that. */
 static bool looksLikeBuffer(const Walk *w, uint64_t at)
 {
     const uint8_t *head = w->file + at;
@@ -346,8 +352,8 @@ static uint64_t findBuffer(const Walk *w, uint64_t at, uint64_t end)
 }
 
 /*
- * Buffers of compressed files stand anywhere: when none is where this one's size says, the size may
- * be what is wrong.
+ * Buffers of compressed files begin at any offset. If there is none after this buffer's size, the
+ * size itself may be wrong.
  */
 static uint64_t nextBuffer(const Walk *w, uint64_t at, uint32_t bufferSize)
 {
@@ -358,7 +364,7 @@ static uint64_t nextBuffer(const Walk *w, uint64_t at, uint32_t bufferSize)
     return findBuffer(w, at + ETL_BUFFER_HEADER, next);
 }
 
-/* Where to look for a buffer behind a damaged one. */
+/* Where to search for a buffer after a damaged one. */
 static uint64_t skip(Walk *w, uint64_t at, uint64_t rest)
 {
     if (!w->inGap) {
@@ -392,7 +398,8 @@ static int compareBuffers(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* How many CPUs each logger has, of buffers sorted into streams; what is missing among its buffers.
+/*
+ * Count the CPUs of each logger from buffers that are sorted into streams, and the missing buffers.
  */
 static void finishLoggers(Walk *w)
 {
@@ -411,7 +418,7 @@ static void finishLoggers(Walk *w)
     }
 }
 
-/* The pages that the walk touched are not needed soon; a large file would fill the memory. */
+/* Evict the pages read so far. Otherwise a large file would fill the memory. */
 static void evictPages(Walk *w, uint64_t at, uint64_t *forgottenPtr)
 {
     if (at - *forgottenPtr >= FORGET_BYTES) {
@@ -420,7 +427,7 @@ static void evictPages(Walk *w, uint64_t at, uint64_t *forgottenPtr)
     }
 }
 
-/* The first bytes of a buffer; zeros behind the end of the file. */
+/* Copy the start of a buffer; zeros after the end of the file. */
 static void takeHead(const Walk *w, uint64_t at, uint8_t *head)
 {
     size_t n = w->size - at < BUFFER_HEAD_BYTES ? (size_t)(w->size - at) : BUFFER_HEAD_BYTES;

@@ -14,14 +14,15 @@
 
 /* One buffer that has records. */
 typedef struct EtlBuffer {
-    uint64_t at;   /* in the file */
-    uint64_t tie;  /* order among buffers of one stream that begin at the same tick */
-    int64_t first; /* ticks of its first record, of its earliest one in files of unsorted buffers */
-    uint32_t end;  /* end of data, relative to `at`, as if it were not compressed */
+    uint64_t at;     /* in the file */
+    uint64_t tie;    /* order among buffers of one stream that begin at the same tick */
+    int64_t first;   /* ticks of its first record; in files with unsorted buffers of its earliest
+                      record */
+    uint32_t end;    /* end of data, relative to `at`, as if it were not compressed */
     uint32_t packed; /* compressed: bytes after the buffer's header; 0: not compressed */
     uint16_t cpu;
     uint16_t logger;
-    bool cut;      /* the file ends inside it: noted already */
+    bool cut;      /* the file ends inside it (already noted) */
     bool reported; /* its damage was reported */
 } EtlBuffer;
 
@@ -34,18 +35,18 @@ enum { ETL_MAX_NOTES = 32 };
 typedef struct EtlIndex {
     EtlBuffer *buffers; /* sorted by cpu, logger, first, tie */
     size_t count, capacity;
-    uint32_t found; /* all buffers of the file, empty and skipped ones, too */
+    uint32_t found; /* all buffers of the file, including empty and skipped ones */
     EtlNote *notes; /* ETL_MAX_NOTES at most, then only counted */
     int noteCount;
 } EtlIndex;
 
 /*
- * The file is `map`, or `size` bytes of the caller when the map has no base. Properties of the file
- * that the pass finds are stored in *info, and in *clock when they define the meaning of ticks.
+ * The file is `map`, or `size` bytes of the caller if the map has no base. Properties of the file
+ * found in this pass are stored in *info, and in *clock if they define the meaning of ticks.
  */
 void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
         EtlClock *clock);
-/* The bytes of the file that a buffer takes. */
+/* The number of bytes that a buffer occupies in the file. */
 static inline uint64_t EtlBufferBytes(const EtlBuffer *buffer)
 {
     return buffer->packed != 0 ? ETL_BUFFER_HEADER + (uint64_t)buffer->packed : buffer->end;

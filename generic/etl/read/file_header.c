@@ -1,8 +1,8 @@
 /*
  * etl/read/file_header.c --
  *
- *	The header buffer of a file: parsing, building, and the clock that it defines. Times of events are exact: integer
- *	arithmetic, truncated once. Reads no other buffer.
+ *	The header buffer of a file: parsing, building, and the clock that it defines. Conversions
+ *	of times are exact: integer arithmetic, truncated once. Reads no other buffer.
  */
 #include "etl/read/file_header.h"
 #include "base/unicode.h"
@@ -58,7 +58,7 @@ int64_t EtlWallOfFiletime(int64_t filetime)
     return since > limit ? INT64_MAX : since * 100;
 }
 
-/* floor(wall / 100) for times before 1970, too. */
+/* floor(wall / 100), also for times before 1970. */
 int64_t EtlFiletimeOfWall(int64_t wall)
 {
     return wall == 0 ? 0 : EtwFiletimeOfNs(wall);
@@ -84,7 +84,7 @@ int64_t EtlClockDivide(const EtlClock *clock, int64_t ticks)
     return (int64_t)((uint64_t)clock->start + (uint64_t)seconds * NS_A_SECOND + ns);
 }
 
-/* ceil(a * b / c) of any sign of a, clamped. */
+/* ceil(a * b / c) for any sign of a, limited to the range of int64_t. */
 static int64_t scaleUp(EtwWide a, int64_t b, int64_t c)
 {
     EtwWide product, quotient, rest;
@@ -144,7 +144,10 @@ bool EtlHeaderIsEtl(const uint8_t *data, size_t size)
            record[3] == ETL_MARK_TYPED && EtwLoad16(record + 6) == 0;
 }
 
-/* UTF-16 text up to its NUL as UTF-8, cut to the room; the cursor is put behind the NUL. */
+/*
+ * Convert UTF-16 text up to its NUL to UTF-8, truncated to the capacity. The cursor is moved after
+ * the NUL.
+ */
 static void takeText(EtwBytes *b, char *out, size_t capacity)
 {
     const uint8_t *start = b->at;
@@ -160,8 +163,7 @@ static void takeText(EtwBytes *b, char *out, size_t capacity)
     EtwTextFree(&text);
 }
 
-/* The clock's rate in ticks per second; a header that gives none that can be used gets the usual
- * one. */
+/* The clock's rate in ticks per second; the usual one if the header has no valid rate. */
 static int64_t frequencyOf(const EtlInfo *info, int64_t perfFrequency, uint32_t mhz)
 {
     if (info->clock == CLOCK_CYCLES && mhz != 0) {
@@ -174,8 +176,8 @@ static int64_t frequencyOf(const EtlInfo *info, int64_t perfFrequency, uint32_t 
 }
 
 /*
- * Files from before Windows Vista may have no clock kind: then FILETIME was the default, and the
- * session's start reads the same on both clocks.
+ * Files from before Windows Vista may lack the kind of clock. FILETIME was the default then, and
+ * the session's start is the same on both clocks.
  */
 static uint32_t clockKind(uint32_t kind, int64_t ticks0, int64_t start)
 {
@@ -200,7 +202,7 @@ static void parseZone(const uint8_t *late, EtlInfo *info)
 
 static void parseFixed(const uint8_t *log, size_t shift, EtlInfo *info, EtlClock *clock)
 {
-    const uint8_t *late = log - shift; /* fields behind the pointers */
+    const uint8_t *late = log - shift; /* fields after the pointers */
     int64_t start = (int64_t)EtwLoad64(late + LOG_START);
     info->bufferSize = EtwLoad32(log + LOG_BUFFER_SIZE);
     info->major = log[LOG_MAJOR];
@@ -249,8 +251,7 @@ void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t t
     clockOf(info, start, clock);
 }
 
-/* The records behind the first one in the header buffer, as far as they say something of the file.
- */
+/* Parse the further records in the header buffer that describe the file. */
 static void parseFurther(const uint8_t *at, const uint8_t *end, EtlInfo *info)
 {
     EtwEvent event;
@@ -342,14 +343,14 @@ static uint32_t clamp32(uint64_t count)
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* To the time, unless there is none. */
+/* Shift a time, unless it is 0 (none). */
 static void shift64(uint8_t *at, int64_t by)
 {
     uint64_t old = EtwLoad64(at);
     EtwStore64(at, old != 0 ? old + (uint64_t)by : 0);
 }
 
-/* The times of the records in the header buffer. */
+/* Shift the times of the records in the header buffer. */
 static void shiftRecords(uint8_t *data, size_t used, int64_t by)
 {
     int64_t ticks;
@@ -384,7 +385,8 @@ void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
         log[LOG_SUBMINOR] = change->compressed ? 0 : 5;
     }
     uint32_t mode = EtwLoad32(log + LOG_MODE);
-    uint32_t sequential = mode & ORDER ? ETL_MODE_SEQUENTIAL : 0; /* none at all means it, too */
+    uint32_t sequential =
+            mode & ORDER ? ETL_MODE_SEQUENTIAL : 0; /* neither bit also means sequential */
     uint32_t packed = change->compressed ? ETL_MODE_COMPRESSED : 0;
     EtwStore32(log + LOG_MODE, (mode & ~(uint32_t)GONE) | sequential | packed);
     EtwStore32(log + LOG_MAX_SIZE, 0);
@@ -406,7 +408,10 @@ void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
     }
 }
 
-/* The text as UTF-16 with its NUL at out, at most `room` bytes (at least 2). Result: bytes. */
+/*
+ * Store the text as UTF-16 with a NUL at out, at most `capacity` bytes (at least 2). Returns the
+ * size.
+ */
 static size_t putText(uint8_t *out, size_t capacity, const char *text)
 {
     EtwText wide = {0};
@@ -415,7 +420,7 @@ static size_t putText(uint8_t *out, size_t capacity, const char *text)
     if (size > capacity - 2) {
         size = (capacity - 2) & ~(size_t)1;
         if (size >= 2 && ((uint8_t)wide.data[size - 1] & 0xFC) == 0xD8) {
-            size -= 2; /* not between the halves of a pair */
+            size -= 2; /* do not split a surrogate pair */
         }
     }
     if (size != 0) {

@@ -14,8 +14,8 @@ typedef struct EtlClock {
     int64_t ticks0;
     int64_t start;
     uint64_t frequency;
-    uint32_t multiplier; /* ns a tick when that is whole, else 0 */
-    bool filetime;       /* ticks are FILETIMEs themselves */
+    uint32_t multiplier; /* ns per tick if that is an integer, otherwise 0 */
+    bool filetime;       /* ticks are FILETIMEs */
     int64_t localBias;   /* filetime: 100 ns from local time to UTC, for ticks other than ticks0 */
 } EtlClock;
 
@@ -30,14 +30,14 @@ static inline int64_t EtlClockTime(const EtlClock *clock, int64_t ticks)
     return EtlClockDivide(clock, ticks);
 }
 
-/* The first tick whose time is not before `wall`; limits of int64_t stay limits. */
+/* The first tick whose time is not before `wall`. The limits of int64_t are kept. */
 int64_t EtlClockTicks(const EtlClock *clock, int64_t wall);
 
 /* 100 ns since 1601 <-> ns since 1970, clamped to the range of int64_t. 0 ("never") stays 0. */
 int64_t EtlWallOfFiletime(int64_t filetime);
 int64_t EtlFiletimeOfWall(int64_t wall);
 
-/* Whether these first bytes of a file are those of an .etl file. */
+/* True if these are the first bytes of an .etl file. */
 bool EtlHeaderIsEtl(const uint8_t *data, size_t size);
 /* Parse the header of a file in memory. Fills the members of *info that the header defines. name: for
  * messages. */
@@ -75,12 +75,12 @@ void EtlClockOfInfo(const EtlInfo *info, EtlClock *clock);
 typedef struct EtlHeaderChange {
     uint32_t bufferSize, buffers;
     uint32_t stored; /* bytes that the header buffer takes in the file */
-    bool compressed; /* the file's buffers are, as XPRESS */
+    bool compressed; /* the file's buffers are compressed with XPRESS */
     uint64_t eventsLost, buffersLost;
-    int64_t start, ticks0; /* stored when the header has none */
+    int64_t start, ticks0; /* stored if the header has none */
     int64_t end;
-    int64_t shift;     /* added to the times that the header has; ns, a multiple of 100 */
-    int64_t tickShift; /* the same for a clock of FILETIMEs, in its ticks; else 0 */
+    int64_t shift;     /* added to the header's times; ns, a multiple of 100 */
+    int64_t tickShift; /* the same for a clock of FILETIMEs, in its ticks; otherwise 0 */
 } EtlHeaderChange;
 /* data: a header buffer that EtlHeaderParse accepted, `used` bytes of data. */
 void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change);

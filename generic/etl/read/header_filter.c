@@ -1,8 +1,8 @@
 /*
  * etl/read/header_filter.c --
  *
- *	Which records of a buffer a filtered scan delivers, from their headers alone: most records
- *	are refused by a comparison or two, before any of their fields is taken.
+ *	Selects the records of a buffer that a filtered scan delivers, from their headers only: most
+ *	records are rejected by one or two comparisons, before their fields are parsed.
  */
 #include "etl/read/header_filter.h"
 #include "base/alloc.h"
@@ -124,7 +124,7 @@ static bool alsoPasses(const EtlHeaderFilter *s, uint16_t id, const void *provid
     return false;
 }
 
-/* timely: it does not come before `from`. */
+/* timely: not before `from`. */
 static inline bool headPasses(
         const EtlHeaderFilter *s, bool timely, uint16_t id, const void *provider, uint32_t pid)
 {
@@ -140,7 +140,7 @@ static bool parsedPasses(const EtlHeaderFilter *s, bool timely, const uint8_t *r
            headPasses(s, timely, event.desc.id, &event.provider, event.pid);
 }
 
-/* Kernel and classic records have no id: theirs counts as 0, like EtwEvent's. */
+/* Kernel and classic records have no id: it counts as 0, as in EtwEvent. */
 static bool classicPasses(
         const EtlHeaderFilter *s, bool timely, const uint8_t *record, unsigned type)
 {

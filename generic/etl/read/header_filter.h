@@ -20,15 +20,17 @@ typedef struct EtlHeaderFilter {
     bool also;
     EtwGuid *alsoProviders;
     size_t alsoProviderCount;
-    uint64_t alsoBits; /* a bit for the hash of each of them */
+    uint64_t alsoBits; /* a bit for the hash of each */
     uint8_t *alsoIds;  /* as ids */
 } EtlHeaderFilter;
 
-/* filter NULL: everything passes. A headerFilter that was set before is freed. */
+/* filter NULL: everything passes. Frees a previous filter. */
 void EtlHeaderFilterSet(
         EtlHeaderFilter *headerFilter, const EtlFilter *filter, const EtlClock *clock);
 void EtlHeaderFilterFree(EtlHeaderFilter *headerFilter);
-/* Of a record that EtlRecordPeek accepted, `left` bytes up to the end of its buffer's data. */
+/*
+ * For a record that EtlRecordPeek accepted, with `left` bytes up to the end of its buffer's data.
+ */
 bool EtlHeaderFilterPass(
         const EtlHeaderFilter *headerFilter, const uint8_t *record, size_t left, int64_t ticks);
 

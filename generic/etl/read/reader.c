@@ -1,15 +1,15 @@
 /*
  * etl/read/reader.c --
  *
- *	The merge. A heap holds, earliest record first, the cursors of the buffers that are
- *	being read and, for each stream, its next buffer, which gets a cursor only when its
- *	first record is due. The current cursor is outside: records are taken from it as long
- *	as they are earlier than `limit`, the heap's earliest. So buffers of one stream may
- *	overlap in time (files of other writers, wrapped circular files), and no more of a
- *	file is decompressed at a time than the merge needs.
+ *	Reads a file's events in time order by merging its buffers. A heap contains, earliest record
+ *	first, the cursors of the buffers that are being read, and for each stream its next buffer,
+ *	which gets a cursor only when its first record is due. The current cursor is not in the
+ *	heap: records are taken from it as long as they are earlier than `limit`, the heap's
+ *	earliest. So buffers of a stream may overlap in time (files of other writers, wrapped
+ *	circular files), and only the buffers that the merge needs are decompressed.
  *
- *	The bytes of the file may change while they are read (a session still writes it), so
- *	each record is checked again when it is delivered.
+ *	The file may change while it is read (a session still writes it), so each record is checked
+ *	again when it is delivered.
  */
 #include "etl/read/reader.h"
 #include "base/alloc.h"
@@ -25,17 +25,17 @@
 #include <stdlib.h>
 
 enum {
-    SPARE_CURSORS = 4,       /* kept with their memory */
-    FORGET_BYTES = 32 << 20, /* the file's pages are given back each so many bytes read */
-    PAUSE_BYTES = 1 << 20    /* a narrowed reader comes back each so many */
+    SPARE_CURSORS = 4,       /* kept with their memory for reuse */
+    FORGET_BYTES = 32 << 20, /* evict the file's pages after this number of bytes */
+    PAUSE_BYTES = 1 << 20    /* a filtered reader returns ETW_PAUSE after this number of bytes */
 };
 
 /* A run of the index: the buffers of one CPU and logger, in time order. */
 typedef struct Stream {
-    uint32_t next, end; /* buffers that have no cursor yet */
+    uint32_t next, end; /* buffers without a cursor so far */
 } Stream;
 
-/* What waits: a cursor, or (NULL) the stream's next buffer. */
+/* An entry of the heap: a cursor, or (NULL) the stream's next buffer. */
 typedef struct Waiting {
     int64_t ticks;
     uint32_t buffer, stream;
@@ -52,20 +52,20 @@ struct EtlReader {
     Stream *streams;
     uint32_t streamCount;
     EtlCursor *current; /* not in the heap; NULL at the end */
-    int64_t limit;      /* current keeps its turn while its ticks are below */
-    Waiting *heap; /* earliest first; never more than a buffer and the cursors of each stream */
+    int64_t limit;      /* current is used while its ticks are below */
+    Waiting *heap;      /* earliest first; at most one buffer and the cursors of each stream */
     size_t heapCount, heapCapacity;
     EtlCursor *freeCursors;
     int freeCount;
-    EtlCursor *delivered;  /* used up, but the event last delivered points into its memory */
-    uint64_t bytesDone;    /* of used-up buffers */
-    uint64_t bytesTouched; /* since the pages were given back */
-    uint64_t bytesBusy;    /* since the last pause of a narrowed reader */
+    EtlCursor *delivered;  /* finished, but the last event delivered points into its memory */
+    uint64_t bytesDone;    /* of finished buffers */
+    uint64_t bytesTouched; /* since pages were evicted */
+    uint64_t bytesBusy;    /* since the last pause */
     EtlWarnProc *warn;
     void *warnCtx;
-    bool reported;               /* the index's notes were */
-    bool filterPushed, left;     /* left: by streams that go on behind the filter's `to` */
-    bool deferred;               /* lingering or damage is to be dealt with before the next event */
+    bool reported;               /* the index's notes were reported */
+    bool filterPushed, left;     /* left: streams continue after the filter's `to` */
+    bool deferred;               /* `delivered` or damage must be handled before the next event */
     uint64_t damage, damageSize; /* to be reported; size 0: nothing */
 };
 
@@ -111,7 +111,7 @@ static void freeCursor(EtlReader *r, EtlCursor *c)
     r->freeCount++;
 }
 
-/* At most one buffer is used up by a delivery, so one place is enough. */
+/* A delivery finishes at most one buffer, so one entry suffices. */
 static void warnDamage(EtlReader *r)
 {
     char text[160];
@@ -124,7 +124,7 @@ static void warnDamage(EtlReader *r)
     }
 }
 
-/* The buffer behind a cursor is done with. */
+/* A cursor's buffer is finished. */
 static void finishBuffer(EtlReader *r, EtlCursor *c)
 {
     EtlBuffer *buffer = &r->index.buffers[c->buffer];
@@ -145,7 +145,7 @@ static void finishBuffer(EtlReader *r, EtlCursor *c)
     }
 }
 
-/* The current cursor has nothing left. */
+/* The current cursor has no more records. */
 static void retireCursor(EtlReader *r)
 {
     EtlCursor *c = r->current;
@@ -175,8 +175,8 @@ static void finishDeferred(EtlReader *r)
 }
 
 /*
- * Is the stream's next buffer out of the filter's time range? Before it: it was written before, and
- * the buffer behind it begins before, too.
+ * True if the stream's next buffer is before the filter's time range: the buffer after it begins
+ * before the range, too.
  */
 static bool outOfRange(const EtlReader *r, const Stream *stream)
 {
@@ -188,7 +188,7 @@ static bool outOfRange(const EtlReader *r, const Stream *stream)
     return (int64_t)EtwLoad64(r->file + b->at + ETL_BUF_TIME) < r->headerFilter.from && b->at != 0;
 }
 
-/* What of the stream is to wait next; false: nothing. */
+/* The stream's next entry for the heap. False: none. */
 static bool nextBuffer(EtlReader *r, uint32_t number, Waiting *w)
 {
     Stream *stream = &r->streams[number];
@@ -202,13 +202,15 @@ static bool nextBuffer(EtlReader *r, uint32_t number, Waiting *w)
     if (r->headerFilter.active && buffer->first >= r->headerFilter.to &&
             r->headerFilter.to != INT64_MAX) {
         r->left = r->filterPushed;
-        return false; /* and so are all behind it */
+        return false; /* and so are all further ones */
     }
     *w = (Waiting){buffer->first, stream->next++, number, NULL};
     return true;
 }
 
-/* The buffer at the top of the heap is due: the stream's next one waits in its stead. */
+/*
+ * The buffer at the top of the heap is due: open it, and put the stream's next one into the heap.
+ */
 static void openTop(EtlReader *r)
 {
     Waiting top = r->heap[0], next;
@@ -231,7 +233,7 @@ static void openTop(EtlReader *r)
     freeCursor(r, c);
 }
 
-/* The tick up to which (exclusive) the current cursor may go on. */
+/* Set the tick up to which (exclusive) the current cursor is used. */
 static void setLimit(EtlReader *r)
 {
     r->limit = INT64_MAX;
@@ -242,13 +244,15 @@ static void setLimit(EtlReader *r)
     }
 }
 
-/* Buffers of which nothing passes must not keep the caller for long. */
+/* True if buffers without matching events have taken long enough to return to the caller. */
 static inline bool isPauseDue(const EtlReader *r)
 {
     return r->filterPushed && r->bytesBusy >= PAUSE_BYTES;
 }
 
-/* Choose the current cursor; there is none now, and if a pause is due, there may be none after. */
+/*
+ * Select the current cursor. There is none before; if a pause is due, there may be none afterwards.
+ */
 static void selectCursor(EtlReader *r)
 {
     while (r->heapCount != 0 && r->heap[0].cursor == NULL && !isPauseDue(r)) {
@@ -261,7 +265,7 @@ static void selectCursor(EtlReader *r)
     }
 }
 
-/* The current cursor is not the earliest any more. */
+/* The current cursor is no longer the earliest. */
 static void switchCursor(EtlReader *r)
 {
     EtlCursor *c = r->current;
@@ -280,7 +284,7 @@ static void switchCursor(EtlReader *r)
     }
 }
 
-/* Losses that the file's writer marked at buffers. */
+/* Losses that are marked in buffers. */
 static void warnLossMarks(EtlReader *r)
 {
     const EtlInfo *info = &r->info;
@@ -335,7 +339,7 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
             continue;
         }
         if (!EtlRecordParse(c->at, (size_t)(c->end - c->at), event, &size)) {
-            retireCursor(r); /* the bytes changed since they were surveyed */
+            retireCursor(r); /* the file was changed since the buffer was checked */
             selectCursor(r);
             continue;
         }
@@ -359,7 +363,7 @@ EtwStatus EtlReaderNext(EtlReader *r, EtwEvent *event)
     return ETW_END;
 }
 
-/* Streams from the sorted index; the first buffer of each waits. */
+/* Determine the streams from the sorted index, and put the first buffer of each into the heap. */
 static void startStreams(EtlReader *r)
 {
     const EtlBuffer *buffers = r->index.buffers;
@@ -432,7 +436,10 @@ static uint32_t countStreams(const EtlIndex *index)
     return count;
 }
 
-/* The smallest that a file counts as: one buffer of a sparse session is larger than most tests. */
+/*
+ * The minimum size that a file counts as, because one buffer of a nearly empty session is larger
+ * than most tests.
+ */
 enum { HANDED_MIN = 1 << 20 };
 
 static EtwStatus open(EtlReader **readerPtr, OsMap map, const void *data, size_t size,

@@ -22,8 +22,8 @@ enum { ETL_BUFFER_TYPES = 8, ETL_LOGGERS_MAX = 64 };
 typedef struct EtlLogger {
     uint16_t id;
     uint32_t buffers;
-    uint32_t cpus;    /* that have buffers */
-    uint64_t missing; /* sequence numbers between the first and the last that no buffer has */
+    uint32_t cpus;    /* number of CPUs with buffers */
+    uint64_t missing; /* sequence numbers between the first and the last that are missing */
 } EtlLogger;
 
 /* What the file's header contains, and what reading the file has found. */
@@ -60,12 +60,12 @@ typedef struct EtlInfo {
     uint32_t buffersByType[ETL_BUFFER_TYPES]; /* ETL_BUFFER_*; unknown types count as generic */
     unsigned compression; /* of the file's compressed buffers: ETL_FORMAT_*, 0: none */
     uint32_t compressedBuffers;
-    uint64_t packedBytes, unpackedBytes; /* of those */
+    uint64_t packedBytes, unpackedBytes; /* of the compressed buffers */
     uint32_t eventsLost;                 /* in the file's header */
     uint32_t buffersLost;
-    uint32_t eventsLostMarks, buffersLostMarks; /* buffers that are marked so */
+    uint32_t eventsLostMarks, buffersLostMarks; /* number of buffers with such a mark */
     EtlLogger loggers[ETL_LOGGERS_MAX];
-    uint32_t loggerCount; /* of them; further ones are not listed */
+    uint32_t loggerCount; /* number of entries; further loggers are not listed */
     bool partition;       /* partition holds the header's extension record */
     uint8_t partitionInfo[48];
     bool hasGroupMasks;
@@ -77,13 +77,16 @@ typedef struct EtlInfo {
     uint32_t headerBytes;
 } EtlInfo;
 
-/* A file of a Windows before Vista: its buffer headers have no flags (compressed, ...) and no type. */
+/*
+ * True for a file of a Windows before Vista: its buffer headers have no flags (compressed, ...) and
+ * no type.
+ */
 static inline bool EtlIsOld(const EtlInfo *info)
 {
     return info->major < 6;
 }
 
-/* Whether the record is in the header buffer: it describes the file and is no event. */
+/* True if the record is in the header buffer: it describes the file and is not an event. */
 static inline bool EtlInHeader(const EtlInfo *info, const EtwEvent *event)
 {
     return event->record != NULL &&
@@ -98,7 +101,7 @@ typedef struct EtlFilter {
     size_t idCount;
     const uint32_t *pids; /* records without a pid have ETW_NO_ID */
     size_t pidCount;
-    bool either;      /* a listed provider or a listed id is enough; both lists must have some */
+    bool either;      /* a listed provider or a listed id suffices; both lists must not be empty */
     int64_t from, to; /* ns since 1970: from <= time < to; INT64_MIN, INT64_MAX: no limit */
     /* Records of these providers are delivered in addition, if they are before `to`. */
     const EtwGuid *alsoProviders;

@@ -1,8 +1,8 @@
 /*
  * etl/write/append_scan.c --
  *
- *	Looks at an existing file that is to be continued: is it ours, where does it end,
- *	what were its numbers. Changes nothing.
+ *	Examines an existing file that is to be continued: whether this writer has written it, its
+ *	end and its counters. Changes nothing.
  */
 #include "etl/write/append_scan.h"
 #include "base/bytes.h"
@@ -32,7 +32,7 @@ static EtwStatus checkOurs(
     return ETW_OK;
 }
 
-/* Whole buffers count; damaged ones are left where they are if whole ones follow. */
+/* Complete buffers count. Damaged ones are kept if complete ones follow. */
 static void walkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
 {
     uint32_t slot = 1;

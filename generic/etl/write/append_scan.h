@@ -9,15 +9,17 @@
 #include "etl/read/file_header.h"
 
 typedef struct EtlAppend {
-    bool found; /* false: no such file, or an empty one; nothing else is set then */
+    bool found; /* false: no such file, or an empty one; no other member is set then */
     EtlInfo info;
     uint16_t loggerId;
     uint32_t slots;   /* complete buffers after the header buffer */
-    int64_t sequence; /* the largest */
+    int64_t sequence; /* the largest one */
 } EtlAppend;
 
-/* Fails when this writer cannot have written the file with that buffer size. A circular file is
- * accepted only where the caller allows it. */
+/*
+ * Fails if this writer cannot have written the file with that buffer size. A circular file is
+ * accepted only if the caller allows it.
+ */
 EtwStatus EtlAppendScan(
         EtlAppend *append, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr);
 

@@ -1,9 +1,10 @@
 /*
  * etl/write/file_builder.c --
  *
- *	A stream per (logger, CPU), found by a hash table; each fills one buffer, which grows up to
- *	its size, so that many streams of few records cost little. Buffers leave in the order in which
- *	they are full; those of one logger are numbered without gaps, as readers expect.
+ *	Builds a file from records. There is a stream for each (logger, CPU), found by a hash table.
+ *	Each fills one buffer, which grows up to the buffer size, so that many streams with few
+ *	records use little memory. Buffers are written when they are full. Those of one logger are
+ *	numbered without gaps, as readers expect.
  */
 #include "etl/write/file_builder.h"
 #include "etl/compress/compress.h"
@@ -11,17 +12,17 @@
 #include "etl/record.h"
 
 enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20, SIZE_UNIT = 1024, FIRST_ROOM = 16 };
-enum { SECTOR = 512 }; /* what the header of a compressed file fills up to */
+enum { SECTOR = 512 }; /* a compressed file's header is padded to it */
 
-/* The buffer that a (logger, CPU) fills: its head is built when it is full. */
+/* The buffer of a (logger, CPU). Its header is built when it is full. */
 typedef struct Stream {
     uint32_t key; /* logger << 16 | CPU */
-    EtwText data; /* empty: no buffer begun */
+    EtwText data; /* empty: no buffer */
     int64_t last; /* ticks of its last record */
-    bool any;     /* there was one */
+    bool any;     /* it had a record */
 } Stream;
 
-typedef struct Numbering { /* the buffers of a logger */
+typedef struct Numbering { /* the buffer numbers of a logger */
     uint16_t logger;
     int64_t sequence;
 } Numbering;
@@ -33,17 +34,17 @@ struct EtlBuilder {
     Stream *streams;
     uint32_t streamCount;
     uint32_t *table;   /* index into streams + 1; 0: free */
-    uint32_t capacity; /* of the table, a power of 2, at least twice streamCount */
+    uint32_t capacity; /* of the table, a power of 2, at least 2 * streamCount */
     uint32_t current;  /* stream of the last record */
-    uint32_t begun;    /* streams that have a buffer in memory */
+    uint32_t begun;    /* number of streams with a buffer in memory */
     Numbering *numbers;
     uint32_t numberCount;
-    uint32_t buffers; /* given out, the header buffer included */
+    uint32_t buffers; /* number written, including the header buffer */
     int64_t firstTime, lastTime;
     int64_t shift, tickShift; /* EtlHeaderChange */
     bool any;                 /* a record was added */
-    EtlXpress *xpress;        /* NULL: buffers are stored plain */
-    EtwText packed;           /* the buffer that is being stored */
+    EtlXpress *xpress;        /* NULL: buffers are not compressed */
+    EtwText packed;           /* the compressed buffer */
     uint64_t bytes, converted, unset;
 };
 
@@ -102,7 +103,7 @@ static int64_t nextNumber(EtlBuilder *o, uint16_t logger)
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
-/* The first buffers say it when the inputs' buffers were marked with losses. */
+/* The first buffer has the loss marks of the inputs' buffers. */
 static uint16_t lossFlags(const EtlBuilder *o)
 {
     if (o->buffers != 1) {
@@ -112,7 +113,7 @@ static uint16_t lossFlags(const EtlBuilder *o)
            (o->base->buffersLostMarks != 0 ? ETL_FLAG_BUFFER_LOST : 0);
 }
 
-/* A record of its own size may need more than the usual buffer. */
+/* A large record may need more than the usual buffer size. */
 static uint32_t sizeFor(const EtlBuilder *o, size_t used)
 {
     return used <= o->bufferSize ? o->bufferSize
@@ -129,7 +130,10 @@ static void emitBuffer(EtlBuilder *o, EtwText *to, const void *data, size_t used
     o->buffers++;
 }
 
-/* A buffer of a compressed file: no fill, its head plain; as it is when it becomes no smaller. */
+/*
+ * Write a buffer of a compressed file: no padding, its header not compressed. Stored uncompressed
+ * if compression does not reduce it.
+ */
 static void emitPacked(EtlBuilder *o, EtwText *to, EtlBufferHead *head, EtwText *data)
 {
     const uint8_t *records = (const uint8_t *)data->data + ETL_BUFFER_HEADER;
@@ -159,7 +163,7 @@ static void putBuffer(EtlBuilder *o, Stream *s, EtwText *to)
     o->begun--;
 }
 
-/* Room for a record of that padded size in the stream's buffer. */
+/* Reserve a record of that padded size in the stream's buffer. */
 static uint8_t *reserve(EtlBuilder *o, Stream *s, size_t size, EtwText *to)
 {
     if (s->data.size != 0 && s->data.size + size > o->bufferSize) {
@@ -180,7 +184,7 @@ static uint8_t *reserve(EtlBuilder *o, Stream *s, size_t size, EtwText *to)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* The event's time in ticks of the output: as they are, when they mean that time there, too. */
+/* The event's time in ticks of the output; unchanged if they represent the same time there. */
 static int64_t ticksOf(EtlBuilder *o, const EtwEvent *event)
 {
     if (event->time == EtlClockTime(&o->clock, event->ticks)) {
@@ -243,14 +247,14 @@ EtwStatus EtlBuilderAdd(EtlBuilder *o, const EtwEvent *event, const EtlEdit *edi
     return ETW_OK;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- The whole file -------------------------------------------------------------------------- */
 
-/* The model's header buffer with its size and counts changed. */
+/* Build the header from the template's header buffer, with its size and counts changed. */
 static void buildHeader(const EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *header)
 {
     const EtlInfo *base = o->base;
     uint32_t used = base->headerBytes;
-    /* A model without a start has ticks of ns since 1970. */
+    /* Without a start time in the template, ticks are ns since 1970. */
     int64_t start = base->startTime != 0 ? base->startTime : o->firstTime - o->firstTime % 100;
     uint32_t stored = o->xpress != NULL ? (used + SECTOR - 1) / SECTOR * SECTOR : sizeFor(o, used);
     EtwTextAdd(header, base->headerBuffer, used);
@@ -324,7 +328,7 @@ void EtlBuilderEnd(EtlBuilder *o, const EtlBuilderTotals *totals, EtwText *to, E
         }
     }
     EtlBuilderTotals own = *totals;
-    if (own.end == 0) { /* whoever did not close the inputs, this file is complete */
+    if (own.end == 0) { /* this file is complete, even if an input was not closed */
         own.end = o->any ? o->lastTime : o->base->startTime;
     }
     buildHeader(o, &own, header);

@@ -39,7 +39,7 @@ int64_t EtlBuilderTicks(const EtlBuilder *output, int64_t time, int64_t *timePtr
  */
 EtwStatus EtlBuilderAdd(
         EtlBuilder *output, const EtwEvent *event, const EtlEdit *edit, EtwText *to);
-/* Whether the record's time is not earlier than that of the last record in its stream. */
+/* True if the record's time is not earlier than that of the last record in its stream. */
 bool EtlBuilderInOrder(EtlBuilder *output, const EtwEvent *event, const EtlEdit *edit);
 /* A new output with the same header, clock and format. bufferMax: limit of its buffers. */
 EtlBuilder *EtlBuilderNewLike(const EtlBuilder *output, uint32_t bufferMax, EtwText *to);

@@ -1,7 +1,8 @@
 /*
  * etl/write/record_patch.c --
  *
- *	Header fields by record kind (etl/write/record_patch.h); offsets as record.c reads them.
+ *	Header fields by kind of record (etl/write/record_patch.h), with the same offsets as in
+ *	record.c.
  */
 #include "etl/write/record_patch.h"
 #include "base/bytes.h"
@@ -68,7 +69,7 @@ static unsigned editEvent(const EtlEdit *edit, uint8_t *record)
     return 0;
 }
 
-/* EVENT_TRACE_HEADER: classic events have no ids, keywords or activities. */
+/* EVENT_TRACE_HEADER: classic events have no id, keyword or activity. */
 static unsigned editFull(const EtlEdit *edit, uint8_t *record)
 {
     setThread(edit, record);

@@ -8,7 +8,7 @@
 
 #include "event/event.h"
 
-/* Order of the names in tcl/relog/relog_cmd.c. */
+/* In the order of the names in tcl/relog/relog_edit.c. */
 typedef enum EtlEditField {
     ETL_EDIT_ACTIVITY,
     ETL_EDIT_CHANNEL,

@@ -1,9 +1,9 @@
 /*
  * etl/write/record_rebuild.c --
  *
- *	Splits a record into the part before the payload (header, extended items, counters) and the payload, and builds a
- *	new record from them (etl/write/record_rebuild.h). A record is built first for an event that has none (of a live
- *	session).
+ *	Splits a record into the part before the payload (header, extended items, counters) and the
+ *	payload, and builds a new record from them (etl/write/record_rebuild.h). For an event
+ *	without a record (of a live session), one is built first.
  */
 #include "etl/write/record_rebuild.h"
 #include "etl/record.h"
@@ -16,7 +16,7 @@ void EtlRebuildFree(EtlRebuild *rebuild)
     EtwTextFree(&rebuild->bytes[1]);
 }
 
-/* The buffer that the event's record is not in, empty. */
+/* The buffer that does not contain the event's record, cleared. */
 static EtwText *begin(EtlRebuild *rebuild)
 {
     EtwText *to = &rebuild->bytes[!rebuild->current];
@@ -24,8 +24,10 @@ static EtwText *begin(EtlRebuild *rebuild)
     return to;
 }
 
-/* The event is the record that Begin's buffer has now; false: it does not read with that payload, as
- * that of a damaged record may not. */
+/*
+ * Make the event refer to the record in the buffer of begin(). False: parsing it does not result in
+ * this payload, as is possible for a damaged record.
+ */
 static bool finish(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 {
     EtwText *to = &rebuild->bytes[!rebuild->current];
@@ -49,7 +51,7 @@ static bool finish(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
     return true;
 }
 
-/* The same for one whose size has changed. */
+/* The same for a record whose size has changed. */
 static bool finishSized(EtlRebuild *rebuild, EtwEvent *event, size_t payload)
 {
     EtwText *to = &rebuild->bytes[!rebuild->current];
@@ -87,7 +89,10 @@ bool EtlRebuildPayload(EtlRebuild *rebuild, EtwEvent *event, const void *payload
 
 /* ---- Extended items -------------------------------------------------------------------------- */
 
-/* Where the last item's bit says that more follow; *lastPtr: offset of the last item, 0: none. */
+/*
+ * Append an item, and set the bit of the previous one that another item follows. *lastPtr: offset
+ * of the last item, 0: none.
+ */
 static void putItem(EtwText *to, size_t *lastPtr, unsigned type, const void *data, size_t size)
 {
     size_t at = to->size, capacity = EtwAlign8(ITEM_HEADER + size);
@@ -104,7 +109,9 @@ static void putItem(EtwText *to, size_t *lastPtr, unsigned type, const void *dat
     *lastPtr = at;
 }
 
-/* Bytes of the item at the start of what is left, its padding included; 0: the chain is broken. */
+/*
+ * Size of the item at the start of the remaining bytes, including padding; 0: the chain is broken.
+ */
 static size_t itemCapacity(const uint8_t *item, size_t left)
 {
     size_t length = left >= ITEM_HEADER ? EtwLoad16(item + ITEM_SIZE) : 0;
@@ -115,7 +122,7 @@ static size_t itemCapacity(const uint8_t *item, size_t left)
     return capacity < left ? capacity : left;
 }
 
-/* The event's items, that of the type replaced; false: their chain is broken. */
+/* Copy the event's items, with that of the type replaced. False: the chain is broken. */
 static bool putItems(
         EtwText *to, const EtwEvent *event, unsigned type, const void *data, size_t size)
 {

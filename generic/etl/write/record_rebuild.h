@@ -12,8 +12,9 @@
 #include "event/event.h"
 
 /*
- * The memory of the new record. Each change makes *event (which keeps its time, CPU and names) refer to
- * a new record, which is valid during the next change and until EtlRebuildFree. Zeroed: empty.
+ * The memory of the new record. Each change makes *event (which keeps its time, CPU and names)
+ * refer to a new record, which is valid during the next change and until EtlRebuildFree. Zeroed:
+ * empty.
  */
 typedef struct EtlRebuild {
     EtwText bytes[2];

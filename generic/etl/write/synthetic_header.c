@@ -1,7 +1,7 @@
 /*
  * etl/write/synthetic_header.c --
  *
- *	Builds a header buffer and reads it back (etl/write/synthetic_header.h).
+ *	Builds a header buffer and parses it (etl/write/synthetic_header.h).
  */
 #include "etl/write/synthetic_header.h"
 #include "base/os.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "etl/read/reader.h"
 
-typedef struct EtlSyntheticHeader { /* zeroed: not made */
+typedef struct EtlSyntheticHeader { /* zeroed: not initialized */
     EtlInfo info;                   /* its headerBuffer is `header` */
     EtwText header;
 } EtlSyntheticHeader;

@@ -1,16 +1,16 @@
 /*
  * etl/write/writer.c --
  *
- *	Buffers of events, one a CPU, and the slots of the file that they are written to.
- *	Slot 0 is the header buffer. A buffer counts against the file's maximum when it is
- *	begun, so that what was accepted has a place; it gets its slot when it is first
- *	written, so that a file has no holes.
+ *	Writes a session's file: one buffer of events for each CPU, and the slots of the file that
+ *	they are written to. Slot 0 is the header buffer. A buffer counts against the maximum size
+ *	of the file when it is begun, so that accepted events have a place. It gets its slot when it
+ *	is first written, so that a file has no holes.
  *
- *	Each step leaves a file that can be read, whenever the process is killed: data is
- *	written before the buffer header that announces it, and an old buffer is declared
- *	empty before it is overwritten. A buffer that cannot be written stays in memory, and
- *	further events of its CPU are refused and counted until a write succeeds. Never
- *	syncs: a crash of the machine may cost more.
+ *	Each step leaves a readable file, whenever the process is killed: data is written before the
+ *	buffer header that announces it, and an old buffer is declared empty before it is
+ *	overwritten. A buffer that cannot be written stays in memory, and further events of its CPU
+ *	are refused and counted until a write succeeds. The file is never synced: a crash of the
+ *	machine may lose more.
  */
 #include "etl/write/writer.h"
 #include "base/text.h"
@@ -22,53 +22,53 @@
 enum { MAX_CPUS = 2048, MIN_RING = 2, NO_SLOT = 0, RETRY_AFTER = 256 };
 enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20 };
 
-/* The buffer that a CPU fills. */
+/* The current buffer of a CPU. */
 typedef struct Stream {
     uint8_t *data;    /* bufferSize bytes, NULL until the CPU's first event. Owned. */
     uint32_t used;    /* end of data */
-    uint32_t limit;   /* bufferSize; 0: no buffer begun, the first event must find a place */
-    uint32_t written; /* as much of it is on disk */
-    uint32_t rebased; /* times up to here are converted to an appended file's clock */
-    uint32_t events;  /* in the buffer */
+    uint32_t limit;   /* bufferSize; 0: no buffer, the first event has to begin one */
+    uint32_t written; /* number of bytes that are on disk */
+    uint32_t rebased; /* times before this are converted to an appended file's clock */
+    uint32_t events;  /* number in the buffer */
     uint32_t eventsWritten;
     uint32_t slot; /* in the file; NO_SLOT: not written yet */
     int64_t sequence;
-    int64_t last; /* largest ticks of this CPU so far */
+    int64_t last; /* largest ticks of this CPU */
 } Stream;
 
-/* Circular files: what a slot holds. */
+/* The contents of a slot of a circular file. */
 typedef struct Slot {
     int64_t last;
     uint32_t events;
-    int32_t owner; /* CPU whose open buffer it is, -1: none */
+    int32_t owner; /* CPU whose current buffer it is, -1: none */
 } Slot;
 
 struct EtlWriter {
     Stream *streams;
     uint32_t cpus;
     uint32_t bufferSize;
-    int64_t delta; /* added to the caller's ticks when the file is another session's */
+    int64_t delta; /* added to the caller's ticks if the file is another session's */
     OsFile *file;
     char *path;    /* of the file */
-    char *pattern; /* new-file mode: the path with %d; else NULL */
+    char *pattern; /* new-file mode: the path with %d; otherwise NULL */
     int number;    /* of the file, from 1 */
     char *loggerName;
     EtlHeader header;
     uint8_t *headerData;    /* bufferSize bytes */
     uint64_t lostBefore;    /* an appended file's own losses */
-    bool headerStale;       /* what the header on disk says is not true any more */
-    uint32_t slotsUsed;     /* slots of the file behind the header */
-    uint32_t slotsReserved; /* those, and the ones that open buffers will need */
+    bool headerStale;       /* the header on disk is outdated */
+    uint32_t slotsUsed;     /* slots of the file after the header */
+    uint32_t slotsReserved; /* including those that current buffers will need */
     uint32_t slotsMax;      /* 0: no limit */
     bool circular;
-    Slot *ring;           /* circular: slotsMax of them, ring[i] is slot i + 1 */
-    uint32_t ringNext;    /* the slot to be overwritten next */
-    int64_t sequence;     /* of the buffer written last */
-    uint32_t retryIn;     /* refusals until a failed write is tried again */
+    Slot *ring;           /* circular: slotsMax entries, ring[i] is slot i + 1 */
+    uint32_t ringNext;    /* the slot to overwrite next */
+    int64_t sequence;     /* of the last buffer written */
+    uint32_t retryIn;     /* number of refusals before a failed write is repeated */
     EtwStatus refusal;    /* why the last event was refused */
-    uint64_t bytesBefore; /* of the files that new-file mode left behind */
+    uint64_t bytesBefore; /* size of the earlier files in new-file mode */
     uint64_t events, lostFull, lostIo, tooBig, overwritten;
-    uint32_t buffers; /* written in all, header buffers included */
+    uint32_t buffers; /* written in total, including header buffers */
     int osError;
     EtlFlushProc *onFlush; /* NULL: no callback */
     void *flushCtx;
@@ -76,7 +76,10 @@ struct EtlWriter {
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* The open buffer's events are all older than what would be overwritten instead: they go. */
+/*
+ * Drop the current buffer, because its events are older than those that would be overwritten
+ * instead.
+ */
 static void dropOpen(EtlWriter *w, uint32_t cpu)
 {
     Stream *s = &w->streams[cpu];
@@ -86,9 +89,9 @@ static void dropOpen(EtlWriter *w, uint32_t cpu)
 }
 
 /*
- * The slot with the oldest events. Slots are taken in turn, which is the order of their age except
- * for those of open buffers: they are passed over as long as their events are younger than the next
- * one's.
+ * The slot with the oldest events. Slots are overwritten in turn, which is the order of their age
+ * except for those of current buffers: these are skipped while their events are younger than those
+ * of the next one.
  */
 static uint32_t oldestSlot(EtlWriter *w)
 {
@@ -122,8 +125,10 @@ static bool writeAt(EtlWriter *w, uint64_t at, const void *data, size_t size)
     return OsFileWriteAt(w->file, at, data, size, &w->osError) == ETW_OK;
 }
 
-/* A whole buffer, its header last: when the process is killed inside a write, the kernel may have
- * written the first pages only. */
+/*
+ * Write a complete buffer, its header last: when the process is killed inside a write, the kernel
+ * may have written only the first pages.
+ */
 static bool writeWhole(EtlWriter *w, const Stream *s, uint32_t slot)
 {
     return writeAt(w, slotAt(w, slot) + ETL_BUFFER_HEADER, s->data + ETL_BUFFER_HEADER,
@@ -131,18 +136,18 @@ static bool writeWhole(EtlWriter *w, const Stream *s, uint32_t slot)
            writeAt(w, slotAt(w, slot), s->data, ETL_BUFFER_HEADER);
 }
 
-/* A whole buffer into a slot behind the end of the file. */
+/* Write a complete buffer to a slot at the end of the file. */
 static bool writeNew(EtlWriter *w, const Stream *s, uint32_t slot)
 {
     if (writeWhole(w, s, slot)) {
         return true;
     }
     int ignored;
-    OsFileTruncate(w->file, slotAt(w, slot), &ignored); /* no half buffer at the end */
+    OsFileTruncate(w->file, slotAt(w, slot), &ignored); /* no partial buffer at the end */
     return false;
 }
 
-/* A whole buffer over an older one, which stops to exist first. */
+/* Write a complete buffer over an older one, which is declared empty first. */
 static bool writeOver(EtlWriter *w, const Stream *s, uint32_t slot)
 {
     uint8_t head[ETL_BUFFER_HEADER];
@@ -152,7 +157,7 @@ static bool writeOver(EtlWriter *w, const Stream *s, uint32_t slot)
     return writeAt(w, slotAt(w, slot), head, sizeof head) && writeWhole(w, s, slot);
 }
 
-/* What was added to a buffer whose first part is on disk. */
+/* Write the data added to a buffer whose first part is on disk. */
 static bool writeMore(EtlWriter *w, const Stream *s)
 {
     uint64_t at = slotAt(w, s->slot);
@@ -162,13 +167,16 @@ static bool writeMore(EtlWriter *w, const Stream *s)
 
 /* ---- Buffers --------------------------------------------------------------------------------- */
 
-/* Ticks of the session as ticks of the file. */
+/* Convert ticks of the session to ticks of the file. */
 static int64_t fileTicks(const EtlWriter *w, int64_t ticks)
 {
     return (int64_t)((uint64_t)ticks + (uint64_t)w->delta);
 }
 
-/* Records are built with the session's own ticks; an appended file has another start. */
+/*
+ * Records are built with the session's ticks. An appended file has another start time, so they are
+ * converted.
+ */
 static void rebase(const EtlWriter *w, Stream *s)
 {
     size_t size, timeAt, at = s->rebased;
@@ -199,7 +207,7 @@ static void notifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
     }
 }
 
-/* First write of a buffer: gives it its slot. */
+/* Write a buffer for the first time and assign its slot. */
 static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
 {
     bool grow = !w->circular || w->slotsUsed < w->slotsMax;
@@ -218,7 +226,9 @@ static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
     return true;
 }
 
-/* Write what is not on disk yet; the buffer stays open. False: it stays as it is, osError is set.
+/*
+ * Write the part that is not on disk yet; the buffer stays current. False: nothing has changed,
+ * osError is set.
  */
 static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
 {
@@ -246,7 +256,7 @@ static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
     return true;
 }
 
-/* The buffer is on disk: the CPU begins another with its next event. */
+/* The buffer is on disk: the CPU's next event begins another one. */
 static void endBuffer(EtlWriter *w, Stream *s)
 {
     if (w->circular) {
@@ -295,7 +305,7 @@ static void setLost(EtlWriter *w, uint64_t lost)
     w->header.eventsLost = shown;
 }
 
-/* The header's end time: endWall or, when that is later, the last event's time. */
+/* Set the header's end time: endWall, or the time of the last event if that is later. */
 static void setEnd(EtlWriter *w, int64_t endWall)
 {
     const EtlHeader *h = &w->header;
@@ -306,7 +316,7 @@ static void setEnd(EtlWriter *w, int64_t endWall)
         int64_t wall = EtlClockTime(&clock, fileTicks(w, last));
         end = last != INT64_MIN && wall > end ? wall : end;
     }
-    end = end != 0 ? end : clock.start; /* no event at all: 0 would say "not closed" */
+    end = end != 0 ? end : clock.start; /* without events: 0 would mean "not closed" */
     w->header.end = EtlFiletimeOfWall(end) + (end % 100 != 0);
 }
 
@@ -319,7 +329,7 @@ static uint32_t slotsOf(const EtlWriter *w, uint32_t maxMB)
     return slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
 }
 
-/* New-file mode: the path of the file with that number. */
+/* The path of the file with that number in new-file mode. */
 static char *numberedPath(const char *pattern, int number)
 {
     const char *mark = strstr(pattern, "%d");
@@ -341,8 +351,7 @@ static void setPath(EtlWriter *w, char *path)
     w->header.path = full;
 }
 
-/* Finish the current file of new-file mode and go on with the next. False: the current one stays.
- */
+/* In new-file mode, finish the current file and begin the next. False: the current one stays. */
 static bool nextFile(EtlWriter *w)
 {
     OsFile *next;
@@ -368,7 +377,7 @@ static bool nextFile(EtlWriter *w)
     w->header.end = 0;
     w->buffers++;
     setPath(w, path);
-    writeHeader(w, true); /* if it fails, the flush tries again: headerStale */
+    writeHeader(w, true); /* on failure the flush repeats it: headerStale */
     return true;
 }
 
@@ -395,7 +404,7 @@ static bool try(EtlWriter *w, bool done)
     return done;
 }
 
-/* A buffer with room for `size` bytes, for a CPU that has none: the slow path of Reserve. */
+/* Reserve `size` bytes for a CPU without a current buffer: the slow path of EtlWriterReserve. */
 static uint8_t *reserveInNew(EtlWriter *w, uint32_t cpu, int64_t ticks, size_t size)
 {
     if (cpu >= w->cpus) {
@@ -406,7 +415,7 @@ static uint8_t *reserveInNew(EtlWriter *w, uint32_t cpu, int64_t ticks, size_t s
         return refuse(w, ETW_E_LIMIT, &w->tooBig);
     }
     if (w->retryIn != 0) {
-        w->retryIn--; /* the disk refused a moment ago: do not ask it for every event */
+        w->retryIn--; /* a write has just failed: do not retry it for each event */
         return refuse(w, ETW_E_IO, &w->lostIo);
     }
     if (s->limit != 0) {
@@ -518,7 +527,9 @@ static EtwStatus checkConfig(const EtlWriterConfig *c, EtwError *errPtr)
     return modes == ETL_MODE_NEWFILE ? checkPattern(c, errPtr) : ETW_OK;
 }
 
-/* FILETIMEs have 100 ns: what is left of the start's wall time moves the tick that belongs to it.
+/*
+ * The resolution of FILETIMEs is 100 ns: the remainder of the start's wall time is subtracted from
+ * the corresponding tick.
  */
 static void firstHeader(EtlWriter *w, const EtlWriterConfig *c)
 {
@@ -563,7 +574,7 @@ static EtwStatus openFile(EtlWriter *w, const EtlAppend *append, EtwError *errPt
     }
     uint64_t end = slotAt(w, w->slotsUsed + 1);
     if (append->found && OsFileSize(w->file) > end) {
-        OsFileTruncate(w->file, end, &w->osError); /* a buffer that was cut */
+        OsFileTruncate(w->file, end, &w->osError); /* a truncated buffer */
     }
     if (!writeHeader(w, true)) {
         status = EtwFailOs(

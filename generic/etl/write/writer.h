@@ -1,11 +1,12 @@
 /*
  * etl/write/writer.h --
  *
- *	Writes a session's .etl file: a header buffer, then buffers of one CPU each. Times rise within a
- *	buffer, and buffers of one CPU do not overlap. Modes: sequential (events beyond the maximum size are
- *	counted as lost), circular (the oldest buffer is overwritten), append, and new-file. A partial buffer
- *	that is flushed is rewritten in place later. The header is rewritten at each flush and at the close,
- *	so that a killed process leaves a readable file. Single-threaded: only the logger uses it.
+ *	Writes a session's .etl file: a header buffer, then buffers of one CPU each. Times increase
+ *	within a buffer, and buffers of one CPU do not overlap. Modes: sequential (events beyond the
+ *	maximum size are counted as lost), circular (the oldest buffer is overwritten), append, and
+ *	new-file. A partial buffer that is flushed is rewritten in place later. The header is
+ *	rewritten at each flush and at the close, so that a killed process leaves a readable file.
+ *	Single-threaded: only the logger uses it.
  */
 #ifndef ETW_WRITER_H
 #define ETW_WRITER_H
@@ -72,19 +73,23 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *config, Et
  */
 EtwStatus EtlWriterAdd(EtlWriter *writer, const EtwEvent *event);
 /*
- * Room for a record of `size` bytes (8-aligned) in a CPU's buffer, for callers that build in place,
- * with `ticks` as its time; it must be complete before the next call for this writer. NULL:
- * refused, counted.
+ * Reserve a record of `size` bytes (8-aligned) in a CPU's buffer, for callers that build it in
+ * place, with `ticks` as its time. It must be complete before the next call for this writer. NULL:
+ * refused and counted.
  */
 uint8_t *EtlWriterReserve(EtlWriter *writer, int cpu, int64_t ticks, size_t size);
-/* Put partial buffers and the header on disk. eventsLost: what the session lost before the writer.
+/*
+ * Write partial buffers and the header to disk. eventsLost: number of events that the session lost
+ * before the writer.
  */
 EtwStatus EtlWriterFlush(EtlWriter *writer, uint64_t eventsLost);
-/* Frees the writer in all cases. endWall: ns since 1970; the last event's time when that is later.
+/*
+ * Frees the writer in all cases. endWall: ns since 1970; the last event's time is used if that is
+ * later.
  */
 EtwStatus EtlWriterClose(EtlWriter *writer, uint64_t eventsLost, int64_t endWall, EtwError *errPtr);
 /*
- * Change the maximum size; a circular file cannot shrink below what it holds. 0: no limit
+ * Change the maximum size. A circular file cannot shrink below its contents. 0: no limit
  * (sequential only).
  */
 void EtlWriterSetLimit(EtlWriter *writer, uint32_t maxMB);

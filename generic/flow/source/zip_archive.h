@@ -1,10 +1,10 @@
 /*
  * flow/source/zip_archive.h --
  *
- *	Reads traces in a zip archive: .zip, .etl.zip, .diagsession. Its .etl members are unpacked into
- *	unnamed temporary files, which are mapped. No file is created under a name from the archive. Limits:
- *	256 members, and a total size of 300 times the archive's size plus 64 MB, so that a small archive
- *	cannot fill a disk.
+ *	Reads traces in a zip archive: .zip, .etl.zip, .diagsession. Its .etl members are unpacked
+ *	into unnamed temporary files, which are mapped. No file is created under a name from the
+ *	archive. Limits: 256 members, and a total size of 100 times the archive's size plus 64 MB,
+ *	so that a small archive cannot fill a disk.
  */
 #ifndef ETW_ZIP_ARCHIVE_H
 #define ETW_ZIP_ARCHIVE_H

@@ -9,17 +9,17 @@
 
 #include "schema/model/provider_def.h"
 
-/* Where the catalogue's file is; NULL: there is none. Not read before it is needed. */
+/* The path of the catalogue's file; NULL: none. It is opened when it is first needed. */
 void EtwCatalogUse(const char *path);
 /* A provider of the catalogue, read on first demand; NULL: not in it (or no catalogue). */
 const EtwProviderDef *EtwCatalogFind(const EtwGuid *guid);
 /* The same by name (any case), also one whose GUID is unknown (zeros). */
 const EtwProviderDef *EtwCatalogFindName(const char *name);
-/* The file that was named; "": none. */
+/* The path that was set; "": none. */
 const char *EtwCatalogPath(void);
-/* Why there is no catalogue though a file was named; NULL: there is one, or none was named. */
+/* Why there is no catalogue although a path was set; NULL: there is one, or no path was set. */
 const char *EtwCatalogProblem(void);
-/* Its name without reading its events; NULL: unknown. */
+/* The provider's name, without reading its events; NULL: unknown. */
 const char *EtwCatalogName(const EtwGuid *guid);
 /* GUID of a provider's name (case-insensitive). */
 bool EtwCatalogGuid(const char *name, EtwGuid *guid);

@@ -14,37 +14,41 @@
 #include <zlib.h>
 
 enum {
-    HEADER_SIZE = 28, /* magic, version, providers, size of names, size of blocks, CRC-32 of what is
-                         between header and blocks */
+    HEADER_SIZE = 28, /* magic, version, number of providers, size of names, size of blocks,
+                         CRC-32 of the bytes between header and blocks */
     ENTRY_SIZE =
-            36, /* GUID, offset of name, offset of block, its size, its size inflated, events */
+            36, /* GUID, offset of name, offset and size of block, its uncompressed size, number
+                   of events */
     FILE_VERSION = 1,
-    MAX_INFLATION = 1032 /* bytes of text that a byte of deflate can stand for */
+    MAX_INFLATION = 1032 /* maximum size of the text that a byte of deflate can represent */
 };
 
-/* An opened file. Never freed: whoever got a name or a definition keeps it. */
+/* An open file. Never freed, because callers keep names and definitions. */
 typedef struct Catalog {
     OsMap map;
     uint32_t count;
-    const uint8_t *entries; /* rising by GUID; those without one first */
-    const uint8_t *order;   /* u32 each: entries rising by lower-case name */
+    const uint8_t *entries; /* ascending by GUID; those without one first */
+    const uint8_t *order;   /* u32 each: entries ascending by lower-case name */
     const char *names;
     uint32_t namesSize;
     const uint8_t *blocks;
     uint32_t blocksSize;
-    _Atomic(EtwProviderDef *) *defs; /* one an entry; NULL: not read yet */
-    char problem[200];               /* why it is empty; "": it is good */
+    _Atomic(EtwProviderDef *) *defs; /* one for each entry; NULL: not read yet */
+    char problem[200];               /* why it is empty; "": valid */
 } Catalog;
 
-/* A path that was named, newest first; older ones stay for those who hold what came from them. */
+/*
+ * A path set by EtwCatalogUse, newest first. Older ones are kept, because callers have their
+ * definitions.
+ */
 typedef struct Source {
     struct Source *older;
     char *path;
-    _Atomic(Catalog *) catalog; /* NULL: not opened yet. Published complete (release). */
+    _Atomic(Catalog *) catalog; /* NULL: not opened yet. Complete when published (release). */
 } Source;
 
 static _Atomic(Source *) current;
-/* What stands for a block that makes no sense. */
+/* Represents a malformed block. */
 static EtwProviderDef unusable;
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -55,7 +59,7 @@ static void refuse(Catalog *c, const char *path, const char *why)
     c->count = 0;
 }
 
-/* Set the parts of the file; NULL: they fit, else why not. */
+/* Set the parts of the file. NULL: valid, otherwise the reason. */
 static const char *takeParts(Catalog *c)
 {
     EtwBytes b = EtwBytesOf(c->map.base, c->map.base ? c->map.size : 0);
@@ -124,7 +128,7 @@ static void closeCatalog(Catalog *c)
     EtwFree(c);
 }
 
-/* The catalogue in use, opened now if need be; NULL: none was named. */
+/* The catalogue in use, opened if necessary; NULL: no path was set. */
 static Catalog *theCatalog(void)
 {
     Source *source = atomic_load_explicit(&current, memory_order_acquire);
@@ -139,7 +143,7 @@ static Catalog *theCatalog(void)
                     &source->catalog, &c, mine, memory_order_acq_rel, memory_order_acquire)) {
             return mine;
         }
-        closeCatalog(mine); /* another thread was faster: c is its */
+        closeCatalog(mine); /* another thread was faster: use its catalogue */
     }
     return c;
 }
@@ -185,7 +189,7 @@ static const char *nameOf(const Catalog *c, uint32_t index)
     return c->names + EtwLoad32(c->entries + (size_t)index * ENTRY_SIZE + 16);
 }
 
-/* Entry of a GUID; -1: none. */
+/* The entry of a GUID; -1: none. */
 static int64_t findGuid(const Catalog *c, const EtwGuid *guid)
 {
     uint32_t low = 0, high = c ? c->count : 0;
@@ -221,7 +225,7 @@ static int compareNames(const char *a, const char *b)
     return (int)lower(*a) - (int)lower(*b);
 }
 
-/* The first entry of that name; -1: none. */
+/* The first entry with that name; -1: none. */
 static int64_t findName(const Catalog *c, const char *name)
 {
     uint32_t low = 0, high = c ? c->count : 0;
@@ -242,7 +246,7 @@ static int64_t findName(const Catalog *c, const char *name)
 
 /* ---- A provider ------------------------------------------------------------------------------ */
 
-/* An entry's lines; false: its block makes no sense. */
+/* Decompress an entry's lines. False: malformed. */
 static bool inflateEntry(const Catalog *c, uint32_t index, EtwText *raw)
 {
     const uint8_t *e = c->entries + (size_t)index * ENTRY_SIZE;
@@ -258,7 +262,7 @@ static bool inflateEntry(const Catalog *c, uint32_t index, EtwText *raw)
     return true;
 }
 
-/* A definition from an entry's block; NULL: it makes no sense. */
+/* The definition in an entry's block; NULL: malformed. */
 static EtwProviderDef *readEntry(const Catalog *c, uint32_t index)
 {
     EtwText raw = {0};
@@ -280,7 +284,10 @@ static const EtwProviderDef *entryDef(Catalog *c, int64_t index)
     EtwProviderDef *def = atomic_load_explicit(&c->defs[index], memory_order_acquire);
     if (def == NULL) {
         EtwProviderDef *mine = readEntry(c, (uint32_t)index);
-        /* Complete before it is published (release); who loses the race frees his. */
+        /*
+         * It is complete before it is published (release). The thread that loses the race frees its
+         * own.
+         */
         if (atomic_compare_exchange_strong_explicit(&c->defs[index], &def, mine ? mine : &unusable,
                     memory_order_acq_rel, memory_order_acquire)) {
             return mine;
@@ -338,7 +345,7 @@ void EtwCatalogVisit(EtwCatalogProc *visit, void *ctx)
 
 /* ---- Searching -------------------------------------------------------------------------------- */
 
-/* The text has the word, which is lower-case, in any case. */
+/* True if the text contains the lower-case word, ignoring case. */
 static bool contains(const char *text, size_t size, const char *word)
 {
     size_t length = strlen(word);

@@ -1,18 +1,18 @@
 /*
  * schema/catalog/catalog_text.c --
  *
- *	Parses the lines of a provider in the catalogue into a definition. Names stay where they are in
- *	one copy of the text, which the definition owns. What the lines mean: doc/internals/CATALOG.md.
- *	Knows nothing of the container (catalog_file.c).
+ *	Parses the lines of a provider in the catalogue into a definition. Names refer to one copy
+ *	of the text, which the definition owns. doc/internals/CATALOG.md describes the lines.
+ *	Independent of the container (catalog_file.c).
  */
 #include "schema/catalog/catalog_text.h"
 #include "base/unicode.h"
 #include "schema/model/schema_int.h"
 
-/* A task or an opcode that events share. */
+/* A task or an opcode that several events refer to. */
 typedef struct Part {
     uint64_t value;
-    const char *name; /* "": it has none */
+    const char *name; /* "": none */
 } Part;
 
 typedef struct FieldList {
@@ -20,7 +20,7 @@ typedef struct FieldList {
     int count;
 } FieldList;
 
-/* What the lines so far have told; each table is an array in an EtwText. */
+/* The state after the lines so far; each table is an array in an EtwText. */
 typedef struct Parser {
     EtwProviderDef *def;
     EtwText opcodes, tasks; /* Part */
@@ -37,7 +37,9 @@ typedef struct Parser {
 
 /* ---- Words and numbers ----------------------------------------------------------------------- */
 
-/* The text up to `mark`, which becomes a NUL; *atPtr goes behind it, or is NULL at the end. */
+/*
+ * The text up to `mark`, which is replaced by a NUL. *atPtr is moved after it, or NULL at the end.
+ */
 static char *nextWord(char **atPtr, char mark)
 {
     char *word = *atPtr, *end = word ? strchr(word, mark) : NULL;
@@ -53,7 +55,7 @@ static int digitOf(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 }
 
-/* A whole word as a number of up to `max`. */
+/* Parse a whole word as a number up to `max`. */
 static bool numberIn(const char *word, unsigned base, uint64_t max, uint64_t *valuePtr)
 {
     uint64_t value = 0;
@@ -71,7 +73,7 @@ static bool numberIn(const char *word, unsigned base, uint64_t max, uint64_t *va
     return true;
 }
 
-/* Digits at *atPtr, up to what is none. */
+/* Parse digits at *atPtr up to the first other character. */
 static bool takeNumber(char **atPtr, uint64_t max, uint64_t *valuePtr)
 {
     char *p = *atPtr;
@@ -85,7 +87,7 @@ static bool takeNumber(char **atPtr, uint64_t max, uint64_t *valuePtr)
     return good;
 }
 
-/* ---- Maps, keywords, what events share -------------------------------------------------------- */
+/* ---- Maps, keywords, shared data of events ---------------------------------------------------- */
 
 /* M name v|b value=label ... */
 static bool mapLine(Parser *p, char *at)
@@ -158,7 +160,7 @@ static bool maskLine(Parser *p, char *at)
     return true;
 }
 
-/* S version of Windows or .NET */
+/* S version of Windows or .NET in which events first occurred */
 static bool sinceLine(Parser *p, char *at)
 {
     const char *since = at;
@@ -175,7 +177,10 @@ static uint8_t inTypeOf(char code)
     return found ? (uint8_t)(found - codes) : ETW_IN_NULL;
 }
 
-/* (12 (=3 (* : where a size comes from; kinds are those of sized and of array. */
+/*
+ * (12 (=3 (* : where a size comes from. The parameters are the values for EtwField.sized or
+ * EtwField.array.
+ */
 static bool takeReference(char **atPtr, uint8_t fixed, uint8_t byField, uint8_t rest,
         uint8_t *kindPtr, uint16_t *numberPtr)
 {
@@ -220,7 +225,7 @@ static bool takeModifier(const Parser *p, EtwField *f, char **atPtr)
     }
 }
 
-/* Sizes are for texts and blobs; other types carry their own. */
+/* Only texts and blobs have sizes; other types have their own. */
 static void dropIdleSize(EtwField *f)
 {
     if (f->in != ETW_IN_UTF16Z && f->in != ETW_IN_ANSIZ && f->in != ETW_IN_BINARY) {
@@ -277,7 +282,7 @@ static bool listLine(Parser *p, char *at)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* The symbol that a mark stands for: = task and opcode, ~ task, # and % the same with the id. */
+/* The symbol that a mark represents: = task and opcode, ~ task, # and % the same with the id. */
 static const char *composeSymbol(Parser *p, const EtwEventDef *event, char mark)
 {
     const char *task = event->schema.task ? event->schema.task : "";
@@ -308,7 +313,7 @@ static const char *symbolOf(Parser *p, const EtwEventDef *event, const char *wor
     return word[1] == 0 && strchr("=~#%", *word) ? composeSymbol(p, event, *word) : word;
 }
 
-/* A column that is the number of something in a table. */
+/* Parse a column that is an index into a table. */
 static bool takeIndex(char **atPtr, size_t count, uint64_t *indexPtr)
 {
     return count != 0 && numberIn(nextWord(atPtr, '\t'), 10, count - 1, indexPtr);
@@ -329,7 +334,7 @@ static bool takeFields(Parser *p, char **atPtr, FieldList *list)
     return true;
 }
 
-/* Names of opcodes that Windows has not named itself, for this task. */
+/* Add the name of an opcode that is not one of Windows' own, for this task. */
 static void nameOpcode(Parser *p, const EtwEventDef *event)
 {
     if (event->desc.opcode > 9 && event->schema.opcode != NULL) {
@@ -411,7 +416,7 @@ static bool takeLine(Parser *p, char *line)
     }
 }
 
-/* A copy of the text that the definition owns and that may be cut into words; valid UTF-8. */
+/* A copy of the text as valid UTF-8, owned by the definition, which parsing may modify. */
 static char *ownText(EtwProviderDef *def, const char *text, size_t size)
 {
     EtwText valid = {0};

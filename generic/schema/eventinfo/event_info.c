@@ -1,8 +1,8 @@
 /*
  * schema/eventinfo/event_info.c --
  *
- *	Reads TRACE_EVENT_INFO and EVENT_MAP_INFO (tdh_types.h of Windows documents both). Each offset is
- *	checked; a description that does not hold together describes nothing.
+ *	Reads TRACE_EVENT_INFO and EVENT_MAP_INFO (documented in Windows' tdh_types.h). Each offset
+ *	is checked; a malformed description is ignored.
  */
 #include "schema/eventinfo/event_info.h"
 #include "base/unicode.h"
@@ -10,13 +10,13 @@
 #include "schema/eventinfo/event_info_layout.h"
 #include "schema/model/tdh_types.h"
 
-enum { MAX_UNITS = 256 /* of a name */ };
+enum { MAX_UNITS = 256 /* of a name, maximum */ };
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
 /*
- * The UTF-16 string at `offset`, up to its NUL, the end, or `most` units, without blanks behind it;
- * NULL: none. The limit counts where thousands of properties may name the same text.
+ * The UTF-16 string at `offset`, up to its NUL, the end, or `most` units, without trailing blanks;
+ * NULL: none. The limit matters when thousands of properties refer to the same text.
  */
 static const uint8_t *stringAt(
         const uint8_t *data, size_t size, uint32_t offset, size_t most, size_t *unitsPtr)
@@ -37,7 +37,7 @@ static const uint8_t *stringAt(
     return units != 0 ? text : NULL;
 }
 
-/* A copy of it in the definition, NULL when there is none. */
+/* A copy of it in the definition; NULL: none. */
 static const char *textAt(EtwProviderDef *def, const uint8_t *data, size_t size, uint32_t offset)
 {
     size_t units;
@@ -69,7 +69,7 @@ typedef struct Info {
     bool missing;
     int count;
     EtwField fields[ETW_MAX_FIELDS];
-    uint16_t fieldOf[ETW_MAX_FIELDS]; /* by property: the field it became last; UINT16_MAX: none */
+    uint16_t fieldOf[ETW_MAX_FIELDS]; /* by property: index of its last field; UINT16_MAX: none */
 } Info;
 
 static const uint8_t *propertyAt(const Info *info, uint32_t index)
@@ -91,7 +91,7 @@ static const EtwMap *mapOf(Info *info, uint32_t nameOffset)
     return map;
 }
 
-/* A number in the property, or the field that another property became. */
+/* Read a number, or the index of the field of another property. */
 static bool amount(const Info *info, const uint8_t *at, bool byProperty, uint16_t *valuePtr)
 {
     uint16_t v = EtwLoad16(at);
@@ -129,7 +129,7 @@ static bool setType(Info *info, const uint8_t *p, uint32_t flags, EtwField *f)
 
 static bool addProperties(Info *info, uint32_t first, uint32_t count, int depth);
 
-/* A property, and below a struct its members: depth and the number of fields bound it. */
+/* Add a property, and the members of a struct. Depth and number of fields are limited. */
 static bool addProperty(Info *info, uint32_t index, int depth)
 {
     if (index >= info->properties || info->count == ETW_MAX_FIELDS || depth > ETW_MAX_DEPTH) {

@@ -13,7 +13,7 @@
 extern const EtwGuid etwMetadataClass; /* inband_schema.c */
 enum { ETW_METADATA_EVENT = 32, ETW_METADATA_MAP = 33 };
 
-/* Which event a TRACE_EVENT_INFO describes. */
+/* The event that a TRACE_EVENT_INFO describes. */
 typedef struct EtwEventInfoKey {
     EtwGuid guid;  /* provider, or class of classic events */
     uint16_t code; /* id, or opcode */
@@ -21,13 +21,13 @@ typedef struct EtwEventInfoKey {
     bool classic;
 } EtwEventInfoKey;
 
-/* The provider's map of that name; NULL: not known (yet). */
+/* The provider's map with that name; NULL: unknown (so far). */
 typedef const EtwMap *EtwMapFindProc(void *ctx, const EtwGuid *provider, const char *name);
 
-/* False: not a description, or of events that describe themselves. */
+/* False: malformed, or for an event that describes itself. */
 bool EtwEventInfoKeyOf(const uint8_t *info, size_t size, EtwEventInfoKey *key);
 /*
- * Returns a finished definition of the one event; NULL: malformed. *missingPtr: it refers to a map that
+ * Returns a finished definition of one event; NULL: malformed. *missingPtr: it refers to a map that
  * findMap did not find.
  */
 EtwProviderDef *EtwEventInfoParse(
@@ -41,7 +41,10 @@ const EtwMap *EtwMapInfoParse(
 
 /* ---- event_info_build.c ------------------------------------------------------------------------ */
 
-/* The name under which the field's map is described, valid until the next call; NULL: it is not. */
+/*
+ * The name under which the field's map is described, valid until the next call; NULL: not
+ * described.
+ */
 typedef const char *EtwMapInfoProc(void *ctx, const EtwSchema *schema, const EtwField *field);
 /*
  * Store a description of the event's own version in *out. schema->def is not NULL. False: the schema has
@@ -49,9 +52,9 @@ typedef const char *EtwMapInfoProc(void *ctx, const EtwSchema *schema, const Etw
  */
 bool EtwEventInfoBuild(const EtwEvent *event, const EtwSchema *schema, EtwMapInfoProc *useMap,
         void *ctx, EtwText *out);
-/* What the schema's provider calls the map; NULL: nothing. */
+/* The provider's name of the map; NULL: none. */
 const char *EtwMapInfoName(const EtwSchema *schema, const EtwMap *map);
-/* *out becomes the provider's GUID and an EVENT_MAP_INFO. False: values have more than 32 bits. */
+/* Store the provider's GUID and an EVENT_MAP_INFO in *out. False: values have more than 32 bits. */
 bool EtwMapInfoBuild(const EtwGuid *provider, const char *name, const EtwMap *map, EtwText *out);
 
 #endif

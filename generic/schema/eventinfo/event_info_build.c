@@ -1,8 +1,9 @@
 /*
  * schema/eventinfo/event_info_build.c --
  *
- *	Definitions as TRACE_EVENT_INFO and EVENT_MAP_INFO: what schema/eventinfo/event_info.c reads. Properties of
- *	one level stand together, members of structs behind all of those above them, as Windows has them.
+ *	Converts definitions to TRACE_EVENT_INFO and EVENT_MAP_INFO, which
+ *	schema/eventinfo/event_info.c reads. The properties of one level are contiguous; members of
+ *	structs follow all properties of the levels above them, as in Windows' descriptions.
  */
 #include "schema/model/schema_int.h"
 #include "base/unicode.h"
@@ -17,15 +18,15 @@ typedef struct Builder {
     const EtwSchema *schema;
     EtwMapInfoProc *useMap;
     void *ctx;
-    int count;                            /* properties */
-    uint16_t fieldOf[ETW_MAX_FIELDS];     /* of a property */
-    uint16_t propertyOf[ETW_MAX_FIELDS];  /* of a field */
-    uint16_t firstMember[ETW_MAX_FIELDS]; /* of a property that is a struct */
+    int count;                            /* number of properties */
+    uint16_t fieldOf[ETW_MAX_FIELDS];     /* by property */
+    uint16_t propertyOf[ETW_MAX_FIELDS];  /* by field */
+    uint16_t firstMember[ETW_MAX_FIELDS]; /* by property: of a struct */
 } Builder;
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* Append the text, in UTF-16 with its NUL; where it is, 0 when there is none. */
+/* Append the text in UTF-16 with its NUL. Returns its offset, 0: no text. */
 static uint32_t putText(EtwText *out, const char *text)
 {
     size_t at = out->size;
@@ -86,7 +87,7 @@ static void addLevel(Builder *b, int first, int end)
     }
 }
 
-/* Give each field its place among the properties. Result: how many are no struct's members. */
+/* Assign a property to each field. Returns the number of fields that are not members. */
 static int arrange(Builder *b)
 {
     addLevel(b, 0, b->schema->fieldCount);
@@ -124,7 +125,7 @@ static uint32_t setAmounts(const Builder *b, const EtwField *f, uint8_t *p)
     return flags;
 }
 
-/* False: there is no such property. */
+/* False: the property cannot be expressed. */
 static bool setProperty(Builder *b, int index)
 {
     size_t at = INFO_SIZE + (size_t)index * PROPERTY_SIZE;
@@ -172,7 +173,7 @@ static void putHead(const Builder *b, int top)
     memcpy(at + INFO_PROVIDER, &s->def->guid, sizeof(EtwGuid));
     memcpy(at + INFO_EVENT, &b->event->provider, sizeof(EtwGuid));
     EtwDescriptor desc = b->event->desc;
-    if (s->style == ETW_MESSAGE_WPP) { /* the record of a message has none */
+    if (s->style == ETW_MESSAGE_WPP) { /* a WPP record has no level */
         desc.level = EtwMessageLevel(s);
     }
     putDescriptor(&desc, at + INFO_DESCRIPTOR);

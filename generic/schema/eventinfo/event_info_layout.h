@@ -15,11 +15,11 @@ enum {
     INFO_PROVIDER_NAME = 0x34,
     INFO_LEVEL_NAME = 0x38,
     INFO_CHANNEL_NAME = 0x3c,
-    INFO_KEYWORD_NAMES = 0x40, /* texts, one after the other, and an empty one */
+    INFO_KEYWORD_NAMES = 0x40, /* texts, each with its NUL, followed by an empty one */
     INFO_TASK_NAME = 0x44,
     INFO_OPCODE_NAME = 0x48,
     INFO_MESSAGE = 0x4c,
-    INFO_EVENT_NAME = 0x5c, /* of manifests only */
+    INFO_EVENT_NAME = 0x5c, /* for manifests only */
     INFO_PROPERTIES = 0x64,
     INFO_TOP_LEVEL = 0x68,
     INFO_SIZE = 0x70,
@@ -34,7 +34,7 @@ enum {
     PROPERTY_COUNT_BY = 4,
     PROPERTY_FIXED_LENGTH = 0x10,
     PROPERTY_FIXED_COUNT = 0x20,
-    PROPERTY_TAGS = 0x40 /* the last u32 means something */
+    PROPERTY_TAGS = 0x40 /* the last u32 is used */
 };
 enum {
     MAP_VALUES = 1,

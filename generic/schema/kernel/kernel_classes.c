@@ -1,14 +1,14 @@
 /*
  * schema/kernel/kernel_classes.c --
  *
- *	Layouts of Windows' kernel events. The tables (kernel_tables.h) are text, which becomes
- *	definitions when the first kernel event is met; an event's layout is then found by its class,
- *	opcode and version, and where one version had two layouts, by the payload's size.
+ *	Layouts of Windows' kernel events. The tables (kernel_tables.h) are text, which is converted
+ *	to definitions at the first kernel event. An event's layout is then found by its class,
+ *	opcode and version, and, if a version had two layouts, by the payload's size.
  *
- *	The language of a row's fields: NAME:TYPE, several with blanks between them. Types are the
- *	words of `types` below; "skip8" passes over 8 bytes, "skipptr" over a pointer. Behind the type
- *	may stand [8] (so many), [Count] (as many as that field says) or [*] (to the payload's end), and
- *	;Map (names of its values, kernel_maps.c).
+ *	Notation of a row's fields: NAME:TYPE, separated by blanks. Types are the words of `types`
+ *	below; "skip8" skips 8 bytes, "skipptr" a pointer. The type may be followed by [8] (number
+ *	of elements), [Count] (the number in that field) or [*] (to the payload's end), and ;Map
+ *	(names of its values, kernel_maps.c).
  */
 #include "schema/kernel/kernel_classes.h"
 #include "schema/model/decode.h"
@@ -19,16 +19,17 @@
 
 enum { OPCODES = 256, SLOTS = 256, KIND_FULL32 = 10, KIND_FULL64 = 20 };
 
-/* One way to lay out an event. */
+/* One layout of an event. */
 typedef struct Layout {
     const EtwSchema *schema;
-    uint32_t fixed[2]; /* bytes of its fields of fixed size, with 4- and 8-byte pointers */
-    bool variable;     /* there are others */
+    uint32_t fixed[2]; /* size of its fixed-size fields, with 4- and 8-byte pointers */
+    bool variable;     /* it has other fields */
 } Layout;
 
 typedef struct Class {
     EtwProviderDef *def;
-    Layout *layouts; /* the definition's memory; by opcode, then version, then as the tables have them */
+    Layout *layouts; /* in the definition's memory; by opcode, then version, then position in the
+                        tables */
     uint16_t first[OPCODES + 1];
 } Class;
 
@@ -39,15 +40,15 @@ typedef struct Tables {
             [SLOTS]; /* by a hash of the GUID, linear probing: 1 + index of the class; 0: free */
 } Tables;
 
-/* Made once and kept; whoever publishes it first wins. */
+/* Created once and kept; the first thread that publishes it wins. */
 static _Atomic(Tables *) tables;
 
-/* ---- The language of the tables -------------------------------------------------------------- */
+/* ---- The notation of the tables -------------------------------------------------------------- */
 
 typedef struct Type {
     const char *name;
     uint8_t in, out;
-    uint8_t size; /* bytes; 0: varies; POINTER: as wide as a pointer */
+    uint8_t size; /* bytes; 0: variable; POINTER: size of a pointer */
 } Type;
 enum { POINTER = 255, LAYOUTS_OF_ROW = 64, FIELDS_OF_ROW = 96, MAP_VALUES = 64 };
 
@@ -78,8 +79,8 @@ static const Type types[] = {
         {"size", ETW_IN_POINTER, ETW_OUT_UNSIGNED, POINTER},
         {"skipptr", ETW_IN_SKIP, ETW_OUT_NOPRINT, POINTER},
         {"guid", ETW_IN_GUID, 0, 16},
-        {"ip6", ETW_IN_BINARY, ETW_OUT_IPV6, 16}, /* sized */
-        {"raw", ETW_IN_BINARY, 0, 0},             /* sized: the rest */
+        {"ip6", ETW_IN_BINARY, ETW_OUT_IPV6, 16}, /* size set when parsed */
+        {"raw", ETW_IN_BINARY, 0, 0},             /* size set when parsed: the rest */
         {"sid", ETW_IN_WBEM_SID, 0, 0},
         {"astr", ETW_IN_ANSIZ, 0, 0},
         {"ustr", ETW_IN_ANSIZ, ETW_OUT_UTF8, 0},
@@ -101,7 +102,7 @@ static const Type *findType(const char *name, size_t size)
     return NULL;
 }
 
-/* The next "NUMBER NAME" of a list with commas; false: no more. */
+/* Parse the next "NUMBER NAME" of a comma-separated list. False: end of the list. */
 static bool nextNamed(
         const char **at, unsigned long long *valuePtr, const char **namePtr, size_t *sizePtr)
 {
@@ -146,10 +147,10 @@ static uint16_t fieldNamed(const EtwField *fields, int count, const char *name, 
     while (i < count && !isWord(name, size, fields[i].name)) {
         i++;
     }
-    return (uint16_t)i; /* count, which EtwDefEvent refuses, when there is none */
+    return (uint16_t)i; /* if not found: count, which EtwDefEvent rejects */
 }
 
-/* What stands in the brackets behind a type. */
+/* Parse the brackets after a type. */
 static void setArray(EtwField *f, const EtwField *fields, int before, const char *text, size_t size)
 {
     if (size == 1 && *text == '*') {
@@ -163,7 +164,7 @@ static void setArray(EtwField *f, const EtwField *fields, int before, const char
     }
 }
 
-/* One NAME:TYPE...; its bytes are added to the layout's. */
+/* Parse one NAME:TYPE..., and add its size to the layout's. */
 static bool parseField(EtwProviderDef *def, EtwField *fields, int before, const char *text,
         size_t size, Layout *layout)
 {
@@ -204,7 +205,7 @@ static bool parseField(EtwProviderDef *def, EtwField *fields, int before, const 
     return t != NULL || f->in == ETW_IN_SKIP;
 }
 
-/* The row's fields; -1: they make no sense. */
+/* Parse the row's fields. -1: malformed. */
 static int parseFields(EtwProviderDef *def, const char *text, EtwField *fields, Layout *layout)
 {
     int count = 0;
@@ -221,9 +222,9 @@ static int parseFields(EtwProviderDef *def, const char *text, EtwField *fields, 
     return count;
 }
 
-/* ---- Making the tables ------------------------------------------------------------------------ */
+/* ---- Creating the tables ---------------------------------------------------------------------- */
 
-/* A class while it is made. */
+/* A class under construction. */
 typedef struct Draft {
     EtwProviderDef *def;
     Layout *layouts;
@@ -271,7 +272,10 @@ static void addRow(Draft *d, const EtwKernelRow *row)
 
 static int byOpcode(const EtwSchema *x, const EtwSchema *y)
 {
-    /* The definition sorts its events alike; the position in the tables decides between equals. */
+    /*
+     * The definition sorts its events in the same order. For equal ones the position in the tables
+     * decides.
+     */
     const EtwEventDef *a = (const EtwEventDef *)((const char *)x - offsetof(EtwEventDef, schema));
     const EtwEventDef *b = (const EtwEventDef *)((const char *)y - offsetof(EtwEventDef, schema));
     return a->desc.opcode != b->desc.opcode ? a->desc.opcode - b->desc.opcode
@@ -284,7 +288,7 @@ static uint8_t opcodeOf(const Layout *layout)
             ->desc.opcode;
 }
 
-/* Stable, for a few hundred at most. */
+/* A stable sort, for a few hundred layouts at most. */
 static void sortLayouts(Layout *layouts, int count)
 {
     for (int i = 1; i < count; i++) {
@@ -317,7 +321,7 @@ static void finishClass(Class *class, Draft *d)
     }
 }
 
-/* Rows of the table's class of that GUID, if it has one. */
+/* Add the rows of the table's class with that GUID, if there is one. */
 static void addRows(Draft *d, const EtwKernelClass *table, const char *guid)
 {
     for (; table->name != NULL; table++) {
@@ -341,7 +345,7 @@ static void makeClass(Tables *t, const EtwKernelClass *from)
     EtwGuidParse(from->guid, &guid);
     Draft d = {.def = EtwDefNew(&guid, from->name, ETW_ORIGIN_KERNEL, "")};
     d.def->classic = true;
-    /* Of two events of one version the definition keeps the last: that of the main table. */
+    /* The definition keeps the last of two events of the same version: that of the main table. */
     addRows(&d, etwKernelRows, from->guid);
     addRows(&d, etwKernelTables, from->guid);
     finishClass(&t->classes[t->count++], &d);
@@ -398,7 +402,7 @@ static void freeTables(Tables *t)
 
 static const Tables *getTables(void)
 {
-    /* Acquire: what is published is complete. */
+    /* Acquire: the published tables are complete. */
     Tables *t = atomic_load_explicit(&tables, memory_order_acquire), *none = NULL;
     if (t != NULL) {
         return t;
@@ -412,7 +416,7 @@ static const Tables *getTables(void)
     return none;
 }
 
-/* ---- Asking ----------------------------------------------------------------------------------- */
+/* ---- Queries ---------------------------------------------------------------------------------- */
 
 static inline const Class *findClass(const EtwGuid *guid)
 {
@@ -440,15 +444,18 @@ void EtwKernelVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *c
     }
 }
 
-/* How well a payload's size fits: 3 exactly, 2 there are variable fields, 1 there is a rest, 0 it
- * is too short. */
+/*
+ * How well a payload's size matches: 3 exactly, 2 variable fields, 1 bytes are left, 0 too short.
+ */
 static inline int fitOf(const Layout *l, uint32_t size, int wide)
 {
     return size < l->fixed[wide] ? 0 : l->variable ? 2 : size == l->fixed[wide] ? 3 : 1;
 }
 
-/* Of an opcode's layouts, the one for this version (else the nearest older, else the nearest newer
- * one) and size. */
+/*
+ * The layout of an opcode for this version (otherwise the nearest older, otherwise the nearest
+ * newer one) and size.
+ */
 static const Layout *pickLayout(
         const Layout *first, const Layout *end, unsigned version, uint32_t size, int wide)
 {
@@ -460,7 +467,8 @@ static const Layout *pickLayout(
         }
     }
     if (best->schema->version == version && !best->variable && size != best->fixed[wide]) {
-        for (const Layout *l = first; l < end; l++) { /* Vista wrote a few under older numbers */
+        for (const Layout *l = first; l < end; l++) { /* Vista wrote some layouts with older
+                                                         version numbers */
             if (fitOf(l, size, wide) == 3) {
                 return l;
             }
@@ -504,14 +512,14 @@ const char *EtwKernelClassAt(int index, EtwGuid *guid)
     return t->classes[index].def->name;
 }
 
-/* ---- The width of a pointer ------------------------------------------------------------------- */
+/* ---- Size of a pointer ------------------------------------------------------------------------ */
 
-/* What a decoding with one width says against it. */
+/* The evidence against a pointer size, from a trial decoding. */
 typedef struct Trial {
     bool bad;
 } Trial;
 
-/* Text has no control characters. */
+/* A text with control characters is evidence. */
 static void tryValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
     Trial *trial = ctx;

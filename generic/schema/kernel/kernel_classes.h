@@ -13,9 +13,9 @@
 /* Schema of a record of Windows' kernel, or of a related class; NULL: unknown. May
  * depend on the payload's size. */
 const EtwSchema *EtwKernelSchema(const EtwEvent *event);
-/* A class by its GUID; NULL: it is none. Lives as long as the process. Thread-safe. */
+/* A class by its GUID; NULL: not a kernel class. Lives as long as the process. Thread-safe. */
 const EtwProviderDef *EtwKernelFind(const EtwGuid *guid);
-/* Each class, by name. */
+/* Visit each class, by name. */
 void EtwKernelVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *ctx);
 /*
  * The size of a pointer in the payload of a kernel class's event. Usually that of the record. When a
@@ -23,7 +23,7 @@ void EtwKernelVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *c
  * the width that matches the payload.
  */
 uint8_t EtwKernelPointerSize(const EtwEvent *event);
-/* Name of a class of Windows' kernel logger or merge tools, NULL when it is none. */
+/* Name of a class of Windows' kernel logger or merge tools; NULL: another GUID. */
 const char *EtwKernelClassName(const EtwGuid *guid);
 /* Name and GUID of the class number `index`; NULL: there are no more. */
 const char *EtwKernelClassAt(int index, EtwGuid *guid);

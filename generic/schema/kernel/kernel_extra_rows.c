@@ -1,15 +1,17 @@
 /*
  * schema/kernel/kernel_extra_rows.c --
  *
- *	Layouts that kernel_tables.c lacks: the records of a file's header (provider EventTrace), second layouts that a version
- *	of an event once had, and classes of tools that merge files.
+ *	Layouts that kernel_tables.c lacks: the records of a file's header (provider EventTrace),
+ *	second layouts of the same version of an event, and classes of tools that merge files.
  */
 #include "schema/kernel/kernel_tables.h"
 
 #define ROWS(rows) rows, (int)(sizeof(rows) / sizeof(rows)[0])
 
-/* Header: TRACE_LOGFILE_HEADER; the pointers before the time zone and its 172 bytes of names and
- * rules are passed over. */
+/*
+ * Header: TRACE_LOGFILE_HEADER. The pointers before the time zone, and its 172 bytes of names and
+ * rules, are skipped.
+ */
 static const EtwKernelRow eventTrace[] = {
         {"0,1,2", "0 Header",
                 "BufferSize:u32 MajorVersion:u8 MinorVersion:u8 SubVersion:u8 SubMinorVersion:u8 "
@@ -31,7 +33,7 @@ static const EtwKernelRow eventTrace[] = {
         {NULL, "33 RUNDOWN_BEGIN,48 RUNDOWN_BEGIN,49 RUNDOWN_END,65 DBGID_NB10", NULL},
 };
 
-/* Before Windows 7 the quantum's place held the time that the new thread had waited. */
+/* Before Windows 7, the new thread's waiting time was at the position of the quantum. */
 static const EtwKernelRow thread[] = {
         {"1", "36 CSwitch",
                 "NewThreadId:tid OldThreadId:tid NewThreadPriority:s8 OldThreadPriority:s8 "
@@ -39,26 +41,26 @@ static const EtwKernelRow thread[] = {
                 "OldThreadWaitMode:s8;WaitMode OldThreadState:s8;ThreadState "
                 "OldThreadWaitIdealProcessor:s8 NewThreadWaitTime:u32"},
         {"1", "4 DCEnd", "ProcessId:pid TThreadId:tid"},
-        {"3", "1 Start,2 End,3 DCStart,4 DCEnd", /* Windows 10 gave it a name without a new number */
+        {"3", "1 Start,2 End,3 DCStart,4 DCEnd", /* Windows 10 added a name without a new version */
                 "ProcessId:pid TThreadId:tid StackBase:ptr StackLimit:ptr UserStackBase:ptr "
                 "UserStackLimit:ptr Affinity:ptr Win32StartAddr:ptr TebBase:ptr SubProcessTag:u32 "
                 "BasePriority:u8 PagePriority:u8 IoPriority:u8;IoPriority ThreadFlags:u8 "
                 "ThreadName:wstr"},
 };
 
-/* Of these versions only the layout of Load is documented; the others have it, too. */
+/* For these versions only the layout of Load is documented; the other events have the same. */
 static const EtwKernelRow image[] = {
         {"0", "2 UnLoad,3 DCStart,4 DCEnd", "BaseAddress:ptr ModuleSize:u32 ImageFileName:wstr"},
         {"1", "2 UnLoad,3 DCStart,4 DCEnd",
                 "ImageBase:ptr ImageSize:ptr ProcessId:pid FileName:wstr"},
 };
 
-/* Where it is a collection's name, nothing follows the text. */
+/* If it is a collection's name, nothing follows the text. */
 static const EtwKernelRow perfInfo[] = {
         {"2", "34 Mark", "Message:ustr"},
 };
 
-/* Not among the documented classes; layouts from the public structures of the kernel's logger. */
+/* Not among the documented classes. Layouts from public structures of the kernel logger. */
 static const EtwKernelRow job[] = {
         {"2", "32 Create,33 Terminate,34 Open", "JobId:guid JobHandle:x32 Flags:x32 Status:nts"},
         {"2", "35 AssignProcess", "JobId:guid JobHandle:x32 UniqueProcessId:pid Status:nts"},
@@ -67,7 +69,7 @@ static const EtwKernelRow job[] = {
         {"2", "42 SendNotification", "JobId:guid NotificationId:u32"},
 };
 
-/* ---- What merge tools write ------------------------------------------------------------------ */
+/* ---- Events of merge tools ------------------------------------------------------------------- */
 
 static const EtwKernelRow imageId[] = {
         {"0,1,2", "0 Info",
@@ -107,7 +109,7 @@ static const EtwKernelRow sysConfigEx[] = {
                 "OutUcastOctets:u64 OutMulticastOctets:u64 OutBroadcastOctets:u64 OutQLen:u64"},
         {"0,1,2", "37 Values", "Value:u32[4]"},
 };
-/* Their blobs are TDH's; what they describe is learned from them. */
+/* Their blobs are TDH structures; the descriptions in them are harvested. */
 static const EtwKernelRow eventMetadata[] = {
         {"0,1,2", "32 EventInfo",
                 "ProviderId:guid EventId:guid Id:u16 Version:u8 Channel:u8 Level:u8 Opcode:u8 "

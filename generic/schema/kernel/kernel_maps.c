@@ -1,8 +1,8 @@
 /*
  * schema/kernel/kernel_maps.c --
  *
- *	Names of values in the events of Windows' kernel, as its public headers and the
- *	documentation of the events call them. Layouts are in kernel_tables.c and kernel_extra_rows.c.
+ *	Names of values in the events of Windows' kernel, as in its public headers and the
+ *	documentation of the events. Layouts are in kernel_tables.c and kernel_extra_rows.c.
  */
 #include "schema/kernel/kernel_tables.h"
 
@@ -36,7 +36,7 @@ const EtwKernelMap etwKernelMaps[] = {
                 "CLEANUP,"
                 "19 CREATE_MAILSLOT,20 QUERY_SECURITY,21 SET_SECURITY,22 POWER,23 SYSTEM_CONTROL,"
                 "24 DEVICE_CHANGE,25 QUERY_QUOTA,26 SET_QUOTA,27 PNP"},
-        /* The low 24 bits; above them is the disposition. */
+        /* The low 24 bits; the disposition is above them. */
         {"CreateOptions", true,
                 "1 DIRECTORY_FILE,2 WRITE_THROUGH,4 SEQUENTIAL_ONLY,8 NO_INTERMEDIATE_BUFFERING,"
                 "0x10 SYNCHRONOUS_IO_ALERT,0x20 SYNCHRONOUS_IO_NONALERT,0x40 NON_DIRECTORY_FILE,"

@@ -25,12 +25,13 @@ typedef struct EtwKernelClass {
 typedef struct EtwKernelMap {
     const char *name;
     bool bits;
-    const char *values; /* "0 Initialized,1 Ready", numbers as strtoull reads them */
+    const char *values; /* "0 Initialized,1 Ready", numbers in the notation of strtoull */
 } EtwKernelMap;
 
-extern const EtwKernelClass etwKernelTables[]; /* from data */
-extern const EtwKernelClass etwKernelRows[];   /* by hand; of one version of an opcode, its first
-                                                  layout is that of etwKernelTables, if that has one */
-extern const EtwKernelMap etwKernelMaps[];     /* name NULL ends it */
+extern const EtwKernelClass etwKernelTables[]; /* generated */
+extern const EtwKernelClass etwKernelRows[];   /* written by hand. If etwKernelTables also has a
+                                                  layout for the same version of an opcode, that
+                                                  one is the first */
+extern const EtwKernelMap etwKernelMaps[];     /* name NULL marks the end */
 
 #endif

@@ -14,7 +14,7 @@
 
 enum { MAX_PROVIDERS = 4096, FIRST_OWN_CHANNEL = 16, MAX_DISPLAY_NAME = 120 };
 
-/* ---- Complaints ------------------------------------------------------------------------------ */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 bool EtwManifestRefuse(Manifest *m, const EtwElement *e, const char *format, ...)
 {
@@ -30,7 +30,7 @@ bool EtwManifestRefuse(Manifest *m, const EtwElement *e, const char *format, ...
     return false;
 }
 
-/* False: what the text says ten thousand times over would take too much memory. */
+/* False: repeated references would take too much memory. */
 static bool withinLimit(Manifest *m)
 {
     if (m->spent + m->def->bytes > m->limit && m->status == ETW_OK) {
@@ -41,7 +41,7 @@ static bool withinLimit(Manifest *m)
     return m->status == ETW_OK;
 }
 
-/* ---- Lists of what can be referred to --------------------------------------------------------- */
+/* ---- Lists of referable items ----------------------------------------------------------------- */
 
 static void enter(List *list, const char *name, uint64_t scope, uint64_t value, const void *what)
 {
@@ -97,7 +97,7 @@ static void emptyList(List *list)
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* "$(string.ID)": the ID, copied to `id`. */
+/* Copy the ID of "$(string.ID)" to `id`. False: another text. */
 static bool stringId(const char *reference, char *id, size_t capacity)
 {
     static const char open[] = "$(string.";
@@ -112,7 +112,7 @@ static bool stringId(const char *reference, char *id, size_t capacity)
     return true;
 }
 
-/* .NET's {0} as %1; a brace that holds no number stays. */
+/* Convert .NET's {0} to %1; other braces are kept. */
 static void addConverted(EtwText *out, const char *text)
 {
     for (; *text != 0; text++) {
@@ -155,14 +155,14 @@ const char *EtwManifestText(Manifest *m, const char *reference)
     if (item == NULL && (item = EtwManifestFind(&m->strings, id, 1)) == NULL) {
         return NULL;
     }
-    if (item->value != m->providerNumber) { /* kept for another provider, or not yet */
+    if (item->value != m->providerNumber) { /* copied for another provider, or not yet */
         item->kept = keepMessage(m, item->what);
         item->value = m->providerNumber;
     }
     return item->kept;
 }
 
-/* A message that serves as a name; NULL: it is none, or too long for one. */
+/* A message used as a name; NULL: none, or too long. */
 static const char *displayName(Manifest *m, const char *message)
 {
     size_t n = message ? strlen(message) : 0;
@@ -200,10 +200,10 @@ static bool attributeNumber(
                    e->name, (unsigned long long)max, EtwXmlGet(e, name));
 }
 
-/* ---- What every provider may refer to (winmeta.xml) -------------------------------------------- */
+/* ---- Standard names (winmeta.xml) -------------------------------------------------------------- */
 
 typedef struct Standard {
-    const char *name; /* behind "win:" */
+    const char *name; /* after "win:" */
     uint64_t value;
 } Standard;
 
@@ -242,7 +242,7 @@ static bool standardValue(EtwNameKind kind, const char *name, uint64_t *valuePtr
     return false;
 }
 
-/* The value that an event's attribute refers to; none given: 0. */
+/* The value that an event's attribute refers to; 0 without the attribute. */
 static bool refer(Manifest *m, const EtwElement *e, EtwNameKind kind, const char *name,
         uint64_t scope, uint64_t *valuePtr)
 {
@@ -264,12 +264,13 @@ static bool refer(Manifest *m, const EtwElement *e, EtwNameKind kind, const char
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* Enter an element that names a value. task: an opcode's own, or 0. */
+/* Enter a named element. task: that of an opcode, or 0. */
 static void addName(Manifest *m, EtwNameKind kind, const EtwElement *e, uint64_t value,
         uint64_t scope, uint16_t task)
 {
     const char *name = EtwXmlGet(e, "name");
-    bool shown = kind == ETW_NAME_TASK || kind == ETW_NAME_OPCODE; /* by message, as Windows does */
+    bool shown =
+            kind == ETW_NAME_TASK || kind == ETW_NAME_OPCODE; /* shown by message, as in Windows */
     EtwNamed named = {.value = value, .task = task};
     named.message = EtwManifestText(m, EtwXmlGet(e, "message"));
     named.name = shown ? displayName(m, named.message) : NULL;
@@ -310,7 +311,7 @@ static bool readTasks(Manifest *m, const EtwElement *group)
     return withinLimit(m);
 }
 
-/* Channels are numbered in order where they have no number; events name them by name or chid. */
+/* Channels without a number are numbered in order. Events refer to them by name or chid. */
 static bool readChannels(Manifest *m, const EtwElement *group)
 {
     uint64_t next = FIRST_OWN_CHANNEL, value;
@@ -531,7 +532,7 @@ static bool isInside(const EtwElement *e, const char *name, const char *parent)
     return strcmp(e->name, name) == 0 && e->parent != NULL && strcmp(e->parent->name, parent) == 0;
 }
 
-/* English first, as in Windows' own names; else any language. */
+/* English strings first, like Windows' own names; otherwise any language. */
 static uint64_t cultureRank(const EtwElement *string)
 {
     const EtwElement *resources = string->parent->parent;
@@ -564,7 +565,7 @@ static void readProviders(Manifest *m, const EtwElement *root)
     }
 }
 
-/* Hand the definitions on, or free them. */
+/* Pass the definitions on; on an error free them. */
 static void release(Manifest *m, EtwDefProc *add, void *ctx)
 {
     EtwProviderDef **defs = (EtwProviderDef **)(void *)m->defs.data;

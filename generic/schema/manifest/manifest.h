@@ -14,7 +14,7 @@
 EtwSchemaReadProc EtwManifestReadFile;
 
 /*
- * The same for a manifest in a trace: malformed events are left out, and messages may contain {0}
+ * The same for a manifest in a trace: malformed events are omitted, and messages may contain {0}
  * instead of %1.
  */
 EtwStatus EtwManifestReadInband(const char *from, const void *xml, size_t size, EtwOrigin origin,

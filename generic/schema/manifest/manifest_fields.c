@@ -1,18 +1,18 @@
 /*
  * schema/manifest/manifest_fields.c --
  *
- *	Templates of manifests: <data> and <struct> into fields. Sizes and counts that are fields'
- *	names become their numbers here; whether they make sense is field_layout.c's.
+ *	Templates of manifests: converts <data> and <struct> to fields. Sizes and counts that refer
+ *	to fields by name are converted to indexes; field_layout.c checks them.
  */
 #include "schema/manifest/manifest_int.h"
 #include "schema/model/tdh_types.h"
 
 typedef struct Fields {
-    EtwField *list; /* room for ETW_MAX_FIELDS */
+    EtwField *list; /* ETW_MAX_FIELDS entries */
     int count;
 } Fields;
 
-/* The number of the nearest field of that name before `before`; -1: none. */
+/* Index of the last field with that name before `before`; -1: none. */
 static int fieldNamed(const Fields *fields, const char *name, int before)
 {
     while (--before >= 0 && strcmp(fields->list[before].name, name) != 0) {
@@ -21,8 +21,8 @@ static int fieldNamed(const Fields *fields, const char *name, int before)
 }
 
 /*
- * A length or count: nothing, a number, or the name of a field before. Result: 0, ETW_SIZE_FIXED or
- * ETW_SIZE_BY_FIELD; -1: refused.
+ * Read a length or count: absent, a number, or the name of an earlier field. Returns 0,
+ * ETW_SIZE_FIXED or ETW_SIZE_BY_FIELD; -1: error.
  */
 static int readAmount(Manifest *m, const EtwElement *e, const char *attribute, const Fields *fields,
         uint16_t *valuePtr)

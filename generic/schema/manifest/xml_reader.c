@@ -1,8 +1,7 @@
 /*
  * schema/manifest/xml_reader.c --
  *
- *	Builds the tree out of expat's calls. Everything it keeps lies in one arena.
- *	Knows nothing of what the elements mean.
+ *	Builds a tree from expat's callbacks, in one arena. Independent of the meaning of elements.
  */
 #include "schema/manifest/xml_reader.h"
 #include "base/arena.h"
@@ -17,10 +16,10 @@ enum { MAX_DEPTH = 32, MAX_ELEMENTS = 1 << 20 };
 
 struct EtwXml {
     EtwElement *root;
-    EtwElement *open; /* the innermost element whose end has not come */
+    EtwElement *open; /* innermost element without an end so far */
     EtwArena arena;
     XML_Parser parser;
-    const char *refused; /* why we stopped; NULL: we did not */
+    const char *refused; /* why parsing was stopped; NULL: it was not */
     int depth, elements;
 };
 
@@ -42,7 +41,7 @@ static void refuse(EtwXml *xml, const char *why)
     XML_StopParser(xml->parser, XML_FALSE);
 }
 
-/* ---- What expat calls ------------------------------------------------------------------------ */
+/* ---- Callbacks of expat ---------------------------------------------------------------------- */
 
 static void XMLCALL onStart(void *data, const XML_Char *name, const XML_Char **attributes)
 {
@@ -95,8 +94,10 @@ static void XMLCALL onDoctype(void *data, const XML_Char *name, const XML_Char *
     refuse(data, "document types are not read");
 }
 
-/* The 8-bit encodings of old manifests: Windows-1252, and any other name of that family taken as
- * it. */
+/*
+ * The 8-bit encodings of old manifests: Windows-1252, which is also used for other encodings of
+ * that family.
+ */
 static int XMLCALL onEncoding(void *data, const XML_Char *name, XML_Encoding *info)
 {
     static const uint16_t upper[32] = {0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021,
@@ -116,8 +117,8 @@ static int XMLCALL onEncoding(void *data, const XML_Char *name, XML_Encoding *in
 /* ---- Parsing --------------------------------------------------------------------------------- */
 
 /*
- * What the bytes are, where the declaration may be wrong about it: manifests that were converted
- * still say what they were in before. NULL: what the document says.
+ * The encoding, if the declaration may be wrong: converted manifests often declare their former
+ * encoding. NULL: use the declaration.
  */
 static const char *encodingOf(const uint8_t *data, size_t size)
 {
@@ -138,7 +139,7 @@ static const char *encodingOf(const uint8_t *data, size_t size)
     return declared != NULL && (end == NULL || declared < end) ? "UTF-8" : NULL;
 }
 
-/* In one piece: expat would look at a long token again for each further piece. */
+/* In one call, because expat scans a long token again for each further piece. */
 static EtwStatus parse(
         EtwXml *xml, const char *from, const void *data, size_t size, EtwError *errPtr)
 {
@@ -184,7 +185,7 @@ void EtwXmlFree(EtwXml *xml)
     }
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 const EtwElement *EtwXmlRoot(const EtwXml *xml)
 {

@@ -1,9 +1,9 @@
 /*
  * schema/manifest/xml_reader.h --
  *
- *	A small tree of an XML document's elements and attributes, read by expat: no text between the
- *	elements, no namespaces (prefixes are dropped), no document types and so no entities of the
- *	document's own. Depth and number of elements are limited.
+ *	A small tree of an XML document's elements and attributes, parsed by expat: no text between
+ *	elements, no namespaces (prefixes are dropped), no document types and therefore no
+ *	user-defined entities. Depth and number of elements are limited.
  */
 #ifndef ETW_XML_READER_H
 #define ETW_XML_READER_H
@@ -20,15 +20,15 @@ typedef struct EtwElement {
 
 typedef struct EtwXml EtwXml;
 
-/* ETW_E_FORMAT: not well-formed, or beyond the limits; `from` is what the message calls it. */
+/* ETW_E_FORMAT: not well-formed, or beyond the limits; `from` names the document in the message. */
 EtwStatus EtwXmlParse(
         EtwXml **xmlPtr, const char *from, const void *data, size_t size, EtwError *errPtr);
 void EtwXmlFree(EtwXml *xml);
 /* The outermost element. */
 const EtwElement *EtwXmlRoot(const EtwXml *xml);
-/* The attribute's value, "" when there is none. */
+/* The attribute's value, "" if absent. */
 const char *EtwXmlGet(const EtwElement *element, const char *attribute);
-/* The first child of that name, or the next sibling of that name; NULL: none. Of NULL: NULL. */
+/* The first child with that name, or the next sibling with that name; NULL: none. Accepts NULL. */
 const EtwElement *EtwXmlChild(const EtwElement *element, const char *name);
 const EtwElement *EtwXmlNext(const EtwElement *element, const char *name);
 

@@ -1,23 +1,25 @@
 /*
  * schema/model/decode.c --
  *
- *	Walks a payload along its schema. Nothing is copied: values point into the payload.
- *	Shows nothing (value_text.c) and knows no metadata (tracelogging.c).
+ *	Decodes a payload by its schema. Values are not copied: they point into the payload.
+ *	value_text.c formats values; tracelogging.c parses metadata.
  */
 #include "schema/model/decode.h"
 #include "schema/model/schema_int.h"
 #include "schema/model/tdh_types.h"
 
-/* One walk. `budget` bounds the visits: arrays of elements without bytes would otherwise cost for
- * ever. */
+/*
+ * State of a decoding. `budget` limits the number of calls of the visitor, because arrays of empty
+ * elements could have any length.
+ */
 typedef struct Walk {
     EtwBytes bytes;
-    const EtwField *fields; /* the schema's */
+    const EtwField *fields; /* of the schema */
     const EtwVisitor *visitor;
     void *ctx;
     size_t budget;
     uint8_t pointerSize;
-    uint32_t numbers[ETW_MAX_FIELDS]; /* last value of each field that counts; others: not set */
+    uint32_t numbers[ETW_MAX_FIELDS]; /* last value of each field that counts others */
 } Walk;
 
 /* ---- Scalars --------------------------------------------------------------------------------- */
@@ -44,7 +46,7 @@ static inline void setSigned(EtwValue *v, int64_t i, uint8_t width)
     }
 }
 
-/* Numbers that are something else by their out-type: characters, booleans, ports, times. */
+/* Apply an out-type that changes the kind of a number: character, boolean, port, time. */
 static void applyOut(EtwValue *v, const uint8_t *at)
 {
     switch (v->out) {
@@ -129,7 +131,7 @@ static void readFixed(EtwBytes *b, size_t size, EtwValueKind kind, EtwValue *v)
     v->data = EtwTake(b, size);
 }
 
-/* `prefix` bytes are the size of what follows. They are left unread when that is not all there. */
+/* Read `size` bytes after a count of `prefix` bytes. If incomplete, the count is left unread. */
 static void readPrefixed(EtwBytes *b, size_t prefix, size_t size, EtwValueKind kind, EtwValue *v)
 {
     if (EtwBytesLeft(b) < prefix || EtwBytesLeft(b) - prefix < size) {
@@ -159,7 +161,7 @@ static void readCounted32(EtwBytes *b, EtwValueKind kind, EtwValue *v)
     readPrefixed(b, 4, EtwBytesLeft(b) >= 4 ? EtwLoad32(b->at) : 0, kind, v);
 }
 
-/* To the NUL, or, where a text ends the payload without one, to its end. */
+/* Read up to the NUL, or to the payload's end if there is none. */
 static void readText(EtwBytes *b, EtwValue *v)
 {
     size_t left = EtwBytesLeft(b);
@@ -178,7 +180,7 @@ static void readText16(EtwBytes *b, EtwValue *v)
     b->failed = units == 0;
     v->kind = ETW_V_TEXT16;
     v->data = b->at;
-    for (; i + 4 <= units; i += 4) { /* four at a time while none is 0 */
+    for (; i + 4 <= units; i += 4) { /* four at a time while none of them is 0 */
         uint64_t four = EtwLoad64(b->at + 2 * i);
         if (((four - ones) & ~four & ones << 15) != 0) {
             break;
@@ -201,8 +203,10 @@ static void readSid(EtwBytes *b, EtwValue *v)
     }
 }
 
-/* An empty TOKEN_USER (some programs write one) with a SID behind it: revision 1, up to 15 parts, an
- * authority below 2^16. */
+/*
+ * True for an empty TOKEN_USER (written by some programs) followed by a SID: revision 1, up to 15
+ * parts, an authority below 2^16.
+ */
 static bool isBareSid(const EtwBytes *b, size_t at)
 {
     static const uint8_t zeros[16];
@@ -211,7 +215,7 @@ static bool isBareSid(const EtwBytes *b, size_t at)
            sid[1] >= 1 && sid[1] <= 15 && memcmp(sid + 2, zeros, 4) == 0;
 }
 
-/* A u32: 0, and that is all; or a TOKEN_USER of two pointers with the SID behind it. */
+/* A u32 of 0 only, or a TOKEN_USER of two pointers followed by the SID. */
 static void readWbemSid(EtwBytes *b, uint8_t pointerSize, EtwValue *v)
 {
     if (EtwBytesLeft(b) < 4) {
@@ -239,7 +243,7 @@ static void readNumberAs(EtwBytes *b, const EtwField *f, size_t size, uint8_t ou
     }
 }
 
-/* One element's value; false (the bytes stay unread) when they are not all there. */
+/* Read the value of one element. False: incomplete, and left unread. */
 static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwValue *v)
 {
     const uint8_t *before = b->at;
@@ -334,15 +338,15 @@ static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwV
     return !b->failed;
 }
 
-/* ---- Sizes that the schema gives -------------------------------------------------------------- */
+/* ---- Sizes defined by the schema -------------------------------------------------------------- */
 
-/* The number that a size or count refers to, as far as it was read. */
+/* The number that a size or count refers to, if it was read. */
 static size_t numberOf(const Walk *w, uint16_t index)
 {
     return w->numbers[index];
 }
 
-/* Bytes of a text or blob whose size is not in its own bytes. */
+/* The size of a text or blob that the schema defines. */
 static size_t sizedBytes(const Walk *w, const EtwField *f)
 {
     size_t unit = f->in == ETW_IN_UTF16Z ? 2 : 1;
@@ -356,7 +360,7 @@ static size_t sizedBytes(const Walk *w, const EtwField *f)
     }
 }
 
-/* Such a text ends at its first NUL, if there is one. */
+/* Such a text ends at its first NUL, if it has one. */
 static size_t untilNul(const EtwValue *v)
 {
     size_t at = 0, unit = v->kind == ETW_V_TEXT16 ? 2 : 1;
@@ -385,12 +389,12 @@ static bool readSized(Walk *w, const EtwField *f, EtwValue *v)
     return true;
 }
 
-/* One element's value, of any kind of field but structs. */
+/* Read one element of any field except a struct. */
 static inline bool readElement(Walk *w, const EtwField *f, EtwValue *v)
 {
     bool good = f->sized != ETW_SIZE_OWN ? readSized(w, f, v)
                                          : readScalar(&w->bytes, f, w->pointerSize, v);
-    if (good && f->counts) { /* a text that somebody takes for a number is 0 */
+    if (good && f->counts) { /* a text used as a count is 0 */
         w->numbers[f - w->fields] = v->u > UINT32_MAX ? UINT32_MAX : (uint32_t)v->u;
     }
     return good;
@@ -443,7 +447,7 @@ static inline bool walkElement(Walk *w, const EtwField *f)
     return true;
 }
 
-/* Elements of an array; false: the payload ends before it says. The count is left unread then. */
+/* Number of elements of an array. False: the payload is too short, and the count is left unread. */
 static bool takeCount(Walk *w, const EtwField *f, size_t *countPtr)
 {
     EtwBytes *b = &w->bytes;
@@ -529,7 +533,7 @@ static inline bool walkSibling(Walk *w, const EtwField *f)
     return f->array == ETW_SCALAR ? walkElement(w, f) : walkArray(w, f);
 }
 
-/* Everything but the numbers, which are set as they are read. */
+/* Initialize everything except the numbers, which are set when read. */
 static void walkInit(Walk *w, const EtwSchema *schema, const EtwEvent *event,
         const EtwVisitor *visitor, void *ctx)
 {
@@ -538,8 +542,10 @@ static void walkInit(Walk *w, const EtwSchema *schema, const EtwEvent *event,
     w->fields = schema->fields;
     w->visitor = visitor;
     w->ctx = ctx;
-    /* A byte of payload justifies a few visits (structs in structs); each field may be without
-       bytes. */
+    /*
+     * A few calls for each byte of payload (nested structs), and for each field, which may be
+     * empty.
+     */
     w->budget = (size_t)event->payloadSize * 4 + (size_t)schema->fieldCount * 4 + 256;
     w->pointerSize = event->pointerSize == 4 ? 4 : 8;
 }

@@ -52,8 +52,10 @@ static inline bool EtwFieldIsChars(const EtwField *field)
 typedef struct EtwVisitor {
     /* A scalar, or one element of an array (between begin and end). */
     void (*value)(void *ctx, const EtwField *field, const EtwValue *value);
-    /* Array (count elements, -1: as many as there are bytes for) or struct (isStruct) begins / ends.
-     * A struct array: begin(array), then begin(struct) per element. */
+    /*
+     * Begin or end of an array (count elements, -1: up to the payload's end) or struct (isStruct).
+     * An array of structs: begin(array), then begin(struct) for each element.
+     */
     void (*begin)(void *ctx, const EtwField *field, bool isStruct, int count);
     void (*end)(void *ctx, const EtwField *field, bool isStruct);
     /* Bytes after the last field. May be NULL. */

@@ -1,22 +1,22 @@
 /*
  * schema/model/encode.c --
  *
- *	Builds a payload by its schema; each function is the inverse of decode.c's function for the same field. The source of
- *	the values parses text; this file builds no records.
+ *	Builds a payload by its schema. Each function is the inverse of the function in decode.c for
+ *	the same field. The source of the values parses text. This file does not build records.
  */
 #include "schema/model/encode.h"
 #include "schema/model/schema_int.h"
 
 typedef struct Build {
     EtwText *out;
-    size_t start;           /* of the payload in *out */
-    const EtwField *fields; /* the schema's */
+    size_t start;           /* offset of the payload in *out */
+    const EtwField *fields; /* of the schema */
     const EtwFieldSource *source;
     void *ctx;
     EtwError *errPtr;
-    size_t budget; /* elements: those without bytes would cost for ever */
+    size_t budget; /* number of elements left: empty ones could be unlimited */
     uint8_t pointerSize;
-    uint32_t numbers[ETW_MAX_FIELDS]; /* last value of each field that counts */
+    uint32_t numbers[ETW_MAX_FIELDS]; /* last value of each field that counts others */
 } Build;
 
 /* ---- Bytes and errors ------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@ static EtwStatus wrongCount(Build *b, const EtwField *f, uint64_t got, uint64_t 
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* Bytes of a number of that in-type; 0: it is none. */
+/* Size of a number of that in-type; 0: not a number. */
 static size_t numberSize(uint8_t in, uint8_t pointerSize)
 {
     switch (in) {
@@ -105,7 +105,7 @@ static bool inRange(const EtwField *f, const EtwValue *v, size_t size)
     if (negative) {
         return EtwFieldIsSigned(f) && v->i >= INT64_MIN >> spare;
     }
-    /* a time or a port of a signed type uses all bits */
+    /* times and ports of a signed type use all bits */
     bool half = EtwFieldIsSigned(f) && v->kind == ETW_V_INT;
     return v->u <= (half ? (uint64_t)INT64_MAX : UINT64_MAX) >> spare;
 }
@@ -154,7 +154,7 @@ static EtwStatus putFixed(
     return v->kind != kind || v->size != size ? wrongKind(b, f) : put(b, v->data, size);
 }
 
-/* Behind its size, of `prefix` bytes. */
+/* Append the value after its size of `prefix` bytes. */
 static EtwStatus putCounted(Build *b, const EtwField *f, const EtwValue *v, EtwValueKind kind,
         size_t prefix, bool swapped)
 {
@@ -162,7 +162,7 @@ static EtwStatus putCounted(Build *b, const EtwField *f, const EtwValue *v, EtwV
     if (v->kind != kind || (kind == ETW_V_TEXT16 && v->size % 2 != 0)) {
         return wrongKind(b, f);
     }
-    if (v->size > UINT16_MAX) { /* also where the prefix could say more */
+    if (v->size > UINT16_MAX) { /* also if the prefix is larger */
         return tooLong(b, f, v->size, UINT16_MAX);
     }
     EtwStore32(count, (uint32_t)v->size);
@@ -174,7 +174,7 @@ static EtwStatus putCounted(Build *b, const EtwField *f, const EtwValue *v, EtwV
     return status == ETW_OK ? put(b, v->data, v->size) : status;
 }
 
-/* Bytes up to the first NUL of `unit` bytes: what is behind it would be another field. */
+/* Size up to the first NUL of `unit` bytes, because the bytes after it would be another field. */
 static size_t untilNul(const EtwValue *v, size_t unit)
 {
     size_t at = 0;
@@ -206,7 +206,9 @@ static EtwStatus putSid(Build *b, const EtwField *f, const EtwValue *v)
     return good ? put(b, v->data, v->size) : wrongKind(b, f);
 }
 
-/* Nothing: a zero. Else a TOKEN_USER, whose pointer may not be 0, with the SID behind it. */
+/*
+ * A null value is a zero. Otherwise a TOKEN_USER, whose pointer must not be 0, followed by the SID.
+ */
 static EtwStatus putWbemSid(Build *b, const EtwField *f, const EtwValue *v)
 {
     if (v->kind == ETW_V_NULL) {
@@ -260,9 +262,9 @@ static EtwStatus putScalar(Build *b, const EtwField *f, const EtwValue *v)
     }
 }
 
-/* ---- Sizes that the schema gives ------------------------------------------------------------- */
+/* ---- Sizes defined by the schema ------------------------------------------------------------- */
 
-/* A text of a fixed room is padded with zeros; bytes are given whole. */
+/* A text of a fixed size is padded with zeros; bytes must have the exact size. */
 static EtwStatus putCapacity(
         Build *b, const EtwField *f, const EtwValue *v, EtwValueKind kind, size_t capacity)
 {
@@ -279,7 +281,7 @@ static EtwStatus putCapacity(
     return status == ETW_OK ? putZeros(b, capacity - v->size) : status;
 }
 
-/* Bytes that the schema or another field says; 0: nobody does. */
+/* The size defined by the schema or another field; 0: not defined. */
 static size_t capacityOf(const Build *b, const EtwField *f)
 {
     size_t unit = f->in == ETW_IN_UTF16Z ? 2 : 1;
@@ -348,13 +350,15 @@ static EtwStatus buildElement(Build *b, const EtwField *f)
     } else if ((status = b->source->value(b->ctx, f, &value, b->errPtr)) == ETW_OK) {
         status = f->sized != ETW_SIZE_OWN ? putSized(b, f, &value) : putScalar(b, f, &value);
     }
-    if (status == ETW_OK && f->counts) { /* as the decoder takes it */
+    if (status == ETW_OK && f->counts) { /* in the same way as the decoder */
         b->numbers[f - b->fields] = value.u > UINT32_MAX ? UINT32_MAX : (uint32_t)value.u;
     }
     return status;
 }
 
-/* As many as the schema or a field says; where the array itself says it, that. */
+/*
+ * Check the number of elements against the schema or a field, or store it in the array's own count.
+ */
 static EtwStatus putCount(Build *b, const EtwField *f, uint32_t count)
 {
     uint8_t stored[2];

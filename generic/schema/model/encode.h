@@ -38,7 +38,7 @@ typedef struct EtwFieldSource {
 EtwStatus EtwEncode(EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
         const EtwFieldSource *source, void *ctx, EtwError *errPtr);
 
-/* The field is read as a number below 0 when its highest bit is set. */
+/* True if the field's value is negative when its highest bit is set. */
 bool EtwFieldIsSigned(const EtwField *field);
 
 #endif

@@ -1,13 +1,15 @@
 /*
  * schema/model/field_layout.c --
  *
- *	Data that is derived from a schema's flat list of fields: how many fields each field covers, and which numbers are
- *	referred to by others. The last step of all builders of schemas.
+ *	Data that is derived from a schema's flat list of fields: how many fields each field covers,
+ *	and which numbers other fields refer to. The last step of building a schema.
  */
 #include "schema/model/schema_int.h"
 
-/* Set the spans of the field at `index` and below; index of its next sibling, or -1 when members
- * are missing. */
+/*
+ * Set the spans of the field at `index` and its members. Returns the index of its next sibling, -1:
+ * members are missing.
+ */
 static int setSpan(EtwField *fields, int count, int index, int depth)
 {
     if (depth > ETW_MAX_DEPTH) {
@@ -35,8 +37,8 @@ static int structAround(const EtwField *fields, int index)
 }
 
 /*
- * A size or count comes from a number before the field, in the same struct or around it: then it
- * has been read whenever the field is.
+ * A size or count must refer to a number before the field, in the same or an enclosing struct, so
+ * that it has been read before the field.
  */
 static bool markCounter(EtwField *fields, int index, uint16_t refersTo)
 {

@@ -1,9 +1,9 @@
 /*
  * schema/model/linux_names.c --
  *
- *	Names of the numbers in Linux events, and which field of a raw tracepoint (Linux-<subsystem>)
- *	has which: only fields whose meaning is the same wherever they appear in that subsystem. The
- *	fields of our own events are in semantics/declared_events.c. The big tables are generated
+ *	Names of numbers in Linux events, and the fields of raw tracepoints (Linux-<subsystem>) that
+ *	contain them. Only fields with the same meaning everywhere in that subsystem are listed.
+ *	semantics/declared_events.c has the fields of our own events. The large tables are generated
  *	(linux_names_data.c).
  */
 #include "schema/model/linux_names.h"
@@ -16,7 +16,7 @@ static const EtwMapEntry tcpStates[] = {{1, "ESTABLISHED"}, {2, "SYN_SENT"}, {3,
         {9, "LAST_ACK"}, {10, "LISTEN"}, {11, "CLOSING"}, {12, "NEW_SYN_RECV"}};
 const EtwMap etwMapTcpState = {tcpStates, COUNT(tcpStates), false};
 
-/* What a thread that leaves the CPU goes to: the letters of ps in words. */
+/* The state of a thread that leaves the CPU: words for the letters of ps. */
 static const EtwMapEntry taskStates[] = {{0, "running"}, {1, "sleeping"}, {2, "uninterruptible"},
         {4, "stopped"}, {8, "traced"}, {16, "dead"}, {32, "zombie"}, {64, "parked"}, {128, "idle"},
         {256, "preempted"}};
@@ -38,7 +38,7 @@ static const EtwMapEntry softirqs[] = {{0, "HI"}, {1, "TIMER"}, {2, "NET_TX"}, {
         {4, "BLOCK"}, {5, "IRQ_POLL"}, {6, "TASKLET"}, {7, "SCHED"}, {8, "HRTIMER"}, {9, "RCU"}};
 static const EtwMap softirqMap = {softirqs, COUNT(softirqs), false};
 
-/* event NULL: all of the provider. The first line that fits wins. */
+/* event NULL: all events of the provider. The first matching row applies. */
 static const struct {
     const char *provider, *event, *field;
     const EtwMap *map;

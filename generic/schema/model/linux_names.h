@@ -15,7 +15,7 @@ extern const EtwMap etwMapSyscall, etwMapErrno, etwMapSignal, etwMapFamily, etwM
 
 /* Map for a field of a raw tracepoint's event; NULL: plain number. */
 const EtwMap *EtwTracepointNames(const char *provider, const char *event, const char *field);
-/* Name of a value in a map, NULL when it has none (exact maps). */
+/* Name of a value in a map with exact values; NULL: none. */
 const char *EtwMapName(const EtwMap *map, uint64_t value);
 
 #endif

@@ -1,15 +1,15 @@
 /*
  * schema/model/provider_def.c --
  *
- *	Definitions of providers: building, finishing and asking them. Parses nothing: manifest.c,
- *	event_info.c, mof.c, tmf.c, kernel_classes.c and catalog_file.c do.
+ *	Definitions of providers: building, finishing and querying them. manifest.c, event_info.c,
+ *	mof.c, tmf.c, kernel_classes.c and catalog_file.c parse the sources.
  */
 #include "schema/model/schema_int.h"
 #include "base/unicode.h"
 #include "base/arena.h"
 #include <stdlib.h>
 
-/* What building needs; EtwProviderDef first. */
+/* State while building; EtwProviderDef must be first. */
 typedef struct Builder {
     EtwProviderDef def;
     EtwArena arena;
@@ -128,7 +128,10 @@ const EtwMap *EtwDefMap(
     return &named->map;
 }
 
-/* Manifests of .NET's runtimes give a stack two addresses, though FrameCount says how many. */
+/*
+ * Manifests of .NET's runtimes declare a stack of two addresses, although FrameCount contains the
+ * number.
+ */
 static void correctStack(EtwField *fields, int count)
 {
     if (count < 2) {
@@ -193,7 +196,7 @@ static int byNamedValue(const void *a, const void *b)
                                 : (x->task > y->task) - (x->task < y->task);
 }
 
-/* Sort stably: qsort is none, so the position decides between equals. Small arrays of any size. */
+/* A stable sort of arrays of any element size (qsort is not stable). */
 static void sortStably(void *data, size_t count, size_t size,
         int (*compare)(const void *, const void *), void *scratch)
 {
@@ -217,7 +220,7 @@ static void sortStably(void *data, size_t count, size_t size,
     }
 }
 
-/* Sort what *list holds and drop doubles: the first or the last of them stays. The count. */
+/* Sort *list and remove duplicates: the first or the last one is kept. Returns the count. */
 static int sortUnique(
         EtwText *list, size_t size, int (*compare)(const void *, const void *), bool lastWins)
 {
@@ -238,7 +241,7 @@ static int sortUnique(
     return (int)kept;
 }
 
-/* "Task", "Task/Opcode", the symbol, or "Event(12)". */
+/* The name "Task", "Task/Opcode", the symbol, or "Event(12)". */
 static const char *composeName(EtwProviderDef *def, const EtwEventDef *event)
 {
     const char *task = event->schema.task, *opcode = event->schema.opcode;
@@ -287,11 +290,11 @@ void EtwDefFinish(EtwProviderDef *def)
     }
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 const EtwEventDef *EtwDefFind(const EtwProviderDef *def, uint32_t idOrOpcode, uint32_t version)
 {
-    int low = 0, high = def->eventCount; /* first event that is beyond what is asked */
+    int low = 0, high = def->eventCount; /* first event after the requested one */
     while (low < high) {
         int mid = low + (high - low) / 2;
         const EtwEventDef *e = def->events[mid];

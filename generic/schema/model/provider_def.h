@@ -35,7 +35,7 @@ typedef struct EtwNamedMap {
 /* One event (id and version, or opcode and version). */
 typedef struct EtwEventDef {
     EtwDescriptor desc; /* channel, level, opcode, task, keyword as declared */
-    const char *symbol; /* the manifest's own name for it; NULL: none */
+    const char *symbol; /* the manifest's symbol; NULL: none */
     const char *since;  /* the first version of Windows with it; NULL: unknown */
     EtwSchema schema;
 } EtwEventDef;
@@ -48,13 +48,13 @@ typedef struct EtwProviderDef {
     bool classic;               /* events are identified by opcode, not by id */
     bool checked;               /* of the catalogue: for the exact version of an event it overrides
                                    the manifests in traces, which are known to be wrong */
-    const EtwEventDef **events; /* finished: rising by id or opcode, then version */
+    const EtwEventDef **events; /* finished: ascending by id or opcode, then version */
     int eventCount;
-    const EtwNamed *names[ETW_NAME_KINDS]; /* finished: rising by value */
+    const EtwNamed *names[ETW_NAME_KINDS]; /* finished: ascending by value */
     int nameCount[ETW_NAME_KINDS];
     const EtwNamedMap **maps; /* in the order they were added */
     int mapCount;
-    size_t bytes; /* of memory */
+    size_t bytes; /* size in memory */
 } EtwProviderDef;
 
 /* ---- Building -------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ void *EtwDefAlloc(EtwProviderDef *def, size_t size);
 /* A copy of the text as valid UTF-8 with a NUL. */
 const char *EtwDefText(EtwProviderDef *def, const void *utf8, size_t size);
 const char *EtwDefText16(EtwProviderDef *def, const uint8_t *utf16, size_t units);
-/* Names are the definition's (EtwDefText). A second name for the same value is ignored. */
+/* Names must belong to the definition (EtwDefText). A second name for the same value is ignored. */
 void EtwDefName(EtwProviderDef *def, EtwNameKind kind, const EtwNamed *named);
 /* Add a map, or replace the one of that name. Copies and sorts the entries; the definition owns their names. */
 const EtwMap *EtwDefMap(
@@ -86,14 +86,14 @@ EtwEventDef *EtwDefEvent(
 void EtwDefFinish(EtwProviderDef *def);
 void EtwDefFree(EtwProviderDef *def);
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 /*
- * The event's definition: that of its version, else of the nearest older one (a newer event begins with
- * its fields), else of the nearest newer one. NULL: none with that id or opcode.
+ * The event's definition: that of its version, otherwise of the nearest older one (a newer event
+ * begins with its fields), otherwise of the nearest newer one. NULL: none with that id or opcode.
  */
 const EtwEventDef *EtwDefFind(const EtwProviderDef *def, uint32_t idOrOpcode, uint32_t version);
-/* Name of a task, opcode, level or channel; NULL: it has none. task: for opcodes, else 0. */
+/* Name of a task, opcode, level or channel; NULL: none. task: for opcodes, otherwise 0. */
 const char *EtwDefNameOf(
         const EtwProviderDef *def, EtwNameKind kind, uint64_t value, uint16_t task);
 /* Windows' own names of levels and opcodes that need no manifest; NULL: none. */
@@ -101,13 +101,13 @@ const char *EtwStandardName(EtwNameKind kind, uint64_t value);
 
 /* ---- Readers of files that describe providers ------------------------------------------------- */
 
-/* Takes a finished definition over. */
+/* Takes ownership of a finished definition. */
 typedef void EtwDefProc(void *ctx, EtwProviderDef *def);
 
 /*
- * Reads the whole text of a file. `from` is the path, for messages and EtwProviderDef.from. Passes on
- * definitions (at least one) only when the whole text is valid. ETW_E_FORMAT: another format, or
- * malformed; the message names the line.
+ * Reads the whole text of a file. `from` is the path, for messages and EtwProviderDef.from. Passes
+ * definitions (at least one) only if the whole text is valid. ETW_E_FORMAT: another format, or
+ * malformed; the message contains the line number.
  */
 typedef EtwStatus EtwSchemaReadProc(const char *from, const void *data, size_t size,
         EtwDefProc *add, void *ctx, EtwError *errPtr);

@@ -1,18 +1,18 @@
 /*
  * schema/model/schema.h --
  *
- *	The meaning of an event's payload: named, typed fields. A store finds and caches the schema of an
- *	event, from these sources in this order:
+ *	The description of an event's payload: named, typed fields. A store finds and caches the
+ *	schema of an event, from these sources in this order:
  *	  1. the event itself: TraceLogging, or one string;
  *	  2. the catalogue, for providers whose manifests in traces are known to be wrong
  *	     (EtwProviderDef.checked), unless the user loaded a definition of the event;
  *	  3. its trace: EventSource manifests, metadata of merged files (not for a file's headers);
  *	  4. definitions that the user loaded (schema/store/definition_library.h);
- *	  5. the tables of Windows' kernel classes;
- *	  6. the catalogue of known providers (schema/store/definition_library.h);
+ *	  5. the tables of Windows' kernel classes (schema/kernel/kernel_classes.h);
+ *	  6. the catalogue of known providers (schema/catalog/catalog.h);
  *	  7. on Windows, the system itself (schema/store/platform_schema.h).
- *	Names of Linux's kernel constants are in schema/model/linux_names.h. A store is not thread-safe: each
- *	flow has one, and a clone for each further thread (EtwSchemaStoreClone).
+ *	schema/model/linux_names.h has the names of Linux's kernel constants. A store is not
+ *	thread-safe: each flow has one, and a clone for each further thread (EtwSchemaStoreClone).
  */
 #ifndef ETW_SCHEMA_H
 #define ETW_SCHEMA_H
@@ -29,7 +29,7 @@ typedef struct EtwMapEntry {
     const char *name;
 } EtwMapEntry;
 typedef struct EtwMap {
-    const EtwMapEntry *entries; /* rising by value */
+    const EtwMapEntry *entries; /* ascending by value */
     int count;
     bool bits;
 } EtwMap;
@@ -39,13 +39,13 @@ typedef struct EtwMap {
  * BINARY whose size the schema defines (EtwField.sized) has no NUL or count in the payload.
  */
 enum {
-    ETW_IN_SKIP = 64,          /* `length` bytes (0: a pointer) that are passed over, never shown */
+    ETW_IN_SKIP = 64,          /* `length` bytes (0: a pointer) that are skipped, never shown */
     ETW_IN_COUNTED_UTF16_SWAP, /* u16 size in bytes, high byte first; UTF-16LE */
     ETW_IN_COUNTED_ANSI_SWAP,  /* the same for 8-bit text */
     ETW_IN_COUNTED32_BINARY,   /* u32 size, bytes (TDH's hex dump) */
-    ETW_IN_WBEM_SID /* classic: u32 0: nothing more; else TOKEN_USER (two pointers), SID */
+    ETW_IN_WBEM_SID /* classic: u32 0: nothing follows; otherwise TOKEN_USER (two pointers), SID */
 };
-/* Arrays beyond etw.h's. */
+/* Arrays in addition to those of etw.h. */
 enum {
     ETW_ARRAY_BY_FIELD = 3, /* the number of elements is in field number `count` of the schema */
     ETW_ARRAY_REST = 4      /* to the end of the payload */
@@ -63,12 +63,12 @@ typedef struct EtwField {
     uint8_t in, out;  /* ETW_IN_*, ETW_OUT_* */
     uint8_t array;    /* ETW_SCALAR, ETW_ARRAY_* */
     uint8_t sized;    /* ETW_SIZE_* */
-    bool counts;      /* a number that an array's or a text's size refers to */
+    bool counts;      /* an array's or a text's size refers to this number */
     uint16_t count;   /* ETW_ARRAY_FIXED: elements; ETW_ARRAY_BY_FIELD: index of that field */
     uint16_t length;  /* ETW_SIZE_FIXED: see there; ETW_SIZE_BY_FIELD: index of that field */
-    uint16_t members; /* ETW_IN_STRUCT: how many of the following fields (nested ones counted once)
-                         are its own */
-    uint16_t span;    /* fields that this one covers, itself included: index of the next sibling =
+    uint16_t members; /* ETW_IN_STRUCT: number of the following fields (nested ones counted once)
+                         that are its members */
+    uint16_t span;    /* number of fields that this one covers, including itself: next sibling =
                          index + span */
     uint32_t tag;
     const EtwMap *map; /* NULL: none */
@@ -87,12 +87,13 @@ typedef enum EtwOrigin {
     ETW_ORIGIN_CATALOG,  /* catalogue of providers that ship with Windows and .NET */
     ETW_ORIGIN_COUNT
 } EtwOrigin;
-/* manifest, metadata, ...: one word a person reads. */
+/* A word for display: manifest, metadata, ... */
 const char *EtwOriginName(EtwOrigin origin);
 
 /* The notation of inserted values in a message's text. */
 typedef enum EtwMessageStyle {
-    ETW_MESSAGE_MANIFEST, /* %1 %2!x! %% %n %t (FormatMessage); EventSource's {0} are %1 by then */
+    ETW_MESSAGE_MANIFEST, /* %1 %2!x! %% %n %t (FormatMessage); EventSource's {0} are already
+                             converted to %1 */
     ETW_MESSAGE_WPP       /* %10!s! %!FUNC!; 10 is the first argument */
 } EtwMessageStyle;
 
@@ -102,17 +103,18 @@ typedef struct EtwSchema {
     const char *provider; /* name, "" when unknown */
     const char *event;    /* name, "" when unknown */
     const EtwField *fields;
-    int fieldCount;   /* all, members of structs included */
+    int fieldCount;   /* all, including members of structs */
     uint8_t origin;   /* EtwOrigin */
-    uint8_t version;  /* the described version; of newer events, the known prefix */
+    uint8_t version;  /* the described version; newer events begin with its fields */
     uint8_t style;    /* EtwMessageStyle */
-    const char *task; /* names, NULL when unknown or none */
+    const char *task; /* names; NULL: unknown or none */
     const char *opcode;
     const char *message; /* template, NULL: none */
     const struct EtwProviderDef
             *def; /* of the event's provider; NULL: the event describes itself */
-    /* What its events mean (semantics/semantics.h): NULL until it is asked for; freed with the
-     * schema. */
+    /*
+     * The meaning of its events (semantics/semantics.h): NULL until needed; freed with the schema.
+     */
     struct EtwSemantics *semantics;
 } EtwSchema;
 
@@ -123,15 +125,15 @@ void EtwSchemaStoreFree(EtwSchemaStore *store);
 /* The event's schema, owned by the store. NULL: unknown (its payload is shown raw). Fast for a cached
  * schema. */
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
-/* Whether the event's trace describes it, even if another source has precedence. */
+/* True if the event's trace describes it, even if another source has precedence. */
 bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event);
-/* Call visit for each schema that an event of this store had; Windows' kernel classes left out. */
+/* Call visit for each schema that an event of this store had, except Windows' kernel classes. */
 void EtwSchemaVisit(
         const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);
 /*
- * Events that describe others: EventSource manifests, metadata of merged files. A flow passes each to
- * the store, if possible before the events that need them. EtwEventIsSchema is fast: such events have
- * id etwSchemaEventId or a provider of etwSchemaEventProviders.
+ * Events that describe other events: EventSource manifests, metadata of merged files. A flow passes
+ * each to the store, if possible before the events that need them. EtwEventIsSchema is fast: such
+ * events have id etwSchemaEventId or a provider of etwSchemaEventProviders.
  */
 bool EtwEventIsSchema(const EtwEvent *event);
 void EtwSchemaHarvest(EtwSchemaStore *store, const EtwEvent *event);
@@ -139,9 +141,9 @@ enum { ETW_SCHEMA_EVENT_PROVIDERS = 2 };
 extern const EtwGuid etwSchemaEventProviders[ETW_SCHEMA_EVENT_PROVIDERS];
 extern const uint16_t etwSchemaEventId;
 /*
- * Finds such events before they are due, in a file. Called once, for the first event that does not
- * describe itself; it calls `learn` for each. The store owns the harvester and frees it through `free`.
- * It may be called from the thread of any clone.
+ * Finds such events in a file before they are reached. Called once, for the first event that does
+ * not describe itself; it calls `learn` for each. The store owns the harvester and frees it through
+ * `free`. It may be called from the thread of any clone.
  */
 typedef struct EtwSchemaHarvester {
     struct EtwSchemaHarvester *next; /* used by the store, which may have several */

@@ -9,13 +9,16 @@
 #include "schema/model/provider_def.h"
 
 enum {
-    ETW_MAX_FIELDS = 2048, /* of one event; more are refused */
-    ETW_MAX_DEPTH = 16,    /* structs in structs */
-    ETW_MAX_NAME = 512 /* bytes of a field's name: an array of structs shows it once an element */
+    ETW_MAX_FIELDS = 2048, /* of one event; more are an error */
+    ETW_MAX_DEPTH = 16,    /* nested structs */
+    ETW_MAX_NAME = 512     /* bytes of a field's name: an array of structs repeats it for each
+                          element */
 };
 
-/* Set span and counts of each field; false: members are missing, too deep, or a reference is not to
- * an earlier number. */
+/*
+ * Set span and counts of each field. False: members are missing, too deep, or a reference is not to
+ * an earlier number.
+ */
 bool EtwFieldsFinish(EtwField *fields, int count);
 
 #endif

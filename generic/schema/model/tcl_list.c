@@ -1,8 +1,8 @@
 /*
  * schema/model/tcl_list.c --
  *
- *	Text of Tcl lists. Quoting follows Tcl's rules for elements without quotes and in braces; where neither is possible, a
- *	backslash precedes each special character.
+ *	Text of Tcl lists. Quoting follows Tcl's rules for elements without quotes and in braces. If
+ *	neither is possible, special characters are escaped by backslashes.
  */
 #include "schema/model/tcl_list.h"
 #include "schema/model/schema_int.h"
@@ -11,8 +11,7 @@
 
 typedef enum Quoting { QUOTE_BARE, QUOTE_BRACES, QUOTE_BACKSLASHES } Quoting;
 
-/* Characters that keep an element from standing bare; 2: those that keep it from standing in
- * braces, too. */
+/* Characters that require quoting; 2: also not possible in braces. */
 static const uint8_t special[256] = {[' '] = 1,
         ['\t'] = 1,
         ['\v'] = 1,
@@ -45,7 +44,7 @@ static Quoting quotingOf(const char *text, size_t size)
             depth++;
         } else if (text[i] == '}' && --depth < 0) {
             return QUOTE_BACKSLASHES;
-        } else if (text[i] == '\\') { /* hides the next character from the counting of braces */
+        } else if (text[i] == '\\') { /* the next character does not count as a brace */
             i++;
             if (i == size || special[(uint8_t)text[i]] == 2) {
                 return QUOTE_BACKSLASHES;
@@ -97,8 +96,8 @@ void EtwListNest(EtwText *out, size_t from)
         out->data[from] = '{';
         out->size++;
         EtwTextChar(out, '}');
-    } else if (quoting == QUOTE_BACKSLASHES) { /* not for list text: that has no line breaks and
-                                                  balanced braces */
+    } else if (quoting == QUOTE_BACKSLASHES) { /* not needed for list text, which has no line
+                                                  breaks and balanced braces */
         EtwText copy = {0};
         EtwTextAdd(&copy, out->data + from, size);
         out->size = from;
@@ -114,7 +113,7 @@ void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *v)
         EtwFormatWide(out, ns);
     } else if (EtwValueIsText(field, v)) {
         size_t from = out->size;
-        EtwTextReserve(out, 1); /* data is not NULL, then */
+        EtwTextReserve(out, 1); /* so that data is not NULL */
         EtwFormatValue(out, field, v);
         EtwListNest(out, from);
     } else if (v->kind == ETW_V_INT) {
@@ -128,18 +127,18 @@ void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *v)
 
 /* ---- Payloads -------------------------------------------------------------------------------- */
 
-enum { MAX_OPEN = 2 * (ETW_MAX_DEPTH + 2) }; /* arrays and structs in each other */
+enum { MAX_OPEN = 2 * (ETW_MAX_DEPTH + 2) }; /* nesting of arrays and structs */
 
 typedef struct ListBuilder {
     EtwText *out;
-    const EtwField *only; /* this field and its members; NULL: all */
+    const EtwField *only; /* only this field and its members; NULL: all */
     int depth;
     struct {
         size_t from;
         bool list; /* elements have no names */
     } open[MAX_OPEN];
-    bool bare; /* the schema has no fields: what is left is all there is */
-    bool tdh;  /* values in TDH's form, each of those on top in a list */
+    bool bare; /* the schema has no fields: the remaining bytes are the payload */
+    bool tdh;  /* values in TDH's notation, each top-level value in a list */
 } ListBuilder;
 
 static bool wanted(const ListBuilder *b, const EtwField *field)
@@ -147,7 +146,7 @@ static bool wanted(const ListBuilder *b, const EtwField *field)
     return b->only == NULL || (field >= b->only && field < b->only + b->only->span);
 }
 
-/* Between elements, and the name before a value in a dict. */
+/* Add a separator, and in a dict the name of the value. */
 static void addName(ListBuilder *b, const char *name)
 {
     if (b->out->size > b->open[b->depth].from) {
@@ -191,7 +190,7 @@ static void addTdhGuid(EtwText *out, const EtwField *field, const EtwValue *v)
     EtwTextStr(out, "}}");
 }
 
-/* One element, as EtwListValue. */
+/* One element, like EtwListValue. */
 static void addTdhValue(EtwText *out, const EtwField *field, const EtwValue *v)
 {
     if (v->kind == ETW_V_GUID) {

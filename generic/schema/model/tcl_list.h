@@ -11,15 +11,15 @@
 
 /* Append text (valid UTF-8) as one list element. */
 void EtwListElement(EtwText *out, const char *text, size_t size);
-/* Quote what was appended to *out from offset `from` on as one list element. */
+/* Quote the text that was appended to *out from offset `from` on as one list element. */
 void EtwListNest(EtwText *out, size_t from);
 /* Append a value as one element: a number, or its text (EtwValueIsText); times are ns since 1970.
  */
 void EtwListValue(EtwText *out, const EtwField *field, const EtwValue *value);
 /*
  * Append the payload as a dict, one element of a list: fields by name, structs as dicts, arrays as
- * lists. What the schema does not cover is under _rest (or, schema NULL or without fields,
- * _payload) as hex digits. The result is EtwDecode's.
+ * lists. Bytes that the schema does not cover are in _rest (or, if schema is NULL or has no fields,
+ * in _payload) as hexadecimal digits. Returns the result of EtwDecode.
  */
 EtwStatus EtwListProps(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 /*

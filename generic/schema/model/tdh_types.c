@@ -1,8 +1,8 @@
 /*
  * schema/model/tdh_types.c --
  *
- *	Manifest types to ours. The numbers are documented with EVENT_PROPERTY_INFO (tdh_types.h), the names
- *	with the InputType and OutputType of the manifest schema.
+ *	Converts types of manifests to ours and back. EVENT_PROPERTY_INFO (tdh_types.h) documents
+ *	the numbers, InputType and OutputType of the manifest schema the names.
  */
 #include "schema/model/tdh_types.h"
 #include <strings.h>
@@ -62,7 +62,7 @@ static bool isInteger(uint8_t in)
            in == ETW_IN_POINTER;
 }
 
-/* ETW_OUT_* of an out-type; those that only repeat what the in-type says are the default. */
+/* ETW_OUT_* of an out-type. Those that are implied by the in-type are the default. */
 static uint8_t outOf(uint8_t in, int outType)
 {
     static const uint8_t outs[] = {[3] = ETW_OUT_SIGNED,
@@ -161,7 +161,7 @@ static bool setClassic(EtwField *f, int inType)
     }
 }
 
-/* Texts and blobs: their size is given, or known from what they show. */
+/* Sets the size of texts and blobs: given, or implied by the type. */
 static void setSize(EtwField *f, EtwTdhLength length)
 {
     if (length == ETW_TDH_LENGTH_BY_FIELD) {
@@ -172,7 +172,7 @@ static void setSize(EtwField *f, EtwTdhLength length)
         f->sized = f->out == ETW_OUT_IPV6 ? ETW_SIZE_FIXED : ETW_SIZE_REST;
         f->length = 16;
     } else if (f->in == ETW_IN_BINARY) {
-        f->sized = ETW_SIZE_REST; /* nobody says: what is left */
+        f->sized = ETW_SIZE_REST; /* unknown size: the rest */
     }
 }
 
@@ -213,7 +213,7 @@ const uint8_t etwFixedSizes[] = {[ETW_IN_INT8] = 1,
         [ETW_IN_HEX32] = 4,
         [ETW_IN_HEX64] = 8};
 
-/* ---- Back ------------------------------------------------------------------------------------ */
+/* ---- The inverse ----------------------------------------------------------------------------- */
 
 static int inTypeOf(const EtwField *f)
 {
@@ -235,7 +235,7 @@ static int inTypeOf(const EtwField *f)
     }
 }
 
-/* Do the numbers give the field? */
+/* True if the numbers result in this field. */
 static bool producesField(const EtwField *f, int inType, int outType)
 {
     EtwField made = *f;

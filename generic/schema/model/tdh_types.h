@@ -14,19 +14,19 @@
 typedef enum EtwTdhLength {
     ETW_TDH_NO_LENGTH,
     ETW_TDH_LENGTH,         /* field->length bytes or characters */
-    ETW_TDH_LENGTH_BY_FIELD /* field->length is a field's number */
+    ETW_TDH_LENGTH_BY_FIELD /* field->length is the index of a field */
 } EtwTdhLength;
 
-/* Numbers of win:UInt32, xs:unsignedInt and the like (any prefix, or none); -1: no such type. */
+/* Numbers of win:UInt32, xs:unsignedInt etc. (any prefix, or none); -1: no such type. */
 int EtwTdhInType(const char *name);
 int EtwTdhOutType(const char *name);
 /* Set the field's in, out, sized and (for types whose size is implied) length. False: the in-type is
  * unknown. */
 bool EtwTdhField(EtwField *field, int inType, int outType, EtwTdhLength length);
-/* The inverse: the numbers for which EtwTdhField sets this field. False: there are none. */
+/* The inverse: the numbers for which EtwTdhField sets this field. False: none. */
 bool EtwTdhTypes(const EtwField *field, int *inType, int *outType);
 
-/* Bytes of a value, by ETW_IN_*; 0: they vary, or are those of a pointer. */
+/* Size of a value by ETW_IN_*; 0: variable, or a pointer. */
 extern const uint8_t etwFixedSizes[ETW_IN_HEX64 + 1];
 static inline int EtwFixedSize(const EtwField *field, int pointerSize)
 {

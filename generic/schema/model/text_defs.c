@@ -1,13 +1,13 @@
 /*
  * schema/model/text_defs.c --
  *
- *	Text files as their writers saved them: UTF-8, or UTF-16 with or without a byte order mark;
- *	and what looks like text in other bytes.
+ *	Converts text files in the encodings of their authors: UTF-8, or UTF-16 with or without a
+ *	byte order mark. Also finds text in other bytes.
  */
 #include "schema/model/text_defs.h"
 #include "base/unicode.h"
 
-/* Most of the first characters are ASCII in UTF-16LE. */
+/* True if most of the first characters are ASCII in UTF-16LE. */
 static bool looksLikeUtf16(const uint8_t *data, size_t size)
 {
     size_t n = size < 64 ? size & ~(size_t)1 : 64, zeros = 0;
@@ -42,7 +42,7 @@ void EtwTextOfFile(EtwText *out, const uint8_t *data, size_t size)
     }
 }
 
-/* Characters of `unit` bytes from data on that are printable ASCII. */
+/* The number of characters of `unit` bytes from data on that are printable ASCII. */
 static size_t runLength(const uint8_t *data, size_t size, size_t unit)
 {
     size_t n = 0;

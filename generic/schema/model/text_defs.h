@@ -11,8 +11,8 @@
 #include "schema/model/provider_def.h"
 
 /*
- * The bytes of a text file as UTF-8: byte order marks are honoured, UTF-16LE without one is
- * recognised by its zeros.
+ * The bytes of a text file as UTF-8. Byte order marks are honoured; UTF-16LE without one is
+ * recognized by its zero bytes.
  */
 void EtwTextOfFile(EtwText *out, const uint8_t *data, size_t size);
 
@@ -33,8 +33,10 @@ void EtwTextOfFile(EtwText *out, const uint8_t *data, size_t size);
 EtwStatus EtwTmfRead(const char *from, const void *data, size_t size, EtwDefProc *add, void *ctx,
         EtwError *errPtr);
 
-/* The tag of a TMF's field: the number of its argument in the template (from 10), and its kind where
- * the types do not define it. */
+/*
+ * The tag of a TMF field: the number of its argument in the template (from 10), and its kind if the
+ * types do not define it.
+ */
 #define ETW_TMF_ARGUMENT(tag) ((tag)&0xFFFF)
 typedef enum EtwTmfKind {
     ETW_TMF_PLAIN,
@@ -49,9 +51,9 @@ typedef enum EtwTmfKind {
 /*
  * Append the message of an event whose schema has style ETW_MESSAGE_WPP, as one line: arguments
  * (%10 is the first one) by their printf specifications, the standard ones (%1 component, %2 the
- * message's own name, %3 thread, %4 time, %5 kernel time, %6 user time, %7 sequence number,
- * %8 process, %9 CPU), and %!FUNC! %!LEVEL! %!FLAGS! %!COMPNAME! %!STDPREFIX! and their like. An
- * argument that is not in the payload is shown as <missing>.
+ * message's own name, %3 thread, %4 time, %5 kernel time, %6 user time, %7 sequence number, %8
+ * process, %9 CPU), and %!FUNC! %!LEVEL! %!FLAGS! %!COMPNAME! %!STDPREFIX! etc. An argument that is
+ * not in the payload is shown as <missing>.
  */
 void EtwFormatMessageWpp(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 
@@ -60,14 +62,15 @@ uint8_t EtwMessageLevel(const EtwSchema *schema);
 
 /*
  * Append the readable parts of bytes without a description: runs of at least four printable ASCII
- * characters, 8- or 16-bit, each in quotes, blanks between; about `most` bytes of them. False: none.
+ * characters, 8- or 16-bit, each in quotes, separated by blanks; about `most` bytes of them. False:
+ * none.
  */
 bool EtwPrintableStrings(EtwText *out, const uint8_t *data, size_t size, size_t most);
 
 /*
- * MOF classes: one classic definition per class GUID, events by event type and version. The name is
- * the class's DisplayName, else the class's name without its version; an event is named by its
- * EventTypeName.
+ * MOF classes: one classic definition for each class GUID, events by event type and version. The
+ * name is the class's DisplayName, otherwise the class's name without its version; an event is
+ * named by its EventTypeName.
  */
 EtwStatus EtwMofRead(const char *from, const void *data, size_t size, EtwDefProc *add, void *ctx,
         EtwError *errPtr);

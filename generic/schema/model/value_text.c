@@ -1,8 +1,7 @@
 /*
  * schema/model/value_text.c --
  *
- *	One value as text that a person reads. Knows no quoting: what surrounds the text is
- *	the sink's business.
+ *	Formats a value as readable text. Does not quote: that is the caller's task.
  */
 #include "schema/model/decode.h"
 #include "base/unicode.h"
@@ -15,7 +14,7 @@
 
 /* ---- Numbers by name ------------------------------------------------------------------------- */
 
-/* A|B|0x10: names of the bits that have one, the rest as a number. */
+/* A|B|0x10: names of the bits, the remaining bits as a number. */
 static void addBits(EtwText *out, const EtwMap *map, uint64_t v)
 {
     const char *between = "";
@@ -40,7 +39,7 @@ static const char *exactName(const EtwMap *map, uint64_t v)
     return map != NULL && !map->bits ? EtwMapName(map, v) : NULL;
 }
 
-/* True: the map had something to say. */
+/* True: the map has a text for the value. */
 static bool addMapped(EtwText *out, const EtwMap *map, uint64_t v)
 {
     const char *name = exactName(map, v);
@@ -84,8 +83,7 @@ static void addIpv4(EtwText *out, const uint8_t *p)
     }
 }
 
-/* First of the longest run of two or more zero groups (RFC 5952), and its length; 0: there is none.
- */
+/* Start and length of the longest run of two or more zero groups (RFC 5952); 0: none. */
 static int longestZeros(const uint16_t groups[8], int *startPtr)
 {
     int best = 0;
@@ -236,7 +234,8 @@ void EtwFormatWide(EtwText *out, EtwWide v)
         return;
     }
     EtwWideDivide(v, unit, &high, &low);
-    if (EtwWideSign(v) < 0 && EtwWideSign(low) != 0) { /* towards 0: the sign stands once */
+    if (EtwWideSign(v) < 0 && EtwWideSign(low) != 0) { /* towards 0: only the high part has a
+                                                          sign */
         EtwWideAdd(high, EtwWideInt(1), &high);
         EtwWideSub(unit, low, &low);
     }

@@ -23,7 +23,7 @@ typedef struct Maker {
     const char *from;
     EtwTable providers;
     Provider *first, **lastPtr;
-    size_t budget; /* fields that may still be made: inheritance repeats them */
+    size_t budget; /* maximum number of fields to create: inheritance repeats them */
     EtwText entries;
     int events;
 } Maker;
@@ -42,7 +42,7 @@ static const Type types[] = {{"boolean", ETW_IN_BOOL32, 0}, {"sint8", ETW_IN_INT
         {"char16", ETW_IN_UINT16, ETW_OUT_STRING}, {"datetime", ETW_IN_FILETIME, 0},
         {"string", ETW_IN_ANSIZ, 0}};
 
-/* extension(...): what an object, or a number, is. */
+/* extension(...): the type of an object or a number. */
 static const Type extensions[] = {{"sid", ETW_IN_WBEM_SID, 0},
         {"port", ETW_IN_UINT16, ETW_OUT_PORT}, {"ipaddr", ETW_IN_UINT32, ETW_OUT_IPV4},
         {"ipaddrv4", ETW_IN_UINT32, ETW_OUT_IPV4}, {"ipaddrv6", ETW_IN_BINARY, ETW_OUT_IPV6},
@@ -100,7 +100,7 @@ static void setNumberType(EtwField *f, const MofProperty *p)
     }
 }
 
-/* What nobody can read is shown raw to the payload's end. */
+/* Fields of an unknown type are shown raw up to the payload's end. */
 static void setUnknownType(EtwField *f)
 {
     f->in = ETW_IN_BINARY;
@@ -173,7 +173,7 @@ static const MofValue *valuesOf(const MofProperty *p, const char *name)
     return q ? q->values : NULL;
 }
 
-/* Values named by ValueMap/Values or BitMap/BitValues; names without a value count from 0. */
+/* Names of values from ValueMap/Values or BitMap/BitValues. Names without a value count from 0. */
 static const EtwMap *makeMap(Maker *m, EtwProviderDef *def, const MofProperty *p)
 {
     const MofValue *bits = valuesOf(p, "BitValues"), *names = bits ? bits : valuesOf(p, "Values");
@@ -224,7 +224,7 @@ static int byId(const void *a, const void *b)
     return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : x->place - y->place;
 }
 
-/* The class's own data properties in order. When none has an id, all of them. */
+/* The class's own data properties in order; all of them if none has an id. */
 static int orderOwn(const MofClass *c, Ordered *out)
 {
     int count = 0, place = 0;
@@ -266,7 +266,7 @@ static void addOwnFields(Maker *m, EtwProviderDef *def, const MofClass *c, EtwTe
     EtwFree(own);
 }
 
-/* The classes from the topmost one down to c; how many. */
+/* The classes from the topmost one down to c. Returns their number. */
 static int chainOf(const MofClass *c, const MofClass *chain[MAX_DEPTH])
 {
     int depth = 0;
@@ -283,7 +283,7 @@ static int chainOf(const MofClass *c, const MofClass *chain[MAX_DEPTH])
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* The nearest class from c upwards that has the qualifier. */
+/* The nearest class from c upwards with the qualifier. */
 static const MofClass *inherited(const MofClass *c, const char *qualifier)
 {
     for (int depth = 0; c != NULL && depth < MAX_DEPTH; c = c->baseClass, depth++) {
@@ -294,7 +294,7 @@ static const MofClass *inherited(const MofClass *c, const char *qualifier)
     return NULL;
 }
 
-/* DisplayName, else the class's name without "_V2". */
+/* DisplayName, otherwise the class's name without "_V2". */
 static void addName(EtwText *out, const MofClass *c)
 {
     const char *display = MofText(c->qualifiers, "DisplayName");
@@ -352,7 +352,7 @@ static void addEvent(Maker *m, EtwProviderDef *def, const MofClass *c, const Etw
     m->events++;
 }
 
-/* A class with EventType: an event for each of its types, at most 256. */
+/* Add an event for each type of a class with EventType, at most 256. */
 static void addEvents(Maker *m, EtwProviderDef *def, const MofClass *c)
 {
     const MofQualifier *typeList = MofFindQualifier(c->qualifiers, "EventType");
@@ -386,7 +386,7 @@ static void freeNode(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-/* Hand the definitions over, or, when there was an error or no event, free them. */
+/* Pass the definitions on; after an error, or without events, free them. */
 static void deliver(Maker *m, bool good, EtwDefProc *add, void *ctx)
 {
     for (Provider *p = m->first; p != NULL; p = p->next) {

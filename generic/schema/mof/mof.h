@@ -18,7 +18,7 @@ typedef struct MofValue {
 typedef struct MofQualifier {
     struct MofQualifier *next;
     const char *name;
-    const MofValue *values; /* NULL: none, the qualifier is simply there */
+    const MofValue *values; /* NULL: no values */
 } MofQualifier;
 
 typedef struct MofProperty {
@@ -42,20 +42,20 @@ typedef struct MofClass {
 } MofClass;
 
 typedef struct Mof {
-    EtwProviderDef *memory; /* owns all the rest */
+    EtwProviderDef *memory; /* owns all other data */
     EtwTable classes;
-    MofClass *first; /* in the order of the text */
+    MofClass *first; /* in text order */
 } Mof;
 
-/* Read a text; MofFree in any case. */
+/* Read a text. MofFree must be called in all cases. */
 EtwStatus MofRead(Mof *mof, const uint8_t *data, size_t size, const char *from, EtwError *errPtr);
 void MofFree(Mof *mof);
 MofClass *MofFindClass(const Mof *mof, const char *name);
-/* NULL: there is none of that name. The comparison ignores case. */
+/* NULL: not found. The comparison ignores case. */
 const MofQualifier *MofFindQualifier(const MofQualifier *list, const char *name);
-/* The qualifier's first value, "" when it has none; NULL: no such qualifier. */
+/* The qualifier's first value, "" if it has none; NULL: no such qualifier. */
 const char *MofText(const MofQualifier *list, const char *name);
-/* The same as a number; false: no such qualifier, or its value is none. */
+/* The same as a number. False: no such qualifier, or not a number. */
 bool MofNumber(const MofQualifier *list, const char *name, uint64_t *value);
 bool MofToNumber(const char *text, uint64_t *value);
 bool MofSameName(const char *a, const char *b);

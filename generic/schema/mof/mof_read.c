@@ -1,15 +1,15 @@
 /*
  * schema/mof/mof_read.c --
  *
- *	Reads the classes of a Managed Object Format text (DMTF DSP0004): qualifiers, base class,
- *	properties. Instances, qualifier declarations, methods and pragmas are passed over. Knows nothing
+ *	Parses the classes of a Managed Object Format text (DMTF DSP0004): qualifiers, base class,
+ *	properties. Instances, qualifier declarations, methods and pragmas are skipped. Independent
  *	of events (mof.c).
  */
 #include "schema/mof/mof.h"
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { MAX_QUALIFIERS = 256 }; /* in one list: they are searched one by one */
+enum { MAX_QUALIFIERS = 256 }; /* in one list, because it is searched linearly */
 
 typedef enum TokenKind { TOKEN_END, TOKEN_WORD, TOKEN_STRING, TOKEN_OTHER } TokenKind;
 
@@ -17,9 +17,9 @@ typedef struct Reader {
     Mof *mof;
     const char *at, *end;
     int line;
-    TokenKind kind; /* the token to be looked at */
+    TokenKind kind; /* the current token */
     char other;     /* TOKEN_OTHER: the character */
-    EtwText text;   /* of the token: a word or number as it is, a string decoded; NUL-terminated */
+    EtwText text;   /* of the token: words and numbers unchanged, strings decoded; NUL-terminated */
     const char *from;
     bool failed;
     EtwError *errPtr;
@@ -52,7 +52,7 @@ static void skipComment(Reader *r)
     r->at += r->end - r->at < 2 ? r->end - r->at : 2;
 }
 
-/* Blanks, comments and pragmas. */
+/* Skip blanks, comments and pragmas. */
 static void skipBlanks(Reader *r)
 {
     while (r->at < r->end) {
@@ -75,7 +75,7 @@ static bool isWord(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* One string behind its quote, escapes resolved. */
+/* Read a string after its quote, and resolve escapes. */
 static void readString(Reader *r)
 {
     static const char escapes[] = "n\nt\tr\rb\bf\f";
@@ -96,7 +96,7 @@ static void readString(Reader *r)
     r->at++;
 }
 
-/* The next token; strings in a row are one. */
+/* Read the next token. Adjacent strings are one token. */
 static void next(Reader *r)
 {
     r->text.size = 0;
@@ -167,7 +167,7 @@ static const char *takeWord(Reader *r, const char *what)
     return word;
 }
 
-/* Up to and with the semicolon that ends the statement. */
+/* Skip the rest of the statement, including its semicolon. */
 static void skipStatement(Reader *r)
 {
     int depth = 0;
@@ -181,7 +181,7 @@ static void skipStatement(Reader *r)
 
 /* ---- Qualifiers ------------------------------------------------------------------------------ */
 
-/* Values between brackets of any kind; also what is nested in them, as if it were not. */
+/* Read values up to the closing bracket. Nested brackets are ignored. */
 static const MofValue *readValues(Reader *r, char close)
 {
     MofValue *first = NULL, **last = &first;
@@ -200,7 +200,7 @@ static const MofValue *readValues(Reader *r, char close)
     return first;
 }
 
-/* NAME, NAME(VALUE), NAME{VALUE, ...}, each with flavors behind a colon. */
+/* NAME, NAME(VALUE), NAME{VALUE, ...}, each with flavors after a colon. */
 static MofQualifier *readQualifier(Reader *r)
 {
     MofQualifier *q = EtwDefAlloc(r->mof->memory, sizeof *q);
@@ -240,7 +240,7 @@ static const MofQualifier *readQualifiers(Reader *r)
 
 /* ---- Classes --------------------------------------------------------------------------------- */
 
-/* "[" and "]" or "[N]" behind a property's name. */
+/* "[" and "]" or "[N]" after a property's name. */
 static void readArray(Reader *r, MofProperty *p)
 {
     uint64_t elements;
@@ -256,7 +256,7 @@ static void readArray(Reader *r, MofProperty *p)
     }
 }
 
-/* One member of a class; NULL: a method, or an error. */
+/* Read a member of a class; NULL: a method, or an error. */
 static MofProperty *readMember(Reader *r)
 {
     MofProperty *p = EtwDefAlloc(r->mof->memory, sizeof *p);
@@ -299,7 +299,7 @@ static uint64_t hashOf(const char *name)
     return h;
 }
 
-/* Behind the word "class". */
+/* Read a class after the word "class". */
 static MofClass *readClass(Reader *r, const MofQualifier *qualifiers)
 {
     MofClass *c = EtwDefAlloc(r->mof->memory, sizeof *c);
@@ -339,7 +339,7 @@ EtwStatus MofRead(Mof *mof, const uint8_t *data, size_t size, const char *from, 
     static const EtwGuid none;
     EtwText text = {0};
     EtwTextOfFile(&text, data, size);
-    EtwTextReserve(&text, 1); /* never NULL */
+    EtwTextReserve(&text, 1); /* not NULL */
     *mof = (Mof){.memory = EtwDefNew(&none, "", ETW_ORIGIN_MOF, from)};
     Reader r = {.mof = mof,
             .at = text.data,
@@ -358,7 +358,7 @@ EtwStatus MofRead(Mof *mof, const uint8_t *data, size_t size, const char *from, 
 
 static void keepNode(void *ctx, EtwTableNode *node)
 {
-    (void)ctx, (void)node; /* the definition owns it */
+    (void)ctx, (void)node; /* owned by the definition */
 }
 
 void MofFree(Mof *mof)
@@ -367,7 +367,7 @@ void MofFree(Mof *mof)
     EtwDefFree(mof->memory);
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 bool MofSameName(const char *a, const char *b)
 {
@@ -403,7 +403,7 @@ const char *MofText(const MofQualifier *list, const char *name)
     return q == NULL ? NULL : q->values != NULL ? q->values->text : "";
 }
 
-/* Decimal, 0x, or binary with a b behind it. */
+/* Decimal, 0x, or binary with the suffix b. */
 bool MofToNumber(const char *text, uint64_t *value)
 {
     size_t digits = strspn(text, "01");

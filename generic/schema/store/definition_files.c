@@ -1,7 +1,8 @@
 /*
  * schema/store/definition_files.c --
  *
- *	Chooses the reader for a file that describes events, and adds its definitions to the library, all or none of them.
+ *	Selects the reader for a file that describes events, and adds all or none of its definitions
+ *	to the library.
  */
 #include "schema/store/definition_files.h"
 #include "base/os.h"
@@ -12,15 +13,17 @@
 
 enum { MAX_FILE = 64 << 20 };
 
-/* A format: its files' suffix, and whether a text without a known suffix looks like it (NULL: that
- * cannot be told). */
+/*
+ * A format: the suffix of its files, and a test for texts without a known suffix (NULL: not
+ * possible).
+ */
 typedef struct Format {
     const char *suffix;
     bool (*looks)(const uint8_t *data, size_t size);
     EtwSchemaReadProc *read;
 } Format;
 
-/* "<" is the first character, in any of the encodings that XML comes in. */
+/* True if "<" is the first character, in any encoding of XML. */
 static bool looksXml(const uint8_t *data, size_t size)
 {
     size_t i = 0;

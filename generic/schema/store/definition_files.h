@@ -13,8 +13,8 @@
 EtwStatus EtwSchemaRead(const char *path, EtwDefProc *add, void *ctx, EtwError *errPtr);
 
 /*
- * Read a file into the library: .man or any XML manifest, .tmf, .mof, recognized by the suffix, else by
- * the content. *providersPtr and *eventsPtr (may be NULL): their numbers in the file.
+ * Read a file into the library: .man or any XML manifest, .tmf, .mof, recognized by the suffix,
+ * otherwise by the content. *providersPtr and *eventsPtr (may be NULL): their numbers in the file.
  */
 EtwStatus EtwSchemaLoad(const char *path, int *providersPtr, int *eventsPtr, EtwError *errPtr);
 

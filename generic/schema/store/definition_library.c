@@ -1,9 +1,9 @@
 /*
  * schema/store/definition_library.c --
  *
- *	The definitions that the user loaded: a list that only grows at its head, so that readers need
- *	no lock. Does not parse (manifest.c, mof.c, tmf.c) and does not read the catalogue
- *	(catalog_file.c).
+ *	The definitions that the user loaded: a list that only grows at its head, so that readers
+ *	need no lock. manifest.c, mof.c and tmf.c parse definitions; catalog_file.c reads the
+ *	catalogue.
  */
 #include "schema/store/definition_library.h"
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 typedef struct Loaded {
     struct Loaded *next;
     EtwProviderDef *def;
-    _Atomic bool forgotten; /* by EtwLibraryClear; readers may still be on their way through it */
+    _Atomic bool forgotten; /* removed by EtwLibraryClear; readers may still be using it */
 } Loaded;
 
 /* A node is complete before it is published (release), and is never freed. */

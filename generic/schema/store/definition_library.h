@@ -9,15 +9,15 @@
 
 #include "schema/model/provider_def.h"
 
-/* Add a finished definition; the library owns it from now on. Later ones are found first. */
+/* Add a finished definition, which the library owns from now on. Later ones are found first. */
 void EtwLibraryAdd(EtwProviderDef *def);
-/* Forget what the user loaded (tests); the definitions themselves stay alive. */
+/* Remove the user's definitions (for tests); the definitions themselves stay alive. */
 void EtwLibraryClear(void);
-/* Rises with every addition and removal, so that caches can detect changes. */
+/* Incremented by every addition and removal, so that caches can detect changes. */
 uint32_t EtwLibraryGeneration(void);
 /* The user's definition of an event or, event NULL, of the provider; newest first. NULL: none. */
 const EtwProviderDef *EtwLibraryFind(const EtwGuid *guid, const EtwEvent *event);
-/* Each user's definition, newest first. The visitor may not add any. */
+/* Visit each user's definition, newest first. The visitor must not add any. */
 void EtwLibraryVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *ctx);
 
 #endif

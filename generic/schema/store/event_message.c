@@ -3,7 +3,7 @@
  *
  *	Messages of manifests, which follow FormatMessage: %1 and %1!spec! are the fields in order,
  *	%n %t %r %b line break, tab, carriage return, blank, %0 the end, %% and any other character
- *	itself. Those of WPP are wpp_message.c's.
+ *	itself. wpp_message.c formats those of WPP.
  */
 #include "schema/store/event_message.h"
 #include "base/unicode.h"
@@ -14,16 +14,16 @@
 
 enum { MAX_INSERTS = 99, MAX_WIDTH = 256, MAX_SPEC = 16, MAX_MESSAGE = 256 << 10 };
 
-/* The values of the top-level fields as text, one behind the other. */
+/* The values of the top-level fields as text, concatenated. */
 typedef struct Inserts {
-    const EtwField *next; /* the top-level field that is not begun */
-    int count;            /* of begun ones */
+    const EtwField *next; /* the next top-level field to begin */
+    int count;            /* number of fields begun */
     int depth;
-    bool over; /* what comes now belongs to none: there are too many */
+    bool over; /* the following values are ignored: too many fields */
     EtwText text;
     struct {
         size_t from, to;
-        bool number; /* a single one: value and width hold it */
+        bool number; /* a single number: see value and width */
         uint64_t value;
         bool negative;
     } of[MAX_INSERTS];
@@ -31,7 +31,7 @@ typedef struct Inserts {
 
 /* ---- Collecting ------------------------------------------------------------------------------ */
 
-/* Enter the fields up to this one; those that showed nothing are empty. */
+/* Begin the fields up to this one. Fields without a value are empty. */
 static void beginInsert(Inserts *in, const EtwField *field)
 {
     while (in->next <= field && in->count < MAX_INSERTS) {
@@ -42,7 +42,7 @@ static void beginInsert(Inserts *in, const EtwField *field)
     in->over = in->next <= field;
 }
 
-/* A value inside an array or a struct is set off from the one before it. */
+/* Separate values inside an array or a struct. */
 static void separate(Inserts *in)
 {
     if (in->text.size != in->of[in->count - 1].from) {
@@ -67,7 +67,7 @@ static void onValue(void *ctx, const EtwField *field, const EtwValue *value)
     in->of[in->count - 1].number = number;
     in->of[in->count - 1].value = value->u;
     in->of[in->count - 1].negative = value->kind == ETW_V_INT && value->i < 0;
-    if (number && value->width < 8) { /* as wide as it is, for %1!x! */
+    if (number && value->width < 8) { /* with its own width, for %1!x! */
         in->of[in->count - 1].value &= (1ull << 8 * value->width) - 1;
     }
 }
@@ -91,7 +91,7 @@ static void onEnd(void *ctx, const EtwField *field, bool isStruct)
 
 /* ---- Inserting ------------------------------------------------------------------------------- */
 
-/* FormatMessage's specification is printf's; sizes (l, h, I64, w) say nothing that we do not know. */
+/* FormatMessage's specification is that of printf. Sizes (l, h, I64, w) are ignored. */
 typedef struct Spec {
     char flags[MAX_SPEC];
     int width, precision; /* -1: none */
@@ -151,7 +151,7 @@ static void addSpec(EtwText *out, const Inserts *in, int index, const Spec *s)
     }
 }
 
-/* %1 or %1!spec!, which begins at `at`; the first character behind it. */
+/* Append %1 or %1!spec!, which begins at `at`. Returns the position after it. */
 static const char *addInsert(EtwText *out, const Inserts *in, const char *at)
 {
     int index = *at - '0';
@@ -176,7 +176,7 @@ static const char *addInsert(EtwText *out, const Inserts *in, const char *at)
 static void addMessage(EtwText *out, const Inserts *in, const char *at)
 {
     static const char escapes[] = "n\nt\tr\rb ";
-    size_t limit = out->size + MAX_MESSAGE; /* a long value may be wanted thousands of times */
+    size_t limit = out->size + MAX_MESSAGE; /* a long value may be inserted thousands of times */
     while (*at != 0 && out->size < limit) {
         if (*at != '%' || at[1] == 0) {
             EtwTextChar(out, *at++);

@@ -9,8 +9,8 @@
 #include "schema/model/schema.h"
 
 /*
- * Append the event's message; false: it has none. For values that are not in the payload, the mark (%3)
- * is kept. Trailing line breaks and blanks are removed. Decodes the event.
+ * Append the event's message. False: it has none. Marks (%3) of values that are not in the payload
+ * are kept. Trailing line breaks and blanks are removed. Decodes the event.
  */
 bool EtwFormatMessage(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 

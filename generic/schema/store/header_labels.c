@@ -1,8 +1,8 @@
 /*
  * schema/store/header_labels.c --
  *
- *	Names of an event's numbers: from the event's schema, otherwise from its provider's definition, otherwise Windows'
- *	standard names.
+ *	Names of the numbers in an event's header: from the event's schema, otherwise from its
+ *	provider's definition, otherwise Windows' standard names.
  */
 #include "schema/store/header_labels.h"
 #include "schema/model/tcl_list.h"
@@ -58,7 +58,8 @@ void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *eve
     const struct EtwProviderDef *def = schema ? schema->def : NULL;
     size_t from = out->size;
     if (def != NULL && def->nameCount[ETW_NAME_KEYWORD] == 0 && event->desc.keyword != 0) {
-        def = EtwPlatformProvider(&event->provider); /* what describes one event names none */
+        def = EtwPlatformProvider(&event->provider); /* a definition of a single event has no
+                                                        names */
     }
     for (int i = 0; def != NULL && i < def->nameCount[ETW_NAME_KEYWORD]; i++) {
         const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];

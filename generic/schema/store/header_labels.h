@@ -9,13 +9,13 @@
 #include "schema/model/provider_def.h"
 
 /*
- * Name of the event's level, channel, task or opcode; NULL: it has none. As in TDH, the task of an event
+ * Name of the event's level, channel, task or opcode; NULL: none. As in TDH, the task of an event
  * that describes itself is its name, that of a classic event its class. schema may be NULL.
  */
 const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
 /* Append the names of the event's keywords, as a list. */
 void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
-/* Append a label, or the number where there is none. */
+/* Append a label, or the number if there is none. */
 void EtwAddLabel(EtwText *out, const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
 
 #endif

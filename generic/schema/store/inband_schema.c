@@ -1,13 +1,14 @@
 /*
  * schema/store/inband_schema.c --
  *
- *	What a trace says of its own events: EventSource manifests among them (schema/manifest/manifest.c reads
- *	the XML) and the metadata that merge tools put into a file (schema/eventinfo/event_info.c). Repetitions
- *	cost a hash; the whole is limited. Shared by a store and its twins in other threads: everything
- *	in here is done under its lock, except with definitions, which never change.
+ *	Descriptions of events that the trace contains: EventSource manifests
+ *	(schema/manifest/manifest.c parses the XML) and metadata that merge tools add to a file
+ *	(schema/eventinfo/event_info.c). A repetition costs only a hash. The total size is limited.
+ *	Shared by a store and its clones in other threads: one lock guards everything except
+ *	definitions, which do not change.
  *
- *	An EventSource manifest comes in chunks: u8 1, u8 major, u8 minor, u8 0x5B, u16 chunks, u16
- *	number, then XML; they are joined per provider, process and thread.
+ *	An EventSource manifest is sent in chunks: u8 1, u8 major, u8 minor, u8 0x5B, u16 chunks,
+ *	u16 number, then XML. They are joined for each provider, process and thread.
  */
 #include "base/os.h"
 #include "schema/store/inband_schema.h"
@@ -22,12 +23,12 @@ enum {
     INBAND_MAX_BYTES = 128 << 20,
     CHUNK_HEADER = 8,
     CHUNKS_MAX = 1024, /* of one manifest: 64 MB */
-    PENDING_MAX = 256, /* manifests that are not complete */
+    PENDING_MAX = 256, /* incomplete manifests */
     PENDING_MAX_BYTES = 32 << 20,
     PERFTRACK_MAX_XML = 16 << 20,
     MANIFEST_EVENT = 0xFFFE,
     OPCODE_PERFTRACK = 33,
-    REBUILDS_MAX = 4 /* of an event whose maps come after it */
+    REBUILDS_MAX = 4 /* of an event whose maps follow later */
 };
 
 /* {bbccf6c1-6cd1-48c4-80ff-839482e37671}, {bf6ef1cb-89b5-490a-80ac-b180cfbcff0f} */
@@ -47,7 +48,7 @@ enum {
     }
 const EtwGuid etwMetadataClass = METADATA_CLASS;
 
-/* A manifest in pieces, which are kept in the order of their numbers. */
+/* A manifest in chunks, which are kept in the order of their numbers. */
 typedef struct Piece {
     struct Piece *next;
     uint16_t number;
@@ -56,7 +57,7 @@ typedef struct Piece {
 } Piece;
 
 typedef struct Pending {
-    struct Pending *next; /* newer ones come first */
+    struct Pending *next; /* newest first */
     EtwGuid guid;
     uint32_t pid, tid;
     uint16_t total, have;
@@ -64,28 +65,30 @@ typedef struct Pending {
     Piece *first;
 } Pending;
 
-/* Text or metadata that was met before, by the hash of its bytes. */
+/* Text or metadata that was processed already, by the hash of its bytes. */
 typedef struct SeenBytes {
     EtwTableNode node;
     size_t size;
 } SeenBytes;
 
-/* A definition out of a manifest. */
+/* A definition from a manifest. */
 typedef struct InbandManifest {
     EtwTableNode node;
-    size_t number; /* in the order of learning */
+    size_t number; /* in order of arrival */
     EtwProviderDef *def;
 } InbandManifest;
 
-/* An event that metadata describes; its definition is made when it is first asked for, since it may
- * need maps that come later. */
+/*
+ * An event that metadata describes. Its definition is created when it is first needed, because it
+ * may need maps that follow later.
+ */
 typedef struct Described {
     EtwTableNode node;
     EtwEventInfoKey key;
-    EtwProviderDef *def; /* NULL: not made, or senseless */
-    bool made, missing;  /* missing: some map */
+    EtwProviderDef *def; /* NULL: not created, or malformed */
+    bool made, missing;  /* missing: a map was missing */
     uint8_t rebuilds;
-    size_t mapsThen; /* maps known when it was made */
+    size_t mapsThen; /* number of maps known when it was created */
     size_t size;
     uint8_t info[];
 } Described;
@@ -103,17 +106,17 @@ typedef struct ProviderName {
     char name[];
 } ProviderName;
 
-/* A definition that was replaced; whoever found it may still hold it. */
+/* A definition that was replaced; callers may still use it. */
 typedef struct Retired {
     struct Retired *next;
     EtwProviderDef *def;
 } Retired;
 
 struct EtwInband {
-    _Atomic int users; /* stores */
+    _Atomic int users; /* number of stores */
     _Atomic uint32_t generation;
-    OsMutex *lock;                  /* all below */
-    EtwSchemaHarvester *harvesters; /* not asked yet */
+    OsMutex *lock;                  /* guards all members below */
+    EtwSchemaHarvester *harvesters; /* not run yet */
     size_t bytes;
     Pending *pending;
     int pendingCount;
@@ -158,7 +161,7 @@ const EtwSchema *EtwChunkSchema(const EtwEvent *event)
     return !event->classic && EtwEventIsSchema(event) ? &chunk : NULL;
 }
 
-/* Note bytes of a kind; false: they were met before, or there is no more room. */
+/* Note bytes of a kind. False: they were processed before, or the limit is reached. */
 static bool isNew(EtwInband *l, unsigned kind, const uint8_t *data, size_t size)
 {
     uint64_t hash = EtwHashBytes(EtwHashMix(kind, size), data, size);
@@ -216,7 +219,7 @@ static void addManifest(void *ctx, EtwProviderDef *def)
 
 static bool harvestXml(EtwInband *l, const uint8_t *xml, size_t size, EtwOrigin origin)
 {
-    while (size > 0 && xml[size - 1] == 0) { /* some end with a NUL */
+    while (size > 0 && xml[size - 1] == 0) { /* some end with NULs */
         size--;
     }
     return isNew(l, 0, xml, size) &&
@@ -229,7 +232,7 @@ static bool harvestPerfTrack(EtwInband *l, const EtwEvent *e)
     if (capacity == 0 || capacity > PERFTRACK_MAX_XML || !isNew(l, 1, e->payload, e->payloadSize)) {
         return false;
     }
-    /* A chunk of 4096 takes 6 bytes at least. */
+    /* A chunk of 4096 bytes takes at least 6 bytes. */
     size_t most = (size_t)e->payloadSize * 1024;
     capacity = capacity < most ? capacity : most;
     uint8_t *xml = EtwAlloc(capacity);
@@ -291,7 +294,7 @@ static Pending **pendingOf(EtwInband *l, const EtwEvent *e, uint16_t total)
     return &l->pending;
 }
 
-/* Where a chunk of that number belongs; NULL: it is there already. Mostly behind the last. */
+/* The position for a chunk with that number; NULL: a duplicate. Usually at the end. */
 static Piece **placeOf(Pending *p, uint16_t number)
 {
     Piece **at = &p->first;
@@ -305,7 +308,7 @@ static void addPiece(EtwInband *l, Pending *p, uint16_t number, const EtwEvent *
 {
     size_t size = e->payloadSize - CHUNK_HEADER;
     Piece **at = placeOf(p, number);
-    if (at == NULL) { /* it is sent once more, from the beginning */
+    if (at == NULL) { /* it is being sent again from the start */
         dropPieces(l, p);
         at = &p->first;
     }
@@ -438,8 +441,10 @@ static void retire(EtwInband *l, EtwProviderDef *def)
     l->retired = r;
 }
 
-/* The definition of a described event: made now, or once more when maps have come that it lacked.
- * Definitions are larger than what they are made of: there may be no room for one. */
+/*
+ * The definition of a described event, created if necessary, or created again when missing maps
+ * have arrived. Definitions are larger than their source, so the limit may prevent it.
+ */
 static const EtwProviderDef *definitionOf(EtwInband *l, Described *d)
 {
     bool again =
@@ -457,9 +462,9 @@ static const EtwProviderDef *definitionOf(EtwInband *l, Described *d)
     return d->def;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
-/* The newest manifest that has the event; exact: in that very version. */
+/* The newest manifest that has the event; exact: in exactly that version. */
 static const EtwProviderDef *findManifest(const EtwInband *l, const EtwEvent *e, bool exact)
 {
     const InbandManifest *best = NULL;
@@ -492,7 +497,7 @@ static void harvestLocked(void *ctx, const EtwEvent *e)
     }
 }
 
-/* What the harvesters have to say, once. */
+/* Run the harvesters once. */
 static void runHarvesters(EtwInband *l)
 {
     EtwSchemaHarvester *harvester = l->harvesters, *next;
@@ -555,7 +560,7 @@ void EtwInbandAddHarvester(EtwInband *l, EtwSchemaHarvester *harvester)
     OsMutexUnlock(l->lock);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Create and free ------------------------------------------------------------------------- */
 
 EtwInband *EtwInbandNew(void)
 {
@@ -593,7 +598,7 @@ static void freeDescribed(void *ctx, EtwTableNode *node)
 
 void EtwInbandUnref(EtwInband *l)
 {
-    /* Whoever goes last must see what the others did before. */
+    /* The last user must see the changes of the others. */
     if (l == NULL || atomic_fetch_sub_explicit(&l->users, 1, memory_order_acq_rel) > 1) {
         return;
     }

@@ -1,8 +1,8 @@
 /*
  * schema/store/inband_schema.h --
  *
- *	In-band schemas: manifests of EventSource in pieces, metadata of merged files. Shared by a schema
- *	store and its clones.
+ *	In-band schemas: manifests of EventSource in chunks, metadata of merged files. Shared by a
+ *	schema store and its clones.
  */
 #ifndef ETW_INBAND_SCHEMA_H
 #define ETW_INBAND_SCHEMA_H
@@ -14,16 +14,16 @@ typedef struct EtwInband EtwInband;
 EtwInband *EtwInbandNew(void);
 EtwInband *EtwInbandRef(EtwInband *inband); /* add a reference */
 void EtwInbandUnref(EtwInband *inband);
-/* The definition that the event's trace gave; NULL: none. Asks the harvester first. */
+/* The definition that the event's trace contains; NULL: none. Runs the harvesters first. */
 const EtwProviderDef *EtwInbandFind(EtwInband *inband, const EtwEvent *event);
 const char *EtwInbandName(EtwInband *inband, const EtwGuid *guid);
 /* Add an event for which EtwEventIsSchema is true. */
 void EtwInbandAdd(EtwInband *inband, const EtwEvent *event);
-/* Schema of an event that carries a piece of a manifest; NULL: it is none. */
+/* Schema of an event that contains a chunk of a manifest; NULL: another event. */
 const EtwSchema *EtwChunkSchema(const EtwEvent *event);
 /* See EtwSchemaAddHarvester. */
 void EtwInbandAddHarvester(EtwInband *inband, EtwSchemaHarvester *harvester);
-/* Rises with every addition. */
+/* Incremented by every addition. */
 uint32_t EtwInbandGeneration(const EtwInband *inband);
 
 #endif

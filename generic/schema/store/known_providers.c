@@ -1,8 +1,9 @@
 /*
  * schema/store/known_providers.c --
  *
- *	Lists and finds providers from all sources. Also converts the tables of Windows' kernel classes to definitions, by
- *	querying kernel_classes.c for every opcode and version; only lists of providers need those.
+ *	Lists and finds providers of all sources. Converts the tables of Windows' kernel classes to
+ *	definitions by querying kernel_classes.c for every opcode and version, which only lists of
+ *	providers need.
  */
 #include "schema/store/known_providers.h"
 #include "schema/kernel/kernel_classes.h"
@@ -20,10 +21,10 @@ typedef struct Classes {
     int count;
 } Classes;
 
-/* Made once; published complete (release), never freed. */
+/* Created once; complete when published (release), never freed. */
 static _Atomic(Classes *) kernelClasses;
 
-/* What kernel_classes.c says of one opcode and version, unless it is what another version has. */
+/* Add the event of one opcode and version, unless it is the same as that of another version. */
 static void addClassEvent(EtwProviderDef *def, EtwEvent *event, const EtwSchema **lastPtr)
 {
     const EtwSchema *schema = EtwKernelSchema(event);

@@ -1,8 +1,9 @@
 /*
  * schema/store/known_providers.h --
  *
- *	All providers that are known without a trace: loaded definitions, the classes of Windows' kernel, the
- *	catalogue. For the commands etw providers and etw schema; decoding uses schema.h. Thread-safe.
+ *	All providers that are known without a trace: loaded definitions, the classes of Windows'
+ *	kernel, the catalogue. For the commands etw providers and etw schema; decoding uses
+ *	schema.h. Thread-safe.
  */
 #ifndef ETW_KNOWN_PROVIDERS_H
 #define ETW_KNOWN_PROVIDERS_H
@@ -15,20 +16,22 @@ typedef struct EtwKnownProvider {
     const char *from; /* the file it was loaded from; "": none */
     EtwOrigin origin;
     int events;
-    const EtwProviderDef *def; /* NULL: the catalogue's, not read yet */
+    const EtwProviderDef *def; /* NULL: in the catalogue, not read yet */
 } EtwKnownProvider;
 
-/* Called for each: loaded ones, newest first; kernel classes; those of the catalogue by name. A provider
- * that is loaded and in the catalogue is visited twice. */
+/*
+ * Called for each provider: loaded ones, newest first; kernel classes; those of the catalogue by
+ * name. A provider that is loaded and in the catalogue is visited twice.
+ */
 typedef void EtwKnownProviderProc(void *ctx, const EtwKnownProvider *known);
 void EtwKnownProviderVisit(EtwKnownProviderProc *visit, void *ctx);
-/* Only those where a word (lower case) may occur in a name of anything. */
+/* Visit only providers with a name of any kind that may contain a word (lower case). */
 void EtwKnownProviderSearch(const char *word, EtwKnownProviderProc *visit, void *ctx);
-/* The first provider with a name (in any case) or GUID; false: unknown. */
+/* The first provider with a name (ignoring case) or GUID. False: unknown. */
 bool EtwKnownProviderFind(const char *nameOrGuid, EtwKnownProvider *known);
-/* It has this name (any case) or GUID. */
+/* True if it has this name (ignoring case) or GUID. */
 bool EtwKnownProviderIs(const EtwKnownProvider *known, const char *nameOrGuid);
-/* Its definition, read now if need be; NULL: the catalogue is damaged there. */
+/* Its definition, read if necessary; NULL: the catalogue is damaged there. */
 const EtwProviderDef *EtwKnownProviderDef(const EtwKnownProvider *known);
 
 #endif

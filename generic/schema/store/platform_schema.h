@@ -12,7 +12,7 @@
 /* A definition of the event, or of all events of its provider. It is never freed. NULL: unknown.
  * Thread-safe. The first call for an event is slow. */
 const EtwProviderDef *EtwPlatformEvent(const EtwEvent *event);
-/* The provider's manifest, with all events and names, as registered with the system; the same. */
+/* The provider's manifest, with all events and names, as registered with the system. */
 const EtwProviderDef *EtwPlatformProvider(const EtwGuid *provider);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * schema/store/schema_store.c --
  *
- *	Finds the schema of an event. Schemas of TraceLogging events are made once and kept,
- *	keyed by the provider's GUID and the bytes of the metadata (never by its address: live
- *	sources reuse theirs); what is found for other events is kept by GUID, id or opcode, and version.
- *	Also keeps what provider GUIDs are called. Makes no schema itself (tracelogging.c, inband_schema.c,
- *	kernel_classes.c, catalog_file.c do).
+ *	Finds the schema of an event. Schemas of TraceLogging events are created once and cached by
+ *	the provider's GUID and the bytes of the metadata (not by their address, which live sources
+ *	reuse). Results for other events are cached by GUID, id or opcode, and version. Also keeps
+ *	the names of provider GUIDs. tracelogging.c, inband_schema.c, kernel_classes.c and
+ *	catalog_file.c create the schemas.
  */
 #include "etl/record.h"
 #include "semantics/declared_events.h"
@@ -19,8 +19,7 @@
 #include "schema/store/platform_schema.h"
 #include "base/hash_table.h"
 
-/* Also bounds what a file of nothing but different schemas can take; beyond it events are shown
- * raw. */
+/* Also limits the memory for files with many different schemas. Beyond it events are shown raw. */
 enum { STORE_MAX_BYTES = 192 << 20 };
 enum { RECENT_SLOTS = 512, EVENT_FLAG_STRING_ONLY = 4 };
 
@@ -35,32 +34,32 @@ typedef struct Entry {
     EtwGuid guid;
     uint32_t metaSize;
     bool named;        /* schema->provider is the provider's name, not "" */
-    EtwSchema *schema; /* NULL: the metadata makes no sense */
-    EtwField *fields;  /* schema's own, to be given maps */
+    EtwSchema *schema; /* NULL: the metadata is malformed */
+    EtwField *fields;  /* the schema's own fields, whose maps are set later */
     uint8_t meta[];
 } Entry;
 
-/* What was found for an event without metadata of its own. */
+/* The cached result for an event without metadata of its own. */
 typedef struct CachedSchema {
     EtwTableNode node;
     EtwGuid guid;
-    EtwDescriptor desc; /* id, version and opcode count */
+    EtwDescriptor desc; /* id, version and opcode are significant */
     bool classic;
-    bool kernel; /* ask EtwKernelSchema each time: it may depend on the payload's size */
-    const EtwSchema *schema; /* a definition's; NULL: nobody knows it */
+    bool kernel; /* call EtwKernelSchema each time: the result may depend on the payload's size */
+    const EtwSchema *schema; /* owned by a definition; NULL: unknown */
 } CachedSchema;
 
 struct EtwSchemaStore {
     EtwTable entries;
     EtwTable providers;
     size_t bytes;
-    Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most look-ups end here */
-    EtwTable known;              /* dropped when there is something new to know */
+    Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most lookups end here */
+    EtwTable known;              /* cleared when new descriptions arrive */
     CachedSchema *recentCached[RECENT_SLOTS];
-    EtwInband *inband; /* shared with twins */
+    EtwInband *inband; /* shared with clones */
     uint32_t library,
-            inbandGeneration; /* generations of the library and of learned, when `known` was
-                                    begun */
+            inbandGeneration; /* generations of the library and of inband when `known` was last
+                                 cleared */
 };
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
@@ -103,7 +102,7 @@ static Provider *addProvider(
     return p;
 }
 
-/* The name of the event's provider, learned from its traits when it is new; NULL: unknown. */
+/* The name of the event's provider, harvested from its traits if it is new; NULL: unknown. */
 static const char *providerNameOf(EtwSchemaStore *store, const EtwEvent *event)
 {
     const uint8_t *name;
@@ -139,8 +138,10 @@ static void freeProvider(void *ctx, EtwTableNode *node)
 
 /* ---- Schemas --------------------------------------------------------------------------------- */
 
-/* Name the entry's provider, if that is known by now, and with it the maps of our own events'
- * fields. */
+/*
+ * Set the provider's name of the entry if it is known now, and then the maps of our own events'
+ * fields.
+ */
 static void nameEntry(EtwSchemaStore *store, Entry *entry, const EtwEvent *event)
 {
     const char *name = providerNameOf(store, event);
@@ -155,7 +156,7 @@ static void nameEntry(EtwSchemaStore *store, Entry *entry, const EtwEvent *event
     }
 }
 
-/* An event whose payload is one string (no metadata needed). */
+/* The schema of an event whose payload is one string, without metadata. */
 static EtwSchema *stringSchema(size_t *bytesPtr)
 {
     *bytesPtr = sizeof(EtwSchema) + sizeof(EtwField);
@@ -230,7 +231,7 @@ static const EtwSchema *selfDescribed(EtwSchemaStore *store, const EtwEvent *eve
     return entry->schema;
 }
 
-/* ---- Events that others describe ------------------------------------------------------------- */
+/* ---- Events with a schema from elsewhere ----------------------------------------------------- */
 
 static inline bool cacheMatches(const CachedSchema *known, const EtwEvent *event)
 {
@@ -255,8 +256,10 @@ static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *eve
     return found ? &found->schema : NULL;
 }
 
-/* What the catalogue says of exactly this event, where it is known to know better than traces; not
- * when the user loaded something. */
+/*
+ * The schema in the catalogue for exactly this event, if the catalogue is known to be more accurate
+ * than traces. Not used if the user has loaded a definition.
+ */
 static const EtwSchema *checkedSchema(const EtwEvent *event)
 {
     const EtwProviderDef *def =
@@ -265,10 +268,10 @@ static const EtwSchema *checkedSchema(const EtwEvent *event)
     return schema != NULL && schema->version == event->desc.version ? schema : NULL;
 }
 
-/* Ask everybody, in the order that schema.h states. */
+/* Query all sources in the order stated in schema.h. */
 static void resolve(const EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
 {
-    if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* headers come before everything */
+    if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* header events use built-in schemas */
         known->schema = checkedSchema(event);
         known->schema = known->schema ? known->schema
                                       : definedBy(EtwInbandFind(store->inband, event), event);
@@ -396,7 +399,7 @@ void EtwSchemaAddHarvester(EtwSchemaStore *store, EtwSchemaHarvester *harvester)
     EtwInbandAddHarvester(store->inband, harvester);
 }
 
-/* learned: the store's from now on. */
+/* The store takes ownership of the reference to inband. */
 static EtwSchemaStore *newStore(EtwInband *inband)
 {
     EtwSchemaStore *store = EtwAlloc(sizeof *store);

@@ -1,9 +1,9 @@
 /*
  * schema/tracelogging/tracelogging.c --
  *
- *	Writes and reads TraceLogging's two blobs: event metadata (item 11) and provider traits (item 12).
- *	A blob that is read may come from an untrusted file: every step is checked against its end, the
- *	number of fields and their depth are limited. decode.c reads payloads. Format:
+ *	Writes and reads TraceLogging's two blobs: event metadata (item 11) and provider traits
+ *	(item 12). A blob may come from an untrusted file: every read is checked against its end,
+ *	and the number of fields and their depth are limited. decode.c reads payloads. Format:
  *	TraceLoggingProvider.h of the Windows headers.
  */
 #include "schema/model/schema_int.h"
@@ -51,7 +51,7 @@ static EtwStatus checkField(const Etw_Field *f, int index, EtwError *errPtr)
     return EtwFail(errPtr, ETW_E_ARG, "FIELD", name, "field %d \"%s\" %s", index + 1, name, wrong);
 }
 
-/* Check the field at `index` and what it contains; index of its next sibling, or -1. */
+/* Check the field at `index` and its members. Returns the index of its next sibling, or -1. */
 static int checkSibling(const Etw_Field *fields, int count, int index, int depth, EtwError *errPtr)
 {
     const Etw_Field *f = &fields[index];
@@ -124,7 +124,7 @@ EtwStatus EtwTraceLoggingEncode(
     if (checkFields(fields, count, errPtr) != ETW_OK) {
         return ETW_E_ARG;
     }
-    EtwTextAdd(out, "\0\0", 3); /* room for the size, and no tag */
+    EtwTextAdd(out, "\0\0", 3); /* placeholder for the size, and no tag */
     EtwTextAdd(out, eventName, strlen(eventName) + 1);
     for (int i = 0; i < count; i++) {
         encodeField(out, &fields[i]);
@@ -160,7 +160,7 @@ void EtwTraceLoggingTraits(EtwText *out, const char *providerName, const EtwGuid
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* A NUL-terminated name; its size without the NUL. NULL: not terminated. */
+/* A NUL-terminated name, and its size without the NUL. NULL: not terminated. */
 static const uint8_t *takeName(EtwBytes *b, size_t *sizePtr)
 {
     const uint8_t *end = EtwBytesLeft(b) ? memchr(b->at, 0, EtwBytesLeft(b)) : NULL;
@@ -187,7 +187,7 @@ static uint32_t takeTag(EtwBytes *b)
     return tag;
 }
 
-/* One field's description; its name goes to *names, its offset there into nameAt. */
+/* Parse the description of a field. Its name is appended to *names at offset *nameAtPtr. */
 static void takeField(EtwBytes *b, EtwField *f, EtwText *names, size_t *nameAtPtr)
 {
     size_t nameSize = 0;
@@ -211,7 +211,7 @@ static void takeField(EtwBytes *b, EtwField *f, EtwText *names, size_t *nameAtPt
     case TL_VAR_COUNT:
         f->array = ETW_ARRAY_COUNTED;
         break;
-    case TL_CUSTOM: /* serialised by a scheme that the blob describes: shown as bytes */
+    case TL_CUSTOM: /* serialized in a way that the blob describes: shown as bytes */
         EtwTake(b, EtwTake16(b));
         f->array = f->in == ETW_IN_UINT8 || f->in == ETW_IN_INT8 ? ETW_SCALAR : ETW_ARRAY_COUNTED;
         f->in = f->array == ETW_SCALAR ? ETW_IN_COUNTED_BINARY : f->in;
@@ -225,11 +225,11 @@ static void takeField(EtwBytes *b, EtwField *f, EtwText *names, size_t *nameAtPt
     }
 }
 
-/* What parsing gathers before the one block is made. */
+/* Data collected before the schema's block is allocated. */
 typedef struct Draft {
-    EtwText names;  /* NUL-terminated, the event's first */
-    EtwText fields; /* EtwField, name not set */
-    EtwText nameAt; /* size_t a field */
+    EtwText names;  /* NUL-terminated, the event's name first */
+    EtwText fields; /* EtwField, without names */
+    EtwText nameAt; /* a size_t for each field */
     int count;
 } Draft;
 

@@ -14,7 +14,7 @@
  * too. *bytesPtr: size of the block.
  */
 EtwSchema *EtwTraceLoggingParse(const uint8_t *meta, size_t size, size_t *bytesPtr);
-/* The provider's name in item 12; false: none. Neither NUL-terminated nor checked to be UTF-8. */
+/* The provider's name in item 12. False: none. Neither NUL-terminated nor checked to be UTF-8. */
 bool EtwTraitsName(const uint8_t *traits, size_t size, const uint8_t **namePtr, size_t *sizePtr);
 
 #endif

@@ -1,11 +1,12 @@
 /*
  * schema/wpp/tmf.c --
  *
- *	Trace message formats of WPP. A file is lines: a message GUID with its component and source
- *	file, then that GUID's messages, each a #typev (older: #type) line with number, template and
- *	trailer, and between braces its arguments, "EXPRESSION, ItemTYPE -- NUMBER"; #enumv names the
- *	values of an enumeration. Documented in the Windows driver kit ("Trace Message Format File"); how
- *	each item is stored follows from defaultwpp.ini there. Formatting messages is wpp_message.c's.
+ *	Parses trace message formats of WPP. A file consists of lines: a message GUID with its
+ *	component and source file, followed by that GUID's messages. Each message is a #typev
+ *	(older: #type) line with number, template and trailer, and in braces its arguments,
+ *	"EXPRESSION, ItemTYPE -- NUMBER". #enumv names the values of an enumeration. Documented in
+ *	the Windows driver kit ("Trace Message Format File"); defaultwpp.ini there defines how each
+ *	item is stored. wpp_message.c formats messages.
  */
 #include "schema/model/text_defs.h"
 #include "base/unicode.h"
@@ -16,7 +17,7 @@
 
 enum {
     MAX_ARGUMENTS = 256, /* of a message; WPP itself allows less */
-    CUSTOM_LEVEL = 16,   /* the first level that has a name of its own */
+    CUSTOM_LEVEL = 16,   /* the first level without a standard name */
     MAX_CUSTOM_LEVELS = 200
 };
 
@@ -29,15 +30,15 @@ typedef struct Slice {
 typedef struct Component {
     EtwTableNode node;
     EtwProviderDef *def;
-    struct Component *next; /* in the order of the file */
-    EtwText levels;         /* Slice: names that are not Windows' */
+    struct Component *next; /* in file order */
+    EtwText levels;         /* Slice: names that are not Windows' own */
 } Component;
 
 /* Names of an enumeration, kept as text until a message refers to it. */
 typedef struct Enumeration {
     EtwTableNode node;
     Slice name, entries;
-    const EtwMap *map; /* in the definition that asked last */
+    const EtwMap *map; /* in the last definition that used it */
     const EtwProviderDef *madeFor;
 } Enumeration;
 
@@ -52,10 +53,10 @@ typedef struct Parser {
     Slice component, source; /* of the last GUID line */
     int messages;
     EtwText entries; /* scratch: EtwMapEntry */
-    size_t budget;   /* names of values that may still be made: references repeat them */
+    size_t budget;   /* maximum number of names of values to create: references repeat them */
 } Parser;
 
-/* A message while its lines are read. */
+/* A message while it is parsed. */
 typedef struct Message {
     Slice symbol, text, level, flags, function;
     unsigned number;
@@ -87,7 +88,7 @@ static bool startsWith(Slice s, const char *text)
     return s.size >= strlen(text) && memcmp(s.at, text, strlen(text)) == 0;
 }
 
-/* Where text is in s for the last time; NULL: nowhere. */
+/* The last occurrence of text in s; NULL: none. */
 static const char *findLast(Slice s, const char *text)
 {
     size_t n = strlen(text);
@@ -129,7 +130,7 @@ static const char *keep(EtwProviderDef *def, Slice s)
     return EtwDefText(def, s.at, s.size);
 }
 
-/* The value of KEY=VALUE among the words behind "//", any case; empty: not there. */
+/* The value of KEY=VALUE among the words after "//", ignoring case; empty: none. */
 static Slice trailerValue(Slice trailer, const char *key)
 {
     size_t n = strlen(key);
@@ -152,7 +153,7 @@ static EtwStatus fail(const Parser *p, EtwError *errPtr, const char *what)
 
 /* ---- Names of values -------------------------------------------------------------------------- */
 
-/* A number behind a name: decimal or 0x; a sign is taken for what it is in 32 bits. */
+/* Parse a number after a name: decimal or 0x; a negative one is converted to 32 bits. */
 static bool numberOf(Slice s, uint64_t *value)
 {
     char text[40];
@@ -167,7 +168,7 @@ static bool numberOf(Slice s, uint64_t *value)
     return *end == 0;
 }
 
-/* "NAME", "NAME=5", "NAME(5)" or "NAME 5": the name's size, *value set when there is one. */
+/* "NAME", "NAME=5", "NAME(5)" or "NAME 5": returns the name, and sets *value if there is one. */
 static Slice entryOf(Slice s, uint64_t *value)
 {
     size_t n = 0;
@@ -182,7 +183,7 @@ static Slice entryOf(Slice s, uint64_t *value)
     return rest.size == 0 || numberOf(rest, value) ? (Slice){s.at, n} : s;
 }
 
-/* The next of names that commas or line breaks separate; an empty one between two breaks is none. */
+/* The next of several names separated by commas or line breaks; empty lines are skipped. */
 static bool nextEntry(Slice *names, Slice *entry)
 {
     while (names->size != 0) {
@@ -201,9 +202,14 @@ static bool nextEntry(Slice *names, Slice *entry)
     return false;
 }
 
-typedef enum Numbers { COUNT_UP, BIT_NUMBERS, MASKS } Numbers; /* what a name without value gets */
+typedef enum Numbers {
+    COUNT_UP,
+    BIT_NUMBERS,
+    MASKS
+} Numbers; /* values of names without a
+                                                                  number */
 
-/* NULL: no names, or more than the file can justify. */
+/* NULL: no names, or too many. */
 static const EtwMap *mapOf(
         Parser *p, EtwProviderDef *def, const char *mapName, Slice names, Numbers numbers)
 {
@@ -246,7 +252,7 @@ static Enumeration *findEnumeration(const Parser *p, Slice name)
     return NULL;
 }
 
-/* The map of an enumeration; NULL: the file does not have it. */
+/* The map of an enumeration; NULL: not in the file. */
 static const EtwMap *enumerationMap(Parser *p, EtwProviderDef *def, Slice name, bool bits)
 {
     Enumeration *e = findEnumeration(p, name);
@@ -340,7 +346,9 @@ static const Item *findItem(Slice name)
     return NULL;
 }
 
-/* Give the field its type. Nobody knows how long an unknown item is: it takes all the rest. */
+/*
+ * Set the type of the field. The size of an unknown item is unknown: it covers all remaining bytes.
+ */
 static void setItem(Parser *p, EtwProviderDef *def, EtwField *f, unsigned argument, Slice type)
 {
     const char *paren = memchr(type.at, '(', type.size);
@@ -380,7 +388,7 @@ static bool nameTaken(const Message *m, const char *name)
     return false;
 }
 
-/* Public formats call each argument Arg; elsewhere an expression may come twice. */
+/* Public formats call each argument Arg, and expressions may be repeated: make names unique. */
 static const char *fieldName(EtwProviderDef *def, const Message *m, Slice expression, unsigned n)
 {
     EtwText text = {0};
@@ -424,7 +432,7 @@ static bool parseArgument(Parser *p, EtwProviderDef *def, Message *m, Slice line
     return true;
 }
 
-/* The payload has them in the order of their numbers. */
+/* The payload has the arguments in the order of their numbers. */
 static void sortArguments(Message *m)
 {
     for (int i = 1; i < m->count; i++) {
@@ -461,7 +469,7 @@ static Component *componentOf(Parser *p)
     return c;
 }
 
-/* Windows' own levels; others are numbered in the order of their first use. */
+/* Windows' own levels; others are numbered in order of first use. */
 static uint8_t levelOf(Component *c, Slice level)
 {
     static const char *const known[] = {"TRACE_LEVEL_NONE", "TRACE_LEVEL_CRITICAL",
@@ -493,7 +501,7 @@ static uint8_t levelOf(Component *c, Slice level)
     return (uint8_t)named.value;
 }
 
-/* C escapes of the template, as its source had them. */
+/* Resolve C escapes in the template. */
 static const char *templateOf(EtwProviderDef *def, Slice s)
 {
     static const char plain[] = "n\nt\tr\r\"\"\\\\''??a\ab\bf\fv\v";
@@ -521,7 +529,7 @@ static const char *templateOf(EtwProviderDef *def, Slice s)
     return kept;
 }
 
-/* "Queue_c2319" of SRC=Queue.c: "Queue.c:2319". Public formats hide the file. */
+/* "Queue_c2319" with SRC=Queue.c: "Queue.c:2319". Public formats hide the file. */
 static const char *eventName(const Parser *p, EtwProviderDef *def, const Message *m)
 {
     EtwText text = {0};
@@ -544,7 +552,7 @@ static const char *eventName(const Parser *p, EtwProviderDef *def, const Message
     return name;
 }
 
-/* Numbers that the template shows in hexadecimal are shown so everywhere. */
+/* Numbers that the template formats in hexadecimal get a hexadecimal out-type. */
 static void takeOutTypes(Message *m)
 {
     Slice t = m->text;
@@ -588,7 +596,7 @@ static void addMessage(Parser *p, Component *c, Message *m)
     p->messages++;
 }
 
-/* "NAME NUMBER "TEMPLATE" // LEVEL=.. FLAGS=.. FUNC=..", behind #typev. */
+/* Parse "NAME NUMBER "TEMPLATE" // LEVEL=.. FLAGS=.. FUNC=..", after #typev. */
 static bool parseHead(Message *m, Slice line)
 {
     uint64_t number;
@@ -626,7 +634,7 @@ static EtwStatus parseMessage(Parser *p, Message *m, Slice head, EtwError *errPt
     Component *c = componentOf(p);
     const char *before = p->at;
     int lineBefore = p->line;
-    if (!nextLine(p, &line) || line.size == 0 || *line.at != '{') { /* without arguments */
+    if (!nextLine(p, &line) || line.size == 0 || *line.at != '{') { /* no arguments */
         p->at = before;
         p->line = lineBefore;
         addMessage(p, c, m);
@@ -666,7 +674,7 @@ static EtwStatus parseEnumeration(Parser *p, Slice head, EtwError *errPtr)
     return ETW_OK;
 }
 
-/* "GUID COMPONENT // SRC=FILE MJ= MN="; false: no such line. */
+/* Parse "GUID COMPONENT // SRC=FILE MJ= MN=". False: another line. */
 static bool parseGuid(Parser *p, Slice line)
 {
     char text[40];
@@ -717,7 +725,7 @@ static void freeNode(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
-/* Hand the definitions over, or, when there was an error, free them. */
+/* Pass the definitions on; after an error free them. */
 static void deliver(Parser *p, bool good, EtwDefProc *add, void *ctx)
 {
     for (Component *c = p->first; c != NULL; c = c->next) {
@@ -739,7 +747,7 @@ EtwStatus EtwTmfRead(const char *from, const void *data, size_t size, EtwDefProc
 {
     EtwText text = {0};
     EtwTextOfFile(&text, data, size);
-    EtwTextReserve(&text, 1); /* never NULL */
+    EtwTextReserve(&text, 1); /* not NULL */
     Parser p = {.at = text.data, .end = text.data + text.size, .from = from};
     Message *message = EtwAlloc(sizeof *message);
     p.lastPtr = &p.first;

@@ -1,8 +1,8 @@
 /*
  * schema/wpp/wpp_message.c --
  *
- *	Messages of WPP: a template whose arguments are %N!SPEC!, SPEC as printf has it, N from 10
- *	on; below that stand what every message has. Reads no formats (tmf.c).
+ *	Formats messages of WPP: a template whose arguments are %N!SPEC!, with SPEC as in printf and
+ *	N from 10 on. Lower numbers are data that every message has. tmf.c parses the formats.
  */
 #include "schema/model/text_defs.h"
 #include "base/unicode.h"
@@ -13,7 +13,7 @@
 
 enum {
     MAX_VALUES = 256,
-    MAX_WIDTH = 1024, /* of one argument; a wider one is meant to hurt */
+    MAX_WIDTH = 1024, /* maximum width of an argument, against malicious templates */
     FIRST_ARGUMENT = 10
 };
 
@@ -28,7 +28,7 @@ typedef struct Spec {
     bool left, plus, space, alternate, zero;
     int width;
     int precision; /* -1: not given */
-    int bytes;     /* of the number: 1, 2, 8; 0: as it is */
+    int bytes;     /* size of the number: 1, 2, 8; 0: its own */
     char conversion;
 } Spec;
 
@@ -131,7 +131,7 @@ static Spec readSpec(const char *at, size_t size)
 
 /* ---- One value -------------------------------------------------------------------------------- */
 
-/* Text by precision and width; both count characters. */
+/* Append text with precision and width, which count characters. */
 static void addText(EtwText *out, const Spec *s, const char *text, size_t size)
 {
     if (s->precision >= 0) {
@@ -181,7 +181,7 @@ static void addMac(EtwText *out, const EtwValue *v)
     }
 }
 
-/* The value as text, whatever it is. */
+/* Append the value of any kind as text. */
 static void addPlain(EtwText *out, const EtwField *f, const EtwValue *v)
 {
     EtwTmfKind kind = ETW_TMF_KIND(f->tag);
@@ -208,7 +208,7 @@ static bool isNumber(const EtwValue *v)
            v->kind == ETW_V_FILETIME;
 }
 
-/* Cut to the size that the specification or else the field has, and extended by its sign. */
+/* Truncate to the size of the specification or the field, then sign-extend. */
 static uint64_t numberOf(const EtwValue *v, const Spec *s, bool isSigned)
 {
     int bytes = s->bytes != 0 ? s->bytes : v->width != 0 ? v->width : 8;
@@ -227,7 +227,7 @@ static void addNumber(EtwText *out, const Spec *s, uint64_t u)
     snprintf(format + n, sizeof format - (size_t)n, s->precision >= 0 ? ".*ll%c" : "ll%c",
             s->conversion);
     int precision = s->precision < MAX_WIDTH ? s->precision : MAX_WIDTH;
-    /* The format is made above, of nothing but these parts. */
+    /* The format was built above from known parts only. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     int size = s->precision >= 0
@@ -237,7 +237,7 @@ static void addNumber(EtwText *out, const Spec *s, uint64_t u)
     EtwTextAdd(out, digits, size < (int)sizeof digits ? (size_t)size : sizeof digits - 1);
 }
 
-/* Upper-case, all digits, without 0x. */
+/* Upper case, all digits, without 0x. */
 static void addPointer(EtwText *out, const Spec *s, uint64_t u, int bytes)
 {
     Spec hex = *s;
@@ -290,7 +290,7 @@ static void addValue(const Message *m, const Spec *s, const EtwField *f, const E
     }
 }
 
-/* ---- What every message has ------------------------------------------------------------------- */
+/* ---- Standard arguments ----------------------------------------------------------------------- */
 
 static const EtwEventDef *definitionOf(const EtwSchema *schema)
 {
@@ -349,7 +349,7 @@ static const char *levelName(const Message *m)
     return name ? name : "";
 }
 
-/* %!NAME! that the preprocessor left for the formatter. */
+/* A name in %!NAME! that the preprocessor has not replaced. */
 static void addName(const Message *m, const char *name, size_t size)
 {
     static const struct {
@@ -377,7 +377,7 @@ static void addName(const Message *m, const char *name, size_t size)
 static void addArgument(const Message *m, unsigned number, const Spec *s)
 {
     if (number == 0) {
-        return; /* where the tool's prefix goes */
+        return; /* the position of the tool's prefix */
     }
     if (number < FIRST_ARGUMENT) {
         addStandard(m, number, s);
@@ -391,7 +391,10 @@ static void addArgument(const Message *m, unsigned number, const Spec *s)
     }
 }
 
-/* At the percent sign; where the text goes on. Numbers have at most two digits but for %100 ff. */
+/*
+ * Process a percent sign; returns the position after it. Numbers have at most two digits, except
+ * %100 and higher.
+ */
 static const char *addPart(const Message *m, const char *at)
 {
     const char *start = ++at;
@@ -403,7 +406,7 @@ static const char *addPart(const Message *m, const char *at)
             return end + 1;
         }
     }
-    if (*at == '0') { /* never more than this one digit: what follows is text */
+    if (*at == '0') { /* only one digit: the following characters are text */
         return at + 1;
     }
     while (*at >= '0' && *at <= '9' && at - start < 4) {

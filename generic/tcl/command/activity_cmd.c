@@ -1,8 +1,8 @@
 /*
  * tcl/command/activity_cmd.c --
  *
- *	etw activity: the thread's current activity id, which its events have, scopes of an activity, and the related id with
- *	the origin of an activity. The engine keeps the ids.
+ *	etw activity: the thread's current activity id, which its events get; scopes of an activity;
+ *	and the related id, which links an activity to its origin. The engine stores the ids.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "engine/provider/provider.h"
@@ -15,7 +15,7 @@ static Tcl_Obj *activityObj(const Etw_Guid *activity)
     return EtwGuidIsNull(&guid) ? Tcl_NewObj() : EtwGuidObj(&guid);
 }
 
-/* "" is none: *nonePtr. */
+/* *nonePtr: obj is "", no activity. */
 static int getActivity(Tcl_Interp *interp, Tcl_Obj *obj, Etw_Guid *activity, bool *nonePtr)
 {
     EtwGuid guid;
@@ -62,7 +62,7 @@ static int currentCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return TCL_OK;
 }
 
-/* Returns the one before, to be set again later. */
+/* Returns the previous activity, so that the caller can restore it. */
 static int setCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Etw_Guid before, activity;
@@ -94,8 +94,8 @@ static int transferCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
 }
 
 /*
- * The body runs under an activity, whose first event says which one it came from. Not for a yield
- * inside: other code of the thread would go on under this activity.
+ * Run the body under an activity, whose first event has the origin as related activity. The body
+ * must not yield: other code of the thread would run under this activity.
  */
 static int runCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
@@ -117,7 +117,7 @@ static int runCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     Etw_ActivitySet(&activity);
     result = Tcl_EvalObjEx(interp, objv[objc - 1], 0);
     if (!isNone(&before)) {
-        EtwActivityRelate(NULL); /* no event was written under it */
+        EtwActivityRelate(NULL); /* no event was written under the activity */
     }
     Etw_ActivitySet(isNone(&before) ? NULL : &before);
     return result;

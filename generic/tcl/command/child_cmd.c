@@ -1,8 +1,8 @@
 /*
  * tcl/command/child_cmd.c --
  *
- *	::etw::lib::child, for the command-line tool alone: one program of an interpreter, held until it is traced, and the
- *	terminal. What is done with it is library/cli/'s; how it is done base/child.h's.
+ *	::etw::lib::child, for the command-line tool only: a program that is started but held until
+ *	it is traced, and the terminal. library/cli uses it; base/child.h implements it.
  */
 #include "tcl/core/tclglue.h"
 #include "base/child.h"
@@ -10,7 +10,7 @@
 
 /* Owned by the command, freed with it. */
 typedef struct ChildState {
-    OsChild *child; /* NULL: none was started, or its end was told */
+    OsChild *child; /* NULL: none was started, or its end was reported */
 } ChildState;
 
 static int needChild(Tcl_Interp *interp, const ChildState *state)
@@ -32,7 +32,7 @@ static void nativeWord(Tcl_Obj *word, Tcl_DString *dsPtr)
 #endif
 }
 
-/* child start PROGRAM ?ARG ...?: its process id. */
+/* child start PROGRAM ?ARG ...?: returns its process id. */
 static int startCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     ChildState *state = clientData;
@@ -77,7 +77,7 @@ static int goCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
     return OsChildResume(state->child, &err) == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }
 
-/* child wait MS: {} while it runs; {exit CODE} or {killed SIGNAL}, once. */
+/* child wait MS: returns {} while it runs, then {exit CODE} or {killed SIGNAL} once. */
 static int waitCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     ChildState *state = clientData;
@@ -109,7 +109,7 @@ static int interruptCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj 
     return TCL_OK;
 }
 
-/* child free: one that never went ends; one that runs goes on. */
+/* child free: a program that was not resumed is killed, a running one continues. */
 static int freeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     ChildState *state = clientData;
@@ -126,7 +126,7 @@ static int freeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
 
 /* ---- The terminal -------------------------------------------------------------------------------- */
 
-/* child catch: count Ctrl-C from now on. */
+/* child catch: from now on only count Ctrl-C. */
 static int catchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     (void)clientData;
@@ -138,7 +138,7 @@ static int catchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     return TCL_OK;
 }
 
-/* child interrupts: {ALL DIRECT}, those counted since. */
+/* child interrupts: returns {ALL DIRECT}, the numbers counted so far. */
 static int interruptsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     int direct, all = OsInterrupts(&direct);
@@ -150,7 +150,7 @@ static int interruptsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj
     return TCL_OK;
 }
 
-/* child columns CHANNEL: of a terminal; 0 when it does not say, -1 when it is none. */
+/* child columns CHANNEL: width of the terminal; 0: unknown, -1: not a terminal. */
 static int columnsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Channel channel = Tcl_GetChannel(interp, Tcl_GetString(objv[2]), NULL);

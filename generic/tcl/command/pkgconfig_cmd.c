@@ -1,22 +1,25 @@
 /*
  * tcl/command/pkgconfig_cmd.c --
  *
- *	etw pkgconfig list|get KEY: what this build is and what it found at run time, in the shape of
- *	Tcl's own ::tcl::pkgconfig. Tests take their constraints from it.
+ *	etw pkgconfig list|get KEY: properties of this build and of the system, in the form of Tcl's
+ *	own ::tcl::pkgconfig. Tests derive their constraints from it.
  */
 #include "tcl/core/tclglue.h"
 #include "base/os.h"
 #include "engine/engine_int.h"
 #include "script/script_int.h"
 
-/* The one that -engine auto takes. */
+/* The engine that -engine auto selects. */
 static const char *engineName(void)
 {
     const EtwEngineOps *system = EtwSystemOps(NULL);
     return system != NULL ? system->name : etwEmbeddedOps.name;
 }
 
-/* What the engine "system" has been tested against. To be "windows" once it was a real one. */
+/*
+ * The environment in which the engine "system" was tested. To become "windows" after a test on a
+ * real Windows.
+ */
 static const char *systemTested(void)
 {
 #ifdef _WIN32
@@ -59,8 +62,9 @@ static const char *threads(void)
 #endif
 }
 
-/* How scripts are hooked: "swap" through Tcl's private structures, "trace" through its public
- * API. */
+/*
+ * How scripts are hooked: "swap" through Tcl's private structures, "trace" through its public API.
+ */
 static const char *hooks(void)
 {
     const EtwHookLayer *layer = etwHookLayer != NULL ? etwHookLayer : EtwHookLayerGet();
@@ -92,7 +96,7 @@ static const char *tclVersion(void)
     return TCL_PATCH_LEVEL;
 }
 
-/* What a C program links with behind libetwcore.a. */
+/* The libraries that a C program needs in addition to libetwcore.a. */
 static const char *libs(void)
 {
     return ETW_LINK_LIBS;

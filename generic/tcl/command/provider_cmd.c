@@ -1,8 +1,8 @@
 /*
  * tcl/command/provider_cmd.c --
  *
- *	etw providers, etw provider create|event|delete|describe|grant. What a
- *	provider is: tcl_provider.c.
+ *	etw providers, etw provider create|event|delete|describe|grant. tcl_provider.c implements
+ *	providers.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "tcl/value/schema_dict.h"
@@ -42,7 +42,8 @@ static int createCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
         provider->callback = EtwCallbackNew(interp, provider->handle, options.callback);
     }
     int result = EtwProviderAddTo(ctx, provider);
-    EtwProviderRelease(provider); /* the table has its own reference now, or it is gone */
+    EtwProviderRelease(provider); /* the table has its own reference now, unless adding has
+                                     failed */
     if (result == TCL_OK) {
         Tcl_SetObjResult(interp, objv[2]);
     }
@@ -213,8 +214,10 @@ static Tcl_Obj *eventsDict(EtwTclProvider *provider)
     return dict;
 }
 
-/* The events of a provider that this interpreter made; nobody else's are known before they are
- * written. */
+/*
+ * The events of a provider that this interpreter created. Those of other providers are unknown
+ * until they are written.
+ */
 static void putOwnEvents(EtwInterp *ctx, const EtwProviderRef *target, Tcl_Obj *dict)
 {
     Tcl_InterpState state = Tcl_SaveInterpState(ctx->interp, TCL_OK);
@@ -234,7 +237,7 @@ static void addGroup(void *clientData, const char *group, const char *descriptio
     EtwPut(clientData, group, EtwStringObj(description));
 }
 
-/* Groups of kernel events that this machine has, each with what it stands for. */
+/* The kernel groups of this machine, each with its description. */
 static Tcl_Obj *kernelGroups(void)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -248,7 +251,7 @@ static const EtwOption describeOptions[] = {
         {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
 };
 
-/* What is known of the provider without its being registered. */
+/* Add what is known of a provider that is not registered. */
 static void putKnown(Tcl_Obj *name, bool events, Tcl_Obj *dict)
 {
     EtwKnownProvider known;
@@ -268,8 +271,10 @@ static void putKnown(Tcl_Obj *name, bool events, Tcl_Obj *dict)
     }
 }
 
-/* One that is known by its name only: without a GUID nobody can enable it. The error that says so
- * stands when it is not even that. */
+/*
+ * Describe a provider without a known GUID, which cannot be enabled. If the name is unknown, too,
+ * the previous error is kept.
+ */
 static int describeUnidentified(Tcl_Interp *interp, Tcl_Obj *name, bool events)
 {
     EtwKnownProvider known;
@@ -331,7 +336,7 @@ int EtwProviderCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     return EtwDispatch(subCommands, clientData, objc, objv);
 }
 
-/* Those of a list of names that match. */
+/* The names of a list that match the pattern. */
 static Tcl_Obj *matchingNames(Tcl_Obj *all, const char *pattern)
 {
     Tcl_Obj *matching = Tcl_NewListObj(0, NULL);

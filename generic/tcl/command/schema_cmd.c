@@ -1,20 +1,20 @@
 /*
  * tcl/command/schema_cmd.c --
  *
- *	etw schema: loads files that describe events, and looks around in all that is known of
- *	providers without a trace. Readers of the formats are the schema room's; texts for people and
- *	comparing are written in Tcl (library/schema_text.tcl).
+ *	etw schema: loads files that describe events, and searches all providers that are known
+ *	without a trace. The folder schema reads the formats. Readable text and comparison are
+ *	implemented in Tcl (library/schema_text.tcl).
  */
 #include "tcl/value/schema_dict.h"
 #include "schema/catalog/catalog.h"
 #include "tcl/value/definition_lookup.h"
 #include "schema/store/definition_files.h"
 
-/* ---- Where to look ------------------------------------------------------------------------------- */
+/* ---- Where to search ----------------------------------------------------------------------------- */
 
-/* The definitions of a file that is only looked at (-from), or everything that is known. */
+/* The definitions in a file that is not loaded (-from), or all known ones. */
 typedef struct Scope {
-    Tcl_Obj *from; /* NULL: everything */
+    Tcl_Obj *from; /* NULL: all known ones */
     EtwProviderDef **defs;
     int count;
 } Scope;
@@ -117,8 +117,10 @@ static bool hasSchemaSuffix(const char *path)
     return false;
 }
 
-/* All files of a folder and below that describe events by their suffix. One that makes no sense does
- * not keep the others out: its dict has the error. */
+/*
+ * Load all files in a folder and its subfolders with a known suffix. An error in one file does not
+ * prevent loading the others: it is stored in that file's dict.
+ */
 static int loadFolder(Tcl_Interp *interp, Tcl_Obj *folder, Tcl_Obj *result, int depth)
 {
     Tcl_GlobTypeData folders = {.type = TCL_GLOB_TYPE_DIR};
@@ -197,7 +199,7 @@ static void countCatalogued(void *ctx, const EtwGuid *guid, const char *name, in
     ++*(int *)ctx;
 }
 
-/* The catalogue in use, or another one. */
+/* Return the path of the catalogue, or use another one. */
 static int catalogCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Tcl_DString ds;
@@ -256,7 +258,7 @@ static void listKnown(void *ctx, const EtwKnownProvider *known)
     }
 }
 
-/* An optional word before the options: at `index`, unless that is an option. */
+/* An optional word at `index` before the options; NULL: there is none. */
 static Tcl_Obj *optionalWord(int objc, Tcl_Obj *const objv[], int *indexPtr)
 {
     bool there = *indexPtr < objc && *Tcl_GetString(objv[*indexPtr]) != '-';
@@ -294,7 +296,7 @@ static const EtwOption describeOptions[] = {
         {NULL, ETW_OPT_BOOL, 0, 0, 0, 0, NULL},
 };
 
-/* Hand a result to a procedure of library/schema_text.tcl, which makes a text of it. */
+/* Pass a result to a procedure of library/schema_text.tcl, which formats it as text. */
 static int asText(Tcl_Interp *interp, const char *proc, Tcl_Obj *value)
 {
     Tcl_Obj *words[2] = {Tcl_NewStringObj(proc, -1), value};
@@ -307,7 +309,7 @@ static int asText(Tcl_Interp *interp, const char *proc, Tcl_Obj *value)
     return code;
 }
 
-/* Events as a list; NULL with an error left when none is meant. */
+/* The matching events as a list; NULL with an error left if none matches. */
 static Tcl_Obj *matchingEvents(Tcl_Interp *interp, const EtwProviderDef *def, Tcl_Obj *wanted)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
@@ -376,10 +378,10 @@ static const EtwOption findOptions[] = {
 
 typedef struct Find {
     const char *word;    /* lower case */
-    const char *pattern; /* of providers; NULL: all */
+    const char *pattern; /* of provider names; NULL: all */
     int limit, found;    /* 0: no limit */
     Tcl_Obj *hits;
-    const EtwKnownProvider *known; /* that is looked at */
+    const EtwKnownProvider *known; /* the provider being searched */
 } Find;
 
 static bool has(const Find *find, const char *text)
@@ -399,7 +401,7 @@ static bool belowLimit(const Find *find)
     return find->limit == 0 || find->found < find->limit;
 }
 
-/* A hit of a kind, to which the caller adds. */
+/* Add a hit of a kind; the caller adds more keys. */
 static Tcl_Obj *addHit(Find *find, const char *kind, const char *name)
 {
     Tcl_Obj *hit = Tcl_NewDictObj();
@@ -421,7 +423,7 @@ static void putEvent(Tcl_Obj *hit, const EtwEventDef *event)
     EtwPut(hit, "version", Tcl_NewIntObj(event->desc.version));
 }
 
-/* A later version of the event has the field too: that one is shown. */
+/* True if a later version of the event also has the field: only that one is listed. */
 static bool hasLaterVersion(const EtwProviderDef *def, int index, const char *field)
 {
     const EtwEventDef *event = def->events[index];
@@ -500,7 +502,10 @@ static void findInKnown(void *ctx, const EtwKnownProvider *known)
     }
 }
 
-/* Names of events are made of two that the catalogue has apart: the longer part must be there. */
+/*
+ * Names of events consist of two parts, which the catalogue stores separately: search for the
+ * longer one.
+ */
 static const char *rarestPart(const char *word, Tcl_DString *dsPtr)
 {
     const char *slash = strchr(word, '/');
@@ -542,7 +547,7 @@ static int findCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
 
 /* ---- diff ------------------------------------------------------------------------------------------ */
 
-/* Written in Tcl: it compares what describe answers. */
+/* Implemented in Tcl: compares results of describe. */
 static int diffCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *command = Tcl_NewListObj(0, NULL);

@@ -1,19 +1,19 @@
 /*
  * tcl/command/session_cmd.c --
  *
- *	etw start, stop, query, flush, update, snapshot, recover and mark: options in, the session's
- *	state as a dict out. What a session is and does is the engine's (engine/engine.h). Their list is in
- *	sessions_cmd.c.
+ *	etw start, stop, query, flush, update, snapshot, recover and mark: convert options to a
+ *	configuration, and a session's state to a dict. The engine implements sessions
+ *	(engine/engine.h). sessions_cmd.c lists them.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "tcl/command/session_cmd_int.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Order of EtwFileMode. */
+/* In the order of EtwFileMode. */
 static const char *const modeNames[] = {
         "sequential", "circular", "append", "newfile", "memory", NULL};
-/* Order of EtwEngine. */
+/* In the order of EtwEngine. */
 static const char *const engineNames[] = {"auto", "embedded", "system", NULL};
 
 typedef struct StartOptions {
@@ -181,7 +181,7 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
     return TCL_OK;
 }
 
-/* A session must have somewhere to put its events. */
+/* A session must have a destination for its events. */
 static int checkDestination(Tcl_Interp *interp, const EtwSessionConfig *config)
 {
     if (config->file == NULL && config->mode != ETW_FILE_MEMORY && !config->realtime) {
@@ -204,7 +204,7 @@ static int checkDestination(Tcl_Interp *interp, const EtwSessionConfig *config)
 }
 
 typedef struct FileUse {
-    const char *session; /* asks; its own file is no conflict */
+    const char *session; /* the session to be started; its own file is no conflict */
     Tcl_Obj *file;
     EtwSessionInfo by;
     bool used;
@@ -224,7 +224,7 @@ static bool usesFile(void *ctx, const EtwSessionInfo *info)
     return !use->used;
 }
 
-/* Two writers of one file would leave neither's events in it. */
+/* Two sessions that write to the same file would destroy it. */
 static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj *file)
 {
     FileUse use = {.session = config->name, .file = file};
@@ -242,7 +242,7 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
             use.by.name, (unsigned long)use.by.ownerPid, use.by.file, use.by.name);
 }
 
-/* What a config of a private session points to. */
+/* Data that the configuration of a private session points to. */
 typedef struct PrivateData {
     EtwProviderRef inProcess, other;
     uint32_t pids[ETW_MAX_PIDS];

@@ -1,15 +1,15 @@
 /*
  * tcl/command/sessions_cmd.c --
  *
- *	etw sessions: the names of all sessions of the user, or (-long) how each of them stands, what it
- *	lets in, and how fast it goes. The rate is that since this interpreter's last look, which is kept
- *	here; all else is the engine's.
+ *	etw sessions: the names of all sessions of the user, or (-long) the state, enabled providers
+ *	and event rate of each. The rate is that since this interpreter's previous call, whose
+ *	counters are stored here.
  */
 #include "tcl/command/session_cmd_int.h"
 
-/* What a session of the embedded engine had when it was last looked at. */
+/* The counters of a session of the embedded engine at the previous call. */
 typedef struct RateSample {
-    uint64_t instance; /* 0: never looked at */
+    uint64_t instance; /* 0: no previous call */
     uint64_t events;
     int64_t duration;
 } RateSample;
@@ -31,7 +31,7 @@ typedef struct Listing {
     struct EtwSessionRates *rates; /* NULL: names only */
 } Listing;
 
-/* Events a second since the last look; at the first one, since the session's start. */
+/* Events per second since the previous call; at the first call, since the session's start. */
 static double rateOf(struct EtwSessionRates *rates, const EtwSessionInfo *info)
 {
     bool known = info->index < ETW_MAX_SESSIONS && strcmp(info->engine, "embedded") == 0;
@@ -72,9 +72,9 @@ static bool addSession(void *ctx, const EtwSessionInfo *info)
     return true;
 }
 
-/* ---- What they let in ------------------------------------------------------------------------ */
+/* ---- Enabled providers ----------------------------------------------------------------------- */
 
-/* Value of a dict's key, which is there. */
+/* Value of a key that must exist. */
 static Tcl_Obj *valueOf(Tcl_Obj *dict, const char *key)
 {
     Tcl_Obj *name = Tcl_NewStringObj(key, -1), *value = NULL;
@@ -85,8 +85,10 @@ static Tcl_Obj *valueOf(Tcl_Obj *dict, const char *key)
     return value;
 }
 
-/* The listed session that a provider is enabled in; NULL: it is not listed. The list is ours alone:
- * its dicts may be changed in place. */
+/*
+ * The dict of the session that a provider is enabled in; NULL: not listed. The list is not shared,
+ * so its dicts may be changed in place.
+ */
 static Tcl_Obj *findListed(Tcl_Obj *list, const char *engine, const char *session)
 {
     Tcl_Size count;
@@ -141,7 +143,7 @@ int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     EtwInterp *ctx = clientData;
     SessionsOptions options = {0};
     Listing listing = {NULL, NULL, NULL};
-    int first = objc % 2 == 0 ? 2 : 1; /* name-value pairs stand behind a pattern, or alone */
+    int first = objc % 2 == 0 ? 2 : 1; /* options are pairs, so an odd word is a pattern */
 
     if (objc > first && Tcl_GetString(objv[first])[0] != '-') {
         Tcl_WrongNumArgs(interp, 1, objv, "?pattern? ?-option value ...?");

@@ -1,13 +1,13 @@
 /*
  * tcl/command/text_cmd.c --
  *
- *	::etw::lib::visible, for the parts of the package that are written in Tcl: text that comes from a trace
- *	or a file, harmless to a terminal.
+ *	::etw::lib::visible, for parts of the package in Tcl: makes text from a trace or a file safe
+ *	for terminals.
  */
 #include "tcl/core/tclglue.h"
 #include "flow/render/escape.h"
 
-/* visible TEXT ?lines?: on one line; `lines`: line feeds and tabs stay. */
+/* visible TEXT ?lines?: on one line; with `lines`, line feeds and tabs are kept. */
 static int visibleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwText out = {0};

@@ -1,8 +1,8 @@
 /*
  * tcl/consume/channel_source.c --
  *
- *	A Tcl channel as a source: "-" (stdin) and "channel:NAME". What comes through it is
- *	flow/source/source_pipe.h's.
+ *	A Tcl channel as a source: "-" (stdin) and "channel:NAME". flow/source/source_pipe.h reads
+ *	the data.
  */
 #include "tcl/consume/query.h"
 #include "flow/source/source_pipe.h"
@@ -14,7 +14,7 @@ bool EtwIsChannelSource(const char *word)
     return strcmp(word, "-") == 0 || strncmp(word, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Waits: the channel blocks. */
+/* Blocks, because the channel is blocking. */
 static int64_t readChannel(void *ctx, void *to, size_t size, EtwError *errPtr)
 {
     Tcl_Size got = Tcl_Read(ctx, to, (Tcl_Size)size);
@@ -26,7 +26,7 @@ static int64_t readChannel(void *ctx, void *to, size_t size, EtwError *errPtr)
     return got;
 }
 
-/* It is its opener's to close; until now it could not go while it was read. */
+/* Drop the reference that kept the channel from being closed while it was read. */
 static void releaseChannel(void *ctx)
 {
     Tcl_UnregisterChannel(NULL, ctx);

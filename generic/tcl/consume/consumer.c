@@ -2,17 +2,17 @@
  * tcl/consume/consumer.c --
  *
  *	Background consumers. A worker thread reads a query's sources, filters in C, and fills
- *	batches with copies of the records; the interpreter's thread turns them into Tcl values and calls
- *	the command from its event loop. The worker never touches a Tcl object.
+ *	batches with copies of the records. The interpreter's thread converts them to Tcl values and
+ *	calls the command from its event loop. The worker does not use Tcl objects.
  *
- * Ownership: the source and the worker's filter belong to the worker from its start until it has
- *	been joined. A batch belongs to whoever took it off a list: the worker while it fills one, the
- *	interpreter's thread while it delivers one; the two lists (`filled`, `free`) and `notified` are
- *	guarded by the mutex. At most QUEUE_BATCHES exist: with none free a worker of files waits for one,
- *	a worker of live sources drops the event and counts it.
+ *	Ownership: the source and the worker's filter belong to the worker from its start until it
+ *	has been joined. A batch in a list belongs to the list; otherwise it belongs to the worker,
+ *	which fills it, or to the interpreter's thread, which delivers it. The mutex guards the two
+ *	lists (`filled`, `free`) and `notified`. At most QUEUE_BATCHES exist. If none is free, a
+ *	worker of files waits for one, and a worker of live sources drops the event and counts it.
  *
- * Everything else belongs to the interpreter's thread. A consumer that ended keeps its name and its
- *	counts until `etw consumer cancel` or the interpreter's end.
+ *	Everything else belongs to the interpreter's thread. A consumer that has ended keeps its
+ *	name and counters until `etw consumer cancel` or the interpreter's end.
  */
 #include "tcl/consume/consumer.h"
 #include "base/os.h"
@@ -26,7 +26,7 @@ typedef struct Batch {
     struct Batch *next;
     int count;
     int delivered;
-    uint8_t *bytes; /* what the events point to */
+    uint8_t *bytes; /* memory of the events' data */
     size_t used, capacity;
     EtwEvent events[BATCH_EVENTS];
 } Batch;
@@ -41,36 +41,38 @@ typedef struct EtwConsumer {
     char name[24];
     State state;
     Tcl_Obj *command;
-    int batch;      /* events a call; 0: one, not as a list */
-    EtwQuery query; /* its maker and where serve the interpreter's thread */
+    int batch;      /* events per call; 0: one event, not as a list */
+    EtwQuery query; /* its maker and `where` are used by the interpreter's thread */
     Tcl_TimerToken timer;
-    Tcl_Obj *warnings; /* NULL: it runs */
-    bool busy; /* a callback is running: the event loop inside it must not deliver out of order */
+    Tcl_Obj *warnings; /* NULL: running */
+    bool busy; /* a callback is running: deliveries from its event loop would be out of order */
     uint64_t delivered;
 
     OsThread *thread;
     Tcl_ThreadId owner;
     EtwFilter workerFilter; /* with a store of its own */
-    uint64_t workerLimit;   /* 0: none; only when Tcl filters nothing more */
+    uint64_t workerLimit;   /* 0: none; only used if Tcl does not filter */
     bool live;
-    bool cancelled;   /* atomic: the worker is to return */
+    bool cancelled;   /* atomic: the worker must return */
     bool exhausted;   /* atomic: the worker has returned */
     uint64_t dropped; /* atomic */
-    uint64_t lost;    /* atomic: of the sources */
-    OsWake *capacity; /* posted when a batch has become free */
+    uint64_t lost;    /* atomic: losses of the sources */
+    OsWake *capacity; /* posted when a batch becomes free */
 
     OsMutex *mutex;
     Batch *filled, **filledEnd;
     Batch *free;
-    int batches;    /* made so far */
-    bool notified;  /* an event is on its way to the interpreter's thread */
+    int batches;    /* number allocated */
+    bool notified;  /* a notice is queued for the interpreter's thread */
     bool held;      /* the worker has events that wait until the queue is empty */
-    Notice *notice; /* the next one: made by the interpreter's thread, so that Tcl's allocator
-                              never sees the worker */
+    Notice *notice; /* the next one; allocated by the interpreter's thread, so that the worker
+                       does not use Tcl's allocator */
 } EtwConsumer;
 
-/* Relaxed loads and stores suffice: each of these is a flag or a count of its own; what batches
- * hold is published by the mutex. */
+/*
+ * Relaxed loads and stores suffice: each field is an independent flag or counter. The mutex
+ * publishes the contents of batches.
+ */
 #define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define STORE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
 
@@ -86,7 +88,7 @@ static void freeBatches(Batch *batch)
     }
 }
 
-/* A free one, or one more while there may be; NULL: none. */
+/* A free batch, or a new one if the limit permits; NULL: none. */
 static Batch *takeFree(EtwConsumer *c)
 {
     OsMutexLock(c->mutex);
@@ -129,7 +131,7 @@ static Batch *takeFilled(EtwConsumer *c)
         if (c->filled == NULL) {
             c->filledEnd = &c->filled;
         }
-        batch->next = NULL; /* what follows stays the queue's */
+        batch->next = NULL; /* the following batches stay in the queue */
         wake = c->held && c->filled == NULL;
     }
     OsMutexUnlock(c->mutex);
@@ -153,7 +155,7 @@ static void requeueBatch(EtwConsumer *c, Batch *batch)
 /* ---- The worker ------------------------------------------------------------------------------ */
 
 struct Notice {
-    Tcl_Event header; /* first: Tcl knows no more of it */
+    Tcl_Event header; /* must be first; Tcl frees it */
     EtwConsumer *consumer;
 };
 
@@ -169,7 +171,7 @@ static Notice *newNotice(EtwConsumer *c)
     return notice;
 }
 
-/* Tell the interpreter's thread, unless it has been told and has not looked yet. */
+/* Notify the interpreter's thread, unless a notice is queued already. */
 static void notify(EtwConsumer *c, Batch *filled)
 {
     OsMutexLock(c->mutex);
@@ -183,7 +185,7 @@ static void notify(EtwConsumer *c, Batch *filled)
     OsMutexUnlock(c->mutex);
     if (needed) {
         Notice *notice =
-                c->notice; /* ours alone until the next one was made and `notified` cleared */
+                c->notice; /* not shared until the next one was allocated and `notified` cleared */
         Tcl_ThreadQueueEvent(c->owner, &notice->header, TCL_QUEUE_TAIL);
         Tcl_ThreadAlert(c->owner);
     }
@@ -199,8 +201,9 @@ static void queueBatch(EtwConsumer *c, Batch **batchPtr)
 }
 
 /*
- * The source has no more just now: what there is goes to the interpreter's thread, unless that is
- * behind. Then it waits and grows: a queue of batches of one event each would soon be full.
+ * The source has no more events now: queue the batch, unless the interpreter's thread is behind. In
+ * that case the batch waits and grows, because a queue of batches with one event each would soon be
+ * full.
  */
 static void queuePartial(EtwConsumer *c, Batch **batchPtr)
 {
@@ -213,7 +216,7 @@ static void queuePartial(EtwConsumer *c, Batch **batchPtr)
     }
 }
 
-/* Copy `size` bytes behind those that the batch has; room was made before. NULL stays NULL. */
+/* Append a copy of `size` bytes to the batch, which has space for them. NULL stays NULL. */
 static const uint8_t *keep(Batch *batch, const uint8_t *data, size_t size)
 {
     if (data == NULL || size == 0) {
@@ -251,8 +254,10 @@ static void copyEvent(Batch *batch, const EtwEvent *event)
     copy->record = NULL;
 }
 
-/* A batch to fill: for files it is waited for; NULL: cancelled, or a live source's event is to be
- * dropped. */
+/*
+ * A batch to fill. With files this waits for one. NULL: cancelled, or a live source's event has to
+ * be dropped.
+ */
 static Batch *batchToFill(EtwConsumer *c)
 {
     Batch *batch = takeFree(c);
@@ -277,17 +282,17 @@ static void addEvent(EtwConsumer *c, Batch **batchPtr, const EtwEvent *event)
     }
     batch = *batchPtr;
     if (batch == NULL) {
-        STORE(c->dropped, LOAD(c->dropped) + 1); /* the worker is its only writer */
+        STORE(c->dropped, LOAD(c->dropped) + 1); /* only the worker writes it */
         return;
     }
-    if (batch->capacity < bytes) { /* empty: a batch with events was handed over above */
+    if (batch->capacity < bytes) { /* an empty batch: one with events was queued above */
         batch->bytes = EtwRealloc(batch->bytes, bytes);
         batch->capacity = bytes;
     }
     copyEvent(batch, event);
 }
 
-/* True: go on. */
+/* True: continue. */
 static bool workOnce(EtwConsumer *c, Batch **batchPtr, uint64_t *passedPtr)
 {
     EtwEvent event;
@@ -324,7 +329,7 @@ static void work(void *clientData)
     }
     queueBatch(c, &batch);
     freeBatches(batch);
-    /* Release: whoever sees it sees all batches, too. */
+    /* Release: with this value, all batches are visible, too. */
     __atomic_store_n(&c->exhausted, true, __ATOMIC_RELEASE);
     notify(c, NULL);
 }
@@ -336,7 +341,9 @@ static int isNoticeOf(Tcl_Event *event, void *clientData)
     return event->proc == onNotice && ((Notice *)event)->consumer == clientData;
 }
 
-/* Stop the worker and give up all but name and counts. Immediate: the worker looks at each event.
+/*
+ * Stop the worker and free everything except name and counters. Fast, because the worker checks the
+ * flag at each event.
  */
 static void endConsumer(EtwConsumer *c, State state)
 {
@@ -352,12 +359,12 @@ static void endConsumer(EtwConsumer *c, State state)
         c->thread = NULL;
     }
     Tcl_DeleteEvents(isNoticeOf, c);
-    if (!c->notified) { /* else Tcl has it, or has had it */
+    if (!c->notified) { /* otherwise Tcl frees it */
         Tcl_Free((char *)c->notice);
     }
     Tcl_DeleteTimerHandler(c->timer);
     c->timer = NULL;
-    EtwQuery asked = c->query; /* it was the worker's store that saw the events */
+    EtwQuery asked = c->query; /* the worker's store has seen the events */
     asked.filter = c->workerFilter;
     c->warnings = EtwQueryWarnings(&asked);
     Tcl_IncrRefCount(c->warnings);
@@ -418,7 +425,7 @@ static int64_t steadyNow(void)
     return now.steady;
 }
 
-/* Pass Tcl's part of -where. TCL_OK, TCL_CONTINUE: it does not, TCL_ERROR. */
+/* Apply Tcl's part of -where. TCL_OK; TCL_CONTINUE: filtered out; TCL_ERROR. */
 static int passes(EtwConsumer *c, const EtwEvent *event)
 {
     bool pass = true;
@@ -435,8 +442,10 @@ static bool limitReached(const EtwConsumer *c)
     return c->query.limit > 0 && c->query.taken >= c->query.limit;
 }
 
-/* The argument of the next call: an event or a list of them; NULL with TCL_CONTINUE: all were
- * filtered out. */
+/*
+ * The argument of the next call: an event or a list of them. NULL with TCL_CONTINUE: all were
+ * filtered out.
+ */
 static int nextArgument(EtwConsumer *c, Batch *batch, Tcl_Obj **argPtr)
 {
     Tcl_Obj *list = c->batch ? Tcl_NewListObj(0, NULL) : NULL;
@@ -468,7 +477,7 @@ static int nextArgument(EtwConsumer *c, Batch *batch, Tcl_Obj **argPtr)
     return result == TCL_ERROR ? TCL_ERROR : *argPtr ? TCL_OK : TCL_CONTINUE;
 }
 
-/* One call of the command. False: the consumer has ended. */
+/* Call the command once. False: the consumer has ended. */
 static bool callOnce(EtwConsumer *c, Batch *batch)
 {
     Tcl_Interp *interp = c->ctx->interp;
@@ -504,8 +513,10 @@ static void onTimer(void *clientData)
     deliverQueued(c);
 }
 
-/* Deliver for a slice of time. A timer resumes it, so that sockets, timers and idle tasks have
- * their turn. */
+/*
+ * Deliver for a slice of time. A timer continues, so that sockets, timers and idle tasks are
+ * served.
+ */
 static void deliverSlice(EtwConsumer *c)
 {
     int64_t until = steadyNow() + SLICE_NS;
@@ -550,7 +561,7 @@ static void deliverQueued(EtwConsumer *c)
     Tcl_Interp *interp = ctx->interp;
 
     if (c->state != RUNNING || c->busy || c->timer != NULL) {
-        return; /* whoever is at it, or the timer, goes on with what came in */
+        return; /* the running callback or the timer continues */
     }
     Tcl_Preserve(interp);
     Tcl_Preserve(c);
@@ -725,7 +736,7 @@ static int listCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     return TCL_OK;
 }
 
-/* Ends it, tells how it stood, and forgets it. */
+/* Ends the consumer, returns its final state, and removes it. */
 static int cancelCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwConsumer *c = findConsumer(clientData, objv[2]);
@@ -745,7 +756,7 @@ static void onDeadline(void *clientData)
     *(bool *)clientData = true;
 }
 
-/* Serve the event loop until it has ended, or for so many milliseconds. */
+/* Run the event loop until the consumer has ended, or for a number of milliseconds. */
 static int waitCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwConsumer *c = findConsumer(clientData, objv[2]);

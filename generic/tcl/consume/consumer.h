@@ -8,8 +8,10 @@
 
 #include "tcl/consume/query.h"
 
-/* Starts the worker; the consumer's name is the result. batch: events a call; 0: one, and not as a
- * list. */
+/*
+ * Starts the worker; the result is the consumer's name. batch: events per call; 0: one event, not
+ * as a list.
+ */
 int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options,
         Tcl_Obj *command, int batch);
 /* End all consumers of an interpreter. */

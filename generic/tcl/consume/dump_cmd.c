@@ -1,8 +1,8 @@
 /*
  * tcl/consume/dump_cmd.c --
  *
- *	etw dump: a query's events as text through a sink (flow/render/sink.h) into a channel or a file, in
- *	large pieces.
+ *	etw dump: writes a query's events as text through a sink (flow/render/sink.h) to a channel
+ *	or a file, in large pieces.
  */
 #include "tcl/core/text_output.h"
 #include "tcl/consume/read_command.h"
@@ -10,7 +10,7 @@
 #include "flow/render/sink.h"
 #include <stdlib.h>
 
-/* Order of EtwTimeFormat. */
+/* In the order of EtwTimeFormat. */
 static const char *const timeNames[] = {"relative", "iso", "ns", "filetime", NULL};
 static const char *const colorNames[] = {"auto", "on", "off", NULL};
 enum { COLOR_AUTO, COLOR_ON };
@@ -19,13 +19,13 @@ typedef struct Dump {
     EtwReading reading;
     /* options */
     int format, color;
-    int width;      /* -1: the terminal's */
-    int timeFormat; /* -1: the format's own */
+    int width;      /* -1: that of the terminal */
+    int timeFormat; /* -1: the default of the format */
     int messages;
     Tcl_Obj *outputName, *headers, *separator;
     /* state */
     EtwOutput output;
-    EtwSinkTable table; /* of -fields; its texts are Tcl's */
+    EtwSinkTable table; /* for -fields; its texts belong to Tcl objects */
     EtwSink *sink;
 } Dump;
 
@@ -46,7 +46,7 @@ static const EtwOption dumpOptions[] = {
 };
 #undef AT
 
-/* ---- Where it goes --------------------------------------------------------------------------- */
+/* ---- Destination ----------------------------------------------------------------------------- */
 
 /* -1: not a terminal; 0: one of unknown width. */
 static int terminalColumns(Tcl_Channel channel)
@@ -61,7 +61,7 @@ static int terminalColumns(Tcl_Channel channel)
     return columns >= 0 && said && atoi(said) > 0 ? atoi(said) : columns;
 }
 
-/* https://no-color.org, and terminals that say that they cannot. */
+/* Respects https://no-color.org, and terminals without colours. */
 static bool wantsColor(int option, bool isTerminal)
 {
     const char *noColor = getenv("NO_COLOR");
@@ -173,7 +173,7 @@ static int beginDump(void *record)
     return TCL_OK;
 }
 
-/* The files' own records are not counted; the listing does not show them either. */
+/* Records of the files' headers are not counted; the listing does not show them. */
 static int dumpEvent(void *record, EtwEvent *event)
 {
     Dump *dump = record;

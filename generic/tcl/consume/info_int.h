@@ -10,10 +10,10 @@
 #include "flow/source/source.h"
 #include "flow/summary/trace_stats.h"
 
-/* One provider's events, all kinds together. */
+/* One provider's events, all kinds combined. */
 typedef struct EtwInfoProvider {
     EtwGuid guid;
-    const char *name; /* the stats's */
+    const char *name; /* owned by the statistics */
     uint64_t events;
     uint64_t origins[ETW_ORIGIN_COUNT];
     uint64_t covered[ETW_COVER_COUNT];
@@ -22,14 +22,14 @@ typedef struct EtwInfoProvider {
 typedef struct EtwInfoProviders {
     EtwInfoProvider *list; /* most events first; EtwFree */
     int count;
-    uint64_t decoded; /* events of all of them that are described to the last byte */
+    uint64_t decoded; /* number of events that are decoded completely */
 } EtwInfoProviders;
 
 EtwInfoProviders EtwInfoProvidersOf(const EtwTraceStats *stats);
 /* The text form; stats NULL: the header only. */
 void EtwInfoText(EtwText *out, const EtwSource *source, const EtwTraceStats *stats);
 
-/* Name of a bit of LogFileMode, NULL: it has none. */
+/* Name of a bit of LogFileMode; NULL: none. */
 const char *EtwInfoModeName(int bit);
 const char *EtwInfoCompression(const EtlInfo *info);
 const char *EtwInfoClock(const EtlInfo *info);

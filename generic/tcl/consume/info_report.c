@@ -1,7 +1,7 @@
 /*
  * tcl/consume/info_report.c --
  *
- *	etw info -format text: for people. Scripts take the dict (info_cmd.c).
+ *	etw info -format text: a readable report. Scripts use the dict (info_cmd.c).
  */
 #include "tcl/consume/info_int.h"
 #include "schema/model/decode.h"
@@ -193,7 +193,8 @@ static void headerLines(
     label(out, "Clock");
     EtwTextPrintf(out, "%s, %lld Hz; time zone UTC%+.1f h", EtwInfoClock(info),
             (long long)info->frequency, info->zoneBias != 0 ? -info->zoneBias / 60.0 : 0.0);
-    if (info->standardName[0] != 0 && info->standardName[0] != '@') { /* @: of a resource */
+    if (info->standardName[0] != 0 &&
+            info->standardName[0] != '@') { /* @: a reference to a resource */
         EtwTextChar(out, ' ');
         EtwAddSafeStr(out, info->standardName);
     }

@@ -1,8 +1,8 @@
 /*
  * tcl/consume/query.c --
  *
- *	Opens sources, reads them through the filter, stops at the limit. What is done with an event
- *	is the commands' business (read_command.h); threads are consumer.c's.
+ *	Opens sources, reads events, applies the filter and stops at the limit. The commands process
+ *	the events (read_command.h). consumer.c implements threads.
  */
 #include "tcl/consume/query.h"
 #include "tcl/value/record_value.h"
@@ -10,14 +10,16 @@
 #include "predicate/header_bounds.h"
 #include <stdlib.h>
 
-/* Events that are read in full: a source sees in them what kind of trace it has, before any are left
- * out. */
+/*
+ * Number of events before the filter is pushed down, so that a source sees what kind of trace it
+ * has.
+ */
 enum { NARROW_AFTER = 100 };
 enum { MARGIN_NS = 1000000, NS_PER_MS = 1000000, WAIT_MS = 50 };
 
 const char *const etwAsNames[] = {"dict", "list", NULL};
 
-/* ---- Words ----------------------------------------------------------------------------------- */
+/* ---- Parsing arguments ----------------------------------------------------------------------- */
 
 int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, Tcl_Obj **sourcesPtr)
@@ -67,7 +69,7 @@ static int openSource(
     return result;
 }
 
-/* Those of the list and, behind them, of -records. */
+/* The sources of the list, followed by that of -records. */
 static int openSources(
         Tcl_Interp *interp, Tcl_Obj *list, const EtwQueryOptions *options, EtwSource **sourcePtr)
 {
@@ -127,7 +129,7 @@ static int getMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMo
             option, text);
 }
 
-/* The earliest start that the files tell, else the first event: as dump counts. */
+/* The earliest start of the files, otherwise the first event: as in dump. */
 static int64_t traceStart(const EtwSource *source, const EtwEvent *first)
 {
     int64_t start = first->time;
@@ -150,8 +152,10 @@ static void resolveMoments(EtwFilter *filter, const EtwSource *source, const Etw
     filter->to.ns = EtwTimeAdd(filter->to.ns, filter->to.relative ? start : 0);
 }
 
-/* What a file's reader can leave out by the headers alone. Ticks of a clock are no ns: times have a
- * margin. */
+/*
+ * Push the header conditions of the filter down to the source. Ticks of a clock differ from ns, so
+ * times have a margin.
+ */
 static void pushDownFilter(const EtwFilter *filter, EtwSource *source)
 {
     EtwBounds bounds;
@@ -264,7 +268,7 @@ void EtwQueryClose(EtwQuery *query)
 
 /* ---- Next ------------------------------------------------------------------------------------ */
 
-/* Wait for a live source, for as long as it may be silent yet. False: it was for too long. */
+/* Wait for a live source up to the timeout. False: it was silent for too long. */
 static bool waitFor(EtwQuery *query, int64_t *waitedPtr)
 {
     int64_t slice = WAIT_MS * NS_PER_MS;
@@ -286,7 +290,9 @@ static bool waitFor(EtwQuery *query, int64_t *waitedPtr)
     return true;
 }
 
-/* ETW_OK, ETW_END (also when a live source was silent for too long), or TCL's error as ETW_E_STATE.
+/*
+ * ETW_OK, ETW_END (also if a live source was silent for too long), or an error in Tcl as
+ * ETW_E_STATE.
  */
 static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
 {
@@ -305,7 +311,7 @@ static EtwStatus nextRaw(EtwQuery *query, EtwEvent *event)
     return status;
 }
 
-/* There are no more events, by the source's end or the limit. */
+/* No more events, because of the source's end or the limit. */
 static int endQuery(EtwQuery *query)
 {
     int result = query->ended ? TCL_OK : EtwPollingDone(&query->polling);
@@ -319,7 +325,7 @@ static bool passesAll(const EtwFilter *filter)
     return filter->predicate == NULL && !filter->from.given && !filter->to.given;
 }
 
-/* The next event that passes what needs no Tcl. TCL_OK, TCL_BREAK or TCL_ERROR. */
+/* The next event that passes the filter in C. TCL_OK, TCL_BREAK or TCL_ERROR. */
 static int nextFiltered(EtwQuery *query, EtwEvent *event)
 {
     EtwStatus status;
@@ -348,7 +354,8 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event)
         return endQuery(query);
     }
     if (query->taken ==
-            0) { /* not in EtwQueryOpen: background consumers use the maker without a track */
+            0) { /* not in EtwQueryOpen, because background consumers use the maker without a
+                    track */
         EtwEventMakerTrack(query->maker, EtwSourceTracked(query->source));
     }
     do {

@@ -15,18 +15,19 @@
 typedef struct EtwQueryOptions {
     Tcl_Obj *where, *fields, *from, *to;
     Tcl_Obj *progress; /* prefix of a callback */
-    Tcl_Obj *records;  /* a list of them (tcl/value/record_value.h), one source more; or NULL */
+    Tcl_Obj *records;  /* a list of them (tcl/value/record_value.h), as an additional source; or
+                          NULL */
     Tcl_Obj *warnings; /* name of a variable */
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
     int asList;
-    int plain;  /* one file as it is: no names, no stacks, no schemas harvested */
-    int stacks; /* bring stacks from records of their own to their events */
+    int plain;  /* one file as it is: no names, no stacks, no harvesting of schemas */
+    int stacks; /* attach stacks in separate records to their events */
 } EtwQueryOptions;
 
 extern const char *const etwAsNames[];
 #define ETW_QUERY_AT(field) offsetof(EtwQueryOptions, field)
-/* What of the events; which events; what there was to warn of. */
+/* Tables of options: shape of the results; filter; warnings. */
 #define ETW_OPTIONS_SHAPE                                                                          \
     ETW_OPTION("-as", ETW_OPT_ENUM, ETW_QUERY_AT(asList), 0, 0, 0, etwAsNames),                    \
             ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL)
@@ -56,7 +57,7 @@ typedef struct EtwFilter {
     EtwPredicate *predicate; /* borrowed from the query's where; NULL: all pass */
     EtwSchemaStore *store;
     EtwMoment from, to;
-    bool based; /* relative moments have been resolved */
+    bool based; /* relative times have been resolved */
     int seen;   /* events tested before the filter push-down */
 } EtwFilter;
 /* Test an event. After some calls, pushes the filter down to the source. ETW_OK: passes; ETW_AGAIN: does not; ETW_END: the event and all that follow are after -to. */
@@ -71,8 +72,8 @@ typedef struct EtwQuery {
     EtwEventMaker *maker;      /* of results */
     EtwEventMaker *whereMaker; /* of the values for Tcl's part of -where; NULL: none */
     Tcl_WideInt limit, taken;
-    bool keepSchemaEvents;     /* events that describe others pass in all cases and are not counted;
-                                  otherwise they are filtered like others */
+    bool keepSchemaEvents;     /* schema events pass in all cases and are not counted; otherwise
+                                  they are filtered like others */
     bool ended;                /* the last -progress callback was made */
     int64_t timeoutNs;         /* -1: none */
     void (*onIdle)(void *ctx); /* a live source has no events now; may be NULL */
@@ -80,29 +81,31 @@ typedef struct EtwQuery {
 } EtwQuery;
 
 /*
- * Words of a command: sources up to the first option, options, and after `--` more sources.
- * The sources are gathered in a new list *sourcesPtr (one reference, the caller's), which is empty only
- * where there are -records. *record begins with EtwQueryOptions.
+ * Arguments of a command: sources up to the first option, options, and after `--` more sources. The
+ * sources are collected in a new list *sourcesPtr (one reference, owned by the caller), which is
+ * empty only with -records. *record begins with EtwQueryOptions.
  */
 int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, Tcl_Obj **sourcesPtr);
-/* Is the word an option? "-" is none: it is stdin as a source, stdout as an output. */
+/* True if the word is an option. "-" is not: it is stdin as a source, stdout as an output. */
 static inline bool EtwIsOption(Tcl_Obj *word)
 {
     const char *text = Tcl_GetString(word);
     return text[0] == '-' && text[1] != 0;
 }
-/* "-" or "channel:NAME" (channel_source.c): the channel is read where the command runs, in the
- * thread of its interpreter only. */
+/*
+ * "-" or "channel:NAME" (channel_source.c): the channel is read by the command, only in the
+ * interpreter's thread.
+ */
 bool EtwIsChannelSource(const char *word);
 int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourcePtr);
-/* *query may be uninitialised; on an error nothing is left to free. */
+/* query may be uninitialized; after an error nothing has to be freed. */
 int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options);
 void EtwQueryClose(EtwQuery *query);
 /*
- * The next event that passes. TCL_OK; TCL_BREAK: there are no more; TCL_ERROR. Waits for live
- * sources, polling asynchronous handlers (signals, limits, cancelling) but not the event loop, and
- * calls -progress (tcl/core/event_polling.h).
+ * The next event that passes. TCL_OK; TCL_BREAK: no more events; TCL_ERROR. Waits for live sources,
+ * polling asynchronous handlers (signals, limits, cancelling) but not the event loop, and calls
+ * -progress (tcl/core/event_polling.h).
  */
 int EtwQueryNext(EtwQuery *query, EtwEvent *event);
 
@@ -110,9 +113,9 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event);
 
 /* Fields of -where that no event had: a list of texts, a new object. */
 Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
-/* Those, behind what the sources warn of. */
+/* Warnings of the sources, followed by those. */
 Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
-/* Set that variable (NULL: none) to them. */
+/* Set the variable (NULL: none) to the warnings. */
 int EtwQuerySetWarnings(const EtwQuery *query, Tcl_Obj *variable);
 
 #endif

@@ -1,21 +1,21 @@
 /*
  * tcl/consume/query_warn.c --
  *
- *	What a query has to warn of when it ends: what its sources met, and fields of -where that
- *	no event had, which is mostly a name mistyped and otherwise looks like a success that found
- *	nothing.
+ *	The warnings of a query at its end: those of its sources, and fields of -where that no event
+ *	had. Such a field is usually a misspelt name, and would otherwise look like a successful
+ *	search without results.
  */
 #include "tcl/consume/query.h"
 
-/* ---- The name that was meant ----------------------------------------------------------------- */
+/* ---- Suggestions for names ------------------------------------------------------------------- */
 
 enum { MAX_NAME = 48, MAX_CONSIDERED = 50000 };
 
 typedef struct Suggestion {
     const char *wrong;
-    const char *best; /* NULL: nothing is near */
+    const char *best; /* NULL: no similar name */
     int distance;
-    int left; /* so many names more are looked at: a damaged file may have millions */
+    int left; /* number of names still to be considered: a damaged file may have millions */
 } Suggestion;
 
 static void consider(Suggestion *guess, const char *name)
@@ -45,7 +45,7 @@ typedef struct Missing {
     Tcl_Obj *warnings;
 } Missing;
 
-/* A field that the expression names twice is told once. */
+/* A field that occurs twice in the expression is reported once. */
 static void addOnce(Tcl_Obj *list, Tcl_Obj *warning)
 {
     Tcl_Obj **known;
@@ -67,7 +67,7 @@ static void addMissing(void *ctx, const char *name)
 {
     Missing *missing = ctx;
     size_t size = strlen(name);
-    /* at most every third letter may be wrong, of a single one its case */
+    /* at most a third of the characters may differ; for a single one only its case */
     Suggestion guess = {.wrong = name,
             .distance = size < 2   ? 1
                         : size < 3 ? 2

@@ -1,8 +1,8 @@
 /*
  * tcl/core/c_stublib.c --
  *
- *	What an extension links to use etw's C API: the pointer to the table, and the function that
- *	fills it. Not part of the package's own binary.
+ *	Linked into extensions that use etw's C API: the pointer to the table, and the function that
+ *	sets it. Not part of the package's own binary.
  */
 #include <tcl.h>
 #include "etwStubs.h"

@@ -1,7 +1,7 @@
 /*
  * tcl/core/c_stubs.c --
  *
- *	The table of the C API for other extensions (etwStubs.h). c_stublib.c is linked with them.
+ *	The table of the C API for other extensions (etwStubs.h), which link c_stublib.c.
  */
 #include "tcl/core/c_stubs.h"
 

@@ -1,18 +1,18 @@
 /*
  * tcl/core/errors.c --
  *
- *	The one place that turns an EtwError of the core into a Tcl result and an errorCode: {ETW
- *	CLASS DETAIL ?subject?}, and for what the operating system refused {POSIX EACCES text} or {ETW
- *	WIN32 5 ERROR_ACCESS_DENIED text}. Wrong arguments of commands are left to Tcl's own messages and
- *	codes.
+ *	Converts an EtwError of the core to a Tcl result and an errorCode: {ETW CLASS DETAIL
+ *	?subject?}, for errors of the operating system {POSIX EACCES text} or {ETW WIN32 5
+ *	ERROR_ACCESS_DENIED text}. Wrong arguments of commands have Tcl's own messages and codes.
  */
 #include "tcl/core/tclglue.h"
 #include "base/os.h"
 #include <stdarg.h>
 #include <stdio.h>
 
-/* {POSIX EACCES {permission denied}}; the number stands in for a name that the platform does not
- * know. */
+/*
+ * {POSIX EACCES {permission denied}}. The number replaces a name that the platform does not know.
+ */
 static Tcl_Obj *osErrorCode(int osError)
 {
     char buffer[256];
@@ -53,8 +53,7 @@ int EtwTclError(Tcl_Interp *interp, const EtwError *err)
 {
     if (interp != NULL) {
         Tcl_SetObjResult(interp, EtwStringObj(err->message));
-        /* A missing privilege keeps its class: the remedy in the message is ours, not the system's.
-         */
+        /* A missing privilege keeps its class, because the message contains our own remedy. */
         bool byOs = err->osError != 0 && err->status == ETW_E_IO;
         Tcl_SetObjErrorCode(interp, byOs ? osErrorCode(err->osError) : ownErrorCode(err));
     }

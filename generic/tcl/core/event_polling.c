@@ -43,7 +43,9 @@ int EtwPollEvents(EtwPolling *polling)
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-/* Any code but ok and continue ends the command: with the callback's own error, or as cancelled. */
+/*
+ * Any code except ok and continue ends the command: with the callback's own error, or as cancelled.
+ */
 static int reportProgress(EtwPolling *polling, double fraction)
 {
     Tcl_Obj *args[2];
@@ -56,7 +58,7 @@ static int reportProgress(EtwPolling *polling, double fraction)
     args[1] = EtwUint64Obj(polling->read);
     int result = EtwCallPrefix(polling->interp, polling->progress, 2, args);
     OsNow(&now);
-    polling->lastReport = now.steady; /* a slow callback does not fill all the time */
+    polling->lastReport = now.steady; /* so that a slow callback does not use all the time */
     if (result == TCL_OK || result == TCL_CONTINUE) {
         Tcl_ResetResult(polling->interp);
         return TCL_OK;

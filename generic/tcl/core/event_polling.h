@@ -10,25 +10,28 @@
 #include "tcl/core/tclglue.h"
 #include "flow/source/source.h"
 
-/* One command's; zeroed and begun, ended once. */
+/* State of one command; zeroed before begin, ended once. */
 typedef struct EtwPolling {
     Tcl_Interp *interp;
     Tcl_Obj *progress;  /* the callback's prefix, a reference; NULL: none */
     int64_t lastReport; /* steady clock of the last call; 0: none yet */
     double fraction;    /* of the last callback; it never decreases */
-    uint64_t read;      /* events read, whether they passed or not */
+    uint64_t read;      /* events read, including those that did not pass */
 } EtwPolling;
 
-/* progress: NULL or an empty list is none. */
+/* progress: NULL or an empty list means none. */
 void EtwPollingBegin(EtwPolling *polling, Tcl_Interp *interp, Tcl_Obj *progress);
 void EtwPollingEnd(EtwPolling *polling);
-/* What the interpreter is owed now. TCL_OK, else the command has to end with the error left. */
+/*
+ * Run pending handlers of the interpreter. TCL_OK; otherwise the command must end with the error
+ * left.
+ */
 int EtwPollEvents(EtwPolling *polling);
-/* Count an event. At intervals, poll and report the progress of `source`. Result as above. */
+/* Count an event. At intervals, poll and report the progress of `source`. Returns the same. */
 int EtwPollingRead(EtwPolling *polling, const EtwSource *source);
-/* While there are no events: poll, and report when it is due. Result as above. */
+/* While there are no events: poll, and report when due. Returns the same. */
 int EtwPollingIdle(EtwPolling *polling, const EtwSource *source);
-/* Report that all is read. Result as above. */
+/* Report that all events are read. Returns the same. */
 int EtwPollingDone(EtwPolling *polling);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * tcl/core/options.c --
  *
- *	The one parser of "-name value" options: a command's options are a static table, its values
- *	a record. Names abbreviate and unknown ones list what exists, as Tcl_GetIndexFromObj has it. Also
- *	the dispatch to the sub-commands of a C command, by a table of the same kind.
+ *	The parser of "-name value" options: a command's options are a static table, their values a
+ *	record. Names may be abbreviated; the error for an unknown one lists the valid ones, as with
+ *	Tcl_GetIndexFromObj. Also dispatches the sub-commands of a C command by a similar table.
  */
 #include "tcl/core/tclglue.h"
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool inRange(const EtwOption *option, Tcl_WideInt value)
     return (option->min == 0 && option->max == 0) || (value >= option->min && value <= option->max);
 }
 
-/* A plain number is in the option's unit; K, M and G at the end make it bytes. */
+/* A plain number is in the option's unit; with the suffix K, M or G it is in bytes. */
 static int getSize(
         Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *value, Tcl_WideInt *sizePtr)
 {
@@ -65,8 +65,10 @@ static int parseNumber(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *val
     return TCL_OK;
 }
 
-/* The casts: in Tcl 9 both are macros that ask for the size of what the pointer points to.
- * "-mode" is what a message calls the values of option -mode: "bad mode ...". */
+/*
+ * The casts are needed because both are macros in Tcl 9 that use the size of the pointed-to type.
+ * Messages name the value after the option: "bad mode ..." for -mode.
+ */
 static int parseValue(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *value, void *where)
 {
     Tcl_Size length;

@@ -15,7 +15,7 @@ typedef int Tcl_Size;
 #define TCL_SIZE_MODIFIER ""
 #endif
 
-#ifndef Tcl_GetChild /* its name before 8.6.11 */
+#ifndef Tcl_GetChild /* renamed in Tcl 8.6.11 */
 #define Tcl_GetChild Tcl_GetSlave
 #endif
 
@@ -24,8 +24,7 @@ typedef int Tcl_Size;
 #endif
 
 #if TCL_MAJOR_VERSION < 9
-/* 8.6 has no failing variant: any value has bytes there (characters above 255 lose their upper
- * bits). */
+/* In 8.6 this cannot fail: any value has bytes (characters above 255 lose their upper bits). */
 #define Tcl_GetBytesFromObj(interp, obj, sizePtr)                                                  \
     ((void)(interp), Tcl_GetByteArrayFromObj(obj, sizePtr))
 #endif

@@ -19,7 +19,7 @@ static bool takesUtf8(Tcl_Channel channel)
     return raw;
 }
 
-/* Opened for writing, a source would be gone before it was read. */
+/* Opening a file for writing would destroy a source before it is read. */
 int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option)
 {
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
@@ -54,7 +54,7 @@ Tcl_Obj *EtwOutputTempName(Tcl_Obj *path)
     return name;
 }
 
-/* A device, a pipe or a link stays what it is: it is written to. */
+/* True for a regular or a new file. A device, a pipe or a link is not replaced, but written to. */
 static bool isPlain(Tcl_Obj *path)
 {
     Tcl_StatBuf *stat = Tcl_AllocStatBuf();
@@ -79,7 +79,7 @@ static int openFile(EtwOutput *output, Tcl_Obj *name, bool tempPath)
         Tcl_SetChannelOption(NULL, output->channel, "-translation", "binary");
         return TCL_OK;
     }
-    if (tempPath) { /* the name that the user gave is what it is about */
+    if (tempPath) { /* the error refers to the user's name of the file */
         Tcl_SetObjResult(
                 output->interp, Tcl_ObjPrintf("couldn't open \"%s\": %s", Tcl_GetString(name),
                                         Tcl_PosixError(output->interp)));
@@ -151,7 +151,7 @@ int EtwOutputFull(EtwOutput *output)
     return output->text.size >= PIECE || output->failed ? EtwOutputDrain(output) : TCL_OK;
 }
 
-/* A live listing is read while it is written. */
+/* A live listing is read while it is written, so it is flushed. */
 void EtwOutputFlush(void *clientData)
 {
     EtwOutput *output = clientData;
@@ -162,7 +162,7 @@ void EtwOutputFlush(void *clientData)
     }
 }
 
-/* Put the complete file into its place, or take away what there is of it. */
+/* Rename the complete file, or delete a partial one. */
 static int settle(EtwOutput *output, int result)
 {
     if (result == TCL_OK && Tcl_FSRenameFile(output->tempPath, output->path) != TCL_OK) {

@@ -13,8 +13,8 @@
 typedef struct EtwOutput {
     Tcl_Interp *interp;
     Tcl_Channel channel;
-    Tcl_Obj *path; /* where the file has to be at the end; NULL: a channel, or written in place */
-    Tcl_Obj *tempPath; /* what it is called until then */
+    Tcl_Obj *path;     /* the final path; NULL: a channel, or written in place */
+    Tcl_Obj *tempPath; /* its name until it is complete */
     bool own;          /* we opened the channel */
     bool raw;          /* accepts UTF-8 bytes without conversion */
     bool failed;
@@ -22,22 +22,30 @@ typedef struct EtwOutput {
 } EtwOutput;
 
 /*
- * A channel of that name (NULL: stdout), else a file, made 0600: traces hold secrets. A file that
- * `source` reads is refused: the error names `option`. beside: it gets its name when it is complete.
+ * A channel with that name (NULL: stdout), otherwise a file with mode 0600, because traces contain
+ * secrets. A file that `source` reads is an error, which names `option`. tempPath: the file gets
+ * its name when it is complete.
  */
 int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
         bool tempPath, EtwOutput *output);
-/* Parts of that, for whoever writes several files: is the name none that `source` reads; a name that
- * nobody has, in the directory where the file is to be (one reference, the caller's). */
+/*
+ * Parts of EtwOutputOpen for callers that write several files: check that `source` does not read
+ * the file; an unused name in the directory of the file (one reference, owned by the caller).
+ */
 int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option);
 Tcl_Obj *EtwOutputTempName(Tcl_Obj *path);
-/* The text is emptied into the channel when there is enough of it (Full), in any case (Drain), and
- * the channel flushed, too (Flush, with EtwQuery.onIdle's shape). */
+/*
+ * Write the text to the channel when there is enough of it (Full), always (Drain), and also flush
+ * the channel (Flush, usable as EtwQuery.onIdle).
+ */
 int EtwOutputFull(EtwOutput *output);
 int EtwOutputDrain(EtwOutput *output);
 void EtwOutputFlush(void *output);
-/* result: of what was done with it; accepts one that could not be opened, or is zeroed. A file that failed leaves nothing behind where it was to appear
- * when complete. Returns TCL_OK only when all is written. */
+/*
+ * result: that of the command. Accepts an output that could not be opened, or is zeroed. After a
+ * failure, a file that would appear when complete is deleted. Returns TCL_OK only if everything was
+ * written.
+ */
 int EtwOutputClose(EtwOutput *output, int result);
 
 #endif

@@ -12,8 +12,10 @@
 typedef EtwWhereParser Parser;
 typedef EtwWhereSplit Split;
 
-/* Of a part, and parts: together they stay below a predicate's own limit. Tokens bound what is
- * walked recursively. */
+/*
+ * Limits of a part and of the number of parts, which together are below the limits of a predicate.
+ * The number of tokens limits recursion.
+ */
 enum { MAX_DEPTH = 160, MAX_PARTS = 80, MAX_TOKENS = 40000 };
 
 static EtwNode *nodeOf(Parser *p, const Tcl_Token *token);
@@ -50,7 +52,7 @@ static EtwNode *utf8Node(EtwOp op, Tcl_Obj *obj)
     return node;
 }
 
-/* A number, or NULL. The bits of 2^63 and above are kept: masks are what they are for. */
+/* A number, or NULL. 2^63 and above keep their bits, because they are used as masks. */
 static EtwNode *numberNode(Tcl_Obj *obj)
 {
     uint64_t u;
@@ -93,7 +95,9 @@ static EtwNode *literalNode(Parser *p, const Tcl_Token *token)
     return node;
 }
 
-/* The text of `count` TEXT and BS tokens; NULL when there are others. A new object, one reference.
+/*
+ * The text of `count` TEXT and BS tokens; NULL if there are others. A new object with one
+ * reference.
  */
 static Tcl_Obj *constantText(const Tcl_Token *token, int count)
 {
@@ -332,7 +336,7 @@ static EtwNode *listNode(Parser *p, EtwNode *node, const Tcl_Token *token)
     return list;
 }
 
-/* Quoted numbers are numbers to ==, and numbers are text to eq: as expr has it. */
+/* As in expr, quoted numbers are numbers for ==, and numbers are texts for eq. */
 static EtwNode *coerceOperand(EtwOp op, EtwNode *node)
 {
     EtwNode *better = NULL;
@@ -344,7 +348,7 @@ static EtwNode *coerceOperand(EtwOp op, EtwNode *node)
         Tcl_Obj *obj = Tcl_NewStringObj(node->text, (Tcl_Size)node->size);
         Tcl_IncrRefCount(obj);
         better = numberNode(obj);
-        if (better != NULL) { /* tells 2^63 and above from negative numbers */
+        if (better != NULL) { /* distinguishes 2^63 and above from negative numbers */
             better->text = EtwStrdup(node->text);
             better->size = node->size;
         }
@@ -422,7 +426,7 @@ EtwNode *EtwWhereNode(Parser *p, const Tcl_Token *token)
     return nodeOf(p, token);
 }
 
-/* ---- The split ------------------------------------------------------------------------------- */
+/* ---- Splitting ------------------------------------------------------------------------------- */
 
 static void addTree(Split *split, EtwNode *node)
 {
@@ -468,7 +472,7 @@ static void freeSplit(Split *split)
     }
 }
 
-/* ---- Both ------------------------------------------------------------------------------------ */
+/* ---- Predicate and residual filter ----------------------------------------------------------- */
 
 static int buildWhere(Tcl_Interp *interp, Split *split, bool cOnly, EtwWhere *where)
 {

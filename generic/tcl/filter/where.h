@@ -11,18 +11,21 @@
 
 typedef struct EtwWhere {
     EtwPredicate *predicate; /* NULL: nothing for C. May be moved to another thread */
-    Tcl_Obj *cText;          /* the conjuncts that it stands for, an expression; NULL: none */
+    Tcl_Obj *cText;          /* the conjuncts in the predicate, as an expression; NULL: none */
     Tcl_Obj *tclText;        /* the others; NULL: none */
-    Tcl_Obj *fields;         /* list of the fields that the others read (for EtwEventMakerSelect) */
-    int required;            /* the first so many must be present; the others may be absent */
-    /* apply's lambda: the required ones are arguments, then a dict of the rest, then what C says of
-     * the parts. */
+    Tcl_Obj *fields;         /* fields that the other conjuncts read (for EtwEventMakerSelect) */
+    int required;            /* number of fields at the start that must be present; the others
+                                may be absent */
+    /*
+     * The lambda for apply: the required fields are arguments, followed by a dict of the others,
+     * then the results of the parts that C evaluates.
+     */
     Tcl_Obj *lambda;
     EtwPredicate **parts; /* parts of tclText that C evaluates */
     int partCount;
 } EtwWhere;
 
-/* cOnly: an error that names the first part which C cannot do. */
+/* cOnly: a part that C cannot evaluate is an error, which names it. */
 int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where);
 void EtwWhereFree(EtwWhere *where);
 /*

@@ -8,36 +8,38 @@
 
 #include "tcl/filter/where.h"
 
-/* One parse: the tokens, and why a part is not for C. */
+/* The parser's state: the tokens, and why C cannot evaluate a part. */
 typedef struct EtwWhereParser {
     Tcl_Parse parse;
     char reason[200];
     int depth; /* of operators */
 } EtwWhereParser;
 
-/* Parts that C or Tcl does, joined by &&. */
+/* The parts for C and for Tcl, joined by &&. */
 typedef struct EtwWhereSplit {
     EtwNode *tree;
     int treeParts;
     Tcl_Obj *cText, *tclText;
-    Tcl_Obj *residual; /* tclText as Tcl will evaluate it */
-    EtwNode **parts;   /* what C does inside of it */
+    Tcl_Obj *residual; /* tclText in its final form */
+    EtwNode **parts;   /* the parts of it that C evaluates */
     int partCount;
-    int depth;        /* of && || ! ?: in a part under way */
-    Tcl_Obj *names;   /* dict: fields without which nothing of tclText can be true */
-    Tcl_Obj *maybe;   /* dict: others that it names */
-    Tcl_Obj *wrong;   /* a variable that is no field; NULL: none */
-    char reason[200]; /* of the first part that is not for C */
+    int depth;        /* of && || ! ?: in the current part */
+    Tcl_Obj *names;   /* dict: fields that tclText requires */
+    Tcl_Obj *maybe;   /* dict: other fields in it */
+    Tcl_Obj *wrong;   /* a variable that is not a field; NULL: none */
+    char reason[200]; /* of the first part that C cannot evaluate */
     Tcl_Obj *firstTcl;
 } EtwWhereSplit;
 
-/* The tree of a sub-expression, or NULL: not for C. */
+/* The tree of a sub-expression; NULL: C cannot evaluate it. */
 EtwNode *EtwWhereNode(EtwWhereParser *parser, const Tcl_Token *token);
-/* Operands of an operator: the sub-expressions after its token. Returns their number, which may be
- * larger than `room`. */
+/*
+ * Operands of an operator: the sub-expressions after its token. Returns their number, which may
+ * exceed `capacity`.
+ */
 int EtwWhereOperands(const Tcl_Token *token, const Tcl_Token **operands, int capacity);
 
-/* Add "(token)" to a conjunction, *textPtr NULL: its first part. */
+/* Add "(token)" to a conjunction; *textPtr NULL: it is the first part. */
 void EtwWhereAppend(Tcl_Obj **textPtr, const Tcl_Token *token);
 /* Add a part to the residual filter; p->reason has the reason. */
 void EtwWhereAddResidual(EtwWhereParser *parser, const Tcl_Token *token, EtwWhereSplit *split);

@@ -1,17 +1,17 @@
 /*
  * tcl/filter/where_residual.c --
  *
- *	The residual filter, which only Tcl can evaluate: one lambda that is called with the fields of events which passed the
- *	predicate. In it && || ! and ?: combine parts that C can evaluate (predicates, whose results are arguments) and parts
- *	for Tcl. Each part is false for an event that lacks a field in it, so that a comparison has the same meaning in any
- *	place.
+ *	The residual filter, which only Tcl can evaluate: one lambda that is called with the fields
+ *	of events that pass the predicate. In it, && || ! and ?: combine parts that C can evaluate
+ *	(predicates, whose results are arguments) and parts for Tcl. Each part is false for an event
+ *	that lacks one of its fields, so that a comparison has the same meaning everywhere.
  */
 #include "tcl/filter/where_int.h"
 #include <ctype.h>
 
 typedef EtwWhereSplit Split;
 
-/* Beyond that a part is Tcl's as it stands. */
+/* Beyond these limits a part is evaluated by Tcl as a whole. */
 enum { MAX_PARTS = 1000, MAX_LOGIC = 1000 };
 
 /* ---- The text -------------------------------------------------------------------------------- */
@@ -29,8 +29,8 @@ void EtwWhereAppend(Tcl_Obj **textPtr, const Tcl_Token *token)
 }
 
 /*
- * Names behind a $ in text that Tcl will parse later (a braced word of a command): they may be
- * fields, or a lambda's own variables.
+ * Collect names after a $ in text that Tcl will parse later (a braced word of a command): fields,
+ * or variables of a lambda.
  */
 static void collectFromText(Split *split, const char *text, Tcl_Size size)
 {
@@ -56,7 +56,7 @@ static void collectFromText(Split *split, const char *text, Tcl_Size size)
     }
 }
 
-/* $NAME and $props(NAME) are fields, $::NAME is Tcl's own. */
+/* $NAME and $props(NAME) are fields, $::NAME is a variable of Tcl. */
 static void collectVariable(Tcl_Obj *names, Split *split, const Tcl_Token *at)
 {
     bool indexed = at->numComponents > 1;
@@ -81,7 +81,9 @@ static void collectVariable(Tcl_Obj *names, Split *split, const Tcl_Token *at)
     Tcl_DecrRefCount(field);
 }
 
-/* Every variable below a token is a field that Tcl's part needs, also inside strings and commands.
+/*
+ * Each variable below a token, also inside strings and commands, is a field that the residual
+ * filter needs.
  */
 static void collectNames(
         Tcl_Obj *names, Split *split, const Tcl_Token *token, int count, bool inCommand)
@@ -106,11 +108,11 @@ static void collectNames(
     }
 }
 
-/* `\1` and `\2` cannot be in a field's name: characters below space are shown escaped. */
+/* A field's name cannot contain `\1` and `\2`, because control characters are escaped. */
 #define REST "\001"
 #define PART "\002"
 
-/* The operators between truths. */
+/* True for the logical operators. */
 static bool isLogic(const Tcl_Token *token)
 {
     const Tcl_Token *operator= token + 1;
@@ -227,8 +229,9 @@ void EtwWhereFreeResidual(Split *split)
 
 /* ---- The lambda ------------------------------------------------------------------------------ */
 
-/* Add a required field: an argument of its name. props(NAME) comes in a scalar and is put into the
- * array. */
+/*
+ * Add a required field as an argument. props(NAME) is passed as a scalar and stored in the array.
+ */
 static void addArgument(Tcl_Obj *field, Tcl_Obj *arguments, Tcl_Obj *body)
 {
     Tcl_Obj *set[2];
@@ -305,10 +308,12 @@ int EtwWhereMakeResidual(Tcl_Interp *interp, Split *split, EtwWhere *where)
     return TCL_OK;
 }
 
-/* ---- A test ---------------------------------------------------------------------------------- */
+/* ---- Testing an event ------------------------------------------------------------------------ */
 
-/* The error is that a field which the event lacks was read: the last of `values` is the dict of
- * those it has. */
+/*
+ * True if the error was caused by reading a field that the event lacks. The last element of
+ * `values` is the dict of the fields it has.
+ */
 static bool lacksField(Tcl_Interp *interp, const EtwWhere *where, Tcl_Obj *values)
 {
     Tcl_Size wanted, there;
@@ -349,7 +354,7 @@ static int callLambda(Tcl_Interp *interp, const EtwWhere *where, EtwSchemaStore 
     if (result == TCL_OK) {
         result = Tcl_GetBooleanFromObj(interp, Tcl_GetObjResult(interp), &flag);
     } else if (where->fields != NULL && lacksField(interp, where, values)) {
-        result = TCL_OK; /* where->fields is NULL when the expression ended the consumer */
+        result = TCL_OK; /* where->fields is NULL if the expression has ended the consumer */
     }
     *passPtr = flag != 0;
     return result;

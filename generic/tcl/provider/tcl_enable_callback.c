@@ -1,18 +1,19 @@
 /*
  * tcl/provider/tcl_enable_callback.c --
  *
- *	-enablecallback of etw provider create: a Tcl command that is called when sessions enable or disable the provider, or
- *	request its state. The engine calls on any thread; the command runs on the interpreter's thread, from its event loop.
+ *	-enablecallback of etw provider create: a Tcl command that is called when sessions enable or
+ *	disable the provider, or request its state. The engine calls back on any thread; the command
+ *	runs on the interpreter's thread, from its event loop.
  *
- *	Ownership: the provider has the callback, until it is unregistered. No call of the engine and no notice of the event
- *	queue outlives it.
+ *	Ownership: the provider owns the callback until it is unregistered. After that, neither
+ *	calls of the engine nor notices in the event queue refer to it.
  */
 #include "tcl/provider/tcl_provider.h"
 
 struct EtwTclCallback {
     Tcl_ThreadId owner;
     Tcl_Interp *interp;
-    Tcl_Obj *command; /* the owner's alone */
+    Tcl_Obj *command; /* used by the owner's thread only */
     Etw_Provider *handle;
 };
 
@@ -31,7 +32,7 @@ static int onNotice(Tcl_Event *event, int flags)
     Tcl_Interp *interp = notice->callback->interp;
 
     if (!(flags & TCL_FILE_EVENTS)) {
-        return 0; /* the loop serves timers or idle work only */
+        return 0; /* the loop serves only timers or idle callbacks */
     }
     Tcl_Obj *args[] = {Tcl_NewStringObj(controls[notice->control], -1),
             Tcl_NewIntObj(notice->level), EtwUint64Obj(notice->any), EtwUint64Obj(notice->all)};
@@ -45,7 +46,7 @@ static int onNotice(Tcl_Event *event, int flags)
     return 1;
 }
 
-/* On any thread. */
+/* Called on any thread. */
 static void onEnable(void *ctx, int control, uint8_t level, uint64_t any, uint64_t all)
 {
     EtwTclCallback *callback = ctx;
@@ -76,7 +77,7 @@ EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj
 
 static int isNoticeOf(Tcl_Event *event, void *callback)
 {
-    /* One that is being served has no proc, and looks at its callback no more. */
+    /* A notice that is being served has no proc, and no longer uses its callback. */
     return event->proc == onNotice && ((Notice *)event)->callback == callback;
 }
 

@@ -1,44 +1,44 @@
 /*
  * tcl/relog/relog_cmd.c --
  *
- *	etw relog: a query's events as a new .etl file, which appears when it is complete. Records are
- *	copied as they are (flow/relog/relog.h). Events that describe others are kept whatever the filter
- *	says, so that what is kept can still be decoded.
+ *	etw relog: writes a query's events to a new .etl file, which appears when it is complete.
+ *	Records are copied unchanged (flow/relog/relog.h). Schema events are kept regardless of the
+ *	filter, so that the copied events can be decoded.
  */
 #include "tcl/core/text_output.h"
 #include "tcl/value/record_value.h"
 #include "tcl/relog/relog_int.h"
 
-/* The events that describe others, read apart from a query that would leave them out. */
+/* Schema events, read separately if the query would omit them. */
 typedef struct Descriptions {
-    EtwSource *source; /* NULL: the query delivers them itself */
+    EtwSource *source; /* NULL: the query delivers them */
     EtwEvent event;    /* the next one */
 } Descriptions;
 
-/* A relog under way. */
+/* The state of a relog. */
 typedef struct Relogging {
     EtwReading reading;
     /* options */
     Tcl_Obj *providers, *inject, *mapPrefix, *split;
     EtwRelogEditOptions edit;
     int compress, schemas;
-    EtwSplitKind splitKind; /* of -split */
+    EtwSplitKind splitKind; /* from -split */
     int64_t splitAmount;
     /* state */
-    Tcl_Obj *where; /* made of -where and -providers; a reference, or NULL */
+    Tcl_Obj *where; /* combined from -where and -providers; a reference, or NULL */
     EtwRelog relog;
     EtwRelogEdits edits;
     EtwRelogMap *map;     /* NULL: no -map */
     EtwRelogFiles *files; /* NULL: no -split */
-    EtwOutput output;     /* the only file */
-    bool slices;          /* the output is a pipe: no way back to its beginning */
-    uint64_t sliced;      /* events up to the slice that onIdle put */
+    EtwOutput output;     /* of a single file */
+    bool slices;          /* the output is a pipe, which is not seekable */
+    uint64_t sliced;      /* number of events in the slices that onIdle has written */
     Descriptions descriptions;
-    bool apart; /* there were some to read apart */
+    bool apart; /* schema events were read separately */
 } Relogging;
 
 #define AT(field) offsetof(Relogging, field)
-/* Not ETW_OPTIONS_FILTER: with -stacks, records of stacks would not be delivered. */
+/* Not ETW_OPTIONS_FILTER, because with -stacks stack records would not be delivered. */
 static const EtwOption relogOptions[] = {
         ETW_OPTION("-compress", ETW_OPT_BOOL, AT(compress), 0, 0, 0, NULL),
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
@@ -65,7 +65,7 @@ enum { CHANNEL_BUFFER = 256 * 1024, SLICE = 4 << 20 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-/* -providers becomes a part of -where. */
+/* Add -providers to -where. */
 static int addProviders(Tcl_Interp *interp, Relogging *r)
 {
     Tcl_Obj *where = r->reading.options.where, **names;
@@ -148,7 +148,7 @@ static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQu
     nextDescription(d);
 }
 
-/* Those up to a time, in their place among the events. */
+/* Add the schema events up to a time in their order. */
 static void addDescriptions(Descriptions *d, int64_t until, EtwRelog *relog)
 {
     while (d->source != NULL && d->event.time <= until) {
@@ -157,7 +157,7 @@ static void addDescriptions(Descriptions *d, int64_t until, EtwRelog *relog)
     }
 }
 
-/* Held until their turn comes. A record's time is ns since 1970. */
+/* Add the records to the reorder buffer. A record's time is ns since 1970. */
 int EtwRelogInject(Tcl_Interp *interp, Tcl_Obj *records, EtwRelog *relog)
 {
     EtwSource *source;
@@ -180,7 +180,7 @@ int EtwRelogInject(Tcl_Interp *interp, Tcl_Obj *records, EtwRelog *relog)
     return result;
 }
 
-/* An event in its turn, or when -map moved it, at its new time. */
+/* Add an event at its time, or at its new time if -map has changed it. */
 static int addEvent(Relogging *r, EtwEvent *event)
 {
     int64_t time = event->time;
@@ -198,7 +198,7 @@ static int addEvent(Relogging *r, EtwEvent *event)
     return result;
 }
 
-/* A slice of a pipe: what follows it is not before it in time. */
+/* Write a slice to the pipe. Later slices contain only later events. */
 static int putSlice(Relogging *r)
 {
     EtwRelogSlice(&r->relog);
@@ -210,7 +210,7 @@ static int putSlice(Relogging *r)
     return TCL_OK;
 }
 
-/* What is gathered goes out when there is enough of it. */
+/* Write the collected output when there is enough of it. */
 static int putFull(Relogging *r)
 {
     if (!r->slices) {
@@ -219,7 +219,7 @@ static int putFull(Relogging *r)
     return r->output.text.size >= SLICE ? putSlice(r) : TCL_OK;
 }
 
-/* A live source has nothing more now: whoever reads the pipe gets what there is. */
+/* The live source has no more events now: write what there is for the reader of the pipe. */
 static void onIdle(void *clientData)
 {
     Relogging *r = clientData;
@@ -271,7 +271,7 @@ static int putHeader(Tcl_Interp *interp, Relogging *r)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-/* The header is written again at the end, where there is a way back; else slices go out. */
+/* If the output is seekable, the header is rewritten at the end; otherwise slices are written. */
 static int checkOutput(Tcl_Interp *interp, Relogging *r)
 {
     EtwOutput *output = &r->output;

@@ -1,15 +1,15 @@
 /*
  * tcl/relog/relog_edit.c --
  *
- *	The edits of etw relog that stay in C: -set, -redact, -rename, -timeshift. Words to what flow/ and
- *	etl/ do with events.
+ *	The edits of etw relog that run in C: -set, -redact, -rename, -timeshift. Converts the
+ *	options for flow/ and etl/.
  */
 #include "tcl/relog/relog_int.h"
 #include "tcl/value/definition_lookup.h"
 
 enum { ETL_CPU_MAX = 2047, SHIFT_UNIT = 100 };
 
-/* Order of EtlEditField. */
+/* In the order of EtlEditField. */
 static const char *const fieldNames[] = {"activity", "channel", "cpu", "id", "keyword", "level",
         "opcode", "pid", "provider", "task", "tid", "version", NULL};
 
@@ -60,7 +60,7 @@ static void takeNumber(EtlEdit *edit, int field, uint64_t value)
     }
 }
 
-/* A GUID, or the name of a provider that is known. */
+/* A GUID, or the name of a known provider. */
 static int getProvider(Tcl_Interp *interp, Tcl_Obj *value, EtwGuid *guid)
 {
     if (EtwGuidParse(Tcl_GetString(value), guid)) {
@@ -189,7 +189,7 @@ static int renameOf(Tcl_Interp *interp, Tcl_Obj *list, EtwRename **renamePtr)
     return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }
 
-/* -timeshift: seconds, to what a header can tell. */
+/* -timeshift: seconds, rounded to the resolution of a header. */
 static int shiftOf(Tcl_Interp *interp, Tcl_Obj *obj, int64_t *shiftPtr)
 {
     double seconds;

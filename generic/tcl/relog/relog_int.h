@@ -12,7 +12,7 @@
 
 /* ---- Edits (relog_edit.c) -------------------------------------------------------------------- */
 
-typedef struct EtwRelogEditOptions { /* NULL: not given */
+typedef struct EtwRelogEditOptions { /* NULL: not specified */
     Tcl_Obj *redact, *rename, *set, *timeshift;
 } EtwRelogEditOptions;
 
@@ -23,14 +23,14 @@ typedef struct EtwRelogEdits { /* zeroed: none */
     int64_t shift; /* ns */
 } EtwRelogEdits;
 
-/* On an error nothing is left to free. */
+/* After an error nothing has to be freed. */
 int EtwRelogEditsParse(Tcl_Interp *interp, const EtwRelogEditOptions *options,
         EtwSchemaStore *store, EtwRelogEdits *edits);
-/* They must outlive the relog, which must have been opened. */
+/* The edits must outlive the relog, which must be open. */
 void EtwRelogEditsApply(const EtwRelogEdits *edits, EtwRelog *relog);
 void EtwRelogEditsFree(EtwRelogEdits *edits);
 
-/* The number of a header field that can be set, -1: none of that name; and its value. */
+/* The number of a header field that can be set, -1: no such field; and its value. */
 int EtwRelogField(const char *name);
 const char *EtwRelogFieldName(int field);
 int EtwRelogSetField(Tcl_Interp *interp, EtlEdit *edit, int field, Tcl_Obj *value);
@@ -39,7 +39,7 @@ int EtwRelogSetField(Tcl_Interp *interp, EtlEdit *edit, int field, Tcl_Obj *valu
 
 typedef struct EtwRelogMap EtwRelogMap;
 
-/* prefix: the command; the relog and the query must outlive it. */
+/* prefix: the command. The relog and the query must outlive the result. */
 EtwRelogMap *EtwRelogMapNew(EtwQuery *query, Tcl_Obj *prefix, EtwRelog *relog);
 void EtwRelogMapFree(EtwRelogMap *map); /* accepts NULL */
 /*
@@ -55,18 +55,18 @@ typedef struct EtwRelogFiles EtwRelogFiles;
 /* -split: a list; amount: bytes, or ns. */
 int EtwRelogSplitParse(
         Tcl_Interp *interp, Tcl_Obj *list, EtwSplitKind *kindPtr, int64_t *amountPtr);
-/* out: what their names are made of; all must outlive them. */
+/* out: the path that the file names are derived from. All arguments must outlive the result. */
 EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out,
         const EtwSource *source, EtwSchemaStore *store);
 EtwSplitSink EtwRelogFilesSink(EtwRelogFiles *files);
-/* Paths, and how many events each has that are its own. */
+/* Paths, each with the number of its own events. */
 Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split);
 /* result: TCL_OK: the files get their names; otherwise they are deleted. */
 int EtwRelogFilesClose(EtwRelogFiles *files, int result);
 
-/* ---- Events from elsewhere (relog_cmd.c) ----------------------------------------------------- */
+/* ---- Additional events (relog_cmd.c) --------------------------------------------------------- */
 
-/* Hold the records (tcl/value/record_value.h) of a list. */
+/* Add the records (tcl/value/record_value.h) of a list to the reorder buffer. */
 int EtwRelogInject(Tcl_Interp *interp, Tcl_Obj *records, EtwRelog *relog);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * tcl/relog/relog_map.c --
  *
- *	-map of etw relog: a command gets each event as a dict and answers what is to become of it. Only
- *	what the answer has changed is encoded; all else of the record stays as it is, to the byte.
+ *	-map of etw relog: a command receives each event as a dict and returns what to do with it.
+ *	Only values that it has changed are encoded; the rest of the record is unchanged.
  */
 #include "tcl/relog/relog_int.h"
 #include "tcl/value/dict_encoder.h"
@@ -12,15 +12,15 @@ struct EtwRelogMap {
     Tcl_Interp *interp;
     Tcl_Obj *prefix;
     EtwRelog *relog;
-    EtwEventMaker *props; /* of a flat dict: props, and error when they are not all */
+    EtwEventMaker *props; /* for a flat dict: props, and error if they are incomplete */
     EtwText scratch;
 };
 
-/* What an answer changes of the event at hand. */
+/* The changes of the current event. */
 typedef struct Changes {
     EtlEdit edit;
-    Tcl_Obj *time, *related, *stack, *payload, *props; /* NULL: as they are */
-    Tcl_Obj *fields; /* payload fields by name: a dict of our own, or NULL */
+    Tcl_Obj *time, *related, *stack, *payload, *props; /* NULL: unchanged */
+    Tcl_Obj *fields; /* payload fields by name: an unshared dict, or NULL */
     Tcl_Obj *inject;
     bool drop;
 } Changes;
@@ -50,14 +50,17 @@ void EtwRelogMapFree(EtwRelogMap *map)
     }
 }
 
-/* ---- The answer ------------------------------------------------------------------------------ */
+/* ---- The result of the command --------------------------------------------------------------- */
 
 static bool isSame(Tcl_Obj *a, Tcl_Obj *b)
 {
     return a == b || (a != NULL && strcmp(Tcl_GetString(a), Tcl_GetString(b)) == 0);
 }
 
-/* A dict that was never a text is none of the words, and is not made one to find out. */
+/*
+ * A dict without a string representation is not one of the words, and is not converted to compare
+ * it.
+ */
 static bool isWord(Tcl_Obj *obj, const char *word)
 {
     return (obj->bytes != NULL || obj->typePtr == NULL) && strcmp(Tcl_GetString(obj), word) == 0;
@@ -84,7 +87,7 @@ static void takeField(Changes *changes, Tcl_Obj *key, Tcl_Obj *value)
     Tcl_DictObjPut(NULL, changes->fields, field, value);
 }
 
-/* One key whose value is another than the event's (old: NULL: the event has none). */
+/* Apply a key whose value differs from the event's (old NULL: the event has none). */
 static int takeChange(
         EtwRelogMap *map, Changes *changes, Tcl_Obj *key, Tcl_Obj *old, Tcl_Obj *value)
 {
@@ -111,7 +114,9 @@ static int takeChange(
         changes->drop = drop;
         return result;
     }
-    /* What else is in the dict of an event is what others say of it, or with -fields a field. */
+    /*
+     * Other keys in the dict of an event are derived from other sources, or with -fields a field.
+     */
     bool isField = EtwHeaderKey(name) < 0 && strncmp(name, "name(", 5) != 0 &&
                    (old != NULL || strncmp(name, "props(", 6) == 0);
     if (isField) {
@@ -150,7 +155,7 @@ static int unsupportedField(Tcl_Interp *interp, const char *what)
             "the event's record has no place for this \"%s\"", what);
 }
 
-/* Fields in a dict over those that the event has. A new object, or NULL with an error left. */
+/* Merge the fields of a dict into those of the event. A new object, or NULL with an error left. */
 static Tcl_Obj *mergedProps(
         EtwRelogMap *map, const EtwEvent *event, Tcl_Obj *changed, EtwMissingMode *modePtr)
 {
@@ -199,7 +204,7 @@ static void keepRest(void *ctx, const uint8_t *data, size_t size)
     EtwTextAdd(ctx, data, size);
 }
 
-/* Payload fields; what follows them in an event of a newer version stays. */
+/* Replace payload fields. Bytes after them in an event of a newer version are kept. */
 static int setProps(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *changed)
 {
     static const EtwVisitor rest = {skipValue, skipBegin, skipEnd, keepRest};
@@ -308,7 +313,7 @@ static int setTime(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *value)
     return EtwRelogMove(map->relog, event, time) ? TCL_OK : unsupportedField(map->interp, "time");
 }
 
-/* Payload first: its schema is that of the header as it was. */
+/* Payload first, because its schema depends on the unchanged header. */
 static int apply(EtwRelogMap *map, EtwEvent *event, const Changes *c)
 {
     if ((c->props != NULL && setProps(map, event, c->props) != TCL_OK) ||

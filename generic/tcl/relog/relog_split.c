@@ -11,7 +11,7 @@ enum { SIZE_MIN = 64 * 1024, NAME_MAX_BYTES = 100 };
 
 typedef struct File {
     struct File *next;
-    Tcl_Obj *path, *tempPath; /* beside: NULL: not there */
+    Tcl_Obj *path, *tempPath; /* tempPath: NULL: not created */
 } File;
 
 struct EtwRelogFiles {
@@ -66,7 +66,7 @@ int EtwRelogSplitParse(Tcl_Interp *interp, Tcl_Obj *list, EtwSplitKind *kindPtr,
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* A provider's name, or its GUID, without what a file's name may not have. */
+/* A provider's name, or its GUID, without characters that file names must not contain. */
 static Tcl_Obj *providerWord(const EtwRelogFiles *files, const EtwGuid *guid)
 {
     char text[ETW_GUID_TEXT], word[NAME_MAX_BYTES + 1];
@@ -97,7 +97,7 @@ static Tcl_Obj *wordOf(const EtwRelogFiles *files, const EtwPiece *piece)
     return piece->pid == ETW_NO_ID ? Tcl_NewStringObj("none", -1) : EtwUint64Obj(piece->pid);
 }
 
-/* Where the extension of the file's name begins, in bytes. */
+/* Size of the file name without its extension. */
 static size_t stemOf(const char *path)
 {
     size_t end = strlen(path);
@@ -109,7 +109,7 @@ static size_t stemOf(const char *path)
     return end;
 }
 
-/* Upper and lower case are the same name on some systems. */
+/* Names that differ only in case are the same on some systems. */
 static bool isTaken(const EtwRelogFiles *files, Tcl_Obj *path)
 {
     for (const File *f = files->first; f != NULL; f = f->next) {
@@ -120,7 +120,7 @@ static bool isTaken(const EtwRelogFiles *files, Tcl_Obj *path)
     return false;
 }
 
-/* OUT-WORD.EXTENSION, and a number where two providers would have the same. */
+/* OUT-WORD.EXTENSION, with a number if two providers would have the same name. */
 static Tcl_Obj *pathOf(const EtwRelogFiles *files, const EtwPiece *piece)
 {
     const char *out = Tcl_GetString(files->out);
@@ -147,7 +147,7 @@ static Tcl_Obj *pathOf(const EtwRelogFiles *files, const EtwPiece *piece)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* Write the bytes where `mode` begins; false: the interpreter's result says why not. */
+/* Write the bytes with the given open mode. False: the error is in the interpreter's result. */
 static bool writeBytes(
         EtwRelogFiles *files, const File *file, const char *mode, const EtwText *text)
 {
@@ -215,7 +215,7 @@ static bool endFile(void *ctx, EtwPiece *piece, const EtwText *header)
     return writeBytes(ctx, piece->file, "r+", header);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- All files ------------------------------------------------------------------------------- */
 
 EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out,
         const EtwSource *source, EtwSchemaStore *store)
@@ -245,7 +245,7 @@ Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split)
     return dict;
 }
 
-/* Into its place, or gone. */
+/* Rename the file, or delete it. */
 static int settle(EtwRelogFiles *files, const File *file, int result)
 {
     if (result == TCL_OK && Tcl_FSRenameFile(file->tempPath, file->path) != TCL_OK) {

@@ -1,8 +1,8 @@
 /*
  * tcl/timeline/timeline_show.c --
  *
- *	The sub-commands of `etw timeline` that ask what is there: lanes, visible boxes as pixels, what
- *	is under a point, figures of a span, rows of the table.
+ *	The sub-commands of `etw timeline` that query its contents: lanes, visible boxes in pixels,
+ *	the box at a point, statistics of a span, rows of the table.
  */
 #include "tcl/timeline/timeline_cmd_int.h"
 
@@ -74,14 +74,14 @@ typedef struct Painter {
     Tcl_Obj *list;
     Tcl_Obj *kinds[KINDS];
     int64_t from;
-    double scale; /* pixels a ns */
+    double scale; /* pixels per ns */
     int width;
     bool pending;
-    EtwTimeBox box; /* the last one: neighbours that are too small and alike become one */
+    EtwTimeBox box; /* the last one: adjacent small boxes of the same kind are combined */
     int x0, x1;
 } Painter;
 
-/* Any two times: their distance may need more than 63 bits. */
+/* The distance of any two times may exceed 63 bits. */
 static double distance(int64_t from, int64_t to)
 {
     return to >= from ? (double)((uint64_t)to - (uint64_t)from) : -distance(to, from);
@@ -134,7 +134,7 @@ static void takeBox(void *ctx, const EtwTimeBox *box)
     p->x1 = x1;
 }
 
-/* Pixels, and the smallest thing that is shown by itself. */
+/* The width in pixels, and the size of the smallest box that is shown separately. */
 static int getWidth(
         Tcl_Interp *interp, Tcl_Obj *widthObj, Tcl_Obj *grainObj, int *width, double *grain)
 {

@@ -1,8 +1,7 @@
 /*
  * tcl/value/definition_lookup.c --
  *
- *	Looks through what is known for the provider or event that a word means. Makes no dicts
- *	(schema_dict.c does).
+ *	Finds the provider or event that a word refers to. schema_dict.c creates dicts.
  */
 #include "tcl/value/definition_lookup.h"
 #include "schema/catalog/catalog.h"
@@ -138,7 +137,7 @@ const EtwEventDef *EtwFindEventDef(
     EtwSuggestions near = {.wrong = Tcl_GetString(wanted)};
     const EtwEventDef *best = NULL, *any = NULL;
 
-    for (int i = 0; i < def->eventCount; i++) { /* rising by version */
+    for (int i = 0; i < def->eventCount; i++) { /* ascending by version */
         const EtwEventDef *event = def->events[i];
         EtwSuggestionsAdd(&near, event->schema.event);
         if (!EtwEventMatches(def, event, wanted)) {

@@ -1,9 +1,9 @@
 /*
  * tcl/value/event_dict.c --
  *
- *	Makes Tcl values of events. Keys and names are made once for each schema and shared by all
- *	its events; with a selection, fields that nobody asked for are walked over without making objects.
- *	What could not be decoded is kept: `error` says why, `raw` has the bytes.
+ *	Converts events to Tcl values. Keys and names are created once for each schema and shared by
+ *	all its events. With a selection, no objects are created for other fields. Data that could
+ *	not be decoded is kept: `error` has the reason, `raw` the bytes.
  */
 #include "tcl/value/event_dict.h"
 #include "etl/format.h"
@@ -22,8 +22,8 @@ static const char *const eventKeyNames[ETW_KEY_COUNT + 1] = {"time", "provider",
         "late", "message", NULL};
 
 /*
- * Values that only a selection asks for, by names that no payload field has: what the header's numbers
- * are called, and the payload as TDH gives it. Their keys follow those of EtwKey.
+ * Values that are only available in a selection, under names that no payload field has: names of
+ * the header's numbers, and the payload in TDH's format. Their keys follow those of EtwKey.
  */
 enum {
     KEY_LEVEL_NAME = ETW_KEY_COUNT,
@@ -42,32 +42,33 @@ static const char *const derivedNames[] = {"name(level)", "name(channel)", "name
         "name(opcode)", "name(keyword)", "guid(provider)", "tdh(props)", "template(message)",
         "time(kernel)", "time(user)"};
 
-/* What is made once for each schema. */
+/* Objects created once for each schema. */
 typedef struct SchemaNames {
     const EtwSchema *schema;
-    const char *named; /* schema->provider when `provider` was made: it may be learned later */
+    const char *named; /* schema->provider when `provider` was created: the name may become known
+                          later */
     Tcl_Obj *provider, *event;
     Tcl_Obj **fields; /* name of each field */
-    int *slots;       /* of the selection, -1: not wanted */
-    bool wanted;      /* any slot of it */
+    int *slots;       /* index in the selection, -1: not selected */
+    bool wanted;      /* true if any field is selected */
 } SchemaNames;
 
 typedef struct Selected {
     int key;        /* EtwKey, KEY_*, or -1: payload field */
-    Tcl_Obj *given; /* as asked for: its key in a dict */
-    Tcl_Obj *name;  /* of the field: without props() */
-    int same;       /* index of an earlier one of the same name, or -1 */
-    Tcl_Obj *value; /* of the event at hand */
-    bool found;     /* EtwEventValues: some event had it */
+    Tcl_Obj *given; /* as passed by the caller: the key in a dict */
+    Tcl_Obj *name;  /* name of the field, without props() */
+    int same;       /* index of an earlier one with the same name, or -1 */
+    Tcl_Obj *value; /* value in the current event */
+    bool found;     /* EtwEventValues: an event had it */
 } Selected;
 
-/* A header number, and its value's object. */
+/* A header number, and the object of its value. */
 typedef struct Shared {
     uint64_t value;
     Tcl_Obj *obj; /* NULL: none yet */
 } Shared;
 
-/* A list or dict under construction; NULL: nobody wants it. */
+/* A list or dict under construction; NULL: not selected. */
 typedef struct Frame {
     Tcl_Obj *obj;
     bool isDict;
@@ -85,14 +86,14 @@ struct EtwEventMaker {
     bool wantsProps; /* the selection has `props` */
     bool wantsState; /* or `error` or `raw` */
     bool wantsMessage;
-    bool asked; /* for values, once at least */
-    bool zeros; /* header numbers that mean nothing are shown, too */
+    bool asked; /* EtwEventValues was called */
+    bool zeros; /* header numbers that do not apply are 0 */
     EtwText scratch;
     Shared shared[ETW_KEY_COUNT];
-    /* The event at hand: */
-    Tcl_Obj *props; /* NULL: not wanted */
+    /* The current event: */
+    Tcl_Obj *props; /* NULL: not selected */
     Frame frames[MAX_DEPTH];
-    int depth; /* may exceed MAX_DEPTH: what is below is left out */
+    int depth; /* may exceed MAX_DEPTH: deeper levels are omitted */
     const uint8_t *rest;
     size_t restSize;
 };
@@ -141,8 +142,10 @@ Tcl_Obj *EtwProviderNameObj(EtwSchemaStore *store, const EtwSchema *schema, cons
     return name && name[0] ? EtwStringObj(name) : EtwGuidObj(&event->provider);
 }
 
-/* Where a payload field's value goes; -1: nowhere. `message` takes one of that name if nobody asks for
- * the field itself. */
+/*
+ * The selected slot of a payload field; -1: none. `message` uses a field with that name unless the
+ * field itself is selected.
+ */
 static int slotOf(const EtwEventMaker *maker, Tcl_Obj *field)
 {
     int slot = -1;
@@ -222,7 +225,7 @@ static SchemaNames *namesOf(EtwEventMaker *maker, const EtwSchema *schema, const
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* What 64 bits cannot hold becomes a big number. */
+/* Values that exceed 64 bits become bignums. */
 static Tcl_Obj *wideObj(EtwEventMaker *maker, EtwWide value)
 {
     int64_t number;
@@ -234,7 +237,7 @@ static Tcl_Obj *wideObj(EtwEventMaker *maker, EtwWide value)
     return Tcl_NewStringObj(maker->scratch.data, (Tcl_Size)maker->scratch.size);
 }
 
-/* A float shows the digits that it has, not those of the double beside it. */
+/* A float is shown with its own digits, not those of the nearest double. */
 static Tcl_Obj *realObj(EtwEventMaker *maker, const EtwValue *value)
 {
     if (value->width != 4 || value->d != value->d) {
@@ -276,7 +279,7 @@ static Tcl_Obj *numberObj(EtwEventMaker *maker, const EtwValue *value)
     }
 }
 
-/* The commonest kinds first; numbers with a name, addresses and their like are text. */
+/* The most common kinds first. Numbers with a name, addresses etc. are texts. */
 static Tcl_Obj *valueObj(EtwEventMaker *maker, const EtwField *field, const EtwValue *value)
 {
     EtwWide ns;
@@ -315,7 +318,7 @@ static bool isWanted(const EtwEventMaker *maker, const EtwField *field)
     return maker->props != NULL || maker->last->slots[fieldIndex(maker, field)] >= 0;
 }
 
-/* Put a finished value where it belongs. */
+/* Add a complete value to its container or slot. */
 static void place(EtwEventMaker *maker, const EtwField *field, Tcl_Obj *obj)
 {
     int index = fieldIndex(maker, field);
@@ -394,7 +397,7 @@ static EtwStatus decode(EtwEventMaker *maker, const EtwSchema *schema, const Etw
 
 /* ---- Header values --------------------------------------------------------------------------- */
 
-/* Most header numbers are those of the event before: one object serves both. */
+/* Most header numbers equal those of the previous event: the object is shared. */
 static Tcl_Obj *numberOf(EtwEventMaker *maker, EtwKey key, uint64_t value)
 {
     Shared *shared = &maker->shared[key];
@@ -455,7 +458,7 @@ static Tcl_Obj *unlessZero(EtwEventMaker *maker, EtwKey key, uint64_t value)
     return value || maker->zeros ? numberOf(maker, key, value) : NULL;
 }
 
-/* NULL: it means nothing in this event. names NULL: no schema. */
+/* NULL: it does not apply to this event. names NULL: no schema. */
 static Tcl_Obj *headerObj(
         EtwEventMaker *maker, const SchemaNames *names, const EtwEvent *event, EtwKey key)
 {
@@ -529,7 +532,7 @@ static Tcl_Obj *errorObj(const SchemaNames *names, const EtwEvent *event, EtwSta
     return status == ETW_OK ? NULL : Tcl_NewStringObj("payload does not fit its schema", -1);
 }
 
-/* Bytes that became no field. */
+/* The bytes that no field covers. */
 static Tcl_Obj *rawObj(const EtwEventMaker *maker, const SchemaNames *names, const EtwEvent *event)
 {
     if (names == NULL) {
@@ -598,7 +601,7 @@ static Tcl_Obj *selectedHeader(EtwEventMaker *maker, const SchemaNames *names,
     }
 }
 
-/* Texts that are made from the event and its schema (NULL: it has none). */
+/* Texts derived from the event and its schema (NULL: it has none). */
 static Tcl_Obj *derivedObj(
         EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event, int key)
 {
@@ -629,7 +632,10 @@ static Tcl_Obj *derivedObj(
     return EtwTextObj(maker->scratch.data, maker->scratch.size);
 }
 
-/* Before the payload's fields: one of that name stands in where the event has no message. */
+/*
+ * Called before the payload is decoded: a field named `message` is used if the event has no
+ * message.
+ */
 static void fillMessages(EtwEventMaker *maker, const EtwSchema *schema, const EtwEvent *event)
 {
     for (int i = 0; i < maker->selectedCount; i++) {
@@ -642,7 +648,7 @@ static void fillMessages(EtwEventMaker *maker, const EtwSchema *schema, const Et
     }
 }
 
-/* The field of that name, where others asked for it as well. */
+/* The field named `message`, if it is also selected itself. */
 static Tcl_Obj *messageField(const EtwEventMaker *maker, const Selected *message)
 {
     for (int i = 0; i < maker->selectedCount; i++) {
@@ -712,7 +718,7 @@ static Tcl_Obj *selectionList(const EtwEventMaker *maker)
     return list;
 }
 
-/* Of those that the event has, from number `first` on. */
+/* The selected values that the event has, from number `first` on. */
 static Tcl_Obj *selectionDict(const EtwEventMaker *maker, int first)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -773,7 +779,7 @@ void EtwEventMakerMissing(const EtwEventMaker *maker, int required,
     }
 }
 
-/* A header's key, a derived value's, or -1. */
+/* The key of a header value or a derived value, or -1. */
 static int selectedKey(const char *name)
 {
     int key = EtwHeaderKey(name);
@@ -784,7 +790,7 @@ static int selectedKey(const char *name)
     return key;
 }
 
-/* "props(NAME)" is the payload field NAME, whatever the header has of that name. */
+/* "props(NAME)" is the payload field NAME, even if the header has a value with that name. */
 static void parseSelected(EtwEventMaker *maker, Selected *selected, Tcl_Obj *word)
 {
     Tcl_Size length;

@@ -1,8 +1,7 @@
 /*
  * tcl/value/record_value.c --
  *
- *	Tcl values to records and back. What is in a record is others' business: etl/record.h
- *	frames it, test_cmd.c fills it.
+ *	Converts between Tcl values and records. etl/record.h builds records, test_cmd.c fills them.
  */
 #include "tcl/value/record_value.h"
 #include "etl/record.h"

@@ -10,9 +10,9 @@
 #include "tcl/core/tclglue.h"
 #include "flow/source/source.h"
 
-/* A new object; NULL with an error left: the record would be too large. */
+/* A new object; NULL with an error left: the record is too large. */
 Tcl_Obj *EtwRecordObj(Tcl_Interp *interp, const EtwEvent *event);
-/* A source of a list of them, which need not stay alive. */
+/* A source of a list of records. The list may be freed. */
 int EtwRecordsOpen(Tcl_Interp *interp, Tcl_Obj *records, EtwSource **sourcePtr);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * tcl/value/schema_dict.c --
  *
- *	Definitions as dicts. Types have the names that manifests give them, without `win:`. Finds
- *	nothing (schema_cmd.c does).
+ *	Converts definitions to dicts. Types have their names in manifests, without `win:`.
+ *	schema_cmd.c searches for definitions.
  */
 #include "tcl/value/schema_dict.h"
 
@@ -50,7 +50,7 @@ const char *EtwOutTypeName(uint8_t out)
     }
 }
 
-/* The name of a map, which is the definition's own. */
+/* The name of a map of the definition. */
 static const char *mapName(const EtwProviderDef *def, const EtwMap *map)
 {
     for (int i = 0; def != NULL && i < def->mapCount; i++) {
@@ -61,7 +61,7 @@ static const char *mapName(const EtwProviderDef *def, const EtwMap *map)
     return NULL;
 }
 
-/* Where a size comes from: a number, a field's name, * for all that is left. */
+/* The source of a size: a number, a field's name, or * for all remaining bytes. */
 static void putSize(Tcl_Obj *dict, const EtwSchema *schema, const EtwField *f)
 {
     switch (f->sized) {
@@ -77,7 +77,7 @@ static void putSize(Tcl_Obj *dict, const EtwSchema *schema, const EtwField *f)
     }
 }
 
-/* How many elements: the same, or `counted` for a count in front of them. */
+/* The number of elements: the same, or `counted` for a count before them. */
 static void putCount(Tcl_Obj *dict, const EtwSchema *schema, const EtwField *f)
 {
     switch (f->array) {
@@ -117,7 +117,7 @@ static Tcl_Obj *fieldObj(const EtwSchema *schema, int index)
     return dict;
 }
 
-/* Bytes that are passed over are no fields. */
+/* Skipped bytes are not listed. */
 static Tcl_Obj *fieldsObj(const EtwSchema *schema, int first, int end)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
@@ -132,7 +132,7 @@ static Tcl_Obj *fieldsObj(const EtwSchema *schema, int first, int end)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Names of the bits of a mask; bits without a name are left out. */
+/* Names of the bits of a mask; bits without a name are omitted. */
 static Tcl_Obj *keywordNames(const EtwProviderDef *def, uint64_t mask)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
@@ -174,7 +174,10 @@ Tcl_Obj *EtwEventDefObj(const EtwEventDef *event)
 
 /* ---- Providers ------------------------------------------------------------------------------- */
 
-/* Names with their values; opcodes of different tasks may share a name: one of them stays. */
+/*
+ * Names with their values. Opcodes of different tasks may have the same name: only one of them is
+ * kept.
+ */
 static Tcl_Obj *namesObj(const EtwProviderDef *def, EtwNameKind kind)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();

@@ -12,11 +12,13 @@
 
 /* A provider's description without reading its events: name, guid, origin, events, file. */
 Tcl_Obj *EtwKnownProviderObj(const EtwKnownProvider *known);
-/* All of a provider but its events: keywords, tasks, opcodes, levels, channels, maps. */
+/*
+ * All properties of a provider except its events: keywords, tasks, opcodes, levels, channels, maps.
+ */
 Tcl_Obj *EtwDefObj(const EtwProviderDef *def);
 /* One event with its fields. */
 Tcl_Obj *EtwEventDefObj(const EtwEventDef *event);
-/* Names of types, as manifests have them; the second one is NULL for the in-type's own. */
+/* Names of types, as in manifests; the second one is NULL for the in-type's default. */
 const char *EtwInTypeName(uint8_t in);
 const char *EtwOutTypeName(uint8_t out);
 

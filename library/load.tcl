@@ -87,7 +87,7 @@ proc ::etw::load::Options {given} {
     set own $defaults
     set exporting {}
     foreach {name value} $given {
-        set name [tcl::prefix match -message option {-from -host -index -limit -progress -replace -to -where} $name]
+        set name [tcl::prefix match -message option [dict get [::etw::lib::commands] load options] $name]
         if {[incr count 2] > [llength $given]} {
             return -code error -errorcode [list ETW ARG MISSING $name] "option \"$name\" needs a value"
         }

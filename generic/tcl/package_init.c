@@ -20,7 +20,7 @@
 #include <dlfcn.h>
 #endif
 
-#define READ_COMMAND(Name, name, ...) {name, Etw##Name##Cmd, NULL, false},
+#define READ_COMMAND(Name, name, ...) {name, Etw##Name##Cmd, Etw##Name##NreCmd, false},
 static const EtwCommand commands[] = {
         ETW_READ_COMMANDS(READ_COMMAND){"activity", EtwActivityCmd, NULL, false},
         {"consumer", EtwConsumerCmd, NULL, false},
@@ -28,7 +28,6 @@ static const EtwCommand commands[] = {
         {"enable", EtwEnableCmd, NULL, false},
         {"enabled", EtwEnabledCmd, NULL, true},
         {"flush", EtwFlushCmd, NULL, false},
-        {"foreach", EtwForeachCmd, EtwForeachNreCmd, false},
         {"mark", EtwMarkCmd, NULL, false},
         {"pkgconfig", EtwPkgconfigCmd, NULL, false},
         {"provider", EtwProviderCmd, NULL, false},

@@ -67,6 +67,7 @@ namespace eval ::etw::cli {
         describe {}
         profiles {}
         help {}
+        completion {}
     }
 }
 
@@ -158,7 +159,7 @@ proc ::etw::cli::Passed {words flags} {
             continue
         }
         if {$hasValue eq ""} {
-            if {$name in $flags && ![string is boolean -strict [lindex $words 0]]} {
+            if {"-$name" in $flags && ![string is boolean -strict [lindex $words 0]]} {
                 set value 1
             } elseif {[llength $words] == 0} {
                 Usage "option \"$word\" needs a value" OPTION $word

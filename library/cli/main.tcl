@@ -16,13 +16,13 @@ namespace eval ::etw::cli {
     #	defaults LIST	options unless given
     #	bar 1		reads for long: has -progress
     #	window 1	the result is a window: stay until it is closed
-    #	flags LIST	options that may stand without a value: 1
+    #	flags LIST	options that may stand without a value: 1; beside those that the row of ::etw::lib::commands has
     variable commands {
         record {{[OPTION ...] [-- PROGRAM ARG ...]} {run a program and record what it and the kernel do}
             {proc Record}}
         start {NAME {start a session that runs until "etw stop"} {proc Start}}
         enable {{NAME PROVIDER | NAME kernel GROUPS} {let a provider's events into a session}
-            {pass enable flags {stacks capture}}}
+            {pass enable flags {-stacks -capture}}}
         disable {{NAME PROVIDER} {keep them out again} {pass disable}}
         stop {{NAME ...} {stop sessions} {proc Stop}}
         flush {NAME {put what a session has on disk} {proc {Query flush}}}
@@ -33,21 +33,22 @@ namespace eval ::etw::cli {
         providers {{[PATTERN]} {list providers} {pass providers print lines}}
         describe {{PROVIDER|kernel [EVENT]} {what a provider's events are} {proc Describe}}
         profiles {{} {list the recording profiles} {proc Profiles}}
-        top {{[OPTION ...] [SESSION]} {a live table of events by rate} {proc Top}}
-        dump {{SOURCE ...} {} {pass dump bar 1 flags {stacks messages raw} notes 1}}
-        summary {{SOURCE ...} {} {pass summary bar 1 print 1 flags {messages}}}
+        top {{[OPTION ...] [SESSION]} {} {proc Top}}
+        dump {{SOURCE ...} {} {pass dump bar 1 notes 1}}
+        summary {{SOURCE ...} {} {pass summary bar 1 print 1}}
         calls {{SOURCE ...} {} {pass calls bar 1 print 1}}
         info {FILE {} {pass info bar 1 print 1 defaults {-format text}}}
-        export {{SOURCE ... FILE} {} {pass export bar 1 notes 1 flags {stacks messages}}}
-        load {{DATABASE SOURCE ...} {put traces into a database} {pass load notes 1}}
-        relog {{IN ... OUT} {} {pass relog bar 1 notes 1 flags {compress schemas}}}
-        view {{SOURCE ...} {browse a trace in a window, or -save it as a picture} {pass view window 1}}
+        export {{SOURCE ... FILE} {} {pass export bar 1 notes 1}}
+        load {{DATABASE SOURCE ...} {} {pass load notes 1}}
+        relog {{IN ... OUT} {} {pass relog bar 1 notes 1}}
+        view {{SOURCE ...} {} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
+        completion {bash {print a script that completes commands, options and files in bash} {proc Completion}}
         help {{[COMMAND]} {this} {proc Help}}
     }
 }
 
-foreach file {terminal cli_options read_commands sessions profiles record_command trigger top} {
+foreach file {terminal cli_options read_commands sessions profiles record_command trigger top completion} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 
@@ -102,7 +103,7 @@ proc ::etw::cli::Commands {} {
         lassign $entry usage about how
         lassign $how kind what
         if {$kind ne "pass" || [dict exists $map $what]} {
-            dict set known $name [list $usage [expr {$about ne "" ? $about : [dict get $rows $what about]}] $how]
+            dict set known $name [list $usage [expr {$about ne "" ? $about : [dict get $rows $name about]}] $how]
         }
     }
     return $known
@@ -156,28 +157,41 @@ proc ::etw::cli::Help {{command {}}} {
     return 0
 }
 
-# Options and formats of the ensemble's command. Those that are not in the binary's tables list them in a message.
-proc ::etw::cli::HelpPassed {what} {
+# The row of an ensemble's command. Those that are not in the registry list their options in a message.
+proc ::etw::cli::RowOf {what} {
     set rows [::etw::lib::commands]
     if {[dict exists $rows $what]} {
-        set names [dict get $rows $what options]
-    } else {
-        set probe [expr {$what eq "view" ? "x -?" : $what eq "load" ? "x y -?" : $what eq "enable" ? "x Tcl-Script -?" : {}}]
-        catch {::etw $what {*}$probe} message
-        set names [regexp -all -inline {(?:\s)(?:-[a-z]+)} $message]
-        set names [lmap name $names {string trim $name}]
+        return [dict get $rows $what]
     }
+    set probes {enable {x Tcl-Script -?} providers {x -? 1}}
+    set names {}
+    if {[dict exists $probes $what] && [catch {::etw $what {*}[dict get $probes $what]} message]} {
+        set names [regexp -all -inline -- {-[a-z]+\M} $message]
+    }
+    return [dict create options $names flags {} values {}]
+}
+
+# Those that `-format` of a command takes: rows of ::etw::lib::formats.
+proc ::etw::cli::FormatsOf {what} {
+    return [lsort -index 1 [lmap row [::etw::lib::formats] {
+        if {[dict get $row group] ne $what && !($what eq "export" && [dict get $row group] eq "tcl")} continue
+        set row
+    }]]
+}
+
+# Options and formats of the ensemble's command.
+proc ::etw::cli::HelpPassed {what} {
+    set names [dict get [RowOf $what] options]
     if {$names ne ""} {
         puts "Options (each \"--name VALUE\", \"--name=VALUE\" or \"-name VALUE\"):"
         puts "  [join [lmap name $names {string cat - $name}] {, }]"
     }
-    foreach row [::etw::lib::formats] {
-        if {[dict get $row group] eq $what || ($what eq "export" && [dict get $row group] eq "tcl")} {
-            lappend formats [format {  %-12s%s} [dict get $row name] [dict get $row about]]
+    set formats [FormatsOf $what]
+    if {$formats ne ""} {
+        puts "Formats (--format NAME):"
+        foreach row $formats {
+            puts [format {  %-12s%s} [dict get $row name] [dict get $row about]]
         }
-    }
-    if {[info exists formats]} {
-        puts "Formats (--format NAME):\n[join [lsort $formats] \n]"
     }
     puts "The page of \"etw $what\" (man n etw) tells what they mean."
 }

@@ -3,9 +3,15 @@
 #	Commands that are the ensemble's: their words handed on, their results shown, live ones ended by Ctrl-C. What they leave out or could not
 #	decode is told on stderr, so that the output stays what it is.
 
+# Options of the ensemble's command that may stand without a value.
+proc ::etw::cli::Flags {what how} {
+    set rows [::etw::lib::commands]
+    set flags [Option $how flags {}]
+    return [expr {[dict exists $rows $what] ? [concat $flags [dict get $rows $what flags]] : $flags}]
+}
+
 proc ::etw::cli::Pass {what words how} {
-    set flags [expr {[dict exists $how flags] ? [dict get $how flags] : {}}]
-    lassign [Passed $words $flags] plain options
+    lassign [Passed $words [Flags $what $how]] plain options
     if {[dict exists $how defaults]} {
         set options [dict merge [dict get $how defaults] $options]
     }

@@ -55,7 +55,7 @@ proc ::etw::view::View {args} {
     set rest {}
     foreach {name value} $options {
         set name [tcl::prefix match -message option -error {-errorcode {TCL LOOKUP INDEX option}} \
-            {-from -save -size -theme -to -where} $name]
+            [dict get [::etw::lib::commands] view options] $name]
         if {[incr words 2] > [llength $options]} {
             return -code error -errorcode [list ETW ARG MISSING $name] "\"$name\" needs a value"
         }

@@ -727,6 +727,20 @@ static void file_4_3_missing(void)
     CHECK(err.message[0] != 0);
 }
 
+static void format_5_1_options(void)
+{
+    CHECK(EtwFormatTakes(ETW_FORMAT_FOLDED, "-weight"));
+    CHECK(EtwFormatTakes(ETW_FORMAT_FLAMEGRAPH, "-weight"));
+    CHECK(EtwFormatTakes(ETW_FORMAT_CSV, "-headers"));
+    CHECK(!EtwFormatTakes(ETW_FORMAT_FOLDED, "-title"));
+    CHECK(!EtwFormatTakes(ETW_FORMAT_JSON, "-fields"));
+    /* only whole names */
+    CHECK(!EtwFormatTakes(ETW_FORMAT_FOLDED, "-weigh"));
+    CHECK(!EtwFormatTakes(ETW_FORMAT_CSV, "headers"));
+    CHECK(!EtwFormatTakes(ETW_FORMAT_CSV, "-fields -headers"));
+    CHECK(!EtwFormatTakes(ETW_FORMAT_JSON, ""));
+}
+
 int main(int argc, char **argv)
 {
     OsInit();
@@ -747,5 +761,6 @@ int main(int argc, char **argv)
     CHECK_RUN(file_4_1_two_merged);
     CHECK_RUN(file_4_2_header);
     CHECK_RUN(file_4_3_missing);
+    CHECK_RUN(format_5_1_options);
     return CHECK_DONE();
 }

@@ -11,15 +11,29 @@
 #define EXPORT(constant, name, sink, ...) {"export", name, &sink, __VA_ARGS__},
 #define ROWS(constant, name, sink, ...) {"rows", name, &sink, __VA_ARGS__},
 #define TCL(constant, name, sink, ...) {"tcl", name, NULL, __VA_ARGS__},
+#define CALLS(constant, name, sink, ...) {"calls", name, NULL, __VA_ARGS__},
+#define INFO(constant, name, sink, ...) {"info", name, NULL, __VA_ARGS__},
+#define SUMMARY(constant, name, sink, ...) {"summary", name, NULL, __VA_ARGS__},
 
 ETW_SINK_FORMATS(SINK)
 
-const EtwFormatRow etwFormats[] = {ETW_DUMP_FORMATS(DUMP) ETW_EXPORT_FORMATS(EXPORT)
-                ETW_ROW_FORMATS(ROWS) ETW_TCL_FORMATS(TCL)};
+const EtwFormatRow etwFormats[] = {
+        ETW_DUMP_FORMATS(DUMP) ETW_EXPORT_FORMATS(EXPORT) ETW_ROW_FORMATS(ROWS) ETW_TCL_FORMATS(TCL)
+                ETW_CALLS_FORMATS(CALLS) ETW_INFO_FORMATS(INFO) ETW_SUMMARY_FORMATS(SUMMARY)};
 const char *const etwDumpFormatNames[] = {ETW_DUMP_FORMATS(NAME) NULL};
 const char *const etwExportFormatNames[] = {ETW_EXPORT_FORMATS(NAME) ETW_ROW_FORMATS(NAME) NULL};
+const char *const etwCallsFormatNames[] = {ETW_CALLS_FORMATS(NAME) NULL};
+const char *const etwInfoFormatNames[] = {ETW_INFO_FORMATS(NAME) NULL};
+const char *const etwSummaryFormatNames[] = {ETW_SUMMARY_FORMATS(NAME) NULL};
 
 bool EtwFormatTakes(EtwFormat format, const char *option)
 {
-    return strstr(etwFormats[format].options, option) != NULL;
+    const char *at = etwFormats[format].options;
+    size_t size = strcspn(at, " ");
+
+    while (size > 0 && (strncmp(at, option, size) != 0 || option[size] != 0)) {
+        at += size + strspn(at + size, " ");
+        size = strcspn(at, " ");
+    }
+    return size > 0;
 }

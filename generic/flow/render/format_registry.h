@@ -1,10 +1,10 @@
 /*
  * flow/render/format_registry.h --
  *
- *	The registry of formats: what `etw dump -format` and `etw export` can write. To add a format, write
- *	one file and one row here: a sink in flow/render/format, or a Tcl file library/export/export_NAME.tcl.
- *	Everything else reads the rows: both commands, etw::lib::formats for the Tcl code, the check of the
- *	manual and the tests.
+ *	The registry of formats: what `etw dump -format`, `etw export` and reports such as `etw calls` can write. To
+ *	add a format of the first two, write one file and one row here: a sink in flow/render/format, or a Tcl file
+ *	library/export/export_NAME.tcl. Everything else reads the rows: the commands, etw::lib::formats for the
+ *	Tcl code, help and completion of the tool, the check of the manual and the tests.
  */
 #ifndef ETW_FORMAT_REGISTRY_H
 #define ETW_FORMAT_REGISTRY_H
@@ -46,21 +46,47 @@
     ROW(HTML, "html", -, ".html .htm", "-title", "one page: timeline, flame graph, tables")        \
     ROW(PCAPNG, "pcapng", -, ".pcapng", "", "captured packets, for Wireshark")                     \
     ROW(SQLITE, "sqlite", -, ".sqlite .sqlite3 .db", "", "an SQLite database of events and calls")
+
+/* Results of commands that report, made by these commands. No sink. */
+#define ETW_CALLS_FORMATS(ROW)                                                                     \
+    ROW(CALLS_TEXT, "text", -, "", "", "a table and a tree, for people")                           \
+    ROW(CALLS_LIST, "list", -, "", "", "a Tcl dict")                                               \
+    ROW(CALLS_CSV, "csv", -, "", "", "one table of comma-separated columns")                       \
+    ROW(CALLS_JSON, "json", -, "", "", "one JSON object")                                          \
+    ROW(CALLS_FOLDED, "folded", -, "", "", "folded stacks, for flamegraph.pl and inferno")
+
+#define ETW_INFO_FORMATS(ROW)                                                                      \
+    ROW(INFO_DICT, "dict", -, "", "", "a Tcl dict")                                                \
+    ROW(INFO_TEXT, "text", -, "", "", "lines of text, for people")
+
+#define ETW_SUMMARY_FORMATS(ROW)                                                                   \
+    ROW(SUMMARY_TEXT, "text", -, "", "", "a table, for people")                                    \
+    ROW(SUMMARY_LIST, "list", -, "", "", "a Tcl dict")                                             \
+    ROW(SUMMARY_CSV, "csv", -, "", "", "comma-separated columns")                                  \
+    ROW(SUMMARY_JSON, "json", -, "", "", "one JSON object")
 /* clang-format on */
 
 #define ETW_SINK_FORMATS(ROW) ETW_DUMP_FORMATS(ROW) ETW_EXPORT_FORMATS(ROW) ETW_ROW_FORMATS(ROW)
 
 #define ETW_FORMAT_CONSTANT(constant, ...) ETW_FORMAT_##constant,
 typedef enum EtwFormat {
-    ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
+    ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT)
+            ETW_CALLS_FORMATS(ETW_FORMAT_CONSTANT) ETW_INFO_FORMATS(ETW_FORMAT_CONSTANT)
+                    ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
 } EtwFormat;
 /* The first of each group. */
-enum { ETW_FORMAT_DUMP = ETW_FORMAT_TEXT, ETW_FORMAT_EXPORT = ETW_FORMAT_CHROME };
+enum {
+    ETW_FORMAT_DUMP = ETW_FORMAT_TEXT,
+    ETW_FORMAT_EXPORT = ETW_FORMAT_CHROME,
+    ETW_FORMAT_CALLS = ETW_FORMAT_CALLS_TEXT,
+    ETW_FORMAT_INFO = ETW_FORMAT_INFO_DICT,
+    ETW_FORMAT_SUMMARY = ETW_FORMAT_SUMMARY_TEXT
+};
 
 typedef struct EtwFormatRow {
-    const char *group; /* dump, export, rows or tcl */
+    const char *group; /* the command; of `etw export` also "rows" and "tcl" */
     const char *name;
-    const struct EtwSinkOps *sink; /* NULL: implemented in Tcl */
+    const struct EtwSinkOps *sink; /* NULL: there is none */
     const char *suffixes, *options, *about;
 } EtwFormatRow;
 
@@ -70,8 +96,10 @@ extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
  * of the group.
  */
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];
+extern const char *const etwCallsFormatNames[], *const etwInfoFormatNames[];
+extern const char *const etwSummaryFormatNames[];
 
-/* True if the format has the option. No option's name is part of another's. */
+/* True if the option, for example "-title", is one of the format's. */
 bool EtwFormatTakes(EtwFormat format, const char *option);
 
 #endif

@@ -6,13 +6,12 @@
  */
 #include "tcl/consume/read_command.h"
 #include "flow/calls/call_tree.h"
+#include "flow/render/format_registry.h"
 
 enum { AS_BOTH, AS_PROFILE, AS_TREE };
 enum { BY_PROC, BY_LINE, BY_SAMPLE };
-enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON, FORMAT_FOLDED };
 static const char *const asNames[] = {"both", "profile", "tree", NULL};
 static const char *const byNames[] = {"proc", "line", "sample", NULL};
-static const char *const formatNames[] = {"text", "list", "csv", "json", "folded", NULL};
 
 typedef struct CallsReading {
     EtwReading reading;
@@ -24,7 +23,7 @@ typedef struct CallsReading {
 static const EtwOption callsOptions[] = {
         {"-as", ETW_OPT_ENUM, AT(as), 0, 0, 0, asNames},
         {"-by", ETW_OPT_ENUM, AT(by), 0, 0, 0, byNames},
-        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwCallsFormatNames},
         {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
         {"-merge", ETW_OPT_BOOL, AT(merge), 0, 0, 0, NULL},
         ETW_OPTION_PROGRESS,
@@ -35,6 +34,11 @@ static const EtwOption callsOptions[] = {
         ETW_OPTION_END,
 };
 #undef AT
+
+static EtwFormat formatOf(const CallsReading *o)
+{
+    return (EtwFormat)(ETW_FORMAT_CALLS + o->format);
+}
 
 /* ---- Dicts ----------------------------------------------------------------------------------- */
 
@@ -226,16 +230,16 @@ static Tcl_Obj *resultObj(const CallsReading *o)
     const EtwCalls *calls = o->calls;
     EtwText out = {0};
 
-    switch (o->format) {
-    case FORMAT_LIST:
+    switch (formatOf(o)) {
+    case ETW_FORMAT_CALLS_LIST:
         return resultDict(query, calls, o->as);
-    case FORMAT_CSV:
+    case ETW_FORMAT_CALLS_CSV:
         (o->as == AS_TREE ? EtwCallsTreeCsv : EtwCallsProfileCsv)(calls, &out);
         break;
-    case FORMAT_JSON:
+    case ETW_FORMAT_CALLS_JSON:
         EtwCallsJson(calls, o->as != AS_TREE, o->as != AS_PROFILE, &out);
         break;
-    case FORMAT_FOLDED:
+    case ETW_FORMAT_CALLS_FOLDED:
         EtwCallsFoldedText(calls, &out);
         break;
     default:
@@ -251,11 +255,11 @@ static int checkOptions(void *record)
     const CallsReading *o = record;
     Tcl_Interp *interp = o->reading.interp;
 
-    if (o->format == FORMAT_CSV && o->as == AS_BOTH) {
+    if (formatOf(o) == ETW_FORMAT_CALLS_CSV && o->as == AS_BOTH) {
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
                 "csv is one table: \"-format csv\" needs \"-as profile\" or \"-as tree\"");
     }
-    if (o->format == FORMAT_FOLDED && o->as == AS_PROFILE) {
+    if (formatOf(o) == ETW_FORMAT_CALLS_FOLDED && o->as == AS_PROFILE) {
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
                 "folded stacks are a tree: \"-format folded\" needs \"-as tree\"");
     }

@@ -47,110 +47,49 @@ const EtwReadCommand etwEventsCommand = {
 
 /* ---- foreach --------------------------------------------------------------------------------- */
 
-/* One loop under way; the body may yield, so that nothing of it is on the C stack. */
-typedef struct Loop {
-    EtwQuery query;
-    Tcl_Obj *variable;
-    Tcl_Obj *warnings; /* a variable's name; NULL: none */
-    Tcl_Obj *body;
-} Loop;
-
-static Tcl_NRPostProc afterBody;
-
-static int endLoop(Tcl_Interp *interp, Loop *loop, int result)
+static int setVariable(void *record, EtwEvent *event)
 {
-    if (result == TCL_OK) {
-        result = EtwQuerySetWarnings(&loop->query, loop->warnings);
-    }
-    EtwQueryClose(&loop->query);
-    Tcl_DecrRefCount(loop->variable);
-    if (loop->warnings != NULL) {
-        Tcl_DecrRefCount(loop->warnings);
-    }
-    Tcl_DecrRefCount(loop->body);
-    EtwFree(loop);
-    if (result == TCL_OK) {
-        Tcl_ResetResult(interp);
-    }
-    return result;
-}
+    EtwReading *r = record;
+    Tcl_Obj *value = EtwEventObj(r->query.maker, event);
 
-/* Set the variable to the next event and schedule the body; or end. */
-static int nextRound(Tcl_Interp *interp, Loop *loop)
-{
-    EtwEvent event;
-    int result = EtwQueryNext(&loop->query, &event);
-
-    if (result != TCL_OK) {
-        return endLoop(interp, loop, result == TCL_BREAK ? TCL_OK : TCL_ERROR);
-    }
-    Tcl_Obj *value = EtwEventObj(loop->query.maker, &event);
     Tcl_IncrRefCount(value);
-    Tcl_Obj *set = Tcl_ObjSetVar2(interp, loop->variable, NULL, value, TCL_LEAVE_ERR_MSG);
+    Tcl_Obj *set = Tcl_ObjSetVar2(r->interp, r->target, NULL, value, TCL_LEAVE_ERR_MSG);
     Tcl_DecrRefCount(value);
     if (set == NULL) {
         Tcl_AppendObjToErrorInfo(
-                interp, Tcl_ObjPrintf("\n    (setting etw foreach loop variable \"%s\")",
-                                Tcl_GetString(loop->variable)));
-        return endLoop(interp, loop, TCL_ERROR);
-    }
-    Tcl_NRAddCallback(interp, afterBody, loop, NULL, NULL, NULL);
-    return Tcl_NREvalObj(interp, loop->body, 0);
-}
-
-static int afterBody(void *data[], Tcl_Interp *interp, int result)
-{
-    Loop *loop = data[0];
-
-    switch (result) {
-    case TCL_OK:
-    case TCL_CONTINUE:
-        return nextRound(interp, loop);
-    case TCL_BREAK:
-        return endLoop(interp, loop, TCL_OK);
-    case TCL_ERROR:
-        Tcl_AppendObjToErrorInfo(interp,
-                Tcl_ObjPrintf("\n    (\"etw foreach\" body line %d)", Tcl_GetErrorLine(interp)));
-        return endLoop(interp, loop, TCL_ERROR);
-    default:
-        return endLoop(interp, loop, result);
-    }
-}
-
-int EtwForeachNreCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
-{
-    EtwQueryOptions options = {0};
-    Tcl_Obj *sources;
-
-    if (objc < 4) {
-        Tcl_WrongNumArgs(interp, 1, objv, "varName source ?-option value ...? body");
+                r->interp, Tcl_ObjPrintf("\n    (setting etw foreach loop variable \"%s\")",
+                                   Tcl_GetString(r->target)));
         return TCL_ERROR;
     }
-    if (EtwQueryWords(interp, queryOptions, objc - 3, objv + 2, &options, &sources) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    Loop *loop = EtwAlloc(sizeof *loop);
-    int result = EtwQueryOpen(&loop->query, clientData, sources, &options);
-    Tcl_DecrRefCount(sources);
-    if (result != TCL_OK) {
-        EtwFree(loop);
-        return TCL_ERROR;
-    }
-    loop->variable = objv[1];
-    Tcl_IncrRefCount(loop->variable);
-    loop->warnings = options.warnings;
-    if (loop->warnings != NULL) {
-        Tcl_IncrRefCount(loop->warnings);
-    }
-    loop->body = objv[objc - 1];
-    Tcl_IncrRefCount(loop->body);
-    return nextRound(interp, loop);
+    return TCL_OK;
 }
 
-int EtwForeachCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+static int afterBody(void *record, int result)
 {
-    return Tcl_NRCallObjProc(interp, EtwForeachNreCmd, clientData, objc, objv);
+    EtwReading *r = record;
+
+    if (result == TCL_ERROR) {
+        Tcl_AppendObjToErrorInfo(r->interp,
+                Tcl_ObjPrintf("\n    (\"etw foreach\" body line %d)", Tcl_GetErrorLine(r->interp)));
+    }
+    return result == TCL_CONTINUE ? TCL_OK : result;
 }
+
+static int endForeach(void *record)
+{
+    ((EtwReading *)record)->result = Tcl_NewObj();
+    return endEvents(record);
+}
+
+const EtwReadCommand etwForeachCommand = {
+        .size = sizeof(EtwReading),
+        .usage = "varName source ?-option value ...? body",
+        .words = ETW_WORDS_BODY,
+        .options = queryOptions,
+        .event = setVariable,
+        .afterBody = afterBody,
+        .end = endForeach,
+};
 
 /* ---- consume --------------------------------------------------------------------------------- */
 
@@ -215,12 +154,6 @@ static int checkConsume(void *record)
                    : TCL_ERROR;
 }
 
-static int beginConsume(void *record)
-{
-    Tcl_IncrRefCount(((Consume *)record)->command);
-    return TCL_OK;
-}
-
 static int consumeEvent(void *record, EtwEvent *event)
 {
     Consume *c = record;
@@ -244,7 +177,6 @@ static int closeConsume(void *record, int result)
     Consume *c = record;
     int delivered = c->list != NULL ? deliverBatch(c) : TCL_OK;
 
-    Tcl_DecrRefCount(c->command);
     return delivered == TCL_OK ? result : delivered == TCL_BREAK ? TCL_OK : delivered;
 }
 
@@ -253,7 +185,6 @@ const EtwReadCommand etwConsumeCommand = {
         .usage = "source ?source ...? ?-option value ...? -command prefix",
         .options = consumeOptions,
         .check = checkConsume,
-        .begin = beginConsume,
         .event = consumeEvent,
         .close = closeConsume,
 };

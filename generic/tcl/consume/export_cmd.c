@@ -92,7 +92,6 @@ int EtwFormatsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
         EtwPut(dict, "group", Tcl_NewStringObj(row->group, -1));
         EtwPut(dict, "suffixes", Tcl_NewStringObj(row->suffixes, -1));
         EtwPut(dict, "options", Tcl_NewStringObj(row->options, -1));
-        EtwPut(dict, "page", Tcl_NewStringObj(*row->group == 'd' ? "etw" : "etw_export", -1));
         EtwPut(dict, "about", Tcl_NewStringObj(row->about, -1));
         Tcl_ListObjAppendElement(NULL, list, dict);
     }

@@ -6,6 +6,7 @@
  */
 #include "tcl/consume/info_int.h"
 #include "tcl/consume/read_command.h"
+#include "flow/render/format_registry.h"
 #include "etl/compress/decompress.h"
 #include "etl/format.h"
 #include <stdio.h>
@@ -340,13 +341,12 @@ static Tcl_Obj *infoDict(const EtwQuery *query, const EtwTraceStats *stats)
 typedef struct InfoReading {
     EtwReading reading;
     int providers; /* read the events, too */
-    int text;
+    int format;
     EtwTraceStats *stats; /* NULL: the header only */
 } InfoReading;
 
-static const char *const formats[] = {"dict", "text", NULL};
 static const EtwOption infoOptions[] = {
-        {"-format", ETW_OPT_ENUM, offsetof(InfoReading, text), 0, 0, 0, formats},
+        {"-format", ETW_OPT_ENUM, offsetof(InfoReading, format), 0, 0, 0, etwInfoFormatNames},
         ETW_OPTION_PROGRESS,
         {"-providers", ETW_OPT_BOOL, offsetof(InfoReading, providers), 0, 0, 0, NULL},
         ETW_OPTION_END,
@@ -390,10 +390,12 @@ static int endInfo(void *record)
     const EtwQuery *query = &o->reading.query;
     EtwText text = {0};
 
-    if (o->text) {
+    if (ETW_FORMAT_INFO + o->format == ETW_FORMAT_INFO_TEXT) {
         EtwInfoText(&text, query->source, o->stats);
+        o->reading.result = EtwTakeText(&text);
+    } else {
+        o->reading.result = infoDict(query, o->stats);
     }
-    o->reading.result = o->text ? EtwTakeText(&text) : infoDict(query, o->stats);
     return TCL_OK;
 }
 

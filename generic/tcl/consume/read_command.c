@@ -9,9 +9,9 @@
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 /* The words before the options are sources, the last of them the target; or one file. */
-static int parsePlain(
-        const EtwReadCommand *command, int objc, Tcl_Obj *const objv[], EtwReading *record)
+static int parsePlain(EtwReading *record, int objc, Tcl_Obj *const objv[])
 {
+    const EtwReadCommand *command = record->command;
     bool target = command->words == ETW_WORDS_TARGET;
     int first = target ? 1 : 2;
 
@@ -34,16 +34,24 @@ static int parsePlain(
     return TCL_OK;
 }
 
-static int parseWords(
-        const EtwReadCommand *command, int objc, Tcl_Obj *const objv[], EtwReading *record)
+static int parseWords(EtwReading *record, int objc, Tcl_Obj *const objv[])
 {
-    if (command->words != ETW_WORDS_SOURCES) {
-        return parsePlain(command, objc, objv, record);
+    const EtwReadCommand *command = record->command;
+    bool body = command->words == ETW_WORDS_BODY;
+
+    if (command->words == ETW_WORDS_TARGET || command->words == ETW_WORDS_FILE) {
+        return parsePlain(record, objc, objv);
     }
-    if (objc < 2) {
+    if (objc < (body ? 4 : 2)) {
         Tcl_WrongNumArgs(record->interp, 1, objv,
                 command->usage ? command->usage : "source ?source ...? ?-option value ...?");
         return TCL_ERROR;
+    }
+    if (body) {
+        record->target = objv[1];
+        record->body = objv[objc - 1];
+        objv++;
+        objc -= 2;
     }
     return EtwQueryWords(
             record->interp, command->options, objc - 1, objv + 1, record, &record->sources);
@@ -51,15 +59,15 @@ static int parseWords(
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static int readEvents(const EtwReadCommand *command, EtwReading *record)
+int EtwReadEvents(EtwQuery *query, EtwReadProc *proc, void *ctx)
 {
     EtwEvent event;
     int result = TCL_OK;
 
-    while (result == TCL_OK && (result = EtwQueryNext(&record->query, &event)) == TCL_OK) {
-        result = command->event(record, &event);
+    while (result == TCL_OK && (result = EtwQueryNext(query, &event)) == TCL_OK) {
+        result = proc(ctx, &event);
         if (result == TCL_CONTINUE) {
-            record->query.taken--;
+            query->taken--;
             result = TCL_OK;
         }
     }
@@ -76,14 +84,41 @@ static Tcl_Obj *standardResult(const EtwReading *record)
     return dict;
 }
 
-/* The query is open. */
-static int readQuery(const EtwReadCommand *command, EtwReading *record)
-{
-    int result = command->begin != NULL ? command->begin(record) : TCL_OK;
+/* ---- The end of a run ------------------------------------------------------------------------ */
 
-    if (result == TCL_OK) {
-        result = readEvents(command, record);
+/* Accepts a record whose words are wrong. */
+static int endRecord(EtwReading *record, int result)
+{
+    Tcl_Interp *interp = record->interp;
+
+    if (result == TCL_OK && record->result != NULL) {
+        Tcl_SetObjResult(interp, record->result);
+    } else if (record->result != NULL) {
+        Tcl_DecrRefCount(record->result);
     }
+    if (record->sources != NULL) {
+        Tcl_DecrRefCount(record->sources);
+    }
+    Tcl_DecrRefCount(record->words);
+    EtwFree(record);
+    Tcl_Release(interp);
+    return result;
+}
+
+/* After check. */
+static int freeRecord(EtwReading *record, int result)
+{
+    if (record->command->free != NULL) {
+        record->command->free(record);
+    }
+    return endRecord(record, result);
+}
+
+/* After begin; TCL_BREAK: nothing more is to be read. */
+static int endReading(EtwReading *record, int result)
+{
+    const EtwReadCommand *command = record->command;
+
     if (result == TCL_BREAK) {
         result = command->end != NULL ? command->end(record) : TCL_OK;
     }
@@ -93,86 +128,143 @@ static int readQuery(const EtwReadCommand *command, EtwReading *record)
     if (result == TCL_OK && record->result == NULL) {
         record->result = standardResult(record);
     }
-    return result;
+    EtwQueryClose(&record->query);
+    return freeRecord(record, result);
 }
 
-static int runRecord(
-        const EtwReadCommand *command, EtwReading *record, int objc, Tcl_Obj *const objv[])
+/* ---- A body ---------------------------------------------------------------------------------- */
+
+static Tcl_NRPostProc afterBody;
+
+/* Schedules the body of the next event, so that nothing is on the C stack while it runs; or ends. */
+static int readWithBody(EtwReading *record)
 {
-    if (parseWords(command, objc, objv, record) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    int result = command->check != NULL ? command->check(record) : TCL_OK;
+    EtwEvent event;
+    int result = EtwQueryNext(&record->query, &event);
+
     if (result == TCL_OK) {
-        result = EtwQueryOpen(&record->query, record->ctx, record->sources, &record->options);
-        if (result == TCL_OK) {
-            result = readQuery(command, record);
-            EtwQueryClose(&record->query);
-        }
+        result = record->command->event(record, &event);
     }
-    Tcl_DecrRefCount(record->sources);
-    if (command->free != NULL) {
-        command->free(record);
+    if (result != TCL_OK) {
+        return endReading(record, result);
     }
-    if (result == TCL_OK) {
-        Tcl_SetObjResult(record->interp, record->result);
-    } else if (record->result != NULL) {
-        Tcl_DecrRefCount(record->result);
-    }
-    return result == TCL_BREAK ? TCL_OK : result;
+    Tcl_NRAddCallback(record->interp, afterBody, record, NULL, NULL, NULL);
+    return Tcl_NREvalObj(record->interp, record->body, 0);
 }
+
+static int afterBody(void *data[], Tcl_Interp *interp, int result)
+{
+    EtwReading *record = data[0];
+    (void)interp;
+
+    result = record->command->afterBody(record, result);
+    return result == TCL_OK ? readWithBody(record) : endReading(record, result);
+}
+
+/* ---- A run ----------------------------------------------------------------------------------- */
 
 /* A record of its own for each run: a callback may run the same command. */
-static int runCommand(
+static EtwReading *newRecord(
         const EtwReadCommand *command, EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
 {
-    Tcl_Interp *interp = ctx->interp;
     EtwReading *record = EtwAlloc(command->size);
 
     if (command->defaults != NULL) {
         memcpy(record, command->defaults, command->size);
     }
+    record->command = command;
     record->ctx = ctx;
-    record->interp = interp;
-    Tcl_Preserve(interp);
-    int result = runRecord(command, record, objc, objv);
-    Tcl_Release(interp);
-    EtwFree(record);
-    return result;
+    record->interp = ctx->interp;
+    record->words = Tcl_NewListObj(objc, objv);
+    Tcl_IncrRefCount(record->words);
+    Tcl_Preserve(record->interp);
+    return record;
+}
+
+static int runCommand(
+        const EtwReadCommand *command, EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+{
+    EtwReading *record = newRecord(command, ctx, objc, objv);
+
+    if (parseWords(record, objc, objv) != TCL_OK) {
+        return endRecord(record, TCL_ERROR);
+    }
+    int result = command->check != NULL ? command->check(record) : TCL_OK;
+    if (result == TCL_OK) {
+        result = EtwQueryOpen(&record->query, ctx, record->sources, &record->options);
+    }
+    if (result != TCL_OK) {
+        return freeRecord(record, result == TCL_BREAK ? TCL_OK : result);
+    }
+    result = command->begin != NULL ? command->begin(record) : TCL_OK;
+    if (result == TCL_OK && record->body != NULL) {
+        return readWithBody(record);
+    }
+    if (result == TCL_OK) {
+        result = EtwReadEvents(&record->query, command->event, record);
+    }
+    return endReading(record, result);
 }
 
 /* ---- The registry ---------------------------------------------------------------------------- */
 
 #define COMMAND(Name, ...)                                                                         \
-    int Etw##Name##Cmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])      \
+    int Etw##Name##NreCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])   \
     {                                                                                              \
         (void)interp;                                                                              \
         return runCommand(&etw##Name##Command, clientData, objc, objv);                            \
+    }                                                                                              \
+    int Etw##Name##Cmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])      \
+    {                                                                                              \
+        return Tcl_NRCallObjProc(interp, Etw##Name##NreCmd, clientData, objc, objv);               \
     }
 ETW_READ_COMMANDS(COMMAND)
 
-static void putRow(Tcl_Obj *dict, const EtwReadCommand *command, const char *name, const char *page,
-        const char *about)
+static Tcl_Obj *namesObj(const char *const *names)
 {
-    Tcl_Obj *row = Tcl_NewDictObj(), *options = Tcl_NewListObj(0, NULL);
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
 
-    for (const EtwOption *option = command->options; option->name != NULL; option++) {
+    for (; *names != NULL; names++) {
+        Tcl_ListObjAppendElement(NULL, list, Tcl_NewStringObj(*names, -1));
+    }
+    return list;
+}
+
+/* table NULL: the options are those of the string. */
+static void putRow(Tcl_Obj *dict, const EtwOption *table, const char *string, const char *name,
+        const char *page, const char *about)
+{
+    Tcl_Obj *row = Tcl_NewDictObj(), *options = Tcl_NewStringObj(string, -1);
+    Tcl_Obj *flags = Tcl_NewListObj(0, NULL), *values = Tcl_NewDictObj();
+
+    for (const EtwOption *option = table; option != NULL && option->name != NULL; option++) {
         Tcl_ListObjAppendElement(NULL, options, Tcl_NewStringObj(option->name, -1));
+        if (option->type == ETW_OPT_BOOL) {
+            Tcl_ListObjAppendElement(NULL, flags, Tcl_NewStringObj(option->name, -1));
+        } else if (option->type == ETW_OPT_ENUM) {
+            EtwPut(values, option->name, namesObj(option->names));
+        }
     }
     EtwPut(row, "about", Tcl_NewStringObj(about, -1));
     EtwPut(row, "options", options);
+    EtwPut(row, "flags", flags);
+    EtwPut(row, "values", values);
     EtwPut(row, "page", Tcl_NewStringObj(page, -1));
     EtwPut(dict, name, row);
 }
 
-/* etw::lib::commands: a dict, name -> {about TEXT options LIST page NAME} */
+/* etw::lib::commands: a dict, name -> {about TEXT options LIST flags LIST values DICT page NAME}. flags: the
+ * options that are booleans; values: what each option accepts that takes one of several names. */
 int EtwReadCommandsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
     (void)clientData, (void)objc, (void)objv;
 
-#define PUT(Name, name, page, about) putRow(dict, &etw##Name##Command, name, page, about);
+#define PUT(Name, name, ...) putRow(dict, etw##Name##Command.options, "", name, __VA_ARGS__);
+#define PUT_OTHER(name, page, table, options, about)                                               \
+    putRow(dict, table, options, name, page, about);
     ETW_READ_COMMANDS(PUT)
+    ETW_OTHER_COMMANDS(PUT_OTHER)
     Tcl_SetObjResult(interp, dict);
     return TCL_OK;
 }

@@ -5,6 +5,10 @@
  *	record that begins with an EtwReading and has the values of its options and its state. The frame
  *	parses the words, opens the query, passes each event to the command, and closes all on every path.
  *	Polling (signals, limits, cancelling, -progress) is the query's: EtwQueryNext.
+ *
+ *	Not on the frame is `etw timeline`: its query stays open after `etw timeline create` has returned, later
+ *	commands read on in slices of time, and a search reads the sources again. It shares EtwReadEvents.
+ *	Background consumers (consumer.c) read in threads that have no interpreter.
  */
 #ifndef ETW_READ_COMMAND_H
 #define ETW_READ_COMMAND_H
@@ -15,19 +19,27 @@
 typedef enum EtwReadWords {
     ETW_WORDS_SOURCES, /* source ?source ...? ?-option value ...? ?-- source ...? */
     ETW_WORDS_TARGET,  /* source ?source ...? target ?-option value ...? */
-    ETW_WORDS_FILE     /* file ?-option value ...?: one trace file, read as it is */
+    ETW_WORDS_FILE,    /* file ?-option value ...?: one trace file, read as it is */
+    ETW_WORDS_BODY     /* varName source ?source ...? ?-option value ...? body */
 } EtwReadWords;
 
 typedef struct EtwReading {
     EtwQueryOptions options; /* first: the offsets of ETW_QUERY_AT */
+    const struct EtwReadCommand *command;
     EtwInterp *ctx;
     Tcl_Interp *interp;
+    Tcl_Obj *words; /* a list of the command's words: keeps the values of the options */
     Tcl_Obj *sources;
-    Tcl_Obj *target;    /* of ETW_WORDS_TARGET */
+    Tcl_Obj *target;    /* of ETW_WORDS_TARGET; of ETW_WORDS_BODY: the variable */
+    Tcl_Obj *body;      /* of ETW_WORDS_BODY: evaluated after each event; it may yield */
     EtwQuery query;     /* open from begin to close */
     Tcl_WideInt events; /* counted by the command, for the standard result */
-    Tcl_Obj *result;    /* set by end or close; NULL: the dict {events N lost N warnings LIST} */
+    Tcl_Obj *
+            result; /* set by begin, end or close; NULL: the dict {events N lost N warnings LIST} */
 } EtwReading;
+
+/* ctx is the record, except where EtwReadEvents is called with another. */
+typedef int EtwReadProc(void *ctx, EtwEvent *event);
 
 /*
  * The record is passed to all procs. All procs but event may be NULL. They return TCL_OK, TCL_ERROR
@@ -39,21 +51,24 @@ typedef struct EtwReadCommand {
     const char *usage;    /* arguments, for "wrong # args"; NULL: sources and options */
     EtwReadWords words;
     const EtwOption *options;
-    int (*check)(void *record); /* the options; TCL_BREAK: nothing is to be read, result is set */
+    /* The options are parsed. TCL_BREAK: nothing is to be read, the interpreter has the result. */
+    int (*check)(void *record);
     int (*begin)(void *record); /* the query is open; TCL_BREAK: its events are not wanted */
     /* TCL_BREAK: no more are wanted; TCL_CONTINUE: this one does not count for -limit. */
-    int (*event)(void *record, EtwEvent *event);
-    int (*end)(void *record); /* all are read */
+    EtwReadProc *event;
+    int (*afterBody)(
+            void *record, int result); /* of ETW_WORDS_BODY: the body's code to that of event */
+    int (*end)(void *record);          /* all are read */
     /* In any case after begin, however far that came. Returns result, or TCL_ERROR. */
     int (*close)(void *record, int result);
     void (*free)(void *record); /* in any case after check; the query is closed */
 } EtwReadCommand;
 
 /*
- * The registry of the commands on the frame: to add one, write a file with its declaration
- * etwNAMECommand and one row here. Columns: the name in C; the name of the command; the page of the manual;
- * what it does, in one line. The package's commands, etw::lib::commands and the command-line tool's help
- * read the rows.
+ * The registry of the commands and analyses that read events: to add one to the frame, write a file with its
+ * declaration etwNAMECommand and one row here. Columns: the name in C; the name of the command; the page of
+ * the manual; what it does, in one line. The package's commands, etw::lib::commands, help and completion of
+ * the command-line tool, the check of the manual and the tests read the rows.
  */
 /* clang-format off */
 #define ETW_READ_COMMANDS(ROW)                                                                     \
@@ -62,15 +77,33 @@ typedef struct EtwReadCommand {
     ROW(Dump, "dump", "etw", "list events")                                                        \
     ROW(Events, "events", "etw", "events as a list of dicts")                                      \
     ROW(Export, "export", "etw_export", "write a trace for another tool")                          \
+    ROW(Foreach, "foreach", "etw", "evaluate a script for each event")                             \
     ROW(Info, "info", "etw", "what a trace file is")                                               \
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
     ROW(Summary, "summary", "etw_summary", "count, sum and rank events")
+
+/* Those that are not on the frame. Columns: name; page; table of options, or NULL; options, where Tcl code
+ * parses them; what it does. `top` is a command of the tool only, which has a table of its options. */
+#define ETW_OTHER_COMMANDS(ROW)                                                                    \
+    ROW("load", "etw_load", NULL, "-from -host -index -limit -progress -replace -to -where",       \
+        "put traces into a database")                                                              \
+    ROW("timeline", "etw_timeline", etwTimelineOptions, "", "lanes and boxes of a trace, for a viewer") \
+    ROW("top", "etw-tool", NULL, "", "a live table of events by rate")                             \
+    ROW("view", "etw_view", NULL, "-from -save -size -theme -to -where",                           \
+        "browse a trace in a window, or -save it as a picture")
 /* clang-format on */
+extern const EtwOption etwTimelineOptions[]; /* of `etw timeline create` */
 
 #define ETW_READ_COMMAND_EXTERN(Name, ...)                                                         \
     extern const EtwReadCommand etw##Name##Command;                                                \
-    Tcl_ObjCmdProc Etw##Name##Cmd;
+    Tcl_ObjCmdProc Etw##Name##Cmd, Etw##Name##NreCmd;
 ETW_READ_COMMANDS(ETW_READ_COMMAND_EXTERN)
+
+/*
+ * Call proc with each event of an open query. TCL_BREAK: there are no more; else the first code of proc that
+ * is not TCL_OK. TCL_CONTINUE is TCL_OK, but the event does not count for -limit.
+ */
+int EtwReadEvents(EtwQuery *query, EtwReadProc *proc, void *ctx);
 
 /* Lines of a report's end: what there is of each count, what the query lost and warns of. */
 typedef struct EtwReadNote {

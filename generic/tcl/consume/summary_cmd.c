@@ -5,9 +5,8 @@
  */
 #include "tcl/consume/read_command.h"
 #include "flow/summary/summary.h"
+#include "flow/render/format_registry.h"
 
-enum { FORMAT_TEXT, FORMAT_LIST, FORMAT_CSV, FORMAT_JSON };
-static const char *const formatNames[] = {"text", "list", "csv", "json", NULL};
 enum { GROUPS = 10000, GROUPS_MAX = 1000000, TOP_TEXT = 20 };
 
 /* The options' names as the core takes them, and who owns the texts. */
@@ -33,7 +32,7 @@ typedef struct SummaryReading {
 static const EtwOption summaryOptions[] = {
         {"-by", ETW_OPT_LIST, AT(by), 0, 0, 0, NULL},
         {"-distinct", ETW_OPT_LIST, AT(distinct), 0, 0, 0, NULL},
-        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, formatNames},
+        {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwSummaryFormatNames},
         {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
         {"-groups", ETW_OPT_INT, AT(groups), 1, GROUPS_MAX, 0, NULL},
         {"-histogram", ETW_OPT_BOOL, AT(histogram), 0, 0, 0, NULL},
@@ -217,15 +216,16 @@ static Tcl_Obj *resultObj(const SummaryReading *o)
     const EtwQuery *query = &o->reading.query;
     const EtwSummary *s = o->summary;
     EtwText out = {0};
-    size_t top = o->top >= 0 ? (size_t)o->top : o->format == FORMAT_TEXT ? TOP_TEXT : 0;
+    EtwFormat format = (EtwFormat)(ETW_FORMAT_SUMMARY + o->format);
+    size_t top = o->top >= 0 ? (size_t)o->top : format == ETW_FORMAT_SUMMARY_TEXT ? TOP_TEXT : 0;
 
-    switch (o->format) {
-    case FORMAT_LIST:
+    switch (format) {
+    case ETW_FORMAT_SUMMARY_LIST:
         return resultDict(query, s, top);
-    case FORMAT_CSV:
+    case ETW_FORMAT_SUMMARY_CSV:
         EtwSummaryCsv(s, top, &out);
         break;
-    case FORMAT_JSON:
+    case ETW_FORMAT_SUMMARY_JSON:
         EtwSummaryJson(s, top, &out);
         EtwTextPrintf(&out, ",\n\"unpaired\":%llu,\"negative\":%llu,\"lost\":%llu}\n",
                 (unsigned long long)s->unpaired, (unsigned long long)s->negative,

@@ -112,7 +112,7 @@ Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, 
         EtwSnapshotCmd;
 Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;
 Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwActivityCmd;
-Tcl_ObjCmdProc EtwConsumerCmd, EtwForeachCmd, EtwForeachNreCmd; /* others: read_command.h */
+Tcl_ObjCmdProc EtwConsumerCmd; /* others: read_command.h */
 Tcl_ObjCmdProc EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd, EtwTestCmd, EtwTimelineCmd;
 /* etw::lib::formats, etw::lib::commands (export_cmd.c, read_command.c) */
 Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd;

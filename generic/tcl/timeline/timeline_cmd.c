@@ -119,7 +119,7 @@ typedef struct CreateOptions {
     int read;
 } CreateOptions;
 
-static const EtwOption createOptions[] = {
+const EtwOption etwTimelineOptions[] = {
         {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
         ETW_OPTION_PROGRESS,
         {"-read", ETW_OPT_BOOL, offsetof(CreateOptions, read), 0, 0, 0, NULL},
@@ -176,7 +176,8 @@ static int createCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
         return EtwTclFail(interp, ETW_E_STATE, "EXISTS", Tcl_GetString(objv[2]),
                 "there is a timeline \"%.100s\" already", Tcl_GetString(objv[2]));
     }
-    if (EtwQueryWords(interp, createOptions, objc - 3, objv + 3, &options, &sources) != TCL_OK) {
+    if (EtwQueryWords(interp, etwTimelineOptions, objc - 3, objv + 3, &options, &sources) !=
+            TCL_OK) {
         return TCL_ERROR;
     }
     return openTimeline(ctx, objv[2], sources, &options);

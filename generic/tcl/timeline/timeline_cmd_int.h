@@ -6,7 +6,7 @@
 #ifndef ETW_TIMELINE_CMD_INT_H
 #define ETW_TIMELINE_CMD_INT_H
 
-#include "tcl/consume/query.h"
+#include "tcl/consume/read_command.h"
 #include "flow/timeline/timeline.h"
 
 /* A search that is under way, or that goes on with what a live session brings. */

@@ -12,25 +12,34 @@ enum { NS_PER_MS = 1000000, LOOK_EVERY = 256 };
 /* ---- Slices ------------------------------------------------------------------------------------ */
 
 typedef struct Slice {
+    EtwTclTimeline *t;
     int64_t until; /* steady ns; 0: no end */
     unsigned count;
 } Slice;
 
-static Slice sliceOf(int ms)
+/* Passes a query's events to proc, with a Slice, for at most `ms` milliseconds. The code of EtwReadEvents. */
+static int readSlice(EtwTclTimeline *t, EtwQuery *query, int ms, EtwReadProc *proc)
 {
     OsInstant now;
+
     OsNow(&now);
-    return (Slice){.until = ms > 0 ? now.steady + (int64_t)ms * NS_PER_MS : 0};
+    Slice slice = {.t = t, .until = ms > 0 ? now.steady + (int64_t)ms * NS_PER_MS : 0};
+    t->busy = true;
+    int result = EtwReadEvents(query, proc, &slice);
+    t->busy = false;
+    return result == TCL_RETURN ? TCL_OK : result;
 }
 
-static bool isOver(Slice *slice)
+/* After an event: TCL_RETURN when the slice is over. */
+static int sliceResult(Slice *slice, int result)
 {
     OsInstant now;
-    if (slice->until == 0 || ++slice->count % LOOK_EVERY != 0) {
-        return false;
+
+    if (result != TCL_OK || slice->until == 0 || ++slice->count % LOOK_EVERY != 0) {
+        return result;
     }
     OsNow(&now);
-    return now.steady >= slice->until;
+    return now.steady >= slice->until ? TCL_RETURN : TCL_OK;
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
@@ -99,34 +108,22 @@ static void keepEvent(EtwTclTimeline *t, const EtwEvent *event, uint32_t number)
     Tcl_IncrRefCount(*slot);
 }
 
-static int takeEvent(EtwTclTimeline *t, const EtwEvent *event)
+static int addEvent(void *ctx, EtwEvent *event)
 {
+    EtwTclTimeline *t = ((Slice *)ctx)->t;
     uint32_t number = EtwTimelineCount(t->timeline);
+    int result = TCL_OK;
+
     if (EtwTimelineAdd(t->timeline, event) != ETW_OK) {
         return TCL_BREAK; /* as many as a timeline can have */
     }
-    if (!t->live) {
-        return TCL_OK;
+    if (t->live) {
+        keepEvent(t, event, number);
     }
-    keepEvent(t, event, number);
-    return t->search.wanted ? testOne(t, t->query.filter.store, event, number) : TCL_OK;
-}
-
-static int readSlice(EtwTclTimeline *t, int ms)
-{
-    Slice slice = sliceOf(ms);
-    EtwEvent event;
-    int result = TCL_OK;
-
-    t->idle = false;
-    while (result == TCL_OK && !isOver(&slice)) {
-        result = EtwQueryNext(&t->query, &event);
-        if (result == TCL_OK) {
-            result = takeEvent(t, &event);
-        }
+    if (t->live && t->search.wanted) {
+        result = testOne(t, t->query.filter.store, event, number);
     }
-    t->lost = EtwSourceLost(t->query.source);
-    return result;
+    return sliceResult(ctx, result);
 }
 
 int EtwTimelineRead(EtwTclTimeline *t, int ms)
@@ -134,16 +131,13 @@ int EtwTimelineRead(EtwTclTimeline *t, int ms)
     if (!t->reading) {
         return TCL_OK;
     }
-    t->busy = true;
-    int result = readSlice(t, ms);
-    t->busy = false;
-    if (result == TCL_BREAK) {
-        if (!t->idle) {
-            EtwTimelineClose(t);
-        }
-        result = TCL_OK;
+    t->idle = false;
+    int result = readSlice(t, &t->query, ms, addEvent);
+    t->lost = EtwSourceLost(t->query.source);
+    if (result == TCL_BREAK && !t->idle) {
+        EtwTimelineClose(t);
     }
-    return result;
+    return result == TCL_BREAK ? TCL_OK : result;
 }
 
 /* ---- Searches ---------------------------------------------------------------------------------- */
@@ -195,36 +189,34 @@ int EtwTimelineSearchFor(EtwTclTimeline *t, Tcl_Obj *where)
     return TCL_OK;
 }
 
-static int searchSlice(EtwTclTimeline *t, int ms)
+static int testEvent(void *ctx, EtwEvent *event)
 {
+    EtwTclTimeline *t = ((Slice *)ctx)->t;
     EtwTimelineSearch *s = &t->search;
-    uint32_t count = EtwTimelineCount(t->timeline);
-    Slice slice = sliceOf(ms);
-    EtwEvent event;
-    int result = TCL_OK;
+    int result = testOne(t, s->query.filter.store, event, s->tested);
 
-    while (result == TCL_OK && s->tested < count && !isOver(&slice)) {
-        result = EtwQueryNext(&s->query, &event);
-        if (result == TCL_OK) {
-            result = testOne(t, s->query.filter.store, &event, s->tested);
-        }
-    }
-    return result == TCL_OK && s->tested == count && !t->reading ? TCL_BREAK : result;
+    return result == TCL_OK && s->tested == EtwTimelineCount(t->timeline)
+                   ? TCL_RETURN
+                   : sliceResult(ctx, result);
 }
 
 int EtwTimelineSearchOn(EtwTclTimeline *t, int ms)
 {
-    if (!t->search.reading) {
+    EtwTimelineSearch *s = &t->search;
+    int result = TCL_OK;
+
+    if (!s->reading) {
         return TCL_OK;
     }
-    t->busy = true;
-    int result = searchSlice(t, ms);
-    t->busy = false;
-    if (result == TCL_BREAK) { /* the tree stays: whoever asks sees that it was wanted */
-        EtwEventMakerFree(t->search.maker);
-        t->search.maker = NULL;
-        EtwQueryClose(&t->search.query);
-        t->search.reading = false;
+    if (s->tested < EtwTimelineCount(t->timeline)) {
+        result = readSlice(t, &s->query, ms, testEvent);
+    }
+    if (result == TCL_BREAK ||
+            (result == TCL_OK && s->tested == EtwTimelineCount(t->timeline) && !t->reading)) {
+        EtwEventMakerFree(s->maker); /* the tree stays: it shows that the search was requested */
+        s->maker = NULL;
+        EtwQueryClose(&s->query);
+        s->reading = false;
         result = TCL_OK;
     }
     return result;
@@ -264,13 +256,30 @@ static EtwQueryOptions fromTime(const EtwTclTimeline *t, int64_t time)
     return options;
 }
 
+typedef struct Picking {
+    const EtwQuery *query;
+    uint32_t skip, count; /* events before those that are wanted; wanted */
+    Tcl_Obj *list;
+} Picking;
+
+static int pickEvent(void *ctx, EtwEvent *event)
+{
+    Picking *p = ctx;
+
+    if (p->skip > 0) {
+        p->skip--;
+        return TCL_OK;
+    }
+    Tcl_ListObjAppendElement(NULL, p->list, EtwEventObj(p->query->maker, event));
+    return --p->count > 0 ? TCL_OK : TCL_BREAK;
+}
+
 Tcl_Obj *EtwTimelineEvents(EtwTclTimeline *t, uint32_t first, uint32_t count)
 {
     EtwTimeRowInfo row;
     EtwQuery query;
-    EtwEvent event;
 
-    if (t->live || !EtwTimelineRow(t->timeline, first, &row)) {
+    if (t->live || count == 0 || !EtwTimelineRow(t->timeline, first, &row)) {
         return keptEvents(t, first, count);
     }
     EtwQueryOptions options = fromTime(t, row.time);
@@ -280,20 +289,15 @@ Tcl_Obj *EtwTimelineEvents(EtwTclTimeline *t, uint32_t first, uint32_t count)
     if (result != TCL_OK) {
         return NULL;
     }
-    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-    uint32_t skip = sameTimeBefore(t->timeline, first, row.time);
+    Picking picking = {
+            &query, sameTimeBefore(t->timeline, first, row.time), count, Tcl_NewListObj(0, NULL)};
     t->busy = true;
-    for (uint32_t i = 0; i < skip + count && result == TCL_OK; i++) {
-        result = EtwQueryNext(&query, &event);
-        if (result == TCL_OK && i >= skip) {
-            Tcl_ListObjAppendElement(NULL, list, EtwEventObj(query.maker, &event));
-        }
-    }
+    result = EtwReadEvents(&query, pickEvent, &picking);
     t->busy = false;
     EtwQueryClose(&query);
     if (result == TCL_ERROR) {
-        Tcl_DecrRefCount(list);
+        Tcl_DecrRefCount(picking.list);
         return NULL;
     }
-    return list;
+    return picking.list;
 }

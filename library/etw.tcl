@@ -1,12 +1,12 @@
 # etw.tcl --
 #
-#	The parts of `etw` that are written in Tcl. They live in ::etw::lib, not in ::etw: there `info`,
+#	The commands of `etw` that are implemented in Tcl. They are in ::etw::lib, not in ::etw, where `info`,
 #	`foreach` and `update` are commands of the package. Loaded after the binary, by pkgIndex.tcl.
 
 namespace eval ::etw::lib {
     # Numbers the sessions of `etw record` in this interpreter.
     variable recordings 0
-    # Where this file is.
+    # Directory of this file.
     variable dir [file dirname [file normalize [info script]]]
 }
 
@@ -40,7 +40,7 @@ proc ::etw::lib::record {file args} {
     }
     set code [catch {uplevel 1 $body} result how]
     if {$coroutine ne "" && [info coroutine] eq ""} {
-        # Deleted while it ran: RecordDeleted has stopped the session.
+        # Deleted while it was running: RecordDeleted has stopped the session.
         set stats {}
         set stopped 0
     } else {
@@ -56,7 +56,7 @@ proc ::etw::lib::record {file args} {
     return -options $how $result
 }
 
-# Full names of the options that were given.
+# Full names of the given options.
 proc ::etw::lib::RecordOptions {given} {
     set known {-args -buffers -buffersize -enable -interval -kernel -maxsize -mode -pids -script -stacks -stats -steps}
     set options {}
@@ -75,7 +75,7 @@ proc ::etw::lib::RecordOptions {given} {
     return $options
 }
 
-# Those of `names` that were given, as words.
+# The options in `names` that were given, as words.
 proc ::etw::lib::Given {options names} {
     return [dict filter $options script {name value} {expr {$name in $names}}]
 }
@@ -109,8 +109,8 @@ proc ::etw::lib::RecordEnable {session options} {
     }
 }
 
-# The coroutine around a body is deleted, mostly while the body waits in `yield`: nothing of what comes
-# after it will run.
+# The coroutine around a body is deleted, usually while the body waits in `yield`: the code after the body will
+# not run.
 proc ::etw::lib::RecordDeleted {session options args} {
     catch {RecordStop $session $options}
 }
@@ -122,7 +122,7 @@ proc ::etw::lib::RecordStop {session options} {
     return [::etw stop $session]
 }
 
-# Parts of etw schema. The catalogue is read when a provider is first asked for.
+# Parts of etw schema. The catalogue is read when a provider is first needed.
 source [file join [file dirname [info script]] schema_text.tcl]
 ::etw schema catalog [file join [file dirname [file normalize [info script]]] catalog.dat]
 
@@ -131,7 +131,7 @@ source [file join [file dirname [info script]] files.tcl]
 source [file join [file dirname [info script]] text.tcl]
 source [file join [file dirname [info script]] export.tcl]
 
-# etw view. The viewer is loaded when it is first called for.
+# etw view. The viewer is loaded at the first call.
 proc ::etw::lib::view {args} {
     variable dir
     if {[::info commands ::etw::view::View] eq ""} {
@@ -140,7 +140,7 @@ proc ::etw::lib::view {args} {
     return [::etw::view::View {*}$args]
 }
 
-# etw load. It is loaded when it is first called for.
+# etw load. Loaded at the first call.
 proc ::etw::lib::load {args} {
     variable dir
     if {[::info commands ::etw::load::Load] eq ""} {
@@ -149,7 +149,7 @@ proc ::etw::lib::load {args} {
     return [::etw::load::Load {*}$args]
 }
 
-# The ensemble has the commands of the binary; ours join them.
+# Add these commands to the ensemble of the binary.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     export ::etw::lib::export
     load ::etw::lib::load

@@ -1,13 +1,13 @@
 # export.tcl --
 #
-#	etw export: traces in the formats of other tools (generic/flow/render/format_registry.h). Those that are text are
-#	made by the binary (generic/tcl/consume/export_cmd.c); here are the choice of the format by a file's name, and what
-#	the formats share that are made by Tcl code, each in a file of its own below export/.
+#	etw export: traces in the formats of other tools (generic/flow/render/format_registry.h). The binary
+#	writes text formats (generic/tcl/consume/export_cmd.c). This file selects the format by the file's name,
+#	and contains code shared by the formats that are implemented in Tcl, each in a file below export/.
 
 namespace eval ::etw::lib {
-    # Formats that are made here -> the file that has their command.
+    # Formats implemented in Tcl -> the file with their command.
     variable exporters {}
-    # Ends of file names -> formats.
+    # Suffixes of file names -> formats.
     variable exportSuffixes {}
 }
 
@@ -35,7 +35,7 @@ proc ::etw::lib::export {args} {
     }
     set words [lrange $args 0 $options-1]
     set given [lrange $args $options end]
-    if {[llength $words] < 2 && !([llength $words] == 1 && [lsearch -glob $given -r*] >= 0)} { ;# -records is a source, too
+    if {[llength $words] < 2 && !([llength $words] == 1 && [lsearch -glob $given -r*] >= 0)} { ;# -records is also a source
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw export source ?source ...? file ?-option value ...?\""
     }
@@ -52,7 +52,7 @@ proc ::etw::lib::export {args} {
     return [uplevel 1 [list ::etw::lib::Export-$format [lrange $words 0 end-1] [lindex $words end] $given]]
 }
 
-# The format, by -format or by the file's name ("": neither names one), and the other options.
+# The format, from -format or the file's name ("": neither), and the other options.
 proc ::etw::lib::ExportFormat {file given} {
     variable exporters
     variable exportSuffixes
@@ -65,14 +65,14 @@ proc ::etw::lib::ExportFormat {file given} {
             lappend others $name $value
         }
     }
-    if {[llength $given] % 2} { ;# the binary says what is wrong with that
+    if {[llength $given] % 2} { ;# the binary reports the error
         return [list {} $given]
     }
     if {[info exists format]} {
         return [list $format $others]
     }
     set found {}
-    foreach suffix [dict keys $exportSuffixes] { ;# the longest: .speedscope.json, not .json
+    foreach suffix [dict keys $exportSuffixes] { ;# the longest one: .speedscope.json, not .json
         if {[string match -nocase *$suffix $file] && [string length $suffix] > [string length $found]} {
             set found $suffix
         }
@@ -88,9 +88,9 @@ proc ::etw::lib::ExportFormat {file given} {
     return [list {} $others]
 }
 
-# ---- For the formats made here -------------------------------------------------------------------
+# ---- Shared by the formats implemented in Tcl ----------------------------------------------------
 
-# A file that is read is not written.
+# A source must not be overwritten.
 proc ::etw::lib::ExportCheck {sources file} {
     foreach source $sources {
         if {[file exists $source] && [file exists $file] && [ExportSame $source $file]} {
@@ -113,7 +113,7 @@ proc ::etw::lib::ExportSame {a b} {
     return [expr {$first(ino) != 0 && $first(ino) == $second(ino) && $first(dev) == $second(dev)}]
 }
 
-# For a format that reads its sources in several parts: the options of one of them, -progress with its share.
+# For a format that reads its sources several times: the options of one pass, with its share of -progress.
 proc ::etw::lib::ExportPart {options part parts} {
     set result {}
     foreach {name value} $options {
@@ -129,13 +129,13 @@ proc ::etw::lib::ExportProgress {prefix part parts fraction events} {
     tailcall {*}$prefix [expr {($part + $fraction) / $parts}] $events
 }
 
-# Run MAKE, {NAME BODY}, in the caller with a path beside FILE; what it made there becomes FILE, when it succeeds.
+# Run BODY in the caller, with NAME set to a temporary path next to FILE, which is renamed to FILE on success.
 proc ::etw::lib::ExportViaTemp {file make} {
     lassign $make name body
     upvar 1 $name path
     set path $file.[pid]-[clock clicks].part
     try {
-        # Readable by its owner only, before there is anything to read.
+        # Readable by the owner only, from its creation on.
         close [OpenFile $path {WRONLY CREAT EXCL} 0600]
         set result [uplevel 1 $body]
         file rename -force -- $path $file

@@ -1,16 +1,16 @@
 # schema_text.tcl --
 #
-#	etw schema diff, and the texts for people of describe, find and diff. All of it works on what `etw schema list`
-#	and `etw schema describe` answer; generic/tcl/command/schema_cmd.c calls it. Sourced by etw.tcl.
+#	etw schema diff, and readable text for describe, find and diff. Works on the results of `etw schema
+#	list` and `etw schema describe`; called by generic/tcl/command/schema_cmd.c. Sourced by etw.tcl.
 
 namespace eval ::etw::lib {
-    # Versions of Windows that the catalogue tells apart, oldest first. What comes with .NET was always there.
+    # Versions of Windows in the catalogue, oldest first. Events of .NET belong to all versions.
     variable releases {Win7-7600 Win10-10240 Win10-17134 Win10-18990 Win11 Win11-26H1}
 }
 
 # ---- Texts ---------------------------------------------------------------------------------------------
 
-# A field's type in one word: UInt32/Hex{Map}(length)[count].
+# A field's type as one word: UInt32/Hex{Map}(length)[count].
 proc ::etw::lib::FieldType {field} {
     set text [dict get $field type]
     foreach {key before after} {out / {} map \{ \} length ( ) count \[ \]} {
@@ -47,7 +47,7 @@ proc ::etw::lib::EventLines {event key} {
     return $lines
 }
 
-# What `etw schema describe` answers, as text.
+# The result of `etw schema describe` as text.
 proc ::etw::lib::SchemaText {description} {
     set lines [list "[dict get $description name]  {[dict get $description guid]}  [dict get $description origin]"]
     dict for {name value} [dict get $description keywords] {
@@ -67,7 +67,7 @@ proc ::etw::lib::SchemaText {description} {
     return [visible [join $lines \n] lines]
 }
 
-# What `etw schema find` answers, as text: a line a hit.
+# The result of `etw schema find` as text: one line for each hit.
 proc ::etw::lib::SchemaFindText {hits} {
     return [visible [join [lmap hit $hits {
         set line "[dict get $hit kind] [dict get $hit name]  [dict get $hit provider]"
@@ -119,7 +119,7 @@ proc ::etw::lib::FieldChanges {before after} {
     return $changes
 }
 
-# One event in two forms; "" when nothing that matters differs.
+# The differences between two forms of an event; "": none that matter.
 proc ::etw::lib::EventChange {provider before after} {
     set fields [FieldChanges [dict get $before fields] [dict get $after fields]]
     set properties {}
@@ -169,7 +169,7 @@ proc ::etw::lib::EventKey {description event} {
     return [dict get $event [expr {[dict get $description classic] ? "opcode" : "id"}]]
 }
 
-# Events of one version each.
+# The events of one version.
 proc ::etw::lib::EventsOfVersion {description version} {
     set events {}
     foreach event [dict get $description events] {
@@ -180,7 +180,7 @@ proc ::etw::lib::EventsOfVersion {description version} {
     return $events
 }
 
-# Events as a release of Windows has them: of each the latest version.
+# The events of a release of Windows: the latest version of each.
 proc ::etw::lib::EventsOfRelease {description rank} {
     variable releases
     set events {}
@@ -193,7 +193,7 @@ proc ::etw::lib::EventsOfRelease {description rank} {
     return $events
 }
 
-# Position of a release, named in full or by its beginning (the last one of those).
+# Position of a release, given in full or as a prefix (the last match).
 proc ::etw::lib::ReleaseRank {name} {
     variable releases
     set rank [lindex [lsearch -all -nocase -glob $releases $name*] end]
@@ -210,7 +210,7 @@ proc ::etw::lib::DiffVersions {provider a b} {
     if {[string is digit -strict $a] && [string is digit -strict $b]} {
         set old [EventsOfVersion $description $a]
         set new [EventsOfVersion $description $b]
-        # Events that have no such version have not changed.
+        # Events without this version are unchanged.
         set both [dict filter $old script {key event} {dict exists $new $key}]
         return [EventChanges $name $both [dict filter $new script {key event} {dict exists $both $key}]]
     }

@@ -1,7 +1,7 @@
 # text.tcl --
 #
-#	Forms of text that the Tcl parts share: durations, and text inside of XML and HTML. Sourced by etw.tcl. Text for
-#	terminals is the binary's ::etw::lib::visible.
+#	Text formats shared by the Tcl code: durations, and text in XML and HTML. Sourced by etw.tcl. The
+#	binary's ::etw::lib::visible makes text safe for terminals.
 
 # 850 ns, 1.234 us, 4.187 ms, 2.500 s
 proc ::etw::lib::Duration {ns {digits 3} {micro us}} {
@@ -13,7 +13,7 @@ proc ::etw::lib::Duration {ns {digits 3} {micro us}} {
     return "$ns ns"
 }
 
-# What is text in the trace stays text: no markup, and only characters that XML may have.
+# Escape text of the trace: no markup, and only characters that XML permits.
 proc ::etw::lib::Xml {text} {
     regsub -all {[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]} $text \ufffd text
     return [string map {& &amp; < &lt; > &gt; \" &quot; ' &#39;} $text]

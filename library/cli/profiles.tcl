@@ -1,14 +1,15 @@
 # profiles.tcl --
 #
-#	Recording profiles: what to record, by a name. A profile is a file NAME.profile with a dict (words as in Tcl, lines
-#	that begin with # are comments; nothing in it is evaluated):
+#	Recording profiles: named sets of options for `etw record`. A profile is a file NAME.profile with a dict
+#	(words as in Tcl, lines that begin with # are comments; nothing in it is evaluated):
 #
 #	    about	one line for `etw profiles`
 #	    kernel script provider redact	lists, as those options of `etw record`
 #	    steps args source stacks sample-interval max-size buffer-size buffers	values, as those options
-#	    light verbose	dicts of the same keys, in place of the above for NAME.light and NAME.verbose
+#	    light verbose	dicts of the same keys, which replace the above for NAME.light and NAME.verbose
 #
-#	Looked for as a path, in $XDG_CONFIG_HOME/etw (else ~/.config/etw), then among those of the package.
+#	A profile is searched as a path, in $XDG_CONFIG_HOME/etw (otherwise ~/.config/etw), then among those of
+#	the package.
 
 namespace eval ::etw::cli {
     variable profileLists {kernel script provider redact}
@@ -26,7 +27,7 @@ proc ::etw::cli::ProfileDirs {} {
     return [lappend dirs [file join $packageDir library profiles]]
 }
 
-# Names -> paths; a user's own hides the package's.
+# Names -> paths; a user's profile hides the package's.
 proc ::etw::cli::ProfileFiles {} {
     set files {}
     foreach dir [lreverse [ProfileDirs]] {
@@ -54,7 +55,7 @@ proc ::etw::cli::Profiles {args} {
     return 0
 }
 
-# The dict of a file, checked.
+# The dict in a file, checked.
 proc ::etw::cli::ReadProfile {path} {
     set f [::etw::lib::OpenFile $path]
     try {
@@ -123,7 +124,8 @@ proc ::etw::cli::ProfileOf {name} {
     return $settings
 }
 
-# Options with what their profiles say: lists together, single values of the command line first.
+# The options, merged with those of their profiles: lists are combined, single values of the command line have
+# precedence.
 proc ::etw::cli::WithProfiles {options} {
     variable profileLists
     foreach name [Words [Option $options profile {}]] {

@@ -1,13 +1,14 @@
 # record_command.tcl --
 #
-#	etw record: run a program and trace it. A Tcl program is traced through TCL_LIBRARY, which names a directory whose
-#	init.tcl is ours (library/shim), so that neither the program nor its Tcl children are changed; any program has
-#	the kernel's events. The program is held until its session stands, shares our terminal, and ends us with its code.
+#	etw record: runs a program and traces it. A Tcl program is traced through TCL_LIBRARY, which names a
+#	directory with our own init.tcl (library/shim), so that neither the program nor its Tcl children are
+#	changed. Kernel events are traced for any program. The program is held until its session has started,
+#	shares our terminal, and its exit code becomes ours.
 
 namespace eval ::etw::cli {
-    # What we put into the environment of the program.
+    # Variables that are set in the program's environment.
     variable shimNames {TCL_LIBRARY ETW_RECORD}
-    # What `etw stop` returned, where the recording ended before the program.
+    # The result of `etw stop` if the recording ended before the program.
     variable endedStats {}
 }
 
@@ -27,7 +28,7 @@ proc ::etw::cli::Record {args} {
     return $status
 }
 
-# Exit codes as env(1) and timeout(1) have them.
+# Exit codes as in env(1) and timeout(1).
 proc ::etw::cli::ProgramFailed {code} {
     switch -glob -- $code {
         {CHILD ENOENT} {return 127}
@@ -36,7 +37,7 @@ proc ::etw::cli::ProgramFailed {code} {
     return 125
 }
 
-# Check the options and put in what is not given.
+# Check the options and add defaults.
 proc ::etw::cli::RecordDefaults {options program} {
     if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
         Usage "name a program, or what to record: --kernel, --provider, --profile"
@@ -96,7 +97,7 @@ proc ::etw::cli::RecordProgram {options program} {
     return $status
 }
 
-# Programs other than Tcl's have nothing but the kernel's events: by default, processes.
+# Programs other than Tcl's have only kernel events: the default is the group process.
 proc ::etw::cli::KernelDefault {options kind} {
     if {$kind ne "tcl" && ![dict exists $options kernel] && ![dict exists $options provider]
             && [::etw pkgconfig get kernel]} {
@@ -159,7 +160,7 @@ proc ::etw::cli::Environment {names} {
     return $found
 }
 
-# What library/shim/init.tcl is told.
+# The settings for library/shim/init.tcl.
 proc ::etw::cli::ShimSettings {options} {
     variable packageDir
     set patterns [Words [Option $options script {}]]
@@ -181,7 +182,7 @@ proc ::etw::cli::ShimSettings {options} {
     return $settings
 }
 
-# Until the program ends; the recording may end before, by its duration or a second Ctrl-C.
+# Wait for the program's end. The recording may end earlier, by its duration or a second Ctrl-C.
 proc ::etw::cli::Attend {session seconds} {
     set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
     set told 0
@@ -211,9 +212,9 @@ proc ::etw::cli::RecordEnd {options stats} {
     }
 }
 
-# ---- What the program is -------------------------------------------------------------------------
+# ---- The kind of program -------------------------------------------------------------------------
 
-# {tcl|static|starkit|other note} of a program's name or path.
+# {tcl|static|starkit|other note} for a program's name or path.
 proc ::etw::cli::ProgramKind {name} {
     set path [lindex [auto_execok $name] 0]
     if {$path eq "" || [catch {::etw::lib::OpenFile $path rb} f]} {
@@ -230,7 +231,7 @@ proc ::etw::cli::ProgramKind {name} {
     }
 }
 
-# A script: Tcl by its first line, or by `exec tclsh "$0"` a few lines further.
+# A script is Tcl by its first line, or by `exec tclsh "$0"` within the next lines.
 proc ::etw::cli::ScriptKind {name head rest} {
     if {[IsStarkit $head$rest]} {
         return [list starkit "\"$name\" is a starkit: its Tcl has its own library, the script is not traced"]
@@ -242,7 +243,7 @@ proc ::etw::cli::ScriptKind {name head rest} {
     return {other {}}
 }
 
-# An executable: Tcl when it is linked with libtcl; with a Tcl inside it may have a file system of its own.
+# An executable is Tcl if it is linked with libtcl. One that contains Tcl may have its own file system.
 proc ::etw::cli::BinaryKind {name bytes} {
     if {[IsStarkit $bytes]} {
         return [list starkit "\"$name\" is a starpack: its Tcl has its own library, the script is not traced"]
@@ -256,7 +257,7 @@ proc ::etw::cli::BinaryKind {name bytes} {
     return {other {}}
 }
 
-# A metakit database at the end, or a file that says so.
+# True for a file with a metakit database at the end, or that declares itself a starkit.
 proc ::etw::cli::IsStarkit {bytes} {
     set tail [string range $bytes end-15 end]
     return [expr {[string first "\x80" $tail] >= 0 && [regexp {JL\x1a\x00|LJ\x1a\x00} $bytes]

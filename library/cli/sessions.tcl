@@ -1,6 +1,6 @@
 # sessions.tcl --
 #
-#	Sessions as a person asks for them: listed, queried, started and held, stopped; and what providers there are.
+#	Session commands of the tool: list, query, start and hold, stop. Also lists providers.
 
 # ---- Listing -------------------------------------------------------------------------------------
 
@@ -14,7 +14,7 @@ proc ::etw::cli::Sessions {args} {
         if {![string is double -strict $seconds] || $seconds <= 0} {
             Usage "bad --interval \"$seconds\": give seconds" OPTION interval
         }
-        ::etw sessions -long 1 ;# rates count from here
+        ::etw sessions -long 1 ;# start of the interval for rates
         Pause [expr {int(ceil($seconds * 1000))}]
     }
     set rows {}
@@ -32,7 +32,7 @@ proc ::etw::cli::Sessions {args} {
     return 0
 }
 
-# Where a session's events go: file, live, file+live, memory; a file that is no plain one by its mode.
+# The destination of a session's events: file, live, file+live, memory; for other modes of files the mode.
 proc ::etw::cli::Kind {info} {
     set kind [dict get $info mode]
     if {$kind eq "sequential"} {
@@ -41,7 +41,7 @@ proc ::etw::cli::Kind {info} {
     return [join [concat $kind [expr {[dict get $info realtime] ? "live" : {}}]] +]
 }
 
-# etw query or flush: all sessions when none is named.
+# etw query or flush: all sessions if none is named.
 proc ::etw::cli::Query {what args} {
     if {$args eq "" && $what eq "query"} {
         return [Sessions]
@@ -77,7 +77,7 @@ proc ::etw::cli::ShowSession {info} {
     puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
 }
 
-# A provider as `-p` takes it: NAME:LEVEL:KEYWORDS, as far as they are not "everything".
+# A provider in the notation of `-p`: NAME:LEVEL:KEYWORDS, without parts that mean "everything".
 proc ::etw::cli::Wish {name wish} {
     dict with wish {
         set masks [expr {$any == 0xFFFFFFFFFFFFFFFF ? {} : [format 0x%llx $any]}]
@@ -114,7 +114,7 @@ proc ::etw::cli::Describe {args} {
 
 # ---- Start and stop ------------------------------------------------------------------------------
 
-# Options of ours -> those of `etw start`.
+# Options of the tool -> those of `etw start`.
 proc ::etw::cli::StartOptions {options} {
     set start {}
     foreach {ours theirs} {output -file max-size -maxsize buffer-size -buffersize buffers -buffers mode -mode
@@ -126,7 +126,7 @@ proc ::etw::cli::StartOptions {options} {
     return $start
 }
 
-# Let in what the options name: providers, and the kernel's groups of `pids`.
+# Enable what the options name: providers, and kernel groups for `pids`.
 proc ::etw::cli::EnableAll {session options pids} {
     foreach provider [Option $options provider {}] {
         lassign [SplitProvider $provider] name settings
@@ -152,12 +152,12 @@ proc ::etw::cli::Option {options name default} {
     return [expr {[dict exists $options $name] ? [dict get $options $name] : $default}]
 }
 
-# Values of an option that may come again, each with commas -> one list.
+# Values of a repeatable option, each with commas -> one list.
 proc ::etw::cli::Words {values} {
     return [concat {*}[lmap value $values {split [string map {, { }} $value]}]]
 }
 
-# NAME:LEVEL:KEYWORDS, or a GUID the same.
+# NAME:LEVEL:KEYWORDS; NAME may be a GUID.
 proc ::etw::cli::SplitProvider {text} {
     lassign [split $text :] name level keywords
     set settings {}
@@ -170,7 +170,7 @@ proc ::etw::cli::SplitProvider {text} {
     return [list $name $settings]
 }
 
-# etw start NAME: a logger process has the session; with --hold or --duration, this one.
+# etw start NAME: a logger process runs the session; with --hold or --duration, this process.
 proc ::etw::cli::Start {args} {
     if {[llength $args] > 0 && ![string match -* [lindex $args 0]]} {
         set args [concat [lrange $args 1 end] [list [lindex $args 0]]]
@@ -212,7 +212,7 @@ proc ::etw::cli::StartDetached {session options} {
     return 0
 }
 
-# Until Ctrl-C, the session's end, or so many seconds.
+# Wait until Ctrl-C, the session's end, or a number of seconds.
 proc ::etw::cli::Hold {session seconds} {
     set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
     while {[lindex [::etw::lib::child interrupts] 0] == 0 && $session in [::etw sessions]
@@ -223,14 +223,14 @@ proc ::etw::cli::Hold {session seconds} {
     BarEnd
 }
 
-# Let events run for so long.
+# Run the event loop for some time.
 proc ::etw::cli::Pause {ms} {
     variable paused 0
     after $ms {set ::etw::cli::paused 1}
     vwait ::etw::cli::paused
 }
 
-# On a terminal: how far, and what there is already.
+# On a terminal: show the elapsed part and the session's counters.
 proc ::etw::cli::Progress {session end seconds} {
     if {[Columns stderr] == 0 || [catch {::etw query $session} info]} {
         return
@@ -249,7 +249,7 @@ proc ::etw::cli::Stop {args} {
     return 0
 }
 
-# One line on what a session got.
+# One line with a session's counters.
 proc ::etw::cli::Summary {options stats {channel stderr}} {
     if {[Option $options quiet 0]} {
         return

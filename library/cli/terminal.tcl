@@ -1,17 +1,17 @@
 # terminal.tcl --
 #
-#	What the tool shows on a terminal only: colours, and a bar for work that takes long. Elsewhere (files, pipes,
-#	NO_COLOR, TERM=dumb) text stays plain and no bar is drawn. Numbers for people.
+#	Output for terminals only: colours, and a bar for long work. Otherwise (files, pipes, NO_COLOR,
+#	TERM=dumb) text is plain and there is no bar. Also readable numbers.
 
 namespace eval ::etw::cli {
     variable colours {red 31 yellow 33 green 32 bold 1 dim 2}
-    # Length of the bar that stands on the terminal now; 0: none.
+    # Length of the bar shown now; 0: none.
     variable barShown 0
-    # Work shorter than this, in ms, draws no bar.
+    # Minimum duration of work, in ms, for a bar.
     variable barAfter 500
 }
 
-# Columns of a terminal; 0: the channel is none.
+# Columns of a terminal; 0: the channel is not a terminal.
 proc ::etw::cli::Columns {channel} {
     set columns [::etw::lib::child columns $channel]
     return [expr {$columns < 0 ? 0 : $columns == 0 ? 80 : $columns}]
@@ -30,7 +30,7 @@ proc ::etw::cli::Paint {channel colour text} {
     return "\x1b\[[dict get $colours $colour]m$text\x1b\[0m"
 }
 
-# Draw the bar: part is 0 to 1, or negative when nobody knows.
+# Draw the bar: part is 0 to 1, negative if unknown.
 proc ::etw::cli::Bar {part text} {
     variable barShown
     set text [::etw::lib::visible $text]
@@ -47,7 +47,7 @@ proc ::etw::cli::Bar {part text} {
     set barShown 1
 }
 
-# What makes a command that reads draw a bar, when it takes long; nothing where there is no terminal.
+# The options that make a reading command draw a bar; none without a terminal.
 proc ::etw::cli::BarOption {} {
     if {[Columns stderr] < 20} {
         return {}
@@ -96,8 +96,8 @@ proc ::etw::cli::Lost {lost} {
     return [expr {$parts eq "" ? "nothing" : [join $parts {, }]}]
 }
 
-# Rows of words as columns; those whose heading begins with > are numbers, set right. Words come from traces and
-# sessions: what a terminal would obey is made visible.
+# Rows of words as columns. Columns whose heading begins with > are numbers, aligned right. Words come from traces
+# and sessions, so control characters are made visible.
 proc ::etw::cli::Table {headings rows} {
     set rows [lmap row $rows {lmap word $row {::etw::lib::visible $word}}]
     set lines [linsert $rows 0 [lmap heading $headings {string trimleft $heading >}]]

@@ -1,10 +1,10 @@
 # top.tcl --
 #
-#	etw top: which events come how often, live, with losses. Either of a session that runs, or of one of its own. On a
-#	terminal each table takes the place of the last; elsewhere they follow each other.
+#	etw top: counts events by kind, live, with losses. Uses a running session or its own one. On a terminal
+#	each table replaces the previous one; otherwise they follow each other.
 
 namespace eval ::etw::cli {
-    # {provider event} -> how many since the last table, and in all. Filled by TopBatch.
+    # {provider event} -> count since the last table, and in total. Filled by TopBatch.
     variable topNow {}
     variable topAll {}
 }
@@ -34,7 +34,7 @@ proc ::etw::cli::Top {args} {
     return 0
 }
 
-# A session for it alone, without a file.
+# Start a temporary session without a file.
 proc ::etw::cli::TopStart {options} {
     set options [WithProfiles $options]
     if {![dict exists $options kernel] && ![dict exists $options provider]} {
@@ -51,7 +51,7 @@ proc ::etw::cli::TopStart {options} {
     return $session
 }
 
-# Events come as lists {provider event}: the cheapest way there is.
+# Events are lists {provider event}, which is the cheapest form.
 proc ::etw::cli::TopBatch {events} {
     variable topNow
     foreach event $events {
@@ -79,7 +79,7 @@ proc ::etw::cli::TopRun {session options} {
     }
 }
 
-# False: Ctrl-C, or the session is gone.
+# False: Ctrl-C, or the session has ended.
 proc ::etw::cli::TopWait {session ms} {
     set end [expr {[clock milliseconds] + $ms}]
     while {[clock milliseconds] < $end} {
@@ -121,7 +121,7 @@ proc ::etw::cli::TopShow {session options seconds} {
     flush stdout
 }
 
-# The busiest first.
+# Most frequent kinds first.
 proc ::etw::cli::TopTable {now all seconds rows} {
     if {$rows eq ""} {
         set rows 20

@@ -1,10 +1,11 @@
 # trigger.tcl --
 #
-#	`etw record --trigger`: the flight recorder. The session keeps the newest events in memory; a live consumer, whose
-#	filter runs in C, waits for the event that somebody wants to have seen what led to it, and writes them.
+#	`etw record --trigger`: the flight recorder. The session keeps the newest events in memory. A live
+#	consumer, whose filter runs in C, waits for the trigger event and then writes the events before it to a
+#	file.
 
 namespace eval ::etw::cli {
-    # The running one: session, consumer, the file, snapshots written and left. Empty: none.
+    # The current trigger: session, consumer, the file, snapshots written and left. Empty: none.
     variable trigger {}
 }
 
@@ -35,7 +36,7 @@ proc ::etw::cli::TriggerStart {session options} {
         -background 1 -command ::etw::cli::Triggered]
 }
 
-# An event fits: the first trace has the file's name, the next ones FILE-2, FILE-3 ...
+# The trigger has occurred: the first trace gets the file's name, the following ones FILE-2, FILE-3 ...
 proc ::etw::cli::Triggered {args} {
     variable trigger
     if {$trigger eq "" || [dict get $trigger left] <= 0} {
@@ -51,7 +52,7 @@ proc ::etw::cli::Triggered {args} {
     dict lappend trigger written $file
 }
 
-# What the session has still to deliver may trigger, too; then the consumer ends.
+# The remaining events of the session may also trigger; then end the consumer.
 proc ::etw::cli::TriggerEnd {} {
     variable trigger
     if {$trigger eq ""} {

@@ -1,12 +1,12 @@
 # export_html.tcl --
 #
-#	etw export -format html: one page with a summary, a timeline and a flame graph, that needs nothing beside itself. The
-#	figures and the timeline's boxes are those of `etw timeline`; the graph is that of -format flamegraph; what the page
-#	does is page.js, how it looks page.css. All texts of the trace are escaped here.
+#	etw export -format html: a self-contained page with a summary, a timeline and a flame graph. Its data
+#	come from `etw timeline` and -format flamegraph; page.js and page.css are the page's code and style. All
+#	texts of the trace are escaped here.
 
 namespace eval ::etw::lib {
     variable pageDir [file dirname [file normalize [info script]]]
-    # Pixels of the timeline at its closest; boxes that a page has at most; rows of a table.
+    # Width of the timeline in pixels at maximum zoom; maximum number of boxes in a page; rows of a table.
     variable pageWidth 4000
     variable pageBoxes 100000
     variable pageRows 50
@@ -75,7 +75,7 @@ proc ::etw::lib::PageRead {path} {
 
 # ---- Texts ---------------------------------------------------------------------------------------
 
-# A JSON string that may stand in a script element, too. Texts come without control characters.
+# A JSON string that is also valid in a script element. Texts contain no control characters.
 proc ::etw::lib::Json {text} {
     return \"[string map {\\ \\\\ \" \\\" < \\u003c > \\u003e & \\u0026 \u2028 \\u2028 \u2029 \\u2029 \n \\n \r \\r \t \\t} \
         $text]\"
@@ -88,7 +88,7 @@ proc ::etw::lib::PageTime {ns} {
 
 # ---- Parts ---------------------------------------------------------------------------------------
 
-# Rows of cells under their heads; a head that begins with # is of numbers.
+# Rows of cells below their headings; a heading that begins with # marks a column of numbers.
 proc ::etw::lib::PageTable {heads rows} {
     variable pageRows
     set html "<table><thead><tr>"
@@ -181,7 +181,7 @@ proc ::etw::lib::PageLane {lane} {
     return $name[dict get $lane pid]/[dict get $lane tid]
 }
 
-# The timeline's data: texts once, lanes with boxes of seven numbers: kind level x0 x1 text count marks.
+# The timeline's data: each text once, lanes with boxes of seven numbers: kind level x0 x1 text count marks.
 proc ::etw::lib::PageData {timeline info} {
     variable pageWidth
     variable pageBoxes

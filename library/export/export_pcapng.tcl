@@ -1,10 +1,10 @@
 # export_pcapng.tcl --
 #
-#	etw export -format pcapng: packets that Windows traced, for Wireshark: Microsoft-Windows-NDIS-PacketCapture (netsh trace),
-#	whose packets come in fragments, also those in a virtual machine's switch, and Microsoft-Windows-PktMon (pktmon). Each
-#	network interface, each port of a switch, and each component that PktMon saw a packet at, is an interface of the
-#	capture. Other events are left out.
-#	The format: draft-ietf-opsawg-pcapng.
+#	etw export -format pcapng: packets traced by Windows, for Wireshark:
+#	Microsoft-Windows-NDIS-PacketCapture (netsh trace), whose packets are split into fragments, including
+#	those in a virtual machine's switch, and Microsoft-Windows-PktMon (pktmon). Each network interface, each
+#	port of a switch, and each component at which PktMon captured a packet is an interface of the capture.
+#	Other events are omitted. The format: draft-ietf-opsawg-pcapng.
 
 namespace eval ::etw::lib {
     variable pcapProviders {Microsoft-Windows-NDIS-PacketCapture Microsoft-Windows-PktMon}
@@ -32,8 +32,8 @@ proc ::etw::lib::Export-pcapng {sources file options} {
     return [ExportViaTemp $file {path {PcapWrite $path $sources [linsert $given 0 -where $where]}}]
 }
 
-# State of a capture that is written: chan, links (interface -> its number), parts (interface and CPU -> fragments so far),
-# counts of packets, and of those that lack their begin or end.
+# State of a capture being written: chan, links (interface -> its number), parts (interface and CPU -> fragments
+# so far), counts of packets, and of those without begin or end.
 proc ::etw::lib::PcapWrite {path sources options} {
     set state [dict create chan [OpenFile $path wb] links {} parts {} events 0 packets 0 incomplete 0]
     set warnings {}
@@ -51,7 +51,7 @@ proc ::etw::lib::PcapWrite {path sources options} {
     } finally {
         close [dict get $state chan]
     }
-    # Packets whose end never came.
+    # Packets without an end.
     dict incr state incomplete [dict size [dict get $state parts]]
     return [dict create events [dict get $state events] packets [dict get $state packets] \
         incomplete [dict get $state incomplete] warnings $warnings]
@@ -59,7 +59,7 @@ proc ::etw::lib::PcapWrite {path sources options} {
 
 # ---- Events --------------------------------------------------------------------------------------
 
-# The values of these fields; empty when one is missing: another event of the provider.
+# The values of these fields; empty if one is missing: another event of the provider.
 proc ::etw::lib::PcapFields {event names} {
     set props [dict get $event props]
     set values {}
@@ -88,7 +88,8 @@ proc ::etw::lib::PcapPktMon {stateVar event} {
     PcapPacket state $kind "PktMon component $component" [dict get $event time] $data $original $flags $comment
 }
 
-# A packet is as many events as it has fragments, on one CPU one after the other; the first and the last say so.
+# Each fragment of a packet is an event; those of a packet are consecutive on one CPU. The first and the last one
+# are marked.
 proc ::etw::lib::PcapNdis {stateVar event} {
     variable ndisKeywords
     upvar 1 $stateVar state
@@ -128,10 +129,10 @@ proc ::etw::lib::PcapNdis {stateVar event} {
         [expr {$is(receive) ? 1 : $is(send) ? 2 : 0}] $comment
 }
 
-# A packet in a virtual machine's switch: its interface, its bytes, its VLAN (0: none); empty: the event is another.
-# Destination is an array of structs whose members nobody published; behind it are FragmentSize, Fragment,
-# OOBDataSize and OOBData. The two sizes are found where both together end the payload. OOBData are
-# NetBufferListInfo's pointers, the fifth of which has the VLAN in its bits 4 to 15.
+# A packet in a virtual machine's switch: its interface, its bytes, its VLAN (0: none); empty: another event.
+# Destination is an array of structs with undocumented members, followed by FragmentSize, Fragment, OOBDataSize
+# and OOBData. The two sizes are determined by the condition that the data end with the payload. OOBData contains
+# NetBufferListInfo's pointers; bits 4 to 15 of the fifth one are the VLAN.
 proc ::etw::lib::PcapSwitched {event} {
     set values [PcapFields $event {SourcePortId SourceNicName Destination}]
     if {$values eq ""} {
@@ -183,7 +184,7 @@ proc ::etw::lib::PcapPadding {size} {
     return [string repeat \0 [expr {-$size & 3}]]
 }
 
-# Codes and values, and the end of them.
+# Codes and values, followed by the end of options.
 proc ::etw::lib::PcapOptions {args} {
     set options {}
     foreach {code value} $args {

@@ -1,7 +1,8 @@
 # export_sqlite.tcl --
 #
-#	etw export -format sqlite: a database of one file, through package sqlite3. The binary writes the rows as text, the
-#	database loads them (`copy`), and makes the fields from the payloads itself, in SQL: no value passes through Tcl.
+#	etw export -format sqlite: a database in one file, through package sqlite3. The binary writes rows as
+#	text, which the database loads (`copy`). SQL then creates the fields from the payloads: no value passes
+#	through Tcl.
 
 namespace eval ::etw::lib {
     # Numbers the handles.
@@ -17,7 +18,7 @@ namespace eval ::etw::lib {
         CREATE TABLE loss (file TEXT NOT NULL, session TEXT, kind TEXT NOT NULL, count INTEGER NOT NULL);
         CREATE TABLE info (name TEXT PRIMARY KEY, value TEXT);
     }
-    # Made when the rows are there, which is faster than before. Times for people have microseconds.
+    # Created after loading the rows, which is faster. Readable times have microseconds.
     variable sqliteIndexes {
         CREATE INDEX events_time ON events(time);
         CREATE INDEX events_name ON events(provider, event);
@@ -52,7 +53,7 @@ proc ::etw::lib::Export-sqlite {sources file options} {
     return [ExportViaTemp $file {path {SqliteFill $path $sources $options}}]
 }
 
-# Rows of FORMAT into a file, and from there into TABLE; the result of the export.
+# Write the rows of FORMAT to a file, and load it into TABLE. Returns the result of the export.
 proc ::etw::lib::SqliteLoad {db path sources options format table} {
     set rows $path.rows
     try {
@@ -71,7 +72,7 @@ proc ::etw::lib::SqliteFill {path sources options} {
     set db ::etw::lib::Database[incr databases]
     sqlite3 $db $path
     try {
-        # It is thrown away when something goes wrong: nothing needs a journal.
+        # A failed export is deleted, so no journal is needed.
         $db eval {
             PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536
         }
@@ -79,7 +80,7 @@ proc ::etw::lib::SqliteFill {path sources options} {
         set result [SqliteLoad $db $path $sources [ExportPart $options 0 2] eventrows events]
         $db eval "INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each([SqliteValid e.props]) j"
         SqliteLoad $db $path $sources [ExportPart $options 1 2] callrows calls
-        # Words that have what a row cannot are JSON behind a mark.
+        # Words with characters that a row cannot contain are JSON after a mark.
         $db eval "UPDATE calls SET words = json_extract([SqliteValid {substr(words, 2)}], '$')
             WHERE words >= char(1) AND words < char(2)"
         SqliteReport $db $sources $result
@@ -91,13 +92,14 @@ proc ::etw::lib::SqliteFill {path sources options} {
     return $result
 }
 
-# SQL: JSON whose texts have no NUL, where SQLite would end them; U+FFFD stands for it. `\\u0000` is no NUL.
+# SQL: JSON without NULs in its texts, which would end them in SQLite; U+FFFD replaces them. `\\u0000` is not a
+# NUL.
 proc ::etw::lib::SqliteValid {json} {
     return [string map [list JSON $json] {CASE WHEN instr(JSON, '\u0000') = 0 THEN JSON
         ELSE replace(replace(replace(JSON, '\\', char(3)), '\u0000', '\ufffd'), char(3), '\\') END}]
 }
 
-# What the files say that they lost, and what the exporter has to say.
+# The losses reported by the files, and the messages of the exporter.
 proc ::etw::lib::SqliteReport {db sources result} {
     foreach source $sources {
         if {[string match session:* $source] || [catch {::etw info $source -providers 0} info]} {

@@ -1,11 +1,12 @@
 # load_postgres.tcl --
 #
-#	etw load into PostgreSQL: one psql, which is told what to do through its input; rows go by COPY. COPY reads them
-#	as CSV, in which a backslash is only that; its quote is U+0002, which no row has.
+#	etw load into PostgreSQL: a psql process receives statements through its input; rows are loaded by COPY
+#	in CSV format, in which backslashes have no special meaning. The quote character is U+0002, which rows
+#	do not contain.
 
-# What PostgreSQL has of its own in SQL, whoever carries it there.
+# SQL specific to PostgreSQL, for any connection.
 oo::class create ::etw::load::PostgresForm {
-    # The numbers of files are given one load after the other.
+    # Only one load at a time assigns numbers of files.
     method Lock {} {
         my Rows "SELECT pg_advisory_xact_lock(hashtext('etw load'))"
     }
@@ -15,19 +16,20 @@ oo::class create ::etw::load::PostgresForm {
     method Type {} {
         return JSONB
     }
-    # With times for people, which have microseconds.
+    # With readable times, which have microseconds.
     method Views {} {
         return {
             {CREATE VIEW etw_times AS SELECT timestamptz 'epoch' + time / 1000 * interval '1 microsecond' AS at, t.*
                 FROM etw_timeline t}
         }
     }
-    # Of one field a hash, which takes values of any length; of all of them a tree of what is in them.
+    # An index of one field is a hash, because values may have any length; one of all fields is an inverted index
+    # (GIN).
     method Index {name field} {
         set what [expr {$field eq "*" ? "gin (payload jsonb_path_ops)" : "hash ((payload ->> [my Literal $field]))"}]
         my Rows "CREATE INDEX IF NOT EXISTS $name ON etw_events USING $what"
     }
-    # jsonb has no NUL: U+FFFD stands for it.
+    # jsonb cannot contain NUL: U+FFFD replaces it.
     method Payload {} {
         return "[my Valid props]::jsonb"
     }
@@ -40,7 +42,7 @@ oo::class create ::etw::load::PostgresForm {
 
 oo::class create ::etw::load::Postgres {
     superclass ::etw::load::PostgresForm
-    # psql's input and output, the file of its errors, and numbers the answers.
+    # psql's input and output, the file with its errors, and the number of answers.
     variable chan errors answers
 
     # DATABASE is a conninfo string or a URL.
@@ -57,7 +59,7 @@ oo::class create ::etw::load::Postgres {
         try {
             my Rows "SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET client_min_messages = warning"
         } on error {message how} {
-            my Close ;# without a constructor's end, no destructor
+            my Close ;# a failed constructor does not run the destructor
             return -options $how $message
         }
     }
@@ -65,7 +67,7 @@ oo::class create ::etw::load::Postgres {
         my Close
     }
 
-    # What was not committed ends with the connection.
+    # The server rolls back uncommitted changes when the connection ends.
     method Close {} {
         if {[info exists chan]} {
             catch {close $chan}
@@ -86,7 +88,7 @@ oo::class create ::etw::load::Postgres {
         my Send "$sql;\n"
         return [my Answer]
     }
-    # Rows up to a line that we ask for.
+    # Read rows up to a line with a requested mark.
     method Answer {} {
         set mark "\x1e[incr answers]"
         my Send "\\echo '$mark'\n"
@@ -107,7 +109,7 @@ oo::class create ::etw::load::Postgres {
             my Failed
         }
     }
-    # psql has ended: it has said why.
+    # psql has ended: report its errors.
     method Failed {} {
         catch {close $chan}
         unset chan

@@ -1,13 +1,13 @@
 # load_sqlite.tcl --
 #
-#	etw load into a file of SQLite, through package sqlite3.
+#	etw load into an SQLite file, through package sqlite3.
 
-# What the export into a file of SQLite knows of its JSON.
+# Helpers for JSON, shared with the export to SQLite.
 if {[namespace which ::etw::lib::SqliteValid] eq ""} {
     source [file join [file dirname [file dirname [file normalize [info script]]]] export export_sqlite.tcl]
 }
 
-# What SQLite has of its own in SQL.
+# SQL specific to SQLite.
 oo::class create ::etw::load::SqliteForm {
     method Lock {} {}
     method Has {table} {
@@ -51,7 +51,7 @@ oo::class create ::etw::load::Sqlite {
             return -code error -errorcode [list ETW IO DATABASE $path] "\"$path\": $message"
         }
     }
-    # Closing takes back what was not committed.
+    # Closing rolls back uncommitted changes.
     destructor {
         if {[info exists db]} {
             $db close
@@ -78,14 +78,14 @@ oo::class create ::etw::load::Sqlite {
     method Literal {text} {
         return '[string map {' '' \0 \ufffd} $text]'
     }
-    # Not in a transaction: `copy` has one of its own.
+    # Not in a transaction, because `copy` has its own.
     method Stage {table path told} {
         if {[catch {$db copy abort $table $path \x1f \x03} message]} {
             return -code error -errorcode {ETW IO DATABASE} $message
         }
         {*}$told [file size $path] [file size $path]
     }
-    # Words that have what a row cannot are JSON behind a mark.
+    # Words with characters that a row cannot contain are JSON after a mark.
     method Words {} {
         return "CASE WHEN words >= char(1) AND words < char(2)
             THEN json_extract([::etw::lib::SqliteValid {substr(words, 2)}], '\$') ELSE words END"

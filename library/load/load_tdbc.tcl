@@ -1,16 +1,16 @@
 # load_tdbc.tcl --
 #
-#	etw load through a connection of TDBC that the caller has opened: the slow way, row by row, to any server that TDBC
-#	reaches. PostgreSQL and SQLite have the same tables and indexes as by their own ways; of others only the SQL is
-#	used that those two have in common, payloads are text, and there are no indexes of payloads. The connection stays
-#	open; what was not committed and the tables of this load go.
+#	etw load through a TDBC connection that the caller has opened: slower, row by row, to any server that
+#	TDBC supports. PostgreSQL and SQLite get the same tables and indexes as with their own loaders. For
+#	other servers only the SQL common to both is used, payloads are text and are not indexed. The connection
+#	stays open; uncommitted changes are rolled back and the tables of this load are dropped.
 
-# Their forms of SQL.
+# SQL specific to these databases.
 ::etw::load::Class Postgres
 ::etw::load::Class Sqlite
 
 oo::class create ::etw::load::Tdbc {
-    # The connection, tables to drop, whether we are in a transaction, and what a backslash in a literal is written as.
+    # The connection, tables to drop, whether a transaction is open, and the notation of a backslash in a literal.
     variable db staged working backslash
 
     constructor {connection} {
@@ -21,7 +21,7 @@ oo::class create ::etw::load::Tdbc {
             ::tdbc::postgres::connection { oo::objdefine [self] mixin ::etw::load::PostgresForm }
             ::tdbc::sqlite3::connection { oo::objdefine [self] mixin ::etw::load::SqliteForm }
         }
-        # Some servers take a backslash as an escape: a text of two is one there.
+        # On servers where a backslash is an escape character, a text of two backslashes has length 1.
         set backslash \\
         if {[string length [lindex [my Rows {SELECT '\\'}] 0 0]] == 1} {
             set backslash \\\\
@@ -48,7 +48,7 @@ oo::class create ::etw::load::Tdbc {
     method Rows {sql} {
         return [my Do {$db allrows -as lists $sql}]
     }
-    # SCRIPT of the caller; what it says against it is the database's error.
+    # Run SCRIPT in the caller; convert its error to one of the database.
     method Do {script} {
         try {
             return [uplevel 1 $script]
@@ -75,7 +75,7 @@ oo::class create ::etw::load::Tdbc {
             close $rows
         }
     }
-    # A statement for all rows; it needs to know how many columns there are.
+    # A statement for all rows, which depends on the number of columns.
     method Insert {table rows told size} {
         set statement {}
         try {
@@ -103,7 +103,8 @@ oo::class create ::etw::load::Tdbc {
         }
         return [my Do {$db prepare "INSERT INTO $table VALUES ([join $names {, }])"}]
     }
-    # A dict of what is not NULL. A text that a row cannot have is JSON behind a mark, whose escapes are Tcl's, too.
+    # A dict of the non-NULL values. A text with characters that a row cannot contain is JSON after a mark; its
+    # escapes are also valid in Tcl.
     method Values {cells} {
         set values {}
         set i -1
@@ -122,7 +123,7 @@ oo::class create ::etw::load::Tdbc {
         return words
     }
 
-    # ---- What a server that we do not know has -----------------------------------------------------
+    # ---- Defaults for unknown servers --------------------------------------------------------------
 
     method Lock {} {}
     method Has {table} {

@@ -1,20 +1,21 @@
 # init.tcl --
 #
-#	What `etw record` lets a Tcl program find in place of Tcl's own init.tcl, by TCL_LIBRARY: it sources the real one,
-#	as if it had been found at once, and then loads etw and adds the traces. ETW_RECORD, a dict, says how. The program
-#	sees its own tcl_library, argv0, argv and info script; a fault in here is told on stderr and changes nothing else.
+#	Replaces Tcl's own init.tcl, by TCL_LIBRARY, in a Tcl program run by `etw record`: it sources the real
+#	init.tcl, as if it had been found directly, then loads etw and adds the traces. ETW_RECORD, a dict, has
+#	the settings. The program's tcl_library, argv0, argv and info script are unchanged. An error in this
+#	file is reported on stderr and has no other effect.
 
 apply {{} {
     set how $::env(ETW_RECORD)
 
-    # Where tclInit would have looked, in its order.
+    # The directories that tclInit searches, in its order.
     set candidates {}
     if {[dict exists $how library]} {
         lappend candidates [dict get $how library] \
             [file join [file dirname [dict get $how library]] tcl[info tclversion]]
     }
     if {![catch {::tcl::zipfs::tcl_library_init} inside] && $inside ne ""} {
-        lappend candidates $inside ;# Tcl 9 with its library in itself
+        lappend candidates $inside ;# Tcl 9 with an embedded library
     }
     if {[info exists ::tclDefaultLibrary]} {
         lappend candidates $::tclDefaultLibrary

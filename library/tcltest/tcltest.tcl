@@ -1,9 +1,9 @@
 # tcltest.tcl --
 #
-#	etw::tcltest: traces for tests that are run by tcltest. A test that fails (or is slow) leaves its
-#	trace and a readable excerpt; a test may assert which events its body raises; constraints say what
-#	can be traced here. It changes no command of tcltest: an execution trace on tcltest::test tells
-#	when a test begins and ends.
+#	etw::tcltest: traces for tests that are run by tcltest. A test that fails (or is slow) leaves its trace
+#	and a readable excerpt. A test may assert which events its body raises. Constraints state what can be
+#	traced here. Commands of tcltest are not changed: an execution trace on tcltest::test reports the begin
+#	and end of a test.
 
 package require Tcl 8.6-
 package require tcltest 2.3
@@ -12,20 +12,20 @@ package require etw
 namespace eval ::etw::tcltest {
     namespace export configure events
 
-    # What `configure` sets.
+    # The options of `configure`.
     variable config {
         -trace off -dir {} -kernel {} -script * -steps off -enable {} -slow 1000 -lines 30
     }
-    # Name of the session that keeps the youngest events of all tests; "": none runs.
+    # Name of the session that keeps the newest events of all tests; "": none.
     variable recorder ""
-    # The script patterns that it put there.
+    # The script patterns that it added.
     variable traced {}
-    # Tests that are running, the innermost last: {name mark milliseconds failures}.
+    # Running tests, innermost last: {name mark milliseconds failures}.
     variable running {}
-    # How often a test's name was used for a file, how many sessions there were.
+    # The number of uses of a test's name for a file; the number of sessions.
     variable written {}
     variable sequence 0
-    # What of an event `events` shows; of all others the whole payload.
+    # The fields that `events` returns of an event; for all others the whole payload.
     variable shown {
         {Tcl-Script Enter} Command
         {Tcl-Script Leave} {Command Code Result}
@@ -122,7 +122,7 @@ proc ::etw::tcltest::Start {} {
     trace add execution ::tcltest::test leave ::etw::tcltest::Leave
 }
 
-# Trace the procs; again after others have removed the patterns.
+# Trace the procs; repeated if other code has removed the patterns.
 proc ::etw::tcltest::Arm {} {
     variable config
     variable recorder
@@ -156,7 +156,7 @@ proc ::etw::tcltest::Failures {} {
     return [expr {[info exists ::tcltest::numTests(Failed)] ? $::tcltest::numTests(Failed) : 0}]
 }
 
-# Nothing here may break a test: what goes wrong is told on tcltest's error channel.
+# Errors in here must not break a test: they are reported on tcltest's error channel.
 proc ::etw::tcltest::Enter {command operation} {
     variable recorder
     variable running
@@ -195,7 +195,7 @@ proc ::etw::tcltest::Complain {name message} {
     puts [::tcltest::errorChannel] "---- etw: no trace of $name: $message"
 }
 
-# Write what the recorder holds beside an excerpt of it, and tell.
+# Write the recorder's events and an excerpt of them to files, and report that.
 proc ::etw::tcltest::Keep {name mark why} {
     variable config
     variable recorder
@@ -213,7 +213,7 @@ proc ::etw::tcltest::Keep {name mark why} {
     puts $out "---- etw: $name\n"
 }
 
-# A path without suffix that no test of this run has got before.
+# A path without suffix that no test of this run has used.
 proc ::etw::tcltest::FileName {name} {
     variable config
     variable written
@@ -231,12 +231,12 @@ proc ::etw::tcltest::FileName {name} {
     return [file join $dir $file]
 }
 
-# Write the test's events into the file TEXT, from the test's mark on and without what tcltest itself does
-# (its procs, what it prints); returns the lines.
+# Write the test's events to the file TEXT, starting at the test's mark, without events of tcltest itself (its
+# procs, its output). Returns the lines.
 proc ::etw::tcltest::Excerpt {file mark text} {
     set began [::etw events $file -fields time -as list \
         -where "\$provider eq {Etw-Session} && \$event eq {Mark} && \$Text eq [Quote $mark]"]
-    # No mark: younger events have overwritten the beginning.
+    # No mark: it was overwritten by newer events.
     set from [expr {$began eq "" ? {} : [list -from [lindex $began end]]}]
     ::etw dump $file {*}$from -color off -output $text -where {
         !([string match {tcltest::*} $Command] || [string match {::tcltest::*} $Command]
@@ -251,7 +251,7 @@ proc ::etw::tcltest::Excerpt {file mark text} {
     }
 }
 
-# A text as a word of an expression.
+# Quote a text for an expression.
 proc ::etw::tcltest::Quote {text} {
     return \"[string map {\\ \\\\ \" \\\" \[ \\\[ \] \\\] \$ \\\$} $text]\"
 }
@@ -310,7 +310,7 @@ proc ::etw::tcltest::Nanoseconds {} {
     return [expr {wide([clock microseconds]) * 1000}]
 }
 
-# The events of the file in their normal form.
+# The events of the file in normalized form.
 proc ::etw::tcltest::Raised {file options start end} {
     variable shown
     set where {}
@@ -347,7 +347,7 @@ proc ::etw::tcltest::Raised {file options start end} {
     return $raised
 }
 
-# A value without what differs from run to run. The clocks may be a little apart: a second's margin.
+# A value without parts that differ between runs. The clocks may differ slightly: a second of tolerance.
 proc ::etw::tcltest::Normal {field value start end} {
     if {$field eq "Duration"} {
         return @NS
@@ -371,7 +371,7 @@ proc ::etw::tcltest::Compare {expected raised} {
     for {set i 0} {$i < $count} {incr i} {
         set want [lindex $expected $i]
         set got [lindex $raised $i]
-        # As lists: blanks and quoting between elements do not matter.
+        # Compared as lists: blanks and quoting between elements do not matter.
         if {$i < [llength $expected] && $i < [llength $raised] && [Matches $want $got]} {
             lappend lines "  $got"
             continue
@@ -407,8 +407,8 @@ proc ::etw::tcltest::Matches {want got} {
 
 # ---- Constraints ---------------------------------------------------------------------------------
 
-# etwKernel: kernel events can be traced here; etwSystem: the operating system's own ETW works. Found
-# out when first asked for.
+# etwKernel: kernel events can be traced here; etwSystem: the operating system's own ETW works. Determined when
+# first needed.
 proc ::etw::tcltest::Constraint {name probe} {
     set variable ::tcltest::testConstraints($name)
     set $variable 0

@@ -1,39 +1,42 @@
 # event_lines.tcl --
 #
-#	Events as lines for a console, as `etw dump` shows them on a terminal, in the same colours. A line is a list of pairs:
-#	style and text. What is not the user's is left out: procs of Tcl, tkcon and etw with all inside of them, and kernel events
-#	while no traced call runs, or only its event loop (else showing an event would make the next one).
+#	Events as lines for a console, in the same form and colours as by `etw dump` on a terminal. A line is a
+#	list of pairs: style and text. Events that do not belong to the user's code are omitted: procs of Tcl,
+#	tkcon and etw with everything inside of them, and kernel events while no traced call runs, or only its
+#	event loop (otherwise showing an event would cause the next one).
 #
 #	Styles: plain, dim, bold, error, and numbers of terminal colours (31 to 36, 92 to 95).
 
 namespace eval ::etw::tkcon::lines {
-    # Calls that have not left, by thread: lists of {depth shown name}, the outermost first.
+    # Open calls by thread: lists of {depth shown name}, outermost first.
     variable open {}
-    # The thread that entered or left last: events of child processes belong to it.
+    # The thread of the last enter or leave: events of child processes are shown with it.
     variable thread ""
-    # This process. Asked once: [pid] is a system call, which would be the next event when those are traced.
+    # This process, determined once: [pid] is a system call, which would cause another event while those are
+    # traced.
     variable self [pid]
-    # Moment of the first line; "": none yet.
+    # Time of the first line; "": none yet.
     variable origin ""
-    # What comes with Tcl, Tk, tkcon and this package.
+    # Procs of Tcl, Tk, tkcon and this package.
     variable foreignPatterns {
         tcl::* tk::* ttk::* oo::* msgcat::* platform::* zlib::* safe::* pkg::* etw::* tkcon::* send::*
         alias auto_* bgerror clear dir dump echo edit history idebug less lremove ls more observe observe_var pkg_mkIndex parray
         tclLog tclPkg* tcl_* tkcon tkcon_* unalias unknown what which
     }
-    # Those of them that are to be seen nevertheless.
+    # Those of them that are shown nevertheless.
     variable named {}
-    # Name -> whether it is such a one, as it was found.
+    # Name -> whether it is such a proc (cache).
     variable foreign
     array set foreign {}
-    # Colours of providers, as they were found.
+    # Colours of providers (cache).
     variable colours {Tcl-Script 36}
-    # Fields that say what an event is about: shown first, without their names. Fields that only the window of fields has.
+    # Fields that identify an event's object are shown first, without their names. Minor fields are shown only in
+    # the window of fields.
     variable subjects {FileName Syscall Command}
     variable minor {NameSource}
 }
 
-# Before the first event of a session.
+# Called before the first event of a session.
 proc ::etw::tkcon::lines::Reset {} {
     variable open {}
     variable thread ""
@@ -43,7 +46,7 @@ proc ::etw::tkcon::lines::Reset {} {
     array unset foreign
 }
 
-# Show these procs, whosever they are.
+# Show these procs, even if they are foreign.
 proc ::etw::tkcon::lines::Name {names} {
     variable named
     variable foreign
@@ -51,7 +54,7 @@ proc ::etw::tkcon::lines::Name {names} {
     array unset foreign
 }
 
-# A proc of Tcl, tkcon or this package. Of "name words ..." the name counts.
+# True for a proc of Tcl, tkcon or this package. In "name words ..." only the name is relevant.
 proc ::etw::tkcon::lines::Foreign {name} {
     variable foreign
     variable foreignPatterns
@@ -72,13 +75,13 @@ proc ::etw::tkcon::lines::Foreign {name} {
     return $foreign($name)
 }
 
-# Its first word. A command that was cut is no list any more.
+# The first word of a command, which may be truncated and then not be a list.
 proc ::etw::tkcon::lines::NameOf {command} {
     set end [string first " " $command]
     return [expr {$end < 0 ? $command : [string range $command 0 [expr {$end - 1}]]}]
 }
 
-# The line of an event (a dict as `etw consume` gives it); empty: not to be shown.
+# The line of an event (a dict as in `etw consume`); empty: not shown.
 proc ::etw::tkcon::lines::Of {event} {
     variable origin
     variable thread
@@ -99,8 +102,8 @@ proc ::etw::tkcon::lines::Of {event} {
     return [list dim [format "%+10.6f %s" $seconds [string repeat "  " [expr {min($level, 20)}]]] {*}[lrange $parts 1 end]]
 }
 
-# Events that are not to become lines, because there are too many; returns how many of them are the script's. Calls that are
-# open afterwards are not known: their leaves are shown, the kernel's events in them not.
+# Process events that are not shown because there are too many; returns the number of script events. Calls open
+# afterwards are unknown: their leaves are shown, kernel events in them are not.
 proc ::etw::tkcon::lines::Skip {batch} {
     variable open {}
     set count 0
@@ -135,14 +138,14 @@ proc ::etw::tkcon::lines::Script {event} {
     return [list $level 36 "$name " plain [Fields [dict remove $props CallId Depth Context]]]
 }
 
-# Calls of this thread that have not left.
+# Open calls of this thread.
 proc ::etw::tkcon::lines::Open {} {
     variable open
     variable thread
     return [expr {[dict exists $open $thread] ? [dict get $open $thread] : {}}]
 }
 
-# Forget calls of `depth` and deeper; returns the one of `depth`, if it is known.
+# Remove calls at `depth` and deeper; returns the one at `depth`, if known.
 proc ::etw::tkcon::lines::CloseTo {depth} {
     variable open
     variable thread
@@ -158,7 +161,7 @@ proc ::etw::tkcon::lines::CloseTo {depth} {
     return $found
 }
 
-# Whether what happens now is to be seen: by the call around it, else by the proc that the event names.
+# True if the event is shown: depends on the enclosing call, otherwise on the proc in the event.
 proc ::etw::tkcon::lines::Inside {props} {
     if {[dict exists $props Context] && [Foreign [dict get $props Context]]} {
         return 0
@@ -175,10 +178,10 @@ proc ::etw::tkcon::lines::Enter {props} {
     set kind [expr {[dict exists $props Kind] ? [dict get $props Kind] : ""}]
     CloseTo $depth
     set level [llength [Open]]
-    # Tcl's history is a lambda of namespace ::tcl: tkcon calls it for each command.
+    # tkcon evaluates each command through a lambda in namespace ::tcl (Tcl's history).
     set shown [expr {[Inside $props] && ![Foreign $command] && ![string match "apply {* ::tcl} *" $command]}]
     set name [expr {$kind eq "" ? [NameOf $command] : "\[$kind\] [OneLine $command]"}]
-    # An event loop that no traced call is in has no lines of its own, only what runs in it.
+    # An event loop outside of traced calls is not shown, only the callbacks in it.
     if {$kind eq "loop" && $level == 0} {
         set name ""
     }
@@ -193,7 +196,7 @@ proc ::etw::tkcon::lines::Enter {props} {
     return $parts
 }
 
-# Callbacks and packages say their names when they begin only.
+# Leave events of callbacks and packages have no name.
 proc ::etw::tkcon::lines::Leave {props} {
     set call [CloseTo [dict get $props Depth]]
     set name [expr {[dict exists $props Command] ? [dict get $props Command] : [lindex $call 2]}]
@@ -203,7 +206,7 @@ proc ::etw::tkcon::lines::Leave {props} {
     return [list [llength [Open]] 36 "< " plain "[OneLine $name]  " {*}[Outcome $props]]
 }
 
-# How long it took and what became of it.
+# Duration and outcome.
 proc ::etw::tkcon::lines::Outcome {props} {
     set parts [list 33 [::etw::lib::Duration [dict get $props Duration]]]
     set code [dict get $props Code]
@@ -222,7 +225,7 @@ proc ::etw::tkcon::lines::Outcome {props} {
     return [lappend parts plain $said]
 }
 
-# file.tcl:12, or the line of a body that has no file.
+# file.tcl:12, or the line in a body without a file.
 proc ::etw::tkcon::lines::Place {props} {
     if {[dict get $props File] eq ""} {
         return "line [dict get $props Line]"
@@ -248,7 +251,7 @@ proc ::etw::tkcon::lines::Channel {props} {
     return $parts
 }
 
-# ---- Other events, the kernel's above all --------------------------------------------------------
+# ---- Other events, mostly the kernel's -----------------------------------------------------------
 
 proc ::etw::tkcon::lines::Other {event} {
     variable thread
@@ -268,7 +271,7 @@ proc ::etw::tkcon::lines::Other {event} {
     return [list [llength [Open]] [Colour $provider] "[regsub {^Linux-} $provider {}] " plain $said]
 }
 
-# A payload: what the event is about, what came of it, then NAME=value.
+# A payload: the event's object, its result, then NAME=value.
 proc ::etw::tkcon::lines::Fields {props} {
     variable subjects
     variable minor

@@ -1,14 +1,14 @@
 # tkcon.tcl --
 #
-#	etw::tkcon: tracing from tkcon's console. Required where the console's user types, which is seldom where tkcon's widgets
-#	are: this file finds the console and sends the rest there. The parts:
+#	etw::tkcon: tracing from tkcon's console. Required in the interpreter where the user types, which rarely
+#	is the interpreter with tkcon's widgets: this file finds the console and loads the other parts there:
 #
-#	    tkcon_model.tcl	what is traced: session, consumer, files. In the interpreter above all of tkcon's, which reaches all of them
-#	    event_lines.tcl	events as lines with colours, beside the model
-#	    tkcon_view.tcl	the commands, the menu, lines above the prompt. In the interpreter that has the console's widgets
-#	    windows.tcl	the list of procs, an event's fields, beside the view
+#	    tkcon_model.tcl	what is traced: session, consumer, files. In the topmost interpreter, which can access all others
+#	    event_lines.tcl	events as lines with colours; same interpreter as the model
+#	    tkcon_view.tcl	the commands, the menu, lines above the prompt. In the interpreter with the console's widgets
+#	    windows.tcl	the list of procs, an event's fields; same interpreter as the view
 #
-#	Model and lines need no Tk and know nothing of tkcon.
+#	Model and lines need no Tk and do not depend on tkcon.
 
 package require Tcl 8.6-
 package require etw

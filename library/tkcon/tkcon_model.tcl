@@ -1,54 +1,57 @@
 # tkcon_model.tcl --
 #
-#	etw::tkcon without Tk: the one trace that a process' consoles may have. Which procs of which interpreters, the session
-#	and its file, the consumer whose events become lines (event_lines.tcl), the youngest events by number for who asks for their
-#	fields. It lives in the interpreter above all others, so that it can trace in any of them; it knows nothing of tkcon.
+#	etw::tkcon without Tk: the trace of a process's consoles, of which there is one at a time: the traced
+#	procs of each interpreter, the session and its file, the consumer whose events become lines
+#	(event_lines.tcl), and the newest events by number, for showing their fields. It is in the topmost
+#	interpreter, so that it can trace in all of them, and does not depend on tkcon.
 #
-#	Lines go to a command prefix, with a list of rows appended: {number {style text ...}}. Number 0: a remark, -1: events
-#	that were left out.
+#	Lines are passed to a command prefix as a list of rows: {number {style text ...}}. Number 0: a remark,
+#	-1: omitted events.
 #
-#	States: idle -> running (start) -> draining (stop: what was sent before still comes) -> idle.
+#	States: idle -> running (start) -> draining (stop: earlier events are still delivered) -> idle.
 
 namespace eval ::etw::tkcon::model {
-    # The session that runs; "": none. Its consumer, which outlives it while it drains.
+    # The running session; "": none. Its consumer, which continues after it while draining.
     variable session ""
     variable consumer ""
-    # Where lines go, the interpreter that they are for, and how many a second.
+    # Destination of lines, the interpreter that they belong to, and the maximum per second.
     variable sink {}
     variable home {}
     variable perSecond 200
-    # What is traced: pairs of an interpreter's path and a pattern. Kernel groups that are on.
+    # Traced patterns: pairs of an interpreter's path and a pattern. Enabled kernel groups.
     variable traced {}
     variable kernel {}
-    # The file of the last session, also when it has ended.
+    # The file of the last session, also after its end.
     variable file ""
-    # Files to delete at the end; those that a viewer may be reading.
+    # Files to delete at the end; files that a viewer may be reading.
     variable temporary {}
     variable viewed {}
-    # Sessions that were started: numbers their names.
+    # Number of sessions started, for their names.
     variable sessions 0
-    # What the last session said when it stopped; {}: it runs, or there was none.
+    # The result of the last session's stop; {}: running, or none.
     variable stats {}
-    # Events by number, the youngest `kept`.
+    # Events by number, the newest `kept`.
     variable events
     array set events {}
     variable number 0
     variable kept 5000
-    # Rows that wait, and the timer that will show them.
+    # Rows to be shown, and the timer for it.
     variable rows {}
     variable flushing ""
-    # This second: when it began (ms), lines shown; events left out since the last line, the timer that will say so.
+    # The current second: its start (ms), lines shown; events omitted since the last line, the timer for reporting
+    # them.
     variable second 0
     variable shown 0
     variable more 0
     variable telling ""
-    # Interpreters whose end is watched.
+    # Interpreters whose deletion is watched.
     variable watched {}
 }
 
 # ---- What can be traced --------------------------------------------------------------------------
 
-# Names of the procs of an interpreter, without leading colons, sorted; those of Tcl, tkcon and etw only when `all`.
+# Names of the procs of an interpreter, without leading colons, sorted; those of Tcl, tkcon and etw only with
+# `all`.
 proc ::etw::tkcon::model::Procs {path {all 0}} {
     set found {}
     set namespaces {::}
@@ -64,12 +67,13 @@ proc ::etw::tkcon::model::Procs {path {all 0}} {
     return [lsort -dictionary $found]
 }
 
-# A name as a pattern that only it matches.
+# A pattern that matches only this name.
 proc ::etw::tkcon::model::Literal {name} {
     return [string map {\\ \\\\ * \\* ? \\? [ \\[ ] \\]} $name]
 }
 
-# Patterns as `etw script add` wants them: absolute, without leading colons. Others are of the current namespace.
+# Patterns in the form of `etw script add`: absolute, without leading colons. Relative ones refer to the given
+# namespace.
 proc ::etw::tkcon::model::Absolute {patterns namespace} {
     return [lmap pattern $patterns {
         if {![string match ::* $pattern] && $namespace ni {"" ::}} {
@@ -79,7 +83,8 @@ proc ::etw::tkcon::model::Absolute {patterns namespace} {
     }]
 }
 
-# What is traced in an interpreter now, a dict of names and patterns: procs, and commands of other kinds that were named.
+# The traced names of an interpreter, a dict of names and patterns: procs, and commands of other kinds that were
+# named.
 proc ::etw::tkcon::model::Traced {path} {
     variable traced
     set procs [Procs $path 1]
@@ -104,14 +109,15 @@ proc ::etw::tkcon::model::Traced {path} {
 
 # ---- Start ---------------------------------------------------------------------------------------
 
-# Trace the procs of an interpreter that match the patterns: in a new session, or in the one that runs, which goes on as it
-# was when this fails. Lines go to the prefix; `home` is the interpreter that they are for, with which the trace ends. Options:
+# Trace the procs of an interpreter that match the patterns: in a new session, or in the running one, which is
+# unchanged if this fails. Lines are passed to the prefix; `home` is the interpreter that they belong to, and the
+# trace ends with it. Options:
 #
-#	-steps off|line|full	as `etw script add` has them
-#	-kernel GROUPS	kernel events; an error if they cannot be had
-#	-wish GROUPS	the same, but what cannot be had is told in a line
-#	-file FILE	keep the trace there. By default, a file that is deleted at the end
-#	-lines N	so many lines a second are shown
+# 	-steps off|line|full	as in `etw script add`
+# 	-kernel GROUPS	kernel events; an error if they are not available
+# 	-wish GROUPS	the same, but unavailable groups are reported in a line
+# 	-file FILE	keep the trace there. By default, a file that is deleted at the end
+# 	-lines N	maximum number of lines shown per second
 proc ::etw::tkcon::model::Start {prefix home path patterns options} {
     variable session
     Tidy
@@ -138,7 +144,7 @@ proc ::etw::tkcon::model::Start {prefix home path patterns options} {
     Tell $path $patterns
 }
 
-# The words of a command: patterns, then options. Those that are not given: as in `defaults`.
+# The words of a command: patterns, then options, with `defaults` for those not given.
 proc ::etw::tkcon::model::Words {words defaults} {
     set at 0
     while {$at < [llength $words] && ![string match -* [lindex $words $at]]} {
@@ -164,7 +170,7 @@ proc ::etw::tkcon::model::Words {words defaults} {
     return [list $patterns $options]
 }
 
-# A new session; the temporary file of the one before goes, unless a viewer may have it.
+# Start a new session. The temporary file of the previous one is deleted, unless a viewer may have it open.
 proc ::etw::tkcon::model::Open {prefix from options} {
     variable home
     variable session
@@ -208,7 +214,7 @@ proc ::etw::tkcon::model::TemporaryFile {} {
     return $path
 }
 
-# Patterns of one interpreter: all or none.
+# Add patterns of one interpreter: all or none.
 proc ::etw::tkcon::model::Add {path patterns steps} {
     variable traced
     set new [lmap pattern $patterns {
@@ -243,7 +249,7 @@ proc ::etw::tkcon::model::Kernel {options} {
     set kernel [lsort -unique $kernel]
 }
 
-# Those of the groups that can be had, at once where all of them can.
+# Enable the available groups, in one call if all are available.
 proc ::etw::tkcon::model::KernelRequest {groups} {
     variable session
     variable kernel
@@ -268,7 +274,7 @@ proc ::etw::tkcon::model::KernelRequest {groups} {
     return $had
 }
 
-# What will be seen.
+# Report what will be shown.
 proc ::etw::tkcon::model::Tell {path patterns} {
     variable kernel
     set found [Traced $path]
@@ -290,7 +296,8 @@ proc ::etw::tkcon::model::Tell {path patterns} {
 
 # ---- Stop ----------------------------------------------------------------------------------------
 
-# End the session; its last events are still shown. Returns the file. A session that cannot be stopped is kept: try again.
+# End the session; its last events are still shown. Returns the file. If stopping fails, the session is kept for
+# another try.
 proc ::etw::tkcon::model::Stop {} {
     variable session
     variable stats
@@ -305,7 +312,7 @@ proc ::etw::tkcon::model::Stop {} {
     return $file
 }
 
-# Patterns of an interpreter out of the trace, which goes on.
+# Remove patterns of an interpreter from the trace, which continues.
 proc ::etw::tkcon::model::Remove {path patterns} {
     variable traced
     foreach pattern $patterns {
@@ -321,19 +328,19 @@ proc ::etw::tkcon::model::Remove {path patterns} {
     return
 }
 
-# The session is over: nothing is traced any more.
+# The session has ended: nothing is traced.
 proc ::etw::tkcon::model::Ended {} {
     variable session ""
     variable traced
     variable kernel {}
     foreach pair $traced {
         lassign $pair path pattern
-        catch {::etw script remove $pattern -interp $path} ;# the interpreter may be gone
+        catch {::etw script remove $pattern -interp $path} ;# the interpreter may have been deleted
     }
     set traced {}
 }
 
-# A session that somebody else stopped.
+# Clean up after a session that was stopped elsewhere.
 proc ::etw::tkcon::model::Tidy {} {
     variable session
     if {$session ne "" && $session ni [::etw sessions]} {
@@ -343,7 +350,7 @@ proc ::etw::tkcon::model::Tidy {} {
     }
 }
 
-# A start that failed leaves nothing.
+# Clean up after a failed start.
 proc ::etw::tkcon::model::Abort {} {
     variable session
     if {$session ne ""} {
@@ -354,7 +361,7 @@ proc ::etw::tkcon::model::Abort {} {
     TemporaryFiles
 }
 
-# Wait in the background until the consumer has given all; at most ten seconds of calls.
+# Wait in the background until the consumer has delivered all events; at most ten seconds.
 proc ::etw::tkcon::model::Drain {turn} {
     variable consumer
     if {$consumer eq ""} {
@@ -398,13 +405,13 @@ proc ::etw::tkcon::model::Summary {stats dropped} {
     return [list [expr {$sum == 0 ? "dim" : "error"}] $said]
 }
 
-# The process ends: no file stays.
+# The process exits: delete all files.
 proc ::etw::tkcon::model::Exit {args} {
     variable viewed {}
     Quit
 }
 
-# The console ends: no session stays, and no file but those that a viewer has.
+# The console ends: end the session, and delete all files except those open in a viewer.
 proc ::etw::tkcon::model::Quit {} {
     variable session
     variable sink {}
@@ -416,7 +423,7 @@ proc ::etw::tkcon::model::Quit {} {
     TemporaryFiles
 }
 
-# Delete those that nobody looks at.
+# Delete the files that no viewer has open.
 proc ::etw::tkcon::model::TemporaryFiles {} {
     variable temporary
     variable viewed
@@ -435,9 +442,9 @@ proc ::etw::tkcon::model::TemporaryFiles {} {
     }]
 }
 
-# ---- Interpreters that end -----------------------------------------------------------------------
+# ---- Deletion of interpreters --------------------------------------------------------------------
 
-# Be told when an interpreter is deleted: by its command, in the interpreter above it.
+# Watch the deletion of an interpreter, through its command in the parent interpreter.
 proc ::etw::tkcon::model::Watch {path} {
     variable watched
     if {[llength $path] == 0 || $path in $watched} {
@@ -454,7 +461,7 @@ proc ::etw::tkcon::model::Watch {path} {
     }
 }
 
-# It is still there while this runs.
+# Called while the interpreter still exists.
 proc ::etw::tkcon::model::Gone {path args} {
     variable watched
     variable traced
@@ -480,7 +487,7 @@ proc ::etw::tkcon::model::Gone {path args} {
 
 # ---- The file ------------------------------------------------------------------------------------
 
-# The file with all that was written so far, for a viewer.
+# Flush the session and return the file, for a viewer.
 proc ::etw::tkcon::model::File {} {
     variable session
     variable file
@@ -540,7 +547,7 @@ proc ::etw::tkcon::model::Show {batch} {
     Flush 30
 }
 
-# Whether one line more is due in this second.
+# True if another line may be shown in this second.
 proc ::etw::tkcon::model::Room {} {
     variable second
     variable shown
@@ -580,7 +587,7 @@ proc ::etw::tkcon::model::Remark {style text} {
     Flush 0
 }
 
-# Give the rows to the console now, or soon, so that events that come one by one cost it less.
+# Pass the rows to the console now, or after a delay, which reduces the cost of single events.
 proc ::etw::tkcon::model::Flush {{ms ""}} {
     variable rows
     variable flushing

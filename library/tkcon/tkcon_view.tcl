@@ -1,16 +1,17 @@
 # tkcon_view.tcl --
 #
-#	etw::tkcon in the interpreter that has the console's widgets: the commands that its user types, the Trace menu, lines
-#	above the prompt, clicks on them. What is traced is the model's business (tkcon_model.tcl); its interpreter is tkcon's Main.
+#	etw::tkcon in the interpreter with the console's widgets: the user's commands, the Trace menu, lines
+#	above the prompt, clicks on them. The model controls the trace (tkcon_model.tcl); its interpreter is
+#	tkcon's Main.
 
 namespace eval ::etw::tkcon::view {
     variable dir [file dirname [file normalize [info script]]]
-    # What the menu sets: steps of new patterns, kernel groups (name -> wanted).
+    # Settings of the menu: steps of new patterns, kernel groups (name -> enabled).
     variable steps off
     variable groups {process fileio tcpip udpip contextswitch systemcall diskio pagefault}
     variable kernel
     array set kernel {process 1 fileio 1 tcpip 1 udpip 1 contextswitch 0 systemcall 0 diskio 0 pagefault 0}
-    # The package in the interpreters of widgets and model: the one that this file belongs to.
+    # Loads the package into the interpreters of widgets and model, in the version of this file.
     variable needEtw {dir {
         if {[package provide etw] eq ""} {
             set dir [file dirname [file dirname $dir]]
@@ -18,9 +19,9 @@ namespace eval ::etw::tkcon::view {
             package require etw
         }
     }}
-    # The console (a text widget) where the trace was begun; "": none was, from here.
+    # The console (a text widget) that has started the trace; "": none here.
     variable console ""
-    # Colours of a terminal, on a light and on a dark background.
+    # Colours of a terminal on a light and on a dark background.
     variable palettes {
         light {dim #6c6c72 error #c01c28 31 #c01c28 32 #1b7f3a 33 #8a6a00 34 #1f5fbf 35 #9141ac 36 #0b7285
             92 #2b8a3e 93 #a06a00 94 #2563c9 95 #b5489b}
@@ -32,7 +33,7 @@ source [file join $::etw::tkcon::view::dir windows.tcl]
 
 # ---- Installing ----------------------------------------------------------------------------------
 
-# Once, or again. Before tkcon has its window (a start-up file): when it has.
+# Install, or install again. Before tkcon has its window (in a start-up file), this is delayed.
 proc ::etw::tkcon::view::Install {args} {
     if {![info exists ::tkcon::PRIV(menubar)]} {
         trace add execution ::tkcon::InitUI leave ::etw::tkcon::view::Install
@@ -55,17 +56,17 @@ proc ::etw::tkcon::view::Install {args} {
     Attached
 }
 
-# A command of the model.
+# Call a command of the model.
 proc ::etw::tkcon::view::Model {args} {
     return [::tkcon::Main [list ::etw::tkcon::model::[lindex $args 0] {*}[lrange $args 1 end]]]
 }
 
-# The path, from the model's interpreter, of this one.
+# The path of this interpreter, relative to the model's.
 proc ::etw::tkcon::view::Here {} {
     return $::tkcon::PRIV(name)
 }
 
-# The interpreter where the console's commands run now: its path from the model's, and the namespace there.
+# The interpreter in which the console evaluates commands: its path relative to the model's, and its namespace.
 proc ::etw::tkcon::view::There {} {
     upvar #0 ::tkcon::PRIV priv
     if {$priv(apptype) ne "slave"} {
@@ -83,7 +84,7 @@ proc ::etw::tkcon::view::There {} {
     return [list $path $priv(namesp)]
 }
 
-# The console was attached to an interpreter: it gets the command, too.
+# The console was attached to an interpreter, which also gets the command.
 proc ::etw::tkcon::view::Attached {args} {
     if {[catch There there]} {
         return
@@ -119,7 +120,7 @@ proc ::etw::tkcon::view::trace_ {args} {
     return
 }
 
-# Kernel groups that the menu has on.
+# Kernel groups enabled in the menu.
 proc ::etw::tkcon::view::RequestedGroups {} {
     variable groups
     variable kernel
@@ -142,7 +143,7 @@ proc ::etw::tkcon::view::status {} {
     return [Model Status]
 }
 
-# The viewer on what was traced so far; its window is the result.
+# Open a viewer for the trace so far; returns its window.
 proc ::etw::tkcon::view::view {} {
     return [::etw view [Model File]]
 }
@@ -194,7 +195,7 @@ proc ::etw::tkcon::view::Menu {m} {
     return $m
 }
 
-# A command from the menu or a window: an error is told in the console.
+# A command from the menu or a window: errors are shown in the console.
 proc ::etw::tkcon::view::Do {args} {
     if {[catch {::etw::tkcon {*}$args} message]} {
         Complain $message
@@ -217,7 +218,7 @@ proc ::etw::tkcon::view::AskSave {} {
 
 # ---- Lines in a console --------------------------------------------------------------------------
 
-# Colours and clicks of a console; its font and background may have changed since.
+# Set colours and clicks of a console, whose font and background may have changed.
 proc ::etw::tkcon::view::Prepare {con} {
     variable palettes
     set sum [tcl::mathop::+ {*}[winfo rgb $con [$con cget -background]]]
@@ -242,7 +243,7 @@ proc ::etw::tkcon::view::BoldOf {font} {
     return etwtkconbold
 }
 
-# Insert rows (tkcon_model.tcl) above the prompt, where `puts` writes, too: what the user has typed stays as it is.
+# Insert rows (tkcon_model.tcl) above the prompt, as `puts` does: the user's input is unchanged.
 proc ::etw::tkcon::view::Lines {con rows} {
     if {![winfo exists $con]} {
         return
@@ -267,7 +268,7 @@ proc ::etw::tkcon::view::Lines {con rows} {
     }
 }
 
-# Words for the text widget: one line, cut to the console's width as on a terminal. Remarks are not cut.
+# Arguments for the text widget: one line, truncated to the console's width. Remarks are not truncated.
 proc ::etw::tkcon::view::Row {row columns} {
     lassign $row number line
     set tags [expr {$number > 0 ? [list etw-line etw:$number] : $number < 0 ? {etw-line etw:more} : {}}]
@@ -289,7 +290,7 @@ proc ::etw::tkcon::view::Columns {con} {
     return [expr {max(20, $width / [font measure [$con cget -font] 0])}]
 }
 
-# Tags of lines that the limit of the console's buffer has taken away: the oldest, which come first.
+# Delete tags of lines that were removed by the console's buffer limit; the oldest come first.
 proc ::etw::tkcon::view::Forget {con} {
     foreach tag [$con tag names] {
         if {[string match {etw:[0-9]*} $tag]} {
@@ -301,7 +302,7 @@ proc ::etw::tkcon::view::Forget {con} {
     }
 }
 
-# A line was clicked on, not dragged over.
+# A line was clicked, not dragged.
 proc ::etw::tkcon::view::Click {con x y} {
     if {[info exists ::tk::Priv(mouseMoved)] && $::tk::Priv(mouseMoved)} {
         return
@@ -315,7 +316,7 @@ proc ::etw::tkcon::view::Click {con x y} {
     }
 }
 
-# A tab or the console is closed: its trace ends with it.
+# A tab or the console is closed: its trace ends.
 proc ::etw::tkcon::view::Destroyed {con} {
     variable console
     if {$con eq $console} {

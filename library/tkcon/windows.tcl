@@ -1,16 +1,17 @@
 # windows.tcl --
 #
-#	etw::tkcon's own windows: an event's fields, the list of procs to choose from. Beside the view (tkcon_view.tcl), which knows
-#	the console and the model.
+#	Windows of etw::tkcon: an event's fields, and a list of procs to select from. In the interpreter of the
+#	view (tkcon_view.tcl), which accesses console and model.
 
 namespace eval ::etw::tkcon::view {
-    # What the list of procs shows: the interpreter and its namespace when it was opened, the names, those that are chosen.
+    # State of the list of procs: the interpreter and its namespace when it was opened, the names, the selected
+    # ones.
     variable picking {}
     variable names {}
     variable chosen {}
 }
 
-# A window of its own beside the console; "" when the one of this kind is there already.
+# A separate window next to the console; "" if one of this kind exists.
 proc ::etw::tkcon::view::Window {name title} {
     set top $::tkcon::PRIV(base).etw$name
     if {[winfo exists $top]} {
@@ -25,7 +26,7 @@ proc ::etw::tkcon::view::Window {name title} {
     return $top
 }
 
-# A tree without lines around it, with a scroll bar, in a frame.
+# A tree without borders, with a scroll bar, in a frame.
 proc ::etw::tkcon::view::Tree {frame args} {
     ttk::frame $frame
     ttk::treeview $frame.tree {*}$args -yscrollcommand [list $frame.y set]
@@ -37,7 +38,7 @@ proc ::etw::tkcon::view::Tree {frame args} {
 
 # ---- An event's fields ---------------------------------------------------------------------------
 
-# A table of them, and the selected one's whole value.
+# A table of the fields, and the full value of the selected one.
 proc ::etw::tkcon::view::ShowFields {number} {
     if {[catch {Model Fields $number} fields]} {
         Complain $fields
@@ -84,7 +85,7 @@ proc ::etw::tkcon::view::ShowWhole {top} {
 
 # ---- The list of procs ---------------------------------------------------------------------------
 
-# Namespaces with their procs; a click or the space bar chooses. Those that are traced are chosen at first.
+# Namespaces with their procs; a click or the space bar selects. Initially the traced ones are selected.
 proc ::etw::tkcon::view::PickProcs {} {
     variable picking
     set there [There]
@@ -122,7 +123,7 @@ proc ::etw::tkcon::view::PickProcs {} {
     return $top
 }
 
-# Patterns that are traced in the interpreter of the list.
+# Patterns traced in the interpreter of the list.
 proc ::etw::tkcon::view::TracedThere {} {
     variable picking
     set found {}
@@ -142,7 +143,8 @@ proc ::etw::tkcon::view::ReadProcs {top} {
     FillProcs $top
 }
 
-# What passes the filter (a part of the name, or a pattern), and what is chosen, whatever the filter is.
+# The items that match the filter (a part of the name, or a pattern), and the selected ones regardless of the
+# filter.
 proc ::etw::tkcon::view::FillProcs {top} {
     variable names
     variable chosen
@@ -163,7 +165,7 @@ proc ::etw::tkcon::view::FillProcs {top} {
     Marks $top
 }
 
-# The pattern that an item of the list stands for. All of the global namespace: "*", which matches in all others, too.
+# The pattern of an item of the list. For the global namespace "*", which also matches all others.
 proc ::etw::tkcon::view::PatternOf {item} {
     if {[string match proc:* $item]} {
         return [string range $item 5 end]
@@ -171,7 +173,7 @@ proc ::etw::tkcon::view::PatternOf {item} {
     return [expr {$item eq "ns:" ? "*" : "[Model Literal [string range $item 3 end]]::*"}]
 }
 
-# [x] before what is chosen; (x) before what a chosen namespace has in it.
+# [x] before selected items; (x) before namespaces that contain selected items.
 proc ::etw::tkcon::view::Marks {top} {
     variable chosen
     set tree $top.procs.tree
@@ -200,7 +202,7 @@ proc ::etw::tkcon::view::Mark {pattern {name ""}} {
     return "\[  \]"
 }
 
-# Not on the triangle that opens and closes a namespace.
+# Ignores clicks on the triangle that opens and closes a namespace.
 proc ::etw::tkcon::view::Toggle {top item element} {
     variable chosen
     if {$item eq "" || $element eq "Treeitem.indicator"} {
@@ -215,7 +217,7 @@ proc ::etw::tkcon::view::Toggle {top item element} {
     Marks $top
 }
 
-# Trace what is chosen, and no longer what was and is not.
+# Trace the selected items, and stop tracing those that are no longer selected.
 proc ::etw::tkcon::view::Picked {top} {
     variable chosen
     variable picking

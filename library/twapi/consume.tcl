@@ -1,36 +1,36 @@
 # consume.tcl --
 #
-#	TWAPI's commands that read traces: files and live sessions are opened for a handle, processed into raw events, and
-#	formatted into record arrays. Dumps with columns that etw makes itself never come by here event by event.
+#	TWAPI's commands that read traces: files and live sessions are opened for a handle, processed into raw
+#	events, and formatted into record arrays. Dumps whose columns etw supports are written by etw directly.
 
 namespace eval ::etw::twapi {
-    # Handle -> source as etw names it.
+    # Handle -> source in etw's notation.
     variable sources
     array set sources {}
     variable formatters
     array set formatters {}
     variable lastFormatter 0
     variable forceMof 0
-    # Of the last etw_process_events.
+    # Counters of the last etw_process_events.
     variable errors {error_count 0 property_error_count 0 last_winerr 0 last_winerr_text {}}
     variable processing 0
     # Provider GUID -> 1: event class of classic events.
     variable classic {}
 
-    # The public record of an event: its fields, each with the column of etw's that is the same; "" where none is.
+    # Fields of the public record of an event, each with the corresponding column of etw; "": none.
     variable eventColumns {
         -eventid id -version version -channel channel -level level -opcode opcode -task task -keywordmask keyword
         -timecreated time -tid tid -pid pid -providerguid {} -usertime {} -kerneltime {} -providername provider
         -eventguid {} -channelname name(channel) -levelname name(level) -opcodename name(opcode)
         -taskname name(task) -keywords name(keyword) -properties tdh(props) -message message(props) -sid {}
     }
-    # What is asked of etw for a raw event, in this order.
+    # The fields of a raw event requested from etw, in this order.
     variable rawFields {
         id version channel level opcode task keyword time tid pid cpu guid(provider) time(kernel) time(user) provider
         name(channel) name(level) name(opcode) name(task) name(keyword) tdh(props) template(message) activity related error
     }
     variable nullGuid {{00000000-0000-0000-0000-000000000000}}
-    # Events in one call of a callback: what Windows would give as a buffer.
+    # Events per call of a callback, which corresponds to a buffer of Windows.
     variable bufferEvents 1000
 }
 
@@ -132,7 +132,7 @@ proc ::etw::twapi::Process {from options} {
     return $result
 }
 
-# One batch, as one buffer of Windows'. TWAPI takes only ok and break from a callback.
+# Process a batch as one buffer of Windows. TWAPI accepts only ok and break from a callback.
 proc ::etw::twapi::TakeBatch {state rows} {
     variable collected
     set buffer [dict get $state buffer]
@@ -163,7 +163,7 @@ proc ::etw::twapi::RawEvent {row} {
     lassign $row id version channel level opcode task keyword time tid pid cpu guid kernel user provider channelName levelName \
         opcodeName taskName keywordNames properties message activity related error
     if {$channel eq "" && $channelName eq "11"} {
-        set channel 11 ;# of events that describe themselves: etw does not tell it
+        set channel 11 ;# for events that describe themselves, because etw does not report it
     }
     foreach name {id version channel level opcode task keyword} {
         if {[set $name] eq ""} {
@@ -184,7 +184,7 @@ proc ::etw::twapi::RawEvent {row} {
             $keywordNames $taskName $opcodeName $message $provider $activity [Guid $related] $properties 0]]
 }
 
-# Whether a GUID is one of classic events: what describes it says so.
+# True if a GUID is that of classic events, according to its definition.
 proc ::etw::twapi::IsClassic {guid} {
     variable classic
     if {![dict exists $classic $guid]} {
@@ -283,7 +283,7 @@ proc ::etw::twapi::FormatEvent {event resolution} {
         $eventGuid $channel $level $opcode $task $keywords $properties $message [Get $extended sid ""]]
 }
 
-# FormatMessage's inserts: %1, %1!s!, %n %t %r %b %. %! %% %0. What cannot be leaves the text as it is.
+# FormatMessage's inserts: %1, %1!s!, %n %t %r %b %. %! %% %0. Invalid ones are left unchanged.
 proc ::etw::twapi::etw_format_event_message {format properties} {
     set values [lmap {name value} $properties {join $value {, }}]
     set text ""
@@ -311,7 +311,7 @@ proc ::etw::twapi::etw_format_event_message {format properties} {
 
 # ---- Dumps -----------------------------------------------------------------------------------------------------
 
-# An existing file, else a session.
+# An existing file, otherwise a session.
 proc ::etw::twapi::OpenLog {source} {
     return [expr {[file exists $source] ? [etw_open_file $source] : [etw_open_session $source]}]
 }
@@ -379,7 +379,7 @@ proc ::etw::twapi::etw_dump_to_file {args} {
     return
 }
 
-# etw has all that is asked for as columns.
+# True if etw has columns for everything requested.
 proc ::etw::twapi::IsPlainDump {options} {
     variable eventColumns
     foreach field [dict get $options -fields] {
@@ -410,7 +410,7 @@ proc ::etw::twapi::LogSource {log} {
     return session:$log
 }
 
-# By way of records, for fields and filters that only they have.
+# Dump through records, for fields and filters that only records support.
 proc ::etw::twapi::RecordDump {chan options logs} {
     set formatter [etw_open_formatter]
     set handles {}
@@ -448,7 +448,7 @@ proc ::etw::twapi::MessageOf {row} {
         : [etw_format_event_message $text [dict get $row -properties]]}]
 }
 
-# csv has a row of names first.
+# csv begins with a row of names.
 proc ::etw::twapi::PutHeader {chan options} {
     if {[dict get $options -format] eq "csv"} {
         PutRow $chan $options [dict get $options -fields]

@@ -1,20 +1,20 @@
 # control.tcl --
 #
-#	TWAPI's commands that control traces (etw's sessions) and look for providers. A trace handle is a number of this
-#	interpreter's; a trace may also be given by its name.
+#	TWAPI's commands that control traces (etw's sessions) and list providers. A trace handle is a number in
+#	this interpreter; a trace may also be specified by name.
 
 namespace eval ::etw::twapi {
-    # Handle -> name of the session; name -> what etw does not keep: guid, enable_flags.
+    # Handle -> name of the session; name -> data that etw does not store: guid, enable_flags.
     variable traces
     array set traces {}
     variable extra
     array set extra {}
     variable lastHandle 15
 
-    # Windows' provider of network events, which the kernel's groups of the same name stand for on Linux.
+    # Windows' provider of network events, which corresponds to the kernel groups of the same name on Linux.
     variable kernelNetwork {{7DD42A49-5329-4832-8DFD-43D979153A88}}
 
-    # Event classes of the kernel: their bits, and the kernel groups that have the same here.
+    # Event classes of the kernel: their bits, and the corresponding kernel groups.
     variable kernelClasses {
         process {0x1 process} thread {0x2 thread} imageload {0x4 {}} processcounter {0x8 {}}
         contextswitch {0x10 contextswitch} dpc {0x20 {}} interrupt {0x40 {}} systemcall {0x80 systemcall}
@@ -89,7 +89,7 @@ proc ::etw::twapi::KernelClasses {classes} {
     return [list $flags $groups]
 }
 
-# What cannot be together, as Windows and TWAPI refuse it.
+# Checks for invalid combinations, as in Windows and TWAPI.
 proc ::etw::twapi::CheckStart {name options} {
     variable kernelLogger
     set logfile [Get $options -logfile ""]
@@ -132,7 +132,7 @@ proc ::etw::twapi::MaxSize {options} {
     return [Get $options -maxfilesize [expr {[dict get $options -filemode] in {circular rotate}}]]
 }
 
-# Windows corrects sizes that it does not take; so does this.
+# Invalid sizes are corrected, as by Windows.
 proc ::etw::twapi::StartTrace {name options flags} {
     variable traces
     variable extra
@@ -172,7 +172,7 @@ proc ::etw::twapi::FileOptions {options} {
     return [list -file $logfile -mode $mode {*}[expr {$size > 0 ? [list -maxsize $size] : ""}]]
 }
 
-# ---- Stopping, asking, changing ----------------------------------------------------------------------------------
+# ---- Stopping, querying, changing --------------------------------------------------------------------------------
 
 proc ::etw::twapi::etw_stop_trace {trace} {
     return [etw_control_trace stop $trace]
@@ -182,7 +182,7 @@ proc ::etw::twapi::etw_flush_trace {trace} {
     return [etw_control_trace flush $trace]
 }
 
-# Here the clock has its name, as in TWAPI; the others give its number.
+# Here the clock is a name, as in TWAPI; the other commands return its number.
 proc ::etw::twapi::etw_query_trace {trace} {
     set properties [etw_control_trace query $trace]
     dict set properties clock_resolution [lindex {- qpc system cpucycle} [dict get $properties clock_resolution]]
@@ -233,7 +233,7 @@ proc ::etw::twapi::UpdateTrace {name options} {
     return [expr {[llength $changes] ? [::etw update $name {*}$changes] : $now}]
 }
 
-# The session that a handle or a name stands for.
+# The session of a handle or a name.
 proc ::etw::twapi::SessionOf {trace} {
     variable traces
     return [expr {[info exists traces($trace)] ? $traces($trace) : $trace}]
@@ -250,7 +250,7 @@ proc ::etw::twapi::ForgetTrace {name} {
     unset -nocomplain extra([string tolower $name])
 }
 
-# TWAPI's dictionary of what etw says of a session.
+# Convert etw's session information to TWAPI's dictionary.
 proc ::etw::twapi::Properties {info} {
     variable extra
     set name [dict get $info name]
@@ -285,7 +285,7 @@ proc ::etw::twapi::etw_get_traces {args} {
     }
     set details {}
     foreach name $names {
-        # It may have been stopped meanwhile.
+        # The session may have been stopped meanwhile.
         if {![catch {::etw query $name} info]} {
             lappend details [Properties $info]
         }

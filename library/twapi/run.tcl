@@ -1,8 +1,9 @@
 # run.tcl --
 #
-#	Runs a script that was written for TWAPI: usage: tclsh run.tcl ?-namespace NAME? SCRIPT ?argument ...?
+#	Runs a script that was written for TWAPI: tclsh run.tcl ?-namespace NAME? SCRIPT ?argument ...?
 #
-#	The script's `package require twapi` and `package require twapi_etw` get etw's commands. Finds etw where it is itself.
+#	The script's `package require twapi` and `package require twapi_etw` load etw's commands. Finds etw
+#	relative to its own path.
 
 namespace eval ::etw::twapi {}
 if {[lindex $argv 0] eq "-namespace"} {
@@ -13,7 +14,7 @@ if {[llength $argv] == 0} {
     puts stderr "usage: [info nameofexecutable] [info script] ?-namespace NAME? SCRIPT ?argument ...?"
     exit 2
 }
-# The package's directory has library/twapi/run.tcl in it.
+# library/twapi/run.tcl is in the package's directory.
 lappend auto_path [file dirname [file dirname [file dirname [file normalize [info script]]]]]
 package require etw_twapi
 

@@ -1,21 +1,23 @@
 # twapi.tcl --
 #
-#	Package etw_twapi: the commands of TWAPI's package twapi_etw, on every platform, as a layer over etw. It makes them
-#	in ::twapi and provides twapi_etw (and twapi, where no real one is installed), so that scripts written for TWAPI run as
-#	they are. What differs from TWAPI is in doc/twapi_etw.man.
+#	Package etw_twapi: the commands of TWAPI's package twapi_etw on every platform, implemented on etw. It
+#	creates them in ::twapi and provides twapi_etw (and twapi, if the real one is not installed), so that
+#	scripts written for TWAPI run unchanged. doc/twapi_etw.man describes differences.
 #
-#	This file finds out where the commands go. twapi_compat.tcl has record arrays, options and times, control.tcl sessions and
-#	providers, twapi_script.tcl the provider for Tcl scripts, consume.tcl reading and dumping.
+#	This file determines the namespace of the commands. twapi_compat.tcl has record arrays, options and
+#	times, control.tcl sessions and providers, twapi_script.tcl the provider for Tcl scripts, consume.tcl
+#	reading and dumping.
 
 package require etw
 
 namespace eval ::etw::twapi {
-    # Where the commands go when the package is loaded; to be set before that. ::twapi may be taken by the real TWAPI.
+    # The namespace of the commands; to be set before the package is loaded. ::twapi may be used by the real
+    # TWAPI.
     variable namespace
     if {![info exists namespace]} {
         set namespace ::twapi
     }
-    # The version of TWAPI whose commands these are.
+    # The version of TWAPI that these commands correspond to.
     variable like 5.2.0
     variable directory [file dirname [file normalize [info script]]]
 }
@@ -27,7 +29,7 @@ unset part
 
 # install ?-namespace NS?
 #
-#	Make the commands in a namespace, which exports them. In ::twapi it refuses when the real TWAPI is there.
+# Create the commands in a namespace, which exports them. Fails for ::twapi if the real TWAPI is loaded.
 proc ::etw::twapi::install {args} {
     variable namespace
     variable like
@@ -49,7 +51,7 @@ proc ::etw::twapi::install {args} {
     return $target
 }
 
-# The real one is loaded when ::twapi has its command, or when somebody else has provided its package.
+# The real TWAPI is loaded if ::twapi has its command, or if other code has provided its package.
 proc ::etw::twapi::RefuseReal {} {
     variable like
     set command ::twapi::etw_start_trace
@@ -63,7 +65,7 @@ proc ::etw::twapi::RefuseReal {} {
         \"etw::twapi::install -namespace NAME\""
 }
 
-# Only Windows can have it.
+# Possible on Windows only.
 proc ::etw::twapi::RealInstalled {} {
     if {$::tcl_platform(platform) ne "windows"} {
         return 0
@@ -74,7 +76,7 @@ proc ::etw::twapi::RealInstalled {} {
 
 namespace eval ::etw::twapi {
     namespace export {[a-z]*}
-    # Names that Windows gives the events of its network provider; they come before the catalogue's.
+    # Windows' names of the events of its network provider, which have precedence over the catalogue.
     ::etw schema load [file join $directory kernel-network.man]
     install
 }

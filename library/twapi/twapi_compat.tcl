@@ -1,7 +1,7 @@
 # twapi_compat.tcl --
 #
-#	What TWAPI's base package has that scripts around ETW use: record arrays, records, times; and, for the other files,
-#	options and errors in TWAPI's form.
+#	Parts of TWAPI's base package that scripts for ETW use: record arrays, records, times; and, for the
+#	other files, options and errors in TWAPI's form.
 
 namespace eval ::etw::twapi {
     # From 1601 to 1970, in 100 ns.
@@ -10,8 +10,9 @@ namespace eval ::etw::twapi {
 
 # ---- Options and errors -------------------------------------------------------------------------------------
 
-# Options in front of `words`: a dict of those in `spec` ({name type default ...}; types arg, int, bool, switch) that were
-# given or have a default other than "". What follows them goes into the caller's `leftVar`. Names are exact.
+# Parse options before `words`: returns a dict of those in `spec` ({name type default ...}; types arg, int, bool,
+# switch) that were given or have a default other than "". The remaining words are stored in the caller's
+# `leftVar`. Names are exact.
 proc ::etw::twapi::Options {command spec words leftVar} {
     upvar 1 $leftVar left
     set values {}
@@ -62,17 +63,17 @@ proc ::etw::twapi::Get {options name default} {
     return [expr {[dict exists $options $name] ? [dict get $options $name] : $default}]
 }
 
-# The caller's command fails, as TWAPI's do on arguments that cannot be.
+# The caller's command fails like TWAPI's commands on invalid arguments.
 proc ::etw::twapi::BadArgs {message} {
     return -level 2 -code error -errorcode [list TWAPI BADARGS $message] $message
 }
 
-# Like a call of Windows that failed.
+# The caller's command fails like a call of Windows.
 proc ::etw::twapi::WinError {code message} {
     return -level 2 -code error -errorcode [list TWAPI_WIN32 $code $message] $message
 }
 
-# Run a script of the caller; an error of etw's comes out as one of Windows', with etw's message.
+# Run a script of the caller; an error of etw is converted to one of Windows with etw's message.
 proc ::etw::twapi::AsWindows {script} {
     try {
         return [uplevel 1 $script]
@@ -116,7 +117,7 @@ proc ::etw::twapi::IsGuid {text} {
     return [regexp -nocase {^\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?$} $text]
 }
 
-# In braces and upper case, as Windows writes them.
+# In braces and upper case, in Windows' notation.
 proc ::etw::twapi::Guid {guid} {
     return [expr {$guid eq "" ? "" : "{[string toupper [string trim $guid {{}}]]}"}]
 }
@@ -177,7 +178,7 @@ proc ::etw::twapi::ToNs {time} {
 
 # ---- Records -------------------------------------------------------------------------------------------------------
 
-# Make a command for records, which are lists with these fields.
+# Create a command for records, which are lists with these fields.
 proc ::etw::twapi::record {name fields} {
     set name [expr {[string match ::* $name] ? $name : "[uplevel 1 {namespace current}]::$name"}]
     interp alias {} $name {} ::etw::twapi::RecordCall $fields
@@ -284,7 +285,7 @@ namespace eval ::etw::twapi::RecordArray {
         return [lindex $ra 1]
     }
 
-    # The key is the first field unless -key names one.
+    # The key is the first field unless -key specifies one.
     proc getdict {ra args} {
         set key {}
         if {[set at [lsearch -exact $args -key]] >= 0} {
@@ -337,9 +338,9 @@ namespace eval ::etw::twapi::RecordArray {
         }
     }
 
-    # ---- Of use inside --------------------------------------------------------------------------------------
+    # ---- Internal -------------------------------------------------------------------------------------------
 
-    # Those records, and fields, that the options ask for. slice 0: all fields stay.
+    # Select the records and fields that match the options. slice 0: keep all fields.
     proc Select {ra words allowed {optionsVar options} {slice 1}} {
         upvar 1 $optionsVar options
         set spec {}

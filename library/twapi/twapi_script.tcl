@@ -1,7 +1,7 @@
 # twapi_script.tcl --
 #
-#	TWAPI's provider for Tcl scripts: messages, and prefixes for `trace add` that write what is traced. Its events are
-#	classic ones, laid out as TWAPI's; twapi.mof describes them.
+#	TWAPI's provider for Tcl scripts: messages, and prefixes for `trace add` that write events. Its events
+#	are classic ones with TWAPI's layout; twapi.mof describes them.
 
 namespace eval ::etw::twapi {
     variable identity {
@@ -10,13 +10,13 @@ namespace eval ::etw::twapi {
         eventclass_name TwapiETWEventClass
         eventclass_guid {{D5B52E95-8447-40C1-B316-539894449B36}}
     }
-    # The registration's handle, and the numbers of levels whose messages are defined; "" and none: not registered.
+    # The registration's handle, and the levels whose messages are defined; "" and none: not registered.
     variable registration {}
     variable messageLevels {}
-    # What a session asked for last.
+    # The last request of a session.
     variable lastLevel 0
     variable lastFlags 0
-    # Longer texts of trackers are cut to this many characters.
+    # Longer texts of trackers are truncated to this number of characters.
     variable maxText 80
 
     foreach {key value} $identity {
@@ -76,7 +76,7 @@ proc ::etw::twapi::etw_provider_enabled {} {
     return [expr {$registration ne "" && [::etw enabled TwapiETWProvider]}]
 }
 
-# The highest level, and all flags, that sessions want; of no session, what the last one wanted.
+# The highest level and all flags requested by sessions; without sessions the last ones.
 proc ::etw::twapi::RefreshEnableState {} {
     variable registration
     variable lastLevel
@@ -118,7 +118,7 @@ proc ::etw::twapi::etw_install_twapi_mof {} {
     return
 }
 
-# What else was loaded stays.
+# Other loaded definitions are kept.
 proc ::etw::twapi::etw_uninstall_twapi_mof {} {
     set files {}
     foreach known [::etw schema list] {
@@ -133,7 +133,7 @@ proc ::etw::twapi::etw_uninstall_twapi_mof {} {
     return
 }
 
-# ---- Writing: never an error in what is traced -----------------------------------------------------------------
+# ---- Writing: must not cause an error in traced code -----------------------------------------------------------
 
 proc ::etw::twapi::etw_log_message {provider message {level 4}} {
     variable messageLevels
@@ -157,13 +157,13 @@ proc ::etw::twapi::CheckRegistration {provider} {
     }
 }
 
-# Somebody listens, and it is our handle.
+# True if a session has enabled the provider, and the handle is valid.
 proc ::etw::twapi::Listens {provider} {
     variable registration
     return [expr {$provider eq $registration && $registration ne "" && [::etw enabled TwapiETWProvider]}]
 }
 
-# Cut to the limit, the three dots included.
+# Truncate to the limit, including the three dots.
 proc ::etw::twapi::Cut {text} {
     variable maxText
     return [expr {[string length $text] > $maxText ? "[string range $text 0 $maxText-4]..." : $text}]

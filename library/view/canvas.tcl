@@ -1,10 +1,10 @@
 # canvas.tcl --
 #
-#	A drawing (draw.tcl) on a Tk canvas.
+#	Shows a drawing (draw.tcl) on a Tk canvas.
 
 namespace eval ::etw::view {}
 
-# Show the drawing on canvas c, with that font.
+# Show the drawing on canvas c with that font.
 proc ::etw::view::CanvasShow {c drawing font} {
     $c delete all
     foreach item $drawing {

@@ -1,13 +1,11 @@
 # draw.tcl --
 #
-#	A drawing of what the model shows: a list of rectangles, lines and texts in pixels, from the back to the front. Needs
-#	no Tk; svg.tcl, png.tcl and window.tcl put it on paper, file and screen.
+#	Draws the model: a list of rectangles, lines and texts in pixels, from back to front. Needs no Tk;
+#	svg.tcl, png.tcl and canvas.tcl output it.
 #
-#	{rect X0 Y0 X1 Y1 FILL OUTLINE}    OUTLINE "": none
-#	{hatch X0 Y0 X1 Y1 COLOUR}         stripes that let through what is behind
-#	{line X0 Y0 X1 Y1 COLOUR WIDTH}
-#	{text X Y ANCHOR COLOUR TEXT}      ANCHOR w or center, of a line of text around Y
-#	{mark X Y SIZE COLOUR}             a triangle below X, Y that points down
+#	{rect X0 Y0 X1 Y1 FILL OUTLINE}    OUTLINE "": none {hatch X0 Y0 X1 Y1 COLOUR}         stripes with gaps
+#	{line X0 Y0 X1 Y1 COLOUR WIDTH} {text X Y ANCHOR COLOUR TEXT}      ANCHOR w or center, of a line of text
+#	centered at Y {mark X Y SIZE COLOUR}             a triangle below X, Y that points down
 
 namespace eval ::etw::view {}
 
@@ -47,7 +45,7 @@ proc ::etw::view::DrawSelection {p theme} {
         [list line $x1 0 $x1 $bottom $color 1]]
 }
 
-# Times at which the ruler has a line: {x offset step} each.
+# Lines of the ruler: {x offset step} each.
 proc ::etw::view::RulerTimes {p} {
     set first [dict get $p info first]
     set span [expr {[dict get $p to] - [dict get $p from]}]
@@ -162,7 +160,7 @@ proc ::etw::view::DrawCall {p theme x0 x1 y text count marks} {
     return $list
 }
 
-# Names alone tell what the colours do.
+# States are also shown in the text, not only by colour.
 proc ::etw::view::CallLabel {text count marks} {
     set label [expr {$count > 1 ? "[Count $count] \u00d7 $text" : $text}]
     foreach {mark before} {1 "\u2717 " 2 "\u2026 " 4 "\u2016 " 8 "\u25b6 "} {
@@ -184,7 +182,7 @@ proc ::etw::view::DrawGap {p theme x0 x1 y text count} {
     return $list
 }
 
-# A moment: a tick; errors, losses and marks are higher and have a head.
+# A point: a tick; errors, losses and marks are higher and have a head.
 proc ::etw::view::DrawEvent {p theme x0 x1 y marks} {
     set bottom [expr {$y + [dict get $p stripHeight] - 2}]
     foreach {mark role} {1 error 16 loss 32 note} {

@@ -1,11 +1,12 @@
 # panes.tcl --
 #
-#	The lower half of the viewer's window: the table of events (as many rows as there is room for, whatever the trace's
-#	size), the details of one, and the totals of the selected span. A part of window.tcl's class.
+#	The lower half of the viewer's window: the table of events (only the visible rows are loaded, whatever
+#	the trace's size), details of an event or box, and totals of the selected span. A mixin of window.tcl's
+#	class.
 
 oo::class create ::etw::view::Panes {
-    # table, totals, details: widgets; first: number of the table's first row; only: matches alone; shown: what the table and
-    # totals were last filled with; late: totals are to come.
+    # table, totals, details: widgets; first: number of the table's first row; only: matches only; shown: contents
+    # of table and totals; late: timer for the totals.
     variable top model textFont table totals details first only shown tableRows late
 
     method BuildPanes {f} {
@@ -55,7 +56,7 @@ oo::class create ::etw::view::Panes {
         grid rowconfigure $f 0 -weight 1
         return $f
     }
-    # Columns as wide as their text needs, in whatever size.
+    # Set columns to the width of their text in the current font.
     method SizePanes {} {
         set digit [font measure $textFont 0]
         foreach {column digits} {event 11 time 16 lane 26 provider 24 name 24} {
@@ -106,7 +107,7 @@ oo::class create ::etw::view::Panes {
         set first [expr {max(0, min($row, [my TableSize] - $tableRows))}]
         my ShowTable
     }
-    # The row of that event, into sight.
+    # Scroll to the row of the event.
     method TableTo {event} {
         if {!$only && ($event < $first || $event >= $first + $tableRows)} {
             set first [expr {max(0, min($event - $tableRows / 2, [my TableSize] - $tableRows))}]
@@ -161,7 +162,7 @@ oo::class create ::etw::view::Panes {
         }
         $details configure -state disabled
     }
-    # For tests: at once.
+    # For tests: without delay.
     method showTotals {} {
         my ShowTotals
     }
@@ -204,12 +205,12 @@ oo::class create ::etw::view::Panes {
         }
     }
     method ShowPanes {} {
-        # Goes with the picture, unless an event is picked there.
+        # The table follows the picture, unless an event is selected there.
         if {[$model picked] eq "" && !$only} {
             set first [expr {max(0, min([$model firstInSight], [my TableSize] - $tableRows))}]
         }
         my ShowTable
         after cancel $late
-        set late [after 200 [list [namespace which my] ShowTotals]] ;# they are the dearest part of a picture
+        set late [after 200 [list [namespace which my] ShowTotals]] ;# the most expensive part
     }
 }

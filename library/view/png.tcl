@@ -1,10 +1,10 @@
 # png.tcl --
 #
-#	A drawing (draw.tcl) as PNG: painted into a photo image, with letters of its own (5 by 7 dots), because Tk 8.6 cannot
-#	read its canvas back. What the letters lack is shown as a box; SVG has everything.
+#	A drawing (draw.tcl) as PNG: painted into a photo image with a built-in font (5 by 7 dots), because Tk
+#	8.6 cannot read its canvas. Missing characters are shown as a box; SVG has all characters.
 
 namespace eval ::etw::view {
-    # Columns of the characters 32 to 126, five bytes each, lowest bit on top.
+    # Columns of the characters 32 to 126, five bytes each, lowest bit at the top.
     variable dots [binary format H* [string map {" " "" \n ""} {
         0000000000 00005f0000 0007000700 147f147f14 242a7f2a12 2313086462 3649562050 0008070300 001c224100 0041221c00
         2a1c7f1c2a 08083e0808 0080703000 0808080808 0000606000 2010080402 3e5149453e 00427f4000 7249494946 2141494d33
@@ -31,7 +31,7 @@ proc ::etw::view::Png {drawing width height} {
     }
 }
 
-# Only what lies on the picture.
+# Clips to the picture.
 proc ::etw::view::PngFill {image width height x0 y0 x1 y1 color} {
     set x0 [expr {max($x0, 0)}]
     set y0 [expr {max($y0, 0)}]
@@ -53,7 +53,7 @@ proc ::etw::view::Png_rect {image width height x0 y0 x1 y1 fill outline} {
     }
 }
 
-# Lines are upright or level.
+# Lines are vertical or horizontal.
 proc ::etw::view::Png_line {image width height x0 y0 x1 y1 color thick} {
     PngFill $image $width $height $x0 $y0 [expr {$x1 + ($x0 == $x1 ? $thick : 1)}] [expr {$y1 + ($x0 == $x1 ? 1 : $thick)}] $color
 }
@@ -94,7 +94,7 @@ proc ::etw::view::Png_text {image width height x y anchor color text} {
     }
 }
 
-# The five columns of a character; those that mark states have a likeness.
+# The five columns of a character; characters that mark states have a substitute.
 proc ::etw::view::PngDots {c} {
     variable dots
     set likeness [string map {\u2717 x \u2026 . \u00d7 x \u25b6 > \u25b8 > \u25be v \u2016 | \u26a0 ! \u2212 -} $c]

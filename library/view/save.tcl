@@ -1,10 +1,10 @@
 # save.tcl --
 #
-#	A drawing as a file: SVG needs no Tk, PNG a Tk (its photo images), but no window.
+#	Saves a drawing to a file: SVG needs no Tk, PNG needs Tk (photo images) but no window.
 
 namespace eval ::etw::view {}
 
-# By the file's name: .svg or .png.
+# The file name's extension selects the format: .svg or .png.
 proc ::etw::view::Save {file drawing width height {lineHeight 14}} {
     switch [string tolower [file extension $file]] {
         .svg {

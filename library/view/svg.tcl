@@ -1,6 +1,6 @@
 # svg.tcl --
 #
-#	A drawing (draw.tcl) as SVG: a file that stands alone, without scripts. Needs no Tk.
+#	A drawing (draw.tcl) as SVG: a self-contained file without scripts. Needs no Tk.
 
 namespace eval ::etw::view {
     variable fontFamily {system-ui, "DejaVu Sans", sans-serif}

@@ -1,10 +1,10 @@
 # theme.tcl --
 #
-#	How the viewer looks: themes, a colour for each name that people with any colour vision can tell apart (Okabe and
-#	Ito's palette, in two lightnesses), and how times and numbers are written. Needs no Tk.
+#	The viewer's appearance: themes, a colour for each name that is distinguishable with any colour vision
+#	(Okabe and Ito's palette, in two lightnesses), and formats of times and numbers. Needs no Tk.
 
 namespace eval ::etw::view {
-    # Roles of colours. What means something is never told by colour alone: errors are hatched and have a cross.
+    # Roles of colours. Colour is never the only sign of a state: errors are also hatched and have a cross.
     variable themes {
         light {
             background #ffffff lane #f4f5f7 line #d5d8de text #1b1f24 dim #6b7280 gutter #eceef2 gap #d9dce3 tick #4b5563
@@ -32,7 +32,7 @@ proc ::etw::view::Themes {} {
     return [dict keys $themes]
 }
 
-# The colour of a name and one for text upon it; the same in every trace.
+# The colour of a name and one for text on it; the same in every trace.
 proc ::etw::view::Paint {name} {
     variable paints
     variable palette
@@ -43,7 +43,7 @@ proc ::etw::view::Paint {name} {
     return [dict get $paints $name]
 }
 
-# Black or white, whichever is easier to read there.
+# Black or white, whichever has more contrast.
 proc ::etw::view::Ink {fill} {
     scan $fill #%2x%2x%2x r g b
     return [expr {0.299 * $r + 0.587 * $g + 0.114 * $b > 120 ? "#000000" : "#ffffff"}]
@@ -51,7 +51,7 @@ proc ::etw::view::Ink {fill} {
 
 interp alias {} ::etw::view::Duration {} ::etw::lib::Duration
 
-# An offset from the trace's start, so exact that two that are `step` apart differ.
+# An offset from the trace's start, with enough digits to distinguish times `step` apart.
 proc ::etw::view::Offset {ns step} {
     foreach {unit size} {s 1000000000 ms 1000000 us 1000 ns 1} {
         if {abs($ns) >= $size || $size == 1} {
@@ -71,7 +71,7 @@ proc ::etw::view::Count {n} {
     return $n
 }
 
-# One of 1, 2, 5 times a power of ten that is not below ns.
+# The smallest 1, 2 or 5 times a power of ten that is not below ns.
 proc ::etw::view::NiceStep {ns} {
     set step 1
     while {1} {
@@ -84,17 +84,17 @@ proc ::etw::view::NiceStep {ns} {
     }
 }
 
-# As much of a text as has room in so many pixels.
+# The part of a text that fits into a width in pixels.
 proc ::etw::view::Fit {text width charWidth} {
     set room [expr {$width / double($charWidth)}]
     if {[string length $text] <= $room} {
         return $text
     }
-    set room [expr {wide($room - 0.5)}] ;# the ellipsis is a wide one
+    set room [expr {wide($room - 0.5)}] ;# space for the ellipsis
     return [expr {$room < 3 ? "" : "[string range $text 0 [expr {$room - 2}]]\u2026"}]
 }
 
-# A value for one line: control characters as their symbols, very long ones cut.
+# A value on one line: control characters as symbols, very long values truncated.
 proc ::etw::view::Visible {text} {
     set text [string range $text 0 2000]
     if {[regexp {[\u0000-\u001f\u007f]} $text]} {

@@ -1,14 +1,15 @@
 # view_model.tcl --
 #
-#	The viewer's model: a timeline (etw timeline), which part of it is seen, in which lanes, what is selected, found and
-#	under the pointer. Needs no Tk and draws nothing: draw.tcl makes a drawing of it, window.tcl shows that.
+#	The viewer's model: a timeline (etw timeline), the visible part of it, its lanes, the selection, matches
+#	and the box under the pointer. Needs no Tk and draws nothing: draw.tcl creates a drawing of it,
+#	window.tcl shows that.
 #
-#	set m [etw::view::Model new trace.etl]
-#	$m size 1200 600; $m zoom 0.5 300; set drawing [$m drawing]; $m destroy
+#	set m [etw::view::Model new trace.etl] $m size 1200 600; $m zoom 0.5 300; set drawing [$m drawing]; $m
+#	destroy
 
 oo::class create ::etw::view::Model {
-    # name: of the timeline; info: as it tells, last asked. from, to: ns that are seen. rows: the layout of lanes, a dict each.
-    # folded: pids whose lanes are one line. picked: the box that is shown in detail.
+    # name: of the timeline; info: its last information. from, to: visible span in ns. rows: the layout of lanes,
+    # a dict each. folded: pids whose lanes are combined. picked: the box that is shown in detail.
     variable name source info from to width height top rows folded rowHeight stripHeight gutter charWidth rulerHeight
     variable selection picked where theme follow scale
 
@@ -29,7 +30,7 @@ oo::class create ::etw::view::Model {
 
     # ---- Reading -------------------------------------------------------------------------------------------
 
-    # Read on for so many ms (0: all there is); true while there may be more.
+    # Read for a number of ms (0: everything available); true while there may be more.
     method read {{ms 0}} {
         set before [dict get $info events]
         set whole [expr {$before == 0 || ($from <= [dict get $info begin] && $to >= [dict get $info last])}]
@@ -57,7 +58,7 @@ oo::class create ::etw::view::Model {
         return $follow
     }
 
-    # What a person must know of the trace: losses and whatever makes the picture less than the truth.
+    # Notices for the user: losses and other reasons why the picture is incomplete.
     method notices {} {
         set notices {}
         foreach {key text} {lost "events lost: the picture has holes" unordered "events out of order: shown at the time of the one before"
@@ -76,7 +77,7 @@ oo::class create ::etw::view::Model {
         set height [expr {max($h, 50)}]
         my scroll 0
     }
-    # Pixels a row and so on, for a screen of that many times the usual density; char: pixels of a character.
+    # Set sizes for a screen with that multiple of the usual density; char: width of a character in pixels.
     method scale {factor {char {}}} {
         set scale $factor
         foreach {var pixels} {rowHeight 16 stripHeight 14 gutter 190 rulerHeight 24} {
@@ -162,7 +163,7 @@ oo::class create ::etw::view::Model {
         set folded [expr {$at < 0 ? [concat $folded $lane] : [lreplace $folded $at $at]}]
         my Layout
     }
-    # Those that are in sight, with y on the picture.
+    # The visible rows, with their y in the picture.
     method Visible {} {
         set visible {}
         foreach row $rows {
@@ -175,12 +176,12 @@ oo::class create ::etw::view::Model {
         return $visible
     }
 
-    # ---- Where one looks ---------------------------------------------------------------------------------------
+    # ---- The visible span --------------------------------------------------------------------------------------
 
     method span {} {
         return [list $from $to]
     }
-    # Never narrower than a few ns, nor much wider than the trace.
+    # At least a few ns, and not much wider than the trace.
     method Show {a b} {
         set first [dict get $info first]
         set last [dict get $info last]
@@ -196,14 +197,14 @@ oo::class create ::etw::view::Model {
         set follow 0
         my Show $a $b
     }
-    # All but the session's word about itself, which may be long before.
+    # Show everything except the session's own first events, which may be much earlier.
     method fit {} {
         set first [dict get $info begin]
         set last [dict get $info last]
         set margin [expr {max(($last - $first) / 100, 10)}]
         my Show [expr {$first - $margin}] [expr {$last + $margin}]
     }
-    # factor < 1: nearer. The time under pixel x stays there.
+    # factor < 1: zoom in. The time at pixel x is kept.
     method zoom {factor {x {}}} {
         if {$x eq ""} {
             set x [expr {$gutter + [my PlotWidth] / 2}]
@@ -214,7 +215,7 @@ oo::class create ::etw::view::Model {
         set a [expr {$from + wide(($to - $from) * $share) - wide($span * $share)}]
         my show $a [expr {$a + $span}]
     }
-    # By that share of what is seen.
+    # Move by that share of the visible span.
     method pan {share} {
         set by [expr {wide(($to - $from) * double($share))}]
         my show [expr {$from + $by}] [expr {$to + $by}]
@@ -243,7 +244,7 @@ oo::class create ::etw::view::Model {
         return [expr {$gutter + wide(($time - $from) * double([my PlotWidth]) / ($to - $from))}]
     }
 
-    # ---- What is there ---------------------------------------------------------------------------------------------
+    # ---- Queries ---------------------------------------------------------------------------------------------------
 
     method rowAt {y} {
         foreach row [my Visible] {
@@ -253,7 +254,7 @@ oo::class create ::etw::view::Model {
         }
         return {}
     }
-    # The box under a point of the picture: as `etw timeline at` has it, empty: none.
+    # The box at a point of the picture, as in `etw timeline at`; empty: none.
     method at {x y} {
         set row [my rowAt $y]
         if {$row eq "" || $x < $gutter || $y < $rulerHeight} {
@@ -278,14 +279,14 @@ oo::class create ::etw::view::Model {
         }
         return {}
     }
-    # Show that box, or nothing, in detail.
+    # Select the box for details, or none.
     method pick {box} {
         set picked $box
     }
     method picked {} {
         return $picked
     }
-    # The event number n, brought into sight.
+    # Select the event number n and make it visible.
     method pickEvent {n} {
         set row [lindex [::etw timeline rows $name all $n 1] 0]
         if {$row eq ""} {
@@ -310,7 +311,7 @@ oo::class create ::etw::view::Model {
             my scroll [expr {$y - ($height - $rulerHeight) / 3}]
         }
     }
-    # Lines for a person: {label value ...} of a box, with the payload of its event.
+    # Readable lines {label value ...} for a box, with the payload of its event.
     method details {box} {
         if {$box eq ""} {
             return {}
@@ -355,7 +356,7 @@ oo::class create ::etw::view::Model {
     method selection {} {
         return $selection
     }
-    # Figures of the selected span, or of what is seen.
+    # Totals of the selection, otherwise of the visible span.
     method totals {} {
         lassign [expr {$selection ne "" ? $selection : [list $from $to]}] a b
         return [::etw timeline totals $name $a $b]
@@ -363,7 +364,7 @@ oo::class create ::etw::view::Model {
 
     # ---- Search ---------------------------------------------------------------------------------------------------------
 
-    # An expression as -where has it; "" ends the search. Errors are the caller's.
+    # An expression as in -where; "" ends the search. Errors are passed to the caller.
     method search {expression {ms 0}} {
         set where [string trim $expression]
         set info [::etw timeline search $name $where $ms]
@@ -375,7 +376,7 @@ oo::class create ::etw::view::Model {
         set text "[::etw::view::Count [dict get $info matches]] of [::etw::view::Count [dict get $info tested]] events match"
         return [expr {[dict get $info searching] ? "$text so far" : $text}]
     }
-    # To the next or previous match; false: there is none.
+    # Go to the next or previous match. False: none.
     method seek {direction} {
         if {$picked ne "" && [dict exists $picked event]} {
             set start [dict get $picked event]
@@ -392,7 +393,7 @@ oo::class create ::etw::view::Model {
 
     # ---- The table --------------------------------------------------------------------------------------------------------
 
-    # Rows of the table from number `first` on; only: matches alone.
+    # Rows of the table from number `first` on; only: matches only.
     method page {first count {only 0}} {
         set page {}
         foreach row [::etw timeline rows $name [expr {$only ? "matches" : "all"}] $first $count] {
@@ -413,7 +414,7 @@ oo::class create ::etw::view::Model {
         return [::etw timeline find $name $from]
     }
 
-    # What draw.tcl needs.
+    # The input of draw.tcl.
     method picture {} {
         return [dict create name $name info $info from $from to $to width $width height $height gutter $gutter \
             rowHeight $rowHeight stripHeight $stripHeight rulerHeight $rulerHeight charWidth $charWidth scale $scale \

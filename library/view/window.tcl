@@ -1,12 +1,12 @@
 # window.tcl --
 #
-#	The viewer's window: a model (view_model.tcl) on a canvas, a bar with the filter, and below them the panes (panes.tcl).
-#	Everything can be done with keys: F1 lists them.
+#	The viewer's window: a model (view_model.tcl) on a canvas, a bar with the filter, and below them the
+#	panes (panes.tcl). All functions are available by keys: F1 lists them.
 
 package require Tk
 
 namespace eval ::etw::view {
-    # What F1 tells: {keys what they do}.
+    # The help of F1: {keys description}.
     variable help {
         "Left, Right" "a quarter of the picture back, on" "Up, Down" "scroll the lanes"
         "+, -" "nearer, farther (the wheel, too)" "Home, End" "to the beginning, the end"
@@ -21,8 +21,8 @@ namespace eval ::etw::view {
 
 oo::class create ::etw::view::Window {
     mixin ::etw::view::Panes
-    # top: the toplevel; c: the canvas; font: the canvas's; textFont: of all else; due, timer, hover: what is to come (after); drag: {x what} while
-    # a button is down; larger: what Ctrl-+ made of the screen's own size.
+    # top: the toplevel; c: the canvas; font: the canvas's; textFont: of all other parts; due, timer, hover:
+    # pending `after` calls; drag: {x what} while a button is down; larger: magnification by Ctrl-+.
     variable top model c font textFont due timer hover drag larger late
 
     constructor {path sources args} {
@@ -90,7 +90,7 @@ oo::class create ::etw::view::Window {
         }
         ttk::checkbutton $bar.follow -text Follow -command [list [self] follow]
         $bar.follow state [expr {[$model info live] ? "selected !alternate" : "!selected !alternate"}]
-        # In a narrow window the filter gives way.
+        # In a narrow window the filter shrinks first.
         pack $bar.help $bar.save $bar.theme $bar.fit $bar.in $bar.out -side right -padx 1
         if {[$model info live]} {
             pack $bar.follow -side right -padx 6
@@ -127,7 +127,7 @@ oo::class create ::etw::view::Window {
 
     # ---- Drawing ---------------------------------------------------------------------------------------------
 
-    # Soon, once for all that changes until then.
+    # Redraw once, when idle, for all changes until then.
     method Redraw {} {
         if {$due eq ""} {
             set due [after idle [list [namespace which my] Draw]]
@@ -140,7 +140,7 @@ oo::class create ::etw::view::Window {
         my ShowState
         my ShowPanes
     }
-    # At once: for tests and benches.
+    # Redraw at once: for tests and benches.
     method draw {} {
         after cancel $due
         my Draw
@@ -163,7 +163,7 @@ oo::class create ::etw::view::Window {
         $model size [winfo width $c] [winfo height $c]
         my Redraw
     }
-    # Everything, by the density of the screen and what the person wants.
+    # Set all sizes from the density of the screen and the user's magnification.
     method size {{factor 1.0}} {
         set larger [expr {min(max($larger * $factor, 0.5), 4.0)}]
         set scale [expr {max(1.0, [tk scaling] / 1.34) * $larger}]
@@ -175,7 +175,7 @@ oo::class create ::etw::view::Window {
         my SizePanes
         my resized
     }
-    # Of the panes' tables.
+    # Height of lines in the panes' tables.
     method lineHeight {} {
         return [expr {[font metrics $textFont -linespace] + 4}]
     }
@@ -188,7 +188,7 @@ oo::class create ::etw::view::Window {
         my Dress [::etw::view::Theme $name]
         my Redraw
     }
-    # Styles of this window's alone: an application's other widgets, and other windows, look as they did.
+    # Styles of this window only: other widgets of an application, and other windows, are unchanged.
     method Style {class} {
         return [string range $top 1 end].$class
     }
@@ -229,7 +229,7 @@ oo::class create ::etw::view::Window {
 
     # ---- Reading ----------------------------------------------------------------------------------------------
 
-    # Some of the trace, then the window's turn; a live session ten times a second.
+    # Read a part of the trace, then let the window update; a live session is read ten times a second.
     method Step {} {
         set before [list [$model info events] [$model info tested] [$model info more] [$model info searching]]
         set more [$model read [expr {[$model info live] ? 30 : 60}]]
@@ -242,12 +242,12 @@ oo::class create ::etw::view::Window {
             set timer [after [expr {[$model info live] && !$changed ? 100 : 5}] [list [namespace which my] Step]]
         }
     }
-    # true: there is nothing to come, and all is drawn.
+    # True: nothing more to read, and everything is drawn.
     method idle {} {
         return [expr {$timer eq "" && $due eq ""}]
     }
 
-    # ---- What keys and buttons do ------------------------------------------------------------------------------
+    # ---- Actions of keys and buttons ---------------------------------------------------------------------------
 
     method zoom {factor {x {}}} {
         $model zoom $factor $x
@@ -330,7 +330,7 @@ oo::class create ::etw::view::Window {
         $model pickEvent [expr {$box eq "" ? [$model firstInSight] : max(0, [dict get $box event] + $by)}]
         my Picked
     }
-    # The picked event is one end of the selection.
+    # Make the picked event one end of the selection.
     method edge {end} {
         if {[$model picked] eq ""} {
             return
@@ -396,7 +396,7 @@ oo::class create ::etw::view::Window {
     method Gutter {} {
         return [dict get [$model picture] gutter]
     }
-    # What is under the pointer, once it rests.
+    # Show the box under the pointer when it rests.
     method hover {x y} {
         after cancel $hover
         set hover [after 80 [list [namespace which my] Hover $x $y]]
@@ -413,7 +413,7 @@ oo::class create ::etw::view::Window {
 
     # ---- Files and help --------------------------------------------------------------------------------------------
 
-    # As SVG or PNG, by the file's name.
+    # Save as SVG or PNG, by the file name's extension.
     method save {{file {}}} {
         if {$file eq ""} {
             set file [tk_getSaveFile -parent $top -defaultextension .svg \

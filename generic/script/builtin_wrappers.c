@@ -57,7 +57,7 @@ const EtwRule *EtwBuiltinRule(const EtwScriptState *state)
 {
     static const EtwRule plain = {.refs = 1, .options = {.args = 1}, .maxLength = 4096};
     for (const EtwPattern *p = state->patterns; p != NULL; p = p->next) {
-        if (p->rule->redactCount > 0) {
+        if (p->rule->redaction != NULL) {
             return p->rule;
         }
     }

@@ -6,7 +6,7 @@
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"
-#include "engine/provider/provider.h"
+#include "script/script_redact.h"
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
     }
     put16(head + 10, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(at - tail));
-    return EtwWriteStamped(etwScriptEvents[block->enter], p.data, p.count);
+    return EtwScriptWrite(block->state, rule, block->enter, p.data, p.count, NULL);
 }
 
 static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
@@ -48,8 +48,8 @@ static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
     }
     size = strlen(text) < ETW_NAME_MAX ? strlen(text) : 0;
     end = putText(duration + 8, text, EtwScriptTextNeedsConversion(text, size) ? 0 : size);
-    EtwWriteElapsed(
-            etwScriptEvents[block->leave], &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
+    EtwScriptWrite(
+            block->state, NULL, block->leave, &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
 }
 
 static inline uint64_t keywordOf(const EtwBlock *block)

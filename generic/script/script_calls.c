@@ -6,9 +6,9 @@
  *	layer intercepts the commands.
  */
 #include "script/script_fields.h"
+#include "script/script_redact.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "engine/provider/provider.h"
 
 /* ---- Scopes and contexts --------------------------------------------------------------------- */
 
@@ -184,14 +184,14 @@ static inline bool isStep(const EtwCall *call)
     return (call->packed & CALL_STEP) != 0;
 }
 
-static inline Etw_Event *enterEvent(const EtwCall *call)
+static inline int enterEvent(const EtwCall *call)
 {
-    return etwScriptEvents[isStep(call) ? ETW_SCRIPT_STEP_ENTER : ETW_SCRIPT_ENTER];
+    return isStep(call) ? ETW_SCRIPT_STEP_ENTER : ETW_SCRIPT_ENTER;
 }
 
-static inline Etw_Event *leaveEvent(const EtwCall *call)
+static inline int leaveEvent(const EtwCall *call)
 {
-    return etwScriptEvents[isStep(call) ? ETW_SCRIPT_STEP_LEAVE : ETW_SCRIPT_LEAVE];
+    return isStep(call) ? ETW_SCRIPT_STEP_LEAVE : ETW_SCRIPT_LEAVE;
 }
 
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
@@ -211,7 +211,7 @@ uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall
     addWords(&p, rule, name, nameSize, objc, objv);
     put16(at, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(tailEnd - tail));
-    return EtwWriteStamped(enterEvent(call), p.data, p.count);
+    return EtwScriptWrite(state, rule, enterEvent(call), p.data, p.count, NULL);
 }
 
 /*
@@ -243,7 +243,8 @@ static bool writeFlatEnter(
     etwHookLayer->place(hook->state, &place, false);
     at = EtwPutContext(at, hook->state, &place);
     at = put32(put16(at, 0), 0); /* File, Line */
-    call->ticks = EtwWriteStamped(enterEvent(call), &(Etw_Data){head, (size_t)(at - head)}, 1);
+    call->ticks = EtwScriptWrite(
+            hook->state, rule, enterEvent(call), &(Etw_Data){head, (size_t)(at - head)}, 1, NULL);
     return true;
 }
 
@@ -271,7 +272,8 @@ void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *ca
     end = putFlatResult(at, state, rule);
     if (end != NULL) {
         EtwElapsed elapsed = {(size_t)(duration - head), call->ticks, etwScriptScale};
-        EtwWriteElapsed(leaveEvent(call), &(Etw_Data){head, (size_t)(end - head)}, 1, &elapsed);
+        EtwScriptWrite(state, rule, leaveEvent(call), &(Etw_Data){head, (size_t)(end - head)}, 1,
+                &elapsed);
         return;
     }
     /* Convert the result after taking the time: the call's duration excludes the conversion. */
@@ -281,7 +283,7 @@ void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *ca
     EtwFieldBegin(&p, rule->maxLength);
     EtwFieldValue(&p, Tcl_GetObjResult(state->interp), rule);
     put16(at, EtwFieldEnd(&p));
-    Etw_Write(leaveEvent(call), p.data, p.count);
+    EtwScriptWrite(state, rule, leaveEvent(call), p.data, p.count, NULL);
 }
 
 /* ---- Enter and leave ------------------------------------------------------------------------- */
@@ -307,6 +309,21 @@ static void keepLineCall(EtwContext *now, const EtwHook *hook, uint64_t id)
         now->lineCapacity = capacity;
     }
     now->lineCalls[now->depth] = (EtwLineCall){.id = id, .hook = hook};
+}
+
+static void probeEnter(const EtwHook *hook, const EtwRule *rule, unsigned depth, uint64_t id)
+{
+    char *redacted = EtwRedactName(hook->state, rule, hook->name + 2);
+    EtwProbeEnter(redacted != NULL ? redacted : hook->name + 2, depth, id);
+    EtwFree(redacted);
+}
+
+static void probeLeave(const EtwHook *hook, int code, const EtwCall *call)
+{
+    char *redacted = EtwRedactName(hook->state, hook->rule, hook->name + 2);
+    EtwProbeLeave(redacted != NULL ? redacted : hook->name + 2, code,
+            EtwScriptNanoseconds(OsTicks() - call->ticks), call->id);
+    EtwFree(redacted);
 }
 
 bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, EtwCall *call)
@@ -344,7 +361,7 @@ bool EtwCallEnter(EtwHook *hook, int objc, Tcl_Obj *const objv[], int trace, Etw
         call->ticks = OsTicks();
     }
     if (trace == TRACE_CALL && EtwProbed()) {
-        EtwProbeEnter(hook->name + 2, (unsigned)depth, call->id);
+        probeEnter(hook, rule, (unsigned)depth, call->id);
     }
     return true;
 }
@@ -361,8 +378,7 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
     now->depth = (int)(call->packed & CALL_DEPTH) - 1;
     now->open--;
     if (!step && EtwProbed()) {
-        EtwProbeLeave(
-                hook->name + 2, code, EtwScriptNanoseconds(OsTicks() - call->ticks), call->id);
+        probeLeave(hook, code, call);
     }
     if (EtwScriptOn(step ? ETW_KEYWORD_STEP : ETW_KEYWORD_CALL)) {
         /* A step uses the rule of the enclosing call, which is still open. */

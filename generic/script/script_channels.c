@@ -8,6 +8,7 @@
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"
+#include "script/script_redact.h"
 
 /* The fields of an event except its duration. */
 typedef struct Done {
@@ -44,7 +45,7 @@ static void writeDone(EtwScriptState *state, const Done *done, uint64_t ns, int 
         EtwFieldValue(&p, done->detail, rule);
     }
     put16(detail, EtwFieldEnd(&p));
-    Etw_Write(etwScriptEvents[ETW_SCRIPT_CHANNEL], p.data, p.count);
+    EtwScriptWrite(state, rule, ETW_SCRIPT_CHANNEL, p.data, p.count, NULL);
 }
 
 static inline bool wanted(void)

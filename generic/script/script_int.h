@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/os.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "etw.h"
 #include "semantics/declared_events.h"
 #include <stdbool.h>
@@ -26,17 +27,19 @@ typedef struct EtwScriptState EtwScriptState;
 typedef struct EtwHook EtwHook;
 typedef struct EtwBuiltin EtwBuiltin;
 typedef struct EtwSampler EtwSampler;
+typedef struct EtwRedaction EtwRedaction;
 
 /* ---- Options and patterns (trace_state.c) ---------------------------------------------------------- */
 
 /* The options of one `add`, shared by its patterns, by hooks and by running calls: counted. */
 typedef struct EtwRule {
     int refs;
-    EtwScriptOptions options; /* redact is NULL: its globs are below */
+    EtwScriptOptions options; /* redact is NULL: see redaction */
     size_t maxLength;
-    bool flat; /* nothing is masked, and short words fit without truncation */
-    int redactCount;
-    char **redact;
+    bool flat;               /* nothing is masked, and short words fit without truncation */
+    EtwRedaction *redaction; /* NULL: nothing is redacted */
+    int users;               /* patterns and running bodies, of a rule with a redaction */
+    struct EtwRule *nextRedacting;
 } EtwRule;
 
 EtwRule *EtwRuleNew(const EtwScriptOptions *options);
@@ -88,6 +91,7 @@ struct EtwScriptState {
     Tcl_Interp *interp; /* NULL once it is deleted */
     int refs;           /* the interpreter's, and one for each hook */
     EtwPattern *patterns;
+    EtwRule *redacting;                    /* rules in use that redact, a list (script_redact.c) */
     unsigned generation;                   /* counts changes of the patterns */
     EtwSampler *sampler;                   /* NULL: stacks are not sampled */
     struct EtwCommandTrace *commandTraces; /* of script_run.c */
@@ -103,6 +107,7 @@ struct EtwScriptState {
     EtwContext *waiting; /* other environments that have open calls */
     uint64_t nextId, endId;
     char *scratch;                /* ETW_SCRATCH bytes for text that must be converted */
+    EtwText payload, redacted;    /* of an event that is redacted */
     void *layer;                  /* private data of the hook layer */
     EtwScriptState *nextInThread; /* of this thread */
 };

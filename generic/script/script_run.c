@@ -4,7 +4,7 @@
  *	Traces a body as a call (`etw script run`); traces variables, and renames and deletions of
  *	single commands. Uses Tcl's own traces (Tcl_TraceVar2, Tcl_TraceCommand).
  */
-#include "script/script_text.h"
+#include "script/script_redact.h"
 #include "base/alloc.h"
 #include <string.h>
 
@@ -21,6 +21,7 @@ typedef struct Run {
 
 static void runFree(Run *run)
 {
+    EtwRedactUse(run->state, run->rule, -1);
     EtwRuleDrop(run->rule);
     EtwFree(run->name);
     EtwScriptStateDrop(run->state);
@@ -54,6 +55,7 @@ static Run *runNew(EtwScriptState *state, const EtwScriptOptions *options, const
     state->refs++;
     run->state = state;
     run->rule = EtwRuleNew(options);
+    EtwRedactUse(state, run->rule, 1);
     run->name = EtwAlloc(size + 1);
     run->nameSize = EtwScriptTextConvert(run->name, name, size);
     return run;
@@ -148,7 +150,7 @@ static void writeVariable(
         EtwFieldTcl(&p, place.context[i].text, place.context[i].size);
     }
     contextSize = EtwFieldEnd(&p);
-    Etw_Write(etwScriptEvents[ETW_SCRIPT_VARIABLE], p.data, p.count);
+    EtwScriptWrite(trace->state, NULL, ETW_SCRIPT_VARIABLE, p.data, p.count, NULL);
 }
 
 static void varTraceFree(VarTrace *trace)
@@ -248,7 +250,7 @@ void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, cons
     addText(&p, &operationSize, flags & TCL_TRACE_DELETE ? "delete" : "rename");
     addText(&p, &nameSize, oldName);
     addText(&p, &newSize, newName ? newName : "");
-    Etw_Write(etwScriptEvents[ETW_SCRIPT_COMMAND], p.data, p.count);
+    EtwScriptWrite(state, NULL, ETW_SCRIPT_COMMAND, p.data, p.count, NULL);
 }
 
 static void commandTraceFree(CommandTrace *trace)

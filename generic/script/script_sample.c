@@ -7,6 +7,7 @@
  *	since the one before and whose Late is how long the mark had to wait.
  */
 #include "script/script_fields.h"
+#include "script/script_redact.h"
 #include <stdio.h>
 
 struct EtwSampler {
@@ -87,7 +88,7 @@ static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uin
     EtwFieldTcl(&p, stack, strlen(stack));
     put16(head + 18, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(putCounters(sampler, counters, tail) - tail));
-    Etw_Write(etwScriptEvents[ETW_SCRIPT_SAMPLE], p.data, p.count);
+    EtwScriptWrite(sampler->state, NULL, ETW_SCRIPT_SAMPLE, p.data, p.count, NULL);
 }
 
 /* interp is NULL where the event loop waits. */

@@ -4,7 +4,7 @@
  *	See script_text.h. Tcl's UTF-8 differs from standard UTF-8 in NUL (C0 80) and, in Tcl 8.6,
  *	in characters beyond the BMP (two surrogates of three bytes each).
  */
-#include "script/script_text.h"
+#include "script/script_redact.h"
 #include "base/unicode.h"
 #include <stdio.h>
 
@@ -35,6 +35,7 @@ void EtwPiecesBegin(EtwPieces *p, EtwScriptState *state)
 {
     p->count = 0;
     p->used = 0;
+    p->state = state;
     if (state->scratch == NULL) {
         state->scratch = EtwAlloc(ETW_SCRATCH);
     }
@@ -253,12 +254,15 @@ static void addElement(EtwText *out, const char *text, size_t size)
             (size_t)Tcl_ConvertCountedElement(text, (Tcl_Size)size, out->data + out->size, flags);
 }
 
-static void showElement(EtwText *out, Tcl_Obj *obj, size_t limit)
+/* Returns how much was left out. */
+static size_t showElement(EtwText *out, Tcl_Obj *obj, size_t limit)
 {
     Shown one;
     show(&one, obj, limit);
-    addElement(out, one.text, one.size > limit ? limit : one.size);
+    size_t shown = one.size > limit ? limit : one.size;
+    addElement(out, one.text, shown);
     EtwTextFree(&one.made);
+    return one.size - shown + one.lost;
 }
 
 static void showList(Shown *s, Tcl_Obj *obj, size_t limit)
@@ -266,11 +270,11 @@ static void showList(Shown *s, Tcl_Obj *obj, size_t limit)
     Tcl_Size count = 0, i;
     Tcl_Obj **elements = NULL;
     Tcl_ListObjGetElements(NULL, obj, &count, &elements);
-    for (i = 0; i < count && s->made.size <= limit; i++) {
-        showElement(&s->made, elements[i], limit);
+    for (i = 0; i < count && s->made.size <= limit && s->lost == 0; i++) {
+        s->lost = showElement(&s->made, elements[i], limit);
     }
     if (i < count) {
-        s->lost = s->made.size / (size_t)i * (size_t)(count - i);
+        s->lost += s->made.size / (size_t)i * (size_t)(count - i);
     }
 }
 
@@ -284,15 +288,17 @@ static void showDict(Shown *s, Tcl_Obj *obj, size_t limit)
     if (Tcl_DictObjFirst(NULL, obj, &search, &key, &value, &done) != TCL_OK) {
         return;
     }
-    while (!done && s->made.size <= limit) {
-        showElement(&s->made, key, limit);
-        showElement(&s->made, value, limit);
+    while (!done && s->made.size <= limit && s->lost == 0) {
+        s->lost = showElement(&s->made, key, limit);
+        if (s->lost == 0) {
+            s->lost = showElement(&s->made, value, limit);
+        }
         i++;
         Tcl_DictObjNext(&search, &key, &value, &done);
     }
     Tcl_DictObjDone(&search);
     if (i < size) {
-        s->lost = s->made.size / (size_t)i * (size_t)(size - i);
+        s->lost += s->made.size / (size_t)i * (size_t)(size - i);
     }
 }
 
@@ -457,92 +463,6 @@ char *EtwFlatWord(char *at, Tcl_Obj *word)
     return classes & BRACE ? NULL : brace(at, end);
 }
 
-/* ---- Masking --------------------------------------------------------------------------------- */
-
-enum { MASK_DEPTH = 4 }; /* depth up to which nested lists are searched */
-
-static bool masked(const EtwRule *rule, const char *text)
-{
-    for (int i = 0; i < rule->redactCount; i++) {
-        if (Tcl_StringMatch(text, rule->redact[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool maskInto(
-        Tcl_DString *out, const char *text, size_t size, const EtwRule *rule, int depth);
-
-/* Mask the elements of a well-formed list. False: nothing was masked, or not a list. */
-static bool maskElements(Tcl_DString *out, const char *text, const EtwRule *rule, int depth)
-{
-    Tcl_Size count;
-    const char **elements;
-    Tcl_DString list;
-    bool changed = false;
-    if (Tcl_SplitList(NULL, text, &count, &elements) != TCL_OK) {
-        return false;
-    }
-    Tcl_DStringInit(&list);
-    for (Tcl_Size i = 0; i < count; i++) {
-        Tcl_DString one;
-        Tcl_DStringInit(&one);
-        changed |= maskInto(&one, elements[i], strlen(elements[i]), rule, depth + 1);
-        Tcl_DStringAppendElement(&list, Tcl_DStringValue(&one));
-        Tcl_DStringFree(&one);
-    }
-    if (changed) {
-        Tcl_DStringAppend(out, Tcl_DStringValue(&list), -1);
-    }
-    Tcl_DStringFree(&list);
-    Tcl_Free((char *)elements);
-    return changed;
-}
-
-static bool isBlank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* Mask the words of any text that are separated by white space. */
-static bool maskWords(Tcl_DString *out, const char *text, size_t size, const EtwRule *rule)
-{
-    bool changed = false;
-    for (size_t i = 0; i < size;) {
-        size_t from = i;
-        while (i < size && isBlank(text[i]) == isBlank(text[from])) {
-            i++;
-        }
-        Tcl_DString word;
-        Tcl_DStringInit(&word);
-        Tcl_DStringAppend(&word, text + from, (Tcl_Size)(i - from));
-        bool hit = !isBlank(text[from]) && masked(rule, Tcl_DStringValue(&word));
-        Tcl_DStringAppend(out, hit ? "***" : Tcl_DStringValue(&word), -1);
-        Tcl_DStringFree(&word);
-        changed |= hit;
-    }
-    return changed;
-}
-
-/* Appends the text with all matches replaced. True: there was a match. */
-static bool maskInto(
-        Tcl_DString *out, const char *text, size_t size, const EtwRule *rule, int depth)
-{
-    if (masked(rule, text)) {
-        Tcl_DStringAppend(out, "***", 3);
-        return true;
-    }
-    if (depth < MASK_DEPTH && strpbrk(text, " \t\n\r\f\v{\"") != NULL) {
-        if (maskElements(out, text, rule, depth)) {
-            return true;
-        }
-        return maskWords(out, text, size, rule);
-    }
-    Tcl_DStringAppend(out, text, (Tcl_Size)size);
-    return false;
-}
-
 /* ---- Words and values ------------------------------------------------------------------------ */
 
 /* True if the text can be put in braces unchanged as a list element. */
@@ -605,11 +525,12 @@ void EtwFieldElement(EtwPieces *p, const char *text, size_t size)
 static void addShown(EtwPieces *p, Tcl_Obj *obj, const EtwRule *rule, bool asWord)
 {
     Shown s;
+    bool redact = EtwRedacts(p->state, rule);
     Tcl_DString clean;
     show(&s, obj, p->limit);
-    if (rule->redactCount != 0) {
+    if (redact) {
         Tcl_DStringInit(&clean);
-        maskInto(&clean, s.text, s.size, rule, 0);
+        EtwRedactWords(&clean, p->state, rule, s.text, s.size);
         s.text = Tcl_DStringValue(&clean);
         s.size = (size_t)Tcl_DStringLength(&clean);
         s.own = false;
@@ -623,7 +544,7 @@ static void addShown(EtwPieces *p, Tcl_Obj *obj, const EtwRule *rule, bool asWor
         p->lost += s.lost;
         p->guessed = true;
     }
-    if (rule->redactCount != 0) {
+    if (redact) {
         Tcl_DStringFree(&clean);
     }
     EtwTextFree(&s.made);

@@ -20,6 +20,7 @@ enum {
 typedef struct EtwPieces {
     Etw_Data data[ETW_PIECES];
     int count;
+    const EtwScriptState *state;
     char *scratch; /* ETW_SCRATCH bytes */
     size_t used;
     /* The field being filled: */

@@ -4,7 +4,7 @@
  *	The state of a traced interpreter: created at the first `etw script` command that needs it,
  *	freed with the interpreter. Patterns and their options; add, remove and list.
  */
-#include "script/script_text.h"
+#include "script/script_redact.h"
 #include "base/alloc.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,21 +30,6 @@ int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, cons
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-static void copyRedact(EtwRule *rule, Tcl_Obj *list)
-{
-    Tcl_Size count = 0;
-    Tcl_Obj **globs = NULL;
-    if (list == NULL || Tcl_ListObjGetElements(NULL, list, &count, &globs) != TCL_OK ||
-            count == 0) {
-        return;
-    }
-    rule->redact = EtwAlloc((size_t)count * sizeof *rule->redact);
-    rule->redactCount = (int)count;
-    for (Tcl_Size i = 0; i < count; i++) {
-        rule->redact[i] = EtwStrdup(Tcl_GetString(globs[i]));
-    }
-}
-
 EtwRule *EtwRuleNew(const EtwScriptOptions *options)
 {
     EtwRule *rule = EtwAlloc(sizeof *rule);
@@ -53,8 +38,8 @@ EtwRule *EtwRuleNew(const EtwScriptOptions *options)
     rule->options = *options;
     rule->options.redact = NULL;
     rule->maxLength = max < 0 ? 0 : max > ETW_TEXT_MAX ? ETW_TEXT_MAX : (size_t)max;
-    copyRedact(rule, options->redact);
-    rule->flat = rule->redactCount == 0 &&
+    rule->redaction = EtwRedactionNew(options->redact);
+    rule->flat = rule->redaction == NULL &&
                  rule->maxLength >= ETW_FLAT_WORDS * (ETW_FLAT_MAX + 3) + ETW_FLAT_MAX;
     return rule;
 }
@@ -64,10 +49,7 @@ void EtwRuleDrop(EtwRule *rule)
     if (rule == NULL || --rule->refs > 0) {
         return;
     }
-    for (int i = 0; i < rule->redactCount; i++) {
-        EtwFree(rule->redact[i]);
-    }
-    EtwFree(rule->redact);
+    EtwRedactionFree(rule->redaction);
     EtwFree(rule);
 }
 
@@ -100,6 +82,7 @@ static void unlinkPattern(EtwScriptState *state, EtwPattern **at)
     if (pattern->rule->options.steps == ETW_STEPS_FULL) {
         state->stepUsers--;
     }
+    EtwRedactUse(state, pattern->rule, -1);
     EtwRuleDrop(pattern->rule);
     EtwFree(pattern->glob);
     EtwFree(pattern);
@@ -117,6 +100,7 @@ static void linkPattern(EtwScriptState *state, const char *glob, EtwRule *rule)
     pattern->rule = EtwRuleKeep(rule);
     pattern->next = state->patterns;
     state->patterns = pattern;
+    EtwRedactUse(state, rule, 1);
     state->generation++;
     if (rule->options.steps == ETW_STEPS_FULL) {
         state->stepUsers++;
@@ -165,6 +149,8 @@ void EtwScriptStateDrop(EtwScriptState *state)
     etwHookLayer->close(state);
     EtwContextFree(state);
     EtwFree(state->scratch);
+    EtwTextFree(&state->payload);
+    EtwTextFree(&state->redacted);
     EtwFree(state);
 }
 
@@ -355,15 +341,6 @@ static Tcl_Obj *missedOf(EtwScriptState *state, const EtwPattern *pattern)
     return list;
 }
 
-static Tcl_Obj *redactOf(const EtwRule *rule)
-{
-    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
-    for (int i = 0; i < rule->redactCount; i++) {
-        Tcl_ListObjAppendElement(NULL, list, Tcl_NewStringObj(rule->redact[i], -1));
-    }
-    return list;
-}
-
 static Tcl_Obj *patternDict(EtwScriptState *state, const EtwPattern *pattern)
 {
     static const char *const steps[] = {"off", "line", "full"};
@@ -376,7 +353,7 @@ static Tcl_Obj *patternDict(EtwScriptState *state, const EtwPattern *pattern)
     put(dict, "depth", Tcl_NewWideIntObj(rule->options.depth));
     put(dict, "source", Tcl_NewBooleanObj(rule->options.source));
     put(dict, "builtins", Tcl_NewBooleanObj(rule->options.builtins));
-    put(dict, "redact", redactOf(rule));
+    put(dict, "redact", EtwRedactionList(rule->redaction));
     put(dict, "commands", commandsOf(state, pattern));
     put(dict, "missed", missedOf(state, pattern));
     return dict;

@@ -17,6 +17,7 @@
  *	uplevel) has no marks.
  */
 #include "script/script_fields.h"
+#include "script/script_redact.h"
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"
 
@@ -77,7 +78,8 @@ static void reportLine(const Lines *lines, Mark *mark)
         EtwCall call = {
                 .id = EtwLineCallId(&state->now, hook), .packed = (uint64_t)state->now.depth};
         putHead(payload, &call);
-        Etw_Write(etwScriptEvents[ETW_SCRIPT_LINE], &(Etw_Data){payload, mark->size}, 1);
+        EtwScriptWrite(
+                state, lines->rule, ETW_SCRIPT_LINE, &(Etw_Data){payload, mark->size}, 1, NULL);
     }
 }
 

@@ -24,12 +24,15 @@ static void add(Out *out, const char *text, size_t size)
     }
 }
 
-/* Truncates between characters only. */
+/* Truncates between characters only. Redaction recognises a part of a secret by the dots. */
 static void addStart(Out *out, const char *text)
 {
     enum { SHOWN = 60 };
     size_t size = strlen(text);
     add(out, text, size > SHOWN ? EtwUtf8Cut(text, SHOWN) : size);
+    if (size > SHOWN) {
+        add(out, "...", 3);
+    }
 }
 
 static const char *tailOf(const char *name)

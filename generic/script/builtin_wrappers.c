@@ -20,6 +20,7 @@ static const EtwBuiltin builtins[] = {
         {"::fcopy", EtwWrapCopy},
         {"::fileevent", EtwWrapFileevent},
         {"::gets", EtwWrapGets},
+        {"::interp", EtwWrapInterp},
         {"::open", EtwWrapOpen},
         {"::package", EtwWrapPackage},
         {"::puts", EtwWrapPuts},

@@ -2,7 +2,7 @@
  * script/builtin_wrappers.h --
  *
  *	Wrappers of Tcl's built-in commands whose effects are events, independent of the patterns: timers and
- *	other callbacks, channels, packages. They are hooked while anything is traced in an interpreter. The
+ *	other callbacks, channels, packages. They are hooked while anything is traced in an interpreter; `interp` while it is sampled, too. The
  *	keywords that sessions enable select the events.
  */
 #ifndef ETW_BUILTIN_WRAPPERS_H
@@ -70,5 +70,9 @@ int EtwWrapRead(const EtwWrapCall *use);
 int EtwWrapClose(const EtwWrapCall *use);
 int EtwWrapOpen(const EtwWrapCall *use); /* open, exec */
 int EtwWrapSocket(const EtwWrapCall *use);
+
+/* ---- script_sample.c --------------------------------------------------------------------------------- */
+
+int EtwWrapInterp(const EtwWrapCall *use);
 
 #endif

@@ -186,11 +186,15 @@ static bool isApply(const char *name)
     return strcmp(name, "::apply") == 0;
 }
 
-static HookRequest hookRequestFor(EtwScriptState *state, Tcl_Command token, const char *name)
+static HookRequest hookRequestFor(
+        EtwScriptState *state, const EtwHook *hook, Tcl_Command token, const char *name)
 {
     HookRequest request = {0, NULL, EtwKindOf(token)};
     bool ours = strncmp(name, "::etw::", 7) == 0 || strcmp(name, "::etw") == 0;
+    const EtwBuiltin *builtin = hook != NULL ? hook->builtin : EtwBuiltinOf(name);
+    bool sampled = builtin != NULL && EtwSampling() && builtin == EtwBuiltinOf("::interp");
     if (state->patterns == NULL && !state->stepping) {
+        request.what = sampled && etwHookLayer->scans ? HOOK_BUILTIN : 0;
         return request;
     }
     request.rule = EtwScriptMatch(state, name,
@@ -203,7 +207,7 @@ static HookRequest hookRequestFor(EtwScriptState *state, Tcl_Command token, cons
         request.what |= HOOK_STEP;
     }
     request.what |= EtwWatchOf(name);
-    request.what |= EtwBuiltinOf(name) ? HOOK_BUILTIN : 0;
+    request.what |= builtin != NULL ? HOOK_BUILTIN : 0;
     if (request.kind == ETW_KIND_OBJECT && EtwKindIsClass(state->interp, name)) {
         request.what |= HOOK_WATCH;
     }
@@ -275,7 +279,7 @@ void EtwHookSync(EtwScriptState *state, Tcl_Command token)
     Tcl_GetCommandFullName(state->interp, token, full);
     const char *name = Tcl_GetString(full);
     if (name[0] == ':' && name[1] == ':') {
-        HookRequest request = hookRequestFor(state, token, name);
+        HookRequest request = hookRequestFor(state, hook, token, name);
         bool keep = request.what != 0 ||
                     (!etwHookLayer->scans && (state->patterns != NULL || state->stepping));
         if (hook != NULL && keep) {

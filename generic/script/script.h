@@ -52,10 +52,11 @@ int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
         int ops /* TCL_TRACE_RENAME|TCL_TRACE_DELETE */, int add);
 
 /*
- * Sample the target's call stack every `milliseconds`, in events of keyword `sample`; 0 stops sampling.
+ * Sample the target's call stack every `microseconds`, in events of keyword `sample`; 0 stops sampling.
  * Another call changes the interval. counters: a list of names of counters (base/os.h); each sample has
  * a dict of their increases. NULL: none.
  */
-int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds, Tcl_Obj *counters);
+int EtwScriptSample(
+        Tcl_Interp *interp, Tcl_Interp *target, unsigned microseconds, Tcl_Obj *counters);
 
 #endif

@@ -27,6 +27,7 @@ typedef struct EtwScriptState EtwScriptState;
 typedef struct EtwHook EtwHook;
 typedef struct EtwBuiltin EtwBuiltin;
 typedef struct EtwSampler EtwSampler;
+typedef struct EtwInterrupt EtwInterrupt;
 typedef struct EtwRedaction EtwRedaction;
 
 /* ---- Options and patterns (trace_state.c) ---------------------------------------------------------- */
@@ -128,6 +129,7 @@ int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, cons
 /* ---- Sampling (script_sample.c) --------------------------------------------------------------------- */
 
 enum { ETW_STACK_TEXT = 8000 };
+bool EtwSampling(void);                    /* an interpreter of this thread is sampled */
 void EtwSampleStop(EtwScriptState *state); /* does nothing if sampling is off */
 
 /* ---- Hooks (command_hooks.c) ----------------------------------------------------------------- */
@@ -384,10 +386,14 @@ typedef struct EtwHookLayer {
     /* The call stack as text: outermost first, separated by semicolons. NULL: not supported. */
     void (*stack)(EtwScriptState *state, char *text, size_t capacity, int *depthPtr);
     /*
-     * The flag that the interpreter's thread checks between commands, valid as long as the thread:
-     * another thread may set a handler's first int to 1, then this. NULL: use Tcl_AsyncMark.
+     * Interrupts: at the request of another thread, the interpreter's thread calls proc between two commands. proc must
+     * not evaluate scripts. Open returns NULL where Tcl or the interpreter does not permit it. All but Request are
+     * called by the interpreter's thread. Requests are ignored between Hold with true and Hold with false.
      */
-    int *(*asyncReady)(Tcl_Interp *interp);
+    EtwInterrupt *(*interruptOpen)(Tcl_Interp *interp, void (*proc)(void *arg), void *arg);
+    void (*interruptClose)(EtwInterrupt *interrupt);
+    void (*interruptRequest)(EtwInterrupt *interrupt);
+    void (*interruptHold)(EtwInterrupt *interrupt, bool hold);
     /*
      * A new object: a script whose string is `look`, and whose evaluation runs these words. NULL:
      * not supported. Such a script calls aliasRuns before it evaluates anything, and aliasFailed if

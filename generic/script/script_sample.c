@@ -1,49 +1,44 @@
 /*
  * script/script_sample.c --
  *
- *	A sampling profiler of an interpreter's procs: a thread of its own marks an async handler at
- *	an interval, Tcl runs that between two commands, and it writes who is on the stack then. A
- *	command in C that takes longer than the interval is one sample, whose Weight is all of the time
- *	since the one before and whose Late is how long the mark had to wait.
+ *	A sampling profiler of an interpreter's procs. A thread of its own requests an interruption of the interpreter at an
+ *	interval. Tcl calls `interrupted` between two commands, which writes the call stack. A command in C that takes longer
+ *	than the interval is one sample: Weight is the time since the sample before, Late the time from the request to the
+ *	sample. The same holds for a wait in the event loop, which an event source detects. The thread is never woken for a
+ *	sample.
  */
+#include "script/builtin_wrappers.h"
 #include "script/script_fields.h"
 #include "script/script_redact.h"
 #include <stdio.h>
+#include <string.h>
+
+#ifndef Tcl_GetParent /* its name before 8.6.11 */
+#define Tcl_GetParent Tcl_GetMaster
+#endif
 
 struct EtwSampler {
     EtwScriptState *state;
-    Tcl_AsyncHandler handler;
-    int *ready; /* of the thread that is sampled; NULL: Tcl_AsyncMark is needed */
-    Tcl_ThreadId sampled;
+    EtwInterrupt *interrupt;
     OsThread *thread;
     uint64_t interval;    /* ns */
     bool stop;            /* relaxed: the thread may see it a slice later */
-    uint64_t marked;      /* ticks of the mark that waits, 0: none; relaxed: a figure only */
+    uint64_t requested;   /* ticks of the request that waits, 0: none; relaxed: a number only */
     uint64_t last;        /* ticks of the last sample */
     OsCounters *counters; /* NULL: none are wanted */
     int which[OS_COUNTERS], counterCount;
 };
 
-static void mark(const EtwSampler *sampler)
-{
-    if (sampler->ready == NULL) {
-        Tcl_AsyncMark(sampler->handler);
-        return;
-    }
-    __atomic_store_n((int *)sampler->handler, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(sampler->ready, 1, __ATOMIC_RELEASE);
-    Tcl_ThreadAlert(sampler->sampled); /* it may be waiting for events */
-}
-
-static void markThread(void *arg)
+/* A request can be lost, see tclint_interrupt.c: it is repeated until there is a sample. */
+static void requestThread(void *arg)
 {
     EtwSampler *sampler = arg;
     while (!__atomic_load_n(&sampler->stop, __ATOMIC_RELAXED)) {
         OsSleepNs((int64_t)sampler->interval);
-        if (__atomic_load_n(&sampler->marked, __ATOMIC_RELAXED) == 0) {
-            __atomic_store_n(&sampler->marked, OsTicks(), __ATOMIC_RELAXED);
-            mark(sampler);
+        if (__atomic_load_n(&sampler->requested, __ATOMIC_RELAXED) == 0) {
+            __atomic_store_n(&sampler->requested, OsTicks(), __ATOMIC_RELAXED);
         }
+        etwHookLayer->interruptRequest(sampler->interrupt);
     }
 }
 
@@ -70,7 +65,7 @@ static char *putCounters(const EtwSampler *sampler, const uint64_t *values, char
 }
 
 static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uint64_t now,
-        uint64_t marked, bool waiting)
+        uint64_t late, bool waiting)
 {
     char stack[ETW_STACK_TEXT + 16], head[20], tail[2 + COUNTERS_TEXT];
     int depth;
@@ -80,7 +75,7 @@ static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uin
         strcat(stack, depth > 0 ? ";(event loop)" : "(event loop)");
     }
     EtwStore64(head, EtwScriptNanoseconds(now - sampler->last));
-    EtwStore64(head + 8, now > marked ? EtwScriptNanoseconds(now - marked) : 0);
+    EtwStore64(head + 8, EtwScriptNanoseconds(late));
     put16(head + 16, (size_t)depth);
     EtwPiecesBegin(&p, sampler->state);
     EtwPiecesRaw(&p, head, sizeof head);
@@ -91,20 +86,67 @@ static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uin
     EtwScriptWrite(sampler->state, NULL, ETW_SCRIPT_SAMPLE, p.data, p.count, NULL);
 }
 
-/* interp is NULL where the event loop waits. */
-static int sampleNow(ClientData clientData, Tcl_Interp *interp, int code)
+/* Does nothing where no sample is due. */
+static void sample(EtwSampler *sampler, bool waiting)
 {
-    EtwSampler *sampler = clientData;
-    uint64_t now = OsTicks(), marked = __atomic_load_n(&sampler->marked, __ATOMIC_RELAXED);
-    uint64_t counters[OS_COUNTERS];
+    uint64_t requested = __atomic_load_n(&sampler->requested, __ATOMIC_RELAXED);
+    uint64_t now, counters[OS_COUNTERS];
+    if (requested == 0) {
+        return;
+    }
+    now = OsTicks();
     takeCounters(sampler, counters);
     if (sampler->state->interp != NULL && EtwScriptOn(ETW_KEYWORD_SAMPLE)) {
-        writeSample(sampler, counters, now, marked, interp == NULL);
+        writeSample(
+                sampler, counters, now, waiting || now < requested ? 0 : now - requested, waiting);
     }
     sampler->last = now;
-    __atomic_store_n(&sampler->marked, 0, __ATOMIC_RELAXED);
-    return code;
+    __atomic_store_n(&sampler->requested, 0, __ATOMIC_RELAXED);
 }
+
+static void interrupted(void *arg)
+{
+    sample(arg, false);
+}
+
+static void beforeWait(ClientData clientData, int flags)
+{
+    (void)flags;
+    sample(clientData, false);
+}
+
+static void afterWait(ClientData clientData, int flags)
+{
+    (void)flags;
+    sample(clientData, true);
+}
+
+/* ---- interp create, interp limit ------------------------------------------------------------- */
+
+static void holdAll(bool hold)
+{
+    for (EtwScriptState *s = EtwScriptThreadStates(); s != NULL; s = s->nextInThread) {
+        if (s->sampler != NULL) {
+            etwHookLayer->interruptHold(s->sampler->interrupt, hold);
+        }
+    }
+}
+
+/* These show limits, set them, or copy them to a child. They evaluate no scripts of the caller. */
+int EtwWrapInterp(const EtwWrapCall *use)
+{
+    const char *sub = use->objc > 1 ? Tcl_GetString(use->objv[1]) : "";
+    size_t size = strlen(sub);
+    if (size == 0 || (strncmp(sub, "create", size) != 0 && strncmp(sub, "limit", size) != 0)) {
+        return EtwWrapRun(use, use->objc, use->objv);
+    }
+    holdAll(true);
+    int result = EtwWrapRun(use, use->objc, use->objv);
+    holdAll(false);
+    return result;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static void onThreadExit(ClientData clientData)
 {
@@ -113,9 +155,36 @@ static void onThreadExit(ClientData clientData)
 
 static void freeSampler(EtwSampler *sampler)
 {
-    Tcl_AsyncDelete(sampler->handler);
+    if (sampler->interrupt != NULL) {
+        etwHookLayer->interruptClose(sampler->interrupt);
+    }
     OsCountersClose(sampler->counters);
     EtwFree(sampler);
+}
+
+bool EtwSampling(void)
+{
+    const EtwScriptState *s = EtwScriptThreadStates();
+    while (s != NULL && s->sampler == NULL) {
+        s = s->nextInThread;
+    }
+    return s != NULL;
+}
+
+/* Hook `interp` wherever it can reach a sampled interpreter, or remove these hooks. */
+static void syncInterp(void)
+{
+    for (EtwScriptState *s = EtwScriptThreadStates(); s != NULL; s = s->nextInThread) {
+        for (Tcl_Interp *i = s->sampler != NULL ? Tcl_GetParent(s->interp) : NULL; i != NULL;
+                i = Tcl_GetParent(i)) {
+            EtwScriptStateMake(i);
+        }
+    }
+    for (EtwScriptState *s = EtwScriptThreadStates(); s != NULL; s = s->nextInThread) {
+        if (s->interp != NULL && !Tcl_InterpDeleted(s->interp)) {
+            EtwHookSyncName(s, "::interp", NULL);
+        }
+    }
 }
 
 void EtwSampleStop(EtwScriptState *state)
@@ -126,9 +195,11 @@ void EtwSampleStop(EtwScriptState *state)
     }
     state->sampler = NULL;
     Tcl_DeleteThreadExitHandler(onThreadExit, state);
+    Tcl_DeleteEventSource(beforeWait, afterWait, sampler);
     __atomic_store_n(&sampler->stop, true, __ATOMIC_RELAXED);
     OsThreadJoin(sampler->thread);
     freeSampler(sampler);
+    syncInterp();
 }
 
 static int unknownCounter(Tcl_Interp *interp, const char *name)
@@ -188,44 +259,52 @@ static int openCounters(Tcl_Interp *interp, EtwSampler *sampler, Tcl_Obj *list)
                                       error.message);
 }
 
-static int startThread(Tcl_Interp *interp, EtwSampler *sampler)
+/* Where it fails, what it has opened is in *sampler. */
+static int start(Tcl_Interp *interp, EtwSampler *sampler)
 {
-    EtwStatus status = OsThreadStart(&sampler->thread, "etw-sample", markThread, sampler);
+    sampler->interrupt = etwHookLayer->interruptOpen(sampler->state->interp, interrupted, sampler);
+    if (sampler->interrupt == NULL) {
+        return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "SAMPLE", "",
+                "cannot sample this interpreter: it has a limit on commands, or a handler of one "
+                "(interp limit)");
+    }
+    EtwStatus status = OsThreadStart(&sampler->thread, "etw-sample", requestThread, sampler);
     return status == ETW_OK ? TCL_OK
                             : EtwScriptFail(interp, status, "THREAD", "", "cannot start a thread");
 }
 
-int EtwScriptSample(Tcl_Interp *interp, Tcl_Interp *target, int milliseconds, Tcl_Obj *counters)
+int EtwScriptSample(
+        Tcl_Interp *interp, Tcl_Interp *target, unsigned microseconds, Tcl_Obj *counters)
 {
     if (EtwScriptProviderOpen(interp) != TCL_OK) {
         return TCL_ERROR;
     }
     if (etwHookLayer->stack == NULL) {
         return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "SAMPLE", "",
-                "stacks cannot be sampled here: Tcl %s shows them to nobody", TCL_VERSION);
+                "stacks cannot be sampled here: the hooks for Tcl %s do not support it",
+                TCL_VERSION);
     }
     EtwScriptState *state = EtwScriptStateMake(target);
-    if (milliseconds == 0) {
+    if (microseconds == 0) {
         EtwSampleStop(state);
         return TCL_OK;
     }
     EtwSampler *sampler = EtwAlloc(sizeof *sampler);
     sampler->state = state;
-    sampler->interval = (uint64_t)milliseconds * 1000000;
-    sampler->handler = Tcl_AsyncCreate(sampleNow, sampler);
-    sampler->sampled = Tcl_GetCurrentThread();
-    sampler->ready = etwHookLayer->asyncReady != NULL ? etwHookLayer->asyncReady(target) : NULL;
+    sampler->interval = (uint64_t)microseconds * 1000;
     if (openCounters(interp, sampler, counters) != TCL_OK) {
         freeSampler(sampler);
         return TCL_ERROR; /* and what was sampled stays so */
     }
     EtwSampleStop(state);
     sampler->last = OsTicks();
-    if (startThread(interp, sampler) != TCL_OK) {
+    if (start(interp, sampler) != TCL_OK) {
         freeSampler(sampler);
         return TCL_ERROR;
     }
     state->sampler = sampler;
     Tcl_CreateThreadExitHandler(onThreadExit, state);
+    Tcl_CreateEventSource(beforeWait, afterWait, sampler);
+    syncInterp();
     return TCL_OK;
 }

@@ -89,10 +89,16 @@ void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp);
 bool EtwTclintHasLines(void);
 void EtwTclintCheckLines(Tcl_Interp *interp);
 
+/* ---- tclint_interrupt.c: see EtwHookLayer in script_int.h ----------------------------------------- */
+
+EtwInterrupt *EtwTclintInterruptOpen(Tcl_Interp *interp, void (*proc)(void *arg), void *arg);
+void EtwTclintInterruptClose(EtwInterrupt *interrupt);
+void EtwTclintInterruptRequest(EtwInterrupt *interrupt);
+void EtwTclintInterruptHold(EtwInterrupt *interrupt, bool hold);
+void EtwTclintCheckInterrupt(Tcl_Interp *interp);
+
 /* ---- tclint_stack.c -------------------------------------------------------------------------- */
 
-int *EtwTclintAsyncReady(Tcl_Interp *interp);
-void EtwTclintCheckAsync(Tcl_Interp *interp);
 void EtwTclintStack(EtwScriptState *state, char *text, size_t capacity, int *depthPtr);
 
 /* ---- tclint_oo.c ----------------------------------------------------------------------------- */

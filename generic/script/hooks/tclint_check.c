@@ -112,7 +112,7 @@ bool EtwTclintCheck(void)
     }
     if (ok) {
         EtwTclintCheckLines(interp);
-        EtwTclintCheckAsync(interp);
+        EtwTclintCheckInterrupt(interp);
     }
     Tcl_DeleteInterp(interp);
     return ok;

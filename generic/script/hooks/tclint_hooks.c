@@ -16,8 +16,8 @@
  *	deleteEarly).
  *
  *	Supports Tcl 8.6 and 9.0; compiled out for other versions. Only the files tclint_*.c use
- *	Tcl's private headers, through tclint.h. The others: tclint_async.c (waking the
- *	interpreter), tclint_check.c (the self-check), tclint_code.c (compiled bodies),
+ *	Tcl's private headers, through tclint.h. The others: tclint_check.c (the
+ *	self-check), tclint_code.c (compiled bodies), tclint_interrupt.c (calls between two commands),
  *	tclint_lines.c (lines), tclint_oo.c (methods), tclint_script.c (scripts with another string
  *	representation), tclint_stack.c (sampled stacks).
  */
@@ -860,7 +860,10 @@ const EtwHookLayer etwHookTclInt = {
         .callerEnv = callerEnv,
         .original = original,
         .stack = EtwTclintStack,
-        .asyncReady = EtwTclintAsyncReady,
+        .interruptOpen = EtwTclintInterruptOpen,
+        .interruptClose = EtwTclintInterruptClose,
+        .interruptRequest = EtwTclintInterruptRequest,
+        .interruptHold = EtwTclintInterruptHold,
         .aliasScript = EtwTclintAlias,
         .aliasRuns = EtwTclintAliasRuns,
         .aliasFailed = EtwTclintAliasFailed,

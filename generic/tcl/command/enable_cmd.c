@@ -252,7 +252,7 @@ static int getKernelPids(Tcl_Interp *interp, Tcl_Obj *list, uint32_t *pids, EtwK
 
 /* groups: words in a list; options begin at objv[first]. */
 /* Milliseconds between samples, with a fraction. */
-static int getInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr)
+int EtwGetInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr)
 {
     double ms;
 
@@ -287,7 +287,7 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     if (Tcl_ListObjGetElements(interp, groups, &count, &words) != TCL_OK ||
             EtwParseOptions(interp, kernelOptions, objc - first, objv + first, &options, NULL) !=
                     TCL_OK ||
-            getInterval(interp, options.interval, &enable.interval) != TCL_OK ||
+            EtwGetInterval(interp, options.interval, &enable.interval) != TCL_OK ||
             getKernelPids(interp, options.pids, pids, &enable) != TCL_OK) {
         return TCL_ERROR;
     }

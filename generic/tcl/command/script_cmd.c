@@ -19,7 +19,7 @@ typedef struct ScriptOptions {
     Tcl_Obj *ops;
     Tcl_Obj *counters;
     int remove;
-    int interval; /* ms */
+    Tcl_Obj *interval; /* milliseconds, may have a fraction */
 } ScriptOptions;
 
 #define AT(field) offsetof(ScriptOptions, field)
@@ -47,7 +47,7 @@ static const EtwOption interpOptions[] = {INTERP_OPTION, ETW_OPTION_END};
 static const EtwOption sampleOptions[] = {
         {"-counters", ETW_OPT_LIST, AT(counters), 0, 0, 0, NULL},
         INTERP_OPTION,
-        {"-interval", ETW_OPT_INT, AT(interval), 0, 1000, 0, NULL},
+        {"-interval", ETW_OPT_OBJ, AT(interval), 0, 0, 0, NULL},
         ETW_OPTION_END,
 };
 static const EtwOption traceOptions[] = {
@@ -176,15 +176,23 @@ static int runCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
 
 static int sampleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    ScriptOptions options = {.interval = 1};
+    ScriptOptions options = {0};
+    uint32_t microseconds = 1000;
+    double zero;
     Tcl_Interp *target;
     (void)clientData;
 
     if (EtwParseOptions(interp, sampleOptions, objc - 1, objv + 1, &options, NULL) != TCL_OK) {
         return TCL_ERROR;
     }
+    if (options.interval != NULL && Tcl_GetDoubleFromObj(NULL, options.interval, &zero) == TCL_OK &&
+            zero == 0) {
+        microseconds = 0;
+    } else if (EtwGetInterval(interp, options.interval, &microseconds) != TCL_OK) {
+        return TCL_ERROR;
+    }
     target = targetOf(interp, &options);
-    return target ? EtwScriptSample(interp, target, options.interval, options.counters) : TCL_ERROR;
+    return target ? EtwScriptSample(interp, target, microseconds, options.counters) : TCL_ERROR;
 }
 
 /* ---- variable, command ----------------------------------------------------------------------- */

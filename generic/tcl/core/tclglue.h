@@ -160,6 +160,8 @@ typedef struct EtwOption {
  */
 int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, int *usedPtr);
+/* Milliseconds between samples, 0.1 to 1000, in microseconds. obj NULL: unchanged. */
+int EtwGetInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr);
 
 /* ---- Values (values.c) ----------------------------------------------------------------------- */
 

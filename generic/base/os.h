@@ -254,6 +254,27 @@ typedef struct OsFileLock OsFileLock;
 EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *errPtr);
 void OsFileLockRelease(OsFileLock *lock);
 
+/*
+ * Slots of a file, by which processes prove that they are alive. A process holds its slot until it ends or
+ * executes another program. The kernel then releases the slot, so that this is true of a killed process,
+ * one whose main thread has ended, and one in another pid namespace. A forked child does not hold the slot,
+ * but keeps it from becoming free until it ends, too, or calls OsSlotLeave. Nothing is written to the file.
+ * A process uses one file. Windows: a slot is known by the pid and start time of its process.
+ */
+typedef struct OsSlot {
+    void *kept;
+} OsSlot;
+typedef enum OsSlotState {
+    OS_SLOT_FREE,
+    OS_SLOT_LEFT, /* its process has ended; forked children of it have not */
+    OS_SLOT_HELD,
+    OS_SLOT_UNKNOWN /* no free file descriptor, or the file was removed */
+} OsSlotState;
+/* ETW_AGAIN: the slot is not free. */
+EtwStatus OsSlotHold(OsSlot *slot, const char *path, uint32_t number, EtwError *errPtr);
+void OsSlotLeave(OsSlot *slot); /* in a forked child: the slot of its parent */
+OsSlotState OsSlotCheck(const char *path, uint32_t number, uint32_t pid, uint64_t start);
+
 const char *OsErrorText(int osError, char *buf, size_t size);
 const char *OsErrorName(int osError); /* "EACCES", "ERROR_ACCESS_DENIED", or "" */
 void OsFullPath(const char *path, char *full, size_t size);

@@ -17,6 +17,7 @@ int main(void)
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -470,6 +471,306 @@ static int terminateMe(const char *file)
     }
 }
 
+/* ---- Which process is alive ------------------------------------------------------------------ */
+
+static Etw_Provider *providerA;
+static Etw_Event *eventA;
+
+/* Register provider A with one event. */
+static bool registerA(void)
+{
+    static const Etw_Field fields[] = {{"Number", ETW_IN_UINT64, 0, 0, 0}};
+    providerA = Etw_Register("Death-A", NULL);
+    eventA = providerA == NULL
+                     ? NULL
+                     : Etw_DefineEvent(providerA,
+                               &(Etw_EventDesc){.name = "A", .id = 1, .level = 4}, fields, 1);
+    return eventA != NULL;
+}
+
+static int writeA(uint64_t number)
+{
+    return Etw_Write(eventA, (Etw_Data[]){{&number, 8}}, 1);
+}
+
+/* Events of one provider in a file, and of all others except the session's own. */
+static void countOf(const char *file, const char *name, int *ofNamePtr, int *othersPtr)
+{
+    EtlReader *reader;
+    EtwEvent e;
+    EtwError err;
+    EtwGuid wanted, own;
+    EtwGuidFromName(name, &wanted);
+    EtwGuidFromName("Etw-Session", &own);
+    *ofNamePtr = *othersPtr = 0;
+    REQUIRE(EtlReaderOpen(&reader, file, NULL, NULL, &err) == ETW_OK);
+    while (EtlReaderNext(reader, &e) == ETW_OK) {
+        bool record = e.payloadSize == 8;
+        *ofNamePtr += record && EtwGuidEqual(&e.provider, &wanted);
+        *othersPtr += record && !EtwGuidEqual(&e.provider, &wanted);
+    }
+    EtlReaderClose(reader);
+}
+
+/* Providers that others register until all slots that look free are taken. */
+static void registerMany(const char *prefix, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "%s-%d", prefix, i);
+        Etw_Register(name, NULL);
+    }
+}
+
+/* A child that `begin` turns into a process that lives on in another way. It writes an event of A for each byte that it gets. */
+typedef struct Survivor {
+    int go[2], done[2];
+    pid_t pid; /* of the child that was forked; what lives on may be a child of it */
+} Survivor;
+
+static void answer(const Survivor *s)
+{
+    char byte;
+    alarm(60);
+    while (read(s->go[0], &byte, 1) == 1) {
+        byte = byte == 'w' ? (char)('0' + writeA(1)) : 'r';
+        if (write(s->done[1], &byte, 1) != 1) {
+            break;
+        }
+    }
+    _exit(0);
+}
+
+static void *answerInThread(void *s)
+{
+    answer(s);
+    return NULL;
+}
+
+static void asDaemon(Survivor *s)
+{
+    if (fork() == 0) {
+        answer(s);
+    }
+    _exit(0);
+}
+
+static void withoutMainThread(Survivor *s)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, answerInThread, s);
+    pthread_exit(NULL);
+}
+
+static void withoutDescriptors(Survivor *s)
+{
+    for (int fd = 3; fd < 1000; fd++) {
+        if (fd != s->go[0] && fd != s->done[1]) {
+            close(fd);
+        }
+    }
+    answer(s);
+}
+
+static char ask(const Survivor *s, char byte)
+{
+    alarm(60);
+    if (write(s->go[1], &byte, 1) != 1 || read(s->done[0], &byte, 1) != 1) {
+        byte = '!';
+    }
+    alarm(0);
+    return byte;
+}
+
+static void startSurvivor(Survivor *s, void (*begin)(Survivor *))
+{
+    int status;
+    REQUIRE(pipe(s->go) == 0 && pipe(s->done) == 0);
+    s->pid = fork();
+    if (s->pid == 0) {
+        close(s->go[1]);
+        close(s->done[0]);
+        if (!registerA()) {
+            _exit(1);
+        }
+        begin(s);
+    }
+    close(s->go[0]);
+    close(s->done[1]);
+    if (begin == asDaemon) {
+        waitpid(s->pid, &status, 0);
+    }
+    CHECK_EQ(ask(s, 'r'), 'r');
+    OsSleepNs(20000000); /* its main thread has ended now */
+}
+
+static void endSurvivor(Survivor *s)
+{
+    int status;
+    close(s->go[1]);
+    close(s->done[0]);
+    waitpid(s->pid, &status, 0);
+}
+
+/* It keeps its provider when others look who is alive, and its events go to sessions of its provider only. */
+static void keepsItsProvider(const char *what, void (*begin)(Survivor *))
+{
+    static int turn;
+    EtwError err;
+    Survivor s;
+    char name[40], file[40], sessionA[] = "death-a", others[20];
+    int own, other;
+    pid_t child;
+    EtwSessionConfig config = {.name = sessionA, .mode = ETW_FILE_SEQUENTIAL, .bufferKB = 64};
+    EtwEnable enable = {.providerName = "Death-A"};
+    startSurvivor(&s, begin);
+    snprintf(others, sizeof others, "Death-Other%d", turn++);
+    if ((child = fork()) == 0) { /* it joins, and removes what it takes for dead */
+        registerMany("Death-Joiner", 1);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    registerMany(others, 20);
+    snprintf(name, sizeof name, "%s-0", others);
+    snprintf(file, sizeof file, "death-%d.etl", turn);
+    config.file = at(file);
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    enable.providerName = name;
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "%s-%d", others, i);
+        EtwGuidFromName(name, &enable.provider);
+        EtwSessionEnable(sessionA, &enable, &err);
+    }
+    CHECK_MSG(ask(&s, 'w') == '0', "%s", what);
+    EtwSessionStop(sessionA, NULL, &err);
+    countOf(config.file, "Death-A", &own, &other);
+    CHECK_MSG(own == 0 && other == 0,
+            "%s: %d events of it and %d under another name in a session of others", what, own,
+            other);
+    /* A session of its own provider gets its events. */
+    snprintf(file, sizeof file, "death-own-%d.etl", turn);
+    config.file = at(file);
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    enable.providerName = "Death-A";
+    EtwGuidFromName("Death-A", &enable.provider);
+    EtwSessionEnable(sessionA, &enable, &err);
+    CHECK_MSG(ask(&s, 'w') == '0', "%s", what);
+    EtwSessionStop(sessionA, NULL, &err);
+    countOf(config.file, "Death-A", &own, &other);
+    CHECK_MSG(own == 1 && other == 0, "%s: %d events, %d under another name", what, own, other);
+    endSurvivor(&s);
+}
+
+static void lives_on_without_its_parent(void)
+{
+    keepsItsProvider("daemon", asDaemon);
+}
+
+static void lives_on_without_its_main_thread(void)
+{
+    keepsItsProvider("main thread ended", withoutMainThread);
+}
+
+static void lives_on_without_descriptors(void)
+{
+    keepsItsProvider("all descriptors closed", withoutDescriptors);
+}
+
+/* A session whose owner executes another program has no logger any more: it is recovered. */
+static void owner_executes_another_program(void)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    const char *file = at("exec.etl");
+    int ready[2], status;
+    char byte;
+    REQUIRE(pipe(ready) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (startFile("exec", file, &err) != ETW_OK) {
+            _exit(1);
+        }
+        for (uint64_t i = 0; i < 100; i++) {
+            writeOne(1, i);
+        }
+        dup2(ready[1], STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", "echo x; exec sleep 60", (char *)NULL);
+        _exit(1);
+    }
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    CHECK_EQ(EtwSessionQuery("exec", &info, &err), ETW_E_LOOKUP);
+    CHECK_EQ(countFile(file, true), 100);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    close(ready[0]), close(ready[1]);
+}
+
+static void ignore(void *ctx, const EtwRecovered *recovered)
+{
+    (void)ctx;
+    (void)recovered;
+}
+
+/* Process 1 of a pid namespace of its own, with the /proc of that namespace or an empty one. It uses a session from there. */
+static int fromNamespace(const char *proc)
+{
+    EtwSessionInfo info;
+    EtwError err = {0};
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount(proc, "/proc", proc, 0, NULL) != 0) {
+        return 77;
+    }
+    bool good = EtwSessionQuery("namespace", &info, &err) == ETW_OK &&
+                EtwSessionFlush("namespace", NULL, &err) == ETW_OK &&
+                writeOne(1, 0) == ETW_WRITTEN && EtwSessionRecover(ignore, NULL, &err) == ETW_OK;
+    if (!good) {
+        fprintf(stderr, "%s\n", err.message);
+    }
+    return good ? 0 : 1;
+}
+
+static int inNamespace(const char *proc)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
+            _exit(77);
+        }
+        child = fork();
+        if (child == 0) {
+            _exit(fromNamespace(proc));
+        }
+        waitpid(child, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+/* Requires root. */
+static void other_pid_namespace(void)
+{
+    static const char *const procs[] = {"proc", "tmpfs"};
+    for (int i = 0; i < 2; i++) {
+        EtwError err;
+        EtwSessionInfo info;
+        const char *file = at("namespace.etl");
+        REQUIRE(startFile("namespace", file, &err) == ETW_OK);
+        writeOne(0, 0);
+        int result = inNamespace(procs[i]);
+        writeOne(0, 1);
+        CHECK_MSG(EtwSessionStop("namespace", &info, &err) == ETW_OK, "%s: %s", procs[i],
+                err.message);
+        if (result == 77) {
+            SKIP("no pid namespace can be made");
+        }
+        CHECK_MSG(result == 0, "%s: %d", procs[i], result);
+        CHECK_EQ(countFile(file, true), 3);
+    }
+}
+
 static void runtime_dir_refused(void)
 {
     char path[600], out[600];
@@ -514,6 +815,11 @@ int main(int argc, char **argv)
     CHECK_RUN(exit_waits_for_a_stop);
     CHECK_RUN(empty_registry);
     CHECK_RUN(termination_signals);
+    CHECK_RUN(lives_on_without_its_parent);
+    CHECK_RUN(lives_on_without_its_main_thread);
+    CHECK_RUN(lives_on_without_descriptors);
+    CHECK_RUN(owner_executes_another_program);
+    CHECK_RUN(other_pid_namespace);
     CHECK_RUN(runtime_dir_refused);
     return CHECK_DONE();
 }

@@ -7,6 +7,7 @@
  */
 #include "base/os.h"
 #include "tests/support/check.h"
+#include "engine/shared/registry.h"
 #include "engine/shared/ring.h"
 #include "engine/shared/ring_reader.h"
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static pid_t childAt(const char *point, const char *action, void (*work)(void))
     if (child == 0) {
         char text[64];
         snprintf(text, sizeof text, "%s:%s", point, action);
+        RegOpen(NULL); /* processes are known to be dead by their slots of the registry */
         setenv("ETW_TEST_POINT", text, 1);
         work();
         _exit(0);
@@ -311,6 +313,10 @@ int main(int argc, char **argv)
     OsInit();
     CHECK_ARGS(argc, argv);
 #if !defined(_WIN32) && defined(ETW_TEST_POINTS)
+    char dir[] = "/tmp/etw-test-XXXXXX", removal[64];
+    if (mkdtemp(dir) == NULL || setenv("ETW_RUNTIME_DIR", dir, 1) != 0 || RegOpen(NULL) == NULL) {
+        return 1;
+    }
     CHECK_RUN(sweep_spares_the_living);
     CHECK_RUN(sweep_frees_the_deads);
     CHECK_RUN(sweep_finishes_a_wipe);
@@ -319,6 +325,8 @@ int main(int argc, char **argv)
     CHECK_RUN(next_keeps_generation_and_sequence_together);
     CHECK_RUN(next_finds_the_oldest);
     CHECK_RUN(killed_inside_a_record);
+    snprintf(removal, sizeof removal, "rm -rf %s", dir);
+    CHECK_EQ(system(removal), 0);
 #else
     CHECK_RUN(ring_steps);
 #endif

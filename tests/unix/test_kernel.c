@@ -718,8 +718,9 @@ static void sweep_dead(void)
     }
     close(ready[1]);
     CHECK_EQ(read(ready[0], &byte, 1), 1);
-    snprintf(name, sizeof name, TRACEFS "/instances/etw-%d-%llu-left_behind", child,
-            (unsigned long long)OsProcessStart((uint32_t)child));
+    REQUIRE(stat("/proc/self/ns/pid", &st) == 0);
+    snprintf(name, sizeof name, TRACEFS "/instances/etw-%d-%llu-n%llu-left_behind", child,
+            (unsigned long long)OsProcessStart((uint32_t)child), (unsigned long long)st.st_ino);
     CHECK_MSG(stat(name, &st) == 0, "no %s", name);
     EtwKernelSweep();
     CHECK_MSG(stat(name, &st) == 0, "swept while its owner lives: %s", name);
@@ -728,6 +729,17 @@ static void sweep_dead(void)
     CHECK(EtwKernelSweep() >= 2);
     CHECK_MSG(stat(name, &st) != 0, "still there: %s", name);
     close(ready[0]);
+}
+
+/* The owner is in another pid namespace, where its pid means another process: it may be alive. */
+static void sweep_leaves_other_namespaces(void)
+{
+    const char *name = TRACEFS "/instances/etw-4000000-1-n1-elsewhere";
+    struct stat st;
+    REQUIRE(mkdir(name, 0700) == 0);
+    EtwKernelSweep();
+    CHECK(stat(name, &st) == 0);
+    rmdir(name);
 }
 
 /* ---- Listing, names -------------------------------------------------------------------------- */
@@ -898,6 +910,7 @@ int main(int argc, char **argv)
         CHECK_RUN(groups_listed);
         CHECK_RUN(errors_without_root);
         CHECK_RUN(sweep_dead);
+        CHECK_RUN(sweep_leaves_other_namespaces);
         CHECK_RUN(older_tcpip_v6);
         CHECK_RUN(older_tcpip_only_server);
         CHECK_RUN(older_tcpip_only_client);

@@ -436,3 +436,103 @@ void OsFileLockRelease(OsFileLock *lock)
         EtwFree(lock);
     }
 }
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/*
+ * A slot is two locks of open file descriptions, on bytes that the file does not have. A page of the file
+ * is mapped through each description, then the descriptor is closed: the description, and with it the lock,
+ * lasts as long as the mapping. So the program cannot close it, and exec and the process's end release it,
+ * also when only the main thread has ended or when the process is a zombie. The first mapping is inherited
+ * by forked children, the second is not.
+ */
+enum { SLOT_PAGE = 4096, SLOT_LOCKS = 2 };
+static struct stat slotFile; /* of the slot that this process holds */
+
+static struct flock slotLock(uint32_t number, int which)
+{
+    return (struct flock){.l_type = F_WRLCK,
+            .l_whence = SEEK_SET,
+            .l_start = (off_t)(1ll << 40) + SLOT_LOCKS * (off_t)number + which,
+            .l_len = 1};
+}
+
+static EtwStatus holdLock(
+        void **mappingPtr, const char *path, uint32_t number, int which, EtwError *err)
+{
+    struct flock lock = slotLock(number, which);
+    EtwStatus status = ETW_OK;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return EtwFailOs(err, ETW_E_IO, errno, "LOCK", path, "cannot open \"%s\"", path);
+    }
+    if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+        status = errno == EAGAIN || errno == EACCES
+                         ? ETW_AGAIN
+                         : EtwFailOs(err, ETW_E_IO, errno, "LOCK", path,
+                                   "cannot lock \"%s\": set ETW_RUNTIME_DIR to a directory of a "
+                                   "local file system",
+                                   path);
+    } else {
+        *mappingPtr = mmap(NULL, SLOT_PAGE, PROT_NONE, MAP_SHARED, fd, 0);
+        if (*mappingPtr == MAP_FAILED) {
+            status = EtwFailOs(err, ETW_E_MEMORY, errno, "MAP", path, "cannot map \"%s\"", path);
+        }
+        fstat(fd, &slotFile);
+    }
+    close(fd);
+    return status;
+}
+
+EtwStatus OsSlotHold(OsSlot *slot, const char *path, uint32_t number, EtwError *err)
+{
+    void *own;
+    EtwStatus status = holdLock(&slot->kept, path, number, 0, err);
+    if (status != ETW_OK) {
+        return status;
+    }
+    status = holdLock(&own, path, number, 1, err);
+    if (status == ETW_OK && madvise(own, SLOT_PAGE, MADV_DONTFORK) != 0) {
+        munmap(own, SLOT_PAGE);
+        status = EtwFailOs(err, ETW_E_MEMORY, errno, "MAP", path, "cannot map \"%s\"", path);
+    }
+    if (status != ETW_OK) {
+        munmap(slot->kept, SLOT_PAGE);
+    }
+    return status;
+}
+
+void OsSlotLeave(OsSlot *slot)
+{
+    if (slot->kept != NULL) {
+        munmap(slot->kept, SLOT_PAGE);
+        slot->kept = NULL;
+    }
+}
+
+OsSlotState OsSlotCheck(const char *path, uint32_t number, uint32_t pid, uint64_t start)
+{
+    static const OsSlotState states[SLOT_LOCKS] = {OS_SLOT_LEFT, OS_SLOT_HELD};
+    OsSlotState state = OS_SLOT_FREE;
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    (void)pid;
+    (void)start;
+    if (fd < 0) {
+        return OS_SLOT_UNKNOWN;
+    }
+    if (slotFile.st_ino != 0 &&
+            (fstat(fd, &st) != 0 || st.st_ino != slotFile.st_ino || st.st_dev != slotFile.st_dev)) {
+        state = OS_SLOT_UNKNOWN;
+    }
+    for (int i = 0; i < SLOT_LOCKS && state != OS_SLOT_UNKNOWN; i++) {
+        struct flock lock = slotLock(number, i);
+        if (fcntl(fd, F_OFD_GETLK, &lock) != 0) {
+            state = OS_SLOT_UNKNOWN;
+        } else if (lock.l_type != F_UNLCK) {
+            state = states[i];
+        }
+    }
+    close(fd);
+    return state;
+}

@@ -173,6 +173,7 @@ uint64_t OsProcessStart(uint32_t pid)
     FILE *f;
     size_t n;
     unsigned long long start = 0;
+    long threads = 0;
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     f = fopen(path, "re");
     if (f == NULL) {
@@ -184,11 +185,12 @@ uint64_t OsProcessStart(uint32_t pid)
     p = strrchr(text, ')'); /* the command's name may contain any characters */
     if (p == NULL || sscanf(p + 1,
                              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                             "%*d %*d %llu",
-                             &start) != 1) {
+                             "%ld %*d %llu",
+                             &threads, &start) != 2) {
         return 0;
     }
-    return p[2] == 'Z' || p[2] == 'X' ? 0 : start; /* a zombie counts as dead */
+    /* A zombie counts as dead, unless only its main thread has ended. */
+    return (p[2] == 'Z' && threads <= 1) || p[2] == 'X' ? 0 : start;
 }
 
 void OsOnFork(void (*prepare)(void), void (*parent)(void), void (*child)(void))

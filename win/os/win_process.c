@@ -44,6 +44,30 @@ bool OsSharedWakeWait(const OsSharedWake *wake, int64_t timeoutNs)
     return WaitForSingleObject(wake->event, OsWinToMs(timeoutNs)) == WAIT_OBJECT_0;
 }
 
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/* Processes are known by pid and start time: there are no forks and no pid namespaces. */
+EtwStatus OsSlotHold(OsSlot *slot, const char *path, uint32_t number, EtwError *err)
+{
+    (void)path;
+    (void)number;
+    (void)err;
+    slot->kept = NULL;
+    return ETW_OK;
+}
+
+void OsSlotLeave(OsSlot *slot)
+{
+    (void)slot;
+}
+
+OsSlotState OsSlotCheck(const char *path, uint32_t number, uint32_t pid, uint64_t start)
+{
+    (void)path;
+    (void)number;
+    return OsProcessAlive(pid, start) ? OS_SLOT_HELD : OS_SLOT_FREE;
+}
+
 /* ---- Detached processes ---------------------------------------------------------------------- */
 
 /* The path of the DLL that contains this code. False: not a DLL with the entry point. */

@@ -143,7 +143,7 @@ static void wakeOthers(const RegProvider *provider)
     for (int i = 0; i < REG_REGISTRATIONS; i++) {
         const RegRegistration *one = &r->registrations[i];
         if (one->count != 0 && one->provider == provider - r->providers &&
-                one->process < REG_PROCESSES && r->processes[one->process].pid != OsPid()) {
+                one->process < REG_PROCESSES && &r->processes[one->process] != RegSelf()) {
             OsSharedWake wake;
             openWake(&wake, &r->processes[one->process]);
             OsSharedWakePost(&wake);

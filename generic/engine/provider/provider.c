@@ -24,6 +24,7 @@ struct Etw_Event {
     _Atomic(RegProvider *) provider; /* relaxed: the other members are constant */
     EtwDescriptor desc;
     uint32_t eventClass;
+    _Atomic uint32_t generation; /* of the provider's slot when the event was defined */
     Etw_Event *next;
 };
 
@@ -37,7 +38,20 @@ static inline RegProvider *providerOf(const Etw_Event *event)
 
 static inline void setProvider(Etw_Event *event, RegProvider *provider)
 {
+    if (provider != NULL) {
+        atomic_store_explicit(
+                &event->generation, atomic_load(&provider->generation), memory_order_relaxed);
+    }
     atomic_store_explicit(&event->provider, provider, memory_order_relaxed);
+}
+
+/* The slot still belongs to the event's provider. Checked after an enable was read: another provider's
+ * enable is set after the generation has changed. */
+static inline bool isCurrent(const Etw_Event *event, const RegProvider *provider)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&provider->generation, memory_order_relaxed) ==
+           atomic_load_explicit(&event->generation, memory_order_relaxed);
 }
 
 /* ---- Registering ----------------------------------------------------------------------------- */
@@ -120,7 +134,11 @@ Etw_Event *Etw_DefineEvent(
     EtwText meta = {0}, traits = {0};
     RegClass head = {0};
     Etw_Event *event = NULL;
-    if (provider == NULL || RegLock(NULL) != ETW_OK) {
+    if (provider == NULL || RegOpen(NULL) == NULL || RegLock(NULL) != ETW_OK) {
+        return NULL;
+    }
+    if (!RegIsRegistered(provider)) { /* the slot may belong to another provider */
+        RegUnlock();
         return NULL;
     }
     EtwTraceLoggingTraits(&traits, provider->name, NULL);
@@ -324,6 +342,10 @@ static inline __attribute__((always_inline)) int writeWanted(RegProvider *provid
         active &= active - 1;
         if (wanted(e, &event->desc)) {
             Ring *ring = RegRing(e->session, e->instance);
+            if (__builtin_expect(!isCurrent(event, provider), 0)) {
+                result = ETW_LOST_UNDEFINED;
+                break;
+            }
             int one = ring ? writeTo(ring, args) : ETW_WRITTEN;
             result = one != ETW_WRITTEN ? one : result;
         }

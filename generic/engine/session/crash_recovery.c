@@ -324,7 +324,7 @@ void SessionsRecoverDead(void)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         RegSession *s = &RegGet()->sessions[i];
-        if (atomic_load(&s->instance) != 0 && !OsProcessAlive(s->ownerPid, s->ownerStart)) {
+        if (atomic_load(&s->instance) != 0 && !RegProcessLives(s->owner)) {
             RegDisableSession(i);
             s->unsaved = !recoverSession(i);
             if (!s->unsaved) {

@@ -24,11 +24,10 @@ typedef struct EmbeddedLive {
     uint32_t count;
     EtwAnchors anchors;
     OsInstant lastAnchor;
-    uint64_t ownerStart; /* distinguishes the owner from a later process with its pid */
-    bool ended;          /* the session stopped, or its owner died */
-    uint64_t watermark;  /* ticks: events up to here may be delivered */
-    uint64_t last;       /* ticks of the last event delivered */
-    int64_t lastTime;    /* its time in ns */
+    bool ended;         /* the session stopped, or its owner died */
+    uint64_t watermark; /* ticks: events up to here may be delivered */
+    uint64_t last;      /* ticks of the last event delivered */
+    int64_t lastTime;   /* its time in ns */
     int64_t blockedSince;
     int64_t wait;
     uint64_t reported; /* part of the loss that is already added to the session's header */
@@ -60,7 +59,7 @@ static void moveWatermark(EmbeddedLive *l)
     if (now.steady - l->lastAnchor.steady > SECOND) {
         EtwAnchorsAdd(&l->anchors, &now);
         l->lastAnchor = now;
-        l->ended |= !OsProcessAlive(l->ring.header->ownerPid, l->ownerStart);
+        l->ended |= !RegProcessLives(l->ring.header->owner);
     }
     l->ended |= atomic_load_explicit(&l->ring.header->state, memory_order_acquire) == RING_STOPPED;
     l->watermark = l->ended ? UINT64_MAX : l->watermark;
@@ -228,7 +227,6 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
             l->ring.header->startTicks, l->ring.header->startSteady, l->ring.header->startWall};
     OsNow(&l->lastAnchor);
     EtwAnchorsJoin(&l->anchors, &start, &l->lastAnchor);
-    l->ownerStart = OsProcessStart(l->ring.header->ownerPid);
     l->wake = OsWakeNew();
     l->wait = WAIT_LEAST;
     atomic_fetch_add(&l->ring.header->consumers, 1);

@@ -94,7 +94,7 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
     if (index < 0) {
         return ETW_E_LOOKUP;
     }
-    if (r->sessions[index].ownerPid != OsPid()) {
+    if (r->sessions[index].owner != RegSelfKey()) {
         return ETW_AGAIN;
     }
     if (s == NULL) { /* the owner was an earlier process with this pid */
@@ -232,6 +232,7 @@ static EtwStatus makeRing(
     h->realtime = c->realtime;
     h->clock = osClock;
     h->ownerPid = OsPid();
+    h->owner = RegSelfKey();
     h->starter = c->starter != 0 ? c->starter : OsPid();
     h->startTicks = now.ticks;
     h->startSteady = now.steady;

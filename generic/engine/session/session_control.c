@@ -20,8 +20,8 @@ enum {
 
 typedef struct Owner {
     int index; /* of the session */
-    uint32_t pid;
-    uint64_t instance, start;
+    uint32_t pid, key;
+    uint64_t instance;
 } Owner;
 
 static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
@@ -38,7 +38,7 @@ static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
         session = &RegGet()->sessions[owner->index];
         owner->instance = atomic_load(&session->instance);
         owner->pid = session->ownerPid;
-        owner->start = session->ownerStart;
+        owner->key = session->owner;
         if (session->stopping) {
             status = EtwFail(err, ETW_E_STATE, "STOPPING", name,
                     "session \"%s\" is being stopped just now", name);
@@ -50,7 +50,7 @@ static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
 
 static uint64_t stateOf(uint32_t step)
 {
-    return (uint64_t)OsPid() << 32 | step;
+    return (uint64_t)RegSelfKey() << 32 | step;
 }
 
 /* Polls, because control is not performance-critical and an owner that dies posts no wake-up. */
@@ -61,7 +61,7 @@ static void backOff(int turn)
 
 static EtwStatus answerFailed(const char *name, const Owner *owner, EtwError *err)
 {
-    bool lives = OsProcessAlive(owner->pid, owner->start);
+    bool lives = RegProcessLives(owner->key);
     return EtwFail(err, ETW_E_STATE, lives ? "BUSY" : "DIED", name,
             lives ? "process %u, which owns session \"%s\", does not answer: is it stopped?"
                   : "process %u, which owned session \"%s\", has died: \"etw recover\" completes "
@@ -73,7 +73,7 @@ static bool takeRequest(RingRequest *q)
 {
     uint64_t state = atomic_load(&q->state);
     bool free = (uint32_t)state == REQUEST_NONE ||
-                ((uint32_t)state != REQUEST_TAKEN && OsProcessStart((uint32_t)(state >> 32)) == 0);
+                ((uint32_t)state != REQUEST_TAKEN && !RegProcessLives((uint32_t)(state >> 32)));
     return free && atomic_compare_exchange_strong(&q->state, &state, stateOf(REQUEST_FILLING));
 }
 
@@ -126,7 +126,7 @@ static EtwStatus checkAnswer(
 {
     RingRequest *q = &ring->header->request;
     /* Read in this order: an owner that is gone may have answered before. */
-    bool alive = OsProcessAlive(owner->pid, owner->start);
+    bool alive = RegProcessLives(owner->key);
     bool gone = atomic_load(&RegGet()->sessions[owner->index].instance) != owner->instance;
     bool stopped = atomic_load(&ring->header->state) == RING_STOPPED;
     uint64_t state = atomic_load_explicit(&q->state, memory_order_acquire);
@@ -176,7 +176,7 @@ static EtwStatus sendRequest(
     for (int turn = 0; !takeRequest(q); turn++) {
         OsNow(&now);
         if (now.steady - start.steady > ANSWER_TIMEOUT_MS * 1000000ll ||
-                !OsProcessAlive(owner->pid, owner->start)) {
+                !RegProcessLives(owner->key)) {
             return answerFailed(name, owner, err);
         }
         backOff(turn);

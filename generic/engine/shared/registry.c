@@ -19,7 +19,10 @@ static struct {
     char dir[900];
     uint32_t joinedPid; /* process that has joined; a forked child joins again */
     int process;        /* this process's index in processes[] */
+    OsSlot slot;        /* proves that it is alive */
 } reg;
+
+_Atomic uint32_t regSelfKey = REG_KEY_UNKNOWN;
 
 _Atomic(Ring *) regRings[ETW_MAX_SESSIONS];
 static _Atomic(Ring *) retired; /* replaced in regRings; unmapped when no writer uses them */
@@ -44,6 +47,7 @@ static void afterForkInParent(void)
 
 static void afterForkInChild(void)
 {
+    atomic_store(&regSelfKey, REG_KEY_UNKNOWN); /* until it joins */
     EtwThreadsForkDone(true);
     OsMutexUnlock(reg.mutex);
 }
@@ -95,9 +99,38 @@ void RegUnlock(void)
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 
-static bool processAlive(const RegProcess *p)
+enum { GENERATIONS = 0x3FFFFE };
+
+/* Also for a provider that takes a slot. */
+static uint32_t newGeneration(Registry *r)
 {
-    return p->pid != 0 && OsProcessAlive(p->pid, p->start);
+    r->lastGeneration = r->lastGeneration % GENERATIONS + 1;
+    return r->lastGeneration;
+}
+
+static void registryPath(char *path, size_t size)
+{
+    snprintf(path, size, "%s/registry-4", reg.dir);
+}
+
+static OsSlotState slotOf(const Registry *r, uint32_t index)
+{
+    char path[1024];
+    registryPath(path, sizeof path);
+    return OsSlotCheck(path, index, r->processes[index].pid, r->processes[index].start);
+}
+
+bool RegProcessLives(uint32_t key)
+{
+    const Registry *r = RegGet();
+    if (key == REG_KEY_UNKNOWN || key == RegSelfKey() || r == NULL) {
+        return true;
+    }
+    if (atomic_load(&r->processes[key % REG_PROCESSES].key) != key) {
+        return false; /* another process has its slot */
+    }
+    OsSlotState state = slotOf(r, key % REG_PROCESSES);
+    return state == OS_SLOT_HELD || state == OS_SLOT_UNKNOWN;
 }
 
 static void dropProcess(Registry *r, int index)
@@ -110,20 +143,24 @@ static void dropProcess(Registry *r, int index)
     r->processes[index].pid = 0;
 }
 
+/*
+ * Remove the entries of processes that have ended, and return the number of the others. The entry of one
+ * whose forked children have not joined stays: its registrations are theirs.
+ */
 static int sweepProcesses(Registry *r)
 {
-    int alive = 0;
+    int count = 0;
     for (int i = 0; i < REG_PROCESSES; i++) {
         if (r->processes[i].pid == 0) {
             continue;
         }
-        if (processAlive(&r->processes[i])) {
-            alive++;
+        if (slotOf(r, (uint32_t)i) != OS_SLOT_FREE) {
+            count++;
         } else {
             dropProcess(r, i);
         }
     }
-    return alive;
+    return count;
 }
 
 /* Sessions of dead processes count too: they are recovered when sessions are next accessed. */
@@ -147,11 +184,14 @@ static void reset(Registry *r)
             OsFileRemove(path);
         }
     }
-    uint64_t last = r->magic == REG_MAGIC && r->size == sizeof *r ? r->lastInstance : 0;
+    bool good = r->magic == REG_MAGIC && r->size == sizeof *r;
+    uint64_t last = good ? r->lastInstance : 0;
+    uint32_t generation = good ? r->lastGeneration : 0;
     memset(r, 0, offsetof(Registry, arena));
     r->magic = REG_MAGIC;
     r->size = (uint32_t)sizeof *r;
     r->lastInstance = last;
+    r->lastGeneration = generation;
     r->arenaUsed = 64; /* offset 0 means "none" */
 }
 
@@ -173,19 +213,37 @@ static void inherit(Registry *r, int parent, int child)
     }
 }
 
+/* Enter this process, which holds the slot of this entry. */
+static void enterProcess(Registry *r, int index)
+{
+    RegProcess *p = &r->processes[index];
+    p->start = OsProcessStart(OsPid());
+    p->pid = OsPid();
+    atomic_store(&p->wake, 0);
+    atomic_store(&p->key, newGeneration(r) * REG_PROCESSES + (uint32_t)index);
+    if (reg.joinedPid != 0 && r->processes[reg.process].pid == reg.joinedPid) {
+        inherit(r, reg.process, index);
+    }
+    reg.process = index;
+    reg.joinedPid = OsPid();
+    atomic_store(&regSelfKey, atomic_load(&p->key));
+}
+
 static EtwStatus joinProcess(Registry *r, EtwError *err)
 {
+    char path[1024];
+    registryPath(path, sizeof path);
     for (int i = 0; i < REG_PROCESSES; i++) {
-        if (r->processes[i].pid == 0) {
-            r->processes[i].start = OsProcessStart(OsPid());
-            r->processes[i].pid = OsPid();
-            atomic_store(&r->processes[i].wake, 0);
-            if (reg.joinedPid != 0 && r->processes[reg.process].pid == reg.joinedPid) {
-                inherit(r, reg.process, i);
-            }
-            reg.process = i;
-            reg.joinedPid = OsPid();
-            return ETW_OK;
+        OsSlot slot;
+        EtwStatus status =
+                r->processes[i].pid == 0 ? OsSlotHold(&slot, path, (uint32_t)i, err) : ETW_AGAIN;
+        if (status == ETW_OK) {
+            enterProcess(r, i);
+            OsSlotLeave(&reg.slot); /* that of the parent, if this is a forked child */
+            reg.slot = slot;
+        }
+        if (status != ETW_AGAIN) {
+            return status;
         }
     }
     return EtwFail(err, ETW_E_LIMIT, "PROCESSES", NULL,
@@ -196,7 +254,7 @@ static EtwStatus mapLocked(EtwError *err)
 {
     char path[1024];
     EtwStatus status;
-    snprintf(path, sizeof path, "%s/registry-4", reg.dir);
+    registryPath(path, sizeof path);
     status = OsMapShared(&reg.map, path, false, 0, err);
     if (status == ETW_OK && reg.map.size < sizeof(Registry)) {
         OsUnmap(&reg.map);
@@ -343,7 +401,7 @@ int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, Et
                                                                       : r->lastInstance + 1;
             r->lastInstance = instance;
             s->ownerPid = OsPid();
-            s->ownerStart = OsProcessStart(OsPid());
+            s->owner = RegSelfKey();
             s->stopping = 0;
             s->unsaved = 0;
             s->startWall = startWall;
@@ -384,6 +442,7 @@ RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make)
         return NULL;
     }
     memset(empty, 0, sizeof *empty);
+    empty->generation = newGeneration(r);
     empty->guid = *guid;
     snprintf(empty->name, sizeof empty->name, "%s", name ? name : "");
     empty->used = 1;
@@ -421,6 +480,12 @@ int RegRemoveRegistration(RegProvider *provider)
 {
     RegRegistration *r = registrationOf(provider);
     return r && r->count > 0 ? (int)--r->count : 0;
+}
+
+bool RegIsRegistered(const RegProvider *provider)
+{
+    const RegRegistration *r = registrationOf(provider);
+    return r != NULL && r->count > 0;
 }
 
 void RegKeepOnly(const RegProvider *provider)

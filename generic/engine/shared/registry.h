@@ -3,6 +3,14 @@
  *
  *	Access to the user's registry, which is mapped once per process and locked for changes. It contains
  *	sessions, providers, enables and event classes; shared_layout.h has the layout.
+ *
+ *	A process has an entry from its first RegOpen to its end, and holds the slot of the entry's index
+ *	(OsSlotHold). Only the slot decides whether the process is alive. An entry, with the registrations
+ *	of its process, is removed when the slot is free: the process has ended or executed another program,
+ *	and so have the forked children that have not joined. A forked child joins at its first call or
+ *	write, and takes over its parent's registrations. So a program may register and then call daemon(3).
+ *	A provider's slot is used again when no process has registered the provider and no session has
+ *	enabled it. Its generation changes then, and writes through older handles are refused.
  */
 #ifndef ETW_REGISTRY_H
 #define ETW_REGISTRY_H
@@ -44,6 +52,7 @@ void RegRemoveSession(int index); /* its enables too */
 RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make);
 int RegAddRegistration(RegProvider *provider); /* count of this process after it */
 int RegRemoveRegistration(RegProvider *provider);
+bool RegIsRegistered(const RegProvider *provider); /* by this process */
 /* In a forked process: drop its registrations of all other providers, which are the parent's. */
 void RegKeepOnly(const RegProvider *provider);
 int RegRegistrations(const RegProvider *provider); /* all processes */

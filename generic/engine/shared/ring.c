@@ -116,7 +116,7 @@ static bool take(RingBuffer *b, uint32_t from)
                 &b->state, &from, RING_RECYCLING, memory_order_acquire, memory_order_relaxed)) {
         return false;
     }
-    atomic_store_explicit(&b->claimer, OsPid(), memory_order_relaxed);
+    atomic_store_explicit(&b->claimer, RegSelfKey(), memory_order_relaxed);
     return true;
 }
 
@@ -492,7 +492,7 @@ static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
     uint32_t head = atomic_load_explicit(&record->head, memory_order_acquire);
     uint64_t word = atomic_load_explicit(&ring->buffers[buffer].reserve, memory_order_acquire);
     if (!(head & RING_OPEN) || !fits(head, endOf(ring, word) - offset) ||
-            OsProcessStart(record->pid) != 0) {
+            RegProcessLives(record->writer)) {
         return false;
     }
     record->eventClass = 0;
@@ -613,7 +613,7 @@ void RingSweep(Ring *ring)
     for (uint32_t i = 0; i < ring->bufferCount; i++) {
         RingBuffer *b = &ring->buffers[i];
         uint32_t claimer = atomic_load_explicit(&b->claimer, memory_order_acquire);
-        if (claimer != 0 && OsProcessStart(claimer) == 0) {
+        if (claimer != 0 && !RegProcessLives(claimer)) {
             sweepClaim(ring, i);
         }
         if (atomic_exchange_explicit(&b->stuck, 0, memory_order_relaxed) != 0) {

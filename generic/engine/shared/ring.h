@@ -19,6 +19,7 @@
 #define ETW_RING_H
 
 #include "base/os.h"
+#include "engine/shared/process_key.h"
 #include "engine/shared/shared_layout.h"
 #include "engine/shared/testpoint.h"
 
@@ -79,6 +80,7 @@ static inline RingRecord *RingTryReserve(Ring *ring, uint32_t stream, uint32_t s
     record = (RingRecord *)(RingDataOf(ring, index) + (uint32_t)word);
     ETW_TEST_POINT("record.before-open");
     record->pid = OsPid();
+    record->writer = RegSelfKey();
     /* release: a thread that finds the record open sees its writer */
     atomic_store_explicit(&record->head, size | RING_OPEN, memory_order_release);
     record->ticks = now;

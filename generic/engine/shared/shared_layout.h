@@ -34,7 +34,7 @@ typedef struct RegSession {
     _Atomic uint64_t instance; /* 0: slot free. Names the mapping file */
     uint32_t ownerPid;
     uint32_t stopping;
-    uint64_t ownerStart; /* OsProcessStart of the owner */
+    uint32_t owner; /* key of the owner (process_key.h) */
     int64_t startWall;
     uint32_t
             unsaved; /* the owner is dead and its events could not be written yet: its name is free */
@@ -64,8 +64,9 @@ typedef struct RegProvider {
     _Atomic uint32_t system;
     uint32_t systemLevel;
     uint64_t systemKeywords;
-    _Atomic uint32_t captures; /* how often its state was requested */
-    uint32_t used;             /* slot taken */
+    _Atomic uint32_t captures;   /* how often its state was requested */
+    uint32_t used;               /* slot taken */
+    _Atomic uint32_t generation; /* changes when another provider takes the slot */
     EtwGuid guid;
     char name[128];
     RegEnable enables[ETW_MAX_ENABLES];
@@ -75,6 +76,7 @@ typedef struct RegProcess {
     uint32_t pid;          /* 0: free */
     _Atomic uint32_t wake; /* OsSharedWake: the request for one of its providers has changed */
     uint64_t start;
+    _Atomic uint32_t key; /* process_key.h; stays after the process has gone */
 } RegProcess;
 
 typedef struct RegRegistration {
@@ -100,6 +102,7 @@ typedef struct Registry {
     uint32_t size;      /* sizeof(Registry): a version of the layout */
     uint32_t arenaUsed; /* bytes; a class is published after this has moved past it */
     uint64_t lastInstance;
+    uint32_t lastGeneration; /* of a process or provider */
     RegSession sessions[ETW_MAX_SESSIONS];
     RegProcess processes[REG_PROCESSES];
     RegRegistration registrations[REG_REGISTRATIONS];
@@ -124,7 +127,7 @@ enum {
     REQUEST_PIDS = 256
 };
 typedef struct RingRequest {
-    _Atomic uint64_t state; /* the requesting process's pid << 32 | REQUEST_* */
+    _Atomic uint64_t state; /* the requesting process's key << 32 | REQUEST_* */
     uint32_t verb;          /* ControlVerb */
     uint32_t flushMs, maxBuffers, maxMB;
     uint32_t allPids, stacks, interval, groupCount;
@@ -167,7 +170,7 @@ typedef struct RingBuffer {
     _Atomic uint64_t opened;    /* ticks: age for overwriting */
     _Atomic uint64_t serial;    /* events of the stream before this buffer, counted by the logger */
     _Atomic uint32_t abandoned; /* a hung writer may still store into it: never reused */
-    _Atomic uint32_t claimer; /* pid of the process that claimed and has not installed it; else 0 */
+    _Atomic uint32_t claimer; /* key of the process that claimed and has not installed it; else 0 */
     _Atomic uint32_t stuck;   /* overwrite mode: contains a record that was left open */
 } RingBuffer;
 
@@ -185,6 +188,7 @@ typedef struct RingHeader {
     uint32_t realtime;
     uint32_t clock; /* EtwClock */
     uint32_t ownerPid, starter;
+    uint32_t owner;     /* key of the owner (process_key.h) */
     uint32_t overwrite; /* writers reuse the oldest closed buffer when none is free */
     uint64_t startTicks;
     int64_t startSteady, startWall;
@@ -228,7 +232,7 @@ typedef struct RingRecord {
     uint16_t payloadSize;
     uint8_t flags;
     uint8_t stackCount; /* addresses, 8 bytes each, the innermost first */
-    uint8_t reserved[4];
+    uint32_t writer;    /* key of its process */
     /* [activity 16][related 16] stack, payload, zero padding to 8 */
 } RingRecord;
 _Static_assert(sizeof(RingRecord) == 32, "a record's header is 32 bytes");

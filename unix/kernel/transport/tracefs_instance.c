@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,6 +129,19 @@ void TraceDisable(TraceInstance *t, const char *system, const char *event)
     tracefs_event_disable(t->fs, system, event);
 }
 
+/* Identifies this process's pid namespace. 0: unknown, because /proc is not that of the namespace. */
+static unsigned long long pidNamespace(void)
+{
+    char self[32] = "", own[32];
+    struct stat st;
+    snprintf(own, sizeof own, "%u", OsPid());
+    if (readlink("/proc/self", self, sizeof self - 1) < 0 || strcmp(self, own) != 0 ||
+            stat("/proc/self/ns/pid", &st) != 0) {
+        return 0;
+    }
+    return (unsigned long long)st.st_ino;
+}
+
 /* ---- Creating and removing ------------------------------------------------------------------- */
 
 /* Characters of a session's name that tracefs or a shell could misinterpret are replaced by '_'. */
@@ -141,8 +155,8 @@ static void instanceName(char *name, size_t size, const char *session, const cha
         clean[n] = plain || c == '_' || c == '.' ? c : '_';
     }
     clean[n] = '\0';
-    snprintf(name, size, "etw-%u-%llu-%s%s", OsPid(), (unsigned long long)OsProcessStart(OsPid()),
-            clean, suffix);
+    snprintf(name, size, "etw-%u-%llu-n%llu-%s%s", OsPid(),
+            (unsigned long long)OsProcessStart(OsPid()), pidNamespace(), clean, suffix);
     if (nth > 0) {
         size_t used = strlen(name);
         snprintf(name + used, size - used, "~%d", nth);
@@ -256,13 +270,14 @@ uint64_t TraceLost(TraceInstance *t)
 
 /* ---- Instances of dead processes ------------------------------------------------------------- */
 
-/* Parse etw-PID-START-...; false: another name. */
+/* Parse etw-PID-START-nNAMESPACE-...; false: another name, or of another pid namespace. */
 static bool ownerOf(const char *name, uint32_t *pid, uint64_t *start)
 {
     unsigned p;
-    unsigned long long s;
+    unsigned long long s, space;
     int used = 0;
-    if (sscanf(name, "etw-%u-%llu-%n", &p, &s, &used) != 2 || used == 0) {
+    if (sscanf(name, "etw-%u-%llu-n%llu-%n", &p, &s, &space, &used) != 3 || used == 0 ||
+            space == 0 || space != pidNamespace()) {
         return false;
     }
     *pid = p;

@@ -13,17 +13,18 @@
 
 typedef enum EtwValueKind {
     ETW_V_NULL,
-    ETW_V_INT,       /* i */
-    ETW_V_UINT,      /* u */
-    ETW_V_DOUBLE,    /* d */
-    ETW_V_BOOL,      /* u is 0 or 1 */
-    ETW_V_TEXT,      /* data/size: bytes, UTF-8 or ANSI */
-    ETW_V_TEXT16,    /* data/size: UTF-16LE, size in bytes, even */
-    ETW_V_BYTES,     /* data/size */
-    ETW_V_GUID,      /* data: 16 bytes */
-    ETW_V_SID,       /* data/size */
-    ETW_V_FILETIME,  /* u: 100 ns since 1601 */
-    ETW_V_SYSTEMTIME /* data: 16 bytes */
+    ETW_V_INT,        /* i */
+    ETW_V_UINT,       /* u */
+    ETW_V_DOUBLE,     /* d */
+    ETW_V_BOOL,       /* u is 0 or 1 */
+    ETW_V_TEXT,       /* data/size: bytes, UTF-8 or ANSI */
+    ETW_V_TEXT16,     /* data/size: UTF-16LE, size in bytes, even */
+    ETW_V_BYTES,      /* data/size */
+    ETW_V_GUID,       /* data: 16 bytes */
+    ETW_V_SID,        /* data/size */
+    ETW_V_FILETIME,   /* u: 100 ns since 1601 */
+    ETW_V_SYSTEMTIME, /* data: 16 bytes */
+    ETW_V_ENCODED     /* only of a source of EtwEncode: it has appended the value's bytes itself */
 } EtwValueKind;
 
 typedef struct EtwValue {

@@ -24,7 +24,7 @@ typedef struct Build {
 static EtwStatus put(Build *b, const void *data, size_t size)
 {
     size_t used = b->out->size - b->start;
-    if (size > ETW_ENCODE_MAX - used) {
+    if (used > ETW_ENCODE_MAX || size > ETW_ENCODE_MAX - used) {
         return EtwFail(b->errPtr, ETW_E_LIMIT, "PAYLOAD", "", "the payload is larger than %d bytes",
                 ETW_ENCODE_MAX);
     }
@@ -347,7 +347,11 @@ static EtwStatus buildElement(Build *b, const EtwField *f)
     EtwStatus status;
     if (f->in == ETW_IN_SKIP) {
         status = putZeros(b, f->length ? f->length : b->pointerSize);
-    } else if ((status = b->source->value(b->ctx, f, &value, b->errPtr)) == ETW_OK) {
+    } else if ((status = b->source->value(b->ctx, f, &value, b->errPtr)) != ETW_OK) {
+        return status;
+    } else if (value.kind == ETW_V_ENCODED) {
+        status = put(b, NULL, 0);
+    } else {
         status = f->sized != ETW_SIZE_OWN ? putSized(b, f, &value) : putScalar(b, f, &value);
     }
     if (status == ETW_OK && f->counts) { /* in the same way as the decoder */

@@ -305,6 +305,7 @@ void EtwFormatValue(EtwText *out, const EtwField *field, const EtwValue *v)
 {
     switch (v->kind) {
     case ETW_V_NULL:
+    case ETW_V_ENCODED:
         break;
     case ETW_V_INT:
     case ETW_V_UINT:

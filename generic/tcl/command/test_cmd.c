@@ -117,25 +117,23 @@ static int getProviderGuid(const EventBuilder *m, const char *name, EtwGuid *gui
 /* -fields: of any provider and any name. */
 static int describeGiven(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
-    EtwType *types;
+    Etw_Field *fields;
     EtwGuid guid;
     Tcl_DString ds, dsProvider;
-    int count, fieldCount;
+    int count;
 
-    if (EtwTypesParse(m->ctx->interp, m->options->fields, &types, &count) != TCL_OK) {
+    if (EtwTypesParse(m->ctx->interp, m->options->fields, &fields, &count) != TCL_OK) {
         return TCL_ERROR;
     }
     Tcl_DStringInit(&ds);
     Tcl_DStringInit(&dsProvider);
-    Etw_Field *fields = EtwTypesFlatten(types, count, &fieldCount);
     Etw_EventDesc desc = {.name = EtwUtf8Of(name, &ds, NULL), .level = ETW_LEVEL_INFO};
     const char *providerName = EtwUtf8Of(provider, &dsProvider, NULL);
     int result = getProviderGuid(m, providerName, &guid);
     if (result == TCL_OK) {
-        result = describe(m, providerName, &guid, &desc, fields, fieldCount);
+        result = describe(m, providerName, &guid, &desc, fields, count);
     }
-    EtwFree(fields);
-    EtwTypesFree(types, count);
+    EtwTypesFree(fields, count);
     Tcl_DStringFree(&ds);
     Tcl_DStringFree(&dsProvider);
     return result;
@@ -144,18 +142,14 @@ static int describeGiven(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 /* One that `etw provider event` defined. */
 static int describeOwn(EventBuilder *m, EtwTclProvider *provider, Tcl_Obj *name)
 {
-    int fieldCount;
     const EtwTclEvent *event = EtwFindEvent(m->ctx, provider, name);
 
     if (event == NULL) {
         return TCL_ERROR;
     }
     Etw_EventDesc desc = event->desc;
-    Etw_Field *fields = EtwTypesFlatten(event->fields, event->fieldCount, &fieldCount);
     desc.name = Tcl_GetString(name);
-    int result = describe(m, provider->name, &provider->guid, &desc, fields, fieldCount);
-    EtwFree(fields);
-    return result;
+    return describe(m, provider->name, &provider->guid, &desc, event->fields, event->fieldCount);
 }
 
 static int describeScript(EventBuilder *m, Tcl_Obj *name)

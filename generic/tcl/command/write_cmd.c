@@ -108,7 +108,7 @@ static int wrongCount(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *con
     Tcl_DString usage;
 
     Tcl_DStringInit(&usage);
-    for (int i = 0; i < event->fieldCount; i++) {
+    for (int i = 0; i < event->fieldCount; i += event->schema->fields[i].span) {
         Tcl_DStringAppend(&usage, i ? " " : "", -1);
         Tcl_DStringAppend(&usage, event->fields[i].name, -1);
     }
@@ -122,9 +122,11 @@ static int wrongCount(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *con
 static int writeEvent(
         Tcl_Interp *interp, EtwText *payload, const EtwTclEvent *event, Tcl_Obj *const values[])
 {
+    const EtwType *type = event->types, *end = type + event->fieldCount;
+
     payload->size = 0;
-    for (int i = 0; i < event->fieldCount; i++) {
-        if (EtwEncodeField(interp, payload, &event->fields[i], values[i]) != TCL_OK) {
+    for (; type < end; type += type->field->span, values++) {
+        if (EtwEncodeField(interp, payload, type, *values) != TCL_OK) {
             return TCL_ERROR;
         }
     }
@@ -146,7 +148,7 @@ int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     if (!Etw_Enabled(slot->provider->handle, event->level, event->keyword)) {
         return TCL_OK;
     }
-    if (objc - 3 != event->fieldCount) {
+    if (objc - 3 != event->valueCount) {
         return wrongCount(interp, event, objv);
     }
     return writeEvent(interp, &((EtwInterp *)clientData)->writeCache->payload, event, objv + 3);

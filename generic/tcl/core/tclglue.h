@@ -183,6 +183,22 @@ bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
 int EtwNameDistance(const char *a, const char *b);
 /* 0 .. 2^64-1. */
 int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr);
+/* -2^63 .. 2^63-1; false: it is no such number. */
+static inline bool EtwGetInt64(Tcl_Obj *obj, int64_t *valuePtr)
+{
+    Tcl_WideInt wide;
+
+    if (Tcl_GetWideIntFromObj(NULL, obj, &wide) != TCL_OK) {
+        return false;
+    }
+    *valuePtr = wide;
+#if TCL_MAJOR_VERSION < 9
+    /* 8.6 wraps numbers of up to 64 bits and a sign. The type is int, wideInt or bignum now. */
+    return obj->typePtr->name[0] != 'b';
+#else
+    return true;
+#endif
+}
 Tcl_Obj *EtwUint64Obj(uint64_t value);
 Tcl_Obj *EtwGuidObj(const EtwGuid *guid);
 int EtwGetGuid(Tcl_Interp *interp, Tcl_Obj *obj, EtwGuid *guidPtr);

@@ -1,24 +1,31 @@
 /*
  * tcl/core/value_bytes.h --
  *
- *	Tcl values to the bytes of a field, for the forms that do not depend on the field: what `etw write`
- *	(tcl/provider/write_encode.c) and the encoder of dicts (tcl/value/dict_encoder_value.c) share.
+ *	Tcl values to the bytes of a scalar field, in the notation of `etw write`. The encoder
+ *	(tcl/value/dict_encoder.h) uses it for all scalars; it accepts further notations in dicts
+ *	(tcl/value/dict_encoder_value.c).
  */
 #ifndef ETW_VALUE_BYTES_H
 #define ETW_VALUE_BYTES_H
 
+#include "schema/model/schema.h"
 #include "tcl/core/tclglue.h"
 
-enum { ETW_VALUE_BYTES = 68 };
+enum {
+    ETW_SID_BYTES = 68,     /* of the longest SID */
+    ETW_MAX_PAYLOAD = 65536 /* bytes: no event can have more */
+};
 
-/* The bytes of a value, ETW_VALUE_BYTES at most; returns how many, 0: obj is no such value. */
-typedef size_t EtwBytesProc(Tcl_Obj *obj, uint8_t *bytes);
-EtwBytesProc EtwBoolBytes; /* 4 bytes */
-EtwBytesProc EtwGuidBytes, EtwSidBytes;
-EtwBytesProc EtwIpv4Bytes,
-        EtwIpv6Bytes;      /* network byte order; IPv4 becomes ::ffff:a.b.c.d in the latter */
-EtwBytesProc EtwPortBytes; /* network byte order */
-EtwBytesProc EtwFiletimeBytes, EtwSystemtimeBytes; /* of nanoseconds since 1970 */
+/*
+ * Append the value of a field. False: obj is no value of the field, and nothing is appended. Of a text or
+ * blob of more than 65535 bytes, only the first ETW_MAX_PAYLOAD are appended.
+ */
+typedef bool EtwAppendProc(EtwText *out, const EtwField *field, Tcl_Obj *obj);
+/*
+ * The function for a field. NULL: its values depend on more than its type: names of values, a size that the
+ * schema defines, an out-type that changes the notation. Never for types of `etw provider event`.
+ */
+EtwAppendProc *EtwAppendProcOf(const EtwField *field, uint8_t pointerSize);
 
 /* ms since 1970 as a SYSTEMTIME; false: before its year 0 or after its last. */
 bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16]);
@@ -27,7 +34,7 @@ bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16]);
 bool EtwParseIpv4(const char *text, uint8_t address[4]);
 bool EtwParseIpv6(
         const char *text, uint8_t address[16]); /* an IPv4 address becomes ::ffff:a.b.c.d */
-/* S-1-...; *sizePtr: bytes used of 68. */
-bool EtwParseSid(const char *text, uint8_t sid[68], size_t *sizePtr);
+/* S-1-...; *sizePtr: bytes used. */
+bool EtwParseSid(const char *text, uint8_t sid[ETW_SID_BYTES], size_t *sizePtr);
 
 #endif

@@ -21,6 +21,24 @@ static Tcl_Encoding utf8Encoding(void)
     return encoding;
 }
 
+static bool isAscii(const char *text, size_t size)
+{
+    uint64_t all = 0, eight;
+
+    if (size < 8) {
+        for (size_t i = 0; i < size; i++) {
+            all |= (uint8_t)text[i];
+        }
+        return (all & 0x80) == 0;
+    }
+    for (size_t i = 8; i < size; i += 8) {
+        memcpy(&eight, text + i - 8, 8);
+        all |= eight;
+    }
+    memcpy(&eight, text + size - 8, 8);
+    return ((all | eight) & 0x8080808080808080) == 0;
+}
+
 /* Bytes that the dialect writes otherwise: NUL, surrogates, and what lies beyond the BMP. */
 static bool isModifiedUtf8(const char *text, size_t size)
 {
@@ -38,7 +56,7 @@ const char *EtwUtf8Of(Tcl_Obj *obj, Tcl_DString *dsPtr, size_t *sizePtr)
     Tcl_Size length;
     const char *text = Tcl_GetStringFromObj(obj, &length);
 
-    if (isModifiedUtf8(text, (size_t)length)) {
+    if (!isAscii(text, (size_t)length) && isModifiedUtf8(text, (size_t)length)) {
         Tcl_DStringFree(dsPtr);
         text = Tcl_UtfToExternalDString(utf8Encoding(), text, length, dsPtr);
         length = Tcl_DStringLength(dsPtr);
@@ -186,10 +204,9 @@ static bool parseUint64(const char *text, uint64_t *valuePtr)
 
 int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr)
 {
-    Tcl_WideInt wide;
+    int64_t wide;
 
-    /* 8.6 wraps 2^63 and up to negative numbers, 9.0 refuses them: both are settled by the text. */
-    if (Tcl_GetWideIntFromObj(NULL, obj, &wide) == TCL_OK && wide >= 0) {
+    if (EtwGetInt64(obj, &wide) && wide >= 0) {
         *valuePtr = (uint64_t)wide;
         return TCL_OK;
     }

@@ -169,6 +169,8 @@ void EtwProvidersFree(EtwInterp *ctx)
 static void freeEvent(EtwTclEvent *event)
 {
     EtwTypesFree(event->fields, event->fieldCount);
+    EtwFree(event->schema);
+    EtwFree(event->types);
     EtwFree(event->spec);
     EtwFree(event);
 }
@@ -314,11 +316,24 @@ static void putEvent(EtwTclProvider *provider, EtwTclEvent *event, Tcl_Obj *name
     Tcl_SetHashValue(entry, event);
 }
 
+static void setTypes(EtwTclEvent *event)
+{
+    enum { POINTER_SIZE = 8 }; /* of the events that this package writes, on all platforms */
+    const EtwField *fields = event->schema->fields;
+
+    event->types = EtwAlloc(sizeof(EtwType) * (size_t)(event->fieldCount + 1));
+    for (int i = 0; i < event->fieldCount; i++) {
+        event->types[i] = (EtwType){&fields[i], EtwAppendProcOf(&fields[i], POINTER_SIZE)};
+    }
+    for (int i = 0; i < event->fieldCount; i += fields[i].span) {
+        event->valueCount++;
+    }
+}
+
 int EtwProviderDefine(
         Tcl_Interp *interp, EtwTclProvider *provider, const Etw_EventDesc *desc, Tcl_Obj *spec)
 {
     EtwTclEvent *event = EtwAlloc(sizeof *event);
-    int fieldCount;
 
     event->provider = provider;
     event->desc = *desc;
@@ -330,9 +345,10 @@ int EtwProviderDefine(
         freeEvent(event);
         return TCL_ERROR;
     }
-    Etw_Field *fields = EtwTypesFlatten(event->fields, event->fieldCount, &fieldCount);
-    event->event = Etw_DefineEvent(provider->handle, desc, fields, fieldCount);
-    EtwFree(fields);
+    event->schema = EtwTypesSchema(desc->name, event->fields, event->fieldCount);
+    if (event->schema != NULL) {
+        event->event = Etw_DefineEvent(provider->handle, desc, event->fields, event->fieldCount);
+    }
     if (event->event == NULL) {
         freeEvent(event);
         return EtwTclFail(interp, ETW_E_LIMIT, "EVENT", desc->name,
@@ -340,6 +356,7 @@ int EtwProviderDefine(
                 "an event can describe, or the registry is out of room",
                 desc->name, provider->name);
     }
+    setTypes(event);
     Tcl_Obj *name = EtwStringObj(desc->name);
     Tcl_IncrRefCount(name);
     putEvent(provider, event, name);

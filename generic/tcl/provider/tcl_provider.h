@@ -12,48 +12,28 @@
 
 /* ---- Types of fields (event_types.c) ----------------------------------------------------------- */
 
-typedef struct EtwType EtwType;
+/* Parse {field type ?field type ...?} into the list that Etw_DefineEvent takes. Free it with EtwTypesFree. */
+int EtwTypesParse(Tcl_Interp *interp, Tcl_Obj *spec, Etw_Field **fieldsPtr, int *countPtr);
+void EtwTypesFree(Etw_Field *fields, int count); /* accepts NULL */
+/* The schema that readers find in the event's metadata; freed with EtwFree. NULL: it has none. */
+EtwSchema *EtwTypesSchema(const char *event, const Etw_Field *fields, int count);
+/* Values of a scalar field of such a schema, for messages: "a GUID". */
+const char *EtwTypeExpected(const EtwField *field);
 
-/* Append one scalar; an error is left in interp. */
-typedef int EtwEncodeProc(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value);
-
-typedef struct EtwTypeInfo {
-    const char *name; /* "uint32" */
-    uint8_t in, out;  /* ETW_IN_*, ETW_OUT_* */
-    uint8_t size;     /* bytes of a number */
-    bool isSigned;
-    EtwEncodeProc *encode; /* NULL: a struct */
-    EtwBytesProc *bytes;   /* of EtwEncodeBytes, with what it expects, for messages */
-    const char *expected;
-} EtwTypeInfo;
-
-struct EtwType {
-    const EtwTypeInfo *info; /* the struct type's own for a struct */
-    char *name;              /* of the field */
-    uint8_t array;           /* ETW_SCALAR, ETW_ARRAY_FIXED, ETW_ARRAY_COUNTED */
-    uint16_t count;          /* of a fixed array */
-    int memberCount;
-    EtwType *members;
-};
-
-/* All types by name, ends with NULL; the last one is "struct". */
-extern const EtwTypeInfo etwTypes[];
-
-/* Parse {field type ?field type ...?}; *typesPtr to be freed with EtwTypesFree. */
-int EtwTypesParse(Tcl_Interp *interp, Tcl_Obj *spec, EtwType **typesPtr, int *countPtr);
-void EtwTypesFree(EtwType *types, int count); /* accepts NULL */
-/* The flat list that Etw_DefineEvent takes; names point into types. Free it with EtwFree. */
-Etw_Field *EtwTypesFlatten(const EtwType *types, int count, int *fieldCountPtr);
+/* A field of such a schema, with the function for its values; NULL for a struct, whose members follow. */
+typedef struct EtwType {
+    const EtwField *field;
+    EtwAppendProc *append;
+} EtwType;
 
 /* ---- Payload bytes (write_encode.c) ---------------------------------------------------------------- */
 
-/* Bytes. The payload of a value that needs more is larger, too, but not complete: no event can have it. */
-enum { ETW_MAX_PAYLOAD = 65536 };
-/* Append the value of a field: a scalar, a list for an array, a dict for a struct. */
+/*
+ * Append the value of a field: a scalar, a list for an array, a dict for a struct, whose other keys are
+ * ignored. On an error, a message is left in interp. A value that no event can hold is no error: *out gets
+ * more than ETW_MAX_PAYLOAD bytes.
+ */
 int EtwEncodeField(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value);
-
-EtwEncodeProc EtwEncodeString, EtwEncodeWideString, EtwEncodeBinary, EtwEncodeBytes;
-EtwEncodeProc EtwEncodeWide, EtwEncodeInteger, EtwEncodeReal;
 
 /* ---- Providers (tcl_provider.c) ------------------------------------------------------------------ */
 
@@ -80,9 +60,12 @@ typedef struct EtwTclEvent {
     uint8_t level;
     uint64_t keyword;
     Etw_EventDesc desc; /* desc.name is the key in the provider's table */
+    Etw_Field *fields;  /* members of structs included */
     int fieldCount;
-    EtwType *fields;
-    char *spec; /* as given to etw provider event */
+    EtwSchema *schema;
+    EtwType *types; /* of all fields */
+    int valueCount; /* fields without members of structs: values of etw write */
+    char *spec;     /* as given to etw provider event */
 } EtwTclEvent;
 
 /* Rises when a provider or an event is deleted, which invalidates caches. */

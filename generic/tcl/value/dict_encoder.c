@@ -21,6 +21,8 @@ typedef struct Frame {
 
 typedef struct DictEncoder {
     const EtwSchema *schema;
+    EtwText *out;
+    uint8_t pointerSize;
     EtwMissingMode mode;
     bool explained;        /* the error names the field and its type */
     const EtwField *asked; /* last */
@@ -340,23 +342,48 @@ static EtwStatus encodeMissing(DictEncoder *g, const EtwField *f, EtwValue *valu
     return status;
 }
 
+static EtwStatus refuseValue(
+        DictEncoder *g, const EtwField *f, uint8_t width, Tcl_Obj *obj, EtwError *errPtr)
+{
+    EtwText expected = {NULL, 0, 0};
+
+    EtwAddExpected(&expected, f, width);
+    EtwTextChar(&expected, '\0');
+    EtwStatus status = wrongValue(g, f, expected.data, obj, errPtr);
+    EtwTextFree(&expected);
+    return status;
+}
+
+/* A text or blob that is too long is left to the schema's encoder, whose message names the field. */
+static bool append(DictEncoder *g, const EtwField *f, Tcl_Obj *obj)
+{
+    EtwAppendProc *proc = EtwAppendProcOf(f, g->pointerSize);
+    size_t start = g->out->size;
+
+    if (proc != NULL && proc(g->out, f, obj) && g->out->size - start <= 2 + UINT16_MAX) {
+        return true;
+    }
+    g->out->size = start;
+    return false;
+}
+
 static EtwStatus onValue(void *ctx, const EtwField *f, EtwValue *value, EtwError *errPtr)
 {
     DictEncoder *g = ctx;
     Tcl_Obj *obj = take(g, f);
+    EtwStatus status = ETW_OK;
     uint8_t width = value->width;
 
     if (obj == NULL) {
         return encodeMissing(g, f, value, errPtr);
     }
-    if (EtwValueFromObj(&g->scratch, f, obj, value)) {
-        return ETW_OK;
+    Tcl_IncrRefCount(obj); /* a list may have made it for this call */
+    if (append(g, f, obj)) {
+        value->kind = ETW_V_ENCODED;
+    } else if (!EtwValueFromObj(&g->scratch, f, obj, value)) {
+        status = refuseValue(g, f, width, obj, errPtr);
     }
-    EtwText expected = {NULL, 0, 0};
-    EtwAddExpected(&expected, f, width);
-    EtwTextChar(&expected, '\0');
-    EtwStatus status = wrongValue(g, f, expected.data, obj, errPtr);
-    EtwTextFree(&expected);
+    Tcl_DecrRefCount(obj);
     return status;
 }
 
@@ -413,6 +440,8 @@ int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uin
     }
     memset(&g, 0, offsetof(DictEncoder, frames));
     g.schema = schema;
+    g.out = out;
+    g.pointerSize = pointerSize;
     g.mode = mode;
     EtwStatus status = push(&g, dict, NULL, true, &err);
     if (status == ETW_OK) {

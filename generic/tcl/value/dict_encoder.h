@@ -2,13 +2,12 @@
  * tcl/value/dict_encoder.h --
  *
  *	Encodes a Tcl dict of fields as the payload of an event of any schema. Accepts the values in a decoded
- *	event's dict (`props`), and further notations. `etw write` has its own encoder, for declared types:
- *	tcl/provider/write_encode.c.
+ *	event's dict (`props`), and further notations. tcl/provider/write_encode.c is for the values of `etw write`.
  */
 #ifndef ETW_DICT_ENCODER_H
 #define ETW_DICT_ENCODER_H
 
-#include "tcl/core/tclglue.h"
+#include "tcl/core/value_bytes.h"
 #include "schema/model/encode.h"
 
 /* What becomes of a field that the dict lacks. */

@@ -1,12 +1,11 @@
 /*
  * tcl/value/dict_encoder_value.c --
  *
- *	One Tcl value as a field's value, the inverse of what event_dict.c shows, and more forms that
- *	a person writes: numbers of any base, map names or numbers, addresses or bytes in hex. Knows no
- *	dicts and no payload; ranges are checked here so that the message can say them.
+ *	One Tcl value as a field's value, when EtwAppendProcOf has no function for it: what event_dict.c shows of
+ *	other types, and further notations: map names or numbers, addresses or bytes in hex. Ranges are checked
+ *	here so that the message can state them.
  */
 #include "tcl/value/dict_encoder.h"
-#include "tcl/core/value_bytes.h"
 #include "base/calendar.h"
 #include <float.h>
 #include <math.h>
@@ -123,17 +122,12 @@ static bool setNegative(EtwValue *v, int64_t i)
 
 static bool integerFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
-    Tcl_WideInt wide;
+    int64_t wide;
     uint64_t u;
-    const char *text = Tcl_GetString(obj);
     bool isSigned = EtwFieldIsSigned(f) && f->out != ETW_OUT_PORT;
 
-    while (*text == ' ') {
-        text++;
-    }
-    if (*text == '-') { /* below -2^63, 8.6 wraps to positive numbers */
-        return Tcl_GetWideIntFromObj(NULL, obj, &wide) == TCL_OK && wide <= 0 &&
-               (wide == 0 || isSigned) && setNegative(v, wide);
+    if (EtwGetInt64(obj, &wide) && wide < 0) {
+        return isSigned && setNegative(v, wide);
     }
     return EtwGetUint64(NULL, obj, &u) == TCL_OK && setUnsigned(v, u, isSigned && !isBitPattern(f));
 }
@@ -391,29 +385,30 @@ static bool addSockaddr(EtwText *scratch, const char *text, size_t capacity)
     return true;
 }
 
-/* A form of tcl/core/value_bytes.h. */
-static bool formFromObj(
-        EtwText *scratch, EtwBytesProc *bytes, EtwValueKind kind, Tcl_Obj *obj, EtwValue *v)
-{
-    EtwTextReserve(scratch, ETW_VALUE_BYTES);
-    scratch->size = bytes(obj, (uint8_t *)scratch->data);
-    setScratch(scratch, kind, v);
-    return scratch->size != 0;
-}
-
 static bool addressFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     const char *text = Tcl_GetString(obj);
+    uint8_t address[16];
 
-    if ((f->out == ETW_OUT_IPV6 && formFromObj(scratch, EtwIpv6Bytes, ETW_V_BYTES, obj, v)) ||
-            (f->out == ETW_OUT_IPV4 && formFromObj(scratch, EtwIpv4Bytes, ETW_V_BYTES, obj, v))) {
-        return true;
-    }
-    if ((f->out != ETW_OUT_SOCKADDR || !addSockaddr(scratch, text, v->size)) &&
-            !addHex(scratch, text)) {
+    if (f->out == ETW_OUT_IPV6 && EtwParseIpv6(text, address)) {
+        EtwTextAdd(scratch, address, 16);
+    } else if (f->out == ETW_OUT_IPV4 && EtwParseIpv4(text, address)) {
+        EtwTextAdd(scratch, address, 4);
+    } else if ((f->out != ETW_OUT_SOCKADDR || !addSockaddr(scratch, text, v->size)) &&
+               !addHex(scratch, text)) {
         return false;
     }
     setScratch(scratch, ETW_V_BYTES, v);
+    return true;
+}
+
+static bool sidFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
+{
+    EtwTextReserve(scratch, ETW_SID_BYTES);
+    if (!EtwParseSid(Tcl_GetString(obj), (uint8_t *)scratch->data, &scratch->size)) {
+        return false;
+    }
+    setScratch(scratch, ETW_V_SID, v);
     return true;
 }
 
@@ -443,14 +438,13 @@ bool EtwValueFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue
         return bytesFromObj(scratch, obj, v);
     case FORM_SHOWN_BYTES:
         return addressFromObj(scratch, f, obj, v);
-    case FORM_GUID:
-        return formFromObj(scratch, EtwGuidBytes, ETW_V_GUID, obj, v);
     case FORM_SYSTEMTIME:
         return systemtimeFromObj(scratch, obj, v);
     case FORM_WBEM_SID:
-        return *Tcl_GetString(obj) == '\0' || formFromObj(scratch, EtwSidBytes, ETW_V_SID, obj, v);
+        return *Tcl_GetString(obj) == '\0' || sidFromObj(scratch, obj, v);
+    case FORM_GUID:
     case FORM_SID:
-        return formFromObj(scratch, EtwSidBytes, ETW_V_SID, obj, v);
+        return false; /* EtwAppendProcOf has one for them */
     case FORM_NONE:
         break;
     }

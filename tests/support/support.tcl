@@ -15,7 +15,7 @@ namespace import -force ::tcltest::*
 
 namespace eval testing {
     namespace export tempFile tempDir tclsh childScript childStart childResult waitFor \
-        inThread threadStart threadResult corpusFile readFile readBytes writeFile
+        inThread threadStart threadResult corpusFile readFile readBytes writeFile payloadsOf
     variable topDir [file dirname [file dirname [file dirname [file normalize [info script]]]]]
     variable buildDir
     if {[info exists ::env(ETW_BUILD_DIR)]} {
@@ -146,6 +146,21 @@ proc testing::writeFile {path text {encoding utf-8}} {
 }
 
 # A server can listen there. Not asked where Tcl 9 panics: it needs a window, which Wine has not without a display.
+# The events of our own in a trace whose payloads fit their declaration, as {PROVIDER EVENT} -> count. It is an error
+# when one does not fit (tests/semantics/test_payloads.c).
+proc testing::payloadsOf {file} {
+    variable buildDir
+    set counts {}
+    foreach line [split [exec [file join $buildDir tests semantics test_payloads] -file $file] \n] {
+        if {[string match "bad *" $line]} {
+            error $line
+        }
+        lassign $line provider event count
+        dict set counts [list $provider $event] $count
+    }
+    return $counts
+}
+
 proc testing::canListen {{address 127.0.0.1}} {
     if {[testConstraint wine] && [testConstraint tcl9]} {
         return 0

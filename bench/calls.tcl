@@ -1,7 +1,7 @@
 # bench/calls.tcl --
 #
-#	From events to calls: events/s of `etw calls` on a million events of enter and leave, profile and tree, beside reading and
-#	counting alone (`etw info`).
+#	From events to calls: events/s of `etw calls` on a million enter and leave events, as profile and tree,
+#	compared with only reading and counting them (`etw info`).
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -12,7 +12,7 @@ etw enable bench-calls Tcl-Script
 etw script add fib
 for {set i 0} {$i < 46} {incr i} {
     fib 19 ;# 13529 calls
-    after 10 ;# the logger's turn
+    after 10 ;# lets the logger run
 }
 etw script remove
 etw stop bench-calls

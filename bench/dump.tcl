@@ -1,7 +1,8 @@
 # bench/dump.tcl --
 #
-#	Text from a trace: events/s of `etw dump` (and of reading and counting alone, `etw info`) beside babeltrace2 on as many LTTng
-#	events of the same payload, and perf script on as many tracepoint events. Goal: at least 5 times babeltrace2.
+#	Text from a trace: events/s of `etw dump` (and of only reading and counting, `etw info`), compared with
+#	babeltrace2 on as many LTTng events of the same payload, and perf script on as many tracepoint events.
+#	Goal: at least 5 times babeltrace2.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw

@@ -1,15 +1,16 @@
 # bench/etl_decode.tcl --
 #
-#	What reading an .etl file costs above the reader (scan.tcl has the reader alone): every field to C values, text, csv,
-#	json, Tcl lists and dicts, filters that few events pass, opening. TraceLogging events of 48 bytes made here; kernel
-#	events with names and stacks from the corpus of real files (ETW_CORPUS).
+#	The cost of reading an .etl file in addition to the reader itself (scan.tcl measures the reader): every
+#	field as a C value, text, csv, json, Tcl lists and dicts, filters that few events pass, opening. Uses
+#	generated TraceLogging events of 48 bytes, and kernel events with names and stacks from the corpus of
+#	real files (ETW_CORPUS).
 #
-#	Reading beside other parsers, file by file: peers.tcl. A parser that decodes fields, too, is compared here: the
-#	command in ETW_PEER_DECODER is given a file and prints `rate N`, the millions of events a second that it decodes.
-#	Goal: 50 times.
+#	peers.tcl compares reading with other parsers, file by file. A parser that also decodes fields is
+#	compared here: the command in ETW_PEER_DECODER receives a file and prints `rate N`, the millions of
+#	events that it decodes per second. Goal: 50 times.
 #
-#	Goals in millions of events a second: C values 3; text 4.5 for TraceLogging, 1 for kernel events with names and
-#	stacks; Tcl list of chosen fields 1, full dict 0.25. 200 ms to the first event.
+#	Goals in millions of events per second: C values 3; text 4.5 for TraceLogging, 1 for kernel events with
+#	names and stacks; Tcl list of selected fields 1, full dict 0.25. 200 ms to the first event.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -18,7 +19,7 @@ set runs 5
 set corpus [expr {[info exists env(ETW_CORPUS)] ? $env(ETW_CORPUS) : [file join $bench::root .. shared corpus]}]
 
 proc sink {args} {}
-# Millions of events a second of a global script: the best of some runs.
+# Millions of events per second of a global script: the best of several runs.
 proc rate {events script} {
     set best 1e18
     for {set i 0} {$i < $::runs} {incr i} {
@@ -30,7 +31,7 @@ proc measure {name events goal script} {
     bench::line $name [rate $events $script] "M events/s[expr {$goal eq "" ? "" : " (goal: at least $goal)"}]"
 }
 
-# Every way out, for one file. goals: of C values, text, list, dict.
+# All outputs for one file. goals: of C values, text, list, dict.
 proc ways {label path fields options goals} {
     lassign $goals values text list dict
     set ::file $path
@@ -47,7 +48,7 @@ proc ways {label path fields options goals} {
     return $n
 }
 
-# All fields to C values beside a parser that decodes, too.
+# All fields as C values, compared with a parser that also decodes.
 proc besideDecoder {path} {
     set ours [dict get [bench::run etl_decode read $path $::runs] decode.rate]
     bench::line decode-[file rootname [file tail $path]]-values $ours "M events/s"

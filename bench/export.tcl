@@ -1,13 +1,14 @@
 # bench/export.tcl --
 #
-#	What `etw export` writes a second, each format from the same trace of script calls: a recursive proc with its arguments,
-#	as the script tracer records it; pcapng from a capture of the corpus (ETW_CORPUS). Beside them in the same run: babeltrace2's
-#	text of as many LTTng events, perf script's of system calls, and perf's own JSON of them.
+#	The throughput of `etw export` for each format, from the same trace of script calls: a recursive proc
+#	with its arguments, as recorded by the script tracer; for pcapng from a capture of the corpus
+#	(ETW_CORPUS). Compared in the same run with babeltrace2's text of as many LTTng events, perf script's of
+#	system calls, and perf's own JSON of them.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 
-# The file's events.
+# Creates the file with the events.
 proc make {file} {
     etw start bench-export -file $file -buffers 64,256 -buffersize 1024
     etw enable bench-export Tcl-Script -any call
@@ -19,7 +20,7 @@ proc make {file} {
     etw script remove
     return [dict get [etw stop bench-export] events]
 }
-# The best of two runs, in millions of events a second.
+# The best of two runs, in millions of events per second.
 proc rate {events script} {
     set best 1e18
     for {set i 0} {$i < 2} {incr i} {

@@ -1,8 +1,8 @@
 # bench/hostile.tcl --
 #
-#	What a megabyte from a stranger can cost: zip archives of at most that size, whose traces are made to be as slow as
-#	can be (the smallest records, a thread or a provider for each, text of the longest). Goal: no command takes
-#	more than a second on a quiet machine.
+#	The maximum cost of a megabyte of untrusted input: zip archives of at most that size, whose traces are
+#	as slow as possible (smallest records, a thread or a provider for each record, longest text). Goal: no
+#	command takes more than a second on an idle machine.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::isolate
@@ -10,7 +10,7 @@ bench::loadEtw
 
 set limit [expr {1 << 20}]
 
-# A record each: index -> bytes, padded to 8.
+# One record each: index -> bytes, padded to 8.
 proc perfinfo {i} {
     return [binary format cucucucususuwu 1 0 0x11 0xC0 16 0x50f [expr {2000 + $i}]]
 }
@@ -24,7 +24,7 @@ proc providers {i} {
     return [header 1000 1000 $i 7 {}]
 }
 proc names {i} {
-    # a process that starts, with a name of its own
+    # a process start, with a different name each
     return [system 0x301 [binary format wuiuiuiuiuwuiu $i $i 4 1 0 0 0][binary format x12][encoding convertto utf-8 p$i.exe]\0\0\0]
 }
 proc header {pid tid provider id payload} {
@@ -40,7 +40,7 @@ proc pad {record} {
     return $record[string repeat \0 [expr {-[string length $record] & 7}]]
 }
 
-# A file's header buffer: that of a trace of our own, without an event.
+# A file's header buffer, taken from an empty trace.
 proc headerBuffer {file} {
     etw start hostile -file $file -buffersize 64
     etw stop hostile
@@ -64,8 +64,8 @@ proc zipOf {name data} {
     return $local$entry[binary format a4susususuiuiusu PK\5\6 0 0 1 1 [string length $entry] [string length $local] 0]
 }
 
-# As many records as make a megabyte of zip, or the data that is read of one; they repeat as often as deflate's window
-# takes, or never.
+# As many records as fit into a megabyte of zip, or into the limit for its data. They repeat within deflate's
+# window, or never.
 proc hostile {kind repeats head} {
     set period [expr {$repeats ? 30000 / [string length [$kind 0]] : 50000}]
     set records {}

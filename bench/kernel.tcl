@@ -1,8 +1,8 @@
 # bench/kernel.tcl --
 #
-#	What a traced system call (Enter and Exit) costs the program: through tracefs, through perf, through perf with
-#	stacks; beside each other in the same run. And what a malloc with its free costs in group heap: the traced process, and
-#	one beside it. As root.
+#	The cost of tracing a system call (Enter and Exit) for the program: through tracefs, through perf,
+#	through perf with stacks, in the same run. Also the cost of a malloc and its free in group heap, for the
+#	traced process and for another one. Requires root.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 
@@ -14,7 +14,7 @@ if {[catch {bench::run kernel tracefs 1 $file} message]} {
     bench::cleanup
     return
 }
-# Alternating, so that a slow moment of the machine meets all.
+# Alternating, so that a slow phase of the machine affects all variants.
 for {set i 0} {$i < 3} {incr i} {
     foreach mode {none tracefs perf stacks malloc heap beside} {
         set r [bench::run kernel $mode $calls $file]

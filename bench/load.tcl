@@ -1,12 +1,13 @@
 # bench/load.tcl --
 #
-#	etw load into a PostgreSQL of our own, beside psql with a COPY of rows that are ready, into the same columns with the
-#	same keys; and into SQLite; both also through TDBC, the slow way. BENCH_EVENTS says how many events (default 500,000). Goal: 100,000 events a second.
+#	etw load into a private PostgreSQL, compared with psql and COPY of prepared rows into the same columns
+#	with the same keys; and into SQLite; both also through TDBC. BENCH_EVENTS is the number of events
+#	(default 500,000). Goal: 100,000 events per second.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 package require tcltest
-# What tests/support/postgres.tcl wants of the tests' own support.
+# Required by tests/support/postgres.tcl.
 tcltest::testConstraint linux [expr {$tcl_platform(os) eq "Linux"}]
 namespace import ::tcltest::testConstraint
 source [file join $bench::root tests support postgres.tcl]
@@ -28,7 +29,7 @@ proc make {file events} {
     return [dict get [etw stop bench] events]
 }
 
-# Through TDBC, where the driver for it is there.
+# Through TDBC, if the driver is installed.
 proc measureTdbc {driver words file count} {
     if {[catch {package require tdbc::$driver}]} {
         bench::note "no package tdbc::$driver"
@@ -48,7 +49,7 @@ proc measure {name database file count} {
     bench::line load-$name $best events/s
 }
 
-# The rows as psql takes them without us: from the table, by COPY, into one that is like it.
+# psql alone: copies the rows of the table by COPY into an identical one.
 proc peer {server count} {
     set rows [file join [bench::tmp] ready.rows]
     exec psql -X -q -d $server -c "\\copy etw_events TO '$rows'" -c "CREATE TABLE ready (LIKE etw_events INCLUDING ALL)"

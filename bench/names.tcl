@@ -1,7 +1,7 @@
 # bench/names.tcl --
 #
-#	A listing of Windows' kernel events with the names of their processes and files, and with their stacks, of
-#	real files (ETW_CORPUS); reading and unpacking, and looking ahead for names and stacks are in the figures.
+#	A listing of Windows kernel events with the names of their processes and files, and with their stacks,
+#	from real files (ETW_CORPUS). Includes reading, decompressing, and looking ahead for names and stacks.
 #	Goal: 1 million events/s with names and stacks.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]

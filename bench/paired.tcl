@@ -1,17 +1,19 @@
 # bench/paired.tcl --
 #
-#	Two builds side by side: is the second one slower than the first? Each workload runs in a process of its own, the builds
-#	in turn, so that a slow moment of the machine meets both. Prints for each workload the best time of either build and two
-#	ratios, new / old: of the best times, and the median of the pairs. Run it on a quiet machine.
+#	Compares two builds: is the second one slower than the first? Each workload runs in a separate process,
+#	alternating between the builds, so that a slow phase of the machine affects both. Prints for each
+#	workload the best time of either build and two ratios, new / old: of the best times, and the median of
+#	the pairs. Run it on an idle machine.
 #
 #	    tclsh bench/paired.tcl OLD-BUILD NEW-BUILD ?ROUNDS? ?PATTERN ...?     ROUNDS: default 7; patterns of workload names
 #
-#	The builds need their benches: make bench/programs/write bench/programs/scan bench/programs/etl_decode in each.
+#	The builds need their benches: make bench/programs/write bench/programs/scan bench/programs/etl_decode
+#	in each.
 
 set root [file dirname [file dirname [file normalize [info script]]]]
 set corpus [expr {[info exists env(ETW_CORPUS)] ? $env(ETW_CORPUS) : [file join $root .. shared corpus]}]
 
-# ---- One run of one workload, in a process of its own --------------------------------------------
+# ---- One run of a workload, in a separate process ------------------------------------------------
 
 namespace eval work {
     # Microseconds of SCRIPT, which runs in the global scope: the best of three runs.
@@ -22,7 +24,7 @@ namespace eval work {
         }
         return $best
     }
-    # The value that a C program prints behind NAME, in a form in which less is better.
+    # The value that a C program prints after NAME, converted so that less is better.
     proc Program {name program args} {
         set printed [exec [program $::build $program] {*}$args 2>@stderr]
         regexp -line "^$name (\\S+)" $printed -> value
@@ -33,7 +35,7 @@ namespace eval work {
         etw enable paired {*}$args
     }
 }
-# Where a build has a C program; older trees have them in another place.
+# The path of a C program in a build; older trees have another layout.
 proc program {build name} {
     set path [file join $build bench programs $name]
     return [expr {[file exists $path] ? $path : [file join $build bench $name]}]
@@ -49,7 +51,7 @@ proc loop {n} {
 }
 proc ignore {args} {}
 
-# name -> {needs a file of this kind; script that returns the time}
+# name -> {kind of input file; script that returns the time}
 set workloads {
     write-enabled {- {work::Program write-memory-1-threads write memory 1 3000000}}
     write-disabled {- {work::Program write-disabled-1-threads write disabled 1 50000000}}
@@ -95,7 +97,7 @@ if {[lindex $argv 0] eq "-worker"} {
     exit
 }
 
-# ---- In turn -------------------------------------------------------------------------------------
+# ---- Alternating runs ----------------------------------------------------------------------------
 
 lassign $argv old new rounds
 set patterns [lrange $argv 3 end]
@@ -109,7 +111,7 @@ set rounds [expr {$rounds eq "" ? 7 : $rounds}]
 set tmp /dev/shm/etw-paired-[pid]
 file mkdir $tmp
 
-# The inputs, made once by the old build.
+# The input files, created once by the old build.
 proc inputs {} {
     global old tmp corpus files
     exec [program $old scan] make $tmp/plain.etl 200 56

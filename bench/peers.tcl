@@ -1,12 +1,13 @@
 # bench/peers.tcl --
 #
-#	Iterating files beside other portable parsers, which are not part of this project: every .etl file of the corpus
-#	(ETW_CORPUS), and files of small, ordinary and large events made here. A peer is a command that is given a file and
-#	prints `rate N`, the millions of events a second that it iterates (best of several runs):
+#	Iterating over files, compared with other portable parsers, which are not part of this project: every
+#	.etl file of the corpus (ETW_CORPUS), and generated files of small, ordinary and large events. A peer is
+#	a command that receives a file and prints `rate N`, the millions of events per second that it iterates
+#	over (best of several runs):
 #	    ETW_PEER_SNAIL      around snail's reader (C++). Goal: faster on every file that it reads.
 #	    ETW_PEER_DISSECT    around dissect.etl (Python). Goal: 100 times.
-#	Without any of them only our rates are printed. Files of a few events measure what opening leaves over; they count
-#	for the worst ratio only from 1,000 events on.
+#	Without any of them only our rates are printed. Small files mainly measure the time of opening; only
+#	files with 1,000 events or more count for the worst ratio.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 
@@ -18,7 +19,7 @@ foreach {name goal} {SNAIL 1 DISSECT 100} {
     }
 }
 
-# Best rate of a peer that was run once more; 0: it does not read the file, as message says.
+# The best rate of a peer after another run; 0: it cannot read the file, with the reason in message.
 proc peerRate {command path messagePtr} {
     upvar 1 $messagePtr message
     if {[catch {exec {*}$command $path 2>@1} message] || ![regexp -line {^rate ([\d.]+)} $message -> rate]} {
@@ -26,7 +27,7 @@ proc peerRate {command path messagePtr} {
     }
     return $rate
 }
-# In turn, so that a slow moment of the machine meets all: files of a millisecond waver by a third.
+# Alternating, so that a slow phase of the machine affects all: times of a millisecond vary by a third.
 proc beside {label path} {
     set ours 0
     array set theirs {}

@@ -1,8 +1,9 @@
 # bench/processes.tcl --
 #
-#	Sessions across processes: two provider processes flat out into one session, beside LTTng-UST with two processes in the same
-#	run; from an enable to the first event of another process; the age of live events at three rates.
-#	Goals: at most half of LTTng's; callbacks within 10 ms; median age below 5 ms.
+#	Sessions across processes: two provider processes at full speed into one session, compared with
+#	LTTng-UST with two processes in the same run; the time from an enable to the first event of another
+#	process; the latency of live events at three rates. Goals: at most half of LTTng's cost; callbacks
+#	within 10 ms; median latency below 5 ms.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::isolate
@@ -23,7 +24,7 @@ proc mean {chans} {
     return [expr {$sum / [llength $chans]}]
 }
 
-# A flight recorder, as the peer's ring is: what is measured is writing, not the disk.
+# A flight recorder, like the peer's ring: this measures writing, not the disk.
 proc ours {events} {
     etw start bench-two -mode memory -buffers 128,128
     try {

@@ -19,8 +19,8 @@ lappend auto_path [file join $root tclthreads]
 package require tclthreads
 etw provider create Bench-Live
 
-# Resident memory in MB, as the Linux below Wine says: /proc/self would be Wine's server, which opens
-# the file, so this script's name is looked for among the youngest processes. 0: not to be had.
+# Resident memory in MB, from the Linux below Wine. /proc/self would be Wine's server, which opens the file, so
+# this script's name is searched among the newest processes. 0: not available.
 proc resident {} {
     variable status
     if {![info exists status]} {
@@ -52,7 +52,7 @@ proc Pages {file} {
     return $pages
 }
 
-# A thread that writes n events; rate a second, 0: as fast as it can.
+# A thread that writes n events, `rate` per second; 0: at full speed.
 proc producer {n rate} {
     return [tclthreads::start [format {
         lappend auto_path {%s}

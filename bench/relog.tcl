@@ -1,13 +1,14 @@
 # bench/relog.tcl --
 #
-#	What copying a trace costs: events/s of `etw relog` as it is, with a filter, with header fields set and compressing, and
-#	its peak memory, beside babeltrace2 copying as many LTTng events of a similar size through its trimmer; and how far it
-#	compresses beside Windows' own files (ETW_CORPUS). Goals: copy 5 million events/s, with -set 2 million, flat memory.
+#	The cost of copying a trace: events/s of `etw relog` unchanged, with a filter, with header fields set
+#	and with compression, and its peak memory, compared with babeltrace2 copying as many LTTng events of a
+#	similar size through its trimmer; and its compression ratio compared with Windows' own files
+#	(ETW_CORPUS). Goals: copy 5 million events/s, with -set 2 million, constant memory.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::isolate
 
-# One relog in a process of its own; a dict of seconds and peak memory (MB).
+# One relog in a separate process; returns a dict of seconds and peak memory (MB).
 proc relog {in out args} {
     set script {
         lappend auto_path [lindex $argv 0]

@@ -1,8 +1,8 @@
 # bench/script.tcl --
 #
-#	What tracing a script costs, per call (enter and leave) and per step, beside Tcl's own `trace add execution` with (a) an empty
-#	proc as its callback and (b) one that formats a line and puts it. Goals: calls at least 20 times cheaper than (a), steps
-#	at least 8 times.
+#	The cost of tracing a script, per call (enter and leave) and per step, compared with Tcl's own `trace
+#	add execution` with (a) an empty proc as callback and (b) one that formats a line and prints it. Goals:
+#	calls at least 20 times cheaper than (a), steps at least 8 times.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -20,7 +20,7 @@ proc formatting {args} {
 }
 set ::lines [open [file join [bench::tmp] lines.txt] w]
 
-# One measurement: `setup`, the script some times (the best counts), `teardown`. In microseconds.
+# A measurement: `setup`, several runs of the script (the best counts), `teardown`. In microseconds.
 proc measure {n setup script teardown} {
     uplevel #0 $setup
     uplevel #0 $script
@@ -31,7 +31,7 @@ proc measure {n setup script teardown} {
     uplevel #0 $teardown
     return $best
 }
-# All variants in turn, in rounds, the best of each: a slow moment of the machine meets them all alike.
+# All variants alternating, in rounds, the best of each: a slow phase of the machine affects all.
 proc rounds {rounds script variants} {
     foreach {name n setup teardown} $variants {
         set best($name) 1e12
@@ -43,7 +43,7 @@ proc rounds {rounds script variants} {
     }
     return [array get best]
 }
-# A flight recorder: no logger competes for the second core, and recycling its buffers is part of the figure.
+# A flight recorder: no logger thread competes for the second core. Recycling its buffers is included.
 proc session {} {
     etw start bench-script -mode memory -buffers 16,16
     etw enable bench-script Tcl-Script
@@ -78,7 +78,7 @@ foreach {name variant unit} {
 bench::line call-cheaper-than-empty [times $ns(empty) $ns(names)] "times (goal: at least 20)"
 bench::line call-with-args-cheaper-than-empty [times $ns(empty) $ns(args)] times
 
-# ---- Calls beside tcllib's profiler, which must be there before the procs, and TWAPI's way
+# ---- Calls compared with tcllib's profiler, which must be loaded before the procs, and with TWAPI
 
 interp create profiled
 interp eval profiled [list set auto_path $auto_path]
@@ -101,13 +101,13 @@ array set t [rounds 2 {fib 18} [list event 1 "session; etw enable bench-script B
 etw provider delete Bench-Script
 bench::line call-twapi-way [expr {1000.0 * ($t(event) - $t(plain)) / 8361}] "ns/call (enter and leave, each an event)"
 
-# ---- Calls of a program that does something: tcllib parses JSON
+# ---- Calls of a realistic program: tcllib parses JSON
 
 if {[catch {package require json} message]} {
     bench::note $message
 } else {
     set json [bench::json]
-    # A recorder counts what is still in it: to a file.
+    # To a file, because a flight recorder only counts the events it still has.
     set file [file join [bench::tmp] json.etl]
     etw start bench-script -file $file -buffers 64,256
     etw enable bench-script Tcl-Script
@@ -124,7 +124,7 @@ if {[catch {package require json} message]} {
     }
 }
 
-# ---- Steps: how many there are is counted both ways
+# ---- Steps: counted with both methods
 
 session
 etw script add steps -steps full

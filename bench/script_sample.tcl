@@ -1,8 +1,9 @@
 # bench/script_sample.tcl --
 #
-#	What sampling a script's stacks costs, in percent of the workload's time, at 1 kHz and 100 Hz: pairs of runs with and without it
-#	in turn, the median of their differences, beside the same of two runs without (what the machine itself wavers by). Goal: below
-#	1 % at 1 kHz. Beside it the kernel's own samples (group profile), where they may be had.
+#	The cost of sampling a script's stacks, in percent of the workload's time, at 1 kHz and 100 Hz:
+#	alternating runs with and without it, the median of their differences, and the same for two runs without
+#	(the noise of the machine). Goal: below 1 % at 1 kHz. Also the kernel's own samples (group profile), if
+#	available.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -14,7 +15,7 @@ set text [bench::json]
 proc median {values} {
     lindex [lsort -real $values] [expr {[llength $values] / 2}]
 }
-# Percent that runs with sampling take longer than those right before and after without.
+# The additional time in percent of runs with sampling, compared with the runs before and after without.
 proc cost {on off script} {
     set differences {}
     for {set i 0} {$i < 41} {incr i} {

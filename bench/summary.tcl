@@ -1,15 +1,15 @@
 # bench/summary.tcl --
 #
-#	etw summary over a file of a gigabyte (BENCH_MB megabytes), beside awk counting the same groups in a csv that is
-#	ready. Goals: 10 million events a second by header fields, 2.5 million by a field of the payload or with pairs, in
-#	memory that does not grow.
+#	etw summary of a file of a gigabyte (BENCH_MB megabytes), compared with awk counting the same groups in
+#	a prepared csv. Goals: 10 million events per second by header fields, 2.5 million by a payload field or
+#	with pairs, in constant memory.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
 
 set megabytes [expr {[info exists env(BENCH_MB)] ? $env(BENCH_MB) : 1000}]
 
-# Enter and leave of a proc, with a payload each: as the script tracer writes them.
+# Enter and leave events of a proc with payload, as written by the script tracer.
 proc make {file megabytes} {
     etw provider create Bench-Summary
     etw provider event Bench-Summary Begin {CallId int64 Command string}
@@ -29,7 +29,7 @@ proc make {file megabytes} {
     return [etw stop bench]
 }
 
-# Kilobytes of this process that are no pages of files (those of the trace are mapped, and given back).
+# Kilobytes of this process without file pages (those of the trace are mapped, and evicted).
 proc memory {} {
     set f [open /proc/self/status]
     regexp {RssAnon:\s+(\d+)} [read $f] -> kilobytes

@@ -1,8 +1,8 @@
 # bench/support.tcl --
 #
-#	What the bench scripts share: where the build is, running programs and peers, printing `name value unit`. A peer that is
-#	not installed is a line that says so, never a failure. Every figure is the best of some runs, so that a busy
-#	machine does not decide; losses are summed over all of them.
+#	Shared by the bench scripts: the build directory, running programs and peers, printing `name value
+#	unit`. A peer that is not installed is reported, not a failure. Every value is the best of several runs,
+#	so that other load matters less; losses are summed over all of them.
 
 namespace eval bench {
     variable build [expr {[info exists ::env(ETW_BUILD_DIR)] ? $::env(ETW_BUILD_DIR) : [pwd]}]
@@ -10,7 +10,7 @@ namespace eval bench {
     variable tmp ""
     variable diskTmp ""
 
-    # Directory for large files: memory-backed where there is room, so that the disk is not what is measured.
+    # Directory for large files: in memory if there is enough, so that the disk is not measured.
     proc tmp {} {
         variable tmp
         if {$tmp eq ""} {
@@ -20,12 +20,12 @@ namespace eval bench {
         }
         return $tmp
     }
-    # A runtime directory of our own: a session that somebody else has running would listen to what is measured.
+    # A private runtime directory, because other sessions of the user could enable the measured providers.
     proc isolate {} {
         set ::env(ETW_RUNTIME_DIR) [file join [tmp] run]
     }
-    # For files whose reading is measured: where the build is, on a disk. They stay in the page cache, whose pages are larger there
-    # than those of /dev/shm, as other people's files have them.
+    # For files that are read in a measurement: in the build directory, on a disk. They stay in the page cache,
+    # whose pages are larger there than in /dev/shm, as for users' files.
     proc diskTmp {} {
         variable diskTmp
         variable build
@@ -47,7 +47,7 @@ namespace eval bench {
         set ::auto_path [linsert $::auto_path 0 $build]
         package require etw
     }
-    # What tcllib parses in the benches of scripts.
+    # The text that tcllib parses in the benches of scripts.
     proc json {} {
         return "\[[join [lrepeat 300 {{"name": "a b c", "value": [1, 2.5, null, true], "more": {"x": "y"}}}] ,]\]"
     }
@@ -81,7 +81,7 @@ namespace eval bench {
         }
         return $best
     }
-    # An LTTng session daemon, started when there is none; false: not to be had.
+    # Start an LTTng session daemon if there is none. False: not available.
     proc lttng {} {
         if {![have lttng] || ![have lttng-sessiond]} {
             return 0
@@ -94,7 +94,7 @@ namespace eval bench {
         }
         return [expr {![catch {exec lttng list 2>@1}]}]
     }
-    # An LTTng trace of so many events, as bench/programs/lttng_write.c makes them; "": not to be had, with a note.
+    # An LTTng trace of `count` events, written by bench/programs/lttng_write.c; "": not available, with a note.
     proc lttngTrace {count} {
         variable build
         if {![have babeltrace2] || ![lttng]} {
@@ -111,7 +111,7 @@ namespace eval bench {
         exec lttng destroy $session
         return $dir
     }
-    # A perf.data of system calls, some hundred thousand; {file events}, or "" with a note.
+    # A perf.data with some hundred thousand system calls: {file events}, or "" with a note.
     proc perfTrace {} {
         if {![have perf]} {
             note "perf is not installed (sh tools/deps.sh bench): no peer"
@@ -135,7 +135,7 @@ namespace eval bench {
 }
 bench::isolate
 
-# What the benches of scripts call and trace.
+# The proc that the benches of scripts call and trace.
 proc fib {n} {
     if {$n < 2} {
         return $n

@@ -1,8 +1,8 @@
 # bench/sustain.tcl --
 #
-#	Sustained writing with default buffers: 1,000,000 events/s for 10 s on all cores (goal: nothing lost), and the part of the
-#	machine that 10,000 events/s cost (goal: below 0.5 %; ETW's own rule of thumb is 5 %). The process's memory after 3 s and after
-#	9 s: with the buffers that were ever needed, of 32 MB at most.
+#	Sustained writing with default buffers: 1,000,000 events/s for 10 s on all cores (goal: no loss), and
+#	the share of the machine that 10,000 events/s cost (goal: below 0.5 %; ETW's own rule of thumb is 5 %).
+#	The process's memory after 3 s and after 9 s includes the buffers that were needed, at most 32 MB.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 
@@ -18,7 +18,7 @@ bench::line sustained-1M-per-s-cpu [expr {100.0 * [dict get $r cpu] / 10 / $cpus
 file delete $file
 bench::line sustained-1M-per-s-memory-3-s [dict get $r early] KB
 bench::line sustained-1M-per-s-memory-9-s [dict get $r late] "KB (goal: at most 32768 above its start)"
-# The same loop with nobody listening is the pacing's own cost.
+# The same loop without a session measures the cost of the pacing.
 set with [pace 10000 10 1 $file]
 set without [pace 10000 10 1 -]
 set cost [expr {100.0 * ([dict get $with cpu] - [dict get $without cpu]) / 10 / $cpus}]

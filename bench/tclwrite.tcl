@@ -1,7 +1,7 @@
 # bench/tclwrite.tcl --
 #
-#	`etw write` from a compiled proc with two values, enabled and not. Goal: at most 200 ns. Beside the cheapest thing a script can
-#	do instead: format a line and puts it into a file.
+#	`etw write` from a compiled proc with two values, enabled and disabled. Goal: at most 200 ns. Compared
+#	with the cheapest alternative in a script: formatting a line and writing it to a file.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -23,7 +23,7 @@ proc toFile {n chan} {
         puts $chan [format "%d sent %d %s" [clock microseconds] $i "127.0.0.1:8080"]
     }
 }
-# Nanoseconds a turn, the loop's own cost taken off; best of some.
+# Nanoseconds per iteration, without the loop's own cost; best of several runs.
 proc cost {n script} {
     set best 1e9
     for {set i 0} {$i < 7} {incr i} {

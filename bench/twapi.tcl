@@ -1,7 +1,7 @@
 # bench/twapi.tcl --
 #
-#	etw_dump_to_file of a million events (library/twapi) beside what a script would do: a callback and a formatted line for
-#	each event. Goal: at least 20 times faster.
+#	etw_dump_to_file of a million events (library/twapi), compared with a script with a callback and a
+#	formatted line for each event. Goal: at least 20 times faster.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -16,7 +16,7 @@ set events [dict get $r events]
 
 set fields {-timecreated -levelname -providername -pid -taskname -opcodename -message}
 
-# One event to a call, each a row of the same columns.
+# One event per call, each a row of the same columns.
 proc writeEvent {chan buffer raw} {
     set event [lindex [twapi::recordarray getlist [twapi::etw_format_events $::formatter $buffer $raw] -format dict] 0]
     set message [dict get $event -message]
@@ -37,7 +37,7 @@ proc writeEvent {chan buffer raw} {
     puts $chan [join $row ,]
 }
 
-# The same without TWAPI's commands: the leanest callback that writes such a row.
+# The same without TWAPI's commands: a minimal callback that writes such a row.
 proc writeLean {chan event} {
     set row [list [expr {[dict get $event time] / 100 + 116444736000000000}] [dict get $event event] \
         [dict get $event provider] [dict get $event pid] [dict get $event event] 0 "Properties: [dict get $event props]"]

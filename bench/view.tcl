@@ -1,8 +1,9 @@
 # bench/view.tcl --
 #
-#	The viewer: reading into a timeline, boxes for the whole trace and for a thousandth of it, memory an event, at 1e4 and 1e6
-#	events (and 1e7 with the argument `huge`); with an Xvfb also the time to the first whole picture in a window, and of a
-#	picture when one pans. Beside them, counting the same events (`etw info`), which is the floor of any reading.
+#	The viewer: reading into a timeline, boxes for the whole trace and for a thousandth of it, memory per
+#	event, with 1e4 and 1e6 events (and 1e7 with the argument `huge`); with an Xvfb also the time to the
+#	first complete picture in a window, and to a picture when panning. Compared with counting the same
+#	events (`etw info`), the minimum of any reading.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -13,7 +14,7 @@ proc write {file events} {
     etw script add fib
     for {set done 0} {$done < $events} {incr done [expr {$events < 20000 ? 1972 : 27058}]} {
         fib [expr {$events < 20000 ? 14 : 19}] ;# 986 or 13529 calls
-        after 10 ;# the logger's turn
+        after 10 ;# lets the logger run
     }
     etw script remove
     etw stop bench-view

@@ -1,9 +1,10 @@
 # bench/workloads.tcl --
 #
-#	How much longer a program takes while it is traced: all its procs by call, names only; with words and results; each line; each step
-#	in full; and sampled at 1 kHz. Beside them Tcl's own `trace add execution` with an empty proc (the same procs, enter and leave; each
-#	step). Programs: recursive fib, a loop of 1e5 commands, tcllib parsing JSON and a MIME message as HTTP has them, and files of Tcl's own
-#	test suite (tools/suites.sh), each in a process of its own. script.tcl has the costs of one call and one step.
+#	How much longer a program takes while it is traced: all its procs by call, names only; with words and
+#	results; each line; each step in full; and sampled at 1 kHz. Compared with Tcl's own `trace add
+#	execution` with an empty proc (the same procs, enter and leave; each step). Programs: recursive fib, a
+#	loop of 1e5 commands, tcllib parsing JSON and a MIME message, and files of Tcl's own test suite
+#	(tools/suites.sh), each in a separate process. script.tcl measures the cost of one call and one step.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw
@@ -18,7 +19,7 @@ proc loop {n} {
 }
 proc callback {args} {}
 
-# Patterns of a program's procs, and those procs.
+# Patterns of a program's procs, and their names.
 proc procsOf {patterns} {
     set procs {}
     foreach pattern $patterns {
@@ -31,7 +32,7 @@ proc peer {what ops procs} {
         trace $what execution $proc $ops callback
     }
 }
-# Best of some runs of each way, in turn, in microseconds.
+# Best of several runs of each variant, alternating, in microseconds.
 proc ways {script patterns} {
     set procs [procsOf $patterns]
     set session {etw start bench-work -mode memory -buffers 16,16; etw enable bench-work Tcl-Script}
@@ -46,7 +47,7 @@ proc ways {script patterns} {
         trace-add-execution-steps [list peer add {enterstep leavestep} $procs] [list peer remove {enterstep leavestep} $procs]]
     for {set round 0} {$round < 5} {incr round} {
         foreach {name begin end} $ways {
-            if {$round > 0 && $name eq "trace-add-execution-steps"} continue ;# once takes long enough
+            if {$round > 0 && $name eq "trace-add-execution-steps"} continue ;# one run takes long enough
             uplevel #0 $begin
             uplevel #0 $script
             set took [bench::microseconds $script]
@@ -64,7 +65,7 @@ proc program {name script patterns} {
     }
 }
 
-# Milliseconds that a suite's file takes in a process of its own, best of some, less what an empty file does.
+# Milliseconds of a suite's file in a separate process, best of several runs, minus those of an empty file.
 proc suiteTakes {file traced} {
     set driver [file join $bench::root tests suites driver.tcl]
     set etl [expr {$traced ? [file join [bench::tmp] suite.etl] : ""}]

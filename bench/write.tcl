@@ -1,13 +1,13 @@
 # bench/write.tcl --
 #
-#	A provider's write through etw.h: disabled, enabled, one thread and two, 40 bytes of payload; LTTng-UST in the same run. `write-...`
-#	is Etw_Enabled with Etw_Write, `line-...` is ETW_WRITE.
-#	Goals: enabled at most a third of LTTng's, disabled at most 1 ns, ETW_WRITE at most 10 % above Etw_Write.
+#	A provider's write through etw.h: disabled, enabled, one and two threads, 40 bytes of payload; LTTng-UST
+#	in the same run. `write-...` is Etw_Enabled with Etw_Write, `line-...` is ETW_WRITE. Goals: enabled at
+#	most a third of LTTng's cost, disabled at most 1 ns, ETW_WRITE at most 10 % above Etw_Write.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 
 set events 5000000
-# A file session's events must all reach the disk for the figure to be an honest one: a burst that fits the buffers.
+# With a file session all events must reach the disk for a valid result, so the burst fits into the buffers.
 set burst 300000
 
 proc lttng {threads events} {
@@ -41,7 +41,7 @@ if {!$peer} {
 }
 foreach threads {1 2} {
     set file [file join [bench::tmp] write.etl]
-    # Alternating, so that a slow moment of the machine meets both.
+    # Alternating, so that a slow phase of the machine affects both.
     set ours {}; set lines {}; set burstNs {}; set theirs {}; set lost 0
     for {set i 0} {$i < 5} {incr i} {
         set r [bench::run write memory $threads $events]

@@ -5,7 +5,7 @@ dnl	page. Option names are TEA's. Nothing here runs a program of the host.
 
 dnl ETW_PLATFORM: sets PLATFORM (unix or windows) and the names that differ.
 AC_DEFUN([ETW_PLATFORM], [
-    # --host's name decides; without one, this machine's. No config.guess is needed for two systems.
+    # --host determines the platform; otherwise this machine. Two systems need no config.guess.
     case ${host_alias:-`uname -s`} in
     *mingw* | MINGW* | MSYS*) PLATFORM=windows PLATFORM_DIR=win EXEEXT=.exe SHLIB_SUFFIX=.dll PIC= ;;
     *linux* | Linux) PLATFORM=unix PLATFORM_DIR=unix EXEEXT= SHLIB_SUFFIX=.so PIC=-fPIC ;;
@@ -61,7 +61,7 @@ AC_DEFUN([ETW_TCL], [
     CPPFLAGS=$etw_save_cppflags
     ETW_TCL_PRIVATE
 
-    # Binaries for Tcl 8 and Tcl 9 have different names and lie in one directory.
+    # Binaries for Tcl 8 and Tcl 9 have different names and are in the same directory.
     case $PLATFORM in
     unix) PKG_LIB_8=libetw$PACKAGE_VERSION.so PKG_LIB_9=libtcl9etw$PACKAGE_VERSION.so ;;
     windows)
@@ -75,7 +75,7 @@ AC_DEFUN([ETW_TCL], [
     esac
     AC_SUBST([PKG_LIB]) AC_SUBST([PKG_LIB_8]) AC_SUBST([PKG_LIB_9])
 
-    # The tclsh of that Tcl, and how to run it from here.
+    # The tclsh of that Tcl, and how to run it on this machine.
     if test $PLATFORM = windows; then
         etw_tclsh=$TCL_EXEC_PREFIX/bin/tclsh$TCL_MAJOR_VERSION$TCL_MINOR_VERSION.exe
     else
@@ -109,7 +109,7 @@ AC_DEFUN([ETW_TCL_PRIVATE], [
                 test -d "$dir/libtommath" && etw_flags="$etw_flags -isystem $dir/libtommath"
                 echo '#include <tclInt.h>
 int main(void) { return sizeof(Interp) == sizeof(Command); }' >conftest.c
-                # eval: TCL_DEFS holds quotes that the shell must read, as make's recipes do.
+                # eval: TCL_DEFS contains quotes that the shell must interpret, as in make's recipes.
                 if eval "$CC $TCL_INCLUDES $etw_flags $TCL_DEFS -c conftest.c -o conftest.o" >&AS_MESSAGE_LOG_FD 2>&1; then
                     TCL_PRIVATE_INCLUDES=$etw_flags
                     TCL_PRIVATE_DEFS="-DETW_HAVE_TCLINT=1 $TCL_DEFS"
@@ -189,8 +189,8 @@ AC_DEFUN([ETW_FLAGS], [
         test "${enable_symbols:-no}" != no && CFLAGS="-O0 -g3"
     fi
     ETW_CFLAGS="-std=gnu11 -Wall -Wextra -Wshadow"
-    # C99's printf on Windows, too; gcc would still judge formats by Microsoft's rules there, and
-    # the same lines are judged by the Linux build.
+    # C99's printf also on Windows. gcc would check formats by Microsoft's rules there; the Linux build checks the
+    # same lines.
     test $PLATFORM = windows && ETW_CFLAGS="$ETW_CFLAGS -D__USE_MINGW_ANSI_STDIO=1 -Wno-format"
     test "${enable_werror:-no}" != no && ETW_CFLAGS="$ETW_CFLAGS -Werror"
     test "${enable_testpoints:-no}" != no && ETW_CFLAGS="$ETW_CFLAGS -DETW_TEST_POINTS=1"
@@ -198,7 +198,7 @@ AC_DEFUN([ETW_FLAGS], [
     if test "${enable_sanitize:-no}" != no; then
         SANITIZE=$enable_sanitize
         test "$SANITIZE" = yes && SANITIZE=address,undefined
-        # A finding ends the program, so that a test cannot pass over it.
+        # A finding ends the program, so that tests cannot miss it.
         ETW_CFLAGS="$ETW_CFLAGS -fsanitize=$SANITIZE -fno-omit-frame-pointer -fno-sanitize-recover=all"
     fi
     AC_SUBST([ETW_CFLAGS]) AC_SUBST([SANITIZE])

@@ -1,14 +1,16 @@
 #!/bin/sh
 # tools/build-windows.sh --
 #
-#	Cross-build etw10.dll with mingw-w64 into ./build-win (64 bits), ./build-win32 or, for Tcl 9.0, ./build-win-tcl9. The
-#	Windows Tcl that it is built and tested against is made from Debian's own source packages
-#	(tcl8.6, tclthread; tcl9.0 as tcl9.sh has it), as is the expat that is linked into it. All are kept in
-#	${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION, win-tcl9 and win-expat (win32-... for 32 bits),
-#	outside the tree, and rebuilt when absent. zlib is Debian's libz-mingw-w64-dev.
+#	Cross-build etw10.dll with mingw-w64 into ./build-win (64 bits), ./build-win32 or, for Tcl 9.0,
+#	./build-win-tcl9. The Windows Tcl for building and testing is built from Debian's source packages
+#	(tcl8.6, tclthread; tcl9.0 as in tcl9.sh), and so is the expat that is linked in. All are kept in
+#	${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION, win-tcl9 and win-expat (win32-... for 32 bits), outside
+#	the tree, and built again if missing. zlib is Debian's libz-mingw-w64-dev.
 #
-#	sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?   (default: all; extra configure flags in ETW_CONFIGURE)
-#	sh tools/build-windows.sh tk		(Tk 8.6 for that Tcl, as win-tk-VERSION; only a test of tkcon needs it)
+#	sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?   (default: all; extra configure flags in
+#	                                                        ETW_CONFIGURE)
+#	sh tools/build-windows.sh tk                            (Tk 8.6 for that Tcl, as win-tk-VERSION;
+#	                                                        only a test of tkcon needs it)
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
@@ -45,8 +47,8 @@ trap 'rm -rf "$work" "$stage" $debsrc_tmp' EXIT
 
 # ---- expat --------------------------------------------------------------------------------------
 
-# Three files and a header of constants: its configure would need tools that nothing else here does.
-# The patches are security fixes.
+# Three files and a header of constants: its configure would require additional tools. The patches are security
+# fixes.
 build_expat() {
     echo "expat for Windows: building it once, into $expat" >&2
     unpack expat "$work/expat" || die "apt has no source of expat: is the network reachable?"
@@ -67,8 +69,8 @@ build_expat() {
 
 # ---- Tcl and its packages ---------------------------------------------------------------------
 
-# Tcl's Makefile would link the zlib1.dll that comes prebuilt with its source; Debian may remove
-# such files from its tarball, and one DLL less is better anyway: zlib's source is compiled in.
+# Tcl's Makefile would link the prebuilt zlib1.dll in its source, which Debian's tarball may lack. Compiling
+# zlib's source also avoids a DLL.
 zlib_from_source() {
     sed -i \
         -e 's/^\(SHARED_LIBRARIES[[:space:]]*=\).*/\1 $(TCL_DLL_FILE)/' \
@@ -90,21 +92,22 @@ build_tcl() {
         make binaries libraries TCL_EXE=tclsh
         make install-binaries install-libraries install-private-headers TCL_EXE=tclsh
     ) >"$cache/tcl-build.log" 2>&1 || die "Tcl did not build: see $cache/tcl-build.log"
-    # What lies about in source and build directory is needed by configure --with-tcl.
+    # configure --with-tcl needs files of the source and build directories.
     sed -i "s|$work/build|$stage/lib|g; s|$work/tcl|$stage/src|g" "$stage/lib/tclConfig.sh"
     mkdir -p "$stage/src"
     cp -r "$work/tcl/generic" "$work/tcl/win" "$work/tcl/libtommath" "$stage/src/"
     build_thread
     tcllib=$(ls -d /usr/share/tcltk/tcllib1.* 2>/dev/null | tail -1)
     [ -n "$tcllib" ] && cp -r "$tcllib" "$stage/lib/"
-    # Names that were made for the staging place now hold for the final one.
+    # Replace the staging path by the final one.
     sed -i "s|$stage|$tcl|g" "$stage/lib/tclConfig.sh"
     rm -rf "$tcl"
     mv "$stage" "$tcl"
     rm -rf "$work"
 }
 
-# From the source that tools/tcl9.sh has unpacked. zlib and libtommath come with it as DLLs, which stay beside Tcl's.
+# Built from the source that tools/tcl9.sh has unpacked. It includes zlib and libtommath as DLLs, which stay next
+# to Tcl's.
 build_tcl9() {
     echo "Tcl 9.0 for Windows: building it once, into $tcl" >&2
     prefix=$(sh tools/tcl9.sh tcl) || die "no source of tcl9.0"
@@ -125,7 +128,7 @@ build_tcl9() {
     rm -rf "$work"
 }
 
-# Optional: mirrors have been seen that lack this source; the tests then use their own threads.
+# Optional: some mirrors lack this source; the tests then use their own threads.
 build_thread() {
     unpack tclthread "$work/thread" || {
         echo "no source of the thread package: going on without it" >&2
@@ -144,7 +147,7 @@ build_thread() {
     }
 }
 
-# Not beside Tcl: without a display, a program that only asks whether there is a Tk would end there.
+# Not next to Tcl: without a display, a program that only checks whether Tk is available would end there.
 build_tk() {
     echo "Tk for Windows: building it once, into $tk" >&2
     unpack tk8.6 "$work/tk" || {
@@ -176,7 +179,7 @@ build_etw() {
     check_imports "$build"/*.dll
 }
 
-# Only DLLs that every Windows has.
+# Checks that only DLLs of every Windows are imported.
 check_imports() {
     for dll in "$@"; do
         odd=$($host-objdump -p "$dll" | sed -n 's/^[[:space:]]*DLL Name: //p' | tr 'A-Z' 'a-z' |

@@ -33,7 +33,7 @@ function bad(text) {
     printf "%s:%d: %s\n", FILENAME, FNR, text
     failures++
 }
-# The end of a file: sizes. Lines of generated tables do not count for the room.
+# At the end of a file: check sizes. Lines of generated tables do not count for the room.
 function finish() {
     if (file == "") return
     if (lines > maxFileLines) { printf "%s: %d lines, more than %d\n", file, lines, maxFileLines; failures++ }
@@ -53,7 +53,7 @@ FNR == 1 {
     finish()
     file = FILENAME
     generated = 0
-    # The public headers lie in generic/ itself; any room may include them.
+    # The public headers are in generic/ itself; any room may include them.
     mine = folder(FILENAME) == "generic" ? 1 : level[folder(FILENAME)]
     if (!mine) bad("is in a folder that the table in doc/internals/TOUR.md does not list")
 }

@@ -1,26 +1,26 @@
 # tools/debsrc.sh --
 #
-#	Shell functions that download and unpack Debian's source packages; sourced after tools/lib.sh.
-#	No file of the machine's apt configuration is touched: apt gets a private copy of it with
-#	deb-src. What was downloaded is kept in $cache/src, for each release apart where one is named.
-#	$debsrc_tmp is removed by the script that sources this.
+#	Shell functions that download and unpack Debian's source packages; sourced after tools/lib.sh. The
+#	machine's apt configuration is not changed: apt gets a private copy of it with deb-src. Downloads are
+#	kept in $cache/src, separately for each named release. The script that sources this file removes
+#	$debsrc_tmp.
 
 debsrc_tmp=
 debsrc_options=
 debsrc_release=
 
-# debsrc_use ?RELEASE?: the release whose sources are wanted from here on (default: the machine's own).
+# debsrc_use ?RELEASE?: selects the release of the sources (default: that of the machine).
 debsrc_use() {
     debsrc_release=${1:-}
     debsrc_options=
 }
 
-# Where files of the wanted release are kept.
+# Directory of the selected release's files.
 debsrc_dir() {
     echo "$cache/src${debsrc_release:+-$debsrc_release}"
 }
 
-# The machine's own package sources, as deb-src, in the directory $1.
+# Write the machine's own package sources, as deb-src, to the directory $1.
 debsrc_machine() {
     for f in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
         [ -f "$f" ] || continue
@@ -33,8 +33,7 @@ debsrc_machine() {
     done
 }
 
-# The main archive of another release, from the place where the machine gets its own, in the
-# directory $1.
+# Write the main archive of another release, from the machine's mirror, to the directory $1.
 debsrc_other() {
     from=$(sed -n -e 's/^URIs:[[:space:]]*//p' -e 's/^deb[[:space:]]\(\[[^]]*\] *\)\{0,1\}\([^ ]*\).*/\2/p' \
         /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
@@ -45,7 +44,7 @@ debsrc_other() {
     [ ! -f $key ] || echo "Signed-By: $key" >>"$1/release.sources"
 }
 
-# Lists of the wanted release, and in debsrc_options what makes apt use only them.
+# Get the lists of the selected release, and set debsrc_options so that apt uses only them.
 debsrc_prepare() {
     [ -n "$debsrc_tmp" ] || debsrc_tmp=$(mktemp -d)
     chmod 755 "$debsrc_tmp"
@@ -59,16 +58,16 @@ debsrc_prepare() {
     debsrc_options="-q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$dir/parts
         -o Dir::State::Lists=$dir/lists -o Dir::Cache=$dir/cache
         -o APT::Sandbox::User=$(id -un) -o Acquire::Languages=none"
-    # A third-party source without deb-src must not stop us: what counts is the next command.
+    # A third-party source without deb-src is not an error: the next command decides.
     apt-get $debsrc_options update >&2 || true
 }
 
-# debsrc_fetch PACKAGE: download the package's source files, checked by apt; where the mirror lacks
-# some of them, its upstream source alone.
+# debsrc_fetch PACKAGE: download the package's source files, checked by apt. If the mirror lacks some of them,
+# only the upstream source.
 debsrc_fetch() {
     [ -n "$debsrc_options" ] || debsrc_prepare
     mkdir -p "$(debsrc_dir)"
-    # Mirrors may have lost the newest version's files: the one before will do.
+    # Mirrors may lack the newest version's files: the previous one suffices.
     versions=$(apt-cache $debsrc_options showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV)
     for what in --download-only '--download-only --tar-only'; do
         for version in $versions; do
@@ -78,8 +77,8 @@ debsrc_fetch() {
     return 1
 }
 
-# unpack PACKAGE DIR: its upstream source, unpacked into DIR. Debian's patches touch packaging only,
-# unless the caller applies them.
+# unpack PACKAGE DIR: unpack the upstream source into DIR. Debian's patches are not applied, because they only
+# change packaging, unless the caller does.
 unpack() {
     ls "$(debsrc_dir)/$1"_*.orig.tar.* >/dev/null 2>&1 || debsrc_fetch "$1" || return 1
     rm -rf "$2"
@@ -87,7 +86,7 @@ unpack() {
     tar -xf "$(ls "$(debsrc_dir)/$1"_*.orig.tar.* | sort -V | tail -1)" -C "$2" --strip-components=1
 }
 
-# apply_patches PACKAGE DIR: Debian's, upon what unpack made.
+# apply_patches PACKAGE DIR: apply Debian's patches to the result of unpack.
 apply_patches() {
     tar -xf "$(ls "$(debsrc_dir)/$1"_*.debian.tar.* | sort -V | tail -1)" -C "$2" || return 1
     sed 's/#.*//' "$2/debian/patches/series" | while read -r name rest; do

@@ -25,5 +25,5 @@ sudo=
 if [ -n "$sudo" ] || [ "$(id -u)" = 0 ]; then
     [ -d /sys/kernel/tracing/instances ] || $sudo mount -t tracefs nodev /sys/kernel/tracing || true
 fi
-# The listing's trace goes beside the build, not into the tree.
+# The trace is written to the build directory, not into the tree.
 exec $sudo env TCLLIBPATH="{$(pwd)/build}" "$tclsh" demos/http.tcl "${1:-build/http.etl}"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # tools/deps.sh --
 #
-#	Installs the Debian packages that etw needs, only those that are missing, as root or through
-#	sudo, with one `apt-get update` at most.
+#	Installs the Debian packages that etw needs and that are missing, as root or through sudo, with at most
+#	one `apt-get update`.
 #
-#	sh tools/deps.sh build|test|bench      (each includes the ones before)
+#	sh tools/deps.sh build|test|bench      (each includes the previous ones)
 set -eu
 
 build="tcl-dev tcl tcllib tcl-thread autoconf make gcc libc6-dev pkg-config
@@ -44,7 +44,7 @@ install() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 }
 echo "installing:$missing" >&2
-# Lists may be fresh: try without an update first, quietly.
+# The lists may be up to date: try without an update first, quietly.
 if ! install >/dev/null 2>&1; then
     $sudo apt-get update -q
     install

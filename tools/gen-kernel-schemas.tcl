@@ -2,21 +2,21 @@
 # tools/gen-kernel-schemas.tcl --
 #
 #	Writes generic/schema/kernel/kernel_tables.c, the layouts of Windows' kernel events, from
-#	tools/data/kernel-events.tsv (one line an opcode and version: fields in wire order) and
-#	tools/data/kernel-hooks.tsv (names of hook ids that have no layout).
+#	tools/data/kernel-events.tsv (one line for each opcode and version: fields in wire order) and
+#	tools/data/kernel-hooks.tsv (names of hook ids without a layout).
 #
 #	    tclsh tools/gen-kernel-schemas.tcl          write the file
-#	    tclsh tools/gen-kernel-schemas.tcl check    fail when it is not what the data gives
+#	    tclsh tools/gen-kernel-schemas.tcl check    fail if it differs from the result
 #
-#	What the data does not say, how a field is shown, is in the tables below: they turn plain
-#	integers into ids, addresses, error codes and values with names (schema/kernel/kernel_maps.c).
-#	schema/kernel/kernel_extra_rows.c adds what is not in the data. A new class needs a name in classNames
-#	below, a new group also a GUID in generic/etl/kernel_class_guids.c.
+#	The tables below define how a field is shown, which the data does not contain: they turn plain integers
+#	into ids, addresses, error codes and values with names (schema/kernel/kernel_maps.c).
+#	schema/kernel/kernel_extra_rows.c adds layouts that are not in the data. A new class needs a name in
+#	classNames below, a new group also a GUID in generic/etl/kernel_class_guids.c.
 
 set top [file dirname [file dirname [file normalize [info script]]]]
 set target [file join $top generic schema kernel kernel_tables.c]
 
-# The names that providers and their groups go by here, by group; GUID-only classes by GUID.
+# Names of providers by group number; classes without a group by GUID.
 set classNames {
     0x01 DiskIo 0x02 PageFault 0x03 Process 0x04 FileIo 0x05 Thread 0x06 TcpIp 0x07 Job 0x08 UdpIp
     0x09 Registry 0x0A DbgPrint 0x0B SystemConfig 0x0D Wnf 0x0E Pool 0x0F PerfInfo 0x10 Heap 0x11 Object
@@ -26,7 +26,7 @@ set classNames {
     99134383-5248-43fc-834b-529454e75df3 LastBranch
     6a399ae0-4bc6-4de9-870b-3657f8947e7e Lost_Event
 }
-# Of groups without any layout.
+# GUIDs of groups without a layout.
 set groupGuids {
     0x07 3282fc76-feed-498e-8aa7-e70f459d430e 0x0D 42695762-ea50-497a-9068-5cbbb35e0b95
     0x13 a9152f00-3f58-4bee-92a1-70c7d079d5dd 0x15 b2d14872-7c5b-463d-8419-ee9bf7d23e04
@@ -34,8 +34,8 @@ set groupGuids {
     0x1E 2ce9a149-effe-42f0-a635-a1d39e26c8f2
 }
 
-# Refinements: "CLASS FIELD TYPE", patterns of string match; the first that fits a u32, u64, ... of
-# the same width counts. Types are those of schema/kernel/kernel_classes.c; a map's name stands after a semicolon.
+# Refinements: "CLASS FIELD TYPE", patterns of string match. The first one that matches a u32, u64, ... of the
+# same width is used. Types are those of schema/kernel/kernel_classes.c, with a map's name after a semicolon.
 set refinements {
     Process    ProcessId:u32     pid           Process   ParentId:u32      pid
     Process    ProcessId:ptr     size          Process   ParentId:ptr      size
@@ -95,7 +95,7 @@ set refinements {
     *          ProgramCounter:ptr code         *         *Routine*:ptr     code
     *          Callback*:ptr     code          *         SysCallAddress:ptr code
 }
-# Whole lists that the data's plain types cannot say.
+# Complete lists of fields that the data's types cannot express.
 set typeNames {boolean b8 bool8 b8 sizet size obj raw}
 
 proc fail {text} {
@@ -111,7 +111,7 @@ proc rows {file} {
     return [lmap line $lines {split $line \t}]
 }
 
-# Bytes of a type with 4- or 8-byte pointers; 0 for what varies.
+# Size of a type with 4- or 8-byte pointers; 0: variable.
 proc sizeOf {type pointer} {
     set sizes [dict create u8 1 s8 1 u16 2 s16 2 u32 4 s32 4 u64 8 s64 8 ptr $pointer sizet $pointer ip4 4 \
             ip6 16 port 2 guid 16 boolean 1 bool8 1 char16 2]
@@ -122,7 +122,7 @@ proc sizeOf {type pointer} {
     return 0
 }
 
-# The text of a row's fields in the language of schema/kernel/kernel_classes.c.
+# The text of a row's fields in the notation of schema/kernel/kernel_classes.c.
 proc translate {class fields} {
     set out {}
     foreach field $fields {
@@ -168,7 +168,7 @@ proc load {} {
     foreach row [lrange [rows kernel-events.tsv] 1 end] {
         lassign $row guid group opcode version mof name size32 size64 fields
         if {$group eq "0x00"} {
-            continue ;# the records of a file's header: schema/kernel/kernel_extra_rows.c has more of them
+            continue ;# the records of a file's header, which are in schema/kernel/kernel_extra_rows.c
         }
         set key $group
         if {![dict exists $::classNames $group]} {
@@ -187,7 +187,7 @@ proc load {} {
     }
 }
 
-# Rows of one class: {versions events fields}, alike ones joined.
+# Rows of one class: {versions events fields}; equal ones are combined.
 proc joined {list} {
     set groups {}
     foreach event $list {
@@ -202,7 +202,7 @@ proc joined {list} {
     return $rows
 }
 
-# A C string literal, on as many lines as it takes.
+# A C string literal, on several lines if necessary.
 proc literal {text indent} {
     set lines {}
     set line ""
@@ -227,7 +227,7 @@ proc hookRows {} {
     foreach row [rows kernel-hooks.tsv] {
         lassign $row hook symbol
         if {![string match 0x* $hook] || $hook eq "0x030a"} {
-            continue ;# the loader's event kept its old hook id: it is Image's
+            continue ;# the loader's event has the hook id of an older class: it belongs to Image
         }
         set group 0x[string toupper [string range $hook 2 3]]
         scan [string range $hook 4 5] %x opcode

@@ -2,14 +2,14 @@
 # tools/gen-names.sh --
 #
 #	Writes generic/schema/model/linux_names_data.c: names of syscalls, errnos, signals, address families and
-#	message flags on Linux x86_64, taken from the kernel's and C library's headers on this machine
-#	through the preprocessor. Run by hand when the headers know more; the result is kept in git, so
-#	that traces decode on any system. Needs gcc or clang, awk, clang-format.
+#	message flags on Linux x86_64, taken from the kernel's and C library's headers on this machine through
+#	the preprocessor. Run it manually for newer headers. The result is committed, so that traces can be
+#	decoded on any system. Needs gcc or clang, awk, clang-format.
 set -eu
 cd "$(dirname "$0")/.."
 out=generic/schema/model/linux_names_data.c
 
-# All macros NAME VALUE of some headers, with names for values resolved by the compiler.
+# All macros NAME VALUE of some headers; values that are names are resolved by the compiler.
 macros() { # PATTERN HEADER...
     pattern=$1
     shift
@@ -30,7 +30,7 @@ macros() { # PATTERN HEADER...
     "$tmp/p"
 }
 
-# "VALUE NAME" lines to a table; of names with one value the first listed stays.
+# Converts "VALUE NAME" lines to a table; of several names with the same value the first one is kept.
 table() { # NAME BITS
     LC_ALL=C sort -n -s -k1,1 | awk -v name="$1" -v bits="$2" '
         !seen[$1]++ {text = text sprintf("    {%s, \"%s\"},\n", $1 < 0 ? "(uint64_t)" $1 : $1, $2); n++}
@@ -43,8 +43,7 @@ table() { # NAME BITS
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Syscalls that headers older than the kernel do not list yet (numbers are the same on all
-# architectures from 424 on).
+# Syscalls that older headers lack (from 424 on numbers are the same on all architectures).
 newer='451 cachestat
 452 fchmodat2
 453 map_shadow_stack
@@ -81,7 +80,7 @@ HEAD
         macros '^__NR_[a-z]' asm/unistd_64.h | sed 's/__NR_//'
         echo "$newer"
     } | table Syscall false
-    # EAGAIN before EWOULDBLOCK and so on: the alphabet does that, but for two.
+    # EAGAIN before EWOULDBLOCK etc.: alphabetical order ensures that, with two exceptions.
     macros '^E[A-Z0-9]+$' errno.h | grep -v -e EWOULDBLOCK -e EDEADLOCK -e ENOTSUP |
         awk '{print -$1, "-" $2}' | table Errno false
     macros '^SIG[A-Z0-9]+$' signal.h | grep -v -e ' SIGCLD' -e ' SIGIOT' -e ' SIGPOLL' -e ' SIGSTKSZ' \

@@ -1,7 +1,7 @@
 # tools/lib.sh --
 #
-#	Shell functions that the scripts in tools/ share; sourced with the current directory at the
-#	top of the tree. Plain POSIX sh.
+#	Shell functions shared by the scripts in tools/; sourced with the current directory at the top of the
+#	tree. POSIX sh.
 
 cache=${ETW_CACHE:-${HOME:-/tmp}/.cache/etw}
 
@@ -10,30 +10,30 @@ die() {
     exit 1
 }
 
-# Where the Windows build of Tcl for the processor $1 (x86_64, i686) lives: named for the version of
-# the machine's own Tcl.
+# Directory of the Windows build of Tcl for the processor $1 (x86_64, i686), named after the version of the
+# machine's own Tcl.
 win_tcl_dir() {
     v=$(dpkg-query -W -f '${source:Upstream-Version}' tcl8.6-dev 2>/dev/null || echo 8.6)
     echo "$cache/win$(win_suffix "$1")-$v"
 }
 
-# Where the build of Tcl 9.0 for this machine lives.
+# Directory of the build of Tcl 9.0 for this machine.
 tcl9_dir() {
     echo "$cache/tcl9"
 }
 
-# Where the Windows build of expat for the processor $1 lives.
+# Directory of the Windows build of expat for the processor $1.
 win_expat_dir() {
     echo "$cache/win$(win_suffix "$1")-expat"
 }
 
-# What names of 32-bit things have more.
+# The suffix of names for 32 bits.
 win_suffix() {
     [ "$1" = x86_64 ] || echo 32
 }
 
-# configure_in DIR ARGS...: configure into DIR unless that was done with the same arguments by the
-# same configure script.
+# configure_in DIR ARGS...: configure into DIR, unless that was done with the same arguments and the same
+# configure script.
 configure_in() {
     dir=$1
     shift
@@ -49,7 +49,7 @@ configure_in() {
     echo "$*" >"$dir/.args"
 }
 
-# Runs a Windows program in a private prefix, without a display.
+# Prepares running Windows programs in a private prefix, without a display.
 wine_setup() {
     WINEPREFIX=$cache/wine
     WINEDEBUG=-all
@@ -57,7 +57,7 @@ wine_setup() {
     WINEDLLOVERRIDES="mscoree=;mshtml=;winemenubuilder.exe="
     export WINEPREFIX WINEDEBUG WINEARCH WINEDLLOVERRIDES
     unset DISPLAY
-    # Debian's `wine` wrapper complains about a missing wine32 each time.
+    # Debian's `wine` wrapper prints a warning about a missing wine32 each time.
     wine=/usr/lib/wine/wine64
     [ -x $wine ] || wine=$(command -v wine64 || command -v wine) || return 1
     if [ ! -f "$WINEPREFIX/.etw-ready" ]; then

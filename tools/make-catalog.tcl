@@ -1,29 +1,31 @@
 #!/usr/bin/env tclsh
 # make-catalog.tcl --
 #
-#	Builds library/catalog.dat, what `etw` knows of the providers that ship with Windows and .NET, from tables of
-#	facts. The same tables give the same bytes.
+#	Builds library/catalog.dat, the catalogue of providers that ship with Windows and .NET, from tables of
+#	facts. The same tables result in the same bytes.
 #
 #	    tclsh tools/make-catalog.tcl -facts DIR -out FILE ?-stats BOOL?
 #
-#	DIR has providers/*.tsv.xz and kernel-manifests.tsv; tools/data/*.txt come on top and win. What the tables say
-#	of fields is repaired on the way (see Repair). The container is described in doc/internals/CATALOG.md.
+#	DIR has providers/*.tsv.xz and kernel-manifests.tsv; tools/data/*.txt are applied afterwards and have
+#	precedence. Errors in the tables' fields are repaired (see Repair). doc/internals/CATALOG.md describes
+#	the container.
 #
-#	Files in tools/data, columns parted by tabs, # begins a comment:
-#	    provider GUID NAME ?classic|checked?	what follows is about this one; made when it is new, else renamed.
-#		classic: events are told apart by opcode. checked: wins over manifests inside traces
+#	Files in tools/data, columns separated by tabs, # begins a comment:
+#	    provider GUID NAME ?classic|checked?	the following lines are about this one, which is added or renamed.
+#		classic: events are identified by opcode. checked: has precedence over manifests inside traces
 #	    keyword MASK NAME
 #	    map NAME value|bit VALUE=LABEL;...
-#	    event ID VERSION LEVEL OPCODE:NAME TASK:NAME MASK SINCE SYMBOL FIELDS	replaces what the tables have
-#	    as FIELD OLDTYPE TYPE		in all events of the provider that have the field with that in-type: another
+#	    event ID VERSION LEVEL OPCODE:NAME TASK:NAME MASK SINCE SYMBOL FIELDS	replaces the event in the tables
+#	    as FIELD OLDTYPE TYPE		in all events of the provider with that field and in-type: another
 #		type, out-type, length ...
-#	    guid NAME GUID			of a provider that the tables have by name only
-#	FIELDS and TYPE are written as in the tables: name:InType/out{map}(length)[count], name:struct<...>[count].
+#	    guid NAME GUID			for a provider that has only a name in the tables
+#	FIELDS and TYPE have the notation of the tables: name:InType/out{map}(length)[count],
+#	name:struct<...>[count].
 
 package require Tcl 8.6-
 
 namespace eval catalog {
-    # key (GUID, or lower-case name where there is none) -> name, guid
+    # key (GUID, or lower-case name if there is none) -> name, guid
     variable provider {}
     # key -> dict of {id version} -> dict: level opcode opname task taskname mask since symbol fields detail
     variable events
@@ -35,12 +37,12 @@ namespace eval catalog {
     array set maps {}
     variable retyped
     array set retyped {}
-    # key -> 1: events are told apart by opcode; wins over manifests inside traces
+    # key -> 1: events are identified by opcode; has precedence over manifests inside traces
     variable classic
     array set classic {}
     variable checked
     array set checked {}
-    # What was repaired, for -stats.
+    # Counts of repairs, for -stats.
     variable counts
     array set counts {}
 
@@ -56,7 +58,7 @@ namespace eval catalog {
         string 2 bool 3 hex 4 pid 5 tid 6 port 7 ipv4 8 ipv6 9 sockaddr 10 xml 11 json 12 win32 13 ntstatus 14
         hresult 15 unsigned 18 utf8 35 codepointer 37
     }
-    # Sizes in bytes of blobs, by name, where the tables have lost a fixed length.
+    # Sizes in bytes of blobs, by name, for fixed lengths that are missing in the tables.
     variable fixedBlobs {
         {mac|bssid|^(local|peer)addr$} 6
         {sha-?256|thumbprint256} 32
@@ -95,7 +97,7 @@ proc catalog::AddProvider {guid name} {
     return $key
 }
 
-# Names that the dumps made up where a manifest has none.
+# The name, or "" if the dump has generated it because the manifest has none.
 proc catalog::RealName {name} {
     return [expr {[regexp {^(task|opcode|keyword)_?[0-9a-f]*$} $name] || $name eq "None" ? "" : $name}]
 }
@@ -119,8 +121,9 @@ proc catalog::ReadEvents {file} {
     }
 }
 
-# The dumps made symbols from task, opcode, id and version. What can be made again is one character: "=" task and
-# opcode, "~" task alone, "#" and "%" the same with the id. Others are kept, unless they are rubbish.
+# The dumps generate symbols from task, opcode, id and version. One that can be generated again is stored as one
+# character: "=" task and opcode, "~" task alone, "#" and "%" the same with the id. Others are kept, except
+# invalid ones.
 proc catalog::RealSymbol {event symbol id version} {
     set task [dict get $event taskname]
     if {$task eq ""} {
@@ -154,7 +157,7 @@ proc catalog::ReadMaps {file} {
     }
 }
 
-# Newer builds of six kernel providers; opcode and task are names only.
+# Newer builds of six kernel providers; task and opcode are only given by name.
 proc catalog::ReadKernel {file} {
     variable events
     foreach row [Rows $file] {
@@ -172,7 +175,7 @@ proc catalog::ReadKernel {file} {
     }
 }
 
-# Another version of an event, for what versions have in common.
+# Another version of the event, for properties that versions have in common.
 proc catalog::Nearest {key id} {
     variable events
     if {[info exists events($key)]} {
@@ -245,7 +248,7 @@ proc catalog::DataLine {key verb words where} {
     return $key
 }
 
-# A provider that had only a name gets its GUID.
+# Add the GUID of a provider that had only a name.
 proc catalog::Identify {name guid} {
     variable provider
     variable events
@@ -266,7 +269,7 @@ proc catalog::Identify {name guid} {
     }
 }
 
-# Numbers of tasks and opcodes that later tables have by name only, from rows that have both, else Windows' own.
+# Numbers of tasks and opcodes for tables with names only: from rows with both, otherwise Windows' own.
 proc catalog::FillNumbers {key} {
     variable events
     set tasks {}
@@ -307,8 +310,8 @@ proc catalog::FindOpcode {opcodes task name} {
 
 # ---- Fields ------------------------------------------------------------------------------------------
 
-# Words of a field list: spaces inside <...> and (...) do not part them; a word without a colon belongs to the one
-# before (names of lengths that once had spaces).
+# Words of a field list: spaces inside <...> and (...) do not separate; a word without a colon belongs to the
+# previous one (names of lengths that contained spaces).
 proc catalog::Words {text} {
     set words {}
     set word ""
@@ -332,7 +335,7 @@ proc catalog::Words {text} {
 
 # One field as a dict: name type out map length count members.
 proc catalog::Field {word} {
-    # A task's name with parentheses led one dump astray.
+    # A task's name with parentheses was parsed incorrectly by one dump.
     regsub {:[^:]*\)[A-Za-z_0-9]*\(([A-Za-z0-9]+)$} $word {:\1} word
     if {[regexp {^([^:]*):struct<(.*)>(?:\[([^]]*)\])?$} $word - name members count]} {
         set fields [lmap member [Words $members] {Field $member}]
@@ -346,13 +349,15 @@ proc catalog::Field {word} {
         count [string map {" " ""} $count] members {}]
 }
 
-# The fields of an event, repaired: what they say, whatever the dumps have lost.
+# The fields of an event, with errors of the dumps repaired:
 #
-# - Types of structs: the dumps show the number of a struct's first member as if it were a type's number, and leave
-#   its members out. Members are listed behind all other fields, so a field whose "type" is the number of fields
-#   is a struct; so is one whose "type" is beyond all types.
-# - Lengths and counts that are numbers are missing. Blobs of a known kind get theirs by name.
-# Where the size of a field cannot be known, it takes the rest and is the last one.
+# - Types of structs: the dumps show the number of a struct's first member as if it were the number of a type, and
+# omit its members. Members are listed after all other fields, so a field whose "type" is the number of fields is
+# a struct, as is one whose "type" exceeds all types.
+#
+# - Numeric lengths and counts are missing. Blobs of a known kind get theirs by name.
+#
+# A field of unknown size covers the rest of the payload and is the last one.
 proc catalog::Repair {key event} {
     variable retyped
     set fields [lmap word [Words [dict get $event fields]] {Field $word}]
@@ -434,7 +439,7 @@ proc catalog::FirstStruct {fields detail key} {
     return -1
 }
 
-# Arrays of numbers whose type happens to be the number of fields: bytes with a length, and those of Direct3D.
+# Arrays of numbers whose type equals the number of fields: bytes with a length, and those of Direct3D.
 proc catalog::PlainArray {field key} {
     variable provider
     set type [dict get $field type]
@@ -442,7 +447,7 @@ proc catalog::PlainArray {field key} {
         || ($type eq "UInt32" && [regexp {Direct3D|MTP} [lindex [dict get $provider $key] 0]])}]
 }
 
-# A blob's length: a number before it that is called like it, or by its kind.
+# A blob's length: an earlier number with a corresponding name, or by its kind.
 proc catalog::LengthOf {fields index} {
     variable fixedBlobs
     set name [dict get [lindex $fields $index] name]
@@ -462,7 +467,7 @@ proc catalog::LengthOf {fields index} {
     return ""
 }
 
-# Lengths and counts must be numbers before the field.
+# Lengths and counts must refer to earlier numbers.
 proc catalog::CheckReferences {fields} {
     set before {}
     set i 0
@@ -483,7 +488,7 @@ proc catalog::CheckReferences {fields} {
 
 # ---- The text of a provider --------------------------------------------------------------------------
 
-# Number of a value in a table that grows.
+# Index of a value in a growing table.
 proc catalog::Intern {tableVar value} {
     upvar 1 $tableVar table
     if {![dict exists $table $value]} {
@@ -492,7 +497,7 @@ proc catalog::Intern {tableVar value} {
     return [dict get $table $value]
 }
 
-# Fields as the container has them; `numbers` maps names of fields so far to their indices.
+# Fields in the container's notation; `numbers` maps names of earlier fields to their indexes.
 proc catalog::Encode {fields mapIndex numbersVar indexVar} {
     variable inTypes
     variable outTypes
@@ -535,8 +540,8 @@ proc catalog::Mask {text} {
     return [format %llx [expr {$text eq "" ? 0 : $text}]]
 }
 
-# All of a provider as lines of text: maps, keywords, what events share (tasks, opcodes, versions of Windows, field
-# lists), then the events.
+# All data of a provider as lines of text: maps, keywords, shared data of events (tasks, opcodes, versions of
+# Windows, field lists), then the events.
 proc catalog::Text {key} {
     variable maps
     variable keywords
@@ -621,7 +626,7 @@ proc catalog::ById {a b} {
 
 # ---- The container -----------------------------------------------------------------------------------
 
-# GUID in Windows' memory layout; none: zeros.
+# A GUID in Windows' memory layout; none: zeros.
 proc catalog::GuidBytes {guid} {
     if {$guid eq ""} {
         return [binary format x16]
@@ -665,7 +670,7 @@ proc catalog::Write {out} {
     return [list providers $number bytes [expr {[string length $header] + [string length $index] + [string length $blocks]}]]
 }
 
-# As memcmp has it: bytes, unsigned.
+# Compares like memcmp: unsigned bytes.
 proc catalog::ByGuid {a b} {
     set order [string compare [binary encode hex [lindex $a 0]] [binary encode hex [lindex $b 0]]]
     return [expr {$order ? $order : [string compare [string tolower [lindex $a 1]] [string tolower [lindex $b 1]]]}]

@@ -1,6 +1,6 @@
 # tools/make-docs.tcl --
 #
-#	Turns doctools pages into man pages (.n) and HTML with tcllib's doctools.
+#	Converts doctools pages to man pages (.n) and HTML with tcllib's doctools.
 #
 #	tclsh tools/make-docs.tcl -out DIR FILE.man ...
 

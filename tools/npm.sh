@@ -1,8 +1,9 @@
 #!/bin/sh
 # tools/npm.sh --
 #
-#	The viewers that exports are opened with in the tests, from npm, outside of the tree: prints the directory that has
-#	their node_modules. Fails where there is no npm, or no network and nothing kept from an earlier time.
+#	Installs the viewers that tests open exports with from npm, outside of the tree, and prints the
+#	directory that contains their node_modules. Fails without npm, or without network and an earlier
+#	installation.
 #
 #	sh tools/npm.sh
 set -u

@@ -1,13 +1,14 @@
 #!/bin/sh
 # tools/package.sh --
 #
-#	What users get: a Debian package of a build directory, or zips for Windows.
+#	Builds packages for users: a Debian package of a build directory, or zips for Windows.
 #
-#	sh tools/package.sh deb BUILD     BUILD/tcl-etw_VERSION_ARCH.deb, from what `make install` puts there
+#	sh tools/package.sh deb BUILD     BUILD/tcl-etw_VERSION_ARCH.deb, with the files of `make install`
 #	sh tools/package.sh windows       dist/etwVERSION-win64.zip and -win32.zip, both cross-built first
 #
-#	A zip holds one directory: pkgIndex.tcl, the DLL for Tcl 8.6 and, 64 bits, that for Tcl 9.0, library,
-#	documentation as HTML, etw.bat, which runs the command-line tool with the tclsh in PATH, and the self-test.
+#	A zip contains one directory: pkgIndex.tcl, the DLL for Tcl 8.6 and, for 64 bits, that for Tcl 9.0,
+#	library, documentation as HTML, etw.bat, which runs the command-line tool with the tclsh in PATH, and
+#	the self-test.
 set -eu
 build=${2:+$(cd "$2" && pwd)} # before this directory is left
 cd "$(dirname "$0")/.."
@@ -21,15 +22,15 @@ trap 'rm -rf "$stage"' EXIT
 
 # ---- Debian ---------------------------------------------------------------------------------------
 
-# The packages of the libraries that FILE is linked with, comma separated; what a package of Tcl's
-# gives is asked for by name.
+# The packages of the libraries that FILE is linked with, separated by commas. The packages of Tcl are listed by
+# name.
 libraries_of() {
     ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | while read -r path; do
         dpkg -S "$(readlink -f "$path")" 2>/dev/null || dpkg -S "${path#/usr}" 2>/dev/null || true
     done | sed 's/:.*//' | sort -u | tr '\n' ',' | sed 's/,$//; s/,/, /g'
 }
 
-# Tcl of Debian looks into /usr/lib/tcltk/MULTIARCH.
+# Debian's Tcl searches /usr/lib/tcltk/MULTIARCH.
 make_deb() {
     architecture=$(dpkg --print-architecture)
     multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || ${CC:-gcc} -print-multiarch)
@@ -62,7 +63,7 @@ EOF
 
 # ---- Windows --------------------------------------------------------------------------------------
 
-# make_zip BUILD LABEL HOST ?BUILD9?: HOST names the cross tools, BUILD9 has the DLL for Tcl 9.
+# make_zip BUILD LABEL HOST ?BUILD9?: HOST is the prefix of the cross tools, BUILD9 contains the DLL for Tcl 9.
 make_zip() {
     dir=$stage/etw$version
     rm -rf "$dir"

@@ -1,6 +1,6 @@
 # tools/pictures.tcl --
 #
-#	The README's pictures, made by the package from a trace of the main job (tools/demo.sh leaves one).
+#	Creates the README's pictures with the package, from a trace of tools/demo.sh.
 #
 #	TCLLIBPATH=build tclsh tools/pictures.tcl ?TRACE?
 
@@ -9,7 +9,7 @@ package require etw
 set top [file dirname [file dirname [file normalize [info script]]]]
 set trace [expr {$argc > 0 ? [lindex $argv 0] : [file join $top build http.etl]}]
 set pictures [file join $top doc pictures]
-# Not the time that passes before the job begins.
+# Skip the time before the job begins.
 set first [lindex [etw events $trace -where {$event eq "Enter"} -limit 1] 0]
 etw view $trace -save [file join $pictures view.svg] -size 1200x230 -from [expr {[dict get $first time] - 100000}]
 etw export $trace [file join $pictures flame.svg] -format flamegraph

@@ -1,9 +1,9 @@
 #!/bin/sh
 # tools/suites.sh --
 #
-#	Other people's test suites, which tests/project/suites.test runs traced: those of Tcl's core and of
-#	tcllib, from Debian's source packages. Kept in ${ETW_CACHE:-$HOME/.cache/etw}/suites; without
-#	them that test is skipped. Prints the directory.
+#	Test suites of other projects, which tests/project/suites.test runs traced: those of Tcl's core and of
+#	tcllib, from Debian's source packages. Kept in ${ETW_CACHE:-$HOME/.cache/etw}/suites; without them that
+#	test is skipped. Prints the directory.
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
@@ -14,7 +14,7 @@ suites=$cache/suites
 work=$cache/work-suites-$$
 trap 'rm -rf "$work" $debsrc_tmp' EXIT
 
-# need PACKAGE NAME PART: the part of its source that has the tests, moved into its place whole.
+# need PACKAGE NAME PART: install the part of its source with the tests. It is moved into place when complete.
 need() {
     [ -d "$suites/$2" ] && return 0
     unpack "$1" "$work/$2" || die "apt has no source of $1: is the network reachable?"

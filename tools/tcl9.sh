@@ -1,26 +1,25 @@
 #!/bin/sh
 # tools/tcl9.sh --
 #
-#	A Tcl 9.0 for this machine, in a prefix of its own: built once from the source package in
-#	one of Debian's newer releases, since bookworm has no Tcl 9 and the binaries of newer
-#	releases need their C library. Kept in ${ETW_CACHE:-$HOME/.cache/etw}/tcl9
-#	and rebuilt when absent. Nothing of the machine is changed.
+#	Builds Tcl 9.0 for this machine in a private prefix, once, from the source package of one of Debian's
+#	newer releases: bookworm has no Tcl 9, and the binaries of newer releases need a newer C library. Kept
+#	in ${ETW_CACHE:-$HOME/.cache/etw}/tcl9 and built again if missing. The machine is not changed.
 #
 #	sh tools/tcl9.sh ?tcl?           build that Tcl, print its prefix
-#	sh tools/tcl9.sh etw ?ARG ...?   also configure (with ARGs) and build etw against it in build-tcl9
+#	sh tools/tcl9.sh etw ?ARG ...?   also configure (with ARGs) and build etw with it in build-tcl9
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
 . "$top/tools/lib.sh"
 . "$top/tools/debsrc.sh"
 
-# Mirrors have been seen that lack a package's source in one of these.
+# Some mirrors lack the source in one of these.
 releases="trixie forky sid"
 prefix=$(tcl9_dir)
 work=$cache/work-tcl9-$$
 trap 'rm -rf "$work" $debsrc_tmp' EXIT
 
-# The source, from the first release that the mirror has it of, in directory $1.
+# Unpack the source into directory $1, from the first release for which the mirror has it.
 unpack_tcl() {
     for release in $releases; do
         debsrc_use $release
@@ -29,7 +28,7 @@ unpack_tcl() {
     return 1
 }
 
-# The source stays beside the binaries: its private headers are what scripts are traced with.
+# The source is kept next to the binaries: tracing scripts needs its private headers.
 build_tcl() {
     mkdir -p "$work/build"
     (
@@ -43,7 +42,7 @@ build_tcl() {
     mv "$work/src" "$work/root$prefix/src"
 }
 
-# A prefix is moved into its place whole: one that is there is complete.
+# The prefix is moved into place when complete.
 need_tcl() {
     [ -x "$prefix/bin/tclsh9.0" ] && return 0
     echo "Tcl 9.0: building it once, into $prefix" >&2

@@ -1,9 +1,10 @@
 #!/bin/sh
 # tools/test-win32.sh --
 #
-#	Runs the suite of the 32-bit Windows build under a 32-bit Wine, which needs a Debian of i386: one is made
-#	with debootstrap, once, in ${ETW_CACHE:-$HOME/.cache/etw}/i386 (1 GB), and entered with chroot. Nothing
-#	of this machine is changed but for the mounts, which are undone. As root. Not part of tools/test.sh.
+#	Runs the suite of the 32-bit Windows build under a 32-bit Wine, which needs an i386 Debian: it is
+#	created once with debootstrap, in ${ETW_CACHE:-$HOME/.cache/etw}/i386 (1 GB), and entered with chroot.
+#	This machine is not changed except for mounts, which are removed. Requires root. Not part of
+#	tools/test.sh.
 #
 #	sh tools/test-win32.sh ?ARGUMENT OF tests/all.tcl ...?
 set -eu
@@ -22,7 +23,7 @@ leave() {
     done
 }
 
-# Moved into its place whole: one that is there is complete.
+# Moved into place when complete.
 need_root() {
     [ -d "$root" ] && return 0
     command -v debootstrap >/dev/null 2>&1 || die "no debootstrap: apt-get install debootstrap"

@@ -1,12 +1,11 @@
 #!/bin/sh
 # tools/test.sh --
 #
-#	All tests, from a fresh clone: installs what is needed, builds, runs the C tests and the
-#	tcltest suite on Linux, the latter also with Tcl 9, cross-builds and runs both under Wine (most files
-#	also with Tcl 9). Under CI (CI=true) or with
-#	--sanitize also: format, clang, ASan+UBSan (everything), TSan (C tests), the fuzzers for
-#	10 s each. The last line is `N passed, N failed, N skipped`; the exit code is 1 when anything
-#	failed.
+#	Runs all tests from a fresh clone: installs what is needed, builds, runs the C tests and the tcltest
+#	suite on Linux, the latter also with Tcl 9, cross-builds, and runs both under Wine (most files also with
+#	Tcl 9). Under CI (CI=true) or with --sanitize also: format, clang, ASan+UBSan (everything), TSan (C
+#	tests), the fuzzers for 10 s each. The last line is `N passed, N failed, N skipped`; the exit code is 1
+#	if anything failed.
 #
 #	sh tools/test.sh ?--sanitize? ?--no-windows? ?--no-deps?
 set -u
@@ -34,7 +33,7 @@ step() {
     echo
     echo "== $*"
 }
-# What did not even build or run is one failure, with a name.
+# A build or run that failed counts as one failure, with a name.
 broken() {
     printf '{%s} 0 1 0\n' "$1" >>"$totals"
 }
@@ -44,8 +43,8 @@ build_in() {
     configure_in "$@" && make -C "$1" --no-print-directory -j"$(nproc)" all ctests
 }
 
-# suite DIR LABEL BUILD COMMAND...: build with the command, then run the tests of DIR, only those that
-# $only names. The number of lines in the totals tells whether the runner got to its end.
+# suite DIR LABEL BUILD COMMAND...: build with the command, then run the tests of DIR, limited to $only. The
+# number of lines in the totals shows whether the runner has finished.
 only=
 suite() {
     dir=$1 label=$2
@@ -57,7 +56,7 @@ suite() {
 }
 
 suite build "Linux" build_in build --enable-werror
-# The core knows no Tcl: its tests have run.
+# The core does not depend on Tcl, so its tests have run already.
 if sh tools/tcl9.sh tcl >/dev/null; then
     only="-kind tcl"
     suite build-tcl9 "Linux, Tcl 9" sh tools/tcl9.sh etw --enable-werror
@@ -71,11 +70,11 @@ if $windows; then
     only="-kind tcl -file tkcon_windows"
     suite build "tkcon with a Tk for Windows" sh tools/build-windows.sh tk
     only=
-    # Wine for 32 bits is not to be had without a foreign architecture: what is asserted at compile time.
+    # 32-bit Wine requires a foreign architecture, so this only checks the compile-time assertions.
     step "Windows, 32 bits: builds"
     sh tools/build-windows.sh -32 || broken "Windows, 32 bits: does not build"
     if sh tools/build-windows.sh -tcl9 tcl; then
-        # Not the slow files, which hardly differ from Tcl 9 on Linux and Tcl 8.6 under Wine.
+        # Without the slow files, whose results hardly differ from Tcl 9 on Linux and Tcl 8.6 under Wine.
         slow="archive cli doc kernel* manifest filter_pushdown processes profile progress relog* tcltest_pkg testevent twapi"
         only="-kind tcl -notfile '$slow script_calls script_transparency script_sample'"
         suite build-win-tcl9 "Windows under Wine, Tcl 9" sh tools/build-windows.sh -tcl9 etw

@@ -1,10 +1,10 @@
 # tools/windows-selftest.tcl --
 #
-#	For anyone with Windows: tries what etw does with the operating system's own tracing (sessions, live
-#	reading, kernel flags, installed providers and TDH, tracerpt on files of etw's making, TWAPI's commands) and
-#	writes one report, made to be sent to etw's authors. The system engine is developed against a simulated
-#	service: this is how the real one is asked. Changes nothing: sessions that it starts, it stops, and its
-#	files are removed. Kernel flags need an administrator; without, that step says so and the others run.
+#	For Windows users: tests etw with the operating system's own tracing (sessions, live reading, kernel
+#	flags, installed providers and TDH, tracerpt on etw's files, TWAPI's commands) and writes one report to
+#	send to etw's authors, because the system engine is developed with a simulated service. Changes nothing:
+#	it stops its sessions and removes its files. Kernel flags require an administrator; otherwise that step
+#	reports it and the others run.
 #
 #	tclsh windows-selftest.tcl ?REPORT?       default: etw-selftest.txt in the current directory
 #
@@ -15,7 +15,7 @@ namespace eval selftest {
     variable lines {}     ;# the report so far
     variable failed 0
     variable name EtwSelftest-[pid]
-    # {step title script}, in the order in which they run; a step's result is what the report tells of it.
+    # {step title script}, in order; a step's result is shown in the report.
     variable steps {}
 }
 
@@ -42,7 +42,7 @@ proc selftest::WaitFor {expr} {
     }
 }
 
-# Run BODY with our provider in a session of the system's engine with these options; what stop says.
+# Run BODY with our provider in a session of the system engine with these options; returns the result of stop.
 proc selftest::Traced {options body} {
     variable name
     etw start system:$name {*}$options
@@ -168,7 +168,7 @@ selftest::Step "TWAPI's commands" {
 
 # ---- Running them --------------------------------------------------------------------------------------
 
-# What cannot be had here without being a failure of etw's.
+# True for failures that are not etw's: the feature is not available here.
 proc selftest::Excused {options} {
     set code [dict get $options -errorcode]
     return [expr {[lindex $code 1] eq "UNSUPPORTED" || "ERROR_ACCESS_DENIED" in $code}]

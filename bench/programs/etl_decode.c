@@ -1,7 +1,7 @@
 /*
  * bench/programs/etl_decode.c --
  *
- *	What decoding an .etl file costs: every event in time order, its schema, every field of its
+ *	The cost of decoding an .etl file: every event in time order, its schema, every field of its
  *	payload as a typed C value. Prints `name value unit`, the best of several runs.
  *
  *	usage: etl_decode make FILE EVENTS [LOOKALIKES]     write TraceLogging events of 48 bytes

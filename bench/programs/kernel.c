@@ -1,10 +1,11 @@
 /*
  * bench/programs/kernel.c --
  *
- *	What a traced system call (an Enter and an Exit) costs the traced program: tracefs and perf,
- *	perf with stacks, and not traced; or what a malloc and its free cost: not traced, with group
- *	heap, and in a process beside the traced one. In bursts that the rings hold, with pauses for
- *	the logger that are not counted. Prints `name value unit`. Linux, as root.
+ *	The cost of tracing a system call (an Enter and an Exit) for the traced program: with
+ *	tracefs, perf, perf with stacks, and untraced; or of a malloc and its free: untraced, with
+ *	group heap, and in a process other than the traced one. Runs in bursts that fit into the
+ *	rings, with pauses for the logger that are not counted. Prints `name value unit`. Linux, as
+ *	root.
  *
  *	usage: kernel MODE CALLS FILE     MODE: none tracefs perf stacks malloc heap beside
  */

@@ -1,7 +1,8 @@
 /*
  * bench/programs/lttng_tp.h --
  *
- *	The tracepoint of the LTTng-UST peer: the same payload as bench/programs/write.c's event.
+ *	The tracepoint of the LTTng-UST peer, with the same payload as the event of
+ *	bench/programs/write.c.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER etw_peer

@@ -1,8 +1,8 @@
 /*
  * bench/programs/lttng_write.c --
  *
- *	The peer of bench/programs/write.c: the same 40 bytes written through LTTng-UST. Run inside an LTTng
- *	session that bench/write.tcl makes.
+ *	The peer of bench/programs/write.c: writes the same 40 bytes through LTTng-UST. Run inside
+ *	an LTTng session created by bench/write.tcl.
  *
  *	usage: lttng_write NAME THREADS EVENTS
  */

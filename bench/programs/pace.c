@@ -1,12 +1,11 @@
 /*
  * bench/programs/pace.c --
  *
- *	Writes events at a steady rate into a file session with default buffers, and says what was
- *	lost, what the process's CPU time was, the logger's included, and its memory early and
- *	late.
+ *	Writes events at a steady rate to a file session with default buffers, and prints the
+ *	losses, the process's CPU time including the logger's, and its memory early and late.
  *
- *	usage: pace RATE SECONDS THREADS FILE|-     RATE events/s over all threads; -: nobody
- *	listens (the pacing's own cost)
+ *	usage: pace RATE SECONDS THREADS FILE|-     RATE events/s over all threads; -: no session
+ *	(the cost of the pacing itself)
  */
 #include "base/os.h"
 #include "engine/engine.h"
@@ -51,7 +50,7 @@ static void worker(void *unused)
     }
 }
 
-/* Resident memory with what is shared; 0 where nobody tells. */
+/* Resident memory including shared pages; 0: unknown. */
 static long residentKB(void)
 {
     char line[256];

@@ -1,11 +1,12 @@
 /*
  * bench/programs/processes.c --
  *
- *	A session among processes, through etw.h alone: what a write costs in a process beside others,
- *	how long an enable takes to be seen and told in another process, and how old a live event is when
- *	a consumer in another process has it. Prints `name value unit`. Linux.
+ *	Sessions across processes, through etw.h only: the cost of a write in a process among
+ *	others, how long it takes until an enable is visible and reported in another process, and
+ *	the latency of a live event in a consumer in another process. Prints `name value unit`.
+ *	Linux.
  *
- *	usage: processes write EVENTS        in a session that bench/processes.tcl started; 40 bytes each
+ *	usage: processes write EVENTS        40 bytes each, in a session that bench/processes.tcl started
  *	       processes enable ROUNDS
  *	       processes latency RATE EVENTS
  */
@@ -38,7 +39,7 @@ static void put(uint64_t value)
     Etw_Write(event, (Etw_Data[]){{&value, 8}, {"thirty-one characters of text ..", 32}}, 2);
 }
 
-/* Not OsNow: it reads all clocks many times, longer than the pace measured. */
+/* Not OsNow, which reads all clocks many times and takes longer than the measured interval. */
 static int64_t clockNs(clockid_t id)
 {
     struct timespec t;
@@ -77,7 +78,7 @@ static void need(EtwStatus status, const EtwError *err)
 static int writeAll(long events)
 {
     int64_t start;
-    while (!Etw_Enabled(provider, 4, 1)) { /* both processes begin at once */
+    while (!Etw_Enabled(provider, 4, 1)) { /* both processes begin at the same time */
     }
     start = steady();
     for (long i = 0; i < events; i++) {
@@ -104,7 +105,7 @@ static void told(void *ctx, int control, uint8_t level, uint64_t any, uint64_t a
     }
 }
 
-/* In another process: looks all the time, and is called back. */
+/* In another process: polls, and receives a callback. */
 static void watch(void)
 {
     setUp();
@@ -163,7 +164,7 @@ static int enableAll(long rounds, const char *self)
         _exit(9);
     }
     session(&live);
-    OsSleepNs(300000000); /* the child is there */
+    OsSleepNs(300000000); /* until the child is ready */
     for (long i = 0; i < rounds; i++) {
         EtwEvent e;
         OsInstant start;

@@ -1,9 +1,9 @@
 /*
  * bench/programs/scan.c --
  *
- *	What reading an .etl file costs before anything is decoded: opening it, every event with all
- *	header fields, and with header filters that few events pass; beside it the bytes of the
- *	file through memcpy. Prints `name value unit`, the best of several runs.
+ *	The cost of reading an .etl file before decoding: opening it, every event with all header
+ *	fields, and with header filters that few events pass; compared with copying the file's bytes
+ *	by memcpy. Prints `name value unit`, the best of several runs.
  *
  *	usage: scan make FILE MB PAYLOAD [CPUS]     write a file of events with that payload
  *	       scan read FILE
@@ -34,7 +34,7 @@ static void fail(const EtwError *err)
     exit(1);
 }
 
-/* Events of 100 providers, ids 1 to 50, 20 processes; the CPUs take turns of some events each. */
+/* Events of 100 providers, ids 1 to 50, 20 processes; the CPUs alternate after some events each. */
 static void make(const char *path, uint64_t size, uint32_t payload, int cpus)
 {
     EtwError err;
@@ -73,7 +73,10 @@ static void line(const char *name, double value, const char *unit)
     printf("%s %.3f %s\n", name, value, unit);
 }
 
-/* Best rate of going through all the file with that filter; *deliveredPtr: events that passed. */
+/*
+ * Best rate of reading the whole file with that filter; *deliveredPtr: number of events that
+ * passed.
+ */
 static double scan(EtlReader *r, const EtlFilter *filter, uint64_t *deliveredPtr)
 {
     double best = 1e9;

@@ -1,10 +1,10 @@
 /*
  * bench/programs/write.c --
  *
- *	What a provider's write costs, through etw.h alone: 40 bytes of payload (one u64 and a
- *	31-character string), enabled, with one and two threads; disabled; and enabled in a session that
- *	wants other keywords. Two forms alternate, in blocks of 10000 events: Etw_Enabled with Etw_Write
- *	(`write-...`), and ETW_WRITE (`line-...`). Prints `name value unit`.
+ *	The cost of a provider's write, through etw.h only: 40 bytes of payload (one u64 and a
+ *	31-character string), enabled, with one and two threads; disabled; and in a session that has
+ *	enabled other keywords. Two forms alternate, in blocks of 10000 events: Etw_Enabled with
+ *	Etw_Write (`write-...`), and ETW_WRITE (`line-...`). Prints `name value unit`.
  *
  *	usage: write MODE THREADS EVENTS [FILE]     MODE: memory file disabled other
  */
@@ -86,7 +86,7 @@ static void start(const char *mode, const char *file)
     EtwSessionConfig config = {.name = "bench-write",
             .mode = memory ? ETW_FILE_MEMORY : ETW_FILE_SEQUENTIAL,
             .file = memory ? NULL : file,
-            .minBuffers = 128, /* all touched before the clock runs, as the peer's are */
+            .minBuffers = 128, /* all touched before the measurement, as the peer's are */
             .maxBuffers = 128};
     EtwEnable enable = {
             .providerName = "Etw-Bench", .level = 5, .any = strcmp(mode, "other") == 0 ? 2 : 1};

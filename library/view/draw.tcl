@@ -3,9 +3,11 @@
 #	Draws the model: a list of rectangles, lines and texts in pixels, from back to front. Needs no Tk;
 #	svg.tcl, png.tcl and canvas.tcl output it.
 #
-#	{rect X0 Y0 X1 Y1 FILL OUTLINE}    OUTLINE "": none {hatch X0 Y0 X1 Y1 COLOUR}         stripes with gaps
-#	{line X0 Y0 X1 Y1 COLOUR WIDTH} {text X Y ANCHOR COLOUR TEXT}      ANCHOR w or center, of a line of text
-#	centered at Y {mark X Y SIZE COLOUR}             a triangle below X, Y that points down
+#	{rect X0 Y0 X1 Y1 FILL OUTLINE}    OUTLINE "": none
+#	{hatch X0 Y0 X1 Y1 COLOUR}         stripes with gaps
+#	{line X0 Y0 X1 Y1 COLOUR WIDTH}
+#	{text X Y ANCHOR COLOUR TEXT}      ANCHOR w or center, of a line of text centered at Y
+#	{mark X Y SIZE COLOUR}             a triangle below X, Y that points down
 
 namespace eval ::etw::view {}
 

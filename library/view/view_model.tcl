@@ -4,8 +4,8 @@
 #	and the box under the pointer. Needs no Tk and draws nothing: draw.tcl creates a drawing of it,
 #	window.tcl shows that.
 #
-#	set m [etw::view::Model new trace.etl] $m size 1200 600; $m zoom 0.5 300; set drawing [$m drawing]; $m
-#	destroy
+#	set m [etw::view::Model new trace.etl]
+#	$m size 1200 600; $m zoom 0.5 300; set drawing [$m drawing]; $m destroy
 
 oo::class create ::etw::view::Model {
     # name: of the timeline; info: its last information. from, to: visible span in ns. rows: the layout of lanes,

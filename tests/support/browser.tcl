@@ -1,16 +1,16 @@
 # browser.tcl --
 #
-#	Headless Chromium for tests: what a page is after its scripts have run. Sourced after support.tcl.
+#	Headless Chromium for tests: the DOM of a page after its scripts have run. Sourced after support.tcl.
 
 namespace eval testing {
     namespace export browse
 }
 
-# The DOM of URL as text. Chromium has a profile of its own, and nothing of the sanitizers' in its way.
+# The DOM of URL as text. Chromium gets its own profile and no sanitizer libraries.
 proc testing::browse {url args} {
     variable tmpDir
     set profile [tempDir]
-    # Chromium may find that its HOME is not there, or not to be written: it gets one.
+    # HOME may be missing or not writable, so Chromium gets another one.
     return [exec env -u LD_PRELOAD HOME=$profile timeout 120 chromium --headless --no-sandbox --no-first-run \
         --disable-gpu --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader \
         --user-data-dir=[file join $profile chromium] --virtual-time-budget=20000 {*}$args --dump-dom $url 2>/dev/null]

@@ -1,10 +1,10 @@
 /*
  * tests/support/check.h --
  *
- *	The check macros of the core's C tests. A test is a function; CHECK_RUN runs it and
- *	prints one line: `ok NAME`, `FAIL file:line NAME ...` for each check that failed, or
- *	`skip NAME: reason`. A failed check does not end the test unless it is a REQUIRE. Does not
- *	know Tcl, does not fork, is included by one file of a program.
+ *	The check macros of the core's C tests. A test is a function; CHECK_RUN runs it and prints
+ *	one line: `ok NAME`, `FAIL file:line NAME ...` for each check that failed, or `skip NAME:
+ *	reason`. A failed check does not end the test unless it is a REQUIRE. Does not use Tcl, does
+ *	not fork, is included by one file of a program.
  *
  *	static void reader_2_3(void)
  *	{
@@ -31,7 +31,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One state a program: the counts so far and the test that runs. */
+/* The state of the program: the counts so far and the running test. */
 static struct CheckState {
     int passed, failed, skipped;
     int argc;
@@ -48,7 +48,7 @@ static struct CheckState {
 #define CHECK_DONE() CheckDone()
 
 #define CHECK(cond) CheckThat((cond), __FILE__, __LINE__, "%s", #cond)
-/* With a message of one's own, printf-like. */
+/* With a message, printf-like. */
 #define CHECK_MSG(cond, ...) CheckThat((cond), __FILE__, __LINE__, __VA_ARGS__)
 /* Integers of any kind up to 64 bits; both values are shown. */
 #define CHECK_EQ(got, want)                                                                        \
@@ -166,7 +166,7 @@ CHECK_UNUSED static void CheckRun(const char *name, void (*test)(void))
     checkState.name = NULL;
 }
 
-/* The closing line; its result is main's. */
+/* Prints the last line; returns main's result. */
 CHECK_UNUSED static int CheckDone(void)
 {
     printf("%d passed, %d failed, %d skipped\n", checkState.passed, checkState.failed,

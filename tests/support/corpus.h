@@ -1,8 +1,8 @@
 /*
  * tests/support/corpus.h --
  *
- *	Where the real files are: ETW_CORPUS, or ../shared/corpus beside the checkout. Tests that
- *	need them skip where there are none.
+ *	The location of the real files: ETW_CORPUS, or ../shared/corpus next to the checkout. Tests
+ *	that need them are skipped without them.
  */
 #ifndef ETW_TESTS_CORPUS_H
 #define ETW_TESTS_CORPUS_H

@@ -1,8 +1,9 @@
 /*
  * tests/support/engine_support.h --
  *
- *	What the engine's test programs share: a runtime directory of their own, a provider with one event of two numbers, a
- *	session that writes them to a file, and a reader that counts them. Included by one file of a program.
+ *	Shared by the engine's test programs: a private runtime directory, a provider with one event
+ *	of two numbers, a session that writes them to a file, and a reader that counts them.
+ *	Included by one file of a program.
  */
 #ifndef ETW_TESTS_ENGINE_SUPPORT_H
 #define ETW_TESTS_ENGINE_SUPPORT_H
@@ -43,7 +44,7 @@ CHECK_UNUSED static int writeOne(uint64_t thread, uint64_t number)
     return Etw_Write(event, (Etw_Data[]){{&thread, 8}, {&number, 8}}, 2);
 }
 
-/* Count our events in a file, checking that each thread's numbers rise and times do, too. */
+/* Count our events in a file, checking that times and each thread's numbers increase. */
 CHECK_UNUSED static uint64_t countFile(const char *path, bool wantClosed)
 {
     EtlReader *reader;
@@ -90,7 +91,10 @@ static void makeDir(void)
 #endif
 }
 
-/* The provider and its event; a directory of our own unless the caller is a child that was given one. */
+/*
+ * Set up the provider and its event, and a private directory unless the caller is a child that has
+ * one.
+ */
 static void setUp(bool child)
 {
     static const Etw_Field fields[] = {

@@ -1,9 +1,9 @@
 /*
  * tests/support/etlfile.h --
  *
- *	Builds .etl files in memory, field by field and from the facts alone: nothing of
- *	generic/etl is used, so that a mistake there is not made here again. Also what the
- *	tests of the room share: reading a file into a list of events and warnings.
+ *	Builds .etl files in memory, field by field, from the documented format only: without
+ *	functions of generic/etl, so that their errors are not repeated. Also shared by the tests of
+ *	the room: reading a file into a list of events and warnings.
  */
 #ifndef ETW_TESTS_ETLFILE_H
 #define ETW_TESTS_ETLFILE_H
@@ -20,13 +20,13 @@ typedef struct Image {
     uint8_t *data;
     size_t size;
     uint32_t bufferSize;
-    size_t buffer; /* start of the buffer that is being filled */
+    size_t buffer; /* start of the current buffer */
     size_t capacity;
 } Image;
 
 __attribute__((unused)) static void ImageGrow(Image *f, size_t size, uint8_t fill)
 {
-    if (f->capacity < f->size + size) { /* doubled: the sanitizers make much of each new place */
+    if (f->capacity < f->size + size) { /* doubled, because sanitizers make reallocation slow */
         f->capacity = 2 * (f->size + size);
         f->data = EtwRealloc(f->data, f->capacity);
     }
@@ -34,7 +34,7 @@ __attribute__((unused)) static void ImageGrow(Image *f, size_t size, uint8_t fil
     f->size += size;
 }
 
-/* Start a buffer; BufferEnd finishes it. Sizes that a test wants wrong it stores afterwards. */
+/* Start a buffer; BufferEnd finishes it. A test may overwrite sizes afterwards. */
 __attribute__((unused)) static void BufferBegin(Image *f, int cpu, int64_t sequence)
 {
     f->buffer = f->size;
@@ -56,8 +56,10 @@ __attribute__((unused)) static void BufferEnd(Image *f)
     ImageGrow(f, f->bufferSize - used, 0xFF);
 }
 
-/* Literals only, in the formats of compressed buffers: 2 LZNT1, 3 XPRESS, 4 with Huffman (all 512
- * symbols have codes of 9 bits, which are themselves). */
+/*
+ * Literals only, in the formats of compressed buffers: 2 LZNT1, 3 XPRESS, 4 with Huffman (all 512
+ * symbols have 9-bit codes that equal the symbols).
+ */
 __attribute__((unused)) static void ImagePack(
         EtwText *out, unsigned format, const uint8_t *data, size_t size)
 {
@@ -91,7 +93,7 @@ __attribute__((unused)) static void ImagePack(
     }
 }
 
-/* The buffer compressed: unaligned, no fill behind it. */
+/* The buffer compressed: unaligned, without padding. */
 __attribute__((unused)) static void BufferEndPacked(Image *f, unsigned format)
 {
     EtwText packed = {0};
@@ -107,13 +109,13 @@ __attribute__((unused)) static void BufferEndPacked(Image *f, unsigned format)
     EtwTextFree(&packed);
 }
 
-/* An empty record of a kind; result: its offset. The size is stored where that kind has it. */
+/* Add an empty record of a kind; returns its offset. The size is stored where that kind has it. */
 __attribute__((unused)) static size_t RecordAdd(
         Image *f, unsigned type, size_t header, size_t payload)
 {
     static const unsigned sizeAtFour[] = {1, 2, 3, 4, 16, 17};
     size_t at = f->size, sizeAt = 0, size = header + payload;
-    ImageGrow(f, (size + 7) & ~(size_t)7, 0xEE); /* padding is dirty in real files */
+    ImageGrow(f, (size + 7) & ~(size_t)7, 0xEE); /* padding contains garbage in real files */
     uint8_t *r = f->data + at;
     memset(r, 0, header);
     for (size_t i = 0; i < sizeof sizeAtFour / sizeof *sizeAtFour; i++) {
@@ -164,7 +166,7 @@ __attribute__((unused)) static void HeaderAdd(
     EtwStore32(log + 0x0c, 4);
     EtwStore64(log + 0x10, (uint64_t)clock->start + 50000000); /* end */
     EtwStore32(log + 0x20, mode);
-    EtwStore32(log + 0x24, 1); /* buffers written: wrong, as in files never closed */
+    EtwStore32(log + 0x24, 1); /* buffers written: wrong, as in files that were not closed */
     EtwStore32(log + 0x2c, wide ? 8 : 4);
     EtwStore32(log + 0x30, 7); /* events lost */
     EtwStore32(log + 0x34, clock->mhz);
@@ -197,7 +199,7 @@ __attribute__((unused)) static void ImageFree(Image *f)
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 typedef struct Seen {
-    EtwEvent *events; /* pointers in them belong to the reader's memory: gone when it is */
+    EtwEvent *events; /* their pointers refer to the reader's memory and become invalid with it */
     size_t count;
     int warnings;
     uint64_t where; /* of the first warning */

@@ -1,8 +1,8 @@
 /*
  * tests/support/event_recorder.h --
  *
- *	What the decoder told of an event, kept in order and given back to the encoder. Values point
- *	into the event's payload. Does not compare; test_encode.c and fuzz_encode.c do.
+ *	Records the decoder's calls for an event in order, and replays them to the encoder. Values
+ *	point into the event's payload. test_encode.c and fuzz_encode.c compare.
  */
 #ifndef ETW_TESTS_TAPE_H
 #define ETW_TESTS_TAPE_H
@@ -14,7 +14,7 @@ typedef enum TapeStep { TAPE_VALUE, TAPE_BEGIN, TAPE_END } TapeStep;
 typedef struct TapeItem {
     TapeStep step;
     bool isStruct;
-    int count; /* of an array; -1: not told */
+    int count; /* of an array; -1: unknown */
     const EtwField *field;
     EtwValue value;
 } TapeItem;
@@ -22,8 +22,8 @@ typedef struct TapeItem {
 typedef struct Tape {
     TapeItem *items;
     size_t size, capacity;
-    size_t at;   /* of the next one to be given */
-    size_t rest; /* bytes that the decoder left */
+    size_t at;   /* of the next item to replay */
+    size_t rest; /* bytes after the last field */
 } Tape;
 
 static inline TapeItem *TapeAdd(Tape *tape, TapeStep step, const EtwField *field)
@@ -70,7 +70,7 @@ static inline EtwStatus TapeRecord(Tape *tape, const EtwSchema *schema, const Et
     return EtwDecode(schema, event, &visitor, tape);
 }
 
-/* The next item, when it is that step of that field; NULL: the event ended before. */
+/* The next item if it is that step of that field; NULL: another one. */
 static inline const TapeItem *TapeNext(Tape *tape, TapeStep step, const EtwField *field)
 {
     const TapeItem *item = tape->at < tape->size ? &tape->items[tape->at] : NULL;
@@ -81,7 +81,7 @@ static inline const TapeItem *TapeNext(Tape *tape, TapeStep step, const EtwField
     return item;
 }
 
-/* Elements of the array that has just begun. */
+/* Number of elements of the array that has just begun. */
 static inline uint32_t TapeElements(const Tape *tape)
 {
     uint32_t count = 0;

@@ -1,9 +1,8 @@
 /*
  * tests/support/kerneltrace.h --
  *
- *	What the kernel tests need to look at a trace: a session of kernel events, its file as a
- *	list of events with their fields as text, and sockets to play with. Linux only; included
- *	once.
+ *	Shared by the kernel tests: a session of kernel events, its file as a list of events with
+ *	their fields as text, and sockets to trace. Linux only; included once.
  */
 #ifndef ETW_TESTS_KERNELTRACE_H
 #define ETW_TESTS_KERNELTRACE_H
@@ -43,8 +42,8 @@ typedef struct Seen {
 
 static Seen *seen;
 static int seenCount, seenCapacity;
-static bool wantStacks;  /* startTrace asks for them */
-static uint32_t seenPid; /* look at the events of this process only; 0: of all */
+static bool wantStacks;  /* startTrace requests them */
+static uint32_t seenPid; /* only use the events of this process; 0: of all */
 
 typedef struct Line {
     EtwText text;
@@ -240,7 +239,7 @@ static int instanceCount(void)
     return n;
 }
 
-/* ---- Sockets to play with -------------------------------------------------------------------- */
+/* ---- Sockets to trace ------------------------------------------------------------------------ */
 
 /* Loopback of a family; v6 socket with a mapped address when `mapped`. */
 static socklen_t loopback(struct sockaddr_storage *s, int family, bool mapped, uint16_t port)
@@ -330,7 +329,7 @@ static void sendAll(int fd, size_t size)
     }
 }
 
-/* ---- Where the tests may run ----------------------------------------------------------------- */
+/* ---- Preconditions --------------------------------------------------------------------------- */
 
 static void removeDir(void)
 {

@@ -1,9 +1,9 @@
 /*
  * tests/support/metainfo.h --
  *
- *	Builds what a trace says of its own events, from the documentation of the structures:
- *	TRACE_EVENT_INFO, EVENT_MAP_INFO, EventSource's pieces of manifests. Nothing of generic/schema is
- *	used for it.
+ *	Builds descriptions of events as in traces, from the documentation of the structures:
+ *	TRACE_EVENT_INFO, EVENT_MAP_INFO, EventSource's chunks of manifests. Does not use
+ *	generic/schema.
  */
 #ifndef ETW_TESTS_METAINFO_H
 #define ETW_TESTS_METAINFO_H
@@ -30,7 +30,10 @@ __attribute__((unused)) static void InfoText(EtwText *t, size_t base, size_t at,
     }
 }
 
-/* classic: of a MOF class, whose GUID is the event's. top: properties that are no members. */
+/*
+ * classic: of a MOF class, whose GUID is the event's. top: number of properties that are not
+ * members.
+ */
 __attribute__((unused)) static void InfoEvent(EtwText *t, const EtwGuid *guid, uint16_t code,
         uint8_t version, bool classic, const InfoProperty *properties, int count, int top)
 {
@@ -64,7 +67,7 @@ __attribute__((unused)) static void InfoEvent(EtwText *t, const EtwGuid *guid, u
     }
 }
 
-/* The provider's GUID and a map of those names, values from 1 on; flags 1: values, 2: bits. */
+/* The provider's GUID and a map with these names, values from 1 on; flags 1: values, 2: bits. */
 __attribute__((unused)) static void InfoMap(EtwText *t, const EtwGuid *provider, const char *name,
         uint32_t flags, const char *const *names, int count)
 {
@@ -82,7 +85,7 @@ __attribute__((unused)) static void InfoMap(EtwText *t, const EtwGuid *provider,
     }
 }
 
-/* EventSource's header before a piece of XML. */
+/* EventSource's header before a chunk of XML. */
 __attribute__((unused)) static void InfoChunk(
         EtwText *t, uint16_t total, uint16_t number, const char *xml, size_t size)
 {
@@ -93,7 +96,7 @@ __attribute__((unused)) static void InfoChunk(
     EtwTextAdd(t, xml, size);
 }
 
-/* Events that carry them: op 32, op 33, EventSource's, PerfTrack's. */
+/* Events that contain them: op 32, op 33, EventSource's, PerfTrack's. */
 typedef enum InfoKind { INFO_EVENT_INFO, INFO_MAP_INFO, INFO_CHUNK, INFO_PERFTRACK } InfoKind;
 __attribute__((unused)) static EtwEvent InfoCarrier(
         InfoKind kind, const EtwGuid *provider, const void *payload, size_t size)

@@ -1,16 +1,16 @@
 # postgres.tcl --
 #
-#	A PostgreSQL server of our own for tests: in a directory of its own, on a Unix socket only, as a user without
-#	rights, since it does not run as root. Sourced after support.tcl.
+#	A private PostgreSQL server for tests: in its own directory, on a Unix socket only, as an unprivileged
+#	user, because it refuses to run as root. Sourced after support.tcl.
 
 namespace eval testing {
     namespace export postgresStart postgresStop
-    # Directory of its programs; where the server that runs has its files.
+    # Directory of its programs; directory of the running server's files.
     variable postgresBin [lindex [lsort -dictionary [glob -nocomplain /usr/lib/postgresql/*/bin]] end]
     variable postgresDir {}
 }
 
-# A program of the server, as the user who owns its files.
+# Run a program of the server as the owner of its files.
 proc testing::PostgresRun {program args} {
     variable postgresBin
     set as {}
@@ -42,7 +42,7 @@ proc testing::postgresStop {} {
     }
 }
 
-# Not under a sanitizer that is preloaded: what psql is started with is not ours to change.
+# Not with a preloaded sanitizer, which would also affect psql.
 testConstraint postgres [expr {[testConstraint linux] && $testing::postgresBin ne "" && ![info exists ::env(LD_PRELOAD)]
     && [auto_execok psql] ne "" && ([exec id -u] != 0 || ([auto_execok setpriv] ne "" && ![catch {exec id postgres}]))}]
 

@@ -1,8 +1,8 @@
 /*
  * tests/support/relog_helper.h --
  *
- *	What the tests of relogging share: a source's events as a file in memory, and are two events the
- *	same to the byte.
+ *	Shared by the tests of relogging: writes a source's events as a file in memory, and compares
+ *	two events byte by byte.
  */
 #ifndef ETW_TESTS_RELOGGED_H
 #define ETW_TESTS_RELOGGED_H

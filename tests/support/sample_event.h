@@ -1,8 +1,8 @@
 /*
  * tests/support/sample_event.h --
  *
- *	Events made up field by field, for tests of what reads events. Included by one file of
- *	a program.
+ *	Builds events field by field, for tests of code that reads events. Included by one file of a
+ *	program.
  */
 #ifndef ETW_TESTS_SAMPLE_H
 #define ETW_TESTS_SAMPLE_H
@@ -14,7 +14,7 @@
 
 typedef struct Sample {
     EtwText meta, traits, payload;
-    EtwEvent event; /* SampleEvent brings its pointers up to date */
+    EtwEvent event; /* SampleEvent updates its pointers */
 } Sample;
 
 __attribute__((unused)) static Sample *SampleNew(
@@ -111,8 +111,8 @@ __attribute__((unused)) static const char *SampleGolden(const char *name)
 }
 
 /*
- * Whole text against a golden file. ETW_GOLDEN_WRITE in the environment rewrites the file instead:
- * look at the difference before committing it.
+ * Compare a text with a golden file. ETW_GOLDEN_WRITE in the environment rewrites the file instead:
+ * check the difference before committing it.
  */
 __attribute__((unused)) static bool SampleIsGolden(const char *name, const char *text, size_t size)
 {

@@ -1,12 +1,12 @@
 # tests/support/screen.tcl --
 #
-#	An X server without a screen (Xvfb) for one test file, and pictures of it as PNG for a person to look at. Needs
-#	nothing of support.tcl, so that programs under test can source it, too; pictures need Tk.
+#	A virtual X server (Xvfb) for a test file, and screenshots as PNG. Independent of support.tcl, so that
+#	programs under test can source it; screenshots need Tk.
 
 namespace eval screen {}
 
-# A server that nobody else uses, in an empty directory: it says itself which display it is, and ends with its last client.
-# Returns {display pid}; empty: it did not start within a minute.
+# A private server, in an empty directory. It reports its display, and ends with its last client. Returns {display
+# pid}; empty: it did not start within a minute.
 proc screen::start {dir size} {
     set path [file join $dir display]
     set pid [exec env -u LD_PRELOAD Xvfb -displayfd 1 -terminate -screen 0 ${size}x24 -fbdir $dir -nolisten tcp \
@@ -24,7 +24,7 @@ proc screen::start {dir size} {
     return {}
 }
 
-# What is seen, as a PNG: Xvfb keeps it in a file of its directory, 32 bits a pixel.
+# A screenshot as PNG: Xvfb stores the screen in a file in its directory, 32 bits per pixel.
 proc screen::png {dir path} {
     update
     set f [open [file join $dir Xvfb_screen0] rb]

@@ -1,14 +1,14 @@
 # script_support.tcl --
 #
-#	What the tests of the script provider (script_*.test) share: running a script traced,
-#	comparing it with the same script untraced, and running a file once more in a child whose
-#	commands are intercepted by the public API only (ETW_SCRIPT_HOOKS=trace).
+#	Shared by the tests of the script provider (script_*.test): runs a script traced, compares it with the
+#	same script untraced, and runs a file again in a child whose commands are intercepted by the public API
+#	only (ETW_SCRIPT_HOOKS=trace).
 
 source [file join [file dirname [info script]] .. support support.tcl]
 namespace import -force ::testing::*
 
-# Run SCRIPT (in the caller) with Tcl-Script enabled in a session of its own; returns its events,
-# each {event props}. What SCRIPT returns is left in ::result.
+# Run SCRIPT (in the caller) with Tcl-Script enabled in a separate session; returns its events, each {event
+# props}. SCRIPT's result is stored in ::result.
 proc traced {script {keywords {}}} {
     set file [tempFile]
     etw start ScriptTest -file $file -buffers 16,256
@@ -33,7 +33,7 @@ proc traced {script {keywords {}}} {
     return $found
 }
 
-# Events as a person would write them: > enter, < leave, ) and ( for steps, one string each.
+# Events in a short notation: > enter, < leave, ( and ) for steps, one string each.
 proc brief {events} {
     set marks {Enter > Leave < StepEnter ( StepLeave )}
     set lines {}
@@ -54,7 +54,7 @@ proc field {events name} {
     return [lmap e $events {dict get [lindex $e 1] $name}]
 }
 
-# All enters have their leaves; returns how many pairs.
+# Check that all enters have their leaves; returns the number of pairs.
 proc pairs {events} {
     array set open {}
     set count 0
@@ -84,7 +84,7 @@ proc codeOf {script} {
     return [dict get $options -errorcode]
 }
 
-# Whether `-steps line` can be had.
+# True if `-steps line` is available.
 proc hasLines {} {
     if {[catch {etw script add testNoSuchProc -steps line}]} {
         return 0
@@ -94,9 +94,9 @@ proc hasLines {} {
 }
 testConstraint lines [hasLines]
 
-# Where a script stands after it has run in a fresh interpreter: code, result, return options,
-# errorInfo, what it said. noInlining: as Tcl itself runs it where commands are not inlined, which
-# shows in errorInfo and info frame; an enterstep trace of Tcl's own is the public way to that.
+# The results of a script in a new interpreter: code, result, return options, errorInfo, output. noInlining:
+# without inlining of commands, which is visible in errorInfo and info frame; one of Tcl's enterstep traces
+# disables it.
 proc runFresh {script noInlining args} {
     set i [interp create]
     try {
@@ -121,7 +121,7 @@ proc runFresh {script noInlining args} {
     }
 }
 
-# The same script untraced and traced in the ways given: {} when nothing differs.
+# Compare the script untraced with the script traced in several ways: {} if there is no difference.
 proc differences {script {ways {calls lines steps all}}} {
     set found {}
     if {![hasLines]} {
@@ -150,7 +150,7 @@ proc differences {script {ways {calls lines steps all}}} {
 
 proc fib n {expr {$n < 2 ? $n : [fib [expr {$n-1}]] + [fib [expr {$n-2}]]}}
 
-# FILE once more with the public API's hooks: exit code and number of failed tests.
+# Run FILE again with the public API's hooks; returns exit code and number of failed tests.
 proc withPublicHooks {file} {
     set ::env(ETW_SCRIPT_HOOKS) trace
     set run $::env(ETW_RUNTIME_DIR)
@@ -163,7 +163,7 @@ proc withPublicHooks {file} {
     }
     regexp {Failed\s+(\d+)} $output -> failed
     if {$code ne "0" || $failed} {
-        # Not as totals of this run.
+        # so that they do not count as totals of this run
         puts [regsub -all -line {^} $output {| }]
     }
     return [list $code $failed]

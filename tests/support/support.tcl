@@ -1,9 +1,8 @@
 # tests/support/support.tcl --
 #
-#	What every tests/*.test sources first: tcltest, the package as built (ETW_BUILD_DIR, by
-#	default ./build of the tree), constraints, and helpers for child processes, threads and
-#	waiting. Each file runs with a runtime directory of its own, so that it sees no session but
-#	its own. A test file:
+#	Sourced first by each tests/*.test: tcltest, the package as built (ETW_BUILD_DIR, by default ./build of
+#	the tree), constraints, and helpers for child processes, threads and waiting. Each file runs with a
+#	separate runtime directory, so that it sees only its own sessions. A test file:
 #
 #	    source [file join [file dirname [info script]] .. support support.tcl]
 #	    test write-1.1 {...} -constraints kernel -setup ... -body ... -cleanup ... -result ...
@@ -23,7 +22,7 @@ namespace eval testing {
     } else {
         set buildDir [file join $topDir build]
     }
-    # A directory for this file's run: made by the runner, or here when the file is run alone.
+    # Directory for this run of the file: created by the runner, or here if the file is run alone.
     variable tmpDir
     if {[info exists ::env(ETW_TEST_TMP)]} {
         set tmpDir $::env(ETW_TEST_TMP)
@@ -38,7 +37,7 @@ namespace eval testing {
 
 ::tcltest::configure -tmpdir $testing::tmpDir {*}$argv
 lappend auto_path $testing::buildDir
-# The test under test: no other etw than the one that was built.
+# Only the etw of this build may be loaded.
 if {[catch {package require -exact etw 1.0} message opts]} {
     puts stderr "cannot load etw from $testing::buildDir: $message"
     exit 2
@@ -46,26 +45,26 @@ if {[catch {package require -exact etw 1.0} message opts]} {
 
 # ---- Constraints ---------------------------------------------------------------------------------
 
-# linux, windows: the platform; wine: Windows as Wine plays it.
+# linux, windows: the platform; wine: Windows emulated by Wine.
 testConstraint linux [expr {$tcl_platform(os) eq "Linux"}]
 testConstraint windows [expr {$tcl_platform(platform) eq "windows"}]
 testConstraint wine [expr {[info exists env(ETW_WINE)] && $env(ETW_WINE)}]
 testConstraint notWine [expr {![testConstraint wine]}]
-# systemless: the operating system has no ETW that works.
+# systemless: the operating system has no working ETW.
 testConstraint systemless [expr {[catch {etw query system:any} message opts]
     && [lindex [dict get $opts -errorcode] 1] eq "UNSUPPORTED"}]
-# swap: the fast hooks of scripts. The others see less, see generic/script/hooks/public_hooks.c.
+# swap: the fast hooks of scripts. The others have limitations, see generic/script/hooks/public_hooks.c.
 testConstraint swap [expr {[etw::pkgconfig get hooks] eq "swap"}]
 testConstraint tcl9 [package vsatisfies [package provide Tcl] 9.0-]
 testConstraint sanitized [expr {[info exists env(ETW_SANITIZE)] && $env(ETW_SANITIZE) ne ""}]
-# Figures of time and memory mean nothing under a sanitizer.
+# Times and memory are meaningless under a sanitizer.
 testConstraint notSanitized [expr {![testConstraint sanitized]}]
 testConstraint threadPackage [expr {![catch {package require Thread}]}]
-# A display, and a Tk for this Tcl: asked in another process, because loading it makes a window.
+# A display, and a Tk for this Tcl: checked in another process, because loading Tk creates a window.
 testConstraint tk [expr {[testConstraint linux] && [info exists env(DISPLAY)]
     && ![catch {exec [info nameofexecutable] << {package require Tk; exit}}]}]
 
-# kernel: root, and a tracefs that takes instances; mounted here when it is not.
+# kernel: root, and a tracefs with instances, which is mounted here if necessary.
 proc testing::HasKernel {} {
     if {![testConstraint linux] || [exec id -u] ne "0"} {
         return 0
@@ -82,7 +81,7 @@ proc testing::HasKernel {} {
 }
 testConstraint kernel [testing::HasKernel]
 
-# corpus: real files of Windows, beside the tree or where ETW_CORPUS says.
+# corpus: real files of Windows, next to the tree or in ETW_CORPUS.
 namespace eval testing {
     variable corpusDir {}
     foreach dir [list [expr {[info exists ::env(ETW_CORPUS)] ? $::env(ETW_CORPUS) : {}}] \
@@ -101,7 +100,7 @@ proc testing::corpusFile {name} {
 
 # ---- Files ---------------------------------------------------------------------------------------
 
-# A path in the run's own directory that nothing has used yet.
+# A new path in the run's directory.
 proc testing::tempFile {{suffix .etl}} {
     variable tmpDir
     variable sequence
@@ -124,7 +123,7 @@ proc testing::readFile {path {encoding utf-8}} {
     }
 }
 
-# Not readFile with another encoding: in text mode, a Windows file ends at its first control-Z.
+# Not readFile with another encoding: in text mode, a file ends at its first control-Z on Windows.
 proc testing::readBytes {path} {
     set f [open $path rb]
     try {
@@ -145,9 +144,8 @@ proc testing::writeFile {path text {encoding utf-8}} {
     return $path
 }
 
-# A server can listen there. Not asked where Tcl 9 panics: it needs a window, which Wine has not without a display.
-# The events of our own in a trace whose payloads fit their declaration, as {PROVIDER EVENT} -> count. It is an error
-# when one does not fit (tests/semantics/test_payloads.c).
+# The events of this project's providers in a trace, as {PROVIDER EVENT} -> count. An error if a payload does not fit
+# its declaration (tests/semantics/test_payloads.c).
 proc testing::payloadsOf {file} {
     variable buildDir
     set counts {}
@@ -161,6 +159,8 @@ proc testing::payloadsOf {file} {
     return $counts
 }
 
+# True if a server can listen at the address. Not tried where Tcl 9 panics: it needs a window, which Wine lacks
+# without a display.
 proc testing::canListen {{address 127.0.0.1}} {
     if {[testConstraint wine] && [testConstraint tcl9]} {
         return 0
@@ -170,12 +170,12 @@ proc testing::canListen {{address 127.0.0.1}} {
 
 # ---- Other processes -----------------------------------------------------------------------------
 
-# The interpreter that runs this file, for children.
+# The interpreter that runs this file, for child processes.
 proc testing::tclsh {} {
     return [info nameofexecutable]
 }
 
-# SCRIPT as a file whose first lines load the package as it is loaded here.
+# Write SCRIPT to a file whose first lines load the package as here.
 proc testing::childScript {script} {
     variable buildDir
     set path [tempFile .tcl]
@@ -188,15 +188,15 @@ proc testing::childScript {script} {
     return $path
 }
 
-# Start SCRIPT in another tclsh with etw loaded; returns a channel: its output (and errors) to read,
-# its input to write. `pid $chan` names it.
+# Start SCRIPT in another tclsh with etw loaded; returns a channel for its input and its output (with errors).
+# `pid $chan` returns its process id.
 proc testing::childStart {script args} {
     set chan [open |[list [tclsh] [childScript $script] {*}$args 2>@1] r+]
     fconfigure $chan -buffering line -encoding utf-8
     return $chan
 }
 
-# What is left of its output, when it has ended; {code output} with its exit code or signal.
+# The remaining output when the child has ended: {code output} with its exit code or signal.
 proc testing::childResult {chan} {
     fconfigure $chan -blocking 1
     set output [read $chan]
@@ -226,7 +226,7 @@ proc testing::waitFor {condition {ms 60000}} {
 
 # ---- Threads -------------------------------------------------------------------------------------
 
-# Threads through the Thread package, where there is one: else tests/support/tclthreads.c as a package.
+# Threads through the Thread package if available, otherwise through tests/support/tclthreads.c.
 proc testing::threadStart {script} {
     variable buildDir
     set load [format {
@@ -243,7 +243,7 @@ proc testing::threadStart {script} {
     return [tclthreads::start $load\n$script]
 }
 
-# Its result, or its error, when it has ended.
+# The result or the error of a thread that has ended.
 proc testing::threadResult {id} {
     variable threadDone
     if {[testConstraint threadPackage]} {

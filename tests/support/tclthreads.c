@@ -1,16 +1,17 @@
 /*
  * tests/support/tclthreads.c --
  *
- *	Threads for tests where the Thread package is missing (Windows, when no source of it is to
- *	be had): `tclthreads::start SCRIPT` runs SCRIPT in a new interpreter in a new thread and returns
- *	an id, `tclthreads::join ID` waits for it and returns its result or its error. No messages.
+ *	Threads for tests if the Thread package is missing (Windows, if its source is not
+ *	available): `tclthreads::start SCRIPT` runs SCRIPT in a new interpreter in a new thread and
+ *	returns an id, `tclthreads::join ID` waits for it and returns its result or its error. No
+ *	messages.
  */
 #include <tcl.h>
 #include <string.h>
 
 typedef struct Job {
     Tcl_ThreadId thread;
-    char *script; /* the starter's until the thread runs, then the thread's */
+    char *script; /* owned by the starter until the thread runs, then by the thread */
     char *result;
     int code;
 } Job;
@@ -37,7 +38,7 @@ static Tcl_ThreadCreateType runJob(ClientData clientData)
     job->result = copyOf(Tcl_GetStringResult(interp));
     ckfree(job->script);
     Tcl_DeleteInterp(interp);
-    Tcl_ExitThread(0); /* on Windows, returning alone would not be seen by a join */
+    Tcl_ExitThread(0); /* on Windows, a join does not notice a thread that only returns */
     TCL_THREAD_CREATE_RETURN;
 }
 

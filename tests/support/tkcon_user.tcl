@@ -1,9 +1,10 @@
 # tests/support/tkcon_user.tcl --
 #
-#	A person before a tkcon, for tkcon.test: sourced in the main interpreter of a real one (-main). It types with key events,
-#	clicks with mouse events, chooses from menus, waits for what the console shows, and prints what the test wants to know.
-#	Environment: ETW_USER_SCRIPT, what to do, run in namespace user; ETW_USER_SCREEN, the X server's directory;
-#	ETW_USER_PICTURES, where pictures go; ETW_USER_BUILD, the package.
+#	Simulates a user of tkcon, for tkcon.test: sourced in the main interpreter of a real tkcon (-main).
+#	Types with key events, clicks with mouse events, selects from menus, waits for the console's output, and
+#	prints results for the test. Environment: ETW_USER_SCRIPT, the script to run in namespace user;
+#	ETW_USER_SCREEN, the X server's directory; ETW_USER_PICTURES, the directory for screenshots;
+#	ETW_USER_BUILD, the package.
 
 # Further consoles get the same arguments.
 if {$::tkcon::PRIV(name) ne ""} {
@@ -23,17 +24,17 @@ proc user::console {} {
     return $::tkcon::PRIV(console)
 }
 
-# All that the console shows.
+# The complete text of the console.
 proc user::text {} {
     return [[console] get 1.0 end-1c]
 }
 
-# What is typed after the prompt and not yet entered.
+# The text after the prompt that is not entered yet.
 proc user::typed {} {
     return [[console] get limit end-1c]
 }
 
-# Serve events until EXPR is true in the caller; an error after a minute.
+# Run the event loop until EXPR is true in the caller; an error after a minute.
 proc user::until {condition} {
     set end [expr {[clock milliseconds] + 60000}]
     while {![uplevel 1 [list expr $condition]]} {
@@ -61,7 +62,7 @@ proc user::press {window keys} {
     update
 }
 
-# Text as keys into the console. A Return evaluates it.
+# Send text as key events to the console. A Return evaluates it.
 proc user::type {text} {
     variable keys
     press [console] [lmap character [split $text ""] {
@@ -69,13 +70,13 @@ proc user::type {text} {
     }]
 }
 
-# A whole command, and the prompt after it.
+# Enter a command, and wait for the prompt.
 proc user::command {text} {
     type $text\n
     until {[string match {*% } [::user::text]]}
 }
 
-# A click of the left button.
+# Click with the left button.
 proc user::click {window x y} {
     foreach event {Enter Motion Button-1 ButtonRelease-1} {
         event generate $window <$event> -x $x -y $y
@@ -83,7 +84,7 @@ proc user::click {window x y} {
     update
 }
 
-# A click on the first line that has this style and text.
+# Click on the first line with this style and text.
 proc user::clickLine {style pattern} {
     set w [console]
     foreach {from to} [$w tag ranges etw-$style] {
@@ -98,7 +99,7 @@ proc user::clickLine {style pattern} {
     error "no line $pattern in $style; the console:\n[text]"
 }
 
-# Lines that have a style, those of events without their times.
+# The lines with a style, without the times of events.
 proc user::lines {style} {
     set w [console]
     return [lmap {from to} [$w tag ranges etw-$style] {
@@ -115,7 +116,7 @@ proc user::menu {args} {
     update
 }
 
-# For the test to read.
+# Output for the test.
 proc user::tell {args} {
     ::tkcon_tcl_puts stdout $args
     flush stdout
@@ -125,7 +126,7 @@ proc user::picture {name} {
     tell picture $name [expr {[screen::png $::env(ETW_USER_SCREEN) [file join $::env(ETW_USER_PICTURES) $name.png]] > 2000}]
 }
 
-# What an event's script raised, in whichever interpreter: no dialog that nobody answers.
+# Report errors of event handlers in any interpreter: a dialog would wait for ever.
 proc user::background {message args} {
     tell failed background $message $::errorInfo $args
     ::tkcon::FinalExit 1
@@ -133,14 +134,14 @@ proc user::background {message args} {
 interp alias {} ::bgerror {} ::user::background
 interp bgerror {} ::user::background
 
-# tkcon runs this file while it starts: begin when its prompt stands.
+# tkcon runs this file during its start: begin when it shows a prompt.
 proc user::begin {} {
     if {![string match {*display active*} [text]]} {
         after 20 ::user::begin
         return
     }
     wm geometry $::tkcon::PRIV(root) +0+0
-    set ::tkcon::OPT(lightbrace) 0 ;# its timer fails when the tab is closed within half a second
+    set ::tkcon::OPT(lightbrace) 0 ;# its timer fails if the tab is closed within half a second
     if {[catch {namespace eval ::user [list source $::env(ETW_USER_SCRIPT)]} message how]} {
         tell failed [dict get $how -errorinfo]
         ::tkcon::FinalExit 1

@@ -1,8 +1,10 @@
 /*
  * tcl/command/enable_cmd.c --
  *
- *	etw enable and etw disable: switch a provider, or groups of kernel events, on and off for a
- *	session.
+ *	tcl/command/enable_cmd.c --
+ *
+ *		etw enable and etw disable: enable or disable a provider, or groups of kernel events, in a
+ *		session.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "base/os.h"
@@ -64,7 +66,7 @@ static int getMasks(Tcl_Interp *interp, const EnableOptions *options, EnableData
     return TCL_OK;
 }
 
-/* By default this process alone: what others of the user trace is asked for by -pids all. */
+/* The default is this process; -pids all traces all processes of the user. */
 static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
 {
     data->enable.pids = data->pids;
@@ -106,9 +108,9 @@ static int getFilters(Tcl_Interp *interp, const EnableOptions *options, EnableDa
     return TCL_OK;
 }
 
-/* ---- What the system engine adds ------------------------------------------------------------- */
+/* ---- ---- Options of the system engine ------------------------------------------------------------  */
 
-/* A boolean, or event ids. One number is a boolean when it is 0 or 1. */
+/* A boolean, or a list of event ids. A single 0 or 1 is a boolean. */
 static int getStacks(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
 {
     int flag, number = 0;
@@ -143,7 +145,7 @@ static int getProperties(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
     return TCL_OK;
 }
 
-/* {ID VERSION FIELD OPERATOR VALUE} */
+/* Parses {ID VERSION FIELD OPERATOR VALUE}. */
 static int getTest(Tcl_Interp *interp, Tcl_Obj *test, EtwPayloadTest *to)
 {
     static const char *const names[] = {"==", "!=", "<=", ">", "<", ">=", "between", "notbetween",
@@ -250,8 +252,7 @@ static int getKernelPids(Tcl_Interp *interp, Tcl_Obj *list, uint32_t *pids, EtwK
     return EtwGetNumbers(interp, list, "-pids", ETW_MAX_PIDS, UINT32_MAX, pids, &enable->pidCount);
 }
 
-/* groups: words in a list; options begin at objv[first]. */
-/* Milliseconds between samples, with a fraction. */
+/* -interval: milliseconds between samples, may have a fraction. */
 int EtwGetInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr)
 {
     double ms;
@@ -307,7 +308,7 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }
 
-/* A tracepoint's name is one word of a list whatever it contains. */
+/* The whole name is one group, even if it contains spaces. */
 static int enableTracepoint(EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *groups = Tcl_NewListObj(1, &objv[2]);

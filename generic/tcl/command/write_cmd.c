@@ -1,29 +1,31 @@
 /*
  * tcl/command/write_cmd.c --
  *
- *	etw write and etw enabled: the commands on a traced program's own path. Look-ups go through
- *	a small cache keyed by the words' Tcl_Obj pointers; nothing is converted and the number of
- *	arguments is not checked while no session has enabled the event. The payload is built in one buffer of
- *	the interpreter.
+ *	tcl/command/write_cmd.c --
+ *
+ *		etw write and etw enabled, the commands that a traced program calls often. Look-ups go through
+ *		a small cache whose keys are the words' Tcl_Obj pointers. While no session has enabled the
+ *		event, nothing is converted and the number of arguments is not checked. The payload is built
+ *		in one buffer of the interpreter.
  */
 #include "tcl/provider/tcl_provider.h"
 
 enum { CACHE_SLOTS = 64 };
 
 /*
- * A slot holds a reference to both words, so that their addresses cannot come to mean other words,
- * and nobody may change a shared word in place.
+ * A slot holds a reference to both words: their addresses are not reused, and shared values are not
+ * changed in place.
  */
 typedef struct Slot {
     Tcl_Obj *providerName;
-    Tcl_Obj *eventName; /* NULL: a slot of etw enabled */
+    Tcl_Obj *eventName; /* NULL in a slot of etw enabled */
     EtwTclProvider *provider;
     EtwTclEvent *event;
 } Slot;
 
 typedef struct EtwWriteCache {
     unsigned epoch;  /* etwProviderEpoch when the slots were filled */
-    EtwText payload; /* of one event, while it is written */
+    EtwText payload; /* of the event that is being written */
     Slot slots[CACHE_SLOTS];
 } EtwWriteCache;
 
@@ -56,7 +58,7 @@ static inline Slot *slotOf(EtwWriteCache *cache, Tcl_Obj *provider, Tcl_Obj *eve
     return &cache->slots[mixed % CACHE_SLOTS];
 }
 
-/* Look both up by name and remember them. eventName NULL: the provider only. */
+/* Look both up by name and fill a slot. eventName NULL: the provider only. */
 static Slot *fillSlot(EtwInterp *ctx, Tcl_Obj *providerName, Tcl_Obj *eventName)
 {
     EtwTclProvider *provider = EtwFindProvider(ctx, providerName);
@@ -117,7 +119,9 @@ static int wrongCount(Tcl_Interp *interp, const EtwTclEvent *event, Tcl_Obj *con
     return TCL_ERROR;
 }
 
-/* An event that is too big or finds no buffer is a loss that the session counts, not an error here.
+/*
+ * An event that is too large or finds no free buffer is counted by the session as lost; it is not
+ * an error here.
  */
 static int writeEvent(
         Tcl_Interp *interp, EtwText *payload, const EtwTclEvent *event, Tcl_Obj *const values[])
@@ -154,8 +158,10 @@ int EtwWriteCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
     return writeEvent(interp, &((EtwInterp *)clientData)->writeCache->payload, event, objv + 3);
 }
 
-/* An event of that level and keyword, of a provider that this interpreter did not make: the
- * registry knows who wants it. */
+/*
+ * Looks in the registry whether an event of that level and keyword is enabled, for a provider that
+ * this interpreter did not create.
+ */
 typedef struct EnabledMatch {
     EtwGuid guid;
     uint8_t level;
@@ -208,7 +214,7 @@ int EtwEnabledCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
         return TCL_ERROR;
     }
     Slot *slot = findSlot(clientData, objv[1], NULL);
-    if (slot == NULL) { /* a safe interpreter sees what it was granted */
+    if (slot == NULL) { /* a safe interpreter sees only the providers granted to it */
         return Tcl_IsSafe(interp) ? TCL_ERROR : enabledInSessions(clientData, objc, objv);
     }
     if (objc > 2 && EtwGetLevel(interp, objv[2], &level) != TCL_OK) {

@@ -1,14 +1,16 @@
 /*
  * tcl/core/address.c --
  *
- *	Text forms of IPv4 and IPv6 addresses and of SIDs to bytes. Ours rather than the system's:
- *	the same on every platform, and no socket library is pulled in.
+ *	tcl/core/address.c --
+ *
+ *		Parses text forms of IPv4 and IPv6 addresses and of SIDs. Does not use the system's functions,
+ *		so that results are the same on every platform and no socket library is linked.
  */
 #include "tcl/core/value_bytes.h"
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Decimal number of at most `max`, no sign; NULL when there is none. */
+/* Parses a decimal number of at most `max`, without sign; NULL if there is none. */
 static const char *takeDecimal(const char *text, uint64_t max, uint64_t *valuePtr)
 {
     uint64_t value = 0;
@@ -43,7 +45,7 @@ bool EtwParseIpv4(const char *text, uint8_t address[4])
     return *text == '\0';
 }
 
-/* One group of one to four hexadecimal digits. */
+/* Parses one group of one to four hexadecimal digits. */
 static const char *takeGroup(const char *text, uint8_t pair[2])
 {
     char *end;
@@ -60,7 +62,10 @@ static const char *takeGroup(const char *text, uint8_t pair[2])
     return end;
 }
 
-/* Groups, and an IPv4 address as the last of them; stops behind "::". Bytes stored, or -1. */
+/*
+ * Parses groups, and an IPv4 address as the last of them; stops after "::". Returns the number of
+ * bytes stored, or -1.
+ */
 static int takeGroups(const char **textPtr, uint8_t *bytes, int capacity)
 {
     const char *text = *textPtr;

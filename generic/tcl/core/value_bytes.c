@@ -1,7 +1,9 @@
 /*
  * tcl/core/value_bytes.c --
  *
- *	Tcl values to the bytes of a scalar field (tcl/core/value_bytes.h).
+ *	tcl/core/value_bytes.c --
+ *
+ *		Conversion of Tcl values to the bytes of a scalar field.
  */
 #include "tcl/core/value_bytes.h"
 #include "base/calendar.h"
@@ -109,7 +111,9 @@ static bool appendUtf8(EtwText *out, const EtwField *f, Tcl_Obj *obj)
     return true;
 }
 
-/* UTF-16: counted, or up to its first NUL, which ends it: what is behind would be another field. */
+/*
+ * UTF-16: counted, or up to the first NUL, because bytes after that would belong to the next field.
+ */
 static bool appendUtf16(EtwText *out, const EtwField *f, Tcl_Obj *obj)
 {
     EtwText wide = {NULL, 0, 0};
@@ -196,7 +200,9 @@ static bool appendIpv6(EtwText *out, const EtwField *f, Tcl_Obj *obj)
 /* ---- Times ----------------------------------------------------------------------------------- */
 
 enum { DAY_MS = 86400000 };
-/* What a SYSTEMTIME can say, in days from 1970-01-01: month and day may be 0, the year has 16 bits. */
+/*
+ * The range of a SYSTEMTIME in days from 1970-01-01: month and day may be 0, the year has 16 bits.
+ */
 #define FIRST_DAY INT64_C(-719560)
 #define LAST_DAY INT64_C(23217004)
 
@@ -209,7 +215,7 @@ bool EtwSystemtimeOf(int64_t ms, uint8_t systemtime[16])
         return false;
     }
     EtwCivil date = EtwCivilOfDay(days);
-    if (date.year < 0) { /* a month that is 0 stands for the one before January */
+    if (date.year < 0) { /* month 0 is the one before January */
         date = (EtwCivil){.day = (int)(days - FIRST_DAY)};
     }
     int weekday = (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
@@ -249,7 +255,7 @@ static bool appendSystemtime(EtwText *out, const EtwField *f, Tcl_Obj *obj)
 
 /* ---- All of them ------------------------------------------------------------------------------ */
 
-/* Types whose notation an out-type changes. */
+/* Types whose notation depends on the out-type. */
 static EtwAppendProc *shownProc(const EtwField *f)
 {
     switch (f->in << 8 | f->out) {

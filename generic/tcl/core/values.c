@@ -1,9 +1,11 @@
 /*
  * tcl/core/values.c --
  *
- *	Conversions between Tcl values and the core's: text, paths, 64-bit unsigned numbers, GUIDs,
- *	levels, keyword masks. Tcl's own strings are a dialect of UTF-8 (NUL as C0 80, on 8.6 surrogates);
- *	the core gets and gives the real thing.
+ *	tcl/core/values.c --
+ *
+ *		Conversions between Tcl values and the core's: text, paths, 64-bit unsigned numbers, GUIDs,
+ *		levels, keyword masks. Tcl's strings are a variant of UTF-8 (NUL as C0 80, surrogates in 8.6); the
+ *		core uses standard UTF-8.
  */
 #include "tcl/core/tclglue.h"
 #include <ctype.h>
@@ -11,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One a process; encodings are reference-counted and this one is never given back. */
+/* One per process. Encodings are reference-counted; this one is never freed. */
 static Tcl_Encoding utf8Encoding(void)
 {
     static Tcl_Encoding encoding;
@@ -39,7 +41,10 @@ static bool isAscii(const char *text, size_t size)
     return ((all | eight) & 0x8080808080808080) == 0;
 }
 
-/* Bytes that the dialect writes otherwise: NUL, surrogates, and what lies beyond the BMP. */
+/*
+ * True if the text has bytes that Tcl encodes otherwise: NUL, surrogates, characters beyond the
+ * BMP.
+ */
 static bool isModifiedUtf8(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -177,7 +182,7 @@ bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b)
     return same;
 }
 
-/* Decimal, 0x, 0o or 0b, the whole text. */
+/* The whole text: a decimal number, or one with 0x, 0o or 0b. */
 static bool parseUint64(const char *text, uint64_t *valuePtr)
 {
     int base = 10;

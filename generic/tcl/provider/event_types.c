@@ -1,9 +1,11 @@
 /*
  * tcl/provider/event_types.c --
  *
- *	The types of an event's fields as `etw provider event` takes them: names, {type *} for
- *	counted arrays, {type N} for fixed ones, {struct {field type ...}} and {struct {field type
- *	...} *}. Parsing only; write_encode.c makes bytes from values.
+ *	tcl/provider/event_types.c --
+ *
+ *		Parses the types of an event's fields in the notation of `etw provider event`: names, {type *}
+ *		for counted arrays, {type N} for fixed ones, {struct {field type ...}} and {struct {field type
+ *		...} *}. write_encode.c encodes the values.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "schema/tracelogging/tracelogging.h"
@@ -63,7 +65,9 @@ const char *EtwTypeExpected(const EtwField *field)
     return info->expected != NULL ? info->expected : info->name;
 }
 
-/* The list that grows. Its fields move, so they are referred to by index. */
+/*
+ * The list under construction. It is reallocated as it grows, so fields are referred to by index.
+ */
 typedef struct Fields {
     Etw_Field *list;
     int count, capacity;
@@ -108,7 +112,7 @@ static int parseStruct(Tcl_Interp *interp, Tcl_Obj *members, int depth, Fields *
     return TCL_OK;
 }
 
-/* NAME, {NAME ARRAY}, {struct MEMBERS} or {struct MEMBERS ARRAY}. */
+/* The type of field `index`: NAME, {NAME ARRAY}, {struct MEMBERS} or {struct MEMBERS ARRAY}. */
 static int parseType(Tcl_Interp *interp, Tcl_Obj *spec, int depth, Fields *fields, int index)
 {
     const char *name = fields->list[index].name;
@@ -163,7 +167,7 @@ static int parseField(Tcl_Interp *interp, Tcl_Obj *name, Tcl_Obj *spec, int dept
     return parseType(interp, spec, depth, fields, index);
 }
 
-/* *countPtr: fields of the list itself, without members of structs. */
+/* *countPtr: the number of fields of the list itself, without members of structs. */
 static int parseList(Tcl_Interp *interp, Tcl_Obj *spec, int depth, Fields *fields, int *countPtr)
 {
     Tcl_Size count;

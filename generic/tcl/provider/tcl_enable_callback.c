@@ -1,19 +1,21 @@
 /*
  * tcl/provider/tcl_enable_callback.c --
  *
- *	-enablecallback of etw provider create: a Tcl command that is called when sessions enable or
- *	disable the provider, or request its state. The engine calls back on any thread; the command
- *	runs on the interpreter's thread, from its event loop.
+ *	tcl/provider/tcl_enable_callback.c --
  *
- *	Ownership: the provider owns the callback until it is unregistered. After that, neither
- *	calls of the engine nor notices in the event queue refer to it.
+ *		-enablecallback of etw provider create: a Tcl command that is called when sessions enable or
+ *		disable the provider, or request its state. The engine calls back on any thread; the command
+ *		runs on the interpreter's thread, from its event loop.
+ *
+ *		Ownership: the provider owns the callback until it is unregistered. After that, neither
+ *		calls of the engine nor notices in the event queue refer to it.
  */
 #include "tcl/provider/tcl_provider.h"
 
 struct EtwTclCallback {
     Tcl_ThreadId owner;
     Tcl_Interp *interp;
-    Tcl_Obj *command; /* used by the owner's thread only */
+    Tcl_Obj *command; /* used only by the owner's thread */
     Etw_Provider *handle;
 };
 
@@ -77,7 +79,9 @@ EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj
 
 static int isNoticeOf(Tcl_Event *event, void *callback)
 {
-    /* A notice that is being served has no proc, and no longer uses its callback. */
+    /*
+     * The proc of a notice that is being served is NULL; such a notice no longer uses its callback.
+     */
     return event->proc == onNotice && ((Notice *)event)->callback == callback;
 }
 

@@ -1,9 +1,11 @@
 /*
  * tcl/provider/tcl_provider.c --
  *
- *	The providers that Tcl code made: an interpreter's table of them, their events, their end;
- *	and what a provider's name means to the session commands (ours, built in, of some other process, a
- *	GUID). The commands themselves are in provider_cmd.c, write_cmd.c and enable_cmd.c.
+ *	tcl/provider/tcl_provider.c --
+ *
+ *		The providers that Tcl code creates: an interpreter's table of them, their events, their
+ *		deletion; and the resolution of a provider's name in session commands. The commands are in
+ *		provider_cmd.c, write_cmd.c and enable_cmd.c.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "schema/store/known_providers.h"
@@ -12,7 +14,7 @@
 
 unsigned etwProviderEpoch = 1;
 
-/* Relaxed: a cache is only ever used in the thread that changes what it caches. */
+/* Relaxed, because a cache is used only by the thread that changes what it caches. */
 static void bumpEpoch(void)
 {
     __atomic_fetch_add(&etwProviderEpoch, 1, __ATOMIC_RELAXED);
@@ -20,13 +22,13 @@ static void bumpEpoch(void)
 
 /* ---- Built-in providers ---------------------------------------------------------------------- */
 
-/* Providers that register when they are needed first: they can be enabled before that. */
+/* Providers that this package registers at their first use; they can be enabled before. */
 static const char *const builtIns[] = {ETW_SCRIPT_PROVIDER, ETW_SESSION_PROVIDER};
 enum { BUILT_INS = sizeof builtIns / sizeof builtIns[0] };
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* Names are the same in any case, as the GUID made of them is. *dsPtr holds the key. */
+/* Names match in any case, like the GUID computed from them. *dsPtr holds the key. */
 static const char *tableKey(Tcl_Obj *name, Tcl_DString *dsPtr)
 {
     Tcl_Size length;
@@ -38,7 +40,7 @@ static const char *tableKey(Tcl_Obj *name, Tcl_DString *dsPtr)
     return Tcl_DStringValue(dsPtr);
 }
 
-/* isNewPtr NULL: only look. */
+/* isNewPtr NULL: does not create an entry. */
 static Tcl_HashEntry *providerEntry(EtwInterp *ctx, Tcl_Obj *name, int *isNewPtr)
 {
     Tcl_DString ds;
@@ -59,7 +61,7 @@ static EtwTclProvider *lookUp(EtwInterp *ctx, Tcl_Obj *name)
     Tcl_HashEntry *entry = providerEntry(ctx, name, NULL);
     EtwTclProvider *provider = entry ? Tcl_GetHashValue(entry) : NULL;
 
-    if (provider != NULL && provider->deleted) { /* by the interpreter that made it */
+    if (provider != NULL && provider->deleted) { /* by the interpreter that created it */
         Tcl_DeleteHashEntry(entry);
         EtwProviderRelease(provider);
         provider = NULL;
@@ -131,7 +133,7 @@ int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider)
                 "delete\" it first",
                 taken->name);
     }
-    provider->refCount++; /* the table's */
+    provider->refCount++; /* for the table's reference */
     Tcl_SetHashValue(entry, provider);
     return TCL_OK;
 }
@@ -286,7 +288,7 @@ EtwTclProvider *EtwProviderNew(
     EtwTclProvider *provider = EtwAlloc(sizeof *provider);
     Tcl_DString ds;
 
-    provider->refCount = 1;   /* the caller's */
+    provider->refCount = 1;   /* for the caller's reference */
     provider->deleted = true; /* not registered yet */
     Tcl_InitHashTable(&provider->events, TCL_STRING_KEYS);
     Tcl_DStringInit(&ds);
@@ -318,7 +320,7 @@ static void putEvent(EtwTclProvider *provider, EtwTclEvent *event, Tcl_Obj *name
 
 static void setTypes(EtwTclEvent *event)
 {
-    enum { POINTER_SIZE = 8 }; /* of the events that this package writes, on all platforms */
+    enum { POINTER_SIZE = 8 }; /* in events that this package writes, on all platforms */
     const EtwField *fields = event->schema->fields;
 
     event->types = EtwAlloc(sizeof(EtwType) * (size_t)(event->fieldCount + 1));
@@ -337,7 +339,7 @@ int EtwProviderDefine(
 
     event->provider = provider;
     event->desc = *desc;
-    event->desc.classGuid = NULL; /* the caller's */
+    event->desc.classGuid = NULL; /* it belongs to the caller */
     event->level = desc->level;
     event->keyword = desc->keyword;
     event->spec = EtwStrdup(Tcl_GetString(spec));
@@ -364,7 +366,7 @@ int EtwProviderDefine(
     return TCL_OK;
 }
 
-/* ---- Whom a session command means ------------------------------------------------------------ */
+/* ---- ---- Resolution of provider names ------------------------------------------------------------  */
 
 static void addName(Tcl_Obj *dict, const char *name)
 {
@@ -490,8 +492,10 @@ typedef struct Wanted {
     bool found;
 } Wanted;
 
-/* The same name in any case gives the same GUID; one registered under another GUID matches by its
- * name. */
+/*
+ * Compares the GUIDs computed from the names, so that case does not matter and a provider
+ * registered under another GUID matches by its name.
+ */
 static bool matchRegistered(void *ctx, const EtwProviderInfo *info)
 {
     Wanted *wanted = ctx;
@@ -507,7 +511,7 @@ static bool matchRegistered(void *ctx, const EtwProviderInfo *info)
     return false;
 }
 
-/* Keywords of a provider that is known by its description; as lasting as that is. */
+/* The keywords of a provider description; valid as long as the description. */
 typedef struct KnownKeywords {
     struct KnownKeywords *next;
     const EtwProviderDef *def;
@@ -548,7 +552,7 @@ static const KnownKeywords *knownKeywords(const EtwProviderDef *def)
     return found;
 }
 
-/* A provider that is described somewhere, whether or not somebody has registered it. */
+/* A provider that has a description, registered or not. */
 static bool findKnown(const char *nameOrGuid, EtwProviderRef *target)
 {
     EtwKnownProvider known;
@@ -584,7 +588,7 @@ int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwProviderRef *target)
     EtwGuidFromName(EtwUtf8Of(name, &ds, NULL), &wanted.fromName);
     Tcl_DStringFree(&ds);
     EtwProviderList(matchRegistered, &wanted);
-    if (wanted.found) { /* what it is called comes from who registered it, its keywords may not */
+    if (wanted.found) { /* keywords, if the provider has a description */
         char guid[ETW_GUID_TEXT];
         EtwGuidFormat(&target->guid, guid);
         findKnown(guid, target);

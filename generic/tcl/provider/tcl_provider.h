@@ -14,10 +14,13 @@
 
 /* Parse {field type ?field type ...?} into the list that Etw_DefineEvent takes. Free it with EtwTypesFree. */
 int EtwTypesParse(Tcl_Interp *interp, Tcl_Obj *spec, Etw_Field **fieldsPtr, int *countPtr);
-void EtwTypesFree(Etw_Field *fields, int count); /* accepts NULL */
-/* The schema that readers find in the event's metadata; freed with EtwFree. NULL: it has none. */
+void EtwTypesFree(Etw_Field *fields, int count); /* list may be NULL */
+/*
+ * The schema that consumers read from the event's metadata; freed with EtwFree. NULL if there is
+ * none.
+ */
 EtwSchema *EtwTypesSchema(const char *event, const Etw_Field *fields, int count);
-/* Values of a scalar field of such a schema, for messages: "a GUID". */
+/* Describes the values of a scalar field of such a schema, for messages: "a GUID". */
 const char *EtwTypeExpected(const EtwField *field);
 
 /* A field of such a schema, with the function for its values; NULL for a struct, whose members follow. */
@@ -29,9 +32,9 @@ typedef struct EtwType {
 /* ---- Payload bytes (write_encode.c) ---------------------------------------------------------------- */
 
 /*
- * Append the value of a field: a scalar, a list for an array, a dict for a struct, whose other keys are
- * ignored. On an error, a message is left in interp. A value that no event can hold is no error: *out gets
- * more than ETW_MAX_PAYLOAD bytes.
+ * Append the value of a field: a scalar, a list for an array, a dict for a struct, whose unknown
+ * keys are ignored. On an error, a message is left in interp. A value that is too large for any
+ * event is not an error: *out then has more than ETW_MAX_PAYLOAD bytes.
  */
 int EtwEncodeField(Tcl_Interp *interp, EtwText *out, const EtwType *type, Tcl_Obj *value);
 
@@ -60,28 +63,35 @@ typedef struct EtwTclEvent {
     uint8_t level;
     uint64_t keyword;
     Etw_EventDesc desc; /* desc.name is the key in the provider's table */
-    Etw_Field *fields;  /* members of structs included */
+    Etw_Field *fields;  /* including members of structs */
     int fieldCount;
     EtwSchema *schema;
     EtwType *types; /* of all fields */
-    int valueCount; /* fields without members of structs: values of etw write */
+    int valueCount; /* fields without members of structs: the number of values that etw write
+                       takes */
     char *spec;     /* as given to etw provider event */
 } EtwTclEvent;
 
-/* Rises when a provider or an event is deleted, which invalidates caches. */
+/* Incremented when a provider or an event is deleted, which invalidates caches. */
 extern unsigned etwProviderEpoch;
 
-/* A provider of this interpreter, or an error that lists them. */
+/*
+ * Find a provider of this interpreter, an event of a provider; NULL with an error that lists those
+ * that exist.
+ */
 EtwTclProvider *EtwFindProvider(EtwInterp *ctx, Tcl_Obj *name);
 EtwTclEvent *EtwFindEvent(EtwInterp *ctx, EtwTclProvider *provider, Tcl_Obj *name);
-/* Make and register; NULL with an error left. Not in any table yet, one reference. */
+/*
+ * Create and register; NULL with an error left. The result is in no table yet and has one
+ * reference.
+ */
 EtwTclProvider *EtwProviderNew(
         Tcl_Interp *interp, Tcl_Obj *name, const EtwGuid *guid, Tcl_Obj *keywords);
-int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider); /* takes a reference of its own */
+int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider); /* adds a reference */
 void EtwProviderRemoveFrom(EtwInterp *ctx, EtwTclProvider *provider);
 void EtwProviderUnregister(EtwTclProvider *provider);
 void EtwProviderRelease(EtwTclProvider *provider);
-/* Define (or redefine) an event; desc->name is copied. */
+/* Define or redefine an event; desc->name is copied. */
 int EtwProviderDefine(
         Tcl_Interp *interp, EtwTclProvider *provider, const Etw_EventDesc *desc, Tcl_Obj *spec);
 void EtwProvidersFree(EtwInterp *ctx);
@@ -90,10 +100,13 @@ void EtwProvidersFree(EtwInterp *ctx);
 
 /* command: a list, which gets {enable|disable|capture level any all} appended. */
 EtwTclCallback *EtwCallbackNew(Tcl_Interp *interp, Etw_Provider *handle, Tcl_Obj *command);
-void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that created it; accepts NULL */
+void EtwCallbackFree(EtwTclCallback *callback); /* on the thread that created it; callback may be
+                                                   NULL */
 
-/* A provider as session commands name it: ours, built in, registered by some process, described
- * somewhere (schema/store/known_providers.h), or a GUID. */
+/*
+ * A provider as named in session commands: created by this interpreter, built in, registered by any
+ * process, described (schema/store/known_providers.h), or a GUID.
+ */
 typedef struct EtwProviderRef {
     EtwGuid guid;
     char name[128]; /* "" when only the GUID is known */
@@ -101,8 +114,10 @@ typedef struct EtwProviderRef {
     int keywordCount;
 } EtwProviderRef;
 int EtwResolveProvider(EtwInterp *ctx, Tcl_Obj *name, EtwProviderRef *target);
-/* Names of the built-in and the registered providers and, `known`, of those that are described
- * somewhere, each once: a new list. */
+/*
+ * A new list of the names of the built-in and the registered providers and, if `known`, of all
+ * described ones, each once.
+ */
 Tcl_Obj *EtwProviderNames(EtwInterp *ctx, bool known);
 
 /* Frees the cache of etw write (write_cmd.c). */

@@ -1,22 +1,24 @@
 /*
  * tcl/value/dict_encoder.c --
  *
- *	Walks a dict of fields beside a schema that is being encoded: which Tcl value belongs to which
- *	field, which are missing or unknown, and what an error says. Values themselves are
- *	dict_encoder_value.c's, bytes schema/model/encode.c's.
+ *	tcl/value/dict_encoder.c --
+ *
+ *		Walks a dict of fields while schema/model/encode.c encodes its schema: finds the Tcl value of
+ *		each field, the missing and the unknown ones, and writes error messages. dict_encoder_value.c
+ *		converts the values.
  */
 #include "tcl/value/dict_encoder.h"
 #include "tcl/value/schema_dict.h"
 #include <stdio.h>
 
-enum { MAX_FRAMES = 40 }; /* arrays and structs in each other; a schema has fewer */
+enum { MAX_FRAMES = 40 }; /* nested arrays and structs; a schema has fewer */
 
 /* A dict of fields, or the list of an array's elements, that is being walked. */
 typedef struct Frame {
-    Tcl_Obj *obj;          /* a reference of our own; NULL: nothing was given, all is zeros */
+    Tcl_Obj *obj;          /* with a reference; NULL: no value was passed, everything is zero */
     const EtwField *owner; /* the array or struct; NULL: the event */
     bool isDict;
-    Tcl_Size next; /* element of a list */
+    Tcl_Size next; /* index of the next element of a list */
 } Frame;
 
 typedef struct DictEncoder {
@@ -24,8 +26,8 @@ typedef struct DictEncoder {
     EtwText *out;
     uint8_t pointerSize;
     EtwMissingMode mode;
-    bool explained;        /* the error names the field and its type */
-    const EtwField *asked; /* last */
+    bool explained;        /* the error message names the field and its type */
+    const EtwField *asked; /* the field of the last call */
     EtwText scratch;
     int depth;
     Frame frames[MAX_FRAMES];
@@ -36,7 +38,10 @@ static Tcl_Obj *nameObj(const EtwField *f)
     return EtwStringObj(f->name);
 }
 
-/* The fields directly in a frame are from *endPtr's first to before *endPtr, by span. */
+/*
+ * The first field directly in a frame; the others follow, each `span` fields after the previous
+ * one, up to before *endPtr.
+ */
 static const EtwField *membersOf(const DictEncoder *g, const Frame *frame, const EtwField **endPtr)
 {
     const EtwField *owner = frame->owner;
@@ -46,7 +51,7 @@ static const EtwField *membersOf(const DictEncoder *g, const Frame *frame, const
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* Outer(2).Inner */
+/* Appends the path of a field, such as Outer(2).Inner */
 static void addPath(const DictEncoder *g, const EtwField *leaf, EtwText *out)
 {
     for (int i = 1; i < g->depth; i++) {
@@ -64,7 +69,7 @@ static void addPath(const DictEncoder *g, const EtwField *leaf, EtwText *out)
     }
 }
 
-/* UInt16, Port */
+/* Appends the type of a field, such as UInt16, Port */
 static void addType(const EtwField *f, EtwText *out)
 {
     const char *shown = EtwOutTypeName(f->out);
@@ -72,7 +77,7 @@ static void addType(const EtwField *f, EtwText *out)
             f->array != ETW_SCALAR ? ", array" : "");
 }
 
-/* Of the field at hand: `field "PATH" (TYPE): TEXT`. */
+/* Fails with `field "PATH" (TYPE): TEXT` for the current field. */
 static EtwStatus refuse(DictEncoder *g, const EtwField *f, const char *detail, EtwStatus status,
         const char *text, EtwError *errPtr)
 {
@@ -95,7 +100,7 @@ static EtwStatus wrongValue(
     return refuse(g, f, "VALUE", ETW_E_ARG, text, errPtr);
 }
 
-/* Bytes that nobody shows, and fields without any, need no value. */
+/* Bytes that are not shown, and fields without bytes, need no value. */
 static bool needsNoValue(const EtwField *f)
 {
     return f->in == ETW_IN_SKIP || f->in == ETW_IN_NULL;
@@ -110,7 +115,7 @@ static Tcl_Obj *found(const Frame *frame, const EtwField *f)
     return value;
 }
 
-/* Append those of the frame that nothing was given for. */
+/* Append the names and types of the frame's fields that have no value. */
 static void addMissing(const DictEncoder *g, const Frame *frame, EtwText *out)
 {
     const EtwField *end, *first = membersOf(g, frame, &end);
@@ -178,7 +183,7 @@ static EtwStatus refuseUnknown(
     return ETW_E_LOOKUP;
 }
 
-/* Every key is a field's: those of a decoded event come in the schema's order. */
+/* Checks that every key is a field. The keys of a decoded event are in the schema's order. */
 static EtwStatus checkKeys(DictEncoder *g, const Frame *frame, EtwError *errPtr)
 {
     Tcl_DictSearch search;
@@ -201,7 +206,7 @@ static EtwStatus checkKeys(DictEncoder *g, const Frame *frame, EtwError *errPtr)
     return status;
 }
 
-/* obj NULL: there is none. */
+/* obj may be NULL: no value. */
 static EtwStatus push(
         DictEncoder *g, Tcl_Obj *obj, const EtwField *owner, bool isDict, EtwError *errPtr)
 {
@@ -224,9 +229,9 @@ static void pop(DictEncoder *g)
     }
 }
 
-/* ---- What belongs to a field ------------------------------------------------------------------ */
+/* ---- ---- Values of a field ------------------------------------------------------------------------  */
 
-/* Elements or units of what a number counts, as they are given; false: they are not. */
+/* The number of elements or units in a value; false if it has none or is not valid. */
 static bool countOf(DictEncoder *g, const EtwField *f, Tcl_Obj *obj, uint64_t *countPtr)
 {
     Tcl_Size length;
@@ -251,7 +256,10 @@ static bool countOf(DictEncoder *g, const EtwField *f, Tcl_Obj *obj, uint64_t *c
     return true;
 }
 
-/* A number that counts, from the first field in its frame that it counts for. */
+/*
+ * The value of a count field, taken from the first field in the frame whose elements or size it
+ * counts. False: no such field has a value.
+ */
 static bool counted(DictEncoder *g, const Frame *frame, const EtwField *f, EtwValue *v)
 {
     const EtwField *end, *first = membersOf(g, frame, &end);
@@ -267,7 +275,7 @@ static bool counted(DictEncoder *g, const Frame *frame, const EtwField *f, EtwVa
     return false;
 }
 
-/* What was given for the next element or that field; NULL: nothing. */
+/* The value of the next element or of field f; NULL: there is none. */
 static Tcl_Obj *take(DictEncoder *g, const EtwField *f)
 {
     Tcl_Obj *obj = NULL;
@@ -283,7 +291,7 @@ static Tcl_Obj *take(DictEncoder *g, const EtwField *f)
     return obj;
 }
 
-/* Something is given behind f, which is in that frame, or behind the element that f is in. */
+/* True if a field after f in the frame has a value, or, for a list, a later element. */
 static bool hasLaterValue(const DictEncoder *g, const Frame *frame, const EtwField *f)
 {
     const EtwField *end;
@@ -301,7 +309,7 @@ static bool hasLaterValue(const DictEncoder *g, const Frame *frame, const EtwFie
     return false;
 }
 
-/* Nothing may be given behind a field that ends the payload. */
+/* The payload ends at field f: an error if a later field or element has a value. */
 static EtwStatus endPayload(DictEncoder *g, const EtwField *f, EtwError *errPtr)
 {
     const EtwField *at = f;
@@ -314,7 +322,7 @@ static EtwStatus endPayload(DictEncoder *g, const EtwField *f, EtwError *errPtr)
     return ETW_END;
 }
 
-/* Nothing is given: is that an error? */
+/* Field f has no value: ETW_OK if it is to be zero, else an error or the payload's end. */
 static EtwStatus missing(DictEncoder *g, const EtwField *f, EtwError *errPtr)
 {
     const Frame *frame = &g->frames[g->depth - 1];
@@ -354,7 +362,9 @@ static EtwStatus refuseValue(
     return status;
 }
 
-/* A text or blob that is too long is left to the schema's encoder, whose message names the field. */
+/*
+ * A text or blob that is too long is left to the schema's encoder, whose message names the field.
+ */
 static bool append(DictEncoder *g, const EtwField *f, Tcl_Obj *obj)
 {
     EtwAppendProc *proc = EtwAppendProcOf(f, g->pointerSize);
@@ -377,7 +387,7 @@ static EtwStatus onValue(void *ctx, const EtwField *f, EtwValue *value, EtwError
     if (obj == NULL) {
         return encodeMissing(g, f, value, errPtr);
     }
-    Tcl_IncrRefCount(obj); /* a list may have made it for this call */
+    Tcl_IncrRefCount(obj); /* a list may have created it for this call */
     if (append(g, f, obj)) {
         value->kind = ETW_V_ENCODED;
     } else if (!EtwValueFromObj(&g->scratch, f, obj, value)) {
@@ -414,7 +424,7 @@ static void onEnd(void *ctx, const EtwField *f, bool isStruct)
     pop(ctx);
 }
 
-/* What the encoder refused, with the type that it did not tell. */
+/* Adds the field's type to an error message of the encoder. */
 static void explain(const DictEncoder *g, EtwError *err)
 {
     EtwText type = {NULL, 0, 0};

@@ -10,18 +10,19 @@
 #include "tcl/core/value_bytes.h"
 #include "schema/model/encode.h"
 
-/* What becomes of a field that the dict lacks. */
+/* How to encode a field that the dict lacks. */
 typedef enum EtwMissingMode {
-    ETW_MISSING_ERROR, /* an error that names those that are missing */
+    ETW_MISSING_ERROR, /* an error that names the missing fields */
     ETW_MISSING_ZERO,  /* zeros, an empty text, as many elements as other fields say */
-    ETW_MISSING_CUT /* the payload ends there, as that of an event that was cut off; what is given
-                       behind it is an error */
+    ETW_MISSING_CUT    /* the payload ends before the field, as in a truncated event; a value of a
+                       later field is an error */
 } EtwMissingMode;
 
 /*
- * Append the payload of an event of this schema. A number that says how many elements or bytes
- * another field has may be left out: it is counted. An error's code is {ETW ARG DETAIL FIELD} (VALUE,
- * MISSING, and EtwEncode's) or {ETW LOOKUP FIELD FIELD}. On an error, *out keeps what was appended.
+ * Append the payload of an event of this schema. A field that contains the number of elements or
+ * bytes of another field may be missing: it is computed. An error's code is {ETW ARG DETAIL FIELD}
+ * (VALUE, MISSING, and EtwEncode's) or {ETW LOOKUP FIELD FIELD}. On an error, *out keeps what was
+ * appended.
  */
 int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uint8_t pointerSize,
         Tcl_Obj *dict, EtwMissingMode mode);
@@ -29,8 +30,8 @@ int EtwEncodeDict(Tcl_Interp *interp, EtwText *out, const EtwSchema *schema, uin
 /* ---- One value (dict_encoder_value.c) --------------------------------------------------------------- */
 
 /*
- * *value on entry: see EtwFieldSource.value. False: obj is not a value of the field; *value is undefined.
- * Its data are in *scratch, in obj or static.
+ * *value on entry: see EtwFieldSource.value. False: obj is not a valid value of the field; *value
+ * is undefined. The value's data are in *scratch, in obj or static.
  */
 bool EtwValueFromObj(EtwText *scratch, const EtwField *field, Tcl_Obj *obj, EtwValue *value);
 /* Set the default for a missing value. */

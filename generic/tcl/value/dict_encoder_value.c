@@ -1,9 +1,11 @@
 /*
  * tcl/value/dict_encoder_value.c --
  *
- *	One Tcl value as a field's value, when EtwAppendProcOf has no function for it: what event_dict.c shows of
- *	other types, and further notations: map names or numbers, addresses or bytes in hex. Ranges are checked
- *	here so that the message can state them.
+ *	tcl/value/dict_encoder_value.c --
+ *
+ *		Converts one Tcl value to a field's value, if EtwAppendProcOf has no function for it. Accepts what
+ *		event_dict.c shows, and further notations: map names or numbers, addresses or bytes in hex. Ranges are
+ *		checked here so that the message can state them.
  */
 #include "tcl/value/dict_encoder.h"
 #include "base/calendar.h"
@@ -13,11 +15,11 @@
 
 enum { MAX_NAMES_SHOWN = 12 };
 
-/* What a field's values are in Tcl. */
+/* The Tcl form of a field's values. */
 typedef enum Form {
     FORM_NONE,
     FORM_NUMBER,
-    FORM_CHARACTER, /* a number shown as one, or an array of them */
+    FORM_CHARACTER, /* a number shown as a character, or an array of them */
     FORM_BOOLEAN,
     FORM_TIME,
     FORM_IPV4, /* a number */
@@ -63,7 +65,7 @@ static Form binaryForm(uint8_t out)
     }
 }
 
-/* width: bytes of a number, 0: it is none. */
+/* width: bytes of a number; 0: the field is not a number. */
 static Form formOf(const EtwField *f, uint8_t width)
 {
     switch (f->in) {
@@ -99,7 +101,7 @@ static Form formOf(const EtwField *f, uint8_t width)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* A number that people write with all its bits: 0x80070005 fits a signed field, too. */
+/* A number that is usually written with all its bits: 0x80070005 fits a signed field, too. */
 static bool isBitPattern(const EtwField *f)
 {
     return f->out == ETW_OUT_HEX || f->out == ETW_OUT_NTSTATUS || f->out == ETW_OUT_HRESULT ||
@@ -132,13 +134,16 @@ static bool integerFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
     return EtwGetUint64(NULL, obj, &u) == TCL_OK && setUnsigned(v, u, isSigned && !isBitPattern(f));
 }
 
-/* A map's numbers are 64 bits: those of signed fields are below 0 there. */
+/* A map's numbers have 64 bits; those of signed fields can be negative. */
 static bool setMapped(EtwValue *v, uint64_t u)
 {
     return (int64_t)u < 0 && v->width < 8 ? setNegative(v, (int64_t)u) : setUnsigned(v, u, false);
 }
 
-/* The longest name that the text begins with, up to a `|` or the end. */
+/*
+ * The map entry with the longest name that the text begins with and that ends at a `|` or at the
+ * text's end.
+ */
 static const EtwMapEntry *nameAt(const EtwMap *map, const char *text, size_t size, bool whole)
 {
     const EtwMapEntry *best = NULL;
@@ -164,7 +169,7 @@ static bool numberAt(const char *text, size_t size, uint64_t *uPtr)
     return good;
 }
 
-/* A|B|0x10 */
+/* Parses names and numbers separated by bars: A|B|0x10 */
 static bool bitsOf(const EtwMap *map, const char *text, size_t size, uint64_t *uPtr)
 {
     *uPtr = 0;
@@ -230,7 +235,7 @@ static bool booleanFromObj(Tcl_Obj *obj, EtwValue *v)
     return true;
 }
 
-/* Tcl reads no NaN. */
+/* Tcl does not parse NaN. */
 static bool realFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     const char *text = Tcl_GetString(obj);
@@ -246,8 +251,8 @@ static bool realFromObj(const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 /* ---- Times ----------------------------------------------------------------------------------- */
 
 /*
- * A decimal number, which may need more than 64 bits, divided by 10^digits and rounded down. As far as
- * ticks of a FILETIME go; those before 1601 wrap round.
+ * A decimal number, which may need more than 64 bits, divided by 10^digits and rounded down. The
+ * result is limited to the ticks of a FILETIME; those before 1601 wrap around.
  */
 static bool parseScaled(const char *text, size_t digits, int64_t *resultPtr)
 {
@@ -298,7 +303,7 @@ static bool systemtimeFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
 
 static void setScratch(EtwText *scratch, EtwValueKind kind, EtwValue *v)
 {
-    EtwTextReserve(scratch, 1); /* there is a pointer, also to nothing */
+    EtwTextReserve(scratch, 1); /* so that the data pointer is not NULL */
     v->kind = kind;
     v->data = (const uint8_t *)scratch->data;
     v->size = scratch->size;
@@ -311,7 +316,7 @@ static bool textFromObj(EtwText *scratch, Tcl_Obj *obj, bool wide, EtwValue *v)
     return true;
 }
 
-/* One of them, or an array. A byte that is no text is shown as U+FFFD. */
+/* One character, or an array of them. A byte that is not a character is shown as U+FFFD. */
 static bool charactersFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     textFromObj(scratch, obj, v->width == 2, v);
@@ -444,7 +449,7 @@ bool EtwValueFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue
         return *Tcl_GetString(obj) == '\0' || sidFromObj(scratch, obj, v);
     case FORM_GUID:
     case FORM_SID:
-        return false; /* EtwAppendProcOf has one for them */
+        return false; /* EtwAppendProcOf has functions for them */
     case FORM_NONE:
         break;
     }
@@ -483,7 +488,7 @@ void EtwValueSetZero(EtwText *scratch, const EtwField *f, EtwValue *v)
         setZeros(scratch, formOf(f, 0) == FORM_TEXT ? ETW_V_TEXT : ETW_V_TEXT16, 0, v);
         break;
     case FORM_BYTES:
-    case FORM_SHOWN_BYTES: /* one byte beyond what is possible is enough to be refused */
+    case FORM_SHOWN_BYTES: /* one byte more than allowed is enough to fail */
         setZeros(scratch, ETW_V_BYTES, v->size <= ETW_ENCODE_MAX ? v->size : ETW_ENCODE_MAX + 1, v);
         break;
     case FORM_GUID:

@@ -1,10 +1,8 @@
 /*
  * tcl/command/enable_cmd.c --
  *
- *	tcl/command/enable_cmd.c --
- *
- *		etw enable and etw disable: enable or disable a provider, or groups of kernel events, in a
- *		session.
+ *	etw enable and etw disable: enable or disable a provider, or groups of kernel events, in a
+ *	session.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "base/os.h"
@@ -108,7 +106,7 @@ static int getFilters(Tcl_Interp *interp, const EnableOptions *options, EnableDa
     return TCL_OK;
 }
 
-/* ---- ---- Options of the system engine ------------------------------------------------------------  */
+/* ---- Options of the system engine ----------------------------------------------------------- */
 
 /* A boolean, or a list of event ids. A single 0 or 1 is a boolean. */
 static int getStacks(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)

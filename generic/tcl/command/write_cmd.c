@@ -1,12 +1,10 @@
 /*
  * tcl/command/write_cmd.c --
  *
- *	tcl/command/write_cmd.c --
- *
- *		etw write and etw enabled, the commands that a traced program calls often. Look-ups go through
- *		a small cache whose keys are the words' Tcl_Obj pointers. While no session has enabled the
- *		event, nothing is converted and the number of arguments is not checked. The payload is built
- *		in one buffer of the interpreter.
+ *	etw write and etw enabled, the commands that a traced program calls often. Look-ups go through
+ *	a small cache whose keys are the words' Tcl_Obj pointers. While no session has enabled the
+ *	event, nothing is converted and the number of arguments is not checked. The payload is built
+ *	in one buffer of the interpreter.
  */
 #include "tcl/provider/tcl_provider.h"
 

@@ -1,10 +1,8 @@
 /*
  * tcl/core/address.c --
  *
- *	tcl/core/address.c --
- *
- *		Parses text forms of IPv4 and IPv6 addresses and of SIDs. Does not use the system's functions,
- *		so that results are the same on every platform and no socket library is linked.
+ *	Parses text forms of IPv4 and IPv6 addresses and of SIDs. Does not use the system's functions,
+ *	so that results are the same on every platform and no socket library is linked.
  */
 #include "tcl/core/value_bytes.h"
 #include <ctype.h>

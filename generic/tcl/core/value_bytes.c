@@ -1,9 +1,7 @@
 /*
  * tcl/core/value_bytes.c --
  *
- *	tcl/core/value_bytes.c --
- *
- *		Conversion of Tcl values to the bytes of a scalar field.
+ *	Conversion of Tcl values to the bytes of a scalar field.
  */
 #include "tcl/core/value_bytes.h"
 #include "base/calendar.h"

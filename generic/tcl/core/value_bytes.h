@@ -1,11 +1,9 @@
 /*
  * tcl/core/value_bytes.h --
  *
- *	tcl/core/value_bytes.h --
- *
- *		Conversion of Tcl values to the bytes of a scalar field, in the notation of `etw write`. The encoder
- *		of dicts (tcl/value/dict_encoder.h) uses it for all scalars and accepts further notations
- *		(tcl/value/dict_encoder_value.c).
+ *	Conversion of Tcl values to the bytes of a scalar field, in the notation of `etw write`. The encoder
+ *	of dicts (tcl/value/dict_encoder.h) uses it for all scalars and accepts further notations
+ *	(tcl/value/dict_encoder_value.c).
  */
 #ifndef ETW_VALUE_BYTES_H
 #define ETW_VALUE_BYTES_H

@@ -1,11 +1,9 @@
 /*
  * tcl/core/values.c --
  *
- *	tcl/core/values.c --
- *
- *		Conversions between Tcl values and the core's: text, paths, 64-bit unsigned numbers, GUIDs,
- *		levels, keyword masks. Tcl's strings are a variant of UTF-8 (NUL as C0 80, surrogates in 8.6); the
- *		core uses standard UTF-8.
+ *	Conversions between Tcl values and the core's: text, paths, 64-bit unsigned numbers, GUIDs,
+ *	levels, keyword masks. Tcl's strings are a variant of UTF-8 (NUL as C0 80, surrogates in 8.6); the
+ *	core uses standard UTF-8.
  */
 #include "tcl/core/tclglue.h"
 #include <ctype.h>

@@ -1,11 +1,9 @@
 /*
  * tcl/provider/event_types.c --
  *
- *	tcl/provider/event_types.c --
- *
- *		Parses the types of an event's fields in the notation of `etw provider event`: names, {type *}
- *		for counted arrays, {type N} for fixed ones, {struct {field type ...}} and {struct {field type
- *		...} *}. write_encode.c encodes the values.
+ *	Parses the types of an event's fields in the notation of `etw provider event`: names, {type *}
+ *	for counted arrays, {type N} for fixed ones, {struct {field type ...}} and {struct {field type
+ *	...} *}. write_encode.c encodes the values.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "schema/tracelogging/tracelogging.h"

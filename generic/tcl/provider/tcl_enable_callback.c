@@ -1,14 +1,12 @@
 /*
  * tcl/provider/tcl_enable_callback.c --
  *
- *	tcl/provider/tcl_enable_callback.c --
+ *	-enablecallback of etw provider create: a Tcl command that is called when sessions enable or
+ *	disable the provider, or request its state. The engine calls back on any thread; the command
+ *	runs on the interpreter's thread, from its event loop.
  *
- *		-enablecallback of etw provider create: a Tcl command that is called when sessions enable or
- *		disable the provider, or request its state. The engine calls back on any thread; the command
- *		runs on the interpreter's thread, from its event loop.
- *
- *		Ownership: the provider owns the callback until it is unregistered. After that, neither
- *		calls of the engine nor notices in the event queue refer to it.
+ *	Ownership: the provider owns the callback until it is unregistered. After that, neither
+ *	calls of the engine nor notices in the event queue refer to it.
  */
 #include "tcl/provider/tcl_provider.h"
 

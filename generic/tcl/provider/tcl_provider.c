@@ -1,11 +1,9 @@
 /*
  * tcl/provider/tcl_provider.c --
  *
- *	tcl/provider/tcl_provider.c --
- *
- *		The providers that Tcl code creates: an interpreter's table of them, their events, their
- *		deletion; and the resolution of a provider's name in session commands. The commands are in
- *		provider_cmd.c, write_cmd.c and enable_cmd.c.
+ *	The providers that Tcl code creates: an interpreter's table of them, their events, their
+ *	deletion; and the resolution of a provider's name in session commands. The commands are in
+ *	provider_cmd.c, write_cmd.c and enable_cmd.c.
  */
 #include "tcl/provider/tcl_provider.h"
 #include "schema/store/known_providers.h"
@@ -366,7 +364,7 @@ int EtwProviderDefine(
     return TCL_OK;
 }
 
-/* ---- ---- Resolution of provider names ------------------------------------------------------------  */
+/* ---- Resolution of provider names ----------------------------------------------------------- */
 
 static void addName(Tcl_Obj *dict, const char *name)
 {

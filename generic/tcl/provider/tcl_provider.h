@@ -14,7 +14,7 @@
 
 /* Parse {field type ?field type ...?} into the list that Etw_DefineEvent takes. Free it with EtwTypesFree. */
 int EtwTypesParse(Tcl_Interp *interp, Tcl_Obj *spec, Etw_Field **fieldsPtr, int *countPtr);
-void EtwTypesFree(Etw_Field *fields, int count); /* list may be NULL */
+void EtwTypesFree(Etw_Field *fields, int count); /* fields may be NULL */
 /*
  * The schema that consumers read from the event's metadata; freed with EtwFree. NULL if there is
  * none.

@@ -1,12 +1,10 @@
 /*
  * tcl/provider/write_encode.c --
  *
- *	tcl/provider/write_encode.c --
- *
- *		Encodes Tcl values as payload bytes by an event's types, for `etw write` when a session has
- *		enabled the event. Errors name the field. write_cmd.c writes the event. The encoder of dicts
- *		(tcl/value/dict_encoder.c) converts scalars with the same functions (tcl/core/value_bytes.c). Its walk
- *		over arrays and structs also handles missing fields, counts and paths, and takes twice the time.
+ *	Encodes Tcl values as payload bytes by an event's types, for `etw write` when a session has
+ *	enabled the event. Errors name the field. write_cmd.c writes the event. The encoder of dicts
+ *	(tcl/value/dict_encoder.c) converts scalars with the same functions (tcl/core/value_bytes.c). Its walk
+ *	over arrays and structs also handles missing fields, counts and paths, and takes twice the time.
  */
 #include "tcl/provider/tcl_provider.h"
 

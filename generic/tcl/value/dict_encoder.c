@@ -1,11 +1,9 @@
 /*
  * tcl/value/dict_encoder.c --
  *
- *	tcl/value/dict_encoder.c --
- *
- *		Walks a dict of fields while schema/model/encode.c encodes its schema: finds the Tcl value of
- *		each field, the missing and the unknown ones, and writes error messages. dict_encoder_value.c
- *		converts the values.
+ *	Walks a dict of fields while schema/model/encode.c encodes its schema: finds the Tcl value of
+ *	each field, the missing and the unknown ones, and writes error messages. dict_encoder_value.c
+ *	converts the values.
  */
 #include "tcl/value/dict_encoder.h"
 #include "tcl/value/schema_dict.h"
@@ -229,7 +227,7 @@ static void pop(DictEncoder *g)
     }
 }
 
-/* ---- ---- Values of a field ------------------------------------------------------------------------  */
+/* ---- Values of a field ---------------------------------------------------------------------- */
 
 /* The number of elements or units in a value; false if it has none or is not valid. */
 static bool countOf(DictEncoder *g, const EtwField *f, Tcl_Obj *obj, uint64_t *countPtr)

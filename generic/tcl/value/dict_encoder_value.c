@@ -1,11 +1,9 @@
 /*
  * tcl/value/dict_encoder_value.c --
  *
- *	tcl/value/dict_encoder_value.c --
- *
- *		Converts one Tcl value to a field's value, if EtwAppendProcOf has no function for it. Accepts what
- *		event_dict.c shows, and further notations: map names or numbers, addresses or bytes in hex. Ranges are
- *		checked here so that the message can state them.
+ *	Converts one Tcl value to a field's value, if EtwAppendProcOf has no function for it. Accepts what
+ *	event_dict.c shows, and further notations: map names or numbers, addresses or bytes in hex. Ranges are
+ *	checked here so that the message can state them.
  */
 #include "tcl/value/dict_encoder.h"
 #include "base/calendar.h"

@@ -1,11 +1,12 @@
 /*
  * script/script_sample.c --
  *
- *	A sampling profiler of an interpreter's procs. A thread of its own requests an interruption of the interpreter at an
- *	interval. Tcl calls `interrupted` between two commands, which writes the call stack. A command in C that takes longer
- *	than the interval is one sample: Weight is the time since the sample before, Late the time from the request to the
- *	sample. The same holds for a wait in the event loop, which an event source detects. The thread is never woken for a
- *	sample.
+ *	A sampling profiler of an interpreter's procs. A separate thread requests an interruption of
+ *	the interpreter at an
+ *		interval. Tcl calls `interrupted` between two commands, which writes the call stack. A command in C that takes longer
+ *		than the interval results in one sample: Weight is the time since the previous sample, Late the time from the request
+ *		to the sample. The same holds for a wait in the event loop, which an event source detects. The thread is never woken
+ *		for a sample.
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"
@@ -22,10 +23,10 @@ struct EtwSampler {
     EtwInterrupt *interrupt;
     OsThread *thread;
     uint64_t interval;    /* ns */
-    bool stop;            /* relaxed: the thread may see it a slice later */
-    uint64_t requested;   /* ticks of the request that waits, 0: none; relaxed: a number only */
+    bool stop;            /* relaxed: the thread may see it one interval later */
+    uint64_t requested;   /* ticks of the pending request, 0: none; relaxed: a number only */
     uint64_t last;        /* ticks of the last sample */
-    OsCounters *counters; /* NULL: none are wanted */
+    OsCounters *counters; /* NULL: no counters */
     int which[OS_COUNTERS], counterCount;
 };
 
@@ -44,7 +45,10 @@ static void requestThread(void *arg)
 
 enum { COUNTERS_TEXT = OS_COUNTERS * 48 };
 
-/* Of the time since the last sample, like its Weight, whether anybody listens or not. */
+/*
+ * The increases since the last sample, over the same time as its Weight, whether or not the event
+ * is enabled.
+ */
 static void takeCounters(const EtwSampler *sampler, uint64_t *values)
 {
     if (sampler->counters != NULL) {
@@ -52,7 +56,7 @@ static void takeCounters(const EtwSampler *sampler, uint64_t *values)
     }
 }
 
-/* {NAME INCREASE ...}: names are words of a list as they are. */
+/* Appends {NAME INCREASE ...}. Names need no quoting as list elements. */
 static char *putCounters(const EtwSampler *sampler, const uint64_t *values, char *at)
 {
     char text[COUNTERS_TEXT];
@@ -86,7 +90,7 @@ static void writeSample(const EtwSampler *sampler, const uint64_t *counters, uin
     EtwScriptWrite(sampler->state, NULL, ETW_SCRIPT_SAMPLE, p.data, p.count, NULL);
 }
 
-/* Does nothing where no sample is due. */
+/* Writes a sample if one is due. */
 static void sample(EtwSampler *sampler, bool waiting)
 {
     uint64_t requested = __atomic_load_n(&sampler->requested, __ATOMIC_RELAXED);
@@ -132,7 +136,10 @@ static void holdAll(bool hold)
     }
 }
 
-/* These show limits, set them, or copy them to a child. They evaluate no scripts of the caller. */
+/*
+ * `interp create` and `interp limit` show limits, set them, or copy them to a child. They evaluate
+ * no scripts of the caller.
+ */
 int EtwWrapInterp(const EtwWrapCall *use)
 {
     const char *sub = use->objc > 1 ? Tcl_GetString(use->objv[1]) : "";
@@ -171,7 +178,7 @@ bool EtwSampling(void)
     return s != NULL;
 }
 
-/* Hook `interp` wherever it can reach a sampled interpreter, or remove these hooks. */
+/* Hook `interp` in each interpreter that can access a sampled one, or remove these hooks. */
 static void syncInterp(void)
 {
     for (EtwScriptState *s = EtwScriptThreadStates(); s != NULL; s = s->nextInThread) {
@@ -214,7 +221,7 @@ static int unknownCounter(Tcl_Interp *interp, const char *name)
             "unknown counter \"%s\": this platform has %s", name, list);
 }
 
-/* Each known, and once. */
+/* Add a counter; an error if it is unknown or was added before. */
 static int takeCounter(Tcl_Interp *interp, EtwSampler *sampler, const char *name)
 {
     int index = 0;
@@ -259,7 +266,7 @@ static int openCounters(Tcl_Interp *interp, EtwSampler *sampler, Tcl_Obj *list)
                                       error.message);
 }
 
-/* Where it fails, what it has opened is in *sampler. */
+/* On an error, the caller frees what was opened. */
 static int start(Tcl_Interp *interp, EtwSampler *sampler)
 {
     sampler->interrupt = etwHookLayer->interruptOpen(sampler->state->interp, interrupted, sampler);
@@ -294,7 +301,7 @@ int EtwScriptSample(
     sampler->interval = (uint64_t)microseconds * 1000;
     if (openCounters(interp, sampler, counters) != TCL_OK) {
         freeSampler(sampler);
-        return TCL_ERROR; /* and what was sampled stays so */
+        return TCL_ERROR; /* an earlier sampler continues */
     }
     EtwSampleStop(state);
     sampler->last = OsTicks();

@@ -1,18 +1,19 @@
 /*
  * script/hooks/tclint_interrupt.c --
  *
- *	Calls a C function in an interpreter's thread, between two commands, at the request of another thread.
+ *	Calls a C function in an interpreter's thread, between two commands, at the request of
+ *	another thread.
  *
- *	An async handler cannot do that without harm. The bytecode engine passes it the code of an error that was caught
- *	earlier, and raises the error again when the handler returns that code (TclNRExecuteByteCode, Tcl 8.6 and 9.0). At
- *	the same place the engine checks the limits of the interpreter (interp limit), and a handler of a limit leaves the
- *	code and the result alone. Thus a request sets the flag "a limit on commands is active". The limit is lower than any
- *	count of commands, so that Tcl calls the handler, which removes the flag.
+ *		An async handler cannot do that without harm. The bytecode engine passes it the code of an error that was caught
+ *		earlier, and raises the error again when the handler returns that code (TclNRExecuteByteCode, Tcl 8.6 and 9.0). At
+ *		the same place the engine checks the limits of the interpreter (interp limit), and a handler of a limit does not
+ *		change the code or the result. Thus a request sets the flag "a limit on commands is active". The limit is lower than
+ *		any count of commands, so that Tcl calls the handler, which removes the flag.
  *
- *	Limits of the program take precedence. While it has a limit on commands, or handlers of one, requests are ignored.
- *	The other thread changes one bit by an atomic operation and reads two fields. The interpreter's thread writes all
- *	other fields. If that thread changes the flags at the same time, at most the request is lost. A child interpreter
- *	inherits limits when it is created: the wrapper of `interp` holds the interrupts back meanwhile (script_sample.c).
+ *		Limits of the program take precedence. While it has a limit on commands, or handlers of one, requests are ignored.
+ *		The other thread changes one bit by an atomic operation and reads two fields. The interpreter's thread writes all
+ *		other fields. If that thread changes the flags at the same time, at most the request is lost. A child interpreter
+ *		inherits limits when it is created: the wrapper of `interp` suspends interrupts meanwhile (script_sample.c).
  */
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"
@@ -35,8 +36,8 @@ struct EtwInterrupt {
     Interp *iPtr;
     void (*proc)(void *arg);
     void *arg;
-    LimitHandler *handler; /* identifies the list of handlers that has ours alone */
-    TclintOffset value;    /* of the program's limit, which is not active */
+    LimitHandler *handler; /* identifies the list of handlers that contains only this one */
+    TclintOffset value;    /* of the program's limit, which is inactive */
     int gate;              /* OPEN ...; atomic */
 };
 
@@ -71,7 +72,7 @@ static void limitReached(ClientData clientData, Tcl_Interp *interp)
 {
     EtwInterrupt *interrupt = clientData;
     (void)interp;
-    if (isTaken(interrupt)) { /* else it is a limit of the program */
+    if (isTaken(interrupt)) { /* otherwise it is a limit of the program */
         withdraw(interrupt);
         interrupt->proc(interrupt->arg);
     }
@@ -120,7 +121,8 @@ void EtwTclintInterruptHold(EtwInterrupt *interrupt, bool hold)
         int open = OPEN;
         while (!__atomic_compare_exchange_n(
                 &interrupt->gate, &open, HELD, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-            open = OPEN; /* the other thread is at four instructions of EtwTclintInterruptRequest */
+            open = OPEN; /* the other thread is in EtwTclintInterruptRequest, for a few
+                            instructions */
         }
         giveBack(interrupt);
         return;
@@ -136,7 +138,10 @@ static void countRun(void *arg)
     ++*(int *)arg;
 }
 
-/* The fields are where the public functions put their values, and a request leads to one call. */
+/*
+ * Verifies that the public functions store their values in these fields, and that a request results
+ * in one call.
+ */
 void EtwTclintCheckInterrupt(Tcl_Interp *interp)
 {
     Interp *iPtr = (Interp *)interp;

@@ -60,5 +60,6 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
     fillLost(ring, &info->lost);
     if (h->overwrite) {
         info->events = RingEvents(ring);
+        info->overwritten = RingOverwritten(ring);
     }
 }

@@ -105,32 +105,48 @@ void RingPrefault(Ring *ring)
 
 /* ---- Claiming a buffer ----------------------------------------------------------------------- */
 
-/*
- * Take a buffer and store the claimer for RingSweep. A process that is killed between the two steps
- * costs the session one buffer.
- */
-static bool take(RingBuffer *b, uint32_t from)
+static uint32_t stateOf(uint64_t word)
 {
+    return (uint32_t)word & 0xFF;
+}
+
+static uint32_t claimerOf(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+
+/* The word of the same claim with another state. No claimer. */
+static uint64_t withState(uint64_t word, uint32_t state)
+{
+    return (uint64_t)((uint32_t)word & ~0xFFu) | state;
+}
+
+/* Claim the buffer if its state word is still *wordPtr. Stores the new word there. */
+static bool take(RingBuffer *b, uint64_t *wordPtr)
+{
+    uint32_t claims = ((uint32_t)*wordPtr & ~0xFFu) + 0x100;
+    uint64_t claimed = (uint64_t)RegSelfKey() << 32 | claims | RING_RECYCLING;
     /* acquire: the zeroed bytes are visible */
     if (!atomic_compare_exchange_strong_explicit(
-                &b->state, &from, RING_RECYCLING, memory_order_acquire, memory_order_relaxed)) {
+                &b->state, wordPtr, claimed, memory_order_acquire, memory_order_relaxed)) {
         return false;
     }
-    atomic_store_explicit(&b->claimer, RegSelfKey(), memory_order_relaxed);
+    *wordPtr = claimed;
     return true;
 }
 
-static void returnBuffer(RingBuffer *b, uint32_t state)
+/* For the owner of a buffer: hand it over. */
+static void setState(RingBuffer *b, uint32_t state)
 {
-    atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
-    atomic_store_explicit(&b->state, state, memory_order_release);
+    uint64_t word = atomic_load_explicit(&b->state, memory_order_relaxed);
+    atomic_store_explicit(&b->state, withState(word, state), memory_order_release);
 }
 
 /*
  * Lowest index first: it is most likely in the cache, and pages that are never needed stay
  * untouched.
  */
-static uint32_t claimFree(Ring *ring)
+static uint32_t claimFree(Ring *ring, uint64_t *wordPtr)
 {
     uint32_t most = atomic_load_explicit(&ring->header->maxBuffers, memory_order_relaxed);
     if (most > ring->bufferCount) {
@@ -138,8 +154,8 @@ static uint32_t claimFree(Ring *ring)
     }
     for (uint32_t i = 0; i < most; i++) {
         RingBuffer *b = &ring->buffers[i];
-        if (atomic_load_explicit(&b->state, memory_order_relaxed) == RING_FREE &&
-                take(b, RING_FREE)) {
+        *wordPtr = atomic_load_explicit(&b->state, memory_order_relaxed);
+        if (stateOf(*wordPtr) == RING_FREE && take(b, wordPtr)) {
             ETW_TEST_POINT("switch.claimed");
             return i;
         }
@@ -184,10 +200,10 @@ static uint64_t countCommitted(const Ring *ring, uint32_t buffer, uint32_t end, 
     return count;
 }
 
-/* A closed buffer, with its state when it was selected. */
+/* A closed buffer, with its words when it was selected. */
 typedef struct Closed {
     uint32_t buffer;
-    uint64_t opened, word;
+    uint64_t opened, reserve, state;
 } Closed;
 
 static bool oldestClosed(const Ring *ring, uint32_t state, uint64_t after, Closed *best)
@@ -196,13 +212,14 @@ static bool oldestClosed(const Ring *ring, uint32_t state, uint64_t after, Close
     best->opened = UINT64_MAX;
     for (uint32_t i = 0; i < ring->bufferCount; i++) {
         const RingBuffer *b = &ring->buffers[i];
-        uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
+        /* acquire: the other words are those of this claim or of a later one */
+        uint64_t word = atomic_load_explicit(&b->state, memory_order_acquire);
+        uint64_t reserve = atomic_load_explicit(&b->reserve, memory_order_acquire);
         uint64_t opened = atomic_load_explicit(&b->opened, memory_order_relaxed);
-        if (atomic_load_explicit(&b->state, memory_order_relaxed) == state &&
-                (word & RING_CLOSED) &&
+        if (stateOf(word) == state && (reserve & RING_CLOSED) &&
                 !atomic_load_explicit(&b->abandoned, memory_order_relaxed) && opened > after &&
                 opened < best->opened) {
-            *best = (Closed){i, opened, word};
+            *best = (Closed){i, opened, reserve, word};
         }
     }
     return best->buffer != RING_NO_BUFFER;
@@ -221,31 +238,34 @@ static void wipe(Ring *ring, uint32_t buffer)
     memset(RingDataOf(ring, buffer), 0, endOf(ring, word));
 }
 
+/* The buffer is wiped. May be repeated. */
+static void countOverwritten(RingBuffer *b)
+{
+    atomic_store_explicit(&b->overwritten,
+            atomic_load_explicit(&b->overwrittenNext, memory_order_relaxed), memory_order_relaxed);
+}
+
 /*
- * Claim a closed buffer. Another writer may have recycled and even filled it since it was selected.
- * The reserve word of a closed buffer changes only with its generation, so comparing it is
- * sufficient.
+ * Claim a closed buffer and zero it. events: that are lost by that. False: another writer has claimed it
+ * since it was selected.
  */
-static bool recycle(Ring *ring, const Closed *old, uint32_t state)
+static bool recycle(Ring *ring, Closed *old, uint64_t events)
 {
     RingBuffer *b = &ring->buffers[old->buffer];
-    uint32_t taken = RING_RECYCLING;
     ETW_TEST_POINT("recycle.before-take");
-    if (!take(b, state)) {
+    if (!take(b, &old->state)) {
         return false;
     }
-    if (atomic_load_explicit(&b->reserve, memory_order_acquire) == old->word) {
-        wipe(ring, old->buffer);
-        return true;
-    }
-    /* Not a store: the writer that owns the buffer may have returned it meanwhile. */
-    atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
-    atomic_compare_exchange_strong(&b->state, &taken, state);
-    return false;
+    atomic_store_explicit(&b->overwrittenNext,
+            atomic_load_explicit(&b->overwritten, memory_order_relaxed) + events,
+            memory_order_relaxed);
+    wipe(ring, old->buffer);
+    countOverwritten(b);
+    return true;
 }
 
 /* Overwrite mode: claim the oldest closed buffer whose records are all committed. */
-static uint32_t claimOldest(Ring *ring)
+static uint32_t claimOldest(Ring *ring, uint64_t *wordPtr)
 {
     Closed old = {.opened = 0};
     for (;;) {
@@ -254,11 +274,11 @@ static uint32_t claimOldest(Ring *ring)
         if (!oldestClosed(ring, RING_USED, after, &old)) {
             return RING_NO_BUFFER;
         }
-        events = countCommitted(ring, old.buffer, endOf(ring, old.word), &whole);
+        events = countCommitted(ring, old.buffer, endOf(ring, old.reserve), &whole);
         if (!whole) {
             atomic_store_explicit(&ring->buffers[old.buffer].stuck, 1, memory_order_relaxed);
-        } else if (recycle(ring, &old, RING_USED)) {
-            atomic_fetch_add_explicit(&ring->header->overwritten, events, memory_order_relaxed);
+        } else if (recycle(ring, &old, events)) {
+            *wordPtr = old.state;
             return old.buffer;
         } else {
             old.opened = after; /* another writer has claimed it: search again */
@@ -266,17 +286,19 @@ static uint32_t claimOldest(Ring *ring)
     }
 }
 
-static uint32_t claim(Ring *ring)
+/* The index of a zeroed buffer that this thread owns, with its state word; or RING_NO_BUFFER. */
+static uint32_t claim(Ring *ring, uint64_t *wordPtr)
 {
     Closed old;
-    uint32_t i = claimFree(ring);
+    uint32_t i = claimFree(ring, wordPtr);
     while (i == RING_NO_BUFFER && oldestClosed(ring, RING_READ, 0, &old)) {
-        if (recycle(ring, &old, RING_READ)) {
+        if (recycle(ring, &old, 0)) {
             i = old.buffer;
+            *wordPtr = old.state;
         }
     }
     if (i == RING_NO_BUFFER && ring->header->overwrite) {
-        i = claimOldest(ring);
+        i = claimOldest(ring, wordPtr);
     }
     return i;
 }
@@ -309,14 +331,14 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
 {
     RingStream *s = &ring->streams[stream];
     RingBuffer *b;
-    uint64_t generation;
+    uint64_t generation, word;
     uint32_t i;
     closeCurrent(ring, current);
     if (atomic_load_explicit(&s->current, memory_order_relaxed) != current) {
         return true; /* another writer has replaced it */
     }
     ETW_TEST_POINT("switch.before-claim");
-    i = claim(ring);
+    i = claim(ring, &word);
     if (i == RING_NO_BUFFER) {
         return atomic_load_explicit(&s->current, memory_order_relaxed) != current;
     }
@@ -331,17 +353,20 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
     atomic_store_explicit(&b->serial, 0, memory_order_relaxed);
     atomic_store_explicit(&b->stuck, 0, memory_order_relaxed);
     atomic_store_explicit(&b->reserve, generation << 32, memory_order_relaxed);
-    /* release: the buffer is open before its state allows others to search it for closed ones */
-    atomic_store_explicit(&b->state, RING_USED, memory_order_release);
+    word = (word & ~(uint64_t)0xFF) | RING_PREPARED;
+    /* release: RingSweep sees the new generation */
+    atomic_store_explicit(&b->state, word, memory_order_release);
     ETW_TEST_POINT("switch.before-install");
     /* release: control words and zeroed bytes are visible after loading `current` */
     if (!atomic_compare_exchange_strong_explicit(&s->current, &current, generation << 32 | (i + 1),
                 memory_order_release, memory_order_relaxed)) {
         atomic_store_explicit(&b->reserve, generation << 32 | RING_CLOSED, memory_order_relaxed);
-        returnBuffer(b, RING_FREE); /* nothing was written: still zeroed */
+        setState(b, RING_FREE); /* nothing was written: still zeroed */
         return true;
     }
-    atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
+    /* Not a store: others may have filled it and the logger freed it meanwhile. */
+    atomic_compare_exchange_strong_explicit(&b->state, &word, withState(word, RING_USED),
+            memory_order_release, memory_order_relaxed);
     if (!ring->header->overwrite) {
         OsSharedWakePost(&ring->wake); /* a buffer is full: wake the logger */
     }
@@ -492,7 +517,9 @@ static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
     uint32_t head = atomic_load_explicit(&record->head, memory_order_acquire);
     uint64_t word = atomic_load_explicit(&ring->buffers[buffer].reserve, memory_order_acquire);
     if (!(head & RING_OPEN) || !fits(head, endOf(ring, word) - offset) ||
-            RegProcessLives(record->writer)) {
+            RegProcessLives(record->writer) ||
+            /* The writer may have committed the record between the load and its death. */
+            atomic_load_explicit(&record->head, memory_order_acquire) != head) {
         return false;
     }
     record->eventClass = 0;
@@ -540,7 +567,7 @@ bool RingBodyOf(const RingRecord *record, uint32_t size, RingBody *body)
 static void freeBuffer(Ring *ring, uint32_t buffer)
 {
     wipe(ring, buffer);
-    returnBuffer(&ring->buffers[buffer], RING_FREE); /* the bytes are zeroed before this */
+    setState(&ring->buffers[buffer], RING_FREE); /* the bytes are zeroed before this */
 }
 
 void RingRelease(Ring *ring, uint32_t buffer, bool keep)
@@ -550,8 +577,7 @@ void RingRelease(Ring *ring, uint32_t buffer, bool keep)
         return;
     }
     if (keep) {
-        atomic_store_explicit(&b->claimer, 0, memory_order_relaxed);
-        atomic_store_explicit(&b->state, RING_READ, memory_order_release);
+        setState(b, RING_READ);
     } else {
         freeBuffer(ring, buffer);
     }
@@ -561,38 +587,42 @@ void RingReplenish(Ring *ring, uint32_t wanted)
 {
     uint32_t freeCount = 0;
     for (uint32_t i = 0; i < ring->bufferCount; i++) {
-        freeCount +=
-                atomic_load_explicit(&ring->buffers[i].state, memory_order_relaxed) == RING_FREE;
+        freeCount += stateOf(atomic_load_explicit(&ring->buffers[i].state, memory_order_relaxed)) ==
+                     RING_FREE;
     }
     while (freeCount < wanted) {
         Closed old;
         if (!oldestClosed(ring, RING_READ, 0, &old)) {
             return;
         }
-        if (recycle(ring, &old, RING_READ)) {
-            returnBuffer(&ring->buffers[old.buffer], RING_FREE);
+        if (recycle(ring, &old, 0)) {
+            setState(&ring->buffers[old.buffer], RING_FREE);
             freeCount++;
         }
     }
 }
 
-/* Return a buffer that a dead process had claimed. No other process touches it. */
-static void sweepClaim(Ring *ring, uint32_t buffer)
+/* Take over a buffer whose claimer is dead. `word` was its state after that was known. */
+static void sweepClaim(Ring *ring, uint32_t buffer, uint64_t word)
 {
     RingBuffer *b = &ring->buffers[buffer];
-    uint64_t word = atomic_load_explicit(&b->reserve, memory_order_acquire);
-    uint32_t stream = atomic_load(&b->stream);
-    bool current = stream < 2 * ring->cpus && atomic_load(&ring->streams[stream].current) ==
-                                                      ((word >> 32) << 32 | (buffer + 1));
-    if (endOf(ring, word) == 0 && !current) {
-        memset(RingDataOf(ring, buffer), 0,
-                ring->bufferSize); /* the claimer may have died while it zeroed the buffer */
-        returnBuffer(b, RING_FREE);
-    } else if (atomic_load(&b->state) == RING_RECYCLING) {
-        returnBuffer(b, ring->header->overwrite ? RING_USED : RING_READ); /* not wiped yet */
+    uint64_t reserve = atomic_load_explicit(&b->reserve, memory_order_acquire);
+    uint32_t stream = atomic_load(&b->stream), state;
+    bool hasEvents = endOf(ring, reserve) != 0;
+    if (stateOf(word) == RING_PREPARED) {
+        bool current = stream < 2 * ring->cpus && atomic_load(&ring->streams[stream].current) ==
+                                                          ((reserve >> 32) << 32 | (buffer + 1));
+        state = hasEvents || current ? RING_USED : RING_FREE; /* USED: it was installed */
+    } else if (hasEvents) {
+        state = ring->header->overwrite ? RING_USED : RING_READ; /* not wiped yet */
     } else {
-        atomic_store(&b->claimer, 0); /* died after installing it */
+        /* the claimer may have died while it zeroed the buffer */
+        memset(RingDataOf(ring, buffer), 0, ring->bufferSize);
+        countOverwritten(b);
+        state = RING_FREE;
     }
+    atomic_compare_exchange_strong_explicit(
+            &b->state, &word, withState(word, state), memory_order_release, memory_order_relaxed);
 }
 
 /* Abandon the open records of dead writers. Otherwise the buffer would never be reused. */
@@ -612,9 +642,11 @@ void RingSweep(Ring *ring)
 {
     for (uint32_t i = 0; i < ring->bufferCount; i++) {
         RingBuffer *b = &ring->buffers[i];
-        uint32_t claimer = atomic_load_explicit(&b->claimer, memory_order_acquire);
-        if (claimer != 0 && !RegProcessLives(claimer)) {
-            sweepClaim(ring, i);
+        uint64_t word = atomic_load_explicit(&b->state, memory_order_relaxed);
+        if (claimerOf(word) != 0 && !RegProcessLives(claimerOf(word)) &&
+                /* The claimer may have handed it over between the load and its death. */
+                atomic_load_explicit(&b->state, memory_order_acquire) == word) {
+            sweepClaim(ring, i, word);
         }
         if (atomic_exchange_explicit(&b->stuck, 0, memory_order_relaxed) != 0) {
             abandonAll(ring, i);
@@ -635,7 +667,8 @@ void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr)
     uint32_t used = 0;
     uint32_t most = atomic_load_explicit(&ring->header->maxBuffers, memory_order_relaxed);
     for (uint32_t i = 0; i < ring->bufferCount; i++) {
-        uint32_t state = atomic_load_explicit(&ring->buffers[i].state, memory_order_relaxed);
+        uint32_t state =
+                stateOf(atomic_load_explicit(&ring->buffers[i].state, memory_order_relaxed));
         used += state != RING_FREE && state != RING_READ;
     }
     *usedPtr = used;
@@ -649,6 +682,15 @@ uint64_t RingEvents(const Ring *ring)
         bool whole;
         uint64_t word = atomic_load_explicit(&ring->buffers[i].reserve, memory_order_acquire);
         events += countCommitted(ring, i, endOf(ring, word), &whole);
+    }
+    return events;
+}
+
+uint64_t RingOverwritten(const Ring *ring)
+{
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < ring->bufferCount; i++) {
+        events += atomic_load_explicit(&ring->buffers[i].overwritten, memory_order_relaxed);
     }
     return events;
 }

@@ -3,17 +3,19 @@
  *
  *	A session's buffers. Threads of any process write without locks; cursors read.
  *
- *	States of a buffer and its owner. FREE: none. USED: the stream whose `current` names it, in which
- *	writers reserve; after it is closed, its readers. RECYCLING: the writer that claimed it and has not
- *	prepared it yet. READ: closed, and read by the logger, but kept for live readers. A buffer is zeroed
- *	before it becomes FREE.
+ *	States of a buffer and its owner. FREE: none. RECYCLING, PREPARED: the process that claimed it.
+ *	USED: the stream whose `current` names it, in which writers reserve; after it is closed, its readers.
+ *	READ: closed, and read by the logger, but kept for live readers. A buffer is zeroed before it becomes
+ *	FREE or PREPARED.
  *
- *	The only synchronised steps: claiming a buffer (CAS on state), installing it (CAS on
- *	stream->current, release: a thread that loads it with acquire sees the zeroed bytes and the control
- *	words), reserving (CAS on reserve, release), committing a record (store of head, release), closing
- *	(CAS on reserve). A writer that is killed at any point loses only its own event. Before the open mark
- *	it leaves a hole of zeros, after it a record with its size and its writer. The logger frees a buffer
- *	that was claimed and not installed when the claimer is dead.
+ *	The only synchronised steps: claiming a buffer (CAS on state, which stores the claimer, too),
+ *	installing it (CAS on stream->current, release: a thread that loads it with acquire sees the zeroed
+ *	bytes and the control words), reserving (CAS on reserve, release), committing a record (store of
+ *	head, release), closing (CAS on reserve). A writer that is killed at any point loses only its own
+ *	event. Before the open mark it leaves a hole of zeros, after it a record with its size and its
+ *	writer. The logger takes over a buffer whose claimer is dead (RingSweep).
+ *
+ *	tests/engine/model executes this file's protocol in the C11 memory model.
  */
 #ifndef ETW_RING_H
 #define ETW_RING_H
@@ -168,6 +170,8 @@ void RingSweep(Ring *ring);
 void RingCloseAll(Ring *ring);
 /* Number of committed records in all buffers. Walks them, so only for queries. Records after a hole are not counted. */
 uint64_t RingEvents(const Ring *ring);
+/* Number of events that writers have overwritten. */
+uint64_t RingOverwritten(const Ring *ring);
 void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr);
 
 #endif

@@ -157,21 +157,33 @@ typedef struct RingStream {
     _Atomic int64_t flushSequence;
 } RingStream;
 
-enum { RING_FREE = 0, RING_USED = 1, RING_RECYCLING = 2, RING_READ = 3 };
+/*
+ * The owner of a buffer: RingBuffer.state is claimer << 32 | number of claims << 8 | one of these. The
+ * number makes each claim's words unique, so that a compare-and-swap fails when the buffer had another
+ * owner meanwhile. claimer is the key (process_key.h) of the process that owns a RECYCLING or PREPARED buffer, else 0.
+ */
+enum {
+    RING_FREE = 0,      /* zeroed */
+    RING_USED = 1,      /* installed in its stream; after it was closed, its readers' */
+    RING_RECYCLING = 2, /* claimed, perhaps not zeroed yet */
+    RING_READ = 3,      /* closed, and the logger is through with it */
+    RING_PREPARED = 4   /* claimed, zeroed, open; being installed, or just installed */
+};
 #define RING_CLOSED 0x80000000u
 
 typedef struct RingBuffer {
     /* generation << 32 | RING_CLOSED | end of reserved bytes */
     _Alignas(64) _Atomic uint64_t reserve;
-    _Atomic uint32_t state; /* RING_FREE; RING_RECYCLING: between owners; RING_USED; RING_READ:
-                               closed, and the logger is through with it */
+    _Atomic uint64_t state;
+    _Atomic uint64_t sequence; /* in its stream, rising */
+    _Atomic uint64_t opened;   /* ticks: age for overwriting */
+    _Atomic uint64_t serial;   /* events of the stream before this buffer, counted by the logger */
     _Atomic uint32_t stream;
-    _Atomic uint64_t sequence;  /* in its stream, rising */
-    _Atomic uint64_t opened;    /* ticks: age for overwriting */
-    _Atomic uint64_t serial;    /* events of the stream before this buffer, counted by the logger */
     _Atomic uint32_t abandoned; /* a hung writer may still store into it: never reused */
-    _Atomic uint32_t claimer; /* key of the process that claimed and has not installed it; else 0 */
-    _Atomic uint32_t stuck;   /* overwrite mode: contains a record that was left open */
+    _Atomic uint32_t stuck;     /* overwrite mode: contains a record that was left open */
+    /* Overwrite mode: events that were lost when the buffer was recycled, in all; and the same after
+     * the recycling in progress, which RingSweep completes when the claimer is dead. */
+    _Atomic uint64_t overwritten, overwrittenNext;
 } RingBuffer;
 
 typedef struct RingHeader {

@@ -265,8 +265,9 @@ static void next_finds_the_oldest(void)
     drain(&cursor); /* buffer 0 is free, 1 full */
     pid_t child = childAt("next.considered", "stop", readSecondBuffer);
     RingRelease(&ring, 1, false);
-    CHECK_EQ(atomic_exchange(&ring.buffers[1].state, RING_USED), RING_FREE); /* out of the way */
-    putMany(0, PER_BUFFER + 1, PER_BUFFER + 1);                              /* 0, then 2 */
+    CHECK_EQ(atomic_exchange(&ring.buffers[1].state, RING_USED) & 0xFF,
+            RING_FREE);                         /* out of the way */
+    putMany(0, PER_BUFFER + 1, PER_BUFFER + 1); /* 0, then 2 */
     goOn(child);
     freeRing();
 }

@@ -59,10 +59,7 @@ proc ::etw::lib::record {file args} {
 # Full names of the given options.
 proc ::etw::lib::RecordOptions {given} {
     set known {-args -buffers -buffersize -enable -interval -kernel -maxsize -mode -pids -script -stacks -stats -steps}
-    set options {}
-    foreach {name value} $given {
-        dict set options [tcl::prefix match -message option $known $name] $value
-    }
+    set options [Options $known $given]
     foreach {name needs} {-args -script -steps -script -interval -kernel -pids -kernel -stacks -kernel} {
         if {[dict exists $options $name] && ![dict exists $options $needs]} {
             return -code error -errorcode [list ETW ARG MISSING $needs] \

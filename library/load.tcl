@@ -84,15 +84,9 @@ proc ::etw::load::Load {args} {
 # {ours those of the exporter}
 proc ::etw::load::Options {given} {
     variable defaults
-    set own $defaults
-    set exporting {}
-    foreach {name value} $given {
-        set name [tcl::prefix match -message option [dict get [::etw::lib::commands] load options] $name]
-        if {[incr count 2] > [llength $given]} {
-            return -code error -errorcode [list ETW ARG MISSING $name] "option \"$name\" needs a value"
-        }
-        dict set [expr {[dict exists $defaults $name] ? "own" : "exporting"}] $name $value
-    }
+    set options [::etw::lib::Options [dict get [::etw::lib::commands] load options] $given]
+    set own [dict merge $defaults [dict filter $options key {*}[dict keys $defaults]]]
+    set exporting [dict remove $options {*}[dict keys $defaults]]
     if {![string is boolean -strict [dict get $own -replace]]} {
         return -code error -errorcode [list ETW ARG BOOLEAN -replace] \
             "expected boolean value but got \"[dict get $own -replace]\""

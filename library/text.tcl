@@ -1,7 +1,20 @@
 # text.tcl --
 #
-#	Text formats shared by the Tcl code: durations, and text in XML and HTML. Sourced by etw.tcl. The
+#	Shared by the Tcl code: options, durations, and text in XML and HTML. Sourced by etw.tcl. The
 #	binary's ::etw::lib::visible makes text safe for terminals.
+
+# Returns the words "-name value ..." as a dict with full names. `known` lists the options.
+proc ::etw::lib::Options {known words} {
+    set options {}
+    foreach {name value} $words {
+        set name [tcl::prefix match -message option -error {-errorcode {TCL LOOKUP INDEX option}} $known $name]
+        if {[incr count 2] > [llength $words]} {
+            return -code error -errorcode [list ETW ARG MISSING $name] "\"$name\" needs a value"
+        }
+        dict set options $name $value
+    }
+    return $options
+}
 
 # 850 ns, 1.234 us, 4.187 ms, 2.500 s
 proc ::etw::lib::Duration {ns {digits 3} {micro us}} {

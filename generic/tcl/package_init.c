@@ -35,6 +35,7 @@ static const EtwCommand commands[] = {
         {"query", EtwQueryCmd, NULL, false},
         {"recover", EtwRecoverCmd, NULL, false},
         {"schema", EtwSchemaCmd, NULL, false},
+        {"script", NULL, NULL, false},
         {"sessions", EtwSessionsCmd, NULL, false},
         {"snapshot", EtwSnapshotCmd, NULL, false},
         {"start", EtwStartCmd, NULL, false},
@@ -44,8 +45,8 @@ static const EtwCommand commands[] = {
         {"update", EtwUpdateCmd, NULL, false},
         {"where", EtwWhereCmd, NULL, false},
         {"write", EtwWriteCmd, NULL, true},
+        {NULL, NULL, NULL, false},
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* ---- The context ----------------------------------------------------------------------------- */
 
@@ -147,67 +148,18 @@ static void initProcess(void)
  */
 enum { ENSEMBLE_COMPILE_BIT = 4 };
 
-static int makeEnsemble(Tcl_Interp *interp, Tcl_Obj *map)
-{
-    Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw", NULL, 0);
-    Tcl_Command ensemble =
-            Tcl_CreateEnsemble(interp, "::etw", ns, TCL_ENSEMBLE_PREFIX | ENSEMBLE_COMPILE_BIT);
-
-    return ensemble ? Tcl_SetEnsembleMappingDict(interp, ensemble, map) : TCL_ERROR;
-}
-
-static void addToMap(Tcl_Obj *map, const char *name)
-{
-    EtwPut(map, name, Tcl_ObjPrintf("::etw::%s", name));
-}
-
-static void makeCommands(Tcl_Interp *interp, EtwInterp *ctx, bool safe, Tcl_Obj *map)
-{
-    for (int i = 0; i < COMMANDS; i++) {
-        const EtwCommand *command = &commands[i];
-        Tcl_Obj *name = Tcl_ObjPrintf("::etw::%s", command->name);
-        if (safe && !command->safe) {
-            Tcl_DecrRefCount(name);
-            continue;
-        }
-        Tcl_IncrRefCount(name);
-        if (command->nreProc != NULL) {
-            Tcl_NRCreateCommand(
-                    interp, Tcl_GetString(name), command->proc, command->nreProc, ctx, NULL);
-        } else {
-            Tcl_CreateObjCommand(interp, Tcl_GetString(name), command->proc, ctx, NULL);
-        }
-        Tcl_DecrRefCount(name);
-        addToMap(map, command->name);
-    }
-}
-
 static int initInterp(Tcl_Interp *interp, bool safe)
 {
     EtwInterp *ctx = makeContext(interp);
-    Tcl_Obj *map = Tcl_NewDictObj();
-    int result = TCL_OK;
+    int result = EtwMakeEnsemble(interp, "::etw", commands, safe, ctx, ENSEMBLE_COMPILE_BIT);
 
-    Tcl_IncrRefCount(map);
-    if (Tcl_FindNamespace(interp, "::etw", NULL, 0) == NULL &&
-            Tcl_CreateNamespace(interp, "::etw", NULL, NULL) == NULL) {
-        result = TCL_ERROR;
+    if (result == TCL_OK && !safe) {
+        result = EtwScriptInit(interp);
+        EtwChildInit(interp);
+        EtwVisibleInit(interp);
+        Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
+        Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
     }
-    if (result == TCL_OK) {
-        makeCommands(interp, ctx, safe, map);
-        if (!safe) {
-            result = EtwScriptInit(interp);
-            EtwChildInit(interp);
-            EtwVisibleInit(interp);
-            Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
-            Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
-            addToMap(map, "script");
-        }
-    }
-    if (result == TCL_OK) {
-        result = makeEnsemble(interp, map);
-    }
-    Tcl_DecrRefCount(map);
     if (result == TCL_OK) {
         result = Tcl_PkgProvideEx(interp, "etw", PACKAGE_VERSION, EtwStubsTable());
     }

@@ -109,6 +109,18 @@ proc ::etw::cli::Parse {command words} {
     return [list $options $words]
 }
 
+# Usage error unless these options, where they are given, are numbers above 0. kinds: name -> integer or double.
+proc ::etw::cli::CheckNumbers {options kinds} {
+    dict for {name kind} $kinds {
+        if {[dict exists $options $name]} {
+            set value [dict get $options $name]
+            if {![string is $kind -strict $value] || $value <= 0} {
+                Usage "\"--$name\" must be a number above 0" OPTION --$name
+            }
+        }
+    }
+}
+
 # -x, --long, or -long, also abbreviated.
 proc ::etw::cli::FindOption {table word} {
     set name [string trimleft $word -]

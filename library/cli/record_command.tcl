@@ -42,11 +42,7 @@ proc ::etw::cli::RecordDefaults {options program} {
     if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
         Usage "name a program, or what to record: --kernel, --provider, --profile"
     }
-    foreach {name check} {duration {string is double -strict} snapshots {string is integer -strict}} {
-        if {[dict exists $options $name] && !([{*}$check [dict get $options $name]] && [dict get $options $name] > 0)} {
-            Usage "\"--$name\" must be a number above 0" OPTION --$name
-        }
-    }
+    CheckNumbers $options {duration double snapshots integer}
     if {[dict exists $options circular]} {
         if {![dict exists $options max-size]} {
             Usage "\"--circular\" needs \"--max-size\"" OPTION --circular

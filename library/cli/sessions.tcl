@@ -9,13 +9,10 @@ proc ::etw::cli::Sessions {args} {
     if {[llength $words] > 1} {
         Usage "give one pattern"
     }
+    CheckNumbers $options {interval double}
     if {[dict exists $options interval]} {
-        set seconds [dict get $options interval]
-        if {![string is double -strict $seconds] || $seconds <= 0} {
-            Usage "bad --interval \"$seconds\": give seconds" OPTION interval
-        }
         ::etw sessions -long 1 ;# start of the interval for rates
-        Pause [expr {int(ceil($seconds * 1000))}]
+        Pause [expr {int(ceil([dict get $options interval] * 1000))}]
     }
     set rows {}
     foreach info [::etw sessions {*}$words -long 1] {

@@ -16,11 +16,7 @@ proc ::etw::cli::Top {args} {
     if {[llength $words] > 1} {
         Usage "name one session, or none"
     }
-    foreach {name check} {interval {string is double -strict} count {string is integer -strict} lines {string is integer -strict}} {
-        if {[dict exists $options $name] && !([{*}$check [dict get $options $name]] && [dict get $options $name] > 0)} {
-            Usage "\"--$name\" must be a number above 0" OPTION --$name
-        }
-    }
+    CheckNumbers $options {interval double count integer lines integer}
     ::etw::lib::child catch
     set own [expr {$words eq ""}]
     set session [expr {$own ? [TopStart $options] : [lindex $words 0]}]

@@ -21,14 +21,10 @@ proc ::etw::lib::Export-html {sources file options} {
             "the format html reads its sources twice: give it the file of a session, not the live session"
     }
     set title [expr {$sources eq "" ? "Records" : [join [lmap source $sources {file tail $source}] {, }]}]
-    set filter {}
-    foreach {name value} $options {
-        set name [tcl::prefix match -message option {-from -progress -records -title -to -where} $name]
-        if {$name eq "-title"} {
-            set title $value
-        } else {
-            lappend filter $name $value
-        }
+    set filter [Options {-from -progress -records -title -to -where} $options]
+    if {[dict exists $filter -title]} {
+        set title [dict get $filter -title]
+        dict unset filter -title
     }
     return [ExportViaTemp $file {path {PageWrite $path $sources $title $filter}}]
 }

@@ -20,16 +20,12 @@ proc ::etw::lib::Export-pcapng {sources file options} {
     variable pcapProviders
     ExportCheck $sources $file
     set where "\$provider in [list $pcapProviders]"
-    set given {}
-    foreach {name value} $options {
-        set name [tcl::prefix match -message option {-from -limit -progress -records -timeout -to -where} $name]
-        if {$name eq "-where"} {
-            append where " && ($value)"
-        } else {
-            lappend given $name $value
-        }
+    set options [Options {-from -limit -progress -records -timeout -to -where} $options]
+    if {[dict exists $options -where]} {
+        append where " && ([dict get $options -where])"
     }
-    return [ExportViaTemp $file {path {PcapWrite $path $sources [linsert $given 0 -where $where]}}]
+    dict set options -where $where
+    return [ExportViaTemp $file {path {PcapWrite $path $sources $options}}]
 }
 
 # State of a capture being written: chan, links (interface -> its number), parts (interface and CPU -> fragments

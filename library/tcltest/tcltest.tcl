@@ -273,11 +273,7 @@ proc ::etw::tcltest::events {body args} {
     if {[llength $args] % 2} {
         set args [lassign $args expected]
     }
-    set options {}
-    foreach {name value} $args {
-        dict set options [tcl::prefix match -message option \
-            {-enable -fields -kernel -script -steps -where} $name] $value
-    }
+    set options [::etw::lib::Options {-enable -fields -kernel -script -steps -where} $args]
     close [file tempfile file]
     try {
         set start [Nanoseconds]

@@ -151,23 +151,17 @@ proc ::etw::tkcon::model::Words {words defaults} {
         incr at
     }
     set patterns [lrange $words 0 [expr {$at - 1}]]
-    set options $defaults
-    foreach {name value} [lrange $words $at end] {
-        set name [tcl::prefix match -message option -error {-errorcode {TCL LOOKUP INDEX option}} \
-            {-file -kernel -lines -steps} $name]
-        if {[incr at 2] > [llength $words]} {
-            return -code error -errorcode [list ETW ARG MISSING $name] "\"$name\" needs a value"
-        }
-        if {$name eq "-kernel"} {
-            dict unset options -wish
-        }
-        if {$name eq "-lines" && (![string is integer -strict $value] || $value < 1)} {
-            return -code error -errorcode [list ETW ARG NUMBER $name] \
-                "bad value \"$value\" of \"$name\": must be a number, 1 or more"
-        }
-        dict set options $name $value
+    set options [::etw::lib::Options {-file -kernel -lines -steps} [lrange $words $at end]]
+    if {[dict exists $options -kernel]} {
+        dict unset defaults -wish
     }
-    return [list $patterns $options]
+    foreach lines [dict values [dict filter $options key -lines]] {
+        if {![string is integer -strict $lines] || $lines < 1} {
+            return -code error -errorcode {ETW ARG NUMBER -lines} \
+                "bad value \"$lines\" of \"-lines\": must be a number, 1 or more"
+        }
+    }
+    return [list $patterns [dict merge $defaults $options]]
 }
 
 # Start a new session. The temporary file of the previous one is deleted, unless a viewer may have it open.

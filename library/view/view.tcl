@@ -51,20 +51,9 @@ proc ::etw::view::View {args} {
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw view source ?source ...? ?-option value ...?\""
     }
-    set own {-theme light -save {} -size 1200x600}
-    set rest {}
-    foreach {name value} $options {
-        set name [tcl::prefix match -message option -error {-errorcode {TCL LOOKUP INDEX option}} \
-            [dict get [::etw::lib::commands] view options] $name]
-        if {[incr words 2] > [llength $options]} {
-            return -code error -errorcode [list ETW ARG MISSING $name] "\"$name\" needs a value"
-        }
-        if {[dict exists $own $name]} {
-            dict set own $name $value
-        } else {
-            lappend rest $name $value
-        }
-    }
+    set options [::etw::lib::Options [dict get [::etw::lib::commands] view options] $options]
+    set own [dict merge {-theme light -save {} -size 1200x600} $options]
+    set rest [dict remove $options -theme -save -size]
     dict set own -theme [tcl::prefix match -message theme [Themes] [dict get $own -theme]]
     if {![regexp {^([1-9]\d{1,4})x([1-9]\d{1,4})$} [dict get $own -size] -> width height]} {
         return -code error -errorcode [list ETW ARG SIZE [dict get $own -size]] \

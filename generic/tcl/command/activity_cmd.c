@@ -134,6 +134,5 @@ int EtwActivityCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
             {"transfer", transferCmd, "guid", 1, 1},
             {NULL, NULL, NULL, 0, 0},
     };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }

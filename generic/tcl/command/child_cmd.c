@@ -173,37 +173,18 @@ static int columnsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
 
 static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    static const struct {
-        const char *name;
-        Tcl_ObjCmdProc *proc;
-        const char *usage;
-        int min, max;
-    } table[] = {
+    static const EtwSubCommand subCommands[] = {
             {"catch", catchCmd, "", 0, 0},
             {"columns", columnsCmd, "channel", 1, 1},
             {"free", freeCmd, "", 0, 0},
             {"go", goCmd, "", 0, 0},
             {"interrupt", interruptCmd, "", 0, 0},
             {"interrupts", interruptsCmd, "", 0, 0},
-            {"start", startCmd, "program ?arg ...?", 1, 1 << 20},
+            {"start", startCmd, "program ?arg ...?", 1, -1},
             {"wait", waitCmd, "ms", 1, 1},
             {NULL, NULL, NULL, 0, 0},
     };
-    int index;
-
-    if (objc < 2) {
-        Tcl_WrongNumArgs(interp, 1, objv, "subcommand ?arg ...?");
-        return TCL_ERROR;
-    }
-    if (Tcl_GetIndexFromObjStruct(interp, objv[1], table, sizeof table[0], "subcommand", TCL_EXACT,
-                &index) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    if (objc - 2 < table[index].min || objc - 2 > table[index].max) {
-        Tcl_WrongNumArgs(interp, 2, objv, table[index].usage);
-        return TCL_ERROR;
-    }
-    return table[index].proc(clientData, interp, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }
 
 static void deleteChild(void *clientData)

@@ -156,6 +156,5 @@ int EtwPkgconfigCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
             {"list", listCmd, "", 0, 0},
             {NULL, NULL, NULL, 0, 0},
     };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }

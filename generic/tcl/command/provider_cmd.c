@@ -332,8 +332,7 @@ int EtwProviderCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
             {"grant", grantCmd, "provider child", 2, 2},
             {NULL, NULL, NULL, 0, 0},
     };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }
 
 /* The names of a list that match the pattern. */

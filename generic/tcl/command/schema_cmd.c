@@ -575,6 +575,5 @@ int EtwSchemaCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
             {"unload", unloadCmd, "", 0, 0},
             {NULL, NULL, NULL, 0, 0},
     };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }

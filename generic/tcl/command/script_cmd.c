@@ -275,34 +275,15 @@ static int commandCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
 
 int EtwScriptInit(Tcl_Interp *interp)
 {
-    static const struct {
-        const char *name;
-        Tcl_ObjCmdProc *proc, *nreProc;
-    } commands[] = {
-            {"add", addCmd, NULL},
-            {"command", commandCmd, NULL},
-            {"list", listCmd, NULL},
-            {"remove", removeCmd, NULL},
-            {"run", runCmd, runNreCmd},
-            {"sample", sampleCmd, NULL},
-            {"variable", variableCmd, NULL},
+    static const EtwCommand commands[] = {
+            {"add", addCmd, NULL, false},
+            {"command", commandCmd, NULL, false},
+            {"list", listCmd, NULL, false},
+            {"remove", removeCmd, NULL, false},
+            {"run", runCmd, runNreCmd, false},
+            {"sample", sampleCmd, NULL, false},
+            {"variable", variableCmd, NULL, false},
+            {NULL, NULL, NULL, false},
     };
-    Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw::script", NULL, 0);
-    Tcl_Obj *map = Tcl_NewDictObj();
-    Tcl_Command ensemble;
-
-    if (ns == NULL) {
-        ns = Tcl_CreateNamespace(interp, "::etw::script", NULL, NULL);
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        Tcl_Obj *full = Tcl_ObjPrintf("::etw::script::%s", commands[i].name);
-        EtwPut(map, commands[i].name, full);
-        Tcl_NRCreateCommand(
-                interp, Tcl_GetString(full), commands[i].proc, commands[i].nreProc, NULL, NULL);
-    }
-    ensemble = Tcl_CreateEnsemble(interp, "::etw::script", ns, TCL_ENSEMBLE_PREFIX);
-    Tcl_IncrRefCount(map);
-    int result = ensemble ? Tcl_SetEnsembleMappingDict(interp, ensemble, map) : TCL_ERROR;
-    Tcl_DecrRefCount(map);
-    return result;
+    return EtwMakeEnsemble(interp, "::etw::script", commands, false, NULL, 0);
 }

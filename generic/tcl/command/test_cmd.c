@@ -479,6 +479,5 @@ static const EtwSubCommand subCommands[] = {
 
 int EtwTestCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }

@@ -24,13 +24,9 @@ static const EtwOption callsOptions[] = {
         {"-as", ETW_OPT_ENUM, AT(as), 0, 0, 0, asNames},
         {"-by", ETW_OPT_ENUM, AT(by), 0, 0, 0, byNames},
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwCallsFormatNames},
-        {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
         {"-merge", ETW_OPT_BOOL, AT(merge), 0, 0, 0, NULL},
+        ETW_OPTIONS_REPORT,
         ETW_OPTION_PROGRESS,
-        ETW_OPTION_RECORDS,
-        {"-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL},
-        {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
-        {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},
         ETW_OPTION_END,
 };
 #undef AT

@@ -800,6 +800,5 @@ int EtwConsumerCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
             {"wait", waitCmd, "name ?milliseconds?", 1, 2},
             {NULL, NULL, NULL, 0, 0},
     };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }

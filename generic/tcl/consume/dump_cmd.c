@@ -107,20 +107,6 @@ static int checkColumns(void *record)
             "\"-headers\" has %ld names for %ld fields", (long)headers, (long)fields);
 }
 
-static const char **wordsOf(Tcl_Obj *list, int *countPtr)
-{
-    Tcl_Size count;
-    Tcl_Obj **words;
-
-    Tcl_ListObjGetElements(NULL, list, &count, &words);
-    const char **texts = EtwAlloc(sizeof *texts * ((size_t)count + 1));
-    for (Tcl_Size i = 0; i < count; i++) {
-        texts[i] = Tcl_GetString(words[i]);
-    }
-    *countPtr = (int)count;
-    return texts;
-}
-
 static const EtwSinkTable *tableOf(Dump *dump)
 {
     EtwSinkTable *table = &dump->table;
@@ -128,9 +114,9 @@ static const EtwSinkTable *tableOf(Dump *dump)
     if (dump->reading.options.fields == NULL) {
         return NULL;
     }
-    table->columns = wordsOf(dump->reading.options.fields, &table->count);
+    table->columns = EtwWordsOf(dump->reading.options.fields, &table->count);
     if (dump->headers != NULL) {
-        table->headers = wordsOf(dump->headers, &table->headerCount);
+        table->headers = EtwWordsOf(dump->headers, &table->headerCount);
     }
     table->separator = dump->separator ? *Tcl_GetString(dump->separator) : ',';
     return table;

@@ -33,14 +33,17 @@ extern const char *const etwAsNames[];
             ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL)
 #define ETW_OPTION_RECORDS                                                                         \
     ETW_OPTION("-records", ETW_OPT_LIST, ETW_QUERY_AT(records), 0, 0, 0, NULL)
-#define ETW_OPTIONS_FILTER                                                                         \
-    ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                           \
-            ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL),        \
-            ETW_OPTION_RECORDS,                                                                    \
-            ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL),              \
+/* Of reports; the others have -limit and -stacks, too. */
+#define ETW_OPTIONS_REPORT                                                                         \
+    ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL), ETW_OPTION_RECORDS,       \
             ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
             ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
             ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)
+#define ETW_OPTION_LIMIT                                                                           \
+    ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL)
+#define ETW_OPTIONS_FILTER                                                                         \
+    ETW_OPTIONS_REPORT, ETW_OPTION_LIMIT,                                                          \
+            ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL)
 #define ETW_OPTION_PROGRESS                                                                        \
     ETW_OPTION("-progress", ETW_OPT_LIST, ETW_QUERY_AT(progress), 0, 0, 0, NULL)
 #define ETW_OPTION_WARNINGS                                                                        \

@@ -133,23 +133,51 @@ int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Ob
     return TCL_OK;
 }
 
-int EtwDispatch(const EtwSubCommand *table, EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
+int EtwDispatch(const EtwSubCommand *table, void *clientData, Tcl_Interp *interp, int objc,
+        Tcl_Obj *const objv[])
 {
     int index;
 
     if (objc < 2) {
-        Tcl_WrongNumArgs(ctx->interp, 1, objv, "subcommand ?arg ...?");
+        Tcl_WrongNumArgs(interp, 1, objv, "subcommand ?arg ...?");
         return TCL_ERROR;
     }
-    if (Tcl_GetIndexFromObjStruct(ctx->interp, objv[1], table, sizeof(EtwSubCommand), "subcommand",
-                0, &index) != TCL_OK) {
+    if (Tcl_GetIndexFromObjStruct(
+                interp, objv[1], table, sizeof(EtwSubCommand), "subcommand", 0, &index) != TCL_OK) {
         return TCL_ERROR;
     }
     const EtwSubCommand *sub = &table[index];
     int args = objc - 2;
     if (args < sub->minArgs || (sub->maxArgs >= 0 && args > sub->maxArgs)) {
-        Tcl_WrongNumArgs(ctx->interp, 2, objv, sub->usage);
+        Tcl_WrongNumArgs(interp, 2, objv, sub->usage);
         return TCL_ERROR;
     }
-    return sub->proc(ctx, ctx->interp, objc, objv);
+    return sub->proc(clientData, interp, objc, objv);
+}
+
+int EtwMakeEnsemble(Tcl_Interp *interp, const char *name, const EtwCommand *commands, bool safe,
+        void *clientData, int flags)
+{
+    Tcl_Namespace *ns = Tcl_FindNamespace(interp, name, NULL, 0);
+
+    if (ns == NULL && (ns = Tcl_CreateNamespace(interp, name, NULL, NULL)) == NULL) {
+        return TCL_ERROR;
+    }
+    Tcl_Obj *map = Tcl_NewDictObj();
+    Tcl_IncrRefCount(map);
+    for (const EtwCommand *command = commands; command->name != NULL; command++) {
+        if (safe && !command->safe) {
+            continue;
+        }
+        Tcl_Obj *full = Tcl_ObjPrintf("%s::%s", name, command->name);
+        EtwPut(map, command->name, full);
+        if (command->proc != NULL) {
+            Tcl_NRCreateCommand(
+                    interp, Tcl_GetString(full), command->proc, command->nreProc, clientData, NULL);
+        }
+    }
+    Tcl_Command ensemble = Tcl_CreateEnsemble(interp, name, ns, TCL_ENSEMBLE_PREFIX | flags);
+    int result = ensemble ? Tcl_SetEnsembleMappingDict(interp, ensemble, map) : TCL_ERROR;
+    Tcl_DecrRefCount(map);
+    return result;
 }

@@ -80,10 +80,10 @@ EtwInterp *EtwInterpOf(Tcl_Interp *interp);
 /* Give a child the commands that it may have: a safe one write and enabled, another one all. */
 int EtwInitChild(Tcl_Interp *interp);
 
-/* A command of the package: its name below ::etw, and whether safe interpreters get it. */
+/* A command of an ensemble, and whether safe interpreters get it. */
 typedef struct EtwCommand {
-    const char *name;
-    Tcl_ObjCmdProc *proc;
+    const char *name;        /* NULL ends the table */
+    Tcl_ObjCmdProc *proc;    /* NULL: it is created elsewhere */
     Tcl_ObjCmdProc *nreProc; /* NULL: proc is all */
     bool safe;
 } EtwCommand;
@@ -96,7 +96,12 @@ typedef struct EtwSubCommand {
     const char *usage;    /* arguments after the sub-command */
     int minArgs, maxArgs; /* how many; maxArgs -1: any number */
 } EtwSubCommand;
-int EtwDispatch(const EtwSubCommand *table, EtwInterp *ctx, int objc, Tcl_Obj *const objv[]);
+int EtwDispatch(const EtwSubCommand *table, void *clientData, Tcl_Interp *interp, int objc,
+        Tcl_Obj *const objv[]);
+/* Create the ensemble `name`, a full name, and its commands in the namespace of that name. flags: of
+ * Tcl_CreateEnsemble, beside TCL_ENSEMBLE_PREFIX. */
+int EtwMakeEnsemble(Tcl_Interp *interp, const char *name, const EtwCommand *commands, bool safe,
+        void *clientData, int flags);
 
 void EtwTimelinesFree(EtwInterp *ctx);                   /* timeline_cmd.c */
 void EtwSessionRatesFree(struct EtwSessionRates *rates); /* sessions_cmd.c; accepts NULL */
@@ -214,6 +219,8 @@ const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr);
 /* A number, or a list of numbers and of names that `names` has. provider is for the message. */
 int EtwGetKeywords(Tcl_Interp *interp, Tcl_Obj *obj, const char *provider, const EtwKeyword *names,
         int count, uint64_t *maskPtr);
+/* The words of a list that is known to be one. The caller frees the array; the texts are the list's. */
+const char **EtwWordsOf(Tcl_Obj *list, int *countPtr);
 /* Put key (a C string) and value into a dict. */
 void EtwPut(Tcl_Obj *dict, const char *key, Tcl_Obj *value);
 /* Call PREFIX with more words, at global level; they need no references. Returns the script's code. */

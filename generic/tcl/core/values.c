@@ -368,6 +368,20 @@ int EtwGetKeywords(Tcl_Interp *interp, Tcl_Obj *obj, const char *provider, const
     return TCL_OK;
 }
 
+const char **EtwWordsOf(Tcl_Obj *list, int *countPtr)
+{
+    Tcl_Size count;
+    Tcl_Obj **words;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    const char **texts = EtwAlloc(sizeof *texts * ((size_t)count + 1));
+    for (Tcl_Size i = 0; i < count; i++) {
+        texts[i] = Tcl_GetString(words[i]);
+    }
+    *countPtr = (int)count;
+    return texts;
+}
+
 void EtwPut(Tcl_Obj *dict, const char *key, Tcl_Obj *value)
 {
     Tcl_DictObjPut(NULL, dict, Tcl_NewStringObj(key, -1), value);

@@ -9,55 +9,61 @@
 
 enum { ETL_CPU_MAX = 2047, SHIFT_UNIT = 100 };
 
-/* In the order of EtlEditField. */
-static const char *const fieldNames[] = {"activity", "channel", "cpu", "id", "keyword", "level",
-        "opcode", "pid", "provider", "task", "tid", "version", NULL};
+typedef struct EditField {
+    const char *name;
+    size_t offset, size; /* of a number in EtlEdit; size 0: not a plain number */
+    uint64_t max;
+} EditField;
 
-static int getNumber(
-        Tcl_Interp *interp, const char *name, Tcl_Obj *obj, uint64_t max, uint64_t *valuePtr)
+/* In the order of EtlEditField. */
+#define NUMBER(name, field, max)                                                                   \
+    {                                                                                              \
+        name, offsetof(EtlEdit, field), sizeof((EtlEdit *)0)->field, max                           \
+    }
+static const EditField editFields[] = {
+        {"activity", 0, 0, 0},
+        NUMBER("channel", desc.channel, UINT8_MAX),
+        NUMBER("cpu", cpu, ETL_CPU_MAX),
+        NUMBER("id", desc.id, UINT16_MAX),
+        NUMBER("keyword", desc.keyword, UINT64_MAX),
+        {"level", 0, 0, 0},
+        NUMBER("opcode", desc.opcode, UINT8_MAX),
+        NUMBER("pid", pid, UINT32_MAX),
+        {"provider", 0, 0, 0},
+        NUMBER("task", desc.task, UINT16_MAX),
+        NUMBER("tid", tid, UINT32_MAX),
+        NUMBER("version", desc.version, UINT8_MAX),
+        {NULL, 0, 0, 0},
+};
+#undef NUMBER
+
+static int takeNumber(Tcl_Interp *interp, const EditField *field, Tcl_Obj *obj, EtlEdit *edit)
 {
-    if (EtwGetUint64(interp, obj, valuePtr) != TCL_OK) {
+    void *to = (char *)edit + field->offset;
+    uint64_t value;
+
+    if (EtwGetUint64(interp, obj, &value) != TCL_OK) {
         return TCL_ERROR;
     }
-    return *valuePtr <= max ? TCL_OK
-                            : EtwTclFail(interp, ETW_E_ARG, "RANGE", name,
-                                      "\"%s\" is at most %llu, not %.40s", name,
-                                      (unsigned long long)max, Tcl_GetString(obj));
-}
-
-static void takeNumber(EtlEdit *edit, int field, uint64_t value)
-{
-    switch ((EtlEditField)field) {
-    case ETL_EDIT_CHANNEL:
-        edit->desc.channel = (uint8_t)value;
+    if (value > field->max) {
+        return EtwTclFail(interp, ETW_E_ARG, "RANGE", field->name,
+                "\"%s\" is at most %llu, not %.40s", field->name, (unsigned long long)field->max,
+                Tcl_GetString(obj));
+    }
+    switch (field->size) {
+    case 1:
+        *(uint8_t *)to = (uint8_t)value;
         break;
-    case ETL_EDIT_CPU:
-        edit->cpu = (uint16_t)value;
+    case 2:
+        *(uint16_t *)to = (uint16_t)value;
         break;
-    case ETL_EDIT_ID:
-        edit->desc.id = (uint16_t)value;
-        break;
-    case ETL_EDIT_KEYWORD:
-        edit->desc.keyword = value;
-        break;
-    case ETL_EDIT_OPCODE:
-        edit->desc.opcode = (uint8_t)value;
-        break;
-    case ETL_EDIT_PID:
-        edit->pid = (uint32_t)value;
-        break;
-    case ETL_EDIT_TASK:
-        edit->desc.task = (uint16_t)value;
-        break;
-    case ETL_EDIT_TID:
-        edit->tid = (uint32_t)value;
-        break;
-    case ETL_EDIT_VERSION:
-        edit->desc.version = (uint8_t)value;
+    case 4:
+        *(uint32_t *)to = (uint32_t)value;
         break;
     default:
-        break;
+        *(uint64_t *)to = value;
     }
+    return TCL_OK;
 }
 
 /* A GUID, or the name of a known provider. */
@@ -76,47 +82,32 @@ static int getProvider(Tcl_Interp *interp, Tcl_Obj *value, EtwGuid *guid)
 
 int EtwRelogField(const char *name)
 {
-    for (int i = 0; fieldNames[i] != NULL; i++) {
-        if (strcmp(fieldNames[i], name) == 0) {
+    for (int i = 0; editFields[i].name != NULL; i++) {
+        if (strcmp(editFields[i].name, name) == 0) {
             return i;
         }
     }
     return -1;
 }
 
-int EtwRelogSetField(Tcl_Interp *interp, EtlEdit *edit, int field, Tcl_Obj *value)
-{
-    static const uint64_t max[] = {[ETL_EDIT_CHANNEL] = UINT8_MAX,
-            [ETL_EDIT_CPU] = ETL_CPU_MAX,
-            [ETL_EDIT_ID] = UINT16_MAX,
-            [ETL_EDIT_KEYWORD] = UINT64_MAX,
-            [ETL_EDIT_OPCODE] = UINT8_MAX,
-            [ETL_EDIT_PID] = UINT32_MAX,
-            [ETL_EDIT_TASK] = UINT16_MAX,
-            [ETL_EDIT_TID] = UINT32_MAX,
-            [ETL_EDIT_VERSION] = UINT8_MAX};
-    uint64_t number;
-
-    edit->fields |= 1u << field;
-    if (field == ETL_EDIT_ACTIVITY) {
-        return EtwGetGuid(interp, value, &edit->activity);
-    }
-    if (field == ETL_EDIT_PROVIDER) {
-        return getProvider(interp, value, &edit->provider);
-    }
-    if (field == ETL_EDIT_LEVEL) {
-        return EtwGetLevel(interp, value, &edit->desc.level);
-    }
-    if (getNumber(interp, fieldNames[field], value, max[field], &number) != TCL_OK) {
-        return TCL_ERROR;
-    }
-    takeNumber(edit, field, number);
-    return TCL_OK;
-}
-
 const char *EtwRelogFieldName(int field)
 {
-    return fieldNames[field];
+    return editFields[field].name;
+}
+
+int EtwRelogSetField(Tcl_Interp *interp, EtlEdit *edit, int field, Tcl_Obj *value)
+{
+    edit->fields |= 1u << field;
+    switch ((EtlEditField)field) {
+    case ETL_EDIT_ACTIVITY:
+        return EtwGetGuid(interp, value, &edit->activity);
+    case ETL_EDIT_PROVIDER:
+        return getProvider(interp, value, &edit->provider);
+    case ETL_EDIT_LEVEL:
+        return EtwGetLevel(interp, value, &edit->desc.level);
+    default:
+        return takeNumber(interp, &editFields[field], value, edit);
+    }
 }
 
 /* -set: names and values. */
@@ -134,8 +125,8 @@ static int editOf(Tcl_Interp *interp, Tcl_Obj *list, EtlEdit *edit)
                 "\"-set\" needs names and values of header fields");
     }
     for (Tcl_Size i = 0; i < count; i += 2) {
-        if (Tcl_GetIndexFromObj(interp, words[i], fieldNames, "field", TCL_EXACT, &field) !=
-                        TCL_OK ||
+        if (Tcl_GetIndexFromObjStruct(interp, words[i], editFields, sizeof(EditField), "field",
+                    TCL_EXACT, &field) != TCL_OK ||
                 EtwRelogSetField(interp, edit, field, words[i + 1]) != TCL_OK) {
             return TCL_ERROR;
         }
@@ -146,45 +137,38 @@ static int editOf(Tcl_Interp *interp, Tcl_Obj *list, EtlEdit *edit)
 /* -redact: a list of patterns. */
 static int redactOf(Tcl_Interp *interp, Tcl_Obj *list, EtwSchemaStore *store, EtwRedact **redactPtr)
 {
-    Tcl_Obj **words;
-    Tcl_Size count = 0;
+    int count;
 
     if (list == NULL) {
         return TCL_OK;
     }
-    Tcl_ListObjGetElements(NULL, list, &count, &words);
-    if (count == 0) {
-        return EtwTclFail(interp, ETW_E_ARG, "REDACT", "", "\"-redact\" needs names of fields");
+    const char **globs = EtwWordsOf(list, &count);
+    if (count > 0) {
+        *redactPtr = EtwRedactNew(store, globs, count);
     }
-    const char **globs = (const char **)EtwAlloc(sizeof *globs * (size_t)count);
-    for (Tcl_Size i = 0; i < count; i++) {
-        globs[i] = Tcl_GetString(words[i]);
-    }
-    *redactPtr = EtwRedactNew(store, globs, (int)count);
     EtwFree((void *)globs);
-    return TCL_OK;
+    return count > 0 ? TCL_OK
+                     : EtwTclFail(interp, ETW_E_ARG, "REDACT", "",
+                               "\"-redact\" needs names of fields");
 }
 
 /* -rename: old and new names. */
 static int renameOf(Tcl_Interp *interp, Tcl_Obj *list, EtwRename **renamePtr)
 {
-    Tcl_Obj **words;
-    Tcl_Size count = 0;
     EtwError err = {0};
+    Tcl_Size length;
+    int count;
 
     if (list == NULL) {
         return TCL_OK;
     }
-    Tcl_ListObjGetElements(NULL, list, &count, &words);
-    if (count % 2 != 0) {
+    Tcl_ListObjLength(NULL, list, &length);
+    if (length % 2 != 0) {
         return EtwTclFail(interp, ETW_E_ARG, "RENAME", Tcl_GetString(list),
                 "\"-rename\" needs old and new names");
     }
-    const char **pairs = (const char **)EtwAlloc(sizeof *pairs * ((size_t)count + 1));
-    for (Tcl_Size i = 0; i < count; i++) {
-        pairs[i] = Tcl_GetString(words[i]);
-    }
-    EtwStatus status = EtwRenameNew(renamePtr, pairs, (int)count, &err);
+    const char **pairs = EtwWordsOf(list, &count);
+    EtwStatus status = EtwRenameNew(renamePtr, pairs, count, &err);
     EtwFree((void *)pairs);
     return status == ETW_OK ? TCL_OK : EtwTclError(interp, &err);
 }

@@ -398,6 +398,5 @@ int EtwTimelineCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
             {"totals", EtwTimelineTotalsCmd, "name from to ?lane?", 3, 4},
             {NULL, NULL, NULL, 0, 0},
     };
-    (void)interp;
-    return EtwDispatch(subCommands, clientData, objc, objv);
+    return EtwDispatch(subCommands, clientData, interp, objc, objv);
 }

@@ -2,11 +2,11 @@
  * script/script_sample.c --
  *
  *	A sampling profiler of an interpreter's procs. A separate thread requests an interruption of
- *	the interpreter at an
- *		interval. Tcl calls `interrupted` between two commands, which writes the call stack. A command in C that takes longer
- *		than the interval results in one sample: Weight is the time since the previous sample, Late the time from the request
- *		to the sample. The same holds for a wait in the event loop, which an event source detects. The thread is never woken
- *		for a sample.
+ *	the interpreter at an interval. Tcl calls `interrupted` between two commands, which writes
+ *	the call stack. A command in C that takes longer than the interval results in one sample:
+ *	Weight is the time since the previous sample, Late the time from the request to the sample.
+ *	The same holds for a wait in the event loop, which an event source detects. The thread is
+ *	never woken for a sample.
  */
 #include "script/builtin_wrappers.h"
 #include "script/script_fields.h"

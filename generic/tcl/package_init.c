@@ -1,8 +1,8 @@
 /*
  * tcl/init.c --
  *
- *	Etw_Init, Etw_SafeInit and their undoing: the package's commands, its one ensemble, and the
- *	context that each interpreter has. The commands themselves are one file a noun.
+ *	Etw_Init, Etw_SafeInit and their reversal: the package's commands, its ensemble, and the
+ *	context of each interpreter. The commands are implemented in the other files of generic/tcl.
  */
 #if !defined(_WIN32) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr, RTLD_NODELETE */
@@ -58,8 +58,10 @@ static void freeBlock(void *block)
     EtwFree(ctx);
 }
 
-/* The interpreter goes, or the package is unloaded: maybe by a script that one of its commands
- * calls. Queries that are open keep the block. */
+/*
+ * The interpreter is being deleted or the package unloaded, possibly by a script that one of its
+ * commands calls. Open queries keep the memory block.
+ */
 static void freeContext(void *clientData, Tcl_Interp *interp)
 {
     EtwInterp *ctx = clientData;
@@ -101,8 +103,8 @@ static void onExit(void *clientData)
 }
 
 /*
- * Threads of ours, thread-exit destructors and signal handlers may outlive an `unload`: the binary
- * stays where it is, whatever happens to the interpreter's commands.
+ * This library's threads, thread-exit destructors and signal handlers can exist longer than the
+ * interpreter's commands: keep the binary loaded after `unload`.
  */
 static void pinLibrary(void)
 {
@@ -118,7 +120,7 @@ static void pinLibrary(void)
 #endif
 }
 
-/* Once a process, whichever thread's interpreter comes first. */
+/* Once per process, in the first interpreter of any thread. */
 static void initProcess(void)
 {
     static bool done;
@@ -142,9 +144,9 @@ static void initProcess(void)
 /* ---- Commands -------------------------------------------------------------------------------- */
 
 /*
- * TclCompileEnsemble is what Tcl's own ensembles have: it makes `etw write` in a proc a direct
- * call. The flag has no public name, but its bit is the same in 8.6 and 9.0, and a Tcl that did not
- * know it would ignore it.
+ * The flag of TclCompileEnsemble, which Tcl's own ensembles have: `etw write` in a proc becomes a
+ * direct call. The flag has no public name, but its bit is the same in 8.6 and 9.0; a Tcl without
+ * the flag would ignore it.
  */
 enum { ENSEMBLE_COMPILE_BIT = 4 };
 
@@ -171,7 +173,7 @@ int EtwInitChild(Tcl_Interp *interp)
     return initInterp(interp, Tcl_IsSafe(interp) != 0);
 }
 
-/* ---- What Tcl calls -------------------------------------------------------------------------- */
+/* ---- Entry points called by Tcl -------------------------------------------------------------- */
 
 DLLEXPORT int Etw_Init(Tcl_Interp *interp)
 {
@@ -182,8 +184,10 @@ DLLEXPORT int Etw_Init(Tcl_Interp *interp)
     return initInterp(interp, false);
 }
 
-/* A safe interpreter may write events of providers that its master grants it, and ask whether they
- * are wanted. */
+/*
+ * A safe interpreter may write events of providers that its parent has granted, and query whether
+ * they are enabled.
+ */
 DLLEXPORT int Etw_SafeInit(Tcl_Interp *interp)
 {
     if (Tcl_InitStubs(interp, "8.6-", 0) == NULL) {
@@ -193,7 +197,7 @@ DLLEXPORT int Etw_SafeInit(Tcl_Interp *interp)
     return initInterp(interp, true);
 }
 
-/* The interpreter is as it was; sessions of the process stop with its last interpreter. */
+/* Removes all that Etw_Init added. Sessions of the process stop with its last interpreter. */
 DLLEXPORT int Etw_Unload(Tcl_Interp *interp, int flags)
 {
     Tcl_Namespace *ns = Tcl_FindNamespace(interp, "::etw", NULL, 0);

@@ -4,16 +4,18 @@
  *	Calls a C function in an interpreter's thread, between two commands, at the request of
  *	another thread.
  *
- *		An async handler cannot do that without harm. The bytecode engine passes it the code of an error that was caught
- *		earlier, and raises the error again when the handler returns that code (TclNRExecuteByteCode, Tcl 8.6 and 9.0). At
- *		the same place the engine checks the limits of the interpreter (interp limit), and a handler of a limit does not
- *		change the code or the result. Thus a request sets the flag "a limit on commands is active". The limit is lower than
- *		any count of commands, so that Tcl calls the handler, which removes the flag.
+ *	An async handler cannot do that without harm. The bytecode engine passes it the code of an
+ *	error that was caught earlier, and raises the error again when the handler returns that code
+ *	(TclNRExecuteByteCode, Tcl 8.6 and 9.0). At the same place the engine checks the limits of
+ *	the interpreter (interp limit), and a handler of a limit does not change the code or the
+ *	result. Thus a request sets the flag "a limit on commands is active". The limit is lower
+ *	than any count of commands, so that Tcl calls the handler, which removes the flag.
  *
- *		Limits of the program take precedence. While it has a limit on commands, or handlers of one, requests are ignored.
- *		The other thread changes one bit by an atomic operation and reads two fields. The interpreter's thread writes all
- *		other fields. If that thread changes the flags at the same time, at most the request is lost. A child interpreter
- *		inherits limits when it is created: the wrapper of `interp` suspends interrupts meanwhile (script_sample.c).
+ *	Limits of the program take precedence. While it has a limit on commands, or handlers of one,
+ *	requests are ignored. The other thread changes one bit by an atomic operation and reads two
+ *	fields. The interpreter's thread writes all other fields. If that thread changes the flags
+ *	at the same time, at most the request is lost. A child interpreter inherits limits when it
+ *	is created: the wrapper of `interp` suspends interrupts meanwhile (script_sample.c).
  */
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
 /*
  * tcl/command/script_cmd.c --
  *
- *	The ensemble `etw script`: add, remove, list, run, variable, command. Options in, results
- *	out; tracing itself is the script room's.
+ *	The ensemble `etw script`: add, remove, list, run, variable, command. Parses the options and
+ *	formats the results; generic/script traces.
  */
 #include "tcl/core/tclglue.h"
 #include "script/script.h"
@@ -10,7 +10,7 @@
 static const char *const stepNames[] = {"off", "line", "full", NULL}; /* as EtwSteps */
 static const char *const runStepNames[] = {"off", "full", NULL};      /* a body has no lines */
 
-/* What the sub-commands have in options, all in one record. */
+/* The options of all sub-commands. */
 typedef struct ScriptOptions {
     int steps, args, maxLength, depth, source, builtins;
     Tcl_Obj *redact;
@@ -71,7 +71,7 @@ static void toScript(const ScriptOptions *options, EtwScriptOptions *script)
     };
 }
 
-/* How many words come before the options. */
+/* The number of words before the options. */
 static int countNames(int objc, Tcl_Obj *const objv[])
 {
     int i = 0;

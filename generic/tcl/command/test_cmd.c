@@ -1,9 +1,10 @@
 /*
  * tcl/command/test_cmd.c --
  *
- *	etw test event: any event of any known schema as a record (tcl/value/record_value.h), to test filters and
- *	callbacks without a session. Finds the schema, fills the header; the payload is dict_encoder.c's. Nothing
- *	is written anywhere.
+ *	etw test event: creates any event of any known schema as a record
+ *	(tcl/value/record_value.h), to test filters and callbacks without a session. Finds the
+ *	schema and fills the header; dict_encoder.c encodes the payload. Nothing is written to a
+ *	session or file.
  */
 #include "tcl/value/dict_encoder.h"
 #include "tcl/provider/tcl_provider.h"
@@ -16,7 +17,7 @@
 
 /* EVENT_HEADER_FLAG_* of programs of 32 and 64 bits */
 enum { FLAG_32_BIT = 0x20, FLAG_64_BIT = 0x40 };
-enum { MAX_FRAMES = 192 }; /* of a stack, as Windows has it */
+enum { MAX_FRAMES = 192 }; /* in a stack, as on Windows */
 
 static const char *const pointerNames[] = {"4", "8", NULL};
 static const char *const missingNames[] = {"error", "zero", "cut", NULL}; /* EtwMissingMode */
@@ -52,13 +53,14 @@ static const EtwOption eventOptions[] = {
         ETW_OPTION_END,
 };
 
-/* An event in the making. What the event points to is held here. */
+/* An event under construction. Contains the data that the event points to. */
 typedef struct EventBuilder {
     EtwInterp *ctx;
     const TestOptions *options;
     EtwEvent event;
     const EtwSchema *schema;
-    EtwSchemaStore *store; /* of one that describes itself, or that a trace describes; else NULL */
+    EtwSchemaStore *store; /* the store of a schema from an event's metadata or from a trace;
+                              else NULL */
     EtwText meta, traits, payload, stack;
     EtwGuid related;
 } EventBuilder;
@@ -114,7 +116,7 @@ static int getProviderGuid(const EventBuilder *m, const char *name, EtwGuid *gui
     return TCL_OK;
 }
 
-/* -fields: of any provider and any name. */
+/* -fields: an event of any provider and any name. */
 static int describeGiven(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     Etw_Field *fields;
@@ -139,7 +141,7 @@ static int describeGiven(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
     return result;
 }
 
-/* One that `etw provider event` defined. */
+/* An event defined by `etw provider event`. */
 static int describeOwn(EventBuilder *m, EtwTclProvider *provider, Tcl_Obj *name)
 {
     const EtwTclEvent *event = EtwFindEvent(m->ctx, provider, name);
@@ -171,7 +173,7 @@ static int describeScript(EventBuilder *m, Tcl_Obj *name)
     return EtwSuggestionsFail(m->ctx->interp, &near, "no event", "EVENT");
 }
 
-/* ---- Events as a trace has them ---------------------------------------------------------------- */
+/* ---- Events of a trace ------------------------------------------------------------------------- */
 
 static bool isProvider(const EtwSchema *schema, const EtwEvent *event, const char *wanted)
 {
@@ -192,7 +194,7 @@ static bool isEvent(const EtwSchema *schema, const EtwEvent *event, Tcl_Obj *wan
                    : Tcl_StringCaseMatch(schema->event, Tcl_GetString(wanted), TCL_MATCH_NOCASE);
 }
 
-/* The same kind of event as this one, which is gone soon. */
+/* Copies the kind of an event that becomes invalid soon. */
 static void copyKind(EventBuilder *m, const EtwSchema *schema, const EtwEvent *from)
 {
     EtwEvent *event = &m->event;
@@ -231,7 +233,7 @@ static int searchTrace(EventBuilder *m, EtwSource *source, Tcl_Obj *provider, Tc
             Tcl_GetString(m->options->from), Tcl_GetString(name), wanted);
 }
 
-/* -from: the first of them. */
+/* -from: the first event of that kind. */
 static int findInTrace(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
     Tcl_Interp *interp = m->ctx->interp;
@@ -254,7 +256,7 @@ static int findInTrace(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
     return result;
 }
 
-/* ---- Where the schema comes from -------------------------------------------------------------- */
+/* ---- Finding the schema ----------------------------------------------------------------------- */
 
 static int findKnown(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 {
@@ -362,7 +364,7 @@ static int setIds(EventBuilder *m, Tcl_Interp *interp)
     return o->stack != NULL ? setStack(m, interp) : TCL_OK;
 }
 
-/* An option for which the event's record has no place; NULL: none. */
+/* An option that the event's record cannot store; NULL: none. */
 static const char *unsupportedOption(const TestOptions *o, const EtwEvent *event)
 {
     const char *ofMessages = o->level != NULL  ? "-level"

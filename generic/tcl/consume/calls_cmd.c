@@ -1,8 +1,8 @@
 /*
  * tcl/consume/calls_cmd.c --
  *
- *	etw calls: a query's script and kernel events as calls (flow/calls/call_tree.h): a profile, a tree, or
- *	both; as text, csv, json, folded stacks or a dict.
+ *	etw calls: shows the calls in a query's script and kernel events (flow/calls/call_tree.h): a
+ *	profile, a tree, or both; as text, csv, json, folded stacks or a dict.
  */
 #include "tcl/consume/read_command.h"
 #include "flow/calls/call_tree.h"
@@ -110,7 +110,7 @@ static Tcl_Obj *nodeObj(const EtwCallNode *node)
     return dict;
 }
 
-/* A list that is being filled; dict: whose children it has, NULL: the thread. */
+/* A list under construction. dict: the caller of these calls; NULL: the thread. */
 typedef struct Level {
     const EtwCallNode **list;
     size_t count, at;
@@ -126,8 +126,8 @@ static void pushLevel(EtwText *levels, const EtwCallNode *node, Tcl_Obj *dict)
 }
 
 /*
- * Without recursion: a tree may be deep. A level is put into its dict, and that into the level above,
- * when it is complete, so that nothing is shared while it changes.
+ * Not recursive, because a tree may be deep. A complete level is stored in its dict, and the dict
+ * in the level above, so that no shared object is changed.
  */
 static Tcl_Obj *childrenObj(const EtwCallNode *root)
 {

@@ -2,7 +2,7 @@
  * tcl/consume/consume_cmd.c --
  *
  *	etw events, etw foreach, and etw consume in the foreground: read a query's events in the
- *	interpreter's own thread. Background consumers are consumer.c's.
+ *	interpreter's thread. consumer.c implements background consumers.
  */
 #include "tcl/consume/consumer.h"
 #include "tcl/consume/read_command.h"
@@ -96,7 +96,7 @@ const EtwReadCommand etwForeachCommand = {
 typedef struct Consume {
     EtwReading reading;
     Tcl_Obj *command;
-    int batch; /* events a call; 0: one, and not as a list */
+    int batch; /* events per call; 0: one, not in a list */
     int background;
     Tcl_Obj *list; /* the events of the next call */
     Tcl_Size count;
@@ -112,7 +112,7 @@ static const EtwOption consumeOptions[] = {
         ETW_OPTION_END,
 };
 
-/* Call with what is gathered; TCL_OK goes on, TCL_BREAK ends well. */
+/* Call the command with an event or a batch. TCL_BREAK ends the command without an error. */
 static int deliver(Consume *consume, Tcl_Obj *arg)
 {
     Tcl_Interp *interp = consume->reading.interp;
@@ -171,7 +171,7 @@ static int consumeEvent(void *record, EtwEvent *event)
     return ++c->count < c->batch ? TCL_OK : deliverBatch(c);
 }
 
-/* What was read until the query ended, in whatever way, is delivered. */
+/* Events that were read before the query ended, even by an error, are delivered. */
 static int closeConsume(void *record, int result)
 {
     Consume *c = record;

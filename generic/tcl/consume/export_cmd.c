@@ -1,21 +1,22 @@
 /*
  * tcl/consume/export_cmd.c --
  *
- *	etw export, the formats that are text: a query's events through a sink (flow/render/sink.h) into a file
- *	that appears when it is complete, or into a channel. library/export.tcl adds the others.
+ *	etw export, for the text formats: a query's events through a sink (flow/render/sink.h) into
+ *	a file that is renamed when it is complete, or into a channel. library/export.tcl implements
+ *	the other formats.
  */
 #include "tcl/core/text_output.h"
 #include "tcl/consume/read_command.h"
 #include "flow/render/sink.h"
 #include <stdio.h>
 
-/* Order of EtwWeight. */
+/* In the order of EtwWeight. */
 static const char *const weightNames[] = {"time", "count", "wait", NULL};
 
 typedef struct Export {
     EtwReading reading;
     /* options */
-    int format; /* from ETW_FORMAT_EXPORT on; -1: not given */
+    int format; /* counted from ETW_FORMAT_EXPORT; -1: not given */
     int weight; /* -1: not given */
     int messages;
     Tcl_Obj *title;
@@ -99,7 +100,7 @@ int EtwFormatsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const
     return TCL_OK;
 }
 
-/* EtwSinkConfig.drain; what goes wrong is reported by the next EtwOutputFull. */
+/* EtwSinkConfig.drain; the next EtwOutputFull reports errors. */
 static void drainSink(void *ctx, EtwText *out)
 {
     (void)out;

@@ -1,8 +1,9 @@
 /*
  * tcl/consume/info_cmd.c --
  *
- *	etw info FILE: what a trace file says of itself, what reading it showed, how many events of
- *	which kind it has and how well each is described; as a dict, or as text for people (info_report.c).
+ *	etw info FILE: the contents of a trace file's header, problems found when reading it, and
+ *	its number of events by kind with the source of their schema; as a dict, or as text
+ *	(info_report.c).
  */
 #include "tcl/consume/info_int.h"
 #include "tcl/consume/read_command.h"
@@ -97,7 +98,7 @@ static Tcl_Obj *compressionObj(const EtlInfo *info)
     return dict;
 }
 
-/* What was lost, as the header and the buffers say. */
+/* Losses, from the header and the buffers. */
 static Tcl_Obj *lossesObj(const EtlInfo *info)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -161,7 +162,7 @@ const char *EtwInfoClock(const EtlInfo *info)
     return clocks[info->clock < 4 ? info->clock : 0];
 }
 
-/* The system that the events tell, else the one of the header's version. */
+/* The system named in the events, otherwise that of the header's version. */
 void EtwInfoSystem(EtwText *out, const EtlInfo *info, const EtwTraceStats *stats)
 {
     const char *system = stats ? EtwTraceStatsFact(stats, "system") : NULL;
@@ -201,7 +202,7 @@ static void putHeader(Tcl_Obj *dict, const EtlInfo *info, const char *path)
     EtwPut(dict, "lostbuffers", EtwUint64Obj(info->buffersLost));
 }
 
-/* What older versions of the command did not have. */
+/* Keys that were added in later versions of the command. */
 static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwTraceStats *stats)
 {
     EtwText system = {0};
@@ -222,7 +223,7 @@ static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwTraceStats *sta
 
 /* ---- The events ------------------------------------------------------------------------------- */
 
-/* Add to {provider {event count ...} ...}. */
+/* Add a count to {provider {event count ...} ...}. */
 static void addKind(Tcl_Obj *dict, const EtwTraceStatsKind *kind)
 {
     Tcl_Obj *path[2] = {EtwStringObj(kind->providerName), EtwStringObj(kind->event)};
@@ -233,7 +234,7 @@ static void addKind(Tcl_Obj *dict, const EtwTraceStatsKind *kind)
     Tcl_IncrRefCount(path[1]);
     Tcl_DictObjGet(NULL, dict, path[0], &events);
     if (events != NULL && Tcl_DictObjGet(NULL, events, path[1], &old) == TCL_OK && old) {
-        Tcl_GetWideIntFromObj(NULL, old, &before); /* same name, other fields */
+        Tcl_GetWideIntFromObj(NULL, old, &before); /* an event of the same name with other fields */
     }
     Tcl_DictObjPutKeyList(NULL, dict, 2, path, EtwUint64Obj(kind->count + (uint64_t)before));
     Tcl_DecrRefCount(path[0]);
@@ -293,7 +294,7 @@ static Tcl_Obj *factsObj(const EtwTraceStats *stats)
     return dict;
 }
 
-/* The traces of an archive; one: none are listed. */
+/* The traces of an archive; empty for a single one. */
 static Tcl_Obj *filesObj(const EtwSource *source)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);

@@ -1,14 +1,14 @@
 /*
  * tcl/consume/read_command.c --
  *
- *	The frame of the commands that read events (tcl/consume/read_command.h).
+ *	The frame of the commands that read events.
  */
 #include "tcl/consume/read_command.h"
 #include "flow/render/escape.h"
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* The words before the options are sources, the last of them the target; or one file. */
+/* Words before the options: sources, followed by the target; or one file. */
 static int parsePlain(EtwReading *record, int objc, Tcl_Obj *const objv[])
 {
     const EtwReadCommand *command = record->command;
@@ -86,7 +86,7 @@ static Tcl_Obj *standardResult(const EtwReading *record)
 
 /* ---- The end of a run ------------------------------------------------------------------------ */
 
-/* Accepts a record whose words are wrong. */
+/* Also for a record whose words are wrong. */
 static int endRecord(EtwReading *record, int result)
 {
     Tcl_Interp *interp = record->interp;
@@ -105,7 +105,7 @@ static int endRecord(EtwReading *record, int result)
     return result;
 }
 
-/* After check. */
+/* Called after check. */
 static int freeRecord(EtwReading *record, int result)
 {
     if (record->command->free != NULL) {
@@ -114,7 +114,7 @@ static int freeRecord(EtwReading *record, int result)
     return endRecord(record, result);
 }
 
-/* After begin; TCL_BREAK: nothing more is to be read. */
+/* Called after begin; TCL_BREAK: do not read more. */
 static int endReading(EtwReading *record, int result)
 {
     const EtwReadCommand *command = record->command;
@@ -136,7 +136,9 @@ static int endReading(EtwReading *record, int result)
 
 static Tcl_NRPostProc afterBody;
 
-/* Schedules the body of the next event, so that nothing is on the C stack while it runs; or ends. */
+/*
+ * Schedules the body for the next event, so that nothing is on the C stack while it runs; or ends.
+ */
 static int readWithBody(EtwReading *record)
 {
     EtwEvent event;
@@ -163,7 +165,7 @@ static int afterBody(void *data[], Tcl_Interp *interp, int result)
 
 /* ---- A run ----------------------------------------------------------------------------------- */
 
-/* A record of its own for each run: a callback may run the same command. */
+/* Each run has its own record, because a callback may run the same command. */
 static EtwReading *newRecord(
         const EtwReadCommand *command, EtwInterp *ctx, int objc, Tcl_Obj *const objv[])
 {
@@ -230,7 +232,7 @@ static Tcl_Obj *namesObj(const char *const *names)
     return list;
 }
 
-/* table NULL: the options are those of the string. */
+/* table NULL: the options are those in `string`. */
 static void putRow(Tcl_Obj *dict, const EtwOption *table, const char *string, const char *name,
         const char *page, const char *about)
 {
@@ -253,8 +255,10 @@ static void putRow(Tcl_Obj *dict, const EtwOption *table, const char *string, co
     EtwPut(dict, name, row);
 }
 
-/* etw::lib::commands: a dict, name -> {about TEXT options LIST flags LIST values DICT page NAME}. flags: the
- * options that are booleans; values: what each option accepts that takes one of several names. */
+/*
+ * etw::lib::commands: a dict, name -> {about TEXT options LIST flags LIST values DICT page NAME}.
+ * flags: the boolean options; values: the names that an enumerated option accepts.
+ */
 int EtwReadCommandsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -269,7 +273,7 @@ int EtwReadCommandsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     return TCL_OK;
 }
 
-/* ---- What reports share ---------------------------------------------------------------------- */
+/* ---- Functions for reports ------------------------------------------------------------------- */
 
 static void addNote(EtwText *out, uint64_t count, const char *what)
 {

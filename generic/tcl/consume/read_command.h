@@ -31,19 +31,19 @@ typedef struct EtwReading {
     Tcl_Obj *words; /* a list of the command's words: keeps the values of the options */
     Tcl_Obj *sources;
     Tcl_Obj *target;    /* of ETW_WORDS_TARGET; of ETW_WORDS_BODY: the variable */
-    Tcl_Obj *body;      /* of ETW_WORDS_BODY: evaluated after each event; it may yield */
+    Tcl_Obj *body;      /* of ETW_WORDS_BODY: evaluated after each event; may yield */
     EtwQuery query;     /* open from begin to close */
     Tcl_WideInt events; /* counted by the command, for the standard result */
     Tcl_Obj *
             result; /* set by begin, end or close; NULL: the dict {events N lost N warnings LIST} */
 } EtwReading;
 
-/* ctx is the record, except where EtwReadEvents is called with another. */
+/* ctx is the record, unless EtwReadEvents is called with another. */
 typedef int EtwReadProc(void *ctx, EtwEvent *event);
 
 /*
- * The record is passed to all procs. All procs but event may be NULL. They return TCL_OK, TCL_ERROR
- * (message left in the interpreter), and where it says so TCL_BREAK or TCL_CONTINUE.
+ * The record is passed to all procs. All procs but `event` may be NULL. They return TCL_OK,
+ * TCL_ERROR (message left in the interpreter), and where noted TCL_BREAK or TCL_CONTINUE.
  */
 typedef struct EtwReadCommand {
     size_t size;          /* of the record */
@@ -51,17 +51,18 @@ typedef struct EtwReadCommand {
     const char *usage;    /* arguments, for "wrong # args"; NULL: sources and options */
     EtwReadWords words;
     const EtwOption *options;
-    /* The options are parsed. TCL_BREAK: nothing is to be read, the interpreter has the result. */
+    /* The options are parsed. TCL_BREAK: do not read; the interpreter has the result. */
     int (*check)(void *record);
-    int (*begin)(void *record); /* the query is open; TCL_BREAK: its events are not wanted */
-    /* TCL_BREAK: no more are wanted; TCL_CONTINUE: this one does not count for -limit. */
+    int (*begin)(void *record); /* the query is open; TCL_BREAK: do not read its events */
+    /* TCL_BREAK: read no more; TCL_CONTINUE: this event does not count for -limit. */
     EtwReadProc *event;
     int (*afterBody)(
-            void *record, int result); /* of ETW_WORDS_BODY: the body's code to that of event */
-    int (*end)(void *record);          /* all are read */
-    /* In any case after begin, however far that came. Returns result, or TCL_ERROR. */
+            void *record, int result); /* of ETW_WORDS_BODY: converts the body's code to the code
+                                          of `event` */
+    int (*end)(void *record);          /* all events are read */
+    /* Called in any case after begin, even if begin failed. Returns result, or TCL_ERROR. */
     int (*close)(void *record, int result);
-    void (*free)(void *record); /* in any case after check; the query is closed */
+    void (*free)(void *record); /* called in any case after check; the query is closed */
 } EtwReadCommand;
 
 /*
@@ -82,8 +83,11 @@ typedef struct EtwReadCommand {
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
     ROW(Summary, "summary", "etw_summary", "count, sum and rank events")
 
-/* Those that are not on the frame. Columns: name; page; table of options, or NULL; options, where Tcl code
- * parses them; what it does. `top` is a command of the tool only, which has a table of its options. */
+/*
+ * Commands that are not on the frame. Columns: name; page; table of options, or NULL; options, if
+ * Tcl code parses them; what it does. `top` is a command of the tool only, which has a table of its
+ * options.
+ */
 #define ETW_OTHER_COMMANDS(ROW)                                                                    \
     ROW("load", "etw_load", NULL, "-from -host -index -limit -progress -replace -to -where",       \
         "put traces into a database")                                                              \
@@ -100,12 +104,13 @@ extern const EtwOption etwTimelineOptions[]; /* of `etw timeline create` */
 ETW_READ_COMMANDS(ETW_READ_COMMAND_EXTERN)
 
 /*
- * Call proc with each event of an open query. TCL_BREAK: there are no more; else the first code of proc that
- * is not TCL_OK. TCL_CONTINUE is TCL_OK, but the event does not count for -limit.
+ * Call proc with each event of an open query. TCL_BREAK: there are no more events; otherwise the
+ * first code of proc that is not TCL_OK. TCL_CONTINUE is like TCL_OK, but the event does not count
+ * for -limit.
  */
 int EtwReadEvents(EtwQuery *query, EtwReadProc *proc, void *ctx);
 
-/* Lines of a report's end: what there is of each count, what the query lost and warns of. */
+/* Lines at a report's end: counts with their meaning, then the query's losses and warnings. */
 typedef struct EtwReadNote {
     uint64_t count;
     const char *what;

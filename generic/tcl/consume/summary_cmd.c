@@ -1,7 +1,8 @@
 /*
  * tcl/consume/summary_cmd.c --
  *
- *	etw summary: a query's events in figures (flow/summary/summary.h), as text, csv, json or a dict.
+ *	etw summary: statistics of a query's events (flow/summary/summary.h), as text, csv, json or
+ *	a dict.
  */
 #include "tcl/consume/read_command.h"
 #include "flow/summary/summary.h"
@@ -9,7 +10,7 @@
 
 enum { GROUPS = 10000, GROUPS_MAX = 1000000, TOP_TEXT = 20 };
 
-/* The options' names as the core takes them, and who owns the texts. */
+/* The names in the options in the form that the core uses, with the buffers of their texts. */
 typedef struct Names {
     EtwSummaryConfig config;
     const char *by[ETW_SUMMARY_FIELDS], *distinct[ETW_SUMMARY_FIELDS], *key[ETW_SUMMARY_FIELDS];
@@ -22,7 +23,7 @@ typedef struct SummaryReading {
     /* options */
     Tcl_Obj *by, *distinct, *value, *pair, *key;
     int format, groups, histogram;
-    int top; /* -1: the format's own */
+    int top; /* -1: the format's default */
     /* state */
     Names names;
     EtwSummary *summary;
@@ -45,9 +46,12 @@ static const EtwOption summaryOptions[] = {
 };
 #undef AT
 
-/* ---- What is asked for ----------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
-/* list NULL: none. All texts of one option lie in one buffer, which must not move any more. */
+/*
+ * list may be NULL. All texts of one option are in one buffer, which must not be reallocated
+ * afterwards.
+ */
 static int takeNames(Tcl_Interp *interp, const char *option, Tcl_Obj *list, EtwText *text,
         const char **names, int *countPtr)
 {

@@ -22,10 +22,12 @@
 #define PACKAGE_VERSION "1.0"
 #endif
 
-/* ---- The interpreter's context (init.c) ------------------------------------------------------ */
+/* ---- The interpreter's context (package_init.c) ---------------------------------------------- */
 
-/* Keys of an event's dict, and the header names of -where and -fields. Order of eventKeyNames in
- * event_dict.c. */
+/*
+ * Keys of an event's dict, and the header names of -where and -fields. In the order of
+ * eventKeyNames in event_dict.c.
+ */
 typedef enum EtwKey {
     ETW_KEY_TIME,
     ETW_KEY_PROVIDER,
@@ -59,58 +61,61 @@ struct EtwWriteCache;
 struct EtwTimelines;
 
 /*
- * The context of an interpreter, its assoc data "etw". The interpreter owns it. It is zeroed first, so
- * that its free routine accepts a partly initialized one.
+ * The context of an interpreter, its assoc data "etw". The interpreter owns it. It is zeroed when
+ * allocated, so that a partly initialized one can be freed.
  */
 typedef struct EtwInterp {
     Tcl_Interp *interp;
-    Tcl_HashTable providers; /* lower-case name -> EtwTclProvider * (a reference each) */
+    Tcl_HashTable providers; /* lower-case name -> EtwTclProvider *, each with a reference */
     bool providersReady;
     Tcl_HashTable consumers; /* name -> EtwConsumer * */
     bool consumersReady;
-    unsigned consumerCount; /* ever made: numbers their names */
+    unsigned consumerCount; /* number of all consumers created so far, used for their names */
     struct EtwWriteCache *writeCache;
-    struct EtwTimelines *timelines; /* NULL: none were made */
+    struct EtwTimelines *timelines; /* NULL: none was created */
     struct EtwSessionRates *rates;  /* of etw sessions; NULL: none yet */
     Tcl_Obj *keys[ETW_KEY_COUNT];   /* shared key objects of event dicts */
 } EtwInterp;
 
-/* The context of an interpreter; NULL: the package is not loaded there. */
+/* The context of an interpreter; NULL: the package is not loaded in it. */
 EtwInterp *EtwInterpOf(Tcl_Interp *interp);
-/* Give a child the commands that it may have: a safe one write and enabled, another one all. */
+/*
+ * Create the commands in a child interpreter: in a safe one write and enabled, in another one all.
+ */
 int EtwInitChild(Tcl_Interp *interp);
 
 /* A command of an ensemble, and whether safe interpreters get it. */
 typedef struct EtwCommand {
     const char *name;        /* NULL ends the table */
     Tcl_ObjCmdProc *proc;    /* NULL: it is created elsewhere */
-    Tcl_ObjCmdProc *nreProc; /* NULL: proc is all */
+    Tcl_ObjCmdProc *nreProc; /* NULL: none */
     bool safe;
 } EtwCommand;
 
-/* Sub-commands of one C command: first column the names, abbreviations and messages as in an
- * ensemble. */
+/* Sub-commands of one C command, with abbreviations and messages as in an ensemble. */
 typedef struct EtwSubCommand {
     const char *name;
     Tcl_ObjCmdProc *proc; /* objv[0..1] are the command and the sub-command */
     const char *usage;    /* arguments after the sub-command */
-    int minArgs, maxArgs; /* how many; maxArgs -1: any number */
+    int minArgs, maxArgs; /* number of these arguments; maxArgs -1: any number */
 } EtwSubCommand;
 int EtwDispatch(const EtwSubCommand *table, void *clientData, Tcl_Interp *interp, int objc,
         Tcl_Obj *const objv[]);
-/* Create the ensemble `name`, a full name, and its commands in the namespace of that name. flags: of
- * Tcl_CreateEnsemble, beside TCL_ENSEMBLE_PREFIX. */
+/*
+ * Create the ensemble `name`, a full name, and its commands in the namespace of that name. flags:
+ * of Tcl_CreateEnsemble, in addition to TCL_ENSEMBLE_PREFIX.
+ */
 int EtwMakeEnsemble(Tcl_Interp *interp, const char *name, const EtwCommand *commands, bool safe,
         void *clientData, int flags);
 
 void EtwTimelinesFree(EtwInterp *ctx);                   /* timeline_cmd.c */
-void EtwSessionRatesFree(struct EtwSessionRates *rates); /* sessions_cmd.c; accepts NULL */
+void EtwSessionRatesFree(struct EtwSessionRates *rates); /* sessions_cmd.c; rates may be NULL */
 
-/* Makes ::etw::script (script_cmd.c). */
+/* Create ::etw::script (script_cmd.c). */
 int EtwScriptInit(Tcl_Interp *interp);
-/* Makes ::etw::lib::child, the command-line tool's (child_cmd.c). */
+/* Create ::etw::lib::child for the command-line tool (child_cmd.c). */
 void EtwChildInit(Tcl_Interp *interp);
-/* Makes ::etw::lib::visible (text_cmd.c). */
+/* Create ::etw::lib::visible (text_cmd.c). */
 void EtwVisibleInit(Tcl_Interp *interp);
 
 Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, EtwRecoverCmd,
@@ -124,9 +129,9 @@ Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 
-/* Result and errorCode from *err; returns TCL_ERROR. interp may be NULL. */
+/* Set result and errorCode from *err; returns TCL_ERROR. interp may be NULL. */
 int EtwTclError(Tcl_Interp *interp, const EtwError *err);
-/* Make one on the spot; returns TCL_ERROR. */
+/* Set result and errorCode from a format; returns TCL_ERROR. */
 int EtwTclFail(Tcl_Interp *interp, EtwStatus status, const char *detail, const char *subject,
         const char *format, ...) ETW_PRINTF(5, 6);
 
@@ -136,10 +141,11 @@ typedef enum EtwOptionType {
     ETW_OPT_BOOL, /* int */
     ETW_OPT_INT,  /* int, min..max */
     ETW_OPT_WIDE, /* Tcl_WideInt, min..max */
-    ETW_OPT_SIZE, /* Tcl_WideInt in `unit` bytes, min..max; a number may end in K, M or G (bytes) */
+    ETW_OPT_SIZE, /* Tcl_WideInt in units of `unit` bytes, min..max; a number may end in K, M or
+                     G (bytes) */
     ETW_OPT_ENUM, /* int: index into names */
-    ETW_OPT_OBJ,  /* Tcl_Obj *, the caller's word */
-    ETW_OPT_LIST  /* Tcl_Obj *, known to be a list */
+    ETW_OPT_OBJ,  /* Tcl_Obj *, borrowed from the caller */
+    ETW_OPT_LIST  /* Tcl_Obj *, verified to be a list */
 } EtwOptionType;
 
 typedef struct EtwOption {
@@ -151,7 +157,7 @@ typedef struct EtwOption {
     const char *const *names; /* ETW_OPT_ENUM, ends with NULL */
 } EtwOption;
 
-/* An entry, for macros that several tables share; the last one of each table. */
+/* An entry, for macros that several tables use and for the last entry of each table. */
 #define ETW_OPTION(...)                                                                            \
     {                                                                                              \
         __VA_ARGS__                                                                                \
@@ -159,36 +165,37 @@ typedef struct EtwOption {
 #define ETW_OPTION_END ETW_OPTION(.name = NULL)
 
 /*
- * Parse name-value pairs into *record, whose fields hold the defaults. `--` ends the options:
- * *usedPtr is how many words were taken. usedPtr NULL: every word must belong to an option. The
+ * Parse name-value pairs into *record, whose fields contain the defaults. `--` ends the options;
+ * *usedPtr: the number of words parsed. usedPtr NULL: every word must belong to an option. The
  * table must be static.
  */
 int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, int *usedPtr);
-/* Milliseconds between samples, 0.1 to 1000, in microseconds. obj NULL: unchanged. */
+/* Convert milliseconds between samples, 0.1 to 1000, to microseconds. obj NULL: unchanged. */
 int EtwGetInterval(Tcl_Interp *interp, Tcl_Obj *obj, uint32_t *microsecondsPtr);
 
 /* ---- Values (values.c) ----------------------------------------------------------------------- */
 
-/* Real UTF-8 of a Tcl value (no C0 80, no surrogates). Points into obj or into *dsPtr, which the
- * caller inits and frees. */
+/*
+ * Standard UTF-8 of a Tcl value (no C0 80, no surrogates). Points into obj or into *dsPtr, which
+ * the caller initializes and frees.
+ */
 const char *EtwUtf8Of(Tcl_Obj *obj, Tcl_DString *dsPtr, size_t *sizePtr);
-/* Append that, or the same as UTF-16. */
+/* Append it, or the same text as UTF-16. */
 void EtwAddTextOf(EtwText *out, Tcl_Obj *obj, bool utf16);
-/* A Tcl value from bytes that should be UTF-8; others become U+FFFD. */
+/* A Tcl value from bytes that should be UTF-8; invalid ones become U+FFFD. */
 Tcl_Obj *EtwTextObj(const char *utf8, size_t size);
-Tcl_Obj *EtwStringObj(const char *utf8); /* up to its NUL */
-Tcl_Obj *EtwTakeText(EtwText *text);     /* of its bytes; *text is freed */
-/* Path of a file in the native file system, as the core takes it. Same ownership as EtwUtf8Of.
- * NULL: error left. */
+Tcl_Obj *EtwStringObj(const char *utf8); /* ends with NUL */
+Tcl_Obj *EtwTakeText(EtwText *text);     /* frees *text */
+/* Path of a file in the native file system. Same ownership as EtwUtf8Of. NULL: error left. */
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
-/* Whether the names refer to the same file. */
+/* True if the names refer to the same file. */
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
-/* Edit distance of two short names, ignoring case: for suggestions. */
+/* Edit distance of two short names, ignoring case, for suggestions. */
 int EtwNameDistance(const char *a, const char *b);
 /* 0 .. 2^64-1. */
 int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr);
-/* -2^63 .. 2^63-1; false: it is no such number. */
+/* -2^63 .. 2^63-1; false: not such a number. */
 static inline bool EtwGetInt64(Tcl_Obj *obj, int64_t *valuePtr)
 {
     Tcl_WideInt wide;
@@ -198,7 +205,7 @@ static inline bool EtwGetInt64(Tcl_Obj *obj, int64_t *valuePtr)
     }
     *valuePtr = wide;
 #if TCL_MAJOR_VERSION < 9
-    /* 8.6 wraps numbers of up to 64 bits and a sign. The type is int, wideInt or bignum now. */
+    /* Tcl 8.6 wraps numbers of up to 64 bits and a sign. The type is now int, wideInt or bignum. */
     return obj->typePtr->name[0] != 'b';
 #else
     return true;
@@ -209,21 +216,26 @@ Tcl_Obj *EtwGuidObj(const EtwGuid *guid);
 int EtwGetGuid(Tcl_Interp *interp, Tcl_Obj *obj, EtwGuid *guidPtr);
 /* 0..255, or critical error warning information verbose. */
 int EtwGetLevel(Tcl_Interp *interp, Tcl_Obj *obj, uint8_t *levelPtr);
-/* A list of 1 to `room` numbers 0..max into *numbers; option names it in messages. */
+/* Convert a list of 1 to `capacity` numbers 0..max; `option` names it in messages. */
 int EtwGetNumbers(Tcl_Interp *interp, Tcl_Obj *list, const char *option, int capacity,
         Tcl_WideInt max, uint32_t *numbers, int *countPtr);
-/* Names of programs in the engines' format, "a.exe;b.exe"; list is a list. In *dsPtr, which the
- * caller inits and frees. */
+/*
+ * Join names of programs in the engines' format, "a.exe;b.exe"; list must be a list. The result is
+ * in *dsPtr, which the caller initializes and frees.
+ */
 const char *EtwJoinExecutables(Tcl_Obj *list, Tcl_DString *dsPtr);
 
-/* A number, or a list of numbers and of names that `names` has. provider is for the message. */
+/* A number, or a list of numbers and of names in `names`. provider is used in the message. */
 int EtwGetKeywords(Tcl_Interp *interp, Tcl_Obj *obj, const char *provider, const EtwKeyword *names,
         int count, uint64_t *maskPtr);
-/* The words of a list that is known to be one. The caller frees the array; the texts are the list's. */
+/* The words of a value that must be a list. The caller frees the array; the list owns the texts. */
 const char **EtwWordsOf(Tcl_Obj *list, int *countPtr);
 /* Put key (a C string) and value into a dict. */
 void EtwPut(Tcl_Obj *dict, const char *key, Tcl_Obj *value);
-/* Call PREFIX with more words, at global level; they need no references. Returns the script's code. */
+/*
+ * Call PREFIX with more words, at global level; they may have no references. Returns the script's
+ * code.
+ */
 int EtwCallPrefix(Tcl_Interp *interp, Tcl_Obj *prefix, int argc, Tcl_Obj *const argv[]);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * tcl/timeline/timeline_cmd.c --
  *
- *	etw timeline: timelines by name (flow/timeline/timeline.h), their making, reading, searching and end.
- *	What there is to see in one is timeline_show.c.
+ *	etw timeline: timelines by name (flow/timeline/timeline.h): creation, reading, searching and
+ *	deletion. timeline_show.c has the sub-commands that query a timeline's contents.
  *
- * Ownership: the interpreter's context has the table; a timeline belongs to it until it is deleted.
- *	Its open queries keep the context.
+ *	Ownership: the interpreter's context has the table, which owns the timelines. Their open
+ *	queries keep the context.
  */
 #include "tcl/timeline/timeline_cmd_int.h"
 #include <limits.h>
@@ -28,7 +28,7 @@ EtwTclTimeline *EtwFindTimeline(EtwInterp *ctx, Tcl_Obj *name)
     return Tcl_GetHashValue(entry);
 }
 
-/* One that may be changed. */
+/* A timeline that may be changed; NULL with an error left. */
 static EtwTclTimeline *findIdleTimeline(EtwInterp *ctx, Tcl_Obj *name)
 {
     EtwTclTimeline *t = EtwFindTimeline(ctx, name);
@@ -79,7 +79,7 @@ static void freeObjs(Tcl_Obj **objs, uint32_t count)
     EtwFree(objs);
 }
 
-/* Accepts one that could not be opened. */
+/* Accepts a timeline that could not be opened. */
 static void freeTimeline(EtwTclTimeline *t)
 {
     EtwTimelineSearchEnd(t);
@@ -144,11 +144,11 @@ static int openTimeline(EtwInterp *ctx, Tcl_Obj *name, Tcl_Obj *sources, const C
     int isNew;
 
     t->ctx = ctx;
-    t->sources = sources; /* with its reference */
+    t->sources = sources; /* takes over the reference */
     t->options = o->query;
     holdOptions(&t->options, true);
     int result = EtwTimelineOpen(t);
-    t->options.progress = NULL; /* of this reading only: later ones are short */
+    t->options.progress = NULL; /* for this reading only: later ones are short */
     if (result == TCL_OK && o->read) {
         result = EtwTimelineRead(t, 0);
     }
@@ -158,7 +158,7 @@ static int openTimeline(EtwInterp *ctx, Tcl_Obj *name, Tcl_Obj *sources, const C
         return TCL_ERROR;
     }
     Tcl_HashEntry *entry = Tcl_CreateHashEntry(tableOf(ctx), Tcl_GetString(name), &isNew);
-    if (!isNew) { /* a script that -where ran was faster */
+    if (!isNew) { /* a script called by -where has created it meanwhile */
         freeTimeline(Tcl_GetHashValue(entry));
     }
     Tcl_SetHashValue(entry, t);
@@ -273,7 +273,10 @@ static int getMs(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], int index,
                                  "a time in milliseconds is not negative");
 }
 
-/* Read on, and search on, for so many milliseconds or to the end; what info tells. */
+/*
+ * Continue reading and searching for the given number of milliseconds or to the end; returns what
+ * info returns.
+ */
 static int readCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     EtwTclTimeline *t = findIdleTimeline(clientData, objv[2]);
@@ -313,7 +316,7 @@ static int getEvent(Tcl_Interp *interp, Tcl_Obj *word, uint32_t *eventPtr)
         return EtwTclFail(
                 interp, ETW_E_ARG, "EVENT", Tcl_GetString(word), "events are numbered from 0");
     }
-    *eventPtr = (uint32_t)value; /* -1: none, before the first */
+    *eventPtr = (uint32_t)value; /* -1: before the first */
     return TCL_OK;
 }
 
@@ -355,7 +358,7 @@ static int findCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     return TCL_OK;
 }
 
-/* etw timeline event NAME EVENT ?COUNT?: a list of dicts as etw events has them */
+/* etw timeline event NAME EVENT ?COUNT?: a list of dicts like those of etw events */
 static int eventCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     enum { MOST = 10000 };

@@ -1,8 +1,8 @@
 /*
  * tcl/timeline/timeline_read.c --
  *
- *	Fills a timeline from its sources, a slice of time at once, so that a window stays alive; reads
- *	files a second time for searches and for the payloads of single events.
+ *	Fills a timeline from its sources, one slice of time per call, so that a window stays
+ *	responsive; reads files a second time for searches and for the payloads of single events.
  */
 #include "tcl/timeline/timeline_cmd_int.h"
 #include "base/os.h"
@@ -17,7 +17,10 @@ typedef struct Slice {
     unsigned count;
 } Slice;
 
-/* Passes a query's events to proc, with a Slice, for at most `ms` milliseconds. The code of EtwReadEvents. */
+/*
+ * Passes a query's events to proc, with a Slice, for at most `ms` milliseconds. Returns the code of
+ * EtwReadEvents.
+ */
 static int readSlice(EtwTclTimeline *t, EtwQuery *query, int ms, EtwReadProc *proc)
 {
     OsInstant now;
@@ -30,7 +33,7 @@ static int readSlice(EtwTclTimeline *t, EtwQuery *query, int ms, EtwReadProc *pr
     return result == TCL_RETURN ? TCL_OK : result;
 }
 
-/* After an event: TCL_RETURN when the slice is over. */
+/* After an event: TCL_RETURN if the time of the slice is over. */
 static int sliceResult(Slice *slice, int result)
 {
     OsInstant now;
@@ -57,7 +60,7 @@ int EtwTimelineOpen(EtwTclTimeline *t)
     t->reading = true;
     t->live = EtwSourceIsLive(t->query.source);
     t->timeline = EtwTimelineNew(t->query.filter.store);
-    t->query.timeoutNs = 1; /* what is there now, and no waiting */
+    t->query.timeoutNs = 1; /* read what is available, do not wait */
     t->query.onIdle = onIdle;
     t->query.idleCtx = &t->idle;
     return TCL_OK;
@@ -115,7 +118,7 @@ static int addEvent(void *ctx, EtwEvent *event)
     int result = TCL_OK;
 
     if (EtwTimelineAdd(t->timeline, event) != ETW_OK) {
-        return TCL_BREAK; /* as many as a timeline can have */
+        return TCL_BREAK; /* the timeline is full */
     }
     if (t->live) {
         keepEvent(t, event, number);
@@ -236,7 +239,7 @@ static Tcl_Obj *keptEvents(EtwTclTimeline *t, uint32_t first, uint32_t count)
     return list;
 }
 
-/* How many events before this one a reader that begins at its time meets first. */
+/* The number of events with the same time that a query from that time delivers before this one. */
 static uint32_t sameTimeBefore(const EtwTimeline *timeline, uint32_t event, int64_t time)
 {
     EtwTimeRowInfo row;
@@ -248,7 +251,7 @@ static uint32_t sameTimeBefore(const EtwTimeline *timeline, uint32_t event, int6
     return before;
 }
 
-/* The query's options, but from that time on. */
+/* The query's options, with `from` set to that time. */
 static EtwQueryOptions fromTime(const EtwTclTimeline *t, int64_t time)
 {
     EtwQueryOptions options = t->options;
@@ -258,7 +261,7 @@ static EtwQueryOptions fromTime(const EtwTclTimeline *t, int64_t time)
 
 typedef struct Picking {
     const EtwQuery *query;
-    uint32_t skip, count; /* events before those that are wanted; wanted */
+    uint32_t skip, count; /* events to skip; events to deliver */
     Tcl_Obj *list;
 } Picking;
 

@@ -152,11 +152,6 @@ static void addUtf8(EtwPieces *p, const char *utf8, size_t size, bool stays)
     addPiece(p, utf8, capacityFor(p, utf8, size), stays);
 }
 
-void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size)
-{
-    addUtf8(p, utf8, size, true);
-}
-
 /* The conversion never increases the size, so truncating first is exact to within one character. */
 static void addConverted(EtwPieces *p, const char *text, size_t size)
 {

@@ -34,7 +34,6 @@ void EtwPiecesBegin(EtwPieces *p, EtwScriptState *state);
 void EtwPiecesRaw(EtwPieces *p, const void *data, size_t size);
 
 void EtwFieldBegin(EtwPieces *p, size_t limit);
-void EtwFieldPlain(EtwPieces *p, const char *utf8, size_t size);     /* valid UTF-8 */
 void EtwFieldTcl(EtwPieces *p, const char *text, size_t size);       /* Tcl's own UTF-8 */
 void EtwFieldElement(EtwPieces *p, const char *text, size_t size);   /* first element of a list */
 void EtwFieldWord(EtwPieces *p, Tcl_Obj *word, const EtwRule *rule); /* as an element of a list */

@@ -1,7 +1,7 @@
 /*
  * flow/calls/call_report.c --
  *
- *	Profiles and trees as readable text, csv, json and folded stacks.
+ *	Profiles and trees as readable text, csv and json. flame.c writes folded stacks.
  */
 #include "flow/calls/call_tree.h"
 #include "flow/render/columns.h"
@@ -518,54 +518,4 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
     }
     EtwTextStr(out, tree ? "]}\n" : "}\n");
     EtwFree(rows);
-}
-
-/* ---- Folded stacks --------------------------------------------------------------------------- */
-
-/* Semicolons separate frames, so they are replaced in names. */
-static void addFoldedName(EtwText *out, const char *name)
-{
-    size_t at = out->size;
-    EtwAddSafeStr(out, name);
-    for (; at < out->size; at++) {
-        out->data[at] = out->data[at] == ';' ? ',' : out->data[at];
-    }
-}
-
-static void addFoldedPath(EtwText *out, const EtwCallNode *node)
-{
-    EtwText path = {0};
-    for (const EtwCallNode *n = node; n->row != NULL; n = n->parent) {
-        EtwTextAdd(&path, &n, sizeof n);
-    }
-    const EtwCallNode *const *nodes = (const EtwCallNode *const *)(void *)path.data;
-    for (size_t i = path.size / sizeof *nodes; i-- > 0;) {
-        addFoldedName(out, nodes[i]->row->name);
-        EtwTextChar(out, i > 0 ? ';' : ' ');
-    }
-    EtwTextPrintf(out, "%llu\n", (unsigned long long)node->stats.self);
-    EtwTextFree(&path);
-}
-
-/* The next node in preorder; NULL: node was the last one below top. */
-static const EtwCallNode *following(const EtwCallNode *node, const EtwCallNode *top)
-{
-    if (node->first != NULL) {
-        return node->first;
-    }
-    while (node != top && node->next == NULL) {
-        node = node->parent;
-    }
-    return node != top ? node->next : NULL;
-}
-
-void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out)
-{
-    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
-        for (const EtwCallNode *n = following(t, t); n != NULL; n = following(n, t)) {
-            if (n->stats.self > 0) {
-                addFoldedPath(out, n);
-            }
-        }
-    }
 }

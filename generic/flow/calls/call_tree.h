@@ -150,7 +150,9 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out);
 /* Append a line NAME;NAME NS for each path with self time: the input of flame graph tools. */
-void EtwCallsFoldedText(const EtwCalls *calls, EtwText *out);
+void EtwCallsFoldedText(
+        const EtwCalls *calls, size_t most, EtwText *out); /* flame.c; ends when *out has
+                                                                 more than `most` bytes */
 /* For programs: csv with a header row; json objects. Times in ns. */
 void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out);

@@ -138,14 +138,21 @@ static void addFoldedName(EtwText *path, const char *name)
     }
 }
 
-static void addFolded(const EtwSink *sink, const EtwFlame *f, EtwText *out)
+/*
+ * Frames from this depth on, until *out has more than `most` bytes. sink: gets the text in pieces; NULL: all
+ * of it remains in *out.
+ */
+static void addFolded(const EtwSink *sink, const EtwFlame *f, int from, size_t most, EtwText *out)
 {
     EtwText path = {0};
     size_t *ends = EtwAlloc(((size_t)f->depth + 1) * sizeof *ends); /* path lengths by depth */
-    for (int i = 0; i < f->count; i++) {
+    for (int i = 0; i < f->count && out->size <= most; i++) {
         const EtwFlameFrame *frame = &f->frames[i];
-        path.size = frame->depth > 0 ? ends[frame->depth - 1] : 0;
-        if (frame->depth > 0) {
+        if (frame->depth < from) {
+            continue;
+        }
+        path.size = frame->depth > from ? ends[frame->depth - 1] : 0;
+        if (frame->depth > from) {
             EtwTextChar(&path, ';');
         }
         addFoldedName(&path, frame->name);
@@ -155,11 +162,20 @@ static void addFolded(const EtwSink *sink, const EtwFlame *f, EtwText *out)
             EtwTextChar(out, ' ');
             EtwAddDecimal(out, frame->self);
             EtwTextChar(out, '\n');
-            EtwSinkMore(sink, out);
+            if (sink != NULL) {
+                EtwSinkMore(sink, out);
+            }
         }
     }
     EtwFree(ends);
     EtwTextFree(&path);
+}
+
+void EtwCallsFoldedText(const EtwCalls *calls, size_t most, EtwText *out)
+{
+    EtwFlame *flame = EtwFlameNew(calls, ETW_WEIGHT_TIME);
+    addFolded(NULL, flame, 1, most, out); /* without the threads */
+    EtwFlameFree(flame);
 }
 
 /* ---- The sinks ------------------------------------------------------------------------------- */
@@ -180,7 +196,7 @@ static void foldedEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
     (void)source;
     EtwCallsEnd(sink->own);
     EtwFlame *flame = EtwFlameNew(sink->own, sink->config.weight);
-    addFolded(sink, flame, out);
+    addFolded(sink, flame, 0, SIZE_MAX, out);
     EtwFlameFree(flame);
 }
 

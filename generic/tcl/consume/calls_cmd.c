@@ -236,7 +236,7 @@ static Tcl_Obj *resultObj(const CallsReading *o)
         EtwCallsJson(calls, o->as != AS_TREE, o->as != AS_PROFILE, &out);
         break;
     case ETW_FORMAT_CALLS_FOLDED:
-        EtwCallsFoldedText(calls, &out);
+        EtwCallsFoldedText(calls, SIZE_MAX, &out);
         break;
     default:
         addText(&out, query, calls, o->as);

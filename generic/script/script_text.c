@@ -198,7 +198,9 @@ uint16_t EtwFieldEnd(EtwPieces *p)
 
 /* Types whose values can be shown without generating a string representation. */
 static struct {
-    const Tcl_ObjType *integer, *wide, *real, *list, *dict, *bytes;
+    const Tcl_ObjType *integer, *wide, *real, *list, *dict, *bytes, *string;
+    const Tcl_ObjType *big; /* NULL: its internal form is not known */
+    int digitBits;          /* of a digit of `big` */
 } types;
 
 static const Tcl_ObjType *typeOf(Tcl_Obj *obj)
@@ -209,8 +211,35 @@ static const Tcl_ObjType *typeOf(Tcl_Obj *obj)
     return type;
 }
 
+/*
+ * Tcl's PACK_BIGNUM (tclObj.c): ptr2 holds the sign, 15 bits of allocated digits and 15 bits of used digits. -1: ptr1 is a
+ * struct that begins with the used digits.
+ */
+static int digitsOf(const Tcl_Obj *obj)
+{
+    intptr_t packed = (intptr_t)obj->internalRep.twoPtrValue.ptr2;
+    return packed == -1 ? *(const int *)obj->internalRep.twoPtrValue.ptr1 : (int)(packed & 0x7FFF);
+}
+
+/* 2 ** 200 has 201 bits: 4 digits of 60 or 8 of 28. */
+static void initBig(void)
+{
+    double value;
+    Tcl_Obj *obj =
+            Tcl_NewStringObj("1606938044258990275541962092341162602522202993782792835301376", -1);
+    Tcl_IncrRefCount(obj);
+    if (Tcl_GetDoubleFromObj(NULL, obj, &value) == TCL_OK && obj->typePtr != NULL &&
+            strcmp(obj->typePtr->name, "bignum") == 0) {
+        int digits = digitsOf(obj);
+        types.digitBits = digits == 4 ? 60 : digits == 8 ? 28 : 0;
+        types.big = types.digitBits > 0 ? obj->typePtr : NULL;
+    }
+    Tcl_DecrRefCount(obj);
+}
+
 void EtwScriptTextInit(void)
 {
+    static const Tcl_UniChar x = 'x';
     Tcl_Obj *one = Tcl_NewIntObj(1);
     Tcl_Obj *dict = Tcl_NewDictObj();
     types.wide = typeOf(Tcl_NewWideIntObj((Tcl_WideInt)1 << 40));
@@ -219,6 +248,8 @@ void EtwScriptTextInit(void)
     types.dict = typeOf(dict);
     types.list = typeOf(Tcl_NewListObj(1, &one));
     types.integer = typeOf(Tcl_NewIntObj(1));
+    types.string = typeOf(Tcl_NewUnicodeObj(&x, 1));
+    initBig();
 }
 
 /*
@@ -234,7 +265,9 @@ typedef struct Shown {
     EtwText made;
 } Shown;
 
-static void show(Shown *s, Tcl_Obj *obj, size_t limit);
+enum { DEEPEST = 32 }; /* of lists within lists */
+
+static void show(Shown *s, Tcl_Obj *obj, size_t limit, int depth);
 
 static void addElement(EtwText *out, const char *text, size_t size)
 {
@@ -250,30 +283,30 @@ static void addElement(EtwText *out, const char *text, size_t size)
 }
 
 /* Returns how much was left out. */
-static size_t showElement(EtwText *out, Tcl_Obj *obj, size_t limit)
+static size_t showElement(EtwText *out, Tcl_Obj *obj, size_t limit, int depth)
 {
     Shown one;
-    show(&one, obj, limit);
+    show(&one, obj, limit, depth + 1);
     size_t shown = one.size > limit ? limit : one.size;
     addElement(out, one.text, shown);
     EtwTextFree(&one.made);
     return one.size - shown + one.lost;
 }
 
-static void showList(Shown *s, Tcl_Obj *obj, size_t limit)
+static void showList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
     Tcl_Size count = 0, i;
     Tcl_Obj **elements = NULL;
     Tcl_ListObjGetElements(NULL, obj, &count, &elements);
     for (i = 0; i < count && s->made.size <= limit && s->lost == 0; i++) {
-        s->lost = showElement(&s->made, elements[i], limit);
+        s->lost = showElement(&s->made, elements[i], limit, depth);
     }
     if (i < count) {
         s->lost += s->made.size / (size_t)i * (size_t)(count - i);
     }
 }
 
-static void showDict(Shown *s, Tcl_Obj *obj, size_t limit)
+static void showDict(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
     Tcl_DictSearch search;
     Tcl_Obj *key, *value;
@@ -284,9 +317,9 @@ static void showDict(Shown *s, Tcl_Obj *obj, size_t limit)
         return;
     }
     while (!done && s->made.size <= limit && s->lost == 0) {
-        s->lost = showElement(&s->made, key, limit);
+        s->lost = showElement(&s->made, key, limit, depth);
         if (s->lost == 0) {
-            s->lost = showElement(&s->made, value, limit);
+            s->lost = showElement(&s->made, value, limit, depth);
         }
         i++;
         Tcl_DictObjNext(&search, &key, &value, &done);
@@ -295,6 +328,92 @@ static void showDict(Shown *s, Tcl_Obj *obj, size_t limit)
     if (i < size) {
         s->lost += s->made.size / (size_t)i * (size_t)(size - i);
     }
+}
+
+#if TCL_MAJOR_VERSION > 8
+/* A type that emulates lists, for example that of `lseq`. */
+static bool isAbstractList(const Tcl_ObjType *type)
+{
+    return type->version > offsetof(Tcl_ObjType, indexProc) && type->lengthProc != NULL &&
+           type->indexProc != NULL;
+}
+
+static void showAbstractList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
+{
+    Tcl_Size count = obj->typePtr->lengthProc(obj), i;
+    for (i = 0; i < count && s->made.size <= limit && s->lost == 0; i++) {
+        Tcl_Obj *element = NULL;
+        if (obj->typePtr->indexProc(NULL, obj, i, &element) != TCL_OK || element == NULL) {
+            break;
+        }
+        Tcl_IncrRefCount(element);
+        s->lost = showElement(&s->made, element, limit, depth);
+        Tcl_DecrRefCount(element);
+    }
+    if (i > 0 && i < count) {
+        s->lost += s->made.size / (size_t)i * (size_t)(count - i);
+    }
+}
+#else
+static bool isAbstractList(const Tcl_ObjType *type)
+{
+    (void)type;
+    return false;
+}
+
+static void showAbstractList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
+{
+    (void)s, (void)obj, (void)limit, (void)depth;
+}
+#endif
+
+/* A copy gets the string representation. */
+static void showCopy(Shown *s, Tcl_Obj *copy)
+{
+    Tcl_Size size;
+    Tcl_IncrRefCount(copy);
+    const char *text = Tcl_GetStringFromObj(copy, &size);
+    EtwTextAdd(&s->made, text, (size_t)size);
+    Tcl_DecrRefCount(copy);
+}
+
+/* A string of which Tcl has code points alone. What is past the limit is for redaction. */
+static void showUnicode(Shown *s, Tcl_Obj *obj, size_t limit)
+{
+    enum { REDACTED = 256 };
+    size_t count = (size_t)Tcl_GetCharLength(obj), shown = limit + REDACTED;
+    if (shown > count) {
+        shown = count;
+    }
+    if (shown > 0) {
+        showCopy(s, Tcl_GetRange(obj, 0, (Tcl_Size)shown - 1));
+    }
+    s->lost = count - shown;
+}
+
+/* The time that Tcl takes for the digits grows with the square of their number. */
+static void showBig(Shown *s, Tcl_Obj *obj)
+{
+    enum { EXACT = 1024 };
+    uint64_t bits = (uint64_t)digitsOf(obj) * (uint64_t)types.digitBits;
+    if (bits <= EXACT) {
+        showCopy(s, Tcl_DuplicateObj(obj));
+    } else {
+        EtwTextPrintf(&s->made, "(integer of about %llu digits)",
+                (unsigned long long)(bits * 30103 / 100000));
+    }
+}
+
+/* Types whose string representation is short. */
+static bool isShort(const Tcl_ObjType *type)
+{
+    static const char *const names[] = {"path", "end-offset", "boolean", "index", "TwapiOpaque"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(type->name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Each byte is a character, as in Tcl. */
@@ -359,34 +478,43 @@ static bool showNumber(Shown *s, Tcl_Obj *obj)
     return false;
 }
 
-/* True: the text was generated here. False: the type must generate its string. */
-static bool showType(Shown *s, Tcl_Obj *obj, size_t limit)
+/* Text of a value that has an internal form alone, which stays as it is. */
+static void showType(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
+    const Tcl_ObjType *type = obj->typePtr;
     if (showNumber(s, obj)) {
-        return true;
+        return;
     }
-    if (obj->typePtr == types.list) {
-        showList(s, obj, limit);
-    } else if (obj->typePtr == types.dict) {
-        showDict(s, obj, limit);
-    } else if (obj->typePtr == types.bytes) {
+    if (type == types.bytes) {
         showBytes(s, obj, limit);
+    } else if (type == types.string) {
+        showUnicode(s, obj, limit);
+    } else if (type == types.big) {
+        showBig(s, obj);
+    } else if (type == types.list && depth < DEEPEST) {
+        showList(s, obj, limit, depth);
+    } else if (type == types.dict && depth < DEEPEST) {
+        showDict(s, obj, limit, depth);
+    } else if (isAbstractList(type) && depth < DEEPEST) {
+        showAbstractList(s, obj, limit, depth);
+    } else if (isShort(type)) {
+        showCopy(s, Tcl_DuplicateObj(obj));
     } else {
-        return false;
+        EtwTextPrintf(&s->made, "(%.100s)", type->name);
     }
     EtwTextChar(&s->made, '\0'); /* masks need a terminator */
     s->text = s->made.data;
     s->size = s->made.size - 1;
-    return true;
 }
 
-static void show(Shown *s, Tcl_Obj *obj, size_t limit)
+static void show(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
     Tcl_Size size;
     s->lost = 0;
     s->own = false;
     s->made = (EtwText){0};
-    if (obj->bytes == NULL && obj->typePtr != NULL && showType(s, obj, limit)) {
+    if (obj->bytes == NULL && obj->typePtr != NULL) {
+        showType(s, obj, limit, depth);
         return;
     }
     s->text = Tcl_GetStringFromObj(obj, &size);
@@ -522,7 +650,7 @@ static void addShown(EtwPieces *p, Tcl_Obj *obj, const EtwRule *rule, bool asWor
     Shown s;
     bool redact = EtwRedacts(p->state, rule);
     Tcl_DString clean;
-    show(&s, obj, p->limit);
+    show(&s, obj, p->limit, 0);
     if (redact) {
         Tcl_DStringInit(&clean);
         EtwRedactWords(&clean, p->state, rule, s.text, s.size);

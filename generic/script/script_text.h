@@ -3,7 +3,7 @@
  *
  *	The text fields of an event as a list of pieces, which refer to Tcl's words and values in place. They
  *	are converted only where Tcl's UTF-8 or the list form requires it, truncated at a limit, and masked.
- *	Numbers, byte arrays, lists and dicts do not get a string representation.
+ *	A value that has no string representation does not get one.
  */
 #ifndef ETW_SCRIPT_TEXT_H
 #define ETW_SCRIPT_TEXT_H

@@ -1,23 +1,23 @@
 # load.tcl --
 #
-#	etw load: traces of many hosts side by side in a database. The binary writes rows as text (flow/render/format/sink_rows.c), the
-#	database takes them into tables of this load only, and SQL moves them on from there in one transaction: no event
-#	passes through Tcl, except on the slow way, into a connection of TDBC. Below load/ is a class for each kind of
-#	database, with
-#		Rows SQL			run it; a list of rows
-#		Literal TEXT			TEXT as SQL has it
-#		Stage TABLE FILE TOLD		rows of a file into a new table of this load; TOLD is called with bytes
-#		Payload, Words			SQL for the columns `props` and `words` of such a table
-#		Type, Views			what a payload is, and views that only this kind has
-#		Index NAME FIELD		an index, unless it is there, of a field of the payload; `*`: of all of them
-#		Has TABLE, Begin, Commit
-#	and a destructor that takes back what was not committed.
+#	etw load: loads traces of many hosts into a database. The binary writes rows as text
+#	(flow/render/format/sink_rows.c), the database reads them into temporary tables of this load, and SQL
+#	moves them from there in one transaction. No event passes through Tcl, except into a connection of TDBC,
+#	which is slow. The directory load has a class for each kind of database, with
+#	    Rows SQL			run it; returns a list of rows
+#	    Literal TEXT		TEXT as a literal of SQL
+#	    Stage TABLE FILE TOLD	rows of a file into a new temporary table; TOLD is called with bytes and size
+#	    Payload, Words		SQL for the columns `props` and `words` of such a table
+#	    Type, Views			type of payloads; additional views for this kind of database
+#	    Index NAME FIELD		an index of a field of the payload, unless it exists; `*`: of all fields
+#	    Has TABLE, Begin, Commit
+#	and a destructor that rolls back what was not committed.
 
 namespace eval ::etw::load {
     variable dir [file join [file dirname [file normalize [info script]]] load]
-    # Option -> what it is without.
+    # Option -> default.
     variable defaults {-host {} -index {} -progress {} -replace 0}
-    # %J is the type of a payload.
+    # %J is replaced by the type of a payload.
     variable tables {
         {CREATE TABLE IF NOT EXISTS etw_files (id BIGINT PRIMARY KEY, host TEXT NOT NULL, session TEXT NOT NULL,
             file TEXT NOT NULL, started BIGINT NOT NULL, ended BIGINT NOT NULL, size BIGINT NOT NULL,
@@ -50,13 +50,13 @@ namespace eval ::etw::load {
             sum(CASE WHEN c.code = 1 THEN 1 ELSE 0 END) AS errors
             FROM etw_calls c JOIN etw_files f ON f.id = c.file GROUP BY f.host, f.session, f.file, c.proc}
     }
-    # Columns of a row, as sink_rows.c has them.
+    # Columns of a row in the order of sink_rows.c.
     variable eventColumns {id BIGINT time BIGINT provider TEXT event TEXT event_id INTEGER version INTEGER level INTEGER
         opcode INTEGER task INTEGER keyword BIGINT pid BIGINT tid BIGINT cpu INTEGER activity TEXT related TEXT
         process TEXT object TEXT props TEXT}
     variable callColumns {id BIGINT parent BIGINT pid BIGINT tid BIGINT depth INTEGER proc TEXT words TEXT start BIGINT
         duration BIGINT self BIGINT wait BIGINT code INTEGER}
-    # Numbers the handles.
+    # For the names of the handles.
     variable databases 0
 }
 
@@ -81,7 +81,7 @@ proc ::etw::load::Load {args} {
     }
 }
 
-# {ours those of the exporter}
+# Returns {options of the load, options of the exporter}.
 proc ::etw::load::Options {given} {
     variable defaults
     set options [::etw::lib::Options [dict get [::etw::lib::commands] load options] $given]
@@ -97,7 +97,7 @@ proc ::etw::load::Options {given} {
     return [list $own $exporting]
 }
 
-# What a row of etw_files says of a trace, and where it is.
+# The columns of a trace in etw_files, with `source` and the losses.
 proc ::etw::load::Describe {source host exporting} {
     if {[string match session:* $source] || $source eq "-"} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE load} \
@@ -113,7 +113,8 @@ proc ::etw::load::Describe {source host exporting} {
         ended [dict get $info ended] size [dict get $info size] options $exporting lost $lost]
 }
 
-# The object that talks to DATABASE: a connection of TDBC, a conninfo string or a URL of PostgreSQL, else a file for SQLite.
+# An object that accesses DATABASE: a connection of TDBC, a conninfo string or a URL of PostgreSQL, or a file for
+# SQLite.
 proc ::etw::load::Open {database} {
     variable databases
     set kind Sqlite
@@ -127,7 +128,7 @@ proc ::etw::load::Open {database} {
     return [$kind create ::etw::load::Database[incr databases] $database]
 }
 
-# The class for a kind of database is there from now on.
+# Load the class for a kind of database.
 proc ::etw::load::Class {kind} {
     variable dir
     if {[::info commands ::etw::load::$kind] eq ""} {
@@ -167,7 +168,7 @@ proc ::etw::load::Fill {db traces own exporting} {
     return $result
 }
 
-# Whether the database has this very trace, taken with these options.
+# True if the database contains this trace, loaded with these options.
 proc ::etw::load::Loaded {db trace} {
     if {![$db Has etw_files]} {
         return 0
@@ -185,7 +186,7 @@ proc ::etw::load::Value {db name trace} {
     return [expr {$name in {host session file options} ? [$db Literal $value] : [expr {wide($value)}]}]
 }
 
-# Both kinds of rows into tables of this load: {events warnings}.
+# Load both kinds of rows into temporary tables: returns {events warnings}.
 proc ::etw::load::Stage {db trace table exporting progress} {
     variable eventColumns
     variable callColumns
@@ -205,7 +206,7 @@ proc ::etw::load::Stage {db trace table exporting progress} {
     return [list [dict get $told events] [dict get $told warnings]]
 }
 
-# -progress: the command with what is loaded, which rows of it, bytes that the database has taken, and of how many.
+# -progress: call the command with the source, the kind of rows, the bytes loaded and the size.
 proc ::etw::load::Tell {progress source kind bytes size} {
     if {$progress ne ""} {
         uplevel #0 [list {*}$progress $source $kind $bytes $size]
@@ -226,13 +227,13 @@ proc ::etw::load::Tables {db} {
     }
 }
 
-# Names of indexes are short in some databases, and those of fields are anything.
+# A short name, because the length of index names is limited in some databases and fields have any names.
 proc ::etw::load::IndexName {field} {
     set bytes [encoding convertto utf-8 $field]
     return [format etw_payload_%08x%08x [expr {[zlib crc32 $bytes] & 0xffffffff}] [expr {[zlib adler32 $bytes] & 0xffffffff}]]
 }
 
-# The number that NAME has in one of the tables of names.
+# The id of NAME in one of the tables of names; added if missing.
 proc ::etw::load::Number {db table name} {
     set name [$db Literal $name]
     set known "SELECT id FROM $table WHERE name = $name"
@@ -242,7 +243,7 @@ proc ::etw::load::Number {db table name} {
     return [lindex [$db Rows $known] 0 0]
 }
 
-# A trace from its tables to those of all; an older one of the same file goes.
+# Move a trace from its temporary tables to the permanent ones, and delete an older version of the same trace.
 proc ::etw::load::Move {db table trace} {
     variable eventColumns
     variable callColumns

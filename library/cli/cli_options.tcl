@@ -1,10 +1,10 @@
 # cli_options.tcl --
 #
-#	The words of a command line: options of the tool's own commands by a table, and those that are only handed on to
+#	Parsing of a command line: options of the tool's own commands by a table, and words that are passed to
 #	the ensemble.
 
 namespace eval ::etw::cli {
-    # command -> {{long short argument about ?many?} ...}; an empty argument: a flag. many: may come again.
+    # command -> {{long short argument about ?many?} ...}; an empty argument: a flag. many: may be repeated.
     variable tables {
         record {
             {output o FILE {the trace; default etw.etl}}
@@ -71,8 +71,8 @@ namespace eval ::etw::cli {
     }
 }
 
-# Options of a command: returns {options words}; options is a dict by long name, values of `many` are lists.
-# The first word that is no option ends them, and so does --.
+# Options of a command: returns {options words}; options is a dict by long name, values of `many` are lists. The
+# first word that is not an option, or --, ends them.
 proc ::etw::cli::Parse {command words} {
     variable tables
     set table [dict get $tables $command]
@@ -109,7 +109,7 @@ proc ::etw::cli::Parse {command words} {
     return [list $options $words]
 }
 
-# Usage error unless these options, where they are given, are numbers above 0. kinds: name -> integer or double.
+# Usage error if one of these options is given and not a number above 0. kinds: name -> integer or double.
 proc ::etw::cli::CheckNumbers {options kinds} {
     dict for {name kind} $kinds {
         if {[dict exists $options $name]} {
@@ -121,7 +121,7 @@ proc ::etw::cli::CheckNumbers {options kinds} {
     }
 }
 
-# -x, --long, or -long, also abbreviated.
+# The table's entry for -x, --long, or -long, also abbreviated.
 proc ::etw::cli::FindOption {table word} {
     set name [string trimleft $word -]
     foreach entry $table {
@@ -155,8 +155,8 @@ proc ::etw::cli::HelpOptions {command} {
 
 # ---- Words for the ensemble ----------------------------------------------------------------------
 
-# Words in any order -> the ensemble's: what is no option first, then options. `flags` may lack a value; lists of names
-# may be parted by commas, as everywhere in the tool.
+# Words in any order -> words in the ensemble's order: those that are not options, then options. `flags` may lack
+# a value; lists of names may be separated by commas, as everywhere in the tool.
 proc ::etw::cli::Passed {words flags} {
     set plain {}
     set options {}

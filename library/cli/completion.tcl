@@ -1,12 +1,13 @@
 # completion.tcl --
 #
-#	etw completion bash: a script for bash that completes commands, options, their values, and files. Made of the tool's
-#	tables and of the registries of commands and formats, so that a new row is completed without any other change.
+#	etw completion bash: a script for bash that completes commands, options, their values, and files.
+#	Generated from the tool's tables and the registries of commands and formats, so that a new row needs no
+#	other change.
 
 namespace eval ::etw::cli {
     # Suffixes of files that commands read.
     variable traceSuffixes {.etl .zip}
-    # %NAME% is replaced. COMP_WORDS has "--name=value" as three words. Where nothing fits, bash completes files.
+    # %NAME% is replaced. COMP_WORDS has "--name=value" as three words. If nothing matches, bash completes files.
     variable completion {# Completion for etw %VERSION%, written by "etw completion bash".
 _etw() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
@@ -67,7 +68,7 @@ proc ::etw::cli::Completion {args} {
     return 0
 }
 
-# The branch of one command: what bash is to know about it.
+# The branch of one command in the script's `case`.
 proc ::etw::cli::CompletionCase {name usage about how} {
     variable tables
     variable traceSuffixes
@@ -125,7 +126,7 @@ proc ::etw::cli::Assign {name list} {
     return [expr {$list in {{} 0} ? {} : "        $name='$list'\n"}]
 }
 
-# Of "PIDS|all": the words that stand for themselves.
+# The literal words of a usage such as "PIDS|all".
 proc ::etw::cli::Literals {usage} {
     return [lsearch -all -inline -regexp [split $usage |] {^[a-z0-9]+$}]
 }

@@ -1,22 +1,22 @@
 # main.tcl --
 #
-#	The command-line tool: the table of its commands, help, and how a run ends. A command that only hands its words to
-#	the ensemble is one entry here and nothing else; those with more to do are procs of the files beside this one.
+#	The command-line tool: the table of its commands, help, and exit codes. A command that only passes its
+#	words to the ensemble is one entry in the table; the others are procs in other files of this directory.
 #
-#	Exit codes: 0 done; 1 failed; 2 wrong usage; 130 ended by Ctrl-C before there was anything to keep. `etw record`
-#	ends with its program's code, 128 and the signal's number when one killed it, 126 or 127 when it could not be run,
-#	125 when the recording itself failed.
+#	Exit codes: 0 done; 1 failed; 2 wrong usage; 130 ended by Ctrl-C before there was anything to keep; 141
+#	the reader of the output has closed it. `etw record` ends with its program's code, 128 and the signal's
+#	number if a signal killed it, 126 or 127 if it could not be run, 125 if the recording itself failed.
 
 namespace eval ::etw::cli {
-    # Directory of the package: has pkgIndex.tcl and library.
+    # Directory of the package: contains pkgIndex.tcl and library.
     variable packageDir {}
 
     # command -> {usage about how}; no about: that of ::etw::lib::commands. How: {proc NAME}, or {pass WORDS ?option value ...?}:
-    #	print 1		the result is what is to be shown (else the command writes for itself)
-    #	defaults LIST	options unless given
-    #	bar 1		reads for long: has -progress
-    #	window 1	the result is a window: stay until it is closed
-    #	flags LIST	options that may stand without a value: 1; beside those that the row of ::etw::lib::commands has
+    #	print 1		print the result (otherwise the command prints)
+    #	defaults LIST	default options
+    #	bar 1		may take long: has -progress
+    #	window 1	the result is a window: wait until it is closed
+    #	flags LIST	options whose value may be omitted (1), in addition to those in the row of ::etw::lib::commands
     variable commands {
         record {{[OPTION ...] [-- PROGRAM ARG ...]} {run a program and record what it and the kernel do}
             {proc Record}}
@@ -52,7 +52,7 @@ foreach file {terminal cli_options read_commands sessions profiles record_comman
     source [file join [file dirname [info script]] $file.tcl]
 }
 
-# The tool, given its words: returns the exit code.
+# Run the tool with these words: returns the exit code.
 proc ::etw::cli::Main {dir words} {
     variable packageDir $dir
     fconfigure stdout -buffering full
@@ -69,11 +69,11 @@ proc ::etw::cli::Main {dir words} {
     return $status
 }
 
-# Tell of an error, and which exit code it is.
+# Report an error: returns the exit code.
 proc ::etw::cli::Failed {command message how} {
     set code [dict get $how -errorcode]
     if {[lrange $code 0 1] eq "POSIX EPIPE"} {
-        return 141 ;# whoever reads has enough: as the signal would have ended us
+        return 141 ;# the reader of the output has closed it: the code of SIGPIPE
     }
     if {[lrange $code 0 1] eq "ETWTOOL INTERRUPTED"} {
         return 130
@@ -93,7 +93,7 @@ proc ::etw::cli::Usage {message args} {
     return -code error -errorcode [list ETWTOOL USAGE {*}$args] $message
 }
 
-# The commands that this build has: those handed on need theirs in the ensemble.
+# The commands that this build has. Those that are passed on must exist in the ensemble.
 proc ::etw::cli::Commands {} {
     variable commands
     set map [namespace ensemble configure ::etw -map]
@@ -157,7 +157,8 @@ proc ::etw::cli::Help {{command {}}} {
     return 0
 }
 
-# The row of an ensemble's command. Those that are not in the registry list their options in a message.
+# The row of an ensemble's command in ::etw::lib::commands. For commands without a row, the options are taken from
+# an error message.
 proc ::etw::cli::RowOf {what} {
     set rows [::etw::lib::commands]
     if {[dict exists $rows $what]} {
@@ -171,7 +172,7 @@ proc ::etw::cli::RowOf {what} {
     return [dict create options $names flags {} values {}]
 }
 
-# Those that `-format` of a command takes: rows of ::etw::lib::formats.
+# The formats of a command: rows of ::etw::lib::formats.
 proc ::etw::cli::FormatsOf {what} {
     return [lsort -index 1 [lmap row [::etw::lib::formats] {
         if {[dict get $row group] ne $what && !($what eq "export" && [dict get $row group] eq "tcl")} continue
@@ -179,7 +180,7 @@ proc ::etw::cli::FormatsOf {what} {
     }]]
 }
 
-# Options and formats of the ensemble's command.
+# Prints options and formats of the ensemble's command.
 proc ::etw::cli::HelpPassed {what} {
     set names [dict get [RowOf $what] options]
     if {$names ne ""} {

@@ -1,9 +1,9 @@
 # read_commands.tcl --
 #
-#	Commands that are the ensemble's: their words handed on, their results shown, live ones ended by Ctrl-C. What they leave out or could not
-#	decode is told on stderr, so that the output stays what it is.
+#	Commands of the ensemble: passes their words on, prints their results, ends live ones at Ctrl-C. Losses
+#	and warnings are printed on stderr, so that they do not mix with the output.
 
-# Options of the ensemble's command that may stand without a value.
+# Options of the ensemble's command whose value may be omitted.
 proc ::etw::cli::Flags {what how} {
     set rows [::etw::lib::commands]
     set flags [Option $how flags {}]
@@ -37,7 +37,7 @@ proc ::etw::cli::Pass {what words how} {
     return 0
 }
 
-# Events of sessions that run, until they end or Ctrl-C; then a line on what came and what was lost.
+# Events of running sessions, until these end or Ctrl-C; then a line with the numbers of events read and lost.
 proc ::etw::cli::DumpLive {sources options} {
     variable liveRead 0
     ::etw::lib::child catch
@@ -64,7 +64,7 @@ proc ::etw::cli::LiveOn {fraction events} {
     }
 }
 
-# Text as it is; `lines`: a list, an element a line.
+# Prints text unchanged; kind `lines`: a list, one element per line.
 proc ::etw::cli::Show {result kind} {
     if {$kind eq "lines"} {
         set result [join [lmap element $result {::etw::lib::visible $element}] \n]
@@ -74,7 +74,7 @@ proc ::etw::cli::Show {result kind} {
     }
 }
 
-# What `etw dump` and its like return beside their output: losses and warnings.
+# Prints the losses and warnings in the result of `etw dump` and similar commands.
 proc ::etw::cli::Notes {result} {
     flush stdout
     if {[catch {dict get $result warnings} warnings]} {

@@ -1,14 +1,15 @@
 # view.tcl --
 #
-#	etw view: loads the viewer and opens its window. Sourced when it is first called for, so that nobody else needs Tk.
+#	etw view: loads the viewer and opens its window. Sourced at its first call, because only the viewer
+#	needs Tk.
 
 namespace eval ::etw::view {
     variable dir [file dirname [file normalize [info script]]]
-    # How many were opened: numbers their names.
+    # How many windows were opened, for their names.
     variable windows 0
 }
 
-# Parts by their names. Not at global level, where a loop's variable would stay.
+# Source files by name, inside a proc, so that no global loop variable remains.
 proc ::etw::view::Load {args} {
     variable dir
     foreach part $args {
@@ -17,7 +18,7 @@ proc ::etw::view::Load {args} {
 }
 ::etw::view::Load theme draw svg save view_model
 
-# Tk and what needs it. Without a display, an error that says so.
+# Load Tk and the files that need it. Without a display, an error that says so.
 proc ::etw::view::NeedTk {} {
     if {[info commands ::etw::view::Window] ne ""} {
         return
@@ -27,7 +28,7 @@ proc ::etw::view::NeedTk {} {
             return -code error -errorcode [list ETW UNSUPPORTED DISPLAY $message] \
                 "etw view needs Tk and a display: $message"
         }
-        wm withdraw . ;# it is only there because Tk is
+        wm withdraw . ;# Tk's main window is not used
     }
     Load canvas png panes window
 }
@@ -43,7 +44,7 @@ proc ::etw::view::Words {words} {
 
 # etw view SOURCE ?SOURCE ...? ?-where EXPR? ?-from T? ?-to T? ?-theme light|dark? ?-save FILE? ?-size WxH?
 #
-#	Opens a window, its name is the result. With -save no window: the whole trace as a picture in FILE.
+# Opens a window and returns its name. With -save no window: a picture of the whole trace in FILE.
 proc ::etw::view::View {args} {
     variable windows
     lassign [Words $args] sources options
@@ -69,7 +70,7 @@ proc ::etw::view::View {args} {
     return .etwview$windows
 }
 
-# The whole trace as a file, without a window.
+# Save the whole trace as a picture, without a window.
 proc ::etw::view::Picture {sources options own width height} {
     if {[string tolower [file extension [dict get $own -save]]] eq ".png"} {
         NeedTk

@@ -199,8 +199,8 @@ uint16_t EtwFieldEnd(EtwPieces *p)
 /* Types whose values can be shown without generating a string representation. */
 static struct {
     const Tcl_ObjType *integer, *wide, *real, *list, *dict, *bytes, *string;
-    const Tcl_ObjType *big; /* NULL: its internal form is not known */
-    int digitBits;          /* of a digit of `big` */
+    const Tcl_ObjType *big; /* NULL: its internal form is unknown */
+    int digitBits;          /* bits per digit of `big` */
 } types;
 
 static const Tcl_ObjType *typeOf(Tcl_Obj *obj)
@@ -212,8 +212,9 @@ static const Tcl_ObjType *typeOf(Tcl_Obj *obj)
 }
 
 /*
- * Tcl's PACK_BIGNUM (tclObj.c): ptr2 holds the sign, 15 bits of allocated digits and 15 bits of used digits. -1: ptr1 is a
- * struct that begins with the used digits.
+ * The number of digits of an integer of type `big`, by Tcl's PACK_BIGNUM (tclObj.c): ptr2 contains
+ * the sign, 15 bits of allocated digits and 15 bits of used digits. -1: ptr1 points to a struct
+ * that begins with the number of used digits.
  */
 static int digitsOf(const Tcl_Obj *obj)
 {
@@ -221,7 +222,7 @@ static int digitsOf(const Tcl_Obj *obj)
     return packed == -1 ? *(const int *)obj->internalRep.twoPtrValue.ptr1 : (int)(packed & 0x7FFF);
 }
 
-/* 2 ** 200 has 201 bits: 4 digits of 60 or 8 of 28. */
+/* Finds out the size of digits by 2 ** 200, which has 201 bits: 4 digits of 60 bits or 8 of 28. */
 static void initBig(void)
 {
     double value;
@@ -265,7 +266,7 @@ typedef struct Shown {
     EtwText made;
 } Shown;
 
-enum { DEEPEST = 32 }; /* of lists within lists */
+enum { DEEPEST = 32 }; /* depth of nested lists */
 
 static void show(Shown *s, Tcl_Obj *obj, size_t limit, int depth);
 
@@ -282,7 +283,7 @@ static void addElement(EtwText *out, const char *text, size_t size)
             (size_t)Tcl_ConvertCountedElement(text, (Tcl_Size)size, out->data + out->size, flags);
 }
 
-/* Returns how much was left out. */
+/* Returns the number of bytes left out. */
 static size_t showElement(EtwText *out, Tcl_Obj *obj, size_t limit, int depth)
 {
     Shown one;
@@ -331,7 +332,7 @@ static void showDict(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 }
 
 #if TCL_MAJOR_VERSION > 8
-/* A type that emulates lists, for example that of `lseq`. */
+/* True for a type that emulates lists, for example that of `lseq`. */
 static bool isAbstractList(const Tcl_ObjType *type)
 {
     return type->version > offsetof(Tcl_ObjType, indexProc) && type->lengthProc != NULL &&
@@ -367,7 +368,7 @@ static void showAbstractList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 }
 #endif
 
-/* A copy gets the string representation. */
+/* Generates the string representation of a copy. */
 static void showCopy(Shown *s, Tcl_Obj *copy)
 {
     Tcl_Size size;
@@ -377,7 +378,7 @@ static void showCopy(Shown *s, Tcl_Obj *copy)
     Tcl_DecrRefCount(copy);
 }
 
-/* A string of which Tcl has code points alone. What is past the limit is for redaction. */
+/* A string of which Tcl has only the code points. Redaction needs some text beyond the limit. */
 static void showUnicode(Shown *s, Tcl_Obj *obj, size_t limit)
 {
     enum { REDACTED = 256 };
@@ -391,7 +392,10 @@ static void showUnicode(Shown *s, Tcl_Obj *obj, size_t limit)
     s->lost = count - shown;
 }
 
-/* The time that Tcl takes for the digits grows with the square of their number. */
+/*
+ * Long numbers are not shown, because the time for generating digits grows with the square of their
+ * number.
+ */
 static void showBig(Shown *s, Tcl_Obj *obj)
 {
     enum { EXACT = 1024 };
@@ -404,7 +408,7 @@ static void showBig(Shown *s, Tcl_Obj *obj)
     }
 }
 
-/* Types whose string representation is short. */
+/* True for types whose string representation is short. */
 static bool isShort(const Tcl_ObjType *type)
 {
     static const char *const names[] = {"path", "end-offset", "boolean", "index", "TwapiOpaque"};
@@ -478,7 +482,7 @@ static bool showNumber(Shown *s, Tcl_Obj *obj)
     return false;
 }
 
-/* Text of a value that has an internal form alone, which stays as it is. */
+/* Generates the text of a value that has no string representation; the value does not get one. */
 static void showType(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
     const Tcl_ObjType *type = obj->typePtr;

@@ -149,10 +149,11 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 /* Readable text: the profile and the waits; the tree. */
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out);
-/* Append a line NAME;NAME NS for each path with self time: the input of flame graph tools. */
-void EtwCallsFoldedText(
-        const EtwCalls *calls, size_t most, EtwText *out); /* flame.c; ends when *out has
-                                                                 more than `most` bytes */
+/*
+ * Append a line NAME;NAME NS for each path with self time: the input of flame graph tools. Ends when *out has more than
+ * `most` bytes. In flame.c.
+ */
+void EtwCallsFoldedText(const EtwCalls *calls, size_t most, EtwText *out);
 /* For programs: csv with a header row; json objects. Times in ns. */
 void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out);

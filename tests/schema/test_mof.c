@@ -4,46 +4,10 @@
  *	Classes of a MOF text as classic definitions.
  */
 #include "tests/support/check.h"
+#include "tests/support/text_defs.h"
 #include "etl/format.h"
 #include "schema/store/definition_library.h"
 #include "schema/model/tcl_list.h"
-#include "schema/model/text_defs.h"
-
-enum { MAX_DEFS = 8 };
-
-typedef struct Defs {
-    int count;
-    EtwProviderDef *defs[MAX_DEFS];
-} Defs;
-
-static void takeDef(void *ctx, EtwProviderDef *def)
-{
-    Defs *defs = ctx;
-    if (defs->count < MAX_DEFS) {
-        defs->defs[defs->count++] = def;
-    } else {
-        EtwDefFree(def);
-    }
-}
-
-static Defs parse(const char *text, EtwStatus want, EtwError *errPtr)
-{
-    Defs defs = {0};
-    EtwError err = {0};
-    EtwStatus status = EtwMofRead("x.mof", text, strlen(text), takeDef, &defs, &err);
-    CHECK_MSG(status == want, "status %d: %s", status, err.message);
-    if (errPtr != NULL) {
-        *errPtr = err;
-    }
-    return defs;
-}
-
-static void freeDefs(Defs *defs)
-{
-    for (int i = 0; i < defs->count; i++) {
-        EtwDefFree(defs->defs[i]);
-    }
-}
 
 static const EtwSchema *event(const Defs *defs, int which, unsigned opcode, unsigned version)
 {
@@ -102,7 +66,7 @@ static const char disk[] =
 
 static void mof_1_1_names(void)
 {
-    Defs defs = parse(disk, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwMofRead, "x.mof", disk, ETW_OK, NULL);
     REQUIRE(defs.count == 1);
     const EtwProviderDef *def = defs.defs[0];
     EtwGuid guid;
@@ -118,18 +82,18 @@ static void mof_1_1_names(void)
     CHECK_STR(s->event, "Write");
     CHECK_STR(EtwDefNameOf(def, ETW_NAME_OPCODE, 10, 0), "Read");
     CHECK_EQ(s->fieldCount, 4);
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 static void mof_1_2_values(void)
 {
-    Defs defs = parse(disk, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwMofRead, "x.mof", disk, ETW_OK, NULL);
     CHECK_PROPS(event(&defs, 0, 10, 2),
             "\1\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0"
             "a\0b\0\0\0",
             "{DiskNumber 1 Irp 2 Offset 3 Name ab}");
     CHECK_PROPS(event(&defs, 0, 10, 1), "\xff\xff", "{Old -1}");
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 /* One event of one property, written as it stands in a class. */
@@ -142,9 +106,9 @@ static void checkProperty(
             "[WmiDataId(1)] uint8 n; %s };",
             property);
     EtwTextChar(&text, 0);
-    Defs defs = parse(text.data, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwMofRead, "x.mof", text.data, ETW_OK, NULL);
     checkProps(event(&defs, 0, 1, 0), payload, size, want, line);
-    freeDefs(&defs);
+    DefsFree(&defs);
     EtwTextFree(&text);
 }
 #define CHECK_PROPERTY(property, payload, want)                                                    \
@@ -201,19 +165,19 @@ static void mof_2_4_inheritance(void)
     static const char text[] = "[Guid(\"" GUID1 "\"), EventVersion(3)] class A {};"
                                "class B : A { [WmiDataId(1)] uint8 x; [WmiDataId(2)] uint8 y; };"
                                "[EventType(9)] class C : b { [WmiDataId(1)] uint8 z; };";
-    Defs defs = parse(text, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwMofRead, "x.mof", text, ETW_OK, NULL);
     CHECK_PROPS(event(&defs, 0, 9, 3), "\1\2\3", "{x 1 y 2 z 3}");
     CHECK_STR(event(&defs, 0, 9, 3)->event, "C");
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 static void mof_3_1_cycle(void)
 {
     static const char text[] = "[Guid(\"" GUID1 "\")] class A : B {[WmiDataId(1)] uint8 x;};"
                                "[EventType(9)] class B : A { };";
-    Defs defs = parse(text, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwMofRead, "x.mof", text, ETW_OK, NULL);
     CHECK(event(&defs, 0, 9, 0) != NULL);
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 static void mof_3_2_errors(void)
@@ -230,7 +194,7 @@ static void mof_3_2_errors(void)
             {"class X : { };", "x.mof, line 1: expected the name of a base class"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         EtwError err = {0};
-        Defs defs = parse(cases[i].text, ETW_E_FORMAT, &err);
+        Defs defs = DefsRead(EtwMofRead, "x.mof", cases[i].text, ETW_E_FORMAT, &err);
         CHECK_EQ(defs.count, 0);
         CHECK_STR(err.message, cases[i].message);
     }
@@ -238,7 +202,7 @@ static void mof_3_2_errors(void)
 
 static void mof_4_1_store(void)
 {
-    Defs defs = parse(disk, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwMofRead, "x.mof", disk, ETW_OK, NULL);
     EtwEvent e = {.kind = ETL_FULL64, .classic = true, .pointerSize = 4, .desc.opcode = 11};
     REQUIRE(defs.count == 1);
     e.desc.version = 7; /* newer than known: its known beginning */

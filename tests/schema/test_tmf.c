@@ -4,49 +4,13 @@
  *	Trace message formats of WPP and the messages made of them.
  */
 #include "tests/support/check.h"
+#include "tests/support/text_defs.h"
 #include "base/unicode.h"
 #include "etl/format.h"
 #include "event/event.h"
 #include "schema/model/decode.h"
 #include "schema/store/definition_library.h"
 #include "schema/model/tcl_list.h"
-#include "schema/model/text_defs.h"
-
-enum { MAX_DEFS = 8 };
-
-typedef struct Defs {
-    int count;
-    EtwProviderDef *defs[MAX_DEFS];
-} Defs;
-
-static void takeDef(void *ctx, EtwProviderDef *def)
-{
-    Defs *defs = ctx;
-    if (defs->count < MAX_DEFS) {
-        defs->defs[defs->count++] = def;
-    } else {
-        EtwDefFree(def);
-    }
-}
-
-static Defs parse(const char *text, EtwStatus want, EtwError *errPtr)
-{
-    Defs defs = {0};
-    EtwError err = {0};
-    EtwStatus status = EtwTmfRead("x.tmf", text, strlen(text), takeDef, &defs, &err);
-    CHECK_MSG(status == want, "status %d: %s", status, err.message);
-    if (errPtr != NULL) {
-        *errPtr = err;
-    }
-    return defs;
-}
-
-static void freeDefs(Defs *defs)
-{
-    for (int i = 0; i < defs->count; i++) {
-        EtwDefFree(defs->defs[i]);
-    }
-}
 
 static const EtwSchema *message(const Defs *defs, int which, unsigned number)
 {
@@ -102,7 +66,7 @@ static const char two[] =
 
 static void tmf_1_1_names(void)
 {
-    Defs defs = parse(two, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwTmfRead, "x.tmf", two, ETW_OK, NULL);
     REQUIRE(defs.count == 2);
     const EtwProviderDef *def = defs.defs[0];
     CHECK_STR(def->name, "Driver");
@@ -130,12 +94,12 @@ static void tmf_1_1_names(void)
     CHECK_STR(s->fields[0].name, "Arg10");
     CHECK_STR(s->fields[1].name, "Arg11");
     CHECK_EQ(s->fields[0].out, ETW_OUT_HEX);
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 static void tmf_1_2_messages(void)
 {
-    Defs defs = parse(two, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwTmfRead, "x.tmf", two, ETW_OK, NULL);
     CHECK_MESSAGE(message(&defs, 0, 10),
             "\xfe\xff\xff\xff"
             "abc\0",
@@ -148,7 +112,7 @@ static void tmf_1_2_messages(void)
             "\3\x10\0\0"
             "\x30\x12\x4a\x6f\x0c\xc5\xff\xff",
             "Error Handle 0xFFFFC50C6F4A1230, Type 0x1003");
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 /* One message of one argument. */
@@ -160,9 +124,9 @@ static void checkItem(const char *item, const char *template, const void *payloa
             "%s C // SRC=c.c MJ= MN=\n#typev c_c1 1 \"%%0%s\" // LEVEL=1\n{\nv, %s -- 10\n}\n",
             GUID1, template, item);
     EtwTextChar(&text, 0);
-    Defs defs = parse(text.data, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwTmfRead, "x.tmf", text.data, ETW_OK, NULL);
     checkMessage(message(&defs, 0, 1), payload, size, want, line);
-    freeDefs(&defs);
+    DefsFree(&defs);
     EtwTextFree(&text);
 }
 #define CHECK_ITEM(item, template, payload, want)                                                  \
@@ -241,11 +205,11 @@ static void tmf_2_4_enumerations(void)
 {
     static const char text[] = "#enumv _STATE { Idle(0), Busy(5),\n Gone }\n" GUID1 " C\n"
                                "#typev c_c1 1 \"%10!s!\"\n{\ns, ItemEnum(_STATE) -- 10\n}\n";
-    Defs defs = parse(text, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwTmfRead, "x.tmf", text, ETW_OK, NULL);
     CHECK_MESSAGE(message(&defs, 0, 1), "\5\0\0\0", "Busy");
     CHECK_MESSAGE(message(&defs, 0, 1), "\6\0\0\0", "Gone");
     CHECK_MESSAGE(message(&defs, 0, 1), "\x9\0\0\0", "9");
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 static void tmf_2_5_standard(void)
@@ -253,9 +217,9 @@ static void tmf_2_5_standard(void)
     static const char text[] = GUID1 " Comp // SRC=a.cpp MJ= MN=\n"
                                      "#typev a_cpp7 3 \"%1!s!|%2!s!|%3!04X!|%8!d!|%9!u!|%!FLAGS!|"
                                      "%!COMPNAME!|a%!SPACE!b|%!WHAT!|%z\" // LEVEL=7 FLAG=F\n";
-    Defs defs = parse(text, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwTmfRead, "x.tmf", text, ETW_OK, NULL);
     CHECK_MESSAGE(message(&defs, 0, 3), "", "Comp|a_cpp7|0005|77|2|F|Comp|a b|%!WHAT!|%z");
-    freeDefs(&defs);
+    DefsFree(&defs);
 }
 
 static void tmf_3_1_utf16(void)
@@ -264,14 +228,14 @@ static void tmf_3_1_utf16(void)
     EtwText wide = {0};
     Defs defs = {0};
     EtwTextToUtf16(&wide, text, sizeof text - 1);
-    CHECK_EQ(EtwTmfRead("x", wide.data, wide.size, takeDef, &defs, NULL), ETW_OK);
+    CHECK_EQ(EtwTmfRead("x", wide.data, wide.size, TakeDef, &defs, NULL), ETW_OK);
     CHECK_EQ(defs.count, 1);
     EtwTextFree(&wide);
     EtwTextAdd(&wide, "\xff\xfe", 2);
     EtwTextToUtf16(&wide, text, sizeof text - 1);
-    CHECK_EQ(EtwTmfRead("x", wide.data, wide.size, takeDef, &defs, NULL), ETW_OK);
+    CHECK_EQ(EtwTmfRead("x", wide.data, wide.size, TakeDef, &defs, NULL), ETW_OK);
     CHECK_EQ(defs.count, 2);
-    freeDefs(&defs);
+    DefsFree(&defs);
     EtwTextFree(&wide);
 }
 
@@ -292,7 +256,7 @@ static void tmf_3_2_errors(void)
             {"#enumv X\n", "x.tmf, line 1: expected: #enumv NAME { ENTRIES }"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         EtwError err = {0};
-        Defs defs = parse(cases[i].text, ETW_E_FORMAT, &err);
+        Defs defs = DefsRead(EtwTmfRead, "x.tmf", cases[i].text, ETW_E_FORMAT, &err);
         CHECK_EQ(defs.count, 0);
         CHECK_STR(err.message, cases[i].message);
     }
@@ -301,7 +265,7 @@ static void tmf_3_2_errors(void)
 /* The store finds messages that were loaded by GUID and number. */
 static void tmf_4_1_store(void)
 {
-    Defs defs = parse(two, ETW_OK, NULL);
+    Defs defs = DefsRead(EtwTmfRead, "x.tmf", two, ETW_OK, NULL);
     EtwEvent event = {.kind = ETL_MESSAGE,
             .pointerSize = 8,
             .desc.id = 10,

@@ -159,6 +159,80 @@ static const EtwRule *nextRule(
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
+static bool inSet(const Atom *atom, uint32_t c)
+{
+    const uint8_t *at = (const uint8_t *)atom->set, *end = (const uint8_t *)atom->setEnd;
+    size_t length;
+    while (at < end) {
+        uint32_t first = EtwUtf8Next(at, (size_t)(end - at), &length), last = first;
+        at += length;
+        if (end - at >= 2 && *at == '-') {
+            last = EtwUtf8Next(at + 1, (size_t)(end - at - 1), &length);
+            at += 1 + length;
+        }
+        if ((c >= first && c <= last) || (c >= last && c <= first)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The end of what the atom matches at `at` < end, or NULL. */
+static const char *matchAtom(const Atom *atom, const char *at, const char *end)
+{
+    size_t length;
+    if (atom->kind == ATOM_BYTE) {
+        return *at == atom->byte ? at + 1 : NULL;
+    }
+    uint32_t c = EtwUtf8Next((const uint8_t *)at, (size_t)(end - at), &length);
+    return atom->kind == ATOM_ANY || inSet(atom, c) ? at + length : NULL;
+}
+
+static const char *matchAtoms(const Segment *segment, const char *at, const char *end)
+{
+    for (int i = 0; i < segment->count && at != NULL; i++) {
+        at = at < end ? matchAtom(&segment->atoms[i], at, end) : NULL;
+    }
+    return at;
+}
+
+/* Where a segment would begin that ends at `at`; NULL: before `from`. */
+static const char *segmentStart(const Segment *segment, const char *from, const char *at)
+{
+    for (int i = segment->count; i-- > 0;) {
+        if (at == from) {
+            return NULL;
+        }
+        at--;
+        while (segment->atoms[i].kind != ATOM_BYTE && at > from && (*at & 0xC0) == 0x80) {
+            at--;
+        }
+    }
+    return at;
+}
+
+/* As Tcl_StringMatch, whose time is exponential in the number of stars. */
+static bool matchesWhole(const Pattern *p, const char *at, const char *end)
+{
+    for (int i = 0; i < p->count; i++) {
+        const Segment *segment = &p->segments[i];
+        const char *next = NULL;
+        bool last = i + 1 == p->count && !p->ends;
+        if (last) {
+            at = segmentStart(segment, at, end);
+        }
+        while (at != NULL && (next = matchAtoms(segment, at, end)) == NULL && !last && at < end &&
+                (i > 0 || p->leads)) {
+            at++;
+        }
+        if (next == NULL) {
+            return false;
+        }
+        at = next;
+    }
+    return true;
+}
+
 enum { WORDS_DEPTH = 32 }; /* lists in lists */
 
 typedef struct Rules {
@@ -171,7 +245,9 @@ static bool matchesWord(const Rules *rules, const char *word)
     const EtwRule *rule = NULL;
     while ((rule = nextRule(rules->state, rules->own, rule)) != NULL) {
         for (int i = 0; i < rule->redaction->count; i++) {
-            if (Tcl_StringMatch(word, rule->redaction->patterns[i].glob)) {
+            const Pattern *p = &rule->redaction->patterns[i];
+            if (p->count < 2 ? Tcl_StringMatch(word, p->glob)
+                             : matchesWhole(p, word, word + strlen(word))) {
                 return true;
             }
         }
@@ -283,24 +359,6 @@ static char escapeOf(char byte)
     return byte >= '\t' && byte <= '\r' ? "tnvfr"[byte - '\t'] : byte;
 }
 
-static bool inSet(const Atom *atom, uint32_t c)
-{
-    const uint8_t *at = (const uint8_t *)atom->set, *end = (const uint8_t *)atom->setEnd;
-    size_t length;
-    while (at < end) {
-        uint32_t first = EtwUtf8Next(at, (size_t)(end - at), &length), last = first;
-        at += length;
-        if (end - at >= 2 && *at == '-') {
-            last = EtwUtf8Next(at + 1, (size_t)(end - at - 1), &length);
-            at += 1 + length;
-        }
-        if ((c >= first && c <= last) || (c >= last && c <= first)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A blank of a pattern, where the text is a list: `a} {b` is a value with words on both sides. */
 static const char *matchBlank(const char *at, const char *end)
 {
@@ -317,25 +375,23 @@ static const char *matchBlank(const char *at, const char *end)
     return at > from ? at : NULL;
 }
 
-/* The end of what the atom matches at `at` < end, or NULL. List quoting is skipped. */
-static const char *matchAtom(const Atom *atom, const char *at, const char *end)
+/* As matchAtom; list quoting is skipped. */
+static const char *matchQuoted(const Atom *atom, const char *at, const char *end)
 {
-    if (atom->kind == ATOM_BYTE) {
-        const char *behind = skipBackslashes(at, end);
-        if (atom->byte == '\\') {
-            return behind > at ? behind : NULL;
-        }
-        const char *blank = isBlank(atom->byte) ? matchBlank(at, end) : NULL;
-        if (blank != NULL) {
-            return blank;
-        }
-        bool same = behind < end &&
-                    (*behind == atom->byte || (behind > at && *behind == escapeOf(atom->byte)));
-        return same ? behind + 1 : NULL;
+    if (atom->kind != ATOM_BYTE) {
+        return matchAtom(atom, at, end);
     }
-    size_t length;
-    uint32_t c = EtwUtf8Next((const uint8_t *)at, (size_t)(end - at), &length);
-    return atom->kind == ATOM_ANY || inSet(atom, c) ? at + length : NULL;
+    const char *behind = skipBackslashes(at, end);
+    if (atom->byte == '\\') {
+        return behind > at ? behind : NULL;
+    }
+    const char *blank = isBlank(atom->byte) ? matchBlank(at, end) : NULL;
+    if (blank != NULL) {
+        return blank;
+    }
+    bool same = behind < end &&
+                (*behind == atom->byte || (behind > at && *behind == escapeOf(atom->byte)));
+    return same ? behind + 1 : NULL;
 }
 
 /* Has a text been cut here, by us or by Tcl? */
@@ -353,7 +409,7 @@ static const char *matchSegment(
 {
     *cutPtr = false;
     for (int i = 0; i < segment->count; i++) {
-        const char *next = at < text->end ? matchAtom(&segment->atoms[i], at, text->end) : NULL;
+        const char *next = at < text->end ? matchQuoted(&segment->atoms[i], at, text->end) : NULL;
         if (next == NULL) {
             bool line = text->firstLine && at == text->end && segment->atoms[i].byte == '\n';
             *cutPtr = i > 0 && (line || isCut(text, at));

@@ -397,7 +397,9 @@ static const char *matchQuoted(const Atom *atom, const char *at, const char *end
 /* Has a text been cut here, by us or by Tcl? */
 static bool isCut(const Text *text, const char *at)
 {
-    at = skipBackslashes(at, text->end);
+    while (at < text->end && (*at == '\\' || *at == '}')) {
+        at++; /* the quoting of a value that was cut before it was quoted */
+    }
     size_t left = (size_t)(text->end - at);
     return left == 0 ? text->cut
                      : left >= 3 && (memcmp(at, "...", 3) == 0 || memcmp(at, cutMark, 3) == 0);

@@ -12,7 +12,7 @@ namespace eval ::etw::cli {
     variable packageDir {}
 
     # command -> {usage about how}; no about: that of ::etw::lib::commands. How: {proc NAME}, or {pass WORDS ?option value ...?}:
-    #	print 1		print the result (otherwise the command prints)
+    #	print 1		print the result (otherwise the command prints); lines: a list, one element a line; tree: a dict of calls is printed in pieces
     #	defaults LIST	default options
     #	bar 1		may take long: has -progress
     #	window 1	the result is a window: wait until it is closed
@@ -36,7 +36,7 @@ namespace eval ::etw::cli {
         top {{[OPTION ...] [SESSION]} {} {proc Top}}
         dump {{SOURCE ...} {} {pass dump bar 1 notes 1}}
         summary {{SOURCE ...} {} {pass summary bar 1 print 1}}
-        calls {{SOURCE ...} {} {pass calls bar 1 print 1}}
+        calls {{SOURCE ...} {} {pass calls bar 1 print tree}}
         info {FILE {} {pass info bar 1 print 1 defaults {-format text}}}
         export {{SOURCE ... FILE} {} {pass export bar 1 notes 1}}
         load {{DATABASE SOURCE ...} {} {pass load notes 1}}

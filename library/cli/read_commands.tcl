@@ -28,7 +28,13 @@ proc ::etw::cli::Pass {what words how} {
         BarEnd
     }
     if {[dict exists $how print]} {
-        Show $result [dict get $how print]
+        set kind [dict get $how print]
+        if {$kind eq "tree" && [WantsList $options]} {
+            PutTree $result
+            puts ""
+        } else {
+            Show $result $kind
+        }
     } elseif {[dict exists $how notes]} {
         Notes $result
     } elseif {[dict exists $how window] && [string match .* $result] && [info commands ::winfo] ne "" && [winfo exists $result]} {
@@ -71,6 +77,37 @@ proc ::etw::cli::Show {result kind} {
     }
     if {$result ne ""} {
         puts [string trimright $result \n]
+    }
+}
+
+proc ::etw::cli::WantsList {options} {
+    dict for {name value} $options {
+        if {[string match ${name}* -format]} {
+            return [string match ${value}* list]
+        }
+    }
+    return 0
+}
+
+# Prints the dict of `etw calls -format list` in pieces. As one string, each level of the tree would hold a copy of all deeper levels.
+proc ::etw::cli::PutTree {dict} {
+    set separator ""
+    dict for {key value} $dict {
+        puts -nonewline "$separator$key "
+        set separator " "
+        if {$key ni {threads children}} {
+            puts -nonewline [list $value]
+            continue
+        }
+        puts -nonewline "{"
+        set gap ""
+        foreach element $value {
+            puts -nonewline "$gap{"
+            set gap " "
+            PutTree $element
+            puts -nonewline "}"
+        }
+        puts -nonewline "}"
     }
 }
 

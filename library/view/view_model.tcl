@@ -62,7 +62,7 @@ oo::class create ::etw::view::Model {
     method notices {} {
         set notices {}
         foreach {key text} {lost "events lost: the picture has holes" unordered "events out of order: shown at the time of the one before"
-                unmatched "leaves without an enter" cut "calls never left"} {
+                unmatched "leaves without an enter" cut "calls never left" folded "calls deeper than 500 levels: not shown"} {
             if {[dict get $info $key] > 0} {
                 lappend notices "[::etw::view::Count [dict get $info $key]] $text"
             }

@@ -503,6 +503,12 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
     addKey(out, "cut", calls->cut);
     addKey(out, "asleep", calls->asleep);
     addKey(out, "unmatched", calls->unmatched);
+    if (calls->folded > 0) {
+        addKey(out, "folded", calls->folded);
+    }
+    if (calls->shortened > 0) {
+        addKey(out, "shortened", calls->shortened);
+    }
     EtwTextStr(out, profile ? ",\"profile\":[" : "");
     for (size_t i = 0; profile && i < count; i++) {
         EtwTextStr(out, i > 0 ? "," : "");

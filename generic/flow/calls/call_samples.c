@@ -82,6 +82,10 @@ static EtwCallNode *countFrame(Calls *c, EtwCallNode *parent, EtwCallRow *row,
         return parent;
     }
     EtwCallNode *node = EtwCallNodeOf(c, parent, row);
+    if (node == parent) {
+        c->base.folded++;
+        return node; /* has this sample already */
+    }
     node->start = node->stats.calls == 0 ? sample->time : node->start;
     count(&node->stats, sample->ns, counters);
     return node;

@@ -41,26 +41,89 @@ const EtwCostClass *EtwCostClassOf(Calls *c, EtwCostKind kind, const char *name)
     }
 }
 
-void EtwCostAdd(EtwCosts *costs, const EtwCost *cost)
+static void costsReserve(EtwCosts *costs, int count)
 {
-    int i = 0;
-    while (i < costs->count && costs->list[i].of != cost->of) {
-        i++;
-    }
-    if (i == costs->capacity) {
-        costs->capacity = costs->capacity ? 2 * costs->capacity : 4;
+    if (count > costs->capacity) {
+        costs->capacity = count > 2 * costs->capacity ? count + 3 : 2 * costs->capacity;
         costs->list = EtwRealloc(costs->list, (size_t)costs->capacity * sizeof *costs->list);
     }
-    if (i == costs->count) {
-        costs->list[costs->count++] = (EtwCost){.of = cost->of};
+}
+
+static void addCost(EtwCost *to, const EtwCost *cost)
+{
+    to->count += cost->count;
+    to->ns += cost->ns;
+    to->bytes += cost->bytes;
+}
+
+/* The first of the list whose class is not before that of the cost. */
+static int costIndex(const EtwCosts *costs, const EtwCost *cost)
+{
+    int low = 0, high = costs->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (costs->list[middle].of->order < cost->of->order) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    costs->list[i].count += cost->count;
-    costs->list[i].ns += cost->ns;
-    costs->list[i].bytes += cost->bytes;
+    return low;
+}
+
+void EtwCostAdd(EtwCosts *costs, const EtwCost *cost)
+{
+    int i = costIndex(costs, cost);
+    if (i == costs->count || costs->list[i].of != cost->of) {
+        costsReserve(costs, costs->count + 1);
+        memmove(&costs->list[i + 1], &costs->list[i],
+                (size_t)(costs->count - i) * sizeof *costs->list);
+        costs->list[i] = (EtwCost){.of = cost->of};
+        costs->count++;
+    }
+    addCost(&costs->list[i], cost);
+}
+
+/* How many classes of `more` are not among the costs. */
+static int missingClasses(const EtwCosts *costs, const EtwCosts *more)
+{
+    int missing = 0;
+    for (int i = 0, j = 0; j < more->count; j++) {
+        while (i < costs->count && costs->list[i].of->order < more->list[j].of->order) {
+            i++;
+        }
+        missing += i == costs->count || costs->list[i].of != more->list[j].of;
+    }
+    return missing;
+}
+
+/* Both are in order: one pass, from the end, in place. */
+static void mergeCosts(EtwCosts *costs, const EtwCosts *more)
+{
+    int i = costs->count - 1, j = more->count - 1, to = costs->count + missingClasses(costs, more);
+    costsReserve(costs, to);
+    costs->count = to;
+    while (j >= 0) {
+        const EtwCost *cost = &more->list[j];
+        if (i >= 0 && costs->list[i].of->order >= cost->of->order) {
+            costs->list[--to] = costs->list[i--];
+        } else {
+            costs->list[--to] = (EtwCost){.of = cost->of};
+        }
+        if (costs->list[to].of == cost->of) {
+            addCost(&costs->list[to], cost);
+            j--;
+        }
+    }
 }
 
 void EtwCostAddAll(EtwCosts *costs, const EtwCosts *more)
 {
+    enum { FEW = 8 };
+    if (more->count > FEW) {
+        mergeCosts(costs, more);
+        return;
+    }
     for (int i = 0; i < more->count; i++) {
         EtwCostAdd(costs, &more->list[i]);
     }
@@ -120,7 +183,7 @@ EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size)
 
 CallUse *EtwCallUseOf(Calls *c, const CallThread *thread, EtwCallRow *row)
 {
-    uint64_t hash = EtwHashMix(thread->serial, (uint64_t)(uintptr_t)row);
+    uint64_t hash = EtwHashMix(EtwHashMix(0, thread->serial), (uint64_t)(uintptr_t)row);
     CallUse *use = (CallUse *)EtwTableFirst(&c->uses, hash);
     while (use != NULL && (use->thread != thread || use->row != row)) {
         use = (CallUse *)use->node.next;
@@ -146,9 +209,16 @@ static void linkChild(EtwCallNode *parent, EtwCallNode *node)
 
 EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row)
 {
-    uint64_t hash = EtwHashMix((uint64_t)(uintptr_t)parent, (uint64_t)(uintptr_t)row);
-    EtwCallNode *node =
-            c->base.config.single ? NULL : (EtwCallNode *)EtwTableFirst(&c->nodes, hash);
+    bool deeper = parent->level == ETW_CALL_LEVELS - 1, single = c->base.config.single && !deeper;
+    if (parent->level == ETW_CALL_LEVELS) {
+        return parent;
+    }
+    if (deeper) {
+        row = EtwCallRowOf(c, ETW_CALL_DEEPER, strlen(ETW_CALL_DEEPER));
+    }
+    uint64_t hash =
+            EtwHashMix(EtwHashMix(0, (uint64_t)(uintptr_t)parent), (uint64_t)(uintptr_t)row);
+    EtwCallNode *node = single ? NULL : (EtwCallNode *)EtwTableFirst(&c->nodes, hash);
     while (node != NULL && (node->parent != parent || node->row != row)) {
         node = (EtwCallNode *)node->node.next;
     }
@@ -156,6 +226,8 @@ EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row)
         node = EtwAlloc(sizeof *node);
         node->parent = parent;
         node->row = row;
+        node->level = parent->level + 1;
+        node->text = deeper && c->base.config.single ? EtwStrdup(row->name) : NULL;
         linkChild(parent, node);
         EtwTableAdd(&c->nodes, &node->node, hash);
     }

@@ -13,9 +13,10 @@
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
+/* Mixed twice: serials and ids are both small numbers, and EtwHashMix(n, n) is the same for all n. */
 static uint64_t idHash(const CallThread *t, uint64_t id)
 {
-    return EtwHashMix(t->serial, id);
+    return EtwHashMix(EtwHashMix(0, t->serial), id);
 }
 
 static CallFrame *frameById(const Calls *c, const CallThread *t, uint64_t id)
@@ -27,24 +28,45 @@ static CallFrame *frameById(const Calls *c, const CallThread *t, uint64_t id)
     return f;
 }
 
-static uint64_t placeHash(const CallThread *t, int depth, const EtwCallRow *proc)
+static CallPlace *placeFind(
+        const Calls *c, const CallThread *t, int depth, const EtwCallRow *proc, uint64_t *hashPtr)
 {
-    return EtwHashMix(EtwHashMix(t->serial, (uint64_t)depth), (uint64_t)(uintptr_t)proc);
-}
-
-static CallFrame *frameOfPlace(EtwTableNode *node)
-{
-    return node ? (CallFrame *)((char *)node - offsetof(CallFrame, byPlace)) : NULL;
-}
-
-/* The call at this place that was suspended last. */
-static CallFrame *asleepAt(const Calls *c, const CallThread *t, int depth, const EtwCallRow *proc)
-{
-    CallFrame *f = frameOfPlace(EtwTableFirst(&c->asleep, placeHash(t, depth, proc)));
-    while (f != NULL && (f->thread != t || f->depth != depth || f->proc != proc)) {
-        f = frameOfPlace(f->byPlace.next);
+    *hashPtr = EtwHashMix(EtwHashMix(t->serial, (uint64_t)depth), (uint64_t)(uintptr_t)proc);
+    CallPlace *place = (CallPlace *)EtwTableFirst(&c->places, *hashPtr);
+    while (place != NULL && (place->thread != t || place->depth != depth || place->proc != proc)) {
+        place = (CallPlace *)place->node.next;
     }
-    return f;
+    return place;
+}
+
+static void asleepAdd(Calls *c, CallFrame *f)
+{
+    uint64_t hash;
+    CallPlace *place = placeFind(c, f->thread, f->depth, f->proc, &hash);
+    if (place == NULL) {
+        place = EtwAlloc(sizeof *place);
+        place->thread = f->thread;
+        place->proc = f->proc;
+        place->depth = f->depth;
+        EtwTableAdd(&c->places, &place->node, hash);
+    }
+    f->place = place;
+    f->younger = NULL;
+    f->older = place->last;
+    if (f->older != NULL) {
+        f->older->younger = f;
+    }
+    place->last = f;
+    c->asleepCount++;
+}
+
+static void asleepRemove(Calls *c, CallFrame *f)
+{
+    *(f->younger ? &f->younger->older : &f->place->last) = f->older;
+    if (f->older != NULL) {
+        f->older->younger = f->younger;
+    }
+    c->asleepCount--;
 }
 
 static CallFrame *frameNew(Calls *c)
@@ -93,6 +115,12 @@ static void push(Calls *c, CallThread *t, CallFrame *f, int interp, const CallEn
     }
 }
 
+/* Calls of the last level share a node: only the outermost counts for its total. */
+static bool isOutermostOfNode(const CallThread *t, const CallFrame *f)
+{
+    return t->count == 0 || t->stack[t->count - 1]->node != f->node;
+}
+
 static void chargeParent(CallThread *t, CallFrame *f)
 {
     if (f->paid.count == 0) {
@@ -102,7 +130,7 @@ static void chargeParent(CallThread *t, CallFrame *f)
     if (f->outermost) {
         EtwCostAddAll(&f->use->row->stats.all, &f->paid);
     }
-    if (f->node != NULL) {
+    if (f->node != NULL && isOutermostOfNode(t, f)) {
         EtwCostAddAll(&f->node->stats.all, &f->paid);
     }
     f->paid.count = 0;
@@ -121,7 +149,7 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
     stats->total += f->outermost ? ns : 0;
     stats->self += f->self;
     if (f->node != NULL) {
-        f->node->stats.total += ns;
+        f->node->stats.total += isOutermostOfNode(t, f) ? ns : 0;
         f->node->stats.self += f->self;
     }
     if (t->count == 0) {
@@ -143,17 +171,26 @@ static void putAsleep(Calls *c, CallThread *t, int index)
     while (t->count > index) {
         CallFrame *f = pop(c, t, ETW_CALL_OPEN);
         f->batch = batch;
-        EtwTableAdd(&c->asleep, &f->byPlace, placeHash(t, f->depth, f->proc));
+        asleepAdd(c, f);
     }
 }
 
-/* Resume a suspended call, and below it the callers that were suspended with it. */
+/*
+ * Resume a suspended call, and below it the callers that were suspended with it: at most
+ * ETW_CALL_RESUMED, so that the cost of an event is bounded. Suspending needs no limit, because each
+ * call was entered or resumed before.
+ */
 static void wake(Calls *c, CallThread *t, CallFrame *f, int interp)
 {
     CallFrame *chain = NULL;
     uint64_t batch = f->batch;
-    while (f != NULL && f->index < 0 && f->batch == batch) {
-        EtwTableRemove(&c->asleep, &f->byPlace);
+    int count = 0;
+    for (; f != NULL && f->index < 0 && f->batch == batch; count++) {
+        if (count == ETW_CALL_RESUMED) {
+            c->base.shortened++;
+            break;
+        }
+        asleepRemove(c, f);
         f->batch = 0;
         f->nextFree = chain;
         chain = f;
@@ -233,11 +270,13 @@ static CallFrame *runningCaller(
 
 static CallFrame *sleepingCaller(Calls *c, const CallThread *t, const CallEnter *e)
 {
-    if (c->asleep.count == 0 || e->contextSize < 2 || e->depth < 2) {
+    if (c->asleepCount == 0 || e->contextSize < 2 || e->depth < 2) {
         return NULL;
     }
     const EtwCallRow *proc = EtwCallRowFind(c, e->context + 2, e->contextSize - 2);
-    return proc ? asleepAt(c, t, e->depth - 1, proc) : NULL;
+    uint64_t hash;
+    const CallPlace *place = proc ? placeFind(c, t, e->depth - 1, proc, &hash) : NULL;
+    return place ? place->last : NULL;
 }
 
 /* Suspend the calls of the interpreter at this depth or deeper, and all calls above them. */
@@ -357,7 +396,9 @@ static void addToTree(Calls *c, CallThread *t, CallFrame *f, const CallEnter *e)
     if (f->node->stats.calls++ == 0) {
         f->node->start = t->mark;
     }
-    if (c->base.config.single) {
+    if (f->node->level == ETW_CALL_LEVELS) {
+        c->base.folded++;
+    } else if (c->base.config.single) {
         EtwText text = {0};
         EtwTextUtf8(&text, (const uint8_t *)e->command, e->commandSize);
         EtwTextChar(&text, 0);
@@ -501,6 +542,40 @@ CallThread *EtwCallThreadById(Calls *c, uint32_t tid)
     return t;
 }
 
+static CallProcess *processFind(const Calls *c, uint32_t pid)
+{
+    CallProcess *p = (CallProcess *)EtwTableFirst(&c->processes, EtwHashMix(0, pid));
+    while (p != NULL && p->pid != pid) {
+        p = (CallProcess *)p->node.next;
+    }
+    return p;
+}
+
+static void joinProcess(Calls *c, CallThread *t)
+{
+    CallProcess *p = processFind(c, t->pid);
+    if (p == NULL) {
+        p = EtwAlloc(sizeof *p);
+        p->pid = t->pid;
+        EtwTableAdd(&c->processes, &p->node, EtwHashMix(0, p->pid));
+    }
+    t->process = p;
+    t->nextOfProcess = p->first;
+    if (p->first != NULL) {
+        p->first->previousOfProcess = t;
+    }
+    p->first = t;
+}
+
+static void leaveProcess(CallThread *t)
+{
+    *(t->previousOfProcess ? &t->previousOfProcess->nextOfProcess : &t->process->first) =
+            t->nextOfProcess;
+    if (t->nextOfProcess != NULL) {
+        t->nextOfProcess->previousOfProcess = t->previousOfProcess;
+    }
+}
+
 static CallThread *threadNew(Calls *c, const EtwEvent *event)
 {
     CallThread *t = EtwAlloc(sizeof *t);
@@ -520,7 +595,7 @@ static CallThread *threadNew(Calls *c, const EtwEvent *event)
     }
     c->lastRoot = t->root;
     EtwTableAdd(&c->threads, &t->node, EtwHashMix(0, t->tid));
-    EtwTableAdd(&c->processes, &t->byPid, EtwHashMix(0, t->pid));
+    joinProcess(c, t);
     *c->threadsEnd = t;
     c->threadsEnd = &t->nextThread;
     return t;
@@ -566,19 +641,15 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
     t->capacity = 0;
     t->ended = true;
     EtwTableRemove(&c->threads, &t->node);
-    EtwTableRemove(&c->processes, &t->byPid);
+    leaveProcess(t);
     c->lastThread = NULL;
 }
 
 void EtwCallProcessEnd(Calls *c, uint32_t pid)
 {
-    EtwTableNode *node = EtwTableFirst(&c->processes, EtwHashMix(0, pid)), *next;
-    for (; node != NULL; node = next) {
-        CallThread *t = (CallThread *)((char *)node - offsetof(CallThread, byPid));
-        next = node->next;
-        if (t->pid == pid) {
-            EtwCallThreadEnd(c, t);
-        }
+    const CallProcess *p = processFind(c, pid);
+    while (p != NULL && p->first != NULL) {
+        EtwCallThreadEnd(c, p->first);
     }
 }
 
@@ -688,7 +759,7 @@ static void freeThreads(Calls *c)
         EtwFree(t);
     }
     EtwFree(c->threads.slots);
-    EtwFree(c->processes.slots);
+    EtwTableFree(&c->processes, freePlain);
 }
 
 void EtwCallsFree(EtwCalls *calls)
@@ -699,7 +770,7 @@ void EtwCallsFree(EtwCalls *calls)
         next = f->nextFree;
         freeFrame(f);
     }
-    EtwFree(c->asleep.slots);
+    EtwTableFree(&c->places, freePlain);
     freeThreads(c);
     EtwTableFree(&c->nodes, freeNode);
     EtwTableFree(&c->rows, freeRow);

@@ -40,7 +40,7 @@ typedef struct EtwCost {
 } EtwCost;
 
 typedef struct EtwCosts {
-    EtwCost *list;
+    EtwCost *list; /* by the order of their classes */
     int count, capacity;
 } EtwCosts;
 
@@ -69,11 +69,20 @@ typedef struct EtwCallRow {
     EtwHistogram times;
 } EtwCallRow;
 
+/*
+ * Bounds of the memory and time that a trace can cost. Both are linear in the number of events:
+ * a tree has at most ETW_CALL_LEVELS levels below a thread, of which the last one counts all deeper
+ * calls together; an event resumes at most ETW_CALL_RESUMED calls of a coroutine, the innermost ones.
+ */
+enum { ETW_CALL_LEVELS = 500, ETW_CALL_RESUMED = 128 };
+#define ETW_CALL_DEEPER "(deeper calls)" /* the name of a node of the last level */
+
 /* Calls of one proc with the same call path, or a single call; a thread if row is NULL. */
 typedef struct EtwCallNode {
     EtwTableNode node;
     struct EtwCallNode *parent, *next, *first, *last;
     const EtwCallRow *row;
+    int level;          /* 0: a thread; at most ETW_CALL_LEVELS */
     EtwCallStats stats; /* total: in a recursion of all levels, because each has its own node */
     int64_t start;      /* of the first call */
     uint64_t slept;     /* a single call: ns between enter and leave in which it was suspended */
@@ -128,6 +137,8 @@ typedef struct EtwCalls {
     uint64_t calls, cut, asleep;
     uint64_t unmatched; /* leaves without enter: begun before the trace or -from, or lost */
     uint64_t waits;     /* switches of threads with calls; 0: the trace has no waits */
+    uint64_t folded;    /* calls of the tree's last level */
+    uint64_t shortened; /* coroutines resumed without their outer calls, see ETW_CALL_RESUMED */
 } EtwCalls;
 
 /* The store must outlive it. */

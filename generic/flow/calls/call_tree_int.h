@@ -21,10 +21,20 @@ typedef struct CallUse {
     uint32_t active;
 } CallUse;
 
+/* The suspended calls of one proc of a thread at one depth. */
+typedef struct CallPlace {
+    EtwTableNode node; /* in Calls.places */
+    const struct CallThread *thread;
+    const EtwCallRow *proc;
+    int depth;
+    struct CallFrame *last; /* the one that was suspended last */
+} CallPlace;
+
 /* An open call: on its thread's stack, or suspended (a coroutine that has yielded). */
 typedef struct CallFrame {
-    EtwTableNode byId;    /* in Calls.open */
-    EtwTableNode byPlace; /* in Calls.asleep while suspended */
+    EtwTableNode byId;                 /* in Calls.open */
+    CallPlace *place;                  /* while it is suspended */
+    struct CallFrame *older, *younger; /* of the place */
     struct CallThread *thread;
     uint64_t id, parentId; /* parentId: the call below it in its interpreter; 0: none */
     uint64_t batch;        /* the same for calls that were suspended together */
@@ -51,9 +61,17 @@ typedef struct CallInterp {
 } CallInterp;
 enum { CALL_INTERPS = 64 };
 
+/* The threads of a process that have not ended. */
+typedef struct CallProcess {
+    EtwTableNode node; /* by pid */
+    uint32_t pid;
+    struct CallThread *first;
+} CallProcess;
+
 typedef struct CallThread {
-    EtwTableNode node;  /* by tid */
-    EtwTableNode byPid; /* in Calls.processes; neither once it has ended */
+    EtwTableNode node; /* by tid, until it has ended */
+    CallProcess *process;
+    struct CallThread *nextOfProcess, *previousOfProcess;
     struct CallThread *nextThread;
     uint32_t pid, tid;
     uint64_t serial;
@@ -80,7 +98,8 @@ typedef struct Calls {
     EtwTable rows;    /* by name */
     EtwTable classes; /* of costs */
     int classCount;
-    EtwTable uses, nodes, open, asleep, threads, processes;
+    EtwTable uses, nodes, open, places, threads, processes;
+    size_t asleepCount;
     CallThread *firstThread, **threadsEnd, *lastThread;
     EtwCallRow **rowsEnd;
     EtwCallNode *lastRoot;
@@ -132,7 +151,7 @@ void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 EtwCallRow *EtwCallRowFind(Calls *c, const char *name, size_t size);
 EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size);
 CallUse *EtwCallUseOf(Calls *c, const CallThread *thread, EtwCallRow *row);
-/* The child of parent for another call. */
+/* The child of parent for another call; parent itself if it is of the last level. */
 EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row);
 const EtwCostClass *EtwCostClassOf(Calls *c, EtwCostKind kind, const char *name);
 void EtwCostAdd(EtwCosts *costs, const EtwCost *cost);

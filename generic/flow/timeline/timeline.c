@@ -340,8 +340,7 @@ static TimeRow *levelOf(TimeLane *lane, int level)
 {
     if (level >= lane->info.levels) {
         lane->levels = EtwRealloc(lane->levels, ((size_t)level + 1) * sizeof *lane->levels);
-        memset(lane->levels + lane->info.levels, 0,
-                (size_t)(level + 1 - lane->info.levels) * sizeof *lane->levels);
+        memset(&lane->levels[level], 0, sizeof *lane->levels);
         lane->info.levels = level + 1;
     }
     return &lane->levels[level];
@@ -354,7 +353,12 @@ static void pushCall(void *ctx, EtwCallNode *thread, int64_t time, const EtwCall
     TimeLane *lane = threadLane(t, thread->pid, thread->tid);
     (void)text;
     (void)size;
-    rowOpen(levelOf(lane, lane->depth++), time, textOfRow(t, proc), t->count);
+    if (lane->depth < ETW_CALL_LEVELS) {
+        rowOpen(levelOf(lane, lane->depth), time, textOfRow(t, proc), t->count);
+    } else {
+        t->folded++;
+    }
+    lane->depth++;
 }
 
 static void popCall(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code)
@@ -366,8 +370,8 @@ static void popCall(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallR
                      : code == 1           ? ETW_MARK_ERROR
                                            : 0;
     lane->info.errors += code == 1;
-    if (lane->depth > 0) {
-        rowClose(levelOf(lane, --lane->depth), time, marks);
+    if (lane->depth > 0 && --lane->depth < ETW_CALL_LEVELS) {
+        rowClose(levelOf(lane, lane->depth), time, marks);
     }
 }
 
@@ -623,6 +627,7 @@ void EtwTimelineGetInfo(const EtwTimeline *t, EtwTimelineInfo *info)
     info->last = t->count ? t->last : -1;
     info->begin = t->begin != INT64_MAX ? t->begin : info->first;
     info->unordered = t->unordered;
+    info->folded = t->folded;
     info->reported = t->reported;
     info->memory = (size_t)t->capacity * 18 + t->blockCapacity * 8 + t->matchCapacity * 4;
     for (int i = 0; i < t->laneCount; i++) {

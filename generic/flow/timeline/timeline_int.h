@@ -78,7 +78,7 @@ struct EtwTimeline {
     int64_t begin; /* of the first event that is not about the session; INT64_MAX: none */
     uint32_t *matched;
     uint32_t matchCount, matchCapacity;
-    uint64_t unordered, reported;
+    uint64_t unordered, reported, folded;
     EtwTimelineInfo final; /* counts of the calls, valid after the end */
 };
 

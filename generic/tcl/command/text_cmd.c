@@ -26,8 +26,12 @@ static int visibleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     } else {
         EtwAddSafeLines(&out, text, size);
     }
-    Tcl_SetObjResult(interp, EtwTakeText(&out));
+    Tcl_Obj *result = EtwTakeText(interp, &out);
     Tcl_DStringFree(&ds);
+    if (result == NULL) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, result);
     return TCL_OK;
 }
 

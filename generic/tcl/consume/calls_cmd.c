@@ -183,6 +183,12 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
     EtwPut(dict, "cut", EtwUint64Obj(calls->cut));
     EtwPut(dict, "asleep", EtwUint64Obj(calls->asleep));
     EtwPut(dict, "unmatched", EtwUint64Obj(calls->unmatched));
+    if (calls->folded > 0) {
+        EtwPut(dict, "folded", EtwUint64Obj(calls->folded));
+    }
+    if (calls->shortened > 0) {
+        EtwPut(dict, "shortened", EtwUint64Obj(calls->shortened));
+    }
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source)));
     EtwPut(dict, "warnings", EtwQueryWarnings(query));
     if (as != AS_TREE) {
@@ -201,7 +207,10 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
     const EtwReadNote notes[] = {
             {calls->cut, "cut: still running when their thread or the trace ended"},
             {calls->asleep, "asleep: never came back from yield (or their leaves were lost)"},
-            {calls->unmatched, "left without an enter, not counted: begun before, or lost"}};
+            {calls->unmatched, "left without an enter, not counted: begun before, or lost"},
+            {calls->folded,
+                    "deeper than the 500 levels of the tree: counted as \"" ETW_CALL_DEEPER "\""},
+            {calls->shortened, "resumed from yield with the inner 128 calls of a coroutine only"}};
 
     EtwTextPrintf(out, "-- %llu calls in %llu events\n", (unsigned long long)calls->calls,
             (unsigned long long)calls->events);
@@ -236,12 +245,12 @@ static Tcl_Obj *resultObj(const CallsReading *o)
         EtwCallsJson(calls, o->as != AS_TREE, o->as != AS_PROFILE, &out);
         break;
     case ETW_FORMAT_CALLS_FOLDED:
-        EtwCallsFoldedText(calls, SIZE_MAX, &out);
+        EtwCallsFoldedText(calls, ETW_RESULT_MAX, &out);
         break;
     default:
         addText(&out, query, calls, o->as);
     }
-    return EtwTakeText(&out);
+    return EtwTakeText(o->reading.interp, &out);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -294,7 +303,7 @@ static int endCalls(void *record)
 
     EtwCallsEnd(o->calls);
     o->reading.result = resultObj(o);
-    return TCL_OK;
+    return o->reading.result ? TCL_OK : TCL_ERROR;
 }
 
 static int closeCalls(void *record, int result)

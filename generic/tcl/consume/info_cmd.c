@@ -208,7 +208,8 @@ static void putMore(Tcl_Obj *dict, const EtlInfo *info, const EtwTraceStats *sta
     EtwText system = {0};
 
     EtwInfoSystem(&system, info, stats);
-    EtwPut(dict, "os", EtwTakeText(&system));
+    EtwPut(dict, "os", EtwTextObj(system.data, system.size));
+    EtwTextFree(&system);
     EtwPut(dict, "buildlab", EtwStringObj(info->buildLab));
     EtwPut(dict, "cpumhz", EtwUint64Obj(info->cpuMHz));
     EtwPut(dict, "layout", Tcl_ObjPrintf("%u.%u", info->layoutMajor, info->layoutMinor));
@@ -393,11 +394,11 @@ static int endInfo(void *record)
 
     if (ETW_FORMAT_INFO + o->format == ETW_FORMAT_INFO_TEXT) {
         EtwInfoText(&text, query->source, o->stats);
-        o->reading.result = EtwTakeText(&text);
+        o->reading.result = EtwTakeText(o->reading.interp, &text);
     } else {
         o->reading.result = infoDict(query, o->stats);
     }
-    return TCL_OK;
+    return o->reading.result ? TCL_OK : TCL_ERROR;
 }
 
 static int closeInfo(void *record, int result)

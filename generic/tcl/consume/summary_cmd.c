@@ -235,7 +235,7 @@ static Tcl_Obj *resultObj(const SummaryReading *o)
         EtwSummaryText(s, top, o->histogram != 0, &out);
         addNotes(&out, query, s);
     }
-    return EtwTakeText(&out);
+    return EtwTakeText(o->reading.interp, &out);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -260,7 +260,7 @@ static int endSummary(void *record)
 
     EtwSummaryEnd(o->summary);
     o->reading.result = resultObj(o);
-    return TCL_OK;
+    return o->reading.result ? TCL_OK : TCL_ERROR;
 }
 
 static int closeSummary(void *record, int result)

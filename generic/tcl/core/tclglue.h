@@ -186,7 +186,9 @@ void EtwAddTextOf(EtwText *out, Tcl_Obj *obj, bool utf16);
 /* A Tcl value from bytes that should be UTF-8; invalid ones become U+FFFD. */
 Tcl_Obj *EtwTextObj(const char *utf8, size_t size);
 Tcl_Obj *EtwStringObj(const char *utf8); /* ends with NUL */
-Tcl_Obj *EtwTakeText(EtwText *text);     /* frees *text */
+/* Frees *text. NULL: it has more than ETW_RESULT_MAX bytes, error left. */
+Tcl_Obj *EtwTakeText(Tcl_Interp *interp, EtwText *text);
+#define ETW_RESULT_MAX ((size_t)1 << 30)
 /* Path of a file in the native file system. Same ownership as EtwUtf8Of. NULL: error left. */
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
 /* True if the names refer to the same file. */

@@ -117,10 +117,18 @@ Tcl_Obj *EtwStringObj(const char *utf8)
     return EtwTextObj(utf8, strlen(utf8));
 }
 
-Tcl_Obj *EtwTakeText(EtwText *text)
+Tcl_Obj *EtwTakeText(Tcl_Interp *interp, EtwText *text)
 {
-    Tcl_Obj *result = EtwTextObj(text->data, text->size);
+    Tcl_Obj *result = NULL;
 
+    if (text->size <= ETW_RESULT_MAX) {
+        result = EtwTextObj(text->data, text->size);
+    } else {
+        EtwTclFail(interp, ETW_E_LIMIT, "RESULT", "",
+                "the result has more than %d MB: select fewer events, or write to a file with "
+                "\"etw export\"",
+                (int)(ETW_RESULT_MAX >> 20));
+    }
     EtwTextFree(text);
     return result;
 }

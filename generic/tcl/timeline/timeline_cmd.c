@@ -233,6 +233,7 @@ static Tcl_Obj *infoObj(const EtwTclTimeline *t)
     EtwPut(dict, "cut", EtwUint64Obj(info.cut));
     EtwPut(dict, "unmatched", EtwUint64Obj(info.unmatched));
     EtwPut(dict, "unordered", EtwUint64Obj(info.unordered));
+    EtwPut(dict, "folded", EtwUint64Obj(info.folded));
     EtwPut(dict, "lost", EtwUint64Obj(t->lost));
     EtwPut(dict, "reported", EtwUint64Obj(info.reported));
     EtwPut(dict, "memory", EtwUint64Obj(info.memory));

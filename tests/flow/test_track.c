@@ -10,6 +10,8 @@
 #include "flow/source/source_int.h"
 #include "flow/track/name_tracker.h"
 #include "flow/track/track_layout.h"
+#include "schema/kernel/kernel_classes.h"
+#include "semantics/declared_events.h"
 #include <stdlib.h>
 
 static const char process[] = "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c";
@@ -414,6 +416,52 @@ static void stacks_2_5_ends(void)
     EtwSourceClose(source);
 }
 
+static bool IsListed(const EtwGuid *guid)
+{
+    size_t count;
+    const EtwGuid *classes = EtwTrackClasses(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (EtwGuidEqual(&classes[i], guid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void CheckClass(void *ctx, const EtwProviderDef *def)
+{
+    int *listed = ctx;
+    bool names = false;
+    for (int i = 0; i < def->eventCount; i++) {
+        names = names || EtwSemanticsOf(&def->events[i]->schema)->naming != ETW_NAMES_NOTHING;
+    }
+    CHECK_MSG(IsListed(&def->guid) == names, "%s: events with names: %d", def->name, names);
+    *listed += names;
+}
+
+/* The list of classes has those whose events name something, by semantics.c and declared_events.c. */
+static void names_1_7_classes(void)
+{
+    size_t count;
+    int listed = 2; /* Microsoft-Windows-Kernel-Process and -File have no table */
+    EtwGuid guid;
+    EtwKernelVisit(CheckClass, &listed);
+    for (const EtwDeclaredProvider *p = etwDeclaredProviders; p->name != NULL; p++) {
+        bool names = false;
+        for (int i = 0; i < p->eventCount; i++) {
+            names = names || p->events[i].naming != ETW_NAMES_NOTHING;
+        }
+        names = names && strcmp(p->name, "Linux-contextswitch") != 0; /* is not read ahead */
+        EtwGuidFromName(p->name, &guid);
+        CHECK_MSG(IsListed(&guid) == names, "%s: events with names: %d", p->name, names);
+        listed += names;
+    }
+    CHECK(EtwGuidParse("22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716", &guid) && IsListed(&guid));
+    CHECK(EtwGuidParse("edd08927-9cc4-4e65-b970-c2560fb5c289", &guid) && IsListed(&guid));
+    EtwTrackClasses(&count);
+    CHECK_EQ(count, listed);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -423,6 +471,7 @@ int main(int argc, char **argv)
     CHECK_RUN(names_1_4_objects);
     CHECK_RUN(names_1_5_modules);
     CHECK_RUN(names_1_6_plans);
+    CHECK_RUN(names_1_7_classes);
     CHECK_RUN(stacks_2_1_parts);
     CHECK_RUN(stacks_2_2_keys);
     CHECK_RUN(stacks_2_3_off);

@@ -422,14 +422,9 @@ static const char *matchSegment(
     return at;
 }
 
-static bool isSeparator(const Text *text, char c)
-{
-    return isBlank(c) || c == text->separator;
-}
-
 static const char *wordEnd(const Text *text, const char *at)
 {
-    while (at < text->end && !isSeparator(text, *at)) {
+    while (at < text->end && !isBlank(*at) && *at != text->separator) {
         at++;
     }
     return at;
@@ -530,7 +525,7 @@ static const char *extendStart(
     if (which >= 0 && level == 0) {
         return at + 1;
     }
-    for (at = start; at > from && !isSeparator(text, at[-1]);) {
+    for (at = start; at > from && !isBlank(at[-1]) && at[-1] != text->separator;) {
         at--;
     }
     while (at < start && indexIn(opening, *at) >= 0) {
@@ -589,12 +584,11 @@ static void coverPattern(Text *text, const Pattern *p)
 /* The end of a text without what EtwFieldEnd adds to one that is cut. */
 static const char *bodyEnd(const char *data, size_t size)
 {
-    const char *end = data + size;
-    const char *at = end;
-    if (size == 0 || at[-1] != ']') {
+    const char *end = data + size, *at = end;
+    if (size == 0 || *--at != ']') {
         return end;
     }
-    for (at--; at > data && ((at[-1] >= '0' && at[-1] <= '9') || at[-1] == '~');) {
+    while (at > data && ((at[-1] >= '0' && at[-1] <= '9') || at[-1] == '~')) {
         at--;
     }
     bool marked = at - data >= 5 && memcmp(at - 5, "\xE2\x80\xA6[+", 5) == 0;
@@ -653,14 +647,7 @@ static bool isFixedText(const EtwDeclaredField *field)
 
 static size_t sizeOf(const EtwDeclaredField *field)
 {
-    switch (field->in) {
-    case ETW_IN_UINT64:
-        return 8;
-    case ETW_IN_UINT16:
-        return 2;
-    default:
-        return 4;
-    }
+    return field->in == ETW_IN_UINT64 ? 8 : field->in == ETW_IN_UINT16 ? 2 : 4;
 }
 
 /* A text and its size. Returns what follows. */

@@ -1,5 +1,5 @@
 /*
- * script/command_kind.c --
+ * script/hooks/command_kind.c --
  *
  *	Determines the kind of a command by comparing its C procedures with those of sample
  *	commands, which are created once per process in a temporary interpreter. Uses the public API

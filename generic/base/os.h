@@ -216,6 +216,12 @@ EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *errPtr);
  * bytes, and must not exist. Otherwise it must be a regular file of this user, and its size is used.
  */
 EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, EtwError *errPtr);
+/*
+ * Reserve memory for a part of a shared mapping, whose contents do not change. Without it the first access to a
+ * page ends the process with SIGBUS when the file system is full. ETW_E_IO: no room. path: for the message.
+ */
+EtwStatus OsMapReserve(
+        const OsMap *map, size_t offset, size_t size, const char *path, EtwError *errPtr);
 EtwStatus OsMapFile(
         OsMap *map, const char *path, EtwError *errPtr); /* read-only, private; size 0: base NULL */
 /* Remove a file's pages from the process's memory. The next access reads them again. */
@@ -244,6 +250,8 @@ EtwStatus OsFileTemp(OsFile **filePtr, EtwError *errPtr);
 /* Map a temporary file read-only. The file is closed, also on failure. Its content exists as long as
  * the mapping. */
 EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *errPtr);
+uint64_t OsFreeSpace(
+        const char *path); /* bytes for this user in the file's directory; UINT64_MAX: unknown */
 bool OsFileRemove(const char *path);
 bool OsFileExists(const char *path);
 

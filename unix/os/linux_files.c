@@ -72,25 +72,37 @@ static EtwStatus checkOurs(int fd, const char *path, struct stat *st, EtwError *
     return ETW_OK;
 }
 
-/*
- * The file is sparse. If the file system is full, a write to a new page raises SIGBUS, so check the
- * free space now. It may still shrink later.
- */
-static EtwStatus checkDiskSpace(int fd, const char *path, size_t size, EtwError *err)
+/* Not in the headers of older systems. Since Linux 5.14. */
+enum { POPULATE_WRITE = 23 };
+
+static EtwStatus noRoom(const char *path, size_t size, int osError, EtwError *err)
 {
-    struct statvfs fs;
-    if (fstatvfs(fd, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < size) {
-        return EtwFailOs(err, ETW_E_IO, ENOSPC, "MAP", path,
-                "no room for %zu KB of shared memory in \"%s\": use less or smaller buffers, or "
-                "set "
-                "ETW_RUNTIME_DIR to another place",
-                size / 1024, path);
-    }
+    return EtwFailOs(err, ETW_E_IO, osError, "MAP", path,
+            "no room for %zu KB of shared memory in \"%s\": use fewer or smaller buffers, or set "
+            "ETW_RUNTIME_DIR to another directory",
+            size / 1024, path);
+}
+
+/* The file is sparse, unless the kernel cannot reserve parts of a mapping. */
+static EtwStatus setSize(int fd, const char *path, size_t size, EtwError *err)
+{
     if (ftruncate(fd, (off_t)size) != 0) {
         return EtwFailOs(
                 err, ETW_E_IO, errno, "MAP", path, "cannot size \"%s\" to %zu bytes", path, size);
     }
-    return ETW_OK;
+    int osError = madvise(NULL, 0, POPULATE_WRITE) == 0 ? 0 : posix_fallocate(fd, 0, (off_t)size);
+    return osError == 0 ? ETW_OK : noRoom(path, size, osError, err);
+}
+
+EtwStatus OsMapReserve(
+        const OsMap *map, size_t offset, size_t size, const char *path, EtwError *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = offset % page;
+    if (madvise(map->base + offset - before, size + before, POPULATE_WRITE) == 0 ||
+            errno == EINVAL) {
+        return ETW_OK;
+    }
+    return noRoom(path, size, errno == EFAULT ? ENOSPC : errno, err);
 }
 
 EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, EtwError *err)
@@ -109,7 +121,7 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
     }
     status = checkOurs(fd, path, &st, err);
     if (status == ETW_OK && create) {
-        status = checkDiskSpace(fd, path, size, err);
+        status = setSize(fd, path, size, err);
     }
     if (status == ETW_OK && !create) {
         size = (size_t)st.st_size;
@@ -339,6 +351,16 @@ EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
     }
     OsFileClose(file);
     return status;
+}
+
+uint64_t OsFreeSpace(const char *path)
+{
+    struct statvfs fs;
+    char dir[PATH_MAX];
+    const char *end = strrchr(path, '/');
+    snprintf(dir, sizeof dir, "%.*s/", end != NULL ? (int)(end - path) : 1,
+            end != NULL ? path : ".");
+    return statvfs(dir, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
 }
 
 bool OsFileRemove(const char *path)

@@ -438,6 +438,18 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
     return status;
 }
 
+/* A file that is not sparse has its room on the disk. */
+EtwStatus OsMapReserve(
+        const OsMap *map, size_t offset, size_t size, const char *path, EtwError *err)
+{
+    (void)map;
+    (void)offset;
+    (void)size;
+    (void)path;
+    (void)err;
+    return ETW_OK;
+}
+
 EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
 {
     HANDLE file = openFile(path, GENERIC_READ, OPEN_EXISTING,
@@ -663,6 +675,12 @@ EtwStatus OsFileTempMap(OsFile *file, OsMap *map, EtwError *err)
  * closed. After this call the name must be free, as on Linux. So the file is renamed first, which
  * Windows permits in both cases. Files that cannot be deleted yet are deleted later (sweepGone).
  */
+uint64_t OsFreeSpace(const char *path)
+{
+    (void)path; /* the size of a mapping is reserved when its file is made */
+    return UINT64_MAX;
+}
+
 bool OsFileRemove(const char *path)
 {
     wchar_t *wide = systemPath(path);

@@ -153,7 +153,10 @@ EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *err)
         return status;
     }
     l = (Launch *)map.base;
-    status = fillLaunch(l, config, err);
+    status = OsMapReserve(&map, 0, sizeof *l, path, err);
+    if (status == ETW_OK) {
+        status = fillLaunch(l, config, err);
+    }
     if (status == ETW_OK) {
         OsFullPath(path, argument, sizeof argument);
         status = OsDetach(loggerProcess, argument, &pid, err);

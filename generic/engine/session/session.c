@@ -18,6 +18,7 @@ enum {
     DEFAULT_BUFFER_KB = 256,
     DEFAULT_BUFFERS = 128,
     DEFAULT_LEAST = 16,
+    SMALLEST = 4, /* buffers, when there is little shared memory */
     DEFAULT_FLUSH_MS = 1000,
     MAX_BUFFERS = 16384,
     LOOK_AROUND = 1000 * 1000000 /* ns */
@@ -198,6 +199,15 @@ static EtwStatus directoryGone(const char *name, const char *path, EtwError *err
             path);
 }
 
+/* Fewer where shared memory is small, as in a container: a session takes at most a quarter of it. */
+static uint32_t defaultBuffers(const char *path, uint32_t bufferSize)
+{
+    uint64_t count = OsFreeSpace(path) / 4 / bufferSize;
+    return count < SMALLEST          ? SMALLEST
+           : count < DEFAULT_BUFFERS ? (uint32_t)count
+                                     : DEFAULT_BUFFERS;
+}
+
 static EtwStatus makeRing(
         EtwSession *s, const EtwSessionConfig *c, uint64_t instance, EtwError *err)
 {
@@ -212,13 +222,13 @@ static EtwStatus makeRing(
      * With two buffers for each CPU, a writer can replace a full buffer without waiting for the
      * logger.
      */
-    config.buffers = c->maxBuffers ? c->maxBuffers : DEFAULT_BUFFERS;
+    RegSessionPath(instance, path, sizeof path);
+    config.buffers = c->maxBuffers ? c->maxBuffers : defaultBuffers(path, config.bufferSize);
     config.minBuffers = c->minBuffers                     ? c->minBuffers
                         : config.cpus * 2 > DEFAULT_LEAST ? config.cpus * 2
                                                           : DEFAULT_LEAST;
     config.minBuffers = config.minBuffers > config.buffers ? config.buffers : config.minBuffers;
     config.overwrite = c->mode == ETW_FILE_MEMORY;
-    RegSessionPath(instance, path, sizeof path);
     s->ring = EtwAlloc(sizeof *s->ring);
     status = RingCreate(s->ring, path, &config, err);
     if (status != ETW_OK) {

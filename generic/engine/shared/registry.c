@@ -99,7 +99,7 @@ void RegUnlock(void)
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 
-enum { GENERATIONS = 0x3FFFFE };
+enum { GENERATIONS = 0x3FFFFE, FIRST_CLASS = 64 /* offset 0 means "none" */ };
 
 /* Also for a provider that takes a slot. */
 static uint32_t newGeneration(Registry *r)
@@ -192,7 +192,7 @@ static void reset(Registry *r)
     r->size = (uint32_t)sizeof *r;
     r->lastInstance = last;
     r->lastGeneration = generation;
-    r->arenaUsed = 64; /* offset 0 means "none" */
+    r->arenaUsed = FIRST_CLASS;
 }
 
 /* Give a forked child the registrations of its parent. */
@@ -266,6 +266,13 @@ static EtwStatus mapLocked(EtwError *err)
     }
     if (status == ETW_E_LOOKUP || status == ETW_E_FORMAT) {
         status = OsMapShared(&reg.map, path, true, sizeof(Registry), err);
+    }
+    /* Also of an existing one: its maker may have been killed before. The arena: when a class is added. */
+    if (status == ETW_OK) {
+        status = OsMapReserve(&reg.map, 0, offsetof(Registry, arena) + FIRST_CLASS, path, err);
+        if (status != ETW_OK) {
+            OsUnmap(&reg.map);
+        }
     }
     return status;
 }
@@ -576,7 +583,9 @@ uint32_t RegClassOf(const RegClass *head, const uint8_t *traits, const uint8_t *
             return offset;
         }
     }
-    if (size > REG_ARENA - r->arenaUsed) {
+    if (size > REG_ARENA - r->arenaUsed ||
+            OsMapReserve(&reg.map, offsetof(Registry, arena) + r->arenaUsed, size, "", NULL) !=
+                    ETW_OK) {
         return 0;
     }
     offset = r->arenaUsed;
@@ -595,7 +604,8 @@ const RegClass *RegClassAt(uint32_t offset)
 {
     const Registry *r = RegGet();
     const RegClass *c;
-    if (r == NULL || offset < 64 || offset % 8 != 0 || offset > REG_ARENA - sizeof(RegClass)) {
+    if (r == NULL || offset < FIRST_CLASS || offset % 8 != 0 || offset >= r->arenaUsed ||
+            offset > REG_ARENA - sizeof(RegClass)) {
         return NULL;
     }
     c = (const RegClass *)(r->arena + offset);

@@ -52,6 +52,15 @@ EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, Etw
     size_t size = control + (size_t)config->buffers * config->bufferSize;
     EtwStatus status = OsMapShared(&ring->map, path, true, size, err);
     RingHeader *h;
+    if (status == ETW_OK) {
+        /* The first buffers, too: a page fault inside a write costs more than the write. */
+        status = OsMapReserve(&ring->map, 0,
+                control + (size_t)config->minBuffers * config->bufferSize, path, err);
+        if (status != ETW_OK) {
+            OsUnmap(&ring->map);
+            OsFileRemove(path);
+        }
+    }
     if (status != ETW_OK) {
         return status;
     }
@@ -67,9 +76,8 @@ EtwStatus RingCreate(Ring *ring, const char *path, const RingConfig *config, Etw
     h->overwrite = config->overwrite;
     h->dataOffset = (uint32_t)control;
     bindPointers(ring);
-    /* Touch the first buffers now: a page fault inside a write costs more than the write. */
-    for (size_t at = 0; at < (size_t)config->minBuffers * config->bufferSize; at += PAGE) {
-        ((volatile uint8_t *)ring->data)[at] = 0;
+    for (uint32_t i = 0; i < config->minBuffers; i++) {
+        ring->buffers[i].backed = 1;
     }
     h->magic = RING_MAGIC;
     return ETW_OK;
@@ -95,11 +103,24 @@ EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *er
     return ETW_OK;
 }
 
+/* Reserve a buffer's memory at its first use. When there is no room, no further buffer will be used. */
+static bool back(Ring *ring, uint32_t buffer)
+{
+    RingBuffer *b = &ring->buffers[buffer];
+    if (!atomic_load_explicit(&b->backed, memory_order_relaxed)) {
+        size_t at = ring->header->dataOffset + (size_t)buffer * ring->bufferSize;
+        if (OsMapReserve(&ring->map, at, ring->bufferSize, "", NULL) != ETW_OK) {
+            atomic_store(&ring->header->maxBuffers, buffer);
+            return false;
+        }
+        atomic_store_explicit(&b->backed, 1, memory_order_relaxed);
+    }
+    return true;
+}
+
 void RingPrefault(Ring *ring)
 {
-    for (size_t at = (size_t)ring->header->minBuffers * ring->bufferSize;
-            at < (size_t)ring->bufferCount * ring->bufferSize; at += PAGE) {
-        atomic_fetch_or_explicit((_Atomic uint32_t *)(ring->data + at), 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < ring->bufferCount && back(ring, i); i++) {
     }
 }
 
@@ -157,7 +178,11 @@ static uint32_t claimFree(Ring *ring, uint64_t *wordPtr)
         *wordPtr = atomic_load_explicit(&b->state, memory_order_relaxed);
         if (stateOf(*wordPtr) == RING_FREE && take(b, wordPtr)) {
             ETW_TEST_POINT("switch.claimed");
-            return i;
+            if (back(ring, i)) {
+                return i;
+            }
+            setState(b, RING_FREE); /* nothing was written: still zeroed */
+            break;
         }
     }
     return RING_NO_BUFFER;
@@ -616,8 +641,10 @@ static void sweepClaim(Ring *ring, uint32_t buffer, uint64_t word)
     } else if (hasEvents) {
         state = ring->header->overwrite ? RING_USED : RING_READ; /* not wiped yet */
     } else {
-        /* the claimer may have died while it zeroed the buffer */
-        memset(RingDataOf(ring, buffer), 0, ring->bufferSize);
+        if (atomic_load_explicit(&b->backed, memory_order_relaxed)) {
+            /* the claimer may have died while it zeroed the buffer */
+            memset(RingDataOf(ring, buffer), 0, ring->bufferSize);
+        }
         countOverwritten(b);
         state = RING_FREE;
     }

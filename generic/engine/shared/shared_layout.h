@@ -99,8 +99,8 @@ typedef struct RegClass {
 
 typedef struct Registry {
     uint64_t magic;
-    uint32_t size;      /* sizeof(Registry): a version of the layout */
-    uint32_t arenaUsed; /* bytes; a class is published after this has moved past it */
+    uint32_t size;              /* sizeof(Registry): a version of the layout */
+    _Atomic uint32_t arenaUsed; /* bytes; a class is published after this has moved past it */
     uint64_t lastInstance;
     uint32_t lastGeneration; /* of a process or provider */
     RegSession sessions[ETW_MAX_SESSIONS];
@@ -181,6 +181,7 @@ typedef struct RingBuffer {
     _Atomic uint32_t stream;
     _Atomic uint32_t abandoned; /* a hung writer may still store into it: never reused */
     _Atomic uint32_t stuck;     /* overwrite mode: contains a record that was left open */
+    _Atomic uint32_t backed;    /* its memory is reserved (OsMapReserve) */
     /* Overwrite mode: events that were lost when the buffer was recycled, in all; and the same after
      * the recycling in progress, which RingSweep completes when the claimer is dead. */
     _Atomic uint64_t overwritten, overwrittenNext;

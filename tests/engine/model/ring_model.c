@@ -89,6 +89,17 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
     map->size = size;
     return ETW_OK;
 }
+EtwStatus OsMapReserve(
+        const OsMap *map, size_t offset, size_t size, const char *path, EtwError *err)
+{
+    (void)map, (void)offset, (void)size, (void)path, (void)err;
+    return ETW_OK;
+}
+bool OsFileRemove(const char *path)
+{
+    (void)path;
+    return true;
+}
 void OsUnmap(OsMap *map)
 {
     (void)map;
@@ -157,6 +168,7 @@ static void publish(void)
         PUBLISH(b->serial);
         PUBLISH(b->abandoned);
         PUBLISH(b->stuck);
+        PUBLISH(b->backed);
         PUBLISH(b->overwritten);
         PUBLISH(b->overwrittenNext);
         for (uint32_t at = 0; at < ring.bufferSize; at += 8) {

@@ -1,18 +1,18 @@
 /*
  * script/script_redact.c --
  *
- *	See script_redact.h. Two steps. Words that match a pattern as a whole are masked while the fields of
- *	an event are made. Then the texts of the finished payload are searched, whatever they are: error
- *	messages, scripts, names. There a pattern without wildcards is found anywhere. A pattern with wildcards is found
- *	where no letter, digit or underscore is beside its ends; a star at its end extends it to the next
- *	blank, or to the bracket or quote that closes the one before it.
+ *	Two steps. Words that match a pattern as a whole are masked while the fields of an event are
+ *	composed. Then all texts of the finished payload are searched: error messages, scripts,
+ *	names. In these, a pattern without wildcards is found anywhere. A pattern with wildcards is
+ *	found if no letter, digit or underscore is next to its ends; a star at its end extends it to
+ *	the next blank, or to the bracket or quote that closes the one before it.
  */
 #include "script/script_redact.h"
 #include "base/unicode.h"
 #include <string.h>
 
 static const char mask[] = "***";
-static const char cutMark[] = "\xE2\x80\xA6"; /* with which EtwFieldEnd begins its mark */
+static const char cutMark[] = "\xE2\x80\xA6"; /* begins the mark that EtwFieldEnd adds */
 
 /* One character of a pattern. */
 typedef struct Atom {
@@ -28,13 +28,13 @@ typedef struct Segment {
 } Segment;
 
 typedef struct Pattern {
-    char *glob; /* as it was given, in Tcl's UTF-8 */
-    char *utf8; /* in real UTF-8, as the texts of events are */
+    char *glob; /* as specified, in Tcl's UTF-8 */
+    char *utf8; /* in standard UTF-8, like the texts of events */
     Atom *atoms;
     Segment *segments;
     int count;        /* of segments; 0: the pattern is stars only */
     bool plain;       /* no wildcards */
-    bool leads, ends; /* with a star */
+    bool leads, ends; /* begins, ends with a star */
 } Pattern;
 
 struct EtwRedaction {
@@ -44,7 +44,7 @@ struct EtwRedaction {
 
 /* ---- Patterns -------------------------------------------------------------------------------- */
 
-/* The character of a pattern at `at`, which is no star. Returns what follows. */
+/* Parses the character of a pattern at `at`, which is not a star. Returns the position after it. */
 static const char *takeAtom(Atom *atom, const char *at, const char *end)
 {
     *atom = (Atom){.kind = ATOM_BYTE, .byte = *at};
@@ -145,7 +145,10 @@ void EtwRedactUse(EtwScriptState *state, EtwRule *rule, int change)
     }
 }
 
-/* The rules that apply to an event: those in use, and its own. Start with NULL. */
+/*
+ * Iterates over the rules that apply to an event: those in use, and the event's own. previous is
+ * NULL at the start.
+ */
 static const EtwRule *nextRule(
         const EtwScriptState *state, const EtwRule *own, const EtwRule *previous)
 {
@@ -177,7 +180,7 @@ static bool inSet(const Atom *atom, uint32_t c)
     return false;
 }
 
-/* The end of what the atom matches at `at` < end, or NULL. */
+/* The end of the match of the atom at `at` < end, or NULL. */
 static const char *matchAtom(const Atom *atom, const char *at, const char *end)
 {
     size_t length;
@@ -196,7 +199,7 @@ static const char *matchAtoms(const Segment *segment, const char *at, const char
     return at;
 }
 
-/* Where a segment would begin that ends at `at`; NULL: before `from`. */
+/* The start of a segment that ends at `at`; NULL if it is before `from`. */
 static const char *segmentStart(const Segment *segment, const char *from, const char *at)
 {
     for (int i = segment->count; i-- > 0;) {
@@ -211,7 +214,7 @@ static const char *segmentStart(const Segment *segment, const char *from, const 
     return at;
 }
 
-/* As Tcl_StringMatch, whose time is exponential in the number of stars. */
+/* Like Tcl_StringMatch, whose time is exponential in the number of stars. */
 static bool matchesWhole(const Pattern *p, const char *at, const char *end)
 {
     for (int i = 0; i < p->count; i++) {
@@ -233,7 +236,7 @@ static bool matchesWhole(const Pattern *p, const char *at, const char *end)
     return true;
 }
 
-enum { WORDS_DEPTH = 32 }; /* lists in lists */
+enum { WORDS_DEPTH = 32 }; /* depth of nested lists */
 
 typedef struct Rules {
     const EtwScriptState *state;
@@ -258,7 +261,7 @@ static bool matchesWord(const Rules *rules, const char *word)
 static bool maskInto(
         Tcl_DString *out, const char *text, size_t size, const Rules *rules, int depth);
 
-/* Elements of a well-formed list; false: nothing to mask, or no list. */
+/* Mask elements of a list; false: nothing was masked, or not a well-formed list. */
 static bool maskElements(Tcl_DString *out, const char *text, const Rules *rules, int depth)
 {
     Tcl_Size count;
@@ -289,7 +292,7 @@ static bool isBlank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Words between blanks, of any text. */
+/* Mask the words of any text that are separated by blanks. */
 static bool maskBetweenBlanks(Tcl_DString *out, const char *text, size_t size, const Rules *rules)
 {
     bool changed = false;
@@ -309,7 +312,7 @@ static bool maskBetweenBlanks(Tcl_DString *out, const char *text, size_t size, c
     return changed;
 }
 
-/* The text with what matches replaced; true: something did. */
+/* Append the text with matching words masked; true: some were. */
 static bool maskInto(Tcl_DString *out, const char *text, size_t size, const Rules *rules, int depth)
 {
     if (matchesWord(rules, text)) {
@@ -329,15 +332,15 @@ void EtwRedactWords(Tcl_DString *out, const EtwScriptState *state, const EtwRule
     maskInto(out, text, size, &(Rules){state, rule}, 0);
 }
 
-/* ---- A pattern in a text --------------------------------------------------------------------- */
+/* ---- Finding patterns in a text -------------------------------------------------------------- */
 
 /* A text of an event. */
 typedef struct Text {
-    const char *data, *end; /* without the mark of a cut */
-    bool cut;               /* more was there */
-    bool firstLine;         /* more lines may have been there */
-    char separator;         /* ends words, too */
-    bool *covered;          /* for each byte: is it to be masked; NULL: none is */
+    const char *data, *end; /* without the mark of truncation */
+    bool cut;               /* truncated at the end */
+    bool firstLine;         /* the first line of a text that may have more */
+    char separator;         /* separates words, in addition to blanks */
+    bool *covered;          /* one per byte: is it to be masked; NULL: none */
 } Text;
 
 static bool isWordChar(char c)
@@ -353,13 +356,16 @@ static const char *skipBackslashes(const char *at, const char *end)
     return at;
 }
 
-/* As Tcl quotes a byte with a backslash. */
+/* The character that Tcl writes after a backslash to quote the byte. */
 static char escapeOf(char byte)
 {
     return byte >= '\t' && byte <= '\r' ? "tnvfr"[byte - '\t'] : byte;
 }
 
-/* A blank of a pattern, where the text is a list: `a} {b` is a value with words on both sides. */
+/*
+ * Matches a blank of a pattern in a text that is a list, where braces and quotes may be next to the
+ * blank: `a} {b`.
+ */
 static const char *matchBlank(const char *at, const char *end)
 {
     const char *from;
@@ -375,7 +381,7 @@ static const char *matchBlank(const char *at, const char *end)
     return at > from ? at : NULL;
 }
 
-/* As matchAtom; list quoting is skipped. */
+/* Like matchAtom, but skips the quoting of lists. */
 static const char *matchQuoted(const Atom *atom, const char *at, const char *end)
 {
     if (atom->kind != ATOM_BYTE) {
@@ -394,7 +400,7 @@ static const char *matchQuoted(const Atom *atom, const char *at, const char *end
     return same ? behind + 1 : NULL;
 }
 
-/* Has a text been cut here, by us or by Tcl? */
+/* True if the text was truncated here, by this package or by Tcl. */
 static bool isCut(const Text *text, const char *at)
 {
     while (at < text->end && (*at == '\\' || *at == '}')) {
@@ -405,7 +411,10 @@ static bool isCut(const Text *text, const char *at)
                      : left >= 3 && (memcmp(at, "...", 3) == 0 || memcmp(at, cutMark, 3) == 0);
 }
 
-/* The end of the match at `at`, or NULL. What is cut matches when all that is left of it does. */
+/*
+ * The end of the match at `at`, or NULL. A truncated text matches if all of its remaining part
+ * does.
+ */
 static const char *matchSegment(
         const Text *text, const Segment *segment, const char *at, bool *cutPtr)
 {
@@ -431,14 +440,14 @@ static const char *wordEnd(const Text *text, const char *at)
 }
 
 /*
- * The end of a pattern that matches at `at`, stars at its ends left out; NULL: it does not. *behindPtr:
- * from where a match is to be looked for next.
+ * The end of the match of a pattern at `at`, without stars at its ends; NULL: no match. *behindPtr:
+ * where to search next.
  */
 static const char *matchPattern(
         const Text *text, const Pattern *p, const char *at, const char **behindPtr)
 {
     bool cut;
-    bool anyNext = p->plain || p->ends; /* a letter may follow */
+    bool anyNext = p->plain || p->ends; /* a letter may follow the match */
     const char *end = matchSegment(text, &p->segments[0], at, &cut);
     const char *limit;
     if (end == NULL || (!p->plain && !p->leads && at > text->data && isWordChar(at[-1]))) {
@@ -468,7 +477,7 @@ static const char *matchPattern(
     return end;
 }
 
-/* ---- How far a star at an end goes ----------------------------------------------------------- */
+/* ---- Extent of a star at an end -------------------------------------------------------------- */
 
 static const char opening[] = "\"'({[<", closing[] = "\"')}]>";
 
@@ -478,7 +487,10 @@ static int indexIn(const char *set, char c)
     return at != NULL ? (int)(at - set) : -1;
 }
 
-/* Where the bracket or quote closes that stands before a word; NULL: none does. */
+/*
+ * The position that closes the bracket or quote before `start`; NULL: there is no such bracket or
+ * quote.
+ */
 static const char *closer(const Text *text, const char *start, const char *at)
 {
     int which = start > text->data ? indexIn(opening, start[-1]) : -1;
@@ -496,7 +508,7 @@ static const char *closer(const Text *text, const char *start, const char *at)
             return at;
         }
     }
-    return text->end; /* all of the rest may belong to it */
+    return text->end; /* not closed: the rest may belong to it */
 }
 
 static const char *extendEnd(const Text *text, const char *start, const char *end)
@@ -511,7 +523,7 @@ static const char *extendEnd(const Text *text, const char *start, const char *en
     return at;
 }
 
-/* Not before `from`. */
+/* Moves the start of a match that begins with a star; not before `from`. */
 static const char *extendStart(
         const Text *text, const char *from, const char *start, const char *end)
 {
@@ -534,9 +546,9 @@ static const char *extendStart(
     return at;
 }
 
-/* ---- A text ---------------------------------------------------------------------------------- */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* Where a pattern may begin; NULL: nowhere any more. */
+/* The next position where a pattern may begin; NULL: none. */
 static const char *nextCandidate(const Text *text, const Atom *first, const char *at)
 {
     if (first->kind != ATOM_BYTE) {
@@ -563,7 +575,7 @@ static void coverPattern(Text *text, const Pattern *p)
 {
     const char *from = text->data, *at = from;
     if (p->count == 0) {
-        return; /* stars only: matches words, not texts */
+        return; /* only stars: matches words, not texts */
     }
     while ((at = nextCandidate(text, &p->segments[0].atoms[0], at)) != NULL) {
         const char *behind = at + 1;
@@ -581,7 +593,7 @@ static void coverPattern(Text *text, const Pattern *p)
     }
 }
 
-/* The end of a text without what EtwFieldEnd adds to one that is cut. */
+/* The end of a text without the mark that EtwFieldEnd adds to a truncated one. */
 static const char *bodyEnd(const char *data, size_t size)
 {
     const char *end = data + size, *at = end;
@@ -595,7 +607,7 @@ static const char *bodyEnd(const char *data, size_t size)
     return marked ? at - 5 : end;
 }
 
-/* The text with *** for what is covered. What grows much is cut. */
+/* Append the text with *** for each covered part. The text is truncated if it grows too long. */
 static void addMasked(EtwText *out, const Text *text, size_t size)
 {
     size_t begin = out->size, limit = size + ETW_NAME_MAX - 64;
@@ -617,7 +629,7 @@ static void addMasked(EtwText *out, const Text *text, size_t size)
     }
 }
 
-/* Append a text; what of *text depends on where it is from is set. */
+/* Append a redacted text. The caller has set data, separator and firstLine of *text. */
 static void redactText(EtwText *out, const Rules *rules, Text *text, size_t size)
 {
     const EtwRule *rule = NULL;
@@ -638,7 +650,7 @@ static void redactText(EtwText *out, const Rules *rules, Text *text, size_t size
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Words of ours: "read", "after", names of counters. */
+/* Fixed words of this package, such as "read", "after", names of counters. */
 static bool isFixedText(const EtwDeclaredField *field)
 {
     return field->role == ETW_ROLE_OPERATION || field->role == ETW_ROLE_KIND ||
@@ -650,7 +662,7 @@ static size_t sizeOf(const EtwDeclaredField *field)
     return field->in == ETW_IN_UINT64 ? 8 : field->in == ETW_IN_UINT16 ? 2 : 4;
 }
 
-/* A text and its size. Returns what follows. */
+/* Append a text and its size. Returns the position after it. */
 static const char *addText(
         EtwText *out, const Rules *rules, int event, const EtwDeclaredField *field, const char *at)
 {

@@ -17,16 +17,18 @@
 #include "etl/format.h"
 #include <stdio.h>
 
-enum { MAX_WAITS = 200 /* ms for writers that are inside a record */ };
+enum { MAX_WAITS = 200 /* ms to wait for writers that are inside a record */ };
 enum { MAX_REPORTED = ETW_MAX_SESSIONS };
 
 static EtwRecovered recoveredList[MAX_REPORTED]; /* guarded by RegLock */
 static int recoveredCount;
 
-/* ---- What is in the file --------------------------------------------------------------------- */
+/* ---- The contents of the file ---------------------------------------------------------------- */
 
-/* The buffer whose write had begun is in the file, up to where its header is to announce it. The header
- * is written last. */
+/*
+ * True if the buffer of an unfinished flush is in the file, up to the size that its header will
+ * state. The header is written last.
+ */
 static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *user, uint32_t cpu)
 {
     uint64_t at = (uint64_t)atomic_load(&user->flushSlot) * bufferSize;
@@ -36,7 +38,7 @@ static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *
            EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->flushUsed);
 }
 
-/* Record the writes that were completed but not recorded. */
+/* Record the flushes that were completed but not recorded. */
 static void settleFlushes(Ring *ring, const char *path)
 {
     OsMap file = {0};
@@ -69,10 +71,12 @@ typedef struct Recovery {
     UnsavedReader *readers; /* one per stream */
     int waitsLeft;          /* ms */
     uint64_t saved;
-    uint64_t abandoned; /* not in the ring's count yet */
+    uint64_t abandoned; /* not yet included in the ring's count */
 } Recovery;
 
-/* An EtlFlushProc: a recovery that is killed or fails is continued where it has left off. */
+/*
+ * An EtlFlushProc: records progress, so that a recovery that is killed or fails can be continued.
+ */
 static void onFlush(void *ctx, const EtlFlush *put)
 {
     Recovery *r = ctx;
@@ -121,7 +125,10 @@ static bool next(Recovery *r, UnsavedReader *reader)
     return true;
 }
 
-/* Write a CPU's records to the file. ETW_E_IO: the disk refuses; this record and those behind it remain. */
+/*
+ * Write a CPU's records to the file. ETW_E_IO: writing failed; this record and the following ones
+ * remain.
+ */
 static EtwStatus save(Recovery *r, int cpu, const EtwAnchors *anchors)
 {
     UnsavedReader *user = &r->readers[cpu], *kernel = &r->readers[(int)r->ring->cpus + cpu];
@@ -167,8 +174,8 @@ static void filePath(const RingHeader *h, uint32_t ahead, char *path, size_t siz
 }
 
 /*
- * In new-file mode the logger may have died after it made the next file and before it wrote an
- * event there.
+ * In new-file mode the logger may have died after it created the next file and before it wrote an
+ * event to it.
  */
 static void removeEmptyNext(const RingHeader *h)
 {
@@ -178,14 +185,14 @@ static void removeEmptyNext(const RingHeader *h)
     if (h->mode != ETW_FILE_NEWFILE || OsMapFile(&file, path, NULL) != ETW_OK) {
         return;
     }
-    bool empty = file.size <= h->bufferSize; /* only the file's header */
+    bool empty = file.size <= h->bufferSize; /* it contains only the file's header */
     OsUnmap(&file);
     if (empty) {
         OsFileRemove(path);
     }
 }
 
-/* The configuration points to `name`, which has 257 bytes. */
+/* The configuration points to `name`, an array of 257 bytes. */
 static EtlWriterConfig configOf(const RingHeader *h, int index, const char *path, char *name)
 {
     snprintf(name, 257, "%.255s", h->name);
@@ -229,7 +236,7 @@ static EtwStatus recoverRing(Ring *ring, int index, EtwRecovered *r)
     snprintf(r->file, sizeof r->file, "%s.etl", path);
     EtwStatus status = SnapshotRing(ring, &anchors, &config, &r->events, &r->error);
     if (status != ETW_OK) {
-        OsFileRemove(r->file); /* the next attempt makes it again */
+        OsFileRemove(r->file); /* the next attempt creates it again */
     }
     return status;
 }
@@ -276,7 +283,7 @@ static EtwStatus recoverFile(Ring *ring, int index, EtwRecovered *r)
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-/* The entry of the list for a session; that of an earlier attempt which has failed is used again. */
+/* The list's entry for a session; the entry of an earlier attempt that failed is reused. */
 static EtwRecovered *resultOf(const RegSession *session)
 {
     EtwRecovered *r = recoveredList;
@@ -296,7 +303,7 @@ static EtwRecovered *resultOf(const RegSession *session)
     return r;
 }
 
-/* False: the operating system refuses, and the events are in shared memory only. */
+/* False: writing failed, and the events are only in shared memory. */
 static bool recoverSession(int index)
 {
     const RegSession *session = &RegGet()->sessions[index];
@@ -306,7 +313,7 @@ static bool recoverSession(int index)
     bool memory, failed = false;
     RegSessionPath(instance, path, sizeof path);
     EtwStatus status = RingOpen(&ring, path, instance, NULL);
-    if (status != ETW_OK) { /* LOOKUP, FORMAT: it died while it started */
+    if (status != ETW_OK) { /* LOOKUP, FORMAT: it died while starting */
         return status == ETW_E_LOOKUP || status == ETW_E_FORMAT;
     }
     memory = ring.header->overwrite != 0;

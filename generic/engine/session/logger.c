@@ -76,8 +76,11 @@ void LoggerNoteFlush(
     atomic_store(&user->next, RingPosition(userAt));
 }
 
-/* What the writer was given up to now need not be saved once this put is done: its ring buffers may go
- * then. Recovery asks the file itself whether a put that was begun was done. */
+/*
+ * After this flush, the records passed to the writer so far need not be saved, and their ring
+ * buffers can be released. Recovery examines the file to find out whether an unfinished flush was
+ * completed.
+ */
 void LoggerOnFlush(void *ctx, const EtlFlush *put)
 {
     EtwSession *s = ctx;

@@ -36,10 +36,7 @@ const EtwRule *EtwBuiltinRule(const EtwScriptState *state);
 int EtwWrapAfter(const EtwWrapCall *use);
 int EtwWrapFileevent(const EtwWrapCall *use);
 int EtwWrapCopy(const EtwWrapCall *use);
-/*
- * The words with the script of -server replaced, each with a reference; NULL: unchanged. Free with
- * EtwFree.
- */
+/* The words with the script of -server replaced, each with a reference; NULL: unchanged. Free with EtwFree. */
 Tcl_Obj **EtwServerWords(const EtwWrapCall *use);
 
 /* ---- script_blocks.c: enter and leave without a traced command ---------------------------------------- */
@@ -53,10 +50,7 @@ typedef struct EtwBlock {
     bool aliased;
 } EtwBlock;
 
-/*
- * Writes the enter event. The leave event is written when the evaluation that follows has ended.
- * queued: ns.
- */
+/* Writes the enter event. The leave event is written when the evaluation that follows has ended. queued: ns. */
 void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *block,
         Tcl_Obj *command, uint64_t queued);
 int EtwWrapLoop(const EtwWrapCall *use);

@@ -81,10 +81,7 @@ static void unlinkHook(EtwHook *hook)
 
 /* ---- Rename and deletion of commands --------------------------------------------------------- */
 
-/*
- * False if a trace of a rename has deleted the command: Tcl still calls the other traces of the
- * rename.
- */
+/* False if a trace of a rename has deleted the command: Tcl still calls the other traces of the rename. */
 static bool isThere(const EtwScriptState *state, const EtwHook *hook)
 {
     const EtwHook *h = state != NULL ? state->hooks : NULL;

@@ -25,19 +25,15 @@ typedef struct EtwScriptOptions {
 } EtwScriptOptions;
 
 /*
- * Add patterns to an interpreter's traces; target may be a child of interp. An existing pattern
- * gets the new options. If several patterns match a command, an exact name takes precedence, then
- * the newest pattern. This and the following functions return TCL_OK, or TCL_ERROR with a message
- * and {ETW CLASS DETAIL ...} in `interp`.
+ * Add patterns to an interpreter's traces; target may be a child of interp. An existing pattern gets the new
+ * options. If several patterns match a command, an exact name takes precedence, then the newest pattern. This and
+ * the following functions return TCL_OK, or TCL_ERROR with a message and {ETW CLASS DETAIL ...} in `interp`.
  */
 int EtwScriptAdd(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *const patterns[],
         const EtwScriptOptions *options);
 int EtwScriptRemove(Tcl_Interp *interp, Tcl_Interp *target, int count,
         Tcl_Obj *const patterns[]); /* count 0: all */
-/*
- * List of dicts: pattern, its options, `commands` hooked now, `missed`: those that cannot be
- * hooked.
- */
+/* List of dicts: pattern, its options, `commands` hooked now, `missed`: those that cannot be hooked. */
 Tcl_Obj *EtwScriptList(Tcl_Interp *target);
 /*
  * Trace one body as a call named `name`, evaluated in the current frame: to be called by an NRE

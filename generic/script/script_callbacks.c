@@ -90,10 +90,7 @@ static uint64_t waited(const Origin *origin)
 
 /* ---- Running a callback ---------------------------------------------------------------------- */
 
-/*
- * The script with the words that the caller has appended: as list elements, or as text separated by
- * blanks.
- */
+/* The script with the words that the caller has appended: as list elements, or as text separated by blanks. */
 static Tcl_Obj *wholeScript(Tcl_Obj *script, bool list, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *whole = objc > 0 ? Tcl_DuplicateObj(script) : script;
@@ -267,10 +264,7 @@ int EtwWrapCopy(const EtwWrapCall *use)
     return EtwWrapRun(use, use->objc, use->objv);
 }
 
-/*
- * socket -server PREFIX ?-myaddr ADDR? PORT. Tcl keeps the prefix as text and appends channel,
- * address and port.
- */
+/* socket -server PREFIX ?-myaddr ADDR? PORT. Tcl keeps the prefix as text and appends channel, address and port. */
 Tcl_Obj **EtwServerWords(const EtwWrapCall *use)
 {
     int at = 1;

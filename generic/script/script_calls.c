@@ -121,9 +121,8 @@ void EtwContextFree(EtwScriptState *state)
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /*
- * The fixed parts of an event and the names next to them are stored in one or two buffers of this
- * size. A call without words therefore needs one or two pieces. Words and results are separate
- * pieces.
+ * The fixed parts of an event and the names next to them are stored in one or two buffers of this size. A call
+ * without words therefore needs one or two pieces. Words and results are separate pieces.
  */
 enum { PART = 2 * ETW_NAME_MAX + 64 };
 

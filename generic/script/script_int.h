@@ -185,10 +185,7 @@ struct EtwHook {
 
 /* Hook a command, change its hook, or unhook it, according to the current patterns and steps. */
 void EtwHookSync(EtwScriptState *state, Tcl_Command token);
-/*
- * The same by name, resolved in a namespace (NULL: global). Does nothing if there is no such
- * command.
- */
+/* The same by name, resolved in a namespace (NULL: global). Does nothing if there is no such command. */
 void EtwHookSyncName(EtwScriptState *state, const char *name, const char *nsName);
 /* For a method, by its full name; the caller's reference. */
 EtwHook *EtwHookMethod(EtwScriptState *state, const char *name);
@@ -338,9 +335,7 @@ uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall
 void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int code);
 
-/*
- * Write an event for the rename or deletion of a command, by the flags of its trace (script_run.c).
- */
+/* Write an event for the rename or deletion of a command, by the flags of its trace (script_run.c). */
 void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName);
 
 /* ---- The hook layer -------------------------------------------------------------------------- */
@@ -395,10 +390,9 @@ typedef struct EtwHookLayer {
     void (*interruptRequest)(EtwInterrupt *interrupt);
     void (*interruptHold)(EtwInterrupt *interrupt, bool hold);
     /*
-     * A new object: a script whose string is `look`, and whose evaluation runs these words. NULL:
-     * not supported. Such a script calls aliasRuns before it evaluates anything, and aliasFailed if
-     * it ends with an error that is already logged, so that info frame and errorInfo do not show
-     * it.
+     * A new object: a script whose string is `look`, and whose evaluation runs these words. NULL: not supported.
+     * Such a script calls aliasRuns before it evaluates anything, and aliasFailed if it ends with an error that is
+     * already logged, so that info frame and errorInfo do not show it.
      */
     Tcl_Obj *(*aliasScript)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
     void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);

@@ -146,8 +146,7 @@ void EtwRedactUse(EtwScriptState *state, EtwRule *rule, int change)
 }
 
 /*
- * Iterates over the rules that apply to an event: those in use, and the event's own. previous is
- * NULL at the start.
+ * Iterates over the rules that apply to an event: those in use, and the event's own. previous is NULL at the start.
  */
 static const EtwRule *nextRule(
         const EtwScriptState *state, const EtwRule *own, const EtwRule *previous)
@@ -363,8 +362,7 @@ static char escapeOf(char byte)
 }
 
 /*
- * Matches a blank of a pattern in a text that is a list, where braces and quotes may be next to the
- * blank: `a} {b`.
+ * Matches a blank of a pattern in a text that is a list, where braces and quotes may be next to the blank: `a} {b`.
  */
 static const char *matchBlank(const char *at, const char *end)
 {
@@ -411,10 +409,7 @@ static bool isCut(const Text *text, const char *at)
                      : left >= 3 && (memcmp(at, "...", 3) == 0 || memcmp(at, cutMark, 3) == 0);
 }
 
-/*
- * The end of the match at `at`, or NULL. A truncated text matches if all of its remaining part
- * does.
- */
+/* The end of the match at `at`, or NULL. A truncated text matches if all of its remaining part does. */
 static const char *matchSegment(
         const Text *text, const Segment *segment, const char *at, bool *cutPtr)
 {
@@ -487,10 +482,7 @@ static int indexIn(const char *set, char c)
     return at != NULL ? (int)(at - set) : -1;
 }
 
-/*
- * The position that closes the bracket or quote before `start`; NULL: there is no such bracket or
- * quote.
- */
+/* The position that closes the bracket or quote before `start`; NULL: there is no such bracket or quote. */
 static const char *closer(const Text *text, const char *start, const char *at)
 {
     int which = start > text->data ? indexIn(opening, start[-1]) : -1;

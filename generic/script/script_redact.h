@@ -15,10 +15,7 @@ EtwRedaction *EtwRedactionNew(Tcl_Obj *list); /* glob patterns; NULL: not a list
 void EtwRedactionFree(EtwRedaction *redaction);
 Tcl_Obj *EtwRedactionList(const EtwRedaction *redaction); /* the patterns; redaction may be NULL */
 
-/*
- * Count the uses of a rule: change is 1 when a pattern or running body begins to use it, -1 when it
- * ends.
- */
+/* Count the uses of a rule: change is 1 when a pattern or running body begins to use it, -1 when it ends. */
 void EtwRedactUse(EtwScriptState *state, EtwRule *rule, int change);
 
 /* True if patterns apply to an event that this rule (NULL: none) writes. */
@@ -39,9 +36,8 @@ uint64_t EtwRedactWrite(EtwScriptState *state, const EtwRule *rule, int event, c
         int count, const EtwElapsed *elapsed);
 
 /*
- * Write an event of Tcl-Script; all of them are written by this function. elapsed: NULL, or as for
- * EtwWriteElapsed; its offset is before the first text. Returns the event's ticks; 0: no session
- * recorded it, or elapsed is not NULL.
+ * Write an event of Tcl-Script; all of them are written by this function. elapsed: NULL, or as for EtwWriteElapsed;
+ * its offset is before the first text. Returns the event's ticks; 0: no session recorded it, or elapsed is not NULL.
  */
 static inline uint64_t EtwScriptWrite(EtwScriptState *state, const EtwRule *rule, int event,
         const Etw_Data *data, int count, const EtwElapsed *elapsed)

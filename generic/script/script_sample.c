@@ -45,10 +45,7 @@ static void requestThread(void *arg)
 
 enum { COUNTERS_TEXT = OS_COUNTERS * 48 };
 
-/*
- * The increases since the last sample, over the same time as its Weight, whether or not the event
- * is enabled.
- */
+/* The increases since the last sample, over the same time as its Weight, whether or not the event is enabled. */
 static void takeCounters(const EtwSampler *sampler, uint64_t *values)
 {
     if (sampler->counters != NULL) {

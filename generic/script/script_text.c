@@ -392,10 +392,7 @@ static void showUnicode(Shown *s, Tcl_Obj *obj, size_t limit)
     s->lost = count - shown;
 }
 
-/*
- * Long numbers are not shown, because the time for generating digits grows with the square of their
- * number.
- */
+/* Long numbers are not shown, because the time for generating digits grows with the square of their number. */
 static void showBig(Shown *s, Tcl_Obj *obj)
 {
     enum { EXACT = 1024 };

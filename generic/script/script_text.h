@@ -51,10 +51,7 @@ char *EtwFlatValue(char *at, Tcl_Obj *value);
 
 /* Determines which types can be shown without a string representation; once per process. */
 void EtwScriptTextInit(void);
-/*
- * Converts Tcl's UTF-8 to standard UTF-8, at most size bytes, into out (of the same size). Returns
- * the length.
- */
+/* Converts Tcl's UTF-8 to standard UTF-8, at most size bytes, into out (of the same size). Returns the length. */
 size_t EtwScriptTextConvert(char *out, const char *text, size_t size);
 bool EtwScriptTextNeedsConversion(const char *text, size_t size);
 bool EtwScriptTextIsList(const Tcl_Obj *obj); /* by its type, without parsing its string */

@@ -21,9 +21,7 @@ static inline bool EtwProbed(void)
     return __builtin_expect(etw_script__enter_semaphore | etw_script__leave_semaphore, 0) != 0;
 }
 
-/*
- * The command's name without leading ::, its nesting depth, the call's id (unique in the process).
- */
+/* The command's name without leading ::, its nesting depth, the call's id (unique in the process). */
 void EtwProbeEnter(const char *name, unsigned depth, uint64_t id);
 /* The name, Tcl's return code, nanoseconds since the enter, the call's id. */
 void EtwProbeLeave(const char *name, int code, uint64_t duration, uint64_t id);

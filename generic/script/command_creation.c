@@ -45,6 +45,7 @@ static const struct {
         {"::tcl::namespace::ensemble", WATCH_RESULT},
         {"::tcl::namespace::import", WATCH_ALL},
         {"::tcl::unsupported::corotype", WATCH_BLANKET},
+        {"::tcl::info::cmdtype", WATCH_BLANKET},
         {"::tcl::unsupported::inject", WATCH_BLANKET},
         {"::coroinject", WATCH_BLANKET},
         {"::coroprobe", WATCH_BLANKET},

@@ -8,13 +8,34 @@
 apply {{} {
     set how $::env(ETW_RECORD)
 
+    # The program sees neither errors of this file nor their traces.
+    set save {
+        set before {}
+        foreach name {errorInfo errorCode} {
+            if {[info exists ::$name]} {
+                dict set before $name [set ::$name]
+            }
+        }
+    }
+    set restore {
+        foreach name {errorInfo errorCode} {
+            if {[dict exists $before $name]} {
+                set ::$name [dict get $before $name]
+            } else {
+                unset -nocomplain ::$name
+            }
+        }
+    }
+    eval $save
+
     # The directories that tclInit searches, in its order.
     set candidates {}
     if {[dict exists $how library]} {
         lappend candidates [dict get $how library] \
             [file join [file dirname [dict get $how library]] tcl[info tclversion]]
     }
-    if {![catch {::tcl::zipfs::tcl_library_init} inside] && $inside ne ""} {
+    if {[llength [info commands ::tcl::zipfs::tcl_library_init]]
+            && ![catch {::tcl::zipfs::tcl_library_init} inside] && $inside ne ""} {
         lappend candidates $inside ;# Tcl 9 with an embedded library
     }
     if {[info exists ::tclDefaultLibrary]} {
@@ -35,14 +56,10 @@ apply {{} {
             break
         }
     }
+    eval $restore
     uplevel #0 [list source [file join $::tcl_library init.tcl]]
 
-    set before {}
-    foreach name {errorInfo errorCode} {
-        if {[info exists ::$name]} {
-            dict set before $name [set ::$name]
-        }
-    }
+    eval $save
     if {[catch {
         set dir [dict get $how package]
         source [file join $dir pkgIndex.tcl]
@@ -51,11 +68,5 @@ apply {{} {
     } message]} {
         catch {puts stderr "etw: this Tcl's script is not traced: $message"}
     }
-    foreach name {errorInfo errorCode} {
-        if {[dict exists $before $name]} {
-            set ::$name [dict get $before $name]
-        } else {
-            unset -nocomplain ::$name
-        }
-    }
+    eval $restore
 }}

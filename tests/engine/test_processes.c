@@ -771,6 +771,71 @@ static void other_pid_namespace(void)
     }
 }
 
+/* A program whose user is not its caller: the caller's environment does not choose its files. */
+static int printRuntimeDir(void)
+{
+    char path[600] = "";
+    OsRuntimeDir(path, sizeof path, NULL);
+    printf("%s", path);
+    return 0;
+}
+
+static void runtime_dir_of_setuid_program(void)
+{
+    char command[4000], out[600] = "", program[600];
+    snprintf(program, sizeof program, "%s/setuid", dir);
+    snprintf(command, sizeof command,
+            "chmod 755 %s && cp /proc/%d/exe %s && chown 65534 %s 2>/dev/null && chmod 4755 %s && "
+            "%s --runtime-dir x",
+            dir, (int)getpid(), program, program, program, program);
+    FILE *f = geteuid() == 0 ? popen(command, "r") : NULL;
+    if (f == NULL) {
+        SKIP("requires root");
+    }
+    CHECK(fgets(out, sizeof out, f) != NULL);
+    pclose(f);
+    chmod(dir, 0700);
+    OsFileRemove(program);
+    CHECK_MSG(strncmp(out, dir, strlen(dir)) != 0, "a setuid program uses %s", out);
+    rmdir(out);
+}
+
+/* When all slots of providers are taken, a session still has its own events. */
+static int manyProviders(const char *file)
+{
+    EtwError err;
+    registerMany("Many", 1100);
+    return startFile("many", file, &err) == ETW_OK &&
+                           EtwSessionMark("many", "here", &err) == ETW_OK &&
+                           EtwSessionStop("many", NULL, &err) == ETW_OK
+                   ? 0
+                   : 1;
+}
+
+static void own_events_with_many_providers(void)
+{
+    char keep[600], path[600];
+    const char *file = at("many.etl");
+    int status, own = 0;
+    EtlReader *reader;
+    EtwEvent e;
+    EtwError err;
+    EtwGuid session;
+    EtwGuidFromName("Etw-Session", &session);
+    snprintf(keep, sizeof keep, "%s", getenv("ETW_RUNTIME_DIR"));
+    snprintf(path, sizeof path, "%.500s/many", dir);
+    setenv("ETW_RUNTIME_DIR", path, 1);
+    waitpid(self("--many-providers", file, -1), &status, 0);
+    setenv("ETW_RUNTIME_DIR", keep, 1);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    REQUIRE(EtlReaderOpen(&reader, file, NULL, NULL, &err) == ETW_OK);
+    while (EtlReaderNext(reader, &e) == ETW_OK) {
+        own += EtwGuidEqual(&e.provider, &session);
+    }
+    EtlReaderClose(reader);
+    CHECK_EQ(own, 2);
+}
+
 static void runtime_dir_refused(void)
 {
     char path[600], out[600];
@@ -796,7 +861,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*proc)(const char *argument);
-    } others[] = {{"--terminate-me", terminateMe}, {"--live-me", liveMe}, {"--exit-me", exitMe}};
+    } others[] = {{"--terminate-me", terminateMe}, {"--live-me", liveMe}, {"--exit-me", exitMe},
+            {"--many-providers", manyProviders}};
+    if (argc > 2 && strcmp(argv[1], "--runtime-dir") == 0) {
+        return printRuntimeDir();
+    }
     setUp(argc > 2 && strncmp(argv[1], "--", 2) == 0);
     for (size_t i = 0; argc > 2 && i < sizeof others / sizeof *others; i++) {
         if (strcmp(argv[1], others[i].name) == 0) {
@@ -821,6 +890,8 @@ int main(int argc, char **argv)
     CHECK_RUN(owner_executes_another_program);
     CHECK_RUN(other_pid_namespace);
     CHECK_RUN(runtime_dir_refused);
+    CHECK_RUN(runtime_dir_of_setuid_program);
+    CHECK_RUN(own_events_with_many_providers);
     return CHECK_DONE();
 }
 #endif

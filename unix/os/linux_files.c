@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -44,8 +45,9 @@ static EtwStatus checkDir(const char *path, EtwError *err)
 
 EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *err)
 {
-    const char *own = getenv("ETW_RUNTIME_DIR");
-    const char *xdg = getenv("XDG_RUNTIME_DIR");
+    /* NULL in a setuid program: the variables are those of another user. */
+    const char *own = secure_getenv("ETW_RUNTIME_DIR");
+    const char *xdg = secure_getenv("XDG_RUNTIME_DIR");
     if (own != NULL && *own != '\0') {
         snprintf(path, size, "%s", own);
     } else if (xdg != NULL && *xdg != '\0' && access(xdg, W_OK) == 0) {
@@ -72,6 +74,14 @@ static EtwStatus checkOurs(int fd, const char *path, struct stat *st, EtwError *
     return ETW_OK;
 }
 
+/* A file of this process may not have a byte there (ulimit -f): trying would raise SIGXFSZ. */
+static bool isBeyondLimit(uint64_t offset)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           offset >= limit.rlim_cur;
+}
+
 /* Not in the headers of older systems. Since Linux 5.14. */
 enum { POPULATE_WRITE = 23 };
 
@@ -86,6 +96,9 @@ static EtwStatus noRoom(const char *path, size_t size, int osError, EtwError *er
 /* The file is sparse, unless the kernel cannot reserve parts of a mapping. */
 static EtwStatus setSize(int fd, const char *path, size_t size, EtwError *err)
 {
+    if (isBeyondLimit(size - 1)) {
+        return noRoom(path, size, EFBIG, err);
+    }
     if (ftruncate(fd, (off_t)size) != 0) {
         return EtwFailOs(
                 err, ETW_E_IO, errno, "MAP", path, "cannot size \"%s\" to %zu bytes", path, size);
@@ -225,24 +238,39 @@ static void removeExisting(const char *path)
     }
 }
 
+/* No other user can have put a symbolic link there. */
+static bool isInOwnDir(const char *path)
+{
+    char dir[PATH_MAX];
+    const char *end = strrchr(path, '/');
+    struct stat st;
+    snprintf(dir, sizeof dir, "%.*s/", end != NULL ? (int)(end - path) : 1,
+            end != NULL ? path : ".");
+    return stat(dir, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0 &&
+           ((st.st_mode & S_IWGRP) == 0 || st.st_gid == getegid());
+}
+
 EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, EtwError *err)
 {
     struct stat st;
-    int fd;
+    int fd, how = (keepContent ? 0 : O_TRUNC) | (isInOwnDir(path) ? 0 : O_NOFOLLOW);
     if (!keepContent) {
         removeExisting(path);
     }
     /* O_NONBLOCK: opening a FIFO without a reader must not block the controller. */
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | (keepContent ? 0 : O_TRUNC), 0600);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | how, 0600);
+    if (fd < 0 && errno == ELOOP) {
+        return EtwFailOs(err, ETW_E_ACCESS, errno, "SYMLINK", path,
+                "cannot write \"%s\": a symbolic link in a directory that another user can write; "
+                "give the path of the file itself",
+                path);
+    }
     if (fd < 0) {
         return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path, "cannot write \"%s\"", path);
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         return EtwFail(err, ETW_E_IO, "OPEN", path, "cannot write \"%s\": not a plain file", path);
-    }
-    if (!keepContent) {
-        fchmod(fd, 0600);
     }
     *filePtr = EtwAlloc(sizeof **filePtr);
     (*filePtr)->fd = fd;
@@ -254,6 +282,10 @@ EtwStatus OsFileWriteAt(
 {
     const char *p = data;
     while (size > 0) {
+        if (isBeyondLimit(offset)) {
+            *osErrorPtr = EFBIG;
+            return ETW_E_IO;
+        }
         ssize_t n = pwrite(file->fd, p, size, (off_t)offset);
         if (n < 0 && errno == EINTR) {
             continue;

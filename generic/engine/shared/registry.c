@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "engine/shared/writer_threads.h"
+#include "semantics/declared_events.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -432,6 +433,8 @@ RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make)
 {
     Registry *r = RegGet();
     RegProvider *empty = NULL;
+    /* One slot is kept for the provider of each session's first event. */
+    bool own = name != NULL && strcmp(name, ETW_SESSION_PROVIDER) == 0;
     for (int i = 0; i < REG_PROVIDERS; i++) {
         RegProvider *p = &r->providers[i];
         if (p->used && EtwGuidEqual(&p->guid, guid)) {
@@ -440,7 +443,7 @@ RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make)
             }
             return p;
         }
-        if (empty == NULL &&
+        if (empty == NULL && (own || i < REG_PROVIDERS - 1) &&
                 (!p->used || (atomic_load(&p->active) == 0 && RegRegistrations(p) == 0))) {
             empty = p;
         }

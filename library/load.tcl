@@ -6,7 +6,7 @@
 #	which is slow. The directory load has a class for each kind of database, with
 #	    Rows SQL			run it; returns a list of rows
 #	    Literal TEXT		TEXT as a literal of SQL
-#	    Stage TABLE FILE TOLD	rows of a file into a new temporary table; TOLD is called with bytes and size
+#	    Stage TABLE FILE PROGRESS	rows of a file into a new temporary table; PROGRESS is called with bytes and size
 #	    Payload, Words		SQL for the columns `props` and `words` of such a table
 #	    Type, Views			type of payloads; additional views for this kind of database
 #	    Index NAME FIELD		an index of a field of the payload, unless it exists; `*`: of all fields
@@ -195,19 +195,19 @@ proc ::etw::load::Stage {db trace table exporting progress} {
         try {
             set done [::etw::export [dict get $trace source] $path {*}$exporting -format ${kind}rows]
             if {$kind eq "event"} {
-                set told $done
+                set exported $done
             }
             $db Rows "CREATE TEMPORARY TABLE $table$kind ([join [lmap {name type} $columns {string cat "$name $type"}] {, }])"
-            $db Stage $table$kind $path [list ::etw::load::Tell $progress [dict get $trace source] ${kind}s]
+            $db Stage $table$kind $path [list ::etw::load::Progress $progress [dict get $trace source] ${kind}s]
         } finally {
             file delete $path
         }
     }
-    return [list [dict get $told events] [dict get $told warnings]]
+    return [list [dict get $exported events] [dict get $exported warnings]]
 }
 
 # -progress: call the command with the source, the kind of rows, the bytes loaded and the size.
-proc ::etw::load::Tell {progress source kind bytes size} {
+proc ::etw::load::Progress {progress source kind bytes size} {
     if {$progress ne ""} {
         uplevel #0 [list {*}$progress $source $kind $bytes $size]
     }

@@ -67,7 +67,7 @@ proc ::etw::cli::ShowSession {info} {
             bytes {set value [Bytes $value]}
             lost {set value [Lost $value]}
             rate {set value "[format %.0f $value] events/s"}
-            providers {set value [join [lmap {name wish} $value {Wish $name $wish}] {, }]}
+            providers {set value [join [lmap {name enabled} $value {EnabledProvider $name $enabled}] {, }]}
         }
         lappend rows [list $key $value]
     }
@@ -75,8 +75,8 @@ proc ::etw::cli::ShowSession {info} {
 }
 
 # A provider in the notation of `-p`: NAME:LEVEL:KEYWORDS, without parts that mean "everything".
-proc ::etw::cli::Wish {name wish} {
-    dict with wish {
+proc ::etw::cli::EnabledProvider {name enabled} {
+    dict with enabled {
         set masks [expr {$any == 0xFFFFFFFFFFFFFFFF ? {} : [format 0x%llx $any]}]
         set level [expr {$level == 255 ? {} : $level}]
     }

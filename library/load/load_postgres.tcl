@@ -121,12 +121,12 @@ oo::class create ::etw::load::Postgres {
     method Literal {text} {
         return '[string map {' '' \0 \ufffd} $text]'
     }
-    method Stage {table path told} {
+    method Stage {table path progress} {
         my Send "COPY $table FROM STDIN (FORMAT csv, DELIMITER E'\\x1f', QUOTE E'\\x02', NULL E'\\x03');\n"
         set rows [::etw::lib::OpenFile $path rb]
         try {
             set size [file size $path]
-            for {set done 0} {$done < $size} {{*}$told $done $size} {
+            for {set done 0} {$done < $size} {{*}$progress $done $size} {
                 if {[catch {incr done [my Piece $rows]}]} {
                     my Failed
                 }

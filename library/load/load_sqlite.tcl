@@ -79,11 +79,11 @@ oo::class create ::etw::load::Sqlite {
         return '[string map {' '' \0 \ufffd} $text]'
     }
     # Not in a transaction, because `copy` has its own.
-    method Stage {table path told} {
+    method Stage {table path progress} {
         if {[catch {$db copy abort $table $path \x1f \x03} message]} {
             return -code error -errorcode {ETW IO DATABASE} $message
         }
-        {*}$told [file size $path] [file size $path]
+        {*}$progress [file size $path] [file size $path]
     }
     # Words with characters that a row cannot contain are JSON after a mark.
     method Words {} {

@@ -62,21 +62,21 @@ oo::class create ::etw::load::Tdbc {
 
     # ---- Rows ------------------------------------------------------------------------------------
 
-    method Stage {table path told} {
+    method Stage {table path progress} {
         lappend staged $table
         set rows [::etw::lib::OpenFile $path]
         fconfigure $rows -encoding utf-8 -translation lf
         try {
             my Do {$db begintransaction}
             set working 1
-            my Insert $table $rows $told [file size $path]
+            my Insert $table $rows $progress [file size $path]
             my Commit
         } finally {
             close $rows
         }
     }
     # A statement for all rows, which depends on the number of columns.
-    method Insert {table rows told size} {
+    method Insert {table rows progress size} {
         set statement {}
         try {
             for {set count 0} {[gets $rows line] >= 0} {incr count} {
@@ -86,7 +86,7 @@ oo::class create ::etw::load::Tdbc {
                 }
                 my Do {$statement execute [my Values $cells]}
                 if {$count % 1000 == 999} {
-                    {*}$told [tell $rows] $size
+                    {*}$progress [tell $rows] $size
                 }
             }
         } finally {
@@ -94,7 +94,7 @@ oo::class create ::etw::load::Tdbc {
                 $statement close
             }
         }
-        {*}$told $size $size
+        {*}$progress $size $size
     }
     method Statement {table count} {
         set names {}

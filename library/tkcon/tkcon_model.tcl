@@ -43,7 +43,7 @@ namespace eval ::etw::tkcon::model {
     variable second 0
     variable shown 0
     variable more 0
-    variable telling ""
+    variable reportTimer ""
     # Interpreters whose deletion is watched.
     variable watched {}
 }
@@ -141,7 +141,7 @@ proc ::etw::tkcon::model::Start {prefix home path patterns options} {
     if {[dict exists $options -lines]} {
         variable perSecond [dict get $options -lines]
     }
-    Tell $path $patterns
+    ReportTraced $path $patterns
 }
 
 # The words of a command: patterns, then options, with `defaults` for those not given.
@@ -269,7 +269,7 @@ proc ::etw::tkcon::model::KernelRequest {groups} {
 }
 
 # Report what will be shown.
-proc ::etw::tkcon::model::Tell {path patterns} {
+proc ::etw::tkcon::model::ReportTraced {path patterns} {
     variable kernel
     set found [Traced $path]
     foreach pattern $patterns {
@@ -547,7 +547,7 @@ proc ::etw::tkcon::model::Room {} {
     variable shown
     variable perSecond
     variable more
-    variable telling
+    variable reportTimer
     set now [clock milliseconds]
     if {$now - $second >= 1000 || $now < $second} {
         ReportDropped
@@ -557,8 +557,8 @@ proc ::etw::tkcon::model::Room {} {
     if {$shown < $perSecond} {
         return 1
     }
-    if {$telling eq ""} {
-        set telling [after [expr {1000 - ($now - $second)}] {::etw::tkcon::model::ReportDropped; ::etw::tkcon::model::Flush}]
+    if {$reportTimer eq ""} {
+        set reportTimer [after [expr {1000 - ($now - $second)}] {::etw::tkcon::model::ReportDropped; ::etw::tkcon::model::Flush}]
     }
     return 0
 }
@@ -566,9 +566,9 @@ proc ::etw::tkcon::model::Room {} {
 proc ::etw::tkcon::model::ReportDropped {} {
     variable more
     variable rows
-    variable telling
-    after cancel $telling
-    set telling ""
+    variable reportTimer
+    after cancel $reportTimer
+    set reportTimer ""
     if {$more > 0} {
         lappend rows [list -1 [list dim "... [Count $more {more event}], in the file"]]
         set more 0

@@ -30,8 +30,8 @@ typedef struct EmbeddedLive {
     int64_t lastTime;   /* its time in ns */
     int64_t blockedSince;
     int64_t wait;
-    uint64_t reported; /* part of the loss that is already added to the session's header */
-    RingReader *given; /* the reader of the event that the caller still uses */
+    uint64_t reported;   /* part of the loss that is already added to the session's header */
+    RingReader *current; /* the reader of the event that the caller still uses */
     OsWake *wake;
 } EmbeddedLive;
 
@@ -121,7 +121,7 @@ static bool deliver(EmbeddedLive *l, RingReader *t, EtwEvent *event)
 {
     const RingRecord *record = RingReaderRecord(t);
     uint32_t cpu = t->cursor.stream % l->ring.cpus;
-    l->given = t;
+    l->current = t;
     if (!LoggerEventOf(record, t->size, (int)cpu, event)) {
         t->lost++;
         return false;
@@ -142,9 +142,9 @@ static bool deliver(EmbeddedLive *l, RingReader *t, EtwEvent *event)
 static EtwStatus liveNext(EtwLive *live, EtwEvent *event)
 {
     EmbeddedLive *l = (EmbeddedLive *)live;
-    if (l->given != NULL) {
-        RingReaderNext(l->given);
-        l->given = NULL;
+    if (l->current != NULL) {
+        RingReaderNext(l->current);
+        l->current = NULL;
     }
     for (bool fresh = false;;) {
         bool blocked;

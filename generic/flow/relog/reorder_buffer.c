@@ -48,14 +48,14 @@ void EtwReorderAdd(EtwReorder *h, const EtwEvent *event)
 
 bool EtwReorderNext(EtwReorder *h, int64_t until, EtwEvent *event)
 {
-    EtwFree(h->given);
-    h->given = NULL;
+    EtwFree(h->current);
+    h->current = NULL;
     if (h->count == 0 || h->heap[0]->event.time > until) {
         return false;
     }
-    h->given = h->heap[0];
+    h->current = h->heap[0];
     HeapPop(h->heap, --h->count);
-    *event = h->given->event;
+    *event = h->current->event;
     return true;
 }
 
@@ -64,7 +64,7 @@ void EtwReorderFree(EtwReorder *h)
     for (size_t i = 0; i < h->count; i++) {
         EtwFree(h->heap[i]);
     }
-    EtwFree(h->given);
+    EtwFree(h->current);
     EtwFree(h->heap);
     *h = (EtwReorder){0};
 }

@@ -15,7 +15,7 @@ typedef struct EtwReorder { /* zeroed: empty */
     EtwReorderEvent **heap;
     size_t count, capacity;
     uint64_t added;
-    EtwReorderEvent *given; /* result of EtwReorderNext: valid until the next call */
+    EtwReorderEvent *current; /* result of EtwReorderNext: valid until the next call */
 } EtwReorder;
 
 /* The event must have a record, which is copied. */

@@ -42,8 +42,8 @@ typedef struct Definition {
 typedef struct Waiting {
     EtwTableNode node;
     struct Waiting *younger;
-    int64_t ticks; /* of the event */
-    int64_t told;  /* time of the last record about it */
+    int64_t ticks;    /* of the event */
+    int64_t lastTime; /* time of the last record about it */
     uint32_t tid;
     uint16_t cpu;
     bool taken;
@@ -194,7 +194,7 @@ static Waiting *waitingOf(EtwStacks *s, const EtwEvent *event, int64_t ticks, ui
         *(s->youngest ? &s->youngest->younger : &s->oldest) = w;
         s->youngest = w;
     }
-    w->told = event->time;
+    w->lastTime = event->time;
     return w;
 }
 
@@ -262,7 +262,7 @@ static void unlinkWaiting(EtwStacks *s, Waiting *w)
 /* Drop stacks that were reported before that time: their events did not occur. */
 static void dropOld(EtwStacks *s, int64_t time)
 {
-    while (s->oldest != NULL && s->oldest->told < time) {
+    while (s->oldest != NULL && s->oldest->lastTime < time) {
         Waiting *w = s->oldest;
         s->oldest = w->younger;
         s->youngest = s->oldest ? s->youngest : NULL;

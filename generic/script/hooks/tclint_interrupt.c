@@ -62,7 +62,7 @@ static void withdraw(const EtwInterrupt *interrupt)
     interrupt->iPtr->limit.exceeded &= ~TCL_LIMIT_COMMANDS;
 }
 
-static void giveBack(const EtwInterrupt *interrupt)
+static void restoreLimit(const EtwInterrupt *interrupt)
 {
     if (isTaken(interrupt)) {
         withdraw(interrupt);
@@ -96,7 +96,7 @@ EtwInterrupt *EtwTclintInterruptOpen(Tcl_Interp *interp, void (*proc)(void *arg)
 
 void EtwTclintInterruptClose(EtwInterrupt *interrupt)
 {
-    giveBack(interrupt);
+    restoreLimit(interrupt);
     Tcl_LimitRemoveHandler(
             (Tcl_Interp *)interrupt->iPtr, TCL_LIMIT_COMMANDS, limitReached, interrupt);
     EtwFree(interrupt);
@@ -126,7 +126,7 @@ void EtwTclintInterruptHold(EtwInterrupt *interrupt, bool hold)
             open = OPEN; /* the other thread is in EtwTclintInterruptRequest, for a few
                             instructions */
         }
-        giveBack(interrupt);
+        restoreLimit(interrupt);
         return;
     }
     if (!(interrupt->iPtr->limit.active & TCL_LIMIT_COMMANDS)) {

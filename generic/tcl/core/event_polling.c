@@ -7,7 +7,7 @@
 #include "tcl/core/event_polling.h"
 #include "base/os.h"
 
-enum { CHECK_EVERY = 1024, TELL_NS = 100000000 };
+enum { CHECK_EVERY = 1024, REPORT_NS = 100000000 };
 
 void EtwPollingBegin(EtwPolling *polling, Tcl_Interp *interp, Tcl_Obj *progress)
 {
@@ -80,7 +80,7 @@ static bool isDue(const EtwPolling *polling)
         return false;
     }
     OsNow(&now);
-    return polling->lastReport == 0 || now.steady - polling->lastReport >= TELL_NS;
+    return polling->lastReport == 0 || now.steady - polling->lastReport >= REPORT_NS;
 }
 
 int EtwPollingIdle(EtwPolling *polling, const EtwSource *source)

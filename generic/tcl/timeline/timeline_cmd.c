@@ -57,11 +57,11 @@ Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text)
     return t->texts[text];
 }
 
-static void holdOptions(const EtwQueryOptions *o, bool hold)
+static void retainOptions(const EtwQueryOptions *o, bool retain)
 {
     Tcl_Obj *objs[] = {o->where, o->from, o->to, o->records};
     for (int i = 0; i < 4; i++) {
-        if (objs[i] != NULL && hold) {
+        if (objs[i] != NULL && retain) {
             Tcl_IncrRefCount(objs[i]);
         } else if (objs[i] != NULL) {
             Tcl_DecrRefCount(objs[i]);
@@ -92,7 +92,7 @@ static void freeTimeline(EtwTclTimeline *t)
     }
     freeObjs(t->texts, t->textCapacity);
     freeObjs(t->kept, ETW_TIMELINE_KEPT);
-    holdOptions(&t->options, false);
+    retainOptions(&t->options, false);
     Tcl_DecrRefCount(t->sources);
     EtwFree(t);
 }
@@ -146,7 +146,7 @@ static int openTimeline(EtwInterp *ctx, Tcl_Obj *name, Tcl_Obj *sources, const C
     t->ctx = ctx;
     t->sources = sources; /* takes over the reference */
     t->options = o->query;
-    holdOptions(&t->options, true);
+    retainOptions(&t->options, true);
     int result = EtwTimelineOpen(t);
     t->options.progress = NULL; /* for this reading only: later ones are short */
     if (result == TCL_OK && o->read) {

@@ -10,6 +10,7 @@
 #include "flow/calls/call_tree.h"
 #include "base/unicode.h"
 #include "flow/render/sink_int.h"
+#include <stdio.h>
 
 static void addSeparator(EtwText *out)
 {
@@ -83,6 +84,12 @@ static void rowsEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema,
     char guid[ETW_GUID_TEXT];
     const char *provider = EtwSinkProvider(sink, e, schema, guid);
     const char *name = EtwSinkEventName(schema);
+    char number[20];
+    if (*name == 0) { /* databases load an empty column as NULL */
+        snprintf(number, sizeof number, e->classic ? "opcode %u" : "id %u",
+                e->classic ? e->desc.opcode : e->desc.id);
+        name = number;
+    }
     EtwAddDecimal(out, ++*(uint64_t *)sink->own);
     addNumber(out, e->time);
     addName(out, provider, strlen(provider));
@@ -180,7 +187,7 @@ static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow
     addId(out, thread->pid);
     addId(out, thread->tid);
     addNumber(out, open->depth);
-    addName(out, proc->name, proc->nameSize);
+    addName(out, proc->nameSize > 0 ? proc->name : "{}", proc->nameSize > 0 ? proc->nameSize : 2);
     addWords(open, out);
     addNumber(out, open->start);
     addNumber(out, duration);

@@ -31,7 +31,7 @@ proc hostile::event {provider event values args} {
     variable time
     lappend records [etw test event $provider $event $values -time [incr time 1000] {*}[dict merge {-pid 10 -tid 10} $args]]
 }
-# A call begins; its id.
+# Writes the begin of a call: returns its id.
 proc hostile::enter {name depth {context {}} args} {
     variable id
     event Tcl-Script Enter [list CallId [incr id] Depth $depth Command $name Context $context File {} Line 0] {*}$args
@@ -40,7 +40,7 @@ proc hostile::enter {name depth {context {}} args} {
 proc hostile::leave {id args} {
     event Tcl-Script Leave [list CallId $id Depth 1 Code 0 Duration 0 Command x Result {}] {*}$args
 }
-# So many nested calls; their ids.
+# Writes the begin of that many nested calls: returns their ids.
 proc hostile::nest {name count {from 1}} {
     set ids {}
     for {set i 0} {$i < $count} {incr i} {
@@ -57,7 +57,7 @@ proc hostile::kind::deep {n} {
         hostile::leave $id
     }
 }
-# Many stacks that have nothing in common, each as deep as a tree can be.
+# Many different stacks without common frames, each as deep as a tree can be.
 proc hostile::kind::stacks {n} {
     for {set i 0} {$i < $n} {incr i 1000} {
         foreach id [lreverse [hostile::nest proc$i 500]] {
@@ -91,7 +91,7 @@ proc hostile::kind::open {n} {
         hostile::enter open$i [expr {$i % 60000 + 1}]
     }
 }
-# A deep stack that pays for many kinds of things.
+# A deep stack with many kinds of costs.
 proc hostile::kind::costs {n} {
     set ids [hostile::nest f [expr {$n / 3}]]
     for {set i 0} {$i < $n / 3} {incr i} {
@@ -110,7 +110,7 @@ proc hostile::kind::threads {n} {
         hostile::event Thread 2 [list ProcessId 10 TThreadId [expr {1000 + $i}]] -missing zero -tid [expr {1000 + $i}]
     }
 }
-# Threads that take turns.
+# Threads that alternate.
 proc hostile::kind::switches {n} {
     for {set i 0} {$i < $n / 2} {incr i} {
         set tid [expr {1000 + $i}]

@@ -84,7 +84,7 @@ static EtwCallNode *countFrame(Calls *c, EtwCallNode *parent, EtwCallRow *row,
     EtwCallNode *node = EtwCallNodeOf(c, parent, row);
     if (node == parent) {
         c->base.folded++;
-        return node; /* has this sample already */
+        return node; /* already counted for this sample */
     }
     node->start = node->stats.calls == 0 ? sample->time : node->start;
     count(&node->stats, sample->ns, counters);

@@ -56,7 +56,7 @@ static void addCost(EtwCost *to, const EtwCost *cost)
     to->bytes += cost->bytes;
 }
 
-/* The first of the list whose class is not before that of the cost. */
+/* The index of the first cost whose class is not before the given one. */
 static int costIndex(const EtwCosts *costs, const EtwCost *cost)
 {
     int low = 0, high = costs->count;
@@ -84,7 +84,7 @@ void EtwCostAdd(EtwCosts *costs, const EtwCost *cost)
     addCost(&costs->list[i], cost);
 }
 
-/* How many classes of `more` are not among the costs. */
+/* The number of classes of `more` that the costs do not contain. */
 static int missingClasses(const EtwCosts *costs, const EtwCosts *more)
 {
     int missing = 0;
@@ -97,7 +97,7 @@ static int missingClasses(const EtwCosts *costs, const EtwCosts *more)
     return missing;
 }
 
-/* Both are in order: one pass, from the end, in place. */
+/* Both lists are sorted: merged in one pass, from the end, in place. */
 static void mergeCosts(EtwCosts *costs, const EtwCosts *more)
 {
     int i = costs->count - 1, j = more->count - 1, to = costs->count + missingClasses(costs, more);

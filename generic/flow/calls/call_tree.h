@@ -40,7 +40,7 @@ typedef struct EtwCost {
 } EtwCost;
 
 typedef struct EtwCosts {
-    EtwCost *list; /* by the order of their classes */
+    EtwCost *list; /* sorted by class */
     int count, capacity;
 } EtwCosts;
 

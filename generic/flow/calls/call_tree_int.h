@@ -34,7 +34,7 @@ typedef struct CallPlace {
 typedef struct CallFrame {
     EtwTableNode byId;                 /* in Calls.open */
     CallPlace *place;                  /* while it is suspended */
-    struct CallFrame *older, *younger; /* of the place */
+    struct CallFrame *older, *younger; /* in the list of the place */
     struct CallThread *thread;
     uint64_t id, parentId; /* parentId: the call below it in its interpreter; 0: none */
     uint64_t batch;        /* the same for calls that were suspended together */
@@ -151,7 +151,7 @@ void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 EtwCallRow *EtwCallRowFind(Calls *c, const char *name, size_t size);
 EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size);
 CallUse *EtwCallUseOf(Calls *c, const CallThread *thread, EtwCallRow *row);
-/* The child of parent for another call; parent itself if it is of the last level. */
+/* The child of parent for another call; parent itself if it is on the last level. */
 EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row);
 const EtwCostClass *EtwCostClassOf(Calls *c, EtwCostKind kind, const char *name);
 void EtwCostAdd(EtwCosts *costs, const EtwCost *cost);

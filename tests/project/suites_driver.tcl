@@ -1,7 +1,7 @@
 # suites/driver.tcl --
 #
 #	Runs a file of somebody else's test suite as it is, with enter and leave of all that a script can define
-#	written to a trace: BUILD ETL FILE ?STEPS?. Without ETL untraced. Leaves nothing of its own in the file's way.
+#	written to a trace: BUILD ETL FILE ?STEPS?. STEPS sample: with samples at 10 kHz instead. Without ETL untraced. Leaves nothing of its own in the file's way.
 
 package require tcltest ;# as the suites' own runners do
 namespace import ::tcltest::*
@@ -11,8 +11,13 @@ namespace eval ::suitesDriver {
     if {$etl ne ""} {
         package require etw
         etw start suites -file $etl -buffersize 1024 -buffers 16,512
-        etw enable suites Tcl-Script -any [expr {$steps eq "" ? "call" : "call step"}]
-        etw script add * -args 0 -steps [expr {$steps eq "" ? "off" : $steps}]
+        if {$steps eq "sample"} {
+            etw enable suites Tcl-Script -any sample
+            etw script sample -interval 0.1
+        } else {
+            etw enable suites Tcl-Script -any [expr {$steps eq "" ? "call" : "call step"}]
+            etw script add * -args 0 -steps [expr {$steps eq "" ? "off" : $steps}]
+        }
     }
     set ::argv0 $file
     set ::argv {}
@@ -21,6 +26,9 @@ namespace eval ::suitesDriver {
 cd [file dirname $::suitesDriver::file]
 source $::suitesDriver::file
 if {$::suitesDriver::etl ne ""} {
+    if {$::suitesDriver::steps eq "sample"} {
+        etw script sample -interval 0
+    }
     etw script remove
     puts "etw: [etw stop suites]"
 }

@@ -27,17 +27,6 @@ void EtwGuidFormat(const EtwGuid *guid, char text[ETW_GUID_TEXT])
     *at = '\0';
 }
 
-static int hexDigit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if ((c | 32) >= 'a' && (c | 32) <= 'f') {
-        return (c | 32) - 'a' + 10;
-    }
-    return -1;
-}
-
 bool EtwGuidParse(const char *text, EtwGuid *guid)
 {
     EtwGuid result;
@@ -48,7 +37,7 @@ bool EtwGuidParse(const char *text, EtwGuid *guid)
         if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-') {
             return false;
         }
-        if ((high = hexDigit(text[0])) < 0 || (low = hexDigit(text[1])) < 0) {
+        if ((high = EtwHexDigit(text[0])) > 15 || (low = EtwHexDigit(text[1])) > 15) {
             return false;
         }
         result.bytes[textOrder[i]] = (uint8_t)(high << 4 | low);

@@ -50,6 +50,15 @@ static inline void EtwTextStr(EtwText *t, const char *s)
     EtwTextAdd(t, s, strlen(s));
 }
 
+/* 0 to 15; 99: not a hexadecimal digit. */
+static inline int EtwHexDigit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 99;
+}
+
 /* ---- Decimal numbers in allocated space --------------------------------------------------------- */
 
 /* "00" to "99" concatenated; 0, 10, 100 ... */

@@ -28,14 +28,6 @@ static bool isBlank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static int digitOf(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : 99;
-}
-
 static int takeBase(const char **atPtr, const char *end)
 {
     const char *at = *atPtr;
@@ -56,7 +48,7 @@ static bool wholeNumber(const char *at, const char *end, int base, EtwWide *numb
         return false;
     }
     for (; at < end; at++) {
-        int digit = digitOf(*at);
+        int digit = EtwHexDigit(*at);
         if (digit >= base || !EtwWideMul(v, EtwWideInt(base), &v) ||
                 !EtwWideAdd(v, EtwWideInt(digit), &v)) {
             return false;
@@ -70,11 +62,11 @@ static bool realNumber(const char *at, const char *end, double *numberPtr)
 {
     char text[64], *rest;
     size_t size = (size_t)(end - at);
-    if (size == 0 || size >= sizeof text || (digitOf(*at) > 9 && *at != '.')) {
+    if (size == 0 || size >= sizeof text || (EtwHexDigit(*at) > 9 && *at != '.')) {
         return false;
     }
     for (size_t i = 0; i < size; i++) { /* strtod accepts more than Tcl */
-        if (digitOf(at[i]) > 9 && strchr(".eE+-", at[i]) == NULL) {
+        if (EtwHexDigit(at[i]) > 9 && strchr(".eE+-", at[i]) == NULL) {
             return false;
         }
     }

@@ -50,11 +50,6 @@ static char *nextWord(char **atPtr, char mark)
     return word;
 }
 
-static int digitOf(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* Parse a whole word as a number up to `max`. */
 static bool numberIn(const char *word, unsigned base, uint64_t max, uint64_t *valuePtr)
 {
@@ -63,7 +58,7 @@ static bool numberIn(const char *word, unsigned base, uint64_t max, uint64_t *va
         return false;
     }
     for (; *word != 0; word++) {
-        uint64_t digit = (uint64_t)digitOf(*word);
+        uint64_t digit = (uint64_t)EtwHexDigit(*word);
         if (digit >= base || digit > max || value > (max - digit) / base) {
             return false;
         }

@@ -228,7 +228,7 @@ static void readWbemSid(EtwBytes *b, uint8_t pointerSize, EtwValue *v)
     }
 }
 
-static EtwValueKind binaryKind(uint8_t out)
+EtwValueKind EtwBinaryKind(uint8_t out)
 {
     bool text = out == ETW_OUT_STRING || out == ETW_OUT_UTF8 || out == ETW_OUT_XML ||
                 out == ETW_OUT_JSON;
@@ -279,7 +279,7 @@ static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwV
         break;
     case ETW_IN_BINARY:
     case ETW_IN_COUNTED_BINARY:
-        readCounted(b, binaryKind(f->out), v);
+        readCounted(b, EtwBinaryKind(f->out), v);
         break;
     case ETW_IN_FLOAT:
         readReal(b, 4, v);
@@ -319,7 +319,7 @@ static bool readScalar(EtwBytes *b, const EtwField *f, uint8_t pointerSize, EtwV
         readCountedSwapped(b, ETW_V_TEXT, v);
         break;
     case ETW_IN_COUNTED32_BINARY:
-        readCounted32(b, binaryKind(f->out), v);
+        readCounted32(b, EtwBinaryKind(f->out), v);
         break;
     case ETW_IN_WBEM_SID:
         readWbemSid(b, pointerSize, v);
@@ -360,8 +360,7 @@ static size_t sizedBytes(const Walk *w, const EtwField *f)
     }
 }
 
-/* Such a text ends at its first NUL, if it has one. */
-static size_t untilNul(const EtwValue *v)
+size_t EtwUntilNul(const EtwValue *v)
 {
     size_t at = 0, unit = v->kind == ETW_V_TEXT16 ? 2 : 1;
     while (at < v->size && (unit == 1 ? v->data[at] : EtwLoad16(v->data + at)) != 0) {
@@ -381,10 +380,10 @@ static bool readSized(Walk *w, const EtwField *f, EtwValue *v)
     readFixed(&w->bytes, size,
             f->in == ETW_IN_UTF16Z  ? ETW_V_TEXT16
             : f->in == ETW_IN_ANSIZ ? ETW_V_TEXT
-                                    : binaryKind(f->out),
+                                    : EtwBinaryKind(f->out),
             v);
     if (v->kind != ETW_V_BYTES) {
-        v->size = untilNul(v);
+        v->size = EtwUntilNul(v);
     }
     return true;
 }
@@ -489,7 +488,7 @@ static bool readChars(Walk *w, const EtwField *f, EtwValue *v)
     v->size = width * count;
     EtwTake(b, v->size);
     if (f->array != ETW_ARRAY_COUNTED) {
-        v->size = untilNul(v);
+        v->size = EtwUntilNul(v);
     }
     return true;
 }

@@ -71,6 +71,11 @@ EtwStatus EtwDecode(
 EtwStatus EtwDecodeField(
         const EtwSchema *schema, const EtwEvent *event, int index, EtwValue *value);
 
+/* The kind of the values of a BINARY, by its out-type. */
+EtwValueKind EtwBinaryKind(uint8_t out);
+/* Bytes of a text before its first NUL; all, if it has none. */
+size_t EtwUntilNul(const EtwValue *value);
+
 /*
  * The representation of a value as data (json, lists, Tcl, comparisons). True: the text of
  * EtwFormatValue. False: the number in i, u or d (0 or 1 for a BOOL). Values with a name in a map and

@@ -6,6 +6,7 @@
  */
 #include "schema/model/encode.h"
 #include "schema/model/schema_int.h"
+#include "schema/model/tdh_types.h"
 
 typedef struct Build {
     EtwText *out;
@@ -65,29 +66,16 @@ static EtwStatus wrongCount(Build *b, const EtwField *f, uint64_t got, uint64_t 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* Size of a number of that in-type; 0: not a number. */
-static size_t numberSize(uint8_t in, uint8_t pointerSize)
+static size_t numberSize(const EtwField *f, uint8_t pointerSize)
 {
-    switch (in) {
-    case ETW_IN_INT8:
-    case ETW_IN_UINT8:
-        return 1;
-    case ETW_IN_INT16:
-    case ETW_IN_UINT16:
-        return 2;
-    case ETW_IN_INT32:
-    case ETW_IN_UINT32:
-    case ETW_IN_BOOL32:
-    case ETW_IN_HEX32:
-        return 4;
-    case ETW_IN_INT64:
-    case ETW_IN_UINT64:
-    case ETW_IN_HEX64:
-    case ETW_IN_FILETIME:
-        return 8;
-    case ETW_IN_POINTER:
-        return pointerSize;
-    default:
+    switch (f->in) {
+    case ETW_IN_FLOAT:
+    case ETW_IN_DOUBLE:
+    case ETW_IN_GUID:
+    case ETW_IN_SYSTEMTIME:
         return 0;
+    default:
+        return (size_t)EtwFixedSize(f, pointerSize);
     }
 }
 
@@ -174,30 +162,13 @@ static EtwStatus putCounted(Build *b, const EtwField *f, const EtwValue *v, EtwV
     return status == ETW_OK ? put(b, v->data, v->size) : status;
 }
 
-/* Size up to the first NUL of `unit` bytes, because the bytes after it would be another field. */
-static size_t untilNul(const EtwValue *v, size_t unit)
-{
-    size_t at = 0;
-    while (at < v->size && (unit == 1 ? v->data[at] : EtwLoad16(v->data + at)) != 0) {
-        at += unit;
-    }
-    return at;
-}
-
 static EtwStatus putText(Build *b, const EtwField *f, const EtwValue *v, size_t unit)
 {
     if (v->kind != (unit == 1 ? ETW_V_TEXT : ETW_V_TEXT16) || v->size % unit != 0) {
         return wrongKind(b, f);
     }
-    EtwStatus status = put(b, v->data, untilNul(v, unit));
+    EtwStatus status = put(b, v->data, EtwUntilNul(v));
     return status == ETW_OK ? putZeros(b, unit) : status;
-}
-
-static EtwValueKind binaryKind(uint8_t out)
-{
-    bool text = out == ETW_OUT_STRING || out == ETW_OUT_UTF8 || out == ETW_OUT_XML ||
-                out == ETW_OUT_JSON;
-    return text ? ETW_V_TEXT : ETW_V_BYTES;
 }
 
 static EtwStatus putSid(Build *b, const EtwField *f, const EtwValue *v)
@@ -223,7 +194,7 @@ static EtwStatus putWbemSid(Build *b, const EtwField *f, const EtwValue *v)
 
 static EtwStatus putScalar(Build *b, const EtwField *f, const EtwValue *v)
 {
-    size_t size = numberSize(f->in, b->pointerSize);
+    size_t size = numberSize(f, b->pointerSize);
     if (size != 0) {
         return putNumber(b, f, v, size);
     }
@@ -238,9 +209,9 @@ static EtwStatus putScalar(Build *b, const EtwField *f, const EtwValue *v)
         return putCounted(b, f, v, ETW_V_TEXT16, 2, true);
     case ETW_IN_BINARY:
     case ETW_IN_COUNTED_BINARY:
-        return putCounted(b, f, v, binaryKind(f->out), 2, false);
+        return putCounted(b, f, v, EtwBinaryKind(f->out), 2, false);
     case ETW_IN_COUNTED32_BINARY:
-        return putCounted(b, f, v, binaryKind(f->out), 4, false);
+        return putCounted(b, f, v, EtwBinaryKind(f->out), 4, false);
     case ETW_IN_ANSIZ:
         return putText(b, f, v, 1);
     case ETW_IN_UTF16Z:
@@ -294,7 +265,7 @@ static EtwStatus putSized(Build *b, const EtwField *f, const EtwValue *v)
 {
     EtwValueKind kind = f->in == ETW_IN_UTF16Z  ? ETW_V_TEXT16
                         : f->in == ETW_IN_ANSIZ ? ETW_V_TEXT
-                                                : binaryKind(f->out);
+                                                : EtwBinaryKind(f->out);
     return putCapacity(b, f, v, kind, f->sized == ETW_SIZE_REST ? v->size : capacityOf(b, f));
 }
 
@@ -335,7 +306,7 @@ static EtwStatus buildElement(Build *b, const EtwField *f)
 {
     EtwValue value = {.kind = ETW_V_NULL,
             .out = f->out,
-            .width = (uint8_t)numberSize(f->in, b->pointerSize),
+            .width = (uint8_t)numberSize(f, b->pointerSize),
             .size = capacityOf(b, f)};
     if (b->budget-- == 0) {
         return EtwFail(b->errPtr, ETW_E_LIMIT, "PAYLOAD", f->name,

@@ -52,15 +52,9 @@ static Form integerForm(uint8_t in, uint8_t out, uint8_t width)
 
 static Form binaryForm(uint8_t out)
 {
-    switch (out) {
-    case ETW_OUT_STRING:
-    case ETW_OUT_UTF8:
-    case ETW_OUT_XML:
-    case ETW_OUT_JSON:
-        return FORM_TEXT;
-    default:
-        return out == ETW_OUT_DEFAULT ? FORM_BYTES : FORM_SHOWN_BYTES;
-    }
+    return EtwBinaryKind(out) == ETW_V_TEXT ? FORM_TEXT
+           : out == ETW_OUT_DEFAULT         ? FORM_BYTES
+                                            : FORM_SHOWN_BYTES;
 }
 
 /* width: bytes of a number; 0: the field is not a number. */
@@ -338,19 +332,11 @@ static bool bytesFromObj(EtwText *scratch, Tcl_Obj *obj, EtwValue *v)
     return true;
 }
 
-static int hexDigit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool addHex(EtwText *scratch, const char *text)
 {
     for (; *text != '\0'; text += 2) {
-        int high = hexDigit(text[0]), low = hexDigit(text[1]);
-        if (high < 0 || low < 0) {
+        int high = EtwHexDigit(text[0]), low = EtwHexDigit(text[1]);
+        if (high > 15 || low > 15) {
             return false;
         }
         EtwTextChar(scratch, (char)(high << 4 | low));

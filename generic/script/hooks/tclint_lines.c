@@ -160,7 +160,7 @@ static const Tcl_ObjType secondType = {.name = "etwLines",
 typedef struct Place {
     int from, end; /* in the source */
     int parent;    /* -1: none */
-    int last;      /* the last command inside it so far, -1: none */
+    int counted;   /* line by the text alone */
     int line;
     int shown; /* the line reported for it: its own, or that of an enclosing marked command */
     bool bracketed, marked;
@@ -210,39 +210,40 @@ static int countLines(const char *at, const char *end)
 }
 
 /*
- * Tcl stores the lines of literal words, except inside expressions. Backslash-newlines are missing
- * in the text, so the later one of both lines is correct.
+ * Sets counted and line. Tcl stores the lines of literal words, except inside expressions.
+ * Backslash-newlines are missing in the text, so the later one of both lines is correct. The text is
+ * counted from the command before it on, so that the costs are linear in the size of the body.
  */
-static int lineOf(const CompileEnv *env, int i, const Place *around)
+static void findLine(
+        const CompileEnv *env, Place *p, int i, const Place *around, const Place *before)
 {
     const ECL *words = &env->extCmdMapPtr->loc[i];
     int known = words->nline > 0 ? words->line[0] : 0;
-    int line = around != NULL ? around->line : env->extCmdMapPtr->start;
-    line += countLines(env->source + (around != NULL ? around->from : 0),
-            env->source + env->cmdMapPtr[i].srcOffset);
-    return known > line ? known : line;
+    int from = before != NULL ? before->from : around != NULL ? around->from : 0;
+    p->counted = before != NULL   ? before->counted
+                 : around != NULL ? around->line
+                                  : env->extCmdMapPtr->start;
+    p->counted += countLines(env->source + from, env->source + p->from);
+    p->line = known > p->counted ? known : p->counted;
 }
 
 static void findPlace(const CompileEnv *env, Place *places, int i)
 {
     Place *p = &places[i];
-    int up = i - 1, sibling;
+    int up = i - 1, sibling = -1; /* the command before it in the same script */
     p->from = env->cmdMapPtr[i].srcOffset;
     p->end = p->from + env->cmdMapPtr[i].numSrcBytes;
     while (up >= 0 && (p->from < places[up].from || p->end > places[up].end)) {
+        sibling = up;
         up = places[up].parent;
     }
     const Place *around = up >= 0 ? &places[up] : NULL;
+    const Place *before = sibling >= 0 && places[sibling].from <= p->from ? &places[sibling] : NULL;
     p->parent = up;
-    p->last = -1;
-    sibling = up >= 0 ? places[up].last : -1;
-    p->line = lineOf(env, i, around);
+    findLine(env, p, i, around, before);
     p->bracketed = isBracketed(env, places, p, sibling);
     p->marked = !p->bracketed || around == NULL || p->line != around->shown;
     p->shown = p->marked || around == NULL ? p->line : around->shown;
-    if (up >= 0) {
-        places[up].last = i;
-    }
 }
 
 /* ---- Creating marks -------------------------------------------------------------------------- */

@@ -463,6 +463,34 @@ static void time_2_1_formats(void)
     }
 }
 
+/* The sign is that of each event, also after one with the other sign in the same second. */
+static void time_2_5_signs(void)
+{
+    static const struct {
+        int64_t ms;
+        const char *want;
+    } cases[] = {{0, "  +0.000000"}, {-400, "  -0.400000"}, {7, "  +0.007000"},
+            {400, "  +0.400000"}, {-10, "  -0.010000"}, {-1010, "  -1.010000"},
+            {1010, "  +1.010000"}};
+    EtwSinkConfig config = {.timeFormat = ETW_TIME_RELATIVE};
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    EtwSink *sink = EtwSinkNew(&config, store);
+    EtwText out = {0};
+    EtwSinkBegin(sink, NULL, &out);
+    for (int i = 0; i < COUNT(cases); i++) {
+        Sample *s = SampleNew("P", "E", NULL, 0);
+        s->event.time = 1000000000 + cases[i].ms * 1000000;
+        out.size = 0;
+        EtwSinkEvent(sink, SampleEvent(s), &out);
+        out.data[strlen(cases[i].want)] = 0;
+        CHECK_STR(out.data, cases[i].want);
+        SampleFree(s);
+    }
+    EtwSinkFree(sink);
+    EtwSchemaStoreFree(store);
+    EtwTextFree(&out);
+}
+
 /* A Leave without its Enter, depths that no script has: shown, and nothing goes wrong. */
 static void depth_2_2_strange(void)
 {
@@ -752,6 +780,7 @@ int main(int argc, char **argv)
     CHECK_RUN(sink_1_5_json);
     CHECK_RUN(sink_1_6_list);
     CHECK_RUN(time_2_1_formats);
+    CHECK_RUN(time_2_5_signs);
     CHECK_RUN(depth_2_2_strange);
     CHECK_RUN(depth_2_3_foreign);
     CHECK_RUN(depth_2_4_cut);

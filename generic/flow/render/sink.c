@@ -65,7 +65,7 @@ void EtwSinkTime(EtwSink *sink, int64_t time, int digits, EtwText *out)
     int64_t rest = relative ? (int64_t)(distance % ETW_NS_A_SECOND) : time % ETW_NS_A_SECOND;
     uint32_t ns = (uint32_t)(rest < 0 ? rest + ETW_NS_A_SECOND : rest);
     if (second != sink->second || sink->secondSize == 0 ||
-            (relative && negative != (sink->secondText[0] == '-'))) {
+            (relative && negative != sink->negative)) {
         renewSecond(sink, second, negative);
     }
     memcpy(p, sink->secondText, sizeof sink->secondText);

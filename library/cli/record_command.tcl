@@ -10,6 +10,8 @@ namespace eval ::etw::cli {
     variable shimNames {TCL_LIBRARY ETW_RECORD}
     # The result of `etw stop` if the recording ended before the program.
     variable endedStats {}
+    # A file that library/shim/init.tcl deletes when it has added the traces. {}: none.
+    variable untraced {}
 }
 
 # etw record [OPTION ...] [--] [PROGRAM ARG ...]
@@ -68,7 +70,7 @@ proc ::etw::cli::RecordProgram {options program} {
     if {$program ne ""} {
         lassign [ProgramKind [lindex $program 0]] kind note
         if {$note ne "" && ![dict exists $options no-script]} {
-            puts stderr "[Paint stderr yellow etw:] $note"
+            Note $note
         }
         set options [KernelDefault $options $kind]
     }
@@ -89,8 +91,26 @@ proc ::etw::cli::RecordProgram {options program} {
         }
         ::etw::lib::child free
     }
+    NoteUntraced $kind [lindex $program 0]
     RecordEnd $options $stats
     return $status
+}
+
+proc ::etw::cli::Note {text} {
+    puts stderr "[Paint stderr yellow etw:] $text"
+}
+
+# A Tcl program that does not source init.tcl (that does not call Tcl_Init) has no script events.
+proc ::etw::cli::NoteUntraced {kind name} {
+    variable untraced
+    if {$untraced ne "" && [file exists $untraced]} {
+        file delete -- $untraced
+        if {$kind eq "tcl"} {
+            Note "no script was traced: \"$name\" did not source Tcl's init.tcl. A script can add the traces itself:\
+                \"package require etw; etw script add *\""
+        }
+    }
+    set untraced {}
 }
 
 # Programs other than Tcl's have only kernel events: the default is the group process.
@@ -159,8 +179,10 @@ proc ::etw::cli::Environment {names} {
 # The settings for library/shim/init.tcl.
 proc ::etw::cli::ShimSettings {options} {
     variable packageDir
+    variable untraced
+    close [file tempfile untraced etw-record]
     set patterns [Words [Option $options script {}]]
-    set settings [list package $packageDir version [package provide etw] \
+    set settings [list package $packageDir version [package provide etw] untraced $untraced \
         patterns [expr {$patterns eq {} ? "*" : $patterns}]]
     set script {}
     foreach name {steps args source} {

@@ -65,6 +65,7 @@ apply {{} {
         source [file join $dir pkgIndex.tcl]
         package require -exact etw [dict get $how version]
         ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
+        file delete -- [dict get $how untraced]
     } message]} {
         catch {puts stderr "etw: this Tcl's script is not traced: $message"}
     }

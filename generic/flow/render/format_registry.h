@@ -2,9 +2,9 @@
  * flow/render/format_registry.h --
  *
  *	The registry of formats: what `etw dump -format`, `etw export` and reports such as `etw calls` can write. To
- *	add a format of the first two, write one file and one row here: a sink in flow/render/format, or a Tcl file
- *	library/export/export_NAME.tcl. Everything else reads the rows: the commands, etw::lib::formats for the
- *	Tcl code, help and completion of the tool, the check of the manual and the tests.
+ *	add a format of the first two, write one file and one row here: a sink in flow/render/format (of calls:
+ *	flow/calls), or a Tcl file library/export/export_NAME.tcl. Everything else reads the rows: the commands,
+ *	etw::lib::formats for the Tcl code, help and completion of the tool, the check of the manual and the tests.
  */
 #ifndef ETW_FORMAT_REGISTRY_H
 #define ETW_FORMAT_REGISTRY_H

@@ -2,7 +2,9 @@
  * schema/kernel/kernel_extra_rows.c --
  *
  *	Layouts that kernel_tables.c lacks: the records of a file's header (provider EventTrace),
- *	second layouts of the same version of an event, and classes of tools that merge files.
+ *	second layouts of the same version of an event, and classes of tools that merge files. Only what
+ *	the generator's data cannot express: a kernel class of a new Windows is added to
+ *	tools/data/kernel-events.tsv (CONTRIBUTING.md).
  */
 #include "schema/kernel/kernel_tables.h"
 

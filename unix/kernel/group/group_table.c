@@ -1,24 +1,18 @@
 /*
  * unix/kernel/group/group_table.c --
  *
- *	The table of all kernel groups: name, description, tracepoints and events of each. How to add a
- *	group: CONTRIBUTING.md, "Add a Linux tracepoint group".
+ *	The table of all kernel groups: the name and description of each, its tracepoints and its events. How to
+ *	add a group: CONTRIBUTING.md, "Add a Linux tracepoint group". The tracepoints, and how their records become
+ *	events, are defined in the groups' files:
  *
- *	group          tracepoints
- *	process        task:task_newtask, sched:sched_process_exec, sched:sched_process_exit;
- *	               exit codes from syscalls:sys_enter_exit_group, sys_enter_exit, signal:signal_deliver
- *	thread         task:task_newtask, sched:sched_process_exit
- *	contextswitch  sched:sched_switch
- *	systemcall     raw_syscalls:sys_enter, raw_syscalls:sys_exit
- *	tcpip          sock:inet_sock_set_state, sock:sock_send_length, sock:sock_recv_length,
- *	               tcp:tcp_retransmit_skb
- *	udpip          sock:sock_send_length, sock:sock_recv_length, fib:fib_table_lookup,
- *	               fib6:fib6_table_lookup
+ *	task_group.c    process, thread, contextswitch, systemcall
+ *	net_group.c     tcpip, udpip
+ *	windows_net.c   kernel-network-ipv4, kernel-network-ipv6
+ *	file_group.c    fileio, virtualalloc
+ *	heap_group.c    heap
+ *	system_group.c  diskio, pagefault, hardfault, interrupt, dpc, profile
  *
- *	How the tracepoints' records become events: task_group.c (process, thread, contextswitch, systemcall),
- *	net_group.c (tcpip, udpip), windows_net.c (kernel-network-ipv4, -ipv6), file_group.c (fileio, virtualalloc),
- *	heap_group.c (heap), system_group.c (diskio, pagefault, hardfault, interrupt, dpc, profile). The events
- *	themselves are declared in semantics/declared_events.c.
+ *	The events themselves are declared in semantics/declared_events.c.
  */
 #include "unix/kernel/kernel_int.h"
 #include <string.h>

@@ -377,16 +377,50 @@ static int spawn(const char *script)
     return child;
 }
 
+/* The exit code of a process's Stop event; 999: there is none. */
+static long exitOf(int pid)
+{
+    for (int i = 0; i < seenCount; i++) {
+        if (seen[i].pid == (uint32_t)pid && strcmp(seen[i].event, "Stop") == 0) {
+            return atol(field(&seen[i], "ExitCode"));
+        }
+    }
+    return 999;
+}
+
+/* The signal comes from a process that is not traced. */
+static void killed_from_outside(void)
+{
+    static const char *const groups[] = {"process", NULL};
+    int status;
+    int child = fork();
+    if (child == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    uint32_t pids[] = {(uint32_t)child};
+    REQUIRE(startTrace(groups, pids, 1, false));
+    kill(child, SIGTERM);
+    waitpid(child, &status, 0);
+    stopTrace();
+    CHECK_EQ(exitOf(child), -SIGTERM);
+}
+
 static void process_lifecycle(void)
 {
     static const char *const groups[] = {"process", NULL};
-    int a, b;
+    int a, b, terminated, user;
     char text[64];
     const Seen *s;
     REQUIRE(startTrace(groups, NULL, 0, false));
     a = spawn("(exit 3); exit 7");
     b = spawn("kill -9 $$");
+    terminated = spawn("kill -TERM $$");
+    user = spawn("trap : USR2; kill -USR2 $$; kill -USR1 $$");
     stopTrace();
+    CHECK_EQ(exitOf(terminated), -SIGTERM);
+    CHECK_EQ(exitOf(user), -SIGUSR1);
     snprintf(text, sizeof text, " ProcessId=%d ", a);
     s = find("process", "Start", text, 0);
     CHECK_EQ(s ? s->pid : 0, OsPid());
@@ -890,6 +924,7 @@ static void groupTests(void)
     BOTH(udpip_both);
     BOTH(older_tcpip_both_ends);
     BOTH(process_lifecycle);
+    BOTH(killed_from_outside);
     BOTH(thread_lifecycle);
     BOTH(contextswitch_pair);
     BOTH(systemcall_names);

@@ -108,11 +108,8 @@ static void onExitThread(EtwKernel *k, const KernelTracepoint *p, const TraceEve
     }
 }
 
-enum { SIGNAL_NUMBER, SIGNAL_HANDLER };
-
-static void onSignal(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
+static bool endsByDefault(int sig)
 {
-    int sig = (int)KernelInt(p->f[SIGNAL_NUMBER], e->data);
     switch (sig) {
     case SIGCHLD:
     case SIGCONT:
@@ -122,12 +119,40 @@ static void onSignal(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
     case SIGTSTP:
     case SIGTTIN:
     case SIGTTOU:
-        return; /* by default these do not end the process */
-    default:
-        if (KernelUint(p->f[SIGNAL_HANDLER], e->data) == 0) { /* SIG_DFL */
-            setExit(k, KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, true), -sig);
-        }
+        return false;
     }
+    return true;
+}
+
+enum { SENT_NUMBER, SENT_TO };
+
+/* Recorded for all senders: the sender may be a process that is not traced. */
+static void onSignalSent(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
+{
+    int sig = (int)KernelInt(p->f[SENT_NUMBER], e->data);
+    uint32_t tid = (uint32_t)KernelUint(p->f[SENT_TO], e->data);
+    const KernelTask *target = KernelTaskFind(&k->tasks, tid);
+    KernelTask *first = target != NULL ? KernelTaskFind(&k->tasks, target->pid) : NULL;
+    if (first != NULL && endsByDefault(sig)) {
+        first->signal = sig;
+    }
+}
+
+enum { SIGNAL_NUMBER, SIGNAL_HANDLER };
+
+/*
+ * A signal that ends the process without a core dump is delivered as SIGKILL to each of its threads. The
+ * kernel ignores what is sent afterwards, so that the last one sent is the one that ended it.
+ */
+static void onSignal(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
+{
+    int sig = (int)KernelInt(p->f[SIGNAL_NUMBER], e->data);
+    uint32_t pid = KernelTaskProcess(&k->tasks, KernelTidOf(e), e->ticks, true);
+    const KernelTask *first = KernelTaskFind(&k->tasks, pid);
+    if (!endsByDefault(sig) || KernelUint(p->f[SIGNAL_HANDLER], e->data) != 0) { /* 0: SIG_DFL */
+        return;
+    }
+    setExit(k, pid, sig == SIGKILL && first != NULL && first->signal != 0 ? -first->signal : -sig);
 }
 
 /* ---- Context switches, syscalls -------------------------------------------------------------- */
@@ -225,6 +250,8 @@ static const KernelTracepointDef exitGroup = {
         "syscalls", "sys_enter_exit_group", IN_MAIN, NULL, onExitGroup, {"error_code"}};
 static const KernelTracepointDef exitThread = {
         "syscalls", "sys_enter_exit", IN_MAIN, NULL, onExitThread, {"error_code"}};
+static const KernelTracepointDef sentPoint = {
+        "signal", "signal_generate", IN_ANY, "result == 0", onSignalSent, {"sig", "pid"}};
 static const KernelTracepointDef signalPoint = {
         "signal", "signal_deliver", IN_MAIN, "sa_handler == 0", onSignal, {"sig", "sa_handler"}};
 static const KernelTracepointDef switchPoint = {"sched", "sched_switch", IN_PAIR, NULL, onSwitch,
@@ -241,6 +268,6 @@ const KernelTracepointDef kernelSocketExitPoint = {
 
 const KernelTracepointDef *const kernelTaskPoints[] = {&newTask, &exec, &exitPoint, NULL};
 const KernelTracepointDef *const kernelProcessExtras[] = {
-        &exitGroup, &exitThread, &signalPoint, NULL};
+        &exitGroup, &exitThread, &sentPoint, &signalPoint, NULL};
 const KernelTracepointDef *const kernelSwitchPoints[] = {&switchPoint, NULL};
 const KernelTracepointDef *const kernelCallPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};

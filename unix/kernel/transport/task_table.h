@@ -24,6 +24,7 @@ typedef struct KernelTask {
     int32_t threads;
     int32_t exitCode; /* 0-255 as passed to exit, or minus the signal that ended it */
     bool exitKnown;
+    int32_t signal; /* the last one sent to it that ends a process by default; 0: none */
 } KernelTask;
 
 typedef struct KernelTasks {

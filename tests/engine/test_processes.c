@@ -557,8 +557,10 @@ static void asDaemon(Survivor *s)
 
 static void withoutMainThread(Survivor *s)
 {
+    static Survivor own; /* the stack ends with the thread */
     pthread_t thread;
-    pthread_create(&thread, NULL, answerInThread, s);
+    own = *s;
+    pthread_create(&thread, NULL, answerInThread, &own);
     pthread_exit(NULL);
 }
 
@@ -864,7 +866,9 @@ int main(int argc, char **argv)
     } others[] = {{"--terminate-me", terminateMe}, {"--live-me", liveMe}, {"--exit-me", exitMe},
             {"--many-providers", manyProviders}};
     if (argc > 2 && strcmp(argv[1], "--runtime-dir") == 0) {
-        return printRuntimeDir();
+        int code = printRuntimeDir();
+        fflush(stdout);
+        _exit(code); /* LeakSanitizer cannot inspect a setuid program */
     }
     setUp(argc > 2 && strncmp(argv[1], "--", 2) == 0);
     for (size_t i = 0; argc > 2 && i < sizeof others / sizeof *others; i++) {

@@ -91,7 +91,7 @@ proc run::SetEnv {dir} {
         ASAN_OPTIONS "detect_leaks=0:abort_on_error=0:handle_abort=1" \
         LSAN_OPTIONS "suppressions=$testDir/lsan.supp:print_suppressions=0" \
         UBSAN_OPTIONS "print_stacktrace=1:halt_on_error=1" \
-        TSAN_OPTIONS "halt_on_error=0:exitcode=66:second_deadlock_stack=1"]
+        TSAN_OPTIONS "halt_on_error=0:exitcode=66:second_deadlock_stack=1:die_after_fork=0"]
 }
 
 proc run::RestoreEnv {} {

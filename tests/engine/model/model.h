@@ -28,8 +28,8 @@ extern const ModelScenario modelScenarios[];
 extern const int modelScenarioCount;
 extern int modelEvents; /* that each writer writes */
 
-/* One of 0 to count - 1: the scheduler tries all, or chooses one at random. */
-unsigned ModelChoose(unsigned count);
+/* True in some executions: rarely when they are random, both ways when all are tried. */
+bool ModelRarely(void);
 void ModelYield(void);
 /* Ends the execution as failed, with its history. */
 void ModelCheck(bool isTrue, const char *what);

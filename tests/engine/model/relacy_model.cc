@@ -43,6 +43,7 @@ typedef rl::generic_atomic<uint64_t, false> Word;
 
 const ModelScenario *scenario;
 const char *failedCheck;
+bool isRandom; /* the executions; otherwise all with so many preemptions */
 bool inThreads; /* not in before and after */
 
 /*
@@ -206,9 +207,9 @@ int ModelThread(void)
     return inThreads ? (int)rl::ctx().threadx_->index_ : -1;
 }
 
-unsigned ModelChoose(unsigned count)
+bool ModelRarely(void)
 {
-    return rl::rand(count);
+    return rl::rand(isRandom ? 16 : 2) == 1;
 }
 
 void ModelYield(void)
@@ -260,6 +261,7 @@ int main(int argc, char **argv)
                 continue;
             }
             params.search_type = pass == 0 ? rl::random_scheduler_type : rl::fair_context_bound_scheduler_type;
+            isRandom = pass == 0;
             params.iteration_count = (rl::iteration_t)random;
             params.context_bound = (unsigned)bound;
             params.execution_depth_limit = 20000;

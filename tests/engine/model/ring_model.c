@@ -141,7 +141,7 @@ static bool commitsEarly;
 void ModelStep(void)
 {
     int i = ModelThread();
-    if (i >= 0 && processes[i].mortal && ModelChoose(16) == 15) {
+    if (i >= 0 && processes[i].mortal && ModelRarely()) {
         processes[i].mortal = false;
         longjmp(processes[i].end, 1);
     }

@@ -90,8 +90,8 @@ proc ::etw::cli::RecordProgram {options program} {
             set stats [::etw stop $session]
         }
         ::etw::lib::child free
+        NoteUntraced [expr {[info exists status] && $kind eq "tcl"}] [lindex $program 0]
     }
-    NoteUntraced $kind [lindex $program 0]
     RecordEnd $options $stats
     return $status
 }
@@ -101,11 +101,11 @@ proc ::etw::cli::Note {text} {
 }
 
 # A Tcl program that does not source init.tcl (that does not call Tcl_Init) has no script events.
-proc ::etw::cli::NoteUntraced {kind name} {
+proc ::etw::cli::NoteUntraced {hasRun name} {
     variable untraced
     if {$untraced ne "" && [file exists $untraced]} {
         file delete -- $untraced
-        if {$kind eq "tcl"} {
+        if {$hasRun} {
             Note "no script was traced: \"$name\" did not source Tcl's init.tcl. A script can add the traces itself:\
                 \"package require etw; etw script add *\""
         }

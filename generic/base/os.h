@@ -284,6 +284,8 @@ void OsSlotLeave(OsSlot *slot); /* in a forked child: the slot of its parent */
 OsSlotState OsSlotCheck(const char *path, uint32_t number, uint32_t pid, uint64_t start);
 
 const char *OsErrorText(int osError, char *buf, size_t size);
+/* What to do when no more files can be opened; NULL: the error says something else. */
+const char *OsFileLimitHint(int osError);
 const char *OsErrorName(int osError); /* "EACCES", "ERROR_ACCESS_DENIED", or "" */
 void OsFullPath(const char *path, char *full, size_t size);
 

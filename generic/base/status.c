@@ -33,6 +33,11 @@ EtwStatus EtwFail(EtwError *err, EtwStatus status, const char *detail, const cha
 EtwStatus EtwFailOs(EtwError *err, EtwStatus status, int osError, const char *detail,
         const char *subject, const char *format, ...)
 {
+    const char *hint = OsFileLimitHint(osError);
+    if (hint != NULL) {
+        status = ETW_E_LIMIT;
+        detail = "FILES";
+    }
     if (err != NULL) {
         va_list args;
         char text[200];
@@ -43,8 +48,8 @@ EtwStatus EtwFailOs(EtwError *err, EtwStatus status, int osError, const char *de
         vsnprintf(err->message, sizeof err->message, format, args);
         va_end(args);
         used = strlen(err->message);
-        snprintf(err->message + used, sizeof err->message - used, ": %s",
-                OsErrorText(osError, text, sizeof text));
+        snprintf(err->message + used, sizeof err->message - used, ": %s%s%s",
+                OsErrorText(osError, text, sizeof text), hint ? ": " : "", hint ? hint : "");
     }
     return status;
 }

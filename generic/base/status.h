@@ -46,7 +46,8 @@ EtwStatus EtwFail(EtwError *errPtr, EtwStatus status, const char *detail, const 
         const char *format, ...) ETW_PRINTF(5, 6);
 
 /* As EtwFail with the operating system's error number and text appended (": No space left on
- * device"). */
+ * device"). When the limit of open files was hit, the status is ETW_E_LIMIT and the detail FILES, whatever
+ * was given. */
 EtwStatus EtwFailOs(EtwError *errPtr, EtwStatus status, int osError, const char *detail,
         const char *subject, const char *format, ...) ETW_PRINTF(6, 7);
 

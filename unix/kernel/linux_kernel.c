@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "unix/kernel/transport/uprobes.h"
 #include "unix/kernel/transport/tracefs_instance.h"
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,13 @@ static const char *filterOf(const KernelTracepoint *p, const KernelTracepointDef
     return !p->on || p->filter == def->filter ? def->filter : NULL;
 }
 
+/* errno: as KernelFormatOf left it. */
+static EtwStatus unreadFormat(const char *system, const char *name, EtwError *err)
+{
+    return EtwFailOs(err, ETW_E_LIMIT, errno, "FILES", name,
+            "the format of tracepoint %s:%s cannot be read", system, name);
+}
+
 /* Collect a tracepoint for the portable groups. */
 static EtwStatus addPoint(
         EtwKernel *k, const KernelTracepointDef *def, const char *group, EtwError *err)
@@ -174,6 +182,9 @@ static EtwStatus addPoint(
     const char *missing = NULL;
     KernelTracepoint *p;
     EtwStatus status;
+    if (format == NULL && OsFileLimitHint(errno) != NULL) {
+        return unreadFormat(def->system, def->name, err);
+    }
     if (format == NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
                 "kernel group \"%s\" needs tracepoint %s:%s, which this kernel does not have",
@@ -363,6 +374,9 @@ static EtwStatus findRaw(
                 name);
     }
     *formatPtr = KernelFormatOf(k->formats, system, event);
+    if (*formatPtr == NULL && OsFileLimitHint(errno) != NULL) {
+        return unreadFormat(system, event, err);
+    }
     return *formatPtr != NULL ? ETW_OK : unknownPoint(name, system, event, err);
 }
 
@@ -452,7 +466,10 @@ static EtwStatus tracePid(EtwKernel *k, uint32_t pid, EtwError *err)
     status = followIn(k, pid, false, err);
     /* From here on the kernel follows new threads of these threads, so none is missed. */
     if (status == ETW_OK && KernelTasksOfProcess(&k->tasks, pid, NULL, NULL) == 0) {
-        status = EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
+        status = OsFileLimitHint(errno) != NULL
+                         ? EtwFailOs(err, ETW_E_LIMIT, errno, "FILES", "",
+                                   "the threads of process %u cannot be listed", pid)
+                         : EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
     }
     return status;
 }

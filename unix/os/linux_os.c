@@ -501,6 +501,14 @@ const char *OsErrorText(int osError, char *buf, size_t size)
     return strerror_r(osError, buf, size);
 }
 
+const char *OsFileLimitHint(int osError)
+{
+    if (osError == EMFILE) {
+        return "raise the limit of open files (\"ulimit -n\"), or close some";
+    }
+    return osError == ENFILE ? "raise the limit of this machine (sysctl fs.file-max)" : NULL;
+}
+
 const char *OsErrorName(int osError)
 {
     const char *name = strerrorname_np(osError);

@@ -468,6 +468,11 @@ const char *OsErrorText(int osError, char *buf, size_t size)
     return buf;
 }
 
+const char *OsFileLimitHint(int osError)
+{
+    return osError == ERROR_TOO_MANY_OPEN_FILES ? "close some" : NULL;
+}
+
 const char *OsErrorName(int osError)
 {
     /* The errors of files, mappings, processes and tracing. */

@@ -56,14 +56,18 @@ static inline bool isCurrent(const Etw_Event *event, const RegProvider *provider
 
 /* ---- Registering ----------------------------------------------------------------------------- */
 
-Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
+EtwStatus EtwRegister(const char *name, const Etw_Guid *guid, Etw_Provider **out, EtwError *err)
 {
     EtwGuid id;
     RegProvider *provider;
     int registrations = 0;
-    if (name == NULL || *name == '\0' || strlen(name) >= sizeof provider->name ||
-            RegOpen(NULL) == NULL || RegLock(NULL) != ETW_OK) {
-        return NULL;
+    *out = NULL;
+    if (name == NULL || *name == '\0' || strlen(name) >= sizeof provider->name) {
+        return EtwFail(err, ETW_E_ARG, "NAME", name ? name : "",
+                "a provider's name has 1 to %d bytes", (int)sizeof provider->name - 1);
+    }
+    if (RegOpen(err) == NULL || RegLock(err) != ETW_OK) {
+        return err->status;
     }
     if (guid != NULL) {
         memcpy(&id, guid, sizeof id);
@@ -75,10 +79,23 @@ Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
         provider = NULL;
     }
     RegUnlock();
+    if (provider == NULL) {
+        return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name,
+                "no room for provider \"%s\": the registry of this user is full", name);
+    }
     if (registrations == 1) {
         EtwNativeRegister(provider);
     }
-    return provider ? &provider->pub : NULL;
+    *out = &provider->pub;
+    return ETW_OK;
+}
+
+Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
+{
+    Etw_Provider *provider;
+    EtwError err;
+    EtwRegister(name, guid, &provider, &err);
+    return provider;
 }
 
 void Etw_Unregister(Etw_Provider *pub)

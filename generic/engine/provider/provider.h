@@ -9,6 +9,10 @@
 #include "engine/shared/registry.h"
 #include "semantics/declared_events.h"
 
+/* Etw_Register that says why it failed: ARG NAME, LIMIT PROVIDERS, or the reason why the registry cannot be
+ * opened or locked. *out: the provider, NULL after a failure. */
+EtwStatus EtwRegister(const char *name, const Etw_Guid *guid, Etw_Provider **out, EtwError *err);
+
 /* Our own provider Etw-Session, registered at the first call; NULL: that failed (enable.c). */
 Etw_Provider *EtwOwnProvider(void);
 /* Define one of our own events. NULL: out of room. */

@@ -6,6 +6,7 @@
  *	provider_cmd.c, write_cmd.c and enable_cmd.c.
  */
 #include "tcl/provider/tcl_provider.h"
+#include "engine/provider/provider.h"
 #include "schema/store/known_providers.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,7 @@ static int checkName(Tcl_Interp *interp, const char *name)
 static int registerProvider(Tcl_Interp *interp, EtwTclProvider *provider, const EtwGuid *guid)
 {
     Etw_Guid given;
+    EtwError err;
 
     if (guid != NULL) {
         provider->guid = *guid;
@@ -269,12 +271,8 @@ static int registerProvider(Tcl_Interp *interp, EtwTclProvider *provider, const 
     } else {
         EtwGuidFromName(provider->name, &provider->guid);
     }
-    provider->handle = Etw_Register(provider->name, guid ? &given : NULL);
-    if (provider->handle == NULL) {
-        return EtwTclFail(interp, ETW_E_LIMIT, "PROVIDERS", provider->name,
-                "provider \"%s\" cannot be registered: the registry is full or cannot be reached "
-                "(see ETW_RUNTIME_DIR)",
-                provider->name);
+    if (EtwRegister(provider->name, guid ? &given : NULL, &provider->handle, &err) != ETW_OK) {
+        return EtwTclError(interp, &err);
     }
     provider->deleted = false;
     return TCL_OK;

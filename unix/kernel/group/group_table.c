@@ -89,9 +89,9 @@ EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
         return KernelWindowsDefine(k, group, err);
     }
     strcat(name, kernelGroups[group].name);
-    k->providers[group] = Etw_Register(name, NULL);
-    if (k->providers[group] == NULL) {
-        return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
+    EtwStatus status = EtwRegister(name, NULL, &k->providers[group], err);
+    if (status != ETW_OK) {
+        return status;
     }
     const EtwDeclaredProvider *declared = EtwDeclaredFind(name);
     if (declared == NULL) {

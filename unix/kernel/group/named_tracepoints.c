@@ -160,8 +160,11 @@ KernelRaw *KernelRawNew(struct tep_event *format, EtwError *err)
         raw->count++;
     }
     snprintf(provider, sizeof provider, "Linux-%s", format->system);
-    raw->provider = Etw_Register(provider, NULL);
-    raw->event = raw->provider ? Etw_DefineEvent(raw->provider, &desc, fields, raw->count) : NULL;
+    if (EtwRegister(provider, NULL, &raw->provider, err) != ETW_OK) {
+        KernelRawFree(raw);
+        return NULL;
+    }
+    raw->event = Etw_DefineEvent(raw->provider, &desc, fields, raw->count);
     if (raw->event == NULL) {
         EtwFail(err, ETW_E_LIMIT, "EVENTS", format->name, "no room for event %s of provider %s",
                 format->name, provider);

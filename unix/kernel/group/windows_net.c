@@ -41,8 +41,8 @@ EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
     static const Etw_Guid guid = {{0x49, 0x2a, 0xd4, 0x7d, 0x29, 0x53, 0x32, 0x48, 0x8d, 0xfd, 0x43,
             0xd9, 0x79, 0x15, 0x3a, 0x88}};
     bool v6 = group == GROUP_WINDOWS6;
-    k->providers[group] = Etw_Register(name, &guid);
-    for (int i = 0; k->providers[group] != NULL && i < CLASSES; i++) {
+    EtwStatus status = EtwRegister(name, &guid, &k->providers[group], err);
+    for (int i = 0; status == ETW_OK && i < CLASSES; i++) {
         Etw_EventDesc desc = {.name = name,
                 .id = (uint16_t)(classes[i].id + 16 * v6),
                 .level = ETW_LEVEL_INFO,
@@ -55,9 +55,7 @@ EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
             return EtwFail(err, ETW_E_LIMIT, "EVENTS", name, "no room for the events of %s", name);
         }
     }
-    return k->providers[group] != NULL
-                   ? ETW_OK
-                   : EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name, "no room for provider %s", name);
+    return status;
 }
 
 static void putZeros(KernelPut *put, size_t size)

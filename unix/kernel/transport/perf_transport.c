@@ -93,7 +93,7 @@ static EtwStatus refused(const Perf *t, int osError, const KernelRequest *w, Etw
     char name[200];
     int level = PerfParanoid();
     snprintf(name, sizeof name, "%s:%s", w->format->system, w->format->name);
-    if (osError == EMFILE || osError == ENFILE) {
+    if (OsFileLimitHint(osError) != NULL) {
         return tooManyFiles(t, err);
     }
     if (osError != EACCES && osError != EPERM) {
@@ -262,8 +262,8 @@ typedef struct Threads {
     int count, capacity;
 } Threads;
 
-/* The threads of a process that may be traced, in order of creation. */
-static void listThreads(Threads *list, uint32_t pid)
+/* The threads of a process that may be traced, in order of creation; none when it has ended. */
+static EtwStatus listThreads(Threads *list, uint32_t pid, EtwError *err)
 {
     char path[64];
     struct dirent *e;
@@ -271,6 +271,10 @@ static void listThreads(Threads *list, uint32_t pid)
     list->count = 0;
     snprintf(path, sizeof path, "/proc/%u/task", pid);
     dir = opendir(path);
+    if (dir == NULL && OsFileLimitHint(errno) != NULL) {
+        return EtwFailOs(err, ETW_E_LIMIT, errno, "FILES", "",
+                "the threads of process %u cannot be listed", pid);
+    }
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         int tid = atoi(e->d_name);
         if (tid <= 0 || KernelIsIgnored((uint32_t)tid)) {
@@ -285,6 +289,7 @@ static void listThreads(Threads *list, uint32_t pid)
     if (dir != NULL) {
         closedir(dir);
     }
+    return ETW_OK;
 }
 
 static bool has(const Threads *list, int tid)
@@ -333,9 +338,13 @@ static EtwStatus pass(Perf *t, uint32_t pid, bool known, bool last, bool *settle
     for (int i = 0; i < t->pointCount; i++) {
         counts[i] = t->points[i].count;
     }
-    listThreads(&lists[0], pid);
-    status = openThreads(t, &lists[0], known, err);
-    listThreads(&lists[1], pid);
+    status = listThreads(&lists[0], pid, err);
+    if (status == ETW_OK) {
+        status = openThreads(t, &lists[0], known, err);
+    }
+    if (status == ETW_OK) {
+        status = listThreads(&lists[1], pid, err);
+    }
     *settledPtr = last || !grew(&lists[0], &lists[1]);
     for (int i = 0; i < t->pointCount && (status != ETW_OK || !*settledPtr); i++) {
         closeFiles(t, &t->points[i], counts[i]);

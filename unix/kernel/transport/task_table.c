@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "unix/kernel/transport/task_table.h"
 #include "base/slot_table.h"
+#include <errno.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,10 @@ int KernelTasksOfProcess(
     int fresh = 0;
     struct dirent *e;
     DIR *dir;
+    int osError;
     snprintf(path, sizeof path, "/proc/%u/task", pid);
     dir = opendir(path);
+    osError = dir != NULL ? 0 : errno;
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         uint32_t tid = idOf(e);
         KernelTask *known = KernelTaskFind(t, tid);
@@ -90,6 +93,7 @@ int KernelTasksOfProcess(
     if (dir != NULL) {
         closedir(dir);
     }
+    errno = osError;
     return fresh;
 }
 

@@ -40,7 +40,7 @@ KernelTask *KernelTaskAdd(KernelTasks *t, uint32_t tid, uint32_t pid);
 void KernelTaskExit(KernelTasks *t, uint32_t tid, uint64_t ticks);
 /*
  * Add all threads that /proc lists for a process; visit (may be NULL) is called for new ones.
- * Returns the number of new ones.
+ * Returns the number of new ones; when /proc cannot be read it is 0 and errno says why, else errno is 0.
  */
 int KernelTasksOfProcess(
         KernelTasks *t, uint32_t pid, void (*visit)(void *ctx, uint32_t tid), void *ctx);

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracepoint_format.h"
+#include <errno.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system,
 {
     struct tep_event *event =
             isHidden(system, name) ? NULL : tep_find_event_by_name(formats, system, name);
+    errno = 0;
     if (event == NULL && !isHidden(system, name)) {
         int size = 0;
         char *text = tracefs_event_file_read(NULL, system, name, "format", &size);
@@ -69,6 +71,7 @@ struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system,
              */
             tep_parse_event(formats, text, (unsigned long)size, system);
             free(text);
+            errno = 0;
             event = tep_find_event_by_name(formats, system, name);
         }
     }

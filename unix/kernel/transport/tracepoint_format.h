@@ -29,7 +29,8 @@ extern const char *kernelHidden;
 struct tep_handle *KernelFormatsNew(EtwError *errPtr);
 void KernelFormatsFree(struct tep_handle *formats);
 size_t KernelFormatsPage(struct tep_handle *formats); /* bytes of a ring's page */
-/* NULL: this kernel has no such tracepoint, or not with the common fields expected. */
+/* NULL: this kernel has no such tracepoint, or not with the common fields expected, or its format cannot be
+ * read (errno says why, else it is 0). */
 struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system, const char *event);
 KernelField KernelFieldOf(struct tep_event *event, const char *name);
 

@@ -227,6 +227,35 @@ static void enable_callbacks(void)
     Etw_Unregister(p);
 }
 
+/* What a provider shows is the union of all sessions' requests, whatever their order. */
+static void enable_union(void)
+{
+    EtwError err;
+    static const char *const names[] = {"u0", "u1", "u2"};
+    static const EtwEnable requests[] = {
+            {.level = 5, .any = 0x10}, {.level = 2, .any = 0x20}, {.level = 3, .any = 0x40}};
+    for (int first = 0; first < 3; first++) {
+        for (int i = 0; i < 3; i++) {
+            int at = (first + i) % 3;
+            EtwEnable e = requests[at];
+            EtwSessionConfig config = {.name = names[at], .mode = ETW_FILE_MEMORY};
+            e.provider = guid;
+            CHECK_EQ(EtwSessionStart(&config, &err), ETW_OK);
+            CHECK_EQ(EtwSessionEnable(names[at], &e, &err), ETW_OK);
+        }
+        CHECK_EQ(provider->keywords, 0x70);
+        CHECK_EQ(provider->enabled, 5);
+        CHECK(Etw_Enabled(provider, 5, 0x10) && Etw_Enabled(provider, 1, 0x20));
+        CHECK(!Etw_Enabled(provider, 6, 0x10) && !Etw_Enabled(provider, 1, 0x80));
+        CHECK_EQ(EtwSessionStop(names[first], NULL, &err), ETW_OK);
+        CHECK_EQ(provider->keywords, 0x70 & ~requests[first].any);
+        CHECK_EQ(provider->enabled, first == 0 ? 3 : 5);
+        EtwSessionStopAll();
+        CHECK_EQ(provider->keywords, 0);
+        CHECK_EQ(provider->enabled, 0);
+    }
+}
+
 static void enable_limit(void)
 {
     EtwError err;
@@ -520,6 +549,7 @@ int main(int argc, char **argv)
     CHECK_RUN(anchors_join_late);
     CHECK_RUN(enable_filters);
     CHECK_RUN(enable_callbacks);
+    CHECK_RUN(enable_union);
     CHECK_RUN(enable_limit);
     CHECK_RUN(write_threads);
     CHECK_RUN(write_while_sessions_change);

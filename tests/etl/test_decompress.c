@@ -80,6 +80,29 @@ static void example_lznt1(void)
     CheckDecodes(LZNT1, in, sizeof in, want, sizeof want);
 }
 
+/* Only a complete code is decoded: each word of bits means one symbol. */
+static void huffman_tables(void)
+{
+    /* Symbols 'a' to 'd' with these code lengths; bits 0100 0000 0000 0000 follow. */
+    static const struct {
+        uint8_t a, b, c, d;
+        const char *want;
+    } codes[] = {{1, 1, 0, 0, "abaa"}, {1, 2, 2, 0, "aba"}, {2, 2, 2, 2, "baaa"},
+            {1, 2, 3, 3, "aba"}, {0, 0, 0, 0, ""}, {1, 0, 0, 0, ""}, {1, 2, 0, 0, ""},
+            {1, 2, 3, 0, ""}, {2, 2, 2, 0, ""}, {1, 15, 0, 0, ""}, {1, 1, 1, 0, ""},
+            {1, 1, 15, 0, ""}, {1, 2, 2, 15, ""}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        uint8_t in[256 + 4] = {0}, out[16];
+        size_t wantSize = strlen(codes[i].want);
+        in['a' / 2] = (uint8_t)(codes[i].a << 4);
+        in['b' / 2] = (uint8_t)(codes[i].b | codes[i].c << 4);
+        in['d' / 2] = codes[i].d;
+        in[257] = 0x40;
+        size_t got = EtlDecoder(HUFFMAN)(in, sizeof in, out, wantSize != 0 ? wantSize : 4);
+        CHECK_MEM(out, got, codes[i].want, wantSize);
+    }
+}
+
 /* ---- Streams of tokens ------------------------------------------------------------------------ */
 
 typedef struct Plain {
@@ -490,6 +513,7 @@ int main(int argc, char **argv)
     CHECK_ARGS(argc, argv);
     CHECK_RUN(example_xpress);
     CHECK_RUN(example_huffman);
+    CHECK_RUN(huffman_tables);
     CHECK_RUN(example_lznt1);
     CHECK_RUN(trips_xpress);
     CHECK_RUN(trips_huffman);

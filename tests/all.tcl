@@ -8,7 +8,8 @@
 #	is tested may be Windows programs under Wine.
 #
 #	With -tries 2 (CI) a program that failed is run once more, alone: what passes then is counted as
-#	passed, its first output is printed all the same, and the closing lines name it.
+#	passed, its first output is printed all the same, and a warning in the closing lines names each test that
+#	failed at first. Such a test is a defect: mend the test or what it tests.
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
 #	    ?-sanitize LIST? ?-room GLOB? ?-file GLOB? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
@@ -25,7 +26,7 @@ namespace eval run {
     array set total {passed 0 failed 0 skipped 0}
     # Constraints that kept tests from running, with how many.
     variable reasons {}
-    # Programs that passed only when run again.
+    # Tests that passed only when run again, as PROGRAM: TEST ...
     variable unsteady {}
     variable testDir [file dirname [file normalize [info script]]]
 }
@@ -201,7 +202,7 @@ proc run::AddReason {why n} {
 
 # ---- All of them ---------------------------------------------------------------------------------
 
-# Run one program in surroundings of its own; returns its outcome. $reasons grows by what it skipped.
+# Run one program in surroundings of its own; returns its outcome and the names of failed tests. $reasons grows by what it skipped.
 proc run::Once {name kind command} {
     variable option
     set dir [exec mktemp -d]
@@ -221,7 +222,16 @@ proc run::Once {name kind command} {
     set outcome [Outcome $kind $how $output]
     Tell $name $outcome $output $seconds
     catch {file delete -force $dir}
-    return $outcome
+    return [list $outcome [expr {[lindex $outcome 1] ? [FailedTests $output] : {}}]]
+}
+
+# The names of the tests that failed, of a C program or of tcltest; empty when the program ended before it named one.
+proc run::FailedTests {output} {
+    set names {}
+    foreach {line c tcl} [regexp -all -inline -line {^(?:FAIL \S+:\d+ ([^:]+):.*|==== (\S+) .*FAILED)$} $output] {
+        lappend names $c$tcl
+    }
+    return [lsort -unique $names]
 }
 
 proc run::One {name kind command} {
@@ -229,16 +239,24 @@ proc run::One {name kind command} {
     variable reasons
     variable unsteady
     set reasonsBefore $reasons
-    set outcome [Once $name $kind $command]
+    lassign [Once $name $kind $command] outcome failed
     for {set try 2} {[lindex $outcome 1] > 0 && $try <= $option(-tries)} {incr try} {
         puts "run again: $name"
         set reasons $reasonsBefore
-        set outcome [Once $name $kind $command]
+        lassign [Once $name $kind $command] outcome again
         if {[lindex $outcome 1] == 0} {
-            lappend unsteady $name
+            lappend unsteady "$name: [expr {[llength $failed] ? [join $failed {, }] : {ended without its totals}}]"
         }
+        lappend failed {*}$again
     }
     Add $outcome
+}
+
+# The warnings of the closing lines.
+proc run::Warn {unsteady} {
+    foreach text $unsteady {
+        puts "WARNING: passed only when run again: $text"
+    }
 }
 
 proc run::Wanted {name} {
@@ -321,9 +339,7 @@ proc run::Close {} {
         }
     }
     variable unsteady
-    if {[llength $unsteady]} {
-        puts "passed only when run again: [join $unsteady {, }]"
-    }
+    Warn $unsteady
     if {$option(-totals) ne ""} {
         set f [open $option(-totals) a]
         puts $f [list [string trim $option(-label)] $total(passed) $total(failed) $total(skipped) $unsteady]
@@ -338,18 +354,18 @@ proc run::Close {} {
 proc run::Sum {file} {
     variable total
     set f [open $file]
+    set warnings {}
     puts ""
     while {[gets $f line] >= 0} {
         lassign $line label passed failed skipped unsteady
         puts [format "%-40s %5d passed %4d failed %4d skipped" $label $passed $failed $skipped]
-        if {[llength $unsteady]} {
-            puts "    passed only when run again: [join $unsteady {, }]"
-        }
+        lappend warnings {*}[lmap text $unsteady {string cat "$label: " $text}]
         incr total(passed) $passed
         incr total(failed) $failed
         incr total(skipped) $skipped
     }
     close $f
+    Warn $warnings
 }
 
 foreach {name value} $argv {

@@ -94,8 +94,8 @@ proc mutate::Operand {masked at step} {
             }
         } elseif {$depth == 0 && ($c in {; , ? :} || $pair in {&& ||})} {
             return $end
-        } elseif {$depth == 0 && $step < 0 && [regexp {(=|return)\s*$} [string range $masked 0 $i]] &&
-                ![regexp {[=!<>]=\s*$} [string range $masked 0 $i]]} {
+        } elseif {$depth == 0 && $step < 0 && $c ne " " && [regexp {(=|\mreturn)$} [string range $masked 0 $i]] &&
+                ![regexp {[=!<>]=.?$} [string range $masked 0 $i+1]]} {
             return $end
         }
         if {$c ne " "} {

@@ -161,6 +161,14 @@ proc ::etw::lib::PageTotals {timeline info} {
     return $html
 }
 
+# "PID/TID". Events of drivers and of some providers lack one or both of them.
+proc ::etw::lib::LaneIds {lane} {
+    if {![dict exists $lane tid]} {
+        return "no thread"
+    }
+    return [expr {[dict exists $lane pid] ? "[dict get $lane pid]/" : "thread "}][dict get $lane tid]
+}
+
 proc ::etw::lib::PageLane {lane} {
     set name {}
     switch [dict get $lane kind] {
@@ -174,7 +182,7 @@ proc ::etw::lib::PageLane {lane} {
     if {[dict exists $lane process]} {
         set name "[dict get $lane process] "
     }
-    return $name[dict get $lane pid]/[dict get $lane tid]
+    return $name[LaneIds $lane]
 }
 
 # The timeline's data: each text once, lanes with boxes of seven numbers: kind level x0 x1 text count marks.

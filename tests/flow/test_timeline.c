@@ -261,6 +261,35 @@ static void timeline_3_1_gaps_and_runs(void)
     finish();
 }
 
+/*
+ * A session that traces one process does not see when another thread leaves the CPU. The next switch
+ * is from the idle thread, so nothing shows that thread 99 ran any longer than its last event.
+ */
+static void timeline_3_3_no_run_without_evidence(void)
+{
+    begin();
+    other(0, "P", "E");
+    switchTo(10, TID, 99, 1);
+    switchTo(300, 0, TID, 0);
+    switchTo(310, TID, 99, 1);
+    threadId = 99;
+    other(320, "P", "E");
+    threadId = TID;
+    switchTo(600, 0, TID, 0);
+    other(610, "P", "E");
+    switchTo(620, TID, 98, 1);
+    other(900, "P", "E");
+    EtwTimelineEnd(timeline);
+    boxes(laneOf(ETW_LANE_CPU, 0), 0, 1000, 1);
+    CHECK_MSG(
+            strstr(seen, "run 0 thread 99 10-10; run 0 tclsh 4711/4711 300-310; ") != NULL &&
+                    strstr(seen,
+                            "99 310-320; run 0 tclsh 4711/4711 600-620; run 0 thread 98 620-620") !=
+                            NULL,
+            "%s", seen);
+    finish();
+}
+
 static void timeline_3_2_marks_have_their_lane(void)
 {
     begin();
@@ -466,6 +495,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_2_3_nothing_is_left_out);
     CHECK_RUN(timeline_3_1_gaps_and_runs);
     CHECK_RUN(timeline_3_2_marks_have_their_lane);
+    CHECK_RUN(timeline_3_3_no_run_without_evidence);
     CHECK_RUN(timeline_4_1_at);
     CHECK_RUN(timeline_5_1_span);
     CHECK_RUN(timeline_6_1_empty);

@@ -428,14 +428,37 @@ static uint32_t textOfThread(
     return textOf(t, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
 }
 
+/*
+ * End the run of the CPU's thread. A session that traces some processes has not all switches: if the
+ * next one is from another thread, this one has left the CPU unseen after its last event.
+ */
+static void endRun(TimeLane *cpu, uint32_t oldTid, int64_t time)
+{
+    rowClose(&cpu->spans, cpu->runTid == oldTid ? time : cpu->runSeen, 0);
+    cpu->runTid = 0;
+}
+
 /* The CPU runs the new thread from now on; 0: none. */
 static void run(EtwTimeline *t, TimeLane *cpu, const EtwCallsSwitch *what, int64_t time)
 {
-    rowClose(&cpu->spans, time, 0);
+    endRun(cpu, what->oldTid, time);
+    cpu->runTid = what->newTid;
+    cpu->runSeen = time;
     if (what->newTid != 0) {
         const ThreadNode *n = threadOf(t, what->newTid);
         uint32_t text = textOfThread(t, what->newTid, n ? n->lane : NULL, what);
         rowOpen(&cpu->spans, time, text, t->count);
+    }
+}
+
+/* At the end of the trace: a thread with events of its own is traced, so its last switch is known. */
+static void endRuns(EtwTimeline *t)
+{
+    for (uint32_t i = 0; i < t->cpuCapacity; i++) {
+        TimeLane *cpu = t->cpus[i];
+        if (cpu != NULL && cpu->runTid != 0 && threadOf(t, cpu->runTid) == NULL) {
+            endRun(cpu, 0, cpu->runSeen);
+        }
     }
 }
 
@@ -544,6 +567,8 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
         TimeLane *cpu = cpuLane(t, event->cpu);
         if (!cpu->hasSwitches) {
             inferRunning(t, cpu, lane, event->time);
+        } else if (cpu->runTid == event->tid) {
+            cpu->runSeen = laneTime(t, cpu, event->time);
         }
     }
     if (!kind.own && event->time < t->begin) {
@@ -581,6 +606,7 @@ void EtwTimelineEnd(EtwTimeline *t)
     t->ending = true;
     EtwCallsEnd(t->calls);
     countCalls(t, &t->final);
+    endRuns(t);
     for (int i = 0; i < t->laneCount; i++) {
         rowClose(&t->lanes[i]->spans, t->last, ETW_MARK_CUT);
     }

@@ -112,8 +112,11 @@ static size_t stemOf(const char *path)
 /* Names that differ only in case are the same on some systems. */
 static bool isTaken(const EtwRelogFiles *files, Tcl_Obj *path)
 {
+    const char *text = Tcl_GetString(path);
+    Tcl_Size size = Tcl_NumUtfChars(text, -1);
     for (const File *f = files->first; f != NULL; f = f->next) {
-        if (Tcl_StringCaseMatch(Tcl_GetString(f->path), Tcl_GetString(path), 1)) {
+        const char *other = Tcl_GetString(f->path);
+        if (Tcl_NumUtfChars(other, -1) == size && Tcl_UtfNcasecmp(other, text, (size_t)size) == 0) {
             return true;
         }
     }

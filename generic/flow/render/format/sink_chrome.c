@@ -23,6 +23,7 @@ typedef struct Cpu {
     bool named;
     uint32_t tid; /* the running thread; 0: none */
     int64_t since;
+    int64_t seen; /* the last event that shows that it runs there */
     uint32_t pid; /* known at the switch */
     char *process;
 } Cpu;
@@ -191,10 +192,14 @@ static void addRunName(Chrome *c, const Cpu *cpu)
     addKey(c->out, "name", name->data, name->size);
 }
 
-/* End the run of the CPU's current thread. */
-static void endRun(Chrome *c, uint32_t number, int64_t time)
+/*
+ * End the run of the CPU's current thread. A session that traces some processes has not all switches:
+ * if the next one is from another thread, this one has left the CPU unseen after its last event.
+ */
+static void endRun(Chrome *c, uint32_t number, uint32_t oldTid, int64_t time)
 {
     Cpu *cpu = &c->cpus[number];
+    time = cpu->tid == oldTid ? time : cpu->seen;
     if (cpu->tid != 0) {
         const Thread *t = findThread(c, cpu->tid);
         if (t != NULL &&
@@ -212,6 +217,13 @@ static void endRun(Chrome *c, uint32_t number, int64_t time)
     EtwFree(cpu->process);
     cpu->process = NULL;
     cpu->tid = 0;
+}
+
+/* At the end of the trace: a thread with events of its own is traced, so its last switch is known. */
+static void endLastRun(Chrome *c, uint32_t number)
+{
+    uint32_t tid = c->cpus[number].tid;
+    endRun(c, number, findThread(c, tid) != NULL ? tid : 0, c->last);
 }
 
 /* The name in the switch of a thread without events of its own; NULL: none. */
@@ -234,9 +246,9 @@ static void onSwitched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *w
         nameCpu(c, event->cpu);
         cpu->named = true;
     }
-    endRun(c, event->cpu, event->time);
+    endRun(c, event->cpu, what->oldTid, event->time);
     cpu->tid = what->newTid;
-    cpu->since = event->time;
+    cpu->since = cpu->seen = event->time;
     cpu->pid = t != NULL ? t->pid : ETW_NO_ID;
     cpu->process = t == NULL            ? calledBySwitch(what)
                    : t->process != NULL ? EtwStrdup(t->process)
@@ -333,6 +345,9 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
     nameProcess(c, event);
     registerThread(c, event);
     EtwCallsAdd(c->calls, event);
+    if (event->cpu < c->cpuCount && event->tid == c->cpus[event->cpu].tid) {
+        c->cpus[event->cpu].seen = event->time;
+    }
     if (schema == NULL || !EtwMeansCall(EtwMeaningOf(schema))) { /* the tree contains the calls */
         addInstant(c, event, schema);
     }
@@ -375,7 +390,7 @@ static void chromeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
     c->out = out;
     EtwCallsEnd(c->calls);
     for (uint32_t i = 0; i < c->cpuCount; i++) {
-        endRun(c, i, c->last);
+        endLastRun(c, i);
     }
     addLosses(c, lost);
     ETW_ADD(out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"etw " ETW_VERSION

@@ -92,10 +92,43 @@ AC_DEFUN([ETW_TCL], [
         BUILD_TCLSH=$TCLSH_PROG
     fi
     AC_ARG_VAR([TCLSH_PROG], [tclsh that runs the tests])
+    ETW_TCL_PACKAGES
+    AC_ARG_VAR([DOC_TCLSH], [tclsh with tcllib's doctools, for man pages])
+    AC_MSG_CHECKING([for doctools])
+    if test -z "$DOC_TCLSH"; then
+        for name in "$BUILD_TCLSH" tclsh tclsh8.6 tclsh9.0; do
+            if test -z "$DOC_TCLSH" && test "`echo 'puts [[package require doctools]]' | $name 2>/dev/null`" != ""; then
+                DOC_TCLSH=$name
+            fi
+        done
+    fi
+    AC_MSG_RESULT([${DOC_TCLSH:-no: man pages are not built (Debian: tcllib)}])
     AC_ARG_VAR([WINE], [what runs Windows programs when cross-compiling])
     AC_SUBST([BUILD_TCLSH])
     AC_SUBST([TCL_VERSION]) AC_SUBST([TCL_MAJOR_VERSION]) AC_SUBST([TCL_INCLUDES])
     AC_SUBST([TCL_DEFS]) AC_SUBST([TCL_STUB_LIB_SPEC])
+])
+
+dnl ETW_TCL_PACKAGES: TCL_PACKAGES, the directory below the prefix that tclsh searches for packages: the deepest of
+dnl its auto_path. libdir when it was given, when no tclsh runs here, or when tclsh searches nothing below the prefix.
+AC_DEFUN([ETW_TCL_PACKAGES], [
+    AC_MSG_CHECKING([where tclsh finds packages])
+    TCL_PACKAGES='${libdir}'
+    if test $PLATFORM = unix && test "$libdir" = '${exec_prefix}/lib'; then
+        eval "etw_lib=\"$exec_prefix/lib\""
+        for dir in `echo 'puts $auto_path' | env -u TCLLIBPATH $TCLSH_PROG 2>/dev/null`; do
+            case $dir in
+            */tcl8.@<:@0-9@:>@ | */tcl9.@<:@0-9@:>@) ;; # Tcl's own
+            "$etw_lib" | "$etw_lib"/*)
+                if test "$TCL_PACKAGES" = '${libdir}' || test ${#dir} -gt ${#TCL_PACKAGES}; then
+                    TCL_PACKAGES=$dir
+                fi
+                ;;
+            esac
+        done
+    fi
+    AC_MSG_RESULT([$TCL_PACKAGES])
+    AC_SUBST([TCL_PACKAGES])
 ])
 
 dnl ETW_TCL_PRIVATE: TCL_PRIVATE_INCLUDES, TCL_PRIVATE_DEFS; empty when tclInt.h cannot be used.
@@ -122,7 +155,7 @@ int main(void) { return sizeof(Interp) == sizeof(Command); }' >conftest.c
     AC_SUBST([TCL_PRIVATE_INCLUDES]) AC_SUBST([TCL_PRIVATE_DEFS])
 ])
 
-dnl ETW_LIBRARY(VAR, module, Debian package, required|optional): through pkg-config.
+dnl ETW_LIBRARY(VAR, module, Debian package): a required one, through pkg-config.
 AC_DEFUN([ETW_LIBRARY], [
     AC_MSG_CHECKING([for $2])
     if $PKG_CONFIG --exists $2 2>/dev/null; then
@@ -130,12 +163,9 @@ AC_DEFUN([ETW_LIBRARY], [
         $1_LIBS=`$PKG_CONFIG --libs $2`
         etw_version=`$PKG_CONFIG --modversion $2`
         AC_MSG_RESULT([$etw_version])
-        ETW_DEFS="$ETW_DEFS -DETW_HAVE_$1=1"
     else
         AC_MSG_RESULT([no])
-        if test $4 = required; then
-            AC_MSG_ERROR([$2 not found: install it (Debian: apt-get install $3), or run sh tools/deps.sh build])
-        fi
+        AC_MSG_ERROR([$2 not found: install it (Debian: apt-get install $3), or run sh tools/deps.sh build])
     fi
     AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
 ])

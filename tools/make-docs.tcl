@@ -1,6 +1,7 @@
 # tools/make-docs.tcl --
 #
-#	Converts doctools pages to man pages (.n) and HTML with tcllib's doctools.
+#	Converts doctools pages with tcllib's doctools: X.man to X.html and to a man page with the title and the
+#	section that manpage_begin names.
 #
 #	tclsh tools/make-docs.tcl -out DIR FILE.man ...
 
@@ -12,7 +13,7 @@ if {[lindex $argv 0] ne "-out"} {
 }
 set files [lassign $argv - out]
 file mkdir $out
-foreach {format suffix} {nroff .n html .html} {
+foreach format {nroff html} {
     foreach path $files {
         set name [file rootname [file tail $path]]
         doctools::new page -format $format -file $path -module $name
@@ -20,7 +21,10 @@ foreach {format suffix} {nroff .n html .html} {
         fconfigure $f -encoding utf-8
         set text [read $f]
         close $f
-        set f [open [file join $out $name$suffix] w]
+        if {![regexp {\[manpage_begin (\S+) (\S+) } $text -> title section]} {
+            error "$path: no manpage_begin"
+        }
+        set f [open [file join $out [expr {$format eq "html" ? "$name.html" : "$title.$section"}]] w]
         fconfigure $f -encoding utf-8
         puts $f [page format $text]
         close $f

@@ -3,7 +3,8 @@
 #
 #	Builds packages for users: a Debian package of a build directory, or zips for Windows.
 #
-#	sh tools/package.sh deb BUILD     BUILD/tcl-etw_VERSION_ARCH.deb, with the files of `make install`
+#	sh tools/package.sh deb BUILD     BUILD/tcl-etw_VERSION_ARCH.deb and libetw-dev_..., with the files of
+#	                                  `make install`; DEBFULLNAME and DEBEMAIL name the maintainer
 #	sh tools/package.sh windows       dist/etwVERSION-win64.zip and -win32.zip, both cross-built first
 #
 #	A zip contains one directory: pkgIndex.tcl, the DLL for Tcl 8.6 and, for 64 bits, that for Tcl 9.0,
@@ -30,35 +31,86 @@ libraries_of() {
     done | sed 's/:.*//' | sort -u | tr '\n' ',' | sed 's/,$//; s/,/, /g'
 }
 
-# Debian's Tcl searches /usr/lib/tcltk/MULTIARCH.
+# The files of a package that Debian requires: control, copyright, changelog. Fields of control are read from
+# standard input.
+finish_deb() {
+    root=$1 package=$2
+    docs=$root/usr/share/doc/$package
+    mkdir -p "$docs" "$root/DEBIAN"
+    {
+        echo "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/"
+        echo "Upstream-Name: etw"
+        echo
+        echo "Files: *"
+        echo "Copyright: 2026 the etw contributors"
+        echo "License: Tcl"
+        sed 's/^$/./; s/^/ /' license.terms
+    } >"$docs/copyright"
+    {
+        printf '%s (%s) unstable; urgency=medium\n\n  * See CHANGES.gz in the documentation of tcl-etw.\n\n' "$package" "$version"
+        echo " -- $maintainer  $(date -R)"
+    } | gzip -9n >"$docs/changelog.gz"
+    {
+        echo "Package: $package"
+        echo "Version: $version"
+        echo "Architecture: $architecture"
+        echo "Maintainer: $maintainer"
+        echo "Priority: optional"
+        echo "Installed-Size: $(du -sk "$root/usr" | cut -f1)"
+        cat
+    } >"$root/DEBIAN/control"
+    find "$root" -type d -exec chmod 755 {} +
+    file=$build/${package}_${version}_$architecture.deb
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$file" >&2
+    echo "$file"
+}
+
+# Debian's Tcl searches /usr/lib/tcltk/MULTIARCH. Its pages of Tcl commands are in section 3tcl.
 make_deb() {
+    : "${DEBFULLNAME:=$(git log -1 --format=%an 2>/dev/null || echo the etw contributors)}"
+    : "${DEBEMAIL:=$(git log -1 --format=%ae 2>/dev/null || echo root@localhost)}"
+    maintainer="$DEBFULLNAME <$DEBEMAIL>"
     architecture=$(dpkg --print-architecture)
     multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || ${CC:-gcc} -print-multiarch)
-    deb=$build/tcl-etw_${version}_$architecture.deb
-    make -C "$build" --no-print-directory doc
-    make -C "$build" --no-print-directory install DESTDIR="$stage" prefix=/usr bindir=/usr/bin \
-        includedir=/usr/include mandir=/usr/share/man libdir="/usr/lib/$multiarch" \
-        pkglibdir="/usr/lib/tcltk/$multiarch/etw$version"
-    find "$stage" -name '*.so' -exec strip --strip-unneeded {} +
-    find "$stage" -name '*.n' -exec gzip -9n {} +
-    mkdir -p "$stage/usr/share/doc/tcl-etw" "$stage/DEBIAN"
-    cp README.md CHANGES "$build"/doc/*.html "$stage/usr/share/doc/tcl-etw/"
-    cat >"$stage/DEBIAN/control" <<EOF
-Package: tcl-etw
-Version: $version
-Architecture: $architecture
-Maintainer: the authors of etw <root@localhost>
+    make -C "$build" --no-print-directory install DESTDIR="$stage/all" prefix=/usr bindir=/usr/bin \
+        includedir=/usr/include mandir=/usr/share/man datarootdir=/usr/share libdir="/usr/lib/$multiarch" \
+        pkglibdir="/usr/lib/tcltk/$multiarch/etw$version" >&2
+    main=$stage/all
+    find "$main" -name '*.so' -exec strip --strip-unneeded {} +
+    mkdir -p "$main/usr/share/man/man3" "$main/usr/share/doc/tcl-etw"
+    for page in "$main"/usr/share/man/mann/*.n; do
+        sed 's/^\(\.TH "[^"]*"\) n /\1 3tcl /' "$page" >"$main/usr/share/man/man3/$(basename "$page" .n).3tcl"
+    done
+    rm -r "$main/usr/share/man/mann"
+    find "$main/usr/share/man" -type f -exec gzip -9n {} +
+    cp README.md "$build"/doc/*.html "$main/usr/share/doc/tcl-etw/"
+    gzip -9nc CHANGES >"$main/usr/share/doc/tcl-etw/CHANGES.gz"
+
+    dev=$stage/dev
+    mkdir -p "$dev/usr/lib"
+    mv "$main/usr/include" "$dev/usr/"
+    mv "$main/usr/lib/$multiarch" "$dev/usr/lib/"
+    strip --strip-debug "$dev"/usr/lib/*/*.a
+    sed -i "s|^prefix=.*|prefix=/usr|; s|^libdir=.*|libdir=/usr/lib/$multiarch|; s|^includedir=.*|includedir=/usr/include|" \
+        "$dev/usr/lib/$multiarch/pkgconfig/etw.pc"
+
+    finish_deb "$main" tcl-etw <<EOF
 Section: interpreters
-Priority: optional
-Installed-Size: $(du -sk "$stage/usr" | cut -f1)
-Depends: tcl (>= 8.6), $(libraries_of "$(ls "$stage"/usr/lib/tcltk/*/etw*/*.so)")
+Depends: tcl (>= 8.6), $(libraries_of "$(ls "$main"/usr/lib/tcltk/*/etw*/*.so)")
+Suggests: libetw-dev, tcllib, tkcon
 Description: event tracing for Tcl scripts, applications and the kernel
  Traces scripts, applications and the kernel together, in the ways and file
  format of Event Tracing for Windows: sessions, providers, consumers and .etl
  files, on any machine. With a command-line tool, etw.
 EOF
-    dpkg-deb --root-owner-group -Zgzip --build "$stage" "$deb" >&2
-    echo "$deb"
+    finish_deb "$dev" libetw-dev <<EOF
+Section: libdevel
+Depends: libtracefs-dev, libtraceevent-dev, libexpat1-dev, zlib1g-dev
+Description: event tracing from C and C++ programs
+ The header etw.h with the static library libetwcore, which writes, records
+ and reads events without Tcl, and the stub library for Tcl extensions that
+ write events.
+EOF
 }
 
 # ---- Windows --------------------------------------------------------------------------------------
@@ -73,7 +125,7 @@ make_zip() {
         cp "$build"/*etw*.dll "$dir/"
     done
     "$3"-strip --strip-unneeded "$dir"/*.dll
-    cp "$1/pkgIndex.tcl" README.md CHANGES "$dir/"
+    cp "$1/pkgIndex.tcl" README.md CHANGES license.terms "$dir/"
     (cd "$1" && find library -type f ! -name '*.copied' -exec cp --parents {} "$dir/" \;)
     cp "$1"/doc/*.html "$dir/doc/"
     cp tools/etw "$dir/etw.tcl"

@@ -6,7 +6,7 @@
  *
  *	usage: lttng_write NAME THREADS EVENTS
  */
-#if __has_include(<lttng/tracepoint.h>)
+#ifdef BENCH_LTTNG
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "bench/programs/lttng_tp.h"
@@ -60,8 +60,7 @@ int main(int argc, char **argv)
 #include <stdio.h>
 int main(void)
 {
-    fprintf(stderr,
-            "built without LTTng-UST: sh tools/deps.sh bench, then configure and make again\n");
+    fprintf(stderr, "built without LTTng-UST: sh tools/deps.sh bench, then make again\n");
     return 2;
 }
 #endif

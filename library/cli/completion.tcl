@@ -1,14 +1,16 @@
 # completion.tcl --
 #
-#	etw completion bash: a script for bash that completes commands, options, their values, and files.
-#	Generated from the tool's tables and the registries of commands and formats, so that a new row needs no
-#	other change.
+#	etw completion bash|zsh: a script for that shell that completes commands, options, their values, and
+#	files. Generated from the tool's tables and the registries of commands and formats, so that a new row
+#	needs no other change.
 
 namespace eval ::etw::cli {
     # Suffixes of files that commands read.
     variable traceSuffixes {.etl .zip}
-    # %NAME% is replaced. COMP_WORDS has "--name=value" as three words. If nothing matches, bash completes files.
-    variable completion {# Completion for etw %VERSION%, written by "etw completion bash".
+    # %NAME% is replaced. In bash, COMP_WORDS has "--name=value" as three words; if nothing matches, bash
+    # completes files. In zsh, the first words of an installed file must be "#compdef etw".
+    variable completion
+    set completion(bash) {# Completion for etw %VERSION%, written by "etw completion bash".
 _etw() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
     local options= flags= values= operands= sessions= files= suffixes= i
@@ -51,75 +53,141 @@ _etw() {
 }
 complete -o default -F _etw etw
 }
+    set completion(zsh) {#compdef etw
+# Completion for etw %VERSION%, written by "etw completion zsh".
+_etw_sessions() {
+    local -a names
+    names=(${(f)"$(etw sessions 2>/dev/null | sed '1d;s/ .*//')"})
+    compadd -- $names
+}
+_etw() {
+    local -a known
+    known=(
+%COMMANDS%    )
+    if ((CURRENT == 2)); then
+        [[ $PREFIX == -* ]] && compadd -- --help --version || _describe -t commands command known
+        return
+    fi
+    local command=$words[2] end=${words[(i)--]}
+    if [[ $command == record ]] && ((end < CURRENT)); then
+        shift end-1 words
+        ((CURRENT -= end - 1))
+        _arguments '(-)1:program:_command_names -e' '*::argument:_normal'
+        return
+    fi
+    shift words
+    ((CURRENT--))
+    case $command in
+%CASES%    *) _files ;;
+    esac
+}
+if [[ $funcstack[1] == _etw ]]; then _etw "$@"; elif (($+functions[compdef])); then compdef _etw etw; fi
+}
 }
 
 proc ::etw::cli::Completion {args} {
     variable completion
     lassign [Parse completion $args] options words
-    if {$words ne "bash"} {
-        Usage "name the shell: bash" SHELL $words
+    if {![info exists completion($words)]} {
+        Usage "name the shell: bash or zsh" SHELL $words
     }
     set cases {}
+    set lines {}
     dict for {name entry} [Commands] {
-        append cases [CompletionCase $name {*}$entry]
+        append cases [Case_$words $name [CompletionOf $name {*}$entry]]
+        append lines "        [Quoted $name:[lindex $entry 1]]\n"
     }
-    puts -nonewline [string map [list %VERSION% [package provide etw] %COMMANDS% [dict keys [Commands]] %CASES% $cases] \
-        $completion]
+    puts -nonewline [string map [list %VERSION% [package provide etw] %CASES% $cases \
+        %COMMANDS% [expr {$words eq "zsh" ? $lines : [dict keys [Commands]]}]] $completion($words)]
     return 0
 }
 
-# The branch of one command in the script's `case`.
-proc ::etw::cli::CompletionCase {name usage about how} {
+# What can follow a command: a dict
+#   options   option -> {flag? values about}; flag?: it needs no value; values: its literal ones
+#   operands  literal words for the first operand
+#   files     1: traces; suffixes: what the last operand, a file to be written, may end with
+#   sessions  1: the first operand is a session's name
+proc ::etw::cli::CompletionOf {name usage about how} {
     variable tables
-    variable traceSuffixes
-    set values {}
+    set options {}
     if {[lindex $how 0] eq "pass"} {
         set row [RowOf [lindex $how 1]]
-        set options [lmap option [dict get $row options] {string cat - $option}]
-        set flags [lmap option [concat [Flags $name [lrange $how 2 end]]] {string cat - $option}]
-        dict for {option names} [dict get $row values] {
-            dict set values -$option $names
+        set flags [Flags $name [lrange $how 2 end]]
+        foreach option [dict get $row options] {
+            set values [expr {[dict exists $row values $option] ? [dict get $row values $option] : {}}]
+            dict set options -$option [list [expr {$option in $flags}] $values {}]
         }
     } else {
-        set options {}
-        set flags {}
         foreach entry [dict get $tables $name] {
-            lassign $entry long short argument
-            set names [concat --$long [expr {$short eq "" ? {} : "-$short"}]]
-            lappend options {*}$names
-            if {$argument eq ""} {
-                lappend flags {*}$names
-            }
-            foreach option $names {
-                dict set values $option [Literals $argument]
+            lassign $entry long short argument text
+            foreach option [concat --$long [expr {$short eq "" ? {} : "-$short"}]] {
+                dict set options $option [list [expr {$argument eq ""}] [Literals $argument] $text]
             }
         }
     }
     set formats [FormatsOf $name]
     if {$formats ne ""} {
-        dict set values --format [lmap row $formats {dict get $row name}]
+        dict set options --format [list 0 [lmap row $formats {dict get $row name}] {}]
     }
-    set case {}
-    append case [Assign options $options] [Assign flags $flags]
-    append case [Assign operands [expr {$name eq "help" ? [dict keys [Commands]] : [Literals [lindex $usage 0]]}]]
-    if {[regexp {SOURCE|IN|^FILE} $usage]} {
-        append case [Assign files *@([join $traceSuffixes |])]
-    }
+    set suffixes {}
     if {[regexp {SOURCE.*FILE|OUT} $usage]} {
         set suffixes [concat {*}[lmap row $formats {dict get $row suffixes}]]
-        append case [Assign suffixes [expr {$suffixes eq "" ? [lindex $traceSuffixes 0] : $suffixes}]]
+        set suffixes [expr {$suffixes eq "" ? ".etl" : $suffixes}]
     }
-    append case [Assign sessions [expr {$name ne "start" && [regexp {^\[?NAME|SESSION} $usage]}]]
+    return [dict create options $options suffixes $suffixes files [regexp {SOURCE|IN|^FILE} $usage] \
+        operands [expr {$name eq "help" ? [dict keys [Commands]] : [Literals [lindex $usage 0]]}] \
+        sessions [expr {$name ne "start" && [regexp {^\[?NAME|SESSION} $usage]}]]
+}
+
+# The branch of one command in the script for bash.
+proc ::etw::cli::Case_bash {name facts} {
+    variable traceSuffixes
+    dict with facts {}
+    set flags [dict keys [dict filter $options script {option row} {lindex $row 0}]]
+    set case [Assign options [dict keys $options]][Assign flags $flags][Assign operands $operands]
+    if {$files} {
+        append case [Assign files *@([join $traceSuffixes |])]
+    }
+    append case [Assign suffixes $suffixes] [Assign sessions $sessions]
     set branches {}
-    dict for {option names} $values {
-        if {$names ne ""} {
-            append branches "            $option) values='$names' ;;\n"
+    dict for {option row} $options {
+        if {[lindex $row 1] ne ""} {
+            append branches "            $option) values='[lindex $row 1]' ;;\n"
         }
     }
     if {$branches ne ""} {
         append case "        case \$prev in\n$branches        esac\n"
     }
     return [expr {$case eq "" ? {} : "    $name)\n$case        ;;\n"}]
+}
+
+# The same for zsh: one call of _arguments.
+proc ::etw::cli::Case_zsh {name facts} {
+    variable traceSuffixes
+    dict with facts {}
+    set specs {}
+    dict for {option row} $options {
+        lassign $row flag values about
+        set about [expr {$about eq "" ? "" : "\[[string map {\[ ( \] )} $about]\]"}]
+        set value [expr {$flag ? "" : ":value:[expr {$values eq "" ? "_files" : "($values)"}]"}]
+        set equals [expr {$flag ? "" : [string match --* $option] ? "=" : "+"}]
+        lappend specs [Quoted *$option$equals$about$value]
+    }
+    lappend specs [Quoted "--help\[the options\]"]
+    set first [expr {$operands ne "" ? "($operands)" : $sessions ? "_etw_sessions" : ""}]
+    if {$first ne ""} {
+        lappend specs [Quoted 1:operand:$first]
+    }
+    if {$files} {
+        set globs [lmap suffix [concat $traceSuffixes $suffixes] {string cat * $suffix}]
+        lappend specs [Quoted "*:file:_files -g \"([join [lsort -unique $globs] |])\""]
+    }
+    return "    $name)\n        _arguments \\\n            [join $specs " \\\n            "]\n        ;;\n"
+}
+
+# A word for the shell, with its apostrophes.
+proc ::etw::cli::Quoted {text} {
+    return '[string map {' '\\''} $text]'
 }
 
 proc ::etw::cli::Assign {name list} {

@@ -43,7 +43,7 @@ namespace eval ::etw::cli {
         relog {{IN ... OUT} {} {pass relog bar 1 notes 1}}
         view {{SOURCE ...} {} {pass view window 1}}
         schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
-        completion {bash {print a script that completes commands, options and files in bash} {proc Completion}}
+        completion {bash|zsh {print a script that completes commands, options and files in that shell} {proc Completion}}
         help {{[COMMAND]} {this} {proc Help}}
     }
 }
@@ -114,7 +114,7 @@ proc ::etw::cli::Run {command words} {
         return [Help]
     }
     if {$command in {-V --version -version}} {
-        puts "etw [package provide etw] (Tcl [info patchlevel])"
+        puts [Version]
         return 0
     }
     set known [Commands]
@@ -130,6 +130,20 @@ proc ::etw::cli::Run {command words} {
         return [Pass $what $words [lrange [lindex [dict get $known $name] 2] 2 end]]
     }
     return [{*}$what {*}$words]
+}
+
+# Version and commit, the Tcl that runs this, and the engine for sessions.
+proc ::etw::cli::Version {} {
+    variable packageDir
+    set commit {}
+    if {![catch {::etw::lib::OpenFile [file join $packageDir library commit.txt]} channel]} {
+        gets $channel commit
+        close $channel
+    }
+    set lines [list "etw [package provide etw][expr {$commit eq {} ? {} : " (commit [join [split $commit] {, }])"}]"]
+    lappend lines "Tcl [info patchlevel], [info nameofexecutable]"
+    lappend lines "engine [::etw pkgconfig get engine], on $::tcl_platform(os) $::tcl_platform(machine)"
+    return [join $lines \n]
 }
 
 # ---- Help ----------------------------------------------------------------------------------------

@@ -76,6 +76,10 @@ FNR < 6 && /do not edit/ { generated = 1 }
         else if (platform && FILENAME ~ /^generic\//) bad("includes " name ": platform files are reached through an interface")
     }
 }
+# Functions whose result other threads change.
+match($0, /[^A-Za-z0-9_](localtime|gmtime|ctime|asctime|strtok|strerror|strsignal|getpwuid|getpwnam|ttyname|inet_ntoa|tmpnam|setlocale)[ \t]*\(/) && !/^ ?\*/ {
+    bad("calls " substr($0, RSTART + 1, RLENGTH - 2) ", which is not thread-safe")
+}
 END {
     finish()
     n = 0

@@ -60,6 +60,8 @@ void OsNow(OsInstant *nowPtr); /* best of several tries, so that the three belon
 
 int64_t OsBootTime(void); /* wall ns since 1970 at boot */
 int OsTimeZoneBias(void); /* minutes, UTC = local + bias */
+/* Wall ns since 1970 as local time, "2024-02-29 23:59:59". Thread-safe. "?": not a time of the calendar. */
+void OsLocalTimeText(char *buf, size_t size, int64_t wall);
 
 /* ---- Machine, process, thread ---------------------------------------------------------------- */
 
@@ -170,10 +172,20 @@ void OsCountersTake(OsCounters *counters, uint64_t *values);
 void OsCountersClose(OsCounters *counters);
 
 /*
- * The expensive half of an asymmetric fence (membarrier / FlushProcessWriteBuffers): after it,
- * every thread of this process has executed a full fence.
+ * An asymmetric fence. Of two threads that each store and then load what the other stores, one by
+ * OsProcessFence and one by OsCheapFence between the two, at least one sees the other's store.
+ * The expensive half is membarrier or FlushProcessWriteBuffers. Where the kernel refuses membarrier, the cheap
+ * half is a full fence, too; the first refusal of a process that runs already costs 20 ms.
  */
 void OsProcessFence(void);
+extern _Atomic bool osCheapFenceIsFull; /* written by the platform layer only */
+static inline void OsCheapFence(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&osCheapFenceIsFull, memory_order_relaxed), 0)) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+}
 
 /* A per-thread pointer; `destroy` runs at thread exit. There is one for the whole process. */
 #ifdef _WIN32

@@ -16,8 +16,13 @@
 #else
 #include <errno.h>
 #include <signal.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <spawn.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 extern char **environ;
@@ -133,11 +138,106 @@ static void onTermination(void)
     atomic_fetch_add(&terminationShared->stage, 10);
 }
 
+/*
+ * Store buffering: of two threads that each store and then look at the other's flag, one at least
+ * sees the other. One executes the cheap half of the fence, one the expensive half.
+ */
+static _Atomic int fenceGo, flagA, flagB, sawB;
+enum { FENCE_END = -1, FENCE_ROUNDS = 3000 };
+
+static void cheapSide(void *unused)
+{
+    (void)unused;
+    for (int i = 1;; i++) {
+        int go;
+        while ((go = atomic_load(&fenceGo)) != FENCE_END && go < i) {
+        }
+        if (go == FENCE_END) {
+            return;
+        }
+        atomic_store_explicit(&flagA, i, memory_order_relaxed);
+        OsCheapFence();
+        int saw = atomic_load_explicit(&flagB, memory_order_relaxed) == i;
+        atomic_store(&sawB, i * 2 + saw);
+    }
+}
+
+/* The number of rounds, of at most so many and at most 2 s, in which neither saw the other; -1: no thread. */
+static int fenceRounds(int rounds)
+{
+    OsThread *t;
+    OsInstant begin, now;
+    int missed = 0;
+    fenceGo = flagA = flagB = sawB = 0;
+    if (OsThreadStart(&t, "fence", cheapSide, NULL) != ETW_OK) {
+        return -1;
+    }
+    OsNow(&begin);
+    now = begin;
+    for (int i = 1; i <= rounds && now.steady - begin.steady < INT64_C(2000000000); i++) {
+        atomic_store(&fenceGo, i);
+        atomic_store_explicit(&flagB, i, memory_order_relaxed);
+        OsProcessFence();
+        int saw = atomic_load_explicit(&flagA, memory_order_relaxed) == i;
+        while (atomic_load(&sawB) / 2 != i) {
+        }
+        missed += !saw && !(atomic_load(&sawB) & 1);
+        if (i % 100 == 0) {
+            OsNow(&now);
+        }
+    }
+    atomic_store(&fenceGo, FENCE_END);
+    OsThreadJoin(t);
+    return missed;
+}
+
+#ifndef _WIN32
+/* From now on the kernel refuses membarrier, as in a container or a sandboxed browser. */
+static bool refuseMembarrier(void)
+{
+    struct sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+enum { FENCE_NO_FILTER = 77, REFUSED_ROUNDS = 200000 };
+
+/* early: the filter is there before OsInit. Otherwise the first half of the rounds runs without it. */
+static int fenceChild(bool early)
+{
+    int missed = 0;
+    if (early && !refuseMembarrier()) {
+        return FENCE_NO_FILTER;
+    }
+    OsInit();
+    if (!early) {
+        missed += fenceRounds(FENCE_ROUNDS);
+        if (!refuseMembarrier()) {
+            return FENCE_NO_FILTER;
+        }
+        OsProcessFence();
+    }
+    missed += fenceRounds(REFUSED_ROUNDS);
+    return atomic_load(&osCheapFenceIsFull) ? missed != 0 : 6;
+}
+#endif
+
 static int childMain(const char *role, const char *path)
 {
     OsMap map;
     char lockPath[1200];
     Shared *shared;
+#ifndef _WIN32
+    if (strncmp(role, "fence-", 6) == 0) {
+        return fenceChild(strcmp(role, "fence-early") == 0);
+    }
+#endif
     OsInit();
     if (OsRuntimeDir(dir, sizeof dir, NULL) != ETW_OK ||
             OsMapShared(&map, path, false, 0, NULL) != ETW_OK) {
@@ -191,6 +291,16 @@ static void clockRises(void)
     }
     OsSleepNs(1000000);
     CHECK(OsTicks() > first);
+}
+
+static void localTime(void)
+{
+    char text[32], again[32];
+    OsLocalTimeText(text, sizeof text, INT64_C(1000000000) * 86400 * 10000);
+    CHECK(strncmp(text, "1997-05-", 8) == 0); /* 1997-05-19 00:00 UTC */
+    OsLocalTimeText(again, sizeof again, INT64_C(1000000000) * (86400 * 10000 + 1));
+    CHECK_STR(again + 17, "01");
+    CHECK(strncmp(text, again, 17) == 0);
 }
 
 static void instantsBelongTogether(void)
@@ -340,43 +450,27 @@ static void threadSlot(void)
     CHECK(OsThreadSlotGet() == NULL);
 }
 
-/*
- * Store buffering: of two threads that each store and then look at the other's flag, one at least
- * sees the other, although only one of them fences, and that by the expensive half.
- */
-static _Atomic int fenceGo, flagA, flagB, sawB;
-enum { FENCE_ROUNDS = 3000 };
-
-static void cheapSide(void *unused)
-{
-    (void)unused;
-    for (int i = 1; i <= FENCE_ROUNDS; i++) {
-        while (atomic_load(&fenceGo) < i) {
-        }
-        atomic_store_explicit(&flagA, i, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-        int saw = atomic_load_explicit(&flagB, memory_order_relaxed) == i;
-        atomic_store(&sawB, i * 2 + saw);
-    }
-}
-
 static void processFence(void)
 {
-    OsThread *t;
-    int missed = 0;
-    REQUIRE(OsThreadStart(&t, "fence", cheapSide, NULL) == ETW_OK);
-    for (int i = 1; i <= FENCE_ROUNDS; i++) {
-        atomic_store(&fenceGo, i);
-        atomic_store_explicit(&flagB, i, memory_order_relaxed);
-        OsProcessFence();
-        int saw = atomic_load_explicit(&flagA, memory_order_relaxed) == i;
-        while (atomic_load(&sawB) / 2 != i) {
-        }
-        missed += !saw && !(atomic_load(&sawB) & 1);
-    }
-    OsThreadJoin(t);
-    CHECK_EQ(missed, 0);
+    CHECK_EQ(fenceRounds(FENCE_ROUNDS), 0);
 }
+
+#ifndef _WIN32
+/* A filter of system calls refuses membarrier from the start, or later. */
+static void processFenceRefused(void)
+{
+    for (const char *const *role = (const char *const[]){"fence-early", "fence-late", NULL}; *role; role++) {
+        Child child;
+        int code;
+        REQUIRE(childStart(&child, *role, dir));
+        code = childWait(&child);
+        if (code == FENCE_NO_FILTER) {
+            SKIP("no filter of system calls can be installed");
+        }
+        CHECK_EQ(code, 0);
+    }
+}
+#endif
 
 /* ---- Mappings and locks ---------------------------------------------------------------------- */
 
@@ -702,6 +796,7 @@ int main(int argc, char **argv)
         return 1;
     }
     CHECK_RUN(clockRises);
+    CHECK_RUN(localTime);
     CHECK_RUN(instantsBelongTogether);
     CHECK_RUN(machine);
     CHECK_RUN(processStart);
@@ -709,6 +804,9 @@ int main(int argc, char **argv)
     CHECK_RUN(wake);
     CHECK_RUN(threadSlot);
     CHECK_RUN(processFence);
+#ifndef _WIN32
+    CHECK_RUN(processFenceRefused);
+#endif
     CHECK_RUN(mapping);
     CHECK_RUN(largeMapping);
     CHECK_RUN(lockExcludes);

@@ -115,7 +115,43 @@ int OsTimeZoneBias(void)
     return (int)(-local.tm_gmtoff / 60);
 }
 
+void OsLocalTimeText(char *buf, size_t size, int64_t wall)
+{
+    time_t at = (time_t)(wall / 1000000000);
+    struct tm local;
+    if (localtime_r(&at, &local) == NULL || strftime(buf, size, "%Y-%m-%d %H:%M:%S", &local) == 0) {
+        snprintf(buf, size, "?");
+    }
+}
+
 /* ---- Machine, process, thread ---------------------------------------------------------------- */
+
+_Atomic bool osCheapFenceIsFull;
+static _Atomic bool cheapFencesAreFull; /* each thread has seen osCheapFenceIsFull */
+enum { FENCE = 1 << 3 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */, FENCE_DELAY_NS = 20 * 1000 * 1000 };
+
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+/*
+ * The kernel may refuse the barrier only later, when the process has installed a filter of system calls.
+ * From then on the cheap halves are full fences. A thread that did not see the flag in its cheap half has
+ * executed it before; its stores leave the processor's store buffer within microseconds.
+ */
+void OsProcessFence(void)
+{
+    if (!atomic_load(&cheapFencesAreFull)) {
+        if (membarrier(FENCE) == 0) {
+            return;
+        }
+        atomic_store(&osCheapFenceIsFull, true);
+        OsSleepNs(FENCE_DELAY_NS);
+        atomic_store(&cheapFencesAreFull, true);
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+}
 
 static void afterForkInChild(void)
 {
@@ -138,8 +174,14 @@ static void initAll(void)
     atomic_store(&osPid, (uint32_t)getpid());
     pthread_key_create(&slotKey, threadGone);
     pthread_atfork(NULL, NULL, afterForkInChild);
-    /* Registration is slow, so it is done once. The expedited barrier requires it. */
-    syscall(SYS_membarrier, 1 << 4 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */, 0, 0);
+    /*
+     * Registration is slow, so it is done once. The expedited barrier requires it. A filter of system
+     * calls, or an old kernel, may refuse either.
+     */
+    if (membarrier(1 << 4 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */) != 0 || membarrier(FENCE) != 0) {
+        atomic_store(&osCheapFenceIsFull, true);
+        atomic_store(&cheapFencesAreFull, true);
+    }
 }
 
 void OsInit(void)
@@ -390,13 +432,6 @@ void OsSleepNs(int64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     while (nanosleep(&t, &t) != 0 && errno == EINTR) {
-    }
-}
-
-void OsProcessFence(void)
-{
-    if (syscall(SYS_membarrier, 1 << 3 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */, 0, 0) != 0) {
-        atomic_thread_fence(memory_order_seq_cst);
     }
 }
 

@@ -108,6 +108,19 @@ int OsTimeZoneBias(void)
     }
 }
 
+void OsLocalTimeText(char *buf, size_t size, int64_t wall)
+{
+    uint64_t ticks = (uint64_t)EtwFiletimeOfNs(wall);
+    FILETIME utc = {(DWORD)ticks, (DWORD)(ticks >> 32)};
+    SYSTEMTIME time, local;
+    if (!FileTimeToSystemTime(&utc, &time) || !SystemTimeToTzSpecificLocalTime(NULL, &time, &local)) {
+        snprintf(buf, size, "?");
+        return;
+    }
+    snprintf(buf, size, "%04u-%02u-%02u %02u:%02u:%02u", local.wYear, local.wMonth, local.wDay, local.wHour,
+            local.wMinute, local.wSecond);
+}
+
 /* ---- Machine, process, thread ---------------------------------------------------------------- */
 
 /* At process exit the other threads are gone: do not wait for locks that they held. */
@@ -399,6 +412,8 @@ void OsSleepNs(int64_t ns)
 {
     Sleep(ns <= 0 ? 0 : OsWinToMs(ns));
 }
+
+_Atomic bool osCheapFenceIsFull; /* never: FlushProcessWriteBuffers cannot fail */
 
 void OsProcessFence(void)
 {

@@ -257,8 +257,8 @@ static Batch *take(SystemLive *l, Batch *done, bool *endedPtr)
         l->count--;
     }
     *endedPtr = l->ended;
-    ReleaseSRWLockExclusive(&l->lock);
     InterlockedExchange(&l->waiting, batch == NULL);
+    ReleaseSRWLockExclusive(&l->lock);
     EtwFree(done);
     return batch;
 }

@@ -12,7 +12,6 @@
 #include "etl/format.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     DEFAULT_BUFFER_KB = 256,
@@ -67,8 +66,7 @@ static void noSession(const char *name, EtwError *err)
 static EtwStatus nameTaken(const RegSession *s, EtwError *err)
 {
     char when[64];
-    time_t t = (time_t)(s->startWall / 1000000000);
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime(&t));
+    OsLocalTimeText(when, sizeof when, s->startWall);
     return EtwFail(err, ETW_E_STATE, "EXISTS", s->name,
             "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\", "
             "or take another name",

@@ -370,10 +370,11 @@ static bool switchBuffer(Ring *ring, uint32_t stream, uint64_t current)
     b = &ring->buffers[i];
     generation =
             ((atomic_load_explicit(&b->reserve, memory_order_relaxed) >> 32) + 1) & 0xFFFFFFFFu;
-    atomic_store_explicit(&b->stream, stream, memory_order_relaxed);
+    /* release: a reader that sees one of the two (consider) sees that the old generation has ended */
+    atomic_store_explicit(&b->stream, stream, memory_order_release);
     atomic_store_explicit(&b->sequence,
             atomic_fetch_add_explicit(&s->sequence, 1, memory_order_relaxed) + 1,
-            memory_order_relaxed);
+            memory_order_release);
     atomic_store_explicit(&b->opened, OsTicks(), memory_order_relaxed);
     atomic_store_explicit(&b->serial, 0, memory_order_relaxed);
     atomic_store_explicit(&b->stuck, 0, memory_order_relaxed);

@@ -2,8 +2,8 @@
  * engine/shared/writer_threads.h --
  *
  *	Per-thread state of writers, and waiting until none of them is inside a write (so that a
- *	session's mapping may go). The writer's side is two plain stores; the waiting side pays with a
- *	process-wide fence.
+ *	session's mapping may go). The writer's side is two plain stores and the cheap half of a fence;
+ *	the waiting side pays with the expensive one.
  */
 #ifndef ETW_WRITER_THREADS_H
 #define ETW_WRITER_THREADS_H
@@ -35,11 +35,10 @@ void EtwThreadRefresh(EtwThread *t);
 
 static inline void EtwThreadEnter(EtwThread *t)
 {
-    /* Relaxed: EtwThreadsQuiesce runs OsProcessFence on every thread, which orders this store for
-     * it. */
+    /* Relaxed: the fence orders this store before the loads of the mapping; its other half is in EtwThreadsQuiesce. */
     atomic_store_explicit(&t->inside, atomic_load_explicit(&t->inside, memory_order_relaxed) + 1,
             memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
+    OsCheapFence();
 }
 static inline void EtwThreadLeave(EtwThread *t)
 {

@@ -48,10 +48,16 @@ static const EtwOption dumpOptions[] = {
 
 /* ---- Destination ----------------------------------------------------------------------------- */
 
-/* -1: not a terminal; 0: one of unknown width. */
-static int terminalColumns(Tcl_Channel channel)
+/* A variable of the environment; NULL: not set. By Tcl, because getenv is not thread-safe. */
+static const char *environment(Tcl_Interp *interp, const char *name)
 {
-    const char *said = getenv("COLUMNS");
+    return Tcl_GetVar2(interp, "env", name, TCL_GLOBAL_ONLY);
+}
+
+/* -1: not a terminal; 0: one of unknown width. */
+static int terminalColumns(Tcl_Interp *interp, Tcl_Channel channel)
+{
+    const char *said = environment(interp, "COLUMNS");
     void *handle;
 
     if (Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) != TCL_OK) {
@@ -62,10 +68,10 @@ static int terminalColumns(Tcl_Channel channel)
 }
 
 /* Respects https://no-color.org, and terminals without colours. */
-static bool wantsColor(int option, bool isTerminal)
+static bool wantsColor(Tcl_Interp *interp, int option, bool isTerminal)
 {
-    const char *noColor = getenv("NO_COLOR");
-    const char *terminal = getenv("TERM");
+    const char *noColor = environment(interp, "NO_COLOR");
+    const char *terminal = environment(interp, "TERM");
 
     if (option != COLOR_AUTO) {
         return option == COLOR_ON;
@@ -127,10 +133,11 @@ static const EtwSinkTable *tableOf(Dump *dump)
 static EtwSinkConfig sinkConfig(Dump *dump)
 {
     EtwSinkConfig config = {.format = (EtwFormat)dump->format, .table = tableOf(dump)};
-    int columns = terminalColumns(dump->output.channel);
+    Tcl_Interp *interp = dump->reading.interp;
+    int columns = terminalColumns(interp, dump->output.channel);
 
     config.messages = dump->messages != 0;
-    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(dump->color, columns >= 0);
+    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(interp, dump->color, columns >= 0);
     config.width = dump->width >= 0 ? dump->width : columns > 0 ? columns : 0;
     config.stacks = dump->reading.options.stacks != 0;
     if (dump->timeFormat >= 0) {

@@ -104,6 +104,8 @@ static inline bool OsProcessAlive(uint32_t pid, uint64_t start)
 void OsOnFork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 uint32_t OsCpuMHz(void);
 void OsRandom(void *data, size_t size);
+/* Random numbers of this process, for hash tables. Drawn when the library is loaded; constant afterwards. */
+extern uint64_t osSecret[2];
 void OsHostName(char *buf, size_t size);
 void OsUserName(char *buf, size_t size); /* the owner of files that this process creates; UTF-8 */
 void OsProgramName(

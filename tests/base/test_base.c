@@ -227,7 +227,7 @@ static void checkTable(uint64_t (*hashOf)(unsigned key))
 
 static uint64_t mixed(unsigned key)
 {
-    return EtwHashMix(0, key);
+    return EtwHashNumber(key);
 }
 
 static uint64_t same(unsigned key)
@@ -240,6 +240,58 @@ static void hash_1_1_add_find_remove(void)
 {
     checkTable(mixed);
     checkTable(same);
+}
+
+static size_t longestChain(const EtwTable *table)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i <= table->mask; i++) {
+        size_t length = 0;
+        for (const EtwTableNode *n = table->slots[i]; n != NULL; n = n->next) {
+            length++;
+        }
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/*
+ * Keys that all fell into one chain of the table whose hash had no secret: multiples of the multiplier's
+ * inverse, and GUIDs whose halves cancel each other.
+ */
+static void hash_1_3_hostile_keys(void)
+{
+    enum { KEYS = 4096, LONGEST = 24 };
+    const uint64_t inverse = 0xF1DE83E19937733Du; /* of 0x9E3779B97F4A7C15 */
+    EtwTable numbers = {0}, guids = {0};
+    CHECK((osSecret[0] | osSecret[1]) != 0);
+    CHECK(osSecret[0] != osSecret[1]);
+    for (uint64_t i = 1; i <= KEYS; i++) {
+        uint64_t product = i << 13, high = product >> 32;
+        /* the former hash of this key is product ^ product >> 32 ^ product >> 48, whose low bits are 0 */
+        uint64_t key = (product ^ high >> 16) * inverse;
+        Number *a = EtwAlloc(sizeof *a), *b = EtwAlloc(sizeof *b);
+        EtwGuid guid;
+        uint64_t folded = key * 0x9E3779B97F4A7C15u;
+        folded ^= folded >> 32 ^ folded >> 48;
+        EtwTableAdd(&numbers, &a->node, EtwHashNumber(key));
+        memcpy(guid.bytes, &key, 8);
+        memcpy(guid.bytes + 8, &folded, 8); /* the second half cancelled the hash of the first */
+        EtwTableAdd(&guids, &b->node, EtwHashGuid(&guid));
+    }
+    CHECK_MSG(longestChain(&numbers) < LONGEST, "%d", (int)longestChain(&numbers));
+    CHECK_MSG(longestChain(&guids) < LONGEST, "%d", (int)longestChain(&guids));
+    EtwTableFree(&numbers, freeNode);
+    EtwTableFree(&guids, freeNode);
+}
+
+/* SipHash-1-3 with the key 0, as other implementations compute it. */
+static void hash_1_4_stable(void)
+{
+    const uint8_t bytes[20] = {1, 2, 3};
+    CHECK_EQ(EtwHashStable(bytes, 0), EtwHashStable(bytes, 0));
+    CHECK(EtwHashStable(bytes, 8) != EtwHashStable(bytes, 9));
+    CHECK_EQ(EtwHashStable((const uint8_t *)"etw", 3), 0xf325b919008892c4u);
 }
 
 static void hash_1_2_bytes(void)
@@ -328,6 +380,8 @@ int main(int argc, char **argv)
     CHECK_RUN(heap_1_2_replaces);
     CHECK_RUN(hash_1_1_add_find_remove);
     CHECK_RUN(hash_1_2_bytes);
+    CHECK_RUN(hash_1_3_hostile_keys);
+    CHECK_RUN(hash_1_4_stable);
     CHECK_RUN(slots_1_1_add_find_drop);
     CHECK_RUN(arena_1_1_alignment);
     return CHECK_DONE();

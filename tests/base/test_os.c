@@ -459,7 +459,8 @@ static void processFence(void)
 /* A filter of system calls refuses membarrier from the start, or later. */
 static void processFenceRefused(void)
 {
-    for (const char *const *role = (const char *const[]){"fence-early", "fence-late", NULL}; *role; role++) {
+    for (const char *const *role = (const char *const[]){"fence-early", "fence-late", NULL}; *role;
+            role++) {
         Child child;
         int code;
         REQUIRE(childStart(&child, *role, dir));

@@ -110,6 +110,14 @@ static void sendBytes(int64_t us, int32_t size)
     add(s, us);
 }
 
+static void other(int64_t us, const char *provider, const char *event)
+{
+    static const Etw_Field fields[] = {FIELD("Size", ETW_IN_INT32)};
+    Sample *s = SampleNew(provider, event, fields, 1);
+    SampleInt(s, 1, 4);
+    add(s, us);
+}
+
 static void stopOf(int64_t us, const char *provider)
 {
     static const Etw_Field fields[] = {FIELD("ExitCode", ETW_IN_INT32)};
@@ -706,6 +714,82 @@ static void testRandom(void)
     }
 }
 
+/* The name of the only call of a callback with this script. */
+static const char *callbackName(const char *script)
+{
+    static char name[200];
+    static const Etw_Field fields[] = {FIELD("CallId", ETW_IN_UINT64),
+            FIELD("Depth", ETW_IN_UINT16), TEXT_FIELD("Command"), TEXT_FIELD("Context"),
+            TEXT_FIELD("Kind"), FIELD("Queued", ETW_IN_UINT64)};
+    Sample *s = SampleNew("Tcl-Script", "CallbackEnter", fields, 6);
+    begin((EtwCallsConfig){.tree = true});
+    SampleInt(s, 1, 8);
+    SampleInt(s, 1, 2);
+    SampleText(s, script);
+    SampleText(s, "");
+    SampleText(s, "readable");
+    SampleInt(s, 0, 8);
+    add(s, 0);
+    other(10, "P", "E");
+    EtwCallsEnd(calls);
+    snprintf(name, sizeof name, "%s", calls->threads ? calls->threads->first->row->name : "(none)");
+    finish();
+    return name;
+}
+
+static void testCallbackNames(void)
+{
+    CHECK_STR(callbackName("tick 7"), "readable tick");
+    CHECK_STR(callbackName("  tick; tock"), "readable tick");
+    CHECK_STR(
+            callbackName("::namespace inscope ::chat {receive sock5}"), "readable ::chat::receive");
+    CHECK_STR(callbackName("::namespace inscope ::chat receive sock5"), "readable ::chat::receive");
+    CHECK_STR(callbackName("namespace inscope :: {tick 1} more"), "readable tick");
+    CHECK_STR(callbackName("::namespace inscope ::chat {::other::go 1}"), "readable ::other::go");
+    CHECK_STR(callbackName("::namespace inscope ::oo::Obj12 {my receive sock5}"),
+            "readable my receive");
+    CHECK_STR(callbackName("namespace eval ::a {\n  namespace inscope ::b {c d}\n}"),
+            "readable ::b::c");
+    CHECK_STR(callbackName("uplevel #0 {tick 1}"), "readable tick");
+    CHECK_STR(callbackName("uplevel #0 tick 1"), "readable tick");
+    CHECK_STR(callbackName("eval {tick} 1"), "readable tick");
+    /* what is cut or odd keeps its own name */
+    CHECK_STR(callbackName("::namespace inscope"), "readable ::namespace");
+    CHECK_STR(callbackName("::namespace inscope ::chat {}"), "readable ::namespace");
+    CHECK_STR(callbackName("::namespace current"), "readable ::namespace");
+    CHECK_STR(callbackName("::namespace inscope ::chat {rec"), "readable ::chat::rec");
+    CHECK_STR(callbackName("eval"), "readable eval");
+    CHECK_STR(callbackName("uplevel"), "readable uplevel");
+    CHECK_STR(callbackName("{*}$prefix \\"), "readable {*}$prefix");
+    CHECK_STR(callbackName(""), "readable ");
+}
+
+static void testLeftOut(void)
+{
+    EtwText out = {0};
+    begin((EtwCallsConfig){.tree = true});
+    other(0, "Linux-process", "Start"); /* of a thread that has no calls yet */
+    enter(10, 1, 1, "a", "");
+    other(15, "P", "E");
+    leave(20, 1, 0);
+    Sample *s = SampleNew("P", "E", NULL, 0);
+    s->meta.size = 0; /* no description */
+    add(s, 30);
+    EtwCallsEnd(calls);
+    EtwCallsLeftText(calls, &out);
+    EtwTextChar(&out, 0);
+    CHECK_STR(out.data,
+            "-- left out: 1 event without a known schema, 1 event of threads without calls\n");
+    CHECK_EQ(calls->events, 4);
+    out.size = 0;
+    EtwCallsJson(calls, false, false, &out);
+    EtwTextChar(&out, 0);
+    CHECK_MSG(
+            strstr(out.data, ",\"left\":{\"unknown\":1,\"threadless\":1}") != NULL, "%s", out.data);
+    EtwTextFree(&out);
+    finish();
+}
+
 static void testHistogram(void)
 {
     EtwHistogram h = {.count = 0};
@@ -755,6 +839,8 @@ int main(int argc, char **argv)
     CHECK_RUN(testDeepSample);
     CHECK_RUN(testLinear);
     CHECK_RUN(testRandom);
+    CHECK_RUN(testCallbackNames);
+    CHECK_RUN(testLeftOut);
     CHECK_RUN(testHistogram);
     return CHECK_DONE();
 }

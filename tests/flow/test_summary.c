@@ -14,7 +14,7 @@ static uint64_t distinctOf(uint64_t count, int times)
     EtwDistinct d = {0};
     for (int t = 0; t < times; t++) {
         for (uint64_t i = 0; i < count; i++) {
-            EtwDistinctAdd(&d, EtwHashBytes(0, (const uint8_t *)&i, sizeof i));
+            EtwDistinctAdd(&d, EtwHashStable((const uint8_t *)&i, sizeof i));
         }
     }
     uint64_t got = EtwDistinctCount(&d);

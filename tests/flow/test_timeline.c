@@ -355,6 +355,38 @@ static void timeline_5_1_span(void)
     finish();
 }
 
+/* Recursion, direct and by way of another proc: the total is the time of the outermost calls. */
+static void timeline_5_2_recursion(void)
+{
+    EtwSpan span;
+    begin();
+    for (int round = 0; round < 2; round++) {
+        int64_t at = round * 50;
+        uint64_t id = (uint64_t)round * 10;
+        enter(at, id + 1, 1, "walk");
+        enter(at + 10, id + 2, 2, "walk");
+        enter(at + 10, id + 3, 3, "visit");
+        enter(at + 20, id + 4, 4, "walk");
+        leave(at + 30, id + 4, 0);
+        leave(at + 40, id + 3, 0);
+        leave(at + 40, id + 2, 0);
+        leave(at + 50, id + 1, 0); /* the next one begins at this moment */
+    }
+    EtwTimelineEnd(timeline);
+    EtwTimelineSpan(timeline, -1, START, START + 100 * US, &span);
+    REQUIRE(span.callCount == 2);
+    CHECK_STR(EtwTimelineText(timeline, span.calls[0].text), "walk");
+    CHECK_EQ(span.calls[0].calls, 6);
+    CHECK_EQ(span.calls[0].total, 100 * US);
+    CHECK_EQ(span.calls[0].self, 60 * US);
+    CHECK_EQ(span.calls[1].total, 60 * US);
+    EtwSpanFree(&span);
+    EtwTimelineSpan(timeline, -1, START + 15 * US, START + 25 * US, &span);
+    CHECK_EQ(span.calls[0].total, 10 * US);
+    EtwSpanFree(&span);
+    finish();
+}
+
 /* ---- Odd traces ------------------------------------------------------------------------------------------------------ */
 
 static void timeline_6_1_empty(void)
@@ -498,6 +530,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_3_3_no_run_without_evidence);
     CHECK_RUN(timeline_4_1_at);
     CHECK_RUN(timeline_5_1_span);
+    CHECK_RUN(timeline_5_2_recursion);
     CHECK_RUN(timeline_6_1_empty);
     CHECK_RUN(timeline_6_2_no_time_passes);
     CHECK_RUN(timeline_6_3_out_of_order);

@@ -178,7 +178,8 @@ static void initAll(void)
      * Registration is slow, so it is done once. The expedited barrier requires it. A filter of system
      * calls, or an old kernel, may refuse either.
      */
-    if (membarrier(1 << 4 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */) != 0 || membarrier(FENCE) != 0) {
+    if (membarrier(1 << 4 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */) != 0 ||
+            membarrier(FENCE) != 0) {
         atomic_store(&osCheapFenceIsFull, true);
         atomic_store(&cheapFencesAreFull, true);
     }
@@ -262,6 +263,13 @@ void OsRandom(void *data, size_t size)
             ((uint8_t *)data)[i] = (uint8_t)(OsTicks() >> (i % 8));
         }
     }
+}
+
+uint64_t osSecret[2];
+
+__attribute__((constructor)) static void drawSecret(void)
+{
+    OsRandom(osSecret, sizeof osSecret);
 }
 
 void OsHostName(char *buf, size_t size)

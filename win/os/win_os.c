@@ -113,12 +113,13 @@ void OsLocalTimeText(char *buf, size_t size, int64_t wall)
     uint64_t ticks = (uint64_t)EtwFiletimeOfNs(wall);
     FILETIME utc = {(DWORD)ticks, (DWORD)(ticks >> 32)};
     SYSTEMTIME time, local;
-    if (!FileTimeToSystemTime(&utc, &time) || !SystemTimeToTzSpecificLocalTime(NULL, &time, &local)) {
+    if (!FileTimeToSystemTime(&utc, &time) ||
+            !SystemTimeToTzSpecificLocalTime(NULL, &time, &local)) {
         snprintf(buf, size, "?");
         return;
     }
-    snprintf(buf, size, "%04u-%02u-%02u %02u:%02u:%02u", local.wYear, local.wMonth, local.wDay, local.wHour,
-            local.wMinute, local.wSecond);
+    snprintf(buf, size, "%04u-%02u-%02u %02u:%02u:%02u", local.wYear, local.wMonth, local.wDay,
+            local.wHour, local.wMinute, local.wSecond);
 }
 
 /* ---- Machine, process, thread ---------------------------------------------------------------- */
@@ -230,6 +231,13 @@ void OsRandom(void *data, size_t size)
             ((uint8_t *)data)[i] = (uint8_t)(OsTicksSlow() >> (i % 8));
         }
     }
+}
+
+uint64_t osSecret[2];
+
+__attribute__((constructor)) static void drawSecret(void)
+{
+    OsRandom(osSecret, sizeof osSecret);
 }
 
 void OsHostName(char *buf, size_t size)

@@ -34,7 +34,7 @@ static const EtwCostClass *classNew(Calls *c, const EtwSchema *schema)
 
 static const EtwCostClass *classOf(Calls *c, const EtwSchema *schema)
 {
-    uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)schema);
+    uint64_t hash = EtwHashPointer(schema);
     ChargedClass *charged = (ChargedClass *)EtwTableFirst(&c->charged, hash);
     while (charged != NULL && charged->schema != schema) {
         charged = (ChargedClass *)charged->node.next;
@@ -125,6 +125,154 @@ static void switchIn(Calls *c, CallThread *t, int64_t time)
 
 /* ---- Script ---------------------------------------------------------------------------------- */
 
+/* A word of a script: quoted by braces or quotes, or up to white space or a semicolon. */
+typedef struct Word {
+    const char *at, *end; /* without the quotes */
+    const char *next;     /* the rest of the script */
+    bool braced;
+} Word;
+
+static const char *closingOf(const char *s, const char *end, bool braces)
+{
+    for (int depth = 0; s < end; s++) {
+        if (*s == '\\') {
+            s++;
+        } else if (braces ? *s == '}' && depth-- == 0 : *s == '"') {
+            return s;
+        } else {
+            depth += *s == '{';
+        }
+    }
+    return end;
+}
+
+/* False: the command has no further word. */
+static bool nextWord(const char *s, const char *end, Word *word)
+{
+    while (s < end && (*s == ' ' || *s == '\t')) {
+        s++;
+    }
+    if (s == end || *s == ';' || *s == '\n') {
+        return false;
+    }
+    *word = (Word){.at = s, .braced = *s == '{' || *s == '"'};
+    if (word->braced) {
+        word->at++;
+        word->end = closingOf(word->at, end, *s == '{');
+        word->next = word->end < end ? word->end + 1 : end;
+        return true;
+    }
+    while (s < end && (uint8_t)*s > ' ' && *s != ';') {
+        s++;
+    }
+    word->end = word->next = s;
+    return true;
+}
+
+static bool isWord(const Word *word, const char *text)
+{
+    const char *at = word->at;
+    at += word->end - at > 2 && at[0] == ':' && at[1] == ':' ? 2 : 0;
+    return (size_t)(word->end - at) == strlen(text) && memcmp(at, text, strlen(text)) == 0;
+}
+
+/* What a callback calls. */
+typedef struct Called {
+    const char *at, *end; /* the rest of its script, from the command on */
+    const char *space,
+            *spaceEnd; /* the namespace in which it is evaluated; empty: the global one */
+} Called;
+
+static const char *skipBlank(const char *s, const char *end)
+{
+    while (s < end && ((uint8_t)*s <= ' ' || *s == ';')) {
+        s++;
+    }
+    return s;
+}
+
+/*
+ * Skip `namespace inscope NAME` (from `namespace code`), `namespace eval NAME`, `eval` and `uplevel #0` in
+ * front of the command that a script calls. False: there is none of them.
+ */
+static bool stepIn(Called *to)
+{
+    Word word, name = {0};
+    if (!nextWord(to->at, to->end, &word)) {
+        return false;
+    }
+    if (isWord(&word, "namespace")) {
+        if (!nextWord(word.next, to->end, &word) ||
+                !(isWord(&word, "inscope") || isWord(&word, "eval")) ||
+                !nextWord(word.next, to->end, &name)) {
+            return false;
+        }
+        word = name;
+    } else if (isWord(&word, "uplevel")) {
+        Word level;
+        if (nextWord(word.next, to->end, &level) && level.at < level.end &&
+                (*level.at == '#' || (*level.at >= '0' && *level.at <= '9'))) {
+            word = level;
+        }
+    } else if (!isWord(&word, "eval")) {
+        return false;
+    }
+    if (!nextWord(word.next, to->end, &word) || word.at == word.end) {
+        return false;
+    }
+    to->end = word.braced ? word.end : to->end;
+    to->at = skipBlank(word.at, to->end);
+    if (name.at != NULL) {
+        to->space = name.at;
+        to->spaceEnd = isWord(&name, "::") || isWord(&name, "") ? name.at : name.end;
+    }
+    return to->at < to->end;
+}
+
+static Called calledBy(const char *script, size_t size)
+{
+    enum { STEPS = 8 }; /* scripts in scripts */
+    Called to = {.at = script, .end = script + size}, deeper;
+    to.at = skipBlank(to.at, to.end);
+    for (int i = 0; i < STEPS; i++) {
+        deeper = to;
+        if (!stepIn(&deeper)) {
+            break;
+        }
+        to = deeper;
+    }
+    return to;
+}
+
+static void addPart(const char *s, const char *end, char capacity[CALL_BLOCK_NAME], size_t *sizePtr)
+{
+    for (; s < end && (uint8_t)*s > ' ' && *s != ';' && *sizePtr < CALL_BLOCK_NAME - 1; s++) {
+        capacity[(*sizePtr)++] = *s;
+    }
+}
+
+/*
+ * The command of a callback, with its namespace when that is known: ::chat::receive. Of a method called by `my`,
+ * the method: my receive. The namespace is that of an object then.
+ */
+static void addCalled(const Called *to, char capacity[CALL_BLOCK_NAME], size_t *sizePtr)
+{
+    Word word, method;
+    bool isMethod = nextWord(to->at, to->end, &word) && isWord(&word, "my") &&
+                    nextWord(word.next, to->end, &method);
+    bool absolute = to->end - to->at > 2 && to->at[0] == ':' && to->at[1] == ':';
+    if (!isMethod && !absolute && to->space != to->spaceEnd) {
+        addPart(to->space, to->spaceEnd, capacity, sizePtr);
+        static const char separator[] = "::";
+        addPart(separator, separator + 2, capacity, sizePtr);
+    }
+    addPart(to->at, to->end, capacity, sizePtr);
+    if (isMethod && *sizePtr < CALL_BLOCK_NAME - 1) {
+        capacity[(*sizePtr)++] = ' ';
+        addPart(method.at, method.end, capacity, sizePtr);
+    }
+}
+
 /* The name of a callback or package among the procs: {after tick}, {package http}. */
 static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BLOCK_NAME])
 {
@@ -141,12 +289,8 @@ static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BL
     for (int skip = package ? 2 : 0; skip > 0 && s < end; s++) {
         skip -= *s == ' '; /* skip "package require" */
     }
-    while (s < end && (uint8_t)*s <= ' ') {
-        s++;
-    }
-    for (; s < end && (uint8_t)*s > ' ' && *s != ';' && size < CALL_BLOCK_NAME - 1; s++) {
-        capacity[size++] = *s;
-    }
+    Called to = calledBy(s, (size_t)(end - s));
+    addCalled(&to, capacity, &size);
     return size;
 }
 
@@ -293,6 +437,7 @@ static void takeOfThread(Calls *c, const EtwSchema *schema, const EtwEvent *even
     CallThread *t = threadOf(c, event);
     Values v;
     if (t == NULL) {
+        c->base.left.threadless++;
         return;
     }
     if (meaning == ETW_MEANS_THREAD_END) {
@@ -315,6 +460,7 @@ static void takeOther(Calls *c, const EtwSchema *schema, const EtwEvent *event)
     CallThread *t = threadOf(c, event);
     Values v;
     if (t == NULL) {
+        c->base.left.threadless++;
         return;
     }
     if (EtwSemanticsOf(schema)->moves != NULL) {
@@ -334,10 +480,13 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     EtwMeaning meaning = schema ? EtwMeaningOf(schema) : ETW_MEANS_TRACE;
     Values v;
     if (meaning == ETW_MEANS_TRACE || meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK) {
+        calls->left.unknown += schema == NULL;
+        calls->left.own += schema != NULL && !EtwEventIsHeader(event);
         return;
     }
     calls->events++;
     if (calls->config.samples != (meaning == ETW_MEANS_SAMPLE)) {
+        calls->left.samples++;
         return; /* samples and calls count the same time twice */
     }
     switch (meaning) {

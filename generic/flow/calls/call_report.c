@@ -78,6 +78,40 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr)
     return list;
 }
 
+/* ---- Events that were left out --------------------------------------------------------------- */
+
+const char *EtwCallsLeftKind(const EtwCalls *calls, int index, uint64_t *countPtr)
+{
+    const struct {
+        const char *name;
+        uint64_t count;
+    } kinds[] = {{"unknown", calls->left.unknown}, {"own", calls->left.own},
+            {"threadless", calls->left.threadless},
+            {calls->config.samples ? "calls" : "samples", calls->left.samples}};
+    if (index >= (int)(sizeof kinds / sizeof *kinds)) {
+        return NULL;
+    }
+    *countPtr = kinds[index].count;
+    return kinds[index].name;
+}
+
+void EtwCallsLeftText(const EtwCalls *calls, EtwText *out)
+{
+    const char *const reasons[] = {"without a known schema", "of the session itself",
+            "of threads without calls",
+            calls->config.samples ? "that are not samples" : "that are samples (see -by sample)"};
+    const char *separator = "-- left out: ";
+    uint64_t count;
+    for (int i = 0; EtwCallsLeftKind(calls, i, &count) != NULL; i++) {
+        if (count > 0) {
+            EtwTextPrintf(out, "%s%llu event%s %s", separator, (unsigned long long)count,
+                    count == 1 ? "" : "s", reasons[i]);
+            separator = ", ";
+        }
+    }
+    EtwTextStr(out, *separator == ',' ? "\n" : "");
+}
+
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
 static void addTime(EtwText *out, uint64_t ns)
@@ -494,6 +528,20 @@ static void endJsonNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *
     EtwTextStr(out, "]}");
 }
 
+static void addLeft(EtwText *out, const EtwCalls *calls)
+{
+    const char *name;
+    const char *separator = ",\"left\":{\"";
+    uint64_t n;
+    for (int i = 0; (name = EtwCallsLeftKind(calls, i, &n)) != NULL; i++) {
+        if (n > 0) {
+            EtwTextPrintf(out, "%s%s\":%llu", separator, name, (unsigned long long)n);
+            separator = ",\"";
+        }
+    }
+    EtwTextStr(out, separator[1] == '"' && separator[2] == 0 ? "}" : "");
+}
+
 void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
 {
     size_t count;
@@ -509,6 +557,7 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
     if (calls->shortened > 0) {
         addKey(out, "shortened", calls->shortened);
     }
+    addLeft(out, calls);
     EtwTextStr(out, profile ? ",\"profile\":[" : "");
     for (size_t i = 0; profile && i < count; i++) {
         EtwTextStr(out, i > 0 ? "," : "");

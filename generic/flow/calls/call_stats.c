@@ -183,7 +183,7 @@ EtwCallRow *EtwCallRowOf(Calls *c, const char *name, size_t size)
 
 CallUse *EtwCallUseOf(Calls *c, const CallThread *thread, EtwCallRow *row)
 {
-    uint64_t hash = EtwHashMix(EtwHashMix(0, thread->serial), (uint64_t)(uintptr_t)row);
+    uint64_t hash = EtwHashMix(EtwHashNumber(thread->serial), (uint64_t)(uintptr_t)row);
     CallUse *use = (CallUse *)EtwTableFirst(&c->uses, hash);
     while (use != NULL && (use->thread != thread || use->row != row)) {
         use = (CallUse *)use->node.next;
@@ -216,8 +216,7 @@ EtwCallNode *EtwCallNodeOf(Calls *c, EtwCallNode *parent, const EtwCallRow *row)
     if (deeper) {
         row = EtwCallRowOf(c, ETW_CALL_DEEPER, strlen(ETW_CALL_DEEPER));
     }
-    uint64_t hash =
-            EtwHashMix(EtwHashMix(0, (uint64_t)(uintptr_t)parent), (uint64_t)(uintptr_t)row);
+    uint64_t hash = EtwHashMix(EtwHashPointer(parent), (uint64_t)(uintptr_t)row);
     EtwCallNode *node = single ? NULL : (EtwCallNode *)EtwTableFirst(&c->nodes, hash);
     while (node != NULL && (node->parent != parent || node->row != row)) {
         node = (EtwCallNode *)node->node.next;

@@ -13,10 +13,9 @@
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Mixed twice: serials and ids are both small numbers, and EtwHashMix(n, n) is the same for all n. */
 static uint64_t idHash(const CallThread *t, uint64_t id)
 {
-    return EtwHashMix(EtwHashMix(0, t->serial), id);
+    return EtwHashMix(t->serial, id);
 }
 
 static CallFrame *frameById(const Calls *c, const CallThread *t, uint64_t id)
@@ -534,7 +533,7 @@ CallThread *EtwCallThreadById(Calls *c, uint32_t tid)
     if (t != NULL && t->tid == tid && !t->ended) {
         return t;
     }
-    t = (CallThread *)EtwTableFirst(&c->threads, EtwHashMix(0, tid));
+    t = (CallThread *)EtwTableFirst(&c->threads, EtwHashNumber(tid));
     while (t != NULL && t->tid != tid) {
         t = (CallThread *)t->node.next;
     }
@@ -544,7 +543,7 @@ CallThread *EtwCallThreadById(Calls *c, uint32_t tid)
 
 static CallProcess *processFind(const Calls *c, uint32_t pid)
 {
-    CallProcess *p = (CallProcess *)EtwTableFirst(&c->processes, EtwHashMix(0, pid));
+    CallProcess *p = (CallProcess *)EtwTableFirst(&c->processes, EtwHashNumber(pid));
     while (p != NULL && p->pid != pid) {
         p = (CallProcess *)p->node.next;
     }
@@ -557,7 +556,7 @@ static void joinProcess(Calls *c, CallThread *t)
     if (p == NULL) {
         p = EtwAlloc(sizeof *p);
         p->pid = t->pid;
-        EtwTableAdd(&c->processes, &p->node, EtwHashMix(0, p->pid));
+        EtwTableAdd(&c->processes, &p->node, EtwHashNumber(p->pid));
     }
     t->process = p;
     t->nextOfProcess = p->first;
@@ -594,7 +593,7 @@ static CallThread *threadNew(Calls *c, const EtwEvent *event)
         c->base.threads = t->root;
     }
     c->lastRoot = t->root;
-    EtwTableAdd(&c->threads, &t->node, EtwHashMix(0, t->tid));
+    EtwTableAdd(&c->threads, &t->node, EtwHashNumber(t->tid));
     joinProcess(c, t);
     *c->threadsEnd = t;
     c->threadsEnd = &t->nextThread;

@@ -129,11 +129,20 @@ typedef struct EtwCallsConfig {
     EtwCallsWatch watch;
 } EtwCallsConfig;
 
+/* Events that no call could use. */
+typedef struct EtwCallsLeft {
+    uint64_t unknown;    /* without a known schema: not in `events` */
+    uint64_t own;        /* of the session itself, such as Host and Mark: not in `events` */
+    uint64_t threadless; /* of threads without calls (of the kernel, of other providers) */
+    uint64_t samples;    /* sampled stacks; with config.samples everything but those */
+} EtwCallsLeft;
+
 typedef struct EtwCalls {
     EtwCallsConfig config;
     EtwCallRow *rows;
     EtwCallNode *threads; /* threads with calls, in order of first call */
-    uint64_t events;      /* all events, including the kernel's */
+    uint64_t events;      /* including the kernel's */
+    EtwCallsLeft left;
     uint64_t calls, cut, asleep;
     uint64_t unmatched; /* leaves without enter: begun before the trace or -from, or lost */
     uint64_t waits;     /* switches of threads with calls; 0: the trace has no waits */
@@ -160,6 +169,10 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 /* Readable text: the profile and the waits; the tree. */
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out);
+/* A line on the events that were left out, and why; nothing when there are none. */
+void EtwCallsLeftText(const EtwCalls *calls, EtwText *out);
+/* The kinds of left events: "unknown", "own" ...; NULL: no kind of this number. *countPtr: how many. */
+const char *EtwCallsLeftKind(const EtwCalls *calls, int index, uint64_t *countPtr);
 /*
  * Append a line NAME;NAME NS for each path with self time: the input of flame graph tools. Ends when *out has more than
  * `most` bytes. In flame.c.

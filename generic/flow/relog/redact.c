@@ -71,7 +71,7 @@ static Redaction *redactionOf(EtwRedact *r, const EtwSchema *schema)
     if (r->last != NULL && r->last->schema == schema) {
         return r->last;
     }
-    uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)schema);
+    uint64_t hash = EtwHashPointer(schema);
     Redaction *redaction = (Redaction *)EtwTableFirst(&r->redactions, hash);
     while (redaction != NULL && redaction->schema != schema) {
         redaction = (Redaction *)redaction->node.next;

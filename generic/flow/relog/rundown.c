@@ -229,7 +229,7 @@ static const TrackLayout *eventLayoutOf(EtwRundown *c, const EtwEvent *event)
     if (schema == NULL) {
         return NULL;
     }
-    TrackLayout *layout = &c->layouts[EtwHashMix(0, (uintptr_t)schema) % LAYOUTS];
+    TrackLayout *layout = &c->layouts[EtwHashPointer(schema) % LAYOUTS];
     if (layout->schema != schema) {
         EtwTrackLayoutInit(layout, schema);
     }

@@ -126,7 +126,7 @@ static void nameMap(
 static const char *useMap(void *ctx, const EtwSchema *schema, const EtwField *field)
 {
     EtwSchemaEvents *d = ctx;
-    uint64_t hash = EtwHashMix(0, (uintptr_t)field->map);
+    uint64_t hash = EtwHashPointer(field->map);
     Mapped *m = findMap(d, field->map, hash);
     if (m == NULL) {
         EtwText name = {0};

@@ -187,7 +187,7 @@ static bool belongs(const EtwSplit *s, const EtwPiece *piece, const EtwEvent *ev
 
 static EtwPiece *parallelPiece(EtwSplit *s, const EtwEvent *event)
 {
-    uint64_t hash = s->kind == ETW_SPLIT_PROCESS ? EtwHashMix(0, event->pid)
+    uint64_t hash = s->kind == ETW_SPLIT_PROCESS ? EtwHashNumber(event->pid)
                                                  : EtwHashGuid(&event->provider);
     if (s->current != NULL && belongs(s, s->current, event)) {
         return s->current;

@@ -11,7 +11,6 @@
 #include <zlib.h>
 
 enum {
-    MAX_MEMBERS = 256,
     END_SIZE = 22,
     LOCATOR_SIZE = 20,
     END64_SIZE = 56,
@@ -26,9 +25,7 @@ enum {
 };
 enum { SIGNATURE_ENTRY = 0x02014b50, SIGNATURE_LOCAL = 0x04034b50, SIGNATURE_END = 0x06054b50 };
 enum { SIGNATURE_END64 = 0x06064b50, SIGNATURE_LOCATOR = 0x07064b50 };
-#define MAX_RATIO 100ull
-#define FREE_BYTES (64ull << 20) /* exempt from the ratio: buffers may be mostly empty */
-#define FREE_SHARE (1ull << 20)  /* total exemption for small members */
+#define FREE_SHARE (1ull << 20) /* total exemption for small members */
 
 typedef struct Member {
     char *name;
@@ -43,7 +40,7 @@ struct EtwArchive {
     char *path;
     uint64_t shift; /* bytes before the archive, which offsets do not count */
     int count;
-    Member members[MAX_MEMBERS];
+    Member members[ETW_ARCHIVE_MEMBERS];
 };
 
 EtwPacking EtwPackingOf(const uint8_t *data, size_t size, const char **namePtr)
@@ -205,9 +202,10 @@ static EtwStatus addMember(EtwArchive *a, const uint8_t *entry, const uint8_t *n
     if (!readExtra(name + nameSize, extraSize, &m)) {
         return damaged(a, errPtr, "an extra field of its directory is cut");
     }
-    if (a->count == MAX_MEMBERS) {
+    if (a->count == ETW_ARCHIVE_MEMBERS) {
         return EtwFail(errPtr, ETW_E_LIMIT, "ZIP", a->path,
-                "\"%s\" has more than %d traces: unpack those that you want", a->path, MAX_MEMBERS);
+                "\"%s\" has more than %d traces: unpack those that you want", a->path,
+                ETW_ARCHIVE_MEMBERS);
     }
     m.name = nameOf(name, nameSize);
     a->members[a->count++] = m;
@@ -242,7 +240,8 @@ static EtwStatus readDirectory(EtwArchive *a, EtwError *errPtr)
 /* The members' total size must not exceed a multiple of the archive's size. */
 static EtwStatus checkTotal(const EtwArchive *a, EtwError *errPtr)
 {
-    uint64_t total = 0, packed = 0, most = FREE_BYTES + MAX_RATIO * a->size;
+    uint64_t total = 0, packed = 0,
+             most = ((uint64_t)ETW_ARCHIVE_FREE_MB << 20) + ETW_ARCHIVE_RATIO * a->size;
     for (int i = 0; i < a->count; i++) {
         if (a->members[i].packed > a->size - packed) {
             return damaged(a, errPtr, "its members are larger than the archive");
@@ -251,9 +250,9 @@ static EtwStatus checkTotal(const EtwArchive *a, EtwError *errPtr)
         total = a->members[i].size > most - total ? most + 1 : total + a->members[i].size;
         if (total > most) {
             return EtwFail(errPtr, ETW_E_LIMIT, "ZIP", a->path,
-                    "\"%s\" says that it has traces of more than %llu times its size: unpack it by "
-                    "hand if you trust it",
-                    a->path, MAX_RATIO);
+                    "\"%s\" says that it has traces of more than %d times its size and %d MB "
+                    "more: unpack it by hand if you trust it",
+                    a->path, ETW_ARCHIVE_RATIO, ETW_ARCHIVE_FREE_MB);
         }
     }
     return ETW_OK;

@@ -11,6 +11,13 @@
 
 #include "base/os.h"
 
+/* tests/flow/archive.test compares these with the manual. */
+enum {
+    ETW_ARCHIVE_MEMBERS = 256,
+    ETW_ARCHIVE_RATIO = 100,
+    ETW_ARCHIVE_FREE_MB = 64 /* exempt from the ratio: buffers may be mostly empty */
+};
+
 /* The kind of file, by its first bytes. */
 typedef enum EtwPacking {
     ETW_PACKING_NONE, /* not packed, or unknown */

@@ -152,7 +152,7 @@ static void countDistinct(
         s->cell.size = 0;
         EtwColumnAdd(s->distinct[i], s->sink, event, schema, &s->cell);
         if (s->cell.size > 0) {
-            uint64_t hash = EtwHashBytes(1, (const uint8_t *)s->cell.data, s->cell.size);
+            uint64_t hash = EtwHashStable((const uint8_t *)s->cell.data, s->cell.size);
             EtwDistinctAdd(&g->distinct[i], hash);
             EtwDistinctAdd(&s->pub.total->distinct[i], hash);
         }

@@ -11,7 +11,7 @@ enum { NEITHER, BEGINS, ENDS };
 
 static int roleOf(Summary *s, const EtwSchema *schema)
 {
-    struct Role *r = &s->roles[EtwHashMix(0, (uintptr_t)schema) % ROLES];
+    struct Role *r = &s->roles[EtwHashPointer(schema) % ROLES];
     if (schema == NULL) {
         return NEITHER;
     }
@@ -105,14 +105,14 @@ static void begin(Summary *s, const EtwEvent *event, const EtwSchema *schema)
     o->older = s->youngest;
     *(o->older ? &o->older->younger : &s->oldest) = o;
     s->youngest = o;
-    EtwTableAdd(&s->open, &o->node, EtwHashMix(EtwHashMix(0, who), key));
+    EtwTableAdd(&s->open, &o->node, EtwHashMix(EtwHashNumber(who), key));
 }
 
 static void end(Summary *s, const EtwEvent *event, const EtwSchema *schema)
 {
     uint64_t who, key;
     keyOf(s, event, schema, &who, &key);
-    Open *o = (Open *)EtwTableFirst(&s->open, EtwHashMix(EtwHashMix(0, who), key));
+    Open *o = (Open *)EtwTableFirst(&s->open, EtwHashMix(EtwHashNumber(who), key));
     while (o != NULL && (o->who != who || o->key != key)) {
         o = (Open *)o->node.next;
     }

@@ -190,7 +190,7 @@ typedef struct ThreadNode {
 
 static ThreadNode *threadOf(const EtwTimeline *t, uint32_t tid)
 {
-    ThreadNode *n = (ThreadNode *)EtwTableFirst(&t->threadTable, EtwHashMix(0, tid));
+    ThreadNode *n = (ThreadNode *)EtwTableFirst(&t->threadTable, EtwHashNumber(tid));
     while (n != NULL && n->tid != tid) {
         n = (ThreadNode *)n->node.next;
     }
@@ -203,7 +203,7 @@ static void nameThread(EtwTimeline *t, TimeLane *lane)
     if (n == NULL) {
         n = EtwAlloc(sizeof *n);
         n->tid = lane->info.tid;
-        EtwTableAdd(&t->threadTable, &n->node, EtwHashMix(0, n->tid));
+        EtwTableAdd(&t->threadTable, &n->node, EtwHashNumber(n->tid));
     }
     n->lane = lane;
 }
@@ -322,7 +322,7 @@ typedef struct RowNode {
 
 static uint32_t textOfRow(EtwTimeline *t, const EtwCallRow *row)
 {
-    uint64_t hash = EtwHashMix(0, (uint64_t)(uintptr_t)row);
+    uint64_t hash = EtwHashPointer(row);
     RowNode *n = (RowNode *)EtwTableFirst(&t->rowTable, hash);
     while (n != NULL && n->row != row) {
         n = (RowNode *)n->node.next;

@@ -5,6 +5,7 @@
  *	span, events by kind, gaps by cause. One pass over the span.
  */
 #include "flow/timeline/timeline_int.h"
+#include "base/heap.h"
 #include <stdlib.h>
 
 typedef struct Sums {
@@ -12,6 +13,7 @@ typedef struct Sums {
     int64_t from, to;
     EtwSpanCall *calls; /* by text */
     EtwSpanWait *waits; /* by text */
+    int64_t *covered;   /* by text: the end of the last outermost call on this lane */
 } Sums;
 
 /* The part of the box in ns that lies in the span. */
@@ -28,16 +30,64 @@ static uint32_t firstIn(const Sums *s, const TimeRow *row)
     return EtwTimeLower(row->end, 0, row->count, s->from);
 }
 
-static void addLevel(Sums *s, const TimeRow *row)
+/* The next call of a level. Callers come before the calls that they make. */
+typedef struct NextCall {
+    const TimeRow *row;
+    int level;
+    uint32_t at;
+} NextCall;
+
+static bool isEarlier(NextCall a, NextCall b)
 {
-    for (uint32_t i = firstIn(s, row); i < row->count && row->start[i] <= s->to; i++) {
-        EtwSpanCall *sum = &s->calls[row->text[i]];
-        uint64_t ns = inside(s, row, i);
-        sum->calls++;
-        sum->errors += (row->marks[i] & ETW_MARK_ERROR) != 0;
+    int64_t x = a.row->start[a.at], y = b.row->start[b.at];
+    return x != y ? x < y : a.level < b.level;
+}
+ETW_HEAP(Next, NextCall, isEarlier)
+
+/* In a recursion, the total is the time of the outermost call. */
+static void addCall(Sums *s, const TimeRow *row, uint32_t i)
+{
+    uint32_t text = row->text[i];
+    EtwSpanCall *sum = &s->calls[text];
+    uint64_t ns = inside(s, row, i);
+    sum->calls++;
+    sum->errors += (row->marks[i] & ETW_MARK_ERROR) != 0;
+    sum->self += ns;
+    if (row->start[i] >= s->covered[text]) {
+        s->covered[text] = EtwTimeEnd(s->timeline, row, i);
         sum->total += ns;
-        sum->self += ns;
     }
+}
+
+static bool isIn(const Sums *s, const TimeRow *row, uint32_t i)
+{
+    return i < row->count && row->start[i] <= s->to;
+}
+
+/* The calls of all levels in the order of their starts. */
+static void addCalls(Sums *s, const TimeLane *lane)
+{
+    NextCall *next = (NextCall *)EtwAlloc(((size_t)lane->info.levels + 1) * sizeof *next);
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->timeline->textCount; i++) {
+        s->covered[i] = INT64_MIN;
+    }
+    for (int i = 0; i < lane->info.levels; i++) {
+        const TimeRow *row = &lane->levels[i];
+        uint32_t first = firstIn(s, row);
+        if (isIn(s, row, first)) {
+            NextPush(next, count++, (NextCall){row, i, first});
+        }
+    }
+    while (count > 0) {
+        addCall(s, next[0].row, next[0].at);
+        if (isIn(s, next[0].row, ++next[0].at)) {
+            NextReplace(next, count, next[0]);
+        } else {
+            NextPop(next, --count);
+        }
+    }
+    EtwFree(next);
 }
 
 /* Subtract the time of calls one level deeper from the self time of their callers. */
@@ -58,11 +108,9 @@ static void subtractChildren(Sums *s, const TimeRow *parents, const TimeRow *row
 
 static void addLane(Sums *s, const TimeLane *lane)
 {
-    for (int i = 0; i < lane->info.levels; i++) {
-        addLevel(s, &lane->levels[i]);
-        if (i > 0) {
-            subtractChildren(s, &lane->levels[i - 1], &lane->levels[i]);
-        }
+    addCalls(s, lane);
+    for (int i = 1; i < lane->info.levels; i++) {
+        subtractChildren(s, &lane->levels[i - 1], &lane->levels[i]);
     }
     const TimeRow *gaps = &lane->spans;
     if (lane->info.kind != ETW_LANE_THREAD) {
@@ -155,12 +203,14 @@ void EtwTimelineSpan(const EtwTimeline *t, int lane, int64_t from, int64_t to, E
 {
     *span = (EtwSpan){.calls = EtwAlloc((t->textCount + 1) * sizeof *span->calls),
             .waits = EtwAlloc((t->textCount + 1) * sizeof *span->waits)};
-    Sums sums = {t, from, to, span->calls, span->waits};
+    Sums sums = {t, from, to, span->calls, span->waits,
+            (int64_t *)EtwAlloc((t->textCount + 1) * sizeof(int64_t))};
     for (int i = 0; i < t->laneCount; i++) {
         if (lane < 0 || i == lane) {
             addLane(&sums, t->lanes[i]);
         }
     }
+    EtwFree(sums.covered);
     keepCalls(t, span);
     countEvents(t, lane, from, to, span);
 }

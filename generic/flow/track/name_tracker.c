@@ -175,7 +175,7 @@ static const char *nameOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent
 
 static inline uint64_t hashOf(uint64_t key)
 {
-    return EtwHashMix(0, key);
+    return EtwHashNumber(key);
 }
 
 static Process *findProcess(const EtwTrack *t, uint32_t pid)
@@ -485,7 +485,7 @@ static const TrackLayout *eventLayoutOf(EtwTrack *t, const EtwEvent *event)
     if (schema == NULL) {
         return NULL;
     }
-    TrackLayout *layout = &t->layouts[hashOf((uintptr_t)schema) % LAYOUTS];
+    TrackLayout *layout = &t->layouts[EtwHashPointer(schema) % LAYOUTS];
     if (layout->schema != schema) {
         EtwTrackLayoutInit(layout, schema);
     }

@@ -63,7 +63,7 @@ struct EtwStacks {
 
 static inline uint64_t hashOf(uint64_t v)
 {
-    return EtwHashMix(0, v);
+    return EtwHashNumber(v);
 }
 
 static size_t widthOf(const EtwEvent *event)

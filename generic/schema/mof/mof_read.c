@@ -292,11 +292,11 @@ static void readMembers(Reader *r, MofClass *c)
 
 static uint64_t hashOf(const char *name)
 {
-    uint64_t h = 0;
+    EtwSip sip = EtwSipBegin(osSecret);
     for (; *name != 0; name++) {
-        h = EtwHashMix(h, (uint64_t)tolower((unsigned char)*name));
+        EtwSipAdd(&sip, (uint64_t)tolower((unsigned char)*name));
     }
-    return h;
+    return EtwSipEnd(&sip);
 }
 
 /* Read a class after the word "class". */

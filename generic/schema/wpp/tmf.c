@@ -232,11 +232,7 @@ static const EtwMap *mapOf(
 
 static uint64_t hashOf(Slice s)
 {
-    uint64_t h = s.size;
-    for (size_t i = 0; i < s.size; i++) {
-        h = EtwHashMix(h, (uint8_t)s.at[i]);
-    }
-    return h;
+    return EtwHashBytes(0, (const uint8_t *)s.at, s.size);
 }
 
 static Enumeration *findEnumeration(const Parser *p, Slice name)

@@ -174,6 +174,22 @@ static Tcl_Obj *threadsObj(const EtwCalls *calls)
     return list;
 }
 
+/* NULL: nothing was left out. */
+static Tcl_Obj *leftObj(const EtwCalls *calls)
+{
+    Tcl_Obj *dict = NULL;
+    const char *name;
+    uint64_t count;
+
+    for (int i = 0; (name = EtwCallsLeftKind(calls, i, &count)) != NULL; i++) {
+        if (count > 0) {
+            dict = dict != NULL ? dict : Tcl_NewDictObj();
+            EtwPut(dict, name, EtwUint64Obj(count));
+        }
+    }
+    return dict;
+}
+
 static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
@@ -188,6 +204,10 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
     }
     if (calls->shortened > 0) {
         EtwPut(dict, "shortened", EtwUint64Obj(calls->shortened));
+    }
+    Tcl_Obj *left = leftObj(calls);
+    if (left != NULL) {
+        EtwPut(dict, "left", left);
     }
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source)));
     EtwPut(dict, "warnings", EtwQueryWarnings(query));
@@ -214,6 +234,7 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
 
     EtwTextPrintf(out, "-- %llu calls in %llu events\n", (unsigned long long)calls->calls,
             (unsigned long long)calls->events);
+    EtwCallsLeftText(calls, out);
     EtwReadNotes(out, query, notes, sizeof notes / sizeof *notes);
 }
 

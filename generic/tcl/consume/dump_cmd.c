@@ -137,7 +137,8 @@ static EtwSinkConfig sinkConfig(Dump *dump)
     int columns = terminalColumns(interp, dump->output.channel);
 
     config.messages = dump->messages != 0;
-    config.color = config.format == ETW_FORMAT_TEXT && wantsColor(interp, dump->color, columns >= 0);
+    config.color =
+            config.format == ETW_FORMAT_TEXT && wantsColor(interp, dump->color, columns >= 0);
     config.width = dump->width >= 0 ? dump->width : columns > 0 ? columns : 0;
     config.stacks = dump->reading.options.stacks != 0;
     if (dump->timeFormat >= 0) {

@@ -25,7 +25,9 @@ static void consider(Suggestion *guess, const char *name)
     }
     guess->left--;
     int away = EtwNameDistance(guess->wrong, name);
-    if (away < guess->distance) {
+    /* Of several, the first in alphabetical order: the schemas come in no order. */
+    if (away < guess->distance ||
+            (away == guess->distance && guess->best != NULL && strcmp(name, guess->best) < 0)) {
         guess->distance = away;
         guess->best = name;
     }

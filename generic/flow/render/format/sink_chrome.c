@@ -91,7 +91,7 @@ static void addKey(EtwText *out, const char *key, const char *text, size_t size)
 
 static void nameProcess(Chrome *c, const EtwEvent *event)
 {
-    uint64_t hash = EtwHashMix(0, event->pid);
+    uint64_t hash = EtwHashNumber(event->pid);
     Named *n = (Named *)EtwTableFirst(&c->named, hash);
     while (n != NULL && n->pid != event->pid) {
         n = (Named *)n->node.next;
@@ -112,7 +112,7 @@ static void nameProcess(Chrome *c, const EtwEvent *event)
 
 static Thread *findThread(const Chrome *c, uint32_t tid)
 {
-    Thread *t = (Thread *)EtwTableFirst(&c->threads, EtwHashMix(0, tid));
+    Thread *t = (Thread *)EtwTableFirst(&c->threads, EtwHashNumber(tid));
     while (t != NULL && t->tid != tid) {
         t = (Thread *)t->node.next;
     }
@@ -136,7 +136,7 @@ static void registerThread(Chrome *c, const EtwEvent *event)
     if (t == NULL) {
         t = EtwAlloc(sizeof *t);
         t->tid = event->tid;
-        EtwTableAdd(&c->threads, &t->node, EtwHashMix(0, t->tid));
+        EtwTableAdd(&c->threads, &t->node, EtwHashNumber(t->tid));
     }
     if (t->pid != event->pid || (event->process && !isSameName(t->process, event->process))) {
         EtwFree(t->process);

@@ -18,14 +18,10 @@ static const char *providerColor(const char *name)
 {
     static const char *const colors[] = {"\033[33m", "\033[35m", "\033[34m", "\033[32m", "\033[93m",
             "\033[95m", "\033[94m", "\033[92m"};
-    uint64_t hash = 0;
     if (strcmp(name, ETW_SCRIPT_PROVIDER) == 0) {
         return "\033[36m";
     }
-    for (; *name != 0; name++) {
-        hash = EtwHashMix(hash, (uint8_t)*name);
-    }
-    return colors[hash >> 32 & 7];
+    return colors[EtwHashStable((const uint8_t *)name, strlen(name)) & 7];
 }
 
 static void nameProvider(
@@ -152,7 +148,7 @@ static ListingLayout *newLayout(EtwSink *sink, const EtwEvent *event, const EtwS
 ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
 {
     ListingSink *text = sink->own;
-    uint64_t hash = EtwHashMix(0, (uintptr_t)schema);
+    uint64_t hash = EtwHashPointer(schema);
     ListingLayout **slot = &text->recent[hash % RECENT_LAYOUTS];
     if (*slot != NULL && (*slot)->schema == schema) {
         return *slot;

@@ -10,7 +10,7 @@
 
 static inline uint64_t threadHash(uint32_t pid, uint32_t tid)
 {
-    return EtwHashMix(0, (uint64_t)pid << 32 | tid);
+    return EtwHashNumber((uint64_t)pid << 32 | tid);
 }
 
 static char *putId(char *p, uint32_t id)

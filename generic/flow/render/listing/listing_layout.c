@@ -18,10 +18,15 @@ static const char *providerColor(const char *name)
 {
     static const char *const colors[] = {"\033[33m", "\033[35m", "\033[34m", "\033[32m", "\033[93m",
             "\033[95m", "\033[94m", "\033[92m"};
+    uint64_t hash = 0;
     if (strcmp(name, ETW_SCRIPT_PROVIDER) == 0) {
         return "\033[36m";
     }
-    return colors[EtwHashStable((const uint8_t *)name, strlen(name)) & 7];
+    for (; *name != 0; name++) { /* not a hash of hash_table.h: those differ from process to process */
+        hash = (hash ^ (uint8_t)*name) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32 ^ hash >> 48;
+    }
+    return colors[hash >> 32 & 7];
 }
 
 static void nameProvider(

@@ -293,11 +293,8 @@ static Value guidValue(Run *run, const uint8_t *bytes)
 static Value providerValue(Run *run)
 {
     const EtwSchema *schema = schemaOf(run);
-    const char *name = schema && schema->provider[0]
-                               ? schema->provider
-                               : EtwProviderName(run->store, &run->event->provider);
-    return name && name[0] ? textValue(name, strlen(name))
-                           : guidValue(run, run->event->provider.bytes);
+    const char *name = EtwProviderNameOf(run->store, schema, run->event);
+    return name ? textValue(name, strlen(name)) : guidValue(run, run->event->provider.bytes);
 }
 
 static int64_t idOf(uint32_t id)

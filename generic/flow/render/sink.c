@@ -170,10 +170,8 @@ bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schem
 const char *EtwSinkProvider(const EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
         char guid[ETW_GUID_TEXT])
 {
-    const char *name = schema && schema->provider[0]
-                               ? schema->provider
-                               : EtwProviderName(sink->store, &event->provider);
-    if (name == NULL || name[0] == 0) {
+    const char *name = EtwProviderNameOf(sink->store, schema, event);
+    if (name == NULL) {
         EtwGuidFormat(&event->provider, guid);
         name = guid;
     }

@@ -84,11 +84,9 @@ static char *takeText(EtwText *text)
 static char *providerNameOf(TraceStats *s, const EtwSchema *schema, const EtwEvent *event)
 {
     char guid[ETW_GUID_TEXT];
-    const char *name = schema != NULL && schema->provider[0] != 0
-                               ? schema->provider
-                               : EtwProviderName(s->store, &event->provider);
+    const char *name = EtwProviderNameOf(s->store, schema, event);
     EtwGuidFormat(&event->provider, guid);
-    return EtwStrdup(name != NULL && *name != 0 ? name : guid);
+    return EtwStrdup(name != NULL ? name : guid);
 }
 
 static char *eventNameOf(const EtwSchema *schema, const EtwEvent *event)

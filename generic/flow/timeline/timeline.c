@@ -116,8 +116,7 @@ static unsigned meaningMarks(EtwMeaning meaning)
 static uint32_t providerText(EtwTimeline *t, const EtwEvent *event, const EtwSchema *schema)
 {
     char guid[ETW_GUID_TEXT];
-    const char *name = schema && schema->provider[0] ? schema->provider
-                                                     : EtwProviderName(t->store, &event->provider);
+    const char *name = EtwProviderNameOf(t->store, schema, event);
     if (name == NULL) {
         EtwGuidFormat(&event->provider, guid);
         name = guid;

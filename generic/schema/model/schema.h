@@ -154,7 +154,14 @@ typedef struct EtwSchemaHarvester {
 void EtwSchemaAddHarvester(EtwSchemaStore *store, EtwSchemaHarvester *harvester);
 /* A store for another thread. The two share the in-band schemas that either finds. */
 EtwSchemaStore *EtwSchemaStoreClone(EtwSchemaStore *store);
-/* Name of a provider GUID, from events and built-in names; NULL: unknown. */
+/*
+ * The name of the event's provider, for all output and filters; NULL: unknown. schema is the event's
+ * (EtwSchemaOf), or NULL. The schemas of two providers are never the same, so that the name may be
+ * cached with the schema while schema->provider does not change.
+ */
+const char *EtwProviderNameOf(
+        EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event);
+/* Name of a provider GUID, from events and built-in names, without an event; NULL: unknown. */
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);
 
 /* ---- TraceLogging (schema/tracelogging/tracelogging.c) ---------------------------------------------------- */

@@ -49,8 +49,19 @@ typedef struct CachedSchema {
     const EtwSchema *schema; /* owned by a definition; NULL: unknown */
 } CachedSchema;
 
+/*
+ * The schema of one provider's events that contain a chunk of a manifest. It differs from other
+ * providers' in its name only: consumers may cache what they derive from a schema by its address.
+ */
+typedef struct ChunkSchema {
+    EtwTableNode node;
+    EtwGuid guid;
+    EtwSchema schema;
+} ChunkSchema;
+
 struct EtwSchemaStore {
     EtwTable entries;
+    EtwTable chunks;
     EtwTable providers;
     size_t bytes;
     Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most lookups end here */
@@ -127,6 +138,14 @@ const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid)
         name = EtwInbandName(store->inband, guid);
     }
     return name ? name : EtwCatalogName(guid);
+}
+
+const char *EtwProviderNameOf(EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event)
+{
+    const char *name = schema != NULL && schema->provider[0] != 0
+                               ? schema->provider
+                               : EtwProviderName(store, &event->provider);
+    return name != NULL && name[0] != 0 ? name : NULL;
 }
 
 static void freeProvider(void *ctx, EtwTableNode *node)
@@ -214,6 +233,13 @@ static Entry *findEntry(EtwSchemaStore *store, const EtwEvent *event)
     return store->bytes < STORE_MAX_BYTES ? addEntry(store, event, hash) : NULL;
 }
 
+static void freeChunk(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((ChunkSchema *)node)->schema.semantics);
+    EtwFree(node);
+}
+
 static const EtwSchema *selfDescribed(EtwSchemaStore *store, const EtwEvent *event)
 {
     size_t slot = recentSlot(event);
@@ -268,8 +294,33 @@ static const EtwSchema *checkedSchema(const EtwEvent *event)
     return schema != NULL && schema->version == event->desc.version ? schema : NULL;
 }
 
+/* NULL: the event contains no chunk of a manifest. */
+static const EtwSchema *chunkSchema(EtwSchemaStore *store, const EtwEvent *event)
+{
+    const EtwSchema *general = EtwChunkSchema(event);
+    uint64_t hash = EtwHashGuid(&event->provider);
+    EtwTableNode *n = EtwTableFirst(&store->chunks, hash);
+    if (general == NULL) {
+        return NULL;
+    }
+    while (n != NULL && !EtwGuidEqual(&((ChunkSchema *)n)->guid, &event->provider)) {
+        n = n->next;
+    }
+    ChunkSchema *chunk = (ChunkSchema *)n;
+    if (chunk == NULL) {
+        chunk = EtwAlloc(sizeof *chunk);
+        chunk->guid = event->provider;
+        chunk->schema = *general;
+        EtwTableAdd(&store->chunks, &chunk->node, hash);
+        store->bytes += sizeof *chunk;
+    }
+    const char *name = EtwProviderName(store, &event->provider);
+    chunk->schema.provider = name ? name : "";
+    return &chunk->schema;
+}
+
 /* Query all sources in the order stated in schema.h. */
-static void resolve(const EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
+static void resolve(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
 {
     if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* header events use built-in schemas */
         known->schema = checkedSchema(event);
@@ -284,7 +335,7 @@ static void resolve(const EtwSchemaStore *store, CachedSchema *known, const EtwE
         known->schema = definedBy(EtwCatalogFind(&event->provider), event);
     }
     if (known->schema == NULL && !known->kernel) {
-        known->schema = EtwChunkSchema(event);
+        known->schema = chunkSchema(store, event);
     }
     if (known->schema == NULL && !known->kernel) {
         known->schema = definedBy(EtwPlatformEvent(event), event);
@@ -428,6 +479,7 @@ void EtwSchemaStoreFree(EtwSchemaStore *store)
 {
     if (store != NULL) {
         EtwTableFree(&store->entries, freeEntry);
+        EtwTableFree(&store->chunks, freeChunk);
         EtwTableFree(&store->providers, freeProvider);
         EtwTableFree(&store->known, freeNode);
         EtwInbandUnref(store->inband);

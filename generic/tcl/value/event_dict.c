@@ -137,9 +137,8 @@ static Tcl_Obj *newTextRef(const char *text)
 
 Tcl_Obj *EtwProviderNameObj(EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event)
 {
-    const char *name = schema && schema->provider[0] ? schema->provider
-                                                     : EtwProviderName(store, &event->provider);
-    return name && name[0] ? EtwStringObj(name) : EtwGuidObj(&event->provider);
+    const char *name = EtwProviderNameOf(store, schema, event);
+    return name ? EtwStringObj(name) : EtwGuidObj(&event->provider);
 }
 
 /*

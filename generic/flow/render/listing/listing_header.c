@@ -54,7 +54,8 @@ static int byEvents(const void *a, const void *b)
     if (x->events != y->events) {
         return x->events > y->events ? -1 : 1;
     }
-    return memcmp(&x->guid, &y->guid, sizeof x->guid);
+    int order = memcmp(&x->guid, &y->guid, sizeof x->guid);
+    return order != 0 ? order : strcmp(x->name, y->name);
 }
 
 static void addProviders(const ListingSink *text, EtwText *out)

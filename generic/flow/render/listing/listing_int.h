@@ -89,6 +89,7 @@ void EtwListingBareValue(EtwSink *sink, const EtwField *field, const EtwValue *v
 typedef struct ListingProvider {
     EtwTableNode node;
     EtwGuid guid;
+    char *name;
     uint64_t events;
     int width;      /* columns of its name */
     EtwText column; /* name, with its colour; safe to print */
@@ -107,6 +108,7 @@ typedef enum ListingLayoutKind {
 typedef struct ListingLayout {
     EtwTableNode node;
     const EtwSchema *schema;
+    const char *named; /* schema->provider when `provider` was found */
     ListingLayoutKind kind;
     bool step;                 /* LAYOUT_ENTER, LAYOUT_LEAVE: of a step, not a call */
     const char *arrow;         /* LAYOUT_SOCKET */

@@ -29,37 +29,45 @@ static const char *providerColor(const char *name)
     return colors[hash >> 32 & 7];
 }
 
-static void nameProvider(
-        EtwSink *sink, ListingProvider *p, const EtwEvent *event, const EtwSchema *schema)
+static ListingProvider *newProvider(EtwSink *sink, const EtwEvent *event, const char *name)
 {
-    char guid[ETW_GUID_TEXT];
-    const char *name = EtwSinkProvider(sink, event, schema, guid);
+    ListingSink *text = sink->own;
+    ListingProvider *p = EtwAlloc(sizeof *p);
+    p->guid = event->provider;
     EtwListingColor(sink, providerColor(name), &p->column);
     size_t from = p->column.size;
     EtwAddSafeStr(&p->column, name);
     p->width = (int)EtwUtf8Length(p->column.data + from, p->column.size - from);
     EtwListingColor(sink, RESET, &p->column);
+    p->name = EtwStrdup(name);
+    if (p->width > text->providerWidth && p->width <= PROVIDER_WIDTH_MAX) {
+        text->providerWidth = p->width; /* a longer name does not widen the column */
+    }
+    return p;
+}
+
+/* A GUID can have several names: those of the schemas of its events. */
+static bool isProvider(const ListingProvider *p, const EtwEvent *event, const char *name)
+{
+    return EtwGuidEqual(&p->guid, &event->provider) && strcmp(p->name, name) == 0;
 }
 
 ListingProvider *EtwListingProviderOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
 {
+    char guid[ETW_GUID_TEXT];
     ListingSink *text = sink->own;
     ListingProvider *p = text->lastProvider;
-    if (p != NULL && EtwGuidEqual(&p->guid, &event->provider)) {
+    const char *name = EtwSinkProvider(sink, event, schema, guid);
+    if (p != NULL && isProvider(p, event, name)) {
         return p;
     }
     uint64_t hash = EtwHashGuid(&event->provider);
     p = (ListingProvider *)EtwTableFirst(&text->providers, hash);
-    while (p != NULL && !EtwGuidEqual(&p->guid, &event->provider)) {
+    while (p != NULL && !isProvider(p, event, name)) {
         p = (ListingProvider *)p->node.next;
     }
     if (p == NULL) {
-        p = EtwAlloc(sizeof *p);
-        p->guid = event->provider;
-        nameProvider(sink, p, event, schema);
-        if (p->width > text->providerWidth && p->width <= PROVIDER_WIDTH_MAX) {
-            text->providerWidth = p->width; /* a longer name does not widen the column */
-        }
+        p = newProvider(sink, event, name);
         EtwTableAdd(&text->providers, &p->node, hash);
     }
     text->lastProvider = p;
@@ -132,11 +140,10 @@ static void makePrefixes(ListingLayout *layout, const EtwSchema *schema)
     }
 }
 
-static ListingLayout *newLayout(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema)
+static ListingLayout *newLayout(const EtwEvent *event, const EtwSchema *schema)
 {
     ListingLayout *layout = EtwAlloc(sizeof *layout);
     layout->schema = schema;
-    layout->provider = EtwListingProviderOf(sink, event, schema);
     EtwAddSafeStr(&layout->name, schema->event);
     makePrefixes(layout, schema);
     const EtwSemantics *semantics = EtwSemanticsOf(schema);
@@ -155,7 +162,7 @@ ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const Et
     ListingSink *text = sink->own;
     uint64_t hash = EtwHashPointer(schema);
     ListingLayout **slot = &text->recent[hash % RECENT_LAYOUTS];
-    if (*slot != NULL && (*slot)->schema == schema) {
+    if (*slot != NULL && (*slot)->schema == schema && (*slot)->named == schema->provider) {
         return *slot;
     }
     ListingLayout *layout = (ListingLayout *)EtwTableFirst(&text->layouts, hash);
@@ -163,8 +170,12 @@ ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const Et
         layout = (ListingLayout *)layout->node.next;
     }
     if (layout == NULL) {
-        layout = newLayout(sink, event, schema);
+        layout = newLayout(event, schema);
         EtwTableAdd(&text->layouts, &layout->node, hash);
+    }
+    if (layout->named != schema->provider) { /* new, or its provider's name has become known */
+        layout->named = schema->provider;
+        layout->provider = EtwListingProviderOf(sink, event, schema);
     }
     *slot = layout;
     return layout;
@@ -174,6 +185,7 @@ static void freeProvider(void *ctx, EtwTableNode *node)
 {
     (void)ctx;
     EtwTextFree(&((ListingProvider *)node)->column);
+    EtwFree(((ListingProvider *)node)->name);
     EtwFree(node);
 }
 

@@ -276,16 +276,15 @@ static int byOpcode(const EtwSchema *x, const EtwSchema *y)
      * The definition sorts its events in the same order. For equal ones the position in the tables
      * decides.
      */
-    const EtwEventDef *a = (const EtwEventDef *)((const char *)x - offsetof(EtwEventDef, schema));
-    const EtwEventDef *b = (const EtwEventDef *)((const char *)y - offsetof(EtwEventDef, schema));
+    const EtwEventDef *a = EtwEventDefOf(x);
+    const EtwEventDef *b = EtwEventDefOf(y);
     return a->desc.opcode != b->desc.opcode ? a->desc.opcode - b->desc.opcode
                                             : x->version - y->version;
 }
 
 static uint8_t opcodeOf(const Layout *layout)
 {
-    return ((const EtwEventDef *)((const char *)layout->schema - offsetof(EtwEventDef, schema)))
-            ->desc.opcode;
+    return EtwEventDefOf(layout->schema)->desc.opcode;
 }
 
 /* A stable sort, for a few hundred layouts at most. */

@@ -57,6 +57,13 @@ typedef struct EtwProviderDef {
     size_t bytes; /* size in memory */
 } EtwProviderDef;
 
+/* The event of a schema that belongs to a definition. */
+static inline const EtwEventDef *EtwEventDefOf(const EtwSchema *schema)
+{
+    return (const EtwEventDef *)(const void *)((const char *)schema -
+                                               offsetof(EtwEventDef, schema));
+}
+
 /* ---- Building -------------------------------------------------------------------------------- */
 
 EtwProviderDef *EtwDefNew(

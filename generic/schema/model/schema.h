@@ -2,15 +2,15 @@
  * schema/model/schema.h --
  *
  *	The description of an event's payload: named, typed fields. A store finds and caches the
- *	schema of an event, from these sources in this order:
- *	  1. the event itself: TraceLogging, or one string;
- *	  2. the catalogue, for providers whose manifests in traces are known to be wrong
- *	     (EtwProviderDef.checked), unless the user loaded a definition of the event;
- *	  3. its trace: EventSource manifests, metadata of merged files (not for a file's headers);
- *	  4. definitions that the user loaded (schema/store/definition_library.h);
- *	  5. the tables of Windows' kernel classes (schema/kernel/kernel_classes.h);
- *	  6. the catalogue of known providers (schema/catalog/catalog.h);
- *	  7. on Windows, the system itself (schema/store/platform_schema.h).
+ *	schema of an event. An event may describe itself (TraceLogging, or one string). Of the other
+ *	sources the one whose description fits the payload best is used, of equal ones the first:
+ *	  1. its trace: EventSource manifests, metadata of merged files (not for a file's headers);
+ *	  2. definitions that the user loaded (schema/store/definition_library.h);
+ *	  3. the tables of Windows' kernel classes (schema/kernel/kernel_classes.h);
+ *	  4. the catalogue of known providers (schema/catalog/catalog.h); it precedes the trace for
+ *	     providers whose manifests in traces are known to be wrong (EtwProviderDef.checked);
+ *	  5. on Windows, the system itself (schema/store/platform_schema.h).
+ *	schema/store/schema_choice.c has the details.
  *	schema/model/linux_names.h has the names of Linux's kernel constants. A store is not
  *	thread-safe: each flow has one, and a clone for each further thread (EtwSchemaStoreClone).
  */
@@ -130,6 +130,12 @@ bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event);
 /* Call visit for each schema that an event of this store had, except Windows' kernel classes. */
 void EtwSchemaVisit(
         const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);
+/*
+ * Call visit for each schema of a loaded definition that was not used, because the payload of an
+ * event fits another one (used; NULL: that of a kernel class).
+ */
+void EtwSchemaVisitRefused(const EtwSchemaStore *store,
+        void (*visit)(void *ctx, const EtwSchema *refused, const EtwSchema *used), void *ctx);
 /*
  * Events that describe other events: EventSource manifests, metadata of merged files. A flow passes
  * each to the store, if possible before the events that need them. EtwEventIsSchema is fast: such

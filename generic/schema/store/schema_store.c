@@ -11,17 +11,16 @@
 #include "semantics/declared_events.h"
 #include "base/unicode.h"
 #include "schema/kernel/kernel_classes.h"
-#include "schema/store/inband_schema.h"
+#include "schema/store/schema_choice.h"
 #include "schema/tracelogging/tracelogging.h"
 #include "schema/catalog/catalog.h"
 #include "schema/model/schema_int.h"
 #include "schema/store/definition_library.h"
-#include "schema/store/platform_schema.h"
 #include "base/hash_table.h"
 
 /* Also limits the memory for files with many different schemas. Beyond it events are shown raw. */
 enum { STORE_MAX_BYTES = 192 << 20 };
-enum { RECENT_SLOTS = 512, EVENT_FLAG_STRING_ONLY = 4 };
+enum { RECENT_SLOTS = 512, EVENT_FLAG_STRING_ONLY = 4, TRIALS = 64 };
 
 typedef struct Provider {
     EtwTableNode node;
@@ -46,7 +45,9 @@ typedef struct CachedSchema {
     EtwDescriptor desc; /* id, version and opcode are significant */
     bool classic;
     bool kernel; /* call EtwKernelSchema each time: the result may depend on the payload's size */
-    const EtwSchema *schema; /* owned by a definition; NULL: unknown */
+    const EtwSchema *schema;  /* owned by a definition; NULL: unknown */
+    const EtwSchema *refused; /* of a loaded definition that does not fit; NULL: none */
+    int trials;               /* number of further events that may change the choice */
 } CachedSchema;
 
 /*
@@ -282,18 +283,6 @@ static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *eve
     return found ? &found->schema : NULL;
 }
 
-/*
- * The schema in the catalogue for exactly this event, if the catalogue is known to be more accurate
- * than traces. Not used if the user has loaded a definition.
- */
-static const EtwSchema *checkedSchema(const EtwEvent *event)
-{
-    const EtwProviderDef *def =
-            EtwLibraryFind(&event->provider, event) ? NULL : EtwCatalogFind(&event->provider);
-    const EtwSchema *schema = def != NULL && def->checked ? definedBy(def, event) : NULL;
-    return schema != NULL && schema->version == event->desc.version ? schema : NULL;
-}
-
 /* NULL: the event contains no chunk of a manifest. */
 static const EtwSchema *chunkSchema(EtwSchemaStore *store, const EtwEvent *event)
 {
@@ -319,27 +308,33 @@ static const EtwSchema *chunkSchema(EtwSchemaStore *store, const EtwEvent *event
     return &chunk->schema;
 }
 
-/* Query all sources in the order stated in schema.h. */
-static void resolve(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
+static void choose(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
 {
-    if (!EtwGuidEqual(&event->provider, EtlGroupGuid(0))) { /* header events use built-in schemas */
-        known->schema = checkedSchema(event);
-        known->schema = known->schema ? known->schema
-                                      : definedBy(EtwInbandFind(store->inband, event), event);
+    EtwSchemaChoice choice;
+    EtwSchemaChoose(store->inband, event, &choice);
+    bool chunk = choice.schema != NULL && choice.schema == EtwChunkSchema(event);
+    known->schema = chunk ? chunkSchema(store, event) : choice.kernel ? NULL : choice.schema;
+    known->kernel = choice.kernel;
+    known->refused = choice.refused ? choice.refused : known->refused;
+    if (!choice.contested) {
+        known->trials = 0;
     }
-    if (known->schema == NULL) {
-        known->schema = definedBy(EtwLibraryFind(&event->provider, event), event);
+}
+
+/*
+ * The schema of an event of the same id and version as an earlier one. While several sources
+ * describe it and not many events have been tried, a payload that does not fit the chosen schema
+ * causes a new choice.
+ */
+static const EtwSchema *tried(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
+{
+    const EtwSchema *schema = known->kernel ? EtwKernelSchema(event) : known->schema;
+    known->trials--;
+    if (schema == NULL || EtwSchemaFits(schema, event)) {
+        return schema;
     }
-    known->kernel = known->schema == NULL && event->classic && EtwKernelSchema(event) != NULL;
-    if (known->schema == NULL && !known->kernel) {
-        known->schema = definedBy(EtwCatalogFind(&event->provider), event);
-    }
-    if (known->schema == NULL && !known->kernel) {
-        known->schema = chunkSchema(store, event);
-    }
-    if (known->schema == NULL && !known->kernel) {
-        known->schema = definedBy(EtwPlatformEvent(event), event);
-    }
+    choose(store, known, event);
+    return known->kernel ? EtwKernelSchema(event) : known->schema;
 }
 
 static void freeNode(void *ctx, EtwTableNode *node)
@@ -371,7 +366,8 @@ static CachedSchema *findCached(EtwSchemaStore *store, const EtwEvent *event, ui
     known->guid = event->provider;
     known->desc = event->desc;
     known->classic = event->classic;
-    resolve(store, known, event);
+    known->trials = TRIALS;
+    choose(store, known, event);
     EtwTableAdd(&store->known, &known->node, hash);
     store->bytes += sizeof *known;
     return known;
@@ -392,6 +388,9 @@ static const EtwSchema *describedByOthers(EtwSchemaStore *store, const EtwEvent 
             return NULL;
         }
         store->recentCached[slot] = known;
+    }
+    if (known->trials > 0) {
+        return tried(store, known, event);
     }
     return known->kernel ? EtwKernelSchema(event) : known->schema;
 }
@@ -438,6 +437,27 @@ void EtwSchemaVisit(
     SchemaVisit to = {visit, ctx};
     EtwTableVisit(&store->entries, visitEntry, &to);
     EtwTableVisit(&store->known, visitCached, &to);
+}
+
+typedef struct RefusedVisit {
+    void (*visit)(void *ctx, const EtwSchema *refused, const EtwSchema *used);
+    void *ctx;
+} RefusedVisit;
+
+static void visitRefused(void *ctx, EtwTableNode *node)
+{
+    const RefusedVisit *to = ctx;
+    const CachedSchema *known = (CachedSchema *)node;
+    if (known->refused != NULL && known->refused != known->schema) {
+        to->visit(to->ctx, known->refused, known->schema);
+    }
+}
+
+void EtwSchemaVisitRefused(const EtwSchemaStore *store,
+        void (*visit)(void *ctx, const EtwSchema *refused, const EtwSchema *used), void *ctx)
+{
+    RefusedVisit to = {visit, ctx};
+    EtwTableVisit(&store->known, visitRefused, &to);
 }
 
 void EtwSchemaHarvest(EtwSchemaStore *store, const EtwEvent *event)

@@ -294,9 +294,7 @@ static void addValue(const Message *m, const Spec *s, const EtwField *f, const E
 
 static const EtwEventDef *definitionOf(const EtwSchema *schema)
 {
-    return schema->def == NULL ? NULL
-                               : (const EtwEventDef *)(const void *)((const char *)schema -
-                                                                     offsetof(EtwEventDef, schema));
+    return schema->def == NULL ? NULL : EtwEventDefOf(schema);
 }
 
 uint8_t EtwMessageLevel(const EtwSchema *schema)

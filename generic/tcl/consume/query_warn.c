@@ -1,11 +1,12 @@
 /*
  * tcl/consume/query_warn.c --
  *
- *	The warnings of a query at its end: those of its sources, and fields of -where that no event
- *	had. Such a field is usually a misspelt name, and would otherwise look like a successful
- *	search without results.
+ *	The warnings of a query at its end: those of its sources, fields of -where that no event had,
+ *	and loaded definitions that were not used. Such a field is usually a misspelt name, and would
+ *	otherwise look like a successful search without results.
  */
 #include "tcl/consume/query.h"
+#include "schema/model/provider_def.h"
 
 /* ---- Suggestions for names ------------------------------------------------------------------- */
 
@@ -109,6 +110,69 @@ Tcl_Obj *EtwQueryMissing(const EtwQuery *query)
     return missing.warnings;
 }
 
+/* ---- Loaded definitions that do not fit ------------------------------------------------------ */
+
+enum { REFUSED_MAX = 16 }; /* definitions reported */
+
+typedef struct Refused {
+    const EtwProviderDef *def;
+    const EtwSchema *example, *used; /* the event with the lowest id */
+    int events;
+} Refused;
+
+typedef struct RefusedList {
+    Refused list[REFUSED_MAX];
+    int count;
+} RefusedList;
+
+static bool isEarlier(const EtwSchema *a, const EtwSchema *b)
+{
+    const EtwEventDef *x = EtwEventDefOf(a), *y = EtwEventDefOf(b);
+    return x->desc.id != y->desc.id ? x->desc.id < y->desc.id : x->desc.opcode < y->desc.opcode;
+}
+
+static void noteRefused(void *ctx, const EtwSchema *refused, const EtwSchema *used)
+{
+    RefusedList *all = ctx;
+    int i = 0;
+    while (i < all->count && all->list[i].def != refused->def) {
+        i++;
+    }
+    if (i == REFUSED_MAX) {
+        return;
+    }
+    Refused *r = &all->list[i];
+    if (i == all->count) {
+        *r = (Refused){.def = refused->def};
+        all->count++;
+    }
+    if (r->events++ == 0 || isEarlier(refused, r->example)) {
+        r->example = refused;
+        r->used = used;
+    }
+}
+
+static void addRefused(const EtwQuery *query, Tcl_Obj *warnings)
+{
+    RefusedList all = {.count = 0};
+    EtwSchemaVisitRefused(query->filter.store, noteRefused, &all);
+    for (int i = 0; i < all.count; i++) {
+        const Refused *r = &all.list[i];
+        EtwText text = {0};
+        EtwTextPrintf(&text,
+                "%s: what it says of %d event%s of provider \"%s\" was not used, because other "
+                "descriptions fit better (\"%s\"",
+                r->def->from, r->events, r->events == 1 ? "" : "s", r->def->name,
+                r->example->event);
+        if (r->used != NULL) {
+            EtwTextPrintf(&text, " is \"%s\" of \"%s\"", r->used->event, r->used->provider);
+        }
+        EtwTextChar(&text, ')');
+        Tcl_ListObjAppendElement(NULL, warnings, EtwTextObj(text.data, text.size));
+        EtwTextFree(&text);
+    }
+}
+
 Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
 {
     Tcl_Obj *warnings = Tcl_NewListObj(0, NULL);
@@ -120,6 +184,7 @@ Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
     Tcl_Obj *missing = EtwQueryMissing(query);
     Tcl_ListObjAppendList(NULL, warnings, missing);
     Tcl_DecrRefCount(missing);
+    addRefused(query, warnings);
     return warnings;
 }
 

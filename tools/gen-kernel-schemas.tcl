@@ -141,6 +141,9 @@ proc translate {class fields} {
         if {[string match *Filters $name] || $name eq "CounterName"} {
             append type \[[expr {$name eq "CounterName" ? "CounterCount" : "${name}Count"}]\]
         }
+        if {$class eq "SystemConfig" && $name eq "ProcessorNumber"} {
+            append type {[ProcessorCount]}
+        }
         if {$class eq "EventTrace" && $name eq "TimeStamp"} {
             set type {u64[*]}
         }

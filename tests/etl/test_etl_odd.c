@@ -549,7 +549,8 @@ static void clock_pdh(void)
 {
     static const uint8_t pdh[] = {0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
             0xbb, 0x14, 0xc1, 0x44, 0x79};
-    for (int summer = 0; summer < 2; summer++) {
+    for (int round = 0; round < 4; round++) {
+        bool summer = round & 1, later = round & 2; /* later: another event comes first */
         Image f = {.bufferSize = 1024};
         Clock clock = {2, 10000000, 133444736000000000, 133444736000000000, 0};
         const uint64_t minute = 600000000;
@@ -557,16 +558,25 @@ static void clock_pdh(void)
         uint8_t *zone = f.data + 0x48 + 0x20 + 0x48;
         EtwStore32(zone, 480);
         EtwStore32(zone + 0xa8, (uint32_t)-60); /* daylight */
+        const uint64_t local = 133444736000000000 - (summer ? 420 : 480) * minute;
         BufferBegin(&f, 0, 1);
+        if (later) {
+            EtwStore64(f.data + RecordAdd(&f, ETL_FULL64, 0x30, 8) + 0x10, local + 4);
+        }
         size_t at = RecordAdd(&f, ETL_FULL64, 0x30, 8);
         memcpy(f.data + at + 0x18, pdh, 16);
-        EtwStore64(f.data + at + 0x10, 133444736000000000 - (summer ? 420 : 480) * minute + 5);
+        EtwStore64(f.data + at + 0x10, local + 5);
         BufferEnd(&f);
         Seen seen = SeenMemory(f.data, f.size);
-        REQUIRE(seen.count == 2);
+        REQUIRE(seen.count == (later ? 3 : 2));
         CHECK(seen.info.localTime);
-        const EtwEvent *e = &seen.events[seen.events[0].kind == ETL_FULL64 ? 0 : 1];
-        CHECK_EQ(e->time, IMAGE_START + 500);
+        for (size_t i = 0; i < seen.count; i++) {
+            const EtwEvent *e = &seen.events[i];
+            bool counters = memcmp(e->provider.bytes, pdh, 16) == 0;
+            if (e->kind == ETL_FULL64) {
+                CHECK_EQ(e->time, IMAGE_START + (counters ? 500 : 400));
+            }
+        }
         SeenFree(&seen);
         ImageFree(&f);
     }

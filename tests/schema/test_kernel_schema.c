@@ -113,12 +113,15 @@ static void CheckRow(EtwSchemaStore *store, char **column, const uint8_t *zeros)
         Got got = {{0}, 0, 0, ETW_OK};
         event.payload = zeros;
         event.payloadSize = (uint32_t)atoi(column[6 + wide]);
+        /* The data does not count an empty text's NUL. */
+        event.payloadSize += strcmp(column[4], "PerfInfo_Mark") == 0;
         const EtwSchema *schema = EtwSchemaOf(store, &event);
         if (!CHECK_MSG(schema != NULL, "%s: no layout", column[4])) {
             return;
         }
         bool variable = strstr(column[8], "str") != NULL || strstr(column[8], ":sid") != NULL ||
-                        strstr(column[8], ":obj") != NULL;
+                        strstr(column[8], ":obj") != NULL ||
+                        strstr(column[8], "ProcessorCount:") != NULL; /* counts an array */
         CHECK_MSG(schema->version == atoi(column[3]), "%s: version %d", column[4], schema->version);
         CHECK_EQ(schema->origin, ETW_ORIGIN_KERNEL);
         if (ours) {

@@ -3,7 +3,7 @@
 #	Records as Windows writes them, for sources of records (-records): from the documented layout of EVENT_HEADER, without the package.
 
 namespace eval testing {
-    namespace export guidBytes manifestRecord manifestChunk manifestText
+    namespace export guidBytes manifestRecord classicRecord manifestChunk manifestText
 }
 
 # The 16 bytes of a GUID.
@@ -23,6 +23,12 @@ proc testing::manifestRecord {guid id payload args} {
     append header [guidBytes $guid] [binary format sccccsw $id [dict get $o -version] 0 [dict get $o -level] \
         [dict get $o -opcode] [dict get $o -task] [dict get $o -keyword]]
     return [dict create cpu 0 record $header[binary format x24]$payload]
+}
+
+# The record of a classic event, such as one of a kernel class, of a 64-bit system.
+proc testing::classicRecord {guid opcode version payload} {
+    set header [binary format sccccsiiw [expr {48 + [string length $payload]}] 0x14 0xC0 $opcode 0 $version 12 34 132000000000000000]
+    return [dict create cpu 0 record $header[guidBytes $guid][binary format x8]$payload]
 }
 
 # A manifest of one provider with this GUID. events: the XML inside its element <events>; rest: its other elements.

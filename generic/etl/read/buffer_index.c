@@ -45,7 +45,7 @@ typedef struct Walk {
     uint64_t gapAt;     /* start of the current damage */
     bool inGap;
     int gapBlank;    /* BLANK_* bits that apply to all of it so far */
-    bool anyData;    /* a buffer after the header was found */
+    int searched;    /* buffers in which checkLocalTime looked */
     uint32_t logger; /* in the list: the last one used */
     struct {
         int64_t first, last;
@@ -256,20 +256,32 @@ static bool firstTicksOf(Walk *w, const uint8_t *head, const EtlBuffer *b, int64
            firstTicks(w, data + ETL_BUFFER_HEADER, data + b->end, firstPtr);
 }
 
-/* Performance counter logs begin with the list of their counters, which has its own event class. */
+/*
+ * Performance counter logs have events of one class. Records of the file itself may precede them, also
+ * in the first buffers.
+ */
 static void checkLocalTime(Walk *w, const EtlBuffer *b)
 {
+    enum { BUFFERS = 16, RECORDS = 64 }; /* searched */
     static const EtwGuid pdh = {{0xb3, 0xf3, 0x3b, 0x93, 0x3e, 0x94, 0x0d, 0x49, 0x9c, 0xed, 0x3c,
             0xbb, 0x14, 0xc1, 0x44, 0x79}};
+    const uint8_t *at = w->file + b->at + ETL_BUFFER_HEADER, *end = w->file + b->at + b->end;
     EtwEvent event;
     size_t size;
-    if (!w->anyData && w->clock->filetime && b->packed == 0 && b->at != 0 &&
-            EtlRecordParse(w->file + b->at + ETL_BUFFER_HEADER, b->end - ETL_BUFFER_HEADER, &event,
-                    &size) &&
-            event.classic && memcmp(&event.provider, &pdh, sizeof pdh) == 0) {
-        EtlHeaderLocalTime(w->info, w->clock, b->first);
+    if (w->info->localTime || !w->clock->filetime || b->packed != 0 || w->searched >= BUFFERS) {
+        return;
     }
-    w->anyData |= b->at != 0;
+    w->searched++;
+    for (int i = 0; i < RECORDS && at < end; i++) {
+        if (!EtlRecordParse(at, (size_t)(end - at), &event, &size)) {
+            return;
+        }
+        if (event.classic && memcmp(&event.provider, &pdh, sizeof pdh) == 0) {
+            EtlHeaderLocalTime(w->info, w->clock, event.ticks);
+            return;
+        }
+        at += (size + 7) & ~(size_t)7;
+    }
 }
 
 /* Determine the end of the buffer's data. False: it has no readable data. */

@@ -188,6 +188,9 @@ static EtwCoverage coverageOf(TraceStats *s, const EtwSchema *schema, const EtwE
     if (!rest) {
         return ETW_COVER_FULL;
     }
+    if (schema->fieldCount == 0) {
+        return ETW_COVER_EVENT;
+    }
     return event->desc.version > schema->version && event->metaSize == 0 ? ETW_COVER_NEWER
                                                                          : ETW_COVER_LONGER;
 }
@@ -269,38 +272,60 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
 
 /* ---- Versions of Windows ---------------------------------------------------------------------- */
 
+/* server: of servers with the same build; NULL: none. */
 static const struct {
     unsigned build;
-    const char *name, *release;
-} windows[] = {{2195, "Windows 2000", ""}, {2600, "Windows XP", ""},
-        {3790, "Windows Server 2003", ""}, {6000, "Windows Vista", ""},
-        {6001, "Windows Vista", "SP1"}, {6002, "Windows Vista", "SP2"}, {7600, "Windows 7", ""},
-        {7601, "Windows 7", "SP1"}, {9200, "Windows 8", ""}, {9600, "Windows 8.1", ""},
-        {10240, "Windows 10", "1507"}, {10586, "Windows 10", "1511"}, {14393, "Windows 10", "1607"},
-        {15063, "Windows 10", "1703"}, {16299, "Windows 10", "1709"}, {17134, "Windows 10", "1803"},
-        {17763, "Windows 10", "1809"}, {18362, "Windows 10", "1903"}, {18363, "Windows 10", "1909"},
-        {19041, "Windows 10", "2004"}, {19042, "Windows 10", "20H2"}, {19043, "Windows 10", "21H1"},
-        {19044, "Windows 10", "21H2"}, {19045, "Windows 10", "22H2"},
-        {20348, "Windows Server 2022", ""}, {22000, "Windows 11", "21H2"},
-        {22621, "Windows 11", "22H2"}, {22631, "Windows 11", "23H2"},
-        {25398, "Windows Server 23H2", ""}, {26100, "Windows 11", "24H2"},
-        {26200, "Windows 11", "25H2"}};
+    const char *name, *release, *server;
+} windows[] = {{2195, "Windows 2000", "", NULL}, {2600, "Windows XP", "", NULL},
+        {3790, "Windows Server 2003", "", NULL}, {6000, "Windows Vista", "", NULL},
+        {6001, "Windows Vista", "SP1", "Server 2008"},
+        {6002, "Windows Vista", "SP2", "Server 2008 SP2"},
+        {7600, "Windows 7", "", "Server 2008 R2"}, {7601, "Windows 7", "SP1", "Server 2008 R2 SP1"},
+        {9200, "Windows 8", "", "Server 2012"}, {9600, "Windows 8.1", "", "Server 2012 R2"},
+        {10240, "Windows 10", "1507", NULL}, {10586, "Windows 10", "1511", NULL},
+        {14393, "Windows 10", "1607", "Server 2016"}, {15063, "Windows 10", "1703", NULL},
+        {16299, "Windows 10", "1709", "Server 1709"}, {17134, "Windows 10", "1803", "Server 1803"},
+        {17763, "Windows 10", "1809", "Server 2019"}, {18362, "Windows 10", "1903", "Server 1903"},
+        {18363, "Windows 10", "1909", "Server 1909"}, {19041, "Windows 10", "2004", "Server 2004"},
+        {19042, "Windows 10", "20H2", "Server 20H2"}, {19043, "Windows 10", "21H1", NULL},
+        {19044, "Windows 10", "21H2", NULL}, {19045, "Windows 10", "22H2", NULL},
+        {20348, "Windows Server 2022", "", NULL}, {22000, "Windows 11", "21H2", NULL},
+        {22621, "Windows 11", "22H2", NULL}, {22631, "Windows 11", "23H2", NULL},
+        {25398, "Windows Server", "23H2", NULL}, {26100, "Windows 11", "24H2", "Server 2025"},
+        {26200, "Windows 11", "25H2", NULL}};
+
+enum { FIRST_OF_WINDOWS_11 = 22000 };
+
+/* Windows 11 has the product name of Windows 10, with its edition. */
+static void addProduct(EtwText *out, unsigned build, const char *product)
+{
+    static const char wrong[] = "Windows 10";
+    size_t size = sizeof wrong - 1;
+    if (build >= FIRST_OF_WINDOWS_11 && strncmp(product, wrong, size) == 0) {
+        EtwTextStr(out, "Windows 11");
+        product += size;
+    }
+    EtwTextStr(out, product);
+}
 
 void EtwWindowsName(
         EtwText *out, unsigned major, unsigned minor, unsigned build, const char *product)
 {
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         if (windows[i].build == build) {
-            EtwTextStr(out, product != NULL ? product : windows[i].name);
+            addProduct(out, build, product != NULL ? product : windows[i].name);
             EtwTextStr(out, windows[i].release[0] ? " " : "");
             EtwTextStr(out, windows[i].release);
+            if (product == NULL && windows[i].server != NULL) {
+                EtwTextPrintf(out, " or %s", windows[i].server);
+            }
             return;
         }
     }
     if (product != NULL) {
-        EtwTextStr(out, product);
+        addProduct(out, build, product);
     } else if (major == 10) {
-        EtwTextStr(out, build >= 22000 ? "Windows 11" : "Windows 10");
+        EtwTextStr(out, build >= FIRST_OF_WINDOWS_11 ? "Windows 11 or Server" : "Windows 10");
     } else {
         EtwTextPrintf(out, "Windows %u.%u", major, minor);
     }

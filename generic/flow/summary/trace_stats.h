@@ -13,14 +13,19 @@
 typedef enum EtwCoverage {
     ETW_COVER_FULL,     /* every byte is a named field */
     ETW_COVER_NEWER,    /* newer version than the schema: its first fields are known */
-    ETW_COVER_LONGER,   /* longer than the schema */
+    ETW_COVER_LONGER,   /* all fields are there, and bytes follow them */
     ETW_COVER_SHORTER,  /* shorter than the schema */
-    ETW_COVER_EVENT,    /* the provider is known, this event is not */
+    ETW_COVER_EVENT,    /* the provider is known, this event is not, or only by name */
     ETW_COVER_PROVIDER, /* the provider is unknown */
     ETW_COVER_FORMAT,   /* a WPP message whose format (.tmf) was not loaded */
     ETW_COVER_COUNT
 } EtwCoverage;
 const char *EtwCoverageName(EtwCoverage coverage); /* full, newer, ... format */
+/* True if all fields of the schema are in the payload; other bytes may follow them. */
+static inline bool EtwCoverageDecoded(EtwCoverage coverage)
+{
+    return coverage <= ETW_COVER_LONGER;
+}
 
 /*
  * Events with the same id or opcode and schema. Beyond a maximum number of kinds, the last one,
@@ -58,8 +63,9 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event);
 const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name); /* NULL: unknown */
 
 /*
- * The common name of a version of Windows: "Windows 11 23H2"; unlisted builds are "Windows 10 build
- * N". product: the name in the trace, may be NULL.
+ * The common name of a version of Windows: "Windows 11 23H2", "Windows 10 1809 or Server 2019" if the
+ * build does not distinguish them; unlisted builds are "Windows 10 build N". product: the name in the
+ * trace, which distinguishes them, but says Windows 10 for Windows 11; may be NULL.
  */
 void EtwWindowsName(
         EtwText *out, unsigned major, unsigned minor, unsigned build, const char *product);

@@ -443,12 +443,33 @@ void EtwKernelVisit(void (*visit)(void *ctx, const EtwProviderDef *def), void *c
     }
 }
 
-/*
- * How well a payload's size matches: 3 exactly, 2 variable fields, 1 bytes are left, 0 too short.
- */
-static inline int fitOf(const Layout *l, uint32_t size, int wide)
+/* How well a payload matches: 2 exactly, 1 bytes are left, 0 too short. */
+enum { FITS_NOT, FITS_BEGIN, FITS_WHOLE };
+
+static void ignoreValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
-    return size < l->fixed[wide] ? 0 : l->variable ? 2 : size == l->fixed[wide] ? 3 : 1;
+    (void)ctx, (void)field, (void)value;
+}
+
+static void noteRest(void *ctx, const uint8_t *data, size_t size)
+{
+    (void)data, (void)size;
+    *(bool *)ctx = true;
+}
+
+/* A layout with variable fields is tried. */
+static int fitOf(const Layout *l, const EtwEvent *event, int wide)
+{
+    static const EtwVisitor visitor = {.value = ignoreValue, .rest = noteRest};
+    uint32_t fixed = l->fixed[wide], size = event->payloadSize;
+    bool rest = false;
+    if (size < fixed || !l->variable) {
+        return size < fixed ? FITS_NOT : size == fixed ? FITS_WHOLE : FITS_BEGIN;
+    }
+    EtwEvent copy = *event;
+    copy.pointerSize = wide ? 8 : 4;
+    bool good = EtwDecode(l->schema, &copy, &visitor, &rest) == ETW_OK;
+    return !good ? FITS_NOT : rest ? FITS_BEGIN : FITS_WHOLE;
 }
 
 /*
@@ -456,19 +477,21 @@ static inline int fitOf(const Layout *l, uint32_t size, int wide)
  * newer one) and size.
  */
 static const Layout *pickLayout(
-        const Layout *first, const Layout *end, unsigned version, uint32_t size, int wide)
+        const Layout *first, const Layout *end, const EtwEvent *event, int wide)
 {
     const Layout *best = first;
+    uint8_t version = event->desc.version;
     for (const Layout *l = first + 1; l < end && l->schema->version <= version; l++) {
         bool newer = l->schema->version != best->schema->version;
-        if (newer || fitOf(l, size, wide) > fitOf(best, size, wide)) {
+        if (newer || fitOf(l, event, wide) > fitOf(best, event, wide)) {
             best = l;
         }
     }
-    if (best->schema->version == version && !best->variable && size != best->fixed[wide]) {
-        for (const Layout *l = first; l < end; l++) { /* Vista wrote some layouts with older
-                                                         version numbers */
-            if (fitOf(l, size, wide) == 3) {
+    if (best->schema->version == version && !best->variable &&
+            event->payloadSize != best->fixed[wide]) {
+        /* Vista wrote some layouts with older version numbers */
+        for (const Layout *l = first; l < end; l++) {
+            if (!l->variable && fitOf(l, event, wide) == FITS_WHOLE) {
                 return l;
             }
         }
@@ -484,9 +507,7 @@ static const Layout *layoutOf(const EtwEvent *event, uint8_t pointerSize)
     }
     const Layout *first = class->layouts + class->first[event->desc.opcode];
     const Layout *end = class->layouts + class->first[event->desc.opcode + 1];
-    return first == end ? NULL
-                        : pickLayout(first, end, event->desc.version, event->payloadSize,
-                                  pointerSize != 4);
+    return first == end ? NULL : pickLayout(first, end, event, pointerSize != 4);
 }
 
 const EtwSchema *EtwKernelSchema(const EtwEvent *event)

@@ -57,9 +57,14 @@ static const EtwKernelRow image[] = {
                 "ImageBase:ptr ImageSize:ptr ProcessId:pid FileName:wstr"},
 };
 
-/* If it is a collection's name, nothing follows the text. */
+/* The text may be followed by padding; if it is a collection's name, nothing follows. */
 static const EtwKernelRow perfInfo[] = {
-        {"2", "34 Mark", "Message:ustr"},
+        {"0,2", "34 Mark", "Message:ustr"},
+};
+
+/* A disk's properties, not documented. */
+static const EtwKernelRow systemConfig[] = {
+        {NULL, "19 PhyDiskEx", NULL},
 };
 
 /* Not among the documented classes. Layouts from public structures of the kernel logger. */
@@ -87,6 +92,7 @@ static const EtwKernelRow imageId[] = {
         {"0,1,2", "39 DbgPdbChecksum",
                 "ImageBase:ptr ProcessId:pid MajorVersion:u16 MinorVersion:u16 Signature:guid "
                 "Age:u32"},
+        {"0,1,2", "41 DbgPaths", "Path:wstr"},
         {"0,1,2", "41 DbgPaths", "Path:wstr MappedPath:wstr"},
         {"0,1,2", "64 FileVersion",
                 "ImageSize:u32 TimeDateStamp:u32 OrigFileName:wstr FileDescription:wstr "
@@ -135,6 +141,7 @@ const EtwKernelClass etwKernelRows[] = {
         {"Thread", "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c", ROWS(thread)},
         {"Image", "2cb15d1d-5fc1-11d2-abe1-00a0c911f518", ROWS(image)},
         {"PerfInfo", "ce1dbfb4-137e-4da6-87b0-3f59aa102cbc", ROWS(perfInfo)},
+        {"SystemConfig", "01853a65-418f-4f36-aefc-dc0f1d2fd235", ROWS(systemConfig)},
         {"Job", "3282fc76-feed-498e-8aa7-e70f459d430e", ROWS(job)},
         {"ImageID", "b3e675d7-2554-4f18-830b-2762732560de", ROWS(imageId)},
         {"SysConfigEx", "9b79ee91-b5fd-41c0-a243-4248e266e9d0", ROWS(sysConfigEx)},

@@ -562,7 +562,7 @@ static const EtwKernelRow SystemConfigRows[] = {
     {"2", "26 ProcessorGroup",
         "GroupCount:u32 Affinity:ptr"},
     {"2", "27 ProcessorNumber",
-        "ProcessorCount:u32 ProcessorNumber:u32"},
+        "ProcessorCount:u32 ProcessorNumber:u32[ProcessorCount]"},
     {"2", "28 DPI",
         "MachineDPI:u32 UserDPI:u32"},
     {"2", "29 CodeIntegrity",

@@ -268,7 +268,8 @@ static Tcl_Obj *coverageObj(const EtwInfoProvider *p)
     }
     EtwPut(dict, "name", EtwStringObj(p->name));
     EtwPut(dict, "events", EtwUint64Obj(p->events));
-    EtwPut(dict, "decoded", EtwUint64Obj(p->covered[ETW_COVER_FULL]));
+    EtwPut(dict, "decoded", EtwUint64Obj(p->decoded));
+    EtwPut(dict, "extra", EtwUint64Obj(p->extra));
     EtwPut(dict, "by", origins);
     EtwPut(dict, "covered", covered);
     return dict;
@@ -331,6 +332,7 @@ static Tcl_Obj *infoDict(const EtwQuery *query, const EtwTraceStats *stats)
         EtwPut(dict, "machine", factsObj(stats));
         EtwPut(dict, "metadata", EtwUint64Obj(stats->metadata));
         EtwPut(dict, "decoded", EtwUint64Obj(providers.decoded));
+        EtwPut(dict, "extra", EtwUint64Obj(providers.extra));
         EtwPut(dict, "coverage", coveragesObj(&providers));
         EtwFree(providers.list);
     }

@@ -17,12 +17,13 @@ typedef struct EtwInfoProvider {
     uint64_t events;
     uint64_t origins[ETW_ORIGIN_COUNT];
     uint64_t covered[ETW_COVER_COUNT];
+    uint64_t decoded, extra; /* events with all fields; those of them with bytes after the fields */
 } EtwInfoProvider;
 
 typedef struct EtwInfoProviders {
     EtwInfoProvider *list; /* most events first; EtwFree */
     int count;
-    uint64_t decoded; /* number of events that are decoded completely */
+    uint64_t decoded, extra; /* of all providers */
 } EtwInfoProviders;
 
 EtwInfoProviders EtwInfoProvidersOf(const EtwTraceStats *stats);

@@ -35,6 +35,9 @@ static void addKind(EtwInfoProvider *p, const EtwTraceStatsKind *kind)
     }
     for (int i = 0; i < ETW_COVER_COUNT; i++) {
         p->covered[i] += kind->covered[i];
+        p->decoded += EtwCoverageDecoded((EtwCoverage)i) ? kind->covered[i] : 0;
+        p->extra +=
+                EtwCoverageDecoded((EtwCoverage)i) && i != ETW_COVER_FULL ? kind->covered[i] : 0;
     }
 }
 
@@ -62,7 +65,10 @@ EtwInfoProviders EtwInfoProvidersOf(const EtwTraceStats *stats)
             p--;
         }
         addKind(p, sorted[i]);
-        result.decoded += sorted[i]->covered[ETW_COVER_FULL];
+    }
+    for (int i = 0; i < result.count; i++) {
+        result.decoded += result.list[i].decoded;
+        result.extra += result.list[i].extra;
     }
     EtwTextFree(&kinds);
     qsort(result.list, (size_t)result.count, sizeof *result.list, byEvents);
@@ -209,7 +215,7 @@ static void providerLine(EtwText *out, const EtwInfoProvider *p)
     char guid[ETW_GUID_TEXT];
     EtwGuidFormat(&p->guid, guid);
     EtwTextPrintf(out, "%10llu  %5.1f%%  %s  ", (unsigned long long)p->events,
-            100.0 * (double)p->covered[ETW_COVER_FULL] / (double)p->events, guid);
+            100.0 * (double)p->decoded / (double)p->events, guid);
     EtwAddSafeStr(out, strcmp(p->name, guid) != 0 ? p->name : "?");
     for (int i = 0; i < ETW_ORIGIN_COUNT; i++) {
         if (p->origins[i] != 0) {
@@ -218,7 +224,7 @@ static void providerLine(EtwText *out, const EtwInfoProvider *p)
     }
     for (int i = ETW_COVER_FULL + 1; i < ETW_COVER_COUNT; i++) {
         static const char *const words[ETW_COVER_COUNT] = {"", "of newer versions",
-                "longer than described", "shorter than described", "unknown events",
+                "with extra bytes", "shorter than described", "without a description",
                 "unknown provider", "without a loaded .tmf"};
         if (p->covered[i] != 0) {
             EtwTextPrintf(out, "; %llu %s", (unsigned long long)p->covered[i], words[i]);
@@ -243,8 +249,13 @@ void EtwInfoText(EtwText *out, const EtwSource *source, const EtwTraceStats *sta
     }
     EtwInfoProviders providers = EtwInfoProvidersOf(stats);
     label(out, "Events");
-    EtwTextPrintf(out, "%llu, %.1f%% decoded to the last byte\n", (unsigned long long)stats->events,
-            stats->events ? 100.0 * (double)providers.decoded / (double)stats->events : 100.0);
+    EtwTextPrintf(out, "%llu, %.1f%% decoded%s", (unsigned long long)stats->events,
+            stats->events ? 100.0 * (double)providers.decoded / (double)stats->events : 100.0,
+            providers.extra ? "" : " to the last byte\n");
+    if (providers.extra != 0) {
+        EtwTextPrintf(out, ", %llu of them with extra bytes at the end\n",
+                (unsigned long long)providers.extra);
+    }
     EtwTextStr(out, providers.count != 0 ? "\n    events  decoded  provider\n" : "");
     for (int i = 0; i < providers.count; i++) {
         providerLine(out, &providers.list[i]);

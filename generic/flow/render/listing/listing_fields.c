@@ -193,14 +193,14 @@ static void fieldRest(void *ctx, const uint8_t *data, size_t size)
     if (w->bare) {
         ETW_ADD(w->out, " payload=");
     } else {
-        ETW_ADD(w->out, " rest=");
+        ETW_ADD(w->out, " rest="); /* extra bytes, after the fields */
     }
     value.size = size > SHOWN_BYTES ? SHOWN_BYTES : size;
     EtwFormatValue(w->out, &field, &value);
     if (size > SHOWN_BYTES) {
         ETW_ADD(w->out, "\xE2\x80\xA6(");
         EtwAddDecimal(w->out, size);
-        ETW_ADD(w->out, " bytes)");
+        ETW_ADD(w->out, w->bare ? " bytes)" : " extra bytes)");
     }
     size_t before = w->out->size;
     ETW_ADD(w->out, " strings=");

@@ -6,6 +6,7 @@
  *	summary_group.c keeps the groups, summary_report.c prints the results, summary_pair.c finds
  *	pairs.
  */
+#include "schema/store/header_labels.h"
 #include "flow/summary/summary_int.h"
 #include "base/unicode.h"
 #include "schema/model/decode.h"
@@ -28,10 +29,11 @@ static unsigned dependsOn(const char *name)
     static const struct {
         const char *name;
         unsigned on;
-    } known[] = {{"provider", BY_SCHEMA | BY_PROVIDER}, {"event", BY_SCHEMA}, {"id", BY_DESC},
-            {"version", BY_DESC}, {"channel", BY_DESC}, {"level", BY_DESC}, {"opcode", BY_DESC},
-            {"task", BY_DESC}, {"keyword", BY_DESC}, {"pid", BY_PID}, {"tid", BY_TID},
-            {"cpu", BY_CPU}, {"process", BY_PROCESS}, {"guid(provider)", BY_PROVIDER},
+    } known[] = {{"provider", BY_SCHEMA | BY_PROVIDER},
+            {"event", BY_SCHEMA | BY_DESC | BY_PROVIDER}, {"id", BY_DESC}, {"version", BY_DESC},
+            {"channel", BY_DESC}, {"level", BY_DESC}, {"opcode", BY_DESC}, {"task", BY_DESC},
+            {"keyword", BY_DESC}, {"pid", BY_PID}, {"tid", BY_TID}, {"cpu", BY_CPU},
+            {"process", BY_PROCESS}, {"guid(provider)", BY_PROVIDER},
             {"name(level)", BY_SCHEMA | BY_DESC}, {"name(channel)", BY_SCHEMA | BY_DESC},
             {"name(task)", BY_SCHEMA | BY_DESC}, {"name(opcode)", BY_SCHEMA | BY_DESC},
             {"name(keyword)", BY_SCHEMA | BY_DESC}};
@@ -71,6 +73,21 @@ static size_t cutSize(const char *text, size_t size)
     return size > ETW_SUMMARY_CELL ? EtwUtf8Cut(text, ETW_SUMMARY_CELL) : size;
 }
 
+/* An event without a name is told from others by its provider and id. */
+static void addNameless(Summary *s, const EtwEvent *event, const EtwSchema *schema)
+{
+    char guid[ETW_GUID_TEXT];
+    bool hasProvider = false;
+    for (int i = 0; i < s->pub.config.byCount; i++) {
+        hasProvider |= strcmp(s->pub.config.by[i], "provider") == 0;
+    }
+    if (!hasProvider) {
+        EtwTextStr(&s->cell, EtwSinkProvider(s->sink, event, schema, guid));
+        EtwTextChar(&s->cell, ' ');
+    }
+    EtwAddEventName(&s->cell, schema, event);
+}
+
 void EtwSummaryKey(
         Summary *s, const EtwEvent *event, const EtwSchema *schema, const char *begin, EtwText *out)
 {
@@ -79,6 +96,9 @@ void EtwSummaryKey(
     for (int i = 0; i < s->pub.config.byCount; i++) {
         s->cell.size = 0;
         EtwColumnAdd(s->by[i], s->sink, event, schema, &s->cell);
+        if (s->cell.size == 0 && strcmp(s->pub.config.by[i], "event") == 0) {
+            addNameless(s, event, schema);
+        }
         size_t size = cutSize(s->cell.data, s->cell.size);
         const char *text = s->cell.data;
         if (begin != NULL) {

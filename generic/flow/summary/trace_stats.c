@@ -4,6 +4,7 @@
  *	Counts a trace's events by kind and determines how completely each kind is decoded. `etw
  *	info` (tcl/consume) reports the result.
  */
+#include "schema/store/header_labels.h"
 #include "flow/summary/trace_stats.h"
 #include "etl/format.h"
 #include "semantics/semantics.h"
@@ -92,13 +93,7 @@ static char *providerNameOf(TraceStats *s, const EtwSchema *schema, const EtwEve
 static char *eventNameOf(const EtwSchema *schema, const EtwEvent *event)
 {
     EtwText text = {0};
-    if (schema != NULL && schema->event[0] != 0) {
-        EtwTextStr(&text, schema->event);
-    } else if (event->classic) {
-        EtwTextPrintf(&text, "opcode %u", event->desc.opcode);
-    } else {
-        EtwTextPrintf(&text, "id %u", event->desc.id);
-    }
+    EtwAddEventName(&text, schema, event);
     return takeText(&text);
 }
 

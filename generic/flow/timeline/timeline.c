@@ -5,6 +5,7 @@
  *	gaps and runs from switches. Each text and each kind is stored once. timeline_boxes.c
  *	returns the visible part, timeline_totals.c the statistics.
  */
+#include "schema/store/header_labels.h"
 #include "flow/timeline/timeline_int.h"
 #include "semantics/semantics.h"
 #include "base/unicode.h"
@@ -126,13 +127,11 @@ static uint32_t providerText(EtwTimeline *t, const EtwEvent *event, const EtwSch
 
 static uint32_t eventText(EtwTimeline *t, const EtwEvent *event, const EtwSchema *schema)
 {
-    char capacity[40];
-    if (schema && schema->event[0]) {
-        return textOf(t, schema->event, strlen(schema->event));
-    }
-    int size = snprintf(capacity, sizeof capacity, event->classic ? "opcode %u" : "id %u",
-            event->classic ? event->desc.opcode : event->desc.id);
-    return textOf(t, capacity, (size_t)size);
+    EtwText name = {0};
+    EtwAddEventName(&name, schema, event);
+    uint32_t text = textOf(t, name.data, name.size);
+    EtwTextFree(&name);
+    return text;
 }
 
 static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *key, uint64_t hash)

@@ -72,6 +72,17 @@ void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *eve
     }
 }
 
+void EtwAddEventName(EtwText *out, const EtwSchema *schema, const EtwEvent *event)
+{
+    if (schema != NULL && schema->event[0] != 0) {
+        EtwTextStr(out, schema->event);
+    } else if (event->classic) {
+        EtwTextPrintf(out, "opcode %u", event->desc.opcode);
+    } else {
+        EtwTextPrintf(out, "id %u", event->desc.id);
+    }
+}
+
 void EtwAddLabel(EtwText *out, const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind)
 {
     const char *label = EtwEventLabel(schema, event, kind);

@@ -15,6 +15,8 @@
 const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
 /* Append the names of the event's keywords, as a list. */
 void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
+/* Append the event's name, without a name "id 7", of a classic event "opcode 7". schema may be NULL. */
+void EtwAddEventName(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 /* Append a label, or the number if there is none. */
 void EtwAddLabel(EtwText *out, const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
 

@@ -1,8 +1,10 @@
 /*
  * flow/render/format/sink_json.c --
  *
- *	One JSON object per line. Numbers stay numbers, also 64-bit ones beyond 2^53. Bytes are
- *	hexadecimal digits. Text is valid UTF-8. Also produces the props column of sink_csv.c.
+ *	One JSON object per line. Readers may take numbers for doubles, which are exact up to 2^53:
+ *	addresses are strings with hexadecimal digits, and so are other integers beyond 2^53, with
+ *	decimal digits unless listings show them as hexadecimal. Times are numbers all the same. Bytes
+ *	are hexadecimal digits. Text is valid UTF-8. Also produces the props column of sink_csv.c.
  */
 #include "flow/render/escape.h"
 #include "flow/render/sink_int.h"
@@ -13,7 +15,7 @@ typedef struct JsonBuilder {
     EtwText *out;
     EtwText *scratch;
     uint64_t lists; /* a bit for each open container, innermost lowest; 1: a list (no names) */
-    bool narrow;    /* numbers are limited to 63 bits */
+    bool narrow;    /* for a database: all integers of up to 63 bits are numbers */
     bool bare;      /* the schema has no fields: the remaining bytes are the payload */
 } JsonBuilder;
 
@@ -30,6 +32,37 @@ static void addName(JsonBuilder *b, const char *name)
     }
 }
 
+enum { EXACT_BITS = 53 };
+
+static bool isExact(const EtwValue *v)
+{
+    uint64_t size = v->kind == ETW_V_INT && v->i < 0 ? 0 - v->u : v->u;
+    return size <= 1ull << EXACT_BITS;
+}
+
+static void addHexText(EtwText *out, uint64_t v)
+{
+    EtwTextPrintf(out, "\"0x%llx\"", (unsigned long long)v);
+}
+
+static void addInteger(JsonBuilder *b, const EtwField *field, const EtwValue *v)
+{
+    bool hex = v->out == ETW_OUT_HEX || v->out == ETW_OUT_CODE_POINTER;
+    bool text = b->narrow ? v->kind == ETW_V_UINT && v->u > INT64_MAX
+                          : !isExact(v) || (hex && field->in == ETW_IN_POINTER);
+    if (text && hex && !b->narrow) {
+        addHexText(b->out, v->u);
+        return;
+    }
+    EtwTextStr(b->out, text ? "\"" : "");
+    if (v->kind == ETW_V_INT) {
+        EtwAddSigned(b->out, v->i);
+    } else {
+        EtwAddDecimal(b->out, v->u);
+    }
+    EtwTextStr(b->out, text ? "\"" : "");
+}
+
 static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
 {
     EtwText *out = b->out;
@@ -43,12 +76,8 @@ static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
         b->scratch->size = 0;
         EtwFormatValue(b->scratch, field, v);
         EtwAddJson(out, b->scratch->data, b->scratch->size);
-    } else if (v->kind == ETW_V_INT) {
-        EtwAddSigned(out, v->i);
-    } else if (v->kind == ETW_V_UINT && b->narrow && v->u > INT64_MAX) {
-        EtwTextPrintf(out, "\"%llu\"", (unsigned long long)v->u);
-    } else if (v->kind == ETW_V_UINT) {
-        EtwAddDecimal(out, v->u);
+    } else if (v->kind == ETW_V_INT || v->kind == ETW_V_UINT) {
+        addInteger(b, field, v);
     } else { /* true, false, or a number with a decimal point */
         EtwFormatValue(out, field, v);
     }
@@ -109,6 +138,15 @@ EtwStatus EtwJsonProps(
 
 /* ---- The line -------------------------------------------------------------------------------- */
 
+static uint64_t decimalOf(const char *digits, size_t size)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < size; i++) {
+        v = 10 * v + (uint64_t)(digits[i] - '0');
+    }
+    return v;
+}
+
 static void addHeader(EtwText *out, const char *key, const char *text, size_t size, bool number)
 {
     EtwTextChar(out, out->data[out->size - 1] == '{' ? '"' : ',');
@@ -117,7 +155,10 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
     }
     EtwTextStr(out, key);
     ETW_ADD(out, "\":");
-    if (number) {
+    uint64_t mask = strcmp(key, "keyword") == 0 ? decimalOf(text, size) : 0;
+    if (mask > 1ull << EXACT_BITS) {
+        addHexText(out, mask);
+    } else if (number) {
         EtwTextAdd(out, text, size);
     } else {
         EtwAddJson(out, text, size);
@@ -131,7 +172,7 @@ static void addStack(EtwText *out, const EtwEvent *event)
     for (uint32_t i = 0; i < event->stackCount; i++) {
         const uint8_t *p = event->stack + i * width;
         EtwTextChar(out, i == 0 ? '[' : ',');
-        EtwAddDecimal(out, width == 4 ? EtwLoad32(p) : EtwLoad64(p));
+        addHexText(out, width == 4 ? EtwLoad32(p) : EtwLoad64(p));
     }
     EtwTextChar(out, ']');
 }

@@ -59,6 +59,14 @@ static EtwContext **findWaiting(EtwScriptState *state, const void *env)
     return at;
 }
 
+/* Before the calls of a context that are deeper end. */
+static inline void cutSteps(EtwScriptState *state, EtwContext *context, int depth, int code)
+{
+    if (__builtin_expect(context->stepCount > 0, 0)) {
+        etwHookLayer->cutSteps(state, context, depth, code);
+    }
+}
+
 /* An environment without open calls starts at the depth of the environment that runs it. */
 static void inherit(EtwScriptState *state, EtwContext *context)
 {
@@ -71,13 +79,17 @@ static void inherit(EtwScriptState *state, EtwContext *context)
     context->scope = scopeKeep(from ? from->scope : NULL);
 }
 
-static void contextClear(EtwContext *context)
+static void contextClear(EtwScriptState *state, EtwContext *context)
 {
+    cutSteps(state, context, 0, TCL_ERROR);
     scopeDrop(context->scope);
     context->scope = NULL;
     EtwFree(context->lineCalls);
     context->lineCalls = NULL;
     context->lineCapacity = 0;
+    EtwFree(context->steps);
+    context->steps = NULL;
+    context->stepCapacity = 0;
 }
 
 void EtwContextSwitch(EtwScriptState *state, void *env)
@@ -102,17 +114,17 @@ void EtwContextSwitch(EtwScriptState *state, void *env)
     if (old->open == 0) {
         at = findWaiting(state, old->env);
         *at = old->next;
-        contextClear(old);
+        contextClear(state, old);
         EtwFree(old);
     }
 }
 
 void EtwContextFree(EtwScriptState *state)
 {
-    contextClear(&state->now);
+    contextClear(state, &state->now);
     while (state->waiting != NULL) {
         EtwContext *next = state->waiting->next;
-        contextClear(state->waiting);
+        contextClear(state, state->waiting);
         EtwFree(state->waiting);
         state->waiting = next;
     }
@@ -193,6 +205,14 @@ static inline int leaveEvent(const EtwCall *call)
     return isStep(call) ? ETW_SCRIPT_STEP_LEAVE : ETW_SCRIPT_LEAVE;
 }
 
+/* The parts of an enter around its command: Context, File and Line. Returns the end. */
+static char *putPlace(char *at, EtwScriptState *state, const EtwCallSite *place)
+{
+    at = EtwPutContext(at, state, place);
+    at = putFile(at, state, place);
+    return put32(at, place->line);
+}
+
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[])
 {
@@ -201,13 +221,28 @@ uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall
     EtwPieces p;
 
     etwHookLayer->place(state, &place, rule->options.source != 0);
-    tailEnd = EtwPutContext(tail, state, &place);
-    tailEnd = putFile(tailEnd, state, &place);
-    tailEnd = put32(tailEnd, place.line);
+    tailEnd = putPlace(tail, state, &place);
     at = putHead(head, call);
     EtwPiecesBegin(&p, state);
     EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
     addWords(&p, rule, name, nameSize, objc, objv);
+    put16(at, EtwFieldEnd(&p));
+    EtwPiecesRaw(&p, tail, (size_t)(tailEnd - tail));
+    return EtwScriptWrite(state, rule, enterEvent(call), p.data, p.count, NULL);
+}
+
+uint64_t EtwWriteStep(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
+        EtwCallSite *place, Tcl_Obj *text)
+{
+    char head[PART], tail[PART], *at, *tailEnd;
+    EtwPieces p;
+
+    tailEnd = putPlace(tail, state, place);
+    at = putHead(head, call);
+    EtwPiecesBegin(&p, state);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
+    EtwFieldBegin(&p, rule->maxLength);
+    EtwFieldValue(&p, text, rule);
     put16(at, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(tailEnd - tail));
     return EtwScriptWrite(state, rule, enterEvent(call), p.data, p.count, NULL);
@@ -248,11 +283,11 @@ static bool writeFlatEnter(
 }
 
 /* Store the Result field if it is empty, or short and plain; otherwise NULL. */
-static inline char *putFlatResult(char *at, EtwScriptState *state, const EtwRule *rule)
+static inline char *putFlatResult(char *at, Tcl_Obj *result, const EtwRule *rule)
 {
     char *end = at + 2;
-    if (rule->options.args && state->interp != NULL) {
-        end = rule->flat ? EtwFlatValue(end, Tcl_GetObjResult(state->interp)) : NULL;
+    if (rule->options.args && result != NULL) {
+        end = rule->flat ? EtwFlatValue(end, result) : NULL;
     }
     if (end != NULL) {
         put16(at, (size_t)(end - at - 2));
@@ -261,14 +296,14 @@ static inline char *putFlatResult(char *at, EtwScriptState *state, const EtwRule
 }
 
 void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
-        const char *name, size_t nameSize, int code)
+        const char *name, size_t nameSize, int code, Tcl_Obj *result)
 {
     char head[PART], *at, *duration, *end;
     EtwPieces p;
 
     duration = put32(putHead(head, call), (uint32_t)code);
     at = putText(duration + 8, name, nameSize < ETW_NAME_MAX ? nameSize : ETW_NAME_MAX);
-    end = putFlatResult(at, state, rule);
+    end = putFlatResult(at, result, rule);
     if (end != NULL) {
         EtwElapsed elapsed = {(size_t)(duration - head), call->ticks, etwScriptScale};
         EtwScriptWrite(state, rule, leaveEvent(call), &(Etw_Data){head, (size_t)(end - head)}, 1,
@@ -280,7 +315,7 @@ void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *ca
     EtwPiecesBegin(&p, state);
     EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
     EtwFieldBegin(&p, rule->maxLength);
-    EtwFieldValue(&p, Tcl_GetObjResult(state->interp), rule);
+    EtwFieldValue(&p, result, rule);
     put16(at, EtwFieldEnd(&p));
     EtwScriptWrite(state, rule, leaveEvent(call), p.data, p.count, NULL);
 }
@@ -371,6 +406,7 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
     EtwContext *now = &state->now;
     bool step = isStep(call);
 
+    cutSteps(state, now, (int)(call->packed & CALL_DEPTH), code);
     if (call->packed & CALL_SCOPE) {
         now->scope = EtwScopePop(now->scope);
     }
@@ -383,7 +419,8 @@ void EtwCallLeave(EtwHook *hook, const EtwCall *call, int code)
         /* A step uses the rule of the enclosing call, which is still open. */
         const EtwRule *rule = step && now->scope ? now->scope->rule : hook->rule;
         if (rule != NULL) {
-            EtwWriteLeave(state, rule, call, hook->name + 2, hook->nameSize - 2, code);
+            EtwWriteLeave(state, rule, call, hook->name + 2, hook->nameSize - 2, code,
+                    EtwScriptResult(state));
         }
     }
     EtwHookUnref(hook);
@@ -410,6 +447,7 @@ void EtwNestBegin(EtwScriptState *state, Tcl_Interp *interp, EtwCall *call)
 void EtwNestEnd(EtwScriptState *state, Tcl_Interp *interp, const EtwCall *call)
 {
     followEnv(state, interp);
+    cutSteps(state, &state->now, (int)(call->packed & CALL_DEPTH), TCL_OK);
     state->now.depth = (int)(call->packed & CALL_DEPTH) - 1;
     state->now.open--;
 }

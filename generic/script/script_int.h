@@ -74,6 +74,21 @@ typedef struct EtwLineCall {
     const EtwHook *hook; /* only compared */
 } EtwLineCall;
 
+/* A running call as the events of its enter and leave have it. */
+typedef struct EtwCall {
+    uint64_t id;
+    uint64_t ticks;
+    uint64_t packed; /* depth, CALL_* */
+} EtwCall;
+
+/* An open step that has no hook, because the bytecode compiler inlines its command. */
+typedef struct EtwInlineStep {
+    const void *frame; /* of the bytecode */
+    void *script;      /* its compiled script, a reference of the hook layer */
+    int index;         /* of the command */
+    EtwCall call;
+} EtwInlineStep;
+
 /* Nesting in one execution environment: that of the interpreter or of a coroutine. */
 typedef struct EtwContext {
     void *env;
@@ -83,6 +98,8 @@ typedef struct EtwContext {
     EtwScope *scope; /* innermost call with full steps, a reference */
     EtwLineCall *lineCalls; /* by depth; entries beyond the current depth are outdated */
     int lineCapacity;
+    EtwInlineStep *steps; /* open, outermost first */
+    int stepCount, stepCapacity;
     struct EtwContext *next;
 } EtwContext;
 
@@ -98,14 +115,15 @@ struct EtwScriptState {
     struct EtwCommandTrace *commandTraces; /* of script_run.c */
     EtwHook *hooks;                        /* all, doubly linked */
     int stepUsers;                         /* patterns and running `run`s with full steps */
-    bool stepping;                         /* inlining is off and every command is hooked */
-    bool scanning;                         /* guards against a scan inside a scan */
-    bool needsScan;                        /* commands were created that are not hooked yet */
-    Tcl_Obj *missed;     /* during a scan for `list`: names that could not be hooked */
-    uint64_t lastScan;   /* ticks */
-    uint64_t lastCount;  /* number of commands at that time */
-    EtwContext now;      /* of the environment that ran last */
-    EtwContext *waiting; /* other environments that have open calls */
+    bool stepping;                /* every command is reported inside calls that have steps */
+    void (*optimizer)(void *env); /* of the interpreter, while the hook layer has replaced it */
+    bool scanning;                /* guards against a scan inside a scan */
+    bool needsScan;               /* commands were created that are not hooked yet */
+    Tcl_Obj *missed;              /* during a scan for `list`: names that could not be hooked */
+    uint64_t lastScan;            /* ticks */
+    uint64_t lastCount;           /* number of commands at that time */
+    EtwContext now;               /* of the environment that ran last */
+    EtwContext *waiting;          /* other environments that have open calls */
     uint64_t nextId, endId;
     char *scratch;                /* ETW_SCRATCH bytes for text that must be converted */
     EtwText payload, redacted;    /* of an event that is redacted */
@@ -252,16 +270,21 @@ static inline bool EtwScriptOn(uint64_t keywords)
     return Etw_Enabled(etwScriptProvider, ETW_LEVEL_INFO, keywords) != 0;
 }
 
+/* The caller of a command, as pieces of text that are valid until the next command runs. */
+typedef struct EtwCallSite {
+    struct {
+        const char *text; /* Tcl's UTF-8 */
+        size_t size;
+    } context[3];
+    int pieces;
+    bool real;     /* there is one piece, and it is standard UTF-8 */
+    Tcl_Obj *file; /* NULL: not known; a reference of the caller's otherwise */
+    uint32_t line;
+} EtwCallSite;
+
 /* ---- Calls (script_calls.c) ------------------------------------------------------------------------- */
 
 enum { TRACE_NONE, TRACE_CALL, TRACE_STEP };
-
-/* Data passed from enter to leave. */
-typedef struct EtwCall {
-    uint64_t id;
-    uint64_t ticks;
-    uint64_t packed; /* depth, CALL_* */
-} EtwCall;
 
 /*
  * A running call is stored in three words of an NRE callback: directly if it fits, otherwise as a
@@ -332,25 +355,22 @@ static inline uint64_t EtwLineCallId(const EtwContext *now, const EtwHook *hook)
 /* The first word is written as `name`. Returns the event's ticks, 0: no session took it. */
 uint64_t EtwWriteEnter(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
         const char *name, size_t nameSize, int objc, Tcl_Obj *const objv[]);
+/* The interpreter's result; NULL: it was deleted. */
+static inline Tcl_Obj *EtwScriptResult(const EtwScriptState *state)
+{
+    return state->interp != NULL ? Tcl_GetObjResult(state->interp) : NULL;
+}
+/* `result` NULL: none. */
 void EtwWriteLeave(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
-        const char *name, size_t nameSize, int code);
+        const char *name, size_t nameSize, int code, Tcl_Obj *result);
+/* The enter of a command that is given by its text. Releases place->file. */
+uint64_t EtwWriteStep(EtwScriptState *state, const EtwRule *rule, const EtwCall *call,
+        EtwCallSite *place, Tcl_Obj *text);
 
 /* Write an event for the rename or deletion of a command, by the flags of its trace (script_run.c). */
 void EtwWriteCommand(EtwScriptState *state, int flags, const char *oldName, const char *newName);
 
 /* ---- The hook layer -------------------------------------------------------------------------- */
-
-/* The caller of a command, as pieces of text that are valid until the next command runs. */
-typedef struct EtwCallSite {
-    struct {
-        const char *text; /* Tcl's UTF-8 */
-        size_t size;
-    } context[3];
-    int pieces;
-    bool real;     /* there is one piece, and it is standard UTF-8 */
-    Tcl_Obj *file; /* NULL: not known; a reference of the caller's otherwise */
-    uint32_t line;
-} EtwCallSite;
 
 /* How commands are intercepted. One of two layers, selected once per process by a self-check. */
 typedef struct EtwHookLayer {
@@ -365,7 +385,8 @@ typedef struct EtwHookLayer {
      * kept until the command is deleted. */
     bool (*detach)(EtwHook *hook);
     void (*active)(EtwScriptState *state, bool on); /* there are patterns or steps, or none */
-    void (*inlining)(EtwScriptState *state, bool allowed);
+    void (*stepping)(EtwScriptState *state,
+            bool on); /* report each command, also those that Tcl's compiler inlines */
     void *(*currentEnv)(Tcl_Interp *interp); /* the execution environment that runs */
     /* Fills in all of *place; file and line with `source` only. */
     void (*place)(EtwScriptState *state, EtwCallSite *place, bool source);
@@ -398,6 +419,8 @@ typedef struct EtwHookLayer {
     void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);
     void (*aliasFailed)(Tcl_Interp *interp);
     bool (*hasLines)(void); /* lines of procs can be traced; NULL: they cannot */
+    /* Close the open steps of a context that are deeper; code is the reason. Required if steps are put into a context. */
+    void (*cutSteps)(EtwScriptState *state, EtwContext *context, int depth, int code);
 } EtwHookLayer;
 
 extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */

@@ -37,7 +37,8 @@ static int runLeave(ClientData data[], Tcl_Interp *interp, int result)
         state->now.scope = EtwScopePop(state->now.scope);
     }
     if (EtwScriptOn(ETW_KEYWORD_CALL)) {
-        EtwWriteLeave(state, run->rule, &run->call, run->name, run->nameSize, result);
+        EtwWriteLeave(state, run->rule, &run->call, run->name, run->nameSize, result,
+                EtwScriptResult(state));
     }
     if (run->call.packed & CALL_SCOPE) {
         Tcl_InterpState saved = Tcl_SaveInterpState(interp, result);

@@ -203,7 +203,7 @@ static void apply(EtwScriptState *state)
     etwHookLayer->active(state, state->patterns != NULL || stepping);
     if (stepping != state->stepping) {
         state->stepping = stepping;
-        etwHookLayer->inlining(state, !stepping);
+        etwHookLayer->stepping(state, stepping);
     }
     EtwHookScan(state);
     for (const EtwPattern *p = state->patterns; p != NULL && !etwHookLayer->scans; p = p->next) {

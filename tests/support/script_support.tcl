@@ -96,7 +96,7 @@ testConstraint lines [hasLines]
 
 # The results of a script in a new interpreter: code, result, return options, errorInfo, output. noInlining:
 # without inlining of commands, which is visible in errorInfo and info frame; one of Tcl's enterstep traces
-# disables it.
+# disables it. Traces of Tcl's own commands (-builtins) do so, too, and full steps where marks are not available.
 proc runFresh {script noInlining args} {
     set i [interp create]
     try {
@@ -128,7 +128,7 @@ proc differences {script {ways {calls lines steps all}}} {
         set ways [lsearch -all -inline -not -exact $ways lines]
     }
     foreach way $ways {
-        set plain [runFresh $script [expr {$way ni {calls lines}}]]
+        set plain [runFresh $script [expr {$way eq "all" || ($way eq "steps" && ![hasLines])}]]
         set events [traced {
             set traced [runFresh $script 0 {*}[dict get {
                 calls {*}

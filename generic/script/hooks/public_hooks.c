@@ -93,10 +93,10 @@ static void active(EtwScriptState *state, bool on)
     }
 }
 
-static void inlining(EtwScriptState *state, bool allowed)
+static void stepping(EtwScriptState *state, bool on)
 {
     Layer *layer = state->layer;
-    layer->noInlining = !allowed;
+    layer->noInlining = on;
     recreateTrace(state);
 }
 
@@ -263,7 +263,7 @@ const EtwHookLayer etwHookPublic = {
         .update = update,
         .detach = detach,
         .active = active,
-        .inlining = inlining,
+        .stepping = stepping,
         .currentEnv = currentEnv,
         .place = place,
 };

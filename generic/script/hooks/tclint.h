@@ -62,10 +62,12 @@ bool EtwTclintCheck(void);
 
 /* ---- tclint_code.c --------------------------------------------------------------------------- */
 
-/* A literal that is to be pushed, compared and dropped before a command of compiled code. */
+/* A literal that is to be pushed, compared and dropped before or after a command of compiled code. */
 typedef struct EtwCodeMark {
-    int from, end; /* of the command, in the code; ascending, the outer one of two first */
+    int at;        /* where: `from`, or `end` */
+    int from, end; /* of the command, in the code */
     unsigned literal;
+    void *data; /* see EtwMarksInsert */
 } EtwCodeMark;
 
 /*
@@ -74,6 +76,48 @@ typedef struct EtwCodeMark {
  */
 bool EtwTclintMark(void *compileEnv, const EtwCodeMark *marks, int count, unsigned second);
 bool EtwTclintCheckCode(void);
+
+/* ---- tclint_marks.c -------------------------------------------------------------------------- */
+
+/* The marks of one compiled script. Users embed it as the first member of their own structure. */
+typedef struct EtwMarks EtwMarks;
+typedef struct EtwMarkOps {
+    /* A mark is executed; `literal` is on top of the stack of the running bytecode, below it is what
+     * the code had pushed. Must not evaluate anything or change the interpreter's result. */
+    void (*fires)(EtwMarks *marks, void *data, const Tcl_Obj *literal);
+    void (*free)(EtwMarks *marks);
+} EtwMarkOps;
+struct EtwMarks {
+    int refs;
+    const EtwMarkOps *ops;
+    bool stale; /* other code has requested a mark's string, so the marks no longer work */
+    Tcl_Obj *second, *fired;
+    char *secondBytes;
+};
+void EtwMarksDrop(EtwMarks *marks);
+/*
+ * Insert marks into code that is being compiled. Their data is owned by the code from then on and
+ * freed with EtwFree. Several marks at the same place must be neighbours in the list, in the order of execution.
+ * Code with an unknown construct gets no marks.
+ */
+void EtwMarksInsert(EtwMarks *marks, CompileEnv *env, EtwCodeMark *list, int count);
+EtwMarks *EtwMarksOf(const ByteCode *code); /* NULL: it is not marked */
+/* A plausibility check of the compile environment, which is accessed through a private structure. */
+bool EtwTclintLooksValid(const CompileEnv *env, const Interp *iPtr);
+
+/* A command of the compiled code. */
+typedef struct EtwPlace {
+    int from, end; /* in the source */
+    int parent;    /* -1: none */
+    int counted;   /* line by the text alone */
+    int line;
+    int shown; /* the line reported for it: its own, or that of an enclosing marked command */
+    bool bracketed, marked;
+    bool followed; /* by another command of its script */
+} EtwPlace;
+
+/* The commands of compiled code, in the order of the source. The caller frees the array. */
+EtwPlace *EtwTclintPlaces(const CompileEnv *env);
 
 /* ---- tclint_lines.c -------------------------------------------------------------------------- */
 
@@ -87,7 +131,16 @@ void EtwTclintUnmark(const EtwHook *hook);
 /* At the start of a call that is not traced because of -depth: do not report its lines either. */
 void EtwTclintTooDeep(EtwHook *hook, Tcl_Interp *interp);
 bool EtwTclintHasLines(void);
+bool EtwTclintCompilesLines(void); /* the code that is being compiled gets marks for lines */
 void EtwTclintCheckLines(Tcl_Interp *interp);
+
+/* ---- tclint_steps.c -------------------------------------------------------------------------- */
+
+/* Mark all code that the interpreter compiles from now on, or no longer; all code is compiled again. */
+void EtwTclintSteps(EtwScriptState *state, bool on);
+void EtwTclintCutSteps(EtwScriptState *state, EtwContext *context, int depth, int code);
+bool EtwTclintHasSteps(void);
+void EtwTclintCheckSteps(Tcl_Interp *interp); /* after EtwTclintCheckLines */
 
 /* ---- tclint_interrupt.c: see EtwHookLayer in script_int.h ----------------------------------------- */
 

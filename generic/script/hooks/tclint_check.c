@@ -112,6 +112,7 @@ bool EtwTclintCheck(void)
     }
     if (ok) {
         EtwTclintCheckLines(interp);
+        EtwTclintCheckSteps(interp);
         EtwTclintCheckInterrupt(interp);
     }
     Tcl_DeleteInterp(interp);

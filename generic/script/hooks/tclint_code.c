@@ -2,8 +2,8 @@
  * script/hooks/tclint_code.c --
  *
  *	Inserts marks into bytecode that has just been compiled and is not yet in use: before
- *	selected commands, two literals are pushed, compared and dropped (tclint_lines.c describes
- *	the purpose). Jumps, jump tables, loops, exception ranges and the map of commands are
+ *	or after selected commands, two literals are pushed, compared and dropped (tclint_marks.c
+ *	describes the purpose). Jumps, jump tables, loops, exception ranges and the map of commands are
  *	adjusted, so that the code has the same effect and the same source positions as before.
  *	tclCompile.h and tclExecute.c define the instructions. Tcl's table of instructions shows
  *	which operands are offsets, except for jump tables, foreach and returnCodeBranch.
@@ -72,7 +72,7 @@ static bool splitInstructions(Code *c)
 static bool placeMarks(Code *c)
 {
     for (int i = 0; i < c->markCount; i++) {
-        int at = c->marks[i].from;
+        int at = c->marks[i].at;
         int step = at >= 0 && at < c->size ? c->stepAt[at] : -1;
         if (step < 0) {
             return false;
@@ -114,14 +114,17 @@ static int instructionAt(const Step *s)
 
 /*
  * The new target of a jump between two original offsets: the marks before the instruction, except
- * marks of a command that contains the jump.
+ * those at the start of a command that contains the jump, and those at the end of a command that
+ * does not contain it.
  */
 static int targetOf(const Code *c, int from, int to)
 {
     const Step *s = &c->steps[c->stepAt[to]];
     int at = s->newAt;
     for (int i = s->mark; i < s->mark + s->marks; i++) {
-        if (from < c->marks[i].from || from >= c->marks[i].end) {
+        const EtwCodeMark *mark = &c->marks[i];
+        bool inside = from >= mark->from && from < mark->end;
+        if (inside == (mark->at == mark->end)) {
             break;
         }
         at += MARK;

@@ -18,8 +18,9 @@
  *	Supports Tcl 8.6 and 9.0; compiled out for other versions. Only the files tclint_*.c use
  *	Tcl's private headers, through tclint.h. The others: tclint_check.c (the
  *	self-check), tclint_code.c (compiled bodies), tclint_interrupt.c (calls between two commands),
- *	tclint_lines.c (lines), tclint_oo.c (methods), tclint_script.c (scripts with another string
- *	representation), tclint_stack.c (sampled stacks).
+ *	tclint_lines.c (lines), tclint_marks.c (marks in code), tclint_oo.c (methods),
+ *	tclint_script.c (scripts with another string representation), tclint_stack.c (sampled
+ *	stacks), tclint_steps.c (full steps).
  */
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"
@@ -615,10 +616,15 @@ static void active(EtwScriptState *state, bool on)
     }
 }
 
-/* The same steps as in Tcl_CreateObjTrace for a trace that forbids inlining. */
-static void inlining(EtwScriptState *state, bool allowed)
+/* Without marks: the same steps as in Tcl_CreateObjTrace for a trace that forbids inlining. */
+static void stepping(EtwScriptState *state, bool on)
 {
     Interp *iPtr = (Interp *)state->interp;
+    bool allowed = !on;
+    if (EtwTclintHasSteps()) {
+        EtwTclintSteps(state, on);
+        return;
+    }
     iPtr->tracesForbiddingInline += allowed ? -1 : 1;
     if (iPtr->tracesForbiddingInline == (allowed ? 0 : 1)) {
         iPtr->compileEpoch++;
@@ -851,7 +857,7 @@ const EtwHookLayer etwHookTclInt = {
         .update = update,
         .detach = detach,
         .active = active,
-        .inlining = inlining,
+        .stepping = stepping,
         .currentEnv = currentEnv,
         .place = place,
         .scans = true,
@@ -868,6 +874,7 @@ const EtwHookLayer etwHookTclInt = {
         .aliasRuns = EtwTclintAliasRuns,
         .aliasFailed = EtwTclintAliasFailed,
         .hasLines = EtwTclintHasLines,
+        .cutSteps = EtwTclintCutSteps,
 };
 
 #else

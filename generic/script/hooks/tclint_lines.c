@@ -3,14 +3,7 @@
  *
  *	Line steps: an event for each command that a traced proc, method or lambda executes, with
  *	its file and line, at a cost close to that of the event itself. Before the traced call its
- *	body is compiled by Tcl's compiler. Tcl's hook for optimizers is used to insert a mark
- *	before each command of the bytecode (tclint_code.c). Body, source map, epochs and variables
- *	are unchanged.
- *
- *	A mark is not a command, so Tcl's traces do not see it: two literals are compared. The first
- *	literal has no string. Its updateStringProc writes the event. It also removes the string of
- *	the second literal, whose updateStringProc in turn removes that of the first, so that the
- *	mark works again the next time.
+ *	body is compiled by Tcl's compiler, with a mark before each command (tclint_marks.c).
  *
  *	Commands of scripts that the compiler inlines are marked. Commands in brackets are marked if
  *	they begin on another line than the enclosing command. A script that is evaluated (eval,
@@ -23,21 +16,16 @@
 
 #ifdef ETW_TCLINT
 
-/* Data shared by the marks of one compiled body; reference-counted by them. */
 typedef struct Lines {
-    int refs;
-    EtwHook *hook; /* a reference; NULL: in the self-check */
-    EtwRule *rule; /* a reference; used to format texts */
-    bool stale;    /* other code has requested a mark's string, so the marks no longer work */
-    Tcl_Obj *second, *fired;
-    char *secondBytes;
+    EtwMarks marks; /* the first member */
+    EtwHook *hook;  /* a reference; NULL: in the self-check */
+    EtwRule *rule;  /* a reference; used to format texts */
 } Lines;
 
 enum { HEAD = 8 + 2 }; /* size of CallId and Depth in a payload */
 
 /* Followed by the payload of its event. */
 typedef struct Mark {
-    Lines *lines;
     size_t size;
 } Mark;
 
@@ -47,20 +35,13 @@ static const Tcl_ObjType *codeType, *lambdaType; /* found by the self-check */
 
 /* ---- Executing marks ------------------------------------------------------------------------- */
 
-static char markString[] = "l";
-
-/* A copy that Tcl may free. */
-static char *ownString(void)
+static void lineFires(EtwMarks *marks, void *data, const Tcl_Obj *literal)
 {
-    char *bytes = Tcl_Alloc(sizeof markString);
-    memcpy(bytes, markString, sizeof markString);
-    return bytes;
-}
-
-static void reportLine(const Lines *lines, Mark *mark)
-{
+    const Lines *lines = (const Lines *)marks;
     const EtwHook *hook = lines->hook;
+    Mark *mark = data;
     char *payload = (char *)(mark + 1);
+    (void)literal;
     if (hook == NULL) {
         checkedMarks++;
         return;
@@ -83,39 +64,9 @@ static void reportLine(const Lines *lines, Mark *mark)
     }
 }
 
-/* During execution a mark has two references: the literal's and the stack's. */
-static void markFires(Tcl_Obj *obj)
+static void freeLines(EtwMarks *marks)
 {
-    Mark *mark = obj->internalRep.twoPtrValue.ptr1;
-    Lines *lines = mark->lines;
-    obj->length = 1;
-    if (obj->refCount < 2 || lines->fired != NULL || lines->second->bytes == NULL) {
-        obj->bytes = ownString();
-        lines->stale = true;
-        return;
-    }
-    obj->bytes = markString;
-    lines->fired = obj;
-    lines->second->bytes = NULL;
-    reportLine(lines, mark);
-}
-
-static void secondFires(Tcl_Obj *obj)
-{
-    Lines *lines = obj->internalRep.twoPtrValue.ptr1;
-    obj->bytes = lines->secondBytes;
-    obj->length = 1;
-    if (lines->fired != NULL) {
-        lines->fired->bytes = NULL;
-        lines->fired = NULL;
-    }
-}
-
-static void linesDrop(Lines *lines)
-{
-    if (--lines->refs > 0) {
-        return;
-    }
+    Lines *lines = (Lines *)marks;
     EtwRuleDrop(lines->rule);
     if (lines->hook != NULL) {
         EtwHookUnref(lines->hook);
@@ -123,128 +74,7 @@ static void linesDrop(Lines *lines)
     EtwFree(lines);
 }
 
-static void freeMark(Tcl_Obj *obj)
-{
-    Mark *mark = obj->internalRep.twoPtrValue.ptr1;
-    linesDrop(mark->lines);
-    EtwFree(mark);
-}
-
-static void freeSecond(Tcl_Obj *obj)
-{
-    linesDrop(obj->internalRep.twoPtrValue.ptr1);
-}
-
-static void copyString(Tcl_Obj *from, Tcl_Obj *to)
-{
-    (void)from;
-    if (to->bytes == NULL) {
-        to->bytes = ownString();
-        to->length = 1;
-    }
-    to->typePtr = NULL;
-}
-
-static const Tcl_ObjType markType = {.name = "etwLine",
-        .freeIntRepProc = freeMark,
-        .dupIntRepProc = copyString,
-        .updateStringProc = markFires};
-static const Tcl_ObjType secondType = {.name = "etwLines",
-        .freeIntRepProc = freeSecond,
-        .dupIntRepProc = copyString,
-        .updateStringProc = secondFires};
-
-/* ---- Which commands are marked --------------------------------------------------------------- */
-
-/* A command of the compiled code. */
-typedef struct Place {
-    int from, end; /* in the source */
-    int parent;    /* -1: none */
-    int counted;   /* line by the text alone */
-    int line;
-    int shown; /* the line reported for it: its own, or that of an enclosing marked command */
-    bool bracketed, marked;
-} Place;
-
-/* True if the text contains only what may separate two commands of a script. */
-static bool isGap(const char *at, const char *end)
-{
-    while (at < end) {
-        if (*at == '#') {
-            while (at < end && *at != '\n') {
-                at++;
-            }
-        } else if (strchr(" \t\r\n\f\v;\\", *at) == NULL) {
-            return false;
-        } else {
-            at++;
-        }
-    }
-    return true;
-}
-
-static bool afterBracket(const char *source, int at)
-{
-    while (at > 0 && strchr(" \t\r\n\f\v;\\", source[at - 1]) != NULL) {
-        at--;
-    }
-    return at > 0 && source[at - 1] == '[';
-}
-
-static bool isBracketed(const CompileEnv *env, const Place *places, const Place *p, int sibling)
-{
-    if (sibling >= 0 && places[sibling].end <= p->from &&
-            isGap(env->source + places[sibling].end, env->source + p->from)) {
-        return places[sibling].bracketed;
-    }
-    return p->parent >= 0 && afterBracket(env->source, p->from);
-}
-
-static int countLines(const char *at, const char *end)
-{
-    int lines = 0;
-    for (; at < end; at++) {
-        lines += *at == '\n';
-    }
-    return lines;
-}
-
-/*
- * Sets counted and line. Tcl stores the lines of literal words, except inside expressions.
- * Backslash-newlines are missing in the text, so the later one of both lines is correct. The text is
- * counted from the command before it on, so that the costs are linear in the size of the body.
- */
-static void findLine(
-        const CompileEnv *env, Place *p, int i, const Place *around, const Place *before)
-{
-    const ECL *words = &env->extCmdMapPtr->loc[i];
-    int known = words->nline > 0 ? words->line[0] : 0;
-    int from = before != NULL ? before->from : around != NULL ? around->from : 0;
-    p->counted = before != NULL   ? before->counted
-                 : around != NULL ? around->line
-                                  : env->extCmdMapPtr->start;
-    p->counted += countLines(env->source + from, env->source + p->from);
-    p->line = known > p->counted ? known : p->counted;
-}
-
-static void findPlace(const CompileEnv *env, Place *places, int i)
-{
-    Place *p = &places[i];
-    int up = i - 1, sibling = -1; /* the command before it in the same script */
-    p->from = env->cmdMapPtr[i].srcOffset;
-    p->end = p->from + env->cmdMapPtr[i].numSrcBytes;
-    while (up >= 0 && (p->from < places[up].from || p->end > places[up].end)) {
-        sibling = up;
-        up = places[up].parent;
-    }
-    const Place *around = up >= 0 ? &places[up] : NULL;
-    const Place *before = sibling >= 0 && places[sibling].from <= p->from ? &places[sibling] : NULL;
-    p->parent = up;
-    findLine(env, p, i, around, before);
-    p->bracketed = isBracketed(env, places, p, sibling);
-    p->marked = !p->bracketed || around == NULL || p->line != around->shown;
-    p->shown = p->marked || around == NULL ? p->line : around->shown;
-}
+static const EtwMarkOps lineOps = {lineFires, freeLines};
 
 /* ---- Creating marks -------------------------------------------------------------------------- */
 
@@ -285,7 +115,7 @@ static void addName(Tcl_DString *to, const Lines *lines, const char *name, size_
 
 /* The fields of an Enter event. CallId and Depth are filled in later. */
 static void addPayload(
-        Tcl_DString *to, const Lines *lines, const CompileEnv *env, const Place *place)
+        Tcl_DString *to, const Lines *lines, const CompileEnv *env, const EtwPlace *place)
 {
     const ExtCmdLoc *map = env->extCmdMapPtr;
     Tcl_Obj *file = map->type == TCL_LOCATION_SOURCE ? map->path : NULL;
@@ -299,9 +129,8 @@ static void addPayload(
     Tcl_DStringAppend(to, line, 4);
 }
 
-static Tcl_Obj *newMark(Lines *lines, const CompileEnv *env, const Place *place)
+static Mark *newMark(const Lines *lines, const CompileEnv *env, const EtwPlace *place)
 {
-    Tcl_Obj *obj = Tcl_NewObj();
     Tcl_DString payload;
     Tcl_DStringInit(&payload);
     if (lines->hook != NULL) {
@@ -309,101 +138,27 @@ static Tcl_Obj *newMark(Lines *lines, const CompileEnv *env, const Place *place)
     }
     size_t size = (size_t)Tcl_DStringLength(&payload);
     Mark *mark = EtwAlloc(sizeof *mark + size);
-    mark->lines = lines;
     mark->size = size;
     memcpy(mark + 1, Tcl_DStringValue(&payload), size);
     Tcl_DStringFree(&payload);
-    lines->refs++;
-    Tcl_InvalidateStringRep(obj);
-    obj->internalRep.twoPtrValue.ptr1 = mark;
-    obj->typePtr = &markType;
-    return obj;
-}
-
-static Tcl_Obj *newSecond(Lines *lines)
-{
-    lines->second = Tcl_NewObj();
-    lines->secondBytes = ownString();
-    lines->second->bytes = lines->secondBytes;
-    lines->second->length = 1;
-    lines->second->internalRep.twoPtrValue.ptr1 = lines;
-    lines->second->typePtr = &secondType;
-    lines->refs++;
-    return lines->second;
-}
-
-static void roomForLiterals(CompileEnv *env, int count)
-{
-    int capacity = env->literalArrayNext + count;
-    if (capacity <= env->literalArrayEnd) {
-        return;
-    }
-    size_t size = (size_t)capacity * sizeof *env->literalArrayPtr;
-    LiteralEntry *array = (LiteralEntry *)Tcl_Alloc((unsigned)size);
-    memcpy(array, env->literalArrayPtr,
-            (size_t)env->literalArrayNext * sizeof *env->literalArrayPtr);
-    if (env->mallocedLiteralArray) {
-        Tcl_Free((char *)env->literalArrayPtr);
-    }
-    env->mallocedLiteralArray = 1;
-    env->literalArrayPtr = array;
-    env->literalArrayEnd = capacity;
-}
-
-/* The code takes ownership. No later compilation step searches the literal table by text. */
-static void addLiteral(CompileEnv *env, Tcl_Obj *obj)
-{
-    LiteralEntry *entry = &env->literalArrayPtr[env->literalArrayNext++];
-    *entry = (LiteralEntry){.objPtr = obj, .refCount = -1};
-    Tcl_IncrRefCount(obj);
-}
-
-/*
- * A plausibility check of the compile environment, which is accessed through a private structure.
- */
-static bool looksValid(const CompileEnv *env, const Interp *iPtr)
-{
-    return env->iPtr == iPtr && env->codeStart != NULL && env->codeNext > env->codeStart &&
-           env->codeNext <= env->codeEnd && env->codeNext[-1] == INST_DONE &&
-           env->mallocedCodeArray == (env->codeStart != env->staticCodeSpace) &&
-           env->mallocedLiteralArray == (env->literalArrayPtr != env->staticLiteralSpace) &&
-           env->mallocedCmdMap == (env->cmdMapPtr != env->staticCmdMapSpace) &&
-           env->mallocedAuxDataArray == (env->auxDataArrayPtr != env->staticAuxDataArraySpace) &&
-           env->extCmdMapPtr != NULL && env->extCmdMapPtr->nuloc == env->numCommands;
-}
-
-/* Marks refer to literals from env->literalArrayNext on, in order. Returns the number of marks. */
-static int findMarks(const CompileEnv *env, Place *places, EtwCodeMark *marks)
-{
-    int count = 0;
-    for (int i = 0; i < env->numCommands; i++) {
-        const CmdLocation *l = &env->cmdMapPtr[i];
-        findPlace(env, places, i);
-        if (places[i].marked) {
-            marks[count] = (EtwCodeMark){.from = l->codeOffset,
-                    .end = l->codeOffset + l->numCodeBytes,
-                    .literal = (unsigned)(env->literalArrayNext + count)};
-            count++;
-        }
-    }
-    return count;
+    return mark;
 }
 
 static void markCode(CompileEnv *env, Lines *lines)
 {
-    size_t capacity = (size_t)env->numCommands;
-    Place *places = EtwAlloc((capacity + 1) * sizeof *places);
-    EtwCodeMark *marks = EtwAlloc((capacity + 1) * sizeof *marks);
-    int count = findMarks(env, places, marks);
-    unsigned second = (unsigned)(env->literalArrayNext + count);
-    bool marked = EtwTclintMark(env, marks, count, second);
-    roomForLiterals(env, count + 1);
-    for (int i = 0; marked && i < env->numCommands; i++) {
+    EtwPlace *places = EtwTclintPlaces(env);
+    EtwCodeMark *marks = EtwAlloc(((size_t)env->numCommands + 1) * sizeof *marks);
+    int count = 0;
+    for (int i = 0; i < env->numCommands; i++) {
+        const CmdLocation *l = &env->cmdMapPtr[i];
         if (places[i].marked) {
-            addLiteral(env, newMark(lines, env, &places[i]));
+            marks[count++] = (EtwCodeMark){.at = (int)l->codeOffset,
+                    .from = (int)l->codeOffset,
+                    .end = (int)(l->codeOffset + l->numCodeBytes),
+                    .data = newMark(lines, env, &places[i])};
         }
     }
-    addLiteral(env, newSecond(lines)); /* also without marks: avoids recompiling at each call */
+    EtwMarksInsert(&lines->marks, env, marks, count);
     EtwFree(places);
     EtwFree(marks);
 }
@@ -424,7 +179,7 @@ static void optimizeAndMark(void *compileEnv)
         compiling.optimizer(compileEnv);
     }
     compiling.lines = NULL;
-    if (lines != NULL && looksValid(compileEnv, compiling.iPtr)) {
+    if (lines != NULL && EtwTclintLooksValid(compileEnv, compiling.iPtr)) {
         markCode(compileEnv, lines);
     }
 }
@@ -435,14 +190,11 @@ static ByteCode *codeOf(const Proc *proc)
     return body != NULL && body->typePtr == codeType ? body->internalRep.twoPtrValue.ptr1 : NULL;
 }
 
-/* NULL: the code is not marked. */
+/* NULL: the code has no marks for lines. */
 static Lines *linesOf(const ByteCode *code)
 {
-    if (code == NULL || code->numLitObjects == 0) {
-        return NULL;
-    }
-    const Tcl_Obj *last = code->objArrayPtr[code->numLitObjects - 1];
-    return last->typePtr == &secondType ? last->internalRep.twoPtrValue.ptr1 : NULL;
+    EtwMarks *marks = EtwMarksOf(code);
+    return marks != NULL && marks->ops == &lineOps ? (Lines *)marks : NULL;
 }
 
 static bool isValid(const ByteCode *code, const Interp *iPtr, const Proc *proc, const Namespace *ns)
@@ -483,7 +235,8 @@ static void compileMarked(Lines *lines, Tcl_Interp *interp, Proc *proc, Namespac
 static Lines *linesNew(EtwHook *hook)
 {
     Lines *lines = EtwAlloc(sizeof *lines);
-    lines->refs = 1;
+    lines->marks.refs = 1;
+    lines->marks.ops = &lineOps;
     if (hook != NULL) {
         lines->hook = EtwHookRef(hook);
         lines->rule = EtwRuleKeep(hook->rule);
@@ -505,7 +258,7 @@ void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *
     Interp *iPtr = (Interp *)interp;
     ByteCode *code = codeOf(proc);
     Lines *lines = linesOf(code);
-    if (lines != NULL && lines->rule == hook->rule && !lines->stale && lines->hook == hook &&
+    if (lines != NULL && lines->rule == hook->rule && !lines->marks.stale && lines->hook == hook &&
             isValid(code, iPtr, proc, ns)) {
         return;
     }
@@ -515,7 +268,12 @@ void EtwTclintLinesOf(EtwHook *hook, Tcl_Interp *interp, Proc *proc, Namespace *
     }
     lines = linesNew(hook);
     compileMarked(lines, interp, proc, ns);
-    linesDrop(lines);
+    EtwMarksDrop(&lines->marks);
+}
+
+bool EtwTclintCompilesLines(void)
+{
+    return compiling.lines != NULL;
 }
 
 /* ---- Procs and lambdas ----------------------------------------------------------------------- */
@@ -625,7 +383,7 @@ static bool checkMarks(Tcl_Interp *interp, Proc *proc)
     for (int i = 1; ok && i <= 2; i++) {
         ok = runsMarked(interp) && checkedMarks == 11 * i;
     }
-    linesDrop(lines);
+    EtwMarksDrop(&lines->marks);
     return ok;
 }
 

@@ -2,7 +2,8 @@
 # tools/suites.sh --
 #
 #	Test suites of other projects, which tests/project/suites.test runs traced: those of Tcl's core and of
-#	tcllib, from Debian's source packages. Kept in ${ETW_CACHE:-$HOME/.cache/etw}/suites; without them that
+#	tcllib, with the word `all` also of Tk, from Debian's source packages. Kept in
+#	${ETW_CACHE:-$HOME/.cache/etw}/suites; without them that
 #	test is skipped. Prints the directory.
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,4 +25,5 @@ need() {
 
 need tcl8.6 tcl tests
 need tcllib tcllib modules
+[ "${1-}" != all ] || need tk8.6 tk tests
 echo "$suites"

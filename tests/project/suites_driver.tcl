@@ -1,22 +1,35 @@
-# suites/driver.tcl --
+# suites_driver.tcl --
 #
-#	Runs a file of somebody else's test suite as it is, with enter and leave of all that a script can define
-#	written to a trace: BUILD ETL FILE ?STEPS?. STEPS sample: with samples at 10 kHz instead. Without ETL untraced. Leaves nothing of its own in the file's way.
+#	Runs a file of another project's test suite unchanged: BUILD TRACE FILE ?MODE?. TRACE: a file for the
+#	events; - for a buffer in memory, where old events are overwritten; empty: nothing is traced. MODE:
+#	call (the default), line, full, sample (at 10 kHz) or slowsample (at 1 kHz). With TRACE - all keywords are
+#	enabled. Creates nothing that the suite could find, except the package etw.
 
 package require tcltest ;# as the suites' own runners do
 namespace import ::tcltest::*
 namespace eval ::suitesDriver {
-    lassign $::argv build etl file steps
+    lassign $::argv build etl file mode
+    if {$mode eq ""} {
+        set mode call
+    }
     set ::auto_path [linsert $::auto_path 0 $build]
     if {$etl ne ""} {
         package require etw
-        etw start suites -file $etl -buffersize 1024 -buffers 16,512
-        if {$steps eq "sample"} {
-            etw enable suites Tcl-Script -any sample
-            etw script sample -interval 0.1
+        if {$etl eq "-"} {
+            set session suites[pid]
+            etw start $session -mode memory -buffersize 256 -buffers 16,16
+            etw enable $session Tcl-Script
         } else {
-            etw enable suites Tcl-Script -any [expr {$steps eq "" ? "call" : "call step"}]
-            etw script add * -args 0 -steps [expr {$steps eq "" ? "off" : $steps}]
+            set session suites
+            etw start $session -file $etl -buffersize 1024 -buffers 16,512
+            etw enable $session Tcl-Script -any [dict get {
+                call call line {call step} full {call step} sample sample slowsample sample
+            } $mode]
+        }
+        if {$mode in {sample slowsample}} {
+            etw script sample -interval [expr {$mode eq "sample" ? 0.1 : 1}]
+        } else {
+            etw script add * -args 0 -steps [dict get {call off line line full full} $mode]
         }
     }
     set ::argv0 $file
@@ -26,9 +39,9 @@ namespace eval ::suitesDriver {
 cd [file dirname $::suitesDriver::file]
 source $::suitesDriver::file
 if {$::suitesDriver::etl ne ""} {
-    if {$::suitesDriver::steps eq "sample"} {
+    if {$::suitesDriver::mode in {sample slowsample}} {
         etw script sample -interval 0
     }
     etw script remove
-    puts "etw: [etw stop suites]"
+    puts "etw: [etw stop $::suitesDriver::session]"
 }

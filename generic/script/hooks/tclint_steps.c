@@ -410,6 +410,19 @@ static EtwCodeMark newMark(int index, bool leave, int from, int end)
     return (EtwCodeMark){.at = leave ? end : from, .from = from, .end = end, .data = mark};
 }
 
+/* The ensemble etw is compiled, too. Like all commands of this package it is not reported. */
+static bool isOwn(const CompileEnv *env, const EtwPlace *place)
+{
+    const char *name = env->source + place->from;
+    int size = place->end - place->from;
+    while (size > 0 && *name == ':') {
+        name++;
+        size--;
+    }
+    return size >= 3 && memcmp(name, "etw", 3) == 0 &&
+           (size == 3 || strchr(" \t:", name[3]) != NULL);
+}
+
 static int findMarks(const CompileEnv *env, const EtwPlace *places, EtwCodeMark *marks)
 {
     unsigned char *ends = findEnds(env);
@@ -417,7 +430,7 @@ static int findMarks(const CompileEnv *env, const EtwPlace *places, EtwCodeMark 
     int count = 0;
     for (int i = 0; i < env->numCommands; i++) {
         int from = (int)env->cmdMapPtr[i].codeOffset, end = endOf(env, ends, places, i);
-        if (inlined[i]) {
+        if (inlined[i] && !isOwn(env, &places[i])) {
             marks[count++] = newMark(i, false, from, end);
             marks[count++] = newMark(i, true, from, end);
         }

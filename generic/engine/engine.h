@@ -175,6 +175,9 @@ typedef struct EtwEnable {
     int idCount;              /* up to 64 */
     bool pidsByDefault;       /* pids is a default of ours: the system engine uses all processes, as
                                  other tools do */
+    bool scoped;              /* only processes that were started with the session's instance in
+                                 ETW_SCOPE (engine/shared/process_scope.h). Embedded engine only;
+                                 pidCount must be 0 */
     bool captureState;        /* request that the provider writes its state now */
     /* System engine only: */
     uint32_t properties;           /* ETW_ENABLE_* */

@@ -18,8 +18,9 @@ namespace eval ::etw::cli {
             {args {} 0|1 {words of calls and results; default 1}}
             {source {} 0|1 {file and line of calls}}
             {redact {} PATTERNS {words to be masked, by commas} many}
+            {scope {} program|all {script and provider events: of the program and its children (default), or of all processes of the user}}
             {pids {} PIDS|all {whose kernel events; default the program and its children}}
-            {all-pids a {} {kernel events of all processes: --pids all}}
+            {all-pids a {} {events of all processes: --pids all --scope all}}
             {stacks {} {} {kernel events with stacks}}
             {sample-interval {} MS {between samples of kernel group profile; default 1}}
             {duration t SECONDS {record so long; the program goes on}}

@@ -7,7 +7,7 @@
 
 namespace eval ::etw::cli {
     # Variables that are set in the program's environment.
-    variable shimNames {TCL_LIBRARY ETW_RECORD}
+    variable programNames {TCL_LIBRARY ETW_RECORD ETW_SCOPE}
     # The result of `etw stop` if the recording ended before the program.
     variable endedStats {}
     # A file that library/shim/init.tcl deletes when it has added the traces. {}: none.
@@ -55,7 +55,13 @@ proc ::etw::cli::RecordDefaults {options program} {
         dict set options output etw.etl
     }
     if {[dict exists $options all-pids]} {
-        dict set options pids all
+        set options [dict merge {scope all} $options {pids all}]
+    }
+    if {[Option $options scope all] ni {program all}} {
+        Usage "\"--scope\" must be program or all, not \"[dict get $options scope]\"" OPTION --scope
+    }
+    if {![dict exists $options scope] || $program eq ""} {
+        dict set options scope [expr {$program eq "" ? "all" : "program"}]
     }
     if {[dict exists $options trigger]} {
         dict set options trigger [TriggerOf [dict get $options trigger]]
@@ -125,7 +131,7 @@ proc ::etw::cli::KernelDefault {options kind} {
 proc ::etw::cli::RecordRun {session options program} {
     if {![dict exists $options no-script]} {
         set any [Words [Option $options keywords {}]]
-        ::etw enable $session Tcl-Script -pids all {*}[expr {$any eq {} ? {} : [list -any $any]}]
+        ::etw enable $session Tcl-Script -pids [ProviderPids $session $options] {*}[expr {$any eq {} ? {} : [list -any $any]}]
     }
     if {$program eq ""} {
         EnableAll $session $options [Words [list [Option $options pids all]]]
@@ -134,7 +140,7 @@ proc ::etw::cli::RecordRun {session options program} {
         TriggerEnd
         return 0
     }
-    set pid [StartProgram $options $program]
+    set pid [StartProgram $session $options $program]
     EnableAll $session $options [Words [list [Option $options pids $pid]]]
     TriggerStart $session $options
     if {[catch {::etw::lib::child go} message how]} {
@@ -145,10 +151,13 @@ proc ::etw::cli::RecordRun {session options program} {
     return $status
 }
 
-proc ::etw::cli::StartProgram {options program} {
-    variable shimNames
+# Start the program, held. Its environment names the session, in addition to those that this process itself is
+# recorded by: ETW_SCOPE is a list of instances, the newest first.
+proc ::etw::cli::StartProgram {session options program} {
+    variable programNames
+    set before [Environment $programNames]
+    set ::env(ETW_SCOPE) [join [concat [dict get [::etw query $session] instance] [Words [list [Option $before ETW_SCOPE {}]]]] ,]
     if {![dict exists $options no-script]} {
-        set before [Environment $shimNames]
         set ::env(ETW_RECORD) [ShimSettings $options]
         variable packageDir
         set ::env(TCL_LIBRARY) [file nativename [file join $packageDir library shim]]
@@ -158,11 +167,10 @@ proc ::etw::cli::StartProgram {options program} {
     } on error {message how} {
         return -options [dict merge $how [list -errorcode [list CHILD [lindex [dict get $how -errorcode] 1]]]] $message
     } finally {
-        if {[info exists before]} {
-            array unset ::env TCL_LIBRARY
-            array unset ::env ETW_RECORD
-            array set ::env $before
+        foreach name $programNames {
+            array unset ::env $name
         }
+        array set ::env $before
     }
 }
 

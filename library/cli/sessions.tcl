@@ -127,7 +127,7 @@ proc ::etw::cli::StartOptions {options} {
 proc ::etw::cli::EnableAll {session options pids} {
     foreach provider [Option $options provider {}] {
         lassign [SplitProvider $provider] name settings
-        ::etw enable $session $name -pids all {*}$settings
+        ::etw enable $session $name -pids [ProviderPids $session $options] {*}$settings
     }
     set settings [list -pids $pids -stacks [Option $options stacks 0]]
     if {[dict exists $options sample-interval]} {
@@ -143,6 +143,14 @@ proc ::etw::cli::EnableAll {session options pids} {
     if {[info exists groups]} {
         ::etw enable $session kernel $groups {*}$settings
     }
+}
+
+# The processes whose script and provider events a session takes. Windows' own engine filters only by process id.
+proc ::etw::cli::ProviderPids {session options} {
+    if {[Option $options scope all] eq "program" && [dict get [::etw query $session] engine] eq "embedded"} {
+        return scope
+    }
+    return all
 }
 
 proc ::etw::cli::Option {options name default} {

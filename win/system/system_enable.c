@@ -151,6 +151,11 @@ static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *req
 static EtwStatus fillFilters(
         Filters *f, const char *session, const EtwEnable *request, EtwError *err)
 {
+    if (request->scoped) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", session,
+                "session \"%s\" is of the engine \"system\", which has no \"-pids scope\"",
+                session);
+    }
     if (request->pidCount > SYSTEM_MAX_PIDS || request->idCount > SYSTEM_MAX_EVENT_IDS ||
             request->stackIdCount > SYSTEM_MAX_EVENT_IDS) {
         return EtwFail(err, ETW_E_LIMIT, "FILTER", session,

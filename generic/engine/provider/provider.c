@@ -10,6 +10,7 @@
 #include "engine/provider/enable_callbacks.h"
 #include "engine/provider/native_provider.h"
 #include "engine/provider/provider.h"
+#include "engine/shared/process_scope.h"
 #include "engine/shared/testpoint.h"
 #include "engine/shared/writer_threads.h"
 #include "etl/format.h"
@@ -217,6 +218,15 @@ static bool hasId(const RegEnable *e, uint16_t id)
     return i < e->idCount;
 }
 
+static inline bool wantsProcess(const RegEnable *e)
+{
+    if (e->scoped) {
+        return ProcessInScope(e->instance);
+    }
+    /* Most filters have one process, so pids[0] is compared first. */
+    return e->pidCount == 0 || e->pids[0] == OsPid() || hasPid(e, OsPid());
+}
+
 static inline bool wanted(const RegEnable *e, const EtwDescriptor *desc)
 {
     if (desc->level > e->level ||
@@ -224,9 +234,7 @@ static inline bool wanted(const RegEnable *e, const EtwDescriptor *desc)
                     ((desc->keyword & e->any) == 0 || (desc->keyword & e->all) != e->all))) {
         return false;
     }
-    /* Most filters have one process, so pids[0] is compared first. */
-    return (e->pidCount == 0 || e->pids[0] == OsPid() || hasPid(e, OsPid())) &&
-           (e->idCount == 0 || hasId(e, desc->id));
+    return wantsProcess(e) && (e->idCount == 0 || hasId(e, desc->id));
 }
 
 static inline uint8_t *putPieces(uint8_t *at, const Etw_Data *data, int count)

@@ -18,6 +18,7 @@ static void fillEnable(RegEnable *e, const EtwEnable *request)
     e->all = request->all;
     e->pidCount = (uint8_t)request->pidCount;
     e->idCount = (uint8_t)request->idCount;
+    e->scoped = request->scoped;
     if (request->pidCount > 0) {
         memcpy(e->pids, request->pids, (size_t)request->pidCount * sizeof *e->pids);
     }

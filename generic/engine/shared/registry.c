@@ -7,6 +7,7 @@
 #include "engine/shared/registry.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "engine/shared/process_scope.h"
 #include "engine/shared/writer_threads.h"
 #include "semantics/declared_events.h"
 #include <stdio.h>
@@ -297,6 +298,7 @@ Registry *RegOpen(EtwError *err)
     }
     r = atomic_load(&reg.registry);
     if (r == NULL) {
+        ProcessScopeRead();
         status = mapLocked(err);
         r = (Registry *)reg.map.base;
     }

@@ -48,8 +48,8 @@ typedef struct RegEnable {
     uint8_t level;    /* 1-255; 255 for "everything" */
     uint8_t pidCount;
     uint8_t idCount;
-    uint8_t reserved;
-    uint64_t any; /* never 0: all ones for "everything" */
+    uint8_t scoped; /* 1: only processes that are in the session's scope (process_scope.h) */
+    uint64_t any;   /* never 0: all ones for "everything" */
     uint64_t all;
     uint32_t pids[8];
     uint16_t ids[64];

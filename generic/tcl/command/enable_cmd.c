@@ -64,7 +64,8 @@ static int getMasks(Tcl_Interp *interp, const EnableOptions *options, EnableData
     return TCL_OK;
 }
 
-/* The default is this process; -pids all traces all processes of the user. */
+/* The default is this process. "all": all processes of the user. "scope": those that were started with
+ * the session's instance in ETW_SCOPE. */
 static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
 {
     data->enable.pids = data->pids;
@@ -74,7 +75,8 @@ static int getPids(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
         data->enable.pidsByDefault = true;
         return TCL_OK;
     }
-    if (strcmp(Tcl_GetString(list), "all") == 0) {
+    data->enable.scoped = strcmp(Tcl_GetString(list), "scope") == 0;
+    if (data->enable.scoped || strcmp(Tcl_GetString(list), "all") == 0) {
         return TCL_OK;
     }
     return EtwGetNumbers(

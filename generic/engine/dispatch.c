@@ -104,7 +104,10 @@ EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
 {
     EtwSessionConfig own = *config;
     const EtwEngineOps *ops;
-    EtwStatus status = engineFor(config->engine, &own.name, &ops, err);
+    /* Only the embedded engine has lossless sessions. */
+    EtwEngine request = config->engine == ETW_ENGINE_AUTO && config->lossless ? ETW_ENGINE_EMBEDDED
+                                                                              : config->engine;
+    EtwStatus status = engineFor(request, &own.name, &ops, err);
     return status == ETW_OK ? ops->start(&own, err) : status;
 }
 

@@ -40,6 +40,7 @@ typedef struct EtwSessionConfig {
     const char *file; /* UTF-8 path; NULL: none (memory or real time) */
     EtwFileMode mode;
     bool realtime;       /* live consumers may attach */
+    bool lossless;       /* writers wait for a free buffer. Embedded engine, not memory mode */
     uint32_t bufferKB;   /* 0: default 256; 4..1024 */
     uint32_t minBuffers; /* 0: default */
     uint32_t maxBuffers; /* 0: default 128 */
@@ -88,7 +89,7 @@ typedef struct EtwSessionInfo {
     int64_t started;    /* ns since 1970 */
     int64_t duration;   /* ns */
     EtwFileMode mode;
-    bool realtime;
+    bool realtime, lossless;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
     uint32_t buffersUsed, buffersFree; /* in memory, now */
     uint64_t events;                   /* delivered to the file (or, in memory mode, committed) */

@@ -28,6 +28,7 @@ namespace eval ::etw::cli {
             {circular C {} {at --max-size the oldest events make room}}
             {buffer-size b KB {of a buffer}}
             {buffers {} MIN,MAX {how many}}
+            {lossless {} {} {the program waits for the trace's disk instead of losing events}}
             {trigger T {EXPR|error|slow=TIME} {flight recorder: keep the newest events in memory, write them when an event fits}}
             {snapshots {} N {with --trigger: so many traces at most; default 1}}
             {quiet q {} {no summary}}
@@ -47,6 +48,7 @@ namespace eval ::etw::cli {
             {max-size m MB {the trace grows no larger}}
             {buffer-size b KB {of a buffer}}
             {buffers {} MIN,MAX {how many}}
+            {lossless {} {} {traced programs wait for the disk instead of losing events}}
             {quiet q {} {no summary}}
         }
         top {

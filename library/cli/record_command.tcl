@@ -51,6 +51,9 @@ proc ::etw::cli::RecordDefaults {options program} {
         }
         dict set options mode circular
     }
+    if {[dict exists $options lossless] && [dict exists $options trigger]} {
+        Usage "\"--lossless\" and \"--trigger\" exclude each other: a flight recorder overwrites its oldest events" OPTION --lossless
+    }
     if {![dict exists $options output]} {
         dict set options output etw.etl
     }

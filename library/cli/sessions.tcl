@@ -115,7 +115,7 @@ proc ::etw::cli::Describe {args} {
 proc ::etw::cli::StartOptions {options} {
     set start {}
     foreach {ours theirs} {output -file max-size -maxsize buffer-size -buffersize buffers -buffers mode -mode
-            realtime -realtime} {
+            realtime -realtime lossless -lossless} {
         if {[dict exists $options $ours]} {
             dict set start $theirs [dict get $options $ours]
         }

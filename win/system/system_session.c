@@ -271,6 +271,8 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
         wrong = "a private session (-inprocess, -private) writes a sequential or circular file, "
                 "and "
                 "nothing else";
+    } else if (c->lossless) {
+        wrong = "the engine \"system\" has no lossless sessions; \"-engine embedded\" has";
     } else if (c->mode == ETW_FILE_APPEND && c->realtime) {
         wrong = "Windows does not append to a file and serve live consumers in one session";
     } else if (c->mode != ETW_FILE_MEMORY && c->file == NULL && !c->realtime) {

@@ -7,6 +7,7 @@
  */
 #include "base/text.h"
 #include "base/wide.h"
+#include "engine/provider/buffer_wait.h"
 #include "engine/provider/enable_callbacks.h"
 #include "engine/provider/native_provider.h"
 #include "engine/provider/provider.h"
@@ -276,6 +277,9 @@ static inline __attribute__((always_inline)) int writeTo(Ring *ring, const Write
         return ETW_LOST_TOO_BIG;
     }
     record = RingReserve(ring, stream, size, 0);
+    if (__builtin_expect(record == NULL, 0)) {
+        record = BufferWait(ring, stream, size, w->thread);
+    }
     if (__builtin_expect(record == NULL, 0)) {
         atomic_fetch_add_explicit(&ring->streams[stream].lostNoBuffer, 1, memory_order_relaxed);
         return ETW_LOST_NO_BUFFER;

@@ -15,7 +15,7 @@ enum { PATIENCE = 60 * 1000 /* ms for the new process to start its session */ };
 typedef struct Launch {
     char name[256], file[1024]; /* file: "" without a file */
     char tclVersion[32];
-    int32_t mode, realtime;
+    int32_t mode, realtime, lossless;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
     uint32_t starter;
     _Atomic uint32_t done; /* release: the members below are valid */
@@ -31,6 +31,7 @@ static void fillConfig(const Launch *l, EtwSessionConfig *config)
             .file = l->file[0] ? l->file : NULL,
             .mode = (EtwFileMode)l->mode,
             .realtime = l->realtime != 0,
+            .lossless = l->lossless != 0,
             .bufferKB = l->bufferKB,
             .minBuffers = l->minBuffers,
             .maxBuffers = l->maxBuffers,
@@ -105,6 +106,7 @@ static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
     }
     l->mode = c->mode;
     l->realtime = c->realtime;
+    l->lossless = c->lossless;
     l->bufferKB = c->bufferKB;
     l->minBuffers = c->minBuffers;
     l->maxBuffers = c->maxBuffers;

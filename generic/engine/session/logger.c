@@ -92,6 +92,15 @@ void LoggerOnFlush(void *ctx, const EtlFlush *put)
     LoggerNoteFlush(s->ring, put, &s->streams[cpu].cursor, &s->streams[cpus + cpu].cursor);
 }
 
+/* The logger has finished a buffer. */
+static void releaseBuffer(EtwSession *s, uint32_t buffer)
+{
+    RingHeader *h = s->ring->header;
+    RingRelease(s->ring, buffer, h->realtime);
+    atomic_fetch_add_explicit(&h->released, 1, memory_order_relaxed);
+    atomic_store_explicit(&h->stalled, 0, memory_order_relaxed);
+}
+
 /* Free the stream's pinned buffers: those that are on disk, or all. */
 static void releasePinned(EtwSession *s, uint32_t stream, bool all)
 {
@@ -101,7 +110,7 @@ static void releasePinned(EtwSession *s, uint32_t stream, bool all)
         uint32_t buffer = l->pinned;
         l->pinned = s->pinned[buffer].next;
         s->pinnedCount--;
-        RingRelease(s->ring, buffer, s->ring->header->realtime);
+        releaseBuffer(s, buffer);
     }
 }
 
@@ -113,7 +122,7 @@ static void pinBuffer(EtwSession *s, LoggerStream *l, uint32_t buffer)
     uint32_t stream = (uint32_t)(l - s->streams);
     atomic_store(&s->ring->streams[stream].passed, l->events);
     if (s->writer == NULL) {
-        RingRelease(s->ring, buffer, s->ring->header->realtime);
+        releaseBuffer(s, buffer);
         return;
     }
     s->pinned[buffer] = (LoggerPin){RING_NO_BUFFER, RingPosition(&l->cursor)};
@@ -370,6 +379,26 @@ static void drain(EtwSession *s, int64_t margin)
     publishState(s);
 }
 
+/*
+ * If a writer waits for a buffer (lossless sessions): put on disk what was read, so that its buffers are
+ * released. When none is free then, close the buffers that other streams have begun: the next round
+ * reads and releases them.
+ */
+static void relieveWriters(EtwSession *s)
+{
+    uint32_t used, free;
+    if (atomic_exchange(&s->ring->header->starved, 0) == 0) {
+        return;
+    }
+    if (s->pinnedCount > 0) {
+        flushToDisk(s);
+    }
+    RingCount(s->ring, &used, &free);
+    if (free == 0) {
+        RingCloseUsed(s->ring);
+    }
+}
+
 void LoggerDrain(EtwSession *s)
 {
     drain(s, 0);
@@ -467,6 +496,7 @@ static void loggerMain(void *arg)
         OsInstant now;
         OsSharedWakeWait(&s->ring->wake, interval(s));
         drain(s, SETTLE);
+        relieveWriters(s);
         OsNow(&now);
         if (now.steady - s->lastFlush >=
                 (int64_t)atomic_load(&s->ring->header->flushMs) * 1000000) {

@@ -161,6 +161,11 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                           "-mode memory",
                 c->name);
     }
+    if (c->mode == ETW_FILE_MEMORY && c->lossless) {
+        return EtwFail(err, ETW_E_ARG, "LOSSLESS", c->name,
+                "a session of mode memory overwrites its oldest events, so that no writer waits: "
+                "take -lossless away");
+    }
     if (c->bufferKB != 0 && (c->bufferKB < 4 || c->bufferKB > 1024)) {
         return EtwFail(err, ETW_E_ARG, "BUFFERSIZE", c->name,
                 "bad buffer size %u KB: must be 4 to 1024", c->bufferKB);
@@ -238,6 +243,7 @@ static EtwStatus makeRing(
     OsNow(&now);
     h->mode = c->mode;
     h->realtime = c->realtime;
+    h->lossless = c->lossless;
     h->clock = osClock;
     h->ownerPid = OsPid();
     h->owner = RegSelfKey();
@@ -401,10 +407,12 @@ static void finishProc(EtwSession *s, void *arg)
     for (int64_t waited = 0; waited < s->blockTimeout; waited += 20000000) {
         uint32_t used, free;
         RingCount(s->ring, &used, &free);
-        if (used == 0 || h->overwrite) {
+        if ((used == 0 && !atomic_exchange(&h->starved, 0)) || h->overwrite) {
             break;
         }
-        OsSleepNs(20000000); /* an open record of another process: wait for its commit */
+        OsSleepNs(
+                20000000); /* an open record of another process, or a writer that waits for a buffer */
+        RingCloseAll(s->ring);
         LoggerFlush(s);
     }
     if (s->kernel != NULL) {

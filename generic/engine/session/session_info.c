@@ -47,6 +47,7 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
             (atomic_load(&h->stopWall) ? atomic_load(&h->stopWall) : now.wall) - h->startWall;
     info->mode = (EtwFileMode)h->mode;
     info->realtime = h->realtime != 0;
+    info->lossless = h->lossless != 0;
     info->bufferKB = h->bufferSize / 1024;
     info->minBuffers = h->minBuffers;
     info->maxBuffers = atomic_load(&h->maxBuffers);

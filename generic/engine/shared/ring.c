@@ -690,6 +690,18 @@ void RingCloseAll(Ring *ring)
     }
 }
 
+void RingCloseUsed(Ring *ring)
+{
+    for (uint32_t s = 0; s < 2 * ring->cpus; s++) {
+        uint64_t current = atomic_load(&ring->streams[s].current);
+        uint32_t index = (uint32_t)current - 1;
+        if (index < ring->bufferCount &&
+                (uint32_t)atomic_load(&ring->buffers[index].reserve) != 0) {
+            closeCurrent(ring, current); /* a buffer that is used stays so until it is closed */
+        }
+    }
+}
+
 void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr)
 {
     uint32_t used = 0;

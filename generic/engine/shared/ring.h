@@ -168,6 +168,9 @@ void RingReplenish(Ring *ring, uint32_t wanted);
 void RingSweep(Ring *ring);
 /* Close every stream's current buffer (session stop). */
 void RingCloseAll(Ring *ring);
+/* Close every stream's current buffer that has events. An empty one has nothing to read, so that it would
+ * never be released. */
+void RingCloseUsed(Ring *ring);
 /* Number of committed records in all buffers. Walks them, so only for queries. Records after a hole are not counted. */
 uint64_t RingEvents(const Ring *ring);
 /* Number of events that writers have overwritten. */

@@ -26,7 +26,7 @@ enum {
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
 #define REG_MAGIC 0x3447455257544545ull  /* "EETWREG4" */
-#define RING_MAGIC 0x354e455357544545ull /* "EETWSEN5" */
+#define RING_MAGIC 0x364e455357544545ull /* "EETWSEN6" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -199,7 +199,8 @@ typedef struct RingHeader {
     uint32_t minBuffers;
     uint32_t mode; /* EtwFileMode */
     uint32_t realtime;
-    uint32_t clock; /* EtwClock */
+    uint32_t lossless; /* writers wait for a free buffer (provider/buffer_wait.h) */
+    uint32_t clock;    /* EtwClock */
     uint32_t ownerPid, starter;
     uint32_t owner;     /* key of the owner (process_key.h) */
     uint32_t overwrite; /* writers reuse the oldest closed buffer when none is free */
@@ -220,6 +221,10 @@ typedef struct RingHeader {
     _Atomic uint32_t consumers;  /* live ones */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
     _Atomic uint32_t wake;       /* OsSharedWake of the logger */
+    /* Lossless sessions. starved: a writer waits; the logger resets it. stalled: a writer has waited in
+     * vain, so that others do not wait; reset when the logger releases a buffer. released: how many it has. */
+    _Atomic uint32_t starved, stalled;
+    _Atomic uint64_t released;
     /* For recovery: */
     _Atomic uint32_t fileNumber; /* new-file mode */
     _Atomic int64_t aliveWall;   /* the logger's last round */

@@ -20,6 +20,7 @@ typedef struct StartOptions {
     Tcl_Obj *file;
     Tcl_Obj *buffers;
     int realtime;
+    int lossless;
     int mode;
     int engine;
     int kernelLogger;
@@ -41,6 +42,7 @@ static const EtwOption startOptions[] = {
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
         {"-inprocess", ETW_OPT_OBJ, AT(inProcess), 0, 0, 0, NULL},
         {"-kernellogger", ETW_OPT_BOOL, AT(kernelLogger), 0, 0, 0, NULL},
+        {"-lossless", ETW_OPT_BOOL, AT(lossless), 0, 0, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
         {"-mode", ETW_OPT_ENUM, AT(mode), 0, 0, 0, modeNames},
         {"-pids", ETW_OPT_LIST, AT(pids), 0, 0, 0, NULL},
@@ -94,6 +96,7 @@ Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)
     EtwPut(dict, "state", Tcl_NewStringObj(info->state, -1));
     EtwPut(dict, "mode", Tcl_NewStringObj(modeNames[info->mode], -1));
     EtwPut(dict, "realtime", Tcl_NewBooleanObj(info->realtime));
+    EtwPut(dict, "lossless", Tcl_NewBooleanObj(info->lossless));
     putCount(dict, "instance", info->instance);
     putCount(dict, "owner", info->ownerPid);
     putCount(dict, "starter", info->starter);
@@ -168,6 +171,7 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
     config->detached = options->detached != 0;
     config->kernelLogger = options->kernelLogger != 0;
     config->realtime = options->realtime != 0;
+    config->lossless = options->lossless != 0;
     config->bufferKB = (uint32_t)options->bufferKB;
     config->flushMs = (uint32_t)options->flushMs;
     config->maxMB = (uint32_t)options->maxMB;

@@ -130,12 +130,14 @@ void OsSharedWakeClose(OsSharedWake *wake)
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 static Ring ring;
-static RingCursor cursor;
+static RingCursor cursors[2]; /* of the logger: one a stream */
 static int lastRead[WRITERS], readCount[WRITERS];
 static RingReader reader; /* of a live consumer */
 static int lastSeen[WRITERS], seenCount[WRITERS];
 static uint32_t ended; /* writers */
 static bool commitsEarly;
+static bool waits; /* writers of a lossless session, as buffer_wait.c has them: each has a stream */
+static uint32_t starved;
 
 /* A mortal process may be killed before any of its atomic operations. */
 void ModelStep(void)
@@ -150,14 +152,16 @@ void ModelStep(void)
 #define PUBLISH(word) ModelPublish(&(word), sizeof(word))
 static void publish(void)
 {
-    RingStream *s = &ring.streams[0];
     PUBLISH(ended);
+    PUBLISH(starved);
     for (int i = 0; i < 4; i++) {
         PUBLISH(processes[i].dead);
     }
     PUBLISH(ring.header->maxBuffers);
-    PUBLISH(s->current);
-    PUBLISH(s->sequence);
+    for (int i = 0; i < 2; i++) {
+        PUBLISH(ring.streams[i].current);
+        PUBLISH(ring.streams[i].sequence);
+    }
     for (uint32_t i = 0; i < ring.bufferCount; i++) {
         RingBuffer *b = &ring.buffers[i];
         PUBLISH(b->reserve);
@@ -177,12 +181,12 @@ static void publish(void)
     }
 }
 
-static void begin(bool overwrite)
+static void begin(bool overwrite, bool waiting)
 {
     RingConfig config = {.instance = 1,
             .cpus = 1,
             .bufferSize = 2 * RECORD,
-            .buffers = 3,
+            .buffers = waiting ? 1 : 3,
             .overwrite = overwrite};
     ticks = 0;
     ended = 0;
@@ -196,14 +200,22 @@ static void begin(bool overwrite)
     RingReaderInit(&reader, 0);
     RingCreate(&ring, "", &config, NULL);
     publish();
-    memset(&cursor, 0, sizeof cursor);
-    cursor.buffer = RING_NO_BUFFER;
+    waits = waiting;
+    starved = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        cursors[i] = (RingCursor){.stream = i, .buffer = RING_NO_BUFFER};
+    }
 }
 
 static void writeEvents(int writer)
 {
     for (int i = 1; i <= modelEvents; i++) {
-        RingRecord *record = RingReserve(&ring, 0, RECORD, 0);
+        RingRecord *record = RingReserve(&ring, waits ? (uint32_t)writer : 0, RECORD, 0);
+        while (waits && record == NULL) {
+            atomic_store(&starved, 1);
+            ModelYield();
+            record = RingReserve(&ring, (uint32_t)writer, RECORD, 0);
+        }
         if (record == NULL) {
             processes[writer].refused++;
             continue;
@@ -249,14 +261,14 @@ static void readEvent(const RingRecord *record)
 }
 
 /* One round of the logger. False: nothing was there. */
-static bool readRound(bool keep, bool allEnded)
+static bool readRound(RingCursor *cursor, bool keep, bool allEnded)
 {
     RingRecord *record;
     uint32_t size, buffer;
-    switch (RingPeek(&ring, &cursor, &record, &size, &buffer)) {
+    switch (RingPeek(&ring, cursor, &record, &size, &buffer)) {
     case RING_RECORD:
         readEvent(record);
-        RingAdvance(&cursor, size);
+        RingAdvance(cursor, size);
         return true;
     case RING_DONE:
         RingRelease(&ring, buffer, keep);
@@ -265,11 +277,11 @@ static bool readRound(bool keep, bool allEnded)
         }
         return true;
     case RING_BLOCKED:
-        if (RingAbandon(&ring, &cursor)) {
+        if (RingAbandon(&ring, cursor)) {
             return true;
         }
         if (allEnded) { /* a hole: its writer was killed before it marked the record */
-            RingSkip(&ring, &cursor);
+            RingSkip(&ring, cursor);
             return true;
         }
         return false;
@@ -286,7 +298,14 @@ static void runLogger(bool keep)
 {
     for (;;) {
         bool allEnded = atomic_load_explicit(&ended, memory_order_acquire) == WRITERS;
-        if (!readRound(keep, allEnded)) {
+        bool any = readRound(&cursors[0], keep, allEnded);
+        if (waits) {
+            any |= readRound(&cursors[1], keep, allEnded);
+            if (atomic_exchange_explicit(&starved, 0, memory_order_acq_rel) != 0) {
+                RingCloseUsed(&ring);
+            }
+        }
+        if (!any) {
             if (allEnded) {
                 return;
             }
@@ -317,6 +336,17 @@ static void checkAll(void)
     ModelCheck(freeCount + 1 >= ring.bufferCount, "all buffers but the current one are free again");
 }
 
+/* With one buffer for two writers, which wait for it: none is refused. */
+static void checkWaiting(void)
+{
+    checkAll();
+    for (int w = 0; w < WRITERS; w++) {
+        ModelCheck(processes[w].refused == 0 &&
+                           __builtin_popcount((unsigned)processes[w].acknowledged) == modelEvents,
+                "every event is written");
+    }
+}
+
 /* A live consumer, while the logger and the writers reuse buffers. */
 static void runReader(void)
 {
@@ -341,16 +371,21 @@ static void runReader(void)
 
 static void beginPlain(void)
 {
-    begin(false);
+    begin(false, false);
 }
 static void beginDefect(void)
 {
-    begin(false);
+    begin(false, false);
     commitsEarly = true;
 }
 static void beginOverwrite(void)
 {
-    begin(true);
+    begin(true, false);
+}
+
+static void beginWaiting(void)
+{
+    begin(false, true);
 }
 
 /* Two writers and the logger, which frees each buffer. */
@@ -409,7 +444,7 @@ static void checkOverwritten(void)
     }
     ModelCheck(acknowledged == there + (int)RingOverwritten(&ring),
             "each event is there or counted as overwritten");
-    while (readRound(true, true)) {
+    while (readRound(&cursors[0], true, true)) {
     }
     for (int w = 0; w < WRITERS; w++) {
         there -= __builtin_popcount((unsigned)readCount[w]);
@@ -437,7 +472,7 @@ static void checkOverwrittenKilled(void)
 {
     int acknowledged = 0, there;
     RingSweep(&ring);
-    while (readRound(true, true)) {
+    while (readRound(&cursors[0], true, true)) {
     }
     there = (int)RingOverwritten(&ring);
     for (int w = 0; w < WRITERS; w++) {
@@ -453,6 +488,7 @@ const ModelScenario modelScenarios[] = {
         {"defect", 3, beginDefect, plain, checkAll},
         {"plain", 3, beginPlain, plain, checkAll},
         {"killed", 3, beginPlain, killed, checkAll},
+        {"waiting", 3, beginWaiting, plain, checkWaiting},
         {"kept", 3, beginPlain, kept, checkAll},
         {"consumed", 4, beginPlain, consumed, checkAll},
         {"overwritten", 2, beginOverwrite, overwritten, checkOverwritten},

@@ -122,11 +122,13 @@ proc ::etw::cli::NoteUntraced {hasRun name} {
     set untraced {}
 }
 
-# Programs other than Tcl's have only kernel events: the default is the group process.
+# Programs other than Tcl's have only kernel events: the default is the group process. `kernel-default` is set if the
+# recording goes on where this user may not trace the kernel, because the scripts of child processes remain.
 proc ::etw::cli::KernelDefault {options kind} {
     if {$kind ne "tcl" && ![dict exists $options kernel] && ![dict exists $options provider]
             && [::etw pkgconfig get kernel]} {
         dict set options kernel process
+        dict set options kernel-default [expr {![dict exists $options no-script]}]
     }
     return $options
 }

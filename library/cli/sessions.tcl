@@ -129,6 +129,17 @@ proc ::etw::cli::EnableAll {session options pids} {
         lassign [SplitProvider $provider] name settings
         ::etw enable $session $name -pids [ProviderPids $session $options] {*}$settings
     }
+    try {
+        EnableKernel $session $options $pids
+    } trap {ETW ACCESS} {message how} - trap {ETW UNSUPPORTED} {message how} {
+        if {![Option $options kernel-default 0]} {
+            return -options $how $message
+        }
+        Note "only script events are recorded, no kernel events: $message"
+    }
+}
+
+proc ::etw::cli::EnableKernel {session options pids} {
     set settings [list -pids $pids -stacks [Option $options stacks 0]]
     if {[dict exists $options sample-interval]} {
         lappend settings -interval [dict get $options sample-interval]

@@ -138,8 +138,9 @@ static void describe(EtwText *out, const EtwCallNode *node)
         if (s->calls > 1) {
             EtwTextPrintf(out, "*%u", (unsigned)s->calls);
         }
-        EtwTextPrintf(out, " %u/%u%s%s%s", (unsigned)(s->total / US), (unsigned)(s->self / US),
-                s->errors ? "!error" : "", s->cut ? "!cut" : "", s->asleep ? "!asleep" : "");
+        EtwTextPrintf(out, " %u/%u%s%s%s%s", (unsigned)(s->total / US), (unsigned)(s->self / US),
+                s->errors ? "!error" : "", s->cut ? "!cut" : "", s->asleep ? "!asleep" : "",
+                s->lost ? "!lost" : "");
         if (list[i]->first != NULL) {
             EtwTextStr(out, " (");
             describe(out, list[i]);
@@ -294,6 +295,65 @@ static void testNextBlock(void)
     finish();
 }
 
+/*
+ * Calls in three interpreters, of which the second one calls back into the first. Each single event is left
+ * out: the others are counted as before, and the missing leave of a call with a traced caller is called lost.
+ */
+static void testEachEventLost(void)
+{
+    static const struct {
+        uint64_t id;
+        int depth; /* 0: a leave */
+        const char *command, *context;
+    } trace[] = {{1, 1, "a", "::"}, {2, 2, "b", "::a"}, {2, 0, "", ""}, {257, 1, "kid", "::"},
+            {258, 2, "inner", "::kid"}, {258, 0, "", ""}, {3, 2, "alias", "::a"}, {3, 0, "", ""},
+            {259, 2, "inner", "::kid"}, {513, 1, "third", "::"}, {514, 2, "deep", "::third"},
+            {514, 0, "", ""}, {513, 0, "", ""}, {259, 0, "", ""}, {257, 0, "", ""},
+            {4, 2, "c", "::a"}, {4, 0, "", ""}, {1, 0, "", ""}};
+    enum { EVENTS = sizeof trace / sizeof trace[0], CALLS = EVENTS / 2 };
+    for (int missing = 0; missing < EVENTS; missing++) {
+        begin(single);
+        for (int i = 0; i < EVENTS; i++) {
+            if (i == missing) {
+                continue;
+            }
+            if (trace[i].depth > 0) {
+                enter(10 * i, trace[i].id, trace[i].depth, trace[i].command, trace[i].context);
+            } else {
+                leave(10 * i, trace[i].id, 0);
+            }
+        }
+        tree();
+        bool ofLeave = trace[missing].depth == 0;
+        bool nested = trace[missing].id % 256 != 1; /* not the outermost of its interpreter */
+        bool outermost = trace[missing].id == 1;
+        CHECK_EQ(calls->calls, CALLS - !ofLeave);
+        CHECK_EQ(calls->unmatched, !ofLeave);
+        CHECK_EQ(calls->lost, ofLeave && nested);
+        CHECK_EQ(calls->cut, ofLeave && outermost);
+        CHECK_EQ(calls->asleep, ofLeave && !nested && !outermost);
+        finish();
+    }
+}
+
+/* A coroutine that never comes back is asleep, also when the calls around it are left. */
+static void testAsleepIsNotLost(void)
+{
+    begin(single);
+    enter(0, 1, 1, "main", "::");
+    enter(10, 2, 2, "start", "::main");
+    enter(20, 3, 1, "gen", "::");
+    enter(30, 4, 2, "inner", "::gen"); /* yields */
+    leave(40, 2, 0);
+    leave(50, 1, 0);
+    enter(60, 5, 1, "next", "::");
+    leave(70, 5, 0);
+    tree();
+    CHECK_EQ(calls->lost, 0);
+    CHECK_EQ(calls->asleep, 2);
+    finish();
+}
+
 /* A lost leave costs its call, not those around it. */
 static void testLost(void)
 {
@@ -306,7 +366,7 @@ static void testLost(void)
     leave(50, 1, 0);
     enter(60, 5, 1, "a", "::");
     leave(70, 5, 0);
-    CHECK_STR(tree(), "a 40/20 (b 10/10!asleep c 10/10) a 10/10");
+    CHECK_STR(tree(), "a 40/20 (b 10/10!lost c 10/10) a 10/10");
     CHECK_EQ(calls->unmatched, 1);
     finish();
 }
@@ -825,6 +885,8 @@ int main(int argc, char **argv)
     CHECK_RUN(testAsleepAtTheEnd);
     CHECK_RUN(testInterpreters);
     CHECK_RUN(testNextBlock);
+    CHECK_RUN(testEachEventLost);
+    CHECK_RUN(testAsleepIsNotLost);
     CHECK_RUN(testLost);
     CHECK_RUN(testCut);
     CHECK_RUN(testThreads);

@@ -172,8 +172,8 @@ static void addMarks(EtwText *out, const EtwCallStats *s)
     const struct {
         uint64_t count;
         const char *what;
-    } marks[] = {{s->errors, "error"}, {s->cut, "cut"}, {s->asleep, "asleep"}};
-    for (int i = 0; i < 3; i++) {
+    } marks[] = {{s->errors, "error"}, {s->cut, "cut"}, {s->asleep, "asleep"}, {s->lost, "lost"}};
+    for (int i = 0; i < 4; i++) {
         if (marks[i].count > 0) {
             EtwTextPrintf(out, "  !%s", marks[i].what);
         }
@@ -415,7 +415,7 @@ void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out)
 {
     size_t count;
     const EtwCallRow **rows = EtwCallRows(calls, &count);
-    EtwTextPrintf(out, "%s,calls,total,self,wait,min,p50,p99,max,errors,cut,asleep\n",
+    EtwTextPrintf(out, "%s,calls,total,self,wait,min,p50,p99,max,errors,cut,asleep,lostleaves\n",
             calls->config.byLine ? "line" : "proc");
     for (size_t i = 0; i < count; i++) {
         const EtwCallStats *s = &rows[i]->stats;
@@ -424,8 +424,8 @@ void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out)
         EtwAddCsv(out, rows[i]->name);
         addNumbers(out,
                 (uint64_t[]){s->calls, s->total, s->self, EtwCostsWait(&s->own), s->min, p50, p99,
-                        s->max, s->errors, s->cut, s->asleep},
-                11);
+                        s->max, s->errors, s->cut, s->asleep, s->lost},
+                12);
         EtwTextChar(out, '\n');
     }
     EtwFree(rows);
@@ -448,14 +448,15 @@ static void addCsvNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *n
     EtwAddCsv(out, node->text ? node->text : node->row->name);
     addNumbers(out,
             (uint64_t[]){(uint64_t)node->start, s->calls, s->total, s->self, EtwCostsWait(&s->own),
-                    s->errors, s->cut, s->asleep},
-            8);
+                    s->errors, s->cut, s->asleep, s->lost},
+            9);
     EtwTextChar(out, '\n');
 }
 
 void EtwCallsTreeCsv(const EtwCalls *calls, EtwText *out)
 {
-    EtwTextStr(out, "pid,tid,depth,call,start,calls,total,self,wait,errors,cut,asleep\n");
+    EtwTextStr(
+            out, "pid,tid,depth,call,start,calls,total,self,wait,errors,cut,asleep,lostleaves\n");
     for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
         walk(calls, t, addCsvNode, NULL, out);
     }
@@ -495,6 +496,7 @@ static void addJsonStats(EtwText *out, const EtwCallStats *s)
     addKey(out, "errors", s->errors);
     addKey(out, "cut", s->cut);
     addKey(out, "asleep", s->asleep);
+    addKey(out, "lostleaves", s->lost);
     addJsonCosts(out, "own", &s->own);
     addJsonCosts(out, "all", &s->all);
 }
@@ -550,6 +552,7 @@ void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
     addKey(out, "calls", calls->calls);
     addKey(out, "cut", calls->cut);
     addKey(out, "asleep", calls->asleep);
+    addKey(out, "lostleaves", calls->lost);
     addKey(out, "unmatched", calls->unmatched);
     if (calls->folded > 0) {
         addKey(out, "folded", calls->folded);

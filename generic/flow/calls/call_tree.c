@@ -428,7 +428,10 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     f->use = EtwCallUseOf(c, t, c->base.config.byLine ? lineOf(c, enter) : f->proc);
     f->placeless = c->base.config.byLine && enter->fileSize == 0 && enter->line == 0;
     countUse(f->use, 1);
-    f->parentId = t->interps[interp].top >= 0 ? t->stack[t->interps[interp].top]->id : 0;
+    const CallFrame *caller = t->interps[interp].top >= 0 ? t->stack[t->interps[interp].top] : NULL;
+    f->parentId = caller != NULL ? caller->id : 0;
+    f->nested =
+            caller != NULL && caller->depth == enter->depth - 1 && isCalled(caller->proc, enter);
     if (c->base.config.tree) {
         addToTree(c, t, f, enter);
     }
@@ -613,18 +616,23 @@ CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter)
     return t == NULL && enter ? threadNew(c, event) : t;
 }
 
-static void markOpen(Calls *c, CallFrame *f, bool running)
+/* Why a call was never left. */
+typedef enum Open { CUT, ASLEEP, LOST } Open;
+
+static void markOpen(Calls *c, CallFrame *f, Open why)
 {
     EtwCallStats *stats[3] = {
             &f->use->row->stats, &f->thread->root->stats, f->node ? &f->node->stats : NULL};
     for (int i = 0; i < 3; i++) {
         if (stats[i] != NULL) {
-            stats[i]->cut += running;
-            stats[i]->asleep += !running;
+            stats[i]->cut += why == CUT;
+            stats[i]->asleep += why == ASLEEP;
+            stats[i]->lost += why == LOST;
         }
     }
-    c->base.cut += running;
-    c->base.asleep += !running;
+    c->base.cut += why == CUT;
+    c->base.asleep += why == ASLEEP;
+    c->base.lost += why == LOST;
 }
 
 void EtwCallThreadEnd(Calls *c, CallThread *t)
@@ -632,8 +640,8 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
     account(t, t->last);
     while (t->count > 0) {
         CallFrame *f = pop(c, t, ETW_CALL_OPEN);
-        markOpen(c, f, true);
-        drop(c, f);
+        markOpen(c, f, CUT);
+        f->batch = 0; /* it stays in the table: markAsleep looks for callers that were left */
     }
     EtwFree(t->stack);
     t->stack = NULL;
@@ -683,11 +691,17 @@ EtwCalls *EtwCallsNew(const EtwCallsConfig *config, EtwSchemaStore *store)
     return &c->base;
 }
 
+/*
+ * A suspended call. A coroutine's calls nest, too: if the caller was left, so was the call before. Its
+ * leave is missing.
+ */
 static void markAsleep(void *ctx, EtwTableNode *node)
 {
+    Calls *c = ctx;
     CallFrame *f = (CallFrame *)node;
     if (f->index < 0 && f->batch != 0) {
-        markOpen(ctx, f, false);
+        bool left = f->nested && frameById(c, f->thread, f->parentId) == NULL;
+        markOpen(c, f, left ? LOST : ASLEEP);
         f->batch = 0;
     }
 }

@@ -49,6 +49,7 @@ typedef struct EtwCallStats {
     uint64_t errors;   /* left with code 1 */
     uint64_t cut;      /* never left: the thread or the trace ended */
     uint64_t asleep;   /* the same, of calls suspended by yield (or whose leave was lost) */
+    uint64_t lost;     /* the same, of calls whose caller was left: their leave was lost */
     uint64_t total;    /* ns on the stack; in a recursion only of the outermost call */
     uint64_t self;     /* of these without callees; samples: without a called function */
     uint64_t min, max; /* of a single completed call */
@@ -143,7 +144,7 @@ typedef struct EtwCalls {
     EtwCallNode *threads; /* threads with calls, in order of first call */
     uint64_t events;      /* including the kernel's */
     EtwCallsLeft left;
-    uint64_t calls, cut, asleep;
+    uint64_t calls, cut, asleep, lost;
     uint64_t unmatched; /* leaves without enter: begun before the trace or -from, or lost */
     uint64_t waits;     /* switches of threads with calls; 0: the trace has no waits */
     uint64_t folded;    /* calls of the tree's last level */

@@ -37,6 +37,7 @@ typedef struct CallFrame {
     struct CallFrame *older, *younger; /* in the list of the place */
     struct CallThread *thread;
     uint64_t id, parentId; /* parentId: the call below it in its interpreter; 0: none */
+    bool nested;           /* parentId is its caller by name and depth, which it cannot outlive */
     uint64_t batch;        /* the same for calls that were suspended together */
     int index;             /* on the stack; -1: suspended */
     int depth, interp;

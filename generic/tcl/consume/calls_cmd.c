@@ -66,6 +66,7 @@ static void putStats(Tcl_Obj *dict, const EtwCallStats *s)
     EtwPut(dict, "errors", EtwUint64Obj(s->errors));
     EtwPut(dict, "cut", EtwUint64Obj(s->cut));
     EtwPut(dict, "asleep", EtwUint64Obj(s->asleep));
+    EtwPut(dict, "lostleaves", EtwUint64Obj(s->lost));
     EtwPut(dict, "own", costsObj(&s->own));
     EtwPut(dict, "all", costsObj(&s->all));
 }
@@ -198,6 +199,7 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
     EtwPut(dict, "calls", EtwUint64Obj(calls->calls));
     EtwPut(dict, "cut", EtwUint64Obj(calls->cut));
     EtwPut(dict, "asleep", EtwUint64Obj(calls->asleep));
+    EtwPut(dict, "lostleaves", EtwUint64Obj(calls->lost));
     EtwPut(dict, "unmatched", EtwUint64Obj(calls->unmatched));
     if (calls->folded > 0) {
         EtwPut(dict, "folded", EtwUint64Obj(calls->folded));
@@ -227,6 +229,8 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
     const EtwReadNote notes[] = {
             {calls->cut, "cut: still running when their thread or the trace ended"},
             {calls->asleep, "asleep: never came back from yield (or their leaves were lost)"},
+            {calls->lost,
+                    "lost: without a leave, although their caller was left: the leave was lost"},
             {calls->unmatched, "left without an enter, not counted: begun before, or lost"},
             {calls->folded,
                     "deeper than the 500 levels of the tree: counted as \"" ETW_CALL_DEEPER "\""},

@@ -77,6 +77,7 @@ make_deb() {
         pkglibdir="/usr/lib/tcltk/$multiarch/etw$version" >&2
     main=$stage/all
     find "$main" -name '*.so' -exec strip --strip-unneeded {} +
+    find "$main" -name etw-logger -exec strip {} +
     mkdir -p "$main/usr/share/man/man3" "$main/usr/share/doc/tcl-etw"
     for page in "$main"/usr/share/man/mann/*.n; do
         sed 's/^\(\.TH "[^"]*"\) n /\1 3tcl /' "$page" >"$main/usr/share/man/man3/$(basename "$page" .n).3tcl"

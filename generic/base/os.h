@@ -204,14 +204,17 @@ static inline void *OsThreadSlotGet(void)
 void OsThreadSlotSet(void *value, void (*destroy)(void *));
 
 /*
- * Run `proc(argument)` in a new process that outlives this one. It has neither this process's
- * terminal nor its open files and directory. It ends when proc returns, without exit handlers.
- * *pidPtr: its process id. Windows: the new process calls the function OS_DETACHED_ENTRY of this
- * library.
+ * Start the logger process, which outlives this one, with one argument of at most 1000 bytes. *pidPtr: its process
+ * id. Linux: the program etw-logger, which calls OsDetachedEnter; ETW_E_LOOKUP: it is not installed. Windows: rundll32
+ * calls the function OS_DETACHED_ENTRY of this library.
  */
 #define OS_DETACHED_ENTRY "EtwDetachedLogger"
-EtwStatus OsDetach(void (*proc)(const char *argument), const char *argument, uint32_t *pidPtr,
-        EtwError *errPtr);
+EtwStatus OsDetach(const char *argument, uint32_t *pidPtr, EtwError *errPtr);
+/*
+ * Linux, in the program etw-logger, which has one thread: leave the starter's terminal, files and directory. Returns
+ * in a forked child, whose process id the starter has received. False: failed, and the starter has the reason.
+ */
+bool OsDetachedEnter(void);
 
 /* ---- Files and mappings ---------------------------------------------------------------------- */
 

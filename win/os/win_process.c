@@ -81,15 +81,13 @@ static bool ownLibrary(wchar_t *path, DWORD size)
            GetModuleFileNameW(self, path, size) < size;
 }
 
-EtwStatus OsDetach(
-        void (*proc)(const char *argument), const char *argument, uint32_t *pidPtr, EtwError *err)
+EtwStatus OsDetach(const char *argument, uint32_t *pidPtr, EtwError *err)
 {
     wchar_t library[1024], system[MAX_PATH], line[3000];
     wchar_t *wide = OsWinFromUtf8(argument);
     STARTUPINFOW start = {.cb = sizeof start};
     PROCESS_INFORMATION process;
     BOOL made;
-    (void)proc; /* the entry point calls it */
     if (!ownLibrary(library, 1024)) {
         EtwFree(wide);
         return EtwFail(err, ETW_E_UNSUPPORTED, "DETACHED", "",

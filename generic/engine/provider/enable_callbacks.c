@@ -268,14 +268,3 @@ void CallbackCaptureState(RegProvider *provider)
     RegUnlock();
     callHooks(provider);
 }
-
-void CallbackRemoveAll(void)
-{
-    RegLockLocal();
-    while (hooks != NULL) {
-        Hook *h = hooks;
-        hooks = h->next;
-        EtwFree(h);
-    }
-    RegUnlock();
-}

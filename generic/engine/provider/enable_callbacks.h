@@ -16,7 +16,5 @@ void CallbackNotify(RegProvider *provider);
 void CallbackCaptureState(RegProvider *provider);
 /* Remove its callbacks; wait for one that runs on another thread. Not under the registry's lock. */
 void CallbackRemoveProvider(const RegProvider *provider);
-/* Remove all callbacks without a call, in a forked process that does not use them. */
-void CallbackRemoveAll(void);
 
 #endif

@@ -2,22 +2,32 @@
  * engine/session/detached_logger.c --
  *
  *	Sessions that run in a separate logger process, so that the process that starts them may
- *	end. The logger process runs this library, ends with its session, and is controlled like any
- *	other owner (session_control.c). The configuration and the result of the start are passed
- *	through a file in the runtime directory that both processes map.
+ *	end. The logger process ends with its session, and is controlled like any other owner
+ *	(session_control.c). The configuration and the result of the start are passed through a file
+ *	in the runtime directory that both processes map.
+ *
+ *	The logger process executes a program of its own: on Linux etw-logger (unix/logger), on
+ *	Windows rundll32 with this library. A forked copy of the starting program would not do: other
+ *	threads of it may hold locks at the fork (those of time zones, of the dynamic linker, of the program itself), which
+ *	nothing releases in the copy. Other programs that could be executed are not always there (the
+ *	tool etw, tclsh) or belong to the host (/proc/self/exe).
  */
-#include "engine/provider/enable_callbacks.h"
 #include "engine/session/session.h"
 #include <stdio.h>
 
 enum { PATIENCE = 60 * 1000 /* ms for the new process to start its session */ };
 
+/* Of both processes; another version has other sizes of the shared structures. */
+#define LAUNCH_MAGIC (0x31484e4c57544545ull ^ sizeof(Launch) ^ sizeof(Registry) << 20 ^ RING_MAGIC)
+
 typedef struct Launch {
+    uint64_t magic;
     char name[256], file[1024]; /* file: "" without a file */
     char tclVersion[32];
     int32_t mode, realtime, lossless;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
     uint32_t starter;
+    char program[256];     /* of the starter */
     _Atomic uint32_t done; /* release: the members below are valid */
     int32_t status;
     EtwError error;
@@ -40,21 +50,21 @@ static void fillConfig(const Launch *l, EtwSessionConfig *config)
             .starter = l->starter};
 }
 
-/*
- * In a forked process: drop the registrations of the parent's providers. The engine's own provider
- * stays, because its events may be in use.
- */
-static void dropParentState(void)
+/* Sessions are shared in the directory of the launch file, whatever this process's environment says. */
+static void shareDirOf(const char *path)
 {
-    CallbackRemoveAll();
-    Etw_Provider *own = EtwOwnProvider();
-    if (own != NULL && RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
-        RegKeepOnly((const RegProvider *)own);
-        RegUnlock();
+    char dirOf[1024];
+    snprintf(dirOf, sizeof dirOf, "%s", path);
+    for (char *end = dirOf + strlen(dirOf); end > dirOf; end--) {
+        if (*end == '/' || *end == '\\') {
+            *end = '\0';
+            break;
+        }
     }
+    RegUseDir(dirOf);
 }
 
-static void loggerProcess(const char *path)
+void DetachedRun(const char *path)
 {
     OsMap map = {0};
     EtwSessionConfig config;
@@ -66,10 +76,16 @@ static void loggerProcess(const char *path)
         return; /* the starter has given up */
     }
     l = (Launch *)map.base;
-    fillConfig(l, &config);
-    EtwSetTclVersion(l->tclVersion);
-    dropParentState();
-    status = SessionStartLocal(&config, &err);
+    if (l->magic == LAUNCH_MAGIC) {
+        shareDirOf(path);
+        fillConfig(l, &config);
+        EtwSetTclVersion(l->tclVersion);
+        SessionSetProgram(l->program);
+        status = SessionStartLocal(&config, &err);
+    } else {
+        status = EtwFail(&err, ETW_E_STATE, "LOGGER", "",
+                "the logger program is of another version of etw than this program");
+    }
     l->status = status;
     l->error = err;
     atomic_store_explicit(&l->done, 1, memory_order_release);
@@ -88,7 +104,7 @@ void __stdcall EtwDetachedLogger(void *window, void *module, char *argument, int
     (void)window;
     (void)module;
     (void)show;
-    loggerProcess(argument);
+    DetachedRun(argument);
 }
 #endif
 
@@ -96,7 +112,9 @@ void __stdcall EtwDetachedLogger(void *window, void *module, char *argument, int
 
 static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
 {
+    l->magic = LAUNCH_MAGIC;
     snprintf(l->name, sizeof l->name, "%s", c->name);
+    OsProgramName(l->program, sizeof l->program);
     snprintf(l->tclVersion, sizeof l->tclVersion, "%s", EtwTclVersion());
     if (c->file != NULL) {
         OsFullPath(c->file, l->file, sizeof l->file);
@@ -161,7 +179,7 @@ EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *err)
     }
     if (status == ETW_OK) {
         OsFullPath(path, argument, sizeof argument);
-        status = OsDetach(loggerProcess, argument, &pid, err);
+        status = OsDetach(argument, &pid, err);
     }
     if (status == ETW_OK) {
         status = waitForStart(l, pid, err);

@@ -203,6 +203,12 @@ void EmbeddedProviders(bool (*visit)(void *ctx, const EtwProviderInfo *info), vo
 /* ---- The session's own events ---------------------------------------------------------------- */
 
 static char tclVersion[32];
+static char starterProgram[256]; /* of the process that started this logger process; "": none */
+
+void SessionSetProgram(const char *name)
+{
+    snprintf(starterProgram, sizeof starterProgram, "%s", name);
+}
 
 void EtwSetTclVersion(const char *version)
 {
@@ -264,7 +270,7 @@ void EtwSessionWriteHost(Ring *ring)
     at += 4;
     at += putText(at, clocks[osClock]);
     OsProgramName(program, sizeof program);
-    at += putText(at, program);
+    at += putText(at, starterProgram[0] != '\0' ? starterProgram : program);
     writeOwn(ring, sessionEvent(ETW_SESSION_HOST), payload, (size_t)(at - payload));
 }
 

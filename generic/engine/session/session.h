@@ -136,6 +136,8 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info);
 /* ---- enable.c -------------------------------------------------------------------------------- */
 
 const char *EtwTclVersion(void);
+/* The program in the Host events of this process's sessions, if it is not this process's. */
+void SessionSetProgram(const char *name);
 void EtwSessionWriteHost(Ring *ring); /* the Host event, into this session only */
 EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *errPtr);
 EtwStatus EmbeddedEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
@@ -146,6 +148,8 @@ void EmbeddedProviders(EtwProviderVisit *visit, void *ctx);
 
 /* Start a session, whose configuration was checked, in a separate logger process. */
 EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *errPtr);
+/* The logger process: run the session that this launch file describes, until it is stopped. */
+void DetachedRun(const char *path);
 
 /* ---- live_source.c ---------------------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@ static struct {
     OsMap map;
     _Atomic(Registry *) registry;
     char dir[900];
+    bool dirGiven;
     uint32_t joinedPid; /* process that has joined; a forked child joins again */
     int process;        /* this process's index in processes[] */
     OsSlot slot;        /* proves that it is alive */
@@ -68,6 +69,12 @@ static OsMutex *mutexOnce(void)
     return m;
 }
 
+void RegUseDir(const char *path)
+{
+    snprintf(reg.dir, sizeof reg.dir, "%s", path);
+    reg.dirGiven = true;
+}
+
 EtwStatus RegLock(EtwError *err)
 {
     char path[1024];
@@ -75,8 +82,9 @@ EtwStatus RegLock(EtwError *err)
     OsInit();
     OsMutexLock(mutexOnce());
     /* Determined once: at exit the environment may no longer be available. */
-    status = atomic_load(&reg.registry) != NULL ? ETW_OK
-                                                : OsRuntimeDir(reg.dir, sizeof reg.dir, err);
+    status = reg.dirGiven || atomic_load(&reg.registry) != NULL
+                     ? ETW_OK
+                     : OsRuntimeDir(reg.dir, sizeof reg.dir, err);
     if (status == ETW_OK) {
         snprintf(path, sizeof path, "%s/registry.lock", reg.dir);
         status = OsFileLockAcquire(&reg.fileLock, path, err);
@@ -498,17 +506,6 @@ bool RegIsRegistered(const RegProvider *provider)
 {
     const RegRegistration *r = registrationOf(provider);
     return r != NULL && r->count > 0;
-}
-
-void RegKeepOnly(const RegProvider *provider)
-{
-    Registry *r = RegGet();
-    for (int i = 0; i < REG_REGISTRATIONS; i++) {
-        if (r->registrations[i].process == reg.process &&
-                r->registrations[i].provider != provider - r->providers) {
-            r->registrations[i].count = 0;
-        }
-    }
 }
 
 void RegSweep(void)

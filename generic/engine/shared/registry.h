@@ -23,6 +23,8 @@
  * *errPtr; the next call tries again.
  */
 Registry *RegOpen(EtwError *errPtr);
+/* Use this directory, before the first RegOpen, instead of that of the environment. */
+void RegUseDir(const char *path);
 /* The registry if this process has joined it; never fails, may be NULL. */
 Registry *RegGet(void);
 
@@ -53,8 +55,6 @@ RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make);
 int RegAddRegistration(RegProvider *provider); /* count of this process after it */
 int RegRemoveRegistration(RegProvider *provider);
 bool RegIsRegistered(const RegProvider *provider); /* by this process */
-/* In a forked process: drop its registrations of all other providers, which are the parent's. */
-void RegKeepOnly(const RegProvider *provider);
 int RegRegistrations(const RegProvider *provider); /* all processes */
 /* Remove the entries of processes that have died. */
 void RegSweep(void);

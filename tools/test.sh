@@ -99,6 +99,7 @@ fi
 if $sanitize; then
     step "format"
     sh tools/check-format.sh || broken "format"
+    export CHAOSTIME=60 # tests/chaos/chaos.test
     suite build-asan "Linux, address and undefined-behaviour sanitizers" build_in build-asan \
         --enable-werror --enable-sanitize=address,undefined --enable-testpoints
     suite build-tsan "Linux, thread sanitizer (core)" build_in build-tsan \

@@ -62,13 +62,14 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
 
 static _Atomic uint64_t *acknowledged; /* events, shared with the children */
 
-/* A child that owns a session and writes into it. It is killed after so many pages, at last when it has written all. */
-static void ownerDies(const EtwSessionConfig *config, long pages, bool flushes)
+static uint64_t eventCount = EVENTS;
+
+/* A child that owns a session and writes into it. It is killed after so many pages, at last when it has written all;
+ * with `waits`, it then waits until another process stops the session. */
+static pid_t startOwner(const EtwSessionConfig *config, long pages, bool flushes, bool waits)
 {
-    pid_t child;
-    int status;
     *acknowledged = 0;
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         EtwEnable enable = {.provider = guid};
         EtwError err;
@@ -78,7 +79,7 @@ static void ownerDies(const EtwSessionConfig *config, long pages, bool flushes)
                 EtwSessionEnable(config->name, &enable, &err) != ETW_OK) {
             _exit(1);
         }
-        for (uint64_t i = 0; i < EVENTS; i++) {
+        for (uint64_t i = 0; i < eventCount; i++) {
             while (writeOne(0, i) != ETW_WRITTEN) {
                 OsSleepNs(1000000);
             }
@@ -87,9 +88,18 @@ static void ownerDies(const EtwSessionConfig *config, long pages, bool flushes)
                 EtwSessionFlush(config->name, NULL, NULL);
             }
         }
+        while (waits) {
+            OsSleepNs(10000000);
+        }
         kill(getpid(), SIGKILL);
     }
-    waitpid(child, &status, 0);
+    return child;
+}
+
+static void ownerDies(const EtwSessionConfig *config, long pages, bool flushes)
+{
+    int status;
+    waitpid(startOwner(config, pages, flushes, false), &status, 0);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
@@ -250,6 +260,74 @@ static void disk_full_in_recovery(void)
     CHECK_EQ(seenCount, 0);
 }
 
+/* Killed before it has written anything: its file is known all the same. */
+static void newfile_logger_killed_at_once(void)
+{
+    char *file = at("new-%d.etl");
+    EtwSessionConfig c = config(file, 60000);
+    c.mode = ETW_FILE_NEWFILE;
+    c.maxMB = 1;
+    eventCount = 10;
+    ownerDies(&c, -1, false);
+    eventCount = EVENTS;
+    recover();
+    CHECK_EQ(seen.status, ETW_OK);
+    complete(at("new-1.etl"), "newfile", -1);
+}
+
+/* The disk is full while the logger runs. It is killed, and there is space again: each event is in the file once, or counted. */
+static void disk_full_and_logger_killed(void)
+{
+    const char *file = at("counted.etl");
+    EtwSessionConfig c = config(file, 60000);
+    bool good = true;
+    for (long pages = 5; good && pages < 60; pages++) {
+        EtlReader *reader;
+        EtwEvent e;
+        EtwError err;
+        uint64_t found = 0, next = 0;
+        diskFull = true;
+        ownerDies(&c, pages, pages % 2);
+        diskFull = false;
+        recover();
+        REQUIRE(EtlReaderOpen(&reader, file, NULL, NULL, &err) == ETW_OK);
+        while (good && EtlReaderNext(reader, &e) == ETW_OK) {
+            if (EtwGuidEqual(&e.provider, &guid) && e.payloadSize == 16) {
+                good = CHECK(EtwLoad64(e.payload + 8) >= next);
+                next = EtwLoad64(e.payload + 8) + 1;
+                found++;
+            }
+        }
+        uint64_t lost = EtlReaderInfo(reader)->eventsLost;
+        good = good && CHECK_MSG(found + lost >= *acknowledged,
+                               "%ld pages: %llu found and %llu counted as lost, of %llu", pages,
+                               (unsigned long long)found, (unsigned long long)lost,
+                               (unsigned long long)*acknowledged);
+        EtlReaderClose(reader);
+    }
+}
+
+/* Another process stops a session whose disk is full: the answer says what is lost. */
+static void stop_reports_what_is_lost(void)
+{
+    const char *file = at("stopped.etl");
+    EtwSessionConfig c = config(file, 60000);
+    EtwSessionInfo info = {.name = ""};
+    EtwError err;
+    int status;
+    diskFull = true;
+    pid_t child = startOwner(&c, 20, true, true);
+    for (int i = 0; *acknowledged < EVENTS && i < 60000; i++) {
+        OsSleepNs(1000000);
+    }
+    CHECK_EQ(EtwSessionStop("crash", &info, &err), ETW_E_IO);
+    CHECK(info.lost.io > 0);
+    CHECK_EQ(info.lost.io + countFile(file, false), EVENTS);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    diskFull = false;
+}
+
 int main(int argc, char **argv)
 {
     setUp(false);
@@ -259,6 +337,9 @@ int main(int argc, char **argv)
     CHECK_RUN(recoverer_killed_at_each_page);
     CHECK_RUN(recoverers_killed_twice);
     CHECK_RUN(disk_full_in_recovery);
+    CHECK_RUN(newfile_logger_killed_at_once);
+    CHECK_RUN(disk_full_and_logger_killed);
+    CHECK_RUN(stop_reports_what_is_lost);
     return CHECK_DONE();
 }
 #endif

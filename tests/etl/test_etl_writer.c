@@ -522,6 +522,27 @@ static void writer_circular_idle(void)
     Done(&seen, &image, path);
 }
 
+/* The slot of an idle CPU's buffer is taken by a newer buffer, which is not the next to be overwritten. */
+static void writer_circular_taken(void)
+{
+    const char *path = TestPath("taken.etl");
+    EtlWriterConfig c = Config(path, ETL_MODE_CIRCULAR);
+    EtlWriter *w;
+    Image image;
+    uint64_t total = 300 * PER_BUFFER + 1;
+    c.maxMB = 1;
+    REQUIRE(EtlWriterOpen(&w, &c, NULL) == ETW_OK);
+    Put(w, 3, 0);
+    EtlWriterFlush(w, 0);
+    for (uint64_t n = 1; n < total; n++) {
+        Put(w, 0, n);
+    }
+    EtlWriterClose(w, 0, 0, NULL);
+    Seen seen = Read(path, &image);
+    CheckNumbers(&seen, total - 255 * PER_BUFFER, 255 * PER_BUFFER);
+    Done(&seen, &image, path);
+}
+
 /* Killed while an old buffer is overwritten: simulated by each state that the three writes can
  * leave. */
 static void writer_circular_torn(void)
@@ -758,6 +779,34 @@ static void writer_disk_full(void)
     Done(&seen, &image, path);
 }
 
+/* A circular file cannot grow on a full disk: it keeps its size, and the newest events. */
+static void writer_circular_disk_full(void)
+{
+    const char *path = TestPath("full3.etl");
+    EtlWriterConfig c = Config(path, ETL_MODE_CIRCULAR);
+    EtlWriter *w;
+    Image image;
+    uint64_t total = 100 * PER_BUFFER;
+    c.maxMB = 1;
+    signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(EtlWriterOpen(&w, &c, NULL) == ETW_OK);
+    LimitFiles(10 * 4096 + 1000);
+    for (uint64_t n = 0; n < total; n++) {
+        REQUIRE(Put(w, 0, n) == ETW_OK);
+    }
+    CHECK_EQ(EtlWriterFlush(w, 0), ETW_OK);
+    EtlWriterState state = State(w);
+    CHECK_EQ(EtlWriterClose(w, 0, 0, NULL), ETW_OK);
+    LimitFiles(RLIM_INFINITY);
+    CHECK_EQ(state.lostIo, 0);
+    CHECK_EQ(state.overwritten, 91 * PER_BUFFER);
+    Seen seen = Read(path, &image);
+    CHECK_EQ(image.size, 10 * 4096);
+    CheckNumbers(&seen, 91 * PER_BUFFER, 9 * PER_BUFFER);
+    CHECK_EQ(seen.info.eventsLost, 0);
+    Done(&seen, &image, path);
+}
+
 /* Still full at the close: an error that says how much is missing; the file is closed and counts
  * it. */
 static void writer_disk_full_close(void)
@@ -869,12 +918,14 @@ int main(int argc, char **argv)
     CHECK_RUN(writer_sequential_limit);
     CHECK_RUN(writer_circular);
     CHECK_RUN(writer_circular_idle);
+    CHECK_RUN(writer_circular_taken);
     CHECK_RUN(writer_circular_torn);
     CHECK_RUN(writer_append);
     CHECK_RUN(writer_append_strange);
     CHECK_RUN(writer_newfile);
 #ifndef _WIN32
     CHECK_RUN(writer_disk_full);
+    CHECK_RUN(writer_circular_disk_full);
     CHECK_RUN(writer_disk_full_close);
     CHECK_RUN(writer_disk_full_append);
     CHECK_RUN(writer_newfile_refused);

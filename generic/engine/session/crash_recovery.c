@@ -254,7 +254,7 @@ static EtwStatus saveAll(Recovery *recovery, EtwRecovered *r)
         saved = save(recovery, cpu, &anchors);
     }
     uint64_t lost = LoggerLost(ring) + recovery->abandoned + atomic_load(&h->lostFull) +
-                    atomic_load(&h->lostIo) + atomic_load(&h->lostTooBig);
+                    atomic_load(&h->givenUp) + atomic_load(&h->lostTooBig);
     closed = EtlWriterClose(recovery->writer, lost, atomic_load(&h->aliveWall), &r->error);
     if (closed == ETW_OK && saved != ETW_OK) {
         closed = EtwFail(&r->error, saved, "WRITE", r->file, "cannot write \"%s\"", r->file);
@@ -382,6 +382,7 @@ EtwStatus EtwSessionRecover(
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
+    EtwKernelSweep();
     if ((status = RegLock(err)) != ETW_OK) {
         return status;
     }

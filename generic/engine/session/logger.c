@@ -77,6 +77,15 @@ void LoggerNoteFlush(
 }
 
 /*
+ * Called before onDisk of a stream passes events that are not in the file, so that a recovery counts them. If the
+ * logger is killed in between, the recovery saves events that are counted, too.
+ */
+static void publishGivenUp(EtwSession *s, const EtlWriterState *w)
+{
+    atomic_store(&s->ring->header->givenUp, s->left.lostIo + w->lostIo + s->unwritten);
+}
+
+/*
  * After this flush, the records passed to the writer so far need not be saved, and their ring
  * buffers can be released. Recovery examines the file to find out whether an unfinished flush was
  * completed.
@@ -85,9 +94,12 @@ void LoggerOnFlush(void *ctx, const EtlFlush *put)
 {
     EtwSession *s = ctx;
     uint32_t cpus = s->ring->cpus, cpu = (uint32_t)put->cpu;
+    EtlWriterState w;
     if (s->streams == NULL || cpu >= cpus) {
         return; /* closed without a logger thread */
     }
+    EtlWriterGetState(s->writer, &w);
+    publishGivenUp(s, &w);
     atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
     LoggerNoteFlush(s->ring, put, &s->streams[cpu].cursor, &s->streams[cpus + cpu].cursor);
 }
@@ -407,8 +419,12 @@ void LoggerDrain(EtwSession *s)
 static void flushToDisk(EtwSession *s)
 {
     if (s->writer != NULL) {
-        EtlWriterFlush(s->writer, LoggerLost(s->ring));
+        EtwStatus status = EtlWriterFlush(s->writer, LoggerLost(s->ring));
+        EtlWriterState w;
+        EtlWriterGetState(s->writer, &w);
+        s->unwritten = status != ETW_OK ? w.unwritten : 0;
         publishState(s);
+        publishGivenUp(s, &w);
     }
     /* The file cannot be written: free the buffers, so that writers can continue. */
     for (uint32_t i = 0; i < 2 * s->ring->cpus; i++) {
@@ -454,6 +470,7 @@ EtwStatus LoggerOpenFile(EtwSession *s, const char *path, EtwError *err)
     }
     s->writer = writer;
     OsFullPath(path, s->file, sizeof s->file);
+    publishFiles(s); /* its number, without which a recovery would take it for the next file */
     return ETW_OK;
 }
 

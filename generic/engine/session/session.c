@@ -498,6 +498,7 @@ static EtwStatus stopOwned(EtwSession *s, EtwSessionInfo *info)
         SessionFillInfo(s->ring, s->index, info);
     }
     forget(s);
+    EtwKernelSweep();
     EtwThreadsQuiesce(); /* no thread of this process uses the mapping any more */
     freeSession(s);
     OsWakePost(idle);

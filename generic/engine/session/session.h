@@ -55,6 +55,8 @@ struct EtwSession {
     /* logger */
     EtlWriter *writer;   /* NULL: no file */
     EtlWriterState left; /* sums of the files that were closed before this one */
+    uint64_t
+            unwritten; /* events that the last flush left in the writer, because the disk refused */
     EtlWriterConfig fileConfig;
     char file[1024];
     EtwAnchors anchors;

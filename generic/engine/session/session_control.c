@@ -208,7 +208,9 @@ EtwStatus ControlSend(
         return status;
     }
     status = sendRequest(&ring, name, &owner, request, err);
-    if (status == ETW_OK && info != NULL) {
+    /* A session that has stopped with a full disk reports its losses. */
+    bool stopped = request->verb == CONTROL_STOP && status == ETW_E_IO;
+    if ((status == ETW_OK || stopped) && info != NULL) {
         SessionFillInfo(&ring, (uint32_t)owner.index, info);
     }
     RingClose(&ring);

@@ -230,6 +230,9 @@ typedef struct RingHeader {
     _Atomic int64_t aliveWall;   /* the logger's last round */
     _Atomic uint32_t anchorTurn; /* anchors[anchorTurn % 2] is whole */
     EtwAnchors anchors[2];
+    /* Events that no stream has any more (RingStream.onDisk), and that are not in the file: those in
+     * lostIo that were passed, and those in the logger's memory. */
+    _Atomic uint64_t givenUp;
     RingRequest request;
 } RingHeader;
 

@@ -13,6 +13,7 @@
  *	machine may lose more.
  */
 #include "etl/write/writer.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "etl/write/append_scan.h"
 #include "etl/format.h"
@@ -36,12 +37,18 @@ typedef struct Stream {
     int64_t last; /* largest ticks of this CPU */
 } Stream;
 
-/* The contents of a slot of a circular file. */
+/* A slot of a circular file whose buffer is complete. */
 typedef struct Slot {
-    int64_t last;
-    uint32_t events;
-    int32_t owner; /* CPU whose current buffer it is, -1: none */
+    int64_t last; /* largest ticks */
+    int64_t sequence;
+    uint32_t slot, events;
 } Slot;
+
+static inline bool isOlder(Slot a, Slot b)
+{
+    return a.last != b.last ? a.last < b.last : a.sequence < b.sequence;
+}
+ETW_HEAP(slot, Slot, isOlder)
 
 struct EtlWriter {
     Stream *streams;
@@ -61,8 +68,8 @@ struct EtlWriter {
     uint32_t slotsReserved; /* including those that current buffers will need */
     uint32_t slotsMax;      /* 0: no limit */
     bool circular;
-    Slot *ring;           /* circular: slotsMax entries, ring[i] is slot i + 1 */
-    uint32_t ringNext;    /* the slot to overwrite next */
+    Slot *complete; /* circular: a heap with space for slotsMax, the oldest first */
+    uint32_t completeCount;
     int64_t sequence;     /* of the last buffer written */
     uint32_t retryIn;     /* number of refusals before a failed write is repeated */
     EtwStatus refusal;    /* why the last event was refused */
@@ -89,30 +96,27 @@ static void dropOpen(EtlWriter *w, uint32_t cpu)
 }
 
 /*
- * The slot with the oldest events. Slots are overwritten in turn, which is the order of their age
- * except for those of current buffers: these are skipped while their events are younger than those
- * of the next one.
+ * The slot with the oldest events, which is about to be overwritten. A CPU's buffers are overwritten in their order,
+ * its current one at last.
  */
 static uint32_t oldestSlot(EtlWriter *w)
 {
-    uint32_t owned = UINT32_MAX, k = w->ringNext;
-    for (uint32_t n = 0; n < w->slotsMax; n++, k = (k + 1) % w->slotsMax) {
-        if (w->ring[k].owner < 0) {
-            break;
-        }
-        if (owned == UINT32_MAX || w->ring[k].last < w->ring[owned].last) {
-            owned = k;
+    Stream *open = NULL;
+    for (uint32_t cpu = 0; cpu < w->cpus; cpu++) {
+        Stream *s = &w->streams[cpu];
+        if (s->limit != 0 && s->slot != NO_SLOT && (open == NULL || s->last < open->last)) {
+            open = s;
         }
     }
-    if (owned != UINT32_MAX && (w->ring[k].owner >= 0 || w->ring[owned].last < w->ring[k].last)) {
-        dropOpen(w, (uint32_t)w->ring[owned].owner);
-        k = owned;
-    } else {
-        w->ringNext = (k + 1) % w->slotsMax;
-        w->overwritten += w->ring[k].events;
+    if (open != NULL && (w->completeCount == 0 || open->last < w->complete[0].last)) {
+        uint32_t slot = open->slot;
+        dropOpen(w, (uint32_t)(open - w->streams));
+        return slot;
     }
-    w->ring[k] = (Slot){0, 0, -1};
-    return k + 1;
+    Slot oldest = w->complete[0];
+    slotPop(w->complete, --w->completeCount);
+    w->overwritten += oldest.events;
+    return oldest.slot;
 }
 
 static uint64_t slotAt(const EtlWriter *w, uint32_t slot)
@@ -207,6 +211,16 @@ static void notifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
     }
 }
 
+/* A circular file that cannot grow, because the disk is full, keeps its size: the newest events replace the oldest. */
+static bool stopGrowing(EtlWriter *w)
+{
+    if (!w->circular || w->slotsUsed < MIN_RING) {
+        return false;
+    }
+    w->slotsMax = w->slotsUsed;
+    return true;
+}
+
 /* Write a buffer for the first time and assign its slot. */
 static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
 {
@@ -217,7 +231,10 @@ static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
     buildHead(w, s, partial);
     notifyFlush(w, s, slot, false);
     if (!(grow ? writeNew(w, s, slot) : writeOver(w, s, slot))) {
-        return false;
+        if (!grow) {
+            slotPush(w->complete, w->completeCount++, (Slot){INT64_MIN, 0, slot, 0});
+        }
+        return grow && stopGrowing(w) && flushFirst(w, s, partial);
     }
     w->slotsUsed += grow;
     w->sequence++;
@@ -250,9 +267,6 @@ static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
     s->eventsWritten = s->events;
     w->headerStale = true;
     notifyFlush(w, s, s->slot, true);
-    if (w->circular) {
-        w->ring[s->slot - 1] = (Slot){s->last, s->events, (int32_t)(s - w->streams)};
-    }
     return true;
 }
 
@@ -260,7 +274,7 @@ static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
 static void endBuffer(EtlWriter *w, Stream *s)
 {
     if (w->circular) {
-        w->ring[s->slot - 1].owner = -1;
+        slotPush(w->complete, w->completeCount++, (Slot){s->last, s->sequence, s->slot, s->events});
     }
     s->limit = 0;
     s->slot = NO_SLOT;
@@ -595,7 +609,7 @@ static void freeWriter(EtlWriter *w)
         OsFileClose(w->file);
     }
     EtwFree(w->streams);
-    EtwFree(w->ring);
+    EtwFree(w->complete);
     EtwFree(w->headerData);
     EtwFree(w->path);
     EtwFree((char *)w->header.path);
@@ -656,10 +670,7 @@ void EtlWriterSetLimit(EtlWriter *w, uint32_t maxMB)
     } else if (slots != 0) {
         slots = slots > w->slotsUsed ? slots : w->slotsUsed;
         slots = slots > MIN_RING ? slots : MIN_RING;
-        w->ring = EtwRealloc(w->ring, slots * sizeof *w->ring);
-        for (uint32_t i = w->slotsUsed; i < slots; i++) {
-            w->ring[i] = (Slot){0, 0, -1};
-        }
+        w->complete = EtwRealloc(w->complete, slots * sizeof *w->complete);
         w->slotsMax = slots;
     }
     w->headerStale |= w->header.maxMB != maxMB;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -62,6 +63,13 @@ static bool beside(char *path, size_t size)
            access(path, X_OK) == 0;
 }
 
+/* The file belongs to this user or to root: a build directory may be another user's on this machine. */
+static bool isOurs(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
 static EtwStatus findProgram(char *path, size_t size, EtwError *err)
 {
     const char *own = secure_getenv(LOGGER_VARIABLE);
@@ -73,7 +81,7 @@ static EtwStatus findProgram(char *path, size_t size, EtwError *err)
         return ETW_OK;
     }
     snprintf(path, size, "%s/%s", osLoggerDir, LOGGER_PROGRAM);
-    if (access(path, X_OK) == 0) {
+    if (access(path, X_OK) == 0 && isOurs(path)) {
         return ETW_OK;
     }
     return EtwFail(err, ETW_E_LOOKUP, "LOGGER", path,
@@ -200,7 +208,9 @@ bool OsDetachedEnter(void)
     pid_t pid;
     closeFrom(STDERR_FILENO + 1);
     if (chdir("/") != 0 || setsid() < 0 || (pid = fork()) < 0) {
-        fprintf(stderr, "cannot leave the starter's session: %s\n", strerror(errno));
+        char text[200];
+        fprintf(stderr, "cannot leave the starter's session: %s\n",
+                OsErrorText(errno, text, sizeof text));
         return false;
     }
     if (pid > 0) {

@@ -22,7 +22,8 @@ static const char *providerColor(const char *name)
     if (strcmp(name, ETW_SCRIPT_PROVIDER) == 0) {
         return "\033[36m";
     }
-    for (; *name != 0; name++) { /* not a hash of hash_table.h: those differ from process to process */
+    /* Not a hash of hash_table.h: those differ from process to process. */
+    for (; *name != 0; name++) {
         hash = (hash ^ (uint8_t)*name) * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 32 ^ hash >> 48;
     }

@@ -115,19 +115,19 @@ AC_DEFUN([ETW_TCL_PACKAGES], [
     AC_MSG_CHECKING([where tclsh finds packages])
     TCL_PACKAGES='${libdir}'
     if test $PLATFORM = unix && test "$libdir" = '${exec_prefix}/lib'; then
+        etw_deepest=
         eval "etw_lib=\"$exec_prefix/lib\""
         for dir in `echo 'puts $auto_path' | env -u TCLLIBPATH $TCLSH_PROG 2>/dev/null`; do
             case $dir in
             */tcl8.@<:@0-9@:>@ | */tcl9.@<:@0-9@:>@) ;; # Tcl's own
             "$etw_lib" | "$etw_lib"/*)
-                if test "$TCL_PACKAGES" = '${libdir}' || test ${#dir} -gt ${#TCL_PACKAGES}; then
-                    TCL_PACKAGES=$dir
-                fi
+                test ${#dir} -gt ${#etw_deepest} && etw_deepest=$dir
                 ;;
             esac
         done
+        test -n "$etw_deepest" && TCL_PACKAGES='${exec_prefix}/lib'${etw_deepest#"$etw_lib"}
     fi
-    AC_MSG_RESULT([$TCL_PACKAGES])
+    AC_MSG_RESULT([${etw_deepest:-$TCL_PACKAGES}])
     AC_SUBST([TCL_PACKAGES])
 ])
 

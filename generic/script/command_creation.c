@@ -110,7 +110,9 @@ void EtwWatchDone(EtwHook *hook, Tcl_Interp *interp, int objc, Tcl_Obj *const ob
     switch (kind) {
     case WATCH_FIRST:
         if (objc > 1) {
+            state->creating = true;
             syncObj(state, objv[1]);
+            state->creating = false;
         }
         break;
     case WATCH_SECOND:

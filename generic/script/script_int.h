@@ -118,12 +118,13 @@ struct EtwScriptState {
     bool stepping;                /* every command is reported inside calls that have steps */
     void (*optimizer)(void *env); /* of the interpreter, while the hook layer has replaced it */
     bool scanning;                /* guards against a scan inside a scan */
-    bool needsScan;               /* commands were created that are not hooked yet */
-    Tcl_Obj *missed;              /* during a scan for `list`: names that could not be hooked */
-    uint64_t lastScan;            /* ticks */
-    uint64_t lastCount;           /* number of commands at that time */
-    EtwContext now;               /* of the environment that ran last */
-    EtwContext *waiting;          /* other environments that have open calls */
+    bool creating;       /* the command was just created: no code has been compiled with it */
+    bool needsScan;      /* commands were created that are not hooked yet */
+    Tcl_Obj *missed;     /* during a scan for `list`: names that could not be hooked */
+    uint64_t lastScan;   /* ticks */
+    uint64_t lastCount;  /* number of commands at that time */
+    EtwContext now;      /* of the environment that ran last */
+    EtwContext *waiting; /* other environments that have open calls */
     uint64_t nextId, endId;
     char *scratch;                /* ETW_SCRATCH bytes for text that must be converted */
     EtwText payload, redacted;    /* of an event that is redacted */

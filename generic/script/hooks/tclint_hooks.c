@@ -401,14 +401,20 @@ static int takeSlot(Layer *layer, const void *key)
     return takeOwn(layer);
 }
 
-/* Calls that the bytecode compiler inlines would not be seen. */
+/*
+ * Calls that the bytecode compiler inlines would not be seen. Code that may have such calls is compiled again; for a
+ * new command there is none. (Compiling again is not harmless: in code that is running, Tcl then forgets the
+ * lines of literals, which `info frame` shows.)
+ */
 static void hideCompiler(EtwHook *hook, bool hide)
 {
     Command *cmd = (Command *)hook->token;
     if (hide && cmd->compileProc != NULL) {
         hook->compileProc = (void (*)(void))cmd->compileProc;
         cmd->compileProc = NULL;
-        ((Interp *)hook->state->interp)->compileEpoch++;
+        if (!hook->state->creating) {
+            ((Interp *)hook->state->interp)->compileEpoch++;
+        }
     } else if (!hide && hook->compileProc != NULL) {
         if (cmd->compileProc == NULL) {
             cmd->compileProc = (CompileProc *)hook->compileProc;

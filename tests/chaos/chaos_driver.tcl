@@ -217,10 +217,10 @@ proc chaos::Problem {text} {
 proc chaos::Await {chans {seconds 90}} {
     variable proc
     variable round
-    set timer [after [expr {$seconds * 1000}] {set chaos::round(changed) timeout}]
+    set timer [after [expr {$seconds * 1000}] {set ::chaos::round(changed) timeout}]
     foreach chan $chans {
         while {![dict get $proc($chan) done]} {
-            vwait chaos::round(changed)
+            vwait ::chaos::round(changed)
             if {$round(changed) eq "timeout"} {
                 Problem "[dict get $proc($chan) what] hangs"
                 set round(changed) 0
@@ -274,12 +274,12 @@ proc chaos::KillLogger {} {
         set round(loggerKilled) 1
         incr kills
         foreach n [concat $round(calls) $round(consumers)] {
-            if {![dict get $chaos::proc($n) done]} {
+            if {![dict get $::chaos::proc($n) done]} {
                 MarkStop
             }
         }
-        if {[info exists chaos::proc($round(ownerChan))]} {
-            dict set chaos::proc($round(ownerChan)) killed 1
+        if {[info exists ::chaos::proc($round(ownerChan))]} {
+            dict set ::chaos::proc($round(ownerChan)) killed 1
         }
         catch {exec kill -KILL $round(owner)}
     }
@@ -355,9 +355,9 @@ proc chaos::StartSession {} {
         set text [Call start {*}$words]
     } else {
         set round(ownerChan) [Start owner {} own {*}$words]
-        set timer [after 60000 {set chaos::round(changed) timeout}]
+        set timer [after 60000 {set ::chaos::round(changed) timeout}]
         while {[string first \n [dict get $proc($round(ownerChan)) output]] < 0 && ![dict get $proc($round(ownerChan)) done]} {
-            vwait chaos::proc($round(ownerChan))
+            vwait ::chaos::proc($round(ownerChan))
         }
         after cancel $timer
         set text [dict get $proc($round(ownerChan)) output]
@@ -384,7 +384,7 @@ proc chaos::StartWriters {} {
         lappend round(writers) $chan
         # A test point ends it, or stops it: it is continued until it has ended.
         if {[info exists round(pointed)] && $round(pointed) == $i} {
-            dict set chaos::proc($chan) killed 1
+            dict set ::chaos::proc($chan) killed 1
             incr round(killed)
             if {[string match stop* $pointDoes]} {
                 set round(frozen) 1
@@ -408,8 +408,8 @@ proc chaos::Ended {pid} {
 
 proc chaos::WaitEnded {pid ms} {
     for {set end [expr {[clock milliseconds] + $ms}]} {![Ended $pid] && [clock milliseconds] < $end} {} {
-        after 5 {set chaos::tick 1}
-        vwait chaos::tick
+        after 5 {set ::chaos::tick 1}
+        vwait ::chaos::tick
     }
     return [Ended $pid]
 }
@@ -686,22 +686,22 @@ proc chaos::Enter {} {
     }
 }
 
-array set chaos::option $argv
-set chaos::option(-worker) [file normalize $chaos::option(-worker)]
+array set ::chaos::option $argv
+set ::chaos::option(-worker) [file normalize $::chaos::option(-worker)]
 chaos::Enter
-set chaos::top [exec mktemp -d /tmp/etw-chaos-XXXXXX]
-set chaos::status 0
+set ::chaos::top [exec mktemp -d /tmp/etw-chaos-XXXXXX]
+set ::chaos::status 0
 try {
     chaos::Main
 } on error {message opts} {
     puts [dict get $opts -errorinfo]
-    set chaos::status 1
+    set ::chaos::status 1
 } finally {
-    foreach chaos::fs [list small {*}[dict keys $chaos::available]] {
-        catch {exec umount $chaos::top/$chaos::fs}
+    foreach chaos::fs [list small {*}[dict keys $::chaos::available]] {
+        catch {exec umount $::chaos::top/$::chaos::fs}
     }
-    if {!$chaos::option(-keep)} {
-        file delete -force $chaos::top
+    if {!$::chaos::option(-keep)} {
+        file delete -force $::chaos::top
     }
 }
-exit [expr {$chaos::status || $chaos::failed > 0}]
+exit [expr {$::chaos::status || $::chaos::failed > 0}]

@@ -21,6 +21,15 @@ stage=$(mktemp -d)
 chmod 755 "$stage"
 trap 'rm -rf "$stage"' EXIT
 
+# The tutorial and its pictures, into DIR/doc; its links to pages of the manual become links to HTML in PATH, as seen from the tutorial.
+copy_tutorial() {
+    mkdir -p "$1/doc/tutorial" "$1/doc/pictures"
+    cp doc/pictures/* "$1/doc/pictures/"
+    for page in doc/tutorial/*.md; do
+        sed "s#(\.\./\([a-z_-]*\)\.man)#($2/\1.html)#g" "$page" >"$1/$page"
+    done
+}
+
 # ---- Debian ---------------------------------------------------------------------------------------
 
 # The packages of the libraries that FILE is linked with, separated by commas. The packages of Tcl are listed by
@@ -85,6 +94,7 @@ make_deb() {
     rm -r "$main/usr/share/man/mann"
     find "$main/usr/share/man" -type f -exec gzip -9n {} +
     cp README.md "$build"/doc/*.html "$main/usr/share/doc/tcl-etw/"
+    copy_tutorial "$main/usr/share/doc/tcl-etw" ../..
     gzip -9nc CHANGES >"$main/usr/share/doc/tcl-etw/CHANGES.gz"
 
     dev=$stage/dev
@@ -129,6 +139,7 @@ make_zip() {
     cp "$1/pkgIndex.tcl" README.md CHANGES license.terms "$dir/"
     (cd "$1" && find library -type f ! -name '*.copied' -exec cp --parents {} "$dir/" \;)
     cp "$1"/doc/*.html "$dir/doc/"
+    copy_tutorial "$dir" ..
     cp tools/etw "$dir/etw.tcl"
     cp tools/windows-selftest.tcl "$dir/"
     printf '@echo off\r\nsetlocal\r\nif "%%ETW_TCLSH%%"=="" set ETW_TCLSH=tclsh\r\n"%%ETW_TCLSH%%" "%%~dp0etw.tcl" %%*\r\n' \

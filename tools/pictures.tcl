@@ -1,6 +1,6 @@
 # tools/pictures.tcl --
 #
-#	Creates the README's pictures with the package, from a trace of tools/demo.sh.
+#	Creates the pictures of README.md and the tutorial with the package, from a trace of tools/demo.sh.
 #
 #	TCLLIBPATH=build tclsh tools/pictures.tcl ?TRACE?
 

@@ -34,6 +34,9 @@ proc zips::Expected {dlls build} {
     foreach page [glob -directory $top/doc -tails *.man] {
         lappend files doc/[file rootname $page].html
     }
+    foreach path [glob -directory $top/doc -tails tutorial/*.md pictures/*] {
+        lappend files doc/$path
+    }
     return [lsort -unique $files]
 }
 

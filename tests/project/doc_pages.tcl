@@ -10,9 +10,9 @@
 #	    <!-- corpus PATH -->         copy a file of the collection of real traces; not before a block, but by itself
 #	Blocks of language "text" need no such line. A run is skipped where one of its constraints does not hold.
 #
-#	Lines of output are compared by their shape: times, sizes and process ids do not count, only results of calls ("= 10" at
-#	the end of a line) do. The page's lines must occur in this order, or in any order where the constraints contain "any-order";
-#	the output may have others between them.
+#	Lines of output are compared by their shape: numbers, directories and the names of the machine and the user are ignored, except
+#	in the result of a call ("= 10" at the end of a line). The page's lines must occur in this order, or in any order where the
+#	constraints contain "any-order"; the output may have other lines between them.
 #	"..." stands for lines that the page leaves out.
 
 namespace eval pages {}
@@ -53,7 +53,10 @@ proc pages::Shape {line} {
     # The parts of a note about waits depend on the machine's load.
     regsub { \[[^][]*\]$} $line {} line
     regsub -all {0x[0-9a-fA-F]+} $line {#} line
-    # Directories of this run.
+    # This machine, this user (the pages were made by root), the directories of this run.
+    regsub {Etw-Session\s+Host Host.*} $line {Etw-Session Host} line
+    regsub {\mSystem \{[^\}]*\}.*} $line {System} line
+    regsub -all "\\m(root|$::tcl_platform(user))\\M" $line {USER} line
     regsub -all {(^|[ =])/[\w./-]*/} $line {\1} line
     regsub -all {\msock[0-9a-f]+\M} $line {sock#} line
     regsub -all {\m[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\M} $line {#} line

@@ -1,7 +1,7 @@
 # tests/chaos/chaos_driver.tcl --
 #
 #	Rounds of chaos: a session, its logger, writers, consumers and controllers run on a file system of the round's choice;
-#	processes are killed, stopped, limited and isolated. Then the files are read, and the promises of doc/promises.man
+#	processes are killed, stopped, limited and isolated. Then the files are read, and the promises of doc/etw_promises.man
 #	are checked. A round is planned from its seed alone, so that a failing round can be repeated. -memory 0: no process gets
 #	a limit of memory, which sanitizers do not bear. -keep 1 leaves the files of failed rounds in /tmp.
 #

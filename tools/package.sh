@@ -82,19 +82,20 @@ make_deb() {
     architecture=$(dpkg --print-architecture)
     multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || ${CC:-gcc} -print-multiarch)
     make -C "$build" --no-print-directory install DESTDIR="$stage/all" prefix=/usr bindir=/usr/bin \
-        includedir=/usr/include mandir=/usr/share/man datarootdir=/usr/share libdir="/usr/lib/$multiarch" \
+        includedir=/usr/include mandir=/usr/share/man datarootdir=/usr/share htmldir=/usr/share/doc/tcl-etw/html libdir="/usr/lib/$multiarch" \
         pkglibdir="/usr/lib/tcltk/$multiarch/etw$version" >&2
     main=$stage/all
     find "$main" -name '*.so' -exec strip --strip-unneeded {} +
     find "$main" -name etw-logger -exec strip {} +
     mkdir -p "$main/usr/share/man/man3" "$main/usr/share/doc/tcl-etw"
     for page in "$main"/usr/share/man/mann/*.n; do
-        sed 's/^\(\.TH "[^"]*"\) n /\1 3tcl /' "$page" >"$main/usr/share/man/man3/$(basename "$page" .n).3tcl"
+        sed 's/^\(\.TH "[^"]*"\) n /\1 3tcl /; s/\([a-z]*etw[a-z_]*\)(n)/\1(3tcl)/g' "$page" >"$main/usr/share/man/man3/$(basename "$page" .n).3tcl"
     done
+    sed -i 's/\([a-z]*etw[a-z_]*\)(n)/\1(3tcl)/g' "$main/usr/share/man/man1/etw.1"
     rm -r "$main/usr/share/man/mann"
     find "$main/usr/share/man" -type f -exec gzip -9n {} +
-    cp README.md "$build"/doc/*.html "$main/usr/share/doc/tcl-etw/"
-    copy_tutorial "$main/usr/share/doc/tcl-etw" ../..
+    cp README.md "$main/usr/share/doc/tcl-etw/"
+    copy_tutorial "$main/usr/share/doc/tcl-etw" ../../html
     gzip -9nc CHANGES >"$main/usr/share/doc/tcl-etw/CHANGES.gz"
 
     dev=$stage/dev
@@ -138,7 +139,7 @@ make_zip() {
     "$3"-strip --strip-unneeded "$dir"/*.dll
     cp "$1/pkgIndex.tcl" README.md CHANGES license.terms "$dir/"
     (cd "$1" && find library -type f ! -name '*.copied' -exec cp --parents {} "$dir/" \;)
-    cp "$1"/doc/*.html "$dir/doc/"
+    cp "$1"/doc/html/* "$dir/doc/"
     copy_tutorial "$dir" ..
     cp tools/etw "$dir/etw.tcl"
     cp tools/windows-selftest.tcl "$dir/"

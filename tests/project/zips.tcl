@@ -31,12 +31,13 @@ proc zips::Expected {dlls build} {
     foreach line [split [exec git -C $top ls-files --cached --others --exclude-standard library] \n] {
         lappend files $line
     }
-    foreach page [glob -directory $top/doc -tails *.man] {
-        lappend files doc/[file rootname $page].html
+    foreach page [glob -nocomplain -directory $top/doc *.man tutorial/*.man tutorial/*.md] {
+        lappend files doc/[file rootname [file tail $page]].html
     }
     foreach path [glob -directory $top/doc -tails tutorial/*.md pictures/*] {
         lappend files doc/$path
     }
+    lappend files doc/index.html doc/search-index.js doc/site.css doc/site.js
     return [lsort -unique $files]
 }
 

@@ -3,7 +3,7 @@
 #	Headless Chromium for tests: the DOM of a page after its scripts have run. Sourced after support.tcl.
 
 namespace eval testing {
-    namespace export browse
+    namespace export browse fileUrl
 }
 
 # The DOM of URL as text. Chromium gets its own profile and no sanitizer libraries.
@@ -16,7 +16,11 @@ proc testing::browse {url args} {
         --user-data-dir=[file join $profile chromium] --virtual-time-budget=20000 {*}$args --dump-dom $url 2>/dev/null]
 }
 
+proc testing::fileUrl {path} {
+    return file://[file normalize $path]
+}
+
 testConstraint chromium [expr {[testConstraint linux] && [auto_execok chromium] ne ""
     && ![catch {testing::browse data:text/html,<p>here</p>} page] && [string match *here* $page]}]
 
-namespace import -force ::testing::browse
+namespace import -force ::testing::browse ::testing::fileUrl

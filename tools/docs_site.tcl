@@ -12,6 +12,7 @@ namespace eval site {
     variable commands {} ;# name of page -> dict: command -> anchor
     variable terms {}    ;# term of the glossary -> anchor
     variable images {}   ;# paths of pictures in Markdown pages
+    variable sources {}  ;# path of a source -> name of its page
 }
 
 # ---- Text ------------------------------------------------------------------------------------------
@@ -63,7 +64,7 @@ proc site::between {text start end} {
 # A doctools page: the body of doctools' HTML without its title, Name and Table of Contents.
 proc site::readMan {path} {
     lassign [docs::heading $path] title section
-    set name [file rootname [file tail $path]]
+    set name [nameOf $path]
     set html [docs::convert $path html]
     set body [between $html {<body><div class="doctools">} {</div></body>}]
     set summary [regsub {^\S+ - } [between [between $body {id="name"} </div>] <p> </p>] {}]
@@ -81,11 +82,19 @@ proc site::readMan {path} {
     return [dict create name $name label $title\($section) summary [plain $summary] keywords [split [string map {{, } ,} [plain $keywords]] ,] body $body]
 }
 
-# A Markdown page: its first heading is the label, the first sentence of its first paragraph the summary.
+# The name of a page on the site. The tutorial's own index is the page "tutorial".
+proc site::nameOf {path} {
+    set name [file rootname [file tail $path]]
+    return [expr {$name eq "index" && [file tail [file dirname $path]] eq "tutorial" ? "tutorial" : $name}]
+}
+
+# A Markdown page: its first heading is the label, the first sentence of its first paragraph the summary. tcllib's Markdown does not recognise all fences, so
+# they are replaced by words before the conversion.
 proc site::readMarkdown {path} {
     package require Markdown
-    set name [file rootname [file tail $path]]
-    set body [Markdown::convert [docs::readFile $path]]
+    set name [nameOf $path]
+    lassign [cutFences [docs::readFile $path]] text fences
+    set body [Markdown::convert [withoutComments $text]]
     set label $name
     set rest $body
     if {[nextElement h1 rest]} {
@@ -93,30 +102,62 @@ proc site::readMarkdown {path} {
         set body $before$rest
     }
     set summary [plain [between $body <p> </p>]]
-    regexp {^.*?[.](?= |$)} $summary summary
-    return [dict create name $name label [plain $label] summary [string trimright $summary .:] keywords {} body [localTargets $path $body]]
+    regexp {^.*?[.:](?= |$)} $summary summary
+    return [dict create name $name label [plain $label] summary [string trimright $summary .:] keywords {} body [string map $fences [localTargets $path $body]]]
 }
 
-# Links of a Markdown page: to other pages their names on the site, pictures beside the pages; links to other files of the source lose their target.
+# {text without what is in fences, map from the paragraphs in their places to HTML}
+proc site::cutFences {text} {
+    set result {}
+    set fences {}
+    set fence {}
+    foreach line [split $text \n] {
+        if {[regexp {^\s*```} $line]} {
+            if {$fence eq ""} {
+                set fence "<pre><code>"
+            } else {
+                set mark xFENCE[llength $fences]x
+                lappend fences <p>$mark</p> [string trimright $fence \n]</code></pre>
+                append result \n$mark\n\n
+                set fence {}
+            }
+        } elseif {$fence ne ""} {
+            append fence [escape $line] \n
+        } else {
+            append result $line \n
+        }
+    }
+    return [list $result $fences]
+}
+
+proc site::withoutComments {text} {
+    while {[set from [string first <!-- $text]] >= 0} {
+        set to [string first --> $text $from]
+        set text [string replace $text $from [expr {$to < 0 ? "end" : $to + 2}]]
+    }
+    return $text
+}
+
+# Links of a Markdown page: those to other sources of pages lead to the pages, pictures go beside the pages, and links to other files of the source tree are no links.
 proc site::localTargets {path body} {
     variable images
+    variable sources
     set result {}
-    set rest $body
-    while {[regexp -indices {<(?:a href|img src)="([^":#]+)(#[^"]*)?"} $rest all target]} {
-        set file [string range $rest {*}$target]
-        append result [string range $rest 0 [lindex $target 0]-1]
-        set image [file join [file dirname $path] $file]
-        if {[file extension $file] in {.md .man}} {
-            append result [file rootname [file tail $file]].html
-        } elseif {[file extension $file] in {.png .svg} && [file exists $image]} {
-            append result [file tail $file]
-            lappend images $image
+    while {[regexp -indices {<(?:a href|img src)=("([^":#]+)(#[^"]*)?")} $body all quoted target fragment]} {
+        set file [file normalize [file join [file dirname $path] [string range $body {*}$target]]]
+        if {[dict exists $sources $file]} {
+            set new "[dict get $sources $file].html[string range $body {*}$fragment]"
+        } elseif {[file extension $file] in {.png .svg} && [file isfile $file]} {
+            set new [file tail $file]
+            lappend images $file
         } else {
-            append result #
+            set new {}
         }
-        set rest [string range $rest [lindex $target 1]+1 end]
+        append result [string range $body 0 [lindex $all 0]-1]
+        append result [expr {$new ne "" ? "[string range $body [lindex $all 0] [lindex $quoted 0]]$new\"" : "<a"}]
+        set body [string range $body [lindex $all 1]+1 end]
     }
-    return $result$rest
+    return $result$body
 }
 
 # Gives every heading and definition of a page an anchor of its name, in place of doctools' numbers, and changes the page's links to them.
@@ -288,6 +329,21 @@ proc site::readContents {path names tutorial} {
     dict set groups More [lmap name $names {expr {$name in $placed ? [continue] : $name}}]
 }
 
+# Pages of the tutorial: its index, then the others in the order in which the index has links to them, then the rest.
+proc site::inOrder {names} {
+    variable pages
+    set order {}
+    if {"tutorial" in $names} {
+        lappend order tutorial
+        foreach {- name} [regexp -all -inline {<a href="([^"#]+)\.html} [dict get $pages tutorial body]] {
+            if {$name in $names && $name ni $order} {
+                lappend order $name
+            }
+        }
+    }
+    return [concat $order [lmap name $names {expr {$name in $order ? [continue] : $name}}]]
+}
+
 proc site::navigation {current} {
     variable pages
     variable groups
@@ -432,6 +488,11 @@ proc site::make {out assets files} {
     variable commands
     variable terms
     variable images
+    variable sources
+    variable labels
+    foreach path $files {
+        dict set sources [file normalize $path] [nameOf $path]
+    }
     foreach path [lsort $files] {
         set page [expr {[file extension $path] eq ".md" ? [readMarkdown $path] : [readMan $path]}]
         set name [dict get $page name]
@@ -444,7 +505,7 @@ proc site::make {out assets files} {
             lappend tutorial $name
         }
     }
-    readContents [file join $assets contents.txt] [dict keys $pages] [expr {[info exists tutorial] ? $tutorial : {}}]
+    readContents [file join $assets contents.txt] [dict keys $pages] [expr {[info exists tutorial] ? [inOrder $tutorial] : {}}]
     set sorted {}
     dict for {- names} $groups {
         foreach name $names {
@@ -465,7 +526,7 @@ proc site::make {out assets files} {
     dict for {name page} $pages {
         set body [linkKeywords $page [crossLink $page]]
         set head "<h1>[escape [dict get $page label]]</h1>\n"
-        if {[dict get $page summary] ne ""} {
+        if {[dict get $page label] in [dict keys $labels]} { ;# Markdown pages begin with their summary
             append head "<p class=\"lead\">[escape [dict get $page summary]]</p>\n"
         }
         docs::writeFile [file join $out $name.html] \

@@ -31,8 +31,18 @@ proc zips::Expected {dlls build} {
     foreach line [split [exec git -C $top ls-files --cached --others --exclude-standard library] \n] {
         lappend files $line
     }
+    set tutorial {}
     foreach page [glob -nocomplain -directory $top/doc *.man tutorial/*.man tutorial/*.md] {
-        lappend files doc/[file rootname [file tail $page]].html
+        set name [file rootname [file tail $page]]
+        lappend files doc/[expr {$name eq "index" ? "tutorial" : $name}].html
+        if {[file extension $page] eq ".md"} {
+            append tutorial [exec cat $page]
+        }
+    }
+    foreach picture [glob -directory $top/doc/pictures -tails *] {
+        if {[string first ../pictures/$picture $tutorial] >= 0} {
+            lappend files doc/$picture
+        }
     }
     foreach path [glob -directory $top/doc -tails tutorial/*.md pictures/*] {
         lappend files doc/$path

@@ -239,8 +239,9 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
  */
 EtwStatus OsMapReserve(
         const OsMap *map, size_t offset, size_t size, const char *path, EtwError *errPtr);
-EtwStatus OsMapFile(
-        OsMap *map, const char *path, EtwError *errPtr); /* read-only, private; size 0: base NULL */
+/* Read-only, private; size 0: base NULL. A file with holes on a tmpfs is copied: to read a mapped hole could end
+ * the process. */
+EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *errPtr);
 /* Remove a file's pages from the process's memory. The next access reads them again. */
 void OsMapEvict(OsMap *map);
 /*

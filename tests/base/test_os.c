@@ -21,6 +21,9 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -512,6 +515,52 @@ static void mapping(void)
 }
 
 /* A session's mapping is sized for its maximum: that must not cost the disk or the memory. */
+#ifdef __linux__
+/* A file with a hole on a full tmpfs, in a child with mounts of its own. 99: no rights to mount. */
+static int readHole(void)
+{
+    enum { SIZE = 1 << 20, HOLE = 1 << 18 };
+    static char block[4096];
+    OsMap map;
+    int fd, sum = 0;
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount("none", "/mnt", "tmpfs", 0, "size=128k") != 0) {
+        return 99;
+    }
+    fd = open("/mnt/holes", O_RDWR | O_CREAT, 0600);
+    if (pwrite(fd, "a", 1, 0) != 1 || pwrite(fd, "b", 1, HOLE) != 1 || ftruncate(fd, SIZE) != 0) {
+        return 98;
+    }
+    close(fd);
+    fd = open("/mnt/filler", O_RDWR | O_CREAT, 0600);
+    while (write(fd, block, sizeof block) == (ssize_t)sizeof block) {
+    }
+    if (OsMapFile(&map, "/mnt/holes", NULL) != ETW_OK || map.size != SIZE) {
+        return 97;
+    }
+    OsMapEvict(&map);
+    for (size_t i = 0; i < map.size; i++) {
+        sum += map.base[i];
+    }
+    OsUnmap(&map);
+    return sum == 'a' + 'b' ? 0 : 96;
+}
+
+static void holesOnFullMemory(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(readHole());
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 99) {
+        SKIP("this machine gives no mounts of one's own");
+    }
+    CHECK_EQ(status, 0);
+}
+#endif
+
 static void largeMapping(void)
 {
     OsMap map;
@@ -810,6 +859,9 @@ int main(int argc, char **argv)
 #endif
     CHECK_RUN(mapping);
     CHECK_RUN(largeMapping);
+#ifdef __linux__
+    CHECK_RUN(holesOnFullMemory);
+#endif
     CHECK_RUN(lockExcludes);
     CHECK_RUN(lockDiesWithItsHolder);
     CHECK_RUN(files);

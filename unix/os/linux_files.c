@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* ---- Runtime directory ----------------------------------------------------------------------- */
@@ -159,6 +161,52 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
     return status;
 }
 
+/* The file has parts that take no space. */
+static bool hasHoles(int fd, off_t size)
+{
+    off_t hole = lseek(fd, 0, SEEK_HOLE);
+    return hole >= 0 && hole < size;
+}
+
+/* Reading a mapped hole of a tmpfs takes space there, and ends the process with SIGBUS when there is none. */
+static bool mayFault(int fd, off_t size)
+{
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC && hasHoles(fd, size);
+}
+
+/* The parts of a file that are not holes. -1: see errno. */
+static int copyParts(int fd, uint8_t *to, off_t size)
+{
+    off_t at = lseek(fd, 0, SEEK_DATA);
+    while (at >= 0 && at < size) {
+        off_t end = lseek(fd, at, SEEK_HOLE);
+        ssize_t n = end < 0 ? -1 : pread(fd, to + at, (size_t)((end < size ? end : size) - at), at);
+        if (n < 0) {
+            return -1;
+        }
+        at = n == 0 ? size : lseek(fd, at + n, SEEK_DATA);
+    }
+    return at < 0 && errno != ENXIO ? -1 : 0; /* ENXIO: no more parts */
+}
+
+static void *mapOrCopy(int fd, off_t size, bool copy)
+{
+    void *base;
+    if (!copy) {
+        return mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base != MAP_FAILED && copyParts(fd, base, size) != 0) {
+        int e = errno;
+        munmap(base, (size_t)size);
+        errno = e;
+        base = MAP_FAILED;
+    }
+    return base;
+}
+
 EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
 {
     struct stat st;
@@ -175,7 +223,8 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
         return EtwFailOs(err, ETW_E_IO, e, "OPEN", path, "\"%s\" is not a plain file", path);
     }
     if (st.st_size > 0) {
-        void *base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        bool copy = mayFault(fd, st.st_size);
+        void *base = mapOrCopy(fd, st.st_size, copy);
         if (base == MAP_FAILED) {
             int e = errno;
             close(fd);
@@ -184,10 +233,11 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
         madvise(base, (size_t)st.st_size, MADV_SEQUENTIAL);
         map->base = base;
         map->size = (size_t)st.st_size;
-        map->handle = (void *)((intptr_t)fd + 1); /* NULL: none */
-        return ETW_OK;
+        map->handle = copy ? NULL : (void *)((intptr_t)fd + 1);
     }
-    close(fd);
+    if (map->handle == NULL) {
+        close(fd);
+    }
     return ETW_OK;
 }
 
@@ -201,7 +251,7 @@ void OsMapRead(const OsMap *map, uint64_t at, void *to, size_t size)
 
 void OsMapEvict(OsMap *map)
 {
-    if (map->base != NULL) {
+    if (map->handle != NULL) { /* a copy cannot be read again */
         madvise(map->base, map->size, MADV_DONTNEED);
     }
 }

@@ -27,7 +27,7 @@ proc zips::Files {root} {
 # What must be there: the source's library and the catalogue made from it, the pages, and the files around them.
 proc zips::Expected {dlls build} {
     variable top
-    set files [list CHANGES README.md etw.bat etw.tcl pkgIndex.tcl windows-selftest.tcl library/catalog.dat {*}$dlls]
+    set files [list CHANGES README.md license.terms etw.bat etw.tcl pkgIndex.tcl windows-selftest.tcl library/catalog.dat library/commit.txt {*}$dlls]
     foreach line [split [exec git -C $top ls-files --cached --others --exclude-standard library] \n] {
         lappend files $line
     }

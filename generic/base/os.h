@@ -305,7 +305,16 @@ const char *OsErrorText(int osError, char *buf, size_t size);
 /* What to do when no more files can be opened; NULL: the error says something else. */
 const char *OsFileLimitHint(int osError);
 const char *OsErrorName(int osError); /* "EACCES", "ERROR_ACCESS_DENIED", or "" */
-void OsFullPath(const char *path, char *full, size_t size);
+/*
+ * The absolute path, from the current directory, with slashes. False: it does not fit, or there is no
+ * current directory; *full is then the path as it was given, truncated.
+ */
+bool OsFullPath(const char *path, char *full, size_t size);
+/*
+ * The same for a path that must fit. ETW_E_LIMIT: it does not; the error says how long it may be.
+ * ETW_E_LOOKUP: there is no current directory. *full is then empty.
+ */
+EtwStatus OsNeedFullPath(const char *path, char *full, size_t size, EtwError *errPtr);
 
 /*
  * Call `proc` when SIGINT, SIGTERM or SIGHUP (with default disposition only), or a closed Windows

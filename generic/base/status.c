@@ -4,6 +4,7 @@
  *	Fills an EtwError. No translation, no output.
  */
 #include "base/status.h"
+#include "base/alloc.h"
 #include "base/os.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,4 +86,28 @@ const char *EtwStatusName(EtwStatus status)
         return "MEMORY";
     }
     return "UNKNOWN";
+}
+
+/* More bytes than the path of any directory has. */
+enum { LONGEST_DIRECTORY = 128 * 1024 };
+
+EtwStatus OsNeedFullPath(const char *path, char *full, size_t size, EtwError *errPtr)
+{
+    if (OsFullPath(path, full, size)) {
+        return ETW_OK;
+    }
+    size_t enough = size + strlen(path) + LONGEST_DIRECTORY;
+    char *whole = EtwAlloc(enough);
+    bool exists = OsFullPath(path, whole, enough);
+    EtwFree(whole);
+    full[0] = '\0';
+    return exists ? EtwFail(errPtr, ETW_E_LIMIT, "PATH", path,
+                            "the path of the file \"%.200s\", from the root directory, has more "
+                            "than "
+                            "%lu bytes: use a shorter path",
+                            path, (unsigned long)(size - 1))
+                  : EtwFail(errPtr, ETW_E_LOOKUP, "DIRECTORY", path,
+                            "the current directory does not exist: \"%.200s\" must be an absolute "
+                            "path",
+                            path);
 }

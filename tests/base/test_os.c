@@ -712,9 +712,20 @@ static void runtimeDirIsOurs(void)
 static void paths(void)
 {
     char full[1200], text[300];
-    OsFullPath("a/b", full, sizeof full);
+    CHECK(OsFullPath("a/b", full, sizeof full));
     CHECK(strlen(full) > 4 && strchr(full, '\\') == NULL);
     CHECK(strcmp(full + strlen(full) - 4, "/a/b") == 0);
+    size_t needed = strlen(full) + 1;
+    char whole[1200];
+    CHECK(OsFullPath("a/b", whole, needed));
+    CHECK_STR(whole, full);
+    CHECK(!OsFullPath("a/b", whole, needed - 1));
+    CHECK_STR(whole, "a/b"); /* never a part of another path */
+    CHECK_EQ(OsNeedFullPath("a/b", whole, needed, NULL), ETW_OK);
+    EtwError err;
+    CHECK_EQ(OsNeedFullPath("a/b", whole, needed - 1, &err), ETW_E_LIMIT);
+    CHECK_STR(err.detail, "PATH");
+    CHECK_STR(whole, "");
 #ifdef _WIN32
     int refused = ERROR_ACCESS_DENIED;
     CHECK(full[1] == ':');

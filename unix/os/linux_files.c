@@ -456,14 +456,18 @@ bool OsFileExists(const char *path)
     return stat(path, &st) == 0;
 }
 
-void OsFullPath(const char *path, char *full, size_t size)
+bool OsFullPath(const char *path, char *full, size_t size)
 {
-    char cwd[PATH_MAX];
-    if (path[0] == '/' || getcwd(cwd, sizeof cwd) == NULL) {
+    bool absolute = path[0] == '/';
+    char *cwd = absolute ? NULL : getcwd(NULL, 0); /* of any length */
+    int need = cwd == NULL ? (int)strlen(path)
+                           : snprintf(full, size, "%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, path);
+    bool fits = (absolute || cwd != NULL) && need >= 0 && (size_t)need < size;
+    if (cwd == NULL || !fits) {
         snprintf(full, size, "%s", path);
-    } else {
-        snprintf(full, size, "%.*s/%s", (int)(size / 2), cwd, path);
     }
+    free(cwd);
+    return fits;
 }
 
 /* ---- Locks ----------------------------------------------------------------------------------- */

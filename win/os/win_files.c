@@ -74,11 +74,12 @@ static wchar_t *systemPath(const char *path)
     return wide;
 }
 
-void OsFullPath(const char *path, char *full, size_t size)
+bool OsFullPath(const char *path, char *full, size_t size)
 {
     wchar_t *wide = fullPath(path);
     char *utf8 = wide != NULL ? OsWinToUtf8(wide) : NULL;
-    snprintf(full, size, "%s", utf8 != NULL ? utf8 : path);
+    bool fits = utf8 != NULL && strlen(utf8) < size;
+    snprintf(full, size, "%s", fits ? utf8 : path);
     for (char *p = full; *p != '\0'; p++) {
         if (*p == '\\') {
             *p = '/'; /* Tcl's path separator */
@@ -86,6 +87,7 @@ void OsFullPath(const char *path, char *full, size_t size)
     }
     EtwFree(utf8);
     EtwFree(wide);
+    return fits;
 }
 
 static HANDLE openFile(const char *path, DWORD access, DWORD disposition, DWORD flags,

@@ -75,8 +75,7 @@ bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
 static bool copyPath(wchar_t to[SYSTEM_MAX_NAME], const char *path)
 {
     char full[4 * SYSTEM_MAX_NAME];
-    OsFullPath(path, full, sizeof full);
-    return SystemName(to, full);
+    return OsFullPath(path, full, sizeof full) && SystemName(to, full);
 }
 
 static void copyOut(const SystemProperties *s, ULONG offset, char *to, size_t size)

@@ -117,9 +117,9 @@ static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
     OsProgramName(l->program, sizeof l->program);
     snprintf(l->tclVersion, sizeof l->tclVersion, "%s", EtwTclVersion());
     if (c->file != NULL) {
-        OsFullPath(c->file, l->file, sizeof l->file);
-        if (strlen(l->file) == sizeof l->file - 1) {
-            return EtwFail(err, ETW_E_ARG, "FILE", c->name, "the path of the file is too long");
+        EtwStatus status = OsNeedFullPath(c->file, l->file, sizeof l->file, err);
+        if (status != ETW_OK) {
+            return status;
         }
     }
     l->mode = c->mode;
@@ -178,7 +178,9 @@ EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *err)
         status = fillLaunch(l, config, err);
     }
     if (status == ETW_OK) {
-        OsFullPath(path, argument, sizeof argument);
+        status = OsNeedFullPath(path, argument, sizeof argument, err);
+    }
+    if (status == ETW_OK) {
         status = OsDetach(argument, &pid, err);
     }
     if (status == ETW_OK) {

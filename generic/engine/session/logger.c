@@ -456,7 +456,11 @@ EtwStatus LoggerOpenFile(EtwSession *s, const char *path, EtwError *err)
 {
     EtlWriter *writer;
     EtlWriterConfig config = s->fileConfig;
-    EtwStatus status;
+    char full[sizeof s->file];
+    EtwStatus status = OsNeedFullPath(path, full, sizeof full, err);
+    if (status != ETW_OK) {
+        return status;
+    }
     config.path = path;
     status = EtlWriterOpen(&writer, &config, err);
     if (status != ETW_OK) {
@@ -469,7 +473,7 @@ EtwStatus LoggerOpenFile(EtwSession *s, const char *path, EtwError *err)
         LoggerCloseFile(s, now.wall);
     }
     s->writer = writer;
-    OsFullPath(path, s->file, sizeof s->file);
+    memcpy(s->file, full, sizeof full);
     publishFiles(s); /* its number, without which a recovery would take it for the next file */
     return ETW_OK;
 }

@@ -324,7 +324,10 @@ static EtwStatus startLocked(
         return nameTaken(&RegGet()->sessions[index], err);
     }
     if (c->file != NULL) {
-        OsFullPath(c->file, full, sizeof full);
+        status = OsNeedFullPath(c->file, full, sizeof full, err);
+        if (status != ETW_OK) {
+            return status;
+        }
         if (SessionUnsaved(NULL, full, err)) {
             return ETW_E_STATE;
         }

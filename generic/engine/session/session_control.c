@@ -115,7 +115,11 @@ static EtwStatus fill(RingRequest *q, const ControlRequest *r, EtwError *err)
     q->maxBuffers = r->changes ? r->changes->maxBuffers : 0;
     q->maxMB = r->changes ? r->changes->maxMB : 0;
     if (path != NULL) {
-        OsFullPath(path, q->text, sizeof q->text); /* the owner's directory may differ */
+        /* the owner's directory may differ */
+        EtwStatus status = OsNeedFullPath(path, q->text, sizeof q->text, err);
+        if (status != ETW_OK) {
+            return status;
+        }
     }
     return r->kernel != NULL ? fillGroups(q, r->kernel, err) : ETW_OK;
 }

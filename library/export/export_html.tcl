@@ -49,11 +49,13 @@ proc ::etw::lib::PageWrite {path sources title filter} {
     return [dict create events [dict get $info events] lost [dict get $info lost] warnings [dict get $info warnings]]
 }
 
-# The svg element of the flame graph.
+# The svg element of the flame graph, or a sentence.
 proc ::etw::lib::PageFlame {path sources filter} {
     try {
         ::etw::export {*}$sources $path.svg {*}$filter -format flamegraph
         return [regsub {^<\?xml[^>]*>} [PageRead $path.svg] {}]
+    } trap {ETW LOOKUP EMPTY} {} {
+        return "<p>The trace has no calls.</p>"
     } finally {
         file delete -- $path.svg
     }

@@ -31,6 +31,7 @@ proc ::etw::lib::Export-pcapng {sources file options} {
 # State of a capture being written: chan, links (interface -> its number), parts (interface and CPU -> fragments
 # so far), counts of packets, and of those without begin or end.
 proc ::etw::lib::PcapWrite {path sources options} {
+    variable pcapProviders
     set state [dict create chan [OpenFile $path wb] links {} parts {} events 0 packets 0 incomplete 0]
     set warnings {}
     try {
@@ -49,6 +50,11 @@ proc ::etw::lib::PcapWrite {path sources options} {
     }
     # Packets without an end.
     dict incr state incomplete [dict size [dict get $state parts]]
+    if {[dict get $state packets] == 0} {
+        return -code error -errorcode {ETW LOOKUP EMPTY pcapng} \
+            "no whole packets in the source (events of [join $pcapProviders { or }]: [dict get $state events]):\
+            the format pcapng shows captured packets; nothing was written"
+    }
     return [dict create events [dict get $state events] packets [dict get $state packets] \
         incomplete [dict get $state incomplete] warnings $warnings]
 }

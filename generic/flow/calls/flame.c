@@ -191,11 +191,21 @@ static void flameEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
     EtwCallsAdd(sink->own, event);
 }
 
+/* What a flame graph without visible frames lacks; NULL: it has some. */
+static const char *flameLacks(const EtwFlame *flame, EtwWeight weight)
+{
+    if (flame->count == 0) {
+        return "calls";
+    }
+    return flame->total != 0 ? NULL : weight == ETW_WEIGHT_WAIT ? "waits" : "time in calls";
+}
+
 static void foldedEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     (void)source;
     EtwCallsEnd(sink->own);
     EtwFlame *flame = EtwFlameNew(sink->own, sink->config.weight);
+    sink->lacks = flameLacks(flame, sink->config.weight);
     addFolded(sink, flame, 0, SIZE_MAX, out);
     EtwFlameFree(flame);
 }
@@ -207,6 +217,7 @@ static void svgEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
     (void)source;
     EtwCallsEnd(sink->own);
     EtwFlame *flame = EtwFlameNew(sink->own, weight);
+    sink->lacks = flameLacks(flame, weight);
     ETW_ADD(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     EtwFlameSvg(flame, weight, sink->config.title ? sink->config.title : titles[weight], out);
     EtwFlameFree(flame);

@@ -227,6 +227,11 @@ void EtwSinkEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
+const char *EtwSinkLacks(const EtwSink *sink)
+{
+    return sink->lacks;
+}
+
 void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out)
 {
     if (sink->ops->warning != NULL) {

@@ -56,6 +56,11 @@ void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
 void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out);
 void EtwSinkEnd(
         EtwSink *sink, const EtwSource *source, EtwText *out); /* losses, warnings, open calls */
+/*
+ * After EtwSinkEnd: what the events lack that the format shows ("calls"), so that its output is empty.
+ * NULL: there is something to see, or the format shows all events.
+ */
+const char *EtwSinkLacks(const EtwSink *sink);
 /* A warning of the caller after those of EtwSinkEnd. Shown by text, ignored by the others. */
 void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
 void EtwSinkFree(EtwSink *sink);

@@ -27,8 +27,9 @@ struct EtwSink {
     EtwSchemaStore *store;
     const EtwTrack *track; /* of the source, NULL: it has none */
     const EtwSinkOps *ops;
-    void *own;       /* state of the format */
-    EtwText scratch; /* one value, or one column */
+    void *own;         /* state of the format */
+    const char *lacks; /* what the trace lacks for this format: "calls"; NULL: nothing */
+    EtwText scratch;   /* one value, or one column */
     EtwText scratch2;
     EtwText message;
     int64_t base; /* time zero of relative times */

@@ -157,11 +157,25 @@ static int exportEvent(void *record, EtwEvent *event)
     return EtwOutputFull(&o->output);
 }
 
+/* An empty picture would look like a program that did nothing. */
+static int failEmpty(const Export *o, const char *what)
+{
+    const char *name = etwExportFormatNames[o->format];
+
+    return EtwTclFail(o->reading.interp, ETW_E_LOOKUP, "EMPTY", name,
+            "no %s in the source (events: %lld): the format %s shows calls of scripts and samples; "
+            "nothing was written",
+            what, (long long)o->reading.events, name);
+}
+
 static int endExport(void *record)
 {
     Export *o = record;
 
     EtwSinkEnd(o->sink, o->reading.query.source, &o->output.text);
+    if (EtwSinkLacks(o->sink) != NULL) {
+        return failEmpty(o, EtwSinkLacks(o->sink));
+    }
     return o->output.failed ? TCL_ERROR : TCL_OK;
 }
 

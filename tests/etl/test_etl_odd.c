@@ -448,8 +448,7 @@ static void buffer_lost(void)
     CHECK_EQ(seen.count, 5);
     CHECK_EQ(seen.info.eventsLostMarks, 2);
     CHECK_EQ(seen.info.buffersLostMarks, 1);
-    CHECK_EQ(seen.warnings, 1);
-    CHECK(strstr(seen.text, "2 buffers are marked with lost events, 1 with lost buffers") != NULL);
+    CHECK_EQ(seen.warnings, 0); /* losses are reported by trace_losses.c */
     CHECK_EQ(seen.info.loggerCount, 1);
     CHECK_EQ(seen.info.loggers[0].missing, 10 - 4); /* of 3 to 12 */
     SeenFree(&seen);

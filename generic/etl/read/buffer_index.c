@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/compress/decompress.h"
+#include "etl/read/trace_losses.h"
 #include "etl/record.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,12 +45,11 @@ typedef struct Walk {
     uint64_t refusedAt; /* offset of the first of them */
     uint64_t gapAt;     /* start of the current damage */
     bool inGap;
-    int gapBlank;    /* BLANK_* bits that apply to all of it so far */
-    int searched;    /* buffers in which checkLocalTime looked */
-    uint32_t logger; /* in the list: the last one used */
-    struct {
-        int64_t first, last;
-    } sequences[ETL_LOGGERS_MAX];
+    int gapBlank;           /* BLANK_* bits that apply to all of it so far */
+    int searched;           /* buffers in which checkLocalTime looked */
+    uint32_t logger;        /* in the list: the last one used */
+    EtlSequence *sequences; /* of all buffers after the header. Owned. */
+    size_t sequenceCount, sequenceCapacity;
 } Walk;
 
 static void addNote(EtlIndex *index, uint64_t where, const char *format, ...) ETW_PRINTF(3, 4);
@@ -170,25 +170,31 @@ static uint32_t loggerOf(Walk *w, uint16_t id)
         }
         if (i == info->loggerCount && i < ETL_LOGGERS_MAX) {
             info->loggers[info->loggerCount++] = (EtlLogger){.id = id};
-            w->sequences[i].first = INT64_MAX;
-            w->sequences[i].last = INT64_MIN;
         }
         w->logger = i;
     }
     return w->logger;
 }
 
-/* Count a buffer after the header. */
-static void countLogger(Walk *w, const uint8_t *head)
+/*
+ * Count a buffer after the header. Buffers of old files, and an appended session's header buffer, have no
+ * sequence number.
+ */
+static void countLogger(Walk *w, const uint8_t *head, unsigned type)
 {
     uint32_t i = loggerOf(w, EtwLoad16(head + ETL_BUF_LOGGER));
-    int64_t sequence = (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE);
     if (i < ETL_LOGGERS_MAX) {
-        int64_t first = w->sequences[i].first, last = w->sequences[i].last;
-        w->sequences[i].first = sequence < first ? sequence : first;
-        w->sequences[i].last = sequence > last ? sequence : last;
         w->info->loggers[i].buffers++;
     }
+    if (w->old || type == ETL_BUFFER_HEADER_TYPE) {
+        return;
+    }
+    if (w->sequenceCount == w->sequenceCapacity) {
+        w->sequenceCapacity = w->sequenceCapacity != 0 ? 2 * w->sequenceCapacity : 16;
+        w->sequences = EtwRealloc(w->sequences, w->sequenceCapacity * sizeof *w->sequences);
+    }
+    w->sequences[w->sequenceCount++] = (EtlSequence){(int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE),
+            EtwLoad16(head + ETL_BUF_LOGGER), EtwLoad16(head + ETL_BUF_CPU)};
 }
 
 static bool refuse(Walk *w, const EtlBuffer *b)
@@ -304,7 +310,7 @@ static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
     EtlBuffer b = {.at = at, .cut = bufferSize > rest};
     countBuffer(w, flags, type);
     if (at != 0) {
-        countLogger(w, head);
+        countLogger(w, head, type);
     }
     if (b.cut) {
         addNote(w->index, w->size, "the file ends inside the buffer that starts at byte %llu",
@@ -392,6 +398,84 @@ static uint64_t skip(Walk *w, uint64_t at, uint64_t rest)
     return stride >= ETL_BUFFER_HEADER && stride < rest ? at + stride : w->size;
 }
 
+/* ---- Duplicates ------------------------------------------------------------------------------ */
+
+/* A buffer of a run: buffers of one stream that begin at the same tick. */
+typedef struct Candidate {
+    const uint8_t *data;
+    uint64_t bytes, hash;
+    size_t index;
+} Candidate;
+
+static uint64_t hashBytes(const uint8_t *data, uint64_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint64_t i = 0; i < size; i++) {
+        hash = (hash ^ data[i]) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+static int compareCandidates(const void *left, const void *right)
+{
+    const Candidate *a = left, *b = right;
+    if (a->bytes != b->bytes) {
+        return a->bytes < b->bytes ? -1 : 1;
+    }
+    if (a->hash != b->hash) {
+        return a->hash < b->hash ? -1 : 1;
+    }
+    return a->index < b->index ? -1 : 1;
+}
+
+/* Mark the copies among `count` buffers from `start`: all bytes are those of an earlier buffer. */
+static void markCopies(Walk *w, size_t start, size_t count)
+{
+    Candidate *list = EtwAlloc(count * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
+        const EtlBuffer *b = &w->index->buffers[start + i];
+        uint64_t bytes = EtlBufferBytes(b);
+        list[i] = (Candidate){w->file + b->at, bytes, hashBytes(w->file + b->at, bytes), start + i};
+    }
+    qsort(list, count, sizeof *list, compareCandidates);
+    for (size_t i = 1; i < count; i++) {
+        w->index->buffers[list[i].index].copy =
+                list[i].bytes == list[i - 1].bytes && list[i].hash == list[i - 1].hash &&
+                memcmp(list[i].data, list[i - 1].data, (size_t)list[i].bytes) == 0;
+    }
+    EtwFree(list);
+}
+
+static bool sameStart(const EtlBuffer *a, const EtlBuffer *b)
+{
+    return a->cpu == b->cpu && a->logger == b->logger && a->first == b->first;
+}
+
+/*
+ * Remove exact copies of buffers, which damage or a faulty copy of the file causes. Two buffers of a
+ * session differ at least in their time and sequence number. The buffers are sorted.
+ */
+static void dropCopies(Walk *w)
+{
+    EtlIndex *index = w->index;
+    size_t kept = 0;
+    for (size_t i = 0, end; i < index->count; i = end) {
+        for (end = i + 1; end < index->count && sameStart(&index->buffers[i], &index->buffers[end]);
+                end++) {
+        }
+        if (end - i > 1) {
+            markCopies(w, i, end - i);
+        }
+    }
+    for (size_t i = 0; i < index->count; i++) {
+        if (!index->buffers[i].copy) {
+            index->buffers[kept++] = index->buffers[i];
+        }
+    }
+    w->info->duplicates = (uint32_t)(index->count - kept);
+    index->count = kept;
+}
+
 static int compareBuffers(const void *left, const void *right)
 {
     const EtlBuffer *a = left, *b = right;
@@ -411,7 +495,7 @@ static int compareBuffers(const void *left, const void *right)
 }
 
 /*
- * Count the CPUs of each logger from buffers that are sorted into streams, and the missing buffers.
+ * Count the CPUs of each logger from buffers that are sorted into streams, and find missing buffers.
  */
 static void finishLoggers(Walk *w)
 {
@@ -423,11 +507,7 @@ static void finishLoggers(Walk *w)
             w->info->loggers[logger].cpus++;
         }
     }
-    for (uint32_t i = 0; i < w->info->loggerCount; i++) {
-        EtlLogger *logger = &w->info->loggers[i];
-        uint64_t span = (uint64_t)w->sequences[i].last - (uint64_t)w->sequences[i].first + 1;
-        logger->missing = span > logger->buffers ? span - logger->buffers : 0;
-    }
+    EtlLossesFind(w->info, w->sequences, w->sequenceCount);
 }
 
 /* Evict the pages read so far. Otherwise a large file would fill the memory. */
@@ -489,8 +569,11 @@ void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t si
     }
     if (index->count > 1) {
         qsort(index->buffers, index->count, sizeof *index->buffers, compareBuffers);
+        dropCopies(&w);
     }
     finishLoggers(&w);
+    info->damages = (uint32_t)index->noteCount;
+    EtwFree(w.sequences);
 }
 
 void EtlIndexFree(EtlIndex *index)

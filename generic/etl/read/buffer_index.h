@@ -24,6 +24,7 @@ typedef struct EtlBuffer {
     uint16_t logger;
     bool cut;      /* the file ends inside it (already noted) */
     bool reported; /* its damage was reported */
+    bool copy;     /* all its bytes are those of another one; only while the index is built */
 } EtlBuffer;
 
 typedef struct EtlNote {

@@ -284,21 +284,6 @@ static void switchCursor(EtlReader *r)
     }
 }
 
-/* Losses that are marked in buffers. */
-static void warnLossMarks(EtlReader *r)
-{
-    const EtlInfo *info = &r->info;
-    char text[160];
-    if (info->eventsLostMarks + info->buffersLostMarks != 0) {
-        snprintf(text, sizeof text,
-                "events were lost while this was recorded: %lu buffers are marked with lost "
-                "events, "
-                "%lu with lost buffers",
-                (unsigned long)info->eventsLostMarks, (unsigned long)info->buffersLostMarks);
-        r->warn(r->warnCtx, 0, text);
-    }
-}
-
 static void warnNotes(EtlReader *r)
 {
     const EtlIndex *index = &r->index;
@@ -315,7 +300,6 @@ static void warnNotes(EtlReader *r)
                 index->noteCount - ETL_MAX_NOTES);
         r->warn(r->warnCtx, r->info.fileSize, text);
     }
-    warnLossMarks(r);
     if (index->noteCount == 0 && !r->info.closed) {
         r->warn(r->warnCtx, r->info.fileSize,
                 "the file was not closed: its session still runs or was killed");

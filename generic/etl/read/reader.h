@@ -22,8 +22,9 @@ enum { ETL_BUFFER_TYPES = 8, ETL_LOGGERS_MAX = 64 };
 typedef struct EtlLogger {
     uint16_t id;
     uint32_t buffers;
-    uint32_t cpus;    /* number of CPUs with buffers */
-    uint64_t missing; /* sequence numbers between the first and the last that are missing */
+    uint32_t cpus;        /* number of CPUs with buffers */
+    uint64_t missing;     /* sequence numbers between the first and the last that are missing */
+    int64_t firstMissing; /* the lowest of them */
 } EtlLogger;
 
 /* What the file's header contains, and what reading the file has found. */
@@ -64,6 +65,9 @@ typedef struct EtlInfo {
     uint32_t eventsLost;                 /* in the file's header */
     uint32_t buffersLost;
     uint32_t eventsLostMarks, buffersLostMarks; /* number of buffers with such a mark */
+    uint32_t duplicates; /* exact copies of other buffers, which are not read */
+    uint32_t repeated;   /* other buffers with the sequence number of another one of their CPU */
+    uint32_t damages;    /* damaged places between buffers, buffers that cannot be read */
     EtlLogger loggers[ETL_LOGGERS_MAX];
     uint32_t loggerCount; /* number of entries; further loggers are not listed */
     bool partition;       /* partition holds the header's extension record */

@@ -4,6 +4,7 @@
  *	Writes a source as a new file: header, order of events, losses (flow/relog/relog.h).
  */
 #include "flow/relog/relog.h"
+#include "etl/read/trace_losses.h"
 #include "engine/engine.h"
 
 enum { PLAIN_BUFFER = 64 * 1024 };
@@ -227,7 +228,7 @@ static EtlBuilderTotals totalsOf(const EtwRelog *relog)
         const char *path;
         const EtlInfo *info = EtwSourceFileInfo(relog->source, i, &path);
         totals.eventsLost += info->eventsLost;
-        totals.buffersLost += info->buffersLost;
+        totals.buffersLost += EtlLossesBuffers(info);
         totals.end = info->endTime > totals.end ? info->endTime : totals.end;
         closed = closed && info->closed;
     }

@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 #include "engine/engine.h"
+#include "etl/read/trace_losses.h"
 #include "flow/source/zip_archive.h"
 #include "flow/source/source_int.h"
 
@@ -25,21 +26,37 @@ typedef struct FileSource {
     uint64_t unkept;
 } FileSource;
 
+/* The text is "PATH: MESSAGE". It is the warning's from now on. */
+static void addWarning(FileSource *f, EtwText *text)
+{
+    if (f->warningCount >= FILE_MAX_WARNINGS) {
+        f->unkept++;
+        f->warningCount = FILE_MAX_WARNINGS + 1;
+        text->size = 0;
+        EtwTextPrintf(text, "%s: %llu more warnings", f->path, (unsigned long long)f->unkept);
+    } else {
+        f->warningCount++;
+    }
+    EtwTextChar(text, 0);
+    EtwFree(f->warnings[f->warningCount - 1]);
+    f->warnings[f->warningCount - 1] = text->data;
+}
+
 static void keepWarning(void *ctx, uint64_t where, const char *message)
 {
     FileSource *f = ctx;
     EtwText text = {0};
-    if (f->warningCount >= FILE_MAX_WARNINGS) {
-        f->unkept++;
-        f->warningCount = FILE_MAX_WARNINGS + 1;
-        EtwTextPrintf(&text, "%s: %llu more warnings", f->path, (unsigned long long)f->unkept);
-    } else {
-        f->warningCount++;
-        EtwTextPrintf(&text, "%s: at byte %llu: %s", f->path, (unsigned long long)where, message);
-    }
-    EtwTextChar(&text, 0);
-    EtwFree(f->warnings[f->warningCount - 1]);
-    f->warnings[f->warningCount - 1] = text.data;
+    EtwTextPrintf(&text, "%s: at byte %llu: %s", f->path, (unsigned long long)where, message);
+    addWarning(f, &text);
+}
+
+/* What the file lacks is known before the first event. */
+static void keepLoss(void *ctx, const char *sentence)
+{
+    FileSource *f = ctx;
+    EtwText text = {0};
+    EtwTextPrintf(&text, "%s: %s", f->path, sentence);
+    addWarning(f, &text);
 }
 
 static EtwStatus fileNext(EtwSource *source, EtwEvent *event)
@@ -153,6 +170,7 @@ static EtwStatus openTrace(
         fileClose(&f->base);
         return status;
     }
+    EtlLossesVisit(EtlReaderInfo(f->reader), keepLoss, f);
     *sourcePtr = &f->base;
     return ETW_OK;
 }
@@ -396,6 +414,17 @@ const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char 
 uint64_t EtwSourceLost(const EtwSource *source)
 {
     return source->ops->lost ? source->ops->lost(source) : 0;
+}
+
+uint64_t EtwSourceLostLive(const EtwSource *source)
+{
+    uint64_t ofFiles = 0;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        ofFiles += (uint64_t)info->eventsLost + info->buffersLost;
+    }
+    uint64_t lost = EtwSourceLost(source);
+    return lost > ofFiles ? lost - ofFiles : 0;
 }
 
 EtwStatus EtwSourceSession(const EtwSource *source, int index, EtwSessionInfo *info)

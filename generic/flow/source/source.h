@@ -64,6 +64,8 @@ int EtwSourceFileCount(const EtwSource *source);
 const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char **pathPtr);
 /* Lost events: those that the files report, and those that were overwritten before they were read live. */
 uint64_t EtwSourceLost(const EtwSource *source);
+/* Of these, the events that were overwritten before they were read live. Losses of files are warnings. */
+uint64_t EtwSourceLostLive(const EtwSource *source);
 struct EtwSessionInfo;
 /*
  * The state and losses of the live session number `index`. ETW_END: there are fewer sessions;

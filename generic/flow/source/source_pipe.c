@@ -7,6 +7,7 @@
  */
 #include "flow/source/source_pipe.h"
 #include "etl/format.h"
+#include "etl/read/trace_losses.h"
 #include "flow/source/source_int.h"
 
 enum { PIECE = 256 * 1024, BUFFER_MAX = 64 << 20, PLAIN_MAX = 1 << 30, MAX_WARNINGS = 20 };
@@ -31,6 +32,17 @@ static void keepWarning(void *ctx, uint64_t where, const char *message)
     if (p->warningCount < MAX_WARNINGS) {
         EtwTextPrintf(&text, "%s: at byte %llu of a slice: %s", p->name, (unsigned long long)where,
                 message);
+        EtwTextChar(&text, 0);
+        p->warnings[p->warningCount++] = text.data;
+    }
+}
+
+static void keepLoss(void *ctx, const char *sentence)
+{
+    PipeSource *p = ctx;
+    EtwText text = {0};
+    if (p->warningCount < MAX_WARNINGS) {
+        EtwTextPrintf(&text, "%s: %s", p->name, sentence);
         EtwTextChar(&text, 0);
         p->warnings[p->warningCount++] = text.data;
     }
@@ -125,9 +137,7 @@ static void settle(PipeSource *p)
         p->info = *info;
         return;
     }
-    p->info.eventsLost += info->eventsLost;
-    p->info.buffersLost += info->buffersLost;
-    p->info.buffers += info->buffers;
+    EtlLossesAdd(&p->info, info);
     p->info.records += info->records;
     p->info.fileSize += info->fileSize;
     p->info.endTime = info->endTime > p->info.endTime ? info->endTime : p->info.endTime;
@@ -146,6 +156,9 @@ static EtwStatus nextSlice(PipeSource *p)
     if (p->failed) { /* the data before the failure is valid */
         keepWarning(p, 0, p->error.message);
         status = ETW_END;
+    }
+    if (status == ETW_END) {
+        EtlLossesVisit(&p->info, keepLoss, p);
     }
     return status;
 }

@@ -10,6 +10,7 @@
 #include "flow/render/format_registry.h"
 #include "etl/compress/decompress.h"
 #include "etl/format.h"
+#include "etl/read/trace_losses.h"
 #include <stdio.h>
 
 /* ---- The header ------------------------------------------------------------------------------- */
@@ -113,6 +114,10 @@ static Tcl_Obj *lossesObj(const EtlInfo *info)
     EtwPut(dict, "buffermarks", EtwUint64Obj(info->buffersLostMarks));
     EtwPut(dict, "emptymarkers", EtwUint64Obj(info->buffersByType[ETL_BUFFER_EMPTY_MARKER]));
     EtwPut(dict, "missing", EtwUint64Obj(missing));
+    EtwPut(dict, "unread", EtwUint64Obj(EtlLossesUnread(info)));
+    EtwPut(dict, "duplicates", EtwUint64Obj(info->duplicates));
+    EtwPut(dict, "repeated", EtwUint64Obj(info->repeated));
+    EtwPut(dict, "damages", EtwUint64Obj(info->damages));
     return dict;
 }
 

@@ -6,6 +6,7 @@
 #include "tcl/consume/info_int.h"
 #include "schema/model/decode.h"
 #include "base/calendar.h"
+#include "etl/read/trace_losses.h"
 #include "flow/render/columns.h"
 #include "flow/render/escape.h"
 #include <stdlib.h>
@@ -133,19 +134,20 @@ static void bufferLine(EtwText *out, const EtlInfo *info)
     EtwTextChar(out, '\n');
 }
 
-static void lossLine(EtwText *out, const EtlInfo *info)
+static void addLoss(void *ctx, const char *sentence)
 {
-    label(out, "Lost");
-    if (info->eventsLost == 0 && info->buffersLost == 0) {
-        EtwTextStr(out, "nothing, as the file says");
-    } else {
-        EtwTextPrintf(out, "%u events, %u buffers", info->eventsLost, info->buffersLost);
+    line(ctx, "Lost", sentence);
+}
+
+static void lossLines(EtwText *out, const EtlInfo *info)
+{
+    EtlLossesVisit(info, addLoss, out);
+    if (EtlLossesNone(info)) {
+        line(out, "Lost", info->closed ? "nothing" : "not known: the file was not closed");
+    } else if (info->damages != 0) {
+        label(out, "Damaged");
+        EtwTextPrintf(out, "%u place%s\n", info->damages, info->damages == 1 ? "" : "s");
     }
-    if (info->eventsLostMarks != 0 || info->buffersLostMarks != 0) {
-        EtwTextPrintf(
-                out, "; %u buffers are marked", info->eventsLostMarks + info->buffersLostMarks);
-    }
-    EtwTextChar(out, '\n');
 }
 
 static void machineLines(EtwText *out, const EtlInfo *info, const EtwTraceStats *stats)
@@ -207,7 +209,7 @@ static void headerLines(
     EtwTextChar(out, '\n');
     modeLine(out, info->mode);
     bufferLine(out, info);
-    lossLine(out, info);
+    lossLines(out, info);
 }
 
 static void providerLine(EtwText *out, const EtwInfoProvider *p)

@@ -291,7 +291,7 @@ void EtwReadNotes(EtwText *out, const EtwQuery *query, const EtwReadNote *notes,
     for (int i = 0; i < count; i++) {
         addNote(out, notes[i].count, notes[i].what);
     }
-    addNote(out, EtwSourceLost(query->source), "events lost: the figures have holes");
+    addNote(out, EtwSourceLostLive(query->source), "events lost: the figures have holes");
     Tcl_IncrRefCount(warnings);
     Tcl_ListObjGetElements(NULL, warnings, &wordCount, &words);
     for (Tcl_Size i = 0; i < wordCount; i++) {

@@ -6,6 +6,7 @@
 #include "flow/render/listing/listing_int.h"
 #include "base/os.h"
 #include "engine/engine.h"
+#include "etl/read/trace_losses.h"
 #include <stdlib.h>
 
 static void addIso(int64_t time, EtwText *out)
@@ -99,28 +100,6 @@ static void addCounts(const ListingSink *text, EtwText *out)
 }
 
 #define MORE_BUFFERS "raise -buffersize or -buffers of \"etw start\""
-
-/* A file's header has no kinds of loss. Most often the loss is one that more buffers prevent. */
-static void addLostOfFile(EtwSink *sink, const EtlInfo *info, const char *path, EtwText *out)
-{
-    if (info->eventsLost == 0 && info->buffersLost == 0) {
-        return;
-    }
-    EtwListingColor(sink, RED, out);
-    ETW_ADD(out, "-- LOST: ");
-    EtwAddSafeStr(out, path);
-    ETW_ADD(out, ": the session lost ");
-    EtwAddDecimal(out, info->eventsLost);
-    EtwTextStr(out, info->eventsLost == 1 ? " event" : " events");
-    if (info->buffersLost > 0) {
-        ETW_ADD(out, " and ");
-        EtwAddDecimal(out, info->buffersLost);
-        EtwTextStr(out, info->buffersLost == 1 ? " whole buffer" : " whole buffers");
-    }
-    ETW_ADD(out, " (\"etw stop\" told the kinds; found no buffer: " MORE_BUFFERS ")");
-    EtwListingColor(sink, RESET, out);
-    EtwTextChar(out, '\n');
-}
 
 /* A line for each kind of loss, with its remedy. Each consumer reports its own loss. */
 static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText *out)
@@ -217,29 +196,52 @@ static const char *addRunning(const char *path, EtwText *out)
     return "a session still runs (\"etw query\" tells them)";
 }
 
+typedef struct FileLoss {
+    EtwSink *sink;
+    EtwText *out;
+    const char *path;
+} FileLoss;
+
+static void addLostOfFile(void *ctx, const char *sentence)
+{
+    FileLoss *loss = ctx;
+    EtwListingColor(loss->sink, RED, loss->out);
+    ETW_ADD(loss->out, "-- LOST: ");
+    EtwAddSafeStr(loss->out, loss->path);
+    EtwTextPrintf(loss->out, ": %s", sentence);
+    EtwListingColor(loss->sink, RESET, loss->out);
+    EtwTextChar(loss->out, '\n');
+}
+
+static void addLostOfReader(EtwSink *sink, uint64_t lost, EtwText *out)
+{
+    EtwListingColor(sink, RED, out);
+    ETW_ADD(out, "-- LOST: this listing was too slow for the session: ");
+    EtwAddDecimal(out, lost);
+    EtwTextStr(out, lost == 1 ? " event" : " events");
+    ETW_ADD(out, " (" MORE_BUFFERS ", or enable less)");
+    EtwListingColor(sink, RESET, out);
+    EtwTextChar(out, '\n');
+}
+
 static void addLosses(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
-    uint64_t lost = EtwSourceLost(source), ofFiles = 0;
+    uint64_t late = EtwSourceLostLive(source);
     const char *unknown = NULL;
+    bool none = EtwSourceWarningCount(source) == 0;
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
-        const char *path;
-        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
-        ofFiles += (uint64_t)info->eventsLost + info->buffersLost;
-        unknown = info->closed ? unknown : addRunning(path, out);
-        addLostOfFile(sink, info, path, out);
+        FileLoss loss = {sink, out, NULL};
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &loss.path);
+        unknown = info->closed ? unknown : addRunning(loss.path, out);
+        EtlLossesVisit(info, addLostOfFile, &loss);
+        none &= EtlLossesNone(info);
     }
-    bool none = addLostOfSessions(sink, source, &unknown, out);
-    if (lost > ofFiles) {
-        EtwListingColor(sink, RED, out);
-        ETW_ADD(out, "-- LOST: this listing was too slow for the session: ");
-        EtwAddDecimal(out, lost - ofFiles);
-        EtwTextStr(out, lost - ofFiles == 1 ? " event" : " events");
-        ETW_ADD(out, " (" MORE_BUFFERS ", or enable less)");
-        EtwListingColor(sink, RESET, out);
-        EtwTextChar(out, '\n');
+    none &= addLostOfSessions(sink, source, &unknown, out);
+    if (late > 0) {
+        addLostOfReader(sink, late, out);
     } else if (unknown != NULL) {
         EtwTextPrintf(out, "-- losses are not known: %s\n", unknown);
-    } else if (none && lost == 0) {
+    } else if (none) {
         ETW_ADD(out, "-- nothing lost\n");
     }
 }
@@ -253,10 +255,40 @@ void EtwListingWarning(EtwSink *sink, const char *warning, EtwText *out)
     EtwTextChar(out, '\n');
 }
 
+/* A warning to be compared with the losses of a file. */
+typedef struct LossSearch {
+    const char *text; /* of the warning, behind "PATH: " */
+    bool found;
+} LossSearch;
+
+static void compareLoss(void *ctx, const char *sentence)
+{
+    LossSearch *search = ctx;
+    search->found |= strcmp(search->text, sentence) == 0;
+}
+
+/* True if the warning is a loss, which addLosses has shown. */
+static bool isLoss(const EtwSource *source, const char *warning)
+{
+    LossSearch search = {NULL, false};
+    for (int i = 0; i < EtwSourceFileCount(source) && !search.found; i++) {
+        const char *path;
+        const EtlInfo *info = EtwSourceFileInfo(source, i, &path);
+        size_t size = strlen(path);
+        if (strncmp(warning, path, size) == 0 && strncmp(warning + size, ": ", 2) == 0) {
+            search.text = warning + size + 2;
+            EtlLossesVisit(info, compareLoss, &search);
+        }
+    }
+    return search.found;
+}
+
 static void addWarnings(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     for (int i = 0; i < EtwSourceWarningCount(source); i++) {
-        EtwListingWarning(sink, EtwSourceWarning(source, i), out);
+        if (!isLoss(source, EtwSourceWarning(source, i))) {
+            EtwListingWarning(sink, EtwSourceWarning(source, i), out);
+        }
     }
 }
 

@@ -277,8 +277,16 @@ bool OsFileExists(const char *path);
  * When the directory is removed, processes that locked the file before still exclude each other. A
  * process uses one file. */
 typedef struct OsFileLock OsFileLock;
-EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *errPtr);
+/* Does not wait. ETW_AGAIN: another process holds it. */
+EtwStatus OsFileLockTry(OsFileLock **lockPtr, const char *path, EtwError *errPtr);
 void OsFileLockRelease(OsFileLock *lock);
+typedef struct OsLockHolder {
+    uint32_t pid;
+    char name[64]; /* of its program, without control characters */
+    bool stopped;  /* by a signal or a debugger */
+} OsLockHolder;
+/* The process that holds the lock. False: not known, as on Windows and for a process of another pid namespace. */
+bool OsFileLockHolder(const char *path, OsLockHolder *holder);
 
 /*
  * Slots of a file, by which processes prove that they are alive. A process holds its slot until it ends or

@@ -62,17 +62,17 @@ static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, Etw
         *opsPtr = status == ETW_END ? &etwEmbeddedOps : *opsPtr;
         return status == ETW_END ? ETW_OK : status;
     }
-    bool own = etwEmbeddedOps.has(*namePtr) == ETW_OK;
-    EtwStatus foreign = system->has(*namePtr);
-    if (own && foreign == ETW_OK) {
+    EtwStatus mine = etwEmbeddedOps.has(*namePtr), foreign = system->has(*namePtr);
+    bool own = mine != ETW_E_LOOKUP;
+    if (mine == ETW_OK && foreign == ETW_OK) {
         return EtwFail(err, ETW_E_STATE, "AMBIGUOUS", *namePtr,
                 "both engines have a session \"%s\": say \"embedded:%s\" or \"system:%s\"",
                 *namePtr, *namePtr, *namePtr);
     }
     *opsPtr = own ? &etwEmbeddedOps : system;
     /*
-     * When the system engine cannot say whether it has the session, it reports the error of the
-     * call itself.
+     * When an engine cannot determine whether it has the session, the call itself reports the
+     * error.
      */
     return own || foreign != ETW_E_LOOKUP ? ETW_OK : noSession(*namePtr, err);
 }

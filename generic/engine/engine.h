@@ -119,6 +119,8 @@ EtwStatus EtwSessionSnapshot(
         const char *name, const char *file, EtwSessionInfo *infoPtr, EtwError *errPtr);
 /* Write a marker (event Mark of provider Etw-Session) into the session, independent of what is enabled. */
 EtwStatus EtwSessionMark(const char *name, const char *text, EtwError *errPtr);
+/* ETW_E_STATE with the detail LOCKED: another process has locked the registry for too long, and sessions cannot be listed. */
+EtwStatus EtwSessionsReachable(EtwError *errPtr);
 /* Call visit for each session of the user; false from it ends the walk. */
 void EtwSessionList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx);
 /* Stop all sessions that this process owns (exit, signals). */

@@ -15,7 +15,8 @@ typedef bool EtwProviderVisit(void *ctx, const EtwProviderInfo *info);
 
 typedef struct EtwEngineOps {
     const char *name; /* as in -engine, and before the colon of a session's name */
-    /* ETW_OK: such a session runs; ETW_E_LOOKUP: none does; ETW_E_ACCESS: this user may not know. */
+    /* ETW_OK: such a session runs; ETW_E_LOOKUP: none does; ETW_E_ACCESS: this user may not know;
+     * ETW_E_STATE: the registry is locked. */
     EtwStatus (*has)(const char *name);
     EtwStatus (*start)(const EtwSessionConfig *config, EtwError *errPtr);
     EtwStatus (*stop)(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);

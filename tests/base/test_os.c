@@ -119,12 +119,21 @@ static bool waitStage(Shared *shared, uint32_t stage)
 
 enum { LOCK_ROUNDS = 300 };
 
+static EtwStatus waitForLock(OsFileLock **lock, const char *lockPath)
+{
+    EtwStatus status;
+    while ((status = OsFileLockTry(lock, lockPath, NULL)) == ETW_AGAIN) {
+        OsSleepNs(20000);
+    }
+    return status;
+}
+
 static void countUnderLock(Shared *shared, const char *lockPath)
 {
     for (int i = 0; i < LOCK_ROUNDS; i++) {
         OsFileLock *lock;
         uint32_t seen;
-        if (OsFileLockAcquire(&lock, lockPath, NULL) != ETW_OK) {
+        if (waitForLock(&lock, lockPath) != ETW_OK) {
             return;
         }
         seen = *(volatile uint32_t *)&shared->counter;
@@ -255,7 +264,7 @@ static int childMain(const char *role, const char *path)
     }
     if (strcmp(role, "hold") == 0) {
         OsFileLock *lock;
-        if (OsFileLockAcquire(&lock, lockPath, NULL) != ETW_OK) {
+        if (waitForLock(&lock, lockPath) != ETW_OK) {
             return 4;
         }
     }
@@ -603,7 +612,7 @@ static void takeLock(void *tookPtr)
     OsFileLock *lock;
     char lockPath[1200];
     inDir(lockPath, "lock");
-    if (OsFileLockAcquire(&lock, lockPath, NULL) == ETW_OK) {
+    if (waitForLock(&lock, lockPath) == ETW_OK) {
         atomic_store((_Atomic int *)tookPtr, 1);
         OsFileLockRelease(lock);
     }

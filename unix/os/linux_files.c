@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "base/os.h"
 #include "base/alloc.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -510,7 +511,7 @@ static int openLock(const char *path)
     return fd;
 }
 
-EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *err)
+EtwStatus OsFileLockTry(OsFileLock **lockPtr, const char *path, EtwError *err)
 {
     int fd = openLock(path);
     struct stat st;
@@ -519,20 +520,90 @@ EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *er
         return EtwFailOs(err, ETW_E_IO, errno, "LOCK", path, "cannot open the lock \"%s\"", path);
     }
     status = checkOurs(fd, path, &st, err);
+    while (status == ETW_OK && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) {
+            status = ETW_AGAIN;
+        } else if (errno != EINTR) {
+            status = EtwFailOs(err, ETW_E_IO, errno, "LOCK", path, "cannot lock \"%s\"", path);
+        }
+    }
     if (status != ETW_OK) {
         close(fd);
         return status;
     }
-    while (flock(fd, LOCK_EX) != 0) {
-        if (errno != EINTR) {
-            int e = errno;
-            close(fd);
-            return EtwFailOs(err, ETW_E_IO, e, "LOCK", path, "cannot lock \"%s\"", path);
-        }
-    }
     *lockPtr = EtwAlloc(sizeof **lockPtr);
     (*lockPtr)->fd = fd;
     return ETW_OK;
+}
+
+static bool hasOpen(uint32_t pid, const struct stat *file)
+{
+    char path[40];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%u/fd", pid);
+    DIR *fds = opendir(path);
+    for (struct dirent *e; fds != NULL && !found && (e = readdir(fds)) != NULL;) {
+        struct stat st;
+        found = fstatat(dirfd(fds), e->d_name, &st, 0) == 0 && st.st_ino == file->st_ino &&
+                st.st_dev == file->st_dev;
+    }
+    if (fds != NULL) {
+        closedir(fds);
+    }
+    return found;
+}
+
+/*
+ * The process that took the lock; 0: unknown. The kernel lists the number of the inode. The device that it lists is not
+ * always that of stat(2) (btrfs), so the process must have the file open.
+ */
+static uint32_t holderOf(const char *path)
+{
+    struct stat st;
+    char line[200];
+    int fd = openLock(path);
+    uint32_t holder = 0;
+    bool known = fd >= 0 && fstat(fd, &st) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    FILE *locks = known ? fopen("/proc/locks", "re") : NULL;
+    while (locks != NULL && holder == 0 && fgets(line, sizeof line, locks) != NULL) {
+        unsigned long long inode;
+        int pid; /* 0: in another pid namespace */
+        if (sscanf(line, "%*d: FLOCK %*s WRITE %d %*x:%*x:%llu", &pid, &inode) == 2 && pid > 0 &&
+                inode == st.st_ino && hasOpen((uint32_t)pid, &st)) {
+            holder = (uint32_t)pid;
+        }
+    }
+    if (locks != NULL) {
+        fclose(locks);
+    }
+    return holder;
+}
+
+/* Reads the name and the state from /proc/PID/stat: "PID (NAME) STATE ...". */
+bool OsFileLockHolder(const char *path, OsLockHolder *holder)
+{
+    char line[400] = "", file[40];
+    holder->pid = holderOf(path);
+    snprintf(file, sizeof file, "/proc/%u/stat", holder->pid);
+    FILE *f = holder->pid != 0 ? fopen(file, "re") : NULL;
+    char *name = f != NULL && fgets(line, sizeof line, f) != NULL ? strchr(line, '(') : NULL;
+    char *end = name != NULL ? strrchr(name, ')') : NULL;
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (end == NULL || end[1] != ' ') {
+        return false; /* it has ended */
+    }
+    *end = '\0';
+    holder->stopped = end[2] == 'T' || end[2] == 't';
+    snprintf(holder->name, sizeof holder->name, "%s", name + 1);
+    for (char *c = holder->name; *c != '\0'; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
+    }
+    return true;
 }
 
 void OsFileLockRelease(OsFileLock *lock)

@@ -719,7 +719,7 @@ struct OsFileLock {
     HANDLE handle;
 };
 
-EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *err)
+EtwStatus OsFileLockTry(OsFileLock **lockPtr, const char *path, EtwError *err)
 {
     SECURITY_ATTRIBUTES attributes;
     SECURITY_DESCRIPTOR *sd = ownerOnly(&attributes);
@@ -733,9 +733,13 @@ EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *er
         return EtwFailOs(err, ETW_E_IO, (int)e, "LOCK", path, "cannot open the lock \"%s\"", path);
     }
     status = checkPlainAndOurs(file, path, err);
-    if (status == ETW_OK && !LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &o)) {
-        status = EtwFailOs(
-                err, ETW_E_IO, (int)GetLastError(), "LOCK", path, "cannot lock \"%s\"", path);
+    if (status == ETW_OK &&
+            !LockFileEx(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &o)) {
+        e = GetLastError();
+        status = e == ERROR_LOCK_VIOLATION || e == ERROR_IO_PENDING
+                         ? ETW_AGAIN
+                         : EtwFailOs(
+                                   err, ETW_E_IO, (int)e, "LOCK", path, "cannot lock \"%s\"", path);
     }
     if (status != ETW_OK) {
         CloseHandle(file);
@@ -744,6 +748,14 @@ EtwStatus OsFileLockAcquire(OsFileLock **lockPtr, const char *path, EtwError *er
     *lockPtr = EtwAlloc(sizeof **lockPtr);
     (*lockPtr)->handle = file;
     return ETW_OK;
+}
+
+/* Windows does not report which process it is. */
+bool OsFileLockHolder(const char *path, OsLockHolder *holder)
+{
+    (void)path;
+    memset(holder, 0, sizeof *holder);
+    return false;
 }
 
 void OsFileLockRelease(OsFileLock *lock)

@@ -188,9 +188,7 @@ static void startCallbackThread(void)
 /* This process has joined the registry again, as a forked child. Call without RegLock. */
 static void rejoined(void)
 {
-    if (RegLock(NULL) != ETW_OK) {
-        return;
-    }
+    RegLockOrLocal();
     for (Hook *h = hooks; h != NULL; h = h->next) {
         h->busy = 0; /* the calling thread exists only in the parent */
     }
@@ -201,9 +199,10 @@ static void rejoined(void)
 void Etw_EnableCallbackAdd(Etw_Provider *pub, Etw_EnableProc *proc, void *ctx)
 {
     Hook *hook;
-    if (pub == NULL || RegLock(NULL) != ETW_OK) {
+    if (pub == NULL) {
         return;
     }
+    bool shared = RegLockOrLocal(); /* what changes is this process's own */
     RegOnJoin(rejoined);
     hook = EtwAlloc(sizeof *hook);
     hook->provider = (RegProvider *)pub;
@@ -214,7 +213,9 @@ void Etw_EnableCallbackAdd(Etw_Provider *pub, Etw_EnableProc *proc, void *ctx)
     hooks = hook;
     startCallbackThread();
     RegUnlock();
-    callHooks((RegProvider *)pub); /* the provider may be enabled already */
+    if (shared) {                      /* else the callback thread does it */
+        callHooks((RegProvider *)pub); /* the provider may be enabled already */
+    }
 }
 
 /* The link to the callback. proc NULL: to any callback of the provider. */

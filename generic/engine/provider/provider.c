@@ -103,10 +103,11 @@ Etw_Provider *Etw_Register(const char *name, const Etw_Guid *guid)
 void Etw_Unregister(Etw_Provider *pub)
 {
     RegProvider *provider = (RegProvider *)pub;
-    bool last = false;
-    if (provider == NULL || RegLock(NULL) != ETW_OK) {
+    bool last;
+    if (provider == NULL) {
         return;
     }
+    RegLockOrLocal(); /* the count that changes is this process's own */
     last = RegRemoveRegistration(provider) == 0;
     if (last) {
         for (Etw_Event *e = events; e != NULL; e = e->next) {

@@ -331,7 +331,9 @@ void SessionsRecoverDead(void)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         RegSession *s = &RegGet()->sessions[i];
-        if (atomic_load(&s->instance) != 0 && !RegProcessLives(s->owner)) {
+        if (SessionIsLeft(i)) {
+            RegRemoveSession(i);
+        } else if (atomic_load(&s->instance) != 0 && !RegProcessLives(s->owner)) {
             RegDisableSession(i);
             s->unsaved = !recoverSession(i);
             if (!s->unsaved) {

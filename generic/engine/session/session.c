@@ -96,9 +96,6 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
     if (r->sessions[index].owner != RegSelfKey()) {
         return ETW_AGAIN;
     }
-    if (s == NULL) { /* the owner was an earlier process with this pid */
-        return EtwFail(err, ETW_E_STATE, "OWNER", name, "session \"%s\" has lost its owner", name);
-    }
     if (s->stopping) {
         return EtwFail(err, ETW_E_STATE, "STOPPING", name,
                 "session \"%s\" is being stopped just now", name);
@@ -469,16 +466,19 @@ static void beginStop(EtwSession *s, Providers *changed)
     disableAll(s, changed);
 }
 
+bool SessionIsLeft(int index)
+{
+    const RegSession *s = &RegGet()->sessions[index];
+    return owned[index] == NULL && atomic_load(&s->instance) != 0 && s->owner == RegSelfKey();
+}
+
 /*
  * Remove the session from all tables. When RegLock fails (no file descriptor left, its directory
- * removed), the registry's entry stays until this process ends.
+ * removed, a stopped process), the registry's entry stays until the next call that finds sessions.
  */
 static void forget(EtwSession *s)
 {
-    bool shared = RegLock(NULL) == ETW_OK;
-    if (!shared) {
-        RegLockLocal();
-    }
+    bool shared = RegLockOrLocal();
     owned[s->index] = NULL;
     RegDetach(s->index);
     if (shared) {
@@ -546,9 +546,7 @@ static EtwSession *nextOwned(bool *minePtr)
 {
     EtwSession *s = NULL;
     Providers ignored = {{0}};
-    if (RegLock(NULL) != ETW_OK) {
-        RegLockLocal(); /* files must be closed even if the registry cannot be locked */
-    }
+    RegLockOrLocal(); /* files must be closed even if the registry cannot be locked */
     for (int i = 0; i < ETW_MAX_SESSIONS && (s == NULL || !*minePtr); i++) {
         if (owned[i] != NULL && owned[i]->ownerPid == OsPid()) {
             s = owned[i];
@@ -603,15 +601,31 @@ void SessionWaitForAll(void)
 
 /* ---- While it runs --------------------------------------------------------------------------- */
 
+EtwStatus EtwSessionsReachable(EtwError *err)
+{
+    EtwError own = {0};
+    if (RegOpen(&own) != NULL && RegLock(&own) == ETW_OK) {
+        RegUnlock();
+    } else if (own.status == ETW_E_STATE) {
+        if (err != NULL) {
+            *err = own;
+        }
+        return own.status;
+    }
+    return ETW_OK; /* without a registry there are no sessions */
+}
+
 static EtwStatus embeddedHas(const char *name)
 {
     bool there = false;
-    if (RegOpen(NULL) != NULL && RegLock(NULL) == ETW_OK) {
+    EtwError err = {0};
+    if (RegOpen(&err) != NULL && RegLock(&err) == ETW_OK) {
         SessionsRecoverDead();
         there = RegFindSession(name) >= 0;
         RegUnlock();
     }
-    return there ? ETW_OK : ETW_E_LOOKUP;
+    /* ETW_E_STATE: locked. Without a registry there are no sessions. */
+    return there ? ETW_OK : err.status == ETW_E_STATE ? ETW_E_STATE : ETW_E_LOOKUP;
 }
 
 /* Query a session of any process, from shared memory. */

@@ -119,6 +119,8 @@ bool SessionUnsaved(const char *name, const char *file, EtwError *errPtr);
  * lists the existing ones. Under the registry's lock.
  */
 int SessionFind(const char *name, EtwError *errPtr);
+/* True: this process has stopped the session, but could not lock the registry to remove it. Under the registry's lock. */
+bool SessionIsLeft(int index);
 /* On the logger's thread. File paths are absolute or of this process's directory. */
 EtwStatus SessionUpdate(EtwSession *session, const EtwSessionConfig *changes, EtwError *errPtr);
 EtwStatus SessionSnapshot(EtwSession *session, const char *path, EtwError *errPtr);

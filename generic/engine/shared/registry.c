@@ -75,24 +75,92 @@ void RegUseDir(const char *path)
     reg.dirGiven = true;
 }
 
-EtwStatus RegLock(EtwError *err)
+static EtwStatus lockedByOther(const char *path, EtwError *err)
 {
-    char path[1024];
-    EtwStatus status;
-    OsInit();
+    OsLockHolder holder;
+    if (err == NULL) {
+        return ETW_E_STATE;
+    }
+    if (!OsFileLockHolder(path, &holder)) {
+        return EtwFail(err, ETW_E_STATE, "LOCKED", path,
+                "another process has locked the registry \"%.300s\": waited %d seconds; try again, "
+                "or end that process",
+                path, (int)REG_PATIENCE);
+    }
+    if (!holder.stopped) {
+        return EtwFail(err, ETW_E_STATE, "LOCKED", path,
+                "process %u (%s) has locked the registry \"%.300s\": waited %d seconds; try again, "
+                "or end that process",
+                holder.pid, holder.name, path, (int)REG_PATIENCE);
+    }
+    return EtwFail(err, ETW_E_STATE, "LOCKED", path,
+            "process %u (%s) has locked the registry \"%.300s\", and is stopped: waited %d "
+            "seconds; "
+            "continue it with \"kill -CONT %u\", or end it",
+            holder.pid, holder.name, path, (int)REG_PATIENCE, holder.pid);
+}
+
+/* On success the mutex is locked, too. Else it is not, so that a fork and other threads need not wait for the other process. */
+static EtwStatus tryLock(char *path, size_t size, EtwError *err)
+{
     OsMutexLock(mutexOnce());
     /* Determined once: at exit the environment may no longer be available. */
-    status = reg.dirGiven || atomic_load(&reg.registry) != NULL
-                     ? ETW_OK
-                     : OsRuntimeDir(reg.dir, sizeof reg.dir, err);
+    EtwStatus status = reg.dirGiven || atomic_load(&reg.registry) != NULL
+                               ? ETW_OK
+                               : OsRuntimeDir(reg.dir, sizeof reg.dir, err);
     if (status == ETW_OK) {
-        snprintf(path, sizeof path, "%s/registry.lock", reg.dir);
-        status = OsFileLockAcquire(&reg.fileLock, path, err);
+        snprintf(path, size, "%s/registry.lock", reg.dir);
+        status = OsFileLockTry(&reg.fileLock, path, err);
     }
     if (status != ETW_OK) {
         OsMutexUnlock(mutexOnce());
     }
     return status;
+}
+
+/* When a call of this process last waited in vain, as OsInstant.steady. */
+static _Atomic int64_t gaveUp;
+
+/* Polls: no system call waits for a file lock with a time limit. Critical sections take microseconds. */
+static EtwStatus lockWithin(int64_t patience, EtwError *err)
+{
+    char path[1024];
+    int64_t pause = 20000; /* ns */
+    OsInstant now, start;
+    OsInit();
+    EtwStatus status = tryLock(path, sizeof path, err);
+    if (status != ETW_AGAIN) {
+        return status;
+    }
+    OsNow(&start);
+    for (now = start; status == ETW_AGAIN && now.steady - start.steady < patience; OsNow(&now)) {
+        OsSleepNs(pause);
+        pause = pause < 2000000 ? pause * 2 : pause;
+        status = tryLock(path, sizeof path, err);
+    }
+    if (status == ETW_AGAIN) {
+        atomic_store(&gaveUp, now.steady);
+        status = lockedByOther(path, err);
+    }
+    return status;
+}
+
+EtwStatus RegLock(EtwError *err)
+{
+    return lockWithin(REG_PATIENCE * 1000000000ll, err);
+}
+
+/* An exit makes several such calls, but waits once. */
+bool RegLockOrLocal(void)
+{
+    OsInstant now;
+    int64_t patience = REG_PATIENCE * 1000000000ll, last = atomic_load(&gaveUp);
+    OsNow(&now);
+    if (lockWithin(last != 0 && now.steady - last < patience ? 0 : patience, NULL) == ETW_OK) {
+        return true;
+    }
+    RegLockLocal();
+    return false;
 }
 
 void RegLockLocal(void)
@@ -469,7 +537,8 @@ RegProvider *RegFindProvider(const EtwGuid *guid, const char *name, bool make)
     return empty;
 }
 
-static RegRegistration *registrationOf(const RegProvider *provider)
+/* make: an empty entry when there is none. */
+static RegRegistration *registrationOf(const RegProvider *provider, bool make)
 {
     Registry *r = RegGet();
     uint16_t index = (uint16_t)(provider - r->providers);
@@ -483,28 +552,29 @@ static RegRegistration *registrationOf(const RegProvider *provider)
             empty = reg1;
         }
     }
-    if (empty != NULL) {
-        empty->process = (uint16_t)reg.process;
-        empty->provider = index;
+    if (!make || empty == NULL) {
+        return NULL;
     }
+    empty->process = (uint16_t)reg.process;
+    empty->provider = index;
     return empty;
 }
 
 int RegAddRegistration(RegProvider *provider)
 {
-    RegRegistration *r = registrationOf(provider);
+    RegRegistration *r = registrationOf(provider, true);
     return r ? (int)++r->count : 0;
 }
 
 int RegRemoveRegistration(RegProvider *provider)
 {
-    RegRegistration *r = registrationOf(provider);
+    RegRegistration *r = registrationOf(provider, false);
     return r && r->count > 0 ? (int)--r->count : 0;
 }
 
 bool RegIsRegistered(const RegProvider *provider)
 {
-    const RegRegistration *r = registrationOf(provider);
+    const RegRegistration *r = registrationOf(provider, false);
     return r != NULL && r->count > 0;
 }
 

@@ -36,8 +36,15 @@ void RegOnJoin(RegJoinedProc *proc);
 /* This process's entry, NULL before it has joined. */
 RegProcess *RegSelf(void);
 
-/* Exclusive across threads and processes. Not recursive. */
+/*
+ * Exclusive across threads and processes. Not recursive. Waits at most REG_PATIENCE seconds for another process, then
+ * ETW_E_STATE with the detail LOCKED and a message that names that process.
+ */
+enum { REG_PATIENCE = 5 };
 EtwStatus RegLock(EtwError *errPtr);
+/* RegLock; if that fails, RegLockLocal: for calls that must do their work in this process and return no error. Does not
+ * wait if a call of this process has just waited in vain. True: RegLock. */
+bool RegLockOrLocal(void);
 /* Excludes only threads of this process, for its own data. Cannot fail. */
 void RegLockLocal(void);
 void RegUnlock(void); /* either */

@@ -143,6 +143,7 @@ int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     EtwInterp *ctx = clientData;
     SessionsOptions options = {0};
     Listing listing = {NULL, NULL, NULL};
+    EtwError err = {0};
     int first = objc % 2 == 0 ? 2 : 1; /* options are pairs, so an odd word is a pattern */
 
     if (objc > first && Tcl_GetString(objv[first])[0] != '-') {
@@ -152,6 +153,9 @@ int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     if (EtwParseOptions(interp, sessionsOptions, objc - first, objv + first, &options, NULL) !=
             TCL_OK) {
         return TCL_ERROR;
+    }
+    if (EtwSessionsReachable(&err) != ETW_OK) {
+        return EtwTclError(interp, &err);
     }
     if (options.isLong && ctx->rates == NULL) {
         ctx->rates = EtwAlloc(sizeof *ctx->rates);

@@ -760,7 +760,7 @@ static void sweep_dead(void)
     CHECK_MSG(stat(name, &st) == 0, "swept while its owner lives: %s", name);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    CHECK(EtwKernelSweep() >= 2);
+    EtwKernelSweep(); /* or another process has done it since: each stop of a session does */
     CHECK_MSG(stat(name, &st) != 0, "still there: %s", name);
     close(ready[0]);
 }

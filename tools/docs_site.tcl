@@ -327,6 +327,7 @@ proc site::readContents {path names tutorial} {
         lappend placed {*}$members
     }
     dict set groups More [lmap name $names {expr {$name in $placed ? [continue] : $name}}]
+    set groups [dict filter $groups script {group members} {expr {$members ne ""}}]
 }
 
 # Pages of the tutorial: its index, then the others in the order in which the index has links to them, then the rest.
@@ -349,9 +350,6 @@ proc site::navigation {current} {
     variable groups
     set html "<p><a href=\"index.html\"[expr {$current eq "" ? { aria-current="page"} : {}}]>All pages</a></p>\n"
     dict for {group names} $groups {
-        if {[llength $names] == 0} {
-            continue
-        }
         append html "<h2>[escape $group]</h2>\n<ul>\n"
         foreach name $names {
             set page [dict get $pages $name]
@@ -432,9 +430,6 @@ proc site::indexBody {} {
     variable groups
     set html "<h1>etw</h1>\n<p class=\"lead\">Event tracing for Tcl scripts, applications and the kernel.</p>\n"
     dict for {group names} $groups {
-        if {[llength $names] == 0} {
-            continue
-        }
         append html "<h2 id=\"[slug $group]\">[escape $group]</h2>\n<dl class=\"pages\">\n"
         foreach name $names {
             set page [dict get $pages $name]

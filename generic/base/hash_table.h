@@ -24,9 +24,9 @@ typedef struct EtwTable { /* zeroed: empty */
 } EtwTable;
 
 /*
- * Hashes are SipHash-1-3 with the secret of the process: whoever makes a trace cannot choose keys that fall into
- * one chain. They differ from process to process, so no output and no order of an output may depend on them. The
- * hash of a sequence (EtwSip) is for keys that are not in one piece.
+ * Hashes are SipHash-1-3 with a random key of the process: the author of a trace cannot choose names that
+ * collide. They differ from process to process, so no output and no order of an output may depend on them.
+ * The hash of a sequence (EtwSip) is for keys that are not in one piece.
  */
 typedef struct EtwSip {
     uint64_t a, b, c, d;

@@ -8,6 +8,7 @@
 #include "etl/read/buffer_index.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/hash_table.h"
 #include "etl/compress/decompress.h"
 #include "etl/read/trace_losses.h"
 #include "etl/record.h"
@@ -407,15 +408,6 @@ typedef struct Candidate {
     size_t index;
 } Candidate;
 
-static uint64_t hashBytes(const uint8_t *data, uint64_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (uint64_t i = 0; i < size; i++) {
-        hash = (hash ^ data[i]) * 0x100000001b3u;
-    }
-    return hash;
-}
-
 static int compareCandidates(const void *left, const void *right)
 {
     const Candidate *a = left, *b = right;
@@ -435,7 +427,8 @@ static void markCopies(Walk *w, size_t start, size_t count)
     for (size_t i = 0; i < count; i++) {
         const EtlBuffer *b = &w->index->buffers[start + i];
         uint64_t bytes = EtlBufferBytes(b);
-        list[i] = (Candidate){w->file + b->at, bytes, hashBytes(w->file + b->at, bytes), start + i};
+        list[i] = (Candidate){
+                w->file + b->at, bytes, EtwHashBytes(0, w->file + b->at, (size_t)bytes), start + i};
     }
     qsort(list, count, sizeof *list, compareCandidates);
     for (size_t i = 1; i < count; i++) {

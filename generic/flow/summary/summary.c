@@ -73,7 +73,7 @@ static size_t cutSize(const char *text, size_t size)
     return size > ETW_SUMMARY_CELL ? EtwUtf8Cut(text, ETW_SUMMARY_CELL) : size;
 }
 
-/* An event without a name is told from others by its provider and id. */
+/* Events without a name are grouped by provider and id. */
 static void addNameless(Summary *s, const EtwEvent *event, const EtwSchema *schema)
 {
     char guid[ETW_GUID_TEXT];

@@ -68,7 +68,7 @@ static void consider(Best *best, const EtwSchema *schema, const EtwEvent *event)
 
 /* ---- The sources ----------------------------------------------------------------------------- */
 
-static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *event)
+const EtwSchema *EtwSchemaDefined(const EtwProviderDef *def, const EtwEvent *event)
 {
     const EtwEventDef *found =
             def ? EtwDefFind(def, def->classic ? event->desc.opcode : event->desc.id,
@@ -84,7 +84,7 @@ static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *eve
 static const EtwSchema *checkedSchema(const EtwEvent *event)
 {
     const EtwProviderDef *def = EtwCatalogFind(&event->provider);
-    const EtwSchema *schema = def != NULL && def->checked ? definedBy(def, event) : NULL;
+    const EtwSchema *schema = def != NULL && def->checked ? EtwSchemaDefined(def, event) : NULL;
     return schema != NULL && schema->version == event->desc.version ? schema : NULL;
 }
 
@@ -103,19 +103,19 @@ static bool considerKnown(EtwInband *inband, const EtwEvent *event, Best *best)
     if (!header) {
         consider(best, checkedSchema(event), event);
         if (best->rank < RANK_HIGHEST) {
-            own = definedBy(EtwInbandFind(inband, event), event);
+            own = EtwSchemaDefined(EtwInbandFind(inband, event), event);
             consider(best, own, event);
         }
     }
     considerKernel(best, event);
     if (best->rank < RANK_HIGHEST && !best->kernel) {
-        consider(best, definedBy(EtwCatalogFind(&event->provider), event), event);
+        consider(best, EtwSchemaDefined(EtwCatalogFind(&event->provider), event), event);
     }
     if (best->schema == NULL) {
         consider(best, EtwChunkSchema(event), event);
     }
     if (best->schema == NULL) {
-        consider(best, definedBy(EtwPlatformEvent(event), event), event);
+        consider(best, EtwSchemaDefined(EtwPlatformEvent(event), event), event);
     }
     return own != NULL && best->schema == own;
 }
@@ -138,7 +138,7 @@ static void considerLoaded(void *ctx, const EtwProviderDef *def)
     Search *s = ctx;
     if (EtwGuidEqual(&def->guid, &s->event->provider) && def->classic == s->event->classic) {
         const EtwSchema *before = s->best.schema;
-        consider(&s->best, definedBy(def, s->event), s->event);
+        consider(&s->best, EtwSchemaDefined(def, s->event), s->event);
         if (s->best.schema != before) {
             s->disguised = def->origin == ETW_ORIGIN_MANIFEST &&
                            !sameName(EtwCatalogName(&def->guid), def->name);

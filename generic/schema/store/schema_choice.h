@@ -19,6 +19,8 @@ typedef struct EtwSchemaChoice {
 
 /* Choose among the sources in the order stated in schema/model/schema.h. Decodes the event. */
 void EtwSchemaChoose(EtwInband *inband, const EtwEvent *event, EtwSchemaChoice *choice);
+/* The schema of the event in a provider's definition. NULL: not in it, or def is NULL. */
+const EtwSchema *EtwSchemaDefined(const EtwProviderDef *def, const EtwEvent *event);
 /* True if the schema describes the payload to its last byte. Decodes the event. */
 bool EtwSchemaFits(const EtwSchema *schema, const EtwEvent *event);
 

@@ -274,15 +274,6 @@ static inline uint64_t cacheHash(const EtwEvent *event)
     return EtwHashMix(EtwHashGuid(&event->provider), key);
 }
 
-static const EtwSchema *definedBy(const EtwProviderDef *def, const EtwEvent *event)
-{
-    const EtwEventDef *found =
-            def ? EtwDefFind(def, def->classic ? event->desc.opcode : event->desc.id,
-                          event->desc.version)
-                : NULL;
-    return found ? &found->schema : NULL;
-}
-
 /* NULL: the event contains no chunk of a manifest. */
 static const EtwSchema *chunkSchema(EtwSchemaStore *store, const EtwEvent *event)
 {
@@ -405,7 +396,7 @@ const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
 
 bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event)
 {
-    return definedBy(EtwInbandFind(store->inband, event), event) != NULL;
+    return EtwSchemaDefined(EtwInbandFind(store->inband, event), event) != NULL;
 }
 
 typedef struct SchemaVisit {

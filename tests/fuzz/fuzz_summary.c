@@ -72,8 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (EtlReaderOpenMemory(&reader, data, size, 0, NULL, NULL, &error) != ETW_OK) {
         return 0;
     }
+    EtwSchemaStore *store = EtwSchemaStoreNew();
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
-        EtwSchemaStore *store = EtwSchemaStoreNew();
         EtwSummary *s = EtwSummaryNew(&configs[i], store);
         EtlReaderRewind(reader);
         while (EtlReaderNext(reader, &event) == ETW_OK) {
@@ -82,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         EtwSummaryEnd(s);
         checkResults(s);
         EtwSummaryFree(s);
-        EtwSchemaStoreFree(store);
     }
+    EtwSchemaStoreFree(store);
     EtlReaderClose(reader);
     return 0;
 }

@@ -12,7 +12,7 @@
 #include "schema/eventinfo/event_info.h"
 #include "base/hash_table.h"
 
-enum { LAYOUTS = 256, PROCESS_END = 2, SYSTEM_PID = 4 };
+enum { PROCESS_END = 2, SYSTEM_PID = 4 };
 enum { APPLIES_TO_ALL = 100 }; /* kind beside EtwNaming: keep all different events */
 #define RUNDOWN_MAX_BYTES (256u << 20)
 
@@ -50,7 +50,7 @@ struct EtwRundown {
     size_t bytes;
     uint64_t order, leftOut;
     bool stale; /* there are copies of processes that have ended */
-    TrackLayout layouts[LAYOUTS];
+    TrackLayouts layouts;
 };
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
@@ -226,14 +226,7 @@ static const TrackLayout *eventLayoutOf(EtwRundown *c, const EtwEvent *event)
 {
     const EtwSchema *schema =
             event->classic ? EtwKernelSchema(event) : EtwSchemaOf(c->store, event);
-    if (schema == NULL) {
-        return NULL;
-    }
-    TrackLayout *layout = &c->layouts[EtwHashPointer(schema) % LAYOUTS];
-    if (layout->schema != schema) {
-        EtwTrackLayoutInit(layout, schema);
-    }
-    return layout;
+    return schema != NULL ? EtwTrackLayoutOf(&c->layouts, schema) : NULL;
 }
 
 /* The copies of an ended process are removed when the rundown is next read. */

@@ -11,7 +11,7 @@
 #include "schema/kernel/kernel_classes.h"
 #include "base/hash_table.h"
 
-enum { LAYOUTS = 256, CPUS = 2048, RECENT_PIDS = 256 };
+enum { CPUS = 2048, RECENT_PIDS = 256 };
 /* Limits. A name is stored once, however often it occurs. */
 enum {
     NAMES_MAX_BYTES = 32 << 20,
@@ -59,7 +59,7 @@ struct EtwTrack {
     EtwTable names, processes, threads, objects;
     size_t nameBytes;
     int moduleCount;
-    TrackLayout layouts[LAYOUTS];
+    TrackLayouts layouts;
     Process *recent[RECENT_PIDS];
     uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: unknown */
     EtwText scratch;
@@ -482,14 +482,7 @@ static const EtwSchema *schemaOf(EtwTrack *t, const EtwEvent *event)
 static const TrackLayout *eventLayoutOf(EtwTrack *t, const EtwEvent *event)
 {
     const EtwSchema *schema = schemaOf(t, event);
-    if (schema == NULL) {
-        return NULL;
-    }
-    TrackLayout *layout = &t->layouts[EtwHashPointer(schema) % LAYOUTS];
-    if (layout->schema != schema) {
-        EtwTrackLayoutInit(layout, schema);
-    }
-    return layout;
+    return schema != NULL ? EtwTrackLayoutOf(&t->layouts, schema) : NULL;
 }
 
 static void fillIds(const EtwTrack *t, const TrackLayout *layout, EtwEvent *event)

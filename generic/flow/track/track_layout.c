@@ -1,7 +1,7 @@
 /*
  * flow/track/track_layout.c --
  *
- *	Locates the fields that name_tracker.c needs in a payload. semantics/semantics.h states
+ *	Locates the fields that identify objects in a payload. semantics/semantics.h states
  *	which fields these are.
  */
 #include "flow/track/track_layout.h"

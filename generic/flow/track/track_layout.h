@@ -2,12 +2,13 @@
  * flow/track/track_layout.h --
  *
  *	The offsets of the numbers and names that identify processes, threads, modules, files and
- *	registry keys in a payload: determined once for each schema. For name_tracker.c and
- *	rundown.c.
+ *	registry keys in a payload: determined once for each schema. For names of
+ *	events and for state rundowns.
  */
 #ifndef ETW_TRACK_LAYOUT_H
 #define ETW_TRACK_LAYOUT_H
 
+#include "base/hash_table.h"
 #include "semantics/semantics.h"
 
 /* The roles of fields that are read at their offset in the payload. */
@@ -30,6 +31,22 @@ typedef struct TrackLayout {
 } TrackLayout;
 
 void EtwTrackLayoutInit(TrackLayout *layout, const EtwSchema *schema);
+
+/* Layouts that were determined; zeroed: none. */
+enum { TRACK_LAYOUTS = 256 };
+typedef struct TrackLayouts {
+    TrackLayout layouts[TRACK_LAYOUTS];
+} TrackLayouts;
+
+/* Valid until the next call. */
+static inline const TrackLayout *EtwTrackLayoutOf(TrackLayouts *known, const EtwSchema *schema)
+{
+    TrackLayout *layout = &known->layouts[EtwHashPointer(schema) % TRACK_LAYOUTS];
+    if (layout->schema != schema) {
+        EtwTrackLayoutInit(layout, schema);
+    }
+    return layout;
+}
 
 /* A number of the payload by its role. False: no such field, or the payload is too short. */
 static inline bool EtwTrackNumber(

@@ -241,7 +241,7 @@ void EtwRelogSplit(EtwRelog *relog, EtwSplitKind kind, int64_t amount, const Etw
 {
     EtlBuilderTotals totals = totalsOf(relog);
     totals.end = 0; /* each output has its own */
-    relog->split = EtwSplitNew(kind, amount, sink, store, relog->output, &totals);
+    relog->split = EtwSplitNew(kind, amount, sink, store, relog->output, &totals, relog->source);
     relog->to->size = 0;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "flow/relog/rundown.h"
 #include "etl/record.h"
+#include "flow/relog/image_id.h"
 #include "flow/track/name_tracker.h"
 #include "flow/track/track_layout.h"
 #include "schema/kernel/kernel_classes.h"
@@ -20,9 +21,10 @@ enum { APPLIES_TO_ALL = 100 }; /* kind beside EtwNaming: keep all different even
  * Classes of which every event is kept, because later events may need them: versions and debug
  * names of images, the machine's hardware.
  */
-static const char *const globalClasses[] = {"b3e675d7-2554-4f18-830b-2762732560de",
-        "9b79ee91-b5fd-41c0-a243-4248e266e9d0", "01853a65-418f-4f36-aefc-dc0f1d2fd235"};
-enum { IMAGE_ID = 0, GLOBAL_CLASSES = sizeof globalClasses / sizeof *globalClasses };
+static const char *const globalClasses[] = {
+        "01853a65-418f-4f36-aefc-dc0f1d2fd235", "9b79ee91-b5fd-41c0-a243-4248e266e9d0"};
+enum { SYSTEM_CONFIG = 0, GLOBAL_CLASSES = sizeof globalClasses / sizeof *globalClasses };
+enum { CONFIG_SERVICES = 15, CONFIG_IRQ = 21, CONFIG_PNP = 22 };
 
 typedef struct Copy {
     EtwRundownEvent entry; /* must be first */
@@ -163,7 +165,6 @@ static EtwRundownEvent *keep(EtwRundown *c, int kind, uint64_t a, uint64_t b, co
     s->copy = copy;
     copy->subject = s;
     copy->order = ++c->order;
-    copy->entry.pid = ETW_NO_ID;
     append(c, copy);
     return &copy->entry;
 }
@@ -180,27 +181,22 @@ static bool isGlobalClass(const EtwRundown *c, const EtwEvent *event)
     return false;
 }
 
-/*
- * An image's debug names (ImageID) are relevant for its process; without a pid, for all processes.
- */
-static uint32_t pidOfImage(const EtwRundown *c, const EtwEvent *event)
+static EtwRundownEvent *forNumber(EtwRundownEvent *entry, EtwRelevance relevance, uint64_t number)
 {
-    enum {
-        NAME = 0,
-        VERSION = 64
-    }; /* NAME: {base, size, pid, ...}; VERSION: no pid; others: {base, pid, ...} */
-    size_t width = event->pointerSize == 4 ? 4 : 8;
-    size_t at = event->desc.opcode == NAME ? 2 * width : width;
-    if (!EtwGuidEqual(&c->all[IMAGE_ID], &event->provider) || event->desc.opcode == VERSION ||
-            event->payloadSize < at + 4) {
-        return ETW_NO_ID;
+    if (entry != NULL) {
+        entry->relevance = relevance;
+        entry->number = number;
     }
-    uint32_t pid = EtwLoad32(event->payload + at);
-    return pid == 0 || pid == SYSTEM_PID ? ETW_NO_ID : pid;
+    return entry;
+}
+
+static bool isSystem(uint32_t pid)
+{
+    return pid == 0 || pid == SYSTEM_PID;
 }
 
 /* Events with the same bytes are kept once. */
-static const EtwRundownEvent *takeWhole(EtwRundown *c, const EtwEvent *event, bool isSchema)
+static EtwRundownEvent *takeWhole(EtwRundown *c, const EtwEvent *event, bool isSchema)
 {
     uint64_t hash = EtwHashBytes(EtwHashGuid(&event->provider), event->payload, event->payloadSize);
     uint64_t other = event->payloadSize | (uint64_t)event->desc.opcode << 32;
@@ -208,7 +204,6 @@ static const EtwRundownEvent *takeWhole(EtwRundown *c, const EtwEvent *event, bo
     if (entry == NULL) {
         return NULL;
     }
-    entry->pid = pidOfImage(c, event);
     if (!isSchema) {
         return entry;
     }
@@ -219,7 +214,40 @@ static const EtwRundownEvent *takeWhole(EtwRundown *c, const EtwEvent *event, bo
                event->payloadSize >= sizeof entry->provider) {
         memcpy(&entry->provider, event->payload, sizeof entry->provider);
     }
+    entry->relevance = EtwGuidIsNull(&entry->provider) ? ETW_FOR_ALL : ETW_FOR_PROVIDER;
     return entry;
+}
+
+static const EtwRundownEvent *takeImageId(
+        EtwRundown *c, const EtwImageId *id, const EtwEvent *event)
+{
+    EtwRundownEvent *entry = takeWhole(c, event, false);
+    if (id->isVersion) {
+        return forNumber(entry, ETW_FOR_IMAGE, id->image);
+    }
+    return id->pid == ETW_NO_ID ? entry
+           : id->pid == 0       ? forNumber(entry, ETW_FOR_STACKS, 0)
+                                : forNumber(entry, ETW_FOR_PROCESS, id->pid);
+}
+
+/* Services name their process; lists of devices are long, and no event refers to them. */
+static const EtwRundownEvent *takeGlobal(EtwRundown *c, const EtwEvent *event)
+{
+    EtwRundownEvent *entry = takeWhole(c, event, false);
+    if (!EtwGuidEqual(&c->all[SYSTEM_CONFIG], &event->provider)) {
+        return entry;
+    }
+    switch (event->desc.opcode) {
+    case CONFIG_SERVICES:
+        return event->payloadSize < 4 || event->desc.version < 2
+                       ? entry
+                       : forNumber(entry, ETW_FOR_PROCESS, EtwLoad32(event->payload));
+    case CONFIG_IRQ:
+    case CONFIG_PNP:
+        return forNumber(entry, ETW_FOR_WHOLE, 0);
+    default:
+        return entry;
+    }
 }
 
 static const TrackLayout *eventLayoutOf(EtwRundown *c, const EtwEvent *event)
@@ -245,8 +273,8 @@ static void sweep(EtwRundown *c)
 {
     for (Copy *copy = c->first, *next; copy != NULL; copy = next) {
         next = (Copy *)copy->entry.next;
-        const Subject *process = copy->entry.pid != ETW_NO_ID
-                                         ? findSubject(c, ETW_NAMES_PROCESS, copy->entry.pid, 0)
+        const Subject *process = copy->entry.relevance == ETW_FOR_PROCESS
+                                         ? findSubject(c, ETW_NAMES_PROCESS, copy->entry.number, 0)
                                          : NULL;
         if (process != NULL && copy->order < process->ended) {
             forget(c, copy->subject);
@@ -255,15 +283,24 @@ static void sweep(EtwRundown *c)
     c->stale = false;
 }
 
-/* Keep an event about a process, which is relevant only for that process's events. */
-static const EtwRundownEvent *takeOf(
-        EtwRundown *c, int kind, uint64_t a, uint64_t b, uint32_t pid, const EtwEvent *event)
+/* The module of a process or of the kernel. */
+static const EtwRundownEvent *takeModule(
+        EtwRundown *c, uint64_t pid, uint64_t base, const EtwEvent *event)
 {
-    EtwRundownEvent *entry = keep(c, kind, a, b, event);
-    if (entry != NULL && pid != 0 && pid != SYSTEM_PID) {
-        entry->pid = pid;
+    EtwRundownEvent *entry = keep(c, ETW_NAMES_MODULE, pid, base, event);
+    return forNumber(entry, isSystem((uint32_t)pid) ? ETW_FOR_STACKS : ETW_FOR_PROCESS, pid);
+}
+
+static const EtwRundownEvent *takeObject(
+        EtwRundown *c, const TrackLayout *layout, const EtwEvent *event)
+{
+    uint64_t at;
+    if (!EtwTrackNumber(layout, event, ETW_ROLE_FILE_KEY, &at) &&
+            !EtwTrackNumber(layout, event, ETW_ROLE_FILE_OBJECT, &at)) {
+        return NULL;
     }
-    return entry;
+    EtwRundownEvent *entry = keep(c, ETW_NAMES_OBJECT, at, event->classic, event);
+    return forNumber(entry, ETW_FOR_OBJECT, at);
 }
 
 static const EtwRundownEvent *takeState(
@@ -277,47 +314,40 @@ static const EtwRundownEvent *takeState(
             endProcess(c, (uint32_t)pid);
             return NULL;
         }
-        return takeOf(c, ETW_NAMES_PROCESS, pid, 0, (uint32_t)pid, event);
+        return forNumber(keep(c, ETW_NAMES_PROCESS, pid, 0, event),
+                isSystem((uint32_t)pid) ? ETW_FOR_ALL : ETW_FOR_PROCESS, pid);
     case ETW_NAMES_THREAD:
         return EtwTrackNumber(layout, event, ETW_ROLE_TID, &tid)
-                       ? takeOf(c, ETW_NAMES_THREAD, tid, 0, (uint32_t)pid, event)
+                       ? forNumber(keep(c, ETW_NAMES_THREAD, tid, 0, event), ETW_FOR_PROCESS, pid)
                        : NULL;
     case ETW_NAMES_MODULE:
         EtwTrackNumber(layout, event, ETW_ROLE_BASE, &at);
-        return takeOf(c, ETW_NAMES_MODULE, pid, at, (uint32_t)pid, event);
+        return takeModule(c, pid, at, event);
     case ETW_NAMES_MODULE_GONE:
         EtwTrackNumber(layout, event, ETW_ROLE_BASE, &at);
         forget(c, findSubject(c, ETW_NAMES_MODULE, pid, at));
         return NULL;
     case ETW_NAMES_OBJECT:
-        return EtwTrackNumber(layout, event, ETW_ROLE_FILE_KEY, &at) ||
-                               EtwTrackNumber(layout, event, ETW_ROLE_FILE_OBJECT, &at)
-                       ? keep(c, ETW_NAMES_OBJECT, at, event->classic, event)
-                       : NULL;
+        return takeObject(c, layout, event);
     default:
         return NULL;
     }
 }
 
-static bool isTracked(const EtwEvent *event)
-{
-    size_t count;
-    const EtwGuid *classes = EtwTrackClasses(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (EtwGuidEqual(&classes[i], &event->provider)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const EtwRundownEvent *EtwRundownAdd(EtwRundown *c, const EtwEvent *event)
 {
     bool isSchema = EtwEventIsSchema(event);
-    if (isSchema || isGlobalClass(c, event)) {
-        return takeWhole(c, event, isSchema);
+    EtwImageId id;
+    if (EtwImageIdParse(event, &id)) {
+        return takeImageId(c, &id, event);
     }
-    const TrackLayout *layout = isTracked(event) ? eventLayoutOf(c, event) : NULL;
+    if (isSchema) {
+        return takeWhole(c, event, true);
+    }
+    if (isGlobalClass(c, event)) {
+        return takeGlobal(c, event);
+    }
+    const TrackLayout *layout = EtwTrackIsClass(event) ? eventLayoutOf(c, event) : NULL;
     return layout != NULL ? takeState(c, layout, event) : NULL;
 }
 

@@ -12,12 +12,24 @@
 
 typedef struct EtwRundown EtwRundown;
 
+/* The part of a trace for which a rundown event is relevant. The number: */
+typedef enum EtwRelevance {
+    ETW_FOR_ALL,      /* none */
+    ETW_FOR_WHOLE,    /* none: parts with the events of all processes and providers */
+    ETW_FOR_PROCESS,  /* events of this process */
+    ETW_FOR_PROVIDER, /* none: events of EtwRundownEvent.provider */
+    ETW_FOR_STACKS,   /* none: events with stacks, because it describes a module of the kernel */
+    ETW_FOR_OBJECT,   /* events that refer to the file or registry key of this address */
+    ETW_FOR_IMAGE     /* parts with events about a module of this image (flow/relog/image_id.h) */
+} EtwRelevance;
+
 typedef struct EtwRundownEvent {
     struct EtwRundownEvent *next; /* newer copies */
     EtwEvent event;
-    bool isSchema; /* it describes events: of `provider`, or of all if that is zero */
-    EtwGuid provider;
-    uint32_t pid; /* the process that it describes; ETW_NO_ID: relevant for all */
+    bool isSchema;    /* it describes events */
+    EtwGuid provider; /* for ETW_FOR_PROVIDER */
+    EtwRelevance relevance;
+    uint64_t number;
 } EtwRundownEvent;
 
 EtwRundown *EtwRundownNew(EtwSchemaStore *store); /* the store is borrowed */

@@ -6,10 +6,11 @@
  *	when they are full.
  */
 #include "flow/relog/split.h"
+#include "flow/relog/split_needs.h"
 #include "base/hash_table.h"
 
 enum {
-    PARALLEL_BUFFER = 16 * 1024,
+    PARALLEL_BUFFER = 4 * 1024,
     SIZE_BUFFERS = 8, /* minimum number of buffers for a piece of a given size */
     PIECE_BYTES = 256 * 1024,
     PENDING_BYTES = 64 << 20
@@ -29,6 +30,7 @@ struct EtwSplit {
     EtlBuilderTotals totals;
     const EtlEdit *edit; /* for events of the rundown */
     EtwRundown *rundown;
+    EtwSplitNeeds *needs; /* NULL: not known; everything is needed */
     EtwPiece *first, *last, *current;
     int count;
     EtwTable places;
@@ -80,11 +82,10 @@ static bool isParallel(const EtwSplit *s)
 /* True if the piece's events need the rundown event. */
 static bool needs(const EtwSplit *s, const EtwPiece *piece, const EtwRundownEvent *entry)
 {
-    if (s->kind == ETW_SPLIT_PROCESS) {
-        return entry->pid == ETW_NO_ID || entry->pid == piece->pid;
+    if (s->kind == ETW_SPLIT_PROVIDER && entry->isSchema) {
+        return EtwGuidIsNull(&entry->provider) || EtwGuidEqual(&entry->provider, &piece->provider);
     }
-    return s->kind != ETW_SPLIT_PROVIDER || !entry->isSchema || EtwGuidIsNull(&entry->provider) ||
-           EtwGuidEqual(&entry->provider, &piece->provider);
+    return s->needs == NULL || EtwSplitNeedsEvent(s->needs, piece->pid, &piece->provider, entry);
 }
 
 static void putRundown(EtwSplit *s, EtwPiece *piece, const EtwRundownEvent *entry)
@@ -246,7 +247,8 @@ EtwStatus EtwSplitEnd(EtwSplit *s)
 }
 
 EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
-        EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals)
+        EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals,
+        const EtwSource *source)
 {
     EtwSplit *s = EtwAlloc(sizeof *s);
     s->kind = kind;
@@ -256,6 +258,7 @@ EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sin
     s->like = like;
     s->totals = *totals;
     s->rundown = EtwRundownNew(store);
+    s->needs = isParallel(s) ? EtwSplitNeedsRead(source, kind == ETW_SPLIT_PROCESS, store) : NULL;
     return s;
 }
 
@@ -300,5 +303,6 @@ void EtwSplitFree(EtwSplit *s)
     }
     EtwTableFree(&s->places, freeNode);
     EtwRundownFree(s->rundown);
+    EtwSplitNeedsFree(s->needs);
     EtwFree(s);
 }

@@ -10,6 +10,7 @@
 
 #include "etl/write/file_builder.h"
 #include "flow/relog/rundown.h"
+#include "flow/source/source.h"
 
 typedef enum EtwSplitKind {
     ETW_SPLIT_PROCESS,
@@ -42,9 +43,13 @@ typedef struct EtwSplitSink {
 
 typedef struct EtwSplit EtwSplit;
 
-/* like: an output with the format of each piece; totals: for their headers. */
+/*
+ * like: an output with the format of each piece; totals: for their headers; source: of the events,
+ * read ahead for parallel pieces. The store, like and the source are borrowed.
+ */
 EtwSplit *EtwSplitNew(EtwSplitKind kind, int64_t amount, const EtwSplitSink *sink,
-        EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals);
+        EtwSchemaStore *store, const EtlBuilder *like, const EtlBuilderTotals *totals,
+        const EtwSource *source);
 void EtwSplitFree(EtwSplit *split); /* accepts NULL */
 /*
  * edit: as in EtlBuilderAdd, the same for all. ETW_E_LIMIT: the record is too large; ETW_E_IO: the

@@ -97,6 +97,16 @@ const EtwGuid *EtwTrackClasses(size_t *countPtr)
     return classes;
 }
 
+bool EtwTrackIsClass(const EtwEvent *event)
+{
+    for (int i = 0; i < SOUGHT; i++) {
+        if (EtwGuidEqual(&classes[i], &event->provider)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 /* The text in *scratch, stored once; NULL: the limit was reached. */

@@ -34,6 +34,7 @@ void EtwTrackPrescan(EtwTrack *track, const EtwEvent *event);
 bool EtwTrackIsNaming(const EtwEvent *event);
 /* The classes with names, for a filter. */
 const EtwGuid *EtwTrackClasses(size_t *countPtr);
+bool EtwTrackIsClass(const EtwEvent *event); /* its class is one of these */
 
 /* NULL: unknown. */
 const char *EtwTrackProcess(const EtwTrack *track, uint32_t pid);

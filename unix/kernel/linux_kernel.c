@@ -176,9 +176,10 @@ static EtwStatus unreadFormat(const char *system, const char *name, EtwError *er
 static EtwStatus addPoint(
         EtwKernel *k, const KernelTracepointDef *def, const char *group, EtwError *err)
 {
+    const char *system = KernelUprobesSystem(def->system);
     struct tep_event *format = def == &kernelSamplePoint
                                        ? KernelSampleFormat()
-                                       : KernelFormatOf(k->formats, def->system, def->name);
+                                       : KernelFormatOf(k->formats, system, def->name);
     const char *missing = NULL;
     KernelTracepoint *p;
     EtwStatus status;
@@ -758,7 +759,7 @@ static bool havePoint(const KernelTracepointDef *def)
 {
     return def == &kernelSamplePoint ||
            (def->instance == IN_UPROBES && KernelUprobesPossible()) || /* created on demand */
-           tracefs_event_file_exists(NULL, def->system, def->name, "format");
+           tracefs_event_file_exists(NULL, KernelUprobesSystem(def->system), def->name, "format");
 }
 
 static bool havePoints(const KernelTracepointDef *const *defs)

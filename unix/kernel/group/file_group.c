@@ -357,7 +357,7 @@ static void onEnterUnmap(EtwKernel *k, const KernelTracepoint *p, const TraceEve
             "syscalls", "sys_exit_" #name, IN_MAIN, NULL, onExit, {"ret"}}
 #define PROBE(name, ...)                                                                           \
     static const KernelTracepointDef probe_##name = {                                              \
-            "etw", #name, IN_MAIN, NULL, onName, {__VA_ARGS__}}
+            KERNEL_UPROBES, #name, IN_MAIN, NULL, onName, {__VA_ARGS__}}
 
 ENTER(openat, onEnterOpen, "flags");
 ENTER(open, onEnterOpen, "flags");

@@ -174,7 +174,7 @@ void KernelHeapFree(EtwKernel *k)
 
 #define POINT(name, filter, proc, ...)                                                             \
     static const KernelTracepointDef point_##name = {                                              \
-            "etw", #name, IN_UPROBES, filter, proc, {__VA_ARGS__}}
+            KERNEL_UPROBES, #name, IN_UPROBES, filter, proc, {__VA_ARGS__}}
 
 POINT(malloc, NULL, onMalloc, "size");
 POINT(malloc_done, NULL, onMallocDone, "address");

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracefs_instance.h"
+#include "unix/kernel/transport/owner_name.h"
 #include "unix/kernel/transport/perf_transport.h"
 #include "base/alloc.h"
 #include <errno.h>
@@ -129,25 +130,12 @@ void TraceDisable(TraceInstance *t, const char *system, const char *event)
     tracefs_event_disable(t->fs, system, event);
 }
 
-/* Identifies this process's pid namespace. 0: unknown, because /proc is not that of the namespace. */
-static unsigned long long pidNamespace(void)
-{
-    char self[32] = "", own[32];
-    struct stat st;
-    snprintf(own, sizeof own, "%u", OsPid());
-    if (readlink("/proc/self", self, sizeof self - 1) < 0 || strcmp(self, own) != 0 ||
-            stat("/proc/self/ns/pid", &st) != 0) {
-        return 0;
-    }
-    return (unsigned long long)st.st_ino;
-}
-
 /* ---- Creating and removing ------------------------------------------------------------------- */
 
 /* Characters of a session's name that tracefs or a shell could misinterpret are replaced by '_'. */
 static void instanceName(char *name, size_t size, const char *session, const char *suffix, int nth)
 {
-    char clean[64];
+    char clean[64], owner[64];
     size_t n = 0;
     for (; session[n] != '\0' && n < sizeof clean - 1; n++) {
         char c = session[n];
@@ -155,8 +143,8 @@ static void instanceName(char *name, size_t size, const char *session, const cha
         clean[n] = plain || c == '_' || c == '.' ? c : '_';
     }
     clean[n] = '\0';
-    snprintf(name, size, "etw-%u-%llu-n%llu-%s%s", OsPid(),
-            (unsigned long long)OsProcessStart(OsPid()), pidNamespace(), clean, suffix);
+    TraceOwnerName(owner, sizeof owner, '-');
+    snprintf(name, size, "%s-%s%s", owner, clean, suffix);
     if (nth > 0) {
         size_t used = strlen(name);
         snprintf(name + used, size - used, "~%d", nth);
@@ -270,27 +258,10 @@ uint64_t TraceLost(TraceInstance *t)
 
 /* ---- Instances of dead processes ------------------------------------------------------------- */
 
-/* Parse etw-PID-START-nNAMESPACE-...; false: another name, or of another pid namespace. */
-static bool ownerOf(const char *name, uint32_t *pid, uint64_t *start)
-{
-    unsigned p;
-    unsigned long long s, space;
-    int used = 0;
-    if (sscanf(name, "etw-%u-%llu-n%llu-%n", &p, &s, &space, &used) != 3 || used == 0 ||
-            space == 0 || space != pidNamespace()) {
-        return false;
-    }
-    *pid = p;
-    *start = s;
-    return true;
-}
-
 static int sweepOne(const char *name, void *countPtr)
 {
-    uint32_t pid;
-    uint64_t start;
     struct tracefs_instance *fs;
-    if (!ownerOf(name, &pid, &start) || OsProcessAlive(pid, start)) {
+    if (!TraceOwnerIsDead(name, '-')) {
         return 0;
     }
     fs = tracefs_instance_alloc(NULL, name);

@@ -7,11 +7,15 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/uprobes.h"
+#include "base/os.h"
+#include "unix/kernel/transport/owner_name.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <tracefs.h>
 #include <unistd.h>
 
@@ -55,9 +59,24 @@ bool KernelUprobesPossible(void)
     return *ARG_1 != '\0' && tracefs_file_exists(NULL, "uprobe_events");
 }
 
+const char *KernelUprobesSystem(const char *system)
+{
+    static _Thread_local char own[64];
+    static _Thread_local uint32_t pid;
+    if (strcmp(system, KERNEL_UPROBES) != 0) {
+        return system;
+    }
+    if (pid != OsPid()) {
+        TraceOwnerName(own, sizeof own, '_');
+        pid = OsPid();
+    }
+    return own;
+}
+
 static bool isThere(const KernelUprobe *probe)
 {
-    char *known = tracefs_event_get_file(NULL, "etw", probe->name, "id");
+    char *known =
+            tracefs_event_get_file(NULL, KernelUprobesSystem(KERNEL_UPROBES), probe->name, "id");
     bool there = known != NULL && access(known, F_OK) == 0; /* another session has created it */
     tracefs_put_tracing_file(known);
     return there;
@@ -68,7 +87,8 @@ static int place(const KernelUprobe *probe, const Symbol *symbol)
 {
     struct tracefs_dynevent *event =
             (probe->atReturn ? tracefs_uretprobe_alloc : tracefs_uprobe_alloc)(
-                    "etw", probe->name, symbol->path, symbol->offset, probe->arguments);
+                    KernelUprobesSystem(KERNEL_UPROBES), probe->name, symbol->path, symbol->offset,
+                    probe->arguments);
     errno = 0;
     int why = event == NULL                         ? ENOMEM
               : tracefs_dynevent_create(event) == 0 ? 0
@@ -103,9 +123,26 @@ static EtwStatus make(const KernelUprobe *probe, EtwError *err)
             "this kernel places no breakpoint on \"%s\" of %s", probe->function, symbol.path);
 }
 
+/* The kernel refuses to remove uprobes that are used. */
+static void sweep(void)
+{
+    struct tracefs_dynevent **all =
+            tracefs_dynevent_get_all(TRACEFS_DYNEVENT_UPROBE | TRACEFS_DYNEVENT_URETPROBE, NULL);
+    for (int i = 0; all != NULL && all[i] != NULL; i++) {
+        char *system = NULL;
+        tracefs_dynevent_info(all[i], &system, NULL, NULL, NULL, NULL);
+        if (system != NULL && TraceOwnerIsDead(system, '_')) {
+            tracefs_dynevent_destroy(all[i], false);
+        }
+        free(system);
+    }
+    tracefs_dynevent_list_free(all);
+}
+
 EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err)
 {
     EtwStatus result = ETW_OK;
+    sweep();
     for (int i = 0; i < count; i++) {
         EtwStatus status = make(&probes[i], result == ETW_OK ? err : NULL);
         result = result == ETW_OK ? status : result;
@@ -115,9 +152,10 @@ EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err
 
 void KernelUprobesRemove(const KernelUprobe *probes, int count)
 {
-    char command[64];
+    char command[128];
     for (int i = 0; i < count; i++) {
-        snprintf(command, sizeof command, "-:etw/%s\n", probes[i].name);
+        snprintf(command, sizeof command, "-:%s/%s\n", KernelUprobesSystem(KERNEL_UPROBES),
+                probes[i].name);
         tracefs_instance_file_append(NULL, "uprobe_events", command);
     }
 }

@@ -1,8 +1,9 @@
 /*
  * unix/kernel/transport/uprobes.h --
  *
- *	Uprobes on functions of libc, as tracepoints of system "etw". A group's uprobes are created when it is
- *	enabled, and removed when no session has it enabled.
+ *	Uprobes on functions of libc. A group's uprobes are created when it is enabled, and removed when no
+ *	session of this process has it enabled. Each process has its own, as tracepoints of a system with its
+ *	name, so that one process does not remove what another is about to use.
  */
 #ifndef ETW_UPROBES_H
 #define ETW_UPROBES_H
@@ -35,10 +36,14 @@ typedef struct KernelUprobe {
     bool atReturn;
 } KernelUprobe;
 
+#define KERNEL_UPROBES "etw" /* stands for the system of this process in tables of tracepoints */
+
+/* The system itself if it is KERNEL_UPROBES, otherwise `system`. Valid in this thread. */
+const char *KernelUprobesSystem(const char *system);
 bool KernelUprobesPossible(void); /* by kernel and processor */
-/* Create those that do not exist. They fire in every process that uses the libc of this process. */
+/* Create those that do not exist, and remove those of processes that have ended. They fire in every process that uses the libc of this process. */
 EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err);
-/* Those that another session uses stay. */
+/* Those that a session of this process still uses stay. */
 void KernelUprobesRemove(const KernelUprobe *probes, int count);
 
 #endif

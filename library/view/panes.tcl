@@ -17,16 +17,18 @@ oo::class create ::etw::view::Panes {
         $f.p.left add [my BuildTotals [ttk::frame $f.p.left.totals]] -text "Totals"
         set details [text $f.p.details -width 46 -height 10 -wrap word -font $textFont -state disabled -borderwidth 0 \
             -padx 8 -pady 6 -tabs 3c -highlightthickness 1]
+        bind $f.p.left <<NotebookTabChanged>> [list [self] showTotals]
         $f.p add $f.p.left -weight 3
         $f.p add $f.p.details -weight 1
         pack $f.p -fill both -expand 1
         return $f
     }
     method BuildTable {f} {
-        set table [ttk::treeview $f.t -show headings -columns {event time lane provider name} -selectmode browse -height 9]
-        foreach {column title} {event # time Time lane Thread provider Provider name Event} {
+        set table [ttk::treeview $f.t -show headings -columns {event time lane provider name duration details} \
+            -displaycolumns {event time lane name details duration provider} -selectmode browse -height 9]
+        foreach {column title} {event # time Time lane Thread provider Provider name Event duration Duration details Details} {
             $table heading $column -text $title -anchor w
-            $table column $column -anchor [expr {$column in {event time} ? "e" : "w"}]
+            $table column $column -anchor [expr {$column in {event time duration} ? "e" : "w"}]
         }
         ttk::scrollbar $f.y -orient vertical -command [list [self] tableScroll]
         grid $f.t $f.y -sticky news
@@ -59,9 +61,10 @@ oo::class create ::etw::view::Panes {
     # Set columns to the width of their text in the current font.
     method SizePanes {} {
         set digit [font measure $textFont 0]
-        foreach {column digits} {event 11 time 16 lane 26 provider 24 name 24} {
+        foreach {column digits} {event 7 time 13 lane 18 name 10 details 34 duration 10 provider 16} {
             set width [expr {$digits * $digit}]
-            $table column $column -width $width -minwidth [expr {$column in {event time} ? $width : $width / 2}]
+            $table column $column -width $width -minwidth [expr {$column in {event time} ? $width : $width / 2}] \
+                -stretch [expr {$column eq "details"}]
         }
         foreach {column digits} {#0 40 count 13 self 14 total 14 errors 10} {
             set width [expr {$digits * $digit}]
@@ -128,10 +131,10 @@ oo::class create ::etw::view::Panes {
         set picked [expr {[$model picked] eq "" ? -1 : [dict get [$model picked] event]}]
         $table delete [$table children {}]
         foreach row [$model page $first $tableRows $only] {
-            lassign $row event time lane provider name marks
+            lassign $row event time lane provider name marks duration contents
             set tags [expr {$marks & 17 ? "error" : $marks & 32 ? "note" : ""}]
             $table insert {} end -id $event -tags $tags \
-                -values [list $event $time $lane $provider [expr {$marks & 1 ? "\u2717 $name" : $name}]]
+                -values [list $event $time $lane $provider [expr {$marks & 1 ? "\u2717 $name" : $name}] $duration $contents]
             if {$event == $picked} {
                 $table selection set [list $event]
             }
@@ -162,7 +165,7 @@ oo::class create ::etw::view::Panes {
         }
         $details configure -state disabled
     }
-    # For tests: without delay.
+    # Without delay: when the tab is opened.
     method showTotals {} {
         my ShowTotals
     }

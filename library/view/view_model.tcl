@@ -9,7 +9,9 @@
 
 oo::class create ::etw::view::Model {
     # name: of the timeline; info: its last information. from, to: visible span in ns. rows: the layout of lanes,
-    # a dict each. folded: pids whose lanes are combined. picked: the box that is shown in detail.
+    # a dict each. folded: lanes whose calls are not shown. order: of threads; hidden: lanes; fewest: events of a thread that is
+    # shown. picked: the box that is shown in detail.
+    variable order hidden fewest
     variable name source info from to width height top rows folded rowHeight stripHeight gutter charWidth rulerHeight
     variable selection picked where theme follow scale
 
@@ -21,6 +23,7 @@ oo::class create ::etw::view::Model {
         lassign {0 1 1000 600 0} from to width height top
         lassign {{} {} {} {} {}} rows folded selection picked where
         set theme light
+        lassign {process {} 0} order hidden fewest
         set follow [dict get $info live]
         my scale 1.0
     }
@@ -103,7 +106,9 @@ oo::class create ::etw::view::Model {
     method Layout {} {
         set groups {}
         foreach lane [::etw timeline lanes $name] {
-            dict lappend groups [my GroupOf $lane] $lane
+            if {![my IsHidden $lane]} {
+                dict lappend groups [my GroupOf $lane] $lane
+            }
         }
         set rows {}
         set y 0
@@ -121,15 +126,67 @@ oo::class create ::etw::view::Model {
     method GroupOf {lane} {
         switch [dict get $lane kind] {
             notes {return {0 0}}
-            thread {return [list 1 [expr {[dict exists $lane pid] ? [dict get $lane pid] : -1}]]}
+            thread {return [list 1 [expr {$order ne "process" ? 0 : [dict exists $lane pid] ? [dict get $lane pid] : -1}]]}
         }
         return {2 0}
     }
     method InOrder {group lanes} {
-        if {$group != 2} {
-            return $lanes
+        if {$group == 2} {
+            return [lsort -command {apply {{a b} {expr {[dict get $a cpu] - [dict get $b cpu]}}}} $lanes]
         }
-        return [lsort -command {apply {{a b} {expr {[dict get $a cpu] - [dict get $b cpu]}}}} $lanes]
+        switch [expr {$group == 1 ? $order : ""}] {
+            events {
+                return [lsort -command {apply {{a b} {expr {[dict get $b events] - [dict get $a events]}}}} $lanes]
+            }
+            name {
+                set labels [lmap lane $lanes {my LabelOf $lane}]
+                return [lmap index [lsort -indices -dictionary $labels] {lindex $lanes $index}]
+            }
+        }
+        return $lanes
+    }
+    method IsHidden {lane} {
+        return [expr {[dict get $lane lane] in $hidden || ([dict get $lane kind] eq "thread" && [dict get $lane events] < $fewest)}]
+    }
+    # Order of threads: process, events (most first) or name; without an argument the order.
+    method order {{new {}}} {
+        if {$new ne ""} {
+            set order $new
+            my Layout
+        }
+        return $order
+    }
+    # Hide threads with fewer events; without an argument the number.
+    method fewest {{events {}}} {
+        if {$events ne ""} {
+            set fewest $events
+            my Layout
+        }
+        return $fewest
+    }
+    # Hide the lane, or all of its process.
+    method hide {lane {process 0}} {
+        set pid ""
+        foreach one [::etw timeline lanes $name] {
+            if {[dict get $one lane] == $lane && [dict exists $one pid]} {
+                set pid [dict get $one pid]
+            }
+        }
+        foreach one [::etw timeline lanes $name] {
+            if {[dict get $one lane] == $lane || ($process && $pid ne "" && [dict exists $one pid] && [dict get $one pid] == $pid)} {
+                lappend hidden [dict get $one lane]
+            }
+        }
+        my Layout
+    }
+    # Show all lanes again.
+    method showAll {} {
+        lassign {{} 0} hidden fewest
+        my Layout
+    }
+    # How many lanes are not shown.
+    method hiddenCount {} {
+        return [expr {[llength [::etw timeline lanes $name]] - [llength $rows]}]
     }
     method RowOf {lane y} {
         set kind [dict get $lane kind]
@@ -364,10 +421,11 @@ oo::class create ::etw::view::Model {
 
     # ---- Search ---------------------------------------------------------------------------------------------------------
 
-    # An expression as in -where; "" ends the search. Errors are passed to the caller.
+    # An expression as in -where, or a text without $ that names or payloads contain; "" ends the search. Errors are
+    # passed to the caller.
     method search {expression {ms 0}} {
         set where [string trim $expression]
-        set info [::etw timeline search $name $where $ms]
+        set info [::etw timeline [expr {[string match *$* $where] ? "search" : "contains"}] $name $where $ms]
     }
     method found {} {
         if {$where eq ""} {
@@ -393,14 +451,32 @@ oo::class create ::etw::view::Model {
 
     # ---- The table --------------------------------------------------------------------------------------------------------
 
-    # Rows of the table from number `first` on; only: matches only.
+    # Rows of the table from number `first` on; only: matches only. A row: number, time, lane, provider, name, marks, duration,
+    # details.
     method page {first count {only 0}} {
+        set listed [::etw timeline rows $name [expr {$only ? "matches" : "all"}] $first $count]
+        # Files are read again for payloads: once for rows that follow each other.
+        set events [expr {$only ? [lmap row $listed {lindex [::etw timeline event $name [dict get $row event]] 0}]
+            : [::etw timeline event $name $first $count]}]
         set page {}
-        foreach row [::etw timeline rows $name [expr {$only ? "matches" : "all"}] $first $count] {
+        foreach row $listed event $events {
+            lassign [my Contents $event] duration details
             lappend page [list [dict get $row event] [::etw::view::Offset [expr {[dict get $row time] - [dict get $info first]}] 1000] \
-                [my LaneLabel [dict get $row lane]] [dict get $row provider] [dict get $row name] [dict get $row marks]]
+                [my LaneLabel [dict get $row lane]] [dict get $row provider] [dict get $row name] [dict get $row marks] \
+                $duration $details]
         }
         return $page
+    }
+    # What the event lasted, if it says so, and its message or the values of its payload: {duration details}.
+    method Contents {event} {
+        if {$event eq ""} {
+            return {{} {}}
+        }
+        set props [dict get $event props]
+        set details [expr {[dict exists $event message] ? [dict get $event message] : [dict exists $props Command] ? [dict get $props Command]
+            : [join [lmap {key value} $props {string cat $key = $value}] {  }]}]
+        return [list [expr {[dict exists $props Duration] && [string is entier -strict [dict get $props Duration]]
+            ? [::etw::view::Duration [dict get $props Duration]] : ""}] [::etw::view::Visible [string range $details 0 199]]]
     }
     method LaneLabel {lane} {
         foreach row $rows {

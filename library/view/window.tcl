@@ -14,6 +14,7 @@ namespace eval ::etw::view {
         ", ." "previous, next event" "[ ]" "the selection begins, ends at the picked event"
         "/" "to the filter; Return searches, Escape comes back" "n, N" "next, previous match"
         "m" "table: all events, or matches only" "Escape" "nothing selected, nothing picked"
+        "h, H" "hide the picked lane, its process" "a" "show all lanes again"
         "space" "follow a live session, or stay" "t" "light, dark" "Ctrl-S" "save as SVG or PNG"
         "Ctrl-+, Ctrl--" "larger, smaller" "F1" "this list" "q" "close"
     }
@@ -23,7 +24,8 @@ oo::class create ::etw::view::Window {
     mixin ::etw::view::Panes
     # top: the toplevel; c: the canvas; font: the canvas's; textFont: of all other parts; due, timer, hover:
     # pending `after` calls; drag: {x what} while a button is down; larger: magnification by Ctrl-+.
-    variable top model c font textFont due timer hover drag larger late
+    # lanesOrder: for the menu of lanes.
+    variable top model c font textFont due timer hover drag larger late lanesOrder
 
     constructor {path sources args} {
         lassign {{} {} {} {} 1.0} due timer hover drag larger
@@ -88,10 +90,11 @@ oo::class create ::etw::view::Window {
         } {
             ttk::button $bar.$name -text $text -width [expr {[string length $text] > 1 ? "" : 2}] -command [list [self] {*}$command]
         }
+        my BuildLanes $bar.lanes
         ttk::checkbutton $bar.follow -text Follow -command [list [self] follow]
         $bar.follow state [expr {[$model info live] ? "selected !alternate" : "!selected !alternate"}]
         # In a narrow window the filter shrinks first.
-        pack $bar.help $bar.save $bar.theme $bar.fit $bar.in $bar.out -side right -padx 1
+        pack $bar.help $bar.save $bar.theme $bar.lanes $bar.fit $bar.in $bar.out -side right -padx 1
         if {[$model info live]} {
             pack $bar.follow -side right -padx 6
         }
@@ -99,13 +102,43 @@ oo::class create ::etw::view::Window {
         pack $bar.found $bar.next $bar.previous -side right -padx 2
         pack $bar.where -side left -padx 2 -fill x -expand 1
     }
+    # The menu of lanes: their order, and which are hidden.
+    method BuildLanes {button} {
+        ttk::menubutton $button -text Lanes -menu $button.m
+        menu $button.m -tearoff 0 -postcommand [list [namespace which my] LanesPosted $button.m]
+        foreach {order text} {process "Threads by process" events "Most events first" name "By name"} {
+            $button.m add radiobutton -label $text -value $order -variable [my varname lanesOrder] -command [list [self] lanes order $order]
+        }
+        $button.m add separator
+        $button.m add command -label "Hide threads with less than 10 events" -command [list [self] lanes fewest 10]
+        $button.m add command -label "Hide the picked lane (h)" -command [list [self] hidePicked]
+        $button.m add command -label "Hide the picked lane's process (H)" -command [list [self] hidePicked 1]
+        $button.m add command -label "Show all lanes (a)" -command [list [self] lanes showAll]
+    }
+    method LanesPosted {menu} {
+        set lanesOrder [$model order]
+        foreach entry {5 6} {
+            $menu entryconfigure $entry -state [expr {[$model picked] eq "" ? "disabled" : "normal"}]
+        }
+    }
+    method lanes {args} {
+        $model {*}$args
+        my Redraw
+    }
+    method hidePicked {{process 0}} {
+        if {[$model picked] eq ""} {
+            bell
+            return
+        }
+        my lanes hide [dict get [$model picked] lane] $process
+    }
     method Bind {} {
         foreach {event command} {
             <Configure> {resized} <Left> {pan -0.25} <Right> {pan 0.25} <Up> {scroll -40} <Down> {scroll 40}
             <Prior> {scroll -200} <Next> {scroll 200} <plus> {zoom 0.5} <equal> {zoom 0.5} <KP_Add> {zoom 0.5}
             <minus> {zoom 2.0} <KP_Subtract> {zoom 2.0} <Home> {goto first} <End> {goto last} <f> {fit} <z> {zoomPicked}
             <comma> {neighbour -1} <period> {neighbour 1} <bracketleft> {edge 0} <bracketright> {edge 1}
-            <slash> {toFilter} <n> {seek next} <N> {seek previous} <m> {onlyMatches} <Escape> {nothing} <space> {follow}
+            <slash> {toFilter} <n> {seek next} <N> {seek previous} <m> {onlyMatches} <h> {hidePicked} <H> {hidePicked 1} <a> {lanes showAll} <Escape> {nothing} <space> {follow}
             <t> {theme {}} <Control-s> {save} <Control-plus> {size 1.25} <Control-equal> {size 1.25} <Control-minus> {size 0.8}
             <F1> {help} <q> {destroy} <ButtonPress-1> {press %x %y} <Shift-ButtonPress-1> {press %x %y select}
             <B1-Motion> {drag %x %y} <ButtonRelease-1> {release %x %y} <ButtonPress-3> {press %x %y select}
@@ -152,6 +185,9 @@ oo::class create ::etw::view::Window {
         } elseif {[$model info live]} {
             lappend parts [expr {[$model info more] ? "live" : "the session has stopped"}]
         }
+        if {[$model hiddenCount] > 0} {
+            lappend parts "[$model hiddenCount] lanes hidden"
+        }
         if {[$model selection] ne ""} {
             lassign [$model selection] a b
             lappend parts "selected: [::etw::view::Duration [expr {$b - $a}]]"
@@ -194,7 +230,7 @@ oo::class create ::etw::view::Window {
     }
     method Styled {widget} {
         set class [winfo class $widget]
-        if {$class in {TFrame TLabel TButton TCheckbutton TEntry TNotebook TPanedwindow Treeview}} {
+        if {$class in {TFrame TLabel TButton TCheckbutton TMenubutton TEntry TNotebook TPanedwindow Treeview}} {
             $widget configure -style [my Style $class]
         } elseif {$class eq "TScrollbar"} {
             $widget configure -style [my Style Vertical.TScrollbar]
@@ -205,7 +241,7 @@ oo::class create ::etw::view::Window {
     }
     method Dress {colors} {
         dict with colors {
-            foreach class {TFrame TLabel TButton TCheckbutton TEntry TNotebook TNotebook.Tab TPanedwindow Treeview Treeview.Heading
+            foreach class {TFrame TLabel TButton TCheckbutton TMenubutton TEntry TNotebook TNotebook.Tab TPanedwindow Treeview Treeview.Heading
                     Vertical.TScrollbar} {
                 ttk::style configure [my Style $class] -background $gutter -foreground $text -bordercolor $line -troughcolor $lane \
                     -lightcolor $gutter -darkcolor $gutter -arrowcolor $text -font $textFont

@@ -307,6 +307,20 @@ static int searchCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
     return TCL_OK;
 }
 
+/* etw timeline contains NAME TEXT ?MS? */
+static int containsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwTclTimeline *t = findIdleTimeline(clientData, objv[2]);
+    int ms;
+
+    if (t == NULL || getMs(interp, objc, objv, 4, &ms) != TCL_OK ||
+            EtwTimelineSearchText(t, objv[3]) != TCL_OK || EtwTimelineSearchOn(t, ms) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, infoObj(t));
+    return TCL_OK;
+}
+
 static int getEvent(Tcl_Interp *interp, Tcl_Obj *word, uint32_t *eventPtr)
 {
     Tcl_WideInt value;
@@ -388,6 +402,7 @@ int EtwTimelineCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     static const EtwSubCommand subCommands[] = {
             {"at", EtwTimelineAtCmd, "name lane kind level time ?slack?", 5, 6},
             {"boxes", EtwTimelineBoxesCmd, "name lanes from to width ?grain?", 5, 6},
+            {"contains", containsCmd, "name text ?milliseconds?", 2, 3},
             {"create", createCmd, "name source ?source ...? ?-option value ...?", 2, -1},
             {"delete", deleteCmd, "name", 1, 1},
             {"event", eventCmd, "name event ?count?", 2, 3},

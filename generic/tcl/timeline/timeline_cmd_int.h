@@ -15,7 +15,8 @@ typedef struct EtwTimelineSearch {
     bool reading;   /* query is open: files are read a second time */
     EtwQuery query; /* a separate query, from the beginning */
     EtwWhere where;
-    EtwEventMaker *maker; /* for Tcl's part of the condition; NULL: none */
+    Tcl_Obj *pattern;     /* of a search for a text, otherwise NULL; a reference */
+    EtwEventMaker *maker; /* for Tcl's part of the condition, or for a text; NULL: none */
     uint32_t tested;      /* number of the timeline's events tested */
     uint32_t since;       /* the first event that could be tested */
 } EtwTimelineSearch;
@@ -53,8 +54,12 @@ int EtwTimelineOpen(EtwTclTimeline *t);
 /* Read for at most `ms` milliseconds; 0: until there are currently no more events. */
 int EtwTimelineRead(EtwTclTimeline *t, int ms);
 void EtwTimelineClose(EtwTclTimeline *t);
-/* Begin a search; "" ends the search and discards its matches. */
+/*
+ * Begin a search for events that pass an expression, or that contain a text; "" ends the search and
+ * discards its matches.
+ */
 int EtwTimelineSearchFor(EtwTclTimeline *t, Tcl_Obj *where);
+int EtwTimelineSearchText(EtwTclTimeline *t, Tcl_Obj *text);
 int EtwTimelineSearchOn(EtwTclTimeline *t, int ms);
 void EtwTimelineSearchEnd(EtwTclTimeline *t);
 /* A list of the dicts of `count` events beginning with `first`; NULL: error left. */

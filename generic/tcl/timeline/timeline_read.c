@@ -83,11 +83,50 @@ void EtwTimelineClose(EtwTclTimeline *t)
     t->reading = false;
 }
 
+/* NULL: the dict has no such key. */
+static Tcl_Obj *valueOf(Tcl_Obj *dict, const char *name)
+{
+    Tcl_Obj *key = Tcl_NewStringObj(name, -1), *value = NULL;
+    Tcl_IncrRefCount(key);
+    Tcl_DictObjGet(NULL, dict, key, &value);
+    Tcl_DecrRefCount(key);
+    return value;
+}
+
+/* True if a name of the event or a value of its payload contains the text, in any case. */
+static bool containsText(EtwTimelineSearch *s, const EtwEvent *event)
+{
+    static const char *const names[] = {"provider", "event", "process", "object", "message", NULL};
+    Tcl_Obj *dict = EtwEventObj(s->maker, event), *props = NULL, *value, *key;
+    const char *pattern = Tcl_GetString(s->pattern);
+    Tcl_DictSearch search;
+    bool found = false;
+    int done = 1;
+
+    Tcl_IncrRefCount(dict);
+    for (int i = 0; names[i] != NULL && !found; i++) {
+        value = valueOf(dict, names[i]);
+        found = value != NULL && Tcl_StringCaseMatch(Tcl_GetString(value), pattern, 1);
+    }
+    props = valueOf(dict, "props");
+    if (!found && props != NULL &&
+            Tcl_DictObjFirst(NULL, props, &search, &key, &value, &done) == TCL_OK) {
+        for (; !done && !found; Tcl_DictObjNext(&search, &key, &value, &done)) {
+            found = Tcl_StringCaseMatch(Tcl_GetString(value), pattern, 1);
+        }
+        Tcl_DictObjDone(&search);
+    }
+    Tcl_DecrRefCount(dict);
+    return found;
+}
+
 static int testOne(EtwTclTimeline *t, EtwSchemaStore *store, const EtwEvent *event, uint32_t number)
 {
     EtwTimelineSearch *s = &t->search;
     bool pass = s->where.predicate == NULL || EtwPredicateTest(s->where.predicate, store, event);
-    if (pass && s->maker != NULL &&
+    if (s->pattern != NULL) {
+        pass = containsText(s, event);
+    } else if (pass && s->maker != NULL &&
             EtwWhereTest(t->ctx->interp, &s->where, s->maker, event, &pass) != TCL_OK) {
         return TCL_ERROR;
     }
@@ -153,15 +192,19 @@ void EtwTimelineSearchEnd(EtwTclTimeline *t)
         EtwQueryClose(&s->query);
     }
     EtwWhereFree(&s->where);
+    if (s->pattern != NULL) {
+        Tcl_DecrRefCount(s->pattern);
+    }
     memset(s, 0, sizeof *s);
 }
 
+/* where: NULL for a text. */
 static int prepareSearch(EtwTclTimeline *t, Tcl_Obj *where)
 {
     Tcl_Interp *interp = t->ctx->interp;
     EtwTimelineSearch *s = &t->search;
     s->wanted = true;
-    if (EtwWhereParse(interp, where, false, &s->where) != TCL_OK) {
+    if (where != NULL && EtwWhereParse(interp, where, false, &s->where) != TCL_OK) {
         return TCL_ERROR;
     }
     if (!t->live && EtwQueryOpen(&s->query, t->ctx, t->sources, &t->options) != TCL_OK) {
@@ -171,25 +214,64 @@ static int prepareSearch(EtwTclTimeline *t, Tcl_Obj *where)
     if (t->live) {
         s->since = s->tested = EtwTimelineCount(t->timeline);
     }
-    if (s->where.lambda == NULL || (t->live && !t->reading)) {
+    if ((s->where.lambda == NULL && s->pattern == NULL) || (t->live && !t->reading)) {
         return TCL_OK;
     }
     s->maker = EtwEventMakerNew(t->ctx, t->live ? t->query.filter.store : s->query.filter.store);
-    return EtwEventMakerSelect(interp, s->maker, s->where.fields, true);
+    return where == NULL ? TCL_OK
+                         : EtwEventMakerSelect(interp, s->maker, s->where.fields, true);
 }
 
-int EtwTimelineSearchFor(EtwTclTimeline *t, Tcl_Obj *where)
+static int beginSearch(EtwTclTimeline *t, Tcl_Obj *where, Tcl_Obj *pattern)
 {
     EtwTimelineSearchEnd(t);
     EtwTimelineUnmatch(t->timeline);
-    if (*Tcl_GetString(where) == 0) {
-        return TCL_OK;
-    }
+    t->search.pattern = pattern;
     if (prepareSearch(t, where) != TCL_OK) {
         EtwTimelineSearchEnd(t);
         return TCL_ERROR;
     }
     return TCL_OK;
+}
+
+static void endSearch(EtwTclTimeline *t)
+{
+    EtwTimelineSearchEnd(t);
+    EtwTimelineUnmatch(t->timeline);
+}
+
+int EtwTimelineSearchFor(EtwTclTimeline *t, Tcl_Obj *where)
+{
+    if (*Tcl_GetString(where) == 0) {
+        endSearch(t);
+        return TCL_OK;
+    }
+    return beginSearch(t, where, NULL);
+}
+
+/* The text as a pattern of Tcl_StringCaseMatch. */
+static Tcl_Obj *patternOf(const char *text)
+{
+    Tcl_Obj *pattern = Tcl_NewStringObj("*", 1);
+    for (; *text != 0; text++) {
+        if (strchr("*?[]\\", *text) != NULL) {
+            Tcl_AppendToObj(pattern, "\\", 1);
+        }
+        Tcl_AppendToObj(pattern, text, 1);
+    }
+    Tcl_AppendToObj(pattern, "*", 1);
+    return pattern;
+}
+
+int EtwTimelineSearchText(EtwTclTimeline *t, Tcl_Obj *text)
+{
+    if (*Tcl_GetString(text) == 0) {
+        endSearch(t);
+        return TCL_OK;
+    }
+    Tcl_Obj *pattern = patternOf(Tcl_GetString(text));
+    Tcl_IncrRefCount(pattern);
+    return beginSearch(t, NULL, pattern);
 }
 
 static int testEvent(void *ctx, EtwEvent *event)

@@ -25,7 +25,7 @@ oo::class create ::etw::view::Panes {
     }
     method BuildTable {f} {
         set table [ttk::treeview $f.t -show headings -columns {event time lane provider name duration details} \
-            -displaycolumns {event time lane name details duration provider} -selectmode browse -height 9]
+            -displaycolumns {event time lane name duration details provider} -selectmode browse -height 9]
         foreach {column title} {event # time Time lane Thread provider Provider name Event duration Duration details Details} {
             $table heading $column -text $title -anchor w
             $table column $column -anchor [expr {$column in {event time duration} ? "e" : "w"}]
@@ -61,7 +61,7 @@ oo::class create ::etw::view::Panes {
     # Set columns to the width of their text in the current font.
     method SizePanes {} {
         set digit [font measure $textFont 0]
-        foreach {column digits} {event 7 time 13 lane 18 name 10 details 34 duration 10 provider 16} {
+        foreach {column digits} {event 7 time 13 lane 18 name 10 details 28 duration 10 provider 14} {
             set width [expr {$digits * $digit}]
             $table column $column -width $width -minwidth [expr {$column in {event time} ? $width : $width / 2}] \
                 -stretch [expr {$column eq "details"}]

@@ -127,7 +127,7 @@ static int testOne(EtwTclTimeline *t, EtwSchemaStore *store, const EtwEvent *eve
     if (s->pattern != NULL) {
         pass = containsText(s, event);
     } else if (pass && s->maker != NULL &&
-            EtwWhereTest(t->ctx->interp, &s->where, s->maker, event, &pass) != TCL_OK) {
+               EtwWhereTest(t->ctx->interp, &s->where, s->maker, event, &pass) != TCL_OK) {
         return TCL_ERROR;
     }
     if (pass) {
@@ -218,8 +218,7 @@ static int prepareSearch(EtwTclTimeline *t, Tcl_Obj *where)
         return TCL_OK;
     }
     s->maker = EtwEventMakerNew(t->ctx, t->live ? t->query.filter.store : s->query.filter.store);
-    return where == NULL ? TCL_OK
-                         : EtwEventMakerSelect(interp, s->maker, s->where.fields, true);
+    return where == NULL ? TCL_OK : EtwEventMakerSelect(interp, s->maker, s->where.fields, true);
 }
 
 static int beginSearch(EtwTclTimeline *t, Tcl_Obj *where, Tcl_Obj *pattern)

@@ -8,6 +8,9 @@
 #
 #	sh tests/fuzz/run.sh DIR SECONDS TOTALS FUZZER ...    TOTALS: file for tests/all.tcl -sum, or ""
 set -u
+# Twice as many inputs a second: short stacks in reports (replay an input for long ones), little freed memory kept apart.
+: "${ASAN_OPTIONS=malloc_context_size=4:quarantine_size_mb=4:allocator_release_to_os_interval_ms=-1}"
+export ASAN_OPTIONS
 dir=$1 seconds=$2 totals=$3
 shift 3
 passed=0 failed=0

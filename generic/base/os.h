@@ -113,6 +113,11 @@ void OsProgramName(
 void OsHostText(char *buf, size_t size); /* "Linux 6.18 x86_64 ..." */
 /* handle: a file descriptor, on Windows a HANDLE. -1: no terminal; 0: a terminal of unknown width. */
 int OsTerminalColumns(intptr_t handle);
+/*
+ * True if it is a terminal that understands escape sequences. Switches a console of Windows 10 or newer to
+ * them; older ones would show them as text.
+ */
+bool OsTerminalEscapes(intptr_t handle);
 
 /* ---- Threads, locks, wake-ups ---------------------------------------------------------------- */
 

@@ -18,8 +18,8 @@ proc ::etw::cli::Columns {channel} {
 }
 
 proc ::etw::cli::Coloured {channel} {
-    return [expr {[Columns $channel] > 0 && !([info exists ::env(NO_COLOR)] && $::env(NO_COLOR) ne "")
-        && !([info exists ::env(TERM)] && $::env(TERM) eq "dumb")}]
+    return [expr {!([info exists ::env(NO_COLOR)] && $::env(NO_COLOR) ne "")
+        && !([info exists ::env(TERM)] && $::env(TERM) eq "dumb") && [::etw::lib::child escapes $channel]}]
 }
 
 proc ::etw::cli::Paint {channel colour text} {
@@ -35,7 +35,7 @@ proc ::etw::cli::Bar {part text} {
     variable barShown
     set text [::etw::lib::visible $text]
     set columns [Columns stderr]
-    if {$columns < 20} {
+    if {$columns < 20 || ![::etw::lib::child escapes stderr]} {
         return
     }
     if {$part >= 0} {

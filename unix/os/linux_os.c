@@ -316,6 +316,11 @@ int OsTerminalColumns(intptr_t handle)
     return ioctl((int)handle, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+bool OsTerminalEscapes(intptr_t handle)
+{
+    return isatty((int)handle) != 0;
+}
+
 /* ---- Threads, locks, wake-ups ---------------------------------------------------------------- */
 
 struct OsThread {

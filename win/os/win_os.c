@@ -308,6 +308,16 @@ int OsTerminalColumns(intptr_t handle)
                    : 0;
 }
 
+bool OsTerminalEscapes(intptr_t handle)
+{
+    enum { PROCESS_ESCAPES = 0x0004 }; /* ENABLE_VIRTUAL_TERMINAL_PROCESSING */
+    DWORD mode;
+    if (!GetConsoleMode((HANDLE)handle, &mode)) {
+        return false;
+    }
+    return (mode & PROCESS_ESCAPES) != 0 || SetConsoleMode((HANDLE)handle, mode | PROCESS_ESCAPES);
+}
+
 /* ---- Threads, locks, wake-ups ---------------------------------------------------------------- */
 
 struct OsThread {

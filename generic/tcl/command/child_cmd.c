@@ -150,22 +150,47 @@ static int interruptsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj
     return TCL_OK;
 }
 
-/* child columns CHANNEL: width of the terminal; 0: unknown, -1: not a terminal. */
-static int columnsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+/* The handle of the channel named by the word; *isFilePtr: it has one. */
+static int getHandle(Tcl_Interp *interp, Tcl_Obj *word, intptr_t *handlePtr, bool *isFilePtr)
 {
-    Tcl_Channel channel = Tcl_GetChannel(interp, Tcl_GetString(objv[2]), NULL);
-    void *handle;
-    (void)clientData;
-    (void)objc;
+    Tcl_Channel channel = Tcl_GetChannel(interp, Tcl_GetString(word), NULL);
+    void *handle = NULL;
 
     if (channel == NULL) {
         return TCL_ERROR;
     }
-    if (Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) != TCL_OK) {
-        Tcl_SetObjResult(interp, Tcl_NewIntObj(-1));
-        return TCL_OK;
+    *isFilePtr = Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) == TCL_OK;
+    *handlePtr = (intptr_t)handle;
+    return TCL_OK;
+}
+
+/* child columns CHANNEL: width of the terminal; 0: unknown, -1: not a terminal. */
+static int columnsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    intptr_t handle;
+    bool isFile;
+    (void)clientData;
+    (void)objc;
+
+    if (getHandle(interp, objv[2], &handle, &isFile) != TCL_OK) {
+        return TCL_ERROR;
     }
-    Tcl_SetObjResult(interp, Tcl_NewIntObj(OsTerminalColumns((intptr_t)handle)));
+    Tcl_SetObjResult(interp, Tcl_NewIntObj(isFile ? OsTerminalColumns(handle) : -1));
+    return TCL_OK;
+}
+
+/* child escapes CHANNEL: true if it is a terminal that understands escape sequences. */
+static int escapesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    intptr_t handle;
+    bool isFile;
+    (void)clientData;
+    (void)objc;
+
+    if (getHandle(interp, objv[2], &handle, &isFile) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, Tcl_NewBooleanObj(isFile && OsTerminalEscapes(handle)));
     return TCL_OK;
 }
 
@@ -176,6 +201,7 @@ static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     static const EtwSubCommand subCommands[] = {
             {"catch", catchCmd, "", 0, 0},
             {"columns", columnsCmd, "channel", 1, 1},
+            {"escapes", escapesCmd, "channel", 1, 1},
             {"free", freeCmd, "", 0, 0},
             {"go", goCmd, "", 0, 0},
             {"interrupt", interruptCmd, "", 0, 0},

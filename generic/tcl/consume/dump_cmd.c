@@ -68,15 +68,18 @@ static int terminalColumns(Tcl_Interp *interp, Tcl_Channel channel)
 }
 
 /* Respects https://no-color.org, and terminals without colours. */
-static bool wantsColor(Tcl_Interp *interp, int option, bool isTerminal)
+static bool wantsColor(Tcl_Interp *interp, int option, Tcl_Channel channel)
 {
+    void *handle;
     const char *noColor = environment(interp, "NO_COLOR");
     const char *terminal = environment(interp, "TERM");
 
     if (option != COLOR_AUTO) {
         return option == COLOR_ON;
     }
-    return isTerminal && !(noColor && *noColor) && !(terminal && strcmp(terminal, "dumb") == 0);
+    return !(noColor && *noColor) && !(terminal && strcmp(terminal, "dumb") == 0) &&
+           Tcl_GetChannelHandle(channel, TCL_WRITABLE, &handle) == TCL_OK &&
+           OsTerminalEscapes((intptr_t)handle);
 }
 
 /* ---- Columns --------------------------------------------------------------------------------- */
@@ -137,8 +140,8 @@ static EtwSinkConfig sinkConfig(Dump *dump)
     int columns = terminalColumns(interp, dump->output.channel);
 
     config.messages = dump->messages != 0;
-    config.color =
-            config.format == ETW_FORMAT_TEXT && wantsColor(interp, dump->color, columns >= 0);
+    config.color = config.format == ETW_FORMAT_TEXT &&
+                   wantsColor(interp, dump->color, dump->output.channel);
     config.width = dump->width >= 0 ? dump->width : columns > 0 ? columns : 0;
     config.stacks = dump->reading.options.stacks != 0;
     if (dump->timeFormat >= 0) {

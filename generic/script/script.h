@@ -12,12 +12,15 @@
 #include "etw.h"
 #include <tcl.h>
 
+/* The default size of a text field: readable in a line, and cheap to copy. */
+enum { ETW_SCRIPT_LENGTH = 200 };
+
 typedef enum EtwSteps { ETW_STEPS_OFF, ETW_STEPS_LINE, ETW_STEPS_FULL } EtwSteps;
 
 typedef struct EtwScriptOptions {
     EtwSteps steps;
     int args;        /* copy the words of a call and its result */
-    int maxLength;   /* bytes of a text field, truncation is marked; default 4096 */
+    int maxLength;   /* bytes of a text field; truncation is marked */
     int depth;       /* deepest call level traced, 0: no limit */
     int source;      /* file and line through info frame */
     int builtins;    /* wildcards match C commands, too */

@@ -646,12 +646,24 @@ void EtwFieldElement(EtwPieces *p, const char *text, size_t size)
     addWord(p, text, size, true);
 }
 
+/* The field has no room left: only its size counts. One that needs a conversion counts as one byte. */
+static void addLost(EtwPieces *p, const Tcl_Obj *obj)
+{
+    p->lost += obj->bytes != NULL ? (size_t)obj->length : 1;
+    p->guessed = p->guessed || obj->bytes == NULL;
+}
+
 static void addShown(EtwPieces *p, Tcl_Obj *obj, const EtwRule *rule, bool asWord)
 {
     Shown s;
     bool redact = EtwRedacts(p->state, rule);
     Tcl_DString clean;
-    show(&s, obj, p->limit, 0);
+    if (p->lost != 0) {
+        addLost(p, obj);
+        return;
+    }
+    /* Masks may be shorter than what they replace. */
+    show(&s, obj, redact ? p->limit : p->limit - p->size, 0);
     if (redact) {
         Tcl_DStringInit(&clean);
         EtwRedactWords(&clean, p->state, rule, s.text, s.size);

@@ -16,6 +16,7 @@ namespace eval ::etw::cli {
             {no-script N {} {do not trace Tcl scripts}}
             {steps {} off|line|full {also lines, or commands, inside of traced procs}}
             {args {} 0|1 {words of calls and results; default 1}}
+            {maxlen {} BYTES {longest text of words or a result; default 200}}
             {source {} 0|1 {file and line of calls}}
             {redact {} PATTERNS {words to be masked, by commas} many}
             {scope {} program|all {script and provider events: of the program and its children (default), or of all processes of the user}}

@@ -44,7 +44,7 @@ proc ::etw::cli::RecordDefaults {options program} {
     if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
         Usage "name a program, or what to record: --kernel, --provider, --profile"
     }
-    CheckNumbers $options {duration double snapshots integer}
+    CheckNumbers $options {duration double snapshots integer maxlen integer}
     if {[dict exists $options circular]} {
         if {![dict exists $options max-size]} {
             Usage "\"--circular\" needs \"--max-size\"" OPTION --circular
@@ -198,7 +198,7 @@ proc ::etw::cli::ShimSettings {options} {
     set settings [list package $packageDir version [package provide etw] untraced $untraced \
         patterns [expr {$patterns eq {} ? "*" : $patterns}]]
     set script {}
-    foreach name {steps args source} {
+    foreach name {steps args maxlen source} {
         if {[dict exists $options $name]} {
             lappend script -$name [dict get $options $name]
         }

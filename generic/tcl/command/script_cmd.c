@@ -99,7 +99,7 @@ static Tcl_Interp *targetOf(Tcl_Interp *interp, const ScriptOptions *options)
 
 static int addCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    ScriptOptions options = {.args = 1, .maxLength = 4096};
+    ScriptOptions options = {.args = 1, .maxLength = ETW_SCRIPT_LENGTH};
     EtwScriptOptions script;
     Tcl_Interp *target;
     int count = countNames(objc - 1, objv + 1);
@@ -152,7 +152,7 @@ static int listCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
 
 static int runNreCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    ScriptOptions options = {.args = 1, .maxLength = 4096, .steps = 1};
+    ScriptOptions options = {.args = 1, .maxLength = ETW_SCRIPT_LENGTH, .steps = 1};
     EtwScriptOptions script;
     (void)clientData;
 

@@ -53,6 +53,66 @@ char *EtwPutDateTime(char *p, int64_t second)
     return EtwPutPadded(p, inDay % 60, 2);
 }
 
+/* Exactly `digits` digits; their end, or NULL. */
+static const char *takeDigits(const char *at, int digits, int *valuePtr)
+{
+    *valuePtr = 0;
+    for (int i = 0; i < digits; i++) {
+        if (at[i] < '0' || at[i] > '9') {
+            return NULL;
+        }
+        *valuePtr = *valuePtr * 10 + (at[i] - '0');
+    }
+    return at + digits;
+}
+
+/* One of the separators, followed by two digits. */
+static const char *takePart(const char *at, const char *separators, int *valuePtr)
+{
+    if (at == NULL || *at == '\0' || strchr(separators, *at) == NULL) {
+        return NULL;
+    }
+    return takeDigits(at + 1, 2, valuePtr);
+}
+
+static const char *takeFraction(const char *at, int64_t *nsPtr)
+{
+    int64_t place = ETW_NS_A_SECOND;
+    *nsPtr = 0;
+    if (*at != '.') {
+        return at;
+    }
+    for (at++; *at >= '0' && *at <= '9' && place > 1; at++) {
+        place /= 10;
+        *nsPtr += place * (*at - '0');
+    }
+    return at;
+}
+
+bool EtwParseDateTime(const char *text, int64_t *nsPtr)
+{
+    int year, month, day, hour, minute, second = 0;
+    int64_t fraction = 0;
+    const char *at = takeDigits(text, 4, &year);
+    at = takePart(at, "-", &month);
+    at = takePart(at, "-", &day);
+    at = takePart(at, "T ", &hour);
+    at = takePart(at, ":", &minute);
+    if (at != NULL && *at == ':') {
+        at = takePart(at, ":", &second);
+        at = at != NULL ? takeFraction(at, &fraction) : NULL;
+    }
+    if (at == NULL || strcmp(at + (*at == 'Z'), "") != 0 || year < 1678 || year > 2261 ||
+            month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+            second > 60) {
+        return false;
+    }
+    int64_t inDay = (hour * 60 + minute) * 60 + second;
+    *nsPtr = (EtwDayOfCivil(year, month, day) * ETW_SECONDS_A_DAY + inDay) * ETW_NS_A_SECOND +
+             fraction;
+    return true;
+}
+
 void EtwTextFiletime(EtwText *out, uint64_t filetime)
 {
     enum { TICKS_A_SECOND = 10000000 };

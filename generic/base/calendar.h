@@ -49,6 +49,11 @@ static inline char *EtwPutPadded(char *p, uint32_t v, int digits)
 
 /* Write a time as "2024-02-29T23:59:59" (room for 24; years from 0 to 99999); the end. */
 char *EtwPutDateTime(char *p, int64_t second);
+/*
+ * The ns since 1970 of "2024-02-29T23:59:59.123456789Z", as EtwPutDateTime writes it; the seconds,
+ * their fraction and the Z may be missing, T may be a space. False: not such a time of 1678 to 2261.
+ */
+bool EtwParseDateTime(const char *text, int64_t *nsPtr);
 /* Append a FILETIME as "2024-02-29T23:59:59.1234567Z". */
 void EtwTextFiletime(EtwText *out, uint64_t filetime);
 

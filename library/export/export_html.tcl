@@ -21,7 +21,7 @@ proc ::etw::lib::Export-html {sources file options} {
             "the format html reads its sources twice: give it the file of a session, not the live session"
     }
     set title [expr {$sources eq "" ? "Records" : [join [lmap source $sources {file tail $source}] {, }]}]
-    set filter [Options {-from -progress -records -title -to -where} $options]
+    set filter [Options {-event -from -last -pid -progress -provider -records -schema -title -to -where} $options]
     if {[dict exists $filter -title]} {
         set title [dict get $filter -title]
         dict unset filter -title

@@ -20,7 +20,7 @@ proc ::etw::lib::Export-pcapng {sources file options} {
     variable pcapProviders
     ExportCheck $sources $file
     set where "\$provider in [list $pcapProviders]"
-    set options [Options {-from -limit -progress -records -timeout -to -where} $options]
+    set options [Options {-event -from -last -limit -pid -progress -provider -records -schema -timeout -to -where} $options]
     if {[dict exists $options -where]} {
         append where " && ([dict get $options -where])"
     }

@@ -61,6 +61,8 @@ void EtwSinkEnd(
  * NULL: there is something to see, or the format shows all events.
  */
 const char *EtwSinkLacks(const EtwSink *sink);
+/* True for a name of -fields that is not a field of the payload. */
+bool EtwColumnIsKnown(const char *name);
 /* A warning of the caller after those of EtwSinkEnd. Shown by text, ignored by the others. */
 void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
 void EtwSinkFree(EtwSink *sink);

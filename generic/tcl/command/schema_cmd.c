@@ -7,6 +7,7 @@
  */
 #include "tcl/value/schema_dict.h"
 #include "schema/catalog/catalog.h"
+#include "tcl/value/definition_load.h"
 #include "tcl/value/definition_lookup.h"
 #include "schema/store/definition_files.h"
 
@@ -41,6 +42,7 @@ static int openScope(Tcl_Interp *interp, Scope *scope)
     EtwError err;
 
     if (scope->from == NULL) {
+        EtwLoadOwnDefinitions(interp);
         return TCL_OK;
     }
     Tcl_DStringInit(&ds);
@@ -76,99 +78,6 @@ static void visitScope(void *source, EtwKnownProviderProc *visit, void *ctx)
 
 /* ---- load, unload, catalog ----------------------------------------------------------------------- */
 
-static void putLoaded(Tcl_Obj *result, Tcl_Obj *path, int providers, int events)
-{
-    Tcl_Obj *one = Tcl_NewDictObj();
-
-    EtwPut(one, "providers", Tcl_NewIntObj(providers));
-    EtwPut(one, "events", Tcl_NewIntObj(events));
-    Tcl_DictObjPut(NULL, result, path, one);
-}
-
-static int loadFile(Tcl_Interp *interp, Tcl_Obj *path, Tcl_Obj *result)
-{
-    Tcl_DString ds;
-    EtwError err;
-    int providers = 0, events = 0, code = TCL_OK;
-
-    Tcl_DStringInit(&ds);
-    const char *native = EtwPathOf(interp, path, &ds);
-    if (native == NULL) {
-        code = TCL_ERROR;
-    } else if (EtwSchemaLoad(native, &providers, &events, &err) != ETW_OK) {
-        code = EtwTclError(interp, &err);
-    } else {
-        putLoaded(result, path, providers, events);
-    }
-    Tcl_DStringFree(&ds);
-    return code;
-}
-
-static bool hasSchemaSuffix(const char *path)
-{
-    static const char *const suffixes[] = {".man", ".mof", ".tmf", NULL};
-    size_t length = strlen(path);
-
-    for (int i = 0; suffixes[i] != NULL; i++) {
-        if (length > 4 && Tcl_StringCaseMatch(path + length - 4, suffixes[i], TCL_MATCH_NOCASE)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/*
- * Load all files in a folder and its subfolders with a known suffix. An error in one file does not
- * prevent loading the others: it is stored in that file's dict.
- */
-static int loadFolder(Tcl_Interp *interp, Tcl_Obj *folder, Tcl_Obj *result, int depth)
-{
-    Tcl_GlobTypeData folders = {.type = TCL_GLOB_TYPE_DIR};
-    Tcl_Obj *found = Tcl_NewListObj(0, NULL), **paths;
-    Tcl_Size count;
-
-    Tcl_IncrRefCount(found);
-    Tcl_FSMatchInDirectory(interp, found, folder, "*", NULL);
-    Tcl_ListObjGetElements(NULL, found, &count, &paths);
-    for (Tcl_Size i = 0; i < count; i++) {
-        if (hasSchemaSuffix(Tcl_GetString(paths[i])) &&
-                loadFile(interp, paths[i], result) != TCL_OK) {
-            Tcl_Obj *one = Tcl_NewDictObj();
-            EtwPut(one, "error", Tcl_GetObjResult(interp));
-            Tcl_DictObjPut(NULL, result, paths[i], one);
-            Tcl_ResetResult(interp);
-        }
-    }
-    Tcl_SetListObj(found, 0, NULL);
-    Tcl_FSMatchInDirectory(interp, found, folder, "*", &folders);
-    Tcl_ListObjGetElements(NULL, found, &count, &paths);
-    for (Tcl_Size i = 0; i < count && depth > 0; i++) {
-        loadFolder(interp, paths[i], result, depth - 1);
-    }
-    Tcl_DecrRefCount(found);
-    return TCL_OK;
-}
-
-static int loadPath(Tcl_Interp *interp, Tcl_Obj *path, Tcl_Obj *result)
-{
-    enum { DEPTH = 16 };
-    Tcl_StatBuf *stat = Tcl_AllocStatBuf();
-    Tcl_Size before, after;
-    bool folder = Tcl_FSStat(path, stat) == 0 && (Tcl_GetModeFromStat(stat) & 0170000) == 0040000;
-
-    Tcl_Free((void *)stat);
-    if (!folder) {
-        return loadFile(interp, path, result);
-    }
-    Tcl_DictObjSize(NULL, result, &before);
-    loadFolder(interp, path, result, DEPTH);
-    Tcl_DictObjSize(NULL, result, &after);
-    return after > before ? TCL_OK
-                          : EtwTclFail(interp, ETW_E_LOOKUP, "SCHEMA", Tcl_GetString(path),
-                                    "no file in \"%.300s\" describes events: .man, .mof, .tmf",
-                                    Tcl_GetString(path));
-}
-
 static int loadCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
     Tcl_Obj *result = Tcl_NewDictObj();
@@ -177,7 +86,7 @@ static int loadCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
 
     Tcl_IncrRefCount(result);
     for (int i = 2; i < objc && code == TCL_OK; i++) {
-        code = loadPath(interp, objv[i], result);
+        code = EtwLoadDefinitions(interp, objv[i], result);
     }
     if (code == TCL_OK) {
         Tcl_SetObjResult(interp, result);

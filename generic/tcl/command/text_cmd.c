@@ -1,8 +1,8 @@
 /*
  * tcl/command/text_cmd.c --
  *
- *	::etw::lib::visible, for parts of the package in Tcl: makes text from a trace or a file safe
- *	for terminals.
+ *	For parts of the package in Tcl: ::etw::lib::visible makes text from a trace or a file safe
+ *	for terminals, ::etw::lib::similar finds the name that was probably meant.
  */
 #include "tcl/core/tclglue.h"
 #include "flow/render/escape.h"
@@ -35,7 +35,34 @@ static int visibleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return TCL_OK;
 }
 
+/* similar WORD NAMES: the most similar name, or an empty string. */
+static int similarCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj **names;
+    Tcl_Size count;
+    (void)clientData;
+
+    if (objc != 3) {
+        Tcl_WrongNumArgs(interp, 1, objv, "word names");
+        return TCL_ERROR;
+    }
+    if (Tcl_ListObjGetElements(interp, objv[2], &count, &names) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    const char *word = Tcl_GetString(objv[1]);
+    int most = EtwNearDistance(word);
+    for (Tcl_Size i = 0; i < count; i++) {
+        int distance = EtwNameDistance(word, Tcl_GetString(names[i]));
+        if (distance < most) {
+            most = distance;
+            Tcl_SetObjResult(interp, names[i]);
+        }
+    }
+    return TCL_OK;
+}
+
 void EtwVisibleInit(Tcl_Interp *interp)
 {
+    Tcl_CreateObjCommand(interp, "::etw::lib::similar", similarCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::visible", visibleCmd, NULL, NULL);
 }

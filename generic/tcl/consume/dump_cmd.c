@@ -200,7 +200,7 @@ static int endDump(void *record)
         Tcl_DStringFree(&utf8);
     }
     Tcl_DecrRefCount(missing);
-    return TCL_OK;
+    return EtwQueryCheckColumns(&dump->reading.query, "-fields", dump->reading.options.fields);
 }
 
 static int closeDump(void *record, int result)

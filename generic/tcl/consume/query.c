@@ -103,32 +103,6 @@ static int openSources(
 
 /* ---- Time bounds ----------------------------------------------------------------------------- */
 
-static int getMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMoment *moment)
-{
-    Tcl_WideInt ns;
-    double seconds;
-
-    if (obj == NULL) {
-        return TCL_OK;
-    }
-    const char *text = Tcl_GetString(obj);
-    moment->given = true;
-    moment->relative = *text == '+';
-    if (moment->relative && Tcl_GetDoubleFromObj(NULL, obj, &seconds) == TCL_OK && seconds < 9e9 &&
-            seconds > -9e9) {
-        moment->ns = (int64_t)(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5));
-        return TCL_OK;
-    }
-    if (!moment->relative && Tcl_GetWideIntFromObj(NULL, obj, &ns) == TCL_OK) {
-        moment->ns = ns;
-        return TCL_OK;
-    }
-    return EtwTclFail(interp, ETW_E_ARG, "TIME", option,
-            "expected nanoseconds since 1970 or +SECONDS from the start for \"%s\" but got "
-            "\"%.100s\"",
-            option, text);
-}
-
 /* The earliest start of the files, otherwise the first event: as in dump. */
 static int64_t traceStart(const EtwSource *source, const EtwEvent *first)
 {
@@ -207,8 +181,8 @@ static int prepare(EtwQuery *query, const EtwQueryOptions *options)
     query->limit = options->limit;
     query->timeoutNs = options->timeout ? (int64_t)options->timeout * NS_PER_MS : -1;
     query->maker = EtwEventMakerNew(query->ctx, query->filter.store);
-    if (getMoment(interp, "-from", options->from, &query->filter.from) != TCL_OK ||
-            getMoment(interp, "-to", options->to, &query->filter.to) != TCL_OK) {
+    if (EtwQueryMoment(interp, "-from", options->from, &query->filter.from) != TCL_OK ||
+            EtwQueryMoment(interp, "-to", options->to, &query->filter.to) != TCL_OK) {
         return TCL_ERROR;
     }
     if (options->asList && options->fields == NULL) {
@@ -219,8 +193,7 @@ static int prepare(EtwQuery *query, const EtwQueryOptions *options)
                                            options->asList != 0) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (options->where != NULL &&
-            EtwWhereParse(interp, options->where, false, &query->where) != TCL_OK) {
+    if (EtwQueryParseWhere(interp, options, &query->where) != TCL_OK) {
         return TCL_ERROR;
     }
     query->filter.predicate = query->where.predicate;
@@ -237,8 +210,10 @@ int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQue
     query->ctx = ctx;
     Tcl_Preserve(ctx);
     EtwPollingBegin(&query->polling, ctx->interp, options->progress);
-    if (prepare(query, options) != TCL_OK ||
-            openSources(ctx->interp, sources, options, &query->source) != TCL_OK) {
+    if (EtwQueryLoadSchemas(ctx->interp, options->schema) != TCL_OK ||
+            prepare(query, options) != TCL_OK ||
+            openSources(ctx->interp, sources, options, &query->source) != TCL_OK ||
+            EtwQueryLast(query, options) != TCL_OK) {
         EtwQueryClose(query);
         return TCL_ERROR;
     }

@@ -14,7 +14,10 @@
 /* Values of the common options; a command's record begins with it. Zeroed is the default. */
 typedef struct EtwQueryOptions {
     Tcl_Obj *where, *fields, *from, *to;
-    Tcl_Obj *progress; /* prefix of a callback */
+    Tcl_Obj *provider, *event, *pid; /* lists: short forms of -where */
+    Tcl_Obj *last;                   /* a duration before the end of the trace */
+    Tcl_Obj *schema;                 /* a list of files and folders with descriptions of events */
+    Tcl_Obj *progress;               /* prefix of a callback */
     Tcl_Obj *records;  /* a list of them (tcl/value/record_value.h), as an additional source; or
                           NULL */
     Tcl_Obj *warnings; /* name of a variable */
@@ -33,12 +36,20 @@ extern const char *const etwAsNames[];
             ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL)
 #define ETW_OPTION_RECORDS                                                                         \
     ETW_OPTION("-records", ETW_OPT_LIST, ETW_QUERY_AT(records), 0, 0, 0, NULL)
+#define ETW_OPTION_SCHEMA ETW_OPTION("-schema", ETW_OPT_LIST, ETW_QUERY_AT(schema), 0, 0, 0, NULL)
+/* Which events: of all commands that read any. */
+#define ETW_OPTIONS_SELECT                                                                         \
+    ETW_OPTION("-event", ETW_OPT_LIST, ETW_QUERY_AT(event), 0, 0, 0, NULL),                        \
+            ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                   \
+            ETW_OPTION("-last", ETW_OPT_OBJ, ETW_QUERY_AT(last), 0, 0, 0, NULL),                   \
+            ETW_OPTION("-pid", ETW_OPT_LIST, ETW_QUERY_AT(pid), 0, 0, 0, NULL),                    \
+            ETW_OPTION("-provider", ETW_OPT_LIST, ETW_QUERY_AT(provider), 0, 0, 0, NULL),          \
+            ETW_OPTION_SCHEMA, ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),    \
+            ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)
 /* Of reports; the others have -limit and -stacks, too. */
 #define ETW_OPTIONS_REPORT                                                                         \
-    ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL), ETW_OPTION_RECORDS,       \
-            ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL),       \
-            ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),                       \
-            ETW_OPTION("-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL)
+    ETW_OPTIONS_SELECT, ETW_OPTION_RECORDS,                                                        \
+            ETW_OPTION("-timeout", ETW_OPT_INT, ETW_QUERY_AT(timeout), 1, INT_MAX, 0, NULL)
 #define ETW_OPTION_LIMIT                                                                           \
     ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL)
 #define ETW_OPTIONS_FILTER                                                                         \
@@ -49,7 +60,7 @@ extern const char *const etwAsNames[];
 #define ETW_OPTION_WARNINGS                                                                        \
     ETW_OPTION("-warnings", ETW_OPT_OBJ, ETW_QUERY_AT(warnings), 0, 0, 0, NULL)
 
-/* A moment: ns since 1970, or +SECONDS (any decimal) from the trace's start. */
+/* A moment: ns since 1970, or relative to the trace's start. */
 typedef struct EtwMoment {
     bool given, relative;
     int64_t ns;
@@ -102,6 +113,15 @@ static inline bool EtwIsOption(Tcl_Obj *word)
  */
 bool EtwIsChannelSource(const char *word);
 int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourcePtr);
+/*
+ * The options in query_options.c: a moment of -from and -to (obj NULL: not given); -where with
+ * -provider, -event and -pid; -schema; -last, for an open source.
+ */
+int EtwQueryMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMoment *moment);
+int EtwQueryParseWhere(Tcl_Interp *interp, const EtwQueryOptions *options, EtwWhere *where);
+int EtwQueryLoadSchemas(Tcl_Interp *interp, Tcl_Obj *paths);
+struct EtwQuery;
+int EtwQueryLast(struct EtwQuery *query, const EtwQueryOptions *options);
 /* query may be uninitialized; after an error nothing has to be freed. */
 int EtwQueryOpen(EtwQuery *query, EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *options);
 void EtwQueryClose(EtwQuery *query);
@@ -116,6 +136,11 @@ int EtwQueryNext(EtwQuery *query, EtwEvent *event);
 
 /* Fields of -where that no event had: a list of texts, a new object. */
 Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
+/*
+ * Verify the names of columns that `option` lists (NULL: none). An error names one that no event of the
+ * trace has; a trace without events has all of them.
+ */
+int EtwQueryCheckColumns(const EtwQuery *query, const char *option, Tcl_Obj *names);
 /* Warnings of the sources, followed by those. */
 Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
 /* Set the variable (NULL: none) to the warnings. */

@@ -7,6 +7,8 @@
  */
 #include "tcl/consume/query.h"
 #include "schema/model/provider_def.h"
+#include "flow/render/sink.h"
+#include "tcl/value/definition_load.h"
 
 /* ---- Suggestions for names ------------------------------------------------------------------- */
 
@@ -66,9 +68,9 @@ static void addOnce(Tcl_Obj *list, Tcl_Obj *warning)
     Tcl_DecrRefCount(warning);
 }
 
-static void addMissing(void *ctx, const char *name)
+/* Append ": did you mean ..." if a header value or a field of the trace has a similar name. */
+static void addSuggestion(const EtwQuery *query, const char *name, Tcl_Obj *text)
 {
-    Missing *missing = ctx;
     size_t size = strlen(name);
     /* at most a third of the characters may differ; for a single one only its case */
     Suggestion guess = {.wrong = name,
@@ -76,21 +78,28 @@ static void addMissing(void *ctx, const char *name)
                         : size < 3 ? 2
                                    : (int)size / 3 + 1,
             .left = MAX_CONSIDERED};
-    Tcl_Obj *wrong = EtwTextObj(name, size);
-    Tcl_Obj *warning = Tcl_ObjPrintf("no event had a field \"%.100s\"", Tcl_GetString(wrong));
 
-    Tcl_DecrRefCount(wrong);
     if (size <= MAX_NAME) {
         for (int i = 0; i < ETW_KEY_COUNT; i++) {
-            consider(&guess, Tcl_GetString(missing->query->ctx->keys[i]));
+            consider(&guess, Tcl_GetString(query->ctx->keys[i]));
         }
-        EtwSchemaVisit(missing->query->filter.store, considerFields, &guess);
+        EtwSchemaVisit(query->filter.store, considerFields, &guess);
     }
     if (guess.best != NULL) {
         Tcl_Obj *best = EtwStringObj(guess.best);
-        Tcl_AppendPrintfToObj(warning, ": did you mean \"%s\"?", Tcl_GetString(best));
+        Tcl_AppendPrintfToObj(text, ": did you mean \"%s\"?", Tcl_GetString(best));
         Tcl_DecrRefCount(best);
     }
+}
+
+static void addMissing(void *ctx, const char *name)
+{
+    Missing *missing = ctx;
+    Tcl_Obj *wrong = EtwTextObj(name, strlen(name));
+    Tcl_Obj *warning = Tcl_ObjPrintf("no event had a field \"%.100s\"", Tcl_GetString(wrong));
+
+    Tcl_DecrRefCount(wrong);
+    addSuggestion(missing->query, name, warning);
     addOnce(missing->warnings, warning);
 }
 
@@ -108,6 +117,74 @@ Tcl_Obj *EtwQueryMissing(const EtwQuery *query)
         EtwPredicateMissing(query->where.parts[i], addMissing, &missing);
     }
     return missing.warnings;
+}
+
+/* ---- Names of columns ------------------------------------------------------------------------ */
+
+typedef struct FieldSearch {
+    const char *name;
+    bool found, any; /* any: there are schemas */
+} FieldSearch;
+
+static void searchFields(void *ctx, const EtwSchema *schema)
+{
+    FieldSearch *search = ctx;
+
+    search->any = true;
+    for (int i = 0; i < schema->fieldCount && !search->found; i += schema->fields[i].span) {
+        search->found = strcmp(schema->fields[i].name, search->name) == 0;
+    }
+}
+
+/* True if the name is a column, or some event of the trace can have such a field. */
+static bool isColumn(const EtwQuery *query, const char *name)
+{
+    char field[MAX_NAME * 4];
+    size_t size = strlen(name);
+    FieldSearch search = {.name = name};
+
+    if (EtwColumnIsKnown(name)) {
+        return true;
+    }
+    if (size > 7 && size < sizeof field && strncmp(name, "props(", 6) == 0 &&
+            name[size - 1] == ')') {
+        memcpy(field, name + 6, size - 7);
+        field[size - 7] = '\0';
+        search.name = field;
+    }
+    EtwSchemaVisit(query->filter.store, searchFields, &search);
+    return search.found || !search.any;
+}
+
+int EtwQueryCheckColumns(const EtwQuery *query, const char *option, Tcl_Obj *names)
+{
+    Tcl_Obj **words;
+    Tcl_Size count = 0;
+    Tcl_DString utf8;
+
+    if (names == NULL || Tcl_ListObjGetElements(NULL, names, &count, &words) != TCL_OK) {
+        return TCL_OK;
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        Tcl_DStringInit(&utf8);
+        const char *name = EtwUtf8Of(words[i], &utf8, NULL);
+        Tcl_Obj *text = isColumn(query, name)
+                                ? NULL
+                                : Tcl_ObjPrintf("\"%s\": no event has a field \"%.100s\"", option,
+                                          Tcl_GetString(words[i]));
+        if (text != NULL) {
+            addSuggestion(query, name, text);
+            Tcl_IncrRefCount(text);
+            EtwTclFail(query->ctx->interp, ETW_E_LOOKUP, "FIELD", Tcl_GetString(words[i]), "%.400s",
+                    Tcl_GetString(text));
+            Tcl_DecrRefCount(text);
+        }
+        Tcl_DStringFree(&utf8);
+        if (text != NULL) {
+            return TCL_ERROR;
+        }
+    }
+    return TCL_OK;
 }
 
 /* ---- Loaded definitions that do not fit ------------------------------------------------------ */
@@ -185,6 +262,9 @@ Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
     Tcl_ListObjAppendList(NULL, warnings, missing);
     Tcl_DecrRefCount(missing);
     addRefused(query, warnings);
+    Tcl_Obj *errors = EtwOwnDefinitionErrors();
+    Tcl_ListObjAppendList(NULL, warnings, errors);
+    Tcl_DecrRefCount(errors);
     return warnings;
 }
 

@@ -89,11 +89,11 @@ typedef struct EtwReadCommand {
  * options.
  */
 #define ETW_OTHER_COMMANDS(ROW)                                                                    \
-    ROW("load", "etw_load", NULL, "-from -host -index -limit -progress -replace -to -where",       \
+    ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -pid -progress -provider -replace -schema -to -where",       \
         "put traces into a database")                                                              \
     ROW("timeline", "etw_timeline", etwTimelineOptions, "", "lanes and boxes of a trace, for a viewer") \
     ROW("top", "etw-tool", NULL, "", "a live table of events by rate")                             \
-    ROW("view", "etw_view", NULL, "-from -save -size -theme -to -where",                           \
+    ROW("view", "etw_view", NULL, "-event -from -last -pid -provider -save -schema -size -theme -to -where",                           \
         "browse a trace in a window, or -save it as a picture")
 /* clang-format on */
 extern const EtwOption etwTimelineOptions[]; /* of `etw timeline create` */

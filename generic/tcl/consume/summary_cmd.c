@@ -254,11 +254,30 @@ static int addSummaryEvent(void *record, EtwEvent *event)
     return TCL_OK;
 }
 
+/* Names of fields that no event has are errors. */
+static int checkNames(const SummaryReading *o)
+{
+    const EtwQuery *query = &o->reading.query;
+    Tcl_Obj *value = o->value != NULL ? Tcl_NewListObj(1, &o->value) : NULL;
+    int result = EtwQueryCheckColumns(query, "-by", o->by);
+
+    result = result == TCL_OK ? EtwQueryCheckColumns(query, "-distinct", o->distinct) : result;
+    result = result == TCL_OK ? EtwQueryCheckColumns(query, "-key", o->key) : result;
+    result = result == TCL_OK ? EtwQueryCheckColumns(query, "-value", value) : result;
+    if (value != NULL) {
+        Tcl_DecrRefCount(value);
+    }
+    return result;
+}
+
 static int endSummary(void *record)
 {
     SummaryReading *o = record;
 
     EtwSummaryEnd(o->summary);
+    if (o->summary->total->count > 0 && checkNames(o) != TCL_OK) {
+        return TCL_ERROR;
+    }
     o->reading.result = resultObj(o);
     return o->reading.result ? TCL_OK : TCL_ERROR;
 }

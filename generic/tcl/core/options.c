@@ -6,6 +6,7 @@
  *	Tcl_GetIndexFromObj. Also dispatches the sub-commands of a C command by a similar table.
  */
 #include "tcl/core/tclglue.h"
+#include "predicate/quantity.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,29 +22,29 @@ static bool inRange(const EtwOption *option, Tcl_WideInt value)
     return (option->min == 0 && option->max == 0) || (value >= option->min && value <= option->max);
 }
 
-/* A plain number is in the option's unit; with the suffix K, M or G it is in bytes. */
+/* A plain number is in the option's unit; one with a unit of its own (64KB, 1G) in bytes. */
 static int getSize(
         Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *value, Tcl_WideInt *sizePtr)
 {
-    static const char suffixes[] = "kKmMgG";
-    static const Tcl_WideInt factors[] = {1024, 1024 * 1024, 1024 * 1024 * 1024};
     const char *text = Tcl_GetString(value);
     size_t length = strlen(text);
-    const char *suffix = length > 1 ? strchr(suffixes, text[length - 1]) : NULL;
-    char *end;
+    bool lower = length > 1 && strchr("kmg", text[length - 1]) != NULL;
+    Tcl_Obj *upper = lower ? Tcl_ObjPrintf("%.*sB", (int)length, text) : value;
+    int64_t bytes;
 
-    if (suffix == NULL || *suffix == '\0') {
+    Tcl_IncrRefCount(upper);
+    bool isSize = EtwQuantityParse(Tcl_GetString(upper), ETW_QUANTITY_SIZE, &bytes);
+    Tcl_DecrRefCount(upper);
+    if (isSize) {
+        *sizePtr = bytes / option->unit;
+        return TCL_OK;
+    }
+    if (length > 0 && text[length - 1] >= '0' && text[length - 1] <= '9') {
         return Tcl_GetWideIntFromObj(interp, value, sizePtr);
     }
-    long long number = strtoll(text, &end, 10);
-    Tcl_WideInt factor = factors[(suffix - suffixes) / 2];
-    if (end != text + length - 1 || number < 0 || number > INT64_MAX / factor) {
-        return EtwTclFail(interp, ETW_E_ARG, "SIZE", option->name,
-                "expected a size such as 64, 256K or 1G for \"%s\" but got \"%.100s\"",
-                option->name, text);
-    }
-    *sizePtr = number * factor / option->unit;
-    return TCL_OK;
+    return EtwTclFail(interp, ETW_E_ARG, "SIZE", option->name,
+            "expected a size such as 64, 256K or 1G for \"%s\" but got \"%.100s\"", option->name,
+            text);
 }
 
 static int parseNumber(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *value, void *where)
@@ -102,6 +103,84 @@ static bool endsOptions(Tcl_Obj *word)
     return text[0] == '-' && text[1] == '-' && text[2] == '\0';
 }
 
+/* Options that have another name now: works for one release. */
+static struct {
+    const char *old, *now;
+    bool noticed;
+} renamed[] = {{"-providers", "-provider", false}};
+
+/* Report on stderr, once in a process, that an old name was used. */
+static void notice(const char *old, const char *now)
+{
+    Tcl_Channel channel = Tcl_GetStdChannel(TCL_STDERR);
+    Tcl_Obj *text = Tcl_ObjPrintf("etw: the option \"%s\" is named \"%s\" now; the next release "
+                                  "will reject the old name\n",
+            old, now);
+
+    Tcl_IncrRefCount(text);
+    if (channel != NULL) {
+        Tcl_WriteObj(channel, text);
+        Tcl_Flush(channel);
+    }
+    Tcl_DecrRefCount(text);
+}
+
+static int indexOf(const EtwOption *table, const char *name)
+{
+    for (int i = 0; table[i].name != NULL; i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* The option that has a new name; -1: not an old name. */
+static int findRenamed(const EtwOption *table, const char *name)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        int index = strcmp(renamed[i].old, name) == 0 ? indexOf(table, renamed[i].now) : -1;
+        if (index >= 0 && indexOf(table, name) < 0) {
+            if (!renamed[i].noticed) {
+                renamed[i].noticed = true;
+                notice(renamed[i].old, renamed[i].now);
+            }
+            return index;
+        }
+    }
+    return -1;
+}
+
+/* The most similar name, for a message; NULL: none is similar. */
+static const char *similarOption(const EtwOption *table, const char *name)
+{
+    const char *best = NULL;
+    int most = EtwNearDistance(name), distance;
+
+    for (; table->name != NULL; table++) {
+        if ((distance = EtwNameDistance(name, table->name)) < most) {
+            most = distance;
+            best = table->name;
+        }
+    }
+    return best;
+}
+
+static int findOption(Tcl_Interp *interp, const EtwOption *table, Tcl_Obj *word, int *indexPtr)
+{
+    if ((*indexPtr = findRenamed(table, Tcl_GetString(word))) >= 0) {
+        return TCL_OK;
+    }
+    int result = Tcl_GetIndexFromObjStruct(
+            interp, word, table, sizeof(EtwOption), "option", 0, indexPtr);
+    const char *similar = result != TCL_OK ? similarOption(table, Tcl_GetString(word)) : NULL;
+    if (similar != NULL && strncmp(Tcl_GetStringResult(interp), "bad", 3) == 0) {
+        Tcl_SetObjResult(interp,
+                Tcl_ObjPrintf("%s; did you mean \"%s\"?", Tcl_GetStringResult(interp), similar));
+    }
+    return result;
+}
+
 int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj *const objv[],
         void *record, int *usedPtr)
 {
@@ -109,8 +188,7 @@ int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Ob
     int index;
 
     while (i < objc && !endsOptions(objv[i])) {
-        if (Tcl_GetIndexFromObjStruct(
-                    interp, objv[i], table, sizeof(EtwOption), "option", 0, &index) != TCL_OK) {
+        if (findOption(interp, table, objv[i], &index) != TCL_OK) {
             return TCL_ERROR;
         }
         if (i + 1 >= objc) {

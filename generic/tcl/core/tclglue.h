@@ -141,8 +141,8 @@ typedef enum EtwOptionType {
     ETW_OPT_BOOL, /* int */
     ETW_OPT_INT,  /* int, min..max */
     ETW_OPT_WIDE, /* Tcl_WideInt, min..max */
-    ETW_OPT_SIZE, /* Tcl_WideInt in units of `unit` bytes, min..max; a number may end in K, M or
-                     G (bytes) */
+    ETW_OPT_SIZE, /* Tcl_WideInt in units of `unit` bytes, min..max; a number may have a unit of
+                     its own, such as 64KB or 1G */
     ETW_OPT_ENUM, /* int: index into names */
     ETW_OPT_OBJ,  /* Tcl_Obj *, borrowed from the caller */
     ETW_OPT_LIST  /* Tcl_Obj *, verified to be a list */
@@ -195,6 +195,11 @@ const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
 /* Edit distance of two short names, ignoring case, for suggestions. */
 int EtwNameDistance(const char *a, const char *b);
+/* A name is suggested for a wrong one if their distance is less than this. */
+static inline int EtwNearDistance(const char *wrong)
+{
+    return (int)(strlen(wrong) + 1) / 3 + 1;
+}
 /* 0 .. 2^64-1. */
 int EtwGetUint64(Tcl_Interp *interp, Tcl_Obj *obj, uint64_t *valuePtr);
 /* -2^63 .. 2^63-1; false: not such a number. */

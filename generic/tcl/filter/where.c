@@ -500,7 +500,7 @@ static int buildWhere(Tcl_Interp *interp, Split *split, bool cOnly, EtwWhere *wh
     return split->tclText ? EtwWhereMakeResidual(interp, split, where) : TCL_OK;
 }
 
-int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where)
+static int parseExpression(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where)
 {
     Parser parser = {.reason = ""};
     Split split = {0};
@@ -524,6 +524,16 @@ int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where
     if (result != TCL_OK) {
         EtwWhereFree(where);
     }
+    return result;
+}
+
+int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where)
+{
+    Tcl_Obj *plain = EtwWhereUnits(expr);
+
+    Tcl_IncrRefCount(plain);
+    int result = parseExpression(interp, plain, cOnly, where);
+    Tcl_DecrRefCount(plain);
     return result;
 }
 

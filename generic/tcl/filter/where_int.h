@@ -31,6 +31,11 @@ typedef struct EtwWhereSplit {
     Tcl_Obj *firstTcl;
 } EtwWhereSplit;
 
+/*
+ * The expression with numbers in place of durations and sizes (10ms, 64KB); the same object if it
+ * has none. A new object has no references.
+ */
+Tcl_Obj *EtwWhereUnits(Tcl_Obj *expr);
 /* The tree of a sub-expression; NULL: C cannot evaluate it. */
 EtwNode *EtwWhereNode(EtwWhereParser *parser, const Tcl_Token *token);
 /*

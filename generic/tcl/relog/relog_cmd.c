@@ -19,13 +19,12 @@ typedef struct Descriptions {
 typedef struct Relogging {
     EtwReading reading;
     /* options */
-    Tcl_Obj *providers, *inject, *mapPrefix, *split;
+    Tcl_Obj *inject, *mapPrefix, *split;
     EtwRelogEditOptions edit;
     int compress, schemas;
     EtwSplitKind splitKind; /* from -split */
     int64_t splitAmount;
     /* state */
-    Tcl_Obj *where; /* combined from -where and -providers; a reference, or NULL */
     EtwRelog relog;
     EtwRelogEdits edits;
     EtwRelogMap *map;     /* NULL: no -map */
@@ -44,7 +43,6 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         ETW_OPTION("-inject", ETW_OPT_LIST, AT(inject), 0, 0, 0, NULL),
         ETW_OPTION("-map", ETW_OPT_LIST, AT(mapPrefix), 0, 0, 0, NULL),
-        ETW_OPTION("-providers", ETW_OPT_LIST, AT(providers), 0, 0, 0, NULL),
         ETW_OPTION("-redact", ETW_OPT_LIST, AT(edit.redact), 0, 0, 0, NULL),
         ETW_OPTION("-rename", ETW_OPT_LIST, AT(edit.rename), 0, 0, 0, NULL),
         ETW_OPTION("-schemas", ETW_OPT_BOOL, AT(schemas), 0, 0, 0, NULL),
@@ -60,30 +58,6 @@ static const EtwOption relogOptions[] = {
 enum { CHANNEL_BUFFER = 256 * 1024, SLICE = 4 << 20 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
-
-/* Add -providers to -where. */
-static int addProviders(Tcl_Interp *interp, Relogging *r)
-{
-    Tcl_Obj *where = r->reading.options.where, **names;
-    Tcl_Size count = 0;
-
-    if (r->providers == NULL) {
-        return TCL_OK;
-    }
-    Tcl_ListObjGetElements(NULL, r->providers, &count, &names);
-    for (Tcl_Size i = 0; i < count; i++) {
-        if (strpbrk(Tcl_GetString(names[i]), "\\\"[]$") != NULL) {
-            return EtwTclFail(interp, ETW_E_ARG, "PROVIDER", Tcl_GetString(names[i]),
-                    "\"%.100s\" is not the name of a provider", Tcl_GetString(names[i]));
-        }
-    }
-    const char *list = Tcl_GetString(r->providers);
-    r->where = where ? Tcl_ObjPrintf("$provider in {%s} && (%s)", list, Tcl_GetString(where))
-                     : Tcl_ObjPrintf("$provider in {%s}", list);
-    Tcl_IncrRefCount(r->where);
-    r->reading.options.where = r->where;
-    return TCL_OK;
-}
 
 static int checkOptions(void *record)
 {
@@ -101,16 +75,7 @@ static int checkOptions(void *record)
             EtwRelogSplitParse(interp, r->split, &r->splitKind, &r->splitAmount) != TCL_OK) {
         return TCL_ERROR;
     }
-    return addProviders(interp, r);
-}
-
-static void freeWhere(void *record)
-{
-    Relogging *r = record;
-
-    if (r->where != NULL) {
-        Tcl_DecrRefCount(r->where);
-    }
+    return TCL_OK;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -130,7 +95,8 @@ static void nextDescription(Descriptions *d)
 
 static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQueryOptions *o)
 {
-    if (!o->where && !o->from && !o->to && !o->limit) {
+    if (!o->where && !o->provider && !o->event && !o->pid && !o->from && !o->last && !o->to &&
+            !o->limit) {
         return;
     }
     EtlFilter filter = {.providers = etwSchemaEventProviders,
@@ -407,5 +373,4 @@ const EtwReadCommand etwRelogCommand = {
         .event = relogEvent,
         .end = endRelog,
         .close = closeRelog,
-        .free = freeWhere,
 };

@@ -59,8 +59,9 @@ Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text)
 
 static void retainOptions(const EtwQueryOptions *o, bool retain)
 {
-    Tcl_Obj *objs[] = {o->where, o->from, o->to, o->records};
-    for (int i = 0; i < 4; i++) {
+    Tcl_Obj *objs[] = {o->where, o->from, o->to, o->records, o->provider, o->event, o->pid, o->last,
+            o->schema};
+    for (size_t i = 0; i < sizeof objs / sizeof *objs; i++) {
         if (objs[i] != NULL && retain) {
             Tcl_IncrRefCount(objs[i]);
         } else if (objs[i] != NULL) {
@@ -120,12 +121,10 @@ typedef struct CreateOptions {
 } CreateOptions;
 
 const EtwOption etwTimelineOptions[] = {
-        {"-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL},
+        ETW_OPTIONS_SELECT,
         ETW_OPTION_PROGRESS,
         {"-read", ETW_OPT_BOOL, offsetof(CreateOptions, read), 0, 0, 0, NULL},
         ETW_OPTION_RECORDS,
-        {"-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL},
-        {"-where", ETW_OPT_OBJ, ETW_QUERY_AT(where), 0, 0, 0, NULL},
         ETW_OPTION_END,
 };
 

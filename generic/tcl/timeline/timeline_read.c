@@ -336,6 +336,7 @@ static uint32_t sameTimeBefore(const EtwTimeline *timeline, uint32_t event, int6
 static EtwQueryOptions fromTime(const EtwTclTimeline *t, int64_t time)
 {
     EtwQueryOptions options = t->options;
+    options.last = NULL; /* the time is within it */
     options.from = Tcl_NewWideIntObj(time);
     return options;
 }

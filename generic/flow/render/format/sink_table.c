@@ -192,6 +192,16 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- Columns ---------------------------------------------------------------------------------- */
 
+bool EtwColumnIsKnown(const char *name)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        if (strcmp(columns[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void initColumn(EtwColumn *column, const char *name)
 {
     size_t size = strlen(name);

@@ -2,7 +2,7 @@
  * tests/engine/test_crash.c --
  *
  *	The logger, or the process that recovers its session, is killed after each page that it writes, or finds the disk full
- *	there. The program replaces pwrite, which writes page by page here, as the kernel does when a process is killed inside
+ *	there, or it is stopped there. The program replaces pwrite, which writes page by page here, as the kernel does when a process is killed inside
  *	it. Whatever happens, each acknowledged event is in the file once, and in order. Linux only.
  */
 #define _GNU_SOURCE
@@ -27,17 +27,19 @@ enum { PAGE = 4096, EVENTS = 3000, FLUSH_EACH = 700, STEP_LIMIT = 400 };
 /* ---- pwrite ---------------------------------------------------------------------------------- */
 
 static _Atomic long pagesLeft =
-        -1;                   /* until the process is killed, or the disk is full; -1: never */
-static _Atomic bool diskFull; /* the end is ENOSPC, not SIGKILL */
+        -1;                    /* until the process is killed, or the disk is full; -1: never */
+static _Atomic bool diskFull;  /* the end is ENOSPC, not SIGKILL */
+static _Atomic bool onlyStops; /* the end is SIGSTOP */
 
 static ssize_t putPage(int fd, const char *data, size_t size, off_t at)
 {
     if (pagesLeft == 0) {
-        if (!diskFull) {
-            kill(getpid(), SIGKILL);
+        if (diskFull) {
+            errno = ENOSPC;
+            return -1;
         }
-        errno = ENOSPC;
-        return -1;
+        kill(getpid(), onlyStops ? SIGSTOP : SIGKILL);
+        pagesLeft = -1;
     }
     pagesLeft -= pagesLeft > 0;
     return syscall(SYS_pwrite64, fd, data, size, at);
@@ -120,18 +122,24 @@ static void recover(void)
     CHECK_EQ(EtwSessionRecover(see, NULL, &err), ETW_OK);
 }
 
-/* A child that recovers, and is killed after so many pages. False: it needed fewer. */
-static bool recovererDies(long pages)
+/* A child that recovers, and is killed or stopped after so many pages. */
+static pid_t startRecovery(long pages)
 {
     pid_t child = fork();
-    int status;
     if (child == 0) {
         alarm(60);
         pagesLeft = pages;
         EtwSessionRecover(see, NULL, NULL);
         _exit(0);
     }
-    waitpid(child, &status, 0);
+    return child;
+}
+
+/* False: it needed fewer pages. */
+static bool recovererDies(long pages)
+{
+    int status;
+    waitpid(startRecovery(pages), &status, 0);
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
@@ -213,6 +221,43 @@ static void recoverers_killed_twice(void)
         recovererDies(pages / 2);
         recover();
         good = complete(file, "twice", pages);
+    }
+}
+
+/* Whoever needs another session does not wait for a recovery: the lock is free, also while the recovery does not get on. */
+static void othersWork(void)
+{
+    EtwSessionConfig other = {.name = "other", .realtime = true};
+    EtwError err = {0};
+    OsInstant before, after;
+    OsNow(&before);
+    CHECK_MSG(EtwSessionStart(&other, &err) == ETW_OK, "%s", err.message);
+    CHECK_MSG(EtwSessionStop("other", NULL, &err) == ETW_OK, "%s", err.message);
+    CHECK(EtwSessionQuery("crash", &(EtwSessionInfo){0}, &err) != ETW_OK);
+    CHECK_STR(err.detail, "RECOVERING");
+    OsNow(&after);
+    CHECK(after.steady - before.steady < 5000000000ll);
+}
+
+/* A recovery is stopped after so many pages; then it is continued or killed, and its session is complete. */
+static void recoverer_stopped(void)
+{
+    const char *file = at("stopped.etl");
+    EtwSessionConfig c = config(file, 60000);
+    for (long pages = 1; pages < 8; pages++) {
+        int status;
+        ownerDies(&c, -1, false);
+        onlyStops = true;
+        pid_t child = startRecovery(pages);
+        onlyStops = false;
+        if (!CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status))) {
+            break;
+        }
+        othersWork();
+        kill(child, pages % 2 ? SIGCONT : SIGKILL);
+        recover(); /* waits for the recovery that goes on */
+        complete(file, "stopped", pages);
+        waitpid(child, &status, 0);
     }
 }
 
@@ -336,6 +381,7 @@ int main(int argc, char **argv)
     CHECK_RUN(logger_killed_at_each_page);
     CHECK_RUN(recoverer_killed_at_each_page);
     CHECK_RUN(recoverers_killed_twice);
+    CHECK_RUN(recoverer_stopped);
     CHECK_RUN(disk_full_in_recovery);
     CHECK_RUN(newfile_logger_killed_at_once);
     CHECK_RUN(disk_full_and_logger_killed);

@@ -7,6 +7,9 @@
  *	as the logger does. A flight recorder has no file: the contents of its ring are written to a new one in the
  *	registry's directory.
  *
+ *	The registry's lock is held only to claim a session and to remove it afterwards, so that other processes do not wait
+ *	for the disk. A claim ends with its process.
+ *
  *	The recovery records its own writes in the streams, as the logger does, so that it may be killed or fail at any
  *	point, and another process continues it. While the operating system refuses to write, the session's mapping is
  *	kept, and each later call tries again.
@@ -283,13 +286,13 @@ static EtwStatus recoverFile(Ring *ring, int index, EtwRecovered *r)
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-/* The list's entry for a session; the entry of an earlier attempt that failed is reused. */
-static EtwRecovered *resultOf(const RegSession *session)
+/* The result of an earlier attempt that failed is replaced. Under the registry's lock. */
+static void keepResult(const EtwRecovered *result)
 {
     EtwRecovered *r = recoveredList;
     while (r < recoveredList + recoveredCount &&
-            (r->status == ETW_OK || r->ownerPid != session->ownerPid ||
-                    strcmp(r->name, session->name) != 0)) {
+            (r->status == ETW_OK || r->ownerPid != result->ownerPid ||
+                    strcmp(r->name, result->name) != 0)) {
         r++;
     }
     if (r == recoveredList + MAX_REPORTED) {
@@ -297,29 +300,28 @@ static EtwRecovered *resultOf(const RegSession *session)
     } else if (r == recoveredList + recoveredCount) {
         recoveredCount++;
     }
-    memset(r, 0, sizeof *r);
-    snprintf(r->name, sizeof r->name, "%.255s", session->name);
-    r->ownerPid = session->ownerPid;
-    return r;
+    *r = *result;
 }
 
-/* False: writing failed, and the events are only in shared memory. */
-static bool recoverSession(int index)
+/*
+ * Without the registry's lock; this process has claimed the session. *shownPtr: there is a result to report. False:
+ * writing failed, and the events are only in shared memory.
+ */
+static bool recoverSession(int index, EtwRecovered *r, bool *shownPtr)
 {
-    const RegSession *session = &RegGet()->sessions[index];
-    uint64_t instance = atomic_load(&session->instance);
+    uint64_t instance = atomic_load(&RegGet()->sessions[index].instance);
     Ring ring = {0};
     char path[1024];
-    bool memory, failed = false;
+    bool failed = false;
     RegSessionPath(instance, path, sizeof path);
     EtwStatus status = RingOpen(&ring, path, instance, NULL);
     if (status != ETW_OK) { /* LOOKUP, FORMAT: it died while starting */
         return status == ETW_E_LOOKUP || status == ETW_E_FORMAT;
     }
-    memory = ring.header->overwrite != 0;
-    if ((memory || ring.header->file[0] != '\0') &&
-            atomic_load(&ring.header->state) != RING_STOPPED) {
-        EtwRecovered *r = resultOf(session);
+    bool memory = ring.header->overwrite != 0;
+    *shownPtr = (memory || ring.header->file[0] != '\0') &&
+                atomic_load(&ring.header->state) != RING_STOPPED;
+    if (*shownPtr) {
         r->status = memory ? recoverRing(&ring, index, r) : recoverFile(&ring, index, r);
         failed = r->status == ETW_E_IO;
     }
@@ -327,20 +329,56 @@ static bool recoverSession(int index)
     return !failed;
 }
 
-void SessionsRecoverDead(void)
+/* A live process recovers the session. */
+static bool isRecovering(const RegSession *s)
 {
-    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+    uint32_t recoverer = atomic_load(&s->recoverer);
+    return recoverer != 0 && RegProcessLives(recoverer);
+}
+
+/*
+ * Leaves the registry's lock and takes it again; when that fails, the session stays unsaved, and the next call repeats
+ * the recovery, which then finds all events in the file.
+ */
+static EtwStatus recoverUnlocked(int index, EtwError *err)
+{
+    RegSession *s = &RegGet()->sessions[index];
+    EtwRecovered *result = EtwAlloc(sizeof *result);
+    bool shown = false;
+    snprintf(result->name, sizeof result->name, "%.255s", s->name);
+    result->ownerPid = s->ownerPid;
+    RegDisableSession(index);
+    s->unsaved = 1;
+    atomic_store(&s->recoverer, RegSelfKey());
+    RegUnlock();
+    bool saved = recoverSession(index, result, &shown);
+    EtwStatus status = RegLock(err);
+    atomic_store(&s->recoverer, 0);
+    if (status == ETW_OK) {
+        if (shown) {
+            keepResult(result);
+        }
+        if (saved) {
+            RegRemoveSession(index);
+        }
+    }
+    EtwFree(result);
+    return status;
+}
+
+EtwStatus SessionsLock(EtwError *err)
+{
+    EtwStatus status = RegLock(err);
+    for (int i = 0; i < ETW_MAX_SESSIONS && status == ETW_OK; i++) {
         RegSession *s = &RegGet()->sessions[i];
         if (SessionIsLeft(i)) {
             RegRemoveSession(i);
-        } else if (atomic_load(&s->instance) != 0 && !RegProcessLives(s->owner)) {
-            RegDisableSession(i);
-            s->unsaved = !recoverSession(i);
-            if (!s->unsaved) {
-                RegRemoveSession(i);
-            }
+        } else if (atomic_load(&s->instance) != 0 && !RegProcessLives(s->owner) &&
+                   !isRecovering(s)) {
+            status = recoverUnlocked(i, err);
         }
     }
+    return status;
 }
 
 static bool writesTo(uint64_t instance, const char *file)
@@ -356,6 +394,16 @@ static bool writesTo(uint64_t instance, const char *file)
     return same;
 }
 
+static EtwStatus isBeingRecovered(const RegSession *s, EtwError *err)
+{
+    uint32_t recoverer = atomic_load(&s->recoverer) % REG_PROCESSES;
+    return EtwFail(err, ETW_E_STATE, "RECOVERING", s->name,
+            "the logger of session \"%.255s\" was killed, and process %u is writing its last "
+            "events to its file: try "
+            "again when that process has done it, or end the process and run \"etw recover\"",
+            s->name, RegGet()->processes[recoverer].pid);
+}
+
 bool SessionUnsaved(const char *name, const char *file, EtwError *err)
 {
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
@@ -365,6 +413,10 @@ bool SessionUnsaved(const char *name, const char *file, EtwError *err)
                 (file != NULL && !writesTo(instance, file))) {
             continue;
         }
+        if (isRecovering(s)) {
+            isBeingRecovered(s, err);
+            return true;
+        }
         EtwFail(err, ETW_E_STATE, "UNSAVED", s->name,
                 "the logger of session \"%.255s\" was killed, and its last events could not be "
                 "written to its file yet: free disk space and run \"etw recover\", or delete the "
@@ -373,6 +425,48 @@ bool SessionUnsaved(const char *name, const char *file, EtwError *err)
         return true;
     }
     return false;
+}
+
+/* The number of sessions that others are recovering: of this file, or NULL: of all. Under the registry's lock. */
+static int recoveringElsewhere(const char *file, const RegSession **onePtr)
+{
+    int count = 0;
+    for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+        const RegSession *s = &RegGet()->sessions[i];
+        uint64_t instance = atomic_load(&s->instance);
+        if (instance != 0 && isRecovering(s) && (file == NULL || writesTo(instance, file))) {
+            *onePtr = s;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* A recovery whose process is killed meanwhile is continued here. */
+EtwStatus SessionsLockRecovered(const char *file, EtwError *err)
+{
+    const RegSession *one = NULL;
+    int count, before = 0;
+    OsInstant now, since = {0};
+    EtwStatus status;
+    while ((status = SessionsLock(err)) == ETW_OK &&
+            (count = recoveringElsewhere(file, &one)) != 0) {
+        OsNow(&now);
+        if (count != before) {
+            before = count;
+            since = now;
+        }
+        bool late = now.steady - since.steady > REG_PATIENCE * 1000000000ll;
+        if (late) {
+            status = isBeingRecovered(one, err);
+        }
+        RegUnlock();
+        if (late) {
+            return status;
+        }
+        OsSleepNs(5000000);
+    }
+    return status;
 }
 
 EtwStatus EtwSessionRecover(
@@ -385,10 +479,10 @@ EtwStatus EtwSessionRecover(
         return err ? err->status : ETW_E_IO;
     }
     EtwKernelSweep();
-    if ((status = RegLock(err)) != ETW_OK) {
+    status = SessionsLockRecovered(NULL, err);
+    if (status != ETW_OK && RegLock(NULL) != ETW_OK) { /* for what this process has recovered */
         return status;
     }
-    SessionsRecoverDead();
     count = recoveredCount;
     list = EtwAlloc((size_t)(count + 1) * sizeof *list);
     memcpy(list, recoveredList, (size_t)count * sizeof *list);
@@ -398,5 +492,5 @@ EtwStatus EtwSessionRecover(
         visit(ctx, &list[i]);
     }
     EtwFree(list);
-    return ETW_OK;
+    return status;
 }

@@ -103,7 +103,7 @@ EtwStatus EmbeddedEnable(const char *name, const EtwEnable *request, EtwError *e
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
-    if ((status = RegLock(err)) != ETW_OK) {
+    if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
     status = enableLocked(name, request, &provider, err);
@@ -122,7 +122,7 @@ EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
-    if ((status = RegLock(err)) != ETW_OK) {
+    if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
     session = SessionFind(name, err);
@@ -291,7 +291,7 @@ EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
-    if ((status = RegLock(err)) != ETW_OK) {
+    if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
     EtwThreadEnter(thread);

@@ -75,16 +75,14 @@ static EtwStatus nameTaken(const RegSession *s, EtwError *err)
 
 int SessionFind(const char *name, EtwError *err)
 {
-    int index;
-    SessionsRecoverDead();
-    index = RegFindSession(name);
+    int index = RegFindSession(name);
     if (index < 0) {
         noSession(name, err);
     }
     return index;
 }
 
-/* Call under RegLock. ETW_AGAIN: another process owns the session. */
+/* Call under SessionsLock. ETW_AGAIN: another process owns the session. */
 static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
     Registry *r = RegGet();
@@ -105,7 +103,7 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
 }
 
 /*
- * Find a session that this process owns and prevent that it is freed. Takes and leaves RegLock.
+ * Find a session that this process owns and prevent that it is freed. Takes and leaves SessionsLock.
  * ETW_AGAIN: another process owns it.
  */
 static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *err)
@@ -114,7 +112,7 @@ static EtwStatus acquire(const char *name, EtwSession **sessionPtr, EtwError *er
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
-    if ((status = RegLock(err)) != ETW_OK) {
+    if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
     status = findOwned(name, sessionPtr, err);
@@ -305,29 +303,20 @@ static EtwSession *newSession(const char *name, int index)
     return s;
 }
 
-/* Call under RegLock. */
-static EtwStatus startLocked(
-        const EtwSessionConfig *c, const char *name, EtwSession **sessionPtr, EtwError *err)
+/* full: the absolute path of its file, or NULL. Call under SessionsLock. */
+static EtwStatus startLocked(const EtwSessionConfig *c, const char *name, const char *full,
+        EtwSession **sessionPtr, EtwError *err)
 {
     OsInstant now;
     uint64_t instance;
     EtwStatus status;
     EtwSession *s;
-    char full[1024];
-    int index;
-    SessionsRecoverDead();
-    index = RegFindSession(name);
+    int index = RegFindSession(name);
     if (index >= 0) {
         return nameTaken(&RegGet()->sessions[index], err);
     }
-    if (c->file != NULL) {
-        status = OsNeedFullPath(c->file, full, sizeof full, err);
-        if (status != ETW_OK) {
-            return status;
-        }
-        if (SessionUnsaved(NULL, full, err)) {
-            return ETW_E_STATE;
-        }
+    if (full != NULL && SessionUnsaved(NULL, full, err)) {
+        return ETW_E_STATE;
     }
     OsNow(&now);
     index = RegNewSession(name, now.wall, &instance, err);
@@ -356,17 +345,25 @@ static EtwStatus startLocked(
 EtwStatus SessionStartLocal(const EtwSessionConfig *config, EtwError *err)
 {
     static bool atExit;
+    char full[1024];
     EtwStatus status;
     EtwSession *s = NULL;
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
     EtwKernelSweep();
-    if ((status = RegLock(err)) != ETW_OK) {
+    if (config->file != NULL) {
+        status = OsNeedFullPath(config->file, full, sizeof full, err);
+        if (status != ETW_OK) {
+            return status;
+        }
+    }
+    status = config->file != NULL ? SessionsLockRecovered(full, err) : SessionsLock(err);
+    if (status != ETW_OK) {
         return status;
     }
     idle = idle != NULL ? idle : OsWakeNew();
-    status = startLocked(config, config->name, &s, err);
+    status = startLocked(config, config->name, config->file != NULL ? full : NULL, &s, err);
     if (status == ETW_OK && !atExit) {
         atExit = true;
         atexit(EtwSessionStopAll);
@@ -516,7 +513,7 @@ static EtwStatus embeddedStop(const char *name, EtwSessionInfo *info, EtwError *
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
-    if ((status = RegLock(err)) != ETW_OK) {
+    if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
     status = findOwned(name, &s, err);
@@ -619,8 +616,7 @@ static EtwStatus embeddedHas(const char *name)
 {
     bool there = false;
     EtwError err = {0};
-    if (RegOpen(&err) != NULL && RegLock(&err) == ETW_OK) {
-        SessionsRecoverDead();
+    if (RegOpen(&err) != NULL && SessionsLock(&err) == ETW_OK) {
         there = RegFindSession(name) >= 0;
         RegUnlock();
     }
@@ -655,7 +651,7 @@ EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *info, EtwError *err)
     if (RegOpen(err) == NULL) {
         return err ? err->status : ETW_E_IO;
     }
-    if ((status = RegLock(err)) != ETW_OK) {
+    if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
     index = SessionFind(name, err);
@@ -668,10 +664,9 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
 {
     Registry *r = RegOpen(NULL);
     EtwSessionInfo info;
-    if (r == NULL || RegLock(NULL) != ETW_OK) {
+    if (r == NULL || SessionsLock(NULL) != ETW_OK) {
         return;
     }
-    SessionsRecoverDead();
     RegUnlock();
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         bool there = false;

@@ -103,20 +103,28 @@ EtwStatus SnapshotRing(Ring *ring, const EtwAnchors *anchors, const EtlWriterCon
 /* ---- crash_recovery.c ------------------------------------------------------------------------------- */
 
 /*
- * Recover sessions whose owner is dead: write the events in shared memory to the session's file, remove
- * the session's entry, and keep the result for EtwSessionRecover. A session whose events cannot be
- * written is marked `unsaved` and tried again by the next call. Under the registry's lock.
+ * Recover sessions whose owner is dead, then lock the registry, as RegLock does. A recovery writes the events in shared
+ * memory to the session's file, without the lock, removes the session's entry, and keeps the result for
+ * EtwSessionRecover. Sessions that another process or thread is recovering are left to it. Until its events are
+ * in its file, a session is `unsaved`; when they cannot be written, the next call tries again.
  */
-void SessionsRecoverDead(void);
+EtwStatus SessionsLock(EtwError *errPtr);
+/*
+ * SessionsLock when no other process or thread is recovering the session of this file (absolute, or as in its
+ * configuration; NULL: any session). Fails with the detail RECOVERING when no such recovery ends within REG_PATIENCE
+ * seconds.
+ */
+EtwStatus SessionsLockRecovered(const char *file, EtwError *errPtr);
 /* An unsaved session with this name or this file (absolute, or as in its configuration); either may be
- * NULL. The reason is in *errPtr. Under the registry's lock. */
+ * NULL. The reason is in *errPtr: UNSAVED, or RECOVERING while a live process writes its events. Under the
+ * registry's lock. */
 bool SessionUnsaved(const char *name, const char *file, EtwError *errPtr);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 
 /*
  * Registry index of a session of any process by its name, in any case of letters. -1: none; *errPtr
- * lists the existing ones. Under the registry's lock.
+ * lists the existing ones. Under SessionsLock.
  */
 int SessionFind(const char *name, EtwError *errPtr);
 /* True: this process has stopped the session, but could not lock the registry to remove it. Under the registry's lock. */

@@ -27,7 +27,7 @@ typedef struct Owner {
 static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
 {
     const RegSession *session;
-    EtwStatus status = RegLock(err);
+    EtwStatus status = SessionsLock(err);
     if (status != ETW_OK) {
         return status;
     }

@@ -490,6 +490,7 @@ int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, Et
             s->owner = RegSelfKey();
             s->stopping = 0;
             s->unsaved = 0;
+            atomic_store(&s->recoverer, 0);
             s->startWall = startWall;
             snprintf(s->name, sizeof s->name, "%s", name);
             *instancePtr = instance;

@@ -52,7 +52,7 @@ void RegUnlock(void); /* either */
 /* ---- Under the lock -------------------------------------------------------------------------- */
 
 /* Index of a session by name (ASCII case folded), or -1. It may be one whose owner is dead:
- * SessionsRecoverDead (engine/session/session.h) removes those first. */
+ * SessionsLock (engine/session/session.h) removes those first. */
 int RegFindSession(const char *name);
 void RegDisableSession(int index); /* remove its enables */
 int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, EtwError *errPtr);

@@ -35,9 +35,11 @@ typedef struct RegSession {
     uint32_t ownerPid;
     uint32_t stopping;
     uint32_t owner; /* key of the owner (process_key.h) */
+    /* Key of the process that recovers the session, 0: none. That process resets it, also without the lock. */
+    _Atomic uint32_t recoverer;
     int64_t startWall;
     uint32_t
-            unsaved; /* the owner is dead and its events could not be written yet: its name is free */
+            unsaved; /* the owner is dead and its events are not all in its file yet: its name is free */
     char name[256];
 } RegSession;
 

@@ -7,20 +7,23 @@
 #	crashes, hangs or ends without its totals is a failure. Runs on the machine's own tclsh; what
 #	is tested may be Windows programs under Wine.
 #
-#	With -tries 2 (CI) a program that failed is run once more, alone: what passes then is counted as
+#	-jobs programs run at a time; the default is the number of processors. Programs that share something
+#	(run::Shares) do not run at the same time.
+#
+#	With -tries 2 (CI) a program that failed is run once more, alone, after all others: what passes then is counted as
 #	passed, its first output is printed all the same, and a warning in the closing lines names each test that
 #	failed at first. Such a test is a defect: mend the test or what it tests.
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
 #	    ?-sanitize LIST? ?-room GLOB? ?-file GLOB? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
-#	    ?-verbose 1?
+#	    ?-verbose 1? ?-jobs N?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
 namespace eval run {
     variable option
     array set option {
         -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -room * -file * -notfile {} -kind all
-        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0
+        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0 -jobs 0
     }
     variable total
     array set total {passed 0 failed 0 skipped 0}
@@ -33,30 +36,38 @@ namespace eval run {
 
 # ---- One program ---------------------------------------------------------------------------------
 
-# Run COMMAND; returns {how output}: how is 0 (exit code 0), an exit code, a signal's name or TIMEOUT.
-proc run::Program {command} {
+# Start COMMAND; `{*}$done HOW OUTPUT` is called when it has ended: HOW is 0 (exit code 0), an exit code, a signal's name
+# or TIMEOUT.
+proc run::Start {command done} {
     variable option
-    variable state
+    variable output
     # Standard input is empty, so that nothing can wait for a person.
     if {[catch {open |[list {*}$command < /dev/null 2>@1] r} chan]} {
-        return [list "not started" "$chan\n"]
+        after 0 [list {*}$done "not started" "$chan\n"]
+        return
     }
     fconfigure $chan -blocking 0 -translation auto -encoding utf-8
     catch {fconfigure $chan -profile replace}
-    set state {output {} done 0}
-    fileevent $chan readable [list run::Read $chan]
-    set timer [after [expr {$option(-timeout) * 1000}] {dict set run::state done TIMEOUT}]
-    while {[dict get $state done] eq "0"} {
-        vwait run::state
+    set output($chan) {}
+    set timer [after [expr {$option(-timeout) * 1000}] [list run::Expired $chan $done]]
+    fileevent $chan readable [list run::Read $chan $timer $done]
+}
+
+proc run::Expired {chan done} {
+    foreach pid [pid $chan] {
+        catch {exec kill -9 $pid}
+    }
+    catch {fconfigure $chan -blocking 1; close $chan}
+    End $chan $done TIMEOUT
+}
+
+proc run::Read {chan timer done} {
+    variable output
+    append output($chan) [read $chan]
+    if {![eof $chan]} {
+        return
     }
     after cancel $timer
-    if {[dict get $state done] eq "TIMEOUT"} {
-        foreach pid [pid $chan] {
-            catch {exec kill -9 $pid}
-        }
-        catch {fconfigure $chan -blocking 1; close $chan}
-        return [list TIMEOUT [dict get $state output]]
-    }
     fconfigure $chan -blocking 1
     set how 0
     if {[catch {close $chan} message opts]} {
@@ -67,15 +78,14 @@ proc run::Program {command} {
             default {set how $message}
         }
     }
-    return [list $how [dict get $state output]]
+    End $chan $done $how
 }
 
-proc run::Read {chan} {
-    variable state
-    dict append state output [read $chan]
-    if {[eof $chan]} {
-        dict set state done 1
-    }
+proc run::End {chan done how} {
+    variable output
+    set text $output($chan)
+    unset output($chan)
+    {*}$done $how $text
 }
 
 # The environment of one program; undone by run::RestoreEnv.
@@ -202,9 +212,11 @@ proc run::AddReason {why n} {
 
 # ---- All of them ---------------------------------------------------------------------------------
 
-# Run one program in surroundings of its own; returns its outcome and the names of failed tests. $reasons grows by what it skipped.
-proc run::Once {name kind command} {
+# Start one program in surroundings of its own; run::Ended is called when it has ended. TRY is 1 for the first time; FAILED are
+# the tests that failed before.
+proc run::Once {program try failed} {
     variable option
+    lassign $program name kind command
     set dir [exec mktemp -d]
     SetEnv $dir
     set sanitized [string match *address* $option(-sanitize)]
@@ -215,14 +227,35 @@ proc run::Once {name kind command} {
         # tclsh itself is not instrumented: the runtime must come first.
         set ::env(LD_PRELOAD) [exec $option(-cc) -print-file-name=libasan.so]
     }
-    set start [clock milliseconds]
-    lassign [Program $command] how output
-    set seconds [expr {([clock milliseconds] - $start) / 1000.0}]
+    Start $command [list run::Ended $program $try $failed $dir [clock milliseconds]]
     RestoreEnv
+}
+
+proc run::Ended {program try failed dir start how output} {
+    variable option
+    variable reasons
+    variable unsteady
+    variable again
+    variable running
+    lassign $program name kind command
+    set seconds [expr {([clock milliseconds] - $start) / 1000.0}]
+    set reasonsBefore $reasons
     set outcome [Outcome $kind $how $output]
     Tell $name $outcome $output $seconds
     catch {file delete -force $dir}
-    return [list $outcome [expr {[lindex $outcome 1] ? [FailedTests $output] : {}}]]
+    if {[lindex $outcome 1] > 0} {
+        lappend failed {*}[FailedTests $output]
+    } elseif {$try > 1} {
+        lappend unsteady "$name: [expr {[llength $failed] ? [join $failed {, }] : {ended without its totals}}]"
+    }
+    if {[lindex $outcome 1] > 0 && $try < $option(-tries)} {
+        set reasons $reasonsBefore
+        lappend again [list $program [expr {$try + 1}] $failed]
+    } else {
+        Add $outcome
+    }
+    # Assigned in every case: run::Wait waits for it.
+    set running [dict remove $running $program]
 }
 
 # The names of the tests that failed, of a C program or of tcltest; empty when the program ended before it named one.
@@ -234,22 +267,64 @@ proc run::FailedTests {output} {
     return [lsort -unique $names]
 }
 
-proc run::One {name kind command} {
-    variable option
-    variable reasons
-    variable unsteady
-    set reasonsBefore $reasons
-    lassign [Once $name $kind $command] outcome failed
-    for {set try 2} {[lindex $outcome 1] > 0 && $try <= $option(-tries)} {incr try} {
-        puts "run again: $name"
-        set reasons $reasonsBefore
-        lassign [Once $name $kind $command] outcome again
-        if {[lindex $outcome 1] == 0} {
-            lappend unsteady "$name: [expr {[llength $failed] ? [join $failed {, }] : {ended without its totals}}]"
-        }
-        lappend failed {*}$again
+# What a test file shares with others: of the files that share something, one runs at a time.
+#   kernel  the kernel's tracing, whose records of all processes they receive
+#   build   `make` in the build directory
+proc run::Shares {name} {
+    if {[string match {*kernel*} $name] && $name ni {kernel_names kernel_schema test_kernel_schema} ||
+            $name in {faults record record_rights record_scope script_probe script_sample top chaos}} {
+        return kernel
     }
-    Add $outcome
+    if {$name in {build examples manual package ring_model}} {
+        return build
+    }
+    return {}
+}
+
+# Wait until a program has ended.
+proc run::Wait {} {
+    vwait run::running
+}
+
+# Run the programs, -jobs at a time; those that failed run again when all others have ended, one at a time.
+proc run::Programs {programs} {
+    variable option
+    variable running {}
+    variable again {}
+    while {[llength $programs]} {
+        set next -1
+        if {[dict size $running] < $option(-jobs)} {
+            set i 0
+            foreach program $programs {
+                set shares [Shares [lindex $program 0]]
+                if {$shares eq "" || $shares ni [dict values $running]} {
+                    set next $i
+                    break
+                }
+                incr i
+            }
+        }
+        if {$next < 0} {
+            Wait
+            continue
+        }
+        dict set running $program $shares
+        set programs [lreplace $programs $next $next]
+        Once $program 1 {}
+    }
+    while {[dict size $running]} {
+        Wait
+    }
+    while {[llength $again]} {
+        set again [lassign $again first]
+        lassign $first program try failed
+        puts "run again: [lindex $program 0]"
+        dict set running $program {}
+        Once $program $try $failed
+        while {[dict size $running]} {
+            Wait
+        }
+    }
 }
 
 # The warnings of the closing lines.
@@ -287,12 +362,15 @@ proc run::All {} {
     variable option
     variable testDir
     set option(-build) [file normalize $option(-build)]
+    if {$option(-jobs) < 1 && [catch {exec nproc} option(-jobs)]} {
+        set option(-jobs) 1
+    }
     if {$option(-wine) ne ""} {
         WineSetup
     }
     # C tests name their golden files by __FILE__, which make gave as seen from the build directory.
     cd $option(-build)
-    set ran 0
+    set programs {}
     if {$option(-kind) in {all c}} {
         set suffix [expr {$option(-wine) eq "" ? "" : ".exe"}]
         foreach source [RoomFiles test_*.c] {
@@ -304,8 +382,7 @@ proc run::All {} {
             if {[Wanted $name]} {
                 # Those of win/ link the simulated service.
                 set program [expr {[string match win/* $source] ? "sim/$name" : "tests/[file rootname $source]"}]
-                One $name c [list {*}$option(-wine) $option(-build)/$program$suffix]
-                incr ran
+                lappend programs [list $name c [list {*}$option(-wine) $option(-build)/$program$suffix]]
             }
         }
     }
@@ -314,12 +391,12 @@ proc run::All {} {
         foreach file [RoomFiles *.test] {
             set name [file rootname [file tail $file]]
             if {[Wanted $name]} {
-                One $name tcl [list {*}$option(-wine) $option(-tclsh) [file join $testDir $file]]
-                incr ran
+                lappend programs [list $name tcl [list {*}$option(-wine) $option(-tclsh) [file join $testDir $file]]]
             }
         }
     }
-    if {!$ran} {
+    Programs $programs
+    if {![llength $programs]} {
         puts "no test matches: -room $option(-room) -file $option(-file)"
         set ::run::total(failed) 1
     }
@@ -368,16 +445,24 @@ proc run::Sum {file} {
     Warn $warnings
 }
 
-foreach {name value} $argv {
-    if {![info exists run::option($name)]} {
-        puts stderr "unknown option \"$name\": must be [join [lsort [array names run::option]] {, }]"
-        exit 2
+proc run::Main {argv} {
+    variable option
+    foreach {name value} $argv {
+        if {![info exists option($name)]} {
+            puts stderr "unknown option \"$name\": must be [join [lsort [array names option]] {, }]"
+            exit 2
+        }
+        set option($name) $value
     }
-    set run::option($name) $value
+    if {$option(-sum) ne ""} {
+        Sum $option(-sum)
+    } else {
+        All
+    }
+    Close
 }
-if {$run::option(-sum) ne ""} {
-    run::Sum $run::option(-sum)
-} else {
-    run::All
+
+# tools/coverage.tcl reads run::Shares.
+if {[info exists argv0] && [file normalize $argv0] eq [file normalize [info script]]} {
+    run::Main $argv
 }
-run::Close

@@ -14,6 +14,8 @@
 #	-tests GLOBS     the test files to run, for example test_*; default: all
 #	-lines N         a function of more lines that no test executes is listed; default: 15
 
+source [file join [file dirname [info script]] .. tests all.tcl]
+
 namespace eval cover {
     variable tree {}
     # Globs of the names of the test files to use.
@@ -134,16 +136,11 @@ proc cover::IsCurrent {result key sums} {
     return 1
 }
 
-# Whether a test file records events of the kernel.
-proc cover::IsKernel {name} {
-    return [expr {[string match *kernel* $name] && $name ni {kernel_names kernel_schema test_kernel_schema} || $name in {record script_probe script_sample top}}]
-}
-
 # The command that runs one test file in BUILD.
 proc cover::TestCommand {build name kind timeout kernel} {
     variable tree
     set command [list [info nameofexecutable] $tree/tests/all.tcl -build $build -file $name -kind $kind -timeout $timeout]
-    if {[IsKernel $name]} {
+    if {[::run::Shares $name] eq "kernel"} {
         set command [list {*}$kernel {*}$command]
     }
     return $command

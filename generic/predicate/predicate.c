@@ -7,6 +7,7 @@
  */
 #include "predicate/predicate.h"
 #include "predicate/predicate_value.h"
+#include "schema/model/canonical_name.h"
 #include "schema/model/tcl_list.h"
 
 enum { MAX_DEPTH = 250, MAX_NODES = 20000 };
@@ -49,6 +50,10 @@ typedef struct Step {
     Value constant;
     bool isGuid; /* the constant is a GUID's text: it equals the GUID in any notation */
     EtwGuid guid;
+    char *canonical; /* the constant as the canonical form of a name; NULL: it is one */
+    size_t canonicalSize;
+    bool alias; /* the names of the events of that schema other than $event or $provider match */
+    const EtwSchema *aliasOf;
     const EtwSchema *schema; /* the schema of `index`; index -1: that schema has no such field */
     int index;
     bool found; /* a schema had the field */
@@ -168,6 +173,12 @@ static void compileConstant(Step *step, const EtwNode *node)
         v->text = node->text;
         v->size = node->size;
         step->isGuid = EtwGuidParse(node->text, &step->guid);
+        if (!EtwNameIsCanonical(v->text, v->size)) {
+            EtwText text = {0};
+            EtwAddCanonicalName(&text, v->text, v->size);
+            step->canonical = text.data;
+            step->canonicalSize = text.size;
+        }
     }
 }
 
@@ -236,6 +247,7 @@ void EtwPredicateFree(EtwPredicate *pred)
     }
     for (int i = 0; i < pred->count; i++) {
         EtwFree(pred->steps[i].children);
+        EtwFree(pred->steps[i].canonical);
     }
     EtwFree(pred->steps);
     EtwNodeFree(pred->tree);
@@ -467,6 +479,55 @@ static Value payloadValue(Run *run, Step *step)
     return status != ETW_OK && scratch->size == from ? missing : scratchValue(scratch, from);
 }
 
+/* ---- Other names of events and providers ------------------------------------------------------- */
+
+/* A constant that is compared with a name, or a pattern (op) for it. */
+typedef struct NameConstant {
+    const Step *step;
+    EtwOp op;
+} NameConstant;
+
+static bool nameFits(EtwOp op, const char *wanted, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+    return op == ETW_OP_MATCH || op == ETW_OP_MATCH_NOCASE
+                   ? EtwGlobMatch(wanted, size, name, length, op == ETW_OP_MATCH_NOCASE)
+                   : size == length && memcmp(wanted, name, size) == 0;
+}
+
+static bool testName(void *ctx, const char *name)
+{
+    const NameConstant *c = ctx;
+    const Step *s = c->step;
+    return nameFits(c->op, s->constant.text, s->constant.size, name) ||
+           (s->canonical != NULL && nameFits(c->op, s->canonical, s->canonicalSize, name));
+}
+
+/*
+ * True if $event or $provider (field) has another spelling or another name that the constant is equal
+ * to or matches. The result is kept for successive events of a schema.
+ */
+static bool hasOtherName(Run *run, const Step *field, Step *constant, EtwOp op)
+{
+    NameConstant wanted = {constant, op};
+    if (field->op != ETW_OP_FIELD || constant->op != ETW_OP_STRING ||
+            (field->header != HEADER_EVENT && field->header != HEADER_PROVIDER)) {
+        return false;
+    }
+    const EtwSchema *schema = schemaOf(run);
+    if (schema != NULL && constant->aliasOf == schema) {
+        return constant->alias;
+    }
+    constant->aliasOf = schema;
+    constant->alias = field->header == HEADER_PROVIDER
+                              ? EtwProviderOtherName(run->store, run->event, testName, &wanted)
+                              : schema != NULL && schema->def != NULL &&
+                                        (testName(&wanted, schema->event) ||
+                                                EtwEventOtherName(run->store, schema, run->event,
+                                                        testName, &wanted));
+    return constant->alias;
+}
+
 /* ---- Evaluating ------------------------------------------------------------------------------ */
 
 static Value evaluate(Run *run, int index);
@@ -493,27 +554,29 @@ static bool compareGuids(Run *run, const Step *a, const Step *b, bool *equalPtr)
 
 static Value evaluateCompare(Run *run, const Step *step)
 {
-    const Step *steps = run->pred->steps;
+    Step *steps = run->pred->steps;
+    Step *left = &steps[step->children[0]], *right = &steps[step->children[1]];
     EtwText *scratch = &run->pred->scratch;
     bool byText = step->op == ETW_OP_STREQ || step->op == ETW_OP_STRNE;
     bool negated = step->op == ETW_OP_NE || step->op == ETW_OP_STRNE, equal;
     if ((byText || step->op == ETW_OP_EQ || step->op == ETW_OP_NE) &&
-            compareGuids(run, &steps[step->children[0]], &steps[step->children[1]], &equal)) {
+            compareGuids(run, left, right, &equal)) {
         return boolValue(equal != negated);
     }
     Value a = evaluate(run, step->children[0]), b = evaluate(run, step->children[1]);
     if (a.kind == VALUE_MISSING || b.kind == VALUE_MISSING) {
         return boolValue(false);
     }
-    if (byText) {
-        return boolValue(EtwValueSameText(&a, &b, scratch) != negated);
-    }
-    Order order = EtwValueOrder(&a, &b, scratch);
+    Order order = byText ? ORDER_NONE : EtwValueOrder(&a, &b, scratch);
     switch (step->op) {
     case ETW_OP_EQ:
-        return boolValue(order == ORDER_EQUAL);
     case ETW_OP_NE:
-        return boolValue(order != ORDER_EQUAL);
+    case ETW_OP_STREQ:
+    case ETW_OP_STRNE:
+        equal = byText ? EtwValueSameText(&a, &b, scratch) : order == ORDER_EQUAL;
+        equal = equal || hasOtherName(run, left, right, ETW_OP_EQ) ||
+                hasOtherName(run, right, left, ETW_OP_EQ);
+        return boolValue(equal != negated);
     case ETW_OP_LT:
         return boolValue(order == ORDER_LESS);
     case ETW_OP_LE:
@@ -529,11 +592,13 @@ static bool isMember(Run *run, Value *v, const Step *field, const Step *list)
 {
     EtwText *scratch = &run->pred->scratch;
     for (int i = 0; i < list->childCount; i++) {
-        const Step *item = &run->pred->steps[list->children[i]];
+        Step *item = &run->pred->steps[list->children[i]];
         Value constant = evaluate(run, list->children[i]), number;
         bool equal;
-        if (compareGuids(run, field, item, &equal) ? equal
-                                                   : EtwValueSameText(v, &constant, scratch)) {
+        if (compareGuids(run, field, item, &equal)
+                        ? equal
+                        : EtwValueSameText(v, &constant, scratch) ||
+                                  hasOtherName(run, field, item, ETW_OP_EQ)) {
             return true;
         }
         /* A number with a name may be compared by either. */
@@ -566,8 +631,11 @@ static Value evaluateMatch(Run *run, const Step *step)
     }
     EtwValueText(&pattern, scratch);
     EtwValueText(&text, scratch);
-    return boolValue(EtwGlobMatch(EtwValueChars(&pattern, scratch), pattern.size,
-            EtwValueChars(&text, scratch), text.size, step->op == ETW_OP_MATCH_NOCASE));
+    Step *steps = run->pred->steps;
+    return boolValue(
+            EtwGlobMatch(EtwValueChars(&pattern, scratch), pattern.size,
+                    EtwValueChars(&text, scratch), text.size, step->op == ETW_OP_MATCH_NOCASE) ||
+            hasOtherName(run, &steps[step->children[1]], &steps[step->children[0]], step->op));
 }
 
 static Value evaluateLength(Run *run, const Step *step)

@@ -127,8 +127,8 @@ static void CheckRow(EtwSchemaStore *store, char **column, const uint8_t *zeros)
         if (ours) {
             continue; /* has names and fields of its own */
         }
-        CHECK_MSG(strcmp(schema->event, column[5]) == 0, "%s: %s, not %s", column[4], schema->event,
-                column[5]);
+        CHECK_MSG(EtwEventHasName(store, schema, &event, column[5]), "%s: %s, not %s", column[4],
+                schema->event, column[5]);
         CHECK_MSG(schema->fieldCount == (empty ? 0 : WordsOf(column[8])), "%s: %d fields",
                 column[4], schema->fieldCount);
         EtwStatus status = EtwDecode(schema, &event, &visitor, &got);

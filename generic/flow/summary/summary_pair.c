@@ -9,17 +9,18 @@
 
 enum { NEITHER, BEGINS, ENDS };
 
-static int roleOf(Summary *s, const EtwSchema *schema)
+static int roleOf(Summary *s, const EtwSchema *schema, const EtwEvent *event)
 {
+    EtwSchemaStore *store = s->sink->store;
     struct Role *r = &s->roles[EtwHashPointer(schema) % ROLES];
     if (schema == NULL) {
         return NEITHER;
     }
     if (schema != r->schema) {
         r->schema = schema;
-        r->role = strcmp(schema->event, s->pub.config.enter) == 0   ? BEGINS
-                  : strcmp(schema->event, s->pub.config.leave) == 0 ? ENDS
-                                                                    : NEITHER;
+        r->role = EtwEventHasName(store, schema, event, s->pub.config.enter)   ? BEGINS
+                  : EtwEventHasName(store, schema, event, s->pub.config.leave) ? ENDS
+                                                                               : NEITHER;
     }
     return r->role;
 }
@@ -129,7 +130,7 @@ static void end(Summary *s, const EtwEvent *event, const EtwSchema *schema)
 
 void EtwSummaryPair(Summary *s, const EtwEvent *event, const EtwSchema *schema)
 {
-    int role = roleOf(s, schema);
+    int role = roleOf(s, schema, event);
     if (role == BEGINS) {
         begin(s, event, schema);
     } else if (role == ENDS) {

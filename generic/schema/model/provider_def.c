@@ -5,6 +5,7 @@
  *	mof.c, tmf.c, kernel_classes.c and catalog_file.c parse the sources.
  */
 #include "schema/model/schema_int.h"
+#include "schema/model/canonical_name.h"
 #include "base/unicode.h"
 #include "base/arena.h"
 #include <stdlib.h>
@@ -241,6 +242,25 @@ static int sortUnique(
     return (int)kept;
 }
 
+static const char *canonical(EtwProviderDef *def, const char *name)
+{
+    size_t size = name ? strlen(name) : 0;
+    if (name == NULL || EtwNameIsCanonical(name, size)) {
+        return name;
+    }
+    EtwText text = {0};
+    EtwAddCanonicalName(&text, name, size);
+    return keepText(def, &text);
+}
+
+static void canonicalNames(EtwProviderDef *def, EtwNameKind kind)
+{
+    EtwNamed *names = (EtwNamed *)(void *)builderOf(def)->names[kind].data;
+    for (int i = 0; i < def->nameCount[kind]; i++) {
+        names[i].name = canonical(def, names[i].name);
+    }
+}
+
 /* The name "Task", "Task/Opcode", the symbol, or "Event(12)". */
 static const char *composeName(EtwProviderDef *def, const EtwEventDef *event)
 {
@@ -271,6 +291,11 @@ static void nameEvent(EtwProviderDef *def, EtwEventDef *event)
     if (s->opcode == NULL) {
         s->opcode = EtwDefNameOf(def, ETW_NAME_OPCODE, event->desc.opcode, event->desc.task);
     }
+    if (def->origin != ETW_ORIGIN_TMF) { /* there they are names of flags and functions */
+        s->task = canonical(def, s->task);
+        s->opcode = canonical(def, s->opcode);
+        s->event = canonical(def, s->event);
+    }
     if (s->event[0] == 0) {
         s->event = composeName(def, event);
     }
@@ -282,6 +307,9 @@ void EtwDefFinish(EtwProviderDef *def)
     for (int kind = 0; kind < ETW_NAME_KINDS; kind++) {
         def->nameCount[kind] = sortUnique(&b->names[kind], sizeof(EtwNamed), byNamedValue, false);
         def->names[kind] = (const EtwNamed *)(void *)b->names[kind].data;
+        if (kind != ETW_NAME_CHANNEL) { /* "Windows PowerShell" is a channel's name */
+            canonicalNames(def, (EtwNameKind)kind);
+        }
     }
     def->eventCount = sortUnique(&b->events, sizeof(EtwEventDef *), byKey, true);
     def->events = (const EtwEventDef **)(void *)b->events.data;

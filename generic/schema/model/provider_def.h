@@ -88,7 +88,7 @@ EtwEventDef *EtwDefEvent(
         EtwProviderDef *def, const EtwDescriptor *desc, const EtwField *fields, int count);
 /*
  * Sort, remove duplicates except the last, name tasks and opcodes, and name events without a name:
- * Task, Task/Opcode, the symbol, or Event(ID).
+ * Task, Task/Opcode, the symbol, or Event(ID). Names get their canonical form (canonical_name.h).
  */
 void EtwDefFinish(EtwProviderDef *def);
 void EtwDefFree(EtwProviderDef *def);

@@ -167,6 +167,18 @@ EtwSchemaStore *EtwSchemaStoreClone(EtwSchemaStore *store);
  */
 const char *EtwProviderNameOf(
         EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event);
+/*
+ * Other names of the event and of its provider, for filters: those that other descriptions of it have.
+ * True: test returned true for one of them, and the following ones were not tried.
+ */
+typedef bool EtwNameTest(void *ctx, const char *name);
+bool EtwEventOtherName(EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event,
+        EtwNameTest *test, void *ctx);
+bool EtwProviderOtherName(
+        EtwSchemaStore *store, const EtwEvent *event, EtwNameTest *test, void *ctx);
+/* True if it is the event's name, its canonical form (canonical_name.h) is, or another name of the event. */
+bool EtwEventHasName(
+        EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event, const char *name);
 /* Name of a provider GUID, from events and built-in names, without an event; NULL: unknown. */
 const char *EtwProviderName(EtwSchemaStore *store, const EtwGuid *guid);
 

@@ -133,6 +133,11 @@ static bool sameName(const char *a, const char *b)
     return a == NULL || b == NULL || strcasecmp(a, b) == 0;
 }
 
+bool EtwSchemaDisguised(const EtwProviderDef *def)
+{
+    return def->origin == ETW_ORIGIN_MANIFEST && !sameName(EtwCatalogName(&def->guid), def->name);
+}
+
 static void considerLoaded(void *ctx, const EtwProviderDef *def)
 {
     Search *s = ctx;
@@ -140,8 +145,7 @@ static void considerLoaded(void *ctx, const EtwProviderDef *def)
         const EtwSchema *before = s->best.schema;
         consider(&s->best, EtwSchemaDefined(def, s->event), s->event);
         if (s->best.schema != before) {
-            s->disguised = def->origin == ETW_ORIGIN_MANIFEST &&
-                           !sameName(EtwCatalogName(&def->guid), def->name);
+            s->disguised = EtwSchemaDisguised(def);
         }
     }
 }

@@ -21,6 +21,8 @@ typedef struct EtwSchemaChoice {
 void EtwSchemaChoose(EtwInband *inband, const EtwEvent *event, EtwSchemaChoice *choice);
 /* The schema of the event in a provider's definition. NULL: not in it, or def is NULL. */
 const EtwSchema *EtwSchemaDefined(const EtwProviderDef *def, const EtwEvent *event);
+/* True if a loaded manifest names its provider otherwise than the provider with that GUID is known by. */
+bool EtwSchemaDisguised(const EtwProviderDef *def);
 /* True if the schema describes the payload to its last byte. Decodes the event. */
 bool EtwSchemaFits(const EtwSchema *schema, const EtwEvent *event);
 

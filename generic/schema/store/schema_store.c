@@ -14,6 +14,7 @@
 #include "schema/store/schema_choice.h"
 #include "schema/tracelogging/tracelogging.h"
 #include "schema/catalog/catalog.h"
+#include "schema/model/canonical_name.h"
 #include "schema/model/schema_int.h"
 #include "schema/store/definition_library.h"
 #include "base/hash_table.h"
@@ -397,6 +398,74 @@ const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
 bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event)
 {
     return EtwSchemaDefined(EtwInbandFind(store->inband, event), event) != NULL;
+}
+
+/* ---- Other names ------------------------------------------------------------------------------ */
+
+typedef struct OtherNames {
+    const EtwEvent *event;
+    EtwNameTest *test;
+    void *ctx;
+    bool ofProvider, found;
+} OtherNames;
+
+static void tryNames(void *ctx, const EtwProviderDef *def)
+{
+    OtherNames *o = ctx;
+    if (def == NULL || o->found || !EtwGuidEqual(&def->guid, &o->event->provider) ||
+            EtwSchemaDisguised(def)) {
+        return;
+    }
+    const EtwSchema *schema = o->ofProvider ? NULL : EtwSchemaDefined(def, o->event);
+    const char *name = o->ofProvider ? def->name : schema ? schema->event : NULL;
+    o->found = name != NULL && o->test(o->ctx, name);
+}
+
+static bool otherName(EtwSchemaStore *store, OtherNames *o)
+{
+    EtwLibraryVisit(tryNames, o);
+    tryNames(o, EtwInbandFind(store->inband, o->event));
+    tryNames(o, EtwCatalogFind(&o->event->provider));
+    return o->found;
+}
+
+bool EtwEventOtherName(EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event,
+        EtwNameTest *test, void *ctx)
+{
+    OtherNames o = {.event = event, .test = test, .ctx = ctx};
+    if (schema == NULL || schema->def == NULL) { /* unknown, or the event describes itself */
+        return false;
+    }
+    const EtwSchema *kernel = event->classic ? EtwKernelSchema(event) : NULL;
+    return (kernel != NULL && test(ctx, kernel->event)) || otherName(store, &o);
+}
+
+bool EtwProviderOtherName(
+        EtwSchemaStore *store, const EtwEvent *event, EtwNameTest *test, void *ctx)
+{
+    OtherNames o = {.event = event, .test = test, .ctx = ctx, .ofProvider = true};
+    const char *name = EtwProviderName(store, &event->provider);
+    return (name != NULL && test(ctx, name)) || otherName(store, &o);
+}
+
+static bool isName(void *ctx, const char *name)
+{
+    return strcmp(name, ctx) == 0;
+}
+
+bool EtwEventHasName(
+        EtwSchemaStore *store, const EtwSchema *schema, const EtwEvent *event, const char *name)
+{
+    EtwText text = {0};
+    if (schema == NULL || strcmp(schema->event, name) == 0) {
+        return schema != NULL;
+    }
+    EtwAddCanonicalName(&text, name, strlen(name));
+    EtwTextChar(&text, 0);
+    bool is = (schema->def != NULL && strcmp(schema->event, text.data) == 0) ||
+              EtwEventOtherName(store, schema, event, isName, text.data);
+    EtwTextFree(&text);
+    return is;
 }
 
 typedef struct SchemaVisit {

@@ -4,7 +4,8 @@
 #	Test suites of other projects, which tests/project/suites.test runs traced: those of Tcl's core and of
 #	tcllib, with the word `all` also of Tk, from Debian's source packages. Kept in
 #	${ETW_CACHE:-$HOME/.cache/etw}/suites; without them that
-#	test is skipped. Prints the directory.
+#	test is skipped. TWAPI's tests for ETW, which tests/library/twapi_suite.test runs, are copied from a copy of its
+#	repository in ../twapi, or a bare one in ../.mirror, if there is one. Prints the directory.
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd)
@@ -21,6 +22,28 @@ need() {
     unpack "$1" "$work/$2" || die "apt has no source of $1: is the network reachable?"
     mkdir -p "$suites"
     mv "$work/$2/$3" "$suites/$2"
+}
+
+# The two files of TWAPI.
+copy_twapi() {
+    for above in .. ../..; do
+        for name in etw.test testutil.tcl; do
+            if [ -f "$above/twapi/tests/$name" ]; then
+                cp "$above/twapi/tests/$name" "$work/twapi/"
+            else
+                git --git-dir="$above/.mirror/apnadkarni+twapi/repo" show "HEAD:tests/$name" >"$work/twapi/$name" 2>/dev/null || break
+            fi
+        done
+        [ -s "$work/twapi/testutil.tcl" ] || continue
+        mkdir -p "$suites"
+        mv "$work/twapi" "$suites/twapi"
+        return 0
+    done
+    echo "suites.sh: no copy of TWAPI's repository: twapi_suite.test is skipped" >&2
+}
+[ -d "$suites/twapi" ] || {
+    mkdir -p "$work/twapi"
+    copy_twapi
 }
 
 need tcl8.6 tcl tests

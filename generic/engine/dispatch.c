@@ -5,6 +5,7 @@
  *	calls its functions. The prefixes "embedded:" and "system:" select an engine. A name without
  *	a prefix refers to the engine that has such a session.
  */
+#include "base/os.h"
 #include "base/text.h"
 #include "engine/engine_int.h"
 
@@ -100,6 +101,28 @@ static EtwStatus engineFor(
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
+/* The embedded engine does what such a session is for, too. */
+static bool mayBeEmbedded(const EtwSessionConfig *c)
+{
+    return c->engine == ETW_ENGINE_AUTO && !c->kernelLogger && c->privateOf == NULL &&
+           c->inProcess == NULL && c->clock == 0 && c->logMode == 0 && c->guid == NULL;
+}
+
+/* The system's engine refuses a user without rights, who has the embedded one. */
+static EtwStatus startOr(const EtwEngineOps *ops, EtwSessionConfig *own, EtwError *err)
+{
+    EtwError refused = {0}, other = {0};
+    EtwStatus status = ops->start(own, &refused);
+    if (status == ETW_E_IO && strcmp(OsErrorName(refused.osError), "ERROR_ACCESS_DENIED") == 0 &&
+            mayBeEmbedded(own) && etwEmbeddedOps.start(own, &other) == ETW_OK) {
+        return ETW_OK;
+    }
+    if (status != ETW_OK && err != NULL) {
+        *err = refused;
+    }
+    return status;
+}
+
 EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
 {
     EtwSessionConfig own = *config;
@@ -108,7 +131,11 @@ EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
     EtwEngine request = config->engine == ETW_ENGINE_AUTO && config->lossless ? ETW_ENGINE_EMBEDDED
                                                                               : config->engine;
     EtwStatus status = engineFor(request, &own.name, &ops, err);
-    return status == ETW_OK ? ops->start(&own, err) : status;
+    if (status != ETW_OK) {
+        return status;
+    }
+    bool chosen = own.name != config->name; /* by a prefix */
+    return chosen ? ops->start(&own, err) : startOr(ops, &own, err);
 }
 
 EtwStatus EtwSessionStop(const char *name, EtwSessionInfo *info, EtwError *err)

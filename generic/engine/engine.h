@@ -40,6 +40,7 @@ typedef struct EtwSessionConfig {
     const char *file; /* UTF-8 path; NULL: none (memory or real time) */
     EtwFileMode mode;
     bool realtime;       /* live consumers may attach */
+    bool realtimeChange; /* of an update: set `realtime` */
     bool lossless;       /* writers wait for a free buffer. Embedded engine, not memory mode */
     uint32_t bufferKB;   /* 0: default 256; 4..1024 */
     uint32_t minBuffers; /* 0: default */
@@ -52,6 +53,9 @@ typedef struct EtwSessionConfig {
     bool kernelLogger; /* may have kernel events: in the system engine, one of eight such sessions of
                           the machine; in the embedded one, as every session */
     /* System engine only: */
+    uint32_t clock;           /* 0: the default; 1 QPC, 2 system time, 3 CPU cycles */
+    uint32_t logMode;         /* additional EVENT_TRACE_*_MODE bits */
+    const EtwGuid *guid;      /* of the session; NULL: Windows makes one */
     const EtwGuid *inProcess; /* a session of this process and provider alone, in its memory: needs
                                  no privilege, but a file. NULL: an ordinary one */
     const EtwGuid *privateOf; /* one in the memory of each process that has this provider; needs a
@@ -110,8 +114,8 @@ EtwStatus EtwSessionStop(
 EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *infoPtr,
         EtwError *errPtr); /* writes all previous events to disk */
 EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
-/* Change flushMs, maxBuffers (up to the session's capacity), maxMB, file (a new file is started).
- * 0 or NULL: no change. */
+/* Change flushMs, maxBuffers (up to the session's capacity), maxMB, file (a new file is started),
+ * realtime (with realtimeChange). 0 or NULL: no change. */
 EtwStatus EtwSessionUpdate(const char *name, const EtwSessionConfig *changes,
         EtwSessionInfo *infoPtr, EtwError *errPtr);
 /* Memory mode: write the contents of the buffers to a file. The session continues. */

@@ -85,11 +85,7 @@ proc ::etw::cli::RecordProgram {options program} {
     }
     ::etw::lib::child catch
     set session record-[pid]
-    set start [StartOptions $options]
-    if {[dict exists $options trigger]} {
-        set start [dict merge [dict remove $start -file -maxsize] {-mode memory -realtime 1}]
-    }
-    ::etw start $session -kernellogger [dict exists $options kernel] {*}$start
+    set options [StartRecording $session $options]
     try {
         set status [RecordRun $session $options $program]
     } finally {
@@ -103,6 +99,40 @@ proc ::etw::cli::RecordProgram {options program} {
     }
     RecordEnd $options $stats
     return $status
+}
+
+# True where `auto` is Windows' own engine.
+proc ::etw::cli::OnSystem {} {
+    return [expr {[::etw pkgconfig get engine] eq "system"}]
+}
+
+# Start the session. Returns the options, without the kernel's groups where they are a default and this user may not have them.
+proc ::etw::cli::StartRecording {session options} {
+    set start [StartOptions $options]
+    if {[dict exists $options trigger]} {
+        set start [dict merge [dict remove $start -file -maxsize] {-mode memory -realtime 1}]
+        if {[OnSystem]} {
+            if {[dict exists $options kernel]} {
+                Usage "on Windows \"--trigger\" and \"--kernel\" exclude each other: Windows' sessions in memory have no live consumers" OPTION --trigger
+            }
+            dict set start -engine embedded
+        }
+    }
+    try {
+        ::etw start $session -kernellogger [dict exists $options kernel] {*}$start
+    } trap {ETW WIN32 5} {message how} {
+        if {![Option $options kernel-default 0]} {
+            return -options $how $message
+        }
+        set options [dict remove $options kernel]
+        ::etw start $session {*}$start
+        Note "no kernel events are recorded: administrators may do that"
+    }
+    if {[OnSystem] && ![dict exists $start -engine] && [dict get [::etw query $session] engine] eq "embedded"} {
+        Note "recorded by the embedded engine, because Windows' own is for administrators and the group Performance Log Users:\
+            events of Tcl scripts and of programs that use etw"
+    }
+    return $options
 }
 
 proc ::etw::cli::Note {text} {
@@ -126,7 +156,7 @@ proc ::etw::cli::NoteUntraced {hasRun name} {
 # recording goes on where this user may not trace the kernel, because the scripts of child processes remain.
 proc ::etw::cli::KernelDefault {options kind} {
     if {$kind ne "tcl" && ![dict exists $options kernel] && ![dict exists $options provider]
-            && [::etw pkgconfig get kernel]} {
+            && ![dict exists $options trigger] && ([::etw pkgconfig get kernel] || [OnSystem])} {
         dict set options kernel process
         dict set options kernel-default [expr {![dict exists $options no-script]}]
     }

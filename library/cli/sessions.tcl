@@ -131,7 +131,7 @@ proc ::etw::cli::EnableAll {session options pids} {
     }
     try {
         EnableKernel $session $options $pids
-    } trap {ETW ACCESS} {message how} - trap {ETW UNSUPPORTED} {message how} {
+    } trap {ETW ACCESS} {message how} - trap {ETW UNSUPPORTED} {message how} - trap {ETW WIN32} {message how} {
         if {![Option $options kernel-default 0]} {
             return -options $how $message
         }
@@ -140,6 +140,10 @@ proc ::etw::cli::EnableAll {session options pids} {
 }
 
 proc ::etw::cli::EnableKernel {session options pids} {
+    if {$pids ne "all" && [dict exists $options kernel] && [dict get [::etw query $session] engine] eq "system"} {
+        Note "Windows' kernel events are those of all processes: --where '\$pid == $pids' selects the program's when they are read"
+        set pids all
+    }
     set settings [list -pids $pids -stacks [Option $options stacks 0]]
     if {[dict exists $options sample-interval]} {
         lappend settings -interval [dict get $options sample-interval]

@@ -44,6 +44,13 @@ namespace eval ::etw::twapi {
     record etw_trace_logfile_header {buffer_size version_major version_minor version_submajor version_subminor
         provider_version processor_count end_time timer_resolution max_file_size logfile_mode buffers_written pointer_size
         events_lost cpu_mhz time_zone boot_time perf_frequency start_time reserved_flags buffers_lost}
+    # Other names of the same two, and raw events of formatters for MOF classes, which only TWAPI itself has.
+    record tdh_buffer {logfile logger current_time buffers_read header buffer_size filled kernel_trace}
+    record tdh_logfile_header {size major_version minor_version sub_version subminor_version provider_version processor_count
+        end_time resolution max_file_size logfile_mode buffers_written pointer_size events_lost cpu_mhz timezone boot_time
+        perf_frequency start_time reserved_flags buffers_lost}
+    record mof_event {header instance_id parent_instance_id parent_guid data}
+    record mof_event_header {type level version tid pid timestamp guid kernel_time user_time processor_time}
     record tdh_event {header buffer_context extended_data data}
     record tdh_event_header {flags event_property tid pid timestamp kernel_time user_time processor_time activity_id
         descriptor provider_guid}

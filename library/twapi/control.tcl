@@ -14,17 +14,34 @@ namespace eval ::etw::twapi {
     # Windows' provider of network events, which corresponds to the kernel groups of the same name on Linux.
     variable kernelNetwork {{7DD42A49-5329-4832-8DFD-43D979153A88}}
 
-    # Event classes of the kernel: their bits, and the corresponding kernel groups.
+    # Event classes of the kernel: their bits; the kernel groups on Linux and on Windows. A class without a group is
+    # accepted and has no events: Linux has no registry.
     variable kernelClasses {
-        process {0x1 process} thread {0x2 thread} imageload {0x4 {}} processcounter {0x8 {}}
-        contextswitch {0x10 contextswitch} dpc {0x20 {}} interrupt {0x40 {}} systemcall {0x80 systemcall}
-        diskio {0x100 {}} diskfileio {0x200 {}} diskioinit {0x400 {}} dispatcher {0x800 {}} pagefault {0x1000 {}}
-        hardfault {0x2000 {}} virtualalloc {0x4000 {}} vamap {0x8000 {}} tcpip {0x10000 {tcpip udpip}}
-        registry {0x20000 {}} dbgprint {0x40000 {}} alpc {0x100000 {}} splitio {0x200000 {}} driver {0x800000 {}}
-        profile {0x1000000 {}} fileio {0x2000000 {}} fileioinit {0x4000000 {}} sysconfig {0 {}}
+        process {0x1 process process} thread {0x2 thread thread} imageload {0x4 {} imageload}
+        processcounter {0x8 {} processcounter} contextswitch {0x10 contextswitch contextswitch} dpc {0x20 dpc dpc}
+        interrupt {0x40 interrupt interrupt} systemcall {0x80 systemcall systemcall} diskio {0x100 diskio diskio}
+        diskfileio {0x200 diskio diskfileio} diskioinit {0x400 diskio diskioinit} dispatcher {0x800 {} dispatcher}
+        pagefault {0x1000 pagefault pagefault} hardfault {0x2000 hardfault hardfault}
+        virtualalloc {0x4000 virtualalloc virtualalloc} vamap {0x8000 virtualalloc vamap} tcpip {0x10000 {tcpip udpip} tcpip}
+        registry {0x20000 {} registry} dbgprint {0x40000 {} dbgprint} alpc {0x100000 {} alpc} splitio {0x200000 {} splitio}
+        driver {0x800000 {} driver} profile {0x1000000 profile profile} fileio {0x2000000 fileio fileiocompletion}
+        fileioinit {0x4000000 fileio fileio} sysconfig {0 {} {}}
     }
+    # Classes that Windows requires for another one, and that TWAPI adds to it.
+    variable alsoClasses {diskfileio {diskio diskioinit} diskio diskioinit}
     variable noSysconfig 0x10000000
     variable kernelLogger "NT Kernel Logger"
+    variable kernelProvider {name {Windows Kernel Trace} guid {{9E814AAD-3204-11D2-9A82-006008A86939}}}
+
+    # Bits of EVENT_TRACE_PROPERTIES.LogFileMode; those of options that are not -filemode, with etw's name.
+    variable modeBits {-realtime 0x100 -private 0x800 -privateinproc 0x20800}
+    variable logModes {-secure {0x80 secure} -paged {0x1000000 paged} -preallocate {0x20 preallocate}}
+    variable sequences {none {0 {}} local {0x8000 localsequence} global {0x4000 globalsequence}}
+    variable clocks {qpc 1 system 2 cpucycle 3}
+    # Sizes where a script names none: buffers in KB, as Windows'; their number, and the largest after an update.
+    variable bufferKB 64
+    variable mostBuffers 256
+    variable capacity 1024
 
     variable startOptions {
         -logfile arg {} -filemode arg circular -maxfilesize int {} -buffersize int {} -minbuffers int {} -maxbuffers int {}
@@ -42,7 +59,10 @@ proc ::etw::twapi::etw_start_trace {name args} {
         BadArgs "Too many arguments: $left."
     }
     CheckStart $name $options
-    return [StartTrace $name $options [Get $options -enableflags 0]]
+    set flags [Get $options -enableflags 0]
+    set handle [StartTrace $name $options $flags]
+    EnableKernelOrStop $handle [KernelGroups $flags]
+    return $handle
 }
 
 proc ::etw::twapi::etw_start_kernel_trace {classes args} {
@@ -52,41 +72,68 @@ proc ::etw::twapi::etw_start_kernel_trace {classes args} {
     if {[llength $left] > 0} {
         BadArgs "Too many arguments: $left."
     }
-    lassign [KernelClasses $classes] flags groups
+    set flags [KernelFlags $classes]
     CheckStart $kernelLogger $options
     set handle [StartTrace $kernelLogger $options $flags]
+    EnableKernelOrStop $handle [KernelGroups $flags]
+    return $handle
+}
+
+proc ::etw::twapi::EnableKernelOrStop {handle groups} {
+    if {[llength $groups] == 0} {
+        return
+    }
     try {
-        if {[llength $groups] > 0} {
-            AsWindows {::etw enable $kernelLogger kernel $groups -pids all}
-        }
+        AsWindows {::etw enable [SessionOf $handle] kernel $groups -pids all}
     } on error {message how} {
         etw_stop_trace $handle
         return -options $how $message
     }
-    return $handle
 }
 
-# The bits of event classes, and the groups.
-proc ::etw::twapi::KernelClasses {classes} {
+# The bits of event classes.
+proc ::etw::twapi::KernelFlags {classes} {
     variable kernelClasses
+    variable alsoClasses
     variable noSysconfig
     set flags [expr {"sysconfig" in $classes ? 0 : $noSysconfig}]
-    set groups {}
     foreach class $classes {
         if {![dict exists $kernelClasses $class]} {
             return -level 2 -code error -errorcode [list TWAPI BADARGS $class] \
                 "Invalid event class '$class'. Must be one of [join [dict keys $kernelClasses] {, }]."
         }
-        lassign [dict get $kernelClasses $class] bit names
-        if {$class ne "sysconfig" && [llength $names] == 0} {
-            set there [dict keys [dict filter $kernelClasses script {name value} {expr {[lindex $value 1] ne ""}}]]
-            set message "Event class '$class' cannot be had on this system: there is [join $there {, }], sysconfig."
-            return -level 2 -code error -errorcode [list TWAPI_WIN32 50 $message] $message
+        foreach each [list $class {*}[Get $alsoClasses $class {}]] {
+            set flags [expr {$flags | [lindex [dict get $kernelClasses $each] 0]}]
         }
-        set flags [expr {$flags | $bit}]
-        lappend groups {*}$names
     }
-    return [list $flags $groups]
+    return $flags
+}
+
+# The groups of this system for the bits.
+proc ::etw::twapi::KernelGroups {flags} {
+    variable kernelClasses
+    set column [expr {$::tcl_platform(platform) eq "windows" ? 2 : 1}]
+    set groups {}
+    dict for {class how} $kernelClasses {
+        if {$flags & [lindex $how 0]} {
+            lappend groups {*}[lindex $how $column]
+        }
+    }
+    return [lsort -unique $groups]
+}
+
+# The bits for the groups that a session has.
+proc ::etw::twapi::FlagsOfGroups {groups} {
+    variable kernelClasses
+    set flags 0
+    dict for {class how} $kernelClasses {
+        foreach group [lindex $how 1] {
+            if {$group in $groups} {
+                set flags [expr {$flags | [lindex $how 0]}]
+            }
+        }
+    }
+    return $flags
 }
 
 # Checks for invalid combinations, as in Windows and TWAPI.
@@ -120,11 +167,9 @@ proc ::etw::twapi::CheckStart {name options} {
             return -level 2 -code error -errorcode [list TWAPI BADARGS $message] $message
         }
     }
-    foreach {option off} {-private 0 -privateinproc 0 -sequence none} {
-        if {[dict get $options $option] ne $off} {
-            set message "Option $option: there are no such traces on this system."
-            return -level 2 -code error -errorcode [list TWAPI_WIN32 50 $message] $message
-        }
+    if {$private && [Get $options -traceguid ""] eq ""} {
+        set message "Options -private and -privateinproc require -traceguid, the GUID of the provider"
+        return -level 2 -code error -errorcode [list TWAPI BADARGS $message] $message
     }
 }
 
@@ -132,31 +177,97 @@ proc ::etw::twapi::MaxSize {options} {
     return [Get $options -maxfilesize [expr {[dict get $options -filemode] in {circular rotate}}]]
 }
 
-# Invalid sizes are corrected, as by Windows.
+# Invalid sizes are corrected, as by Windows. The embedded engine cannot have more buffers than a session started with: it
+# starts with as many as an update may request.
 proc ::etw::twapi::StartTrace {name options flags} {
     variable traces
     variable extra
     variable lastHandle
+    variable bufferKB
+    variable mostBuffers
+    variable capacity
     set given [FileOptions $options]
     if {[dict get $options -realtime]} {
         lappend given -realtime 1
     }
-    if {[Get $options -buffersize 0] > 0} {
-        lappend given -buffersize [expr {min(max([dict get $options -buffersize], 4), 1024)}]
-    }
-    set most [Get $options -maxbuffers 0]
-    if {$most > 0} {
-        lappend given -buffers [expr {min(max([Get $options -minbuffers 1], 1), $most)}],$most
-    }
+    set size [Get $options -buffersize 0]
+    lappend given -buffersize [expr {$size > 0 ? min(max($size, 4), 1024) : $bufferKB}]
+    set most [expr {[Get $options -maxbuffers 0] > 0 ? max([dict get $options -maxbuffers], 2) : $mostBuffers}]
+    set least [expr {min(max([Get $options -minbuffers 1], 1), $most)}]
     if {[Get $options -flushtimer 0] > 0} {
         lappend given -flush [expr {[dict get $options -flushtimer] * 1000}]
     }
-    AsWindows {::etw start $name {*}$given}
+    set guid [Get $options -traceguid ""]
+    if {[::etw pkgconfig get engine] eq "system"} {
+        AsWindows {::etw start $name -buffers $least,$most {*}[SystemOptions $options] {*}$given}
+        set state {}
+    } else {
+        AsWindows {::etw start $name -buffers $least,[expr {max($most, min(4 * $most, $capacity))}] {*}$given}
+        ::etw update $name -buffers $most
+        set state [dict create guid [SessionGuid $name $guid] enable_flags $flags mode [ModeBits $options] \
+            clock [ClockNumber [dict get $options -clockresolution]] private [dict get $options -privateinproc]]
+    }
     set handle [incr lastHandle]
     set traces($handle) $name
-    set extra([string tolower $name]) [dict create guid [Get $options -traceguid [Guid [::etw activity create]]] \
-        enable_flags $flags]
+    set extra([string tolower $name]) $state
     return $handle
+}
+
+proc ::etw::twapi::ClockNumber {clock} {
+    variable clocks
+    return [Get $clocks $clock $clock]
+}
+
+proc ::etw::twapi::SessionGuid {name guid} {
+    variable kernelLogger
+    variable kernelProvider
+    if {[string equal -nocase $name $kernelLogger]} {
+        return [dict get $kernelProvider guid]
+    }
+    return [Guid [expr {$guid eq "" ? [::etw activity create] : $guid}]]
+}
+
+# What Windows' own engine takes.
+proc ::etw::twapi::SystemOptions {options} {
+    variable logModes
+    variable sequences
+    set names [lindex [dict get $sequences [dict get $options -sequence]] 1]
+    dict for {option bit} $logModes {
+        if {[dict get $options $option]} {
+            lappend names [lindex $bit 1]
+        }
+    }
+    set guid [string trim [Get $options -traceguid ""] {{}}]
+    set given [list -clock [lindex {auto qpc system cycle} [ClockNumber [dict get $options -clockresolution]]]]
+    if {[llength $names] > 0} {
+        lappend given -logmode $names
+    }
+    if {[dict get $options -privateinproc]} {
+        return [list {*}$given -inprocess $guid]
+    }
+    if {[dict get $options -private]} {
+        return [list {*}$given -private $guid]
+    }
+    return [expr {$guid eq "" ? $given : [list {*}$given -guid $guid]}]
+}
+
+# The bits of options that are not a session's own in the embedded engine.
+proc ::etw::twapi::ModeBits {options} {
+    variable modeBits
+    variable logModes
+    variable sequences
+    set bits [lindex [dict get $sequences [dict get $options -sequence]] 0]
+    foreach option {-private -privateinproc} {
+        if {[dict get $options $option]} {
+            set bits [expr {$bits | [dict get $modeBits $option]}]
+        }
+    }
+    dict for {option bit} $logModes {
+        if {[dict get $options $option]} {
+            set bits [expr {$bits | [lindex $bit 0]}]
+        }
+    }
+    return $bits
 }
 
 proc ::etw::twapi::FileOptions {options} {
@@ -215,11 +326,10 @@ proc ::etw::twapi::etw_control_trace {action trace args} {
 }
 
 proc ::etw::twapi::UpdateTrace {name options} {
-    set now [::etw query $name]
+    variable extra
     set changes {}
-    if {[dict exists $options -realtime] && [dict get $options -realtime] != [dict get $now realtime]} {
-        set message "Option -realtime: a running trace cannot be changed to that on this system."
-        return -code error -errorcode [list TWAPI_WIN32 50 $message] $message
+    if {[dict exists $options -realtime]} {
+        lappend changes -realtime [dict get $options -realtime]
     }
     if {[Get $options -logfile ""] ne ""} {
         lappend changes -file [dict get $options -logfile]
@@ -230,7 +340,24 @@ proc ::etw::twapi::UpdateTrace {name options} {
     if {[Get $options -maxbuffers 0] > 0} {
         lappend changes -buffers [dict get $options -maxbuffers]
     }
-    return [expr {[llength $changes] ? [::etw update $name {*}$changes] : $now}]
+    if {[dict exists $options -enableflags]} {
+        set flags [dict get $options -enableflags]
+        ::etw disable $name kernel
+        if {[set groups [KernelGroups $flags]] ne ""} {
+            ::etw enable $name kernel $groups -pids all
+        }
+        if {[dict exists [Extra $name] enable_flags]} {
+            dict set extra([string tolower $name]) enable_flags $flags
+        }
+    }
+    return [expr {[llength $changes] ? [::etw update $name {*}$changes] : [::etw query $name]}]
+}
+
+# Data of a trace that was started here; {}: Windows has them all, or another process started it.
+proc ::etw::twapi::Extra {name} {
+    variable extra
+    set key [string tolower $name]
+    return [expr {[info exists extra($key)] ? $extra($key) : ""}]
 }
 
 # The session of a handle or a name.
@@ -250,28 +377,44 @@ proc ::etw::twapi::ForgetTrace {name} {
     unset -nocomplain extra([string tolower $name])
 }
 
-# Convert etw's session information to TWAPI's dictionary.
+# Convert etw's session information to TWAPI's dictionary. Windows' engine reports all; the embedded one has no GUID, bits
+# and thread: then they are those that the trace was started with here, or those that correspond.
 proc ::etw::twapi::Properties {info} {
-    variable extra
     set name [dict get $info name]
-    set more [expr {[info exists extra([string tolower $name])] ? $extra([string tolower $name])
-        : [dict create guid [format {{%08X-0000-0000-0000-000000000000}} [dict get $info instance]] enable_flags 0]}]
     set lost [dict get $info lost]
-    set consumer [dict get $lost consumer]
-    set mode [dict get {sequential 0 circular 2 append 4 newfile 8 memory 0x400} [dict get $info mode]]
-    if {[dict get $info mode] eq "sequential" && [dict get $info maxsize] > 0} {
-        set mode 1
+    set live [dict get $lost consumer]
+    if {[dict get $info engine] eq "system"} {
+        set own [dict create guid [Guid [dict get $info guid]] enable_flags [dict get $info kernelflags] clock [dict get $info clock]]
+        set mode [dict get $info logmode]
+        set thread [expr {[dict get $info instance] >> 16}]
+        set live [dict get $lost livebuffers]
+        set written [dict get $lost filebuffers]
+    } else {
+        set own [dict merge [dict create guid [SessionGuid $name [format %08x-0000-0000-0000-000000000000 \
+            [expr {[dict get $info instance] & 0xffffffff}]]] enable_flags [FlagsOfGroups [dict get $info kernel]] clock 1 mode 0] \
+            [Extra $name]]
+        set mode [expr {[BaseMode $info] | ([dict get $info realtime] ? 0x100 : 0) | [dict get $own mode]}]
+        set thread [dict get $info owner]
+        set written [dict get $lost io]
     }
     set logfile [dict get $info file]
+    set events 0
+    foreach kind {nobuffer toobig filefull abandoned kernel} {
+        incr events [dict get $lost $kind]
+    }
     return [dict create logfile [expr {$logfile eq "" ? "" : [file nativename $logfile]}] trace_name $name \
-        trace_guid [dict get $more guid] buffer_size [dict get $info buffersize] min_buffers [dict get $info minbuffers] \
-        max_buffers [dict get $info maxbuffers] max_file_size [dict get $info maxsize] \
-        logfile_mode [expr {$mode | ([dict get $info realtime] ? 0x100 : 0)}] \
-        flush_timer [expr {[dict get $info flush] / 1000}] enable_flags [dict get $more enable_flags] clock_resolution 1 \
-        age_limit 0 buffer_count [expr {[dict get $info usedbuffers] + [dict get $info freebuffers]}] \
-        free_buffers [dict get $info freebuffers] events_lost [expr {[::tcl::mathop::+ {*}[dict values $lost]] - $consumer}] \
-        buffers_written [dict get $info buffers] log_buffers_lost [dict get $lost io] real_time_buffers_lost $consumer \
-        logger_tid 0]
+        trace_guid [dict get $own guid] buffer_size [dict get $info buffersize] min_buffers [dict get $info minbuffers] \
+        max_buffers [dict get $info maxbuffers] max_file_size [dict get $info maxsize] logfile_mode $mode \
+        flush_timer [expr {[dict get $info flush] / 1000}] enable_flags [dict get $own enable_flags] \
+        clock_resolution [dict get $own clock] age_limit 0 \
+        buffer_count [expr {[dict get $info usedbuffers] + [dict get $info freebuffers]}] \
+        free_buffers [dict get $info freebuffers] events_lost $events buffers_written [dict get $info buffers] \
+        log_buffers_lost $written real_time_buffers_lost $live logger_tid $thread]
+}
+
+proc ::etw::twapi::BaseMode {info} {
+    set mode [dict get {sequential 0 circular 2 append 4 newfile 8 memory 0x400} [dict get $info mode]]
+    return [expr {$mode == 0 && [dict get $info maxsize] > 0 ? 1 : $mode}]
 }
 
 proc ::etw::twapi::etw_get_traces {args} {
@@ -296,17 +439,23 @@ proc ::etw::twapi::etw_get_traces {args} {
 # ---- Providers -----------------------------------------------------------------------------------------------
 
 proc ::etw::twapi::etw_enable_provider {trace provider flags level} {
-    variable kernelNetwork
     set guid [ProviderGuid $provider]
     set name [TraceByHandle $trace]
     set any [expr {$flags & 0xffffffff}]
     set level [Level $level]
-    if {$guid eq $kernelNetwork} {
+    if {[NetworkIsKernel $name $guid]} {
         AsWindows {::etw enable $name kernel [NetworkGroups $any] -pids all}
     } else {
-        AsWindows {::etw enable $name $guid -level $level -pids all {*}[expr {$any ? [list -any $any] : ""}]}
+        set pids [expr {[Get [Extra $name] private 0] ? [pid] : "all"}]
+        AsWindows {::etw enable $name $guid -level $level -pids $pids {*}[expr {$any ? [list -any $any] : ""}]}
     }
     return
+}
+
+# True if the kernel groups of Linux stand for the provider. On Windows it is the system's own.
+proc ::etw::twapi::NetworkIsKernel {name guid} {
+    variable kernelNetwork
+    return [expr {$guid eq $kernelNetwork && [dict get [AsWindows {::etw query $name}] engine] ne "system"}]
 }
 
 proc ::etw::twapi::NetworkGroups {any} {
@@ -320,10 +469,9 @@ proc ::etw::twapi::NetworkGroups {any} {
 }
 
 proc ::etw::twapi::etw_disable_provider {trace provider} {
-    variable kernelNetwork
     set guid [ProviderGuid $provider]
     set name [TraceByHandle $trace]
-    AsWindows {::etw disable $name [expr {$guid eq $kernelNetwork ? "kernel" : $guid}]}
+    AsWindows {::etw disable $name [expr {[NetworkIsKernel $name $guid] ? "kernel" : $guid}]}
     return
 }
 
@@ -364,6 +512,10 @@ proc ::etw::twapi::etw_get_provider_guid {name} {
     if {[string equal -nocase $name [dict get $identity provider_name]]} {
         return [dict get $identity provider_guid]
     }
+    variable kernelProvider
+    if {[string equal -nocase $name [dict get $kernelProvider name]]} {
+        return [dict get $kernelProvider guid]
+    }
     if {[catch {::etw provider describe $name} description] || ![dict exists $description guid]} {
         return ""
     }
@@ -382,6 +534,11 @@ proc ::etw::twapi::etw_get_providers {args} {
             dict set found [dict get $known name] \
                 [dict create guid [Guid [dict get $known guid]] type $type name [dict get $known name]]
         }
+    }
+    variable kernelProvider
+    if {"mof" in [dict get $options -types]} {
+        dict set found [dict get $kernelProvider name] \
+            [dict create guid [dict get $kernelProvider guid] type mof name [dict get $kernelProvider name]]
     }
     foreach name [::etw providers -registered 1] {
         if {"xml" in [dict get $options -types] && ![dict exists $found $name]} {

@@ -6,7 +6,7 @@
 #
 #	This file determines the namespace of the commands. twapi_compat.tcl has record arrays, options and
 #	times, control.tcl sessions and providers, twapi_script.tcl the provider for Tcl scripts, consume.tcl
-#	reading and dumping.
+#	reading and dumping, mof_classes.tcl the classes of classic events.
 
 package require etw
 
@@ -22,7 +22,7 @@ namespace eval ::etw::twapi {
     variable directory [file dirname [file normalize [info script]]]
 }
 
-foreach part {twapi_compat control twapi_script consume} {
+foreach part {twapi_compat control twapi_script consume mof_classes} {
     source [file join $::etw::twapi::directory $part.tcl]
 }
 unset part

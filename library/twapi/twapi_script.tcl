@@ -163,10 +163,10 @@ proc ::etw::twapi::Listens {provider} {
     return [expr {$provider eq $registration && $registration ne "" && [::etw enabled TwapiETWProvider]}]
 }
 
-# Truncate to the limit, including the three dots.
+# Truncate a text that is longer than the limit, as TWAPI does: one character fewer than the three dots is removed.
 proc ::etw::twapi::Cut {text} {
     variable maxText
-    return [expr {[string length $text] > $maxText ? "[string range $text 0 $maxText-4]..." : $text}]
+    return [expr {[string length $text] > $maxText ? "[string range $text 0 $maxText-3]..." : $text}]
 }
 
 # trace add variable NAME OPS [list etw_variable_tracker PROVIDER]

@@ -321,6 +321,8 @@ static void privilege(void)
     CHECK_EQ(GetLastError(), ERROR_ACCESS_DENIED);
     SetEnvironmentVariableW(L"ETWSIM_PRIVILEGE", L"users");
     PropsInit(&props, EVENT_TRACE_REAL_TIME_MODE);
+    CHECK_EQ(StartTraceW(&h2, KERNEL_LOGGER_NAMEW, &props.p), ERROR_INVALID_PARAMETER);
+    props.p.EnableFlags = EVENT_TRACE_FLAG_PROCESS;
     CHECK_EQ(StartTraceW(&h2, KERNEL_LOGGER_NAMEW, &props.p), ERROR_ACCESS_DENIED);
     CHECK_EQ(Enable(h, 5, 0, 0), ERROR_SUCCESS);
     SetEnvironmentVariableW(L"ETWSIM_PRIVILEGE", NULL);

@@ -343,6 +343,8 @@ static void files(void)
     PropsInit(&first, EVENT_TRACE_FILE_MODE_SEQUENTIAL | EVENT_TRACE_FILE_MODE_APPEND);
     PropsFile(&first, L"simfile.etl");
     first.p.BufferSize = 64;
+    CHECK_EQ(StartTraceW(&h, L"ToFile", &first.p), ERROR_INVALID_PARAMETER);
+    first.p.Wnode.ClientContext = 2;
     CHECK_EQ(StartTraceW(&h, L"ToFile", &first.p), ERROR_SUCCESS);
     CHECK_EQ(Enable(h, 5, 0, 0), ERROR_SUCCESS);
     Write(reg, 3, 1, 0, "three");

@@ -274,6 +274,33 @@ static void kernel_events(void)
     EtwLiveClose(live);
 }
 
+/* Windows forgets the events of an earlier call about stacks: each call has those of all groups. */
+static void kernel_stacks(void)
+{
+    static const GUID stackGuid = {
+            0xdef2fe46, 0x7bd6, 0x4b80, {0xbd, 0x94, 0xf5, 0x7f, 0xe2, 0x0d, 0x0c, 0xe3}};
+    static const char *const disk[] = {"diskio"}, *const image[] = {"imageload"};
+    EtwKernelEnable request = {.groups = disk, .groupCount = 1, .allPids = true, .stacks = true};
+    EtwSessionConfig config = {
+            .name = "stacks", .engine = ETW_ENGINE_SYSTEM, .realtime = true, .kernelLogger = true};
+    EtwLive *live;
+    EtwEvent e;
+    int stacks = 0;
+    EtwSimReset();
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    CHECK_EQ(EtwSessionEnableKernel("stacks", &request, &err), ETW_OK);
+    request.groups = image;
+    CHECK_EQ(EtwSessionEnableKernel("stacks", &request, &err), ETW_OK);
+    REQUIRE(EtwLiveOpen("stacks", &live, &err) == ETW_OK);
+    EtwSimKernel(EVENT_TRACE_FLAG_DISK_IO, 5);
+    EtwSessionStop("stacks", NULL, &err);
+    while (NextOf(live, &stackGuid, &e)) {
+        stacks++;
+    }
+    CHECK_EQ(stacks, 2 + 1 + 10); /* reads and writes; an image */
+    EtwLiveClose(live);
+}
+
 /* A reader that reads nothing: memory stays bounded, what did not fit is counted. */
 static void slow_reader(void)
 {
@@ -440,6 +467,7 @@ int main(int argc, char **argv)
     CHECK_RUN(payload_filter);
     CHECK_RUN(extended_items);
     CHECK_RUN(kernel_events);
+    CHECK_RUN(kernel_stacks);
     CHECK_RUN(slow_reader);
     CHECK_RUN(ends);
     CHECK_RUN(providers_come_and_go);

@@ -18,11 +18,19 @@ struct OsChild {
 
 /* ---- The command line -------------------------------------------------------------------------- */
 
-/* Append one quoted argument: backslashes are doubled before a quote. Returns the end. */
+/*
+ * Append one argument, quoted if it must be: cmd.exe does not recognize its own commands in quotes.
+ * Backslashes are doubled before a quote. Returns the end.
+ */
 static char *putQuoted(char *at, const char *text)
 {
     size_t slashes = 0;
 
+    if (*text != '\0' && text[strcspn(text, " \t\n\v\"")] == '\0') {
+        size_t size = strlen(text);
+        memcpy(at, text, size);
+        return at + size;
+    }
     *at++ = '"';
     for (; *text != '\0'; text++) {
         size_t extra = *text == '"' ? slashes + 1 : 0;

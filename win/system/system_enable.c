@@ -12,7 +12,7 @@
 #include "etl/record.h"
 #include <stdio.h>
 
-enum { SYNC_MS = 2000, MAX_PAYLOADS = 16, MAX_STACK_EVENTS = 256 };
+enum { SYNC_MS = 2000, MAX_PAYLOADS = 16, MAX_STACK_EVENTS = 256, BUILD_8_1 = 9600 };
 
 /* ---- Filters --------------------------------------------------------------------------------- */
 
@@ -148,6 +148,13 @@ static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *req
     return ETW_OK;
 }
 
+/* Windows 7 and 8 refuse version 2, which the filters require. */
+static ULONG parametersVersion(void)
+{
+    return SystemBuild() >= BUILD_8_1 ? ENABLE_TRACE_PARAMETERS_VERSION_2
+                                      : ENABLE_TRACE_PARAMETERS_VERSION;
+}
+
 static EtwStatus fillFilters(
         Filters *f, const char *session, const EtwEnable *request, EtwError *err)
 {
@@ -172,7 +179,11 @@ static EtwStatus fillFilters(
     if (request->stackIdCount > 0) {
         addIds(f, SYSTEM_FILTER_STACKWALK, &f->stackIds, request->stackIds, request->stackIdCount);
     }
-    return request->payloadCount > 0 ? addPayload(f, session, request, err) : ETW_OK;
+    status = request->payloadCount > 0 ? addPayload(f, session, request, err) : ETW_OK;
+    return status == ETW_OK && f->count > 0 &&
+                           parametersVersion() < ENABLE_TRACE_PARAMETERS_VERSION_2
+                   ? SystemUnsupported(err, "filters by process, event or payload", "Windows 8.1")
+                   : status;
 }
 
 /* ---- Providers ------------------------------------------------------------------------------- */
@@ -201,7 +212,7 @@ static ULONG enableTrace(TRACEHANDLE handle, const EtwGuid *provider, ULONG cont
 static ULONG enableProvider(TRACEHANDLE handle, const EtwEnable *request, Filters *f)
 {
     ENABLE_TRACE_PARAMETERS parameters = {
-            .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = request->properties};
+            .Version = parametersVersion(), .EnableProperty = request->properties};
     UCHAR level = request->level != 0 ? request->level : 0xFF;
     setFilters(&parameters, f, f->count);
     ULONG code = enableTrace(handle, &request->provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level,
@@ -239,7 +250,7 @@ EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *err
     SystemProperties s;
     TRACEHANDLE handle;
     Filters filters = {0};
-    ENABLE_TRACE_PARAMETERS parameters = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2};
+    ENABLE_TRACE_PARAMETERS parameters = {.Version = parametersVersion()};
     EtwStatus status = SystemHandle(name, &handle, &s, err);
     if (status == ETW_OK) {
         status = fillScope(&filters, name, &(EtwEnable){0}, err);
@@ -293,10 +304,11 @@ typedef struct Group {
     uint16_t hooks[8]; /* group << 8 | opcode of the events for which stacks are useful */
 } Group;
 static const Group groups[] = {
-        {"process", "proc", EVENT_TRACE_FLAG_PROCESS, "processes start and end", {0x0301, 0x0302}},
+        {"process", "proc", EVENT_TRACE_FLAG_PROCESS, "processes start and end",
+                {0x0301, 0x0302, 0x030B}},
         {"thread", "threads", EVENT_TRACE_FLAG_THREAD, "threads start and end", {0x0501, 0x0502}},
         {"imageload", "img", EVENT_TRACE_FLAG_IMAGE_LOAD, "programs and DLLs are loaded",
-                {0x140A, 0x1402}},
+                {0x030A, 0x1402}}, /* loading has the hook of an older class */
         {"processcounter", "proccntr", EVENT_TRACE_FLAG_PROCESS_COUNTERS,
                 "counters of a process at its end", {0}},
         {"contextswitch", "cswitch", EVENT_TRACE_FLAG_CSWITCH, "a CPU turns to another thread",
@@ -331,7 +343,7 @@ static const Group groups[] = {
         {"dbgprint", "dbgprint", EVENT_TRACE_FLAG_DBGPRINT, "DbgPrint", {0x0A20}},
         {"job", "job", EVENT_TRACE_FLAG_JOB, "jobs", {0}},
         {"alpc", "alpc", EVENT_TRACE_FLAG_ALPC, "local procedure calls", {0x1A21, 0x1A22}},
-        {"splitio", "splitio", EVENT_TRACE_FLAG_SPLIT_IO, "volumes split requests", {0x0120}},
+        {"splitio", "splitio", EVENT_TRACE_FLAG_SPLIT_IO, "volumes split requests", {0x1B20}},
         {"driver", "driver", EVENT_TRACE_FLAG_DRIVER, "drivers' calls", {0x0122, 0x0123}},
         {"profile", "sampledprofile", EVENT_TRACE_FLAG_PROFILE, "where CPUs are, sampled",
                 {0x0F2E}},
@@ -369,6 +381,21 @@ void EtwKernelGroups(
     }
 }
 
+/* Has no effect if the account does not have the privilege: the call that requires it fails then. */
+static void enablePrivilege(const wchar_t *name)
+{
+    TOKEN_PRIVILEGES privileges = {
+            .PrivilegeCount = 1, .Privileges[0].Attributes = SE_PRIVILEGE_ENABLED};
+    HANDLE token;
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &token)) {
+        return;
+    }
+    if (LookupPrivilegeValueW(NULL, name, &privileges.Privileges[0].Luid)) {
+        AdjustTokenPrivileges(token, FALSE, &privileges, 0, NULL, NULL);
+    }
+    CloseHandle(token);
+}
+
 /*
  * Set the flags of a kernel logger: through the properties for the NT Kernel Logger, for others as
  * the first of eight masks.
@@ -377,27 +404,67 @@ static ULONG setFlags(const char *name, TRACEHANDLE handle, SystemProperties *s,
 {
     const SystemLazy *lazy = SystemLazyGet();
     ULONG masks[8] = {flags};
+    if (flags != 0) {
+        /* Many kernel events lack their process or thread; those of these groups identify them. */
+        masks[0] = flags |= EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_THREAD;
+    }
     if (_stricmp(name, "NT Kernel Logger") != 0 && lazy->traceSetInformation != NULL) {
         return lazy->traceSetInformation(
                 handle, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
     }
-    s->p.EnableFlags = flags;
+    s->p.EnableFlags = flags != 0 ? flags : EVENT_TRACE_FLAG_NO_SYSCONFIG;
     s->p.LogFileNameOffset = 0; /* a name would start a new file */
     return SystemControl(name, s, EVENT_TRACE_CONTROL_UPDATE);
+}
+
+/*
+ * The groups whose events have stacks, of each kernel logger that this process has enabled: a call
+ * of Windows replaces the earlier list, which cannot be queried.
+ */
+static struct {
+    TRACEHANDLE handle; /* 0: free */
+    uint32_t groups;    /* by their place in the table */
+} stacked[16];
+static int nextStacked;
+static SRWLOCK stackedLock = SRWLOCK_INIT;
+_Static_assert(GROUPS <= 32, "a bit for each group");
+
+static uint32_t addStacked(TRACEHANDLE handle, uint32_t groups_)
+{
+    AcquireSRWLockExclusive(&stackedLock);
+    int at = 0;
+    while (at < 16 && stacked[at].handle != handle) {
+        at++;
+    }
+    if (at == 16) { /* at most 8 kernel loggers run */
+        at = nextStacked++ % 16;
+        stacked[at].handle = handle;
+        stacked[at].groups = 0;
+    }
+    stacked[at].groups |= groups_;
+    uint32_t all = stacked[at].groups;
+    ReleaseSRWLockExclusive(&stackedLock);
+    return all;
 }
 
 static ULONG setStacks(TRACEHANDLE handle, const EtwKernelEnable *request)
 {
     CLASSIC_EVENT_ID ids[MAX_STACK_EVENTS] = {0};
+    uint32_t wanted = 0;
     int count = 0;
     if (SystemLazyGet()->traceSetInformation == NULL) {
         return ERROR_NOT_SUPPORTED;
     }
     for (int i = 0; i < request->groupCount; i++) {
-        const Group *g = groupOf(request->groups[i]);
-        for (int h = 0; h < 8 && g->hooks[h] != 0 && count < MAX_STACK_EVENTS; h++) {
-            memcpy(&ids[count].EventGuid, EtlGroupGuid(g->hooks[h]), sizeof ids->EventGuid);
-            ids[count++].Type = (UCHAR)g->hooks[h];
+        wanted |= 1u << (groupOf(request->groups[i]) - groups);
+    }
+    wanted = addStacked(handle, wanted);
+    for (int i = 0; i < GROUPS; i++) {
+        for (int h = 0; wanted >> i & 1 && h < 8 && groups[i].hooks[h] != 0; h++) {
+            uint16_t hook = groups[i].hooks[h];
+            /* Events are named by the class of their group, which is not always their own. */
+            memcpy(&ids[count].EventGuid, EtlGroupGuid(hook & 0xFF00), sizeof ids->EventGuid);
+            ids[count++].Type = (UCHAR)hook;
         }
     }
     return SystemLazyGet()->traceSetInformation(
@@ -450,12 +517,17 @@ EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *request, E
     if (status != ETW_OK) {
         return status;
     }
-    ULONG code = request->interval != 0 ? setInterval(request->interval) : ERROR_SUCCESS;
-    if (code == ERROR_SUCCESS) {
-        code = setFlags(name, handle, &s, s.p.EnableFlags | flags);
+    enablePrivilege(L"SeDebugPrivilege");
+    if (flags & EVENT_TRACE_FLAG_PROFILE || request->interval != 0) {
+        enablePrivilege(L"SeSystemProfilePrivilege");
     }
+    ULONG code = request->interval != 0 ? setInterval(request->interval) : ERROR_SUCCESS;
     if (code == ERROR_SUCCESS && request->stacks) {
-        code = setStacks(handle, request);
+        code = setStacks(handle, request); /* first, so that no event lacks its stack */
+    }
+    if (code == ERROR_SUCCESS) {
+        ULONG now = s.p.EnableFlags & ~(ULONG)EVENT_TRACE_FLAG_NO_SYSCONFIG;
+        code = setFlags(name, handle, &s, now | flags);
     }
     return code == ERROR_SUCCESS ? ETW_OK
                                  : SystemFail(err, code, "enable kernel events in session", name);

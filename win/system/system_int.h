@@ -48,6 +48,7 @@ typedef struct SystemLazy {
 } SystemLazy;
 
 const SystemLazy *SystemLazyGet(void);
+ULONG SystemBuild(void); /* of Windows; 0: unknown */
 /* Why the system's tracing functions do not work (Wine's do nothing); NULL: they work. */
 const char *SystemUnusable(void);
 

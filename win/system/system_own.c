@@ -7,7 +7,7 @@
  */
 #include "win/system/system_int.h"
 
-enum { OWN = 64 };
+enum { OWN = 256 };
 
 typedef struct Slot {
     wchar_t name[SYSTEM_MAX_NAME];

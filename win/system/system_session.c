@@ -9,7 +9,13 @@
 #include "win/system/system_int.h"
 #include <stdio.h>
 
-enum { MAX_SESSIONS = 64, DEFAULT_KB = 64, BUILD_1703 = 15063 };
+enum {
+    USUAL_SESSIONS = 64, /* more, if the registry has EtwMaxLoggers */
+    DEFAULT_KB =
+            256, /* as the embedded engine: a script writes much in the second before a flush */
+    DEFAULT_BUFFERS = 128,
+    BUILD_1703 = 15063
+};
 #define KERNEL_LOGGER "NT Kernel Logger"
 
 /* ---- Names and errors ------------------------------------------------------------------------ */
@@ -28,6 +34,9 @@ static const char *remedyOf(ULONG code)
         return " (run this as administrator, or as a member of the group \"Performance Log "
                "Users\"; \"-engine embedded\" needs neither; the file's directory must be "
                "writable)";
+    case ERROR_PRIVILEGE_NOT_HELD:
+        return " (the group profile requires the right \"Profile system performance\", "
+               "SeSystemProfilePrivilege: run this as administrator)";
     case ERROR_ALREADY_EXISTS:
         return " (it runs already, or its file is another session's: \"etw sessions\" lists them, "
                "\"etw stop\" ends one; or take another name)";
@@ -37,7 +46,8 @@ static const char *remedyOf(ULONG code)
         return " (its name or its file's path is too long, or the file's size does not fit its "
                "mode)";
     case ERROR_NO_SYSTEM_RESOURCES:
-        return " (too many sessions: 64 may run, 8 of them with kernel events, 8 private ones in a "
+        return " (too many sessions: 64 may run, if the registry's EtwMaxLoggers does not say "
+               "otherwise, 8 of them with kernel events, 8 private ones in a "
                "process, and 8 may listen to one provider; stop one)";
     case ERROR_INVALID_PARAMETER:
         return " (Windows refuses these options together)";
@@ -301,7 +311,7 @@ static ULONG modeBits(const EtwSessionConfig *c)
             EVENT_TRACE_BUFFERING_MODE};
     ULONG mode = c->file != NULL || c->mode == ETW_FILE_MEMORY ? bits[c->mode] : 0;
     return mode | (c->realtime ? EVENT_TRACE_REAL_TIME_MODE : 0u) | privateBits(c) |
-           (c->flushMs % 1000 != 0 ? SYSTEM_MODE_USE_MS_FLUSH_TIMER : 0u);
+           (c->flushMs % 1000 != 0 ? SYSTEM_MODE_USE_MS_FLUSH_TIMER : 0u) | c->logMode;
 }
 
 static ULONG flushOf(uint32_t flushMs)
@@ -312,19 +322,24 @@ static ULONG flushOf(uint32_t flushMs)
 static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
 {
     EVENT_TRACE_PROPERTIES_V2 *p = &s->p;
-    p->Wnode.ClientContext = 1; /* QueryPerformanceCounter */
+    p->Wnode.ClientContext = c->clock != 0 ? c->clock : c->mode == ETW_FILE_APPEND ? 2 : 1;
     p->BufferSize = c->bufferKB != 0 ? c->bufferKB : DEFAULT_KB;
-    p->MinimumBuffers = c->minBuffers;
-    p->MaximumBuffers = c->maxBuffers;
+    p->MaximumBuffers = c->maxBuffers != 0 ? c->maxBuffers : DEFAULT_BUFFERS;
+    /* A session in memory never has more than its minimum. */
+    p->MinimumBuffers = c->mode == ETW_FILE_MEMORY ? p->MaximumBuffers : c->minBuffers;
     p->MaximumFileSize = c->maxMB;
     p->LogFileMode = modeBits(c);
     p->FlushTimer = c->flushMs != 0 ? flushOf(c->flushMs) : 1;
+    if (c->guid != NULL) {
+        memcpy(&p->Wnode.Guid, c->guid->bytes, sizeof p->Wnode.Guid);
+    }
     if (privateGuid(c) != NULL) {
         p->Wnode.Guid = *privateGuid(c);
     }
     if (_stricmp(c->name, KERNEL_LOGGER) == 0) {
         p->Wnode.Guid = (GUID){0x9e814aad, 0x3204, 0x11d2,
                 {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}; /* SystemTraceControlGuid */
+        p->EnableFlags = EVENT_TRACE_FLAG_NO_SYSCONFIG; /* no events yet; 0 is not accepted */
     } else if (c->kernelLogger) {
         p->LogFileMode |= EVENT_TRACE_SYSTEM_LOGGER_MODE;
     }
@@ -333,12 +348,11 @@ static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
     }
 }
 
-/* Older versions would ignore the filters and apply the session to all processes. */
-static bool supportsFilters(void)
+ULONG SystemBuild(void)
 {
     OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof v};
-    return SystemLazyGet()->rtlGetVersion != NULL && SystemLazyGet()->rtlGetVersion(&v) == 0 &&
-           v.dwBuildNumber >= BUILD_1703;
+    bool known = SystemLazyGet()->rtlGetVersion != NULL && SystemLazyGet()->rtlGetVersion(&v) == 0;
+    return known ? v.dwBuildNumber : 0;
 }
 
 static SystemOwn ownOf(const EtwSessionConfig *c)
@@ -364,7 +378,8 @@ static EtwStatus startOwn(
     wchar_t name[SYSTEM_MAX_NAME];
     EVENT_FILTER_DESCRIPTOR filters[2];
     ULONG count = SystemScopeFilters(&own->scope, filters);
-    if (count > 0 && !supportsFilters()) {
+    /* Older versions would ignore the filters and apply the session to all processes. */
+    if (count > 0 && SystemBuild() < BUILD_1703) {
         return SystemUnsupported(
                 err, "private sessions in chosen processes", "Windows 10, version 1703");
     }
@@ -499,6 +514,10 @@ static EtwStatus systemUpdate(
     if (c->maxBuffers != 0) {
         s.p.MaximumBuffers = c->maxBuffers;
     }
+    if (c->realtimeChange) {
+        s.p.LogFileMode &= ~(ULONG)EVENT_TRACE_REAL_TIME_MODE;
+        s.p.LogFileMode |= c->realtime ? EVENT_TRACE_REAL_TIME_MODE : 0u;
+    }
     code = SystemControl(name, &s, EVENT_TRACE_CONTROL_UPDATE);
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "update session", name);
@@ -506,20 +525,33 @@ static EtwStatus systemUpdate(
     return info != NULL ? systemQuery(name, info, err) : ETW_OK;
 }
 
-static void systemList(EtwSessionVisit *visit, void *ctx)
+/* The sessions that fit into so many places; EtwFree. *countPtr: those that run. */
+static SystemProperties *queryAll(ULONG places, ULONG *countPtr, ULONG *codePtr)
 {
-    SystemProperties *all = EtwAlloc(MAX_SESSIONS * sizeof *all);
-    EVENT_TRACE_PROPERTIES *each[MAX_SESSIONS];
-    EtwSessionInfo info;
-    ULONG count = 0;
-    for (int i = 0; i < MAX_SESSIONS; i++) {
+    SystemProperties *all = EtwAlloc(places * sizeof *all);
+    EVENT_TRACE_PROPERTIES **each = EtwAlloc(places * sizeof *each);
+    for (ULONG i = 0; i < places; i++) {
         SystemPropertiesInit(&all[i]);
         each[i] = plain(&all[i]);
     }
-    ULONG code = QueryAllTracesW(each, MAX_SESSIONS, &count);
-    /* If more sessions run, those that fit are listed. */
-    count = code == ERROR_SUCCESS ? count : code == ERROR_MORE_DATA ? MAX_SESSIONS : 0;
-    for (ULONG i = 0; i < count && i < MAX_SESSIONS; i++) {
+    *codePtr = QueryAllTracesW(each, places, countPtr);
+    EtwFree(each);
+    return all;
+}
+
+static void systemList(EtwSessionVisit *visit, void *ctx)
+{
+    EtwSessionInfo info;
+    ULONG places = USUAL_SESSIONS, count = 0, code;
+    SystemProperties *all = queryAll(places, &count, &code);
+    if (code == ERROR_MORE_DATA) {
+        EtwFree(all);
+        places = count;
+        all = queryAll(places, &count, &code);
+    }
+    /* If still more sessions run, those that fit are listed. */
+    count = code == ERROR_SUCCESS ? count : code == ERROR_MORE_DATA ? places : 0;
+    for (ULONG i = 0; i < count && i < places; i++) {
         fillInfo(&all[i], "running", &info);
         if (!visit(ctx, &info)) {
             break;

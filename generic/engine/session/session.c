@@ -143,6 +143,10 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                 "-inprocess is for the engine \"system\": the embedded one needs no privilege "
                 "anyway");
     }
+    if (c->clock != 0 || c->logMode != 0 || c->guid != NULL) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
+                "-clock, -logmode and -guid are for the engine \"system\"");
+    }
     if (c->privateOf != NULL || c->pidCount != 0 || c->executables != NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
                 "-private, -pids and -executables are for the engine \"system\": here say -pids "
@@ -696,6 +700,15 @@ EtwStatus SessionUpdate(EtwSession *s, const EtwSessionConfig *changes, EtwError
     if (changes->file != NULL && h->overwrite) {
         return EtwFail(err, ETW_E_ARG, "FILE", s->name,
                 "session \"%s\" is in memory: use \"etw snapshot\"", s->name);
+    }
+    if (changes->realtimeChange && !changes->realtime && h->mode != ETW_FILE_MEMORY &&
+            h->file[0] == '\0') {
+        return EtwFail(err, ETW_E_ARG, "FILE", s->name,
+                "session \"%s\" has no file: without live consumers it would keep no events",
+                s->name);
+    }
+    if (changes->realtimeChange) {
+        h->realtime = changes->realtime;
     }
     if (changes->maxMB != 0 && s->fileConfig.maxMB != changes->maxMB) {
         s->fileConfig.maxMB = changes->maxMB;

@@ -114,6 +114,7 @@ static EtwStatus fill(RingRequest *q, const ControlRequest *r, EtwError *err)
     q->flushMs = r->changes ? r->changes->flushMs : 0;
     q->maxBuffers = r->changes ? r->changes->maxBuffers : 0;
     q->maxMB = r->changes ? r->changes->maxMB : 0;
+    q->realtime = r->changes && r->changes->realtimeChange ? 1u + r->changes->realtime : 0;
     if (path != NULL) {
         /* the owner's directory may differ */
         EtwStatus status = OsNeedFullPath(path, q->text, sizeof q->text, err);
@@ -255,7 +256,9 @@ static EtwStatus serveUpdate(EtwSession *s, const RingRequest *q, const char *te
     EtwSessionConfig changes = {.file = *text ? text : NULL,
             .flushMs = q->flushMs,
             .maxBuffers = q->maxBuffers,
-            .maxMB = q->maxMB};
+            .maxMB = q->maxMB,
+            .realtimeChange = q->realtime != 0,
+            .realtime = q->realtime == 2};
     return SessionUpdate(s, &changes, err);
 }
 

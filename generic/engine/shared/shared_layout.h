@@ -132,6 +132,7 @@ typedef struct RingRequest {
     _Atomic uint64_t state; /* the requesting process's key << 32 | REQUEST_* */
     uint32_t verb;          /* ControlVerb */
     uint32_t flushMs, maxBuffers, maxMB;
+    uint32_t realtime; /* 0: no change; 1: off, 2: on */
     uint32_t allPids, stacks, interval, groupCount;
     uint32_t pidCount;
     uint32_t pids[REQUEST_PIDS];

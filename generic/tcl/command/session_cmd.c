@@ -13,6 +13,14 @@
 /* In the order of EtwFileMode. */
 static const char *const modeNames[] = {
         "sequential", "circular", "append", "newfile", "memory", NULL};
+/* In the order of EVENT_TRACE_PROPERTIES.Wnode.ClientContext. */
+static const char *const clockNames[] = {"auto", "qpc", "system", "cycle", NULL};
+/* Modes of Windows' sessions (EVENT_TRACE_*_MODE of evntrace.h), in the order of their bits below. */
+static const char *const logModeNames[] = {"compressed", "globalsequence", "independent",
+        "localsequence", "nocpubuffers", "paged", "persistonhybridshutdown", "preallocate",
+        "secure", "stoponhybridshutdown", NULL};
+static const uint32_t logModeBits[] = {0x04000000, 0x00004000, 0x08000000, 0x00008000, 0x10000000,
+        0x01000000, 0x00800000, 0x00000020, 0x00000080, 0x00400000};
 /* In the order of EtwEngine. */
 static const char *const engineNames[] = {"auto", "embedded", "system", NULL};
 
@@ -25,6 +33,8 @@ typedef struct StartOptions {
     int engine;
     int kernelLogger;
     int detached;
+    int clock;
+    Tcl_Obj *logMode, *guid;
     Tcl_Obj *inProcess, *private, *pids, *executables;
     Tcl_WideInt bufferKB;
     int flushMs;
@@ -35,13 +45,16 @@ typedef struct StartOptions {
 static const EtwOption startOptions[] = {
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-buffersize", ETW_OPT_SIZE, AT(bufferKB), 4, 1024, 1024, NULL},
+        {"-clock", ETW_OPT_ENUM, AT(clock), 0, 0, 0, clockNames},
         {"-detached", ETW_OPT_BOOL, AT(detached), 0, 0, 0, NULL},
         {"-engine", ETW_OPT_ENUM, AT(engine), 0, 0, 0, engineNames},
         {"-executables", ETW_OPT_LIST, AT(executables), 0, 0, 0, NULL},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
+        {"-guid", ETW_OPT_OBJ, AT(guid), 0, 0, 0, NULL},
         {"-inprocess", ETW_OPT_OBJ, AT(inProcess), 0, 0, 0, NULL},
         {"-kernellogger", ETW_OPT_BOOL, AT(kernelLogger), 0, 0, 0, NULL},
+        {"-logmode", ETW_OPT_LIST, AT(logMode), 0, 0, 0, NULL},
         {"-lossless", ETW_OPT_BOOL, AT(lossless), 0, 0, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
         {"-mode", ETW_OPT_ENUM, AT(mode), 0, 0, 0, modeNames},
@@ -55,6 +68,7 @@ static const EtwOption updateOptions[] = {
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
+        {"-realtime", ETW_OPT_BOOL, AT(realtime), 0, 0, 0, NULL},
         ETW_OPTION_END,
 };
 #undef AT
@@ -246,16 +260,50 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
             use.by.name, (unsigned long)use.by.ownerPid, use.by.file, use.by.name);
 }
 
-/* Data that the configuration of a private session points to. */
+/* Data that the configuration of a session of Windows' engine points to. */
 typedef struct PrivateData {
+    EtwGuid guid;
     EtwProviderRef inProcess, other;
     uint32_t pids[ETW_MAX_PIDS];
     Tcl_DString executables;
 } PrivateData;
 
+static int fillLogMode(Tcl_Interp *interp, const StartOptions *options, EtwSessionConfig *config,
+        PrivateData *data)
+{
+    Tcl_Obj **words;
+    Tcl_Size count = 0;
+    int index;
+
+    config->clock = (uint32_t)options->clock;
+    if (options->guid != NULL) {
+        if (!EtwGuidParse(Tcl_GetString(options->guid), &data->guid)) {
+            return EtwTclFail(interp, ETW_E_ARG, "GUID", Tcl_GetString(options->guid),
+                    "expected a GUID for \"-guid\" but got \"%.100s\"",
+                    Tcl_GetString(options->guid));
+        }
+        config->guid = &data->guid;
+    }
+    if (options->logMode != NULL &&
+            Tcl_ListObjGetElements(interp, options->logMode, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        if (Tcl_GetIndexFromObj(interp, words[i], logModeNames, "mode", TCL_EXACT, &index) !=
+                TCL_OK) {
+            return TCL_ERROR;
+        }
+        config->logMode |= logModeBits[index];
+    }
+    return TCL_OK;
+}
+
 static int fillPrivate(
         EtwInterp *ctx, const StartOptions *options, EtwSessionConfig *config, PrivateData *data)
 {
+    if (fillLogMode(ctx->interp, options, config, data) != TCL_OK) {
+        return TCL_ERROR;
+    }
     if (options->inProcess != NULL) {
         config->inProcess = &data->inProcess.guid;
         if (EtwResolveProvider(ctx, options->inProcess, &data->inProcess) != TCL_OK) {
@@ -331,7 +379,7 @@ int EtwStartCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const o
 
 int EtwUpdateCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
-    StartOptions options = {0};
+    StartOptions options = {.realtime = -1}; /* no change */
     EtwSessionConfig changes = {0};
     EtwSessionInfo info;
     EtwError err = {0};
@@ -349,6 +397,8 @@ int EtwUpdateCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
     Tcl_DStringInit(&name);
     Tcl_DStringInit(&path);
     result = fillConfig(interp, &options, &changes, &path);
+    changes.realtimeChange = options.realtime >= 0;
+    changes.realtime = options.realtime > 0;
     if (result == TCL_OK) {
         changes.name = EtwUtf8Of(objv[1], &name, NULL);
         result = checkFile(interp, &changes, options.file);

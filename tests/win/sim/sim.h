@@ -10,9 +10,10 @@
  *	session's own lock guards its buffers. The order is simLock, then a session's. Callbacks of
  *	providers and consumers are called with neither.
  *
- *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users, see SimMayControl;
- *	ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c; ETWSIM_BUILD, see
- *	lazy_simulated.c; ETWSIM_SERVE, ETWSIM_CONTROL, see sim_remote.c.
+ *	Switches are environment variables: ETWSIM_PRIVILEGE=none|users|noprofile, see SimMayControl and
+ *	SimMayProfile; ETWSIM_PROVIDER, see sim_manifest.c; ETWSIM_TDH, see sim_tdh.c; ETWSIM_BUILD, see
+ *	SimBuild and lazy_simulated.c; ETWSIM_LOGGERS, see SimMaxSessions; ETWSIM_SERVE, ETWSIM_CONTROL, see
+ *	sim_remote.c.
  */
 #ifndef ETW_TESTS_WIN_SIM_H
 #define ETW_TESTS_WIN_SIM_H
@@ -23,7 +24,7 @@
 #include "event/event.h"
 
 enum {
-    SIM_SESSIONS = 64,
+    SIM_SESSIONS = 256, /* places; see SimMaxSessions */
     SIM_SYSTEM_LOGGERS = 8,
     SIM_PRIVATE_LOGGERS = 8,
     SIM_ENABLES = 8,
@@ -119,6 +120,16 @@ TRACEHANDLE SimSessionHandle(const SimSession *session);
 /* Sessions may be controlled: ETWSIM_PRIVILEGE unset; `users` (Performance Log Users): all but
  * the kernel logger; `none`: no. */
 bool SimMayControl(bool kernelLogger);
+/*
+ * Sampling the CPUs requires SeSystemProfilePrivilege, enabled in the token of the caller
+ * (TRACE_PROFILE_INTERVAL, NtSetSystemInformation; PerfView's TraceEventSession.cs enables it before it
+ * starts). ETWSIM_PRIVILEGE=noprofile: this user does not have it.
+ */
+bool SimMayProfile(void);
+/* The build of Windows: ETWSIM_BUILD; 19045 otherwise. */
+ULONG SimBuild(void);
+/* Sessions that may run: 64, or the value EtwMaxLoggers of the registry (32 to 256): ETWSIM_LOGGERS. */
+ULONG SimMaxSessions(void);
 
 /* End a session; false: somebody else is at it. What it pointed to stays until the last release. */
 bool SimSessionStop(SimSession *session);

@@ -63,8 +63,9 @@ static ULONG TakeParameters(SimEnable *e, const ENABLE_TRACE_PARAMETERS *p)
     if (p == NULL) {
         return ERROR_SUCCESS;
     }
+    /* ENABLE_TRACE_PARAMETERS, Version: 2 from Windows 8.1 on. */
     if (p->Version != ENABLE_TRACE_PARAMETERS_VERSION &&
-            p->Version != ENABLE_TRACE_PARAMETERS_VERSION_2) {
+            (p->Version != ENABLE_TRACE_PARAMETERS_VERSION_2 || SimBuild() < 9600)) {
         return ERROR_INVALID_PARAMETER;
     }
     ULONG count = p->Version == ENABLE_TRACE_PARAMETERS_VERSION ? p->EnableFilterDesc != NULL

@@ -44,6 +44,9 @@ static ULONG SetMasks(SimSession *s, const void *data, ULONG size, ULONG *addedP
     if (size == 0 || size > sizeof s->groupMasks || size % sizeof(ULONG) != 0) {
         return ERROR_BAD_LENGTH;
     }
+    if (*(const ULONG *)data & EVENT_TRACE_FLAG_PROFILE && !SimMayProfile()) {
+        return ERROR_PRIVILEGE_NOT_HELD;
+    }
     memset(s->groupMasks, 0, sizeof s->groupMasks);
     memcpy(s->groupMasks, data, size);
     *addedPtr = s->groupMasks[0] & ~s->enableFlags;
@@ -61,7 +64,9 @@ ULONG WINAPI TraceSetInformation(TRACEHANDLE handle, TRACE_INFO_CLASS class, PVO
     AcquireSRWLockExclusive(&simLock);
     SimSession *s = SimSessionFind(handle, NULL);
     if (class == TraceSampledProfileIntervalInfo) {
-        error = size == sizeof profile ? ERROR_SUCCESS : ERROR_BAD_LENGTH;
+        error = size != sizeof profile ? ERROR_BAD_LENGTH
+                : !SimMayProfile()     ? ERROR_PRIVILEGE_NOT_HELD
+                                       : ERROR_SUCCESS;
         if (error == ERROR_SUCCESS) {
             memcpy(&profile, data, sizeof profile);
         }
@@ -86,7 +91,7 @@ ULONG WINAPI TraceSetInformation(TRACEHANDLE handle, TRACE_INFO_CLASS class, PVO
 ULONG WINAPI TraceQueryInformation(
         TRACEHANDLE handle, TRACE_INFO_CLASS class, PVOID out, ULONG capacity, PULONG returned)
 {
-    static const ULONG maxLoggers = SIM_SESSIONS;
+    ULONG maxLoggers = SimMaxSessions();
     static const TRACE_VERSION_INFO version = {1, 0};
     ULONG error = ERROR_NOT_SUPPORTED;
     SimInit();

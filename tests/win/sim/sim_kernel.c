@@ -39,7 +39,9 @@ static const KernelEvent table[] = {
         {EVENT_TRACE_FLAG_PROCESS, 0x03, 2, 4, false, PROCESS_FIELDS},
         {EVENT_TRACE_FLAG_THREAD, 0x05, 1, 3, false, THREAD_FIELDS},
         {EVENT_TRACE_FLAG_THREAD, 0x05, 2, 3, false, THREAD_FIELDS},
-        {EVENT_TRACE_FLAG_IMAGE_LOAD, 0x14, 10, 3, false, IMAGE_FIELDS},
+        /* The hook of an older class: stacks are asked for with Process' GUID (PerfView's
+         * SetStackTraceIds), the event has Image's. */
+        {EVENT_TRACE_FLAG_IMAGE_LOAD, 0x03, 10, 3, false, IMAGE_FIELDS},
         {EVENT_TRACE_FLAG_CSWITCH, 0x05, 36, 4, true, "u4712 u0 b8 b0 b0 b0 b0 b0 b0 b0 u1 u0"},
         {EVENT_TRACE_FLAG_DISPATCHER, 0x05, 50, 2, true, "u4712 b1 b0 b0 b0"},
         {EVENT_TRACE_FLAG_DISK_IO, 0x01, 10, 3, false, DISK_FIELDS},
@@ -58,6 +60,8 @@ static const KernelEvent table[] = {
         {EVENT_TRACE_FLAG_NETWORK_TCPIP, 0x08, 10, 2, false, TCP_FIELDS " u0 p0x11"},
         {EVENT_TRACE_FLAG_REGISTRY, 0x09, 11, 2, false,
                 "U1000 u0 u0 p0xffffc00033330000 wSOFTWARE\\Sim"},
+        {EVENT_TRACE_FLAG_SPLIT_IO, 0x1B, 32, 2, false, "p0xffffe00055550000 p0xffffe00066660000"},
+        {EVENT_TRACE_FLAG_PROFILE, 0x0F, 46, 2, true, "p0x7ff600001020 u4712 u1"},
 };
 static const KernelEvent runs[2][2] = {
         {{EVENT_TRACE_FLAG_PROCESS, 0x03, 3, 4, false, PROCESS_FIELDS},
@@ -155,7 +159,7 @@ static void Put(SimSession *s, uint16_t hook, uint8_t version, bool perf, const 
 
 static bool WantsStack(const SimSession *s, uint16_t hook)
 {
-    const EtwGuid *class = EtlGroupGuid(hook);
+    const EtwGuid *class = EtlGroupGuid(hook & 0xFF00); /* the group's own */
     for (ULONG i = 0; i < s->stackEventCount; i++) {
         if (memcmp(&s->stackEvents[i].EventGuid, class, sizeof *class) == 0 &&
                 s->stackEvents[i].Type == (hook & 0xFF)) {

@@ -78,7 +78,9 @@ static void CloseCurrent(SimSession *s)
 static SimBuffer *NextBuffer(SimSession *s)
 {
     SimBuffer *b = SimQueueTake(&s->free);
-    if (b == NULL && s->buffers < s->maxBuffers) {
+    /* "In buffering mode the memory is MinimumBuffers x BufferSize" (Logging Mode Constants): it does not grow. */
+    if (b == NULL &&
+            s->buffers < (s->mode & EVENT_TRACE_BUFFERING_MODE ? s->minBuffers : s->maxBuffers)) {
         b = EtwAlloc(sizeof *b + BufferCapacity(s));
         s->buffers++;
     }

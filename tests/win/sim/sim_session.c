@@ -153,11 +153,19 @@ static ULONG CheckStart(
         return error;
     }
     if (handlePtr == NULL || name == NULL || name[0] == 0 || wcslen(name) > SIM_NAME ||
-            p->LoggerNameOffset == 0 || !(p->Wnode.Flags & WNODE_FLAG_TRACED_GUID) ||
-            p->Wnode.ClientContext > 3 || p->BufferSize > MAX_BUFFER_KB) {
+            p->LoggerNameOffset == 0 || p->Wnode.ClientContext > 3 ||
+            p->BufferSize > MAX_BUFFER_KB) {
         return ERROR_INVALID_PARAMETER;
     }
     if (SimGuidEqual(&p->Wnode.Guid, &SystemTraceControlGuid) && !IsKernelName(name)) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    /* WNODE_HEADER, ClientContext: a file is appended to with system time alone. */
+    if (p->LogFileMode & EVENT_TRACE_FILE_MODE_APPEND && p->Wnode.ClientContext != 2) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    /* "Configuring and Starting the NT Kernel Logger Session": EnableFlags says which events. */
+    if (IsKernelName(name) && p->EnableFlags == 0) {
         return ERROR_INVALID_PARAMETER;
     }
     if (wcslen(name) + 1 > Capacity(p, p->LoggerNameOffset, p->LogFileNameOffset)) {
@@ -244,6 +252,7 @@ static SimSession *NewSession(LPCWSTR name, const EVENT_TRACE_PROPERTIES *p, con
 static ULONG Place(SimSession *s)
 {
     int free = 0, systems = 0, privates = 0;
+    ULONG all = 0;
     bool private = (s->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE) != 0;
     for (int id = SIM_SESSIONS; id > 0; id--) {
         const SimSession *other = simSessions[id];
@@ -257,10 +266,11 @@ static ULONG Place(SimSession *s)
         if (s->file[0] != 0 && _wcsicmp(other->file, s->file) == 0) {
             return ERROR_BAD_PATHNAME;
         }
+        all++;
         systems += other->system;
         privates += (other->mode & EVENT_TRACE_PRIVATE_LOGGER_MODE) != 0;
     }
-    if (free == 0 || (s->system && systems >= SIM_SYSTEM_LOGGERS) ||
+    if (free == 0 || all >= SimMaxSessions() || (s->system && systems >= SIM_SYSTEM_LOGGERS) ||
             (private && privates >= SIM_PRIVATE_LOGGERS)) {
         return ERROR_NO_SYSTEM_RESOURCES;
     }
@@ -298,6 +308,9 @@ ULONG WINAPI StartTraceW(PTRACEHANDLE handlePtr, LPCWSTR name, PEVENT_TRACE_PROP
     if (error == ERROR_SUCCESS && !(p->LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE) &&
             !SimMayControl(IsKernelName(name))) {
         error = ERROR_ACCESS_DENIED;
+    }
+    if (error == ERROR_SUCCESS && p->EnableFlags & EVENT_TRACE_FLAG_PROFILE && !SimMayProfile()) {
+        error = ERROR_PRIVILEGE_NOT_HELD;
     }
     if (error == ERROR_SUCCESS && !PrivateReady(p)) {
         error = ERROR_WMI_INSTANCE_NOT_FOUND;
@@ -366,6 +379,10 @@ bool SimSessionStop(SimSession *session)
 static ULONG Update(SimSession *s, const EVENT_TRACE_PROPERTIES *p, const WCHAR *file)
 {
     ULONG error = ERROR_SUCCESS, added = 0;
+    if (s->system && p->EnableFlags & ~s->enableFlags & EVENT_TRACE_FLAG_PROFILE &&
+            !SimMayProfile()) {
+        return ERROR_PRIVILEGE_NOT_HELD;
+    }
     if (file[0] != 0) {
         error = _wcsicmp(file, s->file) == 0 ? ERROR_BAD_PATHNAME : SimLoggerSwitchFile(s, file);
     }
@@ -497,7 +514,7 @@ ULONG WINAPI QueryAllTracesW(PEVENT_TRACE_PROPERTIES *array, ULONG capacity, PUL
 {
     ULONG count = 0, error = ERROR_SUCCESS;
     SimInit();
-    if (array == NULL || countPtr == NULL || capacity == 0 || capacity > SIM_SESSIONS) {
+    if (array == NULL || countPtr == NULL || capacity == 0 || capacity > SimMaxSessions()) {
         return ERROR_INVALID_PARAMETER;
     }
     if (SimIsRemote()) {

@@ -74,10 +74,46 @@ bool SimMayControl(bool kernelLogger)
 {
     WCHAR value[16];
     DWORD length = GetEnvironmentVariableW(L"ETWSIM_PRIVILEGE", value, 16);
-    if (length == 0 || length >= 16) {
+    if (length == 0 || length >= 16 || wcscmp(value, L"noprofile") == 0) {
         return true;
     }
     return wcscmp(value, L"users") == 0 && !kernelLogger;
+}
+
+static ULONG NumberOf(const WCHAR *variable, ULONG otherwise)
+{
+    WCHAR value[16];
+    DWORD length = GetEnvironmentVariableW(variable, value, 16);
+    return length > 0 && length < 16 ? wcstoul(value, NULL, 10) : otherwise;
+}
+
+ULONG SimBuild(void)
+{
+    return NumberOf(L"ETWSIM_BUILD", 19045);
+}
+
+ULONG SimMaxSessions(void)
+{
+    ULONG most = NumberOf(L"ETWSIM_LOGGERS", 64);
+    return most < SIM_SESSIONS ? most : SIM_SESSIONS;
+}
+
+bool SimMayProfile(void)
+{
+    WCHAR value[16];
+    HANDLE token;
+    BOOL held = FALSE;
+    PRIVILEGE_SET set = {.PrivilegeCount = 1, .Control = PRIVILEGE_SET_ALL_NECESSARY};
+    DWORD length = GetEnvironmentVariableW(L"ETWSIM_PRIVILEGE", value, 16);
+    if ((length > 0 && length < 16 && wcscmp(value, L"noprofile") == 0) ||
+            !OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) {
+        return false;
+    }
+    if (LookupPrivilegeValueW(NULL, L"SeSystemProfilePrivilege", &set.Privilege[0].Luid)) {
+        PrivilegeCheck(token, &set, &held);
+    }
+    CloseHandle(token);
+    return held;
 }
 
 void WINAPI EtwSimReset(void)

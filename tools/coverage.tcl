@@ -3,7 +3,7 @@
 #	Reports which lines the tests execute: a table by room, and the functions of more than 15 lines that no test
 #	executes. Works in a copy of the tree (-work), built with gcov. Each test file runs by itself, so that the map names
 #	the test files of each line; tools/mutate.tcl uses that map. What is known of a test file is used again until
-#	the test file, a source that it executes or a file in tests/support changes.
+#	the test file, a source that it executes or a file of tests/support that it uses changes.
 #
 #	tclsh tools/coverage.tcl ?-work DIR? ?-jobs N? ?-kernel COMMAND? ?-room GLOBS? ?-tests GLOBS? ?-lines N?
 #
@@ -109,6 +109,24 @@ proc cover::Checksum {files} {
     return [lindex [exec sh -c "cd '$tree' && cat [join [lsort $files]] | cksum"] 0]
 }
 
+# The files of tests/support that a test file names, and those that these name.
+proc cover::SupportOf {file} {
+    variable tree
+    set found {}
+    set next [list $file]
+    while {[llength $next]} {
+        set next [lassign $next one]
+        set text [Read $tree/$one]
+        foreach name [glob -nocomplain -directory $tree/tests/support -tails *] {
+            if {[string first $name $text] >= 0 && "tests/support/$name" ni $found} {
+                lappend found tests/support/$name
+                lappend next tests/support/$name
+            }
+        }
+    }
+    return $found
+}
+
 # The checksums of all sources, as a dict.
 proc cover::SourceSums {} {
     variable tree
@@ -167,13 +185,12 @@ proc cover::MakeMap {work jobs kernel} {
     variable tree
     variable awk
     set sums [SourceSums]
-    set support [Checksum [lmap f [glob -directory $tree/tests/support -tails *] {string cat tests/support/ $f}]]
     file mkdir $work/map
     Write $work/map.awk $awk
     set commands {}
     foreach test [TestFiles] {
         lassign $test name kind file
-        set key $support.[Checksum [list $file]]
+        set key [Checksum [list $file {*}[SupportOf $file]]]
         set result $work/map/$name.$kind
         if {[IsCurrent $result $key $sums]} {
             continue

@@ -95,7 +95,7 @@ static void makeDir(void)
  * Set up the provider and its event, and a private directory unless the caller is a child that has
  * one.
  */
-static void setUp(bool child)
+CHECK_UNUSED static void setUp(bool child)
 {
     static const Etw_Field fields[] = {
             {"Thread", ETW_IN_UINT64, 0, 0, 0}, {"Number", ETW_IN_UINT64, 0, 0, 0}};

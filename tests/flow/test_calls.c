@@ -131,7 +131,7 @@ static void stopOf(int64_t us, const char *provider)
 static void describe(EtwText *out, const EtwCallNode *node)
 {
     size_t count;
-    const EtwCallNode **list = EtwCallChildren(node, &count);
+    const EtwCallNode **list = EtwCallChildren(NULL, node, &count, NULL);
     for (size_t i = 0; i < count; i++) {
         const EtwCallStats *s = &list[i]->stats;
         EtwTextPrintf(out, "%s%s", i > 0 ? " " : "", list[i]->row->name);
@@ -436,7 +436,7 @@ static void testByLine(void)
     CHECK_EQ(rowOf("/x/y.tcl:7")->stats.self, 60 * US);
     CHECK_EQ(rowOf("(no source)")->stats.self, 10 * US);
     size_t count;
-    EtwFree(EtwCallRows(calls, &count));
+    EtwFree(EtwCallRows(calls, &count, NULL));
     CHECK_EQ(count, 3); /* procs are no rows then */
     finish();
 }

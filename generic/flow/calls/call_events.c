@@ -8,6 +8,7 @@
 #include "flow/calls/call_tree_int.h"
 #include "semantics/semantics.h"
 #include "schema/model/linux_names.h"
+#include "base/unicode.h"
 #include <stdio.h>
 
 /* The cost class of the events of a schema. */
@@ -294,6 +295,14 @@ static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BL
     return size;
 }
 
+/* vwait, update, tkwait: its own time is idle. */
+static bool isLoop(const Values *v)
+{
+    size_t size;
+    const char *kind = EtwRoleText(v, ETW_ROLE_KIND, &size);
+    return size == 4 && memcmp(kind, "loop", 4) == 0;
+}
+
 static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
 {
     char capacity[CALL_BLOCK_NAME];
@@ -307,6 +316,7 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
     } else {
         enter.name = capacity;
         enter.nameSize = blockName(v, &enter, capacity);
+        enter.idle = isLoop(v);
     }
     CallThread *t = EtwCallThreadOf(c, event, true);
     switchIn(c, t, event->time);
@@ -318,15 +328,25 @@ static void takeEnter(Calls *c, const Values *v, const EtwEvent *event)
     }
 }
 
-/* Charge a transfer on a channel, such as "read sock5", with its duration. */
+/* A role's text, at most CALL_CHANNEL_NAME - 1 bytes of it. */
+static void copyText(char copy[CALL_CHANNEL_NAME], const Values *v, EtwRole role)
+{
+    size_t size;
+    const char *text = EtwRoleText(v, role, &size);
+    size = size < CALL_CHANNEL_NAME ? size : EtwUtf8Cut(text, CALL_CHANNEL_NAME - 1);
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+}
+
+/* Charge a transfer on a channel, such as "read config.txt", with its duration. */
 static void takeChannel(Calls *c, const Values *v, CallThread *t)
 {
-    char name[160];
-    size_t size[2];
-    const char *operation = EtwRoleText(v, ETW_ROLE_OPERATION, &size[0]);
-    const char *channel = EtwRoleText(v, ETW_ROLE_CHANNEL, &size[1]);
-    snprintf(name, sizeof name, "%.*s%s%.*s", (int)(size[0] < 20 ? size[0] : 20), operation,
-            size[1] > 0 ? " " : "", (int)(size[1] < 120 ? size[1] : 120), channel);
+    char name[CALL_CHANNEL_NAME + 30], operation[CALL_CHANNEL_NAME], channel[CALL_CHANNEL_NAME],
+            detail[CALL_CHANNEL_NAME];
+    copyText(operation, v, ETW_ROLE_OPERATION);
+    copyText(channel, v, ETW_ROLE_CHANNEL);
+    copyText(detail, v, ETW_ROLE_DETAIL);
+    EtwCallChannelName(c, t->pid, operation, channel, detail, name, sizeof name);
     EtwCallCharge(c, t,
             &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
                     .count = 1,
@@ -353,6 +373,7 @@ static void takeLine(Calls *c, const Values *v, const EtwEvent *event)
     CallThread *t = EtwCallThreadOf(c, event, false);
     if (t != NULL) {
         line.file = EtwRoleText(v, ETW_ROLE_FILE, &line.fileSize);
+        line.command = EtwRoleText(v, ETW_ROLE_COMMAND, &line.commandSize);
         switchIn(c, t, event->time);
         EtwCallLineAt(c, t, event->time, &line);
     }

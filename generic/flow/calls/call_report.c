@@ -11,51 +11,158 @@
 
 /* ---- Order ----------------------------------------------------------------------------------- */
 
-static int bySelf(const void *a, const void *b)
+static uint64_t sortKey(const EtwCallStats *s, const EtwCallRow *row, EtwCallSort sort)
 {
-    const EtwCallRow *x = *(const EtwCallRow *const *)a, *y = *(const EtwCallRow *const *)b;
-    if (x->stats.self != y->stats.self) {
-        return x->stats.self > y->stats.self ? -1 : 1;
+    switch (sort) {
+    case ETW_SORT_TOTAL:
+        return s->total;
+    case ETW_SORT_CALLS:
+        return s->calls;
+    case ETW_SORT_WAIT:
+        return EtwCostsWait(&s->own);
+    case ETW_SORT_ERRORS:
+        return s->errors;
+    case ETW_SORT_MIN:
+        return s->min;
+    case ETW_SORT_P50:
+        return row != NULL ? EtwCallTimeAt(row, 0.5) : s->total;
+    case ETW_SORT_P99:
+        return row != NULL ? EtwCallTimeAt(row, 0.99) : s->total;
+    case ETW_SORT_MAX:
+        return s->max;
+    case ETW_SORT_NAME:
+        return 0;
+    default:
+        return s->self;
     }
-    return strcmp(x->name, y->name);
 }
 
-const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr)
+/* What is sorted: rows, or nodes. */
+typedef struct Sorted {
+    const void *item;
+    const char *name;
+    uint64_t key;
+    int64_t start;
+    bool last;
+} Sorted;
+
+static int byKey(const void *a, const void *b)
 {
-    EtwText list = {0};
+    const Sorted *x = a, *y = b;
+    if (x->last != y->last) {
+        return x->last ? 1 : -1;
+    }
+    if (x->key != y->key) {
+        return x->key > y->key ? -1 : 1;
+    }
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* The items of *list, which is freed, in an array that the caller frees: at most `top`. */
+static void *takeSorted(EtwText *list, bool sort, size_t top, size_t *countPtr, size_t *hiddenPtr)
+{
+    size_t count = list->size / sizeof(Sorted);
+    const Sorted *sorted = (const Sorted *)(void *)list->data;
+    size_t shown = top > 0 && top < count ? top : count;
+    const void **items = EtwAlloc((shown + 1) * sizeof *items);
+    if (sort && count > 1) {
+        qsort(list->data, count, sizeof(Sorted), byKey);
+    }
+    for (size_t i = 0; i < shown; i++) {
+        items[i] = sorted[i].item;
+    }
+    EtwTextFree(list);
+    *countPtr = shown;
+    if (hiddenPtr != NULL) {
+        *hiddenPtr += count - shown;
+    }
+    return items;
+}
+
+static uint64_t sumSelf(const EtwCalls *calls, bool idle)
+{
+    uint64_t sum = 0;
     for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
-        if (row->profiled) {
-            EtwTextAdd(&list, &row, sizeof row);
-        }
+        sum += row->profiled && row->idle == idle ? row->stats.self : 0;
     }
-    *countPtr = list.size / sizeof(EtwCallRow *);
-    if (*countPtr > 0) {
-        qsort(list.data, *countPtr, sizeof(EtwCallRow *), bySelf);
-    }
-    return (const EtwCallRow **)(void *)list.data;
+    return sum;
 }
 
-static int byTotal(const void *a, const void *b)
+uint64_t EtwCallsWork(const EtwCalls *calls)
 {
-    const EtwCallNode *x = *(const EtwCallNode *const *)a, *y = *(const EtwCallNode *const *)b;
-    bool single = x->text != NULL;
-    if (!single && x->stats.total != y->stats.total) {
-        return x->stats.total > y->stats.total ? -1 : 1;
-    }
-    return x->start != y->start ? (x->start < y->start ? -1 : 1) : 0;
+    return sumSelf(calls, false);
 }
 
-const EtwCallNode **EtwCallChildren(const EtwCallNode *node, size_t *countPtr)
+uint64_t EtwCallsIdle(const EtwCalls *calls)
 {
+    return sumSelf(calls, true);
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+    return all > 0 ? 100.0 * (double)part / (double)all : 0;
+}
+
+const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr, size_t *hiddenPtr)
+{
+    const EtwCallsView *view = &calls->config.view;
+    uint64_t work = EtwCallsWork(calls);
     EtwText list = {0};
+    size_t hidden = 0;
+    for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
+        if (!row->profiled) {
+            continue;
+        }
+        if (view->min > 0 && percent(row->stats.self, work) < view->min) {
+            hidden++;
+            continue;
+        }
+        Sorted sorted = {.item = row,
+                .name = row->name,
+                .key = sortKey(&row->stats, row, view->sort),
+                .last = row->idle};
+        EtwTextAdd(&list, &sorted, sizeof sorted);
+    }
+    if (hiddenPtr != NULL) {
+        *hiddenPtr = hidden;
+    }
+    return takeSorted(&list, true, view->top, countPtr, hiddenPtr);
+}
+
+static const EtwCallNode *threadOf(const EtwCallNode *node)
+{
+    while (node->parent != NULL) {
+        node = node->parent;
+    }
+    return node;
+}
+
+const EtwCallNode **EtwCallChildren(
+        const EtwCalls *calls, const EtwCallNode *node, size_t *countPtr, size_t *hiddenPtr)
+{
+    static const EtwCallsView everything = {0};
+    const EtwCallsView *view = calls != NULL ? &calls->config.view : &everything;
+    EtwCallSort sort = view->sort == ETW_SORT_SELF ? ETW_SORT_TOTAL : view->sort;
+    uint64_t all = view->min > 0 ? threadOf(node)->stats.total : 0;
+    bool single = node->first != NULL && node->first->text != NULL;
+    EtwText list = {0};
+    size_t hidden = 0;
     for (const EtwCallNode *n = node->first; n != NULL; n = n->next) {
-        EtwTextAdd(&list, &n, sizeof n);
+        if ((view->depth > 0 && node->level >= view->depth) ||
+                (view->min > 0 && percent(n->stats.total, all) < view->min)) {
+            hidden++;
+            continue;
+        }
+        Sorted sorted = {.item = n,
+                .name = n->row->name,
+                .key = sortKey(&n->stats, NULL, sort),
+                .start = sort == ETW_SORT_NAME ? 0 : n->start};
+        EtwTextAdd(&list, &sorted, sizeof sorted);
     }
-    *countPtr = list.size / sizeof(EtwCallNode *);
-    if (*countPtr > 1 && node->first->text == NULL) {
-        qsort(list.data, *countPtr, sizeof(EtwCallNode *), byTotal);
+    if (hiddenPtr != NULL) {
+        *hiddenPtr = hidden;
     }
-    return (const EtwCallNode **)(void *)list.data;
+    return takeSorted(&list, !single, view->top, countPtr, hiddenPtr);
 }
 
 static int byTime(const void *a, const void *b)
@@ -125,23 +232,38 @@ static void addTime(EtwText *out, uint64_t ns)
     EtwColumnRight(out, from, 12);
 }
 
-/* Total and self time; each followed by its waiting time if waits are known. */
-static void addTimes(EtwText *out, const EtwCalls *calls, const EtwCallStats *s)
+static void addPercent(EtwText *out, double share)
+{
+    size_t from = out->size;
+    EtwTextPrintf(out, share > 0 && share < 0.05 ? "<0.1%%" : "%.1f%%", share);
+    EtwColumnRight(out, from, 7);
+}
+
+/* Total and self time; each followed by its waiting time if waits are known. Shares below 0 are not shown. */
+static void addTimes(
+        EtwText *out, const EtwCalls *calls, const EtwCallStats *s, double ofTotal, double ofSelf)
 {
     addTime(out, s->total);
+    if (ofTotal >= 0) {
+        addPercent(out, ofTotal);
+    }
     if (calls->waits > 0) {
         addTime(out, EtwCostsWait(&s->all));
     }
     addTime(out, s->self);
+    if (ofSelf >= 0) {
+        addPercent(out, ofSelf);
+    }
     if (calls->waits > 0) {
         addTime(out, EtwCostsWait(&s->own));
     }
 }
 
-static void addTimeHeads(EtwText *out, const EtwCalls *calls)
+static void addTimeHeads(EtwText *out, const EtwCalls *calls, bool ofTotal)
 {
-    EtwTextStr(out, "    calls       total");
-    EtwTextStr(out, calls->waits > 0 ? "       waits        self  self waits" : "        self");
+    bool waits = calls->waits > 0;
+    EtwTextPrintf(out, "    calls       total%s%s        self%s%s", ofTotal ? " total%" : "",
+            waits ? "       waits" : "", ofTotal ? "" : "  self%", waits ? "  self waits" : "");
 }
 
 /* "waited in poll", "system call read", "tcp send", "Linux-tcpip Connect" */
@@ -185,11 +307,11 @@ static void addMarks(EtwText *out, const EtwCallStats *s)
 
 /* ---- The profile ----------------------------------------------------------------------------- */
 
-static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
+static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row, uint64_t work)
 {
     const EtwCallStats *s = &row->stats;
     EtwTextPrintf(out, "%9llu", (unsigned long long)s->calls);
-    addTimes(out, calls, s);
+    addTimes(out, calls, s, -1, percent(s->self, work));
     addTime(out, s->min);
     addTime(out, EtwCallTimeAt(row, 0.5));
     addTime(out, EtwCallTimeAt(row, 0.99));
@@ -197,7 +319,19 @@ static void addRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
     EtwTextStr(out, "  ");
     EtwAddSafeStr(out, row->name);
     addMarks(out, s);
+    if (row->text != NULL) {
+        EtwTextStr(out, "  ");
+        EtwAddSafeStr(out, row->text);
+    }
     EtwTextChar(out, '\n');
+}
+
+static void addHidden(EtwText *out, size_t hidden, const char *what)
+{
+    if (hidden > 0) {
+        EtwTextPrintf(out, "%9zu more %s%s (see -top, -min%s)\n", hidden, what,
+                hidden == 1 ? "" : "s", strcmp(what, "call") == 0 ? ", -depth" : "");
+    }
 }
 
 typedef struct CostRow {
@@ -270,14 +404,19 @@ static void addCostRows(EtwText *out, const EtwCalls *calls, bool waits, const c
 
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out)
 {
-    size_t count;
-    const EtwCallRow **rows = EtwCallRows(calls, &count);
-    addTimeHeads(out, calls);
+    size_t count, hidden;
+    const EtwCallRow **rows = EtwCallRows(calls, &count, &hidden);
+    uint64_t work = EtwCallsWork(calls), idle = EtwCallsIdle(calls);
+    addTimeHeads(out, calls, false);
     EtwTextPrintf(out, "%12s%12s%12s%12s  %s\n", "min", "p50", "p99", "max",
             calls->config.byLine ? "line" : "proc");
     for (size_t i = 0; i < count; i++) {
-        addRow(out, calls, rows[i]);
+        if (rows[i]->idle && (i == 0 || !rows[i - 1]->idle)) {
+            EtwTextStr(out, "          idle, in the event loop:\n");
+        }
+        addRow(out, calls, rows[i], rows[i]->idle ? idle : work);
     }
+    addHidden(out, hidden, calls->config.byLine ? "line" : "proc");
     EtwFree(rows);
     addCostRows(out, calls, true, "waits of the proc itself");
     addCostRows(out, calls, false, "and what else happened in it");
@@ -321,7 +460,7 @@ static void addNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node
 {
     enum { DEEPEST = 60 };
     EtwTextPrintf(out, "%9llu", (unsigned long long)node->stats.calls);
-    addTimes(out, calls, &node->stats);
+    addTimes(out, calls, &node->stats, percent(node->stats.total, threadOf(node)->stats.total), -1);
     EtwTextStr(out, "  ");
     for (int i = 0; i < depth && i < DEEPEST; i++) {
         EtwTextStr(out, "| ");
@@ -346,7 +485,7 @@ static void addThread(EtwText *out, const EtwCalls *calls, const EtwCallNode *th
             (unsigned long long)thread->stats.calls, thread->stats.calls == 1 ? "call" : "calls");
     addCosts(out, &thread->stats.own);
     EtwTextChar(out, '\n');
-    addTimeHeads(out, calls);
+    addTimeHeads(out, calls, true);
     EtwTextStr(out, "  call\n");
 }
 
@@ -355,31 +494,36 @@ typedef void Visit(EtwText *out, const EtwCalls *calls, const EtwCallNode *node,
 /* A tree may be deeper than this thread's stack allows for recursion. */
 typedef struct Level {
     const EtwCallNode **list;
-    size_t count, at;
+    size_t count, at, hidden;
 } Level;
 
-static void pushLevel(EtwText *levels, const EtwCallNode *node)
+static void pushLevel(EtwText *levels, const EtwCalls *calls, const EtwCallNode *node)
 {
     Level level = {.at = 0};
-    level.list = EtwCallChildren(node, &level.count);
+    level.list = EtwCallChildren(calls, node, &level.count, &level.hidden);
     EtwTextAdd(levels, &level, sizeof level);
 }
 
-/* Call `enter` before and `leave` (may be NULL) after a node's children. */
-static void walk(
+/*
+ * Call `enter` before and `leave` (may be NULL) after a node's children. Returns the number of
+ * calls that the view hides, without those that they make.
+ */
+static size_t walk(
         const EtwCalls *calls, const EtwCallNode *root, Visit *enter, Visit *leave, EtwText *out)
 {
     EtwText levels = {0};
-    pushLevel(&levels, root);
+    size_t hidden = 0;
+    pushLevel(&levels, calls, root);
     while (levels.size > 0) {
         int depth = (int)(levels.size / sizeof(Level)) - 1;
         Level *top = (Level *)(void *)levels.data + depth;
         if (top->at < top->count) {
             const EtwCallNode *node = top->list[top->at++];
             enter(out, calls, node, depth);
-            pushLevel(&levels, node);
+            pushLevel(&levels, calls, node);
             continue;
         }
+        hidden += top->hidden;
         EtwFree(top->list);
         levels.size -= sizeof(Level);
         if (leave != NULL && depth > 0) {
@@ -388,6 +532,7 @@ static void walk(
         }
     }
     EtwTextFree(&levels);
+    return hidden;
 }
 
 void EtwCallsTreeText(const EtwCalls *calls, EtwText *out)
@@ -397,7 +542,7 @@ void EtwCallsTreeText(const EtwCalls *calls, EtwText *out)
             EtwTextChar(out, '\n');
         }
         addThread(out, calls, t);
-        walk(calls, t, addNode, NULL, out);
+        addHidden(out, walk(calls, t, addNode, NULL, out), "call");
     }
 }
 
@@ -414,7 +559,7 @@ static void addNumbers(EtwText *out, const uint64_t *numbers, int count)
 void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out)
 {
     size_t count;
-    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    const EtwCallRow **rows = EtwCallRows(calls, &count, NULL);
     EtwTextPrintf(out, "%s,calls,total,self,wait,min,p50,p99,max,errors,cut,asleep,lostleaves\n",
             calls->config.byLine ? "line" : "proc");
     for (size_t i = 0; i < count; i++) {
@@ -429,14 +574,6 @@ void EtwCallsProfileCsv(const EtwCalls *calls, EtwText *out)
         EtwTextChar(out, '\n');
     }
     EtwFree(rows);
-}
-
-static const EtwCallNode *threadOf(const EtwCallNode *node)
-{
-    while (node->parent != NULL) {
-        node = node->parent;
-    }
-    return node;
 }
 
 static void addCsvNode(EtwText *out, const EtwCalls *calls, const EtwCallNode *node, int depth)
@@ -509,6 +646,11 @@ static void addJsonRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *ro
     addKey(out, "p50", EtwCallTimeAt(row, 0.5));
     addKey(out, "p99", EtwCallTimeAt(row, 0.99));
     addKey(out, "max", row->stats.max);
+    addKey(out, "idle", row->idle);
+    if (row->text != NULL) {
+        EtwTextStr(out, ",\"text\":");
+        EtwAddJsonStr(out, row->text);
+    }
     addJsonStats(out, &row->stats);
     EtwTextChar(out, '}');
 }
@@ -547,7 +689,7 @@ static void addLeft(EtwText *out, const EtwCalls *calls)
 void EtwCallsJson(const EtwCalls *calls, bool profile, bool tree, EtwText *out)
 {
     size_t count;
-    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    const EtwCallRow **rows = EtwCallRows(calls, &count, NULL);
     EtwTextPrintf(out, "{\"events\":%llu", (unsigned long long)calls->events);
     addKey(out, "calls", calls->calls);
     addKey(out, "cut", calls->cut);

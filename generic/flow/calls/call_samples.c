@@ -91,11 +91,32 @@ static EtwCallNode *countFrame(Calls *c, EtwCallNode *parent, EtwCallRow *row,
     return node;
 }
 
+/* Skip the callers of the proc. False: the stack does not contain it. */
+static bool skipTo(const char *proc, const char **atPtr, const char *end)
+{
+    size_t size = proc != NULL ? strlen(proc) : 0;
+    for (const char *at = *atPtr; proc != NULL;) {
+        const char *next = memchr(at, ';', (size_t)(end - at));
+        if ((size_t)((next ? next : end) - at) == size && memcmp(at, proc, size) == 0) {
+            *atPtr = at;
+            return true;
+        }
+        if (next == NULL) {
+            return false;
+        }
+        at = next + 1;
+    }
+    return true;
+}
+
 void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample)
 {
     const char *at = sample->stack, *end = at + sample->stackSize;
     EtwCallNode *node = t->root;
     Counters counters = {.count = 0};
+    if (!skipTo(c->base.config.under, &at, end)) {
+        return;
+    }
     takeCounters(c, sample, &counters);
     c->serials++;
     c->base.calls++;

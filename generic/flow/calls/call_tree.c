@@ -126,7 +126,7 @@ static void chargeParent(CallThread *t, CallFrame *f)
         return;
     }
     EtwCostAddAll(t->count > 0 ? &t->stack[t->count - 1]->paid : &t->root->stats.all, &f->paid);
-    if (f->outermost) {
+    if (f->outermost && f->counted) {
         EtwCostAddAll(&f->use->row->stats.all, &f->paid);
     }
     if (f->node != NULL && isOutermostOfNode(t, f)) {
@@ -145,13 +145,15 @@ static CallFrame *pop(Calls *c, CallThread *t, int code)
     f->index = -1;
     f->use->active--;
     f->total += ns;
-    stats->total += f->outermost ? ns : 0;
-    stats->self += f->self;
+    if (f->counted) {
+        stats->total += f->outermost ? ns : 0;
+        stats->self += f->self;
+    }
     if (f->node != NULL) {
         f->node->stats.total += isOutermostOfNode(t, f) ? ns : 0;
         f->node->stats.self += f->self;
     }
-    if (t->count == 0) {
+    if (f->counted && (t->count == 0 || !t->stack[t->count - 1]->counted)) {
         t->root->stats.total += ns;
     }
     f->self = 0;
@@ -390,7 +392,8 @@ static EtwCallRow *lineOf(Calls *c, const CallEnter *e)
 
 static void addToTree(Calls *c, CallThread *t, CallFrame *f, const CallEnter *e)
 {
-    EtwCallNode *parent = t->count > 0 ? t->stack[t->count - 1]->node : t->root;
+    EtwCallNode *parent = t->count > 0 ? t->stack[t->count - 1]->node : NULL;
+    parent = parent != NULL ? parent : t->root; /* the caller is not counted */
     f->node = EtwCallNodeOf(c, parent, f->proc);
     if (f->node->stats.calls++ == 0) {
         f->node->start = t->mark;
@@ -411,6 +414,25 @@ static void countUse(CallUse *use, int change)
     use->row->profiled = use->row->stats.calls > 0;
 }
 
+/* A call is counted if there is no config.under, or if it or one of its callers is that proc. */
+static bool isCounted(const Calls *c, const CallThread *t, const EtwCallRow *proc)
+{
+    const char *under = c->base.config.under;
+    return under == NULL || (t->count > 0 && t->stack[t->count - 1]->counted) ||
+           strcmp(proc->name, under) == 0;
+}
+
+static void countCall(Calls *c, CallThread *t, CallFrame *f, const CallEnter *enter)
+{
+    countUse(f->use, 1);
+    f->proc->idle = enter->idle;
+    if (c->base.config.tree) {
+        addToTree(c, t, f, enter);
+    }
+    t->root->stats.calls++;
+    c->base.calls++;
+}
+
 void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *enter)
 {
     account(t, time);
@@ -427,19 +449,17 @@ void EtwCallEnterAt(Calls *c, CallThread *t, int64_t time, const CallEnter *ente
     f->proc = procOf(c, enter);
     f->use = EtwCallUseOf(c, t, c->base.config.byLine ? lineOf(c, enter) : f->proc);
     f->placeless = c->base.config.byLine && enter->fileSize == 0 && enter->line == 0;
-    countUse(f->use, 1);
     const CallFrame *caller = t->interps[interp].top >= 0 ? t->stack[t->interps[interp].top] : NULL;
     f->parentId = caller != NULL ? caller->id : 0;
     f->nested =
             caller != NULL && caller->depth == enter->depth - 1 && isCalled(caller->proc, enter);
-    if (c->base.config.tree) {
-        addToTree(c, t, f, enter);
+    f->counted = isCounted(c, t, f->proc);
+    if (f->counted) {
+        countCall(c, t, f, enter);
     }
     EtwTableAdd(&c->open, &f->byId, idHash(t, f->id));
     t->interps[interp].lastId = enter->id;
     push(c, t, f, interp, enter);
-    t->root->stats.calls++;
-    c->base.calls++;
 }
 
 /* ---- Leave ----------------------------------------------------------------------------------- */
@@ -449,6 +469,27 @@ static void drop(Calls *c, CallFrame *f)
     EtwTableRemove(&c->open, &f->byId);
     f->nextFree = c->freeFrames;
     c->freeFrames = f;
+}
+
+enum { GROWTH_CALLS = 64 }; /* fewer have no trend */
+
+double EtwCallGrowthOf(const EtwCallRow *row)
+{
+    const EtwCallGrowth *g = &row->growth;
+    return g->size >= GROWTH_CALLS && g->means[2] > 0 ? g->means[0] / g->means[2] : 0;
+}
+
+static void recordGrowth(EtwCallGrowth *g, uint64_t ns)
+{
+    g->size += g->size == 0;
+    g->sum += ns;
+    if (++g->count == g->size) {
+        g->means[2] = g->means[1];
+        g->means[1] = g->means[0];
+        g->means[0] = (double)g->sum / (double)g->count;
+        g->size *= 2;
+        g->count = g->sum = 0;
+    }
 }
 
 static void recordTime(EtwCallStats *stats, uint64_t ns, int code)
@@ -473,8 +514,11 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
     }
     putAsleep(c, t, f->index + 1);
     pop(c, t, code);
-    recordTime(&f->use->row->stats, f->total - f->booked, code);
-    EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+    if (f->counted) {
+        recordTime(&f->use->row->stats, f->total - f->booked, code);
+        EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+        recordGrowth(&f->use->row->growth, f->total - f->booked);
+    }
     if (f->node != NULL) {
         recordTime(&f->node->stats, f->total, code);
         f->node->code = code;
@@ -488,7 +532,9 @@ void EtwCallLeaveAt(Calls *c, CallThread *t, int64_t time, uint64_t id, int code
 /* The time before the first line of a call is assigned to that line. */
 static void assignFirstLine(CallFrame *f, CallUse *use)
 {
-    countUse(f->use, -1);
+    if (f->counted) {
+        countUse(f->use, -1);
+    }
     f->use->active--;
     f->use = use;
     f->outermost = f->use->active++ == 0;
@@ -498,11 +544,24 @@ static void assignFirstLine(CallFrame *f, CallUse *use)
 static void assignNextLine(Calls *c, CallThread *t, CallFrame *f, CallUse *use)
 {
     pop(c, t, ETW_CALL_OPEN);
-    recordTime(&f->use->row->stats, f->total - f->booked, 0);
-    EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+    if (f->counted) {
+        recordTime(&f->use->row->stats, f->total - f->booked, 0);
+        EtwHistogramAdd(&f->use->row->times, f->total - f->booked);
+    }
     f->booked = f->total;
     f->use = use;
     push(c, t, f, f->interp, NULL);
+}
+
+/* The beginning of a line's text. The caller frees it. */
+static char *lineText(const CallEnter *line)
+{
+    enum { SHOWN = 80 };
+    EtwText text = {0};
+    size_t size = line->commandSize > SHOWN ? EtwUtf8Cut(line->command, SHOWN) : line->commandSize;
+    EtwTextUtf8(&text, (const uint8_t *)line->command, size);
+    EtwTextChar(&text, 0);
+    return text.data;
 }
 
 void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
@@ -520,12 +579,17 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
         return; /* a call of another interpreter has no leave: it was lost */
     }
     CallUse *use = EtwCallUseOf(c, t, lineOf(c, line));
+    if (use->row->text == NULL && line->commandSize > 0) {
+        use->row->text = lineText(line);
+    }
     if (f->placeless) {
         assignFirstLine(f, use);
     } else {
         assignNextLine(c, t, f, use);
     }
-    countUse(use, 1);
+    if (f->counted) {
+        countUse(use, 1);
+    }
 }
 
 /* ---- Threads --------------------------------------------------------------------------------- */
@@ -623,6 +687,9 @@ static void markOpen(Calls *c, CallFrame *f, Open why)
 {
     EtwCallStats *stats[3] = {
             &f->use->row->stats, &f->thread->root->stats, f->node ? &f->node->stats : NULL};
+    if (!f->counted) {
+        return;
+    }
     for (int i = 0; i < 3; i++) {
         if (stats[i] != NULL) {
             stats[i]->cut += why == CUT;
@@ -672,6 +739,9 @@ void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost)
         return;
     }
     CallFrame *f = t->stack[t->count - 1];
+    if (!f->counted) {
+        return;
+    }
     EtwCostAdd(&f->paid, cost);
     EtwCostAdd(&f->use->row->stats.own, cost);
     if (f->node != NULL) {
@@ -746,6 +816,7 @@ static void freeRow(void *ctx, EtwTableNode *node)
     EtwCallStatsFree(&row->stats);
     EtwHistogramFree(&row->times);
     EtwFree(row->name);
+    EtwFree(row->text);
     EtwFree(row);
 }
 
@@ -790,5 +861,6 @@ void EtwCallsFree(EtwCalls *calls)
     EtwTableFree(&c->classes, freeClass);
     EtwTableFree(&c->uses, freePlain);
     EtwCallClassesFree(c);
+    EtwCallChannelsFree(c);
     EtwFree(c);
 }

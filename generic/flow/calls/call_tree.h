@@ -57,6 +57,16 @@ typedef struct EtwCallStats {
 } EtwCallStats;
 uint64_t EtwCostsWait(const EtwCosts *costs); /* ns off the CPU */
 
+/*
+ * Mean durations of the calls of a proc in blocks: the 1st, the 2nd and 3rd, the 4th to 7th, and so on.
+ * Of a proc whose calls become slower the more of them there were, the means rise.
+ */
+typedef struct EtwCallGrowth {
+    uint64_t count, sum; /* of the current block */
+    uint64_t size;       /* of the current block; 0: no call yet */
+    double means[3];     /* of the last complete blocks, newest first */
+} EtwCallGrowth;
+
 /* A proc, or a source line of calls. */
 typedef struct EtwCallRow {
     EtwTableNode node;
@@ -65,10 +75,19 @@ typedef struct EtwCallRow {
     size_t nameSize;
     int order;       /* by first call: 0, 1, ... */
     bool profiled;   /* false: used by the tree only */
+    bool idle;       /* waits in the event loop: vwait, update, tkwait */
+    char *text;      /* with byLine: the beginning of the line; NULL: not known */
     uint64_t sample; /* serial of the last sample that contained it */
     EtwCallStats stats;
     EtwHistogram times;
+    EtwCallGrowth growth;
 } EtwCallRow;
+
+/*
+ * How many times longer the latest calls took than those at a quarter of their number: 1 for a constant
+ * duration, 4 for one that is proportional to the number of calls before. 0: too few calls.
+ */
+double EtwCallGrowthOf(const EtwCallRow *row);
 
 /*
  * Bounds of the memory and time that a trace can cost. Both are linear in the number of events:
@@ -123,10 +142,34 @@ typedef struct EtwCallsWatch {
 } EtwCallsWatch;
 enum { ETW_CALL_OPEN = -1 };
 
+/* The columns by which rows can be sorted. The largest comes first; names in alphabetical order. */
+typedef enum EtwCallSort {
+    ETW_SORT_SELF,
+    ETW_SORT_TOTAL,
+    ETW_SORT_CALLS,
+    ETW_SORT_WAIT,
+    ETW_SORT_ERRORS,
+    ETW_SORT_MIN,
+    ETW_SORT_P50,
+    ETW_SORT_P99,
+    ETW_SORT_MAX,
+    ETW_SORT_NAME
+} EtwCallSort;
+
+/* The part of the results that is shown. */
+typedef struct EtwCallsView {
+    EtwCallSort sort;
+    size_t top; /* rows of the profile, and children of a node; 0: all */
+    double min; /* percent of the self time of all (profile), of the thread's time (tree) */
+    int depth;  /* levels of the tree; 0: all */
+} EtwCallsView;
+
 typedef struct EtwCallsConfig {
     bool tree, single; /* single: a node for each call, not for each path */
     bool byLine;
-    bool samples; /* use sampled stacks only */
+    bool samples;      /* use sampled stacks only */
+    const char *under; /* only calls of this proc and those that they make; NULL: all */
+    EtwCallsView view;
     EtwCallsWatch watch;
 } EtwCallsConfig;
 
@@ -160,10 +203,31 @@ void EtwCallsFree(EtwCalls *calls);
 
 /* ---- Results in order (call_report.c) ---------------------------------------------------------- */
 
-/* The profile's rows, largest self time first; *countPtr of them, EtwFree. */
-const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr);
-/* A node's children: paths by total time, single calls in order. The caller frees the array (EtwFree). */
-const EtwCallNode **EtwCallChildren(const EtwCallNode *node, size_t *countPtr);
+/*
+ * The profile's rows of the view, *countPtr of them. Rows that are idle come last. The caller frees
+ * the array (EtwFree). *hiddenPtr: the number of rows that the view leaves out; may be NULL.
+ */
+const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr, size_t *hiddenPtr);
+/*
+ * A node's children in the view: paths in its order, single calls in order of time. As above; calls
+ * NULL: all children, by total time.
+ */
+const EtwCallNode **EtwCallChildren(
+        const EtwCalls *calls, const EtwCallNode *node, size_t *countPtr, size_t *hiddenPtr);
+/* Self time of all rows that are not idle; of idle rows. */
+uint64_t EtwCallsWork(const EtwCalls *calls);
+uint64_t EtwCallsIdle(const EtwCalls *calls);
+
+/* The calls of a proc that another one makes (call_callers.c). Requires a tree of paths. */
+typedef struct EtwCaller {
+    const EtwCallRow *row; /* NULL: no traced proc */
+    uint64_t calls, errors, total, self;
+} EtwCaller;
+/* Largest total time first. NULL and 0: the proc was not called. The caller frees the array (EtwFree). */
+EtwCaller *EtwCallCallers(const EtwCalls *calls, const char *proc, size_t *countPtr);
+void EtwCallersText(const EtwCalls *calls, const char *proc, EtwText *out);
+void EtwCallersCsv(const EtwCalls *calls, const char *proc, EtwText *out);
+void EtwCallersJson(const EtwCalls *calls, const char *proc, EtwText *out);
 /* Costs, largest time first. The caller frees the array (EtwFree). */
 const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
 

@@ -43,6 +43,7 @@ typedef struct CallFrame {
     int depth, interp;
     int below; /* index of the interpreter's next call down the stack; -1: none */
     bool outermost;
+    bool counted;     /* false: not below the proc of config.under */
     EtwCallRow *proc; /* by name; the profile's row by line is use->row */
     CallUse *use;
     EtwCallNode *node;      /* NULL: no tree requested */
@@ -95,9 +96,10 @@ typedef struct CallThread {
 typedef struct Calls {
     EtwCalls base;
     EtwSchemaStore *store;
-    EtwTable charged; /* by schema: cost classes of other events */
-    EtwTable rows;    /* by name */
-    EtwTable classes; /* of costs */
+    EtwTable charged;  /* by schema: cost classes of other events */
+    EtwTable rows;     /* by name */
+    EtwTable classes;  /* of costs */
+    EtwTable channels; /* open ones (call_channels.c) */
     int classCount;
     EtwTable uses, nodes, open, places, threads, processes;
     size_t asleepCount;
@@ -118,6 +120,7 @@ typedef struct CallEnter {
     const char *name; /* its display name; NULL: the first word */
     size_t nameSize;
     uint32_t line;
+    bool idle; /* it waits in the event loop */
 } CallEnter;
 
 /* A stack, outermost first, separated by semicolons, and {NAME INCREASE ...}; not terminated. */
@@ -162,5 +165,16 @@ void EtwCallStatsFree(EtwCallStats *stats);
 /* ---- call_events.c -------------------------------------------------------------------------- */
 
 void EtwCallClassesFree(Calls *c);
+
+/* ---- call_channels.c ------------------------------------------------------------------------ */
+
+enum { CALL_CHANNEL_NAME = 120 };
+/*
+ * The name of the cost of an operation on a channel: "open config.txt", "read config.txt". The texts
+ * have at most CALL_CHANNEL_NAME - 1 bytes.
+ */
+void EtwCallChannelName(Calls *c, uint32_t pid, const char *operation, const char *channel,
+        const char *detail, char *out, size_t capacity);
+void EtwCallChannelsFree(Calls *c);
 
 #endif

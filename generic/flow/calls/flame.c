@@ -85,7 +85,7 @@ typedef struct Level {
 static void pushLevel(EtwText *levels, const EtwCallNode *node, int frame)
 {
     Level level = {.frame = frame};
-    level.list = EtwCallChildren(node, &level.count);
+    level.list = EtwCallChildren(NULL, node, &level.count, NULL);
     EtwTextAdd(levels, &level, sizeof level);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "flow/calls/histogram.h"
 #include "base/alloc.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Each value below ETW_OCTAVE_STEPS has its own bucket: octave 0. */
 static int octaveOf(uint64_t value, int *stepPtr)
@@ -27,8 +29,26 @@ static uint64_t middleOf(int octave, int step)
     return low + (((uint64_t)1 << (octave - 1)) - 1) / 2;
 }
 
+/* Before the count is raised. */
+static void keepValue(EtwHistogram *h, uint64_t value)
+{
+    if (h->count == ETW_HISTOGRAM_EXACT) {
+        EtwFree(h->values);
+        h->values = NULL;
+    }
+    if (h->count >= ETW_HISTOGRAM_EXACT) {
+        return;
+    }
+    if ((h->count & (h->count - 1)) == 0) { /* full: 0, 1, 2, 4, ... values */
+        size_t capacity = h->count > 0 ? 2 * (size_t)h->count : 1;
+        h->values = EtwRealloc(h->values, capacity * sizeof *h->values);
+    }
+    h->values[h->count] = value;
+}
+
 void EtwHistogramAdd(EtwHistogram *h, uint64_t value)
 {
+    keepValue(h, value);
     int step, octave = octaveOf(value, &step);
     if (octave >= ETW_OCTAVES) {
         octave = ETW_OCTAVES - 1;
@@ -43,6 +63,13 @@ void EtwHistogramAdd(EtwHistogram *h, uint64_t value)
 
 void EtwHistogramMerge(EtwHistogram *h, const EtwHistogram *other)
 {
+    if (h->count + other->count > ETW_HISTOGRAM_EXACT) {
+        EtwFree(h->values);
+        h->values = NULL;
+    } else if (other->count > 0) {
+        h->values = EtwRealloc(h->values, ETW_HISTOGRAM_EXACT * sizeof *h->values);
+        memcpy(h->values + h->count, other->values, (size_t)other->count * sizeof *h->values);
+    }
     for (int i = 0; i < ETW_OCTAVES; i++) {
         if (other->octaves[i] != NULL && h->octaves[i] == NULL) {
             h->octaves[i] = EtwAlloc(ETW_OCTAVE_STEPS * sizeof **h->octaves);
@@ -54,10 +81,27 @@ void EtwHistogramMerge(EtwHistogram *h, const EtwHistogram *other)
     h->count += other->count;
 }
 
+static int byValue(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static uint64_t valueAt(const EtwHistogram *h, uint64_t rank)
+{
+    uint64_t sorted[ETW_HISTOGRAM_EXACT];
+    memcpy(sorted, h->values, (size_t)h->count * sizeof *sorted);
+    qsort(sorted, (size_t)h->count, sizeof *sorted, byValue);
+    return sorted[rank - 1];
+}
+
 uint64_t EtwHistogramAt(const EtwHistogram *h, double share)
 {
     uint64_t rank = (uint64_t)(share * (double)h->count + 0.999999), seen = 0;
     rank = rank < 1 ? 1 : rank > h->count ? h->count : rank;
+    if (h->values != NULL) {
+        return valueAt(h, rank);
+    }
     for (int i = 0; i < ETW_OCTAVES; i++) {
         for (int k = 0; h->octaves[i] != NULL && k < ETW_OCTAVE_STEPS; k++) {
             seen += h->octaves[i][k];
@@ -74,6 +118,7 @@ void EtwHistogramFree(EtwHistogram *h)
     for (int i = 0; i < ETW_OCTAVES; i++) {
         EtwFree(h->octaves[i]);
     }
+    EtwFree(h->values);
 }
 
 uint64_t EtwHistogramOctave(const EtwHistogram *h, int octave, uint64_t *lowPtr)

@@ -12,10 +12,14 @@ enum { AS_BOTH, AS_PROFILE, AS_TREE };
 enum { BY_PROC, BY_LINE, BY_SAMPLE };
 static const char *const asNames[] = {"both", "profile", "tree", NULL};
 static const char *const byNames[] = {"proc", "line", "sample", NULL};
+static const char *const sortNames[] = {"self", "total", "calls", "wait", "errors", "min", "p50",
+        "p99", "max", "name", NULL}; /* as EtwCallSort */
 
 typedef struct CallsReading {
     EtwReading reading;
-    int as, by, format, merge; /* options */
+    int as, by, format, merge, sort, top, depth; /* options */
+    Tcl_Obj *callers, *min, *under;
+    double minPercent;
     EtwCalls *calls;
 } CallsReading;
 
@@ -23,8 +27,14 @@ typedef struct CallsReading {
 static const EtwOption callsOptions[] = {
         {"-as", ETW_OPT_ENUM, AT(as), 0, 0, 0, asNames},
         {"-by", ETW_OPT_ENUM, AT(by), 0, 0, 0, byNames},
+        {"-callers", ETW_OPT_OBJ, AT(callers), 0, 0, 0, NULL},
+        {"-depth", ETW_OPT_INT, AT(depth), 0, ETW_CALL_LEVELS, 0, NULL},
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwCallsFormatNames},
         {"-merge", ETW_OPT_BOOL, AT(merge), 0, 0, 0, NULL},
+        {"-min", ETW_OPT_OBJ, AT(min), 0, 0, 0, NULL},
+        {"-sort", ETW_OPT_ENUM, AT(sort), 0, 0, 0, sortNames},
+        {"-top", ETW_OPT_INT, AT(top), 0, INT_MAX, 0, NULL},
+        {"-under", ETW_OPT_OBJ, AT(under), 0, 0, 0, NULL},
         ETW_OPTIONS_REPORT,
         ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
@@ -81,13 +91,17 @@ static Tcl_Obj *rowObj(const EtwCalls *calls, const EtwCallRow *row)
     EtwPut(dict, "p50", EtwUint64Obj(EtwCallTimeAt(row, 0.5)));
     EtwPut(dict, "p99", EtwUint64Obj(EtwCallTimeAt(row, 0.99)));
     EtwPut(dict, "max", EtwUint64Obj(row->stats.max));
+    EtwPut(dict, "idle", Tcl_NewBooleanObj(row->idle));
+    if (row->text != NULL) {
+        EtwPut(dict, "text", EtwStringObj(row->text));
+    }
     return dict;
 }
 
 static Tcl_Obj *profileObj(const EtwCalls *calls)
 {
     size_t count;
-    const EtwCallRow **rows = EtwCallRows(calls, &count);
+    const EtwCallRow **rows = EtwCallRows(calls, &count, NULL);
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
 
     for (size_t i = 0; i < count; i++) {
@@ -118,11 +132,12 @@ typedef struct Level {
     Tcl_Obj *dict, *children;
 } Level;
 
-static void pushLevel(EtwText *levels, const EtwCallNode *node, Tcl_Obj *dict)
+static void pushLevel(
+        EtwText *levels, const EtwCalls *calls, const EtwCallNode *node, Tcl_Obj *dict)
 {
     Level level = {.dict = dict, .children = Tcl_NewListObj(0, NULL)};
 
-    level.list = EtwCallChildren(node, &level.count);
+    level.list = EtwCallChildren(calls, node, &level.count, NULL);
     EtwTextAdd(levels, &level, sizeof level);
 }
 
@@ -130,17 +145,17 @@ static void pushLevel(EtwText *levels, const EtwCallNode *node, Tcl_Obj *dict)
  * Not recursive, because a tree may be deep. A complete level is stored in its dict, and the dict
  * in the level above, so that no shared object is changed.
  */
-static Tcl_Obj *childrenObj(const EtwCallNode *root)
+static Tcl_Obj *childrenObj(const EtwCalls *calls, const EtwCallNode *root)
 {
     EtwText levels = {0};
     Tcl_Obj *result = NULL;
 
-    pushLevel(&levels, root, NULL);
+    pushLevel(&levels, calls, root, NULL);
     while (levels.size > 0) {
         Level *top = (Level *)(void *)(levels.data + levels.size) - 1;
         if (top->at < top->count) {
             const EtwCallNode *node = top->list[top->at++];
-            pushLevel(&levels, node, nodeObj(node));
+            pushLevel(&levels, calls, node, nodeObj(node));
             continue;
         }
         EtwFree(top->list);
@@ -169,7 +184,7 @@ static Tcl_Obj *threadsObj(const EtwCalls *calls)
         }
         EtwPut(dict, "calls", EtwUint64Obj(t->stats.calls));
         EtwPut(dict, "own", costsObj(&t->stats.own));
-        EtwPut(dict, "children", childrenObj(t));
+        EtwPut(dict, "children", childrenObj(calls, t));
         Tcl_ListObjAppendElement(NULL, list, dict);
     }
     return list;
@@ -189,6 +204,26 @@ static Tcl_Obj *leftObj(const EtwCalls *calls)
         }
     }
     return dict;
+}
+
+static Tcl_Obj *callersObj(const EtwCalls *calls, const char *proc)
+{
+    size_t count;
+    EtwCaller *callers = EtwCallCallers(calls, proc, &count);
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        const EtwCaller *c = &callers[i];
+        Tcl_Obj *dict = Tcl_NewDictObj();
+        EtwPut(dict, "caller", EtwStringObj(c->row ? c->row->name : ""));
+        EtwPut(dict, "calls", EtwUint64Obj(c->calls));
+        EtwPut(dict, "total", EtwUint64Obj(c->total));
+        EtwPut(dict, "self", EtwUint64Obj(c->self));
+        EtwPut(dict, "errors", EtwUint64Obj(c->errors));
+        Tcl_ListObjAppendElement(NULL, list, dict);
+    }
+    EtwFree(callers);
+    return list;
 }
 
 static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
@@ -254,6 +289,36 @@ static void addText(EtwText *out, const EtwQuery *query, const EtwCalls *calls, 
     addNotes(out, query, calls);
 }
 
+/* Names of procs are shown without the leading ::. */
+static const char *procName(Tcl_Obj *name)
+{
+    const char *text = name != NULL ? Tcl_GetString(name) : NULL;
+
+    return text != NULL && strncmp(text, "::", 2) == 0 ? text + 2 : text;
+}
+
+/* Of -callers. */
+static Tcl_Obj *callersResult(const CallsReading *o)
+{
+    const char *proc = procName(o->callers);
+    EtwText out = {0};
+
+    switch (formatOf(o)) {
+    case ETW_FORMAT_CALLS_LIST:
+        return callersObj(o->calls, proc);
+    case ETW_FORMAT_CALLS_CSV:
+        EtwCallersCsv(o->calls, proc, &out);
+        break;
+    case ETW_FORMAT_CALLS_JSON:
+        EtwCallersJson(o->calls, proc, &out);
+        break;
+    default:
+        EtwCallersText(o->calls, proc, &out);
+        addNotes(&out, &o->reading.query, o->calls);
+    }
+    return EtwTakeText(o->reading.interp, &out);
+}
+
 static Tcl_Obj *resultObj(const CallsReading *o)
 {
     const EtwQuery *query = &o->reading.query;
@@ -280,10 +345,51 @@ static Tcl_Obj *resultObj(const CallsReading *o)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+static int checkMin(CallsReading *o)
+{
+    Tcl_Interp *interp = o->reading.interp;
+
+    if (o->min == NULL) {
+        return TCL_OK;
+    }
+    if (Tcl_GetDoubleFromObj(NULL, o->min, &o->minPercent) != TCL_OK || !(o->minPercent >= 0) ||
+            o->minPercent > 100) {
+        return EtwTclFail(interp, ETW_E_ARG, "VALUE", "-min",
+                "\"-min\" takes a percentage from 0 to 100, not \"%.100s\"", Tcl_GetString(o->min));
+    }
+    return TCL_OK;
+}
+
+static int checkCallers(const CallsReading *o)
+{
+    Tcl_Interp *interp = o->reading.interp;
+
+    if (o->callers == NULL) {
+        return TCL_OK;
+    }
+    if (!o->merge || o->by == BY_LINE) {
+        return EtwTclFail(interp, ETW_E_ARG, "CALLERS", o->merge ? "-by" : "-merge",
+                "\"-callers\" adds up the calls of a proc by caller: it excludes \"-merge 0\" and "
+                "\"-by line\"");
+    }
+    if (formatOf(o) == ETW_FORMAT_CALLS_FOLDED) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-format",
+                "\"-callers\" is a table: its formats are text, list, csv and json");
+    }
+    return TCL_OK;
+}
+
 static int checkOptions(void *record)
 {
-    const CallsReading *o = record;
+    CallsReading *o = record;
     Tcl_Interp *interp = o->reading.interp;
+
+    if (checkMin(o) != TCL_OK || checkCallers(o) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    if (o->callers != NULL) {
+        o->as = AS_TREE;
+    }
 
     if (formatOf(o) == ETW_FORMAT_CALLS_CSV && o->as == AS_BOTH) {
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
@@ -310,7 +416,12 @@ static int beginCalls(void *record)
     EtwCallsConfig config = {.tree = o->as != AS_PROFILE,
             .single = !o->merge,
             .byLine = o->by == BY_LINE,
-            .samples = o->by == BY_SAMPLE};
+            .samples = o->by == BY_SAMPLE,
+            .under = procName(o->under),
+            .view = {.sort = (EtwCallSort)o->sort,
+                    .top = (size_t)o->top,
+                    .min = o->minPercent,
+                    .depth = o->depth}};
 
     o->calls = EtwCallsNew(&config, o->reading.query.filter.store);
     return TCL_OK;
@@ -322,12 +433,42 @@ static int addCallEvent(void *record, EtwEvent *event)
     return TCL_OK;
 }
 
+/* A proc that was not called is an error that suggests a similar name. */
+static int checkCalled(CallsReading *o, const char *option, Tcl_Obj *name)
+{
+    const char *best = NULL, *proc = procName(name);
+    int distance = 3;
+
+    if (proc == NULL) {
+        return TCL_OK;
+    }
+    for (const EtwCallRow *row = o->calls->rows; row != NULL; row = row->next) {
+        int away = EtwNameDistance(proc, row->name);
+        if (away == 0) {
+            return TCL_OK;
+        }
+        if (away < distance) {
+            distance = away;
+            best = row->name;
+        }
+    }
+    return EtwTclFail(o->reading.interp, ETW_E_LOOKUP, "PROC", proc,
+            best != NULL
+                    ? "the trace has no call of \"%.100s\": did you mean \"%.100s\"?"
+                    : "the trace has no call of \"%.100s\": without \"%s\" the procs are listed",
+            proc, best != NULL ? best : option);
+}
+
 static int endCalls(void *record)
 {
     CallsReading *o = record;
 
     EtwCallsEnd(o->calls);
-    o->reading.result = resultObj(o);
+    if (checkCalled(o, "-callers", o->callers) != TCL_OK ||
+            checkCalled(o, "-under", o->under) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    o->reading.result = o->callers != NULL ? callersResult(o) : resultObj(o);
     return o->reading.result ? TCL_OK : TCL_ERROR;
 }
 

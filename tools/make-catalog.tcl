@@ -58,6 +58,23 @@ namespace eval catalog {
         string 2 bool 3 hex 4 pid 5 tid 6 port 7 ipv4 8 ipv6 9 sockaddr 10 xml 11 json 12 win32 13 ntstatus 14
         hresult 15 unsigned 18 utf8 35 codepointer 37
     }
+    # Out-types by name, because the tables have none: in-types, names, out-type. Names that only suggest a
+    # type (Status, ErrorCode, Port) are not here. "by" stands for a blob whose length is another field's value.
+    variable outTypesByName {
+        {Int32 UInt32 HexInt32} {(^|[^A-Z])H(RESULT|Result|result)|^(hresult|hResult)|^[Hh]r([0-9_A-Z]|$)|^HR([0-9_]|$)} hresult
+        {Int32 UInt32 HexInt32} {(^|_)nt_?[Ss]tatus|N[Tt]_?(Status|STATUS)} ntstatus
+        {Int32 UInt32 HexInt32} {[Ww]in32(Last)?(Err|Error|ErrorCode|Status|ExitCode)$} win32
+        {UInt32 HexInt32} {IPv4(Source|Dest|Destination)?Addr(ess)?$} ipv4
+        {Binary(16) Binary(by)} {(?i)ipv6.*addr(ess)?$} ipv6
+        {Binary(by)} {(?i)^(?!.*(mac|hw|dl|link|memory|scsi|virtual|physical|pcb|tcb)).*addr(ess)?$} sockaddr
+    }
+    # Names of fields that alone do not show that a map of another event applies.
+    variable commonNames {type state status flags mode reason version value result code count index id action operation level
+        kind class source direction instance current event info data options error errorcode method command request response
+        size length name number process thread total start stop new old}
+    # key -> dict of {field type} -> dict of map -> tasks of the events that link it
+    variable links
+    array set links {}
     # Sizes in bytes of blobs, by name, for fixed lengths that are missing in the tables.
     variable fixedBlobs {
         {mac|bssid|^(local|peer)addr$} 6
@@ -246,6 +263,81 @@ proc catalog::DataLine {key verb words where} {
         }
     }
     return $key
+}
+
+# ---- Maps and out-types ------------------------------------------------------------------------------
+
+# The dumps name a field's map at its first use only. Collect these uses.
+proc catalog::ReadLinks {} {
+    variable events
+    variable links
+    foreach key [array names events] {
+        set found {}
+        dict for {id event} $events($key) {
+            if {[dict get $event detail] eq "own" || [string first \{ [dict get $event fields]] < 0} {
+                continue
+            }
+            foreach word [Words [dict get $event fields]] {
+                set field [Field $word]
+                set map [dict get $field map]
+                if {$map ne ""} {
+                    set which [list [dict get $field name] [dict get $field type]]
+                    set tasks [expr {[dict exists $found $which $map] ? [dict get $found $which $map] : {}}]
+                    dict set found $which $map [concat $tasks [list [dict get $event taskname]]]
+                }
+            }
+        }
+        set links($key) $found
+    }
+}
+
+# The map of a field that has none in the tables: the one of a field with the same name and type in the same task,
+# otherwise in the provider, if there is one only, and if the name is neither a common word nor numbered.
+proc catalog::LinkedMap {key field task} {
+    variable links
+    variable commonNames
+    set name [dict get $field name]
+    set which [list $name [dict get $field type]]
+    if {![info exists links($key)] || ![dict exists $links($key) $which]} {
+        return ""
+    }
+    set maps [dict get $links($key) $which]
+    set near [lmap {map tasks} $maps {expr {$task ne "" && $task in $tasks ? $map : [continue]}}]
+    if {[llength $near] == 1} {
+        return [lindex $near 0]
+    }
+    set only [expr {[dict size $maps] == 1 ? [lindex $maps 0] : ""}]
+    return [expr {[string tolower $name] in $commonNames || [regexp {[0-9]|Id$} $name] ? "" : $only}]
+}
+
+proc catalog::OutTypeOf {field} {
+    variable outTypesByName
+    dict with field {
+        set length [expr {$length eq "" || [string is digit $length] ? $length : $length eq "*" ? "rest" : "by"}]
+        set kind [expr {$type eq "Binary" ? "Binary($length)" : $type}]
+        foreach {kinds pattern outType} $outTypesByName {
+            if {$kind in $kinds && [regexp $pattern $name]} {
+                return $outType
+            }
+        }
+    }
+    return ""
+}
+
+# Add maps and out-types to the repaired fields of an event.
+proc catalog::Annotate {key event fields} {
+    variable counts
+    return [lmap field $fields {
+        if {[dict get $field out] eq "" && [dict get $field map] eq ""} {
+            dict set field out [OutTypeOf $field]
+            if {[dict get $field out] eq "" && [regexp {Int} [dict get $field type]] && [dict get $field count] eq ""} {
+                dict set field map [LinkedMap $key $field [dict get $event taskname]]
+            }
+            incr counts(maps) [expr {[dict get $field map] ne ""}]
+            incr counts(outTypes) [expr {[dict get $field out] ne ""}]
+        }
+        set field
+    }]
 }
 
 # Add the GUID of a provider that had only a name.
@@ -599,7 +691,11 @@ proc catalog::EventLines {key mapIndex} {
         set event [dict get $events($key) $id]
         set numbers {}
         set index 0
-        set list [join [Encode [Repair $key $event] $mapIndex numbers index] " "]
+        set fields [Repair $key $event]
+        if {[dict get $event detail] ne "own"} {
+            set fields [Annotate $key $event $fields]
+        }
+        set list [join [Encode $fields $mapIndex numbers index] " "]
         dict with event {
             set columns [list E [expr {[lindex $id 0] - $before}] [lindex $id 1] $level \
                 [Intern opcodes "$opcode\t$opname"] [Intern tasks "$task\t$taskname"] [Intern masks [Mask $mask]] \
@@ -693,6 +789,7 @@ proc catalog::Make {facts out} {
     foreach file [lsort [glob -directory [file join [file dirname [file normalize [info script]]] data] *.txt]] {
         ReadData $file
     }
+    ReadLinks
     return [Write $out]
 }
 

@@ -194,8 +194,7 @@ proc ::etw::cli::StartProgram {session options program} {
     set ::env(ETW_SCOPE) [join [concat [dict get [::etw query $session] instance] [Words [list [Option $before ETW_SCOPE {}]]]] ,]
     if {![dict exists $options no-script]} {
         set ::env(ETW_RECORD) [ShimSettings $options]
-        variable packageDir
-        set ::env(TCL_LIBRARY) [file nativename [file join $packageDir library shim]]
+        set ::env(TCL_LIBRARY) [file nativename [ShimDirectory [Option [dict get $::env(ETW_RECORD)] library {}]]]
     }
     try {
         return [::etw::lib::child start {*}$program]
@@ -237,10 +236,43 @@ proc ::etw::cli::ShimSettings {options} {
         lappend script -redact [Words [dict get $options redact]]
     }
     lappend settings options $script
-    if {[info exists ::env(TCL_LIBRARY)] && $::env(TCL_LIBRARY) ne ""} {
-        lappend settings library $::env(TCL_LIBRARY)
+    set library [ProgramLibrary]
+    if {$library ne ""} {
+        lappend settings library $library
     }
     return $settings
+}
+
+# TCL_LIBRARY as it was set by the user, also when this process itself is recorded.
+proc ::etw::cli::ProgramLibrary {} {
+    set library [expr {[info exists ::env(TCL_LIBRARY)] ? $::env(TCL_LIBRARY) : ""}]
+    if {[info exists ::env(ETW_RECORD)] && [string match shim* [file tail $library]]} {
+        return [Option $::env(ETW_RECORD) library {}]
+    }
+    return $library
+}
+
+# The directory for TCL_LIBRARY. A Tcl looks for its encodings there before it executes anything. When the user's TCL_LIBRARY has
+# some, a directory of the user links to them. It stays, for processes that outlive the recording.
+proc ::etw::cli::ShimDirectory {library} {
+    variable packageDir
+    set shim [file join $packageDir library shim]
+    set encodings [file normalize [file join $library encoding]]
+    if {$library eq "" || ![file isdirectory $encodings]} {
+        return $shim
+    }
+    set key [encoding convertto utf-8 $encodings\n$shim]
+    set dir [file join [::etw::lib::child directory] [format shim-%08x%08x [zlib crc32 $key] [zlib adler32 $key]]]
+    if {![file exists [file join $dir encoding]]} {
+        file mkdir $dir
+        set f [file tempfile script [file join $dir init]]
+        fconfigure $f -encoding utf-8
+        puts $f "source [list [file join $shim init.tcl]]"
+        close $f
+        file rename -force $script [file join $dir init.tcl]
+        catch {file link -symbolic [file join $dir encoding] $encodings} ;# another process may be faster
+    }
+    return $dir
 }
 
 # Wait for the program's end. The recording may end earlier, by its duration or a second Ctrl-C.

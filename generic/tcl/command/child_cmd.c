@@ -194,6 +194,22 @@ static int escapesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return TCL_OK;
 }
 
+/* child directory: the user's runtime directory. */
+static int directoryCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    char path[1024];
+    EtwError err;
+    (void)clientData;
+    (void)objc;
+    (void)objv;
+
+    if (OsRuntimeDir(path, sizeof path, &err) != ETW_OK) {
+        return EtwTclError(interp, &err);
+    }
+    Tcl_SetObjResult(interp, Tcl_NewStringObj(path, -1));
+    return TCL_OK;
+}
+
 /* ---- The command --------------------------------------------------------------------------------- */
 
 static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
@@ -201,6 +217,7 @@ static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     static const EtwSubCommand subCommands[] = {
             {"catch", catchCmd, "", 0, 0},
             {"columns", columnsCmd, "channel", 1, 1},
+            {"directory", directoryCmd, "", 0, 0},
             {"escapes", escapesCmd, "channel", 1, 1},
             {"free", freeCmd, "", 0, 0},
             {"go", goCmd, "", 0, 0},

@@ -126,6 +126,7 @@ struct EtwScriptState {
     EtwContext now;      /* of the environment that ran last */
     EtwContext *waiting; /* other environments that have open calls */
     uint64_t nextId, endId;
+    uint32_t idInterp;            /* number of the interpreter in the ids */
     char *scratch;                /* ETW_SCRATCH bytes for text that must be converted */
     EtwText payload, redacted;    /* of an event that is redacted */
     void *layer;                  /* private data of the hook layer */
@@ -261,7 +262,9 @@ static inline uint64_t EtwScriptNewId(EtwScriptState *state)
     if (state->nextId == state->endId) {
         EtwScriptTakeIds(state);
     }
-    return state->nextId++;
+    uint64_t id = state->nextId;
+    state->nextId += ETW_CALL_ID_INTERPS;
+    return id;
 }
 uint64_t EtwScriptNanoseconds(uint64_t ticks);
 extern uint64_t etwScriptScale; /* ns per tick, 32.32 fixed point */

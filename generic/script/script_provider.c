@@ -74,8 +74,13 @@ void EtwScriptTakeIds(EtwScriptState *state)
 {
     enum { BLOCK = 256 };
     static uint64_t last; /* relaxed: only its uniqueness matters */
-    state->nextId = __atomic_fetch_add(&last, BLOCK, __ATOMIC_RELAXED) + 1;
-    state->endId = state->nextId + BLOCK;
+    static uint32_t interps;
+    if (state->endId == 0) {
+        state->idInterp = __atomic_fetch_add(&interps, 1, __ATOMIC_RELAXED);
+    }
+    uint64_t first = __atomic_fetch_add(&last, BLOCK, __ATOMIC_RELAXED);
+    state->nextId = EtwCallId(first, state->idInterp);
+    state->endId = state->nextId + BLOCK * ETW_CALL_ID_INTERPS;
 }
 
 uint64_t EtwScriptNanoseconds(uint64_t ticks)

@@ -11,6 +11,18 @@
 
 #include "semantics/semantics.h"
 
+/*
+ * CallId of Tcl-Script: a number that is unique in the process, and the interpreter. Its nesting can thus be followed when
+ * events are lost. Traces of earlier versions have ids without the mark. All ids are below 2^53, so that JSON has them exactly.
+ */
+#define ETW_CALL_ID_MARK (1ull << 52)
+enum { ETW_CALL_ID_INTERPS = 4096 };
+static inline uint64_t EtwCallId(uint64_t number, uint32_t interp)
+{
+    return ETW_CALL_ID_MARK | (number * ETW_CALL_ID_INTERPS & (ETW_CALL_ID_MARK - 1)) |
+           (interp % ETW_CALL_ID_INTERPS);
+}
+
 typedef struct EtwDeclaredField {
     const char *name;
     uint8_t in, out;     /* ETW_IN_*, ETW_OUT_* */

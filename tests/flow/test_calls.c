@@ -8,6 +8,7 @@
 #include "tests/support/check.h"
 #include "tests/support/sample_event.h"
 #include "flow/calls/call_tree.h"
+#include "semantics/declared_events.h"
 #include <time.h>
 
 enum { US = 1000, TID = 4711 };
@@ -332,6 +333,101 @@ static void testEachEventLost(void)
         CHECK_EQ(calls->lost, ofLeave && nested);
         CHECK_EQ(calls->cut, ofLeave && outermost);
         CHECK_EQ(calls->asleep, ofLeave && !nested && !outermost);
+        finish();
+    }
+}
+
+/* ---- Random calls of some interpreters, of which many are lost ------------------------------------------------------ */
+
+enum { MADE = 400, INTERPS = 4 };
+
+typedef struct Made {
+    int parent; /* -1: the thread */
+    bool lost;
+} Made;
+
+typedef struct Making {
+    Made made[MADE];
+    int count, clock, lostOf10;
+    int depths[INTERPS], callers[INTERPS]; /* callers: -1: none */
+    uint64_t last, next[INTERPS], end[INTERPS];
+    uint32_t random;
+} Making;
+
+static int randomOf(Making *m, int n)
+{
+    m->random = m->random * 1103515245 + 12345;
+    return (int)(m->random >> 16) % n;
+}
+
+/* As EtwScriptNewId, with small blocks. */
+static uint64_t idIn(Making *m, int interp)
+{
+    enum { BLOCK = 8 };
+    if (m->next[interp] == m->end[interp]) {
+        m->next[interp] = m->last;
+        m->end[interp] = m->last += BLOCK;
+    }
+    return EtwCallId(m->next[interp]++, (uint32_t)interp);
+}
+
+/* A call from `parent` in the interpreter, with calls of its own, in other interpreters, too. */
+static void makeCall(Making *m, int parent, int interp, int level)
+{
+    char name[20], context[20] = "::";
+    int self = m->count++, caller = m->callers[interp];
+    uint64_t id = idIn(m, interp);
+    m->made[self] = (Made){.parent = parent, .lost = randomOf(m, 10) < m->lostOf10};
+    snprintf(name, sizeof name, "c%d", self);
+    if (caller >= 0) {
+        snprintf(context, sizeof context, "::c%d", caller);
+    }
+    m->depths[interp]++;
+    m->callers[interp] = self;
+    if (!m->made[self].lost) {
+        enter(m->clock++, id, m->depths[interp], name, context);
+    }
+    for (int i = randomOf(m, 4); i > 0 && level < 12 && m->count < MADE; i--) {
+        makeCall(m, self, randomOf(m, 3) ? interp : randomOf(m, INTERPS), level + 1);
+    }
+    if (!m->made[self].lost) {
+        leave(m->clock++, id, 0);
+    }
+    m->depths[interp]--;
+    m->callers[interp] = caller;
+}
+
+/* The number of calls that are not below the innermost of their callers that is not lost. */
+static int misplaced(const Making *m, const EtwCallNode *node)
+{
+    int wrong = 0;
+    if (node->row != NULL) {
+        int parent = m->made[atoi(node->row->name + 1)].parent;
+        while (parent >= 0 && m->made[parent].lost) {
+            parent = m->made[parent].parent;
+        }
+        wrong = (node->parent->row == NULL ? -1 : atoi(node->parent->row->name + 1)) != parent;
+    }
+    for (const EtwCallNode *child = node->first; child != NULL; child = child->next) {
+        wrong += misplaced(m, child);
+    }
+    return wrong;
+}
+
+static void testLostCallsOfInterpreters(void)
+{
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        Making m = {.random = seed, .lostOf10 = (int)seed % 9, .callers = {-1, -1, -1, -1}};
+        begin(single);
+        while (m.count < MADE) {
+            makeCall(&m, -1, randomOf(&m, INTERPS), 0);
+        }
+        EtwCallsEnd(calls);
+        if (!CHECK_MSG(misplaced(&m, calls->threads) == 0, "seed %u: %d of %d calls are misplaced",
+                    seed, misplaced(&m, calls->threads), m.count)) {
+            seed = 60;
+        }
+        CHECK_EQ(calls->asleep + calls->lost + calls->unmatched, 0);
         finish();
     }
 }
@@ -886,6 +982,7 @@ int main(int argc, char **argv)
     CHECK_RUN(testInterpreters);
     CHECK_RUN(testNextBlock);
     CHECK_RUN(testEachEventLost);
+    CHECK_RUN(testLostCallsOfInterpreters);
     CHECK_RUN(testAsleepIsNotLost);
     CHECK_RUN(testLost);
     CHECK_RUN(testCut);

@@ -10,6 +10,7 @@
  */
 #include "flow/calls/call_tree_int.h"
 #include "base/unicode.h"
+#include "semantics/declared_events.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
@@ -205,7 +206,7 @@ static void wake(Calls *c, CallThread *t, CallFrame *f, int interp)
 
 /* ---- Interpreters ----------------------------------------------------------------------------------- */
 
-enum { IDS_A_BLOCK = 256 };
+enum { IDS_A_BLOCK = 256 /* of ids without interpreter */ };
 
 static bool continues(const CallThread *t, const CallInterp *interp, int depth)
 {
@@ -225,14 +226,17 @@ static int interpNew(CallThread *t)
 
 static int interpOf(CallThread *t, uint64_t id, int depth)
 {
-    uint64_t block = (id - 1) / IDS_A_BLOCK;
+    bool marked = (id & ETW_CALL_ID_MARK) != 0;
+    uint64_t block =
+            marked ? ETW_CALL_ID_MARK | (id % ETW_CALL_ID_INTERPS) : (id - 1) / IDS_A_BLOCK;
     int found = -1, unused = -1;
     for (int i = 0; i < t->interpCount; i++) {
         const CallInterp *interp = &t->interps[i];
         if (interp->block == block) {
             return i;
         }
-        if (continues(t, interp, depth) && (found < 0 || interp->top > t->interps[found].top)) {
+        if (!marked && continues(t, interp, depth) &&
+                (found < 0 || interp->top > t->interps[found].top)) {
             found = i;
         }
         unused = interp->top < 0 ? i : unused;

@@ -57,7 +57,8 @@ typedef struct CallFrame {
 
 /* The calls of one interpreter of a thread, with increasing depths. */
 typedef struct CallInterp {
-    uint64_t block; /* number of the block of 256 ids that the interpreter uses */
+    uint64_t
+            block; /* the interpreter of its ids; of ids without: number of the block of 256 ids that it uses */
     uint64_t lastId;
     int top; /* index on the stack; -1: none */
 } CallInterp;

@@ -18,9 +18,10 @@ namespace eval ::etw::lib {
 #	-kernel GROUPS		kernel events too
 #	-pids PIDS|all		whose (default: this process and its children)
 #	-script PATTERNS	trace these procs and commands
-#	-steps off|line|full, -args BOOL	as `etw script add` has them
-#	-enable LIST		providers, each a name or {NAME ?-level L ...?}
-#	-buffersize, -buffers, -maxsize, -mode	as `etw start` has them
+#	-steps -args -maxlen -source -redact	as `etw script add` has them
+#	-keywords LIST		only events of Tcl-Script with these keywords
+#	-provider LIST		providers, each NAME[:LEVEL[:KEYWORDS]] or {NAME ?-level L ...?}
+#	-buffersize, -buffers, -maxsize, -mode, -lossless	as `etw start` has them
 #	-stats VAR		set to what `etw stop` returned
 proc ::etw::lib::record {file args} {
     if {[llength $args] % 2 == 0} {
@@ -58,16 +59,22 @@ proc ::etw::lib::record {file args} {
 
 # Full names of the given options.
 proc ::etw::lib::RecordOptions {given} {
-    set known {-args -buffers -buffersize -enable -interval -kernel -maxsize -mode -pids -script -stacks -stats -steps}
-    set options [Options $known $given]
-    foreach {name needs} {-args -script -steps -script -interval -kernel -pids -kernel -stacks -kernel} {
+    set known {
+        -args -buffers -buffersize -interval -kernel -keywords -lossless -maxlen -maxsize -mode -pids -provider -redact -script -source
+        -stacks -stats -steps
+    }
+    set options [Options $known $given {-enable -provider}]
+    foreach {name needs} {
+        -args -script -keywords -script -maxlen -script -redact -script -source -script -steps -script -interval -kernel -pids -kernel
+        -stacks -kernel
+    } {
         if {[dict exists $options $name] && ![dict exists $options $needs]} {
             return -code error -errorcode [list ETW ARG MISSING $needs] \
                 "\"$name\" belongs to \"$needs\", which is not given"
         }
     }
     if {[dict exists $options -script] && [llength [dict get $options -script]] == 0} {
-        return -code error -errorcode {ETW ARG PATTERNS -script} "\"-script\" names no procs or commands"
+        return -code error -errorcode {ETW ARG PATTERNS -script} "expected names or patterns of procs and commands for \"-script\" but got an empty list"
     }
     return $options
 }
@@ -81,7 +88,7 @@ proc ::etw::lib::RecordStart {file options} {
     variable recordings
     set session "record-[pid]-[incr recordings]"
     ::etw start $session -file $file -kernellogger [dict exists $options -kernel] \
-        {*}[Given $options {-buffers -buffersize -maxsize -mode}]
+        {*}[Given $options {-buffers -buffersize -lossless -maxsize -mode}]
     try {
         RecordEnable $session $options
     } on error {message how} {
@@ -92,17 +99,17 @@ proc ::etw::lib::RecordStart {file options} {
 }
 
 proc ::etw::lib::RecordEnable {session options} {
-    if {[dict exists $options -enable]} {
-        foreach provider [dict get $options -enable] {
-            ::etw enable $session {*}$provider
+    if {[dict exists $options -provider]} {
+        foreach provider [dict get $options -provider] {
+            ::etw enable $session {*}[ProviderWords $provider]
         }
     }
     if {[dict exists $options -kernel]} {
         ::etw enable $session kernel [dict get $options -kernel] {*}[Given $options {-interval -pids -stacks}]
     }
     if {[dict exists $options -script]} {
-        ::etw enable $session Tcl-Script
-        ::etw script add {*}[dict get $options -script] {*}[Given $options {-args -steps}]
+        ::etw enable $session Tcl-Script {*}[expr {[dict exists $options -keywords] ? [list -any [dict get $options -keywords]] : {}}]
+        ::etw script add {*}[dict get $options -script] {*}[Given $options {-args -maxlen -redact -source -steps}]
     }
 }
 

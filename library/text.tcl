@@ -3,10 +3,11 @@
 #	Shared by the Tcl code: options, durations, and text in XML and HTML. Sourced by etw.tcl. The
 #	binary's ::etw::lib::visible makes text safe for terminals.
 
-# Returns the words "-name value ..." as a dict with full names. `known` lists the options.
-proc ::etw::lib::Options {known words} {
+# Returns the words "-name value ..." as a dict with full names. `known` lists the options, `old` their old names.
+proc ::etw::lib::Options {known words {old {}}} {
     set options {}
     foreach {name value} $words {
+        set name [NewName $name $old]
         if {[catch {tcl::prefix match -message option $known $name} found]} {
             return -code error -errorcode [list TCL LOOKUP INDEX option $name] [Suggest $found $name $known]
         }
@@ -17,6 +18,39 @@ proc ::etw::lib::Options {known words} {
         dict set options $name $value
     }
     return $options
+}
+
+# The new name of an option with an old one. The first use of each in a process is reported.
+proc ::etw::lib::NewName {name old} {
+    if {![dict exists $old $name]} {
+        return $name
+    }
+    OldName $name [dict get $old $name]
+    return [dict get $old $name]
+}
+
+proc ::etw::lib::OldName {old new} {
+    variable reported
+    if {![::info exists reported($old)]} {
+        set reported($old) 1
+        puts stderr "etw: the option \"$old\" is named \"$new\" now; the next release will reject the old name"
+    }
+}
+
+# NAME[:LEVEL[:KEYWORDS]], or {NAME -option value ...}: the words of `etw enable`. NAME may be a GUID.
+proc ::etw::lib::ProviderWords {provider} {
+    if {[llength $provider] != 1} {
+        return $provider
+    }
+    lassign [split [lindex $provider 0] :] name level keywords
+    set words [list $name]
+    if {$level ne ""} {
+        lappend words -level $level
+    }
+    if {$keywords ne ""} {
+        lappend words -any [split $keywords ,]
+    }
+    return $words
 }
 
 # A message about an unknown word, with the name that was probably meant.

@@ -4,66 +4,67 @@
 #	the ensemble.
 
 namespace eval ::etw::cli {
-    # command -> {{long short argument about ?many?} ...}; an empty argument: a flag. many: may be repeated.
+    # command -> {{long short argument about ?many?} ...}; an empty argument: a flag. many: may be repeated. An argument
+    # that ends in ",..." is a list, whose elements are separated by commas.
     variable tables {
         record {
-            {output o FILE {the trace; default etw.etl}}
-            {kernel k GROUPS {kernel events: groups, or linux:SYSTEM:EVENT, by commas} many}
-            {script s PATTERNS {procs and commands of Tcl programs, by commas; default *} many}
-            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {another provider} many}
-            {profile P {NAME[.light|.verbose]} {a recording profile (etw profiles)} many}
-            {keywords {} LIST {of Tcl-Script's events: call,step,channel ...; default all} many}
-            {no-script N {} {do not trace Tcl scripts}}
-            {steps {} off|line|full {also lines, or commands, inside of traced procs}}
-            {args {} 0|1 {words of calls and results; default 1}}
-            {maxlen {} BYTES {longest text of words or a result; default 200}}
-            {source {} 0|1 {file and line of calls}}
-            {redact {} PATTERNS {words to be masked, by commas} many}
-            {scope {} program|all {script and provider events: of the program and its children (default), or of all processes of the user}}
-            {pids {} PIDS|all {whose kernel events; default the program and its children}}
-            {all-pids a {} {events of all processes: --pids all --scope all}}
-            {stacks {} {} {kernel events with stacks}}
-            {sample-interval {} MS {between samples of kernel group profile; default 1}}
-            {duration t SECONDS {record so long; the program goes on}}
-            {max-size m MB {the trace grows no larger}}
-            {circular C {} {at --max-size the oldest events make room}}
-            {buffer-size b KB {of a buffer}}
-            {buffers {} MIN,MAX {how many}}
-            {lossless {} {} {the program waits for the trace's disk instead of losing events}}
-            {trigger T {EXPR|error|slow=TIME} {flight recorder: keep the newest events in memory, write them when an event fits}}
-            {snapshots {} N {with --trigger: so many traces at most; default 1}}
-            {quiet q {} {no summary}}
+            {file o FILE {Write the trace to FILE. Default: etw.etl.}}
+            {kernel k GROUP,... {Record kernel events: groups that "etw describe kernel" lists, or linux:SYSTEM:EVENT. Default: none for Tcl programs, process for others.} many}
+            {script s PATTERN,... {Trace the procs and commands of Tcl programs that match. Default: *.} many}
+            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Record the events of a provider.} many}
+            {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
+            {keywords {} KEYWORD,... {Record only events of Tcl-Script with these keywords: call, step, channel ... Default: all.}}
+            {noscript N {} {Do not trace Tcl scripts.}}
+            {steps {} off|line|full {Trace each line, or each command, inside of traced procs. Default: off.}}
+            {args {} 0|1 {Record the words of calls and their results. Default: 1.}}
+            {maxlen {} BYTES {Cut the words of a call, and its result, at this size, 16 to 57344. Default: 200.}}
+            {source {} 0|1 {Record the file and line of each call. Default: 0.}}
+            {redact {} PATTERN,... {Mask words that match these patterns in the events of scripts.} many}
+            {scope {} program|all {Select the processes whose script and provider events are recorded: the program and those that it starts, or all of the user. Default: program; without a program all.}}
+            {pids {} PID,...|all {Select the processes whose kernel events are recorded. Default: the program and those that it starts.}}
+            {allpids a {} {Record the events of all processes: --pids all --scope all.}}
+            {stacks {} {} {Record the stack of each kernel event.}}
+            {interval {} MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
+            {duration t SECONDS {Stop recording after this time. The program goes on.}}
+            {maxsize m MB {Limit the size of the trace. The events that follow are lost, unless the mode is circular. Default: no limit.}}
+            {circular C {} {Replace the oldest events when the trace has reached --maxsize.}}
+            {buffersize b KB {Set the size of each buffer, 4 to 1024. Default: 256.}}
+            {buffers {} MIN,MAX {Set the number of buffers at the start, and the maximum number. Default: 16,128.}}
+            {lossless {} {} {Make traced programs wait for a free buffer instead of losing events.}}
+            {trigger T {EXPR|error|slow=DURATION} {Keep the newest events in memory, and write them when an event matches: a failed call, a call that takes longer, or an expression.}}
+            {snapshots {} N {With --trigger: write at most N traces. Default: 1.}}
+            {quiet q {} {Print no summary at the end.}}
         }
         start {
-            {output o FILE {the trace}}
-            {kernel k GROUPS {kernel events} many}
-            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {a provider} many}
-            {profile P {NAME[.light|.verbose]} {a recording profile} many}
-            {pids {} PIDS|all {whose kernel events; default all}}
-            {stacks {} {} {kernel events with stacks}}
-            {sample-interval {} MS {between samples of kernel group profile; default 1}}
-            {realtime r {} {live consumers may attach}}
-            {mode {} MODE {as "etw start -mode"}}
-            {hold {} {} {this process has the session, until Ctrl-C}}
-            {duration t SECONDS {hold it for so long}}
-            {max-size m MB {the trace grows no larger}}
-            {buffer-size b KB {of a buffer}}
-            {buffers {} MIN,MAX {how many}}
-            {lossless {} {} {traced programs wait for the disk instead of losing events}}
-            {quiet q {} {no summary}}
+            {file o FILE {Write the trace to FILE.}}
+            {kernel k GROUP,... {Record kernel events: groups that "etw describe kernel" lists, or linux:SYSTEM:EVENT.} many}
+            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Record the events of a provider.} many}
+            {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
+            {pids {} PID,...|all {Select the processes whose kernel events are recorded. Default: all.}}
+            {stacks {} {} {Record the stack of each kernel event.}}
+            {interval {} MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
+            {realtime r {} {Allow other commands to read the events while the session runs (session:NAME).}}
+            {mode {} sequential|circular|append|newfile|memory {Set what happens at --maxsize, or keep the events in memory for "etw snapshot". Default: sequential.}}
+            {hold {} {} {Keep the session in this process, until Ctrl-C. Default: a logger process has it until "etw stop".}}
+            {duration t SECONDS {Hold the session for this time.}}
+            {maxsize m MB {Limit the size of the trace. Default: no limit.}}
+            {buffersize b KB {Set the size of each buffer, 4 to 1024. Default: 256.}}
+            {buffers {} MIN,MAX {Set the number of buffers at the start, and the maximum number. Default: 16,128.}}
+            {lossless {} {} {Make traced programs wait for a free buffer instead of losing events.}}
+            {quiet q {} {Print no message about the session.}}
         }
         top {
-            {kernel k GROUPS {kernel events} many}
-            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {a provider; default Tcl-Script} many}
-            {profile P {NAME[.light|.verbose]} {a recording profile} many}
-            {pids {} PIDS|all {whose kernel events; default all}}
-            {where w EXPR {only events that fit}}
-            {interval d SECONDS {between two tables; default 2}}
-            {count n N {so many tables, then end}}
-            {lines l N {rows of a table; default what the terminal has, else 20}}
+            {kernel k GROUP,... {Count kernel events of these groups.} many}
+            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Count the events of a provider. Default: Tcl-Script.} many}
+            {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
+            {pids {} PID,...|all {Select the processes whose kernel events are counted. Default: all.}}
+            {where w EXPR {Count only events for which the expression is true.}}
+            {interval d SECONDS {Set the time between two tables. Default: 2.}}
+            {count n N {Stop after N tables. Default: no limit.}}
+            {lines l N {Print at most N rows in a table. Default: as many as the terminal has, otherwise 20.}}
         }
         sessions {
-            {interval d SECONDS {rates of so long from now; default since each session's start}}
+            {interval d SECONDS {Measure rates for this time. Default: print the rates since the start of each session.}}
         }
         stop {}
         query {}
@@ -72,6 +73,10 @@ namespace eval ::etw::cli {
         profiles {}
         help {}
         completion {}
+    }
+    # Old names of options, which this release still accepts: old -> new.
+    variable oldNames {
+        output file max-size maxsize buffer-size buffersize sample-interval interval no-script noscript all-pids allpids
     }
 }
 
@@ -92,7 +97,7 @@ proc ::etw::cli::Parse {command words} {
         }
         set words [lrange $words 1 end]
         set hasValue [regexp {^(--?[a-zA-Z][^=]*)=(.*)$} $word -> word value]
-        lassign [FindOption $table $word] long short argument about many
+        lassign [FindOption $command $table $word] long short argument about many
         if {$argument eq ""} {
             if {$hasValue} {
                 Usage "option \"$word\" takes no value" OPTION $word
@@ -104,6 +109,9 @@ proc ::etw::cli::Parse {command words} {
             }
             set words [lassign $words value]
         }
+        if {$argument eq "SECONDS"} {
+            set value [InSeconds $value]
+        }
         if {$many ne ""} {
             dict lappend options $long $value
         } else {
@@ -113,20 +121,27 @@ proc ::etw::cli::Parse {command words} {
     return [list $options $words]
 }
 
+# A time in seconds, or with a unit, in seconds.
+proc ::etw::cli::InSeconds {value} {
+    set ns [::etw::lib::nanoseconds $value]
+    return [expr {$ns eq "" ? $value : $ns / 1e9}]
+}
+
 # Usage error if one of these options is given and not a number above 0. kinds: name -> integer or double.
 proc ::etw::cli::CheckNumbers {options kinds} {
     dict for {name kind} $kinds {
         if {[dict exists $options $name]} {
             set value [dict get $options $name]
             if {![string is $kind -strict $value] || $value <= 0} {
-                Usage "\"--$name\" must be a number above 0" OPTION --$name
+                Usage "expected a number above 0 for \"--$name\" but got \"$value\"" OPTION --$name
             }
         }
     }
 }
 
-# The table's entry for -x, --long, or -long, also abbreviated.
-proc ::etw::cli::FindOption {table word} {
+# The table's entry for -x, --long, or -long, also abbreviated. An error names the command.
+proc ::etw::cli::FindOption {command table word} {
+    variable oldNames
     set name [string trimleft $word -]
     foreach entry $table {
         if {$word eq "-[lindex $entry 1]" && [lindex $entry 1] ne ""} {
@@ -134,34 +149,35 @@ proc ::etw::cli::FindOption {table word} {
         }
     }
     set names [lmap entry $table {lindex $entry 0}]
+    if {[dict exists $oldNames $name] && [dict get $oldNames $name] in $names} {
+        set new [dict get $oldNames $name]
+        ::etw::lib::OldName $word --$new
+        set name $new
+    }
     if {[catch {tcl::prefix match -message option $names $name} found]} {
-        Usage "unknown option \"$word\"" OPTION $word
+        if {[string match ambiguous* $found]} {
+            Usage "option \"$word\" is ambiguous: it is the beginning of [join [Begin -- [lsearch -all -inline -glob $names $name*]] { and }]" OPTION $word
+        }
+        Usage "\"etw $command\" has no option \"$word\"[DidYouMean --$name [Begin -- $names]]" OPTION $word
     }
     return [lindex $table [lsearch -exact $names $found]]
 }
 
-proc ::etw::cli::HelpOptions {command} {
-    variable tables
-    if {[dict get $tables $command] eq ""} {
-        return
-    }
-    puts "Options:"
-    foreach entry [dict get $tables $command] {
-        lassign $entry long short argument about
-        set names "[expr {$short eq {} ? {    } : "-$short, "}]--$long [expr {$argument eq {} ? {} : $argument}]"
-        if {[string length $names] > 32} {
-            puts "  $names"
-            set names {}
-        }
-        puts [format {  %-32s %s} $names $about]
-    }
+proc ::etw::cli::Begin {prefix words} {
+    return [lmap word $words {string cat $prefix $word}]
+}
+
+# "; did you mean "NAME"?", or nothing.
+proc ::etw::cli::DidYouMean {word names} {
+    set similar [::etw::lib::similar $word $names]
+    return [expr {$similar eq "" ? "" : "; did you mean \"$similar\"?"}]
 }
 
 # ---- Words for the ensemble ----------------------------------------------------------------------
 
-# Words in any order -> words in the ensemble's order: those that are not options, then options. `flags` may lack
-# a value; lists of names may be separated by commas, as everywhere in the tool.
-proc ::etw::cli::Passed {words flags} {
+# Words in any order -> words in the ensemble's order: those that are not options, then options. A boolean option may
+# lack its value, and a list may have commas between its elements.
+proc ::etw::cli::Passed {command table flags words} {
     set plain {}
     set options {}
     while {[llength $words] > 0} {
@@ -170,23 +186,29 @@ proc ::etw::cli::Passed {words flags} {
             lappend plain {*}$words
             break
         }
-        if {![regexp {^--?([a-zA-Z][-a-zA-Z]*)(=(.*))?$} $word -> name hasValue value]} {
+        if {![regexp {^(--?[a-zA-Z][-a-zA-Z]*)(=(.*))?$} $word -> given hasValue value]} {
             lappend plain $word
             continue
         }
+        lassign [FindOption $command $table $given] name short argument
         if {$hasValue eq ""} {
-            if {"-$name" in $flags && ![string is boolean -strict [lindex $words 0]]} {
+            if {($argument eq "" || "-$name" in $flags) && ![string is boolean -strict [lindex $words 0]]} {
                 set value 1
             } elseif {[llength $words] == 0} {
-                Usage "option \"$word\" needs a value" OPTION $word
+                Usage "option \"$word\" needs a value: $argument" OPTION $word
             } else {
                 set words [lassign $words value]
             }
         }
-        if {$name in {by distinct fields key pair} && [regexp {^[^\s{}"]+$} $value]} {
-            set value [split $value ,]
+        if {[string first ,... $argument] >= 0} {
+            set value [ByCommas $value]
         }
-        dict set options -[string map {- {}} $name] $value
+        dict set options -$name $value
     }
     return [list $plain $options]
+}
+
+# The list in a word: elements separated by commas. A word with blanks, braces or quotes is a list of Tcl.
+proc ::etw::cli::ByCommas {word} {
+    return [expr {[regexp {^[^\s{}"]+$} $word] ? [split $word ,] : $word}]
 }

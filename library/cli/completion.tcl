@@ -89,7 +89,7 @@ proc ::etw::cli::Completion {args} {
     variable completion
     lassign [Parse completion $args] options words
     if {![info exists completion($words)]} {
-        Usage "name the shell: bash or zsh" SHELL $words
+        Usage "expected the name of a shell, bash or zsh, but got \"$words\"" SHELL $words
     }
     set cases {}
     set lines {}
@@ -108,26 +108,21 @@ proc ::etw::cli::Completion {args} {
 #   files     1: traces; suffixes: what the last operand, a file to be written, may end with
 #   sessions  1: the first operand is a session's name
 proc ::etw::cli::CompletionOf {name usage about how} {
-    variable tables
     set options {}
-    if {[lindex $how 0] eq "pass"} {
-        set row [RowOf [lindex $how 1]]
-        set flags [Flags $name [lrange $how 2 end]]
-        foreach option [dict get $row options] {
-            set values [expr {[dict exists $row values $option] ? [dict get $row values $option] : {}}]
-            dict set options -$option [list [expr {$option in $flags}] $values {}]
-        }
-    } else {
-        foreach entry [dict get $tables $name] {
-            lassign $entry long short argument text
-            foreach option [concat --$long [expr {$short eq "" ? {} : "-$short"}]] {
-                dict set options $option [list [expr {$argument eq ""}] [Literals $argument] $text]
-            }
+    set what [lindex $how 1]
+    set rows [::etw::lib::commands]
+    foreach entry [OptionTable $name] {
+        lassign $entry long short argument text
+        set flag [expr {$argument eq "" || ([lindex $how 0] eq "pass" && "-$long" in [Flags $what])}]
+        set values [expr {[lindex $how 0] eq "pass" && [dict exists $rows $what values -$long]
+            ? [dict get $rows $what values -$long] : [Literals $argument]}]
+        foreach option [concat --$long [expr {$short eq "" ? {} : "-$short"}]] {
+            dict set options $option [list $flag $values $text]
         }
     }
     set formats [FormatsOf $name]
     if {$formats ne ""} {
-        dict set options --format [list 0 [lmap row $formats {dict get $row name}] {}]
+        dict set options --format [list 0 [lmap row $formats {dict get $row name}] [lindex [dict get $options --format] 2]]
     }
     set suffixes {}
     if {[regexp {SOURCE.*FILE|OUT} $usage]} {

@@ -14,41 +14,40 @@ namespace eval ::etw::cli {
     # command -> {usage about how}; no about: that of ::etw::lib::commands. How: {proc NAME}, or {pass WORDS ?option value ...?}:
     #	print 1		print the result (otherwise the command prints); lines: a list, one element a line; tree: a dict of calls is printed in pieces
     #	defaults LIST	default options
+    #	source PLACE	without a source, the file of `etw record` is read. PLACE is where the other word is: none, first, last
     #	bar 1		may take long: has -progress
     #	window 1	the result is a window: wait until it is closed
-    #	flags LIST	options whose value may be omitted (1), in addition to those in the row of ::etw::lib::commands
     variable commands {
-        record {{[OPTION ...] [-- PROGRAM ARG ...]} {run a program and record what it and the kernel do}
+        record {{[OPTION ...] [-- PROGRAM ARG ...]} {record what a program, its Tcl scripts and the kernel do}
             {proc Record}}
-        start {NAME {start a session that runs until "etw stop"} {proc Start}}
-        enable {{NAME PROVIDER | NAME kernel GROUPS} {let a provider's events into a session}
-            {pass enable flags {-stacks -capture}}}
-        disable {{NAME PROVIDER} {keep them out again} {pass disable}}
-        stop {{NAME ...} {stop sessions} {proc Stop}}
-        flush {NAME {put what a session has on disk} {proc {Query flush}}}
-        query {{[NAME ...]} {how sessions stand} {proc {Query query}}}
-        snapshot {{NAME FILE} {write what a memory session holds} {pass snapshot}}
-        mark {{NAME TEXT} {put a marker into a session} {pass mark}}
-        sessions {{[OPTION ...] [PATTERN]} {list the running sessions} {proc Sessions}}
-        providers {{[PATTERN]} {list providers} {pass providers print lines}}
-        describe {{PROVIDER|kernel [EVENT]} {what a provider's events are} {proc Describe}}
+        start {{NAME [OPTION ...]} {start a session that runs until "etw stop"} {proc Start}}
+        enable {{NAME PROVIDER|kernel [GROUP,...] [OPTION ...]} {record the events of a provider, or of the kernel, in a session} {pass enable}}
+        disable {{NAME PROVIDER|kernel} {stop recording the events of a provider in a session} {pass disable}}
+        stop {{NAME ...} {stop sessions and close their files} {proc Stop}}
+        flush {{NAME ...} {write the buffers of sessions to their files} {proc {Query flush}}}
+        query {{[NAME ...]} {show the status of sessions} {proc {Query query}}}
+        snapshot {{NAME FILE} {write the events of a memory session to a file} {pass snapshot}}
+        mark {{NAME TEXT} {write a marker event into a session} {pass mark}}
+        sessions {{[PATTERN] [OPTION ...]} {list the running sessions} {proc Sessions}}
+        providers {{[PATTERN] [OPTION ...]} {list providers} {pass providers print lines}}
+        describe {{PROVIDER|kernel [EVENT]} {describe the events of a provider, or the groups of kernel events} {proc Describe}}
         profiles {{} {list the recording profiles} {proc Profiles}}
-        top {{[OPTION ...] [SESSION]} {} {proc Top}}
-        dump {{SOURCE ...} {} {pass dump bar 1 notes 1}}
-        summary {{SOURCE ...} {} {pass summary bar 1 print 1}}
-        calls {{SOURCE ...} {} {pass calls bar 1 print tree}}
-        info {FILE {} {pass info bar 1 print 1 defaults {-format text}}}
-        export {{SOURCE ... FILE} {} {pass export bar 1 notes 1}}
-        load {{DATABASE SOURCE ...} {} {pass load notes 1}}
-        relog {{IN ... OUT} {} {pass relog bar 1 notes 1}}
-        view {{SOURCE ...} {} {pass view window 1}}
-        schema {{load|list|describe|find|diff ...} {what is known of events} {pass schema print 1}}
+        top {{[SESSION] [OPTION ...]} {} {proc Top}}
+        dump {{[SOURCE ...] [OPTION ...]} {} {pass dump bar 1 notes 1 source none}}
+        summary {{[SOURCE ...] [OPTION ...]} {} {pass summary bar 1 print 1 source none}}
+        calls {{[SOURCE ...] [OPTION ...]} {} {pass calls bar 1 print tree source none}}
+        info {{[FILE] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
+        export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
+        load {{DATABASE [SOURCE ...] [OPTION ...]} {} {pass load notes 1 source first}}
+        relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}
+        view {{[SOURCE ...] [OPTION ...]} {} {pass view window 1 source none}}
+        schema {{load|list|describe|find|diff ... [OPTION ...]} {search descriptions of events} {pass schema print 1}}
         completion {bash|zsh {print a script that completes commands, options and files in that shell} {proc Completion}}
-        help {{[COMMAND]} {this} {proc Help}}
+        help {{[COMMAND]} {describe a command} {proc Help}}
     }
 }
 
-foreach file {terminal cli_options read_commands sessions profiles record_command trigger top completion} {
+foreach file {terminal cli_options command_texts help read_commands sessions profiles record_command trigger top completion} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 
@@ -78,8 +77,10 @@ proc ::etw::cli::Failed {command message how} {
     if {[lrange $code 0 1] eq "ETWTOOL INTERRUPTED"} {
         return 130
     }
-    puts stderr "[Paint stderr red {etw:}] [::etw::lib::visible $message lines]"
-    if {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {ETW ARG}}} {
+    set usage [expr {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {ETW ARG}}}]
+    set command [expr {[catch {FindCommand $command} full] ? {} : $full}]
+    puts stderr "[Paint stderr red {etw:}] [::etw::lib::visible [ShellMessage $command $message $code] lines]"
+    if {$usage} {
         puts stderr "Try \"etw help[expr {$command eq {} ? {} : " $command"}]\"."
         return 2
     }
@@ -118,16 +119,14 @@ proc ::etw::cli::Run {command words} {
         return 0
     }
     set known [Commands]
-    if {[catch {tcl::prefix match -message command [dict keys $known] $command} name]} {
-        Usage $name COMMAND $command
-    }
+    set name [FindCommand $command]
     set options [lrange $words 0 [expr {[set end [lsearch -exact $words --]] < 0 ? "end" : $end - 1}]]
     if {"--help" in $options || $words in {-h -help}} {
         return [Help $name]
     }
     lassign [lindex [dict get $known $name] 2] kind what
     if {$kind eq "pass"} {
-        return [Pass $what $words [lrange [lindex [dict get $known $name] 2] 2 end]]
+        return [Pass $name $what $words [lrange [lindex [dict get $known $name] 2] 2 end]]
     }
     return [{*}$what {*}$words]
 }
@@ -144,69 +143,4 @@ proc ::etw::cli::Version {} {
     lappend lines "Tcl [info patchlevel], [info nameofexecutable]"
     lappend lines "engine [::etw pkgconfig get engine], on $::tcl_platform(os) $::tcl_platform(machine)"
     return [join $lines \n]
-}
-
-# ---- Help ----------------------------------------------------------------------------------------
-
-proc ::etw::cli::Help {{command {}}} {
-    set known [Commands]
-    if {$command eq ""} {
-        puts "usage: etw COMMAND \[OPTION ...] \[ARG ...]\n"
-        dict for {name entry} $known {
-            puts [format {  %-10s %s} $name [lindex $entry 1]]
-        }
-        puts "\n\"etw help COMMAND\" tells of one. A SOURCE is a trace file, session:NAME, or - for standard input.\
-            \nThe first thing to try: etw record -o trace.etl -- tclsh SCRIPT; etw dump trace.etl"
-        return 0
-    }
-    set name [tcl::prefix match -message command [dict keys $known] $command]
-    lassign [dict get $known $name] usage about how
-    puts "usage: etw $name $usage\n\n$about\n"
-    lassign $how kind what
-    if {$kind eq "pass"} {
-        HelpPassed $what
-    } else {
-        HelpOptions $name
-    }
-    return 0
-}
-
-# The row of an ensemble's command in ::etw::lib::commands. For commands without a row, the options are taken from
-# an error message.
-proc ::etw::cli::RowOf {what} {
-    set rows [::etw::lib::commands]
-    if {[dict exists $rows $what]} {
-        return [dict get $rows $what]
-    }
-    set probes {enable {x Tcl-Script -?} providers {x -? 1}}
-    set names {}
-    if {[dict exists $probes $what] && [catch {::etw $what {*}[dict get $probes $what]} message]} {
-        set names [regexp -all -inline -- {-[a-z]+\M} $message]
-    }
-    return [dict create options $names flags {} values {}]
-}
-
-# The formats of a command: rows of ::etw::lib::formats.
-proc ::etw::cli::FormatsOf {what} {
-    return [lsort -index 1 [lmap row [::etw::lib::formats] {
-        if {[dict get $row group] ne $what && !($what eq "export" && [dict get $row group] eq "tcl")} continue
-        set row
-    }]]
-}
-
-# Prints options and formats of the ensemble's command.
-proc ::etw::cli::HelpPassed {what} {
-    set names [dict get [RowOf $what] options]
-    if {$names ne ""} {
-        puts "Options (each \"--name VALUE\", \"--name=VALUE\" or \"-name VALUE\"):"
-        puts "  [join [lmap name $names {string cat - $name}] {, }]"
-    }
-    set formats [FormatsOf $what]
-    if {$formats ne ""} {
-        puts "Formats (--format NAME):"
-        foreach row $formats {
-            puts [format {  %-12s%s} [dict get $row name] [dict get $row about]]
-        }
-    }
-    puts "The page of \"etw $what\" (man n etw) tells what they mean."
 }

@@ -5,7 +5,7 @@
 #
 #	    about	one line for `etw profiles`
 #	    kernel script provider redact	lists, as those options of `etw record`
-#	    steps args source stacks sample-interval max-size buffer-size buffers	values, as those options
+#	    steps args source stacks interval maxsize buffersize buffers	values, as those options
 #	    light verbose	dicts of the same keys, which replace the above for NAME.light and NAME.verbose
 #
 #	A profile is searched as a path, in $XDG_CONFIG_HOME/etw (otherwise ~/.config/etw), then among those of
@@ -13,7 +13,7 @@
 
 namespace eval ::etw::cli {
     variable profileLists {kernel script provider redact}
-    variable profileValues {steps args source stacks sample-interval max-size buffer-size buffers}
+    variable profileValues {steps args source stacks interval maxsize buffersize buffers}
 }
 
 proc ::etw::cli::ProfileDirs {} {
@@ -66,10 +66,24 @@ proc ::etw::cli::ReadProfile {path} {
     }
     set text [join [lsearch -all -inline -not -regexp [split $text \n] {^\s*#}] \n]
     if {[catch {dict size $text} message]} {
-        Broken $path "it is not a dict: $message"
+        Broken $path "it is not a list of keys and values: $message"
     }
-    CheckProfile $path $text 1
-    return $text
+    set profile [NewKeys $text]
+    CheckProfile $path $profile 1
+    return $profile
+}
+
+# A profile with old names of keys renamed.
+proc ::etw::cli::NewKeys {profile} {
+    variable oldNames
+    set renamed {}
+    dict for {key value} $profile {
+        if {$key in {light verbose} && ![catch {dict size $value}]} {
+            set value [NewKeys $value]
+        }
+        dict set renamed [expr {[dict exists $oldNames $key] ? [dict get $oldNames $key] : $key}] $value
+    }
+    return $renamed
 }
 
 proc ::etw::cli::Broken {path why} {
@@ -82,7 +96,7 @@ proc ::etw::cli::CheckProfile {path profile variants} {
     set known [concat $profileLists $profileValues [expr {$variants ? {about light verbose} : {}}]]
     dict for {key value} $profile {
         if {$key ni $known} {
-            Broken $path "unknown key \"$key\": must be [join $known {, }]"
+            Broken $path "unknown key \"$key\": must be [join $known {, }][DidYouMean $key $known]"
         }
         if {$key in $profileLists && [catch {llength $value}]} {
             Broken $path "\"$key\" is not a list"
@@ -108,7 +122,7 @@ proc ::etw::cli::ProfileOf {name} {
         }
         if {![dict exists $files $name]} {
             return -code error -errorcode [list ETW LOOKUP PROFILE $name] \
-                "no profile \"$name\": there are [join [dict keys $files] {, }]"
+                "there is no profile \"$name\"; there are [join [dict keys $files] {, }]"
         }
         set path [dict get $files $name]
     }
@@ -117,7 +131,7 @@ proc ::etw::cli::ProfileOf {name} {
     if {$variant ne ""} {
         if {![dict exists $profile $variant]} {
             return -code error -errorcode [list ETW LOOKUP PROFILE $name.$variant] \
-                "profile \"$name\" has no \"$variant\""
+                "profile \"$name\" has no variant \"$variant\""
         }
         set settings [dict merge $settings [dict get $profile $variant]]
     }

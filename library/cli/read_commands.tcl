@@ -4,14 +4,36 @@
 #	and warnings are printed on stderr, so that they do not mix with the output.
 
 # Options of the ensemble's command whose value may be omitted.
-proc ::etw::cli::Flags {what how} {
+proc ::etw::cli::Flags {what} {
     set rows [::etw::lib::commands]
-    set flags [Option $how flags {}]
-    return [expr {[dict exists $rows $what] ? [concat $flags [dict get $rows $what flags]] : $flags}]
+    return [expr {[dict exists $rows $what] ? [dict get $rows $what flags] : {}}]
 }
 
-proc ::etw::cli::Pass {what words how} {
-    lassign [Passed $words [Flags $what $how]] plain options
+# Adds the file that `etw record` writes if the words name no source. place: where the other word is: none, first, last.
+proc ::etw::cli::WithSource {command plain place} {
+    if {[llength $plain] != ($place ne "none")} {
+        return $plain
+    }
+    set file etw.etl
+    if {$place eq "last" && [file exists [lindex $plain 0]] && [file extension [lindex $plain 0]] in {.etl .zip}} {
+        Usage "\"etw $command [lindex $plain 0]\" names only one file: name the source and the file to be written"
+    }
+    if {![file exists $file]} {
+        Usage "no source was given, and this directory has no file \"$file\", which \"etw record\" writes: name a trace file or session:NAME" SOURCE
+    }
+    return [expr {$place eq "last" ? [linsert $plain 0 $file] : [linsert $plain end $file]}]
+}
+
+proc ::etw::cli::Pass {command what words how} {
+    lassign [Passed $command [PassedTable $command $what] [Flags $what] $words] plain options
+    if {[dict exists $how source]} {
+        set plain [WithSource $command $plain [dict get $how source]]
+    } elseif {$what eq "enable" && [lindex $plain 1] eq "kernel" && [llength $plain] == 3} {
+        lset plain 2 [ByCommas [lindex $plain 2]]
+    }
+    if {$what eq "schema" && [lindex $plain 0] in {describe find diff}} {
+        set options [dict merge {-format text} $options]
+    }
     if {[dict exists $how defaults]} {
         set options [dict merge [dict get $how defaults] $options]
     }

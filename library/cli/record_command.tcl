@@ -42,26 +42,26 @@ proc ::etw::cli::ProgramFailed {code} {
 # Check the options and add defaults.
 proc ::etw::cli::RecordDefaults {options program} {
     if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
-        Usage "name a program, or what to record: --kernel, --provider, --profile"
+        Usage "nothing to record was given: name a program (etw record -- PROGRAM ARG ...), or select events with --kernel, --provider or --profile"
     }
     CheckNumbers $options {duration double snapshots integer maxlen integer}
     if {[dict exists $options circular]} {
-        if {![dict exists $options max-size]} {
-            Usage "\"--circular\" needs \"--max-size\"" OPTION --circular
+        if {![dict exists $options maxsize]} {
+            Usage "\"--circular\" needs \"--maxsize\"" OPTION --circular
         }
         dict set options mode circular
     }
     if {[dict exists $options lossless] && [dict exists $options trigger]} {
         Usage "\"--lossless\" and \"--trigger\" exclude each other: a flight recorder overwrites its oldest events" OPTION --lossless
     }
-    if {![dict exists $options output]} {
-        dict set options output etw.etl
+    if {![dict exists $options file]} {
+        dict set options file etw.etl
     }
-    if {[dict exists $options all-pids]} {
+    if {[dict exists $options allpids]} {
         set options [dict merge {scope all} $options {pids all}]
     }
     if {[Option $options scope all] ni {program all}} {
-        Usage "\"--scope\" must be program or all, not \"[dict get $options scope]\"" OPTION --scope
+        Usage "expected program or all for \"--scope\" but got \"[dict get $options scope]\"" OPTION --scope
     }
     if {![dict exists $options scope] || $program eq ""} {
         dict set options scope [expr {$program eq "" ? "all" : "program"}]
@@ -78,7 +78,7 @@ proc ::etw::cli::RecordProgram {options program} {
     set kind other
     if {$program ne ""} {
         lassign [ProgramKind [lindex $program 0]] kind note
-        if {$note ne "" && ![dict exists $options no-script]} {
+        if {$note ne "" && ![dict exists $options noscript]} {
             Note $note
         }
         set options [KernelDefault $options $kind]
@@ -158,13 +158,13 @@ proc ::etw::cli::KernelDefault {options kind} {
     if {$kind ne "tcl" && ![dict exists $options kernel] && ![dict exists $options provider]
             && ![dict exists $options trigger] && ([::etw pkgconfig get kernel] || [OnSystem])} {
         dict set options kernel process
-        dict set options kernel-default [expr {![dict exists $options no-script]}]
+        dict set options kernel-default [expr {![dict exists $options noscript]}]
     }
     return $options
 }
 
 proc ::etw::cli::RecordRun {session options program} {
-    if {![dict exists $options no-script]} {
+    if {![dict exists $options noscript]} {
         set any [Words [Option $options keywords {}]]
         ::etw enable $session Tcl-Script -pids [ProviderPids $session $options] {*}[expr {$any eq {} ? {} : [list -any $any]}]
     }
@@ -192,7 +192,7 @@ proc ::etw::cli::StartProgram {session options program} {
     variable programNames
     set before [Environment $programNames]
     set ::env(ETW_SCOPE) [join [concat [dict get [::etw query $session] instance] [Words [list [Option $before ETW_SCOPE {}]]]] ,]
-    if {![dict exists $options no-script]} {
+    if {![dict exists $options noscript]} {
         set ::env(ETW_RECORD) [ShimSettings $options]
         set ::env(TCL_LIBRARY) [file nativename [ShimDirectory [Option [dict get $::env(ETW_RECORD)] library {}]]]
     }

@@ -7,7 +7,7 @@
 proc ::etw::cli::Sessions {args} {
     lassign [Parse sessions $args] options words
     if {[llength $words] > 1} {
-        Usage "give one pattern"
+        Usage "expected at most one pattern but got \"[join $words {" "}]\""
     }
     CheckNumbers $options {interval double}
     if {[dict exists $options interval]} {
@@ -44,7 +44,7 @@ proc ::etw::cli::Query {what args} {
         return [Sessions]
     }
     if {$args eq ""} {
-        Usage "name a session"
+        Usage "no session was given; \"etw sessions\" lists those that run"
     }
     foreach name $args {
         set info [::etw $what $name]
@@ -85,7 +85,7 @@ proc ::etw::cli::EnabledProvider {name enabled} {
 
 proc ::etw::cli::Describe {args} {
     if {$args in {{} {{}}}} {
-        Usage "name a provider, or \"kernel\""
+        Usage "no provider was given: give a name, a GUID, or \"kernel\""
     }
     if {$args eq "kernel"} {
         set groups [dict filter [::etw provider describe kernel] script {name about} {expr {![string match linux:* $name]}}]
@@ -111,13 +111,12 @@ proc ::etw::cli::Describe {args} {
 
 # ---- Start and stop ------------------------------------------------------------------------------
 
-# Options of the tool -> those of `etw start`.
+# The options of `etw start` among those of the tool.
 proc ::etw::cli::StartOptions {options} {
     set start {}
-    foreach {ours theirs} {output -file max-size -maxsize buffer-size -buffersize buffers -buffers mode -mode
-            realtime -realtime lossless -lossless} {
-        if {[dict exists $options $ours]} {
-            dict set start $theirs [dict get $options $ours]
+    foreach name {file maxsize buffersize buffers mode realtime lossless} {
+        if {[dict exists $options $name]} {
+            dict set start -$name [dict get $options $name]
         }
     }
     return $start
@@ -126,7 +125,7 @@ proc ::etw::cli::StartOptions {options} {
 # Enable what the options name: providers, and kernel groups for `pids`.
 proc ::etw::cli::EnableAll {session options pids} {
     foreach provider [Option $options provider {}] {
-        lassign [SplitProvider $provider] name settings
+        set settings [lassign [::etw::lib::ProviderWords $provider] name]
         ::etw enable $session $name -pids [ProviderPids $session $options] {*}$settings
     }
     try {
@@ -145,8 +144,8 @@ proc ::etw::cli::EnableKernel {session options pids} {
         set pids all
     }
     set settings [list -pids $pids -stacks [Option $options stacks 0]]
-    if {[dict exists $options sample-interval]} {
-        lappend settings -interval [dict get $options sample-interval]
+    if {[dict exists $options interval]} {
+        lappend settings -interval [dict get $options interval]
     }
     foreach group [Words [Option $options kernel {}]] {
         if {[string match linux:* $group]} {
@@ -177,19 +176,6 @@ proc ::etw::cli::Words {values} {
     return [concat {*}[lmap value $values {split [string map {, { }} $value]}]]
 }
 
-# NAME:LEVEL:KEYWORDS; NAME may be a GUID.
-proc ::etw::cli::SplitProvider {text} {
-    lassign [split $text :] name level keywords
-    set settings {}
-    if {$level ne ""} {
-        lappend settings -level $level
-    }
-    if {$keywords ne ""} {
-        lappend settings -any [Words [list $keywords]]
-    }
-    return [list $name $settings]
-}
-
 # etw start NAME: a logger process runs the session; with --hold or --duration, this process.
 proc ::etw::cli::Start {args} {
     if {[llength $args] > 0 && ![string match -* [lindex $args 0]]} {
@@ -197,7 +183,7 @@ proc ::etw::cli::Start {args} {
     }
     lassign [Parse start $args] options words
     if {[llength $words] != 1} {
-        Usage "name the session"
+        Usage "expected one name for the session but got [llength $words] words"
     }
     set session [lindex $words 0]
     set options [WithProfiles $options]
@@ -261,7 +247,7 @@ proc ::etw::cli::Progress {session end seconds} {
 
 proc ::etw::cli::Stop {args} {
     if {$args eq ""} {
-        Usage "name a session"
+        Usage "no session was given; \"etw sessions\" lists those that run"
     }
     foreach name $args {
         Summary {} [::etw stop $name] stdout

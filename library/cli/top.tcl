@@ -14,7 +14,7 @@ proc ::etw::cli::Top {args} {
     variable topAll {}
     lassign [Parse top $args] options words
     if {[llength $words] > 1} {
-        Usage "name one session, or none"
+        Usage "expected at most one session but got \"[join $words {" "}]\""
     }
     CheckNumbers $options {interval double count integer lines integer}
     ::etw::lib::child catch

@@ -9,17 +9,17 @@ namespace eval ::etw::cli {
     variable trigger {}
 }
 
-# error; slow=TIME (10ms, 2s, 500us, ns); or an expression that C can evaluate.
+# error; slow=DURATION; or an expression that C can evaluate.
 proc ::etw::cli::TriggerOf {text} {
     if {$text eq "error"} {
         return {$provider eq "Tcl-Script" && $event eq "Leave" && $Code == 1}
     }
-    if {[regexp {^slow=([0-9.]+)(s|ms|us|ns)$} $text -> number unit]} {
-        set ns [expr {wide($number * [dict get {s 1e9 ms 1e6 us 1e3 ns 1} $unit])}]
+    if {[regexp {^slow\M=?(.*)$} $text -> duration]} {
+        set ns [::etw::lib::nanoseconds $duration]
+        if {$ns eq ""} {
+            Usage "expected slow=DURATION with the unit ns, us, ms, s, min or h for \"--trigger\", for example slow=10ms, but got \"$text\"" OPTION --trigger
+        }
         return "\$provider eq \"Tcl-Script\" && \$event eq \"Leave\" && \$Duration > $ns"
-    }
-    if {[string match slow* $text]} {
-        Usage "a slow call is told as slow=10ms (s, ms, us, ns)" OPTION --trigger
     }
     ::etw where $text -conly 1
     return $text
@@ -30,7 +30,7 @@ proc ::etw::cli::TriggerStart {session options} {
     if {![dict exists $options trigger]} {
         return
     }
-    set trigger [dict create session $session file [dict get $options output] written {} \
+    set trigger [dict create session $session file [dict get $options file] written {} \
         left [Option $options snapshots 1]]
     dict set trigger consumer [::etw consume session:$session -where [dict get $options trigger] \
         -background 1 -command ::etw::cli::Triggered]

@@ -14,7 +14,7 @@ namespace eval ::etw::tcltest {
 
     # The options of `configure`.
     variable config {
-        -trace off -dir {} -kernel {} -script * -steps off -enable {} -slow 1000 -lines 30
+        -trace off -dir {} -kernel {} -script * -steps off -provider {} -slow 1000 -lines 30
     }
     # Name of the session that keeps the newest events of all tests; "": none.
     variable recorder ""
@@ -42,7 +42,7 @@ namespace eval ::etw::tcltest {
 #	-trace off|onfail|always|slow	which tests leave a trace; slow: those that fail, too
 #	-dir DIR	where; default: tcltest's temporary directory
 #	-script PATTERNS, -steps off|line|full	as `etw script add` has them
-#	-enable LIST	providers, each a name or {NAME ?-level L ...?}
+#	-provider LIST	providers, each NAME[:LEVEL[:KEYWORDS]] or {NAME ?-level L ...?}
 #	-kernel GROUPS	kernel events of this process and its children
 #	-slow MS	slower tests are slow
 #	-lines N	so many of the excerpt's last lines are shown in the output
@@ -78,7 +78,7 @@ proc ::etw::tcltest::configure {args} {
 
 proc ::etw::tcltest::OptionName {name} {
     variable config
-    return [tcl::prefix match -message option [lsort [dict keys $config]] $name]
+    return [tcl::prefix match -message option [lsort [dict keys $config]] [::etw::lib::NewName $name {-enable -provider}]]
 }
 
 proc ::etw::tcltest::CheckOption {name value} {
@@ -107,8 +107,8 @@ proc ::etw::tcltest::Start {} {
     set recorder $name
     try {
         ::etw enable $name Tcl-Script
-        foreach provider [dict get $config -enable] {
-            ::etw enable $name {*}$provider
+        foreach provider [dict get $config -provider] {
+            ::etw enable $name {*}[::etw::lib::ProviderWords $provider]
         }
         if {[dict get $config -kernel] ne ""} {
             ::etw enable $name kernel [dict get $config -kernel]
@@ -265,7 +265,7 @@ proc ::etw::tcltest::Quote {text} {
 #	patterns (or have some as elements), anything else is an error that shows both. What differs from run to run is made equal:
 #	moments of the run are @TIME, durations @NS, this process is @PID.
 #
-#	-script PATTERNS, -steps off|line|full, -enable LIST, -kernel GROUPS	what to trace, as `etw record` has it
+#	-script PATTERNS, -steps off|line|full, -provider LIST, -kernel GROUPS	what to trace, as `etw record` has it
 #	-where EXPR	only these events
 #	-fields LIST	these values instead; header fields, too
 proc ::etw::tcltest::events {body args} {
@@ -273,7 +273,7 @@ proc ::etw::tcltest::events {body args} {
     if {[llength $args] % 2} {
         set args [lassign $args expected]
     }
-    set options [::etw::lib::Options {-enable -fields -kernel -script -steps -where} $args]
+    set options [::etw::lib::Options {-fields -kernel -provider -script -steps -where} $args {-enable -provider}]
     close [file tempfile file]
     try {
         set start [Nanoseconds]

@@ -18,22 +18,22 @@
  */
 /* clang-format off */
 #define ETW_DUMP_FORMATS(ROW)                                                                      \
-    ROW(TEXT, "text", etwSinkText, "", "-color -width", "a line an event, for people")             \
-    ROW(CSV, "csv", etwSinkCsv, "", "-fields -headers -separator", "comma-separated columns")      \
-    ROW(JSON, "json", etwSinkJson, "", "", "a JSON object a line")                                 \
-    ROW(LIST, "list", etwSinkList, "", "-fields", "a Tcl dict or list a line")
+    ROW(TEXT, "text", etwSinkText, "", "-color -width", "a line for each event, for people")             \
+    ROW(CSV, "csv", etwSinkCsv, "", "-fields -headers -separator", "comma-separated values")      \
+    ROW(JSON, "json", etwSinkJson, "", "", "a JSON object on each line")                                 \
+    ROW(LIST, "list", etwSinkList, "", "-fields", "a Tcl dict or list on each line")
 
 #define ETW_EXPORT_FORMATS(ROW)                                                                    \
     ROW(CHROME, "chrome", etwSinkChrome, ".json", "",                                              \
         "Trace event JSON, for Perfetto and chrome://tracing")                                     \
-    ROW(TRACERPT, "csv", etwSinkTracerpt, ".csv", "", "tracerpt's columns, for spreadsheets")      \
+    ROW(TRACERPT, "csv", etwSinkTracerpt, ".csv", "", "comma-separated values in tracerpt's columns")      \
     ROW(FOLDED, "folded", etwSinkFolded, ".folded", "-weight",                                     \
         "folded stacks, for flamegraph.pl and inferno")                                            \
     ROW(FLAMEGRAPH, "flamegraph", etwSinkFlamegraph, ".svg", "-title -weight",                     \
         "a flame graph as one SVG picture")                                                        \
     ROW(SPEEDSCOPE, "speedscope", etwSinkSpeedscope, ".speedscope.json", "-title",                 \
         "each thread's calls in time, for speedscope")                                             \
-    ROW(JSON_LINES, "json", etwSinkJson, ".jsonl .ndjson", "-messages", "a JSON object a line")    \
+    ROW(JSON_LINES, "json", etwSinkJson, ".jsonl .ndjson", "-messages", "a JSON object on each line")    \
     ROW(XML, "xml", etwSinkXml, ".xml", "-messages", "the Windows event schema, as tracerpt writes it")
 
 /* Rows for a database to load: for library/export/export_sqlite.tcl, not for users. */
@@ -51,7 +51,7 @@
 #define ETW_CALLS_FORMATS(ROW)                                                                     \
     ROW(CALLS_TEXT, "text", -, "", "", "a table and a tree, for people")                           \
     ROW(CALLS_LIST, "list", -, "", "", "a Tcl dict")                                               \
-    ROW(CALLS_CSV, "csv", -, "", "", "one table of comma-separated columns")                       \
+    ROW(CALLS_CSV, "csv", -, "", "", "a table of comma-separated values")                       \
     ROW(CALLS_JSON, "json", -, "", "", "one JSON object")                                          \
     ROW(CALLS_FOLDED, "folded", -, "", "", "folded stacks, for flamegraph.pl and inferno")
 
@@ -62,7 +62,7 @@
 #define ETW_SUMMARY_FORMATS(ROW)                                                                   \
     ROW(SUMMARY_TEXT, "text", -, "", "", "a table, for people")                                    \
     ROW(SUMMARY_LIST, "list", -, "", "", "a Tcl dict")                                             \
-    ROW(SUMMARY_CSV, "csv", -, "", "", "comma-separated columns")                                  \
+    ROW(SUMMARY_CSV, "csv", -, "", "", "comma-separated values")                                  \
     ROW(SUMMARY_JSON, "json", -, "", "", "one JSON object")
 /* clang-format on */
 

@@ -2,10 +2,12 @@
  * tcl/command/text_cmd.c --
  *
  *	For parts of the package in Tcl: ::etw::lib::visible makes text from a trace or a file safe
- *	for terminals, ::etw::lib::similar finds the name that was probably meant.
+ *	for terminals, ::etw::lib::similar finds the name that was probably meant,
+ *	::etw::lib::nanoseconds parses durations.
  */
 #include "tcl/core/tclglue.h"
 #include "flow/render/escape.h"
+#include "predicate/quantity.h"
 
 /* visible TEXT ?lines?: on one line; with `lines`, line feeds and tabs are kept. */
 static int visibleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
@@ -61,8 +63,25 @@ static int similarCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return TCL_OK;
 }
 
+/* nanoseconds DURATION: of 10ms, 1.5s and so on; an empty string for another text. */
+static int nanosecondsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    int64_t ns;
+    (void)clientData;
+
+    if (objc != 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "duration");
+        return TCL_ERROR;
+    }
+    if (EtwQuantityParse(Tcl_GetString(objv[1]), ETW_QUANTITY_DURATION, &ns)) {
+        Tcl_SetObjResult(interp, Tcl_NewWideIntObj(ns));
+    }
+    return TCL_OK;
+}
+
 void EtwVisibleInit(Tcl_Interp *interp)
 {
+    Tcl_CreateObjCommand(interp, "::etw::lib::nanoseconds", nanosecondsCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::similar", similarCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::visible", visibleCmd, NULL, NULL);
 }

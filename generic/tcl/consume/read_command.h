@@ -73,13 +73,13 @@ typedef struct EtwReadCommand {
  */
 /* clang-format off */
 #define ETW_READ_COMMANDS(ROW)                                                                     \
-    ROW(Calls, "calls", "etw", "a profile and tree of a script's calls")                           \
+    ROW(Calls, "calls", "etw", "show where the time of scripts went")                           \
     ROW(Consume, "consume", "etw", "call a command with each event")                               \
     ROW(Dump, "dump", "etw", "list events")                                                        \
-    ROW(Events, "events", "etw", "events as a list of dicts")                                      \
-    ROW(Export, "export", "etw_export", "write a trace for another tool")                          \
+    ROW(Events, "events", "etw", "return events as a list of dicts")                                      \
+    ROW(Export, "export", "etw_export", "write events in the format of another tool")                          \
     ROW(Foreach, "foreach", "etw", "evaluate a script for each event")                             \
-    ROW(Info, "info", "etw", "what a trace file is")                                               \
+    ROW(Info, "info", "etw", "describe a trace file")                                               \
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
     ROW(Summary, "summary", "etw_summary", "count, sum and rank events")
 
@@ -90,11 +90,11 @@ typedef struct EtwReadCommand {
  */
 #define ETW_OTHER_COMMANDS(ROW)                                                                    \
     ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -pid -progress -provider -replace -schema -to -where",       \
-        "put traces into a database")                                                              \
-    ROW("timeline", "etw_timeline", etwTimelineOptions, "", "lanes and boxes of a trace, for a viewer") \
-    ROW("top", "etw-tool", NULL, "", "a live table of events by rate")                             \
+        "load traces into a database")                                                              \
+    ROW("timeline", "etw_timeline", etwTimelineOptions, "", "arrange a trace in lanes and boxes, for a viewer") \
+    ROW("top", "etw-tool", NULL, "", "show the most frequent events, live")                             \
     ROW("view", "etw_view", NULL, "-event -from -last -pid -provider -save -schema -size -theme -to -where",                           \
-        "browse a trace in a window, or -save it as a picture")
+        "show a trace in a window, or save it as a picture")
 /* clang-format on */
 extern const EtwOption etwTimelineOptions[]; /* of `etw timeline create` */
 

@@ -47,13 +47,24 @@ static int getSize(
             text);
 }
 
+/* A value of the wrong type. The errorCode stays that of Tcl. */
+static int badValue(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *value, const char *wanted)
+{
+    if (interp != NULL) {
+        Tcl_SetObjResult(interp, Tcl_ObjPrintf("expected %s for \"%s\" but got \"%.100s\"", wanted,
+                                         option->name, Tcl_GetString(value)));
+    }
+    return TCL_ERROR;
+}
+
 static int parseNumber(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *value, void *where)
 {
     Tcl_WideInt wide;
     int status = option->type == ETW_OPT_SIZE ? getSize(interp, option, value, &wide)
                                               : Tcl_GetWideIntFromObj(interp, value, &wide);
     if (status != TCL_OK) {
-        return TCL_ERROR;
+        return option->type == ETW_OPT_SIZE ? TCL_ERROR
+                                            : badValue(interp, option, value, "an integer");
     }
     if (!inRange(option, wide)) {
         return rangeError(interp, option, value);
@@ -76,7 +87,9 @@ static int parseValue(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *valu
 
     switch (option->type) {
     case ETW_OPT_BOOL:
-        return Tcl_GetBooleanFromObj(interp, value, (int *)where);
+        return Tcl_GetBooleanFromObj(interp, value, (int *)where) == TCL_OK
+                       ? TCL_OK
+                       : badValue(interp, option, value, "a boolean value");
     case ETW_OPT_INT:
     case ETW_OPT_WIDE:
     case ETW_OPT_SIZE:
@@ -86,7 +99,7 @@ static int parseValue(Tcl_Interp *interp, const EtwOption *option, Tcl_Obj *valu
                 interp, value, option->names, sizeof(char *), option->name + 1, 0, (int *)where);
     case ETW_OPT_LIST:
         if (Tcl_ListObjLength(interp, value, &length) != TCL_OK) {
-            return TCL_ERROR;
+            return badValue(interp, option, value, "a list");
         }
         *(Tcl_Obj **)where = value;
         return TCL_OK;
@@ -193,7 +206,7 @@ int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Ob
         }
         if (i + 1 >= objc) {
             return EtwTclFail(interp, ETW_E_ARG, "MISSING", table[index].name,
-                    "value for \"%s\" missing", table[index].name);
+                    "the option \"%s\" needs a value", table[index].name);
         }
         if (parseValue(interp, &table[index], objv[i + 1], (char *)record + table[index].offset) !=
                 TCL_OK) {

@@ -193,7 +193,10 @@ Tcl_Obj *EtwTakeText(Tcl_Interp *interp, EtwText *text);
 const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr);
 /* True if the names refer to the same file. */
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b);
-/* Edit distance of two short names, ignoring case, for suggestions. */
+/*
+ * Edit distance of two short names, ignoring case, for suggestions. Two adjacent characters in the
+ * wrong order count as one error.
+ */
 int EtwNameDistance(const char *a, const char *b);
 /* A name is suggested for a wrong one if their distance is less than this. */
 static inline int EtwNearDistance(const char *wrong)

@@ -156,24 +156,31 @@ const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr)
 
 int EtwNameDistance(const char *a, const char *b)
 {
-    int row[129];
-    int length = 0;
+    enum { MAX = 128 };
+    int rows[3][MAX + 1]; /* of the last three characters of a, in turn */
+    int length = 0, i = 0;
 
-    for (; b[length] != '\0' && length < 128; length++) {
-        row[length] = length;
+    for (; b[length] != '\0' && length < MAX; length++) {
+        rows[0][length] = length;
     }
-    row[length] = length;
-    for (int i = 0; a[i] != '\0' && i < 128; i++) {
-        int diagonal = row[0];
+    rows[0][length] = length;
+    for (; a[i] != '\0' && i < MAX; i++) {
+        const int *above = rows[i % 3], *swapped = rows[(i + 2) % 3];
+        int *row = rows[(i + 1) % 3];
         row[0] = i + 1;
         for (int j = 0; j < length; j++) {
-            int cost = diagonal + ((a[i] | 0x20) != (b[j] | 0x20));
-            diagonal = row[j + 1];
-            int other = (diagonal < row[j] ? diagonal : row[j]) + 1;
-            row[j + 1] = cost < other ? cost : other;
+            int x = a[i] | 0x20, y = b[j] | 0x20;
+            int least = above[j] + (x != y);
+            least = above[j + 1] + 1 < least ? above[j + 1] + 1 : least;
+            least = row[j] + 1 < least ? row[j] + 1 : least;
+            if (i > 0 && j > 0 && x == (b[j - 1] | 0x20) && (a[i - 1] | 0x20) == y &&
+                    swapped[j - 1] + 1 < least) {
+                least = swapped[j - 1] + 1;
+            }
+            row[j + 1] = least;
         }
     }
-    return row[length];
+    return rows[i % 3][length];
 }
 
 bool EtwSameFile(Tcl_Obj *a, Tcl_Obj *b)

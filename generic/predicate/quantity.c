@@ -36,7 +36,7 @@ static bool isDigit(char c)
 static bool isWord(char c)
 {
     return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
-           c < 0;
+           (unsigned char)c >= 0x80;
 }
 
 static bool unitIs(const Unit *unit, const char *text, size_t size)
@@ -66,14 +66,15 @@ static const Unit *unitOf(const char *text, size_t size)
 /* number * factor + the fraction, rounded. False: too large. */
 static bool scale(const char *text, size_t size, int64_t factor, int64_t *valuePtr)
 {
-    uint64_t whole = 0, max = INT64_MAX;
+    uint64_t whole = 0, max = INT64_MAX, most = max / (uint64_t)factor;
     double fraction = 0, place = 1;
     size_t i = 0;
     for (; i < size && text[i] != '.'; i++) {
-        whole = whole * 10 + (uint64_t)(text[i] - '0');
-        if (whole > max / (uint64_t)factor) {
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (whole > (most - digit) / 10) {
             return false;
         }
+        whole = whole * 10 + digit;
     }
     for (i++; i < size; i++) {
         place /= 10;

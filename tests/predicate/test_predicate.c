@@ -6,7 +6,10 @@
  */
 #include "tests/support/sample_event.h"
 #include "tests/support/check.h"
+#include "predicate/glob.h"
+#include "predicate/header_bounds.h"
 #include "predicate/predicate.h"
+#include "predicate/quantity.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -462,11 +465,354 @@ static void trees_2_1_deep(void)
     EtwNodeFree(NULL);
 }
 
+/* The sizes of trees, at their limits. */
+static void trees_2_2_limits(void)
+{
+    for (int depth = 250; depth <= 251; depth++) {
+        EtwNode *node = EtwNodeNew(ETW_OP_INT, 0);
+        EtwPredicate *pred;
+        for (int i = 0; i < depth; i++) {
+            EtwNode *outer = EtwNodeNew(ETW_OP_NOT, 1);
+            outer->children[0] = node;
+            node = outer;
+        }
+        CHECK_EQ(EtwPredicateNew(&pred, node, NULL), depth == 250 ? ETW_OK : ETW_E_ARG);
+        EtwPredicateFree(pred);
+    }
+    for (int items = 19997; items <= 19998; items++) { /* and the operator, the field, the list */
+        EtwNode *list = EtwNodeNew(ETW_OP_LIST, items), *in = EtwNodeNew(ETW_OP_IN, 2);
+        EtwPredicate *pred;
+        for (int i = 0; i < items; i++) {
+            list->children[i] = EtwNodeNew(ETW_OP_INT, 0);
+        }
+        in->children[0] = leaf(ETW_OP_FIELD, "id", 2);
+        in->children[1] = list;
+        CHECK_EQ(EtwPredicateNew(&pred, in, NULL), items == 19997 ? ETW_OK : ETW_E_ARG);
+        EtwPredicateFree(pred);
+    }
+    /* Leaves without their text, and an operator that there is not. */
+    static const EtwOp ops[] = {ETW_OP_FIELD, ETW_OP_PROP, ETW_OP_STRING, (EtwOp)(ETW_OP_COND + 1)};
+    for (int i = 0; i < COUNT(ops); i++) {
+        EtwPredicate *pred;
+        EtwError err = {0};
+        CHECK_EQ(EtwPredicateNew(&pred, EtwNodeNew(ops[i], 0), &err), ETW_E_ARG);
+        CHECK_STR(err.message, i < 3 ? "a field or string without its text"
+                                     : "a part of the expression is missing");
+    }
+}
+
+/* ---- What an event has, or lacks ---------------------------------------------------------------- */
+
+static void addName(void *ctx, const char *name)
+{
+    char *names = ctx;
+    strcat(strcat(names, name), " ");
+}
+
+/* Reported are fields of the payload that were looked for and that no event had. */
+static void fields_3_1_missing(void)
+{
+    static const Etw_Field one[] = {{"A", ETW_IN_UINT32, 0, 0, 0}},
+                           two[] = {{"B", ETW_IN_UINT32, 0, 0, 0}};
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    Sample *a = SampleNew("P", "E", one, 1), *b = SampleNew("P", "F", two, 1);
+    EtwPredicate *pred;
+    const char *expr =
+            "(|| (|| (== $A 7) (== @B 7)) (|| (== $C 7) (&& (== $object \"x\") (== $D 1))))";
+    char names[100] = "";
+    SampleInt(a, 1, 4);
+    SampleInt(b, 1, 4);
+    REQUIRE(EtwPredicateNew(&pred, readExpr(&expr), NULL) == ETW_OK);
+    EtwPredicateMissing(pred, addName, names);
+    CHECK_STR(names, ""); /* no event yet */
+    CHECK(!EtwPredicateTest(pred, store, SampleEvent(a)));
+    EtwPredicateMissing(pred, addName, names);
+    CHECK_STR(names, "B C ");
+    CHECK(!EtwPredicateTest(pred, store, SampleEvent(b)));
+    CHECK(!EtwPredicateTest(pred, store, SampleEvent(a)));
+    names[0] = '\0';
+    EtwPredicateMissing(pred, addName, names);
+    CHECK_STR(names, "C ");
+    EtwPredicateFree(pred);
+    SampleFree(a);
+    SampleFree(b);
+    EtwSchemaStoreFree(store);
+}
+
+static void fields_3_2_header(void)
+{
+    static const struct {
+        const char *expr;
+        int want;
+    } cases[] = {{"(== $pid -1)", 1}, {"(== $tid -1)", 1}, {"(== $pid 4294967295)", 0},
+            {"(eq $process \"tclsh\")", 1}, {"(eq $object \"obj\")", 1},
+            {"(eq $related \"04030201-0605-0807-090a-0b0c0d0e0f10\")", 1},
+            {"(eq $related \"{04030201-0605-0807-090A-0B0C0D0E0F10}\")", 1},
+            {"(match \"04030201-*\" $related)", 1}, {"(eq $activity \"\")", 0},
+            {"(ne $activity \"\")", 0}, {"(== $keyword 18446744073709551615)", 1},
+            {"(< $keyword 0)", 0}, {"(== $version 255)", 1}, {"(== $channel 254)", 1},
+            {"(== $level 253)", 1}, {"(== $opcode 252)", 1}, {"(== $task 65535)", 1},
+            {"(== $id 65534)", 1}, {"(== $cpu 65533)", 1}, {"(== $time -5)", 1},
+            {"(eq $event \"\")", 1}, {"(match \"*}\" $provider)", 0}};
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    Sample *s = SampleNew("P", "E", NULL, 0);
+    static const uint8_t related[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    s->event.desc = (EtwDescriptor){.id = 65534,
+            .version = 255,
+            .channel = 254,
+            .level = 253,
+            .opcode = 252,
+            .task = 65535,
+            .keyword = UINT64_MAX};
+    s->event.pid = s->event.tid = ETW_NO_ID;
+    s->event.cpu = 65533;
+    s->event.time = -5;
+    s->event.process = "tclsh";
+    s->event.object = "obj";
+    s->event.related = related;
+    s->meta.size = s->traits.size = 0; /* nobody describes it */
+    for (int i = 0; i < COUNT(cases); i++) {
+        CHECK_MSG(test(cases[i].expr, store, SampleEvent(s)) == cases[i].want, "%s", cases[i].expr);
+    }
+    s->event.process = NULL;
+    s->event.related = NULL;
+    CHECK_EQ(test("(ne $process \"x\")", store, SampleEvent(s)), 0);
+    CHECK_EQ(test("(ne $related \"04030201-0605-0807-090a-0b0c0d0e0f10\")", store, SampleEvent(s)),
+            0);
+    SampleFree(s);
+    EtwSchemaStoreFree(store);
+}
+
+/* ---- Filters on record headers ------------------------------------------------------------------- */
+
+/* "from=N ids=... pids=... providers=N", of what there is. */
+static const char *boundsOf(const char *expr)
+{
+    static char text[400];
+    EtwPredicate *pred;
+    EtwBounds b;
+    int used = 0;
+    if (EtwPredicateNew(&pred, readExpr(&expr), NULL) != ETW_OK) {
+        return "refused";
+    }
+    EtwBoundsOf(&b, pred);
+    text[0] = '\0';
+    if (b.filter.from != INT64_MIN) {
+        used += snprintf(
+                text + used, sizeof text - (size_t)used, "from=%lld ", (long long)b.filter.from);
+    }
+    for (size_t i = 0; i < b.filter.idCount; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, "id=%u ", b.filter.ids[i]);
+    }
+    for (size_t i = 0; i < b.filter.pidCount && i < 5; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, "pid=%d ", (int)b.filter.pids[i]);
+    }
+    for (size_t i = 0; i < b.filter.providerCount; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, "provider=%02x ",
+                b.filter.providers[i].bytes[0]);
+    }
+    CHECK(b.filter.to == INT64_MAX);
+    CHECK_EQ(EtwBoundsAny(&b), used > 0);
+    EtwBoundsFree(&b);
+    EtwPredicateFree(pred);
+    return text;
+}
+
+#define GUID "04030201-0605-0807-090a-0b0c0d0e0f10"
+
+/* The filter passes all that the predicate passes: conjuncts on header fields, up to the first that reads the payload. */
+static void bounds_4_1_of_a_predicate(void)
+{
+    static const char *const cases[][2] = {{"(== $id 5)", "id=5 "}, {"(== 5 $id)", "id=5 "},
+            {"(eq $id \"0x10\")", "id=16 "}, {"(!= $id 5)", ""},
+            {"(in $id (list 1 \"2\" 3))", "id=1 id=2 id=3 "}, {"(ni $id (list 1))", ""},
+            {"(in $id (list 1 \"x\"))", ""},
+            {"(in $id (list 0 65535 65536 -1 5))", "id=0 id=65535 id=5 "}, {"(== $id 1.0)", ""},
+            {"(== $id \"1.0\")", ""}, {"(== $pid 7)", "pid=7 pid=-1 "},
+            {"(in $pid (list 0 4294967294 4294967295 -1))", "pid=0 pid=-2 pid=-1 "},
+            {"(== $provider \"" GUID "\")", "provider=01 "},
+            {"(in $provider (list \"" GUID "\" \"{" GUID "}\"))", "provider=01 provider=01 "},
+            {"(== $provider \"Name\")", ""}, {"(in $provider (list \"" GUID "\" \"Name\"))", ""},
+            {"(== $provider 5)", ""}, {"(== $tid 7)", ""},
+            /* Times. A limit may pass more than the predicate: >= also for >. */
+            {"(>= $time 100)", "from=100 "}, {"(> $time 100)", "from=100 "},
+            {"(<= 100 $time)", "from=100 "}, {"(< 100 $time)", "from=100 "}, {"(<= $time 100)", ""},
+            {"(< $time 100)", ""}, {"(>= 100 $time)", ""}, {"(> 100 $time)", ""},
+            {"(== $time 100)", ""}, {"(>= $time \"0x64\")", "from=100 "}, {"(>= $time 1.5)", ""},
+            {"(>= $pid 100)", ""}, {"(&& (>= $time 100) (>= $time 300))", "from=300 "},
+            {"(&& (>= $time 300) (>= $time 100))", "from=300 "},
+            /* Conjunctions; a second list for a field is not used. */
+            {"(&& (== $id 5) (&& (== $pid 7) (>= $time 9)))", "from=9 id=5 pid=7 pid=-1 "},
+            {"(&& (== $id 5) (== $id 6))", "id=5 "}, {"(|| (== $id 5) (== $id 6))", ""},
+            {"(! (== $id 5))", ""}, {"(? (== $id 5) 1 0)", ""},
+            {"(&& (|| (== $level 1) (== $level 2)) (== $id 5))", "id=5 "},
+            /* What follows a conjunct that reads the payload excludes nothing, so that fields that no event has are reported. */
+            {"(&& (== $Count 1) (== $id 5))", ""}, {"(&& (== $id 5) (== $Count 1))", "id=5 "},
+            {"(&& (&& (== $id 5) (== $Count 1)) (== $pid 7))", "id=5 "},
+            {"(&& (== @pid 1) (== $id 5))", ""}, {"(&& (! (== (+ 1 $Count) 1)) (== $id 5))", ""},
+            {"(&& (== $pid $Count) (== $id 5))", ""}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const char *got = boundsOf(cases[i][0]);
+        CHECK_MSG(strcmp(got, cases[i][1]) == 0, "%s: %s", cases[i][0], got);
+    }
+    EtwBounds none;
+    EtwBoundsOf(&none, NULL);
+    CHECK(!EtwBoundsAny(&none));
+    none.filter.to = 5;
+    CHECK(EtwBoundsAny(&none));
+    EtwBoundsFree(&none);
+}
+
+/* Long lists are not compared with each record. */
+static void bounds_4_2_long_lists(void)
+{
+    for (int items = 64; items <= 65; items++) {
+        EtwNode *list = EtwNodeNew(ETW_OP_LIST, items), *in = EtwNodeNew(ETW_OP_IN, 2);
+        EtwPredicate *pred;
+        EtwBounds b;
+        for (int i = 0; i < items; i++) {
+            list->children[i] = EtwNodeNew(ETW_OP_INT, 0);
+            list->children[i]->i = i;
+        }
+        in->children[0] = leaf(ETW_OP_FIELD, "id", 2);
+        in->children[1] = list;
+        REQUIRE(EtwPredicateNew(&pred, in, NULL) == ETW_OK);
+        EtwBoundsOf(&b, pred);
+        CHECK_EQ(b.filter.idCount, items == 64 ? 64 : 0);
+        EtwBoundsFree(&b);
+        EtwPredicateFree(pred);
+    }
+}
+
+/* ---- Numbers with a unit ---------------------------------------------------------------------------- */
+
+static void quantities_5_1(void)
+{
+    static const struct {
+        const char *text;
+        size_t length; /* 0: not such a text */
+        EtwQuantityKind kind;
+        int64_t value;
+    } cases[] = {{"10ms", 4, ETW_QUANTITY_DURATION, 10000000}, {"1ns", 3, ETW_QUANTITY_DURATION, 1},
+            {"2us", 3, ETW_QUANTITY_DURATION, 2000}, {"1.5s", 4, ETW_QUANTITY_DURATION, 1500000000},
+            {"2min", 4, ETW_QUANTITY_DURATION, 120000000000},
+            {"3h", 2, ETW_QUANTITY_DURATION, 10800000000000}, {"0s", 2, ETW_QUANTITY_DURATION, 0},
+            {".5s", 3, ETW_QUANTITY_DURATION, 500000000},
+            {"5.s", 3, ETW_QUANTITY_DURATION, 5000000000}, {"1.4ns", 5, ETW_QUANTITY_DURATION, 1},
+            {"1.5ns", 5, ETW_QUANTITY_DURATION, 2}, {"0.0125us", 8, ETW_QUANTITY_DURATION, 13},
+            {"64K", 3, ETW_QUANTITY_SIZE, 65536}, {"64KB", 4, ETW_QUANTITY_SIZE, 65536},
+            {"64kb", 4, ETW_QUANTITY_SIZE, 65536}, {"1kiB", 4, ETW_QUANTITY_SIZE, 1024},
+            {"1Mb", 3, ETW_QUANTITY_SIZE, 1048576}, {"1GiB", 4, ETW_QUANTITY_SIZE, 1073741824},
+            {"1T", 2, ETW_QUANTITY_SIZE, 1099511627776}, {"0.5K", 4, ETW_QUANTITY_SIZE, 512},
+            {"10ms && 1", 4, ETW_QUANTITY_DURATION, 10000000},
+            {"10ms)", 4, ETW_QUANTITY_DURATION, 10000000},
+            {"9223372036854775807ns", 21, ETW_QUANTITY_DURATION, INT64_MAX},
+            {"9007199254740991K", 17, ETW_QUANTITY_SIZE, 9007199254740991 * 1024}, {"64k", 0, 0, 0},
+            {"10MS", 0, 0, 0}, {"10Ms", 0, 0, 0}, {"10", 0, 0, 0}, {"ms", 0, 0, 0}, {".s", 0, 0, 0},
+            {"", 0, 0, 0}, {"1.2.3s", 0, 0, 0}, {"1 s", 0, 0, 0}, {"10msx", 0, 0, 0},
+            {"10ms1", 0, 0, 0}, {"10ms_", 0, 0, 0}, {"10ms:", 0, 0, 0}, {"10ms\xc3\xa9", 0, 0, 0},
+            {"10m", 0, 0, 0}, {"1KiBs", 0, 0, 0}, {"-1s", 0, 0, 0},
+            {"9223372036854775808ns", 0, 0, 0}, {"9223372036854775807.5ns", 0, 0, 0},
+            {"9007199254740992K", 0, 0, 0},
+            /* Beyond 64 bits, where the number begins again at 0. */
+            {"18446744073709551616ns", 0, 0, 0}, {"18446744073709551617ns", 0, 0, 0},
+            {"36893488147419103232ns", 0, 0, 0}, {"99999999999999999999999999999999s", 0, 0, 0}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        EtwQuantityKind kind = ETW_QUANTITY_DURATION;
+        int64_t value = 0;
+        size_t length = EtwQuantityAt(cases[i].text, strlen(cases[i].text), &kind, &value);
+        CHECK_MSG(length == cases[i].length &&
+                          (length == 0 || (kind == cases[i].kind && value == cases[i].value)),
+                "%s: %d characters, %lld", cases[i].text, (int)length, (long long)value);
+        bool whole = length == strlen(cases[i].text) && length > 0;
+        CHECK_EQ(EtwQuantityParse(cases[i].text, cases[i].kind, &value), whole);
+        CHECK(!EtwQuantityParse(cases[i].text,
+                cases[i].kind == ETW_QUANTITY_SIZE ? ETW_QUANTITY_DURATION : ETW_QUANTITY_SIZE,
+                &value));
+    }
+    /* The text ends where its size says. */
+    EtwQuantityKind kind;
+    int64_t value;
+    CHECK_EQ(EtwQuantityAt("10msx", 4, &kind, &value), 4);
+    CHECK_EQ(EtwQuantityAt("10ms", 3, &kind, &value), 0);
+}
+
+/* ---- Globs ------------------------------------------------------------------------------------------ */
+
+/* Sets, ranges, escapes and case, as string match has them. */
+static void globs_6_1(void)
+{
+    static const struct {
+        const char *pattern, *text;
+        bool match, nocase;
+    } cases[] = {{"[a-c]", "a", 1, 1}, {"[a-c]", "c", 1, 1}, {"[a-c]", "d", 0, 0},
+            {"[a-c]", "B", 0, 1}, {"[A-C]", "b", 0, 1}, {"[ac]", "c", 1, 1}, {"[ac]", "b", 0, 0},
+            {"[ac]b", "cb", 1, 1}, {"[ac]b", "c", 0, 0}, {"[c-a]", "b", 1, 1}, {"x[", "x[", 0, 0},
+            {"[]", "]", 0, 0}, {"[]", "", 0, 0}, {"\\a", "a", 1, 1}, {"\\*", "*", 1, 1},
+            {"\\*", "x", 0, 0}, {"\\?", "?", 1, 1}, {"\\[", "[", 1, 1}, {"\\A", "a", 0, 1},
+            {"a**b", "ab", 1, 1}, {"a**b", "axxb", 1, 1}, {"*", "", 1, 1}, {"?", "\xc3\xa9", 1, 1},
+            {"??", "\xc3\xa9", 0, 0}, {"[\xc3\xa0-\xc3\xaf]", "\xc3\xa9", 1, 1},
+            {"[\xc3\xa0-\xc3\xaf]", "\xc3\xb0", 0, 0}, {"\xc3\x89", "\xc3\xa9", 0, 1},
+            {"*b*b", "abab", 1, 1}, {"*b*bc", "abab", 0, 0}, {"*[0-9]", "ab7", 1, 1},
+            {"*[0-9]", "ab7x", 0, 0}, {"a?c", "abc", 1, 1}, {"a?c", "ac", 0, 0},
+            {"ABC", "abc", 0, 1}, {"abc", "ab", 0, 0}, {"ab", "abc", 0, 0}, {"*.etl", ".etl", 1, 1},
+            {"*.etl", "x.etlx", 0, 0}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        const char *p = cases[i].pattern, *t = cases[i].text;
+        CHECK_MSG(EtwGlobMatch(p, strlen(p), t, strlen(t), false) == cases[i].match, "%s %s", p, t);
+        CHECK_MSG(EtwGlobMatch(p, strlen(p), t, strlen(t), true) == cases[i].nocase,
+                "%s %s, any case", p, t);
+    }
+}
+
+/* Case is folded in Latin, Greek and Cyrillic: the pairs, and their neighbours, which are no pairs. */
+static void globs_6_2_case(void)
+{
+    static const char *const pairs[][2] = {{"A", "a"}, {"Z", "z"}, {"\xc3\x80", "\xc3\xa0"},
+            {"\xc3\x9e", "\xc3\xbe"}, {"\xce\x91", "\xce\xb1"}, {"\xce\xa9", "\xcf\x89"},
+            {"\xd0\x90", "\xd0\xb0"}, {"\xd0\xaf", "\xd1\x8f"}, {"\xd0\x80", "\xd1\x90"},
+            {"\xd0\x8f", "\xd1\x9f"}, {"\xc4\x80", "\xc4\x81"}, {"\xc4\xb6", "\xc4\xb7"},
+            {"\xc5\x8a", "\xc5\x8b"}, {"\xc5\xb6", "\xc5\xb7"}, {"\xc4\xb9", "\xc4\xba"},
+            {"\xc5\x87", "\xc5\x88"}, {"\xc5\xb9", "\xc5\xba"}, {"\xc5\xbd", "\xc5\xbe"}};
+    static const char *const others[][2] = {{"@", "`"}, {"[", "{"}, {"\xc3\x97", "\xc3\xb7"},
+            {"\xc3\x9f", "\xc3\xbf"}, {"\xc2\xbf", "\xc3\x9f"}, {"\xce\x90", "\xce\xb0"},
+            {"\xce\xaa", "\xcf\x8a"}, {"\xd0\xb0", "\xd1\x90"}, {"\xc4\x81", "\xc4\x82"},
+            {"\xc4\xb8", "\xc4\xb9"}, {"\xc4\xba", "\xc4\xbb"}, {"\xc5\x88", "\xc5\x89"},
+            {"\xc5\x89", "\xc5\x8a"}, {"\xc5\xb8", "\xc5\xb9"}, {"\xc5\xbf", "\xc6\x80"}};
+    for (int i = 0; i < COUNT(pairs); i++) {
+        const char *upper = pairs[i][0], *lower = pairs[i][1];
+        CHECK_MSG(EtwGlobMatch(upper, strlen(upper), lower, strlen(lower), true), "%s %s", upper,
+                lower);
+        CHECK_MSG(EtwGlobMatch(lower, strlen(lower), upper, strlen(upper), true), "%s %s", lower,
+                upper);
+        CHECK(!EtwGlobMatch(lower, strlen(lower), upper, strlen(upper), false));
+    }
+    for (int i = 0; i < COUNT(others); i++) {
+        const char *a = others[i][0], *b = others[i][1];
+        CHECK_MSG(!EtwGlobMatch(a, strlen(a), b, strlen(b), true), "%s %s", a, b);
+    }
+    /* Bytes that are no UTF-8 are characters, one by one. */
+    CHECK_EQ(EtwTextLength("a\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80", 10), 4);
+    CHECK_EQ(EtwTextLength("\xc3", 1), 1);
+    CHECK_EQ(EtwTextLength("\xc3x", 2), 2);
+    CHECK_EQ(EtwTextLength("\xf0\x9f\x98", 3), 3);
+    CHECK_EQ(EtwTextLength("\xa9\xa9", 2), 2);
+    CHECK(EtwGlobMatch("?\xa9", 2, "\xe6\xa9", 2, false));
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
     CHECK_RUN(table_1_1_truth);
     CHECK_RUN(table_1_2_shapes);
     CHECK_RUN(trees_2_1_deep);
+    CHECK_RUN(trees_2_2_limits);
+    CHECK_RUN(fields_3_1_missing);
+    CHECK_RUN(fields_3_2_header);
+    CHECK_RUN(bounds_4_1_of_a_predicate);
+    CHECK_RUN(bounds_4_2_long_lists);
+    CHECK_RUN(quantities_5_1);
+    CHECK_RUN(globs_6_1);
+    CHECK_RUN(globs_6_2_case);
     return CHECK_DONE();
 }

@@ -185,6 +185,30 @@ const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr)
     return list;
 }
 
+EtwCostRow *EtwCallCostRows(const EtwCosts *costs, bool sums, size_t *countPtr)
+{
+    size_t count, used = 0;
+    const EtwCost **list = EtwCallCosts(costs, &count);
+    EtwCostRow *rows = EtwAlloc((count + ETW_COST_KINDS) * sizeof *rows);
+    int at[ETW_COST_KINDS]; /* -1: no row yet */
+    memset(at, -1, sizeof at);
+    for (size_t i = 0; i < count; i++) {
+        const EtwCost *c = list[i];
+        if (!sums || at[c->of->kind] < 0) {
+            at[c->of->kind] = (int)used;
+            rows[used++] = (EtwCostRow){.kind = EtwCostKindName(c->of->kind),
+                    .what = sums ? ETW_COST_ALL : c->of->name};
+        }
+        EtwCostRow *row = &rows[at[c->of->kind]];
+        row->count += c->count;
+        row->ns += c->ns;
+        row->bytes += c->bytes;
+    }
+    EtwFree(list);
+    *countPtr = used;
+    return rows;
+}
+
 /* ---- Events that were left out --------------------------------------------------------------- */
 
 const char *EtwCallsLeftKind(const EtwCalls *calls, int index, uint64_t *countPtr)
@@ -606,25 +630,27 @@ static void addKey(EtwText *out, const char *key, uint64_t value)
     EtwTextPrintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
 }
 
-static void addJsonCosts(EtwText *out, const char *key, const EtwCosts *costs)
+static void addJsonCosts(
+        EtwText *out, const EtwCalls *calls, const char *key, const EtwCosts *costs)
 {
+    enum { ROW = 100 /* about, in bytes */ };
     size_t count;
-    const EtwCost **list = EtwCallCosts(costs, &count);
+    bool sums = out->size / ROW > ETW_COST_ROWS + calls->events;
+    EtwCostRow *rows = EtwCallCostRows(costs, sums, &count);
     EtwTextPrintf(out, ",\"%s\":[", key);
     for (size_t i = 0; i < count; i++) {
-        EtwTextPrintf(out, "%s{\"kind\":\"%s\",\"what\":", i > 0 ? "," : "",
-                EtwCostKindName(list[i]->of->kind));
-        EtwAddJsonStr(out, list[i]->of->name);
-        addKey(out, "count", list[i]->count);
-        addKey(out, "ns", list[i]->ns);
-        addKey(out, "bytes", list[i]->bytes);
+        EtwTextPrintf(out, "%s{\"kind\":\"%s\",\"what\":", i > 0 ? "," : "", rows[i].kind);
+        EtwAddJsonStr(out, rows[i].what);
+        addKey(out, "count", rows[i].count);
+        addKey(out, "ns", rows[i].ns);
+        addKey(out, "bytes", rows[i].bytes);
         EtwTextChar(out, '}');
     }
     EtwTextChar(out, ']');
-    EtwFree(list);
+    EtwFree(rows);
 }
 
-static void addJsonStats(EtwText *out, const EtwCallStats *s)
+static void addJsonStats(EtwText *out, const EtwCalls *calls, const EtwCallStats *s)
 {
     addKey(out, "calls", s->calls);
     addKey(out, "total", s->total);
@@ -634,8 +660,8 @@ static void addJsonStats(EtwText *out, const EtwCallStats *s)
     addKey(out, "cut", s->cut);
     addKey(out, "asleep", s->asleep);
     addKey(out, "lostleaves", s->lost);
-    addJsonCosts(out, "own", &s->own);
-    addJsonCosts(out, "all", &s->all);
+    addJsonCosts(out, calls, "own", &s->own);
+    addJsonCosts(out, calls, "all", &s->all);
 }
 
 static void addJsonRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *row)
@@ -651,7 +677,7 @@ static void addJsonRow(EtwText *out, const EtwCalls *calls, const EtwCallRow *ro
         EtwTextStr(out, ",\"text\":");
         EtwAddJsonStr(out, row->text);
     }
-    addJsonStats(out, &row->stats);
+    addJsonStats(out, calls, &row->stats);
     EtwTextChar(out, '}');
 }
 
@@ -662,7 +688,7 @@ static void beginJsonNode(EtwText *out, const EtwCalls *calls, const EtwCallNode
     EtwTextStr(out, "{\"call\":");
     EtwAddJsonStr(out, node->text ? node->text : node->row->name);
     addKey(out, "start", (uint64_t)node->start);
-    addJsonStats(out, &node->stats);
+    addJsonStats(out, calls, &node->stats);
     EtwTextStr(out, ",\"children\":[");
 }
 

@@ -230,6 +230,17 @@ void EtwCallersCsv(const EtwCalls *calls, const char *proc, EtwText *out);
 void EtwCallersJson(const EtwCalls *calls, const char *proc, EtwText *out);
 /* Costs, largest time first. The caller frees the array (EtwFree). */
 const EtwCost **EtwCallCosts(const EtwCosts *costs, size_t *countPtr);
+/*
+ * The costs as rows of a result, EtwFree. A trace can have hundreds of kinds of costs in each of many calls: of results that
+ * have listed enough (`sums`), one row of each kind stands for all of it, named ETW_COST_ALL.
+ */
+typedef struct EtwCostRow {
+    const char *kind, *what;
+    uint64_t count, ns, bytes;
+} EtwCostRow;
+#define ETW_COST_ALL "(all)"
+enum { ETW_COST_ROWS = 50000 /* in addition to one for each event */ };
+EtwCostRow *EtwCallCostRows(const EtwCosts *costs, bool sums, size_t *countPtr);
 
 /* Readable text: the profile and the waits; the tree. */
 void EtwCallsProfileText(const EtwCalls *calls, EtwText *out);

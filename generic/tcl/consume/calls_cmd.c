@@ -48,26 +48,29 @@ static EtwFormat formatOf(const CallsReading *o)
 
 /* ---- Dicts ----------------------------------------------------------------------------------- */
 
-static Tcl_Obj *costsObj(const EtwCosts *costs)
+/* *leftPtr: how many costs may still be listed one by one. */
+static Tcl_Obj *costsObj(const EtwCosts *costs, uint64_t *leftPtr)
 {
     size_t count;
-    const EtwCost **list = EtwCallCosts(costs, &count);
+    bool sums = (uint64_t)costs->count > *leftPtr;
+    EtwCostRow *rows = EtwCallCostRows(costs, sums, &count);
     Tcl_Obj *result = Tcl_NewListObj(0, NULL);
 
+    *leftPtr -= sums ? 0 : (uint64_t)count;
     for (size_t i = 0; i < count; i++) {
         Tcl_Obj *dict = Tcl_NewDictObj();
-        EtwPut(dict, "kind", EtwStringObj(EtwCostKindName(list[i]->of->kind)));
-        EtwPut(dict, "what", EtwStringObj(list[i]->of->name));
-        EtwPut(dict, "count", EtwUint64Obj(list[i]->count));
-        EtwPut(dict, "ns", EtwUint64Obj(list[i]->ns));
-        EtwPut(dict, "bytes", EtwUint64Obj(list[i]->bytes));
+        EtwPut(dict, "kind", EtwStringObj(rows[i].kind));
+        EtwPut(dict, "what", EtwStringObj(rows[i].what));
+        EtwPut(dict, "count", EtwUint64Obj(rows[i].count));
+        EtwPut(dict, "ns", EtwUint64Obj(rows[i].ns));
+        EtwPut(dict, "bytes", EtwUint64Obj(rows[i].bytes));
         Tcl_ListObjAppendElement(NULL, result, dict);
     }
-    EtwFree(list);
+    EtwFree(rows);
     return result;
 }
 
-static void putStats(Tcl_Obj *dict, const EtwCallStats *s)
+static void putStats(Tcl_Obj *dict, const EtwCallStats *s, uint64_t *leftPtr)
 {
     EtwPut(dict, "calls", EtwUint64Obj(s->calls));
     EtwPut(dict, "total", EtwUint64Obj(s->total));
@@ -77,16 +80,16 @@ static void putStats(Tcl_Obj *dict, const EtwCallStats *s)
     EtwPut(dict, "cut", EtwUint64Obj(s->cut));
     EtwPut(dict, "asleep", EtwUint64Obj(s->asleep));
     EtwPut(dict, "lostleaves", EtwUint64Obj(s->lost));
-    EtwPut(dict, "own", costsObj(&s->own));
-    EtwPut(dict, "all", costsObj(&s->all));
+    EtwPut(dict, "own", costsObj(&s->own, leftPtr));
+    EtwPut(dict, "all", costsObj(&s->all, leftPtr));
 }
 
-static Tcl_Obj *rowObj(const EtwCalls *calls, const EtwCallRow *row)
+static Tcl_Obj *rowObj(const EtwCalls *calls, const EtwCallRow *row, uint64_t *leftPtr)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     EtwPut(dict, calls->config.byLine ? "line" : "proc", EtwTextObj(row->name, row->nameSize));
-    putStats(dict, &row->stats);
+    putStats(dict, &row->stats, leftPtr);
     EtwPut(dict, "min", EtwUint64Obj(row->stats.min));
     EtwPut(dict, "p50", EtwUint64Obj(EtwCallTimeAt(row, 0.5)));
     EtwPut(dict, "p99", EtwUint64Obj(EtwCallTimeAt(row, 0.99)));
@@ -98,26 +101,26 @@ static Tcl_Obj *rowObj(const EtwCalls *calls, const EtwCallRow *row)
     return dict;
 }
 
-static Tcl_Obj *profileObj(const EtwCalls *calls)
+static Tcl_Obj *profileObj(const EtwCalls *calls, uint64_t *leftPtr)
 {
     size_t count;
     const EtwCallRow **rows = EtwCallRows(calls, &count, NULL);
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
 
     for (size_t i = 0; i < count; i++) {
-        Tcl_ListObjAppendElement(NULL, list, rowObj(calls, rows[i]));
+        Tcl_ListObjAppendElement(NULL, list, rowObj(calls, rows[i], leftPtr));
     }
     EtwFree(rows);
     return list;
 }
 
-static Tcl_Obj *nodeObj(const EtwCallNode *node)
+static Tcl_Obj *nodeObj(const EtwCallNode *node, uint64_t *leftPtr)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     EtwPut(dict, "call", EtwStringObj(node->text ? node->text : node->row->name));
     EtwPut(dict, "start", Tcl_NewWideIntObj(node->start));
-    putStats(dict, &node->stats);
+    putStats(dict, &node->stats, leftPtr);
     if (node->text != NULL) {
         EtwPut(dict, "code", Tcl_NewIntObj(node->code));
         EtwPut(dict, "slept", EtwUint64Obj(node->slept));
@@ -145,7 +148,7 @@ static void pushLevel(
  * Not recursive, because a tree may be deep. A complete level is stored in its dict, and the dict
  * in the level above, so that no shared object is changed.
  */
-static Tcl_Obj *childrenObj(const EtwCalls *calls, const EtwCallNode *root)
+static Tcl_Obj *childrenObj(const EtwCalls *calls, const EtwCallNode *root, uint64_t *leftPtr)
 {
     EtwText levels = {0};
     Tcl_Obj *result = NULL;
@@ -155,7 +158,7 @@ static Tcl_Obj *childrenObj(const EtwCalls *calls, const EtwCallNode *root)
         Level *top = (Level *)(void *)(levels.data + levels.size) - 1;
         if (top->at < top->count) {
             const EtwCallNode *node = top->list[top->at++];
-            pushLevel(&levels, calls, node, nodeObj(node));
+            pushLevel(&levels, calls, node, nodeObj(node, leftPtr));
             continue;
         }
         EtwFree(top->list);
@@ -171,7 +174,7 @@ static Tcl_Obj *childrenObj(const EtwCalls *calls, const EtwCallNode *root)
     return result;
 }
 
-static Tcl_Obj *threadsObj(const EtwCalls *calls)
+static Tcl_Obj *threadsObj(const EtwCalls *calls, uint64_t *leftPtr)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
 
@@ -183,8 +186,8 @@ static Tcl_Obj *threadsObj(const EtwCalls *calls)
             EtwPut(dict, "process", EtwStringObj(t->process));
         }
         EtwPut(dict, "calls", EtwUint64Obj(t->stats.calls));
-        EtwPut(dict, "own", costsObj(&t->stats.own));
-        EtwPut(dict, "children", childrenObj(calls, t));
+        EtwPut(dict, "own", costsObj(&t->stats.own, leftPtr));
+        EtwPut(dict, "children", childrenObj(calls, t, leftPtr));
         Tcl_ListObjAppendElement(NULL, list, dict);
     }
     return list;
@@ -228,6 +231,7 @@ static Tcl_Obj *callersObj(const EtwCalls *calls, const char *proc)
 
 static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
 {
+    uint64_t rowsLeft = ETW_COST_ROWS + calls->events;
     Tcl_Obj *dict = Tcl_NewDictObj();
 
     EtwPut(dict, "events", EtwUint64Obj(calls->events));
@@ -249,10 +253,10 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwCalls *calls, int as)
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(query->source)));
     EtwPut(dict, "warnings", EtwQueryWarnings(query));
     if (as != AS_TREE) {
-        EtwPut(dict, "profile", profileObj(calls));
+        EtwPut(dict, "profile", profileObj(calls, &rowsLeft));
     }
     if (as != AS_PROFILE) {
-        EtwPut(dict, "threads", threadsObj(calls));
+        EtwPut(dict, "threads", threadsObj(calls, &rowsLeft));
     }
     return dict;
 }

@@ -317,13 +317,14 @@ static void one_clock(void)
 /* ---- Threads that come and go ---------------------------------------------------------------- */
 
 static _Atomic bool churning;
-static _Atomic int alive;
+static _Atomic int alive, asked;
 
 static void *askOnce(void *arg)
 {
     (void)arg;
     OsSleepNs(20000000); /* born while it begins, there when it has begun */
     askParent();
+    asked++;
     alive--;
     return NULL;
 }
@@ -350,13 +351,18 @@ static void threads_while_beginning(void)
 {
     static const char *const groups[] = {"systemcall", "thread", NULL};
     pthread_t maker;
-    int calls = 0, starts;
+    int calls = 0, starts, before;
     kernelPerf = true;
     churning = true;
     pthread_create(&maker, NULL, churn, NULL);
-    OsSleepNs(20000000);
+    while (asked < 5) { /* some are there when it begins */
+        OsSleepNs(1000000);
+    }
     CHECK(startTrace(groups, NULL, 0, false));
-    OsSleepNs(30000000);
+    before = asked;
+    while (asked < before + 40) {
+        OsSleepNs(1000000);
+    }
     churning = false;
     pthread_join(maker, NULL);
     kernelPerf = false;

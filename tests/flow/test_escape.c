@@ -59,7 +59,7 @@ static void safe_2_1_quoted_and_lines(void)
     EtwTextChar(&out, '|');
     EtwAddSafeLines(&out, "a\n\tb\033\n", 6);
     EtwTextChar(&out, '\0');
-    CHECK_STR(out.data, "a\\\"b\\\\c\\nd\xC3\xA9|a\n\tb\\x1b\n");
+    CHECK_STR(out.data, "a\"\"b\\c\\nd\xC3\xA9|a\n\tb\\x1b\n");
     EtwTextFree(&out);
 }
 

@@ -40,10 +40,13 @@ struct EtwRedact {
 
 /* ---- Fields to redact ------------------------------------------------------------------------ */
 
+/* A pattern for a name also matches further fields of that name in the event: Name#2 (field_layout.c). */
 static bool matches(const EtwRedact *r, const char *name)
 {
+    size_t base = strcspn(name, "#");
     for (int i = 0; i < r->globCount; i++) {
-        if (EtwGlobMatch(r->globs[i], strlen(r->globs[i]), name, strlen(name), true)) {
+        if (EtwGlobMatch(r->globs[i], strlen(r->globs[i]), name, strlen(name), true) ||
+                EtwGlobMatch(r->globs[i], strlen(r->globs[i]), name, base, true)) {
             return true;
         }
     }

@@ -80,11 +80,11 @@ static void addVisible(EtwText *out, uint32_t c)
     }
 }
 
-/* The number of printable ASCII bytes from p on that need no backslash. */
+/* The number of printable ASCII bytes from p on that are written as they are. */
 static size_t plainRun(const uint8_t *p, size_t size, bool quoted)
 {
     size_t n = 0;
-    while (n < size && p[n] >= 0x20 && p[n] < 0x7F && !(quoted && (p[n] == '"' || p[n] == '\\'))) {
+    while (n < size && p[n] >= 0x20 && p[n] < 0x7F && !(quoted && p[n] == '"')) {
         n++;
     }
     return n;
@@ -104,7 +104,7 @@ static void addSafe(EtwText *out, const uint8_t *p, size_t size, bool quoted)
         } else if (c == 0xFFFD) {
             ETW_ADD(out, "\xEF\xBF\xBD");
         } else {
-            EtwTextStr(out, c < 0x80 ? "\\" : "");
+            EtwTextStr(out, c == '"' ? "\"" : "");
             EtwTextAdd(out, p, n);
         }
     }

@@ -22,9 +22,9 @@ enum { ETW_TEXT_SPECIAL = 1, ETW_TEXT_DELIMITER = 2 };
 unsigned EtwTextTraits(const uint8_t *bytes, size_t size);
 /*
  * Text for a terminal, on one line. Control characters (C0, DEL, C1), bidirectional controls, line
- * and paragraph separators are shown as \n, \x1b, \u202e. Invalid UTF-8 becomes U+FFFD. The text is
- * not unambiguous, because backslashes are not escaped. Quoted: unambiguous, because backslashes
- * and double quotes are escaped.
+ * and paragraph separators are shown as \n, \x1b, \u202e. Invalid UTF-8 becomes U+FFFD. Backslashes stay as they are,
+ * so that Windows' paths can be read and copied; the text is for people, not for programs. Quoted: double quotes
+ * are doubled, so that a value cannot seem to end.
  */
 void EtwAddSafe(EtwText *out, const void *text, size_t size);
 void EtwAddSafeQuoted(EtwText *out, const void *text, size_t size);

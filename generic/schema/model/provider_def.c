@@ -147,6 +147,17 @@ static void correctStack(EtwField *fields, int count)
     }
 }
 
+typedef struct OwnFields {
+    EtwProviderDef *def;
+    EtwField *fields;
+} OwnFields;
+
+static void renameField(void *ctx, int index, const char *name)
+{
+    OwnFields *own = ctx;
+    own->fields[index].name = EtwDefText(own->def, name, strlen(name));
+}
+
 EtwEventDef *EtwDefEvent(
         EtwProviderDef *def, const EtwDescriptor *desc, const EtwField *fields, int count)
 {
@@ -162,6 +173,7 @@ EtwEventDef *EtwDefEvent(
     if (!EtwFieldsFinish(own, count)) {
         return NULL;
     }
+    EtwFieldsDistinct(own, count, renameField, &(OwnFields){def, own});
     event->desc = *desc;
     event->schema = (EtwSchema){.provider = def->name,
             .event = "",

@@ -20,5 +20,11 @@ enum {
  * an earlier number.
  */
 bool EtwFieldsFinish(EtwField *fields, int count);
+/*
+ * Call rename for each field of finished fields that has the name of an earlier one in the same struct (or at top
+ * level): the second "Name" is to be called "Name#2", so that each can be reached by its name.
+ */
+typedef void EtwFieldRename(void *ctx, int index, const char *name);
+void EtwFieldsDistinct(const EtwField *fields, int count, EtwFieldRename *rename, void *ctx);
 
 #endif

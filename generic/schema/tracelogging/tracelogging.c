@@ -230,6 +230,7 @@ typedef struct Draft {
     EtwText names;  /* NUL-terminated, the event's name first */
     EtwText fields; /* EtwField, without names */
     EtwText nameAt; /* a size_t for each field */
+    EtwText renamed;
     int count;
 } Draft;
 
@@ -249,6 +250,28 @@ static bool draftFields(Draft *d, EtwBytes *b)
         }
     }
     return !b->failed && EtwFieldsFinish((EtwField *)(void *)d->fields.data, d->count);
+}
+
+/* The new name is behind all others. */
+static void renameField(void *ctx, int index, const char *name)
+{
+    Draft *d = ctx;
+    size_t at = d->names.size + d->renamed.size;
+    memcpy(d->nameAt.data + (size_t)index * sizeof at, &at, sizeof at);
+    EtwTextAdd(&d->renamed, name, strlen(name) + 1);
+}
+
+static void nameFields(Draft *d)
+{
+    EtwField *fields = (EtwField *)(void *)d->fields.data;
+    for (int i = 0; i < d->count; i++) {
+        size_t at;
+        memcpy(&at, d->nameAt.data + (size_t)i * sizeof at, sizeof at);
+        fields[i].name = d->names.data + at;
+    }
+    EtwFieldsDistinct(fields, d->count, renameField, d);
+    EtwTextAdd(&d->names, d->renamed.data, d->renamed.size);
+    EtwTextFree(&d->renamed);
 }
 
 static EtwSchema *finishDraft(const Draft *d, size_t *bytesPtr)
@@ -291,6 +314,7 @@ EtwSchema *EtwTraceLoggingParse(const uint8_t *meta, size_t size, size_t *bytesP
     if (!draftFields(&draft, &b)) {
         draft.count = 0;
     }
+    nameFields(&draft);
     EtwSchema *schema = finishDraft(&draft, bytesPtr);
     EtwTextFree(&draft.names);
     EtwTextFree(&draft.fields);

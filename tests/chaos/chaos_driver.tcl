@@ -421,6 +421,7 @@ proc chaos::Finish {} {
     Await $round(calls)
     if {!$round(loggerKilled)} {
         if {![info exists round(stopChan)]} {
+            set round(liveConsumers) [llength [lsearch -all -exact [lmap n $round(consumers) {dict get $proc($n) done}] 0]]
             set round(stopChan) [Start stop {} stop chaos]
             Await [list $round(stopChan)]
         }
@@ -458,6 +459,28 @@ proc chaos::Finish {} {
     Await $round(consumers) 60
 }
 
+# Each consumer has seen each event at most once and in order, and what it has not seen is counted: by the writers, by itself, or as
+# abandoned. A killed consumer is no longer counted.
+proc chaos::CheckConsumers {lost} {
+    variable round
+    variable proc
+    foreach n $round(consumers) {
+        set text [dict get $proc($n) output]
+        if {[dict get $proc($n) how] ne "ok" || $text eq ""} {
+            continue
+        }
+        if {[scan $text "found %d lost %d twice %d disorder %d gaps %d" found missed twice disorder gaps] != 5 || $twice || $disorder} {
+            Problem "a consumer: $text"
+        } elseif {$gaps > $missed + $lost + $round(killed)} {
+            Problem "a consumer lacks $gaps events, $missed are counted as lost; the writers lost $lost"
+        }
+    }
+    if {[info exists round(liveConsumers)] && [info exists round(stop)] && [regexp {consumers (\d+)} $round(stop) -> counted] &&
+            $counted > $round(liveConsumers)} {
+        Problem "$counted consumers are counted, $round(liveConsumers) live"
+    }
+}
+
 proc chaos::Free {} {
     variable round
     variable top
@@ -488,6 +511,7 @@ proc chaos::Check {} {
         return
     }
     set round(summary) [string trim $text]
+    CheckConsumers $lost
     foreach name {twice disorder invented} {
         if {[set $name] != 0} {
             Problem "$name: [set $name]"

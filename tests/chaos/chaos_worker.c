@@ -467,6 +467,22 @@ static int pointsRole(char **arg)
 
 /* ---- Consuming ------------------------------------------------------------------------------- */
 
+/* The events that are missing between those that were seen. */
+static uint64_t gaps(void)
+{
+    uint64_t count = 0;
+    for (int t = 0; t < THREADS; t++) {
+        uint64_t gap = 0;
+        bool begun = false;
+        for (uint64_t n = 0; known[t] != NULL && n < highest[t]; n++) {
+            begun |= (known[t][n] & FOUND) != 0;
+            gap += begun && (known[t][n] & FOUND) == 0;
+        }
+        count += gap;
+    }
+    return count;
+}
+
 /* Until the session ends. */
 static int consumeRole(char **arg)
 {
@@ -484,9 +500,10 @@ static int consumeRole(char **arg)
             EtwLiveWait(live, 20000000);
         }
     }
-    printf("found %llu lost %llu twice %llu disorder %llu\n", (unsigned long long)totals.found,
-            (unsigned long long)EtwLiveLost(live), (unsigned long long)totals.twice,
-            (unsigned long long)totals.disorder);
+    printf("found %llu lost %llu twice %llu disorder %llu gaps %llu\n",
+            (unsigned long long)totals.found, (unsigned long long)EtwLiveLost(live),
+            (unsigned long long)totals.twice, (unsigned long long)totals.disorder,
+            (unsigned long long)gaps());
     EtwLiveClose(live);
     return 0;
 }

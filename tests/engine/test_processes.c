@@ -367,6 +367,48 @@ static void killed_owner_seen_live(void)
     close(ready[0]);
 }
 
+/* A killed consumer is no longer counted, and its place is taken by the next one. */
+static void killed_consumers(void)
+{
+    EtwError err;
+    EtwLive *live;
+    EtwSessionInfo info;
+    EtwSessionConfig config = {.name = "consumed", .realtime = true};
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    REQUIRE(EtwLiveOpen("consumed", &live, &err) == ETW_OK);
+    for (int i = 0; i < 70; i++) {
+        int ready[2], how;
+        char byte;
+        REQUIRE(pipe(ready) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            EtwLive *mine;
+            alarm(60);
+            if (i % 10 == 9) {
+                EtwLiveClose(live); /* a copy: its parent remains a consumer */
+            }
+            if (EtwLiveOpen("consumed", &mine, &err) == ETW_OK && write(ready[1], "x", 1) == 1) {
+                pause();
+            }
+            _exit(1);
+        }
+        REQUIRE(read(ready[0], &byte, 1) == 1);
+        CHECK_EQ(EtwSessionQuery("consumed", &info, &err), ETW_OK);
+        CHECK_EQ(info.consumers, 2);
+        kill(child, SIGKILL);
+        waitpid(child, &how, 0);
+        close(ready[0]);
+        close(ready[1]);
+        CHECK_EQ(EtwSessionQuery("consumed", &info, &err), ETW_OK);
+        if (!CHECK_EQ(info.consumers, 1)) {
+            break;
+        }
+    }
+    EtwLiveClose(live);
+    CHECK_EQ(EtwSessionStop("consumed", &info, &err), ETW_OK);
+    CHECK_EQ(info.consumers, 0);
+}
+
 static _Atomic bool stopBegun;
 static void *stopInThread(void *name)
 {
@@ -885,6 +927,7 @@ int main(int argc, char **argv)
     CHECK_RUN(killed_writer_seen_live);
     CHECK_RUN(killed_writer_in_snapshot);
     CHECK_RUN(killed_owner_seen_live);
+    CHECK_RUN(killed_consumers);
     CHECK_RUN(exit_waits_for_a_stop);
     CHECK_RUN(empty_registry);
     CHECK_RUN(termination_signals);

@@ -581,7 +581,9 @@ static void mappings_1_2_info(void)
     atomic_store(&h->overwritten, ++v);
     atomic_store(&h->flushMs, 110);
     atomic_store(&h->maxMB, 111);
-    atomic_store(&h->consumers, 112);
+    atomic_store(&h->consumers[0], RegSelfKey());
+    atomic_store(&h->consumers[63], RegSelfKey());
+    atomic_store(&h->consumers[5], RegSelfKey() + REG_PROCESSES); /* one that has ended */
     h->starter = 113;
     h->startWall = 1000;
     atomic_store(&h->stopWall, 1500);
@@ -607,7 +609,7 @@ static void mappings_1_2_info(void)
     CHECK_EQ(info.overwritten, 109);
     CHECK_EQ(info.flushMs, 110);
     CHECK_EQ(info.maxMB, 111);
-    CHECK_EQ(info.consumers, 112);
+    CHECK_EQ(info.consumers, 2);
     CHECK_EQ(info.starter, 113);
     CHECK_EQ(info.started, 1000);
     CHECK_EQ(info.duration, 500);

@@ -3,7 +3,7 @@
  *
  *	A live consumer of a session, in any process of the user. It maps the session, reads all
  *	streams with its own cursors, and delivers events in time order up to a watermark. It writes
- *	only the number of consumers and its loss. After the session's end it delivers what remains.
+ *	only its process's key and its loss. After the session's end it delivers what remains.
  */
 #include "base/alloc.h"
 #include "engine/session/session.h"
@@ -33,7 +33,31 @@ typedef struct EmbeddedLive {
     uint64_t reported;   /* part of the loss that is already added to the session's header */
     RingReader *current; /* the reader of the event that the caller still uses */
     OsWake *wake;
+    int place;    /* in the session's consumers; RING_CONSUMERS: none was free */
+    uint32_t key; /* what is there */
 } EmbeddedLive;
+
+/* Takes a place that is free, or whose process was killed. A consumer without a place works, but is not counted. */
+static void takePlace(EmbeddedLive *l)
+{
+    _Atomic uint32_t *places = l->ring.header->consumers;
+    l->key = RegSelfKey();
+    for (l->place = 0; l->place < RING_CONSUMERS; l->place++) {
+        uint32_t key = atomic_load(&places[l->place]);
+        if ((key == 0 || !RegProcessLives(key)) &&
+                atomic_compare_exchange_strong(&places[l->place], &key, l->key)) {
+            return;
+        }
+    }
+}
+
+/* A forked child closes a copy: the place is its parent's. */
+static void leavePlace(EmbeddedLive *l)
+{
+    if (l->place < RING_CONSUMERS && l->key == RegSelfKey()) {
+        atomic_store(&l->ring.header->consumers[l->place], 0);
+    }
+}
 
 /* Skip the open records of writers that died or hang. */
 static void skipBlocked(EmbeddedLive *l, int64_t now)
@@ -181,7 +205,7 @@ static void liveWake(EtwLive *live)
 static void liveClose(EtwLive *live)
 {
     EmbeddedLive *l = (EmbeddedLive *)live;
-    atomic_fetch_sub(&l->ring.header->consumers, 1);
+    leavePlace(l);
     for (uint32_t i = 0; i < l->count; i++) {
         RingReaderFree(&l->tails[i]);
     }
@@ -229,7 +253,7 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
     EtwAnchorsJoin(&l->anchors, &start, &l->lastAnchor);
     l->wake = OsWakeNew();
     l->wait = WAIT_LEAST;
-    atomic_fetch_add(&l->ring.header->consumers, 1);
+    takePlace(l);
     *livePtr = &l->pub;
     return ETW_OK;
 }

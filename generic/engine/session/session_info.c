@@ -22,6 +22,17 @@ static void fillLost(const Ring *ring, EtwLost *lost)
     lost->consumer = atomic_load(&h->lostConsumer);
 }
 
+/* A killed consumer has left its key. */
+static uint32_t countConsumers(const RingHeader *h)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < RING_CONSUMERS; i++) {
+        uint32_t key = atomic_load(&h->consumers[i]);
+        count += key != 0 && RegProcessLives(key);
+    }
+    return count;
+}
+
 void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
 {
     static const char *const states[] = {"", "running", "stopping", "stopped"};
@@ -41,7 +52,7 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
     info->starter = h->starter;
     OsUserName(info->user, sizeof info->user);
     snprintf(info->kernel, sizeof info->kernel, "%.511s", h->kernel);
-    info->consumers = atomic_load(&h->consumers);
+    info->consumers = countConsumers(h);
     info->started = h->startWall;
     info->duration =
             (atomic_load(&h->stopWall) ? atomic_load(&h->stopWall) : now.wall) - h->startWall;

@@ -26,7 +26,7 @@ enum {
     REG_ARENA = 16 << 20 /* bytes of event classes */
 };
 #define REG_MAGIC 0x3447455257544545ull  /* "EETWREG4" */
-#define RING_MAGIC 0x364e455357544545ull /* "EETWSEN6" */
+#define RING_MAGIC 0x374e455357544545ull /* "EETWSEN7" */
 
 /* ---- Registry -------------------------------------------------------------------------------- */
 
@@ -141,6 +141,7 @@ typedef struct RingRequest {
     EtwError error;
 } RingRequest;
 
+enum { RING_CONSUMERS = 64 /* that can be counted */ };
 enum { RING_RUNNING = 1, RING_STOPPING = 2, RING_STOPPED = 3 };
 
 /* One per CPU for user-mode writers, and one per CPU for the logger's kernel events. */
@@ -220,8 +221,8 @@ typedef struct RingHeader {
     _Atomic uint64_t
             kernelUntil; /* ticks: kernel events up to here are in; 0: kernel not enabled */
     _Atomic int64_t stopWall;
-    char kernel[512];            /* enabled groups, for display: may be read while it changes */
-    _Atomic uint32_t consumers;  /* live ones */
+    char kernel[512]; /* enabled groups, for display: may be read while it changes */
+    _Atomic uint32_t consumers[RING_CONSUMERS]; /* keys of the live ones' processes; 0: none */
     _Atomic uint64_t lostTooBig; /* for the file; the streams count those for a buffer */
     _Atomic uint32_t wake;       /* OsSharedWake of the logger */
     /* Lossless sessions. starved: a writer waits; the logger resets it. stalled: a writer has waited in

@@ -21,7 +21,7 @@ namespace eval ::etw::lib {
 #	-steps -args -maxlen -source -redact	as `etw script add` has them
 #	-keywords LIST		only events of Tcl-Script with these keywords
 #	-provider LIST		providers, each NAME[:LEVEL[:KEYWORDS]] or {NAME ?-level L ...?}
-#	-buffersize, -buffers, -maxsize, -mode, -lossless	as `etw start` has them
+#	-buffersize, -buffers, -maxsize, -mode, -compress, -lossless	as `etw start` has them
 #	-stats VAR		set to what `etw stop` returned
 proc ::etw::lib::record {file args} {
     if {[llength $args] % 2 == 0} {
@@ -60,7 +60,7 @@ proc ::etw::lib::record {file args} {
 # Full names of the given options.
 proc ::etw::lib::RecordOptions {given} {
     set known {
-        -args -buffers -buffersize -interval -kernel -keywords -lossless -maxlen -maxsize -mode -pids -provider -redact -script -source
+        -args -buffers -buffersize -compress -interval -kernel -keywords -lossless -maxlen -maxsize -mode -pids -provider -redact -script -source
         -stacks -stats -steps
     }
     set options [Options $known $given {-enable -provider}]
@@ -88,7 +88,7 @@ proc ::etw::lib::RecordStart {file options} {
     variable recordings
     set session "record-[pid]-[incr recordings]"
     ::etw start $session -file $file -kernellogger [dict exists $options -kernel] \
-        {*}[Given $options {-buffers -buffersize -lossless -maxsize -mode}]
+        {*}[Given $options {-buffers -buffersize -compress -lossless -maxsize -mode}]
     try {
         RecordEnable $session $options
     } on error {message how} {

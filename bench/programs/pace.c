@@ -4,8 +4,8 @@
  *	Writes events at a steady rate to a file session with default buffers, and prints the
  *	losses, the process's CPU time including the logger's, and its memory early and late.
  *
- *	usage: pace RATE SECONDS THREADS FILE|-     RATE events/s over all threads; -: no session
- *	(the cost of the pacing itself)
+ *	usage: pace RATE SECONDS THREADS FILE|- ?off?     RATE events/s over all threads; -: no session
+ *	(the cost of the pacing itself); off: the file is not compressed
  */
 #include "base/os.h"
 #include "engine/engine.h"
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     OsThread *thread[64];
     int threads = argc > 3 ? atoi(argv[3]) : 1;
     if (argc < 5 || threads < 1 || threads > 64) {
-        fprintf(stderr, "usage: pace RATE SECONDS THREADS FILE|-\n");
+        fprintf(stderr, "usage: pace RATE SECONDS THREADS FILE|- ?off?\n");
         return 2;
     }
     rate = atof(argv[1]) / threads;
@@ -87,6 +87,7 @@ int main(int argc, char **argv)
     event = Etw_DefineEvent(
             provider, &(Etw_EventDesc){.name = "Write", .level = 4, .keyword = 1}, fields, 2);
     config.file = argv[4];
+    config.compress = argc > 5 ? ETW_COMPRESS_OFF : ETW_COMPRESS_AUTO;
     EtwGuidFromName("Etw-Bench", &enable.provider);
     if (strcmp(argv[4], "-") != 0 &&
             (EtwSessionStart(&config, &err) != ETW_OK ||

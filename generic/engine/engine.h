@@ -26,6 +26,13 @@ typedef enum EtwFileMode {
                        EtwSessionSnapshot */
 } EtwFileMode;
 
+/* Whether a session's file is written in the layout of Windows' compressed files. */
+typedef enum EtwCompress {
+    ETW_COMPRESS_AUTO, /* except in circular mode; the engine system: no */
+    ETW_COMPRESS_ON,
+    ETW_COMPRESS_OFF
+} EtwCompress;
+
 typedef enum EtwEngine {
     ETW_ENGINE_AUTO, /* the system engine where one works, otherwise the embedded one */
     ETW_ENGINE_EMBEDDED,
@@ -42,6 +49,7 @@ typedef struct EtwSessionConfig {
     bool realtime;       /* live consumers may attach */
     bool realtimeChange; /* of an update: set `realtime` */
     bool lossless;       /* writers wait for a free buffer. Embedded engine, not memory mode */
+    EtwCompress compress;
     uint32_t bufferKB;   /* 0: default 256; 4..1024 */
     uint32_t minBuffers; /* 0: default */
     uint32_t maxBuffers; /* 0: default 128 */

@@ -114,7 +114,7 @@ proc ::etw::cli::Describe {args} {
 # The options of `etw start` among those of the tool.
 proc ::etw::cli::StartOptions {options} {
     set start {}
-    foreach name {file maxsize buffersize buffers mode realtime lossless} {
+    foreach name {file maxsize buffersize buffers mode compress realtime lossless} {
         if {[dict exists $options $name]} {
             dict set start -$name [dict get $options $name]
         }

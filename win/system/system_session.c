@@ -282,6 +282,10 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                 "nothing else";
     } else if (c->lossless) {
         wrong = "the engine \"system\" has no lossless sessions; \"-engine embedded\" has";
+    } else if (c->compress == ETW_COMPRESS_ON) {
+        wrong = "-compress is for the engine \"embedded\"; \"-logmode compressed\" requests it "
+                "from "
+                "Windows, and \"etw relog -compress 1\" compresses a file";
     } else if (c->mode == ETW_FILE_APPEND && c->realtime) {
         wrong = "Windows does not append to a file and serve live consumers in one session";
     } else if (c->mode != ETW_FILE_MEMORY && c->file == NULL && !c->realtime) {

@@ -32,11 +32,13 @@ static int recoveredCount;
  * True if the buffer of an unfinished flush is in the file, up to the size that its header will
  * state. The header is written last.
  */
-static bool isFlushed(const OsMap *file, uint32_t bufferSize, const RingStream *user, uint32_t cpu)
+static bool isFlushed(const OsMap *file, const RingStream *user, uint32_t cpu)
 {
-    uint64_t at = (uint64_t)atomic_load(&user->flushSlot) * bufferSize;
+    uint64_t at = atomic_load(&user->flushAt);
     const uint8_t *head = file->base + at;
-    return at + bufferSize <= file->size && EtwLoad16(head + ETL_BUF_CPU) == cpu &&
+    return at + ETL_BUFFER_HEADER <= file->size &&
+           EtwLoad32(head + ETL_BUF_SIZE) <= file->size - at &&
+           EtwLoad16(head + ETL_BUF_CPU) == cpu &&
            (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE) == atomic_load(&user->flushSequence) &&
            EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->flushUsed);
 }
@@ -52,7 +54,7 @@ static void settleFlushes(Ring *ring, const char *path)
         RingStream *user = &ring->streams[cpu], *kernel = &ring->streams[ring->cpus + cpu];
         uint64_t userNext = atomic_load(&user->next), kernelNext = atomic_load(&kernel->next);
         if ((userNext > atomic_load(&user->onDisk) || kernelNext > atomic_load(&kernel->onDisk)) &&
-                isFlushed(&file, ring->bufferSize, user, cpu)) {
+                isFlushed(&file, user, cpu)) {
             atomic_store(&user->onDisk, userNext);
             atomic_store(&kernel->onDisk, kernelNext);
         }
@@ -188,7 +190,9 @@ static void removeEmptyNext(const RingHeader *h)
     if (h->mode != ETW_FILE_NEWFILE || OsMapFile(&file, path, NULL) != ETW_OK) {
         return;
     }
-    bool empty = file.size <= h->bufferSize; /* it contains only the file's header */
+    bool empty = file.size <= (file.size >= ETL_BUFFER_HEADER
+                                              ? EtwLoad32(file.base + ETL_BUF_SIZE)
+                                              : 0); /* it contains only the file's header */
     OsUnmap(&file);
     if (empty) {
         OsFileRemove(path);
@@ -204,6 +208,7 @@ static EtlWriterConfig configOf(const RingHeader *h, int index, const char *path
             .mode = SessionFileMode(
                     (EtwFileMode)(h->mode <= ETW_FILE_NEWFILE ? h->mode : 0), h->realtime != 0),
             .bufferSize = h->bufferSize,
+            .compress = h->compress != ETW_COMPRESS_OFF,
             .loggerId = (uint16_t)(index + 1),
             .cpus = (int)h->cpus,
             .startWall = h->startWall,

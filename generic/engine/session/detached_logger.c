@@ -24,7 +24,7 @@ typedef struct Launch {
     uint64_t magic;
     char name[256], file[1024]; /* file: "" without a file */
     char tclVersion[32];
-    int32_t mode, realtime, lossless;
+    int32_t mode, realtime, lossless, compress;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
     uint32_t starter;
     char program[256];     /* of the starter */
@@ -42,6 +42,7 @@ static void fillConfig(const Launch *l, EtwSessionConfig *config)
             .mode = (EtwFileMode)l->mode,
             .realtime = l->realtime != 0,
             .lossless = l->lossless != 0,
+            .compress = (EtwCompress)l->compress,
             .bufferKB = l->bufferKB,
             .minBuffers = l->minBuffers,
             .maxBuffers = l->maxBuffers,
@@ -125,6 +126,7 @@ static EtwStatus fillLaunch(Launch *l, const EtwSessionConfig *c, EtwError *err)
     l->mode = c->mode;
     l->realtime = c->realtime;
     l->lossless = c->lossless;
+    l->compress = c->compress;
     l->bufferKB = c->bufferKB;
     l->minBuffers = c->minBuffers;
     l->maxBuffers = c->maxBuffers;

@@ -69,7 +69,7 @@ void LoggerNoteFlush(
         atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
         return;
     }
-    atomic_store(&user->flushSlot, put->slot);
+    atomic_store(&user->flushAt, put->at);
     atomic_store(&user->flushUsed, put->used);
     atomic_store(&user->flushSequence, put->sequence);
     atomic_store(&kernel->next, RingPosition(kernelAt));
@@ -102,6 +102,14 @@ void LoggerOnFlush(void *ctx, const EtlFlush *put)
     publishGivenUp(s, &w);
     atomic_store(&s->ring->header->fileNumber, (uint32_t)put->number); /* where to look for it */
     LoggerNoteFlush(s->ring, put, &s->streams[cpu].cursor, &s->streams[cpus + cpu].cursor);
+}
+
+bool LoggerInHurry(void *ctx)
+{
+    EtwSession *s = ctx;
+    uint32_t used, free;
+    RingCount(s->ring, &used, &free);
+    return free < used;
 }
 
 /* The logger has finished a buffer. */

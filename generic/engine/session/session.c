@@ -165,6 +165,11 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                 "a session of mode memory overwrites its oldest events, so that no writer waits: "
                 "take -lossless away");
     }
+    if (c->mode == ETW_FILE_CIRCULAR && c->compress == ETW_COMPRESS_ON) {
+        return EtwFail(err, ETW_E_ARG, "COMPRESS", c->name,
+                "a circular file is not compressed, because its buffers overwrite each other: "
+                "take -compress away, or use -mode newfile");
+    }
     if (c->bufferKB != 0 && (c->bufferKB < 4 || c->bufferKB > 1024)) {
         return EtwFail(err, ETW_E_ARG, "BUFFERSIZE", c->name,
                 "bad buffer size %u KB: must be 4 to 1024", c->bufferKB);
@@ -243,6 +248,7 @@ static EtwStatus makeRing(
     h->mode = c->mode;
     h->realtime = c->realtime;
     h->lossless = c->lossless;
+    h->compress = c->compress;
     h->clock = osClock;
     h->ownerPid = OsPid();
     h->owner = RegSelfKey();
@@ -264,6 +270,8 @@ static EtwStatus openFirstFile(EtwSession *s, const EtwSessionConfig *c, EtwErro
     s->fileConfig = (EtlWriterConfig){.loggerName = s->name,
             .mode = SessionFileMode(c->mode, c->realtime),
             .bufferSize = h->bufferSize,
+            .compress = c->compress != ETW_COMPRESS_OFF,
+            .inHurry = LoggerInHurry,
             .maxMB = c->maxMB,
             .loggerId = (uint16_t)(s->index + 1),
             .cpus = (int)h->cpus,

@@ -89,6 +89,8 @@ bool LoggerEventOf(const RingRecord *record, uint32_t size, int cpu, EtwEvent *e
 uint64_t LoggerLost(const Ring *ring); /* all kinds except the file's */
 
 void LoggerOnFlush(void *session, const EtlFlush *put); /* an EtlFlushProc */
+/* True: writers have used more than half of the buffers, so that compression has to wait. */
+bool LoggerInHurry(void *session);
 /* Record in the ring what a write to the file saves: the events of its CPU before these cursors. */
 void LoggerNoteFlush(
         Ring *ring, const EtlFlush *put, const RingCursor *user, const RingCursor *kernel);

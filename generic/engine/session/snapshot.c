@@ -81,6 +81,7 @@ EtwStatus LoggerSnapshot(EtwSession *s, const char *path, EtwError *err)
 {
     EtlWriterConfig config = s->fileConfig;
     config.path = path;
+    config.inHurry = NULL;
     config.onFlush = NULL; /* does not change the session's state */
     return SnapshotRing(s->ring, &s->anchors, &config, NULL, err);
 }

@@ -154,10 +154,11 @@ typedef struct RingStream {
      * Written by the logger. passed: for live readers, the stream's events up to the end of the last
      * buffer that it has read completely. The others are for recovery, which also writes them.
      * onDisk: records before this RingPosition are on disk or given up. next: the same after the flush
-     * in progress. flush...: the buffer of the file that it writes (writers' stream).
+     * in progress. flush...: the buffer of the file that it writes, and its place (writers' stream).
      */
     _Atomic uint64_t passed, onDisk, next;
-    _Atomic uint32_t flushSlot, flushUsed;
+    _Atomic uint64_t flushAt;
+    _Atomic uint32_t flushUsed;
     _Atomic int64_t flushSequence;
 } RingStream;
 
@@ -203,6 +204,7 @@ typedef struct RingHeader {
     uint32_t minBuffers;
     uint32_t mode; /* EtwFileMode */
     uint32_t realtime;
+    uint32_t compress; /* EtwCompress */
     uint32_t lossless; /* writers wait for a free buffer (provider/buffer_wait.h) */
     uint32_t clock;    /* EtwClock */
     uint32_t ownerPid, starter;

@@ -12,6 +12,7 @@
 
 /* TRACE_LOGFILE_HEADER, offsets behind the record's own header; from ETL_LOG_ZONE on, the 32-bit
    form is 8 bytes shorter (two pointers). */
+enum { NAME_ROOM = 1024 }; /* maximum bytes of the session's name in a header that is written */
 enum {
     LOG_AT = ETL_BUFFER_HEADER + ETL_SYSTEM_HEADER,
     LOG_BUFFER_SIZE = 0x00,
@@ -367,6 +368,13 @@ static void shiftRecords(uint8_t *data, size_t used, int64_t by)
     }
 }
 
+/* The version of the layout, 2.0 for compressed files. */
+static void putLayout(uint8_t *log, bool compressed)
+{
+    log[LOG_SUB] = compressed ? 2 : 1;
+    log[LOG_SUBMINOR] = compressed ? 0 : 5;
+}
+
 void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
 {
     enum {
@@ -381,8 +389,7 @@ void EtlHeaderRewrite(uint8_t *data, size_t used, const EtlHeaderChange *change)
     EtlBufferHeadBuild(&head, data);
     EtwStore32(log + LOG_BUFFER_SIZE, change->bufferSize);
     if (change->compressed || log[LOG_SUB] == 2) { /* the layout of compressed files */
-        log[LOG_SUB] = change->compressed ? 2 : 1;
-        log[LOG_SUBMINOR] = change->compressed ? 0 : 5;
+        putLayout(log, change->compressed);
     }
     uint32_t mode = EtwLoad32(log + LOG_MODE);
     uint32_t sequential =
@@ -436,8 +443,7 @@ static void putFixed(const EtlHeader *h, uint8_t *log)
     memset(log, 0, ETL_LOGFILE_HEADER64);
     EtwStore32(log + LOG_BUFFER_SIZE, h->bufferSize);
     log[LOG_MAJOR] = 10;
-    log[LOG_SUB] = 1;
-    log[LOG_SUBMINOR] = 5;
+    putLayout(log, (h->mode & ETL_MODE_COMPRESSED) != 0);
     EtwStore32(log + LOG_BUILD, 19041);
     EtwStore32(log + LOG_CPUS, h->cpus);
     EtwStore64(log + LOG_END, (uint64_t)h->end);
@@ -470,17 +476,18 @@ static void putRecordHead(const EtlHeader *h, uint8_t *record, size_t size)
 
 size_t EtlHeaderBuild(const EtlHeader *h, uint8_t *out)
 {
-    size_t limit = h->bufferSize < ETL_MAX_RECORD ? h->bufferSize : ETL_MAX_RECORD - 7;
-    size_t used = LOG_AT + ETL_LOGFILE_HEADER64;
+    uint32_t stored = h->stored != 0 ? h->stored : h->bufferSize;
+    size_t limit = stored < ETL_MAX_RECORD ? stored : ETL_MAX_RECORD - 7;
+    size_t used = LOG_AT + ETL_LOGFILE_HEADER64, half = (limit - used) / 2;
     putFixed(h, out + LOG_AT);
-    used += putText(out + used, 1024, h->loggerName);
+    used += putText(out + used, half < NAME_ROOM ? half : NAME_ROOM, h->loggerName);
     used += putText(out + used, limit - used, h->path);
     putRecordHead(h, out + ETL_BUFFER_HEADER, used - ETL_BUFFER_HEADER);
     while (used % 8 != 0) {
         out[used++] = 0;
     }
-    EtlBufferHead head = {h->bufferSize, (uint32_t)used, 0, 0, 0, h->loggerId,
-            ETL_FLAG_FLUSH_MARKER, ETL_BUFFER_HEADER_TYPE};
+    EtlBufferHead head = {stored, (uint32_t)used, 0, 0, 0, h->loggerId, ETL_FLAG_FLUSH_MARKER,
+            ETL_BUFFER_HEADER_TYPE};
     EtlBufferHeadBuild(&head, out);
     return used;
 }

@@ -56,6 +56,7 @@ void EtlHeaderReference(EtlInfo *info, EtlClock *clock, int64_t start, int64_t t
 typedef struct EtlHeader {
     const char *loggerName, *path; /* UTF-8; truncated where they do not fit */
     uint32_t bufferSize, cpus, mode, maxMB, buffers, eventsLost, cpuMHz, pid, tid;
+    uint32_t stored; /* bytes that the header buffer takes in the file; 0: bufferSize */
     int64_t ticks0, start, end, boot;
     int zoneBias;
     uint16_t loggerId;

@@ -138,7 +138,7 @@ static void finishBuffer(EtlReader *r, EtlCursor *c)
     }
     r->bytesDone += bytes;
     r->bytesTouched += bytes;
-    r->bytesBusy += bytes;
+    r->bytesBusy += buffer->end; /* also if it is compressed */
     if (r->bytesTouched >= FORGET_BYTES) {
         r->bytesTouched = 0;
         OsMapEvict(&r->map);

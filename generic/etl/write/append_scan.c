@@ -8,13 +8,14 @@
 #include "base/bytes.h"
 #include "base/os.h"
 #include "etl/format.h"
+#include "etl/read/buffer_index.h"
 
 enum { NS_A_SECOND = 1000000000 };
 
 static EtwStatus checkOurs(
         const EtlInfo *info, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
 {
-    if (info->clock != 1 || info->frequency != NS_A_SECOND || info->mode & ETL_MODE_COMPRESSED) {
+    if (info->clock != 1 || info->frequency != NS_A_SECOND) {
         return EtwFail(errPtr, ETW_E_UNSUPPORTED, "APPEND", path,
                 "cannot append to \"%s\": it was not written by etw; use a new file", path);
     }
@@ -47,6 +48,19 @@ static void walkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
     }
 }
 
+/* Find the end of the last complete buffer of a compressed file; damage before it is kept. */
+static void walkCompressed(EtlAppend *a, OsMap *map, EtlClock *clock)
+{
+    EtlIndex index;
+    a->info.handedBytes = map->size;
+    EtlIndexBuild(&index, map, map->base, map->size, &a->info, clock);
+    a->headerSize = EtwLoad32(map->base + ETL_BUF_SIZE);
+    a->end = index.end;
+    a->slots = index.complete;
+    a->sequence = index.sequence;
+    EtlIndexFree(&index);
+}
+
 EtwStatus EtlAppendScan(
         EtlAppend *a, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
 {
@@ -68,7 +82,12 @@ EtwStatus EtlAppendScan(
         if (status == ETW_OK) {
             a->found = true;
             a->loggerId = EtwLoad16(map.base + ETL_BUF_LOGGER);
-            walkSlots(a, &map, bufferSize);
+            a->compressed = (a->info.mode & ETL_MODE_COMPRESSED) != 0;
+            if (a->compressed) {
+                walkCompressed(a, &map, &clock);
+            } else {
+                walkSlots(a, &map, bufferSize);
+            }
         }
         OsUnmap(&map);
     }

@@ -12,8 +12,11 @@ typedef struct EtlAppend {
     bool found; /* false: no such file, or an empty one; no other member is set then */
     EtlInfo info;
     uint16_t loggerId;
-    uint32_t slots;   /* complete buffers after the header buffer */
-    int64_t sequence; /* the largest one */
+    uint32_t slots;      /* complete buffers after the header buffer */
+    bool compressed;     /* the file has the layout of compressed files. Then: */
+    uint32_t headerSize; /* of the header buffer */
+    uint64_t end;        /* of the last complete buffer */
+    int64_t sequence;    /* the largest one */
 } EtlAppend;
 
 /*

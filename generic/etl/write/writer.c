@@ -8,20 +8,21 @@
  *
  *	Each step leaves a readable file, whenever the process is killed: data is written before the
  *	buffer header that announces it, and an old buffer is declared empty before it is
- *	overwritten. A buffer that cannot be written stays in memory, and further events of its CPU
+ *	overwritten. A compressed file has no slots: buffers are only added at its end. A buffer that cannot be written stays in memory, and further events of its CPU
  *	are refused and counted until a write succeeds. The file is never synced: a crash of the
  *	machine may lose more.
  */
 #include "etl/write/writer.h"
 #include "base/heap.h"
 #include "base/text.h"
+#include "etl/compress/compress.h"
 #include "etl/write/append_scan.h"
 #include "etl/format.h"
 #include "etl/read/file_header.h"
 #include "etl/record.h"
 
 enum { MAX_CPUS = 2048, MIN_RING = 2, NO_SLOT = 0, RETRY_AFTER = 256 };
-enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20 };
+enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20, SECTOR = 512, LEAST_HEADER = 1024 };
 
 /* The current buffer of a CPU. */
 typedef struct Stream {
@@ -32,7 +33,7 @@ typedef struct Stream {
     uint32_t rebased; /* times before this are converted to an appended file's clock */
     uint32_t events;  /* number in the buffer */
     uint32_t eventsWritten;
-    uint32_t slot; /* in the file; NO_SLOT: not written yet */
+    uint32_t slot; /* in the file; NO_SLOT: not written yet. In a compressed file always NO_SLOT */
     int64_t sequence;
     int64_t last; /* largest ticks of this CPU */
 } Stream;
@@ -68,7 +69,12 @@ struct EtlWriter {
     uint32_t slotsReserved; /* including those that current buffers will need */
     uint32_t slotsMax;      /* 0: no limit */
     bool circular;
-    Slot *complete; /* circular: a heap with space for slotsMax, the oldest first */
+    EtlXpress *xpress; /* NULL: the layout of plain files. Owned */
+    bool compress;     /* false: a compressed file is continued with buffers that are not */
+    EtwText packed;    /* the compressed records of a buffer */
+    uint64_t end;      /* compressed file: its size */
+    uint64_t maxBytes; /* the same, the maximum; 0: no limit */
+    Slot *complete;    /* circular: a heap with space for slotsMax, the oldest first */
     uint32_t completeCount;
     int64_t sequence;     /* of the last buffer written */
     uint32_t retryIn;     /* number of refusals before a failed write is repeated */
@@ -77,6 +83,7 @@ struct EtlWriter {
     uint64_t events, lostFull, lostIo, tooBig, overwritten;
     uint32_t buffers; /* written in total, including header buffers */
     int osError;
+    bool (*inHurry)(void *ctx);
     EtlFlushProc *onFlush; /* NULL: no callback */
     void *flushCtx;
 };
@@ -122,6 +129,11 @@ static uint32_t oldestSlot(EtlWriter *w)
 static uint64_t slotAt(const EtlWriter *w, uint32_t slot)
 {
     return (uint64_t)slot * w->bufferSize;
+}
+
+static uint64_t fileEnd(const EtlWriter *w)
+{
+    return w->xpress != NULL ? w->end : slotAt(w, w->slotsUsed + 1);
 }
 
 static bool writeAt(EtlWriter *w, uint64_t at, const void *data, size_t size)
@@ -195,18 +207,23 @@ static void rebase(const EtlWriter *w, Stream *s)
     s->rebased = s->used;
 }
 
-static void buildHead(const EtlWriter *w, const Stream *s, bool partial)
+static EtlBufferHead headOf(const EtlWriter *w, const Stream *s, bool partial)
 {
-    EtlBufferHead head = {w->bufferSize, s->used, fileTicks(w, s->last), s->sequence,
+    return (EtlBufferHead){w->bufferSize, s->used, fileTicks(w, s->last), s->sequence,
             (uint16_t)(s - w->streams), w->header.loggerId, partial ? ETL_FLAG_FLUSH_MARKER : 0,
             ETL_BUFFER_GENERIC};
+}
+
+static void buildHead(const EtlWriter *w, const Stream *s, bool partial)
+{
+    EtlBufferHead head = headOf(w, s, partial);
     EtlBufferHeadBuild(&head, s->data);
 }
 
-static void notifyFlush(EtlWriter *w, const Stream *s, uint32_t slot, bool done)
+static void notifyFlush(EtlWriter *w, const Stream *s, uint64_t at, bool done)
 {
     if (w->onFlush != NULL) {
-        EtlFlush put = {(int)(s - w->streams), done, slot, s->used, s->sequence, w->number};
+        EtlFlush put = {(int)(s - w->streams), done, at, s->used, s->sequence, w->number};
         w->onFlush(w->flushCtx, &put);
     }
 }
@@ -229,7 +246,7 @@ static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
     memset(s->data + s->used, 0xFF, w->bufferSize - s->used);
     s->sequence = w->sequence + 1;
     buildHead(w, s, partial);
-    notifyFlush(w, s, slot, false);
+    notifyFlush(w, s, slotAt(w, slot), false);
     if (!(grow ? writeNew(w, s, slot) : writeOver(w, s, slot))) {
         if (!grow) {
             slotPush(w->complete, w->completeCount++, (Slot){INT64_MIN, 0, slot, 0});
@@ -243,20 +260,74 @@ static bool flushFirst(EtlWriter *w, Stream *s, bool partial)
     return true;
 }
 
+/* The buffer is on disk: the CPU's next event begins another one. */
+static void endBuffer(EtlWriter *w, Stream *s)
+{
+    if (w->circular) {
+        slotPush(w->complete, w->completeCount++, (Slot){s->last, s->sequence, s->slot, s->events});
+    }
+    s->limit = 0;
+    s->slot = NO_SLOT;
+}
+
+/* Compress the records of a buffer. False: they stay as they are. */
+static bool pack(EtlWriter *w, const Stream *s)
+{
+    bool hurry = w->inHurry != NULL && w->inHurry(w->flushCtx);
+    return w->compress && !hurry &&
+           EtlXpressEncode(
+                   w->xpress, s->data + ETL_BUFFER_HEADER, s->used - ETL_BUFFER_HEADER, &w->packed);
+}
+
 /*
- * Write the part that is not on disk yet; the buffer stays current. False: nothing has changed,
- * osError is set.
+ * Add a buffer to a compressed file, its header last, and end it. After a failure the part that was
+ * written is removed.
+ */
+static bool putPacked(EtlWriter *w, Stream *s, bool partial)
+{
+    uint8_t head[ETL_BUFFER_HEADER];
+    bool smaller = pack(w, s);
+    const void *data = smaller ? (const uint8_t *)w->packed.data : s->data + ETL_BUFFER_HEADER;
+    size_t size = smaller ? w->packed.size : s->used - ETL_BUFFER_HEADER;
+    s->sequence = w->sequence + 1;
+    EtlBufferHead fields = headOf(w, s, partial);
+    fields.size = ETL_BUFFER_HEADER + (uint32_t)size;
+    fields.flags |= smaller ? ETL_FLAG_COMPRESSED : 0;
+    EtlBufferHeadBuild(&fields, head);
+    notifyFlush(w, s, w->end, false);
+    if (!writeAt(w, w->end + ETL_BUFFER_HEADER, data, size) ||
+            !writeAt(w, w->end, head, sizeof head)) {
+        int ignored;
+        OsFileTruncate(w->file, w->end, &ignored);
+        return false;
+    }
+    w->slotsUsed++;
+    w->sequence++;
+    w->buffers++;
+    w->headerStale = true;
+    notifyFlush(w, s, w->end, true);
+    w->end += fields.size;
+    endBuffer(w, s);
+    return true;
+}
+
+/*
+ * Write the part that is not on disk yet; the buffer stays current, unless the file is compressed. False: nothing has
+ * changed, osError is set.
  */
 static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
 {
     rebase(w, s);
+    if (w->xpress != NULL) {
+        return putPacked(w, s, partial);
+    }
     if (s->slot == NO_SLOT) {
         if (!flushFirst(w, s, partial)) {
             return false;
         }
     } else if (s->written != s->used) {
         buildHead(w, s, partial);
-        notifyFlush(w, s, s->slot, false);
+        notifyFlush(w, s, slotAt(w, s->slot), false);
         if (!writeMore(w, s)) {
             return false;
         }
@@ -266,18 +337,8 @@ static bool putBuffer(EtlWriter *w, Stream *s, bool partial)
     s->written = s->used;
     s->eventsWritten = s->events;
     w->headerStale = true;
-    notifyFlush(w, s, s->slot, true);
+    notifyFlush(w, s, slotAt(w, s->slot), true);
     return true;
-}
-
-/* The buffer is on disk: the CPU's next event begins another one. */
-static void endBuffer(EtlWriter *w, Stream *s)
-{
-    if (w->circular) {
-        slotPush(w->complete, w->completeCount++, (Slot){s->last, s->sequence, s->slot, s->events});
-    }
-    s->limit = 0;
-    s->slot = NO_SLOT;
 }
 
 static bool flushAll(EtlWriter *w)
@@ -298,6 +359,7 @@ static uint64_t totalLost(const EtlWriter *w, uint64_t eventsLost)
     return w->lostBefore + eventsLost + w->lostFull + w->lostIo + w->tooBig;
 }
 
+/* whole: with the fill up to its size in the file, which is that of a buffer unless the file is compressed. */
 static bool writeHeader(EtlWriter *w, bool whole)
 {
     size_t used;
@@ -305,8 +367,9 @@ static bool writeHeader(EtlWriter *w, bool whole)
     w->header.buffers = w->circular ? (uint32_t)w->sequence + 1 : w->slotsUsed + 1;
     used = EtlHeaderBuild(&w->header, w->headerData);
     if (whole) {
-        memset(w->headerData + used, 0xFF, w->bufferSize - used);
-        used = w->bufferSize;
+        uint32_t size = w->header.stored != 0 ? w->header.stored : w->bufferSize;
+        memset(w->headerData + used, 0xFF, size - used);
+        used = size;
     }
     w->headerStale = !writeAt(w, 0, w->headerData, used);
     return !w->headerStale;
@@ -365,6 +428,18 @@ static void setPath(EtlWriter *w, char *path)
     w->header.path = full;
 }
 
+/* The header of a new compressed file has the size that it needs. */
+static void sizeHeader(EtlWriter *w)
+{
+    if (w->xpress != NULL) {
+        w->header.stored = 0;
+        size_t used = EtlHeaderBuild(&w->header, w->headerData);
+        used = used > LEAST_HEADER ? used : LEAST_HEADER;
+        w->header.stored = (uint32_t)(used + SECTOR - 1) / SECTOR * SECTOR;
+        w->end = w->header.stored;
+    }
+}
+
 /* In new-file mode, finish the current file and begin the next. False: the current one stays. */
 static bool nextFile(EtlWriter *w)
 {
@@ -384,13 +459,14 @@ static bool nextFile(EtlWriter *w)
     setEnd(w, 0);
     writeHeader(w, false);
     OsFileClose(w->file);
-    w->bytesBefore += slotAt(w, w->slotsUsed + 1);
+    w->bytesBefore += fileEnd(w);
     w->file = next;
     w->number++;
     w->slotsUsed = w->slotsReserved = 0;
     w->header.end = 0;
     w->buffers++;
     setPath(w, path);
+    sizeHeader(w);
     writeHeader(w, true); /* on failure the flush repeats it: headerStale */
     return true;
 }
@@ -410,6 +486,19 @@ static void growStreams(EtlWriter *w, uint32_t cpus)
     for (; w->cpus < cpus; w->cpus++) {
         w->streams[w->cpus] = (Stream){.last = INT64_MIN};
     }
+}
+
+/* True if the file has no space for another buffer, besides those that are current. */
+static bool isFull(const EtlWriter *w)
+{
+    if (w->xpress == NULL) {
+        return !w->circular && w->slotsMax != 0 && w->slotsReserved >= w->slotsMax;
+    }
+    uint64_t needed = w->end + w->bufferSize;
+    for (uint32_t cpu = 0; cpu < w->cpus && w->maxBytes != 0; cpu++) {
+        needed += w->streams[cpu].limit != 0 ? w->bufferSize : 0;
+    }
+    return w->maxBytes != 0 && needed > w->maxBytes;
 }
 
 static bool try(EtlWriter *w, bool done)
@@ -436,9 +525,14 @@ static uint8_t *reserveInNew(EtlWriter *w, uint32_t cpu, int64_t ticks, size_t s
         if (!try(w, putBuffer(w, s, false))) {
             return refuse(w, ETW_E_IO, &w->lostIo);
         }
-        endBuffer(w, s);
+        if (s->limit != 0) {
+            endBuffer(w, s);
+        }
     }
-    if (!w->circular && w->slotsMax != 0 && w->slotsReserved >= w->slotsMax) {
+    if (isFull(w) && w->xpress != NULL && !try(w, flushAll(w))) { /* compressed, they need less */
+        return refuse(w, ETW_E_IO, &w->lostIo);
+    }
+    if (isFull(w)) {
         if (w->pattern == NULL) {
             return refuse(w, ETW_E_LIMIT, &w->lostFull);
         }
@@ -578,6 +672,10 @@ static void continueFile(EtlWriter *w, const EtlAppend *a)
     w->slotsUsed = w->slotsReserved = a->slots;
     w->sequence = a->sequence;
     w->buffers = a->slots + 1;
+    if (w->xpress != NULL) {
+        h->stored = a->headerSize;
+        w->end = a->end;
+    }
 }
 
 static EtwStatus openFile(EtlWriter *w, const EtlAppend *append, EtwError *errPtr)
@@ -586,7 +684,7 @@ static EtwStatus openFile(EtlWriter *w, const EtlAppend *append, EtwError *errPt
     if (status != ETW_OK) {
         return status;
     }
-    uint64_t end = slotAt(w, w->slotsUsed + 1);
+    uint64_t end = fileEnd(w);
     if (append->found && OsFileSize(w->file) > end) {
         OsFileTruncate(w->file, end, &w->osError); /* a truncated buffer */
     }
@@ -610,6 +708,8 @@ static void freeWriter(EtlWriter *w)
     }
     EtwFree(w->streams);
     EtwFree(w->complete);
+    EtlXpressFree(w->xpress);
+    EtwTextFree(&w->packed);
     EtwFree(w->headerData);
     EtwFree(w->path);
     EtwFree((char *)w->header.path);
@@ -645,13 +745,21 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwErro
         return status;
     }
     EtlWriter *w = newWriter(c);
+    bool circular = (c->mode & ETL_MODE_CIRCULAR) != 0 && !c->recover;
+    w->compress = c->compress;
+    w->inHurry = c->inHurry;
+    if (append.found ? append.compressed : c->compress && !circular) {
+        w->xpress = EtlXpressNew();
+        w->header.mode |= ETL_MODE_COMPRESSED;
+        sizeHeader(w);
+    }
     if (append.found) {
         continueFile(w, &append);
         w->lostBefore = c->recover ? 0 : w->lostBefore;
     }
     w->onFlush = c->onFlush;
     w->flushCtx = c->flushCtx;
-    w->circular = (c->mode & ETL_MODE_CIRCULAR) != 0 && !c->recover;
+    w->circular = circular;
     EtlWriterSetLimit(w, c->maxMB);
     status = openFile(w, &append, errPtr);
     if (status != ETW_OK) {
@@ -665,6 +773,7 @@ EtwStatus EtlWriterOpen(EtlWriter **writerPtr, const EtlWriterConfig *c, EtwErro
 void EtlWriterSetLimit(EtlWriter *w, uint32_t maxMB)
 {
     uint32_t slots = maxMB != 0 ? slotsOf(w, maxMB) : 0;
+    w->maxBytes = (uint64_t)maxMB << 20;
     if (!w->circular) {
         w->slotsMax = slots;
     } else if (slots != 0) {
@@ -718,7 +827,7 @@ EtwStatus EtlWriterClose(EtlWriter *w, uint64_t eventsLost, int64_t endWall, Etw
 void EtlWriterGetState(const EtlWriter *w, EtlWriterState *state)
 {
     memset(state, 0, sizeof *state);
-    state->bytes = w->bytesBefore + slotAt(w, w->slotsUsed + 1);
+    state->bytes = w->bytesBefore + fileEnd(w);
     state->buffers = w->buffers;
     state->events = w->events;
     state->lostFull = w->lostFull;

@@ -4,9 +4,13 @@
  *	Writes a session's .etl file: a header buffer, then buffers of one CPU each. Times increase
  *	within a buffer, and buffers of one CPU do not overlap. Modes: sequential (events beyond the
  *	maximum size are counted as lost), circular (the oldest buffer is overwritten), append, and
- *	new-file. A partial buffer that is flushed is rewritten in place later. The header is
- *	rewritten at each flush and at the close, so that a killed process leaves a readable file.
- *	Single-threaded: only the logger uses it.
+ *	new-file. The header is rewritten at each flush and at the close, so that a killed process
+ *	leaves a readable file. Single-threaded: only the logger uses it.
+ *
+ *	There are two layouts. In a plain file all buffers have the same size, and a partial buffer that is
+ *	flushed is rewritten in place later. In a compressed file each buffer has the size of its
+ *	compressed data, or of its data where it was not compressed, and follows the one before. A flush ends
+ *	the current buffers.
  */
 #ifndef ETW_WRITER_H
 #define ETW_WRITER_H
@@ -20,7 +24,7 @@ typedef struct EtlWriter EtlWriter;
 typedef struct EtlFlush {
     int cpu;
     bool done;     /* false: before the write, true: after it */
-    uint32_t slot; /* its place in the file, in buffers */
+    uint64_t at;   /* its place in the file, in bytes */
     uint32_t used; /* bytes of data according to the header */
     int64_t sequence;
     int number; /* of the file, in new-file mode */
@@ -44,8 +48,13 @@ typedef struct EtlWriterConfig {
     /* Continue the file that a killed writer of the same session left, after its last buffer: in any
      * mode, without a maximum size. The caller reports the losses again. */
     bool recover;
+    /* Use the layout of compressed files; ignored in circular mode. A file that is continued keeps its
+     * layout. */
+    bool compress;
+    /* True: the next buffer is not compressed, because the caller has fallen behind. May be NULL. */
+    bool (*inHurry)(void *ctx);
     EtlFlushProc *onFlush; /* may be NULL */
-    void *flushCtx;
+    void *flushCtx;        /* of both */
 } EtlWriterConfig;
 
 typedef struct EtlWriterState {

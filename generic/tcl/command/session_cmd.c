@@ -21,6 +21,8 @@ static const char *const logModeNames[] = {"compressed", "globalsequence", "inde
         "secure", "stoponhybridshutdown", NULL};
 static const uint32_t logModeBits[] = {0x04000000, 0x00004000, 0x08000000, 0x00008000, 0x10000000,
         0x01000000, 0x00800000, 0x00000020, 0x00000080, 0x00400000};
+/* In the order of EtwCompress. */
+static const char *const compressNames[] = {"auto", "on", "off", NULL};
 /* In the order of EtwEngine. */
 static const char *const engineNames[] = {"auto", "embedded", "system", NULL};
 
@@ -30,6 +32,7 @@ typedef struct StartOptions {
     int realtime;
     int lossless;
     int mode;
+    int compress;
     int engine;
     int kernelLogger;
     int detached;
@@ -46,6 +49,7 @@ static const EtwOption startOptions[] = {
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-buffersize", ETW_OPT_SIZE, AT(bufferKB), 4, 1024, 1024, NULL},
         {"-clock", ETW_OPT_ENUM, AT(clock), 0, 0, 0, clockNames},
+        {"-compress", ETW_OPT_ENUM, AT(compress), 0, 0, 0, compressNames},
         {"-detached", ETW_OPT_BOOL, AT(detached), 0, 0, 0, NULL},
         {"-engine", ETW_OPT_ENUM, AT(engine), 0, 0, 0, engineNames},
         {"-executables", ETW_OPT_LIST, AT(executables), 0, 0, 0, NULL},
@@ -181,6 +185,7 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
         Tcl_DString *path)
 {
     config->mode = (EtwFileMode)options->mode;
+    config->compress = (EtwCompress)options->compress;
     config->engine = (EtwEngine)options->engine;
     config->detached = options->detached != 0;
     config->kernelLogger = options->kernelLogger != 0;

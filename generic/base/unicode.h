@@ -31,6 +31,19 @@ static inline size_t EtwUtf8Length(const void *text, size_t size)
     }
     return length;
 }
+/* The columns that a character takes on a terminal: 0 (combining), 1, or 2 (most of Chinese, Japanese, Korean). */
+int EtwCharWidth(uint32_t codePoint);
+/*
+ * The size of the longest part of the text, from its start, that takes at most `most` columns; in
+ * *widthPtr, the columns that it takes.
+ */
+size_t EtwUtf8Fit(const void *text, size_t size, size_t most, size_t *widthPtr);
+static inline size_t EtwUtf8Width(const void *text, size_t size)
+{
+    size_t width;
+    EtwUtf8Fit(text, size, SIZE_MAX, &width);
+    return width;
+}
 /* UTF-16LE (n code units; lone surrogates become U+FFFD) appended as UTF-8. */
 void EtwTextUtf16(EtwText *t, const uint8_t *utf16, size_t units);
 /* UTF-8 (invalid bytes become U+FFFD) appended as UTF-16LE. */

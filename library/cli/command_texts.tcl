@@ -53,7 +53,9 @@ namespace eval ::etw::cli {
             -output {FILE {Write to this file. Default: standard output.}}
             -color {auto|on|off {Use colours. Default: auto, colours on a terminal unless NO_COLOR is set.}}
             -timeformat {FORMAT {Write times as relative (seconds from the start of the trace), iso (UTC), ns (nanoseconds since 1970) or filetime. Default: relative in text, otherwise ns.}}
-            -width {COLUMNS {Cut lines at this number of columns; 0: do not cut. Default: the width of the terminal; not cut elsewhere.}}
+            -columns {NAME,... {text: write these columns in this order; see Columns below. Default: time,process,provider,event.}}
+            -raw {{} {text: write the bytes of each payload below the line, in hexadecimal digits.}}
+            -width {COLUMNS|full {text: cut lines at this number of terminal columns; full: write whole lines. A cut line ends with an ellipsis. Default: the width of the terminal, and 200 in a file or pipe. To search, use --where, or grep with --width full.}}
         }
         summary {
             -by {NAME,... {Make a group for each combination of these values: header values or payload fields, at most 8. Default: provider,event.}}
@@ -129,7 +131,7 @@ namespace eval ::etw::cli {
         describe {{etw describe kernel} {etw describe Microsoft-Windows-DNS-Client 3008}}
         profiles {{etw profiles} {etw record --profile network -- tclsh server.tcl}}
         top {{etw top} {sudo etw top -k process,fileio --interval 1}}
-        dump {{etw dump --event Leave --where '$Duration > 10ms'} {etw dump web.etl --last 20ms}}
+        dump {{etw dump --event Leave --where '$Duration > 10ms'} {etw dump web.etl --last 20ms --columns time,cpu,level,id,event}}
         summary {{etw summary} {etw summary web.etl --by Command --value Duration --event Leave}}
         calls {{etw calls} {etw calls web.etl --as tree --merge 0}}
         report {{etw report} {etw report web.etl --format json}}

@@ -20,6 +20,9 @@ proc ::etw::cli::Help {{command {}}} {
     puts [Wrapped "[string toupper $about 0 0]." {}]
     HelpOptions $name
     HelpFormats $name
+    if {$name eq "dump"} {
+        HelpListing
+    }
     HelpExamples $name
     HelpExitCodes $name
     return 0
@@ -77,6 +80,26 @@ proc ::etw::cli::HelpFormats {command} {
         set suffixes [dict get $row suffixes]
         puts [Definition [dict get $row name] "[string toupper [dict get $row about] 0 0][expr {$suffixes eq {} ? {} : " ([join $suffixes {, }])"}]." 26]
     }
+}
+
+# The columns and marks of the text that `etw dump` writes.
+proc ::etw::cli::HelpListing {} {
+    set names [dict get [::etw::lib::commands] dump values -columns]
+    puts "\nColumns (--columns):"
+    puts [Wrapped "[join $names {, }], and props(FIELD) for a field of the payload. \"event\" is \"name\" and \"details\". The columns are described in etw(n)." "  "]
+    puts "\nMarks of calls in the text:"
+    puts [Definitions {
+        {> {A call or callback begins, with its words.}}
+        {< {It returns, after this time.}}
+        {| {The event is within a call; one for each.}}
+        {. {A command of a traced proc begins (--steps full).}}
+        {: {That command ends.}}
+        {= {The result.}}
+        {! {An error, with its message.}}
+        {+N {N calls deeper than the listing shows.}}
+        {\u2026 {The rest is not shown: of a long line or name, or the further lines of a command.}}
+    } 7]
+    puts [Wrapped "A process is written NAME(PID), a thread of it NAME(PID)/TID, an unknown number -." "  "]
 }
 
 proc ::etw::cli::HelpExamples {command} {

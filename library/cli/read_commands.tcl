@@ -142,4 +142,7 @@ proc ::etw::cli::Notes {result} {
     foreach warning $warnings {
         puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $warning]"
     }
+    if {[dict exists $result cut] && [Columns stdout] == 0} { ;# a reader such as grep misses what was cut
+        puts stderr "[Paint stderr yellow {etw:}] [dict get $result cut] lines were cut; --width full writes whole lines"
+    }
 }

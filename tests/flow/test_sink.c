@@ -410,8 +410,6 @@ static void sink_1_6_list(void)
     dropStory();
 }
 
-/* ---- Times and depths ------------------------------------------------------------------------ */
-
 /* One event's line, without the footer. */
 static char *lineOf(EtwSinkConfig config, Sample *first, Sample *s)
 {
@@ -427,6 +425,82 @@ static char *lineOf(EtwSinkConfig config, Sample *first, Sample *s)
     out.data[out.size - 1] = 0; /* the line's end */
     return out.data;
 }
+
+/* ---- Columns and widths ------------------------------------------------------------------------ */
+
+static void checkListing(const char *name, EtwSinkConfig config, const char *columns)
+{
+    static const char *names[16];
+    char words[200];
+    snprintf(words, sizeof words, "%s", columns);
+    config.format = ETW_FORMAT_TEXT;
+    config.columns = names;
+    for (char *word = strtok(words, ","); word != NULL; word = strtok(NULL, ",")) {
+        CHECK(EtwListingHasColumn(word));
+        names[config.columnCount++] = word;
+    }
+    makeStory();
+    golden(name, config, playStory());
+    dropStory();
+}
+
+static void columns_1_1_all(void)
+{
+    CHECK(!EtwListingHasColumn("tim") && !EtwListingHasColumn("props(") &&
+            !EtwListingHasColumn("props()") && EtwListingHasColumn("props(a)"));
+    checkListing("columns-ids.txt", (EtwSinkConfig){.width = 120},
+            "cpu,t,p,pid,thread,prov,id,version,level,opcode,task,keyword,size,name");
+    checkListing("columns-text.txt", (EtwSinkConfig){0},
+            "n,d,activity,related,object,message,props(Text),stack,channel");
+}
+
+static void columns_1_2_raw(void)
+{
+    checkListing("columns-raw.txt", (EtwSinkConfig){.width = 80, .raw = true}, "time,event");
+}
+
+/* Characters of Chinese take two columns, accents none; the mark is in the last column. */
+static void columns_1_3_cut(void)
+{
+    static const Etw_Field fields[] = {{"T", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0}};
+    Sample *s = SampleNew("P", "E", fields, 1);
+    SampleText(s, "\xe4\xb8\xad\xe6\x96\x87"
+                  "e\xcc\x81z");
+    const struct {
+        int width;
+        const char *want;
+    } cases[] = {{51, "T=\xe4\xb8\xad\xe6\x96\x87"
+                      "e\xcc\x81z"},
+            {50, "T=\xe4\xb8\xad\xe6\x96\x87\xe2\x80\xa6"}, {49, "T=\xe4\xb8\xad\xe2\x80\xa6"},
+            {48, "T=\xe4\xb8\xad\xe2\x80\xa6"}, {47, "T=\xe2\x80\xa6"}, {46, "T=\xe2\x80\xa6"},
+            {45, "T\xe2\x80\xa6"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        char *line = lineOf((EtwSinkConfig){.width = cases[i].width}, s, s);
+        CHECK_STR(strstr(line, "T"), cases[i].want);
+        EtwFree(line);
+    }
+    SampleFree(s);
+}
+
+/* A process's long name, a provider's on a narrow terminal. */
+static void columns_1_4_names(void)
+{
+    Sample *s = SampleNew("Microsoft-Windows-DotNETRuntime", "E", NULL, 0);
+    s->event.process = "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                       "StandardCollector.Service.exe";
+    char *line = lineOf((EtwSinkConfig){.width = 80}, s, s);
+    CHECK_STR(line, "  +0.000000  \xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                    "Sta\xe2\x80\xa6(4711)  \xe2\x80\xa6"
+                    "DotNETRuntime  E");
+    EtwFree(line);
+    line = lineOf((EtwSinkConfig){.width = 0}, s, s);
+    CHECK_STR(line, "  +0.000000  \xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                    "StandardCollector.Ser\xe2\x80\xa6(4711)  Microsoft-Windows-DotNETRuntime  E");
+    EtwFree(line);
+    SampleFree(s);
+}
+
+/* ---- Times and depths ------------------------------------------------------------------------ */
 
 static void time_2_1_formats(void)
 {
@@ -444,7 +518,7 @@ static void time_2_1_formats(void)
             {ETW_TIME_ISO, -1, "1969-12-31T23:59:59.999999Z"},
             {ETW_TIME_ISO, INT64_MIN, "1677-09-21T00:12:43.145224Z"},
             {ETW_TIME_ISO, INT64_MAX, "2262-04-11T23:47:16.854775Z"},
-            {ETW_TIME_NS, -5, "-5"},
+            {ETW_TIME_NS, -5, "                 -5"},
             {ETW_TIME_NS, INT64_MIN, "-9223372036854775808"},
             {ETW_TIME_FILETIME, 0, "116444736000000000"},
             {ETW_TIME_FILETIME, -1, "116444735999999999"},
@@ -455,7 +529,7 @@ static void time_2_1_formats(void)
         s->event.time = cases[i].time;
         char *line = lineOf((EtwSinkConfig){.timeFormat = cases[i].format}, first, s);
         char want[128];
-        snprintf(want, sizeof want, "%s  4711/4711  P             E", cases[i].want);
+        snprintf(want, sizeof want, "%s  4711/4711       P           E", cases[i].want);
         CHECK_STR(line, want);
         EtwFree(line);
         SampleFree(first);
@@ -477,11 +551,15 @@ static void time_2_5_signs(void)
     EtwSink *sink = EtwSinkNew(&config, store);
     EtwText out = {0};
     EtwSinkBegin(sink, NULL, &out);
-    for (int i = 0; i < COUNT(cases); i++) {
+    for (int i = -1; i < COUNT(cases); i++) { /* before the first line: the header */
         Sample *s = SampleNew("P", "E", NULL, 0);
-        s->event.time = 1000000000 + cases[i].ms * 1000000;
+        s->event.time = 1000000000 + cases[i < 0 ? 0 : i].ms * 1000000;
         out.size = 0;
         EtwSinkEvent(sink, SampleEvent(s), &out);
+        if (i < 0) {
+            SampleFree(s);
+            continue;
+        }
         out.data[strlen(cases[i].want)] = 0;
         CHECK_STR(out.data, cases[i].want);
         SampleFree(s);
@@ -504,7 +582,7 @@ static void depth_2_2_strange(void)
     CHECK(strstr(line, "| | +65504 > deep") != NULL);
     EtwFree(line);
     line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, s, zero);
-    CHECK(strstr(line, "Tcl-Script    > zero") != NULL);
+    CHECK(strstr(line, "Tcl-Script  > zero") != NULL);
     EtwFree(line);
     SampleFree(s);
     SampleFree(deep);
@@ -520,7 +598,7 @@ static void depth_2_3_foreign(void)
     SampleText(s, "x");
     SampleInt(s, 4, 2);
     char *line = lineOf((EtwSinkConfig){.format = ETW_FORMAT_TEXT}, s, s);
-    CHECK(strstr(line, "Tcl-Script    Enter CallId=x Depth=4") != NULL);
+    CHECK(strstr(line, "Tcl-Script  Enter CallId=x Depth=4") != NULL);
     EtwFree(line);
     SampleFree(s);
 }
@@ -708,14 +786,14 @@ static void file_4_1_two_merged(void)
     char *footer = strstr(body, "-- LOST");
     REQUIRE(footer != NULL);
     *footer = 0;
-    CHECK_STR(body, "  +0.000000  4711/4711  First-Provider  Tick N=0\n"
-                    "  +0.000010  4711/4711  Second-Provider  Tick N=0\n"
-                    "  +0.000020  4711/4711  First-Provider   Tick N=1\n"
-                    "  +0.000030  4711/4711  Second-Provider  Tick N=1\n"
-                    "  +0.000040  4711/4711  First-Provider   Tick N=2\n"
-                    "  +0.000050  4711/4711  Second-Provider  Tick N=2\n"
-                    "  +0.000060  4711/4711  First-Provider   Tick N=3\n"
-                    "  +0.000070  4711/4711  Second-Provider  Tick N=3\n"
+    CHECK_STR(body, "  +0.000000  4711/4711       First-Provider  Tick N=0\n"
+                    "  +0.000010  4711/4711       Second-Provider  Tick N=0\n"
+                    "  +0.000020  4711/4711       First-Provider   Tick N=1\n"
+                    "  +0.000030  4711/4711       Second-Provider  Tick N=1\n"
+                    "  +0.000040  4711/4711       First-Provider   Tick N=2\n"
+                    "  +0.000050  4711/4711       Second-Provider  Tick N=2\n"
+                    "  +0.000060  4711/4711       First-Provider   Tick N=3\n"
+                    "  +0.000070  4711/4711       Second-Provider  Tick N=3\n"
                     "-- 8 events in 70.000 us: First-Provider 4, Second-Provider 4; not shown: 2 "
                     "file header records\n");
     EtwTextFree(&out);
@@ -779,6 +857,10 @@ int main(int argc, char **argv)
     CHECK_RUN(sink_1_4_csv);
     CHECK_RUN(sink_1_5_json);
     CHECK_RUN(sink_1_6_list);
+    CHECK_RUN(columns_1_1_all);
+    CHECK_RUN(columns_1_2_raw);
+    CHECK_RUN(columns_1_3_cut);
+    CHECK_RUN(columns_1_4_names);
     CHECK_RUN(time_2_1_formats);
     CHECK_RUN(time_2_5_signs);
     CHECK_RUN(depth_2_2_strange);

@@ -13,7 +13,7 @@
 static size_t missing(EtwText *out, size_t from, size_t width)
 {
     EtwTextReserve(out, width);
-    size_t length = EtwUtf8Length(out->data + from, out->size - from);
+    size_t length = EtwUtf8Width(out->data + from, out->size - from);
     return length < width ? width - length : 0;
 }
 

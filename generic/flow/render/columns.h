@@ -2,7 +2,7 @@
  * flow/render/columns.h --
  *
  *	Columns of readable tables, and the formats of durations and sizes. A cell is appended and
- *	then padded with blanks; widths count characters.
+ *	then padded with blanks; widths count the columns that characters take on a terminal.
  */
 #ifndef ETW_COLUMNS_H
 #define ETW_COLUMNS_H

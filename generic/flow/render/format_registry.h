@@ -18,7 +18,7 @@
  */
 /* clang-format off */
 #define ETW_DUMP_FORMATS(ROW)                                                                      \
-    ROW(TEXT, "text", etwSinkText, "", "-color -width", "a line for each event, for people")             \
+    ROW(TEXT, "text", etwSinkText, "", "-color -columns -raw -width", "a line for each event, for people")             \
     ROW(CSV, "csv", etwSinkCsv, "", "-fields -headers -separator", "comma-separated values")      \
     ROW(JSON, "json", etwSinkJson, "", "", "a JSON object on each line")                                 \
     ROW(LIST, "list", etwSinkList, "", "-fields", "a Tcl dict or list on each line")

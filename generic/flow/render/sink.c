@@ -10,6 +10,8 @@
 
 /* ---- Times ----------------------------------------------------------------------------------- */
 
+const char *const etwTimeFormatNames[] = {"relative", "iso", "ns", "filetime", NULL};
+
 /* The part of a time before the decimal point, which many successive events share. */
 static void renewSecond(EtwSink *sink, int64_t second, bool negative)
 {
@@ -202,7 +204,7 @@ void EtwSinkBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
         const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
         if (info->startTime > 0 && (!sink->based || info->startTime < sink->base)) {
             sink->base = info->startTime;
-            sink->based = true;
+            sink->based = sink->fromFile = true;
         }
     }
     sink->track = source ? EtwSourceTracked(source) : NULL;

@@ -23,6 +23,7 @@ typedef enum EtwTimeFormat {
     ETW_TIME_NS, /* ns since 1970 */
     ETW_TIME_FILETIME
 } EtwTimeFormat;
+extern const char *const etwTimeFormatNames[]; /* of users; NULL at the end */
 
 /* Columns selected by the caller, for csv and list; borrowed until the sink is freed. */
 typedef struct EtwSinkTable {
@@ -37,9 +38,13 @@ typedef struct EtwSinkConfig {
     EtwFormat format;
     EtwTimeFormat timeFormat;
     bool color;
-    bool stacks;   /* text: a line for each address of a stack; json, list: `frames` in addition to
+    bool stacks; /* text: a line for each address of a stack; json, list: `frames` in addition to
                     `stack` */
-    int width;     /* text: cut lines at this many columns; 0: never */
+    int width;   /* text: cut lines at this many columns; 0: never */
+    bool raw;    /* text: the bytes of the payload below each line */
+    const char *const *columns; /* text: their names (EtwListingHasColumn); NULL: the default.
+                                   Borrowed until the sink is freed */
+    int columnCount;
     bool messages; /* messages: in text instead of fields (always for WPP), else in addition */
     const EtwSinkTable *table; /* NULL: the format's own columns */
     EtwWeight weight;          /* folded, flamegraph */
@@ -63,6 +68,11 @@ void EtwSinkEnd(
 const char *EtwSinkLacks(const EtwSink *sink);
 /* True for a name of -fields that is not a field of the payload. */
 bool EtwColumnIsKnown(const char *name);
+/* text: the number of lines that were cut, so far. */
+uint64_t EtwSinkCutLines(const EtwSink *sink);
+/* Columns of text: their names without abbreviations, NULL at the end; whether there is such a column. */
+extern const char *const etwListingColumnNames[];
+bool EtwListingHasColumn(const char *name);
 /* A warning of the caller after those of EtwSinkEnd. Shown by text, ignored by the others. */
 void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
 void EtwSinkFree(EtwSink *sink);

@@ -185,8 +185,8 @@ typedef struct Widths {
 /* Widen a column to the text's width, and clear the text. */
 static void widen(size_t *width, EtwText *text)
 {
-    size_t length = EtwUtf8Length(text->data, text->size);
-    *width = length > *width ? length : *width;
+    size_t columns = EtwUtf8Width(text->data, text->size);
+    *width = columns > *width ? columns : *width;
     text->size = 0;
 }
 

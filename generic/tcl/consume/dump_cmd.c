@@ -10,21 +10,25 @@
 #include "flow/render/sink.h"
 #include <stdlib.h>
 
-/* In the order of EtwTimeFormat. */
-static const char *const timeNames[] = {"relative", "iso", "ns", "filetime", NULL};
 static const char *const colorNames[] = {"auto", "on", "off", NULL};
+static const char *const widthNames[] = {"full", NULL};
 enum { COLOR_AUTO, COLOR_ON };
+/* Where lines are cut: of a terminal that does not report its width; of a file or pipe. */
+enum { UNKNOWN_WIDTH = 80, FILE_WIDTH = 200 };
 
 typedef struct Dump {
     EtwReading reading;
     /* options */
     int format, color;
-    int width;      /* -1: that of the terminal */
     int timeFormat; /* -1: the default of the format */
-    int messages;
-    Tcl_Obj *outputName, *headers, *separator;
+    int messages, raw;
+    Tcl_Obj *outputName, *headers, *separator, *columns, *widthText;
     /* state */
     EtwOutput output;
+    int width;           /* of -width; -1: not given */
+    Tcl_Obj *columnList; /* -columns, one element for each */
+    const char **columnNames;
+    int columnCount;
     EtwSinkTable table; /* for -fields; its texts belong to Tcl objects */
     EtwSink *sink;
 } Dump;
@@ -32,14 +36,16 @@ typedef struct Dump {
 #define AT(field) offsetof(Dump, field)
 static const EtwOption dumpOptions[] = {
         {"-color", ETW_OPT_ENUM, AT(color), 0, 0, 0, colorNames},
+        {"-columns", ETW_OPT_LIST, AT(columns), 0, 0, 0, etwListingColumnNames},
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         {"-format", ETW_OPT_ENUM, AT(format), 0, 0, 0, etwDumpFormatNames},
         {"-headers", ETW_OPT_LIST, AT(headers), 0, 0, 0, NULL},
         {"-messages", ETW_OPT_BOOL, AT(messages), 0, 0, 0, NULL},
         {"-output", ETW_OPT_OBJ, AT(outputName), 0, 0, 0, NULL},
+        {"-raw", ETW_OPT_BOOL, AT(raw), 0, 0, 0, NULL},
         {"-separator", ETW_OPT_OBJ, AT(separator), 0, 0, 0, NULL},
-        {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, timeNames},
-        {"-width", ETW_OPT_INT, AT(width), 0, 100000, 0, NULL},
+        {"-timeformat", ETW_OPT_ENUM, AT(timeFormat), 0, 0, 0, etwTimeFormatNames},
+        {"-width", ETW_OPT_OBJ, AT(widthText), 0, 0, 0, widthNames},
         ETW_OPTIONS_FILTER,
         ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
@@ -82,11 +88,10 @@ static bool wantsColor(Tcl_Interp *interp, int option, Tcl_Channel channel)
            OsTerminalEscapes((intptr_t)handle);
 }
 
-/* ---- Columns --------------------------------------------------------------------------------- */
+/* ---- Columns and width ----------------------------------------------------------------------- */
 
-static int checkColumns(void *record)
+static int checkFields(const Dump *dump)
 {
-    const Dump *dump = record;
     Tcl_Interp *interp = dump->reading.interp;
     Tcl_Obj *list = dump->reading.options.fields;
     const char *separator = dump->separator ? Tcl_GetString(dump->separator) : ",";
@@ -116,6 +121,110 @@ static int checkColumns(void *record)
             "\"-headers\" has %ld names for %ld fields", (long)headers, (long)fields);
 }
 
+static int noColumn(Tcl_Interp *interp, const char *name)
+{
+    const char *best = NULL;
+    int most = (int)strlen(name) / 2 + 1;
+    Tcl_Obj *list = Tcl_NewObj();
+
+    Tcl_IncrRefCount(list);
+    for (const char *const *known = etwListingColumnNames; *known != NULL; known++) {
+        int distance = EtwNameDistance(name, *known);
+        best = distance < most ? *known : best;
+        most = distance < most ? distance : most;
+        Tcl_AppendPrintfToObj(list, "%s, ", *known);
+    }
+    Tcl_Obj *guess = best != NULL ? Tcl_ObjPrintf("did you mean \"%s\"? ", best) : Tcl_NewObj();
+    Tcl_IncrRefCount(guess);
+    int result = EtwTclFail(interp, ETW_E_ARG, "COLUMN", name,
+            "unknown column \"%.100s\" in \"-columns\": %smust be %sor props(NAME), a field of the "
+            "payload",
+            name, Tcl_GetString(guess), Tcl_GetString(list));
+    Tcl_DecrRefCount(guess);
+    Tcl_DecrRefCount(list);
+    return result;
+}
+
+/* A new list: the elements of a list, in which commas separate elements, too, except in parentheses. */
+static Tcl_Obj *splitAtCommas(Tcl_Obj *list)
+{
+    Tcl_Obj **words, *result = Tcl_NewListObj(0, NULL);
+    Tcl_Size count;
+
+    Tcl_ListObjGetElements(NULL, list, &count, &words);
+    for (Tcl_Size i = 0; i < count; i++) {
+        const char *from = Tcl_GetString(words[i]), *at = from;
+        int open = 0;
+        do {
+            open += (*at == '(') - (*at == ')');
+            if ((*at == ',' && open == 0) || *at == '\0') {
+                if (at > from) {
+                    Tcl_ListObjAppendElement(
+                            NULL, result, Tcl_NewStringObj(from, (Tcl_Size)(at - from)));
+                }
+                from = at + 1;
+            }
+        } while (*at++ != '\0');
+    }
+    return result;
+}
+
+static int checkColumns(Dump *dump)
+{
+    Tcl_Interp *interp = dump->reading.interp;
+
+    if (dump->columns == NULL) {
+        return TCL_OK;
+    }
+    if (!EtwFormatTakes((EtwFormat)dump->format, "-columns")) {
+        return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-columns",
+                "\"-columns\" belongs to \"-format text\"; csv and list have \"-fields\"");
+    }
+    dump->columnList = splitAtCommas(dump->columns);
+    Tcl_IncrRefCount(dump->columnList);
+    dump->columnNames = EtwWordsOf(dump->columnList, &dump->columnCount);
+    for (int i = 0; i < dump->columnCount; i++) {
+        if (!EtwListingHasColumn(dump->columnNames[i])) {
+            return noColumn(interp, dump->columnNames[i]);
+        }
+    }
+    return dump->columnCount > 0 ? TCL_OK
+                                 : EtwTclFail(interp, ETW_E_ARG, "COLUMN", "-columns",
+                                           "\"-columns\" needs at least one name");
+}
+
+static int checkWidth(Dump *dump)
+{
+    Tcl_Interp *interp = dump->reading.interp;
+    int width;
+
+    dump->width = -1;
+    if (dump->widthText == NULL) {
+        return TCL_OK;
+    }
+    const char *text = Tcl_GetString(dump->widthText);
+    if (strcmp(text, "full") == 0) {
+        dump->width = 0;
+        return TCL_OK;
+    }
+    if (Tcl_GetIntFromObj(NULL, dump->widthText, &width) != TCL_OK || width < 0 || width > 100000) {
+        return EtwTclFail(interp, ETW_E_ARG, "RANGE", "-width",
+                "expected a number of columns (1 to 100000) or \"full\" for \"-width\" but got "
+                "\"%.100s\"",
+                text);
+    }
+    dump->width = width;
+    return TCL_OK;
+}
+
+static int checkDump(void *record)
+{
+    int result = checkFields(record);
+
+    result = result == TCL_OK ? checkColumns(record) : result;
+    return result == TCL_OK ? checkWidth(record) : result;
+}
+
 static const EtwSinkTable *tableOf(Dump *dump)
 {
     EtwSinkTable *table = &dump->table;
@@ -135,14 +244,21 @@ static const EtwSinkTable *tableOf(Dump *dump)
 
 static EtwSinkConfig sinkConfig(Dump *dump)
 {
-    EtwSinkConfig config = {.format = (EtwFormat)dump->format, .table = tableOf(dump)};
+    EtwSinkConfig config = {.format = (EtwFormat)dump->format,
+            .table = tableOf(dump),
+            .raw = dump->raw != 0,
+            .columns = dump->columnNames,
+            .columnCount = dump->columnCount};
     Tcl_Interp *interp = dump->reading.interp;
     int columns = terminalColumns(interp, dump->output.channel);
 
     config.messages = dump->messages != 0;
     config.color = config.format == ETW_FORMAT_TEXT &&
                    wantsColor(interp, dump->color, dump->output.channel);
-    config.width = dump->width >= 0 ? dump->width : columns > 0 ? columns : 0;
+    config.width = dump->width >= 0 ? dump->width
+                   : columns > 0    ? columns
+                   : columns == 0   ? UNKNOWN_WIDTH
+                                    : FILE_WIDTH;
     config.stacks = dump->reading.options.stacks != 0;
     if (dump->timeFormat >= 0) {
         config.timeFormat = (EtwTimeFormat)dump->timeFormat;
@@ -184,6 +300,15 @@ static int dumpEvent(void *record, EtwEvent *event)
     return header && dump->format == ETW_FORMAT_TEXT ? TCL_CONTINUE : TCL_OK;
 }
 
+/* The result of a command that reads, and the number of lines that were cut. */
+static Tcl_Obj *resultOf(Dump *dump, uint64_t cut)
+{
+    Tcl_Obj *dict = EtwReadingResult(&dump->reading);
+
+    EtwPut(dict, "cut", EtwUint64Obj(cut));
+    return dict;
+}
+
 static int endDump(void *record)
 {
     Dump *dump = record;
@@ -200,6 +325,10 @@ static int endDump(void *record)
         Tcl_DStringFree(&utf8);
     }
     Tcl_DecrRefCount(missing);
+    uint64_t cut = EtwSinkCutLines(dump->sink);
+    if (cut > 0) {
+        dump->reading.result = resultOf(dump, cut);
+    }
     return EtwQueryCheckColumns(&dump->reading.query, "-fields", dump->reading.options.fields);
 }
 
@@ -213,14 +342,25 @@ static int closeDump(void *record, int result)
     return EtwOutputClose(&dump->output, result);
 }
 
-static const Dump dumpDefaults = {.width = -1, .timeFormat = -1};
+static void freeDump(void *record)
+{
+    Dump *dump = record;
+
+    EtwFree((void *)dump->columnNames);
+    if (dump->columnList != NULL) {
+        Tcl_DecrRefCount(dump->columnList);
+    }
+}
+
+static const Dump dumpDefaults = {.timeFormat = -1};
 const EtwReadCommand etwDumpCommand = {
         .size = sizeof(Dump),
         .defaults = &dumpDefaults,
         .options = dumpOptions,
-        .check = checkColumns,
+        .check = checkDump,
         .begin = beginDump,
         .event = dumpEvent,
         .end = endDump,
         .close = closeDump,
+        .free = freeDump,
 };

@@ -74,7 +74,7 @@ int EtwReadEvents(EtwQuery *query, EtwReadProc *proc, void *ctx)
     return result;
 }
 
-static Tcl_Obj *standardResult(const EtwReading *record)
+Tcl_Obj *EtwReadingResult(const EtwReading *record)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
@@ -126,7 +126,7 @@ static int endReading(EtwReading *record, int result)
         result = command->close(record, result);
     }
     if (result == TCL_OK && record->result == NULL) {
-        record->result = standardResult(record);
+        record->result = EtwReadingResult(record);
     }
     EtwQueryClose(&record->query);
     return freeRecord(record, result);
@@ -243,7 +243,7 @@ static void putRow(Tcl_Obj *dict, const EtwOption *table, const char *string, co
         Tcl_ListObjAppendElement(NULL, options, Tcl_NewStringObj(option->name, -1));
         if (option->type == ETW_OPT_BOOL) {
             Tcl_ListObjAppendElement(NULL, flags, Tcl_NewStringObj(option->name, -1));
-        } else if (option->type == ETW_OPT_ENUM) {
+        } else if (option->names != NULL) {
             EtwPut(values, option->name, namesObj(option->names));
         }
     }

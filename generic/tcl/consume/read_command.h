@@ -110,6 +110,9 @@ ETW_READ_COMMANDS(ETW_READ_COMMAND_EXTERN)
  */
 int EtwReadEvents(EtwQuery *query, EtwReadProc *proc, void *ctx);
 
+/* A new dict, the result of a command that sets none. */
+Tcl_Obj *EtwReadingResult(const EtwReading *record);
+
 /* Lines at a report's end: counts with their meaning, then the query's losses and warnings. */
 typedef struct EtwReadNote {
     uint64_t count;

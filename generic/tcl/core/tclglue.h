@@ -154,7 +154,7 @@ typedef struct EtwOption {
     size_t offset;            /* of the value in the command's record */
     Tcl_WideInt min, max;     /* both 0: any */
     Tcl_WideInt unit;         /* ETW_OPT_SIZE */
-    const char *const *names; /* ETW_OPT_ENUM, ends with NULL */
+    const char *const *names; /* ETW_OPT_ENUM; else for completion; ends with NULL */
 } EtwOption;
 
 /* An entry, for macros that several tables use and for the last entry of each table. */

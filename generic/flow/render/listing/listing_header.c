@@ -1,7 +1,8 @@
 /*
  * flow/render/listing/listing_header.c --
  *
- *	The listing's header and footer: the files, counts, losses by kind, warnings, and calls that have not returned.
+ *	The listing's header and footer: the files, what the times are, the names of the columns; counts, marks,
+ *	losses by kind, warnings, and calls that have not returned.
  */
 #include "flow/render/listing/listing_int.h"
 #include "base/os.h"
@@ -43,6 +44,46 @@ void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
+/* What the numbers in the column of times are. */
+static void addTimeLine(EtwSink *sink, EtwText *out)
+{
+    EtwTimeFormat format = sink->config.timeFormat;
+    ETW_ADD(out, "-- time: ");
+    if (format == ETW_TIME_RELATIVE) {
+        ETW_ADD(out, "seconds since ");
+        addIso(sink->base, out);
+        EtwTextStr(out, sink->fromFile ? " (UTC)" : " (UTC), the first event");
+    } else if (format == ETW_TIME_ISO) {
+        ETW_ADD(out, "date and time (UTC)");
+    } else {
+        EtwTextStr(out, format == ETW_TIME_NS ? "nanoseconds since 1970-01-01T00:00:00Z (UTC)"
+                                              : "FILETIME, units of 100 ns since "
+                                                "1601-01-01T00:00:00Z (UTC)");
+    }
+    if (sink->config.width > 0 && sink->config.width < 100) {
+        EtwTextChar(out, '\n');
+        return;
+    }
+    ETW_ADD(out, "; other forms: -timeformat");
+    const char *separator = " ";
+    for (int i = 0; etwTimeFormatNames[i] != NULL; i++) {
+        if (i != (int)format) {
+            EtwTextStr(out, separator);
+            EtwTextStr(out, etwTimeFormatNames[i]);
+            separator = "|";
+        }
+    }
+    EtwTextChar(out, '\n');
+}
+
+void EtwListingFirst(EtwSink *sink, const ListingLine *line, EtwText *out)
+{
+    ListingSink *text = sink->own;
+    text->headed = true;
+    addTimeLine(sink, out);
+    EtwListingHeadings(sink, line, out);
+}
+
 static void collectProvider(void *ctx, EtwTableNode *node)
 {
     ListingProvider *p = (ListingProvider *)node;
@@ -59,8 +100,9 @@ static int byEvents(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-static void addProviders(const ListingSink *text, EtwText *out)
+static void addProviders(const EtwSink *sink, EtwText *out)
 {
+    const ListingSink *text = sink->own;
     enum { SHOWN = 8 };
     EtwText list = {0};
     EtwTableVisit(&text->providers, collectProvider, &list);
@@ -71,7 +113,7 @@ static void addProviders(const ListingSink *text, EtwText *out)
     }
     for (size_t i = 0; i < total && i < SHOWN && all[i]->events > 0; i++) {
         EtwTextStr(out, i == 0 ? ": " : ", ");
-        EtwTextAdd(out, all[i]->column.data, all[i]->column.size);
+        EtwListingAddProvider(sink, all[i], out);
         EtwTextChar(out, ' ');
         EtwAddDecimal(out, all[i]->events);
     }
@@ -81,8 +123,9 @@ static void addProviders(const ListingSink *text, EtwText *out)
     EtwTextFree(&list);
 }
 
-static void addCounts(const ListingSink *text, EtwText *out)
+static void addCounts(const EtwSink *sink, EtwText *out)
 {
+    const ListingSink *text = sink->own;
     ETW_ADD(out, "-- ");
     EtwAddDecimal(out, text->events);
     EtwTextStr(out, text->events == 1 ? " event" : " events");
@@ -90,13 +133,31 @@ static void addCounts(const ListingSink *text, EtwText *out)
         ETW_ADD(out, " in ");
         EtwAddDuration(out, (uint64_t)text->lastTime - (uint64_t)text->firstTime);
     }
-    addProviders(text, out);
+    addProviders(sink, out);
     if (text->hidden > 0) {
         ETW_ADD(out, "; not shown: ");
         EtwAddDecimal(out, text->hidden);
         EtwTextStr(out, text->hidden == 1 ? " file header record" : " file header records");
     }
     EtwTextChar(out, '\n');
+}
+
+/* How to read the lines. */
+static void addLegend(const EtwSink *sink, EtwText *out)
+{
+    const ListingSink *text = sink->own;
+    if (text->calls) {
+        ETW_ADD(out, "-- > call, < return and duration, | within a call, = result, ! error");
+        EtwTextStr(out, text->steps ? ", . command of a proc, : its end\n" : "\n");
+    }
+    if (text->cut > 0) {
+        ETW_ADD(out, "-- ");
+        EtwAddDecimal(out, text->cut);
+        EtwTextStr(out, text->cut == 1 ? " line was" : " lines were");
+        ETW_ADD(out, " cut at ");
+        EtwAddDecimal(out, (uint64_t)sink->config.width);
+        ETW_ADD(out, " columns (" ETW_LISTING_CUT "); -width full shows whole lines\n");
+    }
 }
 
 #define MORE_BUFFERS "raise -buffersize or -buffers of \"etw start\""
@@ -325,7 +386,8 @@ void EtwListingEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     ListingSink *text = sink->own;
     OpenCalls open = {.sink = sink, .out = out};
-    addCounts(text, out);
+    addLegend(sink, out);
+    addCounts(sink, out);
     if (source != NULL) {
         addLosses(sink, source, out);
         addWarnings(sink, source, out);

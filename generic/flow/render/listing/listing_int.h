@@ -1,7 +1,8 @@
 /*
  * flow/render/listing/listing_int.h --
  *
- *	The state of the listing: providers, event classes (layouts) and threads. sink_text.c formats lines,
+ *	The state of the listing: columns, providers, event classes (layouts) and threads. sink_text.c formats
+ *	events, listing_columns.c puts them into columns and cuts lines,
  *	listing_layout.c chooses how an event class is shown, listing_fields.c has the Name=value part,
  *	listing_threads.c tracks calls of threads, listing_header.c has header and footer. For these files
  *	only.
@@ -17,8 +18,8 @@
 /* ---- Threads (listing_threads.c) ---------------------------------------------------------------- */
 
 enum {
-    TEXT_LABEL_MAX = 56,
-    TEXT_PROCESS_MAX = 30,
+    TEXT_LABEL_MAX = 96,
+    TEXT_PROCESS_MAX = 60, /* bytes */
     TEXT_NAME_MAX = 46,
     TEXT_LEVELS_SHOWN = 30,
     TEXT_LEVELS_KEPT = 256
@@ -37,9 +38,10 @@ typedef struct ListingCall {
 typedef struct ListingThread {
     EtwTableNode node;
     uint32_t pid, tid;
-    const char *process; /* its name when the label was made; NULL: unknown */
-    uint8_t labelSize;
-    char label[TEXT_LABEL_MAX]; /* PID/TID, or NAME(PID)/TID */
+    const char *process;               /* its name when the label was made; NULL: unknown */
+    uint8_t labelSize, labelWidth;     /* bytes and columns of the label */
+    uint8_t processSize, processWidth; /* of its part before the slash */
+    char label[TEXT_LABEL_MAX];        /* PID/TID, or NAME(PID)/TID */
     int level; /* number of script calls that the thread is in; events are indented below them */
     int kept;  /* calls in use, <= TEXT_LEVELS_KEPT; calls[n - 1] is that of depth n */
     ListingCall *calls;
@@ -48,6 +50,7 @@ typedef struct ListingThread {
 typedef struct ListingThreads {
     EtwTable table;
     ListingThread *last;
+    int nameWidth; /* columns that the name of a process takes at most */
 } ListingThreads;
 
 ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event);
@@ -91,8 +94,8 @@ typedef struct ListingProvider {
     EtwGuid guid;
     char *name;
     uint64_t events;
-    int width;      /* columns of its name */
-    EtwText column; /* name, with its colour; safe to print */
+    EtwText column; /* name, with its colour; safe to print; shortened on narrow terminals */
+    int width;      /* columns that it takes */
 } ListingProvider;
 
 typedef enum ListingLayoutKind {
@@ -119,6 +122,51 @@ typedef struct ListingLayout {
     uint64_t shown; /* a bit for each field that the layout handles */
 } ListingLayout;
 
+/* ---- Columns (listing_columns.c) ---------------------------------------------------------------- */
+
+/* The first ones, up to LISTING_SIZE, have ASCII only. Behind LISTING_NAME: text of the event. */
+typedef enum ListingColumnKind {
+    LISTING_TIME,
+    LISTING_PID,
+    LISTING_THREAD,
+    LISTING_KEYWORD,
+    LISTING_SIZE,
+    LISTING_PROCESS,
+    LISTING_PROVIDER,
+    LISTING_OTHER,
+    LISTING_NAME,
+    LISTING_DETAILS,
+    LISTING_EVENT,
+    LISTING_STACK
+} ListingColumnKind;
+
+typedef struct ListingColumn {
+    ListingColumnKind kind;
+    const char *name;
+    EtwColumn *other; /* of LISTING_OTHER */
+    bool right;
+    int width, most; /* columns of the terminal, now and at most */
+} ListingColumn;
+
+/* What the cells of a line are made of. */
+typedef struct ListingLine {
+    const EtwEvent *event;
+    const EtwSchema *schema;     /* NULL: unknown */
+    const ListingLayout *layout; /* NULL: unknown */
+    ListingProvider *provider;
+    ListingThread *thread;
+} ListingLine;
+
+#define ETW_LISTING_CUT "\xE2\x80\xA6" /* an ellipsis, in place of what is not shown */
+
+void EtwListingColumnsInit(EtwSink *sink);
+/* Append the line's cells. */
+void EtwListingCells(EtwSink *sink, const ListingLine *line, EtwText *out);
+/* Append the line that names the columns, which are made wide enough for the first line. */
+void EtwListingHeadings(EtwSink *sink, const ListingLine *line, EtwText *out);
+/* Cut the line that was appended from `from` on to the width of the sink. True: it was too long. */
+bool EtwListingCut(EtwSink *sink, size_t from, EtwText *out);
+
 enum { RECENT_LAYOUTS = 256 };
 
 typedef struct ListingSink {
@@ -127,24 +175,39 @@ typedef struct ListingSink {
     ListingProvider *lastProvider;
     EtwTable layouts;
     ListingLayout *recent[RECENT_LAYOUTS];
-    int idWidth, providerWidth;
-    EtwText location; /* scratch */
+    ListingColumn *columns;
+    int columnCount;
+    bool threadColumn, stackColumn; /* one of them is the thread, the stack */
+    bool headed;                    /* the headings are written */
+    bool calls, steps;              /* such lines were written */
+    EtwText location, cell;         /* scratch */
     uint64_t events, hidden;
+    uint64_t cut; /* lines */
     int64_t firstTime, lastTime;
 } ListingSink;
 
+void EtwListingColumnsFree(ListingSink *text);
+
 ListingProvider *EtwListingProviderOf(
         EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+void EtwListingAddProvider(const EtwSink *sink, const ListingProvider *provider, EtwText *out);
 ListingLayout *EtwListingLayoutOf(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
 void EtwListingLayoutsFree(ListingSink *text);
 
 /* ---- Header and footer (listing_header.c) --------------------------------------------------------- */
 
 void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out);
+/* Before the first event: what the times are, the names of the columns. */
+void EtwListingFirst(EtwSink *sink, const ListingLine *line, EtwText *out);
 void EtwListingEnd(EtwSink *sink, const EtwSource *source, EtwText *out);
 void EtwListingWarning(EtwSink *sink, const char *warning, EtwText *out);
 
 /* ---- Parts of lines (sink_text.c) ------------------------------------------------------------ */
+
+/* Append what the event is: with its indentation, and with its name unless that is in a column. */
+void EtwListingBody(EtwSink *sink, const ListingLine *line, bool named, EtwText *out);
+/* "#17" or "opcode 17", for an event without a name. */
+void EtwListingAddUnnamed(EtwText *out, const EtwEvent *event);
 
 #define RESET "\033[0m"
 #define DIM "\033[2m"

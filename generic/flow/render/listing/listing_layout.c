@@ -9,7 +9,8 @@
 #include "semantics/declared_events.h"
 #include "base/unicode.h"
 
-enum { PROVIDER_WIDTH_MAX = 24 };
+/* Of the name of a provider on a narrow terminal; the end of a longer one distinguishes it best. */
+enum { NARROW = 120, NARROW_PROVIDER = 20 };
 
 /* ---- Providers ------------------------------------------------------------------------------- */
 
@@ -30,21 +31,52 @@ static const char *providerColor(const char *name)
     return colors[hash >> 32 & 7];
 }
 
+/* Remove the start of a name that has more columns than a narrow terminal has for it. */
+static void shorten(EtwText *name, size_t from)
+{
+    size_t size = name->size - from, at = 0, length;
+    size_t width = EtwUtf8Width(name->data + from, size);
+    if (width <= NARROW_PROVIDER) {
+        return;
+    }
+    while (at < size && width >= NARROW_PROVIDER) {
+        width -= (size_t)EtwCharWidth(
+                EtwUtf8Next((const uint8_t *)name->data + from + at, size - at, &length));
+        at += length;
+    }
+    const char *part = size > at + 4 ? memchr(name->data + from + at, '-', size - at - 4) : NULL;
+    if (part != NULL) { /* a whole part of the name */
+        at = (size_t)(part + 1 - name->data) - from;
+    }
+    EtwText end = {0};
+    ETW_ADD(&end, ETW_LISTING_CUT);
+    EtwTextAdd(&end, name->data + from + at, size - at);
+    name->size = from;
+    EtwTextAdd(name, end.data, end.size);
+    EtwTextFree(&end);
+}
+
 static ListingProvider *newProvider(EtwSink *sink, const EtwEvent *event, const char *name)
 {
-    ListingSink *text = sink->own;
     ListingProvider *p = EtwAlloc(sizeof *p);
     p->guid = event->provider;
     EtwListingColor(sink, providerColor(name), &p->column);
     size_t from = p->column.size;
     EtwAddSafeStr(&p->column, name);
-    p->width = (int)EtwUtf8Length(p->column.data + from, p->column.size - from);
+    if (sink->config.width > 0 && sink->config.width < NARROW) {
+        shorten(&p->column, from);
+    }
+    p->width = (int)EtwUtf8Width(p->column.data + from, p->column.size - from);
     EtwListingColor(sink, RESET, &p->column);
     p->name = EtwStrdup(name);
-    if (p->width > text->providerWidth && p->width <= PROVIDER_WIDTH_MAX) {
-        text->providerWidth = p->width; /* a longer name does not widen the column */
-    }
     return p;
+}
+
+void EtwListingAddProvider(const EtwSink *sink, const ListingProvider *p, EtwText *out)
+{
+    EtwListingColor(sink, providerColor(p->name), out);
+    EtwAddSafeStr(out, p->name);
+    EtwListingColor(sink, RESET, out);
 }
 
 /* A GUID can have several names: those of the schemas of its events. */

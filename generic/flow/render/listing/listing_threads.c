@@ -22,38 +22,49 @@ static char *putId(char *p, uint32_t id)
     return EtwPutDecimal(p, id);
 }
 
-/* A long name is truncated. */
-static char *putName(char *p, const char *name)
+/* A long name is cut, with a mark at its end. */
+static char *putName(char *p, const char *name, int most)
 {
     EtwText safe = {0};
+    size_t width, size;
     EtwAddSafeStr(&safe, name);
-    size_t size = safe.size;
-    if (size > TEXT_PROCESS_MAX) {
+    bool whole = EtwUtf8Fit(safe.data, safe.size, (size_t)most, &width) == safe.size &&
+                 safe.size <= TEXT_PROCESS_MAX;
+    size = whole ? safe.size : EtwUtf8Fit(safe.data, safe.size, (size_t)most - 1, &width);
+    if (size > TEXT_PROCESS_MAX) { /* many combining characters */
         size = EtwUtf8Cut(safe.data, TEXT_PROCESS_MAX);
     }
     EtwCopyShort(p, safe.data, size);
+    p += size;
+    if (!whole) {
+        memcpy(p, ETW_LISTING_CUT, sizeof ETW_LISTING_CUT - 1);
+        p += sizeof ETW_LISTING_CUT - 1;
+    }
     EtwTextFree(&safe);
-    return p + size;
+    return p;
 }
 
 /* pid/tid, name(pid)/tid; name(pid) for a thread whose tid is the pid. */
-static void label(ListingThread *t, const char *process)
+static void label(ListingThread *t, const char *process, int nameWidth)
 {
     char *p = t->label;
     t->process = process;
     if (process != NULL) {
-        p = putName(p, process);
+        p = putName(p, process, nameWidth);
         *p++ = '(';
     }
     p = putId(p, t->pid);
     if (process != NULL) {
         *p++ = ')';
     }
+    t->processSize = (uint8_t)(p - t->label);
     if (process == NULL || t->tid != t->pid) {
         *p++ = '/';
         p = putId(p, t->tid);
     }
     t->labelSize = (uint8_t)(p - t->label);
+    t->processWidth = (uint8_t)EtwUtf8Width(t->label, t->processSize);
+    t->labelWidth = (uint8_t)EtwUtf8Width(t->label, t->labelSize);
 }
 
 ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event)
@@ -72,11 +83,11 @@ ListingThread *EtwListingThreadOf(ListingThreads *threads, const EtwEvent *event
         t = EtwAlloc(sizeof *t);
         t->pid = pid;
         t->tid = tid;
-        label(t, event->process);
+        label(t, event->process, threads->nameWidth);
         EtwTableAdd(&threads->table, &t->node, hash);
     }
     if (t->process != event->process) {
-        label(t, event->process);
+        label(t, event->process, threads->nameWidth);
     }
     threads->last = t;
     return t;

@@ -1,14 +1,14 @@
 /*
  * flow/render/listing/sink_text.c --
  *
- *	The listing: one line for each event, with columns for time, PID/TID and provider, followed
- *	by the event, indented to the script's call depth. Script calls, socket events and other
- *	events have different layouts (listing_layout.c).
+ *	The listing: one line for each event, in columns (listing_columns.c). By default the last
+ *	column is the event, indented to the script's call depth. Script calls, socket events and
+ *	other events have different layouts (listing_layout.c).
  */
 #include "flow/render/listing/listing_int.h"
 #include "schema/store/event_message.h"
 
-enum { ID_WIDTH = 9, PROVIDER_WIDTH = 12, STACK_INDENT = 16 }; /* initial widths */
+enum { STACK_INDENT = 16, RAW_INDENT = 4 };
 
 /* ---- Parts of a line ------------------------------------------------------------------------- */
 
@@ -19,27 +19,6 @@ static inline void addBlanks(EtwText *out, int count)
         memset(out->data + out->size, ' ', (size_t)count);
         out->size += (size_t)count;
     }
-}
-
-/* The columns time, PID/TID and provider. */
-static void addColumns(EtwSink *sink, const EtwEvent *event, const ListingThread *thread,
-        const ListingProvider *provider, EtwText *out)
-{
-    ListingSink *text = sink->own;
-    EtwListingColor(sink, DIM, out);
-    EtwTextReserve(out, 128);
-    EtwSinkTime(sink, event->time, 6, out);
-    if (thread->labelSize > text->idWidth) {
-        text->idWidth = thread->labelSize;
-    }
-    addBlanks(out, 2 + text->idWidth - thread->labelSize);
-    EtwAddShort(out, thread->label, thread->labelSize);
-    EtwListingColor(sink, RESET, out);
-    EtwTextAdd(out, "  ", 2);
-    EtwAddShort(out, provider->column.data, provider->column.size);
-    addBlanks(
-            out, 2 + (provider->width < text->providerWidth ? text->providerWidth - provider->width
-                                                            : 0));
 }
 
 static void addBare(EtwSink *sink, const EtwRoleValues *g, EtwRole role, EtwText *out)
@@ -163,6 +142,8 @@ static void addEnter(EtwSink *sink, const EtwEvent *event, const ListingLayout *
         const EtwRoleValues *g, ListingThread *thread, EtwText *out)
 {
     int depth = depthOf(g);
+    ListingSink *text = sink->own;
+    *(layout->step ? &text->steps : &text->calls) = true;
     EtwListingIndent(thread, depth - 1, out);
     if (layout->step) {
         ETW_ADD(out, ". ");
@@ -315,15 +296,17 @@ static void addEnd(EtwSink *sink, const EtwRoleValues *g, EtwRole addr, EtwRole 
 }
 
 /* Send 127.0.0.1:40000 -> 127.0.0.1:8080 142 bytes */
-static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
-        const EtwRoleValues *g, EtwText *out)
+static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout *named,
+        const EtwRoleValues *g, const char *arrow, EtwText *out)
 {
     const EtwValue *size = EtwRoleValue(g, ETW_ROLE_SIZE);
     const EtwValue *context = EtwRoleValue(g, ETW_ROLE_CONTEXT_PID);
-    EtwTextAdd(out, layout->name.data, layout->name.size);
-    EtwTextChar(out, ' ');
+    if (named != NULL) {
+        EtwTextAdd(out, named->name.data, named->name.size);
+        EtwTextChar(out, ' ');
+    }
     addEnd(sink, g, ETW_ROLE_LOCAL_ADDR, ETW_ROLE_LOCAL_PORT, out);
-    EtwTextStr(out, layout->arrow);
+    EtwTextStr(out, arrow);
     addEnd(sink, g, ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, out);
     if (size != NULL && size->kind == ETW_V_INT && size->i < 0) {
         ETW_ADD(out, " failed: ");
@@ -352,7 +335,7 @@ static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout 
 
 /* ---- The line -------------------------------------------------------------------------------- */
 
-static void addUnnamed(EtwText *out, const EtwEvent *event)
+void EtwListingAddUnnamed(EtwText *out, const EtwEvent *event)
 {
     if (event->classic) {
         ETW_ADD(out, "opcode ");
@@ -378,27 +361,48 @@ static bool addMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
     return true;
 }
 
-static void addBody(EtwSink *sink, const EtwEvent *event, const ListingLayout *layout,
-        ListingThread *thread, EtwText *out)
+/* Without a name before it, the text that was appended from `from` on does not begin with a blank. */
+static void trim(size_t from, EtwText *out)
 {
+    size_t skip = from < out->size && out->data[from] == ':';
+    skip += from + skip < out->size && out->data[from + skip] == ' ';
+    memmove(out->data + from, out->data + from + skip, out->size - from - skip);
+    out->size -= skip;
+}
+
+/* A line of Name=value, or the event's message. */
+static void addFields(EtwSink *sink, const ListingLine *line, bool named, EtwText *out)
+{
+    const ListingLayout *layout = line->layout;
+    EtwListingIndent(line->thread, line->thread->level, out);
+    if (named && (layout == NULL || layout->name.size == 0)) {
+        EtwListingAddUnnamed(out, line->event);
+    } else if (named) {
+        EtwAddShort(out, layout->name.data, layout->name.size);
+    }
+    size_t from = out->size;
+    if (!addMessage(sink, line->event, line->schema, out)) {
+        EtwListingFields(sink, line->event, line->schema, layout ? layout->prefixes : NULL, 0, out);
+    }
+    if (!named) {
+        trim(from, out);
+    }
+}
+
+void EtwListingBody(EtwSink *sink, const ListingLine *line, bool named, EtwText *out)
+{
+    const ListingLayout *layout = line->layout;
+    const EtwEvent *event = line->event;
+    ListingThread *thread = line->thread;
     if (layout == NULL || layout->kind == LAYOUT_FIELDS) {
-        const EtwSchema *schema = layout ? layout->schema : NULL;
-        EtwListingIndent(thread, thread->level, out);
-        if (layout == NULL || layout->name.size == 0) {
-            addUnnamed(out, event);
-        } else {
-            EtwAddShort(out, layout->name.data, layout->name.size);
-        }
-        if (!addMessage(sink, event, schema, out)) {
-            EtwListingFields(sink, event, schema, layout ? layout->prefixes : NULL, 0, out);
-        }
+        addFields(sink, line, named, out);
         return;
     }
     EtwRoleValues g;
     bool whole = EtwRoleValuesRead(&g, layout->schema, event);
     if (layout->kind == LAYOUT_SOCKET) {
         EtwListingIndent(thread, thread->level, out);
-        addSocket(sink, event, layout, &g, out);
+        addSocket(sink, event, named ? layout : NULL, &g, layout->arrow, out);
         EtwListingFields(sink, event, layout->schema, layout->prefixes, layout->shown, out);
         return;
     }
@@ -415,31 +419,11 @@ static void addBody(EtwSink *sink, const EtwEvent *event, const ListingLayout *l
     }
 }
 
-/*
- * Truncate the line that begins at `from` to the given number of columns; escape sequences of
- * colours have no width.
- */
-static void cutLine(EtwSink *sink, size_t from, EtwText *out)
+/* Truncate the line that was appended from `from` on, and end it. */
+static void endLine(EtwSink *sink, size_t from, EtwText *out)
 {
-    int columns = 0;
-    size_t cut = 0;
-    for (size_t i = from; i < out->size; i++) {
-        if (out->data[i] == '\033') {
-            while (i < out->size && out->data[i] != 'm') {
-                i++;
-            }
-        } else if (((uint8_t)out->data[i] & 0xC0) != 0x80) {
-            columns++;
-            if (columns == sink->config.width) {
-                cut = i;
-            } else if (columns > sink->config.width) {
-                out->size = cut;
-                ETW_ADD(out, "\xE2\x80\xA6");
-                EtwListingColor(sink, RESET, out);
-                return;
-            }
-        }
-    }
+    ((ListingSink *)sink->own)->cut += EtwListingCut(sink, from, out);
+    EtwTextChar(out, '\n');
 }
 
 static void count(ListingSink *text, ListingProvider *provider, const EtwEvent *event)
@@ -465,9 +449,34 @@ static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
         EtwTrackFrame(sink->track, event, i, &sink->scratch2);
         EtwAddSafe(out, sink->scratch2.data, sink->scratch2.size);
         EtwListingColor(sink, RESET, out);
-        if (sink->config.width > 0) {
-            cutLine(sink, from, out);
+        endLine(sink, from, out);
+    }
+}
+
+/* The payload in hexadecimal digits, sixteen bytes a line, and its ASCII characters. */
+static void addRaw(EtwSink *sink, const EtwEvent *event, EtwText *out)
+{
+    enum { ROW = 16 };
+    for (uint32_t at = 0; at < event->payloadSize; at += ROW) {
+        uint32_t size = event->payloadSize - at < ROW ? event->payloadSize - at : ROW;
+        const uint8_t *bytes = event->payload + at;
+        EtwListingColor(sink, DIM, out);
+        addBlanks(out, RAW_INDENT);
+        EtwTextHex(out, at, 4);
+        EtwTextChar(out, ' ');
+        for (uint32_t i = 0; i < ROW; i++) {
+            EtwTextChar(out, ' ');
+            if (i < size) {
+                EtwTextHex(out, bytes[i], 2);
+            } else {
+                addBlanks(out, 2);
+            }
         }
+        addBlanks(out, 2);
+        for (uint32_t i = 0; i < size; i++) {
+            EtwTextChar(out, bytes[i] >= 0x20 && bytes[i] < 0x7F ? (char)bytes[i] : '.');
+        }
+        EtwListingColor(sink, RESET, out);
         EtwTextChar(out, '\n');
     }
 }
@@ -480,13 +489,16 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
         text->hidden++;
         return;
     }
+    ListingLine line = {event, schema, layout,
+            layout ? layout->provider : EtwListingProviderOf(sink, event, NULL),
+            EtwListingThreadOf(&text->threads, event)};
+    if (!text->headed) {
+        EtwListingFirst(sink, &line, out);
+    }
     size_t from = out->size;
-    ListingProvider *provider = layout ? layout->provider : EtwListingProviderOf(sink, event, NULL);
-    ListingThread *thread = EtwListingThreadOf(&text->threads, event);
-    count(text, provider, event);
-    addColumns(sink, event, thread, provider, out);
-    addBody(sink, event, layout, thread, out);
-    if (event->stackCount > 0 && !sink->config.stacks) {
+    count(text, line.provider, event);
+    EtwListingCells(sink, &line, out);
+    if (event->stackCount > 0 && !sink->config.stacks && !text->stackColumn) {
         ETW_ADD(out, " (stack of ");
         EtwAddDecimal(out, event->stackCount);
         EtwTextChar(out, ')');
@@ -494,10 +506,10 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     if (event->late) {
         ETW_ADD(out, " (late)");
     }
-    if (sink->config.width > 0) {
-        cutLine(sink, from, out);
+    endLine(sink, from, out);
+    if (sink->config.raw) {
+        addRaw(sink, event, out);
     }
-    EtwTextChar(out, '\n');
     if (event->stackCount > 0 && sink->config.stacks) {
         addFrames(sink, event, out);
     }
@@ -508,9 +520,10 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
 static void textInit(EtwSink *sink)
 {
     ListingSink *text = EtwAlloc(sizeof *text);
-    text->idWidth = ID_WIDTH;
-    text->providerWidth = PROVIDER_WIDTH;
+    int width = sink->config.width;
+    text->threads.nameWidth = width > 0 && width < 100 ? 12 : width > 0 && width < 160 ? 20 : 30;
     sink->own = text;
+    EtwListingColumnsInit(sink);
     sink->secondWidth = 3;
 }
 
@@ -519,7 +532,9 @@ static void textFree(EtwSink *sink)
     ListingSink *text = sink->own;
     EtwListingThreadsFree(&text->threads);
     EtwListingLayoutsFree(text);
+    EtwListingColumnsFree(text);
     EtwTextFree(&text->location);
+    EtwTextFree(&text->cell);
     EtwFree(text);
 }
 
@@ -529,3 +544,8 @@ const EtwSinkOps etwSinkText = {.init = textInit,
         .end = EtwListingEnd,
         .warning = EtwListingWarning,
         .free = textFree};
+
+uint64_t EtwSinkCutLines(const EtwSink *sink)
+{
+    return sink->ops == &etwSinkText ? ((const ListingSink *)sink->own)->cut : 0;
+}

@@ -6,6 +6,7 @@
 #	the test file, a source that it executes or a file of tests/support that it uses changes.
 #
 #	tclsh tools/coverage.tcl ?-work DIR? ?-jobs N? ?-kernel COMMAND? ?-room GLOBS? ?-tests GLOBS? ?-lines N?
+#	    ?-report DIR ?-gcov COMMAND??
 #
 #	-work DIR        the copy and its builds; default: ~/.cache/etw/mutate
 #	-jobs N          processes at a time; default: the number of processors
@@ -13,6 +14,8 @@
 #	-room GLOBS      the rooms to report; default: all
 #	-tests GLOBS     the test files to run, for example test_*; default: all
 #	-lines N         a function of more lines that no test executes is listed; default: 15
+#	-report DIR      runs nothing: reports what has been executed in DIR, a build with --coverage whose tests have run
+#	-gcov COMMAND    gcov of the compiler of that build, for clang `llvm-cov gcov`; default: gcov
 
 source [file join [file dirname [info script]] .. tests all.tcl]
 
@@ -247,6 +250,25 @@ proc cover::LoadMap {work testsVar codeVar infoVar} {
     }
 }
 
+# Reads what all tests together have executed in a build, as if it were one test file.
+proc cover::LoadBuild {build gcov testsVar codeVar} {
+    variable tree
+    variable top
+    variable awk
+    upvar 1 $testsVar tests $codeVar code
+    set tree $top
+    set counts [exec sh -c "cd '$build' && find generic unix -name '*.gcda' | xargs -r $gcov -t 2>/dev/null" | awk $awk]
+    foreach line [split $counts \n] {
+        set numbers [lassign $line source how]
+        foreach n $numbers {
+            dict set code($source) $n 1
+            if {$how eq "seen"} {
+                set tests($source,$n) all
+            }
+        }
+    }
+}
+
 # ---- The report ----------------------------------------------------------------------------------
 
 # The room of a source: unix/kernel, flow/calls, engine.
@@ -280,9 +302,10 @@ proc cover::Functions {text} {
     return $functions
 }
 
-proc cover::Report {work rooms longest} {
+# The arrays are those of LoadMap.
+proc cover::Report {testsVar codeVar rooms longest} {
     variable tree
-    LoadMap $work tests code info
+    upvar 1 $testsVar tests $codeVar code
     set idle {}
     foreach file [lsort [array names code]] {
         if {![string match *.c $file] || ![regexp {^(generic|unix)/} $file]} {
@@ -325,7 +348,7 @@ proc cover::Report {work rooms longest} {
 }
 
 proc cover::Main {argv} {
-    array set option [list -work [file join $::env(HOME) .cache etw mutate] -jobs [exec nproc] -kernel {} -room {} -tests * -lines 15]
+    array set option [list -work [file join $::env(HOME) .cache etw mutate] -jobs [exec nproc] -kernel {} -room {} -tests * -lines 15 -report {} -gcov gcov]
     foreach {name value} $argv {
         if {![info exists option($name)]} {
             puts stderr "unknown option \"$name\": must be [join [lsort [array names option]] {, }]"
@@ -333,10 +356,15 @@ proc cover::Main {argv} {
         }
         set option($name) $value
     }
-    variable only $option(-tests)
-    Sync $option(-work)
-    MakeMap $option(-work) $option(-jobs) $option(-kernel)
-    Report $option(-work) $option(-room) $option(-lines)
+    if {$option(-report) ne ""} {
+        LoadBuild $option(-report) $option(-gcov) tests code
+    } else {
+        variable only $option(-tests)
+        Sync $option(-work)
+        MakeMap $option(-work) $option(-jobs) $option(-kernel)
+        LoadMap $option(-work) tests code info
+    }
+    Report tests code $option(-room) $option(-lines)
 }
 
 if {[info exists argv0] && [file normalize $argv0] eq [file normalize [info script]]} {

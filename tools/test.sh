@@ -104,8 +104,12 @@ if $sanitize; then
         --enable-werror --enable-sanitize=address,undefined --enable-testpoints
     suite build-tsan "Linux, thread sanitizer (core)" build_in build-tsan \
         --enable-werror --enable-sanitize=thread --enable-testpoints
-    step "clang"
-    build_in build-clang --enable-werror CC=clang || broken "clang: warnings or errors"
+    # One build shows clang's warnings and what the C tests execute.
+    only="-kind c"
+    suite build-clang "Linux, clang (core)" build_in build-clang --enable-werror CC=clang CFLAGS="-O0 --coverage -fprofile-update=atomic"
+    only=
+    step "executed by the C tests"
+    tclsh tools/coverage.tcl -report build-clang -gcov "llvm-cov gcov" || broken "coverage: no report"
     step "fuzzers"
     before=$(wc -l <"$totals")
     FUZZSEED=1 make -C build --no-print-directory -j"$(nproc)" fuzz FUZZTIME=10 FUZZTOTALS="$totals"

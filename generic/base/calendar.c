@@ -103,14 +103,12 @@ bool EtwParseDateTime(const char *text, int64_t *nsPtr)
         at = at != NULL ? takeFraction(at, &fraction) : NULL;
     }
     if (at == NULL || strcmp(at + (*at == 'Z'), "") != 0 || year < 1678 || year > 2261 ||
-            month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
-            second > 60) {
+            month < 1 || month > 12 || hour > 23 || minute > 59 || second > 60) {
         return false;
     }
-    int64_t inDay = (hour * 60 + minute) * 60 + second;
-    *nsPtr = (EtwDayOfCivil(year, month, day) * ETW_SECONDS_A_DAY + inDay) * ETW_NS_A_SECOND +
-             fraction;
-    return true;
+    int64_t inDay = (hour * 60 + minute) * 60 + second, days = EtwDayOfCivil(year, month, day);
+    *nsPtr = (days * ETW_SECONDS_A_DAY + inDay) * ETW_NS_A_SECOND + fraction;
+    return EtwCivilOfDay(days).day == day; /* the month has such a day */
 }
 
 void EtwTextFiletime(EtwText *out, uint64_t filetime)

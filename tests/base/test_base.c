@@ -367,6 +367,43 @@ static void arena_1_1_alignment(void)
     CHECK_EQ(arena.bytes, 0);
 }
 
+/* A date with its time, as people write it; what is no date is refused. */
+static void calendar_3_1_parse(void)
+{
+    const int64_t day = 86400 * 1000000000ll, at = 20000 * day; /* 2024-10-04 */
+    static const char *const bad[] = {"", "2024", "2024-10-04", "2024-10-04T10", "2024-10-04T10:5",
+            "2024-10-04T10:05:", "2024-10-04T10:05:0", "2024-10-04X10:05", "2024/10/04T10:05",
+            "24-10-04T10:05", "2024-1-04T10:05", "2024-00-04T10:05", "2024-13-04T10:05",
+            "2024-10-00T10:05", "2024-10-32T10:05", "2024-10-04T24:00", "2024-10-04T10:60",
+            "2024-10-04T10:05:61", "1677-12-31T23:59", "2262-01-01T00:00", "2024-10-04T10:05:06.5x",
+            "2024-10-04T10:05ZZ", "2024-10-04T10:05 ", " 2024-10-04T10:05", "2024-10-04T10:05.5",
+            "2024-10-04T1a:05", "2024-10-04T10:05:06.0000000001",
+            /* Days that their month does not have. */
+            "2025-02-29T10:05", "2024-02-30T10:05", "2024-04-31T10:05", "2024-06-31T10:05",
+            "2024-09-31T10:05", "2024-11-31T10:05", "2100-02-29T10:05"};
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {{"2024-10-04T00:00", 0}, {"2024-10-04 00:00", 0}, {"2024-10-04T00:00Z", 0},
+            {"2024-10-04T00:01", 60}, {"2024-10-04T01:00", 3600}, {"2024-10-04T23:59:59", 86399},
+            {"2024-10-04T23:59:60", 86400}, {"2024-10-05T00:00:00Z", 86400},
+            {"2024-10-03T00:00:01", -86399}};
+    int64_t ns = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        CHECK_MSG(EtwParseDateTime(good[i].text, &ns) && ns == at + good[i].ns * 1000000000,
+                "%s: %lld", good[i].text, (long long)(ns - at));
+    }
+    CHECK(EtwParseDateTime("2024-10-04T00:00:00.123456789", &ns) && ns == at + 123456789);
+    CHECK(EtwParseDateTime("2024-10-04T00:00:00.5Z", &ns) && ns == at + 500000000);
+    CHECK(EtwParseDateTime("2024-10-04T00:00:00.", &ns) && ns == at);
+    CHECK(EtwParseDateTime("1678-01-01T00:00", &ns) && ns < 0);
+    CHECK(EtwParseDateTime("2261-12-31T23:59:59.999999999", &ns) && ns > 0);
+    CHECK(EtwParseDateTime("2024-02-29T00:00", &ns) && EtwParseDateTime("2000-02-29T00:00", &ns));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CHECK_MSG(!EtwParseDateTime(bad[i], &ns), "%s", bad[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -376,6 +413,7 @@ int main(int argc, char **argv)
     CHECK_RUN(calendar_1_2_days);
     CHECK_RUN(calendar_1_3_carries_over);
     CHECK_RUN(calendar_2_1_filetimes);
+    CHECK_RUN(calendar_3_1_parse);
     CHECK_RUN(heap_1_1_sorts);
     CHECK_RUN(heap_1_2_replaces);
     CHECK_RUN(hash_1_1_add_find_remove);

@@ -10,6 +10,7 @@
 #ifdef __linux__
 #include "tests/support/kernel_records.h"
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -445,6 +446,49 @@ static void windows_1_2_one_family(void)
     end();
 }
 
+/* Ids, tasks, opcodes and keywords are those of the manifest: IPv6 16 above IPv4. */
+static void windows_1_3_defined(void)
+{
+    static const uint16_t ids[] = {10, 11, 12, 13, 14, 15, 42, 43};
+    char runtime[] = "/tmp/etw-sockets-XXXXXX";
+    EtwError err;
+    int seenIds[64] = {0}, count = 0;
+    REQUIRE(mkdtemp(runtime) != NULL);
+    RegUseDir(runtime);
+    begin();
+    only(-1, -1);
+    for (int v6 = 0; v6 < 2; v6++) {
+        REQUIRE(KernelWindowsDefine(k, v6 ? GROUP_WINDOWS6 : GROUP_WINDOWS4, &err) == ETW_OK);
+        for (int i = EV_WIN_SENT; i < EV_FILE_CREATE; i++) {
+            CHECK_EQ(k->events[i] != NULL, v6 || (i - EV_WIN_SENT) % 2 == 0);
+        }
+    }
+    for (uint32_t offset = 64; RegClassAt(offset) != NULL; offset += RegClassAt(offset)->size) {
+        const RegClass *c = RegClassAt(offset);
+        bool v6 = c->desc.keyword == 0x20;
+        int i = 0;
+        while (i < 8 && ids[i] + 16 * v6 != c->desc.id) {
+            i++;
+        }
+        CHECK(i < 8 && c->desc.keyword == (v6 ? 0x20 : 0x10));
+        CHECK_EQ(c->desc.opcode, i < 8 ? ids[i] : -1);
+        CHECK_EQ(c->desc.task, i < 6 ? 10 : 11);
+        CHECK_EQ(c->desc.level, 4);
+        CHECK_EQ(c->metaSize, 0);
+        CHECK_MEM(c->guid.bytes, 4, "\x49\x2a\xd4\x7d", 4);
+        seenIds[c->desc.id % 64]++;
+        count++;
+    }
+    CHECK_EQ(count, 16);
+    for (int i = 0; i < 8; i++) {
+        CHECK_EQ(seenIds[ids[i]], 1);
+        CHECK_EQ(seenIds[ids[i] + 16], 1);
+    }
+    Etw_Unregister(k->providers[GROUP_WINDOWS4]);
+    Etw_Unregister(k->providers[GROUP_WINDOWS6]);
+    end();
+}
+
 /* ---- Sends and receives by system calls ------------------------------------------------------ */
 
 static void enterCall(uint32_t tid, long id, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
@@ -746,6 +790,7 @@ int main(int argc, char **argv)
     CHECK_RUN(transfers_1_6_reused);
     CHECK_RUN(windows_1_1_events);
     CHECK_RUN(windows_1_2_one_family);
+    CHECK_RUN(windows_1_3_defined);
     CHECK_RUN(calls_1_1_connect);
     CHECK_RUN(calls_1_2_others);
     CHECK_RUN(calls_1_3_accept);

@@ -78,6 +78,12 @@ proc ::etw::cli::DumpLive {sources options} {
         set result {}
     }
     Notes $result
+    # A session that runs did not end the listing: an option did.
+    if {$result ne {} && [llength [lmap source [lsearch -all -inline -glob $sources session:*] {
+        expr {[string range $source 8 end] in [::etw sessions] ? 1 : [continue]}
+    }]] > 0} {
+        set by [join [lmap name [dict keys $options] {expr {$name in {-limit -timeout -to} ? "-$name" : [continue]}}] " or "]
+    }
     set lost [lmap source [lsearch -all -inline -glob $sources session:*] {
         expr {[catch {::etw query [string range $source 8 end]} info] ? [continue] : [Lost [dict get $info lost]]}
     }]

@@ -164,6 +164,7 @@ proc ::etw::cli::KernelDefault {options kind} {
 }
 
 proc ::etw::cli::RecordRun {session options program} {
+    dict set options later 1
     if {![dict exists $options noscript]} {
         set any [Words [Option $options keywords {}]]
         ::etw enable $session Tcl-Script -pids [ProviderPids $session $options] {*}[expr {$any eq {} ? {} : [list -any $any]}]

@@ -122,11 +122,21 @@ proc ::etw::cli::StartOptions {options} {
     return $start
 }
 
-# Enable what the options name: providers, and kernel groups for `pids`.
+# Enable what the options name: providers, and kernel groups for `pids`. With the option `later`, a provider may be one that a program
+# registers only later: its GUID is that of its name.
 proc ::etw::cli::EnableAll {session options pids} {
     foreach provider [Option $options provider {}] {
         set settings [lassign [::etw::lib::ProviderWords $provider] name]
-        ::etw enable $session $name -pids [ProviderPids $session $options] {*}$settings
+        lappend settings -pids [ProviderPids $session $options]
+        try {
+            ::etw enable $session $name {*}$settings
+        } trap {ETW LOOKUP PROVIDER} {message how} {
+            if {![Option $options later 0]} {
+                return -options $how $message
+            }
+            ::etw enable $session [::etw::lib::guidOf $name] {*}$settings
+            Note "$message; events are recorded when a program registers a provider of that name"
+        }
     }
     try {
         EnableKernel $session $options $pids

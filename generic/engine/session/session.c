@@ -615,7 +615,8 @@ EtwStatus EtwSessionsReachable(EtwError *err)
     EtwError own = {0};
     if (RegOpen(&own) != NULL && RegLock(&own) == ETW_OK) {
         RegUnlock();
-    } else if (own.status == ETW_E_STATE) {
+    } else if (own.status == ETW_E_STATE || own.status == ETW_E_ACCESS ||
+               own.status == ETW_E_LIMIT) {
         if (err != NULL) {
             *err = own;
         }

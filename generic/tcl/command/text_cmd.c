@@ -63,6 +63,26 @@ static int similarCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return TCL_OK;
 }
 
+/* guidOf NAME: the GUID of a provider that registers with this name and no GUID. */
+static int guidOfCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    char text[ETW_GUID_TEXT];
+    Tcl_DString ds;
+    EtwGuid guid;
+    (void)clientData;
+
+    if (objc != 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "name");
+        return TCL_ERROR;
+    }
+    Tcl_DStringInit(&ds);
+    EtwGuidFromName(EtwUtf8Of(objv[1], &ds, NULL), &guid);
+    Tcl_DStringFree(&ds);
+    EtwGuidFormat(&guid, text);
+    Tcl_SetObjResult(interp, Tcl_NewStringObj(text, -1));
+    return TCL_OK;
+}
+
 /* nanoseconds DURATION: of 10ms, 1.5s and so on; an empty string for another text. */
 static int nanosecondsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
 {
@@ -82,6 +102,7 @@ static int nanosecondsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Ob
 void EtwVisibleInit(Tcl_Interp *interp)
 {
     Tcl_CreateObjCommand(interp, "::etw::lib::nanoseconds", nanosecondsCmd, NULL, NULL);
+    Tcl_CreateObjCommand(interp, "::etw::lib::guidOf", guidOfCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::similar", similarCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::visible", visibleCmd, NULL, NULL);
 }

@@ -358,11 +358,22 @@ static size_t nameOf(const CallEnter *e, const char **namePtr, char *capacity, s
     return size;
 }
 
-/* The name of a lambda is the start of its text. */
+/* The name of a lambda is the start of its text, without the arguments of the call. */
 static size_t lambdaName(const CallEnter *e)
 {
-    enum { SHOWN = 72 };
-    return e->commandSize > SHOWN ? EtwUtf8Cut(e->command, SHOWN) : e->commandSize;
+    enum { SHOWN = 72, APPLY = 6 }; /* "apply " */
+    size_t size = e->commandSize > SHOWN ? EtwUtf8Cut(e->command, SHOWN) : e->commandSize;
+    int level = 0;
+    for (size_t i = APPLY; i < size; i++) {
+        char c = e->command[i];
+        level += c == '{' ? 1 : c == '}' ? -1 : 0;
+        if (c == '\\') {
+            i++;
+        } else if (c == ' ' && level == 0) {
+            return i;
+        }
+    }
+    return size;
 }
 
 static EtwCallRow *procOf(Calls *c, const CallEnter *e)

@@ -13,17 +13,19 @@
 #define TCL(constant, name, sink, ...) {"tcl", name, NULL, __VA_ARGS__},
 #define CALLS(constant, name, sink, ...) {"calls", name, NULL, __VA_ARGS__},
 #define INFO(constant, name, sink, ...) {"info", name, NULL, __VA_ARGS__},
+#define REPORT(constant, name, sink, ...) {"report", name, NULL, __VA_ARGS__},
 #define SUMMARY(constant, name, sink, ...) {"summary", name, NULL, __VA_ARGS__},
 
 ETW_SINK_FORMATS(SINK)
 
-const EtwFormatRow etwFormats[] = {
-        ETW_DUMP_FORMATS(DUMP) ETW_EXPORT_FORMATS(EXPORT) ETW_ROW_FORMATS(ROWS) ETW_TCL_FORMATS(TCL)
-                ETW_CALLS_FORMATS(CALLS) ETW_INFO_FORMATS(INFO) ETW_SUMMARY_FORMATS(SUMMARY)};
+const EtwFormatRow etwFormats[] = {ETW_DUMP_FORMATS(DUMP) ETW_EXPORT_FORMATS(
+        EXPORT) ETW_ROW_FORMATS(ROWS) ETW_TCL_FORMATS(TCL) ETW_CALLS_FORMATS(CALLS)
+                ETW_INFO_FORMATS(INFO) ETW_REPORT_FORMATS(REPORT) ETW_SUMMARY_FORMATS(SUMMARY)};
 const char *const etwDumpFormatNames[] = {ETW_DUMP_FORMATS(NAME) NULL};
 const char *const etwExportFormatNames[] = {ETW_EXPORT_FORMATS(NAME) ETW_ROW_FORMATS(NAME) NULL};
 const char *const etwCallsFormatNames[] = {ETW_CALLS_FORMATS(NAME) NULL};
 const char *const etwInfoFormatNames[] = {ETW_INFO_FORMATS(NAME) NULL};
+const char *const etwReportFormatNames[] = {ETW_REPORT_FORMATS(NAME) NULL};
 const char *const etwSummaryFormatNames[] = {ETW_SUMMARY_FORMATS(NAME) NULL};
 
 bool EtwFormatTakes(EtwFormat format, const char *option)

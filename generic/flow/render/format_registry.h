@@ -59,6 +59,10 @@
     ROW(INFO_DICT, "dict", -, "", "", "a Tcl dict")                                                \
     ROW(INFO_TEXT, "text", -, "", "", "lines of text, for people")
 
+#define ETW_REPORT_FORMATS(ROW)                                                                    \
+    ROW(REPORT_TEXT, "text", -, "", "", "sentences and tables, for people")                        \
+    ROW(REPORT_JSON, "json", -, "", "", "one JSON object of a bounded size")
+
 #define ETW_SUMMARY_FORMATS(ROW)                                                                   \
     ROW(SUMMARY_TEXT, "text", -, "", "", "a table, for people")                                    \
     ROW(SUMMARY_LIST, "list", -, "", "", "a Tcl dict")                                             \
@@ -72,7 +76,8 @@
 typedef enum EtwFormat {
     ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT)
             ETW_CALLS_FORMATS(ETW_FORMAT_CONSTANT) ETW_INFO_FORMATS(ETW_FORMAT_CONSTANT)
-                    ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
+                    ETW_REPORT_FORMATS(ETW_FORMAT_CONSTANT) ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT)
+                            ETW_FORMATS_END
 } EtwFormat;
 /* The first of each group. */
 enum {
@@ -80,6 +85,7 @@ enum {
     ETW_FORMAT_EXPORT = ETW_FORMAT_CHROME,
     ETW_FORMAT_CALLS = ETW_FORMAT_CALLS_TEXT,
     ETW_FORMAT_INFO = ETW_FORMAT_INFO_DICT,
+    ETW_FORMAT_REPORT = ETW_FORMAT_REPORT_TEXT,
     ETW_FORMAT_SUMMARY = ETW_FORMAT_SUMMARY_TEXT
 };
 
@@ -97,7 +103,7 @@ extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
  */
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];
 extern const char *const etwCallsFormatNames[], *const etwInfoFormatNames[];
-extern const char *const etwSummaryFormatNames[];
+extern const char *const etwReportFormatNames[], *const etwSummaryFormatNames[];
 
 /* True if the option, for example "-title", is one of the format's. */
 bool EtwFormatTakes(EtwFormat format, const char *option);

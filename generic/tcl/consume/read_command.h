@@ -81,6 +81,7 @@ typedef struct EtwReadCommand {
     ROW(Foreach, "foreach", "etw", "evaluate a script for each event")                             \
     ROW(Info, "info", "etw", "describe a trace file")                                               \
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
+    ROW(Report, "report", "etw_report", "what takes the time, waits or fails, and what to try next") \
     ROW(Summary, "summary", "etw_summary", "count, sum and rank events")
 
 /*

@@ -1,0 +1,193 @@
+/*
+ * flow/report/report.c --
+ *
+ *	Passes each event to the analyses that the report consists of.
+ */
+#include "flow/report/report_int.h"
+#include "semantics/semantics.h"
+
+enum { GROUPS = 2000 };
+
+static EtwSummary *summaryNew(EtwSchemaStore *store, const char *const *by, int count,
+        const char *enter, const char *leave)
+{
+    EtwSummaryConfig config = {
+            .by = by, .byCount = count, .enter = enter, .leave = leave, .groupsMax = GROUPS};
+    return EtwSummaryNew(&config, store);
+}
+
+EtwReport *EtwReportNew(EtwSchemaStore *store)
+{
+    static const char *const byCommand[] = {"Command"}, *const byMessage[] = {"Command", "Result"},
+                             *const byFile[] = {"process", "FileName"},
+                             *const byObject[] = {"process", "object"},
+                             *const bySyscall[] = {"process", "Syscall"},
+                             *const byEvent[] = {"provider", "event"};
+    EtwReport *r = EtwAlloc(sizeof *r);
+    EtwCallsConfig config = {.tree = false};
+    r->store = store;
+    r->calls = EtwCallsNew(&config, store);
+    r->stats = EtwTraceStatsNew(store);
+    r->commands = summaryNew(store, byCommand, 1, NULL, NULL);
+    r->messages = summaryNew(store, byMessage, 2, NULL, NULL);
+    r->files = summaryNew(store, byFile, 2, NULL, NULL);
+    r->objects = summaryNew(store, byObject, 2, NULL, NULL);
+    r->syscalls = summaryNew(store, bySyscall, 2, "Enter", "Exit");
+    r->problems = summaryNew(store, byEvent, 2, NULL, NULL);
+    r->cpus = EtwAlloc(REPORT_CPUS * sizeof *r->cpus);
+    return r;
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+/* NULL: there is no room for further processes. */
+static ReportProcess *processOf(EtwReport *r, const EtwEvent *event)
+{
+    const char *name = event->process != NULL ? event->process : "";
+    uint64_t hash = EtwHashBytes(event->pid, (const uint8_t *)name, strlen(name));
+    ReportProcess *p = (ReportProcess *)EtwTableFirst(&r->processes, hash);
+    while (p != NULL && (p->pid != event->pid || strcmp(p->name, name) != 0)) {
+        p = (ReportProcess *)p->node.next;
+    }
+    if (p == NULL && r->processes.count < REPORT_PROCESSES) {
+        p = EtwAlloc(sizeof *p);
+        p->pid = event->pid;
+        p->name = EtwStrdup(name);
+        EtwTableAdd(&r->processes, &p->node, hash);
+    }
+    return p;
+}
+
+/* The time since the CPU's last switch belongs to the process whose thread leaves it. */
+static void takeSwitch(EtwReport *r, ReportProcess *p, const EtwEvent *event)
+{
+    ReportCpu *cpu = &r->cpus[event->cpu % REPORT_CPUS];
+    if (cpu->known && event->time > cpu->since && p != NULL) {
+        p->cpu += (uint64_t)event->time - (uint64_t)cpu->since;
+    }
+    cpu->known = true;
+    cpu->since = event->time;
+    r->switches++;
+    if (p != NULL) {
+        p->switches++;
+    }
+}
+
+/* A sample of the CPU's profiler, on Linux or Windows. */
+static bool isSample(const EtwSchema *schema)
+{
+    return (strcmp(schema->provider, "PerfInfo") == 0 &&
+                   strncmp(schema->event, "SampleProf", 10) == 0) ||
+           (strcmp(schema->provider, "Linux-profile") == 0 && strcmp(schema->event, "Sample") == 0);
+}
+
+static void takeProcess(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
+{
+    ReportProcess *p = processOf(r, event);
+    bool sample = isSample(schema);
+    if (p != NULL) {
+        p->events++;
+        p->samples += sample;
+    }
+    r->samples += sample;
+    if (EtwMeaningOf(schema) == ETW_MEANS_SWITCH) {
+        takeSwitch(r, p, event);
+    }
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void takeFailure(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
+{
+    EtwRoleValues v;
+    if (EtwRoleValuesRead(&v, schema, event) && EtwRoleNumber(&v, ETW_ROLE_CODE) == 1) {
+        EtwSummaryAdd(r->messages, event);
+    }
+}
+
+void EtwReportAdd(EtwReport *r, const EtwEvent *event)
+{
+    enum { LEVEL_ERROR = 2 };
+    const EtwSchema *schema = EtwSchemaOf(r->store, event);
+    EtwMeaning meaning = schema != NULL ? EtwMeaningOf(schema) : ETW_MEANS_OTHER;
+    EtwTraceStatsAdd(r->stats, event);
+    EtwCallsAdd(r->calls, event);
+    if (schema == NULL || meaning == ETW_MEANS_TRACE || meaning == ETW_MEANS_HOST) {
+        return;
+    }
+    takeProcess(r, schema, event);
+    if (meaning == ETW_MEANS_CALL_ENTER) {
+        EtwSummaryAdd(r->commands, event);
+    } else if (meaning == ETW_MEANS_CALL_LEAVE) {
+        takeFailure(r, schema, event);
+    } else if (meaning == ETW_MEANS_SYSCALL_ENTER || meaning == ETW_MEANS_SYSCALL_EXIT) {
+        EtwSummaryAdd(r->syscalls, event);
+    } else if (strcmp(schema->provider, "Linux-fileio") == 0) {
+        EtwSummaryAdd(r->files, event);
+    } else if (event->object != NULL) {
+        EtwSummaryAdd(r->objects, event);
+    }
+    if (!event->classic && event->desc.level > 0 && event->desc.level <= LEVEL_ERROR) {
+        EtwSummaryAdd(r->problems, event);
+    }
+}
+
+void EtwReportWarn(EtwReport *r, const char *warning)
+{
+    ReportCell *row = EtwReportRow(r, TABLE_WARNINGS);
+    if (row != NULL) {
+        row[0].text = EtwReportCopy(warning, strlen(warning));
+    }
+}
+
+void EtwReportEnd(EtwReport *r, const char *source, uint64_t lost)
+{
+    EtwSummary *const summaries[] = {
+            r->commands, r->messages, r->files, r->objects, r->syscalls, r->problems};
+    r->source = EtwStrdup(source);
+    r->lost = lost;
+    EtwCallsEnd(r->calls);
+    for (size_t i = 0; i < sizeof summaries / sizeof *summaries; i++) {
+        EtwSummaryEnd(summaries[i]);
+    }
+    EtwReportTables(r);
+    EtwReportFindings(r);
+}
+
+static void freeProcess(void *ctx, EtwTableNode *node)
+{
+    (void)ctx;
+    EtwFree(((ReportProcess *)node)->name);
+    EtwFree(node);
+}
+
+static void freeTable(ReportTable *table)
+{
+    const ReportCell *cells = (const ReportCell *)(void *)table->rows.data;
+    for (size_t i = 0; i < table->rows.size / sizeof *cells; i++) {
+        EtwFree(cells[i].text);
+    }
+    EtwTextFree(&table->rows);
+}
+
+void EtwReportFree(EtwReport *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    EtwCallsFree(r->calls);
+    EtwTraceStatsFree(r->stats);
+    EtwSummaryFree(r->commands);
+    EtwSummaryFree(r->messages);
+    EtwSummaryFree(r->files);
+    EtwSummaryFree(r->objects);
+    EtwSummaryFree(r->syscalls);
+    EtwSummaryFree(r->problems);
+    EtwTableFree(&r->processes, freeProcess);
+    for (int i = 0; i < TABLES; i++) {
+        freeTable(&r->tables[i]);
+    }
+    EtwFree(r->cpus);
+    EtwFree(r->source);
+    EtwFree(r);
+}

@@ -34,7 +34,8 @@ namespace eval ::etw::cli {
             {lossless {} {} {Make traced programs wait for a free buffer instead of losing events.}}
             {trigger T {EXPR|error|slow=DURATION} {Keep the newest events in memory, and write them when an event matches: a failed call, a call that takes longer, or an expression.}}
             {snapshots {} N {With --trigger: write at most N traces. Default: 1.}}
-            {quiet q {} {Print no summary at the end.}}
+            {noreport {} {} {Do not print at the end what is conspicuous in the trace (etw report).}}
+            {quiet q {} {Print no summary and no report at the end.}}
         }
         start {
             {file o FILE {Write the trace to FILE.}}

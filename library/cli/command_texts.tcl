@@ -71,8 +71,19 @@ namespace eval ::etw::cli {
         calls {
             -as {both|profile|tree {Show the profile (a row for each proc), the tree of callers, or both. Default: both.}}
             -by {proc|line|sample {Make a row for each proc, for each line that calls were made from, or for each proc on sampled stacks. Default: proc.}}
+            -callers {PROC {Show which procs call this one, instead of the profile and the tree.}}
+            -depth {N {Show this number of levels of the tree. Default: 0, all.}}
+            -min {PERCENT {Leave out rows and calls with a smaller share of the time, 0 to 100. Default: 0.}}
+            -sort {COLUMN {Sort by self, total, calls, wait, errors, min, p50, p99, max (the largest first) or name. Default: self.}}
+            -top {N {Show this number of rows, and of calls for each caller. Default: 0, all.}}
+            -under {PROC {Count only calls of this proc and the calls that are made in them.}}
             -merge {0|1 {With 0, the tree has a line for each single call. Default: 1, calls of a proc by the same callers are combined.}}
             -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
+        }
+        report {
+            -brief {{} {Print only the findings and what to try next, without the tables.}}
+            -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
+            -maxbytes {BYTES {Limit the size of the JSON object, at least 2048; a number may end in K or M. Default: 16K.}}
         }
         info {
             -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}

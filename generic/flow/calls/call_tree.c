@@ -494,8 +494,13 @@ double EtwCallGrowthOf(const EtwCallRow *row)
     return g->size >= GROWTH_CALLS && g->means[2] > 0 ? g->means[0] / g->means[2] : 0;
 }
 
+/* A single call may take long because the thread had no CPU: what is beyond a rise of 8 times does not count. */
 static void recordGrowth(EtwCallGrowth *g, uint64_t ns)
 {
+    enum { RISE = 8 };
+    if (g->means[0] > 0 && (double)ns > RISE * g->means[0]) {
+        ns = (uint64_t)(RISE * g->means[0]);
+    }
     g->size += g->size == 0;
     g->sum += ns;
     if (++g->count == g->size) {

@@ -365,6 +365,7 @@ static void nextOfMachine(EtwReport *r, const char *source)
 static void addNexts(EtwReport *r)
 {
     char *source = quoted(r->source);
+    addNext(r, "etw report ", source, "", "the figures behind these findings");
     if (r->calls->calls > 0) {
         nextOfCalls(r, source);
     } else {

@@ -126,16 +126,20 @@ static void addFindings(EtwText *out, const EtwReport *r)
     }
 }
 
-static void addNext(EtwText *out, const EtwReport *r)
+/* brief: the first commands, without reasons. */
+static void addNext(EtwText *out, const EtwReport *r, bool brief)
 {
+    enum { BRIEF = 3 };
     const ReportTable *table = &r->tables[TABLE_NEXT];
     EtwTextStr(out, table->rowCount > 0 ? "\nWhat to try next:\n" : "");
-    for (size_t i = 0; i < table->rowCount; i++) {
+    for (size_t i = 0; i < table->rowCount && !(brief && i == BRIEF); i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwTextStr(out, "    ");
         EtwAddSafeStr(out, cell[0].text);
-        EtwTextStr(out, "\n        ");
-        EtwAddSafeStr(out, cell[1].text);
+        if (!brief) {
+            EtwTextStr(out, "\n        ");
+            EtwAddSafeStr(out, cell[1].text);
+        }
         EtwTextChar(out, '\n');
     }
 }
@@ -157,7 +161,7 @@ void EtwReportText(const EtwReport *r, bool brief, EtwText *out)
     for (int i = TABLE_PROCS; i < TABLE_NEXT && !brief; i++) {
         addTable(out, &r->tables[i]);
     }
-    addNext(out, r);
+    addNext(out, r, brief);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -117,6 +117,7 @@ proc chaos::Plan {seed} {
         buffers [expr {[OneOf 256 1024 4096] / $kb}] flush [OneOf 1 5 50 60000] detached [OneOf 0 1 1] \
         writers [expr {1 + [Random 3]}] threads [expr {1 + [Random 3]}] count [expr {100 + [Random 2000]}] \
         pause [OneOf 0 0 200 1000] size [OneOf 0 0 40 300 1000]]
+    dict set p compress [OneOf auto off]
     dict set p maxmb [expr {$mode in {circular newfile} ? 1 : 0}]
     dict set p limits [OneOf {} {} {} {} {} {} {-seccomp 1} {-pidns 1} {-noproc 1} {-nofile 12} {-as 400000000} {-memlock 65536}]
     if {[lindex [dict get $p limits] 0] in {-as -memlock} && !$option(-memory)} {
@@ -349,7 +350,7 @@ proc chaos::StartSession {} {
     set p $round(plan)
     dict with p {}
     set round(file) $round(data)/[expr {$mode eq "newfile" ? "trace-%d.etl" : "trace.etl"}]
-    set words [list chaos [expr {$mode eq "memory" ? "" : $round(file)}] $mode $maxmb $kb $buffers $flush $detached]
+    set words [list chaos [expr {$mode eq "memory" ? "" : $round(file)}] $mode $maxmb $kb $buffers $flush $detached $compress]
     set round(ownerChan) {}
     if {$detached} {
         set text [Call start {*}$words]

@@ -221,7 +221,7 @@ static void show(const EtwSessionInfo *i)
     fflush(stdout);
 }
 
-/* NAME FILE MODE MAXMB KB BUFFERS FLUSH DETACHED; FILE "" for a flight recorder. */
+/* NAME FILE MODE MAXMB KB BUFFERS FLUSH DETACHED COMPRESS; FILE "" for a flight recorder. */
 static int startRole(char **arg)
 {
     static const char *const modes[] = {"sequential", "circular", "append", "newfile", "memory"};
@@ -232,7 +232,8 @@ static int startRole(char **arg)
             .bufferKB = number(arg[4]),
             .maxBuffers = number(arg[5]),
             .flushMs = number(arg[6]),
-            .detached = number(arg[7]) != 0};
+            .detached = number(arg[7]) != 0,
+            .compress = strcmp(arg[8], "off") == 0 ? ETW_COMPRESS_OFF : ETW_COMPRESS_AUTO};
     EtwEnable enable = {.provider = guid, .providerName = "Chaos-Test"};
     EtwSessionInfo info;
     EtwError err = {0};
@@ -514,7 +515,7 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(char **arg);
         int least;
-    } roles[] = {{"write", writeRole, 5}, {"own", ownRole, 8}, {"start", startRole, 8},
+    } roles[] = {{"write", writeRole, 5}, {"own", ownRole, 9}, {"start", startRole, 9},
             {"stop", stopRole, 1}, {"flush", flushRole, 1}, {"list", listRole, 0},
             {"recover", recoverRole, 0}, {"snapshot", snapshotRole, 2}, {"consume", consumeRole, 1},
             {"check", checkRole, 2}, {"points", pointsRole, 0}};

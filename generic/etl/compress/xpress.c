@@ -14,8 +14,8 @@ enum {
     FLAGS = 32,
     MATCH_MIN = 3,
     LENGTH_BITS = 3,
-    /* maximum input of one round: 32 literals, a match of 2 + 1 + 1 + 2 + 4 bytes */
-    ROOMY = 48,
+    /* input of one round: 32 literals, a match of 2 + 1 + 1 + 2 + 4 bytes; space: 32 literals, 2 * WIDE */
+    ROOMY = 64,
     WIDE = 16
 };
 
@@ -94,27 +94,93 @@ static inline void copyMatch(uint8_t *out, size_t offset, size_t length, size_t 
     }
 }
 
+/*
+ * Copy a match as copyMatch does. There are 2 * WIDE bytes of space at least, so that short matches need no loop.
+ */
+static inline void copyShortMatch(uint8_t *out, size_t offset, size_t length, size_t capacity)
+{
+    if (offset >= WIDE && length <= 2 * WIDE) {
+        copyWide(out, out - offset);
+        copyWide(out + WIDE, out + WIDE - offset);
+    } else {
+        copyMatch(out, offset, length, capacity);
+    }
+}
+
+/*
+ * Decode while enough input and space are left that neither has to be checked. *flagsPtr: the remaining flags, followed by an
+ * end mark. Returns the position in the output; the general loop continues there, and also meets what is malformed.
+ */
+static uint8_t *decodeRoomy(
+        Decoder *d, const uint8_t *out, uint8_t *at, const uint8_t *end, uint64_t *flagsPtr)
+{
+    const uint8_t *in = d->in, *half = d->half;
+    uint64_t flags = *flagsPtr;
+    while (d->inEnd - in >= ROOMY && end - at >= ROOMY) {
+        const uint8_t *before = in, *halfBefore = half;
+        uint64_t flagsBefore = flags;
+        size_t run = (size_t)__builtin_clzll(flags);
+        flags = flags << run << 1;
+        copyWide(at, in);
+        if (run > WIDE) {
+            copyWide(at + WIDE, in + WIDE);
+        }
+        in += run;
+        if (flags == 0) { /* only the end mark is left */
+            at += run;
+            flags = (uint64_t)EtwLoad32(in) << FLAGS | 1ull << (FLAGS - 1);
+            in += 4;
+            continue;
+        }
+        size_t word = EtwLoad16(in), offset = (word >> LENGTH_BITS) + 1, length = word & 7;
+        in += 2;
+        if (length == 7) {
+            bool fresh = half == NULL;
+            unsigned nibble = (fresh ? *in : (unsigned)*half >> 4) & 15;
+            half = fresh ? in : NULL;
+            in += fresh;
+            length += nibble;
+            if (nibble == 15) {
+                length += *in;
+                if (*in++ == 255) { /* rare */
+                    in = before;
+                    half = halfBefore;
+                    flags = flagsBefore;
+                    break;
+                }
+            }
+        }
+        length += MATCH_MIN;
+        if (offset > (size_t)(at + run - out) || length > (size_t)(end - at) - run) {
+            in = before;
+            half = halfBefore;
+            flags = flagsBefore;
+            break;
+        }
+        at += run;
+        copyShortMatch(at, offset, length, (size_t)(end - at));
+        at += length;
+    }
+    d->in = in;
+    d->half = half;
+    *flagsPtr = flags;
+    return at;
+}
+
 size_t EtlXpressDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capacity)
 {
     Decoder d = {in, in + size, NULL};
     uint8_t *at = out, *end = out + capacity;
     uint64_t flags = 1ull << 63; /* the remaining flags, followed by an end mark */
     for (;;) {
-        bool roomy = d.inEnd - d.in >= ROOMY && end - at >= ROOMY;
+        at = decodeRoomy(&d, out, at, end, &flags);
         size_t run = (size_t)__builtin_clzll(flags);
+        size_t most = (size_t)(d.inEnd - d.in);
+        most = most < (size_t)(end - at) ? most : (size_t)(end - at);
         flags = flags << run << 1;
-        if (roomy) {
-            copyWide(at, d.in);
-            if (run > WIDE) {
-                copyWide(at + WIDE, d.in + WIDE);
-            }
-        } else {
-            size_t most = (size_t)(d.inEnd - d.in);
-            most = most < (size_t)(end - at) ? most : (size_t)(end - at);
-            memcpy(at, d.in, run < most ? run : most);
-            if (run > most) {
-                return (size_t)(at + most - out);
-            }
+        memcpy(at, d.in, run < most ? run : most);
+        if (run > most) {
+            return (size_t)(at + most - out);
         }
         at += run;
         d.in += run;

@@ -153,7 +153,8 @@ static int getTest(Tcl_Interp *interp, Tcl_Obj *test, EtwPayloadTest *to)
     static const uint8_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 30, 31};
     Tcl_Size count;
     Tcl_Obj **words;
-    int id, version, op;
+    uint32_t id, version;
+    int op, one;
 
     if (Tcl_ListObjGetElements(interp, test, &count, &words) != TCL_OK) {
         return TCL_ERROR;
@@ -163,8 +164,8 @@ static int getTest(Tcl_Interp *interp, Tcl_Obj *test, EtwPayloadTest *to)
                 "expected {ID VERSION FIELD OPERATOR VALUE} in \"-payload\" but got \"%.100s\"",
                 Tcl_GetString(test));
     }
-    if (Tcl_GetIntFromObj(interp, words[0], &id) != TCL_OK ||
-            Tcl_GetIntFromObj(interp, words[1], &version) != TCL_OK ||
+    if (EtwGetNumbers(interp, words[0], "-payload", 1, UINT16_MAX, &id, &one) != TCL_OK ||
+            EtwGetNumbers(interp, words[1], "-payload", 1, UINT8_MAX, &version, &one) != TCL_OK ||
             Tcl_GetIndexFromObj(interp, words[3], names, "operator", TCL_EXACT, &op) != TCL_OK) {
         return TCL_ERROR;
     }

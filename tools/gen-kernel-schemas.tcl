@@ -82,6 +82,7 @@ set refinements {
     PerfInfo   Pc:u64            x64           PerfInfo  TimerFlags:u8     x8
     Pool       Tag:u32           c8[4]         Object    Tag:u32           c8[4]
     Registry   PoolTag:u32       c8[4]         Registry  Type:u8           u8
+    SystemConfig PhysicalAddr:u64 mac
     SystemConfig ServiceState:u32 u32;ServiceState
     SystemConfig ProcessorArchitecture:u16 u16;Architecture
     SystemConfig FirmwareType:u32 u32;FirmwareType

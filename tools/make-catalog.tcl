@@ -56,7 +56,7 @@ namespace eval catalog {
     # Out-types: number of ETW_OUT_*.
     variable outTypes {
         string 2 bool 3 hex 4 pid 5 tid 6 port 7 ipv4 8 ipv6 9 sockaddr 10 xml 11 json 12 win32 13 ntstatus 14
-        hresult 15 unsigned 18 utf8 35 codepointer 37
+        hresult 15 unsigned 18 utf8 35 codepointer 37 mac 64
     }
     # Out-types by name, because the tables have none: in-types, names, out-type. Names that only suggest a
     # type (Status, ErrorCode, Port) are not here. "by" stands for a blob whose length is another field's value.
@@ -65,6 +65,7 @@ namespace eval catalog {
         {Int32 UInt32 HexInt32} {(^|_)nt_?[Ss]tatus|N[Tt]_?(Status|STATUS)} ntstatus
         {Int32 UInt32 HexInt32} {[Ww]in32(Last)?(Err|Error|ErrorCode|Status|ExitCode)$} win32
         {UInt32 HexInt32} {IPv4(Source|Dest|Destination)?Addr(ess)?$} ipv4
+        {Binary(6)} {(?i)mac|bssid|^hw.?addr} mac
         {Binary(16) Binary(by)} {(?i)ipv6.*addr(ess)?$} ipv6
         {Binary(by)} {(?i)^(?!.*(mac|hw|dl|link|memory|scsi|virtual|physical|pcb|tcb)).*addr(ess)?$} sockaddr
     }

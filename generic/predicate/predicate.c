@@ -408,7 +408,8 @@ static Value textOfField(Run *run, const EtwField *field, const EtwValue *v)
         return textValue(v->size ? (const char *)v->data : "", v->size);
     }
     EtwTextReserve(scratch, 1);
-    bool address = v->out == ETW_OUT_IPV4 || v->out == ETW_OUT_IPV6 || v->out == ETW_OUT_SOCKADDR;
+    bool address = v->out == ETW_OUT_IPV4 || v->out == ETW_OUT_IPV6 || v->out == ETW_OUT_SOCKADDR ||
+                   v->out == ETW_OUT_MAC;
     if (v->kind == ETW_V_BYTES && !address) {
         addBytesAsText(scratch, v);
     } else {

@@ -80,6 +80,7 @@ static const Type types[] = {
         {"skipptr", ETW_IN_SKIP, ETW_OUT_NOPRINT, POINTER},
         {"guid", ETW_IN_GUID, 0, 16},
         {"ip6", ETW_IN_BINARY, ETW_OUT_IPV6, 16}, /* size set when parsed */
+        {"mac", ETW_IN_BINARY, ETW_OUT_MAC, 8},   /* the same */
         {"raw", ETW_IN_BINARY, 0, 0},             /* size set when parsed: the rest */
         {"sid", ETW_IN_WBEM_SID, 0, 0},
         {"astr", ETW_IN_ANSIZ, 0, 0},

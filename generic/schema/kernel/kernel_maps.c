@@ -27,7 +27,10 @@ const EtwKernelMap etwKernelMaps[] = {
         {"IrpFlags", true,
                 "1 Nocache,2 PagingIo,4 SynchronousApi,8 AssociatedIrp,0x10 BufferedIo,"
                 "0x20 DeallocateBuffer,0x40 SynchronousPagingIo,0x80 Create,0x100 Read,0x200 Write,"
-                "0x400 Close,0x800 DeferIoCompletion,0x1000 ObQueryName,0x2000 HoldDeviceQueue"},
+                "0x400 Close,0x800 DeferIoCompletion,0x1000 ObQueryName,0x2000 HoldDeviceQueue,"
+                /* a number in bits 17 to 19 */
+                "0x20000 PriorityVeryLow,0x40000 PriorityLow,0x60000 PriorityNormal,"
+                "0x80000 PriorityHigh,0xA0000 PriorityCritical"},
         {"MajorFunction", false,
                 "0 CREATE,1 CREATE_NAMED_PIPE,2 CLOSE,3 READ,4 WRITE,5 QUERY_INFORMATION,"
                 "6 SET_INFORMATION,7 QUERY_EA,8 SET_EA,9 FLUSH_BUFFERS,10 QUERY_VOLUME_INFORMATION,"

@@ -508,7 +508,7 @@ static const EtwKernelRow SystemConfigRows[] = {
         "SecondaryWinsServer:ip4 DnsServer1:ip4 DnsServer2:ip4 DnsServer3:ip4 DnsServer4:ip4 "
         "Data:u32"},
     {"2", "13 NIC",
-        "PhysicalAddr:u64 PhysicalAddrLen:u32 Ipv4Index:u32 Ipv6Index:u32 NICDescription:wstr "
+        "PhysicalAddr:mac PhysicalAddrLen:u32 Ipv4Index:u32 Ipv6Index:u32 NICDescription:wstr "
         "IpAddresses:wstr DnsServerAddresses:wstr"},
     {"0,1,2", "14 Video",
         "MemorySize:u32 XResolution:u32 YResolution:u32 BitsPerPixel:u32 VRefresh:u32 "

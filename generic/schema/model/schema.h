@@ -45,6 +45,8 @@ enum {
     ETW_IN_COUNTED32_BINARY,   /* u32 size, bytes (TDH's hex dump) */
     ETW_IN_WBEM_SID /* classic: u32 0: nothing follows; otherwise TOKEN_USER (two pointers), SID */
 };
+/* An out-type of this package: the address of a network adapter, 6 bytes, in events of the kernel 8. */
+enum { ETW_OUT_MAC = 64 };
 /* Arrays in addition to those of etw.h. */
 enum {
     ETW_ARRAY_BY_FIELD = 3, /* the number of elements is in field number `count` of the schema */

@@ -14,18 +14,26 @@
 
 /* ---- Numbers by name ------------------------------------------------------------------------- */
 
-/* A|B|0x10: names of the bits, the remaining bits as a number. */
+/*
+ * A|B|0x10: names of the bits, the remaining bits as a number. Of entries that share bits, such as the values of a
+ * number within the flags, the one with the higher value precedes.
+ */
 static void addBits(EtwText *out, const EtwMap *map, uint64_t v)
 {
+    const EtwMapEntry *found[64]; /* each takes at least one bit */
+    int count = 0;
     const char *between = "";
-    for (int i = 0; i < map->count && v != 0; i++) {
+    for (int i = map->count - 1; i >= 0 && v != 0; i--) {
         const EtwMapEntry *e = &map->entries[i];
         if (e->value != 0 && (v & e->value) == e->value) {
-            EtwTextStr(out, between);
-            EtwTextStr(out, e->name);
+            found[count++] = e;
             v &= ~e->value;
-            between = "|";
         }
+    }
+    while (count > 0) {
+        EtwTextStr(out, between);
+        EtwTextStr(out, found[--count]->name);
+        between = "|";
     }
     if (v != 0) {
         EtwTextStr(out, between);
@@ -156,13 +164,26 @@ static bool addSockaddr(EtwText *out, const uint8_t *p, size_t size)
     return true;
 }
 
+/* As Windows writes it: 00-15-5D-01-02-03. */
+static bool addMac(EtwText *out, const uint8_t *p, size_t size)
+{
+    if (size != 6 && !(size == 8 && p[6] == 0 && p[7] == 0)) {
+        return false;
+    }
+    for (int i = 0; i < 6; i++) {
+        EtwTextPrintf(out, "%s%02X", i > 0 ? "-" : "", p[i]);
+    }
+    return true;
+}
+
 static void addBinary(EtwText *out, const EtwValue *v)
 {
     if (v->out == ETW_OUT_IPV6 && v->size == 16) {
         addIpv6(out, v->data);
     } else if (v->out == ETW_OUT_IPV4 && v->size == 4) {
         addIpv4(out, v->data);
-    } else if (v->out != ETW_OUT_SOCKADDR || !addSockaddr(out, v->data, v->size)) {
+    } else if (!(v->out == ETW_OUT_SOCKADDR && addSockaddr(out, v->data, v->size)) &&
+               !(v->out == ETW_OUT_MAC && addMac(out, v->data, v->size))) {
         addBytes(out, v->data, v->size);
     }
 }

@@ -374,6 +374,21 @@ static bool addSockaddr(EtwText *scratch, const char *text, size_t capacity)
     return true;
 }
 
+/* XX-XX-XX-XX-XX-XX; the kernel's field has 8 bytes. */
+static bool addMac(EtwText *scratch, const char *text, size_t capacity)
+{
+    unsigned b[6];
+    char rest;
+    if (sscanf(text, "%2x-%2x-%2x-%2x-%2x-%2x%c", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
+                &rest) != 6) {
+        return false;
+    }
+    for (size_t i = 0; i < 6 || (i < capacity && capacity == 8); i++) {
+        EtwTextChar(scratch, i < 6 ? (char)b[i] : '\0');
+    }
+    return true;
+}
+
 static bool addressFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, EtwValue *v)
 {
     const char *text = Tcl_GetString(obj);
@@ -383,7 +398,8 @@ static bool addressFromObj(EtwText *scratch, const EtwField *f, Tcl_Obj *obj, Et
         EtwTextAdd(scratch, address, 16);
     } else if (f->out == ETW_OUT_IPV4 && EtwParseIpv4(text, address)) {
         EtwTextAdd(scratch, address, 4);
-    } else if ((f->out != ETW_OUT_SOCKADDR || !addSockaddr(scratch, text, v->size)) &&
+    } else if (!(f->out == ETW_OUT_SOCKADDR && addSockaddr(scratch, text, v->size)) &&
+               !(f->out == ETW_OUT_MAC && addMac(scratch, text, v->size)) &&
                !addHex(scratch, text)) {
         return false;
     }
@@ -517,6 +533,8 @@ static const char *expectBytes(uint8_t out)
         return "an IP address, or bytes in hex";
     case ETW_OUT_SOCKADDR:
         return "ADDRESS:PORT or [ADDRESS]:PORT, or bytes in hex";
+    case ETW_OUT_MAC:
+        return "XX-XX-XX-XX-XX-XX, or bytes in hex";
     default:
         return "bytes in hex";
     }

@@ -7,12 +7,13 @@
  *	name when the file is opened (NameSource 1); the link in /proc, read when the event is
  *	drained, when the descriptor may already refer to another file (2); none, the name is empty
  *	(0). Calls that bypass libc have no name from source 1. io_uring, mmap and splice are not
- *	seen.
+ *	seen. Accesses of traced processes to the registry and to sessions' memory are left out.
  *
  *	Also the group virtualalloc, whose calls are pending between enter and exit in the same way.
  */
 #include "unix/kernel/kernel_int.h"
 #include "base/alloc.h"
+#include "engine/shared/registry.h"
 #include "unix/kernel/transport/uprobes.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ typedef struct Named {
     int32_t fd;
     uint8_t source;
     bool file; /* a file, not a socket or pipe */
+    bool own;  /* a file by which processes that use etw share sessions: no events */
     char *name;
 } Named;
 
@@ -71,6 +73,15 @@ static Pending *pendingOf(EtwKernel *k, uint32_t tid)
     return pending;
 }
 
+static bool isOwn(const char *path)
+{
+    char session[1024];
+    RegSessionPath(0, session, sizeof session);
+    size_t size = (size_t)(strrchr(session, '/') + 1 - session);
+    return strncmp(path, session, size) == 0 &&
+           (strncmp(path + size, "registry", 8) == 0 || strncmp(path + size, "session-", 8) == 0);
+}
+
 static Named *slotOf(EtwKernel *k, uint32_t pid, int32_t fd)
 {
     return &k->files->names[(pid * 2654435761u + (uint32_t)fd * 40503u) % NAMES];
@@ -90,6 +101,7 @@ static void setName(EtwKernel *k, uint32_t pid, int32_t fd, NameSource source, c
     slot->pid = pid;
     slot->fd = fd;
     slot->source = (uint8_t)source;
+    slot->own = isOwn(name);
     slot->file = name[0] == '/' || source != NAME_LATER;
 }
 
@@ -248,6 +260,9 @@ static void emitCreate(
         forget(k, pid, (int32_t)result);
         name = nameOf(k, pid, (int32_t)result);
     }
+    if (name != NULL && isOwn(name->name)) {
+        return;
+    }
     Put32(&put, (uint32_t)call->flags);
     Put64(&put, (uint64_t)result);
     putName(&put, name);
@@ -259,7 +274,7 @@ static void emitTransfer(
 {
     const Named *name = nameOf(k, pid, call->fd);
     KernelPut put = KernelPutOf(k);
-    if (name != NULL && !name->file) {
+    if (name != NULL && (!name->file || name->own)) {
         if (call->event == EV_FILE_CLOSE) {
             forget(k, pid, call->fd);
         }
@@ -281,6 +296,9 @@ static void emitTransfer(
 static void emitPath(EtwKernel *k, const TraceEvent *e, Pending *call, uint32_t pid, int64_t result)
 {
     KernelPut put = KernelPutOf(k);
+    if (call->named && isOwn(call->name)) {
+        return;
+    }
     Put64(&put, (uint64_t)result);
     putPath(&put, call->named, call->name);
     if (call->event == EV_FILE_RENAME) {

@@ -137,7 +137,8 @@ make_zip() {
         cp "$build"/*etw*.dll "$dir/"
     done
     "$3"-strip --strip-unneeded "$dir"/*.dll
-    cp "$1/pkgIndex.tcl" README.md CHANGES license.terms "$dir/"
+    cp "$1/pkgIndex.tcl" CHANGES license.terms "$dir/"
+    cp tools/windows.md "$dir/README.md" # in place of the one about Linux and building
     (cd "$1" && find library -type f ! -name '*.copied' -exec cp --parents {} "$dir/" \;)
     cp "$1"/doc/html/* "$dir/doc/"
     copy_tutorial "$dir" ..

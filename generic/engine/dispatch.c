@@ -105,7 +105,8 @@ static EtwStatus engineFor(
 static bool mayBeEmbedded(const EtwSessionConfig *c)
 {
     return c->engine == ETW_ENGINE_AUTO && !c->kernelLogger && c->privateOf == NULL &&
-           c->inProcess == NULL && c->clock == 0 && c->logMode == 0 && c->guid == NULL;
+           c->inProcess == NULL && c->kernelFlags == 0 && c->clock == 0 && c->logMode == 0 &&
+           c->guid == NULL;
 }
 
 /* The system's engine refuses a user without rights, who has the embedded one. */

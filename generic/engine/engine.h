@@ -63,6 +63,8 @@ typedef struct EtwSessionConfig {
     /* System engine only: */
     uint32_t clock;           /* 0: the default; 1 QPC, 2 system time, 3 CPU cycles */
     uint32_t logMode;         /* additional EVENT_TRACE_*_MODE bits */
+    uint32_t kernelFlags;     /* EVENT_TRACE_FLAG_*, of a session that may have kernel events */
+    bool kernelFlagsChange;   /* of an update: set `kernelFlags`, also to 0 */
     const EtwGuid *guid;      /* of the session; NULL: Windows makes one */
     const EtwGuid *inProcess; /* a session of this process and provider alone, in its memory: needs
                                  no privilege, but a file. NULL: an ordinary one */
@@ -123,7 +125,7 @@ EtwStatus EtwSessionFlush(const char *name, EtwSessionInfo *infoPtr,
         EtwError *errPtr); /* writes all previous events to disk */
 EtwStatus EtwSessionQuery(const char *name, EtwSessionInfo *infoPtr, EtwError *errPtr);
 /* Change flushMs, maxBuffers (up to the session's capacity), maxMB, file (a new file is started),
- * realtime (with realtimeChange). 0 or NULL: no change. */
+ * realtime (with realtimeChange), kernelFlags (with kernelFlagsChange). 0 or NULL: no change. */
 EtwStatus EtwSessionUpdate(const char *name, const EtwSessionConfig *changes,
         EtwSessionInfo *infoPtr, EtwError *errPtr);
 /* Memory mode: write the contents of the buffers to a file. The session continues. */

@@ -76,6 +76,7 @@ namespace eval ::etw::cli {
         profiles {}
         help {}
         completion {}
+        selftest {}
     }
     # Old names of options, which this release still accepts: old -> new.
     variable oldNames {

@@ -152,6 +152,7 @@ namespace eval ::etw::cli {
         relog {{etw relog web.etl short.etl --from +10.0 --to +20.0} {etw relog web.etl hidden.etl --redact Command,Result --compress}}
         view {{etw view web.etl} {etw view web.etl --save web.svg --size 1600x900}}
         schema {{etw schema describe Microsoft-Windows-DNS-Client} {etw schema find CommandLine --in 'Microsoft-Windows-*'}}
+        selftest {{etw selftest} {etw selftest report.txt}}
         completion {{source <(etw completion bash)} {etw completion zsh >~/.zfunc/_etw}}
         help {{etw help} {etw help record}}
     }
@@ -163,6 +164,10 @@ namespace eval ::etw::cli {
             {126 {The program cannot be executed.}}
             {127 {There is no such program.}}
             {130 {A second Ctrl-C ended the recording.}}
+        }
+        selftest {
+            {0 {No step failed. A skipped step is not proven.}}
+            {1 {A step failed.}}
         }
         export {
             {1 {The export failed, or had no contents: a flame graph without calls, for example.}}

@@ -43,12 +43,13 @@ namespace eval ::etw::cli {
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}
         view {{[SOURCE ...] [OPTION ...]} {} {pass view window 1 source none}}
         schema {{load|list|describe|find|diff ... [OPTION ...]} {search descriptions of events} {pass schema print 1}}
+        selftest {{[REPORT]} {test the package with Windows' own tracing and write a report} {proc Selftest}}
         completion {bash|zsh {print a script that completes commands, options and files in that shell} {proc Completion}}
         help {{[COMMAND]} {describe a command} {proc Help}}
     }
 }
 
-foreach file {terminal cli_options command_texts help read_commands sessions profiles record_command trigger top completion} {
+foreach file {terminal cli_options command_texts help read_commands sessions profiles record_command trigger top completion selftest} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 

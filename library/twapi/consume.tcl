@@ -223,7 +223,7 @@ proc ::etw::twapi::BufferDescriptor {source} {
         [dict get $info cpumhz] [dict values $zone] [FromNs [dict get $info boot]] [dict get $info frequency] \
         [FromNs [dict get $info started]] [lindex {0 1 2 3} [lsearch {none qpc system cycle} [dict get $info clock]]] \
         [dict get $info lostbuffers]]
-    return [list [file nativename $source] [dict get $info session] [FromNs [dict get $info started]] \
+    return [list [file nativename $source] "" [FromNs [dict get $info started]] \
         [dict get $info buffers] $header [dict get $info buffersize] 0 0]
 }
 

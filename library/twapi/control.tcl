@@ -61,7 +61,7 @@ proc ::etw::twapi::etw_start_trace {name args} {
     CheckStart $name $options
     set flags [Get $options -enableflags 0]
     set handle [StartTrace $name $options $flags]
-    EnableKernelOrStop $handle [KernelGroups $flags]
+    EnableKernelOrStop $handle $flags
     return $handle
 }
 
@@ -75,12 +75,14 @@ proc ::etw::twapi::etw_start_kernel_trace {classes args} {
     set flags [KernelFlags $classes]
     CheckStart $kernelLogger $options
     set handle [StartTrace $kernelLogger $options $flags]
-    EnableKernelOrStop $handle [KernelGroups $flags]
+    EnableKernelOrStop $handle $flags
     return $handle
 }
 
-proc ::etw::twapi::EnableKernelOrStop {handle groups} {
-    if {[llength $groups] == 0} {
+# Windows' engine has the flags already.
+proc ::etw::twapi::EnableKernelOrStop {handle flags} {
+    set groups [KernelGroups $flags]
+    if {[llength $groups] == 0 || [::etw pkgconfig get engine] eq "system"} {
         return
     }
     try {
@@ -199,6 +201,9 @@ proc ::etw::twapi::StartTrace {name options flags} {
     }
     set guid [Get $options -traceguid ""]
     if {[::etw pkgconfig get engine] eq "system"} {
+        if {$flags != 0} {
+            lappend given -kernelflags $flags
+        }
         AsWindows {::etw start $name -buffers $least,$most {*}[SystemOptions $options] {*}$given}
         set state {}
     } else {
@@ -340,7 +345,9 @@ proc ::etw::twapi::UpdateTrace {name options} {
     if {[Get $options -maxbuffers 0] > 0} {
         lappend changes -buffers [dict get $options -maxbuffers]
     }
-    if {[dict exists $options -enableflags]} {
+    if {[dict exists $options -enableflags] && [dict get [::etw query $name] engine] eq "system"} {
+        lappend changes -kernelflags [dict get $options -enableflags]
+    } elseif {[dict exists $options -enableflags]} {
         set flags [dict get $options -enableflags]
         ::etw disable $name kernel
         if {[set groups [KernelGroups $flags]] ne ""} {

@@ -382,6 +382,60 @@ static void update(void)
     CHECK_EQ(StopTraceW(h, NULL, &props.p), ERROR_SUCCESS);
 }
 
+/*
+ * What real systems return, as Wine's conformance tests record it (dlls/advapi32/tests/eventlog.c: StartTrace,
+ * EventRegister, EventWriteString, EventUnregister).
+ */
+static void recorded_results(void)
+{
+    struct {
+        EVENT_TRACE_PROPERTIES p;
+        WCHAR logger[5], file[16];
+    } s;
+    TRACEHANDLE h = 0;
+    REGHANDLE reg = 0;
+    EtwSimReset();
+    memset(&s, 0, sizeof s);
+    s.p.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
+    s.p.LoggerNameOffset = offsetof(__typeof__(s), logger);
+    s.p.LogFileNameOffset = offsetof(__typeof__(s), file);
+    wcscpy(s.file, L"recorded.etl");
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_BAD_LENGTH);
+    s.p.Wnode.BufferSize = sizeof s;
+    CHECK_EQ(StartTraceW(&h, L"this name is too long", &s.p), ERROR_BAD_LENGTH);
+    CHECK_EQ(StartTraceW(&h, L"wine", NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQ(StartTraceW(NULL, L"wine", &s.p), ERROR_INVALID_PARAMETER);
+    s.p.LogFileNameOffset = 1;
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_INVALID_PARAMETER);
+    s.p.LogFileNameOffset = offsetof(__typeof__(s), file);
+    s.p.LoggerNameOffset = 1;
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_INVALID_PARAMETER);
+    s.p.LoggerNameOffset = offsetof(__typeof__(s), logger);
+    s.p.LogFileMode = EVENT_TRACE_FILE_MODE_SEQUENTIAL | EVENT_TRACE_FILE_MODE_CIRCULAR;
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_INVALID_PARAMETER);
+    s.p.LogFileMode = EVENT_TRACE_FILE_MODE_NONE;
+    s.p.Wnode.Guid = kernelGuid;
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_INVALID_PARAMETER);
+    memset(&s.p.Wnode.Guid, 0, sizeof s.p.Wnode.Guid);
+    s.p.LogFileNameOffset = 0;
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_BAD_PATHNAME);
+    s.p.LogFileNameOffset = offsetof(__typeof__(s), file);
+    s.p.Wnode.Flags = WNODE_FLAG_ALL_DATA; /* golang-etw's sessions */
+    CHECK_EQ(StartTraceW(&h, L"wine", &s.p), ERROR_SUCCESS);
+    memset(&s.p.Wnode.Guid, 0, sizeof s.p.Wnode.Guid);
+    TRACEHANDLE second = 0;
+    CHECK_EQ(StartTraceW(&second, L"wine", &s.p), ERROR_ALREADY_EXISTS);
+    CHECK_EQ(ControlTraceW(h, L"wine", &s.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
+    DeleteFileW(L"recorded.etl");
+    CHECK_EQ(EventRegister(NULL, NULL, NULL, &reg), ERROR_INVALID_PARAMETER);
+    CHECK_EQ(EventRegister(&providerGuid, NULL, NULL, NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQ(EventRegister(&providerGuid, NULL, NULL, &reg), ERROR_SUCCESS);
+    CHECK_EQ(EventWriteString(0, 0, 0, L""), ERROR_INVALID_HANDLE);
+    CHECK_EQ(EventWriteString(reg, 0, 0, NULL), ERROR_INVALID_PARAMETER);
+    CHECK_EQ(EventUnregister(0), ERROR_INVALID_HANDLE);
+    CHECK_EQ(EventUnregister(reg), ERROR_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -392,6 +446,7 @@ int main(int argc, char **argv)
     CHECK_RUN(start_errors);
     CHECK_RUN(control_errors);
     CHECK_RUN(limits);
+    CHECK_RUN(recorded_results);
     CHECK_RUN(privilege);
     CHECK_RUN(query_while_stopping);
     CHECK_RUN(update);

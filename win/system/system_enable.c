@@ -396,6 +396,14 @@ static void enablePrivilege(const wchar_t *name)
     CloseHandle(token);
 }
 
+void SystemKernelPrivileges(uint32_t flags)
+{
+    enablePrivilege(L"SeDebugPrivilege");
+    if (flags & EVENT_TRACE_FLAG_PROFILE) {
+        enablePrivilege(L"SeSystemProfilePrivilege");
+    }
+}
+
 /*
  * Set the flags of a kernel logger: through the properties for the NT Kernel Logger, for others as
  * the first of eight masks.
@@ -517,10 +525,7 @@ EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *request, E
     if (status != ETW_OK) {
         return status;
     }
-    enablePrivilege(L"SeDebugPrivilege");
-    if (flags & EVENT_TRACE_FLAG_PROFILE || request->interval != 0) {
-        enablePrivilege(L"SeSystemProfilePrivilege");
-    }
+    SystemKernelPrivileges(flags | (request->interval != 0 ? EVENT_TRACE_FLAG_PROFILE : 0u));
     ULONG code = request->interval != 0 ? setInterval(request->interval) : ERROR_SUCCESS;
     if (code == ERROR_SUCCESS && request->stacks) {
         code = setStacks(handle, request); /* first, so that no event lacks its stack */

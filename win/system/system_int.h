@@ -116,6 +116,8 @@ void SystemOwnRelease(SystemOwn *own);
 EtwStatus SystemEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
 EtwStatus SystemDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
 EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
+/* Enable the privileges of the calling process that kernel events with these flags require. */
+void SystemKernelPrivileges(uint32_t flags);
 EtwStatus SystemDisableKernel(const char *name, EtwError *errPtr);
 EtwStatus SystemMark(const char *name, const char *text, EtwError *errPtr);
 void SystemProviders(EtwProviderVisit *visit, void *ctx);

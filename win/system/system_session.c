@@ -314,6 +314,9 @@ static ULONG modeBits(const EtwSessionConfig *c)
             EVENT_TRACE_FILE_MODE_APPEND, EVENT_TRACE_FILE_MODE_NEWFILE,
             EVENT_TRACE_BUFFERING_MODE};
     ULONG mode = c->file != NULL || c->mode == ETW_FILE_MEMORY ? bits[c->mode] : 0;
+    if (c->mode == ETW_FILE_SEQUENTIAL && c->maxMB == 0) {
+        mode = EVENT_TRACE_FILE_MODE_NONE; /* sequential without a maximum size */
+    }
     return mode | (c->realtime ? EVENT_TRACE_REAL_TIME_MODE : 0u) | privateBits(c) |
            (c->flushMs % 1000 != 0 ? SYSTEM_MODE_USE_MS_FLUSH_TIMER : 0u) | c->logMode;
 }
@@ -343,9 +346,11 @@ static void fillProperties(const EtwSessionConfig *c, SystemProperties *s)
     if (_stricmp(c->name, KERNEL_LOGGER) == 0) {
         p->Wnode.Guid = (GUID){0x9e814aad, 0x3204, 0x11d2,
                 {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}; /* SystemTraceControlGuid */
-        p->EnableFlags = EVENT_TRACE_FLAG_NO_SYSCONFIG; /* no events yet; 0 is not accepted */
+        /* 0 is not accepted. */
+        p->EnableFlags = c->kernelFlags != 0 ? c->kernelFlags : EVENT_TRACE_FLAG_NO_SYSCONFIG;
     } else if (c->kernelLogger) {
         p->LogFileMode |= EVENT_TRACE_SYSTEM_LOGGER_MODE;
+        p->EnableFlags = c->kernelFlags;
     }
     if (c->file == NULL) {
         p->LogFileNameOffset = 0;
@@ -410,6 +415,9 @@ static EtwStatus systemStart(const EtwSessionConfig *c, EtwError *err)
     fillProperties(c, &s);
     if (c->file != NULL && !copyPath(s.file, c->file)) {
         return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
+    }
+    if (c->kernelFlags != 0) {
+        SystemKernelPrivileges(c->kernelFlags);
     }
     SystemOwn own = ownOf(c);
     status = startOwn(c, &own, &s, err);
@@ -517,6 +525,10 @@ static EtwStatus systemUpdate(
     }
     if (c->maxBuffers != 0) {
         s.p.MaximumBuffers = c->maxBuffers;
+    }
+    if (c->kernelFlagsChange) {
+        SystemKernelPrivileges(c->kernelFlags);
+        s.p.EnableFlags = c->kernelFlags;
     }
     if (c->realtimeChange) {
         s.p.LogFileMode &= ~(ULONG)EVENT_TRACE_REAL_TIME_MODE;

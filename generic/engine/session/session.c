@@ -143,9 +143,9 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
                 "-inprocess is for the engine \"system\": the embedded one needs no privilege "
                 "anyway");
     }
-    if (c->clock != 0 || c->logMode != 0 || c->guid != NULL) {
+    if (c->clock != 0 || c->logMode != 0 || c->guid != NULL || c->kernelFlags != 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
-                "-clock, -logmode and -guid are for the engine \"system\"");
+                "-clock, -logmode, -guid and -kernelflags are for the engine \"system\"");
     }
     if (c->privateOf != NULL || c->pidCount != 0 || c->executables != NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,

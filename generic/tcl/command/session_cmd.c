@@ -37,7 +37,7 @@ typedef struct StartOptions {
     int kernelLogger;
     int detached;
     int clock;
-    Tcl_Obj *logMode, *guid;
+    Tcl_Obj *logMode, *guid, *kernelFlags;
     Tcl_Obj *inProcess, *private, *pids, *executables;
     Tcl_WideInt bufferKB;
     int flushMs;
@@ -57,6 +57,7 @@ static const EtwOption startOptions[] = {
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
         {"-guid", ETW_OPT_OBJ, AT(guid), 0, 0, 0, NULL},
         {"-inprocess", ETW_OPT_OBJ, AT(inProcess), 0, 0, 0, NULL},
+        {"-kernelflags", ETW_OPT_OBJ, AT(kernelFlags), 0, 0, 0, NULL},
         {"-kernellogger", ETW_OPT_BOOL, AT(kernelLogger), 0, 0, 0, NULL},
         {"-logmode", ETW_OPT_LIST, AT(logMode), 0, 0, 0, NULL},
         {"-lossless", ETW_OPT_BOOL, AT(lossless), 0, 0, 0, NULL},
@@ -71,6 +72,7 @@ static const EtwOption updateOptions[] = {
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
+        {"-kernelflags", ETW_OPT_OBJ, AT(kernelFlags), 0, 0, 0, NULL},
         {"-maxsize", ETW_OPT_SIZE, AT(maxMB), 1, 1 << 24, 1 << 20, NULL},
         {"-realtime", ETW_OPT_BOOL, AT(realtime), 0, 0, 0, NULL},
         ETW_OPTION_END,
@@ -194,6 +196,14 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
     config->bufferKB = (uint32_t)options->bufferKB;
     config->flushMs = (uint32_t)options->flushMs;
     config->maxMB = (uint32_t)options->maxMB;
+    if (options->kernelFlags != NULL) {
+        Tcl_WideInt flags;
+        if (Tcl_GetWideIntFromObj(interp, options->kernelFlags, &flags) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        config->kernelFlags = (uint32_t)flags;
+        config->kernelFlagsChange = true;
+    }
     if (options->buffers != NULL && getBuffers(interp, options->buffers, config) != TCL_OK) {
         return TCL_ERROR;
     }

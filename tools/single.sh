@@ -70,8 +70,8 @@ copy_libraries() {
 
 case ${1:-} in
 linux)
-    need_tclsh tcl9-single tclsh9.0 unix
-    strip "$cache/tcl9-single/tclsh9.0"
+    need_tclsh tcl9-single tclsh unix
+    strip "$cache/tcl9-single/tclsh"
     sh tools/tcl9.sh etw --enable-werror >&2
     package_files build-tcl9
     # The binaries find the libraries beside them.
@@ -83,7 +83,7 @@ linux)
     done
     [ ! -f build/libetw$version.so ] || strip --strip-unneeded -o "$package/libetw$version.so" build/libetw$version.so
     copy_libraries "build-tcl9/libtcl9etw$version.so"
-    finish tcl9-single tclsh9.0 dist/etw
+    finish tcl9-single tclsh dist/etw
     ;;
 windows)
     host=x86_64-w64-mingw32

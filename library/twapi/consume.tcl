@@ -182,6 +182,7 @@ proc ::etw::twapi::RawEvent {row} {
         dict set errors last_winerr_text $error
     }
     set guid [Guid $guid]
+    set opcodeName [OpcodeText $guid $opcode $opcodeName]
     set class [IsClassic $guid]
     set activity [expr {$activity eq "" ? $nullGuid : [Guid $activity]}]
     return [list [list [expr {$class ? 0x140 : 0x40}] 0 $tid $pid [FromNs $time] $kernel $user 0 $activity \
@@ -189,6 +190,24 @@ proc ::etw::twapi::RawEvent {row} {
         [expr {$related eq "" ? "" : [list relatedactivity [Guid $related]]}] \
         [list [ProviderOfClass $guid] [expr {$class ? $guid : $nullGuid}] $class $provider $levelName $channelName \
             $keywordNames $taskName $opcodeName $message $provider $activity [Guid $related] $properties 0]]
+}
+
+# The texts of opcodes of the network's provider, as Windows displays them: etw's names have no blanks.
+proc ::etw::twapi::OpcodeText {guid opcode name} {
+    variable kernelNetwork
+    variable opcodeTexts
+    variable directory
+    if {$guid ne $kernelNetwork} {
+        return $name
+    }
+    if {![info exists opcodeTexts]} {
+        set chan [::etw::lib::OpenFile [file join $directory kernel-network.man] r]
+        foreach {- text value} [regexp -all -inline {<opcode name="([^"]*)" value="(\d+)"/>} [read $chan]] {
+            dict set opcodeTexts $value $text
+        }
+        close $chan
+    }
+    return [Get $opcodeTexts $opcode $name]
 }
 
 # True if a GUID is that of classic events, according to its definition.
@@ -372,7 +391,7 @@ proc ::etw::twapi::etw_dump_to_file {args} {
         }
         if {[llength $logs] == 0 || [dict get $options -limit] == 0} {
             PutHeader $chan $options
-        } elseif {[IsPlainDump $options]} {
+        } elseif {[IsPlainDump $options] && ("-opcodename" ni $fields || ![HasNetwork $logs])} {
             AsWindows {PlainDump $chan $options $logs}
         } else {
             RecordDump $chan $options $logs
@@ -395,6 +414,17 @@ proc ::etw::twapi::IsPlainDump {options} {
         }
     }
     return [expr {[Get $options -filter ""] eq ""}]
+}
+
+# True if the network's events may be in a log, whose opcodes have other texts in records.
+proc ::etw::twapi::HasNetwork {logs} {
+    foreach log $logs {
+        if {![file exists $log]
+                || [llength [::etw events [file normalize $log] -where {$provider eq "Microsoft-Windows-Kernel-Network"} -limit 1 -fields id]]} {
+            return 1
+        }
+    }
+    return 0
 }
 
 proc ::etw::twapi::PlainDump {chan options logs} {

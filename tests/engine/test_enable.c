@@ -4,9 +4,13 @@
  *	What a session has enabled, one promise at a time: limits and boundaries of the filters, requests that replace
  *	each other, the list of providers, marks; and how events of a provider differ.
  */
+#define _GNU_SOURCE
 #include "tests/support/engine_support.h"
 #include "engine/provider/provider.h"
 #include "engine/shared/registry.h"
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 static void startMemory(const char *name)
 {
@@ -469,6 +473,44 @@ static void providers_1_5_elapsed(void)
     CHECK_EQ(seen[2], 0);
 }
 
+#ifdef __linux__
+/* An event has the CPU on which it was written. */
+static void providers_1_7_cpu(void)
+{
+    cpu_set_t all, one;
+    EtlReader *reader;
+    EtwEvent e;
+    EtwError err;
+    int cpus[16], count = 0, seen = 0;
+    CHECK_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE && count < 16; cpu++) {
+        if (CPU_ISSET(cpu, &all)) {
+            cpus[count++] = cpu;
+        }
+    }
+    EtwSessionConfig config = {.name = "cpu", .file = at("cpu.etl"), .bufferKB = 64};
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    enableIn("cpu", (EtwEnable){0});
+    for (int i = 0; i < count; i++) {
+        CPU_ZERO(&one);
+        CPU_SET(cpus[i], &one);
+        CHECK_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        writeOne(0, (uint64_t)cpus[i]);
+    }
+    CHECK_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+    CHECK_EQ(EtwSessionStop("cpu", NULL, &err), ETW_OK);
+    REQUIRE(EtlReaderOpen(&reader, at("cpu.etl"), NULL, NULL, &err) == ETW_OK);
+    while (EtlReaderNext(reader, &e) == ETW_OK) {
+        if (EtwGuidEqual(&e.provider, &guid)) {
+            CHECK_EQ(e.cpu, EtwLoad64(e.payload + 8));
+            seen++;
+        }
+    }
+    EtlReaderClose(reader);
+    CHECK_EQ(seen, count);
+}
+#endif
+
 /* The largest payload, and one byte more. */
 static void providers_1_6_largest(void)
 {
@@ -500,5 +542,8 @@ int main(int argc, char **argv)
     CHECK_RUN(providers_1_4_related);
     CHECK_RUN(providers_1_5_elapsed);
     CHECK_RUN(providers_1_6_largest);
+#ifdef __linux__
+    CHECK_RUN(providers_1_7_cpu);
+#endif
     return CHECK_DONE();
 }

@@ -382,7 +382,7 @@ static void providers_1_3_most(void)
         EtwGuid g = guidOf(1000 + i);
         RegProvider *p = RegFindProvider(&g, "Many", true);
         if (p != NULL) {
-            RegAddRegistration(p);
+            atomic_store(&p->active, 1); /* enabled */
             all[made++] = p;
         }
     }
@@ -390,7 +390,7 @@ static void providers_1_3_most(void)
     CHECK(!last->used);
     CHECK(RegFindProvider(&own, ETW_SESSION_PROVIDER, true) == last);
     for (int i = 0; i < made; i++) {
-        RegRemoveRegistration(all[i]);
+        atomic_store(&all[i]->active, 0);
     }
     CHECK(made > REG_PROVIDERS - 10);
 }
@@ -422,6 +422,46 @@ static void processes_1_1_sweep(void)
     CHECK(!RegProcessLives(4 * REG_PROCESSES + 500));
     CHECK(!RegProcessLives(RegSelfKey() + REG_PROCESSES)); /* the slot was taken by another since */
 }
+
+#ifndef _WIN32
+/* A forked child has its parent's registrations, as its own. */
+static void processes_1_2_forked(void)
+{
+    EtwGuid g = guidOf(31), h = guidOf(32);
+    RegProvider *p = RegFindProvider(&g, "G", true);
+    RegAddRegistration(p);
+    RegAddRegistration(p);
+    RegProvider *q = RegFindProvider(&h, "H", true);
+    RegAddRegistration(q);
+    uint32_t key = RegSelfKey();
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        checkState.bad = 0;
+        CHECK(RegSelf() == NULL); /* not yet */
+        CHECK(RegOpen(NULL) == r);
+        CHECK(RegSelf() != NULL && RegSelfKey() != key);
+        CHECK_EQ(RegSelf()->pid, OsPid());
+        CHECK(RegIsRegistered(p) && RegIsRegistered(q));
+        CHECK_EQ(RegRegistrations(p), 4);
+        CHECK_EQ(RegRegistrations(q), 2);
+        CHECK_EQ(RegRemoveRegistration(p), 1);
+        CHECK_EQ(RegRemoveRegistration(q), 0);
+        CHECK(!RegIsRegistered(q));
+        fflush(stdout);
+        _exit(checkState.bad != 0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    CHECK_EQ(RegSelfKey(), key);
+    RegSweep();
+    CHECK_EQ(RegRegistrations(p), 2);
+    CHECK_EQ(RegRegistrations(q), 1);
+    RegRemoveRegistration(p);
+    RegRemoveRegistration(p);
+    RegRemoveRegistration(q);
+}
+#endif
 
 /* ---- Event classes --------------------------------------------------------------------------- */
 
@@ -697,6 +737,9 @@ int main(int argc, char **argv)
     CHECK_RUN(providers_1_1_slots);
     CHECK_RUN(providers_1_2_registrations);
     CHECK_RUN(processes_1_1_sweep);
+#ifndef _WIN32
+    CHECK_RUN(processes_1_2_forked);
+#endif
     CHECK_RUN(classes_1_1_identity);
     CHECK_RUN(classes_1_2_offsets);
     CHECK_RUN(classes_1_3_full);

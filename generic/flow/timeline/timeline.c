@@ -350,9 +350,10 @@ static void pushCall(void *ctx, EtwCallNode *thread, int64_t time, const EtwCall
     EtwTimeline *t = ctx;
     TimeLane *lane = threadLane(t, thread->pid, thread->tid);
     (void)text;
-    (void)size;
     if (lane->depth < ETW_CALL_LEVELS) {
-        rowOpen(levelOf(lane, lane->depth), time, textOfRow(t, proc), t->count);
+        TimeRow *row = levelOf(lane, lane->depth);
+        rowOpen(row, time, textOfRow(t, proc), t->count);
+        row->marks[row->count - 1] = size == 0 ? TIME_RESUMED : 0;
     } else {
         t->folded++;
     }

@@ -91,7 +91,7 @@ static void showOne(const View *v, const TimeRow *row, EtwTimeBox *box, uint32_t
     box->text = row->text[i];
     box->event = row->event[i];
     box->count = 1;
-    box->marks = row->marks[i] | (row->end[i] == TIME_OPEN ? ETW_MARK_OPEN : 0);
+    box->marks = (row->marks[i] & ~TIME_RESUMED) | (row->end[i] == TIME_OPEN ? ETW_MARK_OPEN : 0);
     v->visit(v->ctx, box);
 }
 

@@ -11,6 +11,7 @@
 #include "flow/timeline/timeline.h"
 
 #define TIME_OPEN INT64_MAX /* end of a box that has not ended */
+#define TIME_RESUMED 128 /* mark of a row: the box continues a call that has yielded; not shown */
 
 /* Boxes of one level of a lane, its gaps, or the runs of a CPU. */
 typedef struct TimeRow {

@@ -50,7 +50,7 @@ static void addCall(Sums *s, const TimeRow *row, uint32_t i)
     uint32_t text = row->text[i];
     EtwSpanCall *sum = &s->calls[text];
     uint64_t ns = inside(s, row, i);
-    sum->calls++;
+    sum->calls += (row->marks[i] & TIME_RESUMED) == 0 || sum->calls == 0;
     sum->errors += (row->marks[i] & ETW_MARK_ERROR) != 0;
     sum->self += ns;
     if (row->start[i] >= s->covered[text]) {

@@ -97,6 +97,33 @@ static void takeProcess(EtwReport *r, const EtwSchema *schema, const EtwEvent *e
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+/* Whether the words were cut: those of two calls may differ behind the cut. */
+static bool isCut(const char *words, size_t size)
+{
+    static const char mark[] = "\xE2\x80\xA6[+"; /* generic/script/script_text.c */
+    if (size >= ETW_SUMMARY_CELL) {
+        return true;
+    }
+    for (size_t i = 0; i + sizeof mark - 1 < size && words[size - 1] == ']'; i++) {
+        if (memcmp(words + i, mark, sizeof mark - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void takeCall(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
+{
+    EtwRoleValues v;
+    size_t size;
+    if (EtwRoleValuesRead(&v, schema, event)) {
+        const char *words = EtwRoleText(&v, ETW_ROLE_COMMAND, &size);
+        if (!isCut(words, size)) {
+            EtwSummaryAdd(r->commands, event);
+        }
+    }
+}
+
 static void takeFailure(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
 {
     EtwRoleValues v;
@@ -117,7 +144,7 @@ void EtwReportAdd(EtwReport *r, const EtwEvent *event)
     }
     takeProcess(r, schema, event);
     if (meaning == ETW_MEANS_CALL_ENTER) {
-        EtwSummaryAdd(r->commands, event);
+        takeCall(r, schema, event);
     } else if (meaning == ETW_MEANS_CALL_LEAVE) {
         takeFailure(r, schema, event);
     } else if (meaning == ETW_MEANS_SYSCALL_ENTER || meaning == ETW_MEANS_SYSCALL_EXIT) {

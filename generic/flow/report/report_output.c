@@ -126,13 +126,13 @@ static void addFindings(EtwText *out, const EtwReport *r)
     }
 }
 
-/* brief: the first commands, without reasons. */
+/* brief: the first commands, without reasons. Otherwise without the very first, which is this report. */
 static void addNext(EtwText *out, const EtwReport *r, bool brief)
 {
     enum { BRIEF = 3 };
     const ReportTable *table = &r->tables[TABLE_NEXT];
     EtwTextStr(out, table->rowCount > 0 ? "\nWhat to try next:\n" : "");
-    for (size_t i = 0; i < table->rowCount && !(brief && i == BRIEF); i++) {
+    for (size_t i = brief ? 0 : 1; i < table->rowCount && !(brief && i == BRIEF); i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwTextStr(out, "    ");
         EtwAddSafeStr(out, cell[0].text);

@@ -102,6 +102,14 @@ enum {
     ETL_MODE_NO_CPU_BUFFERS = 0x10000000
 };
 
+/*
+ * Sessions whose buffers may not be in time order: private ones, and those without a buffer for
+ * each CPU.
+ */
+enum {
+    ETL_MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE_NO_CPU_BUFFERS
+};
+
 /* Hooks of the records after the first one in a header buffer */
 enum {
     ETL_HOOK_HEADER = 0x0000,

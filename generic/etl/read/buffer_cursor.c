@@ -8,6 +8,7 @@
 #include "etl/read/buffer_cursor.h"
 #include "base/alloc.h"
 #include "etl/compress/decompress.h"
+#include "etl/format.h"
 #include <stdlib.h>
 
 static void addRecordRef(EtlCursor *c, int64_t ticks, const uint8_t *at)
@@ -92,16 +93,39 @@ static int compareRecordRefs(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Decompress the buffer into owned memory. Less data than announced counts as damage. */
+/*
+ * Damaged compressed data decodes to copies of earlier records. Keep the records up to the first one
+ * that is not later than the one before.
+ */
+static void dropCopies(EtlCursor *c)
+{
+    const uint8_t *at = c->data;
+    int64_t last = INT64_MIN, ticks;
+    size_t size;
+    while (at < c->end && EtlRecordPeek(at, (size_t)(c->end - at), &ticks, &size) &&
+            (ticks == ETL_NO_TICKS || ticks > last)) {
+        last = ticks != ETL_NO_TICKS ? ticks : last;
+        at = next(c, at, size);
+    }
+    c->end = at;
+}
+
+/*
+ * Decompress the buffer into owned memory. Less data than announced counts as damage, and so does more, except in
+ * Huffman's code, whose end is not marked.
+ */
 static void unpack(EtlCursor *c, const uint8_t *in, const EtlInfo *info, const EtlBuffer *buffer)
 {
-    size_t want = buffer->end - ETL_BUFFER_HEADER;
+    size_t want = buffer->end - ETL_BUFFER_HEADER, more = info->compression != ETL_FORMAT_HUFFMAN;
     EtlDecodeProc *decode = EtlDecoder(info->compression);
-    size_t got = EtlUnpack(decode, in, buffer->packed, want, &c->bytes, &c->byteCapacity);
+    size_t got = EtlUnpack(decode, in, buffer->packed, want + more, &c->bytes, &c->byteCapacity);
     c->owned = true;
-    c->damaged = got < want;
+    c->damaged = got != want;
     c->data = c->bytes;
-    c->end = c->bytes + got;
+    c->end = c->bytes + (got < want ? got : want);
+    if (c->damaged && !(info->mode & ETL_MODE_UNSORTED)) {
+        dropCopies(c);
+    }
 }
 
 bool EtlCursorOpen(EtlCursor *c, const uint8_t *file, const EtlInfo *info, const EtlBuffer *buffer,

@@ -16,11 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/*
- * Sessions whose buffers may not be in time order: private ones, and those without a buffer for
- * each CPU.
- */
-enum { MODE_UNSORTED = ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROCESS | ETL_MODE_NO_CPU_BUFFERS };
 enum { BLANK_ZERO = 1, BLANK_ONES = 2 };
 enum {
     BUFFER_HEAD_BYTES = 0x88,
@@ -99,7 +94,7 @@ static bool plausible(const Walk *w, uint32_t bufferSize, uint64_t rest)
 /* The earliest tick of all records, or that of the first record with a time. False: no record. */
 static bool firstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int64_t *firstPtr)
 {
-    bool all = (w->info->mode & MODE_UNSORTED) != 0;
+    bool all = (w->info->mode & ETL_MODE_UNSORTED) != 0;
     bool any = false;
     int64_t first = ETL_NO_TICKS, ticks;
     size_t size;
@@ -121,7 +116,7 @@ static bool firstTicks(const Walk *w, const uint8_t *at, const uint8_t *end, int
 static bool headTicks(const Walk *w, const uint8_t *head, const EtlBuffer *b, int64_t *firstPtr)
 {
     size_t size;
-    return !(w->info->mode & MODE_UNSORTED) &&
+    return !(w->info->mode & ETL_MODE_UNSORTED) &&
            EtlRecordPeek(head, b->end - ETL_BUFFER_HEADER, firstPtr, &size) &&
            *firstPtr != ETL_NO_TICKS;
 }

@@ -10,7 +10,7 @@
 #include "etl/format.h"
 #include "etl/read/buffer_index.h"
 
-enum { NS_A_SECOND = 1000000000 };
+enum { NS_A_SECOND = 1000000000, LEAST_HEADER = 512 /* of a compressed file */ };
 
 static EtwStatus checkOurs(
         const EtlInfo *info, const char *path, uint32_t bufferSize, bool circular, EtwError *errPtr)
@@ -46,6 +46,20 @@ static void walkSlots(EtlAppend *a, const OsMap *map, uint32_t bufferSize)
         a->slots = slot;
         a->sequence = sequence > a->sequence ? sequence : a->sequence;
     }
+}
+
+static EtwStatus checkHeaderSize(
+        const OsMap *map, const char *path, uint32_t bufferSize, EtwError *errPtr)
+{
+    uint32_t size = EtwLoad32(map->base + ETL_BUF_SIZE);
+    if (size >= LEAST_HEADER && size <= bufferSize && size <= map->size) {
+        return ETW_OK;
+    }
+    return EtwFail(errPtr, ETW_E_FORMAT, "APPEND", path,
+            "cannot append to \"%s\": the size of its header buffer, %lu bytes, is damaged; use a "
+            "new "
+            "file",
+            path, (unsigned long)size);
 }
 
 /* Find the end of the last complete buffer of a compressed file; damage before it is kept. */
@@ -84,7 +98,10 @@ EtwStatus EtlAppendScan(
             a->loggerId = EtwLoad16(map.base + ETL_BUF_LOGGER);
             a->compressed = (a->info.mode & ETL_MODE_COMPRESSED) != 0;
             if (a->compressed) {
-                walkCompressed(a, &map, &clock);
+                status = checkHeaderSize(&map, path, bufferSize, errPtr);
+                if (status == ETW_OK) {
+                    walkCompressed(a, &map, &clock);
+                }
             } else {
                 walkSlots(a, &map, bufferSize);
             }

@@ -77,6 +77,7 @@ set refinements {
     PerfInfo   Source:u32        u32;ProfileSource
     PerfInfo   ProfileSource:u16 u16;ProfileSource
     PerfInfo   R*:u64            x64           PerfInfo  X*:u64            x64
+    PerfInfo   ReturnValue:u8    b8
     PerfInfo   Cpsr:u32          x32           PerfInfo  Fp:u64            x64
     PerfInfo   Lr:u64            x64           PerfInfo  Sp:u64            x64
     PerfInfo   Pc:u64            x64           PerfInfo  TimerFlags:u8     x8

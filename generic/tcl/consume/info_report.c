@@ -189,6 +189,9 @@ static void headerLines(
     label(out, "Size");
     EtwAddSize(out, info->fileSize);
     EtwTextStr(out, info->closed ? "\n" : ", not closed\n");
+    if (info->localTime) {
+        line(out, "Kind", "performance counter log (.blg, PDH); its times are local time");
+    }
     line(out, "Session", info->loggerName);
     machineLines(out, info, stats);
     timeLine(out, "Boot", info->bootTime, 0);

@@ -125,7 +125,7 @@ static Sample *subject(void)
             {"X", ETW_IN_UINT8, 0, 0, 0}, {"Y", ETW_IN_UINT8, 0, 0, 0},
             {"When", ETW_IN_FILETIME, 0, 0, 0}, {"Bytes", ETW_IN_BINARY, 0, 0, 0},
             {"Empty", ETW_IN_COUNTED_ANSI, 0, 0, 0}, {"pid", ETW_IN_UINT32, 0, 0, 0},
-            {"Lacking", ETW_IN_UINT32, 0, 0, 0}};
+            {"Addr6", ETW_IN_BINARY, ETW_OUT_IPV6, 0, 0}, {"Lacking", ETW_IN_UINT32, 0, 0, 0}};
     double ratio = 0.5;
     Sample *s = SampleNew("My-Provider", "Subject", fields, COUNT(fields));
     SampleInt(s, (uint64_t)-5, 4);
@@ -147,6 +147,8 @@ static Sample *subject(void)
     SampleInt(s, 0xE941, 2);
     SampleText(s, "");
     SampleInt(s, 99, 4);
+    SampleInt(s, 16, 2);
+    SampleBytes(s, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
     SampleInt(s, 1, 2); /* Lacking is cut short */
     s->event.time = 1795249392000000000LL;
     s->event.desc.id = 12;
@@ -250,6 +252,8 @@ static const struct {
         {"(== (<< 1 127) 0)", 0},
         {"(== (<< 0 500) 0)", 1},
         {"(== (>> 5 1) 2)", 1},
+        {"(== (>> 5 0) 5)", 1},
+        {"(== (<< 5 0) 5)", 1},
         {"(== (>> 5 500) 0)", 1},
         {"(== (>> -5 1) -3)", 1},
         {"(== (- 1.5 1) 0.5)", 1},
@@ -336,6 +340,8 @@ static const struct {
         {"(in $Addr (list \"16777343\"))", 1},
         {"(in $Addr (list \"0x100007f\"))", 1},
         {"(in $Addr (list \"16777344\" \"16777343.0\"))", 0},
+        {"(eq $Addr6 \"fd00::1\")", 1},
+        {"(match \"fd00::*\" $Addr6)", 1},
         {"(ni $Addr (list \"127.0.0.2\" \"x\"))", 1},
         {"(!= $Addr \"10.0.0.1\")", 1},
         /* Times are ns since 1970 */
@@ -797,6 +803,8 @@ static void globs_6_2_case(void)
     CHECK_EQ(EtwTextLength("\xc3x", 2), 2);
     CHECK_EQ(EtwTextLength("\xf0\x9f\x98", 3), 3);
     CHECK_EQ(EtwTextLength("\xa9\xa9", 2), 2);
+    CHECK(!EtwGlobMatch("\xc3x", 2, "\xc4x", 2, false));
+    CHECK(EtwGlobMatch("[ab]x[ac]y", 10, "bxay", 4, false));
     CHECK(EtwGlobMatch("?\xa9", 2, "\xe6\xa9", 2, false));
 }
 

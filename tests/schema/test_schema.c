@@ -235,6 +235,7 @@ static const struct {
         {"uint32, ntstatus", ETW_IN_UINT32, ETW_OUT_NTSTATUS, "22000000"},
         {"uint32, win32", ETW_IN_UINT32, ETW_OUT_WIN32, "05000000"},
         {"int64", ETW_IN_INT64, 0, "0000000000000080"},
+        {"int64, unsigned", ETW_IN_INT64, ETW_OUT_UNSIGNED, "ffffffffffffffff"},
         {"int64, filetime", ETW_IN_INT64, ETW_OUT_FILETIME, "0080 3ed5 deb1 9d01"},
         {"int64, datetime", ETW_IN_INT64, ETW_OUT_DATETIME, "0100 0000 0000 0000"},
         {"uint64", ETW_IN_UINT64, 0, "ffffffffffffffff"},

@@ -162,6 +162,62 @@ static void foreign_2_2_other_fields(void)
     EtwSchemaStoreFree(store);
 }
 
+/*
+ * The roles without which an event has no meaning, because its readers could do nothing with it; a meaning that is not here
+ * needs none.
+ */
+#define NEED(role) ETW_ROLE_BIT(ETW_ROLE_##role)
+#define NEED_ENTER NEED(CALL_ID) | NEED(DEPTH) | NEED(COMMAND) | NEED(CONTEXT)
+static const struct {
+    EtwMeaning meaning;
+    uint64_t roles;
+} needed[] = {{ETW_MEANS_CALL_ENTER, NEED_ENTER}, {ETW_MEANS_STEP_ENTER, NEED_ENTER},
+        {ETW_MEANS_PACKAGE_ENTER, NEED_ENTER},
+        {ETW_MEANS_CALLBACK_ENTER, NEED_ENTER | NEED(KIND) | NEED(QUEUED)},
+        {ETW_MEANS_CALL_LEAVE, NEED(CALL_ID) | NEED(CODE)},
+        {ETW_MEANS_STEP_LEAVE, NEED(CALL_ID) | NEED(CODE)},
+        {ETW_MEANS_CALLBACK_LEAVE, NEED(CALL_ID) | NEED(CODE)},
+        {ETW_MEANS_PACKAGE_LEAVE, NEED(CALL_ID) | NEED(CODE)},
+        {ETW_MEANS_LINE, NEED_ENTER | NEED(FILE) | NEED(LINE)},
+        {ETW_MEANS_CHANNEL, NEED(OPERATION) | NEED(CHANNEL) | NEED(BYTES) | NEED(DURATION) |
+                                    NEED(CODE) | NEED(DETAIL)},
+        {ETW_MEANS_SAMPLE, NEED(WEIGHT) | NEED(STACK)},
+        {ETW_MEANS_SWITCH, NEED(TID) | NEED(OLD_TID) | NEED(OLD_STATE)},
+        {ETW_MEANS_SYSCALL_ENTER, NEED(SYSCALL)}, {ETW_MEANS_SYSCALL_EXIT, NEED(SYSCALL)},
+        {ETW_MEANS_SOCKET_SEND, NEED(SIZE)}, {ETW_MEANS_SOCKET_RECEIVE, NEED(SIZE)},
+        {ETW_MEANS_ALLOC, NEED(SIZE)}};
+
+/* Each field in turn has another name: the meaning is lost when it is needed, and stays when it is not. */
+static void foreign_2_3_needed_fields(void)
+{
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    for (const EtwDeclaredProvider *p = etwDeclaredProviders; p->name != NULL; p++) {
+        for (int i = 0; i < p->eventCount; i++) {
+            const EtwDeclaredEvent *event = &p->events[i];
+            uint64_t needs = 0;
+            for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
+                needs |= needed[n].meaning == (EtwMeaning)event->meaning ? needed[n].roles : 0;
+            }
+            for (int k = 0; k < event->fieldCount; k++) {
+                Etw_EventDesc desc;
+                Etw_Field fields[ETW_DECLARED_FIELDS_MAX];
+                int count = EtwDeclaredFields(event, &desc, fields);
+                bool isNeeded = event->fields[k].role != ETW_ROLE_NONE &&
+                                (needs >> event->fields[k].role & 1) != 0;
+                fields[k].name = "SomethingElse";
+                Sample *s = SampleNew(p->name, desc.name, fields, count);
+                const EtwSchema *schema = EtwSchemaOf(store, SampleEvent(s));
+                REQUIRE(schema != NULL);
+                CHECK_MSG((int)EtwMeaningOf(schema) ==
+                                  (isNeeded ? (int)ETW_MEANS_OTHER : event->meaning),
+                        "%s %s without %s", p->name, desc.name, event->fields[k].name);
+                SampleFree(s);
+            }
+        }
+    }
+    EtwSchemaStoreFree(store);
+}
+
 /* ---- Windows --------------------------------------------------------------------------------- */
 
 #define BIT(role) ETW_ROLE_BIT(ETW_ROLE_##role)
@@ -305,6 +361,12 @@ static void values_4_1_by_role(void)
     CHECK_STR(EtwRoleText(&v, ETW_ROLE_RESULT, &size), "");
     CHECK_EQ(size, 0);
     CHECK_EQ(EtwRoleNumber(&v, ETW_ROLE_LINE), 0);
+    /* An event without its payload has no values, also not those of the event before. */
+    s->payload.size = 0;
+    event = SampleEvent(s);
+    CHECK(!EtwRoleValuesRead(&v, EtwSchemaOf(store, event), event));
+    CHECK(EtwRoleValue(&v, ETW_ROLE_CALL_ID) == NULL);
+    CHECK_EQ(EtwRoleNumber(&v, ETW_ROLE_DEPTH), 0);
     SampleFree(s);
     EtwSchemaStoreFree(store);
 }
@@ -317,6 +379,7 @@ int main(int argc, char **argv)
     CHECK_RUN(declared_1_3_keywords);
     CHECK_RUN(foreign_2_1_other_types);
     CHECK_RUN(foreign_2_2_other_fields);
+    CHECK_RUN(foreign_2_3_needed_fields);
     CHECK_RUN(windows_3_1_kernel_classes);
     CHECK_RUN(windows_3_2_manifests);
     CHECK_RUN(values_4_1_by_role);

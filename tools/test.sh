@@ -3,7 +3,7 @@
 #
 #	Runs all tests from a fresh clone: installs what is needed, builds, runs the C tests and the tcltest
 #	suite on Linux, the latter also with Tcl 9, cross-builds, and runs both under Wine (most files also with
-#	Tcl 9). Under CI (CI=true) or with --sanitize also: format, clang, ASan+UBSan (everything), TSan (C
+#	Tcl 9). Under CI (CI=true) or with --sanitize also: format, clang (C tests, and what they execute), ASan+UBSan (everything), TSan (C
 #	tests), the fuzzers for 10 s each. The last line is `N passed, N failed, N skipped`; the exit code is 1
 #	if anything failed.
 #

@@ -70,7 +70,7 @@ proc ::etw::lib::RecordOptions {given} {
     } {
         if {[dict exists $options $name] && ![dict exists $options $needs]} {
             return -code error -errorcode [list ETW ARG MISSING $needs] \
-                "\"$name\" belongs to \"$needs\", which is not given"
+                "\"$name\" needs \"$needs\""
         }
     }
     if {[dict exists $options -script] && [llength [dict get $options -script]] == 0} {

@@ -82,7 +82,7 @@ proc ::etw::lib::ExportFormat {file given} {
     }
     if {$others eq ""} {
         return -code error -errorcode {ETW ARG MISSING -format} \
-            "the name of \"$file\" does not tell the format: give \"-format\" [join [lrange $formats 0 end-1] {, }] or\
+            "the suffix of \"$file\" belongs to no format: give \"-format\" [join [lrange $formats 0 end-1] {, }] or\
             [lindex $formats end]"
     }
     return [list {} $others]
@@ -95,12 +95,12 @@ proc ::etw::lib::ExportCheck {sources file} {
     foreach source $sources {
         if {[file exists $source] && [file exists $file] && [ExportSame $source $file]} {
             return -level 2 -code error -errorcode [list ETW ARG OUTPUT $source] \
-                "\"$source\" is read: give another file to \"export\""
+                "\"$source\" is one of the sources: give another file to \"export\""
         }
     }
     if {$file eq "-" || $file in [chan names]} {
         return -level 2 -code error -errorcode [list ETW ARG CHANNEL $file] \
-            "this format needs a file, not a channel"
+            "the format writes to a file, not to a channel: give a path"
     }
 }
 

@@ -89,10 +89,10 @@ proc ::etw::load::Options {given} {
     set exporting [dict remove $options {*}[dict keys $defaults]]
     if {![string is boolean -strict [dict get $own -replace]]} {
         return -code error -errorcode [list ETW ARG BOOLEAN -replace] \
-            "expected boolean value but got \"[dict get $own -replace]\""
+            "expected a boolean value for \"-replace\" but got \"[dict get $own -replace]\""
     }
     if {![string is list [dict get $own -index]]} {
-        return -code error -errorcode {ETW ARG LIST -index} "expected a list of fields but got \"[dict get $own -index]\""
+        return -code error -errorcode {ETW ARG LIST -index} "expected a list of fields for \"-index\" but got \"[dict get $own -index]\""
     }
     return [list $own $exporting]
 }
@@ -101,7 +101,7 @@ proc ::etw::load::Options {given} {
 proc ::etw::load::Describe {source host exporting} {
     if {[string match session:* $source] || $source eq "-"} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE load} \
-            "a trace is read twice when it is loaded: give the file of a session, not \"$source\""
+            "\"$source\" cannot be loaded, because a trace is read twice: give the file of the session"
     }
     set info [::etw info $source -providers 0]
     set lost 0

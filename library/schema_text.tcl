@@ -199,7 +199,7 @@ proc ::etw::lib::ReleaseRank {name} {
     set rank [lindex [lsearch -all -nocase -glob $releases $name*] end]
     if {$rank eq ""} {
         return -code error -errorcode [list ETW LOOKUP RELEASE $name] \
-            "no release \"$name\": there is [join $releases ", "], or two versions of events (numbers)"
+            "there is no release \"$name\": must be [join $releases ", "], or two numbers of versions of events"
     }
     return $rank
 }

@@ -67,7 +67,7 @@ static EtwStatus engineOf(const char **namePtr, const EtwEngineOps **opsPtr, Etw
     bool own = mine != ETW_E_LOOKUP;
     if (mine == ETW_OK && foreign == ETW_OK) {
         return EtwFail(err, ETW_E_STATE, "AMBIGUOUS", *namePtr,
-                "both engines have a session \"%s\": say \"embedded:%s\" or \"system:%s\"",
+                "both engines have a session \"%s\": name it \"embedded:%s\" or \"system:%s\"",
                 *namePtr, *namePtr, *namePtr);
     }
     *opsPtr = own ? &etwEmbeddedOps : system;
@@ -87,7 +87,9 @@ static EtwStatus engineFor(
         EtwEngine said = *opsPtr == &etwEmbeddedOps ? ETW_ENGINE_EMBEDDED : ETW_ENGINE_SYSTEM;
         if (status == ETW_OK && request != ETW_ENGINE_AUTO && request != said) {
             return EtwFail(err, ETW_E_ARG, "ENGINE", *namePtr,
-                    "-engine and the prefix of the name of session \"%s\" do not agree", *namePtr);
+                    "the option -engine contradicts the prefix of the session name \"%s\": give "
+                    "one of them",
+                    *namePtr);
         }
         return status;
     }

@@ -111,19 +111,23 @@ static int arity(EtwOp op)
 static EtwStatus checkNode(const EtwNode *node, int depth, int *countPtr, EtwError *errPtr)
 {
     if (node == NULL || node->op > ETW_OP_COND) {
-        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "a part of the expression is missing");
+        return EtwFail(
+                errPtr, ETW_E_ARG, "EXPRESSION", "", "bad filter expression: a part is missing");
     }
     if (depth > MAX_DEPTH || ++*countPtr > MAX_NODES) {
-        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "the expression is too large");
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "",
+                "the filter expression is too large: split it, or filter in Tcl");
     }
     int wanted = arity(node->op);
     if (wanted >= 0 && node->childCount != wanted) {
-        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "an operator has %d operands, not %d",
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "",
+                "bad filter expression: an operator has %d operands where it needs %d",
                 node->childCount, wanted);
     }
     if (node->text == NULL &&
             (node->op == ETW_OP_FIELD || node->op == ETW_OP_PROP || node->op == ETW_OP_STRING)) {
-        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "", "a field or string without its text");
+        return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "",
+                "bad filter expression: a field or string has no text");
     }
     bool membership = node->op == ETW_OP_IN || node->op == ETW_OP_NI;
     for (int i = 0; i < node->childCount; i++) {
@@ -133,7 +137,8 @@ static EtwStatus checkNode(const EtwNode *node, int depth, int *countPtr, EtwErr
         }
         if ((node->children[i]->op == ETW_OP_LIST) != (membership && i == 1)) {
             return EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", "",
-                    "a list stands to the right of \"in\" and \"ni\", and nowhere else");
+                    "bad filter expression: a list is accepted only to the right of \"in\" and "
+                    "\"ni\"");
         }
     }
     return ETW_OK;
@@ -216,7 +221,7 @@ EtwStatus EtwPredicateNew(EtwPredicate **predPtr, EtwNode *root, EtwError *errPt
         const Step *step = &pred->steps[i];
         if (step->header >= HEADER_WHOLE) {
             status = EtwFail(errPtr, ETW_E_ARG, "EXPRESSION", step->name,
-                    "$%s as a whole cannot be compared", step->name);
+                    "$%s cannot be compared: it is not a single value", step->name);
             EtwPredicateFree(pred);
             return status;
         }

@@ -196,7 +196,9 @@ static int removeVariable(Tcl_Interp *interp, Tcl_Obj *name, int ops)
         }
     }
     return EtwScriptFail(interp, ETW_E_LOOKUP, "TRACE", text,
-            "variable \"%.100s\" has no trace of etw for these operations", text);
+            "variable \"%.100s\" has no trace for these operations: \"etw script variable\" adds "
+            "one",
+            text);
 }
 
 /* The variable is resolved in the caller's frame. */
@@ -289,7 +291,8 @@ static int removeCommand(Tcl_Interp *interp, const char *name, int ops)
         }
     }
     return EtwScriptFail(interp, ETW_E_LOOKUP, "TRACE", name,
-            "command \"%.100s\" has no trace of etw for these operations", name);
+            "command \"%.100s\" has no trace for these operations: \"etw script command\" adds one",
+            name);
 }
 
 int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name, int ops, int add)

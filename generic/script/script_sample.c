@@ -214,8 +214,8 @@ static int unknownCounter(Tcl_Interp *interp, const char *name)
         size += (size_t)snprintf(
                 list + size, sizeof list - size, "%s%s", i > 0 ? ", " : "", OsCounterName(i));
     }
-    return EtwScriptFail(interp, ETW_E_ARG, "COUNTER", name,
-            "unknown counter \"%s\": this platform has %s", name, list);
+    return EtwScriptFail(
+            interp, ETW_E_ARG, "COUNTER", name, "unknown counter \"%s\": must be %s", name, list);
 }
 
 /* Add a counter; an error if it is unknown or was added before. */
@@ -231,12 +231,12 @@ static int takeCounter(Tcl_Interp *interp, EtwSampler *sampler, const char *name
     for (int i = 0; i < sampler->counterCount; i++) {
         if (sampler->which[i] == index) {
             return EtwScriptFail(
-                    interp, ETW_E_ARG, "COUNTER", name, "counter \"%s\" is named twice", name);
+                    interp, ETW_E_ARG, "COUNTER", name, "counter \"%s\" was given twice", name);
         }
     }
     if (sampler->counterCount == OS_COUNTERS) {
         return EtwScriptFail(interp, ETW_E_LIMIT, "COUNTERS", "-counters",
-                "at most %d counters can be read with each sample", OS_COUNTERS);
+                "too many counters: at most %d can be read with each sample", OS_COUNTERS);
     }
     sampler->which[sampler->counterCount++] = index;
     return TCL_OK;
@@ -269,8 +269,8 @@ static int start(Tcl_Interp *interp, EtwSampler *sampler)
     sampler->interrupt = etwHookLayer->interruptOpen(sampler->state->interp, interrupted, sampler);
     if (sampler->interrupt == NULL) {
         return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "SAMPLE", "",
-                "cannot sample this interpreter: it has a limit on commands, or a handler of one "
-                "(interp limit)");
+                "cannot sample this interpreter: it has a limit on commands, or a handler of such "
+                "a limit (interp limit); remove it");
     }
     EtwStatus status = OsThreadStart(&sampler->thread, "etw-sample", requestThread, sampler);
     return status == ETW_OK ? TCL_OK
@@ -285,7 +285,7 @@ int EtwScriptSample(
     }
     if (etwHookLayer->stack == NULL) {
         return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "SAMPLE", "",
-                "stacks cannot be sampled here: the hooks for Tcl %s do not support it",
+                "stacks cannot be sampled: the package has no support for it in Tcl %s",
                 TCL_VERSION);
     }
     EtwScriptState *state = EtwScriptStateMake(target);

@@ -238,7 +238,8 @@ static int checkSteps(Tcl_Interp *interp, const EtwScriptOptions *options)
     if (options->steps == ETW_STEPS_LINE &&
             (etwHookLayer->hasLines == NULL || !etwHookLayer->hasLines())) {
         return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "STEPS", "line",
-                "\"-steps line\" needs the inside of Tcl 8.6 as it is known: \"full\" can be had");
+                "\"-steps line\" is not available: the package knows the private interface of Tcl "
+                "8.6 only; use \"-steps full\"");
     }
     return TCL_OK;
 }
@@ -255,7 +256,7 @@ int EtwScriptAdd(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *con
     for (int i = 0; i < count; i++) {
         if (*withoutColons(Tcl_GetString(patterns[i])) == '\0') {
             return EtwScriptFail(interp, ETW_E_ARG, "PATTERN", Tcl_GetString(patterns[i]),
-                    "a pattern must name commands, such as http::*");
+                    "expected a pattern of commands, such as http::*, but got an empty one");
         }
     }
     if (checkTarget(interp, target) != TCL_OK || checkSteps(interp, options) != TCL_OK) {
@@ -279,8 +280,8 @@ static int noPattern(Tcl_Interp *interp, const EtwScriptState *state, const char
         Tcl_DStringAppendElement(&known, p->glob);
     }
     EtwScriptFail(interp, ETW_E_LOOKUP, "PATTERN", name,
-            "no pattern \"%.100s\" is traced in that interpreter: %.500s", name,
-            Tcl_DStringLength(&known) ? Tcl_DStringValue(&known) : "there is none");
+            "no pattern \"%.100s\" is traced in that interpreter; existing ones: %.500s", name,
+            Tcl_DStringLength(&known) ? Tcl_DStringValue(&known) : "none");
     Tcl_DStringFree(&known);
     return TCL_ERROR;
 }

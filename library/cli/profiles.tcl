@@ -99,11 +99,11 @@ proc ::etw::cli::CheckProfile {path profile variants} {
             Broken $path "unknown key \"$key\": must be [join $known {, }][DidYouMean $key $known]"
         }
         if {$key in $profileLists && [catch {llength $value}]} {
-            Broken $path "\"$key\" is not a list"
+            Broken $path "the value of \"$key\" is not a list"
         }
         if {$key in {light verbose}} {
             if {[catch {dict size $value}]} {
-                Broken $path "\"$key\" is not a dict"
+                Broken $path "the value of \"$key\" is not a list of keys and values"
             }
             CheckProfile $path $value 0
         }

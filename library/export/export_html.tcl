@@ -18,7 +18,7 @@ proc ::etw::lib::Export-html {sources file options} {
     ExportCheck $sources $file
     if {[lsearch -glob $sources session:*] >= 0} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE html} \
-            "the format html reads its sources twice: give it the file of a session, not the live session"
+            "the format html cannot read a running session, because it reads its sources twice: give the file of the session"
     }
     set title [expr {$sources eq "" ? "Records" : [join [lmap source $sources {file tail $source}] {, }]}]
     set filter [Options {-event -from -last -pid -progress -provider -records -schema -title -to -where} $options]

@@ -48,7 +48,7 @@ proc ::etw::lib::Export-sqlite {sources file options} {
     ExportCheck $sources $file
     if {[lsearch -glob $sources session:*] >= 0} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE sqlite} \
-            "the format sqlite reads its sources twice: give it the file of a session, not the live session"
+            "the format sqlite cannot read a running session, because it reads its sources twice: give the file of the session"
     }
     return [ExportViaTemp $file {path {SqliteFill $path $sources $options}}]
 }

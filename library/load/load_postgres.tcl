@@ -50,7 +50,7 @@ oo::class create ::etw::load::Postgres {
         set answers 0
         if {[auto_execok psql] eq ""} {
             return -code error -errorcode {ETW UNSUPPORTED PROGRAM psql} \
-                "loading into PostgreSQL needs the program psql, which is not on the PATH"
+                "loading into PostgreSQL needs the program psql, which is not on the PATH: install it, or use a connection of tdbc::postgres"
         }
         close [file tempfile errors etwload]
         set chan [open |[list {*}[auto_execok psql] -X -q -A -t -w -F \x1f -v ON_ERROR_STOP=1 \

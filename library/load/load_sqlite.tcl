@@ -22,7 +22,7 @@ oo::class create ::etw::load::SqliteForm {
     method Index {name field} {
         if {$field eq "*"} {
             return -code error -errorcode {ETW UNSUPPORTED INDEX *} \
-                "SQLite has no index of whole payloads: name the fields that are searched"
+                "\"-index *\" is not available in SQLite: give the names of fields"
         }
         my Rows "CREATE INDEX IF NOT EXISTS $name ON etw_events (payload ->> [my Literal $field])"
     }

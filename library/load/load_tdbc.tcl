@@ -137,7 +137,7 @@ oo::class create ::etw::load::Tdbc {
     }
     method Index {name field} {
         return -code error -errorcode [list ETW UNSUPPORTED INDEX $field] \
-            "how this server makes indexes of payloads is not known: make one of \"$field\" there"
+            "an index for the field \"$field\" cannot be made on this kind of server: omit \"-index\", and make the index with SQL"
     }
     method Payload {} {
         return props

@@ -89,7 +89,7 @@ proc ::etw::tcltest::CheckOption {name value} {
         -slow - -lines {
             if {![string is integer -strict $value] || $value < 0} {
                 return -code error -errorcode [list ETW ARG NUMBER $name] \
-                    "bad value \"$value\" of \"$name\": must be a number, 0 or more"
+                    "expected a number of 0 or more for \"$name\" but got \"$value\""
             }
         }
     }
@@ -297,7 +297,7 @@ proc ::etw::tcltest::CheckLost {} {
     dict for {kind count} [dict get $stats lost] {
         if {$count != 0} {
             return -code error -errorcode [list ETW LIMIT LOST $count] \
-                "$count events were lost ($kind): what the body raised is not known"
+                "$count events were lost ($kind), so that the events of the body are incomplete: use larger buffers, or trace less"
         }
     }
 }
@@ -382,7 +382,7 @@ proc ::etw::tcltest::Compare {expected raised} {
     }
     if {!$same} {
         return -code error -errorcode {ETW STATE EVENTS} \
-            "other events than expected (-), namely (+):\n[join $lines \n]"
+            "the events differ: expected (-), but the body raised (+):\n[join $lines \n]"
     }
 }
 

@@ -124,7 +124,7 @@ proc ::etw::tkcon::model::Start {prefix home path patterns options} {
     set fresh [expr {$session eq ""}]
     if {!$fresh && [dict exists $options -file]} {
         return -code error -errorcode [list ETW STATE RUNNING $session] \
-            "a trace is running already: stop it before you begin one in another file"
+            "a trace is running: stop it before you start one in another file"
     }
     if {$fresh} {
         Open $prefix $home $options
@@ -158,7 +158,7 @@ proc ::etw::tkcon::model::Words {words defaults} {
     foreach lines [dict values [dict filter $options key -lines]] {
         if {![string is integer -strict $lines] || $lines < 1} {
             return -code error -errorcode {ETW ARG NUMBER -lines} \
-                "bad value \"$lines\" of \"-lines\": must be a number, 1 or more"
+                "expected a number of 1 or more for \"-lines\" but got \"$lines\""
         }
     }
     return [list $patterns [dict merge $defaults $options]]
@@ -339,7 +339,7 @@ proc ::etw::tkcon::model::Tidy {} {
     variable session
     if {$session ne "" && $session ni [::etw sessions]} {
         Ended
-        Remark dim "the session was stopped by somebody else"
+        Remark dim "the session was stopped by another process"
         Drained
     }
 }
@@ -488,7 +488,7 @@ proc ::etw::tkcon::model::File {} {
     variable viewed
     Tidy
     if {$file eq ""} {
-        return -code error -errorcode {ETW STATE EMPTY} "nothing was traced yet"
+        return -code error -errorcode {ETW STATE EMPTY} "nothing has been traced yet"
     }
     if {$session ne ""} {
         ::etw flush $session
@@ -615,7 +615,7 @@ proc ::etw::tkcon::model::Keep {event} {
 proc ::etw::tkcon::model::Fields {number} {
     variable events
     if {![info exists events($number)]} {
-        return -code error -errorcode [list ETW LOOKUP EVENT $number] "this event is not kept any more: open the viewer"
+        return -code error -errorcode [list ETW LOOKUP EVENT $number] "the event is no longer in memory: open the viewer, which reads the file"
     }
     set event $events($number)
     set ns [dict get $event time]

@@ -15,7 +15,7 @@ proc ::etw::view::Save {file drawing width height {lineHeight 14}} {
         }
         default {
             return -code error -errorcode [list ETW ARG FORMAT [file extension $file]] \
-                "a picture's name ends in .svg or .png, not \"[file extension $file]\""
+                "expected a file with the suffix .svg or .png for the picture but got \"$file\""
         }
     }
     set f [::etw::lib::OpenFile $file wb]

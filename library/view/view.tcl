@@ -58,7 +58,7 @@ proc ::etw::view::View {args} {
     dict set own -theme [tcl::prefix match -message theme [Themes] [dict get $own -theme]]
     if {![regexp {^([1-9]\d{1,4})x([1-9]\d{1,4})$} [dict get $own -size] -> width height]} {
         return -code error -errorcode [list ETW ARG SIZE [dict get $own -size]] \
-            "expected a size like 1200x600 but got \"[dict get $own -size]\""
+            "expected WIDTHxHEIGHT such as 1200x600 for \"-size\" but got \"[dict get $own -size]\""
     }
     if {[dict get $own -save] ne ""} {
         return [Picture $sources $rest $own $width $height]

@@ -121,10 +121,10 @@ static void filters_1_2_lists(void)
     CHECK_EQ(EtwSessionEnable(
                      "f", &(EtwEnable){.provider = guid, .pids = pids, .pidCount = 9}, &err),
             ETW_E_LIMIT);
-    CHECK_STR(err.message, "too many process ids: at most 8");
+    CHECK_STR(err.message, "too many process ids: at most 8 are accepted");
     CHECK_EQ(EtwSessionEnable("f", &(EtwEnable){.provider = guid, .ids = ids, .idCount = 65}, &err),
             ETW_E_LIMIT);
-    CHECK_STR(err.message, "too many event ids: at most 64");
+    CHECK_STR(err.message, "too many event ids: at most 64 are accepted");
     EtwSessionStopAll();
 }
 
@@ -280,7 +280,7 @@ static void marks_1_1(void)
     RegGet()->sessions[RegFindSession("m")].stopping = 1;
     CHECK_EQ(EtwSessionMark("m", "late", &err), ETW_E_STATE);
     CHECK_EQ(EtwSessionEnable("m", &(EtwEnable){.provider = guid}, &err), ETW_E_STATE);
-    CHECK_STR(err.message, "session \"m\" is being stopped just now");
+    CHECK_STR(err.message, "session \"m\" is being stopped: try again when it has stopped");
     RegGet()->sessions[RegFindSession("m")].stopping = 0;
     CHECK_EQ(EtwSessionStop("m", NULL, &err), ETW_OK);
     CHECK_EQ(EtwSessionStop("n", NULL, &err), ETW_OK);
@@ -304,7 +304,7 @@ static void providers_1_1_names(void)
     name[128] = '\0';
     CHECK_EQ(EtwRegister(name, NULL, &p, &err), ETW_E_ARG);
     CHECK(p == NULL);
-    CHECK_STR(err.message, "a provider's name has 1 to 127 bytes");
+    CHECK_STR(err.message, "bad provider name: it must have 1 to 127 bytes");
     CHECK_EQ(EtwRegister("", NULL, &p, &err), ETW_E_ARG);
     CHECK_EQ(EtwRegister(NULL, NULL, &p, &err), ETW_E_ARG);
     CHECK(Etw_Register("", NULL) == NULL);

@@ -383,11 +383,11 @@ static void manifest_3_2_other_documents(void)
     static const struct {
         const char *text, *message;
     } cases[] = {
-            {"<html/>", "x.man: no <provider> in <events>: this is no instrumentation manifest"},
+            {"<html/>", "x.man: not an instrumentation manifest: it has no <provider> in <events>"},
             {"<events><provider name=\"a\" guid=\"b\"/></events>",
                     "x.man: line 1: the provider's guid is \"b\", which is none"},
             {"<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>",
-                    "x.man: line 1: document types are not read"},
+                    "x.man: line 1: document type declarations are not supported"},
             {"<a>&b;</a>", "x.man: line 1: undefined entity"},
             {"text", "x.man: line 1: syntax error"},
     };

@@ -186,11 +186,11 @@ static void mof_3_2_errors(void)
         const char *text, *message;
     } cases[] = {{"class X {};", "x.mof has no event classes: expected classes with the qualifiers "
                                  "Guid and EventType"},
-            {"\n[Guid(\"x\") class X {};", "x.mof, line 2: expected , or ] behind a qualifier"},
+            {"\n[Guid(\"x\") class X {};", "x.mof, line 2: expected , or ] after a qualifier"},
             {"class X {\n uint8 ;", "x.mof, line 2: expected the name of a property"},
-            {"class X {\n uint8 a;\n", "x.mof, line 3: the text ends inside of a class"},
-            {"[Description(\"never", "x.mof, line 1: a string without its end"},
-            {"[Values{1,2", "x.mof, line 1: the text ends inside of brackets"},
+            {"class X {\n uint8 a;\n", "x.mof, line 3: a class is not closed"},
+            {"[Description(\"never", "x.mof, line 1: a string has no closing quote"},
+            {"[Values{1,2", "x.mof, line 1: a bracket is not closed"},
             {"class X : { };", "x.mof, line 1: expected the name of a base class"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         EtwError err = {0};

@@ -244,7 +244,7 @@ static void tmf_3_2_errors(void)
     static const struct {
         const char *text, *message;
     } cases[] = {{"", "x.tmf has no trace message formats: expected lines \"#typev ...\""},
-            {"#typev a 1 \"x\"\n", "x.tmf, line 1: a message before the first message GUID"},
+            {"#typev a 1 \"x\"\n", "x.tmf, line 1: a message precedes the first message GUID"},
             {GUID1 " C\n#typev a 1x \"x\"\n",
                     "x.tmf, line 2: expected: #typev NAME NUMBER \"TEMPLATE\""},
             {GUID1 " C\n#typev a 65536 \"x\"\n",
@@ -252,7 +252,7 @@ static void tmf_3_2_errors(void)
             {GUID1 " C\n#typev a 1 \"x\"\n{\nv, ItemLong\n}\n",
                     "x.tmf, line 4: expected: EXPRESSION, ItemTYPE -- NUMBER"},
             {GUID1 " C\n#typev a 1 \"x\"\n{\nv, ItemLong -- 10\n",
-                    "x.tmf, line 4: the file ends inside of a list of arguments"},
+                    "x.tmf, line 4: a list of arguments is not closed"},
             {"#enumv X\n", "x.tmf, line 1: expected: #enumv NAME { ENTRIES }"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         EtwError err = {0};

@@ -506,7 +506,7 @@ static void allWorksLocked(void)
 static void callsWork(void)
 {
     stacks_of_calls();
-    refuses("tcpip", ETW_E_ACCESS, "perf_event_paranoid is 1, which allows system calls alone",
+    refuses("tcpip", ETW_E_ACCESS, "perf_event_paranoid is 1, which allows only system calls",
             "setcap cap_perfmon+ep", "remount");
     refuses("contextswitch", ETW_E_ACCESS, "run as root", "kernel.perf_event_paranoid=-1", NULL);
 }

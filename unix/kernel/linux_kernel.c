@@ -194,7 +194,7 @@ static EtwStatus addPoint(
     p = pointOf(k, format);
     if (p->def == NULL && !takeFields(p, def, &missing)) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "TRACEPOINT", group,
-                "kernel group \"%s\" needs field %s of tracepoint %s:%s, which this kernel's does "
+                "kernel group \"%s\" needs field %s of tracepoint %s:%s, which this kernel does "
                 "not have",
                 group, missing, def->system, def->name);
     }
@@ -261,9 +261,8 @@ static EtwStatus unknownGroup(const char *name, EtwError *err)
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", kernelGroups[i].name);
     }
     return EtwFail(err, ETW_E_LOOKUP, "GROUP", name,
-            "no kernel group \"%s\": this system has %s, and any tracepoint as "
-            "linux:SYSTEM:EVENT",
-            name, list);
+            "there is no kernel group \"%s\": must be %s, or a tracepoint linux:SYSTEM:EVENT", name,
+            list);
 }
 
 static int groupOf(const char *name)
@@ -370,7 +369,7 @@ static EtwStatus findRaw(
     char system[80], event[120], extra;
     if (sscanf(name, "linux:%79[A-Za-z0-9_.-]:%119[A-Za-z0-9_.-]%c", system, event, &extra) != 2) {
         return EtwFail(err, ETW_E_ARG, "TRACEPOINT", name,
-                "\"%s\" is no tracepoint: expected linux:SYSTEM:EVENT, as in "
+                "bad tracepoint \"%s\": expected linux:SYSTEM:EVENT, for example "
                 "linux:sched:sched_switch",
                 name);
     }
@@ -469,8 +468,8 @@ static EtwStatus tracePid(EtwKernel *k, uint32_t pid, EtwError *err)
     if (status == ETW_OK && KernelTasksOfProcess(&k->tasks, pid, NULL, NULL) == 0) {
         status = OsFileLimitHint(errno) != NULL
                          ? EtwFailOs(err, ETW_E_LIMIT, errno, "FILES", "",
-                                   "the threads of process %u cannot be listed", pid)
-                         : EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "no process %u", pid);
+                                   "cannot list the threads of process %u", pid)
+                         : EtwFail(err, ETW_E_LOOKUP, "PROCESS", "", "there is no process %u", pid);
     }
     return status;
 }

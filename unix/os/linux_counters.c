@@ -64,20 +64,19 @@ static EtwStatus refused(const char *name, uint32_t type, int osError, EtwError 
     case EOPNOTSUPP:
     case EINVAL:
         return EtwFailOs(errPtr, ETW_E_UNSUPPORTED, osError, "COUNTER", name,
-                "this machine does not count %s: its processor has no counter for it, or a virtual "
-                "machine is not given any (\"perf list hw\" shows those there are); the kernel's "
-                "own "
-                "counters (page-faults, context-switches, ...) are there everywhere",
+                "this machine has no counter %s: its processor lacks it, or a virtual machine has "
+                "no access to it (\"perf list hw\" lists the counters); the counters of the kernel "
+                "(page-faults, context-switches, ...) are always available",
                 name);
     case ENOSYS:
         return EtwFailOs(errPtr, ETW_E_UNSUPPORTED, osError, "PERF", name,
-                "this kernel has no perf events, and so no counters");
+                "this kernel has no perf events, which counters require");
     case EACCES:
     case EPERM:
         return EtwFailOs(errPtr, ETW_E_ACCESS, osError, "PERF", name,
-                "counter %s is refused: run as root, or let root give the program the right with "
-                "\"setcap cap_perfmon+ep PROGRAM\", or everybody with \"sysctl "
-                "kernel.perf_event_paranoid=%d\"; in a container a rule of its own may forbid it",
+                "the kernel refused counter %s: run as root, or as root give the right to the "
+                "program with \"setcap cap_perfmon+ep PROGRAM\", or to all users with \"sysctl "
+                "kernel.perf_event_paranoid=%d\"; in a container, a rule may forbid it",
                 name, type == PERF_TYPE_SOFTWARE ? 1 : 2);
     default:
         return EtwFailOs(

@@ -31,16 +31,18 @@ static EtwStatus checkDir(const char *path, EtwError *err)
     struct stat st;
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
         return EtwFailOs(err, ETW_E_IO, errno, "RUNTIME", path,
-                "cannot make the runtime directory \"%s\" (set ETW_RUNTIME_DIR to another place)",
+                "cannot make the runtime directory \"%s\": set ETW_RUNTIME_DIR to another "
+                "directory",
                 path);
     }
     if (lstat(path, &st) != 0) {
-        return EtwFailOs(err, ETW_E_IO, errno, "RUNTIME", path, "cannot look at \"%s\"", path);
+        return EtwFailOs(err, ETW_E_IO, errno, "RUNTIME", path,
+                "cannot read the attributes of \"%s\"", path);
     }
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
         return EtwFail(err, ETW_E_ACCESS, "RUNTIME", path,
-                "\"%s\" is not a directory of this user alone (mode 0700): remove it, or set "
-                "ETW_RUNTIME_DIR",
+                "\"%s\" is not a directory that only this user can access (mode 0700): remove it, "
+                "or set ETW_RUNTIME_DIR to another directory",
                 path);
     }
     return ETW_OK;
@@ -66,12 +68,13 @@ EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *err)
 static EtwStatus checkOurs(int fd, const char *path, struct stat *st, EtwError *err)
 {
     if (fstat(fd, st) != 0) {
-        return EtwFailOs(err, ETW_E_IO, errno, "STAT", path, "cannot look at \"%s\"", path);
+        return EtwFailOs(
+                err, ETW_E_IO, errno, "STAT", path, "cannot read the attributes of \"%s\"", path);
     }
     if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || (st->st_mode & 077) != 0) {
         return EtwFail(err, ETW_E_ACCESS, "FOREIGN", path,
-                "\"%s\" is not a plain file of this user alone: somebody else put it there; remove "
-                "it",
+                "\"%s\" is not a regular file that only this user can access: another user or "
+                "program has made it; remove it",
                 path);
     }
     return ETW_OK;
@@ -103,8 +106,8 @@ static EtwStatus setSize(int fd, const char *path, size_t size, EtwError *err)
         return noRoom(path, size, EFBIG, err);
     }
     if (ftruncate(fd, (off_t)size) != 0) {
-        return EtwFailOs(
-                err, ETW_E_IO, errno, "MAP", path, "cannot size \"%s\" to %zu bytes", path, size);
+        return EtwFailOs(err, ETW_E_IO, errno, "MAP", path,
+                "cannot set the size of \"%s\" to %zu bytes", path, size);
     }
     int osError = madvise(NULL, 0, POPULATE_WRITE) == 0 ? 0 : posix_fallocate(fd, 0, (off_t)size);
     return osError == 0 ? ETW_OK : noRoom(path, size, osError, err);
@@ -221,7 +224,7 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         int e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
         close(fd);
-        return EtwFailOs(err, ETW_E_IO, e, "OPEN", path, "\"%s\" is not a plain file", path);
+        return EtwFailOs(err, ETW_E_IO, e, "OPEN", path, "\"%s\" is not a regular file", path);
     }
     if (st.st_size > 0) {
         bool copy = mayFault(fd, st.st_size);
@@ -312,8 +315,8 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | how, 0600);
     if (fd < 0 && errno == ELOOP) {
         return EtwFailOs(err, ETW_E_ACCESS, errno, "SYMLINK", path,
-                "cannot write \"%s\": a symbolic link in a directory that another user can write; "
-                "give the path of the file itself",
+                "cannot write \"%s\": it is a symbolic link in a directory that another user can "
+                "write; give the path of the file itself",
                 path);
     }
     if (fd < 0) {
@@ -321,7 +324,8 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return EtwFail(err, ETW_E_IO, "OPEN", path, "cannot write \"%s\": not a plain file", path);
+        return EtwFail(
+                err, ETW_E_IO, "OPEN", path, "cannot write \"%s\": it is not a regular file", path);
     }
     *filePtr = EtwAlloc(sizeof **filePtr);
     (*filePtr)->fd = fd;
@@ -409,7 +413,7 @@ EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
     }
     if (fd < 0) {
         return EtwFailOs(err, ETW_E_IO, errno, "OPEN", path,
-                "cannot make a temporary file in \"%.*s\" (set TMPDIR to another place)",
+                "cannot make a temporary file in \"%.*s\": set TMPDIR to another directory",
                 (int)(strlen(path) - strlen("/etw-XXXXXX")), path);
     }
     unlink(path);

@@ -31,7 +31,7 @@ EtwStatus OsCountersOpen(OsCounters **countersPtr, const int *indices, int count
     (void)count; /* there is only one counter */
     if (!readCycles(&now)) {
         return EtwFailOs(errPtr, ETW_E_UNSUPPORTED, (int)GetLastError(), "COUNTER", "cycles",
-                "this machine does not count the cycles of threads");
+                "this machine has no counter for the cycles of threads");
     }
     *countersPtr = EtwAlloc(sizeof **countersPtr);
     (*countersPtr)->last = now;

@@ -242,8 +242,8 @@ static EtwStatus checkPlainAndOurs(HANDLE file, const char *path, EtwError *err)
 {
     if (!isPlain(file) || checkOurs(file) != 0) {
         return EtwFail(err, ETW_E_ACCESS, "FOREIGN", path,
-                "\"%s\" is not a plain file of this user alone: somebody else put it there; remove "
-                "it",
+                "\"%s\" is not a regular file that only this user can access: another user or "
+                "program has made it; remove it",
                 path);
     }
     return ETW_OK;
@@ -292,21 +292,23 @@ static EtwStatus checkDir(const char *path, EtwError *err)
     EtwFree(wide);
     if (!made && e != ERROR_ALREADY_EXISTS) {
         return EtwFailOs(err, ETW_E_IO, (int)e, "RUNTIME", path,
-                "cannot make the runtime directory \"%s\" (set ETW_RUNTIME_DIR to another place)",
+                "cannot make the runtime directory \"%s\": set ETW_RUNTIME_DIR to another "
+                "directory",
                 path);
     }
     dir = openFile(path, READ_CONTROL | FILE_READ_ATTRIBUTES, OPEN_EXISTING,
             FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
     if (dir == INVALID_HANDLE_VALUE) {
-        return EtwFailOs(
-                err, ETW_E_IO, (int)GetLastError(), "RUNTIME", path, "cannot look at \"%s\"", path);
+        return EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "RUNTIME", path,
+                "cannot read the attributes of \"%s\"", path);
     }
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle(dir, &info) ||
             !(info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) ||
             (info.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) || checkOurs(dir) != 0) {
         status = EtwFail(err, ETW_E_ACCESS, "RUNTIME", path,
-                "\"%s\" is not a directory of this user alone: remove it, or set ETW_RUNTIME_DIR",
+                "\"%s\" is not a directory that only this user can access: remove it, or set "
+                "ETW_RUNTIME_DIR to another directory",
                 path);
     }
     CloseHandle(dir);
@@ -347,7 +349,7 @@ EtwStatus OsRuntimeDir(char *path, size_t size, EtwError *err)
         EtwFree(utf8);
     } else {
         status = EtwFail(err, ETW_E_IO, "RUNTIME", "",
-                "no LOCALAPPDATA to keep the sessions in: set ETW_RUNTIME_DIR");
+                "the environment has no LOCALAPPDATA, the folder of sessions: set ETW_RUNTIME_DIR");
         EtwFree(own);
         EtwFree(local);
         return status;
@@ -421,7 +423,7 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
     status = checkPlainAndOurs(file, path, err);
     if (status == ETW_OK && create && !setSize(file, size)) {
         status = EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "MAP", path,
-                "cannot size \"%s\" to %zu bytes", path, size);
+                "cannot set the size of \"%s\" to %zu bytes", path, size);
     }
     if (status == ETW_OK && !create) {
         size = GetFileSizeEx(file, &have) ? (size_t)have.QuadPart : 0;
@@ -467,7 +469,7 @@ EtwStatus OsMapFile(OsMap *map, const char *path, EtwError *err)
     if (GetFileType(file) != FILE_TYPE_DISK || !GetFileInformationByHandle(file, &info) ||
             (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) || !GetFileSizeEx(file, &size)) {
         status = EtwFailOs(
-                err, ETW_E_IO, ERROR_DIRECTORY, "OPEN", path, "\"%s\" is not a plain file", path);
+                err, ETW_E_IO, ERROR_DIRECTORY, "OPEN", path, "\"%s\" is not a regular file", path);
     } else if (size.QuadPart > 0 && mapView(map, file, false, (size_t)size.QuadPart) != ETW_OK) {
         status = EtwFailOs(
                 err, ETW_E_MEMORY, (int)GetLastError(), "MAP", path, "cannot map \"%s\"", path);
@@ -538,7 +540,8 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     }
     if (!isPlain(file)) {
         CloseHandle(file);
-        return EtwFail(err, ETW_E_IO, "OPEN", path, "cannot write \"%s\": not a plain file", path);
+        return EtwFail(
+                err, ETW_E_IO, "OPEN", path, "cannot write \"%s\": it is not a regular file", path);
     }
     *filePtr = EtwAlloc(sizeof **filePtr);
     (*filePtr)->handle = file;
@@ -546,7 +549,7 @@ EtwStatus OsFileCreate(OsFile **filePtr, const char *path, bool keepContent, Etw
     if (!keepContent && OsFileTruncate(*filePtr, 0, &e) != ETW_OK) {
         OsFileClose(*filePtr);
         *filePtr = NULL;
-        return EtwFailOs(err, ETW_E_IO, e, "OPEN", path, "cannot empty \"%s\"", path);
+        return EtwFailOs(err, ETW_E_IO, e, "OPEN", path, "cannot truncate \"%s\"", path);
     }
     return ETW_OK;
 }
@@ -646,7 +649,7 @@ EtwStatus OsFileTemp(OsFile **filePtr, EtwError *err)
     }
     if (file == INVALID_HANDLE_VALUE) {
         return EtwFailOs(err, ETW_E_IO, (int)GetLastError(), "OPEN", "",
-                "cannot make a temporary file (set TMP to another place)");
+                "cannot make a temporary file: set TMP to another directory");
     }
     *filePtr = EtwAlloc(sizeof **filePtr);
     (*filePtr)->handle = file;

@@ -91,8 +91,8 @@ EtwStatus OsDetach(const char *argument, uint32_t *pidPtr, EtwError *err)
     if (!ownLibrary(library, 1024)) {
         EtwFree(wide);
         return EtwFail(err, ETW_E_UNSUPPORTED, "DETACHED", "",
-                "a program with the engine linked in cannot start a logger process here: start the "
-                "session from Tcl, or keep this process");
+                "a program that is linked with the engine cannot start a logger process on "
+                "Windows: start the session from Tcl, or without -detached");
     }
     GetSystemDirectoryW(system, MAX_PATH);
     _snwprintf(line, 3000,

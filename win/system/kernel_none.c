@@ -13,8 +13,8 @@ EtwStatus EtwKernelOpen(EtwKernel **kernelPtr, const char *sessionName,
     (void)sessionName;
     return EtwFail(errPtr, ETW_E_UNSUPPORTED, "KERNEL",
             enable->groupCount > 0 ? enable->groups[0] : "",
-            "the embedded engine has no kernel events on Windows: it traces scripts, providers and "
-            "C programs here; start the session with \"-engine system -kernellogger 1\"");
+            "the embedded engine has no kernel events on Windows: start the session with \"-engine "
+            "system -kernellogger 1\"");
 }
 
 void EtwKernelDrain(EtwKernel *kernel, uint64_t until, EtwKernelEmit *emit, void *ctx)

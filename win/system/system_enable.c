@@ -132,7 +132,8 @@ static EtwStatus fillScope(Filters *f, const char *session, const EtwEnable *req
         return !pids && request->executables == NULL
                        ? ETW_OK
                        : EtwFail(err, ETW_E_ARG, "FILTER", session,
-                                 "session \"%s\" was started with the processes that it is in",
+                                 "session \"%s\" is private: its processes were selected when it "
+                                 "was started",
                                  session);
     }
     if (pids) {
@@ -160,7 +161,7 @@ static EtwStatus fillFilters(
 {
     if (request->scoped) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", session,
-                "session \"%s\" is of the engine \"system\", which has no \"-pids scope\"",
+                "session \"%s\" uses the engine \"system\", which does not have \"-pids scope\"",
                 session);
     }
     if (request->pidCount > SYSTEM_MAX_PIDS || request->idCount > SYSTEM_MAX_EVENT_IDS ||
@@ -282,7 +283,7 @@ EtwStatus SystemMark(const char *name, const char *text, EtwError *err)
     if (s.p.LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE &&
             !(s.p.LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC)) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "PRIVATE", name,
-                "session \"%s\" is in other processes and takes its provider's events alone", name);
+                "session \"%s\" is private: it takes events of its own provider only", name);
     }
     EtwGuidFromName("Etw-Session", &own);
     ULONG code = enableTrace(handle, &own, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0xFF, NULL, NULL);
@@ -367,8 +368,8 @@ static EtwStatus unknownGroup(const char *name, EtwError *err)
         EtwTextPrintf(&list, "%s%s", i > 0 ? " " : "", groups[i].name);
     }
     EtwTextChar(&list, '\0');
-    EtwFail(err, ETW_E_LOOKUP, "GROUP", name, "no kernel group \"%s\" on Windows: there are %s",
-            name, list.data);
+    EtwFail(err, ETW_E_LOOKUP, "GROUP", name,
+            "there is no kernel group \"%s\" on Windows: must be %s", name, list.data);
     EtwTextFree(&list);
     return ETW_E_LOOKUP;
 }
@@ -518,8 +519,8 @@ EtwStatus SystemEnableKernel(const char *name, const EtwKernelEnable *request, E
     }
     if (request->pidCount > 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "PIDS", name,
-                "Windows' kernel events come of all processes: filter them where they are read "
-                "(-where)");
+                "Windows records kernel events of all processes: omit \"-pids\", and select "
+                "processes when the events are read (\"-pid\")");
     }
     EtwStatus status = kernelSession(name, &handle, &s, err);
     if (status != ETW_OK) {

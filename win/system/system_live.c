@@ -345,7 +345,7 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
     }
     if (!(s.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE)) {
         return EtwFail(err, ETW_E_STATE, "REALTIME", name,
-                "session \"%s\" is not for live consumers: start it with -realtime 1", name);
+                "session \"%s\" cannot be read while it runs: start it with -realtime 1", name);
     }
     SystemLive *l = EtwAlloc(sizeof *l);
     l->pub.ops = &liveOps;
@@ -360,7 +360,7 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
     log.Context = l;
     l->trace = OpenTraceW(&log);
     if (isInvalid(l->trace)) {
-        status = SystemFail(err, GetLastError(), "listen to session", name);
+        status = SystemFail(err, GetLastError(), "read session", name);
     } else {
         l->refs = 2;
         status = OsThreadStart(&l->thread, "etw-live", work, l);
@@ -369,7 +369,8 @@ EtwStatus SystemLiveOpen(const char *name, EtwLive **livePtr, EtwError *err)
         } else {
             l->refs = 1;
             CloseTrace(l->trace);
-            EtwFail(err, status, "THREAD", name, "no thread for a live consumer of \"%s\"", name);
+            EtwFail(err, status, "THREAD", name,
+                    "cannot start a thread for a live consumer of \"%s\"", name);
         }
     }
     if (status != ETW_OK) {

@@ -67,7 +67,7 @@ EtwStatus SystemFail(EtwError *err, ULONG code, const char *doing, const char *s
 EtwStatus SystemUnsupported(EtwError *err, const char *what, const char *since)
 {
     return EtwFail(err, ETW_E_UNSUPPORTED, "WINDOWS", what,
-            "this Windows has no %s: it came with %s", what, since);
+            "this version of Windows has no %s: it requires %s", what, since);
 }
 
 bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
@@ -179,7 +179,7 @@ EtwStatus SystemHandle(const char *name, TRACEHANDLE *handlePtr, SystemPropertie
     SystemPropertiesInit(s);
     ULONG code = SystemControl(name, s, EVENT_TRACE_CONTROL_QUERY);
     if (code != ERROR_SUCCESS) {
-        return SystemFail(err, code, "reach session", name);
+        return SystemFail(err, code, "query session", name);
     }
     SystemOwn own = SystemOwnFind(name);
     *handlePtr = own.handle != 0 ? own.handle : s->p.Wnode.HistoricalContext;
@@ -266,7 +266,7 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
 {
     const char *wrong = NULL;
     if (c->mode == ETW_FILE_CIRCULAR && c->maxMB == 0) {
-        wrong = "a circular file needs -maxsize MB";
+        wrong = "-mode circular needs -maxsize MB";
     } else if (c->mode == ETW_FILE_NEWFILE &&
                (c->file == NULL || c->maxMB == 0 || strstr(c->file, "%d") == NULL)) {
         wrong = "mode newfile needs -maxsize MB, and %d in the file's name where its number goes";
@@ -486,8 +486,8 @@ static EtwStatus systemSnapshot(
     ULONG code = SystemControl(name, &s, EVENT_TRACE_CONTROL_QUERY);
     if (code == ERROR_SUCCESS && !(s.p.LogFileMode & EVENT_TRACE_BUFFERING_MODE)) {
         return EtwFail(err, ETW_E_STATE, "MODE", name,
-                "session \"%s\" writes to a file already: snapshots are for sessions of mode "
-                "memory",
+                "session \"%s\" writes to a file: \"etw snapshot\" requires a session of -mode "
+                "memory; \"etw flush\" completes the file",
                 name);
     }
     SystemPropertiesInit(&s);

@@ -66,7 +66,7 @@ EtwStatus EtwRegister(const char *name, const Etw_Guid *guid, Etw_Provider **out
     *out = NULL;
     if (name == NULL || *name == '\0' || strlen(name) >= sizeof provider->name) {
         return EtwFail(err, ETW_E_ARG, "NAME", name ? name : "",
-                "a provider's name has 1 to %d bytes", (int)sizeof provider->name - 1);
+                "bad provider name: it must have 1 to %d bytes", (int)sizeof provider->name - 1);
     }
     if (RegOpen(err) == NULL || RegLock(err) != ETW_OK) {
         return err->status;
@@ -83,7 +83,9 @@ EtwStatus EtwRegister(const char *name, const Etw_Guid *guid, Etw_Provider **out
     RegUnlock();
     if (provider == NULL) {
         return EtwFail(err, ETW_E_LIMIT, "PROVIDERS", name,
-                "no room for provider \"%s\": the registry of this user is full", name);
+                "cannot register provider \"%s\": the registry of this user is full; end processes "
+                "that have registered providers",
+                name);
     }
     if (registrations == 1) {
         EtwNativeRegister(provider);

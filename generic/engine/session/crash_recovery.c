@@ -228,7 +228,9 @@ static EtwStatus openFile(Recovery *r, int index, const char *path, EtwError *er
     config.flushCtx = r;
     if (!OsFileExists(path)) {
         return EtwFail(err, ETW_E_LOOKUP, "FILE", path,
-                "the file \"%s\" of session \"%s\", which was killed, is gone", path, name);
+                "cannot complete the file \"%s\" of the killed session \"%s\": the file was "
+                "removed",
+                path, name);
     }
     return EtlWriterOpen(&r->writer, &config, err);
 }
@@ -404,8 +406,8 @@ static EtwStatus isBeingRecovered(const RegSession *s, EtwError *err)
     uint32_t recoverer = atomic_load(&s->recoverer) % REG_PROCESSES;
     return EtwFail(err, ETW_E_STATE, "RECOVERING", s->name,
             "the logger of session \"%.255s\" was killed, and process %u is writing its last "
-            "events to its file: try "
-            "again when that process has done it, or end the process and run \"etw recover\"",
+            "events to its file: try again when it has finished, or end that process and run \"etw "
+            "recover\"",
             s->name, RegGet()->processes[recoverer].pid);
 }
 

@@ -85,7 +85,8 @@ void DetachedRun(const char *path)
         status = SessionStartLocal(&config, &err);
     } else {
         status = EtwFail(&err, ETW_E_STATE, "LOGGER", "",
-                "the logger program is of another version of etw than this program");
+                "the logger program has another version of etw than this program: install both "
+                "from the same release");
     }
     l->status = status;
     l->error = err;
@@ -153,7 +154,7 @@ static EtwStatus waitForStart(Launch *l, uint32_t pid, EtwError *err)
         OsSleepNs(1000000);
     }
     return EtwFail(err, ETW_E_STATE, "LOGGER", l->name,
-            "the logger process %u of session \"%s\" did not come up", pid, l->name);
+            "the logger process %u of session \"%s\" did not start in time", pid, l->name);
 }
 
 EtwStatus DetachStart(const EtwSessionConfig *config, EtwError *err)

@@ -44,8 +44,8 @@ static int entryFor(const RegProvider *p, uint64_t instance)
 
 static EtwStatus stopping(const char *name, EtwError *err)
 {
-    return EtwFail(
-            err, ETW_E_STATE, "STOPPING", name, "session \"%s\" is being stopped just now", name);
+    return EtwFail(err, ETW_E_STATE, "STOPPING", name,
+            "session \"%s\" is being stopped: try again when it has stopped", name);
 }
 
 static EtwStatus enableLocked(
@@ -66,9 +66,10 @@ static EtwStatus enableLocked(
     i = p ? entryFor(p, instance) : -1;
     if (i < 0) {
         return EtwFail(err, ETW_E_LIMIT, p ? "ENABLES" : "PROVIDERS", request->providerName,
-                p ? "%d sessions listen to this provider already, the most there can be: disable "
-                    "it in one of them"
-                  : "%d providers are known already, the most there can be",
+                p ? "%d sessions have enabled this provider, which is the maximum: disable it in "
+                    "one of them"
+                  : "%d providers are registered, which is the maximum: end processes that have "
+                    "registered providers",
                 p ? (int)ETW_MAX_ENABLES : (int)REG_PROVIDERS);
     }
     atomic_fetch_and(&p->active,
@@ -91,13 +92,15 @@ EtwStatus EmbeddedEnable(const char *name, const EtwEnable *request, EtwError *e
     EtwStatus status;
     if (request->properties != 0 || request->executables != NULL || request->payloadCount != 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", name,
-                "session \"%s\" is of the embedded engine, which has no -executables, "
-                "-payload, -properties and -stacks for providers",
+                "session \"%s\" uses the engine \"embedded\", which does not have -executables, "
+                "-payload, -properties and -stacks for providers: start it with -engine system, or "
+                "omit these options",
                 name);
     }
     if (request->pidCount > 8 || request->idCount > 64) {
         return EtwFail(err, ETW_E_LIMIT, request->pidCount > 8 ? "PIDS" : "EVENTS", name,
-                "too many %s: at most %d", request->pidCount > 8 ? "process ids" : "event ids",
+                "too many %s: at most %d are accepted",
+                request->pidCount > 8 ? "process ids" : "event ids",
                 request->pidCount > 8 ? 8 : 64);
     }
     if (RegOpen(err) == NULL) {
@@ -133,7 +136,7 @@ EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
         i = p ? entryFor(p, atomic_load(&RegGet()->sessions[session].instance)) : -1;
         if (i < 0 || !(atomic_load(&p->active) >> i & 1)) {
             status = EtwFail(err, ETW_E_LOOKUP, "ENABLE", name,
-                    "session \"%s\" does not listen to this provider", name);
+                    "session \"%s\" has not enabled this provider", name);
         } else {
             atomic_fetch_and(&p->active, ~(1u << i));
             RegRefreshProvider(p);
@@ -301,7 +304,8 @@ EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)
     if (index < 0) {
         status = ETW_E_LOOKUP;
     } else if (ring == NULL) {
-        status = EtwFail(err, ETW_E_STATE, "STOPPING", name, "session \"%s\" has just gone", name);
+        status = EtwFail(
+                err, ETW_E_STATE, "STOPPING", name, "session \"%s\" stopped during the call", name);
     } else if (RegGet()->sessions[index].stopping) {
         status = stopping(name, err);
     } else {

@@ -229,7 +229,7 @@ EtwStatus EmbeddedLiveOpen(const char *session, EtwLive **livePtr, EtwError *err
     }
     if (!info.realtime) {
         return EtwFail(err, ETW_E_STATE, "REALTIME", session,
-                "session \"%s\" is not for live consumers: start it with -realtime 1", session);
+                "session \"%s\" cannot be read while it runs: start it with -realtime 1", session);
     }
     l = EtwAlloc(sizeof *l);
     l->pub.ops = &liveOps;

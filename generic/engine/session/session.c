@@ -38,8 +38,8 @@ static EtwStatus checkName(const char *name, EtwError *err)
     }
     if (length == 0 || length > 255 || strchr(name, ':') != NULL) {
         return EtwFail(err, ETW_E_ARG, "NAME", name,
-                "bad session name \"%s\": give 1 to 255 bytes without control characters and "
-                "colons",
+                "bad session name \"%s\": it must have 1 to 255 bytes, without control characters "
+                "and colons",
                 name);
     }
     return ETW_OK;
@@ -68,8 +68,8 @@ static EtwStatus nameTaken(const RegSession *s, EtwError *err)
     char when[64];
     OsLocalTimeText(when, sizeof when, s->startWall);
     return EtwFail(err, ETW_E_STATE, "EXISTS", s->name,
-            "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\", "
-            "or take another name",
+            "session \"%s\" exists: process %u started it at %s; stop it with \"etw stop %s\", or "
+            "use another name",
             s->name, s->ownerPid, when, s->name);
 }
 
@@ -96,7 +96,7 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
     }
     if (s->stopping) {
         return EtwFail(err, ETW_E_STATE, "STOPPING", name,
-                "session \"%s\" is being stopped just now", name);
+                "session \"%s\" is being stopped: try again when it has stopped", name);
     }
     *sessionPtr = s;
     return ETW_OK;
@@ -140,30 +140,30 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
     }
     if (c->inProcess != NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
-                "-inprocess is for the engine \"system\": the embedded one needs no privilege "
-                "anyway");
+                "-inprocess requires -engine system: the embedded engine needs no privilege, omit "
+                "the option");
     }
     if (c->clock != 0 || c->logMode != 0 || c->guid != NULL || c->kernelFlags != 0) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
-                "-clock, -logmode, -guid and -kernelflags are for the engine \"system\"");
+                "-clock, -logmode, -guid and -kernelflags require -engine system");
     }
     if (c->privateOf != NULL || c->pidCount != 0 || c->executables != NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", c->name,
-                "-private, -pids and -executables are for the engine \"system\": here say -pids "
-                "to \"etw enable\"");
+                "-private, -pids and -executables require -engine system: with the embedded "
+                "engine, use -pids of \"etw enable\"");
     }
     if (c->mode == ETW_FILE_MEMORY ? c->file != NULL : c->file == NULL && !c->realtime) {
         return EtwFail(err, ETW_E_ARG, "FILE", c->name,
-                c->file ? "a session of mode memory has no -file: take -file away, and use \"etw "
-                          "snapshot\" to save it"
-                        : "session \"%s\" has nowhere to put events: give -file F, -realtime 1, or "
-                          "-mode memory",
+                c->file ? "-file and -mode memory exclude each other: omit -file, and write the "
+                          "events with \"etw snapshot\""
+                        : "session \"%s\" has no destination for events: give -file FILE, "
+                          "-realtime 1, or -mode memory",
                 c->name);
     }
     if (c->mode == ETW_FILE_MEMORY && c->lossless) {
         return EtwFail(err, ETW_E_ARG, "LOSSLESS", c->name,
-                "a session of mode memory overwrites its oldest events, so that no writer waits: "
-                "take -lossless away");
+                "-lossless and -mode memory exclude each other: a session in memory overwrites its "
+                "oldest events, so that no writer waits");
     }
     if (c->mode == ETW_FILE_CIRCULAR && c->compress == ETW_COMPRESS_ON) {
         return EtwFail(err, ETW_E_ARG, "COMPRESS", c->name,
@@ -172,21 +172,23 @@ static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
     }
     if (c->bufferKB != 0 && (c->bufferKB < 4 || c->bufferKB > 1024)) {
         return EtwFail(err, ETW_E_ARG, "BUFFERSIZE", c->name,
-                "bad buffer size %u KB: must be 4 to 1024", c->bufferKB);
+                "buffer size %u KB is out of range: must be 4 to 1024", c->bufferKB);
     }
     if (c->maxBuffers > MAX_BUFFERS || (c->maxBuffers != 0 && c->maxBuffers < 2) ||
             (c->maxBuffers != 0 && c->minBuffers > c->maxBuffers)) {
         return EtwFail(err, ETW_E_ARG, "BUFFERS", c->name,
-                "bad number of buffers %u,%u: MIN at most MAX, MAX 2 to %d", c->minBuffers,
-                c->maxBuffers, MAX_BUFFERS);
+                "bad numbers of buffers %u,%u: the minimum must not exceed the maximum, and the "
+                "maximum must be 2 to %d",
+                c->minBuffers, c->maxBuffers, MAX_BUFFERS);
     }
     if (c->mode == ETW_FILE_CIRCULAR && c->maxMB == 0) {
-        return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name, "a circular file needs -maxsize MB");
+        return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name, "-mode circular needs -maxsize MB");
     }
     if (c->mode == ETW_FILE_NEWFILE &&
             (c->file == NULL || c->maxMB == 0 || strstr(c->file, "%d") == NULL)) {
         return EtwFail(err, ETW_E_ARG, "MAXSIZE", c->name,
-                "mode newfile needs -maxsize MB, and %%d in the file's name where its number goes");
+                "-mode newfile needs -maxsize MB, and %%d in the name of the file, which is "
+                "replaced by a number");
     }
     return ETW_OK;
 }
@@ -201,8 +203,8 @@ uint32_t SessionFileMode(EtwFileMode mode, bool realtime)
 static EtwStatus directoryGone(const char *name, const char *path, EtwError *err)
 {
     return EtwFail(err, ETW_E_STATE, "RUNTIME", name,
-            "the runtime directory of \"%s\" was removed while this process uses it: its sessions "
-            "go on and can be stopped, new ones and other processes' are for those that start now",
+            "the runtime directory of \"%s\" was removed while this process used it: its running "
+            "sessions can only be stopped; start the process again to start sessions",
             path);
 }
 
@@ -543,8 +545,8 @@ static EtwStatus embeddedStop(const char *name, EtwSessionInfo *info, EtwError *
     status = stopOwned(s, info);
     if (status != ETW_OK) {
         status = EtwFail(err, status, "WRITE", name,
-                "session \"%s\" is stopped, but not everything could be written to its file: see "
-                "lost",
+                "session \"%s\" is stopped, but some events could not be written to its file: its "
+                "key \"lost\" has their number",
                 name);
     }
     return status;
@@ -708,12 +710,13 @@ EtwStatus SessionUpdate(EtwSession *s, const EtwSessionConfig *changes, EtwError
     EtwStatus status = ETW_OK;
     if (changes->file != NULL && h->overwrite) {
         return EtwFail(err, ETW_E_ARG, "FILE", s->name,
-                "session \"%s\" is in memory: use \"etw snapshot\"", s->name);
+                "session \"%s\" keeps its events in memory: write them with \"etw snapshot\"",
+                s->name);
     }
     if (changes->realtimeChange && !changes->realtime && h->mode != ETW_FILE_MEMORY &&
             h->file[0] == '\0') {
         return EtwFail(err, ETW_E_ARG, "FILE", s->name,
-                "session \"%s\" has no file: without live consumers it would keep no events",
+                "session \"%s\" has no file: -realtime 0 would leave no destination for events",
                 s->name);
     }
     if (changes->realtimeChange) {
@@ -743,8 +746,8 @@ EtwStatus SessionSnapshot(EtwSession *s, const char *path, EtwError *err)
 {
     if (!s->ring->header->overwrite) {
         return EtwFail(err, ETW_E_STATE, "MODE", s->name,
-                "session \"%s\" writes to a file already: snapshots are for sessions of mode "
-                "memory",
+                "session \"%s\" writes to a file: \"etw snapshot\" requires a session of -mode "
+                "memory; \"etw flush\" completes the file",
                 s->name);
     }
     LoggerDrain(s);

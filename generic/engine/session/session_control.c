@@ -41,7 +41,7 @@ static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
         owner->key = session->owner;
         if (session->stopping) {
             status = EtwFail(err, ETW_E_STATE, "STOPPING", name,
-                    "session \"%s\" is being stopped just now", name);
+                    "session \"%s\" is being stopped: try again when it has stopped", name);
         }
     }
     RegUnlock();
@@ -63,9 +63,10 @@ static EtwStatus answerFailed(const char *name, const Owner *owner, EtwError *er
 {
     bool lives = RegProcessLives(owner->key);
     return EtwFail(err, ETW_E_STATE, lives ? "BUSY" : "DIED", name,
-            lives ? "process %u, which owns session \"%s\", does not answer: is it stopped?"
-                  : "process %u, which owned session \"%s\", has died: \"etw recover\" completes "
-                    "its file",
+            lives ? "process %u, which owns session \"%s\", does not respond: it may be stopped "
+                    "(continue it with \"kill -CONT\") or blocked"
+                  : "process %u, which owned session \"%s\", was killed: complete the file with "
+                    "\"etw recover\"",
             owner->pid, name);
 }
 
@@ -91,14 +92,16 @@ static EtwStatus fillGroups(RingRequest *q, const EtwKernelEnable *k, EtwError *
     for (int i = 0; i < k->groupCount; i++) {
         size_t n = strlen(k->groups[i]) + 1;
         if (n > sizeof q->text - used || k->groupCount > GROUPS) {
-            return EtwFail(err, ETW_E_LIMIT, "GROUPS", "", "too many groups in one call");
+            return EtwFail(err, ETW_E_LIMIT, "GROUPS", "",
+                    "too many kernel groups in one call: enable them in several calls");
         }
         memcpy(q->text + used, k->groups[i], n);
         used += n;
     }
     if (q->pidCount > REQUEST_PIDS) {
         return EtwFail(err, ETW_E_LIMIT, "PIDS", "",
-                "too many process ids: at most %d of another process's session", REQUEST_PIDS);
+                "too many process ids: at most %d are accepted for a session of another process",
+                REQUEST_PIDS);
     }
     if (q->pidCount > 0) {
         memcpy(q->pids, pids, q->pidCount * sizeof *pids);
@@ -147,7 +150,8 @@ static EtwStatus checkAnswer(
         return verb == CONTROL_STOP && stopped ? ETW_OK : answerFailed(name, owner, err);
     }
     if ((gone || (stopped && verb != CONTROL_STOP)) && state == stateOf(REQUEST_POSTED)) {
-        return EtwFail(err, ETW_E_STATE, "STOPPING", name, "session \"%s\" has just gone", name);
+        return EtwFail(
+                err, ETW_E_STATE, "STOPPING", name, "session \"%s\" stopped during the call", name);
     }
     return ETW_AGAIN;
 }
@@ -307,7 +311,8 @@ static EtwStatus serveStop(EtwSession *s, EtwError *err)
             return ETW_AGAIN;
         }
         RingClose(&stopper->ring);
-        status = EtwFail(err, ETW_E_LIMIT, "THREAD", s->name, "cannot start a thread to stop it");
+        status = EtwFail(err, ETW_E_LIMIT, "THREAD", s->name,
+                "cannot stop the session: no thread could be started");
     }
     EtwFree(stopper);
     return status;
@@ -336,7 +341,9 @@ static EtwStatus serve(EtwSession *s, const RingRequest *q, EtwError *err)
         return serveStop(s, err);
     default:
         return EtwFail(err, ETW_E_UNSUPPORTED, "REQUEST", s->name,
-                "the owner of session \"%s\" has another version of etw", s->name);
+                "the process that owns session \"%s\" has another version of etw: use the same "
+                "version",
+                s->name);
     }
 }
 

@@ -325,7 +325,7 @@ static EtwStatus joinProcess(Registry *r, EtwError *err)
         }
     }
     return EtwFail(err, ETW_E_LIMIT, "PROCESSES", NULL,
-            "%d processes use etw already: no room for more", REG_PROCESSES);
+            "%d processes use etw, which is the maximum: end one of them", REG_PROCESSES);
 }
 
 static EtwStatus mapLocked(EtwError *err)
@@ -499,9 +499,8 @@ int RegNewSession(const char *name, int64_t startWall, uint64_t *instancePtr, Et
         }
     }
     EtwFail(err, ETW_E_LIMIT, "SESSIONS", name,
-            "cannot start session \"%s\": %d sessions run already, the most there can be; stop one "
-            "(etw sessions "
-            "lists them)",
+            "cannot start session \"%s\": %d sessions are running, which is the maximum; stop one "
+            "(\"etw sessions\" lists them)",
             name, ETW_MAX_SESSIONS);
     return -1;
 }

@@ -97,7 +97,7 @@ EtwStatus RingOpen(Ring *ring, const char *path, uint64_t instance, EtwError *er
             ring->map.size < h->dataOffset + (size_t)h->buffers * h->bufferSize) {
         OsUnmap(&ring->map);
         return EtwFail(err, ETW_E_FORMAT, "SESSION", path,
-                "\"%s\" is not a session of this version", path);
+                "\"%s\" is not a session of this version of etw", path);
     }
     bindPointers(ring);
     return ETW_OK;

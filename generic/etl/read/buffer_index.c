@@ -332,7 +332,7 @@ static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
         addBuffer(w, &b);
     } else if (!b.cut) {
         addNote(w->index, at + ETL_BUFFER_HEADER,
-                "no record at the start of a buffer: its %lu bytes of %sdata are skipped",
+                "a buffer does not begin with a record: its %lu bytes of %sdata are skipped",
                 (unsigned long)(EtlBufferBytes(&b) - ETL_BUFFER_HEADER),
                 b.packed != 0 ? "compressed " : "");
     }

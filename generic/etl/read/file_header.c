@@ -295,8 +295,8 @@ EtwStatus EtlHeaderParse(const uint8_t *data, size_t size, const char *name, Etl
     size_t length = EtwLoad16(record + 4);
     if (length < fixed) {
         return EtwFail(errPtr, ETW_E_FORMAT, "HEADER", name,
-                "\"%s\" is damaged: its header record has %u bytes, at least %u are needed", name,
-                (unsigned)length, (unsigned)fixed);
+                "\"%s\" is damaged: its header record has %u bytes, but at least %u are needed",
+                name, (unsigned)length, (unsigned)fixed);
     }
     if (length > size - ETL_BUFFER_HEADER) {
         return EtwFail(errPtr, ETW_E_FORMAT, "TRUNCATED", name,

@@ -594,12 +594,13 @@ static EtwStatus checkPattern(const EtlWriterConfig *c, EtwError *errPtr)
     const char *mark = strstr(c->path, "%d");
     if (mark == NULL || strstr(mark + 2, "%d") != NULL) {
         return EtwFail(errPtr, ETW_E_ARG, "PATH", c->path,
-                "the path of new-file mode needs one %%d, the place of the file's number: \"%s\"",
+                "bad path \"%s\" for -mode newfile: it must contain %%d once, which is replaced by "
+                "a number",
                 c->path);
     }
     if (c->maxMB == 0) {
         return EtwFail(errPtr, ETW_E_ARG, "MAXSIZE", c->path,
-                "new-file mode needs a maximum size: it says when the next file begins");
+                "-mode newfile needs a maximum size, at which the next file begins");
     }
     return ETW_OK;
 }
@@ -611,16 +612,16 @@ static EtwStatus checkConfig(const EtlWriterConfig *c, EtwError *errPtr)
     uint64_t most = (uint64_t)c->maxMB << 20;
     if (c->bufferSize < MIN_BUFFER || c->bufferSize > MAX_BUFFER || c->bufferSize % 1024 != 0) {
         return EtwFail(errPtr, ETW_E_ARG, "BUFFERSIZE", c->path,
-                "buffer size of %lu bytes: 4 to 1024 KB are possible",
+                "buffer size %lu bytes is out of range: must be 4 to 1024 KB",
                 (unsigned long)c->bufferSize);
     }
     if (c->cpus < 1 || c->cpus > MAX_CPUS) {
-        return EtwFail(errPtr, ETW_E_ARG, "CPUS", c->path, "%d CPUs: 1 to %d are possible", c->cpus,
-                MAX_CPUS);
+        return EtwFail(errPtr, ETW_E_ARG, "CPUS", c->path,
+                "number of CPUs %d is out of range: must be 1 to %d", c->cpus, MAX_CPUS);
     }
     if ((modes & (modes - 1)) != 0) {
         return EtwFail(errPtr, ETW_E_ARG, "MODE", c->path,
-                "circular, append and new-file mode exclude each other");
+                "the modes circular, append and newfile exclude each other");
     }
     if (modes == ETL_MODE_CIRCULAR && most / c->bufferSize < MIN_RING + 1) {
         return EtwFail(errPtr, ETW_E_ARG, "MAXSIZE", c->path,
@@ -629,8 +630,8 @@ static EtwStatus checkConfig(const EtlWriterConfig *c, EtwError *errPtr)
     }
     if (c->maxMB != 0 && most / c->bufferSize < 2) {
         return EtwFail(errPtr, ETW_E_ARG, "MAXSIZE", c->path,
-                "%lu MB have no room for two buffers of %lu KB", (unsigned long)c->maxMB,
-                (unsigned long)(c->bufferSize / 1024));
+                "maximum size %lu MB is too small for two buffers of %lu KB",
+                (unsigned long)c->maxMB, (unsigned long)(c->bufferSize / 1024));
     }
     return modes == ETL_MODE_NEWFILE ? checkPattern(c, errPtr) : ETW_OK;
 }

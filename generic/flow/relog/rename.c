@@ -122,7 +122,8 @@ static EtwStatus takePair(Name *n, const char *old, const char *to, EtwError *er
     EtwGuidFromName(to, &n->toMade);
     if (size == 0 || to[0] == 0 || (slash != NULL && slash[1] == 0)) {
         return EtwFail(errPtr, ETW_E_ARG, "RENAME", old,
-                "expected PROVIDER or PROVIDER/EVENT and a new name, not \"%.100s\" and \"%.100s\"",
+                "expected PROVIDER or PROVIDER/EVENT and a new name for \"-rename\" but got "
+                "\"%.100s\" and \"%.100s\"",
                 old, to);
     }
     return ETW_OK;

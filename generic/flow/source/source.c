@@ -201,7 +201,8 @@ static EtwStatus openMembers(EtwSource **sourcePtr, const EtwArchive *archive, c
         int index = EtwArchiveFind(archive, member);
         return index >= 0 ? openMember(sourcePtr, archive, index, path, errPtr)
                           : EtwFail(errPtr, ETW_E_LOOKUP, "MEMBER", member,
-                                    "\"%s\" has no one trace \"%s\": it has %d, such as \"%s\"",
+                                    "archive \"%s\" has no trace \"%s\", or several with that "
+                                    "name: it has %d traces, for example \"%s\"",
                                     path, member, count, EtwArchiveName(archive, 0));
     }
     EtwSource **sources = EtwAlloc(sizeof *sources * (size_t)count);
@@ -250,10 +251,11 @@ static EtwStatus openPath(
         status = openArchive(sourcePtr, &map, path, member, errPtr);
     } else if (packing == ETW_PACKING_OTHER) {
         status = EtwFail(errPtr, ETW_E_UNSUPPORTED, "PACKED", path,
-                "\"%s\" is a %s archive: unpack it first (zip archives are read as they are)", path,
-                kind);
+                "\"%s\" is a %s archive, which cannot be read: unpack it first, or make it a zip "
+                "archive",
+                path, kind);
     } else {
-        status = EtwFail(errPtr, ETW_E_FORMAT, "ZIP", path, "\"%s\" is no zip archive", path);
+        status = EtwFail(errPtr, ETW_E_FORMAT, "ZIP", path, "\"%s\" is not a zip archive", path);
     }
     OsUnmap(&map);
     return status;

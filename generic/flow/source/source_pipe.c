@@ -76,8 +76,9 @@ static EtwStatus takeRest(PipeSource *p, EtwText *to)
         status = to->size <= PLAIN_MAX
                          ? take(p, to, PIECE)
                          : EtwFail(&p->error, ETW_E_LIMIT, "PIPE", p->name,
-                                   "a trace of more than %d MB comes as it is through \"%s\": give "
-                                   "its file's name, or let \"etw relog\" write the pipe",
+                                   "more than %d MB of a trace came through \"%s\" in the form of "
+                                   "a file, which must be read as a whole: give the name of the "
+                                   "file, or write the pipe with \"etw relog\"",
                                    PLAIN_MAX >> 20, p->name);
     }
     p->failed |= status != ETW_OK;
@@ -250,7 +251,8 @@ EtwStatus EtwSourcePipe(
     p->name = EtwStrdup(name);
     EtwStatus status = takeSlice(p, &p->first);
     if (status == ETW_END) {
-        status = EtwFail(errPtr, ETW_E_FORMAT, "EMPTY", name, "nothing came through \"%s\"", name);
+        status = EtwFail(errPtr, ETW_E_FORMAT, "EMPTY", name,
+                "no data came through \"%s\": expected a trace", name);
     } else if (status != ETW_OK && errPtr != NULL) {
         *errPtr = p->error;
     }

@@ -115,7 +115,9 @@ EtwStatus EtwSourceRecords(
             char number[16];
             snprintf(number, sizeof number, "%d", r->count);
             EtwFail(errPtr, ETW_E_FORMAT, "RECORD", number,
-                    "record number %s is not a whole record", number);
+                    "record number %s of \"-records\" is incomplete: expected records that \"etw "
+                    "test event\" makes",
+                    number);
             recordsClose(&r->base);
             return ETW_E_FORMAT;
         }

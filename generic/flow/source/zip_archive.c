@@ -204,8 +204,9 @@ static EtwStatus addMember(EtwArchive *a, const uint8_t *entry, const uint8_t *n
     }
     if (a->count == ETW_ARCHIVE_MEMBERS) {
         return EtwFail(errPtr, ETW_E_LIMIT, "ZIP", a->path,
-                "\"%s\" has more than %d traces: unpack those that you want", a->path,
-                ETW_ARCHIVE_MEMBERS);
+                "\"%s\" has more than %d traces, which is the maximum: unpack those that you want "
+                "to read",
+                a->path, ETW_ARCHIVE_MEMBERS);
     }
     m.name = nameOf(name, nameSize);
     a->members[a->count++] = m;
@@ -250,8 +251,8 @@ static EtwStatus checkTotal(const EtwArchive *a, EtwError *errPtr)
         total = a->members[i].size > most - total ? most + 1 : total + a->members[i].size;
         if (total > most) {
             return EtwFail(errPtr, ETW_E_LIMIT, "ZIP", a->path,
-                    "\"%s\" says that it has traces of more than %d times its size and %d MB "
-                    "more: unpack it by hand if you trust it",
+                    "the traces in \"%s\" would have more than %d times its size and %d MB more: "
+                    "if you trust the archive, unpack it and read the files",
                     a->path, ETW_ARCHIVE_RATIO, ETW_ARCHIVE_FREE_MB);
         }
     }
@@ -268,7 +269,7 @@ EtwStatus EtwArchiveOpen(EtwArchive **archivePtr, const uint8_t *data, size_t si
     EtwStatus status = readDirectory(a, errPtr);
     if (status == ETW_OK && a->count == 0) {
         status = EtwFail(
-                errPtr, ETW_E_LOOKUP, "MEMBER", name, "\"%s\" has no .etl file in it", name);
+                errPtr, ETW_E_LOOKUP, "MEMBER", name, "archive \"%s\" has no .etl file", name);
     }
     if (status == ETW_OK) {
         status = checkTotal(a, errPtr);

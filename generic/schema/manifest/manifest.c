@@ -561,7 +561,7 @@ static void readProviders(Manifest *m, const EtwElement *root)
     }
     if (m->status == ETW_OK && m->defs.size == 0) {
         m->status = EtwFail(m->errPtr, ETW_E_FORMAT, "MANIFEST", m->from,
-                "%s: no <provider> in <events>: this is no instrumentation manifest", m->from);
+                "%s: not an instrumentation manifest: it has no <provider> in <events>", m->from);
     }
 }
 

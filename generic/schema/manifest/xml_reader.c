@@ -91,7 +91,7 @@ static void XMLCALL onDoctype(void *data, const XML_Char *name, const XML_Char *
         const XML_Char *publicId, int internal)
 {
     (void)name, (void)systemId, (void)publicId, (void)internal;
-    refuse(data, "document types are not read");
+    refuse(data, "document type declarations are not supported");
 }
 
 /*

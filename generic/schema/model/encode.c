@@ -46,20 +46,20 @@ static EtwStatus putZeros(Build *b, size_t size)
 static EtwStatus wrongKind(Build *b, const EtwField *f)
 {
     return EtwFail(b->errPtr, ETW_E_ARG, "KIND", f->name,
-            "field \"%s\": the value is of another kind than the field", f->name);
+            "field \"%s\": the type of the value does not fit the field", f->name);
 }
 
 static EtwStatus tooLong(Build *b, const EtwField *f, size_t size, size_t most)
 {
     return EtwFail(b->errPtr, ETW_E_ARG, "SIZE", f->name,
-            "field \"%s\": %llu bytes are more than the %llu that fit", f->name,
+            "field \"%s\": the value has %llu bytes, but at most %llu fit", f->name,
             (unsigned long long)size, (unsigned long long)most);
 }
 
 static EtwStatus wrongCount(Build *b, const EtwField *f, uint64_t got, uint64_t wanted)
 {
     return EtwFail(b->errPtr, ETW_E_ARG, "COUNT", f->name,
-            "field \"%s\": %llu were given where the event has %llu", f->name,
+            "field \"%s\": %llu elements were given, but the event has %llu", f->name,
             (unsigned long long)got, (unsigned long long)wanted);
 }
 
@@ -115,7 +115,8 @@ static EtwStatus putNumber(Build *b, const EtwField *f, const EtwValue *v, size_
     }
     if (!inRange(f, v, size)) {
         return EtwFail(b->errPtr, ETW_E_ARG, "RANGE", f->name,
-                "field \"%s\": the number does not fit into %d bytes", f->name, (int)size);
+                "field \"%s\": the number does not fit into the %d bytes of the field", f->name,
+                (int)size);
     }
     EtwStore64(bytes, v->u);
     if (f->out == ETW_OUT_PORT && size == 2) {

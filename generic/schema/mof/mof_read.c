@@ -90,7 +90,7 @@ static void readString(Reader *r)
         r->line += *r->at++ == '\n';
     }
     if (r->at == r->end) {
-        fail(r, "a string without its end");
+        fail(r, "a string has no closing quote");
         return;
     }
     r->at++;
@@ -187,7 +187,7 @@ static const MofValue *readValues(Reader *r, char close)
     MofValue *first = NULL, **last = &first;
     while (!isOther(r, close) && !r->failed) {
         if (r->kind == TOKEN_END) {
-            fail(r, "the text ends inside of brackets");
+            fail(r, "a bracket is not closed");
         } else if (r->kind != TOKEN_OTHER) {
             MofValue *value = EtwDefAlloc(r->mof->memory, sizeof *value);
             value->text = keepText(r);
@@ -231,7 +231,7 @@ static const MofQualifier *readQualifiers(Reader *r)
         *last = readQualifier(r);
         last = &(*last)->next;
         if (!take(r, ',') && !isOther(r, ']')) {
-            fail(r, "expected , or ] behind a qualifier");
+            fail(r, "expected , or ] after a qualifier");
         }
     }
     next(r);
@@ -277,7 +277,7 @@ static void readMembers(Reader *r, MofClass *c)
     MofProperty **last = &c->properties;
     while (!r->failed && !isOther(r, '}')) {
         if (r->kind == TOKEN_END) {
-            fail(r, "the text ends inside of a class");
+            fail(r, "a class is not closed");
             return;
         }
         MofProperty *p = readMember(r);

@@ -80,10 +80,12 @@ EtwStatus EtwSchemaRead(const char *path, EtwDefProc *add, void *ctx, EtwError *
     const Format *format = map.size != 0 ? formatOf(path, map.base, map.size) : NULL;
     if (format == NULL) {
         status = EtwFail(errPtr, ETW_E_FORMAT, "SCHEMA", path,
-                "\"%s\" is no file that describes events: no manifest (.man), .tmf or .mof", path);
+                "\"%s\" does not describe events: expected a manifest (.man), .tmf or .mof file",
+                path);
     } else if (map.size > MAX_FILE) {
         status = EtwFail(errPtr, ETW_E_LIMIT, "SCHEMA", path,
-                "\"%s\" is larger than %d MB: no description of events is", path, MAX_FILE >> 20);
+                "\"%s\" has more than %d MB, which is the maximum for a description of events",
+                path, MAX_FILE >> 20);
     } else {
         status = format->read(path, map.base, map.size, add, ctx, errPtr);
     }

@@ -119,7 +119,7 @@ EtwStatus EtwTraceLoggingEncode(
 {
     size_t start = out->size;
     if (eventName == NULL || eventName[0] == 0) {
-        return EtwFail(errPtr, ETW_E_ARG, "EVENT", "", "an event needs a name");
+        return EtwFail(errPtr, ETW_E_ARG, "EVENT", "", "the event has no name");
     }
     if (checkFields(fields, count, errPtr) != ETW_OK) {
         return ETW_E_ARG;

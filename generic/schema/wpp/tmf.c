@@ -622,7 +622,7 @@ static EtwStatus parseMessage(Parser *p, Message *m, Slice head, EtwError *errPt
     Slice line = {"", 0};
     m->count = 0;
     if (!p->hasGuid) {
-        return fail(p, errPtr, "a message before the first message GUID");
+        return fail(p, errPtr, "a message precedes the first message GUID");
     }
     if (!parseHead(m, head)) {
         return fail(p, errPtr, "expected: #typev NAME NUMBER \"TEMPLATE\"");
@@ -642,7 +642,7 @@ static EtwStatus parseMessage(Parser *p, Message *m, Slice head, EtwError *errPt
         }
     }
     if (line.size == 0 || *line.at != '}') {
-        return fail(p, errPtr, "the file ends inside of a list of arguments");
+        return fail(p, errPtr, "a list of arguments is not closed");
     }
     addMessage(p, c, m);
     return ETW_OK;

@@ -185,7 +185,7 @@ static int getPayload(Tcl_Interp *interp, Tcl_Obj *list, EnableData *data)
     Tcl_ListObjGetElements(NULL, list, &count, &tests);
     if (count < 1 || count > MAX_TESTS) {
         return EtwTclFail(interp, ETW_E_LIMIT, "COUNT", "-payload",
-                "\"-payload\" takes 1 to %d tests, not %ld", MAX_TESTS, (long)count);
+                "expected 1 to %d tests for \"-payload\" but got %ld", MAX_TESTS, (long)count);
     }
     for (Tcl_Size i = 0; i < count; i++) {
         if (getTest(interp, tests[i], &data->tests[i]) != TCL_OK) {
@@ -295,7 +295,8 @@ static int enableKernel(EtwInterp *ctx, Tcl_Obj *groups, int first, int objc, Tc
     }
     if (count < 1 || count > MAX_GROUPS) {
         return EtwTclFail(interp, ETW_E_ARG, "GROUPS", "",
-                "expected 1 to %d kernel groups, see \"etw provider describe kernel\"", MAX_GROUPS);
+                "expected 1 to %d kernel groups: \"etw provider describe kernel\" lists them",
+                MAX_GROUPS);
     }
     for (Tcl_Size i = 0; i < count; i++) {
         names[i] = Tcl_GetString(words[i]);

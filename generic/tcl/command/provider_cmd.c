@@ -77,7 +77,7 @@ static int grantCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     }
     if (child == NULL) {
         return EtwTclFail(interp, ETW_E_LOOKUP, "INTERP", Tcl_GetString(objv[3]),
-                "no child interpreter \"%.100s\"", Tcl_GetString(objv[3]));
+                "there is no child interpreter \"%.100s\"", Tcl_GetString(objv[3]));
     }
     if (EtwInterpOf(child) == NULL && EtwInitChild(child) != TCL_OK) {
         Tcl_SetObjResult(interp, Tcl_GetObjResult(child));

@@ -90,7 +90,7 @@ static Tcl_Interp *targetOf(Tcl_Interp *interp, const ScriptOptions *options)
     target = Tcl_GetChild(interp, Tcl_GetString(options->interp));
     if (target == NULL) {
         EtwTclFail(interp, ETW_E_LOOKUP, "INTERP", Tcl_GetString(options->interp),
-                "no child interpreter \"%.100s\"", Tcl_GetString(options->interp));
+                "there is no child interpreter \"%.100s\"", Tcl_GetString(options->interp));
     }
     return target;
 }
@@ -221,7 +221,8 @@ static int getOps(Tcl_Interp *interp, const TraceOps *known, Tcl_Obj *list, int 
         *opsPtr |= known->flags[index];
     }
     if (*opsPtr == 0) {
-        return EtwTclFail(interp, ETW_E_ARG, "OPS", "-ops", "\"-ops\" names no operation");
+        return EtwTclFail(interp, ETW_E_ARG, "OPS", "-ops",
+                "expected at least one operation for \"-ops\" but got an empty list");
     }
     return TCL_OK;
 }

@@ -219,18 +219,18 @@ static int checkDestination(Tcl_Interp *interp, const EtwSessionConfig *config)
 {
     if (config->file == NULL && config->mode != ETW_FILE_MEMORY && !config->realtime) {
         return EtwTclFail(interp, ETW_E_ARG, "DESTINATION", config->name,
-                "session \"%s\" would keep no events: give \"-file FILE\", \"-realtime 1\" for "
-                "live consumers, or \"-mode memory\" for a flight recorder",
+                "session \"%s\" has no destination for events: give \"-file FILE\", \"-realtime "
+                "1\" for live consumers, or \"-mode memory\" for a flight recorder",
                 config->name);
     }
     if (config->mode == ETW_FILE_CIRCULAR && config->maxMB == 0) {
         return EtwTclFail(interp, ETW_E_ARG, "MAXSIZE", config->name,
-                "a circular file needs a size: give \"-maxsize MB\"");
+                "\"-mode circular\" needs \"-maxsize MB\"");
     }
     if (config->mode == ETW_FILE_MEMORY && config->file != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "DESTINATION", config->name,
-                "a session of \"-mode memory\" has no file: write one with \"etw snapshot %s "
-                "FILE\"",
+                "\"-file\" and \"-mode memory\" exclude each other: write the events with \"etw "
+                "snapshot %s FILE\"",
                 config->name);
     }
     return TCL_OK;
@@ -270,8 +270,8 @@ static int checkFile(Tcl_Interp *interp, const EtwSessionConfig *config, Tcl_Obj
         return TCL_OK;
     }
     return EtwTclFail(interp, ETW_E_STATE, "FILE", use.by.name,
-            "session \"%s\" of process %lu writes to \"%s\": take another file, or stop it with "
-            "\"etw stop %s\"",
+            "session \"%s\" of process %lu writes to \"%s\": use another file, or stop the session "
+            "with \"etw stop %s\"",
             use.by.name, (unsigned long)use.by.ownerPid, use.by.file, use.by.name);
 }
 

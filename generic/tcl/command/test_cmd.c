@@ -286,7 +286,8 @@ static int findSchema(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
 
     if (o->fields != NULL && o->from != NULL) {
         return EtwTclFail(m->ctx->interp, ETW_E_ARG, "FIELDS", "-from",
-                "\"-fields\" and \"-from\" both say what the event has");
+                "\"-fields\" and \"-from\" exclude each other: both define the fields of the "
+                "event");
     }
     if (o->fields != NULL) {
         return describeGiven(m, provider, name);
@@ -294,7 +295,7 @@ static int findSchema(EventBuilder *m, Tcl_Obj *provider, Tcl_Obj *name)
     if (o->guid != NULL || o->id >= 0) {
         const char *option = o->guid != NULL ? "-guid" : "-id";
         return EtwTclFail(m->ctx->interp, ETW_E_ARG, "FIELDS", option,
-                "\"%s\" needs \"-fields\": of other events it is known", option);
+                "\"%s\" needs \"-fields\": the schema of other events defines it", option);
     }
     if (o->from != NULL) {
         return findInTrace(m, provider, name);
@@ -332,8 +333,8 @@ static int setStack(EventBuilder *m, Tcl_Interp *interp)
 
     Tcl_ListObjGetElements(NULL, m->options->stack, &count, &addresses);
     if (count > MAX_FRAMES) {
-        return EtwTclFail(
-                interp, ETW_E_LIMIT, "STACK", "", "a stack has at most %d addresses", MAX_FRAMES);
+        return EtwTclFail(interp, ETW_E_LIMIT, "STACK", "",
+                "too many addresses for \"-stack\": at most %d are accepted", MAX_FRAMES);
     }
     for (Tcl_Size i = 0; i < count; i++) {
         if (EtwGetUint64(interp, addresses[i], &address) != TCL_OK) {
@@ -388,11 +389,12 @@ static int checkPlaces(const EventBuilder *m, Tcl_Interp *interp)
 {
     const char *option = unsupportedOption(m->options, &m->event);
 
-    return option == NULL ? TCL_OK
-                          : EtwTclFail(interp, ETW_E_ARG, "CLASSIC", option,
-                                    "\"%s\": %s (of %.100s) has no such thing", option,
-                                    m->event.classic ? "a classic event" : "a message",
-                                    m->schema->provider);
+    return option == NULL
+                   ? TCL_OK
+                   : EtwTclFail(interp, ETW_E_ARG, "CLASSIC", option,
+                             "\"%s\" is not accepted: %s (of %.100s) has no such header field",
+                             option, m->event.classic ? "a classic event" : "a message",
+                             m->schema->provider);
 }
 
 static int setHeader(EventBuilder *m, Tcl_Interp *interp)

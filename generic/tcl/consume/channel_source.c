@@ -44,7 +44,7 @@ int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourc
     }
     if (!(mode & TCL_READABLE)) {
         return EtwTclFail(interp, ETW_E_ARG, "CHANNEL", name,
-                "channel \"%.100s\" was not opened for reading", name);
+                "channel \"%.100s\" is not open for reading", name);
     }
     if (Tcl_SetChannelOption(interp, channel, "-translation", "binary") != TCL_OK ||
             Tcl_SetChannelOption(interp, channel, "-blocking", "1") != TCL_OK) {

@@ -139,11 +139,13 @@ static int checkConsume(void *record)
 
     if (c->command == NULL || *Tcl_GetString(c->command) == '\0') {
         return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-command",
-                "\"-command PREFIX\" is missing: it is called with each event");
+                "the option \"-command\" is missing: it has the command that is called with each "
+                "event");
     }
     if (c->background && c->reading.options.progress != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "PROGRESS", "-progress",
-                "\"-progress\" is of reading here: with \"-background 1\", see \"etw consumer\"");
+                "\"-progress\" and \"-background 1\" exclude each other: \"etw consumer info\" has "
+                "the state of a background consumer");
     }
     if (!c->background) {
         return TCL_OK;

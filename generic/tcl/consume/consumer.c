@@ -622,7 +622,8 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *op
 {
     if (hasChannelSource(sources)) {
         return EtwTclFail(ctx->interp, ETW_E_UNSUPPORTED, "CHANNEL", "",
-                "a channel is read where its interpreter runs: not with \"-background 1\"");
+                "\"-background 1\" cannot read a channel, which belongs to the thread of its "
+                "interpreter: give the path of a file");
     }
     EtwConsumer *c = EtwAlloc(sizeof *c);
 
@@ -647,7 +648,7 @@ int EtwConsumerStart(EtwInterp *ctx, Tcl_Obj *sources, const EtwQueryOptions *op
         endConsumer(c, FAILED);
         freeConsumer(c);
         return EtwTclFail(
-                ctx->interp, ETW_E_LIMIT, "THREAD", "", "the consumer's thread cannot be started");
+                ctx->interp, ETW_E_LIMIT, "THREAD", "", "cannot start the thread of the consumer");
     }
     enter(ctx, c);
     Tcl_SetObjResult(ctx->interp, Tcl_NewStringObj(c->name, -1));
@@ -683,7 +684,7 @@ static EtwConsumer *findConsumer(EtwInterp *ctx, Tcl_Obj *name)
     Tcl_IncrRefCount(names);
     const char *list = *Tcl_GetString(names) ? Tcl_GetString(names) : "none";
     EtwTclFail(ctx->interp, ETW_E_LOOKUP, "CONSUMER", Tcl_GetString(name),
-            "no consumer \"%.100s\": there is %s", Tcl_GetString(name), list);
+            "there is no consumer \"%.100s\"; existing ones: %s", Tcl_GetString(name), list);
     Tcl_DecrRefCount(names);
     return NULL;
 }

@@ -101,7 +101,7 @@ static int checkFields(const Dump *dump)
         return dump->headers == NULL && dump->separator == NULL
                        ? TCL_OK
                        : EtwTclFail(interp, ETW_E_ARG, "MISSING", "-fields",
-                                 "\"%s\" belongs to \"-fields\", which is not given",
+                                 "\"%s\" needs \"-fields\"",
                                  dump->headers ? "-headers" : "-separator");
     }
     if (!EtwFormatTakes((EtwFormat)dump->format, "-fields")) {
@@ -118,7 +118,9 @@ static int checkFields(const Dump *dump)
         return TCL_OK;
     }
     return EtwTclFail(interp, ETW_E_ARG, "HEADERS", "-headers",
-            "\"-headers\" has %ld names for %ld fields", (long)headers, (long)fields);
+            "\"-headers\" has %ld names for the %ld fields of \"-fields\": expected one for each, "
+            "or an empty list",
+            (long)headers, (long)fields);
 }
 
 static int noColumn(Tcl_Interp *interp, const char *name)

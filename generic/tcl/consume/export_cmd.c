@@ -59,8 +59,8 @@ static int belongs(const Export *o, const char *option, bool given)
                     etwExportFormatNames[i]);
         }
     }
-    return EtwTclFail(o->reading.interp, ETW_E_ARG, "FORMAT", option,
-            "\"%s\" belongs to \"-format\" %s", option, formats);
+    return EtwTclFail(o->reading.interp, ETW_E_ARG, "FORMAT", option, "\"%s\" needs \"-format\" %s",
+            option, formats);
 }
 
 static int checkOptions(void *record)
@@ -68,8 +68,8 @@ static int checkOptions(void *record)
     const Export *o = record;
 
     if (o->format < 0) {
-        return EtwTclFail(
-                o->reading.interp, ETW_E_ARG, "MISSING", "-format", "\"-format\" is not given");
+        return EtwTclFail(o->reading.interp, ETW_E_ARG, "MISSING", "-format",
+                "the option \"-format\" is missing");
     }
     if (belongs(o, "-weight", o->weight >= 0) != TCL_OK ||
             belongs(o, "-title", o->title != NULL) != TCL_OK) {

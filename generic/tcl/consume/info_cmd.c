@@ -370,7 +370,8 @@ static int checkFile(void *record)
     return strncmp(Tcl_GetString(file), "session:", 8) != 0
                    ? TCL_OK
                    : EtwTclFail(r->interp, ETW_E_ARG, "FILE", Tcl_GetString(file),
-                             "\"%.100s\" is a session, not a file: see \"etw query\"",
+                             "\"%.100s\" is a session, not a file: \"etw query\" describes "
+                             "sessions",
                              Tcl_GetString(file));
 }
 

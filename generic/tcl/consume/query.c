@@ -35,7 +35,7 @@ int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj 
     }
     if (first == 0 && used == objc && ((const EtwQueryOptions *)record)->records == NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "SOURCE", "",
-                "no source given: expected the path of a trace, session:NAME, or -records");
+                "no source was given: expected the path of a trace, session:NAME, or -records");
     }
     *sourcesPtr = Tcl_NewListObj(first, objv);
     Tcl_IncrRefCount(*sourcesPtr);
@@ -186,8 +186,8 @@ static int prepare(EtwQuery *query, const EtwQueryOptions *options)
         return TCL_ERROR;
     }
     if (options->asList && options->fields == NULL) {
-        return EtwTclFail(
-                interp, ETW_E_ARG, "FIELDS", "-as", "\"-as list\" needs \"-fields\" to say which");
+        return EtwTclFail(interp, ETW_E_ARG, "FIELDS", "-as",
+                "\"-as list\" needs \"-fields\", which selects the values of the list");
     }
     if (options->fields != NULL && EtwEventMakerSelect(interp, query->maker, options->fields,
                                            options->asList != 0) != TCL_OK) {

@@ -291,7 +291,8 @@ void EtwReadNotes(EtwText *out, const EtwQuery *query, const EtwReadNote *notes,
     for (int i = 0; i < count; i++) {
         addNote(out, notes[i].count, notes[i].what);
     }
-    addNote(out, EtwSourceLostLive(query->source), "events lost: the figures have holes");
+    addNote(out, EtwSourceLostLive(query->source),
+            "events were lost, so that the figures are incomplete");
     Tcl_IncrRefCount(warnings);
     Tcl_ListObjGetElements(NULL, warnings, &wordCount, &words);
     for (Tcl_Size i = 0; i < wordCount; i++) {

@@ -63,8 +63,8 @@ static int takeNames(Tcl_Interp *interp, const char *option, Tcl_Obj *list, EtwT
         return TCL_ERROR;
     }
     if (count > ETW_SUMMARY_FIELDS) {
-        return EtwTclFail(interp, ETW_E_ARG, "FIELDS", option, "\"%s\" takes at most %d names",
-                option, ETW_SUMMARY_FIELDS);
+        return EtwTclFail(interp, ETW_E_ARG, "FIELDS", option,
+                "too many names for \"%s\": at most %d are accepted", option, ETW_SUMMARY_FIELDS);
     }
     for (Tcl_Size i = 0; i < count; i++) {
         at[i] = text->size;
@@ -82,19 +82,19 @@ static int checkPair(Tcl_Interp *interp, const SummaryReading *o, int pairCount)
 {
     if (o->pair != NULL && pairCount != 2) {
         return EtwTclFail(interp, ETW_E_ARG, "PAIR", "-pair",
-                "\"-pair\" takes the names of two events, those that begin and those that end");
+                "expected the names of two events for \"-pair\": the event that begins and the "
+                "event that ends");
     }
     if (o->pair != NULL && o->value != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "PAIR", "-value",
-                "\"-value\" and \"-pair\" both say what the percentiles are of: give one of them");
+                "\"-value\" and \"-pair\" exclude each other: both define the figures");
     }
     if (o->pair == NULL && o->key != NULL) {
-        return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-pair",
-                "\"-key\" belongs to \"-pair\", which is not given");
+        return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-pair", "\"-key\" needs \"-pair\"");
     }
     if (o->histogram && o->pair == NULL && o->value == NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "MISSING", "-value",
-                "\"-histogram\" needs \"-pair\" or \"-value\" to say of what");
+                "\"-histogram\" needs \"-pair\" or \"-value\"");
     }
     return TCL_OK;
 }
@@ -203,10 +203,11 @@ static Tcl_Obj *resultDict(const EtwQuery *query, const EtwSummary *s, size_t to
 static void addNotes(EtwText *out, const EtwQuery *query, const EtwSummary *s)
 {
     const EtwReadNote notes[] = {{s->others ? s->others->count : 0,
-                                         "events of the lighter groups are one, (others): there is "
-                                         "no room for them (-groups)"},
-            {s->unpaired, "begins without an end, or ends without a begin: not counted"},
-            {s->negative, "values below 0 or no numbers: in no percentile"}};
+                                         "events are in smaller groups, which are combined as "
+                                         "(others): raise -groups"},
+            {s->unpaired,
+                    "events begin without an end, or end without a begin, and are not counted"},
+            {s->negative, "values are negative or not numbers, and not in the percentiles"}};
 
     EtwReadNotes(out, query, notes, sizeof notes / sizeof *notes);
 }

@@ -68,7 +68,7 @@ static int reportProgress(EtwPolling *polling, double fraction)
         return TCL_ERROR;
     }
     return EtwTclFail(polling->interp, ETW_E_STATE, "CANCELLED", "-progress",
-            "cancelled by the \"-progress\" callback after %llu events",
+            "cancelled by the callback of \"-progress\" after %llu events",
             (unsigned long long)polling->read);
 }
 

@@ -219,7 +219,8 @@ int EtwParseOptions(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Ob
         *usedPtr = i;
     } else if (i < objc) {
         return EtwTclFail(interp, ETW_E_ARG, "EXTRA", Tcl_GetString(objv[i]),
-                "nothing may follow \"--\" here: \"%.100s\"", Tcl_GetString(objv[i]));
+                "no word may follow \"--\" in this command, but got \"%.100s\"",
+                Tcl_GetString(objv[i]));
     }
     return TCL_OK;
 }

@@ -31,7 +31,7 @@ int EtwOutputCheck(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, c
         Tcl_DecrRefCount(file);
         if (same) {
             return EtwTclFail(interp, ETW_E_ARG, "OUTPUT", path,
-                    "\"%.200s\" is read: give another file to \"%s\"", path, option);
+                    "\"%.200s\" is one of the sources: give another file to \"%s\"", path, option);
         }
     }
     return TCL_OK;
@@ -110,7 +110,7 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
     }
     if (!(mode & TCL_WRITABLE)) {
         return EtwTclFail(interp, ETW_E_ARG, "CHANNEL", channel,
-                "channel \"%.100s\" was not opened for writing", channel);
+                "channel \"%.100s\" is not open for writing", channel);
     }
     output->raw = takesUtf8(output->channel);
     return TCL_OK;

@@ -150,7 +150,7 @@ const char *EtwPathOf(Tcl_Interp *interp, Tcl_Obj *obj, Tcl_DString *dsPtr)
     }
 #endif
     EtwTclFail(interp, ETW_E_ARG, "PATH", Tcl_GetString(obj),
-            "\"%.200s\" is not a file of the native file system", Tcl_GetString(obj));
+            "\"%.200s\" is not in the native file system: copy it to a file", Tcl_GetString(obj));
     return NULL;
 }
 

@@ -123,7 +123,7 @@ static EtwNode *stringNode(Parser *p, const Tcl_Token *tokens, int count, const 
     Tcl_Obj *text = constantText(tokens, count);
 
     if (text == NULL) {
-        return refuse(p, "substitution inside %.*s", whole->start, (int)whole->size);
+        return refuse(p, "%.*s contains a substitution", whole->start, (int)whole->size);
     }
     EtwNode *node = utf8Node(ETW_OP_STRING, text);
     Tcl_DecrRefCount(text);
@@ -144,8 +144,9 @@ static EtwNode *variableNode(Parser *p, const Tcl_Token *token)
         field = Tcl_NewStringObj(token[2].start, token[2].size);
         op = ETW_OP_PROP;
     } else {
-        return refuse(p, "%.*s: only $props(NAME) has an index, and a constant one", token->start,
-                (int)token->size);
+        return refuse(p,
+                "%.*s is not a field: only $props(NAME) has an index, which must be a constant",
+                token->start, (int)token->size);
     }
     Tcl_IncrRefCount(field);
     if (op == ETW_OP_FIELD && strstr(Tcl_GetString(field), "::") != NULL) {
@@ -159,7 +160,7 @@ static EtwNode *variableNode(Parser *p, const Tcl_Token *token)
                     strcmp(node->text, "raw") == 0 || strcmp(node->text, "error") == 0 ||
                     strcmp(node->text, "late") == 0)) {
         EtwNodeFree(node);
-        return refuse(p, "%.*s as a whole", token->start, (int)token->size);
+        return refuse(p, "%.*s is not a single value", token->start, (int)token->size);
     }
     return node;
 }
@@ -243,8 +244,10 @@ static EtwNode *commandNode(Parser *p, const Tcl_Token *token)
     }
     Tcl_FreeParse(&parse);
     return node ? node
-                : refuse(p, "%.*s (C does string match, length and equal)", token->start,
-                          (int)token->size);
+                : refuse(p,
+                          "%.*s is a command other than string match, string length and string "
+                          "equal",
+                          token->start, (int)token->size);
 }
 
 /* ---- Operators ------------------------------------------------------------------------------- */
@@ -370,7 +373,8 @@ static EtwNode *operatorNode(Parser *p, const Tcl_Token *token)
         return nodeOf(p, operands[0]);
     }
     if (operator== NULL) {
-        return refuse(p, "operator or function \"%.*s\"", token[1].start, (int)token[1].size);
+        return refuse(p, "\"%.*s\" is an operator or function that only Tcl has", token[1].start,
+                (int)token[1].size);
     }
     EtwNode *node = EtwNodeNew(operator->op, count);
     for (int i = 0; i < count; i++) {
@@ -413,7 +417,7 @@ static EtwNode *anyNode(Parser *p, const Tcl_Token *token)
 static EtwNode *nodeOf(Parser *p, const Tcl_Token *token)
 {
     if (p->depth >= MAX_DEPTH) {
-        return refuse(p, "%.*s: nested too deeply", token->start, (int)token->size);
+        return refuse(p, "%.*s is nested too deeply", token->start, (int)token->size);
     }
     p->depth++;
     EtwNode *node = anyNode(p, token);
@@ -480,12 +484,13 @@ static int buildWhere(Tcl_Interp *interp, Split *split, bool cOnly, EtwWhere *wh
 
     if (cOnly && split->tclText != NULL) {
         return EtwTclFail(interp, ETW_E_UNSUPPORTED, "EXPRESSION", Tcl_GetString(split->firstTcl),
-                "\"%.200s\" cannot be evaluated outside of Tcl: %s", Tcl_GetString(split->firstTcl),
-                split->reason);
+                "this filter must be evaluated without Tcl, but \"%.200s\" needs Tcl: %s",
+                Tcl_GetString(split->firstTcl), split->reason);
     }
     if (split->wrong != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "FIELD", Tcl_GetString(split->wrong),
-                "\"$%.100s\" is no field: only $props(NAME) has an index, and a constant one",
+                "\"$%.100s\" is not a field: only $props(NAME) has an index, which must be a "
+                "constant",
                 Tcl_GetString(split->wrong));
     }
     if (split->tree != NULL) {
@@ -514,8 +519,8 @@ static int parseExpression(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhe
     if (parser.parse.numTokens > MAX_TOKENS) {
         Tcl_FreeParse(&parser.parse);
         return EtwTclFail(interp, ETW_E_LIMIT, "EXPRESSION", "",
-                "the expression is too large: %ld tokens, at most %d", (long)parser.parse.numTokens,
-                MAX_TOKENS);
+                "the filter expression is too large: it has %ld tokens, at most %d are accepted",
+                (long)parser.parse.numTokens, MAX_TOKENS);
     }
     splitPart(&parser, parser.parse.tokenPtr, &split);
     int result = buildWhere(interp, &split, cOnly, where);

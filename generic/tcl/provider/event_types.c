@@ -160,7 +160,7 @@ static int parseField(Tcl_Interp *interp, Tcl_Obj *name, Tcl_Obj *spec, int dept
     fields->list[index] = (Etw_Field){.name = EtwStrdup(EtwUtf8Of(name, &ds, NULL))};
     Tcl_DStringFree(&ds);
     if (fields->list[index].name[0] == '\0') {
-        return EtwTclFail(interp, ETW_E_ARG, "FIELD", "", "a field needs a name");
+        return EtwTclFail(interp, ETW_E_ARG, "FIELD", "", "a field has no name");
     }
     return parseType(interp, spec, depth, fields, index);
 }

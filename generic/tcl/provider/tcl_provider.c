@@ -94,7 +94,7 @@ EtwTclProvider *EtwFindProvider(EtwInterp *ctx, Tcl_Obj *name)
     Tcl_DStringInit(&list);
     appendNames(&ctx->providers, true, &list);
     EtwTclFail(ctx->interp, ETW_E_LOOKUP, "PROVIDER", Tcl_GetString(name),
-            "no provider \"%.100s\" was created in this interpreter: there is %s",
+            "no provider \"%.100s\" was created in this interpreter; existing ones: %s",
             Tcl_GetString(name), Tcl_DStringValue(&list));
     Tcl_DStringFree(&list);
     return NULL;
@@ -111,7 +111,7 @@ EtwTclEvent *EtwFindEvent(EtwInterp *ctx, EtwTclProvider *provider, Tcl_Obj *nam
     Tcl_DStringInit(&list);
     appendNames(&provider->events, false, &list);
     EtwTclFail(ctx->interp, ETW_E_LOOKUP, "EVENT", Tcl_GetString(name),
-            "provider \"%s\" has no event \"%.100s\": there is %s", provider->name,
+            "provider \"%s\" has no event \"%.100s\"; existing ones: %s", provider->name,
             Tcl_GetString(name), Tcl_DStringValue(&list));
     Tcl_DStringFree(&list);
     return NULL;
@@ -128,8 +128,8 @@ int EtwProviderAddTo(EtwInterp *ctx, EtwTclProvider *provider)
     Tcl_DecrRefCount(name);
     if (taken != NULL) {
         return EtwTclFail(ctx->interp, ETW_E_STATE, "EXISTS", taken->name,
-                "provider \"%s\" exists already in this interpreter: use it, or \"etw provider "
-                "delete\" it first",
+                "provider \"%s\" exists in this interpreter: use it, or delete it first with \"etw "
+                "provider delete\"",
                 taken->name);
     }
     provider->refCount++; /* for the table's reference */
@@ -249,13 +249,13 @@ static int checkName(Tcl_Interp *interp, const char *name)
     if (*name == '\0' || strlen(name) > 127 || EtwGuidParse(name, &guid) ||
             strcmp(name, "kernel") == 0 || strncmp(name, "linux:", 6) == 0) {
         return EtwTclFail(interp, ETW_E_ARG, "NAME", name,
-                "\"%.100s\" cannot be a provider's name: 1 to 127 bytes, not a GUID, not "
-                "\"kernel\" or \"linux:...\"",
+                "bad provider name \"%.100s\": it must have 1 to 127 bytes, and must not be a "
+                "GUID, \"kernel\", or begin with \"linux:\"",
                 name);
     }
     if (EtwDeclaredFind(name) != NULL || strncmp(name, "Linux-", 6) == 0) {
-        return EtwTclFail(
-                interp, ETW_E_ARG, "NAME", name, "\"%.100s\" is built in: take another name", name);
+        return EtwTclFail(interp, ETW_E_ARG, "NAME", name,
+                "provider \"%.100s\" is built in: use another name", name);
     }
     return TCL_OK;
 }
@@ -350,8 +350,8 @@ int EtwProviderDefine(
     if (event->event == NULL) {
         freeEvent(event);
         return EtwTclFail(interp, ETW_E_LIMIT, "EVENT", desc->name,
-                "event \"%.100s\" of provider \"%s\" cannot be defined: no name, more fields than "
-                "an event can describe, or the registry is out of room",
+                "cannot define event \"%.100s\" of provider \"%s\": it has no name or too many "
+                "fields, or the registry of this user is full",
                 desc->name, provider->name);
     }
     setTypes(event);
@@ -445,7 +445,7 @@ static int unknownProvider(EtwInterp *ctx, Tcl_Obj *name)
     }
     Tcl_DStringAppend(&list, count > SHOWN ? " ..." : "", -1);
     EtwTclFail(ctx->interp, ETW_E_LOOKUP, "PROVIDER", Tcl_GetString(name),
-            "no provider \"%.100s\": there is %s, \"kernel GROUPS\", or any GUID",
+            "there is no provider \"%.100s\": must be %s, \"kernel GROUPS\", or any GUID",
             Tcl_GetString(name), Tcl_DStringValue(&list));
     Tcl_DStringFree(&list);
     EtwFree(candidates);

@@ -31,7 +31,7 @@ static int encodeStruct(Tcl_Interp *interp, EtwText *out, const EtwType *type, T
         }
         if (found == NULL) {
             return EtwTclFail(interp, ETW_E_ARG, "VALUE", type->field->name,
-                    "struct \"%s\" lacks its member \"%s\"", type->field->name,
+                    "struct \"%s\" has no value for its member \"%s\"", type->field->name,
                     member->field->name);
         }
         if (EtwEncodeField(interp, out, member, found) != TCL_OK) {

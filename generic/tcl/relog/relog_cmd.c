@@ -65,11 +65,12 @@ static int checkOptions(void *record)
     Tcl_Interp *interp = r->reading.interp;
 
     if (r->reading.options.fields != NULL && r->mapPrefix == NULL) {
-        return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-fields", "\"-fields\" is for \"-map\"");
+        return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-fields", "\"-fields\" needs \"-map\"");
     }
     if (r->split != NULL && r->mapPrefix != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-split",
-                "\"-map\" may move events in time: split its result");
+                "\"-map\" and \"-split\" exclude each other: split the output in a second \"etw "
+                "relog\"");
     }
     if (r->split != NULL &&
             EtwRelogSplitParse(interp, r->split, &r->splitKind, &r->splitAmount) != TCL_OK) {

@@ -47,8 +47,8 @@ static int takeNumber(Tcl_Interp *interp, const EditField *field, Tcl_Obj *obj, 
     }
     if (value > field->max) {
         return EtwTclFail(interp, ETW_E_ARG, "RANGE", field->name,
-                "\"%s\" is at most %llu, not %.40s", field->name, (unsigned long long)field->max,
-                Tcl_GetString(obj));
+                "value for \"%s\" is out of range: must be at most %llu, not %.40s", field->name,
+                (unsigned long long)field->max, Tcl_GetString(obj));
     }
     switch (field->size) {
     case 1:
@@ -122,7 +122,7 @@ static int editOf(Tcl_Interp *interp, Tcl_Obj *list, EtlEdit *edit)
     }
     if (count % 2 != 0) {
         return EtwTclFail(interp, ETW_E_ARG, "SET", Tcl_GetString(list),
-                "\"-set\" needs names and values of header fields");
+                "expected names and values of header fields for \"-set\"");
     }
     for (Tcl_Size i = 0; i < count; i += 2) {
         if (Tcl_GetIndexFromObjStruct(interp, words[i], editFields, sizeof(EditField), "field",
@@ -149,7 +149,8 @@ static int redactOf(Tcl_Interp *interp, Tcl_Obj *list, EtwSchemaStore *store, Et
     EtwFree((void *)globs);
     return count > 0 ? TCL_OK
                      : EtwTclFail(interp, ETW_E_ARG, "REDACT", "",
-                               "\"-redact\" needs names of fields");
+                               "expected names or patterns of fields for \"-redact\" but got an "
+                               "empty list");
 }
 
 /* -rename: old and new names. */
@@ -165,7 +166,7 @@ static int renameOf(Tcl_Interp *interp, Tcl_Obj *list, EtwRename **renamePtr)
     Tcl_ListObjLength(NULL, list, &length);
     if (length % 2 != 0) {
         return EtwTclFail(interp, ETW_E_ARG, "RENAME", Tcl_GetString(list),
-                "\"-rename\" needs old and new names");
+                "expected old and new names for \"-rename\"");
     }
     const char **pairs = EtwWordsOf(list, &count);
     EtwStatus status = EtwRenameNew(renamePtr, pairs, count, &err);

@@ -152,7 +152,7 @@ static int compare(EtwRelogMap *map, Tcl_Obj *old, Tcl_Obj *answer, Changes *cha
 static int unsupportedField(Tcl_Interp *interp, const char *what)
 {
     return EtwTclFail(interp, ETW_E_UNSUPPORTED, "FIELD", what,
-            "the event's record has no place for this \"%s\"", what);
+            "the record of the event cannot store this \"%s\"", what);
 }
 
 /* Merge the fields of a dict into those of the event. A new object, or NULL with an error left. */
@@ -213,8 +213,9 @@ static int setProps(EtwRelogMap *map, EtwEvent *event, Tcl_Obj *changed)
 
     if (schema == NULL) {
         return EtwTclFail(map->interp, ETW_E_UNSUPPORTED, "SCHEMA", "",
-                "nobody describes the event's payload: set \"payload\" (its bytes), or load what "
-                "describes it (etw schema load)");
+                "the payload of the event cannot be changed by fields, because no description of "
+                "it is known: set \"payload\" (its bytes), or load a description with \"etw schema "
+                "load\"");
     }
     Tcl_Obj *props = mergedProps(map, event, changed, &mode);
     if (props == NULL) {

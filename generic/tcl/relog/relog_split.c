@@ -28,8 +28,8 @@ struct EtwRelogFiles {
 static int splitError(Tcl_Interp *interp, Tcl_Obj *words)
 {
     return EtwTclFail(interp, ETW_E_ARG, "SPLIT", Tcl_GetString(words),
-            "\"-split\" is \"process\", \"provider\", \"size BYTES\" (at least %d) or \"time "
-            "SECONDS\", not \"%.100s\"",
+            "bad value for \"-split\": must be \"process\", \"provider\", \"size BYTES\" (at least "
+            "%d) or \"time SECONDS\", not \"%.100s\"",
             SIZE_MIN, Tcl_GetString(words));
 }
 
@@ -177,8 +177,8 @@ static bool checkCount(const EtwRelogFiles *files, const EtwPiece *piece)
 
     if (piece->number > most) {
         EtwTclFail(files->interp, ETW_E_LIMIT, "FILES", Tcl_GetString(files->out),
-                "\"-split\" makes at most %d files here: take a part of the events, or larger "
-                "pieces",
+                "\"-split\" would write more than %d files, which is the maximum: select fewer "
+                "events, or larger pieces",
                 most);
     }
     return piece->number <= most;

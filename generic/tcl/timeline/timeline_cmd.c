@@ -22,7 +22,8 @@ EtwTclTimeline *EtwFindTimeline(EtwInterp *ctx, Tcl_Obj *name)
             ctx->timelines ? Tcl_FindHashEntry(&ctx->timelines->byName, Tcl_GetString(name)) : NULL;
     if (entry == NULL) {
         EtwTclFail(ctx->interp, ETW_E_LOOKUP, "TIMELINE", Tcl_GetString(name),
-                "no timeline \"%.100s\": \"etw timeline create\" makes one", Tcl_GetString(name));
+                "there is no timeline \"%.100s\": \"etw timeline create\" makes one",
+                Tcl_GetString(name));
         return NULL;
     }
     return Tcl_GetHashValue(entry);
@@ -34,7 +35,8 @@ static EtwTclTimeline *findIdleTimeline(EtwInterp *ctx, Tcl_Obj *name)
     EtwTclTimeline *t = EtwFindTimeline(ctx, name);
     if (t != NULL && t->busy) {
         EtwTclFail(ctx->interp, ETW_E_STATE, "BUSY", Tcl_GetString(name),
-                "timeline \"%.100s\" is being read", Tcl_GetString(name));
+                "timeline \"%.100s\" is being read: delete it when the reading has ended",
+                Tcl_GetString(name));
         return NULL;
     }
     return t;
@@ -173,7 +175,8 @@ static int createCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
 
     if (ctx->timelines && Tcl_FindHashEntry(&ctx->timelines->byName, Tcl_GetString(objv[2]))) {
         return EtwTclFail(interp, ETW_E_STATE, "EXISTS", Tcl_GetString(objv[2]),
-                "there is a timeline \"%.100s\" already", Tcl_GetString(objv[2]));
+                "timeline \"%.100s\" exists: use another name, or delete it first",
+                Tcl_GetString(objv[2]));
     }
     if (EtwQueryWords(interp, etwTimelineOptions, objc - 3, objv + 3, &options, &sources) !=
             TCL_OK) {
@@ -270,7 +273,7 @@ static int getMs(Tcl_Interp *interp, int objc, Tcl_Obj *const objv[], int index,
     }
     return *msPtr >= 0 ? TCL_OK
                        : EtwTclFail(interp, ETW_E_ARG, "MS", Tcl_GetString(objv[index]),
-                                 "a time in milliseconds is not negative");
+                                 "a number of milliseconds must be 0 or more");
 }
 
 /*
@@ -327,8 +330,8 @@ static int getEvent(Tcl_Interp *interp, Tcl_Obj *word, uint32_t *eventPtr)
         return TCL_ERROR;
     }
     if (value < -1 || value >= UINT32_MAX) {
-        return EtwTclFail(
-                interp, ETW_E_ARG, "EVENT", Tcl_GetString(word), "events are numbered from 0");
+        return EtwTclFail(interp, ETW_E_ARG, "EVENT", Tcl_GetString(word),
+                "the number of an event must be 0 or more");
     }
     *eventPtr = (uint32_t)value; /* -1: before the first */
     return TCL_OK;
@@ -386,7 +389,7 @@ static int eventCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
     }
     if (count < 0 || count > MOST) {
         return EtwTclFail(interp, ETW_E_ARG, "COUNT", Tcl_GetString(objv[4]),
-                "at most 10000 events are told at once");
+                "too many events: at most 10000 can be returned at once");
     }
     Tcl_Obj *list = EtwTimelineEvents(t, event, (uint32_t)count);
     if (list == NULL) {

@@ -17,7 +17,7 @@ static int getTimes(Tcl_Interp *interp, Tcl_Obj *const words[2], int64_t times[2
     }
     if (times[1] < times[0]) {
         return EtwTclFail(interp, ETW_E_ARG, "TIME", Tcl_GetString(words[1]),
-                "the span ends before it begins");
+                "bad span of time: its end precedes its beginning");
     }
     return TCL_OK;
 }
@@ -146,7 +146,8 @@ static int getWidth(
     }
     if (*width < 1 || *width > WIDEST || !(*grain >= 0.1 && *grain <= 1000)) {
         return EtwTclFail(interp, ETW_E_ARG, "WIDTH", Tcl_GetString(widthObj),
-                "a width is 1 to 100000 pixels, a grain 0.1 to 1000 of them");
+                "width or grain is out of range: the width must be 1 to 100000 pixels, the grain "
+                "0.1 to 1000 pixels");
     }
     return TCL_OK;
 }
@@ -338,7 +339,8 @@ int EtwTimelineRowsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     }
     if (first < 0 || count < 0 || count > MOST) {
         return EtwTclFail(interp, ETW_E_ARG, "ROWS", Tcl_GetString(objv[5]),
-                "rows are counted from 0, and at most 100000 are told at once");
+                "rows are out of range: the first must be 0 or more, and at most 100000 can be "
+                "returned at once");
     }
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
     for (Tcl_WideInt i = first; i < first + count && i < UINT32_MAX; i++) {

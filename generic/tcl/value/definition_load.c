@@ -98,7 +98,8 @@ int EtwLoadDefinitions(Tcl_Interp *interp, Tcl_Obj *path, Tcl_Obj *result)
     Tcl_DictObjSize(NULL, result, &after);
     return after > before ? TCL_OK
                           : EtwTclFail(interp, ETW_E_LOOKUP, "SCHEMA", Tcl_GetString(path),
-                                    "no file in \"%.300s\" describes events: .man, .mof, .tmf",
+                                    "no file in \"%.300s\" describes events: expected .man, .mof "
+                                    "or .tmf files",
                                     Tcl_GetString(path));
 }
 

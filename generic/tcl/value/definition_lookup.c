@@ -38,7 +38,7 @@ int EtwSuggestionsFail(
 
     Tcl_DStringInit(&list);
     for (int i = 0; i < near->count; i++) {
-        Tcl_DStringAppend(&list, i ? ", " : ": there is ", -1);
+        Tcl_DStringAppend(&list, i ? ", " : "; similar names: ", -1);
         Tcl_DStringAppend(&list, near->names[i], -1);
     }
     if (problem != NULL) {
@@ -96,7 +96,9 @@ const EtwProviderDef *EtwFindDef(
     const EtwProviderDef *def = EtwKnownProviderDef(&s.known);
     if (def == NULL) {
         EtwTclFail(interp, ETW_E_FORMAT, "CATALOG", s.near.wrong,
-                "the catalogue's block of provider \"%.100s\" makes no sense", s.known.name);
+                "the catalogue's description of provider \"%.100s\" is damaged: install the "
+                "package again",
+                s.known.name);
     }
     return def;
 }
@@ -124,8 +126,7 @@ static int failSeveral(Tcl_Interp *interp, const EtwProviderDef *def, const EtwE
         const EtwEventDef *b, Tcl_Obj *wanted)
 {
     return EtwTclFail(interp, ETW_E_LOOKUP, "EVENT", Tcl_GetString(wanted),
-            "\"%.100s\" is several events of %.100s: say which by number, %d (%.80s), %d (%.80s) "
-            "or "
+            "\"%.100s\" matches several events of %.100s: give a number, %d (%.80s), %d (%.80s) or "
             "another",
             Tcl_GetString(wanted), def->name, numberOf(def, a), a->schema.event, numberOf(def, b),
             b->schema.event);

@@ -209,7 +209,8 @@ static EtwStatus push(
         DictEncoder *g, Tcl_Obj *obj, const EtwField *owner, bool isDict, EtwError *errPtr)
 {
     if (g->depth == MAX_FRAMES) {
-        return EtwFail(errPtr, ETW_E_LIMIT, "DEPTH", "", "structs and arrays are nested too deep");
+        return EtwFail(
+                errPtr, ETW_E_LIMIT, "DEPTH", "", "structs and arrays are nested too deeply");
     }
     Frame *frame = &g->frames[g->depth++];
     *frame = (Frame){.obj = obj, .owner = owner, .isDict = isDict};

@@ -13,7 +13,7 @@ Tcl_Obj *EtwRecordObj(Tcl_Interp *interp, const EtwEvent *event)
 
     if (size == 0) {
         EtwTclFail(interp, ETW_E_LIMIT, "RECORD", "",
-                "the event would be larger than a record can be (%d bytes)", ETL_MAX_RECORD);
+                "the event is too large: its record would have more than %d bytes", ETL_MAX_RECORD);
         return NULL;
     }
     Tcl_Obj *dict = Tcl_NewDictObj(), *bytes = Tcl_NewByteArrayObj(NULL, 0);

@@ -76,7 +76,8 @@ static EtwStatus defineEvents(
         events[i] = EtwDefineDeclared(k->providers[group], &declared->events[i]);
         if (events[i] == NULL) {
             return EtwFail(err, ETW_E_LIMIT, "EVENTS", kernelGroups[group].name,
-                    "no room for the events of %s", declared->name);
+                    "cannot register the events of %s: the registry of this user is full",
+                    declared->name);
         }
     }
     return ETW_OK;

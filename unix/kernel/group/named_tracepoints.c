@@ -166,7 +166,8 @@ KernelRaw *KernelRawNew(struct tep_event *format, EtwError *err)
     }
     raw->event = Etw_DefineEvent(raw->provider, &desc, fields, raw->count);
     if (raw->event == NULL) {
-        EtwFail(err, ETW_E_LIMIT, "EVENTS", format->name, "no room for event %s of provider %s",
+        EtwFail(err, ETW_E_LIMIT, "EVENTS", format->name,
+                "cannot register event %s of provider %s: the registry of this user is full",
                 format->name, provider);
         KernelRawFree(raw);
         return NULL;

@@ -52,7 +52,8 @@ EtwStatus KernelWindowsDefine(EtwKernel *k, KernelGroupId group, EtwError *err)
                 .undescribed = 1};
         k->events[classes[i].event + v6] = Etw_DefineEvent(k->providers[group], &desc, NULL, 0);
         if (k->events[classes[i].event + v6] == NULL) {
-            return EtwFail(err, ETW_E_LIMIT, "EVENTS", name, "no room for the events of %s", name);
+            return EtwFail(err, ETW_E_LIMIT, "EVENTS", name,
+                    "cannot register the events of %s: the registry of this user is full", name);
         }
     }
     return status;

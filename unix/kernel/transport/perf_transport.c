@@ -83,7 +83,7 @@ static EtwStatus tooManyFiles(const Perf *t, EtwError *err)
     snprintf(limit, sizeof limit, "%ld", sysconf(_SC_OPEN_MAX));
     return EtwFail(err, ETW_E_LIMIT, "FILES", limit,
             "perf needs an open file for each of %d tracepoints, on each thread and each of %d "
-            "CPUs, and %s are the most this process may have: raise it (\"ulimit -n\"), or trace "
+            "CPUs, but this process may have at most %s: raise the limit (\"ulimit -n\"), or trace "
             "fewer groups%s",
             t->pointCount, t->cpus, limit, t->all ? "" : ", or all processes (-pids all)");
 }
@@ -97,20 +97,21 @@ static EtwStatus refused(const Perf *t, int osError, const KernelRequest *w, Etw
         return tooManyFiles(t, err);
     }
     if (osError != EACCES && osError != EPERM) {
-        return EtwFailOs(err, ETW_E_IO, osError, "PERF", name, "perf refuses tracepoint %s", name);
+        return EtwFailOs(err, ETW_E_IO, osError, "PERF", name,
+                "the kernel refused to open tracepoint %s", name);
     }
     if (level < 0) {
         return EtwFailOs(err, ETW_E_ACCESS, osError, "PERF", name,
-                "perf refuses tracepoint %s although kernel.perf_event_paranoid is %d: the other "
-                "process is not yours, or a rule of this container or system forbids "
-                "perf_event_open",
+                "the kernel refused to open tracepoint %s although kernel.perf_event_paranoid is "
+                "%d: the process belongs to another user, or a rule of this container or system "
+                "forbids perf_event_open",
                 name, level);
     }
     return EtwFailOs(err, ETW_E_ACCESS, osError, "PERF", name,
-            "perf refuses tracepoint %s (kernel.perf_event_paranoid is %d%s): run as root, or let "
-            "root give the program the right with \"setcap cap_perfmon+ep PROGRAM\", or everybody "
-            "with \"sysctl kernel.perf_event_paranoid=-1\"",
-            name, level, level < 2 ? ", which allows system calls alone" : "");
+            "the kernel refused to open tracepoint %s (kernel.perf_event_paranoid is %d%s): run as "
+            "root, or as root give the right to the program with \"setcap cap_perfmon+ep "
+            "PROGRAM\", or to all users with \"sysctl kernel.perf_event_paranoid=-1\"",
+            name, level, level < 2 ? ", which allows only system calls" : "");
 }
 
 /* ---- Files of a tracepoint ------------------------------------------------------------------- */
@@ -272,8 +273,8 @@ static EtwStatus listThreads(Threads *list, uint32_t pid, EtwError *err)
     snprintf(path, sizeof path, "/proc/%u/task", pid);
     dir = opendir(path);
     if (dir == NULL && OsFileLimitHint(errno) != NULL) {
-        return EtwFailOs(err, ETW_E_LIMIT, errno, "FILES", "",
-                "the threads of process %u cannot be listed", pid);
+        return EtwFailOs(
+                err, ETW_E_LIMIT, errno, "FILES", "", "cannot list the threads of process %u", pid);
     }
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         int tid = atoi(e->d_name);
@@ -478,8 +479,9 @@ static EtwStatus noRings(int osError, EtwError *err)
     }
     return EtwFailOs(err, osError == EACCES || osError == EPERM ? ETW_E_ACCESS : ETW_E_IO, osError,
             "PERF", "perf_event_open",
-            "perf gives no ring (kernel.perf_event_paranoid is %d): run as root, or see whether a "
-            "rule of this container or system forbids perf_event_open, and \"ulimit -l\"",
+            "the kernel refused a buffer for perf events (kernel.perf_event_paranoid is %d): run "
+            "as root, raise the limit of locked memory (\"ulimit -l\"), or check whether a rule of "
+            "this container or system forbids perf_event_open",
             PerfParanoid());
 }
 

@@ -21,7 +21,7 @@
 static EtwStatus refused(EtwError *err, int osError, const char *what)
 {
     return EtwFailOs(err, osError == EACCES || osError == EPERM ? ETW_E_ACCESS : ETW_E_IO, osError,
-            "TRACEFS", what, "tracefs refuses \"%s\"", what);
+            "TRACEFS", what, "the kernel refused \"%s\" in tracefs", what);
 }
 
 /*
@@ -49,13 +49,13 @@ static const char *mountPoint(void)
 static EtwStatus unreadable(const char *dir, int osError, EtwError *err)
 {
     return EtwFailOs(err, ETW_E_ACCESS, osError, "TRACEFS", dir,
-            "kernel events need to read tracefs (%s): run as root, or let root open it to a group "
-            "once with \"mount -o remount,gid=GROUP,mode=0750 %s\"%s",
+            "kernel events require that tracefs (%s) can be read: run as root, or as root allow a "
+            "group to read it with \"mount -o remount,gid=GROUP,mode=0750 %s\"%s",
             dir, dir,
-            PerfAllowed() ? ""
-                          : " and give the program CAP_PERFMON with \"setcap cap_perfmon+ep "
-                            "PROGRAM\" (or everybody with \"sysctl "
-                            "kernel.perf_event_paranoid=-1\")");
+            PerfAllowed()
+                    ? ""
+                    : " and give the program CAP_PERFMON with \"setcap cap_perfmon+ep PROGRAM\" "
+                      "(or allow all users with \"sysctl kernel.perf_event_paranoid=-1\")");
 }
 
 EtwStatus TraceReadable(EtwError *err)
@@ -167,8 +167,8 @@ static EtwStatus makeInstance(
         tracefs_instance_free(t->fs); /* used by another session of this process */
         t->fs = NULL;
     }
-    return EtwFail(
-            err, ETW_E_LIMIT, "INSTANCE", name, "no free name for a trace instance (%s)", name);
+    return EtwFail(err, ETW_E_LIMIT, "INSTANCE", name,
+            "cannot make a trace instance in tracefs: all names are in use (%s)", name);
 }
 
 /* Files of CPUs that are configured but have never been online are missing: not an error. */

@@ -106,8 +106,8 @@ static EtwStatus make(const KernelUprobe *probe, EtwError *err)
     }
     if (*ARG_1 == '\0' || !findFunction(probe->function, &symbol)) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "UPROBE", probe->function,
-                "no breakpoint can be placed on \"%s\": the libc of this program is not a shared "
-                "one, or its processor not known",
+                "cannot place a breakpoint on \"%s\": this program has no shared libc, or its "
+                "processor is not supported",
                 probe->function);
     }
     int why = place(probe, &symbol);
@@ -116,11 +116,12 @@ static EtwStatus make(const KernelUprobe *probe, EtwError *err)
     }
     if (why == EACCES || why == EPERM) {
         return EtwFailOs(err, ETW_E_ACCESS, why, "UPROBE", probe->function,
-                "a breakpoint on \"%s\" needs uprobe_events of tracefs: run as root",
+                "a breakpoint on \"%s\" requires write access to uprobe_events of tracefs: run as "
+                "root",
                 probe->function);
     }
     return EtwFailOs(err, ETW_E_UNSUPPORTED, why, "UPROBE", probe->function,
-            "this kernel places no breakpoint on \"%s\" of %s", probe->function, symbol.path);
+            "the kernel refused a breakpoint on \"%s\" of %s", probe->function, symbol.path);
 }
 
 /* The kernel refuses to remove uprobes that are used. */

@@ -52,7 +52,7 @@ proc gen::commands {} {
     set lines {}
     dict for {name entry} [::etw::cli::Commands] {
         lassign $entry usage about
-        lappend lines {} "\[subsection {etw $name}\]" "\[cmd [word "etw $name"]\] [text $usage]" {[para]} [text "[string toupper $about 0 0]."] \
+        lappend lines {} "\[def \"\[cmd [word "etw $name"]\] [text $usage]\"\]" [text "[string toupper $about 0 0]."] \
             {*}[options $name] {*}[formats $name] {*}[exits $name] \
             {[example_begin]} {*}[lmap example [dict get $::etw::cli::examples $name] {text $example}] {[example_end]}
     }
@@ -72,7 +72,7 @@ proc gen::page {build page} {
     set text [read $channel]
     close $channel
     set from [expr {[string first $begin $text] + [string length $begin]}]
-    set text [string replace $text $from [expr {[string first $end $text] - 1}] "[commands]\n"]
+    set text [string replace $text $from [expr {[string first $end $text] - 1}] "\n\[list_begin definitions\]\n[commands]\n\[list_end\]\n"]
     set channel [open [expr {$page eq "" ? $path : $page}] w]
     fconfigure $channel -encoding utf-8 -translation lf
     puts -nonewline $channel $text

@@ -73,13 +73,13 @@ typedef struct EtwReadCommand {
  */
 /* clang-format off */
 #define ETW_READ_COMMANDS(ROW)                                                                     \
-    ROW(Calls, "calls", "etw", "show where the time of scripts went")                           \
-    ROW(Consume, "consume", "etw", "call a command with each event")                               \
-    ROW(Dump, "dump", "etw", "list events")                                                        \
-    ROW(Events, "events", "etw", "return events as a list of dicts")                                      \
+    ROW(Calls, "calls", "etw_calls", "show where the time of scripts went")                           \
+    ROW(Consume, "consume", "etw_events", "call a command with each event")                               \
+    ROW(Dump, "dump", "etw_dump", "list events")                                                        \
+    ROW(Events, "events", "etw_events", "return events as a list of dicts")                                      \
     ROW(Export, "export", "etw_export", "write events in the format of another tool")                          \
-    ROW(Foreach, "foreach", "etw", "evaluate a script for each event")                             \
-    ROW(Info, "info", "etw", "describe a trace file")                                               \
+    ROW(Foreach, "foreach", "etw_events", "evaluate a script for each event")                             \
+    ROW(Info, "info", "etw_info", "describe a trace file")                                               \
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
     ROW(Report, "report", "etw_report", "what takes the time, waits or fails, and what to try next") \
     ROW(Summary, "summary", "etw_summary", "count, sum and rank events")

@@ -121,9 +121,12 @@ static const EtwDeclaredField host[] = {
     {"Program", TEXT, R(NAME), "program that owns the session"}};
 static const EtwDeclaredField mark[] = {{"Text", TEXT, NO_ROLE, "the text of the mark"}};
 
+static const EtwDeclaredField process[] = {{"Program", TEXT, R(NAME), "file name of the program that the process runs"}};
+
 static const EtwDeclaredEvent sessionEvents[] = {
     [ETW_SESSION_HOST] = {"Host", INFO, 0, M(HOST), N(OWN_PROCESS), NULL, COUNT(host), "The first event of a session."},
     [ETW_SESSION_MARK] = {"Mark", INFO, 0, M(MARK), 0, NULL, COUNT(mark), "A note that a user or a script put into the trace."},
+    [ETW_SESSION_PROCESS] = {"Process", INFO, 0, M(PROGRAM), N(OWN_PROCESS), NULL, COUNT(process), "The first event of a process that writes into a session of another process."},
 };
 
 /* ---- Processes, threads, system calls -------------------------------------------------------- */

@@ -87,7 +87,7 @@ enum {
     ETW_SCRIPT_EVENTS
 };
 /* Events of Etw-Session. */
-enum { ETW_SESSION_HOST, ETW_SESSION_MARK };
+enum { ETW_SESSION_HOST, ETW_SESSION_MARK, ETW_SESSION_PROCESS };
 
 extern const EtwDeclaredProvider etwDeclaredProviders[]; /* ends with a name of NULL */
 

@@ -40,6 +40,7 @@ typedef enum EtwMeaning {
     ETW_MEANS_PROCESS_END,
     ETW_MEANS_HOST,    /* the first event of one of our own sessions: machine and program */
     ETW_MEANS_MARK,    /* a note in the trace */
+    ETW_MEANS_PROGRAM, /* the program of a process that writes into one of our own sessions */
     ETW_MEANS_MACHINE, /* facts of a Windows machine */
     ETW_MEANS_TRACE,   /* records of a file's own header */
     ETW_MEANS_LOSS     /* events were lost */

@@ -90,6 +90,7 @@ EtwStatus EtwRegister(const char *name, const Etw_Guid *guid, Etw_Provider **out
     if (registrations == 1) {
         EtwNativeRegister(provider);
     }
+    EtwProcessEventDefine();
     *out = &provider->pub;
     return ETW_OK;
 }

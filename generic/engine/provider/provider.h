@@ -15,6 +15,8 @@ EtwStatus EtwRegister(const char *name, const Etw_Guid *guid, Etw_Provider **out
 
 /* Our own provider Etw-Session, registered at the first call; NULL: that failed (enable.c). */
 Etw_Provider *EtwOwnProvider(void);
+/* Called after each registration; the first call defines the event with this process's name (process_event.c). */
+void EtwProcessEventDefine(void);
 /* Define one of our own events. NULL: out of room. */
 Etw_Event *EtwDefineDeclared(Etw_Provider *provider, const EtwDeclaredEvent *event);
 /* The event Mark of our own provider Etw-Session: one field, counted UTF-8 (enable.c). */

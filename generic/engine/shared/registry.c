@@ -28,6 +28,7 @@ static struct {
 _Atomic uint32_t regSelfKey = REG_KEY_UNKNOWN;
 
 _Atomic(Ring *) regRings[ETW_MAX_SESSIONS];
+_Atomic(RegMapProc *) regOnMap;
 static _Atomic(Ring *) retired; /* replaced in regRings; unmapped when no writer uses them */
 
 /* ---- Locking --------------------------------------------------------------------------------- */
@@ -747,6 +748,10 @@ Ring *RegRingMap(uint32_t index, uint64_t instance)
     }
     retire(old);
     unmapRetired();
+    RegMapProc *onMap = atomic_load(&regOnMap);
+    if (onMap != NULL) {
+        onMap(mine);
+    }
     return mine;
 }
 

@@ -81,8 +81,10 @@ void RegSessionPath(uint64_t instance, char *path, size_t size);
  * between EtwThreadEnter and EtwThreadLeave. The mapping is retired when another session has the same
  * index, or, in the owner, by RegDetach.
  */
+typedef void RegMapProc(Ring *ring);
 extern _Atomic(Ring *) regRings[ETW_MAX_SESSIONS];
 Ring *RegRingMap(uint32_t index, uint64_t instance);
+extern _Atomic(RegMapProc *) regOnMap; /* called with each new mapping; NULL: nothing */
 static inline Ring *RegRing(uint32_t index, uint64_t instance)
 {
     if (index < ETW_MAX_SESSIONS) {

@@ -500,7 +500,8 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     const EtwSchema *schema = EtwSchemaOf(c->store, event);
     EtwMeaning meaning = schema ? EtwMeaningOf(schema) : ETW_MEANS_TRACE;
     Values v;
-    if (meaning == ETW_MEANS_TRACE || meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK) {
+    if (meaning == ETW_MEANS_TRACE || meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK ||
+            meaning == ETW_MEANS_PROGRAM) {
         calls->left.unknown += schema == NULL;
         calls->left.own += schema != NULL && !EtwEventIsHeader(event);
         return;

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,73 @@ EtwStatus OsMapReserve(
     return noRoom(path, size, errno == EFAULT ? ENOSPC : errno, err);
 }
 
+/*
+ * The thread sanitizer knows memory by its address: it would see neither races nor order between two mappings of a file. In its
+ * builds a process maps a file once, so that a logger, a writer and a live consumer in one process are checked as if they were in
+ * several.
+ */
+#ifdef __SANITIZE_THREAD__
+static struct SharedMap {
+    dev_t device;
+    ino_t inode;
+    void *base; /* NULL: free */
+    size_t size;
+    int users;
+} sharedMaps[256];
+static pthread_mutex_t sharedMutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *mapFile(int fd, size_t size)
+{
+    struct stat st;
+    struct SharedMap *m = sharedMaps, *end = sharedMaps + 256, *empty = NULL;
+    void *base = MAP_FAILED;
+    fstat(fd, &st);
+    pthread_mutex_lock(&sharedMutex);
+    while (m < end && (m->base == NULL || m->device != st.st_dev || m->inode != st.st_ino ||
+                              m->size != size)) {
+        empty = m->base == NULL ? m : empty;
+        m++;
+    }
+    if (m < end) {
+        m->users++;
+        base = m->base;
+    } else {
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (base != MAP_FAILED && empty != NULL) {
+            *empty = (struct SharedMap){st.st_dev, st.st_ino, base, size, 1};
+        }
+    }
+    pthread_mutex_unlock(&sharedMutex);
+    return base;
+}
+
+static void unmapFile(void *base, size_t size)
+{
+    struct SharedMap *m = sharedMaps, *end = sharedMaps + 256;
+    pthread_mutex_lock(&sharedMutex);
+    while (m < end && m->base != base) {
+        m++;
+    }
+    if (m == end || --m->users == 0) {
+        munmap(base, size);
+        if (m < end) {
+            m->base = NULL;
+        }
+    }
+    pthread_mutex_unlock(&sharedMutex);
+}
+#else
+static void *mapFile(int fd, size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+static void unmapFile(void *base, size_t size)
+{
+    munmap(base, size);
+}
+#endif
+
 EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, EtwError *err)
 {
     struct stat st;
@@ -149,7 +217,7 @@ EtwStatus OsMapShared(OsMap *map, const char *path, bool create, size_t size, Et
         }
     }
     if (status == ETW_OK) {
-        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        base = mapFile(fd, size);
         if (base == MAP_FAILED) {
             status = EtwFailOs(err, ETW_E_MEMORY, errno, "MAP", path, "cannot map \"%s\"", path);
         } else {
@@ -263,7 +331,7 @@ void OsMapEvict(OsMap *map)
 void OsUnmap(OsMap *map)
 {
     if (map->base != NULL) {
-        munmap(map->base, map->size);
+        unmapFile(map->base, map->size);
     }
     if (map->handle != NULL) {
         close((int)((intptr_t)map->handle - 1));

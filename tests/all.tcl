@@ -286,11 +286,14 @@ proc run::Wait {} {
     vwait run::running
 }
 
-# Run the programs, -jobs at a time; those that failed run again when all others have ended, one at a time.
+# Run the programs, -jobs at a time; those that failed run again when all others have ended, one at a time. Those that share
+# something come first, because they have to wait for each other.
 proc run::Programs {programs} {
     variable option
     variable running {}
     variable again {}
+    set free [lmap program $programs {if {[Shares [lindex $program 0]] ne ""} continue; set program}]
+    set programs [concat [lmap program $programs {if {$program in $free} continue; set program}] $free]
     while {[llength $programs]} {
         set next -1
         if {[dict size $running] < $option(-jobs)} {

@@ -21,7 +21,7 @@ static Etw_Provider *provider;
 static Etw_Event *event;
 static EtwGuid guid;
 
-static char *at(const char *name)
+CHECK_UNUSED static char *at(const char *name)
 {
     static char path[4][1024];
     static int turn;

@@ -58,11 +58,18 @@ static ReportProcess *processOf(EtwReport *r, const EtwEvent *event)
     return p;
 }
 
-/* The time since the CPU's last switch belongs to the process whose thread leaves it. */
-static void takeSwitch(EtwReport *r, ReportProcess *p, const EtwEvent *event)
+/*
+ * The time since the CPU's last switch belongs to the process whose thread leaves it. The event may belong to the
+ * thread that gets the CPU, when only that one is traced.
+ */
+static void takeSwitch(
+        EtwReport *r, ReportProcess *p, const EtwSchema *schema, const EtwEvent *event)
 {
     ReportCpu *cpu = &r->cpus[event->cpu % REPORT_CPUS];
-    if (cpu->known && event->time > cpu->since && p != NULL) {
+    EtwRoleValues v;
+    bool leaves = EtwRoleValuesRead(&v, schema, event) &&
+                  EtwRoleNumber(&v, ETW_ROLE_OLD_TID) == event->tid;
+    if (leaves && cpu->known && event->time > cpu->since && p != NULL) {
         p->cpu += (uint64_t)event->time - (uint64_t)cpu->since;
     }
     cpu->known = true;
@@ -91,7 +98,7 @@ static void takeProcess(EtwReport *r, const EtwSchema *schema, const EtwEvent *e
     }
     r->samples += sample;
     if (EtwMeaningOf(schema) == ETW_MEANS_SWITCH) {
-        takeSwitch(r, p, event);
+        takeSwitch(r, p, schema, event);
     }
 }
 

@@ -353,8 +353,7 @@ static void nextOfCalls(EtwReport *r, const char *source)
 
 static void nextOfMachine(EtwReport *r, const char *source)
 {
-    addNext(r, "etw summary ", source, " --by 'process event'",
-            "which process caused which events");
+    addNext(r, "etw summary ", source, " --by process,event", "which process caused which events");
     if (r->tables[TABLE_PROBLEMS].rowCount > 0) {
         addNext(r, "etw dump ", source, " --where '$level > 0 && $level <= 2'",
                 "the events of level error or critical");

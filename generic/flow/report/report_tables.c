@@ -333,7 +333,10 @@ static void addGroups(
     size_t count;
     const EtwSummaryGroup **groups = EtwSummaryGroups(s, &count);
     for (size_t i = 0; i < count && groups[i]->count > 0; i++) {
-        ReportCell *cell = groups[i] == s->others ? NULL : EtwReportRow(r, id);
+        size_t size;
+        EtwSummaryCell(s, groups[i], 1, &size);
+        bool named = groups[i] != s->others && size > 0;
+        ReportCell *cell = named ? EtwReportRow(r, id) : NULL;
         if (cell != NULL) {
             cell[0].n = groups[i]->count;
             if (times) {

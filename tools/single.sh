@@ -39,6 +39,13 @@ need_tclsh() {
     rm -rf "$work/build" "$work/tcl"
 }
 
+# built BUILD TARGET...: brings a build directory up to date, if there is one.
+built() {
+    dir=$1
+    shift
+    [ -f "$dir/Makefile" ] && make -C "$dir" --no-print-directory -j"$(nproc)" "$@" libraries pkgIndex.tcl >&2
+}
+
 # package_files BUILD: the package as it is installed, into the zip's directory.
 package_files() {
     package=$work/zip/etw$version
@@ -72,7 +79,7 @@ case ${1:-} in
 linux)
     need_tclsh tcl9-single tclsh unix
     strip "$cache/tcl9-single/tclsh"
-    sh tools/tcl9.sh etw --enable-werror >&2
+    built build-tcl9 "libtcl9etw$version.so" etw-logger || sh tools/tcl9.sh etw --enable-werror >&2
     package_files build-tcl9
     # The binaries find the libraries beside them.
     for target in libtcl9etw$version.so etw-logger; do
@@ -91,8 +98,8 @@ windows)
     command -v $host-gcc-win32 >/dev/null 2>&1 && cc=$host-gcc-win32
     CC=$cc need_tclsh win-tcl9-single tclsh90s.exe win --host=$host --enable-64bit
     $host-strip "$cache/win-tcl9-single/tclsh90s.exe"
-    [ -f build-win/etw10.dll ] || sh tools/build-windows.sh >&2
-    [ -f build-win-tcl9/tcl9etw10.dll ] || sh tools/build-windows.sh -tcl9 >&2
+    built build-win etw10.dll || sh tools/build-windows.sh >&2
+    built build-win-tcl9 tcl9etw10.dll || sh tools/build-windows.sh -tcl9 >&2
     package_files build-win
     for dll in build-win/etw10.dll build-win-tcl9/tcl9etw10.dll; do
         $host-strip --strip-unneeded -o "$package/$(basename $dll)" $dll

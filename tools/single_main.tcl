@@ -56,6 +56,9 @@ namespace eval ::single {
 
 set dir [::single::Package]
 set auto_path [linsert $auto_path 0 $dir]
+if {![info exists env(ETW_LOGGER)] && [file exists [file join $dir etw-logger]]} {
+    set env(ETW_LOGGER) [file join $dir etw-logger]
+}
 if {[lindex $argv 0] eq "tclsh" && [llength $argv] > 1} {
     set argv [lassign $argv - argv0]
     set argc [llength $argv]

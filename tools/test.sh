@@ -65,6 +65,12 @@ else
     step "Linux, Tcl 9: skipped, there is no Tcl 9 to be had here"
     printf '{Linux, Tcl 9} 0 0 1\n' >>"$totals"
 fi
+if [ -f build-tcl9/Makefile ]; then
+    step "the tool as one file"
+    before=$(wc -l <"$totals")
+    tclsh tests/project/single.tcl -totals "$totals"
+    [ "$(wc -l <"$totals")" -gt "$before" ] || broken "the tool as one file: did not run"
+fi
 if $windows; then
     suite build-win "Windows under Wine" sh tools/build-windows.sh
     only="-kind tcl -file tkcon_windows"

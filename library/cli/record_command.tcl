@@ -370,6 +370,9 @@ proc ::etw::cli::CallCost {} {
 # {tcl|static|starkit|other note} for a program's name or path.
 proc ::etw::cli::ProgramKind {name} {
     set path [lindex [auto_execok $name] 0]
+    if {[namespace exists ::single] && $path ne "" && [file normalize $path] eq [file normalize [info nameofexecutable]]} {
+        return {tcl {}} ;# etw as one file (tools/single_main.tcl)
+    }
     if {$path eq "" || [catch {::etw::lib::OpenFile $path rb} f]} {
         return {other {}}
     }

@@ -34,23 +34,24 @@ proc single::Bare {root file} {
     }
 }
 
-# In the bare root: the tool's output.
+# In the bare root, which has /proc: the tool's output.
 proc single::InRoot {args} {
     variable dir
-    return [exec env -i PATH=/ TMPDIR=/tmp chroot $dir/root {*}$args 2>@1]
+    return [exec unshare --mount sh -c {mount -t proc proc "$0/proc" && exec env -i PATH=/ TMPDIR=/tmp "$(command -v chroot)" "$0" "$@"} \
+        $dir/root {*}$args 2>@1]
 }
 
 proc single::Linux {} {
     variable top
     variable dir
     steps::Check "make etw" {
-        exec sh $top/tools/single.sh linux 2>@1
-        return ""
+        set output [exec sh $top/tools/single.sh linux 2>@1]
+        expr {[file exists $top/dist/etw] ? "" : $output}
     }
     if {![file exists $top/dist/etw] || [exec id -u] ne "0"} {
         return
     }
-    file mkdir $dir/root/tmp $dir/root/dev
+    file mkdir $dir/root/tmp $dir/root/proc $dir/root/dev/shm ;# as containers have them
     file copy $top/dist/etw $dir/root/etw
     Bare $dir/root $top/dist/etw
     Script $dir/root/script.tcl
@@ -89,8 +90,8 @@ proc single::Windows {} {
     variable top
     variable dir
     steps::Check "make etw.exe" {
-        exec sh $top/tools/single.sh windows 2>@1
-        return ""
+        set output [exec sh $top/tools/single.sh windows 2>@1]
+        expr {[file exists $top/dist/etw.exe] ? "" : $output}
     }
     if {![file exists $top/dist/etw.exe]} {
         return

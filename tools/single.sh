@@ -28,9 +28,9 @@ need_tclsh() {
     cp -r "$source" "$work/tcl"
     (
         cd "$work/build"
-        sh "../tcl/$platform/configure" --disable-shared --disable-zipfs "$@"
+        CC=$cc sh "../tcl/$platform/configure" --disable-shared --disable-zipfs "$@"
         # zlib is linked statically where it is a library of the system.
-        [ "$platform" = windows ] || sed -i "s| -lz\b| $(${CC:-gcc} -print-file-name=libz.a)|" Makefile
+        [ "$platform" = windows ] || sed -i "s| -lz\b| $($cc -print-file-name=libz.a)|" Makefile
         make -j"$(nproc)" binaries TCL_EXE=tclsh
     ) >"$cache/$name.log" 2>&1 || die "the static tclsh did not build: see $cache/$name.log"
     mkdir -p "$cache/$name"
@@ -77,6 +77,7 @@ copy_libraries() {
 
 case ${1:-} in
 linux)
+    cc=${CC:-gcc}
     need_tclsh tcl9-single tclsh unix
     strip "$cache/tcl9-single/tclsh"
     built build-tcl9 "libtcl9etw$version.so" etw-logger || sh tools/tcl9.sh etw --enable-werror >&2
@@ -96,7 +97,7 @@ windows)
     host=x86_64-w64-mingw32
     cc=$host-gcc
     command -v $host-gcc-win32 >/dev/null 2>&1 && cc=$host-gcc-win32
-    CC=$cc need_tclsh win-tcl9-single tclsh90s.exe win --host=$host --enable-64bit
+    need_tclsh win-tcl9-single tclsh90s.exe win --host=$host --enable-64bit
     $host-strip "$cache/win-tcl9-single/tclsh90s.exe"
     built build-win etw10.dll || sh tools/build-windows.sh >&2
     built build-win-tcl9 tcl9etw10.dll || sh tools/build-windows.sh -tcl9 >&2

@@ -502,8 +502,7 @@ static void trees_2_2_limits(void)
         EtwPredicate *pred;
         EtwError err = {0};
         CHECK_EQ(EtwPredicateNew(&pred, EtwNodeNew(ops[i], 0), &err), ETW_E_ARG);
-        CHECK_STR(err.message, i < 3 ? "a field or string without its text"
-                                     : "a part of the expression is missing");
+        CHECK(strstr(err.message, i < 3 ? "text" : "missing") != NULL);
     }
 }
 

@@ -11,7 +11,7 @@ namespace eval ::etw::cli {
             {file o FILE {Write the trace to FILE. Default: etw.etl.}}
             {kernel k GROUP,... {Record kernel events: groups that "etw describe kernel" lists, or linux:SYSTEM:EVENT. Default: none for Tcl programs, process for others.} many}
             {script s PATTERN,... {Trace the procs and commands of Tcl programs that match. Default: *.} many}
-            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Record the events of a provider.} many}
+            {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Record the events of a provider, also of one that the program registers only later.} many}
             {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
             {keywords {} KEYWORD,... {Record only events of Tcl-Script with these keywords: call, step, channel ... Default: all.}}
             {noscript N {} {Do not trace Tcl scripts.}}

@@ -168,10 +168,11 @@ bool EtwListingCut(EtwSink *sink, size_t from, EtwText *out)
     if (most == 0 || out->size - from <= most) { /* no character has more columns than bytes */
         return false;
     }
-    if (fit(out, from, most, &width) == out->size) {
+    size_t cut = fit(out, from, most - 1, &width); /* leaves a column for the mark */
+    if (fit(out, cut, most - width, &width) == out->size) {
         return false;
     }
-    out->size = fit(out, from, most - 1, &width);
+    out->size = cut;
     ETW_ADD(out, ETW_LISTING_CUT);
     EtwListingColor(sink, RESET, out);
     return true;

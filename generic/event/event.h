@@ -71,6 +71,7 @@ typedef struct EtwEvent {
     const char *object;    /* path of the file or registry key that the payload's FileKey,
                             FileObject or KeyHandle identifies; NULL: unknown. Owned by the
                             source */
+    int64_t elapsed;       /* ns from the operation's begin to this event, its end; 0: unknown */
     uint32_t recordSize;   /* padding not included */
     const uint8_t *record; /* the record's bytes in its file; NULL: not from a file. etl/record.h
                               reads what only some kinds have */

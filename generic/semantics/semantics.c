@@ -17,6 +17,9 @@ static bool fitsRole(const EtwField *f, EtwRole role)
     if (role == ETW_ROLE_NAME || role == ETW_ROLE_SOCKET || role == ETW_ROLE_FAMILY) {
         return true;
     }
+    if (role == ETW_ROLE_BEGIN_TICKS || role == ETW_ROLE_ELAPSED_TICKS) {
+        return f->in == ETW_IN_UINT64 || f->in == ETW_IN_INT64;
+    }
     if (role >= ETW_ROLE_PID) {
         return f->in == ETW_IN_UINT32 || f->in == ETW_IN_UINT64 || f->in == ETW_IN_HEX32 ||
                f->in == ETW_IN_HEX64 || f->in == ETW_IN_POINTER;
@@ -44,7 +47,8 @@ static const struct {
         {"OldThreadWaitReason", ETW_ROLE_WAIT_REASON}, {"size", ETW_ROLE_SIZE},
         {"FileKey", ETW_ROLE_FILE_KEY}, {"KeyHandle", ETW_ROLE_FILE_KEY},
         {"FileObject", ETW_ROLE_FILE_OBJECT}, {"ImageBase", ETW_ROLE_BASE},
-        {"ImageSize", ETW_ROLE_MODULE_SIZE}, {"ImageFileName", ETW_ROLE_NAME},
+        {"ImageSize", ETW_ROLE_MODULE_SIZE}, {"InitialTime", ETW_ROLE_BEGIN_TICKS},
+        {"HighResResponseTime", ETW_ROLE_ELAPSED_TICKS}, {"ImageFileName", ETW_ROLE_NAME},
         {"ImageName", ETW_ROLE_NAME}, {"FileName", ETW_ROLE_NAME}, {"OpenPath", ETW_ROLE_NAME},
         {"KeyName", ETW_ROLE_NAME}, {"ComputerName", ETW_ROLE_COMPUTER},
         {"DomainName", ETW_ROLE_DOMAIN}, {"NumberOfProcessors", ETW_ROLE_PROCESSORS},

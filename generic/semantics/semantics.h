@@ -104,6 +104,8 @@ typedef enum EtwRole {
     ETW_ROLE_FILE_OBJECT,
     ETW_ROLE_BASE, /* of a module: its address and size */
     ETW_ROLE_MODULE_SIZE,
+    ETW_ROLE_BEGIN_TICKS,   /* ticks of the clock when the operation began that ends here */
+    ETW_ROLE_ELAPSED_TICKS, /* how many ticks it took */
     ETW_ROLE_NAME,
     /* facts of the machine, of any type */
     ETW_ROLE_COMPUTER,

@@ -54,6 +54,7 @@ typedef struct Object {
 } Object;
 
 struct EtwTrack {
+    int64_t frequency;
     bool images;
     EtwSchemaStore *store; /* for events that are not classic kernel events; NULL: none occurred */
     EtwTable names, processes, threads, objects;
@@ -529,13 +530,38 @@ static const char *pathOf(const EtwTrack *t, const TrackLayout *layout, const Et
     return object ? object->path : NULL;
 }
 
+void EtwTrackClock(EtwTrack *t, int64_t frequency)
+{
+    t->frequency = frequency;
+}
+
+/* ns that the operation took which the event ends; 0: unknown, or impossible. */
+static int64_t elapsedOf(const EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
+{
+    enum { NS = 1000000000, LONGEST = 86400 }; /* seconds */
+    uint64_t ticks, frequency = (uint64_t)t->frequency;
+    if (frequency == 0 || frequency > 16ull * NS) {
+        return 0;
+    }
+    if (EtwTrackNumber(layout, event, ETW_ROLE_BEGIN_TICKS, &ticks)) {
+        ticks = (uint64_t)event->ticks - ticks;
+    } else if (!EtwTrackNumber(layout, event, ETW_ROLE_ELAPSED_TICKS, &ticks)) {
+        return 0;
+    }
+    return ticks / frequency >= LONGEST
+                   ? 0
+                   : (int64_t)(ticks / frequency * NS + ticks % frequency * NS / frequency);
+}
+
 void EtwTrackEvent(EtwTrack *t, EtwEvent *event)
 {
     const TrackLayout *layout = eventLayoutOf(t, event);
+    event->elapsed = 0;
     if (layout != NULL) {
         event->pointerSize = EtwKernelPointerSize(event);
         takeIn(t, layout, event, false);
         fillIds(t, layout, event);
+        event->elapsed = elapsedOf(t, layout, event);
         if (layout->semantics->naming != ETW_NAMES_OBJECT) {
             event->object = pathOf(t, layout, event);
         }

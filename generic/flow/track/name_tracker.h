@@ -16,6 +16,8 @@ typedef struct EtwTrack EtwTrack;
 
 /* images: also track where modules are loaded, for EtwTrackAddress. */
 EtwTrack *EtwTrackNew(bool images);
+/* The ticks of all events per second, for EtwEvent.elapsed; 0 (the default): unknown, or not those of the kernel. */
+void EtwTrackClock(EtwTrack *t, int64_t frequency);
 /*
  * The store for the schemas of events that are not classic kernel events. Called before the first
  * event; otherwise only the catalogue is used.

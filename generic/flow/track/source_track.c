@@ -35,6 +35,21 @@ static uint64_t bytesOf(const EtwSource *source, int64_t *endPtr)
     return bytes;
 }
 
+/* Ticks per second of the performance counter, with which all files are stamped; 0: of another clock. */
+static int64_t frequencyOf(const EtwSource *source)
+{
+    enum { CLOCK_QPC = 1 };
+    int64_t frequency = 0;
+    const EtlInfo *info;
+    for (int i = 0; (info = EtwSourceFileInfo(source, i, NULL)) != NULL; i++) {
+        if (info->clock != CLOCK_QPC || (i > 0 && info->frequency != frequency)) {
+            return 0;
+        }
+        frequency = info->frequency;
+    }
+    return frequency > 0 ? frequency : 0;
+}
+
 static void readAhead(TrackSource *t, const EtlFilter *filter)
 {
     EtwEvent event;
@@ -220,6 +235,7 @@ EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks)
     t->base.ops = EtwSourceIsLive(inner) ? &liveOps : &fileOps;
     t->inner = inner;
     t->track = EtwTrackNew(stacks);
+    EtwTrackClock(t->track, frequencyOf(inner));
     t->wantsStacks = stacks;
     return &t->base;
 }

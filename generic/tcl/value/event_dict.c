@@ -36,11 +36,12 @@ enum {
     KEY_TEMPLATE,
     KEY_KERNEL_TIME,
     KEY_USER_TIME,
+    KEY_ELAPSED,
     KEY_END
 };
 static const char *const derivedNames[] = {"name(level)", "name(channel)", "name(task)",
         "name(opcode)", "name(keyword)", "guid(provider)", "tdh(props)", "template(message)",
-        "time(kernel)", "time(user)"};
+        "time(kernel)", "time(user)", "time(elapsed)"};
 
 /* Objects created once for each schema. */
 typedef struct SchemaNames {
@@ -617,6 +618,8 @@ static Tcl_Obj *derivedObj(
         return Tcl_NewWideIntObj(event->kernelTime);
     case KEY_USER_TIME:
         return Tcl_NewWideIntObj(event->userTime);
+    case KEY_ELAPSED:
+        return event->elapsed != 0 ? Tcl_NewWideIntObj(event->elapsed) : NULL;
     case KEY_TEMPLATE:
         return template ? EtwStringObj(template) : NULL;
     case KEY_KEYWORD_NAMES:

@@ -47,6 +47,13 @@ NUMBER_COLUMN(addCpu, c->event->cpu)
 NUMBER_COLUMN(addKernelTime, c->event->kernelTime)
 NUMBER_COLUMN(addUserTime, c->event->userTime)
 
+static void addElapsed(const Cell *c, EtwText *out)
+{
+    if (c->event->elapsed != 0) {
+        EtwTextSigned(out, c->event->elapsed);
+    }
+}
+
 #define LABEL_COLUMN(name, kind)                                                                   \
     static void name(const Cell *c, EtwText *out)                                                  \
     {                                                                                              \
@@ -187,7 +194,8 @@ static const struct {
         {"name(opcode)", addOpcodeName}, {"name(keyword)", addKeywordNames},
         {"guid(provider)", addProviderGuid}, {"tdh(props)", addTdh},
         {"template(message)", addTemplate}, {"message(props)", addMessageOrProps},
-        {"time(kernel)", addKernelTime}, {"time(user)", addUserTime}};
+        {"time(kernel)", addKernelTime}, {"time(user)", addUserTime},
+        {"time(elapsed)", addElapsed}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- Columns ---------------------------------------------------------------------------------- */

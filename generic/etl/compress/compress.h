@@ -6,8 +6,8 @@
  *
  *	Only plain LZ77 is written, because it is the only format seen in files of Windows (in all compressed
  *	buffers of the known files: merges of PerfView, pktmon). Its window of 8 KB and its literals of 9 bits bound the
- *	result: an optimal choice of matches would take 12.6 bytes for each call and 15.1 for each system call of
- *	bench/size.tcl; the encoder takes 13.8 and 17.2.
+ *	result: in a sample of 400 KB, an optimal choice of matches took 12.6 bytes for each event of traced
+ *	calls and 15.3 for each event of system calls; the encoder took 13.8 and 17.2 in the files of the sample.
  */
 #ifndef ETW_COMPRESS_H
 #define ETW_COMPRESS_H

@@ -301,7 +301,7 @@ foreach {mode options} {circular {-maxsize 1} append {} newfile {-maxsize 1}} {
 
 ::etw::selftest::Step "a second process, which controls the session" {
     set script [file join $dir second.tcl]
-    set f [open $script w]
+    set f [::etw::lib::OpenFile $script w]
     puts $f [list set auto_path $::auto_path]
     puts $f [list set name $name]
     puts $f {
@@ -411,7 +411,7 @@ foreach {title options groups} {
         NotHere "there is no tracerpt, or no file for it"
     }
     set output [exec {*}[auto_execok tracerpt] [file nativename [File file]] -o [file nativename $out] -of CSV -y 2>@1]
-    set f [open $out]
+    set f [::etw::lib::OpenFile $out]
     set text [read $f]
     close $f
     if {![string match *Etw-Selftest* $text]} {
@@ -491,7 +491,7 @@ proc ::etw::selftest::Run {path} {
     close [file tempfile dir]
     file delete $dir
     file mkdir $dir
-    set report [open $path w]
+    set report [::etw::lib::OpenFile $path w]
     fconfigure $report -encoding utf-8
     ::etw provider create Etw-Selftest -keywords {one 1 two 2}
     ::etw provider event Etw-Selftest Number {Value uint32} -keyword one -level information

@@ -82,11 +82,15 @@ static const EtwDeclaredField packageEnter[] = {CALL_ID, DEPTH,
 static const EtwDeclaredField packageLeave[] = {CALL_ID, DEPTH, CODE, DURATION,
     {"Version", TEXT, NO_ROLE, "version of the package"}};
 static const EtwDeclaredField channel[] = {
-    {"Operation", TEXT, R(OPERATION), "open, socket, exec, read, write or close"},
-    {"Channel", TEXT, R(CHANNEL), "name of the channel"},
+    {"Operation", TEXT, R(OPERATION), "open, socket, exec, read, write, flush, copy or close"},
+    {"Channel", TEXT, R(CHANNEL), "name of the channel; of a copy, the one that is read"},
     {"Bytes", U64, R(BYTES), "size of the data as Tcl has it: of a byte array, else of its UTF-8; characters for `gets CHAN VAR`"},
     DURATION, CODE,
     {"Detail", TEXT, R(DETAIL), "what was opened or run"}};
+static const EtwDeclaredField wait[] = {
+    {"Operation", TEXT, R(OPERATION), "the command that waited: after, thread::send ..."},
+    DURATION, CODE,
+    {"Detail", TEXT, R(DETAIL), "its other words"}};
 static const EtwDeclaredField sample[] = {
     {"Weight", U64, R(WEIGHT), "nanoseconds since the previous sample"},
     {"Late", U64, NO_ROLE, "nanoseconds from the sampler's mark until Tcl took the sample"},
@@ -108,6 +112,7 @@ static const EtwDeclaredEvent scriptEvents[ETW_SCRIPT_EVENTS] = {
     [ETW_SCRIPT_CHANNEL] = {"Channel", INFO, K(CHANNEL), M(CHANNEL), 0, NULL, COUNT(channel), "An operation on a channel has ended."},
     [ETW_SCRIPT_SAMPLE] = {"Sample", INFO, K(SAMPLE), M(SAMPLE), 0, NULL, COUNT(sample), "The stack of Tcl calls at a moment."},
     [ETW_SCRIPT_LINE] = {"Line", INFO, K(STEP), M(LINE), 0, NULL, COUNT(enter), "A traced call reaches a line. CallId and Depth are those of the call."},
+    [ETW_SCRIPT_WAIT] = {"Wait", INFO, K(EVENT), M(WAIT), 0, NULL, COUNT(wait), "A command that blocks without a channel has ended."},
 };
 
 /* ---- Etw-Session ----------------------------------------------------------------------------- */

@@ -84,6 +84,7 @@ enum {
     ETW_SCRIPT_CHANNEL,
     ETW_SCRIPT_SAMPLE,
     ETW_SCRIPT_LINE,
+    ETW_SCRIPT_WAIT,
     ETW_SCRIPT_EVENTS
 };
 /* Events of Etw-Session. */

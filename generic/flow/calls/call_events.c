@@ -96,6 +96,7 @@ static const EtwCostClass *waitOf(Calls *c, const Values *v)
 
 static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
+    t->switched = true;
     t->out = true;
     t->outSince = time;
     t->last = time > t->last ? time : t->last;
@@ -119,6 +120,7 @@ static void switchIn(Calls *c, CallThread *t, int64_t time)
     EtwCost cost = {.of = t->ready ? EtwCostClassOf(c, ETW_COST_READY, "") : t->syscallWait,
             .count = 1,
             .ns = time > t->outSince ? (uint64_t)time - (uint64_t)t->outSince : 0};
+    cost.waited = cost.ns;
     t->out = false;
     t->last = time > t->last ? time : t->last;
     EtwCallCharge(c, t, &cost);
@@ -347,11 +349,26 @@ static void takeChannel(Calls *c, const Values *v, CallThread *t)
     copyText(channel, v, ETW_ROLE_CHANNEL);
     copyText(detail, v, ETW_ROLE_DETAIL);
     EtwCallChannelName(c, t->pid, operation, channel, detail, name, sizeof name);
-    EtwCallCharge(c, t,
-            &(EtwCost){.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
-                    .count = 1,
-                    .ns = EtwRoleNumber(v, ETW_ROLE_DURATION),
-                    .bytes = EtwRoleNumber(v, ETW_ROLE_BYTES)});
+    EtwCost cost = {.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
+            .count = 1,
+            .ns = EtwRoleNumber(v, ETW_ROLE_DURATION),
+            .bytes = EtwRoleNumber(v, ETW_ROLE_BYTES)};
+    cost.waited = t->switched ? 0 : cost.ns;
+    c->base.blocks += cost.waited > 0 && t->count > 0;
+    EtwCallCharge(c, t, &cost);
+}
+
+/* Charge a command that has blocked. Its time is not counted again when switches have reported it as a wait. */
+static void takeWait(Calls *c, const Values *v, CallThread *t)
+{
+    char name[CALL_CHANNEL_NAME];
+    copyText(name, v, ETW_ROLE_OPERATION);
+    EtwCost cost = {.of = EtwCostClassOf(c, ETW_COST_BLOCK, name),
+            .count = 1,
+            .ns = t->switched ? 0 : EtwRoleNumber(v, ETW_ROLE_DURATION)};
+    cost.waited = cost.ns;
+    c->base.blocks += cost.waited > 0 && t->count > 0;
+    EtwCallCharge(c, t, &cost);
 }
 
 static void takeLeave(Calls *c, const Values *v, const EtwEvent *event)
@@ -468,6 +485,8 @@ static void takeOfThread(Calls *c, const EtwSchema *schema, const EtwEvent *even
     } else if (EtwRoleValuesRead(&v, schema, event)) {
         if (meaning == ETW_MEANS_SYSCALL_ENTER) {
             takeSyscall(c, &v, t, event->time);
+        } else if (meaning == ETW_MEANS_WAIT) {
+            takeWait(c, &v, t);
         } else {
             takeChannel(c, &v, t);
         }
@@ -546,6 +565,7 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     case ETW_MEANS_SYSCALL_ENTER:
     case ETW_MEANS_SYSCALL_EXIT:
     case ETW_MEANS_CHANNEL:
+    case ETW_MEANS_WAIT:
     case ETW_MEANS_THREAD_END:
         takeOfThread(c, schema, event);
         break;

@@ -263,6 +263,11 @@ static void addPercent(EtwText *out, double share)
     EtwColumnRight(out, from, 7);
 }
 
+static bool knowsWaits(const EtwCalls *calls)
+{
+    return calls->waits > 0 || calls->blocks > 0;
+}
+
 /* Total and self time; each followed by its waiting time if waits are known. Shares below 0 are not shown. */
 static void addTimes(
         EtwText *out, const EtwCalls *calls, const EtwCallStats *s, double ofTotal, double ofSelf)
@@ -271,21 +276,21 @@ static void addTimes(
     if (ofTotal >= 0) {
         addPercent(out, ofTotal);
     }
-    if (calls->waits > 0) {
+    if (knowsWaits(calls)) {
         addTime(out, EtwCostsWait(&s->all));
     }
     addTime(out, s->self);
     if (ofSelf >= 0) {
         addPercent(out, ofSelf);
     }
-    if (calls->waits > 0) {
+    if (knowsWaits(calls)) {
         addTime(out, EtwCostsWait(&s->own));
     }
 }
 
 static void addTimeHeads(EtwText *out, const EtwCalls *calls, bool ofTotal)
 {
-    bool waits = calls->waits > 0;
+    bool waits = knowsWaits(calls);
     EtwTextPrintf(out, "    calls       total%s%s        self%s%s", ofTotal ? " total%" : "",
             waits ? "       waits" : "", ofTotal ? "" : "  self%", waits ? "  self waits" : "");
 }
@@ -300,6 +305,9 @@ static void addWhat(EtwText *out, const EtwCost *cost)
         break;
     case ETW_COST_READY:
         EtwTextStr(out, "waited for a CPU");
+        break;
+    case ETW_COST_BLOCK:
+        EtwTextStr(out, "waited in ");
         break;
     case ETW_COST_SYSCALL:
         EtwTextStr(out, "system call ");
@@ -407,7 +415,7 @@ static void addCostRows(EtwText *out, const EtwCalls *calls, bool waits, const c
     for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
         for (int i = 0; i < row->stats.own.count; i++) {
             const EtwCost *cost = &row->stats.own.list[i];
-            if (waits == (cost->of->kind <= ETW_COST_READY)) {
+            if (waits == (cost->of->kind <= ETW_COST_BLOCK)) {
                 EtwTextAdd(&list, &(CostRow){row, cost}, sizeof(CostRow));
             }
         }
@@ -455,7 +463,7 @@ static void addCosts(EtwText *out, const EtwCosts *costs)
     const EtwCost **list = EtwCallCosts(costs, &count);
     for (size_t i = 0; i < count; i++) {
         const EtwCost *c = list[i];
-        if (c->of->kind == ETW_COST_SYSCALL || (c->of->kind <= ETW_COST_READY && c->ns < 1000)) {
+        if (c->of->kind == ETW_COST_SYSCALL || (c->of->kind <= ETW_COST_BLOCK && c->ns < 1000)) {
             continue; /* shown only by the waits that they caused */
         }
         if (shown++ == SHOWN) {

@@ -11,7 +11,7 @@
 const char *EtwCostKindName(EtwCostKind kind)
 {
     static const char *const names[ETW_COST_KINDS] = {
-            "wait", "ready", "syscall", "move", "event", "queue", "counter"};
+            "wait", "ready", "block", "syscall", "move", "event", "queue", "counter"};
     return names[kind];
 }
 
@@ -54,6 +54,7 @@ static void addCost(EtwCost *to, const EtwCost *cost)
     to->count += cost->count;
     to->ns += cost->ns;
     to->bytes += cost->bytes;
+    to->waited += cost->waited;
 }
 
 /* The index of the first cost whose class is not before the given one. */
@@ -133,8 +134,7 @@ uint64_t EtwCostsWait(const EtwCosts *costs)
 {
     uint64_t ns = 0;
     for (int i = 0; i < costs->count; i++) {
-        EtwCostKind kind = costs->list[i].of->kind;
-        ns += kind == ETW_COST_WAIT || kind == ETW_COST_READY ? costs->list[i].ns : 0;
+        ns += costs->list[i].waited;
     }
     return ns;
 }

@@ -17,6 +17,7 @@
 typedef enum EtwCostKind {
     ETW_COST_WAIT,    /* off the CPU until an event: named by the system call, if known */
     ETW_COST_READY,   /* off the CPU, although runnable */
+    ETW_COST_BLOCK,   /* in a Tcl command that blocks */
     ETW_COST_SYSCALL, /* from enter to exit, including waits */
     ETW_COST_MOVE,    /* bytes sent, received, allocated */
     ETW_COST_EVENT,   /* any other event of the thread */
@@ -34,9 +35,13 @@ typedef struct EtwCostClass {
     char *name;
 } EtwCostClass;
 
+/*
+ * waited: the part of ns that counts as waiting. Of an operation on a channel it is all of ns, unless the trace
+ * has the switches of the thread, which are exact.
+ */
 typedef struct EtwCost {
     const EtwCostClass *of;
-    uint64_t count, ns, bytes;
+    uint64_t count, ns, bytes, waited;
 } EtwCost;
 
 typedef struct EtwCosts {
@@ -55,7 +60,7 @@ typedef struct EtwCallStats {
     uint64_t min, max; /* of a single completed call */
     EtwCosts own, all; /* own costs; including those of callees */
 } EtwCallStats;
-uint64_t EtwCostsWait(const EtwCosts *costs); /* ns off the CPU */
+uint64_t EtwCostsWait(const EtwCosts *costs); /* ns off the CPU, or in operations that block */
 
 /*
  * Mean durations of the calls of a proc in blocks: the 1st, the 2nd and 3rd, the 4th to 7th, and so on.
@@ -189,7 +194,8 @@ typedef struct EtwCalls {
     EtwCallsLeft left;
     uint64_t calls, cut, asleep, lost;
     uint64_t unmatched; /* leaves without enter: begun before the trace or -from, or lost */
-    uint64_t waits;     /* switches of threads with calls; 0: the trace has no waits */
+    uint64_t waits;     /* switches of threads with calls; 0: the trace has none */
+    uint64_t blocks;    /* operations in calls that count as waits without switches */
     uint64_t folded;    /* calls of the tree's last level */
     uint64_t shortened; /* coroutines resumed without their outer calls, see ETW_CALL_RESUMED */
 } EtwCalls;

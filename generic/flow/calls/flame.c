@@ -32,7 +32,7 @@ static void addWaits(EtwFlame *f, int parent, const EtwCosts *own)
     const EtwCost **list = EtwCallCosts(own, &count);
     for (size_t i = 0; i < count; i++) {
         const EtwCost *c = list[i];
-        if (c->of->kind > ETW_COST_READY || c->ns == 0) {
+        if (c->waited == 0) {
             continue;
         }
         EtwText name = {0};
@@ -41,7 +41,7 @@ static void addWaits(EtwFlame *f, int parent, const EtwCosts *own)
         EtwTextStr(&name, c->of->name);
         EtwTextChar(&name, ']');
         int at = frameNew(f, parent, name.data, name.size);
-        f->frames[at].self = c->ns;
+        f->frames[at].self = c->waited;
         f->frames[at].calls = c->count;
         f->frames[at].waiting = true;
         EtwTextFree(&name);

@@ -55,15 +55,20 @@ static void addCalls(EtwText *out, uint64_t calls)
 
 enum { WORTH_TELLING = 10 }; /* percent of the work */
 
+/* Only switches show that a proc had a CPU: other waits than those in known commands may be in its time. */
 static void findWork(Findings *f)
 {
     const ReportTable *table = &f->report->tables[TABLE_PROCS];
+    bool computes = f->report->calls->waits > 0;
     for (size_t i = 0; i < table->rowCount; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
         double percent = f->work > 0 ? 100.0 * (double)cell[4].n / (double)f->work : 0;
         if (percent >= WORTH_TELLING) {
-            EtwTextPrintf(&text, "computes for %.0f %% of the time: ", percent);
+            EtwTextPrintf(&text,
+                    computes ? "computes for %.0f %% of the time: "
+                             : "takes %.0f %% of the time itself: ",
+                    percent);
             addTime(&text, cell[4].n);
             EtwTextStr(&text, " in ");
             addCalls(&text, cell[0].n);
@@ -79,10 +84,11 @@ static void findWaits(Findings *f)
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
         if ((double)cell[1].n >= WORTH_TELLING * f->share) {
-            EtwTextStr(&text, "waits ");
+            EtwTextStr(&text, cell[0].cost == ETW_COST_MOVE ? "spends " : "waits ");
             addTime(&text, cell[1].n);
-            EtwTextPrintf(&text, " (%.0f %%) for %s, %llu time%s",
-                    100.0 * (double)cell[1].n / (double)f->work, cell[3].text,
+            EtwTextPrintf(&text, " (%.0f %%) %s %s, %llu time%s",
+                    100.0 * (double)cell[1].n / (double)f->work,
+                    cell[0].cost <= ETW_COST_READY ? "for" : "in", cell[3].text,
                     (unsigned long long)cell[0].n, cell[0].n == 1 ? "" : "s");
             add(f, "wait", cell[2].text, cell[1].n, (double)cell[1].n, &text);
         }

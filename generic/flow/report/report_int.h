@@ -30,8 +30,9 @@ typedef struct ReportColumn {
 
 typedef struct ReportCell {
     uint64_t n;
-    double d;   /* UNIT_PERCENT, UNIT_RATIO */
-    char *text; /* UNIT_TEXT; owned */
+    double d;         /* UNIT_PERCENT, UNIT_RATIO */
+    char *text;       /* UNIT_TEXT; owned */
+    EtwCostKind cost; /* of the first cell of TABLE_WAITS */
 } ReportCell;
 
 typedef struct ReportTable {
@@ -97,8 +98,8 @@ void EtwReportTables(EtwReport *r);
 /* A new row with zeroed cells. At most REPORT_ROWS are stored: NULL beyond that. */
 ReportCell *EtwReportRow(EtwReport *r, ReportTableId id);
 char *EtwReportCopy(const char *text, size_t size);
-/* The time of a row's own work: its self time without its waits and channel operations. */
-uint64_t EtwReportBusy(const EtwCalls *calls, const EtwCallRow *row);
+/* The time of a row's own work: its self time without its waits. */
+uint64_t EtwReportBusy(const EtwCallRow *row);
 
 /* ---- report_findings.c ----------------------------------------------------------------------------- */
 

@@ -102,15 +102,9 @@ static double percent(uint64_t part, uint64_t all)
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-uint64_t EtwReportBusy(const EtwCalls *calls, const EtwCallRow *row)
+uint64_t EtwReportBusy(const EtwCallRow *row)
 {
-    uint64_t waits = EtwCostsWait(&row->stats.own), moves = 0;
-    for (int i = 0; i < row->stats.own.count; i++) {
-        const EtwCost *cost = &row->stats.own.list[i];
-        moves += cost->of->kind == ETW_COST_MOVE ? cost->ns : 0;
-    }
-    (void)calls;
-    waits = waits > moves ? waits : moves; /* channel operations contain waits */
+    uint64_t waits = EtwCostsWait(&row->stats.own);
     return row->idle || waits > row->stats.self ? 0 : row->stats.self - waits;
 }
 
@@ -127,7 +121,7 @@ static void addProcs(EtwReport *r)
             cell[1].n = s->total;
             cell[2].n = s->self;
             cell[3].d = percent(s->self, work);
-            cell[4].n = EtwReportBusy(r->calls, rows[i]);
+            cell[4].n = EtwReportBusy(rows[i]);
             cell[5].text = EtwReportCopy(rows[i]->name, rows[i]->nameSize);
         }
     }
@@ -178,8 +172,7 @@ static Paid *costsBy(const EtwCalls *calls, uint64_t (*key)(const EtwCost *cost)
 
 static uint64_t waitKey(const EtwCost *cost)
 {
-    EtwCostKind kind = cost->of->kind;
-    return kind == ETW_COST_WAIT || kind == ETW_COST_READY || kind == ETW_COST_MOVE ? cost->ns : 0;
+    return cost->waited;
 }
 
 static uint64_t fileKey(const EtwCost *cost)
@@ -191,7 +184,7 @@ static char *waitName(const EtwCost *cost)
 {
     EtwText name = {0};
     EtwTextStr(&name, cost->of->kind == ETW_COST_READY  ? "a free CPU"
-                      : cost->of->kind == ETW_COST_MOVE ? ""
+                      : cost->of->kind != ETW_COST_WAIT ? ""
                       : *cost->of->name                 ? "system call "
                                                         : "an unknown event");
     EtwTextStr(&name, cost->of->name);
@@ -208,7 +201,8 @@ static void addWaits(EtwReport *r)
         ReportCell *cell = paid[i].row->idle ? NULL : EtwReportRow(r, TABLE_WAITS);
         if (cell != NULL) {
             cell[0].n = paid[i].cost->count;
-            cell[1].n = paid[i].cost->ns;
+            cell[0].cost = paid[i].cost->of->kind;
+            cell[1].n = paid[i].cost->waited;
             cell[2].text = EtwReportCopy(paid[i].row->name, paid[i].row->nameSize);
             cell[3].text = waitName(paid[i].cost);
         }
@@ -333,10 +327,7 @@ static void addGroups(
     size_t count;
     const EtwSummaryGroup **groups = EtwSummaryGroups(s, &count);
     for (size_t i = 0; i < count && groups[i]->count > 0; i++) {
-        size_t size;
-        EtwSummaryCell(s, groups[i], 1, &size);
-        bool named = groups[i] != s->others && size > 0;
-        ReportCell *cell = named ? EtwReportRow(r, id) : NULL;
+        ReportCell *cell = groups[i] == s->others ? NULL : EtwReportRow(r, id);
         if (cell != NULL) {
             cell[0].n = groups[i]->count;
             if (times) {
@@ -344,6 +335,10 @@ static void addGroups(
             }
             cell[firstText].text = cellText(s, groups[i], 0);
             cell[firstText + 1].text = cellText(s, groups[i], 1);
+            if (id == TABLE_FILES && *cell[firstText + 1].text == '\0') {
+                EtwFree(cell[firstText + 1].text);
+                cell[firstText + 1].text = copyStr("(file unknown)");
+            }
         }
     }
     EtwFree((void *)groups);

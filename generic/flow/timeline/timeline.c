@@ -395,6 +395,20 @@ static void threadOffCpu(EtwTimeline *t, uint32_t tid, int64_t time, const EtwCo
     }
 }
 
+/* Waits that no switch reports: the time in which a command has blocked. */
+static void threadBlocked(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost)
+{
+    EtwTimeline *t = ctx;
+    if (cost->waited == 0 || cost->of->kind <= ETW_COST_READY) {
+        return; /* switches are boxes already */
+    }
+    TimeLane *lane = threadLane(t, thread->pid, thread->tid);
+    int64_t from = time - (int64_t)(cost->waited < INT64_MAX / 2 ? cost->waited : 0);
+    lane->info.gaps = true;
+    rowOpen(&lane->spans, from, textOfCause(t, cost->of), t->count);
+    rowClose(&lane->spans, time, 0);
+}
+
 static TimeLane *cpuLane(EtwTimeline *t, uint16_t cpu)
 {
     if (cpu >= t->cpuCapacity) {
@@ -584,7 +598,11 @@ EtwTimeline *EtwTimelineNew(EtwSchemaStore *store)
     EtwTimeline *t = EtwAlloc(sizeof *t);
     t->store = store;
     t->begin = INT64_MAX;
-    EtwCallsWatch watch = {.ctx = t, .push = pushCall, .pop = popCall, .switched = switched};
+    EtwCallsWatch watch = {.ctx = t,
+            .push = pushCall,
+            .pop = popCall,
+            .spent = threadBlocked,
+            .switched = switched};
     t->calls = EtwCallsNew(&(EtwCallsConfig){.watch = watch}, store);
     laneOf(t, ETW_LANE_NOTES, ETW_NO_ID, ETW_NO_ID);
     return t;

@@ -208,8 +208,8 @@ static void onSpent(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost 
 {
     Open *open = thread->own;
     (void)ctx, (void)time;
-    if (open != NULL && cost->of->kind <= ETW_COST_READY) {
-        open->wait += cost->ns;
+    if (open != NULL) {
+        open->wait += cost->waited;
     }
 }
 

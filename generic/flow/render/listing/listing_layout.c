@@ -126,6 +126,7 @@ static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *s
     case ETW_MEANS_LINE:
         return LAYOUT_LINE;
     case ETW_MEANS_CHANNEL:
+    case ETW_MEANS_WAIT:
         return LAYOUT_CHANNEL;
     case ETW_MEANS_TRACE:
         return event->classic ? LAYOUT_HIDDEN : LAYOUT_FIELDS;

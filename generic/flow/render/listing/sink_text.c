@@ -248,7 +248,7 @@ static void addLeave(EtwSink *sink, const ListingLayout *layout, const EtwRoleVa
     EtwListingLeave(thread, depth, EtwRoleNumber(g, ETW_ROLE_CALL_ID));
 }
 
-/* read file5 5500 bytes  12.699 us; open file5 (/etc/hosts r)  41.031 us */
+/* read file5 5500 bytes  12.699 us; open file5 (/etc/hosts r)  41.031 us; after (100)  100.073 ms */
 static void addChannel(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 {
     const EtwValue *code = EtwRoleValue(g, ETW_ROLE_CODE);

@@ -1,12 +1,12 @@
 /*
- * script/script_channels.c --
+ * script/builtin/script_channels.c --
  *
  *	Events of keyword `channel`: transfers through channels, and opening them (puts, gets, read,
- *	close, open, socket, exec). An event is written after the command. Byte counts refer to
- *	Tcl's data (a byte array, otherwise UTF-8) before translation and encoding; `gets CHAN VAR`
- *	counts characters. fcopy and the channels' buffering are not traced.
+ *	flush, fcopy, close, open, socket, exec). An event is written after the command. Byte counts refer
+ *	to Tcl's data (a byte array, otherwise UTF-8) before translation and encoding; `gets CHAN VAR`
+ *	counts characters. fcopy in the background and the channels' buffering are not traced.
  */
-#include "script/builtin_wrappers.h"
+#include "script/builtin/builtin_wrappers.h"
 #include "script/script_fields.h"
 #include "script/script_redact.h"
 
@@ -119,15 +119,41 @@ int EtwWrapRead(const EtwWrapCall *use)
     return code;
 }
 
-/* close CHAN ?DIRECTION? */
-int EtwWrapClose(const EtwWrapCall *use)
+static int runWithoutBytes(const EtwWrapCall *use, const char *operation)
 {
     uint64_t since = OsTicks();
     if (!wanted() || use->objc < 2) {
         return plain(use);
     }
     int code = plain(use);
-    writeOperation(use, since, &(Done){"close", use->objv[1], 0, NULL}, code);
+    writeOperation(use, since, &(Done){operation, use->objv[1], 0, NULL}, code);
+    return code;
+}
+
+/* close CHAN ?DIRECTION? */
+int EtwWrapClose(const EtwWrapCall *use)
+{
+    return runWithoutBytes(use, "close");
+}
+
+int EtwWrapFlush(const EtwWrapCall *use)
+{
+    return runWithoutBytes(use, "flush");
+}
+
+/* fcopy IN OUT ?-size N? */
+int EtwWrapBlockingCopy(const EtwWrapCall *use)
+{
+    Tcl_WideInt count = 0;
+    uint64_t since = OsTicks();
+    if (!wanted() || use->objc < 3) {
+        return plain(use);
+    }
+    int code = plain(use);
+    if (code == TCL_OK) {
+        Tcl_GetWideIntFromObj(NULL, Tcl_GetObjResult(use->interp), &count);
+    }
+    writeOperation(use, since, &(Done){"copy", use->objv[1], (uint64_t)count, NULL}, code);
     return code;
 }
 

@@ -1,12 +1,12 @@
 /*
- * script/script_callbacks.c --
+ * script/builtin/script_callbacks.c --
  *
  *	Callbacks of the event loop: scripts passed to after, fileevent, fcopy and `socket -server`
  *	are replaced by scripts that report when they run and how long they were queued. Commands
  *	that return a callback's script (`after info`, `fileevent`) return the original one (see
  *	aliasScript in script_int.h). Callbacks that were set before tracing began are not reported.
  */
-#include "script/builtin_wrappers.h"
+#include "script/builtin/builtin_wrappers.h"
 #include "script/script_text.h"
 #include "base/alloc.h"
 #include "base/os.h"
@@ -222,6 +222,9 @@ static int runAfterInfo(const EtwWrapCall *use)
 int EtwWrapAfter(const EtwWrapCall *use)
 {
     Tcl_WideInt ms;
+    if (use->objc == 2 && Tcl_GetWideIntFromObj(NULL, use->objv[1], &ms) == TCL_OK && ms > 0) {
+        return EtwWrapWait(use);
+    }
     if (use->objc == 3 && isPrefix(use->objv[1], "info", 2)) {
         return runAfterInfo(use);
     }
@@ -255,13 +258,15 @@ int EtwWrapFileevent(const EtwWrapCall *use)
 int EtwWrapCopy(const EtwWrapCall *use)
 {
     Tcl_Size length;
+    bool blocking = true;
     for (int i = 3; i + 1 < use->objc; i += 2) {
         if (isPrefix(use->objv[i], "-command", 2) &&
                 Tcl_ListObjLength(NULL, use->objv[i + 1], &length) == TCL_OK && wanted(use)) {
             return runWith(use, i + 1, aliased(use->objv[i + 1], "copy", 0));
         }
+        blocking = blocking && !isPrefix(use->objv[i], "-command", 2);
     }
-    return EtwWrapRun(use, use->objc, use->objv);
+    return blocking ? EtwWrapBlockingCopy(use) : EtwWrapRun(use, use->objc, use->objv);
 }
 
 /* socket -server PREFIX ?-myaddr ADDR? PORT. Tcl keeps the prefix as text and appends channel, address and port. */

@@ -1,11 +1,11 @@
 /*
- * script/builtin_wrappers.c --
+ * script/builtin/builtin_wrappers.c --
  *
  *	The table of Tcl commands with wrappers; see builtin_wrappers.h. Used by the fast hook layer
  *	only. A command is recognized after a script has renamed it. A command that a script has
  *	defined under the same name is not wrapped.
  */
-#include "script/builtin_wrappers.h"
+#include "script/builtin/builtin_wrappers.h"
 #include <string.h>
 
 struct EtwBuiltin {
@@ -19,6 +19,7 @@ static const EtwBuiltin builtins[] = {
         {"::exec", EtwWrapOpen},
         {"::fcopy", EtwWrapCopy},
         {"::fileevent", EtwWrapFileevent},
+        {"::flush", EtwWrapFlush},
         {"::gets", EtwWrapGets},
         {"::interp", EtwWrapInterp},
         {"::open", EtwWrapOpen},
@@ -29,10 +30,18 @@ static const EtwBuiltin builtins[] = {
         {"::tcl::chan::close", EtwWrapClose},
         {"::tcl::chan::copy", EtwWrapCopy},
         {"::tcl::chan::event", EtwWrapFileevent},
+        {"::tcl::chan::flush", EtwWrapFlush},
         {"::tcl::chan::gets", EtwWrapGets},
         {"::tcl::chan::puts", EtwWrapPuts},
         {"::tcl::chan::read", EtwWrapRead},
+        {"::thread::cond", EtwWrapWait},
+        {"::thread::join", EtwWrapWait},
+        {"::thread::mutex", EtwWrapWait},
+        {"::thread::rwmutex", EtwWrapWait},
+        {"::thread::send", EtwWrapSend},
+        {"::thread::wait", EtwWrapLoop},
         {"::tkwait", EtwWrapLoop},
+        {"::tpool::wait", EtwWrapLoop},
         {"::update", EtwWrapLoop},
         {"::vwait", EtwWrapLoop},
 };
@@ -45,6 +54,11 @@ const EtwBuiltin *EtwBuiltinOf(const char *name)
         }
     }
     return NULL;
+}
+
+const char *EtwBuiltinName(const EtwBuiltin *builtin)
+{
+    return builtin->name;
 }
 
 int EtwBuiltinCall(const EtwHook *hook, Tcl_ObjCmdProc *proc, void *clientData, Tcl_Interp *interp,

@@ -1,5 +1,5 @@
 /*
- * script/builtin_wrappers.h --
+ * script/builtin/builtin_wrappers.h --
  *
  *	Wrappers of Tcl's built-in commands whose effects are events, independent of the patterns: timers and
  *	other callbacks, channels, packages. They are hooked while anything is traced in an interpreter; `interp` while it is sampled, too. The
@@ -24,6 +24,9 @@ static inline int EtwWrapRun(const EtwWrapCall *use, int objc, Tcl_Obj *const ob
 {
     return use->proc(use->clientData, use->interp, objc, objv);
 }
+
+/* Its name when the hook was made, with leading ::. */
+const char *EtwBuiltinName(const EtwBuiltin *builtin);
 
 /*
  * The rule that truncates and masks texts that belong to no pattern's call: of the newest pattern
@@ -55,6 +58,9 @@ void EtwBlockBegin(EtwScriptState *state, Tcl_Interp *interp, const EtwBlock *bl
         Tcl_Obj *command, uint64_t queued);
 int EtwWrapLoop(const EtwWrapCall *use);
 int EtwWrapPackage(const EtwWrapCall *use);
+/* A command that blocks the thread without a channel or the event loop; an event Wait when it has ended. */
+int EtwWrapWait(const EtwWrapCall *use);
+int EtwWrapSend(const EtwWrapCall *use); /* thread::send */
 
 /* ---- script_channels.c ------------------------------------------------------------------------------- */
 
@@ -64,6 +70,8 @@ int EtwWrapRead(const EtwWrapCall *use);
 int EtwWrapClose(const EtwWrapCall *use);
 int EtwWrapOpen(const EtwWrapCall *use); /* open, exec */
 int EtwWrapSocket(const EtwWrapCall *use);
+int EtwWrapFlush(const EtwWrapCall *use);
+int EtwWrapBlockingCopy(const EtwWrapCall *use); /* fcopy without -command */
 
 /* ---- script_sample.c --------------------------------------------------------------------------------- */
 

@@ -1,10 +1,11 @@
 /*
- * script/script_blocks.c --
+ * script/builtin/script_blocks.c --
  *
  *	Blocks: operations that have an enter and a leave event and nest among the calls, but are
- *	not traced commands: callbacks, waits in the event loop, `package require`.
+ *	not traced commands: callbacks, waits in the event loop, `package require`. And waits, which run
+ *	nothing and so have one event.
  */
-#include "script/builtin_wrappers.h"
+#include "script/builtin/builtin_wrappers.h"
 #include "script/script_fields.h"
 #include "script/script_redact.h"
 
@@ -119,4 +120,48 @@ int EtwWrapPackage(const EtwWrapCall *use)
     return runBlock(use, &(EtwBlock){.kind = "",
                                  .enter = ETW_SCRIPT_PACKAGE_ENTER,
                                  .leave = ETW_SCRIPT_PACKAGE_LEAVE});
+}
+
+/* ---- Waiting without the event loop ---------------------------------------------------------------- */
+
+static void writeWait(const EtwWrapCall *use, uint64_t ns, int code)
+{
+    EtwScriptState *state = use->hook->state;
+    const EtwRule *rule = EtwBuiltinRule(state);
+    const char *name = EtwBuiltinName(use->hook->builtin) + 2;
+    char head[ETW_NAME_MAX + 32], *at;
+    EtwPieces p;
+
+    at = putText(head, name, strlen(name));
+    EtwStore64(at, ns);
+    at = put32(at + 8, (uint32_t)code);
+    EtwPiecesBegin(&p, state);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
+    EtwFieldBegin(&p, rule->maxLength);
+    for (int i = 1; i < use->objc && rule->options.args; i++) {
+        EtwFieldWord(&p, use->objv[i], rule);
+    }
+    put16(at, EtwFieldEnd(&p));
+    EtwScriptWrite(state, rule, ETW_SCRIPT_WAIT, p.data, p.count, NULL);
+}
+
+int EtwWrapWait(const EtwWrapCall *use)
+{
+    if (!EtwScriptOn(ETW_KEYWORD_EVENT)) {
+        return EtwWrapRun(use, use->objc, use->objv);
+    }
+    uint64_t since = OsTicks();
+    int code = EtwWrapRun(use, use->objc, use->objv);
+    uint64_t ticks = OsTicks() - since;
+    if (use->hook->state->interp != NULL) {
+        writeWait(use, EtwScriptNanoseconds(ticks), code);
+    }
+    return code;
+}
+
+/* thread::send ?-async? ?-head? ID SCRIPT ?VAR? */
+int EtwWrapSend(const EtwWrapCall *use)
+{
+    bool async = use->objc > 1 && strcmp(Tcl_GetString(use->objv[1]), "-async") == 0;
+    return async ? EtwWrapRun(use, use->objc, use->objv) : EtwWrapWait(use);
 }

@@ -1,5 +1,5 @@
 /*
- * script/script_sample.c --
+ * script/builtin/script_sample.c --
  *
  *	A sampling profiler of an interpreter's procs. A separate thread requests an interruption of
  *	the interpreter at an interval. Tcl calls `interrupted` between two commands, which writes
@@ -8,7 +8,7 @@
  *	The same holds for a wait in the event loop, which an event source detects. The thread is
  *	never woken for a sample.
  */
-#include "script/builtin_wrappers.h"
+#include "script/builtin/builtin_wrappers.h"
 #include "script/script_fields.h"
 #include "script/script_redact.h"
 #include <stdio.h>

@@ -269,6 +269,14 @@ size_t EtwUtf8Fit(const void *text, size_t size, size_t most, size_t *widthPtr)
     size_t at = 0, width = 0;
     while (at < size) {
         size_t length = 1, columns = 1;
+        if (width + 32 <= most && at + 32 <= size &&
+                ((EtwLoad64(p + at) | EtwLoad64(p + at + 8) | EtwLoad64(p + at + 16) |
+                         EtwLoad64(p + at + 24)) &
+                        EIGHT_TOPS) == 0) {
+            width += 32;
+            at += 32;
+            continue;
+        }
         if (width + 8 <= most && at + 8 <= size && (EtwLoad64(p + at) & EIGHT_TOPS) == 0) {
             width += 8;
             at += 8;

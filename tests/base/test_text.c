@@ -320,6 +320,16 @@ static void unicode_1_7_fit(void)
     CHECK_EQ(EtwUtf8Fit(text, sizeof text - 1, 14, &width), 17);
     CHECK_EQ(width, 14);
     CHECK_EQ(EtwUtf8Fit("\xFF\xFF", 2, 1, &width), 1);
+    for (size_t before = 0; before < 80; before++) { /* a wide one at each place of a long text */
+        char line[163];
+        memset(line, 'x', sizeof line);
+        memcpy(line + before, "\xE4\xB8\xAD", 3);
+        CHECK_EQ(EtwUtf8Width(line, sizeof line), sizeof line - 1);
+        for (size_t most = 0; most < sizeof line; most++) {
+            size_t fits = most <= before ? most : most == before + 1 ? before : most + 1;
+            CHECK_EQ(EtwUtf8Fit(line, sizeof line, most, &width), fits);
+        }
+    }
 }
 
 static void guid_1_1_text(void)

@@ -28,20 +28,21 @@ static inline uint64_t equal(uint64_t v, uint8_t byte)
 }
 
 typedef struct Found {
-    uint64_t special, delimiter;
+    uint64_t special, delimiter, backslash;
 } Found;
 
 static inline void look(Found *found, uint64_t v)
 {
     uint64_t bracket = v | ONES * 0x20; /* '[' becomes '{', ']' becomes '}' */
     uint64_t quote = equal(v, '"');
-    found->special |= v | below(v, 0x20) | equal(v, 0x7F) | equal(v, '\\') | quote;
+    found->special |= v | below(v, 0x20) | equal(v, 0x7F) | quote;
+    found->backslash |= equal(v, '\\');
     found->delimiter |= below(v, 0x21) | equal(bracket, '{') | equal(bracket, '}') | quote;
 }
 
 unsigned EtwTextTraits(const uint8_t *p, size_t size)
 {
-    Found found = {0, 0};
+    Found found = {0, 0, 0};
     uint64_t last = ONES * 'a';
     if (size == 0) {
         return ETW_TEXT_DELIMITER;
@@ -57,7 +58,8 @@ unsigned EtwTextTraits(const uint8_t *p, size_t size)
     }
     look(&found, last);
     return ((found.special & TOPS) != 0 ? ETW_TEXT_SPECIAL : 0u) |
-           ((found.delimiter & TOPS) != 0 ? ETW_TEXT_DELIMITER : 0u);
+           ((found.delimiter & TOPS) != 0 ? ETW_TEXT_DELIMITER : 0u) |
+           ((found.backslash & TOPS) != 0 ? ETW_TEXT_BACKSLASH : 0u);
 }
 
 /* ---- Terminals -------------------------------------------------------------------------------- */
@@ -162,7 +164,7 @@ static void addEscape(EtwText *out, uint8_t c)
 void EtwAddJson(EtwText *out, const char *text, size_t size)
 {
     EtwTextChar(out, '"');
-    if (!(EtwTextTraits((const uint8_t *)text, size) & ETW_TEXT_SPECIAL)) {
+    if (!(EtwTextTraits((const uint8_t *)text, size) & (ETW_TEXT_SPECIAL | ETW_TEXT_BACKSLASH))) {
         EtwTextAdd(out, text, size);
     } else {
         for (size_t i = 0; i < size; i++) {

@@ -14,11 +14,12 @@
 #define ETW_ADD(out, literal) EtwTextAdd((out), (literal), sizeof(literal) - 1)
 
 /*
- * Properties of a text. SPECIAL: contains a character that is not printable ASCII, a double quote
- * or a backslash, so that formats other than XML may have to escape it. DELIMITER: contains blanks,
- * quotes, brackets or braces, or is empty, so that it needs quotes to be unambiguous.
+ * Properties of a text. SPECIAL: contains a character that is not printable ASCII, or a double
+ * quote, so that formats other than XML may have to escape it. BACKSLASH: contains one, which JSON
+ * escapes. DELIMITER: contains blanks, quotes, brackets or braces, or is empty, so that it needs
+ * quotes to be unambiguous.
  */
-enum { ETW_TEXT_SPECIAL = 1, ETW_TEXT_DELIMITER = 2 };
+enum { ETW_TEXT_SPECIAL = 1, ETW_TEXT_DELIMITER = 2, ETW_TEXT_BACKSLASH = 4 };
 unsigned EtwTextTraits(const uint8_t *bytes, size_t size);
 /*
  * Text for a terminal, on one line. Control characters (C0, DEL, C1), bidirectional controls, line

@@ -552,10 +552,20 @@ static void walkInit(Walk *w, const EtwSchema *schema, const EtwEvent *event,
 EtwStatus EtwDecode(
         const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor, void *ctx)
 {
+    static const bool never = false;
+    return EtwDecodeUntil(schema, event, visitor, ctx, &never);
+}
+
+EtwStatus EtwDecodeUntil(const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor,
+        void *ctx, const bool *stop)
+{
     Walk w;
     walkInit(&w, schema, event, visitor, ctx);
     for (int i = 0; i < schema->fieldCount && !w.bytes.failed; i += schema->fields[i].span) {
         walkSibling(&w, &schema->fields[i]);
+        if (*stop) {
+            return ETW_OK;
+        }
     }
     if (EtwBytesLeft(&w.bytes) != 0 && visitor->rest != NULL) {
         visitor->rest(ctx, w.bytes.at, EtwBytesLeft(&w.bytes));

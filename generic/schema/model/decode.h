@@ -65,6 +65,12 @@ typedef struct EtwVisitor {
 
 EtwStatus EtwDecode(
         const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor, void *ctx);
+/*
+ * The same, but decoding ends, with ETW_OK, before the next top-level field when the visitor has set
+ * *stop. `rest` is then not called.
+ */
+EtwStatus EtwDecodeUntil(const EtwSchema *schema, const EtwEvent *event, const EtwVisitor *visitor,
+        void *ctx, const bool *stop);
 
 /* Decode just one top-level field by index (predicates, columns). ETW_E_FORMAT: payload too short.
  */

@@ -66,7 +66,8 @@ static void addInteger(JsonBuilder *b, const EtwField *field, const EtwValue *v)
 static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
 {
     EtwText *out = b->out;
-    if (v->kind == ETW_V_TEXT && !(EtwTextTraits(v->data, v->size) & ETW_TEXT_SPECIAL)) {
+    if (v->kind == ETW_V_TEXT &&
+            !(EtwTextTraits(v->data, v->size) & (ETW_TEXT_SPECIAL | ETW_TEXT_BACKSLASH))) {
         EtwTextChar(out, '"');
         EtwTextAdd(out, v->data, v->size);
         EtwTextChar(out, '"');

@@ -149,7 +149,7 @@ static void onPush(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRo
     *open = (Open){.below = thread->own, .id = ++r->last, .start = time, .words = open->words};
     open->depth = open->below ? open->below->depth + 1 : 1;
     open->words.size = 0;
-    if (!(EtwTextTraits((const uint8_t *)text, size) & ETW_TEXT_SPECIAL)) {
+    if (!(EtwTextTraits((const uint8_t *)text, size) & (ETW_TEXT_SPECIAL | ETW_TEXT_BACKSLASH))) {
         EtwTextAdd(&open->words, text, size);
     } else {
         EtwText *valid = &r->sink->scratch;

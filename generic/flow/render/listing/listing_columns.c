@@ -103,6 +103,26 @@ static void initColumn(EtwSink *sink, ListingColumn *column, const char *name)
     }
 }
 
+static bool isOfWriter(ListingColumnKind kind)
+{
+    return kind == LISTING_PROCESS || kind == LISTING_PID || kind == LISTING_THREAD ||
+           kind == LISTING_PROVIDER;
+}
+
+/* The first of these columns that are adjacent, without the last column, which is not padded. */
+static void findWriterColumns(ListingSink *text)
+{
+    int i = 0, end = text->columnCount - 1;
+    while (i < end && !isOfWriter(text->columns[i].kind)) {
+        i++;
+    }
+    text->writerFrom = i;
+    while (i < end && isOfWriter(text->columns[i].kind)) {
+        i++;
+    }
+    text->writerEnd = i;
+}
+
 void EtwListingColumnsInit(EtwSink *sink)
 {
     ListingSink *text = sink->own;
@@ -119,6 +139,7 @@ void EtwListingColumnsInit(EtwSink *sink)
         text->threadColumn |= text->columns[i].kind == LISTING_THREAD;
         text->stackColumn |= text->columns[i].kind == LISTING_STACK;
     }
+    findWriterColumns(text);
 }
 
 void EtwListingColumnsFree(ListingSink *text)
@@ -160,6 +181,13 @@ static size_t fit(const EtwText *out, size_t from, size_t most, size_t *widthPtr
     }
     *widthPtr = width;
     return at;
+}
+
+size_t EtwListingWidth(const EtwText *out, size_t from)
+{
+    size_t width;
+    fit(out, from, SIZE_MAX, &width);
+    return width;
 }
 
 bool EtwListingCut(EtwSink *sink, size_t from, EtwText *out)
@@ -279,7 +307,6 @@ static inline bool isDim(ListingColumnKind kind)
 static inline int cellWidth(const EtwSink *sink, const ListingColumn *column,
         const ListingLine *line, const EtwText *out, size_t from)
 {
-    size_t width;
     if (column->kind == LISTING_PROVIDER) {
         return line->provider->width;
     }
@@ -290,22 +317,22 @@ static inline int cellWidth(const EtwSink *sink, const ListingColumn *column,
     if (column->kind <= LISTING_SIZE) { /* digits and signs */
         return (int)(out->size - from);
     }
-    fit(out, from, SIZE_MAX, &width);
-    return (int)width;
+    return (int)EtwListingWidth(out, from);
 }
 
 /* Widen a column for a text of that width. */
-static void widen(ListingColumn *column, int width)
+static void widen(ListingSink *text, ListingColumn *column, int width)
 {
     if (width > column->width && width <= column->most) {
         column->width = width;
+        text->widths++;
     }
 }
 
 /* Pad the cell that was appended from `from` on. */
-static void pad(ListingColumn *column, int width, size_t from, EtwText *out)
+static void pad(ListingSink *text, ListingColumn *column, int width, size_t from, EtwText *out)
 {
-    widen(column, width);
+    widen(text, column, width);
     int missing = column->width - width;
     if (missing <= 0) {
         return;
@@ -321,31 +348,65 @@ static void pad(ListingColumn *column, int width, size_t from, EtwText *out)
     out->size += blanks;
 }
 
+static inline void addColumn(EtwSink *sink, int i, const ListingLine *line, EtwText *out)
+{
+    ListingSink *text = sink->own;
+    ListingColumn *column = &text->columns[i];
+    bool dim = sink->config.color && isDim(column->kind);
+    EtwTextReserve(out, 256);
+    if (i > 0) {
+        out->data[out->size++] = ' ';
+        out->data[out->size++] = ' ';
+    }
+    if (dim) {
+        ETW_ADD(out, DIM);
+    }
+    size_t from = out->size;
+    addCell(sink, column, line, out);
+    if (out->size == from) {
+        EtwTextChar(out, '-');
+    }
+    if (i < text->columnCount - 1) {
+        pad(text, column, cellWidth(sink, column, line, out, from), from, out);
+    }
+    if (dim) {
+        ETW_ADD(out, RESET);
+    }
+}
+
+/* The columns of the thread and the provider: mostly as they were in an earlier line. */
+static void addWriter(EtwSink *sink, const ListingLine *line, EtwText *out)
+{
+    ListingSink *text = sink->own;
+    uint64_t hash = EtwHashPointer(line->thread) ^ EtwHashPointer(line->provider);
+    ListingWriter *writer = &text->writers[hash % RECENT_WRITERS];
+    if (writer->thread == line->thread && writer->provider == line->provider &&
+            writer->process == line->thread->process && writer->widths == text->widths) {
+        EtwTextAdd(out, writer->cells, writer->size);
+        return;
+    }
+    size_t from = out->size;
+    for (int i = text->writerFrom; i < text->writerEnd; i++) {
+        addColumn(sink, i, line, out);
+    }
+    size_t size = out->size - from;
+    writer->thread = size <= WRITER_MAX ? line->thread : NULL;
+    writer->provider = line->provider;
+    writer->process = line->thread->process;
+    writer->widths = text->widths;
+    writer->size = (uint32_t)size;
+    memcpy(writer->cells, out->data + from, size <= WRITER_MAX ? size : 0);
+}
+
 void EtwListingCells(EtwSink *sink, const ListingLine *line, EtwText *out)
 {
     ListingSink *text = sink->own;
-    int last = text->columnCount - 1;
-    for (int i = 0; i <= last; i++) {
-        ListingColumn *column = &text->columns[i];
-        bool dim = sink->config.color && isDim(column->kind);
-        EtwTextReserve(out, 256);
-        if (i > 0) {
-            out->data[out->size++] = ' ';
-            out->data[out->size++] = ' ';
-        }
-        if (dim) {
-            ETW_ADD(out, DIM);
-        }
-        size_t from = out->size;
-        addCell(sink, column, line, out);
-        if (out->size == from) {
-            EtwTextChar(out, '-');
-        }
-        if (i < last) {
-            pad(column, cellWidth(sink, column, line, out, from), from, out);
-        }
-        if (dim) {
-            ETW_ADD(out, RESET);
+    for (int i = 0; i < text->columnCount; i++) {
+        if (i == text->writerFrom && i < text->writerEnd) {
+            addWriter(sink, line, out);
+            i = text->writerEnd - 1;
+        } else {
+            addColumn(sink, i, line, out);
         }
     }
 }
@@ -374,9 +435,9 @@ void EtwListingHeadings(EtwSink *sink, const ListingLine *line, EtwText *out)
         if (i == 0 && width > column->width) {
             column->width = width;
         }
-        widen(column, width);
+        widen(text, column, width);
         if (column->kind == LISTING_PROCESS || column->kind == LISTING_PROVIDER) {
-            widen(column, cellWidth(sink, column, line, out, out->size));
+            widen(text, column, cellWidth(sink, column, line, out, out->size));
         }
         EtwTextStr(out, i > 0 ? "  " : "");
         size_t from = i == 0 ? start + 3 : out->size;
@@ -386,7 +447,7 @@ void EtwListingHeadings(EtwSink *sink, const ListingLine *line, EtwText *out)
             padded.right &= column->kind != LISTING_TIME;
             padded.most = 0;
             padded.width -= taken;
-            pad(&padded, width - taken, from, out);
+            pad(text, &padded, width - taken, from, out);
         }
     }
     EtwListingColor(sink, RESET, out);

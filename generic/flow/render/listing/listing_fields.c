@@ -99,7 +99,26 @@ typedef struct FieldWriter {
     int hidden;         /* number of open containers that are not shown */
     bool first;         /* in the innermost container */
     bool bare;          /* the schema has no fields */
+    bool full;          /* the line is cut before the next field */
+    size_t start, columns; /* of the line */
+    size_t measured;       /* the line is not full while it ends before */
 } FieldWriter;
+
+static bool measure(FieldWriter *w)
+{
+    if (!w->full) {
+        size_t width = EtwListingWidth(w->out, w->start);
+        w->full = width > w->columns;
+        w->measured = w->full ? 0 : w->out->size + (w->columns - width);
+    }
+    return w->full;
+}
+
+/* No character has more columns than bytes, so that most lines are not measured. */
+static inline bool isFull(FieldWriter *w)
+{
+    return w->out->size > w->measured && measure(w);
+}
 
 static bool isHidden(const FieldWriter *w, const EtwField *field)
 {
@@ -149,7 +168,7 @@ static void addObject(FieldWriter *w)
 static void fieldValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
     FieldWriter *w = ctx;
-    if (!isHidden(w, field)) {
+    if (!isHidden(w, field) && !isFull(w)) {
         addName(w, field);
         EtwListingFieldValue(w->sink, field, value, w->out);
         if (isObject(w, field)) {
@@ -162,7 +181,7 @@ static void fieldBegin(void *ctx, const EtwField *field, bool isStruct, int coun
 {
     FieldWriter *w = ctx;
     (void)count;
-    if (isHidden(w, field)) {
+    if (isHidden(w, field) || isFull(w)) {
         w->hidden++;
         return;
     }
@@ -190,6 +209,9 @@ static void fieldRest(void *ctx, const uint8_t *data, size_t size)
     static const EtwField field = {.name = ""};
     FieldWriter *w = ctx;
     EtwValue value = {.kind = ETW_V_BYTES, .data = data, .size = size};
+    if (isFull(w)) {
+        return;
+    }
     if (w->bare) {
         ETW_ADD(w->out, " payload=");
     } else {
@@ -209,12 +231,13 @@ static void fieldRest(void *ctx, const uint8_t *data, size_t size)
     }
 }
 
-void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+void EtwListingFields(EtwSink *sink, const ListingLine *line, const EtwSchema *schema,
         const ListingPrefix *prefixes, uint64_t skip, EtwText *out)
 {
     static const EtwVisitor visitor = {fieldValue, fieldBegin, fieldEnd, fieldRest};
     static const EtwSchema unknown = {.provider = "", .event = ""};
     const EtwSchema *by = schema ? schema : &unknown;
+    const EtwEvent *event = line->event;
     FieldWriter w = {.sink = sink,
             .out = out,
             .fields = by->fields,
@@ -222,8 +245,11 @@ void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
             .skip = skip,
             .object = event->object,
             .objects = event->object != NULL && schema != NULL ? objectFields(schema) : 0,
-            .bare = by->fieldCount == 0};
-    if (EtwDecode(by, event, &visitor, &w) != ETW_OK) {
+            .bare = by->fieldCount == 0,
+            .start = line->start,
+            .columns = line->columns,
+            .measured = line->columns != SIZE_MAX ? line->start + line->columns : SIZE_MAX};
+    if (EtwDecodeUntil(by, event, &visitor, &w, &w.full) != ETW_OK) {
         ETW_ADD(out, " (" ETW_TOO_SHORT ")");
     }
 }

@@ -70,6 +70,8 @@ void EtwListingThreadsFree(ListingThreads *threads);
 
 /* ---- Fields (listing_fields.c) ------------------------------------------------------------------ */
 
+typedef struct ListingLine ListingLine;
+
 typedef struct ListingPrefix {
     const char *text; /* "Name=", safe to print */
     uint32_t size;
@@ -77,9 +79,9 @@ typedef struct ListingPrefix {
 
 /*
  * " Name=value" for each field whose bit in `skip` is not set (only the first 64 fields have one),
- * then the remaining bytes.
+ * then the remaining bytes. Ends when the line has more columns than are shown.
  */
-void EtwListingFields(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
+void EtwListingFields(EtwSink *sink, const ListingLine *line, const EtwSchema *schema,
         const ListingPrefix *prefixes, uint64_t skip, EtwText *out);
 /* A value as shown after a name; ambiguous texts are quoted. */
 void EtwListingFieldValue(
@@ -149,13 +151,15 @@ typedef struct ListingColumn {
 } ListingColumn;
 
 /* What the cells of a line are made of. */
-typedef struct ListingLine {
+struct ListingLine {
     const EtwEvent *event;
     const EtwSchema *schema;     /* NULL: unknown */
     const ListingLayout *layout; /* NULL: unknown */
     ListingProvider *provider;
     ListingThread *thread;
-} ListingLine;
+    size_t start;   /* of the line in the output */
+    size_t columns; /* the line is cut at this width; SIZE_MAX: never */
+};
 
 #define ETW_LISTING_CUT "\xE2\x80\xA6" /* an ellipsis, in place of what is not shown */
 
@@ -164,10 +168,22 @@ void EtwListingColumnsInit(EtwSink *sink);
 void EtwListingCells(EtwSink *sink, const ListingLine *line, EtwText *out);
 /* Append the line that names the columns, which are made wide enough for the first line. */
 void EtwListingHeadings(EtwSink *sink, const ListingLine *line, EtwText *out);
+/* The columns that the text from `from` on takes. */
+size_t EtwListingWidth(const EtwText *out, size_t from);
 /* Cut the line that was appended from `from` on to the width of the sink. True: it was too long. */
 bool EtwListingCut(EtwSink *sink, size_t from, EtwText *out);
 
-enum { RECENT_LAYOUTS = 256 };
+enum { RECENT_LAYOUTS = 256, RECENT_WRITERS = 64, WRITER_MAX = 192 };
+
+/* The cells of a thread and a provider as they were written last, padded. */
+typedef struct ListingWriter {
+    const ListingThread *thread;
+    const ListingProvider *provider;
+    const char *process; /* of the thread */
+    uint32_t widths;     /* of the sink */
+    uint32_t size;
+    char cells[WRITER_MAX];
+} ListingWriter;
 
 typedef struct ListingSink {
     ListingThreads threads;
@@ -175,8 +191,11 @@ typedef struct ListingSink {
     ListingProvider *lastProvider;
     EtwTable layouts;
     ListingLayout *recent[RECENT_LAYOUTS];
+    ListingWriter writers[RECENT_WRITERS];
     ListingColumn *columns;
     int columnCount;
+    int writerFrom, writerEnd;      /* these columns depend only on the thread and the provider */
+    uint32_t widths;                /* changes when the width of a column does */
     bool threadColumn, stackColumn; /* one of them is the thread, the stack */
     bool headed;                    /* the headings are written */
     bool calls, steps;              /* such lines were written */

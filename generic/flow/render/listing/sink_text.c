@@ -382,7 +382,7 @@ static void addFields(EtwSink *sink, const ListingLine *line, bool named, EtwTex
     }
     size_t from = out->size;
     if (!addMessage(sink, line->event, line->schema, out)) {
-        EtwListingFields(sink, line->event, line->schema, layout ? layout->prefixes : NULL, 0, out);
+        EtwListingFields(sink, line, line->schema, layout ? layout->prefixes : NULL, 0, out);
     }
     if (!named) {
         trim(from, out);
@@ -403,7 +403,7 @@ void EtwListingBody(EtwSink *sink, const ListingLine *line, bool named, EtwText 
     if (layout->kind == LAYOUT_SOCKET) {
         EtwListingIndent(thread, thread->level, out);
         addSocket(sink, event, named ? layout : NULL, &g, layout->arrow, out);
-        EtwListingFields(sink, event, layout->schema, layout->prefixes, layout->shown, out);
+        EtwListingFields(sink, line, layout->schema, layout->prefixes, layout->shown, out);
         return;
     }
     if (layout->kind == LAYOUT_CHANNEL || layout->kind == LAYOUT_LINE) {
@@ -491,11 +491,15 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     }
     ListingLine line = {event, schema, layout,
             layout ? layout->provider : EtwListingProviderOf(sink, event, NULL),
-            EtwListingThreadOf(&text->threads, event)};
+            EtwListingThreadOf(&text->threads, event), 0, SIZE_MAX};
     if (!text->headed) {
         EtwListingFirst(sink, &line, out);
     }
     size_t from = out->size;
+    line.start = from;
+    if (sink->config.width > 0) {
+        line.columns = (size_t)sink->config.width;
+    }
     count(text, line.provider, event);
     EtwListingCells(sink, &line, out);
     if (event->stackCount > 0 && !sink->config.stacks && !text->stackColumn) {

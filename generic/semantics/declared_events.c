@@ -217,7 +217,7 @@ static const EtwDeclaredEvent udpEvents[] = {
 /* ---- Files, disks, memory -------------------------------------------------------------------- */
 
 #define FILE_NAME {"FileName", TEXT, R(NAME), "path of the file"}
-#define NAMED FILE_NAME, {"NameSource", U8, NO_ROLE, "where FileName comes from: 1 as given to libc, 2 the descriptor's link in /proc, read after the event, so that it can name a file that was opened later; 0 not known"}
+#define NAMED FILE_NAME, {"NameSource", U8, NO_ROLE, "where FileName comes from: 1 as the program gave it to the call, 2 the descriptor's link in /proc, read when the recording began or after the event, so that it can name a file that was opened earlier or later; 0 not known"}
 #define DESCRIPTOR {"Descriptor", I32, NO_ROLE, "file descriptor"}
 #define RESULT {"Result", I64, NO_ROLE, "result of the call, or a negative errno"}
 static const EtwDeclaredField create[] = {

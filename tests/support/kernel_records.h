@@ -152,6 +152,7 @@ static const KernelTracepointDef *defOf(const char *name)
     static const KernelTracepointDef *const transfers[] = {
             &kernelSendPoint, &kernelReceivePoint, NULL};
     const KernelTracepointDef *def = inList(transfers, name);
+    def = def != NULL ? def : inList(kernelPathPoints, name);
     for (int i = 0; def == NULL && i < GROUPS; i++) {
         def = inList(kernelGroups[i].points, name);
         def = def != NULL ? def : inList(kernelGroups[i].extras, name);

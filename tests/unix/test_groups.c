@@ -10,6 +10,7 @@
 
 #ifdef __linux__
 #include "tests/support/kernel_records.h"
+#include "unix/kernel/transport/path_calls.h"
 #include <unistd.h>
 
 /* ---- Fields of records ----------------------------------------------------------------------- */
@@ -692,6 +693,91 @@ static void files_1_4_paths(void)
     end();
 }
 
+/* A record of the BPF program, with `cut` bytes missing at its end. */
+static void firePathCall(uint32_t number, int64_t result, const char *path, const char *to, int cut)
+{
+    union {
+        PathCall call;
+        uint8_t data[1024];
+    } record = {.call = {.type = PATH_CALL_TYPE_ID,
+                        .tid = 101,
+                        .pid = 100,
+                        .number = number,
+                        .result = result,
+                        .openFlags = 0x241,
+                        .pathSize = *path ? (uint32_t)strlen(path) + 1 : 0,
+                        .toSize = *to ? (uint32_t)strlen(to) + 1 : 0}};
+    size_t size = sizeof(PathCall) + record.call.pathSize + record.call.toSize;
+    const KernelTracepoint point = {.def = &kernelPathCallPoint};
+    memcpy(record.data + sizeof(PathCall), path, record.call.pathSize);
+    memcpy(record.data + sizeof(PathCall) + record.call.pathSize, to, record.call.toSize);
+    TraceEvent event = {.ticks = now,
+            .data = record.data,
+            .size = (uint32_t)size - (uint32_t)cut,
+            .cpu = 3,
+            .stackCount = 1};
+    kernelPathCallPoint.proc(k, &point, &event);
+}
+
+/* Calls with paths as one record each. */
+static void files_1_5_path_calls(void)
+{
+    begin();
+    firePathCall(SYS_openat, 5, "/tmp/a b", "", 0);
+    EXPECT("fileio Create 100/101 Flags=0x241 Result=5 FileName=/tmp/a b NameSource=1 stack=1");
+    fire("sys_enter_read", 100, "fd:4=5 count=10");
+    fire("sys_exit_read", 100, "ret=7");
+    EXPECT("fileio Read 100/100 Descriptor=5 Size=10 Offset=-1 Result=7 FileName=/tmp/a b "
+           "NameSource=1 stack=1");
+    firePathCall(SYS_openat, -14, "", "", 0);
+    EXPECT("fileio Create 100/101 Flags=0x241 Result=-14 FileName= NameSource=0 stack=1");
+    firePathCall(SYS_unlinkat, -2, "gone", "", 0);
+    EXPECT("fileio Delete 100/101 Result=-2 FileName=gone stack=1");
+    firePathCall(SYS_renameat2, 0, "from", "to", 0);
+    EXPECT("fileio Rename 100/101 Result=0 FileName=from NewName=to stack=1");
+    /* Another call, and a record that is too short. */
+    firePathCall(SYS_getpid, 0, "x", "", 0);
+    firePathCall(SYS_renameat2, 0, "from", "to", 1);
+    firePathCall(SYS_unlinkat, 0, "gone", "", 9);
+    firePathCall(SYS_unlinkat, 0, "", "", 5);
+    EXPECT("");
+    /* A name belongs to its own call. */
+    fire("sys_enter_unlink", 101, "");
+    fire("sys_exit_unlink", 101, "ret=0");
+    EXPECT("fileio Delete 100/101 Result=0 FileName= stack=1");
+    /* A longer path is cut. */
+    char path[300] = "", want[600];
+    memset(path, 'p', sizeof path - 1);
+    firePathCall(SYS_unlinkat, 0, path, "", 0);
+    snprintf(want, sizeof want, "fileio Delete 100/101 Result=0 FileName=%.255s stack=1", path);
+    EXPECT(want);
+    end();
+}
+
+/* Descriptors that were open before have the names of then, even when they are closed now. */
+static void files_1_6_open_before(void)
+{
+    char path[64] = "/tmp/etw-groups-XXXXXX", want[300];
+    begin();
+    uint32_t self = (uint32_t)getpid();
+    int fd = mkstemp(path);
+    REQUIRE(fd >= 0);
+    KernelTaskAdd(&k->tasks, self, self);
+    KernelFilesScan(k, self);
+    close(fd);
+    unlink(path);
+    char fields[32];
+    snprintf(fields, sizeof fields, "fd:4=%d", fd);
+    fire("sys_enter_close", self, fields);
+    fire("sys_exit_close", self, "ret=0");
+    snprintf(want, sizeof want,
+            "fileio Close %u/%u Descriptor=%d Result=0 FileName=%s NameSource=2 stack=1", self,
+            self, fd, path);
+    EXPECT(want);
+    KernelFilesScan(k, 0x7fffffff); /* no such process */
+    end();
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -718,6 +804,8 @@ int main(int argc, char **argv)
     CHECK_RUN(files_1_2_open);
     CHECK_RUN(files_1_3_proc);
     CHECK_RUN(files_1_4_paths);
+    CHECK_RUN(files_1_5_path_calls);
+    CHECK_RUN(files_1_6_open_before);
     EtwTextFree(&seen);
     return CHECK_DONE();
 }

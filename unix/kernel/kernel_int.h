@@ -31,7 +31,7 @@ enum { IN_PAIR = INSTANCES };
  */
 enum { IN_UPROBES = IN_PAIR + 1 };
 
-enum { BY_TRACEFS, BY_PERF, BY_SAMPLING /* perf's samples */, TRANSPORTS };
+enum { BY_TRACEFS, BY_PERF, BY_SAMPLING /* perf's samples */, BY_PATH_CALLS, TRANSPORTS };
 
 /* Portable groups; bits of EtwKernel.groups. */
 typedef enum KernelGroupId {
@@ -227,6 +227,9 @@ EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
 /* ---- Files (file_group.c), memory, disks, interrupts (system_group.c) ------------------------- */
 
 extern const KernelTracepointDef *const kernelFilePoints[], *const kernelFileExtras[];
+/* Calls with paths: the records of a BPF program; without it, tracepoints and uprobes. */
+extern const KernelTracepointDef kernelPathCallPoint;
+extern const KernelTracepointDef *const kernelPathPoints[];
 extern const KernelTracepointDef *const kernelDiskPoints[],
         *const kernelFaultPoints[], *const kernelHardFaultPoints[],
                                             *const kernelAllocPoints[],
@@ -236,8 +239,10 @@ extern const KernelTracepointDef *const kernelDiskPoints[],
 extern const KernelTracepointDef kernelSamplePoint;
 extern const KernelTracepointDef *const kernelProfilePoints[];
 struct tep_event *KernelSampleFormat(void);
-/* Before the points of GROUP_FILEIO are looked up: create those that report names. */
+/* Before kernelPathPoints are looked up: create those that report names. */
 void KernelFilesPrepare(void);
+/* Note the names of the files that a process has open. */
+void KernelFilesScan(EtwKernel *k, uint32_t pid);
 void KernelFilesFree(EtwKernel *k);
 
 /* ---- Heap of libc (heap_group.c) ---------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "unix/kernel/kernel_int.h"
 #include "base/text.h"
+#include "unix/kernel/transport/path_calls.h"
 #include "unix/kernel/transport/uprobes.h"
 #include "unix/kernel/transport/tracefs_instance.h"
 #include <errno.h>
@@ -30,8 +31,10 @@ static _Atomic int ignoredCount;
 
 bool kernelPerf;
 
-static KernelTransportOpen *const openTransport[TRANSPORTS] = {
-        [BY_TRACEFS] = TracefsOpen, [BY_PERF] = PerfOpen, [BY_SAMPLING] = PerfOpen};
+static KernelTransportOpen *const openTransport[TRANSPORTS] = {[BY_TRACEFS] = TracefsOpen,
+        [BY_PERF] = PerfOpen,
+        [BY_SAMPLING] = PerfOpen,
+        [BY_PATH_CALLS] = PathCallsOpen};
 
 /* ---- Threads that are not traced ------------------------------------------------------------- */
 
@@ -124,7 +127,10 @@ static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, co
         bool stacks, EtwError *err)
 {
     bool sampled = p->format == KernelSampleFormat();
-    uint8_t newBy = sampled ? BY_SAMPLING : instance == IN_UPROBES ? BY_PERF : k->by;
+    uint8_t newBy = sampled                         ? BY_SAMPLING
+                    : p->format == PathCallFormat() ? BY_PATH_CALLS
+                    : instance == IN_UPROBES        ? BY_PERF
+                                                    : k->by;
     uint8_t by = p->on && (p->stacks || !stacks) ? p->transport : newBy;
     uint8_t where = instance == IN_ANY || (instance == IN_PAIR && by == BY_PERF) ? IN_ANY : IN_MAIN;
     KernelRequest request = {
@@ -177,8 +183,9 @@ static EtwStatus addPoint(
         EtwKernel *k, const KernelTracepointDef *def, const char *group, EtwError *err)
 {
     const char *system = KernelUprobesSystem(def->system);
-    struct tep_event *format = def == &kernelSamplePoint
-                                       ? KernelSampleFormat()
+    struct tep_event *format = def == &kernelSamplePoint ? KernelSampleFormat()
+                               : def == &kernelPathCallPoint
+                                       ? PathCallFormat()
                                        : KernelFormatOf(k->formats, system, def->name);
     const char *missing = NULL;
     KernelTracepoint *p;
@@ -239,6 +246,8 @@ static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
             .page = KernelFormatsPage(k->formats),
             .any = true,
             .samples = by == BY_SAMPLING,
+            .newTask =
+                    by == BY_PATH_CALLS ? KernelFormatOf(k->formats, "task", "task_newtask") : NULL,
             .number = by,
             .merge = k->merge};
     EtwStatus status = ETW_OK;
@@ -299,11 +308,8 @@ static EtwStatus addTransfers(EtwKernel *k, const char *group, EtwError *err)
 static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     EtwStatus status;
-    k->prepared |= 1u << id;
+    k->prepared |= id == GROUP_HEAP ? 1u << id : 0;
     switch (id) {
-    case GROUP_FILEIO:
-        KernelFilesPrepare();
-        return ETW_OK;
     case GROUP_HEAP:
         status = KernelHeapPrepare(err);
         return status == ETW_OK ? openBy(k, BY_PERF, err) : status;
@@ -314,6 +320,30 @@ static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
     }
 }
 
+/* Optional tracepoints: one that is missing, or not permitted, is no error. */
+static EtwStatus addExtras(
+        EtwKernel *k, const KernelTracepointDef *const *defs, const char *group, EtwError *err)
+{
+    EtwStatus status = ETW_OK;
+    for (; status == ETW_OK && defs != NULL && *defs != NULL; defs++) {
+        EtwStatus extra = addPoint(k, *defs, group, err);
+        status = extra == ETW_E_UNSUPPORTED || extra == ETW_E_ACCESS ? ETW_OK : extra;
+    }
+    return status;
+}
+
+/* Calls with paths: from the BPF program if the kernel and our rights permit it. */
+static EtwStatus addPaths(EtwKernel *k, const char *group, EtwError *err)
+{
+    if (!KernelIsHidden("etw", "path_call") && openBy(k, BY_PATH_CALLS, NULL) == ETW_OK &&
+            addPoint(k, &kernelPathCallPoint, group, NULL) == ETW_OK) {
+        return ETW_OK;
+    }
+    k->prepared |= 1u << GROUP_FILEIO;
+    KernelFilesPrepare();
+    return addExtras(k, kernelPathPoints, group, err);
+}
+
 static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
 {
     const KernelGroup *g = &kernelGroups[id];
@@ -322,9 +352,11 @@ static EtwStatus addGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
     if (status == ETW_OK) {
         status = addPoints(k, g->points, g->name, err);
     }
-    for (int i = 0; status == ETW_OK && g->extras != NULL && g->extras[i] != NULL; i++) {
-        EtwStatus extra = addPoint(k, g->extras[i], g->name, err);
-        status = extra == ETW_E_UNSUPPORTED || extra == ETW_E_ACCESS ? ETW_OK : extra;
+    if (status == ETW_OK) {
+        status = addExtras(k, g->extras, g->name, err);
+    }
+    if (status == ETW_OK && id == GROUP_FILEIO) {
+        status = addPaths(k, g->name, err);
     }
     if (status == ETW_OK && (1u << id & KERNEL_SOCKET_GROUPS) != 0) {
         status = addTransfers(k, g->name, err);
@@ -508,6 +540,17 @@ static void probeAll(EtwKernel *k)
     k->probedCount = 0;
 }
 
+/* Note the names of the files that are open already. */
+static void scanFiles(EtwKernel *k)
+{
+    bool wanted = (k->groups & 1u << GROUP_FILEIO) != 0;
+    for (uint32_t i = 0; wanted && i < k->tasks.capacity; i++) {
+        if (isLiveProcess(&k->tasks.slots[i])) {
+            KernelFilesScan(k, k->tasks.slots[i].pid);
+        }
+    }
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError *err)
@@ -617,6 +660,7 @@ EtwStatus EtwKernelOpen(
         if (status == ETW_OK) {
             startAll(*kernelPtr);
             probeAll(*kernelPtr);
+            scanFiles(*kernelPtr);
         }
     }
     pthread_mutex_unlock(&lock);

@@ -3,18 +3,22 @@
  *
  *	The group fileio: system calls on files as events Create, Read, Write, Flush, Close, Delete
  *	and Rename, emitted when the call returns. Sockets, pipes and the like are ignored. Sources
- *	of file names, in order of preference: a uprobe on libc's open functions, which reads the
- *	name when the file is opened (NameSource 1); the link in /proc, read when the event is
- *	drained, when the descriptor may already refer to another file (2); none, the name is empty
- *	(0). Calls that bypass libc have no name from source 1. io_uring, mmap and splice are not
- *	seen. Accesses of traced processes to the registry and to sessions' memory are left out.
+ *	of file names, in order of preference: the path as given to the call (NameSource 1); the
+ *	link in /proc, read when the process is first traced or when the event is drained, when the
+ *	descriptor may refer to another file (2); none, the name is empty (0). A BPF program reads
+ *	the path of every call (path_calls.h). Where that is not possible or not permitted, a
+ *	uprobe on libc's functions reads it, and calls that bypass libc have no name from source 1.
+ *	io_uring, mmap and splice are not seen. Accesses of traced processes to the registry and to
+ *	sessions' memory are left out.
  *
  *	Also the group virtualalloc, whose calls are pending between enter and exit in the same way.
  */
 #include "unix/kernel/kernel_int.h"
 #include "base/alloc.h"
 #include "engine/shared/registry.h"
+#include "unix/kernel/transport/path_calls.h"
 #include "unix/kernel/transport/uprobes.h"
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,13 +62,17 @@ struct KernelFiles {
 
 /* ---- State --------------------------------------------------------------------------------------- */
 
-static Pending *pendingOf(EtwKernel *k, uint32_t tid)
+static KernelFiles *filesOf(EtwKernel *k)
 {
-    Pending *pending;
     if (k->files == NULL) {
         k->files = EtwAlloc(sizeof *k->files);
     }
-    pending = &k->files->pending[tid % PENDING];
+    return k->files;
+}
+
+static Pending *pendingOf(EtwKernel *k, uint32_t tid)
+{
+    Pending *pending = &filesOf(k)->pending[tid % PENDING];
     if (pending->tid != tid) {
         pending->tid = tid;
         pending->event = 0;
@@ -84,7 +92,7 @@ static bool isOwn(const char *path)
 
 static Named *slotOf(EtwKernel *k, uint32_t pid, int32_t fd)
 {
-    return &k->files->names[(pid * 2654435761u + (uint32_t)fd * 40503u) % NAMES];
+    return &filesOf(k)->names[(pid * 2654435761u + (uint32_t)fd * 40503u) % NAMES];
 }
 
 static void setName(EtwKernel *k, uint32_t pid, int32_t fd, NameSource source, const char *name)
@@ -130,6 +138,22 @@ static const Named *nameOf(EtwKernel *k, uint32_t pid, int32_t fd)
     name[size] = '\0';
     setName(k, pid, fd, NAME_LATER, name);
     return slot->pid == pid ? slot : NULL;
+}
+
+void KernelFilesScan(EtwKernel *k, uint32_t pid)
+{
+    char path[64];
+    struct dirent *entry;
+    snprintf(path, sizeof path, "/proc/%u/fd", pid);
+    DIR *dir = opendir(path);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            nameOf(k, pid, atoi(entry->d_name));
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
 }
 
 /* ---- Names at open: uprobes on libc -------------------------------------------------------------- */
@@ -347,6 +371,42 @@ static void onExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
     call->named = call->renamed = false;
 }
 
+/* A call with paths, by the BPF program: complete in one record (path_calls.h). */
+static void onPathCall(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
+{
+    static const uint16_t events[] = {[PATH_CALL_OPEN] = EV_FILE_CREATE,
+            [PATH_CALL_UNLINK] = EV_FILE_DELETE,
+            [PATH_CALL_RENAME] = EV_FILE_RENAME};
+    PathCall record;
+    Pending *call;
+    (void)p;
+    if (e->size < sizeof record) {
+        return;
+    }
+    memcpy(&record, e->data, sizeof record);
+    size_t room = e->size - sizeof record;
+    int event = events[PathCallKindOf(record.number)];
+    if (record.pathSize > room || record.toSize > room - record.pathSize || event == 0 ||
+            k->events[event] == NULL) {
+        return;
+    }
+    call = pendingOf(k, record.tid);
+    const char *paths = (const char *)e->data + sizeof record;
+    call->event = (uint16_t)event;
+    call->flags = record.openFlags;
+    call->named = record.pathSize != 0;
+    call->renamed = record.toSize != 0;
+    snprintf(call->name, NAME_ROOM, "%.*s", (int)record.pathSize, paths);
+    snprintf(call->newName, NAME_ROOM, "%.*s", (int)record.toSize, paths + record.pathSize);
+    if (event == EV_FILE_CREATE) {
+        emitCreate(k, e, call, record.pid, record.result);
+    } else {
+        emitPath(k, e, call, record.pid, record.result);
+    }
+    call->event = 0;
+    call->named = call->renamed = false;
+}
+
 /* ---- virtualalloc ---------------------------------------------------------------------------------- */
 
 /* Fields: addr len ?prot. */
@@ -407,11 +467,13 @@ PROBE(rename, "path", "to");
 PROBE(renameat, "path", "to");
 
 #define BOTH(name) &enter_##name, &exit_##name
-const KernelTracepointDef *const kernelFilePoints[] = {
-        BOTH(openat), BOTH(close), BOTH(read), BOTH(write), NULL};
-const KernelTracepointDef *const kernelFileExtras[] = {&probe_open, &probe_openat, &probe_unlink,
-        &probe_unlinkat, &probe_rename, &probe_renameat, BOTH(open), BOTH(creat), BOTH(openat2),
-        BOTH(pread64), BOTH(readv), BOTH(preadv), BOTH(pwrite64), BOTH(writev), BOTH(pwritev),
-        BOTH(fsync), BOTH(fdatasync), BOTH(unlink), BOTH(unlinkat), BOTH(rename), BOTH(renameat),
-        BOTH(renameat2), NULL};
+const KernelTracepointDef *const kernelFilePoints[] = {BOTH(close), BOTH(read), BOTH(write), NULL};
+const KernelTracepointDef *const kernelFileExtras[] = {BOTH(pread64), BOTH(readv), BOTH(preadv),
+        BOTH(pwrite64), BOTH(writev), BOTH(pwritev), BOTH(fsync), BOTH(fdatasync), NULL};
+const KernelTracepointDef *const kernelPathPoints[] = {&probe_open, &probe_openat, &probe_unlink,
+        &probe_unlinkat, &probe_rename, &probe_renameat, BOTH(openat), BOTH(open), BOTH(creat),
+        BOTH(openat2), BOTH(unlink), BOTH(unlinkat), BOTH(rename), BOTH(renameat), BOTH(renameat2),
+        NULL};
+const KernelTracepointDef kernelPathCallPoint = {
+        "etw", "path_call", IN_MAIN, NULL, onPathCall, {NULL}};
 const KernelTracepointDef *const kernelAllocPoints[] = {BOTH(mmap), BOTH(munmap), NULL};

@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/perf_transport.h"
+#include "unix/kernel/transport/path_calls.h"
 #include "base/alloc.h"
 #include <dirent.h>
 #include <errno.h>
@@ -139,8 +140,12 @@ static uint64_t layoutOf(const Perf *t)
 
 static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
 {
-    struct perf_event_attr attr = {.type = t->samples ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT,
-            .config = t->samples ? PERF_COUNT_SW_CPU_CLOCK : (uint64_t)w->format->id,
+    bool written = w->format == PathCallFormat(); /* by a BPF program */
+    struct perf_event_attr attr = {
+            .type = t->samples || written ? PERF_TYPE_SOFTWARE : PERF_TYPE_TRACEPOINT,
+            .config = t->samples ? PERF_COUNT_SW_CPU_CLOCK
+                      : written  ? PERF_COUNT_SW_BPF_OUTPUT
+                                 : (uint64_t)w->format->id,
             .sample_period = t->samples ? w->interval : 1,
             .sample_type = layoutOf(t),
             .exclude_idle = t->samples,
@@ -242,7 +247,7 @@ static EtwStatus openTrial(Perf *t, PerfPoint *p, EtwError *err)
 static EtwStatus enable(KernelTransport *transport, const KernelRequest *w, EtwError *err)
 {
     Perf *t = (Perf *)transport;
-    bool wide = t->all || w->instance == IN_ANY;
+    bool wide = t->all || w->instance == IN_ANY || w->format == PathCallFormat();
     PerfPoint *p;
     EtwStatus status;
     disable(transport, w);
@@ -254,6 +259,18 @@ static EtwStatus enable(KernelTransport *transport, const KernelRequest *w, EtwE
         disable(transport, w);
     }
     return status;
+}
+
+int PerfFileOf(const KernelTransport *transport, const struct tep_event *format, int cpu)
+{
+    const Perf *t = (const Perf *)transport;
+    const PerfPoint *p = pointOf((Perf *)transport, format);
+    int nth = 0;
+    for (int i = 0; i < cpu; i++) {
+        nth += t->rings[i] != NULL;
+    }
+    return p != NULL && cpu < t->cpus && t->rings[cpu] != NULL && nth < p->count ? p->files[nth]
+                                                                                 : -1;
 }
 
 /* ---- Threads to follow ----------------------------------------------------------------------- */

@@ -33,6 +33,9 @@ void PerfRingFree(PerfRing *ring);
 #define PERF_LAYOUT (PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)
 #define PERF_SAMPLES (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
 
+/* The file of a wide event on a CPU; -1: none. */
+int PerfFileOf(const KernelTransport *t, const struct tep_event *format, int cpu);
+
 /* True if this process has CAP_PERFMON or the system permits all users. */
 bool PerfAllowed(void);
 int PerfParanoid(void); /* kernel.perf_event_paranoid */

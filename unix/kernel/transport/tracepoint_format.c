@@ -50,7 +50,7 @@ static bool commonAt(struct tep_event *event, const char *name, int offset)
     return f != NULL && f->offset == offset;
 }
 
-static bool isHidden(const char *system, const char *name)
+bool KernelIsHidden(const char *system, const char *name)
 {
     char word[160];
     snprintf(word, sizeof word, " %s:%s", system, name);
@@ -60,9 +60,9 @@ static bool isHidden(const char *system, const char *name)
 struct tep_event *KernelFormatOf(struct tep_handle *formats, const char *system, const char *name)
 {
     struct tep_event *event =
-            isHidden(system, name) ? NULL : tep_find_event_by_name(formats, system, name);
+            KernelIsHidden(system, name) ? NULL : tep_find_event_by_name(formats, system, name);
     errno = 0;
-    if (event == NULL && !isHidden(system, name)) {
+    if (event == NULL && !KernelIsHidden(system, name)) {
         int size = 0;
         char *text = tracefs_event_file_read(NULL, system, name, "format", &size);
         if (text != NULL) {

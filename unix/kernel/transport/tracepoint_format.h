@@ -25,6 +25,7 @@ enum { KERNEL_FLAG_HARDIRQ = 0x08, KERNEL_FLAG_SOFTIRQ = 0x10 };
 
 /* Tests: tracepoints (" sock:sock_send_length ...") to treat as missing, as on an older kernel. */
 extern const char *kernelHidden;
+bool KernelIsHidden(const char *system, const char *name);
 
 struct tep_handle *KernelFormatsNew(EtwError *errPtr);
 void KernelFormatsFree(struct tep_handle *formats);

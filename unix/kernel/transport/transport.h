@@ -90,6 +90,7 @@ typedef struct KernelTransportConfig {
     size_t page;                  /* bytes of a tracefs page */
     bool any;                     /* IN_ANY will be used */
     bool samples;                 /* perf: samples only, else tracepoints only */
+    struct tep_event *newTask;    /* task:task_newtask, for PathCallsOpen; else NULL */
     uint8_t number;               /* for TraceEvent.transport */
     TraceMerge *merge;            /* receives the rings */
 } KernelTransportConfig;

@@ -90,6 +90,7 @@ void EtwListingBareValue(EtwSink *sink, const EtwField *field, const EtwValue *v
 typedef struct FieldWriter {
     EtwSink *sink;
     EtwText *out;
+    const EtwSchema *schema;
     const EtwField *fields;
     const ListingPrefix *prefixes;
     uint64_t skip;
@@ -118,6 +119,13 @@ static bool measure(FieldWriter *w)
 static inline bool isFull(FieldWriter *w)
 {
     return w->out->size > w->measured && measure(w);
+}
+
+/* An empty name, of what could not be determined. */
+static bool isUnknownName(const FieldWriter *w, const EtwField *field, const EtwValue *v)
+{
+    return v->kind == ETW_V_TEXT && v->size == 0 &&
+           EtwSemanticsOf(w->schema)->field[ETW_ROLE_NAME] == field - w->schema->fields;
 }
 
 static bool isHidden(const FieldWriter *w, const EtwField *field)
@@ -168,7 +176,7 @@ static void addObject(FieldWriter *w)
 static void fieldValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
     FieldWriter *w = ctx;
-    if (!isHidden(w, field) && !isFull(w)) {
+    if (!isHidden(w, field) && !isUnknownName(w, field, value) && !isFull(w)) {
         addName(w, field);
         EtwListingFieldValue(w->sink, field, value, w->out);
         if (isObject(w, field)) {
@@ -240,6 +248,7 @@ void EtwListingFields(EtwSink *sink, const ListingLine *line, const EtwSchema *s
     const EtwEvent *event = line->event;
     FieldWriter w = {.sink = sink,
             .out = out,
+            .schema = by,
             .fields = by->fields,
             .prefixes = prefixes,
             .skip = skip,

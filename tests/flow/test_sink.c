@@ -847,6 +847,30 @@ static void format_5_1_options(void)
     CHECK(!EtwFormatTakes(ETW_FORMAT_JSON, ""));
 }
 
+/* A name that is not known is left out; an empty field that is no name is shown. */
+static void columns_1_5_unknown_name(void)
+{
+    static const Etw_Field fields[] = {{"Text", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"FileName", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0},
+            {"NameSource", ETW_IN_UINT8, 0, 0, 0}};
+    Sample *samples[2];
+    Play *p = playNew(false);
+    for (int i = 0; i < 2; i++) {
+        samples[i] = SampleNew("Linux-fileio", "Close", fields, COUNT(fields));
+        SampleText(samples[i], "");
+        SampleText(samples[i], i == 0 ? "" : "known");
+        SampleInt(samples[i], (uint64_t)i, 1);
+        p->events[p->count++] = SampleEvent(samples[i]);
+    }
+    p->info.startTime = begun;
+    EtwText out = dump(&(EtwSinkConfig){.format = ETW_FORMAT_TEXT}, &p->base);
+    CHECK_MSG(strstr(out.data, "Close Text=\"\" NameSource=0") != NULL, "%s", out.data);
+    CHECK_MSG(strstr(out.data, "Text=\"\" FileName=known NameSource=1") != NULL, "%s", out.data);
+    EtwTextFree(&out);
+    SampleFree(samples[0]);
+    SampleFree(samples[1]);
+}
+
 int main(int argc, char **argv)
 {
     OsInit();
@@ -858,6 +882,7 @@ int main(int argc, char **argv)
     CHECK_RUN(sink_1_5_json);
     CHECK_RUN(sink_1_6_list);
     CHECK_RUN(columns_1_1_all);
+    CHECK_RUN(columns_1_5_unknown_name);
     CHECK_RUN(columns_1_2_raw);
     CHECK_RUN(columns_1_3_cut);
     CHECK_RUN(columns_1_4_names);

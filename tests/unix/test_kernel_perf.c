@@ -22,7 +22,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-extern bool kernelPerf; /* unix/kernel/kernel_int.h */
+extern bool kernelPerf;          /* unix/kernel/kernel_int.h */
+extern const char *kernelHidden; /* unix/kernel/transport/tracepoint_format.h */
 
 enum { NOBODY = 65534, PERFMON = 38 /* CAP_PERFMON */ };
 
@@ -587,6 +588,39 @@ static void not_mounted(void)
     CHECK_EQ(status, 0);
 }
 
+/* ---- Names of files ---------------------------------------------------------------------------- */
+
+/* The event of an open by this process. */
+static const Seen *openSeen(bool stacks)
+{
+    static const char *const groups[] = {"fileio", NULL};
+    wantStacks = stacks;
+    bool started = startTrace(groups, NULL, 0, false);
+    wantStacks = false;
+    if (!started) {
+        return NULL;
+    }
+    close(open("/etc/passwd", O_RDONLY | O_CLOEXEC));
+    stopTrace();
+    return find("fileio", "Create", " FileName=/etc/passwd NameSource=1 ", 0);
+}
+
+/* Where the kernel refuses BPF, libc's functions report names. */
+static void names_without_bpf(void)
+{
+    kernelHidden = " etw:path_call";
+    const Seen *s = openSeen(false);
+    kernelHidden = NULL;
+    CHECK(s != NULL && s->pid == OsPid());
+}
+
+static void names_with_stacks(void)
+{
+    const Seen *s = openSeen(true);
+    CHECK(s != NULL && s->pid == OsPid());
+    CHECK(s != NULL && s->stackCount > 0);
+}
+
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
 static int openFiles(void)
@@ -646,6 +680,8 @@ int main(int argc, char **argv)
         CHECK_RUN(one_clock);
         CHECK_RUN(threads_while_beginning);
         CHECK_RUN(too_many_files);
+        CHECK_RUN(names_without_bpf);
+        CHECK_RUN(names_with_stacks);
         EtwSessionStopAll();
         removeDir();
     } else {

@@ -74,6 +74,7 @@ namespace eval ::etw::cli {
         flush {}
         describe {}
         profiles {}
+        recover {}
         help {}
         completion {}
         selftest {}
@@ -90,6 +91,7 @@ proc ::etw::cli::Parse {command words} {
     variable tables
     set table [dict get $tables $command]
     set options {}
+    set others {}
     while {[llength $words] > 0} {
         set word [lindex $words 0]
         if {$word eq "--"} {
@@ -97,7 +99,12 @@ proc ::etw::cli::Parse {command words} {
             break
         }
         if {[string length $word] < 2 || [string index $word 0] ne "-"} {
-            break
+            if {$command eq "record"} {
+                break ;# the program; what follows are its options
+            }
+            lappend others $word
+            set words [lrange $words 1 end]
+            continue
         }
         set words [lrange $words 1 end]
         set hasValue [regexp {^(--?[a-zA-Z][^=]*)=(.*)$} $word -> word value]
@@ -122,7 +129,7 @@ proc ::etw::cli::Parse {command words} {
             dict set options $long $value
         }
     }
-    return [list $options $words]
+    return [list $options [concat $others $words]]
 }
 
 # A time in seconds, or with a unit, in seconds.

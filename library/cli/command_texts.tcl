@@ -34,7 +34,7 @@ namespace eval ::etw::cli {
             -any {KEYWORD,... {Select events that have at least one of these keywords: numbers, or names that the provider declared. Default: all events.}}
             -all {KEYWORD,... {Select events that have all of these keywords. Default: all events.}}
             -events {ID,... {Select events with these ids, at most 64.}}
-            -pids {PID,...|all|scope {Select the processes whose events are recorded. Default: for providers, the process that runs the command; so give "all". For kernel groups, this process and its children.}}
+            -pids {PID,...|all|scope {Select the processes whose events are recorded. Default: all.}}
             -capture {{} {Ask the provider to write its state now.}}
             -stacks {{} {Record the stack of each event: for kernel groups, and for providers on Windows.}}
             -interval {MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
@@ -130,11 +130,12 @@ namespace eval ::etw::cli {
     variable examples {
         record {{etw record -- tclsh server.tcl 8080} {sudo etw record -k process,tcpip -o make.etl -- make}}
         start {{etw start web -o web.etl -p Tcl-Script} {etw start web -o web.etl -k process,fileio --maxsize 100 --mode circular}}
-        enable {{etw enable web Tcl-Script --pids all --any call,step} {sudo etw enable web kernel process,tcpip --pids all}}
+        enable {{etw enable web Tcl-Script --any call,step} {sudo etw enable web kernel process,tcpip}}
         disable {{etw disable web Tcl-Script} {etw disable web kernel}}
         stop {{etw stop web} {etw stop web build}}
         flush {{etw flush web} {etw flush web && etw dump web.etl}}
         query {{etw query} {etw query web}}
+        recover {{etw recover} {etw recover && etw sessions}}
         snapshot {{etw start recorder --mode memory -p Tcl-Script} {etw snapshot recorder now.etl}}
         mark {{etw mark web "load test begins"} {etw mark web "load test ends"}}
         sessions {{etw sessions} {etw sessions --interval 2 'web*'}}

@@ -21,11 +21,12 @@ namespace eval ::etw::cli {
         record {{[OPTION ...] [-- PROGRAM ARG ...]} {record what a program, its Tcl scripts and the kernel do}
             {proc Record}}
         start {{NAME [OPTION ...]} {start a session that runs until "etw stop"} {proc Start}}
-        enable {{NAME PROVIDER|kernel [GROUP,...] [OPTION ...]} {record the events of a provider, or of the kernel, in a session} {pass enable}}
+        enable {{NAME PROVIDER|kernel [GROUP,...] [OPTION ...]} {record the events of a provider, or of the kernel, in a session} {pass enable defaults {-pids all}}}
         disable {{NAME PROVIDER|kernel} {stop recording the events of a provider in a session} {pass disable}}
         stop {{NAME ...} {stop sessions and close their files} {proc Stop}}
-        flush {{NAME ...} {write the buffers of sessions to their files} {proc {Query flush}}}
-        query {{[NAME ...]} {show the status of sessions} {proc {Query query}}}
+        flush {{NAME ...} {write the buffers of sessions to their files} {proc Flush}}
+        query {{[NAME ...]} {show the status of sessions} {proc Query}}
+        recover {{} {save the events of sessions whose processes were killed} {proc Recover}}
         snapshot {{NAME FILE} {write the events of a memory session to a file} {pass snapshot}}
         mark {{NAME TEXT} {write a marker event into a session} {pass mark}}
         sessions {{[PATTERN] [OPTION ...]} {list the running sessions} {proc Sessions}}
@@ -80,7 +81,7 @@ proc ::etw::cli::Failed {command message how} {
         return 130
     }
     set usage [expr {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {ETW ARG}}}]
-    set command [expr {[catch {FindCommand $command} full] ? {} : $full}]
+    set command [expr {[catch {FindCommand $command} full] || [lindex $code 2] eq "COMMAND" ? {} : $full}]
     puts stderr "[Paint stderr red {etw:}] [::etw::lib::visible [ShellMessage $command $message $code] lines]"
     if {$usage} {
         puts stderr "Try \"etw help[expr {$command eq {} ? {} : " $command"}]\"."

@@ -38,16 +38,48 @@ proc ::etw::cli::Kind {info} {
     return [join [concat $kind [expr {[dict get $info realtime] ? "live" : {}}]] +]
 }
 
-# etw query or flush: all sessions if none is named.
-proc ::etw::cli::Query {what args} {
-    if {$args eq "" && $what eq "query"} {
-        return [Sessions]
-    }
+proc ::etw::cli::Flush {args} {
     if {$args eq ""} {
         Usage "no session was given; \"etw sessions\" lists those that run"
     }
     foreach name $args {
-        set info [::etw $what $name]
+        set info [::etw flush $name]
+        set file [dict get $info file]
+        puts "[dict get $info name]: [dict get $info events] events[expr {$file eq {} ? {} : ", [Bytes [dict get $info bytes]] in $file"}], lost: [Lost [dict get $info lost]]"
+    }
+    return 0
+}
+
+# etw recover: any access to sessions recovers, so that this command mostly reports that there is nothing to do.
+proc ::etw::cli::Recover {args} {
+    if {$args ne ""} {
+        Usage "\"etw recover\" has no arguments"
+    }
+    set failed 0
+    set recovered [::etw recover]
+    foreach session $recovered {
+        dict with session {
+            if {$error eq ""} {
+                puts "$name: its process $owner was killed; $events events were saved in $file"
+            } else {
+                puts stderr "[Paint stderr red {etw:}] $name: its process $owner was killed; its events are still in memory: [::etw::lib::visible $error]"
+                incr failed
+            }
+        }
+    }
+    if {$recovered eq ""} {
+        puts "no session has to be recovered"
+    }
+    return [expr {$failed > 0}]
+}
+
+# etw query: all sessions if none is named.
+proc ::etw::cli::Query {args} {
+    if {$args eq ""} {
+        return [Sessions]
+    }
+    foreach name $args {
+        set info [::etw query $name]
         foreach one [::etw sessions -long 1] {
             if {[dict get $one engine] eq [dict get $info engine] && [dict get $one name] eq [dict get $info name]} {
                 set info [dict merge $info [dict filter $one key rate providers]]
@@ -135,7 +167,7 @@ proc ::etw::cli::EnableAll {session options pids} {
                 return -options $how $message
             }
             ::etw enable $session [::etw::lib::guidOf $name] {*}$settings
-            Note "$message; events are recorded when a program registers a provider of that name"
+            Note "no program has registered the provider \"$name\" yet: its events are recorded from then on"
         }
     }
     try {

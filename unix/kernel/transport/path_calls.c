@@ -26,6 +26,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef BPF_ATOMIC /* linux/bpf.h before 5.12 has another name */
+#define BPF_ATOMIC BPF_XADD
+#endif
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 typedef struct PathCalls {

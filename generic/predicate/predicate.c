@@ -32,13 +32,17 @@ typedef enum Header {
     HEADER_PROCESS,
     HEADER_OBJECT,
     HEADER_SESSION, /* not set in any event yet */
+    HEADER_KERNEL_TIME,
+    HEADER_USER_TIME,
+    HEADER_ELAPSED,
     HEADER_COUNT,
     HEADER_WHOLE = HEADER_COUNT, /* from here on: values that cannot be compared */
 } Header;
 
 static const char *const headerNames[] = {"time", "provider", "event", "id", "version", "channel",
         "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity", "related", "process",
-        "object", "session", "props", "stack", "frames", "raw", "error", "late", NULL};
+        "object", "session", "time(kernel)", "time(user)", "time(elapsed)", "props", "stack",
+        "frames", "raw", "error", "late", NULL};
 
 /* A node in its compiled form. */
 typedef struct Step {
@@ -374,6 +378,12 @@ static Value headerValue(Run *run, Header header)
     case HEADER_ACTIVITY:
     case HEADER_RELATED:
         return guidValue(run, headerGuid(e, header));
+    case HEADER_KERNEL_TIME:
+        return intValue(e->kernelTime);
+    case HEADER_USER_TIME:
+        return intValue(e->userTime);
+    case HEADER_ELAPSED:
+        return e->elapsed != 0 ? intValue(e->elapsed) : (Value){.kind = VALUE_MISSING};
     case HEADER_PROCESS:
         return nameValue(e->process);
     case HEADER_OBJECT:

@@ -211,7 +211,7 @@ proc ::etw::cli::Passed {command table flags words} {
                 set words [lassign $words value]
             }
         }
-        if {[string first ,... $argument] >= 0} {
+        if {[string first , $argument] >= 0} {
             set value [ByCommas $value]
         }
         dict set options -$name $value

@@ -102,7 +102,7 @@ namespace eval ::etw::cli {
             -compress {{} {Compress the buffers of the output, as Windows does (XPRESS). Default: no.}}
             -redact {PATTERN,... {Mask payload fields whose names match one of these patterns.}}
             -rename {OLD,NEW {Rename a provider, or an event as PROVIDER/EVENT, in the descriptions that events carry.}}
-            -split {KIND {Write several files: "process", "provider", "size,BYTES" or "time,SECONDS".}}
+            -split {KIND,N {Write several files: "process", "provider", "size,BYTES" or "time,SECONDS".}}
             -timeshift {SECONDS {Add this to all times, with a fraction if necessary. Default: 0.}}
             -schemas {{} {Add descriptions of events to the output, so that it can be decoded on other machines. Default: no.}}
             -set {FIELD,VALUE,... {Set fields of all headers: provider, activity, id, version, channel, level, opcode, task, keyword, pid, tid, cpu.}}

@@ -125,6 +125,12 @@ void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const
         EtwText *out);
 /* Index of the payload's field, -1: the schema has no such field, or it is a header column. */
 int EtwColumnField(EtwColumn *column, const EtwSchema *schema);
+/*
+ * The number in the column: a field of the payload that is no array, or what a header column shows.
+ * False: the event has none. The kind of a field may be another one than a number.
+ */
+bool EtwColumnNumber(EtwColumn *column, EtwSink *sink, const EtwEvent *event,
+        const EtwSchema *schema, EtwValue *value);
 void EtwColumnFree(EtwColumn *column);
 
 #endif

@@ -179,15 +179,13 @@ static void countDistinct(
     }
 }
 
-/* Read a number from the payload. False: there is none, or it is out of range. */
+/* Read the number. False: there is none, or it is out of range. */
 static bool numberOf(Summary *s, const EtwEvent *event, const EtwSchema *schema, uint64_t *wholePtr,
         double *realPtr)
 {
     EtwValue v;
     bool good = false;
-    int index = EtwColumnField(s->value, schema);
-    if (index < 0 || schema->fields[index].array != ETW_SCALAR ||
-            EtwDecodeField(schema, event, index, &v) != ETW_OK) {
+    if (!EtwColumnNumber(s->value, s->sink, event, schema, &v)) {
         return false;
     }
     if (v.kind == ETW_V_DOUBLE) {
@@ -252,6 +250,14 @@ EtwSummary *EtwSummaryNew(const EtwSummaryConfig *config, EtwSchemaStore *store)
     s->callId = EtwColumnNew("props(CallId)");
     s->pub.total = EtwSummaryGroupNew("", 0);
     return &s->pub;
+}
+
+void EtwSummarySource(EtwSummary *summary, const EtwSource *source)
+{
+    Summary *s = (Summary *)summary;
+    EtwText none = {0};
+    EtwSinkBegin(s->sink, source, &none);
+    EtwTextFree(&none);
 }
 
 void EtwSummaryAdd(EtwSummary *summary, const EtwEvent *event)

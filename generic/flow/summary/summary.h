@@ -11,6 +11,7 @@
 
 #include "flow/summary/distinct.h"
 #include "flow/calls/histogram.h"
+#include "flow/source/source.h"
 #include "schema/model/schema.h"
 #include "base/hash_table.h"
 
@@ -26,7 +27,7 @@ typedef struct EtwSummaryConfig {
     int byCount;
     const char *const *distinct;
     int distinctCount;
-    const char *value; /* a payload field with numbers; NULL: none */
+    const char *value; /* a payload field or column with numbers; NULL: none */
     /*
      * Names of the events that begin and end a pair; NULL: no pairs. Then only ends are counted,
      * grouped by their own fields, or by those of the begin if they have none.
@@ -67,6 +68,8 @@ typedef struct EtwSummary {
 
 /* The store must outlive it; so must the config's texts. */
 EtwSummary *EtwSummaryNew(const EtwSummaryConfig *config, EtwSchemaStore *store);
+/* Before the first event, optional: where the events come from, which knows the modules of frames. */
+void EtwSummarySource(EtwSummary *summary, const EtwSource *source);
 void EtwSummaryAdd(EtwSummary *summary, const EtwEvent *event);
 /* After the last event: open begin events count as unpaired. */
 void EtwSummaryEnd(EtwSummary *summary);

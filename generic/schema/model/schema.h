@@ -129,7 +129,7 @@ void EtwSchemaStoreFree(EtwSchemaStore *store);
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event);
 /* True if the event's trace describes it, even if another source has precedence. */
 bool EtwSchemaInTrace(EtwSchemaStore *store, const EtwEvent *event);
-/* Call visit for each schema that an event of this store had, except Windows' kernel classes. */
+/* Call visit for each schema that an event of this store had. */
 void EtwSchemaVisit(
         const EtwSchemaStore *store, void (*visit)(void *ctx, const EtwSchema *schema), void *ctx);
 /*

@@ -46,9 +46,10 @@ typedef struct CachedSchema {
     EtwDescriptor desc; /* id, version and opcode are significant */
     bool classic;
     bool kernel; /* call EtwKernelSchema each time: the result may depend on the payload's size */
-    const EtwSchema *schema;  /* owned by a definition; NULL: unknown */
-    const EtwSchema *refused; /* of a loaded definition that does not fit; NULL: none */
-    int trials;               /* number of further events that may change the choice */
+    const EtwSchema *kernelUsed; /* what it returned last */
+    const EtwSchema *schema;     /* owned by a definition; NULL: unknown */
+    const EtwSchema *refused;    /* of a loaded definition that does not fit; NULL: none */
+    int trials;                  /* number of further events that may change the choice */
 } CachedSchema;
 
 /*
@@ -300,6 +301,11 @@ static const EtwSchema *chunkSchema(EtwSchemaStore *store, const EtwEvent *event
     return &chunk->schema;
 }
 
+static const EtwSchema *kernelSchema(CachedSchema *known, const EtwEvent *event)
+{
+    return known->kernelUsed = EtwKernelSchema(event);
+}
+
 static void choose(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
 {
     EtwSchemaChoice choice;
@@ -320,13 +326,13 @@ static void choose(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *e
  */
 static const EtwSchema *tried(EtwSchemaStore *store, CachedSchema *known, const EtwEvent *event)
 {
-    const EtwSchema *schema = known->kernel ? EtwKernelSchema(event) : known->schema;
+    const EtwSchema *schema = known->kernel ? kernelSchema(known, event) : known->schema;
     known->trials--;
     if (schema == NULL || EtwSchemaFits(schema, event)) {
         return schema;
     }
     choose(store, known, event);
-    return known->kernel ? EtwKernelSchema(event) : known->schema;
+    return known->kernel ? kernelSchema(known, event) : known->schema;
 }
 
 static void freeNode(void *ctx, EtwTableNode *node)
@@ -384,7 +390,7 @@ static const EtwSchema *describedByOthers(EtwSchemaStore *store, const EtwEvent 
     if (known->trials > 0) {
         return tried(store, known, event);
     }
-    return known->kernel ? EtwKernelSchema(event) : known->schema;
+    return known->kernel ? kernelSchema(known, event) : known->schema;
 }
 
 const EtwSchema *EtwSchemaOf(EtwSchemaStore *store, const EtwEvent *event)
@@ -485,7 +491,8 @@ static void visitEntry(void *ctx, EtwTableNode *node)
 static void visitCached(void *ctx, EtwTableNode *node)
 {
     const SchemaVisit *to = ctx;
-    const EtwSchema *schema = ((CachedSchema *)node)->schema;
+    const CachedSchema *known = (CachedSchema *)node;
+    const EtwSchema *schema = known->kernel ? known->kernelUsed : known->schema;
     if (schema != NULL) {
         to->visit(to->ctx, schema);
     }

@@ -141,6 +141,8 @@ Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
  * trace has; a trace without events has all of them.
  */
 int EtwQueryCheckColumns(const EtwQuery *query, const char *option, Tcl_Obj *names);
+/* True if one of the names (NULL: none) is a column of stacks, which -stacks joins with their events. */
+bool EtwQueryNamesStack(Tcl_Obj *names);
 /* Warnings of the sources, followed by those. */
 Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
 /* Set the variable (NULL: none) to the warnings. */

@@ -156,6 +156,22 @@ static bool isColumn(const EtwQuery *query, const char *name)
     return search.found || !search.any;
 }
 
+bool EtwQueryNamesStack(Tcl_Obj *names)
+{
+    Tcl_Obj **words;
+    Tcl_Size count = 0;
+    bool found = false;
+
+    if (names == NULL || Tcl_ListObjGetElements(NULL, names, &count, &words) != TCL_OK) {
+        return false;
+    }
+    for (Tcl_Size i = 0; i < count; i++) {
+        const char *name = Tcl_GetString(words[i]);
+        found |= strcmp(name, "stack") == 0 || strcmp(name, "frames") == 0;
+    }
+    return found;
+}
+
 int EtwQueryCheckColumns(const EtwQuery *query, const char *option, Tcl_Obj *names)
 {
     Tcl_Obj **words;

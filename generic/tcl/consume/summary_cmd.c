@@ -134,6 +134,7 @@ static int makeConfig(void *record)
     c->leave = o->pair != NULL ? n->pair[1] : NULL;
     c->value = o->value != NULL ? n->value[0] : NULL;
     c->groupsMax = (size_t)o->groups;
+    o->reading.options.stacks = EtwQueryNamesStack(o->by) || EtwQueryNamesStack(o->distinct);
     return result;
 }
 
@@ -246,6 +247,7 @@ static int beginSummary(void *record)
     SummaryReading *o = record;
 
     o->summary = EtwSummaryNew(&o->names.config, o->reading.query.filter.store);
+    EtwSummarySource(o->summary, o->reading.query.source);
     return TCL_OK;
 }
 

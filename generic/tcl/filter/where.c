@@ -130,7 +130,20 @@ static EtwNode *stringNode(Parser *p, const Tcl_Token *tokens, int count, const 
     return node;
 }
 
-/* $NAME or $props(NAME). */
+bool EtwWhereIsDuration(const Tcl_Token *token)
+{
+    static const char *const names[] = {"$time(elapsed)", "$time(kernel)", "$time(user)"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if ((size_t)token->size == strlen(names[i]) &&
+                strncmp(token->start, names[i], (size_t)token->size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* $NAME, $props(NAME), or the duration $time(kernel), $time(user), $time(elapsed). */
 static EtwNode *variableNode(Parser *p, const Tcl_Token *token)
 {
     const Tcl_Token *name = token + 1;
@@ -143,10 +156,10 @@ static EtwNode *variableNode(Parser *p, const Tcl_Token *token)
                token->numComponents == 2 && token[2].type == TCL_TOKEN_TEXT) {
         field = Tcl_NewStringObj(token[2].start, token[2].size);
         op = ETW_OP_PROP;
+    } else if (EtwWhereIsDuration(token)) {
+        field = Tcl_NewStringObj(token->start + 1, token->size - 1);
     } else {
-        return refuse(p,
-                "%.*s is not a field: only $props(NAME) has an index, which must be a constant",
-                token->start, (int)token->size);
+        return refuse(p, "%.*s " ETW_WHERE_NO_INDEX, token->start, (int)token->size);
     }
     Tcl_IncrRefCount(field);
     if (op == ETW_OP_FIELD && strstr(Tcl_GetString(field), "::") != NULL) {
@@ -489,9 +502,7 @@ static int buildWhere(Tcl_Interp *interp, Split *split, bool cOnly, EtwWhere *wh
     }
     if (split->wrong != NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "FIELD", Tcl_GetString(split->wrong),
-                "\"$%.100s\" is not a field: only $props(NAME) has an index, which must be a "
-                "constant",
-                Tcl_GetString(split->wrong));
+                "\"$%.100s\" " ETW_WHERE_NO_INDEX, Tcl_GetString(split->wrong));
     }
     if (split->tree != NULL) {
         EtwNode *tree = split->tree;

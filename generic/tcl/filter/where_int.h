@@ -36,6 +36,12 @@ typedef struct EtwWhereSplit {
  * has none. A new object has no references.
  */
 Tcl_Obj *EtwWhereUnits(Tcl_Obj *expr);
+/* After the text of a variable that no event has. */
+#define ETW_WHERE_NO_INDEX                                                                         \
+    "is not a field: only $props(NAME) and $time(elapsed), $time(kernel), $time(user) have an "    \
+    "index, which must be a constant"
+/* True if the token of a variable is $time(elapsed), $time(kernel) or $time(user). */
+bool EtwWhereIsDuration(const Tcl_Token *token);
 /* The tree of a sub-expression; NULL: C cannot evaluate it. */
 EtwNode *EtwWhereNode(EtwWhereParser *parser, const Tcl_Token *token);
 /*

@@ -56,7 +56,7 @@ static void collectFromText(Split *split, const char *text, Tcl_Size size)
     }
 }
 
-/* $NAME and $props(NAME) are fields, $::NAME is a variable of Tcl. */
+/* $NAME, $props(NAME) and durations are fields, $::NAME is a variable of Tcl. */
 static void collectVariable(Tcl_Obj *names, Split *split, const Tcl_Token *at)
 {
     bool indexed = at->numComponents > 1;
@@ -72,7 +72,7 @@ static void collectVariable(Tcl_Obj *names, Split *split, const Tcl_Token *at)
     }
     Tcl_Obj *field = Tcl_NewStringObj(name, size);
     Tcl_IncrRefCount(field);
-    if (!indexed || props) {
+    if (!indexed || props || EtwWhereIsDuration(at)) {
         Tcl_DictObjPut(NULL, names, field, Tcl_NewObj());
     } else if (split->wrong == NULL) {
         split->wrong = field;
@@ -230,14 +230,15 @@ void EtwWhereFreeResidual(Split *split)
 /* ---- The lambda ------------------------------------------------------------------------------ */
 
 /*
- * Add a required field as an argument. props(NAME) is passed as a scalar and stored in the array.
+ * Add a required field as an argument. props(NAME) and time(NAME) are passed as scalars and stored in
+ * arrays.
  */
 static void addArgument(Tcl_Obj *field, Tcl_Obj *arguments, Tcl_Obj *body)
 {
     Tcl_Obj *set[2];
     Tcl_Size count;
 
-    if (strncmp(Tcl_GetString(field), "props(", 6) != 0) {
+    if (strchr(Tcl_GetString(field), '(') == NULL) {
         Tcl_ListObjAppendElement(NULL, arguments, field);
         return;
     }

@@ -9,6 +9,8 @@
 #include "schema/model/tcl_list.h"
 #include "schema/store/event_message.h"
 
+#include <stdlib.h>
+
 typedef struct Cell {
     EtwSink *sink;
     const EtwEvent *event;
@@ -170,6 +172,32 @@ static void addTemplate(const Cell *c, EtwText *out)
     addText(out, c->schema ? c->schema->message : NULL);
 }
 
+/* The addresses as a list of Tcl. */
+static void addStack(const Cell *c, EtwText *out)
+{
+    size_t width = EtwEventStackWidth(c->event);
+    for (uint32_t i = 0; i < c->event->stackCount; i++) {
+        const uint8_t *at = c->event->stack + i * width;
+        if (i > 0) {
+            EtwTextChar(out, ' ');
+        }
+        EtwAddDecimal(out, width == 4 ? EtwLoad32(at) : EtwLoad64(at));
+    }
+}
+
+static void addFrames(const Cell *c, EtwText *out)
+{
+    EtwText *frame = &c->sink->scratch2;
+    for (uint32_t i = 0; i < c->event->stackCount; i++) {
+        if (i > 0) {
+            EtwTextChar(out, ' ');
+        }
+        frame->size = 0;
+        EtwTrackFrame(c->sink->track, c->event, i, frame);
+        EtwListElement(out, frame->data, frame->size);
+    }
+}
+
 /* The message; for an event without one, its properties. */
 static void addMessageOrProps(const Cell *c, EtwText *out)
 {
@@ -194,8 +222,8 @@ static const struct {
         {"name(opcode)", addOpcodeName}, {"name(keyword)", addKeywordNames},
         {"guid(provider)", addProviderGuid}, {"tdh(props)", addTdh},
         {"template(message)", addTemplate}, {"message(props)", addMessageOrProps},
-        {"time(kernel)", addKernelTime}, {"time(user)", addUserTime},
-        {"time(elapsed)", addElapsed}};
+        {"time(kernel)", addKernelTime}, {"time(user)", addUserTime}, {"time(elapsed)", addElapsed},
+        {"stack", addStack}, {"frames", addFrames}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- Columns ---------------------------------------------------------------------------------- */
@@ -292,6 +320,26 @@ void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const
 int EtwColumnField(EtwColumn *column, const EtwSchema *schema)
 {
     return column->proc == NULL && schema != NULL ? fieldOf(column, schema) : -1;
+}
+
+bool EtwColumnNumber(EtwColumn *column, EtwSink *sink, const EtwEvent *event,
+        const EtwSchema *schema, EtwValue *value)
+{
+    if (column->proc == NULL) {
+        int index = EtwColumnField(column, schema);
+        return index >= 0 && schema->fields[index].array == ETW_SCALAR &&
+               EtwDecodeField(schema, event, index, value) == ETW_OK;
+    }
+    EtwText text = {0};
+    char *end;
+    EtwColumnAdd(column, sink, event, schema, &text);
+    EtwTextChar(&text, 0);
+    bool negative = text.data[0] == '-';
+    *value = (EtwValue){.kind = negative ? ETW_V_INT : ETW_V_UINT, .width = 8};
+    value->u = strtoull(text.data, &end, 10);
+    bool whole = end != text.data && *end == 0;
+    EtwTextFree(&text);
+    return whole;
 }
 
 void EtwColumnFree(EtwColumn *column)

@@ -68,11 +68,12 @@ static const ColumnRow *findRow(const char *name)
     return NULL;
 }
 
-/* props(NAME): a field of the payload. */
+/* props(NAME), a field of the payload, or a derived value such as time(elapsed). */
 static bool isField(const char *name)
 {
     size_t size = strlen(name);
-    return size > 7 && memcmp(name, "props(", 6) == 0 && name[size - 1] == ')';
+    return (size > 7 && memcmp(name, "props(", 6) == 0 && name[size - 1] == ')') ||
+           (strchr(name, '(') != NULL && EtwColumnIsKnown(name));
 }
 
 bool EtwListingHasColumn(const char *name)

@@ -420,6 +420,13 @@ typedef struct EtwHookLayer {
      * already logged, so that info frame and errorInfo do not show it.
      */
     Tcl_Obj *(*aliasScript)(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+    /*
+     * The first word of such a script, and a prefix of two or more words to which Tcl appends others (rest: a list). The
+     * command calls aliasEntered with its first word before anything else. Execution traces of scripts do not see this command.
+     */
+    Tcl_Obj *(*aliasWord)(EtwScriptState *state, const char *command);
+    Tcl_Obj *(*aliasPrefix)(EtwScriptState *state, const char *command, Tcl_Obj *rest);
+    void (*aliasEntered)(Tcl_Obj *word);
     void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);
     void (*aliasFailed)(Tcl_Interp *interp);
     bool (*hasLines)(void); /* lines of procs can be traced; NULL: they cannot */

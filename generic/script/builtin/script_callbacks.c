@@ -110,6 +110,7 @@ static int runNre(ClientData clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
 {
     EtwScriptState *state = EtwScriptStateOf(interp);
     (void)clientData;
+    etwHookLayer->aliasEntered(objv[0]);
     if (objc < 3) {
         Tcl_WrongNumArgs(interp, 1, objv, "origin script ?arg ...?");
         return TCL_ERROR;
@@ -153,9 +154,10 @@ static bool wanted(const EtwWrapCall *use)
     return true;
 }
 
-static Tcl_Obj *aliased(Tcl_Obj *script, const char *kind, uint64_t due)
+static Tcl_Obj *aliased(const EtwWrapCall *use, Tcl_Obj *script, const char *kind, uint64_t due)
 {
-    Tcl_Obj *words[3] = {Tcl_NewStringObj(command, -1), originObj(kind, due), script};
+    Tcl_Obj *words[3] = {
+            etwHookLayer->aliasWord(use->hook->state, command), originObj(kind, due), script};
     return etwHookLayer->aliasScript(script, 3, words);
 }
 
@@ -197,7 +199,7 @@ static int runAfter(const EtwWrapCall *use, const char *kind, Tcl_WideInt ms)
     uint64_t ticks = EtwShift32Div((uint64_t)(ms > 0 ? ms : 0) * 1000000, etwScriptScale);
     Tcl_Obj *script = use->objc == 3 ? use->objv[2] : Tcl_ConcatObj(use->objc - 2, use->objv + 2);
     Tcl_IncrRefCount(script);
-    Tcl_Obj *words[3] = {use->objv[0], use->objv[1], aliased(script, kind, OsTicks() + ticks)};
+    Tcl_Obj *words[3] = {use->objv[0], use->objv[1], aliased(use, script, kind, OsTicks() + ticks)};
     Tcl_IncrRefCount(words[2]);
     int result = EtwWrapRun(use, 3, words);
     Tcl_DecrRefCount(words[2]);
@@ -244,7 +246,7 @@ int EtwWrapFileevent(const EtwWrapCall *use)
 {
     if (use->objc == 4 && *Tcl_GetString(use->objv[3]) != '\0' && wanted(use)) {
         const char *kind = Tcl_GetString(use->objv[2])[0] == 'w' ? "writable" : "readable";
-        return runWith(use, 3, aliased(use->objv[3], kind, 0));
+        return runWith(use, 3, aliased(use, use->objv[3], kind, 0));
     }
     int result = EtwWrapRun(use, use->objc, use->objv);
     Tcl_Obj *script = unaliased(Tcl_GetObjResult(use->interp));
@@ -262,7 +264,7 @@ int EtwWrapCopy(const EtwWrapCall *use)
     for (int i = 3; i + 1 < use->objc; i += 2) {
         if (isPrefix(use->objv[i], "-command", 2) &&
                 Tcl_ListObjLength(NULL, use->objv[i + 1], &length) == TCL_OK && wanted(use)) {
-            return runWith(use, i + 1, aliased(use->objv[i + 1], "copy", 0));
+            return runWith(use, i + 1, aliased(use, use->objv[i + 1], "copy", 0));
         }
         blocking = blocking && !isPrefix(use->objv[i], "-command", 2);
     }
@@ -280,11 +282,14 @@ Tcl_Obj **EtwServerWords(const EtwWrapCall *use)
         return NULL;
     }
     Tcl_Obj **words = EtwAlloc((size_t)use->objc * sizeof *words);
-    Tcl_Obj *parts[3] = {
-            Tcl_NewStringObj(command, -1), Tcl_NewStringObj("accept", -1), use->objv[at + 1]};
+    Tcl_Obj *parts[2] = {Tcl_NewStringObj("accept", -1), use->objv[at + 1]};
+    Tcl_Obj *rest = Tcl_NewListObj(2, parts);
+    Tcl_IncrRefCount(rest);
     for (int i = 0; i < use->objc; i++) {
-        words[i] = i == at + 1 ? Tcl_NewListObj(3, parts) : use->objv[i];
+        words[i] = i == at + 1 ? etwHookLayer->aliasPrefix(use->hook->state, command, rest)
+                               : use->objv[i];
         Tcl_IncrRefCount(words[i]);
     }
+    Tcl_DecrRefCount(rest);
     return words;
 }

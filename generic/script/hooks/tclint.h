@@ -47,6 +47,9 @@ static inline TclintOptimizer **EtwTclintOptimizer(Interp *iPtr)
 /* ---- tclint_script.c: see EtwHookLayer in script_int.h -------------------------------------------- */
 
 Tcl_Obj *EtwTclintAlias(Tcl_Obj *look, Tcl_Size objc, Tcl_Obj *const objv[]);
+Tcl_Obj *EtwTclintAliasWord(EtwScriptState *state, const char *command);
+Tcl_Obj *EtwTclintAliasPrefix(EtwScriptState *state, const char *command, Tcl_Obj *rest);
+void EtwTclintAliasEntered(Tcl_Obj *word);
 void EtwTclintAliasRuns(Tcl_Interp *interp, Tcl_Obj *script);
 void EtwTclintAliasFailed(Tcl_Interp *interp);
 bool EtwTclintCheckScript(Tcl_Interp *interp);

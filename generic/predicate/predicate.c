@@ -244,6 +244,11 @@ void EtwPredicateMissing(
     }
 }
 
+const char *const *EtwHeaderNames(void)
+{
+    return headerNames;
+}
+
 const EtwNode *EtwPredicateTree(const EtwPredicate *pred)
 {
     return pred->tree;

@@ -73,6 +73,8 @@ bool EtwPredicateTest(EtwPredicate *pred, EtwSchemaStore *store, const EtwEvent 
 /* Call visit for each payload field that the predicate uses and that no event had. */
 void EtwPredicateMissing(
         const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx);
+/* The names of header values; ends with NULL. */
+const char *const *EtwHeaderNames(void);
 /* The predicate's tree, which it owns. */
 const EtwNode *EtwPredicateTree(const EtwPredicate *pred);
 void EtwPredicateFree(EtwPredicate *pred);

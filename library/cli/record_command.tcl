@@ -68,6 +68,7 @@ proc ::etw::cli::RecordDefaults {options program} {
     }
     if {[dict exists $options trigger]} {
         dict set options trigger [TriggerOf [dict get $options trigger]]
+        CheckTriggerFields $options
     }
     return $options
 }
@@ -288,6 +289,7 @@ proc ::etw::cli::Attend {session seconds} {
             ::etw::lib::child interrupt
         }
         if {$session in [::etw sessions] && ($all > 1 || ($end > 0 && [clock milliseconds] >= $end))} {
+            TriggerEnd
             variable endedStats [::etw stop $session]
             if {$all > 1} {
                 return 130

@@ -129,6 +129,9 @@ proc ::etw::cli::Describe {args} {
         puts "Each tracepoint of the kernel as well: linux:SYSTEM:EVENT."
         return 0
     }
+    if {[DescribeDeclared {*}[lrange [concat $args {{}}] 0 1]]} {
+        return 0
+    }
     if {![catch {::etw schema describe {*}$args -format text} text]} {
         puts $text
         return 0

@@ -25,54 +25,123 @@ proc ::etw::cli::TriggerOf {text} {
     return $text
 }
 
+# Usage error for a name in the expression that no event can have, where only scripts are recorded.
+proc ::etw::cli::CheckTriggerFields {options} {
+    foreach name {provider kernel profile} {
+        if {[dict exists $options $name]} {
+            return
+        }
+    }
+    set known [::etw::lib::headerFields]
+    dict for {event about} [dict get [::etw provider describe Tcl-Script -events 1] documentation] {
+        lappend known {*}[dict keys [dict get $about fields]]
+    }
+    set text [dict get $options trigger]
+    foreach {- name} [regexp -all -inline {\$(\w+)(?![\w(:])} $text] {
+        if {$name ni $known} {
+            Usage "no event of Tcl-Script has the field \"$name\" of \"--trigger\"[DidYouMean $name $known]" OPTION --trigger
+        }
+    }
+}
+
 proc ::etw::cli::TriggerStart {session options} {
     variable trigger {}
     if {![dict exists $options trigger]} {
         return
     }
-    set trigger [dict create session $session file [dict get $options file] written {} \
+    set trigger [dict create session $session file [dict get $options file] where [dict get $options trigger] written {} \
         left [Option $options snapshots 1]]
     dict set trigger consumer [::etw consume session:$session -where [dict get $options trigger] \
         -background 1 -command ::etw::cli::Triggered]
 }
 
 # The trigger has occurred: the first trace gets the file's name, the following ones FILE-2, FILE-3 ...
-proc ::etw::cli::Triggered {args} {
+proc ::etw::cli::Triggered {event} {
     variable trigger
     if {$trigger eq "" || [dict get $trigger left] <= 0} {
         return
     }
-    dict incr trigger left -1
-    set file [dict get $trigger file]
-    set n [expr {[llength [dict get $trigger written]] + 1}]
-    if {$n > 1} {
-        set file [file rootname $file]-$n[file extension $file]
-    }
-    ::etw snapshot [dict get $trigger session] $file
-    dict lappend trigger written $file
+    ::etw snapshot [dict get $trigger session] [TriggerFile]
+    TriggerWritten $event
 }
 
-# The remaining events of the session may also trigger; then end the consumer.
+# The file of the next trace.
+proc ::etw::cli::TriggerFile {} {
+    variable trigger
+    set file [dict get $trigger file]
+    set n [expr {[llength [dict get $trigger written]] + 1}]
+    return [expr {$n == 1 ? $file : "[file rootname $file]-$n[file extension $file]"}]
+}
+
+# Note that the file of the next trace was written because of this event.
+proc ::etw::cli::TriggerWritten {event} {
+    variable trigger
+    dict lappend trigger written [list [TriggerFile] [TriggerEvent $event]]
+    dict set trigger time [dict get $event time]
+    dict incr trigger left -1
+}
+
+# The event in a few words: the call and how long it took, otherwise the event's name.
+proc ::etw::cli::TriggerEvent {event} {
+    set props [dict get $event props]
+    set text [expr {[dict exists $props Command] ? [dict get $props Command] : "[dict get $event provider] [dict get $event event]"}]
+    if {[string length $text] > 60} {
+        set text [string range $text 0 56]...
+    }
+    if {[dict exists $props Duration]} {
+        append text ", [format %.3f [expr {[dict get $props Duration] / 1e6}]] ms"
+    }
+    if {[dict exists $props Code] && [dict get $props Code] == 1} {
+        append text ", failed"
+    }
+    return "$text (process [dict get $event pid])"
+}
+
+# The end of the recording. The consumer may be behind, so that all events that are still in memory are examined here.
 proc ::etw::cli::TriggerEnd {} {
     variable trigger
-    if {$trigger eq ""} {
+    if {$trigger eq "" || [dict exists $trigger info] || [dict get $trigger session] ni [::etw sessions]} {
         return
     }
     set session [dict get $trigger session]
-    catch {::etw flush $session}
-    set end [expr {[clock milliseconds] + 300}]
-    while {[dict get $trigger left] > 0 && [clock milliseconds] < $end} {
-        Pause 10
+    ::etw flush $session
+    update
+    dict set trigger info [::etw consumer cancel [dict get $trigger consumer]]
+    if {[dict get $trigger left] <= 0} {
+        return
     }
-    catch {::etw consumer cancel [dict get $trigger consumer]}
+    set part [dict get $trigger file].part-[pid]
+    try {
+        ::etw snapshot $session $part
+        set after [expr {[dict exists $trigger time] ? [list -from [expr {[dict get $trigger time] + 1}]] : {}}]
+        set found [::etw events $part -where [dict get $trigger where] {*}$after -limit 1 -warnings warnings]
+        set overwritten [dict get [::etw query $session] overwritten]
+        dict set trigger warnings $warnings
+        dict set trigger missed [expr {max(0, $overwritten - [dict get $trigger info examined])}]
+        if {$found ne ""} {
+            file rename -force -- $part [TriggerFile]
+            TriggerWritten [lindex $found 0]
+        }
+    } finally {
+        file delete -- $part
+    }
 }
 
 proc ::etw::cli::TriggerSummary {options} {
     variable trigger
-    if {[Option $options quiet 0]} {
+    foreach one [dict get $trigger written] {
+        lassign $one file event
+        if {![Option $options quiet 0]} {
+            puts stderr "[Paint stderr green etw:] [::etw::lib::visible "triggered by $event: $file"]"
+        }
+    }
+    if {[dict get $trigger written] ne ""} {
         return
     }
-    set written [dict get $trigger written]
-    puts stderr "[Paint stderr green etw:] [expr {$written eq {} ? {the trigger did not fire: nothing was written}
-        : "triggered: [join $written {, }]"}]"
+    set missed [Option $trigger missed 0]
+    puts stderr "[Paint stderr yellow etw:] the trigger did not fire: nothing was written[expr {$missed == 0 ? {}
+        : "; $missed events were overwritten before they were examined: trace less, or use more --buffers"}]"
+    foreach warning [Option $trigger warnings {}] {
+        Note [::etw::lib::visible $warning]
+    }
 }

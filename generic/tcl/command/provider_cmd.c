@@ -7,6 +7,7 @@
 #include "tcl/provider/tcl_provider.h"
 #include "tcl/value/schema_dict.h"
 #include "engine/kernel_events.h"
+#include "semantics/declared_events.h"
 
 /* ---- provider create, delete, grant ---------------------------------------------------------- */
 
@@ -232,6 +233,34 @@ static void putOwnEvents(EtwInterp *ctx, const EtwProviderRef *target, Tcl_Obj *
     Tcl_RestoreInterpState(ctx->interp, state);
 }
 
+static Tcl_Obj *declaredFields(const EtwDeclaredEvent *event)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+
+    for (int i = 0; i < event->fieldCount; i++) {
+        Tcl_Obj *field = Tcl_NewDictObj();
+        EtwPut(field, "type", EtwStringObj(EtwInTypeName(event->fields[i].in)));
+        EtwPut(field, "about", EtwStringObj(event->fields[i].text));
+        EtwPut(dict, event->fields[i].name, field);
+    }
+    return dict;
+}
+
+/* The documentation of the events of one of our own providers, by name. */
+static void putDocumentation(const EtwDeclaredProvider *declared, Tcl_Obj *dict)
+{
+    Tcl_Obj *events = Tcl_NewDictObj();
+
+    for (int i = 0; i < declared->eventCount; i++) {
+        Tcl_Obj *event = Tcl_NewDictObj();
+        EtwPut(event, "about", EtwStringObj(declared->events[i].text));
+        EtwPut(event, "keyword", EtwUint64Obj(declared->events[i].keyword));
+        EtwPut(event, "fields", declaredFields(&declared->events[i]));
+        EtwPut(events, declared->events[i].name, event);
+    }
+    EtwPut(dict, "documentation", events);
+}
+
 static void addGroup(void *clientData, const char *group, const char *description)
 {
     EtwPut(clientData, group, EtwStringObj(description));
@@ -278,14 +307,23 @@ static void putKnown(Tcl_Obj *name, bool events, Tcl_Obj *dict)
 static int describeUnidentified(Tcl_Interp *interp, Tcl_Obj *name, bool events)
 {
     EtwKnownProvider known;
+    const EtwDeclaredProvider *declared = EtwDeclaredFind(Tcl_GetString(name)); /* of the kernel */
+    EtwGuid guid;
 
-    if (!EtwKnownProviderFind(Tcl_GetString(name), &known)) {
+    if (declared == NULL && !EtwKnownProviderFind(Tcl_GetString(name), &known)) {
         return TCL_ERROR;
     }
     Tcl_Obj *dict = Tcl_NewDictObj();
-    EtwPut(dict, "name", EtwStringObj(known.name));
-    EtwPut(dict, "guid", Tcl_NewObj());
-    putKnown(name, events, dict);
+    EtwPut(dict, "name", EtwStringObj(declared != NULL ? declared->name : known.name));
+    if (declared != NULL) {
+        EtwGuidFromName(declared->name, &guid);
+        EtwPut(dict, "guid", EtwGuidObj(&guid));
+        EtwPut(dict, "keywords", Tcl_NewDictObj());
+        putDocumentation(declared, dict);
+    } else {
+        EtwPut(dict, "guid", Tcl_NewObj());
+        putKnown(name, events, dict);
+    }
     Tcl_ResetResult(interp);
     Tcl_SetObjResult(interp, dict);
     return TCL_OK;
@@ -318,6 +356,10 @@ static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     EtwProviderList(describeRegistered, &description);
     putOwnEvents(ctx, &target, description.dict);
     putKnown(objv[2], events != 0, description.dict);
+    const EtwDeclaredProvider *declared = events ? EtwDeclaredFind(target.name) : NULL;
+    if (declared != NULL) {
+        putDocumentation(declared, description.dict);
+    }
     Tcl_SetObjResult(interp, description.dict);
     return TCL_OK;
 }

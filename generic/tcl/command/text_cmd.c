@@ -3,10 +3,11 @@
  *
  *	For parts of the package in Tcl: ::etw::lib::visible makes text from a trace or a file safe
  *	for terminals, ::etw::lib::similar finds the name that was probably meant,
- *	::etw::lib::nanoseconds parses durations.
+ *	::etw::lib::nanoseconds parses durations, ::etw::lib::headerFields lists the header values of events.
  */
 #include "tcl/core/tclglue.h"
 #include "flow/render/escape.h"
+#include "predicate/predicate.h"
 #include "predicate/quantity.h"
 
 /* visible TEXT ?lines?: on one line; with `lines`, line feeds and tabs are kept. */
@@ -99,8 +100,21 @@ static int nanosecondsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Ob
     return TCL_OK;
 }
 
+static int headerFieldsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    (void)clientData, (void)objc, (void)objv;
+
+    for (const char *const *name = EtwHeaderNames(); *name != NULL; name++) {
+        Tcl_ListObjAppendElement(NULL, list, EtwStringObj(*name));
+    }
+    Tcl_SetObjResult(interp, list);
+    return TCL_OK;
+}
+
 void EtwVisibleInit(Tcl_Interp *interp)
 {
+    Tcl_CreateObjCommand(interp, "::etw::lib::headerFields", headerFieldsCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::nanoseconds", nanosecondsCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::guidOf", guidOfCmd, NULL, NULL);
     Tcl_CreateObjCommand(interp, "::etw::lib::similar", similarCmd, NULL, NULL);

@@ -53,11 +53,12 @@ typedef struct EtwConsumer {
     EtwFilter workerFilter; /* with a store of its own */
     uint64_t workerLimit;   /* 0: none; only used if Tcl does not filter */
     bool live;
-    bool cancelled;   /* atomic: the worker must return */
-    bool exhausted;   /* atomic: the worker has returned */
-    uint64_t dropped; /* atomic */
-    uint64_t lost;    /* atomic: losses of the sources */
-    OsWake *capacity; /* posted when a batch becomes free */
+    bool cancelled;    /* atomic: the worker must return */
+    bool exhausted;    /* atomic: the worker has returned */
+    uint64_t examined; /* atomic: events that the worker has read, whether they passed or not */
+    uint64_t dropped;  /* atomic */
+    uint64_t lost;     /* atomic: losses of the sources */
+    OsWake *capacity;  /* posted when a batch becomes free */
 
     OsMutex *mutex;
     Batch *filled, **filledEnd;
@@ -308,6 +309,7 @@ static bool workOnce(EtwConsumer *c, Batch **batchPtr, uint64_t *passedPtr)
         return true;
     }
     if (status == ETW_OK) {
+        STORE(c->examined, LOAD(c->examined) + 1);
         status = EtwFilterTest(&c->workerFilter, source, &event);
     }
     if (status == ETW_OK) {
@@ -710,6 +712,7 @@ static Tcl_Obj *infoObj(EtwConsumer *c)
     EtwPut(dict, "name", Tcl_NewStringObj(c->name, -1));
     EtwPut(dict, "state", Tcl_NewStringObj(stateNames[c->state], -1));
     EtwPut(dict, "events", EtwUint64Obj(c->delivered));
+    EtwPut(dict, "examined", EtwUint64Obj(LOAD(c->examined)));
     EtwPut(dict, "queued", Tcl_NewIntObj(queuedEvents(c)));
     EtwPut(dict, "dropped", EtwUint64Obj(LOAD(c->dropped)));
     EtwPut(dict, "lost", EtwUint64Obj(LOAD(c->lost)));

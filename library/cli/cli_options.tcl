@@ -150,6 +150,15 @@ proc ::etw::cli::CheckNumbers {options kinds} {
     }
 }
 
+# Usage error if one of these options is given and is none of the words. kinds: name -> words.
+proc ::etw::cli::CheckWords {options kinds} {
+    dict for {name words} $kinds {
+        if {[dict exists $options $name] && [dict get $options $name] ni $words} {
+            Usage "expected [join [lrange $words 0 end-1] {, }] or [lindex $words end] for \"--$name\" but got \"[dict get $options $name]\"" OPTION --$name
+        }
+    }
+}
+
 # The table's entry for -x, --long, or -long, also abbreviated. An error names the command.
 proc ::etw::cli::FindOption {command table word} {
     variable oldNames

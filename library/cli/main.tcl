@@ -50,7 +50,7 @@ namespace eval ::etw::cli {
     }
 }
 
-foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command trigger top completion selftest} {
+foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command tracing_cost trigger top completion selftest} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 

@@ -24,8 +24,8 @@ proc ::etw::cli::Record {args} {
         if {[lindex $code 0] eq "ETWTOOL"} {
             return -options $how $status
         }
-        Failed record $status $how
-        return [expr {$program eq {} ? 1 : [ProgramFailed $code]}]
+        set exit [Failed record $status $how]
+        return [expr {$program eq {} || $exit == 2 ? $exit : [ProgramFailed $code]}]
     }
     return $status
 }
@@ -44,7 +44,11 @@ proc ::etw::cli::RecordDefaults {options program} {
     if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
         Usage "nothing to record was given: name a program (etw record -- PROGRAM ARG ...), or select events with --kernel, --provider or --profile"
     }
-    CheckNumbers $options {duration double snapshots integer maxlen integer}
+    CheckNumbers $options {duration double snapshots integer maxlen integer maxsize integer buffersize integer interval double}
+    CheckWords $options {steps {off line full} compress {auto on off} args {0 1} source {0 1} scope {program all}}
+    if {![string match {[1-9]*} [Option $options maxlen 200]] || [Option $options maxlen 200] < 16 || [Option $options maxlen 200] > 57344} {
+        Usage "expected a number from 16 to 57344 for \"--maxlen\" but got \"[dict get $options maxlen]\"" OPTION --maxlen
+    }
     if {[dict exists $options circular]} {
         if {![dict exists $options maxsize]} {
             Usage "\"--circular\" needs \"--maxsize\"" OPTION --circular
@@ -59,9 +63,6 @@ proc ::etw::cli::RecordDefaults {options program} {
     }
     if {[dict exists $options allpids]} {
         set options [dict merge {scope all} $options {pids all}]
-    }
-    if {[Option $options scope all] ni {program all}} {
-        Usage "expected program or all for \"--scope\" but got \"[dict get $options scope]\"" OPTION --scope
     }
     if {![dict exists $options scope] || $program eq ""} {
         dict set options scope [expr {$program eq "" ? "all" : "program"}]
@@ -324,47 +325,10 @@ proc ::etw::cli::RecordReport {options stats} {
     if {[catch {::etw report $file -brief 1} text]} {
         return ;# no file that can be read, such as one of several of -mode newfile
     }
-    if {[regexp {^[^\n]*, (\d+) calls, } $text - calls]} {
-        puts stderr "[Paint stderr dim etw:] [TracingCost $calls [dict get $stats duration]]"
-    }
+    TracingCost $file $stats
     if {![string match "*\nnothing conspicuous\n*" $text]} {
         puts stderr [::etw::lib::visible [string trimright [regsub {^[^\n]*\n} $text {}]] lines]
     }
-}
-
-# A sentence on the cost of so many traced calls in a run of so many seconds.
-proc ::etw::cli::TracingCost {calls seconds} {
-    set each [CallCost]
-    set cost [expr {$calls * $each}]
-    return [format "tracing took about %.1f ms, %.1f %% of the run: %d calls, %.0f ns each" \
-        [expr {$cost / 1e6}] [expr {$seconds > 0 ? $cost / 1e7 / $seconds : 0}] $calls $each]
-}
-
-# The nanoseconds that tracing adds to a call with one short word on this machine: the best of some runs, traced minus untraced.
-proc ::etw::cli::CallCost {} {
-    set session cost-[pid]
-    set child [interp create]
-    $child eval {
-        proc probe {n} {return $n}
-        proc run {} {for {set i 0} {$i < 500} {incr i} {probe $i}}
-    }
-    set best {untraced 1e9 traced 1e9}
-    ::etw start $session -mode memory -buffers 4,4 -buffersize 64
-    try {
-        ::etw enable $session Tcl-Script -pids [pid] -any call
-        foreach kind {untraced traced} {
-            if {$kind eq "traced"} {
-                ::etw script add probe -interp $child
-            }
-            for {set round 0} {$round < 9} {incr round} {
-                dict set best $kind [expr {min([dict get $best $kind], [lindex [$child eval {time run}] 0])}]
-            }
-        }
-    } finally {
-        ::etw stop $session
-        interp delete $child
-    }
-    return [expr {max(0, ([dict get $best traced] - [dict get $best untraced]) * 1000.0 / 500)}]
 }
 
 # ---- The kind of program -------------------------------------------------------------------------

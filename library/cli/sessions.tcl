@@ -300,6 +300,16 @@ proc ::etw::cli::Stop {args} {
     return 0
 }
 
+# "1 event", "3 events", or "kept the newest 3 of 10 events" if a file has only the newest.
+proc ::etw::cli::KeptEvents {stats} {
+    set events [dict get $stats events]
+    set text "$events [expr {$events == 1 ? {event} : {events}}]"
+    if {[dict get $stats mode] eq "circular" && [dict get $stats overwritten] > 0} {
+        return "kept the newest [expr {$events - [dict get $stats overwritten]}] of $text"
+    }
+    return $text
+}
+
 # One line with a session's counters.
 proc ::etw::cli::Summary {options stats {channel stderr}} {
     if {[Option $options quiet 0]} {
@@ -308,6 +318,6 @@ proc ::etw::cli::Summary {options stats {channel stderr}} {
     set lost [Lost [dict get $stats lost]]
     set colour [expr {$lost eq "nothing" ? "green" : "yellow"}]
     set where [expr {[dict get $stats file] eq "" ? [dict get $stats name] : [dict get $stats file]}]
-    puts $channel "[Paint $channel $colour etw:] $where: [dict get $stats events] events in\
+    puts $channel "[Paint $channel $colour etw:] $where: [KeptEvents $stats] in\
         [Seconds [dict get $stats duration]], [Bytes [dict get $stats bytes]], lost: $lost"
 }

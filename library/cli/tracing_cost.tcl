@@ -1,0 +1,87 @@
+# tracing_cost.tcl --
+#
+#	What tracing a script has cost, for the end of `etw record`: the events of the trace by kind, and what an
+#	event of each kind costs on this machine, which is measured.
+
+namespace eval ::etw::cli {
+    # Event of Tcl-Script -> kind. All others are taken to cost as much as those of calls.
+    variable costKinds {StepEnter step StepLeave step Line line Channel channel}
+    # kind -> {keyword, value of -steps, the body that is measured}.
+    variable costBodies {
+        call {call off {for {set i 0} {$i < 300} {incr i} {word $i}}}
+        step {step full {for {set i 0} {$i < 300} {incr i} {set x $i}}}
+        line {step line {
+            for {set i 0} {$i < 300} {incr i} {
+                set x $i
+            }
+        }}
+        channel {channel off {for {set i 0} {$i < 300} {incr i} {puts -nonewline $file x}}}
+    }
+}
+
+# Print what the events of scripts in the trace have cost. A circular trace stands for all events of its session.
+proc ::etw::cli::TracingCost {file stats} {
+    variable costKinds
+    set duration [dict get $stats duration]
+    set part [expr {[dict get $stats mode] eq "circular" ? 1 - double([dict get $stats overwritten]) / max(1, [dict get $stats events]) : 1}]
+    set count 0
+    set counts {}
+    foreach group [dict get [::etw summary $file -provider Tcl-Script -by event -format list] groups] {
+        set event [lindex [dict get $group by] 0]
+        dict incr counts [expr {[dict exists $costKinds $event] ? [dict get $costKinds $event] : "call"}] [dict get $group count]
+        incr count [dict get $group count]
+    }
+    if {$count == 0 || $duration <= 0 || $part <= 0} {
+        return
+    }
+    set counts [dict map {kind number} $counts {expr {round($number / $part)}}]
+    set count [expr {round($count / $part)}]
+    set cost 0
+    dict for {kind number} $counts {
+        set cost [expr {$cost + $number * [EventCost $kind]}]
+    }
+    set percent [expr {100.0 * $cost / $duration}]
+    puts stderr [format "%s tracing took at least %.1f ms, %.1f %% of the run: %d %s of scripts, %.0f ns each" [Paint stderr dim etw:] \
+        [expr {$cost / 1e6}] $percent $count [expr {$count == 1 ? "event" : "events"}] [expr {double($cost) / $count}]]
+    if {$percent > 10} {
+        Note "the times below include what tracing took: record fewer procs (-s PATTERN) or events (--keywords) to measure them"
+    }
+}
+
+# The nanoseconds that an event of this kind adds to a script: the median of some runs, traced minus untraced.
+proc ::etw::cli::EventCost {kind} {
+    variable costBodies
+    lassign [dict get $costBodies $kind] keyword steps body
+    set session cost-[pid]
+    set child [interp create]
+    $child eval {proc word {n} {return $n}; set f [file tempfile path]}
+    $child eval [list proc run {file} $body]
+    ::etw start $session -mode memory -buffers 16,16 -buffersize 256
+    try {
+        ::etw enable $session Tcl-Script -pids [pid] -any $keyword
+        set untraced [MedianTime $child]
+        ::etw script add [expr {$kind eq "call" ? "word" : "run"}] -steps $steps -interp $child
+        set before [EventsOf $session]
+        set traced [MedianTime $child]
+        set events [expr {[EventsOf $session] - $before}]
+    } finally {
+        ::etw stop $session
+        $child eval {close $f; file delete $path}
+        interp delete $child
+    }
+    return [expr {$events == 0 ? 0 : max(0, ($traced - $untraced) * 1000.0 * 9 / $events)}]
+}
+
+# Microseconds of a run; there are nine runs.
+proc ::etw::cli::MedianTime {child} {
+    for {set round 0} {$round < 9} {incr round} {
+        lappend times [lindex [$child eval {time {run $f}}] 0]
+    }
+    return [lindex [lsort -real $times] 4]
+}
+
+proc ::etw::cli::EventsOf {session} {
+    ::etw flush $session
+    set info [::etw query $session]
+    return [expr {[dict get $info events] + [dict get $info overwritten]}]
+}

@@ -178,12 +178,13 @@ static void counted(void)
                     "the session lost 60 events (more or larger buffers of the session prevent "
                     "most losses)"},
             {0, 1,
-                    "the session lost 1 whole buffer (more or larger buffers of the session "
-                    "prevent most losses)"},
+                    "1 whole buffer was lost: the session could not write it, or the file that "
+                    "this one was copied from lacked it"},
             {60, 2,
-                    "the session lost 60 events and 2 whole buffers (more or larger buffers of the "
-                    "session "
-                    "prevent most losses)"},
+                    "the session lost 60 events (more or larger buffers of the session prevent "
+                    "most losses)"
+                    "2 whole buffers were lost: the session could not write them, or the file that "
+                    "this one was copied from lacked them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         EtlInfo info = {

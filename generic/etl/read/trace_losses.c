@@ -132,23 +132,19 @@ static const char *plural(uint64_t count)
 
 static void reportHeader(const Report *t, const EtlInfo *info)
 {
-    char buffers[60] = "";
-    if (info->eventsLost == 0 && info->buffersLost == 0) {
-        return;
-    }
-    if (info->buffersLost != 0) {
-        snprintf(buffers, sizeof buffers, "%s%lu whole buffer%s",
-                info->eventsLost != 0 ? " and " : "", (unsigned long)info->buffersLost,
-                plural(info->buffersLost));
-    }
+    bool one = info->buffersLost == 1;
     if (info->eventsLost != 0) {
         report(t,
-                "the session lost %lu event%s%s (more or larger buffers of the session prevent "
-                "most losses)",
-                (unsigned long)info->eventsLost, plural(info->eventsLost), buffers);
-    } else {
-        report(t, "the session lost %s (more or larger buffers of the session prevent most losses)",
-                buffers);
+                "the session lost %lu event%s (more or larger buffers of the session prevent most "
+                "losses)",
+                (unsigned long)info->eventsLost, plural(info->eventsLost));
+    }
+    if (info->buffersLost != 0) {
+        report(t,
+                "%lu whole buffer%s lost: the session could not write %s, or the file that this "
+                "one was copied from lacked %s",
+                (unsigned long)info->buffersLost, one ? " was" : "s were", one ? "it" : "them",
+                one ? "it" : "them");
     }
 }
 

@@ -174,12 +174,13 @@ void EtwReportWarn(EtwReport *r, const char *warning)
     }
 }
 
-void EtwReportEnd(EtwReport *r, const char *source, uint64_t lost)
+void EtwReportEnd(EtwReport *r, const char *source, uint64_t lost, bool whole)
 {
     EtwSummary *const summaries[] = {
             r->commands, r->messages, r->files, r->objects, r->syscalls, r->problems};
     r->source = EtwStrdup(source);
     r->lost = lost;
+    r->whole = whole;
     EtwCallsEnd(r->calls);
     for (size_t i = 0; i < sizeof summaries / sizeof *summaries; i++) {
         EtwSummaryEnd(summaries[i]);

@@ -19,9 +19,9 @@ void EtwReportAdd(EtwReport *report, const EtwEvent *event);
 void EtwReportWarn(EtwReport *report, const char *warning);
 /*
  * After the last event. source: the trace as the next commands name it. lost: the number of events that
- * were lost.
+ * were lost; whole: no part of the trace is known to be missing.
  */
-void EtwReportEnd(EtwReport *report, const char *source, uint64_t lost);
+void EtwReportEnd(EtwReport *report, const char *source, uint64_t lost, bool whole);
 void EtwReportFree(EtwReport *report);
 
 /* brief: only the findings and what to try next. */

@@ -265,6 +265,9 @@ static void findLosses(Findings *f)
         EtwTextPrintf(&text, "%llu were lost: counts and times are too small",
                 (unsigned long long)f->report->lost);
         add(f, "loss", "events", 0, 1e300, &text);
+    } else if (!f->report->whole) {
+        EtwTextStr(&text, "lacks parts, see the warnings: counts and times may be too small");
+        add(f, "loss", "trace", 0, 1e300, &text);
     }
 }
 

@@ -88,6 +88,7 @@ struct EtwReport {
     ReportCpu *cpus; /* REPORT_CPUS */
     uint64_t switches, samples;
     uint64_t lost;
+    bool whole;
     char *source;
     ReportTable tables[TABLES];
 };

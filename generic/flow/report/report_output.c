@@ -155,8 +155,11 @@ void EtwReportText(const EtwReport *r, bool brief, EtwText *out)
         EtwAddTime(out, (double)EtwCallsWork(r->calls), 3, "us");
         EtwTextStr(out, " in procs");
     }
-    EtwTextPrintf(
-            out, r->lost > 0 ? ", %llu lost\n" : ", nothing lost\n", (unsigned long long)r->lost);
+    if (r->lost > 0) {
+        EtwTextPrintf(out, ", %llu lost\n", (unsigned long long)r->lost);
+    } else {
+        EtwTextStr(out, r->whole ? ", nothing lost\n" : ", incomplete\n");
+    }
     addFindings(out, r);
     for (int i = TABLE_PROCS; i < TABLE_NEXT && !brief; i++) {
         addTable(out, &r->tables[i]);

@@ -429,6 +429,16 @@ uint64_t EtwSourceLostLive(const EtwSource *source)
     return lost > ofFiles ? lost - ofFiles : 0;
 }
 
+bool EtwSourceIsWhole(const EtwSource *source)
+{
+    bool whole = EtwSourceWarningCount(source) == 0;
+    for (int i = 0; i < EtwSourceFileCount(source); i++) {
+        const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
+        whole = whole && info->closed && EtlLossesNone(info);
+    }
+    return whole;
+}
+
 EtwStatus EtwSourceSession(const EtwSource *source, int index, EtwSessionInfo *info)
 {
     return source->ops->session != NULL ? source->ops->session(source, index, info) : ETW_END;

@@ -71,6 +71,8 @@ struct EtwSessionInfo;
  * The state and losses of the live session number `index`. ETW_END: there are fewer sessions;
  * another error: it has stopped.
  */
+/* True if all files are closed and lack nothing, and the source has no warning. */
+bool EtwSourceIsWhole(const EtwSource *source);
 EtwStatus EtwSourceSession(const EtwSource *source, int index, struct EtwSessionInfo *info);
 int EtwSourceWarningCount(const EtwSource *source);
 const char *EtwSourceWarning(const EtwSource *source, int index); /* "FILE: at byte N: ..." */

@@ -238,6 +238,21 @@ const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name)
     return NULL;
 }
 
+/*
+ * Events that describe others are at times of their own, for example when the trace was merged: they
+ * set the range only while there are no others.
+ */
+static void countTime(EtwTraceStats *stats, const EtwEvent *event)
+{
+    bool schema = EtwEventIsSchema(event), none = stats->events == stats->metadata;
+    if (none || !schema) {
+        stats->first = (schema ? stats->events == 0 : none) ? event->time : stats->first;
+        stats->last = event->time;
+    }
+    stats->events++;
+    stats->metadata += schema;
+}
+
 void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
 {
     TraceStats *s = (TraceStats *)stats;
@@ -254,11 +269,7 @@ void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)
     }
     const EtwSchema *schema = EtwSchemaOf(s->store, event);
     Kind *k = kindOf(s, schema, event);
-    if (stats->events++ == 0) {
-        stats->first = event->time;
-    }
-    stats->last = event->time;
-    stats->metadata += EtwEventIsSchema(event);
+    countTime(stats, event);
     k->kind.covered[coverageOf(s, schema, event)]++;
     if (k->kind.count++ == 0 && k->hasFacts) {
         takeFacts(s, k, event);

@@ -53,7 +53,7 @@ typedef struct EtwTraceStats {
     EtwTraceFact *facts;
     uint64_t events, header; /* header: records of the file itself, which are no events */
     uint64_t metadata;       /* number of schema events among them */
-    int64_t first, last;     /* times; 0: no event */
+    int64_t first, last;     /* times, without those of metadata if there are others; 0: no event */
 } EtwTraceStats;
 
 /* The store must outlive it. */

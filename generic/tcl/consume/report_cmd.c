@@ -74,7 +74,8 @@ static int endReport(void *record)
     EtwText out = {0};
 
     addWarnings(o);
-    EtwReportEnd(o->report, sourceName(o), EtwSourceLost(o->reading.query.source));
+    EtwReportEnd(o->report, sourceName(o), EtwSourceLost(o->reading.query.source),
+            EtwSourceIsWhole(o->reading.query.source));
     if ((EtwFormat)(ETW_FORMAT_REPORT + o->format) == ETW_FORMAT_REPORT_JSON) {
         EtwReportJson(o->report, (size_t)o->maxBytes, &out);
     } else {

@@ -14,10 +14,13 @@ int main(void)
     return 0;
 }
 #else
+#include "engine/shared/registry.h"
+#include "etl/format.h"
 #include "tests/support/engine_support.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,11 +101,34 @@ static pid_t startOwner(const EtwSessionConfig *config, long pages, bool flushes
     return child;
 }
 
+/*
+ * A killed process counts as alive until its memory is freed. That may be after it was waited for: while another process reads
+ * /proc/PID/maps, for example.
+ */
+static void waitForLocks(void)
+{
+    const Registry *r = RegOpen(NULL);
+    bool lives = r != NULL;
+    for (int ms = 0; lives && ms < 20000; ms++) {
+        lives = false;
+        for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
+            lives |= atomic_load(&r->sessions[i].instance) != 0 &&
+                     RegProcessLives(r->sessions[i].owner);
+        }
+        if (lives) {
+            OsSleepNs(1000000);
+        }
+    }
+    CHECK_MSG(!lives, "after 20 s, the owner of a session that was killed counts as alive");
+}
+
 static void ownerDies(const EtwSessionConfig *config, long pages, bool flushes)
 {
     int status;
     waitpid(startOwner(config, pages, flushes, false), &status, 0);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    waitForLocks();
+    CHECK_MSG(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %d after %llu events",
+            status, (unsigned long long)*acknowledged);
 }
 
 static EtwRecovered seen;
@@ -119,7 +145,8 @@ static void recover(void)
     EtwError err;
     seenCount = 0;
     seen = (EtwRecovered){.name = ""};
-    CHECK_EQ(EtwSessionRecover(see, NULL, &err), ETW_OK);
+    EtwStatus status = EtwSessionRecover(see, NULL, &err);
+    CHECK_MSG(status == ETW_OK, "%s", err.message);
 }
 
 /* A child that recovers, and is killed or stopped after so many pages. */
@@ -196,6 +223,78 @@ static void logger_killed_at_each_page(void)
         ownerDies(&c, pages, true);
         recover();
         good = complete(file, "logger", pages);
+    }
+}
+
+/*
+ * Write events of random bytes until a page of the file ends `lead` to lead + 7 bytes after the end of its contents. Such events are
+ * not compressed, so the size of an event tells that of the next one.
+ */
+static bool fillPage(const EtwSessionConfig *c, uint64_t lead)
+{
+    static uint8_t noise[3 * PAGE];
+    uint64_t number = 0, seed = 1, overhead = 200, thread = 0;
+    struct stat before, after;
+    for (size_t i = 0; i < sizeof noise; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        noise[i] = (uint8_t)(seed >> 56);
+    }
+    for (int i = 0; i < 20 && stat(c->file, &before) == 0; i++) {
+        uint64_t left = PAGE - (uint64_t)before.st_size % PAGE;
+        if (left >= lead && left < lead + 8) {
+            return true;
+        }
+        uint64_t size = left + PAGE - lead - overhead;
+        Etw_Write(event, (Etw_Data[]){{&thread, 8}, {&number, 8}, {noise, (uint32_t)size}}, 3);
+        if (EtwSessionFlush(c->name, NULL, NULL) != ETW_OK || stat(c->file, &after) != 0) {
+            return false;
+        }
+        overhead = (uint64_t)(after.st_size - before.st_size) - size;
+    }
+    return false;
+}
+
+/* Killed after so many pages of the buffer whose header begins `lead` bytes before the end of a page. */
+static void diesInHeader(const EtwSessionConfig *c, uint64_t lead, long pages)
+{
+    enum { FEW = 20 };
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        EtwEnable enable = {.provider = guid};
+        alarm(60);
+        if (EtwSessionStart(c, NULL) != ETW_OK ||
+                EtwSessionEnable(c->name, &enable, NULL) != ETW_OK ||
+                writeOne(0, 0) != ETW_WRITTEN || EtwSessionFlush(c->name, NULL, NULL) != ETW_OK ||
+                !fillPage(c, lead)) {
+            _exit(1);
+        }
+        for (uint64_t i = 1; i < FEW && writeOne(0, i) == ETW_WRITTEN; i++) {
+            *acknowledged = i + 1;
+        }
+        pagesLeft = pages;
+        EtwSessionFlush(c->name, NULL, NULL);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, &status, 0);
+    waitForLocks();
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK_EQ(*acknowledged, FEW);
+}
+
+/* Headers of buffers in a compressed file begin anywhere, so that a page may end in each of their fields. */
+static void header_divided_between_pages(void)
+{
+    const char *file = at("header.etl");
+    EtwSessionConfig c = config(file, 60000);
+    bool good = true;
+    for (uint64_t lead = 1; good && lead < ETL_BUFFER_HEADER; lead += 8) {
+        for (long pages = 0; good && pages < 5; pages++) {
+            *acknowledged = 0;
+            diesInHeader(&c, lead, pages);
+            recover();
+            good = complete(file, "divided header", pages);
+        }
     }
 }
 
@@ -339,6 +438,7 @@ static void disk_full_and_logger_killed(void)
         ownerDies(&c, pages, pages % 2);
         diskFull = false;
         recover();
+        CHECK_MSG(seen.status == ETW_OK, "%ld pages: %s", pages, seen.error.message);
         REQUIRE(EtlReaderOpen(&reader, file, NULL, NULL, &err) == ETW_OK);
         while (good && EtlReaderNext(reader, &e) == ETW_OK) {
             if (EtwGuidEqual(&e.provider, &guid) && e.payloadSize == 16) {
@@ -385,6 +485,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         compress = i == 0 ? ETW_COMPRESS_ON : ETW_COMPRESS_OFF;
         CHECK_RUN(logger_killed_at_each_page);
+        if (compress == ETW_COMPRESS_ON) { /* other buffers begin at multiples of 1 KB */
+            CHECK_RUN(header_divided_between_pages);
+        }
         CHECK_RUN(recoverer_killed_at_each_page);
         CHECK_RUN(recoverers_killed_twice);
         CHECK_RUN(recoverer_stopped);

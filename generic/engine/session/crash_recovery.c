@@ -37,6 +37,7 @@ static bool isFlushed(const OsMap *file, const RingStream *user, uint32_t cpu)
     uint64_t at = atomic_load(&user->flushAt);
     const uint8_t *head = file->base + at;
     return at + ETL_BUFFER_HEADER <= file->size &&
+           EtwLoad32(head + ETL_BUF_STATE) == ETL_STATE_FLUSH &&
            EtwLoad32(head + ETL_BUF_SIZE) <= file->size - at &&
            EtwLoad16(head + ETL_BUF_CPU) == cpu &&
            (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE) == atomic_load(&user->flushSequence) &&

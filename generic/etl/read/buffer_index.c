@@ -308,12 +308,13 @@ static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
     if (at != 0) {
         countLogger(w, head, type);
     }
-    if (!b.cut) {
+    if (!b.cut && EtwLoad32(head + ETL_BUF_STATE) == ETL_STATE_FLUSH) {
         int64_t sequence = (int64_t)EtwLoad64(head + ETL_BUF_SEQUENCE);
         w->index->complete += at != 0;
         w->index->end = at + bufferSize;
         w->index->sequence = sequence > w->index->sequence ? sequence : w->index->sequence;
-    } else {
+    }
+    if (b.cut) {
         addNote(w->index, w->size, "the file ends inside the buffer that starts at byte %llu",
                 (unsigned long long)at);
     }

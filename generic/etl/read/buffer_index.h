@@ -36,11 +36,12 @@ enum { ETL_MAX_NOTES = 32 };
 typedef struct EtlIndex {
     EtlBuffer *buffers; /* sorted by cpu, logger, first, tie */
     size_t count, capacity;
-    uint32_t found;    /* all buffers of the file, including empty and skipped ones */
-    uint32_t complete; /* the same without the header buffer and one that the file ends in */
-    uint64_t end;      /* of the last complete buffer */
-    int64_t sequence;  /* the largest number of a complete buffer */
-    EtlNote *notes;    /* ETL_MAX_NOTES at most, then only counted */
+    uint32_t found; /* all buffers of the file, including empty and skipped ones */
+    uint32_t
+            complete; /* the same without the header buffer and those that were not written completely */
+    uint64_t end;     /* of the last complete buffer */
+    int64_t sequence; /* the largest number of a complete buffer */
+    EtlNote *notes;   /* ETL_MAX_NOTES at most, then only counted */
     int noteCount;
 } EtlIndex;
 

@@ -8,7 +8,9 @@
  *
  *	Each step leaves a readable file, whenever the process is killed: data is written before the
  *	buffer header that announces it, and an old buffer is declared empty before it is
- *	overwritten. A compressed file has no slots: buffers are only added at its end. A buffer that cannot be written stays in memory, and further events of its CPU
+ *	overwritten. A compressed file has no slots: buffers are only added at its end, and the byte of
+ *	the header that says that the buffer was written comes last where a page of the file ends inside
+ *	the header. A buffer that cannot be written stays in memory, and further events of its CPU
  *	are refused and counted until a write succeeds. The file is never synced: a crash of the
  *	machine may lose more.
  */
@@ -22,6 +24,7 @@
 #include "etl/record.h"
 
 enum { MAX_CPUS = 2048, MIN_RING = 2, NO_SLOT = 0, RETRY_AFTER = 256 };
+enum { WRITE_UNIT = 4096 /* a kill divides writes at multiples of it, or of more */ };
 enum { MIN_BUFFER = 4096, MAX_BUFFER = 1 << 20, SECTOR = 512, LEAST_HEADER = 1024 };
 
 /* The current buffer of a CPU. */
@@ -280,6 +283,20 @@ static bool pack(EtlWriter *w, const Stream *s)
 }
 
 /*
+ * Write a buffer's header in such a way that a killed process leaves either all of it or one whose state is not
+ * ETL_STATE_FLUSH, which recovery removes. Headers in a compressed file may extend over two pages.
+ */
+static bool writeHead(EtlWriter *w, uint64_t at, uint8_t *head)
+{
+    uint8_t state = head[ETL_BUF_STATE];
+    if (at % WRITE_UNIT + ETL_BUFFER_HEADER <= WRITE_UNIT) {
+        return writeAt(w, at, head, ETL_BUFFER_HEADER);
+    }
+    head[ETL_BUF_STATE] = 0;
+    return writeAt(w, at, head, ETL_BUFFER_HEADER) && writeAt(w, at + ETL_BUF_STATE, &state, 1);
+}
+
+/*
  * Add a buffer to a compressed file, its header last, and end it. After a failure the part that was
  * written is removed.
  */
@@ -295,8 +312,7 @@ static bool putPacked(EtlWriter *w, Stream *s, bool partial)
     fields.flags |= smaller ? ETL_FLAG_COMPRESSED : 0;
     EtlBufferHeadBuild(&fields, head);
     notifyFlush(w, s, w->end, false);
-    if (!writeAt(w, w->end + ETL_BUFFER_HEADER, data, size) ||
-            !writeAt(w, w->end, head, sizeof head)) {
+    if (!writeAt(w, w->end + ETL_BUFFER_HEADER, data, size) || !writeHead(w, w->end, head)) {
         int ignored;
         OsFileTruncate(w->file, w->end, &ignored);
         return false;

@@ -435,14 +435,18 @@ bool SessionUnsaved(const char *name, const char *file, EtwError *err)
     return false;
 }
 
-/* The number of sessions that others are recovering: of this file, or NULL: of all. Under the registry's lock. */
+/*
+ * The number of sessions that others are recovering: of this file, or NULL: of all. After SessionsLock, under its lock: one whose
+ * recoverer has been killed since then counts, too.
+ */
 static int recoveringElsewhere(const char *file, const RegSession **onePtr)
 {
     int count = 0;
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         const RegSession *s = &RegGet()->sessions[i];
         uint64_t instance = atomic_load(&s->instance);
-        if (instance != 0 && isRecovering(s) && (file == NULL || writesTo(instance, file))) {
+        if (instance != 0 && atomic_load(&s->recoverer) != 0 &&
+                (file == NULL || writesTo(instance, file))) {
             *onePtr = s;
             count++;
         }

@@ -231,6 +231,7 @@ typedef struct EtwKernelEnable {
     bool allPids;
     bool stacks;       /* each event with the stack that led to it */
     uint32_t interval; /* of group profile: CPU time between samples in us; 0: 1000 */
+    size_t ringKB;     /* minimum size of the kernel's ring of each CPU; set by the session */
 } EtwKernelEnable;
 EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);
 EtwStatus EtwSessionDisableKernel(const char *name, EtwError *errPtr);

@@ -320,4 +320,7 @@ proc ::etw::cli::Summary {options stats {channel stderr}} {
     set where [expr {[dict get $stats file] eq "" ? [dict get $stats name] : [dict get $stats file]}]
     puts $channel "[Paint $channel $colour etw:] $where: [KeptEvents $stats] in\
         [Seconds [dict get $stats duration]], [Bytes [dict get $stats bytes]], lost: $lost"
+    foreach sentence [LossRemedies [dict get $stats lost]] {
+        puts $channel "[Paint $channel yellow etw:] $sentence"
+    }
 }

@@ -905,6 +905,26 @@ static void loss_is_counted(void)
     EtwKernelClose(kernel);
 }
 
+/* A session with more buffers has larger rings, so that they hold a burst that the default ones lose. */
+static void loss_ends_with_larger_rings(void)
+{
+    const char *group = "systemcall";
+    EtwKernel *kernel = NULL;
+    EtwKernelEnable enable = {.groups = &group, .groupCount = 1, .ringKB = 32768};
+    EtwError err;
+    Tally t = {.ordered = true};
+    uint64_t made = 80000;
+    REQUIRE(EtwKernelOpen(&kernel, "larger", &enable, &err) == ETW_OK);
+    for (uint64_t i = 0; i < made; i++) {
+        syscall(SYS_getppid);
+    }
+    EtwKernelQuiesce(kernel);
+    EtwKernelDrain(kernel, UINT64_MAX, tally, &t);
+    CHECK_EQ(EtwKernelLost(kernel), 0);
+    CHECK(t.count >= 2 * made);
+    EtwKernelClose(kernel);
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 /* Through tracefs, as root gets it, and through perf. */
@@ -933,6 +953,7 @@ static void groupTests(void)
     BOTH(raw_many);
     BOTH(drain_in_order);
     BOTH(loss_is_counted);
+    BOTH(loss_ends_with_larger_rings);
 }
 
 int main(int argc, char **argv)

@@ -155,6 +155,36 @@ static void perf_1_2_stacks(void)
     freeRing();
 }
 
+/*
+ * Code without frame pointers: the kernel follows a register that points at itself, and repeats one
+ * address until the stack is full. The first repeated address is kept, a recursion as well.
+ */
+static void perf_1_2_repeated_frames(void)
+{
+    static uint64_t stack[130];
+    newRing(false);
+    const TraceEvent *e = &PerfRingStream(ring)->event;
+    stack[0] = PERF_CONTEXT_USER;
+    stack[1] = 0x401000;
+    stack[2] = 0x402000;
+    for (int i = 3; i < 130; i++) {
+        stack[i] = 0x403000;
+    }
+    appendRecord(1, stack, 130, "1234", 4);
+    publish();
+    CHECK(advance());
+    CHECK_EQ(e->stackCount, 3);
+    CHECK_EQ(EtwLoad64(e->stack + 16), 0x403000);
+    /* A function that calls itself, and returns in the end. */
+    stack[127] = 0x404000;
+    stack[128] = 0x405000;
+    appendRecord(1, stack, 129, "1234", 4);
+    publish();
+    CHECK(advance());
+    CHECK_EQ(e->stackCount, 128);
+    freeRing();
+}
+
 /* A record that continues at the ring's begin is whole. */
 static void perf_1_3_wrapped(void)
 {
@@ -425,6 +455,7 @@ int main(int argc, char **argv)
     OsInit();
     CHECK_RUN(perf_1_1_records);
     CHECK_RUN(perf_1_2_stacks);
+    CHECK_RUN(perf_1_2_repeated_frames);
     CHECK_RUN(perf_1_3_wrapped);
     CHECK_RUN(perf_1_4_lost);
     CHECK_RUN(perf_1_5_damaged);

@@ -175,6 +175,7 @@ struct EtwKernel {
     uint8_t by;
     bool stacks;
     uint64_t interval; /* ns between samples */
+    size_t ringKB;     /* minimum size of the ring of each CPU */
     uint32_t groups;
     uint32_t prepared;         /* groups that were prepared, whose kernel objects must be removed */
     KernelTracepoint **points; /* by type number; NULL entries: not enabled */

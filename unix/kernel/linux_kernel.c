@@ -226,12 +226,14 @@ static EtwStatus addPoints(
 
 /*
  * 4 MB for each CPU hold 60,000 events: 50 ms of a program that only makes system calls. On
- * machines with many CPUs less, 256 MB in total.
+ * machines with many CPUs less, 256 MB in total. A session whose buffers have more at its start
+ * (-buffers MIN, -buffersize) has rings of that size.
  */
-static size_t ringKB(void)
+static size_t ringKB(const EtwKernel *k)
 {
     size_t share = (size_t)256 * 1024 / (size_t)OsCpuCount();
-    return share > 4096 ? 4096 : share < 256 ? 256 : share;
+    size_t usual = share > 4096 ? 4096 : share < 256 ? 256 : share;
+    return k->ringKB > 4096 ? k->ringKB : usual;
 }
 
 /*
@@ -242,7 +244,7 @@ static EtwStatus openBy(EtwKernel *k, uint8_t by, EtwError *err)
 {
     KernelTransportConfig config = {.session = k->session,
             .suffix = "",
-            .perCpuKB = by == BY_SAMPLING ? ringKB() / 16 : ringKB(),
+            .perCpuKB = by == BY_SAMPLING ? ringKB(k) / 16 : ringKB(k),
             .page = KernelFormatsPage(k->formats),
             .any = true,
             .samples = by == BY_SAMPLING,
@@ -575,6 +577,7 @@ static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError 
 static EtwStatus chooseTransport(EtwKernel *k, const EtwKernelEnable *enable, EtwError *err)
 {
     k->stacks = enable->stacks;
+    k->ringKB = enable->ringKB;
     k->interval = (uint64_t)(enable->interval != 0 ? enable->interval : INTERVAL) * 1000;
     k->by = enable->stacks || kernelPerf || !TraceUsable() ? BY_PERF : BY_TRACEFS;
     return openBy(k, k->by, err);

@@ -14,7 +14,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +33,7 @@ struct OsChild {
 
 /* ---- In the child: async-signal-safe calls only ------------------------------------------------ */
 
-static void runChild(char *const argv[], int go, int failure)
+static void runChild(const char *path, char *const argv[], int go, int failure)
 {
     char byte;
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -44,7 +46,10 @@ static void runChild(char *const argv[], int go, int failure)
     if (read(go, &byte, 1) != 1) {
         _exit(127);
     }
-    execvp(argv[0], argv);
+    if (path != NULL) {
+        execv(path, argv);
+    }
+    execvp(argv[0], argv); /* a script without #!, or the right errno */
     code = errno;
     if (write(failure, &code, sizeof code) != sizeof code) {
         _exit(126);
@@ -53,6 +58,29 @@ static void runChild(char *const argv[], int go, int failure)
 }
 
 /* ---- In the recording process ------------------------------------------------------------------ */
+
+/*
+ * The file that execvp would execute for a name without a slash. Found here, because each failed
+ * attempt of execvp is a system call in the trace of the program. Allocated; NULL: not found.
+ */
+static char *pathOf(const char *name)
+{
+    const char *dir = getenv("PATH");
+    while (strchr(name, '/') == NULL && name[0] != '\0' && dir != NULL) {
+        const char *end = strchrnul(dir, ':');
+        size_t size = (size_t)(end - dir);
+        char *path = EtwAlloc(size + strlen(name) + 3);
+        struct stat info;
+        memcpy(path, size > 0 ? dir : ".", size > 0 ? size : 1);
+        strcat(strcat(path, "/"), name);
+        if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0) {
+            return path;
+        }
+        EtwFree(path);
+        dir = *end == ':' ? end + 1 : NULL;
+    }
+    return NULL;
+}
 
 static void closePipe(int fds[2])
 {
@@ -63,6 +91,7 @@ static void closePipe(int fds[2])
 EtwStatus OsChildStart(char *const argv[], OsChild **childPtr, EtwError *err)
 {
     int go[2], failure[2];
+    char *path;
     pid_t pid;
 
     if (pipe2(go, O_CLOEXEC) != 0) {
@@ -73,11 +102,13 @@ EtwStatus OsChildStart(char *const argv[], OsChild **childPtr, EtwError *err)
         closePipe(go);
         return EtwFailOs(err, ETW_E_IO, code, "CHILD", argv[0], "cannot start \"%s\"", argv[0]);
     }
+    path = pathOf(argv[0]);
     pid = fork();
     if (pid == 0) {
         close(go[1]);
-        runChild(argv, go[0], failure[1]);
+        runChild(path, argv, go[0], failure[1]);
     }
+    EtwFree(path);
     if (pid < 0) {
         int code = errno;
         closePipe(go);

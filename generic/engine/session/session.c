@@ -771,8 +771,10 @@ static void addGroupNames(RingHeader *h, const EtwKernelEnable *enable)
 
 EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError *err)
 {
-    EtwStatus status = EtwKernelOpen(&s->kernel, s->name, enable, err);
     RingHeader *h = s->ring->header;
+    EtwKernelEnable sized = *enable;
+    sized.ringKB = (size_t)h->minBuffers * (h->bufferSize / 1024);
+    EtwStatus status = EtwKernelOpen(&s->kernel, s->name, &sized, err);
     if (status == ETW_OK) {
         addGroupNames(h, enable);
         /*

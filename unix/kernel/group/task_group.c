@@ -198,9 +198,24 @@ static void onSwitch(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
 
 enum { CALL_ID, CALL_ARGS, CALL_RESULT = CALL_ARGS };
 
+/*
+ * True once, when a thread returns from a call that it had entered before it was traced: that is no
+ * call of the trace, and for `etw record` it is the wait in which the program was held.
+ */
+static bool isReturnFromBefore(EtwKernel *k, uint32_t tid, bool exit)
+{
+    KernelTask *task = KernelTaskFind(&k->tasks, tid);
+    bool before = task != NULL && task->before;
+    if (before) {
+        task->before = false;
+    }
+    return before && exit;
+}
+
 static void onSyscallEnter(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
+    isReturnFromBefore(k, tid, false);
     if (k->calls != NULL) {
         KernelCallEnter(k, e, (uint32_t)KernelUint(p->f[CALL_ID], e->data),
                 e->data + p->f[CALL_ARGS].offset);
@@ -218,10 +233,11 @@ static void onSyscallEnter(EtwKernel *k, const KernelTracepoint *p, const TraceE
 static void onSyscallExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
 {
     uint32_t tid = KernelTidOf(e);
+    bool before = isReturnFromBefore(k, tid, true);
     if (k->calls != NULL) {
         KernelCallExit(k, e, KernelInt(p->f[CALL_RESULT], e->data));
     }
-    if (k->events[EV_SYSCALL_EXIT] != NULL) {
+    if (k->events[EV_SYSCALL_EXIT] != NULL && !before) {
         KernelPut put = KernelPutOf(k);
         Put32(&put, (uint32_t)KernelUint(p->f[CALL_ID], e->data));
         Put64(&put, (uint64_t)KernelInt(p->f[CALL_RESULT], e->data));

@@ -135,6 +135,20 @@ static bool isCode(uint64_t address)
 }
 
 /*
+ * In code without frame pointers the kernel may follow a pointer to itself: the stack then ends with
+ * many copies of one address, of which the first is kept. A recursion has other frames behind it;
+ * one that is deeper than the kernel's limit of frames looks the same, and is cut, too.
+ */
+static uint8_t withoutRepeats(const uint64_t *stack, uint8_t count)
+{
+    uint8_t first = count;
+    while (first > 1 && stack[first - 2] == stack[count - 1]) {
+        first--;
+    }
+    return first;
+}
+
+/*
  * Copy addresses without the context markers between kernel and user addresses. The first
  * impossible address ends the stack.
  */
@@ -151,7 +165,7 @@ static uint8_t takeStack(PerfRing *r, const uint8_t *addresses, uint64_t count)
         }
         r->stack[taken++] = address;
     }
-    return taken;
+    return withoutRepeats(r->stack, taken);
 }
 
 static void takeWhen(PerfRing *r, uint64_t time, const uint8_t *addresses, uint64_t count)

@@ -84,7 +84,7 @@ int KernelTasksOfProcess(
         if (tid == 0 || (known != NULL && known->exited == 0 && known->pid == pid)) {
             continue;
         }
-        KernelTaskAdd(t, tid, pid);
+        KernelTaskAdd(t, tid, pid)->before = true;
         fresh++;
         if (visit != NULL) {
             visit(ctx, tid);

@@ -19,6 +19,7 @@ typedef struct KernelTask {
     /* The system call that the thread has entered (socket_calls.c). */
     uint32_t call;  /* number + 1; 0: none that is followed */
     int32_t fd;     /* its first argument */
+    bool before;    /* it may be in a call that it entered before it was traced */
     bool uncounted; /* the transfer does not count: a peek, the error queue */
     /* Of a process, stored in its main thread (tid == pid): */
     int32_t threads;

@@ -174,7 +174,8 @@ static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText 
             {info->lost.fileFull, "not in the full file", "raise -maxsize, or -mode circular"},
             {info->lost.io, "refused by the disk", "make room, or take another -file"},
             {info->lost.abandoned, "never completed", "their writers were killed"},
-            {info->lost.kernel, "overran the kernel's ring", "enable fewer groups, or fewer -pids"},
+            {info->lost.kernel, "overran the kernel's ring",
+                    "a higher minimum of -buffers of \"etw start\" makes it larger"},
     };
     bool any = false;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

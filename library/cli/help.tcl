@@ -164,7 +164,10 @@ proc ::etw::cli::ShellMessage {command message code} {
         return "wrong number of arguments: usage is \"etw $command [lindex [dict get $known $command] 0]\""
     }
     foreach entry [OptionTable $command] {
-        set message [string map [list "\"-[lindex $entry 0]\"" "\"--[lindex $entry 0]\""] $message]
+        regsub -all "(^|\[\\s\"(\])-([lindex $entry 0])(?!\[\\w-\])" $message {\1--\2} message
+        if {[lindex $entry 2] eq ""} { ;# a boolean option of the package is a flag here
+            regsub -all "(--[lindex $entry 0]) 1(?!\[\\w\])" $message {\1} message
+        }
     }
     return $message
 }

@@ -45,7 +45,7 @@ namespace eval ::etw::tcltest {
 #	-provider LIST	providers, each NAME[:LEVEL[:KEYWORDS]] or {NAME ?-level L ...?}
 #	-kernel GROUPS	kernel events of this process and its children
 #	-slow MS	slower tests are slow
-#	-lines N	so many of the excerpt's last lines are shown in the output
+#	-lines N	number of the excerpt's last lines that are shown in the output
 proc ::etw::tcltest::configure {args} {
     variable config
     if {[llength $args] == 0} {
@@ -266,6 +266,7 @@ proc ::etw::tcltest::Quote {text} {
 #	moments of the run are @TIME, durations @NS, this process is @PID.
 #
 #	-script PATTERNS, -steps off|line|full, -provider LIST, -kernel GROUPS	what to trace, as `etw record` has it
+#	-call PATTERNS	only calls of these procs: their Enter and Leave, and the same of steps
 #	-where EXPR	only these events
 #	-fields LIST	these values instead; header fields, too
 proc ::etw::tcltest::events {body args} {
@@ -273,11 +274,11 @@ proc ::etw::tcltest::events {body args} {
     if {[llength $args] % 2} {
         set args [lassign $args expected]
     }
-    set options [::etw::lib::Options {-fields -kernel -provider -script -steps -where} $args {-enable -provider}]
+    set options [::etw::lib::Options {-call -fields -kernel -provider -script -steps -where} $args {-enable -provider}]
     close [file tempfile file]
     try {
         set start [Nanoseconds]
-        uplevel 1 [list ::etw record $file {*}[dict remove $options -where -fields] \
+        uplevel 1 [list ::etw record $file {*}[dict remove $options -call -where -fields] \
             -stats ::etw::tcltest::stats $body]
         Arm
         set raised [Raised $file $options $start [Nanoseconds]]
@@ -314,12 +315,17 @@ proc ::etw::tcltest::Raised {file options start end} {
         set where [list -where [dict get $options -where]]
     }
     set raised {}
-    ::etw foreach event $file {*}$where {
+    set warnings {}
+    ::etw foreach event $file {*}$where -warnings warnings {
         set provider [dict get $event provider]
         if {$provider in {EventTrace Etw-Session}} {
             continue
         }
         set props [dict get $event props]
+        if {[dict exists $options -call] && !($provider eq "Tcl-Script" && [dict exists $props Command]
+                && [IsCall [dict get $props Command] [dict get $options -call]])} {
+            continue
+        }
         set name [dict get $event event]
         set line [list $name]
         if {[dict exists $options -fields]} {
@@ -340,7 +346,38 @@ proc ::etw::tcltest::Raised {file options start end} {
         }
         lappend raised $line
     }
+    CheckFields $options $warnings
     return $raised
+}
+
+# True if the first word of a call is a name that matches one of the patterns. The fully qualified name of a proc of :: may begin with ::.
+proc ::etw::tcltest::IsCall {command patterns} {
+    regexp {^\S+} $command name
+    foreach pattern $patterns {
+        if {[info exists name] && [string match [string trimleft $pattern :] [string trimleft $name :]]} {
+            return 1
+        }
+    }
+    return 0
+}
+
+# An error for a name in -where that no event of the body had and that is no field of Tcl-Script: such a filter finds nothing, and
+# a test that expects no events would pass. Fields of other providers' events are not known until they occur.
+proc ::etw::tcltest::CheckFields {options warnings} {
+    set known {}
+    dict for {event about} [dict get [::etw provider describe Tcl-Script -events 1] documentation] {
+        lappend known {*}[dict keys [dict get $about fields]]
+    }
+    foreach warning $warnings {
+        if {![regexp {^no event had a field "([^"]*)"} $warning - name] || $name in $known} {
+            continue
+        }
+        set similar [::etw::lib::similar $name [concat [::etw::lib::headerFields] $known]]
+        if {$similar ne "" || !([dict exists $options -provider] || [dict exists $options -kernel])} {
+            return -code error -errorcode [list ETW LOOKUP FIELD $name] \
+                "no event of the body has the field \"$name\" of -where[expr {$similar eq {} ? {} : "; did you mean \"$similar\"?"}]"
+        }
+    }
 }
 
 # A value without parts that differ between runs. The clocks may differ slightly: a second of tolerance.

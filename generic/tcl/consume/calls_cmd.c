@@ -267,7 +267,8 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
 {
     const EtwReadNote notes[] = {
             {calls->cut, "cut: still running when their thread or the trace ended"},
-            {calls->asleep, "asleep: never came back from yield (or their leaves were lost)"},
+            {calls->asleep, "asleep: not resumed from yield before the trace ended, or their ends "
+                            "were lost"},
             {calls->lost,
                     "lost: without a leave, although their caller was left: the leave was lost"},
             {calls->unmatched, "left without an enter, not counted: begun before, or lost"},
@@ -275,8 +276,14 @@ static void addNotes(EtwText *out, const EtwQuery *query, const EtwCalls *calls)
                     "deeper than the 500 levels of the tree: counted as \"" ETW_CALL_DEEPER "\""},
             {calls->shortened, "resumed from yield with the inner 128 calls of a coroutine only"}};
 
-    EtwTextPrintf(out, "-- %llu calls in %llu events\n", (unsigned long long)calls->calls,
-            (unsigned long long)calls->events);
+    if (calls->calls == 0) {
+        EtwTextPrintf(out, "-- no calls in %llu event%s\n", (unsigned long long)calls->events,
+                calls->events == 1 ? "" : "s");
+    } else {
+        EtwTextPrintf(out, "-- %llu call%s in %llu event%s\n", (unsigned long long)calls->calls,
+                calls->calls == 1 ? "" : "s", (unsigned long long)calls->events,
+                calls->events == 1 ? "" : "s");
+    }
     EtwCallsLeftText(calls, out);
     EtwReadNotes(out, query, notes, sizeof notes / sizeof *notes);
 }

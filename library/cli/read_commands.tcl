@@ -59,10 +59,28 @@ proc ::etw::cli::Pass {command what words how} {
         }
     } elseif {[dict exists $how notes]} {
         Notes $result
+        if {$what eq "relog"} {
+            Written [lindex $plain end] $result
+        }
     } elseif {[dict exists $how window] && [string match .* $result] && [info commands ::winfo] ne "" && [winfo exists $result]} {
         tkwait window $result
     }
     return 0
+}
+
+# The files that etw relog has written, with their events.
+proc ::etw::cli::Written {file result} {
+    set events {count {string cat $count " event" [expr {$count == 1 ? "" : "s"}]}}
+    set size [Bytes [dict get $result bytes]]
+    if {[dict exists $result files]} {
+        dict for {path count} [dict get $result files] {
+            puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $path]: [apply $events $count]"
+        }
+        set file "[dict size [dict get $result files]] files"
+    }
+    set count [dict get $result events]
+    set masked [expr {[dict exists $result redacted] ? ", [dict get $result redacted] with masked values" : ""}]
+    puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $file]: [apply $events $count]$masked, $size"
 }
 
 # Events of running sessions, until these end or Ctrl-C; then a line with the numbers of events read and lost.

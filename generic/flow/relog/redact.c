@@ -28,6 +28,7 @@ typedef struct Step {
 struct EtwRedact {
     EtwSchemaStore *store;
     char **globs;
+    bool *used; /* a field of some event matched the glob of this index */
     int globCount;
     EtwTable redactions;
     Redaction *last;
@@ -43,14 +44,15 @@ struct EtwRedact {
 /* A pattern for a name also matches further fields of that name in the event: Name#2 (field_layout.c). */
 static bool matches(const EtwRedact *r, const char *name)
 {
+    bool any = false;
     size_t base = strcspn(name, "#");
     for (int i = 0; i < r->globCount; i++) {
         if (EtwGlobMatch(r->globs[i], strlen(r->globs[i]), name, strlen(name), true) ||
                 EtwGlobMatch(r->globs[i], strlen(r->globs[i]), name, base, true)) {
-            return true;
+            any = r->used[i] = true;
         }
     }
-    return false;
+    return any;
 }
 
 /* A number that counts another field is not redacted: the field that it counts has its own name. */
@@ -264,10 +266,25 @@ EtwRedact *EtwRedactNew(EtwSchemaStore *store, const char *const *globs, int cou
     EtwRedact *r = EtwAlloc(sizeof *r);
     r->store = store;
     r->globs = EtwAlloc(((size_t)count + 1) * sizeof *r->globs);
+    r->used = EtwAlloc((size_t)count + 1);
     for (int i = 0; i < count; i++) {
         r->globs[r->globCount++] = EtwStrdup(globs[i]);
     }
     return r;
+}
+
+bool EtwRedactUnused(const EtwRedact *r, EtwText *out)
+{
+    bool any = false;
+    for (int i = 0; i < r->globCount; i++) {
+        if (!r->used[i]) {
+            EtwTextStr(out, any ? ", \"" : "\"-redact\": no event has a field that matches \"");
+            EtwTextStr(out, r->globs[i]);
+            EtwTextChar(out, '"');
+            any = true;
+        }
+    }
+    return any;
 }
 
 static void freeRedactions(EtwTable *redactions)
@@ -292,6 +309,7 @@ void EtwRedactFree(EtwRedact *r)
         EtwFree(r->globs[i]);
     }
     EtwFree(r->globs);
+    EtwFree(r->used);
     EtwFree(r->steps);
     EtwFree(r->open);
     EtwTextFree(&r->payload);

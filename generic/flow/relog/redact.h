@@ -26,5 +26,7 @@ EtwRedact *EtwRedactNew(EtwSchemaStore *store, const char *const *globs, int cou
 void EtwRedactFree(EtwRedact *redact); /* accepts NULL */
 /* The new record is valid as described at EtlRebuild. */
 EtwRedacted EtwRedactEvent(EtwRedact *redact, EtlRebuild *rebuild, EtwEvent *event);
+/* Globs that no field of any event matched: appends a sentence, or returns false. */
+bool EtwRedactUnused(const EtwRedact *redact, EtwText *out);
 
 #endif

@@ -107,10 +107,13 @@ bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event)
 /* Changes that require a new record. False: omit the event. */
 static bool rebuild(EtwRelog *relog, EtwEvent *event)
 {
-    if (relog->redact != NULL &&
-            EtwRedactEvent(relog->redact, &relog->rebuild, event) == ETW_REDACT_UNKNOWN) {
-        relog->unknown++;
-        return false;
+    if (relog->redact != NULL) {
+        EtwRedacted redacted = EtwRedactEvent(relog->redact, &relog->rebuild, event);
+        relog->redacted += redacted == ETW_REDACT_DONE;
+        if (redacted == ETW_REDACT_UNKNOWN) {
+            relog->unknown++;
+            return false;
+        }
     }
     if (relog->rename != NULL) {
         EtwRenameEvent(relog->rename, &relog->rebuild, event);
@@ -338,6 +341,11 @@ bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
                 (unsigned long long)relog->unknown);
     }
     return relog->unknown != 0;
+}
+
+bool EtwRelogUnmatched(const EtwRelog *relog, EtwText *out)
+{
+    return relog->redact != NULL && EtwRedactUnused(relog->redact, out);
 }
 
 bool EtwRelogUndescribed(const EtwRelog *relog, EtwText *out)

@@ -36,9 +36,10 @@ typedef struct EtwRelog {
     EtwText *to;
     uint64_t events, headers; /* written; records of header buffers, which are not copied */
     uint64_t tooBig;
-    bool plain;       /* compression was requested, but is not possible */
-    uint64_t schemas; /* schema events that were added */
-    uint64_t unknown; /* omitted, because they could not be redacted */
+    bool plain;        /* compression was requested, but is not possible */
+    uint64_t schemas;  /* schema events that were added */
+    uint64_t redacted; /* with masked values */
+    uint64_t unknown;  /* omitted, because they could not be redacted */
 } EtwRelog;
 
 /* The header of the input that began first is the template; without a file, a synthetic header. */
@@ -84,6 +85,8 @@ bool EtwRelogAligned(const EtwRelog *relog, EtwText *out);
 bool EtwRelogUnset(const EtwRelog *relog, EtwText *out);
 /* Events that were omitted because their payload could not be decoded; the same. */
 bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out);
+/* Globs of -redact that no field matched; the same. */
+bool EtwRelogUnmatched(const EtwRelog *relog, EtwText *out);
 /* Compression was requested, but is not possible; the same. */
 bool EtwRelogPlain(const EtwRelog *relog, EtwText *out);
 /* Schemas that could not be added; the same. */

@@ -33,7 +33,9 @@ typedef struct Relogging {
     bool slices;          /* the output is a pipe, which is not seekable */
     uint64_t sliced;      /* number of events in the slices that onIdle has written */
     Descriptions descriptions;
-    bool apart; /* schema events were read separately */
+    bool apart;        /* schema events were read separately */
+    bool filtered;     /* a filter was given */
+    uint64_t selected; /* events that passed it, without schema events */
 } Relogging;
 
 #define AT(field) offsetof(Relogging, field)
@@ -94,10 +96,14 @@ static void nextDescription(Descriptions *d)
     }
 }
 
+static bool isFiltered(const EtwQueryOptions *o)
+{
+    return o->where || o->provider || o->event || o->pid || o->from || o->last || o->to || o->limit;
+}
+
 static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQueryOptions *o)
 {
-    if (!o->where && !o->provider && !o->event && !o->pid && !o->from && !o->last && !o->to &&
-            !o->limit) {
+    if (!isFiltered(o)) {
         return;
     }
     EtlFilter filter = {.providers = etwSchemaEventProviders,
@@ -202,6 +208,7 @@ static int relogEvent(void *record, EtwEvent *event)
     if (r->apart) {
         addDescriptions(&r->descriptions, event->time, &r->relog);
     }
+    r->selected += !EtwEventIsSchema(event);
     int result = addEvent(r, event);
     if (result == TCL_BREAK) {
         return TCL_BREAK;
@@ -294,6 +301,7 @@ static int beginRelog(void *record)
         r->map = EtwRelogMapNew(query, r->mapPrefix, &r->relog);
     }
     openDescriptions(&r->descriptions, query, &r->reading.options);
+    r->filtered = isFiltered(&r->reading.options);
     r->apart = r->descriptions.source != NULL;
     query->keepSchemaEvents = !r->apart;
     return TCL_OK;
@@ -327,13 +335,21 @@ static Tcl_Obj *resultOf(const Relogging *r)
     const EtwRelog *relog = &r->relog;
     Tcl_Obj *dict = Tcl_NewDictObj(), *warnings = EtwQueryWarnings(&r->reading.query);
 
+    if (r->filtered && r->selected == 0) {
+        Tcl_ListObjAppendElement(
+                NULL, warnings, Tcl_NewStringObj("no event has passed the filters", -1));
+    }
     addWarning(warnings, relog, EtwRelogAligned);
     addWarning(warnings, relog, EtwRelogUnset);
+    addWarning(warnings, relog, EtwRelogUnmatched);
     addWarning(warnings, relog, EtwRelogUnknown);
     addWarning(warnings, relog, EtwRelogPlain);
     addWarning(warnings, relog, EtwRelogUndescribed);
     addWarning(warnings, relog, EtwRelogRundownDropped);
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
+    if (relog->redact != NULL) {
+        EtwPut(dict, "redacted", EtwUint64Obj(relog->redacted));
+    }
     EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
     EtwPut(dict, "bytes", EtwUint64Obj(EtwRelogBytes(relog)));
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->reading.query.source) + relog->tooBig));

@@ -19,7 +19,7 @@ namespace eval ::etw::cli {
             {args {} 0|1 {Record the words of calls and their results. Default: 1.}}
             {maxlen {} BYTES {Cut the words of a call, and its result, at this size, 16 to 57344. Default: 200.}}
             {source {} 0|1 {Record the file and line of each call. Default: 0.}}
-            {redact {} PATTERN,... {Mask words that match these patterns in the events of scripts.} many}
+            {redact {} PATTERN,... {Mask the words of calls, and results, that match one of these patterns. A pattern matches the secret itself, not the name of a field. Kernel events (-k fileio) are not masked.} many}
             {scope {} program|all {Select the processes whose script and provider events are recorded: the program and those that it starts, or all of the user. Default: program; without a program all.}}
             {pids {} PID,...|all {Select the processes whose kernel events are recorded. Default: the program and those that it starts.}}
             {allpids a {} {Record the events of all processes: --pids all --scope all.}}
@@ -70,6 +70,7 @@ namespace eval ::etw::cli {
             {interval d SECONDS {Measure rates for this time. Default: print the rates since the start of each session.}}
         }
         stop {}
+        snapshot {}
         query {}
         flush {}
         describe {}

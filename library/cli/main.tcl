@@ -27,7 +27,7 @@ namespace eval ::etw::cli {
         flush {{NAME ...} {write the buffers of sessions to their files} {proc Flush}}
         query {{[NAME ...]} {show the status of sessions} {proc Query}}
         recover {{} {save the events of sessions whose processes were killed} {proc Recover}}
-        snapshot {{NAME FILE} {write the events of a memory session to a file} {pass snapshot}}
+        snapshot {{NAME FILE} {write the events of a memory session to a file} {proc Snapshot}}
         mark {{NAME TEXT} {write a marker event into a session} {pass mark}}
         sessions {{[PATTERN] [OPTION ...]} {list the running sessions} {proc Sessions}}
         providers {{[PATTERN] [OPTION ...]} {list providers} {pass providers print lines}}

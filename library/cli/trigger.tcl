@@ -51,6 +51,9 @@ proc ::etw::cli::TriggerStart {session options} {
     }
     set trigger [dict create session $session file [dict get $options file] where [dict get $options trigger] written {} \
         left [Option $options snapshots 1]]
+    if {![Option $options quiet 0]} {
+        Note "the newest events are kept in memory; \"etw snapshot $session FILE\" writes them without a trigger"
+    }
     dict set trigger consumer [::etw consume session:$session -where [dict get $options trigger] \
         -background 1 -command ::etw::cli::Triggered]
 }
@@ -144,4 +147,18 @@ proc ::etw::cli::TriggerSummary {options} {
     foreach warning [Option $trigger warnings {}] {
         Note [::etw::lib::visible $warning]
     }
+}
+
+# etw snapshot NAME FILE
+proc ::etw::cli::Snapshot {args} {
+    if {[llength $args] != 2} {
+        Usage "expected the name of a session and a file: etw snapshot NAME FILE"
+    }
+    lassign $args session file
+    ::etw snapshot $session $file
+    set info [::etw info $file]
+    set events [dict get $info events]
+    puts "$file: $events [expr {$events == 1 ? {event} : {events}}],\
+        [Seconds [expr {$events == 0 ? 0 : [dict get $info last] - [dict get $info first]}]], [Bytes [dict get $info size]]"
+    return 0
 }

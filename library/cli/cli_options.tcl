@@ -26,6 +26,7 @@ namespace eval ::etw::cli {
             {stacks {} {} {Record the stack of each kernel event.}}
             {interval {} MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
             {duration t SECONDS {Stop recording after this time. The program goes on.}}
+            {realtime r {} {Allow other commands to read the events while the program runs ("etw dump session:NAME", "etw top NAME"). "etw sessions" lists the name.}}
             {maxsize m MB {Limit the size of the trace. The events that follow are lost, unless the mode is circular. Default: no limit.}}
             {circular C {} {Replace the oldest events when the trace has reached --maxsize.}}
             {buffersize b KB {Set the size of each buffer, 4 to 1024. Default: 256.}}

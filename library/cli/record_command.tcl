@@ -95,6 +95,8 @@ proc ::etw::cli::RecordProgram {options program} {
         set stats $endedStats
         if {$session in [::etw sessions]} {
             set stats [::etw stop $session]
+        } elseif {$stats eq ""} {
+            Note "the session $session was stopped by another process, the recording ended then; the trace is [Option $options file {}]"
         }
         ::etw::lib::child free
         NoteUntraced [expr {[info exists status] && $kind eq "tcl"}] [lindex $program 0]

@@ -193,6 +193,25 @@ static Sample *socketEvent(const char *event, int what, bool six, int64_t a, int
     return s;
 }
 
+/* A datagram from an unknown sender: no peer of the socket is known. */
+static Sample *receiveFromUnknown(void)
+{
+    Etw_Field fields[] = {{"Socket", ETW_IN_HEX64, 0, 0, 0}, {"Family", ETW_IN_UINT16, 0, 0, 0},
+            {"LocalAddr", ETW_IN_UINT32, ETW_OUT_IPV4, 0, 0},
+            {"LocalPort", ETW_IN_UINT16, ETW_OUT_PORT, 0, 0},
+            {"RemoteAddr", ETW_IN_UINT32, ETW_OUT_IPV4, 0, 0},
+            {"RemotePort", ETW_IN_UINT16, ETW_OUT_PORT, 0, 0}, {"Size", ETW_IN_INT32, 0, 0, 0}};
+    Sample *s = SampleNew("Linux-udpip", "Receive", fields, 7);
+    SampleInt(s, 0xFFFF888012345600, 8);
+    SampleInt(s, 2, 2);
+    SampleInt(s, 0x0100007F, 4);
+    SamplePort(s, 43372);
+    SampleInt(s, 0, 4);
+    SamplePort(s, 0);
+    SampleInt(s, 333, 4);
+    return s;
+}
+
 static Sample *fileHeader(void)
 {
     Sample *s = SampleNew("x", "x", NULL, 0);
@@ -357,6 +376,18 @@ static void sink_1_1_text(void)
 {
     makeStory();
     golden("story.txt", (EtwSinkConfig){.format = ETW_FORMAT_TEXT}, playStory());
+    dropStory();
+}
+
+/* A peer that is not known has no address in a listing. */
+static void sink_1_1_unknown_peer(void)
+{
+    makeStory();
+    tell(2000200, receiveFromUnknown());
+    EtwText out = dump(&(EtwSinkConfig){.format = ETW_FORMAT_TEXT}, &playStory()->base);
+    CHECK(strstr(out.data, "Receive 127.0.0.1:43372 <- - 333 bytes") != NULL);
+    CHECK(strstr(out.data, "0.0.0.0") == NULL);
+    EtwTextFree(&out);
     dropStory();
 }
 
@@ -876,6 +907,7 @@ int main(int argc, char **argv)
     OsInit();
     CHECK_ARGS(argc, argv);
     CHECK_RUN(sink_1_1_text);
+    CHECK_RUN(sink_1_1_unknown_peer);
     CHECK_RUN(sink_1_2_color);
     CHECK_RUN(sink_1_3_iso);
     CHECK_RUN(sink_1_4_csv);

@@ -66,8 +66,8 @@ static void findWork(Findings *f)
         double percent = f->work > 0 ? 100.0 * (double)cell[4].n / (double)f->work : 0;
         if (percent >= WORTH_TELLING) {
             EtwTextPrintf(&text,
-                    computes ? "computes for %.0f %% of the time: "
-                             : "takes %.0f %% of the time itself: ",
+                    computes ? "computes for %.0f %% of the time in procs: "
+                             : "takes %.0f %% of the time in procs itself: ",
                     percent);
             addTime(&text, cell[4].n);
             EtwTextStr(&text, " in ");

@@ -280,10 +280,25 @@ static void addChannel(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
 
 /* ---- Socket events --------------------------------------------------------------------------- */
 
+/* True if an address is any address and the port is 0: this end was not known, or has no peer. */
+static bool isNoEnd(const EtwRoleValues *g, EtwRole addr, EtwRole port)
+{
+    const EtwValue *v = EtwRoleValue(g, addr);
+    bool any = v != NULL && EtwRoleNumber(g, port) == 0;
+    for (uint32_t i = 0; any && v->kind == ETW_V_BYTES && i < v->size; i++) {
+        any = v->data[i] == 0;
+    }
+    return any && (v->kind == ETW_V_BYTES || EtwRoleNumber(g, addr) == 0);
+}
+
 static void addEnd(EtwSink *sink, const EtwRoleValues *g, EtwRole addr, EtwRole port, EtwText *out)
 {
     const EtwValue *v = EtwRoleValue(g, addr);
     bool six = v != NULL && v->kind == ETW_V_BYTES;
+    if (isNoEnd(g, addr, port)) {
+        EtwTextChar(out, '-');
+        return;
+    }
     if (six) {
         EtwTextChar(out, '[');
     }

@@ -183,7 +183,8 @@ static void counted(void)
             {60, 2,
                     "the session lost 60 events (more or larger buffers of the session prevent "
                     "most losses)"
-                    "2 whole buffers were lost: the session could not write them, or the file that "
+                    "|2 whole buffers were lost: the session could not write them, or the file "
+                    "that "
                     "this one was copied from lacked them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -89,9 +89,26 @@ static const char *takeFraction(const char *at, int64_t *nsPtr)
     return at;
 }
 
+/* "Z", "+01:00", "+0100", "+01" or nothing: the offset from UTC in minutes. False: something else. */
+static bool takeZone(const char *at, int *minutesPtr)
+{
+    int hours, minutes = 0;
+    *minutesPtr = 0;
+    if (*at != '+' && *at != '-') {
+        return strcmp(at + (*at == 'Z'), "") == 0;
+    }
+    int sign = *at == '-' ? -1 : 1;
+    at = takeDigits(at + 1, 2, &hours);
+    if (at != NULL && *at != 0) {
+        at = takeDigits(at + (*at == ':'), 2, &minutes);
+    }
+    *minutesPtr = at != NULL ? sign * (hours * 60 + minutes) : 0;
+    return at != NULL && *at == 0 && hours <= 23 && minutes <= 59;
+}
+
 bool EtwParseDateTime(const char *text, int64_t *nsPtr)
 {
-    int year, month, day, hour, minute, second = 0;
+    int year, month, day, hour, minute, zone, second = 0;
     int64_t fraction = 0;
     const char *at = takeDigits(text, 4, &year);
     at = takePart(at, "-", &month);
@@ -102,11 +119,12 @@ bool EtwParseDateTime(const char *text, int64_t *nsPtr)
         at = takePart(at, ":", &second);
         at = at != NULL ? takeFraction(at, &fraction) : NULL;
     }
-    if (at == NULL || strcmp(at + (*at == 'Z'), "") != 0 || year < 1678 || year > 2261 ||
-            month < 1 || month > 12 || hour > 23 || minute > 59 || second > 60) {
+    if (at == NULL || !takeZone(at, &zone) || year < 1678 || year > 2261 || month < 1 ||
+            month > 12 || hour > 23 || minute > 59 || second > 60) {
         return false;
     }
-    int64_t inDay = (hour * 60 + minute) * 60 + second, days = EtwDayOfCivil(year, month, day);
+    int64_t inDay = (hour * 60 + minute - zone) * 60 + second,
+            days = EtwDayOfCivil(year, month, day);
     *nsPtr = (days * ETW_SECONDS_A_DAY + inDay) * ETW_NS_A_SECOND + fraction;
     return EtwCivilOfDay(days).day == day; /* the month has such a day */
 }

@@ -9,6 +9,8 @@
 #include "predicate/predicate_value.h"
 #include "schema/model/canonical_name.h"
 #include "schema/model/tcl_list.h"
+#include "schema/store/header_labels.h"
+#include <strings.h>
 
 enum { MAX_DEPTH = 250, MAX_NODES = 20000 };
 
@@ -60,7 +62,9 @@ typedef struct Step {
     const EtwSchema *aliasOf;
     const EtwSchema *schema; /* the schema of `index`; index -1: that schema has no such field */
     int index;
-    bool found; /* a schema had the field */
+    bool found;           /* a schema had the field */
+    bool tested, matched; /* a constant that names something: was compared, and was equal */
+    Header with;          /* the header value that it was compared with */
 } Step;
 
 struct EtwPredicate {
@@ -191,6 +195,22 @@ static void compileConstant(Step *step, const EtwNode *node)
     }
 }
 
+/* The name of a standard level is its number in a comparison of $level: $level <= "error". */
+static void compileLevel(const Step *field, Step *constant)
+{
+    if (field->header != HEADER_LEVEL || constant->op != ETW_OP_STRING) {
+        return;
+    }
+    const char *name = constant->canonical ? constant->canonical : constant->constant.text;
+    size_t size = constant->canonical ? constant->canonicalSize : constant->constant.size;
+    const char *level;
+    for (int i = 1; (level = EtwStandardName(ETW_NAME_LEVEL, (uint64_t)i)) != NULL; i++) {
+        if (strlen(level) == size && strncasecmp(level, name, size) == 0) {
+            constant->constant = (Value){.kind = VALUE_INT, .i = EtwWideInt(i)};
+        }
+    }
+}
+
 /* Add the node's steps, children first. Returns the node's own index. */
 static int compileNode(EtwPredicate *pred, const EtwNode *node)
 {
@@ -205,6 +225,10 @@ static int compileNode(EtwPredicate *pred, const EtwNode *node)
     step->name = node->text;
     step->header = node->op == ETW_OP_FIELD ? headerOf(node->text) : HEADER_NONE;
     compileConstant(step, node);
+    if (step->op >= ETW_OP_EQ && step->op <= ETW_OP_GE) {
+        compileLevel(&pred->steps[children[0]], &pred->steps[children[1]]);
+        compileLevel(&pred->steps[children[1]], &pred->steps[children[0]]);
+    }
     return pred->count++;
 }
 
@@ -247,6 +271,17 @@ void EtwPredicateMissing(
 const char *const *EtwHeaderNames(void)
 {
     return headerNames;
+}
+
+void EtwPredicateUnmatched(const EtwPredicate *pred,
+        void (*visit)(void *ctx, const char *header, const char *constant), void *ctx)
+{
+    for (int i = 0; i < pred->count; i++) {
+        const Step *step = &pred->steps[i];
+        if (step->tested && !step->matched && step->name != NULL) {
+            visit(ctx, headerNames[step->with], step->name);
+        }
+    }
 }
 
 const EtwNode *EtwPredicateTree(const EtwPredicate *pred)
@@ -524,15 +559,65 @@ static bool testName(void *ctx, const char *name)
            (s->canonical != NULL && nameFits(c->op, s->canonical, s->canonicalSize, name));
 }
 
+static bool testLabel(void *ctx, const char *label)
+{
+    const NameConstant *c = ctx;
+    const Step *s = c->step;
+    const char *wanted = s->canonical ? s->canonical : s->constant.text;
+    size_t size = s->canonical ? s->canonicalSize : s->constant.size;
+    return c->op == ETW_OP_EQ ? strlen(label) == size && strncasecmp(wanted, label, size) == 0
+                              : nameFits(c->op, wanted, size, label);
+}
+
+/* True if the constant is the name of the event's level, opcode, task or channel, or of one of its keywords. */
+static bool hasLabel(Run *run, Header header, const Step *constant, EtwOp op)
+{
+    static const EtwNameKind kinds[] = {[HEADER_CHANNEL] = ETW_NAME_CHANNEL,
+            [HEADER_LEVEL] = ETW_NAME_LEVEL,
+            [HEADER_OPCODE] = ETW_NAME_OPCODE,
+            [HEADER_TASK] = ETW_NAME_TASK};
+    NameConstant wanted = {constant, op};
+    Value number;
+    if (EtwTextNumber(constant->constant.text, constant->constant.size, &number)) {
+        return false;
+    }
+    const EtwSchema *schema = schemaOf(run);
+    if (header == HEADER_KEYWORD) {
+        return EtwEventHasKeyword(schema, run->event, testLabel, &wanted);
+    }
+    const char *label = EtwEventLabel(schema, run->event, kinds[header]);
+    return label != NULL && testLabel(&wanted, label);
+}
+
+/* An event of a class may be called CLASS/NAME, as other tools do: "DiskIo/Read". */
+static bool isClassName(const EtwSchema *schema, const EtwEvent *event, NameConstant *wanted)
+{
+    EtwText text = {0};
+    if (!event->classic ||
+            memchr(wanted->step->constant.text, '/', wanted->step->constant.size) == NULL) {
+        return false;
+    }
+    EtwTextPrintf(&text, "%s/%s", schema->provider, schema->event);
+    bool is = testName(wanted, text.data);
+    EtwTextFree(&text);
+    return is;
+}
+
 /*
- * True if $event or $provider (field) has another spelling or another name that the constant is equal
- * to or matches. The result is kept for successive events of a schema.
+ * True if the header value (field) has another spelling or another name that the constant is equal
+ * to or matches. The result for $event and $provider is kept for successive events of a schema.
  */
 static bool hasOtherName(Run *run, const Step *field, Step *constant, EtwOp op)
 {
     NameConstant wanted = {constant, op};
     if (field->op != ETW_OP_FIELD || constant->op != ETW_OP_STRING ||
-            (field->header != HEADER_EVENT && field->header != HEADER_PROVIDER)) {
+            constant->constant.kind != VALUE_TEXT) {
+        return false;
+    }
+    if (field->header >= HEADER_CHANNEL && field->header <= HEADER_KEYWORD) {
+        return hasLabel(run, field->header, constant, op);
+    }
+    if ((field->header != HEADER_EVENT && field->header != HEADER_PROVIDER)) {
         return false;
     }
     const EtwSchema *schema = schemaOf(run);
@@ -544,6 +629,7 @@ static bool hasOtherName(Run *run, const Step *field, Step *constant, EtwOp op)
                               ? EtwProviderOtherName(run->store, run->event, testName, &wanted)
                               : schema != NULL && schema->def != NULL &&
                                         (testName(&wanted, schema->event) ||
+                                                isClassName(schema, run->event, &wanted) ||
                                                 EtwEventOtherName(run->store, schema, run->event,
                                                         testName, &wanted));
     return constant->alias;
@@ -573,6 +659,18 @@ static bool compareGuids(Run *run, const Step *a, const Step *b, bool *equalPtr)
     return true;
 }
 
+/* Note for EtwPredicateUnmatched that a constant was compared with a header value. */
+static bool noteMatch(const Step *field, Step *constant, bool equal)
+{
+    if (field->op == ETW_OP_FIELD && field->header != HEADER_NONE &&
+            (constant->op == ETW_OP_STRING || constant->op == ETW_OP_INT)) {
+        constant->tested = true;
+        constant->matched |= equal;
+        constant->with = field->header;
+    }
+    return equal;
+}
+
 static Value evaluateCompare(Run *run, const Step *step)
 {
     Step *steps = run->pred->steps;
@@ -582,6 +680,7 @@ static Value evaluateCompare(Run *run, const Step *step)
     bool negated = step->op == ETW_OP_NE || step->op == ETW_OP_STRNE, equal;
     if ((byText || step->op == ETW_OP_EQ || step->op == ETW_OP_NE) &&
             compareGuids(run, left, right, &equal)) {
+        noteMatch(left, right, equal);
         return boolValue(equal != negated);
     }
     Value a = evaluate(run, step->children[0]), b = evaluate(run, step->children[1]);
@@ -597,6 +696,7 @@ static Value evaluateCompare(Run *run, const Step *step)
         equal = byText ? EtwValueSameText(&a, &b, scratch) : order == ORDER_EQUAL;
         equal = equal || hasOtherName(run, left, right, ETW_OP_EQ) ||
                 hasOtherName(run, right, left, ETW_OP_EQ);
+        noteMatch(left, right, equal);
         return boolValue(equal != negated);
     case ETW_OP_LT:
         return boolValue(order == ORDER_LESS);
@@ -609,23 +709,29 @@ static Value evaluateCompare(Run *run, const Step *step)
     }
 }
 
-static bool isMember(Run *run, Value *v, const Step *field, const Step *list)
+static bool isItem(Run *run, Value *v, const Step *field, int index)
 {
     EtwText *scratch = &run->pred->scratch;
+    Step *item = &run->pred->steps[index];
+    Value constant = evaluate(run, index), number;
+    bool equal;
+    if (compareGuids(run, field, item, &equal)
+                    ? equal
+                    : EtwValueSameText(v, &constant, scratch) ||
+                              hasOtherName(run, field, item, ETW_OP_EQ)) {
+        return true;
+    }
+    /* A number with a name may be compared by either. */
+    return v->kind == VALUE_INT && v->named && constant.kind == VALUE_TEXT &&
+           EtwTextNumber(constant.text, constant.size, &number) && number.kind == VALUE_INT &&
+           EtwWideOrder(number.i, v->i) == 0;
+}
+
+static bool isMember(Run *run, Value *v, const Step *field, const Step *list)
+{
     for (int i = 0; i < list->childCount; i++) {
-        Step *item = &run->pred->steps[list->children[i]];
-        Value constant = evaluate(run, list->children[i]), number;
-        bool equal;
-        if (compareGuids(run, field, item, &equal)
-                        ? equal
-                        : EtwValueSameText(v, &constant, scratch) ||
-                                  hasOtherName(run, field, item, ETW_OP_EQ)) {
-            return true;
-        }
-        /* A number with a name may be compared by either. */
-        if (v->kind == VALUE_INT && v->named && constant.kind == VALUE_TEXT &&
-                EtwTextNumber(constant.text, constant.size, &number) && number.kind == VALUE_INT &&
-                EtwWideOrder(number.i, v->i) == 0) {
+        int index = list->children[i];
+        if (noteMatch(field, &run->pred->steps[index], isItem(run, v, field, index))) {
             return true;
         }
     }
@@ -653,10 +759,12 @@ static Value evaluateMatch(Run *run, const Step *step)
     EtwValueText(&pattern, scratch);
     EtwValueText(&text, scratch);
     Step *steps = run->pred->steps;
-    return boolValue(
+    Step *constant = &steps[step->children[0]], *field = &steps[step->children[1]];
+    bool match =
             EtwGlobMatch(EtwValueChars(&pattern, scratch), pattern.size,
                     EtwValueChars(&text, scratch), text.size, step->op == ETW_OP_MATCH_NOCASE) ||
-            hasOtherName(run, &steps[step->children[1]], &steps[step->children[0]], step->op));
+            hasOtherName(run, field, constant, step->op);
+    return boolValue(noteMatch(field, constant, match));
 }
 
 static Value evaluateLength(Run *run, const Step *step)

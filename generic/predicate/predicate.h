@@ -75,6 +75,9 @@ void EtwPredicateMissing(
         const EtwPredicate *pred, void (*visit)(void *ctx, const char *name), void *ctx);
 /* The names of header values; ends with NULL. */
 const char *const *EtwHeaderNames(void);
+/* Call visit for each constant that was compared with a header value of events, and was equal to none. */
+void EtwPredicateUnmatched(const EtwPredicate *pred,
+        void (*visit)(void *ctx, const char *header, const char *constant), void *ctx);
 /* The predicate's tree, which it owns. */
 const EtwNode *EtwPredicateTree(const EtwPredicate *pred);
 void EtwPredicateFree(EtwPredicate *pred);

@@ -223,7 +223,8 @@ proc ::etw::cli::Passed {command table flags words} {
             }
         }
         if {[string first , $argument] >= 0} {
-            set value [ByCommas $value]
+            set value [expr {$name in {event provider keyword} && [string first \{ $value] < 0 && [string first \" $value] < 0
+                ? [split $value ,] : [ByCommas $value]}]
         }
         dict set options -$name $value
     }

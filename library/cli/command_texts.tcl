@@ -14,8 +14,10 @@ namespace eval ::etw::cli {
         -where {EXPR {Select events for which the expression is true, for example '$Duration > 10ms && $pid == 4711'.}}
         -provider {NAME,... {Select events of these providers: names, patterns with * and ?, or GUIDs.}}
         -event {NAME,... {Select events with these names, patterns with * and ?, or event ids.}}
+        -keyword {NAME,... {Select events with one of these keywords: names such as GCKeyword, or numbers. In --where: '"GCKeyword" in $keyword'.}}
+        -level {LEVEL {Select events of this level and of more important ones: critical, error, warning, information, verbose, or a number. Same as --where '$level > 0 && $level <= "error"'.}}
         -pid {PID,... {Select events of these processes.}}
-        -from {TIME {Select events from this time on: +SECONDS or 20ms from the start of the trace, a date such as 2024-02-29T23:59:59Z, or nanoseconds since 1970.}}
+        -from {TIME {Select events from this time on: +SECONDS or 20ms from the start of the trace, a date such as 2024-02-29T23:59:59Z or 2024-02-29T23:59:59+01:00, nanoseconds since 1970, or a FILETIME.}}
         -to {TIME {Select events up to this time. Takes the same times as --from.}}
         -last {DURATION {Select the events of this time before the last event, for example 20ms or 1.5s.}}
         -limit {N {Stop after N events.}}

@@ -58,7 +58,7 @@ proc ::etw::cli::Pass {command what words how} {
             Show $result $kind
         }
     } elseif {[dict exists $how notes]} {
-        Notes $result
+        Notes $result $command
         if {$what eq "relog"} {
             Written [lindex $plain end] $result
         }
@@ -158,13 +158,13 @@ proc ::etw::cli::PutTree {dict} {
 }
 
 # Prints the losses and warnings in the result of `etw dump` and similar commands.
-proc ::etw::cli::Notes {result} {
+proc ::etw::cli::Notes {result {command dump}} {
     flush stdout
     if {[catch {dict get $result warnings} warnings]} {
         return
     }
     foreach warning $warnings {
-        puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $warning]"
+        puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible [ShellMessage $command $warning {}]]"
     }
     if {[dict exists $result cut] && [Columns stdout] == 0} { ;# a reader such as grep misses what was cut
         puts stderr "[Paint stderr yellow {etw:}] [dict get $result cut] lines were cut; --width full writes whole lines"

@@ -53,23 +53,50 @@ const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNam
     return label != NULL && label[0] != 0 ? label : NULL;
 }
 
-void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event)
+/* The definition that has the names of the event's keywords; NULL: none. */
+static const struct EtwProviderDef *keywordsOf(const EtwSchema *schema, const EtwEvent *event)
 {
     const struct EtwProviderDef *def = schema ? schema->def : NULL;
-    size_t from = out->size;
     if (def != NULL && def->nameCount[ETW_NAME_KEYWORD] == 0 && event->desc.keyword != 0) {
         def = EtwPlatformProvider(&event->provider); /* a definition of a single event has no
                                                         names */
     }
+    return def;
+}
+
+bool EtwEventHasKeyword(
+        const EtwSchema *schema, const EtwEvent *event, EtwNameTest *test, void *ctx)
+{
+    const struct EtwProviderDef *def = keywordsOf(schema, event);
     for (int i = 0; def != NULL && i < def->nameCount[ETW_NAME_KEYWORD]; i++) {
         const EtwNamed *named = &def->names[ETW_NAME_KEYWORD][i];
-        if (named->value != 0 && (event->desc.keyword & named->value) == named->value) {
-            if (out->size > from) {
-                EtwTextChar(out, ' ');
-            }
-            EtwListElement(out, named->name, strlen(named->name));
+        if (named->value != 0 && (event->desc.keyword & named->value) == named->value &&
+                test(ctx, named->name)) {
+            return true;
         }
     }
+    return false;
+}
+
+typedef struct KeywordList {
+    EtwText *out;
+    size_t from;
+} KeywordList;
+
+static bool addKeyword(void *ctx, const char *name)
+{
+    KeywordList *list = ctx;
+    if (list->out->size > list->from) {
+        EtwTextChar(list->out, ' ');
+    }
+    EtwListElement(list->out, name, strlen(name));
+    return false;
+}
+
+void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event)
+{
+    KeywordList list = {out, out->size};
+    EtwEventHasKeyword(schema, event, addKeyword, &list);
 }
 
 void EtwAddEventName(EtwText *out, const EtwSchema *schema, const EtwEvent *event)

@@ -13,6 +13,9 @@
  * that describes itself is its name, that of a classic event its class. schema may be NULL.
  */
 const char *EtwEventLabel(const EtwSchema *schema, const EtwEvent *event, EtwNameKind kind);
+/* True if `test` returns true for the name of one of the event's keywords; the following ones are not tried. */
+bool EtwEventHasKeyword(
+        const EtwSchema *schema, const EtwEvent *event, EtwNameTest *test, void *ctx);
 /* Append the names of the event's keywords, as a list. */
 void EtwEventKeywords(EtwText *out, const EtwSchema *schema, const EtwEvent *event);
 /* Append the event's name, without a name "id 7", of a classic event "opcode 7". schema may be NULL. */

@@ -14,10 +14,11 @@
 /* Values of the common options; a command's record begins with it. Zeroed is the default. */
 typedef struct EtwQueryOptions {
     Tcl_Obj *where, *fields, *from, *to;
-    Tcl_Obj *provider, *event, *pid; /* lists: short forms of -where */
-    Tcl_Obj *last;                   /* a duration before the end of the trace */
-    Tcl_Obj *schema;                 /* a list of files and folders with descriptions of events */
-    Tcl_Obj *progress;               /* prefix of a callback */
+    Tcl_Obj *provider, *event, *keyword, *pid; /* lists: short forms of -where */
+    Tcl_Obj *level;                            /* a short form, too */
+    Tcl_Obj *last;                             /* a duration before the end of the trace */
+    Tcl_Obj *schema;   /* a list of files and folders with descriptions of events */
+    Tcl_Obj *progress; /* prefix of a callback */
     Tcl_Obj *records;  /* a list of them (tcl/value/record_value.h), as an additional source; or
                           NULL */
     Tcl_Obj *warnings; /* name of a variable */
@@ -41,7 +42,9 @@ extern const char *const etwAsNames[];
 #define ETW_OPTIONS_SELECT                                                                         \
     ETW_OPTION("-event", ETW_OPT_LIST, ETW_QUERY_AT(event), 0, 0, 0, NULL),                        \
             ETW_OPTION("-from", ETW_OPT_OBJ, ETW_QUERY_AT(from), 0, 0, 0, NULL),                   \
+            ETW_OPTION("-keyword", ETW_OPT_LIST, ETW_QUERY_AT(keyword), 0, 0, 0, NULL),            \
             ETW_OPTION("-last", ETW_OPT_OBJ, ETW_QUERY_AT(last), 0, 0, 0, NULL),                   \
+            ETW_OPTION("-level", ETW_OPT_OBJ, ETW_QUERY_AT(level), 0, 0, 0, NULL),                 \
             ETW_OPTION("-pid", ETW_OPT_LIST, ETW_QUERY_AT(pid), 0, 0, 0, NULL),                    \
             ETW_OPTION("-provider", ETW_OPT_LIST, ETW_QUERY_AT(provider), 0, 0, 0, NULL),          \
             ETW_OPTION_SCHEMA, ETW_OPTION("-to", ETW_OPT_OBJ, ETW_QUERY_AT(to), 0, 0, 0, NULL),    \
@@ -115,7 +118,7 @@ bool EtwIsChannelSource(const char *word);
 int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourcePtr);
 /*
  * The options in query_options.c: a moment of -from and -to (obj NULL: not given); -where with
- * -provider, -event and -pid; -schema; -last, for an open source.
+ * its short forms; -schema; -last, for an open source.
  */
 int EtwQueryMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMoment *moment);
 int EtwQueryParseWhere(Tcl_Interp *interp, const EtwQueryOptions *options, EtwWhere *where);
@@ -143,6 +146,8 @@ Tcl_Obj *EtwQueryMissing(const EtwQuery *query);
 int EtwQueryCheckColumns(const EtwQuery *query, const char *option, Tcl_Obj *names);
 /* True if one of the names (NULL: none) is a column of stacks, which -stacks joins with their events. */
 bool EtwQueryNamesStack(Tcl_Obj *names);
+/* Append the reason that no event passed the filter, if it is evident (query_hints.c). */
+void EtwQueryAddHints(const EtwQuery *query, Tcl_Obj *warnings);
 /* Warnings of the sources, followed by those. */
 Tcl_Obj *EtwQueryWarnings(const EtwQuery *query);
 /* Set the variable (NULL: none) to the warnings. */

@@ -2,7 +2,7 @@
  * tcl/consume/query_options.c --
  *
  *	The options of queries that have a notation of their own: moments (-from, -to, -last), short forms
- *	of -where (-provider, -event, -pid), and -schema.
+ *	of -where (-provider, -event, -keyword, -level, -pid), and -schema.
  */
 #include "tcl/consume/query.h"
 #include "tcl/value/definition_load.h"
@@ -53,8 +53,8 @@ int EtwQueryMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMome
     }
     return EtwTclFail(interp, ETW_E_ARG, "TIME", option,
             "expected a time for \"%s\" but got \"%.100s\": must be +SECONDS or a duration such as "
-            "20ms from the start of the trace, a date such as 2024-02-29T23:59:59.5Z, or "
-            "nanoseconds since 1970",
+            "20ms from the start of the trace, a date such as 2024-02-29T23:59:59.5Z or "
+            "2024-02-29T23:59:59+01:00, nanoseconds since 1970, or a FILETIME",
             option, text);
 }
 
@@ -159,6 +159,48 @@ static int badElement(Tcl_Interp *interp, Form form, const char *text)
             forms[form].option, text);
 }
 
+/* Add a condition for -level: events of this level and of more important ones. */
+static int addLevel(Tcl_Interp *interp, Tcl_Obj *level, Tcl_Obj *expr)
+{
+    uint8_t number;
+
+    if (level == NULL) {
+        return TCL_OK;
+    }
+    if (EtwGetLevel(interp, level, &number) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_AppendPrintfToObj(expr, "($level > 0 && $level <= %d) && ", number);
+    return TCL_OK;
+}
+
+/* Add a condition for -keyword: events that have one of these. */
+static int addKeywords(Tcl_Interp *interp, Tcl_Obj *list, Tcl_Obj *expr)
+{
+    Tcl_Obj **elements;
+    Tcl_Size count = 0;
+    uint64_t mask;
+
+    if (list != NULL && Tcl_ListObjGetElements(interp, list, &count, &elements) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_AppendToObj(expr, count > 0 ? "(" : "", -1);
+    for (Tcl_Size i = 0; i < count; i++) {
+        const char *text = Tcl_GetString(elements[i]);
+        if (EtwGetUint64(NULL, elements[i], &mask) == TCL_OK) {
+            Tcl_AppendPrintfToObj(expr, "($keyword & 0x%llx) || ", (unsigned long long)mask);
+        } else if (*text == '\0' || strpbrk(text, "\\\"[]{}$") != NULL) {
+            return EtwTclFail(interp, ETW_E_ARG, "KEYWORD", text,
+                    "expected names of keywords or numbers for \"-keyword\" but got \"%.100s\"",
+                    text);
+        } else {
+            Tcl_AppendPrintfToObj(expr, "\"%s\" in $keyword || ", text);
+        }
+    }
+    Tcl_AppendToObj(expr, count > 0 ? "0) && " : "", -1);
+    return TCL_OK;
+}
+
 /* Add "(A || B) && " for a list; nothing for NULL. */
 static int addForm(Tcl_Interp *interp, Form form, Tcl_Obj *list, Tcl_Obj *expr)
 {
@@ -193,7 +235,8 @@ static int addForm(Tcl_Interp *interp, Form form, Tcl_Obj *list, Tcl_Obj *expr)
 
 int EtwQueryParseWhere(Tcl_Interp *interp, const EtwQueryOptions *o, EtwWhere *where)
 {
-    if (o->provider == NULL && o->event == NULL && o->pid == NULL) {
+    if (o->provider == NULL && o->event == NULL && o->pid == NULL && o->level == NULL &&
+            o->keyword == NULL) {
         return o->where == NULL ? TCL_OK : EtwWhereParse(interp, o->where, false, where);
     }
     if (o->where != NULL) { /* for its own messages, without the text that is added */
@@ -207,6 +250,8 @@ int EtwQueryParseWhere(Tcl_Interp *interp, const EtwQueryOptions *o, EtwWhere *w
     Tcl_IncrRefCount(expr);
     int result = addForm(interp, FORM_PROVIDER, o->provider, expr);
     result = result == TCL_OK ? addForm(interp, FORM_PID, o->pid, expr) : result;
+    result = result == TCL_OK ? addLevel(interp, o->level, expr) : result;
+    result = result == TCL_OK ? addKeywords(interp, o->keyword, expr) : result;
     result = result == TCL_OK ? addForm(interp, FORM_EVENT, o->event, expr) : result;
     if (result == TCL_OK) {
         Tcl_AppendPrintfToObj(expr, "(%s\n)", o->where ? Tcl_GetString(o->where) : "1");

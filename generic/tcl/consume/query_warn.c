@@ -277,6 +277,7 @@ Tcl_Obj *EtwQueryWarnings(const EtwQuery *query)
     Tcl_Obj *missing = EtwQueryMissing(query);
     Tcl_ListObjAppendList(NULL, warnings, missing);
     Tcl_DecrRefCount(missing);
+    EtwQueryAddHints(query, warnings);
     addRefused(query, warnings);
     Tcl_Obj *errors = EtwOwnDefinitionErrors();
     Tcl_ListObjAppendList(NULL, warnings, errors);

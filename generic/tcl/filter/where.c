@@ -6,6 +6,7 @@
  *	residual filter (where_residual.c). Also `etw where`.
  */
 #include "tcl/filter/where_int.h"
+#include "predicate/predicate_value.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -376,6 +377,26 @@ static EtwNode *coerceOperand(EtwOp op, EtwNode *node)
     return better ? better : node;
 }
 
+/* "NAME" in $keyword: true if the event has a keyword of that name. NULL: not of this form. */
+static EtwNode *keywordNode(Parser *p, const Operator *operator, const Tcl_Token ** operands)
+{
+    const Tcl_Token *list = operands[1];
+
+    if ((operator->op != ETW_OP_IN && operator->op != ETW_OP_NI) || list->size != 8 ||
+            strncmp(list->start, "$keyword", 8) != 0) {
+        return NULL;
+    }
+    EtwNode *name = nodeOf(p, operands[0]);
+    if (name == NULL || name->op != ETW_OP_STRING) {
+        EtwNodeFree(name);
+        return NULL;
+    }
+    EtwNode *node = EtwNodeNew(operator->op == ETW_OP_IN ? ETW_OP_STREQ : ETW_OP_STRNE, 2);
+    node->children[0] = nodeOf(p, list);
+    node->children[1] = name;
+    return node;
+}
+
 static EtwNode *operatorNode(Parser *p, const Tcl_Token *token)
 {
     const Tcl_Token *operands[3];
@@ -389,7 +410,11 @@ static EtwNode *operatorNode(Parser *p, const Tcl_Token *token)
         return refuse(p, "\"%.*s\" is an operator or function that only Tcl has", token[1].start,
                 (int)token[1].size);
     }
-    EtwNode *node = EtwNodeNew(operator->op, count);
+    EtwNode *node = count == 2 ? keywordNode(p, operator, operands) : NULL;
+    if (node != NULL) {
+        return node;
+    }
+    node = EtwNodeNew(operator->op, count);
     for (int i = 0; i < count; i++) {
         EtwNode *child = nodeOf(p, operands[i]);
         bool isList = i == 1 && (operator->op == ETW_OP_IN || operator->op == ETW_OP_NI);
@@ -516,6 +541,35 @@ static int buildWhere(Tcl_Interp *interp, Split *split, bool cOnly, EtwWhere *wh
     return split->tclText ? EtwWhereMakeResidual(interp, split, where) : TCL_OK;
 }
 
+/*
+ * A syntax error: the parser's message, which is about Tcl's own expressions. For common mistakes, one that
+ * says how to write the filter.
+ */
+static int failSyntax(Tcl_Interp *interp, const char *expression)
+{
+    const char *message = Tcl_GetStringResult(interp), *word = strchr(message, '"');
+    char name[64] = "", hint[160] = "";
+
+    if (word != NULL) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 1, "\""), word + 1);
+    }
+    if (strncmp(message, "invalid bareword", 16) == 0) {
+        bool header = EtwIsHeaderName(name) && strcmp(name, "error") != 0;
+        snprintf(hint, sizeof hint,
+                header ? "write $%s" : "write $%s for a field, \"%s\" for a text", name, name);
+    } else if (strcmp(name, "=") == 0) {
+        snprintf(hint, sizeof hint, "use == to compare numbers, eq to compare texts");
+    }
+    Tcl_Obj *text = hint[0] != '\0'
+                            ? Tcl_ObjPrintf("bad filter expression \"%.200s\": %.*s: %s",
+                                      expression, (int)strcspn(message, "\n"), message, hint)
+                            : Tcl_NewStringObj(message, -1);
+    Tcl_IncrRefCount(text);
+    int result = EtwTclFail(interp, ETW_E_ARG, "EXPRESSION", expression, "%s", Tcl_GetString(text));
+    Tcl_DecrRefCount(text);
+    return result;
+}
+
 static int parseExpression(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where)
 {
     Parser parser = {.reason = ""};
@@ -525,7 +579,7 @@ static int parseExpression(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhe
 
     memset(where, 0, sizeof *where);
     if (Tcl_ParseExpr(interp, text, length, &parser.parse) != TCL_OK) {
-        return TCL_ERROR;
+        return failSyntax(interp, text);
     }
     if (parser.parse.numTokens > MAX_TOKENS) {
         Tcl_FreeParse(&parser.parse);

@@ -5,10 +5,44 @@
  */
 #include "tcl/value/definition_lookup.h"
 #include "schema/catalog/catalog.h"
+#include <strings.h>
+
+/* 0: the text ends with the word, in any case; 1: contains it; -1: does not. */
+static int contains(const char *text, const char *word)
+{
+    size_t size = strlen(word), length = strlen(text);
+
+    if (size < 3 || length < size) {
+        return -1;
+    }
+    if (strcasecmp(text + length - size, word) == 0) {
+        return 0;
+    }
+    while (*text != '\0' && strncasecmp(text, word, size) != 0) {
+        text++;
+    }
+    return *text != '\0' ? 1 : -1;
+}
+
+/* A name that contains the other is nearer than one that differs in characters. */
+static int distanceOf(const char *wrong, const char *name)
+{
+    const char *last = strrchr(name, '/');
+    int distance = EtwNameDistance(wrong, name);
+    int ofLast = last != NULL && strchr(wrong, '/') == NULL ? EtwNameDistance(wrong, last + 1)
+                                                            : distance;
+
+    int inside = contains(name, wrong);
+
+    if (inside >= 0) {
+        return inside;
+    }
+    return ofLast < distance ? ofLast : distance;
+}
 
 void EtwSuggestionsAdd(EtwSuggestions *near, const char *name)
 {
-    int distance = EtwNameDistance(near->wrong, name), at = near->count;
+    int distance = distanceOf(near->wrong, name), at = near->count;
 
     for (int i = 0; i < near->count; i++) {
         if (strcmp(near->names[i], name) == 0) {

@@ -33,7 +33,8 @@ proc ::etw::lib::FieldLines {fields indent} {
 }
 
 proc ::etw::lib::EventLines {event key} {
-    set words [list "[dict get $event $key] v[dict get $event version]" [dict get $event name] \
+    set number [expr {$key eq "opcode" ? "opcode " : ""}][dict get $event $key]
+    set words [list "$number v[dict get $event version]" [dict get $event name] \
         level=[dict get $event level] keyword=[format 0x%llx [dict get $event keyword]]]
     foreach key {symbol since} {
         if {[dict exists $event $key]} {
@@ -47,13 +48,38 @@ proc ::etw::lib::EventLines {event key} {
     return $lines
 }
 
-# The result of `etw schema describe` as text.
-proc ::etw::lib::SchemaText {description} {
+# The names of the maps that these fields have, as keys of a dict.
+proc ::etw::lib::MapsOf {fields} {
+    set used {}
+    foreach field $fields {
+        if {[dict exists $field map]} {
+            dict set used [dict get $field map] 1
+        }
+        if {[dict exists $field fields]} {
+            set used [dict merge $used [MapsOf [dict get $field fields]]]
+        }
+    }
+    return $used
+}
+
+# The result of `etw schema describe` as text. all 0: only the keywords and maps that its events use.
+proc ::etw::lib::SchemaText {description {all 1}} {
     set lines [list "[dict get $description name]  {[dict get $description guid]}  [dict get $description origin]"]
+    set mask 0
+    set maps {}
+    foreach event [dict get $description events] {
+        set mask [expr {$mask | [dict get $event keyword]}]
+        set maps [dict merge $maps [MapsOf [dict get $event fields]]]
+    }
     dict for {name value} [dict get $description keywords] {
-        lappend lines "keyword [format 0x%llx $value] $name"
+        if {$all || $value & $mask} {
+            lappend lines "keyword [format 0x%llx $value] $name"
+        }
     }
     dict for {name map} [dict get $description maps] {
+        if {!$all && ![dict exists $maps $name]} {
+            continue
+        }
         set values {}
         dict for {value label} [dict get $map values] {
             lappend values $value=$label
@@ -65,6 +91,11 @@ proc ::etw::lib::SchemaText {description} {
         lappend lines {*}[EventLines $event $key]
     }
     return [visible [join $lines \n] lines]
+}
+
+# One event, or those that match a pattern.
+proc ::etw::lib::SchemaEventText {description} {
+    return [SchemaText $description 0]
 }
 
 # The result of `etw schema find` as text: one line for each hit.

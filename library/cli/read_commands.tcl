@@ -167,6 +167,6 @@ proc ::etw::cli::Notes {result {command dump}} {
         puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible [ShellMessage $command $warning {}]]"
     }
     if {[dict exists $result cut] && [Columns stdout] == 0} { ;# a reader such as grep misses what was cut
-        puts stderr "[Paint stderr yellow {etw:}] [dict get $result cut] lines were cut; --width full writes whole lines"
+        puts stderr "[Paint stderr yellow {etw:}] [dict get $result cut] line[expr {[dict get $result cut] == 1 ? " was" : "s were"}] cut; --width full writes whole lines"
     }
 }

@@ -132,12 +132,16 @@ proc ::etw::cli::Describe {args} {
     if {[DescribeDeclared {*}[lrange [concat $args {{}}] 0 1]]} {
         return 0
     }
-    if {![catch {::etw schema describe {*}$args -format text} text]} {
+    if {![catch {::etw schema describe {*}$args -format text} text how]} {
         puts $text
         return 0
     }
+    # Not in a description: a provider that is registered, whose events are known to its program only.
+    if {[llength $args] != 1 || [catch {::etw provider describe [lindex $args 0]} known]} {
+        return -options $how $text
+    }
     set rows {}
-    dict for {key value} [::etw provider describe [lindex $args 0]] {
+    dict for {key value} $known {
         lappend rows [list $key $value]
     }
     puts [join [lrange [Table {{} {}} $rows] 1 end] \n]

@@ -43,7 +43,7 @@ namespace eval ::etw::lib {
 proc ::etw::lib::Export-sqlite {sources file options} {
     if {[catch {package require sqlite3} message]} {
         return -code error -errorcode {ETW UNSUPPORTED PACKAGE sqlite3} \
-            "the format sqlite needs the package sqlite3: $message"
+            "the format sqlite needs the package sqlite3 (Debian and Ubuntu: libsqlite3-tcl): $message"
     }
     ExportCheck $sources $file
     if {[lsearch -glob $sources session:*] >= 0} {

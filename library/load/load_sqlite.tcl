@@ -40,7 +40,7 @@ oo::class create ::etw::load::Sqlite {
     constructor {path} {
         if {[catch {package require sqlite3} message]} {
             return -code error -errorcode {ETW UNSUPPORTED PACKAGE sqlite3} \
-                "loading into a file needs the package sqlite3: $message"
+                "loading into a file needs the package sqlite3 (Debian and Ubuntu: libsqlite3-tcl): $message"
         }
         if {[catch {
             sqlite3 [namespace current]::db $path

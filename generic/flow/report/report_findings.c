@@ -210,7 +210,7 @@ static void findProcesses(Findings *f)
             continue;
         }
         EtwTextPrintf(&text,
-                "(pid %llu) has %.0f %% of the CPU time: ", (unsigned long long)cell[5].n,
+                "(pid %llu) has %.0f %% of the busy CPU time: ", (unsigned long long)cell[5].n,
                 cell[1].d);
         if (cell[0].n > 0) {
             addTime(&text, cell[0].n);

@@ -272,7 +272,9 @@ static int describeCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *
     int code = describeIn(interp, &scope, objv[2], wanted);
     closeScope(&scope);
     return code == TCL_OK && options.format == 1
-                   ? asText(interp, "::etw::lib::SchemaText", Tcl_GetObjResult(interp))
+                   ? asText(interp,
+                             wanted ? "::etw::lib::SchemaEventText" : "::etw::lib::SchemaText",
+                             Tcl_GetObjResult(interp))
                    : code;
 }
 

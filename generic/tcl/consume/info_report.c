@@ -215,12 +215,19 @@ static void headerLines(
     lossLines(out, info);
 }
 
+/* Not 100 unless all are decoded. */
+static double percentDecoded(uint64_t decoded, uint64_t events)
+{
+    double percent = events ? 100.0 * (double)decoded / (double)events : 100.0;
+    return decoded < events && percent > 99.9 ? 99.9 : percent;
+}
+
 static void providerLine(EtwText *out, const EtwInfoProvider *p)
 {
     char guid[ETW_GUID_TEXT];
     EtwGuidFormat(&p->guid, guid);
     EtwTextPrintf(out, "%10llu  %5.1f%%  %s  ", (unsigned long long)p->events,
-            100.0 * (double)p->decoded / (double)p->events, guid);
+            percentDecoded(p->decoded, p->events), guid);
     EtwAddSafeStr(out, strcmp(p->name, guid) != 0 ? p->name : "?");
     for (int i = 0; i < ETW_ORIGIN_COUNT; i++) {
         if (p->origins[i] != 0) {
@@ -254,9 +261,13 @@ void EtwInfoText(EtwText *out, const EtwSource *source, const EtwTraceStats *sta
     }
     EtwInfoProviders providers = EtwInfoProvidersOf(stats);
     label(out, "Events");
-    EtwTextPrintf(out, "%llu, %.1f%% decoded%s", (unsigned long long)stats->events,
-            stats->events ? 100.0 * (double)providers.decoded / (double)stats->events : 100.0,
-            providers.extra ? "" : " to the last byte\n");
+    EtwTextPrintf(out, "%llu, ", (unsigned long long)stats->events);
+    if (providers.decoded == stats->events && providers.extra == 0) {
+        EtwTextStr(out, "fully decoded\n");
+    } else {
+        EtwTextPrintf(out, "%.1f%% decoded%s", percentDecoded(providers.decoded, stats->events),
+                providers.extra ? "" : "\n");
+    }
     if (providers.extra != 0) {
         EtwTextPrintf(out, ", %llu of them with extra bytes at the end\n",
                 (unsigned long long)providers.extra);

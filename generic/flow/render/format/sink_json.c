@@ -48,9 +48,9 @@ static void addHexText(EtwText *out, uint64_t v)
 static void addInteger(JsonBuilder *b, const EtwField *field, const EtwValue *v)
 {
     bool hex = v->out == ETW_OUT_HEX || v->out == ETW_OUT_CODE_POINTER;
-    bool text = b->narrow ? v->kind == ETW_V_UINT && v->u > INT64_MAX
-                          : !isExact(v) || (hex && field->in == ETW_IN_POINTER);
-    if (text && hex && !b->narrow) {
+    bool pointer = hex && field->in == ETW_IN_POINTER;
+    bool text = pointer || (b->narrow ? v->kind == ETW_V_UINT && v->u > INT64_MAX : !isExact(v));
+    if (pointer || (text && hex && !b->narrow)) {
         addHexText(b->out, v->u);
         return;
     }

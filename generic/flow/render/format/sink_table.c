@@ -284,7 +284,8 @@ static void addField(EtwColumn *column, const Cell *c, EtwText *out)
         EtwWide ns;
         if (EtwValueTime(&value, &ns)) {
             EtwFormatWide(out, ns);
-        } else if (EtwValueIsText(field, &value)) {
+        } else if (EtwValueIsText(field, &value) ||
+                   (field->in == ETW_IN_POINTER && value.out == ETW_OUT_HEX)) {
             EtwFormatValue(out, field, &value);
         } else {
             EtwListValue(out, field, &value);

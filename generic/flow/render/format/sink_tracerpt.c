@@ -75,6 +75,12 @@ typedef struct Cells {
     EtwText *out, *scratch;
 } Cells;
 
+/* An address is hexadecimal, as in all other text. */
+static bool isPointer(const EtwField *field, const EtwValue *v)
+{
+    return field->in == ETW_IN_POINTER && (v->out == ETW_OUT_HEX || v->out == ETW_OUT_CODE_POINTER);
+}
+
 static bool isNumber(const EtwField *field, const EtwValue *v)
 {
     return !EtwValueIsText(field, v) &&
@@ -85,7 +91,7 @@ static void cellValue(void *ctx, const EtwField *field, const EtwValue *v)
 {
     Cells *cells = ctx;
     EtwTextChar(cells->out, ',');
-    if (v->kind == ETW_V_UINT && isNumber(field, v)) {
+    if (v->kind == ETW_V_UINT && isNumber(field, v) && !isPointer(field, v)) {
         EtwAddDecimal(cells->out, v->u);
     } else if (isNumber(field, v)) {
         EtwFormatValue(cells->out, field, v);

@@ -161,7 +161,10 @@ static void addSystem(EtwSink *sink, const EtwEvent *e, const char *provider, Et
     addNumber(out, "<Opcode>", e->desc.opcode, "</Opcode>\n<Keywords>0x");
     EtwTextHex(out, e->desc.keyword, 1);
     ETW_ADD(out, "</Keywords>\n<TimeCreated SystemTime=\"");
-    EtwSinkDataTime(sink, e->time, out);
+    /* SystemTime has 100 ns, also in the XML of Windows; other forms (-timeformat) are exact. */
+    int64_t rest = ((e->time % 100) + 100) % 100;
+    bool iso = sink->config.timeFormat == ETW_TIME_ISO;
+    EtwSinkDataTime(sink, e->time - (iso ? rest : 0), out);
     addGuid(out, "\"/>\n<Correlation ActivityID", e->activity.bytes);
     if (e->related != NULL) {
         addGuid(out, " RelatedActivityID", e->related);

@@ -130,7 +130,7 @@ static void searchFields(void *ctx, const EtwSchema *schema)
 {
     FieldSearch *search = ctx;
 
-    search->any = true;
+    search->any |= strcmp(schema->provider, "EventTrace") != 0; /* not the record of the header */
     for (int i = 0; i < schema->fieldCount && !search->found; i += schema->fields[i].span) {
         search->found = strcmp(schema->fields[i].name, search->name) == 0;
     }

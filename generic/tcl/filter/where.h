@@ -27,6 +27,12 @@ typedef struct EtwWhere {
 
 /* cOnly: a part that C cannot evaluate is an error, which names it. */
 int EtwWhereParse(Tcl_Interp *interp, Tcl_Obj *expr, bool cOnly, EtwWhere *where);
+/* An expression and its short forms; NULL: not given. All except where and level are lists. */
+typedef struct EtwWhereForms {
+    Tcl_Obj *where, *provider, *event, *keyword, *pid, *level;
+} EtwWhereForms;
+/* An event passes that passes each. */
+int EtwWhereParseForms(Tcl_Interp *interp, const EtwWhereForms *forms, EtwWhere *where);
 void EtwWhereFree(EtwWhere *where);
 /*
  * Evaluate the residual filter for an event that passes the predicate: *passPtr. `maker` has

@@ -334,8 +334,13 @@ static Tcl_Obj *resultOf(const Relogging *r)
 {
     const EtwRelog *relog = &r->relog;
     Tcl_Obj *dict = Tcl_NewDictObj(), *warnings = EtwQueryWarnings(&r->reading.query);
+    Tcl_Obj *hints = Tcl_NewListObj(0, NULL);
+    Tcl_Size hintCount;
 
-    if (r->filtered && r->selected == 0) {
+    EtwQueryAddHints(&r->reading.query, hints);
+    Tcl_ListObjLength(NULL, hints, &hintCount);
+    Tcl_DecrRefCount(hints);
+    if (r->filtered && r->selected == 0 && hintCount == 0) { /* the reason is not known */
         Tcl_ListObjAppendElement(
                 NULL, warnings, Tcl_NewStringObj("no event has passed the filters", -1));
     }

@@ -15,6 +15,7 @@ enum { US = 1000, TID = 4711 };
 static EtwTimeline *timeline;
 static EtwSchemaStore *store;
 static uint32_t threadId;
+static uint16_t cpuNumber;
 static uint8_t level;
 static char seen[4000];
 
@@ -23,6 +24,7 @@ static void begin(void)
     store = EtwSchemaStoreNew();
     timeline = EtwTimelineNew(store);
     threadId = TID;
+    cpuNumber = 0;
     level = 4;
 }
 
@@ -37,6 +39,7 @@ static void add(Sample *s, int64_t us)
     s->event.time = START + us * US;
     s->event.pid = TID;
     s->event.tid = threadId;
+    s->event.cpu = cpuNumber;
     s->event.desc.level = level;
     s->event.process = "tclsh";
     EtwTimelineAdd(timeline, SampleEvent(s));
@@ -290,6 +293,29 @@ static void timeline_3_3_no_run_without_evidence(void)
     finish();
 }
 
+/* A thread runs on one CPU. Where it appears on another one, it had left the first, although the switches are lost. */
+static void timeline_3_4_one_cpu_at_a_time(void)
+{
+    begin();
+    switchTo(10, 0, TID, 0);
+    other(20, "P", "E");
+    cpuNumber = 1;
+    switchTo(30, 0, 98, 0); /* this CPU has switches */
+    switchTo(35, 98, 0, 1);
+    other(100, "P", "E");
+    cpuNumber = 0;
+    switchTo(400, TID, 0, 1);
+    switchTo(500, 0, TID, 0);
+    cpuNumber = 1;
+    switchTo(600, TID, 0, 1);
+    cpuNumber = 0;
+    switchTo(900, TID, 0, 1);
+    EtwTimelineEnd(timeline);
+    boxes(laneOf(ETW_LANE_CPU, 0), 0, 1000, 1);
+    CHECK_MSG(strstr(seen, "10-20; ") != NULL && strstr(seen, "500-500") != NULL, "%s", seen);
+    finish();
+}
+
 static void timeline_3_2_marks_have_their_lane(void)
 {
     begin();
@@ -528,6 +554,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_3_1_gaps_and_runs);
     CHECK_RUN(timeline_3_2_marks_have_their_lane);
     CHECK_RUN(timeline_3_3_no_run_without_evidence);
+    CHECK_RUN(timeline_3_4_one_cpu_at_a_time);
     CHECK_RUN(timeline_4_1_at);
     CHECK_RUN(timeline_5_1_span);
     CHECK_RUN(timeline_5_2_recursion);

@@ -451,10 +451,25 @@ static void endRun(TimeLane *cpu, uint32_t oldTid, int64_t time)
     cpu->runTid = 0;
 }
 
+/*
+ * A thread is on this CPU: it has left another one on which it ran last, unseen, after its last event
+ * there.
+ */
+static void leaveOthers(EtwTimeline *t, const TimeLane *cpu, uint32_t tid)
+{
+    for (uint32_t i = 0; tid != 0 && i < t->cpuCapacity; i++) {
+        if (t->cpus[i] != NULL && t->cpus[i] != cpu && t->cpus[i]->runTid == tid) {
+            endRun(t->cpus[i], 0, t->cpus[i]->runSeen);
+        }
+    }
+}
+
 /* The CPU runs the new thread from now on; 0: none. */
 static void run(EtwTimeline *t, TimeLane *cpu, const EtwCallsSwitch *what, int64_t time)
 {
     endRun(cpu, what->oldTid, time);
+    leaveOthers(t, cpu, what->oldTid);
+    leaveOthers(t, cpu, what->newTid);
     cpu->runTid = what->newTid;
     cpu->runSeen = time;
     if (what->newTid != 0) {
@@ -582,6 +597,8 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
             inferRunning(t, cpu, lane, event->time);
         } else if (cpu->runTid == event->tid) {
             cpu->runSeen = laneTime(t, cpu, event->time);
+        } else {
+            leaveOthers(t, cpu, event->tid);
         }
     }
     if (!kind.own && event->time < t->begin) {

@@ -49,7 +49,7 @@ namespace eval ::etw::cli {
         }
         dump {
             -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
-            -fields {NAME,... {csv and list: write these columns. A name is a value of the header (time, provider, event, pid ...) or a field of the payload.}}
+            -fields {NAME,... {csv and list: write these columns. A name is a value of the header (time, provider, event, pid ...) or a field of the payload. time(elapsed) is the number of nanoseconds that a disk access, page fault, DPC, interrupt or registry access of Windows took.}}
             -headers {NAME,... {csv with --fields: write these names in the first row. An empty list writes no such row.}}
             -separator {CHAR {csv with --fields: separate columns by this character. Default: a comma.}}
             -output {FILE {Write to this file. Default: standard output.}}

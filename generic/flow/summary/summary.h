@@ -99,6 +99,7 @@ const char *EtwSummaryCell(
 typedef struct EtwFigure {
     char name[40];
     bool real; /* true: d, false: u */
+    bool none; /* of values, but the group has none */
     uint64_t u;
     double d;
 } EtwFigure;

@@ -73,7 +73,7 @@ const char *EtwSummaryCell(
 static void addWhole(EtwFigure **at, const char *name, uint64_t value)
 {
     snprintf((*at)->name, sizeof(*at)->name, "%s", name);
-    (*at)->real = false;
+    (*at)->real = (*at)->none = false;
     (*at)++->u = value;
 }
 
@@ -81,6 +81,7 @@ static void addReal(EtwFigure **at, const char *name, double value)
 {
     snprintf((*at)->name, sizeof(*at)->name, "%s", name);
     (*at)->real = true;
+    (*at)->none = false;
     (*at)++->d = value;
 }
 
@@ -123,6 +124,7 @@ int EtwSummaryFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwFigure f
     }
     if (EtwSummaryMeasures(s)) {
         uint64_t n = g->values.count;
+        EtwFigure *first = at;
         addReal(&at, "sum", g->sum);
         addWhole(&at, "min", n > 0 ? g->min : 0);
         addReal(&at, "mean", n > 0 ? g->sum / (double)n : 0);
@@ -130,6 +132,9 @@ int EtwSummaryFigures(const EtwSummary *s, const EtwSummaryGroup *g, EtwFigure f
         addWhole(&at, "p90", percentile(g, 0.9));
         addWhole(&at, "p99", percentile(g, 0.99));
         addWhole(&at, "max", g->max);
+        for (; first < at; first++) {
+            first->none = n == 0;
+        }
     }
     if (s->others != NULL) {
         addWeight(&at, s, "missed", g->missed);
@@ -165,7 +170,9 @@ static void addFigure(const EtwSummary *s, const EtwFigure *f, EtwText *out)
     for (size_t i = 0; s->config.enter != NULL && i < sizeof times / sizeof *times; i++) {
         time = time || strcmp(times[i], f->name) == 0;
     }
-    if (time) {
+    if (f->none) {
+        EtwTextChar(out, '-');
+    } else if (time) {
         EtwAddTime(out, v, 3, "us");
     } else if (strcmp(f->name, "percent") == 0) {
         EtwTextPrintf(out, "%.1f %%", v);

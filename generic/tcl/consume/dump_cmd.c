@@ -282,6 +282,7 @@ static int beginDump(void *record)
     }
     EtwSinkConfig config = sinkConfig(dump);
     dump->sink = EtwSinkNew(&config, query->filter.store);
+    query->messages = dump->messages != 0;
     query->onIdle = EtwOutputFlush;
     query->idleCtx = output;
     EtwSinkBegin(dump->sink, query->source, &output->text);

@@ -358,6 +358,7 @@ static const EtwOption infoOptions[] = {
         {"-format", ETW_OPT_ENUM, offsetof(InfoReading, format), 0, 0, 0, etwInfoFormatNames},
         ETW_OPTION_PROGRESS,
         {"-providers", ETW_OPT_BOOL, offsetof(InfoReading, providers), 0, 0, 0, NULL},
+        ETW_OPTION_SCHEMA,
         ETW_OPTION_END,
 };
 

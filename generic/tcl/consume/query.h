@@ -91,6 +91,7 @@ typedef struct EtwQuery {
     Tcl_WideInt limit, taken;
     bool keepSchemaEvents;     /* schema events pass in all cases and are not counted; otherwise
                                   they are filtered like others */
+    bool messages;             /* the messages of events were requested */
     bool ended;                /* the last -progress callback was made */
     int64_t timeoutNs;         /* -1: none */
     void (*onIdle)(void *ctx); /* a live source has no events now; may be NULL */

@@ -173,10 +173,31 @@ static void addTimes(Hints *hints)
     }
 }
 
+static void findMessage(void *ctx, const EtwSchema *schema)
+{
+    bool *found = ctx;
+    *found = *found || schema->message != NULL;
+}
+
+/* The texts of messages are often in resources of a program, and not in the trace. */
+static void addMessages(const EtwQuery *query, Tcl_Obj *warnings)
+{
+    bool found = !query->messages || query->taken == 0;
+
+    EtwSchemaVisit(query->filter.store, findMessage, &found);
+    if (!found) {
+        Tcl_ListObjAppendElement(NULL, warnings,
+                Tcl_NewStringObj("no description of these events has the text of a message: load "
+                                 "their manifest with \"-schema\"",
+                        -1));
+    }
+}
+
 void EtwQueryAddHints(const EtwQuery *query, Tcl_Obj *warnings)
 {
     Hints hints = {query, warnings, 0};
 
+    addMessages(query, warnings);
     if (!query->ended || query->taken > 0) {
         return;
     }

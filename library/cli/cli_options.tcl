@@ -30,7 +30,7 @@ namespace eval ::etw::cli {
             {maxsize m MB {Limit the size of the trace. The events that follow are lost, unless the mode is circular. Default: no limit.}}
             {circular C {} {Replace the oldest events when the trace has reached --maxsize.}}
             {buffersize b KB {Set the size of each buffer, 4 to 1024. Default: 256.}}
-            {buffers {} MIN,MAX {Set the number of buffers at the start, and the maximum number. Each CPU's ring buffer of the kernel has the size of MIN buffers, at least 4 MB. Default: 16,128.}}
+            {buffers {} MIN,MAX {Set the number of buffers at the start, and the maximum number. With more than the default, each CPU's ring buffer of the kernel has the size of MIN buffers instead of 4 MB. Default: 16,128.}}
             {compress {} auto|on|off {Compress the trace. Default: auto, which means yes except in circular mode.}}
             {lossless {} {} {Make traced programs wait for a free buffer instead of losing events. Kernel events are not covered.}}
             {trigger T {EXPR|error|slow=DURATION} {Keep the newest events in memory, and write them when an event matches: a failed call, a call that takes longer, or an expression.}}
@@ -52,7 +52,7 @@ namespace eval ::etw::cli {
             {duration t SECONDS {Hold the session for this time.}}
             {maxsize m MB {Limit the size of the trace. Default: no limit.}}
             {buffersize b KB {Set the size of each buffer, 4 to 1024. Default: 256.}}
-            {buffers {} MIN,MAX {Set the number of buffers at the start, and the maximum number. Each CPU's ring buffer of the kernel has the size of MIN buffers, at least 4 MB. Default: 16,128.}}
+            {buffers {} MIN,MAX {Set the number of buffers at the start, and the maximum number. With more than the default, each CPU's ring buffer of the kernel has the size of MIN buffers instead of 4 MB. Default: 16,128.}}
             {compress {} auto|on|off {Compress the trace. Default: auto, which means yes except in circular mode.}}
             {lossless {} {} {Make traced programs wait for a free buffer instead of losing events. Kernel events are not covered.}}
             {quiet q {} {Print no message about the session.}}

@@ -130,6 +130,12 @@ static void release(EtwSession *s)
     OsWakePost(idle);
 }
 
+/* The number of buffers that a session has at its start if none is given. */
+static uint32_t usualMinimum(uint32_t cpus)
+{
+    return cpus * 2 > DEFAULT_LEAST ? cpus * 2 : DEFAULT_LEAST;
+}
+
 /* ---- Starting -------------------------------------------------------------------------------- */
 
 static EtwStatus checkConfig(const EtwSessionConfig *c, EtwError *err)
@@ -233,9 +239,7 @@ static EtwStatus makeRing(
      */
     RegSessionPath(instance, path, sizeof path);
     config.buffers = c->maxBuffers ? c->maxBuffers : defaultBuffers(path, config.bufferSize);
-    config.minBuffers = c->minBuffers                     ? c->minBuffers
-                        : config.cpus * 2 > DEFAULT_LEAST ? config.cpus * 2
-                                                          : DEFAULT_LEAST;
+    config.minBuffers = c->minBuffers ? c->minBuffers : usualMinimum(config.cpus);
     config.minBuffers = config.minBuffers > config.buffers ? config.buffers : config.minBuffers;
     config.overwrite = c->mode == ETW_FILE_MEMORY;
     s->ring = EtwAlloc(sizeof *s->ring);
@@ -773,7 +777,9 @@ EtwStatus SessionKernelOn(EtwSession *s, const EtwKernelEnable *enable, EtwError
 {
     RingHeader *h = s->ring->header;
     EtwKernelEnable sized = *enable;
-    sized.ringKB = (size_t)h->minBuffers * (h->bufferSize / 1024);
+    if (h->minBuffers > usualMinimum((uint32_t)OsCpuCount())) {
+        sized.ringKB = (size_t)h->minBuffers * (h->bufferSize / 1024);
+    }
     EtwStatus status = EtwKernelOpen(&s->kernel, s->name, &sized, err);
     if (status == ETW_OK) {
         addGroupNames(h, enable);

@@ -283,12 +283,12 @@ proc ::etw::cli::ShimDirectory {library} {
 # Wait for the program's end. The recording may end earlier, by its duration or a second Ctrl-C.
 proc ::etw::cli::Attend {session seconds} {
     set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
-    set told 0
+    set reported 0
     while {[set how [::etw::lib::child wait 100]] eq ""} {
         update
         lassign [::etw::lib::child interrupts] all direct
-        if {$direct > $told} {
-            set told $direct
+        if {$direct > $reported} {
+            set reported $direct
             ::etw::lib::child interrupt
         }
         if {$session in [::etw sessions] && ($all > 1 || ($end > 0 && [clock milliseconds] >= $end))} {

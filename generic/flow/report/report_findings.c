@@ -101,9 +101,9 @@ static void findWaits(Findings *f)
  */
 static void findErrors(Findings *f)
 {
-    enum { FEW = 10, TOLD = 3 };
+    enum { FEW = 10, MOST = 3 };
     const ReportTable *table = &f->report->tables[TABLE_ERRORS];
-    for (size_t i = 0; i < table->rowCount && i < TOLD; i++) {
+    for (size_t i = 0; i < table->rowCount && i < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         double worth = cell[0].n >= 200 ? 20 : (double)cell[0].n / 10;
         EtwText text = {0};
@@ -121,10 +121,10 @@ static void findErrors(Findings *f)
 /* A file that a proc opens over and over again; what it costs is at least 10 %, because reading follows. */
 static void findFiles(Findings *f)
 {
-    enum { OFTEN = 20, TOLD = 3 };
+    enum { OFTEN = 20, MOST = 3 };
     const ReportTable *table = &f->report->tables[TABLE_FILES];
-    int told = 0;
-    for (size_t i = 0; i < table->rowCount && told < TOLD; i++) {
+    int shown = 0;
+    for (size_t i = 0; i < table->rowCount && shown < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         bool opens = strncmp(cell[4].text, "open ", 5) == 0 ||
                      strncmp(cell[4].text, "exec ", 5) == 0 ||
@@ -135,7 +135,7 @@ static void findFiles(Findings *f)
                     (unsigned long long)cell[0].n);
             add(f, "repeated", cell[3].text, cell[1].n,
                     (double)cell[1].n + WORTH_TELLING * f->share, &text);
-            told++;
+            shown++;
         }
     }
 }
@@ -161,10 +161,10 @@ static uint64_t totalOf(const EtwCalls *calls, const char *proc, uint64_t *calls
 
 static void findRepeated(Findings *f)
 {
-    enum { OFTEN = 100, TOLD = 2 };
+    enum { OFTEN = 100, MOST = 2 };
     const ReportTable *table = &f->report->tables[TABLE_REPEATED];
-    int told = 0;
-    for (size_t i = 0; i < table->rowCount && told < TOLD; i++) {
+    int shown = 0;
+    for (size_t i = 0; i < table->rowCount && shown < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         char *proc = firstWord(cell[1].text);
         uint64_t calls, total = totalOf(f->report->calls, proc, &calls);
@@ -174,7 +174,7 @@ static void findRepeated(Findings *f)
             EtwTextPrintf(&text, "is called %llu times with the same words: %s",
                     (unsigned long long)cell[0].n, cell[1].text);
             add(f, "repeated", proc, (uint64_t)ns, ns / 2, &text);
-            told++;
+            shown++;
         }
         EtwFree(proc);
     }
@@ -182,9 +182,9 @@ static void findRepeated(Findings *f)
 
 static void findGrowing(Findings *f)
 {
-    enum { TOLD = 2 };
+    enum { MOST = 2 };
     const ReportTable *table = &f->report->tables[TABLE_GROWING];
-    for (size_t i = 0; i < table->rowCount && i < TOLD; i++) {
+    for (size_t i = 0; i < table->rowCount && i < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
         EtwTextPrintf(&text,
@@ -201,9 +201,9 @@ static void findGrowing(Findings *f)
 
 static void findProcesses(Findings *f)
 {
-    enum { TOLD = 3 };
+    enum { MOST = 3 };
     const ReportTable *table = &f->report->tables[TABLE_PROCESSES];
-    for (size_t i = 0; i < table->rowCount && i < TOLD; i++) {
+    for (size_t i = 0; i < table->rowCount && i < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
         if (cell[1].d < WORTH_TELLING || f->work > 0) {
@@ -247,9 +247,9 @@ static void findEvents(Findings *f)
 
 static void findProblems(Findings *f)
 {
-    enum { TOLD = 2 };
+    enum { MOST = 2 };
     const ReportTable *table = &f->report->tables[TABLE_PROBLEMS];
-    for (size_t i = 0; i < table->rowCount && i < TOLD; i++) {
+    for (size_t i = 0; i < table->rowCount && i < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
         EtwTextPrintf(&text, "reports errors: event %s, %llu time%s", cell[2].text,

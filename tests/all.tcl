@@ -51,6 +51,38 @@ proc run::Start {command done} {
     set output($chan) {}
     set timer [after [expr {$option(-timeout) * 1000}] [list run::Expired $chan $done]]
     fileevent $chan readable [list run::Read $chan $timer $done]
+    after 2000 [list run::Watch $chan $timer $done 0]
+}
+
+# A program that has ended while another process still holds its output, as Wine's services do when they were started by the first
+# program, has ended: its output has no end of file. `ended`: it was so at the last look, too.
+proc run::Watch {chan timer done ended} {
+    variable output
+    if {![info exists output($chan)]} {
+        return
+    }
+    set all [Zombies [pid $chan]]
+    if {$all && $ended} {
+        append output($chan) [read $chan]
+        Finish $chan $timer $done
+        return
+    }
+    after 2000 [list run::Watch $chan $timer $done $all]
+}
+
+# Have all these processes ended?
+proc run::Zombies {pids} {
+    foreach pid $pids {
+        if {[catch {open /proc/$pid/stat} file]} {
+            return 0
+        }
+        set state [read $file]
+        close $file
+        if {![regexp {\) Z } $state]} {
+            return 0
+        }
+    }
+    return 1
 }
 
 proc run::Expired {chan done} {
@@ -64,9 +96,12 @@ proc run::Expired {chan done} {
 proc run::Read {chan timer done} {
     variable output
     append output($chan) [read $chan]
-    if {![eof $chan]} {
-        return
+    if {[eof $chan]} {
+        Finish $chan $timer $done
     }
+}
+
+proc run::Finish {chan timer done} {
     after cancel $timer
     fconfigure $chan -blocking 1
     set how 0

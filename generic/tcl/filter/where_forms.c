@@ -4,6 +4,7 @@
  *	Short forms of -where: -provider, -event, -keyword, -level, -pid.
  */
 #include "tcl/filter/where.h"
+#include <stdio.h>
 
 typedef enum Form { FORM_PROVIDER, FORM_EVENT, FORM_PID } Form;
 
@@ -68,7 +69,9 @@ static int addKeywords(Tcl_Interp *interp, Tcl_Obj *list, Tcl_Obj *expr)
     for (Tcl_Size i = 0; i < count; i++) {
         const char *text = Tcl_GetString(elements[i]);
         if (EtwGetUint64(NULL, elements[i], &mask) == TCL_OK) {
-            Tcl_AppendPrintfToObj(expr, "($keyword & 0x%llx) || ", (unsigned long long)mask);
+            char number[64]; /* Tcl_AppendPrintfToObj has 32 bits for %llx in Tcl 8.6 on Windows */
+            snprintf(number, sizeof number, "($keyword & 0x%llx) || ", (unsigned long long)mask);
+            Tcl_AppendToObj(expr, number, -1);
         } else if (*text == '\0' || strpbrk(text, "\\\"[]{}$") != NULL) {
             return EtwTclFail(interp, ETW_E_ARG, "KEYWORD", text,
                     "expected names of keywords or numbers for \"-keyword\" but got \"%.100s\"",

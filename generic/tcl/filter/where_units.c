@@ -78,7 +78,10 @@ Tcl_Obj *EtwWhereUnits(Tcl_Obj *expr)
             result = Tcl_NewObj();
         }
         Tcl_AppendToObj(result, copied, (Tcl_Size)(at - copied));
-        Tcl_AppendPrintfToObj(result, "%lld", (long long)value);
+        Tcl_Obj *number = Tcl_NewWideIntObj(value); /* %lld has 32 bits in Tcl 8.6 on Windows */
+        Tcl_IncrRefCount(number);
+        Tcl_AppendObjToObj(result, number);
+        Tcl_DecrRefCount(number);
         copied = at += size;
     }
     if (result == NULL) {

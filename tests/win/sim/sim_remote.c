@@ -50,7 +50,7 @@ static ULONG List(const Request *request, Reply *reply)
         all[i] = (EVENT_TRACE_PROPERTIES *)(void *)(capacity + (size_t)i * PROPERTIES);
         memcpy(all[i], request->properties, PROPERTIES);
     }
-    ULONG error = QueryAllTracesW(all, SIM_SESSIONS, &reply->count);
+    ULONG error = QueryAllTracesW(all, SimMaxSessions(), &reply->count);
     if (error == ERROR_SUCCESS && request->index < reply->count) {
         memcpy(reply->properties, all[request->index], PROPERTIES);
     }

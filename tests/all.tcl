@@ -15,7 +15,7 @@
 #	failed at first. Such a test is a defect: mend the test or what it tests.
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
-#	    ?-sanitize LIST? ?-room GLOB? ?-file GLOB? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
+#	    ?-sanitize LIST? ?-room GLOB? ?-file GLOBS? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
 #	    ?-verbose 1? ?-jobs N?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
@@ -379,7 +379,12 @@ proc run::Wanted {name} {
             return 0
         }
     }
-    return [string match $option(-file) $name]
+    foreach glob $option(-file) {
+        if {[string match $glob $name]} {
+            return 1
+        }
+    }
+    return 0
 }
 
 # The files that match in the rooms that were asked for and in their sub-rooms, as ROOM/NAME; win/ is for Windows alone.

@@ -14,11 +14,14 @@ int main(void)
     return 0;
 }
 #else
+#include "engine/engine_int.h"
 #include "engine/shared/registry.h"
 #include "etl/format.h"
 #include "tests/support/engine_support.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -61,6 +64,25 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
         done += (size_t)n;
     }
     return (ssize_t)done;
+}
+
+/* ---- open ------------------------------------------------------------------------------------ */
+
+enum { NEVER = 1000000 };
+static _Atomic long opensLeft =
+        NEVER; /* until one open fails, once, because there are too many descriptors */
+
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (opensLeft != NEVER && opensLeft-- == 0) {
+        errno = EMFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 /* ---- Processes that die ---------------------------------------------------------------------- */
@@ -363,6 +385,35 @@ static void recoverer_stopped(void)
     }
 }
 
+static void saysUnsaved(const char *call, EtwStatus status, const EtwError *err)
+{
+    CHECK_MSG(status == ETW_E_STATE && err->status == status && strcmp(err->detail, "UNSAVED") == 0,
+            "%s returns %s, the error is %s %s: %s", call, EtwStatusName(status),
+            EtwStatusName(err->status), err->detail, err->message);
+}
+
+/* The status of each call is that of its error. */
+static void everyCallSaysUnsaved(const char *name)
+{
+    EtwSessionInfo info;
+    EtwError err = {0};
+    EtwEnable enable = {.provider = guid};
+    EtwKernelEnable kernel = {.groups = (const char *[]){"process"}, .groupCount = 1};
+    EtwLive *live;
+    saysUnsaved("query", EtwSessionQuery(name, &info, &err), &err);
+    saysUnsaved("stop", EtwSessionStop(name, &info, &err), &err);
+    saysUnsaved("flush", EtwSessionFlush(name, &info, &err), &err);
+    saysUnsaved(
+            "update", EtwSessionUpdate(name, &(EtwSessionConfig){.flushMs = 5}, NULL, &err), &err);
+    saysUnsaved("snapshot", EtwSessionSnapshot(name, "x.etl", &info, &err), &err);
+    saysUnsaved("mark", EtwSessionMark(name, "text", &err), &err);
+    saysUnsaved("enable", EtwSessionEnable(name, &enable, &err), &err);
+    saysUnsaved("disable", EtwSessionDisable(name, &guid, &err), &err);
+    saysUnsaved("kernel", EtwSessionEnableKernel(name, &kernel, &err), &err);
+    saysUnsaved("live", EtwLiveOpen(name, &live, &err), &err);
+    CHECK_EQ(etwEmbeddedOps.has(name), ETW_E_STATE);
+}
+
 /* While a session's events cannot be written, its name may be used again, but not its file. The disk is still full. */
 static void nameIsFreeFileIsNot(const char *file, long pages)
 {
@@ -373,8 +424,8 @@ static void nameIsFreeFileIsNot(const char *file, long pages)
                                              : 0; /* few pages suffice for a compressed file */
     CHECK_EQ(EtwSessionStart(&same, &err), ETW_E_STATE);
     CHECK_STR(err.detail, "UNSAVED");
-    CHECK(EtwSessionQuery("crash", &(EtwSessionInfo){0}, &err) != ETW_OK);
-    CHECK_STR(err.detail, "UNSAVED");
+    everyCallSaysUnsaved("crash");
+    everyCallSaysUnsaved("CRASH"); /* names are the same in any case of letters */
     CHECK_EQ(EtwSessionStart(&other, &err), ETW_OK);
     CHECK_EQ(EtwSessionStop("crash", NULL, &err), ETW_OK);
     pagesLeft = -1;
@@ -407,6 +458,58 @@ static void disk_full_in_recovery(void)
     recover();
     CHECK_EQ(seenCount, 0);
 }
+
+/* At each opening of a file, the process has no descriptor left: the events stay in memory. */
+static void descriptors_run_out_in_recovery(void)
+{
+    const char *file = at("descriptors.etl");
+    EtwSessionConfig c = config(file, 60000);
+    bool good = true, failed = true;
+    for (long opens = 0; good && failed && opens < 30; opens++) {
+        ownerDies(&c, opens % 2 ? -1 : 12, true);
+        seenCount = 0;
+        opensLeft = opens;
+        EtwStatus status = EtwSessionRecover(see, NULL, NULL);
+        failed = opensLeft < 0;
+        opensLeft = NEVER;
+        if (status != ETW_OK || seenCount != 1 || seen.status != ETW_OK) {
+            recover();
+        }
+        good = complete(file, "descriptors", opens);
+    }
+    CHECK(!failed);
+}
+
+#ifdef ETW_TEST_POINTS
+/* The recovery that another one waits for is killed when that one has just seen it alive. */
+static void recoverer_killed_while_another_waits(void)
+{
+    const char *file = at("waits.etl");
+    EtwSessionConfig c = config(file, 60000);
+    for (long pages = 1; pages < 6; pages++) {
+        int status;
+        ownerDies(&c, -1, false);
+        onlyStops = true;
+        pid_t first = startRecovery(pages);
+        onlyStops = false;
+        if (!CHECK(waitpid(first, &status, WUNTRACED) == first && WIFSTOPPED(status))) {
+            break;
+        }
+        setenv("ETW_TEST_POINT", "recovery.before-count:stop", 1);
+        pid_t second = startRecovery(-1);
+        unsetenv("ETW_TEST_POINT");
+        CHECK(waitpid(second, &status, WUNTRACED) == second && WIFSTOPPED(status));
+        kill(first, SIGKILL);
+        waitpid(first, &status, 0);
+        waitForLocks();
+        kill(second, SIGCONT);
+        CHECK(waitpid(second, &status, 0) == second && WIFEXITED(status));
+        if (!complete(file, "another waits", pages)) {
+            break;
+        }
+    }
+}
+#endif
 
 /* Killed before it has written anything: its file is known all the same. */
 static void newfile_logger_killed_at_once(void)
@@ -492,6 +595,10 @@ int main(int argc, char **argv)
         CHECK_RUN(recoverers_killed_twice);
         CHECK_RUN(recoverer_stopped);
         CHECK_RUN(disk_full_in_recovery);
+        CHECK_RUN(descriptors_run_out_in_recovery);
+#ifdef ETW_TEST_POINTS
+        CHECK_RUN(recoverer_killed_while_another_waits);
+#endif
         CHECK_RUN(newfile_logger_killed_at_once);
         CHECK_RUN(disk_full_and_logger_killed);
         CHECK_RUN(stop_reports_what_is_lost);

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "engine/session/session.h"
+#include "engine/shared/testpoint.h"
 #include "etl/format.h"
 #include <stdio.h>
 
@@ -44,12 +45,13 @@ static bool isFlushed(const OsMap *file, const RingStream *user, uint32_t cpu)
            EtwLoad32(head + ETL_BUF_SAVED) >= atomic_load(&user->flushUsed);
 }
 
-/* Record the flushes that were completed but not recorded. */
-static void settleFlushes(Ring *ring, const char *path)
+/* Record the flushes that were completed but not recorded. Without this, their events would be written again. */
+static EtwStatus settleFlushes(Ring *ring, const char *path, EtwError *err)
 {
     OsMap file = {0};
-    if (OsMapFile(&file, path, NULL) != ETW_OK) {
-        return;
+    EtwStatus status = OsFileExists(path) ? OsMapFile(&file, path, err) : ETW_OK;
+    if (file.size == 0) {
+        return status;
     }
     for (uint32_t cpu = 0; cpu < ring->cpus; cpu++) {
         RingStream *user = &ring->streams[cpu], *kernel = &ring->streams[ring->cpus + cpu];
@@ -61,6 +63,7 @@ static void settleFlushes(Ring *ring, const char *path)
         }
     }
     OsUnmap(&file);
+    return ETW_OK;
 }
 
 /* ---- Reading unsaved records ----------------------------------------------------------------- */
@@ -281,9 +284,9 @@ static EtwStatus recoverFile(Ring *ring, int index, EtwRecovered *r)
     filePath(h, 0, r->file, sizeof r->file);
     removeEmptyNext(h);
     RingCloseAll(ring);
-    settleFlushes(ring, r->file);
+    status = settleFlushes(ring, r->file, &r->error);
     recovery.readers = EtwAlloc(2 * ring->cpus * sizeof *recovery.readers);
-    status = openFile(&recovery, index, r->file, &r->error);
+    status = status == ETW_OK ? openFile(&recovery, index, r->file, &r->error) : status;
     if (status == ETW_OK) {
         status = saveAll(&recovery, r);
         r->events = recovery.saved;
@@ -311,6 +314,13 @@ static void keepResult(const EtwRecovered *result)
     *r = *result;
 }
 
+/* What prevents the recovery may pass: a full disk, no descriptor left, no right to write. Others: the file was removed or replaced. */
+static bool mayPass(EtwStatus status)
+{
+    return status == ETW_E_IO || status == ETW_E_LIMIT || status == ETW_E_ACCESS ||
+           status == ETW_E_MEMORY;
+}
+
 /*
  * Without the registry's lock; this process has claimed the session. *shownPtr: there is a result to report. False:
  * writing failed, and the events are only in shared memory.
@@ -331,7 +341,7 @@ static bool recoverSession(int index, EtwRecovered *r, bool *shownPtr)
                 atomic_load(&ring.header->state) != RING_STOPPED;
     if (*shownPtr) {
         r->status = memory ? recoverRing(&ring, index, r) : recoverFile(&ring, index, r);
-        failed = r->status == ETW_E_IO;
+        failed = mayPass(r->status);
     }
     RingClose(&ring);
     return !failed;
@@ -417,7 +427,7 @@ bool SessionUnsaved(const char *name, const char *file, EtwError *err)
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         const RegSession *s = &RegGet()->sessions[i];
         uint64_t instance = atomic_load(&s->instance);
-        if (instance == 0 || !s->unsaved || (name != NULL && strcmp(s->name, name) != 0) ||
+        if (instance == 0 || !s->unsaved || (name != NULL && !RegIsNamed(s, name)) ||
                 (file != NULL && !writesTo(instance, file))) {
             continue;
         }
@@ -461,8 +471,11 @@ EtwStatus SessionsLockRecovered(const char *file, EtwError *err)
     int count, before = 0;
     OsInstant now, since = {0};
     EtwStatus status;
-    while ((status = SessionsLock(err)) == ETW_OK &&
-            (count = recoveringElsewhere(file, &one)) != 0) {
+    while ((status = SessionsLock(err)) == ETW_OK) {
+        ETW_TEST_POINT("recovery.before-count");
+        if ((count = recoveringElsewhere(file, &one)) == 0) {
+            break;
+        }
         OsNow(&now);
         if (count != before) {
             before = count;

@@ -51,12 +51,12 @@ static EtwStatus stopping(const char *name, EtwError *err)
 static EtwStatus enableLocked(
         const char *name, const EtwEnable *request, RegProvider **providerPtr, EtwError *err)
 {
-    int session = SessionFind(name, err);
     uint64_t instance;
     RegProvider *p;
-    int i;
-    if (session < 0) {
-        return ETW_E_LOOKUP;
+    int i, session;
+    EtwStatus status = SessionFind(name, &session, err);
+    if (status != ETW_OK) {
+        return status;
     }
     if (RegGet()->sessions[session].stopping) {
         return stopping(name, err);
@@ -128,10 +128,8 @@ EtwStatus EmbeddedDisable(const char *name, const EtwGuid *guid, EtwError *err)
     if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
-    session = SessionFind(name, err);
-    if (session < 0) {
-        status = ETW_E_LOOKUP;
-    } else {
+    status = SessionFind(name, &session, err);
+    if (status == ETW_OK) {
         p = RegFindProvider(guid, NULL, false);
         i = p ? entryFor(p, atomic_load(&RegGet()->sessions[session].instance)) : -1;
         if (i < 0 || !(atomic_load(&p->active) >> i & 1)) {
@@ -298,11 +296,11 @@ EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)
         return status;
     }
     EtwThreadEnter(thread);
-    index = SessionFind(name, err);
+    status = SessionFind(name, &index, err);
     ring = index < 0 ? NULL
                      : RegRing((uint32_t)index, atomic_load(&RegGet()->sessions[index].instance));
-    if (index < 0) {
-        status = ETW_E_LOOKUP;
+    if (status != ETW_OK) {
+        ;
     } else if (ring == NULL) {
         status = EtwFail(
                 err, ETW_E_STATE, "STOPPING", name, "session \"%s\" stopped during the call", name);

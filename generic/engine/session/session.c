@@ -45,12 +45,12 @@ static EtwStatus checkName(const char *name, EtwError *err)
     return ETW_OK;
 }
 
-static void noSession(const char *name, EtwError *err)
+static EtwStatus noSession(const char *name, EtwError *err)
 {
     EtwText list = {0};
     Registry *r = RegGet();
     if (r != NULL && SessionUnsaved(name, NULL, err)) {
-        return;
+        return ETW_E_STATE;
     }
     for (int i = 0; r != NULL && i < ETW_MAX_SESSIONS; i++) {
         if (atomic_load(&r->sessions[i].instance) != 0 && !r->sessions[i].unsaved) {
@@ -61,6 +61,7 @@ static void noSession(const char *name, EtwError *err)
     EtwFail(err, ETW_E_LOOKUP, "SESSION", name, "no session \"%s\": %s%.400s", name,
             list.size > 1 ? "there are " : "none is running", list.data);
     EtwTextFree(&list);
+    return ETW_E_LOOKUP;
 }
 
 static EtwStatus nameTaken(const RegSession *s, EtwError *err)
@@ -73,24 +74,22 @@ static EtwStatus nameTaken(const RegSession *s, EtwError *err)
             s->name, s->ownerPid, when, s->name);
 }
 
-int SessionFind(const char *name, EtwError *err)
+EtwStatus SessionFind(const char *name, int *indexPtr, EtwError *err)
 {
-    int index = RegFindSession(name);
-    if (index < 0) {
-        noSession(name, err);
-    }
-    return index;
+    *indexPtr = RegFindSession(name);
+    return *indexPtr < 0 ? noSession(name, err) : ETW_OK;
 }
 
 /* Call under SessionsLock. ETW_AGAIN: another process owns the session. */
 static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
     Registry *r = RegGet();
-    int index = SessionFind(name, err);
-    EtwSession *s = index < 0 ? NULL : owned[index];
-    if (index < 0) {
-        return ETW_E_LOOKUP;
+    int index;
+    EtwStatus status = SessionFind(name, &index, err);
+    if (status != ETW_OK) {
+        return status;
     }
+    EtwSession *s = owned[index];
     if (r->sessions[index].owner != RegSelfKey()) {
         return ETW_AGAIN;
     }
@@ -633,18 +632,19 @@ EtwStatus EtwSessionsReachable(EtwError *err)
 
 static EtwStatus embeddedHas(const char *name)
 {
-    bool there = false;
+    int index;
+    EtwStatus status = ETW_E_LOOKUP;
     EtwError err = {0};
     if (RegOpen(&err) != NULL && SessionsLock(&err) == ETW_OK) {
-        there = RegFindSession(name) >= 0;
+        status = SessionFind(name, &index, &err);
         RegUnlock();
     }
-    /* ETW_E_STATE: locked. Without a registry there are no sessions. */
-    return there ? ETW_OK : err.status == ETW_E_STATE ? ETW_E_STATE : ETW_E_LOOKUP;
+    /* ETW_E_STATE: locked, or not recovered yet. Without a registry there are no sessions. */
+    return status != ETW_OK && err.status == ETW_E_STATE ? ETW_E_STATE : status;
 }
 
 /* Query a session of any process, from shared memory. */
-static EtwStatus queryLocked(int index, EtwSessionInfo *info)
+static EtwStatus queryLocked(int index, EtwSessionInfo *info, EtwError *err)
 {
     Registry *r = RegGet();
     char path[1024];
@@ -655,8 +655,9 @@ static EtwStatus queryLocked(int index, EtwSessionInfo *info)
         return ETW_OK;
     }
     RegSessionPath(instance, path, sizeof path);
-    if (RingOpen(&ring, path, instance, NULL) != ETW_OK) {
-        return ETW_E_LOOKUP;
+    EtwStatus status = RingOpen(&ring, path, instance, err);
+    if (status != ETW_OK) {
+        return status;
     }
     SessionFillInfo(&ring, (uint32_t)index, info);
     RingClose(&ring);
@@ -673,8 +674,8 @@ EtwStatus EmbeddedQuery(const char *name, EtwSessionInfo *info, EtwError *err)
     if ((status = SessionsLock(err)) != ETW_OK) {
         return status;
     }
-    index = SessionFind(name, err);
-    status = index < 0 ? ETW_E_LOOKUP : queryLocked(index, info);
+    status = SessionFind(name, &index, err);
+    status = status == ETW_OK ? queryLocked(index, info, err) : status;
     RegUnlock();
     return status;
 }
@@ -696,7 +697,7 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
             return;
         }
         if (atomic_load(&r->sessions[i].instance) != 0 && !r->sessions[i].unsaved) {
-            there = queryLocked(i, &info) == ETW_OK;
+            there = queryLocked(i, &info, NULL) == ETW_OK;
         }
         RegUnlock();
         if (there && !visit(ctx, &info)) {

@@ -125,10 +125,10 @@ bool SessionUnsaved(const char *name, const char *file, EtwError *errPtr);
 /* ---- session.c ------------------------------------------------------------------------------- */
 
 /*
- * Registry index of a session of any process by its name, in any case of letters. -1: none; *errPtr
- * lists the existing ones. Under SessionsLock.
+ * Registry index of a session of any process by its name, in any case of letters. ETW_E_LOOKUP: there is none, and *errPtr
+ * lists the existing ones. ETW_E_STATE: it is not recovered yet (SessionUnsaved). Under SessionsLock.
  */
-int SessionFind(const char *name, EtwError *errPtr);
+EtwStatus SessionFind(const char *name, int *indexPtr, EtwError *errPtr);
 /* True: this process has stopped the session, but could not lock the registry to remove it. Under the registry's lock. */
 bool SessionIsLeft(int index);
 /* On the logger's thread. File paths are absolute or of this process's directory. */

@@ -31,10 +31,8 @@ static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
     if (status != ETW_OK) {
         return status;
     }
-    owner->index = SessionFind(name, err);
-    if (owner->index < 0) {
-        status = ETW_E_LOOKUP;
-    } else {
+    status = SessionFind(name, &owner->index, err);
+    if (status == ETW_OK) {
         session = &RegGet()->sessions[owner->index];
         owner->instance = atomic_load(&session->instance);
         owner->pid = session->ownerPid;

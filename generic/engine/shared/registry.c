@@ -415,8 +415,9 @@ Registry *RegGet(void)
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-static bool sameName(const char *a, const char *b)
+bool RegIsNamed(const RegSession *s, const char *name)
 {
+    const char *a = s->name, *b = name;
     for (; *a != '\0' || *b != '\0'; a++, b++) {
         char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 32) : *a;
         char y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
@@ -467,7 +468,7 @@ int RegFindSession(const char *name)
     Registry *r = RegGet();
     for (int i = 0; i < ETW_MAX_SESSIONS; i++) {
         RegSession *s = &r->sessions[i];
-        if (atomic_load(&s->instance) != 0 && !s->unsaved && sameName(s->name, name)) {
+        if (atomic_load(&s->instance) != 0 && !s->unsaved && RegIsNamed(s, name)) {
             return i;
         }
     }

@@ -51,7 +51,9 @@ void RegUnlock(void); /* either */
 
 /* ---- Under the lock -------------------------------------------------------------------------- */
 
-/* Index of a session by name (ASCII case folded), or -1. It may be one whose owner is dead:
+/* Names are the same in any case of ASCII letters. */
+bool RegIsNamed(const RegSession *session, const char *name);
+/* Index of a session by name, or -1. It may be one whose owner is dead:
  * SessionsLock (engine/session/session.h) removes those first. */
 int RegFindSession(const char *name);
 void RegDisableSession(int index); /* remove its enables */

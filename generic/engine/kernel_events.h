@@ -43,7 +43,7 @@ void EtwKernelClose(EtwKernel *kernel);
  * Where tracing is not possible: for the groups only, with what is missing. */
 void EtwKernelGroups(
         void (*visit)(void *ctx, const char *group, const char *description), void *ctx);
-/* Remove tracing instances left behind by dead processes. Returns how many. */
+/* Remove tracing instances and uprobes left behind by dead processes. Returns the number of instances. */
 int EtwKernelSweep(void);
 
 #endif

@@ -795,6 +795,9 @@ int EtwKernelSweep(void)
     OsInit();
     pthread_mutex_lock(&lock);
     count = TraceSweep();
+    if (TraceUsable()) {
+        KernelUprobesSweep();
+    }
     pthread_mutex_unlock(&lock);
     return count;
 }

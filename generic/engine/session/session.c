@@ -684,6 +684,7 @@ static void embeddedList(bool (*visit)(void *ctx, const EtwSessionInfo *info), v
 {
     Registry *r = RegOpen(NULL);
     EtwSessionInfo info;
+    EtwKernelSweep();
     if (r == NULL || SessionsLock(NULL) != ETW_OK) {
         return;
     }

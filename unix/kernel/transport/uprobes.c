@@ -125,7 +125,7 @@ static EtwStatus make(const KernelUprobe *probe, EtwError *err)
 }
 
 /* The kernel refuses to remove uprobes that are used. */
-static void sweep(void)
+void KernelUprobesSweep(void)
 {
     struct tracefs_dynevent **all =
             tracefs_dynevent_get_all(TRACEFS_DYNEVENT_UPROBE | TRACEFS_DYNEVENT_URETPROBE, NULL);
@@ -143,7 +143,7 @@ static void sweep(void)
 EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err)
 {
     EtwStatus result = ETW_OK;
-    sweep();
+    KernelUprobesSweep();
     for (int i = 0; i < count; i++) {
         EtwStatus status = make(&probes[i], result == ETW_OK ? err : NULL);
         result = result == ETW_OK ? status : result;

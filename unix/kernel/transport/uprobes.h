@@ -43,6 +43,8 @@ const char *KernelUprobesSystem(const char *system);
 bool KernelUprobesPossible(void); /* by kernel and processor */
 /* Create those that do not exist, and remove those of processes that have ended. They fire in every process that uses the libc of this process. */
 EtwStatus KernelUprobesMake(const KernelUprobe *probes, int count, EtwError *err);
+/* Remove those of processes that have ended. Their trace instances must have been removed before (TraceSweep). */
+void KernelUprobesSweep(void);
 /* Those that a session of this process still uses stay. */
 void KernelUprobesRemove(const KernelUprobe *probes, int count);
 

@@ -70,7 +70,7 @@ static const EtwDeclaredField variable[] = {
 static const EtwDeclaredField command[] = {
     {"Operation", TEXT, R(OPERATION), "rename or delete"},
     {"Name", TEXT, NO_ROLE, "name of the command"},
-    {"NewName", TEXT, NO_ROLE, "its new name"}};
+    {"NewName", TEXT, R(NEW_NAME), "its new name"}};
 static const EtwDeclaredField callbackEnter[] = {CALL_ID, DEPTH,
     {"Command", TEXT, R(COMMAND), "the script"},
     CONTEXT, KIND,
@@ -217,26 +217,26 @@ static const EtwDeclaredEvent udpEvents[] = {
 /* ---- Files, disks, memory -------------------------------------------------------------------- */
 
 #define FILE_NAME {"FileName", TEXT, R(NAME), "path of the file"}
-#define NAMED FILE_NAME, {"NameSource", U8, NO_ROLE, "where FileName comes from: 1 as the program gave it to the call, 2 the descriptor's link in /proc, read when the recording began or after the event, so that it can name a file that was opened earlier or later; 0 not known"}
+#define NAMED FILE_NAME, {"NameSource", U8, R(NAME_SOURCE), "where FileName comes from: 1 as the program gave it to the call, 2 the descriptor's link in /proc, read when the recording began or after the event, so that it can name a file that was opened earlier or later; 0 not known"}
 #define DESCRIPTOR {"Descriptor", I32, NO_ROLE, "file descriptor"}
-#define RESULT {"Result", I64, NO_ROLE, "result of the call, or a negative errno"}
+#define RESULT {"Result", I64_OF(Errno), R(OUTCOME), "result of the call, or a negative errno"}
 static const EtwDeclaredField create[] = {
     {"Flags", HEX32, NO_ROLE, "flags of open"}, RESULT, NAMED};
 static const EtwDeclaredField onFile[] = {DESCRIPTOR, RESULT, NAMED};
 static const EtwDeclaredField transfer[] = {DESCRIPTOR,
-    {"Size", U64, NO_ROLE, "bytes requested"},
-    {"Offset", I64, NO_ROLE, "position in the file; -1 for the file's own"}, RESULT, NAMED};
+    {"Size", U64, R(SIZE), "bytes requested"},
+    {"Offset", I64, R(OFFSET), "position in the file; -1 for the file's own"}, RESULT, NAMED};
 static const EtwDeclaredField deleted[] = {RESULT, FILE_NAME};
-static const EtwDeclaredField renamed[] = {RESULT, FILE_NAME, {"NewName", TEXT, NO_ROLE, "new path of the file"}};
+static const EtwDeclaredField renamed[] = {RESULT, FILE_NAME, {"NewName", TEXT, R(NEW_NAME), "new path of the file"}};
 
 static const EtwDeclaredEvent fileEvents[] = {
-    {"Create", INFO, 0, 0, 0, NULL, COUNT(create), "A file was opened or created."},
-    {"Close", INFO, 0, 0, 0, NULL, COUNT(onFile), "A file was closed."},
-    {"Read", INFO, 0, 0, 0, NULL, COUNT(transfer), "Bytes were read."},
-    {"Write", INFO, 0, 0, 0, NULL, COUNT(transfer), "Bytes were written."},
-    {"Flush", INFO, 0, 0, 0, NULL, COUNT(onFile), "A file was flushed."},
-    {"Delete", INFO, 0, 0, 0, NULL, COUNT(deleted), "A file was deleted."},
-    {"Rename", INFO, 0, 0, 0, NULL, COUNT(renamed), "A file was renamed."},
+    {"Create", INFO, 0, M(FILE_OPEN), 0, NULL, COUNT(create), "A file was opened or created."},
+    {"Close", INFO, 0, M(FILE), 0, NULL, COUNT(onFile), "A file was closed."},
+    {"Read", INFO, 0, M(FILE), 0, NULL, COUNT(transfer), "Bytes were read."},
+    {"Write", INFO, 0, M(FILE), 0, NULL, COUNT(transfer), "Bytes were written."},
+    {"Flush", INFO, 0, M(FILE), 0, NULL, COUNT(onFile), "A file was flushed."},
+    {"Delete", INFO, 0, M(FILE), 0, NULL, COUNT(deleted), "A file was deleted."},
+    {"Rename", INFO, 0, M(FILE), 0, NULL, COUNT(renamed), "A file was renamed."},
 };
 
 #define DEVICE {"Major", U32, NO_ROLE, "major number of the device"}, {"Minor", U32, NO_ROLE, "minor number of the device"}
@@ -245,7 +245,7 @@ static const EtwDeclaredEvent fileEvents[] = {
 static const EtwDeclaredField diskInit[] = {DISK};
 static const EtwDeclaredField diskDone[] = {DISK,
     {"IssuingThreadId", TID, R(TID), "thread that issued the request"},
-    {"Error", I32, NO_ROLE, "0, or a negative errno"}};
+    {"Error", I32_OF(Errno), NO_ROLE, "0, or a negative errno"}};
 static const EtwDeclaredEvent diskEvents[] = {
     {"Init", INFO, 0, 0, 0, NULL, COUNT(diskInit), "A request is issued to a disk."},
     {"Read", INFO, 0, 0, 0, NULL, COUNT(diskDone), "A read is done."},

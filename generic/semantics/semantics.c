@@ -156,6 +156,9 @@ static uint64_t neededRoles(EtwMeaning meaning, bool windows)
     case ETW_MEANS_SOCKET_RECEIVE:
     case ETW_MEANS_ALLOC:
         return ETW_ROLE_BIT(ETW_ROLE_SIZE);
+    case ETW_MEANS_FILE_OPEN:
+    case ETW_MEANS_FILE:
+        return ETW_ROLE_BIT(ETW_ROLE_NAME) | ETW_ROLE_BIT(ETW_ROLE_OUTCOME);
     default:
         return 0;
     }

@@ -37,6 +37,8 @@ typedef enum EtwMeaning {
     ETW_MEANS_SOCKET_SEND,
     ETW_MEANS_SOCKET_RECEIVE,
     ETW_MEANS_ALLOC, /* memory from a heap */
+    ETW_MEANS_FILE_OPEN,
+    ETW_MEANS_FILE, /* another operation on a file */
     ETW_MEANS_THREAD_END,
     ETW_MEANS_PROCESS_END,
     ETW_MEANS_HOST,    /* the first event of one of our own sessions: machine and program */
@@ -74,6 +76,7 @@ typedef enum EtwRole {
     ETW_ROLE_STACK,
     ETW_ROLE_COUNTERS,
     ETW_ROLE_NEW_COMMAND,
+    ETW_ROLE_NEW_NAME, /* of a file */
     /* numbers: Tcl scripts */
     ETW_ROLE_CALL_ID,
     ETW_ROLE_DEPTH,
@@ -92,6 +95,9 @@ typedef enum EtwRole {
     ETW_ROLE_LOCAL_PORT,
     ETW_ROLE_REMOTE_PORT,
     ETW_ROLE_CONTEXT_PID,
+    ETW_ROLE_OUTCOME,     /* result of a system call, or a negative errno */
+    ETW_ROLE_OFFSET,      /* in a file; -1: its own position */
+    ETW_ROLE_NAME_SOURCE, /* of a file */
     /* addresses and other parts of a socket */
     ETW_ROLE_LOCAL_ADDR,
     ETW_ROLE_REMOTE_ADDR,

@@ -279,7 +279,7 @@ proc ::etw::tkcon::lines::Fields {props} {
     set result {}
     set rest {}
     dict for {name value} $props {
-        if {$value eq "" || $name in $minor} {
+        if {$value eq "" || $name in $minor || ($name eq "Offset" && $value == -1)} { ;# -1: the file's own position
             continue
         }
         if {$name in $subjects} {

@@ -902,6 +902,97 @@ static void columns_1_5_unknown_name(void)
     SampleFree(samples[1]);
 }
 
+typedef struct FileCase {
+    const char *event;
+    int64_t descriptor, size, offset, result; /* NONE: the event has no such field */
+    const char *file, *to;                    /* to: NULL: none */
+    int source;                               /* -1: none */
+    const char *line;
+} FileCase;
+
+enum { NONE = INT32_MIN };
+
+static Sample *fileSample(const FileCase *c)
+{
+    Etw_Field fields[7];
+    int count = 0;
+    bool opens = strcmp(c->event, "Create") == 0;
+    if (opens) {
+        fields[count++] = (Etw_Field){"Flags", ETW_IN_HEX32, 0, 0, 0};
+    }
+    if (c->descriptor != NONE) {
+        fields[count++] = (Etw_Field){"Descriptor", ETW_IN_INT32, 0, 0, 0};
+    }
+    if (c->size != NONE) {
+        fields[count++] = (Etw_Field){"Size", ETW_IN_UINT64, 0, 0, 0};
+        fields[count++] = (Etw_Field){"Offset", ETW_IN_INT64, 0, 0, 0};
+    }
+    fields[count++] = (Etw_Field){"Result", ETW_IN_INT64, 0, 0, 0};
+    fields[count++] = (Etw_Field){"FileName", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0};
+    if (c->to != NULL) {
+        fields[count++] = (Etw_Field){"NewName", ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0};
+    }
+    if (c->source >= 0) {
+        fields[count++] = (Etw_Field){"NameSource", ETW_IN_UINT8, 0, 0, 0};
+    }
+    Sample *s = SampleNew("Linux-fileio", c->event, fields, count);
+    if (opens) {
+        SampleInt(s, 0x80000, 4);
+    }
+    if (c->descriptor != NONE) {
+        SampleInt(s, (uint64_t)c->descriptor, 4);
+    }
+    if (c->size != NONE) {
+        SampleInt(s, (uint64_t)c->size, 8);
+        SampleInt(s, (uint64_t)c->offset, 8);
+    }
+    SampleInt(s, (uint64_t)c->result, 8);
+    SampleText(s, c->file);
+    if (c->to != NULL) {
+        SampleText(s, c->to);
+    }
+    if (c->source >= 0) {
+        SampleInt(s, (uint64_t)c->source, 1);
+    }
+    return s;
+}
+
+/* Operations on files: the path first, the name of an error beside its number, no -1 for "the file's own position". */
+static void columns_1_6_files(void)
+{
+    static const FileCase cases[] = {{"Create", NONE, NONE, NONE, 4, "/etc/passwd", NULL, 1,
+                                             "Create /etc/passwd as descriptor 4 Flags=0x80000\n"},
+            {"Create", NONE, NONE, NONE, 0, "zero", NULL, 1, "Create zero as descriptor 0 "},
+            {"Create", NONE, NONE, NONE, -2, "/etc/a b", NULL, 1,
+                    "Create \"/etc/a b\" failed: ENOENT (-2) Flags=0x80000\n"},
+            {"Create", NONE, NONE, NONE, -4095, "", NULL, 0,
+                    "Create - failed: -4095 Flags=0x80000\n"},
+            {"Read", 4, 4096, -1, 1221, "/etc/passwd", NULL, 1,
+                    "Read /etc/passwd 1221 of 4096 bytes Descriptor=4\n"},
+            {"Read", 4, 784, 64, 784, "/etc/passwd", NULL, 2,
+                    "Read /etc/passwd (name from /proc) 784 of 784 bytes at 64 Descriptor=4\n"},
+            {"Read", 4, 784, 0, 0, "/etc/passwd", NULL, 1,
+                    "Read /etc/passwd 0 of 784 bytes at 0 Descriptor=4\n"},
+            {"Write", 1, 10, -1, -11, "", NULL, 0,
+                    "Write - 10 bytes failed: EAGAIN (-11) Descriptor=1\n"},
+            {"Close", 4, NONE, NONE, 0, "/etc/passwd", NULL, 1, "Close /etc/passwd Descriptor=4\n"},
+            {"Flush", 4, NONE, NONE, -5, "/etc/passwd", NULL, 1,
+                    "Flush /etc/passwd failed: EIO (-5) Descriptor=4\n"},
+            {"Delete", NONE, NONE, NONE, 0, "/tmp/x", NULL, -1, "Delete /tmp/x\n"},
+            {"Rename", NONE, NONE, NONE, -18, "/a", "/b c", -1,
+                    "Rename /a -> \"/b c\" failed: EXDEV (-18)\n"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        Play *p = playNew(false);
+        Sample *s = fileSample(&cases[i]);
+        p->events[p->count++] = SampleEvent(s);
+        p->info.startTime = begun;
+        EtwText out = dump(&(EtwSinkConfig){.format = ETW_FORMAT_TEXT}, &p->base);
+        CHECK_MSG(strstr(out.data, cases[i].line) != NULL, "%s: %s", cases[i].line, out.data);
+        EtwTextFree(&out);
+        SampleFree(s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     OsInit();
@@ -915,6 +1006,7 @@ int main(int argc, char **argv)
     CHECK_RUN(sink_1_6_list);
     CHECK_RUN(columns_1_1_all);
     CHECK_RUN(columns_1_5_unknown_name);
+    CHECK_RUN(columns_1_6_files);
     CHECK_RUN(columns_1_2_raw);
     CHECK_RUN(columns_1_3_cut);
     CHECK_RUN(columns_1_4_names);

@@ -186,7 +186,8 @@ static const struct {
         {ETW_MEANS_SWITCH, NEED(TID) | NEED(OLD_TID) | NEED(OLD_STATE)},
         {ETW_MEANS_SYSCALL_ENTER, NEED(SYSCALL)}, {ETW_MEANS_SYSCALL_EXIT, NEED(SYSCALL)},
         {ETW_MEANS_SOCKET_SEND, NEED(SIZE)}, {ETW_MEANS_SOCKET_RECEIVE, NEED(SIZE)},
-        {ETW_MEANS_ALLOC, NEED(SIZE)}};
+        {ETW_MEANS_ALLOC, NEED(SIZE)}, {ETW_MEANS_FILE_OPEN, NEED(NAME) | NEED(OUTCOME)},
+        {ETW_MEANS_FILE, NEED(NAME) | NEED(OUTCOME)}};
 
 /* Each field in turn has another name: the meaning is lost when it is needed, and stays when it is not. */
 static void foreign_2_3_needed_fields(void)

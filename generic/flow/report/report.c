@@ -156,7 +156,7 @@ void EtwReportAdd(EtwReport *r, const EtwEvent *event)
         takeFailure(r, schema, event);
     } else if (meaning == ETW_MEANS_SYSCALL_ENTER || meaning == ETW_MEANS_SYSCALL_EXIT) {
         EtwSummaryAdd(r->syscalls, event);
-    } else if (strcmp(schema->provider, "Linux-fileio") == 0) {
+    } else if (meaning == ETW_MEANS_FILE_OPEN || meaning == ETW_MEANS_FILE) {
         EtwSummaryAdd(r->files, event);
     } else if (event->object != NULL) {
         EtwSummaryAdd(r->objects, event);

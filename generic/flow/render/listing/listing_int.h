@@ -105,6 +105,7 @@ typedef enum ListingLayoutKind {
     LAYOUT_ENTER,
     LAYOUT_LEAVE,
     LAYOUT_SOCKET,
+    LAYOUT_FILE,
     LAYOUT_CHANNEL,
     LAYOUT_LINE,
     LAYOUT_HIDDEN

@@ -128,6 +128,9 @@ static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *s
     case ETW_MEANS_CHANNEL:
     case ETW_MEANS_WAIT:
         return LAYOUT_CHANNEL;
+    case ETW_MEANS_FILE_OPEN:
+    case ETW_MEANS_FILE:
+        return LAYOUT_FILE;
     case ETW_MEANS_TRACE:
         return event->classic ? LAYOUT_HIDDEN : LAYOUT_FIELDS;
     default:
@@ -135,28 +138,42 @@ static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *s
     }
 }
 
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 /* Fields that a socket layout shows in its own way or not at all. */
 static const EtwRole socketRoles[] = {ETW_ROLE_LOCAL_ADDR, ETW_ROLE_LOCAL_PORT,
         ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, ETW_ROLE_SIZE, ETW_ROLE_OLD_STATE,
         ETW_ROLE_NEW_STATE, ETW_ROLE_CONTEXT_PID, ETW_ROLE_SOCKET, ETW_ROLE_FAMILY};
 enum { SOCKET_ENDS = 4 }; /* the first roles, which the layout requires */
 
+/* A bit for each field that has one of the roles and is among the first 64. */
+static uint64_t fieldsOf(const EtwSemantics *semantics, const EtwRole *roles, size_t count)
+{
+    uint64_t fields = 0;
+    for (size_t i = 0; i < count; i++) {
+        int field = semantics->field[roles[i]];
+        fields |= field >= 0 && field < ETW_ROLE_FIELDS ? 1ull << field : 0;
+    }
+    return fields;
+}
+
 static void layoutSocket(ListingLayout *layout, const EtwSemantics *semantics)
 {
     EtwMeaning meaning = semantics->meaning;
-    uint64_t shown = 0;
-    for (size_t i = 0; i < sizeof socketRoles / sizeof *socketRoles; i++) {
-        int field = semantics->field[socketRoles[i]];
-        if (field < 0 && i < SOCKET_ENDS) {
+    for (size_t i = 0; i < SOCKET_ENDS; i++) {
+        if (semantics->field[socketRoles[i]] < 0) {
             return;
         }
-        shown |= field >= 0 ? 1ull << field : 0;
     }
     bool inward = meaning == ETW_MEANS_SOCKET_RECEIVE || meaning == ETW_MEANS_SOCKET_ACCEPT;
     layout->kind = LAYOUT_SOCKET;
     layout->arrow = inward ? " <- " : " -> ";
-    layout->shown = shown;
+    layout->shown = fieldsOf(semantics, socketRoles, COUNT(socketRoles));
 }
+
+/* The same of an operation on a file. */
+static const EtwRole fileRoles[] = {ETW_ROLE_NAME, ETW_ROLE_NEW_NAME, ETW_ROLE_NAME_SOURCE,
+        ETW_ROLE_OUTCOME, ETW_ROLE_SIZE, ETW_ROLE_OFFSET};
 
 static void makePrefixes(ListingLayout *layout, const EtwSchema *schema)
 {
@@ -182,6 +199,9 @@ static ListingLayout *newLayout(const EtwEvent *event, const EtwSchema *schema)
     makePrefixes(layout, schema);
     const EtwSemantics *semantics = EtwSemanticsOf(schema);
     layout->kind = layoutKind(event, semantics);
+    if (layout->kind == LAYOUT_FILE) {
+        layout->shown = fieldsOf(semantics, fileRoles, COUNT(fileRoles));
+    }
     layout->step = semantics->meaning == ETW_MEANS_STEP_ENTER ||
                    semantics->meaning == ETW_MEANS_STEP_LEAVE;
     if (semantics->meaning >= ETW_MEANS_SOCKET_CONNECT &&

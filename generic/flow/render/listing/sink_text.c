@@ -6,6 +6,7 @@
  *	other events have different layouts (listing_layout.c).
  */
 #include "flow/render/listing/listing_int.h"
+#include "schema/model/linux_names.h"
 #include "schema/store/event_message.h"
 
 enum { STACK_INDENT = 16, RAW_INDENT = 4 };
@@ -278,6 +279,25 @@ static void addChannel(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
     }
 }
 
+/* ---- Failed system calls --------------------------------------------------------------------- */
+
+/* The negative errno of a field: " failed: EAGAIN (-11)". */
+static void addFailure(const EtwRoleValues *g, EtwRole role, EtwText *out)
+{
+    const EtwValue *v = EtwRoleValue(g, role);
+    const EtwMap *map = g->schema->fields[g->semantics->field[role]].map;
+    const char *name = map != NULL ? EtwMapName(map, v->u) : NULL;
+    ETW_ADD(out, " failed: ");
+    if (name != NULL) {
+        EtwTextStr(out, name + (name[0] == '-'));
+        ETW_ADD(out, " (");
+    }
+    EtwAddSigned(out, v->i);
+    if (name != NULL) {
+        EtwTextChar(out, ')');
+    }
+}
+
 /* ---- Socket events --------------------------------------------------------------------------- */
 
 /* True if an address is any address and the port is 0: this end was not known, or has no peer. */
@@ -324,12 +344,7 @@ static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout 
     EtwTextStr(out, arrow);
     addEnd(sink, g, ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, out);
     if (size != NULL && size->kind == ETW_V_INT && size->i < 0) {
-        ETW_ADD(out, " failed: ");
-        size_t from = out->size;
-        addBare(sink, g, ETW_ROLE_SIZE, out);
-        if (out->data[from] == '-') { /* -EAGAIN */
-            memmove(out->data + from, out->data + from + 1, --out->size - from);
-        }
+        addFailure(g, ETW_ROLE_SIZE, out);
     } else if (size != NULL) {
         EtwTextChar(out, ' ');
         addBare(sink, g, ETW_ROLE_SIZE, out);
@@ -345,6 +360,66 @@ static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout 
         ETW_ADD(out, " (in process ");
         EtwAddDecimal(out, context->u);
         ETW_ADD(out, ")");
+    }
+}
+
+/* ---- Operations on files --------------------------------------------------------------------- */
+
+static void addPath(EtwSink *sink, const EtwRoleValues *g, EtwRole role, EtwText *out)
+{
+    if (hasText(g, role)) {
+        EtwListingFieldValue(
+                sink, &g->schema->fields[g->semantics->field[role]], EtwRoleValue(g, role), out);
+    } else {
+        EtwTextChar(out, '-');
+    }
+}
+
+/* 1221 of 4096 bytes at 64; of a failed call: 4096 bytes. At the file's own position: without it. */
+static void addMoved(const EtwRoleValues *g, int64_t moved, EtwText *out)
+{
+    const EtwValue *offset = EtwRoleValue(g, ETW_ROLE_OFFSET);
+    EtwTextChar(out, ' ');
+    if (moved >= 0) {
+        EtwAddSigned(out, moved);
+        ETW_ADD(out, " of ");
+    }
+    EtwAddDecimal(out, EtwRoleNumber(g, ETW_ROLE_SIZE));
+    ETW_ADD(out, " bytes");
+    if (offset != NULL && offset->i != -1) {
+        ETW_ADD(out, " at ");
+        EtwAddSigned(out, offset->i);
+    }
+}
+
+/* Read /etc/passwd 1221 of 4096 bytes; Create /etc/none failed: ENOENT (-2); Rename a -> b */
+static void addFile(EtwSink *sink, const ListingLayout *named, const EtwRoleValues *g, EtwText *out)
+{
+    enum { FROM_PROC = 2 };
+    const EtwValue *outcome = EtwRoleValue(g, ETW_ROLE_OUTCOME);
+    if (named != NULL) {
+        EtwTextAdd(out, named->name.data, named->name.size);
+        EtwTextChar(out, ' ');
+    }
+    addPath(sink, g, ETW_ROLE_NAME, out);
+    if (EtwRoleNumber(g, ETW_ROLE_NAME_SOURCE) == FROM_PROC) {
+        ETW_ADD(out, " (name from /proc)");
+    }
+    if (g->semantics->field[ETW_ROLE_NEW_NAME] >= 0) {
+        ETW_ADD(out, " -> ");
+        addPath(sink, g, ETW_ROLE_NEW_NAME, out);
+    }
+    if (outcome == NULL) { /* the payload is too short */
+        return;
+    }
+    if (EtwRoleValue(g, ETW_ROLE_SIZE) != NULL) {
+        addMoved(g, outcome->i, out);
+    }
+    if (outcome->i < 0) {
+        addFailure(g, ETW_ROLE_OUTCOME, out);
+    } else if (g->semantics->meaning == ETW_MEANS_FILE_OPEN) {
+        ETW_ADD(out, " as descriptor ");
+        EtwAddSigned(out, outcome->i);
     }
 }
 
@@ -415,9 +490,13 @@ void EtwListingBody(EtwSink *sink, const ListingLine *line, bool named, EtwText 
     }
     EtwRoleValues g;
     bool whole = EtwRoleValuesRead(&g, layout->schema, event);
-    if (layout->kind == LAYOUT_SOCKET) {
+    if (layout->kind == LAYOUT_SOCKET || layout->kind == LAYOUT_FILE) {
         EtwListingIndent(thread, thread->level, out);
-        addSocket(sink, event, named ? layout : NULL, &g, layout->arrow, out);
+        if (layout->kind == LAYOUT_FILE) {
+            addFile(sink, named ? layout : NULL, &g, out);
+        } else {
+            addSocket(sink, event, named ? layout : NULL, &g, layout->arrow, out);
+        }
         EtwListingFields(sink, line, layout->schema, layout->prefixes, layout->shown, out);
         return;
     }

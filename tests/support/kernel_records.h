@@ -8,6 +8,8 @@
  *	begin();
  *	fire("irq_handler_exit", 101, "irq:4=9 ret:4=1");
  *	EXPECT("interrupt Exit 100/101 Vector=9 Handled=1 stack=1");
+ *	static const Step steps[] = {STEP("irq_handler_exit", 101, "irq:4=9 ret:4=1", "interrupt Exit ...")};
+ *	PLAY(steps);
  *	end();
  */
 #ifndef ETW_TESTS_KERNEL_RECORDS_H
@@ -250,6 +252,30 @@ static void end(void)
     KernelTasksFree(&k->tasks);
     KernelSocksFree(&k->socks);
     EtwFree(k);
+}
+
+/* A record, and the events since the last step that has such. */
+typedef struct Step {
+    const char *point;
+    uint32_t tid;
+    const char *fields;
+    const char *events; /* NULL: compared by the next step */
+    int line;
+} Step;
+#define STEP(point, tid, fields, events)                                                           \
+    {                                                                                              \
+        point, tid, fields, events, __LINE__                                                       \
+    }
+
+#define PLAY(steps) play(steps, sizeof(steps) / sizeof *(steps))
+CHECK_UNUSED static void play(const Step *steps, size_t count)
+{
+    for (const Step *s = steps; s < steps + count; s++) {
+        fire(s->point, s->tid, s->fields);
+        if (s->events != NULL) {
+            expect(s->events, s->line);
+        }
+    }
 }
 
 /* Only these events are enabled. */

@@ -223,12 +223,15 @@ static void tasks_1_4_exit_codes(void)
         fire("signal_deliver", 300, "sig:4=9 sa_handler=0");
         EXIT("-9");
     }
-    /* SIGTERM is delivered as SIGKILL; the last one sent is the one that ended it, to any thread. */
-    fire("signal_generate", 100, "sig:4=2 pid:4=300");
-    fire("signal_generate", 100, "sig:4=15 pid:4=301");
-    fire("signal_generate", 100, "sig:4=1 pid:4=200");
-    fire("signal_generate", 100, "sig:4=1 pid:4=77777777");
-    fire("signal_deliver", 301, "sig:4=9 sa_handler=0");
+    static const Step steps[] = {
+            /* SIGTERM is delivered as SIGKILL; the last one sent is the one that ended it, to any thread. */
+            STEP("signal_generate", 100, "sig:4=2 pid:4=300", NULL),
+            STEP("signal_generate", 100, "sig:4=15 pid:4=301", NULL),
+            STEP("signal_generate", 100, "sig:4=1 pid:4=200", NULL),
+            STEP("signal_generate", 100, "sig:4=1 pid:4=77777777", NULL),
+            STEP("signal_deliver", 301, "sig:4=9 sa_handler=0", NULL),
+    };
+    PLAY(steps);
     EXIT("-15");
     fire("signal_generate", 100, "sig:4=15 pid:4=300");
     fire("signal_deliver", 301, "sig:4=6 sa_handler=0");
@@ -332,21 +335,25 @@ static void tasks_1_7_calls(void)
 static void disks_1_1_requests(void)
 {
     begin();
-    fire("block_rq_issue", 101, "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='WS' bytes:4=4096");
-    EXPECT("diskio Init 100/101 Major=8 Minor=2 ByteOffset=8192 TransferSize=4096 stack=1");
-    /* It is done on behalf of who issued it, once. */
-    fire("block_rq_complete", 999999999,
-            "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='WS' error:4=-5");
-    EXPECT("diskio Write 100/101 Major=8 Minor=2 ByteOffset=8192 TransferSize=4096 "
-           "IssuingThreadId=101 Error=-5 stack=1");
-    fire("block_rq_complete", 999999999,
-            "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='WS' error:4=0");
-    EXPECT("");
-    /* Those of other processes are not reported, also not to a traced thread that runs. */
-    fire("block_rq_issue", 888888888,
-            "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R' bytes:4=4096");
-    fire("block_rq_complete", 101, "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R' error:4=0");
-    EXPECT("");
+    static const Step steps[] = {
+            STEP("block_rq_issue", 101,
+                    "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='WS' bytes:4=4096",
+                    "diskio Init 100/101 Major=8 Minor=2 ByteOffset=8192 TransferSize=4096 "
+                    "stack=1"),
+            /* It is done on behalf of who issued it, once. */
+            STEP("block_rq_complete", 999999999,
+                    "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='WS' error:4=-5",
+                    "diskio Write 100/101 Major=8 Minor=2 ByteOffset=8192 TransferSize=4096 "
+                    "IssuingThreadId=101 Error=-5 stack=1"),
+            STEP("block_rq_complete", 999999999,
+                    "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='WS' error:4=0", ""),
+            /* Those of other processes are not reported, also not to a traced thread that runs. */
+            STEP("block_rq_issue", 888888888,
+                    "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R' bytes:4=4096", NULL),
+            STEP("block_rq_complete", 101,
+                    "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R' error:4=0", ""),
+    };
+    PLAY(steps);
     static const struct {
         const char *kind, *name;
     } kinds[] = {{"R", "Read"}, {"RA", "Read"}, {"FWFS", "Write"}, {"W", "Write"}, {"F", "Flush"},
@@ -376,40 +383,47 @@ static void disks_1_2_unknown(void)
 {
     begin();
     k->tasks.all = true;
-    fire("block_rq_complete", 101, "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R'");
-    EXPECT("diskio Read -1/-1 Major=8 Minor=2 ByteOffset=8192 TransferSize=4096 "
-           "IssuingThreadId=4294967295 Error=0 stack=1");
-    fire("block_rq_issue", 0, "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R' bytes:4=77");
-    EXPECT("diskio Init 0/0 Major=8 Minor=2 ByteOffset=8192 TransferSize=77 stack=1");
-    /* Another sector or device at the same place of the table is another request. */
-    fire("block_rq_complete", 101, "dev:4=0x800002 sector=131088 nr_sector:4=1 rwbs='R'");
-    EXPECT("diskio Read -1/-1 Major=8 Minor=2 ByteOffset=67117056 TransferSize=512 "
-           "IssuingThreadId=4294967295 Error=0 stack=1");
-    fire("block_rq_complete", 101, "dev:4=0x900002 sector=16 nr_sector:4=1 rwbs='R'");
-    EXPECT("diskio Read -1/-1 Major=9 Minor=2 ByteOffset=8192 TransferSize=512 "
-           "IssuingThreadId=4294967295 Error=0 stack=1");
-    fire("block_rq_complete", 101, "dev:4=0x800002 sector=16 nr_sector:4=1 rwbs='R'");
-    EXPECT("diskio Read 0/0 Major=8 Minor=2 ByteOffset=8192 TransferSize=77 IssuingThreadId=0 "
-           "Error=0 stack=1");
+    static const Step steps[] = {
+            STEP("block_rq_complete", 101, "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R'",
+                    "diskio Read -1/-1 Major=8 Minor=2 ByteOffset=8192 TransferSize=4096 "
+                    "IssuingThreadId=4294967295 Error=0 stack=1"),
+            STEP("block_rq_issue", 0, "dev:4=0x800002 sector=16 nr_sector:4=8 rwbs='R' bytes:4=77",
+                    "diskio Init 0/0 Major=8 Minor=2 ByteOffset=8192 TransferSize=77 stack=1"),
+            /* Another sector or device at the same place of the table is another request. */
+            STEP("block_rq_complete", 101, "dev:4=0x800002 sector=131088 nr_sector:4=1 rwbs='R'",
+                    "diskio Read -1/-1 Major=8 Minor=2 ByteOffset=67117056 TransferSize=512 "
+                    "IssuingThreadId=4294967295 Error=0 stack=1"),
+            STEP("block_rq_complete", 101, "dev:4=0x900002 sector=16 nr_sector:4=1 rwbs='R'",
+                    "diskio Read -1/-1 Major=9 Minor=2 ByteOffset=8192 TransferSize=512 "
+                    "IssuingThreadId=4294967295 Error=0 stack=1"),
+            STEP("block_rq_complete", 101, "dev:4=0x800002 sector=16 nr_sector:4=1 rwbs='R'",
+                    "diskio Read 0/0 Major=8 Minor=2 ByteOffset=8192 TransferSize=77 "
+                    "IssuingThreadId=0 Error=0 stack=1"),
+    };
+    PLAY(steps);
     end();
 }
 
 static void memory_1_1_faults(void)
 {
     begin();
-    fire("page_fault_user", 101, "address=0x7f0000001000 ip=0x401234 error_code=0x14");
-    EXPECT("pagefault Fault 100/101 Address=0x7f0000001000 ProgramCounter=0x401234 ErrorCode=0x14 "
-           "stack=1");
-    fire("mm_filemap_fault", 101, "i_ino=77 s_dev:4=0x800003 index=2");
-    EXPECT("hardfault Read 100/101 Major=8 Minor=3 Inode=77 ByteOffset=8192 stack=1");
-    fire("sys_enter_mmap", 101, "addr=0 len=8192 prot=3");
-    fire("sys_exit_mmap", 101, "ret=0x7f0000000000");
-    EXPECT("virtualalloc Alloc 100/101 Address=0x7f0000000000 Size=8192 Protection=0x3 stack=1");
-    fire("sys_enter_munmap", 101, "addr=0x7f0000000000 len=4096");
-    fire("sys_exit_munmap", 101, "ret=-22");
-    EXPECT("virtualalloc Free 100/101 Address=0x7f0000000000 Size=4096 Protection=0x0 Result=-22 "
-           "stack=1");
-    fire("sys_exit_munmap", 101, "ret=0"); /* its enter was not seen */
+    static const Step steps[] = {
+            STEP("page_fault_user", 101, "address=0x7f0000001000 ip=0x401234 error_code=0x14",
+                    "pagefault Fault 100/101 Address=0x7f0000001000 ProgramCounter=0x401234 "
+                    "ErrorCode=0x14 stack=1"),
+            STEP("mm_filemap_fault", 101, "i_ino=77 s_dev:4=0x800003 index=2",
+                    "hardfault Read 100/101 Major=8 Minor=3 Inode=77 ByteOffset=8192 stack=1"),
+            STEP("sys_enter_mmap", 101, "addr=0 len=8192 prot=3", NULL),
+            STEP("sys_exit_mmap", 101, "ret=0x7f0000000000",
+                    "virtualalloc Alloc 100/101 Address=0x7f0000000000 Size=8192 Protection=0x3 "
+                    "stack=1"),
+            STEP("sys_enter_munmap", 101, "addr=0x7f0000000000 len=4096", NULL),
+            STEP("sys_exit_munmap", 101, "ret=-22",
+                    "virtualalloc Free 100/101 Address=0x7f0000000000 Size=4096 Protection=0x0 "
+                    "Result=-22 stack=1"),
+            STEP("sys_exit_munmap", 101, "ret=0", NULL), /* its enter was not seen */
+    };
+    PLAY(steps);
     end();
 }
 
@@ -466,26 +480,26 @@ static void samples_1_1(void)
 static void heap_1_1_calls(void)
 {
     begin();
-    fire("malloc", 101, "size=24");
-    fire("malloc", 200, "size=7"); /* another thread's call in between */
-    fire("malloc_done", 101, "address=0x1000");
-    EXPECT("heap Alloc 100/101 Address=0x1000 Size=24 stack=1");
-    fire("malloc_done", 200, "address=0");
-    EXPECT("heap Alloc 200/200 Address=0x0 Size=7 stack=1");
-    fire("malloc_done", 101, "address=0x2000"); /* its call was not seen */
-    EXPECT("");
-    fire("calloc", 101, "count=3 size=5");
-    fire("calloc_done", 101, "address=0x1010");
-    EXPECT("heap Alloc 100/101 Address=0x1010 Size=15 stack=1");
-    fire("calloc", 101, "count=0x100000000 size=0x100000000");
-    fire("calloc_done", 101, "address=0");
-    EXPECT("heap Alloc 100/101 Address=0x0 Size=18446744073709551615 stack=1");
-    fire("aligned_alloc", 101, "alignment=64 size=128");
-    fire("aligned_alloc_done", 101, "address=0x1040");
-    EXPECT("heap Alloc 100/101 Address=0x1040 Size=128 stack=1");
-    fire("free", 101, "address=0x1040");
-    EXPECT("heap Free 100/101 Address=0x1040 stack=1");
-    fire("free", 101, "address=0");
+    static const Step steps[] = {
+            STEP("malloc", 101, "size=24", NULL),
+            STEP("malloc", 200, "size=7", NULL), /* another thread's call in between */
+            STEP("malloc_done", 101, "address=0x1000",
+                    "heap Alloc 100/101 Address=0x1000 Size=24 stack=1"),
+            STEP("malloc_done", 200, "address=0", "heap Alloc 200/200 Address=0x0 Size=7 stack=1"),
+            STEP("malloc_done", 101, "address=0x2000", ""), /* its call was not seen */
+            STEP("calloc", 101, "count=3 size=5", NULL),
+            STEP("calloc_done", 101, "address=0x1010",
+                    "heap Alloc 100/101 Address=0x1010 Size=15 stack=1"),
+            STEP("calloc", 101, "count=0x100000000 size=0x100000000", NULL),
+            STEP("calloc_done", 101, "address=0",
+                    "heap Alloc 100/101 Address=0x0 Size=18446744073709551615 stack=1"),
+            STEP("aligned_alloc", 101, "alignment=64 size=128", NULL),
+            STEP("aligned_alloc_done", 101, "address=0x1040",
+                    "heap Alloc 100/101 Address=0x1040 Size=128 stack=1"),
+            STEP("free", 101, "address=0x1040", "heap Free 100/101 Address=0x1040 stack=1"),
+            STEP("free", 101, "address=0", NULL),
+    };
+    PLAY(steps);
     end();
 }
 
@@ -493,21 +507,23 @@ static void heap_1_1_calls(void)
 static void heap_1_2_realloc(void)
 {
     begin();
-    fire("realloc", 101, "old=0x1000 size=50");
-    fire("realloc_done", 101, "address=0x2000");
-    EXPECT("heap Realloc 100/101 Address=0x2000 Size=50 OldAddress=0x1000 stack=1");
-    fire("realloc", 101, "old=0 size=50");
-    fire("realloc_done", 101, "address=0x3000");
-    EXPECT("heap Alloc 100/101 Address=0x3000 Size=50 stack=1");
-    fire("realloc", 101, "old=0x3000 size=0");
-    fire("realloc_done", 101, "address=0");
-    EXPECT("heap Free 100/101 Address=0x3000 stack=1");
-    fire("realloc", 101, "old=0x3000 size=0");
-    fire("realloc_done", 101, "address=0x10");
-    EXPECT("heap Realloc 100/101 Address=0x10 Size=0 OldAddress=0x3000 stack=1");
-    fire("realloc", 101, "old=0x3000 size=9");
-    fire("realloc_done", 101, "address=0");
-    EXPECT("heap Realloc 100/101 Address=0x0 Size=9 OldAddress=0x3000 stack=1");
+    static const Step steps[] = {
+            STEP("realloc", 101, "old=0x1000 size=50", NULL),
+            STEP("realloc_done", 101, "address=0x2000",
+                    "heap Realloc 100/101 Address=0x2000 Size=50 OldAddress=0x1000 stack=1"),
+            STEP("realloc", 101, "old=0 size=50", NULL),
+            STEP("realloc_done", 101, "address=0x3000",
+                    "heap Alloc 100/101 Address=0x3000 Size=50 stack=1"),
+            STEP("realloc", 101, "old=0x3000 size=0", NULL),
+            STEP("realloc_done", 101, "address=0", "heap Free 100/101 Address=0x3000 stack=1"),
+            STEP("realloc", 101, "old=0x3000 size=0", NULL),
+            STEP("realloc_done", 101, "address=0x10",
+                    "heap Realloc 100/101 Address=0x10 Size=0 OldAddress=0x3000 stack=1"),
+            STEP("realloc", 101, "old=0x3000 size=9", NULL),
+            STEP("realloc_done", 101, "address=0",
+                    "heap Realloc 100/101 Address=0x0 Size=9 OldAddress=0x3000 stack=1"),
+    };
+    PLAY(steps);
     end();
 }
 
@@ -515,32 +531,35 @@ static void heap_1_2_realloc(void)
 static void heap_1_3_nested(void)
 {
     begin();
-    fire("realloc", 101, "old=0 size=50");
-    fire("malloc", 101, "size=50");
-    fire("malloc_done", 101, "address=0x3000");
-    EXPECT("");
-    fire("realloc_done", 101, "address=0x3000");
-    EXPECT("heap Alloc 100/101 Address=0x3000 Size=50 stack=1");
-    fire("calloc", 101, "count=2 size=4");
-    fire("malloc", 101, "size=8");
-    fire("malloc", 101, "size=9"); /* the first returned unseen: so did calloc */
-    fire("malloc_done", 101, "address=0x4000");
-    EXPECT("heap Alloc 100/101 Address=0x4000 Size=9 stack=1");
-    fire("malloc", 101, "size=1");
-    fire("malloc", 101, "size=2");
-    fire("malloc_done", 101, "address=0x5000");
-    EXPECT("heap Alloc 100/101 Address=0x5000 Size=2 stack=1");
-    /* Threads that share a place in the table: the older call is lost, the younger right. */
-    fire("malloc", 101, "size=1");
+    static const Step steps[] = {
+            STEP("realloc", 101, "old=0 size=50", NULL),
+            STEP("malloc", 101, "size=50", NULL),
+            STEP("malloc_done", 101, "address=0x3000", ""),
+            STEP("realloc_done", 101, "address=0x3000",
+                    "heap Alloc 100/101 Address=0x3000 Size=50 stack=1"),
+            STEP("calloc", 101, "count=2 size=4", NULL),
+            STEP("malloc", 101, "size=8", NULL),
+            STEP("malloc", 101, "size=9", NULL), /* the first returned unseen: so did calloc */
+            STEP("malloc_done", 101, "address=0x4000",
+                    "heap Alloc 100/101 Address=0x4000 Size=9 stack=1"),
+            STEP("malloc", 101, "size=1", NULL),
+            STEP("malloc", 101, "size=2", NULL),
+            STEP("malloc_done", 101, "address=0x5000",
+                    "heap Alloc 100/101 Address=0x5000 Size=2 stack=1"),
+            /* Threads that share a place in the table: the older call is lost, the younger right. */
+            STEP("malloc", 101, "size=1", NULL),
+    };
+    PLAY(steps);
     KernelTaskAdd(&k->tasks, 101 + 512, 100);
-    fire("malloc", 101 + 512, "size=2");
-    fire("malloc_done", 101, "address=0x6000");
-    EXPECT("");
-    fire("malloc_done", 101 + 512, "address=0x7000");
-    EXPECT("");
-    fire("malloc", 101 + 512, "size=2");
-    fire("malloc_done", 101 + 512, "address=0x7000");
-    EXPECT("heap Alloc 100/613 Address=0x7000 Size=2 stack=1");
+    static const Step crowded[] = {
+            STEP("malloc", 101 + 512, "size=2", NULL),
+            STEP("malloc_done", 101, "address=0x6000", ""),
+            STEP("malloc_done", 101 + 512, "address=0x7000", ""),
+            STEP("malloc", 101 + 512, "size=2", NULL),
+            STEP("malloc_done", 101 + 512, "address=0x7000",
+                    "heap Alloc 100/613 Address=0x7000 Size=2 stack=1"),
+    };
+    PLAY(crowded);
     end();
 }
 
@@ -550,32 +569,38 @@ static void heap_1_3_nested(void)
 static void files_1_1_names(void)
 {
     begin();
-    fire("open", 101, "path=~/tmp/a");
-    fire("sys_enter_openat", 101, "flags:4=0x241");
-    fire("sys_exit_openat", 101, "ret=5");
-    EXPECT("fileio Create 100/101 Flags=0x241 Result=5 FileName=/tmp/a NameSource=1 stack=1");
-    fire("sys_enter_write", 100, "fd:4=5 count=10");
-    fire("sys_exit_write", 100, "ret=7");
-    EXPECT("fileio Write 100/100 Descriptor=5 Size=10 Offset=-1 Result=7 FileName=/tmp/a "
-           "NameSource=1 stack=1");
-    fire("sys_enter_pread64", 101, "fd:4=5 count=11 pos=4096");
-    fire("sys_exit_pread64", 101, "ret=-11");
-    EXPECT("fileio Read 100/101 Descriptor=5 Size=11 Offset=4096 Result=-11 FileName=/tmp/a "
-           "NameSource=1 stack=1");
-    fire("sys_enter_readv", 101, "fd:4=5");
-    fire("sys_exit_readv", 101, "ret=1");
-    EXPECT("fileio Read 100/101 Descriptor=5 Size=0 Offset=-1 Result=1 FileName=/tmp/a "
-           "NameSource=1 stack=1");
-    fire("sys_enter_fsync", 101, "fd:4=5");
-    fire("sys_exit_fsync", 101, "ret=0");
-    EXPECT("fileio Flush 100/101 Descriptor=5 Result=0 FileName=/tmp/a NameSource=1 stack=1");
-    /* The same descriptor of another process, which has ended, has no name. */
-    fire("sys_enter_close", 200, "fd:4=500");
-    fire("sys_exit_close", 200, "ret=0");
-    EXPECT("fileio Close 200/200 Descriptor=500 Result=0 FileName= NameSource=0 stack=1");
-    fire("sys_enter_close", 101, "fd:4=5");
-    fire("sys_exit_close", 101, "ret=0");
-    EXPECT("fileio Close 100/101 Descriptor=5 Result=0 FileName=/tmp/a NameSource=1 stack=1");
+    static const Step steps[] = {
+            STEP("open", 101, "path=~/tmp/a", NULL),
+            STEP("sys_enter_openat", 101, "flags:4=0x241", NULL),
+            STEP("sys_exit_openat", 101, "ret=5",
+                    "fileio Create 100/101 Flags=0x241 Result=5 FileName=/tmp/a NameSource=1 "
+                    "stack=1"),
+            STEP("sys_enter_write", 100, "fd:4=5 count=10", NULL),
+            STEP("sys_exit_write", 100, "ret=7",
+                    "fileio Write 100/100 Descriptor=5 Size=10 Offset=-1 Result=7 FileName=/tmp/a "
+                    "NameSource=1 stack=1"),
+            STEP("sys_enter_pread64", 101, "fd:4=5 count=11 pos=4096", NULL),
+            STEP("sys_exit_pread64", 101, "ret=-11",
+                    "fileio Read 100/101 Descriptor=5 Size=11 Offset=4096 Result=-11 "
+                    "FileName=/tmp/a NameSource=1 stack=1"),
+            STEP("sys_enter_readv", 101, "fd:4=5", NULL),
+            STEP("sys_exit_readv", 101, "ret=1",
+                    "fileio Read 100/101 Descriptor=5 Size=0 Offset=-1 Result=1 FileName=/tmp/a "
+                    "NameSource=1 stack=1"),
+            STEP("sys_enter_fsync", 101, "fd:4=5", NULL),
+            STEP("sys_exit_fsync", 101, "ret=0",
+                    "fileio Flush 100/101 Descriptor=5 Result=0 FileName=/tmp/a NameSource=1 "
+                    "stack=1"),
+            /* The same descriptor of another process, which has ended, has no name. */
+            STEP("sys_enter_close", 200, "fd:4=500", NULL),
+            STEP("sys_exit_close", 200, "ret=0",
+                    "fileio Close 200/200 Descriptor=500 Result=0 FileName= NameSource=0 stack=1"),
+            STEP("sys_enter_close", 101, "fd:4=5", NULL),
+            STEP("sys_exit_close", 101, "ret=0",
+                    "fileio Close 100/101 Descriptor=5 Result=0 FileName=/tmp/a NameSource=1 "
+                    "stack=1"),
+    };
+    PLAY(steps);
     k->tasks.all = false;
     fire("sys_enter_close", 101, "fd:4=5");
     fire("sys_exit_close", 101, "ret=-9");
@@ -588,21 +613,28 @@ static void files_1_1_names(void)
 static void files_1_2_open(void)
 {
     begin();
-    fire("openat", 101, "path=~relative");
-    fire("sys_enter_openat", 101, "flags:4=0");
-    fire("sys_exit_openat", 101, "ret=-2");
-    EXPECT("fileio Create 100/101 Flags=0x0 Result=-2 FileName=relative NameSource=1 stack=1");
-    fire("sys_enter_openat", 101, "flags:4=0");
-    fire("sys_exit_openat", 101, "ret=-13");
-    EXPECT("fileio Create 100/101 Flags=0x0 Result=-13 FileName= NameSource=0 stack=1");
-    fire("open", 101, "path=~zero");
-    fire("sys_enter_creat", 101, "");
-    fire("sys_exit_creat", 101, "ret=0"); /* 0 is a descriptor */
-    EXPECT("fileio Create 100/101 Flags=0x0 Result=0 FileName=zero NameSource=1 stack=1");
-    fire("sys_enter_read", 101, "fd:4=0 count=1");
-    fire("sys_exit_read", 101, "ret=1");
-    EXPECT("fileio Read 100/101 Descriptor=0 Size=1 Offset=-1 Result=1 FileName=zero NameSource=1 "
-           "stack=1");
+    static const Step steps[] = {
+            STEP("openat", 101, "path=~relative", NULL),
+            STEP("sys_enter_openat", 101, "flags:4=0", NULL),
+            STEP("sys_exit_openat", 101, "ret=-2",
+                    "fileio Create 100/101 Flags=0x0 Result=-2 FileName=relative "
+                    "NameSource=1 stack=1"),
+            STEP("sys_enter_openat", 101, "flags:4=0", NULL),
+            STEP("sys_exit_openat", 101, "ret=-13",
+                    "fileio Create 100/101 Flags=0x0 Result=-13 FileName= NameSource=0 "
+                    "stack=1"),
+            STEP("open", 101, "path=~zero", NULL),
+            STEP("sys_enter_creat", 101, "", NULL),
+            STEP("sys_exit_creat", 101, "ret=0",
+                    "fileio Create 100/101 Flags=0x0 Result=0 FileName=zero NameSource=1 "
+                    "stack=1"), /* 0 is a descriptor */
+            STEP("sys_enter_read", 101, "fd:4=0 count=1", NULL),
+            STEP("sys_exit_read", 101, "ret=1",
+                    "fileio Read 100/101 Descriptor=0 Size=1 Offset=-1 Result=1 "
+                    "FileName=zero NameSource=1 "
+                    "stack=1"),
+    };
+    PLAY(steps);
     /* A longer path is cut. */
     char fields[400] = "path=~", want[600];
     memset(fields + 6, 'p', 250);
@@ -665,19 +697,22 @@ static void files_1_3_proc(void)
 static void files_1_4_paths(void)
 {
     begin();
-    fire("unlink", 101, "path=~/tmp/x");
-    fire("sys_enter_unlink", 101, "");
-    fire("sys_exit_unlink", 101, "ret=0");
-    EXPECT("fileio Delete 100/101 Result=0 FileName=/tmp/x stack=1");
-    fire("rename", 101, "path=~/a to=~/b");
-    fire("sys_enter_rename", 101, "");
-    fire("sys_exit_rename", 101, "ret=-2");
-    EXPECT("fileio Rename 100/101 Result=-2 FileName=/a NewName=/b stack=1");
-    fire("sys_enter_renameat2", 101, "");
-    fire("sys_exit_renameat2", 101, "ret=0");
-    EXPECT("fileio Rename 100/101 Result=0 FileName= NewName= stack=1");
-    /* Names of a call that was interrupted by another thread with the same place in the table are not given to it. */
-    fire("unlink", 101, "path=~/tmp/x");
+    static const Step steps[] = {
+            STEP("unlink", 101, "path=~/tmp/x", NULL),
+            STEP("sys_enter_unlink", 101, "", NULL),
+            STEP("sys_exit_unlink", 101, "ret=0",
+                    "fileio Delete 100/101 Result=0 FileName=/tmp/x stack=1"),
+            STEP("rename", 101, "path=~/a to=~/b", NULL),
+            STEP("sys_enter_rename", 101, "", NULL),
+            STEP("sys_exit_rename", 101, "ret=-2",
+                    "fileio Rename 100/101 Result=-2 FileName=/a NewName=/b stack=1"),
+            STEP("sys_enter_renameat2", 101, "", NULL),
+            STEP("sys_exit_renameat2", 101, "ret=0",
+                    "fileio Rename 100/101 Result=0 FileName= NewName= stack=1"),
+            /* Names of a call that was interrupted by another thread with the same place in the table are not given to it. */
+            STEP("unlink", 101, "path=~/tmp/x", NULL),
+    };
+    PLAY(steps);
     KernelTaskAdd(&k->tasks, 101 + 512, 100);
     fire("sys_enter_unlink", 101 + 512, "");
     fire("sys_exit_unlink", 101 + 512, "ret=0");

@@ -23,6 +23,9 @@ namespace eval cover {
     variable tree {}
     # Globs of the names of the test files to use.
     variable only *
+    # With 1, what is known of a test file is used although it or a source has changed; the test files of which nothing is known.
+    variable stale 0
+    variable unmapped {}
     variable top [file dirname [file dirname [file normalize [info script]]]]
 }
 
@@ -187,6 +190,10 @@ set cover::awk {
 proc cover::MakeMap {work jobs kernel} {
     variable tree
     variable awk
+    variable stale
+    if {$stale} {
+        return
+    }
     set sums [SourceSums]
     file mkdir $work/map
     Write $work/map.awk $awk
@@ -230,8 +237,15 @@ proc cover::MakeMap {work jobs kernel} {
 # info(NAME) = {KIND SECONDS FILE}. Test files that failed without any mutation are left out.
 proc cover::LoadMap {work testsVar codeVar infoVar} {
     upvar 1 $testsVar tests $codeVar code $infoVar info
+    variable stale
+    variable unmapped
     foreach test [TestFiles] {
         lassign $test name kind file
+        if {$stale && ![file exists $work/map/$name.$kind]} {
+            set info($name) [list $kind 1.0 $file]
+            lappend unmapped $name
+            continue
+        }
         set lines [split [Read $work/map/$name.$kind] \n]
         lassign [lindex $lines 0] key ms failed
         set info($name) [list $kind [expr {$ms / 1000.0}] $file]

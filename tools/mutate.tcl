@@ -6,7 +6,7 @@
 #	interrupted leaves no mutated source behind.
 #
 #	tclsh tools/mutate.tcl ?-room GLOBS? ?-lines FILE:FIRST-LAST? ?-changed REV? ?-count N? ?-seed N? ?-again 1?
-#	    ?-mutant SPEC? ?-list 1? ?-budget S? ?-tests GLOBS? ?-work DIR? ?-jobs N? ?-kernel COMMAND? ?-log FILE?
+#	    ?-mutant SPEC? ?-list 1? ?-budget S? ?-tests GLOBS? ?-stale 1? ?-work DIR? ?-jobs N? ?-kernel COMMAND? ?-log FILE?
 #
 #	-room GLOBS      rooms, for example {base engine flow/*}; -count mutants in each
 #	-lines SPEC      only these lines of this file; with `FILE` alone the whole file
@@ -18,6 +18,8 @@
 #	-list 1          prints the mutants, runs nothing
 #	-budget S        seconds of tests for each mutant; test files beyond it do not run. Default: 60
 #	-tests GLOBS     the test files to run, for example test_*; default: all
+#	-stale 1         the map of coverage stays as it is, although test files or sources have changed: much shorter while tests are
+#	                 being written. A test file that is not in the map runs for each mutant of its room
 #	-work DIR        the copy, its builds and the map of coverage; default: ~/.cache/etw/mutate
 #	-jobs N          processes at a time while building; default: the number of processors
 #	-kernel COMMAND  put before tests that trace the kernel, for example {flock /tmp/lock}
@@ -29,7 +31,7 @@ source [file join [file dirname [info script]] coverage.tcl]
 
 namespace eval mutate {
     variable option
-    array set option [list -room {} -lines {} -changed {} -count 40 -seed 1 -again 0 -mutant {} -list 0 -budget 60 -tests * \
+    array set option [list -room {} -lines {} -changed {} -count 40 -seed 1 -again 0 -mutant {} -list 0 -budget 60 -tests * -stale 0 \
         -work [file join $::env(HOME) .cache etw mutate] -jobs [exec nproc] -kernel {} -log {}]
     # WORK/tree, and the build of the mutants in it.
     variable tree
@@ -298,10 +300,12 @@ proc mutate::TestsOf {file n} {
         }
         set names [lmap {name count} [lrange [lsort -stride 2 -index 1 -integer -decreasing $near] 0 11] {set name}]
     }
+    set room [lindex [split [::cover::Room $file] /] 0]
+    lappend names {*}[lmap name $::cover::unmapped {if {![string match */$room/* [lindex $info($name) 2]]} continue; set name}]
     set keyed [lmap name [lsort -unique $names] {
         lassign $info($name) kind seconds path
         # Tests of the same room come before those that happen to run the line.
-        set own [string match */[lindex [split [::cover::Room $file] /] 0]/* $path]
+        set own [string match */$room/* $path]
         list [expr {($kind eq "c" ? 0 : 1000) + ($own ? 0 : 100) + $seconds}] $name
     }]
     return [lmap pair [lsort -real -index 0 $keyed] {lindex $pair 1}]
@@ -442,6 +446,7 @@ proc mutate::Main {argv} {
     }
     set work [file normalize $option(-work)]
     set ::cover::only $option(-tests)
+    set ::cover::stale $option(-stale)
     ::cover::Sync $work
     set tree $::cover::tree
     set build $tree/mutants

@@ -18,6 +18,7 @@ int main(void)
 #include "engine/shared/registry.h"
 #include "etl/format.h"
 #include "tests/support/engine_support.h"
+#include "tests/support/killed_writer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -580,6 +581,49 @@ static void stop_reports_what_is_lost(void)
     diskFull = false;
 }
 
+/* A writer is killed inside a record, then the logger: the recovery counts the record once, however often it flushes. */
+static void writer_killed_before_the_logger(void)
+{
+#ifdef ETW_TEST_POINTS
+    static const char *const points[] = {"record.open:kill", "record.before-open:kill"};
+    char *file = at("writer.etl");
+    EtwSessionConfig c = config(file, 60000);
+    for (int i = 0; i < 2; i++) {
+        EtlReader *reader;
+        EtwError err;
+        int status;
+        eventCount = 0;
+        pid_t child = startOwner(&c, -1, false, true);
+        for (int ms = 0; !Etw_Enabled(provider, 4, 3) && ms < 60000; ms++) {
+            OsSleepNs(1000000);
+        }
+        kill(child, SIGSTOP);
+        waitpid(child, &status, WUNTRACED);
+        pin(true);
+        CHECK_EQ(writeOne(0, 0), ETW_WRITTEN);
+        killWriterAt(points[i]);
+        for (uint64_t k = 1; k < EVENTS; k++) {
+            CHECK_EQ(writeOne(0, k), ETW_WRITTEN);
+        }
+        pin(false);
+        *acknowledged = EVENTS;
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        waitForLocks();
+        recover();
+        CHECK_EQ(seen.status, ETW_OK);
+        CHECK(seen.events >= EVENTS);
+        complete(file, points[i], -1);
+        REQUIRE(EtlReaderOpen(&reader, file, NULL, NULL, &err) == ETW_OK);
+        CHECK_EQ(EtlReaderInfo(reader)->eventsLost, 1);
+        EtlReaderClose(reader);
+    }
+    eventCount = EVENTS;
+#else
+    SKIP("compiled without test points");
+#endif
+}
+
 int main(int argc, char **argv)
 {
     setUp(false);
@@ -602,6 +646,7 @@ int main(int argc, char **argv)
         CHECK_RUN(newfile_logger_killed_at_once);
         CHECK_RUN(disk_full_and_logger_killed);
         CHECK_RUN(stop_reports_what_is_lost);
+        CHECK_RUN(writer_killed_before_the_logger);
     }
     return CHECK_DONE();
 }

@@ -73,6 +73,31 @@ static void running_holder(void)
     CHECK_EQ(etwEmbeddedOps.stop("late", NULL, &err), ETW_OK);
 }
 
+static _Atomic int localEntered;
+static void enterLocal(void *arg)
+{
+    (void)arg;
+    RegLockLocal();
+    localEntered++;
+    RegUnlock();
+}
+
+/* The lock that excludes only threads of this process. */
+static void local_lock_excludes_threads(void)
+{
+    OsThread *thread;
+    localEntered = 0;
+    RegLockLocal();
+    REQUIRE(OsThreadStart(&thread, "local", enterLocal, NULL) == ETW_OK);
+    for (int i = 0; i < 20; i++) {
+        OsSleepNs(1000000);
+        CHECK_EQ(localEntered, 0);
+    }
+    RegUnlock();
+    OsThreadJoin(thread);
+    CHECK_EQ(localEntered, 1);
+}
+
 /* "There is no such session" would be wrong. */
 static void locked_is_not_missing(void)
 {
@@ -326,6 +351,7 @@ int main(int argc, char **argv)
             exit_closes_files); /* first: a fork without threads, as the thread sanitizer requires */
 #endif
     CHECK_RUN(running_holder);
+    CHECK_RUN(local_lock_excludes_threads);
     CHECK_RUN(locked_is_not_missing);
     CHECK_RUN(name_is_free_after_stop);
     CHECK_RUN(callback_is_added);

@@ -14,6 +14,7 @@ int main(void)
 }
 #else
 #include "tests/support/engine_support.h"
+#include "tests/support/killed_writer.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -227,41 +228,6 @@ static uint64_t liveCount(EtwLive *live, uint64_t wanted, EtwStatus *statusPtr)
     } while (*statusPtr != ETW_END && count < wanted && now.steady - start.steady < 10000000000);
     return count;
 }
-
-#ifdef ETW_TEST_POINTS
-/* Everything on one CPU, so that it is one stream. */
-static void pin(bool on)
-{
-    static cpu_set_t all;
-    cpu_set_t one;
-    if (on) {
-        sched_getaffinity(0, sizeof all, &all);
-        CPU_ZERO(&one);
-        for (int i = 0; i < CPU_SETSIZE; i++) {
-            if (CPU_ISSET(i, &all)) {
-                CPU_SET(i, &one);
-                break;
-            }
-        }
-        sched_setaffinity(0, sizeof one, &one);
-    } else {
-        sched_setaffinity(0, sizeof all, &all);
-    }
-}
-
-static void killWriterAt(const char *action)
-{
-    pid_t child = fork();
-    int status;
-    if (child == 0) {
-        setenv("ETW_TEST_POINT", action, 1);
-        writeOne(1, 0);
-        _exit(0);
-    }
-    waitpid(child, &status, 0);
-    CHECK(WIFSIGNALED(status));
-}
-#endif
 
 /* A writer that died inside a record holds up neither consumers nor snapshots of its stream. */
 static void killed_writer_seen_live(void)

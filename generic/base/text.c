@@ -8,17 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void EtwTextReserve(EtwText *t, size_t more)
+void EtwTextGrow(EtwText *t, size_t more)
 {
     size_t need = t->size + more;
-    if (need > t->capacity) {
-        size_t capacity = t->capacity < 256 ? 256 : t->capacity * 2;
-        if (capacity < need) {
-            capacity = need;
-        }
-        t->data = EtwRealloc(t->data, capacity);
-        t->capacity = capacity;
+    size_t capacity = t->capacity < 256 ? 256 : t->capacity * 2;
+    if (capacity < need) {
+        capacity = need;
     }
+    t->data = EtwRealloc(t->data, capacity);
+    t->capacity = capacity;
 }
 
 void EtwTextFree(EtwText *t)
@@ -95,7 +93,9 @@ void EtwTextHex(EtwText *t, uint64_t v, int digits)
     uint8_t hex[16];
     int size = (67 - __builtin_clzll(v | 1)) / 4;
     size = size < digits ? (digits < 16 ? digits : 16) : size;
-    EtwStore64(hex, hexDigits((uint32_t)(v >> 32)));
+    if (size > 8) {
+        EtwStore64(hex, hexDigits((uint32_t)(v >> 32)));
+    }
     EtwStore64(hex + 8, hexDigits((uint32_t)v));
     EtwTextReserve(t, 16);
     EtwCopyShort(t->data + t->size, hex + 16 - size, (size_t)size);

@@ -20,7 +20,14 @@ typedef struct EtwText {
     size_t capacity;
 } EtwText;
 
-void EtwTextReserve(EtwText *t, size_t more); /* then `more` bytes may be stored at data + size */
+void EtwTextGrow(EtwText *t, size_t more); /* EtwTextReserve, when the capacity does not suffice */
+/* Then `more` bytes may be stored at data + size. */
+static inline void EtwTextReserve(EtwText *t, size_t more)
+{
+    if (t->capacity - t->size < more) {
+        EtwTextGrow(t, more);
+    }
+}
 void EtwTextFree(EtwText *t);
 void EtwTextPrintf(EtwText *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void EtwTextDecimal(EtwText *t, uint64_t v);
@@ -30,9 +37,7 @@ void EtwTextHex(
 
 static inline void EtwTextAdd(EtwText *t, const void *data, size_t size)
 {
-    if (t->capacity - t->size < size) {
-        EtwTextReserve(t, size);
-    }
+    EtwTextReserve(t, size);
     if (size != 0) {
         memcpy(t->data + t->size, data, size);
         t->size += size;
@@ -40,9 +45,7 @@ static inline void EtwTextAdd(EtwText *t, const void *data, size_t size)
 }
 static inline void EtwTextChar(EtwText *t, char c)
 {
-    if (t->size == t->capacity) {
-        EtwTextReserve(t, 1);
-    }
+    EtwTextReserve(t, 1);
     t->data[t->size++] = c;
 }
 static inline void EtwTextStr(EtwText *t, const char *s)

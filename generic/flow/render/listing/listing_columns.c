@@ -83,6 +83,14 @@ bool EtwListingHasColumn(const char *name)
 
 /* ---- Begin and end ----------------------------------------------------------------------------- */
 
+static void limit(ListingColumn *column, ListingColumnKind kind, int most)
+{
+    if (column->kind == kind) {
+        column->most = most;
+        column->width = column->width < most ? column->width : most;
+    }
+}
+
 static void initColumn(EtwSink *sink, ListingColumn *column, const char *name)
 {
     static const int timeWidths[] = {11, 27, 19, 18}; /* of EtwTimeFormat */
@@ -98,6 +106,10 @@ static void initColumn(EtwSink *sink, ListingColumn *column, const char *name)
     column->most = row->most;
     if (row->kind == LISTING_TIME) {
         column->width = timeWidths[sink->config.timeFormat];
+    }
+    if (sink->config.width > 0 && sink->config.width < LISTING_NARROW) {
+        limit(column, LISTING_PROCESS, LISTING_NARROW_PROCESS);
+        limit(column, LISTING_PROVIDER, LISTING_NARROW_PROVIDER);
     }
     if (row->kind == LISTING_OTHER) {
         column->other = EtwColumnNew(row->other != NULL ? row->other : name);

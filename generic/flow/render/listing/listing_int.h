@@ -162,6 +162,12 @@ struct ListingLine {
     size_t columns; /* the line is cut at this width; SIZE_MAX: never */
 };
 
+/*
+ * On a narrow terminal, the columns of process and provider are at most as wide as these, so that
+ * the event has at least half of the line.
+ */
+enum { LISTING_NARROW = 100, LISTING_NARROW_PROCESS = 15, LISTING_NARROW_PROVIDER = 8 };
+
 #define ETW_LISTING_CUT "\xE2\x80\xA6" /* an ellipsis, in place of what is not shown */
 
 void EtwListingColumnsInit(EtwSink *sink);
@@ -189,6 +195,7 @@ typedef struct ListingWriter {
 typedef struct ListingSink {
     ListingThreads threads;
     EtwTable providers;
+    int providerMost; /* columns that the name of a provider takes at most */
     ListingProvider *lastProvider;
     EtwTable layouts;
     ListingLayout *recent[RECENT_LAYOUTS];

@@ -9,9 +9,6 @@
 #include "semantics/declared_events.h"
 #include "base/unicode.h"
 
-/* Of the name of a provider on a narrow terminal; the end of a longer one distinguishes it best. */
-enum { NARROW = 120, NARROW_PROVIDER = 20 };
-
 /* ---- Providers ------------------------------------------------------------------------------- */
 
 /* A provider has the same colour in all listings. */
@@ -31,15 +28,15 @@ static const char *providerColor(const char *name)
     return colors[hash >> 32 & 7];
 }
 
-/* Remove the start of a name that has more columns than a narrow terminal has for it. */
-static void shorten(EtwText *name, size_t from)
+/* Remove the start of a name that has more columns: the end distinguishes it best. */
+static void shorten(EtwText *name, size_t from, size_t most)
 {
     size_t size = name->size - from, at = 0, length;
     size_t width = EtwUtf8Width(name->data + from, size);
-    if (width <= NARROW_PROVIDER) {
+    if (width <= most) {
         return;
     }
-    while (at < size && width >= NARROW_PROVIDER) {
+    while (at < size && width >= most) {
         width -= (size_t)EtwCharWidth(
                 EtwUtf8Next((const uint8_t *)name->data + from + at, size - at, &length));
         at += length;
@@ -63,9 +60,7 @@ static ListingProvider *newProvider(EtwSink *sink, const EtwEvent *event, const 
     EtwListingColor(sink, providerColor(name), &p->column);
     size_t from = p->column.size;
     EtwAddSafeStr(&p->column, name);
-    if (sink->config.width > 0 && sink->config.width < NARROW) {
-        shorten(&p->column, from);
-    }
+    shorten(&p->column, from, (size_t)((const ListingSink *)sink->own)->providerMost);
     p->width = (int)EtwUtf8Width(p->column.data + from, p->column.size - from);
     EtwListingColor(sink, RESET, &p->column);
     p->name = EtwStrdup(name);

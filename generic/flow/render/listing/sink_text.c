@@ -8,8 +8,9 @@
 #include "flow/render/listing/listing_int.h"
 #include "schema/model/linux_names.h"
 #include "schema/store/event_message.h"
+#include <limits.h>
 
-enum { STACK_INDENT = 16, RAW_INDENT = 4 };
+enum { STACK_INDENT = 16, RAW_INDENT = 4, NARROW_NAME = 8 };
 
 /* ---- Parts of a line ------------------------------------------------------------------------- */
 
@@ -618,8 +619,10 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
 static void textInit(EtwSink *sink)
 {
     ListingSink *text = EtwAlloc(sizeof *text);
-    int width = sink->config.width;
-    text->threads.nameWidth = width > 0 && width < 100 ? 12 : width > 0 && width < 160 ? 20 : 30;
+    int width = sink->config.width > 0 ? sink->config.width : INT_MAX;
+    bool narrow = width < LISTING_NARROW;
+    text->threads.nameWidth = narrow ? NARROW_NAME : width < 160 ? 20 : 30;
+    text->providerMost = narrow ? LISTING_NARROW_PROVIDER : width < 120 ? 20 : INT_MAX;
     sink->own = text;
     EtwListingColumnsInit(sink);
     sink->secondWidth = 3;

@@ -80,7 +80,7 @@ static const EtwDeclaredField packageEnter[] = {CALL_ID, DEPTH,
     {"Command", TEXT, R(COMMAND), "the `package require` command"},
     CONTEXT};
 static const EtwDeclaredField packageLeave[] = {CALL_ID, DEPTH, CODE, DURATION,
-    {"Version", TEXT, NO_ROLE, "version of the package"}};
+    {"Version", TEXT, R(RESULT), "version of the package; the error message if `Code` is 1"}};
 static const EtwDeclaredField channel[] = {
     {"Operation", TEXT, R(OPERATION), "open, socket, exec, read, write, flush, copy or close"},
     {"Channel", TEXT, R(CHANNEL), "name of the channel; of a copy, the one that is read"},

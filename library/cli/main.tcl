@@ -58,6 +58,7 @@ foreach file {terminal cli_options command_texts help read_commands sessions des
 proc ::etw::cli::Main {dir words} {
     variable packageDir $dir
     fconfigure stdout -buffering full
+    set ::etw::lib::dash -- ;# listings name options as they are written in a shell
     set words [lassign $words command]
     set code [catch {Run $command $words} result how]
     if {$code == 0} {

@@ -85,8 +85,9 @@ proc ::etw::cli::RecordProgram {options program} {
         }
         set options [KernelDefault $options $kind]
     }
-    ::etw::lib::child catch
     set session record-[pid]
+    KeepFile $session $options $program
+    ::etw::lib::child catch
     set options [StartRecording $session $options]
     try {
         set status [RecordRun $session $options $program]
@@ -101,8 +102,38 @@ proc ::etw::cli::RecordProgram {options program} {
         ::etw::lib::child free
         NoteUntraced [expr {[info exists status] && $kind eq "tcl"}] [lindex $program 0]
     }
-    RecordEnd $options $stats
+    RecordEnd $options $stats $program $status
     return $status
+}
+
+# The start of a session overwrites its file. What usually fails after it is tried before, so that a file from an earlier
+# recording is still there: the program, and what is to be enabled, in a session without a file.
+proc ::etw::cli::KeepFile {session options program} {
+    if {![file exists [dict get $options file]]} {
+        return
+    }
+    set name [lindex $program 0]
+    if {$program ne "" && [auto_execok $name] eq "" && ![FoundInPath $name]} {
+        return -code error -errorcode {CHILD ENOENT} "cannot execute \"$name\": No such file or directory"
+    }
+    if {![OnSystem] && ![dict exists $options kernel-default] && ([dict exists $options kernel] || [dict exists $options provider])} {
+        ::etw start $session-try -mode memory
+        try {
+            EnableAll $session-try [dict merge $options {later 1 quiet 1}] [pid]
+        } finally {
+            ::etw stop $session-try
+        }
+    }
+}
+
+# True if there is a file of this name, executable or not.
+proc ::etw::cli::FoundInPath {name} {
+    if {[llength [file split $name]] > 1} {
+        return [file exists $name]
+    }
+    return [expr {[info exists ::env(PATH)] && [llength [lmap dir [split $::env(PATH) [expr {$::tcl_platform(platform) eq "windows" ? ";" : ":"}]] {
+        expr {[file exists [file join $dir $name]] ? $dir : [continue]}
+    }]] > 0}]
 }
 
 # True where `auto` is Windows' own engine.
@@ -303,11 +334,17 @@ proc ::etw::cli::Attend {session seconds} {
     return [expr {$kind eq "killed" ? 128 + $code : $code}]
 }
 
-proc ::etw::cli::RecordEnd {options stats} {
+proc ::etw::cli::RecordEnd {options stats program status} {
     if {[dict exists $options trigger]} {
         TriggerSummary $options
     } elseif {$stats ne ""} {
         Summary $options $stats
+        if {[Option $options quiet 0] || [dict get $stats file] eq "" || ![file exists [dict get $stats file]]} {
+            return
+        }
+        if {$program ne "" && $status != 0} {
+            Note "[file tail [lindex $program 0]] ended with [expr {$status > 128 ? "signal [expr {$status - 128}]" : "exit code $status"}]"
+        }
         RecordReport $options $stats
     }
 }
@@ -317,19 +354,40 @@ proc ::etw::cli::RecordEnd {options stats} {
 # Prints what is conspicuous in the trace of a program, and what tracing its calls cost. Large traces take too long for that.
 proc ::etw::cli::RecordReport {options stats} {
     set file [dict get $stats file]
-    if {[Option $options quiet 0] || [Option $options noreport 0] || $file eq "" || ![file exists $file]} {
-        return
-    }
     if {[file size $file] > 100 * 1024 * 1024} {
         Note "the trace is large: \"etw report [file tail $file]\" prints what is conspicuous in it"
         return
     }
-    if {[catch {::etw report $file -brief 1} text]} {
+    if {[catch {::etw summary $file -by {provider event} -format list} summary]} {
         return ;# no file that can be read, such as one of several of -mode newfile
     }
-    TracingCost $file $stats
+    set kinds [lmap group [dict get $summary groups] {list {*}[dict get $group by] [dict get $group count]}]
+    NoteMissing $options $kinds
+    if {[Option $options noreport 0]} {
+        return
+    }
+    if {[catch {::etw report $file -brief 1} text]} {
+        return
+    }
+    TracingCost $stats $kinds
     if {![string match "*\nnothing conspicuous\n*" $text]} {
         puts stderr [::etw::lib::visible [string trimright [regsub {^[^\n]*\n} $text {}]] lines]
+    }
+}
+
+# Say so when something that was asked for has no event. kinds: {{provider event count} ...}
+proc ::etw::cli::NoteMissing {options kinds} {
+    set providers [lmap kind $kinds {string tolower [lindex $kind 0]}]
+    foreach provider [Option $options provider {}] {
+        set name [lindex [::etw::lib::ProviderWords $provider] 0]
+        if {[string match "{*}" $name] || [string tolower $name] in $providers} {
+            continue
+        }
+        Note "the trace has no event of the provider \"$name\": the program did not register it (is the name right?), or wrote no event of the selected level and keywords"
+    }
+    if {[dict exists $options script] && ![dict exists $options noscript] && [lsearch -exact -index 1 $kinds Enter] < 0} {
+        Note "the trace has no call: no procs that match \"--script [join [dict get $options script] ,]\" were called. A pattern matches the full name\
+            of a proc, for example web::*"
     }
 }
 

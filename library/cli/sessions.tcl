@@ -173,8 +173,14 @@ proc ::etw::cli::EnableAll {session options pids} {
             if {![Option $options later 0]} {
                 return -options $how $message
             }
+            if {[llength [lmap keyword [Option $settings -any {}] {expr {[string is entier -strict $keyword] ? [continue] : $keyword}}]] > 0} {
+                Usage "no program has registered the provider \"$name\" yet, so that the names of its keywords are unknown: give the numbers of the keywords,\
+                    for example \"--provider $name:[Option $settings -level 5]:0x1\"" OPTION --provider
+            }
             ::etw enable $session [::etw::lib::guidOf $name] {*}$settings
-            Note "no program has registered the provider \"$name\" yet: its events are recorded from then on"
+            if {![Option $options quiet 0]} {
+                Note "no program has registered the provider \"$name\" yet: its events are recorded from then on"
+            }
         }
     }
     try {

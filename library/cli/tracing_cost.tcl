@@ -19,17 +19,19 @@ namespace eval ::etw::cli {
     }
 }
 
-# Print what the events of scripts in the trace have cost. A circular trace stands for all events of its session.
-proc ::etw::cli::TracingCost {file stats} {
+# Print what the events of scripts in the trace have cost. kinds: {{provider event count} ...} A circular trace stands for all events of its session.
+proc ::etw::cli::TracingCost {stats kinds} {
     variable costKinds
     set duration [dict get $stats duration]
     set part [expr {[dict get $stats mode] eq "circular" ? 1 - double([dict get $stats overwritten]) / max(1, [dict get $stats events]) : 1}]
     set count 0
     set counts {}
-    foreach group [dict get [::etw summary $file -provider Tcl-Script -by event -format list] groups] {
-        set event [lindex [dict get $group by] 0]
-        dict incr counts [expr {[dict exists $costKinds $event] ? [dict get $costKinds $event] : "call"}] [dict get $group count]
-        incr count [dict get $group count]
+    foreach row $kinds {
+        lassign $row provider event number
+        if {$provider eq "Tcl-Script"} {
+            dict incr counts [expr {[dict exists $costKinds $event] ? [dict get $costKinds $event] : "call"}] $number
+            incr count $number
+        }
     }
     if {$count == 0 || $duration <= 0 || $part <= 0} {
         return

@@ -46,7 +46,7 @@ proc ::etw::lib::PageWrite {path sources title filter} {
     } finally {
         close $chan
     }
-    return [dict create events [dict get $info events] lost [dict get $info lost] warnings [dict get $info warnings]]
+    return [dict create events [PageEvents $info] lost [dict get $info lost] warnings [dict get $info warnings]]
 }
 
 # The svg element of the flame graph, or a sentence.
@@ -110,8 +110,13 @@ proc ::etw::lib::PageTable {heads rows} {
     return $html
 }
 
+# Records of the files' headers do not count, as in the other commands.
+proc ::etw::lib::PageEvents {info} {
+    return [expr {[dict get $info events] - [dict get $info headers]}]
+}
+
 proc ::etw::lib::PageSummary {info sources} {
-    set rows [list [list Sources [join $sources {, }]] [list Events [dict get $info events]]]
+    set rows [list [list Sources [join $sources {, }]] [list Events [PageEvents $info]]]
     if {[dict get $info events] > 0} {
         set first [dict get $info first]
         lappend rows [list From [PageTime $first]] [list To [PageTime [dict get $info last]]] \

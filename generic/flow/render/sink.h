@@ -45,7 +45,8 @@ typedef struct EtwSinkConfig {
     const char *const *columns; /* text: their names (EtwListingHasColumn); NULL: the default.
                                    Borrowed until the sink is freed */
     int columnCount;
-    bool messages; /* messages: in text instead of fields (always for WPP), else in addition */
+    const char *dash; /* text: what options begin with, for the reader's next command; NULL: "-" */
+    bool messages;    /* messages: in text instead of fields (always for WPP), else in addition */
     const EtwSinkTable *table; /* NULL: the format's own columns */
     EtwWeight weight;          /* folded, flamegraph */
     const char *title;         /* flamegraph; valid UTF-8; NULL: the default */

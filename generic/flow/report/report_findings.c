@@ -6,6 +6,7 @@
  */
 #include "flow/report/report_int.h"
 #include "flow/render/columns.h"
+#include "semantics/declared_events.h"
 #include <stdlib.h>
 
 typedef struct Finding {
@@ -231,8 +232,13 @@ static void findEvents(Findings *f)
     if (f->work > 0 || f->report->switches > 0 || f->report->samples > 0) {
         return;
     }
-    if (kinds->rowCount > 0) {
-        const ReportCell *cell = rowAt(kinds, 0);
+    size_t most = 0;
+    while (most < kinds->rowCount &&
+            strcmp(rowAt(kinds, most)[2].text, ETW_SESSION_PROVIDER) == 0) {
+        most++; /* the session's own events are no finding */
+    }
+    if (most < kinds->rowCount) {
+        const ReportCell *cell = rowAt(kinds, most);
         EtwTextPrintf(&text, "writes the most events: %s, %llu (%.0f %%)", cell[3].text,
                 (unsigned long long)cell[0].n, cell[1].d);
         add(f, "events", cell[2].text, 0, 0.2, &text);

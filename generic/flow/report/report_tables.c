@@ -233,16 +233,22 @@ static char *messageOf(const EtwReport *r, const EtwCallRow *row)
 {
     size_t count, size;
     const EtwSummaryGroup **groups = EtwSummaryGroups(r->messages, &count);
-    char *message = NULL;
-    for (size_t i = 0; i < count && message == NULL; i++) {
+    EtwText message = {0};
+    size_t kinds = 0;
+    for (size_t i = 0; i < count; i++) {
         const char *name = EtwSummaryCell(r->messages, groups[i], 0, &size);
-        if (size == row->nameSize && memcmp(name, row->name, size) == 0) {
+        if (size == row->nameSize && memcmp(name, row->name, size) == 0 && kinds++ == 0) {
             const char *text = EtwSummaryCell(r->messages, groups[i], 1, &size);
-            message = EtwReportCopy(text, size);
+            EtwTextAdd(&message, text, size);
         }
     }
     EtwFree((void *)groups);
-    return message != NULL ? message : copyStr("");
+    if (kinds > 1) {
+        EtwTextPrintf(&message, " (and %zu other message%s)", kinds - 1, kinds == 2 ? "" : "s");
+    }
+    char *copy = EtwReportCopy(message.data, message.size);
+    EtwTextFree(&message);
+    return copy;
 }
 
 static void addErrors(EtwReport *r)

@@ -590,6 +590,7 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
         lane->info.errors++;
     }
     lane->info.events++;
+    t->headers += EtwEventIsHeader(event);
     t->reported += (kind.marks & ETW_MARK_LOSS) != 0;
     if (lane->info.kind == ETW_LANE_THREAD && lane->info.tid != ETW_NO_ID) {
         TimeLane *cpu = cpuLane(t, event->cpu);
@@ -688,6 +689,7 @@ void EtwTimelineGetInfo(const EtwTimeline *t, EtwTimelineInfo *info)
     info->begin = t->begin != INT64_MAX ? t->begin : info->first;
     info->unordered = t->unordered;
     info->folded = t->folded;
+    info->headers = t->headers;
     info->reported = t->reported;
     info->memory = (size_t)t->capacity * 18 + t->blockCapacity * 8 + t->matchCapacity * 4;
     for (int i = 0; i < t->laneCount; i++) {

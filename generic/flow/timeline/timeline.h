@@ -36,6 +36,7 @@ typedef struct EtwTimelineInfo {
     uint64_t calls, cut, unmatched;
     uint64_t unordered; /* events with a time before their lane's last one: shown at that time */
     uint64_t folded;    /* calls deeper than ETW_CALL_LEVELS, which have no box */
+    uint64_t headers;   /* of the events: records of the files' headers */
     uint64_t reported;  /* events that report losses */
     size_t memory;      /* bytes of the columns */
 } EtwTimelineInfo;

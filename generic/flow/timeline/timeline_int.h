@@ -81,7 +81,7 @@ struct EtwTimeline {
     int64_t begin; /* of the first event that is not about the session; INT64_MAX: none */
     uint32_t *matched;
     uint32_t matchCount, matchCapacity;
-    uint64_t unordered, reported, folded;
+    uint64_t unordered, reported, folded, headers;
     EtwTimelineInfo final; /* counts of the calls, valid after the end */
 };
 

@@ -36,17 +36,38 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
     return EtwScriptWrite(block->state, rule, block->enter, p.data, p.count, NULL);
 }
 
+/* The message is converted after taking the time: the duration excludes the conversion. */
+static void writeFailedPackage(
+        const EtwBlock *block, Tcl_Interp *interp, char *head, char *duration)
+{
+    const EtwRule *rule = EtwBuiltinRule(block->state);
+    char *at = duration + 8;
+    EtwPieces p;
+
+    EtwStore64(duration, EtwScriptNanoseconds(OsTicks() - block->call.ticks));
+    EtwPiecesBegin(&p, block->state);
+    EtwPiecesRaw(&p, head, (size_t)(at + 2 - head));
+    EtwFieldBegin(&p, rule->maxLength);
+    if (rule->options.args) {
+        EtwFieldValue(&p, Tcl_GetObjResult(interp), rule);
+    }
+    put16(at, EtwFieldEnd(&p));
+    EtwScriptWrite(block->state, rule, block->leave, p.data, p.count, NULL);
+}
+
 static void writeLeave(const EtwBlock *block, Tcl_Interp *interp, int code)
 {
     char head[ETW_NAME_MAX + 64], *duration = put32(putHead(head, &block->call), (uint32_t)code);
-    const char *text = block->kind;
+    bool package = block->leave == ETW_SCRIPT_PACKAGE_LEAVE;
     EtwElapsed elapsed = {(size_t)(duration - head), block->call.ticks, etwScriptScale};
     size_t size;
     char *end;
 
-    if (block->leave == ETW_SCRIPT_PACKAGE_LEAVE) {
-        text = code == TCL_OK ? Tcl_GetString(Tcl_GetObjResult(interp)) : "";
+    if (package && code == TCL_ERROR) {
+        writeFailedPackage(block, interp, head, duration);
+        return;
     }
+    const char *text = package ? Tcl_GetString(Tcl_GetObjResult(interp)) : block->kind;
     size = strlen(text) < ETW_NAME_MAX ? strlen(text) : 0;
     end = putText(duration + 8, text, EtwScriptTextNeedsConversion(text, size) ? 0 : size);
     EtwScriptWrite(

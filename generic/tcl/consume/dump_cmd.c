@@ -254,6 +254,7 @@ static EtwSinkConfig sinkConfig(Dump *dump)
     Tcl_Interp *interp = dump->reading.interp;
     int columns = terminalColumns(interp, dump->output.channel);
 
+    config.dash = Tcl_GetVar(interp, "::etw::lib::dash", TCL_GLOBAL_ONLY); /* of the tool */
     config.messages = dump->messages != 0;
     config.color = config.format == ETW_FORMAT_TEXT &&
                    wantsColor(interp, dump->color, dump->output.channel);

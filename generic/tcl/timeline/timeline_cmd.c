@@ -227,6 +227,7 @@ static Tcl_Obj *infoObj(const EtwTclTimeline *t)
 
     EtwTimelineGetInfo(t->timeline, &info);
     EtwPut(dict, "events", EtwUint64Obj(info.events));
+    EtwPut(dict, "headers", EtwUint64Obj(info.headers));
     EtwPut(dict, "lanes", Tcl_NewIntObj(info.lanes));
     EtwPut(dict, "first", Tcl_NewWideIntObj(info.first));
     EtwPut(dict, "begin", Tcl_NewWideIntObj(info.begin));

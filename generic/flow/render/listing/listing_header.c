@@ -44,6 +44,12 @@ void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
+static void addOption(const EtwSink *sink, const char *name, EtwText *out)
+{
+    EtwTextStr(out, sink->config.dash != NULL ? sink->config.dash : "-");
+    EtwTextStr(out, name);
+}
+
 /* What the numbers in the column of times are. */
 static void addTimeLine(EtwSink *sink, EtwText *out)
 {
@@ -64,7 +70,8 @@ static void addTimeLine(EtwSink *sink, EtwText *out)
         EtwTextChar(out, '\n');
         return;
     }
-    ETW_ADD(out, "; other forms: -timeformat");
+    ETW_ADD(out, "; other forms: ");
+    addOption(sink, "timeformat", out);
     const char *separator = " ";
     for (int i = 0; etwTimeFormatNames[i] != NULL; i++) {
         if (i != (int)format) {
@@ -156,7 +163,9 @@ static void addLegend(const EtwSink *sink, EtwText *out)
         EtwTextStr(out, text->cut == 1 ? " line was" : " lines were");
         ETW_ADD(out, " cut at ");
         EtwAddDecimal(out, (uint64_t)sink->config.width);
-        ETW_ADD(out, " columns (" ETW_LISTING_CUT "); -width full shows whole lines\n");
+        ETW_ADD(out, " columns (" ETW_LISTING_CUT "); ");
+        addOption(sink, "width", out);
+        ETW_ADD(out, " full shows whole lines\n");
     }
 }
 

@@ -27,7 +27,7 @@ uint32_t OsChildPid(const OsChild *child);
 EtwStatus OsChildResume(OsChild *child, EtwError *errPtr);
 /* Wait until the program ends, for at most `ms` milliseconds or until an interrupt. True: it ended, and *endPtr is set. */
 bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr);
-/* Interrupt the program, as Ctrl-C does. */
+/* Interrupt the program, as Ctrl-C does; on Linux with the signal that this process received last by kill(2). */
 void OsChildInterrupt(OsChild *child);
 /* A program that was never resumed is killed. A running one continues. */
 void OsChildFree(OsChild *child);

@@ -1,7 +1,8 @@
 /*
  * predicate/quantity.c --
  *
- *	Numbers with a unit. The number has digits and at most one point; the result is rounded.
+ *	Numbers with a unit. The number has digits and at most one point; the result is rounded. One blank may
+ *	stand between them.
  */
 #include "predicate/quantity.h"
 #include <string.h>
@@ -87,17 +88,18 @@ static bool scale(const char *text, size_t size, int64_t factor, int64_t *valueP
 
 size_t EtwQuantityAt(const char *text, size_t size, EtwQuantityKind *kindPtr, int64_t *valuePtr)
 {
-    size_t digits = 0, end;
+    size_t digits = 0, start, end;
     int points = 0;
     while (digits < size && (isDigit(text[digits]) || (text[digits] == '.' && points++ == 0))) {
         digits++;
     }
-    for (end = digits; end < size && isWord(text[end]); end++) {
+    start = digits + (digits < size && text[digits] == ' ');
+    for (end = start; end < size && isWord(text[end]); end++) {
     }
     if (digits == (size_t)points) { /* no digit */
         return 0;
     }
-    const Unit *unit = unitOf(text + digits, end - digits);
+    const Unit *unit = unitOf(text + start, end - start);
     if (unit == NULL || !scale(text, digits, unit->factor, valuePtr)) {
         return 0;
     }

@@ -342,8 +342,8 @@ proc ::etw::cli::RecordEnd {options stats program status} {
         if {[Option $options quiet 0] || [dict get $stats file] eq "" || ![file exists [dict get $stats file]]} {
             return
         }
-        if {$program ne "" && $status != 0} {
-            Note "[file tail [lindex $program 0]] ended with [expr {$status > 128 ? "signal [expr {$status - 128}]" : "exit code $status"}]"
+        if {$program ne "" && $status ni {0 130}} {
+            Note "[file tail [lindex $program 0]] [expr {$status > 128 ? "was ended by signal [expr {$status - 128}]" : "ended with exit code $status"}]"
         }
         RecordReport $options $stats
     }

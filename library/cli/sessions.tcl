@@ -60,7 +60,7 @@ proc ::etw::cli::Recover {args} {
     foreach session $recovered {
         dict with session {
             if {$error eq ""} {
-                puts "$name: its process $owner was killed; $events events were saved in $file"
+                puts "$name: its process $owner was killed; $events events that were still in memory were added to $file"
             } else {
                 puts stderr "[Paint stderr red {etw:}] $name: its process $owner was killed; its events are still in memory: [::etw::lib::visible $error]"
                 incr failed
@@ -142,9 +142,11 @@ proc ::etw::cli::Describe {args} {
     }
     set rows {}
     dict for {key value} $known {
-        lappend rows [list $key $value]
+        lappend rows [list $key [expr {$value eq "" ? "-" : $value}]]
     }
     puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+    puts "A program has registered this provider. No description of its events is loaded; a trace describes those that it has:\
+        \"etw record -p [lindex $args 0] -o FILE\", then \"etw info FILE --schema [lindex $args 0]\"."
     return 0
 }
 

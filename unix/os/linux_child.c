@@ -196,13 +196,6 @@ bool OsChildWait(OsChild *child, int ms, OsChildEnd *endPtr)
     return true;
 }
 
-void OsChildInterrupt(OsChild *child)
-{
-    if (!child->ended) {
-        kill(child->pid, SIGINT);
-    }
-}
-
 void OsChildFree(OsChild *child)
 {
     if (child->go >= 0) {
@@ -219,13 +212,13 @@ void OsChildFree(OsChild *child)
 
 /* ---- Ctrl-C ------------------------------------------------------------------------------------ */
 
-static atomic_int interrupts, direct;
+static atomic_int interrupts, direct, lastDirect; /* the last: the number of a signal */
 
 static void onInterrupt(int sig, siginfo_t *info, void *context)
 {
-    (void)sig;
     (void)context;
     if (info->si_code <= 0) { /* sent by kill(2), not by the terminal */
+        atomic_store_explicit(&lastDirect, sig, memory_order_relaxed);
         atomic_fetch_add_explicit(&direct, 1, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(
@@ -240,6 +233,14 @@ void OsInterruptsCatch(void)
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         sigaction(signals[i], &action, NULL);
+    }
+}
+
+void OsChildInterrupt(OsChild *child)
+{
+    int sig = atomic_load_explicit(&lastDirect, memory_order_relaxed);
+    if (!child->ended) {
+        kill(child->pid, sig != 0 ? sig : SIGINT);
     }
 }
 

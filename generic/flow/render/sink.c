@@ -222,6 +222,11 @@ void EtwSinkEvent(EtwSink *sink, const EtwEvent *event, EtwText *out)
     sink->ops->event(sink, event, EtwSchemaOf(sink->store, event), out);
 }
 
+void EtwSinkPartial(EtwSink *sink)
+{
+    sink->partial = true;
+}
+
 void EtwSinkEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     if (sink->ops->end != NULL) {

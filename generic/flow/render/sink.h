@@ -74,6 +74,8 @@ uint64_t EtwSinkCutLines(const EtwSink *sink);
 /* Columns of text: their names without abbreviations, NULL at the end; whether there is such a column. */
 extern const char *const etwListingColumnNames[];
 bool EtwListingHasColumn(const char *name);
+/* Before EtwSinkEnd: the source was not read to its end, so that text does not list calls that are open. */
+void EtwSinkPartial(EtwSink *sink);
 /* A warning of the caller after those of EtwSinkEnd. Shown by text, ignored by the others. */
 void EtwSinkWarning(EtwSink *sink, const char *warning, EtwText *out);
 void EtwSinkFree(EtwSink *sink);

@@ -34,6 +34,7 @@ struct EtwSink {
     EtwText message;
     int64_t base; /* time zero of relative times */
     bool based;
+    bool partial;    /* EtwSinkPartial */
     bool fromFile;   /* it is the start of a file's session, not the first event */
     int64_t second;  /* the whole second in secondText, relative or since 1970 */
     bool negative;   /* relative: secondText is negative */

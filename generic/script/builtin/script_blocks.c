@@ -11,6 +11,25 @@
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+/* What `-args 0` leaves of the command: `package require NAME`, or the first word of a callback. */
+static Tcl_Obj *nameOf(const EtwBlock *block, Tcl_Obj *command)
+{
+    Tcl_Size count, size;
+    Tcl_Obj **words;
+    const char *text = Tcl_GetStringFromObj(command, &size);
+    size_t start = strspn(text, " \t\n;");
+
+    if (block->enter == ETW_SCRIPT_PACKAGE_ENTER &&
+            Tcl_ListObjGetElements(NULL, command, &count, &words) == TCL_OK && count > 2) {
+        Tcl_Obj *name[3] = {words[0], words[1], words[2]};
+        if (count > 3 && *Tcl_GetString(name[2]) == '-') { /* -exact */
+            name[2] = words[3];
+        }
+        return Tcl_NewListObj(3, name);
+    }
+    return Tcl_NewStringObj(text + start, (Tcl_Size)strcspn(text + start, " \t\n;"));
+}
+
 static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t queued)
 {
     char head[16], tail[2 + ETW_NAME_MAX + 64], *at;
@@ -28,9 +47,10 @@ static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t que
     EtwPiecesBegin(&p, block->state);
     EtwPiecesRaw(&p, head, (size_t)(putHead(head, &block->call) + 2 - head));
     EtwFieldBegin(&p, rule->maxLength);
-    if (rule->options.args) {
-        EtwFieldValue(&p, command, rule);
-    }
+    Tcl_Obj *shown = rule->options.args ? command : nameOf(block, command);
+    Tcl_IncrRefCount(shown);
+    EtwFieldValue(&p, shown, rule);
+    Tcl_DecrRefCount(shown);
     put16(head + 10, EtwFieldEnd(&p));
     EtwPiecesRaw(&p, tail, (size_t)(at - tail));
     return EtwScriptWrite(block->state, rule, block->enter, p.data, p.count, NULL);

@@ -320,6 +320,9 @@ static int endDump(void *record)
     Tcl_Obj **warnings;
     Tcl_Size count;
 
+    if (EtwQueryLimited(&dump->reading.query)) {
+        EtwSinkPartial(dump->sink);
+    }
     EtwSinkEnd(dump->sink, dump->reading.query.source, &dump->output.text);
     Tcl_ListObjGetElements(NULL, missing, &count, &warnings);
     for (Tcl_Size i = 0; i < count; i++) {

@@ -321,11 +321,16 @@ static int nextFiltered(EtwQuery *query, EtwEvent *event)
     return status == ETW_OK ? TCL_OK : endQuery(query);
 }
 
+bool EtwQueryLimited(const EtwQuery *query)
+{
+    return query->limit > 0 && query->taken >= query->limit;
+}
+
 int EtwQueryNext(EtwQuery *query, EtwEvent *event)
 {
     bool pass;
 
-    if (query->limit > 0 && query->taken >= query->limit) {
+    if (EtwQueryLimited(query)) {
         return endQuery(query);
     }
     if (query->taken ==

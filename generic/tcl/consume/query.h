@@ -135,6 +135,7 @@ void EtwQueryClose(EtwQuery *query);
  * -progress (tcl/core/event_polling.h).
  */
 int EtwQueryNext(EtwQuery *query, EtwEvent *event);
+bool EtwQueryLimited(const EtwQuery *query); /* as many events as -limit allows have been read */
 
 /* ---- Warnings (query_warn.c), before the query is closed ------------------------------------- */
 

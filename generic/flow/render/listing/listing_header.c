@@ -402,7 +402,9 @@ void EtwListingEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
         addLosses(sink, source, out);
         addWarnings(sink, source, out);
     }
-    EtwListingOpenCalls(&text->threads, addOpen, &open);
+    if (!sink->partial) {
+        EtwListingOpenCalls(&text->threads, addOpen, &open);
+    }
     if (open.count > OPEN_SHOWN) {
         EtwTextPrintf(out, "-- left open: %d more\n", open.count - OPEN_SHOWN);
     }

@@ -225,6 +225,10 @@ static void addLeft(EtwSink *sink, const ListingLayout *layout, const EtwRoleVal
             EtwListingOpenCall(thread, depthOf(g), EtwRoleNumber(g, ETW_ROLE_CALL_ID));
     if (call != NULL) {
         EtwTextAdd(out, call->name, call->nameSize);
+    } else if (hasText(g, ETW_ROLE_KIND)) { /* its enter is not shown */
+        EtwTextChar(out, '[');
+        addBare(sink, g, ETW_ROLE_KIND, out);
+        EtwTextChar(out, ']');
     } else {
         EtwTextAdd(out, layout->name.data, layout->name.size);
     }

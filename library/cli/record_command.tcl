@@ -369,7 +369,7 @@ proc ::etw::cli::RecordReport {options stats} {
     if {[catch {::etw report $file -brief 1} text]} {
         return
     }
-    TracingCost $stats $kinds
+    TracingCost $file $stats $kinds
     if {![string match "*\nnothing conspicuous\n*" $text]} {
         puts stderr [::etw::lib::visible [string trimright [regsub {^[^\n]*\n} $text {}]] lines]
     }

@@ -1,14 +1,16 @@
 # tracing_cost.tcl --
 #
 #	What tracing a script has cost, for the end of `etw record`: the events of the trace by kind, and what an
-#	event of each kind costs on this machine, which is measured.
+#	event of each kind costs on this machine, which is measured. Calls are measured with a word as long as
+#	those of the trace, because their words are converted to text and copied. It is a lower bound: the
+#	measured loop has warm caches and a machine with nothing else to do.
 
 namespace eval ::etw::cli {
     # Event of Tcl-Script -> kind. All others are taken to cost as much as those of calls.
     variable costKinds {StepEnter step StepLeave step Line line Channel channel}
     # kind -> {keyword, value of -steps, the body that is measured}.
     variable costBodies {
-        call {call off {for {set i 0} {$i < 300} {incr i} {word $i}}}
+        call {call off {for {set i 0} {$i < 300} {incr i} {word [linsert $words end $i]}}}
         step {step full {for {set i 0} {$i < 300} {incr i} {set x $i}}}
         line {step line {
             for {set i 0} {$i < 300} {incr i} {
@@ -20,7 +22,7 @@ namespace eval ::etw::cli {
 }
 
 # Print what the events of scripts in the trace have cost. kinds: {{provider event count} ...} A circular trace stands for all events of its session.
-proc ::etw::cli::TracingCost {stats kinds} {
+proc ::etw::cli::TracingCost {file stats kinds} {
     variable costKinds
     set duration [dict get $stats duration]
     set part [expr {[dict get $stats mode] eq "circular" ? 1 - double([dict get $stats overwritten]) / max(1, [dict get $stats events]) : 1}]
@@ -40,7 +42,7 @@ proc ::etw::cli::TracingCost {stats kinds} {
     set count [expr {round($count / $part)}]
     set cost 0
     dict for {kind number} $counts {
-        set cost [expr {$cost + $number * [EventCost $kind]}]
+        set cost [expr {$cost + $number * [EventCost $kind [expr {$kind eq "call" ? [WordsLength $file] : 0}]]}]
     }
     set percent [expr {100.0 * $cost / $duration}]
     puts stderr [format "%s tracing took at least %.1f ms, %.1f %% of the run: %d %s of scripts, %.0f ns each" [Paint stderr dim etw:] \
@@ -50,14 +52,27 @@ proc ::etw::cli::TracingCost {stats kinds} {
     }
 }
 
-# The nanoseconds that an event of this kind adds to a script: the median of some runs, traced minus untraced.
-proc ::etw::cli::EventCost {kind} {
+# The mean length of the words of calls: of the first ones, which is exact enough.
+proc ::etw::cli::WordsLength {file} {
+    set count 0
+    set length 0
+    foreach row [::etw events $file -where {$provider eq "Tcl-Script" && $event eq "Enter"} -fields Command -as list -limit 2000] {
+        incr count
+        incr length [string length [lindex $row 0]]
+    }
+    return [expr {$count == 0 ? 0 : $length / $count}]
+}
+
+# The nanoseconds that an event of this kind adds to a script: the median of some runs, traced minus untraced. The
+# words of calls have this length.
+proc ::etw::cli::EventCost {kind length} {
     variable costBodies
     lassign [dict get $costBodies $kind] keyword steps body
     set session cost-[pid]
     set child [interp create]
     $child eval {proc word {n} {return $n}; set f [file tempfile path]}
-    $child eval [list proc run {file} $body]
+    $child eval [list set words [lrepeat [expr {max(0, $length - 8) / 8}] "a word,"]]
+    $child eval [list proc run {file} "set words \$::words; $body"]
     ::etw start $session -mode memory -buffers 16,16 -buffersize 256
     try {
         ::etw enable $session Tcl-Script -pids [pid] -any $keyword

@@ -445,6 +445,58 @@ static void testLeftOut(void)
     finish();
 }
 
+/* Callers in the order of their time; those with equal times in that of their first calls, calls without a caller first. */
+static void testCallers(void)
+{
+    static const char *const names[] = {"c", "b", "d", "a", "k", "j", "z", "y"};
+    EtwText out = {0};
+    uint64_t id = 0;
+    int64_t us = 0;
+    begin(merged);
+    for (int i = 0; i < 8; i++, us += 200) {
+        char context[] = "::c";
+        context[2] = *names[i];
+        enter(us, ++id, 1, names[i], "::");
+        enter(us + 10, ++id, 2, "f", context);
+        enter(us + 20, ++id, 3, "g", "::f");
+        leave(us + 25, id, 0);
+        leave(us + 40, id - 1, i == 2);
+        if (i == 2) {
+            enter(us + 50, ++id, 2, "f", context);
+            leave(us + 60, id, 0);
+            leave(us + 100, id - 3, 0);
+        } else {
+            leave(us + 100, id - 2, 0);
+        }
+    }
+    enter(us, ++id, 1, "f", "::");
+    leave(us + 30, id, 0);
+    EtwCallsEnd(calls);
+    EtwCallersCsv(calls, "f", &out);
+    EtwTextChar(&out, 0);
+    CHECK_STR(out.data, "caller,calls,total,self,errors\nd,2,40000,35000,1\n,1,30000,30000,0\n"
+                        "c,1,30000,25000,0\n"
+                        "b,1,30000,25000,0\n"
+                        "a,1,30000,25000,0\n"
+                        "k,1,30000,25000,0\n"
+                        "j,1,30000,25000,0\n"
+                        "z,1,30000,25000,0\n"
+                        "y,1,30000,25000,0\n");
+    out.size = 0;
+    EtwCallersText(calls, "g", &out);
+    EtwTextChar(&out, 0);
+    CHECK_STR(out.data, "-- callers of g\n"
+                        "    calls       total total%        self   errors  caller\n"
+                        "        8   40.000 us 100.0%   40.000 us        0  f\n");
+    out.size = 0;
+    EtwCallersJson(calls, "a", &out);
+    EtwTextChar(&out, 0);
+    CHECK_STR(out.data, "{\"proc\":\"a\",\"callers\":[{\"caller\":\"\",\"calls\":1,\"total\":"
+                        "100000,\"self\":70000,\"errors\":0}]}\n");
+    EtwTextFree(&out);
+    finish();
+}
+
 static void testHistogram(void)
 {
     EtwHistogram h = {.count = 0};
@@ -490,6 +542,7 @@ int main(int argc, char **argv)
     CHECK_RUN(testByLine);
     CHECK_RUN(testCallbackNames);
     CHECK_RUN(testLeftOut);
+    CHECK_RUN(testCallers);
     CHECK_RUN(testHistogram);
     return CHECK_DONE();
 }

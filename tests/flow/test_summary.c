@@ -208,6 +208,37 @@ static void testOpen(void)
     SampleFree(end);
 }
 
+/* Calls of one thread that end in the order of their begins: their ids tell which belongs to which. */
+static void testCallIds(void)
+{
+    static const Etw_Field fields[] = {
+            {.name = "CallId", .in = ETW_IN_UINT64}, {.name = "N", .in = ETW_IN_INT32}};
+    EtwSummaryConfig config = {.enter = "Begin", .leave = "End", .groupsMax = 10};
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    EtwSummary *s = EtwSummaryNew(&config, store);
+    static const struct {
+        const char *name;
+        uint64_t id;
+        int64_t time;
+    } events[] = {{"Begin", 1, 100}, {"Begin", 2, 110}, {"Begin", 1ull << 40, 120},
+            {"End", 1ull << 40, 125}, {"End", 1, 200}, {"End", 2, 220}, {"End", 3, 230}};
+    for (int i = 0; i < 7; i++) {
+        Sample *sample = SampleNew("Summary", events[i].name, fields, 2);
+        SampleInt(sample, events[i].id, 8);
+        SampleInt(sample, 1, 4);
+        sample->event.time = events[i].time;
+        EtwSummaryAdd(s, SampleEvent(sample));
+        SampleFree(sample);
+    }
+    EtwSummaryEnd(s);
+    CHECK_EQ(s->total->count, 3);
+    CHECK_EQ(s->total->min, 5);
+    CHECK_EQ(s->total->max, 110);
+    CHECK_EQ(s->unpaired, 1);
+    EtwSummaryFree(s);
+    EtwSchemaStoreFree(store);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -216,5 +247,6 @@ int main(int argc, char **argv)
     CHECK_RUN(testHeaviest);
     CHECK_RUN(testMerge);
     CHECK_RUN(testOpen);
+    CHECK_RUN(testCallIds);
     return CHECK_DONE();
 }

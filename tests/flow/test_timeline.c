@@ -8,6 +8,7 @@
 #include "tests/support/check.h"
 #include "tests/support/sample_event.h"
 #include "flow/timeline/timeline.h"
+#include "flow/timeline/timeline_int.h"
 
 enum { US = 1000, TID = 4711 };
 #define START INT64_C(1000000000)
@@ -262,6 +263,58 @@ static void timeline_3_1_gaps_and_runs(void)
     CHECK_MSG(
             strstr(seen, "run 0 thread 99 10-30; run 0 tclsh 4711/4711 30-40") != NULL, "%s", seen);
     finish();
+}
+
+/* Without switches, a CPU runs a thread from the first to the last of its consecutive events. */
+static void timeline_3_5_inferred_runs(void)
+{
+    EtwLaneInfo info;
+    begin();
+    other(0, "P", "E");
+    other(10, "P", "E");
+    threadId = 99;
+    other(20, "P", "E");
+    cpuNumber = 1;
+    other(25, "P", "E");
+    cpuNumber = 0;
+    other(30, "P", "E");
+    threadId = TID;
+    other(40, "P", "E");
+    EtwTimelineEnd(timeline);
+    CHECK_STR(boxes(laneOf(ETW_LANE_CPU, 0), 0, 50, 1),
+            "run 0 tclsh 4711/4711 0-10; run 0 tclsh 4711/99 20-30; run 0 tclsh 4711/4711 40-40");
+    CHECK_STR(boxes(laneOf(ETW_LANE_CPU, 1), 0, 50, 1), "run 0 tclsh 4711/99 25-25");
+    REQUIRE(EtwTimelineLane(timeline, laneOf(ETW_LANE_CPU, 0), &info));
+    CHECK_EQ(info.events, 5);
+    REQUIRE(EtwTimelineLane(timeline, laneOf(ETW_LANE_CPU, 1), &info));
+    CHECK_EQ(info.events, 1);
+    REQUIRE(EtwTimelineLane(timeline, thread(), &info));
+    CHECK_EQ(info.events, 3);
+    CHECK(!info.gaps);
+    finish();
+}
+
+/* The first value that is not less, and the first that is greater, from any place on. */
+static void timeline_7_3_bounds(void)
+{
+    static const int64_t values[] = {INT64_MIN, 1, 2, 3, 3, 3, 5, INT64_MAX, INT64_MAX};
+    const int64_t wanted[] = {
+            INT64_MIN, INT64_MIN + 1, 0, 1, 2, 3, 4, 5, 6, INT64_MAX - 1, INT64_MAX};
+    for (uint32_t count = 0; count <= 9; count++) {
+        for (uint32_t low = 0; low <= count; low++) {
+            for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+                uint32_t lower = low, upper = low;
+                while (lower < count && values[lower] < wanted[i]) {
+                    lower++;
+                }
+                while (upper < count && values[upper] <= wanted[i]) {
+                    upper++;
+                }
+                CHECK_EQ(EtwTimeLower(values, low, count, wanted[i]), lower);
+                CHECK_EQ(EtwTimeUpper(values, low, count, wanted[i]), upper);
+            }
+        }
+    }
 }
 
 /*
@@ -555,6 +608,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_3_2_marks_have_their_lane);
     CHECK_RUN(timeline_3_3_no_run_without_evidence);
     CHECK_RUN(timeline_3_4_one_cpu_at_a_time);
+    CHECK_RUN(timeline_3_5_inferred_runs);
     CHECK_RUN(timeline_4_1_at);
     CHECK_RUN(timeline_5_1_span);
     CHECK_RUN(timeline_5_2_recursion);
@@ -565,5 +619,6 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_6_5_ends_of_time);
     CHECK_RUN(timeline_7_1_rows_by_time);
     CHECK_RUN(timeline_7_2_matches);
+    CHECK_RUN(timeline_7_3_bounds);
     return CHECK_DONE();
 }

@@ -720,6 +720,20 @@ static void calls_1_5_udp(void)
     end();
 }
 
+/* What is known of a descriptor is kept while many others are looked up. */
+static void calls_1_7_many(void)
+{
+    beginCalls();
+    connected(101, 0x40, 700);
+    for (int fd = 1000; fd < 1400; fd++) {
+        call(200, SYS_read, (uint64_t)fd, 5);
+    }
+    EXPECT("");
+    call(100, SYS_write, 700, 12);
+    EXPECT(TCP4("Send", "100/100", "40", "5000", "80", " Size=12"));
+    end();
+}
+
 /* A socket that was open before gets a number, until a record has its address in the kernel. */
 static void calls_1_6_identified(void)
 {
@@ -799,6 +813,7 @@ int main(int argc, char **argv)
     CHECK_RUN(calls_1_4_copies);
     CHECK_RUN(calls_1_5_udp);
     CHECK_RUN(calls_1_6_identified);
+    CHECK_RUN(calls_1_7_many);
     EtwTextFree(&seen);
     return CHECK_DONE();
 }

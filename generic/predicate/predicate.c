@@ -681,6 +681,7 @@ static Value evaluateCompare(Run *run, const Step *step)
     if ((byText || step->op == ETW_OP_EQ || step->op == ETW_OP_NE) &&
             compareGuids(run, left, right, &equal)) {
         noteMatch(left, right, equal);
+        noteMatch(right, left, equal);
         return boolValue(equal != negated);
     }
     Value a = evaluate(run, step->children[0]), b = evaluate(run, step->children[1]);
@@ -697,6 +698,7 @@ static Value evaluateCompare(Run *run, const Step *step)
         equal = equal || hasOtherName(run, left, right, ETW_OP_EQ) ||
                 hasOtherName(run, right, left, ETW_OP_EQ);
         noteMatch(left, right, equal);
+        noteMatch(right, left, equal);
         return boolValue(equal != negated);
     case ETW_OP_LT:
         return boolValue(order == ORDER_LESS);

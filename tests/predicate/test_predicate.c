@@ -612,6 +612,84 @@ static void fields_3_2_header(void)
     EtwSchemaStoreFree(store);
 }
 
+/* FIELD == NUMBER, for names that readExpr does not read. */
+static bool isEqual(const char *field, int64_t number, EtwSchemaStore *store, const EtwEvent *event)
+{
+    EtwPredicate *pred;
+    EtwNode *node = EtwNodeNew(ETW_OP_EQ, 2);
+    node->children[0] = leaf(ETW_OP_FIELD, field, strlen(field));
+    node->children[1] = EtwNodeNew(ETW_OP_INT, 0);
+    node->children[1]->i = number;
+    if (!CHECK(EtwPredicateNew(&pred, node, NULL) == ETW_OK)) {
+        return false;
+    }
+    CHECK(EtwPredicateTree(pred) == node);
+    bool is = EtwPredicateTest(pred, store, event);
+    EtwPredicateFree(pred);
+    return is;
+}
+
+/* CPU times and elapsed times; an elapsed time of 0 is none. */
+static void fields_3_3_times(void)
+{
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    Sample *s = SampleNew("P", "E", NULL, 0);
+    s->event.kernelTime = 7;
+    s->event.userTime = 8;
+    s->event.elapsed = 9;
+    const EtwEvent *event = SampleEvent(s);
+    CHECK(isEqual("time(kernel)", 7, store, event) && !isEqual("time(kernel)", 8, store, event));
+    CHECK(isEqual("time(user)", 8, store, event) && !isEqual("time(user)", 7, store, event));
+    CHECK(isEqual("time(elapsed)", 9, store, event));
+    s->event.kernelTime = s->event.userTime = s->event.elapsed = 0;
+    event = SampleEvent(s);
+    CHECK(isEqual("time(kernel)", 0, store, event) && isEqual("time(user)", 0, store, event));
+    CHECK(!isEqual("time(elapsed)", 0, store, event));
+    SampleFree(s);
+    EtwSchemaStoreFree(store);
+}
+
+static void addUnmatched(void *ctx, const char *header, const char *constant)
+{
+    char *names = ctx;
+    strcat(strcat(strcat(strcat(names, header), "="), constant), " ");
+}
+
+/* Reported are constants that were compared with a header value and that no event had. */
+static void fields_3_4_unmatched(void)
+{
+    static const struct {
+        const char *expr, *unmatched;
+    } cases[] = {{"(== $event \"Nope\")", "event=Nope "}, {"(== \"Nope\" $event)", "event=Nope "},
+            {"(== $event \"E\")", ""}, {"(!= $provider \"Q\")", "provider=Q "},
+            {"(!= $provider \"P\")", ""}, {"(in $event (list \"F\" \"E\"))", "event=F "},
+            {"(match \"F*\" $event)", "event=F* "}, {"(match \"E*\" $event)", ""},
+            {"(== $Count \"x\")", ""}, {"(&& 0 (== $event \"F\"))", ""}, {"(== \"a\" \"b\")", ""}};
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    Sample *s = SampleNew("P", "E", NULL, 0);
+    for (int i = 0; i < COUNT(cases); i++) {
+        char names[100] = "";
+        const char *expr = cases[i].expr;
+        EtwPredicate *pred;
+        REQUIRE(EtwPredicateNew(&pred, readExpr(&expr), NULL) == ETW_OK);
+        EtwPredicateUnmatched(pred, addUnmatched, names);
+        CHECK_STR(names, ""); /* no event yet */
+        EtwPredicateTest(pred, store, SampleEvent(s));
+        EtwPredicateUnmatched(pred, addUnmatched, names);
+        CHECK_MSG(strcmp(names, cases[i].unmatched) == 0, "%s: %s", cases[i].expr, names);
+        EtwPredicateFree(pred);
+    }
+    const char *const *names = EtwHeaderNames();
+    CHECK_STR(names[0], "time");
+    int count = 0;
+    while (names[count] != NULL) {
+        count++;
+    }
+    CHECK_STR(names[count - 1], "late");
+    SampleFree(s);
+    EtwSchemaStoreFree(store);
+}
+
 /* ---- Filters on record headers ------------------------------------------------------------------- */
 
 /* "from=N ids=... pids=... providers=N", of what there is. */
@@ -841,6 +919,8 @@ int main(int argc, char **argv)
     CHECK_RUN(trees_2_2_limits);
     CHECK_RUN(fields_3_1_missing);
     CHECK_RUN(fields_3_2_header);
+    CHECK_RUN(fields_3_3_times);
+    CHECK_RUN(fields_3_4_unmatched);
     CHECK_RUN(bounds_4_1_of_a_predicate);
     CHECK_RUN(bounds_4_2_long_lists);
     CHECK_RUN(quantities_5_1);

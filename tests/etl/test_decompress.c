@@ -509,6 +509,26 @@ static void encode_noise(void)
     EtlXpressFree(x);
 }
 
+/* Short pieces that return between bytes that never do. */
+static void encode_pieces(void)
+{
+    static uint8_t data[9000];
+    EtlXpress *x = EtlXpressNew();
+    for (size_t piece = 3; piece < 20; piece++) {
+        uint32_t counter = 1;
+        for (size_t i = 0; i < sizeof data; i++) {
+            if (i % (piece + 4) < piece) {
+                data[i] = (uint8_t)(i % (piece + 4) * 7 + 1);
+            } else { /* four bytes that differ each time */
+                counter += i % (piece + 4) == piece ? 0x9E3779B9u : 0;
+                data[i] = (uint8_t)(counter >> 8 * (i % 4));
+            }
+        }
+        CHECK_MSG(CheckEncodes(x, data, sizeof data), "pieces of %d bytes", (int)piece);
+    }
+    EtlXpressFree(x);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -526,5 +546,6 @@ int main(int argc, char **argv)
     CHECK_RUN(encode_tokens);
     CHECK_RUN(encode_runs);
     CHECK_RUN(encode_noise);
+    CHECK_RUN(encode_pieces);
     return CHECK_DONE();
 }

@@ -780,6 +780,27 @@ static void damage_blank(void)
     }
 }
 
+/* The first 32 places are warnings of their own, the rest is counted in one. */
+static void damage_many(void)
+{
+    for (int damages = 31; damages <= 35; damages++) {
+        Image f;
+        Three(&f);
+        for (int n = 0; n < damages; n++) {
+            ImageGrow(&f, 1024, 0x11);
+            BufferBegin(&f, 0, 4 + n);
+            EventAdd(&f, 2000 + n, (uint16_t)n);
+            BufferEnd(&f);
+        }
+        Seen seen = SeenMemory(f.data, f.size);
+        CHECK_EQ(seen.count, 25 + damages);
+        CHECK_EQ(seen.info.damages, damages);
+        CHECK_EQ(seen.warnings, damages <= 32 ? damages : 33);
+        SeenFree(&seen);
+        ImageFree(&f);
+    }
+}
+
 /* Never a crash, never an event that is not whole, one warning that names the end. */
 static void damage_truncated(void)
 {
@@ -887,6 +908,7 @@ int main(int argc, char **argv)
     CHECK_RUN(damage_buffer);
     CHECK_RUN(damage_offsets);
     CHECK_RUN(damage_blank);
+    CHECK_RUN(damage_many);
     CHECK_RUN(damage_truncated);
     CHECK_RUN(damage_not_closed);
     CHECK_RUN(damage_compressed);

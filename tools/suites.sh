@@ -2,7 +2,7 @@
 # tools/suites.sh --
 #
 #	Test suites of other projects, which tests/project/suites.test runs traced: those of Tcl's core and of
-#	tcllib, with the word `all` also of Tk, from Debian's source packages. Kept in
+#	tcllib, with the word `all` also of Tk and SQLite (with its program testfixture), from Debian's source packages. Kept in
 #	${ETW_CACHE:-$HOME/.cache/etw}/suites; without them that
 #	test is skipped. TWAPI's tests for ETW, which tests/library/twapi_suite.test runs, are copied from a copy of its
 #	repository in ../twapi, or a bare one in ../.mirror, if there is one. Prints the directory.
@@ -48,5 +48,22 @@ copy_twapi() {
 
 need tcl8.6 tcl tests
 need tcllib tcllib modules
-[ "${1-}" != all ] || need tk8.6 tk tests
+# SQLite's tests run in a Tcl shell of its own, which takes half a minute to compile.
+need_sqlite() {
+    [ -d "$suites/sqlite" ] && return 0
+    unpack sqlite3 "$work/sqlite" || die "apt has no source of sqlite3: is the network reachable?"
+    mkdir -p "$work/sqlite/build" "$work/result"
+    (
+        cd "$work/sqlite/build"
+        sh ../configure --with-tcl="$(dirname "$(find /usr/lib -name tclConfig.sh -path '*tcl8*' | head -1)")" CFLAGS=-O1
+        make testfixture
+    ) >"$cache/sqlite-build.log" 2>&1 || die "testfixture did not build: see $cache/sqlite-build.log"
+    mv "$work/sqlite/build/testfixture" "$work/sqlite/test" "$work/result/"
+    mkdir -p "$suites"
+    mv "$work/result" "$suites/sqlite"
+}
+if [ "${1-}" = all ]; then
+    need tk8.6 tk tests
+    need_sqlite
+fi
 echo "$suites"

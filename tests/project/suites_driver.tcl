@@ -5,14 +5,20 @@
 #	call (the default), line, full, sample (at 10 kHz) or slowsample (at 1 kHz). With TRACE - all keywords are
 #	enabled. Creates nothing that the suite could find, except the package etw.
 
-package require tcltest ;# as the suites' own runners do
-namespace import ::tcltest::*
+if {![llength [info commands ::sqlite3]]} {
+    package require tcltest ;# as the suites' own runners do
+    namespace import ::tcltest::*
+}
 namespace eval ::suitesDriver {
     lassign $::argv build etl file mode
     if {$mode eq ""} {
         set mode call
     }
-    set ::auto_path [linsert $::auto_path 0 $build]
+    if {[info exists ::auto_path]} {
+        set ::auto_path [linsert $::auto_path 0 $build]
+    } elseif {$etl ne ""} {
+        apply {dir {source [file join $dir pkgIndex.tcl]}} $build ;# a shell that does not source init.tcl, such as SQLite's
+    }
     if {$etl ne ""} {
         package require etw
         if {$etl eq "-"} {

@@ -4,8 +4,8 @@
 #	suite, mode, files, tests, and the files whose results differ. `make suites` calls it. Not a test of `make test`:
 #	it takes hours. suites.test runs a selection.
 #
-#	BUILD TCLSH ?-suite GLOB? ?-file GLOB? ?-modes LIST? ?-jobs N? ?-limit SECONDS? ?-seconds SECONDS? ?-log FOLDER?
-#	-limit is for one file, -seconds for the whole: files that are not begun by then are not run.
+#	BUILD TCLSH ?-suite GLOBS? ?-file GLOBS? ?-modes LIST? ?-jobs N? ?-limit SECONDS? ?-seconds SECONDS? ?-log FOLDER?
+#	-suite and -file are lists of patterns, -limit is for one file, -seconds for the whole: files that are not begun by then are not run.
 #
 #	A file is run untraced twice. Its result is the line of totals, each failed test with its output (result,
 #	errorInfo), and the exit code. Addresses, times, process ids and lines that differ between the untraced runs are
@@ -16,13 +16,14 @@ namespace eval ::suites {
     variable options {-suite * -file * -modes {call line full slowsample} -jobs 2 -limit 120 -seconds 1e9 -log {}}
     variable here [file dirname [file normalize [info script]]]
     variable cache [expr {[info exists env(ETW_CACHE)] ? $env(ETW_CACHE) : "$env(HOME)/.cache/etw"}]
-    # Files that never end without a terminal or a network, or that test the runner itself.
-    variable omitted {all.test socket.test http.test http11.test httpd.test}
+    # Files that never end without a terminal or a network, that test the runner itself, or that run other files.
+    variable omitted {all.test socket.test http.test http11.test httpd.test permutations.test veryquick.test quick.test
+        extraquick.test full.test soak.test mutex1.test}
     variable running 0
     variable results
 }
 
-# Suites: name, folder, pattern of the files below it.
+# Suites: name, folder, pattern of the files below it, and a shell other than TCLSH.
 proc ::suites::suites {tclsh} {
     variable cache
     set library [exec $tclsh << {puts [list [info patchlevel] [info library]]}]
@@ -35,6 +36,7 @@ proc ::suites::suites {tclsh} {
         lappend all [list tcllib/$module [file join $cache suites tcllib] $module/*.test]
     }
     lappend all [list tk8.6 [file join $cache suites tk] *.test]
+    lappend all [list sqlite3 [file join $cache suites sqlite test] *.test [file join $cache suites sqlite testfixture]]
     return $all
 }
 
@@ -50,12 +52,11 @@ proc ::suites::normalized {output dir} {
 }
 
 # Begins a run in a copy of the folder; DONE is called with its lines.
-proc ::suites::start {dir file mode done} {
+proc ::suites::start {shell dir file mode done} {
     variable options
     variable here
     variable build
-    variable tclsh
-    set words [list $tclsh [file join $here suites_driver.tcl] $build [expr {$mode eq "" ? "" : "-"}] \
+    set words [list $shell [file join $here suites_driver.tcl] $build [expr {$mode eq "" ? "" : "-"}] \
         [file join $dir $file] $mode]
     if {$::suites::display ne "" && [string match tk* [file tail $dir]]} {
         set words [linsert $words 0 env DISPLAY=$::suites::display]
@@ -80,8 +81,8 @@ proc ::suites::read {channel dir done} {
     }
 }
 # The same from a coroutine.
-proc ::suites::run {dir file mode} {
-    start $dir $file $mode [list [info coroutine]]
+proc ::suites::run {shell dir file mode} {
+    start $shell $dir $file $mode [list [info coroutine]]
     return [yield]
 }
 
@@ -107,6 +108,9 @@ proc ::suites::totals {lines} {
         if {[regexp {Total\s+(\d+)\s+Passed\s+(\d+)\s+Skipped\s+(\d+)\s+Failed\s+(\d+)} $line -> total passed skipped failed]} {
             return [list $passed $failed]
         }
+        if {[regexp {^(\d+) errors out of (\d+) tests} $line -> failed all]} {
+            return [list [expr {$all - $failed}] $failed] ;# SQLite's
+        }
     }
     return {0 0}
 }
@@ -131,9 +135,9 @@ proc ::suites::log {suite file mode lines untraced} {
     }
 }
 
-proc ::suites::runFile {dir suite file} {
+proc ::suites::runFile {shell dir suite file} {
     variable options
-    set untraced [list [run $dir $file {}] [run $dir $file {}]]
+    set untraced [list [run $shell $dir $file {}] [run $shell $dir $file {}]]
     if {[lindex $untraced 0 end] in {"exit 124" "exit 137"}} {
         note $suite untraced slow
         return
@@ -143,11 +147,11 @@ proc ::suites::runFile {dir suite file} {
     note $suite untraced passed $passed
     note $suite untraced failed $failed
     foreach mode [dict get $options -modes] {
-        set lines [run $dir $file $mode]
+        set lines [run $shell $dir $file $mode]
         for {set try 1} {$try < 3 && ![same $lines $untraced]} {incr try} {
-            lappend untraced [run $dir $file {}]
+            lappend untraced [run $shell $dir $file {}]
             if {![same $lines $untraced]} {
-                set lines [run $dir $file $mode]
+                set lines [run $shell $dir $file $mode]
             }
         }
         lassign [totals $lines] passed failed
@@ -177,12 +181,12 @@ proc ::suites::worker {number} {
     file mkdir $root
     while {[llength $queue] && [clock seconds] < $deadline} {
         set queue [lassign $queue next]
-        lassign $next suite source file
+        lassign $next suite source file shell
         set dir [file join $root [file tail $source]]
         if {![file exists $dir]} {
             file copy $source $dir
         }
-        runFile $dir $suite $file
+        runFile $shell $dir $suite $file
     }
     file delete -force $root
     if {[incr running -1] == 0} {
@@ -211,6 +215,17 @@ proc ::suites::table {} {
     }
 }
 
+# True if one of an option's patterns matches.
+proc ::suites::matches {name option} {
+    variable options
+    foreach glob [dict get $options $option] {
+        if {[string match $glob $name]} {
+            return 1
+        }
+    }
+    return 0
+}
+
 proc ::suites::main {argv} {
     variable options
     variable omitted
@@ -226,13 +241,14 @@ proc ::suites::main {argv} {
     set ::env(LC_ALL) C.UTF-8
     set ::env(ETW_RUNTIME_DIR) [file join [expr {[info exists ::env(TMPDIR)] ? $::env(TMPDIR) : "/tmp"}] etw-suites-run-[pid]]
     foreach suite [suites $tclsh] {
-        lassign $suite name dir pattern
-        if {![string match [dict get $options -suite] $name] || ([string match tk* $name] && $display eq "")} {
+        lassign $suite name dir pattern shell
+        if {![matches $name -suite] || ([string match tk* $name] && $display eq "")} {
             continue
         }
         foreach path [lsort [glob -nocomplain -directory $dir $pattern]] {
-            if {[file tail $path] ni $omitted && [string match [dict get $options -file] [file tail $path]]} {
-                lappend queue [list $name [file normalize $dir] [string range $path [string length $dir]+1 end]]
+            if {[file tail $path] ni $omitted && [matches [file tail $path] -file]} {
+                lappend queue [list $name [file normalize $dir] [string range $path [string length $dir]+1 end] \
+                    [expr {$shell eq "" ? $tclsh : $shell}]]
             }
         }
     }

@@ -15,10 +15,11 @@
 
 typedef struct Layer {
     Tcl_HashTable byCommand; /* Tcl_Command -> EtwHook * */
-    Tcl_Trace trace;
-    bool wanted;     /* there are patterns or steps */
-    bool noInlining; /* steps */
-    int builtins;    /* hooked commands that could be inlined */
+    Tcl_Trace calls;
+    Tcl_Trace inlining; /* only keeps Tcl from inlining commands */
+    bool wanted;        /* there are patterns or steps */
+    bool steps;
+    int builtins; /* hooked commands that could be inlined */
     Tcl_CmdInfo level,
             frame; /* the procedures of ::tcl::info::level and frame, looked up at the start */
     Tcl_Obj *levelWords[2], *frameWords[2];
@@ -64,40 +65,49 @@ static int commandTrace(ClientData clientData, Tcl_Interp *interp, int level, co
     return TCL_OK;
 }
 
-static void traceDeleted(ClientData clientData)
+static int inliningTrace(ClientData clientData, Tcl_Interp *interp, int level, const char *command,
+        Tcl_Command token, int objc, Tcl_Obj *const objv[])
 {
-    ((Layer *)((EtwScriptState *)clientData)->layer)->trace = NULL;
+    (void)clientData, (void)interp, (void)level, (void)command, (void)token, (void)objc, (void)objv;
+    return TCL_OK;
 }
 
-/* A trace's flags are fixed at its creation. */
-static void recreateTrace(EtwScriptState *state)
+/*
+ * A trace's flags are fixed at its creation. Because Tcl crashes if a trace is deleted during its own callback while a
+ * script has step traces, and the callback finds commands that must not be inlined, a second trace has the flag for that.
+ */
+static void updateTraces(EtwScriptState *state)
 {
     Layer *layer = state->layer;
-    int flags = layer->noInlining || layer->builtins > 0 ? 0 : TCL_ALLOW_INLINE_COMPILATION;
-    if (layer->trace != NULL) {
-        Tcl_DeleteTrace(state->interp, layer->trace);
-        layer->trace = NULL;
+    bool forbids = layer->wanted && (layer->steps || layer->builtins > 0);
+    if (layer->wanted && layer->calls == NULL) {
+        layer->calls = Tcl_CreateObjTrace(state->interp, 0, TCL_ALLOW_INLINE_COMPILATION,
+                commandTrace, state, NULL);
+    } else if (!layer->wanted && layer->calls != NULL) {
+        Tcl_DeleteTrace(state->interp, layer->calls);
+        layer->calls = NULL;
     }
-    if (layer->wanted) {
-        layer->trace =
-                Tcl_CreateObjTrace(state->interp, 0, flags, commandTrace, state, traceDeleted);
+    if (forbids && layer->inlining == NULL) {
+        layer->inlining =
+                Tcl_CreateObjTrace(state->interp, 1, 0, inliningTrace, NULL, NULL);
+    } else if (!forbids && layer->inlining != NULL) {
+        Tcl_DeleteTrace(state->interp, layer->inlining);
+        layer->inlining = NULL;
     }
 }
 
 static void active(EtwScriptState *state, bool on)
 {
     Layer *layer = state->layer;
-    if (layer->wanted != on) {
-        layer->wanted = on;
-        recreateTrace(state);
-    }
+    layer->wanted = on;
+    updateTraces(state);
 }
 
 static void stepping(EtwScriptState *state, bool on)
 {
     Layer *layer = state->layer;
-    layer->noInlining = on;
-    recreateTrace(state);
+    layer->steps = on;
+    updateTraces(state);
 }
 
 /* ---- Hooks: every command that was called has one, so that it is examined once --------------- */
@@ -109,8 +119,8 @@ static void countBuiltin(EtwHook *hook, bool is)
     hook->swapped = is;
     if (was != is) {
         layer->builtins += is ? 1 : -1;
-        if (hook->state->interp != NULL && layer->builtins == (is ? 1 : 0)) {
-            recreateTrace(hook->state);
+        if (hook->state->interp != NULL) {
+            updateTraces(hook->state);
         }
     }
 }

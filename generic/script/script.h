@@ -58,4 +58,11 @@ int EtwScriptCommand(Tcl_Interp *interp, Tcl_Obj *name,
 int EtwScriptSample(
         Tcl_Interp *interp, Tcl_Interp *target, unsigned microseconds, Tcl_Obj *counters);
 
+/*
+ * Hide environment variables from the interpreter's ::env, but not from its children, where Tcl's private headers are
+ * available. names: a dict, name -> list of the value that is shown, empty: none. For the first time in an interpreter only.
+ */
+int EtwScriptHideEnv(Tcl_Interp *interp, Tcl_Obj *names);
+Tcl_Obj *EtwScriptHiddenEnv(Tcl_Interp *interp); /* a dict: name -> the hidden value */
+
 #endif

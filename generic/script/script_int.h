@@ -432,6 +432,8 @@ typedef struct EtwHookLayer {
     bool (*hasLines)(void); /* lines of procs can be traced; NULL: they cannot */
     /* Close the open steps of a context that are deeper; code is the reason. Required if steps are put into a context. */
     void (*cutSteps)(EtwScriptState *state, EtwContext *context, int depth, int code);
+    /* An element of a global array ceases to exist. No trace is called, searches of the array go on. NULL: not supported. */
+    void (*undefine)(Tcl_Interp *interp, const char *array, Tcl_Obj *element);
 } EtwHookLayer;
 
 extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */

@@ -244,10 +244,14 @@ proc ::etw::cli::StartProgram {session options program} {
     }
 }
 
+# Those that library/shim/init.tcl hides in this process, if it is recorded itself, are included.
 proc ::etw::cli::Environment {names} {
+    set hidden [::etw::lib::hideEnv]
     set found {}
     foreach name $names {
-        if {[info exists ::env($name)]} {
+        if {[dict exists $hidden $name]} {
+            lappend found $name [dict get $hidden $name]
+        } elseif {[info exists ::env($name)]} {
             lappend found $name $::env($name)
         }
     }
@@ -281,9 +285,10 @@ proc ::etw::cli::ShimSettings {options} {
 
 # TCL_LIBRARY as it was set by the user, also when this process itself is recorded.
 proc ::etw::cli::ProgramLibrary {} {
-    set library [expr {[info exists ::env(TCL_LIBRARY)] ? $::env(TCL_LIBRARY) : ""}]
-    if {[info exists ::env(ETW_RECORD)] && [string match shim* [file tail $library]]} {
-        return [Option $::env(ETW_RECORD) library {}]
+    set own [Environment {TCL_LIBRARY ETW_RECORD}]
+    set library [Option $own TCL_LIBRARY {}]
+    if {[dict exists $own ETW_RECORD] && [string match shim* [file tail $library]]} {
+        return [Option [dict get $own ETW_RECORD] library {}]
     }
     return $library
 }

@@ -2,8 +2,8 @@
 #
 #	Replaces Tcl's own init.tcl, by TCL_LIBRARY, in a Tcl program run by `etw record`: it sources the real
 #	init.tcl, as if it had been found directly, then loads etw and adds the traces. ETW_RECORD, a dict, has
-#	the settings. The program's tcl_library, argv0, argv and info script are unchanged. An error in this
-#	file is reported on stderr and has no other effect.
+#	the settings. The program's tcl_library, argv0, argv and info script are unchanged; its array env does not show
+#	our variables, but its children get them. An error in this file is reported on stderr and has no other effect.
 
 apply {{} {
     set how $::env(ETW_RECORD)
@@ -65,6 +65,8 @@ apply {{} {
         source [file join $dir pkgIndex.tcl]
         package require -exact etw [dict get $how version]
         ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
+        ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} \
+            TCL_LIBRARY [expr {[dict exists $how library] ? [list [dict get $how library]] : ""}]]
         file delete -- [dict get $how untraced]
     } message]} {
         catch {puts stderr "etw: this Tcl's script is not traced: $message"}

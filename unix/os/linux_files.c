@@ -557,9 +557,22 @@ struct OsFileLock {
 static _Atomic int firstLock = -1;
 static struct stat firstStat;
 
+/* A descriptor that stays open gets a high number: the program's own files keep the numbers that they have without it. */
+static int raised(int fd)
+{
+    for (int least = 200; fd >= 0 && least > 10; least /= 2) {
+        int high = fcntl(fd, F_DUPFD_CLOEXEC, least); /* fails above the limit of descriptors */
+        if (high >= 0) {
+            close(fd);
+            return high;
+        }
+    }
+    return fd;
+}
+
 static void keepFirst(const char *path)
 {
-    int none = -1, fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    int none = -1, fd = raised(open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW));
     if (fd >= 0 && (fstat(fd, &firstStat) != 0 ||
                            !atomic_compare_exchange_strong(&firstLock, &none, fd))) {
         close(fd);

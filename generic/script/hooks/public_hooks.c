@@ -81,15 +81,14 @@ static void updateTraces(EtwScriptState *state)
     Layer *layer = state->layer;
     bool forbids = layer->wanted && (layer->steps || layer->builtins > 0);
     if (layer->wanted && layer->calls == NULL) {
-        layer->calls = Tcl_CreateObjTrace(state->interp, 0, TCL_ALLOW_INLINE_COMPILATION,
-                commandTrace, state, NULL);
+        layer->calls = Tcl_CreateObjTrace(
+                state->interp, 0, TCL_ALLOW_INLINE_COMPILATION, commandTrace, state, NULL);
     } else if (!layer->wanted && layer->calls != NULL) {
         Tcl_DeleteTrace(state->interp, layer->calls);
         layer->calls = NULL;
     }
     if (forbids && layer->inlining == NULL) {
-        layer->inlining =
-                Tcl_CreateObjTrace(state->interp, 1, 0, inliningTrace, NULL, NULL);
+        layer->inlining = Tcl_CreateObjTrace(state->interp, 1, 0, inliningTrace, NULL, NULL);
     } else if (!forbids && layer->inlining != NULL) {
         Tcl_DeleteTrace(state->interp, layer->inlining);
         layer->inlining = NULL;

@@ -153,6 +153,11 @@ void EtwTclintInterruptRequest(EtwInterrupt *interrupt);
 void EtwTclintInterruptHold(EtwInterrupt *interrupt, bool hold);
 void EtwTclintCheckInterrupt(Tcl_Interp *interp);
 
+/* ---- tclint_variable.c: see EtwHookLayer in script_int.h ------------------------------------------ */
+
+void EtwTclintUndefine(Tcl_Interp *interp, const char *array, Tcl_Obj *element);
+void EtwTclintCheckVariable(Tcl_Interp *interp);
+
 /* ---- tclint_stack.c -------------------------------------------------------------------------- */
 
 void EtwTclintStack(EtwScriptState *state, char *text, size_t capacity, int *depthPtr);

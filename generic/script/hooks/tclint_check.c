@@ -114,6 +114,7 @@ bool EtwTclintCheck(void)
         EtwTclintCheckLines(interp);
         EtwTclintCheckSteps(interp);
         EtwTclintCheckInterrupt(interp);
+        EtwTclintCheckVariable(interp);
     }
     Tcl_DeleteInterp(interp);
     return ok;

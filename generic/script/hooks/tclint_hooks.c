@@ -884,6 +884,7 @@ const EtwHookLayer etwHookTclInt = {
         .aliasFailed = EtwTclintAliasFailed,
         .hasLines = EtwTclintHasLines,
         .cutSteps = EtwTclintCutSteps,
+        .undefine = EtwTclintUndefine,
 };
 
 #else

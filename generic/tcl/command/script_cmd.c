@@ -272,6 +272,21 @@ static int commandCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *c
     return traceCmd(interp, objc, objv, &ops, EtwScriptCommand);
 }
 
+/* etw::lib::hideEnv ?NAMES?: for library/shim. Returns what is hidden. */
+static int hideEnvCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    (void)clientData;
+    if (objc > 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "?names?");
+        return TCL_ERROR;
+    }
+    if (objc == 2 && EtwScriptHideEnv(interp, objv[1]) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, EtwScriptHiddenEnv(interp));
+    return TCL_OK;
+}
+
 /* ---- The ensemble ---------------------------------------------------------------------------- */
 
 int EtwScriptInit(Tcl_Interp *interp)
@@ -286,5 +301,6 @@ int EtwScriptInit(Tcl_Interp *interp)
             {"variable", variableCmd, NULL, false},
             {NULL, NULL, NULL, false},
     };
+    Tcl_CreateObjCommand(interp, "::etw::lib::hideEnv", hideEnvCmd, NULL, NULL);
     return EtwMakeEnsemble(interp, "::etw::script", commands, false, NULL, 0);
 }

@@ -43,6 +43,10 @@ namespace eval ::suitesDriver {
     set ::argc 0
 }
 cd [file dirname $::suitesDriver::file]
+if {[file exists constraints.tcl]} {
+    package require Tk ;# as all.tcl of Tk's tests
+    ::tcltest::configure -loadfile [file join [pwd] constraints.tcl]
+}
 source $::suitesDriver::file
 if {$::suitesDriver::etl ne ""} {
     if {$::suitesDriver::mode in {sample slowsample}} {

@@ -3,18 +3,20 @@
 #	Rounds of chaos: a session, its logger, writers, consumers and controllers run on a file system of the round's choice;
 #	processes are killed, stopped, limited and isolated. Then the files are read, and the promises of doc/etw_promises.man
 #	are checked. A round is planned from its seed alone, so that a failing round can be repeated. -memory 0: no process gets
-#	a limit of memory, which sanitizers do not bear. -keep 1 leaves the files of failed rounds in /tmp.
+#	a limit of memory, which sanitizers do not bear. -kernel 0: no session has kernel events. -lie 1: the first writer of each round
+#	reports an event that it has not written, so that each round must fail. -keep 1 leaves the files of failed rounds in /tmp.
 #
-#	tclsh chaos_driver.tcl -worker PROGRAM ?-seconds S? ?-rounds N? ?-seed N? ?-fs GLOB? ?-mode GLOB? ?-memory 0?
-#	    ?-verbose 1? ?-keep 1?
+#	tclsh chaos_driver.tcl -worker PROGRAM ?-seconds S? ?-rounds N? ?-seed N? ?-fs GLOB? ?-mode GLOB? ?-memory 0? ?-kernel 0?
+#	    ?-lie 1? ?-verbose 1? ?-keep 1?
 #
 #	The last lines are the table of rounds and `N rounds, N kills, N failed`. The exit code is 1 when a round failed.
 #	As root, the driver continues in a mount namespace of its own, in which it mounts the file systems.
 
 namespace eval chaos {
     variable option
-    array set option {-worker {} -seconds 10 -rounds 1000000000 -seed 1 -fs * -mode * -memory 1 -verbose 0 -keep 0 -inside 0}
-    variable modes {sequential circular newfile append memory}
+    array set option {-worker {} -seconds 10 -rounds 1000000000 -seed 1 -fs * -mode * -memory 1 -kernel 1 -lie 0 -verbose 0 -keep 0 -inside 0}
+    variable modes {sequential compressed circular newfile append memory}
+    variable tracefs /sys/kernel/tracing
     # Name, and its mount options; %F is a file of its own.
     variable systems {
         tmpfs        {-t tmpfs -o size=256m tmpfs}
@@ -117,22 +119,35 @@ proc chaos::Plan {seed} {
         buffers [expr {[OneOf 256 1024 4096] / $kb}] flush [OneOf 1 5 50 60000] detached [OneOf 0 1 1] \
         writers [expr {1 + [Random 3]}] threads [expr {1 + [Random 3]}] count [expr {100 + [Random 2000]}] \
         pause [OneOf 0 0 200 1000] size [OneOf 0 0 40 300 1000]]
-    dict set p compress [OneOf auto off]
+    dict set p compress [expr {$mode eq "compressed" ? "on" : [OneOf auto off]}]
     dict set p maxmb [expr {$mode in {circular newfile} ? 1 : 0}]
-    dict set p limits [OneOf {} {} {} {} {} {} {-seccomp 1} {-pidns 1} {-noproc 1} {-nofile 12} {-as 400000000} {-memlock 65536}]
-    if {[lindex [dict get $p limits] 0] in {-as -memlock} && !$option(-memory)} {
-        dict set p limits {}
+    dict set p limits [OneOf {} {} {} {} {} {} {-seccomp 1} {-pidns 1} {-noproc 1} {-mountns 1} \
+        {-nofile 12} {-as 400000000} {-memlock 65536} {-fsize 65536}]
+    # Of the process that owns the session: its file may not grow; no descriptor is left for files.
+    dict set p ownerLimits [OneOf {} {} {} {} {} {} {} {-seccomp 1} {-mountns 1} {-memlock 65536} {-nofile 20} {-fsize 16000000}]
+    # Kernel events, with uprobes in libc.
+    dict set p kernel [lindex {process {process fileio} {process fileio heap}} [Random 40]]
+    if {!$option(-kernel)} {
+        dict set p kernel {}
     }
-    if {[lindex [dict get $p limits] 0] in {-pidns -noproc} && !$option(-inside)} {
-        dict set p limits {}
+    foreach which {limits ownerLimits} {
+        if {[lindex [dict get $p $which] 0] in {-pidns -noproc -mountns} && !$option(-inside) ||
+                [lindex [dict get $p $which] 0] in {-as -memlock} && !$option(-memory)} {
+            dict set p $which {}
+        }
     }
     dict set p point [OneOf {} {} {} record.before-open record.open record.before-commit switch.before-claim \
         switch.before-install switch.claimed wipe.before-zeroes recycle.before-take]
+    # The owner's points: it reads and frees buffers.
+    dict set p ownerPoint [OneOf {} {} {} {} {} {} wipe.before-zeroes recycle.before-take next.considered \
+        flush.begun flush.noted flush.done flush.recorded]
+    dict set p ownerPoint [expr {[dict get $p ownerPoint] eq "" ? "" : "[dict get $p ownerPoint]:kill:[expr {1 + [Random [OneOf 3 50]]}]"}]
     dict set p pointDoes [OneOf kill kill stop][string cat : [expr {1 + [Random [OneOf 3 50 500]]}]]
-    # Recoverers that are killed before the last one; milliseconds.
+    # Recoverers that are killed before the last one: after so many milliseconds, or at a test point.
     set killed {}
     for {set i [Random 3]} {$i > 0} {incr i -1} {
-        lappend killed [Random 12]
+        set flush [OneOf flush.begun flush.noted flush.done flush.recorded]:kill:[expr {1 + [Random 4]}]
+        lappend killed [OneOf [Random 12] [Random 12] recovery.claimed:kill recovery.before-count:kill recovery.saved:kill $flush $flush]
     }
     dict set p recoverers $killed
     dict set p free [Random 2]
@@ -185,7 +200,7 @@ proc chaos::End {n} {
         set how [lrange [dict get $opts -errorcode] 2 2]
     }
     # A control call may be refused: the session has just gone, or its owner was killed. A signal is a fault.
-    set startFails [expr {$what in {start owner} && [dict get $round(plan) fs] in {full-tmpfs full-ext4 small-shm}}]
+    set startFails [expr {$what in {start owner} && [MayFail $round(plan)]}]
     set harmless [expr {$startFails || $how eq "SIGKILL" && [dict get $proc($n) killed] || $how eq "1" && $what ni {writer check start}}]
     if {$how ne "ok" && !$harmless} {
         Problem "$what ended with $how"
@@ -193,6 +208,16 @@ proc chaos::End {n} {
     dict set proc($n) done 1
     dict set proc($n) how $how
     set round(changed) 1
+}
+
+# The session may be refused, or its owner may end at a test point.
+proc chaos::MayFail {p} {
+    return [expr {[dict get $p fs] in {full-tmpfs full-ext4 small-shm} || [IsShort $p] || [dict get $p ownerPoint] ne ""}]
+}
+
+# The owner may not be able to write its file.
+proc chaos::IsShort {p} {
+    return [expr {[lindex [dict get $p ownerLimits] 0] in {-nofile -fsize -memlock -as}}]
 }
 
 proc chaos::Signal {chan signal} {
@@ -263,7 +288,7 @@ proc chaos::MarkStop {} {
 # Each control call recovers a session whose logger was killed.
 proc chaos::MarkRecovery {} {
     variable round
-    if {$round(loggerKilled)} {
+    if {$round(loggerKilled) || [dict get $round(plan) ownerPoint] ne ""} {
         MarkStop
     }
 }
@@ -350,12 +375,20 @@ proc chaos::StartSession {} {
     set p $round(plan)
     dict with p {}
     set round(file) $round(data)/[expr {$mode eq "newfile" ? "trace-%d.etl" : "trace.etl"}]
-    set words [list chaos [expr {$mode eq "memory" ? "" : $round(file)}] $mode $maxmb $kb $buffers $flush $detached $compress]
+    set words [list chaos [expr {$mode eq "memory" ? "" : $round(file)}] [string map {compressed sequential} $mode] \
+        $maxmb $kb $buffers $flush $detached $compress $kernel]
     set round(ownerChan) {}
+    if {$ownerPoint ne ""} {
+        lappend ownerLimits -point $ownerPoint
+    }
     if {$detached} {
-        set text [Call start {*}$words]
+        set n [Start start $ownerLimits start {*}$words]
+        dict set proc($n) killed [expr {$ownerPoint ne ""}]
+        Await [list $n]
+        set text [dict get $proc($n) output]
     } else {
-        set round(ownerChan) [Start owner {} own {*}$words]
+        set round(ownerChan) [Start owner $ownerLimits own {*}$words]
+        dict set proc($round(ownerChan)) killed [expr {$ownerPoint ne ""}]
         set timer [after 60000 {set ::chaos::round(changed) timeout}]
         while {[string first \n [dict get $proc($round(ownerChan)) output]] < 0 && ![dict get $proc($round(ownerChan)) done]} {
             vwait ::chaos::proc($round(ownerChan))
@@ -371,12 +404,16 @@ proc chaos::StartSession {} {
 }
 
 proc chaos::StartWriters {} {
+    variable option
     variable points
     variable round
     set p $round(plan)
     dict with p {}
     for {set i 0} {$i < $writers} {incr i} {
         set limited [expr {$i == 0 ? $limits : {}}]
+        if {$i == 0 && $option(-lie)} {
+            lappend limited -lie 1
+        }
         if {$i == $writers - 1 && $point ne "" && $points} {
             lappend limited -point $point:$pointDoes
             set round(pointed) $i
@@ -415,12 +452,38 @@ proc chaos::WaitEnded {pid ms} {
     return [Ended $pid]
 }
 
+# The owner has ended at its test point.
+proc chaos::HasDied {ms} {
+    variable round
+    variable kills
+    if {[dict get $round(plan) ownerPoint] ne "" && [WaitEnded $round(owner) $ms]} {
+        set round(loggerKilled) 1
+        incr kills
+    }
+    return $round(loggerKilled)
+}
+
+proc chaos::KillRecoverer {when} {
+    variable kills
+    variable proc
+    if {[string is integer $when]} {
+        set n [Start recoverer {} recover]
+        after $when [list chaos::Signal $n KILL]
+        Await [list $n]
+    } elseif {$::chaos::points} {
+        set n [Start recoverer [list -point $when] recover]
+        dict set proc($n) killed 1
+        Await [list $n]
+        incr kills [expr {[dict get $proc($n) how] ne "ok"}]
+    }
+}
+
 # Stop the session, or recover it when its logger was killed.
 proc chaos::Finish {} {
     variable round
     variable proc
     Await $round(calls)
-    if {!$round(loggerKilled)} {
+    if {!$round(loggerKilled) && ([info exists round(stopChan)] || ![HasDied 0])} {
         if {![info exists round(stopChan)]} {
             set round(liveConsumers) [llength [lsearch -all -exact [lmap n $round(consumers) {dict get $proc($n) done}] 0]]
             set round(stopChan) [Start stop {} stop chaos]
@@ -429,7 +492,7 @@ proc chaos::Finish {} {
         set text [dict get $proc($round(stopChan)) output]
         if {[string match owner* $text]} {
             set round(stop) $text
-        } else {
+        } elseif {![HasDied 10000]} {
             Problem "stop failed"
         }
         if {$round(ownerChan) ne ""} {
@@ -439,12 +502,11 @@ proc chaos::Finish {} {
             Problem "the logger process [set round(owner)] does not end"
             exec kill -KILL $round(owner)
         }
-    } else {
+    }
+    if {$round(loggerKilled)} {
         WaitEnded $round(owner) 30000
-        foreach ms [dict get $round(plan) recoverers] {
-            set chan [Start recoverer {} recover]
-            after $ms [list chaos::Signal $chan KILL]
-            Await [list $chan]
+        foreach when [dict get $round(plan) recoverers] {
+            KillRecoverer $when
         }
         # A full disk: the events stay in memory until there is space.
         set chan [Start recover {} recover]
@@ -498,6 +560,9 @@ proc chaos::Check {} {
     dict with p {}
     set files [lsort [glob -nocomplain $round(data)/trace*.etl $round(run)/*.etl]]
     if {$mode eq "memory"} {
+        if {$round(loggerKilled)} {
+            set files [lsort [glob -nocomplain $round(run)/*.etl]] ;# not the snapshot in which it died
+        }
         if {[llength $files] == 0 && $round(loggerKilled)} {
             Problem "no file of the flight recorder"
         }
@@ -518,7 +583,7 @@ proc chaos::Check {} {
             Problem "$name: [set $name]"
         }
     }
-    set full [string match full* $fs]
+    set full [expr {[string match full* $fs] || [IsShort $p]}]
     if {$full && $mode eq "memory"} {
         return ;# the snapshot has failed, and says so
     }
@@ -543,7 +608,7 @@ proc chaos::Check {} {
     if {!$round(stopped) && ($mode ne "newfile" || [info exists round(stop)])} {
         set most [expr {$lost + $missing + $overwritten + $writers * $threads + 8}]
         set least [expr {$mode in {circular memory} ? $lost : $lost + $missing}]
-        if {$counted < $least || ($counted > $most && !$full)} {
+        if {$counted < $least || ($counted > $most && !$full && $kernel eq "")} {
             Problem "$counted counted as lost, where $lost were reported and $missing are missing"
         }
     }
@@ -566,6 +631,21 @@ proc chaos::CheckRest {} {
     }
     if {[llength $rest] > 0} {
         Problem "files are left in the runtime directory: $rest"
+    }
+    CheckKernel
+}
+
+# The list of sessions has removed what killed owners have left in the kernel.
+proc chaos::CheckKernel {} {
+    variable round
+    variable tracefs
+    set left [glob -nocomplain -tails -directory $tracefs/instances etw-$round(owner)-*]
+    if {$round(owner) ne "" && ![catch {open $tracefs/uprobe_events} f]} {
+        lappend left {*}[regexp -all -inline "etw_$round(owner)_\\S+" [read $f]]
+        close $f
+    }
+    if {$round(owner) ne "" && [llength $left] > 0 && [Ended $round(owner)]} {
+        Problem "left in the kernel: $left"
     }
 }
 
@@ -616,7 +696,7 @@ proc chaos::Round {p} {
         Finish
         flush $round(evidence)
         Check
-    } elseif {$fs in {full-tmpfs full-ext4 small-shm}} {
+    } elseif {[MayFail $p]} {
         Await $round(ownerChan) ;# too little space to start
     } else {
         Problem "the session does not start"
@@ -669,8 +749,10 @@ proc chaos::Main {} {
     variable kills
     variable round
     variable points
+    variable tracefs
     MountAll
     set points [string trim [exec $option(-worker) points]]
+    set option(-kernel) [expr {$option(-kernel) && [file writable $tracefs/instances]}]
     set end [expr {[clock seconds] + $option(-seconds)}]
     for {set seed $option(-seed)} {$rounds < $option(-rounds) && [clock seconds] < $end} {incr seed} {
         set p [Plan $seed]

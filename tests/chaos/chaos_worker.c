@@ -5,7 +5,7 @@
  *	call, a live consumer, and the check of the files. Options before the role limit the process:
  *
  *	    chaos_worker ?LIMIT ...? write FIRST THREADS COUNT PAUSE SIZE
- *	    chaos_worker ?LIMIT ...? own NAME FILE MODE MAXMB KB BUFFERS FLUSH DETACHED
+ *	    chaos_worker ?LIMIT ...? own NAME FILE MODE MAXMB KB BUFFERS FLUSH DETACHED COMPRESS GROUPS
  *	    chaos_worker ?LIMIT ...? start ... | stop NAME | flush NAME | list | recover | snapshot NAME FILE | consume NAME
  *	    chaos_worker check EVIDENCE RULE FILE ...
  *	    chaos_worker points
@@ -40,7 +40,7 @@ int main(void)
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 64, HANG_S = 120 };
+enum { THREADS = 64, EVENTS = 1 << 20, HANG_S = 120 };
 
 /* What a writer reports, 16 bytes. `stop` is inserted by the driver: reports after it have no promise. */
 enum { REPORT_READY = 1, REPORT_WRITTEN, REPORT_LOST, REPORT_DONE, REPORT_STOP };
@@ -117,6 +117,15 @@ static int enterPidSpace(bool noproc)
     _exit(WEXITSTATUS(status));
 }
 
+/* Continue in a mount namespace of its own, with its own /dev/shm, as in a container. */
+static int enterMountSpace(void)
+{
+    return unshare(CLONE_NEWNS) != 0 || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+           mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0;
+}
+
+static bool lies; /* reports an event that it has not written */
+
 static int setLimit(const char *name, const char *value)
 {
     static const struct {
@@ -129,11 +138,14 @@ static int setLimit(const char *name, const char *value)
             return limit(limits[i].resource, value);
         }
     }
-    return strcmp(name, "seccomp") == 0  ? forbidMembarrier()
-           : strcmp(name, "pidns") == 0  ? enterPidSpace(false)
-           : strcmp(name, "noproc") == 0 ? enterPidSpace(true)
-           : strcmp(name, "point") == 0  ? setenv("ETW_TEST_POINT", value, 1)
-                                         : -1;
+    lies |= strcmp(name, "lie") == 0;
+    return strcmp(name, "seccomp") == 0   ? forbidMembarrier()
+           : strcmp(name, "pidns") == 0   ? enterPidSpace(false)
+           : strcmp(name, "noproc") == 0  ? enterPidSpace(true)
+           : strcmp(name, "mountns") == 0 ? enterMountSpace()
+           : strcmp(name, "point") == 0   ? setenv("ETW_TEST_POINT", value, 1)
+           : strcmp(name, "lie") == 0     ? 0
+                                          : -1;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -173,6 +185,9 @@ static void *writeAll(void *arg)
         int result =
                 Etw_Write(event, (Etw_Data[]){{&id, 8}, {&i, 8}, {&size, 2}, {zeros, size}}, 4);
         report(result == ETW_WRITTEN ? REPORT_WRITTEN : REPORT_LOST, w->id, i);
+        if (lies && w->id == 0 && i == 0) {
+            report(REPORT_WRITTEN, 0, EVENTS - 1);
+        }
         if (result != ETW_WRITTEN || (w->pause != 0 && i % 64 == 63)) {
             usleep(result != ETW_WRITTEN ? 300 : w->pause);
         }
@@ -221,7 +236,18 @@ static void show(const EtwSessionInfo *i)
     fflush(stdout);
 }
 
-/* NAME FILE MODE MAXMB KB BUFFERS FLUSH DETACHED COMPRESS; FILE "" for a flight recorder. */
+/* Kernel events of this process. */
+static EtwStatus enableKernel(const char *name, char *words, EtwError *err)
+{
+    const char *groups[8];
+    EtwKernelEnable enable = {.groups = groups};
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        groups[enable.groupCount++ % 8] = word;
+    }
+    return enable.groupCount > 0 ? EtwSessionEnableKernel(name, &enable, err) : ETW_OK;
+}
+
+/* NAME FILE MODE MAXMB KB BUFFERS FLUSH DETACHED COMPRESS GROUPS; FILE "" for a flight recorder. */
 static int startRole(char **arg)
 {
     static const char *const modes[] = {"sequential", "circular", "append", "newfile", "memory"};
@@ -233,7 +259,9 @@ static int startRole(char **arg)
             .maxBuffers = number(arg[5]),
             .flushMs = number(arg[6]),
             .detached = number(arg[7]) != 0,
-            .compress = strcmp(arg[8], "off") == 0 ? ETW_COMPRESS_OFF : ETW_COMPRESS_AUTO};
+            .compress = strcmp(arg[8], "off") == 0  ? ETW_COMPRESS_OFF
+                        : strcmp(arg[8], "on") == 0 ? ETW_COMPRESS_ON
+                                                    : ETW_COMPRESS_AUTO};
     EtwEnable enable = {.provider = guid, .providerName = "Chaos-Test"};
     EtwSessionInfo info;
     EtwError err = {0};
@@ -243,6 +271,7 @@ static int startRole(char **arg)
     config.realtime = arg[1][0] != '\0' && config.mode == ETW_FILE_SEQUENTIAL;
     if (EtwSessionStart(&config, &err) != ETW_OK ||
             EtwSessionEnable(arg[0], &enable, &err) != ETW_OK ||
+            enableKernel(arg[0], arg[9], &err) != ETW_OK ||
             EtwSessionQuery(arg[0], &info, &err) != ETW_OK) {
         return fail(&err);
     }
@@ -319,7 +348,7 @@ static int recoverRole(char **arg)
 /* ---- Checking -------------------------------------------------------------------------------- */
 
 /* What is known of an event: bits. */
-enum { WRITTEN = 1, LOST = 2, PROMISED = 4, FOUND = 8, EVENTS = 1 << 20 };
+enum { WRITTEN = 1, LOST = 2, PROMISED = 4, FOUND = 8 };
 
 static uint8_t *known[THREADS];   /* by number */
 static uint64_t highest[THREADS]; /* number found, + 1 */
@@ -515,7 +544,7 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(char **arg);
         int least;
-    } roles[] = {{"write", writeRole, 5}, {"own", ownRole, 9}, {"start", startRole, 9},
+    } roles[] = {{"write", writeRole, 5}, {"own", ownRole, 10}, {"start", startRole, 10},
             {"stop", stopRole, 1}, {"flush", flushRole, 1}, {"list", listRole, 0},
             {"recover", recoverRole, 0}, {"snapshot", snapshotRole, 2}, {"consume", consumeRole, 1},
             {"check", checkRole, 2}, {"points", pointsRole, 0}};

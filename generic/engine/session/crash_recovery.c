@@ -369,7 +369,9 @@ static EtwStatus recoverUnlocked(int index, EtwError *err)
     s->unsaved = 1;
     atomic_store(&s->recoverer, RegSelfKey());
     RegUnlock();
+    ETW_TEST_POINT("recovery.claimed");
     bool saved = recoverSession(index, result, &shown);
+    ETW_TEST_POINT("recovery.saved");
     EtwStatus status = RegLock(err);
     atomic_store(&s->recoverer, 0);
     if (status == ETW_OK) {

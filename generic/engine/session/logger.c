@@ -65,15 +65,19 @@ void LoggerNoteFlush(
     RingStream *user = &ring->streams[put->cpu],
                *kernel = &ring->streams[(int)ring->cpus + put->cpu];
     if (put->done) {
+        ETW_TEST_POINT("flush.done");
         atomic_store(&user->onDisk, atomic_load(&user->next));
         atomic_store(&kernel->onDisk, atomic_load(&kernel->next));
+        ETW_TEST_POINT("flush.recorded");
         return;
     }
+    ETW_TEST_POINT("flush.begun");
     atomic_store(&user->flushAt, put->at);
     atomic_store(&user->flushUsed, put->used);
     atomic_store(&user->flushSequence, put->sequence);
     atomic_store(&kernel->next, RingPosition(kernelAt));
     atomic_store(&user->next, RingPosition(userAt));
+    ETW_TEST_POINT("flush.noted");
 }
 
 /*

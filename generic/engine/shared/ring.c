@@ -317,6 +317,7 @@ static uint32_t claimOldest(Ring *ring, uint64_t *wordPtr)
         }
         events = countCommitted(ring, old.buffer, endOf(ring, old.reserve), &whole);
         if (!whole) {
+            /* If the buffer was wiped while it was counted, this marks its next use: the sweep looks at it, too, and finds nothing. */
             atomic_store_explicit(&ring->buffers[old.buffer].stuck, 1, memory_order_relaxed);
         } else if (recycle(ring, &old, events)) {
             *wordPtr = old.state;
@@ -552,16 +553,24 @@ bool RingSkip(Ring *ring, RingCursor *c)
     return false;
 }
 
-/* Abandon an open record whose size is known and whose writer is dead. */
+/*
+ * Abandon an open record whose size is known and whose writer is dead. While it is open, its buffer is not used again, and nobody
+ * else abandons it, so it may be stored to.
+ */
 static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
 {
     RingRecord *record = (RingRecord *)(RingDataOf(ring, buffer) + offset);
+    _Atomic uint64_t *reserve = &ring->buffers[buffer].reserve;
+    uint64_t word = atomic_load_explicit(reserve, memory_order_acquire);
     uint32_t head = atomic_load_explicit(&record->head, memory_order_acquire);
-    uint64_t word = atomic_load_explicit(&ring->buffers[buffer].reserve, memory_order_acquire);
-    if (!(head & RING_OPEN) || !fits(head, endOf(ring, word) - offset) ||
-            RegProcessLives(record->writer) ||
-            /* The writer may have committed the record between the load and its death. */
-            atomic_load_explicit(&record->head, memory_order_acquire) != head) {
+    if (!(head & RING_OPEN) || offset > endOf(ring, word) ||
+            !fits(head, endOf(ring, word) - offset) || RegProcessLives(record->writer) ||
+            /*
+             * The writer may have committed the record between the load and its death. Then the buffer may have been used
+             * again, with a record of the same size here: its writer lives.
+             */
+            atomic_load_explicit(&record->head, memory_order_acquire) != head ||
+            atomic_load_explicit(reserve, memory_order_relaxed) >> 32 != word >> 32) {
         return false;
     }
     record->eventClass = 0;

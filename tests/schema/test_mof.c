@@ -148,6 +148,24 @@ static void mof_2_2_arrays(void)
     CHECK_PROPERTY("read] char16 v[];", "\2a\0b\0\0\0", "{n 2 v ab}");
 }
 
+/* The counter may be any integer before the array, in any case of letters; what is no integer counts nothing. */
+static void mof_2_2_1_counters(void)
+{
+    static const char text[] =
+            "[Guid(\"" GUID1 "\")] class A {};"
+            "[EventType(1)] class B : A { [WmiDataId(1)] uint8 a; [WmiDataId(2)] uint16 n; "
+            "[WmiDataId(3), WmiSizeIs(\"N\")] uint8 v[]; [WmiDataId(4)] uint8 z; };"
+            "[EventType(2)] class C : A { [WmiDataId(1)] uint8 n[2]; "
+            "[WmiDataId(2), WmiSizeIs(\"n\"), MAX(1)] uint8 v[]; [WmiDataId(3)] uint8 z; };"
+            "[EventType(3)] class D : A { [WmiDataId(1)] uint8 n; "
+            "[WmiDataId(2), WmiSizeIs(\"none\"), MAX(1)] uint8 v[]; [WmiDataId(3)] uint8 z; };";
+    Defs defs = DefsRead(EtwMofRead, "x.mof", text, ETW_OK, NULL);
+    CHECK_PROPS(event(&defs, 0, 1, 0), "\7\2\0\x0a\x0b\x0c", "{a 7 n 2 v {10 11} z 12}");
+    CHECK_PROPS(event(&defs, 0, 2, 0), "\1\2\3\4", "{n {1 2} v 3 z 4}");
+    CHECK_PROPS(event(&defs, 0, 3, 0), "\2\3\4", "{n 2 v 3 z 4}");
+    DefsFree(&defs);
+}
+
 static void mof_2_3_maps(void)
 {
     CHECK_PROPERTY("Values{\"a\",\"b\"}] uint8 v;", "\2\1", "{n 2 v b}");
@@ -223,6 +241,7 @@ int main(int argc, char **argv)
     CHECK_RUN(mof_1_2_values);
     CHECK_RUN(mof_2_1_types);
     CHECK_RUN(mof_2_2_arrays);
+    CHECK_RUN(mof_2_2_1_counters);
     CHECK_RUN(mof_2_3_maps);
     CHECK_RUN(mof_2_4_inheritance);
     CHECK_RUN(mof_3_1_cycle);

@@ -613,6 +613,42 @@ static void manifest_5_1_as_windows(void)
     fclose(truth.file);
 }
 
+/* In a trace, what is malformed is left out, and the rest is read. */
+static void manifest_6_1_in_a_trace(void)
+{
+    static const char parts[] =
+            "<templates><template tid=\"Good\"><data name=\"a\" inType=\"win:UInt8\"/></template>"
+            "<template tid=\"Type\"><data name=\"a\" inType=\"win:Nope\"/>"
+            "<data name=\"b\" inType=\"win:UInt8\"/></template>"
+            "<template tid=\"Length\"><data name=\"a\" inType=\"win:Binary\" "
+            "length=\"none\"/></template>"
+            "<template tid=\"Struct\"><struct name=\"s\"><data name=\"a\" "
+            "inType=\"win:Nope\"/></struct>"
+            "</template></templates><events>"
+            "<event value=\"1\" template=\"Good\"/><event value=\"2\" template=\"Type\"/>"
+            "<event value=\"3\" template=\"Length\"/><event value=\"4\" template=\"Struct\"/>"
+            "<event value=\"x\"/><event value=\"65536\"/><event value=\"5\" version=\"256\"/>"
+            "<event value=\"6\" template=\"None\"/>"
+            "<event value=\"7\" level=\"None\" task=\"None\" opcode=\"None\" keywords=\"None\"/>"
+            "<event value=\"8\" version=\"255\" level=\"win:Error\"/></events>";
+    static const uint16_t want[] = {1, 7, 8};
+    Got got = {.count = 0};
+    EtwText text = {0};
+    EtwTextPrintf(&text, "%s%s%s", HEAD, parts, TAIL);
+    CHECK_EQ(EtwManifestReadInband("trace", text.data, text.size, ETW_ORIGIN_STREAM, take, &got),
+            ETW_OK);
+    EtwTextFree(&text);
+    REQUIRE(got.count == 1);
+    CHECK_EQ(got.defs[0]->eventCount, COUNT(want));
+    for (int i = 0; i < got.defs[0]->eventCount && i < COUNT(want); i++) {
+        CHECK_EQ(got.defs[0]->events[i]->desc.id, want[i]);
+    }
+    CHECK_EQ(got.defs[0]->events[0]->schema.fieldCount, 1);
+    CHECK_EQ(got.defs[0]->events[2]->desc.version, 255);
+    CHECK_EQ(got.defs[0]->events[2]->desc.level, 2);
+    drop(&got);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -630,5 +666,6 @@ int main(int argc, char **argv)
     CHECK_RUN(manifest_3_4_amplification);
     CHECK_RUN(manifest_4_1_messages);
     CHECK_RUN(manifest_5_1_as_windows);
+    CHECK_RUN(manifest_6_1_in_a_trace);
     return CHECK_DONE();
 }

@@ -9,6 +9,7 @@
 #include "schema/eventinfo/event_info.h"
 #include "schema/manifest/manifest.h"
 #include "schema/model/provider_def.h"
+#include "schema/model/tdh_types.h"
 
 static const char manifest[] =
         "<?xml version=\"1.0\"?>\n<instrumentationManifest "
@@ -215,11 +216,73 @@ static void build_1_3_maps(void)
     EtwDefFree(def);
 }
 
+/* ---- Numbers of types ------------------------------------------------------------------------- */
+
+/* The numbers of tdh.h that only classic events have, and numbers that are no type. */
+static void types_2_1_classic(void)
+{
+    static const struct {
+        int number, in, out, sized;
+    } cases[] = {{300, ETW_IN_COUNTED_UTF16, 0, ETW_SIZE_OWN},
+            {301, ETW_IN_COUNTED_ANSI, 0, ETW_SIZE_OWN},
+            {302, ETW_IN_COUNTED_UTF16_SWAP, 0, ETW_SIZE_OWN},
+            {303, ETW_IN_COUNTED_ANSI_SWAP, 0, ETW_SIZE_OWN},
+            {304, ETW_IN_UTF16Z, 0, ETW_SIZE_REST}, {305, ETW_IN_ANSIZ, 0, ETW_SIZE_REST},
+            {306, ETW_IN_UINT16, ETW_OUT_STRING, ETW_SIZE_OWN},
+            {307, ETW_IN_UINT8, ETW_OUT_STRING, ETW_SIZE_OWN},
+            {308, ETW_IN_POINTER, 0, ETW_SIZE_OWN}, {309, ETW_IN_COUNTED32_BINARY, 0, ETW_SIZE_OWN},
+            {310, ETW_IN_WBEM_SID, 0, ETW_SIZE_OWN}};
+    static const int none[] = {-1, 24, 26, 27, 299, 311, 1000};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        EtwField f = {.name = "f"};
+        CHECK_MSG(EtwTdhField(&f, cases[i].number, 0, ETW_TDH_NO_LENGTH), "%d", cases[i].number);
+        CHECK_MSG(f.in == cases[i].in && f.out == cases[i].out && f.sized == cases[i].sized,
+                "%d: in %d out %d sized %d", cases[i].number, f.in, f.out, f.sized);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        EtwField f = {.name = "f"};
+        CHECK_MSG(!EtwTdhField(&f, none[i], 0, ETW_TDH_NO_LENGTH), "%d", none[i]);
+    }
+}
+
+/* The numbers that are found for a field result in the same field. */
+static void types_2_2_inverse(void)
+{
+    static const EtwTdhLength lengths[] = {
+            ETW_TDH_NO_LENGTH, ETW_TDH_LENGTH, ETW_TDH_LENGTH_BY_FIELD};
+    int made = 0;
+    for (int number = 0; number <= 310; number = number == 25 ? 300 : number + 1) {
+        for (int out = 0; out <= 39; out++) {
+            for (int i = 0; i < 3; i++) {
+                EtwField f = {.name = "f", .length = 5}, again = f;
+                int in2, out2;
+                if (number == ETW_IN_STRUCT ||
+                        !CHECK(EtwTdhField(&f, number, out == 39 ? 301 : out, lengths[i]))) {
+                    continue;
+                }
+                if (!CHECK_MSG(EtwTdhTypes(&f, &in2, &out2), "%d %d", number, out)) {
+                    continue;
+                }
+                EtwTdhLength length = f.sized == ETW_SIZE_FIXED      ? ETW_TDH_LENGTH
+                                      : f.sized == ETW_SIZE_BY_FIELD ? ETW_TDH_LENGTH_BY_FIELD
+                                                                     : ETW_TDH_NO_LENGTH;
+                CHECK(EtwTdhField(&again, in2, out2, length));
+                CHECK_MSG(again.in == f.in && again.out == f.out && again.sized == f.sized,
+                        "%d %d: %d %d", number, out, in2, out2);
+                made++;
+            }
+        }
+    }
+    CHECK_EQ(made, 36 * 40 * 3);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
     CHECK_RUN(build_1_1_events);
     CHECK_RUN(build_1_2_impossible);
     CHECK_RUN(build_1_3_maps);
+    CHECK_RUN(types_2_1_classic);
+    CHECK_RUN(types_2_2_inverse);
     return CHECK_DONE();
 }

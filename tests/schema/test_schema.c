@@ -758,6 +758,34 @@ static void store_7_4_many(void)
     EtwSchemaStoreFree(store);
 }
 
+static void addVisited(void *ctx, const EtwSchema *schema)
+{
+    EtwTextPrintf(ctx, "%s ", schema != NULL ? schema->event : "(null)");
+}
+
+/* Visited are the schemas of the events so far, each once; an event without one has none. */
+static void store_7_6_visit(void)
+{
+    static const char *const names[] = {"A", "B", "A"};
+    EtwSchemaStore *store = EtwSchemaStoreNew();
+    EtwText seen = {0};
+    EtwSchemaVisit(store, addVisited, &seen);
+    CHECK_EQ(seen.size, 0);
+    for (int i = 0; i < 4; i++) {
+        Sample *s = SampleNew("Test-Visit", i < 3 ? names[i] : "C", NULL, 0);
+        if (i == 3) {
+            s->meta.size = 2; /* cut */
+        }
+        CHECK_EQ(EtwSchemaOf(store, SampleEvent(s)) != NULL, i < 3);
+        SampleFree(s);
+    }
+    EtwSchemaVisit(store, addVisited, &seen);
+    EtwTextChar(&seen, 0);
+    CHECK_MSG(strcmp(seen.data, "A B ") == 0 || strcmp(seen.data, "B A ") == 0, "%s", seen.data);
+    EtwTextFree(&seen);
+    EtwSchemaStoreFree(store);
+}
+
 static void store_7_5_string_only(void)
 {
     EtwSchemaStore *store = EtwSchemaStoreNew();
@@ -871,6 +899,7 @@ int main(int argc, char **argv)
     CHECK_RUN(store_7_3_builtin);
     CHECK_RUN(store_7_4_many);
     CHECK_RUN(store_7_5_string_only);
+    CHECK_RUN(store_7_6_visit);
     CHECK_RUN(list_8_1_elements);
     CHECK_RUN(list_8_2_props);
     CHECK_RUN(list_8_3_times);

@@ -278,7 +278,7 @@ static const EtwDeclaredEvent allocEvents[] = {
     {"Free", INFO, 0, 0, 0, NULL, COUNT(unmapped), "Memory was unmapped."},
 };
 
-/* ---- Interrupts, samples, heap --------------------------------------------------------------- */
+/* ---- Interrupts, samples, heap, images --------------------------------------------------------------- */
 
 #define VECTOR_NAME {"Name", TEXT, NO_ROLE, "name of the interrupt"}
 static const EtwDeclaredField isr[] = {{"Vector", I32, NO_ROLE, "number of the interrupt"}, VECTOR_NAME};
@@ -314,6 +314,21 @@ static const EtwDeclaredEvent heapEvents[] = {
     {"Free", INFO, 0, 0, 0, NULL, COUNT(freed), "Memory was given back."},
 };
 
+#define IMAGE                                                                                      \
+    {"ImageBase", HEX64, R(BASE), "address of the mapping"},                                       \
+    {"ImageSize", HEX64, R(MODULE_SIZE), "its size in bytes"},                                     \
+    {"ProcessId", PID, R(PID), "process; 0 for the kernel and its modules"},                       \
+    {"FileOffset", HEX64, R(FILE_OFFSET), "where the mapping begins in the file"},                 \
+    {"FileName", TEXT, R(NAME), "path of the file, `[vdso]`, `[kernel]`, or `[MODULE]` of the kernel"}, \
+    {"BuildId", TEXT, R(BUILD_ID), "the file's GNU build id in hexadecimal digits; empty: none"}
+static const EtwDeclaredField image[] = {IMAGE};
+static const EtwDeclaredEvent imageEvents[] = {
+    {"Load", INFO, 0, 0, N(MODULE), NULL, COUNT(image), "A file was mapped with the right to execute it."},
+    {"Unload", INFO, 0, 0, N(MODULE_GONE), NULL, COUNT(image), "It is no longer mapped, because the process executes another program or has ended."},
+    {"DCStart", INFO, 0, 0, N(MODULE), NULL, COUNT(image), "It was mapped already when the tracing of the process began."},
+    {"DCEnd", INFO, 0, 0, N(MODULE), NULL, COUNT(image), "It is mapped at the end of the session."},
+};
+
 /* ---- Providers ------------------------------------------------------------------------------- */
 
 const EtwDeclaredProvider etwDeclaredProviders[] = {
@@ -334,6 +349,7 @@ const EtwDeclaredProvider etwDeclaredProviders[] = {
     {"Linux-dpc", NULL, 0, COUNT(dpcEvents)},
     {"Linux-profile", NULL, 0, COUNT(profileEvents)},
     {"Linux-heap", NULL, 0, COUNT(heapEvents)},
+    {"Linux-imageload", NULL, 0, COUNT(imageEvents)},
     {NULL, NULL, 0, NULL, 0},
 };
 /* clang-format on */

@@ -77,6 +77,7 @@ typedef enum EtwRole {
     ETW_ROLE_COUNTERS,
     ETW_ROLE_NEW_COMMAND,
     ETW_ROLE_NEW_NAME, /* of a file */
+    ETW_ROLE_BUILD_ID, /* of a module, in hexadecimal digits */
     /* numbers: Tcl scripts */
     ETW_ROLE_CALL_ID,
     ETW_ROLE_DEPTH,
@@ -111,6 +112,7 @@ typedef enum EtwRole {
     ETW_ROLE_FILE_OBJECT,
     ETW_ROLE_BASE, /* of a module: its address and size */
     ETW_ROLE_MODULE_SIZE,
+    ETW_ROLE_FILE_OFFSET,   /* where the module's mapping begins in its file */
     ETW_ROLE_BEGIN_TICKS,   /* ticks of the clock when the operation began that ends here */
     ETW_ROLE_ELAPSED_TICKS, /* how many ticks it took */
     ETW_ROLE_NAME,

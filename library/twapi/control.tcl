@@ -17,7 +17,7 @@ namespace eval ::etw::twapi {
     # Event classes of the kernel: their bits; the kernel groups on Linux and on Windows. A class without a group is
     # accepted and has no events: Linux has no registry.
     variable kernelClasses {
-        process {0x1 process process} thread {0x2 thread thread} imageload {0x4 {} imageload}
+        process {0x1 process process} thread {0x2 thread thread} imageload {0x4 imageload imageload}
         processcounter {0x8 {} processcounter} contextswitch {0x10 contextswitch contextswitch} dpc {0x20 dpc dpc}
         interrupt {0x40 interrupt interrupt} systemcall {0x80 systemcall systemcall} diskio {0x100 diskio diskio}
         diskfileio {0x200 diskio diskfileio} diskioinit {0x400 diskio diskioinit} dispatcher {0x800 {} dispatcher}

@@ -52,6 +52,7 @@ typedef enum KernelGroupId {
     GROUP_DPC,
     GROUP_PROFILE,
     GROUP_HEAP,
+    GROUP_IMAGELOAD,
     GROUPS
 } KernelGroupId;
 
@@ -108,6 +109,10 @@ typedef enum KernelEventId {
     EV_HEAP_ALLOC,
     EV_HEAP_REALLOC,
     EV_HEAP_FREE,
+    EV_IMAGE_LOAD,
+    EV_IMAGE_UNLOAD,
+    EV_IMAGE_DCSTART,
+    EV_IMAGE_DCEND,
     EVENTS
 } KernelEventId;
 
@@ -128,11 +133,12 @@ typedef struct KernelTracepointDef {
     const char *fields[TRACEPOINT_FIELDS + 1]; /* in the order that proc expects; '?': optional */
 } KernelTracepointDef;
 
-typedef struct KernelCalls KernelCalls; /* socket_calls.c */
-typedef struct KernelFiles KernelFiles; /* file_group.c */
-typedef struct KernelDisks KernelDisks; /* system_group.c */
-typedef struct KernelHeap KernelHeap;   /* heap_group.c */
-typedef struct KernelRaw KernelRaw;     /* named_tracepoints.c */
+typedef struct KernelCalls KernelCalls;   /* socket_calls.c */
+typedef struct KernelFiles KernelFiles;   /* file_group.c */
+typedef struct KernelDisks KernelDisks;   /* system_group.c */
+typedef struct KernelHeap KernelHeap;     /* heap_group.c */
+typedef struct KernelImages KernelImages; /* image_group.c */
+typedef struct KernelRaw KernelRaw;       /* named_tracepoints.c */
 
 struct KernelTracepoint {
     const KernelTracepointDef *def; /* NULL: only enabled by name */
@@ -190,6 +196,7 @@ struct EtwKernel {
     KernelFiles *files;         /* NULL: no fileio, virtualalloc */
     KernelDisks *disks;         /* NULL: no diskio */
     KernelHeap *heap;           /* NULL: no heap */
+    KernelImages *images;       /* NULL: no imageload */
     KernelRoute routes[ROUTES]; /* by tid */
     struct {
         uint32_t tid, pid;
@@ -252,6 +259,21 @@ extern const KernelTracepointDef *const kernelHeapPoints[];
 /* Before the points of GROUP_HEAP are looked up: create them. */
 EtwStatus KernelHeapPrepare(EtwError *err);
 void KernelHeapFree(EtwKernel *k);
+
+/* ---- Images (image_group.c) ---------------------------------------------------------------------- */
+
+/* GROUP_IMAGELOAD: not a tracepoint, but handled like one. */
+extern const KernelTracepointDef kernelImagePoint;
+extern const KernelTracepointDef *const kernelImagePoints[];
+/* Note the images of a process, 0 for those of the kernel, that is not in the table yet. */
+void KernelImagesScan(EtwKernel *k, uint32_t pid);
+/* Emit what scans have found before the events after `until`; at the session's end, the images that are there. */
+void KernelImagesReport(EtwKernel *k, uint64_t until);
+void KernelImagesQuiesce(EtwKernel *k);
+void KernelImagesEnd(EtwKernel *k, uint64_t until);
+void KernelImagesFork(EtwKernel *k, const TraceEvent *e, uint32_t parent, uint32_t child);
+void KernelImagesExit(EtwKernel *k, const TraceEvent *e, uint32_t pid);
+void KernelImagesFree(EtwKernel *k);
 
 /* ---- Sockets (net_group.c) ------------------------------------------------------------------ */
 

@@ -127,10 +127,10 @@ static EtwStatus collect(EtwKernel *k, KernelTracepoint *p, uint8_t instance, co
         bool stacks, EtwError *err)
 {
     bool sampled = p->format == KernelSampleFormat();
-    uint8_t newBy = sampled                         ? BY_SAMPLING
-                    : p->format == PathCallFormat() ? BY_PATH_CALLS
-                    : instance == IN_UPROBES        ? BY_PERF
-                                                    : k->by;
+    uint8_t newBy = sampled                                                      ? BY_SAMPLING
+                    : p->format == PathCallFormat()                              ? BY_PATH_CALLS
+                    : instance == IN_UPROBES || p->format == KernelImageFormat() ? BY_PERF
+                                                                                 : k->by;
     uint8_t by = p->on && (p->stacks || !stacks) ? p->transport : newBy;
     uint8_t where = instance == IN_ANY || (instance == IN_PAIR && by == BY_PERF) ? IN_ANY : IN_MAIN;
     KernelRequest request = {
@@ -183,7 +183,8 @@ static EtwStatus addPoint(
         EtwKernel *k, const KernelTracepointDef *def, const char *group, EtwError *err)
 {
     const char *system = KernelUprobesSystem(def->system);
-    struct tep_event *format = def == &kernelSamplePoint ? KernelSampleFormat()
+    struct tep_event *format = def == &kernelSamplePoint  ? KernelSampleFormat()
+                               : def == &kernelImagePoint ? KernelImageFormat()
                                : def == &kernelPathCallPoint
                                        ? PathCallFormat()
                                        : KernelFormatOf(k->formats, system, def->name);
@@ -317,6 +318,8 @@ static EtwStatus prepareGroup(EtwKernel *k, KernelGroupId id, EtwError *err)
         return status == ETW_OK ? openBy(k, BY_PERF, err) : status;
     case GROUP_PROFILE:
         return openBy(k, BY_SAMPLING, err);
+    case GROUP_IMAGELOAD:
+        return openBy(k, BY_PERF, err);
     default:
         return ETW_OK;
     }
@@ -553,6 +556,20 @@ static void scanFiles(EtwKernel *k)
     }
 }
 
+/* Note the images that are loaded already. */
+static void scanImages(EtwKernel *k)
+{
+    bool wanted = (k->groups & 1u << GROUP_IMAGELOAD) != 0;
+    if (wanted) {
+        KernelImagesScan(k, 0);
+    }
+    for (uint32_t i = 0; wanted && i < k->tasks.capacity; i++) {
+        if (isLiveProcess(&k->tasks.slots[i])) {
+            KernelImagesScan(k, k->tasks.slots[i].pid);
+        }
+    }
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static EtwStatus newKernel(EtwKernel **kernelPtr, const char *session, EtwError *err)
@@ -605,6 +622,10 @@ static EtwStatus enableAll(EtwKernel *k, const EtwKernelEnable *enable, EtwError
     }
     if (status == ETW_OK) {
         status = addTaskPoints(k, err);
+    }
+    if (status == ETW_OK && k->stacks && (k->groups & 1u << GROUP_IMAGELOAD) == 0) {
+        status = addGroup(k, GROUP_IMAGELOAD, err); /* stacks without images have no names */
+        status = status == ETW_E_ACCESS ? ETW_OK : status;
     }
     for (int i = 0; status == ETW_OK && i < enable->groupCount; i++) {
         int group = groupOf(enable->groups[i]);
@@ -664,6 +685,7 @@ EtwStatus EtwKernelOpen(
             startAll(*kernelPtr);
             probeAll(*kernelPtr);
             scanFiles(*kernelPtr);
+            scanImages(*kernelPtr);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -715,8 +737,11 @@ void EtwKernelDrain(EtwKernel *k, uint64_t until, EtwKernelEmit *emit, void *ctx
     }
     TraceMergeRefill(k->merge);
     while (TraceMergeNext(k->merge, until, &event)) {
+        KernelImagesReport(k, event.ticks);
         dispatch(k, &event);
     }
+    KernelImagesReport(k, until);
+    KernelImagesEnd(k, until);
     if (TraceMergeMissed(k->merge)) {
         countLost(k);
     }
@@ -738,6 +763,7 @@ void EtwKernelQuiesce(EtwKernel *k)
     }
     countLost(k);
     k->counted = true;
+    KernelImagesQuiesce(k);
 }
 
 static void freeKernel(EtwKernel *k)
@@ -752,6 +778,7 @@ static void freeKernel(EtwKernel *k)
     KernelCallsFree(k);
     KernelFilesFree(k);
     KernelHeapFree(k);
+    KernelImagesFree(k);
     for (uint32_t id = 0; id < k->pointCapacity; id++) {
         if (k->points[id] != NULL) {
             KernelRawFree(k->points[id]->raw);
@@ -806,7 +833,7 @@ int EtwKernelSweep(void)
 
 static bool havePoint(const KernelTracepointDef *def)
 {
-    return def == &kernelSamplePoint ||
+    return def == &kernelSamplePoint || def == &kernelImagePoint ||
            (def->instance == IN_UPROBES && KernelUprobesPossible()) || /* created on demand */
            tracefs_event_file_exists(NULL, KernelUprobesSystem(def->system), def->name, "format");
 }

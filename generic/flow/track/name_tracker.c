@@ -30,7 +30,9 @@ typedef struct Name {
 
 typedef struct Module {
     uint64_t base, size;
+    uint64_t offset; /* of the mapping in its file */
     const char *path;
+    const char *build; /* NULL: none */
 } Module;
 
 typedef struct Process {
@@ -56,6 +58,7 @@ typedef struct Object {
 struct EtwTrack {
     int64_t frequency;
     bool images;
+    bool onLinux;          /* images are those of Linux: process 4 is a process like others */
     EtwSchemaStore *store; /* for events that are not classic kernel events; NULL: none occurred */
     EtwTable names, processes, threads, objects;
     size_t nameBytes;
@@ -85,12 +88,14 @@ static const EtwGuid classes[] = {
                 0xd6}}, /* Linux-process */
         {{0x10, 0x67, 0x83, 0xfe, 0x8c, 0x06, 0x90, 0x5c, 0x2c, 0x75, 0x5a, 0x79, 0xdf, 0xa2, 0xae,
                 0x74}}, /* Etw-Session */
+        {{0xa1, 0x6d, 0x29, 0x70, 0xb0, 0xf3, 0xbf, 0x5a, 0x65, 0x09, 0xc0, 0x6c, 0x41, 0x56, 0x70,
+                0xa8}}, /* Linux-imageload */
         {{0xc9, 0x16, 0x51, 0x53, 0x20, 0x38, 0x6b, 0x59, 0x44, 0xa2, 0xb0, 0x9d, 0x66, 0x6c, 0x3b,
                 0x9d}}, /* Linux-contextswitch */
 };
 /* The last one is not read ahead: it has many events with little information. */
 enum { CLASSES = sizeof classes / sizeof *classes, SOUGHT = CLASSES - 1 };
-enum { FIRST_MANIFEST = 5, ETW_SESSION = 8 };
+enum { FIRST_MANIFEST = 5, ETW_SESSION = 8, LINUX_IMAGE = 9 };
 
 const EtwGuid *EtwTrackClasses(size_t *countPtr)
 {
@@ -182,6 +187,20 @@ static const char *nameOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent
     return text->size ? keepName(t) : NULL;
 }
 
+/* The build id of the module; NULL: none. */
+static const char *buildIdOf(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
+{
+    EtwValue value;
+    int index = layout->semantics->field[ETW_ROLE_BUILD_ID];
+    if (index < 0 || EtwDecodeField(layout->schema, event, index, &value) != ETW_OK ||
+            value.kind != ETW_V_TEXT || value.size == 0) {
+        return NULL;
+    }
+    t->scratch.size = 0;
+    EtwTextUtf8(&t->scratch, value.data, value.size);
+    return keepName(t);
+}
+
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 static inline uint64_t hashOf(uint64_t key)
@@ -254,9 +273,9 @@ static Object *findObject(const EtwTrack *t, uint64_t address)
 
 /* The kernel's modules belong to process 0 or to the process System. */
 enum { SYSTEM_PID = 4 };
-static uint32_t homeOf(uint32_t pid)
+static uint32_t homeOf(const EtwTrack *t, uint32_t pid)
 {
-    return pid == SYSTEM_PID ? 0 : pid;
+    return pid == SYSTEM_PID && !t->onLinux ? 0 : pid;
 }
 
 /* Index of the first module that ends above the address. */
@@ -312,13 +331,13 @@ static const char *moduleAt(const Process *p, uint64_t address, uint64_t *offset
     if (p == NULL || at == p->moduleCount || p->modules[at].base > address) {
         return NULL;
     }
-    *offsetPtr = address - p->modules[at].base;
+    *offsetPtr = address - p->modules[at].base + p->modules[at].offset;
     return p->modules[at].path;
 }
 
 const char *EtwTrackAddress(const EtwTrack *t, uint32_t pid, uint64_t address, uint64_t *offsetPtr)
 {
-    const char *path = moduleAt(findProcess(t, homeOf(pid)), address, offsetPtr);
+    const char *path = moduleAt(findProcess(t, homeOf(t, pid)), address, offsetPtr);
     return path ? path : moduleAt(findProcess(t, 0), address, offsetPtr);
 }
 
@@ -329,7 +348,7 @@ void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, Etw
     uint64_t address = width == 4 ? EtwLoad32(at) : EtwLoad64(at), offset = address;
     const char *path = t ? EtwTrackAddress(t, event->pid, address, &offset) : NULL;
     if (path != NULL) {
-        const char *tail = strrchr(path, '\\');
+        const char *tail = strrchr(path, path[0] == '/' ? '/' : '\\');
         EtwTextStr(out, tail ? tail + 1 : path);
         EtwTextChar(out, '+');
     }
@@ -394,8 +413,12 @@ static void takeModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
             m.base + (m.size - 1) < m.base || !EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid)) {
         return;
     }
-    Process *p = processOf(t, homeOf((uint32_t)pid));
+    t->onLinux = t->onLinux || EtwGuidEqual(&event->provider, &classes[LINUX_IMAGE]);
+    Process *p = processOf(t, homeOf(t, (uint32_t)pid));
+    m.offset = 0; /* of Windows' images, which are mapped as a whole */
+    EtwTrackNumber(layout, event, ETW_ROLE_FILE_OFFSET, &m.offset);
     m.path = p ? nameOf(t, layout, event, false) : NULL;
+    m.build = m.path != NULL ? buildIdOf(t, layout, event) : NULL;
     if (m.path != NULL) {
         addModule(t, p, &m, ahead);
     }
@@ -412,7 +435,7 @@ static void dropModule(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
             !EtwTrackNumber(layout, event, ETW_ROLE_PID, &pid)) {
         return;
     }
-    Process *p = findProcess(t, homeOf((uint32_t)pid));
+    Process *p = findProcess(t, homeOf(t, (uint32_t)pid));
     int at = p ? modulesBelow(p, base) : 0;
     if (p != NULL && at < p->moduleCount && p->modules[at].base == base) {
         removeModules(t, p, at, at + 1);

@@ -234,7 +234,7 @@ EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks)
     TrackSource *t = EtwAlloc(sizeof *t);
     t->base.ops = EtwSourceIsLive(inner) ? &liveOps : &fileOps;
     t->inner = inner;
-    t->track = EtwTrackNew(stacks);
+    t->track = EtwTrackNew(true); /* many traces have stacks in the events themselves */
     EtwTrackClock(t->track, frequencyOf(inner));
     t->wantsStacks = stacks;
     return &t->base;

@@ -10,6 +10,7 @@
  *	windows_net.c   kernel-network-ipv4, kernel-network-ipv6
  *	file_group.c    fileio, virtualalloc
  *	heap_group.c    heap
+ *	image_group.c   imageload
  *	system_group.c  diskio, pagefault, hardfault, interrupt, dpc, profile
  *
  *	The events themselves are declared in semantics/declared_events.c.
@@ -61,6 +62,9 @@ const KernelGroup kernelGroups[GROUPS] = {
         [GROUP_HEAP] = {"heap",
                 "memory from libc: allocated, moved, freed (costs microseconds a call)",
                 kernelHeapPoints, NULL, EV_HEAP_ALLOC},
+        [GROUP_IMAGELOAD] = {"imageload",
+                "programs and shared libraries are loaded and unloaded (enabled by stacks)",
+                kernelImagePoints, NULL, EV_IMAGE_LOAD},
         [GROUP_DPC] = {"dpc", "deferred interrupt work (softirqs)", kernelDpcPoints, NULL,
                 EV_DPC_ENTER},
 };

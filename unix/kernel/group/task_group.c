@@ -20,6 +20,9 @@ static void onNewTask(EtwKernel *k, const KernelTracepoint *p, const TraceEvent 
     bool thread = (KernelUint(p->f[NEW_FLAGS], e->data) & cloneThread) != 0;
     const uint8_t *command = e->data + p->f[NEW_COMM].offset;
     KernelTaskAdd(&k->tasks, tid, thread ? pid : tid)->parent = pid;
+    if (!thread) {
+        KernelImagesFork(k, e, pid, tid);
+    }
     if (k->events[EV_PROCESS_START] != NULL && !thread) {
         KernelPut put = KernelPutOf(k);
         Put32(&put, pid);
@@ -77,6 +80,9 @@ static void onExit(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
         Put32(&put, (uint32_t)(first != NULL ? first->exitCode : 0));
         PutText(&put, command, p->f[EXIT_COMM].size);
         KernelEmitPut(k, e, k->events[EV_PROCESS_STOP], pid, tid, &put);
+    }
+    if (last) {
+        KernelImagesExit(k, e, pid);
     }
     KernelTaskExit(&k->tasks, tid, e->ticks);
 }

@@ -29,8 +29,9 @@ struct PerfRing {
     uint64_t at; /* position of the next record, never decreasing */
     uint64_t head;
     uint64_t lost;
-    bool samples;     /* true: PERF_SAMPLES; false: PERF_LAYOUT */
-    KernelSample who; /* the data of a sample's event */
+    bool samples;      /* true: PERF_SAMPLES; false: PERF_LAYOUT */
+    KernelSample who;  /* the data of a sample's event */
+    KernelImage image; /* of a mapping's */
     uint64_t stack[MOST_STACK];
     uint8_t copy[RECORD_ROOM];
 };
@@ -215,6 +216,59 @@ static bool takeSample(PerfRing *r, const uint8_t *p, uint32_t size)
     return true;
 }
 
+/* The text of a record that ends at its trailer; NULL: not terminated. */
+static const char *textAt(const uint8_t *p, uint32_t at, uint32_t end)
+{
+    return at < end && memchr(p + at, '\0', end - at) != NULL ? (const char *)p + at : NULL;
+}
+
+/*
+ * Parse a PERF_RECORD_MMAP2, or a PERF_RECORD_COMM of an exec, with the trailer PERF_IMAGES. False: malformed, another
+ * change of a name, or memory without the right to execute it.
+ */
+static bool takeImage(PerfRing *r, const uint8_t *p, uint32_t size)
+{
+    enum {
+        TRAILER = 16,
+        COMM_TEXT = 16,
+        MAP_TEXT = 72,
+        MAP_BUILD = 40,
+        MAP_RIGHTS = 64,
+        EXECUTE = 4
+    };
+    TraceEvent *e = &r->stream.event;
+    unsigned misc = EtwLoad16(p + 4);
+    bool isExec = EtwLoad32(p) == PERF_RECORD_COMM;
+    uint32_t text = isExec ? COMM_TEXT : MAP_TEXT;
+    if (size < text + TRAILER || (isExec && (misc & PERF_RECORD_MISC_COMM_EXEC) == 0)) {
+        return false;
+    }
+    r->image = (KernelImage){.type = IMAGE_TYPE_ID,
+            .pid = EtwLoad32(p + 8),
+            .tid = EtwLoad32(p + 12),
+            .isExec = isExec,
+            .path = textAt(p, text, size - TRAILER)};
+    if (r->image.path == NULL) {
+        return false;
+    }
+    if (!isExec) {
+        if ((EtwLoad32(p + MAP_RIGHTS) & EXECUTE) == 0) {
+            return false;
+        }
+        r->image.address = EtwLoad64(p + 16);
+        r->image.size = EtwLoad64(p + 24);
+        r->image.offset = EtwLoad64(p + 32);
+        if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0 && p[MAP_BUILD] <= KERNEL_BUILD_ID) {
+            r->image.buildSize = p[MAP_BUILD];
+            memcpy(r->image.build, p + MAP_BUILD + 4, r->image.buildSize);
+        }
+    }
+    takeWhen(r, EtwLoad64(p + size - 8), NULL, 0);
+    e->data = (const uint8_t *)&r->image;
+    e->size = sizeof r->image;
+    return true;
+}
+
 static bool next(TraceStream *stream)
 {
     PerfRing *r = (PerfRing *)stream;
@@ -242,6 +296,8 @@ static bool next(TraceStream *stream)
             stream->missed = true;
         } else if (EtwLoad32(p) == PERF_RECORD_SAMPLE) {
             found = r->samples ? takeSample(r, p, size) : takeRecord(r, p, size);
+        } else if (EtwLoad32(p) == PERF_RECORD_MMAP2 || EtwLoad32(p) == PERF_RECORD_COMM) {
+            found = takeImage(r, p, size);
         }
         r->at += size;
     }

@@ -133,9 +133,31 @@ static void closeFiles(Perf *t, PerfPoint *p, int keep)
     }
 }
 
+struct tep_event *KernelImageFormat(void)
+{
+    static struct tep_event format = {.id = IMAGE_TYPE_ID, .system = "perf", .name = "mmap"};
+    return &format;
+}
+
 static uint64_t layoutOf(const Perf *t)
 {
     return t->samples ? PERF_SAMPLES : PERF_LAYOUT;
+}
+
+/* Mappings and execs: events of their own, beside those that the file counts (none). */
+static void requestImages(struct perf_event_attr *attr)
+{
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->config = PERF_COUNT_SW_DUMMY;
+    attr->sample_period = 0;
+    attr->sample_type = PERF_IMAGES;
+    attr->sample_id_all = 1;
+    attr->exclude_kernel = 1;
+    attr->mmap = 1;
+    attr->mmap2 = 1;
+    attr->build_id = 1;
+    attr->comm = 1;
+    attr->comm_exec = 1;
 }
 
 static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
@@ -154,9 +176,16 @@ static int openEvent(const Perf *t, const KernelRequest *w, int tid, int cpu)
             .inherit = tid >= 0 && !t->alone,
             .exclude_callchain_kernel = !w->stacks,
             .exclude_callchain_user = !w->stacks};
+    if (w->format == KernelImageFormat()) {
+        requestImages(&attr);
+    }
     int fd = PerfOpenFd(&attr, tid, cpu);
     if (fd < 0 && errno == EINVAL) { /* older kernel: PerfRingLost counts the loss */
         attr.read_format = 0;
+        fd = PerfOpenFd(&attr, tid, cpu);
+    }
+    if (fd < 0 && errno == EINVAL && attr.build_id) { /* before 5.12 */
+        attr.build_id = 0;
         fd = PerfOpenFd(&attr, tid, cpu);
     }
     return fd;

@@ -33,6 +33,9 @@ void PerfRingFree(PerfRing *ring);
 #define PERF_LAYOUT (PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)
 #define PERF_SAMPLES (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
 
+/* Of mappings and execs, at the end of their records: pid, tid, time. */
+#define PERF_IMAGES (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
 /* The file of a wide event on a CPU; -1: none. */
 int PerfFileOf(const KernelTransport *t, const struct tep_event *format, int cpu);
 

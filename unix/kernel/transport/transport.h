@@ -110,6 +110,23 @@ typedef struct KernelSample {
     uint64_t address;
 } KernelSample;
 
+/*
+ * A file was mapped with the right to execute it, or a process begins to execute another program. The path and the
+ * record are valid until the next one.
+ */
+enum { IMAGE_TYPE_ID = 2, KERNEL_BUILD_ID = 20 };
+typedef struct KernelImage {
+    uint16_t type;
+    uint8_t flags, preempted;
+    uint32_t tid; /* up to here the common fields */
+    uint32_t pid;
+    uint8_t isExec; /* the next members are of a mapping */
+    uint8_t buildSize, build[KERNEL_BUILD_ID];
+    uint64_t address, size, offset; /* offset: in the file */
+    const char *path;
+} KernelImage;
+struct tep_event *KernelImageFormat(void); /* for KernelRequest, perf only */
+
 /* True if a thread of ours must never be traced. */
 bool KernelIsIgnored(uint32_t tid);
 

@@ -89,6 +89,9 @@ static void keep(const EtwSchema *schema, const EtwEvent *event)
     static const EtwVisitor visitor = {addValue, beginArray, endArray, onRest};
     Line line = {0};
     Seen *s;
+    if (strcmp(schema->provider, "Linux-imageload") == 0) {
+        return; /* stacks enable them; they have none, and tests of their own (kernel_images.test) */
+    }
     if (strncmp(schema->provider, "Linux-", 6) != 0 || (seenPid != 0 && event->pid != seenPid)) {
         return;
     }

@@ -170,6 +170,21 @@ AC_DEFUN([ETW_LIBRARY], [
     AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
 ])
 
+dnl ETW_OPTIONAL_LIBRARY(VAR, module, Debian package, what is missing without it): ETW_HAVE_VAR, through pkg-config.
+AC_DEFUN([ETW_OPTIONAL_LIBRARY], [
+    AC_MSG_CHECKING([for $2])
+    if $PKG_CONFIG --exists $2 2>/dev/null; then
+        $1_CFLAGS=`$PKG_CONFIG --cflags $2`
+        $1_LIBS=`$PKG_CONFIG --libs $2`
+        ETW_DEFS="$ETW_DEFS -DETW_HAVE_$1=1"
+        etw_version=`$PKG_CONFIG --modversion $2`
+        AC_MSG_RESULT([$etw_version])
+    else
+        AC_MSG_RESULT([no: $4 (Debian: $3)])
+    fi
+    AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
+])
+
 dnl ETW_HEADER(VAR, header, Debian package): an optional one without a library.
 AC_DEFUN([ETW_HEADER], [
     AC_MSG_CHECKING([for $2])
@@ -195,6 +210,24 @@ AC_DEFUN([ETW_STATIC_LIBRARY], [
         AC_MSG_RESULT([yes])
     else
         AC_MSG_ERROR([no lib$2.a with $3: say --with-$2=DIR, or run sh tools/build-windows.sh])
+    fi
+    rm -f conftest.c conftest.exe
+    AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])
+])
+
+dnl ETW_OPTIONAL_STATIC_LIBRARY(VAR, name, header, what is missing without it): the same, and ETW_HAVE_VAR if it is there.
+AC_DEFUN([ETW_OPTIONAL_STATIC_LIBRARY], [
+    AC_ARG_WITH([$2], AS_HELP_STRING([--with-$2=DIR], [Windows: where include/$3 and lib/lib$2.a are]))
+    AC_MSG_CHECKING([for lib$2.a])
+    $1_CFLAGS="${with_$2:+-I$with_$2/include}"
+    $1_LIBS="${with_$2:+-L$with_$2/lib} -l:lib$2.a"
+    printf '#include <$3>\nint main(void) { return 0; }\n' >conftest.c
+    if $CC $$1_CFLAGS conftest.c -o conftest.exe $$1_LIBS >&AS_MESSAGE_LOG_FD 2>&1; then
+        ETW_DEFS="$ETW_DEFS -DETW_HAVE_$1=1"
+        AC_MSG_RESULT([yes])
+    else
+        $1_CFLAGS= $1_LIBS=
+        AC_MSG_RESULT([no: $4 (--with-$2=DIR, or sh tools/build-windows.sh)])
     fi
     rm -f conftest.c conftest.exe
     AC_SUBST([$1_CFLAGS]) AC_SUBST([$1_LIBS])

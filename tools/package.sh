@@ -118,7 +118,7 @@ Description: event tracing for Tcl scripts, applications and the kernel
 EOF
     finish_deb "$dev" libetw-dev <<EOF
 Section: libdevel
-Depends: libtracefs-dev, libtraceevent-dev, libexpat1-dev, zlib1g-dev
+Depends: libtracefs-dev, libtraceevent-dev, libexpat1-dev, zlib1g-dev, libzstd-dev
 Description: event tracing from C and C++ programs
  The header etw.h with the static library libetwcore, which writes, records
  and reads events without Tcl, and the stub library for Tcl extensions that

@@ -70,7 +70,7 @@ finish() {
 
 # The libraries that a file needs and that a bare Debian lacks, into the package's directory.
 copy_libraries() {
-    ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\/lib\(tracefs\|traceevent\|expat\|z\)\.so[^ ]*\) .*/\1/p' | while read -r path; do
+    ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\/lib\(tracefs\|traceevent\|expat\|z\|zstd\)\.so[^ ]*\) .*/\1/p' | while read -r path; do
         cp "$(readlink -f "$path")" "$package/$(basename "$path")"
     done
 }

@@ -102,6 +102,7 @@ namespace eval ::etw::cli {
         }
         relog {
             -compress {{} {Compress the buffers of the output, as Windows does (XPRESS). Default: no.}}
+            -pack {{} {Pack the output with zstd: the smallest form, for archives, which all commands read. Default: if OUT ends in .zst.}}
             -redact {PATTERN,... {Mask payload fields whose names match one of these patterns.}}
             -rename {OLD,NEW {Rename a provider, or an event as PROVIDER/EVENT, in the descriptions that events carry.}}
             -split {KIND,N {Write several files: "process", "provider", "size,BYTES" or "time,SECONDS".}}

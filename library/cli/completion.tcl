@@ -6,7 +6,7 @@
 
 namespace eval ::etw::cli {
     # Suffixes of files that commands read.
-    variable traceSuffixes {.etl .zip}
+    variable traceSuffixes {.etl .zip .zst}
     # %NAME% is replaced. In bash, COMP_WORDS has "--name=value" as three words; if nothing matches, bash
     # completes files. In zsh, the first words of an installed file must be "#compdef etw".
     variable completion

@@ -15,7 +15,7 @@ proc ::etw::cli::WithSource {command plain place} {
         return $plain
     }
     set file etw.etl
-    if {$place eq "last" && [file exists [lindex $plain 0]] && [file extension [lindex $plain 0]] in {.etl .zip}} {
+    if {$place eq "last" && [file exists [lindex $plain 0]] && [file extension [lindex $plain 0]] in {.etl .zip .zst}} {
         Usage "\"etw $command [lindex $plain 0]\" names only one file: name the source and the file to be written"
     }
     if {![file exists $file]} {

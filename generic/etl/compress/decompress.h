@@ -2,7 +2,8 @@
  * etl/compress/decompress.h --
  *
  *	Decoders for the buffers of compressed files: the three formats of [MS-XCA], plain LZ77 (2.4),
- *	LZ77+Huffman (2.2) and LZNT1 (2.5), numbered as in RtlDecompressBuffer. Private to etl.
+ *	LZ77+Huffman (2.2) and LZNT1 (2.5), numbered as in RtlDecompressBuffer, and the frames of packed
+ *	traces (etl/compress/pack.h). Private to etl.
  */
 #ifndef ETW_DECOMPRESS_H
 #define ETW_DECOMPRESS_H
@@ -11,7 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ETL_FORMAT_NONE = 0, ETL_FORMAT_LZNT1 = 2, ETL_FORMAT_XPRESS = 3, ETL_FORMAT_HUFFMAN = 4 };
+enum {
+    ETL_FORMAT_NONE = 0,
+    ETL_FORMAT_LZNT1 = 2,
+    ETL_FORMAT_XPRESS = 3,
+    ETL_FORMAT_HUFFMAN = 4,
+    ETL_FORMAT_ZSTD = 0x10000 /* not in any buffer's header */
+};
 
 /*
  * Decode up to `capacity` bytes into out. Returns the number of valid bytes, which is less than
@@ -20,7 +27,7 @@ enum { ETL_FORMAT_NONE = 0, ETL_FORMAT_LZNT1 = 2, ETL_FORMAT_XPRESS = 3, ETL_FOR
  * the result to `capacity` are undefined.
  */
 typedef size_t EtlDecodeProc(const uint8_t *in, size_t size, uint8_t *out, size_t capacity);
-EtlDecodeProc EtlXpressDecode, EtlHuffmanDecode, EtlLznt1Decode;
+EtlDecodeProc EtlXpressDecode, EtlHuffmanDecode, EtlLznt1Decode, EtlZstdDecode;
 
 /* NULL: the format is unknown. */
 static inline EtlDecodeProc *EtlDecoder(unsigned format)
@@ -32,6 +39,8 @@ static inline EtlDecodeProc *EtlDecoder(unsigned format)
         return EtlXpressDecode;
     case ETL_FORMAT_HUFFMAN:
         return EtlHuffmanDecode;
+    case ETL_FORMAT_ZSTD:
+        return EtlZstdDecode;
     default:
         return NULL;
     }

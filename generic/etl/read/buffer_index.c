@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/hash_table.h"
 #include "etl/compress/decompress.h"
+#include "etl/compress/pack.h"
 #include "etl/read/trace_losses.h"
 #include "etl/record.h"
 #include <stdarg.h>
@@ -22,7 +23,8 @@ enum {
     HEAD_BYTES = 0x40,       /* start of a record, sufficient for its time */
     FORGET_BYTES = 32 << 20, /* evict pages after this number of bytes */
     UNPACKED_MAX = 64 << 20, /* maximum data of a buffer */
-    EXPANSION_MAX = 32       /* maximum data of a file, relative to the input's size */
+    EXPANSION_MAX = 32,      /* maximum data of a file, relative to the input's size */
+    PACK_EXPANSION_MAX = 128 /* of a packed one; real traces 20 to 50 */
 };
 
 typedef struct Walk {
@@ -32,9 +34,10 @@ typedef struct Walk {
     uint64_t size;
     EtlInfo *info;
     EtlClock *clock;
-    bool compressed;  /* according to the file's mode */
-    bool old;         /* written before Windows Vista */
-    uint8_t *scratch; /* for compressed buffers whose first record has no time. Owned. */
+    bool compressed;           /* according to the file's mode */
+    const EtlPackExtent *pack; /* NULL: not a packed trace */
+    bool old;                  /* written before Windows Vista */
+    uint8_t *scratch;          /* for compressed buffers whose first record has no time. Owned. */
     size_t scratchSize;
     uint64_t data;      /* bytes in the buffers found so far, uncompressed */
     uint64_t refused;   /* number of buffers skipped because of their compression or size */
@@ -207,7 +210,8 @@ static bool refuse(Walk *w, const EtlBuffer *b)
  */
 static bool takeCapacity(Walk *w, const EtlBuffer *b)
 {
-    if (w->data + b->end > EXPANSION_MAX * w->info->handedBytes) {
+    uint64_t most = w->pack != NULL ? PACK_EXPANSION_MAX : EXPANSION_MAX;
+    if (w->data + b->end > most * w->info->handedBytes) {
         return refuse(w, b);
     }
     w->data += b->end;
@@ -286,10 +290,32 @@ static void checkLocalTime(Walk *w, const EtlBuffer *b)
     }
 }
 
-/* Determine the end of the buffer's data. False: it has no readable data. */
-static bool takeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit)
+/* The same for a packed trace, whose buffers are packed in another way. */
+static bool takeFrame(Walk *w, EtlBuffer *b, uint32_t used, uint64_t packed)
+{
+    b->packed = packed < UINT32_MAX ? (uint32_t)packed : UINT32_MAX;
+    b->end = used < UNPACKED_MAX ? used : UNPACKED_MAX;
+    if (b->packed == 0 || b->end <= ETL_BUFFER_HEADER) {
+        return false;
+    }
+    w->info->compression = ETL_FORMAT_ZSTD;
+    w->info->compressedBuffers++;
+    w->info->packedBytes += b->packed;
+    w->info->unpackedBytes += b->end - ETL_BUFFER_HEADER;
+    return true;
+}
+
+/*
+ * Determine the end of the buffer's data. limit: its bytes in the file; packed: those of a packed trace's
+ * frame, 0: none. False: it has no readable data.
+ */
+static bool takeExtent(
+        Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flags, uint32_t limit, uint64_t packed)
 {
     uint32_t saved = EtwLoad32(head + ETL_BUF_SAVED), offset = EtwLoad32(head + ETL_BUF_OFFSET);
+    if (packed != 0) {
+        return flags & ETL_FLAG_COMPRESSED ? refuse(w, b) : takeFrame(w, b, saved, packed);
+    }
     if (flags & ETL_FLAG_COMPRESSED) {
         return takePacked(w, b, saved, limit);
     }
@@ -298,9 +324,10 @@ static bool takeExtent(Walk *w, EtlBuffer *b, const uint8_t *head, unsigned flag
     return b->end > ETL_BUFFER_HEADER;
 }
 
-static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t *head)
+/* rest: the bytes from its start that it may have; packed: as for takeExtent. */
+static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t *head,
+        uint64_t rest, uint64_t packed)
 {
-    uint64_t rest = w->size - at;
     unsigned flags = w->old ? 0 : EtwLoad16(head + ETL_BUF_FLAG);
     unsigned type = w->old ? ETL_BUFFER_GENERIC : EtwLoad16(head + ETL_BUF_TYPE);
     EtlBuffer b = {.at = at, .cut = bufferSize > rest};
@@ -319,7 +346,7 @@ static void takeBuffer(Walk *w, uint64_t at, uint32_t bufferSize, const uint8_t 
                 (unsigned long long)at);
     }
     if (type == ETL_BUFFER_EMPTY_MARKER ||
-            !takeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize) ||
+            !takeExtent(w, &b, head, flags, b.cut ? (uint32_t)rest : bufferSize, packed) ||
             !takeCapacity(w, &b)) {
         return;
     }
@@ -538,21 +565,54 @@ static void walkBuffers(Walk *w)
             continue;
         }
         endGap(w, at);
-        takeBuffer(w, at, bufferSize, head);
+        takeBuffer(w, at, bufferSize, head, rest, 0);
         at = nextBuffer(w, at, bufferSize);
         evictPages(w, at, &forgotten);
     }
     endGap(w, w->size);
 }
 
-void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
-        EtlClock *clock)
+/* The same for a packed trace. */
+static void walkFrames(Walk *w)
 {
-    Walk w = {.index = index, .map = map, .file = file, .size = size, .info = info, .clock = clock};
+    EtlPacked b = {.next = w->pack->frames};
+    uint64_t forgotten = 0;
+    uint32_t header = (uint32_t)w->pack->header;
+    bool more;
+    takeBuffer(w, 0, header, w->file, header, 0);
+    do {
+        uint64_t at = b.next;
+        more = EtlPackNext(w->file, w->size, at, &b);
+        if (b.skipped != 0) {
+            addNote(w->index, at, "damaged: no frame starts here, %llu bytes are skipped",
+                    (unsigned long long)b.skipped);
+        }
+        if (more) {
+            const uint8_t *head = w->file + b.head;
+            takeBuffer(w, b.head, ETL_BUFFER_HEADER, head, ETL_BUFFER_HEADER, b.packed);
+            evictPages(w, b.next, &forgotten);
+        }
+    } while (more);
+}
+
+void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size,
+        const EtlPackExtent *pack, EtlInfo *info, EtlClock *clock)
+{
+    Walk w = {.index = index,
+            .map = map,
+            .file = file,
+            .size = size,
+            .pack = pack,
+            .info = info,
+            .clock = clock};
     w.compressed = (info->mode & ETL_MODE_COMPRESSED) != 0;
     w.old = EtlIsOld(info);
     memset(index, 0, sizeof *index);
-    walkBuffers(&w);
+    if (pack != NULL) {
+        walkFrames(&w);
+    } else {
+        walkBuffers(&w);
+    }
     EtwFree(w.scratch);
     if (w.refused != 0) {
         bool unknown = info->compressedBuffers != 0 && EtlDecoder(info->compression) == NULL;

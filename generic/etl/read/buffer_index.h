@@ -45,12 +45,19 @@ typedef struct EtlIndex {
     int noteCount;
 } EtlIndex;
 
+/* Where the buffers of a packed trace are (etl/compress/pack.h). */
+typedef struct EtlPackExtent {
+    uint64_t header; /* bytes of the header buffer, from the start */
+    uint64_t frames; /* offset after its frame; 0: the file is not packed */
+} EtlPackExtent;
+
 /*
  * The file is `map`, or `size` bytes of the caller if the map has no base. Properties of the file
- * found in this pass are stored in *info, and in *clock if they define the meaning of ticks.
+ * found in this pass are stored in *info, and in *clock if they define the meaning of ticks. pack: NULL: an
+ * .etl file; otherwise `file` begins with the header buffer's bytes in a packed trace.
  */
-void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size, EtlInfo *info,
-        EtlClock *clock);
+void EtlIndexBuild(EtlIndex *index, OsMap *map, const uint8_t *file, uint64_t size,
+        const EtlPackExtent *pack, EtlInfo *info, EtlClock *clock);
 /* The number of bytes that a buffer occupies in the file. */
 static inline uint64_t EtlBufferBytes(const EtlBuffer *buffer)
 {

@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/heap.h"
 #include "base/os.h"
+#include "etl/compress/pack.h"
 #include "etl/read/buffer_cursor.h"
 #include "etl/read/header_filter.h"
 #include "etl/read/file_header.h"
@@ -43,8 +44,9 @@ typedef struct Waiting {
 } Waiting;
 
 struct EtlReader {
-    OsMap map; /* base NULL: the caller's memory */
-    const uint8_t *file;
+    OsMap map;           /* base NULL: the caller's memory */
+    const uint8_t *file; /* its first buffer */
+    uint64_t shift;      /* bytes of the file before it */
     EtlInfo info;
     EtlClock clock;
     EtlIndex index;
@@ -111,6 +113,13 @@ static void freeCursor(EtlReader *r, EtlCursor *c)
     r->freeCount++;
 }
 
+static void warnAt(const EtlReader *r, uint64_t where, const char *text)
+{
+    if (r->warn != NULL) {
+        r->warn(r->warnCtx, where + r->shift, text);
+    }
+}
+
 /* A delivery finishes at most one buffer, so one entry suffices. */
 static void warnDamage(EtlReader *r)
 {
@@ -119,9 +128,7 @@ static void warnDamage(EtlReader *r)
             "damaged: no record starts here, %llu bytes up to the end of the buffer are skipped",
             (unsigned long long)r->damageSize);
     r->damageSize = 0;
-    if (r->warn != NULL) {
-        r->warn(r->warnCtx, r->damage, text);
-    }
+    warnAt(r, r->damage, text);
 }
 
 /* A cursor's buffer is finished. */
@@ -292,16 +299,16 @@ static void warnNotes(EtlReader *r)
     }
     r->reported = true;
     for (int i = 0; i < index->noteCount && i < ETL_MAX_NOTES; i++) {
-        r->warn(r->warnCtx, index->notes[i].where, index->notes[i].text);
+        warnAt(r, index->notes[i].where, index->notes[i].text);
     }
     if (index->noteCount > ETL_MAX_NOTES) {
         char text[80];
         snprintf(text, sizeof text, "and %d more places like these",
                 index->noteCount - ETL_MAX_NOTES);
-        r->warn(r->warnCtx, r->info.fileSize, text);
+        warnAt(r, r->info.fileSize - r->shift, text);
     }
     if (index->noteCount == 0 && !r->info.closed) {
-        r->warn(r->warnCtx, r->info.fileSize,
+        warnAt(r, r->info.fileSize - r->shift,
                 "the file was not closed: its session still runs or was killed");
     }
 }
@@ -426,6 +433,26 @@ static uint32_t countStreams(const EtlIndex *index)
  */
 enum { HANDED_MIN = 1 << 20 };
 
+/* Parse the header of a packed trace, which is inside its first frame. */
+static EtwStatus openPacked(EtlReader *r, const uint8_t *data, size_t size, const char *name,
+        EtlPackExtent *pack, EtwError *errPtr)
+{
+    if (!EtlPackAvailable()) {
+        return EtwFail(errPtr, ETW_E_UNSUPPORTED, "PACKED", name,
+                "\"%s\" is packed with zstd, which this build of etw cannot read: unpack it with "
+                "\"zstd -d\"",
+                name);
+    }
+    pack->header = EtlPackHeaderSize(data, size, &pack->frames);
+    pack->frames -= ETL_PACK_START;
+    r->shift = ETL_PACK_START;
+    r->file = data + r->shift;
+    EtwStatus status =
+            EtlHeaderParse(r->file, (size_t)pack->header, name, &r->info, &r->clock, errPtr);
+    r->info.fileSize = size;
+    return status;
+}
+
 static EtwStatus open(EtlReader **readerPtr, OsMap map, const void *data, size_t size,
         uint64_t handed, const char *name, EtlWarnProc *warn, void *warnCtx, EtwError *errPtr)
 {
@@ -434,13 +461,17 @@ static EtwStatus open(EtlReader **readerPtr, OsMap map, const void *data, size_t
     r->file = data;
     r->warn = warn;
     r->warnCtx = warnCtx;
-    EtwStatus status = EtlHeaderParse(data, size, name, &r->info, &r->clock, errPtr);
+    EtlPackExtent pack = {0};
+    EtwStatus status = EtlPackIs(data, size)
+                               ? openPacked(r, data, size, name, &pack, errPtr)
+                               : EtlHeaderParse(data, size, name, &r->info, &r->clock, errPtr);
     if (status != ETW_OK) {
         EtlReaderClose(r);
         return status;
     }
     r->info.handedBytes = handed != 0 ? handed : size > HANDED_MIN ? size : HANDED_MIN;
-    EtlIndexBuild(&r->index, &r->map, r->file, size, &r->info, &r->clock);
+    EtlIndexBuild(&r->index, &r->map, r->file, size - r->shift, pack.frames != 0 ? &pack : NULL,
+            &r->info, &r->clock);
     r->streams = EtwAlloc((countStreams(&r->index) + 1) * sizeof *r->streams);
     startStreams(r);
     *readerPtr = r;

@@ -67,7 +67,7 @@ static void walkCompressed(EtlAppend *a, OsMap *map, EtlClock *clock)
 {
     EtlIndex index;
     a->info.handedBytes = map->size;
-    EtlIndexBuild(&index, map, map->base, map->size, &a->info, clock);
+    EtlIndexBuild(&index, map, map->base, map->size, NULL, &a->info, clock);
     a->headerSize = EtwLoad32(map->base + ETL_BUF_SIZE);
     a->end = index.end;
     a->slots = index.complete;

@@ -7,7 +7,8 @@
 #include "etl/read/trace_losses.h"
 #include "engine/engine.h"
 
-enum { PLAIN_BUFFER = 64 * 1024 };
+/* Packed buffers: 1 MB would make traces of calls 2 % smaller, and damage cost four times as many events. */
+enum { PLAIN_BUFFER = 64 * 1024, PACK_BUFFER = 256 * 1024 };
 
 /* The input that began first: its clock starts before all events. */
 static const EtlInfo *baseInfoOf(const EtwSource *source)
@@ -73,8 +74,10 @@ static uint16_t freeLogger(const EtwSource *source)
 }
 
 EtwStatus EtwRelogOpen(
-        EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr)
+        EtwRelog *relog, const EtwSource *source, EtwRelogForm form, EtwText *to, EtwError *errPtr)
 {
+    bool compressed = form == ETW_RELOG_COMPRESSED;
+    uint32_t bufferSize = form == ETW_RELOG_TO_PACK ? PACK_BUFFER : bufferSizeOf(source);
     const EtlInfo *base = baseInfoOf(source);
     *relog = (EtwRelog){.source = source, .to = to};
     if (base == NULL) {
@@ -86,7 +89,7 @@ EtwStatus EtwRelogOpen(
     }
     relog->mixed = EtwSourceIsLive(source); /* some events are late */
     relog->plain = compressed && EtlIsOld(base);
-    relog->output = EtlBuilderNew(base, bufferSizeOf(source), compressed, to);
+    relog->output = EtlBuilderNew(base, bufferSize, compressed, to);
     relog->logger = base->loggerCount != 0 ? base->loggers[0].id : 0;
     relog->lateLogger = freeLogger(source);
     return ETW_OK;

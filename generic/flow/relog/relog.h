@@ -42,9 +42,15 @@ typedef struct EtwRelog {
     uint64_t unknown;  /* omitted, because they could not be redacted */
 } EtwRelog;
 
+/* What the buffers of the output are like. */
+typedef enum EtwRelogForm {
+    ETW_RELOG_PLAIN,
+    ETW_RELOG_COMPRESSED, /* each compressed, as in Windows' compressed files */
+    ETW_RELOG_TO_PACK     /* large ones, for a caller that packs them (etl/compress/pack.h) */
+} EtwRelogForm;
 /* The header of the input that began first is the template; without a file, a synthetic header. */
 EtwStatus EtwRelogOpen(
-        EtwRelog *relog, const EtwSource *source, bool compressed, EtwText *to, EtwError *errPtr);
+        EtwRelog *relog, const EtwSource *source, EtwRelogForm form, EtwText *to, EtwError *errPtr);
 /* True if the event is a record of an input's header buffer. Such events must not be added. */
 bool EtwRelogIsHeader(const EtwRelog *relog, const EtwEvent *event);
 /* From now on, also add the events' schemas (flow/relog/schema_events.h). */

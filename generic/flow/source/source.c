@@ -6,8 +6,10 @@
  */
 #include "base/text.h"
 #include "engine/engine.h"
+#include "etl/compress/pack.h"
 #include "etl/read/trace_losses.h"
 #include "flow/source/zip_archive.h"
+#include "flow/source/zst_file.h"
 #include "flow/source/source_int.h"
 
 /* ---- A file ---------------------------------------------------------------------------------- */
@@ -233,6 +235,16 @@ static EtwStatus openArchive(EtwSource **sourcePtr, const OsMap *map, const char
     return status;
 }
 
+/* Open a file of zstd that is not a packed trace of ours. */
+static EtwStatus openUnpacked(
+        EtwSource **sourcePtr, const OsMap *packed, const char *path, EtwError *errPtr)
+{
+    OsMap map;
+    EtwStatus status = EtwZstUnpack(packed->base, packed->size, path, &map, errPtr);
+    return status == ETW_OK ? openTrace(sourcePtr, path, &map, EtwZstShare(packed->size), errPtr)
+                            : status;
+}
+
 /* Open a file of any kind. member: the part of an archive to open, or NULL. */
 static EtwStatus openPath(
         EtwSource **sourcePtr, const char *path, const char *member, EtwError *errPtr)
@@ -244,11 +256,14 @@ static EtwStatus openPath(
         return status;
     }
     EtwPacking packing = EtwPackingOf(map.base, map.size, &kind);
-    if (packing == ETW_PACKING_NONE && member == NULL) {
-        return openTrace(sourcePtr, path, &map, false, errPtr);
+    bool plain = packing == ETW_PACKING_NONE || EtlPackIs(map.base, map.size);
+    if (plain && member == NULL) {
+        return openTrace(sourcePtr, path, &map, 0, errPtr);
     }
     if (packing == ETW_PACKING_ZIP) {
         status = openArchive(sourcePtr, &map, path, member, errPtr);
+    } else if (packing == ETW_PACKING_ZSTD && member == NULL) {
+        status = openUnpacked(sourcePtr, &map, path, errPtr);
     } else if (packing == ETW_PACKING_OTHER) {
         status = EtwFail(errPtr, ETW_E_UNSUPPORTED, "PACKED", path,
                 "\"%s\" is a %s archive, which cannot be read: unpack it first, or make it a zip "

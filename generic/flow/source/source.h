@@ -17,7 +17,7 @@ typedef struct EtwSource EtwSource;
 
 /*
  * spec: a path, or session:NAME. A zip archive (.etl.zip, .diagsession) means all traces in it, merged
- * by time; ARCHIVE::MEMBER means one of them.
+ * by time; ARCHIVE::MEMBER means one of them. A file of zstd (.etl.zst) means the trace in it.
  */
 EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
 /* Takes ownership of the sources (also on failure). A single one is returned unchanged. */

@@ -56,7 +56,7 @@ EtwPacking EtwPackingOf(const uint8_t *data, size_t size, const char **namePtr)
             {"\xFD"
              "7zXZ",
                     "xz", 5, ETW_PACKING_OTHER},
-            {"\x28\xB5\x2F\xFD", "zstd", 4, ETW_PACKING_OTHER}};
+            {"\x28\xB5\x2F\xFD", "zstd", 4, ETW_PACKING_ZSTD}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (size >= kinds[i].length && memcmp(data, kinds[i].magic, kinds[i].length) == 0) {
             *namePtr = kinds[i].name;

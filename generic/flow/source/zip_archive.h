@@ -22,6 +22,7 @@ enum {
 typedef enum EtwPacking {
     ETW_PACKING_NONE, /* not packed, or unknown */
     ETW_PACKING_ZIP,
+    ETW_PACKING_ZSTD,
     ETW_PACKING_OTHER /* a packed format that is not supported */
 } EtwPacking;
 /* *namePtr: "7-Zip", "cabinet", ... */

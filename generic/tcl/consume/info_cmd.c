@@ -70,6 +70,8 @@ const char *EtwInfoCompression(const EtlInfo *info)
         return "xpress";
     case ETL_FORMAT_HUFFMAN:
         return "xpress-huffman";
+    case ETL_FORMAT_ZSTD:
+        return "zstd";
     default:
         return info->compressedBuffers != 0 ? "unknown" : "none";
     }

@@ -5,6 +5,7 @@
  *	Records are copied unchanged (flow/relog/relog.h). Schema events are kept regardless of the
  *	filter, so that the copied events can be decoded.
  */
+#include "etl/compress/pack.h"
 #include "tcl/core/text_output.h"
 #include "tcl/value/record_value.h"
 #include "tcl/relog/relog_int.h"
@@ -21,8 +22,8 @@ typedef struct Relogging {
     /* options */
     Tcl_Obj *inject, *mapPrefix, *split;
     EtwRelogEditOptions edit;
-    int compress, schemas;
-    EtwSplitKind splitKind; /* from -split */
+    int compress, pack, schemas; /* pack: -1: if the output's name ends in .zst */
+    EtwSplitKind splitKind;      /* from -split */
     int64_t splitAmount;
     /* state */
     EtwRelog relog;
@@ -30,6 +31,8 @@ typedef struct Relogging {
     EtwRelogMap *map;     /* NULL: no -map */
     EtwRelogFiles *files; /* NULL: no -split */
     EtwOutput output;     /* of a single file */
+    EtlPacker *packer;    /* of a single file; NULL: not packed */
+    EtwText plain;        /* bytes that are not packed yet */
     bool slices;          /* the output is a pipe, which is not seekable */
     uint64_t sliced;      /* number of events in the slices that onIdle has written */
     Descriptions descriptions;
@@ -45,6 +48,7 @@ static const EtwOption relogOptions[] = {
         ETW_OPTION("-fields", ETW_OPT_LIST, ETW_QUERY_AT(fields), 0, 0, 0, NULL),
         ETW_OPTION("-inject", ETW_OPT_LIST, AT(inject), 0, 0, 0, NULL),
         ETW_OPTION("-map", ETW_OPT_LIST, AT(mapPrefix), 0, 0, 0, NULL),
+        ETW_OPTION("-pack", ETW_OPT_BOOL, AT(pack), 0, 0, 0, NULL),
         ETW_OPTION("-redact", ETW_OPT_LIST, AT(edit.redact), 0, 0, 0, NULL),
         ETW_OPTION("-rename", ETW_OPT_LIST, AT(edit.rename), 0, 0, 0, NULL),
         ETW_OPTION("-schemas", ETW_OPT_BOOL, AT(schemas), 0, 0, 0, NULL),
@@ -66,6 +70,21 @@ static int checkOptions(void *record)
     Relogging *r = record;
     Tcl_Interp *interp = r->reading.interp;
 
+    if (r->pack < 0) {
+        const char *name = Tcl_GetString(r->reading.target);
+        size_t size = strlen(name);
+        r->pack = size > 4 && strcmp(name + size - 4, ".zst") == 0;
+    }
+    if (r->pack && r->compress) {
+        return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-pack",
+                "\"-compress\" and \"-pack\" exclude each other: a packed trace is smaller than a "
+                "compressed one");
+    }
+    if (r->pack && !EtlPackAvailable()) {
+        return EtwTclFail(interp, ETW_E_UNSUPPORTED, "OPTION", "-pack",
+                "this build of etw cannot pack traces, because it was built without libzstd: use "
+                "\"-compress 1\", or build etw where libzstd is installed (Debian: libzstd-dev)");
+    }
     if (r->reading.options.fields != NULL && r->mapPrefix == NULL) {
         return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-fields", "\"-fields\" needs \"-map\"");
     }
@@ -183,6 +202,10 @@ static int putSlice(Relogging *r)
 static int putFull(Relogging *r)
 {
     if (!r->slices) {
+        if (r->plain.size != 0) {
+            EtlPackerAdd(r->packer, r->plain.data, r->plain.size, &r->output.text);
+            r->plain.size = 0;
+        }
         return EtwOutputFull(&r->output);
     }
     return r->output.text.size >= SLICE ? putSlice(r) : TCL_OK;
@@ -216,6 +239,18 @@ static int relogEvent(void *record, EtwEvent *event)
     return result == TCL_ERROR || r->relog.failed || putFull(r) != TCL_OK ? TCL_ERROR : TCL_OK;
 }
 
+/* Pack what is left, and replace the header by its packed form. */
+static void packEnd(Relogging *r, EtwText *header)
+{
+    EtwText packed = {0};
+
+    EtlPackerAdd(r->packer, r->plain.data, r->plain.size, &r->output.text);
+    EtlPackerEnd(r->packer, &r->output.text);
+    EtlPackHeader(header->data, header->size, &packed);
+    EtwTextFree(header);
+    *header = packed;
+}
+
 static int putHeader(Tcl_Interp *interp, Relogging *r)
 {
     EtwOutput *output = &r->output;
@@ -226,6 +261,9 @@ static int putHeader(Tcl_Interp *interp, Relogging *r)
         return EtwOutputDrain(output);
     }
     EtwRelogEnd(&r->relog, &header);
+    if (r->packer != NULL) {
+        packEnd(r, &header);
+    }
     int result = EtwOutputDrain(output);
     if (result == TCL_OK &&
             (Tcl_Seek(output->channel, 0, SEEK_SET) < 0 ||
@@ -250,6 +288,11 @@ static int checkOutput(Tcl_Interp *interp, Relogging *r)
         Tcl_SetChannelBufferSize(output->channel, CHANNEL_BUFFER);
         return TCL_OK;
     }
+    if (r->pack) {
+        return EtwTclFail(interp, ETW_E_ARG, "OPTION", "-pack",
+                "\"-pack\" needs a file, and \"%.200s\" is a pipe or a channel: give a path",
+                Tcl_GetString(r->reading.target));
+    }
     r->slices = output->raw = true;
     r->reading.query.onIdle = onIdle;
     r->reading.query.idleCtx = r;
@@ -263,7 +306,8 @@ static int openOutput(Tcl_Interp *interp, Relogging *r)
     bool isStdout = strcmp(Tcl_GetString(out), "-") == 0;
 
     if (r->split != NULL) {
-        r->files = EtwRelogFilesNew(interp, r->splitKind, out, query->source, query->filter.store);
+        r->files = EtwRelogFilesNew(
+                interp, r->splitKind, out, r->pack, query->source, query->filter.store);
         return TCL_OK;
     }
     return EtwOutputOpen(interp, isStdout ? NULL : out, query->source, "relog", true, &r->output) ==
@@ -283,7 +327,12 @@ static int beginRelog(void *record)
             openOutput(interp, r) != TCL_OK) {
         return TCL_ERROR;
     }
-    if (EtwRelogOpen(&r->relog, query->source, r->compress, &r->output.text, &err) != ETW_OK) {
+    EtwRelogForm form = r->pack       ? ETW_RELOG_TO_PACK
+                        : r->compress ? ETW_RELOG_COMPRESSED
+                                      : ETW_RELOG_PLAIN;
+    r->packer = r->pack && r->files == NULL ? EtlPackerNew() : NULL;
+    EtwText *to = r->packer != NULL ? &r->plain : &r->output.text;
+    if (EtwRelogOpen(&r->relog, query->source, form, to, &err) != ETW_OK) {
         return EtwTclError(interp, &err);
     }
     EtwRelogEditsApply(&r->edits, &r->relog);
@@ -330,6 +379,14 @@ static void addWarning(
     EtwTextFree(&text);
 }
 
+static uint64_t bytesOf(const Relogging *r)
+{
+    if (r->packer != NULL) {
+        return EtlPackerBytes(r->packer);
+    }
+    return r->pack ? EtwRelogFilesPacked(r->files) : EtwRelogBytes(&r->relog);
+}
+
 static Tcl_Obj *resultOf(const Relogging *r)
 {
     const EtwRelog *relog = &r->relog;
@@ -356,7 +413,7 @@ static Tcl_Obj *resultOf(const Relogging *r)
         EtwPut(dict, "redacted", EtwUint64Obj(relog->redacted));
     }
     EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
-    EtwPut(dict, "bytes", EtwUint64Obj(EtwRelogBytes(relog)));
+    EtwPut(dict, "bytes", EtwUint64Obj(bytesOf(r)));
     EtwPut(dict, "lost", EtwUint64Obj(EtwSourceLost(r->reading.query.source) + relog->tooBig));
     if (relog->split != NULL) {
         EtwPut(dict, "files", EtwRelogFilesDict(relog->split));
@@ -379,17 +436,22 @@ static int closeRelog(void *record, int result)
     if (r->files != NULL) {
         result = EtwRelogFilesClose(r->files, result);
     }
+    EtlPackerFree(r->packer);
+    EtwTextFree(&r->plain);
     EtwRelogMapFree(r->map);
     EtwRelogClose(&r->relog);
     EtwRelogEditsFree(&r->edits);
     return result;
 }
 
+static const Relogging relogDefaults = {.pack = -1};
+
 const EtwReadCommand etwRelogCommand = {
         .size = sizeof(Relogging),
         .usage = "in ?in ...? out ?-option value ...?",
         .words = ETW_WORDS_TARGET,
         .options = relogOptions,
+        .defaults = &relogDefaults,
         .check = checkOptions,
         .begin = beginRelog,
         .event = relogEvent,

@@ -55,9 +55,13 @@ typedef struct EtwRelogFiles EtwRelogFiles;
 /* -split: a list; amount: bytes, or ns. */
 int EtwRelogSplitParse(
         Tcl_Interp *interp, Tcl_Obj *list, EtwSplitKind *kindPtr, int64_t *amountPtr);
-/* out: the path that the file names are derived from. All arguments must outlive the result. */
-EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out,
+/*
+ * out: the path that the file names are derived from. pack: the files are packed (etl/compress/pack.h). All
+ * arguments must outlive the result.
+ */
+EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out, bool pack,
         const EtwSource *source, EtwSchemaStore *store);
+uint64_t EtwRelogFilesPacked(const EtwRelogFiles *files); /* bytes of the packed files */
 EtwSplitSink EtwRelogFilesSink(EtwRelogFiles *files);
 /* Paths, each with the number of its own events. */
 Tcl_Obj *EtwRelogFilesDict(const EtwSplit *split);

@@ -4,6 +4,7 @@
  *	The files of `etw relog -split`. Each is written under a temporary name and is open only while bytes are written,
  *	since there may be more files than a process can open. All of them are renamed together when they are complete.
  */
+#include "etl/compress/pack.h"
 #include "tcl/core/text_output.h"
 #include "tcl/relog/relog_int.h"
 
@@ -12,6 +13,7 @@ enum { SIZE_MIN = 64 * 1024, NAME_MAX_BYTES = 100 };
 typedef struct File {
     struct File *next;
     Tcl_Obj *path, *tempPath; /* tempPath: NULL: not created */
+    EtlPacker *packer;        /* NULL: not packed */
 } File;
 
 struct EtwRelogFiles {
@@ -20,6 +22,8 @@ struct EtwRelogFiles {
     const EtwSource *source;
     EtwSchemaStore *store;
     EtwSplitKind kind;
+    bool pack;
+    EtwText packed; /* of the bytes that are written now */
     File *first, *last;
 };
 
@@ -97,10 +101,11 @@ static Tcl_Obj *wordOf(const EtwRelogFiles *files, const EtwPiece *piece)
     return piece->pid == ETW_NO_ID ? Tcl_NewStringObj("none", -1) : EtwUint64Obj(piece->pid);
 }
 
-/* Size of the file name without its extension. */
+/* Size of the file name without its extension. A packed file has two: .etl.zst. */
 static size_t stemOf(const char *path)
 {
     size_t end = strlen(path);
+    end -= end > 8 && strcmp(path + end - 8, ".etl.zst") == 0 ? 4 : 0;
     for (size_t at = end; at > 0 && path[at - 1] != '/' && path[at - 1] != '\\'; at--) {
         if (path[at - 1] == '.') {
             return at - 1;
@@ -205,22 +210,42 @@ static bool beginFile(void *ctx, EtwPiece *piece)
         return false;
     }
     file->tempPath = EtwOutputTempName(file->path);
+    file->packer = files->pack ? EtlPackerNew() : NULL;
     return writeBytes(files, file, "w", &none);
 }
 
 static bool writePiece(void *ctx, EtwPiece *piece)
 {
-    return piece->bytes.size == 0 || writeBytes(ctx, piece->file, "a", &piece->bytes);
+    EtwRelogFiles *files = ctx;
+    File *file = piece->file;
+    if (piece->bytes.size == 0 || file->packer == NULL) {
+        return piece->bytes.size == 0 || writeBytes(files, file, "a", &piece->bytes);
+    }
+    files->packed.size = 0;
+    EtlPackerAdd(file->packer, piece->bytes.data, piece->bytes.size, &files->packed);
+    return writeBytes(files, file, "a", &files->packed);
 }
 
 static bool endFile(void *ctx, EtwPiece *piece, const EtwText *header)
 {
-    return writeBytes(ctx, piece->file, "r+", header);
+    EtwRelogFiles *files = ctx;
+    File *file = piece->file;
+    if (file->packer == NULL) {
+        return writeBytes(files, file, "r+", header);
+    }
+    files->packed.size = 0;
+    EtlPackerEnd(file->packer, &files->packed);
+    if (!writeBytes(files, file, "a", &files->packed)) {
+        return false;
+    }
+    files->packed.size = 0;
+    EtlPackHeader(header->data, header->size, &files->packed);
+    return writeBytes(files, file, "r+", &files->packed);
 }
 
 /* ---- All files ------------------------------------------------------------------------------- */
 
-EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out,
+EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *out, bool pack,
         const EtwSource *source, EtwSchemaStore *store)
 {
     EtwRelogFiles *files = EtwAlloc(sizeof *files);
@@ -229,7 +254,17 @@ EtwRelogFiles *EtwRelogFilesNew(Tcl_Interp *interp, EtwSplitKind kind, Tcl_Obj *
     files->source = source;
     files->store = store;
     files->kind = kind;
+    files->pack = pack;
     return files;
+}
+
+uint64_t EtwRelogFilesPacked(const EtwRelogFiles *files)
+{
+    uint64_t bytes = 0;
+    for (const File *file = files->first; file != NULL; file = file->next) {
+        bytes += EtlPackerBytes(file->packer);
+    }
+    return bytes;
 }
 
 EtwSplitSink EtwRelogFilesSink(EtwRelogFiles *files)
@@ -272,8 +307,10 @@ int EtwRelogFilesClose(EtwRelogFiles *files, int result)
             Tcl_DecrRefCount(file->tempPath);
         }
         Tcl_DecrRefCount(file->path);
+        EtlPackerFree(file->packer);
         EtwFree(file);
     }
+    EtwTextFree(&files->packed);
     EtwFree(files);
     return result;
 }

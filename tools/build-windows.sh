@@ -3,11 +3,11 @@
 #
 #	Cross-build etw10.dll with mingw-w64 into ./build-win (64 bits), ./build-win32 or, for Tcl 9.0,
 #	./build-win-tcl9. The Windows Tcl for building and testing is built from Debian's source packages
-#	(tcl8.6, tclthread; tcl9.0 as in tcl9.sh), and so is the expat that is linked in. All are kept in
-#	${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION, win-tcl9 and win-expat (win32-... for 32 bits), outside
+#	(tcl8.6, tclthread; tcl9.0 as in tcl9.sh), and so are the expat and the zstd that are linked in. All are kept in
+#	${ETW_CACHE:-$HOME/.cache/etw}, as win-VERSION, win-tcl9, win-expat and win-zstd (win32-... for 32 bits), outside
 #	the tree, and built again if missing. zlib is Debian's libz-mingw-w64-dev.
 #
-#	sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|etw?   (default: all; extra configure flags in
+#	sh tools/build-windows.sh ?-32|-tcl9? ?tcl|expat|zstd|etw?   (default: all; extra configure flags in
 #	                                                        ETW_CONFIGURE)
 #	sh tools/build-windows.sh tk                            (Tk 8.6 for that Tcl, as win-tk-VERSION;
 #	                                                        only a test of tkcon needs it)
@@ -37,6 +37,7 @@ command -v "$cc" >/dev/null 2>&1 ||
 
 tcl=$(win_tcl_dir $processor)
 expat=$(win_expat_dir $processor)
+zstd=$(win_zstd_dir $processor)
 build=build-win$(win_suffix $processor) shell=tclsh86.exe
 if $tcl9; then
     tcl=$cache/win-tcl9 build=build-win-tcl9 shell=tclsh90.exe
@@ -64,6 +65,28 @@ build_expat() {
     cp "$lib/expat.h" "$lib/expat_external.h" "$stage/include/"
     rm -rf "$expat"
     mv "$stage" "$expat"
+    rm -rf "$work"
+}
+
+# ---- zstd ---------------------------------------------------------------------------------------
+
+# Optional: without it .etl.zst files cannot be read and written.
+build_zstd() {
+    echo "zstd for Windows: building it once, into $zstd" >&2
+    unpack libzstd "$work/zstd" || {
+        echo "no source of libzstd: going on without it" >&2
+        return 0
+    }
+    mkdir -p "$stage/include" "$stage/lib" "$work/zstd-objects"
+    (
+        cd "$work/zstd-objects"
+        "$cc" -O2 -DZSTD_DISABLE_ASM -DXXH_NAMESPACE=ZSTD_ -I../zstd/lib -I../zstd/lib/common -c \
+            ../zstd/lib/common/*.c ../zstd/lib/compress/*.c ../zstd/lib/decompress/*.c
+    ) >"$cache/zstd-build.log" 2>&1 || die "zstd did not build: see $cache/zstd-build.log"
+    $host-ar crs "$stage/lib/libzstd.a" "$work/zstd-objects"/*.o
+    cp "$work/zstd/lib/zstd.h" "$work/zstd/lib/zstd_errors.h" "$stage/include/"
+    rm -rf "$zstd"
+    mv "$stage" "$zstd"
     rm -rf "$work"
 }
 
@@ -174,7 +197,7 @@ build_tk() {
 
 build_etw() {
     configure_in "$build" --host=$host CC="$cc" $bits --with-tcl="$tcl/lib" \
-        --with-tclinclude="$tcl/include" --with-expat="$expat" --enable-werror ${ETW_CONFIGURE:-}
+        --with-tclinclude="$tcl/include" --with-expat="$expat" --with-zstd="$zstd" --enable-werror ${ETW_CONFIGURE:-}
     make -C "$build" --no-print-directory -j"$(nproc)" all ctests
     check_imports "$build"/*.dll
 }
@@ -194,6 +217,9 @@ need_tcl() {
     [ -x "$tcl/bin/$shell" ] && return 0
     if $tcl9; then build_tcl9; else build_tcl; fi
 }
+need_zstd() {
+    [ -f "$zstd/lib/libzstd.a" ] || build_zstd
+}
 need_expat() {
     [ -f "$expat/lib/libexpat.a" ] || build_expat
 }
@@ -208,14 +234,17 @@ case ${1:-all} in
 tcl) need_tcl ;;
 tk) need_tk ;;
 expat) need_expat ;;
+zstd) need_zstd ;;
 etw)
     need_expat
+    need_zstd
     build_etw
     ;;
 all)
     need_tcl
     need_expat
+    need_zstd
     build_etw
     ;;
-*) die "usage: sh tools/build-windows.sh ?-32|-tcl9? ?tcl|tk|expat|etw?" ;;
+*) die "usage: sh tools/build-windows.sh ?-32|-tcl9? ?tcl|tk|expat|zstd|etw?" ;;
 esac

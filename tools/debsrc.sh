@@ -83,7 +83,8 @@ unpack() {
     ls "$(debsrc_dir)/$1"_*.orig.tar.* >/dev/null 2>&1 || debsrc_fetch "$1" || return 1
     rm -rf "$2"
     mkdir -p "$2"
-    tar -xf "$(ls "$(debsrc_dir)/$1"_*.orig.tar.* | sort -V | tail -1)" -C "$2" --strip-components=1
+    # Beside some there is a signature, .asc.
+    tar -xf "$(ls "$(debsrc_dir)/$1"_*.orig.tar.?z* | grep -v '\.asc$' | sort -V | tail -1)" -C "$2" --strip-components=1
 }
 
 # apply_patches PACKAGE DIR: apply Debian's patches to the result of unpack.

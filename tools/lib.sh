@@ -23,6 +23,10 @@ tcl9_dir() {
 }
 
 # Directory of the Windows build of expat for the processor $1.
+win_zstd_dir() {
+    echo "$cache/win$(win_suffix "$1")-zstd"
+}
+
 win_expat_dir() {
     echo "$cache/win$(win_suffix "$1")-expat"
 }

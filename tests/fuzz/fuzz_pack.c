@@ -67,7 +67,7 @@ int main(int argc, char **argv)
                 .cpu = (uint16_t)(i % 2),
                 .pid = 1,
                 .tid = 2,
-                .id = 3};
+                .desc.id = 3};
         EtlBuilderAdd(builder, &event, NULL, &plain);
     }
     EtlBuilderEnd(builder, &(EtlBuilderTotals){0}, &plain, &header);

@@ -200,6 +200,17 @@ static void findGrowing(Findings *f)
 
 /* ---- The machine ----------------------------------------------------------------------------- */
 
+/* Of the time of all CPUs, idle or not, if the trace has the idle time. */
+static void addShareOfAll(EtwText *out, const EtwReport *r, const ReportCell *process)
+{
+    uint64_t idle = process[0].n > 0 ? r->idleCpu : r->idleSamples;
+    double own = (double)(process[0].n > 0 ? process[0].n : process[3].n);
+    if (idle > 0 && process[1].d > 0) {
+        double all = own * 100 / process[1].d + (double)idle;
+        EtwTextPrintf(out, " (%.0f %% of the time of all CPUs)", 100 * own / all);
+    }
+}
+
 static void findProcesses(Findings *f)
 {
     enum { MOST = 3 };
@@ -210,9 +221,10 @@ static void findProcesses(Findings *f)
         if (cell[1].d < WORTH_TELLING || f->work > 0) {
             continue;
         }
-        EtwTextPrintf(&text,
-                "(pid %llu) has %.0f %% of the busy CPU time: ", (unsigned long long)cell[5].n,
-                cell[1].d);
+        EtwTextPrintf(&text, "(pid %llu) has %.0f %% of the busy CPU time",
+                (unsigned long long)cell[5].n, cell[1].d);
+        addShareOfAll(&text, f->report, cell);
+        EtwTextStr(&text, ": ");
         if (cell[0].n > 0) {
             addTime(&text, cell[0].n);
         } else {

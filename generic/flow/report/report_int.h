@@ -87,6 +87,7 @@ struct EtwReport {
     EtwTable processes;
     ReportCpu *cpus; /* REPORT_CPUS */
     uint64_t switches, samples;
+    uint64_t idleCpu, idleSamples; /* of the CPUs, where the trace has them */
     uint64_t lost;
     bool whole;
     char *source;

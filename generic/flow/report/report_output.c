@@ -69,14 +69,37 @@ static void addCell(EtwText *out, const ReportColumn *column, const ReportCell *
     EtwColumnRight(out, from, 12);
 }
 
-static void addHeads(EtwText *out, const ReportTable *table)
+/* The columns that have a value in some row: a bit for each. */
+static unsigned shownColumns(const ReportTable *table)
+{
+    unsigned shown = 0;
+    for (int k = 0; k < table->columnCount; k++) {
+        bool any = table->columns[k].unit == UNIT_TEXT;
+        for (size_t i = 0; i < table->rowCount && !any; i++) {
+            const ReportCell *cell = &rowAt(table, i)[k];
+            any = cell->n != 0 || cell->d != 0;
+        }
+        shown |= any ? 1u << k : 0;
+    }
+    return shown;
+}
+
+/* Between a number and the text behind it. */
+static void addGap(EtwText *out, const ReportTable *table, int column)
+{
+    bool before = column > 0 && table->columns[column - 1].unit != UNIT_TEXT;
+    EtwTextStr(out, table->columns[column].unit == UNIT_TEXT && before ? "  " : "");
+}
+
+static void addHeads(EtwText *out, const ReportTable *table, unsigned shown)
 {
     for (int i = 0; i < table->columnCount; i++) {
         const ReportColumn *column = &table->columns[i];
+        if (!(shown & 1u << i)) {
+            continue;
+        }
+        addGap(out, table, i);
         size_t from = out->size;
-        bool before = i > 0 && table->columns[i - 1].unit != UNIT_TEXT;
-        EtwTextStr(out, column->unit == UNIT_TEXT && before ? "  " : "");
-        from = column->unit == UNIT_TEXT ? out->size : from;
         EtwTextStr(out, column->title);
         if (column->unit != UNIT_TEXT) {
             EtwColumnRight(out, from, 12);
@@ -93,14 +116,16 @@ static void addTable(EtwText *out, const ReportTable *table)
     if (table->rowCount == 0) {
         return;
     }
+    unsigned shown = shownColumns(table);
     EtwTextPrintf(out, "\n%s\n", table->title);
-    addHeads(out, table);
+    addHeads(out, table, shown);
     for (size_t i = 0; i < table->rowCount; i++) {
         const ReportCell *cell = rowAt(table, i);
         for (int k = 0; k < table->columnCount; k++) {
-            bool before = k > 0 && table->columns[k - 1].unit != UNIT_TEXT;
-            EtwTextStr(out, table->columns[k].unit == UNIT_TEXT && before ? "  " : "");
-            addCell(out, &table->columns[k], &cell[k], k == table->columnCount - 1);
+            if (shown & 1u << k) {
+                addGap(out, table, k);
+                addCell(out, &table->columns[k], &cell[k], k == table->columnCount - 1);
+            }
         }
         EtwTextChar(out, '\n');
     }

@@ -392,6 +392,8 @@ static void addProcesses(EtwReport *r)
     for (size_t i = 0; i < count; i++) {
         cpu += isIdle(all[i]) ? 0 : all[i]->cpu;
         samples += isIdle(all[i]) ? 0 : all[i]->samples;
+        r->idleCpu += isIdle(all[i]) ? all[i]->cpu : 0;
+        r->idleSamples += isIdle(all[i]) ? all[i]->samples : 0;
     }
     bool known = r->switches > 0 || r->samples > 0 || r->calls->calls == 0;
     for (size_t i = 0; i < count && known; i++) {

@@ -124,14 +124,14 @@ static EtwStatus findDirectory(EtwArchive *a, Directory *d, EtwError *errPtr)
     const uint8_t *end = findEnd(a);
     if (end == NULL) {
         return damaged(
-                a, errPtr, "the archive's directory is missing at its end (is it complete?)");
+                a, errPtr, "it has no directory at its end: the archive is probably incomplete");
     }
     d->end = (uint64_t)(end - a->data);
     d->entries = EtwLoad16(end + 10);
     d->size = EtwLoad32(end + 12);
     d->offset = EtwLoad32(end + 16);
     if (!readEnd64(a, d)) {
-        return damaged(a, errPtr, "its zip64 record is not where it should be");
+        return damaged(a, errPtr, "its zip64 record is not at the offset that the archive states");
     }
     if (d->size > d->end || d->offset > d->end - d->size) {
         return damaged(a, errPtr, "its directory reaches beyond the file");
@@ -224,7 +224,7 @@ static EtwStatus readDirectory(EtwArchive *a, EtwError *errPtr)
     for (uint64_t i = 0; i < d.entries && status == ETW_OK; i++) {
         const uint8_t *entry = EtwTake(&b, ENTRY_SIZE);
         if (entry == NULL || EtwLoad32(entry) != SIGNATURE_ENTRY) {
-            return damaged(a, errPtr, "its directory has fewer entries than it says");
+            return damaged(a, errPtr, "its directory has fewer entries than the archive states");
         }
         size_t nameSize = EtwLoad16(entry + 28), extraSize = EtwLoad16(entry + 30);
         const uint8_t *name = EtwTake(&b, nameSize + extraSize + EtwLoad16(entry + 32));
@@ -363,7 +363,7 @@ static EtwStatus put(Unpacking *u, const uint8_t *data, size_t size)
 {
     int osError = 0;
     if (size > u->member->size - u->written) {
-        return badMember(u, ETW_E_FORMAT, "is larger than the archive says");
+        return badMember(u, ETW_E_FORMAT, "is larger than the archive states");
     }
     EtwStatus status = OsFileWriteAt(u->file, u->written, data, size, &osError);
     if (status != ETW_OK) {
@@ -410,7 +410,7 @@ static EtwStatus inflateMember(Unpacking *u, const uint8_t *data)
     inflateEnd(&z);
     EtwFree(out);
     if (status == ETW_OK && result != Z_STREAM_END) {
-        status = badMember(u, ETW_E_FORMAT, "is damaged: its compressed data makes no sense");
+        status = badMember(u, ETW_E_FORMAT, "is damaged: its compressed data is invalid");
     }
     return status;
 }
@@ -418,24 +418,27 @@ static EtwStatus inflateMember(Unpacking *u, const uint8_t *data)
 static EtwStatus unpack(Unpacking *u)
 {
     const Member *m = u->member;
-    char what[80];
+    char what[120];
     if (m->flags & FLAG_ENCRYPTED) {
-        return badMember(u, ETW_E_UNSUPPORTED, "is encrypted: unpack the archive by hand");
+        return badMember(u, ETW_E_UNSUPPORTED,
+                "is encrypted, which is not supported: unpack the archive with another program");
     }
     if (m->method != STORED && m->method != DEFLATED) {
-        snprintf(
-                what, sizeof what, "is packed by method %u: unpack the archive by hand", m->method);
+        snprintf(what, sizeof what,
+                "is packed by method %u, which is not supported: unpack the archive with another "
+                "program",
+                m->method);
         return badMember(u, ETW_E_UNSUPPORTED, what);
     }
     const uint8_t *data = packedBytes(u->archive, m);
     if (data == NULL) {
-        return badMember(u, ETW_E_FORMAT, "is not all in the archive");
+        return badMember(u, ETW_E_FORMAT, "is incomplete: the archive ends before it");
     }
     EtwStatus status = m->method == STORED ? copyStored(u, data) : inflateMember(u, data);
     if (status == ETW_OK && (u->written != m->size || u->crc != m->crc)) {
         status = badMember(u, ETW_E_FORMAT,
-                u->written != m->size ? "is smaller than the archive says"
-                                      : "is damaged: its checksum is another one");
+                u->written != m->size ? "is smaller than the archive states"
+                                      : "is damaged: its checksum is wrong");
     }
     return status;
 }

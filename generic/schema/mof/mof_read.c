@@ -226,7 +226,7 @@ static const MofQualifier *readQualifiers(Reader *r)
     }
     for (int n = 0; !r->failed && !isOther(r, ']'); n++) {
         if (n == MAX_QUALIFIERS) {
-            fail(r, "more than 256 qualifiers");
+            fail(r, "more than 256 qualifiers, which is the maximum");
         }
         *last = readQualifier(r);
         last = &(*last)->next;

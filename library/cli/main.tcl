@@ -38,7 +38,7 @@ namespace eval ::etw::cli {
         summary {{[SOURCE ...] [OPTION ...]} {} {pass summary bar 1 print 1 source none}}
         calls {{[SOURCE ...] [OPTION ...]} {} {pass calls bar 1 print tree source none}}
         report {{[SOURCE ...] [OPTION ...]} {} {pass report bar 1 print 1 source none}}
-        info {{[FILE] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
+        info {{[FILE ...] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
         load {{DATABASE [SOURCE ...] [OPTION ...]} {} {pass load notes 1 source first}}
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}

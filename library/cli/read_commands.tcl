@@ -37,6 +37,9 @@ proc ::etw::cli::Pass {command what words how} {
     if {[dict exists $how defaults]} {
         set options [dict merge [dict get $how defaults] $options]
     }
+    if {$what eq "info" && [llength $plain] > 1} {
+        return [InfoOfEach $plain $options]
+    }
     flush stdout
     if {$what eq "dump" && [lsearch -glob $plain session:*] >= 0} {
         return [DumpLive $plain $options]
@@ -64,6 +67,14 @@ proc ::etw::cli::Pass {command what words how} {
         }
     } elseif {[dict exists $how window] && [string match .* $result] && [info commands ::winfo] ne "" && [winfo exists $result]} {
         tkwait window $result
+    }
+    return 0
+}
+
+# etw info FILE ...: one text or object after the other.
+proc ::etw::cli::InfoOfEach {files options} {
+    foreach file $files {
+        puts "[expr {[incr number] > 1 && [dict get $options -format] eq "text" ? "\n" : ""}][string trimright [::etw info $file {*}$options] \n]"
     }
     return 0
 }

@@ -145,8 +145,8 @@ proc ::etw::cli::Describe {args} {
         lappend rows [list $key [expr {$value eq "" ? "-" : $value}]]
     }
     puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
-    puts "A program has registered this provider. No description of its events is loaded; a trace describes those that it has:\
-        \"etw record -p [lindex $args 0] -o FILE\", then \"etw info FILE --schema [lindex $args 0]\"."
+    puts "A program has registered this provider. Its events are described in the traces that have some:\
+        \"etw record -p [lindex $args 0]\" records them, \"etw dump\" shows their names and fields."
     return 0
 }
 

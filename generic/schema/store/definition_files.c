@@ -80,7 +80,9 @@ EtwStatus EtwSchemaRead(const char *path, EtwDefProc *add, void *ctx, EtwError *
     const Format *format = map.size != 0 ? formatOf(path, map.base, map.size) : NULL;
     if (format == NULL) {
         status = EtwFail(errPtr, ETW_E_FORMAT, "SCHEMA", path,
-                "\"%s\" does not describe events: expected a manifest (.man), .tmf or .mof file",
+                "\"%s\" does not describe events: expected a manifest (.man), .tmf or .mof file "
+                "(the "
+                "descriptions in a trace are used by the commands that read it)",
                 path);
     } else if (map.size > MAX_FILE) {
         status = EtwFail(errPtr, ETW_E_LIMIT, "SCHEMA", path,

@@ -183,7 +183,9 @@ static bool checkCount(const EtwRelogFiles *files, const EtwPiece *piece)
     if (piece->number > most) {
         EtwTclFail(files->interp, ETW_E_LIMIT, "FILES", Tcl_GetString(files->out),
                 "\"-split\" would write more than %d files, which is the maximum: select fewer "
-                "events, or larger pieces",
+                "events, or larger pieces (each file begins with the names and descriptions that "
+                "its "
+                "events need)",
                 most);
     }
     return piece->number <= most;

@@ -9,7 +9,7 @@ namespace eval ::etw::cli {
     variable tables {
         record {
             {file o FILE {Write the trace to FILE. Default: etw.etl.}}
-            {kernel k GROUP,... {Record kernel events: groups that "etw describe kernel" lists, or linux:SYSTEM:EVENT. Default: none for Tcl programs, process for others.} many}
+            {kernel k GROUP,... {Record kernel events: groups that "etw describe kernel" lists, or linux:SYSTEM:EVENT. With a program, the group process is added on Linux, because it has the names of programs. Default: none for Tcl programs, process for others.} many}
             {script s PATTERN,... {Trace the procs and commands of Tcl programs that match. Default: *.} many}
             {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Record the events of a provider, also of one that the program registers only later.} many}
             {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}

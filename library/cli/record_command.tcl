@@ -83,7 +83,7 @@ proc ::etw::cli::RecordProgram {options program} {
         if {$note ne "" && ![dict exists $options noscript]} {
             Note $note
         }
-        set options [KernelDefault $options $kind]
+        set options [WithProcessNames [KernelDefault $options $kind]]
     }
     set session record-[pid]
     KeepFile $session $options $program
@@ -194,6 +194,14 @@ proc ::etw::cli::KernelDefault {options kind} {
             && ![dict exists $options trigger] && ([::etw pkgconfig get kernel] || [OnSystem])} {
         dict set options kernel process
         dict set options kernel-default [expr {![dict exists $options noscript]}]
+    }
+    return $options
+}
+
+# Linux' groups do not name the program: the group process does, also its children.
+proc ::etw::cli::WithProcessNames {options} {
+    if {[dict exists $options kernel] && ![OnSystem] && "process" ni [Words [dict get $options kernel]]} {
+        dict lappend options kernel process
     }
     return $options
 }

@@ -500,11 +500,11 @@ static void columns_1_3_cut(void)
     const struct {
         int width;
         const char *want;
-    } cases[] = {{49, "T=\xe4\xb8\xad\xe6\x96\x87"
+    } cases[] = {{51, "T=\xe4\xb8\xad\xe6\x96\x87"
                       "e\xcc\x81z"},
-            {48, "T=\xe4\xb8\xad\xe6\x96\x87\xe2\x80\xa6"}, {47, "T=\xe4\xb8\xad\xe2\x80\xa6"},
-            {46, "T=\xe4\xb8\xad\xe2\x80\xa6"}, {45, "T=\xe2\x80\xa6"}, {44, "T=\xe2\x80\xa6"},
-            {43, "T\xe2\x80\xa6"}};
+            {50, "T=\xe4\xb8\xad\xe6\x96\x87\xe2\x80\xa6"}, {49, "T=\xe4\xb8\xad\xe2\x80\xa6"},
+            {48, "T=\xe4\xb8\xad\xe2\x80\xa6"}, {47, "T=\xe2\x80\xa6"}, {46, "T=\xe2\x80\xa6"},
+            {45, "T\xe2\x80\xa6"}};
     for (int i = 0; i < COUNT(cases); i++) {
         char *line = lineOf((EtwSinkConfig){.width = cases[i].width}, s, s);
         CHECK_STR(strstr(line, "T"), cases[i].want);
@@ -521,7 +521,8 @@ static void columns_1_4_names(void)
                        "StandardCollector.Service.exe";
     char *line = lineOf((EtwSinkConfig){.width = 80}, s, s);
     CHECK_STR(line, "  +0.000000  \xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe2\x80\xa6(4711)   "
-                    "\xe2\x80\xa6Runtime  E");
+                    "\xe2\x80\xa6"
+                    "ETRuntime  E");
     EtwFree(line);
     line = lineOf((EtwSinkConfig){.width = 0}, s, s);
     CHECK_STR(line, "  +0.000000  \xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"

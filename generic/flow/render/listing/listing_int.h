@@ -164,9 +164,9 @@ struct ListingLine {
 
 /*
  * On a narrow terminal, the columns of process and provider are at most as wide as these, so that
- * the event has at least half of the line.
+ * the event has about half of the line. Tcl-Script fits.
  */
-enum { LISTING_NARROW = 100, LISTING_NARROW_PROCESS = 15, LISTING_NARROW_PROVIDER = 8 };
+enum { LISTING_NARROW = 100, LISTING_NARROW_PROCESS = 15, LISTING_NARROW_PROVIDER = 10 };
 
 #define ETW_LISTING_CUT "\xE2\x80\xA6" /* an ellipsis, in place of what is not shown */
 

@@ -8,7 +8,6 @@
 #include "base/os.h"
 #include "engine/session/session.h"
 #include <stdio.h>
-#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -21,5 +20,5 @@ int main(int argc, char **argv)
         return 1;
     }
     DetachedRun(argv[1]);
-    _exit(0);
+    return 0;
 }

@@ -34,7 +34,7 @@ set groupGuids {
     0x1E 2ce9a149-effe-42f0-a635-a1d39e26c8f2
 }
 
-# Refinements: "CLASS FIELD TYPE", patterns of string match. The first one that matches a u32, u64, ... of the
+# Refinements: "CLASS FIELD TYPE", patterns of string match, or CLASS/EVENT. The first one that matches a u32, u64, ... of the
 # same width is used. Types are those of schema/kernel/kernel_classes.c, with a map's name after a semicolon.
 set refinements {
     Process    ProcessId:u32     pid           Process   ParentId:u32      pid
@@ -76,6 +76,7 @@ set refinements {
     Image      SearchInfo:u32    x32
     PerfInfo   Source:u32        u32;ProfileSource
     PerfInfo   ProfileSource:u16 u16;ProfileSource
+    PerfInfo/SampleProf Reserved:u16 u16;SampleFlags
     PerfInfo   R*:u64            x64           PerfInfo  X*:u64            x64
     PerfInfo   ReturnValue:u8    b8
     PerfInfo   Cpsr:u32          x32           PerfInfo  Fp:u64            x64
@@ -125,12 +126,12 @@ proc sizeOf {type pointer} {
 }
 
 # The text of a row's fields in the notation of schema/kernel/kernel_classes.c.
-proc translate {class fields} {
+proc translate {class event fields} {
     set out {}
     foreach field $fields {
         regexp {^([^:]+):(.*)$} $field -> name type
         foreach {pattern what new} $::refinements {
-            if {[string match $pattern $class] && [string match $what $field]} {
+            if {[string match $what $field] && ([string match $pattern $class] || $pattern eq "$class/$event")} {
                 set type $new
                 break
             }
@@ -188,7 +189,7 @@ proc load {} {
         }
         set class [dict get $::classNames $key]
         dict set classes $class [list $key $guid]
-        dict lappend events $class [list $version $opcode $name [translate $class $fields]]
+        dict lappend events $class [list $version $opcode $name [translate $class $name $fields]]
     }
 }
 

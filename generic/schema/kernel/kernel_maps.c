@@ -73,6 +73,15 @@ const EtwKernelMap etwKernelMaps[] = {
                 "9 IcacheMisses,10 CacheMisses,11 BranchMispredictions,12 StoreInstructions,"
                 "13 FpInstructions,14 IntegerInstructions,19 TotalCycles,20 IcacheIssues,"
                 "21 DcacheAccesses,22 MemoryBarrierCycles,23 LoadLinkedIssues"},
+        /* What the CPU ran, and the priority of the thread: a number in bits 3 to 7. */
+        {"SampleFlags", true,
+                "1 Dpc,2 Isr,0x8 Priority1,0x10 Priority2,0x18 Priority3,0x20 Priority4,"
+                "0x28 Priority5,0x30 Priority6,0x38 Priority7,0x40 Priority8,0x48 Priority9,"
+                "0x50 Priority10,0x58 Priority11,0x60 Priority12,0x68 Priority13,0x70 Priority14,"
+                "0x78 Priority15,0x80 Priority16,0x88 Priority17,0x90 Priority18,0x98 Priority19,"
+                "0xA0 Priority20,0xA8 Priority21,0xB0 Priority22,0xB8 Priority23,0xC0 Priority24,"
+                "0xC8 Priority25,0xD0 Priority26,0xD8 Priority27,0xE0 Priority28,0xE8 Priority29,"
+                "0xF0 Priority30,0xF8 Priority31"},
         {"ServiceState", false,
                 "1 Stopped,2 StartPending,3 StopPending,4 Running,5 ContinuePending,6 PausePending,"
                 "7 Paused"},

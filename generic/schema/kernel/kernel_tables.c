@@ -294,7 +294,7 @@ static const EtwKernelRow PerfInfoRows[] = {
     {"1", "46 SampleProf",
         "InstructionPointer:code ThreadId:tid Count:u16"},
     {"2", "46 SampleProf",
-        "InstructionPointer:code ThreadId:tid Count:u16 Reserved:u16"},
+        "InstructionPointer:code ThreadId:tid Count:u16 Reserved:u16;SampleFlags"},
     {"2", "47 PmcCounterProf",
         "InstructionPointer:code ThreadId:tid ProfileSource:u16;ProfileSource Reserved:u16"},
     {"2", "48 PmcCtrConfig",

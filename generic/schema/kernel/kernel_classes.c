@@ -302,11 +302,23 @@ static void sortLayouts(Layout *layouts, int count)
     }
 }
 
+/* Of several layouts of an opcode and version, the definition lists the one that is tried first. */
+static void listFirstLayouts(Draft *d)
+{
+    for (int i = 0, at = 0; i < d->def->eventCount; i++, at++) {
+        while (byOpcode(d->layouts[at].schema, &d->def->events[i]->schema) < 0) {
+            at++;
+        }
+        d->def->events[i] = EtwEventDefOf(d->layouts[at].schema);
+    }
+}
+
 static void finishClass(Class *class, Draft *d)
 {
     int at = 0;
     EtwDefFinish(d->def);
     sortLayouts(d->layouts, d->count);
+    listFirstLayouts(d);
     class->def = d->def;
     class->layouts = EtwDefAlloc(d->def, sizeof *d->layouts * (size_t)(d->count + 1));
     if (d->count > 0) {
@@ -345,7 +357,6 @@ static void makeClass(Tables *t, const EtwKernelClass *from)
     EtwGuidParse(from->guid, &guid);
     Draft d = {.def = EtwDefNew(&guid, from->name, ETW_ORIGIN_KERNEL, "")};
     d.def->classic = true;
-    /* The definition keeps the last of two events of the same version: that of the main table. */
     addRows(&d, etwKernelRows, from->guid);
     addRows(&d, etwKernelTables, from->guid);
     finishClass(&t->classes[t->count++], &d);

@@ -45,6 +45,8 @@ const char *EtwOutTypeName(uint8_t out)
         return "CodePointer";
     case ETW_OUT_DATETIME_UTC:
         return "DateTimeUTC";
+    case ETW_OUT_MAC:
+        return "MAC";
     default:
         return out < sizeof names / sizeof *names ? names[out] : NULL;
     }

@@ -8,7 +8,8 @@
 #	is tested may be Windows programs under Wine.
 #
 #	-jobs programs run at a time; the default is the number of processors. Programs that share something
-#	(run::Shares) do not run at the same time.
+#	(run::Shares) do not run at the same time. Those that trace the kernel do not run at the same time in several suites either: each
+#	locks -lock, which is the same for all suites of the machine, also for those in containers.
 #
 #	With -tries 2 (CI) a program that failed is run once more, alone, after all others: what passes then is counted as
 #	passed, its first output is printed all the same, and a warning in the closing lines names each test that
@@ -16,14 +17,14 @@
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
 #	    ?-sanitize LIST? ?-room GLOB? ?-file GLOBS? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
-#	    ?-verbose 1? ?-jobs N?
+#	    ?-verbose 1? ?-jobs N? ?-lock PATH?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
 namespace eval run {
     variable option
     array set option {
         -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -room * -file * -notfile {} -kind all
-        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0 -jobs 0
+        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0 -jobs 0 -lock /sys/kernel/tracing
     }
     variable total
     array set total {passed 0 failed 0 skipped 0}
@@ -32,6 +33,8 @@ namespace eval run {
     # Tests that passed only when run again, as PROGRAM: TEST ...
     variable unsteady {}
     variable testDir [file dirname [file normalize [info script]]]
+    # Program -> channel of the process that holds the lock for it.
+    variable locks {}
 }
 
 # ---- One program ---------------------------------------------------------------------------------
@@ -273,6 +276,7 @@ proc run::Ended {program try failed dir start how output} {
     variable again
     variable running
     lassign $program name kind command
+    Unlock $program
     set seconds [expr {([clock milliseconds] - $start) / 1000.0}]
     set reasonsBefore $reasons
     set outcome [Outcome $kind $how $output]
@@ -303,7 +307,7 @@ proc run::FailedTests {output} {
 }
 
 # What a test file shares with others: of the files that share something, one runs at a time.
-#   kernel  the kernel's tracing, whose records of all processes they receive
+#   kernel  the kernel's tracing, whose records of all processes they receive; also those of other suites on the machine (run::Begin)
 #   build   `make` in the build directory
 proc run::Shares {name} {
     if {[string match {*kernel*} $name] && $name ni {kernel_names kernel_schema test_kernel_schema} ||
@@ -314,6 +318,40 @@ proc run::Shares {name} {
         return build
     }
     return {}
+}
+
+# Start a program as run::Once does; one that traces the kernel when no other suite on this machine does.
+proc run::Begin {program try failed} {
+    variable option
+    variable locks
+    if {[Shares [lindex $program 0]] ne "kernel" || $option(-wine) ne "" || ![file readable $option(-lock)] || [auto_execok flock] eq ""} {
+        Once $program $try $failed
+        return
+    }
+    # Ends, and releases the lock, when its standard input is closed.
+    set lock [open |[list flock $option(-lock) sh -c {echo locked; exec cat} 2>@1] r+]
+    fconfigure $lock -blocking 0
+    dict set locks $program $lock
+    fileevent $lock readable [list run::Locked $lock $program $try $failed]
+}
+
+# The lock is held, or cannot be had.
+proc run::Locked {lock program try failed} {
+    if {[gets $lock line] < 0 && ![eof $lock]} {
+        return
+    }
+    fileevent $lock readable {}
+    Once $program $try $failed
+}
+
+proc run::Unlock {program} {
+    variable locks
+    if {[dict exists $locks $program]} {
+        set lock [dict get $locks $program]
+        fconfigure $lock -blocking 1
+        catch {close $lock}
+        dict unset locks $program
+    }
 }
 
 # Wait until a program has ended.
@@ -348,7 +386,7 @@ proc run::Programs {programs} {
         }
         dict set running $program $shares
         set programs [lreplace $programs $next $next]
-        Once $program 1 {}
+        Begin $program 1 {}
     }
     while {[dict size $running]} {
         Wait
@@ -358,7 +396,7 @@ proc run::Programs {programs} {
         lassign $first program try failed
         puts "run again: [lindex $program 0]"
         dict set running $program {}
-        Once $program $try $failed
+        Begin $program $try $failed
         while {[dict size $running]} {
             Wait
         }

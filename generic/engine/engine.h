@@ -106,10 +106,10 @@ typedef struct EtwSessionInfo {
     bool realtime, lossless;
     uint32_t bufferKB, minBuffers, maxBuffers, flushMs, maxMB;
     uint32_t buffersUsed, buffersFree; /* in memory, now */
-    uint64_t events;                   /* delivered to the file (or, in memory mode, committed) */
-    uint64_t bytes;                    /* on disk */
-    uint32_t buffers;                  /* written to disk */
-    uint64_t overwritten; /* circular or memory: events that were overwritten by newer ones */
+    uint64_t events;      /* recorded, in the file or in memory, with those overwritten since */
+    uint64_t bytes;       /* on disk */
+    uint32_t buffers;     /* written to disk */
+    uint64_t overwritten; /* circular or memory: those of `events` overwritten by newer ones */
     EtwLost lost;
     /* System engine only: */
     uint32_t logMode;     /* EVENT_TRACE_*_MODE */

@@ -312,11 +312,11 @@ proc ::etw::cli::Stop {args} {
     return 0
 }
 
-# "1 event", "3 events", or "kept the newest 3 of 10 events" if a file has only the newest.
+# "1 event", "3 events", or "kept the newest 3 of 10 events" if a file or the memory has only the newest.
 proc ::etw::cli::KeptEvents {stats} {
     set events [dict get $stats events]
     set text "$events [expr {$events == 1 ? {event} : {events}}]"
-    if {[dict get $stats mode] eq "circular" && [dict get $stats overwritten] > 0} {
+    if {[dict get $stats overwritten] > 0} {
         return "kept the newest [expr {$events - [dict get $stats overwritten]}] of $text"
     }
     return $text

@@ -99,6 +99,5 @@ proc ::etw::cli::MedianTime {child} {
 
 proc ::etw::cli::EventsOf {session} {
     ::etw flush $session
-    set info [::etw query $session]
-    return [expr {[dict get $info events] + [dict get $info overwritten]}]
+    return [dict get [::etw query $session] events]
 }

@@ -71,7 +71,7 @@ void SessionFillInfo(const Ring *ring, uint32_t index, EtwSessionInfo *info)
     info->overwritten = atomic_load(&h->overwritten);
     fillLost(ring, &info->lost);
     if (h->overwrite) {
-        info->events = RingEvents(ring);
         info->overwritten = RingOverwritten(ring);
+        info->events = RingEvents(ring) + info->overwritten;
     }
 }

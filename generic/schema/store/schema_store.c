@@ -52,6 +52,12 @@ typedef struct CachedSchema {
     int trials;                  /* number of further events that may change the choice */
 } CachedSchema;
 
+/* A schema that was in the cache when it was cleared. */
+typedef struct UsedSchema {
+    EtwTableNode node;
+    const EtwSchema *schema; /* owned by a definition */
+} UsedSchema;
+
 /*
  * The schema of one provider's events that contain a chunk of a manifest. It differs from other
  * providers' in its name only: consumers may cache what they derive from a schema by its address.
@@ -69,6 +75,7 @@ struct EtwSchemaStore {
     size_t bytes;
     Entry *recent[RECENT_SLOTS]; /* by a hash of a few bytes: most lookups end here */
     EtwTable known;              /* cleared when new descriptions arrive */
+    EtwTable used;               /* what it had before */
     CachedSchema *recentCached[RECENT_SLOTS];
     EtwInband *inband; /* shared with clones */
     uint32_t library,
@@ -341,8 +348,42 @@ static void freeNode(void *ctx, EtwTableNode *node)
     EtwFree(node);
 }
 
+typedef struct SchemaVisit {
+    void (*visit)(void *ctx, const EtwSchema *schema);
+    void *ctx;
+} SchemaVisit;
+
+static void visitCached(void *ctx, EtwTableNode *node)
+{
+    const SchemaVisit *to = ctx;
+    const CachedSchema *known = (CachedSchema *)node;
+    const EtwSchema *schema = known->kernel ? known->kernelUsed : known->schema;
+    if (schema != NULL) {
+        to->visit(to->ctx, schema);
+    }
+}
+
+/* Schemas are remembered: events had their fields (EtwSchemaVisit). */
+static void rememberUsed(void *ctx, const EtwSchema *schema)
+{
+    EtwSchemaStore *store = ctx;
+    uint64_t hash = EtwHashPointer(schema);
+    EtwTableNode *n = EtwTableFirst(&store->used, hash);
+    while (n != NULL && ((UsedSchema *)n)->schema != schema) {
+        n = n->next;
+    }
+    if (n == NULL && store->bytes < STORE_MAX_BYTES) {
+        UsedSchema *used = EtwAlloc(sizeof *used);
+        used->schema = schema;
+        EtwTableAdd(&store->used, &used->node, hash);
+        store->bytes += sizeof *used;
+    }
+}
+
 static void clearCache(EtwSchemaStore *store)
 {
+    SchemaVisit remember = {rememberUsed, store};
+    EtwTableVisit(&store->known, visitCached, &remember);
     store->bytes -= store->known.count * sizeof(CachedSchema);
     EtwTableFree(&store->known, freeNode);
     memset(store->recentCached, 0, sizeof store->recentCached);
@@ -474,11 +515,6 @@ bool EtwEventHasName(
     return is;
 }
 
-typedef struct SchemaVisit {
-    void (*visit)(void *ctx, const EtwSchema *schema);
-    void *ctx;
-} SchemaVisit;
-
 static void visitEntry(void *ctx, EtwTableNode *node)
 {
     const SchemaVisit *to = ctx;
@@ -488,14 +524,10 @@ static void visitEntry(void *ctx, EtwTableNode *node)
     }
 }
 
-static void visitCached(void *ctx, EtwTableNode *node)
+static void visitUsed(void *ctx, EtwTableNode *node)
 {
     const SchemaVisit *to = ctx;
-    const CachedSchema *known = (CachedSchema *)node;
-    const EtwSchema *schema = known->kernel ? known->kernelUsed : known->schema;
-    if (schema != NULL) {
-        to->visit(to->ctx, schema);
-    }
+    to->visit(to->ctx, ((UsedSchema *)node)->schema);
 }
 
 void EtwSchemaVisit(
@@ -504,6 +536,7 @@ void EtwSchemaVisit(
     SchemaVisit to = {visit, ctx};
     EtwTableVisit(&store->entries, visitEntry, &to);
     EtwTableVisit(&store->known, visitCached, &to);
+    EtwTableVisit(&store->used, visitUsed, &to);
 }
 
 typedef struct RefusedVisit {
@@ -569,6 +602,7 @@ void EtwSchemaStoreFree(EtwSchemaStore *store)
         EtwTableFree(&store->chunks, freeChunk);
         EtwTableFree(&store->providers, freeProvider);
         EtwTableFree(&store->known, freeNode);
+        EtwTableFree(&store->used, freeNode);
         EtwInbandUnref(store->inband);
         EtwFree(store);
     }

@@ -7,6 +7,7 @@
  */
 #include "tcl/consume/query.h"
 #include "schema/model/provider_def.h"
+#include "semantics/semantics.h"
 #include "flow/render/sink.h"
 #include "tcl/value/definition_load.h"
 
@@ -130,7 +131,8 @@ static void searchFields(void *ctx, const EtwSchema *schema)
 {
     FieldSearch *search = ctx;
 
-    search->any |= strcmp(schema->provider, "EventTrace") != 0; /* not the record of the header */
+    search->any |= schema->origin != ETW_ORIGIN_KERNEL ||
+                   EtwMeaningOf(schema) != ETW_MEANS_TRACE; /* not the record of the header */
     for (int i = 0; i < schema->fieldCount && !search->found; i += schema->fields[i].span) {
         search->found = strcmp(schema->fields[i].name, search->name) == 0;
     }

@@ -446,6 +446,25 @@ static void windows_1_2_one_family(void)
     end();
 }
 
+/* Windows' events of IPv4 alone. */
+static void windows_1_4_other_family(void)
+{
+    begin();
+    windowsOnly();
+    for (int i = EV_WIN_SENT + 1; i < EV_FILE_CREATE; i += 2) {
+        k->events[i] = NULL;
+    }
+    stateOf(101, 0x40, SENT, OPEN, 5000, 80);
+    seen.size = 0;
+    SEND("protocol:2=6 ret:4=258 flags:4=0");
+    EXPECT("windows+0 100/101 " OWNER "02010000" ENDS4 ZEROS " " ZEROS);
+    found(0xc0, 100, IPPROTO_UDP, true);
+    fire("sock_recv_length", 101, "sk=0xc0 family:2=2 protocol:2=17 ret:4=1 flags:4=0");
+    EXPECT("windows+14 100/101 " OWNER "01000000 0a000002 0a000001 00351388 " ZEROS);
+    fire("sock_send_length", 101, "sk=0x80 family:2=10 protocol:2=6 ret:4=10 flags:4=0");
+    end();
+}
+
 /* Ids, tasks, opcodes and keywords are those of the manifest: IPv6 16 above IPv4. */
 static void windows_1_3_defined(void)
 {
@@ -807,6 +826,7 @@ int main(int argc, char **argv)
     CHECK_RUN(windows_1_1_events);
     CHECK_RUN(windows_1_2_one_family);
     CHECK_RUN(windows_1_3_defined);
+    CHECK_RUN(windows_1_4_other_family);
     CHECK_RUN(calls_1_1_connect);
     CHECK_RUN(calls_1_2_others);
     CHECK_RUN(calls_1_3_accept);

@@ -771,9 +771,11 @@ static void calls_1_6_identified(void)
     getsockname(client, (struct sockaddr *)&at, &size);
     int local = ntohs(at.sin_port);
     KernelTaskAdd(&k->tasks, self, self);
+    enterCall(101, SYS_socket, AF_INET, SOCK_DGRAM, 0, 0); /* number 1 */
+    leaveCall(101, SYS_socket, 710);
     call(self, SYS_write, (uint64_t)client, 3);
     snprintf(want, sizeof want,
-            "tcpip Send %u/%u Socket=0x1 Family=2 LocalAddr=127.0.0.1 LocalPort=%d "
+            "tcpip Send %u/%u Socket=0x2 Family=2 LocalAddr=127.0.0.1 LocalPort=%d "
             "RemoteAddr=127.0.0.1 RemotePort=%d Size=3 stack=1",
             self, self, local, remote);
     EXPECT(want);
@@ -797,13 +799,13 @@ static void calls_1_6_identified(void)
             "RemoteAddr=127.0.0.1 RemotePort=%d Size=0 stack=1",
             self, self, local, remote);
     EXPECT(want);
-    CHECK_EQ(KernelSockFind(&k->socks, 1)->state, TCP_STATE_CLOSE);
+    CHECK_EQ(KernelSockFind(&k->socks, 2)->state, TCP_STATE_CLOSE);
     /* The listener is found in a scan of all descriptors; its port is not the client's. */
     KernelCallsScan(k, self);
-    CHECK(KernelSockFind(&k->socks, 2) != NULL);
-    CHECK_EQ(KernelSockFind(&k->socks, 2)->state, TCP_STATE_LISTEN);
-    CHECK_EQ(ntohs(KernelSockFind(&k->socks, 2)->ends.localPort), remote);
-    CHECK_EQ(KernelSockFind(&k->socks, 2)->pid, self);
+    CHECK(KernelSockFind(&k->socks, 3) != NULL);
+    CHECK_EQ(KernelSockFind(&k->socks, 3)->state, TCP_STATE_LISTEN);
+    CHECK_EQ(ntohs(KernelSockFind(&k->socks, 3)->ends.localPort), remote);
+    CHECK_EQ(KernelSockFind(&k->socks, 3)->pid, self);
     close(client);
     close(server);
     end();

@@ -36,6 +36,8 @@ void EtwKernelDrain(EtwKernel *kernel, uint64_t until, EtwKernelEmit *emit, void
 uint64_t EtwKernelLost(const EtwKernel *kernel);
 /* Exclude a thread of the library from tracing. */
 void EtwKernelIgnoreThread(uint32_t tid);
+/* Exclude all threads that this process has: for programs that only record, as etw-logger and etw record. */
+void EtwKernelIgnoreProcess(void);
 /* Stop collecting now (events already in the ring stay drainable), and free. */
 void EtwKernelQuiesce(EtwKernel *kernel);
 void EtwKernelClose(EtwKernel *kernel);

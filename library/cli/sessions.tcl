@@ -200,6 +200,11 @@ proc ::etw::cli::EnableKernel {session options pids} {
         Note "Windows' kernel events are those of all processes: --where '\$pid == $pids' selects the program's when they are read"
         set pids all
     }
+    if {[pid] ni $pids} {
+        # What this program itself does is no part of the trace. Tcl 8.6 starts a thread when it first waits.
+        Pause 1
+        ::etw::lib::child hide
+    }
     set settings [list -pids $pids -stacks [Option $options stacks 0]]
     if {[dict exists $options interval]} {
         lappend settings -interval [dict get $options interval]

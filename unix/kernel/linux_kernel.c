@@ -83,6 +83,19 @@ void EtwKernelIgnoreThread(uint32_t tid)
     pthread_mutex_unlock(&lock);
 }
 
+static void ignoreOne(void *ctx, uint32_t tid)
+{
+    (void)ctx;
+    EtwKernelIgnoreThread(tid);
+}
+
+void EtwKernelIgnoreProcess(void)
+{
+    KernelTasks own = {0};
+    KernelTasksOfProcess(&own, OsPid(), ignoreOne, NULL);
+    KernelTasksFree(&own);
+}
+
 /* ---- Tracepoints ----------------------------------------------------------------------------- */
 
 static KernelTracepoint *pointOf(EtwKernel *k, struct tep_event *format)

@@ -6,6 +6,7 @@
  *	without Tcl can start it, too.
  */
 #include "base/os.h"
+#include "engine/kernel_events.h"
 #include "engine/session/session.h"
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ int main(int argc, char **argv)
     if (!OsDetachedEnter()) {
         return 1;
     }
+    EtwKernelIgnoreProcess();
     DetachedRun(argv[1]);
     return 0;
 }

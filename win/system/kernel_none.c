@@ -36,6 +36,10 @@ void EtwKernelIgnoreThread(uint32_t tid)
     (void)tid;
 }
 
+void EtwKernelIgnoreProcess(void)
+{
+}
+
 void EtwKernelQuiesce(EtwKernel *kernel)
 {
     (void)kernel;

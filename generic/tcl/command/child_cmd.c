@@ -7,6 +7,7 @@
 #include "tcl/core/tclglue.h"
 #include "base/child.h"
 #include "base/os.h"
+#include "engine/kernel_events.h"
 
 /* Owned by the command, freed with it. */
 typedef struct ChildState {
@@ -210,6 +211,18 @@ static int directoryCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj 
     return TCL_OK;
 }
 
+/* child hide: kernel events of this process are not recorded, because it records others. */
+static int hideCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    (void)clientData;
+    (void)interp;
+    (void)objc;
+    (void)objv;
+
+    EtwKernelIgnoreProcess();
+    return TCL_OK;
+}
+
 /* ---- The command --------------------------------------------------------------------------------- */
 
 static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
@@ -221,6 +234,7 @@ static int childCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *con
             {"escapes", escapesCmd, "channel", 1, 1},
             {"free", freeCmd, "", 0, 0},
             {"go", goCmd, "", 0, 0},
+            {"hide", hideCmd, "", 0, 0},
             {"interrupt", interruptCmd, "", 0, 0},
             {"interrupts", interruptsCmd, "", 0, 0},
             {"start", startCmd, "program ?arg ...?", 1, -1},

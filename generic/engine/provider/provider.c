@@ -362,7 +362,7 @@ static inline __attribute__((always_inline)) int writeWanted(RegProvider *provid
     args->thread = thread = EtwThreadSelf();
     if (__builtin_expect(thread->pid != OsPid(), 0)) {
         EtwThreadRefresh(thread);
-        RegOpen(NULL); /* forked child: join the registry */
+        RegOpen(NULL); /* in a forked child: join the registry */
     }
     if (args->activity == NULL && (thread->hasActivity || thread->hasRelated)) {
         takeIds(args, thread);

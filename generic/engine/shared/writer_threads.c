@@ -46,9 +46,9 @@ void EtwThreadRefresh(EtwThread *t)
 
 EtwThread *EtwThreadNew(void)
 {
+    /* Its first write sets pid and tid, and joins the registry if this process, a forked child, has not joined yet. */
     EtwThread *self = EtwAlloc(sizeof *self);
     OsInit();
-    EtwThreadRefresh(self);
     OsMutexLock(mutexOnce());
     self->next = threads;
     threads = self;

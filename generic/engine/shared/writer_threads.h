@@ -15,7 +15,7 @@
 
 typedef struct EtwThread {
     _Atomic uint32_t inside; /* > 0 while in a write; written by its thread only */
-    uint32_t pid, tid;       /* refreshed in a forked child */
+    uint32_t pid, tid;       /* 0 until its first write; refreshed in a forked child */
     bool hasActivity, hasRelated;
     Etw_Guid activity;
     Etw_Guid related; /* of the next event without an activity of its own */

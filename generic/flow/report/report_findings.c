@@ -235,6 +235,29 @@ static void findProcesses(Findings *f)
     }
 }
 
+/* Of a program without traced procs: the system calls in which it spends the time of the trace. */
+static void findSyscalls(Findings *f)
+{
+    enum { MOST = 3 };
+    const ReportTable *table = &f->report->tables[TABLE_SYSCALLS];
+    const EtwTraceStats *stats = f->report->stats;
+    double span = (double)(stats->last - stats->first);
+    for (size_t i = 0; i < table->rowCount && i < MOST && f->work == 0; i++) {
+        const ReportCell *cell = rowAt(table, i);
+        EtwText text = {0};
+        if (span <= 0 || 100 * (double)cell[1].n < WORTH_TELLING * span) {
+            continue;
+        }
+        EtwTextStr(&text, "spends ");
+        addTime(&text, cell[1].n);
+        EtwTextPrintf(&text, " (%.0f %% of the trace) in the system call %s, %llu time%s",
+                100 * (double)cell[1].n / span, cell[3].text, (unsigned long long)cell[0].n,
+                cell[0].n == 1 ? "" : "s");
+        add(f, "syscall", *cell[2].text ? cell[2].text : "process", cell[1].n, (double)cell[1].n,
+                &text);
+    }
+}
+
 /* Of a trace without scripts and CPU times: who writes the events. */
 static void findEvents(Findings *f)
 {
@@ -424,6 +447,7 @@ void EtwReportFindings(EtwReport *r)
     findRepeated(&f);
     findGrowing(&f);
     findProcesses(&f);
+    findSyscalls(&f);
     findEvents(&f);
     findProblems(&f);
     findIdle(&f);

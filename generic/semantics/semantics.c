@@ -6,6 +6,8 @@
  *	providers Microsoft-Windows-Kernel-Process and -File.
  */
 #include "semantics/declared_events.h"
+#include "schema/model/linux_names.h"
+#include <stdio.h>
 
 /* ---- Roles ----------------------------------------------------------------------------------- */
 
@@ -286,4 +288,14 @@ bool EtwRoleValuesRead(EtwRoleValues *v, const EtwSchema *schema, const EtwEvent
     v->semantics = EtwSemanticsOf(schema);
     v->found = 0;
     return EtwDecode(schema, event, &visitor, v) == ETW_OK;
+}
+
+const char *EtwRoleName(const EtwRoleValues *v, EtwRole role, char *number, size_t size)
+{
+    const EtwMap *map = v->schema->fields[v->semantics->field[role]].map;
+    const char *name = map && !map->bits ? EtwMapName(map, EtwRoleNumber(v, role)) : NULL;
+    if (name == NULL) {
+        snprintf(number, size, "%llu", (unsigned long long)EtwRoleNumber(v, role));
+    }
+    return name ? name : number;
 }

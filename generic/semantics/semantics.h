@@ -197,6 +197,8 @@ static inline uint64_t EtwRoleNumber(const EtwRoleValues *v, EtwRole role)
     return value ? value->u : 0;
 }
 
+/* The name of a number, such as a system call, that the schema has; otherwise the number, stored in `number`. */
+const char *EtwRoleName(const EtwRoleValues *v, EtwRole role, char *number, size_t size);
 /* Not terminated; "" where there is none. */
 static inline const char *EtwRoleText(const EtwRoleValues *v, EtwRole role, size_t *sizePtr)
 {

@@ -53,17 +53,6 @@ static const EtwCostClass *classOf(Calls *c, const EtwSchema *schema)
 
 typedef EtwRoleValues Values;
 
-/* The name of the value, otherwise its number. */
-static const char *called(const Values *v, EtwRole role, char *capacity, size_t capacitySize)
-{
-    const EtwMap *map = v->schema->fields[v->semantics->field[role]].map;
-    const char *name = map && !map->bits ? EtwMapName(map, EtwRoleNumber(v, role)) : NULL;
-    if (name == NULL) {
-        snprintf(capacity, capacitySize, "%llu", (unsigned long long)EtwRoleNumber(v, role));
-    }
-    return name ? name : capacity;
-}
-
 /* True for a switch event of Windows, which has other states and reasons. */
 static bool isWindows(const Values *v)
 {
@@ -91,7 +80,7 @@ static const EtwCostClass *waitOf(Calls *c, const Values *v)
 {
     char capacity[24];
     return EtwCostClassOf(c, ETW_COST_WAIT,
-            isWindows(v) ? called(v, ETW_ROLE_WAIT_REASON, capacity, sizeof capacity) : "");
+            isWindows(v) ? EtwRoleName(v, ETW_ROLE_WAIT_REASON, capacity, sizeof capacity) : "");
 }
 
 static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
@@ -439,7 +428,7 @@ static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 static void takeSyscall(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
     char capacity[24];
-    const char *name = called(v, ETW_ROLE_SYSCALL, capacity, sizeof capacity);
+    const char *name = EtwRoleName(v, ETW_ROLE_SYSCALL, capacity, sizeof capacity);
     switchIn(c, t, time);
     t->inSyscall = true;
     t->syscallSince = time;

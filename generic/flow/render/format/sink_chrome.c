@@ -32,7 +32,9 @@ typedef struct Cpu {
 typedef struct Thread {
     EtwTableNode node;
     uint32_t tid, pid;
-    char *process; /* NULL: unknown */
+    char *process;    /* NULL: unknown */
+    int64_t entered;  /* the system call that it is in */
+    char syscall[32]; /* its name; "": none */
 } Thread;
 
 typedef struct Chrome {
@@ -43,6 +45,7 @@ typedef struct Chrome {
     Thread *lastThread;
     Cpu *cpus;
     uint32_t cpuCount;
+    bool spent;   /* the calls of this event's thread were charged with it */
     bool some;    /* an event was written: the next one needs a comma */
     int64_t last; /* time of the last event */
 } Chrome;
@@ -302,6 +305,7 @@ static void onPop(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow
 static void onSpent(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost)
 {
     Chrome *c = ctx;
+    c->spent = true;
     const char *what = cost->of->kind == ETW_COST_SYSCALL ? ""
                        : cost->of->kind == ETW_COST_READY ? "waits for a CPU"
                        : *cost->of->name                  ? "waits in "
@@ -337,6 +341,33 @@ static void addInstant(Chrome *c, const EtwEvent *e, const EtwSchema *schema)
     EtwTextChar(c->out, '}');
 }
 
+/* A system call of a thread without traced calls, which charges none. */
+static void addSyscall(Chrome *c, const EtwEvent *e, const EtwSchema *schema)
+{
+    EtwMeaning meaning = schema != NULL ? EtwMeaningOf(schema) : ETW_MEANS_OTHER;
+    Thread *t = c->lastThread;
+    EtwRoleValues v;
+    char number[24];
+    if (t == NULL || t->tid != e->tid) {
+        return;
+    }
+    if (meaning == ETW_MEANS_SYSCALL_ENTER && EtwRoleValuesRead(&v, schema, e)) {
+        t->entered = e->time;
+        snprintf(t->syscall, sizeof t->syscall, "%s",
+                EtwRoleName(&v, ETW_ROLE_SYSCALL, number, sizeof number));
+    } else if (meaning == ETW_MEANS_SYSCALL_EXIT && t->syscall[0] != '\0') {
+        if (!c->spent && e->time >= t->entered) {
+            begin(c, 'X', t->entered, e->pid, e->tid);
+            addTime(c, ",\"dur\":", e->time - t->entered);
+            addKey(c->out, "cat", EtwCostKindName(ETW_COST_SYSCALL),
+                    strlen(EtwCostKindName(ETW_COST_SYSCALL)));
+            addKey(c->out, "name", t->syscall, strlen(t->syscall));
+            EtwTextChar(c->out, '}');
+        }
+        t->syscall[0] = '\0';
+    }
+}
+
 static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
     Chrome *c = sink->own;
@@ -344,7 +375,9 @@ static void chromeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *s
     c->last = event->time;
     nameProcess(c, event);
     registerThread(c, event);
+    c->spent = false;
     EtwCallsAdd(c->calls, event);
+    addSyscall(c, event, schema);
     if (event->cpu < c->cpuCount && event->tid == c->cpus[event->cpu].tid) {
         c->cpus[event->cpu].seen = event->time;
     }

@@ -91,7 +91,8 @@ proc ::etw::cli::Written {file result} {
     }
     set count [dict get $result events]
     set masked [expr {[dict exists $result redacted] ? ", [dict get $result redacted] with masked values" : ""}]
-    puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $file]: [apply $events $count]$masked, $size"
+    set named [expr {[dict exists $result names] ? ", [dict get $result names] of them only for the names of processes" : ""}]
+    puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible $file]: [apply $events $count]$named$masked, $size"
 }
 
 # Events of running sessions, until these end or Ctrl-C; then a line with the numbers of events read and lost.

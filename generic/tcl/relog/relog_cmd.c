@@ -8,12 +8,22 @@
 #include "etl/compress/pack.h"
 #include "tcl/core/text_output.h"
 #include "tcl/value/record_value.h"
+#include "flow/track/name_tracker.h"
 #include "tcl/relog/relog_int.h"
 
-/* Schema events, read separately if the query would omit them. */
+enum { TRACK_CLASSES_MAX = 32 };
+
+/*
+ * Events that a part of a trace needs: schema events, and the events of Windows' kernel that name processes. Read
+ * separately if the query would omit them.
+ */
 typedef struct Descriptions {
-    EtwSource *source; /* NULL: the query delivers them */
+    EtwSource *source; /* NULL: the query delivers schema events, no others are kept */
     EtwEvent event;    /* the next one */
+    bool names;        /* events that name processes, too */
+    uint64_t named;    /* number of those, and how many of them the filter selects anyway */
+    uint64_t selected;
+    EtwGuid providers[ETW_SCHEMA_EVENT_PROVIDERS + TRACK_CLASSES_MAX];
 } Descriptions;
 
 /* The state of a relog. */
@@ -102,13 +112,27 @@ static int checkOptions(void *record)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
+/* Start, End, DCStart, DCEnd or Defunct of a process, in Windows' kernel. */
+static bool namesProcess(const EtwEvent *event)
+{
+    enum { PROCESS_GROUP = 0x03, LAST_OF_LIFE = 4, DEFUNCT = 39 };
+    int type = event->hook & 0xFF;
+    return event->classic && event->hook >> 8 == PROCESS_GROUP &&
+           ((type >= 1 && type <= LAST_OF_LIFE) || type == DEFUNCT);
+}
+
+static bool isNeeded(const Descriptions *d, const EtwEvent *event)
+{
+    return EtwEventIsSchema(event) || (d->names && namesProcess(event));
+}
+
 static void nextDescription(Descriptions *d)
 {
     EtwStatus status = d->source != NULL ? ETW_OK : ETW_END;
 
     do {
         status = status == ETW_OK ? EtwSourceNext(d->source, &d->event) : status;
-    } while (status == ETW_OK && !EtwEventIsSchema(&d->event));
+    } while (status == ETW_OK && !isNeeded(d, &d->event));
     if (status != ETW_OK && d->source != NULL) {
         EtwSourceClose(d->source);
         d->source = NULL;
@@ -125,8 +149,13 @@ static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQu
     if (!isFiltered(o)) {
         return;
     }
-    EtlFilter filter = {.providers = etwSchemaEventProviders,
-            .providerCount = ETW_SCHEMA_EVENT_PROVIDERS,
+    size_t classes = 0;
+    const EtwGuid *tracked = EtwTrackClasses(&classes);
+    memcpy(d->providers, etwSchemaEventProviders, sizeof etwSchemaEventProviders);
+    classes = d->names && classes <= TRACK_CLASSES_MAX ? classes : 0;
+    memcpy(d->providers + ETW_SCHEMA_EVENT_PROVIDERS, tracked, classes * sizeof *tracked);
+    EtlFilter filter = {.providers = d->providers,
+            .providerCount = ETW_SCHEMA_EVENT_PROVIDERS + classes,
             .ids = &etwSchemaEventId,
             .idCount = 1,
             .either = true,
@@ -140,6 +169,7 @@ static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQu
 static void addDescriptions(Descriptions *d, int64_t until, EtwRelog *relog)
 {
     while (d->source != NULL && d->event.time <= until) {
+        d->named += !EtwEventIsSchema(&d->event);
         EtwRelogAdd(relog, &d->event);
         nextDescription(d);
     }
@@ -225,7 +255,12 @@ static int relogEvent(void *record, EtwEvent *event)
 {
     Relogging *r = record;
 
-    if (EtwRelogIsHeader(&r->relog, event) || (r->apart && EtwEventIsSchema(event))) {
+    if (EtwRelogIsHeader(&r->relog, event)) {
+        return TCL_CONTINUE;
+    }
+    if (r->apart && isNeeded(&r->descriptions, event)) {
+        r->selected += !EtwEventIsSchema(event);
+        r->descriptions.selected += !EtwEventIsSchema(event);
         return TCL_CONTINUE;
     }
     if (r->apart) {
@@ -349,6 +384,8 @@ static int beginRelog(void *record)
     if (r->mapPrefix != NULL) {
         r->map = EtwRelogMapNew(query, r->mapPrefix, &r->relog);
     }
+    /* -map is for the events that the filter selects; pieces have a rundown of their own. */
+    r->descriptions.names = r->map == NULL && r->files == NULL;
     openDescriptions(&r->descriptions, query, &r->reading.options);
     r->filtered = isFiltered(&r->reading.options);
     r->apart = r->descriptions.source != NULL;
@@ -411,6 +448,9 @@ static Tcl_Obj *resultOf(const Relogging *r)
     EtwPut(dict, "events", EtwUint64Obj(relog->events));
     if (relog->redact != NULL) {
         EtwPut(dict, "redacted", EtwUint64Obj(relog->redacted));
+    }
+    if (r->descriptions.named > r->descriptions.selected) {
+        EtwPut(dict, "names", EtwUint64Obj(r->descriptions.named - r->descriptions.selected));
     }
     EtwPut(dict, "schemas", EtwUint64Obj(relog->schemas));
     EtwPut(dict, "bytes", EtwUint64Obj(bytesOf(r)));

@@ -278,8 +278,10 @@ static size_t blockName(const Values *v, CallEnter *enter, char capacity[CALL_BL
         capacity[kindSize] = ' ';
         size = kindSize + 1;
     }
-    for (int skip = package ? 2 : 0; skip > 0 && s < end; s++) {
-        skip -= *s == ' '; /* skip "package require" */
+    int skip = package ? 2 : 0; /* "package require" and "-exact" */
+    for (; s < end && (skip > 0 || (package && *s == '-')); s++) {
+        skip += skip == 0;
+        skip -= *s == ' ';
     }
     Called to = calledBy(s, (size_t)(end - s));
     addCalled(&to, capacity, &size);

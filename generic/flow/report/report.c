@@ -18,11 +18,11 @@ static EtwSummary *summaryNew(EtwSchemaStore *store, const char *const *by, int 
 
 EtwReport *EtwReportNew(EtwSchemaStore *store)
 {
-    static const char *const byCommand[] = {"Command"}, *const byMessage[] = {"Command", "Result"},
-                             *const byFile[] = {"process", "FileName"},
-                             *const byObject[] = {"process", "object"},
-                             *const bySyscall[] = {"process", "Syscall"},
-                             *const byEvent[] = {"provider", "event"};
+    static const char *const
+            byCommand[] = {"Command"},
+            *const byMessage[] = {"Command", "Result"}, *const byVersion[] = {"Version"},
+            *const byFile[] = {"process", "FileName"}, *const byObject[] = {"process", "object"},
+            *const bySyscall[] = {"process", "Syscall"}, *const byEvent[] = {"provider", "event"};
     EtwReport *r = EtwAlloc(sizeof *r);
     EtwCallsConfig config = {.tree = false};
     r->store = store;
@@ -30,6 +30,7 @@ EtwReport *EtwReportNew(EtwSchemaStore *store)
     r->stats = EtwTraceStatsNew(store);
     r->commands = summaryNew(store, byCommand, 1, NULL, NULL);
     r->messages = summaryNew(store, byMessage, 2, NULL, NULL);
+    r->packages = summaryNew(store, byVersion, 1, NULL, NULL);
     r->files = summaryNew(store, byFile, 2, NULL, NULL);
     r->objects = summaryNew(store, byObject, 2, NULL, NULL);
     r->syscalls = summaryNew(store, bySyscall, 2, "Enter", "Exit");
@@ -131,11 +132,11 @@ static void takeCall(EtwReport *r, const EtwSchema *schema, const EtwEvent *even
     }
 }
 
-static void takeFailure(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
+static void takeFailure(EtwSummary *to, const EtwSchema *schema, const EtwEvent *event)
 {
     EtwRoleValues v;
     if (EtwRoleValuesRead(&v, schema, event) && EtwRoleNumber(&v, ETW_ROLE_CODE) == 1) {
-        EtwSummaryAdd(r->messages, event);
+        EtwSummaryAdd(to, event);
     }
 }
 
@@ -153,7 +154,9 @@ void EtwReportAdd(EtwReport *r, const EtwEvent *event)
     if (meaning == ETW_MEANS_CALL_ENTER) {
         takeCall(r, schema, event);
     } else if (meaning == ETW_MEANS_CALL_LEAVE) {
-        takeFailure(r, schema, event);
+        takeFailure(r->messages, schema, event);
+    } else if (meaning == ETW_MEANS_PACKAGE_LEAVE) {
+        takeFailure(r->packages, schema, event);
     } else if (meaning == ETW_MEANS_SYSCALL_ENTER || meaning == ETW_MEANS_SYSCALL_EXIT) {
         EtwSummaryAdd(r->syscalls, event);
     } else if (meaning == ETW_MEANS_FILE_OPEN || meaning == ETW_MEANS_FILE) {
@@ -177,7 +180,7 @@ void EtwReportWarn(EtwReport *r, const char *warning)
 void EtwReportEnd(EtwReport *r, const char *source, uint64_t lost, bool whole)
 {
     EtwSummary *const summaries[] = {
-            r->commands, r->messages, r->files, r->objects, r->syscalls, r->problems};
+            r->commands, r->messages, r->packages, r->files, r->objects, r->syscalls, r->problems};
     r->source = EtwStrdup(source);
     r->lost = lost;
     r->whole = whole;
@@ -214,6 +217,7 @@ void EtwReportFree(EtwReport *r)
     EtwTraceStatsFree(r->stats);
     EtwSummaryFree(r->commands);
     EtwSummaryFree(r->messages);
+    EtwSummaryFree(r->packages);
     EtwSummaryFree(r->files);
     EtwSummaryFree(r->objects);
     EtwSummaryFree(r->syscalls);

@@ -80,6 +80,7 @@ struct EtwReport {
     EtwTraceStats *stats;
     EtwSummary *commands; /* enters, by words */
     EtwSummary *messages; /* leaves with an error, by command and message */
+    EtwSummary *packages; /* messages of `package require` that failed */
     EtwSummary *files;    /* Linux' file events, by process and file */
     EtwSummary *objects;  /* events of Windows' files and keys, by process and path */
     EtwSummary *syscalls; /* pairs, by process and system call */

@@ -228,6 +228,22 @@ static void addChannels(EtwReport *r)
     EtwTextFree(&list);
 }
 
+/* The message of `package require NAME`: its event has no name, but the message contains it. */
+static void addPackageMessage(const EtwReport *r, const char *name, size_t nameSize, EtwText *out)
+{
+    size_t count, size;
+    const EtwSummaryGroup **groups = EtwSummaryGroups(r->packages, &count);
+    for (size_t i = 0; i < count && out->size == 0; i++) {
+        const char *text = EtwSummaryCell(r->packages, groups[i], 0, &size);
+        for (size_t at = 0; at + nameSize <= size && out->size == 0; at++) {
+            if (memcmp(text + at, name, nameSize) == 0) {
+                EtwTextAdd(out, text, size);
+            }
+        }
+    }
+    EtwFree((void *)groups);
+}
+
 /* The most frequent message of a proc's errors. The caller frees it. */
 static char *messageOf(const EtwReport *r, const EtwCallRow *row)
 {
@@ -245,6 +261,12 @@ static char *messageOf(const EtwReport *r, const EtwCallRow *row)
     EtwFree((void *)groups);
     if (kinds > 1) {
         EtwTextPrintf(&message, " (and %zu other message%s)", kinds - 1, kinds == 2 ? "" : "s");
+    }
+    static const char package[] = "package ";
+    if (kinds == 0 && row->nameSize > sizeof package - 1 &&
+            memcmp(row->name, package, sizeof package - 1) == 0) {
+        addPackageMessage(
+                r, row->name + sizeof package - 1, row->nameSize - (sizeof package - 1), &message);
     }
     char *copy = EtwReportCopy(message.data, message.size);
     EtwTextFree(&message);

@@ -124,7 +124,7 @@ static const EtwDeclaredField host[] = {
     {"Processors", U32, R(PROCESSORS), "number of CPUs"},
     {"Clock", TEXT, NO_ROLE, "clock of the trace: x86-tsc, monotonic-raw or qpc"},
     {"Program", TEXT, R(NAME), "program that owns the session"}};
-static const EtwDeclaredField mark[] = {{"Text", TEXT, NO_ROLE, "the text of the mark"}};
+static const EtwDeclaredField mark[] = {{"Text", TEXT, R(DETAIL), "the text of the mark"}};
 
 static const EtwDeclaredField process[] = {{"Program", TEXT, R(NAME), "file name of the program that the process runs"}};
 

@@ -95,6 +95,9 @@ proc ::etw::cli::RecordProgram {options program} {
         variable endedStats
         set stats $endedStats
         if {$session in [::etw sessions]} {
+            if {[info exists status] && [set how [EndOf $program $status]] ne ""} {
+                catch {::etw mark $session $how}
+            }
             set stats [::etw stop $session]
         } elseif {$stats eq ""} {
             Note "the session $session was stopped by another process, the recording ended then; the trace is [Option $options file {}]"
@@ -347,6 +350,14 @@ proc ::etw::cli::Attend {session seconds} {
     return [expr {$kind eq "killed" ? 128 + $code : $code}]
 }
 
+# How the program ended, if not with exit code 0 or by Ctrl-C.
+proc ::etw::cli::EndOf {program status} {
+    if {$program eq "" || $status in {0 130}} {
+        return {}
+    }
+    return "[file tail [lindex $program 0]] [expr {$status > 128 ? "was ended by signal [expr {$status - 128}]" : "ended with exit code $status"}]"
+}
+
 proc ::etw::cli::RecordEnd {options stats program status} {
     if {[dict exists $options trigger]} {
         TriggerSummary $options
@@ -355,8 +366,8 @@ proc ::etw::cli::RecordEnd {options stats program status} {
         if {[Option $options quiet 0] || [dict get $stats file] eq "" || ![file exists [dict get $stats file]]} {
             return
         }
-        if {$program ne "" && $status ni {0 130}} {
-            Note "[file tail [lindex $program 0]] [expr {$status > 128 ? "was ended by signal [expr {$status - 128}]" : "ended with exit code $status"}]"
+        if {[set how [EndOf $program $status]] ne ""} {
+            Note $how
         }
         RecordReport $options $stats
     }

@@ -140,6 +140,23 @@ static void takeFailure(EtwSummary *to, const EtwSchema *schema, const EtwEvent 
     }
 }
 
+/* A note of a user, or of `etw record` about the end of its program. */
+static void takeMark(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
+{
+    EtwRoleValues v;
+    size_t size;
+    if (EtwRoleValuesRead(&v, schema, event)) {
+        const char *text = EtwRoleText(&v, ETW_ROLE_DETAIL, &size);
+        ReportCell *row = size > 0 ? EtwReportRow(r, TABLE_MARKS) : NULL;
+        if (row != NULL) {
+            row[0].n = event->time > r->stats->first
+                               ? (uint64_t)event->time - (uint64_t)r->stats->first
+                               : 0;
+            row[1].text = EtwReportCopy(text, size);
+        }
+    }
+}
+
 void EtwReportAdd(EtwReport *r, const EtwEvent *event)
 {
     enum { LEVEL_ERROR = 2 };
@@ -151,7 +168,9 @@ void EtwReportAdd(EtwReport *r, const EtwEvent *event)
         return;
     }
     takeProcess(r, schema, event);
-    if (meaning == ETW_MEANS_CALL_ENTER) {
+    if (meaning == ETW_MEANS_MARK) {
+        takeMark(r, schema, event);
+    } else if (meaning == ETW_MEANS_CALL_ENTER) {
         takeCall(r, schema, event);
     } else if (meaning == ETW_MEANS_CALL_LEAVE) {
         takeFailure(r->messages, schema, event);

@@ -54,6 +54,7 @@ typedef enum ReportTableId {
     TABLE_FILES,
     TABLE_PROCESSES,
     TABLE_SYSCALLS,
+    TABLE_MARKS,
     TABLE_PROBLEMS,
     TABLE_EVENTS,
     TABLE_WARNINGS,

@@ -161,6 +161,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
         EtwVisibleInit(interp);
         Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
+        Tcl_CreateObjCommand(interp, "::etw::lib::losses", EtwLossesCmd, NULL, NULL);
     }
     if (result == TCL_OK) {
         result = Tcl_PkgProvideEx(interp, "etw", PACKAGE_VERSION, EtwStubsTable());

@@ -85,27 +85,13 @@ proc ::etw::cli::Seconds {ns} {
     return [format {%.3f s} [expr {$ns / 1e9}]]
 }
 
-namespace eval ::etw::cli {
-    # The reasons of losses in words, and what prevents each.
-    variable lossWords {
-        nobuffer {"no free buffer" "--buffers MIN,MAX with a higher maximum, or --lossless, which makes programs wait"}
-        toobig {"too large" "an event has 64 KB at most, and one buffer (--buffersize)"}
-        filefull {"not in the full file" "a larger --maxsize, or a mode that replaces the oldest events (--circular, --mode circular)"}
-        io {"not written to the disk" "free space on the disk, or another --file"}
-        abandoned {"of killed writers" {}}
-        kernel {"overran the kernel's ring buffer" "larger ring buffers of the kernel (--buffers MIN,MAX: each CPU's has the size of MIN buffers,\
-            more than 16), fewer groups or processes; --lossless does not cover kernel events"}
-        consumer {"a consumer was too slow" {}}
-    }
-}
-
 # "no free buffer 3, overran the kernel's ring buffer 1", or "nothing".
 proc ::etw::cli::Lost {lost} {
-    variable lossWords
+    set known [::etw::lib::losses --]
     set parts {}
     dict for {kind count} $lost {
         if {$count > 0} {
-            lappend parts "[lindex [Option $lossWords $kind $kind] 0] $count"
+            lappend parts "[lindex [dict get $known $kind] 0] $count"
         }
     }
     return [expr {$parts eq "" ? "nothing" : [join $parts {, }]}]
@@ -113,10 +99,10 @@ proc ::etw::cli::Lost {lost} {
 
 # A sentence for each reason that occurred and that an option prevents.
 proc ::etw::cli::LossRemedies {lost} {
-    variable lossWords
+    set known [::etw::lib::losses --]
     set sentences {}
     dict for {kind count} $lost {
-        lassign [Option $lossWords $kind {}] words remedy
+        lassign [dict get $known $kind] words remedy
         if {$count > 0 && $remedy ne ""} {
             lappend sentences "$count lost, $words: $remedy"
         }

@@ -7,6 +7,7 @@
  */
 #include "tcl/provider/tcl_provider.h"
 #include "tcl/command/session_cmd_int.h"
+#include "engine/loss_kinds.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -90,18 +91,27 @@ static Tcl_Obj *lostDict(const EtwLost *lost, bool system)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
 
-    putCount(dict, "nobuffer", lost->noBuffer);
-    putCount(dict, "toobig", lost->tooBig);
-    putCount(dict, "filefull", lost->fileFull);
-    putCount(dict, "io", lost->io);
-    putCount(dict, "abandoned", lost->abandoned);
-    putCount(dict, "kernel", lost->kernel);
-    putCount(dict, "consumer", lost->consumer);
-    if (system) {
-        putCount(dict, "filebuffers", lost->fileBuffers);
-        putCount(dict, "livebuffers", lost->liveBuffers);
+    for (int kind = 0; kind < (system ? ETW_LOSS_KINDS : ETW_LOSS_FILE_BUFFERS); kind++) {
+        putCount(dict, etwLossRows[kind].key, EtwLossCount(lost, (EtwLossKind)kind));
     }
     return dict;
+}
+
+/* etw::lib::losses DASH: a dict of kind to its words and its remedy, with options written with that dash. */
+int EtwLossesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    (void)clientData;
+
+    for (int kind = 0; kind < ETW_LOSS_KINDS; kind++) {
+        EtwText remedy = {0};
+        EtwLossAddRemedy(&remedy, (EtwLossKind)kind, objc == 2 ? Tcl_GetString(objv[1]) : "-");
+        Tcl_Obj *both[] = {Tcl_NewStringObj(etwLossRows[kind].words, -1), EtwTextObj(remedy.size ? remedy.data : "", remedy.size)};
+        EtwPut(dict, etwLossRows[kind].key, Tcl_NewListObj(2, both));
+        EtwTextFree(&remedy);
+    }
+    Tcl_SetObjResult(interp, dict);
+    return TCL_OK;
 }
 
 Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)

@@ -124,8 +124,8 @@ Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;
 Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwActivityCmd;
 Tcl_ObjCmdProc EtwConsumerCmd; /* others: read_command.h */
 Tcl_ObjCmdProc EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd, EtwTestCmd, EtwTimelineCmd;
-/* etw::lib::formats, etw::lib::commands (export_cmd.c, read_command.c) */
-Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd;
+/* etw::lib::formats, etw::lib::commands, etw::lib::losses (export_cmd.c, read_command.c, session_cmd.c) */
+Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd, EtwLossesCmd;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
  */
 #include "flow/render/listing/listing_int.h"
 #include "base/os.h"
-#include "engine/engine.h"
+#include "engine/loss_kinds.h"
 #include "etl/read/trace_losses.h"
 #include <stdlib.h>
 
@@ -44,9 +44,14 @@ void EtwListingBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
     }
 }
 
+static const char *dashOf(const EtwSink *sink)
+{
+    return sink->config.dash != NULL ? sink->config.dash : "-";
+}
+
 static void addOption(const EtwSink *sink, const char *name, EtwText *out)
 {
-    EtwTextStr(out, sink->config.dash != NULL ? sink->config.dash : "-");
+    EtwTextStr(out, dashOf(sink));
     EtwTextStr(out, name);
 }
 
@@ -169,35 +174,37 @@ static void addLegend(const EtwSink *sink, EtwText *out)
     }
 }
 
-#define MORE_BUFFERS "raise -buffersize or -buffers of \"etw start\""
+static void addLost(EtwSink *sink, EtwLossKind kind, uint64_t count, EtwText *out)
+{
+    if (kind < ETW_LOSS_FILE_BUFFERS) {
+        EtwAddDecimal(out, count);
+        EtwTextStr(out, count == 1 ? " event, " : " events, ");
+        EtwTextStr(out, etwLossRows[kind].words);
+    } else {
+        EtwAddDecimal(out, count);
+        EtwTextChar(out, ' ');
+        EtwTextStr(out, etwLossRows[kind].words);
+    }
+    if (etwLossRows[kind].remedy[0] != 0) {
+        ETW_ADD(out, ": ");
+        EtwLossAddRemedy(out, kind, dashOf(sink));
+    }
+}
 
 /* A line for each kind of loss, with its remedy. Each consumer reports its own loss. */
 static bool addLostOfSession(EtwSink *sink, const EtwSessionInfo *info, EtwText *out)
 {
-    const struct {
-        uint64_t count;
-        const char *what, *remedy;
-    } kinds[] = {
-            {info->lost.noBuffer, "found no free buffer", MORE_BUFFERS},
-            {info->lost.tooBig, "too large", "64 KB or a buffer at most: raise -buffersize"},
-            {info->lost.fileFull, "not in the full file", "raise -maxsize, or -mode circular"},
-            {info->lost.io, "refused by the disk", "make room, or take another -file"},
-            {info->lost.abandoned, "never completed", "their writers were killed"},
-            {info->lost.kernel, "overran the kernel's ring",
-                    "a higher minimum of -buffers of \"etw start\" makes it larger"},
-    };
     bool any = false;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (kinds[i].count == 0) {
+    for (int kind = 0; kind < ETW_LOSS_KINDS; kind++) {
+        uint64_t count = EtwLossCount(&info->lost, (EtwLossKind)kind);
+        if (count == 0 || kind == ETW_LOSS_CONSUMER) {
             continue;
         }
         EtwListingColor(sink, RED, out);
         ETW_ADD(out, "-- LOST: session ");
         EtwAddSafeStr(out, info->name);
         ETW_ADD(out, ": ");
-        EtwAddDecimal(out, kinds[i].count);
-        EtwTextStr(out, kinds[i].count == 1 ? " event " : " events ");
-        EtwTextPrintf(out, "%s (%s)", kinds[i].what, kinds[i].remedy);
+        addLost(sink, (EtwLossKind)kind, count, out);
         EtwListingColor(sink, RESET, out);
         EtwTextChar(out, '\n');
         any = true;
@@ -287,10 +294,8 @@ static void addLostOfFile(void *ctx, const char *sentence)
 static void addLostOfReader(EtwSink *sink, uint64_t lost, EtwText *out)
 {
     EtwListingColor(sink, RED, out);
-    ETW_ADD(out, "-- LOST: this listing was too slow for the session: ");
-    EtwAddDecimal(out, lost);
-    EtwTextStr(out, lost == 1 ? " event" : " events");
-    ETW_ADD(out, " (" MORE_BUFFERS ", or enable less)");
+    ETW_ADD(out, "-- LOST: this listing: ");
+    addLost(sink, ETW_LOSS_CONSUMER, lost, out);
     EtwListingColor(sink, RESET, out);
     EtwTextChar(out, '\n');
 }

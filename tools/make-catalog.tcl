@@ -478,12 +478,16 @@ proc catalog::Repair {key event} {
     return [CheckReferences $fields]
 }
 
+# A length that the tables have stays, and what the new type says of a blob of another length does not apply.
 proc catalog::Retype {field types} {
     set which [list [dict get $field name] [dict get $field type]]
     if {![dict exists $types $which]} {
         return $field
     }
     set new [Field [dict get $field name]:[dict get $types $which]]
+    if {[dict get $field length] ne "" && [dict get $new length] ne ""} {
+        return $field
+    }
     if {[dict get $new map] eq ""} {
         dict set new map [dict get $field map]
     }

@@ -24,10 +24,11 @@ typedef enum EtwLossKind {
 } EtwLossKind;
 
 typedef struct EtwLossRow {
-    const char *key;    /* in the dict of a session */
-    const char *words;  /* the reason */
-    const char *remedy; /* what prevents it, "" if nothing does; "@" stands for the dash of an option */
-    size_t at;          /* of the count in EtwLost */
+    const char *key;   /* in the dict of a session */
+    const char *words; /* the reason */
+    const char *
+            remedy; /* what prevents it, "" if nothing does; "@" stands for the dash of an option */
+    size_t at;      /* of the count in EtwLost */
 } EtwLossRow;
 
 extern const EtwLossRow etwLossRows[ETW_LOSS_KINDS];

@@ -106,7 +106,8 @@ int EtwLossesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
     for (int kind = 0; kind < ETW_LOSS_KINDS; kind++) {
         EtwText remedy = {0};
         EtwLossAddRemedy(&remedy, (EtwLossKind)kind, objc == 2 ? Tcl_GetString(objv[1]) : "-");
-        Tcl_Obj *both[] = {Tcl_NewStringObj(etwLossRows[kind].words, -1), EtwTextObj(remedy.size ? remedy.data : "", remedy.size)};
+        Tcl_Obj *both[] = {Tcl_NewStringObj(etwLossRows[kind].words, -1),
+                EtwTextObj(remedy.size ? remedy.data : "", remedy.size)};
         EtwPut(dict, etwLossRows[kind].key, Tcl_NewListObj(2, both));
         EtwTextFree(&remedy);
     }

@@ -394,6 +394,30 @@ static void write_no_buffer(void)
     CHECK_EQ(countFile(at("tiny.etl"), true), ok);
 }
 
+/* More events than the buffers hold: a writer that waits for a buffer gets one. */
+static void write_full_buffers(void)
+{
+    EtwError err;
+    EtwSessionInfo info;
+    EtwSessionConfig config = {
+            .name = "full", .file = at("full.etl"), .bufferKB = 4, .maxBuffers = 4, .flushMs = 10};
+    EtwEnable enable = {.provider = guid};
+    uint64_t count = 0;
+    REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
+    EtwSessionEnable("full", &enable, &err);
+    for (int ms = 0; count < 5000 && ms < 20000;) {
+        if (writeOne(0, count) == ETW_WRITTEN) {
+            count++;
+        } else {
+            ms++;
+            OsSleepNs(1000000);
+        }
+    }
+    CHECK_EQ(count, 5000);
+    REQUIRE(EtwSessionStop("full", &info, &err) == ETW_OK);
+    CHECK_EQ(countFile(at("full.etl"), true), 5000);
+}
+
 static void write_activity(void)
 {
     EtwError err;
@@ -556,6 +580,7 @@ int main(int argc, char **argv)
     CHECK_RUN(write_too_big);
     CHECK_RUN(write_too_big_for_file);
     CHECK_RUN(write_no_buffer);
+    CHECK_RUN(write_full_buffers);
     CHECK_RUN(write_activity);
     CHECK_RUN(memory_snapshot);
     CHECK_RUN(live_all);

@@ -22,7 +22,7 @@ namespace eval ::etw::cli {
             {redact {} PATTERN,... {Mask the words of calls, and results, that match one of these patterns. A pattern matches the secret itself, not the name of a field. Kernel events (-k fileio) are not masked.} many}
             {scope {} program|all {Select the processes whose script and provider events are recorded: the program and those that it starts, or all of the user. Default: program; without a program all.}}
             {pids {} PID,...|all {Select the processes whose kernel events are recorded. Default: the program and those that it starts.}}
-            {allpids a {} {Record the events of all processes: --pids all --scope all.}}
+            {allpids a {} {Record the kernel events of all processes, and the scripts and providers of all programs of this user: --pids all --scope all. With -N, scripts are left out.}}
             {stacks {} {} {Record the stack of each kernel event.}}
             {interval {} MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
             {duration t SECONDS {Stop recording after this time. The program goes on.}}

@@ -203,10 +203,12 @@ static void measure(const EtwSummary *s, const EtwSummaryGroup *g, Widths *w)
     EtwText text = {0};
     size_t size;
     int count = EtwSummaryFigures(s, g, figures);
-    for (int i = 0; g != s->total && i < s->config.byCount; i++) {
-        const char *cell = EtwSummaryCell(s, g, i, &size);
-        EtwAddSafe(&text, cell, size);
-        widen(&w->cell[i], &text);
+    for (int i = 0; i < s->config.byCount; i++) {
+        if (g != s->total) {
+            const char *cell = EtwSummaryCell(s, g, i, &size);
+            EtwAddSafe(&text, cell, size);
+            widen(&w->cell[i], &text);
+        }
         EtwAddSafeStr(&text, s->config.by[i]);
         widen(&w->cell[i], &text);
     }

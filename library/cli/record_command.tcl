@@ -12,6 +12,9 @@ namespace eval ::etw::cli {
     variable endedStats {}
     # A file that library/shim/init.tcl deletes when it has added the traces. {}: none.
     variable untraced {}
+    # Providers that were registered before the program started, and those that were registered since then.
+    variable providersBefore {}
+    variable providersSince {}
 }
 
 # etw record [OPTION ...] [--] [PROGRAM ARG ...]
@@ -222,6 +225,8 @@ proc ::etw::cli::RecordRun {session options program} {
         TriggerEnd
         return 0
     }
+    variable providersSince {}
+    variable providersBefore [::etw providers -registered 1]
     set pid [StartProgram $session $options $program]
     EnableAll $session $options [Words [list [Option $options pids $pid]]]
     TriggerStart $session $options
@@ -327,12 +332,24 @@ proc ::etw::cli::ShimDirectory {library} {
     return $dir
 }
 
+# Remember the providers that programs register while the program runs.
+proc ::etw::cli::WatchProviders {} {
+    variable providersBefore
+    variable providersSince
+    foreach name [::etw providers -registered 1] {
+        if {$name ni $providersBefore} {
+            dict set providersSince $name 1
+        }
+    }
+}
+
 # Wait for the program's end. The recording may end earlier, by its duration or a second Ctrl-C.
 proc ::etw::cli::Attend {session seconds} {
     set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
     set reported 0
     while {[set how [::etw::lib::child wait 100]] eq ""} {
         update
+        WatchProviders
         lassign [::etw::lib::child interrupts] all direct
         if {$direct > $reported} {
             set reported $direct
@@ -402,12 +419,18 @@ proc ::etw::cli::RecordReport {options stats} {
 # Say so when something that was asked for has no event. kinds: {{provider event count} ...}
 proc ::etw::cli::NoteMissing {options kinds} {
     set providers [lmap kind $kinds {string tolower [lindex $kind 0]}]
-    foreach provider [Option $options provider {}] {
-        set name [lindex [::etw::lib::ProviderWords $provider] 0]
-        if {[string match "{*}" $name] || [string tolower $name] in $providers} {
-            continue
+    set selected [lmap provider [Option $options provider {}] {lindex [::etw::lib::ProviderWords $provider] 0}]
+    variable providersSince
+    foreach name $selected {
+        if {![string match "{*}" $name] && [string tolower $name] ni $providers} {
+            Note "the trace has no event of the provider \"$name\": [expr {[dict exists $providersSince $name] ? "" :
+                "the program did not register it (is the name right?), or "}]no event of the selected level and keywords was written"
         }
-        Note "the trace has no event of the provider \"$name\": the program did not register it (is the name right?), or wrote no event of the selected level and keywords"
+    }
+    foreach name [dict keys $providersSince] {
+        if {[string tolower $name] ni $providers && $name ni $selected} {
+            Note "the provider \"$name\" was registered while the program ran, and its events were not recorded: \"-p $name\" records them"
+        }
     }
     if {[dict exists $options script] && ![dict exists $options noscript] && [lsearch -exact -index 1 $kinds Enter] < 0} {
         Note "the trace has no call: no procs that match \"--script [join [dict get $options script] ,]\" were called. A pattern matches the full name\

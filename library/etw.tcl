@@ -144,6 +144,15 @@ proc ::etw::lib::view {args} {
     return [::etw::view::View {*}$args]
 }
 
+# etw cover. Loaded at the first call.
+proc ::etw::lib::cover {args} {
+    variable dir
+    if {[::info commands ::etw::cover::Cover] eq ""} {
+        uplevel #0 [list source [file join $dir cover cover.tcl]]
+    }
+    return [::etw::cover::Cover {*}$args]
+}
+
 # etw load. Loaded at the first call.
 proc ::etw::lib::load {args} {
     variable dir
@@ -155,6 +164,7 @@ proc ::etw::lib::load {args} {
 
 # Add these commands to the ensemble of the binary.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
+    cover ::etw::lib::cover
     export ::etw::lib::export
     load ::etw::lib::load
     record ::etw::lib::record

@@ -1,6 +1,6 @@
 # text.tcl --
 #
-#	Shared by the Tcl code: options, durations, and text in XML and HTML. Sourced by etw.tcl. The
+#	Shared by the Tcl code: options, durations, tables, and text in XML and HTML. Sourced by etw.tcl. The
 #	binary's ::etw::lib::visible makes text safe for terminals.
 
 # Returns the words "-name value ..." as a dict with full names. `known` lists the options, `old` their old names.
@@ -73,4 +73,23 @@ proc ::etw::lib::Duration {ns {digits 3} {micro us}} {
 proc ::etw::lib::Xml {text} {
     regsub -all {[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]} $text \ufffd text
     return [string map {& &amp; < &lt; > &gt; \" &quot; ' &#39;} $text]
+}
+
+# Rows of words as columns. Columns whose heading begins with > are numbers, aligned right. Words come from traces
+# and sessions, so control characters are made visible.
+proc ::etw::lib::Table {headings rows} {
+    set rows [lmap row $rows {lmap word $row {visible $word}}]
+    set lines [linsert $rows 0 [lmap heading $headings {string trimleft $heading >}]]
+    set widths [lmap heading $headings {expr 0}]
+    foreach line $lines {
+        set widths [lmap width $widths word $line {expr {max($width, [string length $word])}}]
+    }
+    set text {}
+    foreach line $lines {
+        set words [lmap word $line width $widths heading $headings {
+            format [expr {[string index $heading 0] eq ">" ? {%*s} : {%-*s}}] $width $word
+        }]
+        lappend text [string trimright [join $words {  }]]
+    }
+    return $text
 }

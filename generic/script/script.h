@@ -65,4 +65,12 @@ int EtwScriptSample(
 int EtwScriptHideEnv(Tcl_Interp *interp, Tcl_Obj *names);
 Tcl_Obj *EtwScriptHiddenEnv(Tcl_Interp *interp); /* a dict: name -> the hidden value */
 
+/*
+ * Count how often the target executes each command of its source files, in events of keyword `cover`: one when a command
+ * is executed for the first time, one with the rest when the interpreter, its thread or the process ends, or when
+ * counting ends (on 0).
+ */
+int EtwScriptCover(Tcl_Interp *interp, Tcl_Interp *target, int on);
+void EtwScriptCoverFlush(Tcl_Interp *target); /* write now what was counted since the last event of each command */
+
 #endif

@@ -23,10 +23,15 @@
 typedef int Tcl_Size; /* defined as in tcl/core/tclcompat.h, which this room must not include */
 #endif
 
+#ifndef Tcl_GetParent /* its name before 8.6.11 */
+#define Tcl_GetParent Tcl_GetMaster
+#endif
+
 typedef struct EtwScriptState EtwScriptState;
 typedef struct EtwHook EtwHook;
 typedef struct EtwBuiltin EtwBuiltin;
 typedef struct EtwSampler EtwSampler;
+typedef struct EtwCoverage EtwCoverage;
 typedef struct EtwInterrupt EtwInterrupt;
 typedef struct EtwRedaction EtwRedaction;
 
@@ -112,6 +117,7 @@ struct EtwScriptState {
     EtwRule *redacting;                    /* rules in use that redact, a list (script_redact.c) */
     unsigned generation;                   /* counts changes of the patterns */
     EtwSampler *sampler;                   /* NULL: stacks are not sampled */
+    EtwCoverage *coverage;                 /* NULL: executions are not counted */
     struct EtwCommandTrace *commandTraces; /* of script_run.c */
     EtwHook *hooks;                        /* all, doubly linked */
     int stepUsers;                         /* patterns and running `run`s with full steps */
@@ -151,6 +157,23 @@ int EtwScriptFail(Tcl_Interp *interp, EtwStatus status, const char *detail, cons
 enum { ETW_STACK_TEXT = 8000 };
 bool EtwSampling(void);                    /* an interpreter of this thread is sampled */
 void EtwSampleStop(EtwScriptState *state); /* does nothing if sampling is off */
+
+/* ---- Coverage (script_coverage.c) ------------------------------------------------------------------- */
+
+/* How often a command of a source file was executed in an interpreter. Commands that are compiled again keep it. */
+typedef struct EtwCoverCount EtwCoverCount;
+
+/* The count of a command; text: its first line, in Tcl's UTF-8. `coverage` keeps it until EtwCoverageDrop. */
+EtwCoverCount *EtwCoverCountOf(EtwCoverage *coverage, const char *file, size_t fileSize,
+        uint32_t line, uint32_t column, const char *text, size_t size);
+bool EtwCoverAdd(EtwCoverage *coverage,
+        EtwCoverCount *count); /* the command is executed; true: for the first time */
+/* The main script of the program has come to a line; 0: to its end. */
+void EtwCoverMain(EtwCoverage *coverage, Tcl_Obj *path, uint32_t line);
+EtwCoverage *EtwCoverageKeep(EtwCoverage *coverage);
+void EtwCoverageDrop(EtwCoverage *coverage);
+void EtwCoverageStop(
+        EtwScriptState *state); /* writes the counts; does nothing if coverage is off */
 
 /* ---- Hooks (command_hooks.c) ----------------------------------------------------------------- */
 
@@ -429,7 +452,11 @@ typedef struct EtwHookLayer {
     void (*aliasEntered)(Tcl_Obj *word);
     void (*aliasRuns)(Tcl_Interp *interp, Tcl_Obj *script);
     void (*aliasFailed)(Tcl_Interp *interp);
-    bool (*hasLines)(void); /* lines of procs can be traced; NULL: they cannot */
+    void (*cover)(EtwScriptState *state,
+            bool on); /* count the commands of all code; NULL: not supported */
+    bool (*coverMain)(
+            EtwScriptState *state); /* EtwCoverMain, if a file is evaluated that is not compiled */
+    bool (*hasLines)(void);         /* lines of procs can be traced; NULL: they cannot */
     /* Close the open steps of a context that are deeper; code is the reason. Required if steps are put into a context. */
     void (*cutSteps)(EtwScriptState *state, EtwContext *context, int depth, int code);
     /* An element of a global array ceases to exist. No trace is called, searches of the array go on. NULL: not supported. */

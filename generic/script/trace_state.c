@@ -174,6 +174,7 @@ static void deleteState(void *clientData, Tcl_Interp *interp)
         unlinkPattern(state, &state->patterns);
     }
     EtwSampleStop(state);
+    EtwCoverageStop(state);
     etwHookLayer->active(state, false);
     state->interp = NULL;
     forgetState(state);
@@ -233,13 +234,20 @@ static int checkTarget(Tcl_Interp *interp, Tcl_Interp *target)
     return EtwScriptProviderOpen(interp);
 }
 
-static int checkSteps(Tcl_Interp *interp, const EtwScriptOptions *options)
+static int checkSteps(
+        Tcl_Interp *interp, const EtwScriptState *state, const EtwScriptOptions *options)
 {
     if (options->steps == ETW_STEPS_LINE &&
             (etwHookLayer->hasLines == NULL || !etwHookLayer->hasLines())) {
         return EtwScriptFail(interp, ETW_E_UNSUPPORTED, "STEPS", "line",
                 "\"-steps line\" is not available: the package knows the private interface of Tcl "
                 "8.6 only; use \"-steps full\"");
+    }
+    if (options->steps != ETW_STEPS_OFF && state != NULL && state->coverage != NULL) {
+        return EtwScriptFail(interp, ETW_E_STATE, "COVERAGE", "-steps",
+                "\"-steps\" and coverage exclude each other, and the interpreter's commands are "
+                "counted: "
+                "\"etw script cover off\" ends that");
     }
     return TCL_OK;
 }
@@ -259,7 +267,8 @@ int EtwScriptAdd(Tcl_Interp *interp, Tcl_Interp *target, int count, Tcl_Obj *con
                     "expected a pattern of commands, such as http::*, but got an empty one");
         }
     }
-    if (checkTarget(interp, target) != TCL_OK || checkSteps(interp, options) != TCL_OK) {
+    if (checkTarget(interp, target) != TCL_OK ||
+            checkSteps(interp, EtwScriptStateOf(target), options) != TCL_OK) {
         return TCL_ERROR;
     }
     state = EtwScriptStateMake(target);

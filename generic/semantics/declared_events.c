@@ -46,7 +46,7 @@
 #define K(keyword) ETW_KEYWORD_##keyword
 static const EtwKeyword scriptKeywords[] = {
     {"call", K(CALL)}, {"step", K(STEP)}, {"variable", K(VARIABLE)}, {"command", K(COMMAND)},
-    {"package", K(PACKAGE)}, {"channel", K(CHANNEL)}, {"event", K(EVENT)}, {"sample", K(SAMPLE)}};
+    {"package", K(PACKAGE)}, {"channel", K(CHANNEL)}, {"event", K(EVENT)}, {"sample", K(SAMPLE)}, {"cover", K(COVER)}};
 
 #define CALL_ID  {"CallId", U64, R(CALL_ID), "pairs an enter with its leave; unique in the process"}
 #define DEPTH    {"Depth", U16, R(DEPTH), "nesting of traced calls and steps in the thread's interpreter, 1 for the outermost"}
@@ -98,6 +98,13 @@ static const EtwDeclaredField sample[] = {
     {"Stack", TEXT, R(STACK), "the calls, outermost first, separated by `;`"},
     {"Counters", TEXT, R(COUNTERS), "list of counter names and their increases"}};
 
+static const EtwDeclaredField cover[] = {
+    {"Command", TEXT, R(COMMAND), "the first line of the command's text"},
+    {"File", TEXT, R(FILE), "source file"},
+    {"Line", U32, R(LINE), "line in the file"},
+    {"Column", U32, NO_ROLE, "characters before it in its line, or in its script when that begins in the same line"},
+    {"Count", U64, NO_ROLE, "executions that earlier events of the command did not count"}};
+
 static const EtwDeclaredEvent scriptEvents[ETW_SCRIPT_EVENTS] = {
     [ETW_SCRIPT_ENTER] = {"Enter", START, K(CALL), M(CALL_ENTER), 0, NULL, COUNT(enter), "A traced proc, method or command is called."},
     [ETW_SCRIPT_LEAVE] = {"Leave", STOP, K(CALL), M(CALL_LEAVE), 0, NULL, COUNT(leave), "It returns."},
@@ -113,6 +120,7 @@ static const EtwDeclaredEvent scriptEvents[ETW_SCRIPT_EVENTS] = {
     [ETW_SCRIPT_SAMPLE] = {"Sample", INFO, K(SAMPLE), M(SAMPLE), 0, NULL, COUNT(sample), "The stack of Tcl calls at a moment."},
     [ETW_SCRIPT_LINE] = {"Line", INFO, K(STEP), M(LINE), 0, NULL, COUNT(enter), "A traced call reaches a line. CallId and Depth are those of the call."},
     [ETW_SCRIPT_WAIT] = {"Wait", INFO, K(EVENT), M(WAIT), 0, NULL, COUNT(wait), "A command that blocks without a channel has ended."},
+    [ETW_SCRIPT_COVER] = {"Cover", INFO, K(COVER), 0, 0, NULL, COUNT(cover), "A command was executed, with `etw script cover`."},
 };
 
 /* ---- Etw-Session ----------------------------------------------------------------------------- */

@@ -159,6 +159,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
         result = EtwScriptInit(interp);
         EtwChildInit(interp);
         EtwVisibleInit(interp);
+        EtwParseInit(interp);
         Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::losses", EtwLossesCmd, NULL, NULL);

@@ -15,6 +15,7 @@ namespace eval ::etw::cli {
             {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
             {keywords {} KEYWORD,... {Record only events of Tcl-Script with these keywords: call, step, channel ... Default: all.}}
             {noscript N {} {Do not trace Tcl scripts.}}
+            {cover {} {} {Count how often each command of Tcl source files is executed, for "etw cover". Calls are traced only with --script.}}
             {steps {} off|line|full {Trace each line, or each command, inside of traced procs. Default: off.}}
             {args {} 0|1 {Record the words of calls and their results. Default: 1.}}
             {maxlen {} BYTES {Cut the words of a call, and its result, at this size, 16 to 57344. Default: 200.}}
@@ -37,6 +38,13 @@ namespace eval ::etw::cli {
             {snapshots {} N {With --trigger: write at most N traces. Default: 1.}}
             {noreport {} {} {Do not print at the end what is conspicuous in the trace (etw report).}}
             {quiet q {} {Print no summary and no report at the end.}}
+        }
+        cover {
+            {file o FILE {With "-- PROGRAM": write the trace to FILE. Default: etw.etl.}}
+            {files {} PATTERN,... {Report source files that match: patterns of names, or of paths if they contain a slash. Default: those below the current directory.} many}
+            {dir {} DIR,... {Report also the source files (.tcl, .tm) below DIR that no program has read.} many}
+            {format f text|source|lcov|cobertura {Print a table, the source with counts, a tracefile for lcov's genhtml, or XML of Cobertura. Default: text.}}
+            {min {} PERCENT {End with exit code 1 if less of the lines were executed.}}
         }
         start {
             {file o FILE {Write the trace to FILE.}}

@@ -149,6 +149,7 @@ namespace eval ::etw::cli {
         dump {{etw dump --event Leave --where '$Duration > 10ms'} {etw dump web.etl --last 20ms --columns time,cpu,level,id,event}}
         summary {{etw summary} {etw summary web.etl --by Command --value Duration --event Leave}}
         calls {{etw calls} {etw calls web.etl --as tree --merge 0}}
+        cover {{etw cover -- tclsh all.tcl} {etw cover --format lcov --dir lib >cover.info}}
         report {{etw report} {etw report web.etl --format json}}
         info {{etw info} {etw info web.etl --providers 0}}
         export {{etw export web.etl web.html} {etw export web.etl calls.svg --weight count}}

@@ -37,6 +37,7 @@ namespace eval ::etw::cli {
         dump {{[SOURCE ...] [OPTION ...]} {} {pass dump bar 1 notes 1 source none}}
         summary {{[SOURCE ...] [OPTION ...]} {} {pass summary bar 1 print 1 source none}}
         calls {{[SOURCE ...] [OPTION ...]} {} {pass calls bar 1 print tree source none}}
+        cover {{[OPTION ...] [SOURCE ...] | [OPTION ...] -- PROGRAM ARG ...} {show which lines of scripts were executed} {proc Cover}}
         report {{[SOURCE ...] [OPTION ...]} {} {pass report bar 1 print 1 source none}}
         info {{[FILE ...] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
@@ -50,7 +51,7 @@ namespace eval ::etw::cli {
     }
 }
 
-foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command tracing_cost trigger top completion selftest} {
+foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command cover_command tracing_cost trigger top completion selftest} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 

@@ -51,7 +51,7 @@ proc ::etw::cli::Profiles {args} {
         }]
         lappend rows [list $name [join $variants ,] [Option $profile about {}]]
     }
-    puts [join [Table {NAME ALSO ABOUT} $rows] \n]
+    puts [join [::etw::lib::Table {NAME ALSO ABOUT} $rows] \n]
     return 0
 }
 

@@ -58,6 +58,9 @@ proc ::etw::cli::RecordDefaults {options program} {
         }
         dict set options mode circular
     }
+    if {[dict exists $options cover] && ([dict exists $options noscript] || [Option $options steps off] ne "off")} {
+        Usage "\"--cover\" excludes \"--noscript\" and \"--steps\"" OPTION --cover
+    }
     if {[dict exists $options lossless] && [dict exists $options trigger]} {
         Usage "\"--lossless\" and \"--trigger\" exclude each other: a flight recorder overwrites its oldest events" OPTION --lossless
     }
@@ -215,7 +218,7 @@ proc ::etw::cli::WithProcessNames {options} {
 proc ::etw::cli::RecordRun {session options program} {
     dict set options later 1
     if {![dict exists $options noscript]} {
-        set any [Words [Option $options keywords {}]]
+        set any [Words [Option $options keywords [expr {[dict exists $options cover] && ![dict exists $options script] ? "cover" : {}}]]]
         ::etw enable $session Tcl-Script -pids [ProviderPids $session $options] {*}[expr {$any eq {} ? {} : [list -any $any]}]
     }
     if {$program eq ""} {
@@ -281,7 +284,7 @@ proc ::etw::cli::ShimSettings {options} {
     close [file tempfile untraced etw-record]
     set patterns [Words [Option $options script {}]]
     set settings [list package $packageDir version [package provide etw] untraced $untraced \
-        patterns [expr {$patterns eq {} ? "*" : $patterns}]]
+        patterns [expr {$patterns eq {} && ![dict exists $options cover] ? "*" : $patterns}] cover [dict exists $options cover]]
     set script {}
     foreach name {steps args maxlen source} {
         if {[dict exists $options $name]} {

@@ -25,7 +25,7 @@ proc ::etw::cli::Sessions {args} {
         puts "no session runs"
         return 0
     }
-    puts [join [Table {NAME USER >PID MODE >AGE >PROVIDERS >EVENTS >EVENTS/S >WRITTEN >BUFFERS LOST FILE} $rows] \n]
+    puts [join [::etw::lib::Table {NAME USER >PID MODE >AGE >PROVIDERS >EVENTS >EVENTS/S >WRITTEN >BUFFERS LOST FILE} $rows] \n]
     return 0
 }
 
@@ -103,7 +103,7 @@ proc ::etw::cli::ShowSession {info} {
         }
         lappend rows [list $key $value]
     }
-    puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+    puts [join [lrange [::etw::lib::Table {{} {}} $rows] 1 end] \n]
 }
 
 # A provider in the notation of `-p`: NAME:LEVEL:KEYWORDS, without parts that mean "everything".
@@ -125,7 +125,7 @@ proc ::etw::cli::Describe {args} {
         dict for {name about} $groups {
             lappend rows [list $name $about]
         }
-        puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+        puts [join [lrange [::etw::lib::Table {{} {}} $rows] 1 end] \n]
         puts "Each tracepoint of the kernel as well: linux:SYSTEM:EVENT."
         return 0
     }
@@ -144,7 +144,7 @@ proc ::etw::cli::Describe {args} {
     dict for {key value} $known {
         lappend rows [list $key [expr {$value eq "" ? "-" : $value}]]
     }
-    puts [join [lrange [Table {{} {}} $rows] 1 end] \n]
+    puts [join [lrange [::etw::lib::Table {{} {}} $rows] 1 end] \n]
     puts "A program has registered this provider. Its events are described in the traces that have some:\
         \"etw record -p [lindex $args 0]\" records them, \"etw dump\" shows their names and fields."
     return 0

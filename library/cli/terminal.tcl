@@ -109,22 +109,3 @@ proc ::etw::cli::LossRemedies {lost} {
     }
     return $sentences
 }
-
-# Rows of words as columns. Columns whose heading begins with > are numbers, aligned right. Words come from traces
-# and sessions, so control characters are made visible.
-proc ::etw::cli::Table {headings rows} {
-    set rows [lmap row $rows {lmap word $row {::etw::lib::visible $word}}]
-    set lines [linsert $rows 0 [lmap heading $headings {string trimleft $heading >}]]
-    set widths [lmap heading $headings {expr 0}]
-    foreach line $lines {
-        set widths [lmap width $widths word $line {expr {max($width, [string length $word])}}]
-    }
-    set text {}
-    foreach line $lines {
-        set words [lmap word $line width $widths heading $headings {
-            format [expr {[string index $heading 0] eq ">" ? {%*s} : {%-*s}}] $width $word
-        }]
-        lappend text [string trimright [join $words {  }]]
-    }
-    return $text
-}

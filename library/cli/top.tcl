@@ -129,5 +129,5 @@ proc ::etw::cli::TopTable {now all seconds rows} {
         lappend table [list [format %.1f [expr {$count / $seconds}]] $total $provider $event]
     }
     set table [lsort -real -decreasing -index 0 [lsort -integer -decreasing -index 1 $table]]
-    return [Table {>EVENTS/S >TOTAL PROVIDER EVENT} [lrange $table 0 $rows-1]]
+    return [::etw::lib::Table {>EVENTS/S >TOTAL PROVIDER EVENT} [lrange $table 0 $rows-1]]
 }

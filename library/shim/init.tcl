@@ -64,7 +64,12 @@ apply {{} {
         set dir [dict get $how package]
         source [file join $dir pkgIndex.tcl]
         package require -exact etw [dict get $how version]
-        ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
+        if {[dict get $how patterns] ne {}} {
+            ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
+        }
+        if {[dict get $how cover]} {
+            ::etw script cover
+        }
         ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} \
             TCL_LIBRARY [expr {[dict exists $how library] ? [list [dict get $how library]] : ""}]]
         file delete -- [dict get $how untraced]

@@ -14,10 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifndef Tcl_GetParent /* its name before 8.6.11 */
-#define Tcl_GetParent Tcl_GetMaster
-#endif
-
 struct EtwSampler {
     EtwScriptState *state;
     EtwInterrupt *interrupt;

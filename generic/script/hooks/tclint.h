@@ -107,6 +107,11 @@ void EtwMarksInsert(EtwMarks *marks, CompileEnv *env, EtwCodeMark *list, int cou
 EtwMarks *EtwMarksOf(const ByteCode *code); /* NULL: it is not marked */
 /* A plausibility check of the compile environment, which is accessed through a private structure. */
 bool EtwTclintLooksValid(const CompileEnv *env, const Interp *iPtr);
+/*
+ * Put an optimizer of ours into the interpreter, before its own (state->optimizer), or take it out; all code is compiled
+ * again. If other code has replaced the optimizer since, ours stays in its chain and must do nothing.
+ */
+void EtwTclintReplaceOptimizer(EtwScriptState *state, TclintOptimizer *ours, bool on);
 
 /* A command of the compiled code. */
 typedef struct EtwPlace {
@@ -144,6 +149,12 @@ void EtwTclintSteps(EtwScriptState *state, bool on);
 void EtwTclintCutSteps(EtwScriptState *state, EtwContext *context, int depth, int code);
 bool EtwTclintHasSteps(void);
 void EtwTclintCheckSteps(Tcl_Interp *interp); /* after EtwTclintCheckLines */
+
+/* ---- tclint_coverage.c ------------------------------------------------------------------------ */
+
+/* Count the commands of all code that the interpreter compiles from now on, or no longer; all code is compiled again. */
+void EtwTclintCover(EtwScriptState *state, bool on);
+bool EtwTclintCoverMain(EtwScriptState *state);
 
 /* ---- tclint_interrupt.c: see EtwHookLayer in script_int.h ----------------------------------------- */
 

@@ -156,6 +156,20 @@ bool EtwTclintLooksValid(const CompileEnv *env, const Interp *iPtr)
            env->extCmdMapPtr != NULL && env->extCmdMapPtr->nuloc == env->numCommands;
 }
 
+void EtwTclintReplaceOptimizer(EtwScriptState *state, TclintOptimizer *ours, bool on)
+{
+    Interp *iPtr = (Interp *)state->interp;
+    TclintOptimizer **at = EtwTclintOptimizer(iPtr);
+    if (on && *at != ours && state->optimizer == NULL) {
+        state->optimizer = *at;
+        *at = ours;
+    } else if (!on && *at == ours) {
+        *at = state->optimizer;
+        state->optimizer = NULL;
+    }
+    iPtr->compileEpoch++;
+}
+
 void EtwMarksInsert(EtwMarks *marks, CompileEnv *env, EtwCodeMark *list, int count)
 {
     int first = (int)env->literalArrayNext;

@@ -514,19 +514,9 @@ static void markAndOptimize(void *compileEnv)
     }
 }
 
-/* If other code has replaced the optimizer since, ours stays in its chain and marks nothing. */
 void EtwTclintSteps(EtwScriptState *state, bool on)
 {
-    Interp *iPtr = (Interp *)state->interp;
-    TclintOptimizer **at = EtwTclintOptimizer(iPtr);
-    if (on && *at != markAndOptimize && state->optimizer == NULL) {
-        state->optimizer = *at;
-        *at = markAndOptimize;
-    } else if (!on && *at == markAndOptimize) {
-        *at = state->optimizer;
-        state->optimizer = NULL;
-    }
-    iPtr->compileEpoch++;
+    EtwTclintReplaceOptimizer(state, markAndOptimize, on);
 }
 
 bool EtwTclintHasSteps(void)

@@ -1,7 +1,7 @@
 /*
  * tcl/command/script_cmd.c --
  *
- *	The ensemble `etw script`: add, remove, list, run, variable, command. Parses the options and
+ *	The ensemble `etw script`: add, remove, list, run, sample, cover, variable, command. Parses the options and
  *	formats the results; generic/script traces.
  */
 #include "tcl/core/tclglue.h"
@@ -195,6 +195,34 @@ static int sampleCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *co
     return target ? EtwScriptSample(interp, target, microseconds, options.counters) : TCL_ERROR;
 }
 
+/* cover ?on|off|flush? ?-option value? */
+static int coverCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    ScriptOptions options = {0};
+    static const char *const what[] = {"flush", "off", "on", NULL};
+    enum { FLUSH, OFF, ON };
+    int words = countNames(objc - 1, objv + 1), chosen = ON;
+    Tcl_Interp *target;
+    (void)clientData;
+
+    if (words > 1) {
+        Tcl_WrongNumArgs(interp, 1, objv, "?on|off|flush? ?-option value ...?");
+        return TCL_ERROR;
+    }
+    if ((words == 1 && Tcl_GetIndexFromObjStruct(interp, objv[1], what, sizeof *what, "action", 0,
+                               &chosen) != TCL_OK) ||
+            EtwParseOptions(interp, interpOptions, objc - 1 - words, objv + 1 + words, &options,
+                    NULL) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    target = targetOf(interp, &options);
+    if (target != NULL && chosen == FLUSH) {
+        EtwScriptCoverFlush(target);
+        return TCL_OK;
+    }
+    return target ? EtwScriptCover(interp, target, chosen == ON) : TCL_ERROR;
+}
+
 /* ---- variable, command ----------------------------------------------------------------------- */
 
 typedef struct TraceOps {
@@ -294,6 +322,7 @@ int EtwScriptInit(Tcl_Interp *interp)
     static const EtwCommand commands[] = {
             {"add", addCmd, NULL, false},
             {"command", commandCmd, NULL, false},
+            {"cover", coverCmd, NULL, false},
             {"list", listCmd, NULL, false},
             {"remove", removeCmd, NULL, false},
             {"run", runCmd, runNreCmd, false},

@@ -90,6 +90,8 @@ typedef struct EtwReadCommand {
  * options.
  */
 #define ETW_OTHER_COMMANDS(ROW)                                                                    \
+    ROW("cover", "etw_cover", NULL, "-dir -files -format -from -last -pid -schema -to",                \
+        "show which lines of scripts were executed")                                                \
     ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -pid -progress -provider -replace -schema -to -where",       \
         "load traces into a database")                                                              \
     ROW("timeline", "etw_timeline", etwTimelineOptions, "", "arrange a trace in lanes and boxes, for a viewer") \

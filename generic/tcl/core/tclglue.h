@@ -117,6 +117,8 @@ int EtwScriptInit(Tcl_Interp *interp);
 void EtwChildInit(Tcl_Interp *interp);
 /* Create ::etw::lib::visible (text_cmd.c). */
 void EtwVisibleInit(Tcl_Interp *interp);
+/* Create ::etw::lib::parse (parse_cmd.c). */
+void EtwParseInit(Tcl_Interp *interp);
 
 Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, EtwRecoverCmd,
         EtwSnapshotCmd;

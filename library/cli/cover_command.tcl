@@ -1,0 +1,58 @@
+# cover_command.tcl --
+#
+#	etw cover: runs a program, counting what it executes, and reports it; or reports what recordings have
+#	counted.
+
+# etw cover [OPTION ...] [SOURCE ...] [-- PROGRAM ARG ...]
+proc ::etw::cli::Cover {args} {
+    set at [lsearch -exact $args --]
+    set program [expr {$at < 0 ? {} : [lrange $args $at+1 end]}]
+    lassign [Parse cover [expr {$at < 0 ? $args : [lrange $args 0 $at-1]}]] options sources
+    CheckWords $options {format {text source lcov cobertura}}
+    if {[dict exists $options min]} {
+        CheckNumbers $options {min double}
+    }
+    if {$program ne {} && $sources ne {}} {
+        Usage "a program and the source \"[lindex $sources 0]\" were given: report either of them"
+    }
+    set status 0
+    if {$program ne {}} {
+        set file [Option $options file etw.etl]
+        set status [Record --cover --quiet -o $file -- {*}$program]
+        if {$status in {125 126 127}} {
+            return $status
+        }
+        set sources [list $file]
+    } elseif {[dict exists $options file]} {
+        Usage "\"--file\" is the trace of a program: \"etw cover -o FILE -- PROGRAM\"" OPTION --file
+    }
+    set sources [WithSource cover $sources none]
+    set given {}
+    foreach name {files dir} {
+        if {[dict exists $options $name]} {
+            lappend given -$name [Words [dict get $options $name]]
+        }
+    }
+    puts -nonewline [::etw cover {*}$sources {*}$given -format [Option $options format text]]
+    return [expr {$status == 0 && ![Enough $sources $given $options] ? 1 : $status}]
+}
+
+proc ::etw::cli::Enough {sources given options} {
+    if {![dict exists $options min]} {
+        return 1
+    }
+    set lines 0
+    set executed 0
+    foreach file [dict get [::etw cover {*}$sources {*}$given -format list] files] {
+        dict for {line count} [dict get $file executed] {
+            incr lines
+            incr executed [expr {$count > 0}]
+        }
+    }
+    set percent [expr {$lines == 0 ? 100.0 : 100.0 * $executed / $lines}]
+    if {$percent >= [dict get $options min]} {
+        return 1
+    }
+    Note "[format %.1f $percent] % of the lines were executed, less than --min [dict get $options min]"
+    return 0
+}

@@ -44,6 +44,12 @@ namespace eval ::etw::cli {
             {files {} PATTERN,... {Report source files that match: patterns of names, or of paths if they contain a slash. Default: those below the current directory.} many}
             {dir {} DIR,... {Report also the source files (.tcl, .tm) below DIR that no program has read.} many}
             {format f text|source|lcov|cobertura {Print a table, the source with counts, a tracefile for lcov's genhtml, or XML of Cobertura. Default: text.}}
+            {line {} FILE:LINE {Print the tests that executed this line, of a trace by etw::tcltest (-coverage).}}
+            {pid {} PID,... {Count only the executions of these processes.} many}
+            {from {} TIME {Count only the executions from this time on. Takes the times that "etw dump --from" takes.}}
+            {to {} TIME {Count only the executions up to this time.}}
+            {last {} DURATION {Count only the executions of this time before the last event, for example 20ms or 1.5s.}}
+            {schema {} FILE,... {Load these files or folders that describe events.} many}
             {min {} PERCENT {End with exit code 1 if less of the lines were executed.}}
         }
         start {

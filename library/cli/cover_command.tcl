@@ -28,10 +28,19 @@ proc ::etw::cli::Cover {args} {
     }
     set sources [WithSource cover $sources none]
     set given {}
-    foreach name {files dir} {
+    foreach name {files dir pid schema} {
         if {[dict exists $options $name]} {
             lappend given -$name [Words [dict get $options $name]]
         }
+    }
+    foreach name {from to last} {
+        if {[dict exists $options $name]} {
+            lappend given -$name [dict get $options $name]
+        }
+    }
+    if {[dict exists $options line]} {
+        puts -nonewline [::etw cover {*}$sources -line [dict get $options line]]
+        return $status
     }
     puts -nonewline [::etw cover {*}$sources {*}$given -format [Option $options format text]]
     return [expr {$status == 0 && ![Enough $sources $given $options] ? 1 : $status}]

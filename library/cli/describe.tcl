@@ -15,7 +15,7 @@ proc ::etw::cli::DescribeDeclared {provider event} {
         dict for {keyword mask} [dict get $description keywords] {
             puts "keyword [format 0x%llx $mask] $keyword"
         }
-        puts [join [Table {EVENT KEYWORD MEANING} [lmap {event about} $events {
+        puts [join [::etw::lib::Table {EVENT KEYWORD MEANING} [lmap {event about} $events {
             list $event [KeywordName $description [dict get $about keyword]] [Plain [dict get $about about]]
         }]] \n]
         puts "\"etw describe $name EVENT\" describes the fields of an event."
@@ -33,7 +33,7 @@ proc ::etw::cli::DescribeDeclared {provider event} {
         dict for {field about} [dict get $events $one fields] {
             lappend rows [list "  $field" [string map {CountedAnsiString Text} [dict get $about type]] [Plain [dict get $about about]]]
         }
-        puts [join [Table {"  FIELD" TYPE MEANING} $rows] \n]
+        puts [join [::etw::lib::Table {"  FIELD" TYPE MEANING} $rows] \n]
     }
     return 1
 }

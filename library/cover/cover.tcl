@@ -4,11 +4,11 @@
 #	the events that `etw script cover` writes. Loaded at the first call.
 
 namespace eval ::etw::cover {
-    variable options {-dir -files -format -pid -from -to -last -schema}
+    variable options {-dir -files -format -from -last -line -pid -schema -to}
     variable formats {text source list lcov cobertura}
 }
 
-foreach file {cover_source cover_join cover_formats} {
+foreach file {cover_source cover_join cover_formats cover_tests} {
     source [file join [file dirname [info script]] $file.tcl]
 }
 
@@ -26,6 +26,9 @@ proc ::etw::cover::Cover {args} {
     }
     variable options
     set given [::etw::lib::Options $options [lrange $args $at end]]
+    if {[dict exists $given -line]} {
+        return [TestsOf [dict get $given -line] $sources [dict remove $given -dir -files -format -line]]
+    }
     set format [tcl::prefix match -message format $formats [expr {[dict exists $given -format] ? [dict get $given -format] : "text"}]]
     return [Format-$format [Result $sources $given]]
 }

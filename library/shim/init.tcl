@@ -67,7 +67,7 @@ apply {{} {
         if {[dict get $how patterns] ne {}} {
             ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
         }
-        if {[dict get $how cover]} {
+        if {[dict exists $how cover] && [dict get $how cover]} {
             ::etw script cover
         }
         ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} \

@@ -14,10 +14,12 @@ namespace eval ::etw::tcltest {
 
     # The options of `configure`.
     variable config {
-        -trace off -dir {} -kernel {} -script * -steps off -provider {} -slow 1000 -lines 30
+        -trace off -dir {} -kernel {} -script * -steps off -provider {} -slow 1000 -lines 30 -coverage {}
     }
     # Name of the session that keeps the newest events of all tests; "": none.
     variable recorder ""
+    # Name of the session that records what tests execute; "": none.
+    variable counter ""
     # The script patterns that it added.
     variable traced {}
     # Running tests, innermost last: {name mark milliseconds failures}.
@@ -46,6 +48,7 @@ namespace eval ::etw::tcltest {
 #	-kernel GROUPS	kernel events of this process and its children
 #	-slow MS	slower tests are slow
 #	-lines N	number of the excerpt's last lines that are shown in the output
+#	-coverage FILE	write what the tests execute to this trace, for `etw cover`
 proc ::etw::tcltest::configure {args} {
     variable config
     if {[llength $args] == 0} {
@@ -65,13 +68,12 @@ proc ::etw::tcltest::configure {args} {
     }
     Stop
     set config $wanted
-    if {[dict get $config -trace] ne "off"} {
-        try {
-            Start
-        } on error {message how} {
-            dict set config -trace off
-            return -options $how $message
-        }
+    try {
+        Start
+    } on error {message how} {
+        dict set config -trace off
+        dict set config -coverage {}
+        return -options $how $message
     }
     return
 }
@@ -100,26 +102,51 @@ proc ::etw::tcltest::CheckOption {name value} {
 
 proc ::etw::tcltest::Start {} {
     variable config
-    variable recorder
-    variable sequence
-    set name "tcltest-[pid]-[incr sequence]"
-    ::etw start $name -mode memory -buffers 4,64 -kernellogger [expr {[dict get $config -kernel] ne ""}]
-    set recorder $name
+    if {[dict get $config -trace] eq "off" && [dict get $config -coverage] eq ""} {
+        return
+    }
     try {
-        ::etw enable $name Tcl-Script
-        foreach provider [dict get $config -provider] {
-            ::etw enable $name {*}[::etw::lib::ProviderWords $provider]
+        if {[dict get $config -coverage] ne ""} {
+            StartCounter
         }
-        if {[dict get $config -kernel] ne ""} {
-            ::etw enable $name kernel [dict get $config -kernel]
+        if {[dict get $config -trace] ne "off"} {
+            StartRecorder
         }
-        Arm
     } on error {message how} {
         Stop
         return -options $how $message
     }
     trace add execution ::tcltest::test enter ::etw::tcltest::Enter
     trace add execution ::tcltest::test leave ::etw::tcltest::Leave
+}
+
+# Counts what is executed, until the process ends.
+proc ::etw::tcltest::StartCounter {} {
+    variable config
+    variable counter
+    variable sequence
+    set name "tcltest-cover-[pid]-[incr sequence]"
+    ::etw start $name -file [dict get $config -coverage]
+    set counter $name
+    ::etw enable $name Tcl-Script -any cover
+    ::etw script cover
+}
+
+proc ::etw::tcltest::StartRecorder {} {
+    variable config
+    variable recorder
+    variable sequence
+    set name "tcltest-[pid]-[incr sequence]"
+    ::etw start $name -mode memory -buffers 4,64 -kernellogger [expr {[dict get $config -kernel] ne ""}]
+    set recorder $name
+    ::etw enable $name Tcl-Script
+    foreach provider [dict get $config -provider] {
+        ::etw enable $name {*}[::etw::lib::ProviderWords $provider]
+    }
+    if {[dict get $config -kernel] ne ""} {
+        ::etw enable $name kernel [dict get $config -kernel]
+    }
+    Arm
 }
 
 # Trace the procs; repeated if other code has removed the patterns.
@@ -134,6 +161,7 @@ proc ::etw::tcltest::Arm {} {
 }
 
 proc ::etw::tcltest::Stop {} {
+    variable counter
     variable recorder
     variable running
     variable traced
@@ -145,6 +173,11 @@ proc ::etw::tcltest::Stop {} {
     if {$recorder ne ""} {
         catch {::etw stop $recorder}
     }
+    if {$counter ne ""} {
+        catch {::etw script cover off}
+        catch {::etw stop $counter}
+    }
+    set counter ""
     set traced {}
     set recorder ""
     set running {}
@@ -158,13 +191,17 @@ proc ::etw::tcltest::Failures {} {
 
 # Errors in here must not break a test: they are reported on tcltest's error channel.
 proc ::etw::tcltest::Enter {command operation} {
+    variable counter
     variable recorder
     variable running
     variable sequence
     set name [lindex $command 1]
     set mark "$name #[incr sequence]"
-    if {[catch {::etw mark $recorder $mark} message]} {
+    if {$recorder ne "" && [catch {::etw mark $recorder $mark} message]} {
         Complain $name $message
+    }
+    if {$counter ne ""} {
+        CountTo "test $name"
     }
     lappend running [list $name $mark [clock milliseconds] [Failures]]
 }
@@ -177,6 +214,13 @@ proc ::etw::tcltest::Leave {command code result operation} {
     }
     lassign [lindex $running end] name mark start failures
     set running [lrange $running 0 end-1]
+    variable counter
+    if {$counter ne ""} {
+        CountTo [expr {$running eq {} ? "no test" : "test [lindex $running end 0]"}]
+    }
+    if {[dict get $config -trace] eq "off"} {
+        return
+    }
     set ms [expr {[clock milliseconds] - $start}]
     set why ""
     if {[Failures] > $failures} {
@@ -188,6 +232,17 @@ proc ::etw::tcltest::Leave {command code result operation} {
     }
     if {$why ne "" && [catch {Keep $name $mark $why} message]} {
         Complain $name $message
+    }
+}
+
+# What was counted so far belongs to the test before; what follows to the one that the mark names (library/cover/cover_tests.tcl).
+proc ::etw::tcltest::CountTo {mark} {
+    variable counter
+    if {[catch {
+        ::etw script cover flush
+        ::etw mark $counter $mark
+    } message]} {
+        Complain $mark $message
     }
 }
 

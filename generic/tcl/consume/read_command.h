@@ -90,7 +90,7 @@ typedef struct EtwReadCommand {
  * options.
  */
 #define ETW_OTHER_COMMANDS(ROW)                                                                    \
-    ROW("cover", "etw_cover", NULL, "-dir -files -format -from -last -pid -schema -to",                \
+    ROW("cover", "etw_cover", NULL, "-dir -files -format -from -last -line -pid -schema -to",                \
         "show which lines of scripts were executed")                                                \
     ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -pid -progress -provider -replace -schema -to -where",       \
         "load traces into a database")                                                              \

@@ -71,6 +71,7 @@ Tcl_Obj *EtwScriptHiddenEnv(Tcl_Interp *interp); /* a dict: name -> the hidden v
  * counting ends (on 0).
  */
 int EtwScriptCover(Tcl_Interp *interp, Tcl_Interp *target, int on);
-void EtwScriptCoverFlush(Tcl_Interp *target); /* write now what was counted since the last event of each command */
+void EtwScriptCoverFlush(
+        Tcl_Interp *target); /* write now what was counted since the last event of each command */
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "predicate/predicate.h"
 #include "predicate/predicate_value.h"
+#include "event/event_fields.h"
 #include "schema/model/canonical_name.h"
 #include "schema/model/tcl_list.h"
 #include "schema/store/header_labels.h"
@@ -14,37 +15,15 @@
 
 enum { MAX_DEPTH = 250, MAX_NODES = 20000 };
 
+#define HEADER_OF(id, name) HEADER_##id,
 typedef enum Header {
     HEADER_NONE = -1,
-    HEADER_TIME,
-    HEADER_PROVIDER,
-    HEADER_EVENT,
-    HEADER_ID,
-    HEADER_VERSION,
-    HEADER_CHANNEL,
-    HEADER_LEVEL,
-    HEADER_OPCODE,
-    HEADER_TASK,
-    HEADER_KEYWORD,
-    HEADER_PID,
-    HEADER_TID,
-    HEADER_CPU,
-    HEADER_ACTIVITY,
-    HEADER_RELATED,
-    HEADER_PROCESS,
-    HEADER_OBJECT,
-    HEADER_SESSION, /* not set in any event yet */
-    HEADER_KERNEL_TIME,
-    HEADER_USER_TIME,
-    HEADER_ELAPSED,
-    HEADER_COUNT,
+    ETW_FIELDS_HEADER(HEADER_OF) ETW_FIELDS_TIMES(HEADER_OF) HEADER_COUNT,
     HEADER_WHOLE = HEADER_COUNT, /* from here on: values that cannot be compared */
 } Header;
 
-static const char *const headerNames[] = {"time", "provider", "event", "id", "version", "channel",
-        "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity", "related", "process",
-        "object", "session", "time(kernel)", "time(user)", "time(elapsed)", "props", "stack",
-        "frames", "raw", "error", "late", NULL};
+static const char *const headerNames[] = {ETW_FIELDS_HEADER(ETW_FIELD_NAME)
+                ETW_FIELDS_TIMES(ETW_FIELD_NAME) ETW_FIELDS_PARTS(ETW_FIELD_NAME) NULL};
 
 /* A node in its compiled form. */
 typedef struct Step {

@@ -7,6 +7,7 @@
 #ifndef ETW_SINK_INT_H
 #define ETW_SINK_INT_H
 
+#include "event/event_fields.h"
 #include "flow/render/escape.h"
 #include "flow/render/sink.h"
 #include "flow/track/name_tracker.h"
@@ -121,7 +122,15 @@ EtwStatus EtwJsonProps(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
  * and names.
  */
 typedef struct EtwColumn EtwColumn;
+#define ETW_COLUMN_OF(id, name) ETW_COLUMN_##id,
+typedef enum EtwColumnId {
+    ETW_COLUMN_NONE = -1, /* a field of the payload */
+    ETW_FIELDS_HEADER(ETW_COLUMN_OF) ETW_FIELDS_PARTS(ETW_COLUMN_OF)
+            ETW_FIELDS_MESSAGE(ETW_COLUMN_OF) ETW_FIELDS_TEXTS(ETW_COLUMN_OF)
+                    ETW_FIELDS_TIMES(ETW_COLUMN_OF) ETW_FIELDS_COLUMN(ETW_COLUMN_OF) ETW_COLUMNS
+} EtwColumnId;
 EtwColumn *EtwColumnNew(const char *name);
+EtwColumn *EtwColumnNewOf(EtwColumnId id);
 void EtwColumnAdd(EtwColumn *column, EtwSink *sink, const EtwEvent *event, const EtwSchema *schema,
         EtwText *out);
 /* Index of the payload's field, -1: the schema has no such field, or it is a header column. */

@@ -7,6 +7,7 @@
 #ifndef ETW_TCLGLUE_H
 #define ETW_TCLGLUE_H
 
+#include "event/event_fields.h"
 #include "semantics/declared_events.h"
 #include "tcl/core/tclcompat.h"
 #include "base/unicode.h"
@@ -24,37 +25,11 @@
 
 /* ---- The interpreter's context (package_init.c) ---------------------------------------------- */
 
-/*
- * Keys of an event's dict, and the header names of -where and -fields. In the order of
- * eventKeyNames in event_dict.c.
- */
+/* Keys of an event's dict, and the header names of -where and -fields. */
+#define ETW_KEY_OF(id, name) ETW_KEY_##id,
 typedef enum EtwKey {
-    ETW_KEY_TIME,
-    ETW_KEY_PROVIDER,
-    ETW_KEY_EVENT,
-    ETW_KEY_ID,
-    ETW_KEY_VERSION,
-    ETW_KEY_CHANNEL,
-    ETW_KEY_LEVEL,
-    ETW_KEY_OPCODE,
-    ETW_KEY_TASK,
-    ETW_KEY_KEYWORD,
-    ETW_KEY_PID,
-    ETW_KEY_TID,
-    ETW_KEY_CPU,
-    ETW_KEY_ACTIVITY,
-    ETW_KEY_RELATED,
-    ETW_KEY_PROCESS,
-    ETW_KEY_OBJECT,
-    ETW_KEY_SESSION,
-    ETW_KEY_PROPS,
-    ETW_KEY_STACK,
-    ETW_KEY_FRAMES,
-    ETW_KEY_ERROR,
-    ETW_KEY_RAW,
-    ETW_KEY_LATE,
-    ETW_KEY_MESSAGE,
-    ETW_KEY_COUNT
+    ETW_FIELDS_HEADER(ETW_KEY_OF) ETW_FIELDS_PARTS(ETW_KEY_OF) ETW_FIELDS_MESSAGE(ETW_KEY_OF)
+            ETW_KEY_COUNT
 } EtwKey;
 
 struct EtwWriteCache;

@@ -16,32 +16,17 @@
 
 enum { MAX_DEPTH = 32 };
 
-static const char *const eventKeyNames[ETW_KEY_COUNT + 1] = {"time", "provider", "event", "id",
-        "version", "channel", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "activity",
-        "related", "process", "object", "session", "props", "stack", "frames", "error", "raw",
-        "late", "message", NULL};
+static const char *const eventKeyNames[ETW_KEY_COUNT + 1] = {ETW_FIELDS_HEADER(ETW_FIELD_NAME)
+                ETW_FIELDS_PARTS(ETW_FIELD_NAME) ETW_FIELDS_MESSAGE(ETW_FIELD_NAME) NULL};
 
-/*
- * Values that are only available in a selection, under names that no payload field has: names of
- * the header's numbers, and the payload in TDH's format. Their keys follow those of EtwKey.
- */
+/* Values that are only available in a selection. Their keys follow those of EtwKey. */
+#define DERIVED_KEY(id, name) KEY_##id,
 enum {
-    KEY_LEVEL_NAME = ETW_KEY_COUNT,
-    KEY_CHANNEL_NAME,
-    KEY_TASK_NAME,
-    KEY_OPCODE_NAME,
-    KEY_KEYWORD_NAMES,
-    KEY_PROVIDER_GUID,
-    KEY_TDH_PROPS,
-    KEY_TEMPLATE,
-    KEY_KERNEL_TIME,
-    KEY_USER_TIME,
-    KEY_ELAPSED,
-    KEY_END
+    KEY_BEFORE = ETW_KEY_COUNT - 1,
+    ETW_FIELDS_TEXTS(DERIVED_KEY) ETW_FIELDS_TIMES(DERIVED_KEY) KEY_END
 };
-static const char *const derivedNames[] = {"name(level)", "name(channel)", "name(task)",
-        "name(opcode)", "name(keyword)", "guid(provider)", "tdh(props)", "template(message)",
-        "time(kernel)", "time(user)", "time(elapsed)"};
+static const char *const derivedNames[] = {
+        ETW_FIELDS_TEXTS(ETW_FIELD_NAME) ETW_FIELDS_TIMES(ETW_FIELD_NAME)};
 
 /* Objects created once for each schema. */
 typedef struct SchemaNames {

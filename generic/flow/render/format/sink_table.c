@@ -209,43 +209,69 @@ static void addMessageOrProps(const Cell *c, EtwText *out)
     }
 }
 
-static const struct {
-    const char *name;
-    ColumnProc *proc;
-} columns[] = {{"time", addTime}, {"provider", addProvider}, {"event", addEvent},
-        {"id", addIdentifier}, {"version", addVersion}, {"channel", addChannel},
-        {"level", addLevel}, {"opcode", addOpcode}, {"task", addTask}, {"keyword", addKeyword},
-        {"pid", addPid}, {"tid", addTid}, {"cpu", addCpu}, {"activity", addActivity},
-        {"related", addRelated}, {"process", addProcess}, {"object", addObject},
-        {"props", addProps}, {"message", addMessage}, {"name(level)", addLevelName},
-        {"name(channel)", addChannelName}, {"name(task)", addTaskName},
-        {"name(opcode)", addOpcodeName}, {"name(keyword)", addKeywordNames},
-        {"guid(provider)", addProviderGuid}, {"tdh(props)", addTdh},
-        {"template(message)", addTemplate}, {"message(props)", addMessageOrProps},
-        {"time(kernel)", addKernelTime}, {"time(user)", addUserTime}, {"time(elapsed)", addElapsed},
-        {"stack", addStack}, {"frames", addFrames}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const char *const columnNames[ETW_COLUMNS] = {
+        ETW_FIELDS_HEADER(ETW_FIELD_NAME) ETW_FIELDS_PARTS(ETW_FIELD_NAME)
+                ETW_FIELDS_MESSAGE(ETW_FIELD_NAME) ETW_FIELDS_TEXTS(ETW_FIELD_NAME)
+                        ETW_FIELDS_TIMES(ETW_FIELD_NAME) ETW_FIELDS_COLUMN(ETW_FIELD_NAME)};
+/* NULL: not a column. */
+static ColumnProc *const columnProcs[ETW_COLUMNS] = {[ETW_COLUMN_TIME] = addTime,
+        [ETW_COLUMN_PROVIDER] = addProvider,
+        [ETW_COLUMN_EVENT] = addEvent,
+        [ETW_COLUMN_ID] = addIdentifier,
+        [ETW_COLUMN_VERSION] = addVersion,
+        [ETW_COLUMN_CHANNEL] = addChannel,
+        [ETW_COLUMN_LEVEL] = addLevel,
+        [ETW_COLUMN_OPCODE] = addOpcode,
+        [ETW_COLUMN_TASK] = addTask,
+        [ETW_COLUMN_KEYWORD] = addKeyword,
+        [ETW_COLUMN_PID] = addPid,
+        [ETW_COLUMN_TID] = addTid,
+        [ETW_COLUMN_CPU] = addCpu,
+        [ETW_COLUMN_ACTIVITY] = addActivity,
+        [ETW_COLUMN_RELATED] = addRelated,
+        [ETW_COLUMN_PROCESS] = addProcess,
+        [ETW_COLUMN_OBJECT] = addObject,
+        [ETW_COLUMN_PROPS] = addProps,
+        [ETW_COLUMN_MESSAGE] = addMessage,
+        [ETW_COLUMN_LEVEL_NAME] = addLevelName,
+        [ETW_COLUMN_CHANNEL_NAME] = addChannelName,
+        [ETW_COLUMN_TASK_NAME] = addTaskName,
+        [ETW_COLUMN_OPCODE_NAME] = addOpcodeName,
+        [ETW_COLUMN_KEYWORD_NAMES] = addKeywordNames,
+        [ETW_COLUMN_PROVIDER_GUID] = addProviderGuid,
+        [ETW_COLUMN_TDH_PROPS] = addTdh,
+        [ETW_COLUMN_TEMPLATE] = addTemplate,
+        [ETW_COLUMN_MESSAGE_OR_PROPS] = addMessageOrProps,
+        [ETW_COLUMN_KERNEL_TIME] = addKernelTime,
+        [ETW_COLUMN_USER_TIME] = addUserTime,
+        [ETW_COLUMN_ELAPSED] = addElapsed,
+        [ETW_COLUMN_STACK] = addStack,
+        [ETW_COLUMN_FRAMES] = addFrames};
 
 /* ---- Columns ---------------------------------------------------------------------------------- */
 
-bool EtwColumnIsKnown(const char *name)
+static EtwColumnId columnNamed(const char *name)
 {
-    for (int i = 0; i < COLUMNS; i++) {
-        if (strcmp(columns[i].name, name) == 0) {
-            return true;
+    for (int i = 0; i < ETW_COLUMNS; i++) {
+        if (columnProcs[i] != NULL && strcmp(columnNames[i], name) == 0) {
+            return (EtwColumnId)i;
         }
     }
-    return false;
+    return ETW_COLUMN_NONE;
+}
+
+bool EtwColumnIsKnown(const char *name)
+{
+    return columnNamed(name) != ETW_COLUMN_NONE;
 }
 
 static void initColumn(EtwColumn *column, const char *name)
 {
     size_t size = strlen(name);
-    for (int i = 0; i < COLUMNS; i++) {
-        if (strcmp(columns[i].name, name) == 0) {
-            column->proc = columns[i].proc;
-            return;
-        }
+    EtwColumnId id = columnNamed(name);
+    if (id != ETW_COLUMN_NONE) {
+        column->proc = columnProcs[id];
+        return;
     }
     bool wrapped = size > 7 && memcmp(name, "props(", 6) == 0 && name[size - 1] == ')';
     column->field = EtwStrdup(wrapped ? name + 6 : name);
@@ -303,6 +329,13 @@ static void addCell(EtwColumn *column, const Cell *c, EtwText *out)
 }
 
 /* ---- A single column -------------------------------------------------------------------------- */
+
+EtwColumn *EtwColumnNewOf(EtwColumnId id)
+{
+    EtwColumn *column = EtwAlloc(sizeof *column);
+    column->proc = columnProcs[id];
+    return column;
+}
 
 EtwColumn *EtwColumnNew(const char *name)
 {

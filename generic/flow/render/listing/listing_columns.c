@@ -15,40 +15,40 @@
  */
 /* clang-format off */
 #define COLUMN_ROWS(ROW)                                                                           \
-    ROW("time", "t", TIME, NULL, true, 11, 40)                                                     \
-    ROW("cpu", "c", OTHER, "cpu", true, 3, 4)                                                      \
-    ROW("process", "p", PROCESS, NULL, false, 9, 24)                                               \
-    ROW("pid", NULL, PID, NULL, true, 6, 10)                                                       \
-    ROW("thread", "tid", THREAD, NULL, true, 6, 10)                                                \
-    ROW("provider", "prov", PROVIDER, NULL, false, 10, 24)                                         \
-    ROW("id", NULL, OTHER, "id", true, 5, 5)                                                       \
-    ROW("version", "ver", OTHER, "version", true, 3, 3)                                            \
-    ROW("channel", "chan", OTHER, "name(channel)", false, 8, 24)                                   \
-    ROW("level", "lev", OTHER, "name(level)", false, 11, 11)                                       \
-    ROW("opcode", "op", OTHER, "name(opcode)", false, 8, 20)                                       \
-    ROW("task", NULL, OTHER, "name(task)", false, 10, 24)                                          \
-    ROW("keyword", "kw", KEYWORD, NULL, true, 10, 18)                                              \
-    ROW("activity", "act", OTHER, "activity", false, 36, 36)                                       \
-    ROW("related", "rel", OTHER, "related", false, 36, 36)                                         \
-    ROW("size", "sz", SIZE, NULL, true, 5, 5)                                                      \
-    ROW("name", "n", NAME, NULL, false, 12, 32)                                                    \
-    ROW("details", "d", DETAILS, NULL, false, 32, 80)                                              \
-    ROW("event", "e", EVENT, NULL, false, 32, 80)                                                  \
-    ROW("object", "obj", OTHER, "object", false, 24, 60)                                           \
-    ROW("message", "msg", OTHER, "message", false, 32, 80)                                         \
-    ROW("stack", "st", STACK, NULL, false, 32, 80)
+    ROW("time", "t", TIME, NONE, true, 11, 40)                                                     \
+    ROW("cpu", "c", OTHER, CPU, true, 3, 4)                                                        \
+    ROW("process", "p", PROCESS, NONE, false, 9, 24)                                               \
+    ROW("pid", NULL, PID, NONE, true, 6, 10)                                                       \
+    ROW("thread", "tid", THREAD, NONE, true, 6, 10)                                                \
+    ROW("provider", "prov", PROVIDER, NONE, false, 10, 24)                                         \
+    ROW("id", NULL, OTHER, ID, true, 5, 5)                                                         \
+    ROW("version", "ver", OTHER, VERSION, true, 3, 3)                                              \
+    ROW("channel", "chan", OTHER, CHANNEL_NAME, false, 8, 24)                                      \
+    ROW("level", "lev", OTHER, LEVEL_NAME, false, 11, 11)                                          \
+    ROW("opcode", "op", OTHER, OPCODE_NAME, false, 8, 20)                                          \
+    ROW("task", NULL, OTHER, TASK_NAME, false, 10, 24)                                             \
+    ROW("keyword", "kw", KEYWORD, NONE, true, 10, 18)                                              \
+    ROW("activity", "act", OTHER, ACTIVITY, false, 36, 36)                                         \
+    ROW("related", "rel", OTHER, RELATED, false, 36, 36)                                           \
+    ROW("size", "sz", SIZE, NONE, true, 5, 5)                                                      \
+    ROW("name", "n", NAME, NONE, false, 12, 32)                                                    \
+    ROW("details", "d", DETAILS, NONE, false, 32, 80)                                              \
+    ROW("event", "e", EVENT, NONE, false, 32, 80)                                                  \
+    ROW("object", "obj", OTHER, OBJECT, false, 24, 60)                                             \
+    ROW("message", "msg", OTHER, MESSAGE, false, 32, 80)                                           \
+    ROW("stack", "st", STACK, NONE, false, 32, 80)
 /* clang-format on */
 
 typedef struct ColumnRow {
     const char *name, *alias; /* as users write them */
     ListingColumnKind kind;
-    const char *other; /* LISTING_OTHER: the column of sink_table.c */
+    EtwColumnId other; /* LISTING_OTHER: the column of sink_table.c */
     bool right;        /* aligned to the right */
     int width, most;
 } ColumnRow;
 
 #define COLUMN_ROW(name, alias, kind, other, right, width, most)                                   \
-    {name, alias, LISTING_##kind, other, right, width, most},
+    {name, alias, LISTING_##kind, ETW_COLUMN_##other, right, width, most},
 static const ColumnRow rows[] = {COLUMN_ROWS(COLUMN_ROW)};
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -94,7 +94,7 @@ static void limit(ListingColumn *column, ListingColumnKind kind, int most)
 static void initColumn(EtwSink *sink, ListingColumn *column, const char *name)
 {
     static const int timeWidths[] = {11, 27, 19, 18}; /* of EtwTimeFormat */
-    static const ColumnRow field = {NULL, NULL, LISTING_OTHER, NULL, false, 8, 40};
+    static const ColumnRow field = {NULL, NULL, LISTING_OTHER, ETW_COLUMN_NONE, false, 8, 40};
     const ColumnRow *row = findRow(name);
     if (row == NULL) {
         row = &field;
@@ -112,7 +112,8 @@ static void initColumn(EtwSink *sink, ListingColumn *column, const char *name)
         limit(column, LISTING_PROVIDER, LISTING_NARROW_PROVIDER);
     }
     if (row->kind == LISTING_OTHER) {
-        column->other = EtwColumnNew(row->other != NULL ? row->other : name);
+        column->other =
+                row->other != ETW_COLUMN_NONE ? EtwColumnNewOf(row->other) : EtwColumnNew(name);
     }
 }
 

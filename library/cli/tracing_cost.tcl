@@ -45,8 +45,9 @@ proc ::etw::cli::TracingCost {file stats kinds} {
         set cost [expr {$cost + $number * [EventCost $kind [expr {$kind eq "call" ? [WordsLength $file] : 0}]]}]
     }
     set percent [expr {100.0 * $cost / $duration}]
-    puts stderr [format "%s tracing took at least %.1f ms, %.1f %% of the run: %d %s of scripts, %.0f ns each" [Paint stderr dim etw:] \
-        [expr {$cost / 1e6}] $percent $count [expr {$count == 1 ? "event" : "events"}] [expr {double($cost) / $count}]]
+    set time [expr {$cost < 1e5 ? [format "%.1f us" [expr {$cost / 1e3}]] : [format "%.1f ms" [expr {$cost / 1e6}]]}]
+    puts stderr [format "%s tracing took at least %s, %s %% of the run: %d %s of scripts, %.0f ns each" [Paint stderr dim etw:] \
+        $time [expr {$percent < 0.1 ? "<0.1" : [format %.1f $percent]}] $count [expr {$count == 1 ? "event" : "events"}] [expr {double($cost) / $count}]]
     if {$percent > 10} {
         Note "the times below include what tracing took: record fewer procs (-s PATTERN) or events (--keywords) to measure them"
     }

@@ -60,7 +60,7 @@ proc pages::Shape {line} {
     regsub -all {(^|[ =])/[\w./-]*/} $line {\1} line
     regsub -all {\msock[0-9a-f]+\M} $line {sock#} line
     regsub -all {\m[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\M} $line {#} line
-    regsub -all {<(0\.1%)} $line {\1} line
+    regsub -all {<(0\.1 ?%)} $line {\1} line
     regsub -all {[0-9]+(\.[0-9]+)*} $line {#} line
     regsub -all {tclsh#} $line {tclsh} line
     regsub -all {# (ns|us|ms|s|B|KB|MB)\M} $line {T} line

@@ -281,7 +281,13 @@ proc ::etw::cli::Environment {names} {
 proc ::etw::cli::ShimSettings {options} {
     variable packageDir
     variable untraced
-    close [file tempfile untraced etw-record]
+    set directory [::etw::lib::child directory]
+    foreach old [glob -nocomplain -directory $directory untraced-*] { ;# of recorders that were killed
+        if {[file isdirectory /proc/self] && ![file exists /proc/[lindex [split [file tail $old] -] 1]]} {
+            catch {file delete -- $old}
+        }
+    }
+    close [file tempfile untraced [file join $directory untraced-[pid]-]]
     set patterns [Words [Option $options script {}]]
     set settings [list package $packageDir version [package provide etw] untraced $untraced \
         patterns [expr {$patterns eq {} && ![dict exists $options cover] ? "*" : $patterns}] cover [dict exists $options cover]]

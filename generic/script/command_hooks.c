@@ -177,12 +177,6 @@ typedef struct HookRequest {
     EtwCommandKind kind;
 } HookRequest;
 
-/* Lambdas belong to the script, although `apply` is a command of Tcl. */
-static bool isApply(const char *name)
-{
-    return strcmp(name, "::apply") == 0;
-}
-
 static HookRequest hookRequestFor(
         EtwScriptState *state, const EtwHook *hook, Tcl_Command token, const char *name)
 {
@@ -195,7 +189,7 @@ static HookRequest hookRequestFor(
         return request;
     }
     request.rule = EtwScriptMatch(state, name,
-            isApply(name) ||
+            EtwIsApply(name) ||
                     (!EtwKindIsCoreOO(name) && wildcardsMatch(state, token, request.kind)));
     if (request.rule != NULL) {
         request.what |= HOOK_CALL;

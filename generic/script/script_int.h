@@ -18,6 +18,7 @@
 #include "semantics/declared_events.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifndef TCL_SIZE_MAX
 typedef int Tcl_Size; /* defined as in tcl/core/tclcompat.h, which this room must not include */
@@ -255,6 +256,12 @@ EtwCommandKind EtwKindOf(Tcl_Command token);
 bool EtwKindIsCoreOO(const char *name);
 bool EtwKindIsClass(Tcl_Interp *interp, const char *name); /* of an ETW_KIND_OBJECT */
 void EtwKindsInit(void); /* once a process, from a throw-away interpreter */
+
+/* Lambdas belong to the script, although `apply` is a command of Tcl. Tcl does not inline it. */
+static inline bool EtwIsApply(const char *name)
+{
+    return strcmp(name, "::apply") == 0;
+}
 
 /* ---- Commands that create commands (command_creation.c) -------------------------------------- */
 

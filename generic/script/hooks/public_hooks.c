@@ -126,7 +126,8 @@ static void countBuiltin(EtwHook *hook, bool is)
 
 static void update(EtwHook *hook)
 {
-    countBuiltin(hook, hook->kind == ETW_KIND_C && (hook->what & HOOK_CALL));
+    countBuiltin(
+            hook, hook->kind == ETW_KIND_C && (hook->what & HOOK_CALL) && !EtwIsApply(hook->name));
 }
 
 static bool attach(EtwHook *hook)

@@ -298,7 +298,7 @@ void EtwTclintLines(
     if (hook->kind == ETW_KIND_PROC) {
         Proc *proc = clientData;
         EtwTclintLinesOf(hook, interp, proc, proc->cmdPtr->nsPtr);
-    } else if (hook->kind == ETW_KIND_C && objc > 1 && strcmp(hook->name, "::apply") == 0) {
+    } else if (hook->kind == ETW_KIND_C && objc > 1 && EtwIsApply(hook->name)) {
         lambdaLines(hook, interp, objv[1]);
     }
 }

@@ -261,7 +261,8 @@ typedef struct Shown {
     const char *text;
     size_t size;
     size_t lost;
-    bool own; /* it is the value's string, valid as long as the value */
+    bool own;   /* it is the value's string, valid as long as the value */
+    bool rough; /* a part is not shown, but described */
     char number[TCL_DOUBLE_SPACE];
     EtwText made;
 } Shown;
@@ -283,15 +284,15 @@ static void addElement(EtwText *out, const char *text, size_t size)
             (size_t)Tcl_ConvertCountedElement(text, (Tcl_Size)size, out->data + out->size, flags);
 }
 
-/* Returns the number of bytes left out. */
-static size_t showElement(EtwText *out, Tcl_Obj *obj, size_t limit, int depth)
+static void showElement(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
     Shown one;
     show(&one, obj, limit, depth + 1);
     size_t shown = one.size > limit ? limit : one.size;
-    addElement(out, one.text, shown);
+    addElement(&s->made, one.text, shown);
     EtwTextFree(&one.made);
-    return one.size - shown + one.lost;
+    s->lost = one.size - shown + one.lost;
+    s->rough = s->rough || one.rough;
 }
 
 static void showList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
@@ -300,7 +301,7 @@ static void showList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
     Tcl_Obj **elements = NULL;
     Tcl_ListObjGetElements(NULL, obj, &count, &elements);
     for (i = 0; i < count && s->made.size <= limit && s->lost == 0; i++) {
-        s->lost = showElement(&s->made, elements[i], limit, depth);
+        showElement(s, elements[i], limit, depth);
     }
     if (i < count) {
         s->lost += s->made.size / (size_t)i * (size_t)(count - i);
@@ -318,9 +319,9 @@ static void showDict(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
         return;
     }
     while (!done && s->made.size <= limit && s->lost == 0) {
-        s->lost = showElement(&s->made, key, limit, depth);
+        showElement(s, key, limit, depth);
         if (s->lost == 0) {
-            s->lost = showElement(&s->made, value, limit, depth);
+            showElement(s, value, limit, depth);
         }
         i++;
         Tcl_DictObjNext(&search, &key, &value, &done);
@@ -348,7 +349,7 @@ static void showAbstractList(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
             break;
         }
         Tcl_IncrRefCount(element);
-        s->lost = showElement(&s->made, element, limit, depth);
+        showElement(s, element, limit, depth);
         Tcl_DecrRefCount(element);
     }
     if (i > 0 && i < count) {
@@ -400,6 +401,7 @@ static void showBig(Shown *s, Tcl_Obj *obj)
     if (bits <= EXACT) {
         showCopy(s, Tcl_DuplicateObj(obj));
     } else {
+        s->rough = true;
         EtwTextPrintf(&s->made, "(integer of about %llu digits)",
                 (unsigned long long)(bits * 30103 / 100000));
     }
@@ -501,6 +503,7 @@ static void showType(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
     } else if (isShort(type)) {
         showCopy(s, Tcl_DuplicateObj(obj));
     } else {
+        s->rough = true;
         EtwTextPrintf(&s->made, "(%.100s)", type->name);
     }
     EtwTextChar(&s->made, '\0'); /* masks need a terminator */
@@ -512,7 +515,7 @@ static void show(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 {
     Tcl_Size size;
     s->lost = 0;
-    s->own = false;
+    s->own = s->rough = false;
     s->made = (EtwText){0};
     if (obj->bytes == NULL && obj->typePtr != NULL) {
         showType(s, obj, limit, depth);
@@ -526,6 +529,21 @@ static void show(Shown *s, Tcl_Obj *obj, size_t limit, int depth)
 bool EtwScriptTextIsList(const Tcl_Obj *obj)
 {
     return obj->typePtr == types.list;
+}
+
+Tcl_Obj *EtwScriptTextExact(Tcl_Obj *obj, size_t limit)
+{
+    Tcl_Obj *text = NULL;
+    Shown s;
+    if (obj->bytes != NULL || obj->typePtr == NULL) {
+        return obj;
+    }
+    show(&s, obj, limit, 0);
+    if (!s.rough && s.lost == 0 && s.size <= limit) {
+        text = Tcl_NewStringObj(s.text, (Tcl_Size)s.size);
+    }
+    EtwTextFree(&s.made);
+    return text;
 }
 
 uint64_t EtwScriptTextBytes(Tcl_Obj *obj)

@@ -55,6 +55,8 @@ void EtwScriptTextInit(void);
 size_t EtwScriptTextConvert(char *out, const char *text, size_t size);
 bool EtwScriptTextNeedsConversion(const char *text, size_t size);
 bool EtwScriptTextIsList(const Tcl_Obj *obj); /* by its type, without parsing its string */
+/* The value itself if it has a string, else a new value: the string that it would get. NULL: that has more than `limit` bytes, or is not known. */
+Tcl_Obj *EtwScriptTextExact(Tcl_Obj *obj, size_t limit);
 /* A byte array's bytes, or those of its string. */
 uint64_t EtwScriptTextBytes(Tcl_Obj *obj);
 

@@ -14,11 +14,8 @@
 /* What `-args 0` leaves of the command: `package require NAME`, or the first word of a callback. */
 static Tcl_Obj *nameOf(const EtwBlock *block, Tcl_Obj *command)
 {
-    Tcl_Size count, size;
+    Tcl_Size count;
     Tcl_Obj **words;
-    const char *text = Tcl_GetStringFromObj(command, &size);
-    size_t start = strspn(text, " \t\n;");
-
     if (block->enter == ETW_SCRIPT_PACKAGE_ENTER &&
             Tcl_ListObjGetElements(NULL, command, &count, &words) == TCL_OK && count > 2) {
         Tcl_Obj *name[3] = {words[0], words[1], words[2]};
@@ -27,7 +24,13 @@ static Tcl_Obj *nameOf(const EtwBlock *block, Tcl_Obj *command)
         }
         return Tcl_NewListObj(3, name);
     }
-    return Tcl_NewStringObj(text + start, (Tcl_Size)strcspn(text + start, " \t\n;"));
+    if (command->bytes == NULL && EtwScriptTextIsList(command) &&
+            Tcl_ListObjGetElements(NULL, command, &count, &words) == TCL_OK && count > 0) {
+        return words[0];
+    }
+    const char *text = Tcl_GetString(command);
+    text += strspn(text, " \t\n;");
+    return Tcl_NewStringObj(text, (Tcl_Size)strcspn(text, " \t\n;"));
 }
 
 static uint64_t writeEnter(const EtwBlock *block, Tcl_Obj *command, uint64_t queued)

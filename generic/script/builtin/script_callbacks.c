@@ -154,11 +154,23 @@ static bool wanted(const EtwWrapCall *use)
     return true;
 }
 
+/*
+ * A script that is a list without a string keeps that form, because its words may be large values. The alias needs the string:
+ * the callback is not reported if that is long.
+ */
 static Tcl_Obj *aliased(const EtwWrapCall *use, Tcl_Obj *script, const char *kind, uint64_t due)
 {
+    enum { LONGEST = 4096 };
+    Tcl_Obj *look = EtwScriptTextExact(script, LONGEST);
+    if (look == NULL) {
+        return script;
+    }
     Tcl_Obj *words[3] = {
             etwHookLayer->aliasWord(use->hook->state, command), originObj(kind, due), script};
-    return etwHookLayer->aliasScript(script, 3, words);
+    Tcl_IncrRefCount(look);
+    Tcl_Obj *alias = etwHookLayer->aliasScript(look, 3, words);
+    Tcl_DecrRefCount(look);
+    return alias;
 }
 
 /* The original of an aliased script; NULL: not an aliased script. */

@@ -48,6 +48,21 @@ static inline size_t EtwAlign8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
+/*
+ * The hexadecimal digits of 32 bits, highest first in memory: nibbles are spread to bytes, then
+ * converted to characters.
+ */
+static inline uint64_t EtwHexDigits(uint32_t v)
+{
+    uint64_t x = v;
+    x = (x << 16 | x) & 0x0000FFFF0000FFFFull;
+    x = (x << 8 | x) & 0x00FF00FF00FF00FFull;
+    x = (x << 4 | x) & 0x0F0F0F0F0F0F0F0Full;
+    uint64_t letters =
+            ((x + 0x0606060606060606ull) >> 4 & 0x0101010101010101ull) * ('a' - '0' - 10);
+    return __builtin_bswap64(x + letters + 0x3030303030303030ull);
+}
+
 /* memcpy that needs no function call for short sizes. The areas do not overlap. */
 static inline void EtwCopyShort(void *to, const void *from, size_t size)
 {

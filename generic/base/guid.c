@@ -5,6 +5,7 @@
  *	180-4), which no other file needs.
  */
 #include "base/guid.h"
+#include "base/bytes.h"
 #include "base/unicode.h"
 #include "base/os.h"
 #include <stdio.h>
@@ -14,17 +15,17 @@ static const uint8_t textOrder[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 
 
 void EtwGuidFormat(const EtwGuid *guid, char text[ETW_GUID_TEXT])
 {
-    static const char hex[] = "0123456789abcdef";
-    char *at = text;
-    for (int i = 0; i < 16; i++) {
-        uint8_t byte = guid->bytes[textOrder[i]];
-        if (i == 4 || i == 6 || i == 8 || i == 10) {
-            *at++ = '-';
-        }
-        *at++ = hex[byte >> 4];
-        *at++ = hex[byte & 15];
-    }
-    *at = '\0';
+    const uint8_t *b = guid->bytes;
+    uint64_t middle = EtwHexDigits((uint32_t)EtwLoad16(b + 4) << 16 | EtwLoad16(b + 6));
+    uint64_t end = EtwHexDigits(__builtin_bswap32(EtwLoad32(b + 8)));
+    EtwStore64(text, EtwHexDigits(EtwLoad32(b)));
+    EtwStore32(text + 9, (uint32_t)middle);
+    EtwStore32(text + 14, (uint32_t)(middle >> 32));
+    EtwStore32(text + 19, (uint32_t)end);
+    EtwStore32(text + 24, (uint32_t)(end >> 32));
+    EtwStore64(text + 28, EtwHexDigits(__builtin_bswap32(EtwLoad32(b + 12))));
+    text[8] = text[13] = text[18] = text[23] = '-';
+    text[36] = '\0';
 }
 
 bool EtwGuidParse(const char *text, EtwGuid *guid)

@@ -73,30 +73,15 @@ void EtwTextSigned(EtwText *t, int64_t v)
     }
 }
 
-/*
- * The hexadecimal digits of 32 bits, highest first in memory: nibbles are spread to bytes, then
- * converted to characters.
- */
-static uint64_t hexDigits(uint32_t v)
-{
-    uint64_t x = v;
-    x = (x << 16 | x) & 0x0000FFFF0000FFFFull;
-    x = (x << 8 | x) & 0x00FF00FF00FF00FFull;
-    x = (x << 4 | x) & 0x0F0F0F0F0F0F0F0Full;
-    uint64_t letters =
-            ((x + 0x0606060606060606ull) >> 4 & 0x0101010101010101ull) * ('a' - '0' - 10);
-    return __builtin_bswap64(x + letters + 0x3030303030303030ull);
-}
-
 void EtwTextHex(EtwText *t, uint64_t v, int digits)
 {
     uint8_t hex[16];
     int size = (67 - __builtin_clzll(v | 1)) / 4;
     size = size < digits ? (digits < 16 ? digits : 16) : size;
     if (size > 8) {
-        EtwStore64(hex, hexDigits((uint32_t)(v >> 32)));
+        EtwStore64(hex, EtwHexDigits((uint32_t)(v >> 32)));
     }
-    EtwStore64(hex + 8, hexDigits((uint32_t)v));
+    EtwStore64(hex + 8, EtwHexDigits((uint32_t)v));
     EtwTextReserve(t, 16);
     EtwCopyShort(t->data + t->size, hex + 16 - size, (size_t)size);
     t->size += (size_t)size;

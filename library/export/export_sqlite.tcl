@@ -1,8 +1,8 @@
 # export_sqlite.tcl --
 #
 #	etw export -format sqlite: a database in one file, through package sqlite3. The binary writes rows as
-#	text, which the database loads (`copy`). SQL then creates the fields from the payloads: no value passes
-#	through Tcl.
+#	text, which the database loads (`copy`). The fields are a view of the payloads: no value passes through
+#	Tcl.
 
 namespace eval ::etw::lib {
     # Numbers the handles.
@@ -11,7 +11,6 @@ namespace eval ::etw::lib {
         CREATE TABLE events (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, provider TEXT NOT NULL, event TEXT NOT NULL,
             event_id INTEGER, version INTEGER, level INTEGER, opcode INTEGER, task INTEGER, keyword INTEGER,
             pid INTEGER, tid INTEGER, cpu INTEGER, activity TEXT, related TEXT, process TEXT, object TEXT, props TEXT);
-        CREATE TABLE fields (event INTEGER NOT NULL REFERENCES events(id), name TEXT NOT NULL, value);
         CREATE TABLE calls (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES calls(id), pid INTEGER, tid INTEGER,
             depth INTEGER, proc TEXT NOT NULL, words TEXT, start INTEGER NOT NULL, duration INTEGER NOT NULL,
             self INTEGER NOT NULL, wait INTEGER NOT NULL, code INTEGER);
@@ -23,7 +22,6 @@ namespace eval ::etw::lib {
         CREATE INDEX events_time ON events(time);
         CREATE INDEX events_name ON events(provider, event);
         CREATE INDEX events_thread ON events(pid, tid, time);
-        CREATE INDEX fields_event ON fields(event);
         CREATE INDEX calls_proc ON calls(proc);
         CREATE INDEX calls_thread ON calls(pid, tid, start);
         CREATE INDEX calls_parent ON calls(parent);
@@ -78,7 +76,9 @@ proc ::etw::lib::SqliteFill {path sources options} {
         }
         $db eval $sqliteTables
         set result [SqliteLoad $db $path $sources [ExportPart $options 0 2] eventrows events]
-        $db eval "INSERT INTO fields SELECT e.id, j.key, j.value FROM events e, json_each([SqliteValid e.props]) j"
+        # A table would have most of the rows of the database, and take longer than everything else.
+        $db eval "CREATE VIEW fields AS SELECT e.id AS event, j.key AS name, j.value AS value
+            FROM events e, json_each([SqliteValid e.props]) j"
         SqliteLoad $db $path $sources [ExportPart $options 1 2] callrows calls
         # Words with characters that a row cannot contain are JSON after a mark.
         $db eval "UPDATE calls SET words = json_extract([SqliteValid {substr(words, 2)}], '$')

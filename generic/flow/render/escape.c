@@ -206,6 +206,12 @@ void EtwAddCsv(EtwText *out, const char *text)
 
 /* ---- XML ------------------------------------------------------------------------------------- */
 
+/* Not 0: a byte that is not written as it is, or EF, which may begin U+FFFE. */
+#define C8 1, 1, 1, 1, 1, 1, 1, 1
+static const uint8_t xmlSpecial[256] = {
+        C8, C8, C8, C8, ['&'] = 1, ['<'] = 1, ['>'] = 1, ['"'] = 1, ['\''] = 1, [0xEF] = 1};
+#undef C8
+
 static const char *entityOf(uint8_t c)
 {
     switch (c) {
@@ -239,7 +245,17 @@ static bool isNoCharacter(const uint8_t *p, size_t left)
 void EtwAddXml(EtwText *out, const char *text, size_t size)
 {
     const uint8_t *p = (const uint8_t *)text, *end = p + size, *start = p;
-    for (; p < end; p++) {
+    for (;; p++) {
+        while (end - p >= 4 &&
+                !(xmlSpecial[p[0]] | xmlSpecial[p[1]] | xmlSpecial[p[2]] | xmlSpecial[p[3]])) {
+            p += 4;
+        }
+        while (p < end && !xmlSpecial[*p]) {
+            p++;
+        }
+        if (p == end) {
+            break;
+        }
         const char *entity = entityOf(*p);
         if (entity == NULL && isNoCharacter(p, (size_t)(end - p))) {
             entity = "\xEF\xBF\xBD";

@@ -5,7 +5,7 @@
  */
 #include "tcl/core/text_output.h"
 
-enum { PIECE = 64 * 1024 };
+enum { PIECE = 64 * 1024 }; /* also the size of writes, which are 4 KB by default */
 
 static bool takesUtf8(Tcl_Channel channel)
 {
@@ -77,6 +77,7 @@ static int openFile(EtwOutput *output, Tcl_Obj *name, bool tempPath)
             Tcl_FSOpenFileChannel(output->interp, tempPath ? output->tempPath : name, "w", 0600);
     if (output->channel != NULL) {
         Tcl_SetChannelOption(NULL, output->channel, "-translation", "binary");
+        Tcl_SetChannelBufferSize(output->channel, PIECE);
         return TCL_OK;
     }
     if (tempPath) { /* the error refers to the user's name of the file */

@@ -5,11 +5,13 @@
  *	quoted. A cell that a spreadsheet would interpret as a formula begins with an apostrophe, which is how spreadsheets
  *	mark text. Data that cannot be decoded is one column in hexadecimal.
  */
+#include "flow/render/kind_text.h"
 #include "flow/render/sink_int.h"
 
 static void csvInit(EtwSink *sink)
 {
     sink->config.timeFormat = ETW_TIME_FILETIME;
+    sink->own = EtwAlloc(sizeof(EtwKindTexts));
 }
 
 static void csvBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
@@ -31,16 +33,18 @@ static void addText(EtwText *out, const char *text, size_t size)
     if (size > 0 && isFormula(*text)) {
         EtwTextChar(out, '\'');
     }
-    for (const char *end = text + size; text < end; text++) {
-        if (*text == '"') {
-            EtwTextChar(out, '"');
-        }
-        if (*text == 0) {
+    const char *end = text + size, *start = text;
+    for (; text < end; text++) {
+        if (*text == '"') { /* twice: once here, once with what follows */
+            EtwAddShort(out, start, (size_t)(text + 1 - start));
+            start = text;
+        } else if (*text == 0) {
+            EtwAddShort(out, start, (size_t)(text - start));
             ETW_ADD(out, "\xEF\xBF\xBD");
-        } else {
-            EtwTextChar(out, *text);
+            start = text + 1;
         }
     }
+    EtwAddShort(out, start, (size_t)(end - start));
     EtwTextChar(out, '"');
 }
 
@@ -65,7 +69,7 @@ static void addGuid(EtwText *out, const uint8_t *bytes)
     }
     EtwGuidFormat(&guid, text);
     ETW_ADD(out, ",{");
-    EtwTextStr(out, text);
+    EtwTextAdd(out, text, ETW_GUID_TEXT - 1);
     EtwTextChar(out, '}');
 }
 
@@ -126,12 +130,10 @@ static void addCells(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     EtwDecode(schema ? schema : &unknown, e, &visitor, &cells);
 }
 
-static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, EtwText *out)
+/* The columns that are equal for all events of a kind. */
+static void addKind(const EtwEvent *e, const EtwSchema *schema, const char *provider, EtwText *out)
 {
-    char guid[ETW_GUID_TEXT];
-    const char *provider = EtwSinkProvider(sink, e, schema, guid);
     const char *type = EtwSinkEventName(schema);
-    EtwTextReserve(out, 512);
     addText(out, provider, strlen(provider));
     EtwTextChar(out, ',');
     addText(out, type, strlen(type));
@@ -142,6 +144,23 @@ static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     addNumber(out, e->desc.opcode);
     addNumber(out, e->desc.task);
     addHex(out, e->desc.keyword, 16);
+}
+
+static void csvFree(EtwSink *sink)
+{
+    EtwKindTextsFree(sink->own);
+}
+
+static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, EtwText *out)
+{
+    char guid[ETW_GUID_TEXT];
+    const char *provider = EtwSinkProvider(sink, e, schema, guid);
+    EtwText *kind = &EtwKindTextOf(sink->own, e, schema, provider, guid)->parts[0];
+    if (kind->size == 0) {
+        addKind(e, schema, provider, kind);
+    }
+    EtwTextReserve(out, kind->size + 512);
+    EtwTextAdd(out, kind->data, kind->size);
     addHex(out, e->pid, 8);
     addHex(out, e->tid, 8);
     addNumber(out, e->cpu);
@@ -156,4 +175,5 @@ static void csvEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     ETW_ADD(out, "\r\n");
 }
 
-const EtwSinkOps etwSinkTracerpt = {.init = csvInit, .begin = csvBegin, .event = csvEvent};
+const EtwSinkOps etwSinkTracerpt = {
+        .init = csvInit, .begin = csvBegin, .event = csvEvent, .free = csvFree};

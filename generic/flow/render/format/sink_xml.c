@@ -6,6 +6,7 @@
  *	Fields are Data elements, structs ComplexData; elements of arrays repeat the name. A payload
  *	without a schema is BinaryEventData, one that does not match its schema ProcessingErrorData.
  */
+#include "flow/render/kind_text.h"
 #include "flow/render/sink_int.h"
 
 #define EVENTS "http://schemas.microsoft.com/win/2004/08/events"
@@ -14,6 +15,7 @@ enum { ERROR_EVT_INVALID_EVENT_DATA = 15005 };
 static void xmlInit(EtwSink *sink)
 {
     sink->config.timeFormat = ETW_TIME_ISO;
+    sink->own = EtwAlloc(sizeof(EtwKindTexts));
 }
 
 static void xmlBegin(EtwSink *sink, const EtwSource *source, EtwText *out)
@@ -33,12 +35,9 @@ static void addXml(EtwText *out, const char *text)
     EtwAddXml(out, text, strlen(text));
 }
 
-static void addNumber(EtwText *out, const char *before, uint64_t v, const char *after)
-{
-    EtwTextStr(out, before);
-    EtwAddDecimal(out, v);
-    EtwTextStr(out, after);
-}
+/* Literals: their sizes are known. */
+#define ADD_NUMBER(out, before, v, after)                                                          \
+    (ETW_ADD(out, before), EtwAddDecimal(out, v), ETW_ADD(out, after))
 
 static void addGuid(EtwText *out, const char *attribute, const uint8_t *bytes)
 {
@@ -48,7 +47,7 @@ static void addGuid(EtwText *out, const char *attribute, const uint8_t *bytes)
     EtwGuidFormat(&guid, text);
     EtwTextStr(out, attribute);
     ETW_ADD(out, "=\"{");
-    EtwTextStr(out, text);
+    EtwTextAdd(out, text, ETW_GUID_TEXT - 1);
     ETW_ADD(out, "}\"");
 }
 
@@ -68,19 +67,13 @@ typedef struct XmlBuilder {
     EtwText *out, *scratch;
 } XmlBuilder;
 
-static void openNamed(EtwText *out, const char *element, const char *name)
-{
-    EtwTextChar(out, '<');
-    EtwTextStr(out, element);
-    ETW_ADD(out, " Name=\"");
-    addXml(out, name);
-    ETW_ADD(out, "\">");
-}
+#define OPEN_NAMED(out, element, name)                                                             \
+    (ETW_ADD(out, "<" element " Name=\""), addXml(out, name), ETW_ADD(out, "\">"))
 
 static void xmlValue(void *ctx, const EtwField *field, const EtwValue *v)
 {
     XmlBuilder *b = ctx;
-    openNamed(b->out, "Data", field->name);
+    OPEN_NAMED(b->out, "Data", field->name);
     b->scratch->size = 0;
     if (v->kind != ETW_V_NULL) {
         EtwFormatValue(b->scratch, field, v);
@@ -93,7 +86,7 @@ static void xmlBeginGroup(void *ctx, const EtwField *field, bool isStruct, int c
 {
     (void)count;
     if (isStruct) {
-        openNamed(((XmlBuilder *)ctx)->out, "ComplexData", field->name);
+        OPEN_NAMED(((XmlBuilder *)ctx)->out, "ComplexData", field->name);
         EtwTextChar(((XmlBuilder *)ctx)->out, '\n');
     }
 }
@@ -132,7 +125,7 @@ static void addFields(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema,
         return;
     }
     out->size = start; /* discard elements that may be open: the bytes contain everything */
-    addNumber(out, "<ProcessingErrorData><ErrorCode>", ERROR_EVT_INVALID_EVENT_DATA,
+    ADD_NUMBER(out, "<ProcessingErrorData><ErrorCode>", ERROR_EVT_INVALID_EVENT_DATA,
             "</ErrorCode><DataItemName/><EventPayload>");
     addBytes(out, e->payload, e->payloadSize);
     ETW_ADD(out, "</EventPayload></ProcessingErrorData>\n");
@@ -142,25 +135,30 @@ static void addFields(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema,
 
 static void addExecution(const EtwEvent *e, EtwText *out)
 {
-    addNumber(out, "<Execution ProcessID=\"", e->pid, "\"");
-    addNumber(out, " ThreadID=\"", e->tid, "\"");
-    addNumber(out, " ProcessorID=\"", e->cpu, "\"");
-    addNumber(out, " KernelTime=\"", e->kernelTime, "\"");
-    addNumber(out, " UserTime=\"", e->userTime, "\"/>\n");
+    ADD_NUMBER(out, "<Execution ProcessID=\"", e->pid, "\"");
+    ADD_NUMBER(out, " ThreadID=\"", e->tid, "\"");
+    ADD_NUMBER(out, " ProcessorID=\"", e->cpu, "\"");
+    ADD_NUMBER(out, " KernelTime=\"", e->kernelTime, "\"");
+    ADD_NUMBER(out, " UserTime=\"", e->userTime, "\"/>\n");
 }
 
-static void addSystem(EtwSink *sink, const EtwEvent *e, const char *provider, EtwText *out)
+/* The part that is equal for all events of a kind. */
+static void addKind(const EtwEvent *e, const char *provider, EtwText *out)
 {
-    ETW_ADD(out, "<System>\n<Provider Name=\"");
+    ETW_ADD(out, "<Event xmlns=\"" EVENTS "/event\">\n<System>\n<Provider Name=\"");
     addXml(out, provider);
     addGuid(out, "\" Guid", e->provider.bytes);
-    addNumber(out, "/>\n<EventID>", e->desc.id, "</EventID>\n");
-    addNumber(out, "<Version>", e->desc.version, "</Version>\n");
-    addNumber(out, "<Level>", e->desc.level, "</Level>\n");
-    addNumber(out, "<Task>", e->desc.task, "</Task>\n");
-    addNumber(out, "<Opcode>", e->desc.opcode, "</Opcode>\n<Keywords>0x");
+    ADD_NUMBER(out, "/>\n<EventID>", e->desc.id, "</EventID>\n");
+    ADD_NUMBER(out, "<Version>", e->desc.version, "</Version>\n");
+    ADD_NUMBER(out, "<Level>", e->desc.level, "</Level>\n");
+    ADD_NUMBER(out, "<Task>", e->desc.task, "</Task>\n");
+    ADD_NUMBER(out, "<Opcode>", e->desc.opcode, "</Opcode>\n<Keywords>0x");
     EtwTextHex(out, e->desc.keyword, 1);
     ETW_ADD(out, "</Keywords>\n<TimeCreated SystemTime=\"");
+}
+
+static void addSystem(EtwSink *sink, const EtwEvent *e, EtwText *out)
+{
     /* SystemTime has 100 ns, also in the XML of Windows; other forms (-timeformat) are exact. */
     int64_t rest = ((e->time % 100) + 100) % 100;
     bool iso = sink->config.timeFormat == ETW_TIME_ISO;
@@ -177,14 +175,29 @@ static void addSystem(EtwSink *sink, const EtwEvent *e, const char *provider, Et
 static void addElement(EtwText *out, const char *element, const char *text)
 {
     if (text != NULL && *text != 0) {
-        EtwTextPrintf(out, "<%s>", element);
+        EtwTextChar(out, '<');
+        EtwTextStr(out, element);
+        EtwTextChar(out, '>');
         addXml(out, text);
-        EtwTextPrintf(out, "</%s>\n", element);
+        ETW_ADD(out, "</");
+        EtwTextStr(out, element);
+        ETW_ADD(out, ">\n");
     }
 }
 
+/* What follows the message in RenderingInfo: equal for all events of a kind. */
+static void addNames(const EtwSchema *schema, const char *provider, EtwText *out)
+{
+    addElement(out, "Task", schema->task);
+    addElement(out, "Opcode", schema->opcode);
+    addElement(out, "Provider", provider);
+    ETW_ADD(out, "<EventName xmlns=\"" EVENTS "/trace\">");
+    addXml(out, schema->event);
+    ETW_ADD(out, "</EventName>\n</RenderingInfo>\n");
+}
+
 static void addRendering(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema,
-        const char *provider, EtwText *out)
+        const char *provider, EtwText *names, EtwText *out)
 {
     ETW_ADD(out, "<RenderingInfo Culture=\"en-US\">\n");
     if (EtwSinkMessage(sink, e, schema)) {
@@ -192,12 +205,10 @@ static void addRendering(EtwSink *sink, const EtwEvent *e, const EtwSchema *sche
         EtwAddXml(out, sink->message.data, sink->message.size);
         ETW_ADD(out, "</Message>\n");
     }
-    addElement(out, "Task", schema->task);
-    addElement(out, "Opcode", schema->opcode);
-    addElement(out, "Provider", provider);
-    ETW_ADD(out, "<EventName xmlns=\"" EVENTS "/trace\">");
-    addXml(out, schema->event);
-    ETW_ADD(out, "</EventName>\n</RenderingInfo>\n");
+    if (names->size == 0) {
+        addNames(schema, provider, names);
+    }
+    EtwTextAdd(out, names->data, names->size);
 }
 
 static void addClass(const EtwEvent *e, EtwText *out)
@@ -214,11 +225,15 @@ static void xmlEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
 {
     char guid[ETW_GUID_TEXT];
     const char *provider = EtwSinkProvider(sink, e, schema, guid);
-    ETW_ADD(out, "<Event xmlns=\"" EVENTS "/event\">\n");
-    addSystem(sink, e, provider, out);
+    EtwKindText *kind = EtwKindTextOf(sink->own, e, schema, provider, guid);
+    if (kind->parts[0].size == 0) {
+        addKind(e, provider, &kind->parts[0]);
+    }
+    EtwTextAdd(out, kind->parts[0].data, kind->parts[0].size);
+    addSystem(sink, e, out);
     if (schema != NULL) {
         addFields(sink, e, schema, out);
-        addRendering(sink, e, schema, provider, out);
+        addRendering(sink, e, schema, provider, &kind->parts[1], out);
     } else {
         addRaw(e, out);
     }
@@ -228,5 +243,10 @@ static void xmlEvent(EtwSink *sink, const EtwEvent *e, const EtwSchema *schema, 
     ETW_ADD(out, "</Event>\n");
 }
 
+static void xmlFree(EtwSink *sink)
+{
+    EtwKindTextsFree(sink->own);
+}
+
 const EtwSinkOps etwSinkXml = {
-        .init = xmlInit, .begin = xmlBegin, .event = xmlEvent, .end = xmlEnd};
+        .init = xmlInit, .begin = xmlBegin, .event = xmlEvent, .end = xmlEnd, .free = xmlFree};

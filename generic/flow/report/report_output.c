@@ -37,7 +37,7 @@ static void addCell(EtwText *out, const ReportColumn *column, const ReportCell *
     size_t from = out->size;
     switch (column->unit) {
     case UNIT_TEXT:
-        addCut(out, cell->text, last ? TEXT_SHOWN : TEXT_SHOWN / 3);
+        addCut(out, *cell->text != '\0' ? cell->text : "-", last ? TEXT_SHOWN : TEXT_SHOWN / 3);
         if (!last) {
             EtwColumnLeft(out, from, 20);
             EtwTextStr(out, "  ");

@@ -401,12 +401,19 @@ proc ::etw::cli::RecordEnd {options stats program status} {
 
 # ---- The report at the end -----------------------------------------------------------------------
 
-# Prints what is conspicuous in the trace of a program, and what tracing its calls cost. Large traces take too long for that.
+# Prints what is conspicuous in the trace of a program, what was to be recorded and is not in it, and what tracing its
+# calls cost. Large traces take too long for that.
 proc ::etw::cli::RecordReport {options stats} {
     set file [dict get $stats file]
     if {[file size $file] > 100 * 1024 * 1024} {
-        Note "the trace is large: \"etw report [file tail $file]\" prints what is conspicuous in it"
+        if {![Option $options noreport 0]} {
+            Note "the trace is large: \"etw report [file tail $file]\" prints what is conspicuous in it"
+        }
         return
+    }
+    variable providersSince
+    if {[Option $options noreport 0] && $providersSince eq {} && ![dict exists $options provider] && ![dict exists $options script]} {
+        return ;# nothing to say, so that the trace need not be read
     }
     if {[catch {::etw summary $file -by {provider event} -format list} summary]} {
         return ;# no file that can be read, such as one of several of -mode newfile

@@ -24,8 +24,22 @@ proc ::etw::cli::WithSource {command plain place} {
     return [expr {$place eq "last" ? [linsert $plain 0 $file] : [linsert $plain end $file]}]
 }
 
+# Usage error if a command lacks words: the ensemble would take the options for them.
+proc ::etw::cli::CheckWordCount {what plain} {
+    set least [dict create enable 2 disable 2 mark 2 schema 1]
+    set ofSchema [dict create load 2 describe 2 find 2 diff 3]
+    set count [expr {[dict exists $least $what] ? [dict get $least $what] : 0}]
+    if {$what eq "schema" && [dict exists $ofSchema [lindex $plain 0]]} {
+        set count [dict get $ofSchema [lindex $plain 0]]
+    }
+    if {[llength $plain] < $count} {
+        return -code error -errorcode {TCL WRONGARGS} "wrong number of arguments"
+    }
+}
+
 proc ::etw::cli::Pass {command what words how} {
     lassign [Passed $command [PassedTable $command $what] [Flags $what] $words] plain options
+    CheckWordCount $what $plain
     if {[dict exists $how source]} {
         set plain [WithSource $command $plain [dict get $how source]]
     } elseif {$what eq "enable" && [lindex $plain 1] eq "kernel" && [llength $plain] == 3} {
@@ -52,7 +66,11 @@ proc ::etw::cli::Pass {command what words how} {
     } finally {
         BarEnd
     }
-    if {[dict exists $how print]} {
+    if {$what eq "schema" && [lindex $plain 0] eq "list"} {
+        puts [join [::etw::lib::Table {PROVIDER GUID FROM >EVENTS} [lmap row $result {
+            dict with row {list $name [expr {$guid eq "" ? "-" : $guid}] $origin $events}
+        }]] \n]
+    } elseif {[dict exists $how print]} {
         set kind [dict get $how print]
         if {$kind eq "tree" && [WantsList $options]} {
             PutTree $result

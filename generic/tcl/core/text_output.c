@@ -102,9 +102,13 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
     if (output->channel == NULL && name != NULL) {
         Tcl_ResetResult(interp);
         output->raw = true;
-        return EtwOutputCheck(interp, name, source, option) == TCL_OK
-                       ? openFile(output, name, tempPath)
-                       : TCL_ERROR;
+        if (EtwOutputCheck(interp, name, source, option) != TCL_OK ||
+                openFile(output, name, tempPath) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        output->name = name;
+        Tcl_IncrRefCount(name);
+        return TCL_OK;
     }
     if (output->channel == NULL) {
         return TCL_ERROR;
@@ -114,17 +118,19 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
                 "channel \"%.100s\" is not open for writing", channel);
     }
     output->raw = takesUtf8(output->channel);
+    output->name = name;
+    if (name != NULL) {
+        Tcl_IncrRefCount(name);
+    }
     return TCL_OK;
 }
 
-static int writeError(EtwOutput *output)
+int EtwOutputError(EtwOutput *output)
 {
-    const char *name =
-            output->path ? Tcl_GetString(output->path) : Tcl_GetChannelName(output->channel);
-
     output->failed = true;
-    Tcl_SetObjResult(output->interp,
-            Tcl_ObjPrintf("error writing \"%s\": %s", name, Tcl_PosixError(output->interp)));
+    Tcl_SetObjResult(output->interp, Tcl_ObjPrintf("error writing \"%s\": %s",
+                                             output->name ? Tcl_GetString(output->name) : "stdout",
+                                             Tcl_PosixError(output->interp)));
     return TCL_ERROR;
 }
 
@@ -144,7 +150,7 @@ int EtwOutputDrain(EtwOutput *output)
         Tcl_DecrRefCount(obj);
     }
     output->text.size = 0;
-    return written < 0 ? writeError(output) : TCL_OK;
+    return written < 0 ? EtwOutputError(output) : TCL_OK;
 }
 
 int EtwOutputFull(EtwOutput *output)
@@ -159,7 +165,7 @@ void EtwOutputFlush(void *clientData)
 
     if (!output->failed && EtwOutputDrain(output) == TCL_OK &&
             Tcl_Flush(output->channel) != TCL_OK) {
-        writeError(output);
+        EtwOutputError(output);
     }
 }
 
@@ -167,7 +173,7 @@ void EtwOutputFlush(void *clientData)
 static int settle(EtwOutput *output, int result)
 {
     if (result == TCL_OK && Tcl_FSRenameFile(output->tempPath, output->path) != TCL_OK) {
-        result = writeError(output);
+        result = EtwOutputError(output);
     }
     if (result != TCL_OK) {
         Tcl_FSDeleteFile(output->tempPath);
@@ -189,11 +195,16 @@ int EtwOutputClose(EtwOutput *output, int result)
     }
     EtwTextFree(&output->text);
     if (output->own) {
-        if (Tcl_Close(result == TCL_OK ? output->interp : NULL, output->channel) != TCL_OK) {
-            result = TCL_ERROR;
+        if (Tcl_Close(NULL, output->channel) != TCL_OK) {
+            result = result == TCL_OK ? EtwOutputError(output) : result;
         }
     } else if (result == TCL_OK && Tcl_Flush(output->channel) != TCL_OK) {
-        result = writeError(output);
+        result = EtwOutputError(output);
     }
-    return output->path != NULL ? settle(output, result) : result;
+    result = output->path != NULL ? settle(output, result) : result;
+    if (output->name != NULL) {
+        Tcl_DecrRefCount(output->name);
+        output->name = NULL;
+    }
+    return result;
 }

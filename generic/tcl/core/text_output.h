@@ -13,6 +13,7 @@
 typedef struct EtwOutput {
     Tcl_Interp *interp;
     Tcl_Channel channel;
+    Tcl_Obj *name;     /* as the user wrote it, for errors: a reference; NULL: stdout */
     Tcl_Obj *path;     /* the final path; NULL: a channel, or written in place */
     Tcl_Obj *tempPath; /* its name until it is complete */
     bool own;          /* we opened the channel */
@@ -41,6 +42,8 @@ Tcl_Obj *EtwOutputTempName(Tcl_Obj *path);
 int EtwOutputFull(EtwOutput *output);
 int EtwOutputDrain(EtwOutput *output);
 void EtwOutputFlush(void *output);
+/* The error after a failed write: names the file and the reason. TCL_ERROR. */
+int EtwOutputError(EtwOutput *output);
 /*
  * result: that of the command. Accepts an output that could not be opened, or is zeroed. After a
  * failure, a file that would appear when complete is deleted. Returns TCL_OK only if everything was

@@ -286,7 +286,7 @@ static void packEnd(Relogging *r, EtwText *header)
     *header = packed;
 }
 
-static int putHeader(Tcl_Interp *interp, Relogging *r)
+static int putHeader(Relogging *r)
 {
     EtwOutput *output = &r->output;
     EtwText header = {0};
@@ -303,10 +303,7 @@ static int putHeader(Tcl_Interp *interp, Relogging *r)
     if (result == TCL_OK &&
             (Tcl_Seek(output->channel, 0, SEEK_SET) < 0 ||
                     Tcl_Write(output->channel, header.data, (Tcl_Size)header.size) < 0)) {
-        Tcl_SetObjResult(
-                interp, Tcl_ObjPrintf("error writing \"%s\": %s",
-                                Tcl_GetChannelName(output->channel), Tcl_PosixError(interp)));
-        result = TCL_ERROR;
+        result = EtwOutputError(output);
     }
     EtwTextFree(&header);
     return result;
@@ -399,7 +396,7 @@ static int endRelog(void *record)
 
     addDescriptions(&r->descriptions, INT64_MAX, &r->relog);
     if (r->files == NULL) {
-        return putHeader(r->reading.interp, r);
+        return putHeader(r);
     }
     EtwRelogEnd(&r->relog, NULL);
     return r->relog.failed ? TCL_ERROR : TCL_OK;

@@ -21,6 +21,7 @@ enum { BLOCK_RAW = 0, BLOCK_RLE = 1, BLOCK_PACKED = 2, BLOCK_HEADER = 3, BLOCK_M
 /* Frame header descriptors: a single segment with a content size of 4 bytes, or of 1 byte. */
 enum { SINGLE_4 = 0xA0, SINGLE_1 = 0x20 };
 enum {
+    RATIO_MAX = 100, /* of a buffer, below what a reader accepts (PACK_EXPANSION_MAX) */
     SMALL_FRAME = 4 + 1 + 1 + BLOCK_HEADER, /* what precedes a buffer's header */
     BLOCKS_MAX = 4096                       /* in a frame, which bounds the search after damage */
 };
@@ -123,6 +124,16 @@ static void packBuffer(EtlPacker *p, const uint8_t *buffer, size_t size, EtwText
     }
     endFrame(p, out, start, used - ETL_BUFFER_HEADER);
 
+    /* A reader limits what a small file unpacks to: data that repeats more is filled up with zeros. */
+    if (out->size - start < used / RATIO_MAX) {
+        size_t fill = used / RATIO_MAX - (out->size - start), at = out->size;
+        put32(out, MAGIC_SKIP);
+        put32(out, (uint32_t)fill);
+        EtwTextReserve(out, fill);
+        memset(out->data + out->size, 0, fill);
+        out->size += fill;
+        endFrame(p, out, at, 0);
+    }
     if (used != size) {
         start = out->size;
         putFrame(out, size - used);

@@ -23,19 +23,24 @@ bool EtlPackAvailable(void)
 
 bool EtlZstdEncode(const uint8_t *in, size_t size, EtwText *out)
 {
-    size_t most = ZSTD_compressBound(size), n = 0;
+    /* The first bytes are a block of their own: a reader that needs the first time decodes only them. */
+    enum { HEAD = 256 };
+    ZSTD_inBuffer from = {in, size < HEAD ? size : HEAD, 0};
     ZSTD_CCtx *context = ZSTD_createCCtx(); /* a split writes many files: none keeps one */
-    bool good = context != NULL;
-    if (good) {
+    size_t left = 1;
+    if (context != NULL) {
+        EtwTextReserve(out, ZSTD_compressBound(size) + HEAD);
+        ZSTD_outBuffer to = {out->data + out->size, out->capacity - out->size, 0};
         ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-        EtwTextReserve(out, most);
-        n = ZSTD_compress2(context, out->data + out->size, most, in, size);
-        good = !ZSTD_isError(n);
-        out->size += good ? n : 0;
+        ZSTD_CCtx_setPledgedSrcSize(context, size);
+        left = ZSTD_compressStream2(context, &to, &from, ZSTD_e_flush);
+        from.size = size;
+        left = left == 0 ? ZSTD_compressStream2(context, &to, &from, ZSTD_e_end) : left;
+        out->size += left == 0 ? to.pos : 0;
     }
     ZSTD_freeCCtx(context);
-    return good;
+    return left == 0;
 }
 
 /*

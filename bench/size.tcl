@@ -2,6 +2,7 @@
 #
 #	How large files are: bytes an event, and the time to write and to read them. Calls with names (fib), lines with the defaults
 #	of `etw record`, system calls and switches of the kernel (as root). Goals: calls 12 bytes, kernel 14, lines 20 and 120 ns;
+#	packed (`etw relog -pack`) 8;
 #	compression 3 million events/s; 14 events 16 KB, 179 events 40 KB. Compared with the same events not compressed, with
 #	zstd -3 of those, and with LTTng's CTF of a loop of as many events, plain and with zstd -3. Others' published figures: Go's execution trace
 #	4 to 6 bytes, ftrace 68, LTTng 47 with a text of some 30 bytes.
@@ -83,8 +84,10 @@ proc measure {label goal enable script} {
     foreach {name command} {
         relog-copy {etw relog [dict get $plain file] [file join $tmp copy.etl]}
         relog-compress {etw relog [dict get $plain file] [file join $tmp packed.etl] -compress 1}
+        relog-pack {etw relog [dict get $plain file] [file join $tmp packed.etl.zst] -pack 1}
         read-plain {etw info [dict get $plain file]}
         read-compressed {etw info [file join $tmp packed.etl]}
+        read-packed {etw info [file join $tmp packed.etl.zst]}
     } {
         set before [lindex [cpu] 0]
         for {set i 0} {$i < 5} {incr i} {
@@ -92,6 +95,7 @@ proc measure {label goal enable script} {
         }
         bench::line size-$label-$name [expr {5e3 * $n / ([lindex [cpu] 0] - $before)}] "M events/s of CPU time"
     }
+    bench::line size-$label-packed [expr {double([file size [file join $tmp packed.etl.zst]]) / $n}] "bytes an event (goal: 8)"
     set before [lindex [cpu] 0]
     uplevel #0 $script
     set untraced [expr {[lindex [cpu] 0] - $before}]

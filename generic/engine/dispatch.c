@@ -2,8 +2,8 @@
  * engine/dispatch.c --
  *
  *	Implements engine.h for both engines: finds the engine that a session name refers to and
- *	calls its functions. The prefixes "embedded:" and "system:" select an engine. A name without
- *	a prefix refers to the engine that has such a session.
+ *	calls its functions. The prefixes "embedded:", "system:" and "autologger:" select an engine. A
+ *	name without a prefix refers to the embedded or the system engine, whichever has such a session.
  */
 #include "base/os.h"
 #include "base/text.h"
@@ -29,6 +29,8 @@ static EtwStatus byPrefix(const char **namePtr, const EtwEngineOps **opsPtr, Etw
         *opsPtr = &etwEmbeddedOps;
     } else if ((rest = behindPrefix(*namePtr, "system")) != NULL) {
         *opsPtr = EtwSystemOps(err);
+    } else if ((rest = behindPrefix(*namePtr, "autologger")) != NULL) {
+        *opsPtr = EtwAutologgerOps(err);
     } else {
         return ETW_END;
     }
@@ -126,6 +128,17 @@ static EtwStatus startOr(const EtwEngineOps *ops, EtwSessionConfig *own, EtwErro
     return status;
 }
 
+static EtwStatus checkBoot(const EtwSessionConfig *config, const EtwEngineOps *ops, EtwError *err)
+{
+    return config->boot == 0 || strcmp(ops->name, "autologger") == 0
+                   ? ETW_OK
+                   : EtwFail(err, ETW_E_ARG, "OPTIONS", config->name,
+                             "-boot is for autologgers, but \"%s\" is a session that runs now: "
+                             "name "
+                             "it \"autologger:%s\", or omit the option",
+                             config->name, config->name);
+}
+
 EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
 {
     EtwSessionConfig own = *config;
@@ -135,6 +148,9 @@ EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
                                                                               : config->engine;
     EtwStatus status = engineFor(request, &own.name, &ops, err);
     if (status != ETW_OK) {
+        return status;
+    }
+    if ((status = checkBoot(config, ops, err)) != ETW_OK) {
         return status;
     }
     bool chosen = own.name != config->name; /* by a prefix */
@@ -167,6 +183,9 @@ EtwStatus EtwSessionUpdate(
 {
     const EtwEngineOps *ops;
     EtwStatus status = engineOf(&name, &ops, err);
+    if (status == ETW_OK) {
+        status = checkBoot(changes, ops, err);
+    }
     return status == ETW_OK ? ops->update(name, changes, info, err) : status;
 }
 
@@ -206,6 +225,18 @@ void EtwSessionList(EtwSessionVisit *visit, void *ctx)
     if (system != NULL && !v.ended) {
         system->list(visit, ctx);
     }
+}
+
+EtwStatus EtwAutologgerList(
+        EtwSessionVisit *visit, EtwProviderVisit *providers, void *ctx, EtwError *err)
+{
+    const EtwEngineOps *ops = EtwAutologgerOps(err);
+    if (ops == NULL) {
+        return ETW_E_UNSUPPORTED;
+    }
+    ops->list(visit, ctx);
+    ops->providers(providers, ctx);
+    return ETW_OK;
 }
 
 /* ---- Enabling -------------------------------------------------------------------------------- */

@@ -60,6 +60,7 @@ typedef struct EtwSessionConfig {
     uint32_t starter;    /* the process that requested it; 0: this one */
     bool kernelLogger; /* may have kernel events: in the system engine, one of eight such sessions of
                           the machine; in the embedded one, as every session */
+    int boot;          /* autologgers: 0 the default, 1 Windows starts it, -1 Windows does not */
     /* System engine only: */
     uint32_t clock;           /* 0: the default; 1 QPC, 2 system time, 3 CPU cycles */
     uint32_t logMode;         /* additional EVENT_TRACE_*_MODE bits */
@@ -137,6 +138,12 @@ EtwStatus EtwSessionMark(const char *name, const char *text, EtwError *errPtr);
 EtwStatus EtwSessionsReachable(EtwError *errPtr);
 /* Call visit for each session of the user; false from it ends the walk. */
 void EtwSessionList(bool (*visit)(void *ctx, const EtwSessionInfo *info), void *ctx);
+/* Call visit for each autologger, which is no session yet, and then `providers` for each provider that
+ * they enable. ETW_E_UNSUPPORTED: this system has none. */
+struct EtwProviderInfo;
+EtwStatus EtwAutologgerList(bool (*visit)(void *ctx, const EtwSessionInfo *info),
+        bool (*providers)(void *ctx, const struct EtwProviderInfo *info), void *ctx,
+        EtwError *errPtr);
 /* Stop all sessions that this process owns (exit, signals). */
 void EtwSessionStopAll(void);
 
@@ -181,6 +188,16 @@ typedef struct EtwPayloadTest {
                                   not between 8 mod 20 contains 21 does not contain 30 is 31 is not */
 } EtwPayloadTest;
 
+/* Events by name. TraceLogging events only. */
+typedef struct EtwNameFilter {
+    const char
+            *names; /* UTF-8, each with a NUL, up to ETW_MAX_FILTER_NAMES bytes; NULL: no filter */
+    size_t size;
+    int count;
+    bool excluded; /* all events but these */
+} EtwNameFilter;
+enum { ETW_MAX_ARGUMENTS = 1024, ETW_MAX_FILTER_NAMES = 1000 };
+
 typedef struct EtwEnable {
     EtwGuid provider;
     const char *providerName; /* for a provider not registered yet; may be NULL */
@@ -199,10 +216,17 @@ typedef struct EtwEnable {
     /* System engine only: */
     uint32_t properties;           /* ETW_ENABLE_* */
     const char *executables;       /* "a.exe;b.exe": only these programs; NULL: all */
+    bool idsExcluded;              /* all events but those with these ids */
+    EtwNameFilter names;           /* events with these names */
     const uint16_t *stackIds;      /* with ETW_ENABLE_STACKS: of these events only; NULL: all */
     int stackIdCount;              /* up to 64 */
+    bool stackIdsExcluded;         /* of all events but these */
+    EtwNameFilter stackNames;      /* of events with these names */
     const EtwPayloadTest *payload; /* NULL: none */
     int payloadCount;
+    bool payloadAny;       /* one test of an event that is true suffices */
+    const char *arguments; /* for the provider: names and values, each with a NUL; NULL: none */
+    size_t argumentsSize;  /* up to ETW_MAX_ARGUMENTS */
 } EtwEnable;
 EtwStatus EtwSessionEnable(const char *name, const EtwEnable *enable, EtwError *errPtr);
 EtwStatus EtwSessionDisable(const char *name, const EtwGuid *provider, EtwError *errPtr);
@@ -231,6 +255,9 @@ typedef struct EtwKernelEnable {
     bool allPids;
     bool stacks;       /* each event with the stack that led to it */
     uint32_t interval; /* of group profile: CPU time between samples in us; 0: 1000 */
+    const char *const
+            *counters; /* system engine: their values with each event; by Windows' names */
+    int counterCount;  /* 0: none */
     size_t ringKB;     /* minimum size of the kernel's ring of each CPU; set by the session */
 } EtwKernelEnable;
 EtwStatus EtwSessionEnableKernel(const char *name, const EtwKernelEnable *enable, EtwError *errPtr);

@@ -51,6 +51,11 @@ struct EtwLive {
 
 extern const EtwEngineOps etwEmbeddedOps; /* session.c */
 /*
+ * Autologgers, sessions that Windows starts when it boots, as a third engine "autologger", whose sessions
+ * are configurations (win/system/system_autologger.c). NULL: not Windows, with the reason in *errPtr.
+ */
+const EtwEngineOps *EtwAutologgerOps(EtwError *errPtr);
+/*
  * The operating system's own tracing (win/system/system_session.c). NULL: not available here, with the
  * reason in *errPtr.
  */

@@ -16,7 +16,7 @@
     F(ACTIVITY, "activity") F(RELATED, "related") F(PROCESS, "process") F(OBJECT, "object") F(SESSION, "session")
 /* Parts of an event that cannot be compared with a constant. */
 #define ETW_FIELDS_PARTS(F) \
-    F(PROPS, "props") F(STACK, "stack") F(FRAMES, "frames") F(ERROR, "error") F(RAW, "raw") F(LATE, "late")
+    F(PROPS, "props") F(STACK, "stack") F(FRAMES, "frames") F(COUNTERS, "counters") F(ERROR, "error") F(RAW, "raw") F(LATE, "late")
 #define ETW_FIELDS_MESSAGE(F) F(MESSAGE, "message")
 /* Derived texts: names of the header's numbers, the provider's GUID, the payload in TDH's format, the message's template. */
 #define ETW_FIELDS_TEXTS(F) \

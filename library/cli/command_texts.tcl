@@ -35,7 +35,10 @@ namespace eval ::etw::cli {
             -level {LEVEL {Set the maximum level of events: 1 to 255, or critical, error, warning, information, verbose. Default: events of all levels.}}
             -any {KEYWORD,... {Select events that have at least one of these keywords: numbers, or names that the provider declared. Default: all events.}}
             -all {KEYWORD,... {Select events that have all of these keywords. Default: all events.}}
-            -events {ID,... {Select events with these ids, at most 64.}}
+            -arguments {NAME,VALUE,... {Windows: names and values that are passed to the provider, as EventSource of .NET takes them.}}
+            -counters {NAME,... {Windows: add these counters of the processor to each event of the kernel groups.}}
+            -events {ID,... {Select events with these ids, at most 64. Windows: "not,ID,..." selects all others.}}
+            -names {NAME,... {Windows: select TraceLogging events with these names; "not,NAME,..." selects all others.}}
             -pids {PID,...|all|scope {Select the processes whose events are recorded. Default: all.}}
             -capture {{} {Ask the provider to write its state now.}}
             -stacks {{} {Record the stack of each event: for kernel groups, and for providers on Windows.}}
@@ -43,6 +46,7 @@ namespace eval ::etw::cli {
             -properties {NAME,... {Windows: add this to each event: sid, tsid, stacks, psmkey, ignorekeyword0, processstartkey, eventkey, excludeinprivate.}}
             -executables {NAME,... {Windows: select events of programs with these file names.}}
             -payload {TEST,... {Windows: select events whose fields pass tests of the form "ID VERSION FIELD OPERATOR VALUE".}}
+            -payloadmatch {all|any {Windows: whether all tests of an event must be true, or any of them. Default: all.}}
         }
         providers {
             -registered {{} {List only the providers that are registered now.}}
@@ -125,7 +129,7 @@ namespace eval ::etw::cli {
     }
     # Options of commands that have no row in ::etw::lib::commands, in the order of help.
     variable unlisted {
-        enable {-level -any -all -events -pids -capture -stacks -interval -properties -executables -payload}
+        enable {-level -any -all -events -names -pids -capture -arguments -stacks -counters -interval -properties -executables -payload -payloadmatch}
         providers -registered
         schema {-format -from -in -limit}
     }

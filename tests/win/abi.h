@@ -42,7 +42,9 @@
 #define EVENT_FILTER_TYPE_PACKAGE_APP_ID 0x80000020
 #define EVENT_FILTER_TYPE_PAYLOAD 0x80000100
 #define EVENT_FILTER_TYPE_EVENT_ID 0x80000200
+#define EVENT_FILTER_TYPE_EVENT_NAME 0x80000400
 #define EVENT_FILTER_TYPE_STACKWALK 0x80001000
+#define EVENT_FILTER_TYPE_STACKWALK_NAME 0x80002000
 #endif
 #ifndef EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0
 #define EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 0x00000010
@@ -63,6 +65,24 @@ typedef struct AbiFilterEventId { /* EVENT_FILTER_EVENT_ID */
     USHORT Count;
     USHORT Events[1];
 } AbiFilterEventId;
+
+typedef struct AbiFilterEventName { /* EVENT_FILTER_EVENT_NAME */
+    ULONGLONG MatchAnyKeyword;
+    ULONGLONG MatchAllKeyword;
+    UCHAR Level;
+    BOOLEAN FilterIn;
+    USHORT NameCount;
+    UCHAR Names[1];
+} AbiFilterEventName;
+
+typedef struct AbiProfileSource { /* PROFILE_SOURCE_INFO */
+    ULONG NextEntryOffset;
+    ULONG Source;
+    ULONG MinInterval;
+    ULONG MaxInterval;
+    ULONG64 Reserved;
+    WCHAR Description[1];
+} AbiProfileSource;
 
 /* ---- Tdh functions that mingw-w64 10 lacks ------------------------------------------------------- */
 
@@ -230,5 +250,7 @@ ABI_AT(EVENT_MAP_INFO, MapEntryArray, 16, 16);
 ABI_AT(AbiProviderEventInfo, EventDescriptorsArray, 8, 8);
 ABI_SIZE(AbiPayloadPredicate, 24, 12);
 ABI_AT(AbiFilterEventId, Events, 4, 4);
+ABI_AT(AbiFilterEventName, Names, 20, 20);
+ABI_AT(AbiProfileSource, Description, 24, 24);
 
 #endif

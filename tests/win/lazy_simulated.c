@@ -30,6 +30,7 @@ static BOOL CALLBACK findAll(PINIT_ONCE unused1, PVOID unused2, PVOID *unused3)
     (void)unused1, (void)unused2, (void)unused3;
     calls.rtlGetVersion = getVersion;
     find("TraceSetInformation", &calls.traceSetInformation);
+    find("TraceQueryInformation", &calls.traceQueryInformation);
     find("EventSetInformation", &calls.eventSetInformation);
     find("TdhEnumerateProviders", &calls.tdhEnumerateProviders);
     find("TdhEnumerateProviderFieldInformation", &calls.tdhEnumerateProviderFieldInformation);

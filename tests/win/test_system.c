@@ -456,6 +456,78 @@ static void many_pieces(void)
     Etw_Unregister(p);
 }
 
+/* What a provider gets from a session that has arguments for it. */
+static struct {
+    LONG calls;
+    ULONG type, size;
+    char data[ETW_MAX_ARGUMENTS];
+} got;
+
+static VOID NTAPI onArguments(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+        PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+{
+    (void)source, (void)level, (void)any, (void)all, (void)context;
+    if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && filter != NULL) {
+        got.type = filter->Type;
+        got.size = filter->Size;
+        memcpy(got.data, (const void *)(uintptr_t)filter->Ptr, filter->Size);
+        InterlockedIncrement(&got.calls);
+    }
+}
+
+/* As EventSource of .NET reads them: names and values, each with a NUL, of type 0 ("update"). Windows
+ * 7, too, passes one filter of the provider's own kind. */
+static void arguments(void)
+{
+    static const char text[] = "Filter\0web*\0Rate\0"
+                               "10";
+    static const char *const builds[] = {"19045", "7601"};
+    EtwEnable enable = {.arguments = text, .argumentsSize = sizeof text};
+    REGHANDLE reg;
+    EtwSimReset();
+    memset(&got, 0, sizeof got);
+    REQUIRE(EventRegister(&simGuid, onArguments, NULL, &reg) == ERROR_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        SetEnvironmentVariableA("ETWSIM_BUILD", builds[i]);
+        REQUIRE(StartLive("arguments", &simGuid, &enable) == ETW_OK);
+        CHECK_EQ(got.calls, i + 1); /* enabling waits for the callback */
+        CHECK_EQ(got.type, 0);      /* EVENT_FILTER_TYPE_NONE */
+        CHECK_MEM(got.data, got.size, text, sizeof text);
+        CHECK_EQ(EtwSessionStop("arguments", NULL, &err), ETW_OK);
+    }
+    SetEnvironmentVariableA("ETWSIM_BUILD", NULL);
+    EventUnregister(reg);
+}
+
+/* An event that fails some tests, but not all: recorded if one that is true suffices. */
+static void payload_any(void)
+{
+    EtwPayloadTest tests[] = {{2, 1, "Pid", "77", 0}, {2, 1, "Color", "green", 30}};
+    EtwEnable enable = {.payload = tests, .payloadCount = 2};
+    REGHANDLE reg;
+    EtwLive *live;
+    EtwEvent e;
+    EtwSimReset();
+    REQUIRE(EventRegister(&simGuid, NULL, NULL, &reg) == ERROR_SUCCESS);
+    for (int any = 0; any < 2; any++) {
+        int events = 0;
+        enable.payloadAny = any != 0;
+        REQUIRE(StartLive("any", &simGuid, &enable) == ETW_OK);
+        REQUIRE(EtwLiveOpen("any", &live, &err) == ETW_OK);
+        WriteNet(reg, 77, 2);
+        WriteNet(reg, 78, 2);
+        WriteNet(reg, 77, 1);
+        WriteNet(reg, 79, 1);
+        EtwSessionStop("any", NULL, &err);
+        while (NextOf(live, &simGuid, &e)) {
+            events++;
+        }
+        CHECK_EQ(events, any ? 3 : 1);
+        EtwLiveClose(live);
+    }
+    EventUnregister(reg);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -465,6 +537,8 @@ int main(int argc, char **argv)
     CHECK_RUN(whole_provider);
     CHECK_RUN(who_is_there);
     CHECK_RUN(payload_filter);
+    CHECK_RUN(payload_any);
+    CHECK_RUN(arguments);
     CHECK_RUN(extended_items);
     CHECK_RUN(kernel_events);
     CHECK_RUN(kernel_stacks);

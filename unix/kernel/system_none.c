@@ -8,6 +8,15 @@
 #include "engine/engine_int.h"
 #include "schema/store/platform_schema.h"
 
+const EtwEngineOps *EtwAutologgerOps(EtwError *errPtr)
+{
+    EtwFail(errPtr, ETW_E_UNSUPPORTED, "ENGINE", "autologger",
+            "autologgers are sessions that Windows starts when it boots; on Linux, run \"etw "
+            "start\" "
+            "when the machine starts, for example from a unit of systemd");
+    return NULL;
+}
+
 const EtwEngineOps *EtwSystemOps(EtwError *errPtr)
 {
     EtwFail(errPtr, ETW_E_UNSUPPORTED, "ENGINE", "system",

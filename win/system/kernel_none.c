@@ -2,7 +2,7 @@
  * win/system/kernel_none.c --
  *
  *	Stubs of engine/kernel_events.h on Windows, where the embedded engine has no kernel events.
- *	The system engine provides them (system_enable.c, which also lists the groups).
+ *	The system engine provides them (system_kernel.c, which also lists the groups).
  */
 #include "engine/kernel_events.h"
 

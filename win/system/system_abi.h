@@ -16,8 +16,13 @@ enum {
     SYSTEM_FILTER_EXECUTABLE_NAME = 0x80000008u,
     SYSTEM_FILTER_PAYLOAD = 0x80000100u,
     SYSTEM_FILTER_EVENT_ID = 0x80000200u,
-    SYSTEM_FILTER_STACKWALK = 0x80001000u
+    SYSTEM_FILTER_EVENT_NAME = 0x80000400u,
+    SYSTEM_FILTER_STACKWALK = 0x80001000u,
+    SYSTEM_FILTER_STACKWALK_NAME = 0x80002000u
 };
+enum {
+    SYSTEM_FILTER_ARGUMENTS = 0
+}; /* EVENT_FILTER_TYPE_NONE: the command "update" of EventSource */
 enum { SYSTEM_TYPE_EVENT_METADATA = 1, SYSTEM_TYPE_PROVIDER_METADATA = 2 };
 enum { SYSTEM_INFO_PROVIDER_TRAITS = 2 }; /* of EVENT_INFO_CLASS */
 enum { SYSTEM_MAX_PIDS = ETW_MAX_PIDS, SYSTEM_MAX_EVENT_IDS = 64, SYSTEM_MAX_FILTERS = 13 };
@@ -29,6 +34,26 @@ typedef struct SystemFilterEventId {
     USHORT Count;
     USHORT Events[SYSTEM_MAX_EVENT_IDS];
 } SystemFilterEventId;
+
+/* EVENT_FILTER_EVENT_NAME */
+typedef struct SystemFilterEventName {
+    ULONGLONG MatchAnyKeyword;
+    ULONGLONG MatchAllKeyword;
+    UCHAR Level;
+    BOOLEAN FilterIn;
+    USHORT NameCount;
+    UCHAR Names[ETW_MAX_FILTER_NAMES];
+} SystemFilterEventName;
+
+/* PROFILE_SOURCE_INFO */
+typedef struct SystemProfileSource {
+    ULONG NextEntryOffset; /* from the start of this one; 0: the last */
+    ULONG Source;
+    ULONG MinInterval;
+    ULONG MaxInterval;
+    ULONG64 Reserved;
+    WCHAR Description[ANYSIZE_ARRAY]; /* the name */
+} SystemProfileSource;
 
 /* ---- tdh_types.h ----------------------------------------------------------------------------------- */
 
@@ -87,6 +112,9 @@ SYSTEM_AT(ENABLE_TRACE_PARAMETERS, EnableFilterDesc, 32, 28);
 SYSTEM_AT(ENABLE_TRACE_PARAMETERS, FilterDescCount, 40, 32);
 SYSTEM_SIZE(EVENT_FILTER_DESCRIPTOR, 16, 16);
 SYSTEM_AT(SystemFilterEventId, Events, 4, 4);
+SYSTEM_AT(SystemFilterEventName, NameCount, 18, 18);
+SYSTEM_AT(SystemFilterEventName, Names, 20, 20);
+SYSTEM_AT(SystemProfileSource, Description, 24, 24);
 SYSTEM_SIZE(CLASSIC_EVENT_ID, 24, 24);
 
 SYSTEM_SIZE(EVENT_DESCRIPTOR, 16, 16);

@@ -28,6 +28,7 @@
 typedef struct SystemLazy {
     LONG(NTAPI *rtlGetVersion)(OSVERSIONINFOW *);
     ULONG(WINAPI *traceSetInformation)(TRACEHANDLE, TRACE_INFO_CLASS, PVOID, ULONG);
+    ULONG(WINAPI *traceQueryInformation)(TRACEHANDLE, TRACE_INFO_CLASS, PVOID, ULONG, PULONG);
     ULONG(WINAPI *eventSetInformation)(REGHANDLE, EVENT_INFO_CLASS, PVOID, ULONG);
     ULONG(WINAPI *tdhEnumerateProviders)(PPROVIDER_ENUMERATION_INFO, ULONG *);
     ULONG(WINAPI *tdhEnumerateProviderFieldInformation)
@@ -81,6 +82,12 @@ ULONG SystemControl(const char *name, SystemProperties *properties, ULONG contro
 EtwStatus SystemHandle(
         const char *name, TRACEHANDLE *handlePtr, SystemProperties *properties, EtwError *errPtr);
 EtwGuid SystemGuid(const GUID *guid);
+/* The properties of a session that is to be started. */
+EtwStatus SystemConfigure(
+        const EtwSessionConfig *config, SystemProperties *properties, EtwError *errPtr);
+void SystemInfo(const SystemProperties *properties, const char *state, EtwSessionInfo *info);
+/* The absolute path; false: too long. */
+bool SystemPath(wchar_t to[SYSTEM_MAX_NAME], const char *path);
 /* Windows' text of a session's name; false: too long. */
 bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name);
 

@@ -42,6 +42,7 @@ static BOOL CALLBACK findAll(PINIT_ONCE unused1, PVOID unused2, PVOID *unused3)
     isWine = ntdll != NULL && GetProcAddress(ntdll, "wine_get_version") != NULL;
     find(ntdll, "RtlGetVersion", &calls.rtlGetVersion);
     find(advapi, "TraceSetInformation", &calls.traceSetInformation);
+    find(advapi, "TraceQueryInformation", &calls.traceQueryInformation);
     find(advapi, "EventSetInformation", &calls.eventSetInformation);
     find(tdh, "TdhEnumerateProviders", &calls.tdhEnumerateProviders);
     find(tdh, "TdhEnumerateProviderFieldInformation", &calls.tdhEnumerateProviderFieldInformation);

@@ -35,8 +35,8 @@ static const char *remedyOf(ULONG code)
                "Users\"; \"-engine embedded\" needs neither; the file's directory must be "
                "writable)";
     case ERROR_PRIVILEGE_NOT_HELD:
-        return " (the group profile requires the right \"Profile system performance\", "
-               "SeSystemProfilePrivilege: run this as administrator)";
+        return " (the group profile, and counters, require the right \"Profile system "
+               "performance\", SeSystemProfilePrivilege: run this as administrator)";
     case ERROR_ALREADY_EXISTS:
         return " (it runs already, or its file is another session's: \"etw sessions\" lists them, "
                "\"etw stop\" ends one; or take another name)";
@@ -51,6 +51,8 @@ static const char *remedyOf(ULONG code)
                "process, and 8 may listen to one provider; stop one)";
     case ERROR_INVALID_PARAMETER:
         return " (Windows refuses these options together)";
+    case ERROR_BUSY:
+        return " (another session uses the processor's counters: stop it)";
     case ERROR_BAD_PATHNAME:
         return " (the file's path is not good, or another session writes to it)";
     default:
@@ -82,7 +84,7 @@ bool SystemName(wchar_t to[SYSTEM_MAX_NAME], const char *name)
 }
 
 /* A service with another current directory creates the file, so the path must be absolute. */
-static bool copyPath(wchar_t to[SYSTEM_MAX_NAME], const char *path)
+bool SystemPath(wchar_t to[SYSTEM_MAX_NAME], const char *path)
 {
     char full[4 * SYSTEM_MAX_NAME];
     return OsFullPath(path, full, sizeof full) && SystemName(to, full);
@@ -217,7 +219,7 @@ static int64_t startedAt(const char *name)
     return started;
 }
 
-static void fillInfo(const SystemProperties *s, const char *state, EtwSessionInfo *info)
+void SystemInfo(const SystemProperties *s, const char *state, EtwSessionInfo *info)
 {
     const EVENT_TRACE_PROPERTIES_V2 *p = &s->p;
     OsInstant now;
@@ -404,17 +406,25 @@ static EtwStatus startOwn(
     return ETW_OK;
 }
 
-static EtwStatus systemStart(const EtwSessionConfig *c, EtwError *err)
+EtwStatus SystemConfigure(const EtwSessionConfig *c, SystemProperties *s, EtwError *err)
 {
-    SystemProperties s;
     EtwStatus status = checkConfig(c, err);
     if (status != ETW_OK) {
         return status;
     }
-    SystemPropertiesInit(&s);
-    fillProperties(c, &s);
-    if (c->file != NULL && !copyPath(s.file, c->file)) {
-        return SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
+    SystemPropertiesInit(s);
+    fillProperties(c, s);
+    return c->file == NULL || SystemPath(s->file, c->file)
+                   ? ETW_OK
+                   : SystemFail(err, ERROR_BAD_LENGTH, "start session", c->name);
+}
+
+static EtwStatus systemStart(const EtwSessionConfig *c, EtwError *err)
+{
+    SystemProperties s;
+    EtwStatus status = SystemConfigure(c, &s, err);
+    if (status != ETW_OK) {
+        return status;
     }
     if (c->kernelFlags != 0) {
         SystemKernelPrivileges(c->kernelFlags);
@@ -438,7 +448,7 @@ static EtwStatus systemStop(const char *name, EtwSessionInfo *info, EtwError *er
         return SystemFail(err, code, "stop session", name);
     }
     if (info != NULL) {
-        fillInfo(&s, "stopped", info);
+        SystemInfo(&s, "stopped", info);
         OsNow(&now);
         info->started = started;
         info->duration = started != 0 ? now.wall - started : 0;
@@ -456,7 +466,7 @@ static EtwStatus control(
         return SystemFail(err, code, doing, name);
     }
     if (info != NULL) {
-        fillInfo(&s, "running", info);
+        SystemInfo(&s, "running", info);
     }
     return ETW_OK;
 }
@@ -492,8 +502,8 @@ static EtwStatus systemSnapshot(
     }
     SystemPropertiesInit(&s);
     if (code == ERROR_SUCCESS) {
-        code = copyPath(s.file, file) ? SystemControl(name, &s, EVENT_TRACE_CONTROL_FLUSH)
-                                      : ERROR_BAD_LENGTH;
+        code = SystemPath(s.file, file) ? SystemControl(name, &s, EVENT_TRACE_CONTROL_FLUSH)
+                                        : ERROR_BAD_LENGTH;
     }
     if (code != ERROR_SUCCESS) {
         return SystemFail(err, code, "save session", name);
@@ -516,7 +526,7 @@ static EtwStatus systemUpdate(
                 "Windows cannot change -maxsize of a running session");
     }
     s.p.LogFileNameOffset = c->file != NULL ? offsetof(SystemProperties, file) : 0;
-    if (c->file != NULL && !copyPath(s.file, c->file)) {
+    if (c->file != NULL && !SystemPath(s.file, c->file)) {
         return SystemFail(err, ERROR_BAD_LENGTH, "update session", name);
     }
     if (c->flushMs != 0) {
@@ -568,7 +578,7 @@ static void systemList(EtwSessionVisit *visit, void *ctx)
     /* If still more sessions run, those that fit are listed. */
     count = code == ERROR_SUCCESS ? count : code == ERROR_MORE_DATA ? places : 0;
     for (ULONG i = 0; i < count && i < places; i++) {
-        fillInfo(&all[i], "running", &info);
+        SystemInfo(&all[i], "running", &info);
         if (!visit(ctx, &info)) {
             break;
         }

@@ -90,11 +90,12 @@ EtwStatus EmbeddedEnable(const char *name, const EtwEnable *request, EtwError *e
 {
     RegProvider *provider = NULL;
     EtwStatus status;
-    if (request->properties != 0 || request->executables != NULL || request->payloadCount != 0) {
+    if (request->properties != 0 || request->executables != NULL || request->payloadCount != 0 ||
+            request->idsExcluded || request->names.count != 0 || request->arguments != NULL) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "ENGINE", name,
-                "session \"%s\" uses the engine \"embedded\", which does not have -executables, "
-                "-payload, -properties and -stacks for providers: start it with -engine system, or "
-                "omit these options",
+                "session \"%s\" uses the engine \"embedded\", which does not have -arguments, "
+                "-executables, -names, -payload, -properties, -stacks for providers, and excluded "
+                "events: start it with -engine system, or omit these options",
                 name);
     }
     if (request->pidCount > 8 || request->idCount > 64) {

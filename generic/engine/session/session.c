@@ -884,6 +884,13 @@ static EtwStatus embeddedSnapshot(
 static EtwStatus embeddedEnableKernel(
         const char *name, const EtwKernelEnable *enable, EtwError *err)
 {
+    if (enable->counterCount > 0) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "COUNTERS", name,
+                "session \"%s\" uses the engine \"embedded\", which does not add counters to "
+                "kernel "
+                "events: \"etw script sample -counters\" counts by proc",
+                name);
+    }
     return call(name, &(ControlRequest){.verb = CONTROL_KERNEL_ON, .kernel = enable}, NULL, err);
 }
 

@@ -38,6 +38,7 @@ typedef struct StartOptions {
     int kernelLogger;
     int detached;
     int clock;
+    Tcl_Obj *boot;
     Tcl_Obj *logMode, *guid, *kernelFlags;
     Tcl_Obj *inProcess, *private, *pids, *executables;
     Tcl_WideInt bufferKB;
@@ -47,6 +48,7 @@ typedef struct StartOptions {
 
 #define AT(field) offsetof(StartOptions, field)
 static const EtwOption startOptions[] = {
+        {"-boot", ETW_OPT_OBJ, AT(boot), 0, 0, 0, NULL},
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-buffersize", ETW_OPT_SIZE, AT(bufferKB), 4, 1024, 1024, NULL},
         {"-clock", ETW_OPT_ENUM, AT(clock), 0, 0, 0, clockNames},
@@ -70,6 +72,7 @@ static const EtwOption startOptions[] = {
         ETW_OPTION_END,
 };
 static const EtwOption updateOptions[] = {
+        {"-boot", ETW_OPT_OBJ, AT(boot), 0, 0, 0, NULL},
         {"-buffers", ETW_OPT_OBJ, AT(buffers), 0, 0, 0, NULL},
         {"-file", ETW_OPT_OBJ, AT(file), 0, 0, 0, NULL},
         {"-flush", ETW_OPT_INT, AT(flushMs), 1, 86400000, 0, NULL},
@@ -118,7 +121,7 @@ int EtwLossesCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
 Tcl_Obj *EtwSessionDict(const EtwSessionInfo *info)
 {
     Tcl_Obj *dict = Tcl_NewDictObj();
-    bool system = strcmp(info->engine, "system") == 0;
+    bool system = strcmp(info->engine, "embedded") != 0;
     char guid[ETW_GUID_TEXT];
 
     EtwPut(dict, "name", EtwStringObj(info->name));
@@ -214,6 +217,13 @@ static int fillConfig(Tcl_Interp *interp, const StartOptions *options, EtwSessio
         }
         config->kernelFlags = (uint32_t)flags;
         config->kernelFlagsChange = true;
+    }
+    if (options->boot != NULL) {
+        int boot;
+        if (Tcl_GetBooleanFromObj(interp, options->boot, &boot) != TCL_OK) {
+            return TCL_ERROR;
+        }
+        config->boot = boot ? 1 : -1;
     }
     if (options->buffers != NULL && getBuffers(interp, options->buffers, config) != TCL_OK) {
         return TCL_ERROR;

@@ -127,6 +127,12 @@ static bool addProvider(void *ctx, const EtwProviderInfo *info)
     return true;
 }
 
+static bool noProvider(void *ctx, const EtwProviderInfo *info)
+{
+    (void)ctx, (void)info;
+    return false;
+}
+
 /* ---- The command ----------------------------------------------------------------------------- */
 
 typedef struct SessionsOptions {
@@ -163,6 +169,16 @@ int EtwSessionsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *cons
     listing.rates = options.isLong ? ctx->rates : NULL;
     listing.pattern = first == 2 ? Tcl_GetString(objv[1]) : NULL;
     listing.list = Tcl_NewListObj(0, NULL);
+    if (listing.pattern != NULL && strncmp(listing.pattern, "autologger:", 11) == 0) {
+        listing.pattern += 11;
+        if (EtwAutologgerList(addSession, options.isLong ? addProvider : noProvider, &listing,
+                    &err) != ETW_OK) {
+            Tcl_DecrRefCount(listing.list);
+            return EtwTclError(interp, &err);
+        }
+        Tcl_SetObjResult(interp, listing.list);
+        return TCL_OK;
+    }
     EtwSessionList(addSession, &listing);
     if (options.isLong) {
         EtwProviderList(addProvider, &listing);

@@ -7,6 +7,7 @@
  */
 #include "tcl/value/event_dict.h"
 #include "etl/format.h"
+#include "etl/record.h"
 #include "flow/track/name_tracker.h"
 #include "schema/store/header_labels.h"
 #include "schema/model/tcl_list.h"
@@ -438,6 +439,20 @@ static Tcl_Obj *framesObj(EtwEventMaker *maker, const EtwEvent *event)
     return list;
 }
 
+/* NULL: none. */
+static Tcl_Obj *countersObj(const EtwEvent *event)
+{
+    const uint8_t *pebs;
+    uint32_t count;
+    const uint8_t *at = EtlRecordCounters(event, &count, &pebs);
+    Tcl_Obj *list = at != NULL ? Tcl_NewListObj(0, NULL) : NULL;
+
+    for (uint32_t i = 0; at != NULL && i < count; i++) {
+        Tcl_ListObjAppendElement(NULL, list, EtwUint64Obj(EtwLoad64(at + 8 * i)));
+    }
+    return list;
+}
+
 static Tcl_Obj *unlessZero(EtwEventMaker *maker, EtwKey key, uint64_t value)
 {
     return value || maker->zeros ? numberOf(maker, key, value) : NULL;
@@ -491,6 +506,8 @@ static Tcl_Obj *headerObj(
         return event->stackCount ? stackObj(event) : NULL;
     case ETW_KEY_FRAMES:
         return event->stackCount ? framesObj(maker, event) : NULL;
+    case ETW_KEY_COUNTERS:
+        return countersObj(event);
     case ETW_KEY_LATE:
         return event->late ? Tcl_NewBooleanObj(1) : NULL;
     case ETW_KEY_SESSION:
@@ -555,6 +572,7 @@ static Tcl_Obj *wholeEvent(EtwEventMaker *maker, const EtwSchema *schema, const 
     putKey(maker, dict, ETW_KEY_PROPS, props);
     Tcl_DecrRefCount(props);
     putKey(maker, dict, ETW_KEY_STACK, headerObj(maker, names, event, ETW_KEY_STACK));
+    putKey(maker, dict, ETW_KEY_COUNTERS, headerObj(maker, names, event, ETW_KEY_COUNTERS));
     putKey(maker, dict, ETW_KEY_ERROR, errorObj(names, event, status));
     putKey(maker, dict, ETW_KEY_RAW, rawObj(maker, names, event));
     putKey(maker, dict, ETW_KEY_LATE, headerObj(maker, names, event, ETW_KEY_LATE));

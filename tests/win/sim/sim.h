@@ -31,7 +31,10 @@ enum {
     SIM_NAME = 1024, /* characters of a session's or file's name */
     SIM_FILTER_IDS = 64,
     SIM_FILTER_PIDS = 8,
-    SIM_MAX_EVENT = 65536
+    SIM_MAX_EVENT = 65536,
+    /* of a session: places in the kernel's _ETW_PMC_SUPPORT */
+    SIM_COUNTERS = 8,
+    SIM_COUNTED_EVENTS = 4
 };
 
 /* ---- Processes in filters (sim_scope.c) --------------------------------------------------------- */
@@ -108,6 +111,10 @@ typedef struct SimSession {
     ULONG groupMasks[8];
     CLASSIC_EVENT_ID stackEvents[256];
     ULONG stackEventCount;
+    ULONG counters[SIM_COUNTERS]; /* TracePmcCounterListInfo */
+    ULONG counterCount;
+    CLASSIC_EVENT_ID countedEvents[SIM_COUNTED_EVENTS]; /* TracePmcEventListInfo */
+    ULONG countedEventCount;
 } SimSession;
 
 extern SRWLOCK simLock;
@@ -164,6 +171,15 @@ typedef struct SimIds {
     uint16_t ids[SIM_FILTER_IDS];
 } SimIds;
 
+/* EVENT_FILTER_EVENT_NAME: applies to events of these keywords and level. */
+typedef struct SimNames {
+    bool set, in;
+    UCHAR level;
+    ULONGLONG any, all;
+    USHORT count;
+    char names[MAX_EVENT_FILTER_DATA_SIZE]; /* each with a NUL */
+} SimNames;
+
 struct SimPayloadFilter;
 
 /* What one session wants of a provider. */
@@ -175,6 +191,7 @@ typedef struct SimEnable {
     ULONG properties;
     GUID source;
     SimIds ids, stackIds;
+    SimNames names, stackNames;
     SimScope scope;
     uint8_t *payload; /* aggregated payload filter (sim_payload.c), owned */
     ULONG payloadSize;
@@ -220,6 +237,8 @@ void SimNotify(SimProvider *provider, ULONG code, const SimEnable *enable, HANDL
 /* Drop all that a session wanted. simLock held exclusively. */
 void SimDisableAll(SimSession *session);
 void SimEnableClear(SimEnable *enable);
+/* That name of an event of that level and keyword is selected; no filter selects all. */
+bool SimNamePasses(const SimNames *names, const EVENT_DESCRIPTOR *event, const char *name);
 /* The event passes the level, keywords and filters of that entry; payload not looked at. */
 bool SimEnableWants(const SimEnable *enable, const EVENT_DESCRIPTOR *event);
 void SimProvidersReset(void);

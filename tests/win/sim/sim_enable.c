@@ -24,6 +24,31 @@ static ULONG TakeIds(SimIds *ids, const EVENT_FILTER_DESCRIPTOR *f)
     return ERROR_SUCCESS;
 }
 
+static ULONG TakeNames(SimNames *names, const EVENT_FILTER_DESCRIPTOR *f)
+{
+    const AbiFilterEventName *in = (const void *)(uintptr_t)f->Ptr;
+    size_t head = offsetof(AbiFilterEventName, Names), ends = 0;
+    /* Windows 10, version 1709 */
+    if (names->set || SimBuild() < 16299 || f->Size < head ||
+            f->Size > MAX_EVENT_FILTER_DATA_SIZE || in->NameCount == 0) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    for (size_t i = head; i < f->Size; i++) {
+        ends += in->Names[i - head] == 0;
+    }
+    if (ends != in->NameCount || ((const UCHAR *)in)[f->Size - 1] != 0) {
+        return ERROR_INVALID_PARAMETER;
+    }
+    *names = (SimNames){.set = true,
+            .in = in->FilterIn != 0,
+            .level = in->Level,
+            .any = in->MatchAnyKeyword,
+            .all = in->MatchAllKeyword,
+            .count = in->NameCount};
+    memcpy(names->names, in->Names, f->Size - head);
+    return ERROR_SUCCESS;
+}
+
 static ULONG TakeBytes(uint8_t **bytes, ULONG *size, const EVENT_FILTER_DESCRIPTOR *f, ULONG most)
 {
     if (*bytes != NULL || f->Ptr == 0 || f->Size == 0 || f->Size > most) {
@@ -45,6 +70,10 @@ static ULONG TakeFilter(SimEnable *e, const EVENT_FILTER_DESCRIPTOR *f)
         return TakeIds(&e->ids, f);
     case EVENT_FILTER_TYPE_STACKWALK:
         return TakeIds(&e->stackIds, f);
+    case EVENT_FILTER_TYPE_EVENT_NAME:
+        return TakeNames(&e->names, f);
+    case EVENT_FILTER_TYPE_STACKWALK_NAME:
+        return TakeNames(&e->stackNames, f);
     case EVENT_FILTER_TYPE_PID:
     case EVENT_FILTER_TYPE_EXECUTABLE_NAME:
         return SimScopeTake(&e->scope, f);

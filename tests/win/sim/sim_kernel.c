@@ -127,11 +127,30 @@ static void AddFields(EtwText *out, const char *fields)
     }
 }
 
+static bool Named(const CLASSIC_EVENT_ID *list, ULONG count, uint16_t hook)
+{
+    const EtwGuid *class = EtlGroupGuid(hook & 0xFF00); /* the group's own */
+    for (ULONG i = 0; i < count; i++) {
+        if (memcmp(&list[i].EventGuid, class, sizeof *class) == 0 &&
+                list[i].Type == (hook & 0xFF)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The version word announces the counters, which follow the header. */
+static ULONG CountersOf(const SimSession *s, uint16_t hook)
+{
+    return Named(s->countedEvents, s->countedEventCount, hook) ? s->counterCount : 0;
+}
+
 /* One record; *ticksPtr: the time it got, 0: it was lost. */
 static void Put(SimSession *s, uint16_t hook, uint8_t version, bool perf, const EtwText *payload,
         int64_t *ticksPtr)
 {
-    size_t head = perf ? PERF_HEAD : SYSTEM_HEAD, size = head + payload->size;
+    ULONG counters = CountersOf(s, hook);
+    size_t head = perf ? PERF_HEAD : SYSTEM_HEAD, size = head + 8 * counters + payload->size;
     bool wide = sizeof(void *) == 8;
     ULONG error;
     uint8_t *out = SimRecordBegin(s, EtwAlign8(size), ticksPtr, &error);
@@ -140,7 +159,7 @@ static void Put(SimSession *s, uint16_t hook, uint8_t version, bool perf, const 
         return;
     }
     EtwStore64(out + EtwAlign8(size) - 8, 0);
-    EtwStore16(out, version);
+    EtwStore16(out, (uint16_t)(version | counters << 8));
     out[2] = perf ? (wide ? ETL_PERFINFO64 : ETL_PERFINFO32) : (wide ? ETL_SYSTEM64 : ETL_SYSTEM32);
     out[3] = ETL_MARK_TYPED;
     EtwStore16(out + 4, (uint16_t)size);
@@ -153,20 +172,11 @@ static void Put(SimSession *s, uint16_t hook, uint8_t version, bool perf, const 
         EtwStore64(out + 16, (uint64_t)*ticksPtr);
         EtwStore64(out + 24, 0);
     }
-    memcpy(out + head, payload->data, payload->size);
-    SimRecordEnd(s);
-}
-
-static bool WantsStack(const SimSession *s, uint16_t hook)
-{
-    const EtwGuid *class = EtlGroupGuid(hook & 0xFF00); /* the group's own */
-    for (ULONG i = 0; i < s->stackEventCount; i++) {
-        if (memcmp(&s->stackEvents[i].EventGuid, class, sizeof *class) == 0 &&
-                s->stackEvents[i].Type == (hook & 0xFF)) {
-            return true;
-        }
+    for (ULONG i = 0; i < counters; i++) {
+        EtwStore64(out + head + 8 * i, 1000 * s->counters[i] + 7);
     }
-    return false;
+    memcpy(out + head + 8 * counters, payload->data, payload->size);
+    SimRecordEnd(s);
 }
 
 static void PutStack(SimSession *s, int64_t ticks)
@@ -190,7 +200,7 @@ static void Emit(SimSession *s, const KernelEvent *e)
     AddFields(&payload, e->fields);
     Put(s, hook, e->version, e->perf, &payload, &ticks);
     EtwTextFree(&payload);
-    if (ticks != 0 && WantsStack(s, hook)) {
+    if (ticks != 0 && Named(s->stackEvents, s->stackEventCount, hook)) {
         PutStack(s, ticks);
     }
 }

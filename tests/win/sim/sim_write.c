@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "etl/format.h"
+#include <stdio.h>
 
 enum { MAX_FRAMES = 64, ITEM_HEAD = 8 };
 
@@ -20,6 +21,7 @@ typedef struct Event {
     const EVENT_DATA_DESCRIPTOR *data;
     ULONG dataCount;
     uint32_t payload, meta; /* sizes of payload and TraceLogging metadata */
+    char name[128];         /* of a TraceLogging event; else empty */
     uint16_t flags;
 } Event;
 
@@ -77,6 +79,9 @@ static int Items(const Event *e, const SimEnable *enable, Item items[8], uint64_
             listed |= enable->stackIds.ids[i] == e->descriptor->Id;
         }
         walk = listed == enable->stackIds.in;
+    }
+    if (enable->stackNames.set) {
+        walk = SimNamePasses(&enable->stackNames, e->descriptor, e->name);
     }
     InitOnceExecuteOnce(&self.once, SelfInit, NULL, NULL);
     if (e->related != NULL) {
@@ -207,6 +212,37 @@ static bool IdPasses(const SimIds *ids, USHORT id)
     return !ids->in;
 }
 
+bool SimNamePasses(const SimNames *names, const EVENT_DESCRIPTOR *event, const char *name)
+{
+    const char *at = names->names;
+    bool meant = (names->level == 0 || event->Level <= names->level) &&
+                 (event->Keyword == 0 || names->any == 0 || (event->Keyword & names->any) != 0) &&
+                 (event->Keyword & names->all) == names->all;
+    if (!names->set || !meant) {
+        return true;
+    }
+    for (int i = 0; i < names->count; i++, at += strlen(at) + 1) {
+        if (strcmp(at, name) == 0) {
+            return names->in;
+        }
+    }
+    return !names->in;
+}
+
+/* The name behind size and tags in the metadata of a TraceLogging event. */
+static void TakeName(Event *e)
+{
+    uint8_t *meta = EtwAlloc(e->meta + 1);
+    uint32_t at = 2;
+    Gather(e, true, meta);
+    while (at < e->meta && meta[at++] & 0x80) {
+    }
+    if (at < e->meta) {
+        snprintf(e->name, sizeof e->name, "%s", (const char *)meta + at);
+    }
+    EtwFree(meta);
+}
+
 static bool KeywordPasses(const SimEnable *e, ULONGLONG keyword)
 {
     if (keyword == 0) {
@@ -255,7 +291,8 @@ static ULONG WriteToAll(const Event *e)
     ULONG result = ERROR_SUCCESS;
     for (int i = 0; i < SIM_ENABLES; i++) {
         const SimEnable *enable = &e->registration->provider->enables[i];
-        if (SimEnableWants(enable, e->descriptor) && PayloadPasses(e, enable)) {
+        if (SimEnableWants(enable, e->descriptor) &&
+                SimNamePasses(&enable->names, e->descriptor, e->name) && PayloadPasses(e, enable)) {
             ULONG error = WriteTo(e, enable);
             result = error != ERROR_SUCCESS ? error : result;
         }
@@ -283,6 +320,7 @@ static ULONG Write(REGHANDLE handle, Event *e, const GUID *activity)
         result = ERROR_ARITHMETIC_OVERFLOW;
     }
     if (result == ERROR_SUCCESS) {
+        TakeName(e);
         result = WriteToAll(e);
     }
     ReleaseSRWLockShared(&simLock);

@@ -5,6 +5,7 @@
  *	a row of the table below, otherwise a payload field with that name.
  */
 #include "flow/render/sink_int.h"
+#include "etl/record.h"
 #include "schema/store/header_labels.h"
 #include "schema/model/tcl_list.h"
 #include "schema/store/event_message.h"
@@ -198,6 +199,19 @@ static void addFrames(const Cell *c, EtwText *out)
     }
 }
 
+static void addCounters(const Cell *c, EtwText *out)
+{
+    const uint8_t *pebs;
+    uint32_t count;
+    const uint8_t *at = EtlRecordCounters(c->event, &count, &pebs);
+    for (uint32_t i = 0; at != NULL && i < count; i++) {
+        if (i > 0) {
+            EtwTextChar(out, ' ');
+        }
+        EtwAddDecimal(out, EtwLoad64(at + 8 * i));
+    }
+}
+
 /* The message; for an event without one, its properties. */
 static void addMessageOrProps(const Cell *c, EtwText *out)
 {
@@ -246,7 +260,8 @@ static ColumnProc *const columnProcs[ETW_COLUMNS] = {[ETW_COLUMN_TIME] = addTime
         [ETW_COLUMN_USER_TIME] = addUserTime,
         [ETW_COLUMN_ELAPSED] = addElapsed,
         [ETW_COLUMN_STACK] = addStack,
-        [ETW_COLUMN_FRAMES] = addFrames};
+        [ETW_COLUMN_FRAMES] = addFrames,
+        [ETW_COLUMN_COUNTERS] = addCounters};
 
 /* ---- Columns ---------------------------------------------------------------------------------- */
 

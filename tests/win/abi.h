@@ -144,7 +144,9 @@ SIM_EXPORT ULONG WINAPI EtwSimKernel(ULONG flags, ULONG count);
 
 #ifdef SIM_BUILD
 #define SIM_FUNCTION(name) __typeof__(name) name __attribute__((dllexport))
+SIM_FUNCTION(StartTraceA);
 SIM_FUNCTION(StartTraceW);
+SIM_FUNCTION(ControlTraceA);
 SIM_FUNCTION(ControlTraceW);
 SIM_FUNCTION(StopTraceW);
 SIM_FUNCTION(QueryTraceW);

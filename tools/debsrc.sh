@@ -62,14 +62,15 @@ debsrc_prepare() {
     apt-get $debsrc_options update >&2 || true
 }
 
-# debsrc_fetch PACKAGE: download the package's source files, checked by apt. If the mirror lacks some of them,
-# only the upstream source.
+# debsrc_fetch PACKAGE ?tar?: download the package's source files, checked by apt. If the mirror lacks some of them,
+# or with `tar`, only the upstream source.
 debsrc_fetch() {
     [ -n "$debsrc_options" ] || debsrc_prepare
     mkdir -p "$(debsrc_dir)"
     # Mirrors may lack the newest version's files: the previous one suffices.
     versions=$(apt-cache $debsrc_options showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV)
     for what in --download-only '--download-only --tar-only'; do
+        [ "${2:-}" != tar ] || [ "$what" != --download-only ] || continue
         for version in $versions; do
             (cd "$(debsrc_dir)" && apt-get $debsrc_options source $what "$1=$version" >&2) && return 0
         done

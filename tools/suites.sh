@@ -2,7 +2,8 @@
 # tools/suites.sh --
 #
 #	Test suites of other projects, which tests/project/suites.test runs traced: those of Tcl's core and of
-#	tcllib, with the word `all` also of Tk and SQLite (with its program testfixture), from Debian's source packages. Kept in
+#	tcllib, with the word `all` also of Tk and SQLite (with its program testfixture), from Debian's source packages; and a
+#	conformance test of Wine, which tests/project/clients.tcl runs. Kept in
 #	${ETW_CACHE:-$HOME/.cache/etw}/suites; without them that
 #	test is skipped. TWAPI's tests for ETW, which tests/library/twapi_suite.test runs, are copied from a copy of its
 #	repository in ../twapi, or a bare one in ../.mirror, if there is one. Prints the directory.
@@ -22,6 +23,16 @@ need() {
     unpack "$1" "$work/$2" || die "apt has no source of $1: is the network reachable?"
     mkdir -p "$suites"
     mv "$work/$2/$3" "$suites/$2"
+}
+
+# need_file PACKAGE PATH: install one file of a large source, which is not kept.
+need_file() {
+    [ -f "$suites/$1/$(basename "$2")" ] && return 0
+    debsrc_fetch "$1" tar || die "apt has no source of $1: is the network reachable?"
+    mkdir -p "$work/$1" "$suites/$1"
+    tar -xf "$(ls "$(debsrc_dir)/$1"_*.orig.tar.* | sort -V | tail -1)" -C "$work/$1" --strip-components=1 --wildcards "*/$2"
+    rm -f "$(debsrc_dir)/$1"_*
+    mv "$work/$1/$2" "$suites/$1/"
 }
 
 # The two files of TWAPI.
@@ -48,6 +59,7 @@ copy_twapi() {
 
 need tcl8.6 tcl tests
 need tcllib tcllib modules
+need_file wine dlls/advapi32/tests/eventlog.c
 # SQLite's tests run in a Tcl shell of its own, which takes half a minute to compile.
 need_sqlite() {
     [ -d "$suites/sqlite" ] && return 0

@@ -94,12 +94,20 @@ if $windows; then
     before=$(wc -l <"$totals")
     tclsh tests/project/exchange.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" -totals "$totals"
     [ "$(wc -l <"$totals")" -gt "$before" ] || broken "exchange of files: did not run"
+    step "clients of others"
+    before=$(wc -l <"$totals")
+    tclsh tests/project/clients.tcl -wine "$(value WINE)" -build build-win -cc "$(value CC)" -totals "$totals"
+    [ "$(wc -l <"$totals")" -gt "$before" ] || broken "clients of others: did not run"
     if [ -f build-win-tcl9/Makefile ]; then
         step "zips for Windows"
         before=$(wc -l <"$totals")
         tclsh tests/project/zips.tcl -wine "$(value WINE)" -wintclsh "$(value TCLSH_PROG)" \
             -wintclsh9 "$(value TCLSH_PROG build-win-tcl9)" -totals "$totals"
         [ "$(wc -l <"$totals")" -gt "$before" ] || broken "zips for Windows: did not run"
+        step "the tool as one file for Windows"
+        before=$(wc -l <"$totals")
+        tclsh tests/project/single.tcl -linux 0 -wine "$(value WINE)" -totals "$totals"
+        [ "$(wc -l <"$totals")" -gt "$before" ] || broken "the tool as one file for Windows: did not run"
     fi
 fi
 if $sanitize; then

@@ -3,11 +3,11 @@
 #	The tool as one file (tools/single.sh), where there is no Tcl: dist/etw in a root directory that has nothing but the C
 #	library, and dist/etw.exe under Wine. Run by tools/test.sh.
 #
-#	tclsh tests/project/single.tcl ?-wine PROG? ?-totals FILE?
+#	tclsh tests/project/single.tcl ?-wine PROG? ?-linux BOOLEAN? ?-totals FILE?
 
 namespace eval single {
     variable option
-    array set option {-wine {} -totals {}}
+    array set option {-wine {} -linux 1 -totals {}}
     variable top [file dirname [file dirname [file dirname [file normalize [info script]]]]]
     variable dir {}
 }
@@ -117,6 +117,16 @@ proc single::Windows {} {
         append output \n[Exe dump Z:$dir/t.etl]
         expr {[regexp {twice 21} $output] ? "" : $output}
     }
+    steps::Check "etw.exe: calls, report, relog" {
+        set output [Exe calls Z:$dir/t.etl]
+        append output \n[Exe report Z:$dir/t.etl] \n[Exe relog Z:$dir/t.etl Z:$dir/copy.etl]
+        append output \n[Exe dump Z:$dir/copy.etl --event Enter]
+        expr {[regexp {twice.*twice.*twice 21} $output] && [file exists $dir/copy.etl] ? "" : $output}
+    }
+    steps::Check "etw.exe: view needs a Tk, and says so" {
+        catch {Exe view Z:$dir/t.etl --save Z:$dir/t.svg} output
+        expr {[regexp {etw view needs Tk} $output] || [file exists $dir/t.svg] ? "" : $output}
+    }
     steps::Check "etw.exe: selftest reports that this is Wine" {
         set output [Exe selftest Z:$dir/report.txt]
         expr {[regexp {Wine} $output] && [regexp {0 failed, \d+ not proven} $output] ? "" : $output}
@@ -126,7 +136,9 @@ proc single::Windows {} {
 proc single::All {} {
     variable option
     variable dir [file normalize [exec mktemp -d]]
-    Linux
+    if {$option(-linux)} {
+        Linux
+    }
     if {$option(-wine) ne ""} {
         Windows
     }

@@ -5,7 +5,7 @@
 
 namespace eval steps {
     variable count
-    array set count {passed 0 failed 0}
+    array set count {passed 0 failed 0 skipped 0}
 }
 
 # A step is well when SCRIPT, run by the caller, gives an empty result.
@@ -19,6 +19,12 @@ proc steps::Check {name script} {
         puts "ok   $name"
         incr count(passed)
     }
+}
+
+proc steps::Skip {name why} {
+    variable count
+    puts "skip $name: $why"
+    incr count(skipped)
 }
 
 # As in all.tcl: the server must not hold on to our pipes.
@@ -36,9 +42,9 @@ proc steps::End {label totals} {
     variable count
     if {$totals ne ""} {
         set f [open $totals a]
-        puts $f [list $label $count(passed) $count(failed) 0]
+        puts $f [list $label $count(passed) $count(failed) $count(skipped)]
         close $f
     }
-    puts "$label: $count(passed) passed, $count(failed) failed, 0 skipped"
+    puts "$label: $count(passed) passed, $count(failed) failed, $count(skipped) skipped"
     exit [expr {$count(failed) > 0}]
 }

@@ -4,6 +4,7 @@
  *	The functions of sessions with names in 8 bits, which clients of others use: converted to those of sim_session.c.
  */
 #include "tests/win/sim/sim.h"
+#include "base/alloc.h"
 
 enum { HEAD = sizeof(EVENT_TRACE_PROPERTIES) };
 

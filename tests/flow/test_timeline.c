@@ -406,6 +406,30 @@ static void timeline_4_1_at(void)
     finish();
 }
 
+/* Of points at one time the first, also at the beginning and at the end of the trace. */
+static void timeline_4_2_first_of_equal(void)
+{
+    EtwTimeBox box;
+    begin();
+    for (int i = 0; i < 3; i++) {
+        other(10, "P", "E");
+    }
+    other(50, "P", "E");
+    other(90, "P", "E");
+    other(90, "P", "E");
+    EtwTimelineEnd(timeline);
+    static const struct {
+        int64_t at;
+        uint32_t event;
+    } cases[] = {{10, 0}, {0, 0}, {29, 0}, {31, 3}, {50, 3}, {69, 3}, {71, 4}, {90, 4}, {100, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        REQUIRE(EtwTimelineAt(
+                timeline, thread(), ETW_BOX_EVENT, 0, START + cases[i].at * US, 20 * US, &box));
+        CHECK_MSG(box.event == cases[i].event, "at %d: event %u", (int)cases[i].at, box.event);
+    }
+    finish();
+}
+
 /* ---- Figures ------------------------------------------------------------------------------------------------------ */
 
 static void timeline_5_1_span(void)
@@ -610,6 +634,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_3_4_one_cpu_at_a_time);
     CHECK_RUN(timeline_3_5_inferred_runs);
     CHECK_RUN(timeline_4_1_at);
+    CHECK_RUN(timeline_4_2_first_of_equal);
     CHECK_RUN(timeline_5_1_span);
     CHECK_RUN(timeline_5_2_recursion);
     CHECK_RUN(timeline_6_1_empty);

@@ -259,6 +259,64 @@ static void killed_writer_seen_live(void)
 #endif
 }
 
+#ifdef ETW_TEST_POINTS
+/* False: there is only one. */
+static bool pinToLast(void)
+{
+    cpu_set_t all, one;
+    int last = CPU_SETSIZE - 1;
+    sched_getaffinity(0, sizeof all, &all);
+    while (!CPU_ISSET(last, &all)) {
+        last--;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    return CPU_COUNT(&all) > 1 && sched_setaffinity(0, sizeof one, &one) == 0;
+}
+#endif
+
+/* A writer that is stopped inside a record delays the events of its processor until the logger abandons the record, and no others. */
+static void stopped_writer_delays_its_processor(void)
+{
+#ifdef ETW_TEST_POINTS
+    EtwError err;
+    EtwSessionInfo info;
+    char *file = at("frozen.etl");
+    int status;
+    REQUIRE(startFile("frozen", file, &err) == ETW_OK);
+    pin(true);
+    setenv("ETW_TEST_POINT", "record.open:stop", 1);
+    pid_t child = fork();
+    if (child == 0) {
+        writeOne(1, 0);
+        _exit(0);
+    }
+    unsetenv("ETW_TEST_POINT");
+    waitpid(child, &status, WUNTRACED);
+    CHECK(WIFSTOPPED(status));
+    writeOne(0, 0); /* behind it */
+    pin(false);
+    bool several = pinToLast();
+    for (uint64_t i = 1; several && i <= 100; i++) {
+        writeOne(0, i);
+    }
+    pin(false);
+    CHECK_EQ(EtwSessionFlush("frozen", &info, &err), ETW_OK);
+    /* On a machine that is so busy that the record has been abandoned already, all events are there. */
+    uint64_t found = countFile(file, false), abandoned = info.lost.abandoned;
+    CHECK_MSG(!several || found == 100 || abandoned == 1,
+            "%llu events are in the file, %llu abandoned", (unsigned long long)found,
+            (unsigned long long)abandoned);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    CHECK_EQ(EtwSessionStop("frozen", &info, &err), ETW_OK);
+    CHECK_EQ(info.lost.abandoned, 1);
+    CHECK_EQ(countFile(file, true), several ? 101 : 1);
+#else
+    SKIP("compiled without test points");
+#endif
+}
+
 static void killed_writer_in_snapshot(void)
 {
 #ifdef ETW_TEST_POINTS
@@ -892,6 +950,7 @@ int main(int argc, char **argv)
     CHECK_RUN(write_at_thread_end);
     CHECK_RUN(killed_writer);
     CHECK_RUN(killed_writer_seen_live);
+    CHECK_RUN(stopped_writer_delays_its_processor);
     CHECK_RUN(killed_writer_in_snapshot);
     CHECK_RUN(killed_owner_seen_live);
     CHECK_RUN(killed_consumers);

@@ -304,10 +304,10 @@ static const EtwDeclaredEvent dpcEvents[] = {
 };
 static const EtwDeclaredField profile[] = {
     {"InstructionPointer", HEX64, NO_ROLE, "address of the instruction"},
-    {"Weight", U64, NO_ROLE, "nanoseconds of CPU time that the sample stands for"},
+    {"Weight", U64, R(WEIGHT), "nanoseconds of CPU time that the sample stands for"},
     {"Mode", TEXT, NO_ROLE, "user or kernel"}};
 static const EtwDeclaredEvent profileEvents[] = {
-    {"Sample", INFO, 0, 0, 0, NULL, COUNT(profile), "A thread was running at the end of an interval of CPU time."},
+    {"Sample", INFO, 0, M(CPU_SAMPLE), 0, NULL, COUNT(profile), "A thread was running at the end of an interval of CPU time."},
 };
 
 #define ADDRESS {"Address", HEX64, NO_ROLE, "address of the memory"}

@@ -151,6 +151,8 @@ static uint64_t neededRoles(EtwMeaning meaning, bool windows)
         return ETW_ROLE_BIT(ETW_ROLE_TID) | ETW_ROLE_BIT(ETW_ROLE_OLD_TID) |
                ETW_ROLE_BIT(ETW_ROLE_OLD_STATE) |
                (windows ? ETW_ROLE_BIT(ETW_ROLE_WAIT_REASON) : 0);
+    case ETW_MEANS_CPU_SAMPLE:
+        return windows ? 0 : ETW_ROLE_BIT(ETW_ROLE_WEIGHT);
     case ETW_MEANS_SYSCALL_ENTER:
     case ETW_MEANS_SYSCALL_EXIT:
         return ETW_ROLE_BIT(ETW_ROLE_SYSCALL);

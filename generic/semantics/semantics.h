@@ -22,11 +22,12 @@ typedef enum EtwMeaning {
     ETW_MEANS_CALLBACK_LEAVE,
     ETW_MEANS_PACKAGE_ENTER,
     ETW_MEANS_PACKAGE_LEAVE,
-    ETW_MEANS_LINE,    /* an open call reaches a source line */
-    ETW_MEANS_CHANNEL, /* an operation on a Tcl channel */
-    ETW_MEANS_WAIT,    /* a Tcl command has blocked the thread */
-    ETW_MEANS_SAMPLE,  /* the stack of Tcl calls at a moment */
-    ETW_MEANS_SWITCH,  /* a CPU changes from one thread to another */
+    ETW_MEANS_LINE,       /* an open call reaches a source line */
+    ETW_MEANS_CHANNEL,    /* an operation on a Tcl channel */
+    ETW_MEANS_WAIT,       /* a Tcl command has blocked the thread */
+    ETW_MEANS_SAMPLE,     /* the stack of Tcl calls at a moment */
+    ETW_MEANS_CPU_SAMPLE, /* a thread was running at a moment */
+    ETW_MEANS_SWITCH,     /* a CPU changes from one thread to another */
     ETW_MEANS_SYSCALL_ENTER,
     ETW_MEANS_SYSCALL_EXIT,
     ETW_MEANS_SOCKET_CONNECT,

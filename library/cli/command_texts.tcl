@@ -22,6 +22,7 @@ namespace eval ::etw::cli {
         -last {DURATION {Select the events of this time before the last event, for example 20ms or 1.5s.}}
         -limit {N {Stop after N events.}}
         -schema {FILE,... {Load these files or folders that describe events: manifests (.man), .mof, .tmf.}}
+        -symbols {auto|off|DIR,... {Set where names of functions in stacks come from: files of this machine, nothing, or folders that are searched first. Default: auto.}}
         -stacks {{} {Attach stacks that are records of their own to the events that they belong to. The files are read twice.}}
         -timeout {MS {Stop when a running session has had no event for this number of milliseconds. Default: read until the session stops.}}
         -messages {{} {Also write the messages of events that have one.}}
@@ -97,7 +98,7 @@ namespace eval ::etw::cli {
         }
         export {
             -format {FORMAT {Select the format; see Formats below. Default: by the suffix of FILE.}}
-            -weight {time|count|wait {folded and flamegraph: use the time in calls, the number of calls, or the time off the CPU as the width. Default: time.}}
+            -weight {time|count|wait|sample {folded and flamegraph: use the time in calls, the number of calls, the time off the CPU, or the CPU time by samples as the width. Default: time, of a trace without calls sample.}}
         }
         load {
             -host {NAME {Store this name as the host of the traces. Default: the name of this machine.}}

@@ -8,7 +8,7 @@
 #include "tests/support/check.h"
 #include "etl/format.h"
 #include "flow/source/source_int.h"
-#include "flow/track/name_tracker.h"
+#include "flow/track/stack_frames.h"
 #include "flow/track/track_layout.h"
 #include "schema/kernel/kernel_classes.h"
 #include "semantics/declared_events.h"
@@ -210,8 +210,9 @@ static void Loaded(EtwTrack *t, unsigned opcode, uint64_t base, uint64_t size, u
 static void CheckAt(
         const EtwTrack *t, uint32_t pid, uint64_t address, const char *path, uint64_t offset)
 {
-    uint64_t got = 0;
-    const char *module = EtwTrackAddress(t, pid, address, &got);
+    EtwTrackModule found = {0};
+    const char *module = EtwTrackAddress(t, pid, address, &found) ? found.path : NULL;
+    uint64_t got = found.offset;
     CHECK_MSG((module == NULL) == (path == NULL), "0x%llx: %s", (unsigned long long)address,
             module ? module : "nothing there");
     if (module != NULL && path != NULL) {
@@ -247,8 +248,12 @@ static void names_1_5_modules(void)
     EtwText text = {0};
     uint64_t address = 0x30010;
     EtwEvent event = {.pid = 42, .pointerSize = 8, .stack = (uint8_t *)&address, .stackCount = 1};
-    EtwTrackFrame(t, &event, 0, &text);
-    EtwTrackFrame(NULL, &event, 0, &text);
+    EtwFrameWalk walk;
+    EtwFrameWalkBegin(&walk, t, &event);
+    EtwFrameText(EtwFrameNext(&walk), &text);
+    CHECK(EtwFrameNext(&walk) == NULL);
+    EtwFrameWalkBegin(&walk, NULL, &event);
+    EtwFrameText(EtwFrameNext(&walk), &text);
     CHECK_MEM(text.data, text.size, "c.dll+0x100x30010", 17);
     EtwTextFree(&text);
     EtwTrackFree(t);

@@ -396,6 +396,39 @@ static void takeSample(Calls *c, const Values *v, const EtwEvent *event)
     EtwCallSample(c, EtwCallThreadOf(c, event, true), &sample);
 }
 
+/* The calls of the trace, for the samples that are taken while they are open. */
+static bool isOfProcs(EtwMeaning meaning)
+{
+    return (meaning >= ETW_MEANS_CALL_ENTER && meaning <= ETW_MEANS_PACKAGE_LEAVE) ||
+           meaning == ETW_MEANS_THREAD_END || meaning == ETW_MEANS_PROCESS_END;
+}
+
+static void takeProcs(Calls *c, const EtwEvent *event)
+{
+    c->procs = c->procs != NULL ? c->procs : EtwCallsNew(&(EtwCallsConfig){0}, c->store);
+    EtwCallsAdd(c->procs, event);
+}
+
+/* A sample of a thread that ran. Without a stack it has the address alone, which names nothing. */
+static void takeCpuSample(Calls *c, const Values *v, const EtwEvent *event)
+{
+    enum { USUAL = 1000000 }; /* ns, on Windows */
+    const EtwValue *weight = EtwRoleValue(v, ETW_ROLE_WEIGHT);
+    EtwText stack = {0};
+    EtwCpuStack(&stack, c->base.config.track, event,
+            c->procs != NULL ? EtwCallThreadById((Calls *)c->procs, event->tid) : NULL);
+    if (stack.size == 0) {
+        EtwTextStr(&stack, "[no stack]");
+    }
+    CallSample sample = {.time = event->time,
+            .ns = weight != NULL ? weight->u : USUAL,
+            .stack = stack.data,
+            .stackSize = stack.size,
+            .counters = ""};
+    EtwCallSample(c, EtwCallThreadOf(c, event, true), &sample);
+    EtwTextFree(&stack);
+}
+
 /* ---- Kernel ---------------------------------------------------------------------------------- */
 
 static void reportSwitch(Calls *c, const Values *v, const EtwEvent *event, const CallThread *old)
@@ -517,7 +550,11 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
         return;
     }
     calls->events++;
-    if (calls->config.samples != (meaning == ETW_MEANS_SAMPLE)) {
+    if (calls->config.samples && isOfProcs(meaning)) {
+        takeProcs(c, event);
+    }
+    if (calls->config.samples ? meaning != ETW_MEANS_SAMPLE && meaning != ETW_MEANS_CPU_SAMPLE
+                              : meaning == ETW_MEANS_SAMPLE) {
         calls->left.samples++;
         return; /* samples and calls count the same time twice */
     }
@@ -525,6 +562,13 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     case ETW_MEANS_SAMPLE:
         if (EtwRoleValuesRead(&v, schema, event)) {
             takeSample(c, &v, event);
+        }
+        break;
+    case ETW_MEANS_CPU_SAMPLE:
+        if (!calls->config.samples) {
+            takeOther(c, schema, event);
+        } else if (EtwRoleValuesRead(&v, schema, event)) {
+            takeCpuSample(c, &v, event);
         }
         break;
     case ETW_MEANS_LINE:

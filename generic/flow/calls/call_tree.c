@@ -882,5 +882,8 @@ void EtwCallsFree(EtwCalls *calls)
     EtwTableFree(&c->uses, freePlain);
     EtwCallClassesFree(c);
     EtwCallChannelsFree(c);
+    if (c->procs != NULL) {
+        EtwCallsFree(c->procs);
+    }
     EtwFree(c);
 }

@@ -10,7 +10,7 @@
 #define ETW_CALL_TREE_H
 
 #include "flow/calls/histogram.h"
-#include "schema/model/schema.h"
+#include "flow/track/name_tracker.h"
 #include "base/hash_table.h"
 
 /* A kind of cost of a call. */
@@ -172,7 +172,9 @@ typedef struct EtwCallsView {
 typedef struct EtwCallsConfig {
     bool tree, single; /* single: a node for each call, not for each path */
     bool byLine;
-    bool samples;      /* use sampled stacks only */
+    bool samples; /* use sampled stacks only: Tcl's own samples, and the kernel's */
+    const EtwTrack
+            *track;    /* names of the kernel's stacks; may be set before each event; NULL: none */
     const char *under; /* only calls of this proc and those that they make; NULL: all */
     EtwCallsView view;
     EtwCallsWatch watch;

@@ -110,6 +110,7 @@ typedef struct Calls {
     EtwCallNode *lastRoot;
     CallFrame *freeFrames;
     uint64_t serials, batches;
+    EtwCalls *procs; /* with config.samples: the calls that are open at a sample; NULL: none yet */
 } Calls;
 
 enum { CALL_BLOCK_NAME = 100 };
@@ -149,6 +150,9 @@ void EtwCallLineAt(Calls *c, CallThread *t, int64_t time, const CallEnter *line)
 void EtwCallThreadEnd(Calls *c, CallThread *t);
 void EtwCallProcessEnd(Calls *c, uint32_t pid);
 void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample);
+/* Append the stack of a CPU sample, outermost first (cpu_samples.c). procs: its thread in Calls.procs, or NULL. */
+void EtwCpuStack(
+        EtwText *stack, const EtwTrack *track, const EtwEvent *event, const CallThread *procs);
 /* Charge the cost to the innermost call. */
 void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 

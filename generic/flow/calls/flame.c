@@ -58,7 +58,7 @@ static int addCall(EtwFlame *f, EtwWeight weight, const EtwCallNode *node, int p
     if (weight == ETW_WEIGHT_WAIT) {
         addWaits(f, at, &s->own);
     } else {
-        f->frames[at].self = weight == ETW_WEIGHT_TIME ? s->self : s->calls;
+        f->frames[at].self = weight == ETW_WEIGHT_COUNT ? s->calls : s->self;
     }
     return at;
 }
@@ -180,44 +180,85 @@ void EtwCallsFoldedText(const EtwCalls *calls, size_t most, EtwText *out)
 
 /* ---- The sinks ------------------------------------------------------------------------------- */
 
+/* calls or samples, depending on the weight; both until the first call decides. */
+typedef struct FlameSink {
+    EtwCalls *calls, *samples;
+} FlameSink;
+
 static void flameInit(EtwSink *sink)
 {
-    sink->own = EtwCallsNew(&(EtwCallsConfig){.tree = true}, sink->store);
+    FlameSink *own = EtwAlloc(sizeof *own);
+    EtwWeight weight = sink->config.weight;
+    if (weight != ETW_WEIGHT_SAMPLE) {
+        own->calls = EtwCallsNew(&(EtwCallsConfig){.tree = true}, sink->store);
+    }
+    if (weight == ETW_WEIGHT_SAMPLE || weight == ETW_WEIGHT_TIME) {
+        own->samples = EtwCallsNew(&(EtwCallsConfig){.tree = true, .samples = true}, sink->store);
+    }
+    sink->own = own;
 }
 
 static void flameEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
+    FlameSink *own = sink->own;
     (void)schema, (void)out;
-    EtwCallsAdd(sink->own, event);
+    if (own->samples != NULL) {
+        own->samples->config.track = sink->track;
+        EtwCallsAdd(own->samples, event);
+    }
+    if (own->calls != NULL) {
+        EtwCallsAdd(own->calls, event);
+        if (own->samples != NULL && own->calls->threads != NULL) {
+            EtwCallsFree(own->samples);
+            own->samples = NULL;
+        }
+    }
 }
 
 /* What a flame graph without visible frames lacks; NULL: it has some. */
 static const char *flameLacks(const EtwFlame *flame, EtwWeight weight)
 {
+    if (weight == ETW_WEIGHT_SAMPLE) {
+        return flame->total != 0 ? NULL : "samples";
+    }
     if (flame->count == 0) {
         return "calls";
     }
     return flame->total != 0 ? NULL : weight == ETW_WEIGHT_WAIT ? "waits" : "time in calls";
 }
 
+/* *weightPtr: what is shown. */
+static EtwFlame *flameOf(EtwSink *sink, EtwWeight *weightPtr)
+{
+    FlameSink *own = sink->own;
+    EtwWeight weight = sink->config.weight;
+    if (own->samples != NULL && (own->calls == NULL || own->samples->calls > 0)) {
+        weight = ETW_WEIGHT_SAMPLE;
+    }
+    EtwCalls *calls = weight == ETW_WEIGHT_SAMPLE ? own->samples : own->calls;
+    EtwCallsEnd(calls);
+    EtwFlame *flame = EtwFlameNew(calls, weight);
+    sink->lacks = flameLacks(flame, weight);
+    *weightPtr = weight;
+    return flame;
+}
+
 static void foldedEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
+    EtwWeight weight;
+    EtwFlame *flame = flameOf(sink, &weight);
     (void)source;
-    EtwCallsEnd(sink->own);
-    EtwFlame *flame = EtwFlameNew(sink->own, sink->config.weight);
-    sink->lacks = flameLacks(flame, sink->config.weight);
     addFolded(sink, flame, 0, SIZE_MAX, out);
     EtwFlameFree(flame);
 }
 
 static void svgEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
-    static const char *const titles[] = {"Time in calls", "Number of calls", "Waits of calls"};
-    EtwWeight weight = sink->config.weight;
+    static const char *const titles[] = {
+            "Time in calls", "Number of calls", "Waits of calls", "Time on the CPU, by samples"};
+    EtwWeight weight;
+    EtwFlame *flame = flameOf(sink, &weight);
     (void)source;
-    EtwCallsEnd(sink->own);
-    EtwFlame *flame = EtwFlameNew(sink->own, weight);
-    sink->lacks = flameLacks(flame, weight);
     ETW_ADD(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     EtwFlameSvg(flame, weight, sink->config.title ? sink->config.title : titles[weight], out);
     EtwFlameFree(flame);
@@ -225,7 +266,14 @@ static void svgEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 
 static void flameFree(EtwSink *sink)
 {
-    EtwCallsFree(sink->own);
+    FlameSink *own = sink->own;
+    if (own->calls != NULL) {
+        EtwCallsFree(own->calls);
+    }
+    if (own->samples != NULL) {
+        EtwCallsFree(own->samples);
+    }
+    EtwFree(own);
 }
 
 const EtwSinkOps etwSinkFolded = {

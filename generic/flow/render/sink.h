@@ -13,7 +13,12 @@
 #include "schema/model/decode.h"
 
 /* What the width of a frame represents. */
-typedef enum EtwWeight { ETW_WEIGHT_TIME, ETW_WEIGHT_COUNT, ETW_WEIGHT_WAIT } EtwWeight;
+typedef enum EtwWeight {
+    ETW_WEIGHT_TIME, /* of a trace without calls: CPU samples */
+    ETW_WEIGHT_COUNT,
+    ETW_WEIGHT_WAIT,
+    ETW_WEIGHT_SAMPLE /* time on the CPU, by samples */
+} EtwWeight;
 typedef enum EtwTimeFormat {
     /*
      * Seconds since the start of the earliest file; live since the first event (default of text).

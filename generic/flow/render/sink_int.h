@@ -10,7 +10,7 @@
 #include "event/event_fields.h"
 #include "flow/render/escape.h"
 #include "flow/render/sink.h"
-#include "flow/track/name_tracker.h"
+#include "flow/track/stack_frames.h"
 #include "base/calendar.h"
 
 /* A text format. All members except event may be NULL. */

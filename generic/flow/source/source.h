@@ -31,6 +31,9 @@ EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks);
 /* The tracker of such a source, as of its last event; NULL: not such a source. */
 struct EtwTrack;
 const struct EtwTrack *EtwSourceTracked(const EtwSource *source);
+/* Names of functions for the stacks of its events (symbol/symbols.h). It takes ownership. */
+struct EtwSymbols;
+void EtwSourceSetSymbols(EtwSource *source, struct EtwSymbols *symbols);
 /*
  * ETW_OK, ETW_END, or ETW_AGAIN from live sources. With a pushed-down filter also ETW_PAUSE, so
  * that the caller can do other work while no event passes.

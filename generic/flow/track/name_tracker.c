@@ -67,6 +67,7 @@ struct EtwTrack {
     Process *recent[RECENT_PIDS];
     uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: unknown */
     EtwText scratch;
+    EtwSymbols *symbols; /* NULL: none */
 };
 
 static const EtwGuid classes[] = {
@@ -325,35 +326,32 @@ static void addModule(EtwTrack *t, Process *p, const Module *m, bool ahead)
     t->moduleCount++;
 }
 
-static const char *moduleAt(const Process *p, uint64_t address, uint64_t *offsetPtr)
+static bool moduleAt(const Process *p, uint64_t address, EtwTrackModule *module)
 {
     int at = p ? modulesBelow(p, address) : 0;
     if (p == NULL || at == p->moduleCount || p->modules[at].base > address) {
-        return NULL;
+        return false;
     }
-    *offsetPtr = address - p->modules[at].base + p->modules[at].offset;
-    return p->modules[at].path;
+    const Module *m = &p->modules[at];
+    *module = (EtwTrackModule){m->path, m->build, address - m->base + m->offset};
+    return true;
 }
 
-const char *EtwTrackAddress(const EtwTrack *t, uint32_t pid, uint64_t address, uint64_t *offsetPtr)
+bool EtwTrackAddress(const EtwTrack *t, uint32_t pid, uint64_t address, EtwTrackModule *module)
 {
-    const char *path = moduleAt(findProcess(t, homeOf(t, pid)), address, offsetPtr);
-    return path ? path : moduleAt(findProcess(t, 0), address, offsetPtr);
+    return moduleAt(findProcess(t, homeOf(t, pid)), address, module) ||
+           moduleAt(findProcess(t, 0), address, module);
 }
 
-void EtwTrackFrame(const EtwTrack *t, const EtwEvent *event, uint32_t index, EtwText *out)
+void EtwTrackSetSymbols(EtwTrack *t, EtwSymbols *symbols)
 {
-    size_t width = EtwEventStackWidth(event);
-    const uint8_t *at = event->stack + index * width;
-    uint64_t address = width == 4 ? EtwLoad32(at) : EtwLoad64(at), offset = address;
-    const char *path = t ? EtwTrackAddress(t, event->pid, address, &offset) : NULL;
-    if (path != NULL) {
-        const char *tail = strrchr(path, path[0] == '/' ? '/' : '\\');
-        EtwTextStr(out, tail ? tail + 1 : path);
-        EtwTextChar(out, '+');
-    }
-    EtwTextAdd(out, "0x", 2);
-    EtwTextHex(out, path ? offset : address, 1);
+    EtwSymbolsFree(t->symbols);
+    t->symbols = symbols;
+}
+
+EtwSymbols *EtwTrackSymbols(const EtwTrack *t)
+{
+    return t->symbols;
 }
 
 /* ---- Applying events -------------------------------------------------------------------------- */
@@ -653,6 +651,7 @@ void EtwTrackFree(EtwTrack *t)
         EtwTableFree(&t->threads, freeNode);
         EtwTableFree(&t->objects, freeNode);
         EtwSchemaStoreFree(t->store);
+        EtwSymbolsFree(t->symbols);
         EtwTextFree(&t->scratch);
         EtwFree(t);
     }

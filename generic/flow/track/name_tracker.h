@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "event/event.h"
 #include "schema/model/schema.h"
+#include "symbol/symbols.h"
 
 typedef struct EtwTrack EtwTrack;
 
@@ -40,11 +41,14 @@ bool EtwTrackIsClass(const EtwEvent *event); /* its class is one of these */
 
 /* NULL: unknown. */
 const char *EtwTrackProcess(const EtwTrack *track, uint32_t pid);
-/* The path of the module of the process, or of the kernel, that contains an address; NULL: none. */
-const char *EtwTrackAddress(
-        const EtwTrack *track, uint32_t pid, uint64_t address, uint64_t *offsetPtr);
-/* Append address number `index` of the event's stack: ntdll.dll+0x1234, or 0x7ff812345678. track may
- * be NULL. */
-void EtwTrackFrame(const EtwTrack *track, const EtwEvent *event, uint32_t index, EtwText *out);
+/* The module of the process, or of the kernel, that contains an address; false: none. */
+typedef struct EtwTrackModule {
+    const char *path, *build; /* build: build id in hexadecimal digits; NULL: none */
+    uint64_t offset;          /* of the address: in the file (Linux), in the image (Windows) */
+} EtwTrackModule;
+bool EtwTrackAddress(const EtwTrack *track, uint32_t pid, uint64_t address, EtwTrackModule *module);
+/* Names of functions for the frames of stacks (stack_frames.h); the track owns them. */
+void EtwTrackSetSymbols(EtwTrack *track, EtwSymbols *symbols);
+EtwSymbols *EtwTrackSymbols(const EtwTrack *track); /* NULL: none */
 
 #endif

@@ -240,6 +240,11 @@ EtwSource *EtwSourceTrack(EtwSource *inner, bool stacks)
     return &t->base;
 }
 
+void EtwSourceSetSymbols(EtwSource *source, EtwSymbols *symbols)
+{
+    EtwTrackSetSymbols(((TrackSource *)source)->track, symbols);
+}
+
 const EtwTrack *EtwSourceTracked(const EtwSource *source)
 {
     bool ours = source->ops == &fileOps || source->ops == &liveOps;

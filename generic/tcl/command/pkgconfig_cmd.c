@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "engine/engine_int.h"
 #include "script/script_int.h"
+#include "symbol/symbols.h"
 
 /* The engine that -engine auto selects. */
 static const char *engineName(void)
@@ -81,6 +82,12 @@ static const char *probes(void)
 #endif
 }
 
+/* Whether names of functions can be read from ELF files. */
+static const char *libdw(void)
+{
+    return EtwSymbolsLackElf() == NULL ? "1" : "0";
+}
+
 static const char *compiler(void)
 {
     return __VERSION__;
@@ -111,6 +118,7 @@ static const struct {
         {"engine", engineName},
         {"hooks", hooks},
         {"kernel", kernelSupport},
+        {"libdw", libdw},
         {"libs", libs},
         {"probes", probes},
         {"system", systemTested},

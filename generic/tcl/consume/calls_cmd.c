@@ -36,6 +36,7 @@ static const EtwOption callsOptions[] = {
         {"-top", ETW_OPT_INT, AT(top), 0, INT_MAX, 0, NULL},
         {"-under", ETW_OPT_OBJ, AT(under), 0, 0, 0, NULL},
         ETW_OPTIONS_REPORT,
+        ETW_OPTION_SYMBOLS,
         ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
 };
@@ -440,7 +441,10 @@ static int beginCalls(void *record)
 
 static int addCallEvent(void *record, EtwEvent *event)
 {
-    EtwCallsAdd(((CallsReading *)record)->calls, event);
+    CallsReading *o = record;
+
+    o->calls->config.track = EtwSourceTracked(o->reading.query.source);
+    EtwCallsAdd(o->calls, event);
     return TCL_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /* In the order of EtwWeight. */
-static const char *const weightNames[] = {"time", "count", "wait", NULL};
+static const char *const weightNames[] = {"time", "count", "wait", "sample", NULL};
 
 typedef struct Export {
     EtwReading reading;

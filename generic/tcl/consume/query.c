@@ -92,6 +92,11 @@ static int openSources(
     if (result == TCL_OK) {
         EtwSource *all = EtwSourceMerge(sources, opened);
         *sourcePtr = options->plain ? all : EtwSourceTrack(all, options->stacks != 0);
+        result = options->plain ? TCL_OK : EtwQuerySymbols(interp, options->symbols, *sourcePtr);
+        if (result != TCL_OK) {
+            EtwSourceClose(*sourcePtr);
+            *sourcePtr = NULL;
+        }
     } else {
         for (int i = 0; i < opened; i++) {
             EtwSourceClose(sources[i]);

@@ -22,6 +22,7 @@ typedef struct EtwQueryOptions {
     Tcl_Obj *records;  /* a list of them (tcl/value/record_value.h), as an additional source; or
                           NULL */
     Tcl_Obj *warnings; /* name of a variable */
+    Tcl_Obj *symbols;  /* a list: auto, off, folders */
     Tcl_WideInt limit; /* 0: none */
     int timeout;       /* ms that a live source may stay silent; 0: until its session stops */
     int asList;
@@ -57,7 +58,10 @@ extern const char *const etwAsNames[];
     ETW_OPTION("-limit", ETW_OPT_WIDE, ETW_QUERY_AT(limit), 1, INT64_MAX, 0, NULL)
 #define ETW_OPTIONS_FILTER                                                                         \
     ETW_OPTIONS_REPORT, ETW_OPTION_LIMIT,                                                          \
-            ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL)
+            ETW_OPTION("-stacks", ETW_OPT_BOOL, ETW_QUERY_AT(stacks), 0, 0, 0, NULL),              \
+            ETW_OPTION_SYMBOLS
+#define ETW_OPTION_SYMBOLS                                                                         \
+    ETW_OPTION("-symbols", ETW_OPT_LIST, ETW_QUERY_AT(symbols), 0, 0, 0, NULL)
 #define ETW_OPTION_PROGRESS                                                                        \
     ETW_OPTION("-progress", ETW_OPT_LIST, ETW_QUERY_AT(progress), 0, 0, 0, NULL)
 #define ETW_OPTION_WARNINGS                                                                        \
@@ -124,6 +128,8 @@ int EtwChannelSourceOpen(Tcl_Interp *interp, const char *word, EtwSource **sourc
 int EtwQueryMoment(Tcl_Interp *interp, const char *option, Tcl_Obj *obj, EtwMoment *moment);
 int EtwQueryParseWhere(Tcl_Interp *interp, const EtwQueryOptions *options, EtwWhere *where);
 int EtwQueryLoadSchemas(Tcl_Interp *interp, Tcl_Obj *paths);
+/* -symbols, for an open source. */
+int EtwQuerySymbols(Tcl_Interp *interp, Tcl_Obj *list, EtwSource *source);
 struct EtwQuery;
 int EtwQueryLast(struct EtwQuery *query, const EtwQueryOptions *options);
 /* query may be uninitialized; after an error nothing has to be freed. */

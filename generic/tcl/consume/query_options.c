@@ -7,7 +7,9 @@
 #include "tcl/consume/query.h"
 #include "tcl/value/definition_load.h"
 #include "base/calendar.h"
+#include "base/os.h"
 #include "predicate/quantity.h"
+#include "symbol/symbols.h"
 #include <stdlib.h>
 
 /* ---- Moments --------------------------------------------------------------------------------- */
@@ -130,6 +132,51 @@ int EtwQueryParseWhere(Tcl_Interp *interp, const EtwQueryOptions *o, EtwWhere *w
     EtwWhereForms forms = {o->where, o->provider, o->event, o->keyword, o->pid, o->level};
 
     return EtwWhereParseForms(interp, &forms, where);
+}
+
+/* ---- Names of functions ---------------------------------------------------------------------- */
+
+/* auto (the default): files of this machine. off: no names. Otherwise folders, which come before these files. */
+int EtwQuerySymbols(Tcl_Interp *interp, Tcl_Obj *list, EtwSource *source)
+{
+    Tcl_Obj **words = NULL;
+    Tcl_Size count = 0;
+    int folders = 0;
+
+    if (list != NULL && Tcl_ListObjGetElements(interp, list, &count, &words) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    const char **paths = EtwAlloc(((size_t)count + 1) * sizeof *paths);
+    Tcl_DString *texts = EtwAlloc(((size_t)count + 1) * sizeof *texts);
+    bool off = false;
+    int result = TCL_OK, opened = 0;
+    for (Tcl_Size i = 0; i < count && result == TCL_OK; i++) {
+        const char *word = Tcl_GetString(words[i]);
+        if (strcmp(word, "off") == 0 && count == 1) {
+            off = true;
+        } else if (strcmp(word, "auto") != 0) {
+            Tcl_DStringInit(&texts[opened]);
+            paths[folders] = EtwPathOf(interp, words[i], &texts[opened]);
+            opened++;
+            if (paths[folders] == NULL || !OsFileExists(paths[folders])) {
+                result = EtwTclFail(interp, ETW_E_ARG, "SYMBOLS", word,
+                        "\"-symbols\" takes auto, off, or folders with files that have symbols: "
+                        "there is no "
+                        "folder \"%.200s\"",
+                        word);
+            }
+            folders++;
+        }
+    }
+    if (result == TCL_OK && !off) {
+        EtwSourceSetSymbols(source, EtwSymbolsNew(paths, folders));
+    }
+    for (int i = 0; i < opened; i++) {
+        Tcl_DStringFree(&texts[i]);
+    }
+    EtwFree(texts);
+    EtwFree(paths);
+    return result;
 }
 
 /* ---- Descriptions of events ------------------------------------------------------------------ */

@@ -41,6 +41,7 @@ static const EtwOption summaryOptions[] = {
         {"-top", ETW_OPT_INT, AT(top), 0, INT_MAX, 0, NULL},
         {"-value", ETW_OPT_OBJ, AT(value), 0, 0, 0, NULL},
         ETW_OPTIONS_REPORT,
+        ETW_OPTION_SYMBOLS,
         ETW_OPTION_PROGRESS,
         ETW_OPTION_END,
 };

@@ -8,7 +8,7 @@
 #include "tcl/value/event_dict.h"
 #include "etl/format.h"
 #include "etl/record.h"
-#include "flow/track/name_tracker.h"
+#include "flow/track/stack_frames.h"
 #include "schema/store/header_labels.h"
 #include "schema/model/tcl_list.h"
 #include "schema/store/event_message.h"
@@ -431,9 +431,11 @@ static Tcl_Obj *framesObj(EtwEventMaker *maker, const EtwEvent *event)
 {
     Tcl_Obj *list = Tcl_NewListObj(0, NULL);
 
-    for (uint32_t i = 0; i < event->stackCount; i++) {
+    EtwFrameWalk walk;
+    EtwFrameWalkBegin(&walk, maker->track, event);
+    for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL;) {
         maker->scratch.size = 0;
-        EtwTrackFrame(maker->track, event, i, &maker->scratch);
+        EtwFrameText(frame, &maker->scratch);
         Tcl_ListObjAppendElement(NULL, list, EtwTextObj(maker->scratch.data, maker->scratch.size));
     }
     return list;

@@ -136,19 +136,15 @@ static void removeProcess(KernelImages *t, Process *p)
 static void emit(EtwKernel *k, const TraceEvent *e, KernelEventId id, uint32_t pid, uint32_t tid,
         const ProcImage *image)
 {
-    static const char digits[] = "0123456789abcdef";
-    uint8_t text[2 * BUILD_ID_MAX];
+    char text[ETW_BUILD_ID_TEXT];
     KernelPut put = KernelPutOf(k);
     Put64(&put, image->base);
     Put64(&put, image->size);
     Put32(&put, pid);
     Put64(&put, image->offset);
     PutText(&put, (const uint8_t *)image->path, image->pathSize);
-    for (int i = 0; i < image->buildSize; i++) {
-        text[2 * i] = (uint8_t)digits[image->build[i] >> 4];
-        text[2 * i + 1] = (uint8_t)digits[image->build[i] & 15];
-    }
-    PutBytes(&put, text, 2u * image->buildSize);
+    EtwBuildIdText(image->build, image->buildSize, text);
+    PutText(&put, (const uint8_t *)text, sizeof text);
     KernelEmitPut(k, e, k->events[id], pid, tid, &put);
 }
 
@@ -172,15 +168,15 @@ static void onImage(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e
         }
         return;
     }
-    if (r->path[0] != '/' && strcmp(r->path, "[vdso]") != 0) {
-        return; /* memory without a file: code of a JIT compiler */
+    if (!ProcIsImage(r->path)) {
+        return;
     }
     ProcImage image = {.base = r->address,
             .size = r->size,
             .offset = r->offset,
             .path = r->path,
             .pathSize = strlen(r->path),
-            .buildSize = r->buildSize <= BUILD_ID_MAX ? r->buildSize : 0};
+            .buildSize = r->buildSize <= ETW_BUILD_ID_MAX ? r->buildSize : 0};
     if (image.size == 0 || image.base + (image.size - 1) < image.base) {
         return;
     }

@@ -2,76 +2,32 @@
  * unix/kernel/group/image_maps.c --
  *
  *	The images that are mapped already: of a process from /proc/PID/maps, of the kernel from
- *	/proc/kallsyms and /proc/modules. Build ids from the notes of the ELF files, which are opened
- *	in the root directory of the process.
+ *	/proc/kallsyms and /proc/modules. ELF files are opened in the root directory of the process,
+ *	for their build ids.
  */
 #define _GNU_SOURCE
 #include "unix/kernel/group/image_group.h"
 #include "base/bytes.h"
-#include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { NOTES_MAX = 65536, HEADERS_MAX = 256, LINE = PATH_MAX + 200 };
-
-/* ---- Build ids ------------------------------------------------------------------------------- */
-
-/* Notes: sizes of name and description, type, name, description; each part padded to 4 bytes. */
-static uint8_t buildIdIn(const uint8_t *notes, size_t size, uint8_t build[BUILD_ID_MAX])
-{
-    EtwBytes b = EtwBytesOf(notes, size);
-    while (EtwBytesLeft(&b) >= sizeof(Elf64_Nhdr)) {
-        uint32_t nameSize = EtwTake32(&b), idSize = EtwTake32(&b), type = EtwTake32(&b);
-        const uint8_t *name = EtwTake(&b, ((size_t)nameSize + 3) & ~(size_t)3);
-        const uint8_t *id = EtwTake(&b, ((size_t)idSize + 3) & ~(size_t)3);
-        if (b.failed) {
-            break;
-        }
-        if (type == NT_GNU_BUILD_ID && nameSize == 4 && memcmp(name, "GNU", 4) == 0 && idSize > 0 &&
-                idSize <= BUILD_ID_MAX) {
-            memcpy(build, id, idSize);
-            return (uint8_t)idSize;
-        }
-    }
-    return 0;
-}
-
-static uint8_t buildIdOfNotes(int fd, const Elf64_Phdr *h, uint8_t build[BUILD_ID_MAX])
-{
-    size_t size = h->p_filesz < NOTES_MAX ? (size_t)h->p_filesz : NOTES_MAX;
-    uint8_t *notes = malloc(size + 1);
-    ssize_t got = notes != NULL ? pread(fd, notes, size, (off_t)h->p_offset) : -1;
-    uint8_t idSize = got > 0 ? buildIdIn(notes, (size_t)got, build) : 0;
-    free(notes);
-    return idSize;
-}
-
-uint8_t ProcBuildIdOf(const char *path, uint8_t build[BUILD_ID_MAX])
-{
-    Elf64_Ehdr elf;
-    uint8_t size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is = fd >= 0 && pread(fd, &elf, sizeof elf, 0) == (ssize_t)sizeof elf &&
-              memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0 && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
-              elf.e_phentsize == sizeof(Elf64_Phdr);
-    for (int i = 0; is && size == 0 && i < elf.e_phnum && i < HEADERS_MAX; i++) {
-        Elf64_Phdr h;
-        off_t at = (off_t)(elf.e_phoff + (uint64_t)i * sizeof h);
-        if (pread(fd, &h, sizeof h, at) == (ssize_t)sizeof h && h.p_type == PT_NOTE) {
-            size = buildIdOfNotes(fd, &h, build);
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return size;
-}
+enum { LINE = PATH_MAX + 200 };
 
 /* ---- Processes ------------------------------------------------------------------------------- */
+
+/* "//anon" is perf's name of memory without a file. */
+bool ProcIsImage(const char *path)
+{
+    static const char *const memory[] = {"//", "/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage"};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        if (strncmp(path, memory[i], strlen(memory[i])) == 0) {
+            return false;
+        }
+    }
+    return path[0] == '/' || strcmp(path, "[vdso]") == 0;
+}
 
 /* "/usr/bin/x (deleted)": a file of that name may be another one by now. */
 static bool isFile(const char *path)
@@ -94,7 +50,7 @@ static void takeLine(uint32_t pid, char *line, ProcImageVisit *visit, void *ctx)
     }
     image.path = line + at;
     image.pathSize = strlen(image.path);
-    if (image.path[0] != '/' && strcmp(image.path, "[vdso]") != 0) {
+    if (!ProcIsImage(image.path)) {
         return;
     }
     image.base = from;
@@ -102,7 +58,7 @@ static void takeLine(uint32_t pid, char *line, ProcImageVisit *visit, void *ctx)
     image.offset = offset;
     if (isFile(image.path) &&
             (size_t)snprintf(full, sizeof full, "/proc/%u/root%s", pid, image.path) < sizeof full) {
-        image.buildSize = ProcBuildIdOf(full, image.build);
+        image.buildSize = EtwBuildIdOfFile(full, image.build);
     }
     visit(ctx, &image);
 }
@@ -122,17 +78,6 @@ void ProcImagesOf(uint32_t pid, ProcImageVisit *visit, void *ctx)
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
-
-static uint8_t kernelBuildId(uint8_t build[BUILD_ID_MAX])
-{
-    uint8_t notes[4096];
-    int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd >= 0 ? read(fd, notes, sizeof notes) : -1;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return size > 0 ? buildIdIn(notes, (size_t)size, build) : 0;
-}
 
 /* The addresses of the first and last symbol of the kernel's code. Without rights they are 0. */
 static void kernelText(ProcImage *image)
@@ -160,14 +105,16 @@ static void kernelModules(ProcImageVisit *visit, void *ctx)
     char line[LINE];
     FILE *f = fopen("/proc/modules", "re");
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        char name[100], path[104];
+        char name[100], path[104], notes[160];
         unsigned long long size, address;
         if (sscanf(line, "%99s %llu %*s %*s %*s %llx", name, &size, &address) == 3 &&
                 address != 0 && size != 0) {
             snprintf(path, sizeof path, "[%s]", name);
-            visit(ctx,
-                    &(ProcImage){
-                            .base = address, .size = size, .path = path, .pathSize = strlen(path)});
+            ProcImage image = {
+                    .base = address, .size = size, .path = path, .pathSize = strlen(path)};
+            snprintf(notes, sizeof notes, "/sys/module/%s/notes/.note.gnu.build-id", name);
+            image.buildSize = EtwBuildIdOfNotesFile(notes, image.build);
+            visit(ctx, &image);
         }
     }
     if (f != NULL) {
@@ -180,7 +127,7 @@ void ProcImagesOfKernel(ProcImageVisit *visit, void *ctx)
     ProcImage image = {.path = "[kernel]", .pathSize = strlen("[kernel]")};
     kernelText(&image);
     if (image.size != 0) {
-        image.buildSize = kernelBuildId(image.build);
+        image.buildSize = EtwBuildIdOfNotesFile("/sys/kernel/notes", image.build);
         visit(ctx, &image);
         kernelModules(visit, ctx);
     }

@@ -258,7 +258,7 @@ static bool takeImage(PerfRing *r, const uint8_t *p, uint32_t size)
         r->image.address = EtwLoad64(p + 16);
         r->image.size = EtwLoad64(p + 24);
         r->image.offset = EtwLoad64(p + 32);
-        if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0 && p[MAP_BUILD] <= KERNEL_BUILD_ID) {
+        if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0 && p[MAP_BUILD] <= ETW_BUILD_ID_MAX) {
             r->image.buildSize = p[MAP_BUILD];
             memcpy(r->image.build, p + MAP_BUILD + 4, r->image.buildSize);
         }

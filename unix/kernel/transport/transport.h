@@ -10,6 +10,7 @@
 #ifndef ETW_TRANSPORT_H
 #define ETW_TRANSPORT_H
 
+#include "symbol/build_id.h"
 #include "base/os.h"
 #include "base/status.h"
 #include <event-parse.h>
@@ -114,14 +115,14 @@ typedef struct KernelSample {
  * A file was mapped with the right to execute it, or a process begins to execute another program. The path and the
  * record are valid until the next one.
  */
-enum { IMAGE_TYPE_ID = 2, KERNEL_BUILD_ID = 20 };
+enum { IMAGE_TYPE_ID = 2 };
 typedef struct KernelImage {
     uint16_t type;
     uint8_t flags, preempted;
     uint32_t tid; /* up to here the common fields */
     uint32_t pid;
     uint8_t isExec; /* the next members are of a mapping */
-    uint8_t buildSize, build[KERNEL_BUILD_ID];
+    uint8_t buildSize, build[ETW_BUILD_ID_MAX];
     uint64_t address, size, offset; /* offset: in the file */
     const char *path;
 } KernelImage;

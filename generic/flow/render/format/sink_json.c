@@ -180,11 +180,14 @@ static void addStack(EtwText *out, const EtwEvent *event)
 
 static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
+    EtwFrameWalk walk;
+    char separator = '[';
+    EtwFrameWalkBegin(&walk, sink->track, event);
     ETW_ADD(out, ",\"frames\":");
-    for (uint32_t i = 0; i < event->stackCount; i++) {
-        EtwTextChar(out, i == 0 ? '[' : ',');
+    for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL; separator = ',') {
+        EtwTextChar(out, separator);
         sink->scratch2.size = 0;
-        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwFrameText(frame, &sink->scratch2);
         EtwAddJson(out, sink->scratch2.data, sink->scratch2.size);
     }
     EtwTextChar(out, ']');

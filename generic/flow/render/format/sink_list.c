@@ -37,12 +37,14 @@ static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
     ETW_ADD(out, " frames ");
     size_t from = out->size;
-    for (uint32_t i = 0; i < event->stackCount; i++) {
-        if (i > 0) {
+    EtwFrameWalk walk;
+    EtwFrameWalkBegin(&walk, sink->track, event);
+    for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL;) {
+        if (out->size > from) {
             EtwTextChar(out, ' ');
         }
         sink->scratch2.size = 0;
-        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwFrameText(frame, &sink->scratch2);
         EtwListElement(out, sink->scratch2.data, sink->scratch2.size);
     }
     EtwListNest(out, from);

@@ -22,6 +22,7 @@ typedef struct Lane {
 
 typedef struct Speedscope {
     EtwCalls *calls;
+    EtwCalls *samples; /* used if there are no calls; NULL: there are some */
     Lane *lanes, **end;
 } Speedscope;
 
@@ -75,13 +76,23 @@ static void scopeInit(EtwSink *sink)
     EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .ctx = s}};
     s->end = &s->lanes;
     s->calls = EtwCallsNew(&config, sink->store);
+    s->samples = EtwCallsNew(&(EtwCallsConfig){.tree = true, .samples = true}, sink->store);
     sink->own = s;
 }
 
 static void scopeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
+    Speedscope *s = sink->own;
     (void)schema, (void)out;
-    EtwCallsAdd(((Speedscope *)sink->own)->calls, event);
+    EtwCallsAdd(s->calls, event);
+    if (s->samples != NULL && s->lanes != NULL) {
+        EtwCallsFree(s->samples);
+        s->samples = NULL;
+    }
+    if (s->samples != NULL) {
+        s->samples->config.track = sink->track;
+        EtwCallsAdd(s->samples, event);
+    }
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -156,24 +167,79 @@ static void addProfile(EtwSink *sink, const Lane *lane, EtwText *out)
     EtwTextFree(&name);
 }
 
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+static void addPath(EtwText *out, const EtwCallNode *node)
+{
+    if (node->parent->row != NULL) {
+        addPath(out, node->parent);
+        EtwTextChar(out, ',');
+    }
+    EtwAddDecimal(out, (uint64_t)node->row->order);
+}
+
+/* The stacks below a node, or their weights. A tree has at most ETW_CALL_LEVELS levels. */
+static void addStacks(const EtwSink *sink, const EtwCallNode *node, bool weights, EtwText *out)
+{
+    if (node->row != NULL && node->stats.self > 0) {
+        EtwTextChar(out, out->data[out->size - 1] == '[' ? ' ' : ',');
+        if (weights) {
+            EtwAddDecimal(out, node->stats.self);
+        } else {
+            EtwTextChar(out, '[');
+            addPath(out, node);
+            EtwTextChar(out, ']');
+        }
+    }
+    for (const EtwCallNode *child = node->first; child != NULL; child = child->next) {
+        addStacks(sink, child, weights, out);
+    }
+}
+
+static void addSampled(EtwSink *sink, const EtwCallNode *thread, EtwText *out)
+{
+    EtwText name = {0};
+    EtwTextPrintf(&name, "%s%s%u/%u", thread->process ? thread->process : "",
+            thread->process ? " " : "", thread->pid, thread->tid);
+    ETW_ADD(out, "{\"type\":\"sampled\",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
+    EtwAddDecimal(out, thread->stats.total);
+    ETW_ADD(out, ",\"name\":");
+    addValid(sink, name.data, name.size, out);
+    ETW_ADD(out, ",\"samples\":[");
+    addStacks(sink, thread, false, out);
+    ETW_ADD(out, "],\"weights\":[");
+    addStacks(sink, thread, true, out);
+    ETW_ADD(out, "]}");
+    EtwTextFree(&name);
+}
+
 /* speedscope does not open a file without profiles. */
 static void scopeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
     const Speedscope *s = sink->own;
     (void)source;
+    bool sampled = s->samples != NULL && s->samples->calls > 0;
     EtwCallsEnd(s->calls);
+    if (sampled) {
+        EtwCallsEnd(s->samples);
+    }
     ETW_ADD(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                  "\"exporter\":\"etw " ETW_VERSION "\",\"name\":");
     EtwAddJson(out, sink->config.title ? sink->config.title : "calls",
             strlen(sink->config.title ? sink->config.title : "calls"));
     ETW_ADD(out, ",\"activeProfileIndex\":0,\n");
-    addFrames(sink, s->calls, out);
+    addFrames(sink, sampled ? s->samples : s->calls, out);
     ETW_ADD(out, ",\n\"profiles\":[\n");
     for (const Lane *lane = s->lanes; lane != NULL; lane = lane->next) {
         EtwTextStr(out, lane == s->lanes ? "" : ",\n");
         addProfile(sink, lane, out);
     }
-    if (s->lanes == NULL) {
+    const EtwCallNode *thread = sampled ? s->samples->threads : NULL;
+    for (; thread != NULL; thread = thread->next) {
+        EtwTextStr(out, thread == s->samples->threads ? "" : ",\n");
+        addSampled(sink, thread, out);
+    }
+    if (s->lanes == NULL && !sampled) {
         sink->lacks = "calls";
     }
     ETW_ADD(out, "]}\n");
@@ -188,6 +254,9 @@ static void scopeFree(EtwSink *sink)
         EtwFree(lane);
     }
     EtwCallsFree(s->calls);
+    if (s->samples != NULL) {
+        EtwCallsFree(s->samples);
+    }
     EtwFree(s);
 }
 

@@ -188,14 +188,17 @@ static void addStack(const Cell *c, EtwText *out)
 
 static void addFrames(const Cell *c, EtwText *out)
 {
-    EtwText *frame = &c->sink->scratch2;
-    for (uint32_t i = 0; i < c->event->stackCount; i++) {
-        if (i > 0) {
+    EtwText *text = &c->sink->scratch2;
+    EtwFrameWalk walk;
+    bool some = false;
+    EtwFrameWalkBegin(&walk, c->sink->track, c->event);
+    for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL; some = true) {
+        if (some) {
             EtwTextChar(out, ' ');
         }
-        frame->size = 0;
-        EtwTrackFrame(c->sink->track, c->event, i, frame);
-        EtwListElement(out, frame->data, frame->size);
+        text->size = 0;
+        EtwFrameText(frame, text);
+        EtwListElement(out, text->data, text->size);
     }
 }
 

@@ -237,13 +237,16 @@ static void addHex(EtwText *out, uint64_t v)
     EtwTextHex(out, v, 1);
 }
 
-/* The addresses of the stack, the innermost first. */
+/* The frames of the stack, the innermost first. */
 static void addStack(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
-    for (uint32_t i = 0; i < event->stackCount; i++) {
+    EtwFrameWalk walk;
+    bool some = false;
+    EtwFrameWalkBegin(&walk, sink->track, event);
+    for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL; some = true) {
         sink->scratch2.size = 0;
-        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
-        if (i > 0) {
+        EtwFrameText(frame, &sink->scratch2);
+        if (some) {
             ETW_ADD(out, " < ");
         }
         EtwAddSafe(out, sink->scratch2.data, sink->scratch2.size);

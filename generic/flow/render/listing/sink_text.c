@@ -537,15 +537,18 @@ static void count(ListingSink *text, ListingProvider *provider, const EtwEvent *
     provider->events++;
 }
 
-/* A line for each address of the stack, indented below the event. */
+/* A line for each frame of the stack, indented below the event. */
 static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
-    for (uint32_t i = 0; i < event->stackCount; i++) {
+    EtwFrameWalk walk;
+    EtwFrameWalkBegin(&walk, sink->track, event);
+    for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL;) {
         size_t from = out->size;
         EtwListingColor(sink, DIM, out);
         addBlanks(out, STACK_INDENT);
         sink->scratch2.size = 0;
-        EtwTrackFrame(sink->track, event, i, &sink->scratch2);
+        EtwFrameText(frame, &sink->scratch2);
+        EtwFrameLineText(frame, &sink->scratch2);
         EtwAddSafe(out, sink->scratch2.data, sink->scratch2.size);
         EtwListingColor(sink, RESET, out);
         endLine(sink, from, out);

@@ -133,6 +133,7 @@ source [file join [file dirname [info script]] schema_text.tcl]
 # etw export.
 source [file join [file dirname [info script]] files.tcl]
 source [file join [file dirname [info script]] text.tcl]
+source [file join [file dirname [info script]] symbols.tcl]
 source [file join [file dirname [info script]] export.tcl]
 
 # etw view. The viewer is loaded at the first call.

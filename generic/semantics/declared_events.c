@@ -136,9 +136,22 @@ static const EtwDeclaredField mark[] = {{"Text", TEXT, R(DETAIL), "the text of t
 
 static const EtwDeclaredField process[] = {{"Program", TEXT, R(NAME), "file name of the program that the process runs"}};
 
+static const EtwDeclaredField symbol[ETW_SYMBOL_FIELDS] = {
+    [ETW_SYMBOL_PATH] = {"FileName", TEXT, NO_ROLE, "the image, as in the events of `Linux-imageload`; empty for code of a JIT compiler"},
+    [ETW_SYMBOL_BUILD] = {"BuildId", TEXT, NO_ROLE, "its build id"},
+    [ETW_SYMBOL_PID] = {"ProcessId", PID, NO_ROLE, "process, for code of a JIT compiler; otherwise 0"},
+    [ETW_SYMBOL_OFFSET] = {"Offset", HEX64, NO_ROLE, "address in the image's file; of code of a JIT compiler in memory"},
+    [ETW_SYMBOL_RETURN] = {"Return", U8, NO_ROLE, "1: the address is where a call returns to, and the name is that of the call"},
+    [ETW_SYMBOL_INLINED] = {"Inlined", U8, NO_ROLE, "1: the function is inlined into that of the next event"},
+    [ETW_SYMBOL_FUNCTION] = {"Function", TEXT, NO_ROLE, "name of the function"},
+    [ETW_SYMBOL_IN_FUNCTION] = {"FunctionOffset", HEX64, NO_ROLE, "offset of the address in the function"},
+    [ETW_SYMBOL_FILE] = {"SourceFile", TEXT, NO_ROLE, "source file; empty: unknown"},
+    [ETW_SYMBOL_LINE] = {"Line", U32, NO_ROLE, "line in the source file"}};
+
 static const EtwDeclaredEvent sessionEvents[] = {
     [ETW_SESSION_HOST] = {"Host", INFO, 0, M(HOST), N(OWN_PROCESS), NULL, COUNT(host), "The first event of a session."},
     [ETW_SESSION_MARK] = {"Mark", INFO, 0, M(MARK), 0, NULL, COUNT(mark), "A note that a user or a script put into the trace."},
+    [ETW_SESSION_SYMBOL] = {"Symbol", INFO, 0, M(SYMBOL), N(SYMBOL), NULL, COUNT(symbol), "The name of an address in stacks, written by `etw symbols`."},
     [ETW_SESSION_PROCESS] = {"Process", INFO, 0, M(PROGRAM), N(OWN_PROCESS), NULL, COUNT(process), "The first event of a process that writes into a session of another process."},
 };
 

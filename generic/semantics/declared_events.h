@@ -90,7 +90,21 @@ enum {
     ETW_SCRIPT_EVENTS
 };
 /* Events of Etw-Session. */
-enum { ETW_SESSION_HOST, ETW_SESSION_MARK, ETW_SESSION_PROCESS };
+enum { ETW_SESSION_HOST, ETW_SESSION_MARK, ETW_SESSION_PROCESS, ETW_SESSION_SYMBOL };
+/* The fields of ETW_SESSION_SYMBOL, in their order. */
+enum {
+    ETW_SYMBOL_PATH,
+    ETW_SYMBOL_BUILD,
+    ETW_SYMBOL_PID,
+    ETW_SYMBOL_OFFSET,
+    ETW_SYMBOL_RETURN,
+    ETW_SYMBOL_INLINED,
+    ETW_SYMBOL_FUNCTION,
+    ETW_SYMBOL_IN_FUNCTION,
+    ETW_SYMBOL_FILE,
+    ETW_SYMBOL_LINE,
+    ETW_SYMBOL_FIELDS
+};
 
 extern const EtwDeclaredProvider etwDeclaredProviders[]; /* ends with a name of NULL */
 

@@ -44,6 +44,7 @@ typedef enum EtwMeaning {
     ETW_MEANS_PROCESS_END,
     ETW_MEANS_HOST,    /* the first event of one of our own sessions: machine and program */
     ETW_MEANS_MARK,    /* a note in the trace */
+    ETW_MEANS_SYMBOL,  /* the name of an address */
     ETW_MEANS_PROGRAM, /* the program of a process that writes into one of our own sessions */
     ETW_MEANS_MACHINE, /* facts of a Windows machine */
     ETW_MEANS_TRACE,   /* records of a file's own header */
@@ -59,6 +60,7 @@ typedef enum EtwNaming {
     ETW_NAMES_MODULE,      /* a module at an address */
     ETW_NAMES_MODULE_GONE,
     ETW_NAMES_OBJECT, /* a file or registry key and its path */
+    ETW_NAMES_SYMBOL, /* a function at a place in an image */
     ETW_NAMES_RUNNING /* the thread that a CPU runs from now on */
 } EtwNaming;
 

@@ -87,6 +87,9 @@ namespace eval ::etw::cli {
             -merge {0|1 {With 0, the tree has a line for each single call. Default: 1, calls of a proc by the same callers are combined.}}
             -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
         }
+        symbols {
+            -output {FILE {Write another file. Default: the trace itself gets the names.}}
+        }
         report {
             -brief {{} {Print only the findings and what to try next, without the tables.}}
             -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
@@ -156,6 +159,7 @@ namespace eval ::etw::cli {
         calls {{etw calls} {etw calls web.etl --as tree --merge 0}}
         cover {{etw cover -- tclsh all.tcl} {etw cover --format lcov --dir lib >cover.info}}
         report {{etw report} {etw report web.etl --format json}}
+        symbols {{etw symbols web.etl} {etw symbols web.etl --output named.etl --symbols /srv/debug}}
         info {{etw info} {etw info web.etl --providers 0}}
         export {{etw export web.etl web.html} {etw export web.etl calls.svg --weight count}}
         load {{etw load traces.db web1.etl web2.etl --host web} {etw load postgresql://localhost/traces web1.etl --index Command}}

@@ -43,6 +43,7 @@ namespace eval ::etw::cli {
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
         load {{DATABASE [SOURCE ...] [OPTION ...]} {} {pass load notes 1 source first}}
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}
+        symbols {{FILE [OPTION ...]} {} {pass symbols bar 1 print 1}}
         view {{[SOURCE ...] [OPTION ...]} {} {pass view window 1 source none}}
         schema {{load|list|describe|find|diff ... [OPTION ...]} {search descriptions of events} {pass schema print 1}}
         selftest {{[REPORT]} {test the package with Windows' own tracing and write a report} {proc Selftest}}

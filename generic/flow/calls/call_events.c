@@ -544,7 +544,7 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     EtwMeaning meaning = schema ? EtwMeaningOf(schema) : ETW_MEANS_TRACE;
     Values v;
     if (meaning == ETW_MEANS_TRACE || meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK ||
-            meaning == ETW_MEANS_PROGRAM) {
+            meaning == ETW_MEANS_PROGRAM || meaning == ETW_MEANS_SYMBOL) {
         calls->left.unknown += schema == NULL;
         calls->left.own += schema != NULL && !EtwEventIsHeader(event);
         return;

@@ -8,6 +8,7 @@
 #include "flow/track/name_tracker.h"
 #include "base/unicode.h"
 #include "flow/track/track_layout.h"
+#include "semantics/declared_events.h"
 #include "schema/kernel/kernel_classes.h"
 #include "base/hash_table.h"
 
@@ -68,6 +69,8 @@ struct EtwTrack {
     uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: unknown */
     EtwText scratch;
     EtwSymbols *symbols; /* NULL: none */
+    EtwSymbol inlined[ETW_SYMBOLS_MAX]; /* functions of the last event's address that are inlined */
+    int inlinedCount;
 };
 
 static const EtwGuid classes[] = {
@@ -462,6 +465,41 @@ static void takeObject(EtwTrack *t, const TrackLayout *layout, const EtwEvent *e
     }
 }
 
+/* A text of the event, kept; NULL: empty, or too many names. */
+static const char *keepValue(EtwTrack *t, const EtwRoleValues *v, int index)
+{
+    const EtwValue *value = &v->values[index];
+    t->scratch.size = 0;
+    if (value->kind != ETW_V_TEXT || value->size == 0) {
+        return NULL;
+    }
+    EtwTextUtf8(&t->scratch, value->data, value->size);
+    return keepName(t);
+}
+
+/* The events of inlined functions precede that of the function at the address. */
+static void takeSymbol(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event)
+{
+    EtwRoleValues v;
+    if (t->symbols == NULL || layout->schema->fieldCount != ETW_SYMBOL_FIELDS ||
+            !EtwRoleValuesRead(&v, layout->schema, event) || t->inlinedCount == ETW_SYMBOLS_MAX) {
+        t->inlinedCount = 0;
+        return;
+    }
+    const char *function = keepValue(t, &v, ETW_SYMBOL_FUNCTION);
+    bool inlined = v.values[ETW_SYMBOL_INLINED].u != 0;
+    t->inlined[t->inlinedCount++] = (EtwSymbol){function != NULL ? function : "?",
+            v.values[ETW_SYMBOL_IN_FUNCTION].u, keepValue(t, &v, ETW_SYMBOL_FILE),
+            (uint32_t)v.values[ETW_SYMBOL_LINE].u, inlined};
+    if (!inlined) {
+        EtwSymbolPlace place = {(uint32_t)v.values[ETW_SYMBOL_PID].u,
+                keepValue(t, &v, ETW_SYMBOL_PATH), keepValue(t, &v, ETW_SYMBOL_BUILD),
+                v.values[ETW_SYMBOL_OFFSET].u, v.values[ETW_SYMBOL_RETURN].u != 0};
+        EtwSymbolsAdd(t->symbols, &place, t->inlined, t->inlinedCount);
+        t->inlinedCount = 0;
+    }
+}
+
 static void takeIn(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event, bool ahead)
 {
     uint64_t tid;
@@ -483,6 +521,9 @@ static void takeIn(EtwTrack *t, const TrackLayout *layout, const EtwEvent *event
         break;
     case ETW_NAMES_OBJECT:
         takeObject(t, layout, event, ahead);
+        break;
+    case ETW_NAMES_SYMBOL:
+        takeSymbol(t, layout, event);
         break;
     case ETW_NAMES_RUNNING:
         if (!ahead && EtwTrackNumber(layout, event, ETW_ROLE_TID, &tid)) {

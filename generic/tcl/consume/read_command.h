@@ -82,7 +82,8 @@ typedef struct EtwReadCommand {
     ROW(Info, "info", "etw_info", "describe a trace file")                                               \
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
     ROW(Report, "report", "etw_report", "what takes the time, waits or fails, and what to try next") \
-    ROW(Summary, "summary", "etw_summary", "count, sum and rank events")
+    ROW(Summary, "summary", "etw_summary", "count, sum and rank events") \
+    ROW(Symbols, "symbols", "etw_relog", "keep the names of functions in a trace")
 
 /*
  * Commands that are not on the frame. Columns: name; page; table of options, or NULL; options, if

@@ -151,6 +151,11 @@ static void addCounts(const EtwSink *sink, EtwText *out)
         EtwAddDecimal(out, text->hidden);
         EtwTextStr(out, text->hidden == 1 ? " file header record" : " file header records");
     }
+    if (text->symbols > 0) {
+        EtwTextStr(out, text->hidden > 0 ? ", " : "; not shown: ");
+        EtwAddDecimal(out, text->symbols);
+        EtwTextStr(out, text->symbols == 1 ? " name of a function" : " names of functions");
+    }
     EtwTextChar(out, '\n');
 }
 

@@ -208,7 +208,7 @@ typedef struct ListingSink {
     bool headed;                    /* the headings are written */
     bool calls, steps;              /* such lines were written */
     EtwText location, cell;         /* scratch */
-    uint64_t events, hidden;
+    uint64_t events, hidden, symbols; /* not shown: header records, names of functions */
     uint64_t cut; /* lines */
     int64_t firstTime, lastTime;
 } ListingSink;

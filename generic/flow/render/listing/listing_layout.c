@@ -128,6 +128,8 @@ static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *s
         return LAYOUT_FILE;
     case ETW_MEANS_TRACE:
         return event->classic ? LAYOUT_HIDDEN : LAYOUT_FIELDS;
+    case ETW_MEANS_SYMBOL:
+        return LAYOUT_HIDDEN;
     default:
         return LAYOUT_FIELDS;
     }

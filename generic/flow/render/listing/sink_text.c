@@ -588,7 +588,7 @@ static void textEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     ListingSink *text = sink->own;
     const ListingLayout *layout = schema ? EtwListingLayoutOf(sink, event, schema) : NULL;
     if (layout != NULL && layout->kind == LAYOUT_HIDDEN) {
-        text->hidden++;
+        *(event->classic ? &text->hidden : &text->symbols) += 1;
         return;
     }
     ListingLine line = {event, schema, layout,

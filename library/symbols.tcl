@@ -1,6 +1,6 @@
 # symbols.tcl --
 #
-#	etw symbols FILE: the names that generic/tcl/consume/symbols_cmd.c has found become events of the trace.
+#	etw symbols FILE: the names that generic/tcl/relog/symbols_cmd.c has found become events of the trace.
 #	Sourced by etw.tcl.
 
 namespace eval ::etw::lib {

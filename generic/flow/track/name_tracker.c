@@ -68,7 +68,7 @@ struct EtwTrack {
     Process *recent[RECENT_PIDS];
     uint32_t current[CPUS]; /* thread of each CPU, by context switches; ETW_NO_ID: unknown */
     EtwText scratch;
-    EtwSymbols *symbols; /* NULL: none */
+    EtwSymbols *symbols;                /* NULL: none */
     EtwSymbol inlined[ETW_SYMBOLS_MAX]; /* functions of the last event's address that are inlined */
     int inlinedCount;
 };

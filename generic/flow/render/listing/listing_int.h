@@ -202,14 +202,14 @@ typedef struct ListingSink {
     ListingWriter writers[RECENT_WRITERS];
     ListingColumn *columns;
     int columnCount;
-    int writerFrom, writerEnd;      /* these columns depend only on the thread and the provider */
-    uint32_t widths;                /* changes when the width of a column does */
-    bool threadColumn, stackColumn; /* one of them is the thread, the stack */
-    bool headed;                    /* the headings are written */
-    bool calls, steps;              /* such lines were written */
-    EtwText location, cell;         /* scratch */
+    int writerFrom, writerEnd;        /* these columns depend only on the thread and the provider */
+    uint32_t widths;                  /* changes when the width of a column does */
+    bool threadColumn, stackColumn;   /* one of them is the thread, the stack */
+    bool headed;                      /* the headings are written */
+    bool calls, steps;                /* such lines were written */
+    EtwText location, cell;           /* scratch */
     uint64_t events, hidden, symbols; /* not shown: header records, names of functions */
-    uint64_t cut; /* lines */
+    uint64_t cut;                     /* lines */
     int64_t firstTime, lastTime;
 } ListingSink;
 

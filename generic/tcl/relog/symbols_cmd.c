@@ -1,5 +1,5 @@
 /*
- * tcl/consume/symbols_cmd.c --
+ * tcl/relog/symbols_cmd.c --
  *
  *	etw symbols FILE: finds the names of all frames of a trace's stacks, and writes them into the
  *	trace as events Symbol of Etw-Session. Readers take these names first. Tcl code adds the

@@ -105,6 +105,7 @@ static void declared_1_3_keywords(void)
 static bool IsByName(EtwMeaning meaning)
 {
     return meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK || meaning == ETW_MEANS_PROGRAM ||
+           meaning == ETW_MEANS_SYMBOL ||
            meaning == ETW_MEANS_THREAD_END || meaning == ETW_MEANS_PROCESS_END ||
            (meaning >= ETW_MEANS_SOCKET_CONNECT && meaning <= ETW_MEANS_SOCKET_RETRANSMIT);
 }
@@ -182,7 +183,7 @@ static const struct {
         {ETW_MEANS_CHANNEL, NEED(OPERATION) | NEED(CHANNEL) | NEED(BYTES) | NEED(DURATION) |
                                     NEED(CODE) | NEED(DETAIL)},
         {ETW_MEANS_WAIT, NEED(OPERATION) | NEED(DURATION) | NEED(CODE) | NEED(DETAIL)},
-        {ETW_MEANS_SAMPLE, NEED(WEIGHT) | NEED(STACK)},
+        {ETW_MEANS_SAMPLE, NEED(WEIGHT) | NEED(STACK)}, {ETW_MEANS_CPU_SAMPLE, NEED(WEIGHT)},
         {ETW_MEANS_SWITCH, NEED(TID) | NEED(OLD_TID) | NEED(OLD_STATE)},
         {ETW_MEANS_SYSCALL_ENTER, NEED(SYSCALL)}, {ETW_MEANS_SYSCALL_EXIT, NEED(SYSCALL)},
         {ETW_MEANS_SOCKET_SEND, NEED(SIZE)}, {ETW_MEANS_SOCKET_RECEIVE, NEED(SIZE)},

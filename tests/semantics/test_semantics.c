@@ -105,8 +105,8 @@ static void declared_1_3_keywords(void)
 static bool IsByName(EtwMeaning meaning)
 {
     return meaning == ETW_MEANS_HOST || meaning == ETW_MEANS_MARK || meaning == ETW_MEANS_PROGRAM ||
-           meaning == ETW_MEANS_SYMBOL ||
-           meaning == ETW_MEANS_THREAD_END || meaning == ETW_MEANS_PROCESS_END ||
+           meaning == ETW_MEANS_SYMBOL || meaning == ETW_MEANS_THREAD_END ||
+           meaning == ETW_MEANS_PROCESS_END ||
            (meaning >= ETW_MEANS_SOCKET_CONNECT && meaning <= ETW_MEANS_SOCKET_RETRANSMIT);
 }
 

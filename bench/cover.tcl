@@ -41,11 +41,11 @@ loop 1000
 set counted [best]
 etw script cover off
 etw stop bench-cover
-bench::line cover-command [expr {1000 * ($counted - $plain) / (100000 * 6)}] ns
-bench::line cover-loop [expr {$counted / $plain}] times
+bench::line cover-command [expr {1000.0 * ($counted - $plain) / (100000 * 6)}] ns
+bench::line cover-loop [format %.2f [expr {double($counted) / $plain}]] times
 
 set suites [file join [expr {[info exists env(ETW_CACHE)] ? $env(ETW_CACHE) : "$env(HOME)/.cache/etw"}] suites tcllib]
-set tool [list [info nameofexecutable] [file join [bench::buildDir] etw]]
+set tool [list [info nameofexecutable] [file join $bench::build etw]]
 foreach {dir test} {json json struct tree struct matrix struct list struct skiplist} {
     if {![file exists [file join $suites $dir $test.test]]} {
         continue
@@ -58,7 +58,7 @@ foreach {dir test} {json json struct tree struct matrix struct list struct skipl
         set plain [expr {min($plain, [bench::microseconds {exec [info nameofexecutable] $test.test 2>@1}])}]
         set counted [expr {min($counted, [bench::microseconds {exec {*}$tool record --cover -q -o $trace -- [info nameofexecutable] $test.test 2>@1}])}]
     }
-    bench::line cover-suite-$test [expr {$counted / $plain}] times
+    bench::line cover-suite-$test [format %.2f [expr {double($counted) / $plain}]] times
     bench::line cover-suite-$test-alone [expr {$plain / 1000.0}] ms
     bench::line cover-report-$test [expr {[bench::microseconds {etw cover $trace -files */$dir/$test*.tcl}] / 1000.0}] ms
 }

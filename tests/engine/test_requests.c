@@ -317,7 +317,7 @@ static void refusals(void)
     EtwError err;
     static const char *const unknown[] = {"nonsense"};
     static const char *names[257];
-    static char longName[100];
+    static char longName[100], longPath[20000];
     uint32_t pids[257] = {1};
     EtwKernelEnable kernel = {.groups = unknown, .groupCount = 1};
     FAILS(EtwSessionUpdate("memory", &(EtwSessionConfig){.file = "x.etl"}, NULL, &err), ETW_E_ARG,
@@ -332,6 +332,12 @@ static void refusals(void)
     CHECK(EtwSessionEnableKernel("memory", &kernel, &err) != ETW_OK);
     CHECK_MSG(strstr(err.message, "nonsense") != NULL, "%s", err.message);
     CHECK_EQ(EtwSessionDisableKernel("memory", &err), ETW_OK); /* nothing is enabled */
+    memset(longPath, 'p', sizeof longPath - 1);
+    longPath[0] = '/';
+    CHECK(EtwSessionSnapshot("memory", longPath, NULL, &err) != ETW_OK);
+    CHECK_EQ(etwEmbeddedOps.has("memory"), ETW_OK);
+    CHECK_EQ(etwEmbeddedOps.has("MEMORY"), ETW_OK);
+    CHECK_EQ(etwEmbeddedOps.has("memories"), ETW_E_LOOKUP);
     EtwSessionInfo info;
     if (EtwSessionQuery("memory", &info, &err) == ETW_OK && info.ownerPid == (uint32_t)getpid()) {
         return; /* what follows are limits of requests */

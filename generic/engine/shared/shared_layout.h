@@ -202,11 +202,11 @@ typedef struct RingHeader {
     uint32_t buffers;            /* capacity */
     _Atomic uint32_t maxBuffers; /* how many may be used now */
     uint32_t minBuffers;
-    uint32_t mode; /* EtwFileMode */
-    uint32_t realtime;
-    uint32_t compress; /* EtwCompress */
-    uint32_t lossless; /* writers wait for a free buffer (provider/buffer_wait.h) */
-    uint32_t clock;    /* EtwClock */
+    uint32_t mode;             /* EtwFileMode */
+    _Atomic uint32_t realtime; /* changed by the logger, while others query */
+    uint32_t compress;         /* EtwCompress */
+    uint32_t lossless;         /* writers wait for a free buffer (provider/buffer_wait.h) */
+    uint32_t clock;            /* EtwClock */
     uint32_t ownerPid, starter;
     uint32_t owner;     /* key of the owner (process_key.h) */
     uint32_t overwrite; /* writers reuse the oldest closed buffer when none is free */

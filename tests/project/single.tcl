@@ -123,9 +123,10 @@ proc single::Windows {} {
         append output \n[Exe dump Z:$dir/copy.etl --event Enter]
         expr {[regexp {twice.*twice.*twice 21} $output] && [file exists $dir/copy.etl] ? "" : $output}
     }
-    steps::Check "etw.exe: view needs a Tk, and says so" {
-        catch {Exe view Z:$dir/t.etl --save Z:$dir/t.svg} output
-        expr {[regexp {etw view needs Tk} $output] || [file exists $dir/t.svg] ? "" : $output}
+    steps::Check "etw.exe: view saves a picture; a window needs Tk, which is not in the file" {
+        catch {Exe view Z:$dir/t.etl} output
+        append output [Exe view Z:$dir/t.etl --save Z:$dir/t.svg]
+        expr {[regexp {etw view needs Tk} $output] && [file exists $dir/t.svg] ? "" : $output}
     }
     steps::Check "etw.exe: selftest reports that this is Wine" {
         set output [Exe selftest Z:$dir/report.txt]

@@ -16,6 +16,14 @@ bool EtwEventIsHeader(const EtwEvent *event)
     return event->classic && EtwGuidEqual(&event->provider, &eventTrace);
 }
 
+bool EtwEventNamesProcess(const EtwEvent *event)
+{
+    enum { PROCESS_GROUP = 0x03, LAST_OF_LIFE = 4, DEFUNCT = 39 };
+    int type = event->hook & 0xFF;
+    return event->classic && event->hook >> 8 == PROCESS_GROUP &&
+           ((type >= 1 && type <= LAST_OF_LIFE) || type == DEFUNCT);
+}
+
 const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr)
 {
     const uint8_t *at = event->extended;

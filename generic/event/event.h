@@ -97,5 +97,7 @@ static inline int64_t EtwTimeAdd(int64_t time, int64_t ns)
 const uint8_t *EtwEventItem(const EtwEvent *event, unsigned type, uint32_t *sizePtr);
 /* True if the event describes its trace file (class EventTrace). */
 bool EtwEventIsHeader(const EtwEvent *event);
+/* True for Start, End, DCStart, DCEnd and Defunct of a process, in Windows' kernel. */
+bool EtwEventNamesProcess(const EtwEvent *event);
 
 #endif

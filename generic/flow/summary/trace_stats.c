@@ -239,18 +239,20 @@ const char *EtwTraceStatsFact(const EtwTraceStats *stats, const char *name)
 }
 
 /*
- * Events that describe others are at times of their own, for example when the trace was merged: they
- * set the range only while there are no others.
+ * Events that describe others or name processes are at times of their own, for example when the trace was
+ * merged, or is a part of another one: they set the range only while there are no others.
  */
 static void countTime(EtwTraceStats *stats, const EtwEvent *event)
 {
-    bool schema = EtwEventIsSchema(event), none = stats->events == stats->metadata;
-    if (none || !schema) {
-        stats->first = (schema ? stats->events == 0 : none) ? event->time : stats->first;
+    bool schema = EtwEventIsSchema(event), none = stats->events == stats->outside;
+    bool outside = schema || EtwEventNamesProcess(event);
+    if (none || !outside) {
+        stats->first = (outside ? stats->events == 0 : none) ? event->time : stats->first;
         stats->last = event->time;
     }
     stats->events++;
     stats->metadata += schema;
+    stats->outside += outside;
 }
 
 void EtwTraceStatsAdd(EtwTraceStats *stats, const EtwEvent *event)

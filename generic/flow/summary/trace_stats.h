@@ -53,7 +53,8 @@ typedef struct EtwTraceStats {
     EtwTraceFact *facts;
     uint64_t events, header; /* header: records of the file itself, which are no events */
     uint64_t metadata;       /* number of schema events among them */
-    int64_t first, last;     /* times, without those of metadata if there are others; 0: no event */
+    uint64_t outside; /* number of events that do not set the range: metadata, names of processes */
+    int64_t first, last; /* times, without those of such events if there are others; 0: no event */
 } EtwTraceStats;
 
 /* The store must outlive it. */

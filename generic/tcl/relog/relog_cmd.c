@@ -112,18 +112,9 @@ static int checkOptions(void *record)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Start, End, DCStart, DCEnd or Defunct of a process, in Windows' kernel. */
-static bool namesProcess(const EtwEvent *event)
-{
-    enum { PROCESS_GROUP = 0x03, LAST_OF_LIFE = 4, DEFUNCT = 39 };
-    int type = event->hook & 0xFF;
-    return event->classic && event->hook >> 8 == PROCESS_GROUP &&
-           ((type >= 1 && type <= LAST_OF_LIFE) || type == DEFUNCT);
-}
-
 static bool isNeeded(const Descriptions *d, const EtwEvent *event)
 {
-    return EtwEventIsSchema(event) || (d->names && namesProcess(event));
+    return EtwEventIsSchema(event) || (d->names && EtwEventNamesProcess(event));
 }
 
 static void nextDescription(Descriptions *d)

@@ -131,7 +131,7 @@ proc ::etw::cli::Parse {command words} {
             }
             set value 1
         } elseif {!$hasValue} {
-            if {[llength $words] == 0} {
+            if {[llength $words] == 0 || [lindex $words 0] eq "--"} {
                 Usage "option \"$word\" needs a value: $argument" OPTION $word
             }
             set words [lassign $words value]
@@ -230,7 +230,7 @@ proc ::etw::cli::Passed {command table flags words} {
         if {$hasValue eq ""} {
             if {($argument eq "" || "-$name" in $flags) && ![string is boolean -strict [lindex $words 0]]} {
                 set value 1
-            } elseif {[llength $words] == 0} {
+            } elseif {[llength $words] == 0 || [lindex $words 0] eq "--"} {
                 Usage "option \"$word\" needs a value: $argument" OPTION $word
             } else {
                 set words [lassign $words value]

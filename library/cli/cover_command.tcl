@@ -9,8 +9,16 @@ proc ::etw::cli::Cover {args} {
     set program [expr {$at < 0 ? {} : [lrange $args $at+1 end]}]
     lassign [Parse cover [expr {$at < 0 ? $args : [lrange $args 0 $at-1]}]] options sources
     CheckWords $options {format {text source lcov cobertura}}
-    if {[dict exists $options min]} {
-        CheckNumbers $options {min double}
+    if {[dict exists $options min] && !([string is double -strict [dict get $options min]] && [dict get $options min] >= 0
+            && [dict get $options min] <= 100)} {
+        Usage "expected a percentage, 0 to 100, for \"--min\" but got \"[dict get $options min]\"" OPTION --min
+    }
+    if {$at >= 0 && $program eq {}} {
+        Usage "\"--\" must be followed by a program"
+    }
+    set first [lindex $sources 0]
+    if {$first ne "" && ![file exists $first] && ![string match *.etl $first] && [auto_execok $first] ne ""} {
+        Usage "there is no trace \"$first\": to count what a program executes, give \"etw cover -- [join $sources]\""
     }
     if {$program ne {} && $sources ne {}} {
         Usage "a program and the source \"[lindex $sources 0]\" were given: report either of them"
@@ -39,7 +47,11 @@ proc ::etw::cli::Cover {args} {
         }
     }
     if {[dict exists $options line]} {
-        puts -nonewline [::etw cover {*}$sources -line [dict get $options line]]
+        set tests [::etw cover {*}$sources -line [dict get $options line]]
+        if {$tests eq ""} {
+            Note "no test executes this line"
+        }
+        puts -nonewline $tests
         return $status
     }
     puts -nonewline [::etw cover {*}$sources {*}$given -format [Option $options format text]]
@@ -53,15 +65,19 @@ proc ::etw::cli::Enough {sources given options} {
     set lines 0
     set executed 0
     foreach file [dict get [::etw cover {*}$sources {*}$given -format list] files] {
+        if {[dict get $file error] ne "" || [dict get $file changed]} {
+            Note "\"[dict get $file path]\" [expr {[dict get $file changed] ? "has changed since it was executed" : "could not be analysed"}]: the coverage is not known"
+            return 0
+        }
         dict for {line count} [dict get $file executed] {
             incr lines
             incr executed [expr {$count > 0}]
         }
     }
-    set percent [expr {$lines == 0 ? 100.0 : 100.0 * $executed / $lines}]
+    set percent [expr {$lines == 0 ? 0.0 : 100.0 * $executed / $lines}]
     if {$percent >= [dict get $options min]} {
         return 1
     }
-    Note "[format %.1f $percent] % of the lines were executed, less than --min [dict get $options min]"
+    Note "[format %.2f $percent] % of the lines were executed, less than --min [dict get $options min]"
     return 0
 }

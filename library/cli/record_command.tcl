@@ -67,6 +67,7 @@ proc ::etw::cli::RecordDefaults {options program} {
     if {![dict exists $options file]} {
         dict set options file etw.etl
     }
+    NoForeignFile [dict get $options file]
     if {[dict exists $options allpids]} {
         set options [dict merge {scope all} $options {pids all}]
     }
@@ -78,6 +79,13 @@ proc ::etw::cli::RecordDefaults {options program} {
         CheckTriggerFields $options
     }
     return $options
+}
+
+# A trace may be replaced, another file not: its name was probably given by mistake.
+proc ::etw::cli::NoForeignFile {file} {
+    if {[file isfile $file] && [file size $file] > 0 && [catch {::etw info $file -providers 0}]} {
+        Usage "\"$file\" exists and is no trace, so it is not overwritten: give another name to \"--file\"" OPTION --file
+    }
 }
 
 # ---- The session ---------------------------------------------------------------------------------

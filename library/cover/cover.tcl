@@ -35,10 +35,10 @@ proc ::etw::cover::Cover {args} {
 
 # A dict: `files`, a list of dicts as Join returns them, in the order of their paths; `lost`, `warnings`.
 proc ::etw::cover::Result {sources given} {
-    lassign [Counts $sources [dict remove $given -dir -files -format]] counts lost warnings
+    lassign [Counts $sources [dict remove $given -dir -files -format]] counts lost warnings last
     if {[dict size $counts] == 0} {
         return -code error -errorcode [list ETW LOOKUP COVER [lindex $sources 0]] \
-            "[join $sources {, }]: no executions were counted: record with \"etw cover -- PROGRAM\", \"etw record --cover\" or \"etw script cover\""
+            "[join $sources {, }]: no executions were counted[expr {[dict size [dict remove $given -dir -files -format]] ? " that the options select" : ""}]: record with \"etw cover -- PROGRAM\", \"etw record --cover\" or \"etw script cover\""
     }
     set paths [Wanted [dict keys $counts] $given]
     if {$paths eq {}} {
@@ -46,7 +46,7 @@ proc ::etw::cover::Result {sources given} {
             \"[lindex [dict keys $counts] 0]\", but none of them is wanted: \"-files\" selects files by patterns of their paths"
     }
     set files [lmap path $paths {
-        Join $path [expr {[dict exists $counts $path] ? [dict get $counts $path] : {}}]
+        Join $path [expr {[dict exists $counts $path] ? [dict get $counts $path] : {}}] $last
     }]
     return [dict create files $files lost $lost warnings $warnings]
 }

@@ -45,6 +45,9 @@ proc ::etw::cover::Format-text {result} {
         set path [Shown [dict get $file path]]
         lappend rows [list $path $lines [Percent $executed $lines] [Percent $called $functions] [Percent $taken $branches] \
             [Missing [dict get $file executed]]]
+        if {[dict get $file changed]} {
+            lappend notes "-- $path has changed since it was executed: its lines may be wrong"
+        }
         if {[dict get $file error] ne ""} {
             lappend notes "-- $path: [dict get $file error]; only lines that were executed are known"
         }
@@ -72,7 +75,7 @@ proc ::etw::cover::Format-source {result} {
     set text {}
     foreach file [dict get $result files] {
         lassign [Figures $file] lines executed
-        lappend text "-- [Shown [dict get $file path]]: $executed of $lines lines executed"
+        lappend text "-- [Shown [dict get $file path]]: $executed of $lines lines executed[expr {[dict get $file changed] ? "; the file has changed since" : ""}]"
         set untaken {}
         foreach branch [dict get $file branches] {
             lassign $branch line kind count arms

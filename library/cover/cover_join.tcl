@@ -3,8 +3,8 @@
 #	Joins what traces say was executed (events Cover of Tcl-Script) with what could be executed
 #	(cover_source.tcl).
 
-# The counts in traces: a dict of files -> lists of {LINE COLUMN TEXT COUNT}. Text "": how far the main script came.
-# options: of `etw summary`.
+# The counts in traces: a list of a dict of files -> lists of {LINE COLUMN TEXT COUNT} (text "": how far the main script came), the
+# lost events, warnings, and the time of the last event in seconds. options: of `etw summary`.
 proc ::etw::cover::Counts {sources options} {
     set summary [::etw summary {*}$sources {*}$options -provider Tcl-Script -event Cover -by {File Line Column Command} \
         -value Count -format list -top 0 -groups 1000000]
@@ -13,7 +13,8 @@ proc ::etw::cover::Counts {sources options} {
         lassign [dict get $group by] file line column text
         dict lappend counts $file [list $line $column [string trim $text] [expr {wide([dict get $group sum])}]]
     }
-    return [list $counts [dict get $summary lost] [dict get $summary warnings]]
+    set last [expr {[dict get $summary groups] eq {} ? 0 : [dict get $summary total last]}]
+    return [list $counts [dict get $summary lost] [dict get $summary warnings] [expr {$last / 1000000000}]]
 }
 
 # The result for one file: a dict with
@@ -22,12 +23,13 @@ proc ::etw::cover::Counts {sources options} {
 #	functions	a list of {NAME LINE COUNT}
 #	branches	a list of {LINE KIND COUNT ARMS}; each arm is {LABEL COUNT}
 #	error		"", or why the file could not be analysed: then only lines that were executed are known
-proc ::etw::cover::Join {path counts} {
+#	changed		1: the file was written after `last`, so that lines may be wrong
+proc ::etw::cover::Join {path counts last} {
     if {[catch {Source $path} source]} {
         set source [dict create commands {} functions {} branches {} excluded {} lines {} error $source]
     }
     set commands [dict get $source commands]
-    set counted [CommandCounts $commands $counts]
+    lassign [CommandCounts $commands $counts] counted inferred
     set executed {}
     foreach command $commands count $counted {
         set line [lindex $command 0]
@@ -50,21 +52,23 @@ proc ::etw::cover::Join {path counts} {
     }]
     set branches [lmap branch [dict get $source branches] {
         if {[dict exists $excluded [lindex $branch 0]]} continue
-        ArmCounts $branch $counted
+        ArmCounts $branch $counted $inferred
     }]
     return [dict create path $path lines [dict get $source lines] executed [lsort -stride 2 -integer $executed] \
-        functions $functions branches [lsort -integer -index 0 $branches] error [dict get $source error]]
+        functions $functions branches [lsort -integer -index 0 $branches] error [dict get $source error] \
+        changed [expr {[file exists $path] && [file mtime $path] > $last}]]
 }
 
-# For each command of the file how often it was executed. Of several commands in a line with the same text, the first in the line
+# For each command of the file how often it was executed, and a dict of those commands of a main script that were executed at least that often. Of several commands in a line with the same text, the first in the line
 # is the one with the smallest column.
 proc ::etw::cover::CommandCounts {commands counts} {
     set known {}
-    set reached -1
+    set reached {}
+    set inferred {}
     foreach entry [lsort -integer -index 1 $counts] {
         lassign $entry line column text count
         if {$text eq ""} {
-            set reached [expr {$line == 0 || $reached == 0 ? 0 : max($line, $reached)}]
+            lappend reached [expr {$line == 0 ? Inf : $line}] $count
         } else {
             dict lappend known [list $line [Shortened $text]] $count
         }
@@ -85,13 +89,18 @@ proc ::etw::cover::CommandCounts {commands counts} {
         }
         if {$from >= $depth} { ;# at the top level of the file
             set depth $to
-            if {$count == 0 && $reached >= 0 && ($reached == 0 || $line <= $reached)} {
-                set count 1
+            if {$count == 0 && $reached ne {}} {
+                dict set inferred $at 1
+                foreach {end runs} $reached {
+                    if {$line <= $end} {
+                        set count [expr {max($count, $runs)}]
+                    }
+                }
             }
         }
         lset counted $at $count
     }
-    return $counted
+    return [list $counted $inferred]
 }
 
 # Traces have the beginning of long commands.
@@ -99,14 +108,16 @@ proc ::etw::cover::Shortened {text} {
     return [string trim [string range $text 0 99]]
 }
 
-proc ::etw::cover::ArmCounts {branch counted} {
+proc ::etw::cover::ArmCounts {branch counted inferred} {
     lassign $branch line kind index arms
     set all [lindex $counted $index]
     set taken 0
     set result {}
     foreach arm $arms {
         lassign $arm label command
-        if {$command eq "rest"} {
+        if {$command eq "rest" && [dict exists $inferred $index]} {
+            continue ;# it is not known how often the command was executed
+        } elseif {$command eq "rest"} {
             lappend result [list $label [expr {max(0, $all - $taken)}]]
         } elseif {$command >= 0} {
             set count [lindex $counted $command]

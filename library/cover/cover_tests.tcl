@@ -34,6 +34,7 @@ proc ::etw::cover::TestsOf {place sources options} {
         return -code error -errorcode [list ETW LOOKUP TESTS [lindex $sources 0]] \
             "[join $sources {, }]: no test has executed anything: \"etw::tcltest::configure -coverage FILE\" records what tests execute"
     }
+    CheckPlace $file $line [Counts $sources $options]
     set names {}
     dict for {name files} $tests {
         dict for {path lines} $files {
@@ -44,4 +45,19 @@ proc ::etw::cover::TestsOf {place sources options} {
         }
     }
     return [join [lsort -dictionary $names] \n][expr {$names eq {} ? "" : "\n"}]
+}
+
+# An error if no file matches, or if no command begins in the line.
+proc ::etw::cover::CheckPlace {file line counted} {
+    lassign $counted counts lost warnings last
+    set paths [lmap path [dict keys $counts] {expr {[Matches $file $path] ? $path : [continue]}}]
+    if {$paths eq {}} {
+        return -code error -errorcode [list ETW LOOKUP FILE $file] "\"-line\": no program has executed a file \"$file\""
+    }
+    foreach path $paths {
+        if {[dict exists [Join $path [dict get $counts $path] $last] executed $line]} {
+            return
+        }
+    }
+    return -code error -errorcode [list ETW LOOKUP LINE $line] "\"-line\": no command begins in line $line of \"[Shown [lindex $paths 0]]\""
 }

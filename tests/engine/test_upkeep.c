@@ -159,10 +159,11 @@ static void children_1_1_join(void)
     REQUIRE(OsThreadStart(&thread, "forks", forkAtOnce, &joined) == ETW_OK);
     OsThreadJoin(thread);
     CHECK(joined);
-    CHECK(childJoins(true));
     writeOne(0, 0);
     CHECK(childJoins(false));
+#ifndef __SANITIZE_THREAD__ /* which ends a forked child that starts a thread */
     CHECK(childJoins(true));
+#endif
     EtwSessionStop("children", NULL, &err);
 }
 

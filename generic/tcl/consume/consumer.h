@@ -6,7 +6,7 @@
 #ifndef ETW_CONSUMER_H
 #define ETW_CONSUMER_H
 
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 
 /*
  * Starts the worker; the result is the consumer's name. batch: events per call; 0: one event, not

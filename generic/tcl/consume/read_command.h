@@ -13,7 +13,7 @@
 #ifndef ETW_READ_COMMAND_H
 #define ETW_READ_COMMAND_H
 
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 
 /* What the words before the options are. */
 typedef enum EtwReadWords {

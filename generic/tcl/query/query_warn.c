@@ -1,11 +1,11 @@
 /*
- * tcl/consume/query_warn.c --
+ * tcl/query/query_warn.c --
  *
  *	The warnings of a query at its end: those of its sources, fields of -where that no event had,
  *	and loaded definitions that were not used. Such a field is usually a misspelt name, and would
  *	otherwise look like a successful search without results.
  */
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 #include "schema/model/provider_def.h"
 #include "semantics/semantics.h"
 #include "flow/render/sink.h"

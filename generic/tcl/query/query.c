@@ -1,10 +1,10 @@
 /*
- * tcl/consume/query.c --
+ * tcl/query/query.c --
  *
  *	Opens sources, reads events, applies the filter and stops at the limit. The commands process
  *	the events (read_command.h). consumer.c implements threads.
  */
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 #include "tcl/value/record_value.h"
 #include "base/os.h"
 #include "predicate/header_bounds.h"

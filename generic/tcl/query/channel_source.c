@@ -1,10 +1,10 @@
 /*
- * tcl/consume/channel_source.c --
+ * tcl/query/channel_source.c --
  *
  *	A Tcl channel as a source: "-" (stdin) and "channel:NAME". flow/source/source_pipe.h reads
  *	the data.
  */
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 #include "flow/source/source_pipe.h"
 
 static const char prefix[] = "channel:";

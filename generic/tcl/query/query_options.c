@@ -1,10 +1,10 @@
 /*
- * tcl/consume/query_options.c --
+ * tcl/query/query_options.c --
  *
  *	The options of queries that have a notation of their own: moments (-from, -to, -last), short forms
  *	of -where, and -schema.
  */
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 #include "tcl/value/definition_load.h"
 #include "base/calendar.h"
 #include "base/os.h"

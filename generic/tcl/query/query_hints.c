@@ -1,10 +1,10 @@
 /*
- * tcl/consume/query_hints.c --
+ * tcl/query/query_hints.c --
  *
  *	Why no event passed a filter: names, ids and processes that the trace does not have, with similar names
  *	that it has. A misspelt name would otherwise look like a successful search without results.
  */
-#include "tcl/consume/query.h"
+#include "tcl/query/query.h"
 #include "tcl/value/definition_lookup.h"
 #include "schema/model/canonical_name.h"
 

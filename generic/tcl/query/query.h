@@ -1,5 +1,5 @@
 /*
- * tcl/consume/query.h --
+ * tcl/query/query.h --
  *
  *	Sources read through the common options: -where, -from, -to, -limit, -fields. The commands that
  *	use it are on one frame, tcl/consume/read_command.h.

@@ -7,6 +7,8 @@ namespace eval ::etw::cli {
     # {provider event} -> count since the last table, and in total. Filled by TopBatch.
     variable topNow {}
     variable topAll {}
+    # When counting began, in ns since 1970: earlier events of a session that ran already are no part of a rate.
+    variable topSince 0
 }
 
 proc ::etw::cli::Top {args} {
@@ -47,18 +49,26 @@ proc ::etw::cli::TopStart {options} {
     return $session
 }
 
-# Events are lists {provider event}, which is the cheapest form.
+# Events are lists {time provider event}, which is the cheapest form.
 proc ::etw::cli::TopBatch {events} {
     variable topNow
+    variable topAll
+    variable topSince
     foreach event $events {
-        dict incr topNow $event
+        set kind [lassign $event time]
+        if {$time < $topSince} {
+            dict incr topAll $kind
+        } else {
+            dict incr topNow $kind
+        }
     }
 }
 
 proc ::etw::cli::TopRun {session options} {
     variable topNow
+    variable topSince [expr {wide([clock microseconds]) * 1000}]
     set where [expr {[dict exists $options where] ? [list -where [dict get $options where]] : {}}]
-    set consumer [::etw consume session:$session -fields {provider event} -as list -batch 4096 {*}$where \
+    set consumer [::etw consume session:$session -fields {time provider event} -as list -batch 4096 {*}$where \
         -background 1 -command ::etw::cli::TopBatch]
     set left [Option $options count -1]
     set ms [expr {max(int([Option $options interval 2] * 1000), 50)}]

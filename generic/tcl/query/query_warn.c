@@ -69,7 +69,7 @@ static void addOnce(Tcl_Obj *list, Tcl_Obj *warning)
     Tcl_DecrRefCount(warning);
 }
 
-/* Append ": did you mean ..." if a header value or a field of the trace has a similar name. */
+/* Append ": did you mean ..." if a header value or a field of the trace has a similar name; or that other events have it. */
 static void addSuggestion(const EtwQuery *query, const char *name, Tcl_Obj *text)
 {
     size_t size = strlen(name);
@@ -86,7 +86,9 @@ static void addSuggestion(const EtwQuery *query, const char *name, Tcl_Obj *text
         }
         EtwSchemaVisit(query->filter.store, considerFields, &guess);
     }
-    if (guess.best != NULL) {
+    if (guess.best != NULL && strcmp(guess.best, name) == 0) {
+        Tcl_AppendToObj(text, "; events that were not selected have it", -1);
+    } else if (guess.best != NULL) {
         Tcl_Obj *best = EtwStringObj(guess.best);
         Tcl_AppendPrintfToObj(text, ": did you mean \"%s\"?", Tcl_GetString(best));
         Tcl_DecrRefCount(best);

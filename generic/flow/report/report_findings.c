@@ -96,6 +96,24 @@ static void findWaits(Findings *f)
     }
 }
 
+/* A callback that is due has to wait until the callbacks before it have returned. */
+static void findLate(Findings *f)
+{
+    enum { NOTICED = 10000000 }; /* ns */
+    const ReportTable *table = &f->report->tables[TABLE_LATE];
+    for (size_t i = 0; i < table->rowCount; i++) {
+        const ReportCell *cell = rowAt(table, i);
+        EtwText text = {0};
+        if (cell[1].n >= NOTICED && (double)cell[1].n >= WORTH_TELLING * f->share) {
+            EtwTextStr(&text, "runs late: waited ");
+            addTime(&text, cell[1].n);
+            EtwTextPrintf(&text, " in the queue of the event loop, in %llu call%s",
+                    (unsigned long long)cell[0].n, cell[0].n == 1 ? "" : "s");
+            add(f, "late", cell[2].text, cell[1].n, (double)cell[1].n, &text);
+        }
+    }
+}
+
 /*
  * An error counts as if it took 1 % of the time for each 10 failed calls, at most 20 %. An error that passes through
  * callers is reported for the proc where it begins: the caller has no other message and not more errors.
@@ -442,6 +460,7 @@ void EtwReportFindings(EtwReport *r)
     findLosses(&f);
     findWork(&f);
     findWaits(&f);
+    findLate(&f);
     findErrors(&f);
     findFiles(&f);
     findRepeated(&f);

@@ -48,6 +48,7 @@ typedef enum ReportTableId {
     TABLE_FINDINGS,
     TABLE_PROCS,
     TABLE_WAITS,
+    TABLE_LATE,
     TABLE_ERRORS,
     TABLE_REPEATED,
     TABLE_GROWING,

@@ -17,6 +17,8 @@ static const ReportColumn
                 {"work", "work", UNIT_TIME}, {"proc", "proc", UNIT_TEXT}},
         waitsColumns[] = {{"count", "times", UNIT_COUNT}, {"ns", "time", UNIT_TIME},
                 {"proc", "proc", UNIT_TEXT}, {"what", "what", UNIT_TEXT}},
+        lateColumns[] = {{"count", "times", UNIT_COUNT}, {"ns", "time", UNIT_TIME},
+                {"callback", "callback", UNIT_TEXT}},
         errorsColumns[] = {{"errors", "errors", UNIT_COUNT}, {"calls", "calls", UNIT_COUNT},
                 {"proc", "proc", UNIT_TEXT}, {"message", "message", UNIT_TEXT}},
         repeatedColumns[] = {{"count", "times", UNIT_COUNT}, {"call", "call", UNIT_TEXT}},
@@ -46,6 +48,8 @@ static const ReportTable layouts[TABLES] = {
                 0, 0},
         [TABLE_WAITS] = {"waits", "what procs waited for", waitsColumns, COUNT(waitsColumns), {0},
                 0, 0},
+        [TABLE_LATE] = {"late", "callbacks that waited in the queue of the event loop", lateColumns,
+                COUNT(lateColumns), {0}, 0, 0},
         [TABLE_ERRORS] = {"errors", "calls that fail", errorsColumns, COUNT(errorsColumns), {0}, 0,
                 0},
         [TABLE_REPEATED] = {"repeated", "calls with the same words", repeatedColumns,
@@ -207,6 +211,28 @@ static void addWaits(EtwReport *r)
             cell[1].n = paid[i].cost->waited;
             cell[2].text = EtwReportCopy(paid[i].row->name, paid[i].row->nameSize);
             cell[3].text = waitName(paid[i].cost);
+        }
+    }
+    EtwTextFree(&list);
+}
+
+static uint64_t lateKey(const EtwCost *cost)
+{
+    enum { NOTICED = 1000000 }; /* ns; shorter times are those of the event loop itself */
+    return cost->of->kind == ETW_COST_QUEUE && cost->ns >= NOTICED ? cost->ns : 0;
+}
+
+static void addLate(EtwReport *r)
+{
+    EtwText list = {0};
+    size_t count;
+    const Paid *paid = costsBy(r->calls, lateKey, &list, &count);
+    for (size_t i = 0; i < count; i++) {
+        ReportCell *cell = EtwReportRow(r, TABLE_LATE);
+        if (cell != NULL) {
+            cell[0].n = paid[i].cost->count;
+            cell[1].n = paid[i].cost->ns;
+            cell[2].text = EtwReportCopy(paid[i].row->name, paid[i].row->nameSize);
         }
     }
     EtwTextFree(&list);
@@ -470,6 +496,7 @@ void EtwReportTables(EtwReport *r)
 {
     addProcs(r);
     addWaits(r);
+    addLate(r);
     addErrors(r);
     addRepeated(r);
     addGrowing(r);

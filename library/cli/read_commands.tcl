@@ -82,6 +82,10 @@ proc ::etw::cli::Pass {command what words how} {
         Notes $result $command
         if {$what eq "relog"} {
             Written [lindex $plain end] $result
+            if {[dict exists $result redacted] && [dict get $result redacted] == 0} {
+                puts stderr "[Paint stderr red etw:] nothing was masked: \"--redact\" takes names of fields, such as Command or Result, not the values to be masked"
+                return 1
+            }
         }
     } elseif {[dict exists $how window] && [string match .* $result] && [info commands ::winfo] ne "" && [winfo exists $result]} {
         tkwait window $result

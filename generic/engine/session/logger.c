@@ -17,6 +17,7 @@ enum {
     KERNEL_INTERVAL = 20 * 1000000,       /* ns between drains while kernel tracing is on */
     CHECK_WRITER_AFTER_NS = 20 * 1000000, /* ns after which a blocking writer is checked */
     ANCHOR_INTERVAL = 1000 * 1000000,     /* ns between clock anchors */
+    FULL_INTERVAL = 1000000,              /* ns between rounds while no buffer is free */
     SETTLE =
             200 * 1000 /* ns after which a stamped event is visible, also in the kernel's buffers */
 };
@@ -512,9 +513,18 @@ static void runTasks(EtwSession *s)
     }
 }
 
+/*
+ * A full buffer wakes the logger, which leaves events that are too young for the next round (SETTLE). When all buffers are
+ * full, no writer can wake it again.
+ */
 static int64_t interval(const EtwSession *s)
 {
     int64_t flush = (int64_t)atomic_load(&s->ring->header->flushMs) * 1000000;
+    uint32_t used, free;
+    RingCount(s->ring, &used, &free);
+    if (free == 0 && !s->ring->header->overwrite) {
+        return FULL_INTERVAL;
+    }
     return s->kernel != NULL && flush > KERNEL_INTERVAL ? KERNEL_INTERVAL : flush;
 }
 

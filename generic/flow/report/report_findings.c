@@ -292,8 +292,16 @@ static void findEvents(Findings *f)
     }
     if (most < kinds->rowCount) {
         const ReportCell *cell = rowAt(kinds, most);
+        bool script = strcmp(cell[2].text, ETW_SCRIPT_PROVIDER) == 0;
         EtwTextPrintf(&text, "writes the most events: %s, %llu (%.0f %%)", cell[3].text,
                 (unsigned long long)cell[0].n, cell[1].d);
+        if (script && strcmp(cell[3].text, "Cover") == 0) {
+            EtwTextStr(&text, "; \"etw cover\" shows the lines that were executed");
+        } else if (script && f->report->calls->rows == NULL) {
+            EtwTextStr(&text,
+                    "; there are no calls of procs, and the time that commands take at the top "
+                    "level of a script is not known");
+        }
         add(f, "events", cell[2].text, 0, 0.2, &text);
     }
     if (processes->rowCount > 1) {

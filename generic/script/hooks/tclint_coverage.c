@@ -8,6 +8,7 @@
  */
 #include "script/hooks/tclint.h"
 #include "base/alloc.h"
+#include <string.h>
 
 #ifdef ETW_TCLINT
 
@@ -68,9 +69,44 @@ static uint32_t columnOf(const char *source, int at)
     return (uint32_t)Tcl_NumUtfChars(source + from, at - from);
 }
 
-static Mark *newMark(EtwCoverage *coverage, const CompileEnv *env, const EtwPlace *place)
+/* True if the text is that of a file, by its size. Tcl has made one character of each CR LF. */
+static bool hasSize(Tcl_Obj *file, const char *text, Tcl_Size size)
 {
-    Tcl_Obj *file = env->extCmdMapPtr->path;
+    Tcl_StatBuf *stat = Tcl_AllocStatBuf();
+    bool same = false;
+    if (Tcl_FSStat(file, stat) == 0) {
+        Tcl_WideUInt bytes = Tcl_GetSizeFromStat(stat), crs = 0;
+        for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + size - at))) != NULL;
+                at++) {
+            crs++;
+        }
+        same = bytes == (Tcl_WideUInt)size || bytes == (Tcl_WideUInt)size + crs;
+    }
+    ckfree(stat);
+    return same;
+}
+
+/*
+ * The file of the code, NULL: not known. Tcl compiles a file of simple commands twice, to do without the instruction startCommand,
+ * and has forgotten the second time that it is a file.
+ */
+static Tcl_Obj *fileOf(const CompileEnv *env)
+{
+    Interp *iPtr = env->iPtr;
+    const ExtCmdLoc *map = env->extCmdMapPtr;
+    if (map->type == TCL_LOCATION_SOURCE) {
+        return map->path;
+    }
+    bool again = map->type == TCL_LOCATION_BC && iPtr->invokeCmdFramePtr == NULL &&
+                 iPtr->invokeWord == INT_MIN && iPtr->scriptFile != NULL;
+    return again && hasSize(iPtr->scriptFile, env->source, env->numSrcBytes)
+                   ? Tcl_FSGetNormalizedPath((Tcl_Interp *)iPtr, iPtr->scriptFile)
+                   : NULL;
+}
+
+static Mark *newMark(
+        EtwCoverage *coverage, Tcl_Obj *file, const CompileEnv *env, const EtwPlace *place)
+{
     Tcl_Size fileSize;
     const char *path = Tcl_GetStringFromObj(file, &fileSize);
     const char *text = env->source + place->from;
@@ -82,7 +118,7 @@ static Mark *newMark(EtwCoverage *coverage, const CompileEnv *env, const EtwPlac
     return mark;
 }
 
-static void markCode(EtwCoverage *coverage, CompileEnv *env)
+static void markCode(EtwCoverage *coverage, Tcl_Obj *file, CompileEnv *env)
 {
     EtwPlace *places = EtwTclintPlaces(env);
     EtwCodeMark *list = EtwAlloc(((size_t)env->numCommands + 1) * sizeof *list);
@@ -98,7 +134,7 @@ static void markCode(EtwCoverage *coverage, CompileEnv *env)
             list[count++] = (EtwCodeMark){.at = (int)l->codeOffset,
                     .from = (int)l->codeOffset,
                     .end = (int)(l->codeOffset + l->numCodeBytes),
-                    .data = newMark(coverage, env, &places[i])};
+                    .data = newMark(coverage, file, env, &places[i])};
         }
     }
     EtwMarksInsert(&covered->marks, env, list, count);
@@ -117,9 +153,11 @@ static void optimizeAndMark(void *compileEnv)
     if (state->optimizer != NULL) {
         state->optimizer(env);
     }
-    if (state->coverage != NULL && EtwTclintLooksValid(env, env->iPtr) &&
-            env->extCmdMapPtr->type == TCL_LOCATION_SOURCE && env->extCmdMapPtr->path != NULL) {
-        markCode(state->coverage, env);
+    if (state->coverage != NULL && EtwTclintLooksValid(env, env->iPtr)) {
+        Tcl_Obj *file = fileOf(env);
+        if (file != NULL) {
+            markCode(state->coverage, file, env);
+        }
     }
 }
 

@@ -83,7 +83,7 @@ proc ::etw::cli::Failed {command message how} {
     if {[lrange $code 0 1] eq "ETWTOOL INTERRUPTED"} {
         return 130
     }
-    set usage [expr {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {ETW ARG}}}]
+    set usage [expr {[lindex $code 0] eq "ETWTOOL" || [lrange $code 0 1] in {{TCL WRONGARGS} {TCL LOOKUP} {TCL VALUE} {ETW ARG}}}]
     set command [expr {[catch {FindCommand $command} full] || [lindex $code 2] eq "COMMAND" ? {} : $full}]
     puts stderr "[Paint stderr red {etw:}] [::etw::lib::visible [ShellMessage $command $message $code] lines]"
     if {$usage} {

@@ -109,7 +109,7 @@ make_deb() {
     finish_deb "$main" tcl-etw <<EOF
 Section: interpreters
 Depends: tcl (>= 8.6), $(libraries_of "$(ls "$main"/usr/lib/tcltk/*/etw*/*.so)")
-Recommends: libsqlite3-tcl
+Recommends: libsqlite3-tcl, libdw1
 Suggests: libetw-dev, tcllib, tkcon
 Description: event tracing for Tcl scripts, applications and the kernel
  Traces scripts, applications and the kernel together, in the ways and file

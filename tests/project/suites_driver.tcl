@@ -2,7 +2,7 @@
 #
 #	Runs a file of another project's test suite unchanged: BUILD TRACE FILE ?MODE?. TRACE: a file for the
 #	events; - for a buffer in memory, where old events are overwritten; empty: nothing is traced. MODE:
-#	call (the default), line, full, sample (at 10 kHz) or slowsample (at 1 kHz). With TRACE - all keywords are
+#	call (the default), line, full, cover, sample (at 10 kHz) or slowsample (at 1 kHz). With TRACE - all keywords are
 #	enabled. Creates nothing that the suite could find, except the package etw.
 
 if {![llength [info commands ::sqlite3]]} {
@@ -29,11 +29,13 @@ namespace eval ::suitesDriver {
             set session suites
             etw start $session -file $etl -buffersize 1024 -buffers 16,512
             etw enable $session Tcl-Script -any [dict get {
-                call call line {call step} full {call step} sample sample slowsample sample
+                call call line {call step} full {call step} sample sample slowsample sample cover cover
             } $mode]
         }
         if {$mode in {sample slowsample}} {
             etw script sample -interval [expr {$mode eq "sample" ? 0.1 : 1}]
+        } elseif {$mode eq "cover"} {
+            etw script cover
         } else {
             etw script add * -args 0 -steps [dict get {call off line line full full} $mode]
         }
@@ -53,5 +55,6 @@ if {$::suitesDriver::etl ne ""} {
         etw script sample -interval 0
     }
     etw script remove
+    etw script cover off
     puts "etw: [etw stop $::suitesDriver::session]"
 }

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* A packed trace of a few events in two streams. */
 int main(int argc, char **argv)
 {
-    EtlSyntheticHeader own;
+    EtlSyntheticHeader own = {0};
     EtwText plain = {0}, packed = {0}, header = {0}, first = {0};
     EtwError error;
     char path[4096];

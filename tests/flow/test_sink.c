@@ -1,119 +1,21 @@
 /*
  * tests/flow/test_sink.c --
  *
- *	The flow room: all text forms against golden text, the listing's indentation and
- *	footers, sources and their merge, from made-up sources and from files.
+ *	All text forms against golden text, the listing's indentation, columns and footers, from made-up sources and
+ *	from files.
  */
 #include "tests/support/sample_event.h"
 #include "tests/support/check.h"
-#include "base/os.h"
+#include "tests/support/played_source.h"
 #include "etl/write/writer.h"
 #include "flow/render/sink.h"
-#include "flow/source/source_int.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* 2026-11-21T08:23:12 UTC: a Saturday morning. */
 static const int64_t begun = 1795249392000000000LL;
 
-/* ---- A source that plays back what it is given ----------------------------------------------- */
-
-enum { PLAY_MAX = 64 };
-
-typedef struct Play {
-    EtwSource base;
-    const EtwEvent *events[PLAY_MAX];
-    bool again[PLAY_MAX]; /* live: nothing just now, before this event */
-    int count, at;
-    int waits, wakes;
-    EtlInfo info;
-    uint64_t lost;
-    const char *warning;
-    int *closedPtr;
-} Play;
-
-static EtwStatus playNext(EtwSource *source, EtwEvent *event)
-{
-    Play *p = (Play *)source;
-    if (p->at < PLAY_MAX && p->again[p->at]) {
-        p->again[p->at] = false;
-        return ETW_AGAIN;
-    }
-    if (p->at == p->count) {
-        return ETW_END;
-    }
-    *event = *p->events[p->at++];
-    return ETW_OK;
-}
-
-static void playWait(EtwSource *source, int64_t timeoutNs)
-{
-    (void)timeoutNs;
-    ((Play *)source)->waits++;
-}
-
-static void playWake(EtwSource *source)
-{
-    ((Play *)source)->wakes++;
-}
-
-static void playClose(EtwSource *source)
-{
-    Play *p = (Play *)source;
-    if (p->closedPtr != NULL) {
-        ++*p->closedPtr;
-    }
-    EtwFree(p);
-}
-
-static int playFileCount(const EtwSource *source)
-{
-    return ((const Play *)source)->info.startTime != 0;
-}
-
-static const EtlInfo *playFileInfo(const EtwSource *source, int index, const char **pathPtr)
-{
-    (void)index;
-    *pathPtr = "play.etl";
-    return &((const Play *)source)->info;
-}
-
-static uint64_t playLost(const EtwSource *source)
-{
-    return ((const Play *)source)->lost;
-}
-
-static int playWarningCount(const EtwSource *source)
-{
-    return ((const Play *)source)->warning != NULL;
-}
-
-static const char *playWarning(const EtwSource *source, int index)
-{
-    (void)index;
-    return ((const Play *)source)->warning;
-}
-
-static Play *playNew(bool live)
-{
-    static const EtwSourceOps file = {.next = playNext,
-            .close = playClose,
-            .fileCount = playFileCount,
-            .fileInfo = playFileInfo,
-            .lost = playLost,
-            .warningCount = playWarningCount,
-            .warning = playWarning};
-    static const EtwSourceOps session = {.next = playNext,
-            .wait = playWait,
-            .wake = playWake,
-            .close = playClose,
-            .lost = playLost};
-    Play *p = EtwAlloc(sizeof *p);
-    p->base.ops = live ? &session : &file;
-    return p;
-}
-
-/* ---- The story that is told in every form ---------------------------------------------------- */
+/* ---- The events that every form shows -------------------------------------------------------- */
 
 static Sample *story[PLAY_MAX];
 static int storySize;
@@ -648,115 +550,6 @@ static void depth_2_4_cut(void)
     SampleFree(s);
 }
 
-/* ---- Merging --------------------------------------------------------------------------------- */
-
-static EtwEvent timed(int64_t time, uint16_t cpu)
-{
-    return (EtwEvent){.time = time, .cpu = cpu};
-}
-
-/* Times and (as cpu) the sources' numbers, in the order that the merge gives. */
-static void checkOrder(EtwSource *merged, const char *want)
-{
-    EtwText got = {0};
-    EtwEvent event;
-    EtwStatus status;
-    while ((status = EtwSourceNext(merged, &event)) != ETW_END && got.size < 500) {
-        if (status == ETW_AGAIN) {
-            EtwTextStr(&got, "- ");
-        } else {
-            EtwTextPrintf(&got, "%d%c%s ", (int)event.time, 'a' + event.cpu, event.late ? "!" : "");
-        }
-    }
-    EtwTextChar(&got, 0);
-    CHECK_STR(got.data, want);
-    EtwTextFree(&got);
-}
-
-static void merge_3_1_files(void)
-{
-    EtwEvent events[9];
-    static const int times[3][3] = {{1, 5, 9}, {2, 5, 6}, {1, 5, 30}};
-    EtwSource *sources[3];
-    int closed = 0;
-    for (int i = 0; i < 3; i++) {
-        Play *p = playNew(false);
-        p->lost = (uint64_t)i;
-        p->warning = i == 1 ? "b.etl: at byte 8: oops" : NULL;
-        p->info.startTime = i == 2 ? 0 : 1;
-        p->info.cpus = (uint32_t)i;
-        p->closedPtr = &closed;
-        for (int k = 0; k < 3; k++) {
-            events[3 * i + k] = timed(times[i][k], (uint16_t)i);
-            p->events[p->count++] = &events[3 * i + k];
-        }
-        sources[i] = &p->base;
-    }
-    EtwSource *merged = EtwSourceMerge(sources, 3);
-    CHECK(!EtwSourceIsLive(merged));
-    checkOrder(merged, "1a 1c 2b 5a 5b 5c 6b 9a 30c ");
-    CHECK_EQ(EtwSourceLost(merged), 3);
-    CHECK_EQ(EtwSourceFileCount(merged), 2);
-    CHECK_EQ(EtwSourceFileInfo(merged, 1, NULL)->cpus, 1);
-    CHECK(EtwSourceFileInfo(merged, 2, NULL) == NULL);
-    CHECK_EQ(EtwSourceWarningCount(merged), 1);
-    CHECK_STR(EtwSourceWarning(merged, 0), "b.etl: at byte 8: oops");
-    EtwSourceClose(merged);
-    CHECK_EQ(closed, 3);
-}
-
-static void merge_3_2_single(void)
-{
-    Play *p = playNew(false);
-    EtwSource *source = &p->base;
-    CHECK(EtwSourceMerge(&source, 1) == source);
-    EtwSourceClose(source);
-}
-
-/* A live source with nothing to say: old events pass, young ones wait for it; what comes late is
- * marked. */
-static void merge_3_3_live(void)
-{
-    OsInstant now;
-    OsInit();
-    OsNow(&now);
-    EtwEvent old = timed(5, 0), young = timed(now.wall + 3600000000000LL, 0), live = timed(3, 1);
-    Play *file = playNew(false), *session = playNew(true);
-    EtwSource *sources[] = {&file->base, &session->base};
-    EtwEvent event;
-    file->events[0] = &old;
-    file->events[1] = &young;
-    file->count = 2;
-    session->events[0] = &live;
-    session->count = 1;
-    session->again[0] = true;
-    EtwSource *merged = EtwSourceMerge(sources, 2);
-    CHECK(EtwSourceIsLive(merged));
-    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
-    CHECK_EQ(event.time, 5);
-    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
-    CHECK_EQ(event.time, 3);
-    CHECK(event.late);
-    session->count = 0; /* nothing more for now */
-    session->at = 0;
-    session->again[0] = true;
-    session->events[0] = &live;
-    live.time = now.wall + 3500000000000LL;
-    session->count = 1;
-    CHECK_EQ(EtwSourceNext(merged, &event), ETW_AGAIN);
-    EtwSourceWait(merged, 1000000);
-    CHECK_EQ(session->waits, 1);
-    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
-    CHECK_EQ(event.cpu, 1);
-    CHECK(!event.late);
-    EtwSourceWake(merged);
-    CHECK_EQ(session->wakes, 1);
-    REQUIRE(EtwSourceNext(merged, &event) == ETW_OK);
-    CHECK_EQ(event.time, young.time);
-    CHECK_EQ(EtwSourceNext(merged, &event), ETW_END);
-    EtwSourceClose(merged);
-}
-
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static const char *tempPath(const char *name)
@@ -1015,9 +808,6 @@ int main(int argc, char **argv)
     CHECK_RUN(depth_2_2_strange);
     CHECK_RUN(depth_2_3_foreign);
     CHECK_RUN(depth_2_4_cut);
-    CHECK_RUN(merge_3_1_files);
-    CHECK_RUN(merge_3_2_single);
-    CHECK_RUN(merge_3_3_live);
     CHECK_RUN(file_4_1_two_merged);
     CHECK_RUN(file_4_2_header);
     CHECK_RUN(file_4_3_missing);

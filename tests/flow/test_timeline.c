@@ -47,15 +47,6 @@ static void add(Sample *s, int64_t us)
     SampleFree(s);
 }
 
-#define TEXT_FIELD(name)                                                                           \
-    {                                                                                              \
-        name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0                                              \
-    }
-#define FIELD(name, in)                                                                            \
-    {                                                                                              \
-        name, in, 0, 0, 0                                                                          \
-    }
-
 static void enter(int64_t us, uint64_t id, int depth, const char *command)
 {
     static const Etw_Field fields[] = {FIELD("CallId", ETW_IN_UINT64),

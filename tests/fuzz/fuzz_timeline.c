@@ -10,15 +10,6 @@
 
 enum { KINDS = 6, STEP_BITS = 62 };
 
-#define FIELD(name, in)                                                                            \
-    {                                                                                              \
-        name, in, 0, 0, 0                                                                          \
-    }
-#define TEXT_FIELD(name)                                                                           \
-    {                                                                                              \
-        name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0                                              \
-    }
-
 static const struct Known {
     const char *provider, *event;
     int count;

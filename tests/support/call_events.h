@@ -45,15 +45,6 @@ CHECK_UNUSED static void add(Sample *s, int64_t us)
     SampleFree(s);
 }
 
-#define TEXT_FIELD(name)                                                                           \
-    {                                                                                              \
-        name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0                                              \
-    }
-#define FIELD(name, in)                                                                            \
-    {                                                                                              \
-        name, in, 0, 0, 0                                                                          \
-    }
-
 CHECK_UNUSED static void enterFrom(int64_t us, uint64_t id, int depth, const char *command,
         const char *context, const char *file, uint32_t line)
 {

@@ -17,6 +17,16 @@ typedef struct Sample {
     EtwEvent event; /* SampleEvent updates its pointers */
 } Sample;
 
+/* A field's declaration, by name and ETW_IN_*; of a text in UTF-8. */
+#define FIELD(name, in)                                                                            \
+    {                                                                                              \
+        name, in, 0, 0, 0                                                                          \
+    }
+#define TEXT_FIELD(name)                                                                           \
+    {                                                                                              \
+        name, ETW_IN_COUNTED_ANSI, ETW_OUT_UTF8, 0, 0                                              \
+    }
+
 __attribute__((unused)) static Sample *SampleNew(
         const char *provider, const char *name, const Etw_Field *fields, int count)
 {

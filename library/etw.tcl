@@ -147,11 +147,15 @@ proc ::etw::lib::view {args} {
 
 # etw cover. Loaded at the first call.
 proc ::etw::lib::cover {args} {
+    LoadCover
+    return [::etw::cover::Cover {*}$args]
+}
+
+proc ::etw::lib::LoadCover {} {
     variable dir
     if {[::info commands ::etw::cover::Cover] eq ""} {
         uplevel #0 [list source [file join $dir cover cover.tcl]]
     }
-    return [::etw::cover::Cover {*}$args]
 }
 
 # etw load. Loaded at the first call.

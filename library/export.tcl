@@ -29,12 +29,7 @@ apply {dir {
 # etw export SOURCE ?SOURCE ...? FILE ?-format FORMAT? ?-option value ...?
 proc ::etw::lib::export {args} {
     variable exporters
-    set options [lsearch -regexp $args {^-.}]
-    if {$options < 0} {
-        set options [llength $args]
-    }
-    set words [lrange $args 0 $options-1]
-    set given [lrange $args $options end]
+    lassign [SplitWords $args] words given
     if {[llength $words] < 2 && !([llength $words] == 1 && [lsearch -glob $given -r*] >= 0)} { ;# -records is also a source
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw export source ?source ...? file ?-option value ...?\""

@@ -62,16 +62,13 @@ namespace eval ::etw::load {
 
 # etw load DB SOURCE ?SOURCE ...? ?-option value ...?
 proc ::etw::load::Load {args} {
-    set options [lsearch -regexp $args {^-.}]
-    if {$options < 0} {
-        set options [llength $args]
-    }
-    set sources [lassign [lrange $args 0 $options-1] database]
+    lassign [::etw::lib::SplitWords $args] words options
+    set sources [lassign $words database]
     if {[llength $sources] == 0} {
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw load database source ?source ...? ?-option value ...?\""
     }
-    lassign [Options [lrange $args $options end]] own exporting
+    lassign [Options $options] own exporting
     set traces [lmap source $sources {Describe $source [dict get $own -host] $exporting}]
     set db [Open $database]
     try {

@@ -20,6 +20,15 @@ proc ::etw::lib::Options {known words {old {}}} {
     return $options
 }
 
+# The words of a command in two lists: those before the first option, and the rest.
+proc ::etw::lib::SplitWords {words} {
+    set at [lsearch -regexp $words {^-.}]
+    if {$at < 0} {
+        return [list $words {}]
+    }
+    return [list [lrange $words 0 $at-1] [lrange $words $at end]]
+}
+
 # The new name of an option with an old one. The first use of each in a process is reported.
 proc ::etw::lib::NewName {name old} {
     if {![dict exists $old $name]} {

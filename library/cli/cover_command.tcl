@@ -54,30 +54,22 @@ proc ::etw::cli::Cover {args} {
         puts -nonewline $tests
         return $status
     }
-    puts -nonewline [::etw cover {*}$sources {*}$given -format [Option $options format text]]
-    return [expr {$status == 0 && ![Enough $sources $given $options] ? 1 : $status}]
+    ::etw::lib::LoadCover
+    set result [::etw::cover::Result $sources $given]
+    puts -nonewline [::etw::cover::Format-[Option $options format text] $result]
+    return [expr {$status == 0 && ![Enough $result $options] ? 1 : $status}]
 }
 
-proc ::etw::cli::Enough {sources given options} {
+# False: less than --min was executed, or it is not known.
+proc ::etw::cli::Enough {result options} {
     if {![dict exists $options min]} {
         return 1
     }
-    set lines 0
-    set executed 0
-    foreach file [dict get [::etw cover {*}$sources {*}$given -format list] files] {
-        if {[dict get $file error] ne "" || [dict get $file changed]} {
-            Note "\"[dict get $file path]\" [expr {[dict get $file changed] ? "has changed since it was executed" : "could not be analysed"}]: the coverage is not known"
-            return 0
-        }
-        dict for {line count} [dict get $file executed] {
-            incr lines
-            incr executed [expr {$count > 0}]
-        }
-    }
-    set percent [expr {$lines == 0 ? 0.0 : 100.0 * $executed / $lines}]
-    if {$percent >= [dict get $options min]} {
+    set percent [::etw::cover::Percentage $result]
+    if {$percent ne "" && $percent >= [dict get $options min]} {
         return 1
     }
-    Note "[format %.2f $percent] % of the lines were executed, less than --min [dict get $options min]"
+    Note [expr {$percent eq "" ? "the coverage is not known, because a file has changed or cannot be analysed: --min [dict get $options min] is not reached"
+        : "[format %.2f $percent] % of the lines were executed, less than --min [dict get $options min]"}]
     return 0
 }

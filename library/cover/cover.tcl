@@ -15,22 +15,33 @@ foreach file {cover_source cover_join cover_formats cover_tests} {
 # etw cover SOURCE ?SOURCE ...? ?-option value ...?
 proc ::etw::cover::Cover {args} {
     variable formats
-    set at [lsearch -regexp $args {^-.}]
-    if {$at < 0} {
-        set at [llength $args]
-    }
-    set sources [lrange $args 0 $at-1]
+    variable options
+    lassign [::etw::lib::SplitWords $args] sources words
     if {[llength $sources] == 0} {
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw cover source ?source ...? ?-option value ...?\""
     }
-    variable options
-    set given [::etw::lib::Options $options [lrange $args $at end]]
+    set given [::etw::lib::Options $options $words]
     if {[dict exists $given -line]} {
         return [TestsOf [dict get $given -line] $sources [dict remove $given -dir -files -format -line]]
     }
     set format [tcl::prefix match -message format $formats [expr {[dict exists $given -format] ? [dict get $given -format] : "text"}]]
     return [Format-$format [Result $sources $given]]
+}
+
+# The percentage of the lines that were executed; "" if it is not known, because a file has changed or cannot be analysed.
+proc ::etw::cover::Percentage {result} {
+    set all 0
+    set executed 0
+    foreach file [dict get $result files] {
+        if {[dict get $file error] ne "" || [dict get $file changed]} {
+            return ""
+        }
+        lassign [Figures $file] lines done
+        incr all $lines
+        incr executed $done
+    }
+    return [expr {$all == 0 ? 0.0 : 100.0 * $executed / $all}]
 }
 
 # A dict: `files`, a list of dicts as Join returns them, in the order of their paths; `lost`, `warnings`.

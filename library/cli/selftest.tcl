@@ -133,26 +133,24 @@ proc ::etw::selftest::Output {program args} {
 
 # ---- Sessions ------------------------------------------------------------------------------------------------------
 
-::etw::selftest::Step "session with a file" {
-    set stopped [With [list -file [File file]] {
+# Write events into a session with a file, and expect all of them there.
+proc ::etw::selftest::WriteInto {name count} {
+    set stopped [With [list -file [File $name]] {
         Enable
-        for {set i 0} {$i < 100} {incr i} {
+        for {set i 0} {$i < $count} {incr i} {
             ::etw write Etw-Selftest Number $i
         }
     }]
-    Expect "events" [llength [Values [File file]]] 100
+    Expect "events" [llength [Values [File $name]]] $count
     return [Counts $stopped]
 }
 
+::etw::selftest::Step "session with a file" {
+    return [WriteInto file 100]
+}
+
 ::etw::selftest::Step "20,000 events at once, default buffers" {
-    set stopped [With [list -file [File fast]] {
-        Enable
-        for {set i 0} {$i < 20000} {incr i} {
-            ::etw write Etw-Selftest Number $i
-        }
-    }]
-    Expect "events" [llength [Values [File fast]]] 20000
-    return [Counts $stopped]
+    return [WriteInto fast 20000]
 }
 
 ::etw::selftest::Step "live session" {

@@ -554,8 +554,8 @@ bool RingSkip(Ring *ring, RingCursor *c)
 }
 
 /*
- * Abandon an open record whose size is known and whose writer is dead. While it is open, its buffer is not used again, and nobody
- * else abandons it, so it may be stored to.
+ * Abandon an open record whose size is known and whose writer is dead. While it is open, its buffer is not used again, and no
+ * other thread abandons it, so it may be written.
  */
 static bool abandonAt(Ring *ring, uint32_t buffer, uint32_t offset)
 {

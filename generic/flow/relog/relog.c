@@ -338,9 +338,8 @@ bool EtwRelogUnknown(const EtwRelog *relog, EtwText *out)
 {
     if (relog->unknown != 0) {
         EtwTextPrintf(out,
-                "%llu events were left out: nobody describes what is in them, so that nothing can "
-                "be "
-                "redacted (etw schema load)",
+                "%llu events were left out: no description of their fields is known, so that "
+                "nothing can be masked in them; load one (etw schema load)",
                 (unsigned long long)relog->unknown);
     }
     return relog->unknown != 0;

@@ -514,15 +514,15 @@ static void runTasks(EtwSession *s)
 }
 
 /*
- * A full buffer wakes the logger, which leaves events that are too young for the next round (SETTLE). When all buffers are
- * full, no writer can wake it again.
+ * A full buffer wakes the logger, which leaves events that are too young for the next round (SETTLE). When no buffer is
+ * free, no writer can wake it again for those that wait to be read.
  */
 static int64_t interval(const EtwSession *s)
 {
     int64_t flush = (int64_t)atomic_load(&s->ring->header->flushMs) * 1000000;
     uint32_t used, free;
     RingCount(s->ring, &used, &free);
-    if (free == 0 && !s->ring->header->overwrite) {
+    if (free == 0 && !s->ring->header->overwrite && RingHasFull(s->ring)) {
         return FULL_INTERVAL;
     }
     return s->kernel != NULL && flush > KERNEL_INTERVAL ? KERNEL_INTERVAL : flush;

@@ -727,6 +727,12 @@ void RingCloseUsed(Ring *ring)
     }
 }
 
+bool RingHasFull(const Ring *ring)
+{
+    Closed oldest;
+    return oldestClosed(ring, RING_USED, 0, &oldest);
+}
+
 void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr)
 {
     uint32_t used = 0;

@@ -176,5 +176,7 @@ uint64_t RingEvents(const Ring *ring);
 /* Number of events that writers have overwritten. */
 uint64_t RingOverwritten(const Ring *ring);
 void RingCount(const Ring *ring, uint32_t *usedPtr, uint32_t *freePtr);
+bool RingHasFull(const Ring *
+                ring); /* a buffer is closed and not released: it is to be read, or to be written to the disk */
 
 #endif

@@ -30,6 +30,12 @@ typedef struct EtwQueryOptions {
     int stacks; /* attach stacks in separate records to their events */
 } EtwQueryOptions;
 
+/* True if options select some of the events. */
+bool EtwQuerySelects(const EtwQueryOptions *options);
+/* For options of which later readings use the selection, -records, -schema and -symbols: their values are kept until the release. */
+void EtwQueryRetain(const EtwQueryOptions *options);
+void EtwQueryRelease(const EtwQueryOptions *options);
+
 extern const char *const etwAsNames[];
 #define ETW_QUERY_AT(field) offsetof(EtwQueryOptions, field)
 /* Tables of options: shape of the results; filter; warnings. */

@@ -12,6 +12,47 @@
 #include "symbol/symbols.h"
 #include <stdlib.h>
 
+/* ---- Which values there are ------------------------------------------------------------------- */
+
+#define AT(field) ETW_QUERY_AT(field)
+/* The values of EtwQueryOptions that select events come first. */
+enum { SELECTING = 9 };
+static const size_t values[] = {AT(where), AT(provider), AT(event), AT(keyword), AT(level), AT(pid),
+        AT(from), AT(to), AT(last), AT(records), AT(schema), AT(symbols)};
+#undef AT
+
+static Tcl_Obj *valueAt(const EtwQueryOptions *options, size_t i)
+{
+    return *(Tcl_Obj *const *)(const void *)((const char *)options + values[i]);
+}
+
+bool EtwQuerySelects(const EtwQueryOptions *options)
+{
+    bool selects = options->limit != 0;
+    for (size_t i = 0; i < SELECTING; i++) {
+        selects = selects || valueAt(options, i) != NULL;
+    }
+    return selects;
+}
+
+void EtwQueryRetain(const EtwQueryOptions *options)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (valueAt(options, i) != NULL) {
+            Tcl_IncrRefCount(valueAt(options, i));
+        }
+    }
+}
+
+void EtwQueryRelease(const EtwQueryOptions *options)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (valueAt(options, i) != NULL) {
+            Tcl_DecrRefCount(valueAt(options, i));
+        }
+    }
+}
+
 /* ---- Moments --------------------------------------------------------------------------------- */
 
 /* FILETIMEs of 1970 to 2108: as ns since 1970 these numbers would be in 1973 and 1974. */

@@ -130,14 +130,9 @@ static void nextDescription(Descriptions *d)
     }
 }
 
-static bool isFiltered(const EtwQueryOptions *o)
-{
-    return o->where || o->provider || o->event || o->pid || o->from || o->last || o->to || o->limit;
-}
-
 static void openDescriptions(Descriptions *d, const EtwQuery *query, const EtwQueryOptions *o)
 {
-    if (!isFiltered(o)) {
+    if (!EtwQuerySelects(o)) {
         return;
     }
     size_t classes = 0;
@@ -375,7 +370,7 @@ static int beginRelog(void *record)
     /* -map is for the events that the filter selects; pieces have a rundown of their own. */
     r->descriptions.names = r->map == NULL && r->files == NULL;
     openDescriptions(&r->descriptions, query, &r->reading.options);
-    r->filtered = isFiltered(&r->reading.options);
+    r->filtered = EtwQuerySelects(&r->reading.options);
     r->apart = r->descriptions.source != NULL;
     query->keepSchemaEvents = !r->apart;
     return TCL_OK;

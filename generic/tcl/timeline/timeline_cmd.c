@@ -59,19 +59,6 @@ Tcl_Obj *EtwTimelineTextObj(EtwTclTimeline *t, uint32_t text)
     return t->texts[text];
 }
 
-static void retainOptions(const EtwQueryOptions *o, bool retain)
-{
-    Tcl_Obj *objs[] = {o->where, o->from, o->to, o->records, o->provider, o->event, o->pid, o->last,
-            o->schema};
-    for (size_t i = 0; i < sizeof objs / sizeof *objs; i++) {
-        if (objs[i] != NULL && retain) {
-            Tcl_IncrRefCount(objs[i]);
-        } else if (objs[i] != NULL) {
-            Tcl_DecrRefCount(objs[i]);
-        }
-    }
-}
-
 static void freeObjs(Tcl_Obj **objs, uint32_t count)
 {
     for (uint32_t i = 0; objs != NULL && i < count; i++) {
@@ -95,7 +82,7 @@ static void freeTimeline(EtwTclTimeline *t)
     }
     freeObjs(t->texts, t->textCapacity);
     freeObjs(t->kept, ETW_TIMELINE_KEPT);
-    retainOptions(&t->options, false);
+    EtwQueryRelease(&t->options);
     Tcl_DecrRefCount(t->sources);
     EtwFree(t);
 }
@@ -147,7 +134,7 @@ static int openTimeline(EtwInterp *ctx, Tcl_Obj *name, Tcl_Obj *sources, const C
     t->ctx = ctx;
     t->sources = sources; /* takes over the reference */
     t->options = o->query;
-    retainOptions(&t->options, true);
+    EtwQueryRetain(&t->options);
     int result = EtwTimelineOpen(t);
     t->options.progress = NULL; /* for this reading only: later ones are short */
     if (result == TCL_OK && o->read) {

@@ -446,6 +446,27 @@ static void testLeftOut(void)
 }
 
 /* Callers in the order of their time; those with equal times in that of their first calls, calls without a caller first. */
+/* Calls inside of a call of the same proc are in its time: they add none of their own. */
+static void testRecursiveCallers(void)
+{
+    EtwText out = {0};
+    begin(merged);
+    enter(0, 1, 1, "main", "::");
+    enter(10, 2, 2, "f", "::main");
+    enter(20, 3, 3, "f", "::f");
+    enter(30, 4, 4, "f", "::f");
+    leave(40, 4, 0);
+    leave(60, 3, 0);
+    leave(110, 2, 0);
+    leave(120, 1, 0);
+    EtwCallsEnd(calls);
+    EtwCallersCsv(calls, "f", &out);
+    EtwTextChar(&out, 0);
+    CHECK_STR(out.data, "caller,calls,total,self,errors\nmain,1,100000,60000,0\nf,2,0,40000,0\n");
+    EtwTextFree(&out);
+    finish();
+}
+
 static void testCallers(void)
 {
     static const char *const names[] = {"c", "b", "d", "a", "k", "j", "z", "y"};
@@ -543,6 +564,7 @@ int main(int argc, char **argv)
     CHECK_RUN(testCallbackNames);
     CHECK_RUN(testLeftOut);
     CHECK_RUN(testCallers);
+    CHECK_RUN(testRecursiveCallers);
     CHECK_RUN(testHistogram);
     return CHECK_DONE();
 }

@@ -26,6 +26,17 @@ static EtwCaller *callerOf(Search *search, const EtwCallRow *row)
     return (EtwCaller *)(void *)search->list.data + count;
 }
 
+/* False: the call is inside of another one of the same proc, whose time contains it. */
+static bool isOutermost(const EtwCallNode *n)
+{
+    for (const EtwCallNode *up = n->parent; up != NULL; up = up->parent) {
+        if (up->row == n->row) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void addNode(void *ctx, EtwTableNode *node)
 {
     Search *search = ctx;
@@ -34,7 +45,7 @@ static void addNode(void *ctx, EtwTableNode *node)
         EtwCaller *caller = callerOf(search, n->parent->row);
         caller->calls += n->stats.calls;
         caller->errors += n->stats.errors;
-        caller->total += n->stats.total;
+        caller->total += isOutermost(n) ? n->stats.total : 0;
         caller->self += n->stats.self;
     }
 }

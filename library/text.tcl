@@ -48,10 +48,13 @@ proc ::etw::lib::OldName {old new} {
 
 # NAME[:LEVEL[:KEYWORDS]], or {NAME -option value ...}: the words of `etw enable`. NAME may be a GUID.
 proc ::etw::lib::ProviderWords {provider} {
-    if {[llength $provider] != 1} {
+    if {[string is list $provider] && [llength $provider] > 2 && [string match -* [lindex $provider 1]]} {
         return $provider
     }
-    lassign [split [lindex $provider 0] :] name level keywords
+    if {[string is list $provider] && [llength $provider] == 1} {
+        set provider [lindex $provider 0] ;# a name with blanks, in braces
+    }
+    lassign [split $provider :] name level keywords
     set words [list $name]
     if {$level ne ""} {
         lappend words -level $level

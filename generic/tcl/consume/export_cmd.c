@@ -163,10 +163,8 @@ static int failEmpty(const Export *o, const char *what)
     const char *name = etwExportFormatNames[o->format];
 
     return EtwTclFail(o->reading.interp, ETW_E_LOOKUP, "EMPTY", name,
-            "no %s in the source (events: %lld): the format %s shows calls of scripts and samples "
-            "of "
-            "scripts, not samples of the kernel, which \"etw summary\" counts by process; "
-            "nothing was written",
+            "no %s in the source (events: %lld): the format %s shows calls of scripts, and samples "
+            "of scripts and of the kernel's CPU profiler; nothing was written",
             what, (long long)o->reading.events, name);
 }
 

@@ -25,9 +25,9 @@ proc ::etw::lib::SymbolsKeep {source output symbols time missing addresses} {
     if {![llength $records] && $output eq ""} {
         return $result
     }
-    set temporary $target.symbols
+    set temporary $target.symbols-[pid]
     try {
-        etw relog $file $temporary -inject $records -where {!($provider eq {Etw-Session} && $event eq {Symbol})}
+        etw relog $file $temporary -pack [expr {[file extension $target] eq ".zst"}] -inject $records -where {!($provider eq {Etw-Session} && $event eq {Symbol})}
         file rename -force $temporary $target
     } finally {
         file delete $temporary

@@ -110,6 +110,14 @@ static int checkSymbols(void *record)
         return EtwTclFail(o->reading.interp, ETW_E_ARG, "SOURCES", "symbols",
                 "\"etw symbols\" takes one trace file, not %d sources", (int)count);
     }
+    Tcl_Obj *source;
+    Tcl_ListObjIndex(NULL, o->reading.sources, 0, &source);
+    if (strncmp(Tcl_GetString(source), "session:", 8) == 0 ||
+            strcmp(Tcl_GetString(source), "-") == 0) {
+        return EtwTclFail(o->reading.interp, ETW_E_UNSUPPORTED, "SOURCE", "symbols",
+                "\"etw symbols\" takes a trace file, which is read twice, not \"%.100s\"",
+                Tcl_GetString(source));
+    }
     return TCL_OK;
 }
 

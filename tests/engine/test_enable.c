@@ -85,7 +85,7 @@ static void filters_1_2_lists(void)
         for (int i = 0; i < 9; i++) {
             pids[i] = i == at ? OsPid() : 1;
         }
-        for (int count = at; count <= at + 1 && count > 0; count++) {
+        for (int count = at > 0 ? at : 1; count <= at + 1; count++) {
             enableIn("f", (EtwEnable){.pids = pids, .pidCount = count});
             uint64_t before = eventsOf("f");
             writeOne(0, 0);
@@ -96,7 +96,7 @@ static void filters_1_2_lists(void)
         for (int i = 0; i < 65; i++) {
             ids[i] = i == at ? 7 : 8;
         }
-        for (int count = at; count <= at + 1 && count > 0; count++) {
+        for (int count = at > 0 ? at : 1; count <= at + 1; count++) {
             enableIn("f", (EtwEnable){.ids = ids, .idCount = count});
             uint64_t before = eventsOf("f");
             writeOne(0, 0);

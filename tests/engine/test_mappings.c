@@ -45,10 +45,13 @@ static void consume(void *arg)
     }
 }
 
+static int snapshotsTaken;
+
 static void snapshots(void *arg)
 {
+    EtwError err;
     while (!done) {
-        EtwSessionSnapshot(arg, at("snapshot.etl"), NULL, NULL);
+        snapshotsTaken += EtwSessionSnapshot(arg, at("snapshot.etl"), NULL, &err) == ETW_OK;
     }
 }
 
@@ -101,6 +104,8 @@ static void snapshots_while_events_are_overwritten(void)
     REQUIRE(EtwSessionStart(&config, &err) == ETW_OK);
     run(&config, snapshots, "overwritten");
     CHECK_EQ(written, WRITERS * MOST);
+    CHECK(snapshotsTaken > 0);
+    CHECK(countFile(at("snapshot.etl"), true) > 0);
 }
 
 int main(int argc, char **argv)

@@ -25,7 +25,6 @@ proc single::Script {path} {
 
 # The files of the C library that a program and its libraries need: into the same places below the root.
 proc single::Bare {root file} {
-    set search [file join [file dirname $file] x] ;# beside the package's binaries
     foreach {- path} [regexp -all -inline {(/\S+/(?:lib[cm]|libdl|libpthread|librt|ld-linux[^ ]*)\.so[^ ]*)} [exec ldd $file]] {
         file mkdir $root/[file dirname $path]
         if {![file exists $root/$path]} {
@@ -48,7 +47,11 @@ proc single::Linux {} {
         set output [exec sh $top/tools/single.sh linux 2>@1]
         expr {[file exists $top/dist/etw] ? "" : $output}
     }
-    if {![file exists $top/dist/etw] || [exec id -u] ne "0"} {
+    if {![file exists $top/dist/etw]} {
+        return
+    }
+    if {[exec id -u] ne "0"} {
+        steps::Skip "etw in a bare root" "chroot needs root"
         return
     }
     file mkdir $dir/root/tmp $dir/root/proc $dir/root/dev/shm ;# as containers have them

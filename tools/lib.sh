@@ -22,7 +22,7 @@ tcl9_dir() {
     echo "$cache/tcl9"
 }
 
-# Directory of the Windows build of expat for the processor $1.
+# Directories of the Windows builds of zstd and of expat for the processor $1.
 win_zstd_dir() {
     echo "$cache/win$(win_suffix "$1")-zstd"
 }

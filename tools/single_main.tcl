@@ -40,14 +40,18 @@ namespace eval ::single {
         if {![file isdirectory $to]} {
             set new $to-[pid]
             file mkdir $new
-            foreach path [glob -directory [file join $inside etw1.0] *] {
-                file copy $path $new
-            }
-            foreach program [glob -nocomplain -directory $new etw-logger] {
-                file attributes $program -permissions 0755
-            }
-            if {[catch {file rename $new $to}]} {
-                file delete -force $new ;# another process was faster
+            try {
+                foreach path [glob -directory [lindex [glob -directory $inside -types d {etw[0-9]*}] 0] *] {
+                    file copy $path $new
+                }
+                foreach program [glob -nocomplain -directory $new etw-logger] {
+                    file attributes $program -permissions 0755
+                }
+                if {[catch {file rename $new $to} message how] && ![file isdirectory $to]} {
+                    return -options $how $message ;# otherwise another process was faster
+                }
+            } finally {
+                file delete -force $new
             }
         }
         return $to

@@ -147,13 +147,14 @@ static void mainEnded(EtwCoverage *coverage, Tcl_Interp *interp)
     EtwCoverMain(coverage, path, line > 0 ? (uint32_t)line : 0);
 }
 
+static void writeVisited(void *state, EtwTableNode *node)
+{
+    writeCount(state, (EtwCoverCount *)node);
+}
+
 static void writeAll(EtwCoverage *coverage)
 {
-    for (size_t i = 0; coverage->counts.slots != NULL && i <= coverage->counts.mask; i++) {
-        for (EtwTableNode *n = coverage->counts.slots[i]; n != NULL; n = n->next) {
-            writeCount(coverage->state, (EtwCoverCount *)n);
-        }
-    }
+    EtwTableVisit(&coverage->counts, writeVisited, coverage->state);
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
@@ -164,25 +165,16 @@ EtwCoverage *EtwCoverageKeep(EtwCoverage *coverage)
     return coverage;
 }
 
-static void freeTable(EtwTable *table, void (*freeNode)(EtwTableNode *node))
+static void freeCount(void *ctx, EtwTableNode *node)
 {
-    for (size_t i = 0; table->slots != NULL && i <= table->mask; i++) {
-        for (EtwTableNode *n = table->slots[i], *next; n != NULL; n = next) {
-            next = n->next;
-            freeNode(n);
-        }
-    }
-    EtwFree(table->slots);
-}
-
-static void freeCount(EtwTableNode *node)
-{
+    (void)ctx;
     EtwFree(((EtwCoverCount *)node)->text);
     EtwFree(node);
 }
 
-static void freeFile(EtwTableNode *node)
+static void freeFile(void *ctx, EtwTableNode *node)
 {
+    (void)ctx;
     EtwFree(((CoverFile *)node)->path);
     EtwFree(node);
 }
@@ -190,8 +182,8 @@ static void freeFile(EtwTableNode *node)
 void EtwCoverageDrop(EtwCoverage *coverage)
 {
     if (--coverage->refs == 0) {
-        freeTable(&coverage->counts, freeCount);
-        freeTable(&coverage->files, freeFile);
+        EtwTableFree(&coverage->counts, freeCount);
+        EtwTableFree(&coverage->files, freeFile);
         EtwFree(coverage);
     }
 }

@@ -13,6 +13,9 @@ proc ::etw::cli::Cover {args} {
             && [dict get $options min] <= 100)} {
         Usage "expected a percentage, 0 to 100, for \"--min\" but got \"[dict get $options min]\"" OPTION --min
     }
+    if {[dict exists $options line] && [dict exists $options min]} {
+        Usage "\"--line\" prints tests, so it excludes \"--min\"" OPTION --line
+    }
     if {$at >= 0 && $program eq {}} {
         Usage "\"--\" must be followed by a program"
     }
@@ -47,7 +50,7 @@ proc ::etw::cli::Cover {args} {
         }
     }
     if {[dict exists $options line]} {
-        set tests [::etw cover {*}$sources -line [dict get $options line]]
+        set tests [::etw cover {*}$sources {*}[dict remove $given -files -dir] -line [dict get $options line]]
         if {$tests eq ""} {
             Note "no test executes this line"
         }

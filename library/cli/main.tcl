@@ -52,8 +52,15 @@ namespace eval ::etw::cli {
     }
 }
 
-foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command cover_command tracing_cost trigger top completion selftest} {
+foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command cover_command tracing_cost trigger top completion} {
     source [file join [file dirname [info script]] $file.tcl]
+}
+
+# etw selftest. Its steps are loaded at the call, and replace this proc.
+proc ::etw::cli::Selftest {args} {
+    variable packageDir
+    source [file join $packageDir library cli selftest.tcl]
+    tailcall Selftest {*}$args
 }
 
 # Run the tool with these words: returns the exit code.

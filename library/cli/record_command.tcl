@@ -434,7 +434,9 @@ proc ::etw::cli::RecordReport {options stats} {
     if {[catch {::etw report $file -brief 1} text]} {
         return
     }
-    TracingCost $file $stats $kinds
+    if {[catch {TracingCost $file $stats $kinds} message]} {
+        Note "what tracing took is not known: $message"
+    }
     if {![string match "*\nnothing conspicuous\n*" $text]} {
         puts stderr [::etw::lib::visible [string trimright [regsub {^[^\n]*\n} $text {}]] lines]
     }

@@ -70,12 +70,12 @@ proc ::etw::cli::EventCost {kind length} {
     variable costBodies
     lassign [dict get $costBodies $kind] keyword steps body
     set session cost-[pid]
-    set child [interp create]
-    $child eval {proc word {n} {return $n}; set f [file tempfile path]}
-    $child eval [list set words [lrepeat [expr {max(0, $length - 8) / 8}] "a word,"]]
-    $child eval [list proc run {file} "set words \$::words; $body"]
     ::etw start $session -mode memory -buffers 16,16 -buffersize 256
+    set child [interp create]
     try {
+        $child eval {proc word {n} {return $n}; set f [file tempfile path]}
+        $child eval [list set words [lrepeat [expr {max(0, $length - 8) / 8}] "a word,"]]
+        $child eval [list proc run {file} "set words \$::words; $body"]
         ::etw enable $session Tcl-Script -pids [pid] -any $keyword
         set untraced [MedianTime $child]
         ::etw script add [expr {$kind eq "call" ? "word" : "run"}] -steps $steps -interp $child
@@ -84,7 +84,7 @@ proc ::etw::cli::EventCost {kind length} {
         set events [expr {[EventsOf $session] - $before}]
     } finally {
         ::etw stop $session
-        $child eval {close $f; file delete $path}
+        catch {$child eval {close $f; file delete $path}} ;# on a full disk there is none
         interp delete $child
     }
     return [expr {$events == 0 ? 0 : max(0, ($traced - $untraced) * 1000.0 * 9 / $events)}]

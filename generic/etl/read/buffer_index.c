@@ -290,7 +290,7 @@ static void checkLocalTime(Walk *w, const EtlBuffer *b)
     }
 }
 
-/* The same for a packed trace, whose buffers are packed in another way. */
+/* Take the sizes of a packed trace's frame. False: it has no readable data. */
 static bool takeFrame(Walk *w, EtlBuffer *b, uint32_t used, uint64_t packed)
 {
     b->packed = packed < UINT32_MAX ? (uint32_t)packed : UINT32_MAX;

@@ -10,9 +10,11 @@
 #include "base/wide.h"
 #include "etl/record.h"
 
+enum {
+    NAME_MAX_BYTES = 1024
+}; /* maximum bytes of the session's name in a header that is written */
 /* TRACE_LOGFILE_HEADER, offsets behind the record's own header; from ETL_LOG_ZONE on, the 32-bit
    form is 8 bytes shorter (two pointers). */
-enum { NAME_ROOM = 1024 }; /* maximum bytes of the session's name in a header that is written */
 enum {
     LOG_AT = ETL_BUFFER_HEADER + ETL_SYSTEM_HEADER,
     LOG_BUFFER_SIZE = 0x00,
@@ -480,7 +482,7 @@ size_t EtlHeaderBuild(const EtlHeader *h, uint8_t *out)
     size_t limit = stored < ETL_MAX_RECORD ? stored : ETL_MAX_RECORD - 7;
     size_t used = LOG_AT + ETL_LOGFILE_HEADER64, half = (limit - used) / 2;
     putFixed(h, out + LOG_AT);
-    used += putText(out + used, half < NAME_ROOM ? half : NAME_ROOM, h->loggerName);
+    used += putText(out + used, half < NAME_MAX_BYTES ? half : NAME_MAX_BYTES, h->loggerName);
     used += putText(out + used, limit - used, h->path);
     putRecordHead(h, out + ETL_BUFFER_HEADER, used - ETL_BUFFER_HEADER);
     while (used % 8 != 0) {

@@ -24,11 +24,6 @@ typedef struct Findings {
     double share; /* 1 % of the work in ns */
 } Findings;
 
-static const ReportCell *rowAt(const ReportTable *table, size_t i)
-{
-    return (const ReportCell *)(void *)table->rows.data + i * (size_t)table->columnCount;
-}
-
 static void add(
         Findings *f, const char *kind, const char *name, uint64_t ns, double weight, EtwText *text)
 {
@@ -54,7 +49,7 @@ static void addCalls(EtwText *out, uint64_t calls)
 
 /* ---- Scripts --------------------------------------------------------------------------------- */
 
-enum { WORTH_TELLING = 10 }; /* percent of the work */
+enum { REPORTED_PERCENT = 10 }; /* percent of the work */
 
 /* Only switches show that a proc had a CPU: other waits than those in known commands may be in its time. */
 static void findWork(Findings *f)
@@ -65,7 +60,7 @@ static void findWork(Findings *f)
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
         double percent = f->work > 0 ? 100.0 * (double)cell[4].n / (double)f->work : 0;
-        if (percent >= WORTH_TELLING) {
+        if (percent >= REPORTED_PERCENT) {
             EtwTextPrintf(&text,
                     computes ? "computes for %.0f %% of the time in procs: "
                              : "takes %.0f %% of the time in procs itself: ",
@@ -84,7 +79,7 @@ static void findWaits(Findings *f)
     for (size_t i = 0; i < table->rowCount; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
-        if ((double)cell[1].n >= WORTH_TELLING * f->share) {
+        if ((double)cell[1].n >= REPORTED_PERCENT * f->share) {
             EtwTextStr(&text, cell[0].cost == ETW_COST_MOVE ? "spends " : "waits ");
             addTime(&text, cell[1].n);
             EtwTextPrintf(&text, " (%.0f %%) %s %s, %llu time%s",
@@ -104,7 +99,7 @@ static void findLate(Findings *f)
     for (size_t i = 0; i < table->rowCount; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
-        if (cell[1].n >= NOTICED && (double)cell[1].n >= WORTH_TELLING * f->share) {
+        if (cell[1].n >= NOTICED && (double)cell[1].n >= REPORTED_PERCENT * f->share) {
             EtwTextStr(&text, "runs late: waited ");
             addTime(&text, cell[1].n);
             EtwTextPrintf(&text, " in the queue of the event loop, in %llu call%s",
@@ -153,7 +148,7 @@ static void findFiles(Findings *f)
             EtwTextPrintf(&text, "repeats \"%s\" %llu times", cell[4].text,
                     (unsigned long long)cell[0].n);
             add(f, "repeated", cell[3].text, cell[1].n,
-                    (double)cell[1].n + WORTH_TELLING * f->share, &text);
+                    (double)cell[1].n + REPORTED_PERCENT * f->share, &text);
             shown++;
         }
     }
@@ -236,7 +231,7 @@ static void findProcesses(Findings *f)
     for (size_t i = 0; i < table->rowCount && i < MOST; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
-        if (cell[1].d < WORTH_TELLING || f->work > 0) {
+        if (cell[1].d < REPORTED_PERCENT || f->work > 0) {
             continue;
         }
         EtwTextPrintf(&text, "(pid %llu) has %.0f %% of the busy CPU time",
@@ -263,7 +258,7 @@ static void findSyscalls(Findings *f)
     for (size_t i = 0; i < table->rowCount && i < MOST && f->work == 0; i++) {
         const ReportCell *cell = rowAt(table, i);
         EtwText text = {0};
-        if (span <= 0 || 100 * (double)cell[1].n < WORTH_TELLING * span) {
+        if (span <= 0 || 100 * (double)cell[1].n < REPORTED_PERCENT * span) {
             continue;
         }
         EtwTextStr(&text, "spends ");
@@ -276,7 +271,7 @@ static void findSyscalls(Findings *f)
     }
 }
 
-/* Of a trace without scripts and CPU times: who writes the events. */
+/* Of a trace without scripts and CPU times: the provider and the process with the most events. */
 static void findEvents(Findings *f)
 {
     const ReportTable *processes = &f->report->tables[TABLE_PROCESSES];
@@ -390,7 +385,8 @@ static char *quoted(const char *word)
 static bool hasSteps(const EtwReport *r)
 {
     for (const EtwTraceStatsKind *kind = r->stats->kinds; kind != NULL; kind = kind->next) {
-        if (strcmp(kind->providerName, "Tcl-Script") == 0 && strcmp(kind->event, "Line") == 0) {
+        if (strcmp(kind->providerName, ETW_SCRIPT_PROVIDER) == 0 &&
+                strcmp(kind->event, "Line") == 0) {
             return true;
         }
     }
@@ -407,7 +403,7 @@ static void nextOfCalls(EtwReport *r, const char *source)
     EtwTextPrintf(&callers, " --callers %s", top);
     EtwTextChar(&callers, '\0');
     addNext(r, "etw calls ", source, callers.data,
-            "who calls the proc with the most time of its own");
+            "the callers of the proc with the most self time");
     EtwTextFree(&callers);
     EtwFree(top);
     if (hasSteps(r)) {

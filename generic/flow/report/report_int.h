@@ -44,6 +44,11 @@ typedef struct ReportTable {
     size_t all; /* number of rows that there would be */
 } ReportTable;
 
+static inline const ReportCell *rowAt(const ReportTable *table, size_t i)
+{
+    return (const ReportCell *)(void *)table->rows.data + i * (size_t)table->columnCount;
+}
+
 typedef enum ReportTableId {
     TABLE_FINDINGS,
     TABLE_PROCS,

@@ -8,11 +8,6 @@
 #include "flow/render/escape.h"
 #include "base/unicode.h"
 
-static const ReportCell *rowAt(const ReportTable *table, size_t i)
-{
-    return (const ReportCell *)(void *)table->rows.data + i * (size_t)table->columnCount;
-}
-
 static uint64_t durationOf(const EtwReport *r)
 {
     const EtwTraceStats *s = r->stats;

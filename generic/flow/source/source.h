@@ -69,13 +69,13 @@ const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char 
 uint64_t EtwSourceLost(const EtwSource *source);
 /* Of these, the events that were overwritten before they were read live. Losses of files are warnings. */
 uint64_t EtwSourceLostLive(const EtwSource *source);
+/* True if all files are closed and lack nothing, and the source has no warning. */
+bool EtwSourceIsWhole(const EtwSource *source);
 struct EtwSessionInfo;
 /*
  * The state and losses of the live session number `index`. ETW_END: there are fewer sessions;
  * another error: it has stopped.
  */
-/* True if all files are closed and lack nothing, and the source has no warning. */
-bool EtwSourceIsWhole(const EtwSource *source);
 EtwStatus EtwSourceSession(const EtwSource *source, int index, struct EtwSessionInfo *info);
 int EtwSourceWarningCount(const EtwSource *source);
 const char *EtwSourceWarning(const EtwSource *source, int index); /* "FILE: at byte N: ..." */

@@ -39,7 +39,7 @@ static EtwStatus fail(const Unpacking *u, const char *name, EtwError *errPtr)
                 "cannot unpack \"%s\" into a temporary file", name);
     }
     return EtwFail(errPtr, ETW_E_FORMAT, "ZSTD", name,
-            "\"%s\" is damaged: its compressed data makes no sense", name);
+            "\"%s\" is damaged: its compressed data is invalid", name);
 }
 
 EtwStatus EtwZstUnpack(

@@ -14,7 +14,7 @@
  */
 #include "tcl/core/tclglue.h"
 
-/* Converts places in bytes to places in characters; asked for in ascending order, mostly. */
+/* Converts places in bytes to places in characters, counting from the place before. */
 typedef struct Places {
     const char *text;
     Tcl_Size byte, character;
@@ -24,9 +24,10 @@ static Tcl_Obj *placeOf(Places *places, const char *at)
 {
     Tcl_Size byte = (Tcl_Size)(at - places->text);
     if (byte < places->byte) {
-        places->byte = places->character = 0;
+        places->character -= Tcl_NumUtfChars(at, places->byte - byte);
+    } else {
+        places->character += Tcl_NumUtfChars(places->text + places->byte, byte - places->byte);
     }
-    places->character += Tcl_NumUtfChars(places->text + places->byte, byte - places->byte);
     places->byte = byte;
     return Tcl_NewWideIntObj(places->character);
 }

@@ -452,11 +452,11 @@ static int addCallEvent(void *record, EtwEvent *event)
 static int checkCalled(CallsReading *o, const char *option, Tcl_Obj *name)
 {
     const char *best = NULL, *proc = procName(name);
-    int distance = 3;
 
     if (proc == NULL) {
         return TCL_OK;
     }
+    int distance = EtwNearDistance(proc);
     for (const EtwCallRow *row = o->calls->rows; row != NULL; row = row->next) {
         int away = EtwNameDistance(proc, row->name);
         if (away == 0) {

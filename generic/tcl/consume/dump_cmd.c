@@ -126,7 +126,7 @@ static int checkFields(const Dump *dump)
 static int noColumn(Tcl_Interp *interp, const char *name)
 {
     const char *best = NULL;
-    int most = (int)strlen(name) / 2 + 1;
+    int most = EtwNearDistance(name);
     Tcl_Obj *list = Tcl_NewObj();
 
     Tcl_IncrRefCount(list);

@@ -39,7 +39,7 @@ static int addReportEvent(void *record, EtwEvent *event)
     return TCL_OK;
 }
 
-/* The first source, as a command line names it; the current directory is left out. */
+/* The first source, as the user named it. */
 static const char *sourceName(const ReportReading *o)
 {
     Tcl_Obj *first = NULL;

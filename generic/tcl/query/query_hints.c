@@ -182,8 +182,11 @@ static void findMessage(void *ctx, const EtwSchema *schema)
 /* The texts of messages are often in resources of a program, and not in the trace. */
 static void addMessages(const EtwQuery *query, Tcl_Obj *warnings)
 {
-    bool found = !query->messages || query->taken == 0;
+    bool found = false;
 
+    if (!query->messages || query->taken == 0) {
+        return;
+    }
     EtwSchemaVisit(query->filter.store, findMessage, &found);
     if (!found) {
         Tcl_ListObjAppendElement(NULL, warnings,

@@ -71,7 +71,7 @@ static void addTimeLine(EtwSink *sink, EtwText *out)
                                               : "FILETIME, units of 100 ns since "
                                                 "1601-01-01T00:00:00Z (UTC)");
     }
-    if (sink->config.width > 0 && sink->config.width < 100) {
+    if (sink->config.width > 0 && sink->config.width < LISTING_NARROW) {
         EtwTextChar(out, '\n');
         return;
     }

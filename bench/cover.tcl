@@ -1,8 +1,8 @@
 # bench/cover.tcl --
 #
-#	What counting executions (etw script cover) costs: nanoseconds a command in a loop of short commands, and
-#	how much slower the test suites of tcllib's json, struct and http run (tools/suites.sh), as a whole program
-#	started with `etw cover`.
+#	What counting executions (etw script cover) costs: nanoseconds a command in a loop of short commands; how many
+#	times as long the test suites of tcllib's json and struct (tools/suites.sh) take as whole programs under
+#	`etw record --cover`; and the time of the report (etw cover) on each trace.
 
 source [file join [file dirname [file normalize [info script]]] support.tcl]
 bench::loadEtw

@@ -68,7 +68,7 @@ foreach {name variant unit} {
     call-untraced plain "ns/call"
     call-traced names "ns/call (enter and leave, names only; goal: at most 60)"
     call-traced-with-args args "ns/call (arguments and results, the default; goal: at most 150)"
-    call-hooked-nobody-listens hooked "ns/call"
+    call-hooked-no-session hooked "ns/call"
     call-trace-add-execution-empty empty "ns/call"
     call-trace-add-execution-puts puts "ns/call"
 } {
@@ -148,7 +148,7 @@ array set t [rounds 5 {steps 2000} [concat \
     hooked 5 {{etw script add steps -steps full} {etw script remove}} \
     empty 1 [peer steps {enterstep leavestep} callback] puts 1 [peer steps {enterstep leavestep} formatting]]]
 foreach {name variant count unit} [list \
-    step-nobody-listens hooked $ours "ns/step (what the lost inlining costs)" \
+    step-no-session hooked $ours "ns/step (what the lost inlining costs)" \
     step-traced args $ours "ns/step (enter and leave, $ours steps, substituted words and results; goal: at most 650)" \
     step-traced-names-only names $ours "ns/step (goal: at most 400)" \
     step-line line $told "ns/step (goal: at most 120; $told steps, file, line and text)" \

@@ -41,7 +41,7 @@ namespace eval ::etw::cli {
             -events {ID,... {Select events with these ids, at most 64. Windows: "not,ID,..." selects all others.}}
             -names {NAME,... {Windows: select TraceLogging events with these names; "not,NAME,..." selects all others.}}
             -pids {PID,...|all|scope {Select the processes whose events are recorded. Default: all.}}
-            -capture {{} {Ask the provider to write its state now.}}
+            -capture {{} {Request that the provider write its state now.}}
             -stacks {{} {Record the stack of each event: for kernel groups, and for providers on Windows.}}
             -interval {MS {Set the CPU time between two samples of kernel group profile, 0.1 to 1000. Default: 1.}}
             -properties {NAME,... {Windows: add this to each event: sid, tsid, stacks, psmkey, ignorekeyword0, processstartkey, eventkey, excludeinprivate.}}

@@ -87,6 +87,7 @@ static const struct {
         {"FileIo", "Create*", ETW_MEANS_OTHER, ETW_NAMES_OBJECT, NULL},
         {"Registry", "KCB*", ETW_MEANS_OTHER, ETW_NAMES_OBJECT, NULL},
         {"Registry", "RunDown*", ETW_MEANS_OTHER, ETW_NAMES_OBJECT, NULL},
+        {"PerfInfo", "SampleProf*", ETW_MEANS_CPU_SAMPLE, ETW_NAMES_NOTHING, NULL},
         {"Microsoft-Windows-Kernel-Process", "ProcessStart*", ETW_MEANS_OTHER, ETW_NAMES_PROCESS,
                 NULL},
         {"Microsoft-Windows-Kernel-Process", "ProcessRundown*", ETW_MEANS_OTHER, ETW_NAMES_PROCESS,

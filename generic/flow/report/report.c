@@ -81,24 +81,17 @@ static void takeSwitch(
     }
 }
 
-/* A sample of the CPU's profiler, on Linux or Windows. */
-static bool isSample(const EtwSchema *schema)
-{
-    return (strcmp(schema->provider, "PerfInfo") == 0 &&
-                   strncmp(schema->event, "SampleProf", 10) == 0) ||
-           (strcmp(schema->provider, "Linux-profile") == 0 && strcmp(schema->event, "Sample") == 0);
-}
-
 static void takeProcess(EtwReport *r, const EtwSchema *schema, const EtwEvent *event)
 {
     ReportProcess *p = processOf(r, event);
-    bool sample = isSample(schema);
+    EtwMeaning meaning = EtwMeaningOf(schema);
+    bool sample = meaning == ETW_MEANS_CPU_SAMPLE;
     if (p != NULL) {
         p->events++;
         p->samples += sample;
     }
     r->samples += sample;
-    if (EtwMeaningOf(schema) == ETW_MEANS_SWITCH) {
+    if (meaning == ETW_MEANS_SWITCH) {
         takeSwitch(r, p, schema, event);
     }
 }

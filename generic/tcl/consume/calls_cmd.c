@@ -411,6 +411,9 @@ static int checkOptions(void *record)
         return EtwTclFail(interp, ETW_E_ARG, "FORMAT", "-as",
                 "folded stacks are a tree: \"-format folded\" needs \"-as tree\"");
     }
+    if (o->by == BY_SAMPLE) {
+        o->reading.options.stacks = 1; /* those of Windows are records of their own */
+    }
     if (!o->merge && o->by == BY_SAMPLE) {
         return EtwTclFail(interp, ETW_E_ARG, "MERGE", "-by",
                 "samples are no single calls: \"-by sample\" is always merged");

@@ -65,11 +65,14 @@ static int belongs(const Export *o, const char *option, bool given)
 
 static int checkOptions(void *record)
 {
-    const Export *o = record;
+    Export *o = record;
 
     if (o->format < 0) {
         return EtwTclFail(o->reading.interp, ETW_E_ARG, "MISSING", "-format",
                 "the option \"-format\" is missing");
+    }
+    if (o->weight == ETW_WEIGHT_SAMPLE) {
+        o->reading.options.stacks = 1; /* those of Windows are records of their own */
     }
     if (belongs(o, "-weight", o->weight >= 0) != TCL_OK ||
             belongs(o, "-title", o->title != NULL) != TCL_OK) {

@@ -128,15 +128,17 @@ static EtwStatus startOr(const EtwEngineOps *ops, EtwSessionConfig *own, EtwErro
     return status;
 }
 
-static EtwStatus checkBoot(const EtwSessionConfig *config, const EtwEngineOps *ops, EtwError *err)
+/* name: of the session, without a prefix. */
+static EtwStatus checkBoot(
+        const EtwSessionConfig *config, const char *name, const EtwEngineOps *ops, EtwError *err)
 {
     return config->boot == 0 || strcmp(ops->name, "autologger") == 0
                    ? ETW_OK
-                   : EtwFail(err, ETW_E_ARG, "OPTIONS", config->name,
+                   : EtwFail(err, ETW_E_ARG, "OPTIONS", name,
                              "-boot is for autologgers, but \"%s\" is a session that runs now: "
                              "name "
                              "it \"autologger:%s\", or omit the option",
-                             config->name, config->name);
+                             name, name);
 }
 
 EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
@@ -150,7 +152,7 @@ EtwStatus EtwSessionStart(const EtwSessionConfig *config, EtwError *err)
     if (status != ETW_OK) {
         return status;
     }
-    if ((status = checkBoot(config, ops, err)) != ETW_OK) {
+    if ((status = checkBoot(config, own.name, ops, err)) != ETW_OK) {
         return status;
     }
     bool chosen = own.name != config->name; /* by a prefix */
@@ -184,7 +186,7 @@ EtwStatus EtwSessionUpdate(
     const EtwEngineOps *ops;
     EtwStatus status = engineOf(&name, &ops, err);
     if (status == ETW_OK) {
-        status = checkBoot(changes, ops, err);
+        status = checkBoot(changes, name, ops, err);
     }
     return status == ETW_OK ? ops->update(name, changes, info, err) : status;
 }

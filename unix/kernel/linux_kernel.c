@@ -247,7 +247,7 @@ static size_t ringKB(const EtwKernel *k)
 {
     size_t share = (size_t)256 * 1024 / (size_t)OsCpuCount();
     size_t usual = share > 4096 ? 4096 : share < 256 ? 256 : share;
-    return k->ringKB > 4096 ? k->ringKB : usual;
+    return k->ringKB > usual ? k->ringKB : usual;
 }
 
 /*

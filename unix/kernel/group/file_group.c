@@ -147,8 +147,10 @@ void KernelFilesScan(EtwKernel *k, uint32_t pid)
     snprintf(path, sizeof path, "/proc/%u/fd", pid);
     DIR *dir = opendir(path);
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            nameOf(k, pid, atoi(entry->d_name));
+        /* Names that are known were given at the open, or are as good. */
+        int fd = atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && slotOf(k, pid, fd)->name == NULL) {
+            nameOf(k, pid, fd);
         }
     }
     if (dir != NULL) {

@@ -260,6 +260,9 @@ static EtwStatus autologgerStart(const EtwSessionConfig *c, EtwError *err)
     if (code == ERROR_SUCCESS) {
         code = putProperties(key, &s, c->boot >= 0);
         RegCloseKey(key);
+        if (code != ERROR_SUCCESS) {
+            deleteTree(HKEY_LOCAL_MACHINE, path); /* not a half of one */
+        }
     }
     return code == ERROR_SUCCESS ? ETW_OK : fail(err, code, "create", c->name);
 }

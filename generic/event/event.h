@@ -15,6 +15,7 @@
 #ifndef ETW_EVENT_EVENT_H
 #define ETW_EVENT_EVENT_H
 
+#include "base/bytes.h"
 #include "base/guid.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +82,14 @@ static inline size_t EtwEventStackWidth(const EtwEvent *event)
 {
     uint8_t width = event->stackWidth != 0 ? event->stackWidth : event->pointerSize;
     return width == 4 ? 4 : 8;
+}
+
+/* An address of the event's stack; index is below stackCount. */
+static inline uint64_t EtwEventStackAt(const EtwEvent *event, uint32_t index)
+{
+    size_t width = EtwEventStackWidth(event);
+    const uint8_t *at = event->stack + index * width;
+    return width == 4 ? EtwLoad32(at) : EtwLoad64(at);
 }
 
 /* time + ns, limited to the range of int64_t. */

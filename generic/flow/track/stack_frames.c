@@ -6,13 +6,6 @@
  */
 #include "flow/track/stack_frames.h"
 
-static uint64_t addressAt(const EtwEvent *event, uint32_t index)
-{
-    size_t width = EtwEventStackWidth(event);
-    const uint8_t *at = event->stack + index * width;
-    return width == 4 ? EtwLoad32(at) : EtwLoad64(at);
-}
-
 static bool isKernel(const EtwEvent *event, uint64_t address)
 {
     return EtwEventStackWidth(event) == 4 ? address >= 0x80000000u : address >> 63 != 0;
@@ -24,7 +17,8 @@ static bool isKernel(const EtwEvent *event, uint64_t address)
  */
 static bool isReturn(const EtwEvent *event, uint32_t index, uint64_t address)
 {
-    return index > 0 && isKernel(event, address) == isKernel(event, addressAt(event, index - 1));
+    return index > 0 &&
+           isKernel(event, address) == isKernel(event, EtwEventStackAt(event, index - 1));
 }
 
 /* Of Windows' paths, or of Linux'. */
@@ -37,7 +31,7 @@ static const char *tailOf(const char *path, bool isLinux)
 static void resolve(EtwFrameWalk *walk)
 {
     const EtwTrack *track = walk->track;
-    uint64_t address = addressAt(walk->event, walk->index);
+    uint64_t address = EtwEventStackAt(walk->event, walk->index);
     EtwTrackModule module = {.offset = address};
     bool known = track != NULL && EtwTrackAddress(track, walk->event->pid, address, &module);
     EtwSymbolPlace place = {walk->event->pid, module.path, module.build, module.offset,

@@ -168,12 +168,10 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
 
 static void addStack(EtwText *out, const EtwEvent *event)
 {
-    size_t width = EtwEventStackWidth(event);
     ETW_ADD(out, ",\"stack\":");
     for (uint32_t i = 0; i < event->stackCount; i++) {
-        const uint8_t *p = event->stack + i * width;
         EtwTextChar(out, i == 0 ? '[' : ',');
-        addHexText(out, width == 4 ? EtwLoad32(p) : EtwLoad64(p));
+        addHexText(out, EtwEventStackAt(event, i));
     }
     EtwTextChar(out, ']');
 }

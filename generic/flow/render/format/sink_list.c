@@ -20,15 +20,13 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
 
 static void addStack(EtwText *out, const EtwEvent *event)
 {
-    size_t width = EtwEventStackWidth(event);
     ETW_ADD(out, " stack ");
     size_t from = out->size;
     for (uint32_t i = 0; i < event->stackCount; i++) {
-        const uint8_t *p = event->stack + i * width;
         if (i > 0) {
             EtwTextChar(out, ' ');
         }
-        EtwAddDecimal(out, width == 4 ? EtwLoad32(p) : EtwLoad64(p));
+        EtwAddDecimal(out, EtwEventStackAt(event, i));
     }
     EtwListNest(out, from);
 }

@@ -176,13 +176,11 @@ static void addTemplate(const Cell *c, EtwText *out)
 /* The addresses as a list of Tcl. */
 static void addStack(const Cell *c, EtwText *out)
 {
-    size_t width = EtwEventStackWidth(c->event);
     for (uint32_t i = 0; i < c->event->stackCount; i++) {
-        const uint8_t *at = c->event->stack + i * width;
         if (i > 0) {
             EtwTextChar(out, ' ');
         }
-        EtwAddDecimal(out, width == 4 ? EtwLoad32(at) : EtwLoad64(at));
+        EtwAddDecimal(out, EtwEventStackAt(c->event, i));
     }
 }
 

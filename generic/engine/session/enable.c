@@ -42,12 +42,6 @@ static int entryFor(const RegProvider *p, uint64_t instance)
     return free;
 }
 
-static EtwStatus stopping(const char *name, EtwError *err)
-{
-    return EtwFail(err, ETW_E_STATE, "STOPPING", name,
-            "session \"%s\" is being stopped: try again when it has stopped", name);
-}
-
 static EtwStatus enableLocked(
         const char *name, const EtwEnable *request, RegProvider **providerPtr, EtwError *err)
 {
@@ -59,7 +53,7 @@ static EtwStatus enableLocked(
         return status;
     }
     if (RegGet()->sessions[session].stopping) {
-        return stopping(name, err);
+        return SessionStopping(name, err);
     }
     instance = atomic_load(&RegGet()->sessions[session].instance);
     p = RegFindProvider(&request->provider, request->providerName, true);
@@ -300,14 +294,11 @@ EtwStatus EmbeddedMark(const char *name, const char *text, EtwError *err)
     status = SessionFind(name, &index, err);
     ring = index < 0 ? NULL
                      : RegRing((uint32_t)index, atomic_load(&RegGet()->sessions[index].instance));
-    if (status != ETW_OK) {
-        ;
-    } else if (ring == NULL) {
-        status = EtwFail(
-                err, ETW_E_STATE, "STOPPING", name, "session \"%s\" stopped during the call", name);
-    } else if (RegGet()->sessions[index].stopping) {
-        status = stopping(name, err);
-    } else {
+    if (status == ETW_OK && ring == NULL) {
+        status = SessionStopped(name, err);
+    } else if (status == ETW_OK && RegGet()->sessions[index].stopping) {
+        status = SessionStopping(name, err);
+    } else if (status == ETW_OK) {
         snprintf(cut, sizeof cut, "%s", text);
         writeOwn(ring, mark, payload, putText(payload, cut));
     }

@@ -80,6 +80,18 @@ EtwStatus SessionFind(const char *name, int *indexPtr, EtwError *err)
     return *indexPtr < 0 ? noSession(name, err) : ETW_OK;
 }
 
+EtwStatus SessionStopping(const char *name, EtwError *err)
+{
+    return EtwFail(err, ETW_E_STATE, "STOPPING", name,
+            "session \"%s\" is being stopped: try again when it has stopped", name);
+}
+
+EtwStatus SessionStopped(const char *name, EtwError *err)
+{
+    return EtwFail(
+            err, ETW_E_STATE, "STOPPING", name, "session \"%s\" stopped during the call", name);
+}
+
 /* Call under SessionsLock. ETW_AGAIN: another process owns the session. */
 static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *err)
 {
@@ -94,8 +106,7 @@ static EtwStatus findOwned(const char *name, EtwSession **sessionPtr, EtwError *
         return ETW_AGAIN;
     }
     if (s->stopping) {
-        return EtwFail(err, ETW_E_STATE, "STOPPING", name,
-                "session \"%s\" is being stopped: try again when it has stopped", name);
+        return SessionStopping(name, err);
     }
     *sessionPtr = s;
     return ETW_OK;

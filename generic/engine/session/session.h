@@ -132,6 +132,9 @@ EtwStatus SessionFind(const char *name, int *indexPtr, EtwError *errPtr);
 /* True: this process has stopped the session, but could not lock the registry to remove it. Under the registry's lock. */
 bool SessionIsLeft(int index);
 /* On the logger's thread. File paths are absolute or of this process's directory. */
+/* The errors of a call whose session is being stopped, or has stopped meanwhile. */
+EtwStatus SessionStopping(const char *name, EtwError *errPtr);
+EtwStatus SessionStopped(const char *name, EtwError *errPtr);
 EtwStatus SessionUpdate(EtwSession *session, const EtwSessionConfig *changes, EtwError *errPtr);
 EtwStatus SessionSnapshot(EtwSession *session, const char *path, EtwError *errPtr);
 EtwStatus SessionKernelOn(EtwSession *session, const EtwKernelEnable *enable, EtwError *errPtr);

@@ -38,8 +38,7 @@ static EtwStatus findOwner(const char *name, Owner *owner, EtwError *err)
         owner->pid = session->ownerPid;
         owner->key = session->owner;
         if (session->stopping) {
-            status = EtwFail(err, ETW_E_STATE, "STOPPING", name,
-                    "session \"%s\" is being stopped: try again when it has stopped", name);
+            status = SessionStopping(name, err);
         }
     }
     RegUnlock();
@@ -148,8 +147,7 @@ static EtwStatus checkAnswer(
         return verb == CONTROL_STOP && stopped ? ETW_OK : answerFailed(name, owner, err);
     }
     if ((gone || (stopped && verb != CONTROL_STOP)) && state == stateOf(REQUEST_POSTED)) {
-        return EtwFail(
-                err, ETW_E_STATE, "STOPPING", name, "session \"%s\" stopped during the call", name);
+        return SessionStopped(name, err);
     }
     return ETW_AGAIN;
 }

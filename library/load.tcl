@@ -11,7 +11,8 @@
 #	    Type, Views			type of payloads; additional views for this kind of database
 #	    Index NAME FIELD		an index of a field of the payload, unless it exists; `*`: of all fields
 #	    Has TABLE, Begin, Commit
-#	and a destructor that rolls back what was not committed.
+#	and a destructor that rolls back what was not committed. ClickHouse has no transactions: its class has a
+#	method Fill instead, which does all of this (load/load_clickhouse.tcl).
 
 namespace eval ::etw::load {
     variable dir [file join [file dirname [file normalize [info script]]] load]
@@ -72,6 +73,9 @@ proc ::etw::load::Load {args} {
     set traces [lmap source $sources {Describe $source [dict get $own -host] $exporting}]
     set db [Open $database]
     try {
+        if {"Fill" in [::info object methods $db -all]} {
+            return [$db Fill $traces $own $exporting]
+        }
         return [Fill $db $traces $own $exporting]
     } finally {
         $db destroy
@@ -105,18 +109,33 @@ proc ::etw::load::Describe {source host exporting} {
     dict for {kind count} [dict get $info losses] {
         incr lost $count
     }
-    return [dict create source $source host [expr {$host eq "" ? [::info hostname] : $host}] \
+    return [dict create source $source host [expr {$host eq "" ? [Computer $source] : $host}] \
         session [dict get $info session] file [file tail $source] started [dict get $info started] \
         ended [dict get $info ended] size [dict get $info size] options $exporting lost $lost]
 }
 
-# An object that accesses DATABASE: a connection of TDBC, a conninfo string or a URL of PostgreSQL, or a file for
-# SQLite.
+# The name of the computer in a trace: sessions of ours begin with it, Windows' kernel writes it at the end. Without it, that
+# of this machine.
+proc ::etw::load::Computer {source} {
+    foreach event [::etw events $source -provider {Etw-Session SystemConfig} -event {Host CPU} -limit 1] {
+        foreach field {Host ComputerName} {
+            if {[dict exists $event props $field]} {
+                return [dict get $event props $field]
+            }
+        }
+    }
+    return [::info hostname]
+}
+
+# An object that accesses DATABASE: a connection of TDBC, a conninfo string or a URL of PostgreSQL, a URL of ClickHouse, or
+# a file for SQLite.
 proc ::etw::load::Open {database} {
     variable databases
     set kind Sqlite
     if {[regexp {^postgres(ql)?://|^\s*(host|hostaddr|port|dbname|user|service|sslmode)\s*=} $database]} {
         set kind Postgres
+    } elseif {[regexp {^clickhouses?:} $database]} {
+        set kind Clickhouse
     } elseif {[::info object isa object $database] && [::info object isa class ::tdbc::connection]
             && [::info object isa typeof $database ::tdbc::connection]} {
         set kind Tdbc
@@ -188,16 +207,17 @@ proc ::etw::load::Stage {db trace table exporting progress} {
     variable eventColumns
     variable callColumns
     foreach {kind columns} [list event $eventColumns call $callColumns] {
-        close [file tempfile path etwload]
+        set rows [::etw::lib::RowsFile path]
         try {
-            set done [::etw::export [dict get $trace source] $path {*}$exporting -format ${kind}rows]
+            set done [::etw::export [dict get $trace source] $rows {*}$exporting -format ${kind}rows]
+            flush $rows
             if {$kind eq "event"} {
                 set exported $done
             }
             $db Rows "CREATE TEMPORARY TABLE $table$kind ([join [lmap {name type} $columns {string cat "$name $type"}] {, }])"
             $db Stage $table$kind $path [list ::etw::load::Progress $progress [dict get $trace source] ${kind}s]
         } finally {
-            file delete $path
+            ::etw::lib::RowsClose $rows $path
         }
     }
     return [list [dict get $exported events] [dict get $exported warnings]]

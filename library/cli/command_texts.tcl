@@ -104,8 +104,8 @@ namespace eval ::etw::cli {
             -weight {time|count|wait|sample {folded and flamegraph: use the time in calls, the number of calls, the time off the CPU, or the CPU time by samples as the width. Default: time, of a trace without calls sample.}}
         }
         load {
-            -host {NAME {Store this name as the host of the traces. Default: the name of this machine.}}
-            -index {FIELD,... {Create an index for searches by these fields of payloads. PostgreSQL: * is an index of all fields.}}
+            -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}
+            -index {FIELD,... {Create an index for searches by these fields of payloads. PostgreSQL: * is an index of all fields. Not for ClickHouse.}}
             -replace {{} {Replace traces that the database already has. Default: skip them.}}
         }
         relog {

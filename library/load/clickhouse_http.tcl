@@ -1,0 +1,194 @@
+# clickhouse_http.tcl --
+#
+#	A connection to a ClickHouse server through its HTTP interface (package http, with package tls for
+#	clickhouses://). Answers are read as TabSeparated, in which NaN, Inf, quotes and control characters of values are
+#	unambiguous. The password is sent in a header: it is in no URL, message or process argument.
+
+namespace eval ::etw::load {
+    # Where the password comes from: the first of these variables of the environment that is set.
+    variable passwordVariables {ETW_CLICKHOUSE_PASSWORD ETW_CLICKHOUSE_PASSWORD_FILE}
+    # For texts in TabSeparated; and back.
+    variable tsvEscapes [list \\ \\\\ \t \\t \n \\n]
+    variable tsvTexts [list \\\\ \\ \\t \t \\n \n \\r \r \\b \b \\f \f \\0 \0 \\' ']
+}
+
+# The parts of a URL: {scheme user host port database}. A password in it is refused without repeating it.
+proc ::etw::load::ClickhouseParts {url} {
+    set shape {^(clickhouses?)://(?:([^/?#]*)@)?(\[[0-9A-Fa-f:.]+\]|[^][/:@?#]+)(?::([0-9]{1,5}))?(?:/([^/?#]*))?$}
+    if {[regexp {^[a-z]+://[^/?#]*:[^/?#]*@} $url]} {
+        return -code error -errorcode {ETW ARG PASSWORD} \
+            "the URL of the database contains a password, which other users can see in the list of processes: set the\
+            environment variable ETW_CLICKHOUSE_PASSWORD, or name a file with it in ETW_CLICKHOUSE_PASSWORD_FILE"
+    }
+    if {![regexp $shape $url -> scheme user host port database]} {
+        return -code error -errorcode [list ETW ARG URL $url] \
+            "\"$url\" is no URL of ClickHouse: write clickhouse://USER@HOST:8123/DATABASE (HTTP) or clickhouses://USER@HOST:8443/DATABASE (HTTPS)"
+    }
+    if {$port eq ""} {
+        set port [expr {$scheme eq "clickhouses" ? 8443 : 8123}]
+    }
+    return [list $scheme [UrlText $user default] $host $port [UrlText $database default]]
+}
+
+# The text of a part of a URL; DEFAULT if it is empty.
+proc ::etw::load::UrlText {part default} {
+    if {$part eq ""} {
+        return $default
+    }
+    set bytes {}
+    foreach {- plain code} [regexp -all -inline {([^%]+)|%([0-9A-Fa-f]{2})|%} $part] {
+        append bytes [expr {$code ne "" ? [format %c 0x$code] : [encoding convertto utf-8 $plain]}]
+    }
+    return [Utf8 $bytes]
+}
+
+# The text of bytes in UTF-8, also if some of them are invalid.
+proc ::etw::load::Utf8 {bytes} {
+    if {[package vsatisfies [package provide Tcl] 9-]} {
+        return [encoding convertfrom -profile replace utf-8 $bytes]
+    }
+    return [encoding convertfrom utf-8 $bytes]
+}
+
+# The password, from the environment or from a file that only its owner can read; empty: none.
+proc ::etw::load::ClickhousePassword {} {
+    variable passwordVariables
+    lassign $passwordVariables direct inFile
+    if {[::info exists ::env($direct)]} {
+        return $::env($direct)
+    }
+    if {![::info exists ::env($inFile)] || $::env($inFile) eq ""} {
+        return {}
+    }
+    set path $::env($inFile)
+    if {[catch {::etw::lib::OpenFile $path} file]} {
+        return -code error -errorcode [list ETW IO PASSWORD $path] "the file with the password, named by $inFile, cannot be read: $file"
+    }
+    fconfigure $file -encoding utf-8
+    set password [gets $file]
+    close $file
+    if {$::tcl_platform(platform) eq "unix" && [file attributes $path -permissions] & 0o077} {
+        return -code error -errorcode [list ETW IO PASSWORD $path] \
+            "the file with the password, \"$path\", can be read by other users: run \"chmod 600 $path\""
+    }
+    return $password
+}
+
+oo::class create ::etw::load::ClickhouseServer {
+    # Beginning of all URLs, the database, headers, whether bodies are compressed, and milliseconds until an answer is given up.
+    variable base database headers compress timeout version
+
+    constructor {url {wait 600000}} {
+        lassign [::etw::load::ClickhouseParts $url] scheme user host port database
+        my Packages $scheme
+        set base [expr {$scheme eq "clickhouses" ? "etwhttps" : "http"}]://$host:$port/
+        set credentials [encoding convertto utf-8 $user:[::etw::load::ClickhousePassword]]
+        set headers [list Authorization "Basic [binary encode base64 $credentials]"]
+        # What does not leave the machine is not compressed.
+        set compress [expr {$host ni {localhost 127.0.0.1 [::1]}}]
+        set timeout $wait
+    }
+
+    method Packages {scheme} {
+        if {[catch {package require http 2.7} message]} {
+            return -level 2 -code error -errorcode {ETW UNSUPPORTED PACKAGE http} "ClickHouse needs Tcl's package http: $message"
+        }
+        if {$scheme ne "clickhouses"} {
+            return
+        }
+        if {[catch {package require tls 1.7} message]} {
+            return -level 2 -code error -errorcode {ETW UNSUPPORTED PACKAGE tls} \
+                "clickhouses:// needs the package tls (Debian and Ubuntu: tcl-tls): $message"
+        }
+        # Its own scheme: what the program has registered for https stays. Certificates are verified.
+        set authorities [expr {[::info exists ::env(SSL_CERT_FILE)] ? [list -cafile $::env(SSL_CERT_FILE)] : {-cadir /etc/ssl/certs}}]
+        ::http::register etwhttps 8443 [list ::tls::socket -autoservername 1 -request 1 -require 1 {*}$authorities]
+    }
+
+    # Send SQL; returns rows, each a list of texts. NULL is an empty text.
+    method Rows {sql} {
+        set answer [my Post [dict create wait_end_of_query 1 database $database default_format TabSeparated] [encoding convertto utf-8 $sql]]
+        return [lmap line [lrange [split $answer \n] 0 end-1] {
+            lmap cell [split $line \t] {my Cell $cell}
+        }]
+    }
+    method Cell {cell} {
+        if {[string first \\ $cell] < 0} {
+            return $cell
+        }
+        return [expr {$cell eq "\\N" ? {} : [string map $::etw::load::tsvTexts $cell]}]
+    }
+
+    # Add rows in TabSeparated, as bytes of UTF-8. They become visible together, unless there are more than a million.
+    method Insert {table columns rows} {
+        my Post [dict create database $database query "INSERT INTO $table ([join $columns {, }]) FORMAT TabSeparated"] $rows
+    }
+
+    # One request; returns the body of the answer. An error of the server has its number in the error code, one of the
+    # connection the word CONNECTION.
+    method Post {parameters body} {
+        set send $headers
+        if {$compress && [string length $body] > 1000} {
+            set body [zlib gzip $body -level 1]
+            lappend send Content-Encoding gzip
+        }
+        if {[catch {
+            ::http::geturl $base?[::http::formatQuery {*}$parameters] -query $body -type application/octet-stream \
+                -headers $send -timeout $timeout -binary 1
+        } token]} {
+            my Unreachable $token
+        }
+        try {
+            switch -- [::http::status $token] {
+                ok {}
+                timeout { my Unreachable "no answer for [expr {$timeout / 1000}] s" }
+                default { my Unreachable "the server closed the connection [::http::error $token]" }
+            }
+            set answer [::etw::load::Utf8 [::http::data $token]]
+            if {[::http::ncode $token] != 200} {
+                my Refused [::http::ncode $token] $answer
+            }
+            return $answer
+        } finally {
+            ::http::cleanup $token
+        }
+    }
+    method Unreachable {reason} {
+        return -level 2 -code error -errorcode {ETW IO DATABASE CONNECTION} "ClickHouse at [string map {etwhttps https} $base]: [string trim $reason]"
+    }
+    method Refused {status answer} {
+        set code $status
+        regexp {^Code: (\d+)} $answer -> code
+        set reason [string trim $answer]
+        regexp {DB::Exception: (.*?)(?:, e\.what\(\) = .*)?$} $reason -> reason
+        return -level 2 -code error -errorcode [list ETW IO DATABASE $code] "ClickHouse: [string range $reason 0 2000]"
+    }
+    method Literal {text} {
+        return '[string map {\\ \\\\ ' \\'} $text]'
+    }
+    method Database {} {
+        return $database
+    }
+    # Create the database, unless it exists.
+    method Create {} {
+        try {
+            my Rows "SELECT 1"
+        } trap {ETW IO DATABASE 81} {} {
+            set name $database
+            set database default
+            try {
+                my Rows "CREATE DATABASE IF NOT EXISTS `[string map {\\ \\\\ ` \\`} $name]`"
+            } finally {
+                set database $name
+            }
+        }
+    }
+    # The number of its version, for example 18.16.
+    method Version {} {
+        if {![::info exists version]} {
+            regexp {^\d+\.\d+} [lindex [my Rows "SELECT version()"] 0 0] version
+        }
+        return $version
+    }
+    export Rows Insert Literal Database Create Version
+}

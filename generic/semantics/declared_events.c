@@ -175,6 +175,13 @@ static const EtwDeclaredField contextSwitch[] = {
     {"NewPriority", I32, NO_ROLE, "priority of the new thread"},
     {"OldCommand", TEXT, R(NAME), "name of the old thread"},
     {"NewCommand", TEXT, R(NEW_COMMAND), "name of the new thread"}};
+static const EtwDeclaredField readyThread[] = {
+    {"ThreadId", TID, R(TID), "thread that waited and may run again"},
+    {"ByThreadId", TID, R(OLD_TID), "thread that ran at the wake-up; 0: the CPU was idle"},
+    {"Interrupt", U8_OF(WakeFrom), R(INTERRUPT), "what woke it: 0 the thread that ran, 1 a softirq and 2 an interrupt on top of that thread"},
+    {"Cpu", U32, NO_ROLE, "CPU on which it will run"},
+    {"Priority", I32, NO_ROLE, "priority of the woken thread"},
+    {"Command", TEXT, NO_ROLE, "name of the woken thread"}};
 #define SYSCALL {"Syscall", U32_OF(Syscall), R(SYSCALL), "number of the system call, shown by its name"}
 #define ARG(name) {name, HEX64, NO_ROLE, "arguments of the system call"}
 static const EtwDeclaredField callEnter[] = {
@@ -193,6 +200,9 @@ static const EtwDeclaredEvent threadEvents[] = {
 };
 static const EtwDeclaredEvent switchEvents[] = {
     {"Switch", INFO, 0, M(SWITCH), N(OWN_PROCESS), NULL, COUNT(contextSwitch), "A CPU changes from one thread to another."},
+};
+static const EtwDeclaredEvent dispatcherEvents[] = {
+    {"ReadyThread", INFO, 0, M(READY), 0, NULL, COUNT(readyThread), "A thread that waited is woken. The event belongs to the thread that woke it; to the woken one when that is not traced."},
 };
 static const EtwDeclaredEvent callEvents[] = {
     {"Enter", START, 0, M(SYSCALL_ENTER), 0, NULL, COUNT(callEnter), "A thread enters a system call."},
@@ -360,6 +370,7 @@ const EtwDeclaredProvider etwDeclaredProviders[] = {
     {"Linux-process", NULL, 0, COUNT(processEvents)},
     {"Linux-thread", NULL, 0, COUNT(threadEvents)},
     {"Linux-contextswitch", NULL, 0, COUNT(switchEvents)},
+    {"Linux-dispatcher", NULL, 0, COUNT(dispatcherEvents)},
     {"Linux-systemcall", NULL, 0, COUNT(callEvents)},
     {"Linux-fileio", NULL, 0, COUNT(fileEvents)},
     {"Linux-diskio", NULL, 0, COUNT(diskEvents)},

@@ -46,8 +46,8 @@ static const struct {
         {"ThreadID", ETW_ROLE_TID}, {"TThreadId", ETW_ROLE_TID}, {"IssuingThreadId", ETW_ROLE_TID},
         {"StackThread", ETW_ROLE_TID}, {"TTID", ETW_ROLE_TID}, {"NewThreadId", ETW_ROLE_TID},
         {"OldThreadId", ETW_ROLE_OLD_TID}, {"OldThreadState", ETW_ROLE_OLD_STATE},
-        {"OldThreadWaitReason", ETW_ROLE_WAIT_REASON}, {"size", ETW_ROLE_SIZE},
-        {"FileKey", ETW_ROLE_FILE_KEY}, {"KeyHandle", ETW_ROLE_FILE_KEY},
+        {"OldThreadWaitReason", ETW_ROLE_WAIT_REASON}, {"Flag", ETW_ROLE_INTERRUPT},
+        {"size", ETW_ROLE_SIZE}, {"FileKey", ETW_ROLE_FILE_KEY}, {"KeyHandle", ETW_ROLE_FILE_KEY},
         {"FileObject", ETW_ROLE_FILE_OBJECT}, {"ImageBase", ETW_ROLE_BASE},
         {"ImageSize", ETW_ROLE_MODULE_SIZE}, {"InitialTime", ETW_ROLE_BEGIN_TICKS},
         {"HighResResponseTime", ETW_ROLE_ELAPSED_TICKS}, {"ImageFileName", ETW_ROLE_NAME},
@@ -79,6 +79,7 @@ static const struct {
         {"Thread", "End", ETW_MEANS_THREAD_END, ETW_NAMES_NOTHING, NULL},
         {"Thread", "CSwitch", ETW_MEANS_SWITCH, ETW_NAMES_RUNNING, NULL},
         {"Thread", "CSwitch*", ETW_MEANS_OTHER, ETW_NAMES_RUNNING, NULL},
+        {"Thread", "ReadyThread", ETW_MEANS_READY, ETW_NAMES_NOTHING, NULL},
         {"Image", "Load*", ETW_MEANS_OTHER, ETW_NAMES_MODULE, NULL},
         {"Image", "DC*", ETW_MEANS_OTHER, ETW_NAMES_MODULE, NULL},
         {"Image", "UnLoad*", ETW_MEANS_OTHER, ETW_NAMES_MODULE_GONE, NULL},
@@ -152,6 +153,9 @@ static uint64_t neededRoles(EtwMeaning meaning, bool windows)
         return ETW_ROLE_BIT(ETW_ROLE_TID) | ETW_ROLE_BIT(ETW_ROLE_OLD_TID) |
                ETW_ROLE_BIT(ETW_ROLE_OLD_STATE) |
                (windows ? ETW_ROLE_BIT(ETW_ROLE_WAIT_REASON) : 0);
+    case ETW_MEANS_READY:
+        return ETW_ROLE_BIT(ETW_ROLE_TID) | ETW_ROLE_BIT(ETW_ROLE_INTERRUPT) |
+               (windows ? 0 : ETW_ROLE_BIT(ETW_ROLE_OLD_TID));
     case ETW_MEANS_CPU_SAMPLE:
         return windows ? 0 : ETW_ROLE_BIT(ETW_ROLE_WEIGHT);
     case ETW_MEANS_SYSCALL_ENTER:

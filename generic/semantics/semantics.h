@@ -28,6 +28,7 @@ typedef enum EtwMeaning {
     ETW_MEANS_SAMPLE,     /* the stack of Tcl calls at a moment */
     ETW_MEANS_CPU_SAMPLE, /* a thread was running at a moment */
     ETW_MEANS_SWITCH,     /* a CPU changes from one thread to another */
+    ETW_MEANS_READY,      /* a thread that waited may run again */
     ETW_MEANS_SYSCALL_ENTER,
     ETW_MEANS_SYSCALL_EXIT,
     ETW_MEANS_SOCKET_CONNECT,
@@ -94,6 +95,7 @@ typedef enum EtwRole {
     ETW_ROLE_OLD_STATE,
     ETW_ROLE_NEW_STATE,
     ETW_ROLE_WAIT_REASON, /* why the old thread waits; only Windows reports it */
+    ETW_ROLE_INTERRUPT,   /* of a wake-up: what ran; see flow/waits */
     ETW_ROLE_SYSCALL,
     ETW_ROLE_SIZE,
     ETW_ROLE_LOCAL_PORT,
@@ -109,8 +111,8 @@ typedef enum EtwRole {
     ETW_ROLE_FAMILY,
     /* identifiers, and the name that belongs to them */
     ETW_ROLE_PID,
-    ETW_ROLE_TID,     /* of a switch: the thread that gets the CPU */
-    ETW_ROLE_OLD_TID, /* the thread that leaves it */
+    ETW_ROLE_TID, /* of a switch: the thread that gets the CPU; of a wake-up: the one that is ready */
+    ETW_ROLE_OLD_TID, /* the thread that leaves it; the thread that ran at the wake-up */
     ETW_ROLE_FILE_KEY,
     ETW_ROLE_FILE_OBJECT,
     ETW_ROLE_BASE, /* of a module: its address and size */

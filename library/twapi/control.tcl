@@ -20,7 +20,7 @@ namespace eval ::etw::twapi {
         process {0x1 process process} thread {0x2 thread thread} imageload {0x4 imageload imageload}
         processcounter {0x8 {} processcounter} contextswitch {0x10 contextswitch contextswitch} dpc {0x20 dpc dpc}
         interrupt {0x40 interrupt interrupt} systemcall {0x80 systemcall systemcall} diskio {0x100 diskio diskio}
-        diskfileio {0x200 diskio diskfileio} diskioinit {0x400 diskio diskioinit} dispatcher {0x800 {} dispatcher}
+        diskfileio {0x200 diskio diskfileio} diskioinit {0x400 diskio diskioinit} dispatcher {0x800 dispatcher dispatcher}
         pagefault {0x1000 pagefault pagefault} hardfault {0x2000 hardfault hardfault}
         virtualalloc {0x4000 virtualalloc virtualalloc} vamap {0x8000 virtualalloc vamap} tcpip {0x10000 {tcpip udpip} tcpip}
         registry {0x20000 {} registry} dbgprint {0x40000 {} dbgprint} alpc {0x100000 {} alpc} splitio {0x200000 {} splitio}

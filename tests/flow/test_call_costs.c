@@ -85,6 +85,42 @@ static void testCostsOfRecursion(void)
     finish();
 }
 
+/* A wait ends with the wake-up; from then on the thread waits for a CPU. */
+static void testWakeUps(void)
+{
+    begin(merged);
+    enter(0, 1, 1, "f", "::");
+    syscallEvent(10, "Enter", 7);
+    switchTo(20, TID, 9999, 1);
+    readyThread(50, TID, 9999, 0);
+    readyThread(60, TID, 9999, 0); /* it is ready already */
+    switchTo(80, 9999, TID, 1);
+    syscallEvent(90, "Exit", 7);
+    readyThread(99, TID, 9999, 2); /* on its way out */
+    switchTo(100, TID, 9999, 1);
+    switchTo(110, 9999, TID, 1);
+    switchTo(120, TID, 9999, 256);
+    readyThread(125, TID, 9999, 2); /* it does not wait */
+    switchTo(140, 9999, TID, 1);
+    readyThread(150, TID, 9999, 2); /* it did not sleep after all */
+    switchTo(160, TID, 9999, 1);
+    readyThread(190, TID, 9999, 2);
+    switchTo(195, 9999, TID, 1);
+    leave(200, 1, 0);
+    EtwCallsEnd(calls);
+    const EtwCallStats *f = &rowOf("f")->stats;
+    const EtwCost *poll = costOf(&f->own, ETW_COST_WAIT, "poll");
+    const EtwCost *ready = costOf(&f->own, ETW_COST_READY, "");
+    const EtwCost *other = costOf(&f->own, ETW_COST_WAIT, "");
+    REQUIRE(poll && ready && other);
+    CHECK_EQ(poll->ns, 30 * US);
+    CHECK_EQ(ready->ns, (30 + 10 + 20 + 5) * US);
+    CHECK_EQ(ready->count, 4);
+    CHECK_EQ(other->ns, 30 * US);
+    CHECK_EQ(EtwCostsWait(&f->own), 125 * US);
+    finish();
+}
+
 static void testGolden(void)
 {
     EtwText out = {0};
@@ -125,6 +161,7 @@ int main(int argc, char **argv)
     CHECK_ARGS(argc, argv);
     CHECK_RUN(testCosts);
     CHECK_RUN(testCostsOfRecursion);
+    CHECK_RUN(testWakeUps);
     CHECK_RUN(testGolden);
     CHECK_RUN(testControls);
     return CHECK_DONE();

@@ -87,6 +87,17 @@ static void switchTo(int64_t us, uint32_t from, uint32_t to, uint16_t state)
     add(s, us);
 }
 
+static void readyThread(int64_t us, uint32_t tid)
+{
+    static const Etw_Field fields[] = {FIELD("ThreadId", ETW_IN_UINT32),
+            FIELD("ByThreadId", ETW_IN_UINT32), FIELD("Interrupt", ETW_IN_UINT8)};
+    Sample *s = SampleNew("Linux-dispatcher", "ReadyThread", fields, 3);
+    SampleInt(s, tid, 4);
+    SampleInt(s, 0, 4);
+    SampleInt(s, 2, 1);
+    add(s, us);
+}
+
 /* ---- What is visible, in one line: KIND LEVEL TEXT FROM-TO xCOUNT !MARKS; ... ---------------------- */
 
 static void addSeen(void *ctx, const EtwTimeBox *box)
@@ -253,6 +264,24 @@ static void timeline_3_1_gaps_and_runs(void)
     boxes(laneOf(ETW_LANE_CPU, 0), 0, 50, 1);
     CHECK_MSG(
             strstr(seen, "run 0 thread 99 10-30; run 0 tclsh 4711/4711 30-40") != NULL, "%s", seen);
+    finish();
+}
+
+/* A wake-up ends the wait. It may belong to the thread that is woken, which does not run yet. */
+static void timeline_3_6_wake_ups(void)
+{
+    begin();
+    other(0, "P", "E");
+    switchTo(10, TID, 99, 1);
+    readyThread(25, TID);
+    readyThread(27, TID);
+    switchTo(30, 99, TID, 256);
+    readyThread(35, TID); /* it does not wait */
+    other(40, "P", "E");
+    EtwTimelineEnd(timeline);
+    boxes(thread(), 0, 50, 1);
+    CHECK_MSG(strstr(seen, "gap 0 waits 10-25; gap 0 could run 25-30") != NULL, "%s", seen);
+    CHECK_MSG(strstr(strstr(seen, "could run") + 1, "gap") == NULL, "%s", seen);
     finish();
 }
 
@@ -620,6 +649,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_2_2_moments_are_told_together);
     CHECK_RUN(timeline_2_3_nothing_is_left_out);
     CHECK_RUN(timeline_3_1_gaps_and_runs);
+    CHECK_RUN(timeline_3_6_wake_ups);
     CHECK_RUN(timeline_3_2_marks_have_their_lane);
     CHECK_RUN(timeline_3_3_no_run_without_evidence);
     CHECK_RUN(timeline_3_4_one_cpu_at_a_time);

@@ -101,6 +101,18 @@ CHECK_UNUSED static void switchTo(int64_t us, uint32_t from, uint32_t to, uint16
     add(s, us);
 }
 
+/* by: the thread that runs; from: 0 itself, 1 a softirq, 2 an interrupt on top of it. */
+CHECK_UNUSED static void readyThread(int64_t us, uint32_t tid, uint32_t by, uint8_t from)
+{
+    static const Etw_Field fields[] = {FIELD("ThreadId", ETW_IN_UINT32),
+            FIELD("ByThreadId", ETW_IN_UINT32), FIELD("Interrupt", ETW_IN_UINT8)};
+    Sample *s = SampleNew("Linux-dispatcher", "ReadyThread", fields, 3);
+    SampleInt(s, tid, 4);
+    SampleInt(s, by, 4);
+    SampleInt(s, from, 1);
+    add(s, us);
+}
+
 CHECK_UNUSED static void sendBytes(int64_t us, int32_t size)
 {
     static const Etw_Field fields[] = {FIELD("Size", ETW_IN_INT32)};

@@ -303,6 +303,37 @@ static void tasks_1_6_switch_of_ignored(void)
     end();
 }
 
+/* A wake-up belongs to the thread that ran, if that is traced, else to the one that is woken. */
+static void tasks_1_8_wake_ups(void)
+{
+    begin();
+    static const char toTraced[] = "comm='w' pid:4=200 prio:4=120 target_cpu:4=1";
+    static const char toOther[] = "comm='w' pid:4=888888888 prio:4=120 target_cpu:4=1";
+    static const char toIgnored[] = "comm='w' pid:4=78 prio:4=120 target_cpu:4=1";
+    fire("sched_waking", 101, toTraced);
+    EXPECT("dispatcher ReadyThread 100/101 ThreadId=200 ByThreadId=101 Interrupt=0 Cpu=1 "
+           "Priority=120 Command=w stack=1");
+    fire("sched_waking", 0, toTraced);
+    EXPECT("dispatcher ReadyThread 200/200 ThreadId=200 ByThreadId=0 Interrupt=0 Cpu=1 "
+           "Priority=120 Command=w");
+    anyInstance = true;
+    fire("sched_waking", 999999999, toOther);
+    EXPECT("");
+    fire("sched_waking", 101, toOther);
+    EXPECT("dispatcher ReadyThread 100/101 ThreadId=888888888 ByThreadId=101 Interrupt=0 Cpu=1 "
+           "Priority=120 Command=w stack=1");
+    fire("sched_waking", 999999999, toTraced);
+    EXPECT("dispatcher ReadyThread 200/200 ThreadId=200 ByThreadId=999999999 Interrupt=0 Cpu=1 "
+           "Priority=120 Command=w");
+    EtwKernelIgnoreThread(78);
+    fire("sched_waking", 101, toIgnored);
+    EXPECT("");
+    fire("sched_waking", 78, toTraced);
+    EXPECT("dispatcher ReadyThread 200/200 ThreadId=200 ByThreadId=78 Interrupt=0 Cpu=1 "
+           "Priority=120 Command=w");
+    end();
+}
+
 static void tasks_1_7_calls(void)
 {
     begin();
@@ -827,6 +858,7 @@ int main(int argc, char **argv)
     CHECK_RUN(tasks_1_5_switch);
     CHECK_RUN(tasks_1_6_switch_of_ignored);
     CHECK_RUN(tasks_1_7_calls);
+    CHECK_RUN(tasks_1_8_wake_ups);
     CHECK_RUN(disks_1_1_requests);
     CHECK_RUN(disks_1_2_unknown);
     CHECK_RUN(memory_1_1_faults);

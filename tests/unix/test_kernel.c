@@ -692,7 +692,8 @@ static void errors_tell(void)
     EtwKernelEnable enable = {.groups = &group, .groupCount = 1, .pids = &nobody, .pidCount = 1};
     CHECK_EQ(tryOpen("tcp", &err), ETW_E_LOOKUP);
     CHECK_STR(err.detail, "GROUP");
-    CHECK(strstr(err.message, "process, thread, contextswitch, systemcall, tcpip, udpip") != NULL);
+    CHECK(strstr(err.message,
+                  "process, thread, contextswitch, dispatcher, systemcall, tcpip, udpip") != NULL);
     CHECK_EQ(tryOpen("linux:sched:sched_swich", &err), ETW_E_LOOKUP);
     CHECK_STR(err.detail, "TRACEPOINT");
     CHECK_MSG(strstr(err.message, "did you mean \"linux:sched:sched_switch\"?") != NULL, "%s",

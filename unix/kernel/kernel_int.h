@@ -38,6 +38,7 @@ typedef enum KernelGroupId {
     GROUP_PROCESS,
     GROUP_THREAD,
     GROUP_CONTEXTSWITCH,
+    GROUP_DISPATCHER,
     GROUP_SYSTEMCALL,
     GROUP_TCPIP,
     GROUP_UDPIP,
@@ -66,6 +67,7 @@ typedef enum KernelEventId {
     EV_THREAD_START,
     EV_THREAD_STOP,
     EV_SWITCH,
+    EV_READY,
     EV_SYSCALL_ENTER,
     EV_SYSCALL_EXIT,
     EV_TCP_CONNECT,
@@ -227,8 +229,8 @@ typedef struct KernelGroup {
 extern const KernelGroup kernelGroups[GROUPS];
 /* The tracepoints that maintain the table of tasks, whatever else is enabled. */
 extern const KernelTracepointDef *const kernelTaskPoints[];
-extern const KernelTracepointDef *const kernelProcessExtras[], *const kernelSwitchPoints[],
-                                                                       *const kernelCallPoints[];
+extern const KernelTracepointDef *const kernelProcessExtras[],
+        *const kernelSwitchPoints[], *const kernelWakePoints[], *const kernelCallPoints[];
 /* Register the group's provider and define its events. */
 EtwStatus KernelDefine(EtwKernel *k, KernelGroupId group, EtwError *errPtr);
 

@@ -53,66 +53,52 @@ static const EtwCostClass *classOf(Calls *c, const EtwSchema *schema)
 
 typedef EtwRoleValues Values;
 
-/* True for a switch event of Windows, which has other states and reasons. */
-static bool isWindows(const Values *v)
-{
-    return v->semantics->field[ETW_ROLE_WAIT_REASON] >= 0;
-}
-
 /* ---- On and off the CPU ------------------------------------------------------------------------- */
-
-/* The thread that was switched out is still runnable. */
-static bool isReady(const Values *v)
-{
-    enum { TASK_PREEMPTED = 256, WINDOWS_WAITING = 5 };
-    uint64_t state = EtwRoleNumber(v, ETW_ROLE_OLD_STATE);
-    return isWindows(v) ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
-}
-
-/* The thread has ended: Linux' EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD; Windows' Terminated. */
-static bool isGone(const Values *v)
-{
-    uint64_t state = EtwRoleNumber(v, ETW_ROLE_OLD_STATE);
-    return isWindows(v) ? state == 4 : (state & (0x10 | 0x20 | 0x80)) != 0;
-}
 
 static const EtwCostClass *waitOf(Calls *c, const Values *v)
 {
     char capacity[24];
     return EtwCostClassOf(c, ETW_COST_WAIT,
-            isWindows(v) ? EtwRoleName(v, ETW_ROLE_WAIT_REASON, capacity, sizeof capacity) : "");
+            EtwSwitchIsWindows(v) ? EtwRoleName(v, ETW_ROLE_WAIT_REASON, capacity, sizeof capacity)
+                                  : "");
 }
 
 static void switchOut(Calls *c, const Values *v, CallThread *t, int64_t time)
 {
+    bool ready = EtwSwitchIsReady(v);
     t->switched = true;
-    t->out = true;
-    t->outSince = time;
     t->last = time > t->last ? time : t->last;
-    t->ready = isReady(v);
-    if (!t->inSyscall && !t->ready) {
+    EtwOffCpuLeave(&t->off, time, ready);
+    if (!t->inSyscall && !ready) {
         t->syscallWait = waitOf(c, v);
     }
     c->base.waits++;
 }
 
+static void chargeOff(Calls *c, CallThread *t, const EtwCostClass *of, int64_t from, int64_t to)
+{
+    uint64_t ns = (uint64_t)to - (uint64_t)from;
+    EtwCallCharge(c, t, &(EtwCost){.of = of, .count = 1, .ns = ns, .waited = ns});
+}
+
 /*
  * The thread runs. This is known from a switch, or from an event that only a running thread can
  * cause. Kernels do not report every switch from an idle processor (seen on Linux 6.18 in a virtual
- * machine).
+ * machine). A wait ends with the wake-up, if the trace has it; after it the thread waits for a CPU.
  */
 static void switchIn(Calls *c, CallThread *t, int64_t time)
 {
-    if (!t->out) {
+    EtwOffPeriod off;
+    if (!EtwOffCpuReturn(&t->off, time, &off)) {
         return;
     }
-    EtwCost cost = {.of = t->ready ? EtwCostClassOf(c, ETW_COST_READY, "") : t->syscallWait,
-            .count = 1,
-            .ns = time > t->outSince ? (uint64_t)time - (uint64_t)t->outSince : 0};
-    cost.waited = cost.ns;
-    t->out = false;
     t->last = time > t->last ? time : t->last;
-    EtwCallCharge(c, t, &cost);
+    if (!off.preempted) {
+        chargeOff(c, t, t->syscallWait, off.from, off.ready);
+    }
+    if (off.preempted || off.woken) {
+        chargeOff(c, t, EtwCostClassOf(c, ETW_COST_READY, ""), off.ready, off.to);
+    }
 }
 
 /* ---- Script ---------------------------------------------------------------------------------- */
@@ -439,10 +425,10 @@ static void reportSwitch(Calls *c, const Values *v, const EtwEvent *event, const
     }
     EtwCallsSwitch what = {(uint32_t)EtwRoleNumber(v, ETW_ROLE_OLD_TID),
             (uint32_t)EtwRoleNumber(v, ETW_ROLE_TID), .newName = ""};
-    what.cause = isGone(v)    ? NULL
-                 : isReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
-                 : old        ? old->syscallWait
-                              : waitOf(c, v);
+    what.cause = EtwSwitchIsGone(v)    ? NULL
+                 : EtwSwitchIsReady(v) ? EtwCostClassOf(c, ETW_COST_READY, "")
+                 : old                 ? old->syscallWait
+                                       : waitOf(c, v);
     what.newName = EtwRoleText(v, ETW_ROLE_NEW_COMMAND, &what.newNameSize);
     watch->switched(watch->ctx, event, &what);
 }
@@ -457,6 +443,20 @@ static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
     reportSwitch(c, v, event, old);
     if (new != NULL &&new != old) {
         switchIn(c, new, event->time);
+    }
+}
+
+/* The wait of a thread has ended. */
+static void takeReady(Calls *c, const Values *v, const EtwEvent *event)
+{
+    const EtwCallsWatch *watch = &c->base.config.watch;
+    EtwWake wake = EtwWakeRead(v, event);
+    CallThread *t = EtwCallThreadById(c, wake.tid);
+    if (t != NULL) {
+        EtwOffCpuWake(&t->off, event->time, &wake);
+    }
+    if (watch->woken != NULL) {
+        watch->woken(watch->ctx, event, &wake, EtwCostClassOf(c, ETW_COST_READY, ""));
     }
 }
 
@@ -595,6 +595,11 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     case ETW_MEANS_SWITCH:
         if (EtwRoleValuesRead(&v, schema, event)) {
             takeSwitch(c, &v, event);
+        }
+        break;
+    case ETW_MEANS_READY:
+        if (EtwRoleValuesRead(&v, schema, event)) {
+            takeReady(c, &v, event);
         }
         break;
     case ETW_MEANS_SYSCALL_ENTER:

@@ -11,11 +11,12 @@
 
 #include "flow/calls/histogram.h"
 #include "flow/track/name_tracker.h"
+#include "flow/waits/waits.h"
 #include "base/hash_table.h"
 
 /* A kind of cost of a call. */
 typedef enum EtwCostKind {
-    ETW_COST_WAIT,    /* off the CPU until an event: named by the system call, if known */
+    ETW_COST_WAIT,    /* off the CPU until it is woken: named by the system call, if known */
     ETW_COST_READY,   /* off the CPU, although runnable */
     ETW_COST_BLOCK,   /* in a Tcl command that blocks */
     ETW_COST_SYSCALL, /* from enter to exit, including waits */
@@ -144,6 +145,8 @@ typedef struct EtwCallsWatch {
     void *ctx;
     /* The event's CPU has switched to another thread. */
     void (*switched)(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what);
+    /* A thread may run again; ready: the reason why it does not run from now on. */
+    void (*woken)(void *ctx, const EtwEvent *event, const EtwWake *wake, const EtwCostClass *ready);
 } EtwCallsWatch;
 enum { ETW_CALL_OPEN = -1 };
 

@@ -87,9 +87,8 @@ typedef struct CallThread {
     EtwCallNode *root;
     bool ended;
     /* State reported by the kernel. */
-    bool switched;   /* its switches are in the trace */
-    bool out, ready; /* off the CPU since outSince; ready: could run */
-    int64_t outSince;
+    bool switched; /* its switches are in the trace */
+    EtwOffCpu off;
     bool inSyscall;
     int64_t syscallSince;
     const EtwCostClass *syscall, *syscallWait;

@@ -146,7 +146,8 @@ static uint32_t kindNew(EtwTimeline *t, const EtwEvent *event, const KindNode *k
             .event = eventText(t, event, schema),
             .marks = (uint8_t)(meaningMarks(meaning) | (key->level ? ETW_MARK_ERROR : 0)),
             .call = EtwMeansCall(meaning),
-            .own = EtwEventIsHeader(event) || meaning == ETW_MEANS_HOST};
+            .own = EtwEventIsHeader(event) || meaning == ETW_MEANS_HOST,
+            .wake = meaning == ETW_MEANS_READY};
     EtwTableAdd(&t->kindTable, &n->node, hash);
     return n->kind;
 }
@@ -522,6 +523,18 @@ static void switched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *wha
     run(t, cpu, what, laneTime(t, cpu, event->time));
 }
 
+/* A wait has ended: from now on the thread could run. */
+static void woken(void *ctx, const EtwEvent *event, const EtwWake *wake, const EtwCostClass *ready)
+{
+    EtwTimeline *t = ctx;
+    ThreadNode *n = threadOf(t, wake->tid);
+    TimeRow *gaps = n != NULL ? &n->lane->spans : NULL;
+    uint32_t text = gaps != NULL && rowIsOpen(gaps) ? textOfCause(t, ready) : 0;
+    if (gaps != NULL && rowIsOpen(gaps) && gaps->text[gaps->count - 1] != text) {
+        rowOpen(gaps, laneTime(t, n->lane, event->time), text, t->count);
+    }
+}
+
 /* ---- Events ------------------------------------------------------------------------------------ */
 
 static void addColumns(EtwTimeline *t, const EtwEvent *event, uint32_t lane, uint32_t kind)
@@ -580,7 +593,9 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
     TimeLane *lane = laneOfEvent(t, event, &kind);
     nameProcess(lane, event);
     int64_t time = laneTime(t, lane, event->time);
-    rowClose(&lane->spans, time, 0); /* an event shows that the thread is on a CPU */
+    if (!kind.wake) {
+        rowClose(&lane->spans, time, 0); /* an event shows that the thread is on a CPU */
+    }
     EtwCallsAdd(t->calls, event);
     if (!kind.call) {
         EtwTimePoint(&lane->points, time, t->count);
@@ -592,7 +607,7 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
     lane->info.events++;
     t->headers += EtwEventIsHeader(event);
     t->reported += (kind.marks & ETW_MARK_LOSS) != 0;
-    if (lane->info.kind == ETW_LANE_THREAD && lane->info.tid != ETW_NO_ID) {
+    if (lane->info.kind == ETW_LANE_THREAD && lane->info.tid != ETW_NO_ID && !kind.wake) {
         TimeLane *cpu = cpuLane(t, event->cpu);
         if (!cpu->hasSwitches) {
             inferRunning(t, cpu, lane, event->time);
@@ -620,7 +635,8 @@ EtwTimeline *EtwTimelineNew(EtwSchemaStore *store)
             .push = pushCall,
             .pop = popCall,
             .spent = threadBlocked,
-            .switched = switched};
+            .switched = switched,
+            .woken = woken};
     t->calls = EtwCallsNew(&(EtwCallsConfig){.watch = watch}, store);
     laneOf(t, ETW_LANE_NOTES, ETW_NO_ID, ETW_NO_ID);
     return t;

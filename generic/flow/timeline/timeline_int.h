@@ -52,6 +52,7 @@ typedef struct TimeKind {
     uint8_t marks;
     bool call; /* enter or leave: drawn as a box */
     bool own;  /* about the session itself */
+    bool wake; /* may belong to a thread that does not run yet */
 } TimeKind;
 
 enum { BLOCK = 512 };

@@ -562,7 +562,9 @@ static void fillIds(const EtwTrack *t, const TrackLayout *layout, EtwEvent *even
 {
     uint64_t number;
     bool named = false;
-    if (event->tid == ETW_NO_ID && EtwTrackNumber(layout, event, ETW_ROLE_TID, &number)) {
+    bool other =
+            layout->semantics->meaning == ETW_MEANS_READY; /* it names the thread that is woken */
+    if (event->tid == ETW_NO_ID && !other && EtwTrackNumber(layout, event, ETW_ROLE_TID, &number)) {
         event->tid = (uint32_t)number;
         named = true;
     }

@@ -22,6 +22,10 @@ static const EtwMapEntry taskStates[] = {{0, "running"}, {1, "sleeping"}, {2, "u
         {256, "preempted"}};
 const EtwMap etwMapTaskState = {taskStates, COUNT(taskStates), false};
 
+/* What woke a thread. */
+static const EtwMapEntry wakeSources[] = {{0, "thread"}, {1, "softirq"}, {2, "interrupt"}};
+const EtwMap etwMapWakeFrom = {wakeSources, COUNT(wakeSources), false};
+
 static const EtwMapEntry cloneFlags[] = {{0x80, "CLONE_NEWTIME"}, {0x100, "CLONE_VM"},
         {0x200, "CLONE_FS"}, {0x400, "CLONE_FILES"}, {0x800, "CLONE_SIGHAND"},
         {0x1000, "CLONE_PIDFD"}, {0x2000, "CLONE_PTRACE"}, {0x4000, "CLONE_VFORK"},

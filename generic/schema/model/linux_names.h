@@ -11,7 +11,7 @@
 
 /* Generated (linux_names_data.c), except for the states. */
 extern const EtwMap etwMapSyscall, etwMapErrno, etwMapSignal, etwMapFamily, etwMapProtocol,
-        etwMapMessage, etwMapTcpState, etwMapTaskState;
+        etwMapMessage, etwMapTcpState, etwMapTaskState, etwMapWakeFrom;
 
 /* Map for a field of a raw tracepoint's event; NULL: plain number. */
 const EtwMap *EtwTracepointNames(const char *provider, const char *event, const char *field);

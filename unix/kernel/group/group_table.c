@@ -5,7 +5,7 @@
  *	add a group: CONTRIBUTING.md, "Add a Linux tracepoint group". The tracepoints, and how their records become
  *	events, are defined in the groups' files:
  *
- *	task_group.c    process, thread, contextswitch, systemcall
+ *	task_group.c    process, thread, contextswitch, dispatcher, systemcall
  *	net_group.c     tcpip, udpip
  *	windows_net.c   kernel-network-ipv4, kernel-network-ipv6
  *	file_group.c    fileio, virtualalloc
@@ -32,6 +32,8 @@ const KernelGroup kernelGroups[GROUPS] = {
                 EV_THREAD_START},
         [GROUP_CONTEXTSWITCH] = {"contextswitch", "threads get and leave a CPU", kernelSwitchPoints,
                 NULL, EV_SWITCH},
+        [GROUP_DISPATCHER] = {"dispatcher", "threads that waited are woken, and by what",
+                kernelWakePoints, NULL, EV_READY},
         [GROUP_SYSTEMCALL] = {"systemcall", "system calls: enter with arguments, exit with result",
                 kernelCallPoints, NULL, EV_SYSCALL_ENTER},
         [GROUP_TCPIP] = {"tcpip",

@@ -1,7 +1,7 @@
 /*
  * unix/kernel/group/task_group.c --
  *
- *	The tracepoints of the groups process, thread, contextswitch and systemcall, and the conversion of
+ *	The tracepoints of the groups process, thread, contextswitch, dispatcher and systemcall, and the conversion of
  *	their fields. Events: semantics/declared_events.c. The table of all groups: group_table.c.
  */
 #include "unix/kernel/kernel_int.h"
@@ -202,6 +202,40 @@ static void onSwitch(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *
     KernelEmitPut(k, &mine, k->events[EV_SWITCH], pid, tid, &put);
 }
 
+enum { WOKEN_COMM, WOKEN, WOKEN_PRIO, WOKEN_CPU };
+
+/*
+ * A thread wakes another one, or an interrupt does. Recorded where one of the two is traced: what an untraced process wakes
+ * belongs to the thread that is woken.
+ */
+static void onWaking(EtwKernel *k, const KernelTracepoint *p, const TraceEvent *e)
+{
+    uint32_t by = KernelTidOf(e), woken = (uint32_t)KernelUint(p->f[WOKEN], e->data);
+    uint32_t tid = by, pid = KernelTaskProcess(&k->tasks, by, e->ticks, false);
+    bool filtered = p->instance == IN_MAIN || k->tasks.all;
+    uint8_t flags = e->data[KERNEL_COMMON_FLAGS];
+    TraceEvent mine = *e;
+    KernelPut put = KernelPutOf(k);
+    if (KernelIsIgnored(woken)) {
+        return;
+    }
+    if ((pid == 0 && !k->tasks.all) || KernelIsIgnored(by)) {
+        tid = woken;
+        pid = KernelTaskProcess(&k->tasks, woken, e->ticks, filtered);
+        mine.stackCount = 0; /* the stack is the other thread's */
+        if (!filtered && pid == 0) {
+            return;
+        }
+    }
+    Put32(&put, woken);
+    Put32(&put, by);
+    Put8(&put, (flags & KERNEL_FLAG_HARDIRQ) != 0 ? 2 : (flags & KERNEL_FLAG_SOFTIRQ) != 0);
+    Put32(&put, (uint32_t)KernelUint(p->f[WOKEN_CPU], e->data));
+    Put32(&put, (uint32_t)KernelUint(p->f[WOKEN_PRIO], e->data));
+    PutText(&put, e->data + p->f[WOKEN_COMM].offset, p->f[WOKEN_COMM].size);
+    KernelEmitPut(k, &mine, k->events[EV_READY], pid, tid, &put);
+}
+
 enum { CALL_ID, CALL_ARGS, CALL_RESULT = CALL_ARGS };
 
 /*
@@ -278,6 +312,9 @@ static const KernelTracepointDef signalPoint = {
         "signal", "signal_deliver", IN_MAIN, "sa_handler == 0", onSignal, {"sig", "sa_handler"}};
 static const KernelTracepointDef switchPoint = {"sched", "sched_switch", IN_PAIR, NULL, onSwitch,
         {"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid", "next_prio"}};
+/* sched_waking is reported by what wakes, sched_wakeup perhaps by the CPU of the woken thread. */
+static const KernelTracepointDef wakingPoint = {
+        "sched", "sched_waking", IN_PAIR, NULL, onWaking, {"comm", "pid", "prio", "target_cpu"}};
 const KernelTracepointDef kernelEnterPoint = {
         "raw_syscalls", "sys_enter", IN_MAIN, NULL, onSyscallEnter, {"id", "args"}};
 const KernelTracepointDef kernelExitPoint = {
@@ -292,4 +329,5 @@ const KernelTracepointDef *const kernelTaskPoints[] = {&newTask, &exec, &exitPoi
 const KernelTracepointDef *const kernelProcessExtras[] = {
         &exitGroup, &exitThread, &sentPoint, &signalPoint, NULL};
 const KernelTracepointDef *const kernelSwitchPoints[] = {&switchPoint, NULL};
+const KernelTracepointDef *const kernelWakePoints[] = {&wakingPoint, NULL};
 const KernelTracepointDef *const kernelCallPoints[] = {&kernelEnterPoint, &kernelExitPoint, NULL};

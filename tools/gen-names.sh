@@ -81,7 +81,11 @@ HEAD
         echo "$newer"
     } | table Syscall false
     # EAGAIN before EWOULDBLOCK etc.: alphabetical order ensures that, with two exceptions.
-    macros '^E[A-Z0-9]+$' errno.h | grep -v -e EWOULDBLOCK -e EDEADLOCK -e ENOTSUP |
+    # Calls that a signal interrupts, and that the kernel restarts, have numbers that programs do not see.
+    {
+        macros '^E[A-Z0-9]+$' errno.h | grep -v -e EWOULDBLOCK -e EDEADLOCK -e ENOTSUP
+        printf '%s\n' '512 ERESTARTSYS' '513 ERESTARTNOINTR' '514 ERESTARTNOHAND' '516 ERESTART_RESTARTBLOCK'
+    } |
         awk '{print -$1, "-" $2}' | table Errno false
     macros '^SIG[A-Z0-9]+$' signal.h | grep -v -e ' SIGCLD' -e ' SIGIOT' -e ' SIGPOLL' -e ' SIGSTKSZ' \
         -e ' SIGRT' -e SIGUNUSED | awk '$1 > 0 && $1 < 65' | table Signal false

@@ -187,7 +187,7 @@ static const EtwDeclaredField readyThread[] = {
 static const EtwDeclaredField callEnter[] = {
     SYSCALL, ARG("Arg0"), ARG("Arg1"), ARG("Arg2"), ARG("Arg3"), ARG("Arg4"), ARG("Arg5")};
 static const EtwDeclaredField callExit[] = {
-    SYSCALL, {"Result", I64_OF(Errno), NO_ROLE, "result, or a negative errno"}};
+    SYSCALL, {"Result", I64_OF(Errno), R(OUTCOME), "result, or a negative errno"}};
 
 static const EtwDeclaredEvent processEvents[] = {
     {"Start", START, 0, 0, N(PROCESS), NULL, COUNT(processStart), "A process is created. The event belongs to its creator."},

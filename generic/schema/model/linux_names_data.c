@@ -392,6 +392,10 @@ static const EtwMapEntry SyscallEntries[] = {
 const EtwMap etwMapSyscall = {SyscallEntries, 380, false};
 
 static const EtwMapEntry ErrnoEntries[] = {
+    {(uint64_t)-516, "-ERESTART_RESTARTBLOCK"},
+    {(uint64_t)-514, "-ERESTARTNOHAND"},
+    {(uint64_t)-513, "-ERESTARTNOINTR"},
+    {(uint64_t)-512, "-ERESTARTSYS"},
     {(uint64_t)-133, "-EHWPOISON"},
     {(uint64_t)-132, "-ERFKILL"},
     {(uint64_t)-131, "-ENOTRECOVERABLE"},
@@ -524,7 +528,7 @@ static const EtwMapEntry ErrnoEntries[] = {
     {(uint64_t)-2, "-ENOENT"},
     {(uint64_t)-1, "-EPERM"},
 };
-const EtwMap etwMapErrno = {ErrnoEntries, 131, false};
+const EtwMap etwMapErrno = {ErrnoEntries, 135, false};
 
 static const EtwMapEntry SignalEntries[] = {
     {1, "SIGHUP"},

@@ -106,6 +106,7 @@ typedef enum ListingLayoutKind {
     LAYOUT_LEAVE,
     LAYOUT_SOCKET,
     LAYOUT_FILE,
+    LAYOUT_SYSTEM_CALL,
     LAYOUT_CHANNEL,
     LAYOUT_LINE,
     LAYOUT_HIDDEN

@@ -126,6 +126,9 @@ static ListingLayoutKind layoutKind(const EtwEvent *event, const EtwSemantics *s
     case ETW_MEANS_FILE_OPEN:
     case ETW_MEANS_FILE:
         return LAYOUT_FILE;
+    case ETW_MEANS_SYSCALL_ENTER:
+    case ETW_MEANS_SYSCALL_EXIT:
+        return LAYOUT_SYSTEM_CALL;
     case ETW_MEANS_TRACE:
         return event->classic ? LAYOUT_HIDDEN : LAYOUT_FIELDS;
     case ETW_MEANS_SYMBOL:

@@ -6,6 +6,7 @@
  *	other events have different layouts (listing_layout.c).
  */
 #include "flow/render/listing/listing_int.h"
+#include "semantics/system_calls.h"
 #include "schema/model/linux_names.h"
 #include "schema/store/event_message.h"
 #include <limits.h>
@@ -284,25 +285,6 @@ static void addChannel(EtwSink *sink, const EtwRoleValues *g, EtwText *out)
     }
 }
 
-/* ---- Failed system calls --------------------------------------------------------------------- */
-
-/* The negative errno of a field: " failed: EAGAIN (-11)". */
-static void addFailure(const EtwRoleValues *g, EtwRole role, EtwText *out)
-{
-    const EtwValue *v = EtwRoleValue(g, role);
-    const EtwMap *map = g->schema->fields[g->semantics->field[role]].map;
-    const char *name = map != NULL ? EtwMapName(map, v->u) : NULL;
-    ETW_ADD(out, " failed: ");
-    if (name != NULL) {
-        EtwTextStr(out, name + (name[0] == '-'));
-        ETW_ADD(out, " (");
-    }
-    EtwAddSigned(out, v->i);
-    if (name != NULL) {
-        EtwTextChar(out, ')');
-    }
-}
-
 /* ---- Socket events --------------------------------------------------------------------------- */
 
 /* True if an address is any address and the port is 0: this end was not known, or has no peer. */
@@ -349,7 +331,7 @@ static void addSocket(EtwSink *sink, const EtwEvent *event, const ListingLayout 
     EtwTextStr(out, arrow);
     addEnd(sink, g, ETW_ROLE_REMOTE_ADDR, ETW_ROLE_REMOTE_PORT, out);
     if (size != NULL && size->kind == ETW_V_INT && size->i < 0) {
-        addFailure(g, ETW_ROLE_SIZE, out);
+        EtwFailureText(out, g, ETW_ROLE_SIZE);
     } else if (size != NULL) {
         EtwTextChar(out, ' ');
         addBare(sink, g, ETW_ROLE_SIZE, out);
@@ -421,11 +403,24 @@ static void addFile(EtwSink *sink, const ListingLayout *named, const EtwRoleValu
         addMoved(g, outcome->i, out);
     }
     if (outcome->i < 0) {
-        addFailure(g, ETW_ROLE_OUTCOME, out);
+        EtwFailureText(out, g, ETW_ROLE_OUTCOME);
     } else if (g->semantics->meaning == ETW_MEANS_FILE_OPEN) {
         ETW_ADD(out, " as descriptor ");
         EtwAddSigned(out, outcome->i);
     }
+}
+
+/* ---- System calls ---------------------------------------------------------------------------- */
+
+/* Enter openat(AT_FDCWD, 0x7fbe074070b1, O_RDONLY|O_CLOEXEC); Exit openat = 3. false: cannot be shown so. */
+static bool addSystemCall(const EtwRoleValues *g, const ListingLayout *named, EtwText *out)
+{
+    if (named != NULL) {
+        EtwTextAdd(out, named->name.data, named->name.size);
+        EtwTextChar(out, ' ');
+    }
+    return g->semantics->meaning == ETW_MEANS_SYSCALL_ENTER ? EtwSystemCallText(out, g)
+                                                            : EtwSystemCallResult(out, g);
 }
 
 /* ---- The line -------------------------------------------------------------------------------- */
@@ -495,6 +490,15 @@ void EtwListingBody(EtwSink *sink, const ListingLine *line, bool named, EtwText 
     }
     EtwRoleValues g;
     bool whole = EtwRoleValuesRead(&g, layout->schema, event);
+    if (layout->kind == LAYOUT_SYSTEM_CALL) {
+        size_t from = out->size;
+        EtwListingIndent(thread, thread->level, out);
+        if (!whole || !addSystemCall(&g, named ? layout : NULL, out)) {
+            out->size = from;
+            addFields(sink, line, named, out);
+        }
+        return;
+    }
     if (layout->kind == LAYOUT_SOCKET || layout->kind == LAYOUT_FILE) {
         EtwListingIndent(thread, thread->level, out);
         if (layout->kind == LAYOUT_FILE) {

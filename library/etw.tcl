@@ -167,11 +167,26 @@ proc ::etw::lib::load {args} {
     return [::etw::load::Load {*}$args]
 }
 
+# etw ship. Loaded at the first call, with the code of etw load.
+proc ::etw::lib::ship {args} {
+    variable dir
+    if {[llength $args] % 2 == 0} {
+        return -code error -errorcode {TCL WRONGARGS} "wrong # args: should be \"etw ship source -to database ?-option value ...?\""
+    }
+    foreach {command file} {::etw::load::Load load.tcl ::etw::ship::Ship ship.tcl} {
+        if {[::info commands $command] eq ""} {
+            uplevel #0 [list source [file join $dir $file]]
+        }
+    }
+    return [::etw::ship::Ship {*}$args]
+}
+
 # Add these commands to the ensemble of the binary.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     cover ::etw::lib::cover
     export ::etw::lib::export
     load ::etw::lib::load
     record ::etw::lib::record
+    ship ::etw::lib::ship
     view ::etw::lib::view
 }]

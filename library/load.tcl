@@ -73,13 +73,18 @@ proc ::etw::load::Load {args} {
     set traces [lmap source $sources {Describe $source [dict get $own -host] $exporting}]
     set db [Open $database]
     try {
-        if {"Fill" in [::info object methods $db -all]} {
-            return [$db Fill $traces $own $exporting]
-        }
-        return [Fill $db $traces $own $exporting]
+        return [Store $db $traces $own $exporting]
     } finally {
         $db destroy
     }
+}
+
+# Load traces (dicts of Describe) through an object of Open; also for `etw ship`.
+proc ::etw::load::Store {db traces own exporting} {
+    if {"Fill" in [::info object methods $db -all]} {
+        return [$db Fill $traces $own $exporting]
+    }
+    return [Fill $db $traces $own $exporting]
 }
 
 # Returns {options of the load, options of the exporter}.
@@ -271,10 +276,7 @@ proc ::etw::load::Move {db table trace} {
             $db Rows "DELETE FROM $from WHERE $column = [lindex $row 0]"
         }
     }
-    set names {host session file started ended size options events lost}
-    set values [lmap name $names {Value $db $name $trace}]
-    $db Rows "INSERT INTO etw_files (id, [join $names {, }])\
-        SELECT coalesce(max(id), 0) + 1, [join $values {, }] FROM etw_files"
+    AddFile $db $trace
     set file [lindex [$db Rows "SELECT id FROM etw_files WHERE [Same $db $trace {host session file started}]"] 0 0]
     foreach {kind columns} [list event $eventColumns call $callColumns] {
         set names [dict keys $columns]
@@ -282,6 +284,30 @@ proc ::etw::load::Move {db table trace} {
         $db Rows "INSERT INTO etw_${kind}s (file, host, session, [join [string map {props payload} $names] {, }])\
             SELECT $file, $host, $session, [join $values {, }] FROM $table$kind"
     }
+}
+
+proc ::etw::load::AddFile {db trace} {
+    set names {host session file started ended size options events lost}
+    set values [lmap name $names {Value $db $name $trace}]
+    $db Rows "INSERT INTO etw_files (id, [join $names {, }])\
+        SELECT coalesce(max(id), 0) + 1, [join $values {, }] FROM etw_files"
+}
+
+# For `etw ship`: add a trace of which DROPPED events were not sent, unless the database has the trace. Returns 1 if it was added.
+proc ::etw::load::StoreLoss {db trace dropped} {
+    if {"FillLoss" in [::info object methods $db -all]} {
+        return [$db FillLoss $trace $dropped]
+    }
+    dict set trace events 0
+    dict set trace lost $dropped
+    $db Begin
+    Tables $db
+    set new [expr {[$db Rows "SELECT id FROM etw_files WHERE [Same $db $trace {host session file started}]"] eq ""}]
+    if {$new} {
+        AddFile $db $trace
+    }
+    $db Commit
+    return $new
 }
 
 proc ::etw::load::Column {db name} {

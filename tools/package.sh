@@ -94,6 +94,8 @@ make_deb() {
     sed -i 's/\([a-z]*etw[a-z_]*\)(n)/\1(3tcl)/g' "$main/usr/share/man/man1/etw.1"
     rm -r "$main/usr/share/man/mann"
     find "$main/usr/share/man" -type f -exec gzip -9n {} +
+    mkdir -p "$main/usr/lib/systemd/system"
+    cp tools/etw-ship@.service "$main/usr/lib/systemd/system/"
     cp README.md "$main/usr/share/doc/tcl-etw/"
     copy_tutorial "$main/usr/share/doc/tcl-etw" ../../html
     gzip -9nc CHANGES >"$main/usr/share/doc/tcl-etw/CHANGES.gz"

@@ -108,6 +108,15 @@ namespace eval ::etw::cli {
             -index {FIELD,... {Create an index for searches by these fields of payloads. PostgreSQL: * is an index of all fields. Not for ClickHouse.}}
             -replace {{} {Replace traces that the database already has. Default: skip them.}}
         }
+        ship {
+            -to {DATABASE {Send the traces there: clickhouse://USER@HOST:8123/DATABASE, or a database of "etw load".}}
+            -delete {{} {Delete files that the database has. Default: keep them.}}
+            -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}
+            -interval {MS {Look for new files after this number of milliseconds. Default: 1000.}}
+            -once {{} {End when all complete files are sent; a failure ends the command. Default: continue, and try again after failures.}}
+            -redact {PATTERN,... {Mask payload fields whose names match one of these patterns before anything is sent.}}
+            -spool {MB {Drop the oldest files while the database cannot be reached and the files exceed this size. Default: 0, drop none.}}
+        }
         relog {
             -compress {{} {Compress the buffers of the output, as Windows does (XPRESS). Default: no.}}
             -pack {{} {Pack the output with zstd: the smallest form, for archives, which all commands read. Default: if OUT ends in .zst.}}
@@ -163,6 +172,7 @@ namespace eval ::etw::cli {
         info {{etw info} {etw info web.etl --providers 0}}
         export {{etw export web.etl web.html} {etw export web.etl calls.svg --weight count}}
         load {{etw load traces.db web1.etl web2.etl --host web} {etw load postgresql://localhost/traces web1.etl --index Command}}
+        ship {{etw ship web --to clickhouse://etw@db:8123/traces} {etw ship /var/log/etw --to postgresql://db/traces --delete --spool 1000}}
         relog {{etw relog web.etl short.etl --from +10.0 --to +20.0} {etw relog web.etl hidden.etl --redact Command,Result --compress}}
         view {{etw view web.etl} {etw view web.etl --save web.svg --size 1600x900}}
         schema {{etw schema describe Microsoft-Windows-DNS-Client} {etw schema find CommandLine --in 'Microsoft-Windows-*'}}

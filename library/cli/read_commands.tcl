@@ -150,6 +150,22 @@ proc ::etw::cli::LiveOn {fraction events} {
     }
 }
 
+# -progress of etw ship: failures, each once, and what was dropped or cannot be read.
+proc ::etw::cli::ShipOn {what args} {
+    variable shipFailure
+    switch -- $what {
+        failed {
+            if {![info exists shipFailure] || $shipFailure ne $args} {
+                set shipFailure $args
+                puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible [lindex $args 0] lines]; trying again"
+            }
+        }
+        shipped { unset -nocomplain shipFailure }
+        dropped { puts stderr "[Paint stderr yellow {etw:}] dropped [::etw::lib::visible [lindex $args 0]]: [lindex $args 1] events are lost" }
+        unreadable { puts stderr "[Paint stderr yellow {etw:}] [::etw::lib::visible "[lindex $args 0]: [lindex $args 1]"]" }
+    }
+}
+
 # Prints text unchanged; kind `lines`: a list, one element per line.
 proc ::etw::cli::Show {result kind} {
     if {$kind eq "lines"} {

@@ -15,7 +15,8 @@ namespace eval ::etw::load {
     }
     variable clickhouseTables {
         {CREATE TABLE IF NOT EXISTS etw_batches (host String, session String, file String, started Int64, part UInt64, load UInt64,
-            ended Int64, size Int64, options String, events UInt64, calls UInt64, lost UInt64, loaded DateTime DEFAULT now())
+            ended Int64, size Int64, options String, events UInt64, calls UInt64, lost UInt64, dropped UInt64,
+            loaded DateTime DEFAULT now())
             ENGINE = ReplacingMergeTree(load) ORDER BY (host, session, file, started, part)}
         {CREATE TABLE IF NOT EXISTS etw_begun (host String, session String, file String, started Int64, part UInt64, load UInt64,
             begun DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY (host, session, file, started, part, load)}
@@ -42,8 +43,10 @@ namespace eval ::etw::load {
             FROM etw_calls GROUP BY load, host, proc, minute}
         {CREATE VIEW IF NOT EXISTS etw_loaded AS SELECT max(load) AS counts FROM etw_batches GROUP BY host, session, file, started, part}
         {CREATE VIEW IF NOT EXISTS etw_traces AS SELECT host, session, file, started, max(ended) AS ended, sum(events) AS events,
-            sum(lost) AS lost, sum(calls) AS calls FROM etw_batches WHERE load IN (SELECT counts FROM etw_loaded)
-            GROUP BY host, session, file, started}
+            sum(lost) AS lost, sum(calls) AS calls, sum(dropped) AS dropped FROM etw_batches
+            WHERE load IN (SELECT counts FROM etw_loaded) GROUP BY host, session, file, started}
+        {CREATE VIEW IF NOT EXISTS etw_losses AS SELECT host, session, started, max(lost) AS lost, sum(dropped) AS dropped,
+            sum(events) AS events FROM etw_batches WHERE load IN (SELECT counts FROM etw_loaded) GROUP BY host, session, started}
         {CREATE VIEW IF NOT EXISTS etw_timeline AS SELECT host, session, file AS trace, id, time, provider, event, level, process, pid, tid,
             cpu, activity, related, object, payload FROM etw_events WHERE load IN (SELECT counts FROM etw_loaded)}
         {CREATE VIEW IF NOT EXISTS etw_kinds AS SELECT host, session, file, provider, event, count() AS count, min(time) AS first,

@@ -36,7 +36,7 @@ oo::class create ::etw::load::Clickhouse {
                     continue
                 }
                 dict incr result files
-                set batch [my Begin $trace]
+                set batch [my Begin [dict replace $trace dropped 0]]
                 lappend begun [dict get $batch load]
                 set batch [my Stage $batch $exporting [dict get $own -progress]]
                 lappend batches $batch
@@ -50,8 +50,22 @@ oo::class create ::etw::load::Clickhouse {
         }
         return $result
     }
+    # Add a trace of which DROPPED events were not sent, unless the trace is there. Returns 1 if it was added.
+    method FillLoss {trace dropped} {
+        my Tables
+        dict set trace part 0
+        dict set trace dropped $dropped
+        if {[lindex [my Rows "SELECT count() FROM etw_batches WHERE [my Same $trace $::etw::load::batchKey]"] 0 0]} {
+            return 0
+        }
+        my Commit [list [dict merge [my Begin $trace] {events 0 calls 0}]]
+        return 1
+    }
     method Tables {} {
         my Create
+        if {[lindex [my Rows "EXISTS TABLE etw_procs"] 0 0]} { ;# the last of them
+            return
+        }
         foreach sql [::etw::load::ClickhouseTables [my Version]] {
             my Rows $sql
         }
@@ -153,7 +167,7 @@ oo::class create ::etw::load::Clickhouse {
         if {$batches eq ""} {
             return
         }
-        set names [concat $::etw::load::batchKey {load ended size options events calls lost}]
+        set names [concat $::etw::load::batchKey {load ended size options events calls lost dropped}]
         set rows {}
         foreach batch $batches {
             append rows [my Row $batch $names]
@@ -173,5 +187,5 @@ oo::class create ::etw::load::Clickhouse {
             my Rows "ALTER TABLE $table DELETE WHERE load IN ([join $loads {, }])"
         }
     }
-    export Fill Tables Begin Send Commit Discard Insertion
+    export Fill FillLoss Tables Begin Send Commit Discard Insertion
 }

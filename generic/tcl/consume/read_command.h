@@ -95,6 +95,8 @@ typedef struct EtwReadCommand {
         "show which lines of scripts were executed")                                                \
     ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -pid -progress -provider -replace -schema -to -where",       \
         "load traces into a database")                                                              \
+    ROW("ship", "etw_ship", NULL, "-delete -event -host -interval -level -once -progress -provider -redact -spool -to -where",       \
+        "send traces to a database as they are written")                                            \
     ROW("timeline", "etw_timeline", etwTimelineOptions, "", "arrange a trace in lanes and boxes, for a viewer") \
     ROW("top", "etw-tool", NULL, "", "show the most frequent events, live")                             \
     ROW("view", "etw_view", NULL, "-event -from -last -pid -provider -save -schema -size -theme -to -where",                           \

@@ -17,15 +17,18 @@
 #
 #	tclsh tests/all.tcl -build DIR ?-label TEXT? ?-tclsh PROG? ?-wine PROG? ?-cc PROG?
 #	    ?-sanitize LIST? ?-room GLOB? ?-file GLOBS? ?-notfile GLOBS? ?-kind all|c|tcl? ?-timeout S? ?-tries N? ?-totals FILE?
-#	    ?-verbose 1? ?-jobs N? ?-lock PATH?
+#	    ?-verbose 1? ?-jobs N? ?-lock PATH? ?-watch MS?
 #	tclsh tests/all.tcl -sum FILE      closing line over what runs left in FILE
 
 namespace eval run {
     variable option
     array set option {
         -build build -label {} -tclsh tclsh -wine {} -cc gcc -sanitize {} -room * -file * -notfile {} -kind all
-        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0 -jobs 0 -lock /sys/kernel/tracing
+        -timeout 300 -tries 1 -totals {} -sum {} -verbose 0 -jobs 0 -lock /sys/kernel/tracing -watch 2000
     }
+    # Programs that run: number -> dict of chan, done, output, timer. Channels are no keys: a later one has the name of one that was closed.
+    variable runs {}
+    variable started 0
     variable total
     array set total {passed 0 failed 0 skipped 0}
     # Constraints that kept tests from running, with how many.
@@ -43,7 +46,8 @@ namespace eval run {
 # or TIMEOUT.
 proc run::Start {command done} {
     variable option
-    variable output
+    variable runs
+    variable started
     # Standard input is empty, so that nothing can wait for a person.
     if {[catch {open |[list {*}$command < /dev/null 2>@1] r} chan]} {
         after 0 [list {*}$done "not started" "$chan\n"]
@@ -51,26 +55,29 @@ proc run::Start {command done} {
     }
     fconfigure $chan -blocking 0 -translation auto -encoding utf-8
     catch {fconfigure $chan -profile replace}
-    set output($chan) {}
-    set timer [after [expr {$option(-timeout) * 1000}] [list run::Expired $chan $done]]
-    fileevent $chan readable [list run::Read $chan $timer $done]
-    after 2000 [list run::Watch $chan $timer $done 0]
+    set run [incr started]
+    dict set runs $run [dict create chan $chan done $done output {} \
+        timer [after [expr {$option(-timeout) * 1000}] [list run::Expired $run]]]
+    after $option(-watch) [list run::Watch $run 0]
+    fileevent $chan readable [list run::Read $run]
 }
 
 # A program that has ended while another process still holds its output, as Wine's services do when they were started by the first
 # program, has ended: its output has no end of file. `ended`: it was so at the last look, too.
-proc run::Watch {chan timer done ended} {
-    variable output
-    if {![info exists output($chan)]} {
+proc run::Watch {run ended} {
+    variable option
+    variable runs
+    if {![dict exists $runs $run]} {
         return
     }
+    set chan [dict get $runs $run chan]
     set all [Zombies [pid $chan]]
     if {$all && $ended} {
-        append output($chan) [read $chan]
-        Finish $chan $timer $done
+        dict set runs $run output [dict get $runs $run output][read $chan]
+        Finish $run
         return
     }
-    after 2000 [list run::Watch $chan $timer $done $all]
+    after $option(-watch) [list run::Watch $run $all]
 }
 
 # Have all these processes ended?
@@ -88,24 +95,28 @@ proc run::Zombies {pids} {
     return 1
 }
 
-proc run::Expired {chan done} {
+proc run::Expired {run} {
+    variable runs
+    set chan [dict get $runs $run chan]
     foreach pid [pid $chan] {
         catch {exec kill -9 $pid}
     }
     catch {fconfigure $chan -blocking 1; close $chan}
-    End $chan $done TIMEOUT
+    End $run TIMEOUT
 }
 
-proc run::Read {chan timer done} {
-    variable output
-    append output($chan) [read $chan]
+proc run::Read {run} {
+    variable runs
+    set chan [dict get $runs $run chan]
+    dict set runs $run output [dict get $runs $run output][read $chan]
     if {[eof $chan]} {
-        Finish $chan $timer $done
+        Finish $run
     }
 }
 
-proc run::Finish {chan timer done} {
-    after cancel $timer
+proc run::Finish {run} {
+    variable runs
+    set chan [dict get $runs $run chan]
     fconfigure $chan -blocking 1
     set how 0
     if {[catch {close $chan} message opts]} {
@@ -116,14 +127,15 @@ proc run::Finish {chan timer done} {
             default {set how $message}
         }
     }
-    End $chan $done $how
+    End $run $how
 }
 
-proc run::End {chan done how} {
-    variable output
-    set text $output($chan)
-    unset output($chan)
-    {*}$done $how $text
+proc run::End {run how} {
+    variable runs
+    set ended [dict get $runs $run]
+    dict unset runs $run
+    after cancel [dict get $ended timer]
+    {*}[dict get $ended done] $how [dict get $ended output]
 }
 
 # The environment of one program; undone by run::RestoreEnv.

@@ -53,9 +53,14 @@ namespace eval ::etw::cli {
     }
 }
 
-foreach file {terminal cli_options command_texts help read_commands sessions describe profiles record_command cover_command tracing_cost trigger top completion} {
-    source [file join [file dirname [info script]] $file.tcl]
-}
+apply {dir {
+    foreach part {
+        terminal cli_options command_texts help read_commands sessions describe profiles record_command cover_command tracing_cost trigger top
+        completion
+    } {
+        uplevel #0 [list source [file join $dir $part.tcl]]
+    }
+}} [file dirname [info script]]
 
 # etw selftest. Its steps are loaded at the call, and replace this proc.
 proc ::etw::cli::Selftest {args} {

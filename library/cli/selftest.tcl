@@ -181,7 +181,7 @@ proc ::etw::selftest::WriteInto {name count} {
     return [Counts $stopped]
 }
 
-foreach {mode options} {circular {-maxsize 1} append {} newfile {-maxsize 1}} {
+apply {{} {foreach {mode options} {circular {-maxsize 1} append {} newfile {-maxsize 1}} {
     ::etw::selftest::Step "-mode $mode" [format {
         set path [File [expr {"%1$s" eq "newfile" ? "newfile%%d" : "%1$s"}]]
         set stopped [With [list -file $path -mode %1$s %2$s] {
@@ -197,7 +197,7 @@ foreach {mode options} {circular {-maxsize 1} append {} newfile {-maxsize 1}} {
         Expect "events" [Values [string map {%%d 1} $path]] [expr {"%1$s" eq "append" ? "1 2" : 1}]
         return [Counts $stopped]
     } $mode $options]
-}
+}}}
 
 ::etw::selftest::Step "update of flush, buffers, file, real time" {
     set stopped [With [list -file [File one]] {
@@ -329,7 +329,7 @@ proc ::etw::selftest::Classes {file} {
     return $classes
 }
 
-foreach {title options groups} {
+apply {{} {foreach {title options groups} {
     "kernel events" {-kernellogger 1} {process thread imageload}
     "kernel events of disk, files, faults, network, registry" {-kernellogger 1} {diskio diskfileio fileio hardfault tcpip registry}
     "profile (needs a privilege)" {-kernellogger 1} {profile}
@@ -352,7 +352,7 @@ foreach {title options groups} {
         }
         return "$classes; [Counts $stopped]"
     } $options $groups]
-}
+}}}
 
 ::etw::selftest::Step "NT Kernel Logger" {
     if {"NT Kernel Logger" in [::etw sessions]} {

@@ -8,9 +8,12 @@ namespace eval ::etw::cover {
     variable formats {text source list lcov cobertura}
 }
 
-foreach file {cover_source cover_join cover_formats cover_tests} {
-    source [file join [file dirname [info script]] $file.tcl]
-}
+apply {dir {
+    # The names of loops in procs are not global variables of the program.
+    foreach part {cover_source cover_join cover_formats cover_tests} {
+        uplevel #0 [list source [file join $dir $part.tcl]]
+    }
+}} [file dirname [info script]]
 
 # etw cover SOURCE ?SOURCE ...? ?-option value ...?
 proc ::etw::cover::Cover {args} {

@@ -22,10 +22,12 @@ namespace eval ::etw::twapi {
     variable directory [file dirname [file normalize [info script]]]
 }
 
-foreach part {twapi_compat control twapi_script consume mof_classes} {
-    source [file join $::etw::twapi::directory $part.tcl]
-}
-unset part
+apply {dir {
+    # The names of loops in procs are not global variables of the program.
+    foreach part {twapi_compat control twapi_script consume mof_classes} {
+        uplevel #0 [list source [file join $dir $part.tcl]]
+    }
+}} $::etw::twapi::directory
 
 # install ?-namespace NS?
 #

@@ -19,10 +19,12 @@ namespace eval ::etw::twapi {
     # Longer texts of trackers are truncated to this number of characters.
     variable maxText 80
 
-    foreach {key value} $identity {
-        proc etw_twapi_$key {} [list return $value]
-    }
-    unset key value
+    # Not a loop here: the names of its variables would be those of the program's global variables, where it has such.
+    apply {identity {
+        foreach {key value} $identity {
+            proc ::etw::twapi::etw_twapi_$key {} [list return $value]
+        }
+    }} $identity
 }
 
 # ---- Registration --------------------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 #
 #	etw load into ClickHouse. clickhouse_schema.tcl explains how a load counts as a whole or not at all.
 
-foreach file {clickhouse_http.tcl clickhouse_schema.tcl} {
-    source [file join $::etw::load::dir $file]
-}
+apply {dir {
+    foreach part {clickhouse_http clickhouse_schema} {
+        uplevel #0 [list source [file join $dir $part.tcl]]
+    }
+}} [file dirname [file normalize [info script]]]
 
 namespace eval ::etw::load {
     # Columns that name a batch.

@@ -88,6 +88,12 @@ static uint64_t sumSelf(const EtwCalls *calls, bool idle)
     return sum;
 }
 
+void EtwCallThreadName(const EtwCallNode *thread, EtwText *out)
+{
+    EtwTextPrintf(out, "%s%s%u/%u", thread->process ? thread->process : "",
+            thread->process ? " " : "", thread->pid, thread->tid);
+}
+
 uint64_t EtwCallsWork(const EtwCalls *calls)
 {
     return sumSelf(calls, false);

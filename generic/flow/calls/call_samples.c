@@ -134,4 +134,8 @@ void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample)
         }
         at = next ? next + 1 : end;
     }
+    if (c->base.config.watch.sampled != NULL && node != t->root) {
+        c->base.config.watch.sampled(
+                c->base.config.watch.ctx, t->root, sample->time, node, sample->ns);
+    }
 }

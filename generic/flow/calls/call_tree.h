@@ -116,7 +116,7 @@ typedef struct EtwCallNode {
     int code;           /* a single call: return code */
     uint32_t pid, tid;  /* of a thread */
     char *process;      /* NULL: unknown */
-    void *own;          /* of a thread: for the callbacks */
+    void *own;          /* for the callbacks */
 } EtwCallNode;
 
 /* The time that this share of the row's calls does not exceed. */
@@ -142,6 +142,8 @@ typedef struct EtwCallsWatch {
     void (*pop)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCallRow *proc, int code);
     /* A period in the kernel or off the CPU has just ended. */
     void (*spent)(void *ctx, EtwCallNode *thread, int64_t time, const EtwCost *cost);
+    /* With config.samples and config.tree: a sampled stack, which ends in this node, represents ns of time. */
+    void (*sampled)(void *ctx, EtwCallNode *thread, int64_t time, EtwCallNode *node, uint64_t ns);
     void *ctx;
     /* The event's CPU has switched to another thread. */
     void (*switched)(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what);
@@ -225,6 +227,8 @@ const EtwCallRow **EtwCallRows(const EtwCalls *calls, size_t *countPtr, size_t *
  */
 const EtwCallNode **EtwCallChildren(
         const EtwCalls *calls, const EtwCallNode *node, size_t *countPtr, size_t *hiddenPtr);
+/* "tclsh 17/18": name of the process if it is known, pid and tid. */
+void EtwCallThreadName(const EtwCallNode *thread, EtwText *out);
 /* Self time of all rows that are not idle; of idle rows. */
 uint64_t EtwCallsWork(const EtwCalls *calls);
 uint64_t EtwCallsIdle(const EtwCalls *calls);

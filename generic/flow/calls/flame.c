@@ -4,6 +4,7 @@
  *	Call trees as frames of flame graphs, and as folded stacks: one line for each stack, with
  *	its frames separated by semicolons, then the weight. flame_svg.c draws the picture.
  */
+#include "flow/calls/calls_or_samples.h"
 #include "flow/calls/flame.h"
 #include "flow/render/sink_int.h"
 
@@ -63,12 +64,10 @@ static int addCall(EtwFlame *f, EtwWeight weight, const EtwCallNode *node, int p
     return at;
 }
 
-/* "tclsh 17/18": name, pid and tid */
 static int addThread(EtwFlame *f, const EtwCallNode *thread)
 {
     EtwText name = {0};
-    EtwTextPrintf(&name, "%s%s%u/%u", thread->process ? thread->process : "",
-            thread->process ? " " : "", thread->pid, thread->tid);
+    EtwCallThreadName(thread, &name);
     int at = frameNew(f, -1, name.data, name.size);
     f->frames[at].calls = thread->stats.calls;
     EtwTextFree(&name);
@@ -180,39 +179,20 @@ void EtwCallsFoldedText(const EtwCalls *calls, size_t most, EtwText *out)
 
 /* ---- The sinks ------------------------------------------------------------------------------- */
 
-/* calls or samples, depending on the weight; both until the first call decides. */
-typedef struct FlameSink {
-    EtwCalls *calls, *samples;
-} FlameSink;
-
 static void flameInit(EtwSink *sink)
 {
-    FlameSink *own = EtwAlloc(sizeof *own);
+    EtwCallsConfig calls = {.tree = true}, samples = {.tree = true, .samples = true};
     EtwWeight weight = sink->config.weight;
-    if (weight != ETW_WEIGHT_SAMPLE) {
-        own->calls = EtwCallsNew(&(EtwCallsConfig){.tree = true}, sink->store);
-    }
-    if (weight == ETW_WEIGHT_SAMPLE || weight == ETW_WEIGHT_TIME) {
-        own->samples = EtwCallsNew(&(EtwCallsConfig){.tree = true, .samples = true}, sink->store);
-    }
-    sink->own = own;
+    sink->own = EtwAlloc(sizeof(EtwCallsOrSamples));
+    EtwCallsOrSamplesInit(sink->own, weight != ETW_WEIGHT_SAMPLE ? &calls : NULL,
+            weight == ETW_WEIGHT_SAMPLE || weight == ETW_WEIGHT_TIME ? &samples : NULL,
+            sink->store);
 }
 
 static void flameEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
 {
-    FlameSink *own = sink->own;
     (void)schema, (void)out;
-    if (own->samples != NULL) {
-        own->samples->config.track = sink->track;
-        EtwCallsAdd(own->samples, event);
-    }
-    if (own->calls != NULL) {
-        EtwCallsAdd(own->calls, event);
-        if (own->samples != NULL && own->calls->threads != NULL) {
-            EtwCallsFree(own->samples);
-            own->samples = NULL;
-        }
-    }
+    EtwCallsOrSamplesAdd(sink->own, sink->track, event);
 }
 
 /* What a flame graph without visible frames lacks; NULL: it has some. */
@@ -230,13 +210,9 @@ static const char *flameLacks(const EtwFlame *flame, EtwWeight weight)
 /* *weightPtr: what is shown. */
 static EtwFlame *flameOf(EtwSink *sink, EtwWeight *weightPtr)
 {
-    FlameSink *own = sink->own;
-    EtwWeight weight = sink->config.weight;
-    if (own->samples != NULL && (own->calls == NULL || own->samples->calls > 0)) {
-        weight = ETW_WEIGHT_SAMPLE;
-    }
-    EtwCalls *calls = weight == ETW_WEIGHT_SAMPLE ? own->samples : own->calls;
-    EtwCallsEnd(calls);
+    bool sampled;
+    EtwCalls *calls = EtwCallsOrSamplesEnd(sink->own, &sampled);
+    EtwWeight weight = sampled ? ETW_WEIGHT_SAMPLE : sink->config.weight;
     EtwFlame *flame = EtwFlameNew(calls, weight);
     sink->lacks = flameLacks(flame, weight);
     *weightPtr = weight;
@@ -266,14 +242,8 @@ static void svgEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 
 static void flameFree(EtwSink *sink)
 {
-    FlameSink *own = sink->own;
-    if (own->calls != NULL) {
-        EtwCallsFree(own->calls);
-    }
-    if (own->samples != NULL) {
-        EtwCallsFree(own->samples);
-    }
-    EtwFree(own);
+    EtwCallsOrSamplesFree(sink->own);
+    EtwFree(sink->own);
 }
 
 const EtwSinkOps etwSinkFolded = {

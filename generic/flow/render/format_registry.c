@@ -7,14 +7,15 @@
 
 #define NAME(constant, name, ...) name,
 #define SINK(constant, name, sink, ...) extern const EtwSinkOps sink;
-#define DUMP(constant, name, sink, ...) {"dump", name, &sink, __VA_ARGS__},
+#define DUMP(constant, name, sink, ...) {"dump", name, &sink, __VA_ARGS__, ETW_FILE_TEXT, NULL},
 #define EXPORT(constant, name, sink, ...) {"export", name, &sink, __VA_ARGS__},
-#define ROWS(constant, name, sink, ...) {"rows", name, &sink, __VA_ARGS__},
-#define TCL(constant, name, sink, ...) {"tcl", name, NULL, __VA_ARGS__},
-#define CALLS(constant, name, sink, ...) {"calls", name, NULL, __VA_ARGS__},
-#define INFO(constant, name, sink, ...) {"info", name, NULL, __VA_ARGS__},
-#define REPORT(constant, name, sink, ...) {"report", name, NULL, __VA_ARGS__},
-#define SUMMARY(constant, name, sink, ...) {"summary", name, NULL, __VA_ARGS__},
+#define ROWS(constant, name, sink, ...) {"rows", name, &sink, __VA_ARGS__, ETW_FILE_TEXT, NULL},
+#define TCL(constant, name, sink, ...) {"tcl", name, NULL, __VA_ARGS__, ETW_FILE_TEXT, NULL},
+#define CALLS(constant, name, sink, ...) {"calls", name, NULL, __VA_ARGS__, ETW_FILE_TEXT, NULL},
+#define INFO(constant, name, sink, ...) {"info", name, NULL, __VA_ARGS__, ETW_FILE_TEXT, NULL},
+#define REPORT(constant, name, sink, ...) {"report", name, NULL, __VA_ARGS__, ETW_FILE_TEXT, NULL},
+#define SUMMARY(constant, name, sink, ...)                                                         \
+    {"summary", name, NULL, __VA_ARGS__, ETW_FILE_TEXT, NULL},
 
 ETW_SINK_FORMATS(SINK)
 

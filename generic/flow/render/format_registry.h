@@ -23,18 +23,31 @@
     ROW(JSON, "json", etwSinkJson, "", "", "a JSON object on each line")                                 \
     ROW(LIST, "list", etwSinkList, "", "-fields", "a Tcl dict or list on each line")
 
+/*
+ * Exports have two more columns: what the file is; what it shows of a trace, for the error of a trace that has
+ * none of it. NULL: all events.
+ */
+#define ETW_SHOWS_CALLS "calls of scripts, and samples of scripts and of the kernel's CPU profiler"
 #define ETW_EXPORT_FORMATS(ROW)                                                                    \
     ROW(CHROME, "chrome", etwSinkChrome, ".json", "",                                              \
-        "Trace event JSON, for Perfetto and chrome://tracing")                                     \
-    ROW(TRACERPT, "csv", etwSinkTracerpt, ".csv", "", "comma-separated values in tracerpt's columns")      \
+        "Trace event JSON, for Perfetto and chrome://tracing", ETW_FILE_TEXT, NULL)                \
+    ROW(TRACERPT, "csv", etwSinkTracerpt, ".csv", "",                                              \
+        "comma-separated values in tracerpt's columns", ETW_FILE_TEXT, NULL)                       \
+    ROW(FIREFOX, "firefox", etwSinkFirefox, ".firefox.json", "",                                   \
+        "each thread's calls or samples in time, for Firefox Profiler", ETW_FILE_TEXT,             \
+        ETW_SHOWS_CALLS)                                                                           \
     ROW(FOLDED, "folded", etwSinkFolded, ".folded", "-weight",                                     \
-        "folded stacks, for flamegraph.pl and inferno")                                            \
+        "folded stacks, for flamegraph.pl and inferno", ETW_FILE_TEXT, ETW_SHOWS_CALLS)            \
     ROW(FLAMEGRAPH, "flamegraph", etwSinkFlamegraph, ".svg", "-title -weight",                     \
-        "a flame graph as one SVG picture")                                                        \
+        "a flame graph as one SVG picture", ETW_FILE_TEXT, ETW_SHOWS_CALLS)                        \
+    ROW(PPROF, "pprof", etwSinkPprof, ".pb.gz .pprof", "", "a profile for pprof and Go's tools",   \
+        ETW_FILE_BYTES, ETW_SHOWS_CALLS)                                                           \
     ROW(SPEEDSCOPE, "speedscope", etwSinkSpeedscope, ".speedscope.json", "-title",                 \
-        "each thread's calls in time, for speedscope")                                             \
-    ROW(JSON_LINES, "json", etwSinkJson, ".jsonl .ndjson", "-messages", "a JSON object on each line")    \
-    ROW(XML, "xml", etwSinkXml, ".xml", "-messages", "the Windows event schema, as tracerpt writes it")
+        "each thread's calls in time, for speedscope", ETW_FILE_TEXT, ETW_SHOWS_CALLS)             \
+    ROW(JSON_LINES, "json", etwSinkJson, ".jsonl .ndjson", "-messages",                            \
+        "a JSON object on each line", ETW_FILE_TEXT, NULL)                                         \
+    ROW(XML, "xml", etwSinkXml, ".xml", "-messages",                                               \
+        "the Windows event schema, as tracerpt writes it", ETW_FILE_TEXT, NULL)
 
 /* Rows for a database to load: for library/export/export_sqlite.tcl, not for users. */
 #define ETW_ROW_FORMATS(ROW)                                                                       \
@@ -89,11 +102,14 @@ enum {
     ETW_FORMAT_SUMMARY = ETW_FORMAT_SUMMARY_TEXT
 };
 
+typedef enum EtwFileKind { ETW_FILE_TEXT, ETW_FILE_BYTES } EtwFileKind;
 typedef struct EtwFormatRow {
     const char *group; /* the command; of `etw export` also "rows" and "tcl" */
     const char *name;
     const struct EtwSinkOps *sink; /* NULL: there is none */
     const char *suffixes, *options, *about;
+    EtwFileKind kind;
+    const char *shows; /* of a trace; NULL: all events */
 } EtwFormatRow;
 
 extern const EtwFormatRow etwFormats[ETW_FORMATS_END];

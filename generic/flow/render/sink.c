@@ -5,6 +5,7 @@
  *	format/sink_*.c and listing/sink_text.c implement the formats.
  */
 #include "flow/render/sink_int.h"
+#include "base/unicode.h"
 #include "etl/format.h"
 #include "schema/store/event_message.h"
 
@@ -165,6 +166,13 @@ bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schem
     sink->message.size = 0;
     return sink->config.messages && schema != NULL &&
            EtwFormatMessage(&sink->message, schema, event);
+}
+
+void EtwSinkJsonText(EtwSink *sink, const char *text, size_t size, EtwText *out)
+{
+    sink->scratch.size = 0;
+    EtwTextUtf8(&sink->scratch, (const uint8_t *)text, size);
+    EtwAddJson(out, sink->scratch.data, sink->scratch.size);
 }
 
 /* ---- Names ------------------------------------------------------------------------- */

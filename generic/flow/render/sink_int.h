@@ -105,6 +105,8 @@ void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out);
  * Store the event's message in sink->message. False: there is none, or messages are not requested.
  */
 bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+/* A JSON string of bytes that may be invalid UTF-8. */
+void EtwSinkJsonText(EtwSink *sink, const char *text, size_t size, EtwText *out);
 /* The error of an event whose decoding returned ETW_E_FORMAT. */
 #define ETW_TOO_SHORT "payload does not fit its schema"
 

@@ -122,12 +122,16 @@ static EtwSinkConfig sinkConfig(Export *o)
             .drainCtx = &o->output};
 }
 
+/* A channel that bytes are written to becomes binary. */
 static int openOutput(Export *o)
 {
     bool isStdout = strcmp(Tcl_GetString(o->reading.target), "-") == 0;
 
-    return EtwOutputOpen(o->reading.interp, isStdout ? NULL : o->reading.target,
-            o->reading.query.source, "export", true, &o->output);
+    if (EtwOutputOpen(o->reading.interp, isStdout ? NULL : o->reading.target,
+                o->reading.query.source, "export", true, &o->output) != TCL_OK) {
+        return TCL_ERROR;
+    }
+    return etwFormats[formatOf(o)].kind == ETW_FILE_BYTES ? EtwOutputBinary(&o->output) : TCL_OK;
 }
 
 static int beginExport(void *record)
@@ -166,9 +170,8 @@ static int failEmpty(const Export *o, const char *what)
     const char *name = etwExportFormatNames[o->format];
 
     return EtwTclFail(o->reading.interp, ETW_E_LOOKUP, "EMPTY", name,
-            "no %s in the source (events: %lld): the format %s shows calls of scripts, and samples "
-            "of scripts and of the kernel's CPU profiler; nothing was written",
-            what, (long long)o->reading.events, name);
+            "no %s in the source (events: %lld): the format %s shows %s; nothing was written", what,
+            (long long)o->reading.events, name, etwFormats[formatOf(o)].shows);
 }
 
 static int endExport(void *record)

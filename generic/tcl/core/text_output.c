@@ -125,6 +125,12 @@ int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, co
     return TCL_OK;
 }
 
+int EtwOutputBinary(EtwOutput *output)
+{
+    output->raw = true;
+    return Tcl_SetChannelOption(output->interp, output->channel, "-translation", "binary");
+}
+
 int EtwOutputError(EtwOutput *output)
 {
     output->failed = true;

@@ -29,6 +29,8 @@ typedef struct EtwOutput {
  */
 int EtwOutputOpen(Tcl_Interp *interp, Tcl_Obj *name, const EtwSource *source, const char *option,
         bool tempPath, EtwOutput *output);
+/* The output is bytes, not text: a channel is switched to binary. */
+int EtwOutputBinary(EtwOutput *output);
 /*
  * Parts of EtwOutputOpen for callers that write several files: check that `source` does not read
  * the file; an unused name in the directory of the file (one reference, owned by the caller).

@@ -5,8 +5,8 @@
  *	profile for each thread with calls; its frames are the procs. Calls are kept in memory until
  *	the end, at least two bytes each for begin and end.
  */
-#include "flow/calls/call_tree.h"
-#include "base/unicode.h"
+#include "flow/calls/calls_or_samples.h"
+#include "flow/render/protobuf.h"
 #include "flow/render/sink_int.h"
 
 /*
@@ -21,26 +21,16 @@ typedef struct Lane {
 } Lane;
 
 typedef struct Speedscope {
-    EtwCalls *calls;
-    EtwCalls *samples; /* used if there are no calls; NULL: there are some */
+    EtwCallsOrSamples profile;
     Lane *lanes, **end;
 } Speedscope;
 
 /* ---- Collecting events ------------------------------------------------------------------------ */
 
-static void putVarint(EtwText *text, uint64_t v)
-{
-    EtwTextReserve(text, 10);
-    for (; v >= 0x80; v >>= 7) {
-        text->data[text->size++] = (char)(v | 0x80);
-    }
-    text->data[text->size++] = (char)v;
-}
-
 static void put(Lane *lane, int64_t time, int frame, bool open)
 {
-    putVarint(&lane->events, (uint64_t)time - (uint64_t)lane->last);
-    putVarint(&lane->events, (uint64_t)frame << 1 | open);
+    EtwAddVarint(&lane->events, (uint64_t)time - (uint64_t)lane->last);
+    EtwAddVarint(&lane->events, (uint64_t)frame << 1 | open);
     lane->last = time;
 }
 
@@ -75,8 +65,8 @@ static void scopeInit(EtwSink *sink)
     Speedscope *s = EtwAlloc(sizeof *s);
     EtwCallsConfig config = {.watch = {.push = onPush, .pop = onPop, .ctx = s}};
     s->end = &s->lanes;
-    s->calls = EtwCallsNew(&config, sink->store);
-    s->samples = EtwCallsNew(&(EtwCallsConfig){.tree = true, .samples = true}, sink->store);
+    EtwCallsOrSamplesInit(
+            &s->profile, &config, &(EtwCallsConfig){.tree = true, .samples = true}, sink->store);
     sink->own = s;
 }
 
@@ -84,32 +74,17 @@ static void scopeEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
 {
     Speedscope *s = sink->own;
     (void)schema, (void)out;
-    EtwCallsAdd(s->calls, event);
-    if (s->samples != NULL && s->lanes != NULL) {
-        EtwCallsFree(s->samples);
-        s->samples = NULL;
-    }
-    if (s->samples != NULL) {
-        s->samples->config.track = sink->track;
-        EtwCallsAdd(s->samples, event);
-    }
+    EtwCallsOrSamplesAdd(&s->profile, sink->track, event);
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
-
-static void addValid(EtwSink *sink, const char *text, size_t size, EtwText *out)
-{
-    sink->scratch.size = 0;
-    EtwTextUtf8(&sink->scratch, (const uint8_t *)text, size);
-    EtwAddJson(out, sink->scratch.data, sink->scratch.size);
-}
 
 static void addFrames(EtwSink *sink, const EtwCalls *calls, EtwText *out)
 {
     ETW_ADD(out, "\"shared\":{\"frames\":[");
     for (const EtwCallRow *row = calls->rows; row != NULL; row = row->next) {
         EtwTextStr(out, row == calls->rows ? "\n{\"name\":" : ",\n{\"name\":");
-        addValid(sink, row->name, row->nameSize, out);
+        EtwSinkJsonText(sink, row->name, row->nameSize, out);
         EtwTextChar(out, '}');
     }
     ETW_ADD(out, "]}");
@@ -157,10 +132,9 @@ static void addProfile(EtwSink *sink, const Lane *lane, EtwText *out)
 {
     const EtwCallNode *t = lane->thread;
     EtwText name = {0};
-    EtwTextPrintf(&name, "%s%s%u/%u", t->process ? t->process : "", t->process ? " " : "", t->pid,
-            t->tid);
+    EtwCallThreadName(t, &name);
     beginProfile(out, ",\"name\":", lane->first - sink->base, lane->last - sink->base);
-    addValid(sink, name.data, name.size, out);
+    EtwSinkJsonText(sink, name.data, name.size, out);
     ETW_ADD(out, ",\"events\":[");
     addEvents(sink, lane, sink->base, out);
     ETW_ADD(out, "]}");
@@ -199,12 +173,11 @@ static void addStacks(const EtwSink *sink, const EtwCallNode *node, bool weights
 static void addSampled(EtwSink *sink, const EtwCallNode *thread, EtwText *out)
 {
     EtwText name = {0};
-    EtwTextPrintf(&name, "%s%s%u/%u", thread->process ? thread->process : "",
-            thread->process ? " " : "", thread->pid, thread->tid);
+    EtwCallThreadName(thread, &name);
     ETW_ADD(out, "{\"type\":\"sampled\",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
     EtwAddDecimal(out, thread->stats.total);
     ETW_ADD(out, ",\"name\":");
-    addValid(sink, name.data, name.size, out);
+    EtwSinkJsonText(sink, name.data, name.size, out);
     ETW_ADD(out, ",\"samples\":[");
     addStacks(sink, thread, false, out);
     ETW_ADD(out, "],\"weights\":[");
@@ -216,27 +189,24 @@ static void addSampled(EtwSink *sink, const EtwCallNode *thread, EtwText *out)
 /* speedscope does not open a file without profiles. */
 static void scopeEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
-    const Speedscope *s = sink->own;
+    Speedscope *s = sink->own;
     (void)source;
-    bool sampled = s->samples != NULL && s->samples->calls > 0;
-    EtwCallsEnd(s->calls);
-    if (sampled) {
-        EtwCallsEnd(s->samples);
-    }
+    bool sampled;
+    const EtwCalls *shown = EtwCallsOrSamplesEnd(&s->profile, &sampled);
     ETW_ADD(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                  "\"exporter\":\"etw " ETW_VERSION "\",\"name\":");
     EtwAddJson(out, sink->config.title ? sink->config.title : "calls",
             strlen(sink->config.title ? sink->config.title : "calls"));
     ETW_ADD(out, ",\"activeProfileIndex\":0,\n");
-    addFrames(sink, sampled ? s->samples : s->calls, out);
+    addFrames(sink, shown, out);
     ETW_ADD(out, ",\n\"profiles\":[\n");
     for (const Lane *lane = s->lanes; lane != NULL; lane = lane->next) {
         EtwTextStr(out, lane == s->lanes ? "" : ",\n");
         addProfile(sink, lane, out);
     }
-    const EtwCallNode *thread = sampled ? s->samples->threads : NULL;
+    const EtwCallNode *thread = sampled ? shown->threads : NULL;
     for (; thread != NULL; thread = thread->next) {
-        EtwTextStr(out, thread == s->samples->threads ? "" : ",\n");
+        EtwTextStr(out, thread == shown->threads ? "" : ",\n");
         addSampled(sink, thread, out);
     }
     if (s->lanes == NULL && !sampled) {
@@ -253,10 +223,7 @@ static void scopeFree(EtwSink *sink)
         EtwTextFree(&lane->events);
         EtwFree(lane);
     }
-    EtwCallsFree(s->calls);
-    if (s->samples != NULL) {
-        EtwCallsFree(s->samples);
-    }
+    EtwCallsOrSamplesFree(&s->profile);
     EtwFree(s);
 }
 

@@ -24,6 +24,7 @@
 static const EtwCommand commands[] = {
         ETW_READ_COMMANDS(READ_COMMAND){"activity", EtwActivityCmd, NULL, false},
         {"consumer", EtwConsumerCmd, NULL, false},
+        {"diff", EtwDiffCmd, NULL, false},
         {"disable", EtwDisableCmd, NULL, false},
         {"enable", EtwEnableCmd, NULL, false},
         {"enabled", EtwEnabledCmd, NULL, true},
@@ -161,6 +162,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
         EtwVisibleInit(interp);
         EtwParseInit(interp);
         Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
+        Tcl_CreateObjCommand(interp, "::etw::lib::counts", EtwCountsCmd, EtwInterpOf(interp), NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::losses", EtwLossesCmd, NULL, NULL);
     }

@@ -87,6 +87,15 @@ namespace eval ::etw::cli {
             -merge {0|1 {With 0, the tree has a line for each single call. Default: 1, calls of a proc by the same callers are combined.}}
             -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
         }
+        diff {
+            -by {TABLE,... {Print these tables: proc, path, work, file, host. Default: all.}}
+            -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
+            -min {PERCENT {Leave out rows of which only the time differs, by less than this share of the time of all procs, 0 to 100. Default: 0.5.}}
+            -normalize {REGEXP,REPLACEMENT,... {Replace the parts of names that match, before names are compared; \1 is the first part in parentheses.}}
+            -same {{} {Also print rows without a difference.}}
+            -sort {COLUMN {Sort by the difference in self, total, calls, wait, bytes or errors (the largest first), or by name. Default: self.}}
+            -top {N {Print this number of rows of each table; 0: all. Default: 20 in text, otherwise all.}}
+        }
         symbols {
             -output {FILE {Write another file. Default: the trace itself gets the names.}}
         }
@@ -167,6 +176,7 @@ namespace eval ::etw::cli {
         summary {{etw summary} {etw summary web.etl --by Command --value Duration --event Leave}}
         calls {{etw calls} {etw calls web.etl --as tree --merge 0}}
         cover {{etw cover -- tclsh all.tcl} {etw cover --format lcov --dir lib >cover.info}}
+        diff {{etw diff before.etl after.etl} {etw diff --by proc a1.etl a2.etl a3.etl -- b1.etl b2.etl b3.etl}}
         report {{etw report} {etw report web.etl --format json}}
         symbols {{etw symbols web.etl} {etw symbols web.etl --output named.etl --symbols /srv/debug}}
         info {{etw info} {etw info web.etl --providers 0}}

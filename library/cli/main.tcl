@@ -15,6 +15,7 @@ namespace eval ::etw::cli {
     #	print 1		print the result (otherwise the command prints); lines: a list, one element a line; tree: a dict of calls is printed in pieces
     #	defaults LIST	default options
     #	source PLACE	without a source, the file of `etw record` is read. PLACE is where the other word is: none, first, last
+    #	sides 1		sources before and behind --
     #	bar 1		may take long: has -progress
     #	window 1	the result is a window: wait until it is closed
     variable commands {
@@ -38,6 +39,7 @@ namespace eval ::etw::cli {
         summary {{[SOURCE ...] [OPTION ...]} {} {pass summary bar 1 print 1 source none}}
         calls {{[SOURCE ...] [OPTION ...]} {} {pass calls bar 1 print tree source none}}
         cover {{[OPTION ...] [SOURCE ...] | [OPTION ...] -- PROGRAM ARG ...} {show which lines of scripts were executed} {proc Cover}}
+        diff {{A B [OPTION ...] | A ... [OPTION ...] -- B ...} {} {pass diff bar 1 print 1 sides 1}}
         report {{[SOURCE ...] [OPTION ...]} {} {pass report bar 1 print 1 source none}}
         info {{[FILE ...] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}

@@ -38,6 +38,12 @@ proc ::etw::cli::CheckWordCount {what plain} {
 }
 
 proc ::etw::cli::Pass {command what words how} {
+    set behind {}
+    if {[dict exists $how sides] && [set at [lsearch -exact $words --]] >= 0} {
+        lassign [Passed $command [PassedTable $command $what] [Flags $what] [lrange $words $at+1 end]] plain behind
+        set behind [list {*}$behind -- {*}$plain]
+        set words [lrange $words 0 $at-1]
+    }
     lassign [Passed $command [PassedTable $command $what] [Flags $what] $words] plain options
     CheckWordCount $what $plain
     if {[dict exists $how source]} {
@@ -62,7 +68,7 @@ proc ::etw::cli::Pass {command what words how} {
         set options [dict merge [BarOption] $options]
     }
     try {
-        set result [::etw $what {*}$plain {*}$options]
+        set result [::etw $what {*}$plain {*}$options {*}$behind]
     } finally {
         BarEnd
     }

@@ -433,8 +433,17 @@ static void reportSwitch(Calls *c, const Values *v, const EtwEvent *event, const
     watch->switched(watch->ctx, event, &what);
 }
 
+/* True if a thread without calls is counted. Idle threads of the CPUs (pid 0) are not. */
+static bool countsThread(const Calls *c, const EtwEvent *event)
+{
+    return c->base.config.allThreads && event->pid != 0 && event->pid != ETW_NO_ID;
+}
+
 static void takeSwitch(Calls *c, const Values *v, const EtwEvent *event)
 {
+    if (countsThread(c, event)) {
+        EtwCallThreadOf(c, event, true);
+    }
     CallThread *old = EtwCallThreadById(c, (uint32_t)EtwRoleNumber(v, ETW_ROLE_OLD_TID));
     CallThread *new = EtwCallThreadById(c, (uint32_t)EtwRoleNumber(v, ETW_ROLE_TID));
     if (old != NULL) {
@@ -483,10 +492,10 @@ static void takeReturn(Calls *c, CallThread *t, int64_t time)
     }
 }
 
-/* The thread of an event if it has calls, with its last activity updated; otherwise NULL. */
+/* The thread of an event if it is counted, with its last activity updated; otherwise NULL. */
 static CallThread *threadOf(Calls *c, const EtwEvent *event)
 {
-    CallThread *t = EtwCallThreadOf(c, event, false);
+    CallThread *t = EtwCallThreadOf(c, event, countsThread(c, event));
     if (t != NULL) {
         t->last = event->time > t->last ? event->time : t->last;
     }

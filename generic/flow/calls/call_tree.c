@@ -700,6 +700,16 @@ CallThread *EtwCallThreadOf(Calls *c, const EtwEvent *event, bool enter)
     return t == NULL && enter ? threadNew(c, event) : t;
 }
 
+EtwCallNode *EtwCallsInnermost(EtwCalls *calls, const EtwEvent *event)
+{
+    CallThread *t = EtwCallThreadOf((Calls *)calls, event, false);
+    if (t == NULL) {
+        return NULL;
+    }
+    EtwCallNode *node = t->count > 0 ? t->stack[t->count - 1]->node : NULL;
+    return node != NULL ? node : t->root;
+}
+
 /* Why a call was never left. */
 typedef enum Open { CUT, ASLEEP, LOST } Open;
 

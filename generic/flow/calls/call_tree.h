@@ -181,6 +181,7 @@ typedef struct EtwCallsConfig {
     const EtwTrack
             *track;    /* names of the kernel's stacks; may be set before each event; NULL: none */
     const char *under; /* only calls of this proc and those that they make; NULL: all */
+    bool allThreads;   /* count the costs of threads without calls, too: in their nodes */
     EtwCallsView view;
     EtwCallsWatch watch;
 } EtwCallsConfig;
@@ -213,6 +214,11 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event);
 /* After the last event: end open calls. Call this before reading results. */
 void EtwCallsEnd(EtwCalls *calls);
 void EtwCallsFree(EtwCalls *calls);
+/*
+ * The innermost call of the event's thread while events are added: the node that its costs are charged
+ * to; the thread's own node outside of calls. NULL: the thread is not known. Requires a tree.
+ */
+EtwCallNode *EtwCallsInnermost(EtwCalls *calls, const EtwEvent *event);
 
 /* ---- Results in order (call_report.c) ---------------------------------------------------------- */
 

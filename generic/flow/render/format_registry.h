@@ -68,6 +68,12 @@
     ROW(CALLS_JSON, "json", -, "", "", "one JSON object")                                          \
     ROW(CALLS_FOLDED, "folded", -, "", "", "folded stacks, for flamegraph.pl and inferno")
 
+#define ETW_DIFF_FORMATS(ROW)                                                                      \
+    ROW(DIFF_TEXT, "text", -, "", "", "tables, for people")                                        \
+    ROW(DIFF_LIST, "list", -, "", "", "a Tcl dict")                                                \
+    ROW(DIFF_CSV, "csv", -, "", "", "a table of comma-separated values")                           \
+    ROW(DIFF_JSON, "json", -, "", "", "one JSON object")
+
 #define ETW_INFO_FORMATS(ROW)                                                                      \
     ROW(INFO_DICT, "dict", -, "", "", "a Tcl dict")                                                \
     ROW(INFO_TEXT, "text", -, "", "", "lines of text, for people")
@@ -88,15 +94,16 @@
 #define ETW_FORMAT_CONSTANT(constant, ...) ETW_FORMAT_##constant,
 typedef enum EtwFormat {
     ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT)
-            ETW_CALLS_FORMATS(ETW_FORMAT_CONSTANT) ETW_INFO_FORMATS(ETW_FORMAT_CONSTANT)
-                    ETW_REPORT_FORMATS(ETW_FORMAT_CONSTANT) ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT)
-                            ETW_FORMATS_END
+            ETW_CALLS_FORMATS(ETW_FORMAT_CONSTANT) ETW_DIFF_FORMATS(ETW_FORMAT_CONSTANT)
+                    ETW_INFO_FORMATS(ETW_FORMAT_CONSTANT) ETW_REPORT_FORMATS(ETW_FORMAT_CONSTANT)
+                            ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
 } EtwFormat;
 /* The first of each group. */
 enum {
     ETW_FORMAT_DUMP = ETW_FORMAT_TEXT,
     ETW_FORMAT_EXPORT = ETW_FORMAT_CHROME,
     ETW_FORMAT_CALLS = ETW_FORMAT_CALLS_TEXT,
+    ETW_FORMAT_DIFF = ETW_FORMAT_DIFF_TEXT,
     ETW_FORMAT_INFO = ETW_FORMAT_INFO_DICT,
     ETW_FORMAT_REPORT = ETW_FORMAT_REPORT_TEXT,
     ETW_FORMAT_SUMMARY = ETW_FORMAT_SUMMARY_TEXT
@@ -119,6 +126,7 @@ extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
  */
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];
 extern const char *const etwCallsFormatNames[], *const etwInfoFormatNames[];
+extern const char *const etwDiffFormatNames[];
 extern const char *const etwReportFormatNames[], *const etwSummaryFormatNames[];
 
 /* True if the option, for example "-title", is one of the format's. */

@@ -93,6 +93,7 @@ typedef struct EtwReadCommand {
 #define ETW_OTHER_COMMANDS(ROW)                                                                    \
     ROW("cover", "etw_cover", NULL, "-dir -files -format -from -last -line -pid -schema -to",                \
         "show which lines of scripts were executed")                                                \
+    ROW("diff", "etw_diff", etwDiffOptions, "", "compare two traces, or the runs of two programs")                                     \
     ROW("load", "etw_load", NULL, "-event -from -host -index -last -limit -pid -progress -provider -replace -schema -to -where",       \
         "load traces into a database")                                                              \
     ROW("ship", "etw_ship", NULL, "-delete -event -host -interval -level -once -progress -provider -redact -spool -to -where",       \
@@ -103,6 +104,7 @@ typedef struct EtwReadCommand {
         "show a trace in a window, or save it as a picture")
 /* clang-format on */
 extern const EtwOption etwTimelineOptions[]; /* of `etw timeline create` */
+extern const EtwOption etwDiffOptions[];     /* diff_cmd.c */
 
 #define ETW_READ_COMMAND_EXTERN(Name, ...)                                                         \
     extern const EtwReadCommand etw##Name##Command;                                                \

@@ -100,9 +100,9 @@ Tcl_ObjCmdProc EtwStartCmd, EtwStopCmd, EtwQueryCmd, EtwFlushCmd, EtwUpdateCmd, 
 Tcl_ObjCmdProc EtwSessionsCmd, EtwMarkCmd, EtwEnableCmd, EtwDisableCmd;
 Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwActivityCmd;
 Tcl_ObjCmdProc EtwConsumerCmd; /* others: read_command.h */
-Tcl_ObjCmdProc EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd, EtwTestCmd, EtwTimelineCmd;
+Tcl_ObjCmdProc EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd, EtwTestCmd, EtwTimelineCmd, EtwDiffCmd;
 /* etw::lib::formats, etw::lib::commands, etw::lib::losses (export_cmd.c, read_command.c, session_cmd.c) */
-Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd, EtwLossesCmd;
+Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd, EtwLossesCmd, EtwCountsCmd /* diff_cmd.c */;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

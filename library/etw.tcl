@@ -181,6 +181,15 @@ proc ::etw::lib::ship {args} {
     return [::etw::ship::Ship {*}$args]
 }
 
+# etw sql. Loaded at the first call.
+proc ::etw::lib::sql {args} {
+    variable dir
+    if {[::info commands ::etw::sql::Sql] eq ""} {
+        uplevel #0 [list source [file join $dir sql.tcl]]
+    }
+    return [::etw::sql::Sql {*}$args]
+}
+
 # Add these commands to the ensemble of the binary.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     cover ::etw::lib::cover
@@ -188,5 +197,6 @@ namespace ensemble configure ::etw -map [dict merge [namespace ensemble configur
     load ::etw::lib::load
     record ::etw::lib::record
     ship ::etw::lib::ship
+    sql ::etw::lib::sql
     view ::etw::lib::view
 }]

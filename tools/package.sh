@@ -110,7 +110,7 @@ make_deb() {
 
     finish_deb "$main" tcl-etw <<EOF
 Section: interpreters
-Depends: tcl (>= 8.6), $(libraries_of "$(ls "$main"/usr/lib/tcltk/*/etw*/*.so)")
+Depends: tcl (>= 8.6), $(libraries_of "$(ls "$main"/usr/lib/tcltk/*/etw*/libetw[0-9]*.so)")
 Recommends: libsqlite3-tcl, libdw1
 Suggests: libetw-dev, tcllib, tkcon
 Description: event tracing for Tcl scripts, applications and the kernel

@@ -126,6 +126,10 @@ namespace eval ::etw::cli {
             -redact {PATTERN,... {Mask payload fields whose names match one of these patterns before anything is sent.}}
             -spool {MB {Drop the oldest files while the database cannot be reached and the files exceed this size. Default: 0, drop none.}}
         }
+        sql {
+            -format {FORMAT {Write the rows as a table for people, or as csv or json (an object on each line). Default: table.}}
+            -output {FILE {Write to this file. Default: standard output.}}
+        }
         relog {
             -compress {{} {Compress the buffers of the output, as Windows does (XPRESS). Default: no.}}
             -pack {{} {Pack the output with zstd: the smallest form, for archives, which all commands read. Default: if OUT ends in .zst.}}
@@ -183,6 +187,7 @@ namespace eval ::etw::cli {
         export {{etw export web.etl web.html} {etw export web.etl calls.svg --weight count}}
         load {{etw load traces.db web1.etl web2.etl --host web} {etw load postgresql://localhost/traces web1.etl --index Command}}
         ship {{etw ship web --to clickhouse://etw@db:8123/traces} {etw ship /var/log/etw --to postgresql://db/traces --delete --spool 1000}}
+        sql {{etw sql web.etl "SELECT provider, event, count(*) FROM events GROUP BY 1, 2"} {etw sql a.etl b.etl "SELECT trace, count(*) FROM events GROUP BY trace"}}
         relog {{etw relog web.etl short.etl --from +10.0 --to +20.0} {etw relog web.etl hidden.etl --redact Command,Result --compress}}
         view {{etw view web.etl} {etw view web.etl --save web.svg --size 1600x900}}
         schema {{etw schema describe Microsoft-Windows-DNS-Client} {etw schema find CommandLine --in 'Microsoft-Windows-*'}}

@@ -45,6 +45,7 @@ namespace eval ::etw::cli {
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
         load {{DATABASE [SOURCE ...] [OPTION ...]} {} {pass load notes 1 source first}}
         ship {{SESSION|FOLDER --to DATABASE [OPTION ...]} {} {pass ship notes 1 defaults {-progress ::etw::cli::ShipOn}}}
+        sql {{[FILE ...] QUERY [OPTION ...]} {} {pass sql source last defaults {-format table -output -}}}
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}
         symbols {{FILE [OPTION ...]} {} {pass symbols bar 1 print 1}}
         view {{[SOURCE ...] [OPTION ...]} {} {pass view window 1 source none}}

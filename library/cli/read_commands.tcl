@@ -16,7 +16,7 @@ proc ::etw::cli::WithSource {command plain place} {
     }
     set file etw.etl
     if {$place eq "last" && [file exists [lindex $plain 0]] && [file extension [lindex $plain 0]] in {.etl .zip .zst}} {
-        Usage "\"etw $command [lindex $plain 0]\" names only one file: name the source and the file to be written"
+        Usage "\"etw $command [lindex $plain 0]\" names only one file: name the source and [expr {$command eq "sql" ? "the query" : "the file to be written"}]"
     }
     if {![file exists $file]} {
         Usage "no source was given, and this directory has no file \"$file\", which \"etw record\" writes: name a trace file or session:NAME" SOURCE

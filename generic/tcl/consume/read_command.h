@@ -98,6 +98,7 @@ typedef struct EtwReadCommand {
         "load traces into a database")                                                              \
     ROW("ship", "etw_ship", NULL, "-delete -event -host -interval -level -once -progress -provider -redact -spool -to -where",       \
         "send traces to a database as they are written")                                            \
+    ROW("sql", "etw_sql", NULL, "-format -output -schema", "query traces in SQL, in place")                    \
     ROW("timeline", "etw_timeline", etwTimelineOptions, "", "arrange a trace in lanes and boxes, for a viewer") \
     ROW("top", "etw-tool", NULL, "", "show the most frequent events, live")                             \
     ROW("view", "etw_view", NULL, "-event -from -last -pid -provider -save -schema -size -theme -to -where",                           \

@@ -1,0 +1,146 @@
+/*
+ * sql/extension.c --
+ *
+ *	The entry point of libetwsqlite, which SQLite calls when the extension is loaded, and the function etw_open.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include "sql/sql_int.h"
+#include "base/os.h"
+#include "schema/catalog/catalog.h"
+#include "schema/store/definition_files.h"
+#include <dlfcn.h>
+
+SQLITE_EXTENSION_INIT1
+
+enum { VERSION_LEAST = 3022000 /* sqlite3_vtab_collation */ };
+
+/* The tables that etw_open makes: name and module. */
+static const struct OpenedTable {
+    const char *name, *module;
+} opened[] = {{"events", "etw_events"}};
+
+static void addQuoted(EtwText *sql, const char *text)
+{
+    EtwTextChar(sql, '\'');
+    for (; *text != 0; text++) {
+        EtwTextChar(sql, *text);
+        if (*text == '\'') {
+            EtwTextChar(sql, '\'');
+        }
+    }
+    EtwTextChar(sql, '\'');
+}
+
+/* Append the files as arguments of a module. False: one of them cannot be read; the error is reported. */
+static bool addFiles(EtwText *sql, sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *path = (const char *)sqlite3_value_text(argv[i]);
+        EtwError error = {0};
+        EtwSource *source;
+        if (path == NULL || strlen(path) != (size_t)sqlite3_value_bytes(argv[i])) {
+            sqlite3_result_error(context, "etw_open: expected the path of a trace", -1);
+            return false;
+        }
+        if (SqlSourceOpen(&source, path, &error) != ETW_OK) {
+            sqlite3_result_error(context, error.message, -1);
+            return false;
+        }
+        EtwSourceClose(source);
+        EtwTextStr(sql, i > 0 ? ", " : "");
+        addQuoted(sql, path);
+    }
+    EtwTextChar(sql, 0);
+    return true;
+}
+
+/* etw_schema_load(FILE): descriptions of events, for all tables of this process. Returns the number of events. */
+static void loadSchemas(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const char *path = (const char *)sqlite3_value_text(argv[0]);
+    EtwError error = {0};
+    int providers = 0, events = 0;
+    (void)argc;
+    if (EtwSchemaLoad(path != NULL ? path : "", &providers, &events, &error) != ETW_OK) {
+        sqlite3_result_error(context, error.message, -1);
+    } else {
+        sqlite3_result_int(context, events);
+    }
+}
+
+/* etw_open(FILE, ...): temporary tables over these files, which replace those of the previous call. */
+static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    EtwText files = {0};
+    char *message = NULL;
+    if (argc == 0) {
+        sqlite3_result_error(context, "etw_open: expected the paths of traces", -1);
+    } else if (addFiles(&files, context, argc, argv)) {
+        int result = SQLITE_OK;
+        for (size_t i = 0; i < sizeof opened / sizeof *opened && result == SQLITE_OK; i++) {
+            char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS temp.%s;"
+                                        "CREATE VIRTUAL TABLE temp.%s USING %s(%s)",
+                    opened[i].name, opened[i].name, opened[i].module, files.data);
+            result = sqlite3_exec(db, sql, NULL, NULL, &message);
+            sqlite3_free(sql);
+        }
+        if (result != SQLITE_OK) {
+            sqlite3_result_error(context, message != NULL ? message : sqlite3_errstr(result), -1);
+        }
+    }
+    sqlite3_free(message);
+    EtwTextFree(&files);
+}
+
+/* The catalogue of providers is in the directory `library` beside this file. */
+static void useCatalog(void)
+{
+    Dl_info info;
+    EtwText path = {0};
+    if (dladdr((void *)(intptr_t)useCatalog, &info) == 0 || info.dli_fname == NULL) {
+        return;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (slash != NULL) {
+        EtwTextAdd(&path, info.dli_fname, (size_t)(slash + 1 - info.dli_fname));
+    }
+    EtwTextStr(&path, "library/catalog.dat");
+    EtwTextChar(&path, 0);
+    if (*EtwCatalogPath() == 0 && OsFileExists(path.data)) {
+        EtwCatalogUse(path.data);
+    }
+    EtwTextFree(&path);
+}
+
+__attribute__((visibility("default"))) int sqlite3_etwsqlite_init(
+        sqlite3 *db, char **errPtr, const sqlite3_api_routines *api);
+
+int sqlite3_etwsqlite_init(sqlite3 *db, char **errPtr, const sqlite3_api_routines *api)
+{
+    SQLITE_EXTENSION_INIT2(api);
+    if (sqlite3_libversion_number() < VERSION_LEAST) {
+        *errPtr = sqlite3_mprintf(
+                "libetwsqlite needs SQLite 3.22 or newer, and this is %s", sqlite3_libversion());
+        return SQLITE_ERROR;
+    }
+    OsInit();
+    useCatalog();
+    int result = SqlTableRegister(db, "etw", &sqlEventsTable, true);
+    if (result == SQLITE_OK) {
+        result = SqlTableRegister(db, sqlEventsTable.name, &sqlEventsTable, false);
+    }
+    if (result == SQLITE_OK) {
+        result = sqlite3_create_module_v2(db, "etw_lines", &sqlLinesModule, NULL, NULL);
+    }
+    if (result == SQLITE_OK) {
+        result = sqlite3_create_function_v2(db, "etw_open", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                NULL, openTraces, NULL, NULL, NULL);
+    }
+    if (result == SQLITE_OK) {
+        result = sqlite3_create_function_v2(db, "etw_schema_load", 1,
+                SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, loadSchemas, NULL, NULL, NULL);
+    }
+    /* Schemas of a process are never freed, so the library stays loaded. */
+    return result == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : result;
+}

@@ -1,0 +1,319 @@
+/*
+ * sql/lines_table.c --
+ *
+ *	The result of a query as lines of text, for `etw sql`: a table-valued function etw_lines(QUERY, FORMAT). It runs the
+ *	statements of QUERY one after the other on the same connection. csv and list begin with the names of the columns.
+ */
+#include "sql/sql_int.h"
+#include "base/unicode.h"
+#include "schema/model/tcl_list.h"
+
+enum { LINE_TEXT, LINE_QUERY, LINE_FORMAT };
+
+typedef struct LinesVtab {
+    sqlite3_vtab base; /* first */
+    sqlite3 *db;
+} LinesVtab;
+
+typedef struct LinesCursor {
+    sqlite3_vtab_cursor base; /* first */
+    char *query, *format;
+    const char *rest; /* in query: the statements after the current one */
+    sqlite3_stmt *statement;
+    bool ended, headed; /* headed: the names of the columns were delivered */
+    sqlite3_int64 row;
+    EtwText line, valid;
+} LinesCursor;
+
+/* ---- Formats ------------------------------------------------------------------------------------- */
+
+/* Bytes as hexadecimal digits; all other values as valid UTF-8, in c->valid. */
+static void readText(LinesCursor *c, int column)
+{
+    const uint8_t *bytes;
+    size_t size;
+    c->valid.size = 0;
+    if (sqlite3_column_type(c->statement, column) == SQLITE_BLOB) {
+        bytes = sqlite3_column_blob(c->statement, column);
+        size = (size_t)sqlite3_column_bytes(c->statement, column);
+        for (size_t i = 0; i < size; i++) {
+            EtwTextHex(&c->valid, bytes[i], 2);
+        }
+    } else {
+        bytes = sqlite3_column_text(c->statement, column);
+        size = (size_t)sqlite3_column_bytes(c->statement, column);
+        if (size != 0) {
+            EtwTextUtf8(&c->valid, bytes, size);
+        }
+    }
+    EtwTextReserve(&c->valid, 1);
+}
+
+/* U+FFFD replaces NUL characters, at which SQLite's interface for Tcl ends a text. JSON escapes them. */
+static void replaceNuls(LinesCursor *c)
+{
+    EtwText *text = &c->valid;
+    if (text->size == 0 || memchr(text->data, 0, text->size) == NULL) {
+        return;
+    }
+    EtwText old = *text;
+    *text = (EtwText){0};
+    for (size_t i = 0; i < old.size; i++) {
+        EtwTextAdd(
+                text, old.data[i] == 0 ? "\xEF\xBF\xBD" : &old.data[i], old.data[i] == 0 ? 3 : 1);
+    }
+    EtwTextFree(&old);
+}
+
+static void addCsv(LinesCursor *c, const char *text, size_t size)
+{
+    bool quote = false;
+    for (size_t i = 0; i < size && !quote; i++) {
+        quote = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+    }
+    if (quote) {
+        EtwAddCsvQuoted(&c->line, "", text, size);
+    } else {
+        EtwTextAdd(&c->line, text, size);
+    }
+}
+
+static void addJsonValue(LinesCursor *c, int column)
+{
+    int type = sqlite3_column_type(c->statement, column);
+    readText(c, column);
+    const char *text = c->valid.data;
+    bool finite = c->valid.size > 0 && strchr("0123456789", text[c->valid.size - 1]) != NULL;
+    if (type == SQLITE_NULL) {
+        ETW_ADD(&c->line, "null");
+    } else if (type == SQLITE_INTEGER || (type == SQLITE_FLOAT && finite)) {
+        EtwTextAdd(&c->line, text, c->valid.size);
+    } else {
+        EtwAddJson(&c->line, text, c->valid.size);
+    }
+}
+
+/* Names of columns are the user's words, which may be any bytes. */
+static void readName(LinesCursor *c, int column)
+{
+    const char *name = sqlite3_column_name(c->statement, column);
+    c->valid.size = 0;
+    EtwTextReserve(&c->valid, 1);
+    if (name != NULL) {
+        EtwTextUtf8(&c->valid, (const uint8_t *)name, strlen(name));
+    }
+}
+
+static void writeJson(LinesCursor *c, int count)
+{
+    for (int i = 0; i < count; i++) {
+        EtwTextChar(&c->line, i == 0 ? '{' : ',');
+        readName(c, i);
+        EtwAddJson(&c->line, c->valid.data, c->valid.size);
+        EtwTextChar(&c->line, ':');
+        addJsonValue(c, i);
+    }
+    EtwTextChar(&c->line, '}');
+}
+
+static void writeCells(LinesCursor *c, int count, bool names)
+{
+    bool csv = strcmp(c->format, "csv") == 0;
+    for (int i = 0; i < count; i++) {
+        if (i > 0) {
+            EtwTextChar(&c->line, csv ? ',' : ' ');
+        }
+        if (names) {
+            readName(c, i);
+        } else {
+            readText(c, i);
+        }
+        replaceNuls(c);
+        if (csv) {
+            addCsv(c, c->valid.data, c->valid.size);
+        } else {
+            EtwListElement(&c->line, c->valid.data, c->valid.size);
+        }
+    }
+}
+
+static void writeLine(LinesCursor *c, bool names)
+{
+    int count = sqlite3_column_count(c->statement);
+    c->line.size = 0;
+    EtwTextReserve(&c->line, 1);
+    if (strcmp(c->format, "json") == 0) {
+        writeJson(c, count);
+    } else {
+        writeCells(c, count, names);
+    }
+}
+
+/* ---- Statements ----------------------------------------------------------------------------------- */
+
+static int failOf(LinesCursor *c, const char *message)
+{
+    sqlite3_free(c->base.pVtab->zErrMsg);
+    c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", message);
+    c->ended = true;
+    return SQLITE_ERROR;
+}
+
+static int nextLine(sqlite3_vtab_cursor *base)
+{
+    LinesCursor *c = (LinesCursor *)base;
+    sqlite3 *db = ((LinesVtab *)base->pVtab)->db;
+    c->row++;
+    for (;;) {
+        if (c->statement == NULL && *c->rest == 0) {
+            c->ended = true;
+            return SQLITE_OK;
+        }
+        if (c->statement == NULL) {
+            if (sqlite3_prepare_v2(db, c->rest, -1, &c->statement, &c->rest) != SQLITE_OK) {
+                return failOf(c, sqlite3_errmsg(db));
+            }
+            c->headed = strcmp(c->format, "json") == 0 || sqlite3_column_count(c->statement) == 0;
+            continue;
+        }
+        if (!c->headed) {
+            c->headed = true;
+            writeLine(c, true);
+            return SQLITE_OK;
+        }
+        int result = sqlite3_step(c->statement);
+        if (result == SQLITE_ROW) {
+            writeLine(c, false);
+            return SQLITE_OK;
+        }
+        if (result != SQLITE_DONE) {
+            return failOf(c, sqlite3_errmsg(db));
+        }
+        sqlite3_finalize(c->statement);
+        c->statement = NULL;
+    }
+}
+
+/* ---- The virtual table ------------------------------------------------------------------------------ */
+
+static int connectLines(sqlite3 *db, void *aux, int argc, const char *const *argv,
+        sqlite3_vtab **vtabPtr, char **errPtr)
+{
+    (void)aux, (void)argc, (void)argv, (void)errPtr;
+    int result = sqlite3_declare_vtab(
+            db, "CREATE TABLE t(line TEXT, query TEXT HIDDEN, format TEXT HIDDEN)");
+    if (result == SQLITE_OK) {
+        LinesVtab *vtab = EtwAlloc(sizeof *vtab);
+        vtab->db = db;
+        *vtabPtr = &vtab->base;
+        sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    }
+    return result;
+}
+
+static int disconnectLines(sqlite3_vtab *vtab)
+{
+    EtwFree(vtab);
+    return SQLITE_OK;
+}
+
+static int bestLines(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    int found[3] = {-1, -1, -1};
+    (void)vtab;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->op == SQLITE_INDEX_CONSTRAINT_EQ && c->usable && c->iColumn > LINE_TEXT) {
+            found[c->iColumn] = i;
+        }
+    }
+    if (found[LINE_QUERY] < 0 || found[LINE_FORMAT] < 0) {
+        return SQLITE_CONSTRAINT;
+    }
+    for (int i = LINE_QUERY; i <= LINE_FORMAT; i++) {
+        info->aConstraintUsage[found[i]].argvIndex = i;
+        info->aConstraintUsage[found[i]].omit = 1;
+    }
+    info->estimatedCost = 1e6;
+    return SQLITE_OK;
+}
+
+static int openLines(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursorPtr)
+{
+    LinesCursor *c = EtwAlloc(sizeof *c);
+    (void)vtab;
+    *cursorPtr = &c->base;
+    return SQLITE_OK;
+}
+
+static int closeLines(sqlite3_vtab_cursor *base)
+{
+    LinesCursor *c = (LinesCursor *)base;
+    sqlite3_finalize(c->statement);
+    EtwFree(c->query);
+    EtwFree(c->format);
+    EtwTextFree(&c->line);
+    EtwTextFree(&c->valid);
+    EtwFree(c);
+    return SQLITE_OK;
+}
+
+static char *textOf(sqlite3_value *value)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    return EtwStrdup(text != NULL ? text : "");
+}
+
+static int filterLines(
+        sqlite3_vtab_cursor *base, int idxNum, const char *idxStr, int argc, sqlite3_value **argv)
+{
+    LinesCursor *c = (LinesCursor *)base;
+    (void)idxNum, (void)idxStr, (void)argc;
+    sqlite3_finalize(c->statement);
+    c->statement = NULL;
+    EtwFree(c->query);
+    EtwFree(c->format);
+    c->query = textOf(argv[0]);
+    c->format = textOf(argv[1]);
+    c->rest = c->query;
+    c->ended = false;
+    if (strcmp(c->format, "csv") != 0 && strcmp(c->format, "json") != 0 &&
+            strcmp(c->format, "list") != 0) {
+        return failOf(c, "unknown format: expected csv, json or list");
+    }
+    return nextLine(base);
+}
+
+static int endOfLines(sqlite3_vtab_cursor *base)
+{
+    return ((LinesCursor *)base)->ended;
+}
+
+static int lineColumn(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
+{
+    LinesCursor *c = (LinesCursor *)base;
+    if (column == LINE_TEXT) {
+        sqlite3_result_text64(result, c->line.data, c->line.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+    } else {
+        sqlite3_result_text(
+                result, column == LINE_QUERY ? c->query : c->format, -1, SQLITE_TRANSIENT);
+    }
+    return SQLITE_OK;
+}
+
+static int lineNumber(sqlite3_vtab_cursor *base, sqlite3_int64 *rowPtr)
+{
+    *rowPtr = ((LinesCursor *)base)->row;
+    return SQLITE_OK;
+}
+
+const sqlite3_module sqlLinesModule = {.xConnect = connectLines,
+        .xBestIndex = bestLines,
+        .xDisconnect = disconnectLines,
+        .xOpen = openLines,
+        .xClose = closeLines,
+        .xFilter = filterLines,
+        .xNext = nextLine,
+        .xEof = endOfLines,
+        .xColumn = lineColumn,
+        .xRowid = lineNumber};

@@ -1,0 +1,140 @@
+/*
+ * sql/sql_int.h --
+ *
+ *	Virtual tables of SQLite over traces: the extension libetwsqlite. A table reads its files anew for each query, with
+ *	the conditions of the query as a filter, and keeps only the current event. extension.c registers the tables,
+ *	virtual_table.c is what they share, reading.c reads files, the files *_table.c have the columns.
+ */
+#ifndef ETW_SQL_INT_H
+#define ETW_SQL_INT_H
+
+#include <sqlite3ext.h>
+#include "flow/render/sink_int.h"
+
+extern const sqlite3_api_routines
+        *sqlite3_api; /* in extension.c; the macros of sqlite3ext.h use it */
+
+/* ---- Reading (reading.c) ----------------------------------------------------------------------- */
+
+/* Which values of a column pass: one of a list. */
+typedef struct SqlNumbers {
+    bool given;
+    int64_t *list;
+    size_t count;
+} SqlNumbers;
+typedef struct SqlTexts {
+    bool given;
+    char **list;
+    size_t count;
+} SqlTexts;
+
+/* The conditions of a query that are tested while reading. All must hold. */
+typedef struct SqlFilter {
+    int64_t from, to; /* ns since 1970, both included */
+    bool none;        /* no event passes */
+    SqlNumbers ids, pids, tids;
+    SqlTexts providers, events, traces;
+} SqlFilter;
+void SqlFilterInit(SqlFilter *filter);
+void SqlFilterFree(SqlFilter *filter);
+/* Add a condition to those of the column; the list's values belong to the filter. */
+void SqlNumbersTake(SqlFilter *filter, SqlNumbers *old, SqlNumbers *taken);
+void SqlTextsTake(SqlFilter *filter, SqlTexts *old, SqlTexts *taken);
+void SqlTextsFree(SqlTexts *texts);
+
+/* EtwSourceOpen for files only: a live session cannot be read twice. */
+EtwStatus SqlSourceOpen(EtwSource **sourcePtr, const char *trace, EtwError *errPtr);
+
+enum { SQL_PASS_CACHE = 256 };
+/* Files that are read one after the other. */
+typedef struct SqlReading {
+    char *const *traces; /* borrowed */
+    int traceCount;
+    SqlFilter filter;
+    bool names, stacks; /* events need names of processes; stacks are joined with their events */
+    int next;           /* the file to be opened next */
+    const char *trace;  /* the file of the current event */
+    EtwSource *source;
+    EtwSchemaStore *store;
+    EtwSink *sink; /* for JSON and names */
+    int seen;      /* events before the filter is pushed down */
+    EtwEvent event;
+    const EtwSchema *schema; /* valid if `known`; NULL: none */
+    bool known;
+    /* Whether names of a schema pass the filter, by the address of the schema. */
+    struct SqlPass {
+        const EtwSchema *schema;
+        const char *provider;
+        bool pass;
+    } passes[SQL_PASS_CACHE];
+    EtwText scratch;
+} SqlReading;
+
+/* ETW_OK: `event` is the next one that passes; ETW_END; or an error. A zeroed reading with traces and filter is a start. */
+EtwStatus SqlReadingNext(SqlReading *reading, EtwError *errPtr);
+/* The schema of the current event, NULL: none. */
+const EtwSchema *SqlReadingSchema(SqlReading *reading);
+/* The texts of the columns provider and event; valid until the next call. */
+const char *SqlProviderText(SqlReading *reading, char guid[ETW_GUID_TEXT]);
+enum { SQL_NUMBER_TEXT = 24 };
+const char *SqlEventText(SqlReading *reading, char number[SQL_NUMBER_TEXT]);
+void SqlReadingClose(SqlReading *reading);
+
+/* ---- Tables (virtual_table.c) ------------------------------------------------------------------ */
+
+/* How conditions on a column restrict what is read. */
+typedef enum SqlBound {
+    SQL_UNBOUND,
+    SQL_TIME,
+    SQL_ID,
+    SQL_PID,
+    SQL_TID,
+    SQL_PROVIDER,
+    SQL_EVENT,
+    SQL_TRACE,
+    SQL_SOURCE /* the argument of a table-valued function */
+} SqlBound;
+
+typedef struct SqlColumn {
+    const char *name, *type;
+    SqlBound bound;
+    bool named; /* its value needs the names of processes (EtwSourceTrack) */
+} SqlColumn;
+
+typedef struct SqlCursor SqlCursor;
+typedef struct SqlTable {
+    const char *name; /* of the module */
+    const SqlColumn *columns;
+    int columnCount;
+    /* Append the value of a column of the cursor's row. */
+    void (*column)(SqlCursor *cursor, sqlite3_context *result, int column);
+} SqlTable;
+
+struct SqlCursor {
+    sqlite3_vtab_cursor base; /* first */
+    const SqlTable *table;
+    SqlReading reading;
+    char *source; /* of a table-valued function */
+    sqlite3_int64 row;
+    bool ended;
+};
+
+/* Register the module of a table. `check`: creating such a table opens its files, so that a wrong path is found at once. */
+int SqlTableRegister(sqlite3 *db, const char *module, const SqlTable *table, bool check);
+
+extern const SqlTable sqlEventsTable;
+extern const sqlite3_module sqlLinesModule; /* etw_lines(QUERY, FORMAT), in lines_table.c */
+
+/* ---- Values (sql_values.c) ------------------------------------------------------------------------- */
+
+/* Return a text that may be NULL, as valid UTF-8. */
+void SqlResultText(SqlReading *reading, sqlite3_context *result, const char *text);
+void SqlResultBytes(SqlReading *reading, sqlite3_context *result, const char *data, size_t size);
+/* NULL for zeros and for NULL. */
+void SqlResultGuid(sqlite3_context *result, const uint8_t *bytes);
+/* NULL for ETW_NO_ID. */
+void SqlResultId(sqlite3_context *result, uint32_t id);
+/* The payload as JSON. U+FFFD replaces NUL characters, at which SQLite's functions would end a text. */
+void SqlResultPayload(SqlReading *reading, sqlite3_context *result);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * sql/virtual_table.c --
+ *
+ *	What the tables share: their arguments, the conditions that SQLite offers and that restrict what is read, cursors.
+ *	SQLite tests every condition again, so a filter may pass too much, but never too little. Two columns follow those of
+ *	a table: `trace`, the file, and the hidden `source`, the argument of a table-valued function.
+ */
+#include "sql/sql_int.h"
+#include <stdio.h>
+
+enum { VERSION_IN = 3038000 /* the first SQLite with sqlite3_vtab_in */ };
+
+typedef struct SqlModule {
+    const SqlTable *table;
+    bool check;
+} SqlModule;
+
+typedef struct SqlVtab {
+    sqlite3_vtab base; /* first */
+    const SqlTable *table;
+    char **traces;
+    int traceCount; /* 0: a table-valued function */
+} SqlVtab;
+
+static const SqlColumn traceColumn = {"trace", "TEXT", SQL_TRACE, false};
+static const SqlColumn sourceColumn = {"source", "TEXT HIDDEN", SQL_SOURCE, false};
+
+static const SqlColumn *columnAt(const SqlTable *table, int index)
+{
+    return index < 0                     ? NULL
+           : index < table->columnCount  ? &table->columns[index]
+           : index == table->columnCount ? &traceColumn
+                                         : &sourceColumn;
+}
+
+/* ---- Creating ----------------------------------------------------------------------------------- */
+
+/* An argument as it is in the SQL: 'it''s', "x", or without quotes. */
+static char *unquoted(const char *arg)
+{
+    size_t size = strlen(arg);
+    char quote = arg[0];
+    if (size < 2 || (quote != '\'' && quote != '"') || arg[size - 1] != quote) {
+        return EtwStrdup(arg);
+    }
+    EtwText text = {0};
+    for (size_t i = 1; i < size - 1; i++) {
+        EtwTextChar(&text, arg[i]);
+        i += arg[i] == quote && arg[i + 1] == quote;
+    }
+    EtwTextChar(&text, 0);
+    return text.data;
+}
+
+static void freeVtab(SqlVtab *vtab)
+{
+    for (int i = 0; i < vtab->traceCount; i++) {
+        EtwFree(vtab->traces[i]);
+    }
+    EtwFree(vtab->traces);
+    EtwFree(vtab);
+}
+
+static int declare(sqlite3 *db, const SqlTable *table)
+{
+    EtwText sql = {0};
+    EtwTextStr(&sql, "CREATE TABLE t(");
+    for (int i = 0; i < table->columnCount + 2; i++) {
+        const SqlColumn *column = columnAt(table, i);
+        EtwTextPrintf(&sql, "%s\"%s\" %s", i > 0 ? ", " : "", column->name, column->type);
+    }
+    EtwTextStr(&sql, ")");
+    EtwTextChar(&sql, 0);
+    int result = sqlite3_declare_vtab(db, sql.data);
+    EtwTextFree(&sql);
+    return result;
+}
+
+/* True if the files of the table can be opened. */
+static bool canOpen(const SqlVtab *vtab, EtwError *errPtr)
+{
+    EtwSource *source;
+    for (int i = 0; i < vtab->traceCount; i++) {
+        if (SqlSourceOpen(&source, vtab->traces[i], errPtr) != ETW_OK) {
+            return false;
+        }
+        EtwSourceClose(source);
+    }
+    return true;
+}
+
+/* The arguments of the module are the files. */
+static int connectTable(sqlite3 *db, void *aux, int argc, const char *const *argv,
+        sqlite3_vtab **vtabPtr, char **errPtr)
+{
+    enum { FIRST_ARG = 3 };
+    const SqlModule *module = aux;
+    EtwError error = {0};
+    SqlVtab *vtab = EtwAlloc(sizeof *vtab);
+    vtab->table = module->table;
+    vtab->traces = EtwAlloc(sizeof *vtab->traces * ((size_t)argc + 1));
+    for (int i = FIRST_ARG; i < argc; i++) {
+        vtab->traces[vtab->traceCount++] = unquoted(argv[i]);
+    }
+    if (module->check && vtab->traceCount == 0) {
+        *errPtr = sqlite3_mprintf("no trace was given: expected %s('FILE.etl', ...)", argv[0]);
+    } else if (module->check && !canOpen(vtab, &error)) {
+        *errPtr = sqlite3_mprintf("%s", error.message);
+    } else if (declare(db, vtab->table) == SQLITE_OK) {
+        *vtabPtr = &vtab->base;
+        return SQLITE_OK;
+    }
+    freeVtab(vtab);
+    return SQLITE_ERROR;
+}
+
+static int createTable(sqlite3 *db, void *aux, int argc, const char *const *argv,
+        sqlite3_vtab **vtabPtr, char **errPtr)
+{
+    return connectTable(db, aux, argc, argv, vtabPtr, errPtr);
+}
+
+static int disconnectTable(sqlite3_vtab *vtab)
+{
+    freeVtab((SqlVtab *)vtab);
+    return SQLITE_OK;
+}
+
+/* ---- Conditions ---------------------------------------------------------------------------------- */
+
+/*
+ * How a condition restricts what is read: a letter for sqlite3_index_info.idxStr. `=` one value, `i` a list of values, `<`,
+ * `>` bounds of the time; 0: not.
+ */
+static char useOf(sqlite3_index_info *info, int index, const SqlColumn *column)
+{
+    switch (info->aConstraint[index].op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+        break;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+    case SQLITE_INDEX_CONSTRAINT_GE:
+        return column->bound == SQL_TIME ? '>' : 0;
+    case SQLITE_INDEX_CONSTRAINT_LT:
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return column->bound == SQL_TIME ? '<' : 0;
+    default:
+        return 0;
+    }
+    if (column->bound == SQL_UNBOUND) {
+        return 0;
+    }
+    if (column->bound >= SQL_PROVIDER && column->bound <= SQL_TRACE &&
+            strcmp(sqlite3_vtab_collation(info, index), "BINARY") != 0) {
+        return 0;
+    }
+    bool list = column->bound != SQL_TIME && column->bound != SQL_SOURCE &&
+                sqlite3_libversion_number() >= VERSION_IN && sqlite3_vtab_in(info, index, -1);
+    if (list) {
+        sqlite3_vtab_in(info, index, 1);
+    }
+    return list ? 'i' : '=';
+}
+
+/* idxStr has two characters for each argument: the column's number + 1, and the use. idxNum is colUsed. */
+static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const SqlVtab *vtab = (const SqlVtab *)base;
+    EtwText plan = {0};
+    double rows = 1e7;
+    bool source = false, refused = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        const SqlColumn *column = columnAt(vtab->table, c->iColumn);
+        char use = column != NULL && c->usable ? useOf(info, i, column) : 0;
+        if (column != NULL && column->bound == SQL_SOURCE && c->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+            source |= use != 0;
+            refused |= use == 0;
+        }
+        if (use != 0) {
+            EtwTextChar(&plan, (char)(c->iColumn + 1));
+            EtwTextChar(&plan, use);
+            info->aConstraintUsage[i].argvIndex = (int)(plan.size / 2);
+            info->aConstraintUsage[i].omit = column->bound == SQL_SOURCE;
+            rows /= column->bound == SQL_SOURCE ? 1 : use == '=' ? 100 : 4;
+        }
+    }
+    EtwTextChar(&plan, 0);
+    info->idxNum = (int)(info->colUsed & INT32_MAX);
+    info->idxStr = sqlite3_mprintf("%s", plan.data);
+    info->needToFreeIdxStr = 1;
+    EtwTextFree(&plan);
+    /* A filter is applied while the file is read to its end. */
+    info->estimatedCost = 1e7 + rows;
+    info->estimatedRows = (sqlite3_int64)rows;
+    if (refused && !source) {
+        return SQLITE_CONSTRAINT;
+    }
+    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* ---- Cursors ------------------------------------------------------------------------------------- */
+
+static int openCursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursorPtr)
+{
+    SqlCursor *cursor = EtwAlloc(sizeof *cursor);
+    cursor->table = ((SqlVtab *)vtab)->table;
+    SqlFilterInit(&cursor->reading.filter);
+    *cursorPtr = &cursor->base;
+    return SQLITE_OK;
+}
+
+static void closeReading(SqlCursor *cursor)
+{
+    SqlReadingClose(&cursor->reading);
+    EtwFree(cursor->source);
+    cursor->source = NULL;
+    cursor->row = 0;
+    cursor->ended = false;
+    cursor->reading = (SqlReading){0};
+    SqlFilterInit(&cursor->reading.filter);
+}
+
+static int closeCursor(sqlite3_vtab_cursor *base)
+{
+    SqlCursor *cursor = (SqlCursor *)base;
+    closeReading(cursor);
+    EtwFree(cursor);
+    return SQLITE_OK;
+}
+
+static void addNumber(SqlNumbers *numbers, int64_t n)
+{
+    numbers->list = EtwRealloc(numbers->list, sizeof *numbers->list * (numbers->count + 1));
+    numbers->list[numbers->count++] = n;
+}
+
+/* False: a value that cannot be a text without NULs, as all values of the column are. */
+static bool addText(SqlTexts *texts, sqlite3_value *value)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value)) {
+        return false;
+    }
+    texts->list = EtwRealloc(texts->list, sizeof *texts->list * (texts->count + 1));
+    texts->list[texts->count++] = EtwStrdup(text);
+    return true;
+}
+
+/* The value at the list's position, or the only one; NULL after the last. */
+static sqlite3_value *valueAt(sqlite3_value *arg, char use, bool first)
+{
+    sqlite3_value *value = NULL;
+    if (use != 'i') {
+        return first ? arg : NULL;
+    }
+    int result = first ? sqlite3_vtab_in_first(arg, &value) : sqlite3_vtab_in_next(arg, &value);
+    return result == SQLITE_OK ? value : NULL;
+}
+
+/* A list with a value of another type than the column's is left to SQLite. */
+static void takeNumbers(SqlFilter *filter, SqlNumbers *old, sqlite3_value *arg, char use)
+{
+    SqlNumbers taken = {.given = true};
+    bool plain = true;
+    for (sqlite3_value *v = valueAt(arg, use, true); v != NULL; v = valueAt(arg, use, false)) {
+        int type = sqlite3_value_type(v);
+        plain &= type == SQLITE_INTEGER || type == SQLITE_NULL;
+        if (type == SQLITE_INTEGER) {
+            addNumber(&taken, sqlite3_value_int64(v));
+        }
+    }
+    if (plain) {
+        SqlNumbersTake(filter, old, &taken);
+    }
+    EtwFree(taken.list);
+}
+
+static void takeTexts(SqlFilter *filter, SqlTexts *old, sqlite3_value *arg, char use)
+{
+    SqlTexts taken = {.given = true};
+    bool plain = true;
+    for (sqlite3_value *v = valueAt(arg, use, true); v != NULL; v = valueAt(arg, use, false)) {
+        int type = sqlite3_value_type(v);
+        plain &= type == SQLITE_NULL || (type == SQLITE_TEXT && addText(&taken, v));
+    }
+    if (plain) {
+        SqlTextsTake(filter, old, &taken);
+    }
+    SqlTextsFree(&taken);
+}
+
+/* Bounds include the value: SQLite tests the condition again. */
+static void takeTime(SqlFilter *filter, sqlite3_value *arg, char use)
+{
+    int type = sqlite3_value_type(arg);
+    int64_t time = sqlite3_value_int64(arg);
+    filter->none |= type == SQLITE_NULL;
+    if (type != SQLITE_INTEGER) {
+        return;
+    }
+    if (use != '<' && time > filter->from) {
+        filter->from = time;
+    }
+    if (use != '>' && time < filter->to) {
+        filter->to = time;
+    }
+}
+
+static void takeCondition(SqlCursor *cursor, const SqlColumn *column, char use, sqlite3_value *arg)
+{
+    SqlFilter *filter = &cursor->reading.filter;
+    switch (column->bound) {
+    case SQL_TIME:
+        takeTime(filter, arg, use);
+        break;
+    case SQL_ID:
+        takeNumbers(filter, &filter->ids, arg, use);
+        break;
+    case SQL_PID:
+        takeNumbers(filter, &filter->pids, arg, use);
+        break;
+    case SQL_TID:
+        takeNumbers(filter, &filter->tids, arg, use);
+        break;
+    case SQL_PROVIDER:
+        takeTexts(filter, &filter->providers, arg, use);
+        break;
+    case SQL_EVENT:
+        takeTexts(filter, &filter->events, arg, use);
+        break;
+    case SQL_TRACE:
+        takeTexts(filter, &filter->traces, arg, use);
+        break;
+    case SQL_SOURCE: {
+        const char *text = (const char *)sqlite3_value_text(arg);
+        bool whole = text != NULL && strlen(text) == (size_t)sqlite3_value_bytes(arg);
+        cursor->source = EtwStrdup(whole ? text : "");
+        break;
+    }
+    case SQL_UNBOUND:
+    default:
+        break;
+    }
+}
+
+static int fail(SqlCursor *cursor, const char *message)
+{
+    sqlite3_free(cursor->base.pVtab->zErrMsg);
+    cursor->base.pVtab->zErrMsg = sqlite3_mprintf("%s", message);
+    cursor->ended = true;
+    return SQLITE_ERROR;
+}
+
+static int nextRow(sqlite3_vtab_cursor *base)
+{
+    SqlCursor *cursor = (SqlCursor *)base;
+    EtwError error = {0};
+    EtwStatus status = SqlReadingNext(&cursor->reading, &error);
+    cursor->row++;
+    cursor->ended = status == ETW_END;
+    return status == ETW_OK || status == ETW_END ? SQLITE_OK : fail(cursor, error.message);
+}
+
+static int filterRows(
+        sqlite3_vtab_cursor *base, int idxNum, const char *idxStr, int argc, sqlite3_value **argv)
+{
+    SqlCursor *cursor = (SqlCursor *)base;
+    const SqlVtab *vtab = (const SqlVtab *)base->pVtab;
+    SqlReading *reading = &cursor->reading;
+    closeReading(cursor);
+    for (int i = 0; i < vtab->table->columnCount; i++) {
+        bool used = i >= 31 || (((unsigned)idxNum >> i) & 1) != 0;
+        reading->names |= used && vtab->table->columns[i].named;
+    }
+    for (int i = 0; i < argc; i++) {
+        const SqlColumn *column = columnAt(vtab->table, idxStr[2 * i] - 1);
+        reading->names |= column->named;
+        takeCondition(cursor, column, idxStr[2 * i + 1], argv[i]);
+    }
+    reading->traces = vtab->traceCount > 0 ? vtab->traces : &cursor->source;
+    reading->traceCount = vtab->traceCount > 0 ? vtab->traceCount : cursor->source != NULL;
+    if (reading->traceCount == 0) {
+        return fail(cursor,
+                "no trace was given: expected a table-valued function with the path of a "
+                "trace, as in etw_events('FILE.etl')");
+    }
+    return nextRow(base);
+}
+
+static int atEnd(sqlite3_vtab_cursor *base)
+{
+    return ((SqlCursor *)base)->ended;
+}
+
+static int columnValue(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
+{
+    SqlCursor *cursor = (SqlCursor *)base;
+    int count = cursor->table->columnCount;
+    if (column < count) {
+        cursor->table->column(cursor, result, column);
+    } else if (column == count || cursor->source != NULL) {
+        SqlResultText(
+                &cursor->reading, result, column == count ? cursor->reading.trace : cursor->source);
+    }
+    return SQLITE_OK;
+}
+
+static int rowNumber(sqlite3_vtab_cursor *base, sqlite3_int64 *rowPtr)
+{
+    *rowPtr = ((SqlCursor *)base)->row;
+    return SQLITE_OK;
+}
+
+#define CURSOR_METHODS                                                                             \
+    .xBestIndex = bestIndex, .xDisconnect = disconnectTable, .xDestroy = disconnectTable,          \
+    .xOpen = openCursor, .xClose = closeCursor, .xFilter = filterRows, .xNext = nextRow,           \
+    .xEof = atEnd, .xColumn = columnValue, .xRowid = rowNumber
+/* SQLite makes a table-valued function of a module whose two functions are the same. */
+static const sqlite3_module functionModule = {
+        .xCreate = connectTable, .xConnect = connectTable, CURSOR_METHODS};
+static const sqlite3_module tableModule = {
+        .xCreate = createTable, .xConnect = connectTable, CURSOR_METHODS};
+
+int SqlTableRegister(sqlite3 *db, const char *name, const SqlTable *table, bool check)
+{
+    SqlModule *module = EtwAlloc(sizeof *module);
+    *module = (SqlModule){table, check};
+    return sqlite3_create_module_v2(
+            db, name, check ? &tableModule : &functionModule, module, EtwFree);
+}

@@ -474,5 +474,7 @@ extern const EtwHookLayer etwHookTclInt; /* compiled out: without check */
 extern const EtwHookLayer etwHookPublic;
 const EtwHookLayer *EtwHookLayerGet(void); /* the one in use; EtwScriptProviderOpen selects it */
 extern const EtwHookLayer *etwHookLayer;
+/* The layer in use, or that would be used; may be called before the provider is open (script_provider.c). */
+const EtwHookLayer *EtwScriptLayer(void);
 
 #endif

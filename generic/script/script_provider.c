@@ -55,6 +55,14 @@ static bool openOnce(void)
     return true;
 }
 
+const EtwHookLayer *EtwScriptLayer(void)
+{
+    Tcl_MutexLock(&openMutex);
+    const EtwHookLayer *layer = etwHookLayer != NULL ? etwHookLayer : EtwHookLayerGet();
+    Tcl_MutexUnlock(&openMutex);
+    return layer;
+}
+
 int EtwScriptProviderOpen(Tcl_Interp *interp)
 {
     bool ok;

@@ -159,6 +159,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
     if (result == TCL_OK && !safe) {
         result = EtwScriptInit(interp);
         EtwChildInit(interp);
+        EtwAttachInit(interp);
         EtwVisibleInit(interp);
         EtwParseInit(interp);
         Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);

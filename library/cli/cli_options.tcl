@@ -13,10 +13,12 @@ namespace eval ::etw::cli {
             {script s PATTERN,... {Trace the procs and commands of Tcl programs that match. Default: *.} many}
             {provider p {PROVIDER[:LEVEL[:KEYWORDS]]} {Record the events of a provider, also of one that the program registers only later.} many}
             {profile P {NAME[.light|.verbose]} {Use a recording profile; "etw profiles" lists them.} many}
+            {attach {} PID {Record a running process instead of a program that is started, until it ends, Ctrl-C or --duration. Its Tcl scripts are traced without its cooperation, see etw_attach(n).}}
             {keywords {} KEYWORD,... {Record only events of Tcl-Script with these keywords: call, step, channel ... Default: all.}}
             {noscript N {} {Do not trace Tcl scripts.}}
             {cover {} {} {Count how often each command of Tcl source files is executed, for "etw cover". Calls are traced only with --script.}}
             {steps {} off|line|full {Trace each line, or each command, inside of traced procs. Default: off.}}
+            {sample {} MS {Sample the call stack of Tcl scripts at this interval, 0.1 to 1000.}}
             {args {} 0|1 {Record the words of calls and their results. Default: 1.}}
             {maxlen {} BYTES {Cut the words of a call, and its result, at this size, 16 to 57344. Default: 200.}}
             {source {} 0|1 {Record the file and line of each call. Default: 0.}}
@@ -39,6 +41,16 @@ namespace eval ::etw::cli {
             {noreport {} {} {Do not print at the end what is conspicuous in the trace (etw report).}}
             {quiet q {} {Print no summary and no report at the end.}}
         }
+        attach {
+            {script s PATTERN,... {Trace the procs and commands that match. Default: *.} many}
+            {steps {} off|line|full {Trace each line, or each command, inside of traced procs. Default: off.}}
+            {sample {} MS {Sample the call stack at this interval, 0.1 to 1000.}}
+            {args {} 0|1 {Record the words of calls and their results. Default: 1.}}
+            {maxlen {} BYTES {Cut the words of a call, and its result, at this size, 16 to 57344. Default: 200.}}
+            {source {} 0|1 {Record the file and line of each call. Default: 0.}}
+            {redact {} PATTERN,... {Mask the words of calls, and results, that match one of these patterns.} many}
+        }
+        detach {}
         cover {
             {file o FILE {With "-- PROGRAM": write the trace to FILE. Default: etw.etl.}}
             {files {} PATTERN,... {Report source files that match: patterns of names, or of paths if they contain a slash. Default: those below the current directory.} many}

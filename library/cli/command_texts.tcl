@@ -162,6 +162,8 @@ namespace eval ::etw::cli {
     # Two commands that can be copied.
     variable examples {
         record {{etw record -- tclsh server.tcl 8080} {sudo etw record -k process,tcpip -o make.etl -- make}}
+        attach {{etw attach 4711 web --script 'web::*'} {etw attach 4711 --steps line}}
+        detach {{etw detach 4711} {etw detach 4711 && etw stop web}}
         start {{etw start web -o web.etl -p Tcl-Script} {etw start web -o web.etl -k process,fileio --maxsize 100 --mode circular}}
         enable {{etw enable web Tcl-Script --any call,step} {sudo etw enable web kernel process,tcpip}}
         disable {{etw disable web Tcl-Script} {etw disable web kernel}}

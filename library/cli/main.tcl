@@ -21,6 +21,8 @@ namespace eval ::etw::cli {
     variable commands {
         record {{[OPTION ...] [-- PROGRAM ARG ...]} {record what a program, its Tcl scripts and the kernel do}
             {proc Record}}
+        attach {{PID [SESSION] [OPTION ...]} {trace the Tcl scripts of a running process} {proc AttachCommand}}
+        detach {{PID} {stop tracing the Tcl scripts of a running process} {proc DetachCommand}}
         start {{NAME [OPTION ...]} {start a session that runs until "etw stop"} {proc Start}}
         enable {{NAME PROVIDER|kernel [GROUP,...] [OPTION ...]} {record the events of a provider, or of the kernel, in a session} {pass enable defaults {-pids all}}}
         disable {{NAME PROVIDER|kernel} {stop recording the events of a provider in a session} {pass disable}}
@@ -58,7 +60,7 @@ namespace eval ::etw::cli {
 
 apply {dir {
     foreach part {
-        terminal cli_options command_texts help read_commands sessions describe profiles record_command cover_command tracing_cost trigger top
+        terminal cli_options command_texts help read_commands sessions describe profiles record_command attach_command cover_command tracing_cost trigger top
         completion
     } {
         uplevel #0 [list source [file join $dir $part.tcl]]

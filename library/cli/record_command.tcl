@@ -44,14 +44,15 @@ proc ::etw::cli::ProgramFailed {code} {
 
 # Check the options and add defaults.
 proc ::etw::cli::RecordDefaults {options program} {
-    if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider]} {
+    if {[dict exists $options attach] && ($program ne "" || [dict exists $options cover])} {
+        Usage "\"--attach\" records a running process: it excludes a program and \"--cover\"" OPTION --attach
+    }
+    if {$program eq "" && ![dict exists $options kernel] && ![dict exists $options provider] && ![dict exists $options attach]} {
         Usage "nothing to record was given: name a program (etw record -- PROGRAM ARG ...), or select events with --kernel, --provider or --profile"
     }
-    CheckNumbers $options {duration double snapshots integer maxlen integer maxsize integer buffersize integer interval double}
-    CheckWords $options {steps {off line full} compress {auto on off} args {0 1} source {0 1} scope {program all}}
-    if {![string match {[1-9]*} [Option $options maxlen 200]] || [Option $options maxlen 200] < 16 || [Option $options maxlen 200] > 57344} {
-        Usage "expected a number from 16 to 57344 for \"--maxlen\" but got \"[dict get $options maxlen]\"" OPTION --maxlen
-    }
+    CheckNumbers $options {duration double snapshots integer maxsize integer buffersize integer interval double}
+    CheckWords $options {compress {auto on off} scope {program all}}
+    CheckScriptOptions $options
     if {[dict exists $options circular]} {
         if {![dict exists $options maxsize]} {
             Usage "\"--circular\" needs \"--maxsize\"" OPTION --circular
@@ -79,6 +80,32 @@ proc ::etw::cli::RecordDefaults {options program} {
         CheckTriggerFields $options
     }
     return $options
+}
+
+# Check the options of `etw script add` and `etw script sample`.
+proc ::etw::cli::CheckScriptOptions {options} {
+    CheckNumbers $options {maxlen integer sample double}
+    CheckWords $options {steps {off line full} args {0 1} source {0 1}}
+    if {![string match {[1-9]*} [Option $options maxlen 200]] || [Option $options maxlen 200] < 16 || [Option $options maxlen 200] > 57344} {
+        Usage "expected a number from 16 to 57344 for \"--maxlen\" but got \"[dict get $options maxlen]\"" OPTION --maxlen
+    }
+    if {[Option $options sample 1] < 0.1 || [Option $options sample 1] > 1000} {
+        Usage "expected a number from 0.1 to 1000 for \"--sample\" but got \"[dict get $options sample]\"" OPTION --sample
+    }
+}
+
+# The options of `etw script add` among those of the tool.
+proc ::etw::cli::ScriptOptions {options} {
+    set script {}
+    foreach name {steps args maxlen source} {
+        if {[dict exists $options $name]} {
+            lappend script -$name [dict get $options $name]
+        }
+    }
+    if {[dict exists $options redact]} {
+        lappend script -redact [Words [dict get $options redact]]
+    }
+    return $script
 }
 
 # A trace may be replaced, another file not: its name was probably given by mistake.
@@ -230,9 +257,13 @@ proc ::etw::cli::RecordRun {session options program} {
         ::etw enable $session Tcl-Script -pids [ProviderPids $session $options] {*}[expr {$any eq {} ? {} : [list -any $any]}]
     }
     if {$program eq ""} {
-        EnableAll $session $options [Words [list [Option $options pids all]]]
+        EnableAll $session $options [Words [list [Option $options pids [Option $options attach all]]]]
         TriggerStart $session $options
-        Hold $session [Option $options duration 0]
+        if {[dict exists $options attach] && ![dict exists $options noscript]} {
+            RecordAttached $session $options
+        } else {
+            Hold $session [Option $options duration 0] [Option $options attach {}]
+        }
         TriggerEnd
         return 0
     }
@@ -299,16 +330,7 @@ proc ::etw::cli::ShimSettings {options} {
     set patterns [Words [Option $options script {}]]
     set settings [list package $packageDir version [package provide etw] untraced $untraced \
         patterns [expr {$patterns eq {} && ![dict exists $options cover] ? "*" : $patterns}] cover [dict exists $options cover]]
-    set script {}
-    foreach name {steps args maxlen source} {
-        if {[dict exists $options $name]} {
-            lappend script -$name [dict get $options $name]
-        }
-    }
-    if {[dict exists $options redact]} {
-        lappend script -redact [Words [dict get $options redact]]
-    }
-    lappend settings options $script
+    lappend settings options [ScriptOptions $options] interval [Option $options sample {}]
     set library [ProgramLibrary]
     if {$library ne ""} {
         lappend settings library $library

@@ -223,6 +223,9 @@ proc ::etw::cli::EnableKernel {session options pids} {
 
 # The processes whose script and provider events a session takes. Windows' own engine filters only by process id.
 proc ::etw::cli::ProviderPids {session options} {
+    if {[dict exists $options attach]} {
+        return [dict get $options attach]
+    }
     if {[Option $options scope all] eq "program" && [dict get [::etw query $session] engine] eq "embedded"} {
         return scope
     }
@@ -280,11 +283,11 @@ proc ::etw::cli::StartDetached {session options} {
     return 0
 }
 
-# Wait until Ctrl-C, the session's end, or a number of seconds.
-proc ::etw::cli::Hold {session seconds} {
+# Wait until Ctrl-C, the session's end, a process's end, or a number of seconds.
+proc ::etw::cli::Hold {session seconds {pid {}}} {
     set end [expr {$seconds > 0 ? [clock milliseconds] + wide($seconds * 1000) : 0}]
     while {[lindex [::etw::lib::child interrupts] 0] == 0 && $session in [::etw sessions]
-            && ($end == 0 || [clock milliseconds] < $end)} {
+            && ($end == 0 || [clock milliseconds] < $end) && ($pid eq "" || [IsProcess $pid])} {
         Pause 100
         Progress $session $end $seconds
     }

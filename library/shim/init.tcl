@@ -67,6 +67,9 @@ apply {{} {
         if {[dict get $how patterns] ne {}} {
             ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
         }
+        if {[dict exists $how interval] && [dict get $how interval] ne ""} {
+            ::etw script sample -interval [dict get $how interval]
+        }
         if {[dict exists $how cover] && [dict get $how cover]} {
             ::etw script cover
         }

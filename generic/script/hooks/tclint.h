@@ -164,6 +164,10 @@ void EtwTclintInterruptRequest(EtwInterrupt *interrupt);
 void EtwTclintInterruptHold(EtwInterrupt *interrupt, bool hold);
 void EtwTclintCheckInterrupt(Tcl_Interp *interp);
 
+/* ---- tclint_attach.c --------------------------------------------------------------------------- */
+
+void EtwTclintCheckAttach(Tcl_Interp *interp);
+
 /* ---- tclint_variable.c: see EtwHookLayer in script_int.h ------------------------------------------ */
 
 void EtwTclintUndefine(Tcl_Interp *interp, const char *array, Tcl_Obj *element);

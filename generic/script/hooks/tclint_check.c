@@ -114,6 +114,7 @@ bool EtwTclintCheck(void)
         EtwTclintCheckLines(interp);
         EtwTclintCheckSteps(interp);
         EtwTclintCheckInterrupt(interp);
+        EtwTclintCheckAttach(interp);
         EtwTclintCheckVariable(interp);
     }
     Tcl_DeleteInterp(interp);

@@ -90,6 +90,8 @@ void EtwSessionRatesFree(struct EtwSessionRates *rates); /* sessions_cmd.c; rate
 int EtwScriptInit(Tcl_Interp *interp);
 /* Create ::etw::lib::child for the command-line tool (child_cmd.c). */
 void EtwChildInit(Tcl_Interp *interp);
+/* Create ::etw::lib::attach for the command-line tool (attach_cmd.c). */
+void EtwAttachInit(Tcl_Interp *interp);
 /* Create ::etw::lib::visible (text_cmd.c). */
 void EtwVisibleInit(Tcl_Interp *interp);
 /* Create ::etw::lib::parse (parse_cmd.c). */

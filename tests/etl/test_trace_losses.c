@@ -112,6 +112,12 @@ static void gaps(void)
             "1 buffer is missing: the sequence numbers have a gap at 3", 3);
     losses("two", &(Case){1, 4, .count = 3, .buffers = {{9}, {4}, {1}}},
             "6 buffers are missing: the sequence numbers have gaps, the first at 2", 3);
+    losses("that the header counts, too", &(Case){1, 5, .count = 3, .buffers = {{1}, {2}, {4}}},
+            "1 buffer is missing: the sequence numbers have a gap at 3", 3);
+    losses("and a cut end", &(Case){1, 8, .count = 3, .buffers = {{1}, {2}, {4}}},
+            "4 of the 8 buffers that the file's header counts are not in the file|"
+            "1 buffer is missing: the sequence numbers have a gap at 3",
+            3);
     losses("of one logger", &(Case){1, 5, .count = 4, .buffers = {{1, 1}, {2, 1}, {7, 2}, {9, 2}}},
             "1 buffer of logger 3 is missing: the sequence numbers have a gap at 8", 4);
     losses("damaged numbers", &(Case){1, 4, .count = 3, .buffers = {{1}, {2}, {INT64_MAX}}},

@@ -138,6 +138,7 @@ static void finishBuffer(EtlReader *r, EtlCursor *c)
     uint64_t bytes = EtlBufferBytes(buffer);
     if (c->damaged && !buffer->cut && !buffer->reported) {
         buffer->reported = true;
+        r->info.damages++;
         r->deferred = true;
         r->damage = buffer->at +
                     (buffer->packed ? 0 : ETL_BUFFER_HEADER + (uint64_t)(c->end - c->data));

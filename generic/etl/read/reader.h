@@ -67,7 +67,9 @@ typedef struct EtlInfo {
     uint32_t eventsLostMarks, buffersLostMarks; /* number of buffers with such a mark */
     uint32_t duplicates; /* exact copies of other buffers, which are not read */
     uint32_t repeated;   /* other buffers with the sequence number of another one of their CPU */
-    uint32_t damages;    /* damaged places between buffers, buffers that cannot be read */
+    uint32_t
+            damages; /* damaged places between buffers, buffers that cannot be read; buffers with damaged
+                            records are added as they are read */
     EtlLogger loggers[ETL_LOGGERS_MAX];
     uint32_t loggerCount; /* number of entries; further loggers are not listed */
     bool partition;       /* partition holds the header's extension record */

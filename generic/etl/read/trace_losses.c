@@ -98,12 +98,19 @@ uint32_t EtlLossesUnread(const EtlInfo *info)
     return isNumbered(info) && info->buffersWritten > read ? info->buffersWritten - read : 0;
 }
 
-uint64_t EtlLossesBuffers(const EtlInfo *info)
+/* The number of missing sequence numbers. */
+static uint64_t missingNumbers(const EtlInfo *info)
 {
-    uint64_t unread = EtlLossesUnread(info), missing = 0;
+    uint64_t missing = 0;
     for (uint32_t i = 0; i < info->loggerCount; i++) {
         missing += info->loggers[i].missing < missingMax ? info->loggers[i].missing : 0;
     }
+    return missing;
+}
+
+uint64_t EtlLossesBuffers(const EtlInfo *info)
+{
+    uint64_t unread = EtlLossesUnread(info), missing = missingNumbers(info);
     return info->buffersLost + (missing > unread ? missing : unread);
 }
 
@@ -179,7 +186,7 @@ void EtlLossesVisit(const EtlInfo *info, EtlLossProc *proc, void *ctx)
                 "events, %lu with lost buffers",
                 (unsigned long)info->eventsLostMarks, (unsigned long)info->buffersLostMarks);
     }
-    if (unread != 0) {
+    if (unread > missingNumbers(info)) { /* otherwise the gaps below are these buffers */
         report(&t, "%lu of the %lu buffers that the file's header counts are not in the file",
                 (unsigned long)unread, (unsigned long)info->buffersWritten);
     }

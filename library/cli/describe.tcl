@@ -23,9 +23,9 @@ proc ::etw::cli::DescribeDeclared {provider event} {
     }
     set found [lsearch -all -inline -nocase -glob [dict keys $events] $event]
     if {$found eq ""} {
+        set hint [DidYouMean $event [dict keys $events]]
         return -code error -errorcode [list ETW LOOKUP EVENT $event] \
-            "provider \"$name\" has no event \"$event\"[DidYouMean $event [dict keys $events]]\
-            It has [join [dict keys $events] {, }]"
+            "provider \"$name\" has no event \"$event\"[expr {$hint eq {} ? {; it} : "$hint It"}] has [join [dict keys $events] {, }]"
     }
     foreach one $found {
         puts "$one: [Plain [dict get $events $one about]]"

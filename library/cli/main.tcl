@@ -34,7 +34,7 @@ namespace eval ::etw::cli {
         mark {{NAME TEXT} {write a marker event into a session} {pass mark}}
         sessions {{[PATTERN] [OPTION ...]} {list the running sessions} {proc Sessions}}
         providers {{[PATTERN] [OPTION ...]} {list providers} {pass providers print lines}}
-        describe {{PROVIDER|kernel [EVENT]} {describe the events of a provider, or the groups of kernel events} {proc Describe}}
+        describe {{PROVIDER [EVENT] | kernel [GROUP [EVENT]]} {describe the events of a provider, or the groups of kernel events} {proc Describe}}
         profiles {{} {list the recording profiles} {proc Profiles}}
         top {{[SESSION] [OPTION ...]} {} {proc Top}}
         dump {{[SOURCE ...] [OPTION ...]} {} {pass dump bar 1 notes 1 source none}}
@@ -138,7 +138,7 @@ proc ::etw::cli::Run {command words} {
     if {$command in {{} -h --help -help}} {
         return [Help]
     }
-    if {$command in {-V --version -version}} {
+    if {$command in {-V --version -version version} && $words eq {}} {
         puts [Version]
         return 0
     }

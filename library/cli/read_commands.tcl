@@ -86,6 +86,9 @@ proc ::etw::cli::Pass {command what words how} {
         }
     } elseif {[dict exists $how notes]} {
         Notes $result $command
+        if {$what eq "load"} {
+            LoadedFiles $result
+        }
         if {$what eq "relog"} {
             Written [lindex $plain end] $result
             if {[dict exists $result redacted] && [dict get $result redacted] == 0} {
@@ -105,6 +108,15 @@ proc ::etw::cli::InfoOfEach {files options} {
         puts "[expr {[incr number] > 1 && [dict get $options -format] eq "text" ? "\n" : ""}][string trimright [::etw info $file {*}$options] \n]"
     }
     return 0
+}
+
+# What etw load has added to the database, and what was there before.
+proc ::etw::cli::LoadedFiles {result} {
+    set number {{count what} {string cat $count " " $what [expr {$count == 1 ? "" : "s"}]}}
+    set skipped [dict get $result skipped]
+    puts stderr "[Paint stderr yellow {etw:}] [apply $number [dict get $result files] file] loaded with\
+        [apply $number [dict get $result events] event][expr {$skipped == 0 ? {} : "; [apply $number $skipped file] skipped,\
+        because the database has [expr {$skipped == 1 ? {it} : {them}}] already"}]"
 }
 
 # The files that etw relog has written, with their events.

@@ -115,12 +115,32 @@ proc ::etw::cli::EnabledProvider {name enabled} {
     return [string trimright $name:$level:$masks :]
 }
 
+# A group of kernel events: what it records, and its events or one of these.
+proc ::etw::cli::DescribeGroup {groups group {event {}}} {
+    set names [dict keys $groups]
+    set name [lsearch -inline -exact -nocase $names $group]
+    if {$name eq ""} {
+        return -code error -errorcode [list ETW LOOKUP GROUP $group] \
+            "the kernel has no group \"$group\"[DidYouMean $group $names] \"etw describe kernel\" lists the groups"
+    }
+    if {$event eq ""} {
+        puts "$name: [dict get $groups $name]"
+    }
+    if {![DescribeDeclared Linux-$name $event] && $event ne ""} {
+        return -code error -errorcode [list ETW LOOKUP EVENT $event] "the events of the group \"$name\" are not described one by one"
+    }
+    return 0
+}
+
 proc ::etw::cli::Describe {args} {
     if {$args in {{} {{}}}} {
         Usage "no provider was given: give a name, a GUID, or \"kernel\""
     }
-    if {$args eq "kernel"} {
+    if {[lindex $args 0] eq "kernel"} {
         set groups [dict filter [::etw provider describe kernel] script {name about} {expr {![string match linux:* $name]}}]
+        if {[llength $args] > 1} {
+            return [DescribeGroup $groups {*}[lrange $args 1 end]]
+        }
         set rows {}
         dict for {name about} $groups {
             lappend rows [list $name $about]

@@ -47,12 +47,11 @@ int EtwQueryWords(Tcl_Interp *interp, const EtwOption *table, int objc, Tcl_Obj 
 
 /* ---- Sources --------------------------------------------------------------------------------- */
 
-static int openSource(
-        Tcl_Interp *interp, Tcl_Obj *word, const EtwQueryOptions *options, EtwSource **sourcePtr)
+static int openSource(Tcl_Interp *interp, Tcl_Obj *word, EtwSource **sourcePtr)
 {
     EtwError err = {0};
     Tcl_DString text;
-    if (!options->plain && EtwIsChannelSource(Tcl_GetString(word))) {
+    if (EtwIsChannelSource(Tcl_GetString(word))) {
         return EtwChannelSourceOpen(interp, Tcl_GetString(word), sourcePtr);
     }
     bool isSession = strncmp(Tcl_GetString(word), "session:", 8) == 0;
@@ -83,7 +82,7 @@ static int openSources(
     }
     EtwSource **sources = EtwAlloc(sizeof *sources * ((size_t)count + 1));
     for (; opened < count && result == TCL_OK; opened += result == TCL_OK) {
-        result = openSource(interp, words[opened], options, &sources[opened]);
+        result = openSource(interp, words[opened], &sources[opened]);
     }
     if (result == TCL_OK && options->records != NULL) {
         result = EtwRecordsOpen(interp, options->records, &sources[opened]);

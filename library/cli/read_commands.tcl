@@ -90,9 +90,13 @@ proc ::etw::cli::Pass {command what words how} {
             LoadedFiles $result
         }
         if {$what eq "relog"} {
-            Written [lindex $plain end] $result
-            if {[dict exists $result redacted] && [dict get $result redacted] == 0} {
-                puts stderr "[Paint stderr red etw:] nothing was masked: \"--redact\" takes names of fields, such as Command or Result, not the values to be masked"
+            if {![dict exists $result redacted] || [dict get $result redacted] > 0} {
+                Written [lindex $plain end] $result
+            } else {
+                # Not an unmasked copy that is taken for a masked one.
+                file delete -- {*}[expr {[dict exists $result files] ? [dict keys [dict get $result files]]
+                    : [lindex $plain end] eq "-" ? {} : [list [lindex $plain end]]}]
+                puts stderr "[Paint stderr red etw:] nothing was masked: \"--redact\" takes names of fields, such as Command or Result, not the values to be masked. No copy was kept"
                 return 1
             }
         }

@@ -184,6 +184,13 @@ void EtwTclintMethods(EtwHook *objectHook, void *object);
 /* The hook of a method's frame; NULL: it has none. */
 const EtwHook *EtwTclintMethodOf(const CallFrame *frame);
 bool EtwTclintCheckMethods(Tcl_Interp *interp);
+bool EtwTclintIsScriptMethod(const struct Method *method);
+
+/* ---- tclint_oo_places.c ---------------------------------------------------------------------- */
+
+/* Store the places of the bodies of constructors and destructors that are defined from now on, or no longer. */
+void EtwTclintBodyPlaces(Tcl_Interp *interp, bool on);
+void EtwTclintCheckBodyPlaces(Tcl_Interp *interp);
 
 #endif
 #endif

@@ -111,6 +111,7 @@ bool EtwTclintCheck(void)
              EtwTclintCheckMethods(interp);
     }
     if (ok) {
+        EtwTclintCheckBodyPlaces(interp);
         EtwTclintCheckLines(interp);
         EtwTclintCheckSteps(interp);
         EtwTclintCheckInterrupt(interp);

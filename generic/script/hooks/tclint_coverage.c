@@ -164,6 +164,9 @@ static void optimizeAndMark(void *compileEnv)
 void EtwTclintCover(EtwScriptState *state, bool on)
 {
     EtwTclintReplaceOptimizer(state, optimizeAndMark, on);
+    if (state->interp != NULL) {
+        EtwTclintBodyPlaces(state->interp, on);
+    }
 }
 
 #endif

@@ -154,6 +154,11 @@ void EtwTclintMethods(EtwHook *objectHook, void *clientData)
     }
 }
 
+bool EtwTclintIsScriptMethod(const Method *method)
+{
+    return procType != NULL && method->typePtr == procType;
+}
+
 const EtwHook *EtwTclintMethodOf(const CallFrame *frame)
 {
     const CallContext *context = frame->clientData;

@@ -175,7 +175,7 @@ namespace eval ::etw::cli {
         mark {{etw mark web "load test begins"} {etw mark web "load test ends"}}
         sessions {{etw sessions} {etw sessions --interval 2 'web*'}}
         providers {{etw providers} {etw providers '*Kernel*'}}
-        describe {{etw describe kernel} {etw describe kernel process} {etw describe Microsoft-Windows-DNS-Client 3008}}
+        describe {{etw describe kernel} {etw describe Microsoft-Windows-DNS-Client 3008}}
         profiles {{etw profiles} {etw record --profile network -- tclsh server.tcl}}
         top {{etw top} {sudo etw top -k process,fileio --interval 1}}
         dump {{etw dump --event Leave --where '$Duration > 10ms'} {etw dump web.etl --last 20ms --columns time,cpu,level,id,event}}

@@ -285,8 +285,8 @@ static void timeline_3_6_wake_ups(void)
     finish();
 }
 
-/* Without switches, a CPU runs a thread from the first to the last of its consecutive events. */
-static void timeline_3_5_inferred_runs(void)
+/* A CPU without switches has no lane: what it runs between events is not known. */
+static void timeline_3_5_no_switches(void)
 {
     EtwLaneInfo info;
     begin();
@@ -301,13 +301,9 @@ static void timeline_3_5_inferred_runs(void)
     threadId = TID;
     other(40, "P", "E");
     EtwTimelineEnd(timeline);
-    CHECK_STR(boxes(laneOf(ETW_LANE_CPU, 0), 0, 50, 1),
-            "run 0 tclsh 4711/4711 0-10; run 0 tclsh 4711/99 20-30; run 0 tclsh 4711/4711 40-40");
-    CHECK_STR(boxes(laneOf(ETW_LANE_CPU, 1), 0, 50, 1), "run 0 tclsh 4711/99 25-25");
-    REQUIRE(EtwTimelineLane(timeline, laneOf(ETW_LANE_CPU, 0), &info));
-    CHECK_EQ(info.events, 5);
-    REQUIRE(EtwTimelineLane(timeline, laneOf(ETW_LANE_CPU, 1), &info));
-    CHECK_EQ(info.events, 1);
+    for (uint32_t lane = 0; EtwTimelineLane(timeline, lane, &info); lane++) {
+        CHECK(info.kind != ETW_LANE_CPU);
+    }
     REQUIRE(EtwTimelineLane(timeline, thread(), &info));
     CHECK_EQ(info.events, 3);
     CHECK(!info.gaps);
@@ -653,7 +649,7 @@ int main(int argc, char **argv)
     CHECK_RUN(timeline_3_2_marks_have_their_lane);
     CHECK_RUN(timeline_3_3_no_run_without_evidence);
     CHECK_RUN(timeline_3_4_one_cpu_at_a_time);
-    CHECK_RUN(timeline_3_5_inferred_runs);
+    CHECK_RUN(timeline_3_5_no_switches);
     CHECK_RUN(timeline_4_1_at);
     CHECK_RUN(timeline_4_2_first_of_equal);
     CHECK_RUN(timeline_5_1_span);

@@ -491,22 +491,6 @@ static void endRuns(EtwTimeline *t)
     }
 }
 
-/*
- * Without switch events: a CPU runs a thread from the first to the last of its consecutive events.
- */
-static void inferRunning(EtwTimeline *t, TimeLane *cpu, const TimeLane *lane, int64_t time)
-{
-    TimeRow *row = &cpu->spans;
-    time = laneTime(t, cpu, time);
-    cpu->info.events++;
-    if (cpu->running != lane || row->count == 0) {
-        rowOpen(row, time, textOfThread(t, lane->info.tid, lane, NULL), t->count);
-        cpu->running = lane;
-    }
-    row->end[row->count - 1] =
-            time > row->start[row->count - 1] ? time : row->start[row->count - 1];
-}
-
 static void switched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *what)
 {
     EtwTimeline *t = ctx;
@@ -518,7 +502,6 @@ static void switched(void *ctx, const EtwEvent *event, const EtwCallsSwitch *wha
     if (what->oldTid != 0 && what->oldTid != what->newTid && what->cause != NULL) {
         threadOffCpu(t, what->oldTid, event->time, what->cause);
     }
-    cpu->hasSwitches = true;
     cpu->info.events++;
     run(t, cpu, what, laneTime(t, cpu, event->time));
 }
@@ -608,10 +591,9 @@ EtwStatus EtwTimelineAdd(EtwTimeline *t, const EtwEvent *event)
     t->headers += EtwEventIsHeader(event);
     t->reported += (kind.marks & ETW_MARK_LOSS) != 0;
     if (lane->info.kind == ETW_LANE_THREAD && lane->info.tid != ETW_NO_ID && !kind.wake) {
-        TimeLane *cpu = cpuLane(t, event->cpu);
-        if (!cpu->hasSwitches) {
-            inferRunning(t, cpu, lane, event->time);
-        } else if (cpu->runTid == event->tid) {
+        /* A CPU has a lane from its first switch on: which thread runs between events of threads is not known. */
+        TimeLane *cpu = event->cpu < t->cpuCapacity ? t->cpus[event->cpu] : NULL;
+        if (cpu != NULL && cpu->runTid == event->tid) {
             cpu->runSeen = laneTime(t, cpu, event->time);
         } else {
             leaveOthers(t, cpu, event->tid);

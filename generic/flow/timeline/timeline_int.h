@@ -39,11 +39,9 @@ typedef struct TimeLane {
     int depth;     /* number of open calls */
     TimeRow spans; /* a thread's gaps, a CPU's runs */
     TimePoints points, bad, matches;
-    const struct TimeLane *running; /* a CPU without switch events: lane of its last event */
-    bool hasSwitches;               /* a CPU: has switch events */
-    uint32_t runTid;                /* a CPU: the thread that the last switch started; 0: none */
-    int64_t runSeen;                /* the last event that shows that it runs there */
-    const char *lastProcess;        /* info.process as in the last event: only compared */
+    uint32_t runTid;         /* a CPU: the thread that the last switch started; 0: none */
+    int64_t runSeen;         /* the last event that shows that it runs there */
+    const char *lastProcess; /* info.process as in the last event: only compared */
 } TimeLane;
 
 /* A kind of event. */

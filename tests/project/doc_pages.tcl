@@ -50,6 +50,8 @@ proc pages::Blocks {path} {
 proc pages::Shape {line} {
     set result {}
     regexp {^(.*\S)(\s+= \S+)$} $line -> line result
+    # On a busy machine, the kernel delivers packets in a thread of its own: the event belongs to the program all the same.
+    regsub { \(in process \d+\)$} $line {} line
     # The parts of a note about waits depend on the machine's load.
     regsub { \[[^][]*\]$} $line {} line
     regsub -all {0x[0-9a-fA-F]+} $line {#} line

@@ -40,6 +40,8 @@
         "folded stacks, for flamegraph.pl and inferno", ETW_FILE_TEXT, ETW_SHOWS_CALLS)            \
     ROW(FLAMEGRAPH, "flamegraph", etwSinkFlamegraph, ".svg", "-title -weight",                     \
         "a flame graph as one SVG picture", ETW_FILE_TEXT, ETW_SHOWS_CALLS)                        \
+    ROW(PARQUET, "parquet", etwSinkParquet, ".parquet", "",                                        \
+        "columns for DuckDB, Spark, pandas and other analytics", ETW_FILE_BYTES, NULL)             \
     ROW(PPROF, "pprof", etwSinkPprof, ".pb.gz .pprof", "", "a profile for pprof and Go's tools",   \
         ETW_FILE_BYTES, ETW_SHOWS_CALLS)                                                           \
     ROW(SPEEDSCOPE, "speedscope", etwSinkSpeedscope, ".speedscope.json", "-title",                 \

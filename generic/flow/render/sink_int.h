@@ -105,6 +105,20 @@ void EtwSinkDataTime(EtwSink *sink, int64_t time, EtwText *out);
  * Store the event's message in sink->message. False: there is none, or messages are not requested.
  */
 bool EtwSinkMessage(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema);
+/* The callbacks of EtwJsonProps, for a visitor that needs a part of the payload (sink_json.c). */
+typedef struct EtwJsonBuilder {
+    EtwText *out;
+    EtwText *scratch;
+    uint64_t lists; /* a bit for each open container, innermost lowest; 1: a list (no names) */
+    bool narrow;    /* for a database: all integers of up to 63 bits are numbers */
+    bool bare;      /* the schema has no fields: the remaining bytes are the payload */
+} EtwJsonBuilder;
+void EtwJsonValue(void *builder, const EtwField *field, const EtwValue *value);
+void EtwJsonBegin(void *builder, const EtwField *field, bool isStruct, int count);
+void EtwJsonEnd(void *builder, const EtwField *field, bool isStruct);
+/* The addresses of the event's stack, and their names, as lists. */
+void EtwJsonStack(const EtwEvent *event, EtwText *out);
+void EtwJsonFrames(EtwSink *sink, const EtwEvent *event, EtwText *out);
 /* A JSON string of bytes that may be invalid UTF-8. */
 void EtwSinkJsonText(EtwSink *sink, const char *text, size_t size, EtwText *out);
 /* The error of an event whose decoding returned ETW_E_FORMAT. */

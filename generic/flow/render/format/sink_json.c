@@ -11,16 +11,8 @@
 
 /* ---- Payload --------------------------------------------------------------------------------- */
 
-typedef struct JsonBuilder {
-    EtwText *out;
-    EtwText *scratch;
-    uint64_t lists; /* a bit for each open container, innermost lowest; 1: a list (no names) */
-    bool narrow;    /* for a database: all integers of up to 63 bits are numbers */
-    bool bare;      /* the schema has no fields: the remaining bytes are the payload */
-} JsonBuilder;
-
 /* Add a comma if needed, and in an object the name of the value. */
-static void addName(JsonBuilder *b, const char *name)
+static void addName(EtwJsonBuilder *b, const char *name)
 {
     char last = b->out->data[b->out->size - 1];
     if (last != '{' && last != '[') {
@@ -45,7 +37,7 @@ static void addHexText(EtwText *out, uint64_t v)
     EtwTextPrintf(out, "\"0x%llx\"", (unsigned long long)v);
 }
 
-static void addInteger(JsonBuilder *b, const EtwField *field, const EtwValue *v)
+static void addInteger(EtwJsonBuilder *b, const EtwField *field, const EtwValue *v)
 {
     bool hex = v->out == ETW_OUT_HEX || v->out == ETW_OUT_CODE_POINTER;
     bool pointer = hex && field->in == ETW_IN_POINTER;
@@ -63,7 +55,7 @@ static void addInteger(JsonBuilder *b, const EtwField *field, const EtwValue *v)
     EtwTextStr(b->out, text ? "\"" : "");
 }
 
-static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
+static void addValue(EtwJsonBuilder *b, const EtwField *field, const EtwValue *v)
 {
     EtwText *out = b->out;
     if (v->kind == ETW_V_TEXT &&
@@ -84,25 +76,25 @@ static void addValue(JsonBuilder *b, const EtwField *field, const EtwValue *v)
     }
 }
 
-static void jsonValue(void *ctx, const EtwField *field, const EtwValue *value)
+void EtwJsonValue(void *ctx, const EtwField *field, const EtwValue *value)
 {
-    JsonBuilder *b = ctx;
+    EtwJsonBuilder *b = ctx;
     addName(b, field->name);
     addValue(b, field, value);
 }
 
-static void jsonBegin(void *ctx, const EtwField *field, bool isStruct, int count)
+void EtwJsonBegin(void *ctx, const EtwField *field, bool isStruct, int count)
 {
-    JsonBuilder *b = ctx;
+    EtwJsonBuilder *b = ctx;
     (void)count;
     addName(b, field->name);
     EtwTextChar(b->out, isStruct ? '{' : '[');
     b->lists = b->lists << 1 | !isStruct;
 }
 
-static void jsonEnd(void *ctx, const EtwField *field, bool isStruct)
+void EtwJsonEnd(void *ctx, const EtwField *field, bool isStruct)
 {
-    JsonBuilder *b = ctx;
+    EtwJsonBuilder *b = ctx;
     (void)field;
     EtwTextChar(b->out, isStruct ? '}' : ']');
     b->lists >>= 1;
@@ -112,7 +104,7 @@ static void jsonRest(void *ctx, const uint8_t *data, size_t size)
 {
     static const EtwField field = {.name = ""};
     const EtwValue value = {.kind = ETW_V_BYTES, .data = data, .size = size};
-    JsonBuilder *b = ctx;
+    EtwJsonBuilder *b = ctx;
     addName(b, b->bare ? "_payload" : "_rest");
     addValue(b, &field, &value);
 }
@@ -120,10 +112,10 @@ static void jsonRest(void *ctx, const uint8_t *data, size_t size)
 EtwStatus EtwJsonProps(
         EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out, bool withError)
 {
-    static const EtwVisitor visitor = {jsonValue, jsonBegin, jsonEnd, jsonRest};
+    static const EtwVisitor visitor = {EtwJsonValue, EtwJsonBegin, EtwJsonEnd, jsonRest};
     static const EtwSchema unknown = {.provider = "", .event = ""};
     const EtwSchema *by = schema ? schema : &unknown;
-    JsonBuilder b = {.out = out,
+    EtwJsonBuilder b = {.out = out,
             .scratch = &sink->scratch,
             .narrow = sink->config.format == ETW_FORMAT_ROWS,
             .bare = by->fieldCount == 0};
@@ -166,9 +158,8 @@ static void addHeader(EtwText *out, const char *key, const char *text, size_t si
     }
 }
 
-static void addStack(EtwText *out, const EtwEvent *event)
+void EtwJsonStack(const EtwEvent *event, EtwText *out)
 {
-    ETW_ADD(out, ",\"stack\":");
     for (uint32_t i = 0; i < event->stackCount; i++) {
         EtwTextChar(out, i == 0 ? '[' : ',');
         addHexText(out, EtwEventStackAt(event, i));
@@ -176,12 +167,11 @@ static void addStack(EtwText *out, const EtwEvent *event)
     EtwTextChar(out, ']');
 }
 
-static void addFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
+void EtwJsonFrames(EtwSink *sink, const EtwEvent *event, EtwText *out)
 {
     EtwFrameWalk walk;
     char separator = '[';
     EtwFrameWalkBegin(&walk, sink->track, event);
-    ETW_ADD(out, ",\"frames\":");
     for (const EtwFrame *frame; (frame = EtwFrameNext(&walk)) != NULL; separator = ',') {
         EtwTextChar(out, separator);
         sink->scratch2.size = 0;
@@ -201,9 +191,11 @@ static void jsonEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sch
     ETW_ADD(out, ",\"props\":");
     EtwStatus status = EtwJsonProps(sink, event, schema, out, false);
     if (event->stack != NULL && event->stackCount > 0) {
-        addStack(out, event);
+        ETW_ADD(out, ",\"stack\":");
+        EtwJsonStack(event, out);
         if (sink->config.stacks) {
-            addFrames(sink, event, out);
+            ETW_ADD(out, ",\"frames\":");
+            EtwJsonFrames(sink, event, out);
         }
     }
     if (status != ETW_OK) {

@@ -17,7 +17,9 @@ enum { VERSION_LEAST = 3022000 /* sqlite3_vtab_collation */ };
 /* The tables that etw_open makes: name and module. */
 static const struct OpenedTable {
     const char *name, *module;
-} opened[] = {{"events", "etw_events"}};
+} opened[] = {{"events", "etw_events"}, {"calls", "etw_calls"}, {"waits", "etw_waits"},
+        {"processes", "etw_processes"}, {"threads", "etw_threads"}, {"files", "etw_files"},
+        {"stacks", "etw_stacks"}, {"losses", "etw_losses"}};
 
 static void addQuoted(EtwText *sql, const char *text)
 {
@@ -68,7 +70,7 @@ static void loadSchemas(sqlite3_context *context, int argc, sqlite3_value **argv
     }
 }
 
-/* etw_open(FILE, ...): temporary tables over these files, which replace those of the previous call. */
+/* etw_open(FILE, ...): temporary tables and views over these files, which replace those of the previous call. */
 static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
@@ -84,6 +86,9 @@ static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
                     opened[i].name, opened[i].name, opened[i].module, files.data);
             result = sqlite3_exec(db, sql, NULL, NULL, &message);
             sqlite3_free(sql);
+        }
+        for (int i = 0; sqlViews[i] != NULL && result == SQLITE_OK; i++) {
+            result = sqlite3_exec(db, sqlViews[i], NULL, NULL, &message);
         }
         if (result != SQLITE_OK) {
             sqlite3_result_error(context, message != NULL ? message : sqlite3_errstr(result), -1);
@@ -127,8 +132,10 @@ int sqlite3_etwsqlite_init(sqlite3 *db, char **errPtr, const sqlite3_api_routine
     OsInit();
     useCatalog();
     int result = SqlTableRegister(db, "etw", &sqlEventsTable, true);
-    if (result == SQLITE_OK) {
-        result = SqlTableRegister(db, sqlEventsTable.name, &sqlEventsTable, false);
+    static const SqlTable *const tables[] = {&sqlEventsTable, &sqlCallsTable, &sqlWaitsTable,
+            &sqlProcessesTable, &sqlThreadsTable, &sqlFilesTable, &sqlStacksTable, &sqlLossesTable};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && result == SQLITE_OK; i++) {
+        result = SqlTableRegister(db, tables[i]->name, tables[i], false);
     }
     if (result == SQLITE_OK) {
         result = sqlite3_create_module_v2(db, "etw_lines", &sqlLinesModule, NULL, NULL);

@@ -153,10 +153,16 @@ EtwStatus SqlSourceOpen(EtwSource **sourcePtr, const char *trace, EtwError *errP
     return EtwSourceOpen(sourcePtr, trace, errPtr);
 }
 
-static EtwStatus openNext(SqlReading *r, EtwError *errPtr)
+EtwStatus SqlReadingOpen(SqlReading *r, EtwError *errPtr)
 {
-    const char *trace = r->traces[r->next++];
     EtwText nothing = {0};
+    while (r->next < r->traceCount && !hasText(&r->filter.traces, r->traces[r->next])) {
+        r->next++;
+    }
+    if (r->next >= r->traceCount || r->filter.none) {
+        return ETW_END;
+    }
+    const char *trace = r->traces[r->next++];
     EtwStatus status = SqlSourceOpen(&r->source, trace, errPtr);
     if (status != ETW_OK) {
         r->source = NULL;
@@ -175,7 +181,7 @@ static EtwStatus openNext(SqlReading *r, EtwError *errPtr)
     return ETW_OK;
 }
 
-static void closeFile(SqlReading *r)
+void SqlReadingCloseFile(SqlReading *r)
 {
     EtwSinkFree(r->sink);
     EtwSourceClose(r->source);
@@ -188,7 +194,7 @@ static void closeFile(SqlReading *r)
     memset(r->passes, 0, sizeof r->passes);
 }
 
-static EtwStatus nextOfFile(SqlReading *r)
+EtwStatus SqlReadingEvent(SqlReading *r)
 {
     EtwStatus status;
     do {
@@ -201,18 +207,12 @@ static EtwStatus nextOfFile(SqlReading *r)
 EtwStatus SqlReadingNext(SqlReading *r, EtwError *errPtr)
 {
     for (;;) {
-        EtwStatus status = r->source != NULL ? nextOfFile(r) : ETW_END;
+        EtwStatus status = r->source != NULL ? SqlReadingEvent(r) : ETW_END;
         if (status != ETW_END) {
             return status;
         }
-        closeFile(r);
-        while (r->next < r->traceCount && !hasText(&r->filter.traces, r->traces[r->next])) {
-            r->next++;
-        }
-        if (r->next >= r->traceCount || r->filter.none) {
-            return ETW_END;
-        }
-        status = openNext(r, errPtr);
+        SqlReadingCloseFile(r);
+        status = SqlReadingOpen(r, errPtr);
         if (status != ETW_OK) {
             return status;
         }
@@ -221,7 +221,7 @@ EtwStatus SqlReadingNext(SqlReading *r, EtwError *errPtr)
 
 void SqlReadingClose(SqlReading *r)
 {
-    closeFile(r);
+    SqlReadingCloseFile(r);
     SqlFilterFree(&r->filter);
     EtwTextFree(&r->scratch);
 }

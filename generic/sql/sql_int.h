@@ -72,6 +72,10 @@ typedef struct SqlReading {
 
 /* ETW_OK: `event` is the next one that passes; ETW_END; or an error. A zeroed reading with traces and filter is a start. */
 EtwStatus SqlReadingNext(SqlReading *reading, EtwError *errPtr);
+/* The parts of it: open the next file (ETW_END: there is none), its next event that passes, close it. */
+EtwStatus SqlReadingOpen(SqlReading *reading, EtwError *errPtr);
+EtwStatus SqlReadingEvent(SqlReading *reading);
+void SqlReadingCloseFile(SqlReading *reading);
 /* The schema of the current event, NULL: none. */
 const EtwSchema *SqlReadingSchema(SqlReading *reading);
 /* The texts of the columns provider and event; valid until the next call. */
@@ -101,13 +105,43 @@ typedef struct SqlColumn {
     bool named; /* its value needs the names of processes (EtwSourceTrack) */
 } SqlColumn;
 
+/* ---- Rows that are made of events (made_rows.c) -------------------------------------------------- */
+
+typedef struct SqlCell {
+    uint8_t type; /* SQLITE_NULL, SQLITE_INTEGER or SQLITE_TEXT */
+    int64_t i;
+    size_t at, size; /* of the text, in SqlRows.texts */
+} SqlCell;
+/* Rows that wait for the cursor: those of an event, or of the file's end. */
+typedef struct SqlRows {
+    SqlCell *cells;
+    size_t count, capacity, next; /* next: the first cell of the current row */
+    EtwText texts;
+} SqlRows;
+/* Append a cell. A row is complete when all columns of the table have one. */
+void SqlRowNull(SqlRows *rows);
+void SqlRowInt(SqlRows *rows, int64_t i);
+void SqlRowId(SqlRows *rows, uint32_t id); /* NULL for ETW_NO_ID */
+void SqlRowText(SqlRows *rows, const char *text, size_t size);
+void SqlRowString(SqlRows *rows, const char *text); /* NULL for NULL */
+
+/* What makes rows of the events of a file. `end` and `free` follow the last event; each but begin may be NULL. */
+typedef struct SqlMaker {
+    void *(*begin)(SqlReading *reading, SqlRows *rows);
+    void (*event)(void *state, SqlReading *reading, SqlRows *rows);
+    void (*end)(void *state, SqlReading *reading, SqlRows *rows);
+    void (*free)(void *state);
+    bool named, stacks; /* see SqlReading.names */
+} SqlMaker;
+
 typedef struct SqlCursor SqlCursor;
 typedef struct SqlTable {
     const char *name; /* of the module */
     const SqlColumn *columns;
     int columnCount;
-    /* Append the value of a column of the cursor's row. */
+    /* Return the value of a column of the cursor's row; NULL: rows are made. */
     void (*column)(SqlCursor *cursor, sqlite3_context *result, int column);
+    const SqlMaker *maker;
 } SqlTable;
 
 struct SqlCursor {
@@ -117,12 +151,20 @@ struct SqlCursor {
     char *source; /* of a table-valued function */
     sqlite3_int64 row;
     bool ended;
+    void *state; /* of the maker, for the open file */
+    SqlRows rows;
 };
+/* The next row of a table with a maker. */
+EtwStatus SqlMadeNext(SqlCursor *cursor, EtwError *errPtr);
+void SqlMadeColumn(SqlCursor *cursor, sqlite3_context *result, int column);
+void SqlMadeFree(SqlCursor *cursor);
 
 /* Register the module of a table. `check`: creating such a table opens its files, so that a wrong path is found at once. */
 int SqlTableRegister(sqlite3 *db, const char *module, const SqlTable *table, bool check);
 
-extern const SqlTable sqlEventsTable;
+extern const SqlTable sqlEventsTable, sqlCallsTable, sqlWaitsTable, sqlProcessesTable,
+        sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable;
+extern const char *const sqlViews[];        /* statements, in views.c; NULL at the end */
 extern const sqlite3_module sqlLinesModule; /* etw_lines(QUERY, FORMAT), in lines_table.c */
 
 /* ---- Values (sql_values.c) ------------------------------------------------------------------------- */

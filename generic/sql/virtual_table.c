@@ -211,6 +211,7 @@ static int openCursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursorPtr)
 
 static void closeReading(SqlCursor *cursor)
 {
+    SqlMadeFree(cursor);
     SqlReadingClose(&cursor->reading);
     EtwFree(cursor->source);
     cursor->source = NULL;
@@ -355,7 +356,8 @@ static int nextRow(sqlite3_vtab_cursor *base)
 {
     SqlCursor *cursor = (SqlCursor *)base;
     EtwError error = {0};
-    EtwStatus status = SqlReadingNext(&cursor->reading, &error);
+    EtwStatus status = cursor->table->maker != NULL ? SqlMadeNext(cursor, &error)
+                                                    : SqlReadingNext(&cursor->reading, &error);
     cursor->row++;
     cursor->ended = status == ETW_END;
     return status == ETW_OK || status == ETW_END ? SQLITE_OK : fail(cursor, error.message);
@@ -372,6 +374,9 @@ static int filterRows(
         bool used = i >= 31 || (((unsigned)idxNum >> i) & 1) != 0;
         reading->names |= used && vtab->table->columns[i].named;
     }
+    const SqlMaker *maker = vtab->table->maker;
+    reading->names |= maker != NULL && maker->named;
+    reading->stacks = maker != NULL && maker->stacks;
     for (int i = 0; i < argc; i++) {
         const SqlColumn *column = columnAt(vtab->table, idxStr[2 * i] - 1);
         reading->names |= column->named;
@@ -396,7 +401,9 @@ static int columnValue(sqlite3_vtab_cursor *base, sqlite3_context *result, int c
 {
     SqlCursor *cursor = (SqlCursor *)base;
     int count = cursor->table->columnCount;
-    if (column < count) {
+    if (column < count && cursor->table->maker != NULL) {
+        SqlMadeColumn(cursor, result, column);
+    } else if (column < count) {
         cursor->table->column(cursor, result, column);
     } else if (column == count || cursor->source != NULL) {
         SqlResultText(

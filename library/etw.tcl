@@ -158,6 +158,14 @@ proc ::etw::lib::LoadCover {} {
     }
 }
 
+# For `etw guard` of the tool and etw::tcltest::expect.
+proc ::etw::lib::LoadGuard {} {
+    variable dir
+    if {[::info commands ::etw::guard::Facts] eq ""} {
+        uplevel #0 [list source [file join $dir guard guard.tcl]]
+    }
+}
+
 # etw load. Loaded at the first call.
 proc ::etw::lib::load {args} {
     variable dir

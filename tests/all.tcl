@@ -323,7 +323,7 @@ proc run::FailedTests {output} {
 #   build   `make` in the build directory
 proc run::Shares {name} {
     if {[string match {*kernel*} $name] && $name ni {kernel_names kernel_schema test_kernel_schema} ||
-            $name in {faults record record_rights record_scope script_probe script_sample top chaos}} {
+            $name in {faults guard record record_rights record_scope script_probe script_sample top chaos}} {
         return kernel
     }
     if {$name in {build examples manual package ring_model}} {

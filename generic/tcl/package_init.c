@@ -164,6 +164,7 @@ static int initInterp(Tcl_Interp *interp, bool safe)
         EtwParseInit(interp);
         Tcl_CreateObjCommand(interp, "::etw::lib::commands", EtwReadCommandsCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::counts", EtwCountsCmd, EtwInterpOf(interp), NULL);
+        Tcl_CreateObjCommand(interp, "::etw::lib::normalized", EtwNormalizedCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::formats", EtwFormatsCmd, NULL, NULL);
         Tcl_CreateObjCommand(interp, "::etw::lib::losses", EtwLossesCmd, NULL, NULL);
     }

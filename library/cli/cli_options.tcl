@@ -64,6 +64,14 @@ namespace eval ::etw::cli {
             {schema {} FILE,... {Load these files or folders that describe events.} many}
             {min {} PERCENT {End with exit code 1 if less of the lines were executed.}}
         }
+        guard {
+            {runs n N {record, update: run the program N times; facts that differ between the runs are not checked. check: run it up to N times; only what all runs do more often is reported. Default: 3.}}
+            {kernel k GROUP,... {record: count kernel events of these groups, too, such as systemcall and fileio.} many}
+            {script s PATTERN,... {record: count calls of the procs that match. Default: all.} many}
+            {normalize {} REGEXP,REPLACEMENT,... {record: replace the parts of names that match; see "etw help diff".} many}
+            {junit {} FILE {check: also write the result to FILE as JUnit XML.}}
+            {markdown {} FILE {check: also write a summary to FILE in Markdown.}}
+        }
         start {
             {file o FILE {Write the trace to FILE.}}
             {kernel k GROUP,... {Record kernel events: groups that "etw describe kernel" lists, or linux:SYSTEM:EVENT.} many}

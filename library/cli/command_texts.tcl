@@ -183,6 +183,7 @@ namespace eval ::etw::cli {
         calls {{etw calls} {etw calls web.etl --as tree --merge 0}}
         cover {{etw cover -- tclsh all.tcl} {etw cover --format lcov --dir lib >cover.info}}
         diff {{etw diff before.etl after.etl} {etw diff --by proc a1.etl a2.etl a3.etl -- b1.etl b2.etl b3.etl}}
+        guard {{etw guard record shop.guard -- tclsh shop.tcl} {etw guard check shop.guard --junit guard.xml -- tclsh shop.tcl}}
         report {{etw report} {etw report web.etl --format json}}
         symbols {{etw symbols web.etl} {etw symbols web.etl --output named.etl --symbols /srv/debug}}
         info {{etw info} {etw info web.etl --providers 0}}
@@ -209,6 +210,11 @@ namespace eval ::etw::cli {
         selftest {
             {0 {No step failed. A skipped step is not proven.}}
             {1 {A step failed.}}
+        }
+        guard {
+            {0 {check: the program does nothing more often than in the baseline.}}
+            {1 {check: it does; or the command failed.}}
+            {{the program's code} {The program has failed, and nothing was checked or written.}}
         }
         export {
             {1 {The export failed, or had no contents: a flame graph without calls, for example.}}

@@ -42,6 +42,7 @@ namespace eval ::etw::cli {
         calls {{[SOURCE ...] [OPTION ...]} {} {pass calls bar 1 print tree source none}}
         cover {{[OPTION ...] [SOURCE ...] | [OPTION ...] -- PROGRAM ARG ...} {show which lines of scripts were executed} {proc Cover}}
         diff {{A B [OPTION ...] | A ... [OPTION ...] -- B ...} {} {pass diff bar 1 print 1 sides 1}}
+        guard {{record|check|update BASELINE [OPTION ...] -- PROGRAM ARG ...} {count what a program does, and find what later runs do more often} {proc Guard}}
         report {{[SOURCE ...] [OPTION ...]} {} {pass report bar 1 print 1 source none}}
         info {{[FILE ...] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
@@ -72,6 +73,12 @@ proc ::etw::cli::Selftest {args} {
     variable packageDir
     source [file join $packageDir library cli selftest.tcl]
     tailcall Selftest {*}$args
+}
+
+# etw guard. Loaded at the call; it replaces this proc.
+proc ::etw::cli::Guard {args} {
+    source [file join $::etw::lib::dir cli guard_command.tcl]
+    tailcall Guard {*}$args
 }
 
 # Run the tool with these words: returns the exit code.

@@ -527,4 +527,6 @@ proc ::etw::tcltest::HasSystem {} {
 ::etw::tcltest::Constraint etwKernel ::etw::tcltest::HasKernel
 ::etw::tcltest::Constraint etwSystem ::etw::tcltest::HasSystem
 
+source [file join [file dirname [info script]] expect.tcl]
+
 package provide etw::tcltest [package provide etw]

@@ -416,3 +416,24 @@ int EtwCountsCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const 
 {
     return runCommand(count, clientData, interp, objc, objv);
 }
+
+/* etw::lib::normalized name: the name as rows of a comparison have it. */
+int EtwNormalizedCmd(void *clientData, Tcl_Interp *interp, int objc, Tcl_Obj *const objv[])
+{
+    EtwText name = {0}, out = {0};
+    (void)clientData;
+
+    if (objc != 2) {
+        Tcl_WrongNumArgs(interp, 1, objv, "name");
+        return TCL_ERROR;
+    }
+    EtwAddTextOf(&name, objv[1], false);
+    EtwCompareNormalize(&out, name.data != NULL ? name.data : "", name.size);
+    EtwTextFree(&name);
+    Tcl_Obj *result = EtwTakeText(interp, &out);
+    if (result == NULL) {
+        return TCL_ERROR;
+    }
+    Tcl_SetObjResult(interp, result);
+    return TCL_OK;
+}

@@ -104,7 +104,8 @@ Tcl_ObjCmdProc EtwProvidersCmd, EtwProviderCmd, EtwWriteCmd, EtwEnabledCmd, EtwA
 Tcl_ObjCmdProc EtwConsumerCmd; /* others: read_command.h */
 Tcl_ObjCmdProc EtwWhereCmd, EtwPkgconfigCmd, EtwSchemaCmd, EtwTestCmd, EtwTimelineCmd, EtwDiffCmd;
 /* etw::lib::formats, etw::lib::commands, etw::lib::losses (export_cmd.c, read_command.c, session_cmd.c) */
-Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd, EtwLossesCmd, EtwCountsCmd /* diff_cmd.c */;
+Tcl_ObjCmdProc EtwFormatsCmd, EtwReadCommandsCmd, EtwLossesCmd, EtwCountsCmd,
+        EtwNormalizedCmd /* diff_cmd.c */;
 
 /* ---- Errors (errors.c) ----------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
 /* Names are stored as offsets while the text grows, and converted to pointers at the end. */
-static int frameNew(EtwFlame *f, int parent, const char *name, size_t size)
+int EtwFlameFrameNew(EtwFlame *f, int parent, const char *name, size_t size)
 {
     size_t at = f->names.size;
     if (f->count == f->capacity) {
@@ -41,7 +41,7 @@ static void addWaits(EtwFlame *f, int parent, const EtwCosts *own)
         EtwTextStr(&name, *c->of->name ? " in " : "");
         EtwTextStr(&name, c->of->name);
         EtwTextChar(&name, ']');
-        int at = frameNew(f, parent, name.data, name.size);
+        int at = EtwFlameFrameNew(f, parent, name.data, name.size);
         f->frames[at].self = c->waited;
         f->frames[at].calls = c->count;
         f->frames[at].waiting = true;
@@ -53,7 +53,7 @@ static void addWaits(EtwFlame *f, int parent, const EtwCosts *own)
 static int addCall(EtwFlame *f, EtwWeight weight, const EtwCallNode *node, int parent)
 {
     const EtwCallStats *s = &node->stats;
-    int at = frameNew(f, parent, node->row->name, node->row->nameSize);
+    int at = EtwFlameFrameNew(f, parent, node->row->name, node->row->nameSize);
     f->frames[at].calls = s->calls;
     f->frames[at].errors = s->errors;
     if (weight == ETW_WEIGHT_WAIT) {
@@ -68,7 +68,7 @@ static int addThread(EtwFlame *f, const EtwCallNode *thread)
 {
     EtwText name = {0};
     EtwCallThreadName(thread, &name);
-    int at = frameNew(f, -1, name.data, name.size);
+    int at = EtwFlameFrameNew(f, -1, name.data, name.size);
     f->frames[at].calls = thread->stats.calls;
     EtwTextFree(&name);
     return at;
@@ -105,18 +105,23 @@ static void addTree(EtwFlame *f, EtwWeight weight, const EtwCallNode *thread)
     EtwTextFree(&levels);
 }
 
-EtwFlame *EtwFlameNew(const EtwCalls *calls, EtwWeight weight)
+void EtwFlameSum(EtwFlame *f)
 {
-    EtwFlame *f = EtwAlloc(sizeof *f);
-    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
-        addTree(f, weight, t);
-    }
     for (int i = f->count - 1; i >= 0; i--) { /* children come after their parents */
         EtwFlameFrame *frame = &f->frames[i];
         frame->name = f->names.data + (uintptr_t)frame->name;
         frame->total += frame->self;
         *(frame->parent < 0 ? &f->total : &f->frames[frame->parent].total) += frame->total;
     }
+}
+
+EtwFlame *EtwFlameNew(const EtwCalls *calls, EtwWeight weight)
+{
+    EtwFlame *f = EtwAlloc(sizeof *f);
+    for (const EtwCallNode *t = calls->threads; t != NULL; t = t->next) {
+        addTree(f, weight, t);
+    }
+    EtwFlameSum(f);
     return f;
 }
 
@@ -129,8 +134,7 @@ void EtwFlameFree(EtwFlame *f)
 
 /* ---- Folded stacks --------------------------------------------------------------------------- */
 
-/* Semicolons separate frames, so names get colons instead. */
-static void addFoldedName(EtwText *path, const char *name)
+void EtwFlameFoldedName(EtwText *path, const char *name)
 {
     for (; *name != 0; name++) {
         EtwTextChar(path, *name == ';' ? ':' : *name);
@@ -154,7 +158,7 @@ static void addFolded(const EtwSink *sink, const EtwFlame *f, int from, size_t m
         if (frame->depth > from) {
             EtwTextChar(&path, ';');
         }
-        addFoldedName(&path, frame->name);
+        EtwFlameFoldedName(&path, frame->name);
         ends[frame->depth] = path.size;
         if (frame->self > 0) {
             EtwTextAdd(out, path.data, path.size);

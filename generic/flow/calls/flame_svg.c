@@ -97,6 +97,14 @@ static double share(uint64_t part, uint64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
+static void addBefore(const EtwFlameFrame *f, EtwWeight weight, EtwText *out)
+{
+    ETW_ADD(out, "; before: itself ");
+    addAmount(out, weight, f->before);
+    EtwTextPrintf(out, ", %llu %s", (unsigned long long)f->callsBefore,
+            f->callsBefore == 1 ? "call" : "calls");
+}
+
 static void addTitle(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight weight, EtwText *out)
 {
     ETW_ADD(out, "<title>");
@@ -112,6 +120,9 @@ static void addTitle(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight we
             f->waiting      ? "times"
             : f->calls == 1 ? "call"
                             : "calls");
+    if (flame->largest > 0) {
+        addBefore(f, weight, out);
+    }
     if (f->errors > 0) {
         EtwTextPrintf(out, ", %llu with an error", (unsigned long long)f->errors);
     }
@@ -119,6 +130,20 @@ static void addTitle(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight we
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Red: more than before, blue: less; the more, the larger the change of the frame itself. */
+static void addChangeColor(const EtwFlame *flame, const EtwFlameFrame *f, EtwText *out)
+{
+    double part = ((double)f->self - (double)f->before) / flame->largest;
+    int other = 235 - (int)(165 * (part < 0 ? -part : part));
+    if (part > 0) {
+        EtwTextPrintf(out, "rgb(245,%d,%d)", other, other);
+    } else if (part < 0) {
+        EtwTextPrintf(out, "rgb(%d,%d,245)", other, other);
+    } else {
+        ETW_ADD(out, "rgb(238,238,238)");
+    }
+}
 
 /* Warm colours. Names with the same prefix before "::" have the same colour. */
 static void addColor(const EtwFlameFrame *f, EtwText *out)
@@ -149,7 +174,11 @@ static void addFrame(const EtwFlame *flame, const EtwFlameFrame *f, EtwWeight we
     addTitle(flame, f, weight, out);
     EtwTextPrintf(out, "<rect x=\"%.3f\" y=\"%d\" width=\"%.3f\" height=\"%d\" fill=\"",
             SIDE + x * (WIDTH - 2 * SIDE), y, w * (WIDTH - 2 * SIDE), ROW - 1);
-    addColor(f, out);
+    if (flame->largest > 0) {
+        addChangeColor(flame, f, out);
+    } else {
+        addColor(f, out);
+    }
     EtwTextPrintf(out, "\"/><text x=\"%.3f\" y=\"%d\"></text></g>\n",
             SIDE + x * (WIDTH - 2 * SIDE) + 3, y + ROW - 5);
 }

@@ -142,6 +142,13 @@ void EtwCompareText(EtwCompare *compare, const EtwCompareView *view, EtwText *ou
 void EtwCompareCsv(EtwCompare *compare, const EtwCompareView *view, EtwText *out);
 void EtwCompareJson(EtwCompare *compare, const EtwCompareView *view, EtwText *out);
 
+/*
+ * The paths as a differential flame graph (an svg file): the widths are B's times, the colours the change of each frame itself since A.
+ * As folded stacks with the self times of A and B, the input of flamegraph.pl; ends when *out has more than `most` bytes.
+ */
+void EtwCompareSvg(const EtwCompare *compare, const char *title, EtwText *out);
+void EtwCompareFolded(const EtwCompare *compare, size_t most, EtwText *out);
+
 /* ---- Names and figures ------------------------------------------------------------------------ */
 
 /*

@@ -74,7 +74,9 @@
     ROW(DIFF_TEXT, "text", -, "", "", "tables, for people")                                        \
     ROW(DIFF_LIST, "list", -, "", "", "a Tcl dict")                                                \
     ROW(DIFF_CSV, "csv", -, "", "", "a table of comma-separated values")                           \
-    ROW(DIFF_JSON, "json", -, "", "", "one JSON object")
+    ROW(DIFF_JSON, "json", -, "", "", "one JSON object")                                           \
+    ROW(DIFF_FOLDED, "folded", -, "", "", "folded stacks with the times of both, for flamegraph.pl") \
+    ROW(DIFF_FLAMEGRAPH, "flamegraph", -, "", "", "a differential flame graph as one SVG picture")
 
 #define ETW_INFO_FORMATS(ROW)                                                                      \
     ROW(INFO_DICT, "dict", -, "", "", "a Tcl dict")                                                \

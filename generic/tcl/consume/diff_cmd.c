@@ -306,23 +306,45 @@ static Tcl_Obj *listResult(const DiffReading *o)
     return dict;
 }
 
+static void addTitle(const DiffReading *o, EtwText *title)
+{
+    EtwTextStr(title, o->labels[ETW_SIDE_B].data);
+    EtwTextStr(title, ", compared with ");
+    EtwTextStr(title, o->labels[ETW_SIDE_A].data);
+    EtwTextChar(title, 0);
+}
+
 static int setResult(DiffReading *o)
 {
     EtwFormat format = (EtwFormat)(ETW_FORMAT_DIFF + o->format);
-    EtwText out = {0};
+    EtwText out = {0}, title = {0};
     Tcl_Obj *result;
 
     if (o->top < 0 && format == ETW_FORMAT_DIFF_TEXT) {
         o->view.top = TEXT_ROWS;
     }
-    if (format == ETW_FORMAT_DIFF_LIST) {
-        result = listResult(o);
-    } else {
-        (format == ETW_FORMAT_DIFF_CSV           ? EtwCompareCsv
-                : format == ETW_FORMAT_DIFF_JSON ? EtwCompareJson
-                                                 : EtwCompareText)(o->compare, &o->view, &out);
-        result = EtwTakeText(o->interp, &out);
+    switch (format) {
+    case ETW_FORMAT_DIFF_LIST:
+        Tcl_SetObjResult(o->interp, listResult(o));
+        return TCL_OK;
+    case ETW_FORMAT_DIFF_CSV:
+        EtwCompareCsv(o->compare, &o->view, &out);
+        break;
+    case ETW_FORMAT_DIFF_JSON:
+        EtwCompareJson(o->compare, &o->view, &out);
+        break;
+    case ETW_FORMAT_DIFF_FOLDED:
+        EtwCompareFolded(o->compare, ETW_RESULT_MAX, &out);
+        break;
+    case ETW_FORMAT_DIFF_FLAMEGRAPH:
+        addTitle(o, &title);
+        EtwCompareSvg(o->compare, title.data, &out);
+        EtwTextFree(&title);
+        break;
+    default:
+        EtwCompareText(o->compare, &o->view, &out);
     }
+    result = EtwTakeText(o->interp, &out);
     if (result == NULL) {
         return TCL_ERROR;
     }

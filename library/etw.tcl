@@ -198,10 +198,25 @@ proc ::etw::lib::sql {args} {
     return [::etw::sql::Sql {*}$args]
 }
 
+# etw fleet. Loaded at the first call, with the code of etw load.
+proc ::etw::lib::fleet {args} {
+    variable dir
+    if {$args eq ""} {
+        return -code error -errorcode {TCL WRONGARGS} "wrong # args: should be \"etw fleet question ?id? -from database ?-option value ...?\""
+    }
+    foreach {command file} {::etw::load::Load load.tcl ::etw::fleet::Fleet fleet.tcl} {
+        if {[::info commands $command] eq ""} {
+            uplevel #0 [list source [file join $dir $file]]
+        }
+    }
+    return [::etw::fleet::Fleet {*}$args]
+}
+
 # Add these commands to the ensemble of the binary.
 namespace ensemble configure ::etw -map [dict merge [namespace ensemble configure ::etw -map] {
     cover ::etw::lib::cover
     export ::etw::lib::export
+    fleet ::etw::lib::fleet
     load ::etw::lib::load
     record ::etw::lib::record
     ship ::etw::lib::ship

@@ -87,6 +87,18 @@ proc ::etw::lib::Xml {text} {
     return [string map {& &amp; < &lt; > &gt; \" &quot; ' &#39;} $text]
 }
 
+# A JSON string that is also valid in a script element of HTML.
+proc ::etw::lib::Json {text} {
+    variable jsonEscapes
+    if {![::info exists jsonEscapes]} {
+        set jsonEscapes {\\ \\\\ \" \\\" < \\u003c > \\u003e & \\u0026 \u2028 \\u2028 \u2029 \\u2029 \n \\n \r \\r \t \\t}
+        for {set i 0} {$i < 32} {incr i} {
+            lappend jsonEscapes [format %c $i] [format {\u%04x} $i]
+        }
+    }
+    return \"[string map $jsonEscapes $text]\"
+}
+
 # Rows of words as columns. Columns whose heading begins with > are numbers, aligned right. Words come from traces
 # and sessions, so control characters are made visible.
 proc ::etw::lib::Table {headings rows} {

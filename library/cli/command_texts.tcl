@@ -117,6 +117,18 @@ namespace eval ::etw::cli {
             -index {FIELD,... {Create an index for searches by these fields of payloads. PostgreSQL: * is an index of all fields. Not for ClickHouse.}}
             -replace {{} {Replace traces that the database already has. Default: skip them.}}
         }
+        fleet {
+            -from {DATABASE {Ask this database: clickhouse://USER@HOST:8123/DATABASE, or one of PostgreSQL.}}
+            -by {COLUMN {Order by self, total, wait, max, p99, calls or errors; diff: by excess or factor. Default: self, excess.}}
+            -factor {N {diff: list procs whose mean duration on a host differs by this factor. Default: 2.}}
+            -mincalls {N {diff: compare procs with at least this number of calls. Default: 10.}}
+            -format {list|text|csv|json {Select the format. Default: text.}}
+            -host {PATTERN,... {Select hosts that match one of these patterns.}}
+            -limit {N {Write at most N rows. Default: 20, trace: 1000.}}
+            -proc {PATTERN,... {Select procs that match one of these patterns.}}
+            -since {TIME {Select what happened from this time on: 24h (before now), 2026-02-28 or 2026-02-28T23:59:59Z.}}
+            -until {TIME {Select what happened up to this time.}}
+        }
         ship {
             -to {DATABASE {Send the traces there: clickhouse://USER@HOST:8123/DATABASE, or a database of "etw load".}}
             -delete {{} {Delete files that the database has. Default: keep them.}}
@@ -189,6 +201,7 @@ namespace eval ::etw::cli {
         info {{etw info} {etw info web.etl --providers 0}}
         export {{etw export web.etl web.html} {etw export web.etl calls.svg --weight count}}
         load {{etw load traces.db web1.etl web2.etl --host web} {etw load postgresql://localhost/traces web1.etl --index Command}}
+        fleet {{etw fleet top --from clickhouse://etw@db:8123/traces --since 24h} {etw fleet diff --from postgresql://db/traces --proc 'checkout*'}}
         ship {{etw ship web --to clickhouse://etw@db:8123/traces} {etw ship /var/log/etw --to postgresql://db/traces --delete --spool 1000}}
         sql {{etw sql web.etl "SELECT provider, event, count(*) FROM events GROUP BY 1, 2"} {etw sql a.etl b.etl "SELECT trace, count(*) FROM events GROUP BY trace"}}
         relog {{etw relog web.etl short.etl --from +10.0 --to +20.0} {etw relog web.etl hidden.etl --redact Command,Result --compress}}

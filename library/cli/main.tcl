@@ -47,6 +47,7 @@ namespace eval ::etw::cli {
         info {{[FILE ...] [OPTION ...]} {} {pass info bar 1 print 1 defaults {-format text} source none}}
         export {{[SOURCE ...] FILE [OPTION ...]} {} {pass export bar 1 notes 1 source last}}
         load {{DATABASE [SOURCE ...] [OPTION ...]} {} {pass load notes 1 source first}}
+        fleet {{top|calls|diff|hosts|trace [ID] --from DATABASE [OPTION ...]} {} {pass fleet print 1 defaults {-format text}}}
         ship {{SESSION|FOLDER --to DATABASE [OPTION ...]} {} {pass ship notes 1 defaults {-progress ::etw::cli::ShipOn}}}
         sql {{[FILE ...] QUERY [OPTION ...]} {} {pass sql source last defaults {-format table -output -}}}
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}

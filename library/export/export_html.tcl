@@ -73,12 +73,6 @@ proc ::etw::lib::PageRead {path} {
 
 # ---- Texts ---------------------------------------------------------------------------------------
 
-# A JSON string that is also valid in a script element. Texts contain no control characters.
-proc ::etw::lib::Json {text} {
-    return \"[string map {\\ \\\\ \" \\\" < \\u003c > \\u003e & \\u0026 \u2028 \\u2028 \u2029 \\u2029 \n \\n \r \\r \t \\t} \
-        $text]\"
-}
-
 proc ::etw::lib::PageTime {ns} {
     set seconds [expr {$ns / 1000000000}]
     return [clock format $seconds -format %Y-%m-%dT%H:%M:%S -gmt 1].[format %06lld [expr {$ns / 1000 % 1000000}]]Z

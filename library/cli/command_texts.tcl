@@ -110,7 +110,7 @@ namespace eval ::etw::cli {
         }
         export {
             -format {FORMAT {Select the format; see Formats below. Default: by the suffix of FILE.}}
-            -weight {time|count|wait|sample {folded and flamegraph: use the time in calls, the number of calls, the time off the CPU, or the CPU time by samples as the width. Default: time, of a trace without calls sample.}}
+            -weight {time|count|wait|sample|offcpu {folded and flamegraph: use the time in calls, the number of calls, their time off the CPU, the CPU time by samples, or the time off the CPU by the stacks of context switches as the width. Default: time, of a trace without calls sample.}}
         }
         load {
             -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}

@@ -546,6 +546,24 @@ static void takeOther(Calls *c, const EtwSchema *schema, const EtwEvent *event)
     EtwCallCharge(c, t, &cost);
 }
 
+/* With config.offCpu: the events that say when threads leave the CPU and come back. */
+static void takeOffCpu(Calls *c, const EtwSchema *schema, EtwMeaning meaning, const EtwEvent *event)
+{
+    Values v;
+    if (meaning == ETW_MEANS_THREAD_END) {
+        takeOfThread(c, schema, event);
+    } else if (meaning == ETW_MEANS_PROCESS_END) {
+        EtwCallProcessEnd(c, event->pid);
+    } else if ((meaning != ETW_MEANS_SWITCH && meaning != ETW_MEANS_READY) ||
+               !EtwRoleValuesRead(&v, schema, event)) {
+        c->base.left.samples++;
+    } else if (meaning == ETW_MEANS_SWITCH) {
+        EtwCallSwitchOff(c, &v, event);
+    } else {
+        EtwCallWakeOff(c, &v, event);
+    }
+}
+
 void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
 {
     Calls *c = (Calls *)calls;
@@ -561,6 +579,10 @@ void EtwCallsAdd(EtwCalls *calls, const EtwEvent *event)
     calls->events++;
     if (calls->config.samples && isOfProcs(meaning)) {
         takeProcs(c, event);
+    }
+    if (calls->config.offCpu) {
+        takeOffCpu(c, schema, meaning, event);
+        return;
     }
     if (calls->config.samples ? meaning != ETW_MEANS_SAMPLE && meaning != ETW_MEANS_CPU_SAMPLE
                               : meaning == ETW_MEANS_SAMPLE) {

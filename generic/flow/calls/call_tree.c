@@ -741,6 +741,7 @@ void EtwCallThreadEnd(Calls *c, CallThread *t)
         f->batch = 0; /* it stays in the table: markAsleep looks for callers that were left */
     }
     EtwFree(t->stack);
+    EtwTextFree(&t->offStack);
     t->stack = NULL;
     t->capacity = 0;
     t->ended = true;
@@ -868,6 +869,7 @@ static void freeThreads(Calls *c)
     for (CallThread *t = c->firstThread, *next; t != NULL; t = next) {
         next = t->nextThread;
         freeNode(NULL, &t->root->node);
+        EtwTextFree(&t->offStack);
         EtwFree(t->stack);
         EtwFree(t->interps);
         EtwFree(t);

@@ -178,6 +178,7 @@ typedef struct EtwCallsConfig {
     bool tree, single; /* single: a node for each call, not for each path */
     bool byLine;
     bool samples; /* use sampled stacks only: Tcl's own samples, and the kernel's */
+    bool offCpu;  /* with samples: instead of them the stacks with which threads leave the CPU */
     const EtwTrack
             *track;    /* names of the kernel's stacks; may be set before each event; NULL: none */
     const char *under; /* only calls of this proc and those that they make; NULL: all */

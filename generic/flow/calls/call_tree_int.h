@@ -92,6 +92,9 @@ typedef struct CallThread {
     bool inSyscall;
     int64_t syscallSince;
     const EtwCostClass *syscall, *syscallWait;
+    /* With config.offCpu. */
+    EtwText offStack; /* with which it left the CPU */
+    bool offDisk;     /* its wait is not interruptible */
 } CallThread;
 
 typedef struct Calls {
@@ -152,6 +155,9 @@ void EtwCallSample(Calls *c, CallThread *t, const CallSample *sample);
 /* Append the stack of a CPU sample, outermost first (cpu_samples.c). procs: its thread in Calls.procs, or NULL. */
 void EtwCpuStack(
         EtwText *stack, const EtwTrack *track, const EtwEvent *event, const CallThread *procs);
+/* With config.offCpu (off_cpu.c): a switch, a wake-up. */
+void EtwCallSwitchOff(Calls *c, const EtwRoleValues *v, const EtwEvent *event);
+void EtwCallWakeOff(Calls *c, const EtwRoleValues *v, const EtwEvent *event);
 /* Charge the cost to the innermost call. */
 void EtwCallCharge(Calls *c, CallThread *t, const EtwCost *cost);
 

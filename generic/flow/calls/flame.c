@@ -187,10 +187,11 @@ static void flameInit(EtwSink *sink)
 {
     EtwCallsConfig calls = {.tree = true}, samples = {.tree = true, .samples = true};
     EtwWeight weight = sink->config.weight;
+    samples.offCpu = weight == ETW_WEIGHT_OFF_CPU || weight == ETW_WEIGHT_WAIT;
     sink->own = EtwAlloc(sizeof(EtwCallsOrSamples));
-    EtwCallsOrSamplesInit(sink->own, weight != ETW_WEIGHT_SAMPLE ? &calls : NULL,
-            weight == ETW_WEIGHT_SAMPLE || weight == ETW_WEIGHT_TIME ? &samples : NULL,
-            sink->store);
+    EtwCallsOrSamplesInit(sink->own,
+            weight != ETW_WEIGHT_SAMPLE && weight != ETW_WEIGHT_OFF_CPU ? &calls : NULL,
+            weight != ETW_WEIGHT_COUNT ? &samples : NULL, sink->store);
 }
 
 static void flameEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *schema, EtwText *out)
@@ -202,8 +203,10 @@ static void flameEvent(EtwSink *sink, const EtwEvent *event, const EtwSchema *sc
 /* What a flame graph without visible frames lacks; NULL: it has some. */
 static const char *flameLacks(const EtwFlame *flame, EtwWeight weight)
 {
-    if (weight == ETW_WEIGHT_SAMPLE) {
-        return flame->total != 0 ? NULL : "samples";
+    if (weight == ETW_WEIGHT_SAMPLE || weight == ETW_WEIGHT_OFF_CPU) {
+        return flame->total != 0             ? NULL
+               : weight == ETW_WEIGHT_SAMPLE ? "samples"
+                                             : "context switches";
     }
     if (flame->count == 0) {
         return "calls";
@@ -216,7 +219,9 @@ static EtwFlame *flameOf(EtwSink *sink, EtwWeight *weightPtr)
 {
     bool sampled;
     EtwCalls *calls = EtwCallsOrSamplesEnd(sink->own, &sampled);
-    EtwWeight weight = sampled ? ETW_WEIGHT_SAMPLE : sink->config.weight;
+    EtwWeight weight = !sampled               ? sink->config.weight
+                       : calls->config.offCpu ? ETW_WEIGHT_OFF_CPU
+                                              : ETW_WEIGHT_SAMPLE;
     EtwFlame *flame = EtwFlameNew(calls, weight);
     sink->lacks = flameLacks(flame, weight);
     *weightPtr = weight;
@@ -234,8 +239,8 @@ static void foldedEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 
 static void svgEnd(EtwSink *sink, const EtwSource *source, EtwText *out)
 {
-    static const char *const titles[] = {
-            "Time in calls", "Number of calls", "Waits of calls", "Time on the CPU, by samples"};
+    static const char *const titles[] = {"Time in calls", "Number of calls", "Waits of calls",
+            "Time on the CPU, by samples", "Time off the CPU, by stack"};
     EtwWeight weight;
     EtwFlame *flame = flameOf(sink, &weight);
     (void)source;

@@ -16,8 +16,9 @@
 typedef enum EtwWeight {
     ETW_WEIGHT_TIME, /* of a trace without calls: CPU samples */
     ETW_WEIGHT_COUNT,
-    ETW_WEIGHT_WAIT,
-    ETW_WEIGHT_SAMPLE /* time on the CPU, by samples */
+    ETW_WEIGHT_WAIT,   /* of a trace without calls: ETW_WEIGHT_OFF_CPU */
+    ETW_WEIGHT_SAMPLE, /* time on the CPU, by samples */
+    ETW_WEIGHT_OFF_CPU /* time off the CPU, by the stacks of context switches */
 } EtwWeight;
 typedef enum EtwTimeFormat {
     /*

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /* In the order of EtwWeight. */
-static const char *const weightNames[] = {"time", "count", "wait", "sample", NULL};
+static const char *const weightNames[] = {"time", "count", "wait", "sample", "offcpu", NULL};
 
 typedef struct Export {
     EtwReading reading;
@@ -71,7 +71,7 @@ static int checkOptions(void *record)
         return EtwTclFail(o->reading.interp, ETW_E_ARG, "MISSING", "-format",
                 "the option \"-format\" is missing");
     }
-    if (o->weight == ETW_WEIGHT_SAMPLE) {
+    if (o->weight == ETW_WEIGHT_SAMPLE || o->weight == ETW_WEIGHT_OFF_CPU) {
         o->reading.options.stacks = 1; /* those of Windows are records of their own */
     }
     if (belongs(o, "-weight", o->weight >= 0) != TCL_OK ||

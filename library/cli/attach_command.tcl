@@ -12,6 +12,11 @@ namespace eval ::etw::cli {
 # etw attach PID [SESSION] [OPTION ...]
 proc ::etw::cli::AttachCommand {args} {
     lassign [Parse attach $args] options words
+    if {[dict exists $options environment]} {
+        variable packageDir
+        puts "ETW_ATTACH=1 TCL_LIBRARY=[file nativename [file join [file normalize $packageDir] library shim]]"
+        return 0
+    }
     if {[llength $words] ni {1 2}} {
         Usage "expected the number of a process, and possibly the name of a session, but got [llength $words] words"
     }
@@ -51,8 +56,22 @@ proc ::etw::cli::AttachSettings {options} {
         interval [Option $options sample {}]]
 }
 
-# Add the traces to all interpreters of a process. Returns a sentence.
+# True if the program was started with ETW_ATTACH=1 and our directory as TCL_LIBRARY.
+proc ::etw::cli::AttachedItself {pid} {
+    if {[catch {::etw::lib::OpenFile /proc/$pid/environ rb} f]} {
+        return 0
+    }
+    set variables [split [read $f] \0]
+    close $f
+    return [expr {"ETW_ATTACH=1" in $variables && [lsearch -glob $variables TCL_LIBRARY=*/library/shim] >= 0}]
+}
+
+# Add the traces to all interpreters of a process. Returns a sentence. A program that has added its own is left as it is, unless
+# other settings than the defaults were asked for.
 proc ::etw::cli::AttachTo {pid settings} {
+    if {$settings eq [AttachSettings {}] && [AttachedItself $pid]} {
+        return "process $pid has added traces at its start (ETW_ATTACH)"
+    }
     set status [AttachScript $pid $settings]
     set total [expr {[dict get $status total] - [dict get $status skipped]}]
     set done [dict get $status done]
@@ -131,11 +150,13 @@ proc ::etw::cli::AttachLibraries {dir} {
 # Record a running process until Ctrl-C, the end of the duration, or its own end.
 proc ::etw::cli::RecordAttached {session options} {
     set pid [dict get $options attach]
-    Note [AttachTo $pid [AttachSettings $options]]
+    set settings [AttachSettings $options]
+    set itself [expr {$settings eq [AttachSettings {}] && [AttachedItself $pid]}]
+    Note [AttachTo $pid $settings]
     try {
         Hold $session [Option $options duration 0] $pid
     } finally {
-        if {[IsProcess $pid]} {
+        if {!$itself && [IsProcess $pid]} {
             try {
                 Note [DetachFrom $pid]
             } trap {ETW LOOKUP PROCESS} {} {

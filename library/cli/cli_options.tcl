@@ -42,6 +42,7 @@ namespace eval ::etw::cli {
             {quiet q {} {Print no summary and no report at the end.}}
         }
         attach {
+            {environment {} {} {Print the variables with which a program traces itself from its start: env `etw attach --environment` tclsh FILE.}}
             {script s PATTERN,... {Trace the procs and commands that match. Default: *.} many}
             {steps {} off|line|full {Trace each line, or each command, inside of traced procs. Default: off.}}
             {sample {} MS {Sample the call stack at this interval, 0.1 to 1000.}}

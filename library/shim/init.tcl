@@ -2,11 +2,16 @@
 #
 #	Replaces Tcl's own init.tcl, by TCL_LIBRARY, in a Tcl program run by `etw record`: it sources the real
 #	init.tcl, as if it had been found directly, then loads etw and adds the traces. ETW_RECORD, a dict, has
-#	the settings. The program's tcl_library, argv0, argv and info script are unchanged; its array env does not show
+#	the settings; with ETW_ATTACH=1 instead, all procs are traced, for sessions that are started later. The program's tcl_library, argv0, argv and info script are unchanged; its array env does not show
 #	our variables, but its children get them. An error in this file is reported on stderr and has no other effect.
 
 apply {{} {
-    set how $::env(ETW_RECORD)
+    if {[info exists ::env(ETW_RECORD)]} {
+        set how $::env(ETW_RECORD)
+    } else {
+        set how [dict create package [file dirname [file dirname [file dirname [file normalize [info script]]]]] \
+            patterns [expr {[info exists ::env(ETW_ATTACH)] && $::env(ETW_ATTACH) eq "1" ? "*" : {}}] options {}]
+    }
 
     # The program sees neither errors of this file nor their traces.
     set save {
@@ -63,7 +68,7 @@ apply {{} {
     if {[catch {
         set dir [dict get $how package]
         source [file join $dir pkgIndex.tcl]
-        package require -exact etw [dict get $how version]
+        package require etw {*}[expr {[dict exists $how version] ? "[dict get $how version]-[dict get $how version]" : {}}]
         if {[dict get $how patterns] ne {}} {
             ::etw script add {*}[dict get $how patterns] {*}[dict get $how options]
         }
@@ -73,9 +78,13 @@ apply {{} {
         if {[dict exists $how cover] && [dict get $how cover]} {
             ::etw script cover
         }
-        ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} \
+        ::etw::lib::hideEnv [list ETW_RECORD {} ETW_SCOPE {} ETW_ATTACH {} \
             TCL_LIBRARY [expr {[dict exists $how library] ? [list [dict get $how library]] : ""}]]
-        file delete -- [dict get $how untraced]
+        if {[dict exists $how untraced]} {
+            file delete -- [dict get $how untraced]
+        } else {
+            set ::etw::lib::attached [dict get $how patterns]
+        }
     } message]} {
         catch {puts stderr "etw: this Tcl's script is not traced: $message"}
     }

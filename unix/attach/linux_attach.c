@@ -390,12 +390,37 @@ static void closeArea(const Injection *in, uint64_t errnoAt, int number)
     }
 }
 
-/* Signals that would end this process while the other one is changed. */
-static void blockOwn(sigset_t *old)
+/*
+ * Signals that would end or stop this process while the other one is changed: they are delivered afterwards. A mask is not
+ * enough, because other threads of this process could take them.
+ */
+static const int endSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2,
+        SIGVTALRM, SIGPROF, SIGXCPU, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGIO};
+enum { END_SIGNALS = sizeof endSignals / sizeof *endSignals };
+static volatile sig_atomic_t deferred[65];
+
+static void deferSignal(int number)
 {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, old);
+    deferred[number] = 1;
+}
+
+static void deferOwn(struct sigaction *old)
+{
+    for (int i = 0; i < END_SIGNALS; i++) {
+        struct sigaction action = {.sa_handler = deferSignal, .sa_flags = SA_RESTART};
+        deferred[endSignals[i]] = 0;
+        sigaction(endSignals[i], &action, &old[i]);
+    }
+}
+
+static void deliverOwn(const struct sigaction *old)
+{
+    for (int i = 0; i < END_SIGNALS; i++) {
+        sigaction(endSignals[i], &old[i], NULL);
+        if (deferred[endSignals[i]]) {
+            kill(getpid(), endSignals[i]);
+        }
+    }
 }
 
 static EtwStatus inject(const Target *target, const TargetTcl *tcl, const OsAttachRequest *request,
@@ -520,7 +545,7 @@ EtwStatus OsAttach(
     Target target;
     TargetTcl tcl = {0};
     Entries entries = {0};
-    sigset_t old;
+    struct sigaction old[END_SIGNALS];
     *attached = (OsAttached){0};
     EtwStatus status = TargetOpen(&target, pid, err);
     if (status == ETW_OK) {
@@ -532,7 +557,7 @@ EtwStatus OsAttach(
         status = checkLibrary(&target, request->libraries[tcl.version], err);
     }
     if (status == ETW_OK) {
-        blockOwn(&old);
+        deferOwn(old);
         status = inject(&target, &tcl, request, &entries, attached, err);
         if (status == ETW_OK) {
             status = waitPrepared(&target, attached, InjectClock() + 1000000000, err);
@@ -542,7 +567,7 @@ EtwStatus OsAttach(
                 break;
             }
         }
-        sigprocmask(SIG_SETMASK, &old, NULL);
+        deliverOwn(old);
     }
     EtwFree(tcl.interps);
     TargetFree(&target);

@@ -139,13 +139,19 @@ static EtwStatus checkStatus(const Target *target, EtwError *err)
         return EtwFail(err, ETW_E_STATE, "STOPPED", pid,
                 "process %s is stopped: let it continue first (kill -CONT %s)", pid, pid);
     }
-    if (geteuid() != 0 && status.user != geteuid()) {
+    if (status.user != geteuid()) {
         struct passwd entry, *user = NULL;
-        char text[1024];
+        char text[1024], name[64];
         getpwuid_r((uid_t)status.user, &entry, text, sizeof text, &user);
+        if (user != NULL) {
+            snprintf(name, sizeof name, "%s", user->pw_name);
+        } else {
+            snprintf(name, sizeof name, "'#%u'", status.user);
+        }
         return EtwFail(err, ETW_E_ACCESS, "USER", pid,
-                "process %s belongs to another user, %s: run etw as that user or as root", pid,
-                user != NULL ? user->pw_name : "without a name");
+                "process %s belongs to another user, whose sessions record its events: run etw as "
+                "that user (sudo -u %s etw ...)",
+                pid, name);
     }
     return ETW_OK;
 }

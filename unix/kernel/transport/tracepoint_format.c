@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "unix/kernel/transport/tracepoint_format.h"
+#include "semantics/tracepoint_fields.h"
 #include <errno.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -96,12 +97,7 @@ KernelField KernelFieldOf(struct tep_event *event, const char *name)
 
 EtwBytes KernelDynamic(KernelField f, bool relative, const uint8_t *data, uint32_t size)
 {
-    uint32_t where = (uint32_t)KernelUint(f, data);
-    uint32_t offset = (where & 0xffff) + (relative ? f.offset + f.size : 0u);
-    uint32_t length = where >> 16;
-    return f.size != 4 || offset > size || length > size - offset
-                   ? EtwBytesOf(data, 0)
-                   : EtwBytesOf(data + offset, length);
+    return f.size == 4 ? EtwTracepointDynamic(f.offset, relative, data, size) : EtwBytesOf(data, 0);
 }
 
 /* ---- Suggestions for misspelt names ---------------------------------------------------------- */

@@ -17,18 +17,6 @@ enum { LINE = PATH_MAX + 200 };
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-/* "//anon" is perf's name of memory without a file. */
-bool ProcIsImage(const char *path)
-{
-    static const char *const memory[] = {"//", "/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage"};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
-        if (strncmp(path, memory[i], strlen(memory[i])) == 0) {
-            return false;
-        }
-    }
-    return path[0] == '/' || strcmp(path, "[vdso]") == 0;
-}
-
 /* "/usr/bin/x (deleted)": a file of that name may be another one by now. */
 static bool isFile(const char *path)
 {
@@ -50,7 +38,7 @@ static void takeLine(uint32_t pid, char *line, ProcImageVisit *visit, void *ctx)
     }
     image.path = line + at;
     image.pathSize = strlen(image.path);
-    if (!ProcIsImage(image.path)) {
+    if (!EtwImageIsFile(image.path)) {
         return;
     }
     image.base = from;

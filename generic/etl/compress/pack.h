@@ -66,4 +66,12 @@ typedef enum EtlUnpackResult {
 } EtlUnpackResult;
 EtlUnpackResult EtlUnpackStream(const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx);
 
+/* The same of data that comes in pieces. NULL: this build has no libzstd, or there is no memory. */
+typedef struct EtlUnpacker EtlUnpacker;
+EtlUnpacker *EtlUnpackerNew(void);
+/* ETL_UNPACK_CUT: more data must follow. After ETL_UNPACK_STOPPED or _DAMAGED nothing more can be added. */
+EtlUnpackResult EtlUnpackerAdd(
+        EtlUnpacker *unpacker, const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx);
+void EtlUnpackerFree(EtlUnpacker *unpacker);
+
 #endif

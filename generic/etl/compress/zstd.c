@@ -78,33 +78,52 @@ size_t EtlZstdDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capaci
     return got;
 }
 
-EtlUnpackResult EtlUnpackStream(const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx)
+struct EtlUnpacker {
+    ZSTD_DCtx *context;
+    size_t left, capacity; /* left: bytes of the frame that are expected, 0 at its end */
+    uint8_t *out;
+};
+
+EtlUnpacker *EtlUnpackerNew(void)
 {
-    ZSTD_DCtx *d = ZSTD_createDCtx();
-    ZSTD_inBuffer from = {in, size, 0};
-    size_t capacity = ZSTD_DStreamOutSize(), left = 0;
-    uint8_t *out = EtwAlloc(capacity);
-    EtlUnpackResult result = d != NULL ? ETL_UNPACK_DONE : ETL_UNPACK_STOPPED;
-    bool full = false;
-    if (d != NULL) {
-        ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, WINDOW_MAX);
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    if (context == NULL) {
+        return NULL;
     }
-    while (result == ETL_UNPACK_DONE && (from.pos < size || full)) {
-        ZSTD_outBuffer to = {out, capacity, 0};
-        left = ZSTD_decompressStream(d, &to, &from);
-        full = to.pos == capacity;
-        if (!put(ctx, out, to.pos)) {
-            result = ETL_UNPACK_STOPPED;
-        } else if (ZSTD_isError(left)) {
-            result = ETL_UNPACK_DAMAGED;
+    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_MAX);
+    EtlUnpacker *u = EtwAlloc(sizeof *u);
+    u->context = context;
+    u->capacity = ZSTD_DStreamOutSize();
+    u->out = EtwAlloc(u->capacity);
+    return u;
+}
+
+EtlUnpackResult EtlUnpackerAdd(
+        EtlUnpacker *u, const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx)
+{
+    ZSTD_inBuffer from = {in, size, 0};
+    bool full = false;
+    while (from.pos < size || full) {
+        ZSTD_outBuffer to = {u->out, u->capacity, 0};
+        u->left = ZSTD_decompressStream(u->context, &to, &from);
+        full = to.pos == u->capacity;
+        if (!put(ctx, u->out, to.pos)) {
+            return ETL_UNPACK_STOPPED;
+        }
+        if (ZSTD_isError(u->left)) {
+            return ETL_UNPACK_DAMAGED;
         }
     }
-    if (result == ETL_UNPACK_DONE && left != 0) {
-        result = ETL_UNPACK_CUT;
+    return u->left != 0 ? ETL_UNPACK_CUT : ETL_UNPACK_DONE;
+}
+
+void EtlUnpackerFree(EtlUnpacker *u)
+{
+    if (u != NULL) {
+        ZSTD_freeDCtx(u->context);
+        EtwFree(u->out);
+        EtwFree(u);
     }
-    ZSTD_freeDCtx(d);
-    EtwFree(out);
-    return result;
 }
 
 #else
@@ -126,10 +145,30 @@ size_t EtlZstdDecode(const uint8_t *in, size_t size, uint8_t *out, size_t capaci
     return 0;
 }
 
-EtlUnpackResult EtlUnpackStream(const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx)
+EtlUnpacker *EtlUnpackerNew(void)
 {
-    (void)in, (void)size, (void)put, (void)ctx;
+    return NULL;
+}
+
+EtlUnpackResult EtlUnpackerAdd(
+        EtlUnpacker *u, const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx)
+{
+    (void)u, (void)in, (void)size, (void)put, (void)ctx;
     return ETL_UNPACK_STOPPED;
 }
 
+void EtlUnpackerFree(EtlUnpacker *u)
+{
+    (void)u;
+}
+
 #endif
+
+EtlUnpackResult EtlUnpackStream(const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx)
+{
+    EtlUnpacker *u = EtlUnpackerNew();
+    EtlUnpackResult result =
+            u != NULL ? EtlUnpackerAdd(u, in, size, put, ctx) : ETL_UNPACK_STOPPED;
+    EtlUnpackerFree(u);
+    return result;
+}

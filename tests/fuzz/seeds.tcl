@@ -86,6 +86,18 @@ proc seeds::Fill {session} {
     etw mark $session "a mark"
 }
 
+# The recordings of perf that are in the tree.
+proc seeds::UnpackPerf {dir} {
+    variable testDir
+    foreach file [glob -directory [file join $testDir golden perf] *.data.gz] {
+        set from [open $file rb]
+        set to [open [file join $dir [file rootname [file tail $file]]] wb]
+        puts -nonewline $to [zlib gunzip [read $from]]
+        close $from
+        close $to
+    }
+}
+
 proc seeds::Main {dir sources} {
     foreach source $sources {
         set into [file join $dir [file rootname [file tail $source]]]
@@ -93,6 +105,9 @@ proc seeds::Main {dir sources} {
         set patterns [PatternsOf $source]
         if {"*.etl" in $patterns} {
             WriteTraces $into
+        }
+        if {"*.perf" in $patterns} {
+            UnpackPerf $into
         }
         CopyReal $patterns $into
     }

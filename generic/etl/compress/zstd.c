@@ -167,8 +167,7 @@ void EtlUnpackerFree(EtlUnpacker *u)
 EtlUnpackResult EtlUnpackStream(const uint8_t *in, size_t size, EtlUnpackProc *put, void *ctx)
 {
     EtlUnpacker *u = EtlUnpackerNew();
-    EtlUnpackResult result =
-            u != NULL ? EtlUnpackerAdd(u, in, size, put, ctx) : ETL_UNPACK_STOPPED;
+    EtlUnpackResult result = u != NULL ? EtlUnpackerAdd(u, in, size, put, ctx) : ETL_UNPACK_STOPPED;
     EtlUnpackerFree(u);
     return result;
 }

@@ -11,6 +11,7 @@
 #include "flow/source/zip_archive.h"
 #include "flow/source/zst_file.h"
 #include "flow/source/source_int.h"
+#include "flow/source/source_perf.h"
 
 /* ---- A file ---------------------------------------------------------------------------------- */
 
@@ -255,6 +256,9 @@ static EtwStatus openPath(
     if (status != ETW_OK) {
         return status;
     }
+    if (member == NULL && EtwPerfIs(map.base, map.size)) {
+        return EtwSourcePerf(sourcePtr, path, &map, errPtr);
+    }
     EtwPacking packing = EtwPackingOf(map.base, map.size, &kind);
     bool plain = packing == ETW_PACKING_NONE || EtlPackIs(map.base, map.size);
     if (plain && member == NULL) {
@@ -446,7 +450,7 @@ uint64_t EtwSourceLostLive(const EtwSource *source)
 
 bool EtwSourceIsWhole(const EtwSource *source)
 {
-    bool whole = EtwSourceWarningCount(source) == 0;
+    bool whole = EtwSourceWarningCount(source) == EtwSourceNoticeCount(source);
     for (int i = 0; i < EtwSourceFileCount(source); i++) {
         const EtlInfo *info = EtwSourceFileInfo(source, i, NULL);
         whole = whole && info->closed && EtlLossesNone(info);
@@ -462,6 +466,11 @@ EtwStatus EtwSourceSession(const EtwSource *source, int index, EtwSessionInfo *i
 int EtwSourceWarningCount(const EtwSource *source)
 {
     return source->ops->warningCount ? source->ops->warningCount(source) : 0;
+}
+
+int EtwSourceNoticeCount(const EtwSource *source)
+{
+    return source->ops->noticeCount ? source->ops->noticeCount(source) : 0;
 }
 
 const char *EtwSourceWarning(const EtwSource *source, int index)

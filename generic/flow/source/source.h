@@ -17,7 +17,8 @@ typedef struct EtwSource EtwSource;
 
 /*
  * spec: a path, or session:NAME. A zip archive (.etl.zip, .diagsession) means all traces in it, merged
- * by time; ARCHIVE::MEMBER means one of them. A file of zstd (.etl.zst) means the trace in it.
+ * by time; ARCHIVE::MEMBER means one of them. A file of zstd (.etl.zst) means the trace in it. What perf of
+ * Linux records (perf.data) is read as a trace of the same events.
  */
 EtwStatus EtwSourceOpen(EtwSource **sourcePtr, const char *spec, EtwError *errPtr);
 /* Takes ownership of the sources (also on failure). A single one is returned unchanged. */
@@ -69,7 +70,9 @@ const EtlInfo *EtwSourceFileInfo(const EtwSource *source, int index, const char 
 uint64_t EtwSourceLost(const EtwSource *source);
 /* Of these, the events that were overwritten before they were read live. Losses of files are warnings. */
 uint64_t EtwSourceLostLive(const EtwSource *source);
-/* True if all files are closed and lack nothing, and the source has no warning. */
+/* Of the warnings, those that are neither losses nor damage. */
+int EtwSourceNoticeCount(const EtwSource *source);
+/* True if all files are closed and lack nothing, and the source has no warning but notices. */
 bool EtwSourceIsWhole(const EtwSource *source);
 struct EtwSessionInfo;
 /*

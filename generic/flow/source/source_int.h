@@ -21,6 +21,7 @@ typedef struct EtwSourceOps {
     uint64_t (*lost)(const EtwSource *source);
     EtwStatus (*session)(const EtwSource *source, int index, EtwSessionInfo *info);
     int (*warningCount)(const EtwSource *source);
+    int (*noticeCount)(const EtwSource *source); /* warnings that are neither losses nor damage */
     const char *(*warning)(const EtwSource *source, int index);
     double (*progress)(const EtwSource *source);
     EtwSource *(*reopen)(const EtwSource *source, const EtlFilter *filter);

@@ -221,6 +221,16 @@ static int mergeWarningCount(const EtwSource *source)
     return count;
 }
 
+static int mergeNoticeCount(const EtwSource *source)
+{
+    const MergeSource *m = (const MergeSource *)source;
+    int count = 0;
+    for (int i = 0; i < m->count; i++) {
+        count += EtwSourceNoticeCount(m->heads[i].source);
+    }
+    return count;
+}
+
 static const char *mergeWarning(const EtwSource *source, int index)
 {
     const MergeSource *m = (const MergeSource *)source;
@@ -284,8 +294,8 @@ static void mergePushFilter(EtwSource *source, const EtlFilter *filter)
 #define MERGE_OPS                                                                                  \
     .next = mergeNext, .close = mergeClose, .fileCount = mergeFileCount,                           \
     .fileInfo = mergeFileInfo, .lost = mergeLost, .warningCount = mergeWarningCount,               \
-    .warning = mergeWarning, .progress = mergeProgress, .harvest = mergeHarvest,                   \
-    .reopen = mergeReopen, .pushFilter = mergePushFilter
+    .noticeCount = mergeNoticeCount, .warning = mergeWarning, .progress = mergeProgress,           \
+    .harvest = mergeHarvest, .reopen = mergeReopen, .pushFilter = mergePushFilter
 
 EtwSource *EtwSourceMerge(EtwSource **sources, int count)
 {

@@ -9,12 +9,15 @@
 #include "etl/format.h"
 #include "etl/read/trace_losses.h"
 #include "flow/source/source_int.h"
+#include "flow/source/source_perf.h"
 
 enum { PIECE = 256 * 1024, BUFFER_MAX = 64 << 20, PLAIN_MAX = 1 << 30, MAX_WARNINGS = 20 };
 
 typedef struct PipeSource {
     EtwSource base;
     EtwPipe pipe;
+    uint8_t ahead[ETW_PERF_MAGIC]; /* the first bytes, which tell what comes */
+    size_t aheadAt, aheadSize;
     char *name;
     EtwText first, later;      /* contents of the slices */
     EtlReader *reader, *model; /* of the current slice; of the first one */
@@ -50,13 +53,43 @@ static void keepLoss(void *ctx, const char *sentence)
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
+/* As EtwPipe.read, with the bytes that were read already. */
+static int64_t readPipe(void *ctx, void *to, size_t size, EtwError *errPtr)
+{
+    PipeSource *p = ctx;
+    size_t left = p->aheadSize - p->aheadAt;
+    if (left == 0 || size == 0) {
+        return p->pipe.read(p->pipe.ctx, to, size, errPtr);
+    }
+    size = size < left ? size : left;
+    memcpy(to, p->ahead + p->aheadAt, size);
+    p->aheadAt += size;
+    return (int64_t)size;
+}
+
+static EtwStatus lookAhead(PipeSource *p)
+{
+    while (p->aheadSize < sizeof p->ahead) {
+        int64_t got = p->pipe.read(
+                p->pipe.ctx, p->ahead + p->aheadSize, sizeof p->ahead - p->aheadSize, &p->error);
+        if (got < 0) {
+            return p->error.status;
+        }
+        if (got == 0) {
+            break;
+        }
+        p->aheadSize += (size_t)got;
+    }
+    return ETW_OK;
+}
+
 /* Read `size` more bytes; fewer only at the end. */
 static EtwStatus take(PipeSource *p, EtwText *to, size_t size)
 {
     while (size > 0 && !p->ended) {
         size_t piece = size < PIECE ? size : PIECE;
         EtwTextReserve(to, piece);
-        int64_t got = p->pipe.read(p->pipe.ctx, to->data + to->size, piece, &p->error);
+        int64_t got = readPipe(p, to->data + to->size, piece, &p->error);
         if (got < 0) {
             p->failed = p->ended = true;
             return p->error.status;
@@ -234,6 +267,12 @@ static const char *pipeWarning(const EtwSource *source, int index)
     return ((const PipeSource *)source)->warnings[index];
 }
 
+/* What perf records: another source that owns this one, which has the first bytes. */
+static void closePipe(void *ctx)
+{
+    pipeClose(&((PipeSource *)ctx)->base);
+}
+
 static const EtwSourceOps pipeOps = {.next = pipeNext,
         .close = pipeClose,
         .fileCount = pipeFileCount,
@@ -249,7 +288,11 @@ EtwStatus EtwSourcePipe(
     p->base.ops = &pipeOps;
     p->pipe = *pipe;
     p->name = EtwStrdup(name);
-    EtwStatus status = takeSlice(p, &p->first);
+    EtwStatus status = lookAhead(p);
+    if (status == ETW_OK && EtwPerfIs(p->ahead, p->aheadSize)) {
+        return EtwSourcePerfPipe(sourcePtr, name, readPipe, closePipe, p, errPtr);
+    }
+    status = status == ETW_OK ? takeSlice(p, &p->first) : status;
     if (status == ETW_END) {
         status = EtwFail(errPtr, ETW_E_FORMAT, "EMPTY", name,
                 "no data came through \"%s\": expected a trace", name);

@@ -4,7 +4,8 @@
  *	Reads a trace from a pipe. It consists of slices: small complete .etl files in time order,
  *	each ended by an empty buffer (written by etl/write/file_builder.h). Memory is therefore
  *	bounded, and events are delivered while the writer still runs. A plain .etl file is also
- *	accepted; it is read completely before its first event.
+ *	accepted; it is read completely before its first event. So is what perf of Linux writes to a pipe,
+ *	which is read as it comes, or its file.
  */
 #ifndef ETW_SOURCE_PIPE_H
 #define ETW_SOURCE_PIPE_H

@@ -165,6 +165,11 @@ static int trackWarningCount(const EtwSource *source)
     return EtwSourceWarningCount(innerOf(source));
 }
 
+static int trackNoticeCount(const EtwSource *source)
+{
+    return EtwSourceNoticeCount(innerOf(source));
+}
+
 static const char *trackWarning(const EtwSource *source, int index)
 {
     return EtwSourceWarning(innerOf(source), index);
@@ -223,8 +228,8 @@ static void trackPushFilter(EtwSource *source, const EtlFilter *filter)
 #define TRACK_OPS                                                                                  \
     .next = trackNext, .close = trackClose, .fileCount = trackFileCount,                           \
     .fileInfo = trackFileInfo, .lost = trackLost, .warningCount = trackWarningCount,               \
-    .warning = trackWarning, .progress = trackProgress, .harvest = trackHarvest,                   \
-    .reopen = trackReopen, .pushFilter = trackPushFilter
+    .noticeCount = trackNoticeCount, .warning = trackWarning, .progress = trackProgress,           \
+    .harvest = trackHarvest, .reopen = trackReopen, .pushFilter = trackPushFilter
 static const EtwSourceOps fileOps = {TRACK_OPS};
 static const EtwSourceOps liveOps = {
         TRACK_OPS, .wait = trackWait, .wake = trackWake, .session = trackSession};

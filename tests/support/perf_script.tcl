@@ -8,6 +8,11 @@ namespace eval perfscript {
     variable letters {running R preempted R+ sleeping S uninterruptible D stopped T traced t dead X zombie Z parked P idle I}
 }
 
+# Run perf. A sanitizer that is loaded into our Tcl must not be loaded into perf: it leaks memory.
+proc perfscript::Perf {args} {
+    return [exec -ignorestderr env -u LD_PRELOAD perf {*}$args 2>/dev/null]
+}
+
 # The names that the headers of C have for numbers of system calls and of errors (the negative results).
 proc perfscript::NameOf {kind number} {
     variable names
@@ -62,7 +67,7 @@ proc perfscript::Fields {event text} {
 proc perfscript::Script {file tracepoints} {
     set fields comm,pid,tid,cpu,time,event[expr {$tracepoints ? ",trace" : ""}]
     set result {}
-    foreach line [split [exec -ignorestderr perf script --ns -i $file -F $fields 2>/dev/null] \n] {
+    foreach line [split [Perf script --ns -i $file -F $fields] \n] {
         if {[regexp {^\s*(.*?)\s+(\d+)/(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\S+):\s*(.*?)\s*$} $line -> comm pid tid cpu seconds ns event text]} {
             lappend result [list $seconds$ns $pid $tid [scan $cpu %d] $event $comm [Fields $event $text]]
         }
@@ -75,7 +80,7 @@ proc perfscript::Stacks {file} {
     set result {}
     set sample {}
     set stack {}
-    foreach line [split [exec -ignorestderr perf script -D -i $file 2>/dev/null] \n] {
+    foreach line [split [Perf script -D -i $file] \n] {
         if {[regexp {^(?:\d+ )?(\d+) 0x[0-9a-f]+ \[0x[0-9a-f]+\]: PERF_RECORD_SAMPLE\([^)]*\): (\d+)/(\d+): 0x([0-9a-f]+) } $line -> time pid tid ip]} {
             if {[llength $sample]} {lappend result [list {*}$sample $stack]}
             set sample [list $time $pid $tid $ip]

@@ -190,12 +190,12 @@ static const EtwDeclaredField callExit[] = {
     SYSCALL, {"Result", I64_OF(Errno), R(OUTCOME), "result, or a negative errno"}};
 
 static const EtwDeclaredEvent processEvents[] = {
-    {"Start", START, 0, 0, N(PROCESS), NULL, COUNT(processStart), "A process is created. The event belongs to its creator."},
+    {"Start", START, 0, M(PROCESS_START), N(PROCESS), NULL, COUNT(processStart), "A process is created. The event belongs to its creator."},
     {"Exec", INFO, 0, 0, N(PROCESS), NULL, COUNT(processExec), "The process executes a program."},
     {"Stop", STOP, 0, M(PROCESS_END), N(OWN_PROCESS), NULL, COUNT(processStop), "The process ends."},
 };
 static const EtwDeclaredEvent threadEvents[] = {
-    {"Start", START, 0, 0, 0, NULL, COUNT(thread), "A thread is created. The event belongs to its creator."},
+    {"Start", START, 0, M(THREAD_START), 0, NULL, COUNT(thread), "A thread is created. The event belongs to its creator."},
     {"Stop", STOP, 0, M(THREAD_END), 0, NULL, COUNT(thread), "The thread ends."},
 };
 static const EtwDeclaredEvent switchEvents[] = {
@@ -279,10 +279,10 @@ static const EtwDeclaredField diskDone[] = {DISK,
     {"Error", I32_OF(Errno), NO_ROLE, "0, or a negative errno"}};
 static const EtwDeclaredEvent diskEvents[] = {
     {"Init", INFO, 0, 0, 0, NULL, COUNT(diskInit), "A request is issued to a disk."},
-    {"Read", INFO, 0, 0, 0, NULL, COUNT(diskDone), "A read is done."},
-    {"Write", INFO, 0, 0, 0, NULL, COUNT(diskDone), "A write is done."},
-    {"Flush", INFO, 0, 0, 0, NULL, COUNT(diskDone), "A flush is done."},
-    {"Other", INFO, 0, 0, 0, NULL, COUNT(diskDone), "Another request is done."},
+    {"Read", INFO, 0, M(DISK_DONE), 0, NULL, COUNT(diskDone), "A read is done."},
+    {"Write", INFO, 0, M(DISK_DONE), 0, NULL, COUNT(diskDone), "A write is done."},
+    {"Flush", INFO, 0, M(DISK_DONE), 0, NULL, COUNT(diskDone), "A flush is done."},
+    {"Other", INFO, 0, M(DISK_DONE), 0, NULL, COUNT(diskDone), "Another request is done."},
 };
 
 static const EtwDeclaredField fault[] = {

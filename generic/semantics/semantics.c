@@ -153,6 +153,12 @@ static uint64_t neededRoles(EtwMeaning meaning, bool windows)
         return ETW_ROLE_BIT(ETW_ROLE_TID) | ETW_ROLE_BIT(ETW_ROLE_OLD_TID) |
                ETW_ROLE_BIT(ETW_ROLE_OLD_STATE) |
                (windows ? ETW_ROLE_BIT(ETW_ROLE_WAIT_REASON) : 0);
+    case ETW_MEANS_PROCESS_START:
+        return ETW_ROLE_BIT(ETW_ROLE_PID);
+    case ETW_MEANS_THREAD_START:
+        return ETW_ROLE_BIT(ETW_ROLE_PID) | ETW_ROLE_BIT(ETW_ROLE_TID);
+    case ETW_MEANS_DISK_DONE:
+        return ETW_ROLE_BIT(ETW_ROLE_TID);
     case ETW_MEANS_READY:
         return ETW_ROLE_BIT(ETW_ROLE_TID) | ETW_ROLE_BIT(ETW_ROLE_INTERRUPT) |
                (windows ? 0 : ETW_ROLE_BIT(ETW_ROLE_OLD_TID));
@@ -295,6 +301,21 @@ bool EtwRoleValuesRead(EtwRoleValues *v, const EtwSchema *schema, const EtwEvent
     v->semantics = EtwSemanticsOf(schema);
     v->found = 0;
     return EtwDecode(schema, event, &visitor, v) == ETW_OK;
+}
+
+bool EtwRoleValueRead(
+        EtwRoleValues *v, const EtwSchema *schema, const EtwEvent *event, EtwRole role)
+{
+    v->schema = schema;
+    v->semantics = EtwSemanticsOf(schema);
+    v->found = 0;
+    int index = v->semantics->field[role];
+    if (index < 0 || index >= ETW_ROLE_FIELDS ||
+            EtwDecodeField(schema, event, index, &v->values[index]) != ETW_OK) {
+        return false;
+    }
+    v->found = 1ull << index;
+    return true;
 }
 
 const char *EtwRoleName(const EtwRoleValues *v, EtwRole role, char *number, size_t size)

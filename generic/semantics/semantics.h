@@ -40,7 +40,10 @@ typedef enum EtwMeaning {
     ETW_MEANS_SOCKET_RECEIVE,
     ETW_MEANS_ALLOC, /* memory from a heap */
     ETW_MEANS_FILE_OPEN,
-    ETW_MEANS_FILE, /* another operation on a file */
+    ETW_MEANS_FILE,         /* another operation on a file */
+    ETW_MEANS_DISK_DONE,    /* a request to a disk, of the thread that issued it */
+    ETW_MEANS_THREAD_START, /* the event belongs to the creator */
+    ETW_MEANS_PROCESS_START,
     ETW_MEANS_THREAD_END,
     ETW_MEANS_PROCESS_END,
     ETW_MEANS_HOST,    /* the first event of one of our own sessions: machine and program */
@@ -187,6 +190,10 @@ typedef struct EtwRoleValues {
 
 /* false: the payload does not fit the schema; values before the misfit are there. */
 bool EtwRoleValuesRead(EtwRoleValues *v, const EtwSchema *schema, const EtwEvent *event);
+
+/* The same of one role only, which is faster. False: the event has no such field, or its payload ends before it. */
+bool EtwRoleValueRead(
+        EtwRoleValues *v, const EtwSchema *schema, const EtwEvent *event, EtwRole role);
 
 /* NULL: the event has no such field, or its payload ends before it. */
 static inline const EtwValue *EtwRoleValue(const EtwRoleValues *v, EtwRole role)

@@ -153,6 +153,11 @@ namespace eval ::etw::cli {
             -set {FIELD,VALUE,... {Set fields of all headers: provider, activity, id, version, channel, level, opcode, task, keyword, pid, tid, cpu.}}
             -fields {NAME,... {With -map, which is available in Tcl only: the fields that the command receives.}}
         }
+        path {
+            -begin {EXPR {Begin the path at the latest event for which this expression is true and that leads to the end. Default: the first event of the end's thread.}}
+            -end {EXPR {End the path at the last event for which this expression is true. Default: the last event of the begin's thread.}}
+            -format {FORMAT {Select the form of the output; see Formats below. Default: text.}}
+        }
         view {
             -theme {light|dark {Select the colours. Default: light.}}
             -size {WIDTHxHEIGHT {Set the size of the window or picture in pixels. Default: 1200x600.}}
@@ -205,6 +210,7 @@ namespace eval ::etw::cli {
         ship {{etw ship web --to clickhouse://etw@db:8123/traces} {etw ship /var/log/etw --to postgresql://db/traces --delete --spool 1000}}
         sql {{etw sql web.etl "SELECT provider, event, count(*) FROM events GROUP BY 1, 2"} {etw sql a.etl b.etl "SELECT trace, count(*) FROM events GROUP BY trace"}}
         relog {{etw relog web.etl short.etl --from +10.0 --to +20.0} {etw relog web.etl hidden.etl --redact Command,Result --compress}}
+        path {{etw path} {etw path web.etl --begin '$Command eq "serve"'}}
         view {{etw view web.etl} {etw view web.etl --save web.svg --size 1600x900}}
         schema {{etw schema describe Microsoft-Windows-DNS-Client} {etw schema find CommandLine --in 'Microsoft-Windows-*'}}
         selftest {{etw selftest} {etw selftest report.txt}}

@@ -52,6 +52,7 @@ namespace eval ::etw::cli {
         sql {{[FILE ...] QUERY [OPTION ...]} {} {pass sql source last defaults {-format table -output -}}}
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}
         symbols {{FILE [OPTION ...]} {} {pass symbols bar 1 print 1}}
+        path {{[SOURCE ...] [OPTION ...]} {} {pass path bar 1 print 1 source none}}
         view {{[SOURCE ...] [OPTION ...]} {} {pass view window 1 source none}}
         schema {{load|list|describe|find|diff ... [OPTION ...]} {search descriptions of events} {pass schema print 1}}
         selftest {{[REPORT]} {test the package with Windows' own tracing and write a report} {proc Selftest}}

@@ -19,6 +19,11 @@
 
 enum { US = 1000, TID = 4711 };
 
+/* What receives the events. */
+#ifndef CALL_EVENTS_ADD
+#define CALL_EVENTS_ADD(event) EtwCallsAdd(calls, event)
+#endif
+
 static EtwCalls *calls;
 static EtwSchemaStore *store;
 static uint32_t threadId, processId;
@@ -41,7 +46,7 @@ CHECK_UNUSED static void add(Sample *s, int64_t us)
     s->event.time = 1000000000 + us * US;
     s->event.pid = processId;
     s->event.tid = threadId;
-    EtwCallsAdd(calls, SampleEvent(s));
+    CALL_EVENTS_ADD(SampleEvent(s));
     SampleFree(s);
 }
 

@@ -82,6 +82,11 @@
     ROW(INFO_DICT, "dict", -, "", "", "a Tcl dict")                                                \
     ROW(INFO_TEXT, "text", -, "", "", "lines of text, for people")
 
+#define ETW_PATH_FORMATS(ROW)                                                                      \
+    ROW(PATH_TEXT, "text", -, "", "", "two tables, for people")                                    \
+    ROW(PATH_LIST, "list", -, "", "", "a Tcl dict")                                                \
+    ROW(PATH_JSON, "json", -, "", "", "one JSON object")
+
 #define ETW_REPORT_FORMATS(ROW)                                                                    \
     ROW(REPORT_TEXT, "text", -, "", "", "sentences and tables, for people")                        \
     ROW(REPORT_JSON, "json", -, "", "", "one JSON object of a bounded size")
@@ -99,8 +104,9 @@
 typedef enum EtwFormat {
     ETW_SINK_FORMATS(ETW_FORMAT_CONSTANT) ETW_TCL_FORMATS(ETW_FORMAT_CONSTANT)
             ETW_CALLS_FORMATS(ETW_FORMAT_CONSTANT) ETW_DIFF_FORMATS(ETW_FORMAT_CONSTANT)
-                    ETW_INFO_FORMATS(ETW_FORMAT_CONSTANT) ETW_REPORT_FORMATS(ETW_FORMAT_CONSTANT)
-                            ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
+                    ETW_INFO_FORMATS(ETW_FORMAT_CONSTANT) ETW_PATH_FORMATS(ETW_FORMAT_CONSTANT)
+                            ETW_REPORT_FORMATS(ETW_FORMAT_CONSTANT)
+                                    ETW_SUMMARY_FORMATS(ETW_FORMAT_CONSTANT) ETW_FORMATS_END
 } EtwFormat;
 /* The first of each group. */
 enum {
@@ -109,6 +115,7 @@ enum {
     ETW_FORMAT_CALLS = ETW_FORMAT_CALLS_TEXT,
     ETW_FORMAT_DIFF = ETW_FORMAT_DIFF_TEXT,
     ETW_FORMAT_INFO = ETW_FORMAT_INFO_DICT,
+    ETW_FORMAT_PATH = ETW_FORMAT_PATH_TEXT,
     ETW_FORMAT_REPORT = ETW_FORMAT_REPORT_TEXT,
     ETW_FORMAT_SUMMARY = ETW_FORMAT_SUMMARY_TEXT
 };
@@ -131,6 +138,7 @@ extern const EtwFormatRow etwFormats[ETW_FORMATS_END];
 extern const char *const etwDumpFormatNames[], *const etwExportFormatNames[];
 extern const char *const etwCallsFormatNames[], *const etwInfoFormatNames[];
 extern const char *const etwDiffFormatNames[];
+extern const char *const etwPathFormatNames[];
 extern const char *const etwReportFormatNames[], *const etwSummaryFormatNames[];
 
 /* True if the option, for example "-title", is one of the format's. */

@@ -59,7 +59,7 @@ bool EtwOffCpuWake(EtwOffCpu *t, int64_t time, const EtwWake *wake)
     t->woken = true;
     t->wokenAt = time;
     t->wake = *wake;
-    return first;
+    return true;
 }
 
 bool EtwOffCpuReturn(EtwOffCpu *t, int64_t time, EtwOffPeriod *period)

@@ -51,7 +51,7 @@ typedef struct EtwOffPeriod {
 } EtwOffPeriod;
 
 void EtwOffCpuLeave(EtwOffCpu *t, int64_t time, bool ready);
-/* False: the thread does not wait, or was woken before. */
+/* False: it has no effect, because the thread can run already. */
 bool EtwOffCpuWake(EtwOffCpu *t, int64_t time, const EtwWake *wake);
 /* False: it was not off the CPU. Otherwise *period is complete. */
 bool EtwOffCpuReturn(EtwOffCpu *t, int64_t time, EtwOffPeriod *period);

@@ -80,6 +80,7 @@ typedef struct EtwReadCommand {
     ROW(Export, "export", "etw_export", "write events in the format of another tool")                          \
     ROW(Foreach, "foreach", "etw_events", "evaluate a script for each event")                             \
     ROW(Info, "info", "etw_info", "describe a trace file")                                               \
+    ROW(Path, "path", "etw_path", "show what a request waited for, through all threads and programs")    \
     ROW(Relog, "relog", "etw_relog", "copy events into another trace")                             \
     ROW(Report, "report", "etw_report", "what takes the time, waits or fails, and what to try next") \
     ROW(Summary, "summary", "etw_summary", "count, sum and rank events") \

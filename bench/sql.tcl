@@ -50,6 +50,7 @@ set queries {
     count {SELECT count(*) FROM events}
     by-provider {SELECT provider, count(*) FROM events GROUP BY provider}
     by-event {SELECT provider, event, count(*) FROM events GROUP BY provider, event}
+    providers {SELECT * FROM providers}
     filter-pid {SELECT count(*) FROM events WHERE pid = 1}
     filter-event {SELECT count(*) FROM events WHERE event = 'None'}
     field {SELECT sum(payload ->> 'CallId') FROM events WHERE event = 'End'}

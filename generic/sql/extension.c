@@ -19,7 +19,7 @@ static const struct OpenedTable {
     const char *name, *module;
 } opened[] = {{"events", "etw_events"}, {"calls", "etw_calls"}, {"waits", "etw_waits"},
         {"processes", "etw_processes"}, {"threads", "etw_threads"}, {"files", "etw_files"},
-        {"stacks", "etw_stacks"}, {"losses", "etw_losses"}};
+        {"stacks", "etw_stacks"}, {"losses", "etw_losses"}, {"classes", "etw_classes"}};
 
 static void addQuoted(EtwText *sql, const char *text)
 {
@@ -133,7 +133,8 @@ int sqlite3_etwsqlite_init(sqlite3 *db, char **errPtr, const sqlite3_api_routine
     useCatalog();
     int result = SqlTableRegister(db, "etw", &sqlEventsTable, true);
     static const SqlTable *const tables[] = {&sqlEventsTable, &sqlCallsTable, &sqlWaitsTable,
-            &sqlProcessesTable, &sqlThreadsTable, &sqlFilesTable, &sqlStacksTable, &sqlLossesTable};
+            &sqlProcessesTable, &sqlThreadsTable, &sqlFilesTable, &sqlStacksTable, &sqlLossesTable,
+            &sqlClassesTable};
     for (size_t i = 0; i < sizeof tables / sizeof *tables && result == SQLITE_OK; i++) {
         result = SqlTableRegister(db, tables[i]->name, tables[i], false);
     }

@@ -163,7 +163,7 @@ void SqlMadeFree(SqlCursor *cursor);
 int SqlTableRegister(sqlite3 *db, const char *module, const SqlTable *table, bool check);
 
 extern const SqlTable sqlEventsTable, sqlCallsTable, sqlWaitsTable, sqlProcessesTable,
-        sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable;
+        sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable, sqlClassesTable;
 extern const char *const sqlViews[];        /* statements, in views.c; NULL at the end */
 extern const sqlite3_module sqlLinesModule; /* etw_lines(QUERY, FORMAT), in lines_table.c */
 

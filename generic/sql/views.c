@@ -9,11 +9,11 @@
 #define SECONDS "time / 1000000000"
 
 const char *const sqlViews[] = {
-        VIEW("kinds",
-                "SELECT provider, event, count(*) AS count, min(time) AS first, max(time) AS last "
-                "FROM events GROUP BY provider, event ORDER BY count DESC"),
-        VIEW("providers", "SELECT provider, count(*) AS count FROM events GROUP BY provider ORDER "
-                          "BY count DESC"),
+        VIEW("kinds", "SELECT provider, event, sum(events) AS count, min(first) AS first, "
+                      "max(last) AS last "
+                      "FROM classes GROUP BY provider, event ORDER BY count DESC"),
+        VIEW("providers", "SELECT provider, sum(events) AS count FROM classes GROUP BY provider "
+                          "ORDER BY count DESC"),
         VIEW("timeline",
                 "SELECT strftime('%Y-%m-%dT%H:%M:%S', " SECONDS
                 ", 'unixepoch') || printf('.%06dZ', time / 1000 % 1000000) AS moment, "

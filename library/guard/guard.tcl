@@ -7,7 +7,7 @@ namespace eval ::etw::guard {
     # System calls that a program makes because of what it does, not because of how long it takes: others (futex, poll, read
     # of a part) depend on the scheduler.
     variable syscalls {
-        open openat openat2 creat connect socket bind listen accept accept4 execve execveat unlink unlinkat rename renameat renameat2
+        openat open openat2 creat connect socket bind listen accept accept4 execve execveat unlink unlinkat rename renameat renameat2
         mkdir mkdirat rmdir chdir symlink symlinkat link linkat readlink readlinkat chmod fchmodat chown
     }
     # Operations on files and hosts that are counted. The kernel's close and read are not: they belong to no call.

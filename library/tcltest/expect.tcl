@@ -53,7 +53,13 @@ proc ::etw::tcltest::Limits {expectations} {
         } elseif {[IsCount $expectations]} {
             set expectations [OneLimit limits $quantity {} $expectations]
         } else {
+            variable quantities
+            set quantity [tcl::prefix match -message quantity [dict keys $quantities] $quantity]
             set expectations [lassign $expectations names]
+            if {[catch {llength $names} count] || $count == 0} {
+                return -code error -errorcode {ETW ARG EXPECT} \
+                    "\"$quantity\" needs a number, or a list of names and numbers"
+            }
             while {[llength $names]} {
                 set names [lassign $names name]
                 set names [OneLimit limits $quantity $name $names]

@@ -71,11 +71,23 @@ static void off_1_3_ends(void)
     finish();
 }
 
+static void off_1_4_idle_kernel_threads(void)
+{
+    enum { IDLING = 0x80 | DISK };
+    begin(offCpu);
+    switched(0, A, A, B, IDLING);
+    switched(30, B, B, A, SLEEPING);
+    EtwCallsEnd(calls);
+    CHECK_EQ(selfOf("[waits, not interruptible]"), 30);
+    finish();
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
     CHECK_RUN(off_1_1_until_it_runs_again);
     CHECK_RUN(off_1_2_woken_and_preempted);
     CHECK_RUN(off_1_3_ends);
+    CHECK_RUN(off_1_4_idle_kernel_threads);
     return CHECK_DONE();
 }

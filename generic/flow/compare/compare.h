@@ -126,6 +126,12 @@ typedef struct EtwCompareView {
  */
 EtwCompareRow **EtwCompareRows(EtwCompare *compare, EtwCompareTable table,
         const EtwCompareView *view, size_t *countPtr, size_t *hiddenPtr, size_t *samePtr);
+/* A value that is not negative, without its fraction; at most what 64 bits have. */
+static inline uint64_t EtwCompareWhole(double value)
+{
+    return value >= 18e18 ? UINT64_MAX : value > 0 ? (uint64_t)value : 0;
+}
+
 /* "procs", "paths", "work", "files", "hosts" */
 extern const char *const etwCompareTableNames[ETW_COMPARE_TABLES + 1];
 extern const char *const etwCompareSortNames[];

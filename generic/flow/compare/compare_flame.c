@@ -45,7 +45,7 @@ static void makeTree(FlameTree *tree, const EtwCompare *c)
 
 static uint64_t valueOf(const EtwCompareRow *row, int side, EtwMeasure measure)
 {
-    return (uint64_t)row->sides[side][measure].median;
+    return EtwCompareWhole(row->sides[side][measure].median);
 }
 
 static int addFrame(EtwFlame *flame, int parent, const EtwCompareRow *row)

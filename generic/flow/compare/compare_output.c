@@ -112,7 +112,7 @@ static void addBytes(EtwText *out, double bytes)
 {
     size_t from = out->size;
     if (bytes > 0) {
-        EtwAddVolume(out, (uint64_t)bytes);
+        EtwAddVolume(out, EtwCompareWhole(bytes));
     } else {
         EtwTextChar(out, '-');
     }
@@ -132,7 +132,8 @@ static void addSure(EtwText *out, const EtwCompare *c, const EtwCompareRow *row)
     EtwColumnRight(out, from, 9);
     from = out->size;
     EtwTextStr(out, "  ");
-    EtwTextStr(out, etwConfidenceNames[row->times > row->counts ? row->times : row->counts]);
+    bool counts = row->counts > ETW_CONFIDENCE_NOISE && row->counts > row->times;
+    EtwTextStr(out, etwConfidenceNames[counts ? row->counts : row->times]);
     EtwColumnLeft(out, from, 9);
 }
 

@@ -14,6 +14,7 @@ typedef EtwRoleValues Values;
 
 typedef struct NameNode {
     EtwTableNode node;
+    size_t size; /* a text may contain NULs */
     char text[];
 } NameNode;
 
@@ -22,17 +23,21 @@ static const char *nameOf(EtwPath *p, const char *text, size_t size)
 {
     enum { NAME = 200 };
     size = size > NAME ? EtwUtf8Cut(text, NAME) : size;
+    if (size == 0) {
+        return NULL;
+    }
     uint64_t hash = EtwHashBytes(0, (const uint8_t *)text, size);
     NameNode *n = (NameNode *)EtwTableFirst(&p->names, hash);
-    while (n != NULL && (strncmp(n->text, text, size) != 0 || n->text[size] != '\0')) {
+    while (n != NULL && (n->size != size || memcmp(n->text, text, size) != 0)) {
         n = (NameNode *)n->node.next;
     }
-    if (n == NULL && size > 0) {
+    if (n == NULL) {
         n = EtwAlloc(sizeof *n + size + 1);
+        n->size = size;
         memcpy(n->text, text, size);
         EtwTableAdd(&p->names, &n->node, hash);
     }
-    return n != NULL ? n->text : NULL;
+    return n->text;
 }
 
 /* ---- Threads --------------------------------------------------------------------------------------- */

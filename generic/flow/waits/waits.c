@@ -17,11 +17,11 @@ bool EtwSwitchIsReady(const EtwRoleValues *v)
     return EtwSwitchIsWindows(v) ? state != WINDOWS_WAITING : state % TASK_PREEMPTED == 0;
 }
 
-/* Linux' EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD; Windows' Terminated. */
+/* Linux' X and Z, as the tracepoint reports them (0x80 is I, an idle kernel thread); Windows' Terminated. */
 bool EtwSwitchIsGone(const EtwRoleValues *v)
 {
     uint64_t state = EtwRoleNumber(v, ETW_ROLE_OLD_STATE);
-    return EtwSwitchIsWindows(v) ? state == 4 : (state & (0x10 | 0x20 | 0x80)) != 0;
+    return EtwSwitchIsWindows(v) ? state == 4 : (state & (0x10 | 0x20)) != 0;
 }
 
 EtwWake EtwWakeRead(const EtwRoleValues *v, const EtwEvent *event)

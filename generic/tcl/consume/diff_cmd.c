@@ -251,8 +251,10 @@ static int readAll(DiffReading *o, const Words *words)
 
 static Tcl_Obj *numberObj(double value)
 {
-    return value == (double)(Tcl_WideInt)value ? Tcl_NewWideIntObj((Tcl_WideInt)value)
-                                               : Tcl_NewDoubleObj(value);
+    static const double most = 9e18; /* beyond it, the conversion is undefined */
+    return value > -most && value < most && value == (double)(Tcl_WideInt)value
+                   ? Tcl_NewWideIntObj((Tcl_WideInt)value)
+                   : Tcl_NewDoubleObj(value);
 }
 
 static Tcl_Obj *rowObj(const EtwCompareRow *row)

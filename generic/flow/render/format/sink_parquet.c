@@ -242,6 +242,9 @@ static void addColumns(Parquet *p, Class *class, const EtwEvent *event, const ch
     }
     p->columns += count;
     class->columns = EtwAlloc((size_t)(p->schema->fieldCount + 1) * sizeof(EtwPqColumn *));
+    if (count == 0) { /* without columns there is no group, whose name would have to be new */
+        return;
+    }
     addClassName(&name, event, provider, p->schema->event);
     makeUnique(p, NULL, &name);
     EtwPqGroup(p->file, name.data);

@@ -7,7 +7,7 @@
 #include "flow/source/perf/perf_int.h"
 #include <stdio.h>
 
-enum { NAME_MAX = 200 /* bytes of an event's name */ };
+enum { NAME_MAX = 200 /* bytes of the name of an event or of a system of tracepoints */ };
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
@@ -103,7 +103,7 @@ static void addTracepoint(EtwPerfReader *r, const char *system, const uint8_t *t
         memcpy(copy, text, size);
     }
     if (!EtwTracepointFormatParse(format, copy) || format->id > UINT16_MAX ||
-            findTracepoint(r, format->id) != NULL) {
+            strlen(format->name) > NAME_MAX || findTracepoint(r, format->id) != NULL) {
         EtwFree(copy);
         return;
     }
@@ -123,9 +123,10 @@ static void takeFormats(
 {
     size_t size;
     uint32_t count = EtwTake32(b);
+    bool accepted = system != NULL && strlen(system) <= NAME_MAX;
     for (uint32_t i = 0; i < count && !b->failed; i++) {
         const uint8_t *text = takeSized(b, &size);
-        if (text != NULL) {
+        if (text != NULL && accepted) {
             addTracepoint(r, system, text, size, format);
         }
     }
@@ -390,10 +391,12 @@ static bool section(const PerfInput *in, uint64_t at, const uint8_t **dataPtr, s
     return true;
 }
 
+/* Attributes may name the same ids: together not more are read than the file has bytes for. */
 static void readAttrs(EtwPerfReader *r)
 {
     const uint8_t *data, *ids;
     size_t size, idsSize;
+    uint64_t budget = r->in.fileSize; /* bytes of ids */
     uint64_t entry = EtwLoad64(r->in.base + FILE_ATTR_SIZE);
     if (!section(&r->in, FILE_ATTRS, &data, &size) || entry < ATTR_LEAST + PERF_SECTION) {
         return;
@@ -401,9 +404,17 @@ static void readAttrs(EtwPerfReader *r)
     for (size_t at = 0; size - at >= entry; at += (size_t)entry) {
         PerfAttr *attr = addAttr(r, data + at);
         uint64_t idsAt = (uint64_t)(data - r->in.base) + at + entry - PERF_SECTION;
-        if (section(&r->in, idsAt, &ids, &idsSize)) {
-            addIds(r, attr, ids, idsSize);
+        if (!section(&r->in, idsAt, &ids, &idsSize)) {
+            continue;
         }
+        if (idsSize > budget) {
+            r->warn(r->warnCtx,
+                    "it has more ids of events than fit into it: the others are not read", false);
+            r->info->damages++;
+            break;
+        }
+        budget -= idsSize;
+        addIds(r, attr, ids, idsSize);
     }
 }
 

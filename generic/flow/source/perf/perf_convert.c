@@ -30,10 +30,10 @@ static const EtwTracepointField *findField(const EtwTracepointFormat *format, co
     return NULL;
 }
 
-static void needField(PerfAttr *attr, const EtwTracepointField *field)
+static void needField(uint32_t *needPtr, const EtwTracepointField *field)
 {
     uint32_t end = field->offset + field->size;
-    attr->need = end > attr->need ? end : attr->need;
+    *needPtr = end > *needPtr ? end : *needPtr;
 }
 
 /* False: it is another tracepoint, or lacks a field. */
@@ -44,13 +44,13 @@ static bool asKnown(PerfAttr *attr, size_t which)
             strcmp(format->name, known[which].name) != 0) {
         return false;
     }
+    attr->need = 0;
     for (int i = 0; i < PERF_FIELDS && known[which].fields[i] != NULL; i++) {
         attr->fields[i] = findField(format, known[which].fields[i]);
         if (attr->fields[i] == NULL) {
-            attr->need = 0;
             return false;
         }
-        needField(attr, attr->fields[i]);
+        needField(&attr->need, attr->fields[i]);
     }
     if (known[which].use == USE_CALL_ENTER && attr->fields[1]->size != 48) {
         return false;
@@ -59,26 +59,42 @@ static bool asKnown(PerfAttr *attr, size_t which)
     return true;
 }
 
-static bool asTracepoint(PerfAttr *attr)
+/* What its events have. */
+static void describeTracepoint(PerfTracepoint *t)
 {
-    const EtwTracepointFormat *format = attr->tracepoint->format;
+    const EtwTracepointFormat *format = t->format;
     EtwText provider = {0};
     Etw_EventDesc desc = {.name = format->name, .level = ETW_LEVEL_INFO};
     Etw_Field *fields = EtwAlloc(sizeof *fields * ((size_t)format->count + 1));
-    attr->parts = EtwAlloc(sizeof *attr->parts * ((size_t)format->count + 1));
-    attr->need = 0;
+    t->parts = EtwAlloc(sizeof *t->parts * ((size_t)format->count + 1));
     for (int i = 0; i < format->count; i++) {
-        EtwTracepointDescribe(&format->fields[i], &fields[i], &attr->parts[i]);
-        needField(attr, &format->fields[i]);
+        EtwTracepointDescribe(&format->fields[i], &fields[i], &t->parts[i]);
+        needField(&t->need, &format->fields[i]);
     }
-    attr->partCount = format->count;
-    EtwTextPrintf(&provider, "Linux-%s", attr->tracepoint->system);
+    t->partCount = format->count;
+    EtwTextPrintf(&provider, "Linux-%s", t->system);
     EtwTextChar(&provider, 0);
-    attr->class = PerfClassNew(provider.data, &desc, fields, format->count);
+    t->class = PerfClassNew(provider.data, &desc, fields, format->count);
+    t->described = true;
     EtwTextFree(&provider);
     EtwFree(fields);
+}
+
+static bool asTracepoint(PerfAttr *attr)
+{
+    PerfTracepoint *t = attr->tracepoint;
+    if (t == NULL) {
+        return false;
+    }
+    if (!t->described) {
+        describeTracepoint(t);
+    }
+    if (t->class == NULL) {
+        return false;
+    }
+    attr->need = t->need;
     attr->use = USE_TRACEPOINT;
-    return attr->class != NULL;
+    return true;
 }
 
 /* Whether its samples are spread over CPU time. */
@@ -113,9 +129,10 @@ static void asOther(PerfAttr *attr)
 
 void PerfDecide(EtwPerfReader *r, PerfAttr *attr)
 {
-    if (attr->use != USE_UNKNOWN) {
+    if (attr->decided) {
         return;
     }
+    attr->decided = true;
     attr->tracepoint = attr->type == TYPE_TRACEPOINT ? PerfTracepointOf(r, attr->config) : NULL;
     for (size_t i = 0; attr->tracepoint != NULL && i < sizeof known / sizeof *known; i++) {
         if (asKnown(attr, i)) {
@@ -123,15 +140,20 @@ void PerfDecide(EtwPerfReader *r, PerfAttr *attr)
             return;
         }
     }
-    if (attr->tracepoint != NULL && asTracepoint(attr)) {
-        return;
-    }
     if (isProfile(attr) && !r->hasProfile) { /* of a second event all CPU time would count twice */
         attr->use = USE_PROFILE;
         r->hasProfile = true;
-        return;
     }
-    asOther(attr);
+}
+
+/* The first sample: attributes without samples, of which a file can have many, need no description. */
+static void describe(EtwPerfReader *r, PerfAttr *attr)
+{
+    PerfDecide(r, attr);
+    if (attr->use == USE_UNKNOWN && !asTracepoint(attr)) {
+        attr->need = 0;
+        asOther(attr);
+    }
 }
 
 /* ---- The parts of a sample ----------------------------------------------------------------------- */
@@ -315,17 +337,18 @@ static void onCall(EtwPerfReader *r, const PerfAttr *attr, const Sample *s)
 static void onTracepoint(EtwPerfReader *r, const PerfAttr *attr, const Sample *s)
 {
     enum { TEXTS = 32768 };
-    size_t room = TEXTS + s->rawSize + 2u * (size_t)attr->partCount + 8;
-    for (int i = 0; i < attr->partCount; i++) {
-        room += attr->parts[i].size; /* fields of a damaged format may overlap */
+    const PerfTracepoint *t = attr->tracepoint;
+    size_t room = TEXTS + s->rawSize + 2u * (size_t)t->partCount + 8;
+    for (int i = 0; i < t->partCount; i++) {
+        room += t->parts[i].size; /* fields of a damaged format may overlap */
     }
     EtwTextReserve(&r->payload, room);
     uint8_t *start = (uint8_t *)r->payload.data, *at = start;
-    for (int i = 0; i < attr->partCount; i++) {
-        at = EtwTracepointCopyPart(&attr->parts[i], s->raw, s->rawSize, at, start + TEXTS);
+    for (int i = 0; i < t->partCount; i++) {
+        at = EtwTracepointCopyPart(&t->parts[i], s->raw, s->rawSize, at, start + TEXTS);
     }
     r->payload.size = (size_t)(at - start);
-    PerfEmit(r, attr->class, &s->moment);
+    PerfEmit(r, t->class, &s->moment);
 }
 
 static void onSample(EtwPerfReader *r, PerfAttr *attr, const PerfPending *p, PerfHeader head)
@@ -426,7 +449,7 @@ void PerfConvert(EtwPerfReader *r, const PerfPending *p)
     PerfMoment m = {.time = p->time};
     EtwBytes b = EtwBytesOf(p->record + PERF_RECORD_HEADER, head.size - PERF_RECORD_HEADER);
     if (head.type == RECORD_SAMPLE) {
-        PerfDecide(r, p->attr);
+        describe(r, p->attr);
         onSample(r, p->attr, p, head);
         return;
     }

@@ -71,10 +71,16 @@ typedef struct PerfTracepoint {
     const char *system;
     char *text;                  /* its names are parts of this */
     EtwTracepointFormat *format; /* as long as it has fields */
+    /* For its events, of all attributes that record it. Made for the first sample (PerfDescribe). */
+    bool described;
+    PerfClass *class; /* NULL: not possible */
+    EtwTracepointPart *parts;
+    int partCount;
+    uint32_t need; /* minimum size of a record */
 } PerfTracepoint;
 
 typedef enum PerfUse {
-    USE_UNKNOWN, /* not decided yet */
+    USE_UNKNOWN, /* USE_OTHER or USE_TRACEPOINT; its first sample decides */
     USE_OTHER,   /* an event of the provider Linux-perf */
     USE_PROFILE,
     USE_TRACEPOINT, /* an event with the tracepoint's name */
@@ -92,12 +98,11 @@ typedef struct PerfAttr {
     bool freq, sampleIdAll;
     char *name;
     PerfUse use;
-    const PerfTracepoint *tracepoint;              /* NULL: no format in the file */
-    PerfClass *class;                              /* USE_TRACEPOINT, USE_OTHER */
-    EtwTracepointPart *parts;                      /* USE_TRACEPOINT: its fields */
-    const EtwTracepointField *fields[PERF_FIELDS]; /* others: those that are needed */
-    int partCount;
-    uint32_t need; /* minimum size of a record */
+    PerfTracepoint *tracepoint;                    /* NULL: no format in the file */
+    PerfClass *class;                              /* USE_OTHER */
+    const EtwTracepointField *fields[PERF_FIELDS]; /* of events of our own: those that are needed */
+    uint32_t need;                                 /* minimum size of a record */
+    bool decided;
 } PerfAttr;
 
 typedef struct PerfId {
@@ -230,8 +235,8 @@ struct EtwPerfReader {
 EtwStatus PerfMetaFile(EtwPerfReader *r, const char *path, EtwError *errPtr);
 void PerfMetaRecord(EtwPerfReader *r, const uint8_t *record, PerfHeader head);
 void PerfMetaTracing(EtwPerfReader *r, const uint8_t *data, size_t size);
-const PerfTracepoint *PerfTracepointOf(EtwPerfReader *r, uint64_t id); /* NULL: unknown */
-PerfAttr *PerfAttrOf(EtwPerfReader *r, uint64_t id);                   /* NULL: unknown */
+PerfTracepoint *PerfTracepointOf(EtwPerfReader *r, uint64_t id); /* NULL: unknown */
+PerfAttr *PerfAttrOf(EtwPerfReader *r, uint64_t id);             /* NULL: unknown */
 const PerfBuildId *PerfBuildIdOf(const EtwPerfReader *r, const char *path, size_t size);
 void PerfMetaFree(EtwPerfReader *r);
 

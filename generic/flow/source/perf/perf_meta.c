@@ -132,7 +132,7 @@ static void takeFormats(
     }
 }
 
-const PerfTracepoint *PerfTracepointOf(EtwPerfReader *r, uint64_t id)
+PerfTracepoint *PerfTracepointOf(EtwPerfReader *r, uint64_t id)
 {
     return findTracepoint(r, id);
 }
@@ -486,6 +486,8 @@ static void freeTracepoint(void *ctx, EtwTableNode *node)
 {
     PerfTracepoint *t = (PerfTracepoint *)node;
     (void)ctx;
+    PerfClassFree(t->class);
+    EtwFree(t->parts);
     EtwFree(t->format);
     EtwFree(t->text);
     EtwFree(t);
@@ -495,7 +497,6 @@ void PerfMetaFree(EtwPerfReader *r)
 {
     for (int i = 0; i < r->attrCount; i++) {
         PerfClassFree(r->attrs[i]->class);
-        EtwFree(r->attrs[i]->parts);
         EtwFree(r->attrs[i]->name);
         EtwFree(r->attrs[i]);
     }

@@ -423,6 +423,7 @@ static void readFeatures(EtwPerfReader *r, uint64_t at)
 {
     const uint8_t *data;
     size_t size;
+    bool cut = false;
     for (unsigned bit = 0; bit < FEATURE_BITS; bit++) {
         if ((r->in.base[FILE_FEATURES + bit / 8] >> bit % 8 & 1) == 0) {
             continue;
@@ -433,8 +434,14 @@ static void readFeatures(EtwPerfReader *r, uint64_t at)
             } else {
                 setFeature(r, bit, data, size);
             }
+        } else {
+            cut = true;
         }
         at += PERF_SECTION;
+    }
+    if (cut) {
+        r->warn(r->warnCtx, "the file is cut: what describes its events is missing", false);
+        r->info->damages++;
     }
 }
 

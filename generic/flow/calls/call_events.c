@@ -407,7 +407,7 @@ static void takeCpuSample(Calls *c, const Values *v, const EtwEvent *event)
         EtwTextStr(&stack, "[no stack]");
     }
     CallSample sample = {.time = event->time,
-            .ns = weight != NULL ? weight->u : USUAL,
+            .ns = weight != NULL && weight->u != 0 ? weight->u : USUAL, /* 0: not known */
             .stack = stack.data,
             .stackSize = stack.size,
             .counters = ""};

@@ -143,6 +143,11 @@ void PerfDecide(EtwPerfReader *r, PerfAttr *attr)
     if (isProfile(attr) && !r->hasProfile) { /* of a second event all CPU time would count twice */
         attr->use = USE_PROFILE;
         r->hasProfile = true;
+        if (attr->type == TYPE_HARDWARE && !attr->freq) {
+            r->warn(r->warnCtx,
+                    "perf recorded cycles with a fixed period (-c): each sample counts as 1 ms",
+                    true);
+        }
     }
 }
 

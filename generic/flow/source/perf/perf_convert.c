@@ -107,6 +107,30 @@ static bool isProfile(const PerfAttr *attr)
                    (config == HARDWARE_CYCLES || config == HARDWARE_REF_CYCLES));
 }
 
+/*
+ * False: its samples would count CPU time twice. A machine with several kinds of cores has an event of cycles
+ * for each; a core counts one of them.
+ */
+static bool addProfile(EtwPerfReader *r, PerfAttr *attr)
+{
+    uint32_t kind = (uint32_t)(attr->config >> 32);
+    if (r->profile != NULL && (attr->type != TYPE_HARDWARE || r->profile->type != TYPE_HARDWARE ||
+                                      (uint32_t)attr->config != (uint32_t)r->profile->config)) {
+        return false;
+    }
+    for (int i = 0; i < r->coreKindCount; i++) {
+        if (r->coreKinds[i] == kind) {
+            return false;
+        }
+    }
+    if (r->coreKindCount == PERF_CORE_KINDS) {
+        return false;
+    }
+    r->coreKinds[r->coreKindCount++] = kind;
+    r->profile = r->profile != NULL ? r->profile : attr;
+    return true;
+}
+
 static void asOther(PerfAttr *attr)
 {
     char name[40];
@@ -140,10 +164,9 @@ void PerfDecide(EtwPerfReader *r, PerfAttr *attr)
             return;
         }
     }
-    if (isProfile(attr) && !r->hasProfile) { /* of a second event all CPU time would count twice */
+    if (isProfile(attr) && addProfile(r, attr)) {
         attr->use = USE_PROFILE;
-        r->hasProfile = true;
-        if (attr->type == TYPE_HARDWARE && !attr->freq) {
+        if (attr == r->profile && attr->type == TYPE_HARDWARE && !attr->freq) {
             r->warn(r->warnCtx,
                     "perf recorded cycles with a fixed period (-c): each sample counts as 1 ms",
                     true);

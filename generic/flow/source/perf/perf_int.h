@@ -192,6 +192,8 @@ void PerfInputSkip(PerfInput *in, size_t size); /* bytes that PerfInputPeek has 
 
 /* ---- The reader ------------------------------------------------------------------------------------ */
 
+enum { PERF_CORE_KINDS = 8 /* of a machine, at most */ };
+
 struct EtwPerfReader {
     PerfInput in;
     EtwPerfWarn *warn;
@@ -206,7 +208,10 @@ struct EtwPerfReader {
     EtwText tracing; /* texts of the tracing data */
     char *host, *release, *machine, *command;
     uint32_t cpus;
-    bool hasWall, hasSwitches, hasProfile;
+    bool hasWall, hasSwitches;
+    PerfAttr *profile;                   /* the first attribute with USE_PROFILE; NULL: none */
+    uint32_t coreKinds[PERF_CORE_KINDS]; /* of all these attributes */
+    int coreKindCount;
     uint64_t wallOffset; /* added to perf's time: ns since 1970 */
     uint64_t firstTime;  /* of all records with a time; UINT64_MAX: none yet */
     uint64_t lastTime;   /* of the last event */

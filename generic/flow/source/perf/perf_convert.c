@@ -59,8 +59,25 @@ static bool asKnown(PerfAttr *attr, size_t which)
     return true;
 }
 
+/* Numbers of system calls have names for x86_64 only. A file that does not name its machine is of that one. */
+static bool namesCalls(const EtwPerfReader *r)
+{
+    return r->machine == NULL || r->machine[0] == 0 || strcmp(r->machine, "x86_64") == 0;
+}
+
+/* The provider. Another machine's calls get one that schema/model/linux_names.c does not name. */
+static void nameProvider(const EtwPerfReader *r, const PerfTracepoint *t, EtwText *name)
+{
+    bool calls = strcmp(t->system, "raw_syscalls") == 0 || strcmp(t->system, "syscalls") == 0;
+    EtwTextPrintf(name, "Linux-%s", t->system);
+    if (calls && !namesCalls(r)) {
+        EtwTextPrintf(name, "-%.64s", r->machine);
+    }
+    EtwTextChar(name, 0);
+}
+
 /* What its events have. */
-static void describeTracepoint(PerfTracepoint *t)
+static void describeTracepoint(const EtwPerfReader *r, PerfTracepoint *t)
 {
     const EtwTracepointFormat *format = t->format;
     EtwText provider = {0};
@@ -72,22 +89,21 @@ static void describeTracepoint(PerfTracepoint *t)
         needField(&t->need, &format->fields[i]);
     }
     t->partCount = format->count;
-    EtwTextPrintf(&provider, "Linux-%s", t->system);
-    EtwTextChar(&provider, 0);
+    nameProvider(r, t, &provider);
     t->class = PerfClassNew(provider.data, &desc, fields, format->count);
     t->described = true;
     EtwTextFree(&provider);
     EtwFree(fields);
 }
 
-static bool asTracepoint(PerfAttr *attr)
+static bool asTracepoint(const EtwPerfReader *r, PerfAttr *attr)
 {
     PerfTracepoint *t = attr->tracepoint;
     if (t == NULL) {
         return false;
     }
     if (!t->described) {
-        describeTracepoint(t);
+        describeTracepoint(r, t);
     }
     if (t->class == NULL) {
         return false;
@@ -159,7 +175,7 @@ void PerfDecide(EtwPerfReader *r, PerfAttr *attr)
     attr->decided = true;
     attr->tracepoint = attr->type == TYPE_TRACEPOINT ? PerfTracepointOf(r, attr->config) : NULL;
     for (size_t i = 0; attr->tracepoint != NULL && i < sizeof known / sizeof *known; i++) {
-        if (asKnown(attr, i)) {
+        if ((known[i].use == USE_SWITCH || namesCalls(r)) && asKnown(attr, i)) {
             r->hasSwitches |= attr->use == USE_SWITCH;
             return;
         }
@@ -178,7 +194,7 @@ void PerfDecide(EtwPerfReader *r, PerfAttr *attr)
 static void describe(EtwPerfReader *r, PerfAttr *attr)
 {
     PerfDecide(r, attr);
-    if (attr->use == USE_UNKNOWN && !asTracepoint(attr)) {
+    if (attr->use == USE_UNKNOWN && !asTracepoint(r, attr)) {
         attr->need = 0;
         asOther(attr);
     }

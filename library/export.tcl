@@ -87,16 +87,26 @@ proc ::etw::lib::ExportFormat {file given} {
 
 # A source must not be overwritten.
 proc ::etw::lib::ExportCheck {sources file} {
-    foreach source $sources {
-        if {[file exists $source] && [file exists $file] && [ExportSame $source $file]} {
-            return -level 2 -code error -errorcode [list ETW ARG OUTPUT $source] \
-                "\"$source\" is one of the sources: give another file to \"export\""
-        }
+    if {[set source [SourceAt $sources $file]] ne ""} {
+        return -level 2 -code error -errorcode [list ETW ARG OUTPUT $source] \
+            "\"$source\" is one of the sources: give another file to \"export\""
     }
     if {$file eq "-" || $file in [chan names]} {
         return -level 2 -code error -errorcode [list ETW ARG CHANNEL $file] \
             "the format writes to a file, not to a channel: give a path"
     }
+}
+
+# The source that is this file, or a member of this archive (ARCHIVE::MEMBER). Empty: none.
+proc ::etw::lib::SourceAt {sources file} {
+    foreach source $sources {
+        foreach path [list $source [string range $source 0 [string last :: $source]-1]] {
+            if {$path ne "" && [file exists $path] && [file exists $file] && [ExportSame $path $file]} {
+                return $source
+            }
+        }
+    }
+    return {}
 }
 
 proc ::etw::lib::ExportSame {a b} {

@@ -33,7 +33,12 @@ proc ::etw::sql::Sql {args} {
     if {![string is list ${-schema}]} {
         return -code error -errorcode {ETW ARG LIST -schema} "expected a list of files for \"-schema\" but got \"${-schema}\""
     }
-    set db [Open [lrange $words 0 end-1] ${-schema}]
+    set sources [lrange $words 0 end-1]
+    if {${-output} ni {- {}} && [set source [::etw::lib::SourceAt $sources ${-output}]] ne ""} {
+        return -code error -errorcode [list ETW ARG OUTPUT $source] \
+            "\"$source\" is one of the sources: give another file to \"-output\""
+    }
+    set db [Open $sources ${-schema}]
     try {
         return [Run $db [lindex $words end] $format ${-output}]
     } finally {
@@ -105,21 +110,30 @@ proc ::etw::sql::Run {db query format output} {
     return $result
 }
 
-# Write the lines to a file, or to stdout (-). Returns {rows N}.
+# Write the lines to a file, or to stdout (-). Returns {rows N}. A failed query leaves an old file as it was. A device, a pipe or a
+# link is not replaced, but written to.
 proc ::etw::sql::Write {db query format output} {
-    set channel [expr {$output eq "-" ? "stdout" : [::etw::lib::OpenFile $output w]}]
+    if {$output eq "-"} {
+        set rows [Lines $db $query $format [list puts stdout]]
+        flush stdout
+    } elseif {[catch {file type $output} type] || $type eq "file"} {
+        set rows [::etw::lib::ExportViaTemp $output {path {WriteFile $db $query $format $path}}]
+    } else {
+        set rows [WriteFile $db $query $format $output]
+    }
+    return [dict create rows $rows]
+}
+
+proc ::etw::sql::WriteFile {db query format path} {
+    set channel [::etw::lib::OpenFile $path w]
     try {
-        if {$output ne "-"} {
-            fconfigure $channel -encoding utf-8
-        }
+        fconfigure $channel -encoding utf-8
         set rows [Lines $db $query $format [list puts $channel]]
         flush $channel
     } finally {
-        if {$output ne "-"} {
-            close $channel
-        }
+        close $channel
     }
-    return [dict create rows $rows]
+    return $rows
 }
 
 # Call COMMAND with each line of the result, in the caller's frame. Returns the number of rows.

@@ -139,7 +139,7 @@ int sqlite3_etwsqlite_init(sqlite3 *db, char **errPtr, const sqlite3_api_routine
         result = SqlTableRegister(db, tables[i]->name, tables[i], false);
     }
     if (result == SQLITE_OK) {
-        result = sqlite3_create_module_v2(db, "etw_lines", &sqlLinesModule, NULL, NULL);
+        result = SqlLinesRegister(db);
     }
     if (result == SQLITE_OK) {
         result = sqlite3_create_function_v2(db, "etw_open", -1, SQLITE_UTF8 | SQLITE_DIRECTONLY,

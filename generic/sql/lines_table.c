@@ -3,6 +3,7 @@
  *
  *	The result of a query as lines of text, for `etw sql`: a table-valued function etw_lines(QUERY, FORMAT). It runs the
  *	statements of QUERY one after the other on the same connection. csv and list begin with the names of the columns.
+ *	The statements cannot read etw_lines again: without a limit, such a recursion would end with the stack.
  */
 #include "sql/sql_int.h"
 #include "base/unicode.h"
@@ -13,6 +14,7 @@ enum { LINE_TEXT, LINE_QUERY, LINE_FORMAT };
 typedef struct LinesVtab {
     sqlite3_vtab base; /* first */
     sqlite3 *db;
+    int *depth; /* of statements that run for etw_lines on this connection; the module's */
 } LinesVtab;
 
 typedef struct LinesCursor {
@@ -159,10 +161,24 @@ static int failOf(LinesCursor *c, const char *message)
     return SQLITE_ERROR;
 }
 
+/* sqlite3_step of the current statement, which may read tables. */
+static int step(LinesCursor *c)
+{
+    int *depth = ((LinesVtab *)c->base.pVtab)->depth;
+    ++*depth;
+    int result = sqlite3_step(c->statement);
+    --*depth;
+    return result;
+}
+
 static int nextLine(sqlite3_vtab_cursor *base)
 {
     LinesCursor *c = (LinesCursor *)base;
-    sqlite3 *db = ((LinesVtab *)base->pVtab)->db;
+    const LinesVtab *vtab = (const LinesVtab *)base->pVtab;
+    sqlite3 *db = vtab->db;
+    if (*vtab->depth > 0) {
+        return failOf(c, "etw_lines cannot be nested");
+    }
     c->row++;
     for (;;) {
         if (c->statement == NULL && *c->rest == 0) {
@@ -181,7 +197,7 @@ static int nextLine(sqlite3_vtab_cursor *base)
             writeLine(c, true);
             return SQLITE_OK;
         }
-        int result = sqlite3_step(c->statement);
+        int result = step(c);
         if (result == SQLITE_ROW) {
             writeLine(c, false);
             return SQLITE_OK;
@@ -199,12 +215,13 @@ static int nextLine(sqlite3_vtab_cursor *base)
 static int connectLines(sqlite3 *db, void *aux, int argc, const char *const *argv,
         sqlite3_vtab **vtabPtr, char **errPtr)
 {
-    (void)aux, (void)argc, (void)argv, (void)errPtr;
+    (void)argc, (void)argv, (void)errPtr;
     int result = sqlite3_declare_vtab(
             db, "CREATE TABLE t(line TEXT, query TEXT HIDDEN, format TEXT HIDDEN)");
     if (result == SQLITE_OK) {
         LinesVtab *vtab = EtwAlloc(sizeof *vtab);
         vtab->db = db;
+        vtab->depth = aux;
         *vtabPtr = &vtab->base;
         sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     }
@@ -307,7 +324,7 @@ static int lineNumber(sqlite3_vtab_cursor *base, sqlite3_int64 *rowPtr)
     return SQLITE_OK;
 }
 
-const sqlite3_module sqlLinesModule = {.xConnect = connectLines,
+static const sqlite3_module linesModule = {.xConnect = connectLines,
         .xBestIndex = bestLines,
         .xDisconnect = disconnectLines,
         .xOpen = openLines,
@@ -317,3 +334,9 @@ const sqlite3_module sqlLinesModule = {.xConnect = connectLines,
         .xEof = endOfLines,
         .xColumn = lineColumn,
         .xRowid = lineNumber};
+
+int SqlLinesRegister(sqlite3 *db)
+{
+    int *depth = EtwAlloc(sizeof *depth);
+    return sqlite3_create_module_v2(db, "etw_lines", &linesModule, depth, EtwFree);
+}

@@ -164,8 +164,9 @@ int SqlTableRegister(sqlite3 *db, const char *module, const SqlTable *table, boo
 
 extern const SqlTable sqlEventsTable, sqlCallsTable, sqlWaitsTable, sqlProcessesTable,
         sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable, sqlClassesTable;
-extern const char *const sqlViews[];        /* statements, in views.c; NULL at the end */
-extern const sqlite3_module sqlLinesModule; /* etw_lines(QUERY, FORMAT), in lines_table.c */
+extern const char *const sqlViews[]; /* statements, in views.c; NULL at the end */
+/* etw_lines(QUERY, FORMAT), in lines_table.c. */
+int SqlLinesRegister(sqlite3 *db);
 
 /* ---- Values (sql_values.c) ------------------------------------------------------------------------- */
 

@@ -161,21 +161,40 @@ static char useOf(sqlite3_index_info *info, int index, const SqlColumn *column)
     return list ? 'i' : '=';
 }
 
+/*
+ * The first usable condition that names the file of a table-valued function. SQLite tests the others, and all of a table, whose
+ * files are known. -1: none. *missingPtr: there are only conditions that are not usable, so the file is not known in this plan.
+ */
+static int sourceCondition(const SqlVtab *vtab, const sqlite3_index_info *info, bool *missingPtr)
+{
+    *missingPtr = false;
+    for (int i = 0; i < info->nConstraint && vtab->traceCount == 0; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        const SqlColumn *column = columnAt(vtab->table, c->iColumn);
+        if (column != NULL && column->bound == SQL_SOURCE && c->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+            if (c->usable) {
+                *missingPtr = false;
+                return i;
+            }
+            *missingPtr = true;
+        }
+    }
+    return -1;
+}
+
 /* idxStr has two characters for each argument: the column's number + 1, and the use. idxNum is colUsed. */
 static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const SqlVtab *vtab = (const SqlVtab *)base;
     EtwText plan = {0};
     double rows = 1e7;
-    bool source = false, refused = false;
+    bool missing;
+    int source = sourceCondition(vtab, info, &missing);
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         const SqlColumn *column = columnAt(vtab->table, c->iColumn);
-        char use = column != NULL && c->usable ? useOf(info, i, column) : 0;
-        if (column != NULL && column->bound == SQL_SOURCE && c->op == SQLITE_INDEX_CONSTRAINT_EQ) {
-            source |= use != 0;
-            refused |= use == 0;
-        }
+        bool skip = column == NULL || !c->usable || (column->bound == SQL_SOURCE && i != source);
+        char use = skip ? 0 : useOf(info, i, column);
         if (use != 0) {
             EtwTextChar(&plan, (char)(c->iColumn + 1));
             EtwTextChar(&plan, use);
@@ -192,7 +211,7 @@ static int bestIndex(sqlite3_vtab *base, sqlite3_index_info *info)
     /* A filter is applied while the file is read to its end. */
     info->estimatedCost = 1e7 + rows;
     info->estimatedRows = (sqlite3_int64)rows;
-    if (refused && !source) {
+    if (missing) {
         return SQLITE_CONSTRAINT;
     }
     return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
@@ -335,6 +354,7 @@ static void takeCondition(SqlCursor *cursor, const SqlColumn *column, char use, 
     case SQL_SOURCE: {
         const char *text = (const char *)sqlite3_value_text(arg);
         bool whole = text != NULL && strlen(text) == (size_t)sqlite3_value_bytes(arg);
+        EtwFree(cursor->source);
         cursor->source = EtwStrdup(whole ? text : "");
         break;
     }

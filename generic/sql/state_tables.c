@@ -261,9 +261,15 @@ static void addLoss(SqlRows *rows, const EtlInfo *info, const char *kind, uint64
     SqlRowInt(rows, (int64_t)count);
 }
 
-/* Known when a file is open. The kinds are those of `etw info`. */
-static void *beginLosses(SqlReading *r, SqlRows *rows)
+static void ignoreEvent(void *ctx, SqlReading *r, SqlRows *rows)
 {
+    (void)ctx, (void)r, (void)rows;
+}
+
+/* Damages, and what perf lost, are counted while the file is read. The kinds are those of `etw info`. */
+static void endLosses(void *ctx, SqlReading *r, SqlRows *rows)
+{
+    (void)ctx;
     for (int i = 0; i < EtwSourceFileCount(r->source); i++) {
         const EtlInfo *info = EtwSourceFileInfo(r->source, i, NULL);
         uint64_t missing = 0;
@@ -277,11 +283,10 @@ static void *beginLosses(SqlReading *r, SqlRows *rows)
         addLoss(rows, info, "duplicates", info->duplicates);
         addLoss(rows, info, "damages", info->damages);
     }
-    return NULL;
 }
 
 static const SqlColumn lossColumns[] = {TEXT("session"), TEXT("kind"), INTEGER("count")};
-static const SqlMaker lossMaker = {.begin = beginLosses};
+static const SqlMaker lossMaker = {.begin = beginNothing, .event = ignoreEvent, .end = endLosses};
 const SqlTable sqlLossesTable = {.name = "etw_losses",
         .columns = lossColumns,
         .columnCount = sizeof lossColumns / sizeof *lossColumns,

@@ -90,10 +90,9 @@ proc ::etw::sql::Open {files schemas} {
 proc ::etw::sql::Run {db query format output} {
     if {[catch {
         if {$format eq "dict"} {
+            # Not as a query of its own: SQLite's interface for Tcl would bind its parameters to variables of this program.
             set result {}
-            $db eval $query row {
-                lappend result [concat {*}[lmap name $row(*) {list $name $row($name)}]]
-            }
+            Lines $db $query dict {lappend result}
         } elseif {$output eq ""} {
             set lines {}
             Lines $db $query $format {lappend lines}
@@ -140,7 +139,7 @@ proc ::etw::sql::WriteFile {db query format path} {
 proc ::etw::sql::Lines {db query format command} {
     variable measured
     set rows 0
-    set names [expr {$format ne "json"}]
+    set names [expr {$format ni {dict json}}]
     if {$format ne "table"} {
         $db eval {SELECT line FROM etw_lines($query, $format)} {
             uplevel 1 [list {*}$command $line]

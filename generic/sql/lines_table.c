@@ -2,7 +2,8 @@
  * sql/lines_table.c --
  *
  *	The result of a query as lines of text, for `etw sql`: a table-valued function etw_lines(QUERY, FORMAT). It runs the
- *	statements of QUERY one after the other on the same connection. csv and list begin with the names of the columns.
+ *	statements of QUERY one after the other on the same connection. csv and list begin with the names of the columns, json and
+ *	dict have them in each line.
  *	The statements cannot read etw_lines again: without a limit, such a recursion would end with the stack.
  */
 #include "sql/sql_int.h"
@@ -118,6 +119,19 @@ static void writeJson(LinesCursor *c, int count)
     EtwTextChar(&c->line, '}');
 }
 
+static void writeDict(LinesCursor *c, int count)
+{
+    for (int i = 0; i < count; i++) {
+        EtwTextStr(&c->line, i == 0 ? "" : " ");
+        readName(c, i);
+        EtwListElement(&c->line, c->valid.data, c->valid.size);
+        EtwTextChar(&c->line, ' ');
+        readText(c, i);
+        replaceNuls(c);
+        EtwListElement(&c->line, c->valid.data, c->valid.size);
+    }
+}
+
 static void writeCells(LinesCursor *c, int count, bool names)
 {
     bool csv = strcmp(c->format, "csv") == 0;
@@ -146,6 +160,8 @@ static void writeLine(LinesCursor *c, bool names)
     EtwTextReserve(&c->line, 1);
     if (strcmp(c->format, "json") == 0) {
         writeJson(c, count);
+    } else if (strcmp(c->format, "dict") == 0) {
+        writeDict(c, count);
     } else {
         writeCells(c, count, names);
     }
@@ -189,7 +205,8 @@ static int nextLine(sqlite3_vtab_cursor *base)
             if (sqlite3_prepare_v2(db, c->rest, -1, &c->statement, &c->rest) != SQLITE_OK) {
                 return failOf(c, sqlite3_errmsg(db));
             }
-            c->headed = strcmp(c->format, "json") == 0 || sqlite3_column_count(c->statement) == 0;
+            c->headed = strcmp(c->format, "json") == 0 || strcmp(c->format, "dict") == 0 ||
+                        sqlite3_column_count(c->statement) == 0;
             continue;
         }
         if (!c->headed) {
@@ -295,8 +312,8 @@ static int filterLines(
     c->rest = c->query;
     c->ended = false;
     if (strcmp(c->format, "csv") != 0 && strcmp(c->format, "json") != 0 &&
-            strcmp(c->format, "list") != 0) {
-        return failOf(c, "unknown format: expected csv, json or list");
+            strcmp(c->format, "list") != 0 && strcmp(c->format, "dict") != 0) {
+        return failOf(c, "unknown format: expected csv, json, list or dict");
     }
     return nextLine(base);
 }

@@ -74,12 +74,9 @@ proc ::etw::sql::Open {files schemas} {
         foreach schema $schemas {
             $db eval {SELECT etw_schema_load($schema)}
         }
-        set places {}
-        foreach file $files {
-            set path([incr count]) $file
-            lappend places "\$path($count)"
-        }
-        $db eval "SELECT etw_open([join $places ,])"
+        # As one BLOB of paths that end with NULs: a function of SQLite has at most 127 arguments.
+        set paths [encoding convertto utf-8 [join $files \0]\0]
+        $db eval {SELECT etw_open(@paths)}
     } on error {message} {
         $db close
         return -code error -errorcode {ETW IO DATABASE} $message

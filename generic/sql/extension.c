@@ -33,27 +33,80 @@ static void addQuoted(EtwText *sql, const char *text)
     EtwTextChar(sql, '\'');
 }
 
-/* Append the files as arguments of a module. False: one of them cannot be read; the error is reported. */
-static bool addFiles(EtwText *sql, sqlite3_context *context, int argc, sqlite3_value **argv)
+/* The files of etw_open, as arguments of a module. */
+typedef struct Files {
+    EtwText sql;
+    int count;
+} Files;
+
+/* False: the file cannot be read; the error is reported. */
+static bool addFile(Files *files, sqlite3_context *context, const char *path)
 {
-    for (int i = 0; i < argc; i++) {
+    EtwError error = {0};
+    EtwSource *source;
+    if (SqlSourceOpen(&source, path, &error) != ETW_OK) {
+        sqlite3_result_error(context, error.message, -1);
+        return false;
+    }
+    EtwSourceClose(source);
+    EtwTextStr(&files->sql, files->count++ > 0 ? ", " : "");
+    addQuoted(&files->sql, path);
+    return true;
+}
+
+/* False: too many; the error is reported. */
+static bool countFiles(sqlite3_context *context, int count)
+{
+    enum { OTHER_ARGS = 5 }; /* of a virtual table */
+    int most =
+            sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_COLUMN, -1) - OTHER_ARGS;
+    if (count <= most) {
+        return true;
+    }
+    char *message = sqlite3_mprintf(
+            "etw_open: %d files were given, and SQLite allows %d for one table", count, most);
+    sqlite3_result_error(context, message, -1);
+    sqlite3_free(message);
+    return false;
+}
+
+/* A BLOB has paths that each end with a NUL: a function has at most 127 arguments. */
+static bool addBlob(Files *files, sqlite3_context *context, sqlite3_value *value)
+{
+    const char *bytes = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    int count = 0;
+    for (size_t i = 0; i < size; i++) {
+        count += bytes[i] == 0;
+    }
+    bool good = countFiles(context, count);
+    for (size_t at = 0; good && at < size; at += strlen(bytes + at) + 1) {
+        good = addFile(files, context, bytes + at);
+    }
+    return good;
+}
+
+/* False: one of the files cannot be read; the error is reported. */
+static bool addFiles(Files *files, sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    bool good = true;
+    for (int i = 0; i < argc && good; i++) {
+        int size = sqlite3_value_bytes(argv[i]);
+        if (sqlite3_value_type(argv[i]) == SQLITE_BLOB && size > 0 &&
+                ((const char *)sqlite3_value_blob(argv[i]))[size - 1] == 0) {
+            good = addBlob(files, context, argv[i]);
+            continue;
+        }
         const char *path = (const char *)sqlite3_value_text(argv[i]);
-        EtwError error = {0};
-        EtwSource *source;
         if (path == NULL || strlen(path) != (size_t)sqlite3_value_bytes(argv[i])) {
             sqlite3_result_error(context, "etw_open: expected the path of a trace", -1);
-            return false;
+            good = false;
+        } else {
+            good = addFile(files, context, path);
         }
-        if (SqlSourceOpen(&source, path, &error) != ETW_OK) {
-            sqlite3_result_error(context, error.message, -1);
-            return false;
-        }
-        EtwSourceClose(source);
-        EtwTextStr(sql, i > 0 ? ", " : "");
-        addQuoted(sql, path);
     }
-    EtwTextChar(sql, 0);
-    return true;
+    EtwTextChar(&files->sql, 0);
+    return good && countFiles(context, files->count);
 }
 
 /* etw_schema_load(FILE): descriptions of events, for all tables of this process. Returns the number of events. */
@@ -74,7 +127,7 @@ static void loadSchemas(sqlite3_context *context, int argc, sqlite3_value **argv
 static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
-    EtwText files = {0};
+    Files files = {0};
     char *message = NULL;
     if (argc == 0) {
         sqlite3_result_error(context, "etw_open: expected the paths of traces", -1);
@@ -83,7 +136,7 @@ static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
         for (size_t i = 0; i < sizeof opened / sizeof *opened && result == SQLITE_OK; i++) {
             char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS temp.%s;"
                                         "CREATE VIRTUAL TABLE temp.%s USING %s(%s)",
-                    opened[i].name, opened[i].name, opened[i].module, files.data);
+                    opened[i].name, opened[i].name, opened[i].module, files.sql.data);
             result = sqlite3_exec(db, sql, NULL, NULL, &message);
             sqlite3_free(sql);
         }
@@ -95,7 +148,7 @@ static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
         }
     }
     sqlite3_free(message);
-    EtwTextFree(&files);
+    EtwTextFree(&files.sql);
 }
 
 /* The catalogue of providers is in the directory `library` beside this file. */

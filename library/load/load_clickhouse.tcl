@@ -45,11 +45,12 @@ oo::class create ::etw::load::Clickhouse {
                 dict incr result events [dict get $batch events]
                 dict lappend result warnings {*}[dict get $batch warnings]
             }
-            my Commit $batches
         } on error {message how} {
             catch {my Discard $begun}
             return -options $how $message
         }
+        # Not inside: what the server may have committed is not discarded, also if its answer is lost.
+        my Commit $batches
         return $result
     }
     # Add a trace of which DROPPED events were not sent, unless the trace is there. Returns 1 if it was added.
@@ -164,7 +165,7 @@ oo::class create ::etw::load::Clickhouse {
         }
         return $result[string range $piece $from end]
     }
-    # From now on these batches count. Earlier loads of them, which no longer do, are deleted.
+    # From now on these batches count. Earlier loads of them, which no longer do, are deleted; if that fails, by the next load.
     method Commit {batches} {
         if {$batches eq ""} {
             return
@@ -176,8 +177,10 @@ oo::class create ::etw::load::Clickhouse {
         }
         my Insert etw_batches $names $rows
         foreach batch $batches {
-            set begun [my Rows "SELECT load FROM etw_begun WHERE [my Same $batch $::etw::load::batchKey] AND load < [dict get $batch load]"]
-            catch {my Discard [lmap row $begun {lindex $row 0}]}
+            catch {
+                my Discard [lmap row [my Rows "SELECT load FROM etw_begun\
+                    WHERE [my Same $batch $::etw::load::batchKey] AND load < [dict get $batch load]"] {lindex $row 0}]
+            }
         }
     }
     # Delete the rows of loads that do not count. The server does it later.

@@ -33,7 +33,12 @@ proc ::etw::ship::Ship {source args} {
         try {
             ShipLosses $job result
             foreach file $files {
-                ShipFile $job $file result shipped
+                if {![ShipFile $job $file result shipped]} {
+                    set away 1
+                }
+            }
+            if {$away} {
+                Bound $job $shipped
             }
         } trap {ETW IO DATABASE} {message how} {
             dict incr result failures
@@ -177,29 +182,35 @@ proc ::etw::ship::Written {path} {
     return 0
 }
 
-# Send a file. It is remembered, or deleted.
+# Send a file. It is remembered, or deleted. Returns 0 if something on this machine failed, for example because its disk is full, so
+# that the file must be sent later.
 proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
     upvar 1 $resultVar result $shippedVar shipped
     if {[catch {list [file mtime $path] [file size $path]} stamp]} {
-        return
+        return 1
     }
     try {
         set trace [::etw::load::Describe $path [dict get $job host] [Options $job]]
         set loaded [Send $job $trace]
     } trap {ETW IO DATABASE} {message how} {
         return -options $how $message
-    } trap {ETW UNSUPPORTED} {message how} {
-        return -options $how $message
-    } trap {ETW ARG} {message how} {
-        return -options $how $message
-    } on error message {
-        if {[file exists $path]} {
+    } on error {message how} {
+        if {![file exists $path]} {
+            return 1
+        }
+        if {[Unreadable [dict get $how -errorcode]]} {
             dict incr result unreadable
             dict lappend result warnings "[file tail $path]: $message"
             dict set shipped [file tail $path] $stamp
             Told $job unreadable $path $message
+            return 1
         }
-        return
+        if {[dict get $job once] || [lrange [dict get $how -errorcode] 0 1] in {{ETW UNSUPPORTED} {ETW ARG}}} {
+            return -options $how $message
+        }
+        dict incr result failures
+        Told $job failed "[file tail $path]: $message"
+        return 0
     }
     foreach name {files skipped events} {
         dict incr result $name [dict get $loaded $name]
@@ -211,6 +222,13 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
         dict set shipped [file tail $path] $stamp
     }
     Told $job shipped $path [dict get $loaded events]
+    return 1
+}
+
+# Does an error of the reader say that the file is no trace, or one that it cannot read, so that another attempt is useless?
+proc ::etw::ship::Unreadable {code} {
+    return [expr {[string match {ETW FORMAT *} $code] || [lrange $code 0 2] in {{ETW UNSUPPORTED PACKED} {ETW UNSUPPORTED PERF}
+        {ETW LIMIT ZIP} {ETW LIMIT ZSTD} {ETW LIMIT PIPE}}}]
 }
 
 # The options that a file is loaded with, which the database keeps.

@@ -165,21 +165,42 @@ proc ::etw::ship::Complete {job shipped} {
 # Is the file complete? Its session has closed it, or nothing has written to it for a while. What is no trace is reported as unreadable later.
 proc ::etw::ship::Closed {path changed} {
     variable quiet
-    if {![catch {dict get [::etw info $path -providers 0] closed} closed] && $closed} {
-        return 1
+    return [expr {[Ended $path] || ([clock seconds] - $changed > $quiet && ![Written $path])}]
+}
+
+# Has the session closed the file? Only then it may be deleted: sessions of other users are not seen.
+proc ::etw::ship::Ended {path} {
+    return [expr {![catch {dict get [::etw info $path -providers 0] closed} closed] && $closed}]
+}
+
+# What tells a file from others and from itself after a change; {} if it is no plain file: links are not followed.
+proc ::etw::ship::Identity {path} {
+    if {[catch {file lstat $path about}] || $about(type) ne "file"} {
+        return {}
     }
-    return [expr {[clock seconds] - $changed > $quiet && ![Written $path]}]
+    return [list $about(dev) $about(ino) $about(size) $about(mtime)]
 }
 
 # Does a running session write to the file?
 proc ::etw::ship::Written {path} {
     foreach name [::etw sessions] {
-        if {![catch {dict get [::etw query $name] file} file] && $file ne ""
-                && [string match [string map {%d *} [regsub -all {[][*?\\]} [file normalize $file] {\\&}]] $path]} {
+        if {[catch {dict get [::etw query $name] file} file] || $file eq ""} {
+            continue
+        }
+        # The folder may have several names.
+        set pattern [string map {%d *} [regsub -all {[][*?\\{}]} [file tail $file] {\\&}]]
+        if {[string match $pattern [file tail $path]] && [SameFolder [file dirname $file] [file dirname $path]]} {
             return 1
         }
     }
     return 0
+}
+
+proc ::etw::ship::SameFolder {first second} {
+    if {[file normalize $first] eq [file normalize $second]} {
+        return 1
+    }
+    return [expr {![catch {file stat $first a; file stat $second b}] && $a(ino) != 0 && $a(dev) == $b(dev) && $a(ino) == $b(ino)}]
 }
 
 # Send a file. It is remembered, or deleted. Returns 0 if something on this machine failed, for example because its disk is full, so
@@ -189,6 +210,7 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
     if {[catch {list [file mtime $path] [file size $path]} stamp]} {
         return 1
     }
+    set identity [Identity $path]
     try {
         set trace [::etw::load::Describe $path [dict get $job host] [Options $job]]
         set loaded [Send $job $trace]
@@ -216,7 +238,7 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
         dict incr result $name [dict get $loaded $name]
     }
     dict lappend result warnings {*}[dict get $loaded warnings]
-    if {[dict get $job delete]} {
+    if {[dict get $job delete] && [Ended $path] && $identity ne "" && [Identity $path] eq $identity} {
         file delete $path
     } else {
         dict set shipped [file tail $path] $stamp

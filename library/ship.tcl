@@ -147,8 +147,8 @@ proc ::etw::ship::Complete {job shipped} {
     set found {}
     set growing {}
     foreach path [glob -nocomplain -types f -directory [dict get $job folder] -- [dict get $job pattern]] {
-        if {[catch {list [file mtime $path] [file size $path]} stamp]} {
-            continue ;# deleted meanwhile
+        if {[Identity $path] eq "" || [catch {list [file mtime $path] [file size $path]} stamp]} {
+            continue ;# a link, or deleted meanwhile
         }
         if {[dict exists $shipped [file tail $path]] && [dict get $shipped [file tail $path]] eq $stamp} {
             continue
@@ -293,7 +293,7 @@ proc ::etw::ship::BookmarkFile {job} {
 # File -> {time size} of what was sent.
 proc ::etw::ship::Recall {job} {
     set shipped {}
-    if {![catch {::etw::lib::OpenFile [BookmarkFile $job]} f]} {
+    if {[Identity [BookmarkFile $job]] ne "" && ![catch {::etw::lib::OpenFile [BookmarkFile $job]} f]} {
         fconfigure $f -encoding utf-8
         catch {
             foreach {name stamp} [read $f] {
@@ -312,7 +312,8 @@ proc ::etw::ship::Remember {job shipped} {
         return
     }
     catch { ;# a full disk, or a folder that must not be written
-        set f [::etw::lib::OpenFile $path.new w]
+        file delete $path.new
+        set f [::etw::lib::OpenFile $path.new {WRONLY CREAT EXCL}]
         try {
             fconfigure $f -encoding utf-8
             puts $f $shipped
@@ -346,30 +347,55 @@ proc ::etw::ship::Bound {job shipped} {
 proc ::etw::ship::Drop {job path} {
     set events 0
     catch {set events [dict get [::etw info $path] events]}
-    set dropped [file join [file dirname $path] .etw-lost-$events-[file tail $path]]
-    file rename -force $path $dropped
+    set number {}
+    while 1 {
+        set dropped [file join [file dirname $path] .etw-lost-$events$number-[file tail $path]]
+        if {[catch {file lstat $dropped about}]} {
+            break
+        }
+        # An earlier file of the same name with as many events.
+        set number .[incr again]
+    }
+    file rename $path $dropped
     Cut $dropped
     Told $job dropped $path $events
 }
 
+# Cut a dropped file to its header. Whoever may write to the folder can give a link such a name: what is no plain file, has other
+# names, or is no trace stays as it is. Returns whether the file is a dropped one.
 proc ::etw::ship::Cut {path} {
     variable kept
-    if {[file size $path] > $kept} {
-        set f [::etw::lib::OpenFile $path r+]
-        chan truncate $f $kept
+    set identity [Identity $path]
+    if {$identity eq "" || [catch {::etw::lib::OpenFile $path r+} f]} {
+        return 0
+    }
+    try {
+        # What was opened, not what has the name now.
+        set opened $path
+        if {$::tcl_platform(os) eq "Linux" && [regexp {^file(\d+)$} $f -> number] && [file exists /proc/self/fd/$number]} {
+            set opened /proc/self/fd/$number
+        }
+        file stat $opened about
+        if {[list $about(dev) $about(ino) $about(size) $about(mtime)] ne $identity || $about(nlink) > 1 || [catch {::etw info $opened -providers 0}]} {
+            return 0
+        }
+        if {$about(size) > $kept} {
+            chan truncate $f $kept
+        }
+    } finally {
         close $f
     }
+    return 1
 }
 
 # Put the losses into the database: a file without events, with the number that it had.
 proc ::etw::ship::ShipLosses {job resultVar} {
     upvar 1 $resultVar result
     foreach path [glob -nocomplain -types f -directory [dict get $job folder] -- .etw-lost-*-[dict get $job pattern]] {
-        if {![regexp {^\.etw-lost-(\d+)-(.*)$} [file tail $path] -> events name]} {
+        if {![regexp {^\.etw-lost-(0|[1-9]\d{0,17})(?:\.\d+)?-(.*)$} [file tail $path] -> events name]} {
             continue
         }
-        Cut $path
-        if {[catch {::etw::load::Describe $path [dict get $job host] dropped} trace]} {
+        if {[catch {Cut $path} cut] || !$cut || [catch {::etw::load::Describe $path [dict get $job host] dropped} trace]} {
             continue
         }
         dict set trace file $name

@@ -162,11 +162,15 @@ EtwInterrupt *EtwTclintInterruptOpen(Tcl_Interp *interp, void (*proc)(void *arg)
 void EtwTclintInterruptClose(EtwInterrupt *interrupt);
 void EtwTclintInterruptRequest(EtwInterrupt *interrupt);
 void EtwTclintInterruptHold(EtwInterrupt *interrupt, bool hold);
+/* The handler of the limit while an interrupt is open: tclint_attach.c adds its own after it. */
+void EtwTclintInterruptReached(ClientData clientData, Tcl_Interp *interp);
 void EtwTclintCheckInterrupt(Tcl_Interp *interp);
 
 /* ---- tclint_attach.c --------------------------------------------------------------------------- */
 
 void EtwTclintCheckAttach(Tcl_Interp *interp);
+/* An interrupt was closed, whose limit a request from outside may have shared. */
+void EtwTclintAttachRearm(Tcl_Interp *interp);
 
 /* ---- tclint_variable.c: see EtwHookLayer in script_int.h ------------------------------------------ */
 

@@ -5,7 +5,8 @@
  *	that is stopped in the middle of anything but malloc: it only starts a thread. That thread queues an event for each
  *	interpreter. unix/attach then calls Etw_AttachArm while all threads are stopped: it sets a limit on commands
  *	in each interpreter, so that Tcl calls a handler before the next command (tclint_interrupt.c says why no async
- *	handler is used). What comes first, event or handler, evaluates the script; the other then does nothing.
+ *	handler is used). In an interpreter that is sampled the limit is set already, and the handler follows that of
+ *	tclint_interrupt.c. What comes first, event or handler, evaluates the script; the other then does nothing.
  *
  *	The addresses of interpreters were found by a search: each is checked before it is used, in the interpreter's thread
  *	or while that is stopped.
@@ -147,10 +148,26 @@ static void disarm(Item *item)
 {
     Interp *iPtr = item->iPtr;
     item->armed = false;
-    iPtr->limit.active &= ~TCL_LIMIT_COMMANDS;
+    __atomic_and_fetch(&iPtr->limit.active, ~TCL_LIMIT_COMMANDS, __ATOMIC_RELAXED);
     iPtr->limit.exceeded &= ~TCL_LIMIT_COMMANDS;
     iPtr->limit.cmdCount = item->value;
     Tcl_LimitRemoveHandler((Tcl_Interp *)iPtr, TCL_LIMIT_COMMANDS, limitReached, item);
+}
+
+static void setLimit(Item *item)
+{
+    Interp *iPtr = item->iPtr;
+    item->value = iPtr->limit.cmdCount;
+    iPtr->limit.cmdCount = LEAST;
+    __atomic_or_fetch(&iPtr->limit.active, TCL_LIMIT_COMMANDS, __ATOMIC_RELAXED);
+}
+
+void EtwTclintAttachRearm(Tcl_Interp *interp)
+{
+    const Handler *first = (const Handler *)((Interp *)interp)->limit.cmdHandlers;
+    if (first != NULL && first->proc == limitReached && ((Item *)first->clientData)->armed) {
+        setLimit(first->clientData);
+    }
 }
 
 static void limitReached(ClientData clientData, Tcl_Interp *interp)
@@ -284,21 +301,36 @@ DLLEXPORT EtwAttachStatus *Etw_AttachBegin(const EtwAttachRequest *request)
     return &newest;
 }
 
-/* All threads are stopped, anywhere: no locks, no allocation, no calls into Tcl. */
+/* The only handler of the limit is that of an open interrupt, which is not suspended. */
+static bool isSampled(const Interp *iPtr)
+{
+    const Handler *first = (const Handler *)iPtr->limit.cmdHandlers;
+    return first != NULL && first->proc == EtwTclintInterruptReached && first->next == NULL &&
+           iPtr->limit.cmdCount == LEAST;
+}
+
+/*
+ * All threads are stopped, anywhere: no locks, no allocation, no calls into Tcl. The handler is the last one, because
+ * its script may close the interrupt, and Tcl then goes on to the handler after it.
+ */
 static bool armItem(Item *item)
 {
     Interp *iPtr = item->iPtr;
-    if (!item->usable || item->done || item->armed || item->handler == NULL || !isAlive(item) ||
-            (iPtr->limit.active & TCL_LIMIT_COMMANDS) || iPtr->limit.cmdHandlers != NULL) {
+    if (!item->usable || item->done || item->armed || item->handler == NULL || !isAlive(item)) {
         return false;
     }
-    item->value = iPtr->limit.cmdCount;
-    item->armed = true;
-    item->job->refs++;
-    iPtr->limit.cmdHandlers = (LimitHandler *)item->handler;
-    iPtr->limit.cmdCount = LEAST;
-    iPtr->limit.active |= TCL_LIMIT_COMMANDS;
+    if (isSampled(iPtr)) {
+        item->handler->previous = (Handler *)iPtr->limit.cmdHandlers;
+        item->handler->previous->next = item->handler;
+    } else if (!(iPtr->limit.active & TCL_LIMIT_COMMANDS) && iPtr->limit.cmdHandlers == NULL) {
+        iPtr->limit.cmdHandlers = (LimitHandler *)item->handler;
+    } else {
+        return false;
+    }
     item->handler = NULL; /* the interpreter's */
+    item->job->refs++;
+    item->armed = true;
+    setLimit(item);
     return true;
 }
 
@@ -341,6 +373,11 @@ void EtwTclintCheckAttach(Tcl_Interp *interp)
 #elif defined(ETW_TCLINT)
 
 void EtwTclintCheckAttach(Tcl_Interp *interp)
+{
+    (void)interp;
+}
+
+void EtwTclintAttachRearm(Tcl_Interp *interp)
 {
     (void)interp;
 }

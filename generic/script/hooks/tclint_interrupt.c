@@ -70,7 +70,7 @@ static void restoreLimit(const EtwInterrupt *interrupt)
     }
 }
 
-static void limitReached(ClientData clientData, Tcl_Interp *interp)
+void EtwTclintInterruptReached(ClientData clientData, Tcl_Interp *interp)
 {
     EtwInterrupt *interrupt = clientData;
     (void)interp;
@@ -88,7 +88,7 @@ EtwInterrupt *EtwTclintInterruptOpen(Tcl_Interp *interp, void (*proc)(void *arg)
     }
     EtwInterrupt *interrupt = EtwAlloc(sizeof *interrupt);
     *interrupt = (EtwInterrupt){.iPtr = iPtr, .proc = proc, .arg = arg};
-    Tcl_LimitAddHandler(interp, TCL_LIMIT_COMMANDS, limitReached, interrupt, NULL);
+    Tcl_LimitAddHandler(interp, TCL_LIMIT_COMMANDS, EtwTclintInterruptReached, interrupt, NULL);
     interrupt->handler = iPtr->limit.cmdHandlers;
     take(interrupt);
     return interrupt;
@@ -97,8 +97,9 @@ EtwInterrupt *EtwTclintInterruptOpen(Tcl_Interp *interp, void (*proc)(void *arg)
 void EtwTclintInterruptClose(EtwInterrupt *interrupt)
 {
     restoreLimit(interrupt);
-    Tcl_LimitRemoveHandler(
-            (Tcl_Interp *)interrupt->iPtr, TCL_LIMIT_COMMANDS, limitReached, interrupt);
+    Tcl_LimitRemoveHandler((Tcl_Interp *)interrupt->iPtr, TCL_LIMIT_COMMANDS,
+            EtwTclintInterruptReached, interrupt);
+    EtwTclintAttachRearm((Tcl_Interp *)interrupt->iPtr);
     EtwFree(interrupt);
 }
 

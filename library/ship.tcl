@@ -45,7 +45,7 @@ proc ::etw::ship::Ship {source args} {
             if {[dict get $job once]} {
                 return -options $how $message
             }
-            Told $job failed $message
+            Notify $job failed $message
             set away 1
             Bound $job $shipped
         }
@@ -134,7 +134,7 @@ proc ::etw::ship::Pause {ms} {
 }
 
 # -progress: call the command with a word and its details. An error in it ends the shipping.
-proc ::etw::ship::Told {job args} {
+proc ::etw::ship::Notify {job args} {
     if {[dict get $job progress] ne ""} {
         uplevel #0 [list {*}[dict get $job progress] {*}$args]
     }
@@ -173,7 +173,7 @@ proc ::etw::ship::Ended {path} {
     return [expr {![catch {dict get [::etw info $path -providers 0] closed} closed] && $closed}]
 }
 
-# What tells a file from others and from itself after a change; {} if it is no plain file: links are not followed.
+# The identity of a file, which a change of the file changes; {} if it is no plain file: links are not followed.
 proc ::etw::ship::Identity {path} {
     if {[catch {file lstat $path about}] || $about(type) ne "file"} {
         return {}
@@ -224,14 +224,14 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
             dict incr result unreadable
             dict lappend result warnings "[file tail $path]: $message"
             dict set shipped [file tail $path] $stamp
-            Told $job unreadable $path $message
+            Notify $job unreadable $path $message
             return 1
         }
         if {[dict get $job once] || [lrange [dict get $how -errorcode] 0 1] in {{ETW UNSUPPORTED} {ETW ARG}}} {
             return -options $how $message
         }
         dict incr result failures
-        Told $job failed "[file tail $path]: $message"
+        Notify $job failed "[file tail $path]: $message"
         return 0
     }
     foreach name {files skipped events} {
@@ -243,7 +243,7 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
     } else {
         dict set shipped [file tail $path] $stamp
     }
-    Told $job shipped $path [dict get $loaded events]
+    Notify $job shipped $path [dict get $loaded events]
     return 1
 }
 
@@ -358,10 +358,10 @@ proc ::etw::ship::Drop {job path} {
     }
     file rename $path $dropped
     Cut $dropped
-    Told $job dropped $path $events
+    Notify $job dropped $path $events
 }
 
-# Cut a dropped file to its header. Whoever may write to the folder can give a link such a name: what is no plain file, has other
+# Cut a dropped file to its header. Any user with the right to write to the folder can give a link such a name: what is no plain file, has other
 # names, or is no trace stays as it is. Returns whether the file is a dropped one.
 proc ::etw::ship::Cut {path} {
     variable kept

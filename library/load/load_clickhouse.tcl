@@ -95,8 +95,8 @@ oo::class create ::etw::load::Clickhouse {
                 if {$kind eq "event"} {
                     set exported $done
                 }
-                set told [list ::etw::load::Progress $progress [dict get $batch source] ${kind}s]
-                dict set batch ${kind}s [my Send $batch $table $columns $rows $told]
+                set report [list ::etw::load::Progress $progress [dict get $batch source] ${kind}s]
+                dict set batch ${kind}s [my Send $batch $table $columns $rows $report]
             } finally {
                 ::etw::lib::RowsClose $rows $path
             }

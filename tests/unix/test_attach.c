@@ -78,6 +78,13 @@ static uint64_t called(uint64_t a, uint64_t b)
     return a + b;
 }
 
+/* Is to be stopped during the call. */
+static uint64_t calledStops(uint64_t a, uint64_t b)
+{
+    kill(getpid(), SIGSTOP);
+    return called(a, b);
+}
+
 static void pass(void)
 {
     __atomic_add_fetch(&shared->loops, 1, __ATOMIC_RELAXED);
@@ -219,6 +226,12 @@ static void childGetsSignals(void)
     }
 }
 
+static void childSpins(void)
+{
+    while (goesOn()) {
+    }
+}
+
 /* ---- The parent ------------------------------------------------------------------------------ */
 
 static pid_t start(void (*child)(void))
@@ -252,7 +265,7 @@ static int end(pid_t pid)
 }
 
 /* One call in the process. 1: done, 0: it could not be stopped in time, -1: failed. */
-static int one(const Target *target)
+static int callOnce(const Target *target, uint64_t (*function)(uint64_t a, uint64_t b))
 {
     static const uint64_t map[] = {SYS_mmap, 0, STACK_SIZE, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS, ~(uint64_t)0, 0};
@@ -266,7 +279,7 @@ static int one(const Target *target)
         return 0;
     }
     int64_t stack = InjectSystemCall(stopped, map);
-    bool ok = stack > 0 && InjectCall(stopped, (uint64_t)(uintptr_t)called, 40, 2,
+    bool ok = stack > 0 && InjectCall(stopped, (uint64_t)(uintptr_t)function, 40, 2,
                                    (uint64_t)stack + STACK_SIZE, &result);
     const uint64_t unmap[] = {SYS_munmap, (uint64_t)stack, STACK_SIZE, 0, 0, 0, 0};
     ok = ok && InjectSystemCall(stopped, unmap) == 0;
@@ -297,7 +310,7 @@ static bool rounds(void (*child)(void), bool writes, bool signals)
         if (signals) {
             CHECK_EQ(sigqueue(pid, SIGRTMIN, (union sigval){.sival_int = 1}), 0);
         }
-        int got = one(&target);
+        int got = callOnce(&target, called);
         CHECK(got >= 0);
         done += got == 1;
         InjectPause(100000 * (i % 23));
@@ -335,6 +348,31 @@ INJECT_TEST(inject_1_5_receive_with_a_time_limit, childReceives, false, false)
 INJECT_TEST(inject_1_6_semaphore_and_sigtimedwait, childWaitsForOthers, false, false)
 INJECT_TEST(inject_1_7_registers_and_errno, childComputes, false, false)
 INJECT_TEST(inject_1_8_signals, childGetsSignals, false, true)
+
+/* The call is completed, then the process stops. */
+static void inject_1_9_stop_signal(void)
+{
+    Target target;
+    EtwError err;
+    int state = 0;
+    pid_t pid = start(childSpins);
+    EtwStatus status = TargetOpen(&target, (uint32_t)pid, &err);
+    if (status != ETW_OK || THREAD_SANITIZER) {
+        kill(pid, SIGKILL);
+        end(pid);
+        TargetFree(&target);
+        SKIP(status != ETW_OK ? "ptrace is not permitted" : "the thread sanitizer");
+    } else {
+        CHECK_EQ(callOnce(&target, calledStops), 1);
+        CHECK_EQ(shared->calls, 1);
+        CHECK_EQ(waitpid(pid, &state, WUNTRACED), pid);
+        CHECK(WIFSTOPPED(state) && WSTOPSIG(state) == SIGSTOP);
+        kill(pid, SIGCONT);
+        CHECK_EQ(end(pid), 0);
+    }
+    TargetFree(&target);
+    munmap(shared, sizeof *shared);
+}
 
 static void childEnds(void)
 {
@@ -518,6 +556,7 @@ int main(int argc, char **argv)
     CHECK_RUN(inject_1_6_semaphore_and_sigtimedwait);
     CHECK_RUN(inject_1_7_registers_and_errno);
     CHECK_RUN(inject_1_8_signals);
+    CHECK_RUN(inject_1_9_stop_signal);
     CHECK_RUN(inject_2_1_end);
     CHECK_RUN(refused_1_1_traced);
     CHECK_RUN(refused_1_2_forbidden);

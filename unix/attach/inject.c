@@ -5,7 +5,8 @@
  *
  *	A call changes the registers of the stopped thread, and restores all of them afterwards. It returns to a system call
  *	instruction in the vdso, at which the thread stops again; thus no signal is involved that the process could see.
- *	All signals of the thread are blocked meanwhile, they are delivered after its release. The last stop before the
+ *	All signals of the thread are blocked meanwhile, they are delivered after its release. SIGSTOP cannot be blocked: it is
+ *	sent again then. The last stop before the
  *	release is of the kind after which the kernel restarts the interrupted system call.
  */
 #define _GNU_SOURCE
@@ -47,6 +48,7 @@ struct Stopped {
     bool changed;                 /* registers and mask are not those of the thread */
     bool ended;
     uint64_t mask;     /* of its signals */
+    uint64_t held;     /* signals that arrived during a call, to be sent again: bit 0 is signal 1 */
     uint64_t gate;     /* address of a system call instruction */
     size_t xstateSize; /* of the floating-point and vector registers */
     unsigned char xstate[XSTATE_MAX];
@@ -220,10 +222,22 @@ uint64_t InjectArgument(const Stopped *stopped)
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
+static const int synchronous[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+
+/* The code that is called has caused the signal. SIGABRT is blocked, unless abort() has just changed that. */
+static bool isCrash(int number)
+{
+    for (size_t i = 0; i < sizeof synchronous / sizeof *synchronous; i++) {
+        if (number == synchronous[i]) {
+            return true;
+        }
+    }
+    return number == SIGABRT;
+}
+
 /* Block the signals, except those that the code itself could cause. */
 static bool blockSignals(Stopped *stopped)
 {
-    static const int synchronous[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
     uint64_t all = ~(uint64_t)0;
     for (size_t i = 0; i < sizeof synchronous / sizeof *synchronous; i++) {
         all &= ~((uint64_t)1 << (synchronous[i] - 1));
@@ -254,7 +268,10 @@ static bool toSystemCall(Stopped *stopped, struct user_regs_struct *regs)
             return ptrace(PTRACE_GETREGS, stopped->tid, NULL, regs) == 0;
         }
         if (status >> 16 == 0) {
-            return false; /* a synchronous signal, which is dropped with the call that caused it */
+            if (isCrash(WSTOPSIG(status))) {
+                return false; /* the signal is dropped with the call that caused it */
+            }
+            stopped->held |= (uint64_t)1 << (WSTOPSIG(status) - 1);
         }
     }
 }
@@ -327,6 +344,15 @@ static bool stopAgain(const Stopped *stopped)
            waitForStop(stopped->tid, 0) == WAIT_STOPPED;
 }
 
+static void sendHeld(const Stopped *stopped)
+{
+    for (int number = 1; number <= 64; number++) {
+        if (stopped->held & (uint64_t)1 << (number - 1)) {
+            syscall(SYS_tgkill, stopped->target->pid, stopped->tid, number);
+        }
+    }
+}
+
 bool InjectRelease(Stopped *stopped)
 {
     struct iovec state = {stopped->xstate, stopped->xstateSize};
@@ -339,6 +365,7 @@ bool InjectRelease(Stopped *stopped)
     }
     there = there && ptrace(PTRACE_SETREGS, stopped->tid, NULL, &stopped->regs) == 0;
     there = there && ptrace(PTRACE_DETACH, stopped->tid, NULL, NULL) == 0;
+    sendHeld(stopped);
     EtwFree(stopped);
     return there;
 }

@@ -12,6 +12,8 @@
 #include "unix/attach/inject.h"
 #include <elf.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -538,6 +540,24 @@ static void refused_1_3_bits(void)
     }
 }
 
+/* A filter that permits all system calls. */
+static void childFilters(void)
+{
+    struct sock_filter permit = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    struct sock_fprog program = {1, &permit};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    NEED(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, errno);
+    childWaits();
+}
+
+static void refused_1_5_seccomp(void)
+{
+    EtwError err;
+    pid_t pid = start(childFilters);
+    CHECK_STR(refusal(pid, &err), "SECCOMP");
+    CHECK_EQ(end(pid), 0);
+}
+
 static void refused_1_4_none(void)
 {
     EtwError err;
@@ -562,6 +582,7 @@ int main(int argc, char **argv)
     CHECK_RUN(refused_1_2_forbidden);
     CHECK_RUN(refused_1_3_bits);
     CHECK_RUN(refused_1_4_none);
+    CHECK_RUN(refused_1_5_seccomp);
     return CHECK_DONE();
 }
 

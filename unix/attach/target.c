@@ -88,7 +88,7 @@ EtwStatus TargetForbidden(const Target *target, EtwError *err)
 
 typedef struct ProcessStatus {
     char state;
-    int group, tracer;
+    int group, tracer, seccomp;
     unsigned user;
 } ProcessStatus;
 
@@ -105,6 +105,7 @@ static bool readStatus(pid_t pid, ProcessStatus *status)
         sscanf(line, "State: %c", &status->state);
         sscanf(line, "Tgid: %d", &status->group);
         sscanf(line, "TracerPid: %d", &status->tracer);
+        sscanf(line, "Seccomp: %d", &status->seccomp);
         sscanf(line, "Uid: %*u %u", &status->user);
     }
     fclose(f);
@@ -152,6 +153,13 @@ static EtwStatus checkStatus(const Target *target, EtwError *err)
                 "process %s belongs to another user, whose sessions record its events: run etw as "
                 "that user (sudo -u %s etw ...)",
                 pid, name);
+    }
+    if (status.seccomp != 0) {
+        return EtwFail(err, ETW_E_UNSUPPORTED, "SECCOMP", pid,
+                "process %s has a seccomp filter, which may end it when etw makes a system call in "
+                "it: start the program with ETW_ATTACH=1 (see etw_attach(n)), or record its kernel "
+                "events (etw record -k GROUP --pids %s)",
+                pid, pid);
     }
     return ETW_OK;
 }

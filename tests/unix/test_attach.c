@@ -541,12 +541,17 @@ static void refused_1_3_bits(void)
 }
 
 /* A filter that permits all system calls. */
-static void childFilters(void)
+static void setFilter(void)
 {
     struct sock_filter permit = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
     struct sock_fprog program = {1, &permit};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     NEED(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, errno);
+}
+
+static void childFilters(void)
+{
+    setFilter();
     childWaits();
 }
 
@@ -556,6 +561,39 @@ static void refused_1_5_seccomp(void)
     pid_t pid = start(childFilters);
     CHECK_STR(refusal(pid, &err), "SECCOMP");
     CHECK_EQ(end(pid), 0);
+}
+
+/* Has a filter, and so has a child of it, as in a container: the child is not refused because of it. */
+static void childOfContainer(void)
+{
+    EtwError err;
+    setFilter();
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(250);
+        pause();
+        _exit(0);
+    }
+    NEED(strcmp(refusal(pid, &err), "SECCOMP") != 0, pid);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    childWaits();
+}
+
+static void refused_1_6_container(void)
+{
+    char text[8192];
+    FILE *f = fopen("/proc/self/status", "re");
+    size_t got = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[got] = '\0';
+    if (f != NULL) {
+        fclose(f);
+    }
+    if (strstr(text, "Seccomp_filters:") == NULL) {
+        SKIP("Linux before 5.9");
+        return;
+    }
+    CHECK_EQ(end(start(childOfContainer)), 0);
 }
 
 static void refused_1_4_none(void)
@@ -583,6 +621,7 @@ int main(int argc, char **argv)
     CHECK_RUN(refused_1_3_bits);
     CHECK_RUN(refused_1_4_none);
     CHECK_RUN(refused_1_5_seccomp);
+    CHECK_RUN(refused_1_6_container);
     return CHECK_DONE();
 }
 

@@ -88,14 +88,15 @@ EtwStatus TargetForbidden(const Target *target, EtwError *err)
 
 typedef struct ProcessStatus {
     char state;
-    int group, tracer, seccomp;
+    int group, tracer;
+    int seccomp, filters; /* mode; number of filters, -1: unknown (before Linux 5.9) */
     unsigned user;
 } ProcessStatus;
 
 static bool readStatus(pid_t pid, ProcessStatus *status)
 {
     char path[64], line[256];
-    *status = (ProcessStatus){.state = '?'};
+    *status = (ProcessStatus){.state = '?', .filters = -1};
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *f = fopen(path, "re");
     if (f == NULL) {
@@ -106,10 +107,22 @@ static bool readStatus(pid_t pid, ProcessStatus *status)
         sscanf(line, "Tgid: %d", &status->group);
         sscanf(line, "TracerPid: %d", &status->tracer);
         sscanf(line, "Seccomp: %d", &status->seccomp);
+        sscanf(line, "Seccomp_filters: %d", &status->filters);
         sscanf(line, "Uid: %*u %u", &status->user);
     }
     fclose(f);
     return status->group != 0;
+}
+
+/*
+ * True if the process has a seccomp filter that this process does not have. Both have the same one if a container has
+ * set it, and then etw could not use ptrace either if it forbade much.
+ */
+static bool isFiltered(const ProcessStatus *status)
+{
+    ProcessStatus own;
+    return status->seccomp != 0 &&
+           (status->filters < 0 || !readStatus(getpid(), &own) || own.filters < status->filters);
 }
 
 static EtwStatus checkStatus(const Target *target, EtwError *err)
@@ -154,10 +167,12 @@ static EtwStatus checkStatus(const Target *target, EtwError *err)
                 "that user (sudo -u %s etw ...)",
                 pid, name);
     }
-    if (status.seccomp != 0) {
+    if (isFiltered(&status)) {
         return EtwFail(err, ETW_E_UNSUPPORTED, "SECCOMP", pid,
-                "process %s has a seccomp filter, which may end it when etw makes a system call in "
-                "it: start the program with ETW_ATTACH=1 (see etw_attach(n)), or record its kernel "
+                "process %s has a seccomp filter of its own, which may end it when etw makes a "
+                "system "
+                "call in it: start the program with ETW_ATTACH=1 (see etw_attach(n)), or record "
+                "its kernel "
                 "events (etw record -k GROUP --pids %s)",
                 pid, pid);
     }

@@ -106,7 +106,7 @@ proc ::etw::sql::Run {db query format output} {
     return $result
 }
 
-# Write the lines to a file, or to stdout (-). Returns {rows N}. A failed query leaves an old file as it was. A device, a pipe or a
+# Write the lines to a file, or to stdout (-). Returns {rows N warnings LIST}. A failed query leaves an old file as it was. A device, a pipe or a
 # link is not replaced, but written to.
 proc ::etw::sql::Write {db query format output} {
     if {$output eq "-"} {
@@ -117,7 +117,18 @@ proc ::etw::sql::Write {db query format output} {
     } else {
         set rows [WriteFile $db $query $format $output]
     }
-    return [dict create rows $rows]
+    return [dict create rows $rows warnings [Warnings $db]]
+}
+
+# What was wrong with the files that were read.
+proc ::etw::sql::Warnings {db} {
+    set warnings {}
+    set index 0
+    while {![$db onecolumn {SELECT etw_warnings($index) IS NULL}]} {
+        lappend warnings [$db onecolumn {SELECT etw_warnings($index)}]
+        incr index
+    }
+    return $warnings
 }
 
 proc ::etw::sql::WriteFile {db query format path} {

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* dladdr */
 #include "sql/sql_int.h"
 #include "base/os.h"
+#include "base/unicode.h"
 #include "schema/catalog/catalog.h"
 #include "schema/store/definition_files.h"
 #include <dlfcn.h>
@@ -151,6 +152,22 @@ static void openTraces(sqlite3_context *context, int argc, sqlite3_value **argv)
     EtwTextFree(&files.sql);
 }
 
+/* etw_warnings(N): the warning number N, beginning with 0, about the files that were read. NULL: there is none. */
+static void warningAt(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const SqlWarnings *warnings = sqlite3_user_data(context);
+    sqlite3_int64 index = sqlite3_value_int64(argv[0]);
+    EtwText text = {0};
+    (void)argc;
+    if (index >= 0 && (size_t)index < warnings->count) {
+        const char *warning = warnings->list[index];
+        EtwTextUtf8(&text, (const uint8_t *)warning, strlen(warning));
+        EtwTextReserve(&text, 1);
+        sqlite3_result_text(context, text.data, (int)text.size, SQLITE_TRANSIENT);
+    }
+    EtwTextFree(&text);
+}
+
 /* The catalogue of providers is in the directory `library` beside this file. */
 static void useCatalog(void)
 {
@@ -184,12 +201,18 @@ int sqlite3_etwsqlite_init(sqlite3 *db, char **errPtr, const sqlite3_api_routine
     }
     OsInit();
     useCatalog();
-    int result = SqlTableRegister(db, "etw", &sqlEventsTable, true);
+    SqlWarnings *warnings = EtwAlloc(sizeof *warnings);
+    warnings->users = 1; /* etw_warnings */
+    int result = sqlite3_create_function_v2(db, "etw_warnings", 1, SQLITE_UTF8, warnings, warningAt,
+            NULL, NULL, SqlWarningsRelease);
+    if (result == SQLITE_OK) {
+        result = SqlTableRegister(db, "etw", &sqlEventsTable, true, warnings);
+    }
     static const SqlTable *const tables[] = {&sqlEventsTable, &sqlCallsTable, &sqlWaitsTable,
             &sqlProcessesTable, &sqlThreadsTable, &sqlFilesTable, &sqlStacksTable, &sqlLossesTable,
             &sqlClassesTable};
     for (size_t i = 0; i < sizeof tables / sizeof *tables && result == SQLITE_OK; i++) {
-        result = SqlTableRegister(db, tables[i]->name, tables[i], false);
+        result = SqlTableRegister(db, tables[i]->name, tables[i], false, warnings);
     }
     if (result == SQLITE_OK) {
         result = SqlLinesRegister(db);

@@ -45,11 +45,20 @@ void SqlTextsFree(SqlTexts *texts);
 /* EtwSourceOpen for files only: a live session cannot be read twice. */
 EtwStatus SqlSourceOpen(EtwSource **sourcePtr, const char *trace, EtwError *errPtr);
 
+/* What was wrong with the files that the queries of a connection have read: each warning once. */
+typedef struct SqlWarnings {
+    int users; /* modules and functions of the connection */
+    char **list;
+    size_t count;
+} SqlWarnings;
+void SqlWarningsRelease(void *warnings);
+
 enum { SQL_PASS_CACHE = 256 };
 /* Files that are read one after the other. */
 typedef struct SqlReading {
     char *const *traces; /* borrowed */
     int traceCount;
+    SqlWarnings *warnings; /* of the files that were closed */
     SqlFilter filter;
     bool names, stacks; /* events need names of processes; stacks are joined with their events */
     int next;           /* the file to be opened next */
@@ -160,7 +169,8 @@ void SqlMadeColumn(SqlCursor *cursor, sqlite3_context *result, int column);
 void SqlMadeFree(SqlCursor *cursor);
 
 /* Register the module of a table. `check`: creating such a table opens its files, so that a wrong path is found at once. */
-int SqlTableRegister(sqlite3 *db, const char *module, const SqlTable *table, bool check);
+int SqlTableRegister(
+        sqlite3 *db, const char *module, const SqlTable *table, bool check, SqlWarnings *warnings);
 
 extern const SqlTable sqlEventsTable, sqlCallsTable, sqlWaitsTable, sqlProcessesTable,
         sqlThreadsTable, sqlFilesTable, sqlStacksTable, sqlLossesTable, sqlClassesTable;

@@ -13,13 +13,15 @@ enum { VERSION_IN = 3038000 /* the first SQLite with sqlite3_vtab_in */ };
 typedef struct SqlModule {
     const SqlTable *table;
     bool check;
+    SqlWarnings *warnings;
 } SqlModule;
 
 typedef struct SqlVtab {
     sqlite3_vtab base; /* first */
     const SqlTable *table;
     char **traces;
-    int traceCount; /* 0: a table-valued function */
+    int traceCount;        /* 0: a table-valued function */
+    SqlWarnings *warnings; /* the module's */
 } SqlVtab;
 
 static const SqlColumn traceColumn = {"trace", "TEXT", SQL_TRACE, false};
@@ -98,6 +100,7 @@ static int connectTable(sqlite3 *db, void *aux, int argc, const char *const *arg
     EtwError error = {0};
     SqlVtab *vtab = EtwAlloc(sizeof *vtab);
     vtab->table = module->table;
+    vtab->warnings = module->warnings;
     vtab->traces = EtwAlloc(sizeof *vtab->traces * ((size_t)argc + 1));
     for (int i = FIRST_ARG; i < argc; i++) {
         vtab->traces[vtab->traceCount++] = unquoted(argv[i]);
@@ -402,6 +405,7 @@ static int filterRows(
         reading->names |= column->named;
         takeCondition(cursor, column, idxStr[2 * i + 1], argv[i]);
     }
+    reading->warnings = vtab->warnings;
     reading->traces = vtab->traceCount > 0 ? vtab->traces : &cursor->source;
     reading->traceCount = vtab->traceCount > 0 ? vtab->traceCount : cursor->source != NULL;
     if (reading->traceCount == 0) {
@@ -448,10 +452,19 @@ static const sqlite3_module functionModule = {
 static const sqlite3_module tableModule = {
         .xCreate = createTable, .xConnect = connectTable, CURSOR_METHODS};
 
-int SqlTableRegister(sqlite3 *db, const char *name, const SqlTable *table, bool check)
+static void freeModule(void *data)
+{
+    SqlModule *module = data;
+    SqlWarningsRelease(module->warnings);
+    EtwFree(module);
+}
+
+int SqlTableRegister(
+        sqlite3 *db, const char *name, const SqlTable *table, bool check, SqlWarnings *warnings)
 {
     SqlModule *module = EtwAlloc(sizeof *module);
-    *module = (SqlModule){table, check};
+    *module = (SqlModule){table, check, warnings};
+    warnings->users++;
     return sqlite3_create_module_v2(
-            db, name, check ? &tableModule : &functionModule, module, EtwFree);
+            db, name, check ? &tableModule : &functionModule, module, freeModule);
 }

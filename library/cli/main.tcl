@@ -49,7 +49,7 @@ namespace eval ::etw::cli {
         load {{DATABASE [SOURCE ...] [OPTION ...]} {} {pass load notes 1 source first}}
         fleet {{top|calls|diff|hosts|trace [ID] --from DATABASE [OPTION ...]} {} {pass fleet print 1 defaults {-format text}}}
         ship {{SESSION|FOLDER --to DATABASE [OPTION ...]} {} {pass ship notes 1 defaults {-progress ::etw::cli::ShipOn}}}
-        sql {{[FILE ...] QUERY [OPTION ...]} {} {pass sql source last defaults {-format table -output -}}}
+        sql {{[FILE ...] QUERY [OPTION ...]} {} {pass sql notes 1 source last defaults {-format table -output -}}}
         relog {{[IN ...] OUT [OPTION ...]} {} {pass relog bar 1 notes 1 source last}}
         symbols {{FILE [OPTION ...]} {} {pass symbols bar 1 print 1}}
         path {{[SOURCE ...] [OPTION ...]} {} {pass path bar 1 print 1 source none}}

@@ -82,6 +82,26 @@ static void off_1_4_idle_kernel_threads(void)
     finish();
 }
 
+/* Some kernels do not report every switch: the thread leaves the CPU twice in a row. */
+static void off_1_5_switch_that_is_missing(void)
+{
+    begin(offCpu);
+    switched(0, A, A, B, SLEEPING);
+    threadId = B;
+    readyThread(30, A, B, 0);
+    switched(100, A, A, B, DISK);     /* it was woken, and ran then: since when is not known */
+    switched(150, A, A, B, SLEEPING); /* it was not woken: until now at most */
+    switched(160, B, B, A, RUNNING);
+    switched(180, A, A, B, SLEEPING);
+    switched(200, B, B, IDLE, SLEEPING); /* B was not waiting: it could run */
+    switched(270, A, A, IDLE, DEAD);     /* nor is this one known: until its end at most */
+    EtwCallsEnd(calls);
+    CHECK_EQ(selfOf("[waits]"), 30 + 10 + 90);
+    CHECK_EQ(selfOf("[waits, not interruptible]"), 50);
+    CHECK_EQ(selfOf("[waits for a CPU]"), 20);
+    finish();
+}
+
 int main(int argc, char **argv)
 {
     CHECK_ARGS(argc, argv);
@@ -89,5 +109,6 @@ int main(int argc, char **argv)
     CHECK_RUN(off_1_2_woken_and_preempted);
     CHECK_RUN(off_1_3_ends);
     CHECK_RUN(off_1_4_idle_kernel_threads);
+    CHECK_RUN(off_1_5_switch_that_is_missing);
     return CHECK_DONE();
 }

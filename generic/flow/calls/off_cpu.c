@@ -43,10 +43,18 @@ static void leave(Calls *c, const EtwRoleValues *v, const EtwEvent *event)
     enum { UNINTERRUPTIBLE = 2 };
     bool traced =
             event->tid == EtwRoleNumber(v, ETW_ROLE_OLD_TID); /* else the thread that comes back */
-    if (!traced || event->tid == 0 || EtwSwitchIsGone(v)) {
+    if (!traced || event->tid == 0) {
         return;
     }
     CallThread *t = EtwCallThreadOf(c, event, true);
+    if (t->off.out && !t->off.preempted) {
+        /* It ran since, and the switch is not in the trace, as with some kernels (call_events.c): its wait ended with the
+         * wake-up, or now. */
+        comeBack(c, t, t->off.woken ? t->off.wokenAt : event->time);
+    }
+    if (EtwSwitchIsGone(v)) {
+        return;
+    }
     t->offStack.size = 0;
     t->offDisk = (EtwRoleNumber(v, ETW_ROLE_OLD_STATE) & UNINTERRUPTIBLE) != 0;
     EtwCpuStack(&t->offStack, c->base.config.track, event,

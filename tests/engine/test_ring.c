@@ -300,6 +300,48 @@ static void killed_inside_a_record(void)
     freeRing();
 }
 
+/* A writer that is only slow commits its event after a reader has skipped it: the event counts as lost once, also when the logger
+ * has counted it. */
+static void slow_inside_a_record(void)
+{
+    RingReader tail;
+    RingCursor cursor = {.stream = 0, .buffer = RING_NO_BUFFER};
+    uint32_t seen = 0;
+    REQUIRE(makeRing(4, false));
+    putMany(0, 1, 2);
+    RingRecord *slow = RingReserve(&ring, 0, SIZE, 0);
+    REQUIRE(slow != NULL);
+    putMany(0, 4, PER_BUFFER - 3);
+    RingReaderInit(&tail, 0);
+    tail.entered = true;
+    while (RingReaderPeek(&ring, &tail)) {
+        seen++;
+        RingReaderNext(&tail);
+    }
+    CHECK(tail.blocked);
+    RingReaderSkip(&ring, &tail);
+    slow->eventClass = 3;
+    RingCommit(slow, SIZE);
+    putMany(0, PER_BUFFER + 1, 5);
+    /* As the logger, which has counted the first buffer. */
+    RingRecord *record;
+    uint32_t size, buffer;
+    do {
+        while (RingPeek(&ring, &cursor, &record, &size, &buffer) != RING_RECORD) {
+        }
+        RingAdvance(&cursor, size);
+    } while (record->eventClass != PER_BUFFER + 1);
+    atomic_store(&ring.buffers[cursor.buffer].serial, PER_BUFFER + 1);
+    while (RingReaderPeek(&ring, &tail)) {
+        seen++;
+        RingReaderNext(&tail);
+    }
+    CHECK_EQ(seen, PER_BUFFER + 5 - 1);
+    CHECK_EQ(tail.lost, 1);
+    RingReaderFree(&tail);
+    freeRing();
+}
+
 #else
 
 static void ring_steps(void)
@@ -326,6 +368,7 @@ int main(int argc, char **argv)
     CHECK_RUN(next_keeps_generation_and_sequence_together);
     CHECK_RUN(next_finds_the_oldest);
     CHECK_RUN(killed_inside_a_record);
+    CHECK_RUN(slow_inside_a_record);
     snprintf(removal, sizeof removal, "rm -rf %s", dir);
     CHECK_EQ(system(removal), 0);
 #else

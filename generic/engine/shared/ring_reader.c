@@ -21,15 +21,17 @@ void RingReaderFree(RingReader *t)
 
 /*
  * At a buffer's first record: the number of events that were missed follows from the logger's
- * serial number, if it has counted the buffer already.
+ * serial number, if it has counted the buffer already. Skipped records are counted as lost already; the logger counts
+ * those whose writers were only slow.
  */
 static void enterBuffer(RingReader *t, uint64_t serial)
 {
     if (serial != 0) {
-        if (serial - 1 > t->expected && t->entered) {
-            t->lost += serial - 1 - t->expected;
+        if (serial - 1 > t->expected + t->skipped && t->entered) {
+            t->lost += serial - 1 - t->expected - t->skipped;
         }
         t->expected = serial - 1;
+        t->skipped = 0;
     }
     t->entered = true;
 }
@@ -115,5 +117,6 @@ void RingReaderSkip(Ring *ring, RingReader *t)
     t->blocked = false;
     t->blockedSince = 0;
     t->entered = true;
+    t->skipped++;
     t->lost++;
 }

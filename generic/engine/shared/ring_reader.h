@@ -19,6 +19,7 @@ typedef struct RingReader {
     int64_t blockedSince; /* steady ns, set by the caller; each record resets it to 0 */
     uint64_t expected;    /* events of the stream before the next one, as far as known */
     bool entered;         /* the cursor's buffer was seen from its start */
+    uint64_t skipped; /* records that were skipped since `expected` was last known to be right */
     uint64_t lost;
 } RingReader;
 

@@ -40,6 +40,7 @@ static EtwImageProcess *processOf(EtwImageTable *t, uint32_t pid)
     if (p == NULL) {
         p = EtwAlloc(sizeof *p);
         p->pid = pid;
+        p->epoch = ++t->epochs;
         EtwTableAdd(&t->processes, &p->node, EtwHashNumber(pid));
     }
     return p;
@@ -80,6 +81,7 @@ void EtwImagesAdd(EtwImageTable *t, uint32_t pid, const EtwImage *image, bool fr
             p->images[kept++] = p->images[i];
         }
     }
+    p->epoch = kept != p->count ? ++t->epochs : p->epoch;
     t->count -= p->count - kept;
     p->count = kept;
     const char *path = keepPath(t, image->path, image->pathSize);

@@ -30,12 +30,14 @@ typedef struct EtwImageProcess {
     uint32_t pid;
     EtwImageEntry *images;
     int count, capacity;
+    uint64_t epoch; /* another one after an image was unloaded; unique in the table */
 } EtwImageProcess;
 
 typedef struct EtwImageTable { /* zeroed: empty */
     EtwTable processes, paths;
     size_t pathBytes;
     int count; /* of all processes */
+    uint64_t epochs;
 } EtwImageTable;
 
 /* Whether the kernel's name of a mapping is that of an image. Others are memory, for code of JIT compilers. */

@@ -6,11 +6,12 @@
 #include "base/arena.h"
 #include "symbol/build_id.h"
 #include "base/hash_table.h"
+#include "symbol/image_file.h"
 #include "symbol/symbols_int.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLACES_MAX = 1000000, FILES_MAX = 2000, PATH_MAX_BYTES = 8192 };
+enum { PLACES_MAX = 1000000, FILES_MAX = 2000 };
 #define ARENA_MAX_BYTES (256u << 20)
 
 /* A file with names: of an image, or the map of a process without image. */
@@ -103,69 +104,22 @@ static bool sameText(const char *a, const char *b)
 
 /* ---- ELF files ------------------------------------------------------------------------------- */
 
-typedef enum Fit { FITS, ABSENT, OTHER } Fit;
-
-/* An image without a build id may only be a file without one. */
-static Fit fitOf(const char *path, const char *build)
+static bool openCandidate(void *ctx, const char *path)
 {
-    uint8_t id[ETW_BUILD_ID_MAX];
-    char text[ETW_BUILD_ID_TEXT];
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) {
-        return ABSENT;
-    }
-    fclose(f);
-    EtwBuildIdText(id, EtwBuildIdOfFile(path, id), text);
-    return strcmp(text, build != NULL ? build : "") == 0 ? FITS : OTHER;
-}
-
-/* Opens a candidate if it is the image. False: search on. */
-static bool tryFile(File *file, const char *path)
-{
-    Fit fit = fitOf(path, file->build);
-    if (fit == FITS) {
-        file->elf = ElfSymbolsOpen(path);
-        file->why = file->elf != NULL ? NULL : "not an ELF file that elfutils can read";
-    } else if (fit == OTHER) {
-        file->why = "the file has another build id than the image in the trace";
-    }
+    File *file = ctx;
+    file->elf = ElfSymbolsOpen(path);
     return file->elf != NULL;
-}
-
-static bool tryFolder(File *file, const char *folder)
-{
-    static const char *const suffixes[] = {".debug", ""};
-    const char *slash = strrchr(file->path, '/'), *build = file->build;
-    char path[PATH_MAX_BYTES];
-    for (int i = 0; build != NULL && strlen(build) > 2 && i < 2; i++) {
-        snprintf(
-                path, sizeof path, "%s/.build-id/%.2s/%s%s", folder, build, build + 2, suffixes[i]);
-        if (tryFile(file, path)) {
-            return true;
-        }
-    }
-    snprintf(path, sizeof path, "%s%s", folder, file->path);
-    if (tryFile(file, path)) {
-        return true;
-    }
-    snprintf(path, sizeof path, "%s/%s", folder, slash != NULL ? slash + 1 : file->path);
-    return tryFile(file, path);
 }
 
 static void openElf(EtwSymbols *s, File *file)
 {
-    static const char debug[] = "/usr/lib/debug";
-    bool found = false;
+    EtwImageWanted wanted = {.path = file->path,
+            .build = file->build,
+            .folders = (const char *const *)s->folders,
+            .folderCount = s->folderCount};
     file->why = EtwSymbolsLackElf();
-    if (file->why != NULL) {
-        return;
-    }
-    file->why = "the file is not there";
-    for (int i = 0; !found && i < s->folderCount; i++) {
-        found = tryFolder(file, s->folders[i]);
-    }
-    if (!found && file->path[0] == '/' && !tryFile(file, file->path)) {
-        tryFolder(file, debug);
+    if (file->why == NULL) {
+        file->why = EtwImageFileFind(&wanted, openCandidate, file);
     }
 }
 

@@ -167,3 +167,54 @@ proc perfscript::Differences {theirs ours {only *}} {
     }
     return $result
 }
+
+# ---- Frames of stacks in user mode, as the images and offsets in their files ------------------------
+
+# Samples {time tid {{image offset} ...}}, as perf unwinds them. perf has one byte before a return address.
+proc perfscript::UserFrames {file} {
+    set result {}
+    set sample {}
+    foreach line [split [Perf script --ns --no-inline --max-stack 512 -i $file -F tid,time,ip,sym,dso] \n] {
+        if {[regexp {^\s*(\d+)\s+(\d+)\.(\d{9}):\s*$} $line -> tid seconds ns]} {
+            if {[llength $sample]} {lappend result [list {*}$sample $frames]}
+            set sample [list $seconds$ns $tid]
+            set frames {}
+        } elseif {[regexp {^\s*([0-9a-f]+) .* \((.*?)( \(deleted\))?\)$} $line -> address image] && [string index $image 0] eq "/"} {
+            lappend frames [list $image 0x$address]
+        }
+    }
+    if {[llength $sample]} {lappend result [list {*}$sample $frames]}
+    return [lsort $result]
+}
+
+# The same of our events. offset: what is added to perf's time.
+proc perfscript::OurUserFrames {file offset} {
+    set result {}
+    set images {} ;# pid -> base -> {size offset path}
+    foreach e [etw::events $file -stacks 1] {
+        set props [dict get $e props]
+        switch [dict get $e provider]/[dict get $e event] {
+            Linux-imageload/Load - Linux-imageload/DCStart {
+                dict with props {dict set images $ProcessId $ImageBase [list $ImageSize $FileOffset $FileName]}
+            }
+            Linux-imageload/Unload {dict with props {dict unset images $ProcessId $ImageBase}}
+            Linux-profile/Sample {
+                set frames {}
+                set first 1
+                foreach address [expr {[dict exists $e stack] ? [dict get $e stack] : {}}] {
+                    if {$address >> 63} continue
+                    set at [expr {$address - !$first}]
+                    set first 0
+                    set found {}
+                    dict for {base image} [expr {[dict exists $images [dict get $e pid]] ? [dict get $images [dict get $e pid]] : {}}] {
+                        lassign $image size from path
+                        if {$at >= $base && $at < $base + $size} {set found [list $path [format 0x%llx [expr {$at - $base + $from}]]]}
+                    }
+                    if {[string index $found 0] eq "/"} {lappend frames $found}
+                }
+                lappend result [list [expr {[dict get $e time] - $offset}] [dict get $e tid] $frames]
+            }
+        }
+    }
+    return [lsort $result]
+}

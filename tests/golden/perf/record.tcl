@@ -3,7 +3,7 @@
 #	Makes the files of this folder, which tests/flow/perf_source.test reads where perf is not installed: what `perf record` writes,
 #	packed by gzip, and what `perf script` says about it, in the form of tests/support/perf_script.tcl. Needs root and Debian's linux-perf.
 #
-#	tclsh tests/golden/perf/record.tcl
+#	tclsh tests/golden/perf/record.tcl ?NAME ...?
 
 package require Tcl 8.6-
 set here [file dirname [file normalize [info script]]]
@@ -17,7 +17,8 @@ set files [list \
     noclock "-e cpu-clock -F 5000 --switch-events" \
     packed "-e cpu-clock -F 5000 -g -z $clock" \
     tracepoints "$tracepoints $clock" \
-    pipe "-e cpu-clock -F 5000 -g $clock"]
+    pipe "-e cpu-clock -F 5000 -g $clock" \
+    copies "-e cpu-clock -F 5000 --call-graph dwarf,512 $clock"]
 
 proc put {file bytes} {
     set f [open $file wb]
@@ -30,12 +31,14 @@ proc get {file} {
     close $f
     return $bytes
 }
+# Names of files as arguments: only these are made. Copies of stacks contain the environment: it is empty.
 foreach {name options} $files {
+    if {$argc && $name ni $argv} continue
     set data /tmp/perf-golden.data
     if {$name eq "pipe"} {
-        exec -ignorestderr perf record -q --sample-cpu {*}$options -o - -- {*}$program > $data 2> /dev/null
+        exec -ignorestderr perf record -q --sample-cpu {*}$options -o - -- env -i {*}$program > $data 2> /dev/null
     } else {
-        exec -ignorestderr perf record -q --sample-cpu {*}$options -o $data -- {*}$program 2> /dev/null
+        exec -ignorestderr perf record -q --sample-cpu {*}$options -o $data -- env -i {*}$program 2> /dev/null
     }
     put [file join $here $name.data.gz] [zlib gzip [get $data] -level 9]
     set script [perfscript::Script $data [expr {$name eq "tracepoints"}]]

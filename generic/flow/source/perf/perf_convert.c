@@ -229,7 +229,6 @@ static void skipRead(EtwBytes *b, uint64_t format)
 /* Copy addresses without the marks between kernel and user addresses. */
 static void takeStack(EtwPerfReader *r, EtwBytes *b, PerfMoment *m)
 {
-    enum { MOST = 4000 /* a record of an .etl file has at most 64 KB */ };
     uint64_t count = EtwTake64(b);
     if (count > EtwBytesLeft(b) / 8) {
         b->failed = true;
@@ -238,7 +237,7 @@ static void takeStack(EtwPerfReader *r, EtwBytes *b, PerfMoment *m)
     r->stack.size = 0;
     EtwTextReserve(&r->stack, 8);
     const uint8_t *addresses = EtwTake(b, (size_t)count * 8);
-    for (uint64_t i = 0; i < count && m->stackCount < MOST; i++) {
+    for (uint64_t i = 0; i < count && m->stackCount < PERF_STACK_MAX; i++) {
         uint64_t address = EtwLoad64(addresses + 8 * i);
         if (address < PERF_CONTEXT_MARKS) {
             EtwTextAdd(&r->stack, &address, 8);
@@ -281,6 +280,9 @@ static bool takeSample(EtwPerfReader *r, const PerfAttr *attr, EtwBytes b, Sampl
     if (type & SAMPLE_RAW) {
         s->rawSize = EtwTake32(&b);
         s->raw = EtwTake(&b, s->rawSize);
+    }
+    if (type & (SAMPLE_REGS_USER | SAMPLE_STACK_USER)) {
+        PerfTakeCopies(r, attr, &b, &s->moment);
     }
     return !b.failed;
 }

@@ -84,6 +84,9 @@ enum {
     SAMPLE_PERIOD = 1 << 8,
     SAMPLE_STREAM_ID = 1 << 9,
     SAMPLE_RAW = 1 << 10,
+    SAMPLE_BRANCH_STACK = 1 << 11,
+    SAMPLE_REGS_USER = 1 << 12,
+    SAMPLE_STACK_USER = 1 << 13,
     SAMPLE_IDENTIFIER = 1 << 16
 };
 enum { READ_TIME_ENABLED = 1, READ_TIME_RUNNING = 2, READ_ID = 4, READ_GROUP = 8, READ_LOST = 16 };
@@ -97,8 +100,12 @@ enum {
     ATTR_SAMPLE_TYPE = 24,
     ATTR_READ_FORMAT = 32,
     ATTR_FLAGS = 40,
-    ATTR_LEAST = 48 /* bytes that are read */
+    ATTR_LEAST = 48, /* bytes that each file has */
+    ATTR_BRANCHES = 72,
+    ATTR_REGISTERS = 80
 };
+enum { BRANCHES_HW_INDEX = 1 << 17, BRANCH = 24 /* bytes */ };
+enum { ABI_64 = 2 /* of copied registers */ };
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2 };
 enum { SOFTWARE_CPU_CLOCK = 0, SOFTWARE_TASK_CLOCK = 1, SOFTWARE_DUMMY = 9 };
 enum { HARDWARE_CYCLES = 0, HARDWARE_REF_CYCLES = 9 };

@@ -17,6 +17,7 @@
 #include "semantics/declared_events.h"
 #include "semantics/tracepoint_fields.h"
 #include "symbol/image_table.h"
+#include "symbol/unwind.h"
 
 /* ---- Events (perf_events.c) -------------------------------------------------------------------- */
 
@@ -53,6 +54,8 @@ typedef struct PerfMoment {
     const uint8_t *stack; /* addresses of 8 bytes */
     uint32_t stackCount;
 } PerfMoment;
+
+enum { PERF_STACK_MAX = 4000 /* addresses: a record of an .etl file has at most 64 KB */ };
 
 /* An event that waits to be delivered. */
 typedef struct PerfOut {
@@ -95,6 +98,7 @@ enum { PERF_FIELDS = 7 }; /* of a tracepoint that becomes an event of our own */
 typedef struct PerfAttr {
     uint32_t type;
     uint64_t config, period, sampleType, readFormat;
+    uint64_t branches, registers; /* what samples have of branches and registers */
     bool freq, sampleIdAll;
     char *name;
     PerfUse use;
@@ -227,7 +231,9 @@ struct EtwPerfReader {
     PerfClass *declared[PERF_DECLARED];
     PerfTasks tasks;
     EtwImageTable images;
-    uint64_t inherited; /* bytes of events of images that were made for forks and exits */
+    uint64_t inherited;    /* bytes of events of images that were made for forks and exits */
+    EtwUnwinder *unwinder; /* NULL: not needed so far, or not possible */
+    uint64_t notUnwound;   /* samples */
     EtwText payload, stack, records;
     PerfOut *outs;
     size_t outCount, outCapacity, outAt;
@@ -257,6 +263,10 @@ void PerfEmitHost(EtwPerfReader *r);
 /* perf_convert.c: decide what samples of an attribute become; make events of a record */
 void PerfDecide(EtwPerfReader *r, PerfAttr *attr);
 void PerfConvert(EtwPerfReader *r, const PerfPending *pending);
+
+/* perf_unwind.c: the rest of a sample with copies of registers and the stack; its user frames become m's */
+void PerfTakeCopies(EtwPerfReader *r, const PerfAttr *attr, EtwBytes *b, PerfMoment *m);
+const char *PerfUnwindMachine(const EtwPerfReader *r);
 
 /* perf_tasks.c */
 void PerfOnComm(EtwPerfReader *r, const PerfMoment *m, EtwBytes *b, uint16_t misc);

@@ -11,8 +11,8 @@ enum { NAME_MAX = 200 /* bytes of the name of an event or of a system of tracepo
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* data: at least ATTR_LEAST bytes. */
-static PerfAttr *addAttr(EtwPerfReader *r, const uint8_t *data)
+/* size: at least ATTR_LEAST. */
+static PerfAttr *addAttr(EtwPerfReader *r, const uint8_t *data, uint64_t size)
 {
     PerfAttr *attr = EtwAlloc(sizeof *attr);
     uint64_t flags = EtwLoad64(data + ATTR_FLAGS);
@@ -21,6 +21,8 @@ static PerfAttr *addAttr(EtwPerfReader *r, const uint8_t *data)
     attr->period = EtwLoad64(data + ATTR_PERIOD);
     attr->sampleType = EtwLoad64(data + ATTR_SAMPLE_TYPE);
     attr->readFormat = EtwLoad64(data + ATTR_READ_FORMAT);
+    attr->branches = size >= ATTR_BRANCHES + 8 ? EtwLoad64(data + ATTR_BRANCHES) : 0;
+    attr->registers = size >= ATTR_REGISTERS + 8 ? EtwLoad64(data + ATTR_REGISTERS) : 0;
     attr->freq = (flags & ATTR_FREQ) != 0;
     attr->sampleIdAll = (flags & ATTR_SAMPLE_ID_ALL) != 0;
     if (r->attrCount == r->attrCapacity) {
@@ -337,7 +339,7 @@ static void onAttr(EtwPerfReader *r, const uint8_t *record, PerfHeader head)
         r->malformed++;
         return;
     }
-    addIds(r, addAttr(r, data), data + size, left - size);
+    addIds(r, addAttr(r, data, size), data + size, left - size);
 }
 
 static void onUpdate(EtwPerfReader *r, const uint8_t *record, PerfHeader head)
@@ -402,7 +404,7 @@ static void readAttrs(EtwPerfReader *r)
         return;
     }
     for (size_t at = 0; size - at >= entry; at += (size_t)entry) {
-        PerfAttr *attr = addAttr(r, data + at);
+        PerfAttr *attr = addAttr(r, data + at, entry - PERF_SECTION);
         uint64_t idsAt = (uint64_t)(data - r->in.base) + at + entry - PERF_SECTION;
         if (!section(&r->in, idsAt, &ids, &idsSize)) {
             continue;

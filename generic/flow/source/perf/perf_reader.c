@@ -317,6 +317,14 @@ static void finish(EtwPerfReader *r)
         warnf(r, false, "%llu record%s damaged and not shown", (unsigned long long)r->malformed,
                 r->malformed == 1 ? " is" : "s are");
     }
+    if (r->notUnwound != 0) {
+        const char *why = EtwUnwindLacks(PerfUnwindMachine(r));
+        warnf(r, false,
+                "the stacks of %llu sample%s lack callers in user mode, because copies of stacks "
+                "(--call-graph dwarf) cannot be unwound: %s",
+                (unsigned long long)r->notUnwound, s[r->notUnwound == 1],
+                why != NULL ? why : "they are of a program with 32 bits");
+    }
     if (r->unknown != 0) {
         warnf(r, false, "%llu sample%s of events that the file does not describe",
                 (unsigned long long)r->unknown, r->unknown == 1 ? " is" : "s are");
@@ -485,6 +493,7 @@ double EtwPerfProgress(const EtwPerfReader *r)
 void EtwPerfClose(EtwPerfReader *r)
 {
     PerfOrderFree(&r->order);
+    EtwUnwinderFree(r->unwinder);
     PerfTasksFree(r);
     PerfMetaFree(r);
     for (int i = 0; i < PERF_DECLARED; i++) {

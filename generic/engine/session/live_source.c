@@ -181,8 +181,12 @@ static EtwStatus liveNext(EtwLive *live, EtwEvent *event)
             continue;
         }
         if (fresh && !(l->ended && blocked)) {
+            bool end = l->ended && t == NULL;
+            for (uint32_t i = 0; end && i < l->count; i++) {
+                RingReaderEnd(&l->ring, &l->tails[i]);
+            }
             reportLoss(l);
-            return l->ended && t == NULL ? ETW_END : ETW_AGAIN;
+            return end ? ETW_END : ETW_AGAIN;
         }
         moveWatermark(l);
         fresh = true;

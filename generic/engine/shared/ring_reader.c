@@ -20,18 +20,23 @@ void RingReaderFree(RingReader *t)
 }
 
 /*
- * At a buffer's first record: the number of events that were missed follows from the logger's
- * serial number, if it has counted the buffer already. Skipped records are counted as lost already; the logger counts
- * those whose writers were only slow.
+ * The stream had `count` events before the next one, as the logger has counted: the rest was missed. Skipped records are
+ * counted as lost already; the logger counts those whose writers were only slow.
  */
+static void countMissed(RingReader *t, uint64_t count)
+{
+    if (count > t->expected + t->skipped && t->entered) {
+        t->lost += count - t->expected - t->skipped;
+    }
+    t->expected = count;
+    t->skipped = 0;
+}
+
+/* At a buffer's first record. The serial number is 0 if the logger has not counted the buffer yet. */
 static void enterBuffer(RingReader *t, uint64_t serial)
 {
     if (serial != 0) {
-        if (serial - 1 > t->expected + t->skipped && t->entered) {
-            t->lost += serial - 1 - t->expected - t->skipped;
-        }
-        t->expected = serial - 1;
-        t->skipped = 0;
+        countMissed(t, serial - 1);
     }
     t->entered = true;
 }
@@ -119,4 +124,12 @@ void RingReaderSkip(Ring *ring, RingReader *t)
     t->entered = true;
     t->skipped++;
     t->lost++;
+}
+
+void RingReaderEnd(Ring *ring, RingReader *t)
+{
+    uint64_t passed = atomic_load(&ring->streams[t->cursor.stream].passed);
+    if (passed > t->expected) {
+        countMissed(t, passed);
+    }
 }

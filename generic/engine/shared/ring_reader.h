@@ -29,6 +29,8 @@ void RingReaderFree(RingReader *tail);
 bool RingReaderPeek(Ring *ring, RingReader *tail);
 /* Skip the event of the writer that blocks; it counts as lost. */
 void RingReaderSkip(Ring *ring, RingReader *tail);
+/* The session has ended, and all that is still there was read: what the logger counted beyond that is lost. */
+void RingReaderEnd(Ring *ring, RingReader *tail);
 static inline void RingReaderNext(RingReader *tail)
 {
     tail->size = 0;

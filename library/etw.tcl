@@ -168,11 +168,16 @@ proc ::etw::lib::LoadGuard {} {
 
 # etw load. Loaded at the first call.
 proc ::etw::lib::load {args} {
+    LoadDatabases
+    return [::etw::load::Load {*}$args]
+}
+
+# The code of etw load, which etw ship and etw fleet need, too.
+proc ::etw::lib::LoadDatabases {} {
     variable dir
     if {[::info commands ::etw::load::Load] eq ""} {
         uplevel #0 [list source [file join $dir load.tcl]]
     }
-    return [::etw::load::Load {*}$args]
 }
 
 # etw ship. Loaded at the first call, with the code of etw load.
@@ -181,10 +186,9 @@ proc ::etw::lib::ship {args} {
     if {[llength $args] % 2 == 0} {
         return -code error -errorcode {TCL WRONGARGS} "wrong # args: should be \"etw ship source -to database ?-option value ...?\""
     }
-    foreach {command file} {::etw::load::Load load.tcl ::etw::ship::Ship ship.tcl} {
-        if {[::info commands $command] eq ""} {
-            uplevel #0 [list source [file join $dir $file]]
-        }
+    LoadDatabases
+    if {[::info commands ::etw::ship::Ship] eq ""} {
+        uplevel #0 [list source [file join $dir ship.tcl]]
     }
     return [::etw::ship::Ship {*}$args]
 }
@@ -204,10 +208,9 @@ proc ::etw::lib::fleet {args} {
     if {$args eq ""} {
         return -code error -errorcode {TCL WRONGARGS} "wrong # args: should be \"etw fleet question ?id? -from database ?-option value ...?\""
     }
-    foreach {command file} {::etw::load::Load load.tcl ::etw::fleet::Fleet fleet.tcl} {
-        if {[::info commands $command] eq ""} {
-            uplevel #0 [list source [file join $dir $file]]
-        }
+    LoadDatabases
+    if {[::info commands ::etw::fleet::Fleet] eq ""} {
+        uplevel #0 [list source [file join $dir fleet.tcl]]
     }
     return [::etw::fleet::Fleet {*}$args]
 }

@@ -5,7 +5,7 @@
 
 namespace eval ::etw::fleet {
     # Option -> default.
-    variable defaults {-by {} -factor 2 -format list -from {} -host {} -limit {} -mincalls 10 -proc {} -since {} -until {}}
+    variable defaults {-by {} -factor 2 -format list -from {} -host {} -limit {} -mincalls 10 -passwordfile {} -proc {} -since {} -until {}}
     # Question -> columns of its rows. Kinds: text; count; ns, a duration; time; number; json.
     variable columns {
         calls {proc text hosts count calls count total ns self ns wait ns min ns p50 ns p99 ns max ns errors count}
@@ -32,13 +32,13 @@ proc ::etw::fleet::Fleet {args} {
     variable columns
     lassign [::etw::lib::SplitWords $args] words given
     set words [lassign $words question]
-    set question [tcl::prefix match -message question [lsort [dict keys $columns]] $question]
+    set question [tcl::prefix match -message question [lsort [dict keys $columns]] [::etw::load::Shown $question]]
     if {[llength $words] != ($question eq "trace")} {
         return -code error -errorcode {TCL WRONGARGS} \
             "wrong # args: should be \"etw fleet $question [expr {$question eq "trace" ? "id " : ""}]-from database ?-option value ...?\""
     }
     set options [Options $question $given]
-    set db [::etw::load::Open [dict get $options -from]]
+    set db [::etw::load::Open [dict get $options -from] $options]
     try {
         set form [Form $db]
         set rows [Ask-$question $db $form $options {*}$words]

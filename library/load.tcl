@@ -17,7 +17,7 @@
 namespace eval ::etw::load {
     variable dir [file join [file dirname [file normalize [info script]]] load]
     # Option -> default.
-    variable defaults {-host {} -index {} -progress {} -replace 0}
+    variable defaults {-host {} -index {} -passwordfile {} -progress {} -replace 0}
     # %J is replaced by the type of a payload.
     variable tables {
         {CREATE TABLE IF NOT EXISTS etw_files (id BIGINT PRIMARY KEY, host TEXT NOT NULL, session TEXT NOT NULL,
@@ -61,6 +61,8 @@ namespace eval ::etw::load {
     variable databases 0
 }
 
+source [file join $::etw::load::dir target.tcl]
+
 # etw load DB SOURCE ?SOURCE ...? ?-option value ...?
 proc ::etw::load::Load {args} {
     lassign [::etw::lib::SplitWords $args] words options
@@ -71,7 +73,7 @@ proc ::etw::load::Load {args} {
     }
     lassign [Options $options] own exporting
     set traces [lmap source $sources {Describe $source [dict get $own -host] $exporting}]
-    set db [Open $database]
+    set db [Open $database $own]
     try {
         return [Store $db $traces $own $exporting]
     } finally {
@@ -105,6 +107,9 @@ proc ::etw::load::Options {given} {
 
 # The columns of a trace in etw_files, with `source` and the losses.
 proc ::etw::load::Describe {source host exporting} {
+    if {[regexp {^(clickhouses?|postgres(ql)?):} $source]} {
+        return -code error -errorcode {ETW UNSUPPORTED SOURCE load} "\"[Shown $source]\" is a database, which cannot be loaded: give the database first, then the traces"
+    }
     if {[string match session:* $source] || $source eq "-"} {
         return -code error -errorcode {ETW UNSUPPORTED SOURCE load} \
             "\"$source\" cannot be loaded, because a trace is read twice: give the file of the session"
@@ -132,21 +137,13 @@ proc ::etw::load::Computer {source} {
     return [::info hostname]
 }
 
-# An object that accesses DATABASE: a connection of TDBC, a conninfo string or a URL of PostgreSQL, a URL of ClickHouse, or
-# a file for SQLite.
-proc ::etw::load::Open {database} {
+# An object that accesses the database that a user names (load/target.tcl). ACCESS: a dict that may have -passwordfile.
+proc ::etw::load::Open {database {access {}}} {
     variable databases
-    set kind Sqlite
-    if {[regexp {^postgres(ql)?://|^\s*(host|hostaddr|port|dbname|user|service|sslmode)\s*=} $database]} {
-        set kind Postgres
-    } elseif {[regexp {^clickhouses?:} $database]} {
-        set kind Clickhouse
-    } elseif {[::info object isa object $database] && [::info object isa class ::tdbc::connection]
-            && [::info object isa typeof $database ::tdbc::connection]} {
-        set kind Tdbc
-    }
+    set target [Target $database $access]
+    set kind [dict get $target kind]
     Class $kind
-    return [$kind create ::etw::load::Database[incr databases] $database]
+    return [$kind create ::etw::load::Database[incr databases] $target]
 }
 
 # Load the class for a kind of database.

@@ -8,7 +8,7 @@
 
 namespace eval ::etw::ship {
     # Option -> default.
-    variable defaults {-delete 0 -host {} -interval 1000 -once 0 -progress {} -redact {} -spool 0 -to {}}
+    variable defaults {-delete 0 -host {} -interval 1000 -once 0 -passwordfile {} -progress {} -redact {} -spool 0 -to {}}
     # Milliseconds to the next attempt after the first failure, and at most.
     variable backoff {500 60000}
     # A file that no session of this user writes to and that was not closed is complete when it has not grown for so many seconds.
@@ -31,14 +31,14 @@ proc ::etw::ship::Ship {source args} {
         lassign [Complete $job $shipped] files growing
         set away 0
         try {
-            ShipLosses $job result
+            ShipLosses $job result shipped
             foreach file $files {
                 if {![ShipFile $job $file result shipped]} {
                     set away 1
                 }
             }
             if {$away} {
-                Bound $job $shipped
+                Bound $job $shipped result
             }
         } trap {ETW IO DATABASE} {message how} {
             dict incr result failures
@@ -47,7 +47,7 @@ proc ::etw::ship::Ship {source args} {
             }
             Notify $job failed $message
             set away 1
-            Bound $job $shipped
+            Bound $job $shipped result
         }
         if {!$away && (([dict get $job once] && $files eq "") || (!$running && [dict get $job session] ne "" && $files eq "" && $growing eq ""))} {
             return $result
@@ -93,12 +93,8 @@ proc ::etw::ship::Job {source given} {
         dict set job [string range $name 1 end] $value
     }
     dict set job interval [expr {max(10, int([dict get $own -interval]))}]
-    # The URL is checked before anything is waited for.
-    if {[regexp {^clickhouses?:} [dict get $own -to]]} {
-        ::etw::load::Class Clickhouse
-        ::etw::load::ClickhouseParts [dict get $own -to]
-        ::etw::load::ClickhousePassword
-    }
+    # The name of the database and the file with the password are checked before anything is waited for.
+    ::etw::load::Target [dict get $own -to] $own
     return $job
 }
 
@@ -109,8 +105,8 @@ proc ::etw::ship::Place {source} {
     }
     set name [regsub {^session:} $source {}]
     if {[catch {::etw query $name} state]} {
-        return -code error -errorcode [list ETW LOOKUP SOURCE $source] \
-            "\"$source\" is neither a folder nor a running session: name a folder with trace files, or a session of -mode newfile"
+        return -code error -errorcode [list ETW LOOKUP SOURCE [::etw::load::Shown $source]] \
+            "\"[::etw::load::Shown $source]\" is neither a folder nor a running session: name a folder with trace files, or a session of -mode newfile"
     }
     set path [dict get $state file]
     if {[dict get $state mode] ne "newfile"} {
@@ -238,8 +234,8 @@ proc ::etw::ship::ShipFile {job path resultVar shippedVar} {
         dict incr result $name [dict get $loaded $name]
     }
     dict lappend result warnings {*}[dict get $loaded warnings]
-    if {[dict get $job delete] && [Ended $path] && $identity ne "" && [Identity $path] eq $identity} {
-        file delete $path
+    if {[dict get $job delete] && [Ended $path] && $identity ne "" && [Identity $path] eq $identity && [Delete $job $path result]} {
+        dict unset shipped [file tail $path]
     } else {
         dict set shipped [file tail $path] $stamp
     }
@@ -262,9 +258,13 @@ proc ::etw::ship::Options {job} {
     return $options
 }
 
+proc ::etw::ship::Database {job} {
+    return [::etw::load::Open [dict get $job to] [list -passwordfile [dict get $job passwordfile]]]
+}
+
 # Load a trace, or what remains of it without the fields to be masked. Returns the result of the load.
 proc ::etw::ship::Send {job trace} {
-    set db [::etw::load::Open [dict get $job to]]
+    set db [Database $job]
     try {
         if {[dict get $job redact] eq ""} {
             return [::etw::load::Store $db [list $trace] {-replace 0 -index {} -progress {}} [dict get $job exporting]]
@@ -286,8 +286,14 @@ proc ::etw::ship::Send {job trace} {
 
 # They only save work: the database skips what it has.
 proc ::etw::ship::BookmarkFile {job} {
-    set key [encoding convertto utf-8 [list [dict get $job to] [dict get $job host] [Options $job]]]
+    set key [encoding convertto utf-8 [list [Destination $job] [dict get $job host] [Options $job]]]
     return [file join [dict get $job folder] [format .etw-shipped-%08x [expr {[zlib crc32 $key] & 0xffffffff}]]]
+}
+
+# The name of the database without its password.
+proc ::etw::ship::Destination {job} {
+    set target [::etw::load::Target [dict get $job to]]
+    return [expr {[dict get $target given] ? [dict remove $target password] : [dict get $job to]}]
 }
 
 # File -> {time size} of what was sent.
@@ -326,25 +332,45 @@ proc ::etw::ship::Remember {job shipped} {
 
 # ---- Losses --------------------------------------------------------------------------------------
 
-# While the server is away: drop the oldest complete files until the others fit into the spool.
-proc ::etw::ship::Bound {job shipped} {
+# While the server is away: drop the oldest files that their sessions have closed, until the others of these fit into the spool. What cannot
+# be dropped is one failure; its files stay.
+proc ::etw::ship::Bound {job shipped resultVar} {
+    upvar 1 $resultVar result
     if {[dict get $job spool] == 0} {
         return
     }
-    set files [lindex [Complete $job $shipped] 0]
-    set sizes [lmap file $files {file size $file}]
-    set size [expr [join [concat 0 $sizes] +]]
-    foreach file $files own $sizes {
-        if {$size <= [dict get $job spool] * 1e6} {
-            return
+    set files {}
+    set size 0
+    foreach path [lindex [Complete $job $shipped] 0] {
+        if {[Ended $path] && ![catch {file size $path} own]} {
+            lappend files $path $own
+            incr size $own
         }
-        Drop $job $file
-        set size [expr {$size - $own}]
+    }
+    set problems {}
+    foreach {path own} $files {
+        if {$size <= [dict get $job spool] * 1e6} {
+            break
+        }
+        try {
+            Drop $job $path
+            set size [expr {$size - $own}]
+        } trap {POSIX ENOENT} {} {
+            set size [expr {$size - $own}]
+        } trap POSIX message {
+            lappend problems $message
+        }
+    }
+    if {$problems ne ""} {
+        dict incr result failures
+        Notify $job failed "[llength $problems] files that exceed -spool cannot be dropped: [lindex $problems 0]"
     }
 }
 
 # The name says what was lost, so that nothing else must be written before the space is free.
 proc ::etw::ship::Drop {job path} {
+    # A file that cannot be cut would keep its space, and its loss could not be counted.
+    close [::etw::lib::OpenFile $path r+]
     set events 0
     catch {set events [dict get [::etw info $path] events]}
     set number {}
@@ -359,6 +385,19 @@ proc ::etw::ship::Drop {job path} {
     file rename $path $dropped
     Cut $dropped
     Notify $job dropped $path $events
+}
+
+# Delete a file that the database has. A failure is counted.
+proc ::etw::ship::Delete {job path resultVar} {
+    upvar 1 $resultVar result
+    try {
+        file delete $path
+        return 1
+    } trap POSIX message {
+        dict incr result failures
+        Notify $job failed "a file that was sent cannot be deleted: $message"
+        return 0
+    }
 }
 
 # Cut a dropped file to its header. Any user with the right to write to the folder can give a link such a name: what is no plain file, has other
@@ -389,10 +428,11 @@ proc ::etw::ship::Cut {path} {
 }
 
 # Put the losses into the database: a file without events, with the number that it had.
-proc ::etw::ship::ShipLosses {job resultVar} {
-    upvar 1 $resultVar result
+proc ::etw::ship::ShipLosses {job resultVar shippedVar} {
+    upvar 1 $resultVar result $shippedVar shipped
     foreach path [glob -nocomplain -types f -directory [dict get $job folder] -- .etw-lost-*-[dict get $job pattern]] {
-        if {![regexp {^\.etw-lost-(0|[1-9]\d{0,17})(?:\.\d+)?-(.*)$} [file tail $path] -> events name]} {
+        if {![regexp {^\.etw-lost-(0|[1-9]\d{0,17})(?:\.\d+)?-(.*)$} [file tail $path] -> events name]
+                || ([dict exists $shipped [file tail $path]] && [dict get $shipped [file tail $path]] eq [Identity $path])} {
             continue
         }
         if {[catch {Cut $path} cut] || !$cut || [catch {::etw::load::Describe $path [dict get $job host] dropped} trace]} {
@@ -401,7 +441,7 @@ proc ::etw::ship::ShipLosses {job resultVar} {
         dict set trace file $name
         # Only what the session lost: the events behind the header are those that were dropped.
         dict set trace lost [dict get [::etw info $path -providers 0] losses events]
-        set db [::etw::load::Open [dict get $job to]]
+        set db [Database $job]
         try {
             set new [::etw::load::StoreLoss $db $trace $events]
         } finally {
@@ -411,6 +451,8 @@ proc ::etw::ship::ShipLosses {job resultVar} {
             dict incr result dropped
             dict incr result lost $events
         }
-        file delete $path
+        if {![Delete $job $path result]} {
+            dict set shipped [file tail $path] [Identity $path]
+        }
     }
 }

@@ -115,6 +115,7 @@ namespace eval ::etw::cli {
         load {
             -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}
             -index {FIELD,... {Create an index for searches by these fields of payloads. PostgreSQL: * is an index of all fields. Not for ClickHouse.}}
+            -passwordfile {FILE {Read the password for ClickHouse or PostgreSQL from the first line of this file, which only its owner may read.}}
             -replace {{} {Replace traces that the database already has. Default: skip them.}}
         }
         fleet {
@@ -125,6 +126,7 @@ namespace eval ::etw::cli {
             -format {list|text|csv|json {Select the format. Default: text.}}
             -host {PATTERN,... {Select hosts that match one of these patterns.}}
             -limit {N {Write at most N rows. Default: 20, trace: 1000.}}
+            -passwordfile {FILE {Read the password for ClickHouse or PostgreSQL from the first line of this file, which only its owner may read.}}
             -proc {PATTERN,... {Select procs that match one of these patterns.}}
             -since {TIME {Select what happened from this time on: 24h (before now), 2026-02-28 or 2026-02-28T23:59:59Z.}}
             -until {TIME {Select what happened up to this time.}}
@@ -135,6 +137,7 @@ namespace eval ::etw::cli {
             -host {NAME {Store this name as the host of the traces. Default: the computer that the trace names, otherwise this machine.}}
             -interval {MS {Look for new files after this number of milliseconds. Default: 1000.}}
             -once {{} {End when all complete files are sent; a failure ends the command. Default: continue, and try again after failures.}}
+            -passwordfile {FILE {Read the password for ClickHouse or PostgreSQL from the first line of this file, which only its owner may read.}}
             -redact {PATTERN,... {Mask payload fields whose names match one of these patterns before anything is sent.}}
             -spool {MB {Drop the oldest files while the database cannot be reached and the files exceed this size. Default: 0, drop none.}}
         }

@@ -60,6 +60,7 @@ proc ::etw::cli::Pass {command what words how} {
     if {$what eq "info" && [llength $plain] > 1} {
         return [InfoOfEach $plain $options]
     }
+    NotePassword $what $plain $options
     flush stdout
     if {$what eq "dump" && [lsearch -glob $plain session:*] >= 0} {
         return [DumpLive $plain $options]
@@ -169,6 +170,21 @@ proc ::etw::cli::LiveOn {fraction events} {
     variable liveRead $events
     if {[lindex [::etw::lib::child interrupts] 0] > 0} {
         return -code break
+    }
+}
+
+# A note on stderr if the database of a command is named with a password.
+proc ::etw::cli::NotePassword {what plain options} {
+    set database [switch -- $what {
+        load { lindex $plain 0 }
+        fleet { expr {[dict exists $options -from] ? [dict get $options -from] : {}} }
+        ship { expr {[dict exists $options -to] ? [dict get $options -to] : {}} }
+        default return
+    }]
+    ::etw::lib::LoadDatabases
+    set advice [::etw::load::PasswordAdvice $database]
+    if {$advice ne ""} {
+        puts stderr "[Paint stderr yellow {etw:}] [string map {-passwordfile --passwordfile} $advice]"
     }
 }
 

@@ -5,84 +5,21 @@
 #	unambiguous. The password is sent in a header: it is in no URL, message or process argument.
 
 namespace eval ::etw::load {
-    # Where the password comes from: the first of these variables of the environment that is set.
-    variable passwordVariables {ETW_CLICKHOUSE_PASSWORD ETW_CLICKHOUSE_PASSWORD_FILE}
     # For texts in TabSeparated; and back.
     variable tsvEscapes [list \\ \\\\ \t \\t \n \\n]
     variable tsvTexts [list \\\\ \\ \\t \t \\n \n \\r \r \\b \b \\f \f \\0 \0 \\' ']
-}
-
-# The parts of a URL: {scheme user host port database}. A password in it is refused without repeating it.
-proc ::etw::load::ClickhouseParts {url} {
-    set shape {^(clickhouses?)://(?:([^/?#]*)@)?(\[[0-9A-Fa-f:.]+\]|[^][/:@?#]+)(?::([0-9]{1,5}))?(?:/([^/?#]*))?$}
-    if {[regexp {^[a-z]+://[^/?#]*:[^/?#]*@} $url]} {
-        return -code error -errorcode {ETW ARG PASSWORD} \
-            "the URL of the database contains a password, which other users can see in the list of processes: set the\
-            environment variable ETW_CLICKHOUSE_PASSWORD, or name a file with it in ETW_CLICKHOUSE_PASSWORD_FILE"
-    }
-    if {![regexp $shape $url -> scheme user host port database]} {
-        return -code error -errorcode [list ETW ARG URL $url] \
-            "\"$url\" is no URL of ClickHouse: write clickhouse://USER@HOST:8123/DATABASE (HTTP) or clickhouses://USER@HOST:8443/DATABASE (HTTPS)"
-    }
-    if {$port eq ""} {
-        set port [expr {$scheme eq "clickhouses" ? 8443 : 8123}]
-    }
-    return [list $scheme [UrlText $user default] $host $port [UrlText $database default]]
-}
-
-# The text of a part of a URL; DEFAULT if it is empty.
-proc ::etw::load::UrlText {part default} {
-    if {$part eq ""} {
-        return $default
-    }
-    set bytes {}
-    foreach {- plain code} [regexp -all -inline {([^%]+)|%([0-9A-Fa-f]{2})|%} $part] {
-        append bytes [expr {$code ne "" ? [format %c 0x$code] : [encoding convertto utf-8 $plain]}]
-    }
-    return [Utf8 $bytes]
-}
-
-# The text of bytes in UTF-8, also if some of them are invalid.
-proc ::etw::load::Utf8 {bytes} {
-    if {[package vsatisfies [package provide Tcl] 9-]} {
-        return [encoding convertfrom -profile replace utf-8 $bytes]
-    }
-    return [encoding convertfrom utf-8 $bytes]
-}
-
-# The password, from the environment or from a file that only its owner can read; empty: none.
-proc ::etw::load::ClickhousePassword {} {
-    variable passwordVariables
-    lassign $passwordVariables direct inFile
-    if {[::info exists ::env($direct)]} {
-        return $::env($direct)
-    }
-    if {![::info exists ::env($inFile)] || $::env($inFile) eq ""} {
-        return {}
-    }
-    set path $::env($inFile)
-    if {[catch {::etw::lib::OpenFile $path} file]} {
-        return -code error -errorcode [list ETW IO PASSWORD $path] "the file with the password, named by $inFile, cannot be read: $file"
-    }
-    fconfigure $file -encoding utf-8
-    set password [gets $file]
-    close $file
-    if {$::tcl_platform(platform) eq "unix" && [file attributes $path -permissions] & 0o077} {
-        return -code error -errorcode [list ETW IO PASSWORD $path] \
-            "the file with the password, \"$path\", can be read by other users: run \"chmod 600 $path\""
-    }
-    return $password
 }
 
 oo::class create ::etw::load::ClickhouseServer {
     # Beginning of all URLs, the database, headers, whether bodies are compressed, and milliseconds until an answer is given up.
     variable base database headers compress timeout version
 
-    constructor {url {wait 600000}} {
-        lassign [::etw::load::ClickhouseParts $url] scheme user host port database
+    # TARGET is that of ::etw::load::Target.
+    constructor {target {wait 600000}} {
+        dict with target {}
         my Packages $scheme
         set base [expr {$scheme eq "clickhouses" ? "etwhttps" : "http"}]://$host:$port/
-        set credentials [encoding convertto utf-8 $user:[::etw::load::ClickhousePassword]]
+        set credentials [encoding convertto utf-8 $user:$password]
         set headers [list Authorization "Basic [binary encode base64 $credentials]"]
         # What does not leave the machine is not compressed.
         set compress [expr {$host ni {localhost 127.0.0.1 [::1]}}]

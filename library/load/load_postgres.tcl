@@ -45,16 +45,16 @@ oo::class create ::etw::load::Postgres {
     # psql's input and output, the file with its errors, and the number of answers.
     variable chan errors answers
 
-    # DATABASE is a conninfo string or a URL.
-    constructor {database} {
+    # TARGET is that of ::etw::load::Target.
+    constructor {target} {
         set answers 0
         if {[auto_execok psql] eq ""} {
             return -code error -errorcode {ETW UNSUPPORTED PROGRAM psql} \
                 "loading into PostgreSQL needs the program psql, which is not on the PATH: install it, or use a connection of tdbc::postgres"
         }
         close [file tempfile errors etwload]
-        set chan [open |[list {*}[auto_execok psql] -X -q -A -t -w -F \x1f -v ON_ERROR_STOP=1 \
-            -d $database 2>$errors] r+]
+        set command [list {*}[auto_execok psql] -X -q -A -t -w -F \x1f -v ON_ERROR_STOP=1 -d [dict get $target connection] 2>$errors]
+        set chan [my Run $command [dict get $target password]]
         fconfigure $chan -encoding utf-8 -translation lf -buffersize 1000000
         try {
             my Rows "SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET client_min_messages = warning"
@@ -65,6 +65,21 @@ oo::class create ::etw::load::Postgres {
     }
     destructor {
         my Close
+    }
+
+    # Start psql. It receives the password in its environment, which other users cannot see.
+    method Run {command password} {
+        if {$password eq ""} {
+            return [open |$command r+]
+        }
+        set before [array get ::env PGPASSWORD]
+        set ::env(PGPASSWORD) $password
+        try {
+            return [open |$command r+]
+        } finally {
+            unset ::env(PGPASSWORD)
+            array set ::env $before
+        }
     }
 
     # The server rolls back uncommitted changes when the connection ends.

@@ -37,7 +37,8 @@ oo::class create ::etw::load::Sqlite {
     # The handle.
     variable db
 
-    constructor {path} {
+    constructor {target} {
+        set path [dict get $target path]
         if {[catch {package require sqlite3} message]} {
             return -code error -errorcode {ETW UNSUPPORTED PACKAGE sqlite3} \
                 "loading into a file needs the package sqlite3 (Debian and Ubuntu: libsqlite3-tcl): $message"

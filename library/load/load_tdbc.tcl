@@ -13,8 +13,8 @@ oo::class create ::etw::load::Tdbc {
     # The connection, tables to drop, whether a transaction is open, and the notation of a backslash in a literal.
     variable db staged working backslash
 
-    constructor {connection} {
-        set db $connection
+    constructor {target} {
+        set db [dict get $target connection]
         set staged {}
         set working 0
         switch -- [::info object class $db] {

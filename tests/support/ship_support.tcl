@@ -52,3 +52,20 @@ proc killShipper {chan} {
     exec kill -9 [lindex [pid $chan] 0]
     catch {childResult $chan}
 }
+
+# ---- Folders -------------------------------------------------------------------------------------
+
+# mountNamespace: tmpfs can be mounted in a namespace of its own.
+testConstraint mountNamespace [expr {[testConstraint linux] && ![catch {exec unshare -m mount -t tmpfs tmpfs [tempDir]}]}]
+
+# Evaluate a script in another process, which has mounted a path over itself with options: "ro" for a folder that cannot be changed, "rw" for
+# a file that cannot be deleted. To an administrator, permissions are no obstacle. Returns the script's output.
+proc withMount {path options script} {
+    set file [childScript [format {
+        exec mount --bind %1$s %1$s
+        exec mount -o remount,bind,%2$s %1$s
+        catch {etw ship . -to {}} ;# loads its procs
+        %3$s
+    } [list $path] $options $script]]
+    return [exec unshare -m [testing::tclsh] $file 2>@1]
+}

@@ -45,7 +45,12 @@ static void testKept(void)
             "cp1252.enc", "sha256", "md5::md5", "utf-16", "tcl8.6/init.tcl", "localhost:8080",
             "10.0.0.1:443", "socket", "socks", "file", "profile", "objects", "facade", "deadbeef",
             "apply {x {set x 12}}", "/tmp/template.txt", "/tmp/tmpfile.txt", "core 3", "tokens",
-            "passwords", "getPassword", "::token::next", "a -- b", "naïve", "0x", "x -u y"};
+            "passwords", "getPassword", "::token::next", "a -- b", "naïve", "0x", "x -u y",
+            "/tmp/x-config.txt", "/tmp/app_Config", "/tmp/utf_sha256.c", "/tmp/fileserver.log",
+            "/usr/lib/a-Header.h", "/usr/lib/libz.so.1.2.13", "/etc/passwd", "mailto:joe@host",
+            "http://host:8080/a@b", "http://[::a]:80/", "-u http://host/", "compass: north",
+            "nginx:latest@sha256:abc", "-tokenfile x", "cookie jar", "my authorization check",
+            "a?monkey=1", "token:", "password", "12:30 at noon", "::a::b@c"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CHECK_STR(normalized(names[i]), names[i]);
     }
@@ -56,6 +61,24 @@ static void testTemporaryNames(void)
     CHECK_STR(normalized("/tmp/tcl_aB3xYz"), "/tmp/tcl_#");
     CHECK_STR(normalized("/tmp/tmp.Q8rT5k2xWz/out"), "/tmp/tmp.#/out");
     CHECK_STR(normalized("/tmp/tmpab12cd34/x.txt"), "/tmp/tmp#/x.txt");
+    CHECK_STR(normalized("/dev/shm/etw-0/untraced-4711-_MavxKQ"), "/dev/shm/etw-0/untraced-#-_#");
+    static const char *const same[][2] = {
+            /* mkstemp, Tcl's `file tempfile` with a template and an extension */
+            {"/tmp/foo.aB3xYz", "/tmp/foo.#"}, {"/tmp/foo.KQMAVX", "/tmp/foo.#"},
+            {"/tmp/foo-MavxKQ", "/tmp/foo-#"}, {"/tmp/foo_a1b2c3.txt", "/tmp/foo_#.txt"},
+            {"/tmp/foo_xYzabC.txt", "/tmp/foo_#.txt"},
+            {"/var/tmp/a/b_aB3xYz/c", "/var/tmp/a/b_#/c"},
+            /* tempnam, tmpnam and tmpfile of glibc */
+            {"/tmp/fileaB3xYz", "/tmp/file#"}, {"/tmp/fileIvYqQm", "/tmp/file#"},
+            {"/tmp/tmpf8aBcDe", "/tmp/tmpf#"},
+            /* mktemp of a shell, Python, fileutil::tempfile of tcllib */
+            {"/tmp/x.Q8rT5k2xWz", "/tmp/x.#"}, {"/tmp/tmpk_3x_9ab", "/tmp/tmp#"},
+            {"/tmp/k3x9abq1z7", "/tmp/#"},
+            /* a new version beside the old one, of programs that replace a file */
+            {"/etc/app/conf.json.Xa8dfQ", "/etc/app/conf.json.#"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        CHECK_STR(normalized(same[i][0]), same[i][1]);
+    }
     CHECK_STR(normalized("C:\\Temp\\TCL1A2B.tmp"), "C:\\Temp\\TCL#.tmp");
 }
 
@@ -71,6 +94,84 @@ static void testSecrets(void)
     CHECK_STR(normalized("-password \"two words\" c"), "-password *** c");
     CHECK_STR(normalized("-password {two words} c"), "-password *** c");
     CHECK_STR(normalized("PGPASSWORD=x"), "PGPASSWORD=***");
+}
+
+/* Nothing of the secret, which is S3CRET, is left; what stands beside it stays. */
+static void testPlacements(void)
+{
+    static const char *const places[][2] = {
+            /* URLs */
+            {"redis://:S3CRET@host:6379/0", "redis://***@host:6379/0"},
+            {"postgres://joe:S3CRET/S3CRET@db/x", "postgres://***@db/x"},
+            {"postgres://joe:S3CRET@S3CRET@db/x", "postgres://***@db/x"},
+            {"amqp://S3CRET@h and more", "amqp://***@h and more"},
+            {"joe:S3CRET@tcp(10.0.0.1:3306)/shop", "***@tcp(10.0.0.1:3306)/shop"},
+            {"http://h/?token=S3CRET", "http://h/?token=***"},
+            {"http://h/?user=joe&password=S3CRET&page=2", "http://h/?user=joe&password=***&page=2"},
+            {"http://h/?key=S3CRET&q=a", "http://h/?key=***&q=a"},
+            {"http://h/?access_token=S3CRET;b=2", "http://h/?access_token=***;b=2"},
+            {"http://h/a?X-Amz-Signature=S3CRET&X-Amz-Date=a",
+                    "http://h/a?X-Amz-Signature=***&X-Amz-Date=a"},
+            {"user[password]=S3CRET&user[name]=joe", "user[password]=***&user[name]=joe"},
+            {"user%5Bpassword%5D=S3CRET", "user%5Bpassword%5D=***"},
+            /* options */
+            {"curl --user joe:S3CRET http://h", "curl --user *** http://h"},
+            {"curl --user=joe:S3CRET http://h", "curl --user=*** http://h"},
+            {"curl -u 'joe:S3CRET' http://h", "curl -u *** http://h"},
+            {"curl -u {joe:S3 CRET} http://h", "curl -u *** http://h"},
+            {"curl -ujoe:S3CRET http://h", "curl -u*** http://h"},
+            {"curl -U joe:S3CRET http://h", "curl -U *** http://h"},
+            {"curl --proxy-user joe:S3CRET http://h", "curl --proxy-user *** http://h"},
+            {"mysql -h db -pS3CRET shop", "mysql -h db -p*** shop"},
+            {"sshpass -p S3CRET ssh h", "sshpass -p *** ssh h"},
+            {"connect -dbpassword S3CRET -db x", "connect -dbpassword *** -db x"},
+            {"connect -password S3CRET", "connect -password ***"},
+            {"connect --password=S3CRET x", "connect --password=*** x"},
+            {"connect --password   S3CRET x", "connect --password   *** x"},
+            {"connect --db-password=\"S3 CRET\" x", "connect --db-password=*** x"},
+            {"connect -password S3&CRET;S3,CRET x", "connect -password *** x"},
+            {"connect -password {S3 {CRET} S3} x", "connect -password *** x"},
+            {"connect -password \"S3\\\"CRET\" x", "connect -password *** x"},
+            {"connect {-password S3CRET} x", "connect {-password ***} x"},
+            {"[connect -pass S3CRET]", "[connect -pass ***]"},
+            {"connect --api-key S3CRET x", "connect --api-key *** x"},
+            {"login -secret S3CRET -token S3CRET", "login -secret *** -token ***"},
+            /* JSON, also in a string; dicts; settings */
+            {"{\"password\":\"S3CRET\"}", "{\"password\":***}"},
+            {"{\"a\": 1, \"password\" : \"S3\\\"CRET\", \"b\": 2}",
+                    "{\"a\": 1, \"password\" : ***, \"b\": 2}"},
+            {"{\\\"password\\\":\\\"S3CRET\\\",\\\"b\\\":2}", "{\\\"password\\\":***,\\\"b\\\":2}"},
+            {"{'apiKey': 'S3CRET', 'b': 2}", "{'apiKey': ***, 'b': 2}"},
+            {"{\"client_secret\":\"S3CRET\",\"id\":7}", "{\"client_secret\":***,\"id\":7}"},
+            {"{user joe password S3CRET db x}", "{user joe password *** db x}"},
+            {"password {S3 CRET} user joe", "password *** user joe"},
+            {"host=h password=S3CRET dbname=x", "host=h password=*** dbname=x"},
+            {"password=S3;CRET dbname=x", "password=*** dbname=x"},
+            {"Server=h;Pwd=S3CRET;Database=x", "Server=h;Pwd=***;Database=x"},
+            {"password = S3CRET", "password = ***"},
+            {"aws_secret_access_key=S3CRET", "aws_secret_access_key=***"},
+            {"DB_PASS=S3CRET prog", "DB_PASS=*** prog"},
+            {"password=>S3CRET", "password=>***"},
+            /* headers */
+            {"Authorization: Basic S3CRET", "Authorization: Basic ***"},
+            {"-H \"Authorization: Bearer S3CRET\" x", "-H \"Authorization: Bearer ***\" x"},
+            {"-H \"Authorization: S3CRET S3CRET\" x", "-H \"Authorization: ***\" x"},
+            {"-H 'Cookie: a=S3CRET; b=S3CRET' x", "-H 'Cookie: ***' x"},
+            {"{Cookie: a=S3CRET; b=S3CRET} x", "{Cookie: ***} x"},
+            {"-headers {Cookie {a=S3CRET; b=S3CRET} Accept x}", "-headers {Cookie *** Accept x}"},
+            {"-headers {Cookie a=S3CRET Accept x}", "-headers {Cookie *** Accept x}"},
+            {"-headers {Authorization {Basic S3CRET} Accept x}",
+                    "-headers {Authorization *** Accept x}"},
+            {"-headers {Authorization Basic\\ S3CRET}", "-headers {Authorization Basic\\ ***}"},
+            {"Set-Cookie: sid=S3CRET; Path=/\nServer: x", "Set-Cookie: ***\nServer: x"},
+            {"Proxy-Authorization: Digest username=\"S3CRET\", response=\"S3CRET\"",
+                    "Proxy-Authorization: ***"},
+            {"X-Api-Key: S3CRET", "X-Api-Key: ***"},
+            {"--cookie a=S3CRET x", "--cookie *** x"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        CHECK_STR(normalized(places[i][0]), places[i][1]);
+    }
 }
 
 /* A long name is cut, and its work is bounded. */
@@ -273,6 +374,7 @@ int main(int argc, char **argv)
     CHECK_RUN(testKept);
     CHECK_RUN(testTemporaryNames);
     CHECK_RUN(testSecrets);
+    CHECK_RUN(testPlacements);
     CHECK_RUN(testLongName);
     CHECK_RUN(testRankTest);
     CHECK_RUN(testExtraQuery);

@@ -329,7 +329,8 @@ static void takeChannel(Calls *c, const Values *v, CallThread *t)
     EtwCost cost = {.of = EtwCostClassOf(c, ETW_COST_MOVE, name),
             .count = 1,
             .ns = EtwRoleNumber(v, ETW_ROLE_DURATION),
-            .bytes = EtwRoleNumber(v, ETW_ROLE_BYTES)};
+            .bytes = EtwRoleNumber(v, ETW_ROLE_BYTES),
+            .errors = EtwRoleNumber(v, ETW_ROLE_CODE) != 0};
     cost.waited = t->switched ? 0 : cost.ns;
     c->base.blocks += cost.waited > 0 && t->count > 0;
     EtwCallCharge(c, t, &cost);

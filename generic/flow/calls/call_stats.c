@@ -55,6 +55,7 @@ static void addCost(EtwCost *to, const EtwCost *cost)
     to->ns += cost->ns;
     to->bytes += cost->bytes;
     to->waited += cost->waited;
+    to->errors += cost->errors;
 }
 
 /* The index of the first cost whose class is not before the given one. */

@@ -43,6 +43,7 @@ typedef struct EtwCostClass {
 typedef struct EtwCost {
     const EtwCostClass *of;
     uint64_t count, ns, bytes, waited;
+    uint64_t errors; /* of these that failed; known of operations on channels */
 } EtwCost;
 
 typedef struct EtwCosts {

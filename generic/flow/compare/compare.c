@@ -135,6 +135,9 @@ static uint64_t *valuesOf(const EtwCompare *c, EtwCompareRow *row)
 
 static void touch(EtwCompareRun *run, const CompareTouch *t, const char *what, size_t size)
 {
+    if (t->table == ETW_COMPARE_FILES && EtwCompareIsOwnFile(run->compare, what, size)) {
+        return;
+    }
     uint64_t hash = EtwHashMix(EtwHashPointer(t->call), (uint64_t)(uintptr_t)t->kind);
     hash = EtwHashBytes(hash, (const uint8_t *)what, size);
     CompareTouch *found = (CompareTouch *)EtwTableFirst(&run->touches, hash);
@@ -281,9 +284,15 @@ static bool isOfChannel(const EtwCost *cost, char operation[32], const char **wh
     return false;
 }
 
-/* The names by which channels of sockets are known: those that `socket` has opened. */
+/*
+ * The names by which channels of sockets are known: those that `socket` has opened, and the names of channels that a
+ * server has accepted.
+ */
 static bool isSocket(const EtwCompareRun *run, const char *what)
 {
+    if (strcmp(what, "sock#") == 0) {
+        return true;
+    }
     const EtwTableNode *n = EtwTableFirst(&run->sockets, EtwHashPointer(what));
     while (n != NULL && ((const CompareSocket *)n)->name != what) {
         n = n->next;
@@ -317,7 +326,8 @@ static void addChannels(
     for (int i = 0; i < own->count; i++) {
         char operation[32];
         const char *what;
-        if (!isOfChannel(&own->list[i], operation, &what)) {
+        if (!isOfChannel(&own->list[i], operation, &what) ||
+                EtwCompareIsOwnFile(c, what, strlen(what))) {
             continue;
         }
         what = nameOf(run, what);
@@ -325,6 +335,7 @@ static void addChannels(
         RowKey key = {table, row, who, nameStored(c, operation, strlen(operation)), what};
         uint64_t *values = valuesOf(c, rowOf(c, key));
         values[ETW_MEASURE_COUNT] += own->list[i].count;
+        values[ETW_MEASURE_ERRORS] += own->list[i].errors;
         values[ETW_MEASURE_SELF] += own->list[i].ns;
         values[ETW_MEASURE_WAIT] += own->list[i].waited;
         values[ETW_MEASURE_BYTES] += own->list[i].bytes;

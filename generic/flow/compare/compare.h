@@ -75,6 +75,11 @@ typedef struct EtwCompareConfig {
     void *ctx;
     const char *labels
             [ETW_SIDES]; /* the sources of the sides, for people; must outlive the comparison */
+    /*
+     * Files in this directory are etw's own, and are left out, as are those of its usual directories. It must outlive the
+     * comparison. NULL or empty: there is no other one.
+     */
+    const char *runtimeDir;
 } EtwCompareConfig;
 
 typedef struct EtwCompare EtwCompare;

@@ -62,6 +62,9 @@ static inline int EtwCompareRunCount(const EtwCompare *compare)
     return (int)compare->sides.size;
 }
 
+/* compare_own.c: whether the name is that of a file which etw keeps of running sessions. */
+bool EtwCompareIsOwnFile(const EtwCompare *c, const char *name, size_t size);
+
 /* ---- compare_stats.c ---------------------------------------------------------------------------- */
 
 /* The values of a measure in the runs of a side, in the caller's array. Returns their number. */

@@ -21,7 +21,7 @@ typedef struct DiffReading {
     EtwInterp *ctx;
     Tcl_Interp *interp;
     EtwCompare *compare;
-    EtwText labels[ETW_SIDES];
+    EtwText labels[ETW_SIDES], runtimeDir;
 } DiffReading;
 
 #define AT(field) offsetof(DiffReading, field)
@@ -354,6 +354,18 @@ static int setResult(DiffReading *o)
     return TCL_OK;
 }
 
+/* ETW_RUNTIME_DIR in the environment of this process; without it: NULL. */
+static const char *runtimeDir(const DiffReading *o, EtwText *dir)
+{
+    Tcl_Obj *own = Tcl_GetVar2Ex(o->interp, "env", "ETW_RUNTIME_DIR", TCL_GLOBAL_ONLY);
+    if (own == NULL) {
+        return NULL;
+    }
+    EtwAddTextOf(dir, own, false);
+    EtwTextChar(dir, 0);
+    return dir->data;
+}
+
 /* "a1.etl, a2.etl" */
 static void addLabel(EtwText *label, Tcl_Obj *const sources[], int count)
 {
@@ -377,6 +389,7 @@ static int diff(DiffReading *o, int objc, Tcl_Obj *const objv[])
         config.labels[side] = o->labels[side].data;
     }
     config.rename = o->normalize != NULL ? renameByRules : NULL;
+    config.runtimeDir = runtimeDir(o, &o->runtimeDir);
     o->compare = EtwCompareNew(&config);
     return readAll(o, &words) == TCL_OK ? setResult(o) : TCL_ERROR;
 }
@@ -394,6 +407,7 @@ static int count(DiffReading *o, int objc, Tcl_Obj *const objv[])
     }
     o->view = (EtwCompareView){.tables = o->view.tables, .same = true, .sort = ETW_COMPARE_BY_NAME};
     config.rename = o->normalize != NULL ? renameByRules : NULL;
+    config.runtimeDir = runtimeDir(o, &o->runtimeDir);
     o->compare = EtwCompareNew(&config);
     if (readAll(o, &words) != TCL_OK) {
         return TCL_ERROR;
@@ -421,6 +435,7 @@ static int runCommand(int (*proc)(DiffReading *o, int objc, Tcl_Obj *const objv[
     EtwCompareFree(o->compare);
     EtwTextFree(&o->labels[ETW_SIDE_A]);
     EtwTextFree(&o->labels[ETW_SIDE_B]);
+    EtwTextFree(&o->runtimeDir);
     EtwFree(o);
     Tcl_DecrRefCount(kept);
     Tcl_Release(interp);

@@ -35,22 +35,16 @@ proc ::etw::guard::Facts {file {normalize {}}} {
             dict set facts [list errors {} [dict get $row path]] [dict get $row a errors]
         }
     }
-    set opened {}
     foreach table {files hosts} {
         foreach row [dict get $found $table] {
             dict with row {}
             if {$kind in $operations && $path ne {}} {
                 dict set facts [list [string range $table 0 end-1] [list $kind $what] $path] [dict get $a count]
             }
-            if {$table eq "files" && $kind in {{chan open} {chan close}}} {
-                dict incr opened $what [expr {($kind eq "chan open" ? 1 : -1) * ([dict get $a count] - [dict get $a errors])}]
-            }
         }
     }
-    dict for {name count} $opened {
-        if {$count > 0} {
-            dict set facts [list left-open $name {}] $count
-        }
+    dict for {name count} [LeftOpen $found] {
+        dict set facts [list left-open $name {}] $count
     }
     foreach row [dict get $found work] {
         dict with row {}
@@ -59,6 +53,20 @@ proc ::etw::guard::Facts {file {normalize {}}} {
         }
     }
     return $facts
+}
+
+# Files that were opened more often than closed: a dict, name -> how much more often. An `open` that failed has opened nothing; a `close` that
+# failed has closed its channel, for example that of a pipeline whose program failed. found: of etw::lib::counts.
+proc ::etw::guard::LeftOpen {found} {
+    set open {}
+    foreach row [dict get $found files] {
+        set a [dict get $row a]
+        switch -- [dict get $row kind] {
+            {chan open} {dict incr open [dict get $row what] [expr {[dict get $a count] - [dict get $a errors]}]}
+            {chan close} {dict incr open [dict get $row what] [expr {-[dict get $a count]}]}
+        }
+    }
+    return [dict filter $open script {name count} {expr {$count > 0}}]
 }
 
 # A fact in words, on one line: also how it is written in a baseline.
@@ -197,37 +205,54 @@ proc ::etw::guard::Was {ranges words} {
     return [expr {[dict exists $ranges $words] ? [dict get $ranges $words] : {0 0}}]
 }
 
-# Whether the fact's increase is that of the call that it is in: not more for each of these calls than in the baseline.
-proc ::etw::guard::Follows {ranges facts fact was now} {
+# The fact that counts the call which a fact is in; {}: there is none. Of a system call only the proc is known.
+proc ::etw::guard::Outer {fact} {
     lassign $fact kind subject path
     set caller [expr {$kind eq "calls" ? [lrange $path 0 end-1] : $path}]
-    if {$kind eq "left-open" || $kind eq "syscall" || $caller eq {}} {
-        # A system call is known by proc only.
-        return 0
-    }
-    set outer [list calls {} $caller]
-    if {![dict exists $facts $outer]} {
+    return [expr {$kind in {left-open syscall} || $caller eq {} ? {} : [list calls {} $caller]}]
+}
+
+# Whether the fact's increase is that of the call that it is in, which is reported: not more for each of these calls than in the baseline. A call
+# that varied in the baseline is not checked, so that nothing follows from it. What happened once in several calls (a cache, an
+# initialization) does not follow from them.
+proc ::etw::guard::Follows {ranges facts fact was now} {
+    set outer [Outer $fact]
+    if {$outer eq {} || ![dict exists $facts $outer]} {
         return 0
     }
     set outerNow [dict get $facts $outer]
-    set outerWas [lindex [Was $ranges [Words $outer]] 1]
-    return [expr {$outerNow > $outerWas && ($outerWas == 0 || $now * $outerWas <= $was * $outerNow)}]
+    lassign [Was $ranges [Words $outer]] outerLeast outerWas
+    if {$outerLeast < $outerWas || $outerNow <= $outerWas} {
+        return 0
+    }
+    return [expr {$outerWas == 0 || ($now * $outerWas <= $was * $outerNow && !($was == 1 && $outerWas > 1))}]
 }
 
-# Only what all runs have more: facts of `result` that `other` has, too.
+# Only what all runs have more: facts of `result` that `other` has, too. What followed from a call that does not stay has grown by itself.
 proc ::etw::guard::Both {result other} {
+    set known {}
+    foreach item [concat [dict get $other more] [dict get $other follows]] {
+        dict set known [lindex $item 0] 1
+    }
+    set kept {}
     foreach part {more follows} {
-        set known {}
-        foreach item [concat [dict get $other more] [dict get $other follows]] {
-            dict set known [lindex $item 0] 1
-        }
         dict set result $part [lmap item [dict get $result $part] {
             if {![dict exists $known [lindex $item 0]]} {
                 continue
             }
+            dict set kept [lindex $item 0] 1
             set item
         }]
     }
+    set follows {}
+    foreach item [dict get $result follows] {
+        if {[dict exists $kept [Outer [lindex $item 0]]]} {
+            lappend follows $item
+        } else {
+            dict lappend result more $item
+        }
+    }
+    dict set result follows $follows
     return $result
 }
 

@@ -7,8 +7,8 @@ namespace eval ::etw::tcltest {
     namespace export expect
     # What can be expected, and the name that each takes: pattern, name or none.
     variable quantities {calls pattern errors optional files pattern hosts pattern syscalls pattern bytes name left-open none}
-    # Names of `bytes`: the operations that move them.
-    variable moves {read {read {chan read}} written {write {chan puts} {chan write}} sent {send {chan puts} {chan write}} received {receive {chan read}}}
+    # Names of `bytes`: the table that has them, of files or of hosts, and the operations that move them.
+    variable moves {read {files {read {chan read}}} written {files {write {chan write}}} sent {hosts {send {chan write}}} received {hosts {receive {chan read}}}}
 }
 
 # etw::tcltest::expect EXPECTATIONS BODY ?-option value ...?
@@ -131,15 +131,10 @@ proc ::etw::tcltest::Quantity {quantity name found} {
     if {$quantity eq "left-open"} {
         return [LeftOpen $found]
     }
-    foreach row [dict get $found [dict get {calls paths errors paths files files hosts hosts syscalls work bytes files} $quantity]] {
-        lappend rows $row
-    }
-    if {$quantity eq "bytes"} {
-        lappend rows {*}[dict get $found hosts]
-    }
-    if {![info exists rows]} {
-        return [list 0 {}]
-    }
+    variable moves
+    set table [expr {$quantity eq "bytes" ? [lindex [dict get $moves $name] 0]
+        : [dict get {calls paths errors paths files files hosts hosts syscalls work} $quantity]}]
+    set rows [dict get $found $table]
     set measure [expr {$quantity in {errors bytes} ? $quantity : "count"}]
     # What the kernel reports outside of calls is also the recording's own work.
     set rows [lmap row $rows {
@@ -165,7 +160,7 @@ proc ::etw::tcltest::Counted {quantity name rows} {
         syscalls {
             return [lmap row $rows {expr {[dict get $row kind] eq "syscall" && [string match $name [dict get $row what]] ? $row : [continue]}}]
         }
-        bytes {set kinds [dict get $moves $name]}
+        bytes {set kinds [lindex [dict get $moves $name] 1]}
         files {set kinds {open {chan open}}}
         hosts {set kinds {connect {chan socket}}}
     }
@@ -195,22 +190,17 @@ proc ::etw::tcltest::Place {row} {
 }
 
 proc ::etw::tcltest::LeftOpen {found} {
-    set open {}
+    ::etw::lib::LoadGuard
     foreach row [dict get $found files] {
-        if {[dict get $row kind] in {{chan open} {chan close}}} {
-            dict incr open [dict get $row what] [expr {([dict get $row kind] eq "chan open" ? 1 : -1) * [dict get $row a count]}]
-            if {[dict get $row kind] eq "chan open"} {
-                dict lappend places [dict get $row what] [join [dict get $row path] { > }]
-            }
+        if {[dict get $row kind] eq "chan open" && [dict get $row a count] > [dict get $row a errors]} {
+            dict lappend places [dict get $row what] [join [dict get $row path] { > }]
         }
     }
     set sum 0
     set details {}
-    dict for {name count} $open {
-        if {$count > 0} {
-            incr sum $count
-            lappend details [list $count "$name, opened in [join [dict get $places $name] {, }]"]
-        }
+    dict for {name count} [::etw::guard::LeftOpen $found] {
+        incr sum $count
+        lappend details [list $count "$name, opened in [join [dict get $places $name] {, }]"]
     }
     return [list $sum $details]
 }
